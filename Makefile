@@ -1,0 +1,155 @@
+# make            ./ptxopt
+# make demo       the demonstration (tools/demo.sh)
+# make test       everything that can be tested on this machine; ONLY=GLOB runs the jobs whose name matches
+# make asan       the same under the address and undefined-behaviour sanitizers, built in build/asan
+# make bench-NAME the measurement bench/NAME
+# make install    PREFIX=/usr/local, DESTDIR=
+# make format     clang-format over the C sources
+#
+# On a Debian machine the first call installs what is missing (tools/deps.sh).
+
+PREFIX ?= /usr/local
+CFLAGS ?= -O2 -g
+FLEX ?= flex
+BISON ?= bison
+
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+
+FOLDERS := support ir lexer parser analysis machine opt emit assembler emulator cli runtime
+
+# Generated C is made once, in build/, and shared by both variants; objects and programs lie in $(OUT).
+GEN := build
+ifeq ($(VARIANT),asan)
+OUT := build/asan
+PROGRAM := $(OUT)/ptxopt
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+else
+OUT := build
+PROGRAM := ptxopt
+SANITIZE :=
+endif
+
+WARNINGS := -Wall -Wextra -Werror
+STANDARD := -std=gnu11
+ALL_CPPFLAGS := -I. -I$(GEN) $(CPPFLAGS)
+ALL_CFLAGS = $(STANDARD) $(WARNINGS) $(CFLAGS) -fPIC $(SANITIZE)
+ALL_LDFLAGS = $(CFLAGS) $(SANITIZE) $(LDFLAGS)
+LIBRARIES := -ljansson -ldl -lm -lpthread
+
+# Sources.
+
+# ir/make_ops.c runs while building; it is no part of the program.
+SOURCES := $(filter-out ir/make_ops.c,$(wildcard $(FOLDERS:%=%/*.c)))
+GENERATED_SOURCES :=
+GENERATED_HEADERS :=
+ifneq ($(wildcard lexer/ptx.l),)
+GENERATED_SOURCES += lexer/ptx_lexer.c
+GENERATED_HEADERS += $(GEN)/lexer/ptx_lexer.h
+endif
+ifneq ($(wildcard parser/ptx.y),)
+GENERATED_SOURCES += parser/ptx_parser.c
+GENERATED_HEADERS += $(GEN)/parser/ptx_parser.h
+endif
+ifneq ($(wildcard ir/make_ops.c),)
+GENERATED_HEADERS += $(GEN)/ir/ops_enum.h $(GEN)/ir/ops_tables.inc
+endif
+
+SOURCE_OBJECTS := $(SOURCES:%.c=$(OUT)/%.o)
+GENERATED_OBJECTS := $(GENERATED_SOURCES:%.c=$(OUT)/%.o)
+MAIN_OBJECT := $(OUT)/cli/main.o
+LIBRARY_OBJECTS := $(filter-out $(MAIN_OBJECT),$(SOURCE_OBJECTS) $(GENERATED_OBJECTS))
+
+UNIT_SOURCES := $(wildcard tests/unit/test_*.c)
+UNIT_TESTS := $(UNIT_SOURCES:tests/unit/%.c=$(OUT)/tests/%)
+
+.PHONY: all tests test asan demo install clean format FORCE
+all: $(PROGRAM)
+tests: $(UNIT_TESTS)
+
+# What has to be there before anything is built.
+
+$(GEN)/deps.stamp: tools/deps.sh
+	@tools/deps.sh
+	@mkdir -p $(@D) && touch $@
+
+# Changes when the compiler, its flags or the list of sources do, so that none of the three leaves stale files.
+$(OUT)/configuration: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS)' $(SOURCES) $(GENERATED_SOURCES) >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+# Generated sources.
+
+# flex has no option that makes its warnings errors: anything it says is one.
+$(GEN)/lexer/ptx_lexer.c $(GEN)/lexer/ptx_lexer.h &: lexer/ptx.l $(GEN)/deps.stamp
+	@mkdir -p $(GEN)/lexer
+	@rm -f $(GEN)/lexer/ptx_lexer.c
+	$(FLEX) --header-file=$(GEN)/lexer/ptx_lexer.h -o $(GEN)/lexer/ptx_lexer.c lexer/ptx.l 2>$(GEN)/lexer/flex.log || \
+	    { cat $(GEN)/lexer/flex.log >&2; exit 1; }
+	@if [ -s $(GEN)/lexer/flex.log ]; then cat $(GEN)/lexer/flex.log >&2; rm -f $(GEN)/lexer/ptx_lexer.c; exit 1; fi
+
+$(GEN)/parser/ptx_parser.c $(GEN)/parser/ptx_parser.h &: parser/ptx.y $(GEN)/deps.stamp
+	@mkdir -p $(GEN)/parser
+	$(BISON) -Wall -Werror --defines=$(GEN)/parser/ptx_parser.h -o $(GEN)/parser/ptx_parser.c parser/ptx.y
+
+$(GEN)/ir/make_ops: ir/make_ops.c $(GEN)/deps.stamp
+	@mkdir -p $(@D)
+	$(CC) $(STANDARD) $(WARNINGS) $(ALL_CPPFLAGS) -O1 -MMD -MP -MT $@ -MF $@.d -o $@ $<
+
+$(GEN)/ir/ops_tables.inc: $(GEN)/ir/make_ops
+	$< >$@
+
+$(GEN)/ir/ops_enum.h: $(GEN)/ir/make_ops
+	$< --enum >$@
+
+# Objects and programs.
+
+# The generated headers come first on a fresh tree; afterwards the dependency files say who needs which.
+$(SOURCE_OBJECTS): $(OUT)/%.o: %.c $(OUT)/configuration $(GEN)/deps.stamp | $(GENERATED_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(GENERATED_OBJECTS): $(OUT)/%.o: $(GEN)/%.c $(OUT)/configuration $(GEN)/deps.stamp | $(GENERATED_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(OUT)/libptxopt.a: $(LIBRARY_OBJECTS) $(OUT)/configuration
+	@rm -f $@
+	$(AR) rcs $@ $(LIBRARY_OBJECTS)
+
+$(PROGRAM): $(MAIN_OBJECT) $(OUT)/libptxopt.a
+	$(CC) $(ALL_LDFLAGS) -o $@ $(MAIN_OBJECT) $(OUT)/libptxopt.a $(LIBRARIES)
+
+$(UNIT_TESTS): $(OUT)/tests/%: tests/unit/%.c $(OUT)/libptxopt.a $(OUT)/configuration | $(GENERATED_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -MT $@ -MF $@.d $(LDFLAGS) -o $@ $< $(OUT)/libptxopt.a -lcmocka $(LIBRARIES)
+
+-include $(SOURCE_OBJECTS:.o=.d) $(GENERATED_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(GEN)/ir/make_ops.d
+
+# What one does with it.
+
+test: $(PROGRAM) $(UNIT_TESTS)
+	@PTXOPT=$(PROGRAM) BUILD=$(OUT) CC='$(CC)' ONLY='$(ONLY)' tests/run-tests $(UNIT_TESTS)
+
+asan:
+	@$(MAKE) VARIANT=asan test
+
+demo: $(PROGRAM)
+	@PTXOPT=$(PROGRAM) BUILD=$(OUT) tools/demo.sh
+
+BENCHMARKS := $(patsubst bench/%,bench-%,$(wildcard bench/*))
+.PHONY: $(BENCHMARKS)
+$(BENCHMARKS): bench-%: $(PROGRAM)
+	@PTXOPT=$(PROGRAM) BUILD=$(OUT) bench/$*
+
+install: $(PROGRAM)
+	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/ptxopt
+	if [ -f docs/ptxopt.1 ]; then install -D -m 644 docs/ptxopt.1 $(DESTDIR)$(PREFIX)/share/man/man1/ptxopt.1; fi
+
+clean:
+	rm -rf build ptxopt
+
+format:
+	clang-format -i $(wildcard $(FOLDERS:%=%/*.c) $(FOLDERS:%=%/*.h) tests/unit/*.c tests/unit/*.h tests/machine/*.c)
