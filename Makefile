@@ -124,7 +124,8 @@ $(PROGRAM): $(MAIN_OBJECT) $(OUT)/libptxopt.a
 
 $(UNIT_TESTS): $(OUT)/tests/%: tests/unit/%.c $(OUT)/libptxopt.a $(OUT)/configuration | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -MT $@ -MF $@.d $(LDFLAGS) -o $@ $< $(OUT)/libptxopt.a -lcmocka $(LIBRARIES)
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -MT $@ -MF $@.d $(LDFLAGS) -o $@ $< \
+	    $(OUT)/libptxopt.a -lcmocka $(LIBRARIES)
 
 -include $(SOURCE_OBJECTS:.o=.d) $(GENERATED_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(GEN)/ir/make_ops.d
 

@@ -89,10 +89,10 @@ wheels_present() {
     [ -x "$cuda_folder/bin/ptxas" ] && [ -f "$cuda_folder/lib/libnvJitLink.so.13" ]
 }
 
-# $1: the wheel's folder; $2: package; $3: file inside it; $4: where it goes. The file is moved into place last, so an
-# interrupted run leaves nothing that looks whole.
+# $1: folder to work in; $2: package; $3: file inside nvidia/cu13 of its wheel, and inside third_party/cuda. It is moved
+# into place last, so an interrupted run leaves nothing that looks whole.
 install_from_wheel() {
-    local work="$1" package="$2" member="$3" target="$4"
+    local work="$1" package="$2" member="nvidia/cu13/$3" target="$cuda_folder/$3"
     say "fetching $package==$cuda_version from the Python package index"
     if ! python3 -m pip download --quiet --disable-pip-version-check --no-input --no-deps --only-binary :all: \
         --dest "$work/$package" "$package==$cuda_version" >"$work/log" 2>&1; then
@@ -118,9 +118,8 @@ install_assembler() {
     local work
     work="$(mktemp -d third_party/fetch.XXXXXX)"
     local status=0
-    install_from_wheel "$work" nvidia-nvjitlink nvidia/cu13/lib/libnvJitLink.so.13 "$cuda_folder/lib/libnvJitLink.so.13" &&
-        install_from_wheel "$work" nvidia-cuda-nvcc nvidia/cu13/bin/ptxas "$cuda_folder/bin/ptxas" ||
-        status=1
+    install_from_wheel "$work" nvidia-nvjitlink lib/libnvJitLink.so.13 &&
+        install_from_wheel "$work" nvidia-cuda-nvcc bin/ptxas || status=1
     rm -rf "$work"
     if [ "$status" -eq 0 ]; then
         say "installed $cuda_folder/bin/ptxas and $cuda_folder/lib/libnvJitLink.so.13 (NVIDIA's licence holds for them)"
