@@ -540,6 +540,7 @@ struct Body {
     VEC(Variable *) variables; /* .local, .shared, .param ... declared in the body, with unique names */
     VEC(Table *) tables; /* call targets and prototypes; branch tables are made anew from Inst.targets */
     Tuning tuning; /* starts as the function's; what is printed */
+    struct BodyNames *names; /* ir/body_names.c: every name that is taken in the body */
     bool ssa;
 };
 
@@ -564,6 +565,10 @@ void body_from_ssa(Body *body);
 void body_verify(const Body *body, const char *after);
 /* Successors: fall first, then the distinct targets.  Returns how many; at most 'capacity' are written. */
 unsigned block_succs(const Block *block, Block **out, unsigned capacity);
+/* Whether the instruction ends its block: a branch, ret or exit, guarded or not. */
+bool inst_is_terminator(const Inst *inst);
+/* A name derived from 'base' ("base", "base_1" ...) that nothing in the body bears; it is taken from now on. */
+Name body_unique_name(Body *body, const char *base);
 
 /* -- editing -- */
 void body_renumber(Body *body);      /* ids by layout order */
@@ -590,5 +595,24 @@ bool inst_uses(const Inst *inst, RegId reg);
 
 /* The listing of the body that -d prints: PTX where PTX can say it, phis as comments. */
 void body_dump(const Body *body, Buf *out);
+
+/* ==== Text ======================================================================================================== */
+
+/* One instruction with its guard and semicolon, no indentation, no line end.  Registers are named by 'regs'; a branch of the
+ * body form by the labels of its target blocks. */
+void inst_print(const Inst *inst, const RegVec *regs, Buf *out);
+/* "\t.loc 1 2 3\n" */
+void loc_print(const Loc *loc, Buf *out);
+/* ".pragma "nounroll";", no line end. */
+void pragma_print(const Pragma *pragma, Buf *out);
+/* A declaration with its initialiser, no semicolon. */
+void variable_print(const Variable *variable, Buf *out);
+/* "NAME: .branchtargets A, B;", no line end. */
+void table_print(const Table *table, Buf *out);
+/* What stands before the body or the semicolon: linkage, signature, tuning directives and pragmas. */
+void function_print_header(const Function *function, const Tuning *tuning, Buf *out);
+/* What stands between the braces, declarations first.  Without 'locations' no .loc is printed.  A body in SSA form is printed
+ * with its phis and tied operands as comments. */
+void body_print(const Body *body, bool locations, Buf *out);
 
 #endif
