@@ -1,0 +1,371 @@
+/* Editing the body form: blocks, registers, instructions. */
+#include "ir/internal.h"
+
+#include <string.h>
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
+
+Block *block_new(Body *body)
+{
+    return ARENA_NEW(body->arena, Block);
+}
+
+void body_renumber(Body *body)
+{
+    require(body->blocks.count < UINT32_MAX);
+    for (size_t i = 0; i < body->blocks.count; i++)
+        body->blocks.data[i]->id = (uint32_t)i;
+}
+
+Block *body_add_block(Body *body, Block *after)
+{
+    Block *block = block_new(body);
+    size_t place = body->blocks.count;
+    if (after) {
+        /* Ids may be out of date between edits: trust them only where they agree with the layout. */
+        place = after->id;
+        if (place >= body->blocks.count || body->blocks.data[place] != after)
+            for (place = 0; place < body->blocks.count && body->blocks.data[place] != after; place++)
+                ;
+        require(place < body->blocks.count);
+        place++;
+    }
+    VEC_PUSH(body->arena, body->blocks, block);
+    memmove(body->blocks.data + place + 1, body->blocks.data + place,
+            (body->blocks.count - 1 - place) * sizeof *body->blocks.data);
+    body->blocks.data[place] = block;
+    for (size_t i = place; i < body->blocks.count; i++)
+        body->blocks.data[i]->id = (uint32_t)i;
+    return block;
+}
+
+unsigned block_succs(const Block *block, Block **out, unsigned capacity)
+{
+    unsigned count = 0;
+    if (block->fall) {
+        if (count < capacity)
+            out[count] = block->fall;
+        count++;
+    }
+    if (!block->last)
+        return count;
+    for (unsigned i = 0; i < block->last->target_count; i++) {
+        Block *target = block->last->targets[i];
+        bool seen = target == block->fall;
+        for (unsigned j = 0; j < i && !seen; j++)
+            seen = block->last->targets[j] == target;
+        if (seen)
+            continue;
+        if (count < capacity)
+            out[count] = target;
+        count++;
+    }
+    return count;
+}
+
+typedef struct Edge {
+    Block *from, *to;
+} Edge;
+typedef VEC(Edge) EdgeVec;
+
+/* Each edge once, in layout order of the sources: fall first.  The stamps keep a branch table of thousands of entries at a
+ * cost of its length. */
+static void edges_collect(const Body *body, Arena *scratch, EdgeVec *edges)
+{
+    uint32_t *stamp = ARENA_ARRAY(scratch, uint32_t, body->blocks.count);
+    for (size_t i = 0; i < body->blocks.count; i++) {
+        Block *block = body->blocks.data[i];
+        uint32_t mark = (uint32_t)i + 1;
+        if (block->fall) {
+            stamp[block->fall->id] = mark;
+            VEC_PUSH(scratch, *edges, (Edge){block, block->fall});
+        }
+        for (unsigned j = 0; block->last && j < block->last->target_count; j++) {
+            Block *target = block->last->targets[j];
+            if (stamp[target->id] == mark)
+                continue;
+            stamp[target->id] = mark;
+            VEC_PUSH(scratch, *edges, (Edge){block, target});
+        }
+    }
+}
+
+static void phi_args_prune(Body *body, Arena *scratch)
+{
+    uint32_t *stamp = ARENA_ARRAY(scratch, uint32_t, body->blocks.count);
+    for (size_t i = 0; i < body->blocks.count; i++) {
+        Block *block = body->blocks.data[i];
+        if (!block->phis.count)
+            continue;
+        uint32_t mark = (uint32_t)i + 1;
+        for (unsigned j = 0; j < block->pred_count; j++)
+            stamp[block->preds[j]->id] = mark;
+        for (size_t p = 0; p < block->phis.count; p++) {
+            Phi *phi = &block->phis.data[p];
+            size_t kept = 0;
+            for (size_t a = 0; a < phi->args.count; a++) {
+                Block *pred = phi->args.data[a].pred;
+                if (pred->id < body->blocks.count && body->blocks.data[pred->id] == pred && stamp[pred->id] == mark)
+                    phi->args.data[kept++] = phi->args.data[a];
+            }
+            phi->args.count = kept;
+        }
+    }
+}
+
+void body_update_preds(Body *body)
+{
+    Arena *scratch = arena_new();
+    EdgeVec edges = {0};
+    body_renumber(body);
+    edges_collect(body, scratch, &edges);
+    unsigned *counts = ARENA_ARRAY(scratch, unsigned, body->blocks.count);
+    for (size_t i = 0; i < edges.count; i++)
+        counts[edges.data[i].to->id]++;
+    for (size_t i = 0; i < body->blocks.count; i++) {
+        Block *block = body->blocks.data[i];
+        if (counts[i] > block->pred_count)
+            block->preds = ARENA_ARRAY(body->arena, Block *, counts[i]);
+        block->pred_count = 0;
+    }
+    for (size_t i = 0; i < edges.count; i++) {
+        Block *to = edges.data[i].to;
+        to->preds[to->pred_count++] = edges.data[i].from;
+    }
+    phi_args_prune(body, scratch);
+    arena_free(scratch);
+}
+
+void body_remove_unreachable(Body *body)
+{
+    Arena *scratch = arena_new();
+    body_renumber(body);
+    BitSet reached = bitset_new(scratch, body->blocks.count);
+    VEC(Block *) stack = {0};
+    VEC_PUSH(scratch, stack, body->blocks.data[0]);
+    bitset_add(&reached, 0);
+    while (stack.count) {
+        Block *block = VEC_POP(stack);
+        unsigned targets = block->last ? block->last->target_count : 0;
+        for (unsigned i = 0; i <= targets; i++) {
+            Block *next = i < targets ? block->last->targets[i] : block->fall;
+            if (next && !bitset_has(&reached, next->id)) {
+                bitset_add(&reached, next->id);
+                VEC_PUSH(scratch, stack, next);
+            }
+        }
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < body->blocks.count; i++)
+        if (bitset_has(&reached, i))
+            body->blocks.data[kept++] = body->blocks.data[i];
+    body->blocks.count = kept;
+    arena_free(scratch);
+    body_update_preds(body);
+}
+
+/* ---- Registers --------------------------------------------------------------------------------------------------- */
+
+static RegId reg_push(Body *body, Reg reg)
+{
+    require(body->regs.count < REG_NONE);
+    VEC_PUSH(body->arena, body->regs, reg);
+    return (RegId)(body->regs.count - 1);
+}
+
+RegId body_add_reg(Body *body, Type type, Name base)
+{
+    Reg reg = {.name = body_unique_name(body, base), .type = type, .vector = 1, .origin = (RegId)body->regs.count};
+    return reg_push(body, reg);
+}
+
+RegId body_clone_reg(Body *body, RegId reg)
+{
+    Reg copy = body->regs.data[reg];
+    copy.name = body_unique_name(body, body->regs.data[copy.origin].name);
+    return reg_push(body, copy);
+}
+
+/* ---- Instructions ------------------------------------------------------------------------------------------------ */
+
+void inst_append(Block *block, Inst *inst)
+{
+    require(!inst->block);
+    inst->block = block;
+    inst->prev = block->last;
+    inst->next = NULL;
+    if (block->last)
+        block->last->next = inst;
+    else
+        block->first = inst;
+    block->last = inst;
+}
+
+void inst_insert_before(Inst *position, Inst *inst)
+{
+    require(!inst->block && position->block);
+    inst->block = position->block;
+    inst->next = position;
+    inst->prev = position->prev;
+    if (position->prev)
+        position->prev->next = inst;
+    else
+        position->block->first = inst;
+    position->prev = inst;
+}
+
+void inst_insert_after(Inst *position, Inst *inst)
+{
+    require(!inst->block && position->block);
+    inst->block = position->block;
+    inst->prev = position;
+    inst->next = position->next;
+    if (position->next)
+        position->next->prev = inst;
+    else
+        position->block->last = inst;
+    position->next = inst;
+}
+
+void inst_remove(Inst *inst)
+{
+    Block *block = inst->block;
+    require(block);
+    if (inst->prev)
+        inst->prev->next = inst->next;
+    else
+        block->first = inst->next;
+    if (inst->next)
+        inst->next->prev = inst->prev;
+    else
+        block->last = inst->prev;
+    inst->prev = inst->next = NULL;
+    inst->block = NULL;
+}
+
+Inst *inst_copy(Arena *arena, const Inst *inst)
+{
+    Inst *copy = ARENA_NEW(arena, Inst);
+    *copy = *inst;
+    copy->prev = copy->next = NULL;
+    copy->block = NULL;
+    copy->refs = ARENA_ARRAY(arena, RegRef, inst->ref_count);
+    if (inst->ref_count)
+        memcpy(copy->refs, inst->refs, inst->ref_count * sizeof *copy->refs);
+    copy->targets = NULL;
+    if (inst->target_count) {
+        copy->targets = ARENA_ARRAY(arena, Block *, inst->target_count);
+        memcpy(copy->targets, inst->targets, inst->target_count * sizeof *copy->targets);
+    }
+    return copy;
+}
+
+Inst *inst_clone(Body *body, const Inst *inst)
+{
+    return inst_copy(body->arena, inst);
+}
+
+bool inst_is_branch(const Inst *inst)
+{
+    Opcode op = inst_op(inst);
+    return op == OP_BRA || op == OP_BRX;
+}
+
+bool inst_is_terminator(const Inst *inst)
+{
+    Opcode op = inst_op(inst);
+    return op == OP_BRA || op == OP_BRX || op == OP_RET || op == OP_EXIT;
+}
+
+bool inst_falls_through(const Inst *inst)
+{
+    return inst->guard != REF_NONE || !inst_is_terminator(inst);
+}
+
+bool inst_uses(const Inst *inst, RegId reg)
+{
+    for (unsigned i = 0; i < inst->ref_count; i++)
+        if (inst->refs[i].reg == reg && inst->refs[i].role != REF_DEF)
+            return true;
+    return false;
+}
+
+void inst_set_guard(Body *body, Inst *inst, RegId predicate, bool inverted)
+{
+    require(inst->guard == REF_NONE);
+    unsigned operands = inst->ref_count - inst->tied_count;
+    bool defines = false;
+    for (unsigned i = 0; i < operands; i++)
+        defines |= inst->refs[i].role == REF_DEF;
+    require(!(body->ssa && defines));
+    require(inst->tied_count == 0 && inst->ref_count < REF_NONE - 1);
+    RegRef *refs = ARENA_ARRAY(body->arena, RegRef, inst->ref_count + 1u);
+    if (inst->ref_count)
+        memcpy(refs, inst->refs, inst->ref_count * sizeof *refs);
+    refs[inst->ref_count] = (RegRef){.reg = predicate, .role = REF_USE, .type = TYPE_PRED, .partner = REF_NONE};
+    inst->refs = refs;
+    inst->guard = inst->ref_count++;
+    inst->guard_inverted = inverted;
+}
+
+/* ---- Symbols ----------------------------------------------------------------------------------------------------- */
+
+static const void *symbol_key(const Operand *operand)
+{
+    if (operand->kind != OPERAND_SYMBOL)
+        return NULL;
+    switch (operand->symbol.kind) {
+    case SYMBOL_VARIABLE: return operand->symbol.variable;
+    case SYMBOL_TABLE: return operand->symbol.table;
+    case SYMBOL_FUNCTION:
+    case SYMBOL_LABEL: break;
+    }
+    return NULL;
+}
+
+/* Recursion follows the shape of operand trees, which the grammar bounds. */
+static bool tree_mentions(const Operand *operand, const PointerMap *map)
+{
+    const void *key = symbol_key(operand);
+    if (key && pointer_map_get(map, key))
+        return true;
+    for (unsigned i = 0; i < operand->item_count; i++)
+        if (tree_mentions(&operand->items[i], map))
+            return true;
+    return false;
+}
+
+static void tree_substitute(Arena *arena, Operand *operand, const PointerMap *map)
+{
+    const void *key = symbol_key(operand);
+    void *replacement = key ? pointer_map_get(map, key) : NULL;
+    if (replacement && operand->symbol.kind == SYMBOL_VARIABLE)
+        operand->symbol.variable = replacement;
+    else if (replacement)
+        operand->symbol.table = replacement;
+    operand->items = operands_substitute(arena, operand->items, operand->item_count, map);
+}
+
+Operand *operands_substitute(Arena *arena, Operand *operands, unsigned count, const PointerMap *map)
+{
+    bool found = false;
+    for (unsigned i = 0; i < count && !found; i++)
+        found = tree_mentions(&operands[i], map);
+    if (!found)
+        return operands;
+    Operand *copy = ARENA_ARRAY(arena, Operand, count);
+    memcpy(copy, operands, count * sizeof *copy);
+    for (unsigned i = 0; i < count; i++)
+        tree_substitute(arena, &copy[i], map);
+    return copy;
+}
+
+void inst_replace_symbol(Body *body, Inst *inst, const Variable *from, Variable *to)
+{
+    Arena *scratch = arena_new();
+    PointerMap map = {.arena = scratch};
+    pointer_map_put(&map, from, to);
+    /* Trees outlive the body: clones of it share them. */
+    inst->operands = operands_substitute(body->module->arena, inst->operands, inst->operand_count, &map);
+    arena_free(scratch);
+}

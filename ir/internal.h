@@ -1,0 +1,73 @@
+/* What the files of ir/ that handle the body form share and nobody else sees. */
+#ifndef PTXOPT_IR_INTERNAL_H
+#define PTXOPT_IR_INTERNAL_H
+
+#include "ir/ir.h"
+
+/* ---- Pointer maps ----------------------------------------------------------------------------------------------- */
+
+/* From pointers to pointers, by open addressing; all zero but for the arena is an empty map. */
+typedef struct PointerMap {
+    Arena *arena;
+    const void **keys;
+    void **values;
+    size_t count, capacity;
+} PointerMap;
+
+void pointer_map_put(PointerMap *map, const void *key, void *value);
+void *pointer_map_get(const PointerMap *map, const void *key); /* NULL if there is none */
+
+/* ---- Names ------------------------------------------------------------------------------------------------------ */
+
+struct BodyNames *body_names_new(Body *body);
+struct BodyNames *body_names_clone(const Body *body, Arena *arena);
+bool body_name_taken(const Body *body, Name name);
+void body_name_take(Body *body, Name name);
+
+/* ---- Building blocks of the editing functions -------------------------------------------------------------------- */
+
+/* A block that is not in the layout yet. */
+Block *block_new(Body *body);
+/* A copy of the instruction that shares nothing but what is immutable; targets are copied as they are. */
+Inst *inst_copy(Arena *arena, const Inst *inst);
+bool inst_is_branch(const Inst *inst);      /* bra or brx.idx */
+bool inst_falls_through(const Inst *inst); /* not an unguarded branch, ret or exit */
+
+/* The tree with every symbol that 'map' knows replaced, in the arena; the tree itself if there is none.  'map' goes from
+ * Variable and Table pointers to their replacements. */
+Operand *operands_substitute(Arena *arena, Operand *operands, unsigned count, const PointerMap *map);
+
+/* ---- Dominators ------------------------------------------------------------------------------------------------- */
+
+/* Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm" (2001).  Everything is indexed by Block.id, which must be the
+ * layout index, and preds must be up to date.  Blocks that the entry does not reach have order UINT32_MAX. */
+typedef struct Dominators {
+    uint32_t count;      /* reachable blocks */
+    uint32_t *order;     /* position in reverse postorder */
+    uint32_t *blocks;    /* reverse postorder: ids */
+    uint32_t *idom;      /* id of the immediate dominator; the entry's own for the entry */
+    uint32_t *enter, *leave; /* preorder intervals of the dominator tree */
+    uint32_t *first_child, *next_sibling; /* the dominator tree, by id; UINT32_MAX ends */
+} Dominators;
+
+void dominators_compute(Dominators *dominators, Arena *arena, const Body *body);
+static inline bool dominators_reach(const Dominators *d, uint32_t block) { return d->order[block] != UINT32_MAX; }
+/* Whether a dominates b, or is b. */
+static inline bool dominates(const Dominators *d, uint32_t a, uint32_t b)
+{
+    return d->enter[a] <= d->enter[b] && d->leave[b] <= d->leave[a];
+}
+
+/* ---- Text ------------------------------------------------------------------------------------------------------- */
+
+/* How the body form names what the parsed form names by labels. */
+typedef struct InstNames {
+    const Reg *regs;
+    size_t reg_count;
+    const PointerMap *blocks; /* Block to Name; NULL: Block.label, or the label in the operand */
+    Name table;               /* of this brx.idx; NULL: as in the operand */
+} InstNames;
+
+void inst_print_named(const Inst *inst, const InstNames *names, Buf *out);
+
+#endif
