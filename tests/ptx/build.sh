@@ -1,0 +1,94 @@
+#!/bin/sh
+# Makes the PTX files of this folder again from src/ and the corpus, then has ptxas assemble every one.
+# usage: build.sh [-c]     -c: only the check
+# The files in the repository came from nvcc 13.0.88 and clang 14.0.6.
+cd "$(dirname "$0")" || exit 2
+here=$PWD
+nvcc=${NVCC:-nvcc}
+clang=${CLANG:-clang}
+ptxas=${PTXAS:-ptxas}
+
+# Assembles the file $1 for the target it names.
+check() {
+    target=$(sed -n 's/^\.target[[:space:]]*\([a-z0-9_]*\).*/\1/p' "$1" | head -n 1)
+    set -- "$1" "-arch=$target" -o /dev/null
+    case $1 in *.rdc.*) set -- "$@" -c ;; esac
+    "$ptxas" "$@" 2>&1 | grep -E 'error|fatal|terminated' && echo "not assembled: $1"
+}
+
+# Compilers write the path of their source into debug information: one that is the same on every machine.
+work=/tmp/ptxopt-ptx
+
+# $1: source without .cu; $2: target; $3: what the file name adds; the rest: options.
+nvidia() {
+    source=$1 target=$2 variant=$3
+    shift 3
+    $nvcc -ptx -arch="$target" "$@" -o "$source.$target$variant.ptx" "$source.cu" || echo "not compiled: $source $target"
+}
+
+# $1: target; $2: what the file name adds; the rest: options.
+clang_cuda() {
+    target=$1 variant=$2
+    shift 2
+    $clang -x cuda --cuda-device-only --cuda-gpu-arch="$target" -nocudainc -nocudalib -Wno-unknown-cuda-version -S "$@" \
+        -o "clangkernels.$target$variant.ptx" clangkernels.cu || echo "not compiled: clangkernels $target"
+}
+
+clang_opencl() {
+    $clang -x cl -cl-std=CL1.2 --target=nvptx64-nvidia-nvcl -Xclang -target-cpu -Xclang sm_75 -Xclang -target-feature \
+        -Xclang +ptx70 -S "$1" -o "clangopencl.sm_75$2.ptx" clangopencl.cl || echo "not compiled: clangopencl"
+}
+
+build() {
+    rm -rf "$work" && mkdir "$work" && cp src/* "$work" && cd "$work" || exit 2
+    for file in "$here"/../../corpus/*/*.cu; do
+        cp "$file" "corpus.$(basename "$file")"
+    done
+
+    for target in sm_75 sm_80 sm_90 sm_100 sm_120; do
+        for source in assembly async atomics bounds caching calls control floats groups half integers memory objects \
+            printing templates texture warp wmma; do
+            nvidia $source $target ""
+        done
+        nvidia separate $target .rdc -rdc=true
+    done
+    for target in sm_90 sm_100 sm_120 sm_90a sm_100a sm_100f sm_120f; do
+        nvidia bulk $target ""
+    done
+    for target in sm_90 sm_100; do
+        for source in calls groups memory objects; do
+            nvidia $source $target .rdc -rdc=true
+        done
+        for source in control half templates corpus.matmul_tiled corpus.softmax; do
+            nvidia $source $target .lineinfo -lineinfo
+        done
+        for source in assembly calls control templates corpus.reduce corpus.stencil27; do
+            nvidia $source $target .debug -G
+        done
+        for source in calls control floats; do
+            nvidia $source $target .unoptimized -Xcicc -O0
+        done
+        nvidia floats $target .fast -use_fast_math
+    done
+    nvidia floats sm_80 .unfused -fmad=false -ftz=true -prec-div=false -prec-sqrt=false
+    for file in corpus.*.cu; do
+        nvidia "${file%.cu}" sm_100 ""
+    done
+
+    for target in sm_75 sm_80 sm_86; do
+        clang_cuda $target "" -O2
+    done
+    clang_cuda sm_75 .unoptimized -O0
+    clang_cuda sm_75 .debug -O1 -g
+    clang_cuda sm_80 .lineinfo -O2 -gline-tables-only
+    clang_opencl -O2 ""
+    clang_opencl -O0 .unoptimized
+
+    cp ./*.ptx "$here" && cd "$here" && rm -rf "$work"
+}
+
+[ "$1" = -c ] || build
+failures=$(for file in *.ptx; do check "$file"; done)
+[ -z "$failures" ] && echo "$(echo *.ptx | wc -w) files assemble" && exit 0
+echo "$failures"
+exit 1
