@@ -1,4 +1,4 @@
-// Histogram of bytes: counts per block by atomics in shared memory, then added to the result by atomics in global memory.
+// Histogram of bytes: counts per block by atomics in shared memory, added to the result by atomics in global memory.
 
 #define BINS 256
 

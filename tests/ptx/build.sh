@@ -23,15 +23,16 @@ work=/tmp/ptxopt-ptx
 nvidia() {
     source=$1 target=$2 variant=$3
     shift 3
-    $nvcc -ptx -arch="$target" "$@" -o "$source.$target$variant.ptx" "$source.cu" || echo "not compiled: $source $target"
+    $nvcc -ptx -arch="$target" "$@" -o "$source.$target$variant.ptx" "$source.cu" ||
+        echo "not compiled: $source $target"
 }
 
 # $1: target; $2: what the file name adds; the rest: options.
 clang_cuda() {
     target=$1 variant=$2
     shift 2
-    $clang -x cuda --cuda-device-only --cuda-gpu-arch="$target" -nocudainc -nocudalib -Wno-unknown-cuda-version -S "$@" \
-        -o "clangkernels.$target$variant.ptx" clangkernels.cu || echo "not compiled: clangkernels $target"
+    $clang -x cuda --cuda-device-only --cuda-gpu-arch="$target" -nocudainc -nocudalib -Wno-unknown-cuda-version \
+        -S "$@" -o "clangkernels.$target$variant.ptx" clangkernels.cu || echo "not compiled: clangkernels $target"
 }
 
 clang_opencl() {

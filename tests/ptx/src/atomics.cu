@@ -2,8 +2,8 @@
 
 #include <cuda/atomic>
 
-extern "C" __global__ void atomics(int *words, unsigned *bits, unsigned long long *longs, float *floats, double *doubles,
-                                   unsigned short *halves)
+extern "C" __global__ void atomics(int *words, unsigned *bits, unsigned long long *longs, float *floats,
+                                   double *doubles, unsigned short *halves)
 {
     __shared__ int local[32];
     __shared__ float sums[4];

@@ -24,7 +24,8 @@ extern "C" __global__ void twofold(double *out, const double *a, const float *b)
     out[i] = x < y ? sum : -sum;
 }
 
-extern "C" __global__ void conversions(double *doubles, float *singles, int *words, long long *longs, unsigned char *bytes)
+extern "C" __global__ void conversions(double *doubles, float *singles, int *words, long long *longs,
+                                       unsigned char *bytes)
 {
     int i = threadIdx.x;
     float x = singles[i];
