@@ -552,6 +552,18 @@ static bool element_has(const RowElement *element, const char *mod)
     return false;
 }
 
+/* Two elements that may bear the same modifier tell theirs apart by position only. */
+static bool elements_share(const RowElement *a, const RowElement *b)
+{
+    for (size_t i = 0; i < a->texts.count; i++) {
+        List parts = split_mods(a->texts.items[i]);
+        for (size_t j = 0; j < parts.count; j++)
+            if (element_has(b, parts.items[j]))
+                return true;
+    }
+    return false;
+}
+
 static bool element_is_type(const RowElement *element)
 {
     for (size_t i = 0; i < element->texts.count; i++) {
@@ -599,7 +611,8 @@ static const char *emit_order(const Row *row, const RowMods *list, size_t *first
     }
     for (int i = 0; i < list->count; i++)
         for (int j = i + 1; j < list->count; j++)
-            if (before[i][j] || (element_is_type(&list->elements[i]) && element_is_type(&list->elements[j]))) {
+            if (before[i][j] || (element_is_type(&list->elements[i]) && element_is_type(&list->elements[j])) ||
+                elements_share(&list->elements[i], &list->elements[j])) {
                 table_print(&orders, "    {%d, %d},\n", i, j);
                 orders.rows++;
                 ++*count;
@@ -970,7 +983,7 @@ static void print_tables(void)
     for (size_t i = 0; i <= opcodes.count; i++)
         printf("    %zu,\n", first[i]);
     printf("};\n\n");
-    print_table("uint16_t", "mod_pool", &mod_pool);
+    print_table("ModId", "mod_pool", &mod_pool);
     print_table("Alternative", "alternatives", &alternatives);
     print_table("Element", "elements", &elements);
     print_table("Pattern", "patterns", &patterns);

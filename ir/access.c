@@ -1,0 +1,65 @@
+/* Memory accesses, decoded from instructions. */
+#include "ir/ir.h"
+
+static bool is_entry_input(const Operand *address)
+{
+    const Operand *base = &address->items[0];
+    if (base->kind != OPERAND_SYMBOL || base->symbol.kind != SYMBOL_VARIABLE)
+        return false;
+    const Variable *variable = base->symbol.variable;
+    return variable->is_parameter && variable->function && variable->function->is_entry;
+}
+
+static const Operand *find_address(const Inst *inst)
+{
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        if (inst->operands[i].kind == OPERAND_ADDRESS && inst->operands[i].item_count)
+            return &inst->operands[i];
+    return NULL;
+}
+
+/* The bytes of one access: the last data type written and the vector's length. */
+static unsigned access_bytes(const Signature *signature)
+{
+    for (unsigned i = signature->type_count; i-- > 0;)
+        if (signature->types[i] != TYPE_PRED)
+            return type_bits(signature->types[i]) / 8 * signature->vector;
+    return 0;
+}
+
+bool inst_access(const Inst *inst, Access *access)
+{
+    *access = (Access){.kind = ACCESS_OTHER};
+    if (!(inst->effects & (EFFECT_READ | EFFECT_WRITE)))
+        return false;
+    const Signature *signature = inst->signature;
+    if (inst_is_opaque(inst))
+        return true;
+    switch (form_category(inst->form)) {
+    case CATEGORY_TEXTURE: access->read_only = true; return true;
+    case CATEGORY_MEMORY:
+    case CATEGORY_ATOMIC: break;
+    default: return true;
+    }
+    AccessKind kind = ACCESS_OTHER;
+    switch (signature->op) {
+    case OP_LD:
+    case OP_LDU: kind = ACCESS_LOAD; break;
+    case OP_ST: kind = inst_has(inst, MOD_BULK) ? ACCESS_OTHER : ACCESS_STORE; break;
+    case OP_ATOM:
+    case OP_RED: kind = ACCESS_ATOMIC; break;
+    default: break;
+    }
+    const Operand *address = find_address(inst);
+    if (kind == ACCESS_OTHER || !address || inst->effects & EFFECT_ASYNC)
+        return true;
+    access->kind = kind;
+    access->space = signature->space;
+    access->address = address;
+    access->bytes = access_bytes(signature);
+    access->weak = kind != ACCESS_ATOMIC && inst->sync == SYNC_NONE && !(inst->effects & EFFECT_VOLATILE);
+    access->read_only = kind == ACCESS_LOAD &&
+                        (signature->space == SPACE_CONST || signature->op == OP_LDU || inst_has(inst, MOD_NC) ||
+                         inst_has(inst, MOD_PARAM_ENTRY) || (signature->space == SPACE_PARAM && is_entry_input(address)));
+    return true;
+}

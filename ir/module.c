@@ -1,0 +1,60 @@
+/* Modules and what is asked of their symbols. */
+#include "ir/ir.h"
+
+#include <string.h>
+
+Module *module_new(Arena *arena, Interner *names, const Source *source)
+{
+    Module *module = ARENA_NEW(arena, Module);
+    module->arena = arena;
+    module->names = names;
+    module->source = source;
+    return module;
+}
+
+Function *module_find_function(const Module *module, const char *name)
+{
+    Function *declaration = NULL;
+    for (size_t i = 0; i < module->items.count; i++) {
+        const Item *item = &module->items.data[i];
+        if (item->kind != ITEM_FUNCTION || strcmp(item->function->name, name) != 0)
+            continue;
+        if (item->function->has_body)
+            return item->function;
+        if (!declaration)
+            declaration = item->function;
+    }
+    return declaration;
+}
+
+Variable *module_find_variable(const Module *module, const char *name)
+{
+    for (size_t i = 0; i < module->items.count; i++) {
+        const Item *item = &module->items.data[i];
+        if (item->kind == ITEM_VARIABLE && !strcmp(item->variable->name, name))
+            return item->variable;
+    }
+    return NULL;
+}
+
+Name symbol_name(const Symbol *symbol)
+{
+    switch (symbol->kind) {
+    case SYMBOL_VARIABLE: return symbol->variable->name;
+    case SYMBOL_FUNCTION: return symbol->function->name;
+    case SYMBOL_LABEL: return symbol->label->name;
+    case SYMBOL_TABLE: return symbol->table->name;
+    }
+    bug("symbol of unknown kind %d", (int)symbol->kind);
+}
+
+uint64_t variable_bytes(const Variable *variable)
+{
+    uint64_t bytes = type_bits(variable->type) / 8 * (variable->vector ? variable->vector : 1);
+    if (variable->is_array && !variable->dim_count)
+        return 0;
+    for (unsigned i = 0; i < variable->dim_count; i++)
+        if (__builtin_mul_overflow(bytes, variable->dims[i], &bytes))
+            return 0;
+    return bytes;
+}

@@ -1,0 +1,314 @@
+/* inst_bind: which form of the instruction table an instruction is. */
+#include "ir/ops_internal.h"
+
+#include <string.h>
+
+/* ---- Calls ------------------------------------------------------------------------------------------------------ */
+
+static const Prototype *callee_prototype(const Inst *inst)
+{
+    for (unsigned i = 0; i < inst->operand_count; i++) {
+        const Operand *operand = &inst->operands[i];
+        if (operand->kind != OPERAND_SYMBOL)
+            continue;
+        if (operand->symbol.kind == SYMBOL_FUNCTION)
+            return &operand->symbol.function->prototype;
+        if (operand->symbol.kind != SYMBOL_TABLE)
+            continue;
+        const Table *table = operand->symbol.table;
+        if (table->kind == TABLE_CALL_PROTOTYPE)
+            return &table->prototype;
+        if (table->kind == TABLE_CALL_TARGETS && table->count)
+            return &table->functions[0]->prototype;
+    }
+    return NULL;
+}
+
+/* One value of a call's list; 'formal' is the parameter it stands for, or NULL if the prototype is not known. */
+static bool fit_value(Binder *binder, Operand *item, const Variable *formal, RefRole role)
+{
+    bool aggregate = formal && formal->is_array;
+    switch (item->kind) {
+    case OPERAND_REG: {
+        Reg *reg = &binder->regs->data[binder->inst->refs[item->ref].reg];
+        Type type = formal && type_bits(formal->type) >= 16 ? formal->type : reg->type;
+        if (item->constant)
+            return binder_refuse(binder, item->span, "an argument has no offset");
+        if (aggregate)
+            return binder_refuse(binder, item->span, "a register cannot stand for array parameter '%s'",
+                                 formal->name ? formal->name : "_");
+        return binder_register(binder, item, type, role);
+    }
+    case OPERAND_CONSTANT:
+        if (role == REF_USE && !aggregate)
+            return !formal || binder_constant(binder, item, formal->type);
+        break;
+    case OPERAND_SINK:
+        if (role == REF_DEF)
+            return true;
+        break;
+    case OPERAND_SYMBOL:
+        if (item->symbol.kind != SYMBOL_VARIABLE || item->constant || item->symbol.variable->space != SPACE_PARAM)
+            break;
+        if (formal && variable_bytes(item->symbol.variable) != variable_bytes(formal))
+            return binder_refuse(binder, item->span, "'%s' has not the size of parameter '%s'", item->symbol.variable->name,
+                                 formal->name ? formal->name : "_");
+        return true;
+    default: break;
+    }
+    return binder_refuse(binder, item->span, role == REF_DEF ? "a register or a .param variable is expected"
+                                                             : "a register, a constant or a .param variable is expected");
+}
+
+static bool fit_values(Binder *binder, Operand *list, const Prototype *prototype, bool results)
+{
+    unsigned given = list ? list->item_count : 0;
+    unsigned expected = prototype ? results ? prototype->return_count : prototype->param_count : given;
+    if (given != expected) {
+        binder->operand = 0;
+        return binder_refuse(binder, list ? list->span : binder->inst->span, "the call has %u %s, the callee %u", given,
+                             results ? "results" : "arguments", expected);
+    }
+    for (unsigned i = 0; i < given; i++) {
+        const Variable *formal = prototype ? results ? prototype->returns[i] : prototype->params[i] : NULL;
+        if (!fit_value(binder, &list->items[i], formal, results ? REF_DEF : REF_USE))
+            return false;
+    }
+    return true;
+}
+
+bool binder_call(Binder *binder)
+{
+    const Prototype *prototype = callee_prototype(binder->inst);
+    const Form *form = binder->match->form;
+    Operand *results = NULL, *arguments = NULL;
+    for (unsigned i = 0; i < form->pattern_count; i++) {
+        if (form_patterns(form)[i].kind == PATTERN_RESULTS)
+            results = &binder->inst->operands[i];
+        if (form_patterns(form)[i].kind == PATTERN_ARGUMENTS)
+            arguments = &binder->inst->operands[i];
+    }
+    binder->operand = results ? (unsigned)(results - binder->inst->operands) + 1 : 0;
+    if (!fit_values(binder, results, prototype, true))
+        return false;
+    binder->operand = arguments ? (unsigned)(arguments - binder->inst->operands) + 1 : 0;
+    return fit_values(binder, arguments, prototype, false);
+}
+
+/* ---- One form --------------------------------------------------------------------------------------------------- */
+
+static unsigned optional_count(const Form *form)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < form->pattern_count; i++)
+        count += !!(form_patterns(form)[i].flags & PATTERN_OPTIONAL);
+    return count;
+}
+
+/* Fits the operands with those optional ones present whose bit in 'present' is set. */
+static bool fit_operands(Binder *binder, unsigned present)
+{
+    const FormMatch *match = binder->match;
+    unsigned operand = 0, optional = 0;
+    for (unsigned i = 0; i < match->form->pattern_count; i++) {
+        const Slot *slot = &match->slots[i];
+        if (slot->pattern->flags & PATTERN_OPTIONAL && !(present >> optional++ & 1))
+            continue;
+        binder->operand = operand + 1;
+        if (!binder_operand(binder, &binder->inst->operands[operand], slot))
+            return false;
+        binder->progress = ++operand;
+    }
+    binder->operand = 0;
+    return binder->signature->op != OP_CALL || binder_call(binder);
+}
+
+static bool fit_form(Binder *binder)
+{
+    const Form *form = binder->match->form;
+    unsigned optional = optional_count(form), given = binder->inst->operand_count;
+    binder->progress = 0;
+    if (given > form->pattern_count || given + optional < form->pattern_count)
+        return false;
+    unsigned needed = given + optional - form->pattern_count;
+    for (unsigned present = 0; present < 1u << optional; present++)
+        if ((unsigned)__builtin_popcount(present) == needed && fit_operands(binder, present))
+            return true;
+    return false;
+}
+
+/* ---- Effects ---------------------------------------------------------------------------------------------------- */
+
+static const Sreg *read_sreg(const Inst *inst)
+{
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        if (inst->operands[i].kind == OPERAND_SREG)
+            return inst->operands[i].sreg;
+    return NULL;
+}
+
+/* The row's effects, less what this spelling of it does not have. */
+static unsigned refine_effects(const Inst *inst, const Form *form)
+{
+    unsigned effects = form->effects;
+    if (!inst_has(inst, MOD_CC))
+        effects &= ~(unsigned)EFFECT_CC_WRITE;
+    const Sreg *sreg = read_sreg(inst);
+    if (!sreg)
+        return effects;
+    effects &= ~(unsigned)(EFFECT_PURE | EFFECT_THREAD | EFFECT_VOLATILE);
+    switch (sreg->dependence) {
+    case SREG_VOLATILE: return effects | EFFECT_VOLATILE | EFFECT_THREAD;
+    case SREG_THREAD: return effects | EFFECT_PURE | EFFECT_THREAD;
+    default: return effects | EFFECT_PURE;
+    }
+}
+
+/* ---- Binding ---------------------------------------------------------------------------------------------------- */
+
+static void report(Diag *diag, Span span, const char *message)
+{
+    if (diag)
+        diag_error(diag, span, "%s", message);
+}
+
+static bool bind_guard(const RegVec *regs, Inst *inst, Diag *diag)
+{
+    if (inst->guard == REF_NONE)
+        return true;
+    RegRef *ref = &inst->refs[inst->guard];
+    const Reg *reg = &regs->data[ref->reg];
+    ref->role = REF_USE;
+    ref->type = TYPE_PRED;
+    if (reg->type == TYPE_PRED && reg->vector == 1)
+        return true;
+    if (diag)
+        diag_error(diag, inst->span, "the guard '%s' is of type .%s, not a predicate", reg->name, type_name(reg->type));
+    return false;
+}
+
+static bool bind_opaque(Module *module, Inst *inst, Diag *diag)
+{
+    inst->form = NULL;
+    inst->effects = EFFECTS_OPAQUE;
+    inst->sync = SYNC_OTHER;
+    for (unsigned i = 0; i < inst->ref_count; i++) {
+        if (i == inst->guard)
+            continue;
+        inst->refs[i].role = REF_BOTH;
+        inst->refs[i].type = TYPE_NONE;
+    }
+    if (!diag || !signature_first_warning(module, inst->signature))
+        return true;
+    const char *names[OP_COUNT];
+    for (unsigned op = OP_UNKNOWN + 1; op < OP_COUNT; op++)
+        names[op - 1] = opcode_name((Opcode)op);
+    const char *closest = closest_word(inst->signature->opcode, names, OP_COUNT - 1);
+    if (closest)
+        diag_warning(diag, inst->span, "unknown instruction '%s', kept as it stands; did you mean '%s'?", inst->signature->opcode,
+                     closest);
+    else
+        diag_warning(diag, inst->span, "unknown instruction '%s', kept as it stands", inst->signature->opcode);
+    return true;
+}
+
+/* "'add.f32' needs 3 operands, got 2" */
+static void explain_count(const Inst *inst, Buf *out)
+{
+    const Signature *signature = inst->signature;
+    unsigned least = UINT32_MAX, most = 0;
+    for (unsigned i = 0; i < signature->match_count; i++) {
+        const Form *form = signature->matches[i].form;
+        unsigned low = form->pattern_count - optional_count(form);
+        least = low < least ? low : least;
+        most = form->pattern_count > most ? form->pattern_count : most;
+    }
+    buf_puts(out, "'");
+    signature_print(signature, out);
+    if (least == most)
+        buf_printf(out, "' needs %u operand%s, got %u", most, most == 1 ? "" : "s", inst->operand_count);
+    else
+        buf_printf(out, "' needs %u to %u operands, got %u", least, most, inst->operand_count);
+}
+
+/* Reports why no form takes the operands, by the form that got furthest. */
+static void explain_operands(const Binder *tried, Diag *diag)
+{
+    Inst *inst = tried->inst;
+    Buf best = {0}, why = {0};
+    Span where = inst->span;
+    unsigned best_progress = 0;
+    if (!diag)
+        return;
+    for (unsigned i = 0; i < inst->signature->match_count; i++) {
+        Binder binder = *tried;
+        binder.match = &inst->signature->matches[i];
+        binder.why = &why;
+        binder.operand = 0;
+        buf_clear(&why);
+        fit_form(&binder);
+        if (!why.length || (best.length && binder.progress <= best_progress))
+            continue;
+        buf_clear(&best);
+        buf_puts(&best, buf_text(&why));
+        where = binder.where;
+        best_progress = binder.progress;
+    }
+    if (!best.length)
+        explain_count(inst, &best);
+    report(diag, where, buf_text(&best));
+    buf_free(&best);
+    buf_free(&why);
+}
+
+bool inst_bind(Module *module, Function *function, Inst *inst, Diag *diag)
+{
+    const Signature *signature = inst->signature;
+    if (!bind_guard(&function->regs, inst, diag))
+        return false;
+    if (signature->op == OP_UNKNOWN)
+        return bind_opaque(module, inst, diag);
+    if (!signature->match_count) {
+        Buf why = {0};
+        signature_explain(signature, &why);
+        report(diag, inst->span, buf_text(&why));
+        buf_free(&why);
+        return false;
+    }
+    Binder binder = {.module = module, .regs = &function->regs, .inst = inst, .signature = signature};
+    const char *unavailable = NULL;
+    for (unsigned i = 0; i < signature->match_count; i++) {
+        binder.match = &signature->matches[i];
+        if (!fit_form(&binder))
+            continue;
+        if (binder.match->unavailable) {
+            unavailable = unavailable ? unavailable : binder.match->unavailable;
+            continue;
+        }
+        const Form *form = binder.match->form;
+        inst->form = form;
+        inst->effects = refine_effects(inst, form);
+        inst->sync = form->sync;
+        if (inst->guard != REF_NONE && !form->guarded) {
+            if (diag)
+                diag_error(diag, inst->span, "'%s%s' cannot be predicated", signature->opcode,
+                           signature->mod_count ? signature->mods[0].text : "");
+            return false;
+        }
+        return true;
+    }
+    if (unavailable)
+        report(diag, inst->span, unavailable);
+    else
+        explain_operands(&binder, diag);
+    return false;
+}
+
+const char *inst_spelling(Arena *arena, const Inst *inst)
+{
+    Buf text = {0};
+    signature_print(inst->signature, &text);
+    const char *spelling = arena_strndup(arena, buf_text(&text), text.length);
+    buf_free(&text);
+    return spelling;
+}

@@ -1,0 +1,195 @@
+/* What the files ir/ops*.c share and nobody else sees: the compiled rows of ir/ops.def and what a signature's match leaves. */
+#ifndef PTXOPT_OPS_INTERNAL_H
+#define PTXOPT_OPS_INTERNAL_H
+
+#include "ir/ir.h"
+
+/* ---- Compiled rows (see the head of ir/ops.def for the notation) ------------------------------------------------ */
+
+/* One choice of a group of modifiers: a run of mod_pool.  'version' and the targets are 0 where the row's own suffice. */
+typedef struct Alternative {
+    uint16_t mods;
+    uint8_t mod_count;
+    uint8_t version; /* times 10 */
+    uint16_t targets;
+    uint8_t target_count;
+} Alternative;
+
+typedef enum ElementKind { ELEMENT_LITERAL, ELEMENT_ONE, ELEMENT_OPTIONAL } ElementKind;
+
+typedef struct Element {
+    uint8_t kind;
+    int8_t same_as; /* the earlier element that must make the same choice; -1: none */
+    uint16_t alternatives;
+    uint16_t alternative_count;
+} Element;
+
+/* 'suffix' 0: the numbers low to high with any suffix; else exactly low with that suffix. */
+typedef struct TargetRange {
+    uint16_t low, high;
+    char suffix;
+} TargetRange;
+
+typedef struct OrderPair { /* element 'before' stays before element 'after' */
+    uint8_t before, after;
+} OrderPair;
+
+typedef enum PatternKind {
+    PATTERN_DST,             /* R */
+    PATTERN_SRC,             /* r, x */
+    PATTERN_SINK_ONLY,       /* _ */
+    PATTERN_DST_PRED,        /* P */
+    PATTERN_PRED,            /* p, !p */
+    PATTERN_DST_LIST,        /* V */
+    PATTERN_SRC_LIST,        /* v */
+    PATTERN_INT,             /* i */
+    PATTERN_ADDRESS,         /* m, mu */
+    PATTERN_HANDLE,          /* mtex, msmp, msurf */
+    PATTERN_TENSOR,          /* tm */
+    PATTERN_TEXTURE,         /* tx */
+    PATTERN_TEXTURE_SAMPLER, /* ts */
+    PATTERN_SURFACE,         /* su */
+    PATTERN_VIDEO_DST,       /* R1!, R2, R4 */
+    PATTERN_VIDEO_SRC,       /* r1, r2, r4 */
+    PATTERN_VARIABLE,        /* S */
+    PATTERN_FUNCTION,        /* F */
+    PATTERN_KERNEL,          /* K */
+    PATTERN_LABEL,           /* L */
+    PATTERN_SREG,            /* sreg */
+    PATTERN_RESULTS,         /* O */
+    PATTERN_ARGUMENTS,       /* A */
+} PatternKind;
+
+enum PatternFlag {
+    PATTERN_IMMEDIATE = 1 << 0, /* an immediate will do */
+    PATTERN_SINK = 1 << 1,      /* "_" will do */
+    PATTERN_DOUBLE = 1 << 2,    /* twice the type's width */
+    PATTERN_NEGATE = 1 << 3,
+    PATTERN_INVERT = 1 << 4,
+    PATTERN_PAIR = 1 << 5,     /* "|P" follows */
+    PATTERN_MAY_PAIR = 1 << 6, /* "[|P]" */
+    PATTERN_OPTIONAL = 1 << 7,
+    PATTERN_SCALAR = 1 << 8,   /* one unbraced coordinate */
+    PATTERN_UNIFIED = 1 << 9,  /* ".unified" follows the address */
+    PATTERN_NEAR = 1 << 10,    /* points to shared or tensor memory: 32-bit address registers will do */
+    PATTERN_SELECTED = 1 << 11 /* the selector is mandatory */
+};
+
+typedef enum CountFunction {
+    COUNT_CONSTANT,
+    COUNT_NUMBER, /* the digits of ".v4", ".x16", ".3d" */
+    COUNT_N,      /* the n of ".m64n8k16" */
+    COUNT_COORDINATES,
+    COUNT_OFFSETS,
+    COUNT_GRADIENTS,
+    COUNT_IM2COL_OFFSETS,
+} CountFunction;
+
+typedef enum RangeKind { RANGE_ANY, RANGE_INTERVAL, RANGE_VALUES, RANGE_POWER_OF_TWO, RANGE_FRACTION } RangeKind;
+
+typedef struct Pattern {
+    const char *name;
+    uint8_t kind; /* PatternKind */
+    uint16_t flags;
+    int8_t type_element; /* -1: 'type' */
+    uint8_t type_part;
+    uint8_t type;
+    uint8_t count_function, count, count_element, count_part, count_times, count_over;
+    uint8_t range, value_count;
+    int32_t values[4]; /* RANGE_INTERVAL: low, high, step */
+} Pattern;
+
+typedef enum OrderKind { ORDER_ANY, ORDER_FIXED } OrderKind;
+
+struct Form {
+    const char *id;
+    uint16_t op;
+    uint8_t category, sync, ndst;
+    bool guarded;
+    uint16_t effects;
+    uint16_t elements, patterns, orders;
+    uint8_t element_count, pattern_count, order_count, order;
+    uint8_t version, last_version; /* last_version 0: no end */
+    uint16_t last_from;            /* the end holds from this target number on */
+    uint16_t min_sm, targets;
+    uint8_t target_count;
+    const char *note;
+};
+
+/* Parts of the tables that other files than ir/ops.c walk. */
+const Form *opcode_first_form(Opcode op, unsigned *count);
+const Element *form_elements(const Form *form);
+const Pattern *form_patterns(const Form *form);
+const Alternative *element_alternatives(const Element *element);
+const ModId *alternative_mods(const Alternative *alternative);
+const OrderPair *form_order(const Form *form);
+const TargetRange *target_ranges_at(unsigned first);
+/* The type that a modifier names; packed formats without a Type of their own give the bits that hold them. */
+Type mod_operand_type(ModId mod);
+
+/* ---- Matches ---------------------------------------------------------------------------------------------------- */
+
+enum { MOST_ELEMENTS = 32, MOST_MODS = 32, MOST_ALTERNATIVE_MODS = 8 };
+
+/* An operand pattern with the chosen alternatives filled in. */
+typedef struct Slot {
+    const Pattern *pattern;
+    uint8_t type;    /* Type; of one element of a list */
+    bool wider;      /* a register wider than the type will do */
+    bool bits_only;  /* untyped registers only (packed formats) */
+    bool layered;    /* the first coordinate is an integer layer */
+    uint16_t count;  /* list elements, coordinates; video: 1, 2, 4 */
+} Slot;
+
+struct FormMatch {
+    const Form *form;
+    const Slot *slots; /* one for each of the form's patterns */
+    const char *unavailable; /* why the module's version or target has it not; NULL */
+    bool one_space;          /* at most one state space among the modifiers: it is that of every address */
+};
+
+/* Fits modifiers to a form: in documented order if 'ordered', else in any order that the row allows.  choice[i] is the
+ * alternative of element i, or -1.  'mods' must hold at most MOST_MODS. */
+bool form_match_mods(const Form *form, const Mod *mods, unsigned count, bool ordered, int16_t *choice);
+
+/* Why no form takes the signature's modifiers, as a sentence without a full stop. */
+void signature_explain(const Signature *signature, Buf *out);
+/* "ld.global.f32" */
+void signature_print(const Signature *signature, Buf *out);
+/* True the first time it is asked of a signature. */
+bool signature_first_warning(Module *module, const Signature *signature);
+
+/* Which instruction types may read the register, beside what Sreg says. */
+typedef enum SregReads { SREG_EXACT, SREG_HALF, SREG_ANY_WIDTH } SregReads;
+SregReads sreg_reads(const Sreg *sreg);
+
+/* ---- Binding ---------------------------------------------------------------------------------------------------- */
+
+/* An instruction on trial against one match.  What does not fit is described in 'why' unless that is NULL. */
+typedef struct Binder {
+    const Module *module;
+    const RegVec *regs;
+    Inst *inst;
+    const Signature *signature;
+    const FormMatch *match;
+    Buf *why;
+    Span where;        /* of what does not fit */
+    unsigned progress; /* operands that fitted */
+    unsigned operand;  /* the one on trial, from 1; 0: none */
+} Binder;
+
+/* Describes what does not fit; always false. */
+bool binder_refuse(Binder *binder, Span where, const char *format, ...) PRINTF_LIKE(3, 4);
+/* Fits an operand and sets the role and type of its references. */
+bool binder_operand(Binder *binder, Operand *operand, const Slot *slot);
+/* Fits a register read in the type (TYPE_NONE: any) and sets its reference. */
+bool binder_register(Binder *binder, Operand *operand, Type type, RefRole role);
+/* Fits a constant. */
+bool binder_constant(Binder *binder, const Operand *operand, Type type);
+/* Fits the lists of a call to the callee's prototype, where that is known. */
+bool binder_call(Binder *binder);
+
+/* The number and suffix of "sm_90a" or "compute_90a"; false if it is neither. */
+bool target_parse(const char *text, unsigned *number, char *suffix);
+
+#endif

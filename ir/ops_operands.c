@@ -1,0 +1,645 @@
+/* Fits operands to the patterns of the instruction table (ir/ops.def) and gives every register reference its role and type.
+ * The typing rules are those of the PTX ISA, "Instruction Operands" and "Type Information for Instructions and Operands", as
+ * ptxas applies them. */
+#include "ir/ops_internal.h"
+
+#include <string.h>
+
+bool binder_refuse(Binder *binder, Span where, const char *format, ...)
+{
+    if (!binder->why)
+        return false;
+    va_list arguments;
+    va_start(arguments, format);
+    buf_clear(binder->why);
+    binder->where = where;
+    if (binder->operand) {
+        buf_printf(binder->why, "operand %u of '", binder->operand);
+        signature_print(binder->signature, binder->why);
+        buf_puts(binder->why, "': ");
+    }
+    buf_vprintf(binder->why, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* ---- Registers -------------------------------------------------------------------------------------------------- */
+
+static bool type_fits(Type reg, Type want, const Slot *slot)
+{
+    bool wider = slot && slot->wider;
+    unsigned bits = type_bits(reg);
+    TypeClass class = type_class(reg);
+    if (want == TYPE_PRED || class == CLASS_PRED || class == CLASS_OPAQUE)
+        return reg == want;
+    if (slot && slot->bits_only)
+        return class == CLASS_BITS && bits == type_bits(want);
+    switch (want) {
+    case TYPE_BF16:
+    case TYPE_BF16X2:
+    case TYPE_TF32:
+    case TYPE_F32X2: return class == CLASS_BITS && bits == type_bits(want);
+    case TYPE_U16X2:
+    case TYPE_S16X2: return reg == TYPE_B32 || reg == TYPE_F16X2;
+    default: break;
+    }
+    if (bits != type_bits(want) && !(wider && bits > type_bits(want)))
+        return false;
+    switch (type_class(want)) {
+    case CLASS_BITS: return true;
+    case CLASS_UNSIGNED:
+    case CLASS_SIGNED: return class != CLASS_FLOAT || reg == TYPE_F16X2;
+    case CLASS_FLOAT: return class == CLASS_BITS || reg == want;
+    default: return false;
+    }
+}
+
+static void set_ref(Binder *binder, const Operand *operand, RefRole role, Type type)
+{
+    RegRef *ref = &binder->inst->refs[operand->ref];
+    ref->role = (uint8_t)role;
+    ref->type = (uint8_t)type;
+}
+
+static const Reg *operand_reg(const Binder *binder, const Operand *operand)
+{
+    return &binder->regs->data[binder->inst->refs[operand->ref].reg];
+}
+
+/* The element that ".y" or ".g" selects, or 4. */
+static unsigned element_index(const char *selector)
+{
+    static const char names[] = "xyzwrgba";
+    const char *found = selector[1] && !selector[2] ? strchr(names, selector[1]) : NULL;
+    return found ? (unsigned)(found - names) % 4 : 4;
+}
+
+static bool fit_register(Binder *binder, Operand *operand, Type type, const Slot *slot, RefRole role)
+{
+    const Reg *reg = operand_reg(binder, operand);
+    if (operand->negated && !(slot && slot->pattern->flags & PATTERN_NEGATE))
+        return binder_refuse(binder, operand->span, "'%s' cannot be negated here", reg->name);
+    if (operand->inverted && type != TYPE_PRED)
+        return binder_refuse(binder, operand->span, "only a predicate can be inverted");
+    if (operand->constant && role != REF_USE)
+        return binder_refuse(binder, operand->span, "a destination has no offset");
+    if (operand->selector) {
+        if (element_index(operand->selector) >= reg->vector || reg->vector == 1)
+            return binder_refuse(binder, operand->span, "register '%s' has no element '%s'", reg->name, operand->selector);
+        if (role == REF_DEF)
+            role = REF_BOTH;
+    } else if (reg->vector > 1) {
+        return binder_refuse(binder, operand->span, "'%s' is a vector register; one register of type .%s is expected", reg->name,
+                             type_name(type));
+    }
+    if (!type_fits(reg->type, type, slot))
+        return binder_refuse(binder, operand->span, "register '%s' of type .%s where .%s is expected", reg->name,
+                             type_name(reg->type), type_name(type));
+    set_ref(binder, operand, role, type);
+    return true;
+}
+
+bool binder_register(Binder *binder, Operand *operand, Type type, RefRole role)
+{
+    return fit_register(binder, operand, type, NULL, role);
+}
+
+/* ---- Constants -------------------------------------------------------------------------------------------------- */
+
+static bool constant_fits(const Constant *constant, Type type)
+{
+    switch (type_class(type)) {
+    case CLASS_PRED: return constant->kind == CONSTANT_INT;
+    case CLASS_BITS:
+        return constant->kind == CONSTANT_INT || (constant->kind == CONSTANT_F32 && type == TYPE_B32) ||
+               (constant->kind != CONSTANT_F32 && type == TYPE_B64);
+    case CLASS_UNSIGNED:
+    case CLASS_SIGNED: return constant->kind == CONSTANT_INT && type != TYPE_U16X2 && type != TYPE_S16X2;
+    case CLASS_FLOAT: return constant->kind != CONSTANT_INT && (type == TYPE_F32 || type == TYPE_F64);
+    default: return false;
+    }
+}
+
+bool binder_constant(Binder *binder, const Operand *operand, Type type)
+{
+    if (constant_fits(operand->constant, type))
+        return true;
+    bool half = type_class(type) == CLASS_FLOAT && type != TYPE_F32 && type != TYPE_F64;
+    if (half || type == TYPE_U16X2 || type == TYPE_S16X2)
+        return binder_refuse(binder, operand->span, "type .%s has no immediates; move the bits into a register first",
+                             type_name(type));
+    return binder_refuse(binder, operand->span, "%s where .%s is expected",
+                         operand->constant->kind == CONSTANT_INT ? "an integer" : "a floating-point constant", type_name(type));
+}
+
+static double constant_double(const Constant *constant)
+{
+    double value = 0;
+    float single;
+    uint32_t bits = (uint32_t)constant->bits;
+    switch (constant->kind) {
+    case CONSTANT_INT: return constant->is_unsigned ? (double)constant->bits : (double)(int64_t)constant->bits;
+    case CONSTANT_F32: memcpy(&single, &bits, sizeof single); return single;
+    case CONSTANT_F64:
+    case CONSTANT_DECIMAL: memcpy(&value, &constant->bits, sizeof value); break;
+    }
+    return value;
+}
+
+static bool fit_range(Binder *binder, const Operand *operand, const Pattern *pattern)
+{
+    const Constant *constant = operand->constant;
+    int64_t value = (int64_t)constant->bits;
+    bool large = constant->is_unsigned && value < 0;
+    switch ((RangeKind)pattern->range) {
+    case RANGE_ANY: return true;
+    case RANGE_INTERVAL:
+        if (large || value < pattern->values[0] || value > pattern->values[1])
+            return binder_refuse(binder, operand->span, "the value is out of range: %d to %d is expected", (int)pattern->values[0],
+                                 (int)pattern->values[1]);
+        if (value % pattern->values[2])
+            return binder_refuse(binder, operand->span, "the value must be a multiple of %d", (int)pattern->values[2]);
+        return true;
+    case RANGE_VALUES: {
+        Buf list = {0};
+        for (unsigned i = 0; i < pattern->value_count; i++) {
+            if (!large && value == pattern->values[i]) {
+                buf_free(&list);
+                return true;
+            }
+            buf_printf(&list, "%s%d", i ? " or " : "", (int)pattern->values[i]);
+        }
+        binder_refuse(binder, operand->span, "the value must be %s", buf_text(&list));
+        buf_free(&list);
+        return false;
+    }
+    case RANGE_POWER_OF_TWO:
+        if (!constant->bits || constant->bits & (constant->bits - 1))
+            return binder_refuse(binder, operand->span, "the value must be a power of two");
+        return true;
+    case RANGE_FRACTION: {
+        double fraction = constant_double(constant);
+        if (!(fraction > 0 && fraction <= 1))
+            return binder_refuse(binder, operand->span, "the value must be above 0.0 and at most 1.0");
+        return true;
+    }
+    }
+    return true;
+}
+
+/* ---- Special registers ------------------------------------------------------------------------------------------ */
+
+static bool fit_sreg(Binder *binder, const Operand *operand, Type type, unsigned vector)
+{
+    const Sreg *sreg = operand->sreg;
+    unsigned bits = type_bits(type), own = type_bits(sreg->type), number;
+    char suffix;
+    if (sreg->vector != vector)
+        return binder_refuse(binder, operand->span, sreg->vector > 1 ? "'%s' is a whole vector; select an element"
+                                                                     : "'%s' is not a vector", sreg->name);
+    SregReads reads = sreg_reads(sreg);
+    bool width = bits == own || (reads != SREG_EXACT && bits == 16) || (reads == SREG_ANY_WIDTH && bits == 32);
+    if (!width || type_class(type) == CLASS_FLOAT)
+        return binder_refuse(binder, operand->span, "special register '%s' of type .%s where .%s is expected", sreg->name,
+                             type_name(sreg->type), type_name(type));
+    if (binder->module->version && binder->module->version < sreg->min_version)
+        return binder_refuse(binder, operand->span, "'%s' needs PTX ISA version %u.%u or later, the module has %u.%u", sreg->name,
+                             sreg->min_version / 10, sreg->min_version % 10, binder->module->version / 10,
+                             binder->module->version % 10);
+    if (binder->module->target_count && target_parse(binder->module->targets[0], &number, &suffix) && number < sreg->min_sm)
+        return binder_refuse(binder, operand->span, "'%s' is not supported on target '%s': it needs sm_%u or later", sreg->name,
+                             binder->module->targets[0], sreg->min_sm);
+    return true;
+}
+
+/* Outside mov, a special register may only be the source of a conversion between integers. */
+static bool takes_sreg(const Binder *binder)
+{
+    const Signature *signature = binder->signature;
+    if (signature->op != OP_CVT || signature->type_count != 2)
+        return false;
+    for (unsigned i = 0; i < 2; i++) {
+        TypeClass class = type_class(signature->types[i]);
+        if (class != CLASS_UNSIGNED && class != CLASS_SIGNED && class != CLASS_BITS)
+            return false;
+    }
+    return true;
+}
+
+/* ---- Sources and destinations ----------------------------------------------------------------------------------- */
+
+static const char *describe(const Operand *operand)
+{
+    switch (operand->kind) {
+    case OPERAND_REG: return "a register";
+    case OPERAND_SREG: return "a special register";
+    case OPERAND_CONSTANT: return "a constant";
+    case OPERAND_SYMBOL:
+        switch (operand->symbol.kind) {
+        case SYMBOL_VARIABLE: return "a variable";
+        case SYMBOL_FUNCTION: return "a function";
+        case SYMBOL_LABEL: return "a label";
+        case SYMBOL_TABLE: return "a table of targets";
+        }
+        return "a symbol";
+    case OPERAND_SINK: return "the sink '_'";
+    case OPERAND_VECTOR: return "a list in braces";
+    case OPERAND_PAIR: return "a pair of destinations";
+    case OPERAND_ADDRESS: return operand->indexed ? "an indexed variable" : "an address";
+    case OPERAND_COMPOSITE: return "an address with coordinates";
+    case OPERAND_LIST: return "a list in parentheses";
+    }
+    return "an operand";
+}
+
+static bool fit_source(Binder *binder, Operand *operand, const Slot *slot)
+{
+    Type type = (Type)slot->type;
+    bool immediate = slot->pattern->flags & PATTERN_IMMEDIATE;
+    switch (operand->kind) {
+    case OPERAND_REG: return fit_register(binder, operand, type, slot, REF_USE);
+    case OPERAND_CONSTANT:
+        if (!immediate)
+            return binder_refuse(binder, operand->span, "a register of type .%s is expected, not a constant", type_name(type));
+        return binder_constant(binder, operand, type) && fit_range(binder, operand, slot->pattern);
+    case OPERAND_SYMBOL:
+        if (operand->symbol.kind == SYMBOL_VARIABLE && operand->constant && type_class(type) != CLASS_PRED)
+            return true;
+        break;
+    case OPERAND_SREG:
+        if (takes_sreg(binder))
+            return fit_sreg(binder, operand, type, 1);
+        return binder_refuse(binder, operand->span, "special register '%s' can only be read by mov and by cvt between integers",
+                             operand->sreg->name);
+    default: break;
+    }
+    return binder_refuse(binder, operand->span, "%s of type .%s is expected, not %s",
+                         immediate ? "a register or constant" : "a register", type_name(type), describe(operand));
+}
+
+static bool fit_destination(Binder *binder, Operand *operand, const Slot *slot, Type type)
+{
+    bool sink = slot->pattern->flags & PATTERN_SINK || type == TYPE_PRED;
+    if (operand->kind == OPERAND_REG) {
+        if (operand->inverted)
+            return binder_refuse(binder, operand->span, "a destination cannot be inverted");
+        return fit_register(binder, operand, type, slot, REF_DEF);
+    }
+    if (operand->kind == OPERAND_SINK && sink)
+        return true;
+    if (operand->kind == OPERAND_SINK)
+        return binder_refuse(binder, operand->span, "the result cannot be discarded with '_'");
+    if (operand->kind == OPERAND_SREG)
+        return binder_refuse(binder, operand->span, "special register '%s' cannot be written", operand->sreg->name);
+    return binder_refuse(binder, operand->span, "a destination register of type .%s is expected, not %s", type_name(type),
+                         describe(operand));
+}
+
+static bool fit_predicate(Binder *binder, Operand *operand)
+{
+    if (operand->kind == OPERAND_REG && !operand->constant)
+        return fit_register(binder, operand, TYPE_PRED, NULL, REF_USE);
+    if (operand->kind == OPERAND_CONSTANT)
+        return binder_constant(binder, operand, TYPE_PRED);
+    return binder_refuse(binder, operand->span, "a predicate is expected, not %s", describe(operand));
+}
+
+/* A register declared .v2 or .v4 in the place of a list. */
+static bool is_vector_register(const Binder *binder, const Operand *operand, unsigned count)
+{
+    return operand->kind == OPERAND_REG && !operand->selector && !operand->constant && count > 1 &&
+           operand_reg(binder, operand)->vector == count;
+}
+
+static bool fit_vector_register(Binder *binder, Operand *operand, Type type, const Slot *slot, RefRole role)
+{
+    const Reg *reg = operand_reg(binder, operand);
+    if (operand->negated || operand->inverted)
+        return binder_refuse(binder, operand->span, "a vector register cannot be negated");
+    if (!type_fits(reg->type, type, slot))
+        return binder_refuse(binder, operand->span, "vector register '%s' of type .%s where .%s is expected", reg->name,
+                             type_name(reg->type), type_name(type));
+    set_ref(binder, operand, role, type);
+    return true;
+}
+
+static bool fit_list(Binder *binder, Operand *operand, const Slot *slot, RefRole role)
+{
+    const Pattern *pattern = slot->pattern;
+    Type type = (Type)slot->type;
+    if (is_vector_register(binder, operand, slot->count))
+        return fit_vector_register(binder, operand, type, slot, role);
+    if (operand->kind != OPERAND_VECTOR)
+        return binder_refuse(binder, operand->span, "a list of %u in braces is expected, not %s", slot->count, describe(operand));
+    if (operand->item_count != slot->count)
+        return binder_refuse(binder, operand->span, "a list of %u is expected, not of %u", slot->count, operand->item_count);
+    for (unsigned i = 0; i < operand->item_count; i++) {
+        Operand *item = &operand->items[i];
+        if (item->kind == OPERAND_REG && !item->constant) {
+            if (!fit_register(binder, item, type, slot, role))
+                return false;
+        } else if (item->kind == OPERAND_CONSTANT && pattern->flags & PATTERN_IMMEDIATE) {
+            if (!binder_constant(binder, item, type))
+                return false;
+        } else if (item->kind != OPERAND_SINK || !(pattern->flags & PATTERN_SINK)) {
+            return binder_refuse(binder, item->span, "a register of type .%s is expected in the list, not %s", type_name(type),
+                                 describe(item));
+        }
+    }
+    return true;
+}
+
+/* ---- Addresses -------------------------------------------------------------------------------------------------- */
+
+static bool fit_address_register(Binder *binder, Operand *operand, bool wide)
+{
+    const Reg *reg = operand_reg(binder, operand);
+    TypeClass class = type_class(reg->type);
+    unsigned bits = type_bits(reg->type);
+    bool integer = class == CLASS_BITS || class == CLASS_UNSIGNED || class == CLASS_SIGNED;
+    if (!integer || bits > 64 || operand->negated || operand->inverted)
+        return binder_refuse(binder, operand->span, "register '%s' of type .%s cannot hold an address", reg->name,
+                             type_name(reg->type));
+    if (wide && bits == 32)
+        return binder_refuse(binder, operand->span, "register '%s' of type .%s is too narrow for a %s address", reg->name,
+                             type_name(reg->type), binder->signature->space == SPACE_NONE ? "generic" : "global");
+    return fit_register(binder, operand, reg->type, NULL, REF_USE);
+}
+
+static bool is_plain_access(Opcode op)
+{
+    return op == OP_LD || op == OP_LDU || op == OP_ST || op == OP_ATOM || op == OP_RED;
+}
+
+static bool is_input(const Variable *variable)
+{
+    if (!variable->is_parameter)
+        return false;
+    const Prototype *prototype = variable->function ? &variable->function->prototype : NULL;
+    for (unsigned i = 0; prototype && i < prototype->return_count; i++)
+        if (prototype->returns[i] == variable)
+            return false;
+    return true;
+}
+
+static bool fit_address_variable(Binder *binder, const Operand *operand, const Variable *variable)
+{
+    const Signature *signature = binder->signature;
+    Space space = signature->space;
+    if (!is_plain_access(signature->op) || !binder->match->one_space)
+        return true;
+    bool fits = space == SPACE_NONE ? variable->space != SPACE_CONST && variable->space != SPACE_PARAM : variable->space == space;
+    if (!fits)
+        return binder_refuse(binder, operand->span, "'%s' lies in .%s, not in %s%s", variable->name, space_name(variable->space),
+                             space == SPACE_NONE ? "generic space" : ".", space_name(space));
+    if (space != SPACE_PARAM)
+        return true;
+    if (signature->op == OP_ST && is_input(variable))
+        return binder_refuse(binder, operand->span, "input parameter '%s' cannot be written", variable->name);
+    if (binder->inst->guard != REF_NONE && !variable->is_parameter)
+        return binder_refuse(binder, operand->span, "an access to call parameter '%s' cannot be predicated", variable->name);
+    return true;
+}
+
+static bool fit_address(Binder *binder, Operand *operand, const Slot *slot)
+{
+    const Signature *signature = binder->signature;
+    unsigned flags = slot->pattern->flags;
+    if (operand->kind != OPERAND_ADDRESS || !operand->item_count)
+        return binder_refuse(binder, operand->span, "an address in brackets is expected, not %s", describe(operand));
+    if (operand->unified != !!(flags & PATTERN_UNIFIED))
+        return binder_refuse(binder, operand->span,
+                             operand->unified ? "'.unified' does not go with '%s' here" : "'.unified' must follow the address of '%s'",
+                             signature->opcode);
+    bool far = binder->match->one_space && !(flags & PATTERN_NEAR) &&
+               (signature->space == SPACE_NONE || signature->space == SPACE_GLOBAL);
+    for (unsigned i = 0; i < operand->item_count; i++) {
+        Operand *base = &operand->items[i];
+        bool fits = false;
+        switch (base->kind) {
+        case OPERAND_REG: fits = fit_address_register(binder, base, far && !operand->indexed); break;
+        case OPERAND_SYMBOL:
+            if (base->symbol.kind != SYMBOL_VARIABLE)
+                return binder_refuse(binder, base->span, "'%s' has no address in memory", symbol_name(&base->symbol));
+            fits = fit_address_variable(binder, base, base->symbol.variable);
+            break;
+        case OPERAND_CONSTANT:
+            if (base->constant->kind != CONSTANT_INT)
+                return binder_refuse(binder, base->span, "an address cannot be a floating-point constant");
+            fits = operand->indexed || !is_plain_access(signature->op) || signature->space == SPACE_LOCAL;
+            if (!fits)
+                return binder_refuse(binder, base->span, "absolute addresses are allowed in .local only");
+            break;
+        default: return binder_refuse(binder, base->span, "an address cannot start with %s", describe(base));
+        }
+        if (!fits)
+            return false;
+    }
+    if (operand->constant && operand->constant->kind != CONSTANT_INT)
+        return binder_refuse(binder, operand->span, "the offset of an address must be an integer");
+    return true;
+}
+
+/* A texture, sampler, surface or tensor map: a 64-bit register or a variable. */
+static bool fit_handle(Binder *binder, Operand *operand)
+{
+    if (operand->kind == OPERAND_REG)
+        return fit_register(binder, operand, TYPE_U64, NULL, REF_USE);
+    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE)
+        return true;
+    return binder_refuse(binder, operand->span, "a 64-bit register or a variable is expected, not %s", describe(operand));
+}
+
+static bool fit_coordinate(Binder *binder, Operand *operand, Type type)
+{
+    if (operand->kind == OPERAND_REG && !operand->constant)
+        return fit_register(binder, operand, type, NULL, REF_USE);
+    if (operand->kind == OPERAND_CONSTANT)
+        return binder_constant(binder, operand, type);
+    return binder_refuse(binder, operand->span, "a coordinate of type .%s is expected, not %s", type_name(type), describe(operand));
+}
+
+static bool fit_coordinates(Binder *binder, Operand *operand, const Slot *slot, Type type)
+{
+    bool pads = slot->pattern->kind != PATTERN_TENSOR;
+    if (slot->pattern->flags & PATTERN_SCALAR)
+        return fit_coordinate(binder, operand, type);
+    if (is_vector_register(binder, operand, slot->count))
+        return fit_vector_register(binder, operand, type, NULL, REF_USE);
+    if (operand->kind != OPERAND_VECTOR)
+        return binder_refuse(binder, operand->span, "a list of %u coordinates is expected, not %s", slot->count, describe(operand));
+    unsigned given = operand->item_count;
+    if (given != slot->count && !(pads && given > slot->count && (given == 2 || given == 4)))
+        return binder_refuse(binder, operand->span, "%u coordinates are expected, not %u", slot->count, given);
+    for (unsigned i = 0; i < given; i++)
+        if (!fit_coordinate(binder, &operand->items[i], i == 0 && slot->layered ? TYPE_U32 : type))
+            return false;
+    return true;
+}
+
+static bool fit_composite(Binder *binder, Operand *operand, const Slot *slot)
+{
+    unsigned handles = slot->pattern->kind == PATTERN_TEXTURE_SAMPLER ? 2 : 1;
+    Type type = slot->pattern->kind == PATTERN_TENSOR ? TYPE_S32 : (Type)slot->type;
+    if (operand->kind != OPERAND_COMPOSITE || operand->item_count != handles + 1)
+        return binder_refuse(binder, operand->span, "%s with coordinates in brackets is expected",
+                             handles == 2 ? "a texture and a sampler" : "a handle");
+    for (unsigned i = 0; i < handles; i++)
+        if (!fit_handle(binder, &operand->items[i]))
+            return false;
+    return fit_coordinates(binder, &operand->items[handles], slot, type);
+}
+
+/* ---- Video operands --------------------------------------------------------------------------------------------- */
+
+static bool all_digits(const char *text, unsigned count, char highest)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (text[i] < '0' || text[i] > highest)
+            return false;
+    return !text[count];
+}
+
+/* Lane masks name each lane at most once, the highest first: ".h10", ".b310". */
+static bool is_mask(const char *text, char highest)
+{
+    if (!*text)
+        return false;
+    for (char limit = (char)(highest + 1); *text; limit = *text++)
+        if (*text < '0' || *text >= limit)
+            return false;
+    return true;
+}
+
+static bool selector_fits(const char *selector, unsigned lanes, bool mask)
+{
+    char letter = selector[0] == '.' ? selector[1] : 0;
+    if (!letter)
+        return false;
+    const char *rest = selector + 2;
+    if (lanes == 1)
+        return (letter == 'b' && all_digits(rest, 1, '3')) || (letter == 'h' && all_digits(rest, 1, '1'));
+    if (mask)
+        return lanes == 2 ? letter == 'h' && is_mask(rest, '1') : letter == 'b' && is_mask(rest, '3');
+    return lanes == 2 ? letter == 'h' && all_digits(rest, 2, '3') : letter == 'b' && all_digits(rest, 4, '7');
+}
+
+static bool fit_video(Binder *binder, Operand *operand, const Slot *slot)
+{
+    bool destination = slot->pattern->kind == PATTERN_VIDEO_DST;
+    if (operand->kind == OPERAND_CONSTANT && !destination)
+        return binder_constant(binder, operand, TYPE_U32);
+    if (operand->kind != OPERAND_REG || operand->constant)
+        return binder_refuse(binder, operand->span, "a 32-bit register is expected, not %s", describe(operand));
+    Name selector = operand->selector;
+    if (operand_reg(binder, operand)->vector > 1)
+        return fit_register(binder, operand, TYPE_U32, slot, destination ? REF_DEF : REF_USE);
+    if (!selector && slot->pattern->flags & PATTERN_SELECTED)
+        return binder_refuse(binder, operand->span, "a selector such as '.b0' or '.h1' must follow the destination");
+    if (selector && !selector_fits(selector, slot->count, destination))
+        return binder_refuse(binder, operand->span, "'%s' is not a selector of this instruction", selector);
+    Operand plain = *operand;
+    plain.selector = NULL;
+    return fit_register(binder, &plain, TYPE_U32, slot, destination ? REF_DEF : REF_USE);
+}
+
+/* ---- Symbols ---------------------------------------------------------------------------------------------------- */
+
+static bool fit_function(Binder *binder, const Operand *operand, bool entry)
+{
+    if (operand->kind != OPERAND_SYMBOL || operand->symbol.kind != SYMBOL_FUNCTION || operand->constant)
+        return binder_refuse(binder, operand->span, "a function is expected, not %s", describe(operand));
+    if (operand->symbol.function->is_entry != entry)
+        return binder_refuse(binder, operand->span,
+                             entry ? "'%s' is a function, not a kernel" : "'%s' is a kernel, not a device function",
+                             operand->symbol.function->name);
+    return true;
+}
+
+static bool fit_label(Binder *binder, const Operand *operand)
+{
+    bool symbol = operand->kind == OPERAND_SYMBOL && !operand->constant;
+    if (binder->signature->op == OP_BRA)
+        return (symbol && operand->symbol.kind == SYMBOL_LABEL) ||
+               binder_refuse(binder, operand->span, "a label is expected, not %s", describe(operand));
+    bool branch = binder->signature->op == OP_BRX;
+    if (!symbol || operand->symbol.kind != SYMBOL_TABLE)
+        return binder_refuse(binder, operand->span, "the label of a %s is expected, not %s",
+                             branch ? ".branchtargets list" : ".calltargets list or a .callprototype", describe(operand));
+    if ((operand->symbol.table->kind == TABLE_BRANCH_TARGETS) != branch)
+        return binder_refuse(binder, operand->span, "'%s' does not label a %s", operand->symbol.table->name,
+                             branch ? ".branchtargets list" : ".calltargets list or a .callprototype");
+    return true;
+}
+
+static bool fit_variable(Binder *binder, Operand *operand)
+{
+    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE)
+        return true;
+    if (operand->kind == OPERAND_ADDRESS && operand->indexed && !operand->unified && operand->item_count == 1 &&
+        operand->items[0].kind == OPERAND_SYMBOL && operand->items[0].symbol.kind == SYMBOL_VARIABLE)
+        return true;
+    return binder_refuse(binder, operand->span, "a variable is expected, not %s", describe(operand));
+}
+
+/* ---- Every kind ------------------------------------------------------------------------------------------------- */
+
+static bool fit_main(Binder *binder, Operand *operand, const Slot *slot)
+{
+    const Pattern *pattern = slot->pattern;
+    Type type = (Type)slot->type;
+    switch ((PatternKind)pattern->kind) {
+    case PATTERN_DST: return fit_destination(binder, operand, slot, type);
+    case PATTERN_SRC: return fit_source(binder, operand, slot);
+    case PATTERN_SINK_ONLY:
+        return operand->kind == OPERAND_SINK || binder_refuse(binder, operand->span, "the sink '_' is expected, not %s", describe(operand));
+    case PATTERN_DST_PRED: return fit_destination(binder, operand, slot, TYPE_PRED);
+    case PATTERN_PRED: return fit_predicate(binder, operand);
+    case PATTERN_DST_LIST:
+        /* The accumulators of wgmma are read and written. */
+        return fit_list(binder, operand, slot, binder->signature->op == OP_WGMMA ? REF_BOTH : REF_DEF);
+    case PATTERN_SRC_LIST: return fit_list(binder, operand, slot, REF_USE);
+    case PATTERN_INT:
+        if (operand->kind != OPERAND_CONSTANT || operand->constant->kind != CONSTANT_INT)
+            return binder_refuse(binder, operand->span, "an integer constant is expected, not %s", describe(operand));
+        return fit_range(binder, operand, pattern);
+    case PATTERN_ADDRESS: return fit_address(binder, operand, slot);
+    case PATTERN_HANDLE:
+        if ((operand->kind == OPERAND_ADDRESS && operand->item_count == 1 && !operand->constant && !operand->indexed) ||
+            (operand->kind == OPERAND_COMPOSITE && operand->item_count == 1))
+            return fit_handle(binder, &operand->items[0]);
+        return binder_refuse(binder, operand->span, "a handle in brackets is expected, not %s", describe(operand));
+    case PATTERN_TENSOR:
+    case PATTERN_TEXTURE:
+    case PATTERN_TEXTURE_SAMPLER:
+    case PATTERN_SURFACE: return fit_composite(binder, operand, slot);
+    case PATTERN_VIDEO_DST:
+    case PATTERN_VIDEO_SRC: return fit_video(binder, operand, slot);
+    case PATTERN_VARIABLE: return fit_variable(binder, operand);
+    case PATTERN_FUNCTION: return fit_function(binder, operand, false);
+    case PATTERN_KERNEL: return fit_function(binder, operand, true);
+    case PATTERN_LABEL: return fit_label(binder, operand);
+    case PATTERN_SREG:
+        if (operand->kind != OPERAND_SREG)
+            return binder_refuse(binder, operand->span, "a special register is expected, not %s", describe(operand));
+        return fit_sreg(binder, operand, binder->signature->types[0], binder->signature->vector);
+    case PATTERN_RESULTS:
+    case PATTERN_ARGUMENTS:
+        return operand->kind == OPERAND_LIST ||
+               binder_refuse(binder, operand->span, "a list in parentheses is expected, not %s", describe(operand));
+    }
+    return false;
+}
+
+bool binder_operand(Binder *binder, Operand *operand, const Slot *slot)
+{
+    unsigned flags = slot->pattern->flags;
+    if (operand->kind != OPERAND_PAIR) {
+        if (flags & PATTERN_PAIR)
+            return binder_refuse(binder, operand->span, "a second destination must follow: DESTINATION|PREDICATE");
+        return fit_main(binder, operand, slot);
+    }
+    if (!(flags & (PATTERN_PAIR | PATTERN_MAY_PAIR)))
+        return binder_refuse(binder, operand->span, "there is no second destination here");
+    return fit_main(binder, &operand->items[0], slot) && fit_destination(binder, &operand->items[1], slot, TYPE_PRED);
+}

@@ -1,0 +1,50 @@
+/* Special registers: ir/sregs.def by name. */
+#include "ir/ops_internal.h"
+
+#include <string.h>
+
+typedef struct SregRow {
+    Sreg sreg; /* first: a pointer to it is one to the row */
+    SregReads reads;
+} SregRow;
+
+static const SregRow rows[] = {
+#define SREG(name, vector, type, reads, dependence, min_version, min_sm, note)                                         \
+    {{name, vector, SREG_##dependence, TYPE_##type, min_version, min_sm}, SREG_##reads},
+#include "ir/sregs.def"
+#undef SREG
+};
+
+static const Sreg *find(const char *name)
+{
+    size_t low = 0, high = COUNT_OF(rows);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(name, rows[middle].sreg.name);
+        if (!order)
+            return &rows[middle].sreg;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
+const Sreg *sreg_find(const char *name)
+{
+    static const char colors[] = "rgba", components[] = "xyzw";
+    const Sreg *sreg = find(name);
+    size_t length = strlen(name);
+    if (sreg || length < 3 || length > 60 || name[length - 2] != '.' || !strchr(colors, name[length - 1]))
+        return sreg;
+    char spelling[64];
+    memcpy(spelling, name, length + 1);
+    spelling[length - 1] = components[strchr(colors, name[length - 1]) - colors];
+    return find(spelling);
+}
+
+SregReads sreg_reads(const Sreg *sreg)
+{
+    return ((const SregRow *)sreg)->reads;
+}
