@@ -324,7 +324,8 @@ typedef enum RefRole {
     REF_USE,
     REF_DEF,
     REF_BOTH, /* read and written by one operand (wgmma accumulators, one element of a vector register); never in SSA */
-    REF_TIED, /* SSA only: the old value that a guarded or partial DEF keeps; 'partner' is the DEF's index */
+    REF_TIED, /* SSA only: the old value that a guarded or updated DEF keeps; 'partner' is the DEF's index.  'type' is TYPE_NONE
+               * where only the guard keeps it, and the access's type where the instruction reads it (was REF_BOTH) */
 } RefRole;
 
 typedef struct RegRef {
@@ -585,7 +586,8 @@ void inst_remove(Inst *inst); /* from its block */
 Inst *inst_clone(Body *body, const Inst *inst);
 /* A new instruction, bound; not in any block.  'operands' has one letter for each: d REG written, r REG read, ! predicate REG
  * read inverted, i constant (int64_t), s special register (const char *), v variable's address (Variable *), a address
- * [REG+offset] (RegId, int64_t).  inst_build(body, "mad.lo.s32", "drri", d, a, b, (int64_t)4). */
+ * [REG+offset] (RegId, int64_t), f the bits of a 0f literal (uint32_t), e those of a 0d literal (uint64_t).
+ * inst_build(body, "mad.lo.s32", "drri", d, a, b, (int64_t)4). */
 Inst *inst_build(Body *body, const char *spelling, const char *operands, ...);
 /* Guards an unguarded instruction in non-SSA form or one without definitions. */
 void inst_set_guard(Body *body, Inst *inst, RegId predicate, bool inverted);

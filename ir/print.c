@@ -230,10 +230,8 @@ static void init_print(const Init *init, Buf *out)
     case INIT_CLOSE: buf_putc(out, '}'); break;
     case INIT_CONSTANT: constant_print(&init->constant, out); break;
     case INIT_SYMBOL:
-        if (init->masked) {
-            constant_print(&init->mask, out);
-            buf_putc(out, '(');
-        }
+        if (init->masked)
+            buf_printf(out, "0x%" PRIx64 "(", init->mask.bits);
         buf_printf(out, init->generic ? "generic(%s)" : "%s", symbol_name(&init->symbol));
         if (init->constant.bits)
             offset_print(&init->constant, out);

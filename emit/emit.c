@@ -1,0 +1,175 @@
+/* The PTX writer: module scope, and bodies in the parsed form.  Text below the level of a statement is ir's (ir/print.c). */
+#include "emit/emit.h"
+
+#include "emit/internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { DEEPEST_INDENTATION = 16 }; /* nesting is unbounded, lines should not be */
+
+static void indent(size_t depth, Buf *out)
+{
+    for (size_t i = 0; i < depth && i < DEEPEST_INDENTATION; i++)
+        buf_putc(out, '\t');
+}
+
+static void registers_emit(const RegDecl *decl, Buf *out)
+{
+    buf_puts(out, ".reg");
+    if (decl->align)
+        buf_printf(out, " .align %" PRIu64, decl->align);
+    if (decl->vector > 1)
+        buf_printf(out, " .v%u", decl->vector);
+    buf_printf(out, " .%s", type_name(decl->type));
+    for (unsigned i = 0; i < decl->item_count; i++) {
+        buf_printf(out, "%s %s", i ? "," : "", decl->items[i].name);
+        if (decl->items[i].is_range)
+            buf_printf(out, "<%" PRIu64 ">", decl->items[i].count);
+    }
+    buf_putc(out, ';');
+}
+
+static void statement_emit(const Function *function, const Stmt *stmt, bool locations, size_t *depth, Buf *out)
+{
+    switch (stmt->kind) {
+    case STMT_LABEL: buf_printf(out, "%s:\n", stmt->label->name); return;
+    case STMT_LOC:
+        if (locations)
+            loc_print(stmt->loc, out);
+        return;
+    case STMT_CLOSE:
+        if (*depth > 1)
+            --*depth;
+        break;
+    default: break;
+    }
+    indent(*depth, out);
+    switch (stmt->kind) {
+    case STMT_INST: inst_print(stmt->inst, &function->regs, out); break;
+    case STMT_OPEN:
+        buf_putc(out, '{');
+        ++*depth;
+        break;
+    case STMT_CLOSE: buf_putc(out, '}'); break;
+    case STMT_REGISTERS: registers_emit(stmt->registers, out); break;
+    case STMT_VARIABLE:
+        variable_print(stmt->variable, out);
+        buf_putc(out, ';');
+        break;
+    case STMT_PRAGMA: pragma_print(stmt->pragma, out); break;
+    case STMT_TABLE: table_print(stmt->table, out); break;
+    case STMT_LABEL:
+    case STMT_LOC: break;
+    }
+    buf_putc(out, '\n');
+}
+
+static void function_emit(const Function *function, bool locations, Buf *out)
+{
+    size_t depth = 1;
+    function_print_header(function, function->body ? &function->body->tuning : &function->tuning, out);
+    if (!function->has_body) {
+        buf_puts(out, ";\n");
+        return;
+    }
+    buf_puts(out, "\n{\n");
+    if (function->body)
+        body_print(function->body, locations, out);
+    else
+        for (size_t i = 0; i < function->stmts.count; i++)
+            statement_emit(function, &function->stmts.data[i], locations, &depth, out);
+    buf_puts(out, "}\n");
+}
+
+static void section_emit(const char *name, const char *text, Buf *out)
+{
+    size_t length = strlen(text), begin = strspn(text, "\r\n");
+    while (length > begin && strchr(" \t\r\n\f", text[length - 1]))
+        length--;
+    buf_printf(out, ".section %s\n{\n", name);
+    if (length > begin) {
+        buf_write(out, text + begin, length - begin);
+        buf_putc(out, '\n');
+    }
+    buf_puts(out, "}\n");
+}
+
+static void item_emit(const Item *item, bool locations, Buf *out)
+{
+    switch (item->kind) {
+    case ITEM_VARIABLE:
+        variable_print(item->variable, out);
+        buf_puts(out, ";\n");
+        break;
+    case ITEM_FUNCTION:
+        buf_putc(out, '\n');
+        function_emit(item->function, locations, out);
+        break;
+    case ITEM_FILE:
+        buf_printf(out, ".file %" PRIu32 " \"%s\"", item->file.index, item->file.path);
+        if (item->file.has_stamp)
+            buf_printf(out, ", %" PRIu64 ", %" PRIu64, item->file.timestamp, item->file.size);
+        buf_putc(out, '\n');
+        break;
+    case ITEM_SECTION: section_emit(item->section.name, item->section.text, out); break;
+    case ITEM_PRAGMA:
+        pragma_print(item->pragma, out);
+        buf_putc(out, '\n');
+        break;
+    case ITEM_ALIAS: buf_printf(out, ".alias %s, %s;\n", item->alias.alias->name, item->alias.aliasee->name); break;
+    case ITEM_VERBATIM: buf_printf(out, "%s\n", item->verbatim); break;
+    }
+}
+
+static void header_emit(const Module *module, Buf *out)
+{
+    buf_printf(out, ".version %u.%u\n.target ", module->version / 10, module->version % 10);
+    for (unsigned i = 0; i < module->target_count; i++)
+        buf_printf(out, "%s%s", i ? ", " : "", module->targets[i]);
+    buf_putc(out, '\n');
+    if (module->address_size)
+        buf_printf(out, ".address_size %u\n", module->address_size);
+    buf_putc(out, '\n');
+}
+
+void emit_module(const Module *module, Buf *out)
+{
+    header_emit(module, out);
+    for (size_t i = 0; i < module->items.count; i++)
+        item_emit(&module->items.data[i], true, out);
+}
+
+static bool is_debug(const Module *module)
+{
+    for (unsigned i = 0; i < module->target_count; i++)
+        if (strcmp(module->targets[i], "debug") == 0)
+            return true;
+    return false;
+}
+
+static bool item_is_wanted(const Item *item, const Reached *reached, bool debug)
+{
+    switch (item->kind) {
+    case ITEM_FUNCTION: return reached_has(reached, item->function->name);
+    case ITEM_ALIAS: return reached_has(reached, item->alias.alias->name);
+    case ITEM_FILE:
+    case ITEM_SECTION:
+    case ITEM_VERBATIM: return debug;
+    case ITEM_VARIABLE:
+    case ITEM_PRAGMA: break;
+    }
+    return true;
+}
+
+void emit_module_for(const Module *module, const Function *kernel, Buf *out)
+{
+    Arena *scratch = arena_new();
+    Reached *reached = reached_find(module, kernel, scratch);
+    bool debug = is_debug(module);
+    header_emit(module, out);
+    for (size_t i = 0; i < module->items.count; i++)
+        if (item_is_wanted(&module->items.data[i], reached, debug))
+            item_emit(&module->items.data[i], debug, out);
+    arena_free(scratch);
+}

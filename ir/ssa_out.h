@@ -1,0 +1,62 @@
+/* The parts of the way out of SSA form: ir/ssa_out.c drives, ir/ssa_live.c knows live ranges, ir/ssa_copies.c writes copies. */
+#ifndef PTXOPT_IR_SSA_OUT_H
+#define PTXOPT_IR_SSA_OUT_H
+
+#include "ir/internal.h"
+
+#define VALUE_NONE UINT32_MAX
+
+/* Positions within a block: phis define at 0, the copies out of them stand at 1, instruction k at 3 + 2k and the copies before it
+ * at 2 + 2k; the copies into the successors' phis stand where those of the terminator would, or behind the last instruction.
+ * Reads at a position come before writes at it. */
+enum { POSITION_PHI = 0, POSITION_ENTRY = 1, POSITION_FIRST = 3 };
+
+/* A value: a register of the SSA form (its index is the RegId), or one end of a copy that isolates a phi or a tie (above). */
+typedef struct Value {
+    uint32_t block, position; /* where it is written; VALUE_NONE: nowhere, it is undefined */
+    RegId origin;
+    Type type;
+    uint32_t same;   /* the value that it is a copy of, or itself */
+    uint32_t parent; /* union-find */
+    uint32_t equal;  /* while a set is checked: the nearest dominating member that lives here with the same contents */
+    uint32_t last;   /* of an isolating copy: where its one use stands, in the same block */
+    bool tracked;    /* live range known */
+} Value;
+
+typedef struct Copy {
+    uint32_t dst, src;
+    uint32_t block, position;
+    uint32_t depth; /* loops around it */
+} Copy;
+
+typedef struct LiveRange {
+    const uint64_t *uses; /* block << 32 | position, ascending */
+    uint32_t use_count;
+    const uint32_t *blocks; /* where it is live at the end, ascending */
+    uint32_t block_count;
+} LiveRange;
+
+typedef struct Leaver {
+    Body *body;
+    Arena *scratch;
+    Dominators dominators;
+    uint32_t registers; /* values below are registers */
+    VEC(Value) values;
+    VEC(Copy) copies;   /* by block and position */
+    LiveRange *ranges;  /* by register */
+} Leaver;
+
+/* Fills 'ranges' for the tracked registers from the instructions and the copies' sources. */
+void live_ranges_compute(Leaver *leaver);
+/* Whether a and b, of which a is written first on every path, hold something at the same time. */
+bool values_intersect(const Leaver *leaver, uint32_t a, uint32_t b);
+static inline bool value_dominates(const Leaver *leaver, uint32_t a, uint32_t b)
+{
+    const Value *x = &leaver->values.data[a], *y = &leaver->values.data[b];
+    return x->block == y->block ? x->position <= y->position : dominates(&leaver->dominators, x->block, y->block);
+}
+
+/* Writes the copies that are left as moves; 'chosen' gives the register of each value. */
+void copies_write(Leaver *leaver, const RegId *chosen);
+
+#endif
