@@ -115,6 +115,7 @@ static bool fit_operands(Binder *binder, unsigned present)
         if (slot->pattern->flags & PATTERN_OPTIONAL && !(present >> optional++ & 1))
             continue;
         binder->operand = operand + 1;
+        binder->slot = slot;
         if (!binder_operand(binder, &binder->inst->operands[operand], slot))
             return false;
         binder->progress = ++operand;
@@ -231,13 +232,28 @@ static void explain_count(const Inst *inst, Buf *out)
         buf_printf(out, "' needs %u to %u operands, got %u", least, most, inst->operand_count);
 }
 
+/* Is the operand of the sort that the pattern asks for?  Then the complaint is about it and not about the choice of form. */
+static bool same_sort(const Operand *operand, const Pattern *pattern)
+{
+    switch (operand->kind) {
+    case OPERAND_REG: return pattern->kind == PATTERN_DST || pattern->kind == PATTERN_SRC;
+    case OPERAND_SREG: return pattern->kind == PATTERN_SREG;
+    case OPERAND_CONSTANT:
+        return pattern->kind == PATTERN_INT || (pattern->kind == PATTERN_SRC && pattern->flags & PATTERN_IMMEDIATE);
+    case OPERAND_SYMBOL:
+        return pattern->kind == PATTERN_VARIABLE || pattern->kind == PATTERN_FUNCTION || pattern->kind == PATTERN_LABEL;
+    case OPERAND_VECTOR: return pattern->kind == PATTERN_DST_LIST || pattern->kind == PATTERN_SRC_LIST;
+    default: return false;
+    }
+}
+
 /* Reports why no form takes the operands, by the form that got furthest. */
 static void explain_operands(const Binder *tried, Diag *diag)
 {
     Inst *inst = tried->inst;
     Buf best = {0}, why = {0};
     Span where = inst->span;
-    unsigned best_progress = 0;
+    unsigned best_score = 0;
     if (!diag)
         return;
     for (unsigned i = 0; i < inst->signature->match_count; i++) {
@@ -247,12 +263,15 @@ static void explain_operands(const Binder *tried, Diag *diag)
         binder.operand = 0;
         buf_clear(&why);
         fit_form(&binder);
-        if (!why.length || (best.length && binder.progress <= best_progress))
+        unsigned score = 2 * binder.progress;
+        if (binder.operand && binder.slot)
+            score += same_sort(&inst->operands[binder.operand - 1], binder.slot->pattern);
+        if (!why.length || (best.length && score <= best_score))
             continue;
         buf_clear(&best);
         buf_puts(&best, buf_text(&why));
         where = binder.where;
-        best_progress = binder.progress;
+        best_score = score;
     }
     if (!best.length)
         explain_count(inst, &best);

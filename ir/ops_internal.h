@@ -176,6 +176,7 @@ typedef struct Binder {
     Span where;        /* of what does not fit */
     unsigned progress; /* operands that fitted */
     unsigned operand;  /* the one on trial, from 1; 0: none */
+    const Slot *slot;  /* what it is tried against */
 } Binder;
 
 /* Describes what does not fit; always false. */
