@@ -94,9 +94,9 @@ wheels_present() {
 install_from_wheel() {
     local work="$1" package="$2" member="nvidia/cu13/$3" target="$cuda_folder/$3"
     say "fetching $package==$cuda_version from the Python package index"
-    if ! python3 -m pip download --quiet --disable-pip-version-check --no-input --no-deps --only-binary :all: \
-        --dest "$work/$package" "$package==$cuda_version" >"$work/log" 2>&1; then
-        tail -n 5 "$work/log" >&2
+    if ! python3 -m pip download --quiet --disable-pip-version-check --no-input --retries 2 --no-deps \
+        --only-binary :all: --dest "$work/$package" "$package==$cuda_version" >"$work/log" 2>&1; then
+        grep -v '^WARNING: Retrying' "$work/log" | tail -n 5 >&2
         say "could not fetch $package==$cuda_version (no network, or no wheel for $(uname -sm))"
         return 1
     fi

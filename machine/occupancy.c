@@ -1,0 +1,149 @@
+/* Occupancy and register boundaries: Nugteren et al., "Analyzing CUDA's Compiler through the
+ * Visualization of Decoded GPU Binaries" (SCOPES 2010), equation 1,
+ *     blocks = floor(total registers / (registers per thread * threads per block)),
+ * with what the machines of today do to it: registers go to warps in units, and each warp takes them from the one
+ * partition of the SM that it lives in. */
+#include "machine/machine.h"
+
+static unsigned divide_up(unsigned value, unsigned unit)
+{
+    return value / unit + (value % unit != 0);
+}
+
+static unsigned minimum(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Registers one warp takes, with granularity. */
+static unsigned warp_registers(const Machine *machine, unsigned registers)
+{
+    return divide_up(registers * machine->warp_size, machine->register_unit) * machine->register_unit;
+}
+
+/* Warps that an SM's registers can feed if it has that many partitions. */
+static unsigned warps_by_registers(const Machine *machine, unsigned per_warp, unsigned partitions)
+{
+    return machine->registers_per_sm / partitions / per_warp * partitions;
+}
+
+/* Blocks that the registers allow; UINT32_MAX for no limit. 'registers' is at most registers_per_thread. */
+static unsigned blocks_by_registers(const Machine *machine, unsigned block_warps, unsigned registers)
+{
+    if (registers == 0)
+        return UINT32_MAX;
+    unsigned per_warp = warp_registers(machine, registers);
+    /* The check made when a block is launched takes its warps to be spread evenly over the launch partitions. */
+    uint64_t admitted_warps = (uint64_t)divide_up(block_warps, machine->launch_partitions) * machine->launch_partitions;
+    if (per_warp * admitted_warps > machine->registers_per_block ||
+        warps_by_registers(machine, per_warp, machine->launch_partitions) < block_warps)
+        return 0;
+    return warps_by_registers(machine, per_warp, machine->partitions) / block_warps;
+}
+
+/* Blocks that the shared memory allows, where 'allocated' is not zero and a block may have that much. */
+static unsigned blocks_by_shared(const Machine *machine, uint64_t allocated)
+{
+    if (allocated == 0)
+        return UINT32_MAX;
+    if (allocated > machine->shared_per_block_opt_in + machine->shared_reserved)
+        return 0;
+    return (unsigned)(machine->shared_per_sm / allocated);
+}
+
+/* Shared memory one block takes, with reserve and granularity; UINT64_MAX where that cannot be counted. */
+static uint64_t shared_allocation(const Machine *machine, uint64_t bytes)
+{
+    uint64_t unit = machine->shared_unit;
+    if (bytes > UINT64_MAX - machine->shared_reserved - unit)
+        return UINT64_MAX;
+    return (bytes + machine->shared_reserved + unit - 1) / unit * unit;
+}
+
+Occupancy machine_occupancy(const Machine *machine, unsigned block_threads, unsigned registers, uint64_t shared_bytes)
+{
+    Occupancy occupancy = {.shared_allocated = shared_allocation(machine, shared_bytes)};
+    if (block_threads == 0) {
+        occupancy.limits = LIMIT_WARPS;
+        return occupancy;
+    }
+    bool admissible = block_threads <= machine->threads_per_block;
+    unsigned block_warps = divide_up(block_threads, machine->warp_size);
+    unsigned by_warps = admissible ? machine->warps_per_sm / block_warps : 0;
+    unsigned by_shared = blocks_by_shared(machine, occupancy.shared_allocated);
+    unsigned by_registers = 0;
+    if (registers <= machine->registers_per_thread) {
+        by_registers = blocks_by_registers(machine, block_warps, registers);
+        if (admissible)
+            occupancy.registers_allocated = warp_registers(machine, registers) * block_warps;
+    }
+    unsigned blocks = minimum(minimum(by_warps, machine->blocks_per_sm), minimum(by_registers, by_shared));
+    occupancy.blocks = blocks;
+    occupancy.warps = blocks * block_warps;
+    occupancy.fraction = (double)occupancy.warps / machine->warps_per_sm;
+    occupancy.limits = (by_warps == blocks ? LIMIT_WARPS : 0) | (machine->blocks_per_sm == blocks ? LIMIT_BLOCKS : 0) |
+                       (by_registers == blocks ? LIMIT_REGISTERS : 0) | (by_shared == blocks ? LIMIT_SHARED : 0);
+    return occupancy;
+}
+
+const char *occupancy_limits_name(unsigned limits)
+{
+    static const char *const names[16] = {
+        [0] = "nothing",
+        [LIMIT_WARPS] = "warps",
+        [LIMIT_BLOCKS] = "blocks",
+        [LIMIT_REGISTERS] = "registers",
+        [LIMIT_SHARED] = "shared memory",
+        [LIMIT_WARPS | LIMIT_BLOCKS] = "warps and blocks",
+        [LIMIT_WARPS | LIMIT_REGISTERS] = "warps and registers",
+        [LIMIT_WARPS | LIMIT_SHARED] = "warps and shared memory",
+        [LIMIT_BLOCKS | LIMIT_REGISTERS] = "blocks and registers",
+        [LIMIT_BLOCKS | LIMIT_SHARED] = "blocks and shared memory",
+        [LIMIT_REGISTERS | LIMIT_SHARED] = "registers and shared memory",
+        [LIMIT_WARPS | LIMIT_BLOCKS | LIMIT_REGISTERS] = "warps, blocks and registers",
+        [LIMIT_WARPS | LIMIT_BLOCKS | LIMIT_SHARED] = "warps, blocks and shared memory",
+        [LIMIT_WARPS | LIMIT_REGISTERS | LIMIT_SHARED] = "warps, registers and shared memory",
+        [LIMIT_BLOCKS | LIMIT_REGISTERS | LIMIT_SHARED] = "blocks, registers and shared memory",
+        [LIMIT_WARPS | LIMIT_BLOCKS | LIMIT_REGISTERS | LIMIT_SHARED] = "warps, blocks, registers and shared memory",
+    };
+    return names[limits & 15];
+}
+
+/* Boundaries are found by asking for every count: there are 255, and the answer cannot drift from the calculation. */
+BoundaryList machine_boundaries(const Machine *machine, unsigned block_threads, uint64_t shared_bytes)
+{
+    BoundaryList list = {0};
+    unsigned reached = 0;
+    for (unsigned registers = machine->registers_per_thread; registers > 0; registers--) {
+        Occupancy occupancy = machine_occupancy(machine, block_threads, registers, shared_bytes);
+        if (occupancy.blocks > reached) {
+            reached = occupancy.blocks;
+            list.items[list.count++] = (Boundary){registers, occupancy.blocks, occupancy.warps};
+        }
+    }
+    return list;
+}
+
+unsigned machine_boundary_below(const Machine *machine, unsigned block_threads, uint64_t shared_bytes,
+                                unsigned registers)
+{
+    unsigned blocks = machine_occupancy(machine, block_threads, registers, shared_bytes).blocks;
+    BoundaryList list = machine_boundaries(machine, block_threads, shared_bytes);
+    for (unsigned i = 0; i < list.count; i++) {
+        if (list.items[i].registers < registers && list.items[i].blocks > blocks)
+            return list.items[i].registers;
+    }
+    return 0;
+}
+
+unsigned machine_boundary_above(const Machine *machine, unsigned block_threads, uint64_t shared_bytes,
+                                unsigned registers)
+{
+    unsigned blocks = machine_occupancy(machine, block_threads, registers, shared_bytes).blocks;
+    BoundaryList list = machine_boundaries(machine, block_threads, shared_bytes);
+    for (unsigned i = 0; i < list.count; i++) {
+        if (list.items[i].registers >= registers && list.items[i].blocks == blocks)
+            return list.items[i].registers;
+    }
+    return registers;
+}

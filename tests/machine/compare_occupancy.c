@@ -1,0 +1,165 @@
+/* Holds machine/ against NVIDIA's own occupancy calculation, cuda_occupancy.h of the CUDA toolkit.
+ *
+ *     compare_occupancy            compares every machine over block sizes, register counts and shared sizes, and the
+ *                                  limits that the header knows; prints the suite's `ok` and `not ok` lines
+ *     compare_occupancy --golden   prints NVIDIA's answers for a sample of the cases, for machines without the toolkit:
+ *                                  tests/machine/occupancy.tsv, remade by tests/machine/remake-golden
+ *
+ * The header takes the device's properties from its caller, so these come from the table under test; blocks per SM,
+ * shared-memory sizes, registers a thread, allocation units and partitions it knows itself. */
+#include <cuda_occupancy.h>
+
+#include "machine/machine.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+static cudaOccDeviceProp properties_of(const Machine *machine)
+{
+    return (cudaOccDeviceProp){
+        .computeMajor = (int)machine->arch / 10,
+        .computeMinor = (int)machine->arch % 10,
+        .maxThreadsPerBlock = (int)machine->threads_per_block,
+        .maxThreadsPerMultiprocessor = (int)machine->threads_per_sm,
+        .regsPerBlock = (int)machine->registers_per_block,
+        .regsPerMultiprocessor = (int)machine->registers_per_sm,
+        .warpSize = (int)machine->warp_size,
+        .sharedMemPerBlock = machine->shared_per_block,
+        .sharedMemPerMultiprocessor = machine->shared_per_sm,
+        .numSms = 1,
+        .sharedMemPerBlockOptin = machine->shared_per_block_opt_in,
+        .reservedSharedMemPerBlock = machine->shared_reserved,
+    };
+}
+
+/* Everything past the first 1000 bytes is dynamic, as it has to be over 48 KiB. False where the header refuses. */
+static bool reference(const Machine *machine, unsigned threads, unsigned registers, unsigned shared,
+                      cudaOccResult *result)
+{
+    cudaOccDeviceProp properties = properties_of(machine);
+    unsigned fixed = shared < 1000 ? shared : 1000;
+    cudaOccFuncAttributes attributes = {
+        .maxThreadsPerBlock = INT_MAX,
+        .numRegs = (int)registers,
+        .sharedSizeBytes = fixed,
+        .partitionedGCConfig = PARTITIONED_GC_OFF,
+        .shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN,
+        .maxDynamicSharedSizeBytes = shared - fixed,
+        .numBlockBarriers = 1,
+    };
+    cudaOccDeviceState state = {.cacheConfig = CACHE_PREFER_NONE, .carveoutConfig = SHAREDMEM_CARVEOUT_DEFAULT};
+    return cudaOccMaxActiveBlocksPerMultiprocessor(result, &properties, &attributes, &state, (int)threads,
+                                                   shared - fixed) == CUDA_OCC_SUCCESS;
+}
+
+static unsigned limits_of(const cudaOccResult *result)
+{
+    unsigned factors = result->limitingFactors;
+    return (factors & OCC_LIMIT_WARPS ? LIMIT_WARPS : 0) | (factors & OCC_LIMIT_BLOCKS ? LIMIT_BLOCKS : 0) |
+           (factors & OCC_LIMIT_REGISTERS ? LIMIT_REGISTERS : 0) |
+           (factors & OCC_LIMIT_SHARED_MEMORY ? LIMIT_SHARED : 0);
+}
+
+static const unsigned block_sizes[] = {1,   31,  32,  33,  48,  64,  96,  100, 128, 160, 192, 224, 225, 256, 270,
+                                       288, 320, 352, 384, 416, 448, 480, 512, 544, 576, 608, 640, 672, 704, 736,
+                                       768, 800, 832, 864, 896, 928, 960, 992, 1023, 1024, 1025, 2048};
+static const unsigned shared_sizes[] = {0,     1,     127,   128,   129,   512,    1000,   1024,   2048,   3000,
+                                        4096,  6144,  7168,  8192,  10000, 12288,  16384,  20000,  24576,  32768,
+                                        33000, 40000, 49151, 49152, 49153, 50000,  65536,  65537,  98304,  101376,
+                                        101377, 102400, 131072, 163840, 166912, 166913, 200000, 232448, 232449, 300000};
+
+static bool compare_calculation(const Machine *machine)
+{
+    unsigned long wrong = 0;
+    for (size_t b = 0; b < sizeof block_sizes / sizeof *block_sizes; b++) {
+        for (unsigned registers = 0; registers <= 255; registers++) {
+            for (size_t s = 0; s < sizeof shared_sizes / sizeof *shared_sizes; s++) {
+                unsigned threads = block_sizes[b], shared = shared_sizes[s];
+                cudaOccResult expected = {0};
+                Occupancy got = machine_occupancy(machine, threads, registers, shared);
+                bool fits = reference(machine, threads, registers, shared, &expected);
+                unsigned blocks = fits ? (unsigned)expected.activeBlocksPerMultiprocessor : 0;
+                bool same = got.blocks == blocks && (!fits || got.limits == limits_of(&expected));
+                if (blocks > 0)
+                    same = same && got.registers_allocated == (unsigned)expected.allocatedRegistersPerBlock &&
+                           got.shared_allocated == expected.allocatedSharedMemPerBlock;
+                if (!same && wrong++ < 5)
+                    printf("sm_%u: %u threads, %u registers, %u bytes: %u blocks (limits %u), NVIDIA %u (%u)\n",
+                           machine->arch, threads, registers, shared, got.blocks, got.limits, blocks,
+                           limits_of(&expected));
+            }
+        }
+    }
+    return wrong == 0;
+}
+
+/* What the header knows of a machine by itself. From 7.0 on it has the list of sizes that an SM's shared memory can be set
+ * to: the table's must be the last of them. */
+static bool compare_limits(const Machine *machine)
+{
+    cudaOccDeviceProp properties = properties_of(machine);
+    int blocks, register_unit, shared_unit, registers, partitions;
+    if (cudaOccMaxBlocksPerMultiprocessor(&blocks, &properties) != CUDA_OCC_SUCCESS ||
+        cudaOccRegAllocationGranularity(&register_unit, &properties) != CUDA_OCC_SUCCESS ||
+        cudaOccSMemAllocationGranularity(&shared_unit, &properties) != CUDA_OCC_SUCCESS ||
+        cudaOccRegAllocationMaxPerThread(&registers, &properties) != CUDA_OCC_SUCCESS ||
+        cudaOccSubPartitionsPerMultiprocessor(&partitions, &properties) != CUDA_OCC_SUCCESS)
+        return false;
+    bool same = (unsigned)blocks == machine->blocks_per_sm && (unsigned)register_unit == machine->register_unit &&
+                (unsigned)shared_unit == machine->shared_unit && (unsigned)partitions == machine->partitions &&
+                (unsigned)registers >= machine->registers_per_thread;
+    if (machine->arch >= 70) {
+        size_t largest = machine->shared_per_sm, beyond = machine->shared_per_sm + 1;
+        same = same && cudaOccAlignUpShmemSizeVoltaPlus(&largest, &properties) == CUDA_OCC_SUCCESS &&
+               largest == machine->shared_per_sm &&
+               cudaOccAlignUpShmemSizeVoltaPlus(&beyond, &properties) != CUDA_OCC_SUCCESS;
+    }
+    return same;
+}
+
+static void print_golden(const Machine *machine)
+{
+    static const unsigned threads[] = {32, 64, 96, 128, 192, 256, 270, 384, 512, 768, 1024};
+    static const unsigned registers[] = {16, 24, 32, 33, 40, 41, 56, 64, 72, 80, 96, 128, 129, 168, 255};
+    static const unsigned shared[] = {0, 4096, 49152, 65536, 102400};
+    /* Every size and count meets every other only where shared memory is out of play; the rest is sampled in steps that
+     * share no factor with the lists' lengths. */
+    size_t step = 0;
+    for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
+        for (size_t r = 0; r < sizeof registers / sizeof *registers; r++) {
+            size_t s = step++ % 7;
+            if (step % 2 != 0)
+                continue;
+            unsigned bytes = s < sizeof shared / sizeof *shared ? shared[s] : 0;
+            cudaOccResult result = {0};
+            if (!reference(machine, threads[t], registers[r], bytes, &result))
+                continue;
+            printf("%u\t%u\t%u\t%u\t%d\t%u\n", machine->arch, threads[t], registers[r], bytes,
+                   result.activeBlocksPerMultiprocessor, limits_of(&result));
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    size_t count;
+    const Machine *machines = machine_list(&count);
+    if (argc == 2 && strcmp(argv[1], "--golden") == 0) {
+        printf("# arch\tthreads\tregisters\tshared\tblocks\tlimits (1 warps, 2 blocks, 4 registers, 8 shared memory)\n");
+        printf("# made by tests/machine/remake-golden with the cuda_occupancy.h that knows machines up to %d.%d\n",
+               __CUDA_OCC_MAJOR__, __CUDA_OCC_MINOR__);
+        for (size_t i = 0; i < count; i++)
+            print_golden(&machines[i]);
+        return 0;
+    }
+    bool good = true;
+    for (size_t i = 0; i < count; i++) {
+        bool limits = compare_limits(&machines[i]);
+        bool calculation = compare_calculation(&machines[i]);
+        printf("%s limits of sm_%u\n", limits ? "ok" : "not ok", machines[i].arch);
+        printf("%s occupancy of sm_%u\n", calculation ? "ok" : "not ok", machines[i].arch);
+        good = good && limits && calculation;
+    }
+    return good ? 0 : 1;
+}

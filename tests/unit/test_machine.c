@@ -1,0 +1,215 @@
+/* machine/: names, the table's own consistency, occupancy against NVIDIA's answers, boundaries. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "machine/machine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const Machine *known(const char *arch)
+{
+    const Machine *machine = machine_for(arch);
+    assert_non_null(machine);
+    return machine;
+}
+
+static void finds_machines_by_name(void **state)
+{
+    (void)state;
+    static const unsigned archs[] = {50, 52, 53, 60, 61, 62, 70,  72,  75,  80,  86,
+                                     87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
+    size_t count;
+    const Machine *machines = machine_list(&count);
+    assert_int_equal(count, sizeof archs / sizeof *archs);
+    for (size_t i = 0; i < count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "sm_%u", archs[i]);
+        assert_ptr_equal(machine_for(name), &machines[i]);
+        assert_int_equal(machines[i].arch, archs[i]);
+    }
+    assert_ptr_equal(machine_for("sm_90a"), machine_for("sm_90"));
+    assert_ptr_equal(machine_for("sm_100f"), machine_for("sm_100"));
+    assert_ptr_equal(machine_for("compute_120"), machine_for("sm_120"));
+}
+
+static void refuses_other_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"",      "sm",      "sm_",    "sm_9",     "sm_90b",   "sm_90aa",   "sm_090",
+                                        "sm_ 90", "SM_90", "90",     "sm_-90",   "sm_+90",   "sm_90 ",    "lto_90",
+                                        "sm_35", "sm_20",   "sm_999", "compute_", "sm_4294967386",
+                                        "sm_18446744073709551706"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_null(machine_for(names[i]));
+}
+
+static void table_is_consistent(void **state)
+{
+    (void)state;
+    size_t count;
+    const Machine *machines = machine_list(&count);
+    for (size_t i = 0; i < count; i++) {
+        const Machine *machine = &machines[i];
+        assert_true(i == 0 || machines[i - 1].arch < machine->arch);
+        assert_int_equal(machine->threads_per_sm, machine->warps_per_sm * machine->warp_size);
+        assert_true(machine->blocks_per_sm <= MACHINE_MAX_BLOCKS);
+        assert_true(machine->registers_per_block <= machine->registers_per_sm);
+        assert_true(machine->shared_per_block <= machine->shared_per_block_opt_in);
+        assert_true(machine->shared_per_block_opt_in + machine->shared_reserved <= machine->shared_per_sm);
+        assert_int_equal(machine->registers_per_sm % (machine->partitions * machine->register_unit), 0);
+    }
+}
+
+static void agrees_with_nvidia(void **state)
+{
+    (void)state;
+    FILE *file = fopen("tests/machine/occupancy.tsv", "r");
+    assert_non_null(file);
+    char line[256];
+    size_t rows = 0;
+    while (fgets(line, sizeof line, file)) {
+        unsigned arch, threads, registers, shared, blocks, limits;
+        if (line[0] == '#')
+            continue;
+        assert_int_equal(sscanf(line, "%u %u %u %u %u %u", &arch, &threads, &registers, &shared, &blocks, &limits), 6);
+        char name[32];
+        snprintf(name, sizeof name, "sm_%u", arch);
+        Occupancy occupancy = machine_occupancy(known(name), threads, registers, shared);
+        if (occupancy.blocks != blocks || occupancy.limits != limits)
+            fail_msg("%u blocks, limits %u for: %s", occupancy.blocks, occupancy.limits, line);
+        rows++;
+    }
+    fclose(file);
+    assert_true(rows > 1000);
+}
+
+static void computes_worked_examples(void **state)
+{
+    (void)state;
+    const Machine *hopper = known("sm_90");
+    Occupancy full = machine_occupancy(hopper, 256, 32, 0);
+    assert_int_equal(full.blocks, 8);
+    assert_int_equal(full.warps, 64);
+    assert_true(full.fraction == 1.0);
+    assert_int_equal(full.limits, LIMIT_WARPS | LIMIT_REGISTERS);
+    assert_int_equal(full.registers_allocated, 256 * 32);
+    assert_int_equal(full.shared_allocated, 1024);
+
+    /* One register more is a whole unit of eight more. */
+    Occupancy more = machine_occupancy(hopper, 256, 33, 0);
+    assert_int_equal(more.blocks, 6);
+    assert_int_equal(more.limits, LIMIT_REGISTERS);
+    assert_int_equal(more.registers_allocated, 256 * 40);
+    assert_true(more.fraction == 0.75);
+
+    /* 228 KiB an SM and 1 KiB of each block's reserved. */
+    Occupancy shared = machine_occupancy(hopper, 128, 32, 56 * 1024);
+    assert_int_equal(shared.blocks, 4);
+    assert_int_equal(shared.limits, LIMIT_SHARED);
+    assert_int_equal(machine_occupancy(hopper, 128, 32, 227 * 1024).blocks, 1);
+    assert_int_equal(machine_occupancy(hopper, 128, 32, 227 * 1024 + 1).blocks, 0);
+}
+
+static void survives_any_input(void **state)
+{
+    (void)state;
+    const Machine *machine = known("sm_80");
+    assert_int_equal(machine_occupancy(machine, 0, 32, 0).blocks, 0);
+    assert_int_equal(machine_occupancy(machine, 1025, 32, 0).blocks, 0);
+    assert_int_equal(machine_occupancy(machine, UINT32_MAX, UINT32_MAX, UINT64_MAX).blocks, 0);
+    assert_int_equal(machine_occupancy(machine, UINT32_MAX, 255, 0).blocks, 0);
+    assert_int_equal(machine_occupancy(machine, 32, 256, 0).blocks, 0);
+    assert_int_equal(machine_occupancy(machine, 32, 256, 0).limits, LIMIT_REGISTERS);
+    assert_int_equal(machine_occupancy(machine, 32, 32, UINT64_MAX).limits, LIMIT_SHARED);
+    assert_int_equal(machine_occupancy(machine, 32, 0, 0).blocks, 32);
+    assert_int_equal(machine_boundaries(machine, 0, 0).count, 0);
+    assert_int_equal(machine_boundaries(machine, 2000, 0).count, 0);
+    assert_int_equal(machine_boundaries(machine, 32, UINT64_MAX).count, 0);
+    assert_int_equal(machine_boundary_below(machine, 0, 0, 64), 0);
+    assert_int_equal(machine_boundary_above(machine, 0, 0, 64), 64);
+    for (unsigned limits = 0; limits < 32; limits++)
+        assert_non_null(occupancy_limits_name(limits));
+    assert_string_equal(occupancy_limits_name(LIMIT_REGISTERS | LIMIT_SHARED), "registers and shared memory");
+}
+
+static void lists_boundaries(void **state)
+{
+    (void)state;
+    /* 65536 / 256 threads / n blocks, down to the unit of eight: n = 1 .. 8. */
+    static const unsigned expected[][2] = {{255, 1}, {128, 2}, {80, 3}, {64, 4}, {48, 5}, {40, 6}, {32, 8}};
+    BoundaryList list = machine_boundaries(known("sm_90"), 256, 0);
+    assert_int_equal(list.count, sizeof expected / sizeof *expected);
+    for (unsigned i = 0; i < list.count; i++) {
+        assert_int_equal(list.items[i].registers, expected[i][0]);
+        assert_int_equal(list.items[i].blocks, expected[i][1]);
+        assert_int_equal(list.items[i].warps, expected[i][1] * 8);
+    }
+    /* With 48 warps an SM 40 registers are enough, with 32 warps 64 are. */
+    list = machine_boundaries(known("sm_86"), 256, 0);
+    assert_int_equal(list.items[list.count - 1].registers, 40);
+    list = machine_boundaries(known("sm_75"), 256, 0);
+    assert_int_equal(list.items[list.count - 1].registers, 64);
+    /* 1024 threads start with 64 registers at most. */
+    list = machine_boundaries(known("sm_90"), 1024, 0);
+    assert_int_equal(list.count, 2);
+    assert_int_equal(list.items[0].registers, 64);
+    assert_int_equal(list.items[1].registers, 32);
+    /* Where shared memory admits two blocks, registers matter no further. */
+    list = machine_boundaries(known("sm_90"), 256, 100 * 1024);
+    assert_int_equal(list.items[list.count - 1].blocks, 2);
+    assert_int_equal(list.items[list.count - 1].registers, 128);
+}
+
+static void boundaries_hold_everywhere(void **state)
+{
+    (void)state;
+    static const unsigned sizes[] = {1, 32, 64, 96, 128, 192, 256, 270, 384, 480, 512, 768, 1000, 1024};
+    static const unsigned shared[] = {0, 3000, 49152, 65536};
+    size_t count;
+    const Machine *machines = machine_list(&count);
+    for (size_t m = 0; m < count; m++) {
+        for (size_t i = 0; i < (sizeof sizes / sizeof *sizes) * (sizeof shared / sizeof *shared); i++) {
+            unsigned threads = sizes[i / 4], bytes = shared[i % 4];
+            const Machine *machine = &machines[m];
+            BoundaryList list = machine_boundaries(machine, threads, bytes);
+            for (unsigned b = 0; b < list.count; b++) {
+                unsigned registers = list.items[b].registers;
+                unsigned blocks = list.items[b].blocks;
+                assert_int_equal(machine_occupancy(machine, threads, registers, bytes).blocks, blocks);
+                assert_true(machine_occupancy(machine, threads, registers + 1, bytes).blocks < blocks);
+                assert_true(b == 0 || (registers < list.items[b - 1].registers && blocks > list.items[b - 1].blocks));
+            }
+            /* A step that shares no factor with the allocation unit of eight. */
+            for (unsigned registers = 1; registers <= 255; registers += 5) {
+                unsigned blocks = machine_occupancy(machine, threads, registers, bytes).blocks;
+                unsigned below = machine_boundary_below(machine, threads, bytes, registers);
+                unsigned above = machine_boundary_above(machine, threads, bytes, registers);
+                assert_true(above >= registers);
+                assert_int_equal(machine_occupancy(machine, threads, above, bytes).blocks, blocks);
+                assert_true(below < registers);
+                if (below > 0) {
+                    assert_true(machine_occupancy(machine, threads, below, bytes).blocks > blocks);
+                    assert_int_equal(machine_occupancy(machine, threads, below + 1, bytes).blocks, blocks);
+                } else {
+                    assert_int_equal(machine_occupancy(machine, threads, 1, bytes).blocks, blocks);
+                }
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_machines_by_name),   cmocka_unit_test(refuses_other_names),
+        cmocka_unit_test(table_is_consistent),      cmocka_unit_test(agrees_with_nvidia),
+        cmocka_unit_test(computes_worked_examples), cmocka_unit_test(survives_any_input),
+        cmocka_unit_test(lists_boundaries),         cmocka_unit_test(boundaries_hold_everywhere),
+    };
+    return cmocka_run_group_tests_name("machine", tests, NULL, NULL);
+}
