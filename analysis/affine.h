@@ -1,0 +1,92 @@
+/* Integer values and addresses as sums: constant + coefficient * base + ... */
+#ifndef PTXOPT_ANALYSIS_AFFINE_H
+#define PTXOPT_ANALYSIS_AFFINE_H
+
+#include "analysis/flow.h"
+#include "analysis/values.h"
+#include "ir/ir.h"
+#include "support/support.h"
+
+/* What a term is a multiple of: an unsigned integer that does not change while the sum is compared. */
+typedef enum AffineBase {
+    AFFINE_VALUE,   /* the bits of register 'reg' */
+    AFFINE_SIGNED,  /* the 32 bits of register 'reg' as a signed integer */
+    AFFINE_SREG,    /* special register 'sreg' */
+    AFFINE_SYMBOL,  /* the address of 'variable' in its own space */
+    AFFINE_PARAM,   /* what the entry parameter 'variable' holds at byte 'offset' (reg: how wide a load, in bits) */
+    AFFINE_WINDOW,  /* what a generic address in state space 'offset' (a Space) has over the address in that space */
+} AffineBase;
+
+typedef struct AffineTerm {
+    AffineBase base;
+    RegId reg;
+    union {
+        const void *object;
+        const Sreg *sreg;
+        const Variable *variable;
+    };
+    int64_t offset;
+    int64_t coefficient; /* never 0; sign-extended from the form's width */
+    bool bounded;        /* low <= base <= high is known */
+    int64_t low, high;
+} AffineTerm;
+
+enum { AFFINE_TERMS = 8 }; /* a sum of more is taken as a value of its own */
+
+/* A sum modulo 2^bits.  The sum of the terms as integers and the value agree modulo 2^bits, and that is all that is claimed: 32-bit
+ * arithmetic may wrap, and what is extended to 64 bits afterwards is split into terms only where their bounds (block sizes,
+ * masks) show that it cannot have wrapped. */
+typedef struct AffineForm {
+    unsigned bits; /* 32 or 64; 0: no integer of these widths */
+    unsigned term_count;
+    int64_t constant; /* sign-extended from 'bits' */
+    const AffineTerm *terms;
+} AffineForm;
+
+typedef struct Affine {
+    const Body *body;
+    size_t reg_count;
+    AffineForm *forms; /* by RegId */
+} Affine;
+
+/* Follows mov, add, sub, neg, mul, mad, shl, or, cvt, cvta and ld.param; a phi or anything else is a base.  SSA only.
+ * O(I + R).  'dominance' may be NULL (it is computed then). */
+Affine *affine_compute(Arena *arena, const Body *body, const Dominance *dominance);
+static inline AffineForm affine_of_reg(const Affine *affine, RegId reg) { return affine->forms[reg]; }
+
+/* The address of an OPERAND_ADDRESS of the instruction: not to be copied, 'form' may point into it. */
+typedef struct AffineAddress {
+    AffineForm form; /* bits 0: unknown */
+    AffineTerm own;
+} AffineAddress;
+void affine_of_address(const Affine *affine, const Inst *inst, const Operand *address, AffineAddress *out);
+
+/* The one variable whose address is in the sum once, or NULL. */
+const Variable *affine_object(const AffineForm *form);
+/* The state space that a generic address with this form lies in; SPACE_NONE: unknown. */
+Space affine_space(const AffineForm *form);
+
+typedef enum Alias {
+    ALIAS_UNKNOWN,
+    ALIAS_NONE, /* not one byte in common */
+    ALIAS_SAME, /* the same first byte */
+} Alias;
+/* Compares two accesses of so many bytes (0: unknown) in one address space, both made in one execution of the code: no back edge
+ * of a loop may lie between that changes a register in one of them.  Three tests: constant difference, the remainder modulo the common
+ * power of two of the coefficients, and the bounds. */
+Alias affine_compare(const AffineForm *a, uint64_t a_bytes, const AffineForm *b, uint64_t b_bytes);
+
+/* Writes "4*%tid.x + %rd1 + 16". */
+void affine_print(const Affine *affine, const AffineForm *form, Buf *out);
+
+/* A basic induction variable: a phi of a loop's header that each turn adds 'step' to. */
+typedef struct Induction {
+    RegId start; /* its value on the way in; REG_NONE when the loop is entered from several places */
+    int64_t step;
+    unsigned bits;
+} Induction;
+/* False if the register is none of this loop's. */
+bool affine_induction(const Affine *affine, const Values *values, const LoopForest *forest, const Loop *loop, RegId reg,
+                      Induction *out);
+
+#endif

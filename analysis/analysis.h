@@ -1,0 +1,53 @@
+/* analysis: facts about a Body that passes ask for.  Nothing here changes the code.
+ *
+ * Every analysis is a function FACT_compute(arena, body, ...) whose result is read-only and belongs to that arena; it is valid
+ * until the body changes.  A pass that asks for more than one of them uses the cache at the end of this file.
+ *
+ * All of them index blocks by Block.id and registers by RegId: Block.id and Block.preds must be current (body_renumber,
+ * body_update_preds).  Costs are in B blocks, E edges, I instructions, R registers. */
+#ifndef PTXOPT_ANALYSIS_H
+#define PTXOPT_ANALYSIS_H
+
+#include "ir/ir.h"
+#include "support/support.h"
+
+#include "analysis/affine.h"
+#include "analysis/dependence.h"
+#include "analysis/flow.h"
+#include "analysis/liveness.h"
+#include "analysis/pressure.h"
+#include "analysis/values.h"
+#include "analysis/variance.h"
+
+/* ---- Cache ------------------------------------------------------------------------------------------------------- */
+
+/* The analyses of one body, computed when first asked for and kept until invalidated. */
+typedef struct Analyses Analyses;
+
+/* What a pass changed.  Changed edges or blocks imply everything else. */
+typedef enum AnalysesChange {
+    ANALYSES_INSTRUCTIONS = 1 << 0, /* instructions, registers or phis; the blocks and edges are as before */
+    ANALYSES_ORDER = 1 << 1,        /* instructions were only reordered within their blocks */
+    ANALYSES_FLOW = 1 << 2,         /* blocks or edges */
+    ANALYSES_ALL = ANALYSES_INSTRUCTIONS | ANALYSES_ORDER | ANALYSES_FLOW,
+} AnalysesChange;
+
+Analyses *analyses_new(const Body *body);
+void analyses_free(Analyses *analyses); /* NULL is allowed */
+/* Forgets whatever the change (AnalysesChange bits) made wrong; results handed out before are freed with it.  The one place that
+ * knows what depends on what. */
+void analyses_invalidate(Analyses *analyses, unsigned change);
+
+const Body *analyses_body(const Analyses *analyses);
+const Dominance *analyses_dominance(Analyses *analyses);
+const Dominance *analyses_postdominance(Analyses *analyses);
+const LoopForest *analyses_loops(Analyses *analyses);
+const Values *analyses_values(Analyses *analyses); /* SSA only */
+const Liveness *analyses_liveness(Analyses *analyses);
+const PressureProfile *analyses_pressure(Analyses *analyses);
+const Affine *analyses_affine(Analyses *analyses);      /* SSA only */
+const MemoryModel *analyses_memory(Analyses *analyses); /* with affine addresses when the body is in SSA form */
+/* One result is kept for each dimension; other options than last time compute it anew. */
+const Variance *analyses_variance(Analyses *analyses, unsigned dimension, const VarianceOptions *options);
+
+#endif

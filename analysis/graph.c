@@ -1,0 +1,136 @@
+/* The flow graph of a body as plain arrays. */
+#include "analysis/graph.h"
+
+#include "analysis/flow.h"
+
+typedef struct Edge {
+    uint32_t from, to;
+} Edge;
+typedef VEC(Edge) EdgeVec;
+
+bool block_leaves(const Block *block)
+{
+    const Inst *last = block->last;
+    if (last && inst_is_terminator(last) && !last->target_count)
+        return true;
+    return !block->fall && !(last && last->target_count);
+}
+
+bool block_chooses(const Block *block)
+{
+    return block_succs(block, NULL, 0) + block_leaves(block) > 1;
+}
+
+/* Fills both directions from a list of distinct edges. */
+static void edges_index(Arena *arena, const EdgeVec *edges, Graph *graph)
+{
+    require(edges->count < UINT32_MAX);
+    graph->succ_start = ARENA_ARRAY(arena, uint32_t, (size_t)graph->count + 2);
+    graph->pred_start = ARENA_ARRAY(arena, uint32_t, (size_t)graph->count + 2);
+    graph->succs = ARENA_ARRAY(arena, uint32_t, edges->count + 1);
+    graph->preds = ARENA_ARRAY(arena, uint32_t, edges->count + 1);
+    /* Counted two places up, so that filling moves each start to where it belongs. */
+    for (size_t i = 0; i < edges->count; i++) {
+        graph->succ_start[edges->data[i].from + 2]++;
+        graph->pred_start[edges->data[i].to + 2]++;
+    }
+    for (uint32_t i = 2; i <= graph->count; i++) {
+        graph->succ_start[i] += graph->succ_start[i - 1];
+        graph->pred_start[i] += graph->pred_start[i - 1];
+    }
+    for (size_t i = 0; i < edges->count; i++) {
+        graph->succs[graph->succ_start[edges->data[i].from + 1]++] = edges->data[i].to;
+        graph->preds[graph->pred_start[edges->data[i].to + 1]++] = edges->data[i].from;
+    }
+}
+
+static void edges_collect(Arena *scratch, const Body *body, EdgeVec *edges)
+{
+    uint32_t count = (uint32_t)body->blocks.count;
+    uint32_t *stamp = ARENA_ARRAY(scratch, uint32_t, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const Block *block = body->blocks.data[i];
+        require(block->id == i);
+        unsigned targets = block->last ? block->last->target_count : 0;
+        for (unsigned j = 0; j <= targets; j++) {
+            const Block *to = j == 0 ? block->fall : block->last->targets[j - 1];
+            if (!to || stamp[to->id] == i + 1)
+                continue;
+            require(to->id < count && body->blocks.data[to->id] == to);
+            stamp[to->id] = i + 1;
+            VEC_PUSH(scratch, *edges, (Edge){i, to->id});
+        }
+    }
+}
+
+/* The blocks from which some block that leaves the function can be reached. */
+static BitSet blocks_that_end(Arena *scratch, const Body *body, const Graph *graph)
+{
+    uint32_t count = (uint32_t)body->blocks.count, pending = 0;
+    BitSet ends = bitset_new(scratch, count);
+    uint32_t *stack = ARENA_ARRAY(scratch, uint32_t, count);
+    for (uint32_t i = 0; i < count; i++)
+        if (block_leaves(body->blocks.data[i])) {
+            bitset_add(&ends, i);
+            stack[pending++] = i;
+        }
+    while (pending) {
+        uint32_t node = stack[--pending];
+        for (uint32_t e = graph->pred_start[node]; e < graph->pred_start[node + 1]; e++)
+            if (!bitset_has(&ends, graph->preds[e])) {
+                bitset_add(&ends, graph->preds[e]);
+                stack[pending++] = graph->preds[e];
+            }
+    }
+    return ends;
+}
+
+Graph graph_build(Arena *arena, const Body *body, bool virtual_exit)
+{
+    require(body->blocks.count && body->blocks.count < UINT32_MAX - 2);
+    Arena *scratch = arena_new();
+    Graph graph = {.count = (uint32_t)body->blocks.count};
+    EdgeVec edges = {0};
+    edges_collect(scratch, body, &edges);
+    if (virtual_exit) {
+        edges_index(scratch, &edges, &graph);
+        BitSet ends = blocks_that_end(scratch, body, &graph);
+        for (uint32_t i = 0; i < graph.count; i++)
+            if (block_leaves(body->blocks.data[i]) || !bitset_has(&ends, i))
+                VEC_PUSH(scratch, edges, (Edge){i, graph.count});
+        graph.count++;
+    }
+    edges_index(arena, &edges, &graph);
+    arena_free(scratch);
+    return graph;
+}
+
+uint32_t graph_depth_first(const Graph *graph, uint32_t root, uint32_t *order, uint32_t *number, uint32_t *parent,
+                           Arena *scratch)
+{
+    uint32_t *stack = ARENA_ARRAY(scratch, uint32_t, graph->count);
+    uint32_t *edge = ARENA_ARRAY(scratch, uint32_t, graph->count);
+    uint32_t reached = 0, depth = 0;
+    for (uint32_t i = 0; i < graph->count; i++)
+        number[i] = UINT32_MAX;
+    stack[depth++] = root;
+    edge[root] = graph->succ_start[root];
+    number[root] = parent[root] = 0;
+    order[reached++] = root;
+    while (depth) {
+        uint32_t node = stack[depth - 1];
+        if (edge[node] == graph->succ_start[node + 1]) {
+            depth--;
+            continue;
+        }
+        uint32_t next = graph->succs[edge[node]++];
+        if (number[next] != UINT32_MAX)
+            continue;
+        parent[next] = number[node];
+        number[next] = reached;
+        order[reached++] = next;
+        edge[next] = graph->succ_start[next];
+        stack[depth++] = next;
+    }
+    return reached;
+}

@@ -1,0 +1,172 @@
+/* Memory accesses and effects, pair by pair. */
+#include "analysis/ordering.h"
+#include "analysis/values.h"
+
+MemoryModel *memory_model_new(Arena *arena, const Body *body, const Affine *affine)
+{
+    MemoryModel *model = ARENA_NEW(arena, MemoryModel);
+    model->body = body;
+    model->affine = affine;
+    for (size_t i = 0; i < body->blocks.count && !model->late_results; i++)
+        for (const Inst *inst = body->blocks.data[i]->first; inst && !model->late_results; inst = inst->next)
+            for (unsigned r = 0; r < inst->ref_count && inst->effects & EFFECT_ASYNC; r++)
+                model->late_results |= ref_writes(&inst->refs[r]);
+    return model;
+}
+
+/* ---- One instruction ----------------------------------------------------------------------------------------------- */
+
+static bool reads_sreg(const Inst *inst, bool *is_volatile)
+{
+    bool found = false;
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        if (inst->operands[i].kind == OPERAND_SREG) {
+            found = true;
+            *is_volatile |= inst->operands[i].sreg->dependence == SREG_VOLATILE;
+        }
+    return found;
+}
+
+static void access_find(const MemoryModel *model, const Inst *inst, Ordering *out)
+{
+    out->reads = inst->effects & EFFECT_READ;
+    out->writes = inst->effects & EFFECT_WRITE;
+    out->base = REG_NONE;
+    if (inst_is_opaque(inst) || !inst_access(inst, &out->access))
+        return;
+    if (out->access.read_only) {
+        out->reads = out->writes = false;
+        return;
+    }
+    out->space = out->access.space;
+    const Operand *address = out->access.address;
+    if (!address)
+        return;
+    out->decoded = true;
+    if (model->affine) {
+        affine_of_address(model->affine, inst, address, &out->address);
+        if (out->space == SPACE_NONE && out->address.form.bits)
+            out->space = affine_space(&out->address.form);
+        return;
+    }
+    if (address->kind != OPERAND_ADDRESS || !address->item_count)
+        return;
+    const Operand *at = &address->items[0];
+    if (at->kind == OPERAND_REG && !at->constant && !at->negated && !at->selector)
+        out->base = inst->refs[at->ref].reg;
+}
+
+void ordering_find(const MemoryModel *model, const Inst *inst, Ordering *out)
+{
+    *out = (Ordering){.base = REG_NONE};
+    bool sreg_volatile = false, sreg = reads_sreg(inst, &sreg_volatile);
+    uint32_t effects = inst->effects;
+    bool synchronises = effects & EFFECT_SYNC || inst->sync != SYNC_NONE;
+    bool control = effects & EFFECT_CONTROL;
+    bool trap = effects & EFFECT_TRAP && !(effects & (EFFECT_READ | EFFECT_WRITE));
+    access_find(model, inst, out);
+    out->is_volatile = (effects & EFFECT_VOLATILE && !sreg) || sreg_volatile;
+    /* A wait, an allocation: volatile, and neither the reading of a register nor an access. */
+    bool plain_volatile = out->is_volatile && !sreg && !(effects & (EFFECT_READ | EFFECT_WRITE));
+    out->full = inst_is_opaque(inst) || inst_is_terminator(inst) || (synchronises && model->late_results);
+    out->may_stop = control || trap;
+    out->may_fault = effects & EFFECT_TRAP;
+    out->fence = synchronises || control || trap || plain_volatile;
+    out->ordered = out->fence || out->is_volatile || out->reads || out->writes;
+    /* Calls do not preserve the carry flag. */
+    out->carry_read = effects & EFFECT_CC_READ;
+    out->carry_write = effects & EFFECT_CC_WRITE || control;
+}
+
+/* ---- Two instructions ---------------------------------------------------------------------------------------------- */
+
+static bool spaces_meet(Space a, Space b)
+{
+    if (a == b)
+        return true;
+    if (a != SPACE_NONE && b != SPACE_NONE)
+        return false;
+    Space known = a == SPACE_NONE ? b : a;
+    return known != SPACE_CONST;
+}
+
+/* Not so unsized shared arrays: all of them start where the sized ones end.  What is extern may be one. */
+static bool placed_alone(const Variable *variable)
+{
+    return variable->space != SPACE_SHARED || (variable_bytes(variable) && variable->linkage != LINKAGE_EXTERN);
+}
+
+static Alias address_compare(const MemoryModel *model, const Ordering *a, const Ordering *b)
+{
+    if (!model->affine) {
+        if (a->base == REG_NONE || a->base != b->base || a->version != b->version)
+            return ALIAS_UNKNOWN;
+        const Constant *x = a->access.address->constant, *y = b->access.address->constant;
+        if ((x && x->kind != CONSTANT_INT) || (y && y->kind != CONSTANT_INT))
+            return ALIAS_UNKNOWN;
+        AffineForm from = {32, 0, (int32_t)(x ? x->bits : 0), NULL}, to = {32, 0, (int32_t)(y ? y->bits : 0), NULL};
+        return affine_compare(&from, a->access.bytes, &to, b->access.bytes);
+    }
+    const AffineForm *x = &a->address.form, *y = &b->address.form;
+    const Variable *from = affine_object(x), *to = affine_object(y);
+    if (from && to && from != to && placed_alone(from) && placed_alone(to))
+        return ALIAS_NONE;
+    return affine_compare(x, a->access.bytes, y, b->access.bytes);
+}
+
+Alias ordering_alias(const MemoryModel *model, const Ordering *a, const Ordering *b)
+{
+    if (!(a->reads || a->writes) || !(b->reads || b->writes) || !spaces_meet(a->space, b->space))
+        return ALIAS_NONE;
+    if (!a->decoded || !b->decoded)
+        return ALIAS_UNKNOWN;
+    /* Addresses in different terms: a generic one and one within a space, global apart, where both are the same. */
+    bool same_terms = a->access.space == b->access.space ||
+                      ((a->access.space == SPACE_NONE || a->access.space == SPACE_GLOBAL) &&
+                       (b->access.space == SPACE_NONE || b->access.space == SPACE_GLOBAL));
+    return same_terms ? address_compare(model, a, b) : ALIAS_UNKNOWN;
+}
+
+bool ordering_keeps(const MemoryModel *model, const Ordering *a, const Ordering *b)
+{
+    if (a->full || b->full)
+        return true;
+    if ((a->fence && b->ordered) || (b->fence && a->ordered))
+        return true;
+    if ((a->may_stop && b->may_fault) || (b->may_stop && a->may_fault))
+        return true;
+    if (a->is_volatile && b->is_volatile)
+        return true;
+    if ((a->carry_write && (b->carry_read || b->carry_write)) || (a->carry_read && b->carry_write))
+        return true;
+    return (a->writes || b->writes) && ordering_alias(model, a, b) != ALIAS_NONE;
+}
+
+Alias memory_alias(const MemoryModel *model, const Inst *a, const Inst *b)
+{
+    Ordering x, y;
+    ordering_find(model, a, &x);
+    ordering_find(model, b, &y);
+    return ordering_alias(model, &x, &y);
+}
+
+static bool registers_clash(const Inst *first, const Inst *second)
+{
+    for (unsigned i = 0; i < first->ref_count; i++)
+        for (unsigned j = 0; j < second->ref_count; j++) {
+            const RegRef *a = &first->refs[i], *b = &second->refs[j];
+            if (a->reg == b->reg && a->reg != REG_NONE && (ref_writes(a) || ref_writes(b)))
+                return true;
+        }
+    return false;
+}
+
+bool insts_may_swap(const MemoryModel *model, const Inst *first, const Inst *second)
+{
+    if (registers_clash(first, second))
+        return false;
+    Ordering x, y;
+    ordering_find(model, first, &x);
+    ordering_find(model, second, &y);
+    return !ordering_keeps(model, &x, &y);
+}

@@ -1,0 +1,31 @@
+/* What of an instruction bears on its order: shared by the pair test and the dependence graph, seen by nobody else. */
+#ifndef PTXOPT_ANALYSIS_ORDERING_H
+#define PTXOPT_ANALYSIS_ORDERING_H
+
+#include "analysis/dependence.h"
+
+typedef struct Ordering {
+    bool full;        /* nothing crosses it */
+    bool fence;       /* no 'ordered' instruction crosses it */
+    bool ordered;     /* accesses memory that may be written, synchronises or is volatile */
+    bool may_stop;    /* a call or a trap: does not come back for sure */
+    bool may_fault;
+    bool is_volatile;
+    bool carry_read, carry_write;
+    bool reads, writes; /* memory that may be written */
+    bool decoded;       /* 'access' has an address */
+    Space space;        /* what the address itself tells included; SPACE_NONE: unknown */
+    Access access;
+    RegId base;         /* without affine addresses: the register the address counts from, or REG_NONE */
+    uint32_t version;   /* of that register, for the graph */
+    AffineAddress address;
+} Ordering;
+
+/* 'out' must not be copied afterwards. */
+void ordering_find(const MemoryModel *model, const Inst *inst, Ordering *out);
+/* Whether memory keeps the two in order.  ALIAS_NONE: it does not. */
+Alias ordering_alias(const MemoryModel *model, const Ordering *a, const Ordering *b);
+/* Whether the two have to stay in order for anything but registers. */
+bool ordering_keeps(const MemoryModel *model, const Ordering *a, const Ordering *b);
+
+#endif

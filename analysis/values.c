@@ -1,0 +1,51 @@
+/* Definitions and uses of the values of a body in SSA form. */
+#include "analysis/values.h"
+
+Values *values_compute(Arena *arena, const Body *body)
+{
+    require(body->ssa);
+    size_t regs = body->regs.count, total = 0;
+    Values *values = ARENA_NEW(arena, Values);
+    values->body = body;
+    values->reg_count = regs;
+    values->defs = ARENA_ARRAY(arena, ValueDef, regs);
+    values->use_start = ARENA_ARRAY(arena, uint32_t, regs + 2);
+    /* Counted two places up, so that filling moves each start to where it belongs. */
+    uint32_t *start = values->use_start;
+    for (size_t i = 0; i < body->blocks.count; i++) {
+        Block *block = body->blocks.data[i];
+        for (size_t p = 0; p < block->phis.count; p++) {
+            const Phi *phi = &block->phis.data[p];
+            values->defs[phi->dst] = (ValueDef){.block = block, .phi = (uint32_t)p, .ref = REF_NONE};
+            for (size_t a = 0; a < phi->args.count; a++, total++)
+                start[phi->args.data[a].reg + 2]++;
+        }
+        for (Inst *inst = block->first; inst; inst = inst->next)
+            for (unsigned r = 0; r < inst->ref_count; r++) {
+                if (ref_writes(&inst->refs[r]))
+                    values->defs[inst->refs[r].reg] = (ValueDef){.block = block, .inst = inst, .ref = (uint16_t)r};
+                if (ref_reads(&inst->refs[r])) {
+                    start[inst->refs[r].reg + 2]++;
+                    total++;
+                }
+            }
+    }
+    require(total < UINT32_MAX);
+    for (size_t i = 2; i <= regs; i++)
+        start[i] += start[i - 1];
+    values->uses = ARENA_ARRAY(arena, ValueUse, total + 1);
+    for (size_t i = 0; i < body->blocks.count; i++) {
+        Block *block = body->blocks.data[i];
+        for (size_t p = 0; p < block->phis.count; p++) {
+            const Phi *phi = &block->phis.data[p];
+            for (size_t a = 0; a < phi->args.count; a++)
+                values->uses[start[phi->args.data[a].reg + 1]++] =
+                    (ValueUse){.block = block, .index = (uint32_t)p, .arg = (uint32_t)a};
+        }
+        for (Inst *inst = block->first; inst; inst = inst->next)
+            for (unsigned r = 0; r < inst->ref_count; r++)
+                if (ref_reads(&inst->refs[r]))
+                    values->uses[start[inst->refs[r].reg + 1]++] = (ValueUse){.block = block, .inst = inst, .index = r};
+    }
+    return values;
+}

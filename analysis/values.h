@@ -1,0 +1,53 @@
+/* Definitions and uses of the values of a body in SSA form. */
+#ifndef PTXOPT_ANALYSIS_VALUES_H
+#define PTXOPT_ANALYSIS_VALUES_H
+
+#include "ir/ir.h"
+#include "support/support.h"
+
+/* What a reference does to its register. */
+static inline bool ref_reads(const RegRef *ref) { return ref->reg != REG_NONE && ref->role != REF_DEF; }
+static inline bool ref_writes(const RegRef *ref)
+{
+    return ref->reg != REG_NONE && (ref->role == REF_DEF || ref->role == REF_BOTH);
+}
+
+/* Where a value is made. */
+typedef struct ValueDef {
+    Block *block;  /* NULL: nowhere, the value is undefined */
+    Inst *inst;    /* NULL: a phi */
+    uint32_t phi;  /* index into block->phis */
+    uint16_t ref;  /* index into inst->refs */
+} ValueDef;
+
+typedef struct ValueUse {
+    Block *block;
+    Inst *inst;     /* NULL: a phi of 'block' */
+    uint32_t index; /* into inst->refs, or into block->phis */
+    uint32_t arg;   /* phis: which argument */
+} ValueUse;
+
+typedef struct Values {
+    const Body *body;
+    size_t reg_count;
+    ValueDef *defs;      /* by RegId */
+    uint32_t *use_start; /* by RegId, one more at the end */
+    ValueUse *uses;
+} Values;
+
+/* O(I + R).  The body must be in SSA form. */
+Values *values_compute(Arena *arena, const Body *body);
+
+static inline bool value_is_undefined(const Values *values, RegId reg) { return !values->defs[reg].block; }
+static inline uint32_t value_use_count(const Values *values, RegId reg)
+{
+    return values->use_start[reg + 1] - values->use_start[reg];
+}
+static inline const ValueUse *value_uses(const Values *values, RegId reg)
+{
+    return values->uses + values->use_start[reg];
+}
+/* NULL: a phi, or undefined. */
+static inline Inst *value_inst(const Values *values, RegId reg) { return values->defs[reg].inst; }
+
+#endif
