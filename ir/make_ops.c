@@ -351,10 +351,17 @@ static int parse_target(const char *text, char *suffix, const char **end)
 /* Adds a target list to the table; 'minimum': a plain name stands for it and everything newer. */
 static void add_targets(const char *text, bool minimum, size_t *first, size_t *count)
 {
-    *first = targets.rows;
-    *count = 0;
-    if (!strcmp(text, "none"))
+    static List known;
+    static size_t firsts[256], counts[256];
+    char *key = must(malloc(strlen(text) + 2));
+    sprintf(key, "%s%s", text, minimum ? "+" : "");
+    long found = list_find(&known, key);
+    *first = found < 0 ? targets.rows : firsts[found];
+    *count = found < 0 ? 0 : counts[found];
+    if (found >= 0 || !strcmp(text, "none"))
         return;
+    if (known.count == COUNT_OF(firsts))
+        fail("too many target lists");
     List list = split(expand_sets(text), ',');
     for (size_t i = 0; i < list.count; i++) {
         char suffix;
@@ -379,6 +386,9 @@ static void add_targets(const char *text, bool minimum, size_t *first, size_t *c
     }
     if (!*count)
         fail("no targets");
+    size_t index = list_add(&known, key);
+    firsts[index] = *first;
+    counts[index] = *count;
 }
 
 /* ---- Modifiers of a row ---- */
@@ -390,7 +400,7 @@ typedef struct RowElement {
     char slot;        /* 0: none */
     int same_as;      /* the earlier element with the same slot, or -1 */
     List texts;       /* the alternatives */
-    size_t first;     /* in the table of alternatives */
+    size_t first;     /* among the alternatives */
 } RowElement;
 
 typedef struct RowMods {
@@ -470,6 +480,42 @@ static bool names_alternative(const char *list, size_t length, const char *alter
     return list_find(&names, alternative) >= 0;
 }
 
+/* Runs of modifiers and lists of alternatives recur from row to row; each is emitted once. */
+static List pooled_runs, pooled_lists;
+static size_t pooled_run_starts[4096], pooled_list_starts[4096];
+
+/* Where in the pool the modifiers stand. */
+static size_t pool_run(const char *text, const List *parts)
+{
+    long known = list_find(&pooled_runs, text);
+    if (known >= 0)
+        return pooled_run_starts[known];
+    size_t start = mod_pool.rows;
+    if (pooled_runs.count == COUNT_OF(pooled_run_starts))
+        fail("too many runs of modifiers");
+    pooled_run_starts[list_add(&pooled_runs, copy_n(text, strlen(text)))] = start;
+    for (size_t i = 0; i < parts->count; i++) {
+        table_print(&mod_pool, "    %s,\n", enum_name("MOD_", parts->items[i], &mods));
+        mod_pool.rows++;
+    }
+    return start;
+}
+
+/* Where among the alternatives the list of 'count' lines stands. */
+static size_t pool_list(Table *lines, size_t count)
+{
+    long known = list_find(&pooled_lists, lines->text);
+    if (known >= 0)
+        return pooled_list_starts[known];
+    size_t start = alternatives.rows;
+    if (pooled_lists.count == COUNT_OF(pooled_list_starts))
+        fail("too many lists of alternatives");
+    pooled_list_starts[list_add(&pooled_lists, lines->text)] = start;
+    table_print(&alternatives, "%s", lines->text);
+    alternatives.rows += count;
+    return start;
+}
+
 static void emit_elements(const Row *row, RowMods *list)
 {
     List needs = split(row->alternatives, ';');
@@ -478,7 +524,7 @@ static void emit_elements(const Row *row, RowMods *list)
         fail("too many alternatives");
     for (int i = 0; i < list->count; i++) {
         RowElement *element = &list->elements[i];
-        element->first = alternatives.rows;
+        Table lines = {0};
         for (size_t j = 0; j < element->texts.count; j++) {
             List parts = split_mods(element->texts.items[j]);
             int version = 0;
@@ -498,14 +544,10 @@ static void emit_elements(const Row *row, RowMods *list)
                 if (*rest)
                     add_targets(rest, true, &first_target, &target_count);
             }
-            table_print(&alternatives, "    {%zu, %zu, %d, %zu, %zu},\n", mod_pool.rows, parts.count, version,
-                        first_target, target_count);
-            alternatives.rows++;
-            for (size_t k = 0; k < parts.count; k++) {
-                table_print(&mod_pool, "    %s,\n", enum_name("MOD_", parts.items[k], &mods));
-                mod_pool.rows++;
-            }
+            table_print(&lines, "    {%zu, %zu, %d, %zu, %zu},\n", pool_run(element->texts.items[j], &parts), parts.count,
+                        version, first_target, target_count);
         }
+        element->first = pool_list(&lines, element->texts.count);
         table_print(&elements, "    {ELEMENT_%s, %d, %zu, %zu},\n", element->kind, element->same_as, element->first,
                     element->texts.count);
         elements.rows++;

@@ -235,6 +235,21 @@ static Type doubled(Type type)
     }
 }
 
+/* Packed formats that the rows write as bits: only untyped registers hold them. */
+static bool takes_bits_only(const Form *form, const Pattern *pattern, Type type)
+{
+    if (pattern->type_element >= 0 || type_class(type) != CLASS_BITS)
+        return false;
+    switch (form->op) {
+    case OP_CVT: return true;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_FMA: return type == TYPE_B64; /* f32x2 */
+    default: return false;
+    }
+}
+
 /* Loads, stores and conversions take registers wider than their type (PTX ISA, "Operand Size Exceeding Instruction-Type
  * Size"); formats that ptxas knows only as packed bits are excepted. */
 static bool takes_wider(const Form *form, const Pattern *pattern, Type type)
@@ -246,7 +261,7 @@ static bool takes_wider(const Form *form, const Pattern *pattern, Type type)
     case OP_SULD:
     case OP_SUST: return true;
     case OP_CVT:
-        if (pattern->type_element < 0 && type_class(type) == CLASS_BITS)
+        if (takes_bits_only(form, pattern, type))
             return false;
         return type != TYPE_BF16 && type != TYPE_BF16X2 && type != TYPE_TF32;
     default: return false;
@@ -269,7 +284,7 @@ static const Slot *make_slots(Arena *arena, const Form *form, const int16_t *cho
         slots[i] = (Slot){.pattern = pattern,
                           .type = (uint8_t)type,
                           .wider = takes_wider(form, pattern, type),
-                          .bits_only = form->op == OP_CVT && pattern->type_element < 0 && type_class(type) == CLASS_BITS,
+                          .bits_only = takes_bits_only(form, pattern, type),
                           .layered = is_layered(geometry),
                           .count = (uint16_t)pattern_count(pattern, geometry)};
     }
@@ -301,8 +316,14 @@ static void print_targets(unsigned first, unsigned count, Buf *out)
     }
 }
 
+static bool is_removed(const Form *form, unsigned version, unsigned target)
+{
+    return form->last_version && version > form->last_version && (!form->last_from || target >= form->last_from);
+}
+
 /* Why the module's version or target has the form with these choices not; NULL if they have it. */
-static const char *find_unavailable(Module *module, const Signature *signature, const Form *form, const int16_t *choice)
+static const char *find_unavailable(Module *module, const Signature *signature, const Form *form, const int16_t *choice,
+                                    bool *removed)
 {
     Buf text = {0}, spelling = {0};
     unsigned needed = form->version, number = 0, targets = form->targets, target_count = form->target_count;
@@ -326,8 +347,7 @@ static const char *find_unavailable(Module *module, const Signature *signature, 
     if (module->version && module->version < needed) {
         buf_printf(&text, "'%s' needs PTX ISA version %u.%u or later, the module has %u.%u", buf_text(&spelling), needed / 10,
                    needed % 10, module->version / 10, module->version % 10);
-    } else if (form->last_version && module->version > form->last_version &&
-               (!form->last_from || number >= form->last_from)) {
+    } else if (is_removed(form, module->version, number)) {
         buf_printf(&text, "'%s' was removed after PTX ISA version %u.%u", buf_text(&spelling), form->last_version / 10,
                    form->last_version % 10);
         if (form->last_from)
@@ -338,6 +358,7 @@ static const char *find_unavailable(Module *module, const Signature *signature, 
         buf_printf(&text, "'%s' is not supported on target '%s': it needs ", buf_text(&spelling), module->targets[0]);
         print_targets(targets, target_count, &text);
     }
+    *removed = is_removed(form, module->version, number);
     const char *result = text.length ? arena_strndup(module->arena, text.data, text.length) : NULL;
     buf_free(&text);
     buf_free(&spelling);
@@ -427,11 +448,10 @@ static void signature_match(Module *module, Signature *signature)
                 known |= matches.data[j].form == &first[i];
             if (known)
                 continue;
-            VEC_PUSH(module->arena, matches,
-                     (FormMatch){.form = &first[i],
-                                 .slots = make_slots(module->arena, &first[i], choice),
-                                 .one_space = spaces <= 1,
-                                 .unavailable = find_unavailable(module, signature, &first[i], choice)});
+            FormMatch match = {.form = &first[i], .one_space = spaces <= 1};
+            match.slots = make_slots(module->arena, &first[i], choice);
+            match.unavailable = find_unavailable(module, signature, &first[i], choice, &match.removed);
+            VEC_PUSH(module->arena, matches, match);
         }
     }
     signature->matches = matches.data;

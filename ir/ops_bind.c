@@ -280,6 +280,21 @@ static void explain_operands(const Binder *tried, Diag *diag)
     buf_free(&why);
 }
 
+static void explain_unavailable(const FormMatch *match, const Inst *inst, Diag *diag)
+{
+    Buf why = {0};
+    buf_printf(&why, "%s", match->unavailable);
+    if (match->removed) {
+        size_t length = why.length;
+        buf_puts(&why, "; ");
+        signature_explain(inst->signature, false, &why);
+        if (why.length == length + 2)
+            why.data[length] = 0;
+    }
+    report(diag, inst->span, buf_text(&why));
+    buf_free(&why);
+}
+
 bool inst_bind(Module *module, Function *function, Inst *inst, Diag *diag)
 {
     const Signature *signature = inst->signature;
@@ -289,19 +304,19 @@ bool inst_bind(Module *module, Function *function, Inst *inst, Diag *diag)
         return bind_opaque(module, inst, diag);
     if (!signature->match_count) {
         Buf why = {0};
-        signature_explain(signature, &why);
+        signature_explain(signature, true, &why);
         report(diag, inst->span, buf_text(&why));
         buf_free(&why);
         return false;
     }
     Binder binder = {.module = module, .regs = &function->regs, .inst = inst, .signature = signature};
-    const char *unavailable = NULL;
+    const FormMatch *unavailable = NULL;
     for (unsigned i = 0; i < signature->match_count; i++) {
         binder.match = &signature->matches[i];
         if (!fit_form(&binder))
             continue;
         if (binder.match->unavailable) {
-            unavailable = unavailable ? unavailable : binder.match->unavailable;
+            unavailable = unavailable ? unavailable : binder.match;
             continue;
         }
         const Form *form = binder.match->form;
@@ -317,7 +332,7 @@ bool inst_bind(Module *module, Function *function, Inst *inst, Diag *diag)
         return true;
     }
     if (unavailable)
-        report(diag, inst->span, unavailable);
+        explain_unavailable(unavailable, inst, diag);
     else
         explain_operands(&binder, diag);
     return false;

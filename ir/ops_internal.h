@@ -145,6 +145,7 @@ struct FormMatch {
     const Form *form;
     const Slot *slots; /* one for each of the form's patterns */
     const char *unavailable; /* why the module's version or target has it not; NULL */
+    bool removed;            /* 'unavailable' because only old versions have it */
     bool one_space;          /* at most one state space among the modifiers: it is that of every address */
 };
 
@@ -152,8 +153,9 @@ struct FormMatch {
  * alternative of element i, or -1.  'mods' must hold at most MOST_MODS. */
 bool form_match_mods(const Form *form, const Mod *mods, unsigned count, bool ordered, int16_t *choice);
 
-/* Why no form takes the signature's modifiers, as a sentence without a full stop. */
-void signature_explain(const Signature *signature, Buf *out);
+/* Why no form takes the signature's modifiers, as a sentence without a full stop; forms that only old versions have count
+ * if 'legacy' is set.  Nothing if there is no form to compare with. */
+void signature_explain(const Signature *signature, bool legacy, Buf *out);
 /* "ld.global.f32" */
 void signature_print(const Signature *signature, Buf *out);
 /* True the first time it is asked of a signature. */

@@ -216,6 +216,27 @@ static void attempt_form(Attempt *attempt, const Form *form, const Signature *si
         attempt->left += !(matcher->used >> i & 1);
 }
 
+/* Would the row's order change the order of the types?  Then the row is not what was meant. */
+static bool types_reordered(const Attempt *attempt, const Signature *signature)
+{
+    unsigned at = 0;
+    for (unsigned i = 0; i < attempt->form->element_count; i++) {
+        if (attempt->choice[i] < 0)
+            continue;
+        const Alternative *alternative = &element_alternatives(&attempt->matcher.elements[i])[attempt->choice[i]];
+        for (unsigned j = 0; j < alternative->mod_count; j++) {
+            ModId mod = alternative_mods(alternative)[j];
+            if (!mod_operand_type(mod))
+                continue;
+            while (at < signature->mod_count && !mod_operand_type(signature->mods[at].id))
+                at++;
+            if (at == signature->mod_count || signature->mods[at++].id != mod)
+                return true;
+        }
+    }
+    return false;
+}
+
 static const Element *first_missing(const Attempt *attempt)
 {
     for (unsigned i = 0; i < attempt->form->element_count; i++)
@@ -279,7 +300,7 @@ static void explain_attempt(const Attempt *attempt, const Signature *signature, 
     buf_free(&spelling);
 }
 
-void signature_explain(const Signature *signature, Buf *out)
+void signature_explain(const Signature *signature, bool legacy, Buf *out)
 {
     unsigned form_count;
     const Form *first = opcode_first_form(signature->op, &form_count);
@@ -292,13 +313,18 @@ void signature_explain(const Signature *signature, Buf *out)
     Attempt best = {0}, attempt;
     unsigned best_score = UINT32_MAX;
     for (unsigned i = 0; i < form_count; i++) {
+        if (first[i].last_version && !legacy)
+            continue;
         attempt_form(&attempt, &first[i], signature);
-        unsigned score = 2 * attempt.missing + 2 * attempt.left + (attempt.missing > 0);
+        unsigned score = 2 * attempt.missing + 3 * attempt.left;
+        if (!attempt.missing && !attempt.left && types_reordered(&attempt, signature))
+            score = 4;
         if (score < best_score) {
             best_score = score;
             best = attempt;
             best.matcher.choice = best.choice;
         }
     }
-    explain_attempt(&best, signature, out);
+    if (best_score != UINT32_MAX)
+        explain_attempt(&best, signature, out);
 }

@@ -91,6 +91,24 @@ static int set_up(void **state)
     return 0;
 }
 
+/* A register of each type, "%x_TYPE", and the unnumbered ones that register-types.tsv uses. */
+static void add_typed_registers(Fixture *f)
+{
+    static const struct {
+        const char *name;
+        Type type;
+    } others[] = {{"%p", TYPE_PRED}, {"%h", TYPE_B16},  {"%r", TYPE_B32}, {"%f", TYPE_F32},
+                  {"%a", TYPE_B64},  {"%rd", TYPE_B64}, {"%fd", TYPE_F64}};
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        VEC_PUSH(f->arena, f->function.regs,
+                 (Reg){.name = intern(f->module->names, others[i].name), .type = others[i].type, .vector = 1});
+    for (unsigned type = TYPE_NONE + 1; type < TYPE_COUNT; type++) {
+        char name[32];
+        snprintf(name, sizeof name, "%%x_%s", type_name((Type)type));
+        VEC_PUSH(f->arena, f->function.regs, (Reg){.name = intern(f->module->names, name), .type = (Type)type, .vector = 1});
+    }
+}
+
 static int tear_down(void **state)
 {
     Fixture *f = *state;
@@ -604,6 +622,8 @@ static void test_refused_modifiers(void **state)
     check_refused(f, "add.rn.rz.f32 %f1, %f2, %f3", "modifier '.rz' cannot be combined with '.rn'");
     check_refused(f, "fma.f32 %f1, %f2, %f3, %f4", "needs one of .rn, .rz, .rm, .rp");
     check_refused(f, "mul.u32.lo %r1, %r2, %r3", "write 'mul.lo.u32'");
+    check_refused(f, "cvt.f32.f64 %f1, %fd1", "needs one of .rn, .rz, .rm, .rp");
+    check_refused(f, "ld.relaxed.u32 %r1, [%rd1]", "needs one of .cta, .cluster, .gpu, .sys");
     check_refused(f, "popc.b16 %r1, %h1", "'.b16'");
     check_refused(f, "ld.global.f16 %h1, [%rd1]", "'.f16'");
     check_refused(f, "add %r1, %r2, %r3", "'add' needs");
@@ -660,6 +680,57 @@ static void test_refused_operands(void **state)
     check_refused(f, "bra callee", "a label is expected, not a function");
 }
 
+/* tests/isa/register-types.tsv: which declared types ptxas takes at the places marked %x. */
+static void test_register_types(void **state)
+{
+    static const char *const declared[] = {"b8",  "u8",  "s8",  "b16", "u16", "s16", "f16", "b32", "u32", "s32",
+                                           "f32", "f16x2", "b64", "u64", "s64", "f64", "b128", "pred"};
+    Fixture *f = *state;
+    char line[512];
+    unsigned rows = 0, looser = 0;
+    add_typed_registers(f);
+    f->module->target_count = 0;
+    FILE *table = fopen("tests/isa/register-types.tsv", "r");
+    assert_non_null(table);
+    while (fgets(line, sizeof line, table)) {
+        char *example = strchr(line, '\t'), *accepted = example ? strchr(example + 1, '\t') : NULL;
+        if (*line == '#' || !accepted || !strncmp(line, "instruction\t", 12))
+            continue;
+        *accepted++ = 0;
+        example++;
+        rows++;
+        for (size_t i = 0; i < COUNT_OF(declared); i++) {
+            Buf text = {0};
+            char wanted[16];
+            for (const char *p = example; *p && *p != ';'; p++) {
+                if (p[0] == '%' && p[1] == 'x') {
+                    buf_printf(&text, "%%x_%s", declared[i]);
+                    p++;
+                } else {
+                    buf_printf(&text, *p == ',' ? ", " : "%c", *p);
+                }
+            }
+            snprintf(wanted, sizeof wanted, ".%s", declared[i]);
+            char *found = strstr(accepted, wanted);
+            while (found && isalnum((unsigned char)found[strlen(wanted)]))
+                found = strstr(found + 1, wanted);
+            bool bound = bind(f, buf_text(&text));
+            if (found && !bound)
+                fail_msg("%s: %s", buf_text(&text), f->text);
+            if (!found && bound) {
+                looser++;
+                if (getenv("PTXOPT_TEST_VERBOSE"))
+                    print_message("taken, though ptxas does not: %s\n", buf_text(&text));
+            }
+            buf_free(&text);
+        }
+    }
+    fclose(table);
+    assert_int_equal(rows, 84);
+    /* Where we are looser the printed text is still what was read, and the assembler says no. */
+    assert_in_range(looser, 0, 20);
+}
+
 static void test_availability(void **state)
 {
     Fixture *f = *state;
@@ -669,6 +740,7 @@ static void test_availability(void **state)
     f->module->version = 90;
     check_refused(f, "redux.sync.add.u32 %r1, %r2, -1", "is not supported on target 'sm_70': it needs sm_80 or later");
     check_refused(f, "shfl.idx.b32 %r1, %r2, 0, 31", "was removed after PTX ISA version 6.3 for sm_70 and later");
+    check_refused(f, "sin.f32 %f1, %f2", "'sin.f32' needs .approx");
     check_refused(f, "wgmma.fence.sync.aligned", "it needs sm_90a");
     check_refused(f, "mov.u32 %r1, %clusterid.x", "'%clusterid.x' is not supported on target 'sm_70'");
     check_bound(f, "add.rm.f32 %f1, %f2, %f3", "add.f32");
@@ -758,7 +830,7 @@ int main(void)
         TEST(test_every_alternative), TEST(test_effects_are_consistent), TEST(test_lookups),
         TEST(test_signatures),        TEST(test_modifier_order),         TEST(test_special_registers),
         TEST(test_roles),             TEST(test_effects),                TEST(test_opaque),
-        TEST(test_refused_modifiers), TEST(test_refused_operands),       TEST(test_availability),
+        TEST(test_refused_modifiers), TEST(test_refused_operands),       TEST(test_register_types),     TEST(test_availability),
         TEST(test_accesses),          TEST(test_module),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
