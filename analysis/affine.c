@@ -88,7 +88,7 @@ static bool terms_bounds(const AffineTerm *terms, unsigned count, int64_t consta
     return true;
 }
 
-/* ---- Values -------------------------------------------------------------------------------------------------------- */
+/* ---- Values ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Evaluator {
     Arena *arena;
@@ -133,7 +133,8 @@ static uint64_t threads_bound(const Tuning *tuning)
     return given && product < 1024 ? product : 1024;
 }
 
-/* Largest value of the special registers that addresses are made of: CUDA's limits on grids and blocks, or the kernel's own. */
+/* Largest value of the special registers that addresses are made of: CUDA's limits on grids and blocks, or the
+ * kernel's own. */
 static bool sreg_bound(const Evaluator *evaluator, const Sreg *sreg, int64_t *high)
 {
     static const struct Limit {
@@ -273,7 +274,7 @@ static uint64_t sum_alignment(const Sum *sum)
     return bits & -bits;
 }
 
-/* ---- Instructions -------------------------------------------------------------------------------------------------- */
+/* ---- Instructions ------------------------------------------------------------------------------------------------ */
 
 static bool eval_mov(const Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
 {
@@ -398,8 +399,8 @@ static bool eval_cvt(const Evaluator *evaluator, const Inst *inst, unsigned bits
     return sum_add(sum, &form, 1);
 }
 
-/* PTX ISA, "Generic Addressing": an address within a state space's window is the address in the space plus the window's base; global
- * addresses are generic addresses. */
+/* PTX ISA, "Generic Addressing": an address within a state space's window is the address in the space plus the
+ * window's base; global addresses are generic addresses. */
 static bool eval_cvta(const Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
 {
     Space space = inst->signature->space;
@@ -479,7 +480,7 @@ static uint64_t result_bound(const Evaluator *evaluator, const Inst *inst)
     }
 }
 
-/* ---- Bodies -------------------------------------------------------------------------------------------------------- */
+/* ---- Bodies ------------------------------------------------------------------------------------------------------ */
 
 static void form_store(const Evaluator *evaluator, RegId reg, const Sum *sum)
 {
@@ -583,7 +584,7 @@ void affine_of_address(const Affine *affine, const Inst *inst, const Operand *ad
     out->form.constant = sign_extend(offset, out->form.bits);
 }
 
-/* ---- Questions ----------------------------------------------------------------------------------------------------- */
+/* ---- Questions --------------------------------------------------------------------------------------------------- */
 
 const Variable *affine_object(const AffineForm *form)
 {

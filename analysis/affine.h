@@ -33,9 +33,9 @@ typedef struct AffineTerm {
 
 enum { AFFINE_TERMS = 8 }; /* a sum of more is taken as a value of its own */
 
-/* A sum modulo 2^bits.  The sum of the terms as integers and the value agree modulo 2^bits, and that is all that is claimed: 32-bit
- * arithmetic may wrap, and what is extended to 64 bits afterwards is split into terms only where their bounds (block sizes,
- * masks) show that it cannot have wrapped. */
+/* A sum modulo 2^bits. The sum of the terms as integers and the value agree modulo 2^bits, and that is all that is
+ * claimed: 32-bit arithmetic may wrap, and what is extended to 64 bits afterwards is split into terms only where
+ * their bounds (block sizes, masks) show that it cannot have wrapped. */
 typedef struct AffineForm {
     unsigned bits; /* 32 or 64; 0: no integer of these widths */
     unsigned term_count;
@@ -49,7 +49,7 @@ typedef struct Affine {
     AffineForm *forms; /* by RegId */
 } Affine;
 
-/* Follows mov, add, sub, neg, mul, mad, shl, or, cvt, cvta and ld.param; a phi or anything else is a base.  SSA only.
+/* Follows mov, add, sub, neg, mul, mad, shl, or, cvt, cvta and ld.param; a phi or anything else is a base. SSA only.
  * O(I + R).  'dominance' may be NULL (it is computed then). */
 Affine *affine_compute(Arena *arena, const Body *body, const Dominance *dominance);
 static inline AffineForm affine_of_reg(const Affine *affine, RegId reg) { return affine->forms[reg]; }
@@ -71,9 +71,9 @@ typedef enum Alias {
     ALIAS_NONE, /* not one byte in common */
     ALIAS_SAME, /* the same first byte */
 } Alias;
-/* Compares two accesses of so many bytes (0: unknown) in one address space, both made in one execution of the code: no back edge
- * of a loop may lie between that changes a register in one of them.  Three tests: constant difference, the remainder modulo the common
- * power of two of the coefficients, and the bounds. */
+/* Compares two accesses of so many bytes (0: unknown) in one address space, both made in one execution of the code:
+ * no back edge of a loop may lie between that changes a register in one of them. Three tests: constant difference,
+ * the remainder modulo the common power of two of the coefficients, and the bounds. */
 Alias affine_compare(const AffineForm *a, uint64_t a_bytes, const AffineForm *b, uint64_t b_bytes);
 
 /* Writes "4*%tid.x + %rd1 + 16". */

@@ -1,10 +1,10 @@
-/* analysis: facts about a Body that passes ask for.  Nothing here changes the code.
+/* analysis: facts about a Body that passes ask for. Nothing here changes the code.
  *
- * Every analysis is a function FACT_compute(arena, body, ...) whose result is read-only and belongs to that arena; it is valid
- * until the body changes.  A pass that asks for more than one of them uses the cache at the end of this file.
+ * Every analysis is a function FACT_compute(arena, body, ...) whose result is read-only and belongs to that arena; it
+ * is valid until the body changes. A pass that asks for more than one of them uses the cache at the end of this file.
  *
  * All of them index blocks by Block.id and registers by RegId: Block.id and Block.preds must be current (body_renumber,
- * body_update_preds).  Costs are in B blocks, E edges, I instructions, R registers. */
+ * body_update_preds). Costs are in B blocks, E edges, I instructions, R registers. */
 #ifndef PTXOPT_ANALYSIS_H
 #define PTXOPT_ANALYSIS_H
 
@@ -24,7 +24,7 @@
 /* The analyses of one body, computed when first asked for and kept until invalidated. */
 typedef struct Analyses Analyses;
 
-/* What a pass changed.  Changed edges or blocks imply everything else. */
+/* What a pass changed. Changed edges or blocks imply everything else. */
 typedef enum AnalysesChange {
     ANALYSES_INSTRUCTIONS = 1 << 0, /* instructions, registers or phis; the blocks and edges are as before */
     ANALYSES_ORDER = 1 << 1,        /* instructions were only reordered within their blocks */
@@ -34,8 +34,8 @@ typedef enum AnalysesChange {
 
 Analyses *analyses_new(const Body *body);
 void analyses_free(Analyses *analyses); /* NULL is allowed */
-/* Forgets whatever the change (AnalysesChange bits) made wrong; results handed out before are freed with it.  The one place that
- * knows what depends on what. */
+/* Forgets whatever the change (AnalysesChange bits) made wrong; results handed out before are freed with it. The one
+ * place that knows what depends on what. */
 void analyses_invalidate(Analyses *analyses, unsigned change);
 
 const Body *analyses_body(const Analyses *analyses);

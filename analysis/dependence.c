@@ -27,8 +27,8 @@ typedef struct Read {
     uint32_t node, next;
 } Read;
 
-/* A load or store that later ones are compared with.  Where the list is full, a new one takes the place of the oldest, is put after it in
- * order, and stands for it: it is taken to meet everything. */
+/* A load or store that later ones are compared with. Where the list is full, a new one takes the place of the oldest,
+ * is put after it in order, and stands for it: it is taken to meet everything. */
 typedef struct Open {
     uint32_t node;
     bool wild;
@@ -75,7 +75,7 @@ static void add_edge(Builder *builder, uint32_t from, uint32_t to, DependenceKin
     VEC_PUSH(builder->scratch, builder->edges, (Edge){from, to, kind});
 }
 
-/* ---- Registers ----------------------------------------------------------------------------------------------------- */
+/* ---- Registers --------------------------------------------------------------------------------------------------- */
 
 static RegState *reg_state(Builder *builder, RegId reg)
 {
@@ -109,7 +109,7 @@ static void registers_order(Builder *builder, uint32_t node, const Inst *inst)
         }
 }
 
-/* ---- Effects ------------------------------------------------------------------------------------------------------- */
+/* ---- Effects ----------------------------------------------------------------------------------------------------- */
 
 static void open_compare(Builder *builder, const OpenList *list, uint32_t node)
 {
@@ -219,7 +219,7 @@ static void node_order(Builder *builder, uint32_t node, const Inst *inst)
     full_order(builder, node);
 }
 
-/* ---- The graph ----------------------------------------------------------------------------------------------------- */
+/* ---- The graph --------------------------------------------------------------------------------------------------- */
 
 static void edges_index(Arena *arena, const Builder *builder, DependenceGraph *graph)
 {

@@ -6,18 +6,19 @@
 #include "ir/ir.h"
 #include "support/support.h"
 
-/* What is known about the memory of a body.  Two accesses are apart when
+/* What is known about the memory of a body. Two accesses are apart when
  * - their state spaces are (a generic address may lie in global, shared or local memory, unless its sum tells which);
  * - one of them reads what nothing in the kernel writes: constants, entry parameters, .nc, textures;
  * - their addresses are sums that have no byte in common (affine_compare);
- * - they are sums on the addresses of two variables that the assembler places apart.  This takes it that a program does not reach one
- *   variable by counting on from another: PTX does not say where variables lie.  Unsized shared arrays all lie at one place.
+ * - they are sums on the addresses of two variables that the assembler places apart. This takes it that a program does
+ *   not reach one variable by counting on from another: PTX does not say where variables lie. Unsized shared arrays
+ *   all lie at one place.
  * Without affine addresses (no SSA form) only constant offsets from one register are told apart. */
 typedef struct MemoryModel {
     const Body *body;
     const Affine *affine; /* or NULL */
-    /* Some instruction writes registers only later, when a wait has said so (wgmma, tcgen05.ld): then nothing at all moves across
-     * anything that synchronises. */
+    /* Some instruction writes registers only later, when a wait has said so (wgmma, tcgen05.ld): then nothing at all
+     * moves across anything that synchronises. */
     bool late_results;
 } MemoryModel;
 MemoryModel *memory_model_new(Arena *arena, const Body *body, const Affine *affine);
@@ -25,12 +26,12 @@ MemoryModel *memory_model_new(Arena *arena, const Body *body, const Affine *affi
 /* Compares what two instructions access, both in one execution of the code (see affine_compare). */
 Alias memory_alias(const MemoryModel *model, const Inst *a, const Inst *b);
 
-/* Whether 'first' and 'second', which follows it in the same block, may change places if only what stands between them does not mind.
- * No, if
+/* Whether 'first' and 'second', which follows it in the same block, may change places if only what stands between
+ * them does not mind. No, if
  * - one writes a register that the other reads or writes;
  * - both access memory, one of them writes, and they may meet;
- * - one synchronises (EFFECT_SYNC), is a call or a trap, or waits or allocates (volatile without a special register), and the other
- *   accesses memory that may be written, synchronises or is volatile;
+ * - one synchronises (EFFECT_SYNC), is a call or a trap, or waits or allocates (volatile without a special register),
+ *   and the other accesses memory that may be written, synchronises or is volatile;
  * - one may not come back (a call, a trap) and the other may fault;
  * - both are volatile;
  * - the carry flag passes between them, or both set it;
@@ -50,9 +51,10 @@ typedef struct Dependence {
     uint8_t kind; /* DependenceKind; of several the first in the order above */
 } Dependence;
 
-/* The dependences between the instructions of one block, a graph without cycles whose edges lead from an instruction to later ones.  Any
- * order of the nodes that respects the edges means the same as the block's own.  Edges that others imply are mostly left out, not
- * always; where two accesses are not compared because the block holds too many, they are kept in order. */
+/* The dependences between the instructions of one block, a graph without cycles whose edges lead from an instruction
+ * to later ones. Any order of the nodes that respects the edges means the same as the block's own. Edges that others
+ * imply are mostly left out, not always; where two accesses are not compared because the block holds too many, they
+ * are kept in order. */
 typedef struct DependenceGraph {
     const Block *block;
     uint32_t count;
@@ -63,8 +65,8 @@ typedef struct DependenceGraph {
     Dependence *preds;
 } DependenceGraph;
 
-/* Writes each instruction's node into Inst.id.  O(n * c) for n instructions and their references: loads and stores are compared with
- * at most c = 64 open ones of each kind. */
+/* Writes each instruction's node into Inst.id. O(n * c) for n instructions and their references: loads and stores are
+ * compared with at most c = 64 open ones of each kind. */
 DependenceGraph *block_dependences(Arena *arena, const MemoryModel *model, const Block *block);
 
 #endif

@@ -10,7 +10,8 @@ typedef struct Forest {
     uint32_t *path; /* scratch */
 } Forest;
 
-/* The node of least semidominator on the way from 'node' up to, but without, the root of its tree; compresses that way. */
+/* The node of least semidominator on the way from 'node' up to, but without, the root of its tree; compresses that
+ * way. */
 static uint32_t forest_eval(Forest *forest, uint32_t node)
 {
     if (forest->ancestor[node] == UINT32_MAX)
@@ -169,15 +170,15 @@ Block *dominance_common(const Dominance *dominance, const Block *a, const Block 
     return x == y ? node_block(dominance, x) : NULL;
 }
 
-/* ---- Frontiers ---------------------------------------------------------------------------------------------------- */
+/* ---- Frontiers --------------------------------------------------------------------------------------------------- */
 
 typedef struct Pair {
     uint32_t node, item;
 } Pair;
 typedef VEC(Pair) PairVec;
 
-/* All (node, join) with join in the frontier of node: from each edge into a join up to the join's parent.  Only joins have
- * any, and a node is met again for the same join right after the last time or not at all. */
+/* All (node, join) with join in the frontier of node: from each edge into a join up to the join's parent. Only joins
+ * have any, and a node is met again for the same join right after the last time or not at all. */
 static void frontier_pairs(Arena *scratch, const Dominance *tree, PairVec *pairs)
 {
     uint32_t *last = ARENA_ARRAY(scratch, uint32_t, tree->node_count);

@@ -11,15 +11,15 @@ typedef struct Graph {
     uint32_t *pred_start, *preds;
 } Graph;
 
-/* Edges are distinct.  With 'virtual_exit' node number count-1 stands for it; see Dominance for the edges it gets. */
+/* Edges are distinct. With 'virtual_exit' node number count-1 stands for it; see Dominance for the edges it gets. */
 Graph graph_build(Arena *arena, const Body *body, bool virtual_exit);
 /* The same graph with all edges turned round; shares its arrays. */
 static inline Graph graph_reverse(Graph graph)
 {
     return (Graph){graph.count, graph.pred_start, graph.preds, graph.succ_start, graph.succs};
 }
-/* Nodes in depth-first order from 'root': preorder into order[]; number[node] is its place or UINT32_MAX; parent[node] the node
- * it was reached from (a place in the order).  Returns how many were reached. */
+/* Nodes in depth-first order from 'root': preorder into order[]; number[node] is its place or UINT32_MAX;
+ * parent[node] the node it was reached from (a place in the order). Returns how many were reached. */
 uint32_t graph_depth_first(const Graph *graph, uint32_t root, uint32_t *order, uint32_t *number, uint32_t *parent,
                            Arena *scratch);
 

@@ -14,14 +14,14 @@ bool live_set_has(LiveSet set, RegId reg); /* O(log count) */
 
 /* What is live at the ends of the blocks.
  *
- * A phi reads its arguments at the end of the predecessors and writes at the top of its block: its arguments are live out of
- * the predecessors, its result is in no live-in set.  Tied references are reads.  A guarded definition kills the register in SSA form
- * only (there it has a tied reference), for without the guard's truth the old value stays.  An SSA value without a definition is
- * undefined: any register will do for it, so it is never live.
+ * A phi reads its arguments at the end of the predecessors and writes at the top of its block: its arguments are live
+ * out of the predecessors, its result is in no live-in set. Tied references are reads. A guarded definition kills the
+ * register in SSA form only (there it has a tied reference), for without the guard's truth the old value stays. An
+ * SSA value without a definition is undefined: any register will do for it, so it is never live.
  *
- * The sets are sparse: they are found register by register, walking from each use up to the definition (Boissinot, Brandner, Darte,
- * de Dinechin, Rastello, 2011, section 4), so time and memory are O(I + R + the size of all sets), however many registers there are;
- * what is live at once, not what exists, decides the cost. */
+ * The sets are sparse: they are found register by register, walking from each use up to the definition (Boissinot,
+ * Brandner, Darte, de Dinechin, Rastello, 2011, section 4), so time and memory are O(I + R + the size of all sets),
+ * however many registers there are; what is live at once, not what exists, decides the cost. */
 typedef struct Liveness {
     const Body *body;
     size_t reg_count;

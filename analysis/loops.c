@@ -36,8 +36,8 @@ static uint32_t loop_outermost(Finder *finder, uint32_t loop)
     return top;
 }
 
-/* Adds the loop of this header, if it is one: everything that reaches a latch backwards without passing the header.  Inner loops have
- * been found before and are stepped over whole. */
+/* Adds the loop of this header, if it is one: everything that reaches a latch backwards without passing the header.
+ * Inner loops have been found before and are stepped over whole. */
 static void loop_find(Finder *finder, uint32_t header)
 {
     const Graph *graph = finder->graph;
@@ -105,7 +105,8 @@ static void forest_build(Arena *arena, Finder *finder, LoopForest *forest)
 {
     const Body *body = forest->body;
     uint32_t count = (uint32_t)finder->found.count, block_count = (uint32_t)body->blocks.count;
-    uint32_t *first_child = ARENA_ARRAY(finder->scratch, uint32_t, (size_t)count + 1); /* [count]: the outermost loops */
+    /* Number 'count' stands for what is around the outermost loops. */
+    uint32_t *first_child = ARENA_ARRAY(finder->scratch, uint32_t, (size_t)count + 1);
     uint32_t *sibling = ARENA_ARRAY(finder->scratch, uint32_t, count);
     Loop **loop_by_number = ARENA_ARRAY(finder->scratch, Loop *, count);
     uint32_t *stack = ARENA_ARRAY(finder->scratch, uint32_t, (size_t)count + 1);
@@ -161,8 +162,8 @@ static void forest_build(Arena *arena, Finder *finder, LoopForest *forest)
     }
 }
 
-/* Without the back edges of natural loops a graph is acyclic but for its irreducible regions: its strongly connected components
- * (Tarjan, 1972, with the stack made explicit). */
+/* Without the back edges of natural loops a graph is acyclic but for its irreducible regions: its strongly connected
+ * components (Tarjan, 1972, with the stack made explicit). */
 static void irreducible_find(Arena *scratch, const Graph *graph, LoopForest *forest, const Dominance *dominance)
 {
     uint32_t count = graph->count, time = 0, depth = 0, open = 0;

@@ -14,7 +14,7 @@ MemoryModel *memory_model_new(Arena *arena, const Body *body, const Affine *affi
     return model;
 }
 
-/* ---- One instruction ----------------------------------------------------------------------------------------------- */
+/* ---- One instruction --------------------------------------------------------------------------------------------- */
 
 static bool reads_sreg(const Inst *inst, bool *is_volatile)
 {
@@ -78,7 +78,7 @@ void ordering_find(const MemoryModel *model, const Inst *inst, Ordering *out)
     out->carry_write = effects & EFFECT_CC_WRITE || control;
 }
 
-/* ---- Two instructions ---------------------------------------------------------------------------------------------- */
+/* ---- Two instructions -------------------------------------------------------------------------------------------- */
 
 static bool spaces_meet(Space a, Space b)
 {
@@ -90,7 +90,7 @@ static bool spaces_meet(Space a, Space b)
     return known != SPACE_CONST;
 }
 
-/* Not so unsized shared arrays: all of them start where the sized ones end.  What is extern may be one. */
+/* Not so unsized shared arrays: all of them start where the sized ones end. What is extern may be one. */
 static bool placed_alone(const Variable *variable)
 {
     return variable->space != SPACE_SHARED || (variable_bytes(variable) && variable->linkage != LINKAGE_EXTERN);

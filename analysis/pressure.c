@@ -20,7 +20,7 @@ Pressure pressure_of_set(const Body *body, LiveSet set)
     return sum;
 }
 
-/* ---- Bottom up ----------------------------------------------------------------------------------------------------- */
+/* ---- Bottom up --------------------------------------------------------------------------------------------------- */
 
 PressureTracker pressure_tracker_new(Arena *arena, const Liveness *liveness)
 {
@@ -71,7 +71,8 @@ static bool def_kills(const Body *body, const Inst *inst)
 static bool seen_before(const Inst *inst, unsigned r, bool written)
 {
     for (unsigned i = 0; i < r; i++)
-        if (inst->refs[i].reg == inst->refs[r].reg && (written ? ref_writes(&inst->refs[i]) : ref_reads(&inst->refs[i])))
+        if (inst->refs[i].reg == inst->refs[r].reg &&
+            (written ? ref_writes(&inst->refs[i]) : ref_reads(&inst->refs[i])))
             return true;
     return false;
 }
@@ -127,7 +128,7 @@ Pressure pressure_tracker_recede_delta(const PressureTracker *tracker, const Ins
     return delta;
 }
 
-/* ---- Top down ------------------------------------------------------------------------------------------------------ */
+/* ---- Top down ---------------------------------------------------------------------------------------------------- */
 
 void pressure_tracker_start_top(PressureTracker *tracker, const Block *block)
 {
@@ -193,7 +194,8 @@ Pressure pressure_tracker_advance_delta(const PressureTracker *tracker, const In
         if (reg == REG_NONE || seen_before(inst, r, true) || seen_before(inst, r, false))
             continue;
         bool before = regset_has(&tracker->live, reg);
-        bool after = (before || !reads || inst->refs[r].role == REF_BOTH) && lives_on(tracker, reg, reads_of(inst, reg));
+        bool after = before || !reads || inst->refs[r].role == REF_BOTH;
+        after = after && lives_on(tracker, reg, reads_of(inst, reg));
         if (before && !after)
             delta = pressure_sub(delta, pressure_of_reg(tracker->body, reg));
         else if (!before && after)
@@ -202,7 +204,7 @@ Pressure pressure_tracker_advance_delta(const PressureTracker *tracker, const In
     return delta;
 }
 
-/* ---- Whole bodies -------------------------------------------------------------------------------------------------- */
+/* ---- Whole bodies ------------------------------------------------------------------------------------------------ */
 
 PressureProfile *pressure_compute(Arena *arena, const Liveness *liveness)
 {

@@ -6,7 +6,7 @@
 #include "ir/ir.h"
 #include "support/support.h"
 
-/* In 32-bit registers: b64 takes 2, b128 4, anything narrower than 32 bits 1.  Predicates have a file of their own. */
+/* In 32-bit registers: b64 takes 2, b128 4, anything narrower than 32 bits 1. Predicates have a file of their own. */
 typedef struct Pressure {
     int32_t regs32, predicates;
 } Pressure;
@@ -32,20 +32,21 @@ static inline bool pressure_equal(Pressure a, Pressure b)
 Pressure pressure_of_reg(const Body *body, RegId reg);
 Pressure pressure_of_set(const Body *body, LiveSet set);
 
-/* The pressure at an instruction is the larger of what is live before it and what is live after it together with its results that
- * nobody reads: results may take the place of operands that die there. */
+/* The pressure at an instruction is the larger of what is live before it and what is live after it together with its
+ * results that nobody reads: results may take the place of operands that die there. */
 typedef struct PressureProfile {
     Pressure *blocks;     /* by Block.id: the highest at any instruction of the block, or at its top when it has none */
-    Inst **block_peaks;   /* by Block.id: where regs32 is highest, the first such; NULL: at the top of the block, after its phis */
+    Inst **block_peaks;   /* by Block.id: where regs32 is highest, the first such; NULL: at the top, after the phis */
     Pressure peak;        /* the highest of the body */
     Block *peak_block;    /* where peak.regs32 is reached first, in layout order */
     Inst *peak_inst;      /* in peak_block; NULL: at its top */
 } PressureProfile;
 PressureProfile *pressure_compute(Arena *arena, const Liveness *liveness);
 
-/* Follows the pressure of a block whose instructions are being put in some order, from the top down or from the bottom up.  The order is
- * the caller's: any that respects the block's dependences.  'current' is the pressure at the place reached, 'peak' the highest on the
- * way.  One tracker serves many blocks; a block costs O(its references + its live-out set) to start. */
+/* Follows the pressure of a block whose instructions are being put in some order, from the top down or from the
+ * bottom up. The order is the caller's: any that respects the block's dependences. 'current' is the pressure at the
+ * place reached, 'peak' the highest on the way. One tracker serves many blocks; a block costs O(its references + its
+ * live-out set) to start. */
 typedef struct PressureTracker {
     const Liveness *liveness;
     const Body *body;
@@ -57,7 +58,8 @@ typedef struct PressureTracker {
 } PressureTracker;
 PressureTracker pressure_tracker_new(Arena *arena, const Liveness *liveness);
 
-/* Top down: starts with what is live at the top (live-in and the phis' results), then takes instruction after instruction. */
+/* Top down: starts with what is live at the top (live-in and the phis' results), then takes instruction after
+ * instruction. */
 void pressure_tracker_start_top(PressureTracker *tracker, const Block *block);
 void pressure_tracker_advance(PressureTracker *tracker, const Inst *inst);
 /* What pressure_tracker_advance would add to 'current'. */

@@ -35,7 +35,7 @@ typedef struct Values {
     ValueUse *uses;
 } Values;
 
-/* O(I + R).  The body must be in SSA form. */
+/* O(I + R). The body must be in SSA form. */
 Values *values_compute(Arena *arena, const Body *body);
 
 static inline bool value_is_undefined(const Values *values, RegId reg) { return !values->defs[reg].block; }

@@ -16,7 +16,7 @@ typedef struct Solver {
     BitSet propagated; /* blocks that were in pending_blocks */
 } Solver;
 
-/* ---- Inherent causes ----------------------------------------------------------------------------------------------- */
+/* ---- Inherent causes --------------------------------------------------------------------------------------------- */
 
 /* 0, 1, 2 for the components of a vector register, 3 for .w, -1 for all of it. */
 static int sreg_component(const Sreg *sreg, Name selector)
@@ -82,8 +82,8 @@ static VarianceCause symbol_cause(const Variance *variance, const Symbol *symbol
     return own_param || space_is_private(variance, variable->space) ? VARIANCE_PRIVATE : VARIANCE_UNIFORM;
 }
 
-/* What special registers and symbols among the operands make of the result.  Table forms nest three deep; what nests deeper is
- * taken for variant.  *sregs counts the special registers met. */
+/* What special registers and symbols among the operands make of the result. Table forms nest three deep; what nests
+ * deeper is taken for variant. *sregs counts the special registers met. */
 static VarianceCause operand_cause(const Variance *variance, const Operand *operand, unsigned depth, unsigned *sregs)
 {
     if (depth > 8)
@@ -160,7 +160,7 @@ static VarianceCause inherent_cause(const Variance *variance, const Inst *inst)
     return VARIANCE_UNIFORM;
 }
 
-/* ---- Marking ------------------------------------------------------------------------------------------------------- */
+/* ---- Marking ----------------------------------------------------------------------------------------------------- */
 
 static void mark_reg(Solver *solver, RegId reg, VarianceReason reason)
 {
@@ -257,7 +257,7 @@ static void block_propagate(Solver *solver, const Block *block)
         if (!to)
             continue;
         join_propagate(solver, block, to);
-        for (uint32_t node = to->id; node != stop && node != tree->root && node != BLOCK_NONE; node = tree->parent[node])
+        for (uint32_t node = to->id; node != stop && node != tree->root; node = tree->parent[node])
             mark_block(solver, solver->body->blocks.data[node], block);
     }
 }
@@ -319,7 +319,7 @@ Variance *variance_compute(Arena *arena, const Body *body, const Dominance *post
     return variance;
 }
 
-/* ---- Questions ----------------------------------------------------------------------------------------------------- */
+/* ---- Questions --------------------------------------------------------------------------------------------------- */
 
 bool variance_inst(const Variance *variance, const Inst *inst)
 {
@@ -381,8 +381,8 @@ static void print_block(const Block *block, Buf *out)
         buf_printf(out, "block %u", block->id);
 }
 
-/* What is to be explained next: why a register varies, why a block is under variant control, or why its branch parts replicas.
- * Each fact was found after the one that explains it, so no step leads back. */
+/* What is to be explained next: why a register varies, why a block is under variant control, or why its branch parts
+ * replicas. Each fact was found after the one that explains it, so no step leads back. */
 typedef struct Step {
     RegId reg;          /* or REG_NONE */
     const Block *block; /* or NULL */

@@ -7,16 +7,17 @@
 #include "ir/ir.h"
 #include "support/support.h"
 
-/* Which threads are compared: those of one block that differ in one component of %tid only, or (VARIANCE_ANY) in any; or, with
- * VarianceOptions.blocks, the threads of equal %tid in blocks that differ in one component of %ctaid only, or in any. */
+/* Which threads are compared: those of one block that differ in one component of %tid only, or (VARIANCE_ANY) in any;
+ * or, with VarianceOptions.blocks, the threads of equal %tid in blocks that differ in one component of %ctaid only,
+ * or in any. */
 enum { VARIANCE_X, VARIANCE_Y, VARIANCE_Z, VARIANCE_ANY };
 
 typedef struct VarianceOptions {
-    /* Replica k of a thread runs in the lane of the thread itself, and with it the whole warp: %laneid, %lanemask_* and what warp
-     * collectives (shfl, vote, match, mma ...) make of uniform operands is the same in all replicas. */
+    /* Replica k of a thread runs in the lane of the thread itself, and with it the whole warp: %laneid, %lanemask_*
+     * and what warp collectives (shfl, vote, match, mma ...) make of uniform operands is the same in all replicas. */
     bool lane_uniform;
-    /* Plain loads from global, shared and generic addresses that are the same give the same value.  It is the caller's to know:
-     * it holds for programs without data races where all replicas load in one barrier interval. */
+    /* Plain loads from global, shared and generic addresses that are the same give the same value. It is the caller's
+     * to know: it holds for programs without data races where all replicas load in one barrier interval. */
     bool merge_loads;
     bool blocks; /* compare blocks, not threads: .shared variables and their addresses differ, %tid and lanes do not */
 } VarianceOptions;
@@ -40,8 +41,8 @@ typedef enum VarianceCause {
     VARIANCE_JOIN,       /* a phi where ways meet that a variant branch, or a block under variant control, has parted */
 } VarianceCause;
 
-/* Why a value varies.  Following 'reg' and 'branch' (from a block to what put it under variant control, from its branch to the
- * condition) leads to an inherent cause; the chain has no cycles. */
+/* Why a value varies. Following 'reg' and 'branch' (from a block to what put it under variant control, from its
+ * branch to the condition) leads to an inherent cause; the chain has no cycles. */
 typedef struct VarianceReason {
     VarianceCause cause;
     const Inst *inst;    /* that makes the value; NULL: a phi */
@@ -60,21 +61,22 @@ typedef struct Variance {
     BitSet sources;  /* by Block.id: of 'branches', those found before their block was found under variant control */
     VarianceReason *reasons; /* by RegId */
     RegId *conditions;       /* by Block.id: of a block in 'branches' the variant register its terminator reads */
-    const Block **deciders;  /* by Block.id: of a block in 'blocks' the one whose branch it depends on; in 'branches' or in 'blocks' */
+    const Block **deciders;  /* by Block.id: of a block in 'blocks' the one whose branch it depends on */
 } Variance;
 
-/* The divergence analysis of SC'13 section 4 (Magni, Dubach, O'Boyle), which follows data dependences and regions, made stricter:
- * memory, calls, collectives and local addresses vary, and control dependence is followed through joins and out of loops.
+/* The divergence analysis of SC'13 section 4 (Magni, Dubach, O'Boyle), which follows data dependences and regions,
+ * made stricter: memory, calls, collectives and local addresses vary, and control dependence is followed through
+ * joins and out of loops.
  *
- * - Inherently variant: see the causes above.  Loads of constants, entry parameters, .nc and textures are as uniform as their
- *   operands; loads from .local always vary.  Reductions over the block (bar.red) are as uniform as their operands: a pass that
- *   changes the number of threads minds them itself.
+ * - Inherently variant: see the causes above. Loads of constants, entry parameters, .nc and textures are as uniform
+ *   as their operands; loads from .local always vary. Reductions over the block (bar.red) are as uniform as their
+ *   operands: a pass that changes the number of threads minds them itself.
  * - An instruction is variant if it reads a variant value: an operand, its guard, a tied old value.
- * - A block is under variant control if it is control dependent on a variant branch or on a branch of such a block.  What is made
- *   there is variant; so is what leaves a loop of variant trip count.
+ * - A block is under variant control if it is control dependent on a variant branch or on a branch of such a block.
+ *   What is made there is variant; so is what leaves a loop of variant trip count.
  * - A phi is variant if an argument is, or if it joins ways that part at a variant branch.
  *
- * The body must be in SSA form.  'postdominance' may be NULL (it is computed then); options NULL: all false.
+ * The body must be in SSA form. 'postdominance' may be NULL (it is computed then); options NULL: all false.
  * O(I + R + the control dependences of variant branches). */
 Variance *variance_compute(Arena *arena, const Body *body, const Dominance *postdominance, unsigned dimension,
                            const VarianceOptions *options);
@@ -88,8 +90,8 @@ static inline bool variance_block(const Variance *variance, const Block *block)
 {
     return bitset_has(&variance->blocks, block->id);
 }
-/* Whether the instruction does something else in different replicas: it reads or makes a variant value, or its block is under variant
- * control. */
+/* Whether the instruction does something else in different replicas: it reads or makes a variant value, or its block
+ * is under variant control. */
 bool variance_inst(const Variance *variance, const Inst *inst);
 
 /* cause VARIANCE_UNIFORM for a uniform value. */
@@ -98,7 +100,7 @@ const char *variance_cause_text(VarianceCause cause); /* "reads the thread index
 /* Appends the chain from the register to an inherent cause, one step a line:
  *     %r5: mad.lo.s32 (line 12) reads %r4
  *     %r4: mov.u32 (line 11) reads the index
- * At most 'limit' steps (0: no limit).  Lines are those of the module's source. */
+ * At most 'limit' steps (0: no limit). Lines are those of the module's source. */
 void variance_explain(const Variance *variance, RegId reg, unsigned limit, Buf *out);
 /* The same for a block under variant control. */
 void variance_explain_block(const Variance *variance, const Block *block, unsigned limit, Buf *out);

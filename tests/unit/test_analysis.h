@@ -108,7 +108,7 @@ static inline void each_body(const char *pattern, void (*visit)(Body *body))
     globfree(&files);
 }
 
-/* ---- Flow graphs without code -------------------------------------------------------------------------------------- */
+/* ---- Flow graphs without code ------------------------------------------------------------------------------------ */
 
 typedef struct Random {
     uint64_t state;
@@ -120,7 +120,8 @@ static inline uint32_t random_below(Random *random, uint32_t limit)
     return (uint32_t)((random->state >> 33) % limit);
 }
 
-/* A body whose blocks have the edges that 'edges' (from, to pairs, ended by -1) lists; a block without one leaves the function. */
+/* A body whose blocks have the edges that 'edges' (from, to pairs, ended by -1) lists; a block without one leaves the
+ * function. */
 static inline Body *body_of_edges(Arena *arena, unsigned count, const int *edges)
 {
     static const Signature branch = {.op = OP_BRX, .opcode = "brx"};

@@ -41,7 +41,8 @@ static void shape_random(Random *random, Shape *shape, int *edges)
         *edges++ = (int)to;
     }
     *edges = -1;
-    /* The edges to the virtual exit, by definition: of blocks without a way on, then of those that cannot reach these. */
+    /* The edges to the virtual exit, by definition: of blocks without a way on, then of those that cannot reach
+     * these. */
     for (unsigned i = 0; i < shape->count; i++) {
         bool any = false;
         for (unsigned to = 0; to < shape->count; to++)
@@ -241,7 +242,8 @@ static void test_random_graphs(void **state)
     }
 }
 
-/* A ladder of so many blocks, each also able to jump back to the first and on to the last: no recursion, no quadratic walk. */
+/* A ladder of so many blocks, each also able to jump back to the first and on to the last: no recursion, no quadratic
+ * walk. */
 static void test_long_graph(void **state)
 {
     (void)state;
