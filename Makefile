@@ -33,7 +33,8 @@ endif
 
 WARNINGS := -Wall -Wextra -Werror
 STANDARD := -std=gnu11
-ALL_CPPFLAGS := -I. -I$(GEN) $(CPPFLAGS)
+# Defined as empty, so that a file which defines it for itself says the same.
+ALL_CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE= $(CPPFLAGS)
 ALL_CFLAGS = $(STANDARD) $(WARNINGS) $(CFLAGS) -fPIC $(SANITIZE)
 ALL_LDFLAGS = $(CFLAGS) $(SANITIZE) $(LDFLAGS)
 LIBRARIES := -ljansson -ldl -lm -lpthread

@@ -34,14 +34,14 @@ typedef struct Machine {
     unsigned shared_unit;           /* a block's shared memory is allocated in multiples of this; bytes */
 } Machine;
 
-/* The machine of a target: "sm_90", "sm_90a", "sm_100f", "compute_90". NULL for a name that is none or one that the table
- * does not have. Never freed. */
+/* The machine of a target: "sm_90", "sm_90a", "sm_100f", "compute_90". NULL for a name that is none or one that the
+ * table does not have. Never freed. */
 const Machine *machine_for(const char *arch);
 
 /* The whole table, by ascending arch. */
 const Machine *machine_list(size_t *count);
 
-/* What keeps an SM from running one more block. Several can bind at once; then giving back one of them gains nothing. */
+/* What keeps an SM from running one more block. Several can bind at once; then easing one of them gains nothing. */
 typedef enum OccupancyLimit {
     LIMIT_WARPS = 1 << 0, /* or the block has more threads than a block may */
     LIMIT_BLOCKS = 1 << 1,
@@ -60,26 +60,26 @@ typedef struct Occupancy {
     uint64_t shared_allocated; /* bytes */
 } Occupancy;
 
-/* How many blocks of block_threads threads, each with that many registers, and shared_bytes of shared memory (static and
- * dynamic together) an SM runs at once. Equation 1 of Nugteren et al., "Analyzing CUDA's Compiler through the
- * Visualization of Decoded GPU Binaries" (SCOPES 2010), with the allocation granularity, the register partitions and the
- * other limits of today's machines; agrees with NVIDIA's cuda_occupancy.h (tests/machine). block_threads 0 gives 0
+/* How many blocks of block_threads threads, each with that many registers, and shared_bytes of shared memory (static
+ * and dynamic together) an SM runs at once. Equation 1 of Nugteren et al., "Analyzing CUDA's Compiler through the
+ * Visualization of Decoded GPU Binaries" (SCOPES 2010), with the allocation granularity, the register partitions and
+ * the other limits of today's machines; agrees with NVIDIA's cuda_occupancy.h (tests/machine). block_threads 0 gives 0
  * blocks; registers 0 means that registers do not limit. */
 Occupancy machine_occupancy(const Machine *machine, unsigned block_threads, unsigned registers, uint64_t shared_bytes);
 
 /* "registers", "shared memory", "registers and shared memory" ...: the names of a set of limits, for people. */
 const char *occupancy_limits_name(unsigned limits);
 
-/* A register count at which one more block fits: with 'registers' a thread or fewer, an SM runs 'blocks' blocks, and with
- * one register more it runs fewer. */
+/* A register count at which one more block fits: with 'registers' a thread an SM runs 'blocks' blocks, with one
+ * register more it runs fewer. */
 typedef struct Boundary {
     unsigned registers;
     unsigned blocks;
     unsigned warps;
 } Boundary;
 
-/* By descending registers and ascending blocks. The first is the most registers with which the kernel can be launched at
- * all, the last the count below which registers no longer matter. Empty where no count can be launched. */
+/* By descending registers and ascending blocks. The first is the most registers with which the kernel can be launched
+ * at all, the last the count below which registers no longer matter. Empty where no count can be launched. */
 typedef struct BoundaryList {
     unsigned count;
     Boundary items[MACHINE_MAX_BLOCKS];
@@ -87,13 +87,13 @@ typedef struct BoundaryList {
 
 BoundaryList machine_boundaries(const Machine *machine, unsigned block_threads, uint64_t shared_bytes);
 
-/* The next boundary below: the largest count under 'registers' with which more blocks fit than with 'registers'. 0 where
- * saving registers gains no block. */
+/* The next boundary below: the largest count under 'registers' with which more blocks fit than with 'registers'. 0
+ * where saving registers gains no block. */
 unsigned machine_boundary_below(const Machine *machine, unsigned block_threads, uint64_t shared_bytes,
                                 unsigned registers);
 
-/* The largest count, 'registers' or above, with which as many blocks fit as with 'registers': registers up to there cost
- * nothing. 'registers' itself where the kernel cannot be launched with that many. */
+/* The largest count, 'registers' or above, with which as many blocks fit as with 'registers': registers up to there
+ * cost nothing. 'registers' itself where the kernel cannot be launched with that many. */
 unsigned machine_boundary_above(const Machine *machine, unsigned block_threads, uint64_t shared_bytes,
                                 unsigned registers);
 

@@ -94,8 +94,8 @@ static bool compare_calculation(const Machine *machine)
     return wrong == 0;
 }
 
-/* What the header knows of a machine by itself. From 7.0 on it has the list of sizes that an SM's shared memory can be set
- * to: the table's must be the last of them. */
+/* What the header knows of a machine by itself. From 7.0 on it has the sizes that an SM's shared memory can be set to:
+ * the table's must be the last of them. */
 static bool compare_limits(const Machine *machine)
 {
     cudaOccDeviceProp properties = properties_of(machine);
@@ -146,7 +146,7 @@ int main(int argc, char **argv)
     size_t count;
     const Machine *machines = machine_list(&count);
     if (argc == 2 && strcmp(argv[1], "--golden") == 0) {
-        printf("# arch\tthreads\tregisters\tshared\tblocks\tlimits (1 warps, 2 blocks, 4 registers, 8 shared memory)\n");
+        printf("# arch\tthreads\tregisters\tshared\tblocks\tlimits: 1 warps, 2 blocks, 4 registers, 8 shared\n");
         printf("# made by tests/machine/remake-golden with the cuda_occupancy.h that knows machines up to %d.%d\n",
                __CUDA_OCC_MAJOR__, __CUDA_OCC_MINOR__);
         for (size_t i = 0; i < count; i++)
