@@ -268,6 +268,20 @@ static bool takes_wider(const Form *form, const Pattern *pattern, Type type)
     }
 }
 
+/* Does the instruction spell the type, or does the row know it? */
+static bool spells_type(const Form *form, const int16_t *choice, Type type)
+{
+    for (unsigned i = 0; i < form->element_count; i++) {
+        if (choice[i] < 0)
+            continue;
+        const Alternative *alternative = &element_alternatives(&form_elements(form)[i])[choice[i]];
+        for (unsigned j = 0; j < alternative->mod_count; j++)
+            if (mod_types[alternative_mods(alternative)[j]] == type)
+                return true;
+    }
+    return false;
+}
+
 static const Slot *make_slots(Arena *arena, const Form *form, const int16_t *choice)
 {
     Slot *slots = ARENA_ARRAY(arena, Slot, form->pattern_count);
@@ -284,6 +298,7 @@ static const Slot *make_slots(Arena *arena, const Form *form, const int16_t *cho
         slots[i] = (Slot){.pattern = pattern,
                           .type = (uint8_t)type,
                           .wider = takes_wider(form, pattern, type),
+                          .implied = pattern->type_element < 0 && !spells_type(form, choice, type),
                           .bits_only = takes_bits_only(form, pattern, type),
                           .layered = is_layered(geometry),
                           .count = (uint16_t)pattern_count(pattern, geometry)};

@@ -136,6 +136,7 @@ typedef struct Slot {
     const Pattern *pattern;
     uint8_t type;    /* Type; of one element of a list */
     bool wider;      /* a register wider than the type will do */
+    bool implied;    /* the type is not among the modifiers */
     bool bits_only;  /* untyped registers only (packed formats) */
     bool layered;    /* the first coordinate is an integer layer */
     uint16_t count;  /* list elements, coordinates; video: 1, 2, 4 */

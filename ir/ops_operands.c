@@ -49,8 +49,8 @@ static bool type_fits(Type reg, Type want, const Slot *slot)
     case CLASS_BITS: return true;
     case CLASS_UNSIGNED:
     case CLASS_SIGNED:
-        /* ptxas counts f16x2 registers as untyped where the instruction's own type asks for an integer. */
-        return class != CLASS_FLOAT || (reg == TYPE_F16X2 && slot && slot->pattern->type_element >= 0);
+        /* ptxas counts f16x2 registers as untyped where a type that the instruction spells asks for an integer. */
+        return class != CLASS_FLOAT || (reg == TYPE_F16X2 && slot && !slot->implied);
     case CLASS_FLOAT: return class == CLASS_BITS || reg == want;
     default: return false;
     }
