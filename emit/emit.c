@@ -103,7 +103,8 @@ static void item_emit(const Item *item, bool locations, Buf *out)
         buf_puts(out, ";\n");
         break;
     case ITEM_FUNCTION:
-        buf_putc(out, '\n');
+        if (item->function->has_body)
+            buf_putc(out, '\n');
         function_emit(item->function, locations, out);
         break;
     case ITEM_FILE:

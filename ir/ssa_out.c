@@ -11,7 +11,6 @@
  * what is left of the versions, for the sake of readable names.
  *
  * Keeps: blocks, instructions, edges.  Breaks: everything that is known about registers. */
-#define _GNU_SOURCE /* qsort_r */
 #include "ir/ssa_out.h"
 
 #include <stdlib.h>
