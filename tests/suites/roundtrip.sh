@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Every PTX file of the repository from text to the program's forms and back (tests/tools/roundtrip.c), judged by ptxas.
+set -uo pipefail
+
+tool="${TEST_TMP:?}/roundtrip"
+sanitize=""
+case "${BUILD:?}" in */asan) sanitize="-fsanitize=address,undefined -fno-sanitize-recover=all" ;; esac
+# shellcheck disable=SC2086
+"${CC:-cc}" -std=gnu11 -Wall -Wextra -Werror -O1 -g $sanitize -I. -Ibuild -o "$tool" tests/tools/roundtrip.c \
+    "$BUILD/libptxopt.a" -ljansson -ldl -lm -lpthread || exit 1
+
+assembler=""
+for candidate in "${PTXOPT_PTXAS:-}" "$(command -v ptxas)" /usr/local/cuda/bin/ptxas third_party/cuda/bin/ptxas; do
+    if [ -n "$candidate" ] && [ -x "$candidate" ]; then
+        assembler="$candidate"
+        break
+    fi
+done
+options=(-t "$TEST_TMP" -j "${TEST_JOBS:-2}")
+if [ -n "$assembler" ]; then
+    options+=(-a "$assembler")
+elif [ "${CI:-}" = true ]; then
+    echo "not ok ptxas: not found, and CI asks for it"
+    exit 1
+else
+    echo "skip machine code: no ptxas (set PTXOPT_PTXAS)"
+fi
+exec "$tool" "${options[@]}" corpus/*/*.ptx tests/ptx/*.ptx tests/isa/examples/*.ptx
