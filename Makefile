@@ -4,7 +4,7 @@
 # make asan       the same under the address and undefined-behaviour sanitizers, built in build/asan
 # make bench-NAME the measurement bench/NAME
 # make install    PREFIX=/usr/local, DESTDIR=
-# make format     clang-format over the C sources
+# make format     clang-format over the lines that are too long
 #
 # On a Debian machine the first call installs what is missing (tools/deps.sh).
 
@@ -154,4 +154,4 @@ clean:
 	rm -rf build ptxopt
 
 format:
-	clang-format -i $(wildcard $(FOLDERS:%=%/*.c) $(FOLDERS:%=%/*.h) tests/unit/*.c tests/unit/*.h tests/machine/*.c)
+	tools/format-lines.sh $(wildcard $(FOLDERS:%=%/*.[ch]) tests/unit/*.[ch] tests/machine/*.c tests/tools/*.[ch])
