@@ -1,0 +1,81 @@
+/* What the scanner's rules (ptx.l) and its helpers (lexer.c) share. */
+#ifndef PTXOPT_LEXER_INTERNAL_H
+#define PTXOPT_LEXER_INTERNAL_H
+
+#include "lexer/lexer.h"
+
+/* Where the scanner is in the data lines of a .section; see section_step. */
+typedef enum SectionState {
+    SECTION_START,  /* a .bN directive or a label may follow */
+    SECTION_LABEL,  /* a name was read at the start of a line: ':' must follow */
+    SECTION_VALUE,  /* a value must follow */
+    SECTION_NUMBER, /* '-' was read: an integer must follow */
+    SECTION_MORE,   /* a value was read: ',' '+' '-', a directive or a label may follow */
+    SECTION_BAD,    /* reported; the rest of the section is skipped */
+} SectionState;
+
+typedef enum SectionToken {
+    SECTION_T_DIRECTIVE,
+    SECTION_T_NAME,
+    SECTION_T_DOTTED,
+    SECTION_T_INTEGER,
+    SECTION_T_COMMA,
+    SECTION_T_SIGN,
+    SECTION_T_COLON,
+    SECTION_T_END,
+    SECTION_T_OTHER,
+} SectionToken;
+
+struct Lexer {
+    void *scanner; /* flex's state */
+    Interner *names;
+    const Source *source;
+    Diag *diag;
+    uint32_t offset;         /* of the byte after the last match */
+    uint32_t piece;          /* where a comment began */
+    uint32_t body;           /* where a section's body began */
+    int after_comment;       /* start condition to return to */
+    SectionState section;
+    bool ended;
+    struct WordSlot {
+        Name name;
+        const Word *word;
+    } *words; /* open addressing by the name's address */
+    size_t word_mask;
+};
+
+static inline Span lexer_span(uint32_t begin, uint32_t length)
+{
+    return (Span){begin, begin + length};
+}
+
+static inline size_t name_hash(Name name)
+{
+    uint64_t bits = (uint64_t)(uintptr_t)name;
+    return (size_t)((bits * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+}
+
+/* NULL if the word is not in the table. */
+static inline const Word *lexer_find_word(const Lexer *lexer, Name name)
+{
+    for (size_t i = name_hash(name) & lexer->word_mask;; i = (i + 1) & lexer->word_mask) {
+        if (lexer->words[i].name == name || lexer->words[i].name == NULL)
+            return lexer->words[i].word;
+    }
+}
+
+/* The bytes of an integer literal of the given base, without prefix and suffix.  Reports an overflow. */
+void lexer_integer(Lexer *lexer, const char *digits, size_t length, unsigned base, bool is_unsigned, Span span,
+                   TokenValue *value);
+/* A decimal floating-point literal; the text ends with NUL.  Reports an overflow. */
+void lexer_decimal(Lexer *lexer, const char *text, Span span, TokenValue *value);
+uint64_t lexer_hex_bits(const char *digits, size_t length);
+/* Reports the first byte of the text that PTX does not allow even in comments.  False if there is one. */
+bool lexer_check_bytes(Lexer *lexer, const char *text, size_t length, uint32_t offset);
+/* Reports a run of bytes that begins no token and returns TOKEN_ERROR. */
+int lexer_bad_bytes(Lexer *lexer, const char *text, size_t length, Span span);
+int lexer_bad_number(Lexer *lexer, const char *text, Span span);
+/* One step through a section's body. */
+void lexer_section_step(Lexer *lexer, SectionToken token, const char *text, Span span);
+
+#endif

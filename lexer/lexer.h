@@ -1,0 +1,75 @@
+/* lexer: PTX text to tokens.
+ *
+ * The scanner knows no opcode and no directive: it yields names, dotted words, literals, strings and punctuation, and looks
+ * dotted words up in a table that its user gives.  Only two constructs are taken as one piece, because what stands in them is
+ * not PTX: the body of a .section and an @@DWARF line.
+ *
+ * Chapter "Syntax" of the PTX ISA.  Values of literals are exact: 64 bits of an integer, the bit pattern of 0f and 0d
+ * literals, the nearest double of a decimal one. */
+#ifndef PTXOPT_LEXER_H
+#define PTXOPT_LEXER_H
+
+#include "support/support.h"
+
+/* X(name, how a message calls it): tokens of more than one character.  A token of one character is that character's code. */
+#define TOKEN_LIST(X)                                                                                                  \
+    X(IDENTIFIER, "a name")                                                                                            \
+    X(SINK, "'_'")                                                                                                     \
+    X(WARP_SIZE, "'WARP_SZ'")                                                                                          \
+    X(INTEGER, "an integer")                                                                                           \
+    X(DECIMAL, "a floating-point number")                                                                              \
+    X(F32_BITS, "a 0f literal")                                                                                        \
+    X(F64_BITS, "a 0d literal")                                                                                        \
+    X(STRING, "a string")                                                                                              \
+    X(DOTTED, "a modifier")                                                                                            \
+    X(SHIFT_LEFT, "'<<'")                                                                                              \
+    X(SHIFT_RIGHT, "'>>'")                                                                                             \
+    X(LESS_EQUAL, "'<='")                                                                                              \
+    X(GREATER_EQUAL, "'>='")                                                                                           \
+    X(EQUAL, "'=='")                                                                                                   \
+    X(NOT_EQUAL, "'!='")                                                                                               \
+    X(AND, "'&&'")                                                                                                     \
+    X(OR, "'||'")                                                                                                      \
+    X(SECTION, "'.section'")                                                                                           \
+    X(SECTION_NAME, "a section name")                                                                                  \
+    X(SECTION_BODY, "a section body")                                                                                  \
+    X(DWARF_LINE, "an @@DWARF line")
+
+typedef enum TokenKind {
+    TOKEN_END = 0,
+    TOKEN_ERROR = 256, /* something that is no token; it has been reported */
+    TOKEN_FIRST = 257,
+#define X(name, text) TOKEN_##name,
+    TOKEN_LIST(X)
+#undef X
+        TOKEN_FIRST_WORD /* codes from here on belong to the word table */
+} TokenKind;
+
+typedef struct TokenValue {
+    Name name; /* IDENTIFIER, DOTTED (with its dot), words, SECTION_NAME; STRING without its quotes */
+    union {
+        uint64_t bits; /* INTEGER: the low 64 bits; DECIMAL and F64_BITS: a double's bits; F32_BITS: a float's bits */
+        uint64_t word; /* a word's value in the table */
+    };
+    bool is_unsigned; /* INTEGER: has the suffix U or does not fit .s64 */
+} TokenValue;
+
+/* A dotted word that is a token of its own. */
+typedef struct Word {
+    const char *text; /* with its dot */
+    int token;        /* TOKEN_FIRST_WORD or above */
+    uint64_t value;
+} Word;
+
+typedef struct Lexer Lexer;
+
+/* Scans 'source' from its beginning; errors go to 'diag'.  The word table must outlive the lexer, which is freed by
+ * lexer_free. */
+Lexer *lexer_new(Interner *names, const Source *source, Diag *diag, const Word *words, size_t word_count);
+void lexer_free(Lexer *lexer); /* NULL is allowed */
+
+/* The next token: a TokenKind, a character's code or a word's token; TOKEN_END for ever once the text has ended.  For
+ * SECTION_BODY the span holds what stands between the braces, for DWARF_LINE the line. */
+int lexer_next(Lexer *lexer, TokenValue *value, Span *span);
+
+#endif

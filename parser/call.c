@@ -1,0 +1,190 @@
+/* What the instruction table cannot say about calls and branches: whether a call agrees with what it calls, and whether a
+ * branch goes to a label. */
+#include "parser/internal.h"
+
+static bool fail(Parser *parser, Span span, const char *message)
+{
+    diag_error(parser->diag, span, "%s", message);
+    return false;
+}
+
+/* ---- Calls ------------------------------------------------------------------------------------------------------- */
+
+static bool argument_has_type(Type type, const Constant *constant)
+{
+    TypeClass class = type_class(type);
+    if (constant->kind == CONSTANT_INT)
+        return class != CLASS_FLOAT;
+    return class == CLASS_FLOAT || type == TYPE_B32 || type == TYPE_B64;
+}
+
+/* ptxas looks at size and alignment, not at the kind of type. */
+static bool check_argument(Parser *parser, const Operand *argument, const Variable *formal, const RegRef *refs)
+{
+    uint64_t bytes = 0, align = 0;
+    uint64_t wanted = variable_bytes(formal);
+    bool is_array = formal->dim_count > 0;
+    switch (argument->kind) {
+    case OPERAND_REG: {
+        const Reg *reg = &parser->function->regs.data[refs[argument->ref].reg];
+        if (argument->constant || argument->negated || argument->inverted || argument->selector)
+            return fail(parser, argument->span, "a register that is passed in a call stands alone");
+        if (reg->type == TYPE_PRED || formal->type == TYPE_PRED) {
+            if (reg->type != formal->type)
+                return fail(parser, argument->span, "predicates are passed to predicates only");
+            return true;
+        }
+        bytes = type_bits(reg->type) / 8 * reg->vector;
+        align = bytes;
+        break;
+    }
+    case OPERAND_CONSTANT:
+        if (is_array || !argument_has_type(formal->type, argument->constant))
+            return fail(parser, argument->span, "this constant does not fit the parameter's type");
+        return true;
+    case OPERAND_SYMBOL:
+        if (argument->symbol.kind != SYMBOL_VARIABLE || argument->constant)
+            return fail(parser, argument->span, "a call passes registers, constants and .param variables");
+        if (argument->symbol.variable->space != SPACE_PARAM)
+            return fail(parser, argument->span, "a variable that is passed in a call is in .param space");
+        bytes = variable_bytes(argument->symbol.variable);
+        align = parameter_alignment(argument->symbol.variable);
+        break;
+    case OPERAND_SINK: return true;
+    default: return fail(parser, argument->span, "a call passes registers, constants and .param variables");
+    }
+    if (is_array && formal->dims[0] == 0) /* the variable part of a list */
+        return true;
+    if (bytes != wanted) {
+        diag_error(parser->diag, argument->span, "this argument has %llu bytes, the parameter%s%s has %llu",
+                   (unsigned long long)bytes, formal->name ? " " : "", formal->name ? formal->name : "",
+                   (unsigned long long)wanted);
+        return false;
+    }
+    if (is_array && align < parameter_alignment(formal)) {
+        diag_error(parser->diag, argument->span, "this argument is aligned to %llu bytes, the parameter to %llu",
+                   (unsigned long long)align, (unsigned long long)parameter_alignment(formal));
+        return false;
+    }
+    return true;
+}
+
+static bool check_list(Parser *parser, const Inst *inst, const Operand *list, Variable *const *formals, unsigned count,
+                       const char *what, Span span)
+{
+    unsigned given = list ? list->item_count : 0;
+    bool open = count > 0 && formals[count - 1]->dim_count > 0 && formals[count - 1]->dims[0] == 0;
+    if (given != count && !(open && given + 1 == count)) {
+        diag_error(parser->diag, list ? list->span : span, "%u %s%s given where there %s %u", given, what,
+                   given == 1 ? "" : "s", count == 1 ? "is" : "are", count);
+        return false;
+    }
+    for (unsigned i = 0; i < given; i++) {
+        if (!check_argument(parser, &list->items[i], formals[i], inst->refs))
+            return false;
+    }
+    return true;
+}
+
+static bool check_prototype(Parser *parser, const Inst *inst, const Operand *returns, const Operand *params,
+                            const Prototype *prototype)
+{
+    return check_list(parser, inst, returns, prototype->returns, prototype->return_count, "return value",
+                      parser->opcode_span) &&
+           check_list(parser, inst, params, prototype->params, prototype->param_count, "argument", parser->opcode_span);
+}
+
+static bool is_list(const Operand *operand)
+{
+    return operand->kind == OPERAND_LIST;
+}
+
+/* call [(returns),] target [, (params)] [, table]; without a table the target is a function's name. */
+static bool check_call(Parser *parser, const Inst *inst)
+{
+    const Operand *operand = inst->operands, *end = operand + inst->operand_count;
+    const Operand *returns = operand < end && is_list(operand) ? operand++ : NULL;
+    const Operand *target = operand < end ? operand++ : NULL;
+    const Operand *params = operand < end && is_list(operand) ? operand++ : NULL;
+    const Operand *table = operand < end ? operand++ : NULL;
+    if (target == NULL || operand < end)
+        return fail(parser, parser->opcode_span, "a call is written 'call (RESULTS), FUNCTION, (ARGUMENTS)'");
+    if (target->kind == OPERAND_SYMBOL && target->symbol.kind == SYMBOL_FUNCTION && target->constant == NULL) {
+        const Function *function = target->symbol.function;
+        if (function->is_entry)
+            return fail(parser, target->span, "an entry cannot be called");
+        if (table)
+            return fail(parser, table->span, "only a call through a register names a table of targets or a prototype");
+        return check_prototype(parser, inst, returns, params, &function->prototype);
+    }
+    if (target->kind != OPERAND_REG || target->constant || target->selector)
+        return fail(parser, target->span, "a call goes to a function or through a register");
+    if (table == NULL)
+        return fail(parser, target->span, "a call through a register names its targets or a prototype at the end");
+    if (table->kind != OPERAND_SYMBOL || table->symbol.kind != SYMBOL_TABLE ||
+        table->symbol.table->kind == TABLE_BRANCH_TARGETS)
+        return fail(parser, table->span, "this is neither a .calltargets nor a .callprototype");
+    const Table *targets = table->symbol.table;
+    if (targets->kind == TABLE_CALL_PROTOTYPE)
+        return check_prototype(parser, inst, returns, params, &targets->prototype);
+    for (unsigned i = 0; i < targets->count; i++) {
+        if (targets->functions[i] == NULL)
+            return false;
+        if (targets->functions[i]->is_entry)
+            return fail(parser, table->span, "an entry cannot be called");
+        if (!check_prototype(parser, inst, returns, params, &targets->functions[i]->prototype))
+            return false;
+    }
+    return true;
+}
+
+/* ---- Branches ---------------------------------------------------------------------------------------------------- */
+
+static bool check_branch(Parser *parser, const Inst *inst)
+{
+    if (inst->operand_count != 1)
+        return fail(parser, parser->opcode_span, "a branch has one operand, its label");
+    const Operand *target = &inst->operands[0];
+    if (target->kind != OPERAND_SYMBOL || target->symbol.kind != SYMBOL_LABEL || target->constant)
+        return fail(parser, target->span, "a branch goes to a label");
+    return true;
+}
+
+static bool check_indexed_branch(Parser *parser, const Inst *inst)
+{
+    if (inst->operand_count != 2)
+        return fail(parser, parser->opcode_span, "'brx.idx' has two operands, the index and the table");
+    const Operand *target = &inst->operands[1];
+    if (target->kind != OPERAND_SYMBOL || target->constant || target->symbol.kind != SYMBOL_TABLE ||
+        target->symbol.table->kind != TABLE_BRANCH_TARGETS)
+        return fail(parser, target->span, "the table of a 'brx.idx' is a .branchtargets that stands before it");
+    return true;
+}
+
+/* ---- Call parameters --------------------------------------------------------------------------------------------- */
+
+/* A guarded access to a variable that stages a call's parameter would leave it undefined. */
+static bool check_staging(Parser *parser, const Inst *inst)
+{
+    for (unsigned i = 0; i < inst->operand_count; i++) {
+        const Operand *operand = &inst->operands[i];
+        if (operand->kind != OPERAND_ADDRESS || operand->items[0].kind != OPERAND_SYMBOL)
+            continue;
+        const Variable *variable = operand->items[0].symbol.variable;
+        if (variable->space == SPACE_PARAM && !variable->is_parameter)
+            return fail(parser, parser->guard_span, "an access to a parameter of a call cannot be guarded");
+    }
+    return true;
+}
+
+bool control_check(Parser *parser, const Inst *inst)
+{
+    switch (parser->signature->op) {
+    case OP_CALL: return check_call(parser, inst);
+    case OP_BRA: return check_branch(parser, inst);
+    case OP_BRX: return check_indexed_branch(parser, inst);
+    case OP_LD:
+    case OP_ST: return inst->guard == REF_NONE || check_staging(parser, inst);
+    default: return true;
+    }
+}

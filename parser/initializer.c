@@ -1,0 +1,251 @@
+/* Initialisers of variables; PTX ISA, section "Variables", "Initializers".  Kept flat while they are read and afterwards,
+ * so that nesting costs no recursion. */
+#include <string.h>
+
+#include "parser/internal.h"
+
+static Init *push(Parser *parser, InitKind kind, Span span)
+{
+    VEC_PUSH(parser->scratch, parser->inits, (Init){.kind = kind});
+    VEC_PUSH(parser->scratch, parser->init_spans, span);
+    return &VEC_LAST(parser->inits);
+}
+
+void init_begin(Parser *parser)
+{
+    parser->inits.count = 0;
+    parser->init_spans.count = 0;
+    parser->init_bad = false;
+}
+
+void init_push_constant(Parser *parser, ConstantValue value, Span span)
+{
+    parser->init_bad |= value.bad;
+    push(parser, INIT_CONSTANT, span)->constant = *constant_new(parser, value, span);
+}
+
+/* The variable or function 'name'; false, reported, if there is none. */
+static bool find_symbol(Parser *parser, Name name, Span span, Symbol *symbol)
+{
+    Binding *binding = scope_find(parser, name);
+    if (binding == NULL) {
+        scope_report_unknown(parser, name, span, "variable or function");
+        return false;
+    }
+    switch (binding->kind) {
+    case BINDING_VARIABLE:
+        *symbol = (Symbol){.kind = SYMBOL_VARIABLE, .variable = binding->variable};
+        if (binding->variable->space == SPACE_GLOBAL || binding->variable->space == SPACE_CONST)
+            return true;
+        diag_error(parser->diag, span, "an initial value may be the address of a .global or .const variable only");
+        return false;
+    case BINDING_FUNCTION:
+        *symbol = (Symbol){.kind = SYMBOL_FUNCTION, .function = binding->function};
+        binding->used = true;
+        return true;
+    case BINDING_BAD: return false;
+    default: diag_error(parser->diag, span, "'%s' is neither a variable nor a function", name); return false;
+    }
+}
+
+void init_push_symbol(Parser *parser, Name name, Span span, const ConstantValue *offset, Span offset_span)
+{
+    Symbol symbol = {0};
+    if (!find_symbol(parser, name, span, &symbol)) {
+        parser->init_bad = true;
+    } else if (offset && symbol.kind == SYMBOL_FUNCTION) {
+        diag_error(parser->diag, offset_span, "nothing can be added to the address of a function");
+        parser->init_bad = true;
+    }
+    Init *init = push(parser, INIT_SYMBOL, span);
+    init->symbol = symbol;
+    if (offset) {
+        if (!constant_is_integer(parser, *offset, offset_span))
+            parser->init_bad = true;
+        init->constant = *constant_new(parser, *offset, offset_span);
+    }
+}
+
+void init_push_call(Parser *parser, Name function, Span function_span, Name name, Span span,
+                    const ConstantValue *offset, Span offset_span)
+{
+    if (strcmp(function, "generic") != 0) {
+        diag_error(parser->diag, function_span, "the only function in an initial value is 'generic'");
+        parser->init_bad = true;
+    }
+    init_push_symbol(parser, name, span, offset, offset_span);
+    VEC_LAST(parser->inits).generic = true;
+}
+
+void init_mask_last(Parser *parser, uint64_t mask, Span span)
+{
+    bool good = mask != 0;
+    for (unsigned byte = 0; good && byte < 8; byte++) {
+        if (mask == UINT64_C(0xFF) << 8 * byte)
+            break;
+        good = byte < 7;
+    }
+    if (!good) {
+        diag_error(parser->diag, span, "a mask selects one byte: 0xff, 0xff00 and so on");
+        parser->init_bad = true;
+    }
+    Init *init = &VEC_LAST(parser->inits);
+    init->masked = true;
+    init->mask = *constant_new(parser, constant_integer(mask, false), span);
+}
+
+void init_push_field(Parser *parser, Name field, Span span, Name word, Span word_span, const ConstantValue *value)
+{
+    static const char *const fields[] = {
+        "width",       "height",      "depth",       "channel_data_type",         "channel_order", "normalized_coords",
+        "filter_mode", "addr_mode_0", "addr_mode_1", "addr_mode_2", "force_unnormalized_coords",
+    };
+    static const char *const words[] = {"wrap",          "mirror",          "clamp_ogl", "clamp_to_edge",
+                                        "clamp_to_border", "nearest", "linear"};
+    bool known = false;
+    for (size_t i = 0; i < COUNT_OF(fields); i++)
+        known |= strcmp(field, fields[i]) == 0;
+    if (!known) {
+        const char *closest = closest_word(field, fields, COUNT_OF(fields));
+        if (closest)
+            diag_error(parser->diag, span, "unknown field '%s'; did you mean '%s'?", field, closest);
+        else
+            diag_error(parser->diag, span, "unknown field '%s'", field);
+        parser->init_bad = true;
+    }
+    known = word == NULL;
+    for (size_t i = 0; i < COUNT_OF(words) && !known; i++)
+        known |= strcmp(word, words[i]) == 0;
+    if (!known) {
+        diag_error(parser->diag, word_span, "unknown value '%s'", word);
+        parser->init_bad = true;
+    }
+    Init *init = push(parser, INIT_FIELD, span);
+    init->field = field;
+    init->word = word;
+    if (value) {
+        if (!constant_is_integer(parser, *value, word_span))
+            parser->init_bad = true;
+        init->constant = *constant_new(parser, *value, word_span);
+    }
+}
+
+void init_open(Parser *parser, Span span)
+{
+    push(parser, INIT_OPEN, span);
+}
+
+void init_close(Parser *parser, Span span)
+{
+    push(parser, INIT_CLOSE, span);
+}
+
+/* ---- Checking ---------------------------------------------------------------------------------------------------- */
+
+static bool constant_fits(const Constant *constant, Type type)
+{
+    TypeClass class = type_class(type);
+    if (constant->kind == CONSTANT_INT)
+        return class == CLASS_BITS || class == CLASS_UNSIGNED || class == CLASS_SIGNED;
+    return type == TYPE_F32 || type == TYPE_F64 || type == TYPE_B32 || type == TYPE_B64;
+}
+
+/* What is wrong with one value for this type; NULL if nothing is. */
+static const char *value_mistake(const Init *init, Type type)
+{
+    switch (init->kind) {
+    case INIT_CONSTANT:
+        if (type_class(type) == CLASS_OPAQUE)
+            return "a texture, sampler or surface is initialised by a list of fields";
+        if (!constant_fits(&init->constant, type))
+            return init->constant.kind == CONSTANT_INT ? "an integer cannot be the initial value of this type"
+                                                       : "a floating-point number cannot be the initial value of this type";
+        return NULL;
+    case INIT_SYMBOL:
+        if (init->masked)
+            return type == TYPE_U8 ? NULL : "a byte of an address is the initial value of .u8 only";
+        return type == TYPE_U64 || type == TYPE_U32 ? NULL : "an address is the initial value of .u64 only";
+    default: return type_class(type) == CLASS_OPAQUE ? NULL : "only textures, samplers and surfaces have fields";
+    }
+}
+
+typedef struct Level {
+    uint64_t count, limit; /* limit 0: as many as there are */
+    bool exact;            /* a vector: neither more nor less */
+} Level;
+
+typedef VEC(Level) LevelVec;
+
+static unsigned level_count(const Variable *variable)
+{
+    return variable->dim_count + (variable->vector > 1 || type_class(variable->type) == CLASS_OPAQUE);
+}
+
+static Level level_at(const Variable *variable, unsigned depth)
+{
+    if (depth < variable->dim_count)
+        return (Level){.limit = variable->dims[depth]};
+    if (variable->vector > 1)
+        return (Level){.limit = variable->vector, .exact = true};
+    return (Level){.limit = 0};
+}
+
+/* Walks the list against the variable's dimensions.  False if a mistake was reported. */
+static bool check(Parser *parser, Variable *variable)
+{
+    Diag *diag = parser->diag;
+    unsigned levels = level_count(variable);
+    LevelVec stack = {0};
+    for (size_t i = 0; i < parser->inits.count; i++) {
+        const Init *init = &parser->inits.data[i];
+        Span span = parser->init_spans.data[i];
+        if (init->kind == INIT_CLOSE) {
+            Level level = VEC_POP(stack);
+            if (level.exact && level.count != level.limit) {
+                diag_error(diag, span, "a vector of %u elements needs as many initial values", variable->vector);
+                return false;
+            }
+            if (stack.count == 0 && variable->dim_count > 0 && variable->dims[0] == 0)
+                variable->dims[0] = level.count;
+            continue;
+        }
+        if (stack.count > 0 && ++VEC_LAST(stack).count > VEC_LAST(stack).limit && VEC_LAST(stack).limit > 0) {
+            diag_error(diag, span, "more initial values than '%s' has elements", variable->name);
+            return false;
+        }
+        if (init->kind == INIT_OPEN) {
+            if (stack.count == levels) {
+                diag_error(diag, span, "'%s' has no dimension for this list", variable->name);
+                return false;
+            }
+            Level level = level_at(variable, (unsigned)stack.count);
+            VEC_PUSH(parser->scratch, stack, level);
+            continue;
+        }
+        if (stack.count < levels) {
+            diag_error(diag, span, "'%s' is initialised by a list in braces here", variable->name);
+            return false;
+        }
+        const char *mistake = value_mistake(init, variable->type);
+        if (mistake) {
+            diag_error(diag, span, "%s", mistake);
+            return false;
+        }
+    }
+    return true;
+}
+
+void init_finish(Parser *parser, Variable *variable, Span span)
+{
+    if (parser->init_bad || parser->inits.count == 0)
+        return;
+    if (variable->type == TYPE_F16 || variable->type == TYPE_F16X2) {
+        diag_error(parser->diag, span, "a variable of type .%s has no initial value", type_name(variable->type));
+        return;
+    }
+    if (!check(parser, variable) || parser->inits.count > UINT32_MAX)
+        return;
+    variable->init_count = (unsigned)parser->inits.count;
+    variable->inits = ARENA_ARRAY(parser->arena, Init, parser->inits.count);
+    memcpy(variable->inits, parser->inits.data, parser->inits.count * sizeof *variable->inits);
+}

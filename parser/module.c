@@ -1,0 +1,164 @@
+/* What stands at module scope besides functions and variables, and what is checked when all of it is known. */
+#include <string.h>
+
+#include "parser/internal.h"
+
+#define uthash_fatal(message) out_of_memory()
+#include <uthash.h>
+
+typedef struct FileIndex {
+    uint64_t index;
+    Span span;
+    UT_hash_handle hh;
+} FileIndex;
+
+Item *module_add_item(Parser *parser, ItemKind kind, Span span)
+{
+    VEC_PUSH(parser->arena, parser->module->items, (Item){.kind = kind, .span = span});
+    return &VEC_LAST(parser->module->items);
+}
+
+void module_file(Parser *parser, const Token *index, Name path, unsigned stamps, uint64_t time, uint64_t size, Span span)
+{
+    uint64_t number = index->value.bits;
+    FileIndex *file;
+    HASH_FIND(hh, parser->files, &number, sizeof number, file);
+    if (file) {
+        diag_error(parser->diag, index->span, "file index %llu is already taken", (unsigned long long)number);
+        diag_note(parser->diag, file->span, "it was taken here");
+        return;
+    }
+    if (number > UINT32_MAX) {
+        diag_error(parser->diag, index->span, "this file index is too large");
+        return;
+    }
+    file = ARENA_NEW(parser->scratch, FileIndex);
+    file->index = number;
+    file->span = span;
+    HASH_ADD(hh, parser->files, index, sizeof file->index, file);
+
+    Item *item = module_add_item(parser, ITEM_FILE, span);
+    item->file.index = (uint32_t)number;
+    item->file.path = path;
+    item->file.has_stamp = stamps > 0;
+    item->file.timestamp = time;
+    item->file.size = size;
+}
+
+void module_section(Parser *parser, Name name, Span body, Span span)
+{
+    const char *text = parser->source->text + body.begin;
+    size_t length = body.end - body.begin;
+    /* Whole lines: what follows the opening brace and precedes the closing one on their lines is white space as a rule. */
+    size_t start = 0;
+    while (start < length && (text[start] == ' ' || text[start] == '\t' || text[start] == '\r'))
+        start++;
+    if (start < length && text[start] == '\n') {
+        text += start + 1;
+        length -= start + 1;
+    }
+    while (length > 0 && (text[length - 1] == ' ' || (text[length - 1] >= '\t' && text[length - 1] <= '\r')))
+        length--;
+    Item *item = module_add_item(parser, ITEM_SECTION, span);
+    item->section.name = name;
+    item->section.text = arena_strndup(parser->arena, text, length);
+    parser->has_section = true;
+}
+
+Pragma *pragma_new(Parser *parser)
+{
+    Pragma *pragma = ARENA_NEW(parser->arena, Pragma);
+    pragma->count = (unsigned)parser->strings.count;
+    pragma->strings = ARENA_ARRAY(parser->arena, Name, parser->strings.count);
+    memcpy(pragma->strings, parser->strings.data, parser->strings.count * sizeof(Name));
+    return pragma;
+}
+
+void module_pragma(Parser *parser, Span span)
+{
+    /* ptxas ignores strings it does not know in functions, and stops at them here. */
+    for (size_t i = 0; i < parser->strings.count; i++) {
+        if (strcmp(parser->strings.data[i], "nounroll") != 0)
+            diag_error(parser->diag, span, "the pragma \"%s\" has no place at module scope", parser->strings.data[i]);
+    }
+    module_add_item(parser, ITEM_PRAGMA, span)->pragma = pragma_new(parser);
+}
+
+static Binding *find_function(Parser *parser, const Token *name)
+{
+    Binding *binding = scope_find_global(parser, name->value.name);
+    if (binding && binding->kind == BINDING_FUNCTION)
+        return binding;
+    if (binding == NULL)
+        scope_report_unknown(parser, name->value.name, name->span, "function");
+    else if (binding->kind != BINDING_BAD)
+        diag_error(parser->diag, name->span, "'%s' is no function", name->value.name);
+    return NULL;
+}
+
+void module_alias(Parser *parser, const Token *alias, const Token *aliasee, Span span)
+{
+    header_require(parser, span, "'.alias'", 63, 30);
+    Binding *new_name = find_function(parser, alias);
+    Binding *old_name = find_function(parser, aliasee);
+    if (new_name == NULL || old_name == NULL)
+        return;
+    if (new_name->function->has_body) {
+        diag_error(parser->diag, alias->span, "the alias '%s' must not be defined", alias->value.name);
+        return;
+    }
+    if (new_name->function->is_entry || old_name->function->is_entry) {
+        diag_error(parser->diag, span, "entries have no aliases");
+        return;
+    }
+    prototype_check(parser, new_name->function, old_name->function, alias->span);
+    new_name->aliased = true;
+    old_name->used = true;
+    Item *item = module_add_item(parser, ITEM_ALIAS, span);
+    item->alias.alias = new_name->function;
+    item->alias.aliasee = old_name->function;
+}
+
+void module_dwarf_line(Parser *parser, Span span)
+{
+    if (parser->module->version >= 20)
+        diag_error(parser->diag, span, "@@DWARF lines are gone since PTX 2.0: use .section");
+    const char *text = parser->source->text + span.begin;
+    size_t length = span.end - span.begin;
+    while (length > 0 && (*text == ' ' || *text == '\t')) {
+        text++;
+        length--;
+    }
+    while (length > 0 && (text[length - 1] == '\r' || text[length - 1] == ' ' || text[length - 1] == '\t'))
+        length--;
+    module_add_item(parser, ITEM_VERBATIM, span)->verbatim = intern_n(parser->names, text, length);
+    parser->has_section = true;
+}
+
+void module_end(Parser *parser)
+{
+    Module *module = parser->module;
+    for (size_t i = 0; i < module->items.count; i++) {
+        Item *item = &module->items.data[i];
+        if (item->kind != ITEM_FUNCTION || item->function->has_body)
+            continue;
+        Function *declared = item->function;
+        Binding *binding = scope_find_global(parser, declared->name);
+        if (binding == NULL || binding->kind != BINDING_FUNCTION)
+            continue;
+        if (binding->function->has_body) {
+            declared->definition = binding->function;
+        } else if (declared->linkage != LINKAGE_EXTERN && declared->linkage != LINKAGE_WEAK && !binding->aliased &&
+                   (declared->is_entry || binding->used)) {
+            diag_error(parser->diag, declared->span, "'%s' is used but neither defined nor .extern", declared->name);
+            binding->used = false;
+        }
+    }
+    if (parser->debug_span.end > 0 && !parser->has_section)
+        diag_error(parser->diag, parser->debug_span, "the target option 'debug' needs DWARF data in .section directives");
+}
+
+void module_free_tables(Parser *parser)
+{
+    HASH_CLEAR(hh, parser->files);
+}

@@ -1,0 +1,268 @@
+/* Operands.  Each action pushes one operand or folds the last ones into one; registers are numbered as they come, which is
+ * the order of the instruction's refs. */
+#include <string.h>
+
+#include "parser/internal.h"
+
+static Operand *push(Parser *parser, OperandKind kind, Span span)
+{
+    VEC_PUSH(parser->scratch, parser->operands, (Operand){.kind = kind, .ref = REF_NONE, .span = span});
+    return &VEC_LAST(parser->operands);
+}
+
+/* Stands for what has been reported; the instruction will not be bound. */
+static void push_bad(Parser *parser, Span span)
+{
+    parser->bad = true;
+    push(parser, OPERAND_SINK, span);
+}
+
+static void push_register(Parser *parser, Binding *binding, Span span)
+{
+    RegRef ref = {.reg = scope_register(parser, binding), .role = REF_USE, .type = TYPE_NONE, .partner = REF_NONE};
+    Operand *operand = push(parser, OPERAND_REG, span);
+    operand->ref = (uint16_t)parser->refs.count;
+    VEC_PUSH(parser->scratch, parser->refs, ref);
+}
+
+static void push_symbol(Parser *parser, Symbol symbol, Span span)
+{
+    push(parser, OPERAND_SYMBOL, span)->symbol = symbol;
+}
+
+/* ".r .g .b .a" are other names of ".x .y .z .w". */
+static const Sreg *find_sreg(Parser *parser, Name name, Name selector)
+{
+    if (name[0] != '%')
+        return NULL;
+    if (selector == NULL)
+        return sreg_find(name);
+    static const char colors[] = "rgba", axes[] = "xyzw";
+    const char *color = selector[1] && selector[2] == 0 ? strchr(colors, selector[1]) : NULL;
+    char element = color ? axes[color - colors] : 0;
+    const Sreg *sreg = sreg_find(arena_printf(parser->scratch, "%s%s", name, selector));
+    if (sreg == NULL && element)
+        sreg = sreg_find(arena_printf(parser->scratch, "%s.%c", name, element));
+    return sreg;
+}
+
+static void push_label(Parser *parser, Name name, Span span)
+{
+    /* use_labels will put the right one here. */
+    Label *label = ARENA_NEW(parser->scratch, Label);
+    label->name = name;
+    push_symbol(parser, (Symbol){.kind = SYMBOL_LABEL, .label = label}, span);
+}
+
+static void push_unknown(Parser *parser, Name name, Name selector, Span name_span, Span span)
+{
+    const Sreg *sreg = find_sreg(parser, name, selector);
+    if (sreg) {
+        push(parser, OPERAND_SREG, span)->sreg = sreg;
+        return;
+    }
+    if (parser->uses_labels && selector == NULL) {
+        push_label(parser, name, span);
+        return;
+    }
+    if (find_sreg(parser, name, NULL)) {
+        diag_error(parser->diag, span, "the special register '%s' has no element '%s'", name, selector);
+    } else {
+        const char *what = name[0] == '%' ? "register" : parser->is_call ? "function or variable" : "name";
+        scope_report_unknown(parser, name, name_span, what);
+    }
+    push_bad(parser, span);
+}
+
+void operand_reference(Parser *parser, Name name, Span name_span, Name selector, Span span)
+{
+    if (parser->refs.count >= REF_NONE - 2) {
+        push_bad(parser, span);
+        return;
+    }
+    Binding *binding = scope_find(parser, name);
+    /* A label may be defined later and hide what the module calls by this name. */
+    if (parser->is_branch && binding && binding->depth == 0)
+        binding = NULL;
+    if (binding == NULL) {
+        push_unknown(parser, name, selector, name_span, span);
+        return;
+    }
+    switch (binding->kind) {
+    case BINDING_REGISTER: push_register(parser, binding, span); break;
+    case BINDING_VARIABLE:
+        push_symbol(parser, (Symbol){.kind = SYMBOL_VARIABLE, .variable = binding->variable}, span);
+        break;
+    case BINDING_FUNCTION:
+        binding->used = true;
+        push_symbol(parser, (Symbol){.kind = SYMBOL_FUNCTION, .function = binding->function}, span);
+        break;
+    case BINDING_TABLE: push_symbol(parser, (Symbol){.kind = SYMBOL_TABLE, .table = binding->table}, span); break;
+    case BINDING_LABEL:
+        if (parser->uses_labels)
+            push_label(parser, name, span);
+        else
+            push_symbol(parser, (Symbol){.kind = SYMBOL_LABEL, .label = binding->label}, span);
+        break;
+    case BINDING_BAD: push_bad(parser, span); break;
+    }
+    VEC_LAST(parser->operands).selector = selector;
+}
+
+void operand_sum(Parser *parser, Name name, Span name_span, ConstantValue offset, Span offset_span, Span span)
+{
+    operand_reference(parser, name, name_span, NULL, span);
+    if (parser->bad)
+        return;
+    Operand *operand = &VEC_LAST(parser->operands);
+    if (!constant_is_integer(parser, offset, offset_span)) {
+        parser->bad = true;
+        return;
+    }
+    bool address = operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE;
+    if (operand->kind != OPERAND_REG && !address) {
+        diag_error(parser->diag, span, "a constant can be added to a register or a variable's address only");
+        parser->bad = true;
+        return;
+    }
+    operand->constant = constant_new(parser, offset, offset_span);
+}
+
+void operand_constant(Parser *parser, ConstantValue value, Span span)
+{
+    Operand *operand = push(parser, OPERAND_CONSTANT, span);
+    if (value.bad) {
+        parser->bad = true;
+        return;
+    }
+    if (parser->is_call && value.parenthesised) {
+        Span inner = {span.begin + 1, span.end - 1};
+        const char *text = parser->source->text;
+        while (inner.begin < inner.end && (unsigned char)text[inner.begin] <= ' ')
+            inner.begin++;
+        while (inner.end > inner.begin && (unsigned char)text[inner.end - 1] <= ' ')
+            inner.end--;
+        operand->constant = constant_new(parser, value, inner);
+        return;
+    }
+    operand->constant = constant_new(parser, value, span);
+}
+
+void operand_sink(Parser *parser, Span span)
+{
+    push(parser, OPERAND_SINK, span);
+}
+
+void operand_negate(Parser *parser, Span span)
+{
+    Operand *operand = &VEC_LAST(parser->operands);
+    if (operand->kind != OPERAND_REG && !parser->bad) {
+        diag_error(parser->diag, span, "only a register can be negated");
+        parser->bad = true;
+    }
+    operand->negated = true;
+    operand->span = span;
+}
+
+void operand_invert(Parser *parser, Span span)
+{
+    Operand *operand = &VEC_LAST(parser->operands);
+    if (operand->kind != OPERAND_REG && !parser->bad) {
+        diag_error(parser->diag, span, "only a predicate register can be inverted");
+        parser->bad = true;
+    }
+    operand->inverted = true;
+    operand->span = span;
+}
+
+void operand_fold(Parser *parser, OperandKind kind, unsigned count, Span span)
+{
+    Operand folded = {.kind = kind, .ref = REF_NONE, .span = span};
+    if (count > UINT16_MAX) {
+        diag_error(parser->diag, span, "this list is too long");
+        parser->bad = true;
+    } else if (count > 0) {
+        folded.item_count = (uint16_t)count;
+        folded.items = ARENA_ARRAY(parser->arena, Operand, count);
+        memcpy(folded.items, parser->operands.data + parser->operands.count - count, count * sizeof(Operand));
+    }
+    parser->operands.count -= count;
+    VEC_PUSH(parser->scratch, parser->operands, folded);
+}
+
+void operand_bracketed(Parser *parser, unsigned count, Span span)
+{
+    if (count > 1) {
+        operand_fold(parser, OPERAND_COMPOSITE, count, span);
+        return;
+    }
+    const Operand *base = &VEC_LAST(parser->operands);
+    bool good = base->kind == OPERAND_REG || base->kind == OPERAND_CONSTANT ||
+                (base->kind == OPERAND_SYMBOL && base->symbol.kind == SYMBOL_VARIABLE);
+    if (!good && !parser->bad) {
+        diag_error(parser->diag, base->span, "an address is a register, a variable or a constant");
+        parser->bad = true;
+    }
+    operand_fold(parser, OPERAND_ADDRESS, 1, span);
+    Operand *address = &VEC_LAST(parser->operands);
+    if (address->items[0].kind != OPERAND_CONSTANT) {
+        address->constant = address->items[0].constant;
+        address->items[0].constant = NULL;
+    }
+}
+
+void operand_unified(Parser *parser, Name word, Span span)
+{
+    Operand *address = &VEC_LAST(parser->operands);
+    if (strcmp(word, ".unified") != 0 || address->kind != OPERAND_ADDRESS) {
+        diag_error(parser->diag, span, "only '.unified' may follow an address");
+        parser->bad = true;
+        return;
+    }
+    address->unified = true;
+    address->span.end = span.end;
+}
+
+/* Bytes of one element: what a constant index is multiplied by. */
+static uint64_t element_bytes(const Variable *variable)
+{
+    uint64_t bytes = type_bits(variable->type) / 8 * variable->vector;
+    return bytes ? bytes : 1;
+}
+
+void operand_indexed(Parser *parser, Name name, Span name_span, bool has_register, const ConstantValue *offset,
+                     Span offset_span, Span span)
+{
+    operand_reference(parser, name, name_span, NULL, name_span);
+    Operand *base = &VEC_LAST(parser->operands);
+    bool good = base->kind == OPERAND_SYMBOL && base->symbol.kind == SYMBOL_VARIABLE;
+    if (!good && !parser->bad) {
+        diag_error(parser->diag, name_span, "only a variable can be indexed");
+        parser->bad = true;
+    }
+    uint64_t bytes = good ? element_bytes(base->symbol.variable) : 1;
+    if (has_register) {
+        /* Of the two operands the index was pushed first, the variable last. */
+        Operand variable = VEC_POP(parser->operands);
+        Operand index = VEC_POP(parser->operands);
+        if (index.kind != OPERAND_REG && !parser->bad) {
+            diag_error(parser->diag, index.span, "an index is a register or a constant");
+            parser->bad = true;
+        }
+        VEC_PUSH(parser->scratch, parser->operands, variable);
+        VEC_PUSH(parser->scratch, parser->operands, index);
+    }
+    operand_fold(parser, OPERAND_ADDRESS, has_register ? 2 : 1, span);
+    Operand *address = &VEC_LAST(parser->operands);
+    address->indexed = true;
+    if (offset == NULL)
+        return;
+    if (!constant_is_integer(parser, *offset, offset_span)) {
+        parser->bad = true;
+    } else if (has_register) {
+        address->constant = constant_new(parser, *offset, offset_span);
+    } else {
+        address->constant = ARENA_NEW(parser->arena, Constant);
+        *address->constant = (Constant){.kind = CONSTANT_INT, .bits = offset->bits * bytes};
+    }
+}

@@ -1,0 +1,28 @@
+/* The life of a parse. */
+#include "parser/internal.h"
+
+Module *parse_module(Arena *arena, const Source *source, Diag *diag)
+{
+    unsigned errors = diag->errors;
+    Interner *names = interner_new(arena);
+    Arena *scratch = arena_new();
+    Parser *parser = ARENA_NEW(scratch, Parser);
+    parser->arena = arena;
+    parser->scratch = scratch;
+    parser->names = names;
+    parser->source = source;
+    parser->diag = diag;
+    parser->module = module_new(arena, names, source);
+    parser->lexer = lexer_new(names, source, diag, parser_words, parser_word_count);
+    scope_table_init(parser);
+
+    int given_up = ptx_parse(parser);
+    Module *module = parser->module;
+
+    scope_table_free(parser);
+    module_free_tables(parser);
+    statement_free_tables(parser);
+    lexer_free(parser->lexer);
+    arena_free(scratch);
+    return given_up || diag->errors > errors ? NULL : module;
+}

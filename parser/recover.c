@@ -1,0 +1,331 @@
+/* Between scanner and grammar: tells the braces of lists from those of scopes, words syntax errors, and finds the place
+ * where parsing can go on.
+ *
+ * Bison's own recovery drops tokens up to ';' or '}'.  That goes wrong where the dropped text holds braces of its own, or
+ * where the semicolon is what is missing.  So after an error this file skips ahead and hands the grammar nothing but the
+ * token at which it is to resume: the ';' or '}' that ends the broken statement or item, or SYNC followed by the token that
+ * begins the next one, if that stands first on its line. */
+#include <string.h>
+
+#include "parser/internal.h"
+#include "parser/ptx_parser.h"
+
+#define DIRECTIVE(text, token, word) {text, T_##token, DIRECTIVE_##word}
+
+const Word parser_words[] = {
+#define X(id, spelling, bits, class) {"." spelling, T_TYPE, TYPE_##id},
+    TYPE_LIST(X)
+#undef X
+    {".const", T_SPACE, SPACE_CONST},
+    {".global", T_SPACE, SPACE_GLOBAL},
+    {".local", T_SPACE, SPACE_LOCAL},
+    {".param", T_SPACE, SPACE_PARAM},
+    {".shared", T_SPACE, SPACE_SHARED},
+    {".tex", T_SPACE, SPACE_TEX},
+    {".reg", T_REG, SPACE_REG},
+    {".v2", T_VECTOR, 2},
+    {".v4", T_VECTOR, 4},
+    {".extern", T_LINKAGE, LINKAGE_EXTERN},
+    {".visible", T_LINKAGE, LINKAGE_VISIBLE},
+    {".weak", T_LINKAGE, LINKAGE_WEAK},
+    {".common", T_LINKAGE, LINKAGE_COMMON},
+    {".version", T_VERSION, 0},
+    {".target", T_TARGET, 0},
+    {".address_size", T_ADDRESS_SIZE, 0},
+    {".entry", T_ENTRY, 0},
+    {".func", T_FUNC, 0},
+    {".file", T_FILE_INDEX, 0},
+    {".loc", T_LOC, 0},
+    {".pragma", T_PRAGMA, 0},
+    {".alias", T_ALIAS, 0},
+    {".align", T_ALIGN, 0},
+    {".attribute", T_ATTRIBUTE, 0},
+    {".ptr", T_PTR, 0},
+    {".branchtargets", T_BRANCHTARGETS, 0},
+    {".calltargets", T_CALLTARGETS, 0},
+    {".callprototype", T_CALLPROTOTYPE, 0},
+    DIRECTIVE(".maxnreg", LIMIT, MAXNREG),
+    DIRECTIVE(".minnctapersm", LIMIT, MINNCTAPERSM),
+    DIRECTIVE(".maxnctapersm", LIMIT, MAXNCTAPERSM),
+    DIRECTIVE(".maxclusterrank", LIMIT, MAXCLUSTERRANK),
+    DIRECTIVE(".maxntid", SHAPE, MAXNTID),
+    DIRECTIVE(".reqntid", SHAPE, REQNTID),
+    DIRECTIVE(".reqnctapercluster", SHAPE, REQNCTAPERCLUSTER),
+    DIRECTIVE(".explicitcluster", FLAG, EXPLICITCLUSTER),
+    DIRECTIVE(".blocksareclusters", FLAG, BLOCKSARECLUSTERS),
+    DIRECTIVE(".noreturn", NORETURN, NORETURN),
+    DIRECTIVE(".abi_preserve", ABI, ABI_PRESERVE),
+    DIRECTIVE(".abi_preserve_control", ABI, ABI_PRESERVE_CONTROL),
+};
+const size_t parser_word_count = COUNT_OF(parser_words);
+
+/* ---- Tokens ------------------------------------------------------------------------------------------------------ */
+
+static bool stands_first_on_line(const Parser *parser, Span span)
+{
+    uint32_t i = span.begin;
+    while (i > 0 && (parser->source->text[i - 1] == ' ' || parser->source->text[i - 1] == '\t'))
+        i--;
+    return i == 0 || parser->source->text[i - 1] == '\n' || parser->source->text[i - 1] == '\r';
+}
+
+/* Tokens that begin a function or its linkage: in a body they mean that its end is missing. */
+static bool begins_function(int kind)
+{
+    return kind == T_ENTRY || kind == T_FUNC || kind == T_LINKAGE;
+}
+
+static bool begins_item(int kind)
+{
+    return begins_function(kind) || kind == T_SPACE || kind == T_FILE_INDEX || kind == T_SECTION || kind == T_PRAGMA ||
+           kind == T_ALIAS || kind == T_REG;
+}
+
+static bool begins_statement(int kind)
+{
+    return kind == T_IDENTIFIER || kind == '@' || kind == T_REG || kind == T_SPACE || kind == T_LOC || kind == T_PRAGMA;
+}
+
+static void resume_at(Parser *parser, const Token *token)
+{
+    parser->queue[0] = (Token){T_SYNC, {0}, token->span};
+    parser->queue[1] = *token;
+    parser->queued = 2;
+    parser->skipping = false;
+    parser->items_depth = 0;
+}
+
+/* Ends the body at hand: a '}' for each open scope, then the token again. */
+static void close_body_before(Parser *parser, const Token *token)
+{
+    parser->closers = scope_depth(parser);
+    parser->implied_close += parser->closers;
+    parser->queue[1] = *token;
+    parser->queued = 1;
+    parser->skipping = false;
+    parser->items_depth = 0;
+}
+
+/* Skips to the token at which to resume.  False if that has been put into the queue. */
+static bool skip(Parser *parser, Token *token)
+{
+    do {
+        token->kind = lexer_next(parser->lexer, &token->value, &token->span);
+        if (parser->in_body) {
+            if (token->kind == '{') {
+                parser->items_depth++;
+            } else if (token->kind == '}' && parser->items_depth > 0) {
+                parser->items_depth--;
+            } else if (token->kind == ';' || token->kind == '}') {
+                break;
+            } else if (begins_function(token->kind) && stands_first_on_line(parser, token->span)) {
+                close_body_before(parser, token);
+                return false;
+            }
+        } else if (token->kind == '{') {
+            parser->skip_depth++;
+        } else if (token->kind == '}' && parser->skip_depth > 1) {
+            parser->skip_depth--;
+        } else if (token->kind == '}' || (token->kind == ';' && parser->skip_depth == 0)) {
+            break;
+        } else if (parser->skip_depth == 0 && begins_item(token->kind) && stands_first_on_line(parser, token->span)) {
+            resume_at(parser, token);
+            return false;
+        }
+    } while (token->kind != TOKEN_END);
+    parser->skipping = false;
+    parser->skip_depth = 0;
+    parser->items_depth = 0;
+    return true;
+}
+
+/* Decides how to go on after an error at this token, which bison will drop unless it is a ';' or '}'. */
+static void begin_recovery(Parser *parser, const Token *token)
+{
+    parser->skip_depth = 0;
+    if (token->kind == TOKEN_END || token->kind == ';' || token->kind == '}')
+        return;
+    bool first = stands_first_on_line(parser, token->span);
+    if (parser->in_body) {
+        if (begins_function(token->kind) && first)
+            close_body_before(parser, token);
+        else if (token->kind == '{' || (begins_statement(token->kind) && first))
+            resume_at(parser, token);
+        else
+            parser->skipping = true;
+    } else if (begins_item(token->kind) && first) {
+        resume_at(parser, token);
+    } else {
+        parser->skip_depth = token->kind == '{';
+        parser->skipping = true;
+    }
+}
+
+static void next_token(Parser *parser, Token *token)
+{
+    for (;;) {
+        if (parser->closers > 0) {
+            parser->closers--;
+            uint32_t begin = parser->queue[1].span.begin;
+            *token = (Token){.kind = '}', .span = {begin, begin}};
+            return;
+        }
+        if (parser->queued > 0) {
+            *token = parser->queue[2 - parser->queued];
+            parser->queued--;
+            return;
+        }
+        if (parser->skipping) {
+            if (skip(parser, token))
+                return;
+            continue;
+        }
+        token->kind = lexer_next(parser->lexer, &token->value, &token->span);
+        /* The real ends of bodies that close_body_before has closed are no mistake of their own. */
+        if (token->kind == '}' && parser->function == NULL && parser->implied_close > 0) {
+            parser->implied_close--;
+            continue;
+        }
+        return;
+    }
+}
+
+int ptx_next_token(Parser *parser, Value *value, Span *span)
+{
+    Token *token = &parser->last;
+    next_token(parser, token);
+    if (token->kind == '}' && parser->items_depth > 0) {
+        parser->items_depth--;
+        token->kind = T_ITEMS_CLOSE;
+    } else if (token->kind == ';') {
+        parser->items_depth = 0;
+    } else if (token->kind == TOKEN_ERROR) {
+        parser->bad = true;
+        begin_recovery(parser, token);
+    }
+    value->token = token->value;
+    *span = token->span;
+    return token->kind;
+}
+
+void parser_recovered(Parser *parser)
+{
+    parser->guarded = false;
+}
+
+void parser_recovered_item(Parser *parser)
+{
+    parser_recovered(parser);
+    if (parser->function)
+        function_abandon(parser);
+}
+
+/* ---- Messages ---------------------------------------------------------------------------------------------------- */
+
+typedef struct Expected {
+    const char *const *names;
+    size_t count;
+} Expected;
+
+static bool expects(Expected expected, const char *name)
+{
+    for (size_t i = 0; i < expected.count; i++) {
+        if (strcmp(expected.names[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Names that the group stands for are left out where the group is named. */
+static bool in_group(const char *name, const char *const *group, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(name, group[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *const operators[] = {"'?'",  "':'",  "'||'", "'&&'", "'^'", "'&'", "'=='", "'!='", "'<'", "'>'",
+                                        "'<='", "'>='", "'<<'", "'>>'", "'+'", "'-'", "'*'",  "'/'",  "'%'"};
+static const char *const constants[] = {"an integer", "'WARP_SZ'", "a floating-point number", "a 0f literal",
+                                        "a 0d literal", "'('", "'+'", "'-'", "'!'", "'~'"};
+static const char *const operand_starts[] = {"a name", "'_'", "'['", "'{'"};
+static const char *const modifiers[] = {"a type", "a state space", "a vector size", "a linkage"};
+
+#define ADD(text)                                                                                                      \
+    do {                                                                                                               \
+        if (count < limit)                                                                                             \
+            out[count] = (text);                                                                                       \
+        count++;                                                                                                       \
+    } while (0)
+
+/* What to say was expected: as many phrases as there are, of which at most 'limit' are written. */
+static size_t phrases(Expected expected, const char **out, size_t limit)
+{
+    size_t count = 0;
+    if (expects(expected, "'@'")) {
+        ADD("a statement");
+        if (expects(expected, "'}'"))
+            ADD("'}'");
+        return count;
+    }
+    if (expects(expected, "'.entry'") && expects(expected, "'.alias'")) {
+        ADD("a declaration");
+        return count;
+    }
+    bool constant = expects(expected, "a floating-point number");
+    bool operand = constant && expects(expected, "a name") && expects(expected, "'{'");
+    bool modifier = expects(expected, "a modifier");
+    bool operators_too = expects(expected, "'*'");
+    if (operand)
+        ADD("an operand");
+    else if (constant)
+        ADD("a constant");
+    for (size_t i = 0; i < expected.count; i++) {
+        const char *name = expected.names[i];
+        if ((constant && in_group(name, constants, COUNT_OF(constants))) ||
+            (operand && in_group(name, operand_starts, COUNT_OF(operand_starts))) ||
+            (modifier && in_group(name, modifiers, COUNT_OF(modifiers))) ||
+            (operators_too && in_group(name, operators, COUNT_OF(operators))) || strcmp(name, "a new beginning") == 0)
+            continue;
+        ADD(strcmp(name, "'}' of a list") == 0 ? "'}'" : name);
+    }
+    return count;
+}
+
+void parser_syntax_error(Parser *parser, Span span, const char *const *names, size_t name_count)
+{
+    const Token *token = &parser->last;
+    char found[64];
+    if (token->kind == TOKEN_END) {
+        snprintf(found, sizeof found, "end of file");
+    } else {
+        uint32_t length = span.end - span.begin;
+        bool long_text = length > 40;
+        snprintf(found, sizeof found, "'%.*s%s'", (int)(long_text ? 40 : length), parser->source->text + span.begin,
+                 long_text ? "..." : "");
+    }
+    const char *list[5];
+    size_t count = phrases((Expected){names, name_count}, list, COUNT_OF(list));
+    if (parser->module->version == 0) {
+        diag_error(parser->diag, span, "a module begins with '.version MAJOR.MINOR', not with %s", found);
+    } else if (!parser->has_target) {
+        diag_error(parser->diag, span, "'.target ARCHITECTURE' must follow '.version MAJOR.MINOR', not %s", found);
+    } else if (count == 0 || count > COUNT_OF(list)) {
+        diag_error(parser->diag, span, "unexpected %s", found);
+    } else {
+        char text[256];
+        size_t length = 0;
+        for (size_t i = 0; i < count; i++) {
+            const char *separator = i == 0 ? "" : i + 1 < count ? ", " : " or ";
+            length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", separator, list[i]);
+        }
+        diag_error(parser->diag, span, "unexpected %s, expected %s", found, text);
+    }
+    if (token->kind == TOKEN_END && parser->in_body) {
+        Span open = VEC_LAST(parser->scope_table.scopes).open;
+        diag_note(parser->diag, open, "to match this '{'");
+    }
+    begin_recovery(parser, token);
+}

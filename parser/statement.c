@@ -1,0 +1,261 @@
+/* Statements of a body: instructions, labels, tables, .loc and .pragma. */
+#include <string.h>
+
+#include "parser/internal.h"
+
+#define uthash_fatal(message) out_of_memory()
+#include <uthash.h>
+
+/* A place that some .loc has named. */
+typedef struct Location {
+    uint32_t place[3];
+    UT_hash_handle hh;
+} Location;
+
+void statement_add(Parser *parser, Stmt stmt)
+{
+    VEC_PUSH(parser->scratch, parser->stmts, stmt);
+}
+
+/* ---- Instructions ------------------------------------------------------------------------------------------------ */
+
+void statement_guard(Parser *parser, Name name, bool inverted, Span span)
+{
+    parser->guarded = true;
+    parser->guard_inverted = inverted;
+    parser->guard_span = span;
+    parser->guard = REG_NONE;
+    Binding *binding = scope_find(parser, name);
+    if (binding == NULL)
+        scope_report_unknown(parser, name, span, "predicate register");
+    else if (binding->kind == BINDING_REGISTER && binding->type == TYPE_PRED && binding->vector == 1)
+        parser->guard = scope_register(parser, binding);
+    else if (binding->kind != BINDING_BAD)
+        diag_error(parser->diag, span, "'%s' is no predicate register", name);
+}
+
+void statement_begin(Parser *parser, Name opcode, Span span)
+{
+    parser->opcode = opcode;
+    parser->opcode_span = span;
+    parser->mods.count = 0;
+    parser->operands.count = 0;
+    parser->refs.count = 0;
+    parser->bad = false;
+}
+
+void statement_signature(Parser *parser)
+{
+    parser->signature = signature_intern(parser->module, parser->opcode, parser->mods.data, (unsigned)parser->mods.count);
+    Opcode op = parser->signature->op;
+    parser->is_branch = op == OP_BRA;
+    parser->is_call = op == OP_CALL;
+    parser->uses_labels = op == OP_BRA || op == OP_BRX || op == OP_UNKNOWN;
+}
+
+/* "call f, (5)": what was read as an expression is a list of one. */
+static void make_lists(Parser *parser)
+{
+    for (size_t i = 0; i < parser->operands.count; i++) {
+        Operand *operand = &parser->operands.data[i];
+        const char *text = parser->source->text + operand->span.begin;
+        if (operand->kind != OPERAND_CONSTANT || *text != '(')
+            continue;
+        Operand *item = ARENA_NEW(parser->arena, Operand);
+        *item = *operand;
+        *operand = (Operand){.kind = OPERAND_LIST, .ref = REF_NONE, .item_count = 1, .items = item, .span = operand->span};
+    }
+}
+
+/* Labels that operands name, now that the operands stand where they stay. */
+static void use_labels(Parser *parser, Inst *inst)
+{
+    for (unsigned i = 0; i < inst->operand_count; i++) {
+        Operand *operand = &inst->operands[i];
+        if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_LABEL)
+            scope_use_label(parser, operand->symbol.label->name, operand->span, &operand->symbol.label);
+    }
+}
+
+void statement_end(Parser *parser, Span span)
+{
+    Inst *inst = ARENA_NEW(parser->arena, Inst);
+    bool guarded = parser->guarded;
+    parser->guarded = false;
+    if (parser->operands.count > REF_NONE - 1 || parser->refs.count > REF_NONE - 2) {
+        diag_error(parser->diag, parser->opcode_span, "this instruction has too many operands");
+        return;
+    }
+    if (parser->is_call)
+        make_lists(parser);
+    inst->signature = parser->signature;
+    inst->span = span;
+    inst->loc = parser->last_loc;
+    inst->operand_count = (uint16_t)parser->operands.count;
+    if (inst->operand_count > 0) {
+        inst->operands = ARENA_ARRAY(parser->arena, Operand, inst->operand_count);
+        memcpy(inst->operands, parser->operands.data, inst->operand_count * sizeof *inst->operands);
+    }
+    inst->guard = REF_NONE;
+    if (guarded) {
+        inst->guard = (uint16_t)parser->refs.count;
+        inst->guard_inverted = parser->guard_inverted;
+        parser->bad |= parser->guard == REG_NONE;
+        RegRef guard = {.reg = parser->guard, .role = REF_USE, .type = TYPE_PRED, .partner = REF_NONE};
+        VEC_PUSH(parser->scratch, parser->refs, guard);
+    }
+    inst->ref_count = (uint16_t)parser->refs.count;
+    if (inst->ref_count > 0) {
+        inst->refs = ARENA_ARRAY(parser->arena, RegRef, inst->ref_count);
+        memcpy(inst->refs, parser->refs.data, inst->ref_count * sizeof *inst->refs);
+    }
+    if (parser->uses_labels)
+        use_labels(parser, inst);
+    if (!parser->bad && control_check(parser, inst))
+        inst_bind(parser->module, parser->function, inst, parser->diag);
+    statement_add(parser, (Stmt){.kind = STMT_INST, .span = span, .inst = inst});
+}
+
+/* ---- Labels and tables ------------------------------------------------------------------------------------------- */
+
+void statement_label(Parser *parser, Name name, Span span)
+{
+    Label *label = ARENA_NEW(parser->arena, Label);
+    label->name = name;
+    label->span = (Span){span.begin, span.begin + (uint32_t)strlen(name)};
+    scope_define_label(parser, label);
+    statement_add(parser, (Stmt){.kind = STMT_LABEL, .span = label->span, .label = label});
+}
+
+static Function *call_target(Parser *parser, const Token *name)
+{
+    Binding *binding = scope_find(parser, name->value.name);
+    if (binding == NULL) {
+        scope_report_unknown(parser, name->value.name, name->span, "function");
+        return NULL;
+    }
+    if (binding->kind == BINDING_FUNCTION && !binding->function->is_entry) {
+        binding->used = true;
+        return binding->function;
+    }
+    /* ptxas takes an entry in the list; only a call of it is refused. */
+    if (binding->kind == BINDING_FUNCTION)
+        return binding->function;
+    if (binding->kind != BINDING_BAD)
+        diag_error(parser->diag, name->span, "'%s' is no function", name->value.name);
+    return NULL;
+}
+
+void statement_table(Parser *parser, TableKind kind, Name name, Span name_span, Span span)
+{
+    Table *table = ARENA_NEW(parser->arena, Table);
+    table->kind = kind;
+    table->name = name;
+    table->span = (Span){name_span.begin, name_span.begin + (uint32_t)strlen(name)};
+    size_t count = kind == TABLE_CALL_PROTOTYPE ? 0 : parser->table_names.count;
+    if (count > UINT32_MAX) {
+        diag_error(parser->diag, span, "this table is too large");
+        return;
+    }
+    table->count = (unsigned)count;
+    if (kind == TABLE_CALL_PROTOTYPE) {
+        table->prototype = parser->table_prototype;
+    } else if (kind == TABLE_CALL_TARGETS) {
+        table->functions = ARENA_ARRAY(parser->arena, Function *, count);
+        for (size_t i = 0; i < count; i++)
+            table->functions[i] = call_target(parser, &parser->table_names.data[i]);
+    } else {
+        table->labels = ARENA_ARRAY(parser->arena, Label *, count);
+        for (size_t i = 0; i < count; i++) {
+            const Token *label = &parser->table_names.data[i];
+            scope_use_label(parser, label->value.name, label->span, &table->labels[i]);
+        }
+    }
+    parser->prototype = &parser->function->prototype;
+    Binding *binding = scope_declare(parser, name, table->span, BINDING_TABLE);
+    if (binding)
+        binding->table = table;
+    statement_add(parser, (Stmt){.kind = STMT_TABLE, .span = span, .table = table});
+}
+
+/* ---- .loc and .pragma -------------------------------------------------------------------------------------------- */
+
+static bool fits_loc(Parser *parser, const uint64_t *place, Span span)
+{
+    if (place[0] <= UINT32_MAX && place[1] <= UINT32_MAX && place[2] <= UINT32_MAX)
+        return true;
+    diag_error(parser->diag, span, "a number of this '.loc' is too large");
+    return false;
+}
+
+static Location *find_location(Parser *parser, const uint64_t *place)
+{
+    uint32_t key[3] = {(uint32_t)place[0], (uint32_t)place[1], (uint32_t)place[2]};
+    Location *location;
+    HASH_FIND(hh, parser->locations, key, sizeof key, location);
+    return location;
+}
+
+static Loc *add_loc(Parser *parser, const uint64_t *place, Span span)
+{
+    Loc *loc = ARENA_NEW(parser->arena, Loc);
+    loc->file = (uint32_t)place[0];
+    loc->line = (uint32_t)place[1];
+    loc->column = (uint32_t)place[2];
+    if (find_location(parser, place) == NULL) {
+        Location *location = ARENA_NEW(parser->scratch, Location);
+        location->place[0] = loc->file;
+        location->place[1] = loc->line;
+        location->place[2] = loc->column;
+        HASH_ADD(hh, parser->locations, place, sizeof location->place, location);
+    }
+    parser->last_loc = loc;
+    statement_add(parser, (Stmt){.kind = STMT_LOC, .span = span, .loc = loc});
+    return loc;
+}
+
+void statement_loc(Parser *parser, const uint64_t *place, Span span)
+{
+    if (fits_loc(parser, place, span))
+        add_loc(parser, place, span);
+}
+
+void statement_loc_inlined(Parser *parser, const uint64_t *place, const Token *words, uint64_t offset, const uint64_t *at,
+                           Span span)
+{
+    if (!fits_loc(parser, place, span) || !fits_loc(parser, at, span))
+        return;
+    if (strcmp(words[0].value.name, "function_name") != 0) {
+        diag_error(parser->diag, words[0].span, "'function_name' belongs here");
+        return;
+    }
+    if (strcmp(words[2].value.name, "inlined_at") != 0) {
+        diag_error(parser->diag, words[2].span, "'inlined_at' belongs here");
+        return;
+    }
+    if (!header_require(parser, words[0].span, "'function_name'", 70, 0))
+        return;
+    if (find_location(parser, at) == NULL) {
+        Span at_span = {words[2].span.begin, span.end};
+        diag_error(parser->diag, at_span, "no earlier '.loc' has been at %u %u %u", (unsigned)at[0], (unsigned)at[1],
+                   (unsigned)at[2]);
+        return;
+    }
+    Loc *loc = add_loc(parser, place, span);
+    loc->inlined = true;
+    loc->function_name = words[1].value.name;
+    loc->function_offset = offset;
+    loc->at_file = (uint32_t)at[0];
+    loc->at_line = (uint32_t)at[1];
+    loc->at_column = (uint32_t)at[2];
+}
+
+void statement_pragma(Parser *parser, Span span)
+{
+    statement_add(parser, (Stmt){.kind = STMT_PRAGMA, .span = span, .pragma = pragma_new(parser)});
+}
+
+void statement_free_tables(Parser *parser)
+{
+    HASH_CLEAR(hh, parser->locations);
+}
