@@ -837,6 +837,8 @@ static void emit_pattern(const char *text, const RowMods *list)
     } else if (!strcmp(part, "mtex") || !strcmp(part, "msmp") || !strcmp(part, "msurf")) {
         kind = "HANDLE";
         cursor.at += strlen(part);
+        snprintf(type, sizeof type, ".type_element = -1, .type = TYPE_%s",
+                 part[1] == 't' ? "TEXREF" : part[2] == 'm' ? "SAMPLERREF" : "SURFREF");
     } else if (take(&cursor, "tm(")) {
         kind = "TENSOR";
         parse_count(&cursor, list, count, sizeof count);

@@ -13,6 +13,8 @@ static const Prototype *callee_prototype(const Inst *inst)
             continue;
         if (operand->symbol.kind == SYMBOL_FUNCTION)
             return &operand->symbol.function->prototype;
+        if (operand->symbol.kind == SYMBOL_VARIABLE && variable_first_function(operand->symbol.variable))
+            return &variable_first_function(operand->symbol.variable)->prototype;
         if (operand->symbol.kind != SYMBOL_TABLE)
             continue;
         const Table *table = operand->symbol.table;

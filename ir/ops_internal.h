@@ -190,6 +190,8 @@ bool binder_operand(Binder *binder, Operand *operand, const Slot *slot);
 bool binder_register(Binder *binder, Operand *operand, Type type, RefRole role);
 /* Fits a constant. */
 bool binder_constant(Binder *binder, const Operand *operand, Type type);
+/* The first function in the initialiser of a jump table, which an indirect call may name as its targets; NULL if there is none. */
+const Function *variable_first_function(const Variable *variable);
 /* Fits the lists of a call to the callee's prototype, where that is known. */
 bool binder_call(Binder *binder);
 

@@ -117,7 +117,11 @@ static bool constant_fits(const Constant *constant, Type type)
                (constant->kind != CONSTANT_F32 && type == TYPE_B64);
     case CLASS_UNSIGNED:
     case CLASS_SIGNED: return constant->kind == CONSTANT_INT && type != TYPE_U16X2 && type != TYPE_S16X2;
-    case CLASS_FLOAT: return constant->kind != CONSTANT_INT && (type == TYPE_F32 || type == TYPE_F64);
+    case CLASS_FLOAT:
+        /* ptxas takes the brain formats for their bits. */
+        if (type == TYPE_BF16 || type == TYPE_BF16X2)
+            return constant->kind == (type == TYPE_BF16 ? CONSTANT_INT : CONSTANT_F32);
+        return constant->kind != CONSTANT_INT && (type == TYPE_F32 || type == TYPE_F64);
     default: return false;
     }
 }
@@ -442,13 +446,18 @@ static bool fit_address(Binder *binder, Operand *operand, const Slot *slot)
     return true;
 }
 
-/* A texture, sampler, surface or tensor map: a 64-bit register or a variable. */
-static bool fit_handle(Binder *binder, Operand *operand)
+/* A texture, sampler, surface or tensor map: a 64-bit register or a variable, which has the type if it is not TYPE_NONE. */
+static bool fit_handle(Binder *binder, Operand *operand, Type type)
 {
     if (operand->kind == OPERAND_REG)
         return fit_register(binder, operand, TYPE_U64, NULL, REF_USE);
-    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE)
-        return true;
+    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE) {
+        const Variable *variable = operand->symbol.variable;
+        if (type == TYPE_NONE || variable->type == type || type_class(variable->type) != CLASS_OPAQUE)
+            return true;
+        return binder_refuse(binder, operand->span, "'%s' is a .%s where a .%s is expected", variable->name,
+                             type_name(variable->type), type_name(type));
+    }
     return binder_refuse(binder, operand->span, "a 64-bit register or a variable is expected, not %s", describe(operand));
 }
 
@@ -487,7 +496,7 @@ static bool fit_composite(Binder *binder, Operand *operand, const Slot *slot)
         return binder_refuse(binder, operand->span, "%s with coordinates in brackets is expected",
                              handles == 2 ? "a texture and a sampler" : "a handle");
     for (unsigned i = 0; i < handles; i++)
-        if (!fit_handle(binder, &operand->items[i]))
+        if (!fit_handle(binder, &operand->items[i], TYPE_NONE))
             return false;
     return fit_coordinates(binder, &operand->items[handles], slot, type);
 }
@@ -558,6 +567,14 @@ static bool fit_function(Binder *binder, const Operand *operand, bool entry)
     return true;
 }
 
+const Function *variable_first_function(const Variable *variable)
+{
+    for (unsigned i = 0; i < variable->init_count; i++)
+        if (variable->inits[i].kind == INIT_SYMBOL && variable->inits[i].symbol.kind == SYMBOL_FUNCTION)
+            return variable->inits[i].symbol.function;
+    return NULL;
+}
+
 static bool fit_label(Binder *binder, const Operand *operand)
 {
     bool symbol = operand->kind == OPERAND_SYMBOL && !operand->constant;
@@ -565,6 +582,8 @@ static bool fit_label(Binder *binder, const Operand *operand)
         return (symbol && operand->symbol.kind == SYMBOL_LABEL) ||
                binder_refuse(binder, operand->span, "a label is expected, not %s", describe(operand));
     bool branch = binder->signature->op == OP_BRX;
+    if (symbol && !branch && operand->symbol.kind == SYMBOL_VARIABLE && variable_first_function(operand->symbol.variable))
+        return true;
     if (!symbol || operand->symbol.kind != SYMBOL_TABLE)
         return binder_refuse(binder, operand->span, "the label of a %s is expected, not %s",
                              branch ? ".branchtargets list" : ".calltargets list or a .callprototype", describe(operand));
@@ -609,7 +628,7 @@ static bool fit_main(Binder *binder, Operand *operand, const Slot *slot)
     case PATTERN_HANDLE:
         if ((operand->kind == OPERAND_ADDRESS && operand->item_count == 1 && !operand->constant && !operand->indexed) ||
             (operand->kind == OPERAND_COMPOSITE && operand->item_count == 1))
-            return fit_handle(binder, &operand->items[0]);
+            return fit_handle(binder, &operand->items[0], type);
         return binder_refuse(binder, operand->span, "a handle in brackets is expected, not %s", describe(operand));
     case PATTERN_TENSOR:
     case PATTERN_TEXTURE:
