@@ -31,6 +31,7 @@ struct Lexer {
     Interner *names;
     const Source *source;
     Diag *diag;
+    bool quiet;
     uint32_t offset;         /* of the byte after the last match */
     uint32_t piece;          /* where a comment began */
     uint32_t body;           /* where a section's body began */
@@ -48,6 +49,12 @@ static inline Span lexer_span(uint32_t begin, uint32_t length)
 {
     return (Span){begin, begin + length};
 }
+
+#define lexer_error(lexer, span, ...)                                                                                  \
+    do {                                                                                                               \
+        if (!(lexer)->quiet)                                                                                           \
+            diag_error((lexer)->diag, span, __VA_ARGS__);                                                              \
+    } while (0)
 
 static inline size_t name_hash(Name name)
 {

@@ -9,7 +9,7 @@
 #define YYLTYPE Span
 #include "lexer/ptx_lexer.h"
 
-/* ptxas wraps literals of up to 66 bits and calls larger ones overflows. */
+/* ptxas wraps literals of up to 66 bits, binary ones of up to 64, and calls larger ones overflows. */
 #define INTEGER_BITS 66
 
 static unsigned digit_value(char digit)
@@ -22,7 +22,7 @@ static unsigned digit_value(char digit)
 void lexer_integer(Lexer *lexer, const char *digits, size_t length, unsigned base, bool is_unsigned, Span span,
                    TokenValue *value)
 {
-    const uint64_t limit = UINT64_C(1) << (INTEGER_BITS - 64);
+    const uint64_t limit = base == 2 ? 1 : UINT64_C(1) << (INTEGER_BITS - 64);
     uint64_t low = 0, high = 0;
     bool overflow = false;
     for (size_t i = 0; i < length; i++) {
@@ -35,7 +35,9 @@ void lexer_integer(Lexer *lexer, const char *digits, size_t length, unsigned bas
         }
     }
     if (overflow)
-        diag_error(lexer->diag, span, "this constant does not fit 64 bits");
+        lexer_error(lexer, span, "this constant does not fit 64 bits");
+    else if (high != 0 && !lexer->quiet)
+        diag_warning(lexer->diag, span, "this constant is cut to 64 bits");
     value->name = NULL;
     value->bits = low;
     value->is_unsigned = is_unsigned || high != 0 || low > INT64_MAX;
@@ -46,7 +48,7 @@ void lexer_decimal(Lexer *lexer, const char *text, Span span, TokenValue *value)
     errno = 0;
     double number = strtod(text, NULL);
     if (errno == ERANGE)
-        diag_error(lexer->diag, span, "this constant is too %s for a double", number > 1 ? "large" : "small");
+        lexer_error(lexer, span, "this constant is too %s for a double", number > 1 ? "large" : "small");
     value->name = NULL;
     memcpy(&value->bits, &number, sizeof value->bits);
     value->is_unsigned = false;
@@ -64,13 +66,13 @@ uint64_t lexer_hex_bits(const char *digits, size_t length)
 static void report_byte(Lexer *lexer, unsigned char byte, Span span)
 {
     if (byte == 0)
-        diag_error(lexer->diag, span, "a NUL byte ends the text");
+        lexer_error(lexer, span, "a NUL byte ends the text");
     else if (byte >= 0x80)
-        diag_error(lexer->diag, span, "PTX is ASCII text; this is byte 0x%02X", byte);
+        lexer_error(lexer, span, "PTX is ASCII text; this is byte 0x%02X", byte);
     else if (byte < ' ' || byte == 0x7F)
-        diag_error(lexer->diag, span, "control character 0x%02X is no white space in PTX", byte);
+        lexer_error(lexer, span, "control character 0x%02X is no white space in PTX", byte);
     else
-        diag_error(lexer->diag, span, "'%c' has no meaning here", byte);
+        lexer_error(lexer, span, "'%c' has no meaning here", byte);
 }
 
 bool lexer_check_bytes(Lexer *lexer, const char *text, size_t length, uint32_t offset)
@@ -113,7 +115,7 @@ int lexer_bad_number(Lexer *lexer, const char *text, Span span)
         rule = ": 0b takes the digits 0 and 1 and the suffix U only";
     else if (text[0] == '0' && text[1] >= '0' && text[1] <= '9')
         rule = ": a leading 0 makes the number octal";
-    diag_error(lexer->diag, span, "malformed number '%.60s'%s", text, rule);
+    lexer_error(lexer, span, "malformed number '%.60s'%s", text, rule);
     return TOKEN_ERROR;
 }
 
@@ -165,7 +167,7 @@ void lexer_section_step(Lexer *lexer, SectionToken token, const char *text, Span
         if (byte < ' ' || byte >= 0x7F)
             report_byte(lexer, byte, span);
         else
-            diag_error(lexer->diag, span, "'%.60s' does not belong here in a section's data", text);
+            lexer_error(lexer, span, "'%.60s' does not belong here in a section's data", text);
     }
     lexer->section = next;
 }
@@ -216,6 +218,11 @@ void lexer_free(Lexer *lexer)
     ptx_lexer_lex_destroy(lexer->scanner);
     free(lexer->words);
     free(lexer);
+}
+
+void lexer_set_quiet(Lexer *lexer, bool quiet)
+{
+    lexer->quiet = quiet;
 }
 
 int lexer_next(Lexer *lexer, TokenValue *value, Span *span)

@@ -71,5 +71,7 @@ void lexer_free(Lexer *lexer); /* NULL is allowed */
 /* The next token: a TokenKind, a character's code or a word's token; TOKEN_END for ever once the text has ended.  For
  * SECTION_BODY the span holds what stands between the braces, for DWARF_LINE the line. */
 int lexer_next(Lexer *lexer, TokenValue *value, Span *span);
+/* While text is skipped after an error, what is wrong with it is not worth a message. */
+void lexer_set_quiet(Lexer *lexer, bool quiet);
 
 #endif

@@ -99,6 +99,33 @@ static bool is_list(const Operand *operand)
     return operand->kind == OPERAND_LIST;
 }
 
+static bool check_target(Parser *parser, const Inst *inst, const Operand *returns, const Operand *params,
+                         const Function *function, Span span)
+{
+    if (function == NULL) /* reported where the table stands */
+        return false;
+    if (function->is_entry)
+        return fail(parser, span, "an entry cannot be called");
+    return check_prototype(parser, inst, returns, params, &function->prototype);
+}
+
+/* The targets may be given by an array of functions' addresses. */
+static bool check_variable_targets(Parser *parser, const Inst *inst, const Operand *returns, const Operand *params,
+                                   const Operand *table)
+{
+    const Variable *variable = table->symbol.variable;
+    bool any = false;
+    for (unsigned i = 0; i < variable->init_count; i++) {
+        const Init *init = &variable->inits[i];
+        if (init->kind != INIT_SYMBOL || init->symbol.kind != SYMBOL_FUNCTION)
+            continue;
+        any = true;
+        if (!check_target(parser, inst, returns, params, init->symbol.function, table->span))
+            return false;
+    }
+    return any || fail(parser, table->span, "this variable holds no addresses of functions");
+}
+
 /* call [(returns),] target [, (params)] [, table]; without a table the target is a function's name. */
 static bool check_call(Parser *parser, const Inst *inst)
 {
@@ -121,6 +148,8 @@ static bool check_call(Parser *parser, const Inst *inst)
         return fail(parser, target->span, "a call goes to a function or through a register");
     if (table == NULL)
         return fail(parser, target->span, "a call through a register names its targets or a prototype at the end");
+    if (table->kind == OPERAND_SYMBOL && table->symbol.kind == SYMBOL_VARIABLE)
+        return check_variable_targets(parser, inst, returns, params, table);
     if (table->kind != OPERAND_SYMBOL || table->symbol.kind != SYMBOL_TABLE ||
         table->symbol.table->kind == TABLE_BRANCH_TARGETS)
         return fail(parser, table->span, "this is neither a .calltargets nor a .callprototype");
@@ -128,11 +157,7 @@ static bool check_call(Parser *parser, const Inst *inst)
     if (targets->kind == TABLE_CALL_PROTOTYPE)
         return check_prototype(parser, inst, returns, params, &targets->prototype);
     for (unsigned i = 0; i < targets->count; i++) {
-        if (targets->functions[i] == NULL)
-            return false;
-        if (targets->functions[i]->is_entry)
-            return fail(parser, table->span, "an entry cannot be called");
-        if (!check_prototype(parser, inst, returns, params, &targets->functions[i]->prototype))
+        if (!check_target(parser, inst, returns, params, targets->functions[i], table->span))
             return false;
     }
     return true;

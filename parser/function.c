@@ -359,6 +359,8 @@ void function_header_end(Parser *parser, bool has_body, Span open)
     check_directives(parser);
     if (function->is_entry)
         check_entry_parameters(parser);
+    if (has_body && function->linkage == LINKAGE_EXTERN)
+        diag_error(parser->diag, function->span, "'%s' is .extern and cannot be defined here", function->name);
     enter_name(parser, function);
     function->pragmas.count = parser->pragmas.count;
     if (parser->pragmas.count > 0) {

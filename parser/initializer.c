@@ -41,7 +41,6 @@ static bool find_symbol(Parser *parser, Name name, Span span, Symbol *symbol)
         return false;
     case BINDING_FUNCTION:
         *symbol = (Symbol){.kind = SYMBOL_FUNCTION, .function = binding->function};
-        binding->used = true;
         return true;
     case BINDING_BAD: return false;
     default: diag_error(parser->diag, span, "'%s' is neither a variable nor a function", name); return false;

@@ -42,7 +42,6 @@ typedef struct Binding {
     struct Binding *scope_next; /* the scope's other bindings */
     uint32_t depth;
     BindingKind kind;
-    bool used;    /* FUNCTION: something refers to it */
     bool aliased; /* FUNCTION: .alias defines it */
     Span span;
     union {
@@ -82,6 +81,7 @@ typedef struct Scope {
 
 typedef struct ScopeTable {
     NameEntry *entries; /* uthash, by the name's address */
+    NameEntry *recent[4096];
     VEC(Scope) scopes;  /* scopes.data[0] is the module */
     uint32_t position;
     VEC(NameEntry *) used_labels; /* names with uses that wait for a label, some of them more than once */
@@ -212,7 +212,7 @@ typedef struct Parser {
     OperandVec operands;
     RefVec refs;
     bool bad;          /* an error in it has been reported */
-    bool is_branch, is_call;
+    bool is_branch, is_call, uses_tables;
     bool uses_labels; /* an operand may name a label that is not yet defined */
     bool guarded, guard_inverted;
     RegId guard;

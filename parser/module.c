@@ -113,7 +113,6 @@ void module_alias(Parser *parser, const Token *alias, const Token *aliasee, Span
     }
     prototype_check(parser, new_name->function, old_name->function, alias->span);
     new_name->aliased = true;
-    old_name->used = true;
     Item *item = module_add_item(parser, ITEM_ALIAS, span);
     item->alias.alias = new_name->function;
     item->alias.aliasee = old_name->function;
@@ -148,10 +147,9 @@ void module_end(Parser *parser)
             continue;
         if (binding->function->has_body) {
             declared->definition = binding->function;
-        } else if (declared->linkage != LINKAGE_EXTERN && declared->linkage != LINKAGE_WEAK && !binding->aliased &&
-                   (declared->is_entry || binding->used)) {
-            diag_error(parser->diag, declared->span, "'%s' is used but neither defined nor .extern", declared->name);
-            binding->used = false;
+        } else if (declared->linkage != LINKAGE_EXTERN && declared->linkage != LINKAGE_WEAK && !binding->aliased) {
+            diag_error(parser->diag, declared->span, "'%s' is neither defined nor .extern", declared->name);
+            binding->aliased = true; /* another declaration of it is the same mistake */
         }
     }
     if (parser->debug_span.end > 0 && !parser->has_section)

@@ -68,7 +68,10 @@ static void push_unknown(Parser *parser, Name name, Name selector, Span name_spa
     if (find_sreg(parser, name, NULL)) {
         diag_error(parser->diag, span, "the special register '%s' has no element '%s'", name, selector);
     } else {
-        const char *what = name[0] == '%' ? "register" : parser->is_call ? "function or variable" : "name";
+        const char *what = name[0] == '%'        ? "register"
+                           : parser->is_call     ? "function or variable"
+                           : parser->uses_tables ? "table"
+                                                 : "name";
         scope_report_unknown(parser, name, name_span, what);
     }
     push_bad(parser, span);
@@ -94,7 +97,6 @@ void operand_reference(Parser *parser, Name name, Span name_span, Name selector,
         push_symbol(parser, (Symbol){.kind = SYMBOL_VARIABLE, .variable = binding->variable}, span);
         break;
     case BINDING_FUNCTION:
-        binding->used = true;
         push_symbol(parser, (Symbol){.kind = SYMBOL_FUNCTION, .function = binding->function}, span);
         break;
     case BINDING_TABLE: push_symbol(parser, (Symbol){.kind = SYMBOL_TABLE, .table = binding->table}, span); break;

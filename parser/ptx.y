@@ -520,6 +520,7 @@ modifiers:
 |   modifiers SPACE                     { VEC_PUSH(parser->scratch, parser->mods, $2.name); }
 |   modifiers VECTOR                    { VEC_PUSH(parser->scratch, parser->mods, $2.name); }
 |   modifiers LINKAGE                   { VEC_PUSH(parser->scratch, parser->mods, $2.name); }
+|   modifiers ALIAS                     { VEC_PUSH(parser->scratch, parser->mods, $2.name); }
 ;
 
 operands:

@@ -107,7 +107,7 @@ static void close_body_before(Parser *parser, const Token *token)
 }
 
 /* Skips to the token at which to resume.  False if that has been put into the queue. */
-static bool skip(Parser *parser, Token *token)
+static bool skip_to_token(Parser *parser, Token *token)
 {
     do {
         token->kind = lexer_next(parser->lexer, &token->value, &token->span);
@@ -127,6 +127,8 @@ static bool skip(Parser *parser, Token *token)
         } else if (token->kind == '}' && parser->skip_depth > 1) {
             parser->skip_depth--;
         } else if (token->kind == '}' || (token->kind == ';' && parser->skip_depth == 0)) {
+            if (token->kind == '}' && parser->skip_depth == 0 && parser->implied_close > 0)
+                parser->implied_close--;
             break;
         } else if (parser->skip_depth == 0 && begins_item(token->kind) && stands_first_on_line(parser, token->span)) {
             resume_at(parser, token);
@@ -137,6 +139,14 @@ static bool skip(Parser *parser, Token *token)
     parser->skip_depth = 0;
     parser->items_depth = 0;
     return true;
+}
+
+static bool skip(Parser *parser, Token *token)
+{
+    lexer_set_quiet(parser->lexer, true);
+    bool found = skip_to_token(parser, token);
+    lexer_set_quiet(parser->lexer, false);
+    return found;
 }
 
 /* Decides how to go on after an error at this token, which bison will drop unless it is a ';' or '}'. */
@@ -251,7 +261,7 @@ static const char *const operators[] = {"'?'",  "':'",  "'||'", "'&&'", "'^'", "
 static const char *const constants[] = {"an integer", "'WARP_SZ'", "a floating-point number", "a 0f literal",
                                         "a 0d literal", "'('", "'+'", "'-'", "'!'", "'~'"};
 static const char *const operand_starts[] = {"a name", "'_'", "'['", "'{'"};
-static const char *const modifiers[] = {"a type", "a state space", "a vector size", "a linkage"};
+static const char *const modifiers[] = {"a type", "a state space", "a vector size", "a linkage", "'.alias'"};
 
 #define ADD(text)                                                                                                      \
     do {                                                                                                               \
@@ -297,6 +307,11 @@ static size_t phrases(Expected expected, const char **out, size_t limit)
 void parser_syntax_error(Parser *parser, Span span, const char *const *names, size_t name_count)
 {
     const Token *token = &parser->last;
+    if (parser->function == NULL && parser->implied_close > 0) {
+        /* The rest of a body that close_body_before has closed. */
+        begin_recovery(parser, token);
+        return;
+    }
     char found[64];
     if (token->kind == TOKEN_END) {
         snprintf(found, sizeof found, "end of file");

@@ -51,8 +51,14 @@ _Static_assert(sizeof(Name) == sizeof(uint64_t), "names hash by their address");
 
 static NameEntry *find_entry(ScopeTable *table, Name name)
 {
-    NameEntry *entry;
+    /* Most look-ups repeat one made a few instructions ago. */
+    NameEntry **recent = &table->recent[((uintptr_t)name >> 4) % COUNT_OF(table->recent)];
+    NameEntry *entry = *recent;
+    if (entry && entry->name == name)
+        return entry;
     HASH_FIND(hh, table->entries, &name, sizeof name, entry);
+    if (entry)
+        *recent = entry;
     return entry;
 }
 
@@ -139,6 +145,7 @@ static Binding *find_in_ranges(Parser *parser, Name name, uint32_t above)
     size_t digits = digit_count(name, length);
     RangeBinding *best = NULL;
     uint64_t number = 0;
+    bool plain = true; /* no needless zero before the number: %r007 is %r7 */
     for (size_t tail = digits < length ? digits : length - 1; tail > 0; tail--) {
         uint64_t candidate_number = number_at(name + length - tail);
         NameEntry *prefix = find_entry(table, intern_n(parser->names, name, length - tail));
@@ -148,14 +155,14 @@ static Binding *find_in_ranges(Parser *parser, Name name, uint32_t above)
         if (range && range->depth > above && (best == NULL || range->depth > best->depth)) {
             best = range;
             number = candidate_number;
+            plain = tail == 1 || name[length - tail] != '0';
         }
     }
     if (best == NULL)
         return NULL;
-    /* %r007 is %r7. */
-    Name plain = intern(parser->names, arena_printf(parser->scratch, "%s%llu", best->entry->name, (unsigned long long)number));
-    if (plain != name)
-        return scope_find(parser, plain);
+    if (!plain)
+        return scope_find(parser, intern(parser->names, arena_printf(parser->scratch, "%s%llu", best->entry->name,
+                                                                     (unsigned long long)number)));
     Binding *binding = push_binding(parser, get_entry(parser, name), best->depth, BINDING_REGISTER, best->span);
     binding->reg = REG_NONE;
     binding->type = best->type;
@@ -221,7 +228,7 @@ static Binding *declare_at(Parser *parser, uint32_t depth, Name name, Span span,
 
 Binding *scope_declare(Parser *parser, Name name, Span span, BindingKind kind)
 {
-    if ((kind == BINDING_REGISTER || kind == BINDING_VARIABLE) && !check_against_ranges(parser, name, span))
+    if (scope_depth(parser) > 0 && !check_against_ranges(parser, name, span))
         return NULL;
     return declare_at(parser, scope_depth(parser), name, span, kind);
 }

@@ -50,7 +50,8 @@ void statement_signature(Parser *parser)
     Opcode op = parser->signature->op;
     parser->is_branch = op == OP_BRA;
     parser->is_call = op == OP_CALL;
-    parser->uses_labels = op == OP_BRA || op == OP_BRX || op == OP_UNKNOWN;
+    parser->uses_tables = op == OP_BRX || op == OP_CALL;
+    parser->uses_labels = op == OP_BRA || op == OP_UNKNOWN;
 }
 
 /* "call f, (5)": what was read as an expression is a list of one. */
@@ -133,10 +134,6 @@ static Function *call_target(Parser *parser, const Token *name)
     if (binding == NULL) {
         scope_report_unknown(parser, name->value.name, name->span, "function");
         return NULL;
-    }
-    if (binding->kind == BINDING_FUNCTION && !binding->function->is_entry) {
-        binding->used = true;
-        return binding->function;
     }
     /* ptxas takes an entry in the list; only a call of it is refused. */
     if (binding->kind == BINDING_FUNCTION)
