@@ -89,10 +89,11 @@ void pressure_tracker_start_bottom(PressureTracker *tracker, const Block *block)
 void pressure_tracker_recede(PressureTracker *tracker, const Inst *inst)
 {
     /* Results that nobody reads need a register all the same. */
+    Pressure during = tracker->current;
     for (unsigned r = 0; r < inst->ref_count; r++)
-        if (ref_writes(&inst->refs[r]))
-            tracker_add(tracker, inst->refs[r].reg);
-    tracker_note(tracker);
+        if (ref_writes(&inst->refs[r]) && !regset_has(&tracker->live, inst->refs[r].reg) && !seen_before(inst, r, true))
+            during = pressure_add(during, pressure_of_reg(tracker->body, inst->refs[r].reg));
+    tracker->peak = pressure_max(tracker->peak, during);
     if (def_kills(tracker->body, inst))
         for (unsigned r = 0; r < inst->ref_count; r++)
             if (ref_writes(&inst->refs[r]))
@@ -109,21 +110,12 @@ Pressure pressure_tracker_recede_delta(const PressureTracker *tracker, const Ins
     bool kills = def_kills(tracker->body, inst);
     for (unsigned r = 0; r < inst->ref_count; r++) {
         RegId reg = inst->refs[r].reg;
-        if (ref_writes(&inst->refs[r]) && !seen_before(inst, r, true)) {
-            bool live = regset_has(&tracker->live, reg);
-            if (kills && live && !inst_uses(inst, reg))
-                delta = pressure_sub(delta, pressure_of_reg(tracker->body, reg));
-            else if (!kills && !live)
-                delta = pressure_add(delta, pressure_of_reg(tracker->body, reg));
-        }
+        if (ref_writes(&inst->refs[r]) && !seen_before(inst, r, true) && kills && regset_has(&tracker->live, reg) &&
+            !inst_uses(inst, reg))
+            delta = pressure_sub(delta, pressure_of_reg(tracker->body, reg));
         if (ref_reads(&inst->refs[r]) && !seen_before(inst, r, false) && !regset_has(&tracker->live, reg) &&
-            !live_is_undefined(tracker->liveness, reg)) {
-            bool counted = false; /* as a guarded result */
-            for (unsigned i = 0; i < inst->ref_count && !kills; i++)
-                counted |= inst->refs[i].reg == reg && ref_writes(&inst->refs[i]);
-            if (!counted)
-                delta = pressure_add(delta, pressure_of_reg(tracker->body, reg));
-        }
+            !live_is_undefined(tracker->liveness, reg))
+            delta = pressure_add(delta, pressure_of_reg(tracker->body, reg));
     }
     return delta;
 }

@@ -13,7 +13,7 @@
 #include "analysis/analysis.h"
 #include "parser/parser.h"
 
-#define PTX_HEADER ".version 8.0\n.target sm_90\n.address_size 64\n"
+#define PTX_HEADER ".version 8.5\n.target sm_90\n.address_size 64\n"
 
 static inline Module *module_parse(Arena *arena, const char *path, const char *text, size_t size)
 {

@@ -1,0 +1,351 @@
+/* Affine sums: what they say on known code, and that they say nothing wrong on random code. */
+#include "test_analysis.h"
+
+static void sum_check(const Affine *affine, const char *reg, const char *expected)
+{
+    Buf text = {0};
+    AffineForm form = affine_of_reg(affine, reg_named(affine->body, reg));
+    affine_print(affine, &form, &text);
+    assert_string_equal(text.data, expected);
+    buf_free(&text);
+}
+
+static void test_sums(void **state)
+{
+    (void)state;
+    Body *body = body_parse(".shared .align 4 .b8 tile[4096];\n"
+                            ".visible .entry k(.param .u64 p, .param .u32 n) .reqntid 16, 16\n{\n"
+                            ".reg .u32 %x, %y, %n, %t<12>; .reg .u64 %p, %g, %d<12>;\n"
+                            "mov.u32 %x, %tid.x; mov.u32 %y, %tid.y;\n"
+                            "ld.param.u32 %n, [n]; ld.param.u64 %p, [p]; cvta.to.global.u64 %g, %p;\n"
+                            "shl.b32 %t1, %y, 6; mad.lo.s32 %t2, %x, 4, %t1; mov.u32 %t3, tile; add.s32 %t4, %t3, %t2;\n"
+                            "add.s32 %t5, %t4, -4; or.b32 %t6, %t2, 3; or.b32 %t7, %t2, 4; sub.u32 %t8, %t5, %t4;\n"
+                            "mul.wide.u32 %d1, %t2, 4; mul.wide.s32 %d2, %n, 4; add.s64 %d3, %g, %d2;\n"
+                            "add.s32 %t9, %n, 1; mul.wide.s32 %d4, %t9, 4; cvt.u64.u32 %d5, %n; cvt.u32.u64 %t10, %d2;\n"
+                            "add.s32 %t11, %x, -1; cvt.s64.s32 %d6, %t11; cvt.u64.u32 %d7, %t11;\n"
+                            "cvta.shared.u64 %d8, %d1; cvta.to.shared.u64 %d9, %d8; neg.s64 %d10, %d9;\n"
+                            "mul.lo.s64 %d11, %d3, %d5;\n"
+                            "ret;\n}\n");
+    Arena *arena = arena_new();
+    Affine *affine = affine_compute(arena, body, NULL);
+    sum_check(affine, "%t2", "4*%tid.x + 64*%tid.y");
+    sum_check(affine, "%t4", "tile + 4*%tid.x + 64*%tid.y");
+    sum_check(affine, "%t5", "tile + 4*%tid.x + 64*%tid.y - 4");
+    sum_check(affine, "%t6", "4*%tid.x + 64*%tid.y + 3");
+    sum_check(affine, "%t7", "%t7");
+    sum_check(affine, "%t8", "-4");
+    sum_check(affine, "%d1", "16*%tid.x + 256*%tid.y");
+    sum_check(affine, "%d2", "4*signed(%n)");
+    sum_check(affine, "%d3", "p + 4*signed(%n)");
+    sum_check(affine, "%d4", "4*signed(%t9)");
+    sum_check(affine, "%d5", "n");
+    sum_check(affine, "%t10", "4*%n");
+    sum_check(affine, "%d6", "%tid.x - 1");
+    sum_check(affine, "%d7", "%t11");
+    sum_check(affine, "%d8", "16*%tid.x + 256*%tid.y + window(shared)");
+    sum_check(affine, "%d9", "16*%tid.x + 256*%tid.y");
+    sum_check(affine, "%d10", "-16*%tid.x - 256*%tid.y");
+    sum_check(affine, "%d11", "%d11");
+    arena_free(arena);
+    body_drop(body);
+}
+
+static void test_induction(void **state)
+{
+    (void)state;
+    Body *body = body_parse(".visible .entry k(.param .u64 p, .param .u32 n)\n{\n"
+                            ".reg .pred %q; .reg .u32 %i, %j, %n; .reg .u64 %p;\n"
+                            "ld.param.u32 %n, [n]; ld.param.u64 %p, [p];\n"
+                            "mov.u32 %i, 0; mov.u32 %j, 1;\n"
+                            "LOOP: st.global.u32 [%p], %j;\n"
+                            "add.u32 %i, %i, 3; add.u64 %p, %p, -16; shl.b32 %j, %j, 1;\n"
+                            "setp.lt.u32 %q, %i, %n; @%q bra LOOP;\n"
+                            "ret;\n}\n");
+    Arena *arena = arena_new();
+    Dominance *dominance = dominance_compute(arena, body);
+    LoopForest *forest = loops_compute(arena, dominance);
+    Affine *affine = affine_compute(arena, body, dominance);
+    Values *values = values_compute(arena, body);
+    Loop *loop = loop_of(forest, block_named(body, "LOOP"));
+    assert_non_null(loop);
+    unsigned found = 0;
+    for (size_t i = 0; i < loop->header->phis.count; i++) {
+        RegId dst = loop->header->phis.data[i].dst;
+        const char *name = body->regs.data[body->regs.data[dst].origin].name;
+        Induction induction;
+        bool is = affine_induction(affine, values, forest, loop, dst, &induction);
+        assert_int_equal(is, strcmp(name, "%j") != 0);
+        if (!is)
+            continue;
+        found++;
+        assert_int_equal(induction.step, !strcmp(name, "%i") ? 3 : -16);
+        assert_string_equal(body->regs.data[induction.start].name, name);
+    }
+    assert_int_equal(found, 2);
+    arena_free(arena);
+    body_drop(body);
+}
+
+/* ---- Random code --------------------------------------------------------------------------------------------------- */
+
+enum { TRIALS = 6, LENGTH = 40 };
+
+/* One register of the program, with its value in each trial. */
+typedef struct Cell {
+    unsigned bits;
+    uint64_t value[TRIALS];
+} Cell;
+
+typedef struct Program {
+    Random random;
+    Buf text;
+    Cell cells[LENGTH + 8];
+    unsigned count;
+    uint64_t tid[TRIALS], ctaid[TRIALS], n[TRIALS], p[TRIALS];
+} Program;
+
+static uint64_t any_bits(Random *random)
+{
+    static const uint64_t edges[] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffffc, 0xffffffff00000000, 1023};
+    if (random_below(random, 3) == 0)
+        return edges[random_below(random, COUNT_OF(edges))];
+    return (uint64_t)random_below(random, UINT32_MAX) << 32 | random_below(random, UINT32_MAX);
+}
+
+static unsigned any_cell(Program *program, unsigned bits)
+{
+    unsigned i = random_below(&program->random, program->count);
+    while (program->cells[i].bits != bits)
+        i = (i + 1) % program->count;
+    return i;
+}
+
+static uint64_t extend(uint64_t value, bool is_signed)
+{
+    return is_signed ? (uint64_t)(int64_t)(int32_t)value : (uint32_t)value;
+}
+
+/* Appends one instruction that makes register %r<count> of 32 or %d<count> of 64 bits. */
+static void instruction_add(Program *program)
+{
+    Random *random = &program->random;
+    Cell *cell = &program->cells[program->count];
+    unsigned n = program->count, kind = random_below(random, 24), bits = random_below(random, 2) ? 64 : 32;
+    char letter = bits == 64 ? 'd' : 'r';
+    unsigned a = any_cell(program, bits), b = any_cell(program, bits), narrow = any_cell(program, 32);
+    unsigned wide = any_cell(program, 64);
+    int64_t k = (int64_t)random_below(random, 65) - 32;
+    if (random_below(random, 4) == 0)
+        k = (int32_t)any_bits(random);
+    bool is_signed = random_below(random, 2);
+    char sign = is_signed ? 's' : 'u';
+    unsigned shift = random_below(random, bits + 4), mask = random_below(random, 2) ? 0x3fc : 0xfffffff0;
+    Buf *text = &program->text;
+    const Cell *x = &program->cells[a], *y = &program->cells[b], *z = &program->cells[narrow], *w = &program->cells[wide];
+#define EACH(expression)                                                                                               \
+    for (unsigned t = 0; t < TRIALS; t++)                                                                              \
+        cell->value[t] = (expression);
+    switch (kind) {
+    case 0: case 1:
+        buf_printf(text, "add.%c%u %%%c%u, %%%c%u, %%%c%u;\n", sign, bits, letter, n, letter, a, letter, b);
+        EACH(x->value[t] + y->value[t]);
+        break;
+    case 2: case 3:
+        buf_printf(text, "sub.%c%u %%%c%u, %%%c%u, %%%c%u;\n", sign, bits, letter, n, letter, a, letter, b);
+        EACH(x->value[t] - y->value[t]);
+        break;
+    case 4: case 5:
+        buf_printf(text, "add.s%u %%%c%u, %%%c%u, %lld;\n", bits, letter, n, letter, a, (long long)k);
+        EACH(x->value[t] + (uint64_t)k);
+        break;
+    case 6:
+        buf_printf(text, "mul.lo.s%u %%%c%u, %%%c%u, %lld;\n", bits, letter, n, letter, a, (long long)k);
+        EACH(x->value[t] * (uint64_t)k);
+        break;
+    case 7:
+        buf_printf(text, "mad.lo.s%u %%%c%u, %%%c%u, %lld, %%%c%u;\n", bits, letter, n, letter, a, (long long)k, letter, b);
+        EACH(x->value[t] * (uint64_t)k + y->value[t]);
+        break;
+    case 8: case 9:
+        buf_printf(text, "shl.b%u %%%c%u, %%%c%u, %u;\n", bits, letter, n, letter, a, shift);
+        EACH(shift < bits ? x->value[t] << shift : 0);
+        break;
+    case 10:
+        buf_printf(text, "neg.s%u %%%c%u, %%%c%u;\n", bits, letter, n, letter, a);
+        EACH(-x->value[t]);
+        break;
+    case 11:
+        buf_printf(text, "or.b%u %%%c%u, %%%c%u, %u;\n", bits, letter, n, letter, a, shift % 8);
+        EACH(x->value[t] | shift % 8);
+        break;
+    case 12:
+        buf_printf(text, "and.b%u %%%c%u, %%%c%u, %u;\n", bits, letter, n, letter, a, mask);
+        EACH(x->value[t] & mask);
+        break;
+    case 13:
+        buf_printf(text, "shr.u%u %%%c%u, %%%c%u, %u;\n", bits, letter, n, letter, a, shift);
+        EACH(shift < bits ? x->value[t] >> shift : 0);
+        break;
+    case 14:
+        buf_printf(text, "rem.u%u %%%c%u, %%%c%u, 12;\n", bits, letter, n, letter, a);
+        EACH(x->value[t] % 12);
+        break;
+    case 15:
+        bits = 64;
+        buf_printf(text, "mul.wide.%c32 %%d%u, %%r%u, %lld;\n", sign, n, narrow, (long long)k);
+        EACH(extend(z->value[t], is_signed) * extend((uint64_t)k, is_signed));
+        break;
+    case 16:
+        bits = 64;
+        buf_printf(text, "mad.wide.%c32 %%d%u, %%r%u, 8, %%d%u;\n", sign, n, narrow, wide);
+        EACH(extend(z->value[t], is_signed) * 8 + w->value[t]);
+        break;
+    case 17: case 18:
+        bits = 64;
+        buf_printf(text, "cvt.%c64.%c32 %%d%u, %%r%u;\n", random_below(random, 2) ? 's' : 'u', sign, n, narrow);
+        EACH(extend(z->value[t], is_signed));
+        break;
+    case 19:
+        bits = 32;
+        buf_printf(text, "cvt.u32.u64 %%r%u, %%d%u;\n", n, wide);
+        EACH(w->value[t]);
+        break;
+    case 20:
+        bits = 32;
+        buf_printf(text, "mov.u32 %%r%u, %%tid.x;\n", n);
+        EACH(program->tid[t]);
+        break;
+    case 21:
+        bits = 32;
+        buf_printf(text, "mov.u32 %%r%u, %%ctaid.x;\n", n);
+        EACH(program->ctaid[t]);
+        break;
+    case 22:
+        bits = 32;
+        buf_printf(text, "ld.global.u16 %%r%u, [%%d%u];\n", n, wide);
+        EACH(any_bits(random) & 0xffff);
+        break;
+    default:
+        bits = 32;
+        buf_printf(text, "bfe.u32 %%r%u, %%r%u, 4, 5;\n", n, narrow);
+        EACH(z->value[t] >> 4 & 31);
+        break;
+    }
+    cell->bits = bits;
+    for (unsigned t = 0; t < TRIALS && bits == 32; t++)
+        cell->value[t] = (uint32_t)cell->value[t];
+    program->count++;
+}
+
+static void program_make(Program *program)
+{
+    Random *random = &program->random;
+    Cell *cells = program->cells;
+    for (unsigned t = 0; t < TRIALS; t++) {
+        program->tid[t] = random_below(random, 3) ? random_below(random, 1024) : 1023;
+        program->ctaid[t] = random_below(random, 2) ? random_below(random, 4000) : 2147483646;
+        program->n[t] = (uint32_t)any_bits(random);
+        program->p[t] = any_bits(random);
+        cells[0].value[t] = program->n[t];
+        cells[1].value[t] = program->p[t];
+        cells[2].value[t] = (uint32_t)any_bits(random);
+        cells[3].value[t] = any_bits(random);
+        cells[4].value[t] = program->tid[t];
+    }
+    cells[0].bits = cells[2].bits = cells[4].bits = 32;
+    cells[1].bits = cells[3].bits = 64;
+    buf_puts(&program->text, ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n.reg .u32 %r<60>; .reg .u64 %d<60>;\n"
+                             "ld.param.u32 %r0, [n]; ld.param.u64 %d1, [p];\n"
+                             "ld.global.u32 %r2, [%d1]; ld.global.u64 %d3, [%d1]; mov.u32 %r4, %tid.x;\n");
+    for (program->count = 5; program->count < LENGTH;)
+        instruction_add(program);
+    buf_puts(&program->text, "ret;\n}\n");
+}
+
+static uint64_t reg_value(const Program *program, const Body *body, RegId reg, unsigned trial)
+{
+    return program->cells[atoi(body->regs.data[reg].name + 2)].value[trial];
+}
+
+static uint64_t form_value(const Program *program, const Body *body, const AffineForm *form, unsigned trial)
+{
+    uint64_t sum = (uint64_t)form->constant;
+    for (unsigned i = 0; i < form->term_count; i++) {
+        const AffineTerm *term = &form->terms[i];
+        uint64_t base = 0;
+        switch (term->base) {
+        case AFFINE_VALUE: base = reg_value(program, body, term->reg, trial); break;
+        case AFFINE_SIGNED: base = extend(reg_value(program, body, term->reg, trial), true); break;
+        case AFFINE_SREG:
+            base = !strcmp(term->sreg->name, "%tid.x") ? program->tid[trial] : program->ctaid[trial];
+            break;
+        case AFFINE_PARAM:
+            base = !strcmp(term->variable->name, "n") ? program->n[trial] : program->p[trial];
+            break;
+        default: fail();
+        }
+        if (term->bounded)
+            assert_true((int64_t)base >= term->low && (int64_t)base <= term->high);
+        sum += base * (uint64_t)term->coefficient;
+    }
+    return form->bits == 32 ? (uint32_t)sum : sum;
+}
+
+static bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes, unsigned bits)
+{
+    uint64_t forward = a - b, back = b - a;
+    if (bits == 32) {
+        forward = (uint32_t)forward;
+        back = (uint32_t)back;
+    }
+    return forward < b_bytes || back < a_bytes;
+}
+
+static void test_random_code(void **state)
+{
+    (void)state;
+    unsigned apart = 0, same = 0;
+    for (unsigned round = 0; round < 150; round++) {
+        Program program = {.random = {round + 1}};
+        program_make(&program);
+        Body *body = body_parse(program.text.data);
+        Arena *arena = arena_new();
+        Affine *affine = affine_compute(arena, body, NULL);
+        for (RegId reg = 0; reg < body->regs.count; reg++) {
+            AffineForm form = affine_of_reg(affine, reg);
+            assert_int_equal(form.bits, program.cells[atoi(body->regs.data[reg].name + 2)].bits);
+            for (unsigned t = 0; t < TRIALS; t++)
+                assert_true(form_value(&program, body, &form, t) == reg_value(&program, body, reg, t));
+        }
+        for (RegId x = 0; x < body->regs.count; x++)
+            for (RegId y = 0; y < body->regs.count; y++) {
+                AffineForm a = affine_of_reg(affine, x), b = affine_of_reg(affine, y);
+                uint64_t a_bytes = 1u << (x + y) % 5, b_bytes = 1u << x % 4;
+                Alias alias = affine_compare(&a, a_bytes, &b, b_bytes);
+                apart += alias == ALIAS_NONE;
+                same += alias == ALIAS_SAME && x != y;
+                for (unsigned t = 0; t < TRIALS; t++) {
+                    uint64_t u = reg_value(&program, body, x, t), v = reg_value(&program, body, y, t);
+                    if (alias == ALIAS_NONE)
+                        assert_false(overlap(u, a_bytes, v, b_bytes, a.bits < b.bits ? a.bits : b.bits));
+                    else if (alias == ALIAS_SAME)
+                        assert_true(u == v);
+                }
+            }
+        arena_free(arena);
+        body_drop(body);
+        buf_free(&program.text);
+    }
+    /* The test means nothing if hardly anything is known. */
+    assert_true(apart > 1000 && same > 500);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_induction),
+        cmocka_unit_test(test_random_code),
+    };
+    return cmocka_run_group_tests_name("analysis_affine", tests, NULL, NULL);
+}
