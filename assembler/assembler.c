@@ -1,0 +1,351 @@
+/* The interface: which back end, one run of it, and what is made of its outcome. */
+#include "assembler/internal.h"
+
+#include <string.h>
+#include <time.h>
+
+#define LOG_LIMIT ((size_t)1 << 20)
+#define PROBE_TIMEOUT_MS 60000
+
+struct Assembler {
+    AssemblerKind kind;
+    Arch arch;
+    const char *path, *version, *note;
+    Worker *worker; /* NULL for ptxas */
+};
+
+static const AssemblerKind automatic_order[] = {ASSEMBLER_DRIVER, ASSEMBLER_NVJITLINK, ASSEMBLER_PTXAS};
+
+/* What each can assemble if it works at all: a kernel without anything in it, in the words of an old version. */
+static const char probe[] = ".version 6.0\n"
+                            ".target sm_30\n"
+                            ".address_size 64\n"
+                            ".visible .entry ptxopt_probe()\n"
+                            "{\n"
+                            "\tret;\n"
+                            "}\n";
+
+void outcome_free(Outcome *outcome)
+{
+    buf_free(&outcome->message);
+    buf_free(&outcome->log);
+    buf_free(&outcome->cubin);
+    buf_free(&outcome->attributes);
+}
+
+void outcome_fail(Outcome *outcome, AssemblyFailure failure, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    outcome->failure = failure;
+    buf_clear(&outcome->message);
+    buf_vprintf(&outcome->message, format, arguments);
+    va_end(arguments);
+}
+
+/* ---- Names ------------------------------------------------------------------------------------------------------ */
+
+bool arch_parse(const char *text, Arch *arch)
+{
+    if (strncmp(text, "sm_", 3) == 0)
+        text += 3;
+    else if (strncmp(text, "compute_", 8) == 0)
+        text += 8;
+    Arch result = {0};
+    size_t digits = strspn(text, "0123456789");
+    if (digits < 2 || digits > 3)
+        return false;
+    for (size_t i = 0; i < digits; i++)
+        result.number = result.number * 10 + (unsigned)(text[i] - '0');
+    text += digits;
+    if (*text == 'a' || *text == 'f')
+        result.suffix = *text++;
+    if (*text != 0)
+        return false;
+    *arch = result;
+    return true;
+}
+
+Arch arch_assembled(Arch target)
+{
+    return target.number < ARCH_OLDEST ? (Arch){ARCH_OLDEST, 0} : target;
+}
+
+const char *arch_text(Arena *arena, Arch arch)
+{
+    return arena_printf(arena, "sm_%u%.*s", arch.number, arch.suffix != 0, &arch.suffix);
+}
+
+static const char *const kind_words[] = {
+    [ASSEMBLER_AUTO] = "auto",
+    [ASSEMBLER_DRIVER] = "driver",
+    [ASSEMBLER_NVJITLINK] = "nvjitlink",
+    [ASSEMBLER_PTXAS] = "ptxas",
+};
+
+static const char *const kind_names[] = {
+    [ASSEMBLER_AUTO] = "assembler",
+    [ASSEMBLER_DRIVER] = "CUDA driver",
+    [ASSEMBLER_NVJITLINK] = "nvJitLink",
+    [ASSEMBLER_PTXAS] = "ptxas",
+};
+
+const char *assembler_kind_word(AssemblerKind kind)
+{
+    return kind_words[kind];
+}
+
+bool assembler_kind_parse(const char *word, AssemblerKind *kind)
+{
+    for (size_t i = 0; i < COUNT_OF(kind_words); i++) {
+        if (strcmp(word, kind_words[i]) == 0) {
+            *kind = (AssemblerKind)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+AssemblerKind assembler_kind(const Assembler *assembler)
+{
+    return assembler->kind;
+}
+
+const char *assembler_name(const Assembler *assembler)
+{
+    return kind_names[assembler->kind];
+}
+
+const char *assembler_version(const Assembler *assembler)
+{
+    return assembler->version;
+}
+
+const char *assembler_path(const Assembler *assembler)
+{
+    return assembler->path;
+}
+
+Arch assembler_arch(const Assembler *assembler)
+{
+    return assembler->arch;
+}
+
+const char *assembler_note(const Assembler *assembler)
+{
+    return assembler->note;
+}
+
+/* ---- Opening ---------------------------------------------------------------------------------------------------- */
+
+/* NULL, with the reason, if this file cannot assemble for the architecture. */
+static Assembler *open_path(Arena *arena, AssemblerKind kind, const char *path, Arch arch, const char **message)
+{
+    Assembler *assembler = ARENA_NEW(arena, Assembler);
+    *assembler = (Assembler){.kind = kind, .arch = arch, .path = path};
+    if (kind == ASSEMBLER_PTXAS) {
+        assembler->version = ptxas_version(arena, path, message);
+    } else {
+        const Engine *engine = kind == ASSEMBLER_DRIVER ? &driver_engine : &nvjitlink_engine;
+        assembler->worker = worker_start(arena, engine, path, arch, &assembler->version, message);
+    }
+    if (!assembler->version)
+        return NULL;
+    AssemblyRequest request = assembly_request(probe, sizeof probe - 1);
+    request.timeout_ms = PROBE_TIMEOUT_MS;
+    Assembly result;
+    if (assembler_run(assembler, arena, &request, &result))
+        return assembler;
+    *message = arena_printf(arena, "cannot assemble an empty kernel for %s: %s", arch_text(arena, arch), result.message);
+    assembler_close(assembler);
+    return NULL;
+}
+
+/* Whether the loader just did not know the name. */
+static bool is_absent(const char *path, const char *message)
+{
+    size_t length = strlen(path);
+    static const char words[] = ": cannot open shared object file";
+    return path[0] != '/' && strncmp(message, path, length) == 0 &&
+           strncmp(message + length, words, sizeof words - 1) == 0;
+}
+
+/* Tries every candidate of one kind.  What was wrong with them goes to 'tried', a line each, and what was wrong with those
+ * that are installed also to 'notes'. */
+static Assembler *open_kind(Arena *arena, AssemblerKind kind, Arch arch, Buf *tried, Buf *notes)
+{
+    Candidates candidates = locate(arena, kind);
+    bool said = false;
+    for (size_t i = 0; i < candidates.paths.count; i++) {
+        const char *path = candidates.paths.data[i], *message = NULL;
+        Assembler *assembler = open_path(arena, kind, path, arch, &message);
+        if (assembler)
+            return assembler;
+        bool absent = !candidates.variable && is_absent(path, message);
+        if (absent)
+            continue;
+        said = true;
+        size_t begin = tried->length;
+        buf_printf(tried, "\n  %s: ", kind_names[kind]);
+        if (candidates.variable)
+            buf_printf(tried, "%s: ", candidates.variable);
+        if (strncmp(message, path, strlen(path)) != 0)
+            buf_printf(tried, "%s: ", path);
+        buf_puts(tried, message);
+        buf_write(notes, tried->data + begin, tried->length - begin);
+    }
+    if (!said)
+        buf_printf(tried, "\n  %s: not found", kind_names[kind]);
+    return NULL;
+}
+
+Assembler *assembler_open(Arena *arena, AssemblerKind kind, const char *arch_name, const char **error)
+{
+    Arch arch;
+    if (!arch_parse(arch_name, &arch)) {
+        *error = arena_printf(arena, "'%s' is not an architecture such as sm_90", arch_name);
+        return NULL;
+    }
+    arch = arch_assembled(arch);
+    Buf tried = {0}, notes = {0};
+    Assembler *assembler = NULL;
+    for (size_t i = 0; i < COUNT_OF(automatic_order) && !assembler; i++)
+        if (kind == ASSEMBLER_AUTO || kind == automatic_order[i])
+            assembler = open_kind(arena, automatic_order[i], arch, &tried, &notes);
+    *error = NULL;
+    if (assembler && notes.length)
+        assembler->note = arena_printf(arena, "passed over:%s", notes.data);
+    if (!assembler)
+        *error = arena_printf(arena,
+                              "no %s can be used for %s:%s\n"
+                              "tools/deps.sh fetches ptxas and nvJitLink into third_party/cuda; PTXOPT_PTXAS, "
+                              "PTXOPT_NVJITLINK and PTXOPT_CUDA_DRIVER can name others",
+                              kind_names[kind], arch_text(arena, arch), buf_text(&tried));
+    buf_free(&tried);
+    buf_free(&notes);
+    return assembler;
+}
+
+void assembler_close(Assembler *assembler)
+{
+    if (assembler && assembler->worker) {
+        worker_stop(assembler->worker);
+        assembler->worker = NULL;
+    }
+}
+
+/* ---- Assembling ------------------------------------------------------------------------------------------------- */
+
+AssemblyRequest assembly_request(const char *ptx, size_t size)
+{
+    return (AssemblyRequest){.ptx = ptx, .size = size, .opt_level = 3};
+}
+
+const char *assembly_failure_word(AssemblyFailure failure)
+{
+    static const char *const words[] = {
+        [ASSEMBLY_DONE] = "done",
+        [ASSEMBLY_REJECTED] = "rejected",
+        [ASSEMBLY_CRASHED] = "crashed",
+        [ASSEMBLY_TIMED_OUT] = "timed out",
+        [ASSEMBLY_UNREADABLE] = "not understood",
+        [ASSEMBLY_UNAVAILABLE] = "not available",
+    };
+    return words[failure];
+}
+
+/* Turns a request into a job.  False, with the reason in *outcome, if no assembler is to see it. */
+static bool make_job(const Assembler *assembler, const AssemblyRequest *request, Job *job, Outcome *outcome)
+{
+    *job = (Job){.ptx = request->ptx, .size = request->size, .arch = assembler->arch, .syntax_only = request->syntax_only};
+    if (request->arch && !arch_parse(request->arch, &job->arch)) {
+        outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "'%s' is not an architecture such as sm_90", request->arch);
+        return false;
+    }
+    job->arch = arch_assembled(job->arch);
+    job->max_registers = request->max_registers > 0 ? (unsigned)request->max_registers : 0;
+    job->opt_level = request->opt_level < 0 ? 0 : request->opt_level > 3 ? 3 : (unsigned)request->opt_level;
+    while (job->size > 0 && job->ptx[job->size - 1] == 0)
+        job->size--;
+    /* The libraries would end the text there, and ptxas would not. */
+    const char *nul = memchr(job->ptx, 0, job->size);
+    if (nul)
+        outcome_fail(outcome, ASSEMBLY_REJECTED, "NUL byte at offset %zu of the PTX", (size_t)(nul - job->ptx));
+    return !nul;
+}
+
+/* Says why there is no result, as precisely as the log allows. */
+static void explain(const Assembler *assembler, Arena *arena, Outcome *outcome, Assembly *result)
+{
+    const char *first = log_first_error(arena, buf_text(&outcome->log), &result->error_line);
+    result->failure = outcome->failure;
+    const char *text = buf_text(&outcome->message);
+    if (outcome->failure == ASSEMBLY_REJECTED && first) {
+        text = first;
+        if (strstr(first, "is not defined for option 'gpu-name'"))
+            result->failure = ASSEMBLY_UNAVAILABLE;
+    }
+    result->message = arena_printf(arena, "%s: %s", assembler_name(assembler), text);
+}
+
+static void take_figures(const Assembler *assembler, Arena *arena, Outcome *outcome, Assembly *result)
+{
+    Cubin cubin;
+    const char *problem = cubin_read(arena, outcome->cubin.data, outcome->cubin.length, &cubin);
+    if (problem)
+        problem = arena_printf(arena, "its cubin cannot be read: %s", problem);
+    else
+        problem = resources_read(arena, buf_text(&outcome->log), buf_text(&outcome->attributes), &cubin, result);
+    if (problem) {
+        result->failure = ASSEMBLY_UNREADABLE;
+        result->message = arena_printf(arena, "%s: %s", assembler_name(assembler), problem);
+        result->resources = NULL;
+        result->resource_count = 0;
+    }
+}
+
+static const char *keep_log(Arena *arena, const Buf *log)
+{
+    if (log->length <= LOG_LIMIT)
+        return arena_strndup(arena, buf_text(log), log->length);
+    return arena_printf(arena, "%.*s\n(cut: %zu bytes in all)\n", (int)LOG_LIMIT, log->data, log->length);
+}
+
+bool assembler_run(Assembler *assembler, Arena *arena, const AssemblyRequest *request, Assembly *result)
+{
+    *result = (Assembly){0};
+    Job job;
+    Outcome outcome = {0};
+    struct timespec begin, end;
+    unsigned timeout_ms = request->timeout_ms ? request->timeout_ms : ASSEMBLY_TIMEOUT_MS;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    if (make_job(assembler, request, &job, &outcome)) {
+        if (assembler->worker)
+            worker_run(assembler->worker, &job, timeout_ms, &outcome);
+        else
+            ptxas_run(assembler->path, &job, timeout_ms, &outcome);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    result->seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
+    if (outcome.failure != ASSEMBLY_DONE)
+        explain(assembler, arena, &outcome, result);
+    else if (!request->syntax_only)
+        take_figures(assembler, arena, &outcome, result);
+    result->log = keep_log(arena, &outcome.log);
+    if (result->failure == ASSEMBLY_DONE && request->want_cubin && !request->syntax_only) {
+        void *cubin = arena_alloc(arena, outcome.cubin.length);
+        memcpy(cubin, outcome.cubin.data, outcome.cubin.length);
+        result->cubin = cubin;
+        result->cubin_size = outcome.cubin.length;
+    }
+    outcome_free(&outcome);
+    return result->failure == ASSEMBLY_DONE;
+}
+
+const Resources *assembly_find(const Assembly *assembly, const char *name)
+{
+    for (size_t i = 0; i < assembly->resource_count; i++)
+        if (strcmp(assembly->resources[i].name, name) == 0)
+            return &assembly->resources[i];
+    return NULL;
+}

@@ -1,0 +1,212 @@
+/* Child processes: started in a process group of their own, watched, stopped at a deadline, never left behind. */
+#include "assembler/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OUTPUT_LIMIT ((size_t)16 << 20)
+
+int64_t clock_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int poll_timeout(int64_t deadline, int most)
+{
+    int64_t rest = deadline - clock_ms();
+    return rest <= 0 ? 0 : rest < most ? (int)rest : most;
+}
+
+void child_prepare(pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(127); /* it died before the line above */
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    /* A handler that the program or a sanitizer installed must not turn a crash into something else. */
+    for (int number = 1; number < NSIG; number++) {
+        struct sigaction action;
+        if (sigaction(number, NULL, &action) == 0 && (action.sa_handler != SIG_IGN || number == SIGCHLD))
+            signal(number, SIG_DFL);
+    }
+}
+
+bool child_wait(pid_t pid, int *status)
+{
+    pid_t result;
+    do
+        result = waitpid(pid, status, 0);
+    while (result < 0 && errno == EINTR);
+    return result == pid;
+}
+
+void ending_describe(Buf *text, int status)
+{
+    if (WIFSIGNALED(status))
+        buf_printf(text, "by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        buf_printf(text, "with exit status %d", WEXITSTATUS(status));
+}
+
+void signals_hold(SignalHold *hold)
+{
+    static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    sigset_t held, watched;
+    sigemptyset(&held);
+    for (size_t i = 0; i < COUNT_OF(ending); i++)
+        sigaddset(&held, ending[i]);
+    sigprocmask(SIG_BLOCK, &held, &hold->before);
+    /* One that the caller had blocked already would not end this process, so it is no reason to stop early. */
+    sigemptyset(&watched);
+    for (size_t i = 0; i < COUNT_OF(ending); i++)
+        if (!sigismember(&hold->before, ending[i]))
+            sigaddset(&watched, ending[i]);
+    hold->fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void signals_release(SignalHold *hold)
+{
+    if (hold->fd >= 0)
+        close(hold->fd);
+    /* A signal that came meanwhile was only looked at, not taken: it does its work here. */
+    sigprocmask(SIG_SETMASK, &hold->before, NULL);
+}
+
+_Noreturn static void child_run(const char *const *arguments, const char *directory, pid_t parent, int output, int failure,
+                                const SignalHold *hold)
+{
+    child_prepare(parent);
+    setpgid(0, 0);
+    sigprocmask(SIG_SETMASK, &hold->before, NULL);
+    int nothing = open("/dev/null", O_RDONLY);
+    if (nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(output, 1) >= 0 && dup2(output, 2) >= 0 &&
+        (!directory || (chdir(directory) == 0 && setenv("TMPDIR", directory, 1) == 0)))
+        execv(arguments[0], (char *const *)arguments);
+    int problem = errno;
+    if (write(failure, &problem, sizeof problem) < 0)
+        _exit(126);
+    _exit(127);
+}
+
+/* Two pipes: one for the child's output, one that says with which error it could not be started, if it could not. */
+typedef struct Pipes {
+    int output[2], failure[2];
+} Pipes;
+
+static void close_all(const int *fds, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+static bool pipes_open(Pipes *pipes)
+{
+    *pipes = (Pipes){{-1, -1}, {-1, -1}};
+    if (pipe2(pipes->output, O_CLOEXEC) == 0 && pipe2(pipes->failure, O_CLOEXEC) == 0)
+        return true;
+    int problem = errno;
+    close_all(pipes->output, 2);
+    close_all(pipes->failure, 2);
+    errno = problem;
+    return false;
+}
+
+/* Takes what is there.  False at the end of the stream. */
+static bool read_output(int fd, Buf *output)
+{
+    char piece[65536];
+    for (;;) {
+        ssize_t count = read(fd, piece, sizeof piece);
+        if (count > 0) {
+            size_t room = output->length < OUTPUT_LIMIT ? OUTPUT_LIMIT - output->length : 0;
+            /* What is beyond the limit is read all the same, so that the child does not wait for us. */
+            buf_write(output, piece, (size_t)count < room ? (size_t)count : room);
+            if ((size_t)count < sizeof piece)
+                return true;
+        } else if (count == 0 || (errno != EINTR && errno != EAGAIN)) {
+            return false;
+        } else if (errno == EAGAIN) {
+            return true;
+        }
+    }
+}
+
+static bool has_ended(pid_t pid)
+{
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
+}
+
+/* Until the child has ended or has to be stopped.  It may close its output and go on, and it may leave a process behind that
+ * keeps the output open: both are looked at in turn. */
+static ProcessEnd watch(pid_t pid, int fd, int64_t deadline, int signal_fd, Buf *output)
+{
+    bool open = true;
+    for (;;) {
+        struct pollfd watched[] = {{.fd = open ? fd : -1, .events = POLLIN}, {.fd = signal_fd, .events = POLLIN}};
+        poll(watched, COUNT_OF(watched), poll_timeout(deadline, open ? 20 : 1));
+        if (open && watched[0].revents)
+            open = read_output(fd, output);
+        if (has_ended(pid)) {
+            if (open)
+                read_output(fd, output);
+            return PROCESS_ENDED;
+        }
+        if (watched[1].revents)
+            return PROCESS_INTERRUPTED;
+        if (clock_ms() >= deadline)
+            return PROCESS_TIMED_OUT;
+    }
+}
+
+ProcessEnd process_run(const char *const *arguments, const char *directory, unsigned timeout_ms, const SignalHold *hold,
+                       Buf *output, int *status)
+{
+    int64_t deadline = clock_ms() + timeout_ms;
+    Pipes pipes;
+    if (!pipes_open(&pipes)) {
+        *status = errno;
+        return PROCESS_NOT_STARTED;
+    }
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0)
+        child_run(arguments, directory, parent, pipes.output[1], pipes.failure[1], hold);
+    int problem = pid < 0 ? errno : 0;
+    close(pipes.output[1]);
+    close(pipes.failure[1]);
+    ProcessEnd end = PROCESS_NOT_STARTED;
+    if (pid > 0) {
+        setpgid(pid, pid);
+        ssize_t count;
+        do
+            count = read(pipes.failure[0], &problem, sizeof problem);
+        while (count < 0 && errno == EINTR);
+        if (count != (ssize_t)sizeof problem) {
+            fcntl(pipes.output[0], F_SETFL, O_NONBLOCK);
+            end = watch(pid, pipes.output[0], deadline, hold->fd, output);
+        }
+        /* Not yet waited for, so the number cannot have gone to another process. */
+        kill(-pid, SIGKILL);
+        kill(pid, SIGKILL);
+        if (!child_wait(pid, status))
+            *status = 0;
+    }
+    if (end == PROCESS_NOT_STARTED)
+        *status = problem;
+    close(pipes.output[0]);
+    close(pipes.failure[0]);
+    return end;
+}

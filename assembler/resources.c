@@ -1,0 +1,376 @@
+/* Reads what the assembler said and what its cubin holds, and makes one record of the two for each kernel and function.
+ *
+ * The log is that of `ptxas -v`; nvJitLink and the driver print the same lines with another margin, and their linker adds
+ * lines of its own about the linked kernels:
+ *     ptxas info    : Compiling entry function 'K' for 'sm_90'
+ *     ptxas info    : Function properties for K
+ *         32 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ *     ptxas info    : Used 19 registers, used 0 barriers, 32 bytes cumulative stack size, 1024 bytes smem, 360 bytes cmem[0]
+ *     info    : Function properties for 'K':
+ *     info    : used 26 registers, used 0 barriers, 56 stack, 0 bytes smem, 548 bytes cmem[0], 0 bytes lmem
+ * Which of the parts of a "Used" line are there depends on the version and the architecture.
+ *
+ * The cubin is what runs, so its figures win where it has them; the bytes of spill code are in the log alone. */
+#include "assembler/internal.h"
+
+#include <string.h>
+
+typedef struct Record {
+    const char *name;
+    bool is_entry;  /* the log says so */
+    bool has_used;  /* its "Used" line was seen */
+    bool has_frame; /* its stack and spill line was seen */
+    uint64_t registers, barriers, frame, stack, shared, constant, spill_stores, spill_loads;
+    const CubinFunction *code;
+    uint64_t inner_size, inner_instructions;
+} Record;
+
+typedef VEC(Record) RecordVec;
+
+/* Records by name: an open-addressed table of positions in 'records', from 1. */
+typedef struct Table {
+    Arena *arena;
+    RecordVec records;
+    size_t *slots;
+    size_t slot_count; /* a power of two, at least twice the records */
+} Table;
+
+static size_t hash_name(const char *name, size_t length)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)name[i]) * UINT64_C(1099511628211);
+    return (size_t)(hash ^ hash >> 32);
+}
+
+static size_t *table_slot(const Table *table, const char *name, size_t length)
+{
+    for (size_t at = hash_name(name, length);; at++) {
+        size_t *slot = &table->slots[at & (table->slot_count - 1)];
+        if (*slot == 0)
+            return slot;
+        const char *other = table->records.data[*slot - 1].name;
+        if (strncmp(other, name, length) == 0 && other[length] == 0)
+            return slot;
+    }
+}
+
+static void table_grow(Table *table)
+{
+    table->slot_count = table->slot_count ? table->slot_count * 2 : 64;
+    table->slots = ARENA_ARRAY(table->arena, size_t, table->slot_count);
+    for (size_t i = 0; i < table->records.count; i++) {
+        const char *name = table->records.data[i].name;
+        *table_slot(table, name, strlen(name)) = i + 1;
+    }
+}
+
+static Record *table_find(const Table *table, const char *name)
+{
+    size_t slot = table->slot_count ? *table_slot(table, name, strlen(name)) : 0;
+    return slot ? &table->records.data[slot - 1] : NULL;
+}
+
+/* The position of the record with that name, made if there is none. */
+static size_t table_add(Table *table, const char *name, size_t length)
+{
+    if (table->records.count * 2 >= table->slot_count)
+        table_grow(table);
+    size_t *slot = table_slot(table, name, length);
+    if (*slot == 0) {
+        Record record = {.name = arena_strndup(table->arena, name, length)};
+        VEC_PUSH(table->arena, table->records, record);
+        *slot = table->records.count;
+    }
+    return *slot - 1;
+}
+
+/* Reads a decimal number, saturating; false if there is none. */
+static bool take_number(const char **at, const char *end, uint64_t *number)
+{
+    const char *p = *at;
+    uint64_t value = 0;
+    while (p < end && *p >= '0' && *p <= '9') {
+        unsigned digit = (unsigned)(*p++ - '0');
+        value = value > (UINT64_MAX - digit) / 10 ? UINT64_MAX : value * 10 + digit;
+    }
+    if (p == *at)
+        return false;
+    *at = p;
+    *number = value;
+    return true;
+}
+
+static bool take_text(const char **at, const char *end, const char *text)
+{
+    size_t length = strlen(text);
+    if ((size_t)(end - *at) < length || memcmp(*at, text, length) != 0)
+        return false;
+    *at += length;
+    return true;
+}
+
+/* The place after the first 'text' between begin and end; NULL if it is not there. */
+static const char *after(const char *begin, const char *end, const char *text)
+{
+    const char *found = memmem(begin, (size_t)(end - begin), text, strlen(text));
+    return found ? found + strlen(text) : NULL;
+}
+
+static void keep_larger(uint64_t *kept, uint64_t value)
+{
+    if (value > *kept)
+        *kept = value;
+}
+
+/* "32 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads".  A function that was compiled into several kernels is
+ * told of several times: the largest counts. */
+static bool read_frame_line(const char *line, const char *end, Record *record)
+{
+    uint64_t frame, stores, loads;
+    while (line < end && (*line < '0' || *line > '9'))
+        line++;
+    if (!take_number(&line, end, &frame) || !take_text(&line, end, " bytes stack frame, ") ||
+        !take_number(&line, end, &stores) || !take_text(&line, end, " bytes spill stores, ") ||
+        !take_number(&line, end, &loads) || !take_text(&line, end, " bytes spill loads"))
+        return false;
+    if (record) {
+        record->has_frame = true;
+        keep_larger(&record->frame, frame);
+        keep_larger(&record->spill_stores, stores);
+        keep_larger(&record->spill_loads, loads);
+    }
+    return true;
+}
+
+/* One part of a "Used" line. */
+static void read_used_part(const char *at, const char *end, Record *record, uint64_t *constant)
+{
+    uint64_t number, more;
+    if (!take_text(&at, end, "Used "))
+        take_text(&at, end, "used ");
+    if (!take_number(&at, end, &number))
+        return;
+    if (take_text(&at, end, "+") && take_number(&at, end, &more))
+        number = number > UINT64_MAX - more ? UINT64_MAX : number + more;
+    if (take_text(&at, end, " registers"))
+        record->registers = number;
+    else if (take_text(&at, end, " barriers"))
+        record->barriers = number;
+    else if (take_text(&at, end, " bytes cumulative stack size") || take_text(&at, end, " stack"))
+        record->stack = number;
+    else if (take_text(&at, end, " bytes smem"))
+        record->shared = number;
+    else if (take_text(&at, end, " bytes cmem["))
+        *constant = *constant > UINT64_MAX - number ? UINT64_MAX : *constant + number;
+}
+
+static void read_used_line(const char *at, const char *end, Record *record)
+{
+    uint64_t constant = 0;
+    while (at < end) {
+        const char *comma = memmem(at, (size_t)(end - at), ", ", 2);
+        read_used_part(at, comma ? comma : end, record, &constant);
+        at = comma ? comma + 2 : end;
+    }
+    record->constant = constant;
+    record->has_used = true;
+}
+
+#define NO_RECORD SIZE_MAX
+
+/* Where a log was left off: which record the next line is about. */
+typedef struct LogState {
+    size_t entry;    /* the last kernel that was said to be compiled, until its "Used" line came */
+    size_t function; /* the last one whose properties were announced */
+} LogState;
+
+static void read_log_line(const char *line, const char *end, Table *table, LogState *state)
+{
+    const char *at, *stop;
+    if ((at = after(line, end, "Compiling entry function '"))) {
+        stop = memmem(at, (size_t)(end - at), "' for '", 7);
+        if (!stop || stop == at)
+            return;
+        state->entry = state->function = table_add(table, at, (size_t)(stop - at));
+        table->records.data[state->entry].is_entry = true;
+        table->records.data[state->entry].has_used = false;
+    } else if ((at = after(line, end, "Function properties for "))) {
+        stop = end;
+        if (at < end && *at == '\'') {
+            at++;
+            stop = memchr(at, '\'', (size_t)(end - at));
+            state->entry = NO_RECORD; /* the linker speaks: what follows is not about the kernel being compiled */
+        }
+        state->function = stop && stop > at ? table_add(table, at, (size_t)(stop - at)) : NO_RECORD;
+    } else if ((at = after(line, end, ": Used ")) || (at = after(line, end, ": used "))) {
+        size_t about = state->entry != NO_RECORD ? state->entry : state->function;
+        if (about != NO_RECORD)
+            read_used_line(at - strlen("used "), end, &table->records.data[about]);
+        state->entry = NO_RECORD;
+    } else if (memmem(line, (size_t)(end - line), " bytes stack frame, ", 20)) {
+        read_frame_line(line, end, state->function != NO_RECORD ? &table->records.data[state->function] : NULL);
+    }
+}
+
+static void read_log(const char *log, Table *table)
+{
+    LogState state = {NO_RECORD, NO_RECORD};
+    while (*log) {
+        size_t length = strcspn(log, "\n");
+        size_t text = length;
+        while (text > 0 && (log[text - 1] == '\r' || log[text - 1] == ' '))
+            text--;
+        read_log_line(log, log + text, table, &state);
+        log += length + (log[length] == '\n');
+    }
+}
+
+static void match_code(Table *table, const Cubin *cubin)
+{
+    for (size_t i = 0; i < cubin->count; i++) {
+        const CubinFunction *code = &cubin->functions[i];
+        if (code->is_inner) {
+            Record *record = table_find(table, code->name);
+            if (record && !record->is_entry) {
+                record->inner_size += code->code_size;
+                record->inner_instructions += code->instructions;
+            }
+        } else {
+            size_t at = table_add(table, code->name, strlen(code->name));
+            table->records.data[at].code = code;
+        }
+    }
+}
+
+static unsigned clamp(uint64_t value)
+{
+    return value > UINT32_MAX ? UINT32_MAX : (unsigned)value;
+}
+
+/* What the system keeps of a block's shared memory.  The cubins of sm_90 and later count it in, the log does not. */
+#define SHARED_RESERVE 1024
+
+static Resources merge(const Record *record, bool shared_has_reserve)
+{
+    const CubinFunction *code = record->code;
+    Resources r = {.name = record->name,
+                   .is_entry = record->is_entry || (code && code->is_entry),
+                   .registers = clamp(record->registers),
+                   .barriers = clamp(record->barriers),
+                   .spill_stores = record->spill_stores,
+                   .spill_loads = record->spill_loads,
+                   .stack = record->stack > record->frame ? record->stack : record->frame,
+                   .shared = record->shared,
+                   .constant = record->constant,
+                   .code_size = record->inner_size,
+                   .instructions = record->inner_instructions};
+    if (!code)
+        return r;
+    r.code_size = code->code_size;
+    r.instructions = code->instructions;
+    if (code->registers != CUBIN_UNKNOWN)
+        r.registers = clamp(code->registers);
+    if (code->barriers != CUBIN_UNKNOWN)
+        r.barriers = clamp(code->barriers);
+    if (code->stack != CUBIN_UNKNOWN)
+        r.stack = code->stack;
+    if (code->constant != CUBIN_UNKNOWN)
+        r.constant = code->constant;
+    if (code->shared != CUBIN_UNKNOWN) {
+        uint64_t reserve = shared_has_reserve ? SHARED_RESERVE : 0;
+        r.shared = code->shared > reserve ? code->shared - reserve : 0;
+    }
+    return r;
+}
+
+/* The driver's own figures for the module that it loaded, which is what would run. */
+static void apply_attributes(const char *attributes, const Table *table, Assembly *result)
+{
+    while (*attributes) {
+        const char *end = attributes + strcspn(attributes, "\n"), *at = attributes;
+        uint64_t number[4];
+        size_t count = 0;
+        while (count < 4 && take_number(&at, end, &number[count]) && take_text(&at, end, " "))
+            count++;
+        for (size_t i = 0; count == 4 && i < result->resource_count; i++) {
+            Resources *r = &result->resources[i];
+            if (strlen(r->name) != (size_t)(end - at) || memcmp(r->name, at, (size_t)(end - at)) != 0)
+                continue;
+            const Record *record = table_find(table, r->name);
+            r->registers = clamp(number[0]);
+            r->stack = number[1];
+            if (!record || !record->code || record->code->shared == CUBIN_UNKNOWN)
+                r->shared = number[2];
+            if (!record || !record->code || record->code->constant == CUBIN_UNKNOWN)
+                r->constant = number[3];
+            break;
+        }
+        attributes = *end ? end + 1 : end;
+    }
+}
+
+const char *resources_read(Arena *arena, const char *log, const char *attributes, const Cubin *cubin, Assembly *result)
+{
+    Table table = {.arena = arena};
+    read_log(log, &table);
+    match_code(&table, cubin);
+    result->resources = ARENA_ARRAY(arena, Resources, table.records.count);
+    const char *problem = NULL;
+    /* Kernels as the cubin has them, then functions that it has, then those that were compiled into kernels. */
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < (round < 2 ? cubin->count : table.records.count); i++) {
+            const Record *record = round < 2 ? table_find(&table, cubin->functions[i].name) : &table.records.data[i];
+            if (round < 2 && (cubin->functions[i].is_inner || record->code != &cubin->functions[i]))
+                continue;
+            if (round < 2 ? record->code->is_entry != (round == 0) : record->code != NULL)
+                continue;
+            Resources r = merge(record, cubin->shared_has_reserve);
+            if (r.is_entry && !record->code && !problem)
+                problem = arena_printf(arena, "the cubin has no code for kernel '%s'", r.name);
+            if (r.is_entry && !record->has_frame && !problem)
+                problem = arena_printf(arena, "the log does not tell the spills of kernel '%s'", r.name);
+            result->resources[result->resource_count++] = r;
+        }
+    }
+    apply_attributes(attributes, &table, result);
+    for (size_t i = 0; i < result->resource_count && !problem; i++)
+        if (result->resources[i].is_entry && result->resources[i].registers == 0)
+            problem = arena_printf(arena, "nothing tells the registers of kernel '%s'", result->resources[i].name);
+    return problem;
+}
+
+/* "error   :", "fatal   :" and the like: the word, spaces, a colon. */
+static bool has_label(const char *line, const char *end, const char *word)
+{
+    const char *at = after(line, end, word);
+    while (at && at < end && *at == ' ')
+        at++;
+    return at && at < end && *at == ':';
+}
+
+const char *log_first_error(Arena *arena, const char *log, unsigned *line)
+{
+    static const char *const words[] = {"error", "fatal", "ERROR"};
+    const char *best = NULL, *best_end = NULL;
+    size_t best_rank = COUNT_OF(words);
+    *line = 0;
+    for (const char *at = log; *at && best_rank > 0;) {
+        const char *end = at + strcspn(at, "\n");
+        for (size_t rank = 0; rank < best_rank; rank++) {
+            if (has_label(at, end, words[rank]) || (rank == 2 && after(at, end, "ERROR "))) {
+                best = at;
+                best_end = end;
+                best_rank = rank;
+            }
+        }
+        at = *end ? end + 1 : end;
+    }
+    if (!best)
+        return NULL;
+    uint64_t number;
+    const char *at = after(best, best_end, " line ");
+    if (at && take_number(&at, best_end, &number))
+        *line = clamp(number);
+    return arena_strndup(arena, best, (size_t)(best_end - best));
+}
