@@ -159,7 +159,7 @@ static void begin_recovery(Parser *parser, const Token *token)
     if (parser->in_body) {
         if (begins_function(token->kind) && first)
             close_body_before(parser, token);
-        else if (token->kind == '{' || (begins_statement(token->kind) && first))
+        else if ((token->kind == '{' && parser->items_depth == 0) || (begins_statement(token->kind) && first))
             resume_at(parser, token);
         else
             parser->skipping = true;
@@ -261,6 +261,8 @@ static const char *const operators[] = {"'?'",  "':'",  "'||'", "'&&'", "'^'", "
 static const char *const constants[] = {"an integer", "'WARP_SZ'", "a floating-point number", "a 0f literal",
                                         "a 0d literal", "'('", "'+'", "'-'", "'!'", "'~'"};
 static const char *const operand_starts[] = {"a name", "'_'", "'['", "'{'"};
+static const char *const closers[] = {"';'", "')'", "']'", "'}' of a list"};
+static const char *const directives[] = {"a limit", "a shape", "a flag", "'.noreturn'", "'.abi_preserve'", "'.pragma'"};
 static const char *const modifiers[] = {"a type", "a state space", "a vector size", "a linkage", "'.alias'"};
 
 #define ADD(text)                                                                                                      \
@@ -284,6 +286,20 @@ static size_t phrases(Expected expected, const char **out, size_t limit)
         ADD("a declaration");
         return count;
     }
+    /* Behind a complete element of a list: what else might continue it only distracts. */
+    if (expects(expected, "','")) {
+        ADD("','");
+        for (size_t i = 0; i < COUNT_OF(closers); i++) {
+            if (expects(expected, closers[i]))
+                ADD(closers[i][1] == '}' ? "'}'" : closers[i]);
+        }
+        if (count > 1)
+            return count;
+        count = 0;
+    }
+    bool directive = expects(expected, "a limit");
+    if (directive)
+        ADD("a directive");
     bool constant = expects(expected, "a floating-point number");
     bool operand = constant && expects(expected, "a name") && expects(expected, "'{'");
     bool modifier = expects(expected, "a modifier");
@@ -296,6 +312,7 @@ static size_t phrases(Expected expected, const char **out, size_t limit)
         const char *name = expected.names[i];
         if ((constant && in_group(name, constants, COUNT_OF(constants))) ||
             (operand && in_group(name, operand_starts, COUNT_OF(operand_starts))) ||
+            (directive && in_group(name, directives, COUNT_OF(directives))) ||
             (modifier && in_group(name, modifiers, COUNT_OF(modifiers))) ||
             (operators_too && in_group(name, operators, COUNT_OF(operators))) || strcmp(name, "a new beginning") == 0)
             continue;

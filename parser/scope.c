@@ -143,6 +143,8 @@ static Binding *find_in_ranges(Parser *parser, Name name, uint32_t above)
     ScopeTable *table = &parser->scope_table;
     size_t length = strlen(name);
     size_t digits = digit_count(name, length);
+    if (digits > RANGE_DIGITS)
+        digits = RANGE_DIGITS;
     RangeBinding *best = NULL;
     uint64_t number = 0;
     bool plain = true; /* no needless zero before the number: %r007 is %r7 */
