@@ -77,7 +77,7 @@ int64_t sign_extend(uint64_t value, unsigned bits);
 /* Scalar functions: scalar_int.c */
 ScalarFunction scalar_muldiv, scalar_minmax, scalar_abs, scalar_saturating, scalar_sad, scalar_mul24, scalar_count_bits;
 ScalarFunction scalar_bfind, scalar_fns, scalar_bfe, scalar_bfi, scalar_szext, scalar_bmsk, scalar_dot, scalar_shf;
-ScalarFunction scalar_prmt, scalar_lop3, scalar_cnot, scalar_slct, scalar_pair, scalar_predicate, scalar_select;
+ScalarFunction scalar_prmt, scalar_lop3, scalar_cnot, scalar_slct, scalar_pair, scalar_predicate;
 enum { MULDIV_MULHI, MULDIV_MADHI, MULDIV_DIV, MULDIV_REM, MULDIV_MADHI_SAT };
 enum { COUNT_POPC, COUNT_CLZ, COUNT_BREV };
 enum { PRMT_INDEX, PRMT_F4E, PRMT_B4E, PRMT_RC8, PRMT_ECL, PRMT_ECR, PRMT_RC16 };

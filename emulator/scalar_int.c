@@ -313,9 +313,3 @@ uint64_t scalar_predicate(const uint64_t *s, uint32_t control)
         return s[0];
     }
 }
-
-uint64_t scalar_select(const uint64_t *s, uint32_t control)
-{
-    (void)control;
-    return s[2] ? s[0] : s[1];
-}

@@ -1,0 +1,915 @@
+/* From a body to flat code: operands, pure instructions, and the walk over the blocks. */
+#include "emulator/simt.h"
+
+/* ---- Refusing ----------------------------------------------------------------------------------------------------- */
+
+bool decoder_refuse(Decoder *d, const char *format, ...)
+{
+    Buf text = {0};
+    va_list arguments;
+    d->failed = true;
+    va_start(arguments, format);
+    buf_vprintf(&text, format, arguments);
+    va_end(arguments);
+    fault_static(d->machine, FAULT_UNSUPPORTED, d->code->function, d->inst, "%s", buf_text(&text));
+    buf_free(&text);
+    return false;
+}
+
+bool decoder_have(const Decoder *d, const char *mod)
+{
+    return modifiers_have(&d->mods, mod);
+}
+
+/* ---- Emitting ----------------------------------------------------------------------------------------------------- */
+
+Op *decoder_emit(Decoder *d, OpFunction *run)
+{
+    Op op = {
+        .run = run,
+        .dest = NO_ROW,
+        .guard = d->guard,
+        .guard_inverted = d->guard_inverted,
+        .first = d->first && d->inst,
+        .inst = d->inst,
+        .category = d->inst && d->inst->form ? (uint8_t)form_category(d->inst->form) : (uint8_t)CATEGORY_MISC,
+    };
+    d->first = false;
+    VEC_PUSH(d->arena, d->code->ops, op);
+    return &VEC_LAST(d->code->ops);
+}
+
+void decoder_emit_row(Decoder *d, RowFunction *row, uint32_t dest, unsigned dest_bytes, const uint32_t *sources,
+                      unsigned count)
+{
+    Op *op = decoder_emit(d, NULL);
+    op->row = row;
+    op->dest = dest;
+    op->dest_bytes = (uint8_t)dest_bytes;
+    op->source_count = (uint8_t)count;
+    for (unsigned i = 0; i < count; i++)
+        op->sources[i] = sources[i];
+}
+
+static void emit_copy_bytes(Decoder *d, uint32_t dest, unsigned dest_bytes, unsigned dest_offset, uint32_t source,
+                            unsigned source_bytes, unsigned source_offset, unsigned bytes)
+{
+    Op *op = decoder_emit(d, run_copy_bytes);
+    op->dest = dest;
+    op->dest_bytes = (uint8_t)dest_bytes;
+    op->sources[0] = source;
+    op->source_bytes[0] = (uint8_t)source_bytes;
+    op->source_count = 1;
+    op->copy.dest_offset = dest_offset;
+    op->copy.source_offset = source_offset;
+    op->copy.bytes = bytes;
+}
+
+static void emit_lanes(Decoder *d, OpFunction *run, ScalarFunction *function, uint32_t control, uint32_t dest,
+                       unsigned dest_bytes, const uint32_t *sources, const uint8_t *source_bytes, unsigned count)
+{
+    Op *op = decoder_emit(d, run);
+    op->dest = dest;
+    op->dest_bytes = (uint8_t)dest_bytes;
+    op->source_count = (uint8_t)count;
+    for (unsigned i = 0; i < count; i++) {
+        op->sources[i] = sources[i];
+        op->source_bytes[i] = source_bytes[i];
+    }
+    op->scalar.function = function;
+    op->scalar.control = control;
+}
+
+static void emit_scalar(Decoder *d, ScalarFunction *function, uint32_t control, uint32_t dest, unsigned dest_bytes,
+                        const uint32_t *sources, const uint8_t *source_bytes, unsigned count)
+{
+    emit_lanes(d, run_scalar, function, control, dest, dest_bytes, sources, source_bytes, count);
+}
+
+uint32_t decoder_temp(Decoder *d, unsigned row_bytes)
+{
+    uint32_t at = d->temp;
+    d->temp += row_bytes ? LANES * row_bytes : 64;
+    if (d->temp > d->code->frame_bytes)
+        d->code->frame_bytes = d->temp;
+    return at;
+}
+
+uint32_t decoder_constant(Decoder *d, uint64_t bits, unsigned row_bytes)
+{
+    uint64_t key = (bits ^ (uint64_t)row_bytes << 56) * UINT64_C(0x9e3779b97f4a7c15) | 1, found;
+    unsigned size = row_bytes ? LANES * row_bytes : 64;
+    if (row_bytes && row_bytes < 8)
+        bits &= width_mask(8 * row_bytes);
+    if (address_map_get(&d->constant_index, (const void *)(uintptr_t)key, &found)) {
+        uint64_t value = 0;
+        memcpy(&value, d->constants.data + found, row_bytes && row_bytes < 8 ? row_bytes : 8);
+        /* Two constants may share a hash; the later one is then stored each time. */
+        if (value == (row_bytes ? bits : bits ? UINT64_MAX : 0) && d->constants.data[found + size] == row_bytes)
+            return SOURCE(BANK_CONSTANTS, found);
+    }
+    size_t at = d->constants.count;
+    for (unsigned i = 0; i < size + 64; i++)
+        VEC_PUSH(d->arena, d->constants, (uint8_t)0);
+    for (unsigned lane = 0; lane < LANES && row_bytes; lane++)
+        memcpy(d->constants.data + at + lane * row_bytes, &bits, row_bytes < 8 ? row_bytes : 8);
+    if (!row_bytes && bits)
+        memset(d->constants.data + at, 0xff, 8);
+    d->constants.data[at + size] = (uint8_t)row_bytes; /* behind the row: what it is */
+    address_map_set(d->arena, &d->constant_index, (const void *)(uintptr_t)key, at);
+    return SOURCE(BANK_CONSTANTS, at);
+}
+
+static RowFunction *copy_row(unsigned bytes)
+{
+    return row_function(bytes == 2 ? ROW_COPY_16 : bytes == 4 ? ROW_COPY_32 : ROW_COPY_64);
+}
+
+/* Extends or cuts a value of 'bits' significant bits from one row width to another. */
+void decoder_resize(Decoder *d, uint32_t dest, unsigned dest_bytes, uint32_t source, unsigned source_bytes, bool sign,
+                    unsigned bits)
+{
+    RowId row = ROW_NONE;
+    if (dest_bytes == 16 || source_bytes == 16) {
+        if (dest_bytes > source_bytes)
+            emit_copy_bytes(d, dest, dest_bytes, 0, decoder_constant(d, 0, 16), 16, 0, 16);
+        emit_copy_bytes(d, dest, dest_bytes, 0, source, source_bytes, 0,
+                        dest_bytes < source_bytes ? dest_bytes : source_bytes);
+        return;
+    }
+    if (bits == 8 && source_bytes == 2)
+        row = dest_bytes == 2   ? sign ? ROW_EXTEND_S8_16 : ROW_EXTEND_U8_16
+              : dest_bytes == 4 ? sign ? ROW_EXTEND_S8_32 : ROW_EXTEND_U8_32
+              : sign            ? ROW_EXTEND_S8_64
+                                : ROW_EXTEND_U8_64;
+    else if (dest_bytes == source_bytes)
+        row = dest_bytes == 2 ? ROW_COPY_16 : dest_bytes == 4 ? ROW_COPY_32 : ROW_COPY_64;
+    else if (dest_bytes < source_bytes)
+        row = source_bytes == 4 ? ROW_CUT_32_16 : dest_bytes == 2 ? ROW_CUT_64_16 : ROW_CUT_64_32;
+    else if (source_bytes == 2)
+        row = dest_bytes == 4 ? sign ? ROW_EXTEND_S16_32 : ROW_EXTEND_U16_32 : sign ? ROW_EXTEND_S16_64 : ROW_EXTEND_U16_64;
+    else
+        row = sign ? ROW_EXTEND_S32_64 : ROW_EXTEND_U32_64;
+    decoder_emit_row(d, row_function(row), dest, dest_bytes, &source, 1);
+}
+
+/* ---- Operands ----------------------------------------------------------------------------------------------------- */
+
+uint32_t decoder_register(const Decoder *d, const Operand *operand, unsigned *row_bytes)
+{
+    RegId reg = d->inst->refs[operand->ref].reg;
+    *row_bytes = type_row_bytes(d->code->body->regs.data[reg].type);
+    return d->code->registers[reg];
+}
+
+static uint64_t constant_bits(const Constant *constant, Type type)
+{
+    if (type_bits(type) == 32 && (constant->kind == CONSTANT_DECIMAL || constant->kind == CONSTANT_F64))
+        return float_bits((float)double_from_bits(constant->bits));
+    if (type == TYPE_F64 && constant->kind == CONSTANT_F32)
+        return double_bits(float_from_bits((uint32_t)constant->bits));
+    return constant->bits;
+}
+
+/* Special registers that are the same for all threads of a launch. */
+static bool launch_constant(const Decoder *d, const char *name, uint64_t *value)
+{
+    const Machine *m = d->machine;
+    static const char *const axes = "xyz";
+    const char *dot = strchr(name, '.');
+    const char *at = dot ? strchr(axes, dot[1]) : NULL;
+    unsigned axis = at ? (unsigned)(at - axes) : 3;
+    size_t length = dot ? (size_t)(dot - name) : strlen(name);
+#define IS(text) (length == strlen(text) && strncmp(name, text, length) == 0)
+    *value = 0;
+    if (IS("%tid") || IS("%ctaid") || IS("%clusterid"))
+        return axis == 3;
+    if (IS("%ntid"))
+        *value = axis < 3 ? m->block[axis] : 0;
+    else if (IS("%nctaid") || IS("%nclusterid"))
+        *value = axis < 3 ? m->grid[axis] : 0;
+    else if (IS("%cluster_nctaid"))
+        *value = axis < 3;
+    else if (IS("%nwarpid"))
+        *value = (m->block_threads + LANES - 1) / LANES;
+    else if (IS("%nsmid") || IS("%gridid") || IS("%cluster_nctarank"))
+        *value = 1;
+    else if (IS("%total_smem_size") || IS("%aggr_smem_size"))
+        *value = m->shared_bytes;
+    else if (IS("%dynamic_smem_size"))
+        *value = m->launch->dynamic_shared;
+    else
+        return IS("%smid") || IS("%cluster_ctaid") || IS("%cluster_ctarank") || IS("%is_explicit_cluster") ||
+               strncmp(name, "%reserved_smem", 14) == 0 || strncmp(name, "%pm", 3) == 0 ||
+               strncmp(name, "%envreg", 7) == 0 || IS("%current_graph_exec");
+    return true;
+#undef IS
+}
+
+static uint32_t special_source(Decoder *d, const char *name, unsigned row_bytes)
+{
+    static const struct {
+        const char *name;
+        unsigned row;
+    } rows[] = {
+        {"%tid.x", SPECIAL_TID_X},          {"%tid.y", SPECIAL_TID_Y},
+        {"%tid.z", SPECIAL_TID_Z},          {"%ctaid.x", SPECIAL_CTAID_X},
+        {"%ctaid.y", SPECIAL_CTAID_Y},      {"%ctaid.z", SPECIAL_CTAID_Z},
+        {"%clusterid.x", SPECIAL_CTAID_X},  {"%clusterid.y", SPECIAL_CTAID_Y},
+        {"%clusterid.z", SPECIAL_CTAID_Z},  {"%laneid", SPECIAL_LANEID},
+        {"%warpid", SPECIAL_WARPID},        {"%lanemask_eq", SPECIAL_MASK_EQ},
+        {"%lanemask_le", SPECIAL_MASK_LE},  {"%lanemask_lt", SPECIAL_MASK_LT},
+        {"%lanemask_ge", SPECIAL_MASK_GE},  {"%lanemask_gt", SPECIAL_MASK_GT},
+    };
+    static const struct {
+        const char *name;
+        unsigned shift;
+    } clocks[] = {{"%clock", 0},       {"%clock_hi", 32},       {"%clock64", 0},
+                  {"%globaltimer", 0}, {"%globaltimer_lo", 0}, {"%globaltimer_hi", 32}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (strcmp(name, rows[i].name) == 0)
+            return SOURCE(BANK_SPECIAL, rows[i].row * SPECIAL_ROW_BYTES);
+    for (size_t i = 0; i < COUNT_OF(clocks); i++) {
+        if (strcmp(name, clocks[i].name) != 0)
+            continue;
+        uint32_t temp = decoder_temp(d, row_bytes);
+        Op *op = decoder_emit(d, run_clock);
+        op->dest = temp;
+        op->dest_bytes = (uint8_t)row_bytes;
+        op->value = clocks[i].shift;
+        return SOURCE(BANK_FRAME, temp);
+    }
+    uint64_t value;
+    if (launch_constant(d, name, &value))
+        return decoder_constant(d, value, row_bytes);
+    decoder_refuse(d, "the special register %s", name);
+    return NO_ROW;
+}
+
+bool decoder_symbol(Decoder *d, const Symbol *symbol, uint64_t *address, bool *in_frame, Space *space)
+{
+    bool found;
+    *in_frame = false;
+    *space = SPACE_NONE;
+    if (symbol->kind == SYMBOL_FUNCTION) {
+        *address = function_address(d->machine, symbol->function);
+        return true;
+    }
+    if (symbol->kind != SYMBOL_VARIABLE)
+        return decoder_refuse(d, "the address of %s", symbol_name(symbol));
+    *space = symbol->variable->space;
+    if (d->code->is_entry && address_map_get(&d->machine->parameters, symbol->variable, address))
+        return true;
+    if (address_map_get(&d->code->locals, symbol->variable, address)) {
+        *in_frame = !d->code->is_entry;
+        /* A device function's parameters lie in its frame, in local space. */
+        *space = SPACE_LOCAL;
+        return true;
+    }
+    *address = variable_address(d->machine, symbol->variable, &found);
+    return found || decoder_refuse(d, "the variable %s", symbol->variable->name);
+}
+
+static uint32_t symbol_source(Decoder *d, const Operand *operand, unsigned row_bytes, bool generic)
+{
+    uint64_t address;
+    bool in_frame;
+    Space space;
+    if (!decoder_symbol(d, &operand->symbol, &address, &in_frame, &space))
+        return NO_ROW;
+    if (operand->constant)
+        address += operand->constant->bits;
+    if (generic)
+        address += window_of(space);
+    if (!in_frame)
+        return decoder_constant(d, address, row_bytes);
+    uint32_t temp = decoder_temp(d, row_bytes);
+    Op *op = decoder_emit(d, run_local_address);
+    op->dest = temp;
+    op->dest_bytes = (uint8_t)row_bytes;
+    op->value = address;
+    return SOURCE(BANK_FRAME, temp);
+}
+
+static uint32_t register_source(Decoder *d, const Operand *operand, Type type)
+{
+    unsigned have, wanted = type_row_bytes(type);
+    uint32_t source = SOURCE(BANK_FRAME, decoder_register(d, operand, &have));
+    if (operand->constant && have) {
+        uint32_t temp = decoder_temp(d, have), sum[2] = {source, decoder_constant(d, operand->constant->bits, have)};
+        decoder_emit_row(d, row_function(have == 2 ? ROW_ADD_16 : have == 4 ? ROW_ADD_32 : ROW_ADD_64), temp, have, sum, 2);
+        source = SOURCE(BANK_FRAME, temp);
+    }
+    if (!have != !wanted) {
+        decoder_refuse(d, "a predicate where a number is wanted");
+        return NO_ROW;
+    }
+    if (have != wanted) {
+        uint32_t temp = decoder_temp(d, wanted);
+        decoder_resize(d, temp, wanted, source, have, false, 8 * have);
+        source = SOURCE(BANK_FRAME, temp);
+    }
+    if (operand->inverted && !wanted) {
+        uint32_t temp = decoder_temp(d, 0);
+        uint8_t bytes = 0;
+        emit_scalar(d, scalar_predicate, PREDICATE_NOT << CONTROL_KIND_SHIFT, temp, 0, &source, &bytes, 1);
+        source = SOURCE(BANK_FRAME, temp);
+    }
+    return source;
+}
+
+uint32_t decoder_source(Decoder *d, const Operand *operand, Type type)
+{
+    unsigned wanted = type_row_bytes(type);
+    switch (operand->kind) {
+    case OPERAND_REG:
+        if (operand->selector || operand->negated)
+            break;
+        return register_source(d, operand, type);
+    case OPERAND_CONSTANT:
+        return decoder_constant(d, constant_bits(operand->constant, type), wanted);
+    case OPERAND_SYMBOL:
+        return symbol_source(d, operand, wanted, false);
+    case OPERAND_SREG: {
+        unsigned natural = type_row_bytes(operand->sreg->type);
+        uint32_t source = special_source(d, operand->sreg->name, natural);
+        if (source == NO_ROW || natural == wanted)
+            return source;
+        uint32_t temp = decoder_temp(d, wanted);
+        decoder_resize(d, temp, wanted, source, natural, false, 8 * natural);
+        return SOURCE(BANK_FRAME, temp);
+    }
+    default:
+        break;
+    }
+    decoder_refuse(d, "an operand of this kind");
+    return NO_ROW;
+}
+
+bool decoder_dest(Decoder *d, const Operand *operand, Type type, bool sign, Dest *dest)
+{
+    *dest = (Dest){.row = NO_ROW, .bytes = type_row_bytes(type), .type = type, .sign = sign};
+    if (operand->kind == OPERAND_SINK) {
+        dest->row = decoder_temp(d, dest->bytes);
+        dest->real = dest->row;
+        dest->real_bytes = dest->bytes;
+        return true;
+    }
+    if (operand->kind != OPERAND_REG || operand->selector)
+        return decoder_refuse(d, "a destination of this kind");
+    dest->real = decoder_register(d, operand, &dest->real_bytes);
+    if (!dest->bytes != !dest->real_bytes)
+        return decoder_refuse(d, "a predicate where a number is wanted");
+    Type declared = d->code->body->regs.data[d->inst->refs[operand->ref].reg].type;
+    bool extends = dest->bytes != dest->real_bytes || (type_bits(type) == 8 && type_bits(declared) > 8 && sign);
+    dest->row = extends ? decoder_temp(d, dest->bytes) : dest->real;
+    return true;
+}
+
+void decoder_dest_done(Decoder *d, const Dest *dest)
+{
+    if (dest->row != dest->real)
+        decoder_resize(d, dest->real, dest->real_bytes, SOURCE(BANK_FRAME, dest->row), dest->bytes, dest->sign,
+                       type_bits(dest->type));
+}
+
+/* ---- Pure instructions -------------------------------------------------------------------------------------------- */
+
+static bool emit_operation(Decoder *d, OpFunction *run, const Operation *operation, const Operand *dest_operand,
+                           const Operand *sources)
+{
+    uint32_t rows[MAX_SOURCES];
+    uint8_t bytes[MAX_SOURCES];
+    Dest dest;
+    for (unsigned i = 0; i < operation->source_count; i++) {
+        rows[i] = decoder_source(d, &sources[i], operation->sources[i]);
+        bytes[i] = (uint8_t)type_row_bytes(operation->sources[i]);
+        if (rows[i] == NO_ROW)
+            return false;
+    }
+    bool sign = type_class(operation->dest) == CLASS_SIGNED;
+    if (!decoder_dest(d, dest_operand, operation->dest, sign, &dest))
+        return false;
+    if (operation->row)
+        decoder_emit_row(d, operation->row, dest.row, dest.bytes, rows, operation->source_count);
+    else
+        emit_lanes(d, run, operation->scalar, operation->control, dest.row, dest.bytes, rows, bytes,
+                   operation->source_count);
+    decoder_dest_done(d, &dest);
+    return true;
+}
+
+/* Elements of a vector operand, in place of the one source of a four-element cvt. */
+static bool decode_pure(Decoder *d)
+{
+    const Inst *inst = d->inst;
+    Operation operation;
+    Operand sources[MAX_SOURCES];
+    unsigned count = 0;
+    for (unsigned i = 1; i < inst->operand_count; i++) {
+        const Operand *operand = &inst->operands[i];
+        unsigned items = operand->kind == OPERAND_VECTOR ? operand->item_count : 1;
+        for (unsigned k = 0; k < items; k++) {
+            if (count == MAX_SOURCES)
+                return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+            sources[count++] = operand->kind == OPERAND_VECTOR ? operand->items[k] : *operand;
+        }
+    }
+    if (!inst->operand_count || !operation_select(&operation, inst_op(inst), &d->mods, count))
+        return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    return emit_operation(d, run_scalar, &operation, &inst->operands[0], sources);
+}
+
+static bool decode_setp(Decoder *d)
+{
+    const Inst *inst = d->inst;
+    Operation operation;
+    BoolKind combine;
+    uint32_t rows[3] = {0}, dests[2] = {NO_ROW, NO_ROW};
+    if (!comparison_select(&operation, &d->mods, &combine))
+        return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    for (unsigned i = 0; i < 2; i++)
+        if ((rows[i] = decoder_source(d, &inst->operands[i + 1], operation.sources[i])) == NO_ROW)
+            return false;
+    if (combine != BOOL_NONE && (rows[2] = decoder_source(d, &inst->operands[3], TYPE_PRED)) == NO_ROW)
+        return false;
+    const Operand *first = &inst->operands[0];
+    bool pair = first->kind == OPERAND_PAIR;
+    for (unsigned i = 0; i < (pair ? 2u : 1u); i++) {
+        const Operand *operand = pair ? &first->items[i] : first;
+        unsigned bytes;
+        if (operand->kind == OPERAND_REG)
+            dests[i] = decoder_register(d, operand, &bytes);
+    }
+    Op *op = decoder_emit(d, run_setp);
+    op->dest = dests[0];
+    op->source_count = combine != BOOL_NONE ? 3 : 2;
+    for (unsigned i = 0; i < 3; i++) {
+        op->sources[i] = rows[i];
+        op->source_bytes[i] = i < 2 ? (uint8_t)type_row_bytes(operation.sources[i]) : 0;
+    }
+    op->scalar.function = operation.scalar;
+    op->scalar.compare = operation.row;
+    op->scalar.control = operation.control;
+    op->scalar.combine = (uint8_t)combine;
+    op->scalar.dest_false = dests[1];
+    return true;
+}
+
+/* lop3.BoolOp d|p, a, b, c, lut, q */
+static bool decode_lop3(Decoder *d)
+{
+    const Inst *inst = d->inst;
+    if (inst->operands[0].kind != OPERAND_PAIR)
+        return decode_pure(d);
+    Operation operation;
+    operation_select(&operation, OP_LOP3, &d->mods, 4);
+    uint32_t q = decoder_source(d, &inst->operands[5], TYPE_PRED);
+    if (q == NO_ROW)
+        return false;
+    /* The value may overwrite an operand, but never a predicate. */
+    const Operand *value = &inst->operands[0].items[0], *predicate = &inst->operands[0].items[1];
+    Dest dest;
+    uint32_t rows[4];
+    uint8_t bytes[4] = {4, 4, 4, 4};
+    for (unsigned i = 0; i < 4; i++)
+        if ((rows[i] = decoder_source(d, &inst->operands[i + 1], TYPE_B32)) == NO_ROW)
+            return false;
+    if (!decoder_dest(d, value, TYPE_B32, false, &dest))
+        return false;
+    emit_scalar(d, operation.scalar, operation.control, dest.row, 4, rows, bytes, 4);
+    decoder_dest_done(d, &dest);
+    if (predicate->kind != OPERAND_REG)
+        return true;
+    unsigned predicate_bytes;
+    uint32_t predicate_row = decoder_register(d, predicate, &predicate_bytes);
+    Op *op = decoder_emit(d, run_lop3_predicate);
+    op->dest = predicate_row;
+    op->sources[0] = SOURCE(BANK_FRAME, dest.row);
+    op->sources[1] = q;
+    op->source_count = 2;
+    op->scalar.combine = decoder_have(d, ".and") ? BOOL_AND : BOOL_OR;
+    return true;
+}
+
+static bool decode_carry(Decoder *d)
+{
+    const Inst *inst = d->inst;
+    Type type = d->mods.types[0];
+    Opcode op = inst_op(inst);
+    unsigned sources = inst->operand_count - 1u;
+    unsigned kind = op == OP_ADD || op == OP_ADDC ? 0 : op == OP_SUB || op == OP_SUBC ? 1 : decoder_have(d, ".hi") ? 3 : 2;
+    kind |= op == OP_ADDC || op == OP_SUBC || op == OP_MADC ? 8 : 0;
+    kind |= decoder_have(d, ".cc") ? 16 : 0;
+    Operation operation = {
+        .control = type_bits(type) | (type_class(type) == CLASS_SIGNED ? CONTROL_SIGNED : 0) | kind << CONTROL_KIND_SHIFT,
+        .dest = type,
+        .sources = {type, type, type},
+        .source_count = sources,
+    };
+    return emit_operation(d, run_carry, &operation, &inst->operands[0], &inst->operands[1]);
+}
+
+/* ---- mov ---------------------------------------------------------------------------------------------------------- */
+
+/* One element of a wide value: source row of 'wide' bytes, element i of n. */
+static bool move_unpack(Decoder *d, const Operand *elements, const Operand *source, Type type)
+{
+    unsigned wide = type_bits(type) / 8, count = elements->item_count, part = count ? wide / count : 0;
+    unsigned wide_row = type_row_bytes(type);
+    uint32_t row = decoder_source(d, source, type);
+    if (row == NO_ROW || !part)
+        return false;
+    Type part_type = type_bits_of_width(8 * part);
+    for (unsigned i = 0; i < count; i++) {
+        Dest dest;
+        if (elements->items[i].kind == OPERAND_SINK)
+            continue;
+        if (!decoder_dest(d, &elements->items[i], part_type, false, &dest))
+            return false;
+        if (wide == 8 && part == 4) {
+            decoder_emit_row(d, row_function(i ? ROW_HIGH_64_32 : ROW_CUT_64_32), dest.row, 4, &row, 1);
+        } else if (wide == 4 && part == 2) {
+            decoder_emit_row(d, row_function(i ? ROW_HIGH_32_16 : ROW_CUT_32_16), dest.row, 2, &row, 1);
+        } else {
+            if (part == 1) {
+                uint32_t zero = decoder_constant(d, 0, 2);
+                decoder_emit_row(d, copy_row(2), dest.row, 2, &zero, 1);
+            }
+            emit_copy_bytes(d, dest.row, dest.bytes, 0, row, wide_row, i * part, part);
+        }
+        decoder_dest_done(d, &dest);
+    }
+    return true;
+}
+
+static bool move_pack(Decoder *d, const Operand *destination, const Operand *elements, Type type)
+{
+    unsigned wide = type_bits(type) / 8, count = elements->item_count, part = count ? wide / count : 0;
+    uint32_t rows[MAX_ELEMENTS];
+    Dest dest;
+    if (!part || count > MAX_ELEMENTS)
+        return decoder_refuse(d, "%s", inst_spelling(d->arena, d->inst));
+    Type part_type = type_bits_of_width(8 * part);
+    for (unsigned i = 0; i < count; i++) {
+        rows[i] = elements->items[i].kind == OPERAND_SINK ? decoder_constant(d, 0, type_row_bytes(part_type))
+                                                          : decoder_source(d, &elements->items[i], part_type);
+        if (rows[i] == NO_ROW)
+            return false;
+    }
+    if (!decoder_dest(d, destination, type, false, &dest))
+        return false;
+    if (count == 2 && part == 4) {
+        decoder_emit_row(d, row_function(ROW_JOIN_32_64), dest.row, 8, rows, 2);
+    } else if (count == 2 && part == 2) {
+        decoder_emit_row(d, row_function(ROW_JOIN_16_32), dest.row, 4, rows, 2);
+    } else {
+        if (wide == 1)
+            return decoder_refuse(d, "%s", inst_spelling(d->arena, d->inst));
+        for (unsigned i = 0; i < count; i++)
+            emit_copy_bytes(d, dest.row, dest.bytes, i * part, rows[i], type_row_bytes(part_type), 0, part);
+    }
+    decoder_dest_done(d, &dest);
+    return true;
+}
+
+/* mov.v4 {a, b, c, d}, %tid */
+static bool move_special_vector(Decoder *d, const Operand *elements, const Sreg *sreg, Type type)
+{
+    static const char *const axes[] = {"x", "y", "z", "w"};
+    for (unsigned i = 0; i < elements->item_count && i < 4; i++) {
+        const char *name = arena_printf(d->arena, "%s.%s", sreg->name, axes[i]);
+        const Sreg *part = sreg_find(name);
+        Operand source = {.kind = OPERAND_SREG, .sreg = part, .ref = REF_NONE};
+        Dest dest;
+        if (!part)
+            return decoder_refuse(d, "the special register %s", name);
+        if (elements->items[i].kind == OPERAND_SINK)
+            continue;
+        uint32_t row = decoder_source(d, &source, type);
+        if (row == NO_ROW || !decoder_dest(d, &elements->items[i], type, false, &dest))
+            return false;
+        decoder_emit_row(d, copy_row(dest.bytes), dest.row, dest.bytes, &row, 1);
+        decoder_dest_done(d, &dest);
+    }
+    return true;
+}
+
+static bool decode_mov(Decoder *d)
+{
+    const Inst *inst = d->inst;
+    const Operand *to = &inst->operands[0], *from = &inst->operands[1];
+    Type type = d->mods.type_count ? d->mods.types[0] : TYPE_NONE;
+    if (inst->operand_count != 2 || type == TYPE_NONE)
+        return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    if (to->kind == OPERAND_VECTOR && from->kind == OPERAND_SREG)
+        return move_special_vector(d, to, from->sreg, type);
+    if (to->kind == OPERAND_VECTOR)
+        return move_unpack(d, to, from, type);
+    if (from->kind == OPERAND_VECTOR)
+        return move_pack(d, to, from, type);
+    /* VAR[n]: the address of an element. */
+    if (from->kind == OPERAND_ADDRESS) {
+        Operand symbol = from->items[0];
+        if (from->item_count != 1 || symbol.kind != OPERAND_SYMBOL)
+            return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+        symbol.constant = from->constant;
+        uint32_t row = decoder_source(d, &symbol, type);
+        Dest dest;
+        if (row == NO_ROW || !decoder_dest(d, to, type, false, &dest))
+            return false;
+        decoder_emit_row(d, copy_row(dest.bytes), dest.row, dest.bytes, &row, 1);
+        decoder_dest_done(d, &dest);
+        return true;
+    }
+    if (type_bits(type) == 128) {
+        Dest dest;
+        uint32_t row = decoder_source(d, from, type);
+        if (row == NO_ROW || !decoder_dest(d, to, type, false, &dest))
+            return false;
+        emit_copy_bytes(d, dest.row, 16, 0, row, 16, 0, 16);
+        return true;
+    }
+    return decode_pure(d);
+}
+
+/* ---- Addresses as values ------------------------------------------------------------------------------------------ */
+
+static Space modifier_space(const Decoder *d)
+{
+    static const struct {
+        const char *text;
+        Space space;
+    } spaces[] = {
+        {".global", SPACE_GLOBAL},          {".shared", SPACE_SHARED},      {".shared::cta", SPACE_SHARED},
+        {".shared::cluster", SPACE_SHARED}, {".local", SPACE_LOCAL},        {".const", SPACE_CONST},
+        {".param", SPACE_PARAM},            {".param::entry", SPACE_PARAM}, {".param::func", SPACE_PARAM},
+    };
+    for (size_t i = 0; i < COUNT_OF(spaces); i++)
+        if (decoder_have(d, spaces[i].text))
+            return spaces[i].space;
+    return SPACE_NONE;
+}
+
+static uint64_t scalar_in_window(const uint64_t *s, uint32_t control)
+{
+    (void)control;
+    /* Global memory is what lies in no window. */
+    if (!s[1])
+        return s[0] >= GLOBAL_BASE;
+    return s[0] >> 44 == s[1] >> 44;
+}
+
+static bool decode_cvta(Decoder *d)
+{
+    const Inst *inst = d->inst;
+    Type type = d->mods.type_count ? d->mods.types[0] : TYPE_U64;
+    uint64_t window = window_of(modifier_space(d));
+    Dest dest;
+    uint32_t rows[2] = {decoder_source(d, &inst->operands[1], type)};
+    if (rows[0] == NO_ROW || !decoder_dest(d, &inst->operands[0], type, false, &dest))
+        return false;
+    if (type_bits(type) == 32)
+        return decoder_refuse(d, "32-bit generic addresses");
+    rows[1] = decoder_constant(d, decoder_have(d, ".to") ? -window : window, 8);
+    decoder_emit_row(d, row_function(ROW_ADD_64), dest.row, 8, rows, 2);
+    decoder_dest_done(d, &dest);
+    return true;
+}
+
+static bool decode_isspacep(Decoder *d)
+{
+    uint8_t bytes[2] = {8, 8};
+    Dest dest;
+    uint32_t rows[2] = {decoder_source(d, &d->inst->operands[1], TYPE_U64)};
+    if (rows[0] == NO_ROW || !decoder_dest(d, &d->inst->operands[0], TYPE_PRED, false, &dest))
+        return false;
+    rows[1] = decoder_constant(d, window_of(modifier_space(d)), 8);
+    emit_scalar(d, scalar_in_window, 0, dest.row, 0, rows, bytes, 2);
+    return true;
+}
+
+/* A value that is the same whatever the operands: createpolicy, getctarank, istypep.  'source': copied instead, if there. */
+static bool decode_fixed(Decoder *d, Type type, const Operand *source)
+{
+    Dest dest;
+    uint32_t row = source ? decoder_source(d, source, type) : decoder_constant(d, 0, type_row_bytes(type));
+    if (row == NO_ROW || !decoder_dest(d, &d->inst->operands[0], type, false, &dest))
+        return false;
+    if (dest.bytes) {
+        decoder_emit_row(d, copy_row(dest.bytes), dest.row, dest.bytes, &row, 1);
+        decoder_dest_done(d, &dest);
+    } else {
+        uint8_t bytes = 0;
+        emit_scalar(d, scalar_predicate, PREDICATE_MOVE << CONTROL_KIND_SHIFT, dest.row, 0, &row, &bytes, 1);
+    }
+    return true;
+}
+
+/* ---- One instruction ---------------------------------------------------------------------------------------------- */
+
+static bool decode_other(Decoder *d)
+{
+    const Inst *inst = d->inst;
+    switch (inst_op(inst)) {
+    case OP_SETP:
+        return decode_setp(d);
+    case OP_LOP3:
+        return decode_lop3(d);
+    case OP_MOV:
+        return decode_mov(d);
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MAD:
+        return decoder_have(d, ".cc") ? decode_carry(d) : decode_pure(d);
+    case OP_ADDC:
+    case OP_SUBC:
+    case OP_MADC:
+        return decode_carry(d);
+    case OP_CVTA:
+        return decode_cvta(d);
+    case OP_ISSPACEP:
+        return decode_isspacep(d);
+    case OP_MAPA:
+        return decode_fixed(d, d->mods.types[0], &inst->operands[1]);
+    case OP_GETCTARANK:
+        return decode_fixed(d, TYPE_U32, NULL);
+    case OP_CREATEPOLICY:
+        return decode_fixed(d, TYPE_B64, NULL);
+    case OP_ISTYPEP:
+        return decode_fixed(d, TYPE_PRED, NULL);
+    default:
+        return decode_pure(d);
+    }
+}
+
+static bool inst_is_memory(Opcode op)
+{
+    switch (op) {
+    case OP_LD:
+    case OP_LDU:
+    case OP_ST:
+    case OP_ATOM:
+    case OP_RED:
+    case OP_CP:
+    case OP_MBARRIER:
+    case OP_MEMBAR:
+    case OP_FENCE:
+    case OP_PREFETCH:
+    case OP_PREFETCHU:
+    case OP_APPLYPRIORITY:
+    case OP_DISCARD:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool inst_is_warp(Opcode op)
+{
+    switch (op) {
+    case OP_SHFL:
+    case OP_VOTE:
+    case OP_MATCH:
+    case OP_REDUX:
+    case OP_ACTIVEMASK:
+    case OP_ELECT:
+    case OP_BAR:
+    case OP_BARRIER:
+    case OP_LDMATRIX:
+    case OP_STMATRIX:
+    case OP_MOVMATRIX:
+    case OP_MMA:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool inst_is_control(Opcode op)
+{
+    switch (op) {
+    case OP_BRA:
+    case OP_BRX:
+    case OP_CALL:
+    case OP_RET:
+    case OP_EXIT:
+    case OP_TRAP:
+    case OP_BRKPT:
+    case OP_NANOSLEEP:
+    case OP_PMEVENT:
+    case OP_GRIDDEPCONTROL:
+    case OP_SETMAXNREG:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool decode_inst(Decoder *d, const Inst *inst)
+{
+    const Signature *signature = inst->signature;
+    const char **texts = ARENA_ARRAY(d->arena, const char *, signature->mod_count);
+    for (unsigned i = 0; i < signature->mod_count; i++)
+        texts[i] = signature->mods[i].text;
+    d->inst = inst;
+    d->mods = modifiers_make(texts, signature->mod_count);
+    d->temp = d->code->temps_begin;
+    d->first = true;
+    d->guard = NO_ROW;
+    d->guard_inverted = inst->guard_inverted;
+    if (inst->guard != REF_NONE)
+        d->guard = d->code->registers[inst->refs[inst->guard].reg];
+    if (!inst->form)
+        return decoder_refuse(d, "the unknown instruction %s", inst_spelling(d->arena, inst));
+    Opcode op = inst_op(inst);
+    if (inst_is_control(op))
+        return decode_control(d);
+    if (inst_is_memory(op))
+        return decode_memory(d);
+    if (inst_is_warp(op))
+        return decode_warp(d);
+    return decode_other(d);
+}
+
+void decoder_fixup(Decoder *d, uint32_t op, uint32_t block, uint32_t field)
+{
+    VEC_PUSH(d->arena, d->fixups, ((Fixup){op, block, field}));
+}
+
+static void fixups_apply(Decoder *d)
+{
+    for (size_t i = 0; i < d->fixups.count; i++) {
+        const Fixup *fixup = &d->fixups.data[i];
+        Op *op = &d->code->ops.data[fixup->op];
+        uint32_t pc = fixup->block == UINT32_MAX ? PC_EXIT : d->block_pcs[fixup->block];
+        if (fixup->field >= FIXUP_TABLE)
+            op->table.targets[fixup->field - FIXUP_TABLE] = pc;
+        else if (op->run == run_table_branch)
+            op->table.reconvergence = pc;
+        else if (fixup->field == FIXUP_TARGET)
+            op->branch.target = pc;
+        else
+            op->branch.reconvergence = pc;
+    }
+}
+
+/* Where lanes may meet again. */
+static BitSet meeting_blocks(Decoder *d)
+{
+    const Body *body = d->code->body;
+    BitSet meets = bitset_new(d->arena, body->blocks.count);
+    for (size_t i = 0; i < body->blocks.count; i++)
+        if (d->postdominators[i] != UINT32_MAX)
+            bitset_add(&meets, d->postdominators[i]);
+    return meets;
+}
+
+static bool decode_block(Decoder *d, const Block *block, uint32_t index, bool meets)
+{
+    Body *body = d->code->body;
+    d->block_pcs[index] = (uint32_t)d->code->ops.count;
+    d->inst = NULL;
+    d->guard = NO_ROW;
+    if (meets)
+        decoder_emit(d, run_reconverge);
+    for (const Inst *inst = block->first; inst; inst = inst->next)
+        if (!decode_inst(d, inst))
+            return false;
+    d->inst = NULL;
+    d->guard = NO_ROW;
+    const Op *last = d->code->ops.count ? &VEC_LAST(d->code->ops) : NULL;
+    if (block->fall) {
+        if (index + 1 == body->blocks.count || body->blocks.data[index + 1] != block->fall) {
+            uint32_t op = (uint32_t)d->code->ops.count;
+            decoder_emit(d, run_jump);
+            decoder_fixup(d, op, block->fall->id, FIXUP_TARGET);
+        }
+    } else if (!last || last->guard != NO_ROW || !block->last ||
+               (last->run != run_jump && last->run != run_return && last->run != run_exit && last->run != run_table_branch)) {
+        decoder_emit(d, run_return);
+    }
+    return true;
+}
+
+bool code_decode(Machine *machine, Code *code)
+{
+    Decoder decoder = {.machine = machine, .code = code, .arena = machine->arena}, *d = &decoder;
+    Body *body = code->body;
+    body_renumber(body);
+    d->block_pcs = ARENA_ARRAY(d->arena, uint32_t, body->blocks.count);
+    d->postdominators = body_postdominators(d->arena, body);
+    BitSet meets = meeting_blocks(d);
+    for (uint32_t i = 0; i < body->blocks.count; i++)
+        if (!decode_block(d, body->blocks.data[i], i, bitset_has(&meets, i)))
+            return false;
+    fixups_apply(d);
+    code->frame_bytes += 64;
+    uint8_t *memory = machine_alloc(machine, d->constants.count + 128, 1);
+    code->constants = (uint8_t *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
+    if (d->constants.count)
+        memcpy(code->constants, d->constants.data, d->constants.count);
+    code->executed = machine_alloc(machine, code->ops.count, sizeof *code->executed);
+    code->threads = machine_alloc(machine, code->ops.count, sizeof *code->threads);
+    return true;
+}

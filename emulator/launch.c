@@ -1,0 +1,338 @@
+/* Launches: from a file, and the contents of buffers. */
+#include "emulator/emulator.h"
+#include "emulator/operation.h"
+
+#include <jansson.h>
+#include <math.h>
+
+typedef struct Reader {
+    Arena *arena;
+    const char *path;
+    const char *error; /* the first one; NULL: none */
+} Reader;
+
+static bool reader_fail(Reader *reader, const char *format, ...) PRINTF_LIKE(2, 3);
+static bool reader_fail(Reader *reader, const char *format, ...)
+{
+    if (reader->error)
+        return false;
+    Buf text = {0};
+    va_list arguments;
+    buf_printf(&text, "%s: ", reader->path);
+    va_start(arguments, format);
+    buf_vprintf(&text, format, arguments);
+    va_end(arguments);
+    reader->error = arena_strndup(reader->arena, buf_text(&text), text.length);
+    buf_free(&text);
+    return false;
+}
+
+static unsigned type_bytes(Type type)
+{
+    return (type_bits(type) + 7) / 8;
+}
+
+static const char *copy_text(Reader *reader, const json_t *value)
+{
+    return arena_strndup(reader->arena, json_string_value(value), json_string_length(value));
+}
+
+static double number_of(const json_t *object, const char *key, double otherwise)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : otherwise;
+}
+
+static bool read_dimensions(Reader *reader, const json_t *root, const char *key, unsigned dims[3])
+{
+    const json_t *array = json_object_get(root, key);
+    for (unsigned i = 0; i < 3; i++)
+        dims[i] = 1;
+    if (!json_is_array(array) || json_array_size(array) > 3 || json_array_size(array) == 0)
+        return reader_fail(reader, "\"%s\" is to be an array of one to three numbers", key);
+    for (unsigned i = 0; i < json_array_size(array); i++) {
+        json_int_t value = json_integer_value(json_array_get(array, i));
+        if (value < 1 || value > INT32_MAX)
+            return reader_fail(reader, "\"%s\" holds a number that is not positive", key);
+        dims[i] = (unsigned)value;
+    }
+    return true;
+}
+
+/* The bits of a JSON number, or of a string such as "0x7f800000", in the type. */
+static bool read_element(Reader *reader, const json_t *value, Type type, uint64_t *bits)
+{
+    if (json_is_string(value)) {
+        char *end;
+        *bits = strtoull(json_string_value(value), &end, 0);
+        return *end == 0 || reader_fail(reader, "\"%s\" is no number", json_string_value(value));
+    }
+    if (json_is_boolean(value)) {
+        *bits = json_is_true(value);
+        return true;
+    }
+    if (!json_is_number(value))
+        return reader_fail(reader, "a number is missing");
+    if (type_class(type) != CLASS_FLOAT) {
+        *bits = json_is_integer(value) ? (uint64_t)json_integer_value(value) : (uint64_t)(int64_t)json_real_value(value);
+        return true;
+    }
+    double number = json_number_value(value);
+    switch (type) {
+    case TYPE_F64:
+        *bits = double_bits(number);
+        return true;
+    case TYPE_F16:
+        *bits = format_encode(&FORMAT_F16, number, ROUND_NEAREST_EVEN, false);
+        return true;
+    case TYPE_BF16:
+        *bits = format_encode(&FORMAT_BF16, number, ROUND_NEAREST_EVEN, false);
+        return true;
+    default:
+        *bits = float_bits((float)number);
+        return true;
+    }
+}
+
+static bool read_values(Reader *reader, const json_t *array, LaunchArgument *argument)
+{
+    unsigned size = type_bytes(argument->type);
+    size_t count = json_array_size(array);
+    uint8_t *bytes = arena_array(reader->arena, count, size);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bits;
+        if (!read_element(reader, json_array_get(array, i), argument->type, &bits))
+            return false;
+        memcpy(bytes + i * size, &bits, size < 8 ? size : 8);
+    }
+    if (!argument->count)
+        argument->count = count;
+    argument->bytes = bytes;
+    argument->size = count * size;
+    argument->fill = FILL_BYTES;
+    return true;
+}
+
+static bool read_file(Reader *reader, const char *name, LaunchArgument *argument)
+{
+    const char *slash = strrchr(reader->path, '/');
+    const char *path = name;
+    if (slash && name[0] != '/')
+        path = arena_printf(reader->arena, "%.*s/%s", (int)(slash - reader->path), reader->path, name);
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return reader_fail(reader, "cannot open %s", path);
+    uint64_t wanted = argument->count * type_bytes(argument->type);
+    uint8_t *bytes = arena_alloc(reader->arena, (size_t)wanted);
+    size_t got = fread(bytes, 1, (size_t)wanted, file);
+    fclose(file);
+    if (got != wanted)
+        return reader_fail(reader, "%s has %zu bytes of the %llu that the buffer takes", path, got,
+                           (unsigned long long)wanted);
+    argument->bytes = bytes;
+    argument->size = wanted;
+    return true;
+}
+
+static bool read_fill(Reader *reader, const json_t *object, LaunchArgument *argument)
+{
+    static const struct {
+        const char *text;
+        FillKind kind;
+    } fills[] = {{"zero", FILL_ZERO}, {"poison", FILL_POISON}, {"uniform", FILL_UNIFORM}, {"iota", FILL_IOTA},
+                 {"file", FILL_FILE}};
+    const json_t *type = json_object_get(object, "type"), *count = json_object_get(object, "count");
+    const json_t *values = json_object_get(object, "values");
+    argument->type = json_is_string(type) ? type_from_name(json_string_value(type)) : TYPE_NONE;
+    if (type_bits(argument->type) < 8)
+        return reader_fail(reader, "buffer \"%s\" has no known type", argument->name);
+    if (count && (!json_is_integer(count) || json_integer_value(count) < 0 ||
+                  json_integer_value(count) > (json_int_t)1 << 31))
+        return reader_fail(reader, "buffer \"%s\" has a bad count", argument->name);
+    argument->count = (uint64_t)json_integer_value(count);
+    if (json_is_array(values))
+        return read_values(reader, values, argument);
+    if (!count)
+        return reader_fail(reader, "buffer \"%s\" has no count", argument->name);
+    const json_t *init = json_object_get(object, "init");
+    const char *text = json_is_string(init) ? json_string_value(init) : "zero";
+    size_t i = 0;
+    while (i < COUNT_OF(fills) && strcmp(text, fills[i].text) != 0)
+        i++;
+    if (i == COUNT_OF(fills))
+        return reader_fail(reader, "buffer \"%s\" has the unknown init \"%s\"", argument->name, text);
+    argument->fill = fills[i].kind;
+    argument->low = number_of(object, "low", 0);
+    argument->high = number_of(object, "high", 1);
+    argument->step = number_of(object, "step", 1);
+    if (argument->fill == FILL_IOTA)
+        argument->low = number_of(object, "start", argument->low);
+    argument->seed = (uint64_t)json_integer_value(json_object_get(object, "seed"));
+    if (argument->fill == FILL_FILE) {
+        const json_t *file = json_object_get(object, "file");
+        if (!json_is_string(file))
+            return reader_fail(reader, "buffer \"%s\" names no file", argument->name);
+        return read_file(reader, copy_text(reader, file), argument);
+    }
+    return true;
+}
+
+static bool read_argument(Reader *reader, const json_t *object, LaunchArgument *argument)
+{
+    const json_t *buffer = json_object_get(object, "buffer"), *pointer = json_object_get(object, "pointer");
+    const json_t *symbol = json_object_get(object, "symbol"), *scalar = json_object_get(object, "scalar");
+    if (json_is_string(buffer) || json_is_string(symbol)) {
+        argument->kind = buffer ? ARGUMENT_BUFFER : ARGUMENT_SYMBOL;
+        argument->name = copy_text(reader, buffer ? buffer : symbol);
+        return read_fill(reader, object, argument);
+    }
+    if (json_is_string(pointer)) {
+        argument->kind = ARGUMENT_POINTER;
+        argument->name = copy_text(reader, pointer);
+        argument->offset = (uint64_t)json_integer_value(json_object_get(object, "offset"));
+        return true;
+    }
+    if (!json_is_string(scalar))
+        return reader_fail(reader, "an argument is neither buffer, pointer, scalar nor symbol");
+    argument->kind = ARGUMENT_SCALAR;
+    argument->type = type_from_name(json_string_value(scalar));
+    if (type_bits(argument->type) < 8)
+        return reader_fail(reader, "unknown type \"%s\"", json_string_value(scalar));
+    /* An array is a structure of elements of the type. */
+    json_t *value = json_object_get(object, "value");
+    json_t *array = json_is_array(value) ? json_incref(value) : json_pack("[O]", value ? value : json_null());
+    bool fine = array && read_values(reader, array, argument);
+    json_decref(array);
+    argument->fill = FILL_ZERO;
+    return fine || reader_fail(reader, "a scalar has no value");
+}
+
+static bool read_tolerance(Reader *reader, const json_t *object, Tolerance *tolerance)
+{
+    *tolerance = (Tolerance){TOLERANCE_EXACT, 0, 0};
+    if (!object)
+        return true;
+    const char *kind = json_string_value(json_object_get(object, "kind"));
+    if (kind && strcmp(kind, "close") == 0) {
+        tolerance->kind = TOLERANCE_CLOSE;
+        tolerance->relative = number_of(object, "relative", 0);
+        tolerance->absolute = number_of(object, "absolute", 0);
+        return true;
+    }
+    return (kind && strcmp(kind, "exact") == 0) || reader_fail(reader, "a tolerance is neither exact nor close");
+}
+
+static bool read_launch(Reader *reader, const json_t *root, Launch *launch)
+{
+    const json_t *kernel = json_object_get(root, "kernel"), *arguments = json_object_get(root, "args");
+    const json_t *check = json_object_get(root, "check");
+    if (!json_is_string(kernel))
+        return reader_fail(reader, "\"kernel\" is missing");
+    launch->kernel = copy_text(reader, kernel);
+    if (!read_dimensions(reader, root, "grid", launch->grid) || !read_dimensions(reader, root, "block", launch->block))
+        return false;
+    launch->dynamic_shared = (uint64_t)json_integer_value(json_object_get(root, "dynamic_shared"));
+    launch->argument_count = (unsigned)json_array_size(arguments);
+    launch->arguments = ARENA_ARRAY(reader->arena, LaunchArgument, launch->argument_count);
+    for (unsigned i = 0; i < launch->argument_count; i++)
+        if (!read_argument(reader, json_array_get(arguments, i), &launch->arguments[i]))
+            return false;
+    launch->check_count = (unsigned)json_array_size(check);
+    launch->check = ARENA_ARRAY(reader->arena, const char *, launch->check_count);
+    for (unsigned i = 0; i < launch->check_count; i++) {
+        const json_t *name = json_array_get(check, i);
+        if (!json_is_string(name))
+            return reader_fail(reader, "\"check\" is to be an array of buffer names");
+        launch->check[i] = copy_text(reader, name);
+    }
+    return read_tolerance(reader, json_object_get(root, "tolerance"), &launch->tolerance) &&
+           read_tolerance(reader, json_object_get(root, "reference_tolerance"), &launch->reference_tolerance);
+}
+
+Launch *launch_read(Arena *arena, const char *path, const char **error)
+{
+    Reader reader = {.arena = arena, .path = path};
+    json_error_t problem;
+    json_t *root = json_load_file(path, 0, &problem);
+    Launch *launch = ARENA_NEW(arena, Launch);
+    if (!root)
+        reader_fail(&reader, "%d:%d: %s", problem.line, problem.column, problem.text);
+    else
+        read_launch(&reader, root, launch);
+    json_decref(root);
+    *error = reader.error;
+    return reader.error ? NULL : launch;
+}
+
+static uint64_t splitmix64(uint64_t state)
+{
+    state += UINT64_C(0x9e3779b97f4a7c15);
+    state = (state ^ state >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    state = (state ^ state >> 27) * UINT64_C(0x94d049bb133111eb);
+    return state ^ state >> 31;
+}
+
+static uint64_t element_bits(Type type, double value)
+{
+    switch (type) {
+    case TYPE_F64:
+        return double_bits(value);
+    case TYPE_F32:
+    case TYPE_TF32:
+        return float_bits((float)value);
+    case TYPE_F16:
+        return format_encode(&FORMAT_F16, value, ROUND_NEAREST_EVEN, false);
+    case TYPE_BF16:
+        return format_encode(&FORMAT_BF16, value, ROUND_NEAREST_EVEN, false);
+    default:
+        value = floor(value);
+        return value < 0 ? (uint64_t)(int64_t)(value < -0x1p63 ? -0x1p63 : value)
+                         : (uint64_t)(value >= 0x1p64 ? 0x1.fffffffffffffp63 : value);
+    }
+}
+
+void *launch_fill(Arena *arena, const LaunchArgument *argument)
+{
+    unsigned size = type_bytes(argument->type);
+    uint8_t *bytes = arena_array(arena, (size_t)argument->count, size ? size : 1);
+    uint64_t total = argument->count * size;
+    bool is_float = type_class(argument->type) == CLASS_FLOAT;
+    switch (argument->fill) {
+    case FILL_ZERO:
+        break;
+    case FILL_POISON:
+        memset(bytes, POISON_BYTE, (size_t)total);
+        break;
+    case FILL_FILE:
+    case FILL_BYTES:
+        memcpy(bytes, argument->bytes, (size_t)(argument->size < total ? argument->size : total));
+        break;
+    case FILL_UNIFORM:
+    case FILL_IOTA:
+        for (uint64_t i = 0; i < argument->count; i++) {
+            uint64_t hash = splitmix64(argument->seed * UINT64_C(0x9e3779b97f4a7c15) + i);
+            double unit = (double)(hash >> 11) * 0x1p-53;
+            double range = argument->high - argument->low + (is_float ? 0 : 1);
+            double value = argument->fill == FILL_IOTA ? argument->low + argument->step * (double)i
+                                                       : argument->low + unit * range;
+            uint64_t bits = element_bits(argument->type, value);
+            memcpy(bytes + i * size, &bits, size < 8 ? size : 8);
+        }
+        break;
+    }
+    return bytes;
+}
+
+Launch *launch_divide(Arena *arena, const Launch *launch, const unsigned block_factor[3], const unsigned grid_factor[3])
+{
+    Launch *divided = ARENA_NEW(arena, Launch);
+    *divided = *launch;
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned block = launch->block[i] ? launch->block[i] : 1, grid = launch->grid[i] ? launch->grid[i] : 1;
+        unsigned by = block_factor && block_factor[i] ? block_factor[i] : 1;
+        unsigned grid_by = grid_factor && grid_factor[i] ? grid_factor[i] : 1;
+        divided->block[i] = (block + by - 1) / by;
+        divided->grid[i] = (grid + grid_by - 1) / grid_by;
+    }
+    return divided;
+}

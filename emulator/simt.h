@@ -1,0 +1,511 @@
+/* The machine's own structures.
+ *
+ * A function is decoded once into a flat array of Ops over a frame layout: every register has a row (see lanes.h) at a fixed
+ * offset.  A warp's control state is a tree of splits.  A split is a set of lanes at one pc; when it diverges it waits, at the pc
+ * where its lanes meet again, for the children that take its lanes there.  Only leaves run. */
+#ifndef PTXOPT_EMULATOR_SIMT_H
+#define PTXOPT_EMULATOR_SIMT_H
+
+#include "emulator/emulator.h"
+#include "emulator/operation.h"
+
+typedef struct Machine Machine;
+typedef struct BlockState BlockState;
+typedef struct Warp Warp;
+typedef struct Split Split;
+typedef struct Frame Frame;
+typedef struct Code Code;
+typedef struct Op Op;
+typedef struct Exec Exec;
+
+/* ---- Maps from pointers ------------------------------------------------------------------------------------------ */
+
+typedef struct AddressMap {
+    struct AddressMapEntry {
+        const void *key;
+        uint64_t value;
+    } *entries;
+    size_t capacity, count;
+} AddressMap;
+
+void address_map_set(Arena *arena, AddressMap *map, const void *key, uint64_t value);
+bool address_map_get(const AddressMap *map, const void *key, uint64_t *value);
+
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+
+/* Generic addresses.  Global variables and buffers have slots of 4 GiB each from GLOBAL_BASE, so that an address names its
+ * region; the other spaces are windows, in which addresses within the space are offsets. */
+#define WINDOW_SHARED UINT64_C(0x100000000000)
+#define WINDOW_LOCAL UINT64_C(0x200000000000)
+#define WINDOW_CONST UINT64_C(0x300000000000)
+#define WINDOW_PARAM UINT64_C(0x400000000000)
+#define WINDOW_FUNCTION UINT64_C(0x500000000000)
+#define GLOBAL_BASE UINT64_C(0x700000000000)
+#define WINDOW_SIZE UINT64_C(0x100000000)
+#define SLOT_SHIFT 32
+#define MAX_SLOTS 4096
+#define HEAP_BYTES (UINT64_C(8) << 20) /* of the device's malloc, CUDA's default */
+
+typedef struct RaceCell RaceCell;
+
+typedef struct Region {
+    const char *name;
+    Space space;
+    bool read_only;
+    uint64_t base; /* generic address of the first byte */
+    uint64_t size;
+    uint8_t *bytes;
+    uint8_t *written; /* one byte a byte: 1 once written; NULL: not followed */
+    RaceCell *race;   /* one a byte; NULL: not followed */
+} Region;
+
+/* ---- Decoded code ------------------------------------------------------------------------------------------------ */
+
+/* Where a source row is: a bank and a byte offset in it. */
+enum { BANK_FRAME, BANK_CONSTANTS, BANK_SPECIAL, BANK_COUNT };
+#define SOURCE_SHIFT 30
+#define SOURCE(bank, offset) ((uint32_t)(bank) << SOURCE_SHIFT | (uint32_t)(offset))
+#define NO_ROW UINT32_MAX
+#define PC_EXIT UINT32_MAX
+
+/* Rows of the special bank. */
+enum {
+    SPECIAL_TID_X, SPECIAL_TID_Y, SPECIAL_TID_Z, SPECIAL_LANEID, SPECIAL_WARPID,
+    SPECIAL_CTAID_X, SPECIAL_CTAID_Y, SPECIAL_CTAID_Z,
+    SPECIAL_MASK_EQ, SPECIAL_MASK_LE, SPECIAL_MASK_LT, SPECIAL_MASK_GE, SPECIAL_MASK_GT,
+    SPECIAL_COUNT
+};
+#define SPECIAL_ROW_BYTES (LANES * 4)
+
+typedef enum Step {
+    STEP_NEXT,   /* go on with the next op */
+    STEP_JUMP,   /* the split's pc was set */
+    STEP_SWITCH, /* the split ended, waits or changed its frame or lanes */
+    STEP_FAULT,
+} Step;
+
+typedef Step OpFunction(Exec *x, const Op *op, uint32_t mask);
+
+typedef enum AtomicKind {
+    ATOMIC_NONE, ATOMIC_ADD, ATOMIC_MIN, ATOMIC_MAX, ATOMIC_INC, ATOMIC_DEC, ATOMIC_AND, ATOMIC_OR, ATOMIC_XOR, ATOMIC_EXCH,
+    ATOMIC_CAS,
+} AtomicKind;
+
+#define MAX_ELEMENTS 8
+typedef struct MemoryOp {
+    Space space; /* SPACE_NONE: generic */
+    bool in_frame;  /* a variable of the frame: the address is relative to its local base */
+    bool strong;    /* does not race with other strong accesses */
+    bool sign;      /* loads extend by sign */
+    uint8_t element_bytes, count;
+    AtomicKind atomic;
+    Type type;
+    uint32_t address; /* source row */
+    uint8_t address_bytes;
+    int64_t offset;
+    uint32_t elements[MAX_ELEMENTS]; /* destination offsets of a load or atomic (NO_ROW: sink), sources of a store */
+    uint8_t row_bytes[MAX_ELEMENTS];
+    uint32_t operands[MAX_ELEMENTS]; /* atomics: the first operand of each element */
+    uint32_t compare;                /* cas: the value stored, a source */
+} MemoryOp;
+
+typedef struct CallOp {
+    const Function *callee; /* NULL: through 'target' */
+    uint32_t target;        /* source row of the address */
+    const Prototype *prototype;
+    struct CallCopy {
+        uint32_t source, bytes; /* row of a register or constant, or NO_ROW: from 'local' of the caller's frame */
+        uint64_t local, size;
+        uint64_t formal;        /* in the callee's frame; the n-th parameter's place is found there when NULL callee */
+    } *arguments, *results;
+    unsigned argument_count, result_count;
+} CallOp;
+
+struct Op {
+    RowFunction *row; /* a whole-row operation; else 'run' */
+    OpFunction *run;
+    uint32_t dest; /* frame offset */
+    uint32_t sources[MAX_SOURCES];
+    uint32_t guard; /* frame offset of the predicate; NO_ROW: none */
+    bool guard_inverted;
+    bool first; /* of its instruction */
+    uint8_t dest_bytes;
+    uint8_t source_bytes[MAX_SOURCES];
+    uint8_t source_count;
+    uint8_t category;
+    union {
+        struct {
+            ScalarFunction *function;
+            uint32_t control;
+            RowFunction *compare; /* setp */
+            uint32_t dest_false;  /* setp p|q: the second predicate */
+            uint8_t combine;
+        } scalar;
+        struct {
+            uint32_t target, fall, reconvergence;
+        } branch;
+        struct {
+            uint32_t *targets, count, reconvergence;
+        } table;
+        struct {
+            uint32_t kind, members, dest_predicate, mode, control;
+            bool is_float;
+        } warp; /* collectives */
+        struct {
+            uint32_t kind, id, count, predicate;
+            bool has_count, aligned;
+            bool cluster, cluster_wait; /* barrier.cluster.arrive and .wait */
+        } barrier;
+        struct {
+            uint32_t dest_offset, source_offset, bytes;
+        } copy;
+        struct {
+            uint32_t kind;
+            const MemoryOp *memory; /* of the object; NULL: pending_count */
+        } mbarrier;
+        const MemoryOp *memory;
+        const CallOp *call;
+        const struct CopyAsync *copy_async;
+        const struct MatrixOp *matrix;
+        uint64_t value;
+    };
+    const Inst *inst; /* NULL: made by the decoder */
+};
+
+struct Code {
+    const Function *function;
+    Body *body;
+    bool own_body;
+    bool is_entry;
+    VEC(Op) ops;
+    uint64_t *executed, *threads; /* per op */
+    uint32_t *registers;          /* RegId to frame offset */
+    uint32_t frame_bytes, temps_begin;
+    uint8_t *constants;           /* BANK_CONSTANTS */
+    AddressMap locals;            /* Variable to offset in the frame's local memory */
+    uint64_t local_bytes;
+    uint64_t *formals, *formal_bytes, *returns, *return_bytes; /* offsets in local memory */
+    unsigned formal_count, return_count;
+    Frame *free_frames;
+};
+
+/* ---- Run state --------------------------------------------------------------------------------------------------- */
+
+struct Frame {
+    Code *code;
+    Frame *parent, *next_free;
+    uint8_t *registers;
+    uint8_t *local, *local_written; /* [lane][local_bytes] */
+    uint64_t local_base;            /* address in local space */
+    uint32_t carry;
+    uint32_t *defined; /* lanes of each register that were written; NULL: not followed */
+    unsigned depth;
+};
+
+typedef enum WaitKind { WAIT_NONE, WAIT_CHILDREN, WAIT_BARRIER, WAIT_ALIGNED, WAIT_WARP } WaitKind;
+
+struct Split {
+    Split *parent, *next_free;
+    Frame *frame;
+    Frame *callee; /* of a finished call, until its results are taken */
+    uint32_t pc, mask, reconvergence;
+    unsigned children;
+    WaitKind wait;
+    unsigned barrier;      /* WAIT_BARRIER */
+    uint32_t members;      /* WAIT_WARP */
+    uint32_t warp_kind;
+};
+
+#define BARRIER_COUNT 17 /* 0-15, and one for the cluster */
+#define BARRIER_CLUSTER 16
+
+typedef struct Barrier {
+    uint64_t arrived;   /* threads */
+    uint64_t expected;  /* 0: all that live */
+    bool in_use;
+    uint32_t count, any, all; /* bar.red over the participants */
+    uint64_t generation; /* how often it was complete */
+    uint32_t *clock; /* race check: what the participants knew */
+} Barrier;
+
+struct Warp {
+    BlockState *block;
+    unsigned index;
+    uint32_t live;
+    Split *runnable[LANES];
+    unsigned runnable_count;
+    Split *blocked[LANES];
+    unsigned blocked_count;
+    Frame *root;
+    uint64_t cluster_phase; /* of the cluster's barrier, when the warp last arrived */
+    uint64_t idle_steps;
+    uint32_t *clocks; /* race check: a vector clock over the block's warps */
+    uint8_t *special;
+};
+
+struct BlockState {
+    Machine *machine;
+    unsigned id[3];
+    uint64_t index;
+    Warp *warps;
+    unsigned warp_count;
+    unsigned live_threads;
+    Region shared;
+    Barrier barriers[BARRIER_COUNT];
+    uint32_t *mbarrier_clock; /* race check: all mbarrier objects count as one */
+    bool active;
+};
+
+struct Machine {
+    Arena *arena;
+    const Module *module;
+    const Launch *launch;
+    EmulatorOptions options;
+    EmulatorResult *result;
+    unsigned grid[3], block[3];
+    unsigned block_threads;
+
+    Region *slots[MAX_SLOTS];
+    unsigned slot_count;
+    Region constants, params, heap;
+    uint64_t heap_used;
+    uint64_t shared_static, shared_bytes;
+    AddressMap variables;  /* Variable to address in its space (global: generic) */
+    AddressMap parameters; /* Variable of the entry to offset in params */
+    AddressMap codes;      /* Function to Code* */
+    VEC(Code *) code_list;
+    VEC(const Function *) functions; /* those whose address is taken */
+    Code *entry;
+
+    Split *free_splits;
+    uint64_t steps;
+    bool tracks_memory; /* written or race bytes exist */
+    uint32_t *block_fences; /* race check: how often each block made its writes known to the device */
+    VEC(void *) owned;  /* from malloc, freed when the run ends */
+};
+
+/* One split executing. */
+struct Exec {
+    Machine *machine;
+    BlockState *block;
+    Warp *warp;
+    Split *split;
+    Frame *frame;
+    const uint8_t *banks[BANK_COUNT];
+    bool yield; /* let others run: a poll failed */
+};
+
+static inline const void *source_row(const Exec *x, uint32_t source)
+{
+    return x->banks[source >> SOURCE_SHIFT] + (source & ((1u << SOURCE_SHIFT) - 1));
+}
+
+static inline uint32_t source_mask(const Exec *x, uint32_t source)
+{
+    return *(const uint32_t *)source_row(x, source);
+}
+
+static inline uint64_t row_get(const void *row, unsigned bytes, unsigned lane)
+{
+    switch (bytes) {
+    case 0:
+        return *(const uint32_t *)row >> lane & 1;
+    case 2:
+        return ((const uint16_t *)row)[lane];
+    case 4:
+        return ((const uint32_t *)row)[lane];
+    default:
+        return ((const uint64_t *)row)[lane];
+    }
+}
+
+static inline void row_set(void *row, unsigned bytes, unsigned lane, uint64_t value)
+{
+    switch (bytes) {
+    case 0:
+        *(uint32_t *)row = (*(uint32_t *)row & ~(1u << lane)) | (uint32_t)(value & 1) << lane;
+        break;
+    case 2:
+        ((uint16_t *)row)[lane] = (uint16_t)value;
+        break;
+    case 4:
+        ((uint32_t *)row)[lane] = (uint32_t)value;
+        break;
+    default:
+        ((uint64_t *)row)[lane] = value;
+    }
+}
+
+#define EACH_ACTIVE(lane, mask)                                                                                        \
+    for (uint32_t left_##lane = (mask), lane; left_##lane && (lane = (unsigned)__builtin_ctz(left_##lane), true);       \
+         left_##lane &= left_##lane - 1)
+
+/* Memory of the run's own that outgrows an arena's habit of never giving back; zeroed. */
+void *machine_alloc(Machine *machine, size_t count, size_t size);
+
+/* ---- fault.c ----------------------------------------------------------------------------------------------------- */
+
+/* Reports the first fault of a run; later ones are dropped.  Always STEP_FAULT. */
+Step fault_at(Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *format, ...) PRINTF_LIKE(5, 6);
+/* Without a thread; 'inst' and 'function' may be NULL.  Always false. */
+bool fault_static(Machine *machine, FaultKind kind, const Function *function, const Inst *inst, const char *format, ...)
+    PRINTF_LIKE(5, 6);
+void thread_position(const Warp *warp, unsigned lane, unsigned thread[3]);
+
+/* ---- memory.c ---------------------------------------------------------------------------------------------------- */
+
+bool memory_prepare(Machine *machine); /* buffers, module variables, parameters */
+Region *memory_find(Exec *x, uint64_t address, uint64_t bytes); /* not for local space; NULL: outside */
+uint64_t variable_address(const Machine *machine, const Variable *variable, bool *found);
+uint64_t window_of(Space space); /* 0 for global */
+Space address_space(uint64_t generic, Exec *x);
+uint64_t function_address(Machine *machine, const Function *function);
+const Function *function_at(const Machine *machine, uint64_t address);
+void memory_collect(Machine *machine);
+
+/* ---- access.c ---------------------------------------------------------------------------------------------------- */
+
+typedef struct Translation {
+    uint64_t address[LANES]; /* generic */
+    uint8_t *host[LANES];
+    Region *region[LANES]; /* NULL: local memory */
+    uint8_t *written[LANES];
+} Translation;
+typedef enum AccessMode { MODE_LOAD, MODE_STORE, MODE_ATOMIC } AccessMode;
+
+OpFunction run_load, run_store, run_atomic, run_copy_async, run_local_address;
+bool access_addresses(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask, Translation *at);
+bool access_translate(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMode mode, bool strong, Translation *at);
+/* One lane's memory as the debugger would read it: NULL where there is none. */
+uint8_t *access_peek(Exec *x, unsigned lane, uint64_t address, uint64_t bytes);
+
+typedef struct CopyAsync {
+    MemoryOp from, to;
+    uint32_t size;   /* source row of the bytes to copy; NO_ROW: all */
+    uint32_t ignore; /* predicate source; NO_ROW: none */
+    bool ignore_inverted;
+} CopyAsync;
+
+/* ---- track.c: races, never-written memory, coalescing ------------------------------------------------------------ */
+
+size_t race_cell_bytes(void);
+/* After translation, before the access; false with the fault reported. */
+bool track_access(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMode mode, bool strong, Translation *at,
+                  const void *stored, unsigned stored_stride);
+void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const Translation *at);
+bool track_registers(Exec *x, const Op *op, uint32_t mask);
+
+/* ---- warp.c ------------------------------------------------------------------------------------------------------ */
+
+bool machine_run(Machine *machine);
+OpFunction run_branch, run_jump, run_table_branch, run_reconverge, run_exit, run_return, run_trap, run_scalar, run_setp;
+OpFunction run_carry, run_copy_bytes, run_clock, run_lop3_predicate, run_copy_row, run_yield;
+Split *split_new(Machine *machine, Split *parent, Frame *frame, uint32_t pc, uint32_t mask, uint32_t reconvergence);
+void warp_push(Warp *warp, Split *split);
+void warp_drop(Warp *warp, Split *split);
+void split_block(Exec *x, WaitKind wait);
+void split_wake(Warp *warp, Split *split);
+Step split_diverge(Exec *x, const uint32_t *pcs, const uint32_t *masks, unsigned count, uint32_t reconvergence);
+Frame *frame_new(Machine *machine, Code *code, Frame *parent);
+void frame_free(Frame *frame);
+void lanes_exit(Exec *x, uint32_t mask);
+void split_finish(Warp *warp, Split *split);
+
+/* ---- barrier.c --------------------------------------------------------------------------------------------------- */
+
+enum { BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_RED_POPC, BARRIER_RED_AND, BARRIER_RED_OR };
+OpFunction run_barrier, run_fence, run_mbarrier;
+void barrier_recheck(BlockState *block); /* after threads exited */
+/* Lets splits at aligned barriers proceed whose siblings have exited; false if some can never. */
+bool warp_resolve(Exec *x);
+enum {
+    MBARRIER_INIT, MBARRIER_INVAL, MBARRIER_EXPECT_TX, MBARRIER_COMPLETE_TX, MBARRIER_ARRIVE, MBARRIER_ARRIVE_EXPECT_TX,
+    MBARRIER_ARRIVE_DROP, MBARRIER_ARRIVE_DROP_EXPECT_TX, MBARRIER_PENDING, MBARRIER_TEST, MBARRIER_TEST_PARITY,
+};
+
+/* ---- collective.c ------------------------------------------------------------------------------------------------ */
+
+enum {
+    WARP_SHFL, WARP_VOTE, WARP_MATCH_ANY, WARP_MATCH_ALL, WARP_REDUX, WARP_ACTIVEMASK, WARP_ELECT, WARP_SYNC, WARP_MATRIX,
+};
+enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
+enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
+OpFunction run_collective;
+
+/* ---- matrix.c ---------------------------------------------------------------------------------------------------- */
+
+Step matrix_execute(Exec *x, const Op *op, uint32_t mask);
+
+/* ---- call.c ------------------------------------------------------------------------------------------------------ */
+
+OpFunction run_call, run_call_results, run_builtin;
+bool is_builtin(const Function *function);
+#define MAX_CALL_DEPTH 512
+
+/* ---- decode.c, decode_memory.c, decode_control.c ----------------------------------------------------------------- */
+
+/* The code of a function that machine_collect has found; NULL if it has none. */
+Code *code_get(Machine *machine, const Function *function);
+const Function *function_resolve(const Machine *machine, const Function *function); /* declarations and aliases */
+/* Builds the bodies of the entry and of all functions it may call, and places their variables. */
+bool machine_collect(Machine *machine, const Function *entry);
+bool code_decode(Machine *machine, Code *code);
+/* Post-dominators of a body's blocks: index of each block's immediate post-dominator, or UINT32_MAX for the exit. */
+uint32_t *body_postdominators(Arena *arena, const Body *body);
+
+/* A branch whose target's pc is not known yet. */
+typedef struct Fixup {
+    uint32_t op, block;
+    uint32_t field; /* FIXUP_TARGET, FIXUP_RECONVERGENCE, or FIXUP_TABLE + index */
+} Fixup;
+
+typedef struct Decoder {
+    Machine *machine;
+    Code *code;
+    Arena *arena;
+    const Inst *inst;
+    Modifiers mods;
+    uint32_t temp; /* next free byte of the frame, for this instruction */
+    VEC(uint8_t) constants;
+    AddressMap constant_index;
+    uint32_t guard;
+    bool guard_inverted;
+    bool first;
+    uint32_t *block_pcs;
+    VEC(Fixup) fixups;
+    uint32_t *postdominators;
+    bool failed;
+} Decoder;
+
+bool decoder_refuse(Decoder *d, const char *format, ...) PRINTF_LIKE(2, 3); /* always false */
+bool decoder_have(const Decoder *d, const char *mod);
+Op *decoder_emit(Decoder *d, OpFunction *run);
+void decoder_emit_row(Decoder *d, RowFunction *row, uint32_t dest, unsigned dest_bytes, const uint32_t *sources,
+                      unsigned count);
+uint32_t decoder_temp(Decoder *d, unsigned row_bytes);
+uint32_t decoder_constant(Decoder *d, uint64_t bits, unsigned row_bytes);
+/* The row of a source operand, in the width of the type; NO_ROW with the refusal reported. */
+uint32_t decoder_source(Decoder *d, const Operand *operand, Type type);
+uint32_t decoder_register(const Decoder *d, const Operand *operand, unsigned *row_bytes);
+/* Where to put a result of the type; decoder_dest_done then widens it into the register if that is wider. */
+typedef struct Dest {
+    uint32_t row;      /* NO_ROW: sink */
+    uint32_t real;     /* the register's row */
+    unsigned bytes, real_bytes;
+    Type type;
+    bool sign;
+} Dest;
+bool decoder_dest(Decoder *d, const Operand *operand, Type type, bool sign, Dest *dest);
+void decoder_dest_done(Decoder *d, const Dest *dest);
+void decoder_resize(Decoder *d, uint32_t dest, unsigned dest_bytes, uint32_t source, unsigned source_bytes, bool sign,
+                    unsigned bits);
+bool decode_memory(Decoder *d);
+bool decode_control(Decoder *d);
+bool decode_warp(Decoder *d);
+bool decode_matrix(Decoder *d);
+bool decoder_address(Decoder *d, const Operand *operand, Space space, MemoryOp *memory);
+bool decoder_symbol(Decoder *d, const Symbol *symbol, uint64_t *address, bool *in_frame, Space *space);
+enum { FIXUP_TARGET, FIXUP_RECONVERGENCE, FIXUP_TABLE };
+void decoder_fixup(Decoder *d, uint32_t op, uint32_t block, uint32_t field);
+
+#endif

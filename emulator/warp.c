@@ -1,0 +1,691 @@
+/* Warps: splits, frames, and the loop that executes. */
+#include "emulator/simt.h"
+
+#define QUANTUM 65536 /* ops a split runs before its siblings and the other warps get a turn */
+
+/* ---- Splits and frames -------------------------------------------------------------------------------------------- */
+
+Split *split_new(Machine *machine, Split *parent, Frame *frame, uint32_t pc, uint32_t mask, uint32_t reconvergence)
+{
+    Split *split = machine->free_splits;
+    if (split)
+        machine->free_splits = split->next_free;
+    else
+        split = ARENA_NEW(machine->arena, Split);
+    *split = (Split){.parent = parent, .frame = frame, .pc = pc, .mask = mask, .reconvergence = reconvergence};
+    if (parent)
+        parent->children++;
+    return split;
+}
+
+static void split_free(Machine *machine, Split *split)
+{
+    if (split->callee)
+        frame_free(split->callee);
+    split->next_free = machine->free_splits;
+    machine->free_splits = split;
+}
+
+void warp_push(Warp *warp, Split *split)
+{
+    split->wait = WAIT_NONE;
+    require(warp->runnable_count < LANES);
+    warp->runnable[warp->runnable_count++] = split;
+}
+
+void warp_drop(Warp *warp, Split *split)
+{
+    unsigned i = 0;
+    while (i < warp->runnable_count && warp->runnable[i] != split)
+        i++;
+    require(i < warp->runnable_count);
+    for (warp->runnable_count--; i < warp->runnable_count; i++)
+        warp->runnable[i] = warp->runnable[i + 1];
+}
+
+void split_block(Exec *x, WaitKind wait)
+{
+    warp_drop(x->warp, x->split);
+    x->split->wait = wait;
+    require(x->warp->blocked_count < LANES);
+    x->warp->blocked[x->warp->blocked_count++] = x->split;
+}
+
+void split_wake(Warp *warp, Split *split)
+{
+    unsigned i = 0;
+    while (i < warp->blocked_count && warp->blocked[i] != split)
+        i++;
+    require(i < warp->blocked_count);
+    warp->blocked[i] = warp->blocked[--warp->blocked_count];
+    warp_push(warp, split);
+}
+
+/* The split's lanes have arrived where they meet again (or are gone): its parent goes on when all its children have. */
+void split_finish(Warp *warp, Split *split)
+{
+    Machine *machine = warp->block->machine;
+    for (;;) {
+        Split *parent = split->parent;
+        split_free(machine, split);
+        if (!parent || --parent->children)
+            return;
+        /* A parent whose lanes all meet at the end of the function has arrived there, too. */
+        parent->mask &= warp->live;
+        if (parent->mask && parent->pc != PC_EXIT) {
+            warp_push(warp, parent);
+            return;
+        }
+        split = parent;
+    }
+}
+
+Frame *frame_new(Machine *machine, Code *code, Frame *parent)
+{
+    Frame *frame = code->free_frames;
+    if (frame) {
+        code->free_frames = frame->next_free;
+        memset(frame->registers, 0, code->frame_bytes);
+        if (code->local_bytes)
+            memset(frame->local, 0, (size_t)code->local_bytes * LANES);
+        if (frame->local_written)
+            memset(frame->local_written, 0, (size_t)code->local_bytes * LANES);
+        if (frame->defined)
+            memset(frame->defined, 0, code->body->regs.count * sizeof *frame->defined);
+    } else {
+        frame = ARENA_NEW(machine->arena, Frame);
+        frame->code = code;
+        uint8_t *memory = machine_alloc(machine, (size_t)code->frame_bytes + 64, 1);
+        frame->registers = (uint8_t *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
+        frame->local = machine_alloc(machine, (size_t)code->local_bytes, LANES);
+        if (machine->options.check_unwritten)
+            frame->local_written = machine_alloc(machine, (size_t)code->local_bytes, LANES);
+        if (machine->options.check_registers)
+            frame->defined = machine_alloc(machine, code->body->regs.count, sizeof *frame->defined);
+    }
+    frame->parent = parent;
+    frame->carry = 0;
+    frame->depth = parent ? parent->depth + 1 : 0;
+    frame->local_base = parent ? (parent->local_base + parent->code->local_bytes + 15) & ~UINT64_C(15) : 0;
+    return frame;
+}
+
+void frame_free(Frame *frame)
+{
+    frame->next_free = frame->code->free_frames;
+    frame->code->free_frames = frame;
+}
+
+void lanes_exit(Exec *x, uint32_t mask)
+{
+    x->warp->live &= ~mask;
+    x->warp->idle_steps = 0;
+    x->block->live_threads -= (unsigned)__builtin_popcount(mask);
+    barrier_recheck(x->block);
+}
+
+/* ---- Control flow ------------------------------------------------------------------------------------------------- */
+
+/* The lanes of the split go to up to 'count' places.  Lanes that go where all meet again just wait there. */
+Step split_diverge(Exec *x, const uint32_t *pcs, const uint32_t *masks, unsigned count, uint32_t reconvergence)
+{
+    Split *split = x->split, *parent = split;
+    Machine *machine = x->machine;
+    Warp *warp = x->warp;
+    warp_drop(warp, split);
+    /* A split that waits for this very place already has a parent doing so. */
+    bool replaced = split->parent && split->reconvergence == reconvergence && split->parent->frame == split->frame;
+    if (replaced) {
+        parent = split->parent;
+    } else {
+        split->pc = reconvergence;
+        split->wait = WAIT_CHILDREN;
+    }
+    for (unsigned i = count; i-- > 0;)
+        if (pcs[i] != reconvergence)
+            warp_push(warp, split_new(machine, parent, split->frame, pcs[i], masks[i], reconvergence));
+    if (replaced)
+        split_finish(warp, split);
+    else if (!split->children)
+        warp_push(warp, split); /* all places are that one */
+    return STEP_SWITCH;
+}
+
+/* Lanes at the exit of the function: the kernel's are gone, a device function's wait for the others of their call. */
+static Step split_exit(Exec *x, uint32_t mask)
+{
+    Split *split = x->split;
+    if (!x->frame->parent)
+        lanes_exit(x, mask);
+    warp_drop(x->warp, split);
+    split_finish(x->warp, split);
+    return STEP_SWITCH;
+}
+
+Step run_branch(Exec *x, const Op *op, uint32_t taken)
+{
+    Split *split = x->split;
+    uint32_t others = split->mask & ~taken;
+    x->machine->result->counters.branches += op->guard != NO_ROW;
+    if (!taken) {
+        split->pc = op->branch.fall;
+        return STEP_JUMP;
+    }
+    if (!others) {
+        if (op->branch.target == PC_EXIT)
+            return split_exit(x, taken);
+        split->pc = op->branch.target;
+        return STEP_JUMP;
+    }
+    x->machine->result->counters.divergent_branches++;
+    if (op->branch.target == PC_EXIT && !x->frame->parent) {
+        /* Threads that end need nobody to wait for. */
+        lanes_exit(x, taken);
+        split->mask = others;
+        split->pc = op->branch.fall;
+        return STEP_SWITCH;
+    }
+    uint32_t pcs[2] = {op->branch.fall, op->branch.target}, masks[2] = {others, taken};
+    return split_diverge(x, pcs, masks, 2, op->branch.reconvergence);
+}
+
+Step run_jump(Exec *x, const Op *op, uint32_t mask)
+{
+    (void)mask;
+    x->split->pc = op->branch.target;
+    return STEP_JUMP;
+}
+
+Step run_table_branch(Exec *x, const Op *op, uint32_t mask)
+{
+    const void *index = source_row(x, op->sources[0]);
+    uint32_t pcs[LANES], masks[LANES];
+    unsigned count = 0;
+    x->machine->result->counters.branches++;
+    EACH_ACTIVE(lane, mask)
+    {
+        uint64_t which = row_get(index, 4, lane);
+        if (which >= op->table.count)
+            return fault_at(x, op, lane, FAULT_BOUNDS, "index %llu of a branch table of %u",
+                            (unsigned long long)which, op->table.count);
+        uint32_t pc = op->table.targets[which];
+        unsigned i = 0;
+        while (i < count && pcs[i] != pc)
+            i++;
+        if (i == count) {
+            pcs[count] = pc;
+            masks[count++] = 0;
+        }
+        masks[i] |= 1u << lane;
+    }
+    if (count == 1) {
+        x->split->pc = pcs[0];
+        return STEP_JUMP;
+    }
+    x->machine->result->counters.divergent_branches++;
+    return split_diverge(x, pcs, masks, count, op->table.reconvergence);
+}
+
+/* Stands at the head of every block where lanes meet again. */
+Step run_reconverge(Exec *x, const Op *op, uint32_t mask)
+{
+    Split *split = x->split;
+    (void)op;
+    (void)mask;
+    if (split->reconvergence != split->pc)
+        return STEP_NEXT;
+    warp_drop(x->warp, split);
+    split_finish(x->warp, split);
+    return STEP_SWITCH;
+}
+
+Step run_return(Exec *x, const Op *op, uint32_t mask)
+{
+    (void)op;
+    return split_exit(x, mask);
+}
+
+/* exit, which also ends threads inside device functions. */
+Step run_exit(Exec *x, const Op *op, uint32_t mask)
+{
+    (void)op;
+    lanes_exit(x, mask);
+    warp_drop(x->warp, x->split);
+    split_finish(x->warp, x->split);
+    return STEP_SWITCH;
+}
+
+Step run_trap(Exec *x, const Op *op, uint32_t mask)
+{
+    return mask ? fault_at(x, op, (unsigned)__builtin_ctz(mask), FAULT_TRAP, "the kernel executed a trap") : STEP_NEXT;
+}
+
+Step run_yield(Exec *x, const Op *op, uint32_t mask)
+{
+    (void)op;
+    (void)mask;
+    x->yield = true;
+    return STEP_NEXT;
+}
+
+/* ---- Computation -------------------------------------------------------------------------------------------------- */
+
+Step run_scalar(Exec *x, const Op *op, uint32_t mask)
+{
+    const void *rows[MAX_SOURCES];
+    void *dest = x->frame->registers + op->dest;
+    uint64_t values[MAX_SOURCES] = {0};
+    for (unsigned i = 0; i < op->source_count; i++)
+        rows[i] = source_row(x, op->sources[i]);
+    EACH_ACTIVE(lane, mask)
+    {
+        for (unsigned i = 0; i < op->source_count; i++)
+            values[i] = row_get(rows[i], op->source_bytes[i], lane);
+        row_set(dest, op->dest_bytes, lane, op->scalar.function(values, op->scalar.control));
+    }
+    return STEP_NEXT;
+}
+
+static void predicate_set(Exec *x, uint32_t row, uint32_t mask, uint32_t value)
+{
+    uint32_t *predicate = (uint32_t *)(x->frame->registers + row);
+    *predicate = (*predicate & ~mask) | (value & mask);
+}
+
+static uint32_t combine_masks(uint8_t combine, uint32_t a, uint32_t b)
+{
+    switch (combine) {
+    case BOOL_AND:
+        return a & b;
+    case BOOL_OR:
+        return a | b;
+    case BOOL_XOR:
+        return a ^ b;
+    default:
+        return a;
+    }
+}
+
+Step run_setp(Exec *x, const Op *op, uint32_t mask)
+{
+    const void *rows[2] = {source_row(x, op->sources[0]), source_row(x, op->sources[1])};
+    uint32_t truth = 0, other;
+    if (op->scalar.compare) {
+        _Alignas(32) uint8_t bytes[LANES];
+        op->scalar.compare(bytes, rows);
+        truth = row_mask(bytes);
+        other = ~truth;
+    } else {
+        /* f16x2 gives the lower half's result to the first predicate, the upper one's to the second. */
+        bool pair = op->scalar.control & CONTROL_PAIR;
+        other = pair ? 0 : ALL_LANES;
+        EACH_ACTIVE(lane, mask)
+        {
+            uint64_t values[2] = {row_get(rows[0], op->source_bytes[0], lane), row_get(rows[1], op->source_bytes[1], lane)};
+            uint64_t result = op->scalar.function(values, op->scalar.control);
+            truth |= (uint32_t)(result & 1) << lane;
+            if (pair)
+                other |= (uint32_t)(result >> 1 & 1) << lane;
+        }
+        if (!pair)
+            other = ~truth;
+    }
+    uint32_t with = op->scalar.combine != BOOL_NONE ? source_mask(x, op->sources[2]) : 0;
+    if (op->dest != NO_ROW)
+        predicate_set(x, op->dest, mask, combine_masks(op->scalar.combine, truth, with));
+    if (op->scalar.dest_false != NO_ROW)
+        predicate_set(x, op->scalar.dest_false, mask, combine_masks(op->scalar.combine, other, with));
+    return STEP_NEXT;
+}
+
+/* lop3.BoolOp: the predicate is (d != 0) op q.  Sources: d, q. */
+Step run_lop3_predicate(Exec *x, const Op *op, uint32_t mask)
+{
+    const uint32_t *value = source_row(x, op->sources[0]);
+    uint32_t truth = 0;
+    EACH_ACTIVE(lane, mask)
+    {
+        truth |= (uint32_t)(value[lane] != 0) << lane;
+    }
+    predicate_set(x, op->dest, mask, combine_masks(op->scalar.combine, truth, source_mask(x, op->sources[1])));
+    return STEP_NEXT;
+}
+
+/* The instructions with the carry flag.  The kind's bits: 0-2 the operation, 3 reads the flag, 4 writes it. */
+Step run_carry(Exec *x, const Op *op, uint32_t mask)
+{
+    unsigned kind = CONTROL_KIND(op->scalar.control), width = op->scalar.control & CONTROL_WIDTH;
+    bool reads = kind & 8, writes = kind & 16, subtracts = (kind & 7) == 1, multiplies = (kind & 7) >= 2;
+    void *dest = x->frame->registers + op->dest;
+    uint32_t carry_out = 0;
+    EACH_ACTIVE(lane, mask)
+    {
+        uint64_t s[3] = {0};
+        for (unsigned i = 0; i < op->source_count; i++)
+            s[i] = row_get(source_row(x, op->sources[i]), op->source_bytes[i], lane);
+        uint64_t a = s[0], b = s[1];
+        if (multiplies) {
+            b = s[2];
+            a = (kind & 7) == 2 ? (s[0] * s[1]) & width_mask(width)
+                                : scalar_muldiv(s, (op->scalar.control & (CONTROL_WIDTH | CONTROL_SIGNED)) |
+                                                       MULDIV_MULHI << CONTROL_KIND_SHIFT);
+        }
+        unsigned flag = reads ? x->frame->carry >> lane & 1 : 0;
+        unsigned __int128 sum = subtracts ? (unsigned __int128)a - b - flag : (unsigned __int128)a + b + flag;
+        carry_out |= (uint32_t)(sum >> width & 1) << lane;
+        row_set(dest, op->dest_bytes, lane, (uint64_t)sum & width_mask(width));
+    }
+    if (writes)
+        x->frame->carry = (x->frame->carry & ~mask) | carry_out;
+    return STEP_NEXT;
+}
+
+/* Some bytes of each element: packing, unpacking, 128-bit moves. */
+Step run_copy_bytes(Exec *x, const Op *op, uint32_t mask)
+{
+    uint8_t *dest = x->frame->registers + op->dest + op->copy.dest_offset;
+    const uint8_t *source = (const uint8_t *)source_row(x, op->sources[0]) + op->copy.source_offset;
+    EACH_ACTIVE(lane, mask)
+    {
+        memcpy(dest + lane * op->dest_bytes, source + lane * op->source_bytes[0], op->copy.bytes);
+    }
+    return STEP_NEXT;
+}
+
+/* %clock and its kin: instructions executed so far.  value: bits to shift by. */
+Step run_clock(Exec *x, const Op *op, uint32_t mask)
+{
+    uint64_t now = x->machine->steps + x->warp->idle_steps;
+    EACH_ACTIVE(lane, mask)
+    {
+        row_set(x->frame->registers + op->dest, op->dest_bytes, lane, now >> op->value);
+    }
+    return STEP_NEXT;
+}
+
+/* ---- The loop ----------------------------------------------------------------------------------------------------- */
+
+static void exec_enter(Exec *x, Split *split)
+{
+    x->split = split;
+    x->frame = split->frame;
+    x->banks[BANK_FRAME] = split->frame->registers;
+    x->banks[BANK_CONSTANTS] = split->frame->code->constants;
+    x->banks[BANK_SPECIAL] = x->warp->special;
+}
+
+static inline void execute_row(Exec *x, const Op *op, uint32_t mask)
+{
+    const void *rows[4];
+    for (unsigned i = 0; i < op->source_count; i++)
+        rows[i] = source_row(x, op->sources[i]);
+    void *dest = x->frame->registers + op->dest;
+    if (mask == ALL_LANES) {
+        op->row(dest, rows);
+    } else {
+        _Alignas(64) uint64_t result[LANES];
+        op->row(result, rows);
+        row_blend(dest, result, mask, op->dest_bytes);
+    }
+}
+
+/* Runs the warp's top split until it stops or its time is up.  False on a fault. */
+static bool split_run(Exec *x)
+{
+    Machine *machine = x->machine;
+    Warp *warp = x->warp;
+    Split *split = warp->runnable[warp->runnable_count - 1];
+    exec_enter(x, split);
+    Code *code = x->frame->code;
+    const Op *ops = code->ops.data;
+    bool checks_registers = machine->options.check_registers;
+    uint32_t pc = split->pc;
+    uint64_t steps = 0;
+    Step step = STEP_NEXT;
+
+    x->yield = false;
+    while (steps < QUANTUM) {
+        const Op *op = &ops[pc];
+        uint32_t mask = split->mask;
+        if (op->guard != NO_ROW) {
+            uint32_t guard = *(const uint32_t *)(x->frame->registers + op->guard);
+            mask &= op->guard_inverted ? ~guard : guard;
+        }
+        steps++;
+        code->executed[pc]++;
+        code->threads[pc] += (unsigned)__builtin_popcount(mask);
+        if (checks_registers && op->first && !track_registers(x, op, mask))
+            return false;
+        if (op->row) {
+            if (mask)
+                execute_row(x, op, mask);
+            pc++;
+            continue;
+        }
+        split->pc = pc;
+        step = op->run(x, op, mask);
+        if (step == STEP_NEXT) {
+            split->pc = ++pc;
+            if (x->yield)
+                break;
+            continue;
+        }
+        if (step == STEP_JUMP) {
+            pc = split->pc;
+            continue;
+        }
+        break;
+    }
+    machine->steps += steps;
+    warp->idle_steps += steps;
+    if (step == STEP_FAULT)
+        return false;
+    if (step == STEP_SWITCH)
+        return true;
+    split->pc = pc;
+    /* Its time is up: the others first. */
+    if (warp->runnable_count > 1) {
+        warp_drop(warp, split);
+        for (unsigned i = warp->runnable_count++; i > 0; i--)
+            warp->runnable[i] = warp->runnable[i - 1];
+        warp->runnable[0] = split;
+    }
+    uint64_t limit = machine->options.hang_steps ? machine->options.hang_steps : UINT64_C(1) << 24;
+    if (warp->idle_steps > limit)
+        return fault_at(x, &ops[pc], (unsigned)__builtin_ctz(split->mask), FAULT_HANG,
+                        "%llu instructions without a visible effect", (unsigned long long)warp->idle_steps) != STEP_FAULT;
+    return true;
+}
+
+/* A turn of one warp; false on a fault. */
+static bool warp_run(Exec *x, Warp *warp)
+{
+    uint64_t end = x->machine->steps + QUANTUM;
+    x->warp = warp;
+    do {
+        if (!split_run(x))
+            return false;
+        if (!warp->runnable_count && warp->blocked_count && !warp_resolve(x))
+            return false;
+    } while (warp->runnable_count && x->machine->steps < end && !x->yield);
+    return true;
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------------- */
+
+static void special_fill(Warp *warp, unsigned row, uint32_t value)
+{
+    uint32_t *cells = (uint32_t *)(warp->special + row * SPECIAL_ROW_BYTES);
+    for (unsigned lane = 0; lane < LANES; lane++)
+        cells[lane] = value;
+}
+
+static void warp_start(Machine *machine, BlockState *block, Warp *warp, unsigned index)
+{
+    uint32_t *rows = (uint32_t *)warp->special;
+    warp->block = block;
+    warp->index = index;
+    warp->runnable_count = warp->blocked_count = 0;
+    warp->idle_steps = 0;
+    unsigned threads = machine->block_threads - index * LANES;
+    warp->live = threads >= LANES ? ALL_LANES : (1u << threads) - 1;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        unsigned thread[3];
+        thread_position(warp, lane, thread);
+        for (unsigned i = 0; i < 3; i++)
+            rows[(SPECIAL_TID_X + i) * LANES + lane] = thread[i];
+        rows[SPECIAL_LANEID * LANES + lane] = lane;
+        rows[SPECIAL_MASK_EQ * LANES + lane] = 1u << lane;
+        rows[SPECIAL_MASK_LT * LANES + lane] = (1u << lane) - 1;
+        rows[SPECIAL_MASK_LE * LANES + lane] = (1u << lane) - 1 + (1u << lane);
+        rows[SPECIAL_MASK_GE * LANES + lane] = ~((1u << lane) - 1);
+        rows[SPECIAL_MASK_GT * LANES + lane] = ~((1u << lane) - 1 + (1u << lane));
+    }
+    special_fill(warp, SPECIAL_WARPID, index);
+    for (unsigned i = 0; i < 3; i++)
+        special_fill(warp, SPECIAL_CTAID_X + i, block->id[i]);
+    Frame *frame = frame_new(machine, machine->entry, NULL);
+    warp->root = frame;
+    warp_push(warp, split_new(machine, NULL, frame, 0, warp->live, PC_EXIT));
+}
+
+static void block_start(Machine *machine, BlockState *block, uint64_t index)
+{
+    block->index = index;
+    block->id[0] = (unsigned)(index % machine->grid[0]);
+    block->id[1] = (unsigned)(index / machine->grid[0] % machine->grid[1]);
+    block->id[2] = (unsigned)(index / machine->grid[0] / machine->grid[1]);
+    block->live_threads = machine->block_threads;
+    block->active = true;
+    memset(block->shared.bytes, 0, (size_t)block->shared.size);
+    if (block->shared.written)
+        memset(block->shared.written, 0, (size_t)block->shared.size);
+    if (block->shared.race)
+        memset(block->shared.race, 0, (size_t)block->shared.size * race_cell_bytes());
+    for (unsigned i = 0; i < BARRIER_COUNT; i++) {
+        uint32_t *clock = block->barriers[i].clock;
+        block->barriers[i] = (Barrier){.clock = clock};
+        if (clock)
+            memset(clock, 0, block->warp_count * sizeof *clock);
+    }
+    if (block->mbarrier_clock)
+        memset(block->mbarrier_clock, 0, block->warp_count * sizeof *block->mbarrier_clock);
+    for (unsigned i = 0; i < block->warp_count; i++) {
+        warp_start(machine, block, &block->warps[i], i);
+        if (block->warps[i].clocks)
+            for (unsigned k = 0; k < block->warp_count; k++)
+                block->warps[i].clocks[k] = k == i;
+    }
+}
+
+static BlockState *block_new(Machine *machine)
+{
+    BlockState *block = ARENA_NEW(machine->arena, BlockState);
+    block->machine = machine;
+    block->warp_count = (machine->block_threads + LANES - 1) / LANES;
+    block->warps = ARENA_ARRAY(machine->arena, Warp, block->warp_count);
+    for (unsigned i = 0; i < block->warp_count; i++) {
+        block->warps[i].special = machine_alloc(machine, SPECIAL_COUNT, SPECIAL_ROW_BYTES);
+        if (machine->options.check_races)
+            block->warps[i].clocks = machine_alloc(machine, block->warp_count, sizeof(uint32_t));
+    }
+    if (machine->options.check_races) {
+        block->mbarrier_clock = machine_alloc(machine, block->warp_count, sizeof(uint32_t));
+        for (unsigned i = 0; i < BARRIER_COUNT; i++)
+            block->barriers[i].clock = machine_alloc(machine, block->warp_count, sizeof(uint32_t));
+    }
+    block->shared = (Region){.name = "shared memory", .space = SPACE_SHARED, .base = WINDOW_SHARED,
+                             .size = machine->shared_bytes};
+    block->shared.bytes = machine_alloc(machine, (size_t)machine->shared_bytes, 1);
+    if (machine->options.check_unwritten)
+        block->shared.written = machine_alloc(machine, (size_t)machine->shared_bytes, 1);
+    if (machine->options.check_races)
+        block->shared.race = machine_alloc(machine, (size_t)machine->shared_bytes, race_cell_bytes());
+    return block;
+}
+
+/* Nothing in the block can go on. */
+static bool block_stuck(Machine *machine, BlockState *block)
+{
+    Exec x = {.machine = machine, .block = block};
+    for (unsigned i = 0; i < block->warp_count; i++) {
+        Warp *warp = &block->warps[i];
+        if (!warp->blocked_count)
+            continue;
+        Split *split = warp->blocked[0];
+        x.warp = warp;
+        exec_enter(&x, split);
+        const Op *op = &x.frame->code->ops.data[split->pc];
+        const Barrier *barrier = &block->barriers[split->barrier];
+        if (split->wait == WAIT_BARRIER)
+            fault_at(&x, op, (unsigned)__builtin_ctz(split->mask), FAULT_BARRIER,
+                     "barrier %u waits for ever: %llu of %llu threads arrived", split->barrier,
+                     (unsigned long long)barrier->arrived,
+                     (unsigned long long)(barrier->expected ? barrier->expected : block->live_threads));
+        else
+            fault_at(&x, op, (unsigned)__builtin_ctz(split->mask), FAULT_WARP_SYNC,
+                     "lanes 0x%08x wait for ever for the others of 0x%08x", split->mask, split->members);
+    }
+    return false;
+}
+
+static bool block_run_turn(Machine *machine, BlockState *block, bool *moved)
+{
+    Exec x = {.machine = machine, .block = block};
+    uint64_t limit = machine->options.max_steps ? machine->options.max_steps : UINT64_C(1) << 36;
+    for (unsigned i = 0; i < block->warp_count; i++) {
+        Warp *warp = &block->warps[i];
+        if (!warp->runnable_count)
+            continue;
+        *moved = true;
+        if (!warp_run(&x, warp))
+            return false;
+        if (machine->steps > limit)
+            return fault_at(&x, NULL, 0, FAULT_HANG, "the launch took more than %llu instructions",
+                            (unsigned long long)limit) != STEP_FAULT;
+    }
+    return true;
+}
+
+static void block_end(BlockState *block)
+{
+    for (unsigned i = 0; i < block->warp_count; i++)
+        frame_free(block->warps[i].root);
+    block->active = false;
+}
+
+bool machine_run(Machine *machine)
+{
+    uint64_t total = (uint64_t)machine->grid[0] * machine->grid[1] * machine->grid[2], next = 0;
+    unsigned resident = machine->options.resident_blocks ? machine->options.resident_blocks : 1;
+    if (resident > total)
+        resident = (unsigned)total;
+    BlockState **blocks = ARENA_ARRAY(machine->arena, BlockState *, resident);
+    for (unsigned i = 0; i < resident; i++) {
+        blocks[i] = block_new(machine);
+        block_start(machine, blocks[i], next++);
+    }
+    for (unsigned active = resident; active;) {
+        bool moved = false;
+        active = 0;
+        for (unsigned i = 0; i < resident; i++) {
+            BlockState *block = blocks[i];
+            if (!block->active)
+                continue;
+            if (!block_run_turn(machine, block, &moved))
+                return false;
+            if (!block->live_threads) {
+                block_end(block);
+                moved = true;
+                if (next < total)
+                    block_start(machine, block, next++);
+            }
+            active += block->active;
+        }
+        if (active && !moved)
+            for (unsigned i = 0; i < resident; i++)
+                if (blocks[i]->active)
+                    return block_stuck(machine, blocks[i]);
+    }
+    return true;
+}
