@@ -621,9 +621,14 @@ Alias affine_compare(const AffineForm *a, uint64_t a_bytes, const AffineForm *b,
     /* What has no byte in common modulo 2^32 has none modulo 2^64 either. */
     Sum difference = {.bits = a->bits < b->bits ? a->bits : b->bits};
     __int128 period = (__int128)1 << difference.bits, low, high;
-    if (!sum_add(&difference, a, 1))
-        return ALIAS_UNKNOWN;
-    sum_add(&difference, b, -1);
+    if (a->terms == b->terms && a->bits == b->bits) {
+        sum_add_constant(&difference, a->constant, 1);
+        sum_add_constant(&difference, b->constant, -1);
+    } else {
+        if (!sum_add(&difference, a, 1))
+            return ALIAS_UNKNOWN;
+        sum_add(&difference, b, -1);
+    }
     if (!difference.term_count && !difference.constant)
         return a->bits == b->bits ? ALIAS_SAME : ALIAS_UNKNOWN;
     if (!a_bytes || !b_bytes || a_bytes > UINT32_MAX || b_bytes > UINT32_MAX)

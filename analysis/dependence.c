@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { OPEN_ACCESSES = 64 };
+enum { OPEN_ACCESSES = 256 };
 
 typedef struct Edge {
     uint32_t from, to;
@@ -111,14 +111,26 @@ static void registers_order(Builder *builder, uint32_t node, const Inst *inst)
 
 /* ---- Effects ----------------------------------------------------------------------------------------------------- */
 
-static void open_compare(Builder *builder, const OpenList *list, uint32_t node)
+/* Puts the node after those of the list that it may meet. What it overwrites in whole is open no longer: whatever meets
+ * that meets this one too. */
+static void open_compare(Builder *builder, OpenList *list, uint32_t node)
 {
     const Ordering *now = &builder->orderings[node];
+    uint32_t kept = 0;
     for (uint32_t i = 0; i < list->count; i++) {
-        const Open *open = &list->items[i];
-        if (open->wild || ordering_alias(builder->model, &builder->orderings[open->node], now) != ALIAS_NONE)
-            add_edge(builder, open->node, node, DEPENDENCE_MEMORY);
+        Open open = list->items[i];
+        const Ordering *then = &builder->orderings[open.node];
+        Alias alias = open.wild ? ALIAS_UNKNOWN : ordering_alias(builder->model, then, now);
+        if (alias != ALIAS_NONE)
+            add_edge(builder, open.node, node, DEPENDENCE_MEMORY);
+        bool covered = alias == ALIAS_SAME && now->writes && then->access.bytes && then->space == now->space &&
+                       then->access.bytes <= now->access.bytes;
+        if (!covered)
+            list->items[kept++] = open;
     }
+    if (kept < list->count)
+        list->oldest = 0;
+    list->count = kept;
 }
 
 static void open_add(Builder *builder, OpenList *list, uint32_t node)
@@ -193,17 +205,18 @@ static void chains_order(Builder *builder, uint32_t node)
         VEC_PUSH(builder->scratch, builder->carry_readers, node);
 }
 
-/* Everything before comes before it: each of those nodes has a successor or gets this one. */
+/* Everything before comes before it: each of those nodes has a successor or gets this one. What comes later comes after
+ * it, and needs nothing else to stay behind what was before. */
 static void full_order(Builder *builder, uint32_t node)
 {
-    add_edge(builder, builder->last_full, node, DEPENDENCE_ORDER);
-    if (!builder->orderings[node].full)
-        return;
     for (uint32_t i = builder->sinks_from; i < node; i++)
         if (!bitset_has(&builder->has_succ, i))
             add_edge(builder, i, node, DEPENDENCE_ORDER);
     builder->sinks_from = node;
     builder->last_full = node;
+    builder->last_fence = builder->last_stop = builder->last_volatile = builder->carry_writer = NO_NODE;
+    builder->ordered.count = builder->faults.count = builder->carry_readers.count = 0;
+    builder->loads = builder->stores = (OpenList){.count = 0};
 }
 
 static void node_order(Builder *builder, uint32_t node, const Inst *inst)
@@ -213,10 +226,14 @@ static void node_order(Builder *builder, uint32_t node, const Inst *inst)
     if (now->base != REG_NONE)
         now->version = reg_state(builder, now->base)->version;
     registers_order(builder, node, inst);
+    add_edge(builder, builder->last_full, node, DEPENDENCE_ORDER);
+    if (now->full) {
+        full_order(builder, node);
+        return;
+    }
     accesses_order(builder, node);
     fences_order(builder, node);
     chains_order(builder, node);
-    full_order(builder, node);
 }
 
 /* ---- The graph --------------------------------------------------------------------------------------------------- */

@@ -66,7 +66,7 @@ typedef struct DependenceGraph {
 } DependenceGraph;
 
 /* Writes each instruction's node into Inst.id. O(n * c) for n instructions and their references: loads and stores are
- * compared with at most c = 64 open ones of each kind. */
+ * compared with at most c = 256 open ones of each kind. */
 DependenceGraph *block_dependences(Arena *arena, const MemoryModel *model, const Block *block);
 
 #endif
