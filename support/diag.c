@@ -1,0 +1,99 @@
+/* Messages with file, line, column, the line itself and a caret. */
+#include "support/support.h"
+
+#include <string.h>
+
+enum { DEFAULT_ERROR_LIMIT = 20, LONGEST_EXCERPT = 160 };
+
+void diag_init(Diag *diag, const Source *source, FILE *out)
+{
+    *diag = (Diag){.source = source, .out = out, .error_limit = DEFAULT_ERROR_LIMIT};
+}
+
+/* Counts the message; false if it is not to be printed. */
+static bool admit(Diag *diag, Severity *severity)
+{
+    if (*severity == SEVERITY_WARNING) {
+        diag->warnings++;
+        if (diag->warnings_are_errors)
+            *severity = SEVERITY_ERROR;
+    }
+    if (*severity == SEVERITY_ERROR) {
+        diag->errors++;
+        if (diag->error_limit && diag->errors == diag->error_limit + 1)
+            fprintf(diag->out, "ptxopt: more than %u errors; the rest is not shown\n", diag->error_limit);
+        return !diag->error_limit || diag->errors <= diag->error_limit;
+    }
+    if (diag->error_limit && diag->errors > diag->error_limit)
+        return false; /* the note belongs to an error that was not shown */
+    return !diag->quiet;
+}
+
+static const char *severity_name(Severity severity)
+{
+    return severity == SEVERITY_ERROR ? "error" : severity == SEVERITY_WARNING ? "warning" : "note";
+}
+
+/* A tab stays a tab, so that the caret below stands right; other control and non-ASCII bytes become '?'. */
+static void put_excerpt(FILE *out, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        putc(text[i] == '\t' || (text[i] >= ' ' && text[i] < 127) ? text[i] : '?', out);
+}
+
+static void print_line(const Diag *diag, Span span, Position position)
+{
+    const Source *source = diag->source;
+    size_t start = source->lines[position.line - 1];
+    size_t end = position.line < source->line_count ? source->lines[position.line] - 1 : source->size;
+    while (end > start && (source->text[end - 1] == '\r' || source->text[end - 1] == '\n'))
+        end--;
+    size_t caret = span.begin < end ? span.begin : end;
+    if (caret > start + LONGEST_EXCERPT) /* a module may stand on one line */
+        start = caret - LONGEST_EXCERPT / 2;
+    if (end > start + LONGEST_EXCERPT)
+        end = start + LONGEST_EXCERPT;
+    putc(' ', diag->out);
+    put_excerpt(diag->out, source->text + start, end - start);
+    fputs("\n ", diag->out);
+    for (size_t i = start; i < caret; i++)
+        putc(source->text[i] == '\t' ? '\t' : ' ', diag->out);
+    putc('^', diag->out);
+    for (size_t i = caret + 1; i < span.end && i < end; i++)
+        putc('~', diag->out);
+    putc('\n', diag->out);
+}
+
+void diag_report(Diag *diag, Severity severity, Span span, const char *format, ...)
+{
+    if (!admit(diag, &severity))
+        return;
+    Position position = {0, 0};
+    if (diag->source) {
+        if (span.begin > diag->source->size)
+            span.begin = (uint32_t)diag->source->size;
+        position = source_position(diag->source, span.begin);
+        fprintf(diag->out, "%s:%u:%u: ", diag->source->path, position.line, position.column);
+    } else
+        fputs("ptxopt: ", diag->out);
+    fprintf(diag->out, "%s: ", severity_name(severity));
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(diag->out, format, arguments);
+    va_end(arguments);
+    putc('\n', diag->out);
+    if (diag->source)
+        print_line(diag, span, position);
+}
+
+void diag_report_plain(Diag *diag, Severity severity, const char *format, ...)
+{
+    if (!admit(diag, &severity))
+        return;
+    fprintf(diag->out, "%s: %s: ", diag->source ? diag->source->path : "ptxopt", severity_name(severity));
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(diag->out, format, arguments);
+    va_end(arguments);
+    putc('\n', diag->out);
+}
