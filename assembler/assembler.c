@@ -156,7 +156,8 @@ static Assembler *open_path(Arena *arena, AssemblerKind kind, const char *path, 
     Assembly result;
     if (assembler_run(assembler, arena, &request, &result))
         return assembler;
-    *message = arena_printf(arena, "cannot assemble an empty kernel for %s: %s", arch_text(arena, arch), result.message);
+    *message =
+        arena_printf(arena, "cannot assemble an empty kernel for %s: %s", arch_text(arena, arch), result.message);
     assembler_close(assembler);
     return NULL;
 }
@@ -170,21 +171,21 @@ static bool is_absent(const char *path, const char *message)
            strncmp(message + length, words, sizeof words - 1) == 0;
 }
 
-/* Tries every candidate of one kind.  What was wrong with them goes to 'tried', a line each, and what was wrong with those
- * that are installed also to 'notes'. */
+/* Tries every candidate of one kind.  What was wrong with them goes to 'tried', a line each, and what was wrong with
+ * those that are installed also to 'notes'. */
 static Assembler *open_kind(Arena *arena, AssemblerKind kind, Arch arch, Buf *tried, Buf *notes)
 {
     Candidates candidates = locate(arena, kind);
-    bool said = false;
+    const char *said = NULL;
     for (size_t i = 0; i < candidates.paths.count; i++) {
         const char *path = candidates.paths.data[i], *message = NULL;
         Assembler *assembler = open_path(arena, kind, path, arch, &message);
         if (assembler)
             return assembler;
-        bool absent = !candidates.variable && is_absent(path, message);
-        if (absent)
+        /* A library that is installed under several names says the same several times. */
+        if ((!candidates.variable && is_absent(path, message)) || (said && strcmp(said, message) == 0))
             continue;
-        said = true;
+        said = message;
         size_t begin = tried->length;
         buf_printf(tried, "\n  %s: ", kind_names[kind]);
         if (candidates.variable)
@@ -257,7 +258,8 @@ const char *assembly_failure_word(AssemblyFailure failure)
 /* Turns a request into a job.  False, with the reason in *outcome, if no assembler is to see it. */
 static bool make_job(const Assembler *assembler, const AssemblyRequest *request, Job *job, Outcome *outcome)
 {
-    *job = (Job){.ptx = request->ptx, .size = request->size, .arch = assembler->arch, .syntax_only = request->syntax_only};
+    *job =
+        (Job){.ptx = request->ptx, .size = request->size, .arch = assembler->arch, .syntax_only = request->syntax_only};
     if (request->arch && !arch_parse(request->arch, &job->arch)) {
         outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "'%s' is not an architecture such as sm_90", request->arch);
         return false;

@@ -2,8 +2,8 @@
  *
  * One interface, three back ends; none is needed to build, each is found and opened at run time:
  *   driver     libcuda.so.1: what a program's just-in-time compilation makes on this machine's GPU
- *   nvJitLink  libnvJitLink.so: without a GPU and without a new program for each call; compiles like `ptxas -c` (functions
- *              keep their calling convention) and then links, so its figures can differ from those of the other two
+ *   nvJitLink  libnvJitLink.so: without a GPU and without a new program for each call; compiles like `ptxas -c`
+ *              (functions keep their calling convention) and then links: its figures can differ from the program's
  *   ptxas      the program that nvcc runs: the whole program at once
  *
  * Each is looked for in this order, and the first that can assemble a trivial kernel for the wanted architecture is
@@ -50,8 +50,8 @@ typedef struct Assembler Assembler;
 
 /* Finds and starts a back end that can assemble for 'arch' ("sm_90"; one that is older than sm_75 stands for sm_75).
  * ASSEMBLER_AUTO takes the first that works of: the driver, if there is a GPU of that architecture; nvJitLink; ptxas.
- * The Assembler lives in 'arena' and has to be closed.  NULL if none works: *error (in the arena, lines without a newline
- * at the end) says what was tried, what was wrong with each and what to do. */
+ * The Assembler lives in 'arena' and has to be closed.  NULL if none works: *error (in the arena, lines without a
+ * newline at the end) says what was tried, what was wrong with each and what to do. */
 Assembler *assembler_open(Arena *arena, AssemblerKind kind, const char *arch, const char **error);
 /* Ends the worker process; NULL is allowed. */
 void assembler_close(Assembler *assembler);
@@ -72,8 +72,8 @@ typedef struct AssemblyRequest {
     const char *ptx;
     size_t size;         /* bytes of PTX; a NUL after the last one is not needed */
     const char *arch;    /* "sm_90a"; NULL: what the assembler was opened for.  The driver takes its GPU's alone */
-    int max_registers;   /* for each thread; 0: no cap.  As -maxrregcount: no effect on a kernel with .maxntid or .reqntid,
-                            and at least 24 */
+    int max_registers;   /* for each thread; 0: no cap.  As -maxrregcount: raised to 24, and without effect on a kernel
+                            that has .maxntid, .reqntid or .maxnreg */
     int opt_level;       /* 0..3 */
     bool want_cubin;     /* false: the cubin is made and measured, but not kept */
     bool syntax_only;    /* only whether the PTX is accepted: neither cubin nor resources.  ptxas parses and checks;
@@ -96,9 +96,9 @@ typedef enum AssemblyFailure {
 /* "rejected", "crashed" ... */
 const char *assembly_failure_word(AssemblyFailure failure);
 
-/* What one kernel or function costs.  Registers, stack, barriers, shared and constant bytes are the cubin's own figures,
- * spills the log's (`ptxas -v`).  A function that was compiled into its callers has a stack frame, spills and code of its
- * own, but no registers: those count for the kernel. */
+/* What one kernel or function costs.  Registers, stack, barriers, shared and constant bytes are the cubin's own
+ * figures, spills the log's (`ptxas -v`).  A function that was compiled into its callers has a stack frame, spills
+ * and code of its own, but no registers: those count for the kernel. */
 typedef struct Resources {
     const char *name;
     bool is_entry;
@@ -106,7 +106,7 @@ typedef struct Resources {
     unsigned barriers;         /* hardware barriers (bar.sync 0 is one) */
     uint64_t spill_stores;     /* bytes of spill instructions in the code, not executions */
     uint64_t spill_loads;
-    uint64_t stack;            /* bytes of local memory for each thread, callees included where the assembler knows them */
+    uint64_t stack;            /* bytes of local memory for each thread, with those of callees where they are known */
     uint64_t shared;           /* static bytes for each block, without the system's own 1,024 of sm_80 and later */
     uint64_t constant;         /* bytes of the kernel's own constant banks, parameters included */
     uint64_t code_size;        /* bytes of SASS */

@@ -1,9 +1,9 @@
-/* Reads what a cubin says about its kernels.  The file may hold anything: every offset is checked against its size, every
- * string ends inside its table, and every loop is bounded by a count that the file's size bounds.
+/* Reads what a cubin says about its kernels.  The file may hold anything: every offset is checked against its size,
+ * every string ends inside its table, and every loop is bounded by a count that the file's size bounds.
  *
  * A cubin is an ELF64 file for EM_CUDA.  Kernel and function K has its code in `.text.K`; the sections `.nv.shared.K`,
- * `.nv.constantN.K` and `.nv.info.K` belong to the code section that their sh_info names.  `.nv.info` without a name holds
- * attributes of all functions, by symbol. */
+ * `.nv.constantN.K` and `.nv.info.K` belong to the code section that their sh_info names.  `.nv.info` without a name
+ * holds attributes of all functions, by symbol. */
 #include "assembler/internal.h"
 
 #include <elf.h>
@@ -100,7 +100,8 @@ static uint64_t word_at(const unsigned char *bytes)
     return word;
 }
 
-/* Code is padded with NOPs to a multiple of 128 bytes; instructions have 16 bytes since sm_70, the opcode in the low 12 bits. */
+/* Code is padded with NOPs to a multiple of 128 bytes; instructions have 16 bytes since sm_70, the opcode in the low
+ * 12 bits. */
 static uint64_t count_instructions(const unsigned char *code, uint64_t size)
 {
     uint64_t count = size / 16;

@@ -1,8 +1,8 @@
-/* The CUDA driver, as the worker process sees it.  Nothing of CUDA is needed to build: the few declarations are made here
- * after the CUDA driver API manual.
+/* The CUDA driver, as the worker process sees it.  Nothing of CUDA is needed to build: the few declarations are made
+ * here after the CUDA driver API manual.
  *
- * The PTX is compiled twice: loaded as a module, which is what a program's just-in-time compilation does and from which the
- * registers are asked, and linked, which is the only way to a cubin. */
+ * The PTX is compiled twice: loaded as a module, which is what a program's just-in-time compilation does and from
+ * which the registers are asked, and linked, which is the only way to a cubin. */
 #include "assembler/internal.h"
 
 #include <dlfcn.h>
@@ -248,7 +248,8 @@ static void fail(const Driver *driver, Outcome *outcome, const char *doing, int 
     Buf name = {0};
     describe_error(driver, &name, error);
     outcome_fail(outcome, about_input ? ASSEMBLY_REJECTED : ASSEMBLY_UNAVAILABLE, "%s: %s%s", doing, buf_text(&name),
-                 error == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ? "; this driver is older than the .version of the PTX" : "");
+                 error == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ? "; this driver is older than the .version of the PTX"
+                                                             : "");
     buf_free(&name);
 }
 
@@ -260,8 +261,8 @@ static void link_cubin(const Driver *driver, const Job *job, Outcome *outcome)
     size_t size = 0;
     int error = driver->link_create(options.count, options.names, options.values, &link);
     if (error == CUDA_DONE)
-        error = driver->link_add_data(link, JIT_INPUT_PTX, (void *)(uintptr_t)job->ptx, job->size + 1, "input.ptx", 0, NULL,
-                                      NULL);
+        error = driver->link_add_data(link, JIT_INPUT_PTX, (void *)(uintptr_t)job->ptx, job->size + 1, "input.ptx", 0,
+                                      NULL, NULL);
     if (error == CUDA_DONE)
         error = driver->link_complete(link, &cubin, &size);
     /* The link owns the cubin, and writes to the log until it is destroyed. */

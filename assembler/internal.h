@@ -72,8 +72,9 @@ void signals_release(SignalHold *hold);
 
 typedef enum ProcessEnd { PROCESS_ENDED, PROCESS_TIMED_OUT, PROCESS_INTERRUPTED, PROCESS_NOT_STARTED } ProcessEnd;
 
-/* Runs a program in 'directory' (NULL: here) with both outputs appended to *output, at most 16 MiB of it.  At the limit, or
- * when it ended, its whole process group is killed.  *status is that of waitpid(), or errno where it was not started. */
+/* Runs a program in 'directory' (NULL: here) with both outputs appended to *output, at most 16 MiB of it.  At the
+ * limit, or when it ended, its whole process group is killed.  *status is that of waitpid(), or errno where it was
+ * not started. */
 ProcessEnd process_run(const char *const *arguments, const char *directory, unsigned timeout_ms, const SignalHold *hold,
                        Buf *output, int *status);
 
@@ -127,10 +128,11 @@ const char *cubin_read(Arena *arena, const void *bytes, size_t size, Cubin *cubi
 
 /* ---- The figures (resources.c) ---------------------------------------------------------------------------------- */
 
-/* Puts the log, the cubin and the driver's attributes together.  NULL when every kernel's figures are known, else what is
- * missing. */
+/* Puts the log, the cubin and the driver's attributes together.  NULL when every kernel's figures are known, else
+ * what is missing. */
 const char *resources_read(Arena *arena, const char *log, const char *attributes, const Cubin *cubin, Assembly *result);
-/* The first line that reports an error, without the newline, in the arena; NULL if there is none.  *line is its PTX line. */
+/* The first line that reports an error, without the newline, in the arena; NULL if there is none.  *line is its PTX
+ * line. */
 const char *log_first_error(Arena *arena, const char *log, unsigned *line);
 
 #endif

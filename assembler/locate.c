@@ -15,7 +15,8 @@ typedef struct Installation {
     bool is_program;
 } Installation;
 
-static const char *const library_folders[] = {"lib", "lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", NULL};
+static const char *const library_folders[] = {"lib", "lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib",
+                                              NULL};
 static const char *const program_folders[] = {"bin", NULL};
 static const char *const no_folders[] = {NULL};
 static const char *const nvjitlink_names[] = {"libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so", NULL};

@@ -1,6 +1,6 @@
-/* nvJitLink, as the worker process sees it.  Nothing of CUDA is needed to build: the few declarations are made here after
- * the nvJitLink manual.  The library exports each function under its plain name and, by version, as __nvJitLinkX_13_0; old
- * ones have the second name alone. */
+/* nvJitLink, as the worker process sees it.  Nothing of CUDA is needed to build: the few declarations are made here
+ * after the nvJitLink manual.  The library exports each function under its plain name and, by version, as
+ * __nvJitLinkX_13_0; old ones have the second name alone. */
 #include "assembler/internal.h"
 
 #include <dlfcn.h>

@@ -84,8 +84,8 @@ void signals_release(SignalHold *hold)
     sigprocmask(SIG_SETMASK, &hold->before, NULL);
 }
 
-_Noreturn static void child_run(const char *const *arguments, const char *directory, pid_t parent, int output, int failure,
-                                const SignalHold *hold)
+_Noreturn static void child_run(const char *const *arguments, const char *directory, pid_t parent, int output,
+                                int failure, const SignalHold *hold)
 {
     child_prepare(parent);
     setpgid(0, 0);
@@ -150,8 +150,8 @@ static bool has_ended(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
 }
 
-/* Until the child has ended or has to be stopped.  It may close its output and go on, and it may leave a process behind that
- * keeps the output open: both are looked at in turn. */
+/* Until the child has ended or has to be stopped.  It may close its output and go on, and it may leave a process
+ * behind that keeps the output open: both are looked at in turn. */
 static ProcessEnd watch(pid_t pid, int fd, int64_t deadline, int signal_fd, Buf *output)
 {
     bool open = true;

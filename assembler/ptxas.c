@@ -1,5 +1,5 @@
-/* ptxas, the program.  Each run has a folder of its own under $TMPDIR, which holds all that ptxas reads and writes and is
- * removed whatever happens. */
+/* ptxas, the program.  Each run has a folder of its own under $TMPDIR, which holds all that ptxas reads and writes
+ * and is removed whatever happens. */
 #include "assembler/internal.h"
 
 #include <errno.h>
@@ -165,7 +165,8 @@ static void run_in(const char *path, const char *folder_name, int folder, const 
         read_cubin(folder, outcome);
     else if (outcome->failure == ASSEMBLY_REJECTED && !names_error(buf_text(&outcome->log)))
         /* An exit status alone does not say that the PTX is wrong. */
-        outcome_fail(outcome, ASSEMBLY_UNREADABLE, "ended with exit status %d without naming an error", WEXITSTATUS(status));
+        outcome_fail(outcome, ASSEMBLY_UNREADABLE, "ended with exit status %d without naming an error",
+                     WEXITSTATUS(status));
     buf_free(&arch);
     buf_free(&level);
     buf_free(&cap);

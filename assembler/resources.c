@@ -1,11 +1,11 @@
 /* Reads what the assembler said and what its cubin holds, and makes one record of the two for each kernel and function.
  *
- * The log is that of `ptxas -v`; nvJitLink and the driver print the same lines with another margin, and their linker adds
- * lines of its own about the linked kernels:
+ * The log is that of `ptxas -v`; nvJitLink and the driver print the same lines with another margin, and their linker
+ * adds lines of its own about the linked kernels:
  *     ptxas info    : Compiling entry function 'K' for 'sm_90'
  *     ptxas info    : Function properties for K
  *         32 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
- *     ptxas info    : Used 19 registers, used 0 barriers, 32 bytes cumulative stack size, 1024 bytes smem, 360 bytes cmem[0]
+ *     ptxas info    : Used 19 registers, used 0 barriers, 32 bytes cumulative stack size, 1024 bytes smem
  *     info    : Function properties for 'K':
  *     info    : used 26 registers, used 0 barriers, 56 stack, 0 bytes smem, 548 bytes cmem[0], 0 bytes lmem
  * Which of the parts of a "Used" line are there depends on the version and the architecture.
@@ -123,8 +123,8 @@ static void keep_larger(uint64_t *kept, uint64_t value)
         *kept = value;
 }
 
-/* "32 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads".  A function that was compiled into several kernels is
- * told of several times: the largest counts. */
+/* "32 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads".  A function that was compiled into several
+ * kernels is told of several times: the largest counts. */
 static bool read_frame_line(const char *line, const char *end, Record *record)
 {
     uint64_t frame, stores, loads;

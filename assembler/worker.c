@@ -1,8 +1,8 @@
-/* A worker process: a forked child that opens an assembler's library and serves one request after another over a socket, so
- * that what the library does to its process (crash, hang, print, leak) happens to the child alone.
+/* A worker process: a forked child that opens an assembler's library and serves one request after another over a
+ * socket, so that what the library does to its process (crash, hang, print, leak) happens to the child alone.
  *
- * Both ends are this program, so structures go over the socket as they are.  A reply is checked all the same: the library may
- * have overwritten anything in the child.
+ * Both ends are this program, so structures go over the socket as they are.  A reply is checked all the same: the
+ * library may have overwritten anything in the child.
  *     request: RequestHeader, the PTX
  *     reply:   ReplyHeader, then message, log, cubin, attributes
  * The first reply comes unasked, when the library is open; its log is the version. */
