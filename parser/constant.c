@@ -1,6 +1,7 @@
 /* Constant expressions; PTX ISA, section "Constant Expressions".  Integers are .s64 or .u64 and mix as in C; everything
- * wraps modulo 2^64.  Decimal floating-point numbers are doubles and do not mix with integers.  0f and 0d literals stand
- * alone. */
+ * wraps modulo 2^64.  What differs from C is what ptxas does: '~' and '%' take and give .u64, shift counts are taken modulo
+ * 64, and "?:" has the type of the operand it selects.  Decimal floating-point numbers are doubles and do not mix with
+ * integers.  0f and 0d literals stand alone. */
 #include <string.h>
 
 #include "parser/internal.h"
@@ -69,7 +70,7 @@ ConstantValue constant_unary(Parser *parser, int operation, ConstantValue operan
     }
     switch (operation) {
     case '-': operand.bits = -operand.bits; break;
-    case '~': operand.bits = ~operand.bits; break;
+    case '~': operand = constant_integer(~operand.bits, true); break;
     case '!': operand = constant_integer(operand.bits == 0, false); break;
     default: break;
     }
@@ -92,14 +93,13 @@ static ConstantValue float_binary(Parser *parser, int operation, double left, do
     }
 }
 
-static uint64_t divide(uint64_t left, uint64_t right, bool is_unsigned, bool remainder)
+static uint64_t divide(uint64_t left, uint64_t right, bool is_unsigned)
 {
     if (is_unsigned)
-        return remainder ? left % right : left / right;
-    if (right == UINT64_MAX) /* -1: the one quotient that may overflow */
-        return remainder ? 0 : -left;
-    int64_t a = (int64_t)left, b = (int64_t)right;
-    return (uint64_t)(remainder ? a % b : a / b);
+        return left / right;
+    if (right == UINT64_MAX) /* -1: the one divisor whose quotient may overflow */
+        return -left;
+    return (uint64_t)((int64_t)left / (int64_t)right);
 }
 
 static bool less(uint64_t left, uint64_t right, bool is_unsigned)
@@ -107,12 +107,10 @@ static bool less(uint64_t left, uint64_t right, bool is_unsigned)
     return is_unsigned ? left < right : (int64_t)left < (int64_t)right;
 }
 
-/* Counts of 64 and more, negative ones among them, shift everything out. */
 static uint64_t shift_right(uint64_t value, uint64_t count, bool is_unsigned)
 {
-    if (is_unsigned || (int64_t)value >= 0)
-        return count < 64 ? value >> count : 0;
-    return count < 64 ? ~(~value >> count) : UINT64_MAX;
+    bool negative = !is_unsigned && (int64_t)value < 0;
+    return negative ? ~(~value >> count % 64) : value >> count % 64;
 }
 
 static ConstantValue integer_binary(Parser *parser, int operation, ConstantValue left, ConstantValue right, Span span)
@@ -129,11 +127,11 @@ static ConstantValue integer_binary(Parser *parser, int operation, ConstantValue
             diag_error(parser->diag, span, "division by zero");
             return bad_constant();
         }
-        return constant_integer(divide(a, b, is_unsigned, operation == '%'), is_unsigned);
+        return operation == '%' ? constant_integer(a % b, true) : constant_integer(divide(a, b, is_unsigned), is_unsigned);
     case '&': return constant_integer(a & b, is_unsigned);
     case '|': return constant_integer(a | b, is_unsigned);
     case '^': return constant_integer(a ^ b, is_unsigned);
-    case T_SHIFT_LEFT: return constant_integer(b < 64 ? a << b : 0, left.is_unsigned);
+    case T_SHIFT_LEFT: return constant_integer(a << b % 64, left.is_unsigned);
     case T_SHIFT_RIGHT: return constant_integer(shift_right(a, b, left.is_unsigned), left.is_unsigned);
     case '<': return constant_integer(less(a, b, is_unsigned), false);
     case '>': return constant_integer(less(b, a, is_unsigned), false);
@@ -172,7 +170,8 @@ ConstantValue constant_select(Parser *parser, ConstantValue condition, ConstantV
         diag_error(parser->diag, span, "'?:' takes integers");
         return bad_constant();
     }
-    return constant_integer(condition.bits ? left.bits : right.bits, left.is_unsigned || right.is_unsigned);
+    ConstantValue selected = condition.bits ? left : right;
+    return constant_integer(selected.bits, selected.is_unsigned);
 }
 
 ConstantValue constant_cast(Parser *parser, Type type, ConstantValue operand, Span span)

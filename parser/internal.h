@@ -186,6 +186,7 @@ typedef struct Parser {
     unsigned items_depth;   /* unclosed '{' of operands and initialisers */
     unsigned skip_depth;    /* unclosed '{' in text that is being skipped at module scope */
     bool skipping;
+    bool drop_semicolon;    /* the next token, if it is one */
 
     /* the declaration at hand */
     Declaration decl;

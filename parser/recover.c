@@ -129,6 +129,7 @@ static bool skip_to_token(Parser *parser, Token *token)
         } else if (token->kind == '}' || (token->kind == ';' && parser->skip_depth == 0)) {
             if (token->kind == '}' && parser->skip_depth == 0 && parser->implied_close > 0)
                 parser->implied_close--;
+            parser->drop_semicolon = token->kind == '}';
             break;
         } else if (parser->skip_depth == 0 && begins_item(token->kind) && stands_first_on_line(parser, token->span)) {
             resume_at(parser, token);
@@ -196,6 +197,11 @@ static void next_token(Parser *parser, Token *token)
             parser->implied_close--;
             continue;
         }
+        /* "};" ends what was skipped. */
+        bool drop = parser->drop_semicolon && token->kind == ';';
+        parser->drop_semicolon = false;
+        if (drop)
+            continue;
         return;
     }
 }
@@ -272,8 +278,26 @@ static const char *const modifiers[] = {"a type", "a state space", "a vector siz
         count++;                                                                                                       \
     } while (0)
 
-/* What to say was expected: as many phrases as there are, of which at most 'limit' are written. */
-static size_t phrases(Expected expected, const char **out, size_t limit)
+/* The ')', ']' or '}' that the innermost list of the statement at hand, up to this place, lacks; 0: none. */
+static char open_list(const Parser *parser, uint32_t end)
+{
+    if (!parser->in_body)
+        return 0;
+    const char *text = parser->source->text;
+    unsigned closed = 0;
+    for (uint32_t i = end; i > parser->opcode_span.begin; i--) {
+        char c = text[i - 1];
+        if (c == ')' || c == ']' || c == '}')
+            closed++;
+        else if ((c == '(' || c == '[' || c == '{') && closed-- == 0)
+            return c == '(' ? ')' : c == '[' ? ']' : '}';
+    }
+    return ';';
+}
+
+/* What to say was expected: as many phrases as there are, of which at most 'limit' are written.  Where the grammar's states
+ * do not tell lists apart, 'closer' (0: unknown) does. */
+static size_t phrases(Expected expected, char closer, const char **out, size_t limit)
 {
     size_t count = 0;
     if (expects(expected, "'@'")) {
@@ -290,7 +314,7 @@ static size_t phrases(Expected expected, const char **out, size_t limit)
     if (expects(expected, "','")) {
         ADD("','");
         for (size_t i = 0; i < COUNT_OF(closers); i++) {
-            if (expects(expected, closers[i]))
+            if (expects(expected, closers[i]) && (closer == 0 || closer == closers[i][1]))
                 ADD(closers[i][1] == '}' ? "'}'" : closers[i]);
         }
         if (count > 1)
@@ -339,7 +363,7 @@ void parser_syntax_error(Parser *parser, Span span, const char *const *names, si
                  long_text ? "..." : "");
     }
     const char *list[5];
-    size_t count = phrases((Expected){names, name_count}, list, COUNT_OF(list));
+    size_t count = phrases((Expected){names, name_count}, open_list(parser, span.begin), list, COUNT_OF(list));
     if (parser->module->version == 0) {
         diag_error(parser->diag, span, "a module begins with '.version MAJOR.MINOR', not with %s", found);
     } else if (!parser->has_target) {

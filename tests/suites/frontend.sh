@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# The program over tests/isa: what ptxas accepts goes through and is written, what it refuses is refused with exit status 1,
+# nothing on standard output and an error at the line that ptxas names (or tests/cases/parse/verdicts.tsv).
+set -uo pipefail
+
+if [ ! -x "${PTXOPT:?}" ]; then
+    echo "no program $PTXOPT"
+    exit 77
+fi
+
+# $1: file. Prints the line of the first error that it is to have, or "accepted".
+verdict() {
+    local name line
+    name="$(basename "$1" .ptx)"
+    line="$(awk -F '\t' -v name="$name" '$1 == name { print $2 }' tests/cases/parse/verdicts.tsv)"
+    [ -n "$line" ] || line="$(sed -n 's|.*ptxas 13\.0: line \([0-9]*\):.*|\1|p' "$1" | head -n 1)"
+    printf '%s\n' "$line"
+}
+
+# $1: name; $2: what is wrong, nothing if all is well.
+result() {
+    if [ -z "$2" ]; then
+        printf 'ok %s\n' "$1"
+    else
+        printf 'not ok %s: %s\n' "$1" "$2"
+        head -n 5 "$TEST_TMP/errors"
+        failed=1
+    fi
+}
+
+# $1: file. Runs the program; leaves its status and its outputs.
+run() {
+    "$PTXOPT" -assembler none -O0 "$1" >"$TEST_TMP/out" 2>"$TEST_TMP/errors"
+    status=$?
+}
+
+failed=0
+for file in tests/isa/examples/*.ptx; do
+    run "$file"
+    wrong=""
+    [ "$status" -eq 0 ] || wrong="status $status"
+    [ -s "$TEST_TMP/out" ] || wrong="$wrong, nothing written"
+    result "accepts $(basename "$file" .ptx)" "$wrong"
+done
+for file in tests/isa/examples-invalid/*.ptx; do
+    run "$file"
+    wanted="$(verdict "$file")"
+    if [ "$wanted" = accepted ]; then
+        wrong=""
+        [ "$status" -eq 0 ] || wrong="status $status"
+        result "accepts $(basename "$file" .ptx)" "$wrong"
+        continue
+    fi
+    line="$(grep -a ': error: ' "$TEST_TMP/errors" | head -n 1 | sed "s|^$file:\([0-9]*\):.*|\1|")"
+    wrong=""
+    [ "$status" -eq 1 ] || wrong="status $status"
+    [ ! -s "$TEST_TMP/out" ] || wrong="$wrong, something written"
+    [ "$line" = "$wanted" ] || wrong="$wrong, line '$line' where '$wanted' is wanted"
+    result "refuses $(basename "$file" .ptx)" "${wrong#, }"
+done
+exit "$failed"
