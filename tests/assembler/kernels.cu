@@ -1,5 +1,5 @@
-// What test_assembler assembles: a plain kernel, shared memory, a function that is not inlined, and values that do not all
-// fit under a low cap.
+// What test_assembler assembles: a plain kernel, shared memory, a function that is not inlined, and values that do not
+// all fit under a low cap.
 //     nvcc -arch=sm_75 -ptx -o kernels.ptx kernels.cu
 
 extern "C" __device__ __noinline__ float helper(float x, int n)

@@ -246,7 +246,8 @@ static void test_log_alone(void **state)
     assert_int_equal(old->instructions, 9);
     /* The driver's word on its module is the last. */
     assembly = (Assembly){0};
-    assert_null(resources_read(arena, log, "25 96 128 64 old\n1 2 3 4 other\nnonsense\n5 6 7 8 ol\n", &cubin, &assembly));
+    assert_null(
+        resources_read(arena, log, "25 96 128 64 old\n1 2 3 4 other\nnonsense\n5 6 7 8 ol\n", &cubin, &assembly));
     old = assembly_find(&assembly, "old");
     assert_int_equal(old->registers, 25);
     assert_int_equal(old->stack, 96);
@@ -302,12 +303,13 @@ static void test_log_is_not_enough(void **state)
 static void test_hostile_logs(void **state)
 {
     (void)state;
-    static const char pieces[] = "ptxas info    : Compiling entry function 'first' for 'sm_90'\n"
-                                 "ptxas info    : Function properties for first\n"
-                                 "    99999999999999999999999 bytes stack frame, 1 bytes spill stores, 2 bytes spill loads\n"
-                                 "info    : Function properties for 'first':\n"
-                                 "ptxas info    : Used 99999999999 registers, 1+18446744073709551615 bytes smem, "
-                                 "18446744073709551615 bytes cmem[0], 18446744073709551615 bytes cmem[1]\n";
+    static const char pieces[] =
+        "ptxas info    : Compiling entry function 'first' for 'sm_90'\n"
+        "ptxas info    : Function properties for first\n"
+        "    99999999999999999999999 bytes stack frame, 1 bytes spill stores, 2 bytes spill loads\n"
+        "info    : Function properties for 'first':\n"
+        "ptxas info    : Used 99999999999 registers, 1+18446744073709551615 bytes smem, "
+        "18446744073709551615 bytes cmem[0], 18446744073709551615 bytes cmem[1]\n";
     Arena *arena = arena_new();
     Cubin cubin = {0};
     char log[2 * sizeof pieces];

@@ -1,0 +1,622 @@
+/* The assembler when what it runs is missing, broken, slow or mad: programs and libraries made here stand for NVIDIA's.
+ * The fake driver also stands for a machine with a GPU. */
+#include "tests/assembler/fixture.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+
+typedef struct Place {
+    Arena *arena;
+    const char *folder;    /* for programs and libraries */
+    const char *temporary; /* what $TMPDIR names; has to be empty afterwards */
+    const char *cubin;
+    size_t open_files;
+} Place;
+
+static const char *const variables[] = {"PTXOPT_PTXAS", "PTXOPT_NVJITLINK", "PTXOPT_CUDA_DRIVER", "FAKE_MODE",
+                                        "FAKE_RECORD",  "FAKE_PID_FILE",    "FAKE_CUBIN"};
+
+static size_t count_entries(const char *path)
+{
+    DIR *folder = opendir(path);
+    size_t count = 0;
+    assert_non_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+static int set_up(void **state)
+{
+    Place *place = calloc(1, sizeof *place);
+    place->arena = arena_new();
+    place->folder = new_folder(place->arena);
+    place->temporary = arena_printf(place->arena, "%s/tmp", place->folder);
+    place->cubin = arena_printf(place->arena, "%s/made.cubin", place->folder);
+    assert_int_equal(mkdir(place->temporary, 0700), 0);
+    for (size_t i = 0; i < COUNT_OF(variables); i++)
+        unsetenv(variables[i]);
+    setenv("TMPDIR", place->temporary, 1);
+    setenv("FAKE_CUBIN", place->cubin, 1);
+    Buf file = {0};
+    make_cubin(&file, fixture_kernels, 1, false);
+    write_fixture(place->cubin, file.data, file.length, 0600);
+    buf_free(&file);
+    place->open_files = count_entries("/proc/self/fd");
+    *state = place;
+    return 0;
+}
+
+/* Nothing is left behind: no file, no descriptor, no process. */
+static int tear_down(void **state)
+{
+    Place *place = *state;
+    assert_int_equal(count_entries(place->temporary), 2);
+    assert_int_equal(count_entries("/proc/self/fd"), place->open_files);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+    for (size_t i = 0; i < COUNT_OF(variables); i++)
+        unsetenv(variables[i]);
+    unsetenv("TMPDIR");
+    remove_folder(place->folder);
+    arena_free(place->arena);
+    free(place);
+    return 0;
+}
+
+/* ---- ptxas ------------------------------------------------------------------------------------------------------ */
+
+/* A shell script that answers --version and an empty kernel as ptxas would and does 'body' for everything else. */
+static const char *make_ptxas(const Place *place, const char *body)
+{
+    const char *path = arena_printf(place->arena, "%s/ptxas", place->folder);
+    const char *script = arena_printf(
+        place->arena,
+        "#!/bin/sh\n"
+        "if [ \"$1\" = --version ]; then\n"
+        "    echo 'ptxas: NVIDIA (R) Ptx optimizing assembler'\n"
+        "    echo 'Cuda compilation tools, release 12.9, V12.9.41'\n"
+        "    exit 0\n"
+        "fi\n"
+        "good() {\n"
+        "    cat \"$FAKE_CUBIN\" >output.cubin\n"
+        "    echo \"ptxas info    : Compiling entry function 'first' for 'sm_90'\"\n"
+        "    echo 'ptxas info    : Function properties for first'\n"
+        "    echo '    0 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads'\n"
+        "    echo 'ptxas info    : Used 20 registers, used 0 barriers' >&2\n"
+        "}\n"
+        "if grep -q ptxopt_probe input.ptx; then good; exit 0; fi\n"
+        "%s\n",
+        body);
+    write_fixture(path, script, strlen(script), 0700);
+    setenv("PTXOPT_PTXAS", path, 1);
+    return path;
+}
+
+static Assembler *open_fake(const Place *place, AssemblerKind kind)
+{
+    const char *error = NULL;
+    Assembler *assembler = assembler_open(place->arena, kind, "sm_90", &error);
+    if (!assembler)
+        fail_msg("%s", error);
+    assert_int_equal(assembler_kind(assembler), kind);
+    return assembler;
+}
+
+static Assembly run_fake(const Place *place, Assembler *assembler, unsigned timeout_ms)
+{
+    static const char ptx[] = ".version 8.0\n.target sm_90\n";
+    AssemblyRequest request = assembly_request(ptx, sizeof ptx - 1);
+    request.timeout_ms = timeout_ms;
+    request.want_cubin = true;
+    Assembly assembly;
+    bool done = assembler_run(assembler, place->arena, &request, &assembly);
+    assert_int_equal(done, assembly.failure == ASSEMBLY_DONE);
+    assert_int_equal(done, assembly.message == NULL);
+    assert_int_equal(done, assembly.cubin != NULL);
+    assert_non_null(assembly.log);
+    return assembly;
+}
+
+static Assembly run_script(const Place *place, const char *body, unsigned timeout_ms)
+{
+    make_ptxas(place, body);
+    Assembler *assembler = open_fake(place, ASSEMBLER_PTXAS);
+    assert_string_equal(assembler_version(assembler), "12.9.41");
+    Assembly assembly = run_fake(place, assembler, timeout_ms);
+    assembler_close(assembler);
+    return assembly;
+}
+
+static void test_ptxas_works(void **state)
+{
+    const Place *place = *state;
+    Assembly assembly = run_script(place, "good; echo \"$@\"; pwd; echo scratch >core; mkdir -p deep/er; cd deep/er; "
+                                          "echo \"$TMPDIR\" >left",
+                                   0);
+    assert_int_equal(assembly.failure, ASSEMBLY_DONE);
+    assert_int_equal(assembly.resource_count, 1);
+    assert_int_equal(assembly.resources[0].registers, 20);
+    assert_int_equal(assembly.resources[0].spill_loads, 8);
+    assert_non_null(strstr(assembly.log, "-v -arch=sm_90 -O3 input.ptx -o output.cubin\n"));
+    assert_non_null(strstr(assembly.log, place->temporary));
+}
+
+static void test_ptxas_fails(void **state)
+{
+    const Place *place = *state;
+    static const struct {
+        const char *body;
+        AssemblyFailure failure;
+        const char *message;
+    } cases[] = {
+        {"kill -SEGV $$", ASSEMBLY_CRASHED, "signal 11"},
+        {"sh -c 'kill -ABRT $$'; exit $?", ASSEMBLY_CRASHED, "134"},
+        {"echo 'ptxas input.ptx, line 12; error   : Bad'; good; exit 255", ASSEMBLY_REJECTED, "line 12; error   : Bad"},
+        {"echo 'ptxas fatal   : Out of luck' >&2; exit 1", ASSEMBLY_REJECTED, "Out of luck"},
+        {"exit 1", ASSEMBLY_UNREADABLE, "exit status 1 without naming an error"},
+        {"head -c 5000 /dev/urandom; exit 3", ASSEMBLY_UNREADABLE, "exit status 3"},
+        {"exit 0", ASSEMBLY_UNREADABLE, "left no cubin"},
+        {"good; rm output.cubin", ASSEMBLY_UNREADABLE, "left no cubin"},
+        {"good; : >output.cubin", ASSEMBLY_UNREADABLE, "left no cubin"},
+        {"good; rm output.cubin; mkfifo output.cubin", ASSEMBLY_UNREADABLE, "left no cubin"},
+        {"good; rm output.cubin; ln -s /etc/passwd output.cubin", ASSEMBLY_UNREADABLE, "left no cubin"},
+        {"good; mv output.cubin x; mkdir output.cubin", ASSEMBLY_UNREADABLE, "left no cubin"},
+        {"good; echo garbage >output.cubin", ASSEMBLY_UNREADABLE, "cubin cannot be read"},
+        {"good; head -c 700 \"$FAKE_CUBIN\" >output.cubin", ASSEMBLY_UNREADABLE, "cubin cannot be read"},
+        {"good >/dev/null 2>&1", ASSEMBLY_UNREADABLE, "spills of kernel 'first'"},
+        {"good >/dev/null 2>&1; head -c 100000 /dev/urandom", ASSEMBLY_UNREADABLE, "spills of kernel 'first'"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Assembly assembly = run_script(place, cases[i].body, 0);
+        if (assembly.failure != cases[i].failure || !strstr(assembly.message, cases[i].message))
+            fail_msg("%s: %s: %s", cases[i].body, assembly_failure_word(assembly.failure), assembly.message);
+        assert_int_equal(assembly.resource_count, 0);
+    }
+}
+
+static void test_ptxas_hangs(void **state)
+{
+    const Place *place = *state;
+    static const char *const bodies[] = {"exec sleep 1000", "sleep 1000", "exec >/dev/null 2>&1; sleep 1000",
+                                         "trap '' TERM INT HUP; while :; do sleep 1; done",
+                                         "while :; do echo flood flood flood flood; done"};
+    for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+        Assembly assembly = run_script(place, bodies[i], 300);
+        assert_int_equal(assembly.failure, ASSEMBLY_TIMED_OUT);
+        assert_true(assembly.seconds >= 0.29 && assembly.seconds < 20);
+        assert_non_null(strstr(assembly.message, "300 ms"));
+        assert_true(strlen(assembly.log) < (2u << 20));
+    }
+}
+
+/* A process that is left behind keeps the output open: the run ends all the same, and so does that process. */
+static void test_ptxas_leaves_a_process(void **state)
+{
+    const Place *place = *state;
+    Assembly assembly = run_script(place, "sleep 1000 & echo left $!; good", 0);
+    assert_int_equal(assembly.failure, ASSEMBLY_DONE);
+    assert_true(assembly.seconds < 20);
+    int left = 0;
+    assert_int_equal(sscanf(strstr(assembly.log, "left "), "left %d", &left), 1);
+    /* Whoever adopted it has to take its status. */
+    for (int i = 0; i < 200 && kill(left, 0) == 0; i++) {
+        char path[64], text[256] = "";
+        snprintf(path, sizeof path, "/proc/%d/stat", left);
+        FILE *file = fopen(path, "r");
+        size_t count = file ? fread(text, 1, sizeof text - 1, file) : 0;
+        if (file)
+            fclose(file);
+        if (count && strstr(text, ") Z "))
+            return;
+        poll(NULL, 0, 10);
+    }
+    assert_int_equal(kill(left, 0), -1);
+}
+
+static void test_much_output(void **state)
+{
+    const Place *place = *state;
+    Assembly assembly = run_script(place, "head -c 40000000 /dev/zero | tr '\\0' 'x'; echo; good", 0);
+    /* The figures come after what is kept of it. */
+    assert_int_equal(assembly.failure, ASSEMBLY_UNREADABLE);
+    assert_non_null(strstr(assembly.log, "(cut: 16777216 bytes in all)"));
+    assembly = run_script(place, "good; head -c 4000000 /dev/zero | tr '\\0' 'x'", 0);
+    assert_int_equal(assembly.failure, ASSEMBLY_DONE);
+    assert_true(strlen(assembly.log) < (2u << 20));
+}
+
+static void expect_no_assembler(const Place *place, AssemblerKind kind, const char *variable, const char *words)
+{
+    const char *error = NULL;
+    assert_null(assembler_open(place->arena, kind, "sm_90", &error));
+    if (!strstr(error, variable) || !strstr(error, words) || !strstr(error, "tools/deps.sh"))
+        fail_msg("'%s' should name %s and '%s'", error, variable, words);
+}
+
+static void test_ptxas_is_none(void **state)
+{
+    const Place *place = *state;
+    const char *path = arena_printf(place->arena, "%s/none", place->folder);
+    const struct {
+        const char *text, *words;
+        mode_t mode;
+    } cases[] = {
+        {"#!/bin/sh\necho gcc 12\n", "does not say that it is ptxas", 0700},
+        {"#!/bin/sh\nexit 3\n", "exit status 3", 0700},
+        {"#!/bin/sh\nkill -9 $$\n", "signal 9", 0700},
+        {"#!/nonexistent/shell\n", "cannot be run", 0700},
+        {"#!/bin/sh\necho ptxas\n", "empty kernel for sm_90", 0700},
+        {"\177ELF garbage", "cannot be run", 0700},
+        {"", "", 0700},
+        {"#!/bin/sh\necho ptxas\n", "Permission denied", 0600},
+    };
+    setenv("PTXOPT_PTXAS", path, 1);
+    expect_no_assembler(place, ASSEMBLER_PTXAS, "PTXOPT_PTXAS", "No such file");
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        write_fixture(path, cases[i].text, strlen(cases[i].text), cases[i].mode);
+        expect_no_assembler(place, ASSEMBLER_PTXAS, "PTXOPT_PTXAS", cases[i].words);
+    }
+    setenv("PTXOPT_PTXAS", place->folder, 1);
+    expect_no_assembler(place, ASSEMBLER_PTXAS, "PTXOPT_PTXAS", "Permission denied");
+}
+
+static void test_no_temporary_folder(void **state)
+{
+    const Place *place = *state;
+    make_ptxas(place, "good");
+    Assembler *assembler = open_fake(place, ASSEMBLER_PTXAS);
+    setenv("TMPDIR", "/nonexistent/folder", 1);
+    Assembly assembly = run_fake(place, assembler, 0);
+    assert_int_equal(assembly.failure, ASSEMBLY_UNAVAILABLE);
+    assert_non_null(strstr(assembly.message, "temporary folder"));
+    setenv("TMPDIR", place->temporary, 1);
+    assert_int_equal(run_fake(place, assembler, 0).failure, ASSEMBLY_DONE);
+    remove(getenv("PTXOPT_PTXAS"));
+    assert_int_equal(run_fake(place, assembler, 0).failure, ASSEMBLY_UNAVAILABLE);
+    assembler_close(assembler);
+}
+
+/* Waits until a file holds a number. */
+static int read_number(const char *path)
+{
+    for (int i = 0; i < 1000; i++) {
+        int number = 0;
+        FILE *file = fopen(path, "r");
+        int count = file ? fscanf(file, "%d\n", &number) : 0;
+        if (file)
+            fclose(file);
+        if (count == 1)
+            return number;
+        poll(NULL, 0, 10);
+    }
+    fail_msg("%s was not written", path);
+    return 0;
+}
+
+static void expect_end_of(int pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    for (int i = 0; i < 500; i++) {
+        char text[256] = "";
+        FILE *file = fopen(path, "r");
+        size_t count = file ? fread(text, 1, sizeof text - 1, file) : 0;
+        if (file)
+            fclose(file);
+        if (count == 0 || strstr(text, ") Z "))
+            return;
+        poll(NULL, 0, 10);
+    }
+    fail_msg("process %d still runs", pid);
+}
+
+/* The program itself is told to end while ptxas runs: its files go first, and ptxas with it. */
+static void test_program_is_ended(void **state)
+{
+    const Place *place = *state;
+    const char *pid_file = arena_printf(place->arena, "%s/pid", place->folder);
+    setenv("FAKE_PID_FILE", pid_file, 1);
+    make_ptxas(place, "echo $$ >\"$FAKE_PID_FILE\"; exec sleep 1000");
+    static const int numbers[] = {SIGTERM, SIGINT, SIGKILL};
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+        remove(pid_file);
+        Assembler *assembler = open_fake(place, ASSEMBLER_PTXAS);
+        pid_t program = fork();
+        if (program == 0) {
+            run_fake(place, assembler, 0);
+            _exit(0);
+        }
+        int pid = read_number(pid_file), status = 0;
+        kill(program, numbers[i]);
+        assert_int_equal(waitpid(program, &status, 0), program);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), numbers[i]);
+        expect_end_of(pid);
+        if (numbers[i] == SIGKILL) /* nobody can clean up after that */
+            nftw(place->temporary, remove_entry, 16, FTW_DEPTH | FTW_PHYS), mkdir(place->temporary, 0700);
+        assert_int_equal(count_entries(place->temporary), 2);
+        assembler_close(assembler);
+    }
+}
+
+/* ---- Libraries -------------------------------------------------------------------------------------------------- */
+
+/* Compiles tests/assembler/NAME.c; skips the test where that cannot be done. */
+static const char *make_library(const Place *place, const char *name, const char *flags)
+{
+    const char *path = arena_printf(place->arena, "%s/%s.so", place->folder, name), *compiler = getenv("CC");
+    const char *command = arena_printf(place->arena, "%s -shared -fPIC -w %s -o '%s' tests/assembler/%s.c",
+                                       compiler && *compiler ? compiler : "cc", flags, path, name);
+    if (system(command) != 0) {
+        const char *ci = getenv("CI");
+        if (ci && *ci && strcmp(ci, "false") != 0)
+            fail_msg("%s", command);
+        print_message("# SKIPPED, no compiler: %s\n", command);
+        skip();
+    }
+    return path;
+}
+
+static void test_nvjitlink_works(void **state)
+{
+    const Place *place = *state;
+    for (int versioned = 0; versioned < 2; versioned++) {
+        setenv("PTXOPT_NVJITLINK", make_library(place, "fake_nvjitlink", versioned ? "-DVERSIONED" : ""), 1);
+        Assembler *assembler = open_fake(place, ASSEMBLER_NVJITLINK);
+        assert_string_equal(assembler_version(assembler), "unknown");
+        Assembly assembly = run_fake(place, assembler, 0);
+        assert_int_equal(assembly.failure, ASSEMBLY_DONE);
+        assert_int_equal(assembly.resources[0].registers, 20);
+        assert_int_equal(assembly.resources[0].spill_stores, 4);
+        assembler_close(assembler);
+        assembler_close(assembler);
+    }
+    assembler_close(NULL);
+}
+
+static void test_nvjitlink_fails(void **state)
+{
+    const Place *place = *state;
+    static const struct {
+        const char *mode;
+        AssemblyFailure failure;
+        const char *message, *log;
+    } cases[] = {
+        {"crash", ASSEMBLY_CRASHED, "signal 6", "-arch=sm_90 -verbose the last words"},
+        {"exit", ASSEMBLY_CRASHED, "exit status 0", ""},
+        {"hang", ASSEMBLY_TIMED_OUT, "500 ms", ""},
+        {"overwrite", ASSEMBLY_CRASHED, "broke its worker", ""},
+        {"reject", ASSEMBLY_REJECTED, "result 4", ""},
+        {"no-cubin", ASSEMBLY_UNREADABLE, "no cubin", ""},
+        {"huge-cubin", ASSEMBLY_UNREADABLE, "no cubin", ""},
+        {"garbage-cubin", ASSEMBLY_UNREADABLE, "cannot be read", ""},
+        {"silent", ASSEMBLY_UNREADABLE, "spills of kernel 'first'", ""},
+        {"huge-log", ASSEMBLY_UNREADABLE, "spills of kernel 'first'", ""},
+    };
+    setenv("PTXOPT_NVJITLINK", make_library(place, "fake_nvjitlink", ""), 1);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        setenv("FAKE_MODE", cases[i].mode, 1);
+        Assembler *assembler = open_fake(place, ASSEMBLER_NVJITLINK);
+        for (int round = 0; round < 2; round++) {
+            Assembly assembly = run_fake(place, assembler, strcmp(cases[i].mode, "hang") == 0 ? 500 : 0);
+            if (assembly.failure != cases[i].failure || !strstr(assembly.message, cases[i].message) ||
+                !strstr(assembly.log, cases[i].log))
+                fail_msg("%s: %s: %s (%s)", cases[i].mode, assembly_failure_word(assembly.failure), assembly.message,
+                         assembly.log);
+        }
+        assembler_close(assembler);
+    }
+}
+
+static void test_library_is_none(void **state)
+{
+    const Place *place = *state;
+    const char *path = arena_printf(place->arena, "%s/garbage.so", place->folder);
+    static const struct {
+        AssemblerKind kind;
+        const char *variable, *source, *flags, *words;
+    } cases[] = {
+        {ASSEMBLER_NVJITLINK, "PTXOPT_NVJITLINK", "fake_driver", "", "has no nvJitLinkCreate"},
+        {ASSEMBLER_NVJITLINK, "PTXOPT_NVJITLINK", "fake_nvjitlink", "-DINCOMPLETE", "has no nvJitLinkGetInfoLog"},
+        {ASSEMBLER_DRIVER, "PTXOPT_CUDA_DRIVER", "fake_nvjitlink", "", "has no cuInit"},
+        {ASSEMBLER_DRIVER, "PTXOPT_CUDA_DRIVER", "fake_driver", "-DcuLinkCreate_v2=cuLinkCreate",
+         "has no cuLinkCreate_v2"}};
+    write_fixture(path, "this is no library\n", 19, 0600);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        setenv(cases[i].variable, path, 1);
+        expect_no_assembler(place, cases[i].kind, cases[i].variable, "garbage.so");
+        setenv(cases[i].variable, "/nonexistent.so", 1);
+        expect_no_assembler(place, cases[i].kind, cases[i].variable, "No such file");
+        setenv(cases[i].variable, make_library(place, cases[i].source, cases[i].flags), 1);
+        expect_no_assembler(place, cases[i].kind, cases[i].variable, cases[i].words);
+    }
+    setenv("FAKE_MODE", "crash-on-load", 1);
+    setenv("PTXOPT_NVJITLINK", make_library(place, "fake_nvjitlink", ""), 1);
+    expect_no_assembler(place, ASSEMBLER_NVJITLINK, "PTXOPT_NVJITLINK", "signal 6");
+}
+
+/* The worker is ended from outside between two calls, or with the program. */
+static void test_worker_is_ended(void **state)
+{
+    const Place *place = *state;
+    const char *pid_file = arena_printf(place->arena, "%s/pid", place->folder);
+    setenv("FAKE_PID_FILE", pid_file, 1);
+    setenv("PTXOPT_NVJITLINK", make_library(place, "fake_nvjitlink", ""), 1);
+    Assembler *assembler = open_fake(place, ASSEMBLER_NVJITLINK);
+    kill(read_number(pid_file), SIGKILL);
+    poll(NULL, 0, 50);
+    assert_int_equal(run_fake(place, assembler, 0).failure, ASSEMBLY_DONE);
+    assembler_close(assembler);
+    expect_end_of(read_number(pid_file));
+    remove(pid_file);
+    pid_t program = fork();
+    if (program == 0) {
+        open_fake(place, ASSEMBLER_NVJITLINK);
+        for (;;)
+            pause();
+    }
+    int worker = read_number(pid_file);
+    kill(program, SIGKILL);
+    assert_int_equal(waitpid(program, NULL, 0), program);
+    expect_end_of(worker);
+}
+
+/* ---- The driver ------------------------------------------------------------------------------------------------- */
+
+static const char *read_text(const Place *place, const char *path)
+{
+    const char *error;
+    Source *source = source_read(place->arena, path, &error);
+    return source ? source->text : "";
+}
+
+static void test_driver_works(void **state)
+{
+    const Place *place = *state;
+    const char *record = arena_printf(place->arena, "%s/record", place->folder);
+    setenv("PTXOPT_CUDA_DRIVER", make_library(place, "fake_driver", ""), 1);
+    Assembler *assembler = open_fake(place, ASSEMBLER_DRIVER);
+    assert_string_equal(assembler_name(assembler), "CUDA driver");
+    assert_string_equal(assembler_version(assembler), "13.0 on Fake GPU");
+    setenv("FAKE_RECORD", record, 1);
+    assembler_close(assembler);
+    assembler = open_fake(place, ASSEMBLER_DRIVER);
+    remove(record);
+    AssemblyRequest request = assembly_request(".version 8.0", 12);
+    request.max_registers = 40;
+    request.opt_level = 1;
+    request.arch = "sm_90a";
+    Assembly assembly;
+    assert_true(assembler_run(assembler, place->arena, &request, &assembly));
+    /* What the loaded module has, where the driver tells; the rest from the cubin and the log. */
+    const Resources *first = assembly_find(&assembly, "first");
+    assert_int_equal(first->registers, 33);
+    assert_int_equal(first->stack, 48);
+    assert_int_equal(first->shared, 256);
+    assert_int_equal(first->constant, 360);
+    assert_int_equal(first->spill_loads, 8);
+    assert_int_equal(first->instructions, 11);
+    const char *written = read_text(place, record);
+    assert_non_null(strstr(written, "load 4=1048624 6=1048624 12=1 7=1 8=1 0=40\n"));
+    assert_non_null(strstr(written, "link 4=1048624 6=1048624 12=1 7=1 8=1 0=40\n"));
+    remove(record);
+    request.arch = NULL;
+    request.max_registers = 0;
+    request.opt_level = 3;
+    request.syntax_only = true;
+    assert_true(assembler_run(assembler, place->arena, &request, &assembly));
+    assert_string_equal(read_text(place, record), "load 4=1048624 6=1048624 12=1 7=0 9=90\n");
+    request.arch = "sm_80";
+    assert_false(assembler_run(assembler, place->arena, &request, &assembly));
+    assert_int_equal(assembly.failure, ASSEMBLY_UNAVAILABLE);
+    assembler_close(assembler);
+}
+
+static void test_driver_fails(void **state)
+{
+    const Place *place = *state;
+    static const struct {
+        const char *mode;
+        AssemblyFailure failure;
+        const char *message;
+    } cases[] = {
+        {"reject", ASSEMBLY_REJECTED, "line 5; error   : No such thing"},
+        {"old", ASSEMBLY_REJECTED, "older than the .version"},
+        {"crash", ASSEMBLY_CRASHED, "signal 11"},
+        {"hang", ASSEMBLY_TIMED_OUT, "500 ms"},
+    };
+    static const struct {
+        const char *mode, *words;
+    } unusable[] = {
+        {"no-init", "does not start: CUDA_ERROR_NO_DEVICE (100)"},
+        {"no-device", "no GPU of architecture sm_90 here (there is none at all)"},
+        {"other-device", "no GPU of architecture sm_90 here (Fake GPU is sm_80)"},
+        {"no-context", "cannot use Fake GPU: CUDA error 2"},
+        {"no-cubin", "no cubin"},
+    };
+    setenv("PTXOPT_CUDA_DRIVER", make_library(place, "fake_driver", ""), 1);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        setenv("FAKE_MODE", cases[i].mode, 1);
+        Assembler *assembler = open_fake(place, ASSEMBLER_DRIVER);
+        for (int round = 0; round < 2; round++) {
+            Assembly assembly = run_fake(place, assembler, strcmp(cases[i].mode, "hang") == 0 ? 500 : 0);
+            if (assembly.failure != cases[i].failure || !strstr(assembly.message, cases[i].message))
+                fail_msg("%s: %s: %s", cases[i].mode, assembly_failure_word(assembly.failure), assembly.message);
+        }
+        assembler_close(assembler);
+    }
+    for (size_t i = 0; i < COUNT_OF(unusable); i++) {
+        setenv("FAKE_MODE", unusable[i].mode, 1);
+        expect_no_assembler(place, ASSEMBLER_DRIVER, "PTXOPT_CUDA_DRIVER", unusable[i].words);
+    }
+    /* A driver that is silent about modules tells of links. */
+    setenv("FAKE_MODE", "quiet-load", 1);
+    setenv("PTXOPT_CUDA_DRIVER", make_library(place, "fake_driver", "-DWITHOUT_ERROR_NAME"), 1);
+    Assembler *assembler = open_fake(place, ASSEMBLER_DRIVER);
+    assert_int_equal(run_fake(place, assembler, 0).resources[0].spill_stores, 4);
+    assembler_close(assembler);
+}
+
+/* ---- The choice ------------------------------------------------------------------------------------------------- */
+
+static void test_automatic_choice(void **state)
+{
+    const Place *place = *state;
+    const char *garbage = arena_printf(place->arena, "%s/garbage.so", place->folder), *error = NULL;
+    write_fixture(garbage, "this is no library\n", 19, 0700);
+    make_ptxas(place, "good");
+    setenv("PTXOPT_NVJITLINK", make_library(place, "fake_nvjitlink", ""), 1);
+    setenv("PTXOPT_CUDA_DRIVER", make_library(place, "fake_driver", ""), 1);
+    static const struct {
+        const char *broken; /* from here on */
+        AssemblerKind chosen;
+    } steps[] = {{NULL, ASSEMBLER_DRIVER},
+                 {"PTXOPT_CUDA_DRIVER", ASSEMBLER_NVJITLINK},
+                 {"PTXOPT_NVJITLINK", ASSEMBLER_PTXAS}};
+    for (size_t i = 0; i < COUNT_OF(steps); i++) {
+        if (steps[i].broken)
+            setenv(steps[i].broken, garbage, 1);
+        Assembler *assembler = assembler_open(place->arena, ASSEMBLER_AUTO, "sm_90", &error);
+        assert_non_null(assembler);
+        assert_int_equal(assembler_kind(assembler), steps[i].chosen);
+        if (steps[i].broken)
+            assert_non_null(strstr(assembler_note(assembler), steps[i].broken));
+        else
+            assert_null(assembler_note(assembler));
+        assert_int_equal(run_fake(place, assembler, 0).failure, ASSEMBLY_DONE);
+        assembler_close(assembler);
+    }
+    setenv("PTXOPT_PTXAS", garbage, 1);
+    for (size_t i = 0; i < 3; i++)
+        expect_no_assembler(place, ASSEMBLER_AUTO, variables[i], "no assembler can be used for sm_90");
+    assert_null(assembler_open(place->arena, ASSEMBLER_AUTO, "gfx90a", &error));
+    assert_non_null(strstr(error, "'gfx90a' is not an architecture"));
+}
+
+int main(void)
+{
+#define FAULT_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        FAULT_TEST(test_ptxas_works),
+        FAULT_TEST(test_ptxas_fails),
+        FAULT_TEST(test_ptxas_hangs),
+        FAULT_TEST(test_ptxas_leaves_a_process),
+        FAULT_TEST(test_much_output),
+        FAULT_TEST(test_ptxas_is_none),
+        FAULT_TEST(test_no_temporary_folder),
+        FAULT_TEST(test_program_is_ended),
+        FAULT_TEST(test_nvjitlink_works),
+        FAULT_TEST(test_nvjitlink_fails),
+        FAULT_TEST(test_library_is_none),
+        FAULT_TEST(test_worker_is_ended),
+        FAULT_TEST(test_driver_works),
+        FAULT_TEST(test_driver_fails),
+        FAULT_TEST(test_automatic_choice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
