@@ -231,14 +231,16 @@ Step run_store(Exec *x, const Op *op, uint32_t mask)
     Translation at;
     _Alignas(16) uint8_t values[LANES * 32];
     unsigned stride = (unsigned)memory->element_bytes * memory->count;
-    bool changed = false;
+    bool changed = false, whole = true;
     if (!mask)
         return STEP_NEXT;
+    for (unsigned i = 0; i < memory->count; i++)
+        whole &= memory->elements[i] != NO_ROW;
     store_gather(x, memory, mask, values);
-    if (!access_begin(x, op, mask, MODE_STORE, &at, values))
+    if (!access_begin(x, op, mask, MODE_STORE, &at, whole ? values : NULL))
         return STEP_FAULT;
     /* Elements written as "_" keep what memory holds. */
-    for (unsigned i = 0; i < memory->count; i++)
+    for (unsigned i = 0; i < memory->count && !whole; i++)
         if (memory->elements[i] == NO_ROW)
             EACH_ACTIVE(lane, mask)
             {

@@ -74,6 +74,31 @@ void barrier_recheck(BlockState *block)
             barrier_complete(block, i);
 }
 
+static bool is_beside(const Split *split, const Split *other)
+{
+    return other->wait == WAIT_ALIGNED && other->pc == split->pc && other->frame == split->frame;
+}
+
+/* Splits of the warp that stand at the same aligned barrier arrive with this one. */
+static void partners_arrive(Exec *x, const Op *op, unsigned barrier)
+{
+    Warp *warp = x->warp;
+    for (unsigned i = 0; i < warp->blocked_count;) {
+        Split *other = warp->blocked[i];
+        if (!is_beside(x->split, other)) {
+            i++;
+            continue;
+        }
+        if (op->barrier.kind == BARRIER_ARRIVE) {
+            other->pc++;
+            split_wake(warp, other);
+        } else {
+            other->wait = WAIT_BARRIER;
+            other->barrier = barrier;
+        }
+    }
+}
+
 static Step barrier_arrive(Exec *x, const Op *op, uint32_t mask)
 {
     unsigned lane = (unsigned)__builtin_ctz(mask);
@@ -107,6 +132,8 @@ static Step barrier_arrive(Exec *x, const Op *op, uint32_t mask)
         barrier->all &= (predicate & mask) == mask;
     }
     x->split->barrier = (unsigned)id;
+    if (op->barrier.aligned)
+        partners_arrive(x, op, (unsigned)id);
     if (op->barrier.kind == BARRIER_ARRIVE) {
         if (x->warp->clocks)
             x->warp->clocks[x->warp->index]++;
@@ -120,6 +147,16 @@ static Step barrier_arrive(Exec *x, const Op *op, uint32_t mask)
     if (barrier_is_full(x->block, barrier))
         barrier_complete(x->block, (unsigned)id);
     return STEP_SWITCH;
+}
+
+/* The lanes of the split and of those that stand at the same aligned barrier. */
+static uint32_t lanes_beside(const Warp *warp, const Split *split)
+{
+    uint32_t lanes = split->mask;
+    for (unsigned i = 0; i < warp->blocked_count; i++)
+        if (is_beside(split, warp->blocked[i]))
+            lanes |= warp->blocked[i]->mask;
+    return lanes;
 }
 
 /* barrier.cluster.wait: for the phase in which the warp arrived. */
@@ -137,10 +174,13 @@ Step run_barrier(Exec *x, const Op *op, uint32_t mask)
 {
     if (op->barrier.cluster_wait)
         return cluster_wait(x);
-    /* All threads of the warp execute an aligned barrier together.  Those that are missing may yet exit. */
-    if (op->barrier.aligned && mask != x->warp->live) {
-        split_block(x, WAIT_ALIGNED);
-        return STEP_SWITCH;
+    /* All threads of the warp execute an aligned barrier together.  Those that are missing may yet come or exit. */
+    if (op->barrier.aligned) {
+        mask = lanes_beside(x->warp, x->split);
+        if (mask != x->warp->live) {
+            split_block(x, WAIT_ALIGNED);
+            return STEP_SWITCH;
+        }
     }
     return barrier_arrive(x, op, mask);
 }
@@ -153,7 +193,7 @@ bool warp_resolve(Exec *x)
             return true;
     for (unsigned i = 0; i < warp->blocked_count; i++) {
         Split *split = warp->blocked[i];
-        if (split->wait == WAIT_ALIGNED && split->mask == warp->live) {
+        if (split->wait == WAIT_ALIGNED && lanes_beside(warp, split) == warp->live) {
             split_wake(warp, split);
             return true;
         }

@@ -573,6 +573,31 @@ static bool move_pack(Decoder *d, const Operand *destination, const Operand *ele
     return true;
 }
 
+/* mov.v2 {a, b}, {b, a}: all are read before any is written. */
+static bool move_elements(Decoder *d, const Operand *to, const Operand *from, Type type)
+{
+    unsigned bytes = type_row_bytes(type);
+    uint32_t temps[MAX_ELEMENTS];
+    if (to->item_count != from->item_count || to->item_count > MAX_ELEMENTS || !bytes || bytes > 8)
+        return decoder_refuse(d, "%s", inst_spelling(d->arena, d->inst));
+    for (unsigned i = 0; i < from->item_count; i++) {
+        uint32_t row = decoder_source(d, &from->items[i], type);
+        if (row == NO_ROW)
+            return false;
+        temps[i] = decoder_temp(d, bytes);
+        decoder_emit_row(d, copy_row(bytes), temps[i], bytes, &row, 1);
+    }
+    for (unsigned i = 0; i < to->item_count; i++) {
+        Dest dest;
+        uint32_t row = SOURCE(BANK_FRAME, temps[i]);
+        if (!decoder_dest(d, &to->items[i], type, false, &dest))
+            return false;
+        decoder_emit_row(d, copy_row(bytes), dest.row, bytes, &row, 1);
+        decoder_dest_done(d, &dest);
+    }
+    return true;
+}
+
 /* mov.v4 {a, b, c, d}, %tid */
 static bool move_special_vector(Decoder *d, const Operand *elements, const Sreg *sreg, Type type)
 {
@@ -604,6 +629,8 @@ static bool decode_mov(Decoder *d)
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
     if (to->kind == OPERAND_VECTOR && from->kind == OPERAND_SREG)
         return move_special_vector(d, to, from->sreg, type);
+    if (to->kind == OPERAND_VECTOR && from->kind == OPERAND_VECTOR)
+        return move_elements(d, to, from, type);
     if (to->kind == OPERAND_VECTOR)
         return move_unpack(d, to, from, type);
     if (from->kind == OPERAND_VECTOR)

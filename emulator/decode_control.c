@@ -128,6 +128,26 @@ static bool call_values(Decoder *d, const Operand *list, bool result, Variable *
     return true;
 }
 
+/* What an indirect call names: a prototype, a list of targets, or a variable that holds targets. */
+static const Prototype *table_prototype(const Operand *operand)
+{
+    if (!operand || operand->kind != OPERAND_SYMBOL)
+        return NULL;
+    if (operand->symbol.kind == SYMBOL_TABLE) {
+        const Table *table = operand->symbol.table;
+        return table->kind == TABLE_CALL_PROTOTYPE ? &table->prototype
+               : table->count                      ? &table->functions[0]->prototype
+                                                   : NULL;
+    }
+    if (operand->symbol.kind != SYMBOL_VARIABLE)
+        return NULL;
+    const Variable *variable = operand->symbol.variable;
+    for (unsigned i = 0; i < variable->init_count; i++)
+        if (variable->inits[i].kind == INIT_SYMBOL && variable->inits[i].symbol.kind == SYMBOL_FUNCTION)
+            return &variable->inits[i].symbol.function->prototype;
+    return NULL;
+}
+
 /* call (results), target, (arguments), table */
 static bool decode_call(Decoder *d)
 {
@@ -148,12 +168,7 @@ static bool decode_call(Decoder *d)
         call->target = decoder_source(d, target, TYPE_U64);
         if (call->target == NO_ROW)
             return false;
-        if (table && table->kind == OPERAND_SYMBOL && table->symbol.kind == SYMBOL_TABLE) {
-            const Table *of = table->symbol.table;
-            call->prototype = of->kind == TABLE_CALL_PROTOTYPE ? &of->prototype
-                              : of->count                      ? &of->functions[0]->prototype
-                                                               : NULL;
-        }
+        call->prototype = table_prototype(table);
         if (!call->prototype)
             return decoder_refuse(d, "a call without a prototype");
     }

@@ -65,7 +65,12 @@ Step fault_at(Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *
     va_start(arguments, format);
     const char *message = format_message(machine->arena, format, arguments);
     va_end(arguments);
-    fault_begin(machine, kind, x->frame ? x->frame->code->function : NULL, op ? op->inst : NULL, message);
+    /* Ops of the decoder's own stand before or behind an instruction. */
+    const Inst *inst = op ? op->inst : NULL;
+    const Code *code = x->frame ? x->frame->code : NULL;
+    for (const Op *at = op; at && !inst && at >= code->ops.data; at--)
+        inst = at->inst;
+    fault_begin(machine, kind, code ? code->function : NULL, inst, message);
     memcpy(fault->block, x->block->id, sizeof fault->block);
     thread_position(x->warp, lane, fault->thread);
     fault->has_thread = true;

@@ -389,7 +389,7 @@ typedef struct CopyAsync {
 /* ---- track.c: races, never-written memory, coalescing ------------------------------------------------------------ */
 
 size_t race_cell_bytes(void);
-/* After translation, before the access; false with the fault reported. */
+/* After translation, before the access; false with the fault reported.  'stored': what the lanes store, which is then in memory. */
 bool track_access(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMode mode, bool strong, Translation *at,
                   const void *stored, unsigned stored_stride);
 void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const Translation *at);

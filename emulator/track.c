@@ -104,6 +104,11 @@ bool track_access(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMo
         if (at->region[lane] && at->region[lane]->race &&
             !race_check(x, op, lane, bytes, mode, strong, at, values))
             return false;
+        /* Stored at once, so that the next lane sees whether it stores the same. */
+        if (values && memcmp(at->host[lane], values, bytes) != 0) {
+            memcpy(at->host[lane], values, bytes);
+            x->warp->idle_steps = 0;
+        }
     }
     return true;
 }

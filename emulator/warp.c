@@ -3,6 +3,11 @@
 
 #define QUANTUM 65536 /* ops a split runs before its siblings and the other warps get a turn */
 
+/* After so many ops without a visible effect a split is taken to wait for lanes that wait to meet it: where a poll failed, and
+ * elsewhere. */
+#define IDLE_POLL 4096
+#define IDLE_LOOP (16 * QUANTUM)
+
 /* ---- Splits and frames -------------------------------------------------------------------------------------------- */
 
 Split *split_new(Machine *machine, Split *parent, Frame *frame, uint32_t pc, uint32_t mask, uint32_t reconvergence)
@@ -77,6 +82,35 @@ void split_finish(Warp *warp, Split *split)
             return;
         }
         split = parent;
+    }
+}
+
+/* The lanes of a waiting split that none of its children has. */
+static uint32_t lanes_arrived(const Warp *warp, const Split *waiting)
+{
+    uint32_t away = 0;
+    for (unsigned i = 0; i < warp->runnable_count + warp->blocked_count; i++) {
+        const Split *at = i < warp->runnable_count ? warp->runnable[i] : warp->blocked[i - warp->runnable_count];
+        while (at->parent && at->parent != waiting)
+            at = at->parent;
+        if (at->parent == waiting)
+            away |= at->mask;
+    }
+    return waiting->mask & warp->live & ~away;
+}
+
+/* Lanes that wait for others to meet them go on without: those others may wait for them, as at a lock. */
+static void release_arrived(Machine *machine, Warp *warp, const Split *split)
+{
+    for (Split *waiting = split->parent; waiting; waiting = waiting->parent) {
+        /* Calls return together. */
+        if (waiting->callee || waiting->pc == PC_EXIT)
+            continue;
+        uint32_t arrived = lanes_arrived(warp, waiting);
+        if (!arrived)
+            continue;
+        waiting->mask &= ~arrived;
+        warp_push(warp, split_new(machine, waiting->parent, waiting->frame, waiting->pc, arrived, waiting->reconvergence));
     }
 }
 
@@ -483,6 +517,8 @@ static bool split_run(Exec *x)
     if (step == STEP_SWITCH)
         return true;
     split->pc = pc;
+    if (warp->idle_steps > (x->yield ? IDLE_POLL : IDLE_LOOP))
+        release_arrived(machine, warp, split);
     /* Its time is up: the others first. */
     if (warp->runnable_count > 1) {
         warp_drop(warp, split);
