@@ -7,8 +7,8 @@
  * edges too, so no edge is split.
  *
  * Sets are tried in an order that keeps what did not change: first all versions of one register of the source at once, which
- * succeeds for whatever the passes left alone and gives it back its name; then single copies, the most deeply nested first; then
- * what is left of the versions, for the sake of readable names.
+ * succeeds for whatever the passes left alone and gives it back its name; then all that copies connect; then single copies, the most
+ * deeply nested first; then what is left of the versions, for the sake of readable names.
  *
  * Keeps: blocks, instructions, edges.  Breaks: everything that is known about registers. */
 #include "ir/ssa_out.h"
@@ -308,26 +308,35 @@ static void sets_begin(Coalescer *c)
 
 /* ---- Coalescing -------------------------------------------------------------------------------------------------- */
 
-typedef struct Groups { /* values by origin: members[starts[o] .. starts[o + 1]) */
+typedef struct Groups { /* defined values by a key: members[starts[k] .. starts[k + 1]) */
     uint32_t *starts, *members;
 } Groups;
 
-static Groups groups_collect(Leaver *leaver)
+/* 'keys' has one for each value, below 'limit'. */
+static Groups groups_collect(Leaver *leaver, const uint32_t *keys, uint32_t limit)
 {
     Groups groups = {0};
     uint32_t count = (uint32_t)leaver->values.count;
-    groups.starts = ARENA_ARRAY(leaver->scratch, uint32_t, leaver->registers + (size_t)2);
+    groups.starts = ARENA_ARRAY(leaver->scratch, uint32_t, limit + (size_t)2);
     groups.members = ARENA_ARRAY(leaver->scratch, uint32_t, count);
     uint32_t *ends = groups.starts + 1; /* counts first, then running ends: each becomes the next one's start */
     for (uint32_t i = 0; i < count; i++)
         if (value_defined(leaver, i))
-            ends[leaver->values.data[i].origin + 1]++;
-    for (uint32_t i = 1; i <= leaver->registers; i++)
+            ends[keys[i] + 1]++;
+    for (uint32_t i = 1; i <= limit; i++)
         ends[i] += ends[i - 1];
     for (uint32_t i = 0; i < count; i++)
         if (value_defined(leaver, i))
-            groups.members[ends[leaver->values.data[i].origin]++] = i;
+            groups.members[ends[keys[i]]++] = i;
     return groups;
+}
+
+static Groups groups_by_origin(Leaver *leaver)
+{
+    uint32_t *keys = ARENA_ARRAY(leaver->scratch, uint32_t, leaver->values.count);
+    for (size_t i = 0; i < leaver->values.count; i++)
+        keys[i] = leaver->values.data[i].origin;
+    return groups_collect(leaver, keys, leaver->registers);
 }
 
 /* All versions of one register as one set, if they agree. */
@@ -430,6 +439,45 @@ static int copy_compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Sets that copies connect, joined at once where they agree: one pass instead of one for each copy. */
+static void components_join(Coalescer *c)
+{
+    Leaver *leaver = c->leaver;
+    uint32_t count = (uint32_t)leaver->values.count;
+    uint32_t *keys = ARENA_ARRAY(leaver->scratch, uint32_t, count);
+    for (uint32_t i = 0; i < count; i++)
+        keys[i] = find(leaver, i);
+    for (size_t i = 0; i < leaver->copies.count; i++) {
+        uint32_t a = leaver->copies.data[i].dst, b = leaver->copies.data[i].src;
+        if (leaver->values.data[a].type != leaver->values.data[b].type)
+            continue;
+        while (keys[a] != a)
+            a = keys[a] = keys[keys[a]];
+        while (keys[b] != b)
+            b = keys[b] = keys[keys[b]];
+        keys[a] = b;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t root = i;
+        while (keys[root] != root)
+            root = keys[root];
+        for (uint32_t next = i; keys[next] != root && next != root;) {
+            uint32_t above = keys[next];
+            keys[next] = root;
+            next = above;
+        }
+    }
+    Groups groups = groups_collect(leaver, keys, count);
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t *members = groups.members + groups.starts[k], size = groups.starts[k + 1] - groups.starts[k];
+        bool joined = true;
+        for (uint32_t i = 1; i < size && joined; i++)
+            joined = find(leaver, members[i]) == find(leaver, members[0]);
+        if (!joined)
+            group_join(c, members, size);
+    }
+}
+
 static void copies_join(Coalescer *c)
 {
     Leaver *leaver = c->leaver;
@@ -520,7 +568,7 @@ static RegId *registers_choose(Coalescer *c)
             continue;
         uint32_t size;
         set_members(c, &i, &size);
-        if (leaver->values.data[i].tracked)
+        if (leaver->values.data[i].tracked || leaver->values.data[i].origin != i)
             VEC_PUSH(leaver->scratch, ranked, (Ranked){i, size});
         else if (i < leaver->registers)
             bitset_add(&claimed, i);
@@ -583,8 +631,9 @@ void body_from_ssa(Body *body)
     tracked_mark(&leaver);
     live_ranges_compute(&leaver);
     sets_begin(&coalescer);
-    Groups groups = groups_collect(&leaver);
+    Groups groups = groups_by_origin(&leaver);
     whole_groups_join(&coalescer, &groups);
+    components_join(&coalescer);
     copies_join(&coalescer);
     group_remains_join(&coalescer, &groups);
     RegId *chosen = registers_choose(&coalescer);

@@ -121,8 +121,8 @@ static void test_layout(void **state)
     (void)state;
     Module *module = module_from(HEADER ".visible .entry k(.param .u32 n) {\n.reg .pred %p1; .reg .u32 %r<3>;\n"
                                         "ld.param.u32 %r1, [n];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra ZERO;\n"
-                                        "st.global.u32 [4], %r1;\nbra END;\nZERO:\nst.global.u32 [8], %r1;\nEND:\n"
-                                        "st.global.u32 [12], %r1;\n}\n");
+                                        "st.local.u32 [4], %r1;\nbra END;\nZERO:\nst.local.u32 [8], %r1;\nEND:\n"
+                                        "st.local.u32 [12], %r1;\n}\n");
     Body *body = body_from(module);
     Buf out = {0};
     Block *end = body->blocks.data[3], *zero = body->blocks.data[2];
@@ -134,7 +134,7 @@ static void test_layout(void **state)
     body_verify(body, "a new layout");
     body_print(body, true, &out);
     assert_true(buf_has(&out, "@%p1 bra $L3;"));
-    assert_true(buf_has(&out, "END:\n\tst.global.u32 [12], %r1;\n\tret;\n$L3:\n\tst.global.u32 [8], %r1;\n\tbra.uni END;\n"));
+    assert_true(buf_has(&out, "END:\n\tst.local.u32 [12], %r1;\n\tret;\n$L3:\n\tst.local.u32 [8], %r1;\n\tbra.uni END;\n"));
     buf_free(&out);
     release(module);
 }

@@ -248,7 +248,7 @@ static void random_program(Buf *out)
             case 5: buf_printf(out, "setp.lt.u32 %%p%d, %%r%d, %%r%d;\n", rand() % 3, a, c); break;
             case 6: buf_printf(out, "@%s%%p%d mov.u32 %%r%d, %%r%d;\n", rand() % 2 ? "!" : "", rand() % 3, d, a); break;
             case 7: buf_printf(out, "@%%p%d add.u32 %%r%d, %%r%d, 1;\n", rand() % 3, d, a); break;
-            default: buf_printf(out, "st.global.u32 [0], %%r%d;\n", a); break;
+            default: buf_printf(out, "st.local.u32 [0], %%r%d;\n", a); break;
             }
         }
         /* One counter bounds every run. */
@@ -262,7 +262,7 @@ static void random_program(Buf *out)
         }
     }
     for (int i = 0; i < REGISTERS; i++)
-        buf_printf(out, "st.global.u32 [0], %%r%d;\n", i);
+        buf_printf(out, "st.local.u32 [0], %%r%d;\n", i);
     buf_puts(out, "ret;\n}\n");
 }
 
@@ -396,18 +396,24 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* 100,000 instructions in 10,000 blocks: loops, branches, and a few hundred registers that are written again and again. */
+/* A register that block 'block' uses: each is live and rewritten over some two hundred blocks. */
+static int register_near(int block)
+{
+    return block / 10 + rand() % 20;
+}
+
+/* 100,000 instructions in 10,000 blocks: loops, branches, and a thousand registers that are written again and again. */
 static void test_large_body(void **state)
 {
     (void)state;
     Buf text = {0}, before = {0}, after = {0};
     srand(2);
-    buf_puts(&text, HEADER ".visible .entry k() {\n.reg .pred %p<8>; .reg .u32 %r<400>;\n");
+    buf_puts(&text, HEADER ".visible .entry k() {\n.reg .pred %p<8>; .reg .u32 %r<1020>;\n");
     for (int b = 0; b < 10000; b++) {
         buf_printf(&text, "L%d:\n", b);
         for (int n = 0; n < 8; n++)
-            buf_printf(&text, "add.u32 %%r%d, %%r%d, %%r%d;\n", rand() % 400, rand() % 400, rand() % 400);
-        buf_printf(&text, "setp.lt.u32 %%p%d, %%r%d, %%r%d;\n", b % 8, rand() % 400, rand() % 400);
+            buf_printf(&text, "add.u32 %%r%d, %%r%d, %%r%d;\n", register_near(b), register_near(b), register_near(b));
+        buf_printf(&text, "setp.lt.u32 %%p%d, %%r%d, %%r%d;\n", b % 8, register_near(b), register_near(b));
         int to = b + rand() % 40 - 20;
         buf_printf(&text, "@%%p%d bra L%d;\n", b % 8, to < 0 ? 0 : to > 9999 ? 9999 : to);
     }
