@@ -38,7 +38,6 @@ void lexer_integer(Lexer *lexer, const char *digits, size_t length, unsigned bas
         lexer_error(lexer, span, "this constant does not fit 64 bits");
     else if (high != 0 && !lexer->quiet)
         diag_warning(lexer->diag, span, "this constant is cut to 64 bits");
-    value->name = NULL;
     value->bits = low;
     value->is_unsigned = is_unsigned || high != 0 || low > INT64_MAX;
 }
@@ -49,7 +48,6 @@ void lexer_decimal(Lexer *lexer, const char *text, Span span, TokenValue *value)
     double number = strtod(text, NULL);
     if (errno == ERANGE)
         lexer_error(lexer, span, "this constant is too %s for a double", number > 1 ? "large" : "small");
-    value->name = NULL;
     memcpy(&value->bits, &number, sizeof value->bits);
     value->is_unsigned = false;
 }
@@ -119,8 +117,8 @@ int lexer_bad_number(Lexer *lexer, const char *text, Span span)
     return TOKEN_ERROR;
 }
 
-/* Grammar of a section's body: { LABEL ':' | '.bN' VALUE {',' VALUE} }; VALUE: INTEGER | '-' INTEGER | NAME or .SECTION,
- * with '+' INTEGER or '-' NAME behind. */
+/* Grammar of a section's body: { LABEL ':' | '.bN' VALUE {',' VALUE} }; VALUE: INTEGER | '-' INTEGER | NAME or
+ * .SECTION, with '+' INTEGER or '-' NAME behind. */
 void lexer_section_step(Lexer *lexer, SectionToken token, const char *text, Span span)
 {
     SectionState next = SECTION_BAD;

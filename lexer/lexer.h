@@ -1,17 +1,18 @@
 /* lexer: PTX text to tokens.
  *
- * The scanner knows no opcode and no directive: it yields names, dotted words, literals, strings and punctuation, and looks
- * dotted words up in a table that its user gives.  Only two constructs are taken as one piece, because what stands in them is
- * not PTX: the body of a .section and an @@DWARF line.
+ * The scanner knows no opcode and no directive: it yields names, dotted words, literals, strings and punctuation, and
+ * looks dotted words up in a table that its user gives.  Only two constructs are taken as one piece, because what
+ * stands in them is not PTX: the body of a .section and an @@DWARF line.
  *
- * Chapter "Syntax" of the PTX ISA.  Values of literals are exact: 64 bits of an integer, the bit pattern of 0f and 0d
- * literals, the nearest double of a decimal one. */
+ * Chapter "Syntax" of the PTX ISA.  Values of literals are exact: 64 bits of an integer, the bit pattern of 0f and
+ * 0d literals, the nearest double of a decimal one. */
 #ifndef PTXOPT_LEXER_H
 #define PTXOPT_LEXER_H
 
 #include "support/support.h"
 
-/* X(name, how a message calls it): tokens of more than one character.  A token of one character is that character's code. */
+/* X(name, how a message calls it): tokens of more than one character.  A token of one character is that character's
+ * code. */
 #define TOKEN_LIST(X)                                                                                                  \
     X(IDENTIFIER, "a name")                                                                                            \
     X(SINK, "'_'")                                                                                                     \
@@ -46,11 +47,11 @@ typedef enum TokenKind {
 } TokenKind;
 
 typedef struct TokenValue {
-    Name name; /* IDENTIFIER, DOTTED (with its dot), words, SECTION_NAME; STRING without its quotes */
     union {
+        Name name;     /* IDENTIFIER, DOTTED (with its dot), words, SECTION_NAME; STRING without its quotes */
         uint64_t bits; /* INTEGER: the low 64 bits; DECIMAL and F64_BITS: a double's bits; F32_BITS: a float's bits */
-        uint64_t word; /* a word's value in the table */
     };
+    uint32_t word;    /* a word's value in the table */
     bool is_unsigned; /* INTEGER: has the suffix U or does not fit .s64 */
 } TokenValue;
 
@@ -58,7 +59,7 @@ typedef struct TokenValue {
 typedef struct Word {
     const char *text; /* with its dot */
     int token;        /* TOKEN_FIRST_WORD or above */
-    uint64_t value;
+    uint32_t value;
 } Word;
 
 typedef struct Lexer Lexer;

@@ -1,5 +1,5 @@
-/* What the instruction table cannot say about calls and branches: whether a call agrees with what it calls, and whether a
- * branch goes to a label. */
+/* What the instruction table cannot say about calls and branches: whether a call agrees with what it calls, and
+ * whether a branch goes to a label. */
 #include "parser/internal.h"
 
 static bool fail(Parser *parser, Span span, const char *message)

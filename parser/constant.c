@@ -1,7 +1,7 @@
-/* Constant expressions; PTX ISA, section "Constant Expressions".  Integers are .s64 or .u64 and mix as in C; everything
- * wraps modulo 2^64.  What differs from C is what ptxas does: '~' and '%' take and give .u64, shift counts are taken modulo
- * 64, and "?:" has the type of the operand it selects.  Decimal floating-point numbers are doubles and do not mix with
- * integers.  0f and 0d literals stand alone. */
+/* Constant expressions; PTX ISA, section "Constant Expressions".  Integers are .s64 or .u64 and mix as in C;
+ * everything wraps modulo 2^64.  What differs from C is what ptxas does: '~' and '%' take and give .u64, shift
+ * counts are taken modulo 64, and "?:" has the type of the operand it selects.  Decimal floating-point numbers are
+ * doubles and do not mix with integers.  0f and 0d literals stand alone. */
 #include <string.h>
 
 #include "parser/internal.h"
@@ -127,7 +127,8 @@ static ConstantValue integer_binary(Parser *parser, int operation, ConstantValue
             diag_error(parser->diag, span, "division by zero");
             return bad_constant();
         }
-        return operation == '%' ? constant_integer(a % b, true) : constant_integer(divide(a, b, is_unsigned), is_unsigned);
+        return operation == '%' ? constant_integer(a % b, true)
+                                : constant_integer(divide(a, b, is_unsigned), is_unsigned);
     case '&': return constant_integer(a & b, is_unsigned);
     case '|': return constant_integer(a | b, is_unsigned);
     case '^': return constant_integer(a ^ b, is_unsigned);
@@ -162,7 +163,8 @@ ConstantValue constant_binary(Parser *parser, int operation, ConstantValue left,
     return integer_binary(parser, operation, left, right, span);
 }
 
-ConstantValue constant_select(Parser *parser, ConstantValue condition, ConstantValue left, ConstantValue right, Span span)
+ConstantValue constant_select(Parser *parser, ConstantValue condition, ConstantValue left, ConstantValue right,
+                              Span span)
 {
     if (condition.bad || left.bad || right.bad)
         return bad_constant();

@@ -94,7 +94,8 @@ static bool check_type(Parser *parser)
     default: break;
     }
     if (instead) {
-        diag_error(parser->diag, decl->type_span, "nothing is declared of type .%s; use .%s", type_name(decl->type), instead);
+        diag_error(parser->diag, decl->type_span, "nothing is declared of type .%s; use .%s", type_name(decl->type),
+                   instead);
         return false;
     }
     if (decl->vector > 1 && (type_class(decl->type) == CLASS_PRED || type_class(decl->type) == CLASS_OPAQUE)) {
@@ -118,7 +119,8 @@ static bool check_opaque(Parser *parser, Name name, Span span)
     if (type_class(decl->type) != CLASS_OPAQUE)
         return true;
     if (decl->space != SPACE_GLOBAL || parser->in_body) {
-        diag_error(parser->diag, span, "'%s': textures, samplers and surfaces are declared .global at module scope", name);
+        diag_error(parser->diag, span, "'%s': textures, samplers and surfaces are declared .global at module scope",
+                   name);
         return false;
     }
     if (decl->type == TYPE_SAMPLERREF && !parser->texmode_independent) {
@@ -231,7 +233,8 @@ static bool check_space(Parser *parser, Name name, Span span)
         diag_error(diag, decl->space_span, "'.tex' is gone since PTX 1.5: declare a .global .texref at module scope");
         return false;
     }
-    if (decl->const_bank >= 0 && (parser->module->version >= 22 || decl->space != SPACE_CONST || decl->const_bank > 10)) {
+    if (decl->const_bank >= 0 &&
+        (parser->module->version >= 22 || decl->space != SPACE_CONST || decl->const_bank > 10)) {
         diag_error(diag, decl->space_span, "only .const has banks, 0 to 10, and only before PTX 2.2");
         return false;
     }
@@ -260,7 +263,8 @@ static bool check_init(Parser *parser, Name name)
     if (!decl->has_init)
         return true;
     if (decl->space != SPACE_GLOBAL && decl->space != SPACE_CONST) {
-        diag_error(parser->diag, decl->init_span, "'%s': only .global and .const variables have an initial value", name);
+        diag_error(parser->diag, decl->init_span, "'%s': only .global and .const variables have an initial value",
+                   name);
         return false;
     }
     if (decl->linkage == LINKAGE_EXTERN) {

@@ -339,7 +339,8 @@ static void declare_formal(Parser *parser, Variable *variable)
         return;
     }
     bool is_register = variable->space == SPACE_REG;
-    Binding *binding = scope_declare(parser, variable->name, variable->span, is_register ? BINDING_REGISTER : BINDING_VARIABLE);
+    Binding *binding =
+        scope_declare(parser, variable->name, variable->span, is_register ? BINDING_REGISTER : BINDING_VARIABLE);
     if (binding == NULL)
         return;
     if (is_register) {

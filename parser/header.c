@@ -10,7 +10,8 @@ static const unsigned char versions[] = {10, 11, 12, 13, 14, 15, 20, 21, 22, 23,
                                          75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88, 90};
 #define LATEST_VERSION 90
 
-/* The .version that introduced a target: of the plain one, the architecture-specific (a) and the family-specific (f). */
+/* The .version that introduced a target: of the plain one, the architecture-specific (a) and the family-specific
+ * (f). */
 static const struct Architecture {
     unsigned short sm;
     unsigned char plain, specific, family; /* 0: there is none */
@@ -58,7 +59,8 @@ static bool split_architecture(Name name, unsigned *sm, char *suffix)
     unsigned long number = strtoul(digits, &end, 10);
     *sm = (unsigned)number;
     *suffix = *end;
-    return *digits >= '0' && *digits <= '9' && number < 10000 && (*end == 0 || (end[1] == 0 && (*end == 'a' || *end == 'f')));
+    return *digits >= '0' && *digits <= '9' && number < 10000 &&
+           (*end == 0 || (end[1] == 0 && (*end == 'a' || *end == 'f')));
 }
 
 static void report_target(Parser *parser, Name name, Span span)

@@ -1,5 +1,5 @@
-/* Initialisers of variables; PTX ISA, section "Variables", "Initializers".  Kept flat while they are read and afterwards,
- * so that nesting costs no recursion. */
+/* Initialisers of variables; PTX ISA, section "Variables", "Initializers".  Kept flat while they are read and
+ * afterwards, so that nesting costs no recursion. */
 #include <string.h>
 
 #include "parser/internal.h"
@@ -157,8 +157,9 @@ static const char *value_mistake(const Init *init, Type type)
         if (type_class(type) == CLASS_OPAQUE)
             return "a texture, sampler or surface is initialised by a list of fields";
         if (!constant_fits(&init->constant, type))
-            return init->constant.kind == CONSTANT_INT ? "an integer cannot be the initial value of this type"
-                                                       : "a floating-point number cannot be the initial value of this type";
+            return init->constant.kind == CONSTANT_INT
+                       ? "an integer cannot be the initial value of this type"
+                       : "a floating-point number cannot be the initial value of this type";
         return NULL;
     case INIT_SYMBOL:
         if (init->masked)

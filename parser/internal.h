@@ -1,9 +1,9 @@
 /* What the grammar (ptx.y) and the files of the parser share.
  *
  * Grammar actions call the functions below in the order of the text.  What is being put together (an instruction, a
- * declaration, an initialiser) is collected in the Parser and copied into the module's arena at its exact size when it is
- * complete; the scratch arena dies with the parse.  After an error the module is thrown away, so that from then on a
- * function need not leave anything meaningful behind, only nothing that a later one would trip over. */
+ * declaration, an initialiser) is collected in the Parser and copied into the module's arena at its exact size when
+ * it is complete; the scratch arena dies with the parse.  After an error the module is thrown away, so that from
+ * then on a function need not leave anything meaningful behind, only nothing that a later one would trip over. */
 #ifndef PTXOPT_PARSER_INTERNAL_H
 #define PTXOPT_PARSER_INTERNAL_H
 
@@ -178,7 +178,9 @@ typedef struct Parser {
     struct Location *locations; /* of .loc, uthash */
 
     /* tokens: see recover.c */
-    Token last; /* what the grammar got last */
+    int last_kind; /* what the grammar got last */
+    Span last_span;
+    const Value *last_value; /* bison's own copy */
     Token queue[2]; /* to be delivered before anything else */
     unsigned queued;
     unsigned closers;       /* '}' to be delivered even before those */
@@ -232,8 +234,8 @@ int ptx_parse(Parser *parser);
 
 /* ---- recover.c: between scanner and grammar ---- */
 int ptx_next_token(Parser *parser, Value *value, Span *span);
-/* Reports a syntax error at the last token, and prepares to go on behind it.  'expected' holds the grammar's names of the
- * tokens that could have stood there. */
+/* Reports a syntax error at the last token, and prepares to go on behind it.  'expected' holds the grammar's names
+ * of the tokens that could have stood there. */
 void parser_syntax_error(Parser *parser, Span span, const char *const *expected, size_t count);
 /* Called by the grammar's error rules once what stood at the error is behind: in a body, and at module scope, where a
  * function that was begun is dropped. */
@@ -282,7 +284,8 @@ ConstantValue constant_integer(uint64_t bits, bool is_unsigned);
 ConstantValue constant_literal(ConstantKind kind, uint64_t bits);
 ConstantValue constant_unary(Parser *parser, int operation, ConstantValue operand, Span span);
 ConstantValue constant_binary(Parser *parser, int operation, ConstantValue left, ConstantValue right, Span span);
-ConstantValue constant_select(Parser *parser, ConstantValue condition, ConstantValue left, ConstantValue right, Span span);
+ConstantValue constant_select(Parser *parser, ConstantValue condition, ConstantValue left, ConstantValue right,
+                              Span span);
 ConstantValue constant_cast(Parser *parser, Type type, ConstantValue operand, Span span);
 /* The constant with its spelling; 'span' is its text. */
 Constant *constant_new(Parser *parser, ConstantValue value, Span span);
@@ -335,7 +338,8 @@ void prototype_check(Parser *parser, const Function *function, const Function *e
 uint64_t parameter_alignment(const Variable *variable);
 
 /* ---- module.c ---- */
-void module_file(Parser *parser, const Token *index, Name path, unsigned stamps, uint64_t time, uint64_t size, Span span);
+void module_file(Parser *parser, const Token *index, Name path, unsigned stamps, uint64_t time, uint64_t size,
+                 Span span);
 void module_section(Parser *parser, Name name, Span body, Span span);
 void module_pragma(Parser *parser, Span span);
 void module_alias(Parser *parser, const Token *alias, const Token *aliasee, Span span);
@@ -355,8 +359,8 @@ void statement_end(Parser *parser, Span span);
 void statement_label(Parser *parser, Name name, Span span);
 void statement_table(Parser *parser, TableKind kind, Name name, Span name_span, Span span);
 void statement_loc(Parser *parser, const uint64_t *place, Span span);
-void statement_loc_inlined(Parser *parser, const uint64_t *place, const Token *words, uint64_t offset, const uint64_t *at,
-                           Span span);
+void statement_loc_inlined(Parser *parser, const uint64_t *place, const Token *words, uint64_t offset,
+                           const uint64_t *at, Span span);
 void statement_pragma(Parser *parser, Span span);
 void statement_free_tables(Parser *parser);
 
@@ -374,8 +378,8 @@ void operand_indexed(Parser *parser, Name name, Span name_span, bool has_registe
                      Span offset_span, Span span);
 
 /* ---- call.c ---- */
-/* Checks what the instruction table cannot say about calls, branches and the staging of call parameters.  False if an error
- * was reported. */
+/* Checks what the instruction table cannot say about calls, branches and the staging of call parameters.  False if
+ * an error was reported. */
 bool control_check(Parser *parser, const Inst *inst);
 
 #endif

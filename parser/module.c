@@ -18,7 +18,8 @@ Item *module_add_item(Parser *parser, ItemKind kind, Span span)
     return &VEC_LAST(parser->module->items);
 }
 
-void module_file(Parser *parser, const Token *index, Name path, unsigned stamps, uint64_t time, uint64_t size, Span span)
+void module_file(Parser *parser, const Token *index, Name path, unsigned stamps, uint64_t time, uint64_t size,
+                 Span span)
 {
     uint64_t number = index->value.bits;
     FileIndex *file;
@@ -49,7 +50,8 @@ void module_section(Parser *parser, Name name, Span body, Span span)
 {
     const char *text = parser->source->text + body.begin;
     size_t length = body.end - body.begin;
-    /* Whole lines: what follows the opening brace and precedes the closing one on their lines is white space as a rule. */
+    /* Whole lines: what follows the opening brace and precedes the closing one on their lines is white space as a
+     * rule. */
     size_t start = 0;
     while (start < length && (text[start] == ' ' || text[start] == '\t' || text[start] == '\r'))
         start++;
@@ -153,7 +155,8 @@ void module_end(Parser *parser)
         }
     }
     if (parser->debug_span.end > 0 && !parser->has_section)
-        diag_error(parser->diag, parser->debug_span, "the target option 'debug' needs DWARF data in .section directives");
+        diag_error(parser->diag, parser->debug_span,
+                   "the target option 'debug' needs DWARF data in .section directives");
 }
 
 void module_free_tables(Parser *parser)

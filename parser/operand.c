@@ -1,5 +1,5 @@
-/* Operands.  Each action pushes one operand or folds the last ones into one; registers are numbered as they come, which is
- * the order of the instruction's refs. */
+/* Operands.  Each action pushes one operand or folds the last ones into one; registers are numbered as they come,
+ * which is the order of the instruction's refs. */
 #include <string.h>
 
 #include "parser/internal.h"

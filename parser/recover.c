@@ -1,10 +1,10 @@
 /* Between scanner and grammar: tells the braces of lists from those of scopes, words syntax errors, and finds the place
  * where parsing can go on.
  *
- * Bison's own recovery drops tokens up to ';' or '}'.  That goes wrong where the dropped text holds braces of its own, or
- * where the semicolon is what is missing.  So after an error this file skips ahead and hands the grammar nothing but the
- * token at which it is to resume: the ';' or '}' that ends the broken statement or item, or SYNC followed by the token that
- * begins the next one, if that stands first on its line. */
+ * Bison's own recovery drops tokens up to ';' or '}'.  That goes wrong where the dropped text holds braces of its
+ * own, or where the semicolon is what is missing.  So after an error this file skips ahead and hands the grammar
+ * nothing but the token at which it is to resume: the ';' or '}' that ends the broken statement or item, or SYNC
+ * followed by the token that begins the next one, if that stands first on its line. */
 #include <string.h>
 
 #include "parser/internal.h"
@@ -88,7 +88,7 @@ static bool begins_statement(int kind)
 
 static void resume_at(Parser *parser, const Token *token)
 {
-    parser->queue[0] = (Token){T_SYNC, {0}, token->span};
+    parser->queue[0] = (Token){.kind = T_SYNC, .span = token->span};
     parser->queue[1] = *token;
     parser->queued = 2;
     parser->skipping = false;
@@ -172,56 +172,61 @@ static void begin_recovery(Parser *parser, const Token *token)
     }
 }
 
-static void next_token(Parser *parser, Token *token)
+static int next_token(Parser *parser, TokenValue *value, Span *span)
 {
     for (;;) {
         if (parser->closers > 0) {
             parser->closers--;
             uint32_t begin = parser->queue[1].span.begin;
-            *token = (Token){.kind = '}', .span = {begin, begin}};
-            return;
+            *span = (Span){begin, begin};
+            return '}';
         }
         if (parser->queued > 0) {
-            *token = parser->queue[2 - parser->queued];
+            const Token *token = &parser->queue[2 - parser->queued];
             parser->queued--;
-            return;
+            *value = token->value;
+            *span = token->span;
+            return token->kind;
         }
-        if (parser->skipping) {
-            if (skip(parser, token))
-                return;
+        Token token;
+        if (!parser->skipping) {
+            token.kind = lexer_next(parser->lexer, value, span);
+        } else if (skip(parser, &token)) {
+            *value = token.value;
+            *span = token.span;
+            return token.kind;
+        } else {
             continue;
         }
-        token->kind = lexer_next(parser->lexer, &token->value, &token->span);
         /* The real ends of bodies that close_body_before has closed are no mistake of their own. */
-        if (token->kind == '}' && parser->function == NULL && parser->implied_close > 0) {
+        if (token.kind == '}' && parser->function == NULL && parser->implied_close > 0) {
             parser->implied_close--;
             continue;
         }
         /* "};" ends what was skipped. */
-        bool drop = parser->drop_semicolon && token->kind == ';';
+        bool drop = parser->drop_semicolon && token.kind == ';';
         parser->drop_semicolon = false;
-        if (drop)
-            continue;
-        return;
+        if (!drop)
+            return token.kind;
     }
 }
 
 int ptx_next_token(Parser *parser, Value *value, Span *span)
 {
-    Token *token = &parser->last;
-    next_token(parser, token);
-    if (token->kind == '}' && parser->items_depth > 0) {
+    int kind = next_token(parser, &value->token, span);
+    if (kind == '}' && parser->items_depth > 0) {
         parser->items_depth--;
-        token->kind = T_ITEMS_CLOSE;
-    } else if (token->kind == ';') {
+        kind = T_ITEMS_CLOSE;
+    } else if (kind == ';') {
         parser->items_depth = 0;
-    } else if (token->kind == TOKEN_ERROR) {
+    } else if (kind == TOKEN_ERROR) {
         parser->bad = true;
-        begin_recovery(parser, token);
+        begin_recovery(parser, &(Token){.kind = kind, .span = *span});
     }
-    value->token = token->value;
-    *span = token->span;
-    return token->kind;
+    parser->last_kind = kind;
+    parser->last_span = *span;
+    parser->last_value = value;
+    return kind;
 }
 
 void parser_recovered(Parser *parser)
@@ -295,8 +300,8 @@ static char open_list(const Parser *parser, uint32_t end)
     return ';';
 }
 
-/* What to say was expected: as many phrases as there are, of which at most 'limit' are written.  Where the grammar's states
- * do not tell lists apart, 'closer' (0: unknown) does. */
+/* What to say was expected: as many phrases as there are, of which at most 'limit' are written.  Where the grammar's
+ * states do not tell lists apart, 'closer' (0: unknown) does. */
 static size_t phrases(Expected expected, char closer, const char **out, size_t limit)
 {
     size_t count = 0;
@@ -347,7 +352,8 @@ static size_t phrases(Expected expected, char closer, const char **out, size_t l
 
 void parser_syntax_error(Parser *parser, Span span, const char *const *names, size_t name_count)
 {
-    const Token *token = &parser->last;
+    const Token last = {parser->last_kind, parser->last_value->token, parser->last_span};
+    const Token *token = &last;
     if (parser->function == NULL && parser->implied_close > 0) {
         /* The rest of a body that close_body_before has closed. */
         begin_recovery(parser, token);

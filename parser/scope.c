@@ -1,12 +1,12 @@
 /* Names and their scopes.
  *
- * One hash table holds every name; an entry's bindings form a stack, the innermost scope's on top, so that a look-up costs
- * one probe however deep scopes nest.  A range NAME<count> is kept as such under its prefix; a register of it becomes a
- * binding, in the range's scope, when it is first used.
+ * One hash table holds every name; an entry's bindings form a stack, the innermost scope's on top, so that a look-up
+ * costs one probe however deep scopes nest.  A range NAME<count> is kept as such under its prefix; a register of it
+ * becomes a binding, in the range's scope, when it is first used.
  *
- * Labels may be used before they are defined, and a label defined later in a nearer scope wins over an outer one that is
- * already known.  A use is numbered by its place in the text; a definition takes those uses whose number is not below that
- * of its scope's beginning, and which no nearer label has taken. */
+ * Labels may be used before they are defined, and a label defined later in a nearer scope wins over an outer one
+ * that is already known.  A use is numbered by its place in the text; a definition takes those uses whose number is
+ * not below that of its scope's beginning, and which no nearer label has taken. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -46,7 +46,8 @@ void statement_begin(Parser *parser, Name opcode, Span span)
 
 void statement_signature(Parser *parser)
 {
-    parser->signature = signature_intern(parser->module, parser->opcode, parser->mods.data, (unsigned)parser->mods.count);
+    parser->signature =
+        signature_intern(parser->module, parser->opcode, parser->mods.data, (unsigned)parser->mods.count);
     Opcode op = parser->signature->op;
     parser->is_branch = op == OP_BRA;
     parser->is_call = op == OP_CALL;
@@ -64,7 +65,8 @@ static void make_lists(Parser *parser)
             continue;
         Operand *item = ARENA_NEW(parser->arena, Operand);
         *item = *operand;
-        *operand = (Operand){.kind = OPERAND_LIST, .ref = REF_NONE, .item_count = 1, .items = item, .span = operand->span};
+        *operand =
+            (Operand){.kind = OPERAND_LIST, .ref = REF_NONE, .item_count = 1, .items = item, .span = operand->span};
     }
 }
 
@@ -217,8 +219,8 @@ void statement_loc(Parser *parser, const uint64_t *place, Span span)
         add_loc(parser, place, span);
 }
 
-void statement_loc_inlined(Parser *parser, const uint64_t *place, const Token *words, uint64_t offset, const uint64_t *at,
-                           Span span)
+void statement_loc_inlined(Parser *parser, const uint64_t *place, const Token *words, uint64_t offset,
+                           const uint64_t *at, Span span)
 {
     if (!fits_loc(parser, place, span) || !fits_loc(parser, at, span))
         return;

@@ -250,11 +250,14 @@ static void test_errors(void **state)
     expect_error("a ` b", "t.ptx:1:3: error: '`' has no meaning here\n");
     expect_error("a . b", "t.ptx:1:3: error: '.' has no meaning here\n");
     expect_error("#define X", "t.ptx:1:1: error: only line markers (# N \"FILE\") may begin with '#'\n");
-    expect_error("0x1G", "t.ptx:1:1: error: malformed number '0x1G': 0x takes hexadecimal digits and the suffix U only\n");
+    expect_error("0x1G",
+                 "t.ptx:1:1: error: malformed number '0x1G': 0x takes hexadecimal digits and the suffix U only\n");
     expect_error("018", "t.ptx:1:1: error: malformed number '018': a leading 0 makes the number octal\n");
-    expect_error("0b12", "t.ptx:1:1: error: malformed number '0b12': 0b takes the digits 0 and 1 and the suffix U only\n");
+    expect_error("0b12",
+                 "t.ptx:1:1: error: malformed number '0b12': 0b takes the digits 0 and 1 and the suffix U only\n");
     expect_error("0f3F80", "t.ptx:1:1: error: malformed number '0f3F80': 0f takes exactly 8 hexadecimal digits\n");
-    expect_error("0f3F8000001", "t.ptx:1:1: error: malformed number '0f3F8000001': 0f takes exactly 8 hexadecimal digits\n");
+    expect_error("0f3F8000001",
+                 "t.ptx:1:1: error: malformed number '0f3F8000001': 0f takes exactly 8 hexadecimal digits\n");
     expect_error("0d3FF0", "t.ptx:1:1: error: malformed number '0d3FF0': 0d takes exactly 16 hexadecimal digits\n");
     expect_error("1.5e+", "t.ptx:1:1: error: malformed number '1.5e+'\n");
     expect_error("1.0f", "t.ptx:1:1: error: malformed number '1.0f'\n");

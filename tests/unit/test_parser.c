@@ -1,8 +1,8 @@
 /* The parser: the parsed form it builds, and, over files, what it accepts and refuses, each error at its place.
  *
- * tests/cases/parse/NAME.ptx says in lines "//! LINE:COLUMN: error: MESSAGE" which errors it has, all of them, in order.
- * tests/isa/examples must be accepted; tests/isa/examples-invalid refused at the line that ptxas names, or at the one that
- * tests/cases/parse/verdicts.tsv gives; tests/ptx and corpus, which compilers made, accepted. */
+ * tests/cases/parse/NAME.ptx says in lines "//! LINE:COLUMN: error: MESSAGE" which errors it has, all of them, in
+ * order. tests/isa/examples must be accepted; tests/isa/examples-invalid refused at the line that ptxas names, or at
+ * the one that tests/cases/parse/verdicts.tsv gives; tests/ptx and corpus, which compilers made, accepted. */
 #define _GNU_SOURCE /* memmem */
 #include <dirent.h>
 #include <setjmp.h>
@@ -112,7 +112,8 @@ static const Reg *reg_of(const Function *function, const Inst *inst, const Opera
 static void test_header(void **state)
 {
     (void)state;
-    Parse parse = parse_good(".version 8.4 .target sm_90a, texmode_independent, debug .address_size 64 .section .d { .b8 0 }");
+    Parse parse =
+        parse_good(".version 8.4 .target sm_90a, texmode_independent, debug .address_size 64 .section .d { .b8 0 }");
     assert_int_equal(parse.module->version, 84);
     assert_int_equal(parse.module->target_count, 3);
     assert_string_equal(parse.module->targets[0], "sm_90a");
@@ -351,10 +352,11 @@ static void test_calls(void **state)
 static void test_debug_data(void **state)
 {
     (void)state;
-    Parse parse = parse_good(HEADER ".file 1 \"a.cu\"\n.file 2 \"b.h\", 17, 512\n.entry k() {\n"
-                                    ".loc 1 12 5\nbar.sync 0;\n"
-                                    ".loc 2 3 9, function_name $L__info_string0+2, inlined_at 1 12 5\nbar.sync 1;\nret; }\n"
-                                    ".section .debug_str\n{\n$L__info_string0:\n\t.b8 102,0 // }\n}\n");
+    Parse parse =
+        parse_good(HEADER ".file 1 \"a.cu\"\n.file 2 \"b.h\", 17, 512\n.entry k() {\n"
+                          ".loc 1 12 5\nbar.sync 0;\n"
+                          ".loc 2 3 9, function_name $L__info_string0+2, inlined_at 1 12 5\nbar.sync 1;\nret; }\n"
+                          ".section .debug_str\n{\n$L__info_string0:\n\t.b8 102,0 // }\n}\n");
     const Function *k = function_at(&parse, "k");
     const Loc *loc = inst_at(k, 0)->loc;
     assert_int_equal(loc->line, 12);
@@ -410,8 +412,8 @@ static void test_constants(void **state)
 /* ---- Depth ------------------------------------------------------------------------------------------------------- */
 
 /* before, opening repeated, middle, closing repeated, after */
-static Parse parse_nested(const char *before, const char *open, const char *middle, const char *close, const char *after,
-                          size_t depth)
+static Parse parse_nested(const char *before, const char *open, const char *middle, const char *close,
+                          const char *after, size_t depth)
 {
     Buf text = {0};
     buf_puts(&text, before);
