@@ -18,10 +18,12 @@ static void test_sums(void **state)
                             ".reg .u32 %x, %y, %n, %t<12>; .reg .u64 %p, %g, %d<12>;\n"
                             "mov.u32 %x, %tid.x; mov.u32 %y, %tid.y;\n"
                             "ld.param.u32 %n, [n]; ld.param.u64 %p, [p]; cvta.to.global.u64 %g, %p;\n"
-                            "shl.b32 %t1, %y, 6; mad.lo.s32 %t2, %x, 4, %t1; mov.u32 %t3, tile; add.s32 %t4, %t3, %t2;\n"
+                            "shl.b32 %t1, %y, 6; mad.lo.s32 %t2, %x, 4, %t1; mov.u32 %t3, tile;\n"
+                            "add.s32 %t4, %t3, %t2;\n"
                             "add.s32 %t5, %t4, -4; or.b32 %t6, %t2, 3; or.b32 %t7, %t2, 4; sub.u32 %t8, %t5, %t4;\n"
                             "mul.wide.u32 %d1, %t2, 4; mul.wide.s32 %d2, %n, 4; add.s64 %d3, %g, %d2;\n"
-                            "add.s32 %t9, %n, 1; mul.wide.s32 %d4, %t9, 4; cvt.u64.u32 %d5, %n; cvt.u32.u64 %t10, %d2;\n"
+                            "add.s32 %t9, %n, 1; mul.wide.s32 %d4, %t9, 4; cvt.u64.u32 %d5, %n;\n"
+                            "cvt.u32.u64 %t10, %d2;\n"
                             "add.s32 %t11, %x, -1; cvt.s64.s32 %d6, %t11; cvt.u64.u32 %d7, %t11;\n"
                             "cvta.shared.u64 %d8, %d1; cvta.to.shared.u64 %d9, %d8; neg.s64 %d10, %d9;\n"
                             "mul.lo.s64 %d11, %d3, %d5;\n"
@@ -86,7 +88,7 @@ static void test_induction(void **state)
     body_drop(body);
 }
 
-/* ---- Random code --------------------------------------------------------------------------------------------------- */
+/* ---- Random code ------------------------------------------------------------------------------------------------- */
 
 enum { TRIALS = 6, LENGTH = 40 };
 
@@ -141,7 +143,8 @@ static void instruction_add(Program *program)
     char sign = is_signed ? 's' : 'u';
     unsigned shift = random_below(random, bits + 4), mask = random_below(random, 2) ? 0x3fc : 0xfffffff0;
     Buf *text = &program->text;
-    const Cell *x = &program->cells[a], *y = &program->cells[b], *z = &program->cells[narrow], *w = &program->cells[wide];
+    const Cell *x = &program->cells[a], *y = &program->cells[b];
+    const Cell *z = &program->cells[narrow], *w = &program->cells[wide];
 #define EACH(expression)                                                                                               \
     for (unsigned t = 0; t < TRIALS; t++)                                                                              \
         cell->value[t] = (expression);
@@ -163,7 +166,8 @@ static void instruction_add(Program *program)
         EACH(x->value[t] * (uint64_t)k);
         break;
     case 7:
-        buf_printf(text, "mad.lo.s%u %%%c%u, %%%c%u, %lld, %%%c%u;\n", bits, letter, n, letter, a, (long long)k, letter, b);
+        buf_printf(text, "mad.lo.s%u %%%c%u, %%%c%u, %lld, %%%c%u;\n", bits, letter, n, letter, a, (long long)k,
+                   letter, b);
         EACH(x->value[t] * (uint64_t)k + y->value[t]);
         break;
     case 8: case 9:

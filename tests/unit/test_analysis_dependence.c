@@ -1,7 +1,7 @@
 /* Memory dependence, pair by pair and as graphs. */
 #include "test_analysis.h"
 
-/* ---- Graphs against the pair test ---------------------------------------------------------------------------------- */
+/* ---- Graphs against the pair test -------------------------------------------------------------------------------- */
 
 enum { LONGEST = 700 };
 
@@ -67,7 +67,7 @@ static void test_corpus(void **state)
     each_body("tests/isa/examples/k-*.ptx", check_body);
 }
 
-/* ---- Pairs --------------------------------------------------------------------------------------------------------- */
+/* ---- Pairs ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Pair {
     const char *first, *second;
@@ -192,7 +192,8 @@ static void test_late_results(void **state)
                                "ld.param.u64 %d, [d]; mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0;\n"
                                "mov.f32 %f3, %f0;\n"
                                "wgmma.fence.sync.aligned;\n"
-                               "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %d, %d, 1, 1, 1, 0, 0;\n"
+                               "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 "
+                               "{%f0, %f1, %f2, %f3}, %d, %d, 1, 1, 1, 0, 0;\n"
                                "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n"
                                "add.f32 %g, %f0, %f1;\nret;\n}\n";
     Arena *arena = arena_new();
@@ -212,11 +213,13 @@ static void test_late_results(void **state)
 static uint32_t long_block_edges(bool apart, unsigned accesses)
 {
     Buf text = {0};
-    buf_printf(&text, ".visible .entry k(.param .u64 p)\n{\n.reg .u64 %%p, %%q<%u>; .reg .u32 %%r<%u>;\n", accesses, accesses);
+    buf_printf(&text, ".visible .entry k(.param .u64 p)\n{\n.reg .u64 %%p, %%q<%u>; .reg .u32 %%r<%u>;\n", accesses,
+               accesses);
     buf_puts(&text, "ld.param.u64 %p, [p];\n");
     for (unsigned i = 0; i < accesses; i++)
         if (apart)
-            buf_printf(&text, "ld.global.u32 %%r%u, [%%p+%u];\nst.global.u32 [%%p+%u], %%r%u;\n", i, i * 8, i * 8 + 4, i);
+            buf_printf(&text, "ld.global.u32 %%r%u, [%%p+%u];\nst.global.u32 [%%p+%u], %%r%u;\n", i, i * 8, i * 8 + 4,
+                       i);
         else
             buf_printf(&text, "ld.global.nc.u64 %%q%u, [%%p+%u];\nld.global.u32 %%r%u, [%%q%u];\n"
                               "st.global.u32 [%%q%u+4], %%r%u;\n", i, i * 8, i, i, i, i);
@@ -262,7 +265,7 @@ static const int expected[9] = {0, 0, 2, 2, 3, 2, 3, 3, 1};
     body_drop(body);
 }
 
-/* ---- The cache ----------------------------------------------------------------------------------------------------- */
+/* ---- The cache --------------------------------------------------------------------------------------------------- */
 
 static void test_cache(void **state)
 {

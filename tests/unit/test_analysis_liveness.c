@@ -3,7 +3,7 @@
 
 #include "analysis/values.h"
 
-/* ---- The reference: iterated bit sets ------------------------------------------------------------------------------ */
+/* ---- The reference: iterated bit sets ---------------------------------------------------------------------------- */
 
 typedef struct Reference {
     BitSet *in, *out;
@@ -80,7 +80,7 @@ static Reference reference_compute(Arena *arena, const Body *body, const BitSet 
     return reference;
 }
 
-/* ---- Comparisons --------------------------------------------------------------------------------------------------- */
+/* ---- Comparisons ------------------------------------------------------------------------------------------------- */
 
 static void check_set(const BitSet *expected, LiveSet set)
 {

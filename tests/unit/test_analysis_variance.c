@@ -2,8 +2,9 @@
  *
  * A line
  *     // variance x [lane] [merge] [blocks]: %r1 %r2 / L1 / L2
- * says which registers of the kernel below are variant, which labelled blocks branch on a variant condition, and which are under
- * variant control; "any" stands for all dimensions. Registers are named as in SSA form: the first definition keeps the name. */
+ * within a kernel says which of its registers are variant, which labelled blocks branch on a variant condition, and
+ * which are under variant control; "any" stands for all dimensions. Registers are named as in SSA form: the first
+ * definition keeps the name. */
 #include "test_analysis.h"
 
 typedef struct Expectation {
@@ -141,10 +142,8 @@ static void file_check(const char *path)
         assert_non_null(body);
         body_to_ssa(body);
         body_verify(body, "test");
-        for (const char *at = source->text; (at = strstr(at, marker)) && at < source->text + function->end.begin; at++) {
-            /* Lines inside the function only. */
-            if (at < source->text + function->span.begin)
-                continue;
+        const char *end = source->text + function->end.begin;
+        for (const char *at = source->text + function->span.begin; (at = strstr(at, marker)) && at < end; at++) {
             Expectation expectation;
             const char *begin = at + strlen(marker);
             char *line = arena_strndup(arena, begin, strcspn(begin, "\n"));
