@@ -1,7 +1,8 @@
 /* Loads, stores and atomics. */
 #include "emulator/simt.h"
 
-/* ---- Translation -------------------------------------------------------------------------------------------------- */
+/* ---- Translation --------------------------------------------------------------------------------------------------
+ */
 
 /* Generic addresses of the active lanes. */
 bool access_addresses(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask, Translation *at)
@@ -96,13 +97,15 @@ static bool translate_lane(Exec *x, const Op *op, unsigned lane, unsigned bytes,
     }
     const char *what = mode == MODE_LOAD ? "load" : mode == MODE_STORE ? "store" : "atomic";
     if (*near)
-        fault_at(x, op, lane, FAULT_BOUNDS, "%s of %u bytes at offset %lld of %s", what, bytes, (long long)offset, near);
+        fault_at(x, op, lane, FAULT_BOUNDS, "%s of %u bytes at offset %lld of %s", what, bytes, (long long)offset,
+                 near);
     else
         fault_at(x, op, lane, FAULT_BOUNDS, "%s of %u bytes at address 0x%llx", what, bytes, offset);
     return false;
 }
 
-bool access_translate(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMode mode, bool strong, Translation *at)
+bool access_translate(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMode mode, bool strong,
+                      Translation *at)
 {
     Region *region = NULL;
     uint64_t base = 0, limit = 0;
@@ -142,8 +145,7 @@ static bool access_begin(Exec *x, const Op *op, uint32_t mask, AccessMode mode, 
 {
     const MemoryOp *memory = op->memory;
     unsigned bytes = (unsigned)memory->element_bytes * memory->count;
-    if (!access_addresses(x, op, memory, mask, at) ||
-        !access_translate(x, op, mask, bytes, mode, memory->strong, at))
+    if (!access_addresses(x, op, memory, mask, at) || !access_translate(x, op, mask, bytes, mode, memory->strong, at))
         return false;
     EmulatorCounters *counters = &x->machine->result->counters;
     Space space = lane_space(at, (unsigned)__builtin_ctz(mask));
@@ -162,7 +164,8 @@ static bool access_begin(Exec *x, const Op *op, uint32_t mask, AccessMode mode, 
     return !x->machine->tracks_memory || track_access(x, op, mask, bytes, mode, memory->strong, at, stored, bytes);
 }
 
-/* ---- Loads and stores --------------------------------------------------------------------------------------------- */
+/* ---- Loads and stores ---------------------------------------------------------------------------------------------
+ */
 
 static uint64_t memory_get(const uint8_t *from, unsigned bytes, bool sign)
 {
@@ -275,7 +278,8 @@ Step run_local_address(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
-/* ---- Atomics ------------------------------------------------------------------------------------------------------ */
+/* ---- Atomics ------------------------------------------------------------------------------------------------------
+ */
 
 static uint64_t atomic_float(AtomicKind kind, Type type, uint64_t old, uint64_t operand, bool flushes)
 {
@@ -300,27 +304,19 @@ static uint64_t atomic_value(const MemoryOp *memory, uint64_t old, uint64_t oper
     if (type_class(memory->type) == CLASS_FLOAT && memory->atomic != ATOMIC_EXCH && memory->atomic != ATOMIC_CAS)
         return atomic_float(memory->atomic, memory->type, old, operand, flushes);
     switch (memory->atomic) {
-    case ATOMIC_ADD:
-        return (old + operand) & width_mask(bits);
+    case ATOMIC_ADD: return (old + operand) & width_mask(bits);
     case ATOMIC_MIN:
     case ATOMIC_MAX: {
         bool less = is_signed ? sign_extend(old, bits) < sign_extend(operand, bits) : old < operand;
         return less == (memory->atomic == ATOMIC_MIN) ? old : operand;
     }
-    case ATOMIC_INC:
-        return old >= operand ? 0 : old + 1;
-    case ATOMIC_DEC:
-        return old == 0 || old > operand ? operand : old - 1;
-    case ATOMIC_AND:
-        return old & operand;
-    case ATOMIC_OR:
-        return old | operand;
-    case ATOMIC_XOR:
-        return old ^ operand;
-    case ATOMIC_CAS:
-        return old == operand ? second : old;
-    default:
-        return operand;
+    case ATOMIC_INC: return old >= operand ? 0 : old + 1;
+    case ATOMIC_DEC: return old == 0 || old > operand ? operand : old - 1;
+    case ATOMIC_AND: return old & operand;
+    case ATOMIC_OR: return old | operand;
+    case ATOMIC_XOR: return old ^ operand;
+    case ATOMIC_CAS: return old == operand ? second : old;
+    default: return operand;
     }
 }
 
@@ -384,7 +380,8 @@ Step run_atomic(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
-/* ---- cp.async ----------------------------------------------------------------------------------------------------- */
+/* ---- cp.async -----------------------------------------------------------------------------------------------------
+ */
 
 Step run_copy_async(Exec *x, const Op *op, uint32_t mask)
 {

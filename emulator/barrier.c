@@ -1,7 +1,9 @@
-/* Barriers of the block, fences, and mbarrier objects: PTX ISA, "Parallel Synchronization and Communication Instructions". */
+/* Barriers of the block, fences, and mbarrier objects: PTX ISA, "Parallel Synchronization and Communication
+ * Instructions". */
 #include "emulator/simt.h"
 
-/* ---- Barriers ----------------------------------------------------------------------------------------------------- */
+/* ---- Barriers -----------------------------------------------------------------------------------------------------
+ */
 
 static void clock_join(Exec *x, uint32_t *clock)
 {
@@ -224,10 +226,11 @@ Step run_fence(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
-/* ---- mbarrier ----------------------------------------------------------------------------------------------------- */
+/* ---- mbarrier -----------------------------------------------------------------------------------------------------
+ */
 
-/* The object is opaque to programs.  Here: bit 63 the phase, 62-42 expected arrivals, 41-21 pending arrivals, 20-0 the transaction
- * count with a bias that makes it non-negative. */
+/* The object is opaque to programs.  Here: bit 63 the phase, 62-42 expected arrivals, 41-21 pending arrivals, 20-0 the
+ * transaction count with a bias that makes it non-negative. */
 #define MBARRIER_FIELD ((UINT64_C(1) << 21) - 1)
 #define MBARRIER_BIAS (INT64_C(1) << 20)
 
@@ -253,8 +256,8 @@ static uint64_t mbarrier_pack(MbarrierState state)
         state.phase ^= 1;
         state.pending = state.expected;
     }
-    return (uint64_t)state.phase << 63 | (state.expected & MBARRIER_FIELD) << 42 | (state.pending & MBARRIER_FIELD) << 21 |
-           ((uint64_t)(state.transactions + MBARRIER_BIAS) & MBARRIER_FIELD);
+    return (uint64_t)state.phase << 63 | (state.expected & MBARRIER_FIELD) << 42 |
+           (state.pending & MBARRIER_FIELD) << 21 | ((uint64_t)(state.transactions + MBARRIER_BIAS) & MBARRIER_FIELD);
 }
 
 /* One lane's operation; the new object goes to *object. */
@@ -269,15 +272,9 @@ static bool mbarrier_step(Exec *x, const Op *op, unsigned lane, uint64_t *object
                    STEP_FAULT;
         *object = mbarrier_pack((MbarrierState){0, operand, operand, 0});
         return true;
-    case MBARRIER_INVAL:
-        *object = 0;
-        return true;
-    case MBARRIER_TEST:
-        *result = operand >> 63 != state.phase;
-        break;
-    case MBARRIER_TEST_PARITY:
-        *result = (operand & 1) != state.phase;
-        break;
+    case MBARRIER_INVAL: *object = 0; return true;
+    case MBARRIER_TEST: *result = operand >> 63 != state.phase; break;
+    case MBARRIER_TEST_PARITY: *result = (operand & 1) != state.phase; break;
     case MBARRIER_EXPECT_TX:
         state.transactions += (int64_t)operand;
         *object = mbarrier_pack(state);
@@ -288,7 +285,8 @@ static bool mbarrier_step(Exec *x, const Op *op, unsigned lane, uint64_t *object
         return true;
     default: {
         bool drops = op->mbarrier.kind == MBARRIER_ARRIVE_DROP || op->mbarrier.kind == MBARRIER_ARRIVE_DROP_EXPECT_TX;
-        bool expects = op->mbarrier.kind == MBARRIER_ARRIVE_EXPECT_TX || op->mbarrier.kind == MBARRIER_ARRIVE_DROP_EXPECT_TX;
+        bool expects =
+            op->mbarrier.kind == MBARRIER_ARRIVE_EXPECT_TX || op->mbarrier.kind == MBARRIER_ARRIVE_DROP_EXPECT_TX;
         uint64_t count = expects ? 1 : operand;
         if (count > state.pending || (drops && count > state.expected))
             return fault_at(x, op, lane, FAULT_BARRIER, "%llu arrivals at an mbarrier that waits for %llu",

@@ -1,9 +1,11 @@
 /* Calls of device functions, and the few functions that the device's runtime provides. */
 #include "emulator/simt.h"
 
-/* ---- Calls ---------------------------------------------------------------------------------------------------------- */
+/* ---- Calls ----------------------------------------------------------------------------------------------------------
+ */
 
-static void copy_in(Exec *x, const struct CallCopy *copy, Frame *callee, uint64_t place, uint64_t capacity, uint32_t mask)
+static void copy_in(Exec *x, const struct CallCopy *copy, Frame *callee, uint64_t place, uint64_t capacity,
+                    uint32_t mask)
 {
     uint64_t size = copy->size < capacity ? copy->size : capacity;
     const Frame *caller = x->frame;
@@ -86,16 +88,16 @@ Step run_call_results(Exec *x, const Op *op, uint32_t mask)
     for (unsigned i = 0; i < call->result_count && i < callee->code->return_count; i++)
         EACH_ACTIVE(lane, mask)
         {
-            copy_out(x, &call->results[i],
-                     callee->local + lane * callee->code->local_bytes + callee->code->returns[i], lane,
-                     callee->code->return_bytes[i]);
+            copy_out(x, &call->results[i], callee->local + lane * callee->code->local_bytes + callee->code->returns[i],
+                     lane, callee->code->return_bytes[i]);
         }
     frame_free(callee);
     x->split->callee = NULL;
     return STEP_NEXT;
 }
 
-/* ---- The runtime's functions ---------------------------------------------------------------------------------------- */
+/* ---- The runtime's functions ----------------------------------------------------------------------------------------
+ */
 
 static const char *const builtins[] = {"vprintf", "malloc", "free", "__assertfail"};
 
@@ -143,8 +145,8 @@ static const char *text_at(Exec *x, unsigned lane, uint64_t address)
     return copy;
 }
 
-/* One conversion of a format: from '%' to its letter.  Arguments lie one after the other, aligned to their size: doubles, pointers
- * and integers with l or ll take 8 bytes, all others 4. */
+/* One conversion of a format: from '%' to its letter.  Arguments lie one after the other, aligned to their size:
+ * doubles, pointers and integers with l or ll take 8 bytes, all others 4. */
 static const char *print_conversion(Exec *x, unsigned lane, const char *format, uint64_t *at, FILE *out)
 {
     char spec[40];

@@ -1,7 +1,7 @@
 /* Operations in which the lanes of a warp take part together: shfl, vote, match, redux, elect, bar.warp.sync, matrices.
  *
- * A .sync form waits until all its members that have not exited are at it: those of other splits at the same op of the same frame (for
- * bar.warp.sync, at any such barrier with these members).  The last to come executes it for all. */
+ * A .sync form waits until all its members that have not exited are at it: those of other splits at the same op of the
+ * same frame (for bar.warp.sync, at any such barrier with these members).  The last to come executes it for all. */
 #include "emulator/simt.h"
 
 static bool is_partner(const Split *split, const Split *other, const Op *op, uint32_t members)
@@ -82,9 +82,7 @@ static void execute_shfl(Exec *x, const Op *op, uint32_t mask)
             from = lane ^ amount;
             fits = from <= (int64_t)most;
             break;
-        default:
-            from = least | (amount & ~segment);
-            fits = from <= (int64_t)most;
+        default: from = least | (amount & ~segment); fits = from <= (int64_t)most;
         }
         if (!fits)
             from = lane;
@@ -98,17 +96,10 @@ static void execute_vote(Exec *x, const Op *op, uint32_t mask)
 {
     uint32_t votes = source_mask(x, op->sources[0]) & mask, result = 0;
     switch (op->warp.mode) {
-    case VOTE_ALL:
-        result = votes == mask;
-        break;
-    case VOTE_ANY:
-        result = votes != 0;
-        break;
-    case VOTE_UNI:
-        result = votes == mask || votes == 0;
-        break;
-    default:
-        result = votes;
+    case VOTE_ALL: result = votes == mask; break;
+    case VOTE_ANY: result = votes != 0; break;
+    case VOTE_UNI: result = votes == mask || votes == 0; break;
+    default: result = votes;
     }
     EACH_ACTIVE(lane, mask)
     {
@@ -160,18 +151,10 @@ static void execute_redux(Exec *x, const Op *op, uint32_t mask)
             continue;
         }
         switch (op->warp.mode) {
-        case ATOMIC_ADD:
-            result += value;
-            break;
-        case ATOMIC_AND:
-            result &= value;
-            break;
-        case ATOMIC_OR:
-            result |= value;
-            break;
-        case ATOMIC_XOR:
-            result ^= value;
-            break;
+        case ATOMIC_ADD: result += value; break;
+        case ATOMIC_AND: result &= value; break;
+        case ATOMIC_OR: result |= value; break;
+        case ATOMIC_XOR: result ^= value; break;
         default: {
             bool min = op->warp.mode == ATOMIC_MIN;
             if (op->warp.is_float) {
@@ -193,19 +176,11 @@ static void execute_redux(Exec *x, const Op *op, uint32_t mask)
 static Step execute(Exec *x, const Op *op, uint32_t mask)
 {
     switch (op->warp.kind) {
-    case WARP_SHFL:
-        execute_shfl(x, op, mask);
-        break;
-    case WARP_VOTE:
-        execute_vote(x, op, mask);
-        break;
+    case WARP_SHFL: execute_shfl(x, op, mask); break;
+    case WARP_VOTE: execute_vote(x, op, mask); break;
     case WARP_MATCH_ANY:
-    case WARP_MATCH_ALL:
-        execute_match(x, op, mask);
-        break;
-    case WARP_REDUX:
-        execute_redux(x, op, mask);
-        break;
+    case WARP_MATCH_ALL: execute_match(x, op, mask); break;
+    case WARP_REDUX: execute_redux(x, op, mask); break;
     case WARP_ACTIVEMASK:
     case WARP_ELECT:
         EACH_ACTIVE(lane, mask)
@@ -219,8 +194,7 @@ static Step execute(Exec *x, const Op *op, uint32_t mask)
         if (x->warp->clocks)
             x->warp->clocks[x->warp->index]++;
         break;
-    default:
-        return matrix_execute(x, op, mask);
+    default: return matrix_execute(x, op, mask);
     }
     return STEP_NEXT;
 }

@@ -1,10 +1,11 @@
 /* Branches, calls, barriers and what a warp does together. */
 #include "emulator/simt.h"
 
-/* ---- Guards around what cannot be masked ---------------------------------------------------------------------------- */
+/* ---- Guards around what cannot be masked ----------------------------------------------------------------------------
+ */
 
-/* Lanes whose guard is false go round the next ops and meet the others behind them.  Returns the branch's index, or NO_ROW where
- * there is no guard. */
+/* Lanes whose guard is false go round the next ops and meet the others behind them.  Returns the branch's index, or
+ * NO_ROW where there is no guard. */
 static uint32_t guard_open(Decoder *d)
 {
     if (d->guard == NO_ROW)
@@ -26,7 +27,8 @@ static void guard_close(Decoder *d, uint32_t at)
     d->code->ops.data[at].branch.reconvergence = meet;
 }
 
-/* ---- Branches ------------------------------------------------------------------------------------------------------- */
+/* ---- Branches -------------------------------------------------------------------------------------------------------
+ */
 
 static bool decode_branch(Decoder *d)
 {
@@ -80,7 +82,8 @@ static bool decode_end(Decoder *d, bool exits)
     return true;
 }
 
-/* ---- Calls ---------------------------------------------------------------------------------------------------------- */
+/* ---- Calls ----------------------------------------------------------------------------------------------------------
+ */
 
 static bool call_value(Decoder *d, const Operand *operand, bool result, const Variable *formal, struct CallCopy *copy)
 {
@@ -195,29 +198,21 @@ static bool decode_call(Decoder *d)
 bool decode_control(Decoder *d)
 {
     switch (inst_op(d->inst)) {
-    case OP_BRA:
-        return decode_branch(d);
-    case OP_BRX:
-        return decode_table_branch(d);
-    case OP_CALL:
-        return decode_call(d);
-    case OP_RET:
-        return decode_end(d, false);
-    case OP_EXIT:
-        return decode_end(d, true);
-    case OP_TRAP:
-        decoder_emit(d, run_trap);
-        return true;
-    case OP_NANOSLEEP:
-        decoder_emit(d, run_yield);
-        return true;
+    case OP_BRA: return decode_branch(d);
+    case OP_BRX: return decode_table_branch(d);
+    case OP_CALL: return decode_call(d);
+    case OP_RET: return decode_end(d, false);
+    case OP_EXIT: return decode_end(d, true);
+    case OP_TRAP: decoder_emit(d, run_trap); return true;
+    case OP_NANOSLEEP: decoder_emit(d, run_yield); return true;
     default: /* brkpt, pmevent, griddepcontrol, setmaxnreg: nothing to see */
         decoder_emit(d, run_fence)->value = 0;
         return true;
     }
 }
 
-/* ---- Barriers ------------------------------------------------------------------------------------------------------- */
+/* ---- Barriers -------------------------------------------------------------------------------------------------------
+ */
 
 /* bar.sync a {, b}; bar.arrive a, b; bar.red d, a {, b}, p */
 static bool decode_barrier(Decoder *d)
@@ -249,8 +244,9 @@ static bool decode_barrier(Decoder *d)
     Op *op = decoder_emit(d, run_barrier);
     op->dest = dest.row;
     op->dest_bytes = popc ? 4 : 0;
-    op->barrier.kind = red                          ? popc ? BARRIER_RED_POPC : decoder_have(d, ".and") ? BARRIER_RED_AND
-                                                                                                       : BARRIER_RED_OR
+    op->barrier.kind = red                          ? popc                      ? BARRIER_RED_POPC
+                                                      : decoder_have(d, ".and") ? BARRIER_RED_AND
+                                                                                : BARRIER_RED_OR
                        : decoder_have(d, ".arrive") ? BARRIER_ARRIVE
                                                     : BARRIER_SYNC;
     op->barrier.id = id;
@@ -267,7 +263,8 @@ static bool decode_barrier(Decoder *d)
     return true;
 }
 
-/* ---- Collectives ---------------------------------------------------------------------------------------------------- */
+/* ---- Collectives ----------------------------------------------------------------------------------------------------
+ */
 
 typedef struct Collective {
     unsigned kind, mode;
@@ -400,14 +397,10 @@ bool decode_warp(Decoder *d)
     const Operand *operands = d->inst->operands;
     Collective c = {.members = NO_ROW, .dest_type = TYPE_B32};
     switch (inst_op(d->inst)) {
-    case OP_SHFL:
-        return decode_shfl(d, &c);
-    case OP_VOTE:
-        return decode_vote(d, &c);
-    case OP_MATCH:
-        return decode_match(d, &c);
-    case OP_REDUX:
-        return decode_redux(d, &c);
+    case OP_SHFL: return decode_shfl(d, &c);
+    case OP_VOTE: return decode_vote(d, &c);
+    case OP_MATCH: return decode_match(d, &c);
+    case OP_REDUX: return decode_redux(d, &c);
     case OP_ACTIVEMASK:
         c.kind = WARP_ACTIVEMASK;
         c.dest = &operands[0];
@@ -423,7 +416,6 @@ bool decode_warp(Decoder *d)
             return set_members(d, &c, &operands[0]) && emit_collective(d, &c);
         }
         return decode_barrier(d);
-    default:
-        return decode_matrix(d);
+    default: return decode_matrix(d);
     }
 }

@@ -27,8 +27,8 @@ bool decoder_address(Decoder *d, const Operand *operand, Space space, MemoryOp *
         uint32_t index = decoder_source(d, &operand->items[1], TYPE_U64);
         if (index == NO_ROW)
             return false;
-        uint32_t temp = decoder_temp(d, 8), rows[3] = {index, decoder_constant(d, unit ? unit : 1, 8),
-                                                       decoder_constant(d, address, 8)};
+        uint32_t temp = decoder_temp(d, 8),
+                 rows[3] = {index, decoder_constant(d, unit ? unit : 1, 8), decoder_constant(d, address, 8)};
         decoder_emit_row(d, row_function(ROW_MAD_64), temp, 8, rows, 3);
         memory->address = SOURCE(BANK_FRAME, temp);
         return true;
@@ -164,9 +164,9 @@ static AtomicKind atomic_kind(const Decoder *d)
     static const struct {
         const char *text;
         AtomicKind kind;
-    } kinds[] = {{".add", ATOMIC_ADD}, {".min", ATOMIC_MIN}, {".max", ATOMIC_MAX},   {".inc", ATOMIC_INC}, {".dec", ATOMIC_DEC},
-                 {".and", ATOMIC_AND}, {".or", ATOMIC_OR},   {".xor", ATOMIC_XOR},   {".exch", ATOMIC_EXCH},
-                 {".cas", ATOMIC_CAS}};
+    } kinds[] = {{".add", ATOMIC_ADD},   {".min", ATOMIC_MIN}, {".max", ATOMIC_MAX}, {".inc", ATOMIC_INC},
+                 {".dec", ATOMIC_DEC},   {".and", ATOMIC_AND}, {".or", ATOMIC_OR},   {".xor", ATOMIC_XOR},
+                 {".exch", ATOMIC_EXCH}, {".cas", ATOMIC_CAS}};
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
         if (decoder_have(d, kinds[i].text))
             return kinds[i].kind;
@@ -241,8 +241,8 @@ static bool decode_copy_async(Decoder *d)
     unsigned last = inst->operand_count - (decoder_have(d, ".L2::cache_hint") ? 1u : 0u);
     if (last > 3) {
         const Operand *extra = &inst->operands[3];
-        bool predicate = extra->kind == OPERAND_REG &&
-                         d->code->body->regs.data[inst->refs[extra->ref].reg].type == TYPE_PRED;
+        bool predicate =
+            extra->kind == OPERAND_REG && d->code->body->regs.data[inst->refs[extra->ref].reg].type == TYPE_PRED;
         uint32_t row = decoder_source(d, extra, predicate ? TYPE_PRED : TYPE_U32);
         if (row == NO_ROW)
             return false;
@@ -320,26 +320,17 @@ bool decode_memory(Decoder *d)
 {
     switch (inst_op(d->inst)) {
     case OP_LD:
-    case OP_LDU:
-        return decode_load(d);
-    case OP_ST:
-        return decode_store(d);
-    case OP_ATOM:
-        return decode_atomic(d, true);
-    case OP_RED:
-        return decode_atomic(d, false);
-    case OP_CP:
-        return decode_copy_async(d);
-    case OP_MBARRIER:
-        return decode_mbarrier(d);
-    case OP_MEMBAR:
-        decoder_emit(d, run_fence)->value = !decoder_have(d, ".cta");
-        return true;
+    case OP_LDU: return decode_load(d);
+    case OP_ST: return decode_store(d);
+    case OP_ATOM: return decode_atomic(d, true);
+    case OP_RED: return decode_atomic(d, false);
+    case OP_CP: return decode_copy_async(d);
+    case OP_MBARRIER: return decode_mbarrier(d);
+    case OP_MEMBAR: decoder_emit(d, run_fence)->value = !decoder_have(d, ".cta"); return true;
     case OP_FENCE:
-        decoder_emit(d, run_fence)->value = decoder_have(d, ".gpu") || decoder_have(d, ".sys") || decoder_have(d, ".cluster");
+        decoder_emit(d, run_fence)->value =
+            decoder_have(d, ".gpu") || decoder_have(d, ".sys") || decoder_have(d, ".cluster");
         return true;
-    default: /* hints */
-        decoder_emit(d, run_fence)->value = 0;
-        return true;
+    default: /* hints */ decoder_emit(d, run_fence)->value = 0; return true;
     }
 }

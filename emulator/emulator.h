@@ -1,13 +1,13 @@
 /* emulator: a functional SIMT machine for PTX, the oracle of every transformation.
  *
- * A kernel runs on a grid of blocks of warps of 32 lanes, with bounds and alignment checked at every access.  A warp is a tree of
- * splits: lanes that diverge at a branch meet again at its immediate post-dominator (computed here, not by analysis/); splits
- * that wait or spin give way to their siblings, so lanes may wait for one another.  Blocks run one after the other, or several
- * at once (EmulatorOptions.resident_blocks).  Everything is deterministic.
+ * A kernel runs on a grid of blocks of warps of 32 lanes, with bounds and alignment checked at every access.  A warp is
+ * a tree of splits: lanes that diverge at a branch meet again at its immediate post-dominator (computed here, not by
+ * analysis/); splits that wait or spin give way to their siblings, so lanes may wait for one another.  Blocks run one
+ * after the other, or several at once (EmulatorOptions.resident_blocks).  Everything is deterministic.
  *
- * What the machine cannot execute is refused before the run, with the line.  Floating point is exact where PTX says so; the
- * approximate functions are computed in double precision and rounded, so they agree with hardware only within their documented
- * error.  Asynchronous copies complete at once.
+ * What the machine cannot execute is refused before the run, with the line.  Floating point is exact where PTX says so;
+ * the approximate functions are computed in double precision and rounded, so they agree with hardware only within their
+ * documented error.  Asynchronous copies complete at once.
  *
  * Memory: a run's results belong to the arena it was given. */
 #ifndef PTXOPT_EMULATOR_H
@@ -38,12 +38,12 @@ typedef enum ArgumentKind {
 
 typedef struct LaunchArgument {
     ArgumentKind kind;
-    const char *name;  /* of the buffer or the module variable */
-    Type type;         /* of one element */
-    uint64_t count;    /* elements */
+    const char *name; /* of the buffer or the module variable */
+    Type type;        /* of one element */
+    uint64_t count;   /* elements */
     FillKind fill;
-    double low, high;  /* FILL_UNIFORM: the range; FILL_IOTA: low is the first value */
-    double step;       /* FILL_IOTA */
+    double low, high; /* FILL_UNIFORM: the range; FILL_IOTA: low is the first value */
+    double step;      /* FILL_IOTA */
     uint64_t seed;
     uint64_t offset;   /* ARGUMENT_POINTER */
     const void *bytes; /* FILL_BYTES: count elements; ARGUMENT_SCALAR: the value */
@@ -68,46 +68,49 @@ typedef struct Launch {
     Tolerance reference_tolerance; /* a kernel and a reference program */
 } Launch;
 
-/* Reads a launch file ("The launch file" in the design: JSON).  Paths in it are relative to the file.  NULL, with *error set to a
- * message in the arena, if it cannot be read or says something that makes no sense. */
+/* Reads a launch file ("The launch file" in the design: JSON).  Paths in it are relative to the file.  NULL, with
+ * *error set to a message in the arena, if it cannot be read or says something that makes no sense. */
 Launch *launch_read(Arena *arena, const char *path, const char **error);
 
 /* The initial contents of a buffer: count * bytes of the type, in the arena.  FILL_UNIFORM takes for element i
  *     h = splitmix64(seed * 0x9e3779b97f4a7c15 + i), u = (h >> 11) / 2^53 in [0, 1)
- * and yields low + u * (high - low) for floats (rounded to the type), floor(low + u * (high - low + 1)) for integers. */
+ * and yields low + u * (high - low) for floats (rounded to the type), floor(low + u * (high - low + 1)) for integers.
+ */
 void *launch_fill(Arena *arena, const LaunchArgument *argument);
 
-/* The launch of a transformed kernel: block divided by block_factor, grid by grid_factor, per dimension, rounded up (NULL: 1). */
-Launch *launch_divide(Arena *arena, const Launch *launch, const unsigned block_factor[3], const unsigned grid_factor[3]);
+/* The launch of a transformed kernel: block divided by block_factor, grid by grid_factor, per dimension, rounded up
+ * (NULL: 1). */
+Launch *launch_divide(Arena *arena, const Launch *launch, const unsigned block_factor[3],
+                      const unsigned grid_factor[3]);
 
 /* ---- Running it ------------------------------------------------------------------------------------------------- */
 
 typedef struct EmulatorOptions {
-    bool check_unwritten; /* a load of memory that nothing ever wrote is a fault */
-    bool check_registers; /* the use of a register that was never written is a fault */
-    bool check_races;     /* two accesses of one byte, one a write, not ordered by barriers, are a fault */
-    bool count_memory;    /* sectors, lines, bank conflicts; instruction counts are always there */
-    uint64_t hang_steps;  /* a warp that executes so many instructions without a visible effect hangs; 0: 2^24 */
-    uint64_t max_steps;   /* warp instructions of the whole launch; 0: 2^36 */
+    bool check_unwritten;     /* a load of memory that nothing ever wrote is a fault */
+    bool check_registers;     /* the use of a register that was never written is a fault */
+    bool check_races;         /* two accesses of one byte, one a write, not ordered by barriers, are a fault */
+    bool count_memory;        /* sectors, lines, bank conflicts; instruction counts are always there */
+    uint64_t hang_steps;      /* a warp that executes so many instructions without a visible effect hangs; 0: 2^24 */
+    uint64_t max_steps;       /* warp instructions of the whole launch; 0: 2^36 */
     unsigned resident_blocks; /* how many blocks run interleaved; 0: 1 */
     FILE *output;             /* of vprintf; NULL: dropped */
 } EmulatorOptions;
 
 typedef enum FaultKind {
     FAULT_NONE,
-    FAULT_LAUNCH,         /* the launch does not fit the kernel */
-    FAULT_UNSUPPORTED,    /* the kernel has an instruction the machine does not know; nothing ran */
-    FAULT_BOUNDS,         /* outside every variable and buffer */
+    FAULT_LAUNCH,      /* the launch does not fit the kernel */
+    FAULT_UNSUPPORTED, /* the kernel has an instruction the machine does not know; nothing ran */
+    FAULT_BOUNDS,      /* outside every variable and buffer */
     FAULT_ALIGNMENT,
-    FAULT_READ_ONLY,      /* a store to constant memory or to a kernel's parameters */
-    FAULT_UNWRITTEN,      /* a read of memory never written */
-    FAULT_UNDEFINED,      /* a read of a register never written */
-    FAULT_BARRIER,        /* divergent or incomplete barrier */
-    FAULT_WARP_SYNC,      /* a warp-level operation whose members cannot all take part */
+    FAULT_READ_ONLY, /* a store to constant memory or to a kernel's parameters */
+    FAULT_UNWRITTEN, /* a read of memory never written */
+    FAULT_UNDEFINED, /* a read of a register never written */
+    FAULT_BARRIER,   /* divergent or incomplete barrier */
+    FAULT_WARP_SYNC, /* a warp-level operation whose members cannot all take part */
     FAULT_RACE,
     FAULT_HANG,
-    FAULT_TRAP,           /* trap, a failed assertion */
-    FAULT_CALL,           /* a call through a bad address, a missing body, calls too deep */
+    FAULT_TRAP, /* trap, a failed assertion */
+    FAULT_CALL, /* a call through a bad address, a missing body, calls too deep */
     FAULT_COUNT
 } FaultKind;
 
@@ -117,7 +120,7 @@ typedef struct EmulatorFault {
     FaultKind kind;
     const char *message;
     const char *kernel;
-    const char *function; /* in which the instruction stands; NULL if none is to blame */
+    const char *function;         /* in which the instruction stands; NULL if none is to blame */
     unsigned block[3], thread[3]; /* of the first lane concerned */
     bool has_thread;
     Span span; /* of the instruction, in the module's source; empty if none is to blame */
@@ -131,11 +134,11 @@ typedef struct EmulatorCounters {
     /* Warp instructions by state space; generic accesses count where they go. */
     uint64_t loads[SPACE_COUNT], stores[SPACE_COUNT], atomics[SPACE_COUNT];
     uint64_t load_bytes[SPACE_COUNT], store_bytes[SPACE_COUNT]; /* asked for by the threads */
-    uint64_t branches, divergent_branches; /* warp instructions */
-    uint64_t barriers;                     /* block barriers, counted once for each warp */
+    uint64_t branches, divergent_branches;                      /* warp instructions */
+    uint64_t barriers;                                          /* block barriers, counted once for each warp */
     uint64_t calls;
-    /* With count_memory: global sectors of 32 and lines of 128 bytes touched by each warp access; cycles that shared accesses take
-     * beyond one because two lanes want different words of one of the 32 banks. */
+    /* With count_memory: global sectors of 32 and lines of 128 bytes touched by each warp access; cycles that shared
+     * accesses take beyond one because two lanes want different words of one of the 32 banks. */
     uint64_t load_sectors, load_lines, store_sectors, store_lines;
     uint64_t bank_conflicts;
 } EmulatorCounters;
@@ -156,8 +159,8 @@ typedef struct EmulatorResult {
     unsigned buffer_count;
 } EmulatorResult;
 
-/* Runs the kernel that the launch names.  A function that a pass has taken over runs from its body (which must not be in SSA form),
- * any other from its statements.  Never NULL. */
+/* Runs the kernel that the launch names.  A function that a pass has taken over runs from its body (which must not be
+ * in SSA form), any other from its statements.  Never NULL. */
 EmulatorResult *emulator_run(Arena *arena, const Module *module, const Launch *launch, const EmulatorOptions *options);
 const EmulatorBuffer *emulator_buffer(const EmulatorResult *result, const char *name); /* NULL if there is none */
 
@@ -173,11 +176,11 @@ typedef struct EmulatorComparison {
     EmulatorResult *original, *changed;
 } EmulatorComparison;
 
-/* Runs 'kernel' (NULL: the one the launch names) of both modules, the changed one with block and grid divided by the factors (NULL:
- * 1), and compares the checked buffers: byte for byte, or as the launch's tolerance says. */
+/* Runs 'kernel' (NULL: the one the launch names) of both modules, the changed one with block and grid divided by the
+ * factors (NULL: 1), and compares the checked buffers: byte for byte, or as the launch's tolerance says. */
 EmulatorComparison *emulator_compare(Arena *arena, const Module *original, const Module *changed, const char *kernel,
-                                     const Launch *launch, const unsigned block_factor[3], const unsigned grid_factor[3],
-                                     const EmulatorOptions *options);
+                                     const Launch *launch, const unsigned block_factor[3],
+                                     const unsigned grid_factor[3], const EmulatorOptions *options);
 /* The first difference between two runs' buffers, as a message in the arena; NULL if there is none. */
 const char *emulator_difference(Arena *arena, const Launch *launch, const EmulatorResult *expected,
                                 const EmulatorResult *actual, Tolerance tolerance);
@@ -186,8 +189,9 @@ uint64_t elements_difference(Type type, const void *expected, const void *actual
 
 /* ---- One instruction alone -------------------------------------------------------------------------------------- */
 
-/* The value of a pure instruction with one result, for constant folding and tests: "add.s32" of {1, 2}.  Inputs and result are bit
- * patterns in operand order, predicates 0 or 1.  False if the machine has no such instruction or it is not of this kind. */
+/* The value of a pure instruction with one result, for constant folding and tests: "add.s32" of {1, 2}.  Inputs and
+ * result are bit patterns in operand order, predicates 0 or 1.  False if the machine has no such instruction or it is
+ * not of this kind. */
 bool emulator_evaluate(const char *spelling, const uint64_t *inputs, unsigned count, uint64_t *result);
 
 #endif

@@ -32,7 +32,8 @@ void thread_position(const Warp *warp, unsigned lane, unsigned thread[3])
     thread[2] = index / block[0] / block[1];
 }
 
-static void fault_begin(Machine *machine, FaultKind kind, const Function *function, const Inst *inst, const char *message)
+static void fault_begin(Machine *machine, FaultKind kind, const Function *function, const Inst *inst,
+                        const char *message)
 {
     EmulatorFault *fault = &machine->result->fault;
     fault->kind = kind;

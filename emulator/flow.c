@@ -1,13 +1,14 @@
 /* Which functions a kernel may reach, where their variables lie, and where diverging lanes meet again. */
 #include "emulator/simt.h"
 
-/* ---- Post-dominators ------------------------------------------------------------------------------------------------ */
+/* ---- Post-dominators ------------------------------------------------------------------------------------------------
+ */
 
 typedef struct Flow {
-    uint32_t count;            /* blocks; the exit is number 'count' */
+    uint32_t count; /* blocks; the exit is number 'count' */
     uint32_t **succs, *succ_counts;
     uint32_t **preds, *pred_counts;
-    uint32_t *order, *rank;    /* reverse post-order of the reversed graph */
+    uint32_t *order, *rank; /* reverse post-order of the reversed graph */
     uint32_t ordered;
 } Flow;
 
@@ -85,8 +86,8 @@ static void flow_order(Arena *arena, Flow *flow)
     }
 }
 
-/* Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed graph.  Blocks from which the exit
- * cannot be reached have no place to meet. */
+/* Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed graph.  Blocks from which
+ * the exit cannot be reached have no place to meet. */
 uint32_t *body_postdominators(Arena *arena, const Body *body)
 {
     Flow flow = flow_new(arena, body);
@@ -126,7 +127,8 @@ uint32_t *body_postdominators(Arena *arena, const Body *body)
     return immediate;
 }
 
-/* ---- Reachable functions -------------------------------------------------------------------------------------------- */
+/* ---- Reachable functions --------------------------------------------------------------------------------------------
+ */
 
 const Function *function_resolve(const Machine *machine, const Function *function)
 {
@@ -221,7 +223,8 @@ static bool code_add(Machine *machine, const Function *function)
     VEC_PUSH(machine->arena, machine->code_list, code);
     /* 2^26 bytes of registers a warp are more than any kernel has. */
     if (code->body->regs.count > UINT32_C(1) << 19)
-        return fault_static(machine, FAULT_UNSUPPORTED, function, NULL, "function %s: too many registers", function->name);
+        return fault_static(machine, FAULT_UNSUPPORTED, function, NULL, "function %s: too many registers",
+                            function->name);
     frame_layout(machine, code);
     if (code->local_bytes > UINT32_C(1) << 24)
         return fault_static(machine, FAULT_UNSUPPORTED, function, NULL, "function %s: too much local memory",

@@ -29,15 +29,9 @@ RowFunction *row_function(RowId id)
 void row_blend(void *d, const void *value, uint32_t mask, unsigned element_bytes)
 {
     switch (element_bytes) {
-    case 2:
-        BLEND(uint16_t);
-        break;
-    case 4:
-        BLEND(uint32_t);
-        break;
-    case 8:
-        BLEND(uint64_t);
-        break;
+    case 2: BLEND(uint16_t); break;
+    case 4: BLEND(uint32_t); break;
+    case 8: BLEND(uint64_t); break;
     default:
         for (unsigned i = 0; i < LANES; i++)
             if (mask >> i & 1)

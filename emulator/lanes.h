@@ -1,8 +1,9 @@
-/* Instructions executed on whole register rows: one function for each of the frequent ones, in loops that compilers vectorise.
+/* Instructions executed on whole register rows: one function for each of the frequent ones, in loops that compilers
+ * vectorise.
  *
- * A row holds one register of a warp: 32 elements of 2, 4 or 8 bytes (registers of 8 bits take 2 bytes), or for a predicate one
- * 32-bit mask.  All 32 lanes are computed; the caller keeps those that are active.  Source and destination rows are the same or
- * do not overlap.
+ * A row holds one register of a warp: 32 elements of 2, 4 or 8 bytes (registers of 8 bits take 2 bytes), or for a
+ * predicate one 32-bit mask.  All 32 lanes are computed; the caller keeps those that are active.  Source and
+ * destination rows are the same or do not overlap.
  *
  * The bodies are in lanes.inc, compiled twice: for any machine, and for x86-64 with AVX2 and FMA. */
 #ifndef PTXOPT_EMULATOR_LANES_H
@@ -60,9 +61,9 @@ typedef void RowFunction(void *d, const void *const *s);
     R2(MAX_S16, int16_t, int16_t, int16_t, a > b ? a : b)                                                              \
     R2(MAX_S32, int32_t, int32_t, int32_t, a > b ? a : b)                                                              \
     R2(MAX_S64, int64_t, int64_t, int64_t, a > b ? a : b)                                                              \
-    R2(AND_16, uint16_t, uint16_t, uint16_t, a & b)                                                                    \
-    R2(AND_32, uint32_t, uint32_t, uint32_t, a & b)                                                                    \
-    R2(AND_64, uint64_t, uint64_t, uint64_t, a & b)                                                                    \
+    R2(AND_16, uint16_t, uint16_t, uint16_t, a &b)                                                                     \
+    R2(AND_32, uint32_t, uint32_t, uint32_t, a &b)                                                                     \
+    R2(AND_64, uint64_t, uint64_t, uint64_t, a &b)                                                                     \
     R2(OR_16, uint16_t, uint16_t, uint16_t, a | b)                                                                     \
     R2(OR_32, uint32_t, uint32_t, uint32_t, a | b)                                                                     \
     R2(OR_64, uint64_t, uint64_t, uint64_t, a | b)                                                                     \

@@ -74,23 +74,16 @@ static bool read_element(Reader *reader, const json_t *value, Type type, uint64_
     if (!json_is_number(value))
         return reader_fail(reader, "a number is missing");
     if (type_class(type) != CLASS_FLOAT) {
-        *bits = json_is_integer(value) ? (uint64_t)json_integer_value(value) : (uint64_t)(int64_t)json_real_value(value);
+        *bits =
+            json_is_integer(value) ? (uint64_t)json_integer_value(value) : (uint64_t)(int64_t)json_real_value(value);
         return true;
     }
     double number = json_number_value(value);
     switch (type) {
-    case TYPE_F64:
-        *bits = double_bits(number);
-        return true;
-    case TYPE_F16:
-        *bits = format_encode(&FORMAT_F16, number, ROUND_NEAREST_EVEN, false);
-        return true;
-    case TYPE_BF16:
-        *bits = format_encode(&FORMAT_BF16, number, ROUND_NEAREST_EVEN, false);
-        return true;
-    default:
-        *bits = float_bits((float)number);
-        return true;
+    case TYPE_F64: *bits = double_bits(number); return true;
+    case TYPE_F16: *bits = format_encode(&FORMAT_F16, number, ROUND_NEAREST_EVEN, false); return true;
+    case TYPE_BF16: *bits = format_encode(&FORMAT_BF16, number, ROUND_NEAREST_EVEN, false); return true;
+    default: *bits = float_bits((float)number); return true;
     }
 }
 
@@ -139,15 +132,18 @@ static bool read_fill(Reader *reader, const json_t *object, LaunchArgument *argu
     static const struct {
         const char *text;
         FillKind kind;
-    } fills[] = {{"zero", FILL_ZERO}, {"poison", FILL_POISON}, {"uniform", FILL_UNIFORM}, {"iota", FILL_IOTA},
+    } fills[] = {{"zero", FILL_ZERO},
+                 {"poison", FILL_POISON},
+                 {"uniform", FILL_UNIFORM},
+                 {"iota", FILL_IOTA},
                  {"file", FILL_FILE}};
     const json_t *type = json_object_get(object, "type"), *count = json_object_get(object, "count");
     const json_t *values = json_object_get(object, "values");
     argument->type = json_is_string(type) ? type_from_name(json_string_value(type)) : TYPE_NONE;
     if (type_bits(argument->type) < 8)
         return reader_fail(reader, "buffer \"%s\" has no known type", argument->name);
-    if (count && (!json_is_integer(count) || json_integer_value(count) < 0 ||
-                  json_integer_value(count) > (json_int_t)1 << 31))
+    if (count &&
+        (!json_is_integer(count) || json_integer_value(count) < 0 || json_integer_value(count) > (json_int_t)1 << 31))
         return reader_fail(reader, "buffer \"%s\" has a bad count", argument->name);
     argument->count = (uint64_t)json_integer_value(count);
     if (json_is_array(values))
@@ -275,15 +271,11 @@ static uint64_t splitmix64(uint64_t state)
 static uint64_t element_bits(Type type, double value)
 {
     switch (type) {
-    case TYPE_F64:
-        return double_bits(value);
+    case TYPE_F64: return double_bits(value);
     case TYPE_F32:
-    case TYPE_TF32:
-        return float_bits((float)value);
-    case TYPE_F16:
-        return format_encode(&FORMAT_F16, value, ROUND_NEAREST_EVEN, false);
-    case TYPE_BF16:
-        return format_encode(&FORMAT_BF16, value, ROUND_NEAREST_EVEN, false);
+    case TYPE_TF32: return float_bits((float)value);
+    case TYPE_F16: return format_encode(&FORMAT_F16, value, ROUND_NEAREST_EVEN, false);
+    case TYPE_BF16: return format_encode(&FORMAT_BF16, value, ROUND_NEAREST_EVEN, false);
     default:
         value = floor(value);
         return value < 0 ? (uint64_t)(int64_t)(value < -0x1p63 ? -0x1p63 : value)
@@ -298,23 +290,18 @@ void *launch_fill(Arena *arena, const LaunchArgument *argument)
     uint64_t total = argument->count * size;
     bool is_float = type_class(argument->type) == CLASS_FLOAT;
     switch (argument->fill) {
-    case FILL_ZERO:
-        break;
-    case FILL_POISON:
-        memset(bytes, POISON_BYTE, (size_t)total);
-        break;
+    case FILL_ZERO: break;
+    case FILL_POISON: memset(bytes, POISON_BYTE, (size_t)total); break;
     case FILL_FILE:
-    case FILL_BYTES:
-        memcpy(bytes, argument->bytes, (size_t)(argument->size < total ? argument->size : total));
-        break;
+    case FILL_BYTES: memcpy(bytes, argument->bytes, (size_t)(argument->size < total ? argument->size : total)); break;
     case FILL_UNIFORM:
     case FILL_IOTA:
         for (uint64_t i = 0; i < argument->count; i++) {
             uint64_t hash = splitmix64(argument->seed * UINT64_C(0x9e3779b97f4a7c15) + i);
             double unit = (double)(hash >> 11) * 0x1p-53;
             double range = argument->high - argument->low + (is_float ? 0 : 1);
-            double value = argument->fill == FILL_IOTA ? argument->low + argument->step * (double)i
-                                                       : argument->low + unit * range;
+            double value =
+                argument->fill == FILL_IOTA ? argument->low + argument->step * (double)i : argument->low + unit * range;
             uint64_t bits = element_bits(argument->type, value);
             memcpy(bytes + i * size, &bits, size < 8 ? size : 8);
         }

@@ -59,21 +59,17 @@ bool address_map_get(const AddressMap *map, const void *key, uint64_t *value)
     return false;
 }
 
-/* ---- Addresses ---------------------------------------------------------------------------------------------------- */
+/* ---- Addresses ----------------------------------------------------------------------------------------------------
+ */
 
 uint64_t window_of(Space space)
 {
     switch (space) {
-    case SPACE_SHARED:
-        return WINDOW_SHARED;
-    case SPACE_LOCAL:
-        return WINDOW_LOCAL;
-    case SPACE_CONST:
-        return WINDOW_CONST;
-    case SPACE_PARAM:
-        return WINDOW_PARAM;
-    default:
-        return 0;
+    case SPACE_SHARED: return WINDOW_SHARED;
+    case SPACE_LOCAL: return WINDOW_LOCAL;
+    case SPACE_CONST: return WINDOW_CONST;
+    case SPACE_PARAM: return WINDOW_PARAM;
+    default: return 0;
     }
 }
 
@@ -81,16 +77,11 @@ Space address_space(uint64_t generic, Exec *x)
 {
     (void)x;
     switch (generic >> 44) {
-    case WINDOW_SHARED >> 44:
-        return SPACE_SHARED;
-    case WINDOW_LOCAL >> 44:
-        return SPACE_LOCAL;
-    case WINDOW_CONST >> 44:
-        return SPACE_CONST;
-    case WINDOW_PARAM >> 44:
-        return SPACE_PARAM;
-    default:
-        return SPACE_GLOBAL;
+    case WINDOW_SHARED >> 44: return SPACE_SHARED;
+    case WINDOW_LOCAL >> 44: return SPACE_LOCAL;
+    case WINDOW_CONST >> 44: return SPACE_CONST;
+    case WINDOW_PARAM >> 44: return SPACE_PARAM;
+    default: return SPACE_GLOBAL;
     }
 }
 
@@ -143,7 +134,8 @@ const Function *function_at(const Machine *machine, uint64_t address)
                : NULL;
 }
 
-/* ---- Regions ------------------------------------------------------------------------------------------------------ */
+/* ---- Regions ------------------------------------------------------------------------------------------------------
+ */
 
 static void region_init(Machine *machine, Region *region, const char *name, Space space, uint64_t base, uint64_t size,
                         bool written)
@@ -174,7 +166,8 @@ static Region *region_global(Machine *machine, const char *name, uint64_t size, 
     return region;
 }
 
-/* ---- Module variables --------------------------------------------------------------------------------------------- */
+/* ---- Module variables ---------------------------------------------------------------------------------------------
+ */
 
 static uint64_t element_bytes(const Variable *variable)
 {
@@ -315,7 +308,8 @@ static bool variables_prepare(Machine *machine)
     return true;
 }
 
-/* ---- The launch's buffers and parameters ---------------------------------------------------------------------------- */
+/* ---- The launch's buffers and parameters ----------------------------------------------------------------------------
+ */
 
 static bool symbol_fill(Machine *machine, const LaunchArgument *argument)
 {
@@ -323,7 +317,8 @@ static bool symbol_fill(Machine *machine, const LaunchArgument *argument)
     bool found = false;
     uint64_t address = variable ? variable_address(machine, variable, &found) : 0;
     uint64_t bytes = argument->count * (type_bits(argument->type) + 7) / 8;
-    if (!found || (variable->space != SPACE_GLOBAL && variable->space != SPACE_CONST) || bytes > variable_bytes(variable))
+    if (!found || (variable->space != SPACE_GLOBAL && variable->space != SPACE_CONST) ||
+        bytes > variable_bytes(variable))
         return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "no module variable \"%s\" of %llu bytes or more",
                             argument->name, (unsigned long long)bytes);
     uint8_t *to = variable->space == SPACE_GLOBAL ? machine->slots[(address - GLOBAL_BASE) >> SLOT_SHIFT]->bytes

@@ -38,8 +38,8 @@ double format_decode(const FloatFormat *format, uint32_t bits)
     return negative ? -value : value;
 }
 
-/* The significand of |value| cut at the format's last bit: value = (mantissa + fraction) * 2^scale, where fraction is 'rest' / 2^'bits'
- * and mantissa has at most mantissa_bits + 1 bits. */
+/* The significand of |value| cut at the format's last bit: value = (mantissa + fraction) * 2^scale, where fraction is
+ * 'rest' / 2^'bits' and mantissa has at most mantissa_bits + 1 bits. */
 typedef struct Cut {
     uint64_t mantissa, rest;
     int bits, scale;
@@ -86,8 +86,8 @@ static uint32_t cut_pack(const FloatFormat *format, Cut cut, bool negative, bool
     uint64_t bits = cut.mantissa & hidden ? ((uint64_t)biased << format->mantissa_bits | (cut.mantissa & (hidden - 1)))
                                           : cut.mantissa;
     if ((cut.mantissa & hidden && biased >= 1 << format->exponent_bits) || bits > format->largest)
-        return sign | (to_infinity ? ((UINT32_C(1) << format->exponent_bits) - 1) << format->mantissa_bits
-                                   : format->largest);
+        return sign |
+               (to_infinity ? ((UINT32_C(1) << format->exponent_bits) - 1) << format->mantissa_bits : format->largest);
     return sign | (uint32_t)bits;
 }
 
@@ -120,8 +120,7 @@ uint32_t format_encode(const FloatFormat *format, double value, Rounding roundin
         up = !negative && cut.rest;
         away = !negative;
         break;
-    case ROUND_ZERO:
-        break;
+    case ROUND_ZERO: break;
     }
     cut.mantissa += up;
     return cut_pack(format, cut, negative, away && format->has_infinity && !finite);
@@ -132,8 +131,8 @@ uint32_t format_encode_stochastic(const FloatFormat *format, double value, uint3
     if (value != value || isinf(value))
         return format_encode(format, value, ROUND_ZERO, false);
     Cut cut = value_cut(format, fabs(value));
-    uint64_t fraction = cut.bits >= random_bits ? cut.rest >> (cut.bits - random_bits)
-                                                : cut.rest << (random_bits - cut.bits);
+    uint64_t fraction =
+        cut.bits >= random_bits ? cut.rest >> (cut.bits - random_bits) : cut.rest << (random_bits - cut.bits);
     cut.mantissa += (fraction + random) >> random_bits;
     return cut_pack(format, cut, signbit(value), format->has_infinity);
 }
@@ -189,14 +188,10 @@ double root_odd(double a)
 static int host_rounding(Rounding rounding)
 {
     switch (rounding) {
-    case ROUND_ZERO:
-        return FE_TOWARDZERO;
-    case ROUND_DOWN:
-        return FE_DOWNWARD;
-    case ROUND_UP:
-        return FE_UPWARD;
-    default:
-        return FE_TONEAREST;
+    case ROUND_ZERO: return FE_TOWARDZERO;
+    case ROUND_DOWN: return FE_DOWNWARD;
+    case ROUND_UP: return FE_UPWARD;
+    default: return FE_TONEAREST;
     }
 }
 
@@ -244,15 +239,10 @@ double root_double(double a, Rounding rounding)
 double round_integral(double value, Rounding rounding)
 {
     switch (rounding) {
-    case ROUND_ZERO:
-        return trunc(value);
-    case ROUND_DOWN:
-        return floor(value);
-    case ROUND_UP:
-        return ceil(value);
-    case ROUND_NEAREST_AWAY:
-        return round(value);
-    default:
-        return nearbyint(value);
+    case ROUND_ZERO: return trunc(value);
+    case ROUND_DOWN: return floor(value);
+    case ROUND_UP: return ceil(value);
+    case ROUND_NEAREST_AWAY: return round(value);
+    default: return nearbyint(value);
     }
 }

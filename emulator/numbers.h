@@ -1,8 +1,8 @@
 /* Number formats and exact rounding, from which all scalar floating point of the emulator is made.
  *
- * Every value of every format here is a double.  A result that is not is carried as a double rounded to odd: the last bit says that
- * something was lost, and rounding that double to a format with at least two bits less gives what rounding the exact value would
- * (Boldo and Melquiond, "When double rounding is odd", 2005). */
+ * Every value of every format here is a double.  A result that is not is carried as a double rounded to odd: the last
+ * bit says that something was lost, and rounding that double to a format with at least two bits less gives what
+ * rounding the exact value would (Boldo and Melquiond, "When double rounding is odd", 2005). */
 #ifndef PTXOPT_EMULATOR_NUMBERS_H
 #define PTXOPT_EMULATOR_NUMBERS_H
 
@@ -61,8 +61,9 @@ static inline uint64_t double_bits(double value)
 
 /* The value of a pattern of the format. */
 double format_decode(const FloatFormat *format, uint32_t bits);
-/* Rounds to the format.  Overflow goes to infinity or the largest value as the mode says, with 'finite' (and where the format has no
- * infinity) always to the largest; NaN gives the canonical one, or the largest value where there is none. */
+/* Rounds to the format.  Overflow goes to infinity or the largest value as the mode says, with 'finite' (and where the
+ * format has no infinity) always to the largest; NaN gives the canonical one, or the largest value where there is none.
+ */
 uint32_t format_encode(const FloatFormat *format, double value, Rounding rounding, bool finite);
 /* Stochastic: 'random' (of 'random_bits' bits) is added below the last mantissa bit, then the value is truncated. */
 uint32_t format_encode_stochastic(const FloatFormat *format, double value, uint32_t random, int random_bits);

@@ -160,14 +160,10 @@ static bool select_addsub(Operation *operation, Opcode opcode, const Modifiers *
 static Type type_of_twice(Type type)
 {
     switch (type) {
-    case TYPE_U16:
-        return TYPE_U32;
-    case TYPE_S16:
-        return TYPE_S32;
-    case TYPE_U32:
-        return TYPE_U64;
-    default:
-        return TYPE_S64;
+    case TYPE_U16: return TYPE_U32;
+    case TYPE_S16: return TYPE_S32;
+    case TYPE_U32: return TYPE_U64;
+    default: return TYPE_S64;
     }
 }
 
@@ -180,7 +176,7 @@ static bool select_mul(Operation *operation, const Modifiers *mods)
     bool is_signed = type_class(type) == CLASS_SIGNED, wide = type_bits(type) == 32;
     if (modifiers_have(mods, ".wide")) {
         operation->dest = type_of_twice(type);
-        return with_row(operation, wide ? is_signed ? ROW_MULWIDE_S32 : ROW_MULWIDE_U32
+        return with_row(operation, wide        ? is_signed ? ROW_MULWIDE_S32 : ROW_MULWIDE_U32
                                    : is_signed ? ROW_MULWIDE_S16
                                                : ROW_MULWIDE_U16);
     }
@@ -231,7 +227,7 @@ static bool select_minmax(Operation *operation, Opcode opcode, const Modifiers *
     if (control & CONTROL_RELU)
         return with_scalar(operation, scalar_minmax, control, kind);
     bool is_signed = type_class(type) == CLASS_SIGNED;
-    return with_row(operation, by_width(max ? is_signed ? ROW_MAX_S16 : ROW_MAX_U16
+    return with_row(operation, by_width(max         ? is_signed ? ROW_MAX_S16 : ROW_MAX_U16
                                         : is_signed ? ROW_MIN_S16
                                                     : ROW_MIN_U16,
                                         type));
@@ -263,18 +259,12 @@ static bool select_function(Operation *operation, Opcode opcode, const Modifiers
         if (opcode == OP_RSQRT)
             return select_float(operation, mods, FLOAT_RSQRT, 1, ROW_RSQRT_F32, ROW_NONE, ROW_NONE);
         return select_float(operation, mods, FLOAT_RCP, 1, ROW_RCP_F32, ROW_NONE, ROW_NONE);
-    case OP_SQRT:
-        return select_float(operation, mods, FLOAT_SQRT, 1, ROW_SQRT_F32, ROW_NONE, ROW_SQRT_F64);
-    case OP_SIN:
-        return select_float(operation, mods, FLOAT_SIN, 1, ROW_NONE, ROW_NONE, ROW_NONE);
-    case OP_COS:
-        return select_float(operation, mods, FLOAT_COS, 1, ROW_NONE, ROW_NONE, ROW_NONE);
-    case OP_LG2:
-        return select_float(operation, mods, FLOAT_LG2, 1, ROW_NONE, ROW_NONE, ROW_NONE);
-    case OP_EX2:
-        return select_float(operation, mods, FLOAT_EX2, 1, ROW_NONE, ROW_NONE, ROW_NONE);
-    default:
-        return select_float(operation, mods, FLOAT_TANH, 1, ROW_NONE, ROW_NONE, ROW_NONE);
+    case OP_SQRT: return select_float(operation, mods, FLOAT_SQRT, 1, ROW_SQRT_F32, ROW_NONE, ROW_SQRT_F64);
+    case OP_SIN: return select_float(operation, mods, FLOAT_SIN, 1, ROW_NONE, ROW_NONE, ROW_NONE);
+    case OP_COS: return select_float(operation, mods, FLOAT_COS, 1, ROW_NONE, ROW_NONE, ROW_NONE);
+    case OP_LG2: return select_float(operation, mods, FLOAT_LG2, 1, ROW_NONE, ROW_NONE, ROW_NONE);
+    case OP_EX2: return select_float(operation, mods, FLOAT_EX2, 1, ROW_NONE, ROW_NONE, ROW_NONE);
+    default: return select_float(operation, mods, FLOAT_TANH, 1, ROW_NONE, ROW_NONE, ROW_NONE);
     }
 }
 
@@ -302,16 +292,11 @@ static bool select_logic(Operation *operation, Opcode opcode, const Modifiers *m
                            : opcode == OP_XOR ? PREDICATE_XOR
                                               : PREDICATE_NOT);
     switch (opcode) {
-    case OP_AND:
-        return with_row(operation, by_width(ROW_AND_16, type));
-    case OP_OR:
-        return with_row(operation, by_width(ROW_OR_16, type));
-    case OP_XOR:
-        return with_row(operation, by_width(ROW_XOR_16, type));
-    case OP_NOT:
-        return with_row(operation, by_width(ROW_NOT_16, type));
-    default:
-        return with_scalar(operation, scalar_cnot, integer_control(type), 0);
+    case OP_AND: return with_row(operation, by_width(ROW_AND_16, type));
+    case OP_OR: return with_row(operation, by_width(ROW_OR_16, type));
+    case OP_XOR: return with_row(operation, by_width(ROW_XOR_16, type));
+    case OP_NOT: return with_row(operation, by_width(ROW_NOT_16, type));
+    default: return with_scalar(operation, scalar_cnot, integer_control(type), 0);
     }
 }
 
@@ -331,20 +316,13 @@ static bool select_bits(Operation *operation, Opcode opcode, const Modifiers *mo
     uint32_t control = integer_control(type) | (modifiers_have(mods, ".wrap") ? CONTROL_WRAP : 0);
     set_sources(operation, type, 1);
     switch (opcode) {
-    case OP_POPC:
-        operation->dest = TYPE_U32;
-        return with_scalar(operation, scalar_count_bits, control, COUNT_POPC);
-    case OP_CLZ:
-        operation->dest = TYPE_U32;
-        return with_scalar(operation, scalar_count_bits, control, COUNT_CLZ);
-    case OP_BREV:
-        return with_scalar(operation, scalar_count_bits, control, COUNT_BREV);
+    case OP_POPC: operation->dest = TYPE_U32; return with_scalar(operation, scalar_count_bits, control, COUNT_POPC);
+    case OP_CLZ: operation->dest = TYPE_U32; return with_scalar(operation, scalar_count_bits, control, COUNT_CLZ);
+    case OP_BREV: return with_scalar(operation, scalar_count_bits, control, COUNT_BREV);
     case OP_BFIND:
         operation->dest = TYPE_U32;
         return with_scalar(operation, scalar_bfind, control, modifiers_have(mods, ".shiftamt"));
-    case OP_FNS:
-        set_sources(operation, TYPE_B32, 3);
-        return with_scalar(operation, scalar_fns, control, 0);
+    case OP_FNS: set_sources(operation, TYPE_B32, 3); return with_scalar(operation, scalar_fns, control, 0);
     case OP_BFE:
         operation->source_count = 3;
         operation->sources[1] = operation->sources[2] = TYPE_U32;
@@ -358,9 +336,7 @@ static bool select_bits(Operation *operation, Opcode opcode, const Modifiers *mo
         operation->source_count = 2;
         operation->sources[1] = TYPE_U32;
         return with_scalar(operation, scalar_szext, control, 0);
-    default: /* bmsk */
-        set_sources(operation, TYPE_B32, 2);
-        return with_scalar(operation, scalar_bmsk, control, 0);
+    default: /* bmsk */ set_sources(operation, TYPE_B32, 2); return with_scalar(operation, scalar_bmsk, control, 0);
     }
 }
 
@@ -414,31 +390,23 @@ static bool select_by_opcode(Operation *operation, Opcode opcode, const Modifier
     BoolKind combine;
     switch (opcode) {
     case OP_ADD:
-    case OP_SUB:
-        return select_addsub(operation, opcode, mods);
-    case OP_MUL:
-        return select_mul(operation, mods);
+    case OP_SUB: return select_addsub(operation, opcode, mods);
+    case OP_MUL: return select_mul(operation, mods);
     case OP_MAD:
-    case OP_FMA:
-        return select_mad(operation, mods);
+    case OP_FMA: return select_mad(operation, mods);
     case OP_MUL24:
     case OP_MAD24:
         set_sources(operation, type, opcode == OP_MAD24 ? 3 : 2);
         return with_scalar(operation, scalar_mul24, integer_control(type) | common_control(mods), opcode == OP_MAD24);
-    case OP_SAD:
-        set_sources(operation, type, 3);
-        return with_scalar(operation, scalar_sad, integer_control(type), 0);
-    case OP_DIV:
-        return select_div(operation, mods);
+    case OP_SAD: set_sources(operation, type, 3); return with_scalar(operation, scalar_sad, integer_control(type), 0);
+    case OP_DIV: return select_div(operation, mods);
     case OP_REM:
         set_sources(operation, type, 2);
         return with_scalar(operation, scalar_muldiv, integer_control(type), MULDIV_REM);
     case OP_ABS:
-    case OP_NEG:
-        return select_absneg(operation, opcode, mods);
+    case OP_NEG: return select_absneg(operation, opcode, mods);
     case OP_MIN:
-    case OP_MAX:
-        return select_minmax(operation, opcode, mods, source_count);
+    case OP_MAX: return select_minmax(operation, opcode, mods, source_count);
     case OP_POPC:
     case OP_CLZ:
     case OP_BREV:
@@ -447,11 +415,9 @@ static bool select_by_opcode(Operation *operation, Opcode opcode, const Modifier
     case OP_BFE:
     case OP_BFI:
     case OP_SZEXT:
-    case OP_BMSK:
-        return select_bits(operation, opcode, mods);
+    case OP_BMSK: return select_bits(operation, opcode, mods);
     case OP_DP4A:
-    case OP_DP2A:
-        return select_dot(operation, opcode, mods);
+    case OP_DP2A: return select_dot(operation, opcode, mods);
     case OP_RCP:
     case OP_SQRT:
     case OP_RSQRT:
@@ -459,15 +425,12 @@ static bool select_by_opcode(Operation *operation, Opcode opcode, const Modifier
     case OP_COS:
     case OP_LG2:
     case OP_EX2:
-    case OP_TANH:
-        return select_function(operation, opcode, mods);
-    case OP_TESTP:
-        return select_testp(operation, mods);
+    case OP_TANH: return select_function(operation, opcode, mods);
+    case OP_TESTP: return select_testp(operation, mods);
     case OP_COPYSIGN:
         set_sources(operation, type, 2);
         return with_scalar(operation, scalar_copysign, type_bits(type), 0);
-    case OP_SET:
-        return mods->type_count == 2 && comparison_select(operation, mods, &combine);
+    case OP_SET: return mods->type_count == 2 && comparison_select(operation, mods, &combine);
     case OP_SELP:
         set_sources(operation, type, 3);
         operation->sources[2] = TYPE_PRED;
@@ -480,25 +443,17 @@ static bool select_by_opcode(Operation *operation, Opcode opcode, const Modifier
     case OP_OR:
     case OP_XOR:
     case OP_NOT:
-    case OP_CNOT:
-        return select_logic(operation, opcode, mods);
+    case OP_CNOT: return select_logic(operation, opcode, mods);
     case OP_SHL:
-    case OP_SHR:
-        return select_shift(operation, opcode, mods);
+    case OP_SHR: return select_shift(operation, opcode, mods);
     case OP_SHF:
         set_sources(operation, TYPE_B32, 3);
         return with_scalar(operation, scalar_shf, common_control(mods), modifiers_have(mods, ".r"));
-    case OP_PRMT:
-        return select_prmt(operation, mods);
-    case OP_LOP3:
-        set_sources(operation, TYPE_B32, 4);
-        return with_scalar(operation, scalar_lop3, 0, 0);
-    case OP_MOV:
-        return select_move(operation, mods);
-    case OP_CVT:
-        return convert_select(operation, mods, source_count);
-    default:
-        return false;
+    case OP_PRMT: return select_prmt(operation, mods);
+    case OP_LOP3: set_sources(operation, TYPE_B32, 4); return with_scalar(operation, scalar_lop3, 0, 0);
+    case OP_MOV: return select_move(operation, mods);
+    case OP_CVT: return convert_select(operation, mods, source_count);
+    default: return false;
     }
 }
 

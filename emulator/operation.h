@@ -1,7 +1,7 @@
 /* The pure instructions: which function computes each, on rows or lane by lane.
  *
- * A scalar function takes its operands as bit patterns, zero-extended (predicates 0 or 1), and a control word that says width,
- * signedness and modifiers. */
+ * A scalar function takes its operands as bit patterns, zero-extended (predicates 0 or 1), and a control word that says
+ * width, signedness and modifiers. */
 #ifndef PTXOPT_EMULATOR_OPERATION_H
 #define PTXOPT_EMULATOR_OPERATION_H
 
@@ -24,7 +24,7 @@ enum {
     CONTROL_WRAP = 1 << 18,
     CONTROL_FINITE = 1 << 19,
     CONTROL_OOB = 1 << 20,
-    CONTROL_PAIR = 1 << 21, /* two elements in one register */
+    CONTROL_PAIR = 1 << 21,  /* two elements in one register */
     CONTROL_KIND_SHIFT = 22, /* an enumeration of the function's own, up to 10 bits */
 };
 
@@ -34,8 +34,20 @@ enum {
 typedef uint64_t ScalarFunction(const uint64_t *s, uint32_t control);
 
 typedef enum CompareKind {
-    COMPARE_EQ, COMPARE_NE, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE,
-    COMPARE_EQU, COMPARE_NEU, COMPARE_LTU, COMPARE_LEU, COMPARE_GTU, COMPARE_GEU, COMPARE_NUM, COMPARE_NAN,
+    COMPARE_EQ,
+    COMPARE_NE,
+    COMPARE_LT,
+    COMPARE_LE,
+    COMPARE_GT,
+    COMPARE_GE,
+    COMPARE_EQU,
+    COMPARE_NEU,
+    COMPARE_LTU,
+    COMPARE_LEU,
+    COMPARE_GTU,
+    COMPARE_GEU,
+    COMPARE_NUM,
+    COMPARE_NAN,
     COMPARE_COUNT
 } CompareKind;
 
@@ -62,11 +74,12 @@ typedef struct Operation {
 Modifiers modifiers_make(const char *const *text, unsigned count);
 bool modifiers_have(const Modifiers *mods, const char *text);
 
-/* Finds the function of a pure instruction with one result: everything but setp, multi-word moves, carries and whatever needs more
- * than its operands.  operand_count counts source operands.  False if there is none. */
+/* Finds the function of a pure instruction with one result: everything but setp, multi-word moves, carries and whatever
+ * needs more than its operands.  operand_count counts source operands.  False if there is none. */
 bool operation_select(Operation *operation, Opcode opcode, const Modifiers *mods, unsigned source_count);
 
-/* The comparison of set and setp: rows of bytes, or a scalar function that gives 0 or 1 (f16x2: bit 0 the low half, bit 1 the high). */
+/* The comparison of set and setp: rows of bytes, or a scalar function that gives 0 or 1 (f16x2: bit 0 the low half, bit
+ * 1 the high). */
 bool comparison_select(Operation *operation, const Modifiers *mods, BoolKind *combine);
 
 /* Bytes a row element of the type takes; 0 for predicates. */
@@ -86,8 +99,26 @@ enum { PREDICATE_AND, PREDICATE_OR, PREDICATE_XOR, PREDICATE_NOT, PREDICATE_MOVE
 
 /* scalar_float.c: kind = operation | format << 5 */
 enum {
-    FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, FLOAT_FMA, FLOAT_DIV, FLOAT_RCP, FLOAT_SQRT, FLOAT_MIN, FLOAT_MAX, FLOAT_NEG, FLOAT_ABS,
-    FLOAT_RSQRT, FLOAT_SIN, FLOAT_COS, FLOAT_LG2, FLOAT_EX2, FLOAT_TANH, FLOAT_DIV_APPROX, FLOAT_MIN3, FLOAT_MAX3,
+    FLOAT_ADD,
+    FLOAT_SUB,
+    FLOAT_MUL,
+    FLOAT_FMA,
+    FLOAT_DIV,
+    FLOAT_RCP,
+    FLOAT_SQRT,
+    FLOAT_MIN,
+    FLOAT_MAX,
+    FLOAT_NEG,
+    FLOAT_ABS,
+    FLOAT_RSQRT,
+    FLOAT_SIN,
+    FLOAT_COS,
+    FLOAT_LG2,
+    FLOAT_EX2,
+    FLOAT_TANH,
+    FLOAT_DIV_APPROX,
+    FLOAT_MIN3,
+    FLOAT_MAX3,
 };
 enum { FORMAT_ID_F32, FORMAT_ID_F16, FORMAT_ID_BF16 };
 ScalarFunction scalar_float, scalar_double, scalar_mixed, scalar_testp, scalar_copysign, scalar_coarse_double;

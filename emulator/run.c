@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-/* ---- Running -------------------------------------------------------------------------------------------------------- */
+/* ---- Running --------------------------------------------------------------------------------------------------------
+ */
 
 static uint64_t align_up(uint64_t value, uint64_t align)
 {
@@ -41,14 +42,15 @@ static bool launch_check(Machine *machine, const Function *entry)
             if (wanted != machine->block[i])
                 return fault_static(machine, FAULT_LAUNCH, entry, NULL,
                                     "the kernel demands .reqntid %u along %c, the launch has %u", wanted, "xyz"[i],
-                                    machine->block[i]);
+                                    machine -> block[i]);
         }
     uint64_t most = 1;
     for (unsigned i = 0; i < tuning->maxntid_count; i++)
         most *= tuning->maxntid[i];
     if (tuning->maxntid_count && threads > most)
-        return fault_static(machine, FAULT_LAUNCH, entry, NULL, "the kernel allows %llu threads a block, the launch has %u",
-                            (unsigned long long)most, machine->block_threads);
+        return fault_static(machine, FAULT_LAUNCH, entry, NULL,
+                            "the kernel allows %llu threads a block, the launch has %u", (unsigned long long)most,
+                            machine->block_threads);
     for (unsigned i = 0; i < tuning->reqnctapercluster_count; i++)
         if (tuning->reqnctapercluster[i] > 1)
             return fault_static(machine, FAULT_UNSUPPORTED, entry, NULL, "clusters of more than one block");
@@ -80,7 +82,8 @@ static void shared_layout(Machine *machine)
         uint64_t dynamic = align_up(machine->shared_static, align);
         for (size_t i = 0; i < module->items.count; i++) {
             const Variable *variable = module->items.data[i].variable;
-            if (module->items.data[i].kind != ITEM_VARIABLE || variable->space != SPACE_SHARED || variable_bytes(variable))
+            if (module->items.data[i].kind != ITEM_VARIABLE || variable->space != SPACE_SHARED ||
+                variable_bytes(variable))
                 continue;
             align = variable->align > align ? variable->align : align;
             address_map_set(machine->arena, &machine->variables, variable, dynamic);
@@ -91,8 +94,8 @@ static void shared_layout(Machine *machine)
                 if (body->variables.data[k]->space == SPACE_SHARED && !variable_bytes(body->variables.data[k]))
                     address_map_set(machine->arena, &machine->variables, body->variables.data[k], dynamic);
         }
-        machine->shared_bytes = machine->launch->dynamic_shared ? dynamic + machine->launch->dynamic_shared
-                                                                : machine->shared_static;
+        machine->shared_bytes =
+            machine->launch->dynamic_shared ? dynamic + machine->launch->dynamic_shared : machine->shared_static;
     }
 }
 
@@ -175,23 +178,24 @@ const EmulatorBuffer *emulator_buffer(const EmulatorResult *result, const char *
 void emulator_print_counters(const EmulatorCounters *counters, FILE *out)
 {
     static const char *const categories[CATEGORY_COUNT] = {
-        "int",     "float", "half",       "bf16", "compare", "logic", "move",    "memory",     "atomic", "sync", "control",
-        "texture", "surface", "video", "simd-video", "wmma", "mma",   "wgmma",   "tcgen05", "async-copy", "misc"};
+        "int",        "float",  "half", "bf16",    "compare", "logic",      "move",
+        "memory",     "atomic", "sync", "control", "texture", "surface",    "video",
+        "simd-video", "wmma",   "mma",  "wgmma",   "tcgen05", "async-copy", "misc"};
     fprintf(out, "instructions: %llu warp, %llu thread\n", (unsigned long long)counters->warp_instructions,
             (unsigned long long)counters->thread_instructions);
     for (unsigned i = 0; i < CATEGORY_COUNT; i++)
         if (counters->warp_category[i])
-            fprintf(out, "  %-10s %llu warp, %llu thread\n", categories[i], (unsigned long long)counters->warp_category[i],
-                    (unsigned long long)counters->thread_category[i]);
+            fprintf(out, "  %-10s %llu warp, %llu thread\n", categories[i],
+                    (unsigned long long)counters->warp_category[i], (unsigned long long)counters->thread_category[i]);
     for (unsigned i = 0; i < SPACE_COUNT; i++)
         if (counters->loads[i] || counters->stores[i] || counters->atomics[i])
-            fprintf(out, "%s: %llu loads of %llu bytes, %llu stores of %llu bytes, %llu atomics\n", space_name((Space)i),
-                    (unsigned long long)counters->loads[i], (unsigned long long)counters->load_bytes[i],
-                    (unsigned long long)counters->stores[i], (unsigned long long)counters->store_bytes[i],
-                    (unsigned long long)counters->atomics[i]);
-    fprintf(out, "branches: %llu, divergent: %llu; barriers: %llu; calls: %llu\n", (unsigned long long)counters->branches,
-            (unsigned long long)counters->divergent_branches, (unsigned long long)counters->barriers,
-            (unsigned long long)counters->calls);
+            fprintf(out, "%s: %llu loads of %llu bytes, %llu stores of %llu bytes, %llu atomics\n",
+                    space_name((Space)i), (unsigned long long)counters->loads[i],
+                    (unsigned long long)counters->load_bytes[i], (unsigned long long)counters->stores[i],
+                    (unsigned long long)counters->store_bytes[i], (unsigned long long)counters->atomics[i]);
+    fprintf(out, "branches: %llu, divergent: %llu; barriers: %llu; calls: %llu\n",
+            (unsigned long long)counters->branches, (unsigned long long)counters->divergent_branches,
+            (unsigned long long)counters->barriers, (unsigned long long)counters->calls);
     if (counters->load_sectors || counters->store_sectors || counters->bank_conflicts)
         fprintf(out, "sectors: %llu loaded, %llu stored; lines: %llu loaded, %llu stored; bank conflicts: %llu\n",
                 (unsigned long long)counters->load_sectors, (unsigned long long)counters->store_sectors,
@@ -199,7 +203,8 @@ void emulator_print_counters(const EmulatorCounters *counters, FILE *out)
                 (unsigned long long)counters->bank_conflicts);
 }
 
-/* ---- Comparing ------------------------------------------------------------------------------------------------------ */
+/* ---- Comparing ------------------------------------------------------------------------------------------------------
+ */
 
 static double element_value(Type type, const uint8_t *bytes)
 {
@@ -208,16 +213,11 @@ static double element_value(Type type, const uint8_t *bytes)
     memcpy(&bits, bytes, size < 8 ? size : 8);
     switch (type) {
     case TYPE_F32:
-    case TYPE_TF32:
-        return float_from_bits((uint32_t)bits);
-    case TYPE_F64:
-        return double_from_bits(bits);
-    case TYPE_F16:
-        return format_decode(&FORMAT_F16, (uint32_t)bits);
-    case TYPE_BF16:
-        return format_decode(&FORMAT_BF16, (uint32_t)bits);
-    default:
-        return type_class(type) == CLASS_SIGNED ? (double)sign_extend(bits, 8 * size) : (double)bits;
+    case TYPE_TF32: return float_from_bits((uint32_t)bits);
+    case TYPE_F64: return double_from_bits(bits);
+    case TYPE_F16: return format_decode(&FORMAT_F16, (uint32_t)bits);
+    case TYPE_BF16: return format_decode(&FORMAT_BF16, (uint32_t)bits);
+    default: return type_class(type) == CLASS_SIGNED ? (double)sign_extend(bits, 8 * size) : (double)bits;
     }
 }
 
@@ -270,8 +270,8 @@ const char *emulator_difference(Arena *arena, const Launch *launch, const Emulat
 }
 
 EmulatorComparison *emulator_compare(Arena *arena, const Module *original, const Module *changed, const char *kernel,
-                                     const Launch *launch, const unsigned block_factor[3], const unsigned grid_factor[3],
-                                     const EmulatorOptions *options)
+                                     const Launch *launch, const unsigned block_factor[3],
+                                     const unsigned grid_factor[3], const EmulatorOptions *options)
 {
     EmulatorComparison *comparison = ARENA_NEW(arena, EmulatorComparison);
     Launch first = *launch;
@@ -285,7 +285,8 @@ EmulatorComparison *emulator_compare(Arena *arena, const Module *original, const
     else if (comparison->changed->fault.kind != FAULT_NONE)
         comparison->message = fault_text(arena, changed, &comparison->changed->fault);
     else
-        comparison->message = emulator_difference(arena, &first, comparison->original, comparison->changed, first.tolerance);
+        comparison->message =
+            emulator_difference(arena, &first, comparison->original, comparison->changed, first.tolerance);
     comparison->equal = comparison->message == NULL;
     return comparison;
 }

@@ -5,12 +5,24 @@
 
 /* What cvt converts between: the fundamental types and the narrow formats that are no register types. */
 typedef enum ConvertType {
-    CONVERT_INTEGER, CONVERT_F16, CONVERT_BF16, CONVERT_F32, CONVERT_F64, CONVERT_TF32,
-    CONVERT_E4M3, CONVERT_E5M2, CONVERT_E2M1, CONVERT_E2M3, CONVERT_E3M2, CONVERT_UE8M0, CONVERT_NONE,
+    CONVERT_INTEGER,
+    CONVERT_F16,
+    CONVERT_BF16,
+    CONVERT_F32,
+    CONVERT_F64,
+    CONVERT_TF32,
+    CONVERT_E4M3,
+    CONVERT_E5M2,
+    CONVERT_E2M1,
+    CONVERT_E2M3,
+    CONVERT_E3M2,
+    CONVERT_UE8M0,
+    CONVERT_NONE,
 } ConvertType;
 
-static const FloatFormat *const formats[] = {NULL,         &FORMAT_F16,  &FORMAT_BF16, &FORMAT_F32,  NULL, &FORMAT_TF32,
-                                             &FORMAT_E4M3, &FORMAT_E5M2, &FORMAT_E2M1, &FORMAT_E2M3, &FORMAT_E3M2};
+static const FloatFormat *const formats[] = {NULL,         &FORMAT_F16,  &FORMAT_BF16, &FORMAT_F32,
+                                             NULL,         &FORMAT_TF32, &FORMAT_E4M3, &FORMAT_E5M2,
+                                             &FORMAT_E2M1, &FORMAT_E2M3, &FORMAT_E3M2};
 
 /* An integer exactly, or rounded to odd. */
 static double integer_odd(uint64_t bits, bool is_signed)
@@ -39,8 +51,9 @@ static double saturate(double value)
     return value > 0 ? value < 1 ? value : 1 : 0;
 }
 
-/* kind bits 0-3: source ConvertType, 4-7: destination ConvertType, 8: round to integral (f2f), 9: the integer's source is signed.
- * The control word's width and sign are those of the integer side; the other width of integer to integer is in the type. */
+/* kind bits 0-3: source ConvertType, 4-7: destination ConvertType, 8: round to integral (f2f), 9: the integer's source
+ * is signed. The control word's width and sign are those of the integer side; the other width of integer to integer is
+ * in the type. */
 static double source_value(const uint64_t *s, uint32_t control)
 {
     ConvertType from = (ConvertType)(CONTROL_KIND(control) & 15);
@@ -251,19 +264,13 @@ static ConvertType convert_type(Type type)
 {
     switch (type) {
     case TYPE_F16:
-    case TYPE_F16X2:
-        return CONVERT_F16;
+    case TYPE_F16X2: return CONVERT_F16;
     case TYPE_BF16:
-    case TYPE_BF16X2:
-        return CONVERT_BF16;
-    case TYPE_F32:
-        return CONVERT_F32;
-    case TYPE_F64:
-        return CONVERT_F64;
-    case TYPE_TF32:
-        return CONVERT_TF32;
-    default:
-        return CONVERT_INTEGER;
+    case TYPE_BF16X2: return CONVERT_BF16;
+    case TYPE_F32: return CONVERT_F32;
+    case TYPE_F64: return CONVERT_F64;
+    case TYPE_TF32: return CONVERT_TF32;
+    default: return CONVERT_INTEGER;
     }
 }
 
@@ -273,13 +280,14 @@ static const struct NarrowType {
     ConvertType type;
     unsigned count, bits;
 } narrow_types[] = {
-    {".e4m3x2", CONVERT_E4M3, 2, 8},  {".e5m2x2", CONVERT_E5M2, 2, 8},   {".e4m3x4", CONVERT_E4M3, 4, 8},
-    {".e5m2x4", CONVERT_E5M2, 4, 8},  {".e2m1x2", CONVERT_E2M1, 2, 4},   {".e2m1x4", CONVERT_E2M1, 4, 4},
-    {".e2m3x2", CONVERT_E2M3, 2, 8},  {".e3m2x2", CONVERT_E3M2, 2, 8},   {".e2m3x4", CONVERT_E2M3, 4, 8},
-    {".e3m2x4", CONVERT_E3M2, 4, 8},  {".ue8m0x2", CONVERT_UE8M0, 2, 8},
+    {".e4m3x2", CONVERT_E4M3, 2, 8}, {".e5m2x2", CONVERT_E5M2, 2, 8},   {".e4m3x4", CONVERT_E4M3, 4, 8},
+    {".e5m2x4", CONVERT_E5M2, 4, 8}, {".e2m1x2", CONVERT_E2M1, 2, 4},   {".e2m1x4", CONVERT_E2M1, 4, 4},
+    {".e2m3x2", CONVERT_E2M3, 2, 8}, {".e3m2x2", CONVERT_E3M2, 2, 8},   {".e2m3x4", CONVERT_E2M3, 4, 8},
+    {".e3m2x4", CONVERT_E3M2, 4, 8}, {".ue8m0x2", CONVERT_UE8M0, 2, 8},
 };
 
-static bool select_narrow(Operation *operation, const Modifiers *mods, const struct NarrowType *narrow, uint32_t control)
+static bool select_narrow(Operation *operation, const Modifiers *mods, const struct NarrowType *narrow,
+                          uint32_t control)
 {
     bool to_narrow = mods->type_count == 0 || modifiers_have(mods, ".f32");
     Type other = mods->type_count ? mods->types[0] : TYPE_F32;
@@ -289,10 +297,13 @@ static bool select_narrow(Operation *operation, const Modifiers *mods, const str
             to_narrow = i > 0 && strcmp(mods->text[i - 1], narrow->text) == 0;
             break;
         }
-    Type packed = narrow->count * narrow->bits == 8 ? TYPE_B8 : narrow->count * narrow->bits == 16 ? TYPE_B16 : TYPE_B32;
+    Type packed = narrow->count * narrow->bits == 8    ? TYPE_B8
+                  : narrow->count * narrow->bits == 16 ? TYPE_B16
+                                                       : TYPE_B32;
     unsigned kind = to_narrow ? (unsigned)convert_type(other) | (unsigned)narrow->type << 4
                               : (unsigned)narrow->type | (unsigned)convert_type(other) << 4;
-    *operation = (Operation){.dest = to_narrow ? packed : other, .source_count = 1, .sources = {to_narrow ? other : packed}};
+    *operation =
+        (Operation){.dest = to_narrow ? packed : other, .source_count = 1, .sources = {to_narrow ? other : packed}};
     if (narrow->type == CONVERT_UE8M0) {
         operation->scalar = to_narrow ? convert_scale_pair : convert_from_scale_pair;
         if (to_narrow && other == TYPE_F32)
@@ -349,7 +360,9 @@ static RowId convert_row(Type to, Type from, uint32_t control)
     if (type_class(to) != CLASS_FLOAT && type_class(from) != CLASS_FLOAT && to_bits > 8) {
         bool is_signed = type_class(from) == CLASS_SIGNED;
         if (to_bits <= from_bits)
-            return to_bits == from_bits ? to_bits == 16 ? ROW_COPY_16 : to_bits == 32 ? ROW_COPY_32 : ROW_COPY_64
+            return to_bits == from_bits ? to_bits == 16   ? ROW_COPY_16
+                                          : to_bits == 32 ? ROW_COPY_32
+                                                          : ROW_COPY_64
                    : from_bits == 32    ? ROW_CUT_32_16
                    : to_bits == 16      ? ROW_CUT_64_16
                                         : ROW_CUT_64_32;
@@ -385,9 +398,10 @@ static Rounding modifier_rounding(const Modifiers *mods, bool *integral)
         const char *text;
         Rounding rounding;
         bool integral;
-    } names[] = {{".rn", ROUND_NEAREST_EVEN, false}, {".rz", ROUND_ZERO, false},         {".rm", ROUND_DOWN, false},
-                 {".rp", ROUND_UP, false},           {".rna", ROUND_NEAREST_AWAY, false}, {".rni", ROUND_NEAREST_EVEN, true},
-                 {".rzi", ROUND_ZERO, true},         {".rmi", ROUND_DOWN, true},          {".rpi", ROUND_UP, true}};
+    } names[] = {
+        {".rn", ROUND_NEAREST_EVEN, false}, {".rz", ROUND_ZERO, false},          {".rm", ROUND_DOWN, false},
+        {".rp", ROUND_UP, false},           {".rna", ROUND_NEAREST_AWAY, false}, {".rni", ROUND_NEAREST_EVEN, true},
+        {".rzi", ROUND_ZERO, true},         {".rmi", ROUND_DOWN, true},          {".rpi", ROUND_UP, true}};
     *integral = false;
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (modifiers_have(mods, names[i].text)) {

@@ -65,54 +65,25 @@ static uint32_t float_compute(unsigned operation, const FloatFormat *format, con
             return format->nan;
         return operation == FLOAT_NEG ? p[0] ^ format_sign(format) : p[0] & ~format_sign(format);
     case FLOAT_MIN:
-    case FLOAT_MAX:
-        return minmax(format, operation == FLOAT_MAX, p[0], p[1], control);
+    case FLOAT_MAX: return minmax(format, operation == FLOAT_MAX, p[0], p[1], control);
     case FLOAT_MIN3:
     case FLOAT_MAX3:
         result = minmax(format, operation == FLOAT_MAX3, p[0], p[1], control);
         return minmax(format, operation == FLOAT_MAX3, result, p[2], control);
-    case FLOAT_ADD:
-        value = sum_signed(a, b, rounding);
-        break;
-    case FLOAT_SUB:
-        value = sum_signed(a, -b, rounding);
-        break;
-    case FLOAT_MUL:
-        value = a * b;
-        break;
-    case FLOAT_FMA:
-        value = sum_signed(a * b, c, rounding);
-        break;
-    case FLOAT_DIV:
-        value = quotient_odd(a, b);
-        break;
-    case FLOAT_DIV_APPROX:
-        value = divide_approximately(a, b);
-        break;
-    case FLOAT_RCP:
-        value = quotient_odd(1, a);
-        break;
-    case FLOAT_SQRT:
-        value = root_odd(a);
-        break;
-    case FLOAT_RSQRT:
-        value = 1 / sqrt(a);
-        break;
-    case FLOAT_SIN:
-        value = sin(a);
-        break;
-    case FLOAT_COS:
-        value = cos(a);
-        break;
-    case FLOAT_LG2:
-        value = log2(a);
-        break;
-    case FLOAT_EX2:
-        value = exp2(a);
-        break;
-    case FLOAT_TANH:
-        value = tanh(a);
-        break;
+    case FLOAT_ADD: value = sum_signed(a, b, rounding); break;
+    case FLOAT_SUB: value = sum_signed(a, -b, rounding); break;
+    case FLOAT_MUL: value = a * b; break;
+    case FLOAT_FMA: value = sum_signed(a * b, c, rounding); break;
+    case FLOAT_DIV: value = quotient_odd(a, b); break;
+    case FLOAT_DIV_APPROX: value = divide_approximately(a, b); break;
+    case FLOAT_RCP: value = quotient_odd(1, a); break;
+    case FLOAT_SQRT: value = root_odd(a); break;
+    case FLOAT_RSQRT: value = 1 / sqrt(a); break;
+    case FLOAT_SIN: value = sin(a); break;
+    case FLOAT_COS: value = cos(a); break;
+    case FLOAT_LG2: value = log2(a); break;
+    case FLOAT_EX2: value = exp2(a); break;
+    case FLOAT_TANH: value = tanh(a); break;
     }
     if (control & CONTROL_OOB) {
         /* The pattern that stands for "out of bounds" is a NaN of its own. */
@@ -167,30 +138,14 @@ uint64_t scalar_double(const uint64_t *s, uint32_t control)
     Rounding rounding = CONTROL_ROUNDING(control);
     double a = double_from_bits(s[0]), b = double_from_bits(s[1]), value = 0;
     switch (CONTROL_KIND(control) & 31) {
-    case FLOAT_ADD:
-        value = sum_double(a, b, rounding);
-        break;
-    case FLOAT_SUB:
-        value = sum_double(a, -b, rounding);
-        break;
-    case FLOAT_MUL:
-        value = product_double(a, b, rounding);
-        break;
-    case FLOAT_FMA:
-        value = fma_double(a, b, double_from_bits(s[2]), rounding);
-        break;
-    case FLOAT_DIV:
-        value = quotient_double(a, b, rounding);
-        break;
-    case FLOAT_RCP:
-        value = quotient_double(1, a, rounding);
-        break;
-    case FLOAT_SQRT:
-        value = root_double(a, rounding);
-        break;
-    case FLOAT_RSQRT:
-        value = 1 / sqrt(a);
-        break;
+    case FLOAT_ADD: value = sum_double(a, b, rounding); break;
+    case FLOAT_SUB: value = sum_double(a, -b, rounding); break;
+    case FLOAT_MUL: value = product_double(a, b, rounding); break;
+    case FLOAT_FMA: value = fma_double(a, b, double_from_bits(s[2]), rounding); break;
+    case FLOAT_DIV: value = quotient_double(a, b, rounding); break;
+    case FLOAT_RCP: value = quotient_double(1, a, rounding); break;
+    case FLOAT_SQRT: value = root_double(a, rounding); break;
+    case FLOAT_RSQRT: value = 1 / sqrt(a); break;
     case FLOAT_MIN:
     case FLOAT_MAX:
         if (a != a || b != b) {
@@ -198,7 +153,7 @@ uint64_t scalar_double(const uint64_t *s, uint32_t control)
             break;
         }
         return (a < b || (a == b && signbit(a) > signbit(b))) == ((CONTROL_KIND(control) & 31) == FLOAT_MIN) ? s[0]
-                                                                                                               : s[1];
+                                                                                                             : s[1];
     }
     return value == value ? double_bits(value) : F64_NAN;
 }
@@ -220,21 +175,15 @@ uint64_t scalar_coarse_double(const uint64_t *s, uint32_t control)
 uint64_t scalar_testp(const uint64_t *s, uint32_t control)
 {
     double value = (control & CONTROL_WIDTH) == 32 ? (double)float_from_bits((uint32_t)s[0]) : double_from_bits(s[0]);
-    bool subnormal = (control & CONTROL_WIDTH) == 32 ? value != 0 && fabs(value) < 0x1p-126
-                                                     : value != 0 && fabs(value) < 0x1p-1022;
+    bool subnormal =
+        (control & CONTROL_WIDTH) == 32 ? value != 0 && fabs(value) < 0x1p-126 : value != 0 && fabs(value) < 0x1p-1022;
     switch (CONTROL_KIND(control)) {
-    case TESTP_FINITE:
-        return isfinite(value);
-    case TESTP_INFINITE:
-        return isinf(value) != 0;
-    case TESTP_NUMBER:
-        return value == value;
-    case TESTP_NOTANUMBER:
-        return value != value;
-    case TESTP_NORMAL:
-        return isfinite(value) && !subnormal;
-    default:
-        return subnormal;
+    case TESTP_FINITE: return isfinite(value);
+    case TESTP_INFINITE: return isinf(value) != 0;
+    case TESTP_NUMBER: return value == value;
+    case TESTP_NOTANUMBER: return value != value;
+    case TESTP_NORMAL: return isfinite(value) && !subnormal;
+    default: return subnormal;
     }
 }
 

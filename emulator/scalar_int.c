@@ -1,4 +1,5 @@
-/* Integer and logic instructions, lane by lane: PTX ISA, "Integer Arithmetic Instructions" and "Logic and Shift Instructions". */
+/* Integer and logic instructions, lane by lane: PTX ISA, "Integer Arithmetic Instructions" and "Logic and Shift
+ * Instructions". */
 #include "emulator/operation.h"
 
 uint64_t width_mask(unsigned bits)
@@ -117,10 +118,8 @@ uint64_t scalar_count_bits(const uint64_t *s, uint32_t control)
     unsigned width = control_width(control);
     uint64_t value = s[0] & width_mask(width), reversed = 0;
     switch (CONTROL_KIND(control)) {
-    case COUNT_POPC:
-        return (uint64_t)__builtin_popcountll(value);
-    case COUNT_CLZ:
-        return value ? (uint64_t)__builtin_clzll(value) - (64 - width) : width;
+    case COUNT_POPC: return (uint64_t)__builtin_popcountll(value);
+    case COUNT_CLZ: return value ? (uint64_t)__builtin_clzll(value) - (64 - width) : width;
     default:
         for (unsigned i = 0; i < width; i++)
             reversed |= (value >> i & 1) << (width - 1 - i);
@@ -241,27 +240,13 @@ uint64_t scalar_prmt(const uint64_t *s, uint32_t control)
     for (unsigned i = 0; i < 4; i++) {
         unsigned select = 0;
         switch (CONTROL_KIND(control)) {
-        case PRMT_INDEX:
-            select = s[2] >> (4 * i) & 15;
-            break;
-        case PRMT_F4E:
-            select = k + i;
-            break;
-        case PRMT_B4E:
-            select = (k - i) & 7;
-            break;
-        case PRMT_RC8:
-            select = k;
-            break;
-        case PRMT_ECL:
-            select = i > k ? i : k;
-            break;
-        case PRMT_ECR:
-            select = i < k ? i : k;
-            break;
-        case PRMT_RC16:
-            select = (k & 1) * 2 + (i & 1);
-            break;
+        case PRMT_INDEX: select = s[2] >> (4 * i) & 15; break;
+        case PRMT_F4E: select = k + i; break;
+        case PRMT_B4E: select = (k - i) & 7; break;
+        case PRMT_RC8: select = k; break;
+        case PRMT_ECL: select = i > k ? i : k; break;
+        case PRMT_ECR: select = i < k ? i : k; break;
+        case PRMT_RC16: select = (k & 1) * 2 + (i & 1); break;
         }
         unsigned byte = bytes >> (8 * (select & 7)) & 0xff;
         if (select & 8)
@@ -301,15 +286,10 @@ uint64_t scalar_slct(const uint64_t *s, uint32_t control)
 uint64_t scalar_predicate(const uint64_t *s, uint32_t control)
 {
     switch (CONTROL_KIND(control)) {
-    case PREDICATE_AND:
-        return s[0] & s[1];
-    case PREDICATE_OR:
-        return s[0] | s[1];
-    case PREDICATE_XOR:
-        return s[0] ^ s[1];
-    case PREDICATE_NOT:
-        return !s[0];
-    default:
-        return s[0];
+    case PREDICATE_AND: return s[0] & s[1];
+    case PREDICATE_OR: return s[0] | s[1];
+    case PREDICATE_XOR: return s[0] ^ s[1];
+    case PREDICATE_NOT: return !s[0];
+    default: return s[0];
     }
 }

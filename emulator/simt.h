@@ -1,8 +1,8 @@
 /* The machine's own structures.
  *
- * A function is decoded once into a flat array of Ops over a frame layout: every register has a row (see lanes.h) at a fixed
- * offset.  A warp's control state is a tree of splits.  A split is a set of lanes at one pc; when it diverges it waits, at the pc
- * where its lanes meet again, for the children that take its lanes there.  Only leaves run. */
+ * A function is decoded once into a flat array of Ops over a frame layout: every register has a row (see lanes.h) at a
+ * fixed offset.  A warp's control state is a tree of splits.  A split is a set of lanes at one pc; when it diverges it
+ * waits, at the pc where its lanes meet again, for the children that take its lanes there.  Only leaves run. */
 #ifndef PTXOPT_EMULATOR_SIMT_H
 #define PTXOPT_EMULATOR_SIMT_H
 
@@ -24,7 +24,7 @@ typedef struct AddressMap {
     struct AddressMapEntry {
         const void *key;
         uint64_t value;
-    } *entries;
+    } * entries;
     size_t capacity, count;
 } AddressMap;
 
@@ -33,8 +33,8 @@ bool address_map_get(const AddressMap *map, const void *key, uint64_t *value);
 
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
-/* Generic addresses.  Global variables and buffers have slots of 4 GiB each from GLOBAL_BASE, so that an address names its
- * region; the other spaces are windows, in which addresses within the space are offsets. */
+/* Generic addresses.  Global variables and buffers have slots of 4 GiB each from GLOBAL_BASE, so that an address names
+ * its region; the other spaces are windows, in which addresses within the space are offsets. */
 #define WINDOW_SHARED UINT64_C(0x100000000000)
 #define WINDOW_LOCAL UINT64_C(0x200000000000)
 #define WINDOW_CONST UINT64_C(0x300000000000)
@@ -70,9 +70,19 @@ enum { BANK_FRAME, BANK_CONSTANTS, BANK_SPECIAL, BANK_COUNT };
 
 /* Rows of the special bank. */
 enum {
-    SPECIAL_TID_X, SPECIAL_TID_Y, SPECIAL_TID_Z, SPECIAL_LANEID, SPECIAL_WARPID,
-    SPECIAL_CTAID_X, SPECIAL_CTAID_Y, SPECIAL_CTAID_Z,
-    SPECIAL_MASK_EQ, SPECIAL_MASK_LE, SPECIAL_MASK_LT, SPECIAL_MASK_GE, SPECIAL_MASK_GT,
+    SPECIAL_TID_X,
+    SPECIAL_TID_Y,
+    SPECIAL_TID_Z,
+    SPECIAL_LANEID,
+    SPECIAL_WARPID,
+    SPECIAL_CTAID_X,
+    SPECIAL_CTAID_Y,
+    SPECIAL_CTAID_Z,
+    SPECIAL_MASK_EQ,
+    SPECIAL_MASK_LE,
+    SPECIAL_MASK_LT,
+    SPECIAL_MASK_GE,
+    SPECIAL_MASK_GT,
     SPECIAL_COUNT
 };
 #define SPECIAL_ROW_BYTES (LANES * 4)
@@ -87,16 +97,25 @@ typedef enum Step {
 typedef Step OpFunction(Exec *x, const Op *op, uint32_t mask);
 
 typedef enum AtomicKind {
-    ATOMIC_NONE, ATOMIC_ADD, ATOMIC_MIN, ATOMIC_MAX, ATOMIC_INC, ATOMIC_DEC, ATOMIC_AND, ATOMIC_OR, ATOMIC_XOR, ATOMIC_EXCH,
+    ATOMIC_NONE,
+    ATOMIC_ADD,
+    ATOMIC_MIN,
+    ATOMIC_MAX,
+    ATOMIC_INC,
+    ATOMIC_DEC,
+    ATOMIC_AND,
+    ATOMIC_OR,
+    ATOMIC_XOR,
+    ATOMIC_EXCH,
     ATOMIC_CAS,
 } AtomicKind;
 
 #define MAX_ELEMENTS 8
 typedef struct MemoryOp {
-    Space space; /* SPACE_NONE: generic */
-    bool in_frame;  /* a variable of the frame: the address is relative to its local base */
-    bool strong;    /* does not race with other strong accesses */
-    bool sign;      /* loads extend by sign */
+    Space space;   /* SPACE_NONE: generic */
+    bool in_frame; /* a variable of the frame: the address is relative to its local base */
+    bool strong;   /* does not race with other strong accesses */
+    bool sign;     /* loads extend by sign */
     uint8_t element_bytes, count;
     AtomicKind atomic;
     Type type;
@@ -116,8 +135,8 @@ typedef struct CallOp {
     struct CallCopy {
         uint32_t source, bytes; /* row of a register or constant, or NO_ROW: from 'local' of the caller's frame */
         uint64_t local, size;
-        uint64_t formal;        /* in the callee's frame; the n-th parameter's place is found there when NULL callee */
-    } *arguments, *results;
+        uint64_t formal; /* in the callee's frame; the n-th parameter's place is found there when NULL callee */
+    } * arguments, *results;
     unsigned argument_count, result_count;
 } CallOp;
 
@@ -181,8 +200,8 @@ struct Code {
     uint64_t *executed, *threads; /* per op */
     uint32_t *registers;          /* RegId to frame offset */
     uint32_t frame_bytes, temps_begin;
-    uint8_t *constants;           /* BANK_CONSTANTS */
-    AddressMap locals;            /* Variable to offset in the frame's local memory */
+    uint8_t *constants; /* BANK_CONSTANTS */
+    AddressMap locals;  /* Variable to offset in the frame's local memory */
     uint64_t local_bytes;
     uint64_t *formals, *formal_bytes, *returns, *return_bytes; /* offsets in local memory */
     unsigned formal_count, return_count;
@@ -211,8 +230,8 @@ struct Split {
     uint32_t pc, mask, reconvergence;
     unsigned children;
     WaitKind wait;
-    unsigned barrier;      /* WAIT_BARRIER */
-    uint32_t members;      /* WAIT_WARP */
+    unsigned barrier; /* WAIT_BARRIER */
+    uint32_t members; /* WAIT_WARP */
     uint32_t warp_kind;
 };
 
@@ -220,12 +239,12 @@ struct Split {
 #define BARRIER_CLUSTER 16
 
 typedef struct Barrier {
-    uint64_t arrived;   /* threads */
-    uint64_t expected;  /* 0: all that live */
+    uint64_t arrived;  /* threads */
+    uint64_t expected; /* 0: all that live */
     bool in_use;
     uint32_t count, any, all; /* bar.red over the participants */
-    uint64_t generation; /* how often it was complete */
-    uint32_t *clock; /* race check: what the participants knew */
+    uint64_t generation;      /* how often it was complete */
+    uint32_t *clock;          /* race check: what the participants knew */
 } Barrier;
 
 struct Warp {
@@ -279,9 +298,9 @@ struct Machine {
 
     Split *free_splits;
     uint64_t steps;
-    bool tracks_memory; /* written or race bytes exist */
+    bool tracks_memory;     /* written or race bytes exist */
     uint32_t *block_fences; /* race check: how often each block made its writes known to the device */
-    VEC(void *) owned;  /* from malloc, freed when the run ends */
+    VEC(void *) owned;      /* from malloc, freed when the run ends */
 };
 
 /* One split executing. */
@@ -308,36 +327,25 @@ static inline uint32_t source_mask(const Exec *x, uint32_t source)
 static inline uint64_t row_get(const void *row, unsigned bytes, unsigned lane)
 {
     switch (bytes) {
-    case 0:
-        return *(const uint32_t *)row >> lane & 1;
-    case 2:
-        return ((const uint16_t *)row)[lane];
-    case 4:
-        return ((const uint32_t *)row)[lane];
-    default:
-        return ((const uint64_t *)row)[lane];
+    case 0: return *(const uint32_t *)row >> lane & 1;
+    case 2: return ((const uint16_t *)row)[lane];
+    case 4: return ((const uint32_t *)row)[lane];
+    default: return ((const uint64_t *)row)[lane];
     }
 }
 
 static inline void row_set(void *row, unsigned bytes, unsigned lane, uint64_t value)
 {
     switch (bytes) {
-    case 0:
-        *(uint32_t *)row = (*(uint32_t *)row & ~(1u << lane)) | (uint32_t)(value & 1) << lane;
-        break;
-    case 2:
-        ((uint16_t *)row)[lane] = (uint16_t)value;
-        break;
-    case 4:
-        ((uint32_t *)row)[lane] = (uint32_t)value;
-        break;
-    default:
-        ((uint64_t *)row)[lane] = value;
+    case 0: *(uint32_t *)row = (*(uint32_t *)row & ~(1u << lane)) | (uint32_t)(value & 1) << lane; break;
+    case 2: ((uint16_t *)row)[lane] = (uint16_t)value; break;
+    case 4: ((uint32_t *)row)[lane] = (uint32_t)value; break;
+    default: ((uint64_t *)row)[lane] = value;
     }
 }
 
 #define EACH_ACTIVE(lane, mask)                                                                                        \
-    for (uint32_t left_##lane = (mask), lane; left_##lane && (lane = (unsigned)__builtin_ctz(left_##lane), true);       \
+    for (uint32_t left_##lane = (mask), lane; left_##lane && (lane = (unsigned)__builtin_ctz(left_##lane), true);      \
          left_##lane &= left_##lane - 1)
 
 /* Memory of the run's own that outgrows an arena's habit of never giving back; zeroed. */
@@ -354,7 +362,7 @@ void thread_position(const Warp *warp, unsigned lane, unsigned thread[3]);
 
 /* ---- memory.c ---------------------------------------------------------------------------------------------------- */
 
-bool memory_prepare(Machine *machine); /* buffers, module variables, parameters */
+bool memory_prepare(Machine *machine);                          /* buffers, module variables, parameters */
 Region *memory_find(Exec *x, uint64_t address, uint64_t bytes); /* not for local space; NULL: outside */
 uint64_t variable_address(const Machine *machine, const Variable *variable, bool *found);
 uint64_t window_of(Space space); /* 0 for global */
@@ -375,7 +383,8 @@ typedef enum AccessMode { MODE_LOAD, MODE_STORE, MODE_ATOMIC } AccessMode;
 
 OpFunction run_load, run_store, run_atomic, run_copy_async, run_local_address;
 bool access_addresses(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask, Translation *at);
-bool access_translate(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMode mode, bool strong, Translation *at);
+bool access_translate(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMode mode, bool strong,
+                      Translation *at);
 /* One lane's memory as the debugger would read it: NULL where there is none. */
 uint8_t *access_peek(Exec *x, unsigned lane, uint64_t address, uint64_t bytes);
 
@@ -389,7 +398,8 @@ typedef struct CopyAsync {
 /* ---- track.c: races, never-written memory, coalescing ------------------------------------------------------------ */
 
 size_t race_cell_bytes(void);
-/* After translation, before the access; false with the fault reported.  'stored': what the lanes store, which is then in memory. */
+/* After translation, before the access; false with the fault reported.  'stored': what the lanes store, which is then
+ * in memory. */
 bool track_access(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMode mode, bool strong, Translation *at,
                   const void *stored, unsigned stored_stride);
 void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const Translation *at);
@@ -419,14 +429,31 @@ void barrier_recheck(BlockState *block); /* after threads exited */
 /* Lets splits at aligned barriers proceed whose siblings have exited; false if some can never. */
 bool warp_resolve(Exec *x);
 enum {
-    MBARRIER_INIT, MBARRIER_INVAL, MBARRIER_EXPECT_TX, MBARRIER_COMPLETE_TX, MBARRIER_ARRIVE, MBARRIER_ARRIVE_EXPECT_TX,
-    MBARRIER_ARRIVE_DROP, MBARRIER_ARRIVE_DROP_EXPECT_TX, MBARRIER_PENDING, MBARRIER_TEST, MBARRIER_TEST_PARITY,
+    MBARRIER_INIT,
+    MBARRIER_INVAL,
+    MBARRIER_EXPECT_TX,
+    MBARRIER_COMPLETE_TX,
+    MBARRIER_ARRIVE,
+    MBARRIER_ARRIVE_EXPECT_TX,
+    MBARRIER_ARRIVE_DROP,
+    MBARRIER_ARRIVE_DROP_EXPECT_TX,
+    MBARRIER_PENDING,
+    MBARRIER_TEST,
+    MBARRIER_TEST_PARITY,
 };
 
 /* ---- collective.c ------------------------------------------------------------------------------------------------ */
 
 enum {
-    WARP_SHFL, WARP_VOTE, WARP_MATCH_ANY, WARP_MATCH_ALL, WARP_REDUX, WARP_ACTIVEMASK, WARP_ELECT, WARP_SYNC, WARP_MATRIX,
+    WARP_SHFL,
+    WARP_VOTE,
+    WARP_MATCH_ANY,
+    WARP_MATCH_ALL,
+    WARP_REDUX,
+    WARP_ACTIVEMASK,
+    WARP_ELECT,
+    WARP_SYNC,
+    WARP_MATRIX,
 };
 enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
@@ -482,6 +509,13 @@ bool decoder_have(const Decoder *d, const char *mod);
 Op *decoder_emit(Decoder *d, OpFunction *run);
 void decoder_emit_row(Decoder *d, RowFunction *row, uint32_t dest, unsigned dest_bytes, const uint32_t *sources,
                       unsigned count);
+void decoder_emit_copy_bytes(Decoder *d, uint32_t dest, unsigned dest_bytes, unsigned dest_offset, uint32_t source,
+                             unsigned source_bytes, unsigned source_offset, unsigned bytes);
+void decoder_emit_lanes(Decoder *d, OpFunction *run, ScalarFunction *function, uint32_t control, uint32_t dest,
+                        unsigned dest_bytes, const uint32_t *sources, const uint8_t *source_bytes, unsigned count);
+void decoder_emit_scalar(Decoder *d, ScalarFunction *function, uint32_t control, uint32_t dest, unsigned dest_bytes,
+                         const uint32_t *sources, const uint8_t *source_bytes, unsigned count); /* by run_scalar */
+RowFunction *decoder_copy_row(unsigned bytes);
 uint32_t decoder_temp(Decoder *d, unsigned row_bytes);
 uint32_t decoder_constant(Decoder *d, uint64_t bits, unsigned row_bytes);
 /* The row of a source operand, in the width of the type; NO_ROW with the refusal reported. */
@@ -489,8 +523,8 @@ uint32_t decoder_source(Decoder *d, const Operand *operand, Type type);
 uint32_t decoder_register(const Decoder *d, const Operand *operand, unsigned *row_bytes);
 /* Where to put a result of the type; decoder_dest_done then widens it into the register if that is wider. */
 typedef struct Dest {
-    uint32_t row;      /* NO_ROW: sink */
-    uint32_t real;     /* the register's row */
+    uint32_t row;  /* NO_ROW: sink */
+    uint32_t real; /* the register's row */
     unsigned bytes, real_bytes;
     Type type;
     bool sign;

@@ -1,9 +1,10 @@
 /* What a run can watch besides executing: races, memory and registers never written, coalescing and bank conflicts.
  *
- * Races are found by vector clocks over the warps of a block, as in FastTrack (Flanagan and Freund, PLDI 2009), with a barrier as
- * the only thing that orders.  Every byte remembers its last write and the last reads of two threads.  Accesses of different blocks
- * are never ordered, except that a fence of device scope after an access counts as having published it.  Not seen as ordering:
- * flags passed through atomics inside a block.  A store of the value that memory holds already does not race with other stores. */
+ * Races are found by vector clocks over the warps of a block, as in FastTrack (Flanagan and Freund, PLDI 2009), with a
+ * barrier as the only thing that orders.  Every byte remembers its last write and the last reads of two threads.
+ * Accesses of different blocks are never ordered, except that a fence of device scope after an access counts as having
+ * published it.  Not seen as ordering: flags passed through atomics inside a block.  A store of the value that memory
+ * holds already does not race with other stores. */
 #include "emulator/simt.h"
 
 typedef struct Toucher {
@@ -43,7 +44,8 @@ static bool race_report(Exec *x, const Op *op, unsigned lane, const Toucher *bef
                         const Region *region, uint64_t offset)
 {
     const unsigned *block = x->machine->block, *grid = x->machine->grid;
-    fault_at(x, op, lane, FAULT_RACE, "%s byte %llu of %s that thread %u,%u,%u of block %u,%u,%u %s, without a barrier between",
+    fault_at(x, op, lane, FAULT_RACE,
+             "%s byte %llu of %s that thread %u,%u,%u of block %u,%u,%u %s, without a barrier between",
              writes ? "writes" : "reads", (unsigned long long)offset, region->name, before->thread % block[0],
              before->thread / block[0] % block[1], before->thread / block[0] / block[1], before->block % grid[0],
              before->block / grid[0] % grid[1], before->block / grid[0] / grid[1], before_writes ? "wrote" : "read");
@@ -101,8 +103,7 @@ bool track_access(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMo
             written[i] = mode == MODE_LOAD ? written[i] : 1;
         }
         const uint8_t *values = stored ? (const uint8_t *)stored + lane * stored_stride : NULL;
-        if (at->region[lane] && at->region[lane]->race &&
-            !race_check(x, op, lane, bytes, mode, strong, at, values))
+        if (at->region[lane] && at->region[lane]->race && !race_check(x, op, lane, bytes, mode, strong, at, values))
             return false;
         /* Stored at once, so that the next lane sees whether it stores the same. */
         if (values && memcmp(at->host[lane], values, bytes) != 0) {
@@ -113,7 +114,8 @@ bool track_access(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMo
     return true;
 }
 
-/* ---- Coalescing --------------------------------------------------------------------------------------------------- */
+/* ---- Coalescing ---------------------------------------------------------------------------------------------------
+ */
 
 static unsigned count_distinct(uint64_t *values, unsigned count)
 {
@@ -128,8 +130,8 @@ static unsigned count_distinct(uint64_t *values, unsigned count)
     return distinct;
 }
 
-/* Cycles beyond one for each group of lanes that the hardware serves together: all for 4 bytes, half of them for 8, a quarter for
- * 16. */
+/* Cycles beyond one for each group of lanes that the hardware serves together: all for 4 bytes, half of them for 8, a
+ * quarter for 16. */
 static unsigned bank_conflicts(uint32_t mask, unsigned bytes, const uint64_t *address)
 {
     unsigned words = bytes < 4 ? 1 : bytes / 4, lanes = words > 8 ? LANES / 8 : LANES / words, conflicts = 0;
@@ -180,7 +182,8 @@ void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const
         counters->bank_conflicts += bank_conflicts(shared_lanes, bytes, shared);
 }
 
-/* ---- Registers ---------------------------------------------------------------------------------------------------- */
+/* ---- Registers ----------------------------------------------------------------------------------------------------
+ */
 
 bool track_registers(Exec *x, const Op *op, uint32_t mask)
 {

@@ -3,12 +3,13 @@
 
 #define QUANTUM 65536 /* ops a split runs before its siblings and the other warps get a turn */
 
-/* After so many ops without a visible effect a split is taken to wait for lanes that wait to meet it: where a poll failed, and
- * elsewhere. */
+/* After so many ops without a visible effect a split is taken to wait for lanes that wait to meet it: where a poll
+ * failed, and elsewhere. */
 #define IDLE_POLL 4096
 #define IDLE_LOOP (16 * QUANTUM)
 
-/* ---- Splits and frames -------------------------------------------------------------------------------------------- */
+/* ---- Splits and frames --------------------------------------------------------------------------------------------
+ */
 
 Split *split_new(Machine *machine, Split *parent, Frame *frame, uint32_t pc, uint32_t mask, uint32_t reconvergence)
 {
@@ -110,7 +111,8 @@ static void release_arrived(Machine *machine, Warp *warp, const Split *split)
         if (!arrived)
             continue;
         waiting->mask &= ~arrived;
-        warp_push(warp, split_new(machine, waiting->parent, waiting->frame, waiting->pc, arrived, waiting->reconvergence));
+        warp_push(warp,
+                  split_new(machine, waiting->parent, waiting->frame, waiting->pc, arrived, waiting->reconvergence));
     }
 }
 
@@ -158,7 +160,8 @@ void lanes_exit(Exec *x, uint32_t mask)
     barrier_recheck(x->block);
 }
 
-/* ---- Control flow ------------------------------------------------------------------------------------------------- */
+/* ---- Control flow -------------------------------------------------------------------------------------------------
+ */
 
 /* The lanes of the split go to up to 'count' places.  Lanes that go where all meet again just wait there. */
 Step split_diverge(Exec *x, const uint32_t *pcs, const uint32_t *masks, unsigned count, uint32_t reconvergence)
@@ -240,8 +243,8 @@ Step run_table_branch(Exec *x, const Op *op, uint32_t mask)
     {
         uint64_t which = row_get(index, 4, lane);
         if (which >= op->table.count)
-            return fault_at(x, op, lane, FAULT_BOUNDS, "index %llu of a branch table of %u",
-                            (unsigned long long)which, op->table.count);
+            return fault_at(x, op, lane, FAULT_BOUNDS, "index %llu of a branch table of %u", (unsigned long long)which,
+                            op->table.count);
         uint32_t pc = op->table.targets[which];
         unsigned i = 0;
         while (i < count && pcs[i] != pc)
@@ -302,142 +305,8 @@ Step run_yield(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
-/* ---- Computation -------------------------------------------------------------------------------------------------- */
-
-Step run_scalar(Exec *x, const Op *op, uint32_t mask)
-{
-    const void *rows[MAX_SOURCES];
-    void *dest = x->frame->registers + op->dest;
-    uint64_t values[MAX_SOURCES] = {0};
-    for (unsigned i = 0; i < op->source_count; i++)
-        rows[i] = source_row(x, op->sources[i]);
-    EACH_ACTIVE(lane, mask)
-    {
-        for (unsigned i = 0; i < op->source_count; i++)
-            values[i] = row_get(rows[i], op->source_bytes[i], lane);
-        row_set(dest, op->dest_bytes, lane, op->scalar.function(values, op->scalar.control));
-    }
-    return STEP_NEXT;
-}
-
-static void predicate_set(Exec *x, uint32_t row, uint32_t mask, uint32_t value)
-{
-    uint32_t *predicate = (uint32_t *)(x->frame->registers + row);
-    *predicate = (*predicate & ~mask) | (value & mask);
-}
-
-static uint32_t combine_masks(uint8_t combine, uint32_t a, uint32_t b)
-{
-    switch (combine) {
-    case BOOL_AND:
-        return a & b;
-    case BOOL_OR:
-        return a | b;
-    case BOOL_XOR:
-        return a ^ b;
-    default:
-        return a;
-    }
-}
-
-Step run_setp(Exec *x, const Op *op, uint32_t mask)
-{
-    const void *rows[2] = {source_row(x, op->sources[0]), source_row(x, op->sources[1])};
-    uint32_t truth = 0, other;
-    if (op->scalar.compare) {
-        _Alignas(32) uint8_t bytes[LANES];
-        op->scalar.compare(bytes, rows);
-        truth = row_mask(bytes);
-        other = ~truth;
-    } else {
-        /* f16x2 gives the lower half's result to the first predicate, the upper one's to the second. */
-        bool pair = op->scalar.control & CONTROL_PAIR;
-        other = pair ? 0 : ALL_LANES;
-        EACH_ACTIVE(lane, mask)
-        {
-            uint64_t values[2] = {row_get(rows[0], op->source_bytes[0], lane), row_get(rows[1], op->source_bytes[1], lane)};
-            uint64_t result = op->scalar.function(values, op->scalar.control);
-            truth |= (uint32_t)(result & 1) << lane;
-            if (pair)
-                other |= (uint32_t)(result >> 1 & 1) << lane;
-        }
-        if (!pair)
-            other = ~truth;
-    }
-    uint32_t with = op->scalar.combine != BOOL_NONE ? source_mask(x, op->sources[2]) : 0;
-    if (op->dest != NO_ROW)
-        predicate_set(x, op->dest, mask, combine_masks(op->scalar.combine, truth, with));
-    if (op->scalar.dest_false != NO_ROW)
-        predicate_set(x, op->scalar.dest_false, mask, combine_masks(op->scalar.combine, other, with));
-    return STEP_NEXT;
-}
-
-/* lop3.BoolOp: the predicate is (d != 0) op q.  Sources: d, q. */
-Step run_lop3_predicate(Exec *x, const Op *op, uint32_t mask)
-{
-    const uint32_t *value = source_row(x, op->sources[0]);
-    uint32_t truth = 0;
-    EACH_ACTIVE(lane, mask)
-    {
-        truth |= (uint32_t)(value[lane] != 0) << lane;
-    }
-    predicate_set(x, op->dest, mask, combine_masks(op->scalar.combine, truth, source_mask(x, op->sources[1])));
-    return STEP_NEXT;
-}
-
-/* The instructions with the carry flag.  The kind's bits: 0-2 the operation, 3 reads the flag, 4 writes it. */
-Step run_carry(Exec *x, const Op *op, uint32_t mask)
-{
-    unsigned kind = CONTROL_KIND(op->scalar.control), width = op->scalar.control & CONTROL_WIDTH;
-    bool reads = kind & 8, writes = kind & 16, subtracts = (kind & 7) == 1, multiplies = (kind & 7) >= 2;
-    void *dest = x->frame->registers + op->dest;
-    uint32_t carry_out = 0;
-    EACH_ACTIVE(lane, mask)
-    {
-        uint64_t s[3] = {0};
-        for (unsigned i = 0; i < op->source_count; i++)
-            s[i] = row_get(source_row(x, op->sources[i]), op->source_bytes[i], lane);
-        uint64_t a = s[0], b = s[1];
-        if (multiplies) {
-            b = s[2];
-            a = (kind & 7) == 2 ? (s[0] * s[1]) & width_mask(width)
-                                : scalar_muldiv(s, (op->scalar.control & (CONTROL_WIDTH | CONTROL_SIGNED)) |
-                                                       MULDIV_MULHI << CONTROL_KIND_SHIFT);
-        }
-        unsigned flag = reads ? x->frame->carry >> lane & 1 : 0;
-        unsigned __int128 sum = subtracts ? (unsigned __int128)a - b - flag : (unsigned __int128)a + b + flag;
-        carry_out |= (uint32_t)(sum >> width & 1) << lane;
-        row_set(dest, op->dest_bytes, lane, (uint64_t)sum & width_mask(width));
-    }
-    if (writes)
-        x->frame->carry = (x->frame->carry & ~mask) | carry_out;
-    return STEP_NEXT;
-}
-
-/* Some bytes of each element: packing, unpacking, 128-bit moves. */
-Step run_copy_bytes(Exec *x, const Op *op, uint32_t mask)
-{
-    uint8_t *dest = x->frame->registers + op->dest + op->copy.dest_offset;
-    const uint8_t *source = (const uint8_t *)source_row(x, op->sources[0]) + op->copy.source_offset;
-    EACH_ACTIVE(lane, mask)
-    {
-        memcpy(dest + lane * op->dest_bytes, source + lane * op->source_bytes[0], op->copy.bytes);
-    }
-    return STEP_NEXT;
-}
-
-/* %clock and its kin: instructions executed so far.  value: bits to shift by. */
-Step run_clock(Exec *x, const Op *op, uint32_t mask)
-{
-    uint64_t now = x->machine->steps + x->warp->idle_steps;
-    EACH_ACTIVE(lane, mask)
-    {
-        row_set(x->frame->registers + op->dest, op->dest_bytes, lane, now >> op->value);
-    }
-    return STEP_NEXT;
-}
-
-/* ---- The loop ----------------------------------------------------------------------------------------------------- */
+/* ---- The loop -----------------------------------------------------------------------------------------------------
+ */
 
 static void exec_enter(Exec *x, Split *split)
 {
@@ -529,7 +398,8 @@ static bool split_run(Exec *x)
     uint64_t limit = machine->options.hang_steps ? machine->options.hang_steps : UINT64_C(1) << 24;
     if (warp->idle_steps > limit)
         return fault_at(x, &ops[pc], (unsigned)__builtin_ctz(split->mask), FAULT_HANG,
-                        "%llu instructions without a visible effect", (unsigned long long)warp->idle_steps) != STEP_FAULT;
+                        "%llu instructions without a visible effect",
+                        (unsigned long long)warp->idle_steps) != STEP_FAULT;
     return true;
 }
 
@@ -547,7 +417,8 @@ static bool warp_run(Exec *x, Warp *warp)
     return true;
 }
 
-/* ---- Blocks ------------------------------------------------------------------------------------------------------- */
+/* ---- Blocks -------------------------------------------------------------------------------------------------------
+ */
 
 static void special_fill(Warp *warp, unsigned row, uint32_t value)
 {
@@ -630,8 +501,8 @@ static BlockState *block_new(Machine *machine)
         for (unsigned i = 0; i < BARRIER_COUNT; i++)
             block->barriers[i].clock = machine_alloc(machine, block->warp_count, sizeof(uint32_t));
     }
-    block->shared = (Region){.name = "shared memory", .space = SPACE_SHARED, .base = WINDOW_SHARED,
-                             .size = machine->shared_bytes};
+    block->shared =
+        (Region){.name = "shared memory", .space = SPACE_SHARED, .base = WINDOW_SHARED, .size = machine->shared_bytes};
     block->shared.bytes = machine_alloc(machine, (size_t)machine->shared_bytes, 1);
     if (machine->options.check_unwritten)
         block->shared.written = machine_alloc(machine, (size_t)machine->shared_bytes, 1);

@@ -3,8 +3,8 @@
  *     ptxrun FILE.ptx LAUNCH.json [--against OTHER.ptx] [--factor X,Y,Z] [--grid-factor X,Y,Z] [--counters] [--race]
  *            [--unwritten] [--undefined] [--dump BUFFER] [--time] [--blocks N] [--steps N]
  *
- * With --against the launch runs with FILE.ptx, and, its block (and grid) divided by the factors, with OTHER.ptx; the buffers are
- * compared.  Exit status: 0 done or equal; 1 a fault; 2 bad usage or input; 5 different. */
+ * With --against the launch runs with FILE.ptx, and, its block (and grid) divided by the factors, with OTHER.ptx; the
+ * buffers are compared.  Exit status: 0 done or equal; 1 a fault; 2 bad usage or input; 5 different. */
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,13 +37,18 @@ static bool read_factor(const char *text, unsigned factor[3])
 static bool read_options(int count, char **words, Request *request)
 {
     enum { AGAINST = 256, FACTOR, GRID_FACTOR, COUNTERS, RACE, UNWRITTEN, UNDEFINED, DUMP, TIME, BLOCKS, STEPS };
-    static const struct option options[] = {
-        {"against", required_argument, NULL, AGAINST}, {"factor", required_argument, NULL, FACTOR},
-        {"grid-factor", required_argument, NULL, GRID_FACTOR}, {"counters", no_argument, NULL, COUNTERS},
-        {"race", no_argument, NULL, RACE}, {"unwritten", no_argument, NULL, UNWRITTEN},
-        {"undefined", no_argument, NULL, UNDEFINED}, {"dump", required_argument, NULL, DUMP},
-        {"time", no_argument, NULL, TIME}, {"blocks", required_argument, NULL, BLOCKS},
-        {"steps", required_argument, NULL, STEPS}, {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"against", required_argument, NULL, AGAINST},
+                                            {"factor", required_argument, NULL, FACTOR},
+                                            {"grid-factor", required_argument, NULL, GRID_FACTOR},
+                                            {"counters", no_argument, NULL, COUNTERS},
+                                            {"race", no_argument, NULL, RACE},
+                                            {"unwritten", no_argument, NULL, UNWRITTEN},
+                                            {"undefined", no_argument, NULL, UNDEFINED},
+                                            {"dump", required_argument, NULL, DUMP},
+                                            {"time", no_argument, NULL, TIME},
+                                            {"blocks", required_argument, NULL, BLOCKS},
+                                            {"steps", required_argument, NULL, STEPS},
+                                            {NULL, 0, NULL, 0}};
     int option;
     while ((option = getopt_long(count, words, "", options, NULL)) != -1) {
         switch (option) {

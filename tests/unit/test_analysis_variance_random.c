@@ -1,13 +1,13 @@
 /* Replica variance on random code: what it calls uniform has to be the same in all threads that run it.
  *
- * Random flow graphs, irreducible and endless ones among them, are filled with integer code on a few registers, some of it
- * guarded. Each thread's run is traced. With the blocks under variant control left out, the traces have to be the same block by
- * block, and so have the values made there of registers that are not variant. */
+ * Random flow graphs, irreducible and endless ones among them, are filled with integer code on a few registers, some
+ * of it guarded. Each thread's run is traced. With the blocks under variant control left out, the traces have to be
+ * the same block by block, and so have the values made there of registers that are not variant. */
 #include "test_analysis.h"
 
 enum { BLOCKS = 9, REGS = 5, THREADS = 6, STEPS = 160 };
 
-/* ---- Code ---------------------------------------------------------------------------------------------------------- */
+/* ---- Code -------------------------------------------------------------------------------------------------------- */
 
 static void instruction_add(Random *random, Buf *text)
 {
@@ -48,7 +48,8 @@ static void instruction_add(Random *random, Buf *text)
 static void program_make(Random *random, Buf *text)
 {
     unsigned blocks = 3 + random_below(random, BLOCKS - 2);
-    buf_printf(text, ".visible .entry k(.param .u64 p)\n{\n.reg .u32 %%r<%u>; .reg .pred %%p<2>; .reg .u64 %%d;\n", REGS);
+    buf_puts(text, ".visible .entry k(.param .u64 p)\n{\n.reg .pred %p<2>; .reg .u64 %d;\n");
+    buf_printf(text, ".reg .u32 %%r<%u>;\n", REGS);
     buf_puts(text, "mov.u32 %r0, %tid.x;\n");
     for (unsigned i = 1; i < REGS; i++)
         buf_printf(text, "mov.u32 %%r%u, %u;\n", i, random_below(random, 20));
@@ -79,8 +80,8 @@ static void program_make(Random *random, Buf *text)
     buf_puts(text, "ret;\n}\n");
 }
 
-/* Reads the sources of unguarded copies in place of the copies, as passes do: phis then merge values that are made before
- * the ways part. */
+/* Reads the sources of unguarded copies in place of the copies, as passes do: phis then merge values that are made
+ * before the ways part. */
 static void copies_propagate(Body *body)
 {
     Arena *arena = arena_new();
@@ -108,7 +109,7 @@ static void copies_propagate(Body *body)
     body_verify(body, "copies");
 }
 
-/* ---- Runs ---------------------------------------------------------------------------------------------------------- */
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
 typedef struct Run {
     const Body *body;
@@ -148,7 +149,7 @@ static void inst_run(Run *run, const Inst *inst)
     case OP_MUL: value = a * b; break;
     case OP_SELP: value = operand_value(run, inst, 3) ? a : b; break;
     case OP_SETP:
-        value = inst_has(inst, MOD_LT) ? a < b : inst_has(inst, MOD_NE) ? a != b : inst_has(inst, MOD_EQ) ? a == b : a > b;
+        value = inst_has(inst, MOD_LT) ? a < b : inst_has(inst, MOD_NE) ? a != b : a > b;
         break;
     default: break;
     }

@@ -3,6 +3,8 @@
 
 #define KERNELS "tests/assembler/kernels.ptx"
 
+static const Arch sm_75 = {75, 0};
+
 static void test_architectures(void **state)
 {
     (void)state;
@@ -57,10 +59,9 @@ static void test_cubin_is_read(void **state)
     Arena *arena = arena_new();
     Buf file = {0};
     Cubin cubin;
-    make_cubin(&file, fixture_kernels, COUNT_OF(fixture_kernels), true);
+    make_cubin(&file, fixture_kernels, COUNT_OF(fixture_kernels));
     assert_null(cubin_read(arena, file.data, file.length, &cubin));
     assert_int_equal(cubin.count, 4);
-    assert_true(cubin.shared_has_reserve);
     for (size_t i = 0; i < COUNT_OF(fixture_kernels); i++) {
         const CubinSpec *spec = &fixture_kernels[i];
         const CubinFunction *function = &cubin.functions[i];
@@ -131,7 +132,7 @@ static void test_hostile_cubins(void **state)
 {
     (void)state;
     Buf file = {0};
-    make_cubin(&file, fixture_kernels, COUNT_OF(fixture_kernels), true);
+    make_cubin(&file, fixture_kernels, COUNT_OF(fixture_kernels));
     assert_null(read_exact(file.data, file.length));
     damage_everywhere(file.data, file.length, 1);
     assert_non_null(read_exact("", 0));
@@ -152,11 +153,11 @@ static void test_hostile_cubins(void **state)
 
 /* ---- Logs ------------------------------------------------------------------------------------------------------- */
 
-static Cubin fixture_cubin(Arena *arena, bool reserve)
+static Cubin fixture_cubin(Arena *arena)
 {
     Buf file = {0};
     Cubin cubin;
-    make_cubin(&file, fixture_kernels, COUNT_OF(fixture_kernels), reserve);
+    make_cubin(&file, fixture_kernels, COUNT_OF(fixture_kernels));
     char *bytes = arena_alloc(arena, file.length);
     memcpy(bytes, file.data, file.length);
     assert_null(cubin_read(arena, bytes, file.length, &cubin));
@@ -184,9 +185,9 @@ static void test_log_of_ptxas(void **state)
         "ptxas info    : Function properties for helper\n"
         "    16 bytes stack frame, 12 bytes spill stores, 0 bytes spill loads\n";
     Arena *arena = arena_new();
-    Cubin cubin = fixture_cubin(arena, false);
+    Cubin cubin = fixture_cubin(arena);
     Assembly assembly = {0};
-    assert_null(resources_read(arena, log, "", &cubin, &assembly));
+    assert_null(resources_read(arena, sm_75, log, "", &cubin, &assembly));
     assert_int_equal(assembly.resource_count, 4);
     const Resources *first = assembly_find(&assembly, "first"), *second = assembly_find(&assembly, "second");
     const Resources *helper = assembly_find(&assembly, "helper"), *called = assembly_find(&assembly, "called");
@@ -232,9 +233,9 @@ static void test_log_alone(void **state)
                               .constant = CUBIN_UNKNOWN,
                               .code_size = 160,
                               .instructions = 9};
-    Cubin cubin = {&function, 1, true};
+    Cubin cubin = {&function, 1};
     Assembly assembly = {0};
-    assert_null(resources_read(arena, log, "", &cubin, &assembly));
+    assert_null(resources_read(arena, sm_75, log, "", &cubin, &assembly));
     const Resources *old = assembly_find(&assembly, "old");
     assert_int_equal(old->registers, 18);
     assert_int_equal(old->barriers, 2);
@@ -247,7 +248,7 @@ static void test_log_alone(void **state)
     /* The driver's word on its module is the last. */
     assembly = (Assembly){0};
     assert_null(
-        resources_read(arena, log, "25 96 128 64 old\n1 2 3 4 other\nnonsense\n5 6 7 8 ol\n", &cubin, &assembly));
+        resources_read(arena, sm_75, log, "25 96 128 64 old\n1 2 3 4 other\nnonsense\n5 6 7 8 ol\n", &cubin, &assembly));
     old = assembly_find(&assembly, "old");
     assert_int_equal(old->registers, 25);
     assert_int_equal(old->stack, 96);
@@ -263,14 +264,15 @@ static void test_shared_reserve(void **state)
                               "  0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n";
     static const CubinSpec spec = {"k", true, 8, 0, 0, 1024 + 512, 528, 3, NULL};
     Arena *arena = arena_new();
-    for (int reserve = 0; reserve < 2; reserve++) {
+    static const Arch archs[] = {{75, 0}, {89, 0}, {90, 'a'}, {120, 0}};
+    for (size_t i = 0; i < COUNT_OF(archs); i++) {
         Buf file = {0};
         Cubin cubin;
         Assembly assembly = {0};
-        make_cubin(&file, &spec, 1, reserve);
+        make_cubin(&file, &spec, 1);
         assert_null(cubin_read(arena, file.data, file.length, &cubin));
-        assert_null(resources_read(arena, log, "", &cubin, &assembly));
-        assert_int_equal(assembly.resources[0].shared, reserve ? 512 : 1024 + 512);
+        assert_null(resources_read(arena, archs[i], log, "", &cubin, &assembly));
+        assert_int_equal(assembly.resources[0].shared, archs[i].number < 90 ? 1024 + 512 : 512);
         buf_free(&file);
     }
     arena_free(arena);
@@ -292,10 +294,10 @@ static void test_log_is_not_enough(void **state)
         "  0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n",
     };
     Arena *arena = arena_new();
-    Cubin cubin = fixture_cubin(arena, false);
+    Cubin cubin = fixture_cubin(arena);
     for (size_t i = 0; i < COUNT_OF(logs); i++) {
         Assembly assembly = {0};
-        assert_non_null(resources_read(arena, logs[i], "", &cubin, &assembly));
+        assert_non_null(resources_read(arena, sm_75, logs[i], "", &cubin, &assembly));
     }
     arena_free(arena);
 }
@@ -327,12 +329,12 @@ static void test_hostile_logs(void **state)
         char *copy = strndup(log, length);
         Assembly assembly = {0};
         unsigned line;
-        resources_read(arena, copy, copy, &cubin, &assembly);
+        resources_read(arena, sm_75, copy, copy, &cubin, &assembly);
         log_first_error(arena, copy, &line);
         free(copy);
     }
     Assembly assembly = {0};
-    resources_read(arena, pieces, "", &cubin, &assembly);
+    resources_read(arena, sm_75, pieces, "", &cubin, &assembly);
     assert_int_equal(assembly.resources[0].registers, UINT32_MAX);
     assert_true(assembly.resources[0].stack == UINT64_MAX);
     arena_free(arena);
@@ -386,7 +388,9 @@ static void check_figures(AssemblerKind kind, const Assembly *plain, const Assem
         assert_int_equal(r->shared, strcmp(kernels[i], "reversed") == 0 ? 1024 : 0);
         assert_int_equal(r->spill_stores + r->spill_loads, 0);
     }
-    assert_int_equal(assembly_find(plain, "reversed")->barriers, 1);
+    /* Not before CUDA 12.5. */
+    if (strstr(plain->log, " barriers"))
+        assert_int_equal(assembly_find(plain, "reversed")->barriers, 1);
     assert_int_equal(assembly_find(plain, "plain")->barriers, 0);
     const Resources *helper = assembly_find(plain, "helper");
     assert_non_null(helper);
@@ -487,8 +491,12 @@ static void test_architectures_of_requests(void **state)
         static const char *const archs[] = {"sm_80", "sm_90", "sm_100", "sm_120a"};
         for (size_t i = 0; i < COUNT_OF(archs); i++) {
             request.arch = archs[i];
-            if (!assembler_run(assembler, arena, &request, &assembly))
-                fail_msg("%s: %s", archs[i], assembly.message);
+            if (!assembler_run(assembler, arena, &request, &assembly)) {
+                if (i < 2 || assembly.failure != ASSEMBLY_UNAVAILABLE)
+                    fail_msg("%s: %s", archs[i], assembly.message);
+                print_message("# %s: %s\n", archs[i], assembly.message);
+                continue;
+            }
             assert_int_equal(assembly_find(&assembly, "reversed")->shared, 1024);
         }
         request.arch = "sm_999";

@@ -43,7 +43,7 @@ static int set_up(void **state)
     setenv("TMPDIR", place->temporary, 1);
     setenv("FAKE_CUBIN", place->cubin, 1);
     Buf file = {0};
-    make_cubin(&file, fixture_kernels, 1, false);
+    make_cubin(&file, fixture_kernels, 1);
     write_fixture(place->cubin, file.data, file.length, 0600);
     buf_free(&file);
     place->open_files = count_entries("/proc/self/fd");
@@ -144,6 +144,28 @@ static void test_ptxas_works(void **state)
     assert_int_equal(assembly.resources[0].spill_loads, 8);
     assert_non_null(strstr(assembly.log, "-v -arch=sm_90 -O3 input.ptx -o output.cubin\n"));
     assert_non_null(strstr(assembly.log, place->temporary));
+}
+
+/* Neither a name for $PATH nor a relative one depends on the folder that it is run in. */
+static void test_ptxas_is_named(void **state)
+{
+    const Place *place = *state;
+    static const char *const names[] = {"./ptxas", "ptxas"};
+    char *path = strdup(getenv("PATH")), *here = getcwd(NULL, 0);
+    make_ptxas(place, "good");
+    setenv("PATH", arena_printf(place->arena, ":.:%s", path), 1);
+    assert_int_equal(chdir(place->folder), 0);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        setenv("PTXOPT_PTXAS", names[i], 1);
+        Assembler *assembler = open_fake(place, ASSEMBLER_PTXAS);
+        assert_int_equal(assembler_path(assembler)[0], '/');
+        assert_int_equal(run_fake(place, assembler, 0).failure, ASSEMBLY_DONE);
+        assembler_close(assembler);
+    }
+    assert_int_equal(chdir(here), 0);
+    setenv("PATH", path, 1);
+    free(path);
+    free(here);
 }
 
 static void test_ptxas_fails(void **state)
@@ -497,7 +519,7 @@ static void test_driver_works(void **state)
     const Resources *first = assembly_find(&assembly, "first");
     assert_int_equal(first->registers, 33);
     assert_int_equal(first->stack, 48);
-    assert_int_equal(first->shared, 256);
+    assert_int_equal(first->shared, 0);
     assert_int_equal(first->constant, 360);
     assert_int_equal(first->spill_loads, 8);
     assert_int_equal(first->instructions, 11);
@@ -603,6 +625,7 @@ int main(void)
 #define FAULT_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         FAULT_TEST(test_ptxas_works),
+        FAULT_TEST(test_ptxas_is_named),
         FAULT_TEST(test_ptxas_fails),
         FAULT_TEST(test_ptxas_hangs),
         FAULT_TEST(test_ptxas_leaves_a_process),

@@ -17,7 +17,8 @@
 #define HEADER ".version 8.3\n.target sm_90\n.address_size 64\n"
 #define WORDS 256
 
-/* Registers that all test kernels have; %rd1 is the output's address, %r1 the thread's number, %rd2 the address of its word. */
+/* Registers that all test kernels have; %rd1 is the output's address, %r1 the thread's number, %rd2 the address of its
+ * word. */
 #define ENTRY                                                                                                          \
     ".visible .entry k(.param .u64 out)\n{\n"                                                                          \
     ".reg .pred %p<8>; .reg .b16 %h<8>; .reg .b32 %r<32>; .reg .b64 %rd<16>; .reg .f32 %f<8>; .reg .f64 %d<4>;\n"      \
@@ -45,9 +46,10 @@ static Run run_module(const char *text, unsigned blocks, unsigned threads, const
 {
     Run run = {.arena = arena_new()};
     LaunchArgument *argument = ARENA_NEW(run.arena, LaunchArgument);
-    *argument = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U32, .count = WORDS, .fill = FILL_POISON};
-    Launch launch = {.kernel = "k", .grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .arguments = argument,
-                     .argument_count = 1};
+    *argument =
+        (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U32, .count = WORDS, .fill = FILL_POISON};
+    Launch launch = {
+        .kernel = "k", .grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .arguments = argument, .argument_count = 1};
     run.module = parse(run.arena, text);
     run.result = emulator_run(run.arena, run.module, &launch, options);
     const EmulatorBuffer *buffer = emulator_buffer(run.result, "out");
@@ -76,7 +78,8 @@ static void expect_fault(Run *run, FaultKind kind, unsigned line, const char *wo
 {
     const EmulatorFault *fault = &run->result->fault;
     if (fault->kind != kind)
-        fail_msg("expected %s, got %s: %s", fault_name(kind), fault_name(fault->kind), fault->message ? fault->message : "");
+        fail_msg("expected %s, got %s: %s", fault_name(kind), fault_name(fault->kind),
+                 fault->message ? fault->message : "");
     if (line)
         assert_int_equal(fault->position.line, line);
     if (!strstr(fault->message, word))
@@ -110,11 +113,12 @@ static void divergent_loops_meet_again(void **state)
 static void table_branches_split_many_ways(void **state)
 {
     (void)state;
-    Run run = run_kernel("",
-                         "rem.u32 %r2, %r1, 3;\nT: .branchtargets a, b, c;\nbrx.idx %r2, T;\n"
-                         "a: mov.u32 %r3, 10; bra end;\nb: mov.u32 %r3, 20; bra end;\nc: mov.u32 %r3, 30;\n"
-                         "end: activemask.b32 %r4; popc.b32 %r4, %r4; add.u32 %r3, %r3, %r4; st.global.u32 [%rd2], %r3; ret;",
-                         1, 32, NULL);
+    Run run =
+        run_kernel("",
+                   "rem.u32 %r2, %r1, 3;\nT: .branchtargets a, b, c;\nbrx.idx %r2, T;\n"
+                   "a: mov.u32 %r3, 10; bra end;\nb: mov.u32 %r3, 20; bra end;\nc: mov.u32 %r3, 30;\n"
+                   "end: activemask.b32 %r4; popc.b32 %r4, %r4; add.u32 %r3, %r3, %r4; st.global.u32 [%rd2], %r3; ret;",
+                   1, 32, NULL);
     expect_fine(&run);
     for (uint32_t i = 0; i < 32; i++)
         assert_int_equal(run.out[i], 10 * (i % 3 + 1) + 32);
@@ -140,8 +144,8 @@ static void barriers_order_shared_memory(void **state)
 static void exited_threads_are_not_waited_for(void **state)
 {
     (void)state;
-    Run run = run_kernel("",
-                         "setp.ge.u32 %p1, %r1, 40;\n@%p1 exit;\nbar.sync 0;\nst.global.u32 [%rd2], %r1; ret;", 1, 128, NULL);
+    Run run = run_kernel("", "setp.ge.u32 %p1, %r1, 40;\n@%p1 exit;\nbar.sync 0;\nst.global.u32 [%rd2], %r1; ret;", 1,
+                         128, NULL);
     expect_fine(&run);
     assert_int_equal(run.out[39], 39);
     assert_int_equal(run.out[40], 0xcbcbcbcb);
@@ -168,10 +172,11 @@ static void named_barriers_pass_work_on(void **state)
 static void divergent_barrier_is_a_fault(void **state)
 {
     (void)state;
-    Run run = run_kernel("",
-                         "setp.lt.u32 %p1, %r1, 16;\n@%p1 bra over;\nbar.sync 0;\nadd.u32 %r1, %r1, 1; bar.sync 0;\nbra end;\n"
-                         "over: bar.sync 0;\nend: st.global.u32 [%rd2], %r1; ret;",
-                         1, 32, NULL);
+    Run run = run_kernel(
+        "",
+        "setp.lt.u32 %p1, %r1, 16;\n@%p1 bra over;\nbar.sync 0;\nadd.u32 %r1, %r1, 1; bar.sync 0;\nbra end;\n"
+        "over: bar.sync 0;\nend: st.global.u32 [%rd2], %r1; ret;",
+        1, 32, NULL);
     expect_fault(&run, FAULT_BARRIER, 0, "lanes");
     run = run_kernel("", "bar.sync 0, 96;\nret;", 1, 64, NULL);
     expect_fault(&run, FAULT_BARRIER, 9, "64 of 96");
@@ -189,8 +194,8 @@ static void bad_addresses_are_faults(void **state)
     expect_fault(&run, FAULT_BOUNDS, 10, "address 0x0");
     run = run_kernel("", "ld.global.u32 %r2, [%rd2];\nret;", 1, 1, &checks);
     expect_fault(&run, FAULT_UNWRITTEN, 9, "byte 0 of out");
-    run = run_kernel(".const .u32 c = 1;\n", "mov.u64 %rd3, c; cvta.const.u64 %rd3, %rd3;\nst.u32 [%rd3], 1;\nret;", 1, 1,
-                     NULL);
+    run = run_kernel(".const .u32 c = 1;\n", "mov.u64 %rd3, c; cvta.const.u64 %rd3, %rd3;\nst.u32 [%rd3], 1;\nret;", 1,
+                     1, NULL);
     expect_fault(&run, FAULT_READ_ONLY, 11, "constant memory");
     run = run_kernel("", ".local .align 4 .b8 l[8]; mov.u64 %rd3, l;\nst.local.u32 [%rd3+16], 1;\nret;", 1, 1, NULL);
     expect_fault(&run, FAULT_BOUNDS, 0, "local");
@@ -200,8 +205,8 @@ static void undefined_registers_are_faults(void **state)
 {
     (void)state;
     EmulatorOptions checks = {.check_registers = true};
-    Run run = run_kernel("",
-                         "setp.lt.u32 %p1, %r1, 3;\n@%p1 mov.u32 %r2, 5;\nst.global.u32 [%rd2], %r2;\nret;", 1, 8, &checks);
+    Run run = run_kernel("", "setp.lt.u32 %p1, %r1, 3;\n@%p1 mov.u32 %r2, 5;\nst.global.u32 [%rd2], %r2;\nret;", 1, 8,
+                         &checks);
     assert_int_equal(run.result->fault.thread[0], 3);
     expect_fault(&run, FAULT_UNDEFINED, 11, "%r2");
 }
@@ -211,11 +216,12 @@ static void races_are_faults(void **state)
     (void)state;
     EmulatorOptions checks = {.check_races = true};
     const char *shared = ".shared .align 4 .b8 s[1024];\n";
-    Run run = run_kernel(shared,
-                         "mov.u32 %r2, s; shl.b32 %r3, %r1, 2; add.u32 %r3, %r2, %r3;\nst.shared.u32 [%r3], %r1;\n"
-                         "xor.b32 %r4, %r1, 32; shl.b32 %r4, %r4, 2; add.u32 %r4, %r2, %r4;\nld.shared.u32 %r5, [%r4];\n"
-                         "st.global.u32 [%rd2], %r5; ret;",
-                         1, 64, &checks);
+    Run run =
+        run_kernel(shared,
+                   "mov.u32 %r2, s; shl.b32 %r3, %r1, 2; add.u32 %r3, %r2, %r3;\nst.shared.u32 [%r3], %r1;\n"
+                   "xor.b32 %r4, %r1, 32; shl.b32 %r4, %r4, 2; add.u32 %r4, %r2, %r4;\nld.shared.u32 %r5, [%r4];\n"
+                   "st.global.u32 [%rd2], %r5; ret;",
+                   1, 64, &checks);
     expect_fault(&run, FAULT_RACE, 11, "shared memory");
     /* two blocks write different values to one word */
     run = run_kernel("", "mov.u32 %r2, %ctaid.x;\nst.global.u32 [%rd1], %r2;\nret;", 2, 1, &checks);
@@ -237,8 +243,8 @@ static void spinning_is_a_hang_or_is_served(void **state)
     (void)state;
     EmulatorOptions quick = {.hang_steps = 300000};
     Run run = run_kernel(".global .u32 flag;\n",
-                         "wait: ld.volatile.global.u32 %r2, [flag];\nsetp.eq.u32 %p1, %r2, 0; @%p1 bra wait;\nret;", 1, 32,
-                         &quick);
+                         "wait: ld.volatile.global.u32 %r2, [flag];\nsetp.eq.u32 %p1, %r2, 0; @%p1 bra wait;\nret;", 1,
+                         32, &quick);
     expect_fault(&run, FAULT_HANG, 0, "without a visible effect");
     /* lane 5 of warp 1 sets the flag: all others wait, in their own warp, too */
     run = run_kernel(".global .u32 flag;\n",
@@ -276,8 +282,10 @@ static void spinning_is_a_hang_or_is_served(void **state)
 
 static const char *const functions =
     ".func (.param .b32 r) fact(.param .b32 n)\n"
-    "{ .reg .pred %p<2>; .reg .b32 %a<5>; ld.param.u32 %a1, [n]; setp.lt.u32 %p1, %a1, 2; mov.u32 %a2, 1; @%p1 bra out;\n"
-    "sub.u32 %a3, %a1, 1; { .param .b32 x; .param .b32 y; st.param.b32 [x], %a3; call.uni (y), fact, (x); ld.param.b32 %a4, [y]; }\n"
+    "{ .reg .pred %p<2>; .reg .b32 %a<5>; ld.param.u32 %a1, [n]; setp.lt.u32 %p1, %a1, 2; mov.u32 %a2, 1; @%p1 bra "
+    "out;\n"
+    "sub.u32 %a3, %a1, 1; { .param .b32 x; .param .b32 y; st.param.b32 [x], %a3; call.uni (y), fact, (x); ld.param.b32 "
+    "%a4, [y]; }\n"
     "mul.lo.u32 %a2, %a1, %a4;\nout: st.param.b32 [r], %a2; ret; }\n"
     ".func (.param .b32 r) twice(.param .b32 n) { .reg .b32 %a<3>; ld.param.u32 %a1, [n]; add.u32 %a2, %a1, %a1; "
     "st.param.b32 [r], %a2; ret; }\n"
@@ -299,24 +307,26 @@ static void calls_recurse_and_diverge(void **state)
         assert_int_equal(run.out[i], factorials[i % 7]);
     arena_free(run.arena);
 
-    run = run_kernel(functions,
-                     "and.b32 %r2, %r1, 1; setp.eq.u32 %p1, %r2, 1; mov.u64 %rd3, fact; mov.u64 %rd4, twice;\n"
-                     "selp.b64 %rd5, %rd3, %rd4, %p1; P: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
-                     "mov.u32 %r3, 5; { .param .b32 x; .param .b32 y; st.param.b32 [x], %r3; call (y), %rd5, (x), P;\n"
-                     "ld.param.b32 %r4, [y]; }\nactivemask.b32 %r5; popc.b32 %r5, %r5; mad.lo.u32 %r4, %r5, 1000, %r4;\n"
-                     "st.global.u32 [%rd2], %r4; ret;",
-                     1, 32, &checks);
+    run =
+        run_kernel(functions,
+                   "and.b32 %r2, %r1, 1; setp.eq.u32 %p1, %r2, 1; mov.u64 %rd3, fact; mov.u64 %rd4, twice;\n"
+                   "selp.b64 %rd5, %rd3, %rd4, %p1; P: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+                   "mov.u32 %r3, 5; { .param .b32 x; .param .b32 y; st.param.b32 [x], %r3; call (y), %rd5, (x), P;\n"
+                   "ld.param.b32 %r4, [y]; }\nactivemask.b32 %r5; popc.b32 %r5, %r5; mad.lo.u32 %r4, %r5, 1000, %r4;\n"
+                   "st.global.u32 [%rd2], %r4; ret;",
+                   1, 32, &checks);
     expect_fine(&run);
     assert_int_equal(run.out[0], 32010);
     assert_int_equal(run.out[1], 32120);
     arena_free(run.arena);
 
     /* a pointer to local memory of the caller; a guarded call */
-    run = run_kernel(functions,
-                     ".local .align 8 .b8 mine[8]; mov.u64 %rd3, mine; cvta.local.u64 %rd4, %rd3; st.local.u32 [%rd3], %r1;\n"
-                     "setp.gt.u32 %p1, %r1, 3; .param .b64 x; st.param.b64 [x], %rd4; @%p1 call bump, (x);\n"
-                     "ld.local.u32 %r2, [%rd3]; st.global.u32 [%rd2], %r2; ret;",
-                     1, 32, &checks);
+    run = run_kernel(
+        functions,
+        ".local .align 8 .b8 mine[8]; mov.u64 %rd3, mine; cvta.local.u64 %rd4, %rd3; st.local.u32 [%rd3], %r1;\n"
+        "setp.gt.u32 %p1, %r1, 3; .param .b64 x; st.param.b64 [x], %rd4; @%p1 call bump, (x);\n"
+        "ld.local.u32 %r2, [%rd3]; st.global.u32 [%rd2], %r2; ret;",
+        1, 32, &checks);
     expect_fine(&run);
     assert_int_equal(run.out[3], 3);
     assert_int_equal(run.out[4], 104);
@@ -334,16 +344,17 @@ static void printf_prints(void **state)
     char *text = NULL;
     size_t size = 0;
     EmulatorOptions options = {.output = open_memstream(&text, &size)};
-    Run run = run_kernel(".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
-                         ".global .align 1 .b8 fmt[24] = {37,100,32,37,115,32,37,46,50,102,32,37,108,108,120,37,37,10,0};\n"
-                         ".global .align 1 .b8 word[4] = {97, 98, 99, 0};\n",
-                         ".local .align 8 .b8 args[32]; mov.u64 %rd3, args; sub.u32 %r2, 0, %r1; st.local.u32 [%rd3], %r2;\n"
-                         "mov.u64 %rd4, word; cvta.global.u64 %rd4, %rd4; st.local.u64 [%rd3+8], %rd4;\n"
-                         "mov.f64 %d1, 0d3FF8000000000000; st.local.f64 [%rd3+16], %d1; mov.u64 %rd6, 0x123456789a;\n"
-                         "st.local.u64 [%rd3+24], %rd6; cvta.local.u64 %rd3, %rd3; mov.u64 %rd5, fmt; cvta.global.u64 %rd5, %rd5;\n"
-                         "{ .param .b64 a; .param .b64 b; .param .b32 c; st.param.b64 [a], %rd5; st.param.b64 [b], %rd3;\n"
-                         "call.uni (c), vprintf, (a, b); }\nret;",
-                         1, 2, &options);
+    Run run = run_kernel(
+        ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
+        ".global .align 1 .b8 fmt[24] = {37,100,32,37,115,32,37,46,50,102,32,37,108,108,120,37,37,10,0};\n"
+        ".global .align 1 .b8 word[4] = {97, 98, 99, 0};\n",
+        ".local .align 8 .b8 args[32]; mov.u64 %rd3, args; sub.u32 %r2, 0, %r1; st.local.u32 [%rd3], %r2;\n"
+        "mov.u64 %rd4, word; cvta.global.u64 %rd4, %rd4; st.local.u64 [%rd3+8], %rd4;\n"
+        "mov.f64 %d1, 0d3FF8000000000000; st.local.f64 [%rd3+16], %d1; mov.u64 %rd6, 0x123456789a;\n"
+        "st.local.u64 [%rd3+24], %rd6; cvta.local.u64 %rd3, %rd3; mov.u64 %rd5, fmt; cvta.global.u64 %rd5, %rd5;\n"
+        "{ .param .b64 a; .param .b64 b; .param .b32 c; st.param.b64 [a], %rd5; st.param.b64 [b], %rd3;\n"
+        "call.uni (c), vprintf, (a, b); }\nret;",
+        1, 2, &options);
     fclose(options.output);
     expect_fine(&run);
     assert_string_equal(text, "0 abc 1.50 123456789a%\n-1 abc 1.50 123456789a%\n");
@@ -354,15 +365,16 @@ static void printf_prints(void **state)
 static void atomics_are_atomic(void **state)
 {
     (void)state;
-    Run run = run_kernel("",
-                         "setp.ne.u32 %p1, %r1, 0; mov.u32 %r2, %ctaid.x; setp.ne.or.u32 %p1, %r2, 0, %p1; @%p1 bra go;\n"
-                         "mov.u32 %r3, 0; st.global.v4.u32 [%rd1], {%r3, %r3, %r3, %r3}; mov.u32 %r4, 0x80000000;\n"
-                         "st.global.v4.u32 [%rd1+16], {%r3, %r4, 0xffffffff, %r3};\n"
-                         "go: bar.sync 0; atom.global.add.u32 %r5, [%rd1], 1; red.global.max.u32 [%rd1+4], %r1;\n"
-                         "atom.global.inc.u32 %r5, [%rd1+8], 9; red.global.add.f32 [%rd1+12], 0f3F800000;\n"
-                         "red.global.or.b32 [%rd1+16], %r1; red.global.max.s32 [%rd1+20], %r1; red.global.min.u32 [%rd1+24], %r1;\n"
-                         "mov.u32 %r6, 0x3c003c00; red.global.add.noftz.f16x2 [%rd1+28], %r6; ret;",
-                         1, 64, NULL);
+    Run run = run_kernel(
+        "",
+        "setp.ne.u32 %p1, %r1, 0; mov.u32 %r2, %ctaid.x; setp.ne.or.u32 %p1, %r2, 0, %p1; @%p1 bra go;\n"
+        "mov.u32 %r3, 0; st.global.v4.u32 [%rd1], {%r3, %r3, %r3, %r3}; mov.u32 %r4, 0x80000000;\n"
+        "st.global.v4.u32 [%rd1+16], {%r3, %r4, 0xffffffff, %r3};\n"
+        "go: bar.sync 0; atom.global.add.u32 %r5, [%rd1], 1; red.global.max.u32 [%rd1+4], %r1;\n"
+        "atom.global.inc.u32 %r5, [%rd1+8], 9; red.global.add.f32 [%rd1+12], 0f3F800000;\n"
+        "red.global.or.b32 [%rd1+16], %r1; red.global.max.s32 [%rd1+20], %r1; red.global.min.u32 [%rd1+24], %r1;\n"
+        "mov.u32 %r6, 0x3c003c00; red.global.add.noftz.f16x2 [%rd1+28], %r6; ret;",
+        1, 64, NULL);
     expect_fine(&run);
     static const uint32_t expected[] = {64, 63, 64 % 10, 0x42800000, 63, 63, 0, 0x54005400};
     for (unsigned i = 0; i < 8; i++)
@@ -373,13 +385,14 @@ static void atomics_are_atomic(void **state)
 static void warps_exchange_values(void **state)
 {
     (void)state;
-    Run run = run_kernel("",
-                         "mul.lo.u32 %r2, %r1, 10; mov.u32 %r9, 0;\n"
-                         "shfl.sync.up.b32 %r3|%p1, %r2, 1, 0, -1; shfl.sync.down.b32 %r4|%p2, %r2, 2, 31, -1;\n"
-                         "shfl.sync.bfly.b32 %r5, %r2, 16, 31, -1; shfl.sync.idx.b32 %r6, %r2, 3, 0x181f, -1;\n"
-                         "add.u32 %r9, %r3, %r4; add.u32 %r9, %r9, %r5; add.u32 %r9, %r9, %r6;\n"
-                         "@%p1 add.u32 %r9, %r9, 100000; @%p2 add.u32 %r9, %r9, 200000; st.global.u32 [%rd2], %r9; ret;",
-                         1, 32, NULL);
+    Run run =
+        run_kernel("",
+                   "mul.lo.u32 %r2, %r1, 10; mov.u32 %r9, 0;\n"
+                   "shfl.sync.up.b32 %r3|%p1, %r2, 1, 0, -1; shfl.sync.down.b32 %r4|%p2, %r2, 2, 31, -1;\n"
+                   "shfl.sync.bfly.b32 %r5, %r2, 16, 31, -1; shfl.sync.idx.b32 %r6, %r2, 3, 0x181f, -1;\n"
+                   "add.u32 %r9, %r3, %r4; add.u32 %r9, %r9, %r5; add.u32 %r9, %r9, %r6;\n"
+                   "@%p1 add.u32 %r9, %r9, 100000; @%p2 add.u32 %r9, %r9, 200000; st.global.u32 [%rd2], %r9; ret;",
+                   1, 32, NULL);
     expect_fine(&run);
     for (uint32_t i = 0; i < 32; i++) {
         uint32_t up = i ? i - 1 : i, down = i < 30 ? i + 2 : i, expected = up * 10 + down * 10 + (i ^ 16) * 10;
@@ -414,9 +427,9 @@ static void warps_exchange_values(void **state)
     arena_free(run.arena); /* the others exit: nothing to wait for */
     run = run_kernel("", "setp.lt.u32 %p1, %r1, 16;\n@%p1 bar.warp.sync 0xffff0000;\nret;", 1, 32, NULL);
     expect_fault(&run, FAULT_WARP_SYNC, 10, "members");
-    run = run_kernel("",
-                     "setp.lt.u32 %p1, %r1, 16;\n@%p1 bra low;\nbar.sync 0;\nbra end;\nlow: bar.warp.sync -1;\nend: ret;", 1, 32,
-                     NULL);
+    run = run_kernel(
+        "", "setp.lt.u32 %p1, %r1, 16;\n@%p1 bra low;\nbar.sync 0;\nbra end;\nlow: bar.warp.sync -1;\nend: ret;", 1, 32,
+        NULL);
     assert_true(run.result->fault.kind == FAULT_BARRIER || run.result->fault.kind == FAULT_WARP_SYNC);
     arena_free(run.arena);
 }
@@ -424,18 +437,20 @@ static void warps_exchange_values(void **state)
 static void carries_and_wide_moves(void **state)
 {
     (void)state;
-    Run run = run_kernel("",
-                         ".reg .b128 %q<2>; mov.b64 %rd3, {0xffffffff, 1}; mov.b64 {%r2, %r3}, %rd3; add.cc.u32 %r4, %r2, 1; addc.u32 %r5, %r3, 0;\n"
-                         "sub.cc.u32 %r6, 0, 1; subc.u32 %r7, 5, 0; mad.lo.cc.u32 %r8, 0x10000, 0x10000, 0xffffffff;\n"
-                         "mov.u32 %r9, 0x12345678; mov.b32 {%h1, %h2}, %r9; mov.b32 %r10, {%h2, %h1};\n"
-                         "cvt.s16.s8 %h3, %h1; cvt.s32.s16 %r11, %h3; madc.hi.u32 %r12, 0x80000000, 4, 0;\n"
-                         "st.global.v4.u32 [%rd1], {%r4, %r5, %r6, %r7}; st.global.v4.u32 [%rd1+16], {%r8, %r10, %r11, %r12};\n"
-                         "mov.b128 %q1, {%rd3, %rd1}; mov.b128 {%rd4, _}, %q1; st.global.u64 [%rd1+32], %rd4;\n"
-                         "mov.v2.b32 {%r2, %r3}, {%r3, %r2}; st.global.v2.u32 [%rd1+40], {%r2, %r3}; ret;",
-                         1, 1, NULL);
+    Run run = run_kernel(
+        "",
+        ".reg .b128 %q<2>; mov.b64 %rd3, {0xffffffff, 1}; mov.b64 {%r2, %r3}, %rd3; add.cc.u32 %r4, %r2, 1; addc.u32 "
+        "%r5, %r3, 0;\n"
+        "sub.cc.u32 %r6, 0, 1; subc.u32 %r7, 5, 0; mad.lo.cc.u32 %r8, 0x10000, 0x10000, 0xffffffff;\n"
+        "mov.u32 %r9, 0x12345678; mov.b32 {%h1, %h2}, %r9; mov.b32 %r10, {%h2, %h1};\n"
+        "cvt.s16.s8 %h3, %h1; cvt.s32.s16 %r11, %h3; madc.hi.u32 %r12, 0x80000000, 4, 0;\n"
+        "st.global.v4.u32 [%rd1], {%r4, %r5, %r6, %r7}; st.global.v4.u32 [%rd1+16], {%r8, %r10, %r11, %r12};\n"
+        "mov.b128 %q1, {%rd3, %rd1}; mov.b128 {%rd4, _}, %q1; st.global.u64 [%rd1+32], %rd4;\n"
+        "mov.v2.b32 {%r2, %r3}, {%r3, %r2}; st.global.v2.u32 [%rd1+40], {%r2, %r3}; ret;",
+        1, 1, NULL);
     expect_fine(&run);
-    static const uint32_t expected[] = {0,          2,          0xffffffff, 4, 0xffffffff, 0x56781234,
-                                        0x00000078, 2, 0xffffffff, 1,          1, 0xffffffff};
+    static const uint32_t expected[] = {0,          2, 0xffffffff, 4, 0xffffffff, 0x56781234,
+                                        0x00000078, 2, 0xffffffff, 1, 1,          0xffffffff};
     for (unsigned i = 0; i < COUNT_OF(expected); i++)
         assert_int_equal(run.out[i], expected[i]);
     arena_free(run.arena);
@@ -444,19 +459,20 @@ static void carries_and_wide_moves(void **state)
 static void spaces_and_initialisers(void **state)
 {
     (void)state;
-    Run run = run_kernel(".const .align 4 .u32 table[2][3] = {{1, 2}, {4, 5, 6}};\n.global .u32 target = 11;\n"
-                         ".global .u64 pointer = generic(target);\n.global .align 4 .f32 fs[2] = {1.5, 0f40000000};\n"
-                         ".shared .align 8 .b8 sm[64];\n",
-                         "ld.const.u32 %r2, [table+8]; ld.const.u32 %r3, [table+16]; st.global.v2.u32 [%rd1], {%r2, %r3};\n"
-                         "mov.u64 %rd3, pointer; ld.global.u64 %rd4, [%rd3]; ld.u32 %r4, [%rd4]; st.global.u32 [%rd1+8], %r4;\n"
-                         "ld.global.v2.f32 {%f1, %f2}, [fs]; add.f32 %f1, %f1, %f2; st.global.f32 [%rd1+12], %f1;\n"
-                         "mov.u32 %r5, sm; cvt.u64.u32 %rd5, %r5; cvta.shared.u64 %rd6, %rd5; st.u32 [%rd6+4], 99;\n"
-                         "ld.shared.u32 %r6, [sm+4]; isspacep.shared %p1, %rd6; isspacep.global %p2, %rd6;\n"
-                         "@%p1 add.u32 %r6, %r6, 1; @%p2 add.u32 %r6, %r6, 1000; st.global.u32 [%rd1+16], %r6;\n"
-                         ".local .align 4 .b8 lo[16]; mov.u64 %rd7, lo; cvta.local.u64 %rd7, %rd7; st.u8 [%rd7+3], 200;\n"
-                         "ld.local.s8 %r7, [lo+3]; st.global.u32 [%rd1+20], %r7; mov.u64 %rd8, lo; ld.local.u8 %h1, [%rd8+3];\n"
-                         "cvt.u32.u16 %r8, %h1; st.global.u32 [%rd1+24], %r8; ret;",
-                         1, 1, NULL);
+    Run run = run_kernel(
+        ".const .align 4 .u32 table[2][3] = {{1, 2}, {4, 5, 6}};\n.global .u32 target = 11;\n"
+        ".global .u64 pointer = generic(target);\n.global .align 4 .f32 fs[2] = {1.5, 0f40000000};\n"
+        ".shared .align 8 .b8 sm[64];\n",
+        "ld.const.u32 %r2, [table+8]; ld.const.u32 %r3, [table+16]; st.global.v2.u32 [%rd1], {%r2, %r3};\n"
+        "mov.u64 %rd3, pointer; ld.global.u64 %rd4, [%rd3]; ld.u32 %r4, [%rd4]; st.global.u32 [%rd1+8], %r4;\n"
+        "ld.global.v2.f32 {%f1, %f2}, [fs]; add.f32 %f1, %f1, %f2; st.global.f32 [%rd1+12], %f1;\n"
+        "mov.u32 %r5, sm; cvt.u64.u32 %rd5, %r5; cvta.shared.u64 %rd6, %rd5; st.u32 [%rd6+4], 99;\n"
+        "ld.shared.u32 %r6, [sm+4]; isspacep.shared %p1, %rd6; isspacep.global %p2, %rd6;\n"
+        "@%p1 add.u32 %r6, %r6, 1; @%p2 add.u32 %r6, %r6, 1000; st.global.u32 [%rd1+16], %r6;\n"
+        ".local .align 4 .b8 lo[16]; mov.u64 %rd7, lo; cvta.local.u64 %rd7, %rd7; st.u8 [%rd7+3], 200;\n"
+        "ld.local.s8 %r7, [lo+3]; st.global.u32 [%rd1+20], %r7; mov.u64 %rd8, lo; ld.local.u8 %h1, [%rd8+3];\n"
+        "cvt.u32.u16 %r8, %h1; st.global.u32 [%rd1+24], %r8; ret;",
+        1, 1, NULL);
     expect_fine(&run);
     static const uint32_t expected[] = {0, 5, 11, 0x40600000, 100, (uint32_t)-56, 200};
     for (unsigned i = 0; i < COUNT_OF(expected); i++)
@@ -467,14 +483,15 @@ static void spaces_and_initialisers(void **state)
 static void asynchronous_copies_and_mbarriers(void **state)
 {
     (void)state;
-    Run run = run_kernel(".shared .align 16 .b8 sm[256]; .shared .align 8 .b64 bar; .global .align 16 .u32 src[4] = {1, 2, 3, 4};\n",
-                         "setp.ne.u32 %p1, %r1, 0; @%p1 bra skip; mbarrier.init.shared.b64 [bar], 64;\n"
-                         "cp.async.ca.shared.global [sm], [src], 16; cp.async.ca.shared.global [sm+16], [src], 16, 4;\n"
-                         "cp.async.commit_group; cp.async.wait_group 0;\nskip: bar.sync 0;\n"
-                         "mbarrier.arrive.shared.b64 %rd3, [bar];\nwait: mbarrier.test_wait.shared.b64 %p2, [bar], %rd3;\n"
-                         "@!%p2 bra wait;\nld.shared.u32 %r2, [sm+8]; ld.shared.u32 %r3, [sm+16]; ld.shared.u32 %r4, [sm+20];\n"
-                         "mad.lo.u32 %r2, %r3, 10, %r2; mad.lo.u32 %r2, %r4, 100, %r2; st.global.u32 [%rd2], %r2; ret;",
-                         1, 64, NULL);
+    Run run = run_kernel(
+        ".shared .align 16 .b8 sm[256]; .shared .align 8 .b64 bar; .global .align 16 .u32 src[4] = {1, 2, 3, 4};\n",
+        "setp.ne.u32 %p1, %r1, 0; @%p1 bra skip; mbarrier.init.shared.b64 [bar], 64;\n"
+        "cp.async.ca.shared.global [sm], [src], 16; cp.async.ca.shared.global [sm+16], [src], 16, 4;\n"
+        "cp.async.commit_group; cp.async.wait_group 0;\nskip: bar.sync 0;\n"
+        "mbarrier.arrive.shared.b64 %rd3, [bar];\nwait: mbarrier.test_wait.shared.b64 %p2, [bar], %rd3;\n"
+        "@!%p2 bra wait;\nld.shared.u32 %r2, [sm+8]; ld.shared.u32 %r3, [sm+16]; ld.shared.u32 %r4, [sm+20];\n"
+        "mad.lo.u32 %r2, %r3, 10, %r2; mad.lo.u32 %r2, %r4, 100, %r2; st.global.u32 [%rd2], %r2; ret;",
+        1, 64, NULL);
     expect_fine(&run);
     assert_int_equal(run.out[63], 13);
     arena_free(run.arena);
@@ -483,8 +500,9 @@ static void asynchronous_copies_and_mbarriers(void **state)
 static void refusals_name_the_line(void **state)
 {
     (void)state;
-    Run run = run_kernel(".global .texref t;\n", "mov.f32 %f1, 0f00000000;\ntex.1d.v4.f32.f32 {%f2, %f3, %f4, %f5}, [t, {%f1}];\nret;", 1, 1,
-                         NULL);
+    Run run =
+        run_kernel(".global .texref t;\n",
+                   "mov.f32 %f1, 0f00000000;\ntex.1d.v4.f32.f32 {%f2, %f3, %f4, %f5}, [t, {%f1}];\nret;", 1, 1, NULL);
     expect_fault(&run, FAULT_UNSUPPORTED, 11, "tex.1d");
     run = run_module(HEADER ".visible .entry other() { ret; }\n", 1, 1, NULL);
     expect_fault(&run, FAULT_LAUNCH, 0, "no kernel k");
@@ -509,8 +527,10 @@ static void comparisons_find_the_difference(void **state)
     };
     static const unsigned factor[3] = {2, 1, 1};
     Arena *arena = arena_new();
-    LaunchArgument argument = {.kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U32, .count = WORDS, .fill = FILL_POISON};
-    Launch launch = {.kernel = "k", .grid = {1, 1, 1}, .block = {64, 1, 1}, .arguments = &argument, .argument_count = 1};
+    LaunchArgument argument = {
+        .kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U32, .count = WORDS, .fill = FILL_POISON};
+    Launch launch = {
+        .kernel = "k", .grid = {1, 1, 1}, .block = {64, 1, 1}, .arguments = &argument, .argument_count = 1};
     Module *modules[3];
     for (unsigned i = 0; i < 3; i++) {
         Buf text = {0};

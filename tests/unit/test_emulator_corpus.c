@@ -27,7 +27,8 @@ static int compile_references(void **state)
     char path[512], command[1024];
     (void)state;
     snprintf(path, sizeof path, "%s/corpus-references-%ld.so", folder ? folder : "/tmp", (long)getpid());
-    snprintf(command, sizeof command, "%s -std=gnu11 -O1 -fPIC -shared -ffp-contract=off -I. -o %s corpus/*/*.ref.c -lm",
+    snprintf(command, sizeof command,
+             "%s -std=gnu11 -O1 -fPIC -shared -ffp-contract=off -I. -o %s corpus/*/*.ref.c -lm",
              compiler ? compiler : "cc", path);
     if (system(command) != 0)
         return -1;

@@ -53,7 +53,8 @@ static bool is_nan_pattern(uint64_t bits, const char *type)
     return strcmp(type, "f32") == 0 && (bits & INT32_MAX) > 0x7f800000;
 }
 
-/* The documented bounds: two units in the last place, or 2^-20.5 for sine and cosine, and subnormals that hardware flushes. */
+/* The documented bounds: two units in the last place, or 2^-20.5 for sine and cosine, and subnormals that hardware
+ * flushes. */
 static bool close_enough(const Vector *vector, uint64_t got)
 {
     double expected = as_float(vector->result), actual = as_float(got);

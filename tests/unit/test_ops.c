@@ -395,7 +395,7 @@ static void test_every_alternative(void **state)
             }
         }
     }
-    assert_int_equal(rows, 953);
+    assert_int_equal(rows, 955);
 }
 
 static void test_effects_are_consistent(void **state)

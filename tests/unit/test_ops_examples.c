@@ -86,7 +86,8 @@ static void entry_name(const char *id, char *out, size_t size)
             *p = '_';
 }
 
-/* Marks the rows that the function's instructions are, and those that it is named after ("r_ld_vec", "r_ld_vec_cg2").
+/* Marks the rows that the function's instructions are, and those that it is named after ("r_ld_vec", "r_ld_vec_cg2",
+ * or the name of a row that this one was split from).
  * Returns the number of opaque instructions. */
 static unsigned check_function(const Function *function, BitSet *shown, BitSet *named, const Form *first)
 {
@@ -104,7 +105,8 @@ static unsigned check_function(const Function *function, BitSet *shown, BitSet *
             assert_int_not_equal(inst->refs[j].type, TYPE_NONE);
         bitset_add(shown, (size_t)(inst->form - first));
         entry_name(form_id(inst->form), name, sizeof name);
-        if (!strncmp(name, function->name, strlen(name)))
+        size_t length = strlen(name) < strlen(function->name) ? strlen(name) : strlen(function->name);
+        if (!strncmp(name, function->name, length))
             bitset_add(named, (size_t)(inst->form - first));
     }
     return opaque;
