@@ -284,20 +284,20 @@ static void explain(const Assembler *assembler, Arena *arena, Outcome *outcome, 
     const char *text = buf_text(&outcome->message);
     if (outcome->failure == ASSEMBLY_REJECTED && first) {
         text = first;
-        if (strstr(first, "is not defined for option 'gpu-name'"))
+        if (strstr(first, "is not defined for option 'gpu-name'") || strstr(first, "Unsupported gpu architecture"))
             result->failure = ASSEMBLY_UNAVAILABLE;
     }
     result->message = arena_printf(arena, "%s: %s", assembler_name(assembler), text);
 }
 
-static void take_figures(const Assembler *assembler, Arena *arena, Outcome *outcome, Assembly *result)
+static void take_figures(const Assembler *assembler, Arena *arena, Arch arch, Outcome *outcome, Assembly *result)
 {
     Cubin cubin;
     const char *problem = cubin_read(arena, outcome->cubin.data, outcome->cubin.length, &cubin);
     if (problem)
         problem = arena_printf(arena, "its cubin cannot be read: %s", problem);
     else
-        problem = resources_read(arena, buf_text(&outcome->log), buf_text(&outcome->attributes), &cubin, result);
+        problem = resources_read(arena, arch, buf_text(&outcome->log), buf_text(&outcome->attributes), &cubin, result);
     if (problem) {
         result->failure = ASSEMBLY_UNREADABLE;
         result->message = arena_printf(arena, "%s: %s", assembler_name(assembler), problem);
@@ -332,7 +332,7 @@ bool assembler_run(Assembler *assembler, Arena *arena, const AssemblyRequest *re
     if (outcome.failure != ASSEMBLY_DONE)
         explain(assembler, arena, &outcome, result);
     else if (!request->syntax_only)
-        take_figures(assembler, arena, &outcome, result);
+        take_figures(assembler, arena, job.arch, &outcome, result);
     result->log = keep_log(arena, &outcome.log);
     if (result->failure == ASSEMBLY_DONE && request->want_cubin && !request->syntax_only) {
         void *cubin = arena_alloc(arena, outcome.cubin.length);

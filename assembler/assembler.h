@@ -7,7 +7,7 @@
  *   ptxas      the program that nvcc runs: the whole program at once
  *
  * Each is looked for in this order, and the first that can assemble a trivial kernel for the wanted architecture is
- * taken: the environment variable PTXOPT_CUDA_DRIVER, PTXOPT_NVJITLINK or PTXOPT_PTXAS (a path; then nothing else is
+ * taken: the environment variable PTXOPT_CUDA_DRIVER, PTXOPT_NVJITLINK or PTXOPT_PTXAS (a file; then nothing else is
  * tried); third_party/cuda in the folder of the running program or up to three folders above it (bin/ptxas,
  * lib/libnvJitLink.so.13: where tools/deps.sh puts them); what the loader or $PATH finds; $CUDA_HOME, $CUDA_PATH,
  * /usr/local/cuda.
@@ -103,7 +103,7 @@ typedef struct Resources {
     const char *name;
     bool is_entry;
     unsigned registers;        /* 32-bit, for each thread, as allocated before rounding */
-    unsigned barriers;         /* hardware barriers (bar.sync 0 is one) */
+    unsigned barriers;         /* hardware barriers (bar.sync 0 is one); 0 before CUDA 12.5, which does not tell */
     uint64_t spill_stores;     /* bytes of spill instructions in the code, not executions */
     uint64_t spill_loads;
     uint64_t stack;            /* bytes of local memory for each thread, with those of callees where they are known */

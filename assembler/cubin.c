@@ -37,7 +37,6 @@ typedef struct Reader {
     size_t *symbol_function;
     size_t symbol_count;
     FunctionVec functions;
-    bool shared_has_reserve;
 } Reader;
 
 /* The bytes of a section, or NULL if they do not lie in the file. */
@@ -181,8 +180,6 @@ static void read_memory_sections(Reader *reader)
 
 static void read_symbol(Reader *reader, const Elf64_Sym *symbol, const char *name, size_t index)
 {
-    if (strncmp(name, ".nv.reservedSmem", 16) == 0)
-        reader->shared_has_reserve = true;
     if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx >= reader->section_count)
         return;
     size_t owner = reader->section_function[symbol->st_shndx];
@@ -286,6 +283,6 @@ const char *cubin_read(Arena *arena, const void *bytes, size_t size, Cubin *cubi
     for (size_t i = 0; i < reader.section_count; i++)
         if (reader.sections[i].sh_type == SHT_CUDA_INFO)
             read_attributes(&reader, &reader.sections[i]);
-    *cubin = (Cubin){reader.functions.data, reader.functions.count, reader.shared_has_reserve};
+    *cubin = (Cubin){reader.functions.data, reader.functions.count};
     return NULL;
 }

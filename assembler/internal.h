@@ -120,7 +120,6 @@ typedef struct CubinFunction {
 typedef struct Cubin {
     CubinFunction *functions;
     size_t count;
-    bool shared_has_reserve; /* the shared sizes count the system's 1,024 bytes */
 } Cubin;
 
 /* Reads an ELF file that may hold anything.  NULL when done, else what is wrong with it.  Names point into 'bytes'. */
@@ -130,7 +129,8 @@ const char *cubin_read(Arena *arena, const void *bytes, size_t size, Cubin *cubi
 
 /* Puts the log, the cubin and the driver's attributes together.  NULL when every kernel's figures are known, else
  * what is missing. */
-const char *resources_read(Arena *arena, const char *log, const char *attributes, const Cubin *cubin, Assembly *result);
+const char *resources_read(Arena *arena, Arch arch, const char *log, const char *attributes, const Cubin *cubin,
+                           Assembly *result);
 /* The first line that reports an error, without the newline, in the arena; NULL if there is none.  *line is its PTX
  * line. */
 const char *log_first_error(Arena *arena, const char *log, unsigned *line);

@@ -35,8 +35,19 @@ static Installation installation_of(AssemblerKind kind)
     bug("no back end of kind %d", (int)kind);
 }
 
+/* A program is run in another folder than the current one. */
+static const char *absolute_path(Arena *arena, const char *path)
+{
+    char current[PATH_MAX];
+    if (path[0] == '/' || !getcwd(current, sizeof current))
+        return path;
+    return arena_printf(arena, "%s/%s", current, path);
+}
+
 static void add_file(Arena *arena, Candidates *found, const char *path, bool is_program)
 {
+    if (is_program)
+        path = absolute_path(arena, path);
     struct stat status;
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || access(path, is_program ? X_OK : R_OK) != 0)
         return;
@@ -93,7 +104,12 @@ Candidates locate(Arena *arena, AssemblerKind kind)
     const char *named = getenv(installation.variable);
     if (named && *named) {
         found.variable = installation.variable;
-        VEC_PUSH(arena, found.paths, arena_strndup(arena, named, strlen(named)));
+        named = arena_strndup(arena, named, strlen(named));
+        if (installation.is_program && !strchr(named, '/'))
+            add_search_path(arena, &found, named);
+        if (found.paths.count == 0)
+            VEC_PUSH(arena, found.paths, installation.is_program ? absolute_path(arena, named) : named);
+        found.paths.count = 1;
         return found;
     }
     add_own_folders(arena, &found, &installation);

@@ -136,21 +136,19 @@ static bool names_error(const char *log)
     return named;
 }
 
-static void run_in(const char *path, const char *folder_name, int folder, const Job *job, unsigned timeout_ms,
-                   const SignalHold *hold, Outcome *outcome)
+/* One run on the input that lies in the folder.  With parse_only a virtual architecture is named, for which ptxas
+ * makes no code. */
+static void run_once(const char *path, const char *folder, const Job *job, bool parse_only, unsigned timeout_ms,
+                     const SignalHold *hold, Outcome *outcome)
 {
-    if (!write_all(folder, INPUT_NAME, job->ptx, job->size)) {
-        outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "cannot write its input in %s: %s", folder_name, strerror(errno));
-        return;
-    }
     Buf arch = {0}, level = {0}, cap = {0};
-    buf_printf(&arch, "-arch=%s_%u", job->syntax_only ? "compute" : "sm", job->arch.number);
+    buf_printf(&arch, "-arch=%s_%u", parse_only ? "compute" : "sm", job->arch.number);
     if (job->arch.suffix)
         buf_putc(&arch, job->arch.suffix);
-    buf_printf(&level, "-O%u", job->opt_level);
+    buf_printf(&level, "-O%u", job->syntax_only ? 0 : job->opt_level);
     const char *arguments[10] = {path, "-v", arch.data, level.data, INPUT_NAME};
     size_t count = 5;
-    if (!job->syntax_only) {
+    if (!parse_only) {
         arguments[count++] = "-o";
         arguments[count++] = OUTPUT_NAME;
     }
@@ -159,17 +157,34 @@ static void run_in(const char *path, const char *folder_name, int folder, const 
         arguments[count++] = cap.data;
     }
     int status;
-    ProcessEnd end = process_run(arguments, folder_name, timeout_ms, hold, &outcome->log, &status);
+    ProcessEnd end = process_run(arguments, folder, timeout_ms, hold, &outcome->log, &status);
     describe_end(outcome, end, status, timeout_ms);
-    if (outcome->failure == ASSEMBLY_DONE && !job->syntax_only)
-        read_cubin(folder, outcome);
-    else if (outcome->failure == ASSEMBLY_REJECTED && !names_error(buf_text(&outcome->log)))
+    if (outcome->failure == ASSEMBLY_REJECTED && !names_error(buf_text(&outcome->log)))
         /* An exit status alone does not say that the PTX is wrong. */
         outcome_fail(outcome, ASSEMBLY_UNREADABLE, "ended with exit status %d without naming an error",
                      WEXITSTATUS(status));
     buf_free(&arch);
     buf_free(&level);
     buf_free(&cap);
+}
+
+static void run_in(const char *path, const char *folder_name, int folder, const Job *job, unsigned timeout_ms,
+                   const SignalHold *hold, Outcome *outcome)
+{
+    if (!write_all(folder, INPUT_NAME, job->ptx, job->size)) {
+        outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "cannot write its input in %s: %s", folder_name, strerror(errno));
+        return;
+    }
+    run_once(path, folder_name, job, job->syntax_only, timeout_ms, hold, outcome);
+    /* ptxas 12.4 has compute_90a in its list, and then does not take it. */
+    if (job->syntax_only && outcome->failure == ASSEMBLY_REJECTED &&
+        strstr(buf_text(&outcome->log), "Unsupported gpu architecture 'compute_")) {
+        outcome_free(outcome);
+        *outcome = (Outcome){0};
+        run_once(path, folder_name, job, false, timeout_ms, hold, outcome);
+    }
+    if (outcome->failure == ASSEMBLY_DONE && !job->syntax_only)
+        read_cubin(folder, outcome);
 }
 
 void ptxas_run(const char *path, const Job *job, unsigned timeout_ms, Outcome *outcome)

@@ -51,7 +51,7 @@ static inline void put_section(Buf *file, Elf64_Shdr *section, const Buf *bytes)
 }
 
 /* A cubin as the assembler lays it out: string tables, symbols, attributes, and four sections for each kernel. */
-static inline void make_cubin(Buf *file, const CubinSpec *kernels, size_t count, bool reserve)
+static inline void make_cubin(Buf *file, const CubinSpec *kernels, size_t count)
 {
     enum { SHSTRTAB = 1, STRTAB, SYMTAB, INFO, FIRST };
     Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1, 0x41, 8},
@@ -116,10 +116,6 @@ static inline void make_cubin(Buf *file, const CubinSpec *kernels, size_t count,
         buf_free(&code);
         buf_free(&own);
         buf_free(&constant);
-    }
-    if (reserve) {
-        symbol = (Elf64_Sym){.st_name = put_name(&strings, "", ".nv.reservedSmem.offset0")};
-        buf_write(&symbols, &symbol, sizeof symbol);
     }
     sections[SHSTRTAB] = (Elf64_Shdr){.sh_name = put_name(&names, "", ".shstrtab"), .sh_type = SHT_STRTAB};
     sections[STRTAB] = (Elf64_Shdr){.sh_name = put_name(&names, "", ".strtab"), .sh_type = SHT_STRTAB};

@@ -247,8 +247,8 @@ static void test_log_alone(void **state)
     assert_int_equal(old->instructions, 9);
     /* The driver's word on its module is the last. */
     assembly = (Assembly){0};
-    assert_null(
-        resources_read(arena, sm_75, log, "25 96 128 64 old\n1 2 3 4 other\nnonsense\n5 6 7 8 ol\n", &cubin, &assembly));
+    assert_null(resources_read(arena, sm_75, log, "25 96 128 64 old\n1 2 3 4 other\nnonsense\n5 6 7 8 ol\n", &cubin,
+                               &assembly));
     old = assembly_find(&assembly, "old");
     assert_int_equal(old->registers, 25);
     assert_int_equal(old->stack, 96);
@@ -381,7 +381,10 @@ static void check_figures(AssemblerKind kind, const Assembly *plain, const Assem
         assert_non_null(r);
         assert_true(r->is_entry);
         assert_in_range(r->registers, 1, 255);
-        assert_int_equal(r->registers, logged_registers(plain->log, kernels[i], kind == ASSEMBLER_NVJITLINK));
+        /* The linker's word is the last; that of CUDA 12.4 says nothing. */
+        bool linked = kind == ASSEMBLER_NVJITLINK;
+        if (!linked || strstr(plain->log, "Function properties for '"))
+            assert_int_equal(r->registers, logged_registers(plain->log, kernels[i], linked));
         assert_int_equal(r->code_size % 128, 0);
         assert_in_range(r->instructions, 5, r->code_size / 16);
         assert_in_range(r->constant, 1, 65536);

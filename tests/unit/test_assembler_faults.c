@@ -201,6 +201,29 @@ static void test_ptxas_fails(void **state)
     }
 }
 
+/* One that lists virtual architectures and does not take them, as ptxas 12.4 does with compute_90a. */
+static void test_ptxas_cannot_only_parse(void **state)
+{
+    const Place *place = *state;
+    make_ptxas(place, "case \"$2\" in -arch=compute_*)\n"
+                      "    echo \"ptxas fatal   : Unsupported gpu architecture 'compute_90'\"; exit 1;;\n"
+                      "esac\n"
+                      "if grep -q wrong input.ptx; then echo 'ptxas input.ptx, line 3; error   : Bad'; exit 1; fi\n"
+                      "echo \"$@\"; good");
+    Assembler *assembler = open_fake(place, ASSEMBLER_PTXAS);
+    AssemblyRequest request = assembly_request("right", 5);
+    Assembly assembly;
+    request.syntax_only = true;
+    assert_true(assembler_run(assembler, place->arena, &request, &assembly));
+    assert_non_null(strstr(assembly.log, "-v -arch=sm_90 -O0 input.ptx -o output.cubin"));
+    assert_int_equal(assembly.resource_count, 0);
+    request.ptx = "wrong";
+    assert_false(assembler_run(assembler, place->arena, &request, &assembly));
+    assert_int_equal(assembly.failure, ASSEMBLY_REJECTED);
+    assert_int_equal(assembly.error_line, 3);
+    assembler_close(assembler);
+}
+
 static void test_ptxas_hangs(void **state)
 {
     const Place *place = *state;
@@ -627,6 +650,7 @@ int main(void)
         FAULT_TEST(test_ptxas_works),
         FAULT_TEST(test_ptxas_is_named),
         FAULT_TEST(test_ptxas_fails),
+        FAULT_TEST(test_ptxas_cannot_only_parse),
         FAULT_TEST(test_ptxas_hangs),
         FAULT_TEST(test_ptxas_leaves_a_process),
         FAULT_TEST(test_much_output),
