@@ -145,7 +145,7 @@ static void test_refusals(void **state)
     (void)state;
     assert_non_null(strstr(refusal(HEADER ".visible .entry k() {\n.reg .v2 .u32 %v;\nmov.u32 %v.x, 1;\nret;\n}\n"), "%v"));
     assert_non_null(strstr(refusal(HEADER ".func (.reg .u32 r) k() {\nmov.u32 r, 1;\nret;\n}\n"), "result"));
-    assert_non_null(strstr(refusal(HEADER ".func k();\n.visible .entry e() { ret; }\n"), "no body"));
+    assert_non_null(strstr(refusal(HEADER ".extern .func k();\n.visible .entry e() { ret; }\n"), "no body"));
 }
 
 static void test_nesting_costs_no_stack(void **state)
