@@ -30,8 +30,6 @@ void body_name_take(Body *body, Name name);
 Block *block_new(Body *body);
 /* A copy of the instruction that shares nothing but what is immutable; targets are copied as they are. */
 Inst *inst_copy(Arena *arena, const Inst *inst);
-bool inst_is_branch(const Inst *inst);      /* bra or brx.idx */
-bool inst_falls_through(const Inst *inst); /* not an unguarded branch, ret or exit */
 
 /* The tree with every symbol that 'map' knows replaced, in the arena; the tree itself if there is none.  'map' goes from
  * Variable and Table pointers to their replacements. */

@@ -568,6 +568,8 @@ void body_verify(const Body *body, const char *after);
 unsigned block_succs(const Block *block, Block **out, unsigned capacity);
 /* Whether the instruction ends its block: a branch, ret or exit, guarded or not. */
 bool inst_is_terminator(const Inst *inst);
+bool inst_is_branch(const Inst *inst);     /* bra or brx.idx: what has targets */
+bool inst_falls_through(const Inst *inst); /* control may go on behind it: not an unguarded branch, ret or exit */
 /* A name derived from 'base' ("base", "base_1" ...) that nothing in the body bears; it is taken from now on. */
 Name body_unique_name(Body *body, const char *base);
 
@@ -589,6 +591,8 @@ Inst *inst_clone(Body *body, const Inst *inst);
  * [REG+offset] (RegId, int64_t), f the bits of a 0f literal (uint32_t), e those of a 0d literal (uint64_t).
  * inst_build(body, "mad.lo.s32", "drri", d, a, b, (int64_t)4). */
 Inst *inst_build(Body *body, const char *spelling, const char *operands, ...);
+/* A branch to the block, guarded unless the predicate is REG_NONE; not in any block. */
+Inst *inst_build_branch(Body *body, Block *target, RegId predicate, bool inverted);
 /* Guards an unguarded instruction in non-SSA form or one without definitions. */
 void inst_set_guard(Body *body, Inst *inst, RegId predicate, bool inverted);
 /* The same instruction with the operand tree at 'operand' replaced (the refs are rebuilt); used for symbols and constants. */
