@@ -58,8 +58,8 @@ bool inst_access(const Inst *inst, Access *access)
     access->address = address;
     access->bytes = access_bytes(signature);
     access->weak = kind != ACCESS_ATOMIC && inst->sync == SYNC_NONE && !(inst->effects & EFFECT_VOLATILE);
-    access->read_only = kind == ACCESS_LOAD &&
-                        (signature->space == SPACE_CONST || signature->op == OP_LDU || inst_has(inst, MOD_NC) ||
-                         inst_has(inst, MOD_PARAM_ENTRY) || (signature->space == SPACE_PARAM && is_entry_input(address)));
+    access->read_only = kind == ACCESS_LOAD && (signature->space == SPACE_CONST || signature->op == OP_LDU ||
+                                                inst_has(inst, MOD_NC) || inst_has(inst, MOD_PARAM_ENTRY) ||
+                                                (signature->space == SPACE_PARAM && is_entry_input(address)));
     return true;
 }

@@ -3,7 +3,9 @@
  *     make_ops --enum   the enums Opcode and ModId (build/ir/ops_enum.h)
  *     make_ops          the tables (build/ir/ops_tables.inc), in the types of ir/ops_internal.h
  *
- * A row that breaks the notation stops it with the row's name and exit status 1. */
+ * A row that breaks the notation stops it with the row's name and exit status 1.
+ *
+ * One long file, because it is built alone and before everything else. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -24,8 +26,8 @@ typedef struct Set {
 #define SET(name, text)
 #define OP(id, opcode, modifiers, types, operands, ndst, guard, category, effects, sync, versions, min_sm, targets,    \
            alternatives, order, note)                                                                                  \
-    {id,       opcode,   modifiers, types,  operands, ndst,         #guard, #category,                                 \
-     #effects, #sync,    versions,  min_sm, targets,  alternatives, order,  note},
+    {id,       opcode, modifiers, types,  operands, ndst,         #guard, #category,                                   \
+     #effects, #sync,  versions,  min_sm, targets,  alternatives, order,  note},
 static const Row rows[] = {
 #include "ir/ops.def"
 };
@@ -544,8 +546,8 @@ static void emit_elements(const Row *row, RowMods *list)
                 if (*rest)
                     add_targets(rest, true, &first_target, &target_count);
             }
-            table_print(&lines, "    {%zu, %zu, %d, %zu, %zu},\n", pool_run(element->texts.items[j], &parts), parts.count,
-                        version, first_target, target_count);
+            table_print(&lines, "    {%zu, %zu, %d, %zu, %zu},\n", pool_run(element->texts.items[j], &parts),
+                        parts.count, version, first_target, target_count);
         }
         element->first = pool_list(&lines, element->texts.count);
         table_print(&elements, "    {ELEMENT_%s, %d, %zu, %zu},\n", element->kind, element->same_as, element->first,
@@ -740,11 +742,17 @@ static void parse_type(Cursor *cursor, const RowMods *list, char *out, size_t si
 /* A count: "4", "n<S>/2", "x<N>*2", "c<G>"; empty (of su1) gives 1. */
 static void parse_count(Cursor *cursor, const RowMods *list, char *out, size_t size)
 {
-    static const char *const functions[][2] = {{"off3", "IM2COL_OFFSETS"}, {"off", "OFFSETS"}, {"gr", "GRADIENTS"},
-                                               {"c", "COORDINATES"},       {"n", "N"},         {"t", "NUMBER"},
-                                               {"v", "NUMBER"},            {"x", "NUMBER"}};
+    static const char *const functions[][2] = {{"off3", "IM2COL_OFFSETS"},
+                                               {"off", "OFFSETS"},
+                                               {"gr", "GRADIENTS"},
+                                               {"c", "COORDINATES"},
+                                               {"n", "N"},
+                                               {"t", "NUMBER"},
+                                               {"v", "NUMBER"},
+                                               {"x", "NUMBER"}};
     if (isdigit((unsigned char)*cursor->at)) {
-        snprintf(out, size, ".count_function = COUNT_CONSTANT, .count = %ld", strtol(cursor->at, (char **)&cursor->at, 10));
+        snprintf(out, size, ".count_function = COUNT_CONSTANT, .count = %ld",
+                 strtol(cursor->at, (char **)&cursor->at, 10));
         return;
     }
     for (size_t i = 0; i < COUNT_OF(functions); i++) {
@@ -761,8 +769,10 @@ static void parse_count(Cursor *cursor, const RowMods *list, char *out, size_t s
                 fail("operand '%s': malformed count", cursor->whole);
             *(multiply ? &times : &over) *= factor;
         }
-        snprintf(out, size, ".count_function = COUNT_%s, .count_element = %d, .count_part = %d, .count_times = %d, .count_over = %d",
-                 functions[i][1], element, part, times, over);
+        snprintf(
+            out, size,
+            ".count_function = COUNT_%s, .count_element = %d, .count_part = %d, .count_times = %d, .count_over = %d",
+            functions[i][1], element, part, times, over);
         return;
     }
     fail("operand '%s': malformed count at '%s'", cursor->whole, cursor->at);
@@ -828,8 +838,9 @@ static void emit_pattern(const char *text, const RowMods *list)
 #define FLAG(name) strcat(flags, " | PATTERN_" name)
     if (!strcmp(part, "S") || !strcmp(part, "F") || !strcmp(part, "K") || !strcmp(part, "L") || !strcmp(part, "O") ||
         !strcmp(part, "A") || !strcmp(part, "_") || !strcmp(part, "sreg")) {
-        static const char *const kinds[][2] = {{"S", "VARIABLE"}, {"F", "FUNCTION"},  {"K", "KERNEL"}, {"L", "LABEL"},
-                                               {"O", "RESULTS"},  {"A", "ARGUMENTS"}, {"_", "SINK"},   {"sreg", "SREG"}};
+        static const char *const kinds[][2] = {{"S", "VARIABLE"}, {"F", "FUNCTION"}, {"K", "KERNEL"},
+                                               {"L", "LABEL"},    {"O", "RESULTS"},  {"A", "ARGUMENTS"},
+                                               {"_", "SINK"},     {"sreg", "SREG"}};
         for (size_t i = 0; i < COUNT_OF(kinds); i++)
             if (!strcmp(part, kinds[i][0]))
                 kind = kinds[i][1];
@@ -838,7 +849,9 @@ static void emit_pattern(const char *text, const RowMods *list)
         kind = "HANDLE";
         cursor.at += strlen(part);
         snprintf(type, sizeof type, ".type_element = -1, .type = TYPE_%s",
-                 part[1] == 't' ? "TEXREF" : part[2] == 'm' ? "SAMPLERREF" : "SURFREF");
+                 part[1] == 't'   ? "TEXREF"
+                 : part[2] == 'm' ? "SAMPLERREF"
+                                  : "SURFREF");
     } else if (take(&cursor, "tm(")) {
         kind = "TENSOR";
         parse_count(&cursor, list, count, sizeof count);
@@ -892,7 +905,8 @@ static void emit_pattern(const char *text, const RowMods *list)
         if (letter != 'R' && letter != 'r' && letter != 'x')
             fail("operand '%s': unknown kind", text);
         cursor.at++;
-        if ((*cursor.at == '1' || *cursor.at == '2' || *cursor.at == '4') && (cursor.at[1] == 0 || cursor.at[1] == '!')) {
+        if ((*cursor.at == '1' || *cursor.at == '2' || *cursor.at == '4') &&
+            (cursor.at[1] == 0 || cursor.at[1] == '!')) {
             kind = letter == 'R' ? "VIDEO_DST" : "VIDEO_SRC";
             snprintf(count, sizeof count, ".count_function = COUNT_CONSTANT, .count = %c", *cursor.at++);
             if (take(&cursor, "!"))
@@ -981,8 +995,9 @@ static void emit_row(const Row *row)
     printf("     .elements = %zu, .element_count = %d, .patterns = %zu, .pattern_count = %zu,\n", first_element,
            list.count, first_pattern, operands.count);
     printf("     .order = ORDER_%s, .orders = %zu, .order_count = %zu,\n", order, first_order, order_count);
-    printf("     .version = %d, .last_version = %d, .last_from = %d, .min_sm = %d, .targets = %zu, .target_count = %zu,\n",
-           version, last_version, last_from, min_sm, first_target, target_count);
+    printf(
+        "     .version = %d, .last_version = %d, .last_from = %d, .min_sm = %d, .targets = %zu, .target_count = %zu,\n",
+        version, last_version, last_from, min_sm, first_target, target_count);
     printf("     .note = \"");
     for (const char *p = row->note; *p; p++)
         printf(*p == '"' || *p == '\\' ? "\\%c" : "%c", *p);
@@ -1045,7 +1060,8 @@ int main(int count, char **arguments)
     if (count == 1) {
         print_tables();
     } else if (count == 2 && !strcmp(arguments[1], "--enum")) {
-        printf("/* Generated by ir/make_ops.c from ir/ops.def. */\n#ifndef PTXOPT_OPS_ENUM_H\n#define PTXOPT_OPS_ENUM_H\n\n");
+        printf("/* Generated by ir/make_ops.c from ir/ops.def. */\n#ifndef PTXOPT_OPS_ENUM_H\n#define "
+               "PTXOPT_OPS_ENUM_H\n\n");
         print_enum("Opcode", "OP_", &opcodes);
         print_enum("ModId", "MOD_", &mods);
         printf("#endif\n");

@@ -1,5 +1,5 @@
-/* The instruction table's lookups, and signatures: an opcode with its modifiers, matched against the table once for each
- * spelling in a module. */
+/* The instruction table's lookups, and signatures: an opcode with its modifiers, matched against the table once for
+ * each spelling in a module. */
 #include "ir/ops_internal.h"
 
 #include <ctype.h>
@@ -60,9 +60,9 @@ static const uint8_t packed_types[MOD_COUNT] = {
 };
 
 static const uint8_t mod_spaces[MOD_COUNT] = {
-    [MOD_CONST] = SPACE_CONST,         [MOD_GLOBAL] = SPACE_GLOBAL,       [MOD_LOCAL] = SPACE_LOCAL,
-    [MOD_PARAM] = SPACE_PARAM,         [MOD_PARAM_ENTRY] = SPACE_PARAM,   [MOD_PARAM_FUNC] = SPACE_PARAM,
-    [MOD_SHARED] = SPACE_SHARED,       [MOD_SHARED_CTA] = SPACE_SHARED,   [MOD_SHARED_CLUSTER] = SPACE_SHARED,
+    [MOD_CONST] = SPACE_CONST,   [MOD_GLOBAL] = SPACE_GLOBAL,     [MOD_LOCAL] = SPACE_LOCAL,
+    [MOD_PARAM] = SPACE_PARAM,   [MOD_PARAM_ENTRY] = SPACE_PARAM, [MOD_PARAM_FUNC] = SPACE_PARAM,
+    [MOD_SHARED] = SPACE_SHARED, [MOD_SHARED_CTA] = SPACE_SHARED, [MOD_SHARED_CLUSTER] = SPACE_SHARED,
 };
 
 static const uint8_t mod_vectors[MOD_COUNT] = {[MOD_V2] = 2, [MOD_V4] = 4, [MOD_V8] = 8};
@@ -360,8 +360,8 @@ static const char *find_unavailable(Module *module, const Signature *signature, 
     }
     signature_print(signature, &spelling);
     if (module->version && module->version < needed) {
-        buf_printf(&text, "'%s' needs PTX ISA version %u.%u or later, the module has %u.%u", buf_text(&spelling), needed / 10,
-                   needed % 10, module->version / 10, module->version % 10);
+        buf_printf(&text, "'%s' needs PTX ISA version %u.%u or later, the module has %u.%u", buf_text(&spelling),
+                   needed / 10, needed % 10, module->version / 10, module->version % 10);
     } else if (is_removed(form, module->version, number)) {
         buf_printf(&text, "'%s' was removed after PTX ISA version %u.%u", buf_text(&spelling), form->last_version / 10,
                    form->last_version % 10);

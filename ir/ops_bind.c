@@ -53,13 +53,14 @@ static bool fit_value(Binder *binder, Operand *item, const Variable *formal, Ref
         if (item->symbol.kind != SYMBOL_VARIABLE || item->constant || item->symbol.variable->space != SPACE_PARAM)
             break;
         if (formal && variable_bytes(item->symbol.variable) != variable_bytes(formal))
-            return binder_refuse(binder, item->span, "'%s' has not the size of parameter '%s'", item->symbol.variable->name,
-                                 formal->name ? formal->name : "_");
+            return binder_refuse(binder, item->span, "'%s' has not the size of parameter '%s'",
+                                 item->symbol.variable->name, formal->name ? formal->name : "_");
         return true;
     default: break;
     }
-    return binder_refuse(binder, item->span, role == REF_DEF ? "a register or a .param variable is expected"
-                                                             : "a register, a constant or a .param variable is expected");
+    return binder_refuse(binder, item->span,
+                         role == REF_DEF ? "a register or a .param variable is expected"
+                                         : "a register, a constant or a .param variable is expected");
 }
 
 static bool fit_values(Binder *binder, Operand *list, const Prototype *prototype, bool results)
@@ -208,8 +209,8 @@ static bool bind_opaque(Module *module, Inst *inst, Diag *diag)
         names[op - 1] = opcode_name((Opcode)op);
     const char *closest = closest_word(inst->signature->opcode, names, OP_COUNT - 1);
     if (closest)
-        diag_warning(diag, inst->span, "unknown instruction '%s', kept as it stands; did you mean '%s'?", inst->signature->opcode,
-                     closest);
+        diag_warning(diag, inst->span, "unknown instruction '%s', kept as it stands; did you mean '%s'?",
+                     inst->signature->opcode, closest);
     else
         diag_warning(diag, inst->span, "unknown instruction '%s', kept as it stands", inst->signature->opcode);
     return true;
@@ -234,7 +235,8 @@ static void explain_count(const Inst *inst, Buf *out)
         buf_printf(out, "' needs %u to %u operands, got %u", least, most, inst->operand_count);
 }
 
-/* Is the operand of the sort that the pattern asks for?  Then the complaint is about it and not about the choice of form. */
+/* Is the operand of the sort that the pattern asks for?  Then the complaint is about it and not about the choice of
+ * form. */
 static bool same_sort(const Operand *operand, const Pattern *pattern)
 {
     switch (operand->kind) {

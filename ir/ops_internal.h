@@ -1,4 +1,5 @@
-/* What the files ir/ops*.c share and nobody else sees: the compiled rows of ir/ops.def and what a signature's match leaves. */
+/* What the files ir/ops*.c share and nobody else sees: the compiled rows of ir/ops.def and what a signature's match
+ * leaves. */
 #ifndef PTXOPT_OPS_INTERNAL_H
 #define PTXOPT_OPS_INTERNAL_H
 
@@ -6,7 +7,8 @@
 
 /* ---- Compiled rows (see the head of ir/ops.def for the notation) ------------------------------------------------ */
 
-/* One choice of a group of modifiers: a run of mod_pool.  'version' and the targets are 0 where the row's own suffice. */
+/* One choice of a group of modifiers: a run of mod_pool.  'version' and the targets are 0 where the row's own suffice.
+ */
 typedef struct Alternative {
     uint16_t mods;
     uint8_t mod_count;
@@ -134,17 +136,17 @@ enum { MOST_ELEMENTS = 32, MOST_MODS = 32, MOST_ALTERNATIVE_MODS = 8 };
 /* An operand pattern with the chosen alternatives filled in. */
 typedef struct Slot {
     const Pattern *pattern;
-    uint8_t type;    /* Type; of one element of a list */
-    bool wider;      /* a register wider than the type will do */
-    bool implied;    /* the type is not among the modifiers */
-    bool bits_only;  /* untyped registers only (packed formats) */
-    bool layered;    /* the first coordinate is an integer layer */
-    uint16_t count;  /* list elements, coordinates; video: 1, 2, 4 */
+    uint8_t type;   /* Type; of one element of a list */
+    bool wider;     /* a register wider than the type will do */
+    bool implied;   /* the type is not among the modifiers */
+    bool bits_only; /* untyped registers only (packed formats) */
+    bool layered;   /* the first coordinate is an integer layer */
+    uint16_t count; /* list elements, coordinates; video: 1, 2, 4 */
 } Slot;
 
 struct FormMatch {
     const Form *form;
-    const Slot *slots; /* one for each of the form's patterns */
+    const Slot *slots;       /* one for each of the form's patterns */
     const char *unavailable; /* why the module's version or target has it not; NULL */
     bool removed;            /* 'unavailable' because only old versions have it */
     bool one_space;          /* at most one state space among the modifiers: it is that of every address */
@@ -154,8 +156,8 @@ struct FormMatch {
  * alternative of element i, or -1.  'mods' must hold at most MOST_MODS. */
 bool form_match_mods(const Form *form, const Mod *mods, unsigned count, bool ordered, int16_t *choice);
 
-/* Why no form takes the signature's modifiers, as a sentence without a full stop; forms that only old versions have count
- * if 'legacy' is set.  Nothing if there is no form to compare with. */
+/* Why no form takes the signature's modifiers, as a sentence without a full stop; forms that only old versions have
+ * count if 'legacy' is set.  Nothing if there is no form to compare with. */
 void signature_explain(const Signature *signature, bool legacy, Buf *out);
 /* "ld.global.f32" */
 void signature_print(const Signature *signature, Buf *out);
@@ -190,7 +192,8 @@ bool binder_operand(Binder *binder, Operand *operand, const Slot *slot);
 bool binder_register(Binder *binder, Operand *operand, Type type, RefRole role);
 /* Fits a constant. */
 bool binder_constant(Binder *binder, const Operand *operand, Type type);
-/* The first function in the initialiser of a jump table, which an indirect call may name as its targets; NULL if there is none. */
+/* The first function in the initialiser of a jump table, which an indirect call may name as its targets; NULL if there
+ * is none. */
 const Function *variable_first_function(const Variable *variable);
 /* Fits the lists of a call to the callee's prototype, where that is known. */
 bool binder_call(Binder *binder);

@@ -39,7 +39,8 @@ static bool match_ordered(Matcher *matcher, unsigned element, unsigned at)
         const Alternative *alternative = &element_alternatives(&matcher->elements[element])[i];
         const ModId *wanted = alternative_mods(alternative);
         unsigned fits = 0;
-        while (fits < alternative->mod_count && at + fits < matcher->count && matcher->mods[at + fits].id == wanted[fits])
+        while (fits < alternative->mod_count && at + fits < matcher->count &&
+               matcher->mods[at + fits].id == wanted[fits])
             fits++;
         matcher->choice[element] = (int16_t)i;
         if (fits == alternative->mod_count && match_ordered(matcher, element + 1, at + fits))
@@ -54,7 +55,8 @@ static bool order_kept(const Matcher *matcher)
     const OrderPair *pairs = form_order(matcher->form);
     for (unsigned i = 0; i < matcher->form->order_count; i++) {
         unsigned before = pairs[i].before, after = pairs[i].after;
-        if (matcher->choice[before] >= 0 && matcher->choice[after] >= 0 && matcher->last[before] > matcher->first[after])
+        if (matcher->choice[before] >= 0 && matcher->choice[after] >= 0 &&
+            matcher->last[before] > matcher->first[after])
             return false;
     }
     return true;
@@ -163,7 +165,8 @@ static bool explain_unknown(const Signature *signature, const Form *first, unsig
             known = form_knows(&first[j], mod->id);
         if (known)
             continue;
-        buf_printf(out, mod->id == MOD_UNKNOWN ? "unknown modifier '%s' for '%s'" : "modifier '%s' does not go with '%s'",
+        buf_printf(out,
+                   mod->id == MOD_UNKNOWN ? "unknown modifier '%s' for '%s'" : "modifier '%s' does not go with '%s'",
                    mod->text, signature->opcode);
         const char *candidates[MOD_COUNT];
         size_t count = 0;
@@ -193,7 +196,8 @@ static void attempt_form(Attempt *attempt, const Form *form, const Signature *si
 {
     Matcher *matcher = &attempt->matcher;
     *attempt = (Attempt){.form = form};
-    *matcher = (Matcher){.form = form, .elements = form_elements(form), .mods = signature->mods, .count = signature->mod_count};
+    *matcher = (Matcher){
+        .form = form, .elements = form_elements(form), .mods = signature->mods, .count = signature->mod_count};
     matcher->choice = attempt->choice;
     for (unsigned i = 0; i < form->element_count; i++) {
         unsigned from, to, longest = 0;
@@ -291,7 +295,8 @@ static void explain_attempt(const Attempt *attempt, const Signature *signature, 
             buf_printf(out, "modifier '%s' does not go with '%s'", extra->text, buf_text(&spelling));
         }
     } else {
-        buf_printf(out, "the modifiers of '%s' stand in the wrong order; write '%s", buf_text(&spelling), signature->opcode);
+        buf_printf(out, "the modifiers of '%s' stand in the wrong order; write '%s", buf_text(&spelling),
+                   signature->opcode);
         for (unsigned i = 0; i < attempt->form->element_count; i++)
             if (attempt->choice[i] >= 0)
                 print_alternative(&element_alternatives(&attempt->matcher.elements[i])[attempt->choice[i]], out);

@@ -1,6 +1,6 @@
-/* Fits operands to the patterns of the instruction table (ir/ops.def) and gives every register reference its role and type.
- * The typing rules are those of the PTX ISA, "Instruction Operands" and "Type Information for Instructions and Operands", as
- * ptxas applies them. */
+/* Fits operands to the patterns of the instruction table (ir/ops.def) and gives every register reference its role and
+ * type. The typing rules are those of the PTX ISA, "Instruction Operands" and "Type Information for Instructions and
+ * Operands", as ptxas applies them. */
 #include "ir/ops_internal.h"
 
 #include <string.h>
@@ -87,12 +87,13 @@ static bool fit_register(Binder *binder, Operand *operand, Type type, const Slot
         return binder_refuse(binder, operand->span, "a destination has no offset");
     if (operand->selector) {
         if (element_index(operand->selector) >= reg->vector || reg->vector == 1)
-            return binder_refuse(binder, operand->span, "register '%s' has no element '%s'", reg->name, operand->selector);
+            return binder_refuse(binder, operand->span, "register '%s' has no element '%s'", reg->name,
+                                 operand->selector);
         if (role == REF_DEF)
             role = REF_BOTH;
     } else if (reg->vector > 1) {
-        return binder_refuse(binder, operand->span, "'%s' is a vector register; one register of type .%s is expected", reg->name,
-                             type_name(type));
+        return binder_refuse(binder, operand->span, "'%s' is a vector register; one register of type .%s is expected",
+                             reg->name, type_name(type));
     }
     if (!type_fits(reg->type, type, slot))
         return binder_refuse(binder, operand->span, "register '%s' of type .%s where .%s is expected", reg->name,
@@ -135,7 +136,8 @@ bool binder_constant(Binder *binder, const Operand *operand, Type type)
         return binder_refuse(binder, operand->span, "type .%s has no immediates; move the bits into a register first",
                              type_name(type));
     return binder_refuse(binder, operand->span, "%s where .%s is expected",
-                         operand->constant->kind == CONSTANT_INT ? "an integer" : "a floating-point constant", type_name(type));
+                         operand->constant->kind == CONSTANT_INT ? "an integer" : "a floating-point constant",
+                         type_name(type));
 }
 
 static double constant_double(const Constant *constant)
@@ -161,8 +163,8 @@ static bool fit_range(Binder *binder, const Operand *operand, const Pattern *pat
     case RANGE_ANY: return true;
     case RANGE_INTERVAL:
         if (large || value < pattern->values[0] || value > pattern->values[1])
-            return binder_refuse(binder, operand->span, "the value is out of range: %d to %d is expected", (int)pattern->values[0],
-                                 (int)pattern->values[1]);
+            return binder_refuse(binder, operand->span, "the value is out of range: %d to %d is expected",
+                                 (int)pattern->values[0], (int)pattern->values[1]);
         if (value % pattern->values[2])
             return binder_refuse(binder, operand->span, "the value must be a multiple of %d", (int)pattern->values[2]);
         return true;
@@ -201,20 +203,22 @@ static bool fit_sreg(Binder *binder, const Operand *operand, Type type, unsigned
     unsigned bits = type_bits(type), own = type_bits(sreg->type), number;
     char suffix;
     if (sreg->vector != vector)
-        return binder_refuse(binder, operand->span, sreg->vector > 1 ? "'%s' is a whole vector; select an element"
-                                                                     : "'%s' is not a vector", sreg->name);
+        return binder_refuse(binder, operand->span,
+                             sreg->vector > 1 ? "'%s' is a whole vector; select an element" : "'%s' is not a vector",
+                             sreg->name);
     SregReads reads = sreg_reads(sreg);
     bool width = bits == own || (reads != SREG_EXACT && bits == 16) || (reads == SREG_ANY_WIDTH && bits == 32);
     if (!width || type_class(type) == CLASS_FLOAT)
-        return binder_refuse(binder, operand->span, "special register '%s' of type .%s where .%s is expected", sreg->name,
-                             type_name(sreg->type), type_name(type));
+        return binder_refuse(binder, operand->span, "special register '%s' of type .%s where .%s is expected",
+                             sreg->name, type_name(sreg->type), type_name(type));
     if (binder->module->version && binder->module->version < sreg->min_version)
-        return binder_refuse(binder, operand->span, "'%s' needs PTX ISA version %u.%u or later, the module has %u.%u", sreg->name,
-                             sreg->min_version / 10, sreg->min_version % 10, binder->module->version / 10,
+        return binder_refuse(binder, operand->span, "'%s' needs PTX ISA version %u.%u or later, the module has %u.%u",
+                             sreg->name, sreg->min_version / 10, sreg->min_version % 10, binder->module->version / 10,
                              binder->module->version % 10);
-    if (binder->module->target_count && target_parse(binder->module->targets[0], &number, &suffix) && number < sreg->min_sm)
-        return binder_refuse(binder, operand->span, "'%s' is not supported on target '%s': it needs sm_%u or later", sreg->name,
-                             binder->module->targets[0], sreg->min_sm);
+    if (binder->module->target_count && target_parse(binder->module->targets[0], &number, &suffix) &&
+        number < sreg->min_sm)
+        return binder_refuse(binder, operand->span, "'%s' is not supported on target '%s': it needs sm_%u or later",
+                             sreg->name, binder->module->targets[0], sreg->min_sm);
     return true;
 }
 
@@ -266,7 +270,8 @@ static bool fit_source(Binder *binder, Operand *operand, const Slot *slot)
     case OPERAND_REG: return fit_register(binder, operand, type, slot, REF_USE);
     case OPERAND_CONSTANT:
         if (!immediate)
-            return binder_refuse(binder, operand->span, "a register of type .%s is expected, not a constant", type_name(type));
+            return binder_refuse(binder, operand->span, "a register of type .%s is expected, not a constant",
+                                 type_name(type));
         return binder_constant(binder, operand, type) && fit_range(binder, operand, slot->pattern);
     case OPERAND_SYMBOL:
         if (operand->symbol.kind == SYMBOL_VARIABLE && operand->constant && type_class(type) != CLASS_PRED)
@@ -275,7 +280,8 @@ static bool fit_source(Binder *binder, Operand *operand, const Slot *slot)
     case OPERAND_SREG:
         if (takes_sreg(binder))
             return fit_sreg(binder, operand, type, 1);
-        return binder_refuse(binder, operand->span, "special register '%s' can only be read by mov and by cvt between integers",
+        return binder_refuse(binder, operand->span,
+                             "special register '%s' can only be read by mov and by cvt between integers",
                              operand->sreg->name);
     default: break;
     }
@@ -297,8 +303,8 @@ static bool fit_destination(Binder *binder, Operand *operand, const Slot *slot, 
         return binder_refuse(binder, operand->span, "the result cannot be discarded with '_'");
     if (operand->kind == OPERAND_SREG)
         return binder_refuse(binder, operand->span, "special register '%s' cannot be written", operand->sreg->name);
-    return binder_refuse(binder, operand->span, "a destination register of type .%s is expected, not %s", type_name(type),
-                         describe(operand));
+    return binder_refuse(binder, operand->span, "a destination register of type .%s is expected, not %s",
+                         type_name(type), describe(operand));
 }
 
 static bool fit_predicate(Binder *binder, Operand *operand)
@@ -336,9 +342,11 @@ static bool fit_list(Binder *binder, Operand *operand, const Slot *slot, RefRole
     if (is_vector_register(binder, operand, slot->count))
         return fit_vector_register(binder, operand, type, slot, role);
     if (operand->kind != OPERAND_VECTOR)
-        return binder_refuse(binder, operand->span, "a list of %u in braces is expected, not %s", slot->count, describe(operand));
+        return binder_refuse(binder, operand->span, "a list of %u in braces is expected, not %s", slot->count,
+                             describe(operand));
     if (operand->item_count != slot->count)
-        return binder_refuse(binder, operand->span, "a list of %u is expected, not of %u", slot->count, operand->item_count);
+        return binder_refuse(binder, operand->span, "a list of %u is expected, not of %u", slot->count,
+                             operand->item_count);
     for (unsigned i = 0; i < operand->item_count; i++) {
         Operand *item = &operand->items[i];
         if (item->kind == OPERAND_REG && !item->constant) {
@@ -348,8 +356,8 @@ static bool fit_list(Binder *binder, Operand *operand, const Slot *slot, RefRole
             if (!binder_constant(binder, item, type))
                 return false;
         } else if (item->kind != OPERAND_SINK || !(pattern->flags & PATTERN_SINK)) {
-            return binder_refuse(binder, item->span, "a register of type .%s is expected in the list, not %s", type_name(type),
-                                 describe(item));
+            return binder_refuse(binder, item->span, "a register of type .%s is expected in the list, not %s",
+                                 type_name(type), describe(item));
         }
     }
     return true;
@@ -367,8 +375,9 @@ static bool fit_address_register(Binder *binder, Operand *operand, bool wide)
         return binder_refuse(binder, operand->span, "register '%s' of type .%s cannot hold an address", reg->name,
                              type_name(reg->type));
     if (wide && bits == 32)
-        return binder_refuse(binder, operand->span, "register '%s' of type .%s is too narrow for a %s address", reg->name,
-                             type_name(reg->type), binder->signature->space == SPACE_NONE ? "generic" : "global");
+        return binder_refuse(binder, operand->span, "register '%s' of type .%s is too narrow for a %s address",
+                             reg->name, type_name(reg->type),
+                             binder->signature->space == SPACE_NONE ? "generic" : "global");
     return fit_register(binder, operand, reg->type, NULL, REF_USE);
 }
 
@@ -394,16 +403,19 @@ static bool fit_address_variable(Binder *binder, const Operand *operand, const V
     Space space = signature->space;
     if (!is_plain_access(signature->op) || !binder->match->one_space)
         return true;
-    bool fits = space == SPACE_NONE ? variable->space != SPACE_CONST && variable->space != SPACE_PARAM : variable->space == space;
+    bool fits = space == SPACE_NONE ? variable->space != SPACE_CONST && variable->space != SPACE_PARAM
+                                    : variable->space == space;
     if (!fits)
-        return binder_refuse(binder, operand->span, "'%s' lies in .%s, not in %s%s", variable->name, space_name(variable->space),
-                             space == SPACE_NONE ? "generic space" : ".", space_name(space));
+        return binder_refuse(binder, operand->span, "'%s' lies in .%s, not in %s%s", variable->name,
+                             space_name(variable->space), space == SPACE_NONE ? "generic space" : ".",
+                             space_name(space));
     if (space != SPACE_PARAM)
         return true;
     if (signature->op == OP_ST && is_input(variable))
         return binder_refuse(binder, operand->span, "input parameter '%s' cannot be written", variable->name);
     if (binder->inst->guard != REF_NONE && !variable->is_parameter)
-        return binder_refuse(binder, operand->span, "an access to call parameter '%s' cannot be predicated", variable->name);
+        return binder_refuse(binder, operand->span, "an access to call parameter '%s' cannot be predicated",
+                             variable->name);
     return true;
 }
 
@@ -415,7 +427,8 @@ static bool fit_address(Binder *binder, Operand *operand, const Slot *slot)
         return binder_refuse(binder, operand->span, "an address in brackets is expected, not %s", describe(operand));
     if (operand->unified != !!(flags & PATTERN_UNIFIED))
         return binder_refuse(binder, operand->span,
-                             operand->unified ? "'.unified' does not go with '%s' here" : "'.unified' must follow the address of '%s'",
+                             operand->unified ? "'.unified' does not go with '%s' here"
+                                              : "'.unified' must follow the address of '%s'",
                              signature->opcode);
     bool far = binder->match->one_space && !(flags & PATTERN_NEAR) &&
                (signature->space == SPACE_NONE || signature->space == SPACE_GLOBAL);
@@ -446,7 +459,8 @@ static bool fit_address(Binder *binder, Operand *operand, const Slot *slot)
     return true;
 }
 
-/* A texture, sampler, surface or tensor map: a 64-bit register or a variable, which has the type if it is not TYPE_NONE. */
+/* A texture, sampler, surface or tensor map: a 64-bit register or a variable, which has the type if it is not
+ * TYPE_NONE. */
 static bool fit_handle(Binder *binder, Operand *operand, Type type)
 {
     if (operand->kind == OPERAND_REG)
@@ -458,7 +472,8 @@ static bool fit_handle(Binder *binder, Operand *operand, Type type)
         return binder_refuse(binder, operand->span, "'%s' is a .%s where a .%s is expected", variable->name,
                              type_name(variable->type), type_name(type));
     }
-    return binder_refuse(binder, operand->span, "a 64-bit register or a variable is expected, not %s", describe(operand));
+    return binder_refuse(binder, operand->span, "a 64-bit register or a variable is expected, not %s",
+                         describe(operand));
 }
 
 static bool fit_coordinate(Binder *binder, Operand *operand, Type type)
@@ -467,7 +482,8 @@ static bool fit_coordinate(Binder *binder, Operand *operand, Type type)
         return fit_register(binder, operand, type, NULL, REF_USE);
     if (operand->kind == OPERAND_CONSTANT)
         return binder_constant(binder, operand, type);
-    return binder_refuse(binder, operand->span, "a coordinate of type .%s is expected, not %s", type_name(type), describe(operand));
+    return binder_refuse(binder, operand->span, "a coordinate of type .%s is expected, not %s", type_name(type),
+                         describe(operand));
 }
 
 static bool fit_coordinates(Binder *binder, Operand *operand, const Slot *slot, Type type)
@@ -478,7 +494,8 @@ static bool fit_coordinates(Binder *binder, Operand *operand, const Slot *slot, 
     if (is_vector_register(binder, operand, slot->count))
         return fit_vector_register(binder, operand, type, NULL, REF_USE);
     if (operand->kind != OPERAND_VECTOR)
-        return binder_refuse(binder, operand->span, "a list of %u coordinates is expected, not %s", slot->count, describe(operand));
+        return binder_refuse(binder, operand->span, "a list of %u coordinates is expected, not %s", slot->count,
+                             describe(operand));
     unsigned given = operand->item_count;
     if (given != slot->count && !(pads && given > slot->count && (given == 2 || given == 4)))
         return binder_refuse(binder, operand->span, "%u coordinates are expected, not %u", slot->count, given);
@@ -582,11 +599,13 @@ static bool fit_label(Binder *binder, const Operand *operand)
         return (symbol && operand->symbol.kind == SYMBOL_LABEL) ||
                binder_refuse(binder, operand->span, "a label is expected, not %s", describe(operand));
     bool branch = binder->signature->op == OP_BRX;
-    if (symbol && !branch && operand->symbol.kind == SYMBOL_VARIABLE && variable_first_function(operand->symbol.variable))
+    if (symbol && !branch && operand->symbol.kind == SYMBOL_VARIABLE &&
+        variable_first_function(operand->symbol.variable))
         return true;
     if (!symbol || operand->symbol.kind != SYMBOL_TABLE)
         return binder_refuse(binder, operand->span, "the label of a %s is expected, not %s",
-                             branch ? ".branchtargets list" : ".calltargets list or a .callprototype", describe(operand));
+                             branch ? ".branchtargets list" : ".calltargets list or a .callprototype",
+                             describe(operand));
     if ((operand->symbol.table->kind == TABLE_BRANCH_TARGETS) != branch)
         return binder_refuse(binder, operand->span, "'%s' does not label a %s", operand->symbol.table->name,
                              branch ? ".branchtargets list" : ".calltargets list or a .callprototype");
@@ -613,7 +632,8 @@ static bool fit_main(Binder *binder, Operand *operand, const Slot *slot)
     case PATTERN_DST: return fit_destination(binder, operand, slot, type);
     case PATTERN_SRC: return fit_source(binder, operand, slot);
     case PATTERN_SINK_ONLY:
-        return operand->kind == OPERAND_SINK || binder_refuse(binder, operand->span, "the sink '_' is expected, not %s", describe(operand));
+        return operand->kind == OPERAND_SINK ||
+               binder_refuse(binder, operand->span, "the sink '_' is expected, not %s", describe(operand));
     case PATTERN_DST_PRED: return fit_destination(binder, operand, slot, TYPE_PRED);
     case PATTERN_PRED: return fit_predicate(binder, operand);
     case PATTERN_DST_LIST:

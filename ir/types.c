@@ -6,10 +6,9 @@
 static const struct {
     const char *name;
     uint8_t bits, class;
-} types[TYPE_COUNT] = {
-    [TYPE_NONE] = {"", 0, CLASS_NONE},
+} types[TYPE_COUNT] = {[TYPE_NONE] = {"", 0, CLASS_NONE},
 #define X(id, spelling, bits, class) [TYPE_##id] = {spelling, bits, CLASS_##class},
-    TYPE_LIST(X)
+                       TYPE_LIST(X)
 #undef X
 };
 

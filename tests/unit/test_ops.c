@@ -1,5 +1,5 @@
-/* The instruction table: every row and alternative matches its own spelling, operands bind with the right roles, types and
- * effects, and what an assembler refuses is refused with a message that says why. */
+/* The instruction table: every row and alternative matches its own spelling, operands bind with the right roles, types
+ * and effects, and what an assembler refuses is refused with a message that says why. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,9 +49,9 @@ static int set_up(void **state)
         const char *prefix;
         Type type;
         unsigned vector;
-    } kinds[] = {{"%p", TYPE_PRED, 1}, {"%c", TYPE_B8, 1},    {"%h", TYPE_B16, 1},  {"%r", TYPE_B32, 1},
-                 {"%u", TYPE_U32, 1},  {"%s", TYPE_S32, 1},   {"%f", TYPE_F32, 1},  {"%rd", TYPE_B64, 1},
-                 {"%ud", TYPE_U64, 1}, {"%fd", TYPE_F64, 1},  {"%q", TYPE_B128, 1}, {"%hx", TYPE_F16X2, 1},
+    } kinds[] = {{"%p", TYPE_PRED, 1}, {"%c", TYPE_B8, 1},   {"%h", TYPE_B16, 1},  {"%r", TYPE_B32, 1},
+                 {"%u", TYPE_U32, 1},  {"%s", TYPE_S32, 1},  {"%f", TYPE_F32, 1},  {"%rd", TYPE_B64, 1},
+                 {"%ud", TYPE_U64, 1}, {"%fd", TYPE_F64, 1}, {"%q", TYPE_B128, 1}, {"%hx", TYPE_F16X2, 1},
                  {"%hf", TYPE_F16, 1}, {"%va", TYPE_B32, 2}, {"%vb", TYPE_F32, 4}};
     Fixture *f = calloc(1, sizeof *f);
     f->arena = arena_new();
@@ -65,7 +65,9 @@ static int set_up(void **state)
             char name[16];
             snprintf(name, sizeof name, "%s%d", kinds[i].prefix, n);
             VEC_PUSH(f->arena, f->function.regs,
-                     (Reg){.name = intern(f->module->names, name), .type = kinds[i].type, .vector = (uint8_t)kinds[i].vector});
+                     (Reg){.name = intern(f->module->names, name),
+                           .type = kinds[i].type,
+                           .vector = (uint8_t)kinds[i].vector});
         }
     f->messages = open_memstream(&f->text, &f->text_size);
     diag_init(&f->diag, NULL, f->messages);
@@ -105,7 +107,8 @@ static void add_typed_registers(Fixture *f)
     for (unsigned type = TYPE_NONE + 1; type < TYPE_COUNT; type++) {
         char name[32];
         snprintf(name, sizeof name, "%%x_%s", type_name((Type)type));
-        VEC_PUSH(f->arena, f->function.regs, (Reg){.name = intern(f->module->names, name), .type = (Type)type, .vector = 1});
+        VEC_PUSH(f->arena, f->function.regs,
+                 (Reg){.name = intern(f->module->names, name), .type = (Type)type, .vector = 1});
     }
 }
 
@@ -410,11 +413,11 @@ static void test_effects_are_consistent(void **state)
             assert_true(effects != 0);
             if (!(effects & EFFECT_SYNC) != (form_sync(form) == SYNC_NONE))
                 fail_msg("%s: effects and kind of synchronisation differ", form->id);
-            if (effects & EFFECT_PURE && !sreg &&
-                effects & ~(unsigned)(EFFECT_PURE | EFFECT_CC_READ | EFFECT_CC_WRITE))
+            if (effects & EFFECT_PURE && !sreg && effects & ~(unsigned)(EFFECT_PURE | EFFECT_CC_READ | EFFECT_CC_WRITE))
                 fail_msg("%s: pure and something else", form->id);
             if (form_category(form) == CATEGORY_ATOMIC)
-                assert_int_equal(effects & (EFFECT_READ | EFFECT_WRITE | EFFECT_SYNC), EFFECT_READ | EFFECT_WRITE | EFFECT_SYNC);
+                assert_int_equal(effects & (EFFECT_READ | EFFECT_WRITE | EFFECT_SYNC),
+                                 EFFECT_READ | EFFECT_WRITE | EFFECT_SYNC);
             /* A value that needs its destination written must not be taken for one without an effect. */
             if (effects == EFFECT_HINT)
                 assert_int_equal(form->ndst, 0);
@@ -475,10 +478,10 @@ static void test_signatures(void **state)
 /* ptxas takes most modifiers in any order, and so must we; types and sub-operations keep theirs. */
 static void test_modifier_order(void **state)
 {
-    static const char *const taken[] = {"ld.u32.global",         "ld.f32.v2.global",    "ld.gpu.relaxed.global.u32",
-                                        "cvt.f32.rn.f64",        "cvt.f32.f64.rn",      "atom.add.release.gpu.u32",
-                                        "atom.u32.add.global",   "add.f32.ftz.rn",      "setp.u32.eq",
-                                        "ld.global.u32.relaxed.gpu"};
+    static const char *const taken[] = {
+        "ld.u32.global",  "ld.f32.v2.global",         "ld.gpu.relaxed.global.u32", "cvt.f32.rn.f64",
+        "cvt.f32.f64.rn", "atom.add.release.gpu.u32", "atom.u32.add.global",       "add.f32.ftz.rn",
+        "setp.u32.eq",    "ld.global.u32.relaxed.gpu"};
     static const char *const refused[] = {"mul.u32.lo", "mad.u32.wide", "cvt.rn", "bar.warp"};
     Fixture *f = *state;
     for (size_t i = 0; i < COUNT_OF(taken); i++)
@@ -513,7 +516,8 @@ static void test_special_registers(void **state)
     assert_null(sreg_find(""));
 }
 
-/* ---- Binding ------------------------------------------------------------------------------------------------------ */
+/* ---- Binding ------------------------------------------------------------------------------------------------------
+ */
 
 static void check_ref(const Inst *inst, unsigned index, RefRole role, Type type)
 {
@@ -635,8 +639,10 @@ static void test_refused_operands(void **state)
 {
     Fixture *f = *state;
     check_refused(f, "add.f32 %f1, %f2", "'add.f32' needs 3 operands, got 2");
-    check_refused(f, "add.f32 %f1, %r1, %u2", "operand 3 of 'add.f32': register '%u2' of type .u32 where .f32 is expected");
-    check_refused(f, "add.u32 %r1, %f2, %r3", "operand 2 of 'add.u32': register '%f2' of type .f32 where .u32 is expected");
+    check_refused(f, "add.f32 %f1, %r1, %u2",
+                  "operand 3 of 'add.f32': register '%u2' of type .u32 where .f32 is expected");
+    check_refused(f, "add.u32 %r1, %f2, %r3",
+                  "operand 2 of 'add.u32': register '%f2' of type .f32 where .u32 is expected");
     check_refused(f, "add.u64 %rd1, %rd2, %r3", "register '%r3' of type .b32 where .u64 is expected");
     check_refused(f, "add.f32 %f1, %f2, 1", "an integer where .f32 is expected");
     check_refused(f, "add.u32 %r1, %r2, 1.0", "a floating-point constant where .u32 is expected");
@@ -683,8 +689,8 @@ static void test_refused_operands(void **state)
 /* tests/isa/register-types.tsv: which declared types ptxas takes at the places marked %x. */
 static void test_register_types(void **state)
 {
-    static const char *const declared[] = {"b8",  "u8",  "s8",  "b16", "u16", "s16", "f16", "b32", "u32", "s32",
-                                           "f32", "f16x2", "b64", "u64", "s64", "f64", "b128", "pred"};
+    static const char *const declared[] = {"b8",  "u8",  "s8",    "b16", "u16", "s16", "f16", "b32",  "u32",
+                                           "s32", "f32", "f16x2", "b64", "u64", "s64", "f64", "b128", "pred"};
     Fixture *f = *state;
     char line[512];
     unsigned rows = 0, looser = 0;
@@ -827,11 +833,21 @@ static void test_module(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_every_alternative), TEST(test_effects_are_consistent), TEST(test_lookups),
-        TEST(test_signatures),        TEST(test_modifier_order),         TEST(test_special_registers),
-        TEST(test_roles),             TEST(test_effects),                TEST(test_opaque),
-        TEST(test_refused_modifiers), TEST(test_refused_operands),       TEST(test_register_types),     TEST(test_availability),
-        TEST(test_accesses),          TEST(test_module),
+        TEST(test_every_alternative),
+        TEST(test_effects_are_consistent),
+        TEST(test_lookups),
+        TEST(test_signatures),
+        TEST(test_modifier_order),
+        TEST(test_special_registers),
+        TEST(test_roles),
+        TEST(test_effects),
+        TEST(test_opaque),
+        TEST(test_refused_modifiers),
+        TEST(test_refused_operands),
+        TEST(test_register_types),
+        TEST(test_availability),
+        TEST(test_accesses),
+        TEST(test_module),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* The instruction table against ptxas: every example module that ptxas takes binds without a complaint and without an opaque
- * instruction, each generated entry shows the row it is named after, and instructions that ptxas refuses are refused at the
- * same line.  The modules lie in tests/isa; the first line of a refused one quotes ptxas. */
+/* The instruction table against ptxas: every example module that ptxas takes binds without a complaint and without an
+ * opaque instruction, each generated entry shows the row it is named after, and instructions that ptxas refuses are
+ * refused at the same line.  The modules lie in tests/isa; the first line of a refused one quotes ptxas. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -186,7 +186,8 @@ static void test_refused(void **state)
         reading_open(&reading, names.items[i]);
         unsigned expected = refused_line(names.items[i]), line = reported_line(&reading, names.items[i]);
         /* An opcode that the table does not know is kept, with a warning. */
-        bool refused = strcmp(base, "op-unknown.ptx") ? !reading.module && reading.diag.errors : reading.diag.warnings == 1;
+        bool refused =
+            strcmp(base, "op-unknown.ptx") ? !reading.module && reading.diag.errors : reading.diag.warnings == 1;
         if (!refused || (expected && line != expected)) {
             print_message("%s: expected line %u, got %u: %s\n", base, expected, line, reading.messages);
             wrong++;
