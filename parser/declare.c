@@ -10,7 +10,7 @@
 void declaration_begin(Parser *parser, Span span)
 {
     Declaration *decl = &parser->decl;
-    Declaration fresh = {.span = span, .vector = 1, .const_bank = -1};
+    Declaration fresh = {.span = span, .vector = 1, .const_bank = -1, .open = true};
     fresh.dims = decl->dims;
     fresh.items = decl->items;
     *decl = fresh;
@@ -139,14 +139,17 @@ static void declare_register(Parser *parser, Name name, Span span)
              (struct RegDeclItem){.name = name, .is_range = decl->is_range, .count = decl->range});
     if (decl->dims.count > 0) {
         diag_error(parser->diag, span, "'%s': registers form no arrays; write '%s<N>' for N registers", name, name);
+        scope_declare(parser, name, span, BINDING_BAD);
         return;
     }
     if (decl->has_init) {
         diag_error(parser->diag, decl->init_span, "'%s': a register has no initial value", name);
+        scope_declare(parser, name, span, BINDING_BAD);
         return;
     }
     if (decl->is_range && decl->range > REGISTER_RANGE_LIMIT) {
         diag_error(parser->diag, decl->range_span, "this range is too large");
+        parser->lost_in_function = true;
         return;
     }
     if (decl->is_range) {
@@ -363,6 +366,7 @@ void declare_name(Parser *parser, Name name, Span span)
 {
     if (parser->decl.reported || !check_type(parser) || !check_space(parser, name, span)) {
         parser->decl.reported = true;
+        parser->lost_in_function |= parser->decl.is_range;
         scope_declare(parser, name, span, BINDING_BAD);
     } else if (parser->decl.space == SPACE_REG) {
         declare_register(parser, name, span);
@@ -373,6 +377,7 @@ void declare_name(Parser *parser, Name name, Span span)
 
 void declaration_end(Parser *parser, Span span)
 {
+    parser->decl.open = false;
     if (parser->decl.space == SPACE_REG && parser->in_body)
         register_statement(parser, span);
 }

@@ -36,6 +36,8 @@ void function_begin(Parser *parser, bool is_entry, Span span)
     prototype_clear(&function->prototype);
     if (function->linkage == LINKAGE_COMMON)
         diag_error(parser->diag, parser->decl.linkage_span, "'.common' is for variables");
+    parser->decl.open = false;
+    parser->lost_in_function = false;
     parser->function = function;
     parser->prototype = &function->prototype;
     parser->params.count = 0;
@@ -371,6 +373,7 @@ void function_header_end(Parser *parser, bool has_body, Span open)
     }
     if (!has_body)
         return;
+    parser->decl.open = false;
     parser->in_body = true;
     parser->stmts.count = 0;
     parser->last_loc = NULL;

@@ -85,7 +85,8 @@ typedef struct ScopeTable {
     VEC(Scope) scopes;  /* scopes.data[0] is the module */
     uint32_t position;
     VEC(NameEntry *) used_labels; /* names with uses that wait for a label, some of them more than once */
-    PendingLabel *free_pending;
+    PendingLabel *free_pending; /* for use again */
+    Binding *free_bindings;
 } ScopeTable;
 
 /* ---- The parser -------------------------------------------------------------------------------------------------- */
@@ -142,6 +143,7 @@ typedef struct Declaration {
     Span dims_span;
     bool has_init;
     Span init_span;
+    bool open;     /* its end has not been read */
     bool reported; /* what is wrong with all names of the declaration */
     VEC(struct RegDeclItem) items; /* of a .reg statement */
 } Declaration;
@@ -188,7 +190,10 @@ typedef struct Parser {
     unsigned items_depth;   /* unclosed '{' of operands and initialisers */
     unsigned skip_depth;    /* unclosed '{' in text that is being skipped at module scope */
     bool skipping;
+    bool skip_to_item;      /* what is being skipped are statements at module scope: a ';' or '}' is not their end */
     bool drop_semicolon;    /* the next token, if it is one */
+    bool lost_in_function;  /* a declaration that could not be read: an unknown name may be one of its */
+    bool lost_in_module;
 
     /* the declaration at hand */
     Declaration decl;

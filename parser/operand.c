@@ -242,6 +242,10 @@ void operand_indexed(Parser *parser, Name name, Span name_span, bool has_registe
         diag_error(parser->diag, name_span, "only a variable can be indexed");
         parser->bad = true;
     }
+    if (good && !base->symbol.variable->is_array && !parser->bad) {
+        diag_error(parser->diag, name_span, "'%s' is no array", name);
+        parser->bad = true;
+    }
     uint64_t bytes = good ? element_bytes(base->symbol.variable) : 1;
     if (has_register) {
         /* Of the two operands the index was pushed first, the variable last. */

@@ -78,7 +78,7 @@ static bool begins_function(int kind)
 static bool begins_item(int kind)
 {
     return begins_function(kind) || kind == T_SPACE || kind == T_FILE_INDEX || kind == T_SECTION || kind == T_PRAGMA ||
-           kind == T_ALIAS || kind == T_REG;
+           kind == T_ALIAS;
 }
 
 static bool begins_statement(int kind)
@@ -92,6 +92,7 @@ static void resume_at(Parser *parser, const Token *token)
     parser->queue[1] = *token;
     parser->queued = 2;
     parser->skipping = false;
+    parser->skip_to_item = false;
     parser->items_depth = 0;
 }
 
@@ -106,17 +107,47 @@ static void close_body_before(Parser *parser, const Token *token)
     parser->items_depth = 0;
 }
 
+/* Whether a '}' in the midst of a broken statement can be the end of a scope, given what follows it. */
+static bool can_follow_close(const Parser *parser, int kind)
+{
+    if (kind == TOKEN_END || kind == '}' || begins_function(kind))
+        return true;
+    return scope_depth(parser) == 1 ? begins_item(kind) : begins_statement(kind) || kind == '{';
+}
+
+static void note_lost_declaration(Parser *parser)
+{
+    if (parser->in_body)
+        parser->lost_in_function = true;
+    else
+        parser->lost_in_module = true;
+}
+
 /* Skips to the token at which to resume.  False if that has been put into the queue. */
 static bool skip_to_token(Parser *parser, Token *token)
 {
+    Token ahead = {.kind = TOKEN_ERROR}; /* read beyond a '}' that was none; TOKEN_ERROR: nothing was */
     do {
-        token->kind = lexer_next(parser->lexer, &token->value, &token->span);
+        if (ahead.kind != TOKEN_ERROR)
+            *token = ahead;
+        else
+            token->kind = lexer_next(parser->lexer, &token->value, &token->span);
+        ahead.kind = TOKEN_ERROR;
+        if (token->kind == T_REG)
+            note_lost_declaration(parser);
         if (parser->in_body) {
             if (token->kind == '{') {
                 parser->items_depth++;
             } else if (token->kind == '}' && parser->items_depth > 0) {
                 parser->items_depth--;
-            } else if (token->kind == ';' || token->kind == '}') {
+            } else if (token->kind == '}') {
+                ahead.kind = lexer_next(parser->lexer, &ahead.value, &ahead.span);
+                if (can_follow_close(parser, ahead.kind)) {
+                    parser->queue[1] = ahead;
+                    parser->queued = 1;
+                    break;
+                }
+            } else if (token->kind == ';') {
                 break;
             } else if (begins_function(token->kind) && stands_first_on_line(parser, token->span)) {
                 close_body_before(parser, token);
@@ -126,6 +157,9 @@ static bool skip_to_token(Parser *parser, Token *token)
             parser->skip_depth++;
         } else if (token->kind == '}' && parser->skip_depth > 1) {
             parser->skip_depth--;
+        } else if (parser->skip_to_item && (token->kind == '}' || token->kind == ';')) {
+            if (token->kind == '}')
+                parser->skip_depth = 0;
         } else if (token->kind == '}' || (token->kind == ';' && parser->skip_depth == 0)) {
             if (token->kind == '}' && parser->skip_depth == 0 && parser->implied_close > 0)
                 parser->implied_close--;
@@ -137,6 +171,7 @@ static bool skip_to_token(Parser *parser, Token *token)
         }
     } while (token->kind != TOKEN_END);
     parser->skipping = false;
+    parser->skip_to_item = false;
     parser->skip_depth = 0;
     parser->items_depth = 0;
     return true;
@@ -154,7 +189,10 @@ static bool skip(Parser *parser, Token *token)
 static void begin_recovery(Parser *parser, const Token *token)
 {
     parser->skip_depth = 0;
-    if (token->kind == TOKEN_END || token->kind == ';' || token->kind == '}')
+    if (parser->decl.open || token->kind == T_REG || token->kind == T_SPACE || token->kind == T_TYPE)
+        note_lost_declaration(parser);
+    parser->decl.open = false;
+    if (token->kind == TOKEN_END || token->kind == ';' || token->kind == '}' || token->kind == T_SYNC)
         return;
     bool first = stands_first_on_line(parser, token->span);
     if (parser->in_body) {
@@ -167,9 +205,18 @@ static void begin_recovery(Parser *parser, const Token *token)
     } else if (begins_item(token->kind) && first) {
         resume_at(parser, token);
     } else {
-        parser->skip_depth = token->kind == '{';
+        /* A statement behind a header that lacks its '{', or behind a body that was closed too early. */
+        bool statement = begins_statement(token->kind) || token->kind == T_REG;
+        parser->skip_depth = token->kind == '{' || (statement && parser->function != NULL);
+        parser->skip_to_item = statement && parser->function == NULL;
         parser->skipping = true;
     }
+}
+
+/* Whether a '}' may follow this token. */
+static bool ends_statement(int kind)
+{
+    return kind == ';' || kind == ':' || kind == '{' || kind == '}' || kind == T_INTEGER || kind == T_SYNC;
 }
 
 static int next_token(Parser *parser, TokenValue *value, Span *span)
@@ -206,8 +253,17 @@ static int next_token(Parser *parser, TokenValue *value, Span *span)
         /* "};" ends what was skipped. */
         bool drop = parser->drop_semicolon && token.kind == ';';
         parser->drop_semicolon = false;
-        if (!drop)
-            return token.kind;
+        if (drop)
+            continue;
+        if (token.kind == '}' && parser->in_body && parser->items_depth == 0 && !ends_statement(parser->last_kind)) {
+            /* Either the statement lacks its ';' or the '}' is a slip; what follows tells. */
+            Token *ahead = &parser->queue[1];
+            ahead->kind = lexer_next(parser->lexer, &ahead->value, &ahead->span);
+            parser->queued = 1;
+            if (!can_follow_close(parser, ahead->kind))
+                return T_SYNC;
+        }
+        return token.kind;
     }
 }
 

@@ -95,8 +95,12 @@ void scope_push(Parser *parser, Span open)
 void scope_pop(Parser *parser)
 {
     Scope *scope = &VEC_LAST(parser->scope_table.scopes);
-    for (Binding *binding = scope->bindings; binding; binding = binding->scope_next)
+    for (Binding *binding = scope->bindings, *next; binding; binding = next) {
+        next = binding->scope_next;
         binding->entry->top = binding->hidden;
+        binding->scope_next = parser->scope_table.free_bindings;
+        parser->scope_table.free_bindings = binding;
+    }
     for (RangeBinding *range = scope->ranges; range; range = range->scope_next)
         range->entry->range = range->hidden;
     (void)VEC_POP(parser->scope_table.scopes);
@@ -124,14 +128,14 @@ static uint64_t number_at(Name digits)
 /* Enters a binding into its scope and on top of its entry. */
 static Binding *push_binding(Parser *parser, NameEntry *entry, uint32_t depth, BindingKind kind, Span span)
 {
-    Binding *binding = ARENA_NEW(parser->scratch, Binding);
+    Binding *binding = parser->scope_table.free_bindings;
+    if (binding)
+        parser->scope_table.free_bindings = binding->scope_next;
+    else
+        binding = ARENA_NEW(parser->scratch, Binding);
     Scope *scope = &parser->scope_table.scopes.data[depth];
-    binding->entry = entry;
-    binding->hidden = entry->top;
-    binding->scope_next = scope->bindings;
-    binding->depth = depth;
-    binding->kind = kind;
-    binding->span = span;
+    *binding = (Binding){.entry = entry, .hidden = entry->top, .scope_next = scope->bindings, .depth = depth,
+                         .kind = kind, .span = span};
     scope->bindings = binding;
     entry->top = binding;
     return binding;
@@ -312,7 +316,8 @@ static void report_unknown(Parser *parser, Name name, Span span, const char *wha
 
 void scope_report_unknown(Parser *parser, Name name, Span span, const char *what)
 {
-    report_unknown(parser, name, span, what, BINDING_REGISTER, name[0] != '%');
+    if (!parser->lost_in_function && !parser->lost_in_module)
+        report_unknown(parser, name, span, what, BINDING_REGISTER, name[0] != '%');
     /* Further uses in this function are the same mistake. */
     uint32_t depth = scope_depth(parser) > 0 ? 1 : 0;
     NameEntry *entry = get_entry(parser, name);

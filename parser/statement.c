@@ -171,6 +171,7 @@ void statement_table(Parser *parser, TableKind kind, Name name, Span name_span, 
         }
     }
     parser->prototype = &parser->function->prototype;
+    parser->decl.open = false;
     Binding *binding = scope_declare(parser, name, table->span, BINDING_TABLE);
     if (binding)
         binding->table = table;
