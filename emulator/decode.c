@@ -431,7 +431,8 @@ static bool inst_is_warp(Opcode op)
     case OP_LDMATRIX:
     case OP_STMATRIX:
     case OP_MOVMATRIX:
-    case OP_MMA: return true;
+    case OP_MMA:
+    case OP_WMMA: return true;
     default: return false;
     }
 }

@@ -6,7 +6,7 @@
 
 /* Lanes whose guard is false go round the next ops and meet the others behind them.  Returns the branch's index, or
  * NO_ROW where there is no guard. */
-static uint32_t guard_open(Decoder *d)
+uint32_t decoder_guard_open(Decoder *d)
 {
     if (d->guard == NO_ROW)
         return NO_ROW;
@@ -17,7 +17,7 @@ static uint32_t guard_open(Decoder *d)
     return at;
 }
 
-static void guard_close(Decoder *d, uint32_t at)
+void decoder_guard_close(Decoder *d, uint32_t at)
 {
     if (at == NO_ROW)
         return;
@@ -52,7 +52,7 @@ static bool decode_table_branch(Decoder *d)
     uint32_t index = decoder_source(d, &inst->operands[0], TYPE_U32);
     if (index == NO_ROW)
         return false;
-    uint32_t guard = guard_open(d);
+    uint32_t guard = decoder_guard_open(d);
     uint32_t at = (uint32_t)d->code->ops.count;
     Op *op = decoder_emit(d, run_table_branch);
     op->sources[0] = index;
@@ -62,7 +62,7 @@ static bool decode_table_branch(Decoder *d)
     for (unsigned i = 0; i < inst->target_count; i++)
         decoder_fixup(d, at, inst->targets[i]->id, FIXUP_TABLE + i);
     decoder_fixup(d, at, d->postdominators[inst->block->id], FIXUP_RECONVERGENCE);
-    guard_close(d, guard);
+    decoder_guard_close(d, guard);
     return true;
 }
 
@@ -76,9 +76,9 @@ static bool decode_end(Decoder *d, bool exits)
         op->branch.target = op->branch.reconvergence = PC_EXIT;
         return true;
     }
-    uint32_t guard = guard_open(d);
+    uint32_t guard = decoder_guard_open(d);
     decoder_emit(d, exits ? run_exit : run_return);
-    guard_close(d, guard);
+    decoder_guard_close(d, guard);
     return true;
 }
 
@@ -183,7 +183,7 @@ static bool decode_call(Decoder *d)
         !call_values(d, arguments, false, call->prototype->params, call->prototype->param_count, &call->arguments,
                      &call->argument_count))
         return false;
-    uint32_t guard = guard_open(d);
+    uint32_t guard = decoder_guard_open(d);
     decoder_emit(d, builtin ? run_builtin : run_call)->call = call;
     if (!builtin) {
         decoder_emit(d, run_call_results)->call = call;
@@ -191,7 +191,7 @@ static bool decode_call(Decoder *d)
         if (!direct)
             decoder_emit(d, run_reconverge);
     }
-    guard_close(d, guard);
+    decoder_guard_close(d, guard);
     return true;
 }
 
@@ -240,7 +240,7 @@ static bool decode_barrier(Decoder *d)
         if (!decoder_dest(d, &inst->operands[0], popc ? TYPE_U32 : TYPE_PRED, false, &dest))
             return false;
     }
-    uint32_t guard = guard_open(d);
+    uint32_t guard = decoder_guard_open(d);
     Op *op = decoder_emit(d, run_barrier);
     op->dest = dest.row;
     op->dest_bytes = popc ? 4 : 0;
@@ -259,7 +259,7 @@ static bool decode_barrier(Decoder *d)
     op->barrier.cluster_wait = cluster && decoder_have(d, ".wait");
     if (dest.row != NO_ROW)
         decoder_dest_done(d, &dest);
-    guard_close(d, guard);
+    decoder_guard_close(d, guard);
     return true;
 }
 
@@ -286,7 +286,7 @@ static bool emit_collective(Decoder *d, Collective *c)
         return false;
     if (c->predicate && c->predicate->kind == OPERAND_REG)
         predicate = decoder_register(d, c->predicate, &bytes);
-    uint32_t guard = guard_open(d);
+    uint32_t guard = decoder_guard_open(d);
     Op *op = decoder_emit(d, run_collective);
     op->dest = dest.row;
     op->dest_bytes = (uint8_t)dest.bytes;
@@ -303,7 +303,7 @@ static bool emit_collective(Decoder *d, Collective *c)
     op->warp.is_float = c->is_float;
     if (dest.row != NO_ROW)
         decoder_dest_done(d, &dest);
-    guard_close(d, guard);
+    decoder_guard_close(d, guard);
     return true;
 }
 

@@ -169,6 +169,7 @@ struct Op {
         struct {
             uint32_t kind, members, dest_predicate, mode, control;
             bool is_float;
+            const struct MatrixOp *matrix;
         } warp; /* collectives */
         struct {
             uint32_t kind, id, count, predicate;
@@ -185,7 +186,6 @@ struct Op {
         const MemoryOp *memory;
         const CallOp *call;
         const struct CopyAsync *copy_async;
-        const struct MatrixOp *matrix;
         uint64_t value;
     };
     const Inst *inst; /* NULL: made by the decoder */
@@ -297,6 +297,7 @@ struct Machine {
     Code *entry;
 
     Split *free_splits;
+    struct ProductCells *product; /* matrix.c's, at the first use */
     uint64_t steps;
     bool tracks_memory;     /* written or race bytes exist */
     uint32_t *block_fences; /* race check: how often each block made its writes known to the device */
@@ -537,6 +538,8 @@ bool decode_memory(Decoder *d);
 bool decode_control(Decoder *d);
 bool decode_warp(Decoder *d);
 bool decode_matrix(Decoder *d);
+uint32_t decoder_guard_open(Decoder *d);
+void decoder_guard_close(Decoder *d, uint32_t at);
 bool decoder_address(Decoder *d, const Operand *operand, Space space, MemoryOp *memory);
 bool decoder_symbol(Decoder *d, const Symbol *symbol, uint64_t *address, bool *in_frame, Space *space);
 enum { FIXUP_TARGET, FIXUP_RECONVERGENCE, FIXUP_TABLE };
