@@ -110,3 +110,26 @@ Inst *inst_build(Body *body, const char *spelling, const char *operands, ...)
     }
     return inst;
 }
+
+Inst *inst_build_branch(Body *body, Block *target, RegId predicate, bool inverted)
+{
+    Arena *trees = body->module->arena;
+    Inst *inst = ARENA_NEW(body->arena, Inst);
+    inst->signature = signature_parse(body->module, predicate == REG_NONE ? "bra.uni" : "bra");
+    /* The text takes the label from the target; the operand only says that one stands here. */
+    Label *label = ARENA_NEW(trees, Label);
+    label->name = intern(body->module->names, "$branch");
+    inst->operands = ARENA_ARRAY(trees, Operand, 1);
+    inst->operands->kind = OPERAND_SYMBOL;
+    inst->operands->ref = REF_NONE;
+    inst->operands->symbol = (Symbol){.kind = SYMBOL_LABEL, .label = label};
+    inst->operand_count = 1;
+    inst->guard = REF_NONE;
+    inst->targets = ARENA_ARRAY(body->arena, Block *, 1);
+    inst->targets[0] = target;
+    inst->target_count = 1;
+    bind(body, inst, "bra");
+    if (predicate != REG_NONE)
+        inst_set_guard(body, inst, predicate, inverted);
+    return inst;
+}

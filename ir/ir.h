@@ -523,7 +523,7 @@ typedef struct Phi {
  * A guarded branch, return or exit therefore ends its block. */
 struct Block {
     uint32_t id;    /* its index in Body.blocks: layout order; kept by body_renumber */
-    Name label;     /* the source's first label for it; NULL: printed only if something branches here */
+    Name label;     /* the source's first label for it that is branched to, else its first; NULL: printed only if needed */
     Inst *first, *last;
     Block *fall;    /* where control goes when the last instruction does not branch; NULL: never */
     Block **preds;  /* distinct; kept by body_update_preds */

@@ -1,0 +1,264 @@
+/* Thread coarsening: the order of its steps.
+ *
+ * After Magni, Dubach and O'Boyle (SC'13, section 4: divergence analysis, replication of divergent instructions and regions,
+ * stride) and Unkule, Shaltz and Qasem (CC'12: legality, several dimensions).
+ *
+ * Requires SSA form.  Keeps SSA form, barriers, uniform branches and loops.  Breaks the launch: the contract says how.
+ *
+ * Several dimensions are coarsened one after the other: what is coarse along x is a kernel like any other.  For each:
+ *   1. exits are led to one block, and the index is read in one place;
+ *   2. variance says which values differ between replicas (analysis/variance.h);
+ *   3. blocks under variant control are closed to regions with one way in and one way out;
+ *   4. what cannot be shown sound is refused;
+ *   5. variant instructions are cloned in place, regions whole. */
+#include "opt/coarsen.h"
+
+#include "opt/coarsen_internal.h"
+
+#include <string.h>
+
+bool coarsening_refuse(Coarsening *c, const Inst *inst, const char *format, ...)
+{
+    Buf text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    buf_vprintf(&text, format, arguments);
+    va_end(arguments);
+    Arena *arena = c->body->module->arena;
+    c->refusal->reason = arena_strndup(arena, buf_text(&text), text.length);
+    c->refusal->has_span = inst != NULL && inst->span.end > 0;
+    c->refusal->span = inst ? inst->span : (Span){0, 0};
+    buf_free(&text);
+    return false;
+}
+
+/* ---- Exits ------------------------------------------------------------------------------------------------------- */
+
+static bool leaves(const Inst *inst)
+{
+    return inst_is_terminator(inst) && inst->target_count == 0;
+}
+
+/* Every ret and exit of the kernel becomes a branch to one block, so that every region has a block where it ends.  In an entry
+ * function ret and exit mean the same. */
+static void unify_exits(Body *body)
+{
+    Block *last = VEC_LAST(body->blocks);
+    Block *exit = body_add_block(body, last);
+    Inst *ret = NULL;
+    size_t count = body->blocks.count - 1;
+    for (size_t i = 0; i < count; i++) {
+        Block *block = body->blocks.data[i];
+        Inst *inst = block->last;
+        if (inst && leaves(inst)) {
+            if (!ret && inst->guard == REF_NONE) {
+                ret = inst_clone(body, inst);
+                exit->label = block->first == inst ? block->label : NULL;
+            }
+            RegId predicate = inst->guard == REF_NONE ? REG_NONE : inst->refs[inst->guard].reg;
+            bool inverted = inst->guard_inverted;
+            Inst *branch = NULL;
+            if (predicate != REG_NONE) {
+                branch = inst_build_branch(body, exit, predicate, inverted);
+                branch->span = inst->span;
+                branch->loc = inst->loc;
+            }
+            inst_remove(inst);
+            if (branch)
+                inst_append(block, branch);
+            else
+                block->fall = exit;
+        } else if (!block->fall && (!inst || inst_falls_through(inst)))
+            block->fall = exit;
+        if (exit->label && block->label == exit->label)
+            block->label = NULL;
+    }
+    inst_append(exit, ret ? ret : inst_build(body, "ret", ""));
+    body_update_preds(body);
+}
+
+/* ---- One place that reads the index ------------------------------------------------------------------------------ */
+
+static const char *const index_names[3] = {"%tid.x", "%tid.y", "%tid.z"};
+static const char *const size_names[3] = {"%ntid.x", "%ntid.y", "%ntid.z"};
+
+static bool reads_sreg(const Inst *inst, const char *name)
+{
+    for (unsigned i = 0; i < inst->operand_count; i++) {
+        const Operand *operand = &inst->operands[i];
+        if (operand->kind == OPERAND_SREG && strcmp(operand->sreg->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Replaces "OP d, %sreg" by "OP d, r"; a 16-bit mov needs a conversion. */
+static void read_register_instead(Body *body, Inst *inst, RegId reg)
+{
+    RegId dst = inst->refs[inst->operands[0].ref].reg;
+    Type type = inst->signature->types[0];
+    Inst *copy;
+    if (inst_op(inst) == OP_MOV && type_bits(type) == 16)
+        copy = inst_build(body, "cvt.u16.u32", "dr", dst, reg);
+    else {
+        Buf spelling = {0};
+        buf_puts(&spelling, inst->signature->opcode);
+        for (unsigned i = 0; i < inst->signature->mod_count; i++)
+            buf_puts(&spelling, inst->signature->mods[i].text);
+        copy = inst_build(body, buf_text(&spelling), "dr", dst, reg);
+        buf_free(&spelling);
+    }
+    copy->loc = inst->loc;
+    copy->span = inst->span;
+    inst_insert_before(inst, copy);
+    inst_remove(inst);
+}
+
+/* Moves all reads of a special register to one "mov.u32" before 'first'; NULL if nothing reads it. */
+static Inst *gather_reads(Body *body, const char *name, const char *reg_name)
+{
+    Inst *read = NULL;
+    for (size_t b = 0; b < body->blocks.count; b++) {
+        for (Inst *inst = body->blocks.data[b]->first, *next; inst; inst = next) {
+            next = inst->next;
+            if (inst == read || !reads_sreg(inst, name))
+                continue;
+            if (!read) {
+                RegId reg = body_add_reg(body, TYPE_B32, intern(body->module->names, reg_name));
+                read = inst_build(body, "mov.u32", "ds", reg, name);
+                Block *entry = body->blocks.data[0];
+                if (entry->first)
+                    inst_insert_before(entry->first, read);
+                else
+                    inst_append(entry, read);
+            }
+            read_register_instead(body, inst, read->refs[0].reg);
+        }
+    }
+    return read;
+}
+
+/* ---- One dimension ----------------------------------------------------------------------------------------------- */
+
+static bool coarsen_dimension(Body *body, unsigned dimension, unsigned factor, Stride stride, LaunchContract *contract,
+                              Refusal *refusal)
+{
+    Arena *scratch = arena_new();
+    Coarsening c = {.body = body, .scratch = scratch, .dimension = dimension, .factor = factor, .stride = stride, .refusal = refusal};
+    bool done = coarsening_check_instructions(&c);
+    if (done) {
+        c.index_read = gather_reads(body, index_names[dimension], "%tid_read");
+        /* Replicas count in original threads: what the kernel reads as the block's size is factor times the new size. */
+        Inst *size_read = gather_reads(body, size_names[dimension], "%ntid_read");
+        if (size_read) {
+            RegId original = size_read->refs[0].reg;
+            RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%ntid_coarse"));
+            size_read->refs[0].reg = size;
+            inst_insert_after(size_read, inst_build(body, "mul.lo.u32", "dri", original, size, (int64_t)factor));
+        }
+        body_update_preds(body);
+        c.dominance = dominance_compute(scratch, body);
+        c.postdominance = postdominance_compute(scratch, body);
+        c.loops = loops_compute(scratch, c.dominance);
+        VarianceOptions options = {.lane_uniform = c.needs_whole_warps, .merge_loads = coarsening_loads_merge(&c)};
+        c.variance = variance_compute(scratch, body, c.postdominance, dimension, &options);
+        done = coarsening_find_regions(&c) && coarsening_check_regions(&c);
+    }
+    if (done) {
+        coarsening_clone(&c);
+        contract->whole_warps |= c.needs_whole_warps;
+    }
+    arena_free(scratch);
+    return done;
+}
+
+/* ---- Block sizes ------------------------------------------------------------------------------------------------- */
+
+static unsigned round_up_division(unsigned a, unsigned b)
+{
+    return a / b + (a % b != 0);
+}
+
+/* The contract's block, as far as the module or the caller says it; false if the factor does not divide it. */
+static bool settle_block(const Body *body, const CoarsenRequest *request, LaunchContract *contract, Coarsening *c)
+{
+    const Tuning *tuning = &body->tuning;
+    for (unsigned d = 0; d < 3; d++) {
+        if (tuning->reqntid_count)
+            contract->block[d] = d < tuning->reqntid_count ? tuning->reqntid[d] : 1;
+        else
+            contract->block[d] = request->block[d];
+        unsigned factor = request->factor[d], size = contract->block[d];
+        if (factor > 1 && size && size % factor)
+            return coarsening_refuse(c, NULL, "the factor %u does not divide the block's %u threads along %c", factor, size,
+                                     "xyz"[d]);
+        if (factor > 1 && size && contract->stride_unit > 1 && size / factor % contract->stride_unit)
+            return coarsening_refuse(c, NULL, "the stride %u does not divide the %u threads that remain of the block along %c",
+                                     contract->stride_unit, size / factor, "xyz"[d]);
+    }
+    return true;
+}
+
+static void shrink_tuning(Tuning *tuning, const unsigned factor[3])
+{
+    unsigned product = factor[0] * factor[1] * factor[2];
+    for (unsigned d = 0; d < 3; d++) {
+        if (d < tuning->reqntid_count)
+            tuning->reqntid[d] /= factor[d];
+    }
+    /* .maxntid bounds the number of threads of a block, however they lie. */
+    if (tuning->maxntid_count) {
+        bool each = true;
+        for (unsigned d = 0; d < 3; d++)
+            each &= factor[d] == 1 || (d < tuning->maxntid_count && tuning->maxntid[d] % factor[d] == 0);
+        if (each)
+            for (unsigned d = 0; d < tuning->maxntid_count; d++)
+                tuning->maxntid[d] /= factor[d];
+        else {
+            unsigned threads = 1;
+            for (unsigned d = 0; d < tuning->maxntid_count; d++)
+                threads *= tuning->maxntid[d];
+            tuning->maxntid[0] = round_up_division(threads, product);
+            tuning->maxntid_count = 1;
+        }
+    }
+}
+
+/* Whole warps: see LaunchContract.  False if the known block size breaks them. */
+static bool settle_warps(const CoarsenRequest *request, const LaunchContract *contract, Coarsening *c)
+{
+    unsigned threads = 1;
+    for (unsigned d = 0; d < 3; d++) {
+        if (!contract->block[d])
+            return true;
+        threads *= contract->block[d] / request->factor[d];
+        if (request->factor[d] > 1 && threads % 32)
+            return coarsening_refuse(c, NULL,
+                                     "the kernel has warp-level instructions, and a factor of %u along %c would split its warps",
+                                     request->factor[d], "xyz"[d]);
+    }
+    return true;
+}
+
+bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *contract, Refusal *refusal)
+{
+    require(body->ssa);
+    *contract = (LaunchContract){.kernel = body->function->name, .stride = request->stride, .stride_unit = 1};
+    *refusal = (Refusal){0};
+    Coarsening c = {.body = body, .refusal = refusal};
+    if (!body->function->is_entry)
+        return coarsening_refuse(&c, NULL, "it is no kernel");
+    if (request->stride.kind == STRIDE_NUMBER)
+        contract->stride_unit = request->stride.number;
+    memcpy(contract->factor, request->factor, sizeof contract->factor);
+    if (!settle_block(body, request, contract, &c))
+        return false;
+    unify_exits(body);
+    for (unsigned d = 0; d < 3; d++)
+        if (request->factor[d] > 1 && !coarsen_dimension(body, d, request->factor[d], request->stride, contract, refusal))
+            return false;
+    if (contract->whole_warps && !settle_warps(request, contract, &c))
+        return false;
+    shrink_tuning(&body->tuning, request->factor);
+    return true;
+}

@@ -1,0 +1,375 @@
+/* What coarsening refuses, and why. */
+#include "opt/coarsen_internal.h"
+
+#include <string.h>
+#include <uthash.h>
+
+static unsigned line_of(const Coarsening *c, const Inst *inst)
+{
+    const Source *source = c->body->module->source;
+    return source ? source_position(source, inst->span.begin).line : 0;
+}
+
+/* ---- Special registers ------------------------------------------------------------------------------------------- */
+
+static bool name_begins(const char *name, const char *prefix)
+{
+    return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+typedef enum SregRole {
+    SREG_HARMLESS,
+    SREG_INDEX,    /* a component of %tid or %ntid: rewritten */
+    SREG_VECTOR,   /* the whole of one of them, or a component under another name */
+    SREG_LANE,     /* the same for replicas when warps stay whole */
+    SREG_WARP,     /* counts warps */
+} SregRole;
+
+static SregRole sreg_role(const Sreg *sreg)
+{
+    const char *name = sreg->name;
+    if (name_begins(name, "%tid") || name_begins(name, "%ntid")) {
+        const char *dot = strchr(name, '.');
+        return dot && strchr("xyzw", dot[1]) ? SREG_INDEX : SREG_VECTOR;
+    }
+    if (name_begins(name, "%warpid") || name_begins(name, "%nwarpid"))
+        return SREG_WARP;
+    return sreg->dependence == SREG_THREAD ? SREG_LANE : SREG_HARMLESS;
+}
+
+static const Sreg *sreg_read(const Inst *inst)
+{
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        if (inst->operands[i].kind == OPERAND_SREG)
+            return inst->operands[i].sreg;
+    return NULL;
+}
+
+static bool want_whole_warps(Coarsening *c, const Inst *inst, const char *what)
+{
+    if (c->stride.kind != STRIDE_BLOCK)
+        return coarsening_refuse(c, inst, "%s needs whole warps, which only the block stride preserves", what);
+    c->needs_whole_warps = true;
+    return true;
+}
+
+static bool check_sreg(Coarsening *c, const Inst *inst, const Sreg *sreg)
+{
+    switch (sreg_role(sreg)) {
+    case SREG_HARMLESS:
+        return true;
+    case SREG_INDEX:
+        if (inst->guard != REF_NONE || inst->operand_count != 2)
+            return coarsening_refuse(c, inst, "a guarded read of %s", sreg->name);
+        return true;
+    case SREG_VECTOR:
+        return coarsening_refuse(c, inst, "it reads %s, of which only the components x, y and z can be replaced", sreg->name);
+    case SREG_LANE:
+        return want_whole_warps(c, inst, sreg->name);
+    case SREG_WARP:
+        return coarsening_refuse(c, inst, "it reads %s, which counts warps that coarsening merges", sreg->name);
+    }
+    return true;
+}
+
+/* ---- Calls ------------------------------------------------------------------------------------------------------- */
+
+typedef struct Visited {
+    const Function *function;
+    UT_hash_handle hh;
+} Visited;
+
+typedef struct CallCheck {
+    Coarsening *c;
+    const Inst *call; /* in the kernel */
+    Visited *visited;
+    VEC(const Function *) pending;
+} CallCheck;
+
+/* Functions of the CUDA run time that neither synchronise nor ask which thread they run in. */
+static bool is_harmless_extern(const char *name)
+{
+    static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static const Function *called_function(const Inst *inst)
+{
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        if (inst->operands[i].kind == OPERAND_SYMBOL && inst->operands[i].symbol.kind == SYMBOL_FUNCTION)
+            return inst->operands[i].symbol.function;
+    return NULL;
+}
+
+static bool visit_callee(CallCheck *check, const Inst *call)
+{
+    const Function *callee = called_function(call);
+    if (!callee)
+        return coarsening_refuse(check->c, check->call, "an indirect call: what it reaches is not known");
+    if (!callee->has_body && callee->definition)
+        callee = callee->definition;
+    if (!callee->has_body) {
+        if (is_harmless_extern(callee->name))
+            return true;
+        return coarsening_refuse(check->c, check->call,
+                                 "it calls '%s', which is not defined in this module and may contain barriers", callee->name);
+    }
+    Visited *visited;
+    HASH_FIND_PTR(check->visited, &callee, visited);
+    if (visited)
+        return true;
+    visited = ARENA_NEW(check->c->scratch, Visited);
+    visited->function = callee;
+    HASH_ADD_PTR(check->visited, function, visited);
+    VEC_PUSH(check->c->scratch, check->pending, callee);
+    return true;
+}
+
+static bool is_call(const Inst *inst)
+{
+    return inst_op(inst) == OP_CALL;
+}
+
+static bool check_callee_inst(CallCheck *check, const Function *callee, const Inst *inst)
+{
+    Coarsening *c = check->c;
+    const char *name = callee->name;
+    if (inst_is_opaque(inst))
+        return coarsening_refuse(c, check->call, "it calls '%s', which has an instruction that is not known (line %u)", name,
+                                 line_of(c, inst));
+    if (is_call(inst))
+        return visit_callee(check, inst);
+    if (inst->effects & EFFECT_SYNC || (inst->effects & EFFECT_VOLATILE && inst->effects & EFFECT_READ))
+        return coarsening_refuse(c, check->call, "it calls '%s', which synchronises ('%s' in line %u)", name,
+                                 inst_spelling(c->scratch, inst), line_of(c, inst));
+    const Sreg *sreg = sreg_read(inst);
+    if (sreg && sreg_role(sreg) != SREG_HARMLESS)
+        return coarsening_refuse(c, check->call, "it calls '%s', which reads %s (line %u)", name, sreg->name, line_of(c, inst));
+    return true;
+}
+
+static bool check_call(Coarsening *c, const Inst *inst)
+{
+    CallCheck check = {.c = c, .call = inst};
+    bool fine = visit_callee(&check, inst);
+    while (fine && check.pending.count) {
+        const Function *callee = VEC_POP(check.pending);
+        for (size_t i = 0; fine && i < callee->stmts.count; i++)
+            if (callee->stmts.data[i].kind == STMT_INST)
+                fine = check_callee_inst(&check, callee, callee->stmts.data[i].inst);
+    }
+    HASH_CLEAR(hh, check.visited);
+    return fine;
+}
+
+/* ---- Synchronisation --------------------------------------------------------------------------------------------- */
+
+static bool check_sync(Coarsening *c, const Inst *inst)
+{
+    const char *spelling = inst_spelling(c->scratch, inst);
+    switch ((SyncKind)inst->sync) {
+    case SYNC_NONE:
+    case SYNC_FENCE:
+    case SYNC_STRONG:
+    case SYNC_CLUSTER_BARRIER:
+    case SYNC_ASYNC_GROUP:
+        return true;
+    case SYNC_BLOCK_BARRIER:
+        if (!inst_has(inst, MOD_SYNC))
+            return coarsening_refuse(c, inst, "'%s' counts or combines the threads of the block", spelling);
+        if (inst->operand_count > 1)
+            return coarsening_refuse(c, inst, "'%s' waits for a given number of threads", spelling);
+        return true;
+    case SYNC_WARP:
+        if (form_category(inst->form) == CATEGORY_WGMMA)
+            return coarsening_refuse(c, inst, "'%s' works on groups of four warps", spelling);
+        if (!inst_has(inst, MOD_SYNC) && !inst_has(inst, MOD_ALIGNED))
+            return coarsening_refuse(c, inst, "'%s' depends on which threads of the warp run together", spelling);
+        return want_whole_warps(c, inst, spelling);
+    case SYNC_MBARRIER:
+        return coarsening_refuse(c, inst, "'%s' counts arrivals at a barrier in memory", spelling);
+    case SYNC_OTHER:
+        return coarsening_refuse(c, inst, "'%s' cannot be coarsened", spelling);
+    }
+    return true;
+}
+
+static bool check_instruction(Coarsening *c, const Inst *inst)
+{
+    if (inst_is_opaque(inst))
+        return coarsening_refuse(c, inst, "what '%s' does is not known", inst_spelling(c->scratch, inst));
+    if (!check_sync(c, inst))
+        return false;
+    const Sreg *sreg = sreg_read(inst);
+    if (sreg && !check_sreg(c, inst, sreg))
+        return false;
+    if (is_call(inst))
+        return check_call(c, inst);
+    Opcode op = inst_op(inst);
+    if (op == OP_ALLOCA || op == OP_STACKSAVE || op == OP_STACKRESTORE)
+        return coarsening_refuse(c, inst, "it allocates on the stack");
+    return true;
+}
+
+bool coarsening_check_instructions(Coarsening *c)
+{
+    for (size_t b = 0; b < c->body->blocks.count; b++) {
+        bool carry = false;
+        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next) {
+            if (!check_instruction(c, inst))
+                return false;
+            if (inst->effects & EFFECT_CC_READ && !carry)
+                return coarsening_refuse(c, inst, "the carry flag is passed from one basic block to another");
+            carry |= (inst->effects & EFFECT_CC_WRITE) != 0;
+        }
+    }
+    return true;
+}
+
+/* ---- Waiting for other threads ----------------------------------------------------------------------------------- */
+
+/* Reads what other threads may write in the same barrier interval: the only way to wait for one of them. */
+static bool observes(const Inst *inst)
+{
+    bool strong = inst->sync == SYNC_STRONG || inst->sync == SYNC_MBARRIER ||
+                  (inst->effects & EFFECT_VOLATILE && inst->effects & EFFECT_READ);
+    if (!strong)
+        return false;
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_writes(&inst->refs[r]))
+            return true;
+    return false;
+}
+
+bool coarsening_loads_merge(const Coarsening *c)
+{
+    for (size_t b = 0; b < c->body->blocks.count; b++)
+        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
+            if (observes(inst))
+                return false;
+    return true;
+}
+
+static bool leaves_loop(const Coarsening *c, const Loop *loop, const Block *block)
+{
+    Block *succs[2];
+    const Inst *last = block->last;
+    if (last && last->target_count > 1) {
+        for (unsigned i = 0; i < last->target_count; i++)
+            if (!loop_contains(c->loops, loop, last->targets[i]))
+                return true;
+        return block->fall && !loop_contains(c->loops, loop, block->fall);
+    }
+    unsigned count = block_succs(block, succs, 2);
+    for (unsigned i = 0; i < count; i++)
+        if (!loop_contains(c->loops, loop, succs[i]))
+            return true;
+    return false;
+}
+
+/* The terminator that lets 'observed' decide whether its loop goes on, or NULL. */
+static const Inst *loop_decided_by(const Coarsening *c, const Values *values, const Inst *observed)
+{
+    const Loop *loop = loop_of(c->loops, observed->block);
+    if (!loop)
+        return NULL;
+    BitSet seen = bitset_new(c->scratch, c->body->regs.count);
+    VEC(RegId) pending = {0};
+    for (unsigned r = 0; r < observed->ref_count; r++)
+        if (ref_writes(&observed->refs[r]))
+            VEC_PUSH(c->scratch, pending, observed->refs[r].reg);
+    while (pending.count) {
+        RegId reg = VEC_POP(pending);
+        if (bitset_has(&seen, reg))
+            continue;
+        bitset_add(&seen, reg);
+        for (uint32_t u = 0; u < value_use_count(values, reg); u++) {
+            const ValueUse *use = &value_uses(values, reg)[u];
+            if (!use->inst) {
+                VEC_PUSH(c->scratch, pending, use->block->phis.data[use->index].dst);
+                continue;
+            }
+            if (inst_is_terminator(use->inst))
+                for (const Loop *around = loop; around; around = around->parent)
+                    if (loop_contains(c->loops, around, use->block) && leaves_loop(c, around, use->block))
+                        return use->inst;
+            for (unsigned r = 0; r < use->inst->ref_count; r++)
+                if (ref_writes(&use->inst->refs[r]))
+                    VEC_PUSH(c->scratch, pending, use->inst->refs[r].reg);
+        }
+    }
+    return NULL;
+}
+
+/* A loop that goes on until another thread has done something: if that thread is a replica of this one, it never ends. */
+static bool check_waiting(Coarsening *c)
+{
+    const Values *values = NULL;
+    for (size_t b = 0; b < c->body->blocks.count; b++) {
+        const Block *block = c->body->blocks.data[b];
+        for (const Inst *inst = block->first; inst; inst = inst->next) {
+            if (!observes(inst))
+                continue;
+            if (bitset_has(&c->loops->irreducible, block->id))
+                return coarsening_refuse(c, inst, "'%s' stands in a loop with several entries", inst_spelling(c->scratch, inst));
+            if (!values)
+                values = values_compute(c->scratch, c->body);
+            const Inst *decides = loop_decided_by(c, values, inst);
+            if (decides)
+                return coarsening_refuse(c, inst, "the loop that ends in line %u may wait for another thread through '%s'",
+                                         line_of(c, decides), inst_spelling(c->scratch, inst));
+        }
+    }
+    return true;
+}
+
+/* ---- Regions ----------------------------------------------------------------------------------------------------- */
+
+/* Must be executed by all threads of a block or warp, or as often as before. */
+static bool is_collective(const Inst *inst)
+{
+    switch ((SyncKind)inst->sync) {
+    case SYNC_BLOCK_BARRIER:
+    case SYNC_CLUSTER_BARRIER:
+    case SYNC_WARP:
+    case SYNC_ASYNC_GROUP:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool refuse_collective(Coarsening *c, const Inst *inst)
+{
+    const char *spelling = inst_spelling(c->scratch, inst);
+    const Block *block = inst->block;
+    const Block *decider = variance_block(c->variance, block) ? c->variance->deciders[block->id] : NULL;
+    if (decider && decider->last && decider->last->span.end)
+        return coarsening_refuse(c, inst, "'%s' is executed under a condition that differs between the merged threads (line %u)",
+                                 spelling, line_of(c, decider->last));
+    return coarsening_refuse(c, inst, "'%s' lies between branches that differ between the merged threads", spelling);
+}
+
+bool coarsening_check_regions(Coarsening *c)
+{
+    for (size_t b = 0; b < c->body->blocks.count; b++) {
+        const Block *block = c->body->blocks.data[b];
+        bool in_region = bitset_has(&c->in_region, block->id);
+        for (const Inst *inst = block->first; inst; inst = inst->next) {
+            if (!is_collective(inst))
+                continue;
+            if (in_region)
+                return refuse_collective(c, inst);
+            if (inst->guard != REF_NONE && variance_reg(c->variance, inst->refs[inst->guard].reg))
+                return coarsening_refuse(c, inst, "the guard of '%s' differs between the merged threads",
+                                         inst_spelling(c->scratch, inst));
+            if (inst->sync != SYNC_WARP && variance_inst(c->variance, inst))
+                return coarsening_refuse(c, inst, "the operands of '%s' differ between the merged threads",
+                                         inst_spelling(c->scratch, inst));
+        }
+    }
+    return check_waiting(c);
+}

@@ -1,0 +1,472 @@
+/* Clones what differs between replicas.
+ *
+ * Replica 0 keeps the original instructions and registers; replicas 1 .. factor-1 get copies.  Outside regions a copy stands right
+ * behind its original.  A region becomes, for factor 2,
+ *
+ *     head -> region -> between -> region' -> end -> join
+ *
+ * where 'between' and 'end' are new blocks that gather what leaves one replica's copy, and 'between' branches as the head does, on
+ * the next replica's condition.  Values that phis of the join choose are chosen in these blocks, each replica's in its own. */
+#include "opt/coarsen_internal.h"
+
+#include <string.h>
+
+typedef struct Cloner {
+    Coarsening *c;
+    Body *body;
+    Arena *scratch;
+    Variable ***variables; /* variables[k][i]: replica k's copy of private variable i */
+    Variable **originals;  /* private variables */
+    size_t variable_count;
+    Block ***blocks;       /* blocks[k][id]: replica k's copy of a region's block */
+    VEC(Block *) *before;  /* by original Block.id: new blocks to be placed before it */
+    VEC(Block *) *behind;  /* by original Block.id: new blocks to be placed behind it */
+} Cloner;
+
+/* ---- Registers and variables ------------------------------------------------------------------------------------- */
+
+bool variable_is_private(const Variable *variable)
+{
+    return variable->function && !variable->is_parameter && (variable->space == SPACE_LOCAL || variable->space == SPACE_PARAM);
+}
+
+static bool tree_mentions_private(const Operand *operand)
+{
+    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE && variable_is_private(operand->symbol.variable))
+        return true;
+    for (unsigned i = 0; i < operand->item_count; i++)
+        if (tree_mentions_private(&operand->items[i]))
+            return true;
+    return false;
+}
+
+static bool mentions_private(const Inst *inst)
+{
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        if (tree_mentions_private(&inst->operands[i]))
+            return true;
+    return false;
+}
+
+bool coarsening_clones(const Coarsening *c, const Inst *inst)
+{
+    if (variance_inst(c->variance, inst) || mentions_private(inst))
+        return true;
+    switch ((SyncKind)inst->sync) {
+    case SYNC_NONE:
+        break;
+    case SYNC_STRONG:
+        return true;
+    default:
+        return false; /* uniform, and outside regions: once for all replicas */
+    }
+    if (inst->effects & (EFFECT_VOLATILE | EFFECT_ASYNC))
+        return true;
+    if (inst->effects & EFFECT_CONTROL)
+        return !inst_is_terminator(inst);
+    Access access;
+    /* A plain store of the same value to the same place needs to be done but once. */
+    return inst->effects & EFFECT_WRITE && (!inst_access(inst, &access) || access.kind != ACCESS_STORE || !access.weak);
+}
+
+static void map_register(Cloner *cloner, RegId reg)
+{
+    Coarsening *c = cloner->c;
+    for (unsigned k = 1; k < c->factor; k++)
+        if (c->maps[k][reg] == reg)
+            c->maps[k][reg] = body_clone_reg(cloner->body, reg);
+}
+
+static void map_results(Cloner *cloner, const Inst *inst)
+{
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_writes(&inst->refs[r]))
+            map_register(cloner, inst->refs[r].reg);
+}
+
+static void map_registers(Cloner *cloner)
+{
+    Coarsening *c = cloner->c;
+    Body *body = cloner->body;
+    c->reg_count = body->regs.count;
+    c->maps = ARENA_ARRAY(cloner->scratch, RegId *, c->factor);
+    for (unsigned k = 0; k < c->factor; k++) {
+        c->maps[k] = ARENA_ARRAY(cloner->scratch, RegId, c->reg_count);
+        for (size_t r = 0; r < c->reg_count; r++)
+            c->maps[k][r] = (RegId)r;
+    }
+    for (size_t b = 0; b < c->block_count; b++) {
+        const Block *block = body->blocks.data[b];
+        bool whole = bitset_has(&c->in_region, b);
+        for (size_t p = 0; p < block->phis.count; p++)
+            if (whole || variance_reg(c->variance, block->phis.data[p].dst))
+                map_register(cloner, block->phis.data[p].dst);
+        for (const Inst *inst = block->first; inst; inst = inst->next)
+            if (whole || coarsening_clones(c, inst))
+                map_results(cloner, inst);
+    }
+}
+
+static void copy_variables(Cloner *cloner)
+{
+    Coarsening *c = cloner->c;
+    Body *body = cloner->body;
+    size_t count = body->variables.count;
+    cloner->originals = ARENA_ARRAY(cloner->scratch, Variable *, count);
+    for (size_t i = 0; i < count; i++)
+        if (variable_is_private(body->variables.data[i]))
+            cloner->originals[cloner->variable_count++] = body->variables.data[i];
+    cloner->variables = ARENA_ARRAY(cloner->scratch, Variable **, c->factor);
+    for (unsigned k = 1; k < c->factor; k++) {
+        cloner->variables[k] = ARENA_ARRAY(cloner->scratch, Variable *, cloner->variable_count);
+        for (size_t i = 0; i < cloner->variable_count; i++) {
+            Variable *copy = ARENA_NEW(body->module->arena, Variable);
+            *copy = *cloner->originals[i];
+            copy->name = body_unique_name(body, copy->name);
+            VEC_PUSH(body->arena, body->variables, copy);
+            cloner->variables[k][i] = copy;
+        }
+    }
+}
+
+static RegId mapped(const Coarsening *c, unsigned replica, RegId reg)
+{
+    return reg < c->reg_count ? c->maps[replica][reg] : reg;
+}
+
+/* Replica k's copy of an instruction; targets are left as they are. */
+static Inst *clone_inst(Cloner *cloner, const Inst *inst, unsigned replica)
+{
+    Inst *copy = inst_clone(cloner->body, inst);
+    for (unsigned r = 0; r < copy->ref_count; r++)
+        if (copy->refs[r].reg != REG_NONE)
+            copy->refs[r].reg = mapped(cloner->c, replica, copy->refs[r].reg);
+    if (mentions_private(inst))
+        for (size_t i = 0; i < cloner->variable_count; i++)
+            inst_replace_symbol(cloner->body, copy, cloner->originals[i], cloner->variables[replica][i]);
+    return copy;
+}
+
+/* ---- The index --------------------------------------------------------------------------------------------------- */
+
+static Inst *insert_behind(Inst *place, Inst *inst)
+{
+    inst_insert_after(place, inst);
+    return inst;
+}
+
+/* T = %tid.d becomes the index of replica 0, and replica k's is made beside it. */
+static void make_indices(Cloner *cloner, Inst *read)
+{
+    static const char *const sizes[3] = {"%ntid.x", "%ntid.y", "%ntid.z"};
+    Coarsening *c = cloner->c;
+    Body *body = cloner->body;
+    RegId first = read->refs[0].reg;
+    int64_t factor = c->factor;
+    Inst *place = read;
+    if (c->stride.kind == STRIDE_BLOCK) {
+        RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%ntid_coarse"));
+        place = insert_behind(place, inst_build(body, "mov.u32", "ds", size, sizes[c->dimension]));
+        for (unsigned k = 1; k < c->factor; k++)
+            place = insert_behind(place, inst_build(body, "mad.lo.u32", "drir", c->maps[k][first], size, (int64_t)k, first));
+        return;
+    }
+    RegId index = body_add_reg(body, TYPE_B32, intern(body->module->names, "%tid_coarse"));
+    read->refs[0].reg = index;
+    int64_t step = 1;
+    if (c->stride.kind == STRIDE_UNIT)
+        place = insert_behind(place, inst_build(body, "mul.lo.u32", "dri", first, index, factor));
+    else {
+        /* (t / s) * c * s + t % s  =  t + (t / s) * (c - 1) * s */
+        step = c->stride.number;
+        RegId group = body_add_reg(body, TYPE_B32, intern(body->module->names, "%tid_group"));
+        place = insert_behind(place, inst_build(body, "div.u32", "dri", group, index, step));
+        place = insert_behind(place, inst_build(body, "mad.lo.u32", "drir", first, group, (factor - 1) * step, index));
+    }
+    for (unsigned k = 1; k < c->factor; k++)
+        place = insert_behind(place, inst_build(body, "add.u32", "dri", c->maps[k][first], first, k * step));
+}
+
+/* ---- Blocks outside regions -------------------------------------------------------------------------------------- */
+
+/* Instructions that belong together: what passes the carry flag on, and the stores, the call and the loads of one call
+ * sequence.  Sets ends[i] to the last instruction of the group that begins at i, else to i. */
+static void find_groups(Inst *const *insts, size_t count, size_t *ends)
+{
+    for (size_t i = 0; i < count; i++)
+        ends[i] = i;
+    size_t carry = SIZE_MAX, sequence = SIZE_MAX;
+    bool called = false;
+    for (size_t i = 0; i < count; i++) {
+        const Inst *inst = insts[i];
+        if (inst->effects & EFFECT_CC_READ && carry != SIZE_MAX)
+            ends[carry] = i;
+        else if (inst->effects & EFFECT_CC_WRITE)
+            carry = i;
+        bool is_call = inst->effects & EFFECT_CONTROL && !inst_is_terminator(inst);
+        if (!is_call && !mentions_private(inst))
+            continue;
+        Access access;
+        bool is_param = !is_call && inst_access(inst, &access) && access.space == SPACE_PARAM;
+        if (!is_call && !is_param)
+            continue;
+        /* A store after the call begins the next sequence. */
+        if (sequence == SIZE_MAX || (called && is_param && access.kind == ACCESS_STORE)) {
+            sequence = i;
+            called = false;
+        }
+        called |= is_call;
+        ends[sequence] = i;
+    }
+}
+
+static void clone_in_block(Cloner *cloner, Block *block)
+{
+    Coarsening *c = cloner->c;
+    size_t phis = block->phis.count;
+    for (size_t p = 0; p < phis; p++) {
+        if (c->maps[1][block->phis.data[p].dst] == block->phis.data[p].dst)
+            continue;
+        for (unsigned k = 1; k < c->factor; k++) {
+            const Phi *phi = &block->phis.data[p];
+            Phi copy = {.dst = c->maps[k][phi->dst]};
+            for (size_t a = 0; a < phi->args.count; a++) {
+                PhiArg arg = phi->args.data[a];
+                arg.reg = mapped(c, k, arg.reg);
+                VEC_PUSH(cloner->body->arena, copy.args, arg);
+            }
+            VEC_PUSH(cloner->body->arena, block->phis, copy);
+        }
+    }
+    VEC(Inst *) insts = {0};
+    for (Inst *inst = block->first; inst; inst = inst->next)
+        if (!inst_is_terminator(inst))
+            VEC_PUSH(cloner->scratch, insts, inst);
+    size_t *ends = ARENA_ARRAY(cloner->scratch, size_t, insts.count);
+    find_groups(insts.data, insts.count, ends);
+    for (size_t i = 0; i < insts.count;) {
+        size_t end = ends[i];
+        for (size_t j = i; j <= end; j++)
+            if (ends[j] > end)
+                end = ends[j];
+        Inst *place = insts.data[end];
+        for (unsigned k = 1; k < c->factor; k++)
+            for (size_t j = i; j <= end; j++)
+                if (insts.data[j] != c->index_read && coarsening_clones(c, insts.data[j]))
+                    place = insert_behind(place, clone_inst(cloner, insts.data[j], k));
+        i = end + 1;
+    }
+}
+
+/* ---- Regions ----------------------------------------------------------------------------------------------------- */
+
+static Block *copy_of(const Cloner *cloner, unsigned replica, Block *block)
+{
+    Block *copy = block->id < cloner->c->block_count ? cloner->blocks[replica][block->id] : NULL;
+    return copy ? copy : block;
+}
+
+static void retarget(Block *block, const Block *from, Block *to)
+{
+    if (block->last)
+        for (unsigned t = 0; t < block->last->target_count; t++)
+            if (block->last->targets[t] == from)
+                block->last->targets[t] = to;
+    if (block->fall == from)
+        block->fall = to;
+}
+
+static Block *new_block(Cloner *cloner)
+{
+    return body_add_block(cloner->body, NULL);
+}
+
+/* Whether the block is the region's own, or its head. */
+static bool is_inside(const Region *region, const Block *head, const Block *block)
+{
+    if (block == head)
+        return true;
+    for (size_t i = 0; i < region->blocks.count; i++)
+        if (region->blocks.data[i] == block)
+            return true;
+    return false;
+}
+
+/* A block of its own before the region where the head also leads elsewhere. */
+static Block *separate_head(Cloner *cloner, Region *region)
+{
+    Block *head = region->head, *entry = NULL;
+    bool elsewhere = false;
+    for (unsigned t = 0, count = head->last ? head->last->target_count : 0; t <= count; t++) {
+        Block *succ = t < count ? head->last->targets[t] : head->fall;
+        if (!succ)
+            continue;
+        if (succ != head && is_inside(region, head, succ))
+            entry = succ;
+        else
+            elsewhere |= succ != region->join;
+    }
+    require(entry);
+    if (!elsewhere)
+        return head;
+    Block *separate = new_block(cloner);
+    retarget(head, entry, separate);
+    separate->fall = entry;
+    for (size_t p = 0; p < entry->phis.count; p++)
+        for (size_t a = 0; a < entry->phis.data[p].args.count; a++)
+            if (entry->phis.data[p].args.data[a].pred == head)
+                entry->phis.data[p].args.data[a].pred = separate;
+    VEC_PUSH(cloner->scratch, cloner->before[region->blocks.data[0]->id], separate);
+    return separate;
+}
+
+static Block *clone_block(Cloner *cloner, const Block *block, unsigned replica, const Block *head, Block *head_copy)
+{
+    Coarsening *c = cloner->c;
+    Block *copy = cloner->blocks[replica][block->id];
+    for (size_t p = 0; p < block->phis.count; p++) {
+        const Phi *phi = &block->phis.data[p];
+        Phi own = {.dst = mapped(c, replica, phi->dst)};
+        for (size_t a = 0; a < phi->args.count; a++) {
+            PhiArg arg = phi->args.data[a];
+            arg.pred = arg.pred == head ? head_copy : copy_of(cloner, replica, arg.pred);
+            arg.reg = mapped(c, replica, arg.reg);
+            VEC_PUSH(cloner->body->arena, own.args, arg);
+        }
+        VEC_PUSH(cloner->body->arena, copy->phis, own);
+    }
+    for (size_t p = 0; p < block->pragmas.count; p++)
+        VEC_PUSH(cloner->body->arena, copy->pragmas, block->pragmas.data[p]);
+    for (const Inst *inst = block->first; inst; inst = inst->next)
+        inst_append(copy, clone_inst(cloner, inst, replica));
+    copy->fall = block->fall;
+    return copy;
+}
+
+/* Edges of replica k's copy lead within the copy, and out of it to 'end'. */
+static void redirect(Cloner *cloner, Block *block, unsigned replica, const Block *join, Block *end)
+{
+    if (block->last)
+        for (unsigned t = 0; t < block->last->target_count; t++) {
+            Block *target = block->last->targets[t];
+            block->last->targets[t] = target == join ? end : copy_of(cloner, replica, target);
+        }
+    if (block->fall)
+        block->fall = block->fall == join ? end : copy_of(cloner, replica, block->fall);
+}
+
+/* Which replica a phi of the join serves; 0 for uniform ones. */
+static unsigned *number_results(const Cloner *cloner)
+{
+    Coarsening *c = cloner->c;
+    unsigned *replica = ARENA_ARRAY(cloner->scratch, unsigned, cloner->body->regs.count);
+    for (unsigned k = 1; k < c->factor; k++)
+        for (size_t r = 0; r < c->reg_count; r++)
+            if (c->maps[k][r] != r)
+                replica[c->maps[k][r]] = k;
+    return replica;
+}
+
+/* Moves the choice between the ways out of the region from the join's phis to the ends of the replicas' copies. */
+static void move_choices(Cloner *cloner, const Region *region, const Block *head, Block *const *ends)
+{
+    Coarsening *c = cloner->c;
+    const unsigned *replicas = number_results(cloner);
+    Block *last_end = ends[c->factor - 1];
+    size_t phis = region->join->phis.count;
+    for (size_t p = 0; p < phis; p++) {
+        Phi *phi = &region->join->phis.data[p];
+        unsigned k = replicas[phi->dst];
+        Phi choice = {.dst = REG_NONE};
+        size_t kept = 0;
+        for (size_t a = 0; a < phi->args.count; a++) {
+            PhiArg arg = phi->args.data[a];
+            if (!is_inside(region, head, arg.pred)) {
+                phi->args.data[kept++] = arg;
+                continue;
+            }
+            if (k > 0)
+                arg.pred = arg.pred == head ? ends[k - 1] : copy_of(cloner, k, arg.pred);
+            VEC_PUSH(cloner->body->arena, choice.args, arg);
+        }
+        phi->args.count = kept;
+        if (!choice.args.count)
+            continue;
+        choice.dst = body_clone_reg(cloner->body, phi->dst);
+        VEC_PUSH(cloner->body->arena, phi->args, (PhiArg){last_end, choice.dst});
+        VEC_PUSH(cloner->body->arena, ends[k]->phis, choice);
+    }
+}
+
+static void clone_region(Cloner *cloner, Region *region)
+{
+    Coarsening *c = cloner->c;
+    Block *head = separate_head(cloner, region);
+    Block *join = region->join;
+    size_t last = VEC_LAST(region->blocks)->id;
+    Block **ends = ARENA_ARRAY(cloner->scratch, Block *, c->factor);
+    for (unsigned k = 0; k < c->factor; k++) {
+        for (size_t i = 0; k > 0 && i < region->blocks.count; i++) {
+            Block *copy = new_block(cloner);
+            cloner->blocks[k][region->blocks.data[i]->id] = copy;
+            VEC_PUSH(cloner->scratch, cloner->behind[last], copy);
+        }
+        ends[k] = new_block(cloner);
+        VEC_PUSH(cloner->scratch, cloner->behind[last], ends[k]);
+    }
+    /* The copies first: they are made from what replica 0 still is. */
+    for (unsigned k = 1; k < c->factor; k++) {
+        for (size_t i = 0; i < region->blocks.count; i++)
+            redirect(cloner, clone_block(cloner, region->blocks.data[i], k, head, ends[k - 1]), k, join, ends[k]);
+        if (head->last && inst_is_terminator(head->last))
+            inst_append(ends[k - 1], clone_inst(cloner, head->last, k));
+        ends[k - 1]->fall = head->fall;
+        redirect(cloner, ends[k - 1], k, join, ends[k]);
+    }
+    ends[c->factor - 1]->fall = join;
+    move_choices(cloner, region, head, ends);
+    retarget(head, join, ends[0]);
+    for (size_t i = 0; i < region->blocks.count; i++)
+        retarget(region->blocks.data[i], join, ends[0]);
+}
+
+/* ---- Layout ------------------------------------------------------------------------------------------------------ */
+
+static void place_blocks(Cloner *cloner, Block *const *originals)
+{
+    Body *body = cloner->body;
+    size_t place = 0;
+    for (size_t b = 0; b < cloner->c->block_count; b++) {
+        for (size_t i = 0; i < cloner->before[b].count; i++)
+            body->blocks.data[place++] = cloner->before[b].data[i];
+        body->blocks.data[place++] = originals[b];
+        for (size_t i = 0; i < cloner->behind[b].count; i++)
+            body->blocks.data[place++] = cloner->behind[b].data[i];
+    }
+    require(place == body->blocks.count);
+    body_update_preds(body);
+}
+
+void coarsening_clone(Coarsening *c)
+{
+    Body *body = c->body;
+    Arena *scratch = c->scratch;
+    Cloner cloner = {.c = c, .body = body, .scratch = scratch};
+    Block **originals = ARENA_ARRAY(scratch, Block *, c->block_count);
+    memcpy(originals, body->blocks.data, c->block_count * sizeof *originals);
+    cloner.before = arena_array(scratch, c->block_count, sizeof *cloner.before);
+    cloner.behind = arena_array(scratch, c->block_count, sizeof *cloner.behind);
+    cloner.blocks = ARENA_ARRAY(scratch, Block **, c->factor);
+    for (unsigned k = 0; k < c->factor; k++)
+        cloner.blocks[k] = ARENA_ARRAY(scratch, Block *, c->block_count);
+    map_registers(&cloner);
+    copy_variables(&cloner);
+    for (size_t b = 0; b < c->block_count; b++)
+        if (!bitset_has(&c->in_region, b))
+            clone_in_block(&cloner, originals[b]);
+    if (c->index_read)
+        make_indices(&cloner, c->index_read);
+    for (size_t r = 0; r < c->regions.count; r++)
+        clone_region(&cloner, &c->regions.data[r]);
+    place_blocks(&cloner, originals);
+}

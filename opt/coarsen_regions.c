@@ -1,0 +1,162 @@
+/* Closes the blocks under variant control to regions with one way in and one way out. */
+#include "opt/coarsen_internal.h"
+
+typedef VEC(Block *) BlockVec;
+
+/* Runs the statement for every successor, some perhaps twice. */
+#define FOR_EACH_SUCC(block, succ)                                                                                     \
+    for (unsigned succ##_i = 0, succ##_n = (block)->last ? (block)->last->target_count : 0; succ##_i <= succ##_n;      \
+         succ##_i++)                                                                                                   \
+        for (Block *succ = succ##_i < succ##_n ? (block)->last->targets[succ##_i] : (block)->fall; succ; succ = NULL)
+
+static bool in_region(const Coarsening *c, const Block *block)
+{
+    return bitset_has(&c->in_region, block->id);
+}
+
+/* Blocks of in_region that hang together. */
+typedef struct Component {
+    BlockVec blocks;
+    BitSet members; /* by Block.id */
+} Component;
+
+static void add_member(Coarsening *c, Component *component, Block *block)
+{
+    if (!in_region(c, block) || bitset_has(&component->members, block->id))
+        return;
+    bitset_add(&component->members, block->id);
+    VEC_PUSH(c->scratch, component->blocks, block);
+}
+
+/* Blocks hang together by edges, and as the two sides of one variant branch. */
+static Component collect_component(Coarsening *c, Block *start)
+{
+    Component component = {.members = bitset_new(c->scratch, c->block_count)};
+    add_member(c, &component, start);
+    for (size_t i = 0; i < component.blocks.count; i++) {
+        Block *block = component.blocks.data[i];
+        FOR_EACH_SUCC(block, succ)
+            add_member(c, &component, succ);
+        for (unsigned p = 0; p < block->pred_count; p++) {
+            Block *pred = block->preds[p];
+            add_member(c, &component, pred);
+            if (variance_branch(c->variance, pred))
+                FOR_EACH_SUCC(pred, sibling)
+                    add_member(c, &component, sibling);
+        }
+    }
+    return component;
+}
+
+/* Adds what lies between the region and 'limit', going backwards or forwards from 'from'.  True if something was added. */
+static bool absorb(Coarsening *c, Block *from, const Block *limit, bool forwards)
+{
+    BlockVec pending = {0};
+    bool grown = false;
+    VEC_PUSH(c->scratch, pending, from);
+    while (pending.count) {
+        Block *block = VEC_POP(pending);
+        if (block == limit || in_region(c, block))
+            continue;
+        bitset_add(&c->in_region, block->id);
+        grown = true;
+        if (forwards) {
+            FOR_EACH_SUCC(block, succ)
+                VEC_PUSH(c->scratch, pending, succ);
+        } else
+            for (unsigned p = 0; p < block->pred_count; p++)
+                VEC_PUSH(c->scratch, pending, block->preds[p]);
+    }
+    return grown;
+}
+
+static bool refuse_shape(Coarsening *c, const Block *block)
+{
+    return coarsening_refuse(c, block->last ? block->last : block->first,
+                             "the control flow around a condition that differs between the merged threads has no common end");
+}
+
+/* Takes one more step towards closing the component: *grown tells whether it needed one.  When not, *region is it. */
+static bool close_component(Coarsening *c, const Component *component, Region *region, bool *grown)
+{
+    const BlockVec *blocks = &component->blocks;
+    Block *head = NULL, *join = NULL;
+    *grown = false;
+    for (size_t i = 0; i < blocks->count; i++) {
+        Block *block = blocks->data[i];
+        if (block->id == 0)
+            return refuse_shape(c, block);
+        for (unsigned p = 0; p < block->pred_count; p++)
+            if (!in_region(c, block->preds[p]))
+                head = head ? dominance_common(c->dominance, head, block->preds[p]) : block->preds[p];
+        FOR_EACH_SUCC(block, succ)
+            if (!in_region(c, succ)) {
+                join = join ? dominance_common(c->postdominance, join, succ) : succ;
+                if (!join)
+                    return refuse_shape(c, block);
+            }
+    }
+    if (!head || !join)
+        return refuse_shape(c, blocks->data[0]);
+    for (size_t i = 0; i < blocks->count; i++) {
+        Block *block = blocks->data[i];
+        for (unsigned p = 0; p < block->pred_count; p++)
+            *grown |= absorb(c, block->preds[p], head, false);
+        FOR_EACH_SUCC(block, succ)
+            *grown |= absorb(c, succ, join, true);
+    }
+    if (*grown)
+        return true;
+    /* The nearest common dominator may itself have been taken in by an earlier step, or be where the region ends. */
+    if (in_region(c, head) || in_region(c, join) || head == join) {
+        *grown = true;
+        if (in_region(c, head) && in_region(c, join))
+            return refuse_shape(c, head);
+        bitset_add(&c->in_region, in_region(c, head) ? join->id : head->id);
+        return true;
+    }
+    Block *entry = NULL;
+    bool several = false, elsewhere = false;
+    FOR_EACH_SUCC(head, succ) {
+        if (bitset_has(&component->members, succ->id)) {
+            several |= entry && entry != succ;
+            entry = succ;
+        } else
+            elsewhere |= succ != join;
+    }
+    if (several && elsewhere) {
+        bitset_add(&c->in_region, head->id);
+        *grown = true;
+    }
+    region->head = head;
+    region->join = join;
+    return true;
+}
+
+bool coarsening_find_regions(Coarsening *c)
+{
+    Body *body = c->body;
+    c->block_count = body->blocks.count;
+    c->in_region = bitset_new(c->scratch, c->block_count);
+    bitset_copy(&c->in_region, &c->variance->blocks);
+    for (bool grown = true; grown;) {
+        grown = false;
+        c->regions.count = 0;
+        BitSet seen = bitset_new(c->scratch, c->block_count);
+        for (size_t b = bitset_next(&c->in_region, 0); b != SIZE_MAX && !grown; b = bitset_next(&c->in_region, b + 1)) {
+            if (bitset_has(&seen, b))
+                continue;
+            Region region = {0};
+            Component component = collect_component(c, body->blocks.data[b]);
+            bitset_union(&seen, &component.members);
+            if (!close_component(c, &component, &region, &grown))
+                return false;
+            if (grown)
+                break;
+            for (size_t m = bitset_next(&component.members, 0); m != SIZE_MAX; m = bitset_next(&component.members, m + 1))
+                VEC_PUSH(c->scratch, region.blocks, body->blocks.data[m]);
+            VEC_PUSH(c->scratch, c->regions, region);
+        }
+    }
+    return true;
+}

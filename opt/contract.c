@@ -1,0 +1,85 @@
+/* The launch contract: its constant symbol and its conditions in words. */
+#include "opt/coarsen.h"
+
+#include <string.h>
+
+enum { CONTRACT_MAGIC = 0x50584f50, CONTRACT_FORMAT = 1, CONTRACT_WORDS = 16 };
+
+Name contract_symbol_name(Module *module, Name kernel)
+{
+    Buf name = {0};
+    buf_printf(&name, "__ptxopt_launch_%s", kernel);
+    Name symbol = intern(module->names, buf_text(&name));
+    buf_free(&name);
+    return symbol;
+}
+
+void contract_add_symbol(Module *module, const LaunchContract *contract)
+{
+    Name name = contract_symbol_name(module, contract->kernel);
+    const uint32_t words[CONTRACT_WORDS] = {
+        CONTRACT_MAGIC,
+        CONTRACT_FORMAT,
+        0,
+        contract->factor[0],
+        contract->factor[1],
+        contract->factor[2],
+        contract->stride.kind,
+        contract->stride.number,
+        contract->whole_warps,
+        contract->stride_unit,
+        contract->block[0],
+        contract->block[1],
+        contract->block[2],
+    };
+    Variable *variable = ARENA_NEW(module->arena, Variable);
+    variable->name = name;
+    variable->space = SPACE_CONST;
+    variable->linkage = LINKAGE_VISIBLE;
+    variable->type = TYPE_U32;
+    variable->vector = 1;
+    variable->align = 4;
+    variable->is_array = true;
+    variable->dims = ARENA_ARRAY(module->arena, uint64_t, 1);
+    variable->dims[0] = CONTRACT_WORDS;
+    variable->dim_count = 1;
+    variable->const_bank = -1;
+    variable->init_count = CONTRACT_WORDS + 2;
+    variable->inits = ARENA_ARRAY(module->arena, Init, variable->init_count);
+    variable->inits[0].kind = INIT_OPEN;
+    for (unsigned i = 0; i < CONTRACT_WORDS; i++) {
+        Init *init = &variable->inits[i + 1];
+        init->kind = INIT_CONSTANT;
+        init->constant = (Constant){.kind = CONSTANT_INT, .bits = words[i]};
+    }
+    variable->inits[CONTRACT_WORDS + 1].kind = INIT_CLOSE;
+    Item item = {.kind = ITEM_VARIABLE, .variable = variable};
+    VEC_PUSH(module->arena, module->items, item);
+}
+
+unsigned contract_conditions(Arena *arena, const LaunchContract *contract, const char **out)
+{
+    unsigned count = 0, lowest = 3;
+    bool known = contract->block[0] && contract->block[1] && contract->block[2];
+    for (unsigned d = 0; d < 3; d++) {
+        if (contract->factor[d] == 1)
+            continue;
+        if (lowest == 3)
+            lowest = d;
+        if (contract->block[d])
+            out[count++] = arena_printf(arena, "block.%c is %u", "xyz"[d], contract->block[d]);
+        else
+            out[count++] = arena_printf(arena, "block.%c is a multiple of %u", "xyz"[d],
+                                        contract->factor[d] * contract->stride_unit);
+    }
+    if (contract->whole_warps && !known && lowest < 3) {
+        static const char *const products[3] = {"block.x", "block.x * block.y", "block.x * block.y * block.z"};
+        unsigned factor = 1;
+        for (unsigned d = 0; d < 3; d++) {
+            factor *= contract->factor[d];
+            if (contract->factor[d] > 1)
+                out[count++] = arena_printf(arena, "%s is a multiple of %u", products[d], 32 * factor);
+        }
+    }
+    return count;
+}
