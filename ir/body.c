@@ -16,6 +16,7 @@ typedef struct Builder {
     PointerMap renamed;    /* Variable and Table to the copies that bear new names */
     PointerMap label_names; /* Label to Name */
     PointerMap label_blocks; /* Label to Block */
+    PointerMap branched;     /* Labels that a branch names, and Blocks that bear one */
     Block *block;          /* where statements go; NULL after a branch */
     const Loc *loc;
     VEC(const Pragma *) pragmas;      /* wait for a label or an instruction */
@@ -285,6 +286,21 @@ static Block *block_here(Builder *builder)
     return builder->block ? builder->block : block_start(builder);
 }
 
+static void branches_note(Builder *builder)
+{
+    for (size_t i = 0; i < builder->function->stmts.count; i++) {
+        const Stmt *stmt = &builder->function->stmts.data[i];
+        if (stmt->kind != STMT_INST || !inst_is_branch(stmt->inst))
+            continue;
+        Label *label = branch_label(stmt->inst);
+        const Table *table = branch_table(stmt->inst);
+        if (label)
+            pointer_map_put(&builder->branched, label, label);
+        for (unsigned j = 0; table && j < table->count; j++)
+            pointer_map_put(&builder->branched, table->labels[j], table->labels[j]);
+    }
+}
+
 static void pragmas_to_block(Builder *builder, Block *block)
 {
     for (size_t i = 0; i < builder->pragmas.count; i++)
@@ -298,8 +314,12 @@ static void label_place(Builder *builder, Label *label)
     Block *block = block_here(builder);
     if (block->first)
         block = block_start(builder);
-    if (!block->label)
+    /* Of several labels the one that is branched to: the others are marks of debug information. */
+    bool wanted = pointer_map_get(&builder->branched, label) != NULL;
+    if (!block->label || (wanted && !pointer_map_get(&builder->branched, block)))
         block->label = name;
+    if (wanted)
+        pointer_map_put(&builder->branched, block, block);
     pointer_map_put(&builder->label_blocks, label, block);
     pragmas_to_block(builder, block);
 }
@@ -360,6 +380,7 @@ static void pragma_place(Builder *builder, const Pragma *pragma)
 
 static void blocks_cut(Builder *builder)
 {
+    branches_note(builder);
     block_start(builder);
     for (size_t i = 0; i < builder->function->stmts.count && !builder->reason; i++) {
         const Stmt *stmt = &builder->function->stmts.data[i];
@@ -444,7 +465,7 @@ Body *body_build(Function *function, const char **reason)
         return NULL;
     Builder builder = {.function = function, .body = body_new(function), .scratch = arena_new()};
     Body *body = builder.body;
-    builder.renamed.arena = builder.label_names.arena = builder.label_blocks.arena = builder.scratch;
+    builder.renamed.arena = builder.label_names.arena = builder.label_blocks.arena = builder.branched.arena = builder.scratch;
     for (size_t i = 0; i < function->regs.count; i++) {
         Reg reg = function->regs.data[i];
         reg.origin = (RegId)i;

@@ -25,6 +25,8 @@ typedef struct Listing {
     PointerMap names;     /* names that are taken by something else than a register */
     PointerMap tables;    /* brx.idx Inst to Name */
     PointerMap groups;    /* prefix to RegisterGroup */
+    CallScopes scopes;
+    bool in_scope;
     VEC(RegisterGroup *) group_list;
     const Loc *loc;
     PointerMap *printed; /* see locations */
@@ -264,6 +266,8 @@ static void declarations_print(Listing *l)
         if (present[type])
             type_registers_print(l, (Type)type);
     for (size_t i = 0; i < l->body->variables.count; i++) {
+        if (pointer_map_get(&l->scopes.variables, l->body->variables.data[i]))
+            continue;
         buf_putc(l->out, '\t');
         variable_print(l->body->variables.data[i], l->out);
         buf_puts(l->out, ";\n");
@@ -360,14 +364,24 @@ static void inst_line_print(Listing *l, const Inst *inst)
         location_print(l, inst->loc);
         l->loc = inst->loc;
     }
+    const CallScope *scope = pointer_map_get(&l->scopes.opens, inst);
+    if (scope) {
+        buf_puts(l->out, "\t{\n");
+        for (size_t i = 0; i < scope->variables.count; i++) {
+            buf_puts(l->out, "\t\t");
+            variable_print(scope->variables.data[i], l->out);
+            buf_puts(l->out, ";\n");
+        }
+        l->in_scope = true;
+    }
     if (inst->pragma) {
-        buf_putc(l->out, '\t');
+        buf_puts(l->out, l->in_scope ? "\t\t" : "\t");
         pragma_print(inst->pragma, l->out);
         buf_putc(l->out, '\n');
     }
     InstNames names = {.regs = l->body->regs.data, .reg_count = l->body->regs.count, .blocks = &l->blocks};
     names.table = pointer_map_get(&l->tables, inst);
-    buf_putc(l->out, '\t');
+    buf_puts(l->out, l->in_scope ? "\t\t" : "\t");
     inst_print_named(inst, &names, l->out);
     for (unsigned i = 0; i < inst->tied_count; i++) {
         const RegRef *tied = &inst->refs[inst->ref_count - inst->tied_count + i];
@@ -375,6 +389,10 @@ static void inst_line_print(Listing *l, const Inst *inst)
                    register_name(l, tied->reg));
     }
     buf_putc(l->out, '\n');
+    if (pointer_map_get(&l->scopes.closes, inst)) {
+        buf_puts(l->out, "\t}\n");
+        l->in_scope = false;
+    }
 }
 
 static void block_print(Listing *l, const Block *block, const Block *next)
@@ -406,6 +424,7 @@ void body_print(const Body *body, bool locations, Buf *out)
     l.used = bitset_new(scratch, body->regs.count);
     l.blocks.arena = l.names.arena = l.tables.arena = l.groups.arena = scratch;
     l.printed = &printed;
+    call_scopes_find(&l.scopes, scratch, body);
     symbols_collect(&l);
     insts_collect(&l);
     labels_choose(&l);

@@ -68,4 +68,17 @@ typedef struct InstNames {
 
 void inst_print_named(const Inst *inst, const InstNames *names, Buf *out);
 
+/* Where the listing opens and closes a scope for .param variables (ir/call_scopes.c). */
+typedef struct CallScope {
+    VEC(const Variable *) variables;
+} CallScope;
+
+typedef struct CallScopes {
+    PointerMap opens, closes; /* Inst to CallScope: before the one, behind the other */
+    PointerMap variables;     /* Variable to its CallScope */
+} CallScopes;
+
+/* Block ids must be up to date. */
+void call_scopes_find(CallScopes *scopes, Arena *arena, const Body *body);
+
 #endif
