@@ -1,0 +1,110 @@
+#include "cli/choose.h"
+
+#include <string.h>
+
+enum { LARGEST_AUTOMATIC_FACTOR = 8, TRIALS = 9 };
+
+static unsigned block_threads(const unsigned block[3])
+{
+    return block[0] * block[1] * block[2];
+}
+
+/* Threads of a block, from the module or else from -block; block[0] stays 0 where neither says. */
+static void find_block(const KernelReport *kernel, unsigned block[3])
+{
+    const Tuning *tuning = &kernel->result.kernel->tuning;
+    memcpy(block, kernel->request.block, 3 * sizeof *block);
+    const unsigned *stated = tuning->reqntid_count ? tuning->reqntid : tuning->maxntid;
+    unsigned count = tuning->reqntid_count ? tuning->reqntid_count : block[0] ? 0 : tuning->maxntid_count;
+    if (!count)
+        return;
+    for (unsigned i = 0; i < 3; i++)
+        block[i] = i < count ? stated[i] : 1;
+}
+
+/* One trial; true if the factor is good. */
+static bool try_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *options, const Figures *before, unsigned blocks,
+                       CoarsenTrial *trial)
+{
+    KernelRequest request = kernel->request;
+    KernelResult result = {.kernel = kernel->result.kernel};
+    request.coarsen = true;
+    request.registers = false;
+    memcpy(request.coarsening.factor, trial->factor, sizeof trial->factor);
+    pipeline_run(arena, kernel->result.kernel, &request, options, &result);
+    Figures after = result.after;
+    if (result.coarsening == OUTCOME_DONE && !after.known)
+        options->judge->measure(options->judge->context, kernel->result.kernel, kernel->result.kernel->body, &after);
+    function_set_body(kernel->result.kernel, NULL);
+    if (result.coarsening != OUTCOME_DONE) {
+        trial->verdict = arena_printf(arena, "refused: %s",
+                                      result.coarsening == OUTCOME_REFUSED ? result.refusal.reason : "nothing to do");
+        if (result.coarsening == OUTCOME_REFUSED && !kernel->result.refusal.reason)
+            kernel->result.refusal = result.refusal;
+        return false;
+    }
+    if (!after.known) {
+        trial->verdict = arena_printf(arena, "does not assemble: %s", after.message ? after.message : "no reason given");
+        return false;
+    }
+    unsigned block[3];
+    find_block(kernel, block);
+    unsigned factor = trial->factor[0] * trial->factor[1] * trial->factor[2];
+    Occupancy occupancy = machine_occupancy(options->machine, block_threads(block) / factor, after.registers, after.shared);
+    unsigned long long spilled = figures_spills(&after);
+    if (spilled > figures_spills(before))
+        trial->verdict = arena_printf(arena, "not taken: %llu bytes spilled instead of %llu", spilled,
+                                      (unsigned long long)figures_spills(before));
+    else if (occupancy.blocks < blocks)
+        trial->verdict = arena_printf(arena, "not taken: %u blocks on an SM instead of %u (%u registers instead of %u)",
+                                      occupancy.blocks, blocks, after.registers, before->registers);
+    else {
+        trial->verdict = arena_printf(arena, "taken: %u blocks on an SM, before %u; %u registers, before %u", occupancy.blocks,
+                                      blocks, after.registers, before->registers);
+        return true;
+    }
+    return false;
+}
+
+void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *options)
+{
+    unsigned block[3];
+    Figures before = {0};
+    find_block(kernel, block);
+    kernel->request.coarsen = false;
+    if (!options->judge || !options->machine) {
+        kernel->choice = "not coarsened: there is no assembler to judge by";
+        return;
+    }
+    if (!block[0]) {
+        kernel->choice = "not coarsened: the block size is not known (-block tells it)";
+        return;
+    }
+    if (!options->judge->measure(options->judge->context, kernel->result.kernel, NULL, &before)) {
+        kernel->choice = arena_printf(arena, "not coarsened: the kernel as it came does not assemble: %s",
+                                      before.message ? before.message : "no reason given");
+        return;
+    }
+    PipelineOptions quiet = *options;
+    memset(quiet.dump, 0, sizeof quiet.dump);
+    unsigned blocks = machine_occupancy(options->machine, block_threads(block), before.registers, before.shared).blocks;
+    kernel->trials = ARENA_ARRAY(arena, CoarsenTrial, TRIALS);
+    for (unsigned dimension = 0; dimension < 3; dimension++)
+        for (unsigned factor = LARGEST_AUTOMATIC_FACTOR; factor > 1; factor /= 2) {
+            if (block[dimension] % factor)
+                continue;
+            CoarsenTrial *trial = &kernel->trials[kernel->trial_count++];
+            for (unsigned i = 0; i < 3; i++)
+                trial->factor[i] = i == dimension ? factor : 1;
+            trial->chosen = try_factor(arena, kernel, &quiet, &before, blocks, trial);
+            if (trial->chosen) {
+                kernel->request.coarsen = true;
+                memcpy(kernel->request.coarsening.factor, trial->factor, sizeof trial->factor);
+                kernel->choice = arena_printf(arena, "by %u along %c, the largest factor that costs neither spills nor blocks",
+                                              factor, "xyz"[dimension]);
+                return;
+            }
+        }
+    kernel->choice = kernel->trial_count ? "not coarsened: no factor is sound and costs neither spills nor blocks"
+                                         : "not coarsened: the block divides by none of 2, 4 and 8";
+}

@@ -1,0 +1,20 @@
+/* Helpers over jansson that the JSON outputs share. */
+#ifndef PTXOPT_CLI_JSON_H
+#define PTXOPT_CLI_JSON_H
+
+#include <jansson.h>
+
+#include "opt/opt.h"
+
+/* A string, or null for NULL.  Bytes that are no UTF-8 become '?'. */
+json_t *json_text(const char *text);
+/* [x, y, z]. */
+json_t *json_triple(const unsigned values[3]);
+/* [x, y, z], or null where values[0] is 0. */
+json_t *json_block(const unsigned values[3]);
+/* "block", "unit" or a number. */
+json_t *json_stride(const Stride *stride);
+/* Prints with an indentation of two and a line end, and gives the value back. */
+void json_print(json_t *value, Buf *out);
+
+#endif

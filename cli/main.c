@@ -1,0 +1,58 @@
+/* ptxopt: PTX in, PTX with fewer threads, each doing more, and fewer registers out. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/run.h"
+
+static void leave_without_memory(void)
+{
+    static const char message[] = "ptxopt: error: out of memory\n";
+    if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
+        _exit(EXIT_INPUT);
+    _exit(EXIT_INPUT);
+}
+
+/* A caller may have closed the three standard files.  Something is put in their places, so that no file opened later becomes
+ * standard output by accident; what is put there cannot be written to (or read from), so that using it is an error. */
+static void hold_standard_files(void)
+{
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+        if (fcntl(file, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", file == STDOUT_FILENO ? O_RDONLY : file == STDIN_FILENO ? O_WRONLY : O_RDWR) != file)
+            _exit(EXIT_INPUT);
+}
+
+static int print_text(const char *text)
+{
+    Arena *arena = arena_new();
+    const char *error = write_file(arena, "-", text, strlen(text));
+    if (error)
+        fprintf(stderr, "ptxopt: error: cannot write to standard output: %s\n", error);
+    arena_free(arena);
+    return error ? EXIT_INPUT : EXIT_DONE;
+}
+
+int main(int argc, char **argv)
+{
+    hold_standard_files();
+    /* A reader that goes away is a write error with a message, as a full disk is. */
+    signal(SIGPIPE, SIG_IGN);
+    set_out_of_memory_handler(leave_without_memory);
+    Arena *arena = arena_new();
+    Options options;
+    const char *error;
+    int status = EXIT_USAGE;
+    switch (options_parse(arena, argc, argv, &options, &error)) {
+    case OPTIONS_RUN: status = (int)run_file(&options); break;
+    case OPTIONS_HELP: status = print_text(options_help(arena)); break;
+    case OPTIONS_VERSION: status = print_text("ptxopt " PTXOPT_VERSION "\n"); break;
+    case OPTIONS_WRONG: fprintf(stderr, "ptxopt: error: %s\n", error); break;
+    }
+    arena_free(arena);
+    return status;
+}

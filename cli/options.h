@@ -1,0 +1,69 @@
+/* The command line, read into one structure.  Nothing here prints or exits, so that tests can try any command line. */
+#ifndef PTXOPT_CLI_OPTIONS_H
+#define PTXOPT_CLI_OPTIONS_H
+
+#include "assembler/assembler.h"
+#include "opt/opt.h"
+
+#define PTXOPT_VERSION "0.1.0"
+
+/* -coarsen [KERNEL:]SPEC */
+typedef struct CoarsenOption {
+    const char *kernel; /* NULL: every kernel that no other option names */
+    bool is_auto;
+    unsigned factor[3]; /* 1: not along this dimension */
+} CoarsenOption;
+
+/* -target-regs [KERNEL:]N */
+typedef struct RegistersOption {
+    const char *kernel;
+    bool is_auto;
+    unsigned target;
+} RegistersOption;
+
+/* -block [KERNEL:]X,Y,Z */
+typedef struct BlockOption {
+    const char *kernel;
+    unsigned threads[3];
+} BlockOption;
+
+typedef struct Options {
+    const char *input;      /* "-": standard input */
+    const char *output;     /* NULL: no PTX is written; "-": standard output */
+    const char *cubin;      /* NULL: not asked for */
+    const char *launch_out; /* NULL: not asked for */
+    const char *arch;       /* NULL: the module's .target */
+    bool report;
+    bool report_json;
+    const char *report_file; /* NULL: standard error */
+    VEC(const char *) entries; /* none: all kernels */
+    VEC(CoarsenOption) coarsen;
+    VEC(RegistersOption) registers;
+    VEC(BlockOption) blocks;
+    Stride stride;
+    bool assembler_given; /* -assembler was on the command line */
+    bool assembler_none;
+    AssemblerKind assembler;
+    unsigned level;
+    bool pass_enabled[PASS_COUNT];
+    bool pass_dumped[PASS_COUNT];
+    bool warnings_are_errors, quiet, verbose;
+} Options;
+
+typedef enum OptionsOutcome { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG } OptionsOutcome;
+
+/* Reads argv (which it leaves as it is).  Everything in *options lives in 'arena' or in argv.  With OPTIONS_WRONG, *error says
+ * in one line what is wrong. */
+OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options *options, const char **error);
+
+/* What --help prints. */
+const char *options_help(Arena *arena);
+
+/* The option that holds for a kernel: the last that names it, else the last that names none, else NULL. */
+const CoarsenOption *options_coarsen_for(const Options *options, const char *kernel);
+const RegistersOption *options_registers_for(const Options *options, const char *kernel);
+const BlockOption *options_block_for(const Options *options, const char *kernel);
+/* Whether -entry lets the kernel be changed. */
+bool options_selects(const Options *options, const char *kernel);
+
+#endif

@@ -1,0 +1,58 @@
+#include "cli/output.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_standard_output(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+const char *output_check(Arena *arena, const char *path)
+{
+    if (is_standard_output(path))
+        return NULL;
+    struct stat status;
+    if (stat(path, &status) == 0) {
+        if (S_ISDIR(status.st_mode))
+            return "it is a directory";
+        return access(path, W_OK) == 0 ? NULL : strerror(errno);
+    }
+    if (errno != ENOENT)
+        return strerror(errno);
+    const char *slash = strrchr(path, '/');
+    const char *folder = slash ? arena_strndup(arena, path, slash == path ? 1 : (size_t)(slash - path)) : ".";
+    if (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode))
+        return arena_printf(arena, "there is no directory '%s'", folder);
+    return access(folder, W_OK) == 0 ? NULL : strerror(errno);
+}
+
+static const char *write_one(Arena *arena, const Output *output)
+{
+    const char *error = write_file(arena, output->path, output->bytes, output->length);
+    if (!error)
+        return NULL;
+    return is_standard_output(output->path) ? arena_printf(arena, "cannot write to standard output: %s", error)
+                                            : arena_printf(arena, "cannot write '%s': %s", output->path, error);
+}
+
+const char *outputs_write(Arena *arena, const Output *outputs, size_t count)
+{
+    bool *created = ARENA_ARRAY(arena, bool, count + 1);
+    const char *error = NULL;
+    for (unsigned standard = 0; standard < 2; standard++)
+        for (size_t i = 0; i < count && !error; i++) {
+            if (is_standard_output(outputs[i].path) != (bool)standard)
+                continue;
+            struct stat status;
+            bool is_new = !standard && lstat(outputs[i].path, &status) != 0;
+            error = write_one(arena, &outputs[i]);
+            created[i] = is_new && !error;
+        }
+    for (size_t i = 0; error && i < count; i++)
+        if (created[i])
+            unlink(outputs[i].path);
+    return error;
+}

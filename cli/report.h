@@ -1,0 +1,60 @@
+/* What became of each kernel, gathered in one structure that the text, the JSON and the launch contract are printed from. */
+#ifndef PTXOPT_CLI_REPORT_H
+#define PTXOPT_CLI_REPORT_H
+
+#include "opt/opt.h"
+
+enum { MOST_CONDITIONS = 8 };
+
+/* One factor that -coarsen auto has tried. */
+typedef struct CoarsenTrial {
+    unsigned factor[3];
+    bool chosen;
+    const char *verdict; /* why it was taken or not */
+} CoarsenTrial;
+
+/* How a kernel stands on an SM, before or after. */
+typedef struct Standing {
+    Figures figures;       /* of the whole file's assembly; known only with an assembler */
+    unsigned block[3];     /* threads; block[0] 0: not known */
+    bool occupancy_known;  /* figures and block both are */
+    Occupancy occupancy;   /* without dynamic shared memory */
+    unsigned free_up_to;   /* so many registers cost no block */
+    unsigned next_boundary; /* with so many registers more blocks fit; 0: fewer registers gain nothing */
+    unsigned next_blocks;
+} Standing;
+
+typedef struct KernelReport {
+    KernelRequest request;
+    KernelResult result;
+    Standing before, after;
+    bool is_auto; /* -coarsen auto */
+    CoarsenTrial *trials;
+    unsigned trial_count;
+    const char *choice; /* -coarsen auto: the outcome in words */
+    const char *conditions[MOST_CONDITIONS]; /* of the launch contract */
+    unsigned condition_count;
+} KernelReport;
+
+typedef struct Report {
+    const Source *source;
+    const char *arch;
+    const char *assembler; /* "nvJitLink"; NULL: none */
+    const char *assembler_version, *assembler_path;
+    const char *assembler_missing; /* why there is none */
+    KernelReport *kernels;         /* those that -entry selects, in the order of the module */
+    size_t kernel_count;
+} Report;
+
+/* Appended to 'out'. */
+void report_print_text(const Report *report, Buf *out);
+void report_print_json(const Report *report, Buf *out);
+/* The launch contract (docs/formats.md): the kernels that were coarsened. */
+void launch_print_json(const Report *report, Buf *out);
+
+/* "x2,y2"; "none" for 1, 1, 1. */
+const char *factor_text(const unsigned factor[3], char text[32]);
+/* "block", "unit", "16". */
+const char *stride_text(const Stride *stride, char text[16]);
+
+#endif

@@ -1,0 +1,163 @@
+/* -report-format json: the same content as the text (docs/formats.md). */
+#include "cli/json.h"
+#include "cli/report.h"
+
+static json_t *figures_json(const Figures *figures)
+{
+    if (!figures->known)
+        return json_null();
+    json_t *value = json_object();
+    json_object_set_new(value, "registers", json_integer(figures->registers));
+    json_object_set_new(value, "spill_stores", json_integer((json_int_t)figures->spill_stores));
+    json_object_set_new(value, "spill_loads", json_integer((json_int_t)figures->spill_loads));
+    json_object_set_new(value, "stack", json_integer((json_int_t)figures->stack));
+    json_object_set_new(value, "shared", json_integer((json_int_t)figures->shared));
+    json_object_set_new(value, "constant", json_integer((json_int_t)figures->constant));
+    json_object_set_new(value, "barriers", json_integer(figures->barriers));
+    json_object_set_new(value, "instructions", json_integer((json_int_t)figures->instructions));
+    return value;
+}
+
+static json_t *occupancy_json(const Standing *standing)
+{
+    if (!standing->occupancy_known)
+        return json_null();
+    json_t *value = json_object();
+    json_object_set_new(value, "blocks", json_integer(standing->occupancy.blocks));
+    json_object_set_new(value, "warps", json_integer(standing->occupancy.warps));
+    json_object_set_new(value, "fraction", json_real(standing->occupancy.fraction));
+    json_object_set_new(value, "limited_by", json_text(occupancy_limits_name(standing->occupancy.limits)));
+    json_object_set_new(value, "registers_free_up_to", json_integer(standing->free_up_to));
+    json_object_set_new(value, "next_boundary",
+                        standing->next_boundary ? json_pack("{s:i,s:i}", "registers", (int)standing->next_boundary, "blocks",
+                                                            (int)standing->next_blocks)
+                                                : json_null());
+    return value;
+}
+
+static json_t *standing_json(const Standing *standing)
+{
+    json_t *value = json_object();
+    json_object_set_new(value, "block", json_block(standing->block));
+    json_object_set_new(value, "figures", figures_json(&standing->figures));
+    json_object_set_new(value, "occupancy", occupancy_json(standing));
+    return value;
+}
+
+static const char *outcome_word(Outcome outcome)
+{
+    switch (outcome) {
+    case OUTCOME_NOT_ASKED: return "not asked";
+    case OUTCOME_DONE: return "done";
+    case OUTCOME_REFUSED: return "refused";
+    case OUTCOME_UNCHANGED: return "unchanged";
+    }
+    return "unknown";
+}
+
+static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
+{
+    const KernelResult *result = &kernel->result;
+    json_t *value = json_object();
+    json_object_set_new(value, "outcome", json_text(outcome_word(result->coarsening)));
+    if (result->coarsening == OUTCOME_DONE) {
+        json_object_set_new(value, "factor", json_triple(result->contract.factor));
+        json_object_set_new(value, "stride", json_stride(&result->contract.stride));
+        json_t *conditions = json_array();
+        for (unsigned i = 0; i < kernel->condition_count; i++)
+            json_array_append_new(conditions, json_text(kernel->conditions[i]));
+        json_object_set_new(value, "conditions", conditions);
+    }
+    if (result->coarsening == OUTCOME_REFUSED) {
+        json_object_set_new(value, "reason", json_text(result->refusal.reason));
+        if (result->refusal.has_span) {
+            Position position = source_position(report->source, result->refusal.span.begin);
+            json_object_set_new(value, "line", json_integer(position.line));
+            json_object_set_new(value, "column", json_integer(position.column));
+        }
+    }
+    if (kernel->is_auto) {
+        json_t *trials = json_array();
+        for (unsigned i = 0; i < kernel->trial_count; i++) {
+            const CoarsenTrial *trial = &kernel->trials[i];
+            json_t *one = json_object();
+            json_object_set_new(one, "factor", json_triple(trial->factor));
+            json_object_set_new(one, "chosen", json_boolean(trial->chosen));
+            json_object_set_new(one, "verdict", json_text(trial->verdict));
+            json_array_append_new(trials, one);
+        }
+        json_object_set_new(value, "auto", json_text(kernel->choice));
+        json_object_set_new(value, "trials", trials);
+    }
+    return value;
+}
+
+static json_t *registers_json(const KernelReport *kernel)
+{
+    const KernelResult *result = &kernel->result;
+    const RegistersResult *reduction = &result->reduction;
+    json_t *value = json_object();
+    json_object_set_new(value, "outcome", json_text(outcome_word(result->registers)));
+    if (result->registers == OUTCOME_NOT_ASKED)
+        return value;
+    json_object_set_new(value, "asked",
+                        kernel->request.registers_auto ? json_string("auto")
+                                                       : json_integer(kernel->request.target_registers));
+    if (result->registers == OUTCOME_REFUSED) {
+        json_object_set_new(value, "reason", json_text(result->registers_refusal));
+        return value;
+    }
+    json_object_set_new(value, "target", reduction->target ? json_integer(reduction->target) : json_null());
+    json_object_set_new(value, "reached", json_boolean(reduction->reached));
+    json_object_set_new(value, "explanation", json_text(reduction->explanation));
+    json_object_set_new(value, "before", figures_json(&reduction->before));
+    json_object_set_new(value, "capped", figures_json(&reduction->capped));
+    json_object_set_new(value, "after", figures_json(&reduction->after));
+    json_t *steps = json_array();
+    for (unsigned i = 0; i < reduction->step_count; i++) {
+        json_t *step = json_object();
+        json_object_set_new(step, "what", json_text(reduction->steps[i].what));
+        json_object_set_new(step, "kept", json_boolean(reduction->steps[i].kept));
+        json_object_set_new(step, "figures", figures_json(&reduction->steps[i].figures));
+        json_array_append_new(steps, step);
+    }
+    json_object_set_new(value, "steps", steps);
+    return value;
+}
+
+static json_t *kernel_json(const Report *report, const KernelReport *kernel)
+{
+    json_t *value = json_object();
+    json_object_set_new(value, "kernel", json_text(kernel->result.kernel->name));
+    json_object_set_new(value, "line",
+                        json_integer(source_position(report->source, kernel->result.kernel->span.begin).line));
+    json_object_set_new(value, "coarsening", coarsening_json(report, kernel));
+    json_object_set_new(value, "registers", registers_json(kernel));
+    json_object_set_new(value, "before", standing_json(&kernel->before));
+    json_object_set_new(value, "after", standing_json(&kernel->after));
+    return value;
+}
+
+void report_print_json(const Report *report, Buf *out)
+{
+    json_t *assembler = json_null();
+    if (report->assembler) {
+        assembler = json_object();
+        json_object_set_new(assembler, "name", json_text(report->assembler));
+        json_object_set_new(assembler, "version", json_text(report->assembler_version));
+        json_object_set_new(assembler, "path", json_text(report->assembler_path));
+    }
+    json_t *kernels = json_array();
+    for (size_t i = 0; i < report->kernel_count; i++)
+        json_array_append_new(kernels, kernel_json(report, &report->kernels[i]));
+    json_t *value = json_object();
+    json_object_set_new(value, "format", json_string("ptxopt-report"));
+    json_object_set_new(value, "version", json_integer(1));
+    json_object_set_new(value, "source", json_text(report->source->path));
+    json_object_set_new(value, "arch", json_text(report->arch));
+    json_object_set_new(value, "assembler", assembler);
+    if (!report->assembler)
+        json_object_set_new(value, "assembler_missing", json_text(report->assembler_missing));
+    json_object_set_new(value, "kernels", kernels);
+    json_print(value, out);
+}

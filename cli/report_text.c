@@ -1,0 +1,245 @@
+/* -report: what was done to each kernel, and its figures before and after in two columns. */
+#include "cli/report.h"
+
+#include <string.h>
+
+enum { LABEL_WIDTH = 20, COLUMN_WIDTH = 16, CELL_SIZE = 96 };
+
+const char *factor_text(const unsigned factor[3], char text[32])
+{
+    size_t length = 0;
+    for (unsigned i = 0; i < 3; i++)
+        if (factor[i] > 1)
+            length += (size_t)snprintf(text + length, 32 - length, "%s%c%u", length ? "," : "", "xyz"[i], factor[i] % 100000);
+    return length ? text : "none";
+}
+
+const char *stride_text(const Stride *stride, char text[16])
+{
+    if (stride->kind == STRIDE_NUMBER)
+        snprintf(text, 16, "%u", stride->number);
+    else
+        snprintf(text, 16, "%s", stride->kind == STRIDE_UNIT ? "unit" : "block");
+    return text;
+}
+
+/* "256", "16 x 16", "8 x 8 x 4". */
+static const char *block_text(const unsigned block[3], char text[CELL_SIZE])
+{
+    if (!block[0])
+        snprintf(text, CELL_SIZE, "not known");
+    else if (block[2] > 1)
+        snprintf(text, CELL_SIZE, "%u x %u x %u", block[0], block[1], block[2]);
+    else if (block[1] > 1)
+        snprintf(text, CELL_SIZE, "%u x %u", block[0], block[1]);
+    else
+        snprintf(text, CELL_SIZE, "%u", block[0]);
+    return text;
+}
+
+static void print_row(Buf *out, const char *label, const char *before, const char *after)
+{
+    buf_printf(out, "  %-*s%*s%*s\n", LABEL_WIDTH, label, COLUMN_WIDTH, before, COLUMN_WIDTH, after);
+}
+
+static void print_number_row(Buf *out, const char *label, const KernelReport *kernel, uint64_t before, uint64_t after)
+{
+    char left[CELL_SIZE] = "not known", right[CELL_SIZE] = "not known";
+    if (kernel->before.figures.known)
+        snprintf(left, sizeof left, "%llu", (unsigned long long)before);
+    if (kernel->after.figures.known)
+        snprintf(right, sizeof right, "%llu", (unsigned long long)after);
+    print_row(out, label, left, right);
+}
+
+typedef void CellPrinter(const Standing *standing, char cell[CELL_SIZE]);
+
+static void print_occupancy_row(Buf *out, const char *label, const KernelReport *kernel, CellPrinter *print)
+{
+    char left[CELL_SIZE] = "not known", right[CELL_SIZE] = "not known";
+    if (kernel->before.occupancy_known)
+        print(&kernel->before, left);
+    if (kernel->after.occupancy_known)
+        print(&kernel->after, right);
+    print_row(out, label, left, right);
+}
+
+static void blocks_cell(const Standing *standing, char cell[CELL_SIZE])
+{
+    snprintf(cell, CELL_SIZE, "%u", standing->occupancy.blocks);
+}
+
+static void warps_cell(const Standing *standing, char cell[CELL_SIZE])
+{
+    snprintf(cell, CELL_SIZE, "%u", standing->occupancy.warps);
+}
+
+static void fraction_cell(const Standing *standing, char cell[CELL_SIZE])
+{
+    snprintf(cell, CELL_SIZE, "%.0f%%", 100 * standing->occupancy.fraction);
+}
+
+static void free_cell(const Standing *standing, char cell[CELL_SIZE])
+{
+    snprintf(cell, CELL_SIZE, "%u", standing->free_up_to);
+}
+
+static void boundary_cell(const Standing *standing, char cell[CELL_SIZE])
+{
+    if (standing->next_boundary)
+        snprintf(cell, CELL_SIZE, "%u", standing->next_boundary);
+    else
+        snprintf(cell, CELL_SIZE, "none");
+}
+
+static void print_limits(Buf *out, const KernelReport *kernel)
+{
+    if (!kernel->before.occupancy_known || !kernel->after.occupancy_known)
+        return;
+    buf_printf(out, "  %-*sbefore: %s; after: %s\n", LABEL_WIDTH, "blocks limited by",
+               occupancy_limits_name(kernel->before.occupancy.limits), occupancy_limits_name(kernel->after.occupancy.limits));
+}
+
+static void print_figures(Buf *out, const KernelReport *kernel)
+{
+    char left[CELL_SIZE], right[CELL_SIZE];
+    const Figures *before = &kernel->before.figures, *after = &kernel->after.figures;
+    print_row(out, "", "before", "after");
+    print_row(out, "threads of a block", block_text(kernel->before.block, left), block_text(kernel->after.block, right));
+    if (before->known || after->known) {
+        print_number_row(out, "registers", kernel, before->registers, after->registers);
+        print_number_row(out, "spilled bytes", kernel, figures_spills(before), figures_spills(after));
+        print_number_row(out, "stack bytes", kernel, before->stack, after->stack);
+        print_number_row(out, "shared bytes", kernel, before->shared, after->shared);
+        print_number_row(out, "instructions", kernel, before->instructions, after->instructions);
+    }
+    if (kernel->before.occupancy_known || kernel->after.occupancy_known) {
+        print_occupancy_row(out, "blocks on an SM", kernel, blocks_cell);
+        print_occupancy_row(out, "warps on an SM", kernel, warps_cell);
+        print_occupancy_row(out, "occupancy", kernel, fraction_cell);
+        print_occupancy_row(out, "registers free up to", kernel, free_cell);
+        print_occupancy_row(out, "next boundary", kernel, boundary_cell);
+        print_limits(out, kernel);
+    }
+}
+
+static void print_place(Buf *out, const Report *report, const Refusal *refusal)
+{
+    if (refusal->has_span) {
+        Position position = source_position(report->source, refusal->span.begin);
+        buf_printf(out, " (%s:%u:%u)", report->source->path, position.line, position.column);
+    }
+}
+
+static void print_coarsening(Buf *out, const Report *report, const KernelReport *kernel)
+{
+    const KernelResult *result = &kernel->result;
+    char factor[32], stride[16];
+    if (kernel->is_auto && kernel->choice)
+        buf_printf(out, "  coarsening: auto: %s\n", kernel->choice);
+    for (unsigned i = 0; i < kernel->trial_count; i++)
+        buf_printf(out, "    %s: %s\n", factor_text(kernel->trials[i].factor, factor), kernel->trials[i].verdict);
+    switch (result->coarsening) {
+    case OUTCOME_DONE: {
+        buf_printf(out, "  coarsening: done: %s, stride %s", factor_text(result->contract.factor, factor),
+                   stride_text(&result->contract.stride, stride));
+        char before[CELL_SIZE], after[CELL_SIZE];
+        if (result->contract.block[0]) {
+            unsigned shrunk[3];
+            for (unsigned i = 0; i < 3; i++)
+                shrunk[i] = result->contract.block[i] / result->contract.factor[i];
+            buf_printf(out, "; launch it with blocks of %s threads instead of %s, the grid as before\n",
+                       block_text(shrunk, after), block_text(result->contract.block, before));
+        } else {
+            buf_puts(out, "; launch it with blocks that have");
+            const char *separator = " ";
+            for (unsigned i = 0; i < 3; i++)
+                if (result->contract.factor[i] > 1) {
+                    buf_printf(out, "%s1/%u of the threads along %c", separator, result->contract.factor[i], "xyz"[i]);
+                    separator = " and ";
+                }
+            buf_puts(out, ", the grid as before\n");
+        }
+        for (unsigned i = 0; i < kernel->condition_count; i++)
+            buf_printf(out, "    on condition that %s\n", kernel->conditions[i]);
+        break;
+    }
+    case OUTCOME_REFUSED:
+        buf_printf(out, "  coarsening: refused: %s", result->refusal.reason);
+        print_place(out, report, &result->refusal);
+        buf_puts(out, "\n");
+        break;
+    case OUTCOME_UNCHANGED:
+        if (!kernel->is_auto)
+            buf_puts(out, "  coarsening: nothing to do\n");
+        break;
+    case OUTCOME_NOT_ASKED: break;
+    }
+}
+
+/* "24 registers, 0 bytes spilled, 118 instructions". */
+static void print_cost(Buf *out, const Figures *figures)
+{
+    if (figures->known)
+        buf_printf(out, "%u registers, %llu bytes spilled, %llu instructions", figures->registers,
+                   (unsigned long long)figures_spills(figures), (unsigned long long)figures->instructions);
+    else
+        buf_printf(out, "not assembled: %s", figures->message ? figures->message : "no reason given");
+}
+
+static void print_registers(Buf *out, const KernelReport *kernel)
+{
+    const KernelResult *result = &kernel->result;
+    const RegistersResult *reduction = &result->reduction;
+    if (result->registers == OUTCOME_NOT_ASKED)
+        return;
+    if (result->registers == OUTCOME_REFUSED) {
+        buf_printf(out, "  registers: refused: %s\n", result->registers_refusal);
+        return;
+    }
+    if (kernel->request.registers_auto && reduction->target)
+        buf_printf(out, "  registers: auto, aimed at %u", reduction->target);
+    else if (kernel->request.registers_auto)
+        buf_puts(out, "  registers: auto");
+    else
+        buf_printf(out, "  registers: %u asked for", kernel->request.target_registers);
+    if (reduction->explanation)
+        buf_printf(out, ": %s", reduction->explanation);
+    buf_puts(out, "\n");
+    if (reduction->capped.known) {
+        buf_puts(out, "    capped, without a change: ");
+        print_cost(out, &reduction->capped);
+        buf_puts(out, "\n");
+    }
+    for (unsigned i = 0; i < reduction->step_count; i++) {
+        buf_printf(out, "    %s %s: ", reduction->steps[i].kept ? "kept  " : "undone", reduction->steps[i].what);
+        print_cost(out, &reduction->steps[i].figures);
+        buf_puts(out, "\n");
+    }
+}
+
+static void print_kernel(Buf *out, const Report *report, const KernelReport *kernel)
+{
+    buf_printf(out, "\nkernel %s\n", kernel->result.kernel->name);
+    print_coarsening(out, report, kernel);
+    print_registers(out, kernel);
+    print_figures(out, kernel);
+}
+
+void report_print_text(const Report *report, Buf *out)
+{
+    buf_printf(out, "%s for %s, ", report->source->path, report->arch);
+    if (report->assembler)
+        buf_printf(out, "figures by %s %s\n", report->assembler, report->assembler_version);
+    else
+        buf_printf(out, "not assembled: %s\n", report->assembler_missing ? report->assembler_missing : "no assembler");
+    if (!report->kernel_count)
+        buf_puts(out, "\nno kernel\n");
+    bool block_missing = false;
+    for (size_t i = 0; i < report->kernel_count; i++) {
+        print_kernel(out, report, &report->kernels[i]);
+        block_missing |= !report->kernels[i].before.block[0];
+    }
+    if (block_missing && report->assembler)
+        buf_puts(out, "\nOccupancy is not known where the block size is not: -block X,Y,Z tells it.\n");
+}
