@@ -71,6 +71,7 @@ static int set_up(void **state)
         }
     f->messages = open_memstream(&f->text, &f->text_size);
     diag_init(&f->diag, NULL, f->messages);
+    f->diag.error_limit = 1000;
     shared_array = new_variable(f, "sh", SPACE_SHARED, TYPE_B32, 64);
     global_array = new_variable(f, "gl", SPACE_GLOBAL, TYPE_B32, 64);
     const_array = new_variable(f, "co", SPACE_CONST, TYPE_B32, 64);
