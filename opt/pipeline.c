@@ -175,21 +175,18 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         coarsen(&body, request, options, result);
     if (options->enabled[PASS_BOUNDS])
         declare_block(body, result->block_after);
-    bool changed = result->coarsening == OUTCOME_DONE || memcmp(&body->tuning, &kernel->tuning, sizeof body->tuning) != 0;
-    if (request->registers) {
+    if (request->registers)
         reduce_registers(arena, kernel, &body, request, options, result);
-        changed |= result->registers == OUTCOME_DONE;
-    }
-    if (!changed) {
+    if (result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE) {
+        if (body->ssa)
+            body_from_ssa(body);
+        body_verify(body, "leaving SSA");
+        function_set_body(kernel, body);
+    } else { /* the statements stay as they were written */
+        kernel->tuning = body->tuning;
         body_free(body);
-        result->after = result->before;
-        return;
     }
-    if (body->ssa)
-        body_from_ssa(body);
-    body_verify(body, "leaving SSA");
-    function_set_body(kernel, body);
     if (result->coarsening == OUTCOME_DONE)
         contract_add_symbol(kernel->module, &result->contract);
-    measure(options, kernel, body, &result->after);
+    measure(options, kernel, kernel->body, &result->after);
 }
