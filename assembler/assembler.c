@@ -334,6 +334,7 @@ bool assembler_run(Assembler *assembler, Arena *arena, const AssemblyRequest *re
     else if (!request->syntax_only)
         take_figures(assembler, arena, job.arch, &outcome, result);
     result->log = keep_log(arena, &outcome.log);
+    result->relocatable = outcome.relocatable && result->failure == ASSEMBLY_DONE;
     if (result->failure == ASSEMBLY_DONE && request->want_cubin && !request->syntax_only) {
         void *cubin = arena_alloc(arena, outcome.cubin.length);
         memcpy(cubin, outcome.cubin.data, outcome.cubin.length);

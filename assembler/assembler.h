@@ -118,6 +118,8 @@ typedef struct Assembly {
     const char *message;  /* one line that says why; NULL when done */
     unsigned error_line;  /* the PTX line of the first error, from 1; 0 if not known */
     const char *log;      /* what the assembler said; never NULL; cut beyond 1 MiB */
+    bool relocatable;     /* the PTX uses functions or variables of other modules, so ptxas made relocatable code, as
+                             nvcc -rdc=true does; the others reject such PTX */
     const void *cubin;    /* NULL unless wanted and done */
     size_t cubin_size;
     Resources *resources; /* kernels in the order of the cubin, then functions */

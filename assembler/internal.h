@@ -16,8 +16,9 @@
 
 typedef struct Outcome {
     AssemblyFailure failure;
-    Buf message;    /* one line; empty when done */
-    Buf log;        /* all that was said */
+    bool relocatable; /* made with `ptxas -c` */
+    Buf message;      /* one line; empty when done */
+    Buf log;          /* all that was said */
     Buf cubin;
     Buf attributes; /* driver: a line "REGISTERS STACK SHARED CONSTANT NAME" for each kernel of the loaded module */
 } Outcome;

@@ -136,19 +136,29 @@ static bool names_error(const char *log)
     return named;
 }
 
-/* One run on the input that lies in the folder.  With parse_only a virtual architecture is named, for which ptxas
- * makes no code. */
-static void run_once(const char *path, const char *folder, const Job *job, bool parse_only, unsigned timeout_ms,
+/* What a run is to make. */
+typedef enum Product { PRODUCT_PROGRAM, PRODUCT_RELOCATABLE, PRODUCT_NOTHING } Product;
+
+/* One run on the input that lies in the folder.  For a virtual architecture ptxas parses, checks and makes
+ * nothing. */
+static void run_once(const char *path, const char *folder, const Job *job, Product product, unsigned timeout_ms,
                      const SignalHold *hold, Outcome *outcome)
 {
     Buf arch = {0}, level = {0}, cap = {0};
-    buf_printf(&arch, "-arch=%s_%u", parse_only ? "compute" : "sm", job->arch.number);
+    unsigned opt_level = job->syntax_only ? 0 : job->opt_level;
+    buf_printf(&arch, "-arch=%s_%u", product == PRODUCT_NOTHING ? "compute" : "sm", job->arch.number);
     if (job->arch.suffix)
         buf_putc(&arch, job->arch.suffix);
-    buf_printf(&level, "-O%u", job->syntax_only ? 0 : job->opt_level);
-    const char *arguments[10] = {path, "-v", arch.data, level.data, INPUT_NAME};
-    size_t count = 5;
-    if (!parse_only) {
+    const char *arguments[12] = {path, "-v", arch.data, INPUT_NAME};
+    size_t count = 4;
+    /* The default is 3, and PTX with debugging information takes no level but 0 that is spelled out. */
+    if (opt_level < 3) {
+        buf_printf(&level, "-O%u", opt_level);
+        arguments[count++] = level.data;
+    }
+    if (product == PRODUCT_RELOCATABLE)
+        arguments[count++] = "-c";
+    if (product != PRODUCT_NOTHING) {
         arguments[count++] = "-o";
         arguments[count++] = OUTPUT_NAME;
     }
@@ -168,6 +178,19 @@ static void run_once(const char *path, const char *folder, const Job *job, bool 
     buf_free(&cap);
 }
 
+static bool is_rejected_for(const Outcome *outcome, const char *reason)
+{
+    return outcome->failure == ASSEMBLY_REJECTED && strstr(buf_text(&outcome->log), reason);
+}
+
+static void run_again(const char *path, const char *folder, const Job *job, Product product, unsigned timeout_ms,
+                      const SignalHold *hold, Outcome *outcome)
+{
+    outcome_free(outcome);
+    *outcome = (Outcome){0};
+    run_once(path, folder, job, product, timeout_ms, hold, outcome);
+}
+
 static void run_in(const char *path, const char *folder_name, int folder, const Job *job, unsigned timeout_ms,
                    const SignalHold *hold, Outcome *outcome)
 {
@@ -175,14 +198,18 @@ static void run_in(const char *path, const char *folder_name, int folder, const 
         outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "cannot write its input in %s: %s", folder_name, strerror(errno));
         return;
     }
-    run_once(path, folder_name, job, job->syntax_only, timeout_ms, hold, outcome);
+    Product product = job->syntax_only ? PRODUCT_NOTHING : PRODUCT_PROGRAM;
+    run_once(path, folder_name, job, product, timeout_ms, hold, outcome);
     /* ptxas 12.4 has compute_90a in its list, and then does not take it. */
-    if (job->syntax_only && outcome->failure == ASSEMBLY_REJECTED &&
-        strstr(buf_text(&outcome->log), "Unsupported gpu architecture 'compute_")) {
-        outcome_free(outcome);
-        *outcome = (Outcome){0};
-        run_once(path, folder_name, job, false, timeout_ms, hold, outcome);
+    if (product == PRODUCT_NOTHING && is_rejected_for(outcome, "Unsupported gpu architecture 'compute_")) {
+        product = PRODUCT_PROGRAM;
+        run_again(path, folder_name, job, product, timeout_ms, hold, outcome);
     }
+    if (product == PRODUCT_PROGRAM && is_rejected_for(outcome, "Unresolved extern ")) {
+        product = PRODUCT_RELOCATABLE;
+        run_again(path, folder_name, job, product, timeout_ms, hold, outcome);
+    }
+    outcome->relocatable = product == PRODUCT_RELOCATABLE;
     if (outcome->failure == ASSEMBLY_DONE && !job->syntax_only)
         read_cubin(folder, outcome);
 }

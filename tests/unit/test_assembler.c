@@ -540,6 +540,41 @@ static void test_crash_is_survived(void **state)
     }
 }
 
+/* PTX with debugging information, and PTX that calls what another module has. */
+static void test_kinds_of_ptx(void **state)
+{
+    (void)state;
+    static const char debug[] = ".version 7.8\n.target sm_75, debug\n.address_size 64\n"
+                                ".visible .entry k()\n{\n\t.loc 1 1 1\n\tret;\n}\n"
+                                ".file 1 \"k.cu\"\n.section .debug_loc { }\n";
+    static const char calling[] = ".version 7.8\n.target sm_75\n.address_size 64\n"
+                                  ".extern .func elsewhere();\n"
+                                  ".visible .entry k()\n{\n\tcall elsewhere, ();\n\tret;\n}\n";
+    for (AssemblerKind kind = ASSEMBLER_NVJITLINK; kind <= ASSEMBLER_PTXAS; kind++) {
+        Arena *arena = arena_new();
+        Assembler *assembler = open_real(arena, kind, "sm_75");
+        if (!assembler) {
+            arena_free(arena);
+            skip();
+        }
+        AssemblyRequest request = assembly_request(debug, sizeof debug - 1);
+        Assembly assembly;
+        if (!assembler_run(assembler, arena, &request, &assembly))
+            fail_msg("%s", assembly.message);
+        assert_false(assembly.relocatable);
+        request = assembly_request(calling, sizeof calling - 1);
+        bool done = assembler_run(assembler, arena, &request, &assembly);
+        assert_int_equal(done, kind == ASSEMBLER_PTXAS);
+        assert_int_equal(assembly.relocatable, done);
+        if (done)
+            assert_true(assembly_find(&assembly, "k")->registers > 0);
+        else
+            assert_int_equal(assembly.failure, ASSEMBLY_REJECTED);
+        assembler_close(assembler);
+        arena_free(arena);
+    }
+}
+
 static void test_nul_bytes(void **state)
 {
     (void)state;
@@ -582,6 +617,7 @@ int main(void)
         cmocka_unit_test(test_nvjitlink),
         cmocka_unit_test(test_architectures_of_requests),
         cmocka_unit_test(test_crash_is_survived),
+        cmocka_unit_test(test_kinds_of_ptx),
         cmocka_unit_test(test_nul_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
