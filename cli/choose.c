@@ -31,11 +31,14 @@ static bool try_factor(Arena *arena, KernelReport *kernel, const PipelineOptions
     request.coarsen = true;
     request.registers = false;
     memcpy(request.coarsening.factor, trial->factor, sizeof trial->factor);
-    pipeline_run(arena, kernel->result.kernel, &request, options, &result);
+    Function *function = kernel->result.kernel;
+    const Tuning tuning = function->tuning;
+    const size_t item_count = function->module->items.count;
+    pipeline_run(arena, function, &request, options, &result);
     Figures after = result.after;
-    if (result.coarsening == OUTCOME_DONE && !after.known)
-        options->judge->measure(options->judge->context, kernel->result.kernel, kernel->result.kernel->body, &after);
-    function_set_body(kernel->result.kernel, NULL);
+    function_set_body(function, NULL);
+    function->tuning = tuning;
+    function->module->items.count = item_count; /* the trial's launch contract goes again */
     if (result.coarsening != OUTCOME_DONE) {
         trial->verdict = arena_printf(arena, "refused: %s",
                                       result.coarsening == OUTCOME_REFUSED ? result.refusal.reason : "nothing to do");

@@ -23,7 +23,7 @@ typedef struct Run {
     AssemblerJudge judge;
     PipelineOptions pipeline;
     Report report;
-    bool changed;       /* some function is printed from its body */
+    bool changed;       /* some kernel is not as it came */
     bool named_refused; /* exit status 3 */
 } Run;
 
@@ -221,6 +221,16 @@ static bool open_assembler(Run *run)
 
 /* ---- The passes ------------------------------------------------------------------------------------------------- */
 
+/* .reqntid, else .maxntid, which is nearly always the block's size too: good enough to reckon occupancy with, but not to hold
+ * a launch contract to. */
+static void block_from_tuning(const Tuning *tuning, unsigned block[3])
+{
+    const unsigned *stated = tuning->reqntid_count ? tuning->reqntid : tuning->maxntid;
+    unsigned count = tuning->reqntid_count ? tuning->reqntid_count : tuning->maxntid_count;
+    for (unsigned i = 0; count && i < 3; i++)
+        block[i] = i < count ? stated[i] : 1;
+}
+
 static void set_request(Run *run, KernelReport *report)
 {
     const char *name = report->result.kernel->name;
@@ -231,6 +241,8 @@ static void set_request(Run *run, KernelReport *report)
     *request = (KernelRequest){.coarsening = {.factor = {1, 1, 1}, .stride = run->options->stride}};
     if (block)
         memcpy(request->block, block->threads, sizeof request->block);
+    else if (!coarsen)
+        block_from_tuning(&report->result.kernel->tuning, request->block);
     memcpy(request->coarsening.block, request->block, sizeof request->block);
     if (coarsen) {
         report->is_auto = coarsen->is_auto;
@@ -319,14 +331,15 @@ static void run_kernels(Run *run)
     };
     memcpy(run->pipeline.enabled, run->options->pass_enabled, sizeof run->pipeline.enabled);
     memcpy(run->pipeline.dump, run->options->pass_dumped, sizeof run->pipeline.dump);
-    /* Adding a contract's symbol makes the list of items grow. */
+    /* The contracts' symbols make the list of items grow. */
     size_t item_count = run->module->items.count;
     for (size_t i = 0; i < item_count; i++) {
         const Item *item = &run->module->items.data[i];
         if (!is_kernel(item) || !options_selects(run->options, item->function->name))
             continue;
+        Function *function = item->function;
         KernelReport *kernel = &report->kernels[report->kernel_count++];
-        kernel->result.kernel = item->function;
+        kernel->result.kernel = function;
         set_request(run, kernel);
         check_block(run, kernel);
         bool is_coarse = is_coarsened_already(run, kernel);
@@ -334,7 +347,9 @@ static void run_kernels(Run *run)
             kernel->request.coarsen = kernel->is_auto = false;
         if (kernel->is_auto)
             choose_factor(run->arena, kernel, &run->pipeline);
-        pipeline_run(run->arena, item->function, &kernel->request, &run->pipeline, &kernel->result);
+        Tuning tuning = function->tuning;
+        pipeline_run(run->arena, function, &kernel->request, &run->pipeline, &kernel->result);
+        run->changed |= function->body || memcmp(&tuning, &function->tuning, sizeof tuning) != 0;
         if (is_coarse) {
             kernel->result.coarsening = OUTCOME_REFUSED;
             kernel->result.refusal = (Refusal){.reason = "it was coarsened before, and its launch contract cannot say twice how"};
@@ -342,12 +357,6 @@ static void run_kernels(Run *run)
         if (kernel->result.coarsening == OUTCOME_DONE)
             kernel->condition_count = contract_conditions(run->arena, &kernel->result.contract, kernel->conditions);
         warn_refusals(run, kernel);
-        run->changed |= item->function->body != NULL;
-    }
-    for (size_t i = 0; i < report->kernel_count; i++) {
-        const LaunchContract *contract = &report->kernels[i].result.contract;
-        if (report->kernels[i].result.coarsening == OUTCOME_DONE)
-            contract_add_symbol(run->module, contract);
     }
 }
 
@@ -425,8 +434,13 @@ static void complete_report(Run *run, const Assembly *before, const Assembly *af
         kernel->after.figures = kernel->result.after;
         set_figures(&kernel->before, before, kernel->result.kernel->name);
         set_figures(&kernel->after, after, kernel->result.kernel->name);
+        const Function *function = kernel->result.kernel;
         memcpy(kernel->before.block, kernel->result.block_before, sizeof kernel->before.block);
         memcpy(kernel->after.block, kernel->result.block_after, sizeof kernel->after.block);
+        if (!kernel->before.block[0]) {
+            block_from_tuning(&function->tuning, kernel->before.block);
+            block_from_tuning(function->body ? &function->body->tuning : &function->tuning, kernel->after.block);
+        }
         set_standing(run, &kernel->before);
         set_standing(run, &kernel->after);
     }
