@@ -11,7 +11,7 @@
 void emit_module(const Module *module, Buf *out);
 
 /* A smaller module that assembles to the same code for one kernel: the kernel, every function that it can reach by a call or
- * through a symbol (in code or in an initialiser), and all variables.  Debug information is left out unless the module is for the
+ * through a symbol (in code or in an initialiser; a call through a pointer reaches all of them), and all variables.  Debug information is left out unless the module is for the
  * debug target, whose assembler insists on it.  With kernel NULL, the same for all functions. */
 void emit_module_for(const Module *module, const Function *kernel, Buf *out);
 

@@ -23,6 +23,7 @@ struct Reached {
     VEC(Link) links;
     VEC(Entry *) work;
     bool all;
+    bool indirect; /* a call through a pointer was met */
 };
 
 static int entry_compare(const void *a, const void *b)
@@ -86,10 +87,25 @@ static void operand_reach(Reached *reached, const Operand *operand)
         operand_reach(reached, &operand->items[i]);
 }
 
+/* Through a pointer any function may be called, and the assembler reckons with the registers of all of them. */
+static void functions_reach(Reached *reached)
+{
+    for (size_t i = 0; i < reached->module->items.count; i++) {
+        const Item *item = &reached->module->items.data[i];
+        if (item->kind == ITEM_FUNCTION && !item->function->is_entry)
+            reach(reached, item->function->name);
+    }
+}
+
 static void inst_reach(Reached *reached, const Inst *inst)
 {
-    for (unsigned i = 0; i < inst->operand_count; i++)
+    for (unsigned i = 0; i < inst->operand_count; i++) {
         operand_reach(reached, &inst->operands[i]);
+        if (inst_op(inst) == OP_CALL && inst->operands[i].kind == OPERAND_REG && !reached->indirect) {
+            reached->indirect = true;
+            functions_reach(reached);
+        }
+    }
 }
 
 static void variable_reach(Reached *reached, const Variable *variable)

@@ -4,7 +4,8 @@
  *   parse, emit, parse, emit gives the same text twice;
  *   the body form, and the body form taken into SSA form and back, pass the verifier and print the same text;
  *   with an assembler, the emitted text gives the input's machine code byte by byte, and the text that went through SSA form
- *   needs no more registers, stack and spills.
+ *   needs no more registers, stack and spills; the reduced module of the last kernel gives that kernel's machine
+ *   code, or at least its figures.
  * -k keeps the texts in FOLDER and prints what differs in machine code though not in figures.  Exit status 1 where a file failed. */
 #include "emit/emit.h"
 #include "ir/ir.h"
@@ -294,13 +295,13 @@ static const Elf64_Shdr *section_find(const Object *object, const char *name)
     return NULL;
 }
 
-/* The first .text section that differs; NULL: all are the same. */
-static const char *code_difference(const Object *a, const Object *b)
+/* The first .text section that differs; NULL: all are the same.  With 'only', just that section counts. */
+static const char *code_difference(const Object *a, const Object *b, const char *only)
 {
     const Elf64_Shdr *section;
     for (size_t i = 0; (section = section_at(a, i)); i++) {
         const char *name = section_name(a, section);
-        if (strncmp(name, ".text", 5) != 0)
+        if (only ? strcmp(name, only) != 0 : strncmp(name, ".text", 5) != 0)
             continue;
         const Elf64_Shdr *other = section_find(b, name);
         if (!other || other->sh_size != section->sh_size || other->sh_offset + other->sh_size > b->size ||
@@ -310,13 +311,18 @@ static const char *code_difference(const Object *a, const Object *b)
     return NULL;
 }
 
+static const Figures *figures_find(const Object *object, const char *name)
+{
+    for (size_t i = 0; i < object->figures.count; i++)
+        if (strcmp(object->figures.data[i].name, name) == 0)
+            return &object->figures.data[i];
+    return NULL;
+}
+
 static void compare_figures(Job *job, const Object *before, const Object *after)
 {
     for (size_t i = 0; i < before->figures.count; i++) {
-        const Figures *a = &before->figures.data[i], *b = NULL;
-        for (size_t j = 0; j < after->figures.count && !b; j++)
-            if (strcmp(after->figures.data[j].name, a->name) == 0)
-                b = &after->figures.data[j];
+        const Figures *a = &before->figures.data[i], *b = figures_find(after, a->name);
         if (!b)
             complain(job, "%s is gone", a->name);
         else if (b->registers > a->registers || b->stack > a->stack || b->stores > a->stores || b->loads > a->loads)
@@ -335,14 +341,41 @@ static char *text_write(Job *job, const char *suffix, const Buf *text)
     return path;
 }
 
-static void compare_code(Job *job, const Module *module, const Buf *emitted, const Buf *converted)
+/* The reduced module for one kernel, the last of the file. */
+static void compare_reduced(Job *job, const Module *module, const Object *input)
+{
+    const Function *kernel = NULL;
+    for (size_t i = 0; i < module->items.count; i++)
+        if (module->items.data[i].kind == ITEM_FUNCTION && module->items.data[i].function->is_entry &&
+            module->items.data[i].function->has_body)
+            kernel = module->items.data[i].function;
+    if (!kernel)
+        return;
+    Buf text = {0};
+    Object reduced = {0};
+    emit_module_for(module, kernel, &text);
+    char *path = text_write(job, ".reduced.ptx", &text);
+    const char *section = arena_printf(job->arena, ".text.%s", kernel->name);
+    if (assemble(job, module, path, "module of one kernel", &reduced) && code_difference(input, &reduced, section)) {
+        /* The order of instructions can depend on what else is in the module; what they cost may not. */
+        const Figures *a = figures_find(input, kernel->name), *b = figures_find(&reduced, kernel->name);
+        if (!a || !b || a->registers != b->registers || a->stack != b->stack || a->stores != b->stores || a->loads != b->loads)
+            complain(job, "%s needs other registers or memory in a module of its own", kernel->name);
+    }
+    if (!job->settings->keep)
+        unlink(path);
+    buf_free(&text);
+}
+
+static void compare_code(Job *job, const Module *module, const Module *fresh, const Buf *emitted, const Buf *converted)
 {
     Object input = {0}, same = {0}, other = {0};
     if (!assemble(job, module, job->path, "input", &input))
         return;
+    compare_reduced(job, fresh, &input);
     char *path = text_write(job, ".emitted.ptx", emitted);
     if (assemble(job, module, path, "emitted text", &same)) {
-        const char *difference = code_difference(&input, &same);
+        const char *difference = code_difference(&input, &same, NULL);
         if (difference)
             complain(job, "%s of the emitted text differs", difference);
     }
@@ -350,7 +383,7 @@ static void compare_code(Job *job, const Module *module, const Buf *emitted, con
         unlink(path);
     path = text_write(job, ".converted.ptx", converted);
     if (assemble(job, module, path, "converted text", &other)) {
-        const char *difference = code_difference(&input, &other);
+        const char *difference = code_difference(&input, &other, NULL);
         *(difference ? &job->other_code : &job->same_code) += 1;
         if (difference && job->settings->keep)
             buf_printf(&job->notes, "    %s differs after SSA form\n", difference);
@@ -383,7 +416,7 @@ static void file_run(Job *job)
         compare_texts(job, "body form of the body form", &converted, &bodies);
     }
     if (job->settings->assembler)
-        compare_code(job, module, &emitted, &converted);
+        compare_code(job, module, parse(job, job->path, NULL), &emitted, &converted);
 }
 
 static int file_process(const Settings *settings, const char *path, int pipe_end)
