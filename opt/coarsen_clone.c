@@ -167,8 +167,8 @@ static void make_indices(Cloner *cloner, Inst *read)
     if (c->stride.kind == STRIDE_BLOCK) {
         RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%ntid_coarse"));
         place = insert_behind(place, inst_build(body, "mov.u32", "ds", size, sizes[c->dimension]));
-        for (unsigned k = 1; k < c->factor; k++)
-            place = insert_behind(place, inst_build(body, "mad.lo.u32", "drir", c->maps[k][first], size, (int64_t)k, first));
+        for (unsigned k = 1; k < c->factor; k++) /* each from the one before: an addition, and no product to keep */
+            place = insert_behind(place, inst_build(body, "add.u32", "drr", c->maps[k][first], c->maps[k - 1][first], size));
         return;
     }
     RegId index = body_add_reg(body, TYPE_B32, intern(body->module->names, "%tid_coarse"));
