@@ -9,7 +9,7 @@ typedef enum SectionState {
     SECTION_START,  /* a .bN directive or a label may follow */
     SECTION_LABEL,  /* a name was read at the start of a line: ':' must follow */
     SECTION_VALUE,  /* a value must follow */
-    SECTION_NUMBER, /* '-' was read: an integer must follow */
+    SECTION_NUMBER, /* a sign was read: an integer or a name must follow */
     SECTION_MORE,   /* a value was read: ',' '+' '-', a directive or a label may follow */
     SECTION_BAD,    /* reported; the rest of the section is skipped */
 } SectionState;
@@ -20,7 +20,8 @@ typedef enum SectionToken {
     SECTION_T_DOTTED,
     SECTION_T_INTEGER,
     SECTION_T_COMMA,
-    SECTION_T_SIGN,
+    SECTION_T_PLUS,
+    SECTION_T_MINUS,
     SECTION_T_COLON,
     SECTION_T_END,
     SECTION_T_OTHER,

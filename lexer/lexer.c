@@ -138,7 +138,7 @@ void lexer_section_step(Lexer *lexer, SectionToken token, const char *text, Span
     case SECTION_VALUE:
         if (token == SECTION_T_INTEGER || token == SECTION_T_NAME || token == SECTION_T_DOTTED)
             next = SECTION_MORE;
-        else if (token == SECTION_T_SIGN)
+        else if (token == SECTION_T_MINUS)
             next = SECTION_NUMBER;
         break;
     case SECTION_NUMBER:
@@ -148,7 +148,7 @@ void lexer_section_step(Lexer *lexer, SectionToken token, const char *text, Span
     case SECTION_MORE:
         if (token == SECTION_T_COMMA)
             next = SECTION_VALUE;
-        else if (token == SECTION_T_SIGN)
+        else if (token == SECTION_T_PLUS || token == SECTION_T_MINUS)
             next = SECTION_NUMBER;
         else if (token == SECTION_T_DIRECTIVE)
             next = SECTION_VALUE;

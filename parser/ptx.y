@@ -376,6 +376,7 @@ parameter_clear:
 
 pointer:
     %empty
+|   ALIGN INTEGER                       { declaration_align(parser, $2.bits, @2); }
 |   PTR pointer_space                   { declaration_ptr(parser, @1); }
 |   PTR pointer_space ALIGN INTEGER     { declaration_ptr(parser, @1); declaration_align(parser, $4.bits, @4); }
 ;
