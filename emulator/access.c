@@ -136,6 +136,126 @@ bool access_translate(Exec *x, const Op *op, uint32_t mask, unsigned bytes, Acce
     return true;
 }
 
+/* ---- The frequent case
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Where the rows of a loop do not overlap. */
+#ifdef __clang__
+#define EACH_LANE for (unsigned lane = 0; lane < LANES; lane++)
+#else
+#define EACH_LANE _Pragma("GCC ivdep") for (unsigned lane = 0; lane < LANES; lane++)
+#endif
+
+/* All lanes access one region, aligned and inside, and nobody watches: *origin is then what address 0 would be in the
+ * host's memory. Otherwise the general way finds out what is the matter.  Lanes that are not active get the address of
+ * one that is. */
+static bool access_simple(Exec *x, const MemoryOp *memory, uint32_t mask, uint64_t address[LANES], bool writes,
+                          uint8_t **origin, Space *space)
+{
+    const EmulatorOptions *options = &x->machine->options;
+    unsigned bytes = (unsigned)memory->element_bytes * memory->count;
+    if (x->machine->tracks_memory || options->count_memory || memory->address_bytes < 4)
+        return false;
+    uint64_t add = (uint64_t)memory->offset + window_of(memory->space);
+    if (memory->address_bytes == 8) {
+        const uint64_t *cells = source_row(x, memory->address);
+        EACH_LANE
+        {
+            address[lane] = cells[lane] + add;
+        }
+    } else {
+        const uint32_t *cells = source_row(x, memory->address);
+        EACH_LANE
+        {
+            address[lane] = cells[lane] + add;
+        }
+    }
+    uint64_t first = address[__builtin_ctz(mask)];
+    if (mask != ALL_LANES)
+        for (unsigned lane = 0; lane < LANES; lane++)
+            address[lane] = mask >> lane & 1 ? address[lane] : first;
+    if (first >> 44 == WINDOW_LOCAL >> 44)
+        return false;
+    Region *region = memory_find(x, first, bytes);
+    if (!region || (writes && region->read_only))
+        return false;
+    /* The top bit of what follows says that an offset is negative or too large. */
+    uint64_t base = region->base, limit = region->size - bytes, bad = 0, bits = 0;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        uint64_t offset = address[lane] - base;
+        bad |= offset | (limit - offset);
+        bits |= address[lane];
+    }
+    if (bad >> 63 || bits & (bytes - 1))
+        return false;
+    *origin = region->bytes - base;
+    *space = region->space;
+    return true;
+}
+
+static void count_simple(Exec *x, uint32_t mask, const MemoryOp *memory, Space space, bool writes)
+{
+    EmulatorCounters *counters = &x->machine->result->counters;
+    uint64_t asked = (uint64_t)memory->element_bytes * memory->count *
+                     (mask == ALL_LANES ? LANES : (unsigned)__builtin_popcount(mask));
+    if (writes) {
+        counters->stores[space]++;
+        counters->store_bytes[space] += asked;
+    } else {
+        counters->loads[space]++;
+        counters->load_bytes[space] += asked;
+    }
+}
+
+/* Words into word registers. */
+static bool load_simple(Exec *x, const MemoryOp *memory, uint32_t mask)
+{
+    uint64_t address[LANES];
+    uint8_t *origin;
+    Space space;
+    if (memory->element_bytes != 4 || !access_simple(x, memory, mask, address, false, &origin, &space))
+        return false;
+    for (unsigned i = 0; i < memory->count; i++) {
+        if (memory->elements[i] == NO_ROW)
+            continue;
+        uint32_t *cells = (uint32_t *)(x->frame->registers + memory->elements[i]);
+        if (mask == ALL_LANES)
+            for (unsigned lane = 0; lane < LANES; lane++)
+                memcpy(&cells[lane], origin + address[lane] + 4 * i, 4);
+        else
+            EACH_ACTIVE(lane, mask)
+            {
+                memcpy(&cells[lane], origin + address[lane] + 4 * i, 4);
+            }
+    }
+    count_simple(x, mask, memory, space, false);
+    return true;
+}
+
+static bool store_simple(Exec *x, const MemoryOp *memory, uint32_t mask)
+{
+    uint64_t address[LANES];
+    uint8_t *origin;
+    Space space;
+    uint32_t changed = 0;
+    if (memory->element_bytes != 4 || !access_simple(x, memory, mask, address, true, &origin, &space))
+        return false;
+    for (unsigned i = 0; i < memory->count; i++) {
+        const uint32_t *cells = source_row(x, memory->elements[i]);
+        EACH_ACTIVE(lane, mask)
+        {
+            uint32_t old;
+            memcpy(&old, origin + address[lane] + 4 * i, 4);
+            changed |= old ^ cells[lane];
+            memcpy(origin + address[lane] + 4 * i, &cells[lane], 4);
+        }
+    }
+    if (changed)
+        x->warp->idle_steps = 0;
+    count_simple(x, mask, memory, space, true);
+    return true;
+}
+
 static Space lane_space(const Translation *at, unsigned lane)
 {
     return at->region[lane] ? at->region[lane]->space : SPACE_LOCAL;
@@ -202,7 +322,7 @@ static void load_element(Exec *x, const MemoryOp *memory, unsigned element, uint
 Step run_load(Exec *x, const Op *op, uint32_t mask)
 {
     Translation at;
-    if (!mask)
+    if (!mask || (op->memory->simple && load_simple(x, op->memory, mask)))
         return STEP_NEXT;
     if (!access_begin(x, op, mask, MODE_LOAD, &at, NULL))
         return STEP_FAULT;
@@ -235,7 +355,7 @@ Step run_store(Exec *x, const Op *op, uint32_t mask)
     _Alignas(16) uint8_t values[LANES * 32];
     unsigned stride = (unsigned)memory->element_bytes * memory->count;
     bool changed = false, whole = true;
-    if (!mask)
+    if (!mask || (memory->simple && store_simple(x, memory, mask)))
         return STEP_NEXT;
     for (unsigned i = 0; i < memory->count; i++)
         whole &= memory->elements[i] != NO_ROW;

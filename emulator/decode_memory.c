@@ -90,6 +90,13 @@ static unsigned element_count(const Operand *operand)
     return operand->kind == OPERAND_VECTOR ? operand->item_count : 1;
 }
 
+static void set_simple(MemoryOp *memory)
+{
+    memory->simple = memory->element_bytes == 4 && !memory->in_frame;
+    for (unsigned i = 0; i < memory->count; i++)
+        memory->simple &= memory->elements[i] == NO_ROW || memory->row_bytes[i] == 4;
+}
+
 static bool decode_load(Decoder *d)
 {
     const Inst *inst = d->inst;
@@ -111,6 +118,7 @@ static bool decode_load(Decoder *d)
             return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
         }
     }
+    set_simple(&memory);
     Op *op = decoder_emit(d, run_load);
     op->memory = memory_keep(d, &memory);
     return true;
@@ -154,6 +162,9 @@ static bool decode_store(Decoder *d)
         !decoder_address(d, &inst->operands[0], inst->signature->space, &memory) ||
         !store_sources(d, &inst->operands[1], &memory, memory.elements))
         return false;
+    set_simple(&memory);
+    for (unsigned i = 0; i < memory.count; i++)
+        memory.simple &= memory.elements[i] != NO_ROW;
     Op *op = decoder_emit(d, run_store);
     op->memory = memory_keep(d, &memory);
     return true;

@@ -116,6 +116,7 @@ typedef struct MemoryOp {
     bool in_frame; /* a variable of the frame: the address is relative to its local base */
     bool strong;   /* does not race with other strong accesses */
     bool sign;     /* loads extend by sign */
+    bool simple; /* words from or to word registers, not in a frame */
     uint8_t element_bytes, count;
     AtomicKind atomic;
     Type type;

@@ -356,7 +356,7 @@ static bool split_run(Exec *x)
         }
         steps++;
         code->executed[pc]++;
-        code->threads[pc] += (unsigned)__builtin_popcount(mask);
+        code->threads[pc] += mask == ALL_LANES ? LANES : (unsigned)__builtin_popcount(mask);
         if (checks_registers && op->first && !track_registers(x, op, mask))
             return false;
         if (op->row) {
