@@ -1,0 +1,430 @@
+/* Small passes that others are built from.
+ *
+ * Both require SSA form with current Block.ids and preds, and keep it; blocks and edges stay as they are. */
+#include "opt/passes.h"
+
+#include "analysis/analysis.h"
+
+#include <string.h>
+
+/* ---- Dead code --------------------------------------------------------------------------------------------------- */
+
+/* Nobody but the readers of its results can tell whether it is executed.  The carry flag has no readers that refs show. */
+static bool is_removable(const Inst *inst)
+{
+    const unsigned harmless = EFFECT_PURE | EFFECT_READ | EFFECT_THREAD | EFFECT_TRAP | EFFECT_HINT | EFFECT_CC_READ;
+    if (inst_is_opaque(inst) || inst->sync != SYNC_NONE || inst->effects & ~harmless || inst->pragma)
+        return false;
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_writes(&inst->refs[r]))
+            return true;
+    return false;
+}
+
+typedef struct Liver {
+    const Values *values;
+    BitSet live; /* by RegId */
+    VEC(RegId) pending;
+    Arena *scratch;
+} Liver;
+
+static void mark_value(Liver *liver, RegId reg)
+{
+    if (bitset_has(&liver->live, reg))
+        return;
+    bitset_add(&liver->live, reg);
+    VEC_PUSH(liver->scratch, liver->pending, reg);
+}
+
+static void mark_operands(Liver *liver, const Inst *inst)
+{
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_reads(&inst->refs[r]))
+            mark_value(liver, inst->refs[r].reg);
+}
+
+static void mark_live(Liver *liver, const Body *body)
+{
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+            if (!is_removable(inst))
+                mark_operands(liver, inst);
+    while (liver->pending.count) {
+        ValueDef def = liver->values->defs[VEC_POP(liver->pending)];
+        if (!def.block)
+            continue;
+        if (def.inst) {
+            mark_operands(liver, def.inst);
+            continue;
+        }
+        const Phi *phi = &def.block->phis.data[def.phi];
+        for (size_t a = 0; a < phi->args.count; a++)
+            mark_value(liver, phi->args.data[a].reg);
+    }
+}
+
+static bool has_live_result(const Liver *liver, const Inst *inst)
+{
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_writes(&inst->refs[r]) && bitset_has(&liver->live, inst->refs[r].reg))
+            return true;
+    return false;
+}
+
+unsigned remove_dead_code(Body *body)
+{
+    require(body->ssa);
+    Arena *scratch = arena_new();
+    Liver liver = {.values = values_compute(scratch, body), .live = bitset_new(scratch, body->regs.count), .scratch = scratch};
+    unsigned removed = 0;
+    mark_live(&liver, body);
+    for (size_t b = 0; b < body->blocks.count; b++) {
+        Block *block = body->blocks.data[b];
+        size_t kept = 0;
+        for (size_t p = 0; p < block->phis.count; p++)
+            if (bitset_has(&liver.live, block->phis.data[p].dst))
+                block->phis.data[kept++] = block->phis.data[p];
+        removed += (unsigned)(block->phis.count - kept);
+        block->phis.count = kept;
+        for (Inst *inst = block->first, *next; inst; inst = next) {
+            next = inst->next;
+            if (!is_removable(inst) || has_live_result(&liver, inst))
+                continue;
+            inst_remove(inst);
+            removed++;
+        }
+    }
+    arena_free(scratch);
+    return removed;
+}
+
+/* ---- Equal values ------------------------------------------------------------------------------------------------ */
+
+/* One value number: the instruction or phi whose results stand for all equal ones further down the dominator tree. */
+typedef struct Entry {
+    uint64_t hash;
+    Block *block;
+    Inst *inst; /* NULL: a phi */
+    Phi phi;    /* inst NULL; its arguments as they were entered */
+    struct Entry *next;
+} Entry;
+
+typedef struct Merger {
+    Body *body;
+    Arena *scratch;
+    const Dominance *dominance;
+    RegId *stands; /* by RegId: what is read in its place */
+    Entry **table;
+    size_t mask;
+    unsigned merged;
+} Merger;
+
+static RegId find_value(const Merger *merger, RegId reg)
+{
+    while (merger->stands[reg] != reg) {
+        merger->stands[reg] = merger->stands[merger->stands[reg]];
+        reg = merger->stands[reg];
+    }
+    return reg;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+/* Whether what reads 'old' may read 'new' instead: PTX lets a .b register stand for any of its width, and signed and unsigned
+ * ones for each other. */
+static bool type_stands_for(const Body *body, RegId new, RegId old)
+{
+    Type a = body->regs.data[new].type, b = body->regs.data[old].type;
+    if (a == b)
+        return true;
+    if (type_bits(a) != type_bits(b))
+        return false;
+    TypeClass from = type_class(a), to = type_class(b);
+    if (from == CLASS_BITS)
+        return to == CLASS_UNSIGNED || to == CLASS_SIGNED || to == CLASS_FLOAT;
+    return (from == CLASS_UNSIGNED && to == CLASS_SIGNED) || (from == CLASS_SIGNED && to == CLASS_UNSIGNED);
+}
+
+/* Whether the same operands always give the same results, in this thread and at any time. */
+static bool is_repeatable(const Inst *inst)
+{
+    const unsigned harmless = EFFECT_PURE | EFFECT_READ | EFFECT_THREAD | EFFECT_TRAP | EFFECT_HINT;
+    if (inst_is_opaque(inst) || inst->sync != SYNC_NONE || inst->effects & ~harmless || inst->guard != REF_NONE ||
+        inst->tied_count || inst->target_count || inst->pragma)
+        return false;
+    if (inst->effects & EFFECT_READ) {
+        Access access;
+        if (!inst_access(inst, &access) || access.kind != ACCESS_LOAD || !access.weak || !access.read_only)
+            return false;
+    }
+    bool writes = false;
+    for (unsigned r = 0; r < inst->ref_count; r++) {
+        if (inst->refs[r].role == REF_BOTH)
+            return false;
+        writes |= ref_writes(&inst->refs[r]);
+    }
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        if (inst->operands[i].kind == OPERAND_SREG && inst->operands[i].sreg->dependence == SREG_VOLATILE)
+            return false;
+    return writes;
+}
+
+/* "mov.b32 d, s" of a whole register whose width is the mov's own. */
+static bool is_copy(const Body *body, const Inst *inst)
+{
+    return inst_op(inst) == OP_MOV && inst->operand_count == 2 && inst->ref_count == 2 && inst->signature->type_count == 1 &&
+           inst->operands[0].kind == OPERAND_REG && inst->operands[1].kind == OPERAND_REG && !inst->operands[0].selector &&
+           !inst->operands[1].selector && !inst->operands[1].constant && !inst->operands[1].negated &&
+           !inst->operands[1].inverted &&
+           type_bits(inst->signature->types[0]) == type_bits(body->regs.data[inst->refs[inst->operands[1].ref].reg].type);
+}
+
+static uint64_t constant_hash(uint64_t hash, const Constant *constant)
+{
+    return constant ? mix(mix(hash, constant->kind), constant->bits) : hash;
+}
+
+static bool constant_equal(const Constant *a, const Constant *b)
+{
+    if (!a || !b)
+        return a == b;
+    return a->kind == b->kind && a->bits == b->bits && a->is_unsigned == b->is_unsigned;
+}
+
+static bool symbol_equal(const Symbol *a, const Symbol *b)
+{
+    return a->kind == b->kind && a->variable == b->variable;
+}
+
+/* Equal but for the registers, which the refs say.  Operands nest two deep at most. */
+static bool operand_equal(const Operand *a, const Operand *b)
+{
+    if (a == b)
+        return true;
+    if (a->kind != b->kind || a->negated != b->negated || a->inverted != b->inverted || a->indexed != b->indexed ||
+        a->unified != b->unified || a->item_count != b->item_count || a->selector != b->selector || a->sreg != b->sreg ||
+        !constant_equal(a->constant, b->constant))
+        return false;
+    if (a->kind == OPERAND_SYMBOL && !symbol_equal(&a->symbol, &b->symbol))
+        return false;
+    for (unsigned i = 0; i < a->item_count; i++)
+        if (!operand_equal(&a->items[i], &b->items[i]))
+            return false;
+    return true;
+}
+
+static uint64_t inst_hash(const Merger *merger, const Inst *inst)
+{
+    uint64_t hash = mix(1, (uintptr_t)inst->signature);
+    for (unsigned i = 0; i < inst->operand_count; i++) {
+        const Operand *operand = &inst->operands[i];
+        hash = constant_hash(mix(hash, operand->kind), operand->constant);
+        if (operand->kind == OPERAND_SYMBOL)
+            hash = mix(hash, (uintptr_t)operand->symbol.variable);
+        hash = mix(hash, (uintptr_t)operand->sreg);
+    }
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_reads(&inst->refs[r]))
+            hash = mix(hash, find_value(merger, inst->refs[r].reg));
+    return hash;
+}
+
+static bool inst_equal(const Merger *merger, const Inst *old, const Inst *inst)
+{
+    if (old->signature != inst->signature || old->form != inst->form || old->operand_count != inst->operand_count ||
+        old->ref_count != inst->ref_count)
+        return false;
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        if (!operand_equal(&old->operands[i], &inst->operands[i]))
+            return false;
+    for (unsigned r = 0; r < inst->ref_count; r++) {
+        const RegRef *a = &old->refs[r], *b = &inst->refs[r];
+        if (a->role != b->role || (a->reg == REG_NONE) != (b->reg == REG_NONE))
+            return false;
+        if (a->reg == REG_NONE)
+            continue;
+        if (ref_reads(a) ? find_value(merger, a->reg) != find_value(merger, b->reg)
+                         : !type_stands_for(merger->body, a->reg, b->reg))
+            return false;
+    }
+    return true;
+}
+
+/* The arguments of an entered phi may meanwhile stand for others: that loses a merge, never makes a wrong one. */
+static uint64_t phi_hash(const Merger *merger, const Block *block, const Phi *phi)
+{
+    uint64_t hash = mix(2, block->id);
+    for (size_t a = 0; a < phi->args.count; a++)
+        hash = mix(hash, find_value(merger, phi->args.data[a].reg));
+    return hash;
+}
+
+static bool phi_equal(const Merger *merger, const Phi *old, const Phi *phi)
+{
+    if (old->args.count != phi->args.count || !type_stands_for(merger->body, old->dst, phi->dst))
+        return false;
+    for (size_t a = 0; a < phi->args.count; a++)
+        if (old->args.data[a].pred != phi->args.data[a].pred ||
+            find_value(merger, old->args.data[a].reg) != find_value(merger, phi->args.data[a].reg))
+            return false;
+    return true;
+}
+
+/* The bucket's entry that is equal and still in reach, or NULL.  Entries whose subtree the walk has left are dropped on the way:
+ * it never comes back to them. */
+static Entry *look_up(Merger *merger, uint64_t hash, const Block *block, const Inst *inst, const Phi *phi)
+{
+    for (Entry **link = &merger->table[hash & merger->mask], *entry; (entry = *link) != NULL;) {
+        if (!dominance_has(merger->dominance, entry->block, block)) {
+            *link = entry->next;
+            continue;
+        }
+        if (entry->hash == hash) {
+            if (inst && entry->inst && inst_equal(merger, entry->inst, inst))
+                return entry;
+            if (phi && !entry->inst && entry->block == block && phi_equal(merger, &entry->phi, phi))
+                return entry;
+        }
+        link = &entry->next;
+    }
+    return NULL;
+}
+
+static void enter_value(Merger *merger, uint64_t hash, Block *block, Inst *inst, const Phi *phi)
+{
+    Entry *entry = ARENA_NEW(merger->scratch, Entry);
+    entry->hash = hash;
+    entry->block = block;
+    entry->inst = inst;
+    if (phi)
+        entry->phi = *phi;
+    entry->next = merger->table[hash & merger->mask];
+    merger->table[hash & merger->mask] = entry;
+}
+
+/* The one value that all arguments are, the phi itself aside; REG_NONE if there are several. */
+static RegId only_argument(const Merger *merger, const Phi *phi)
+{
+    RegId only = REG_NONE;
+    for (size_t a = 0; a < phi->args.count; a++) {
+        RegId reg = find_value(merger, phi->args.data[a].reg);
+        if (reg == phi->dst || reg == only)
+            continue;
+        if (only != REG_NONE)
+            return REG_NONE;
+        only = reg;
+    }
+    return only;
+}
+
+static void merge_phis(Merger *merger, Block *block)
+{
+    size_t kept = 0;
+    for (size_t p = 0; p < block->phis.count; p++) {
+        Phi phi = block->phis.data[p];
+        RegId only = only_argument(merger, &phi);
+        if (only != REG_NONE && type_stands_for(merger->body, only, phi.dst)) {
+            merger->stands[phi.dst] = only;
+            continue;
+        }
+        uint64_t hash = phi_hash(merger, block, &phi);
+        const Entry *equal = look_up(merger, hash, block, NULL, &phi);
+        if (equal)
+            merger->stands[phi.dst] = equal->phi.dst;
+        else {
+            enter_value(merger, hash, block, NULL, &phi);
+            block->phis.data[kept++] = phi;
+        }
+    }
+    merger->merged += (unsigned)(block->phis.count - kept);
+    block->phis.count = kept;
+}
+
+/* True if the instruction's results are made elsewhere already. */
+static bool merge_inst(Merger *merger, Block *block, Inst *inst)
+{
+    if (!is_repeatable(inst))
+        return false;
+    if (is_copy(merger->body, inst)) {
+        RegId dst = inst->refs[inst->operands[0].ref].reg, src = inst->refs[inst->operands[1].ref].reg;
+        if (type_stands_for(merger->body, src, dst)) {
+            merger->stands[dst] = src;
+            return true;
+        }
+    }
+    uint64_t hash = inst_hash(merger, inst);
+    const Entry *equal = look_up(merger, hash, block, inst, NULL);
+    if (!equal) {
+        enter_value(merger, hash, block, inst, NULL);
+        return false;
+    }
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (inst->refs[r].reg != REG_NONE && ref_writes(&inst->refs[r]))
+            merger->stands[inst->refs[r].reg] = equal->inst->refs[r].reg;
+    return true;
+}
+
+static void merge_block(Merger *merger, Block *block)
+{
+    merge_phis(merger, block);
+    for (Inst *inst = block->first, *next; inst; inst = next) {
+        next = inst->next;
+        for (unsigned r = 0; r < inst->ref_count; r++)
+            if (ref_reads(&inst->refs[r]))
+                inst->refs[r].reg = find_value(merger, inst->refs[r].reg);
+        if (merge_inst(merger, block, inst)) {
+            inst_remove(inst);
+            merger->merged++;
+        }
+    }
+}
+
+/* One walk down the dominator tree.  What comes around a loop is not known yet when its head is met. */
+static unsigned merge_once(Body *body, const Dominance *dominance)
+{
+    Arena *scratch = arena_new();
+    Merger merger = {.body = body, .scratch = scratch, .dominance = dominance};
+    size_t values = body->regs.count, size = 64;
+    while (size < values)
+        size *= 2;
+    merger.table = ARENA_ARRAY(scratch, Entry *, size);
+    merger.mask = size - 1;
+    merger.stands = ARENA_ARRAY(scratch, RegId, values);
+    for (size_t r = 0; r < values; r++)
+        merger.stands[r] = (RegId)r;
+    for (uint32_t i = 0; i < dominance->order_count; i++)
+        merge_block(&merger, body->blocks.data[dominance->order[i]]);
+    for (size_t b = 0; b < body->blocks.count; b++) {
+        Block *block = body->blocks.data[b];
+        for (size_t p = 0; p < block->phis.count; p++)
+            for (size_t a = 0; a < block->phis.data[p].args.count; a++) {
+                PhiArg *arg = &block->phis.data[p].args.data[a];
+                arg->reg = find_value(&merger, arg->reg);
+            }
+    }
+    arena_free(scratch);
+    return merger.merged;
+}
+
+/* Each walk knows more about loops than the one before; what is left after a few is not worth another. */
+enum { MERGE_WALKS = 4 };
+
+unsigned merge_equal_values(Body *body)
+{
+    require(body->ssa);
+    Arena *scratch = arena_new();
+    const Dominance *dominance = dominance_compute(scratch, body);
+    unsigned merged = 0;
+    for (unsigned walk = 0; walk < MERGE_WALKS; walk++) {
+        unsigned found = merge_once(body, dominance);
+        merged += found;
+        if (!found)
+            break;
+    }
+    arena_free(scratch);
+    return merged;
+}
