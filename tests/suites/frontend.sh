@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The program over tests/isa: what ptxas accepts goes through and is written, what it refuses is refused with exit status 1,
-# nothing on standard output and an error at the line that ptxas names (or tests/cases/parse/verdicts.tsv).
+# The program over tests/isa: what ptxas accepts goes through and is written, what it refuses is refused with exit
+# status 1, nothing on standard output and an error at the line that ptxas names (or tests/cases/parse/verdicts.tsv).
 set -uo pipefail
 
 if [ ! -x "${PTXOPT:?}" ]; then
