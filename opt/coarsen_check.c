@@ -353,12 +353,27 @@ static bool refuse_collective(Coarsening *c, const Inst *inst)
     return coarsening_refuse(c, inst, "'%s' lies between branches that differ between the merged threads", spelling);
 }
 
+/* Replicas get local variables of their own, so an address in local memory must come from one of them. */
+static bool check_local_address(Coarsening *c, const Inst *inst)
+{
+    Access access;
+    if (!inst_access(inst, &access) || access.space != SPACE_LOCAL || !access.address || !access.address->item_count)
+        return true;
+    const Operand *base = &access.address->items[0];
+    bool own = base->kind == OPERAND_SYMBOL ||
+               (base->kind == OPERAND_REG && variance_reg(c->variance, inst->refs[base->ref].reg));
+    return own || coarsening_refuse(c, inst, "the local address of '%s' does not come from a local variable",
+                                    inst_spelling(c->scratch, inst));
+}
+
 bool coarsening_check_regions(Coarsening *c)
 {
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         const Block *block = c->body->blocks.data[b];
         bool in_region = bitset_has(&c->in_region, block->id);
         for (const Inst *inst = block->first; inst; inst = inst->next) {
+            if (!check_local_address(c, inst))
+                return false;
             if (!is_collective(inst))
                 continue;
             if (in_region)
