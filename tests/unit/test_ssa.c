@@ -134,6 +134,13 @@ static void test_loop_and_undefined(void **state)
     release(module);
 }
 
+static bool is_copy(const Body *body, const Inst *inst)
+{
+    if (inst->guard != REF_NONE || inst->ref_count != 2)
+        return false;
+    return inst_op(inst) == OP_MOV || (inst_op(inst) == OP_CVT && body->regs.data[inst->refs[0].reg].type == TYPE_B8);
+}
+
 /* Copies that stand in SSA form are propagated: 'odds' of 100. */
 static void propagate_copies(Body *body, unsigned odds)
 {
@@ -143,7 +150,7 @@ static void propagate_copies(Body *body, unsigned odds)
         to[i] = (RegId)i;
     for (size_t b = 0; b < body->blocks.count; b++)
         for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
-            if (inst_op(inst) == OP_MOV && inst->guard == REF_NONE && inst->ref_count == 2 && (unsigned)(rand() % 100) < odds)
+            if (is_copy(body, inst) && (unsigned)(rand() % 100) < odds)
                 to[inst->refs[0].reg] = inst->refs[1].reg;
     for (size_t i = 0; i < body->regs.count; i++)
         while (to[to[i]] != to[i])
@@ -180,7 +187,7 @@ static void remove_dead_moves(Body *body)
     for (size_t b = 0; b < body->blocks.count; b++)
         for (Inst *inst = body->blocks.data[b]->first, *next; inst; inst = next) {
             next = inst->next;
-            if (inst_op(inst) == OP_MOV && inst->guard == REF_NONE && inst->ref_count == 2 && !read[inst->refs[0].reg])
+            if (is_copy(body, inst) && !read[inst->refs[0].reg])
                 inst_remove(inst);
         }
     free(read);
@@ -222,6 +229,42 @@ static void test_lost_copy(void **state)
     for (const Inst *inst = block_labelled(body, "LOOP")->first; inst; inst = inst->next)
         moves += inst_op(inst) == OP_MOV;
     assert_int_equal(moves, 1);
+    release(module);
+}
+
+/* The moves that replace phis exist for every type of register; one loop swaps two of each. */
+static void test_moves_of_every_type(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type, *move;
+    } types[] = {{"pred", "mov.pred"}, {"b8", "cvt.u8.u8"}, {"s16", "mov.s16"}, {"f16", "mov.b16"},   {"b32", "mov.b32"},
+                 {"f32", "mov.f32"},   {"f16x2", "mov.b32"}, {"u64", "mov.u64"}, {"f64", "mov.f64"}, {"b128", "mov.b128"}};
+    Buf text = {0};
+    buf_puts(&text, ".version 8.3\n.target sm_80\n.address_size 64\n.visible .entry k() {\n.reg .pred %q; .reg .u32 %n;\n");
+    for (size_t i = 0; i < COUNT_OF(types); i++)
+        buf_printf(&text, ".reg .%s %%a%zu, %%b%zu, %%c%zu;\n", types[i].type, i, i, i);
+    buf_puts(&text, "mov.u32 %n, 0;\n");
+    for (size_t i = 0; i < COUNT_OF(types); i++) /* of what was never written, two copies that are not the same value */
+        buf_printf(&text, "%s %%a%zu, %%c%zu;\n@%%q %s %%b%zu, %%c%zu;\n", types[i].move, i, i, types[i].move, i, i);
+    buf_puts(&text, "LOOP:\n");
+    for (size_t i = 0; i < COUNT_OF(types); i++)
+        buf_printf(&text, "%s %%c%zu, %%a%zu;\n%s %%a%zu, %%b%zu;\n%s %%b%zu, %%c%zu;\n", types[i].move, i, i, types[i].move, i, i,
+                   types[i].move, i, i);
+    buf_puts(&text, "add.u32 %n, %n, 1;\nsetp.lt.u32 %q, %n, 9;\n@%q bra LOOP;\nret;\n}\n");
+    Module *module = module_from(buf_text(&text));
+    Body *body = body_from(module);
+    to_ssa(body);
+    propagate_copies(body, 100);
+    remove_dead_moves(body);
+    from_ssa(body);
+    buf_clear(&text);
+    body_print(body, true, &text);
+    assert_true(buf_has(&text, "cvt.u8.u8 %"));
+    assert_true(buf_has(&text, "mov.pred %"));
+    assert_true(buf_has(&text, "mov.b16 %"));
+    assert_true(buf_has(&text, "mov.b128 %"));
+    buf_free(&text);
     release(module);
 }
 
@@ -456,6 +499,7 @@ int main(void)
         cmocka_unit_test(test_loop_and_undefined),
         cmocka_unit_test(test_swap),
         cmocka_unit_test(test_lost_copy),
+        cmocka_unit_test(test_moves_of_every_type),
         cmocka_unit_test(test_random_programs),
         cmocka_unit_test(test_large_body),
     };
