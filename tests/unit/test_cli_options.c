@@ -1,0 +1,288 @@
+/* The command line: every option, and every way to get one wrong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/options.h"
+
+enum { MOST_WORDS = 32 };
+
+typedef struct Line {
+    Arena *arena;
+    Options options;
+    OptionsOutcome outcome;
+    const char *error;
+} Line;
+
+/* Reads a command line whose words are split at blanks. */
+static Line line_read(const char *text)
+{
+    Line line = {.arena = arena_new()};
+    char *words[MOST_WORDS] = {"ptxopt"};
+    int count = 1;
+    char *copy = arena_strndup(line.arena, text, strlen(text));
+    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
+        words[count++] = word;
+    line.outcome = options_parse(line.arena, count, words, &line.options, &line.error);
+    return line;
+}
+
+static void line_free(Line *line)
+{
+    arena_free(line->arena);
+}
+
+static void check_good(const char *text)
+{
+    Line line = line_read(text);
+    if (line.outcome != OPTIONS_RUN)
+        fail_msg("'%s' is refused: %s", text, line.error);
+    line_free(&line);
+}
+
+/* The message names what is wrong and is one line. */
+static void check_wrong(const char *text, const char *part)
+{
+    Line line = line_read(text);
+    if (line.outcome != OPTIONS_WRONG)
+        fail_msg("'%s' is taken", text);
+    if (!strstr(line.error, part))
+        fail_msg("'%s' is refused with '%s', which lacks '%s'", text, line.error, part);
+    assert_null(strchr(line.error, '\n'));
+    line_free(&line);
+}
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    Line line = line_read("in.ptx");
+    assert_int_equal(line.outcome, OPTIONS_RUN);
+    assert_string_equal(line.options.input, "in.ptx");
+    assert_string_equal(line.options.output, "-");
+    assert_null(line.options.cubin);
+    assert_false(line.options.report);
+    assert_int_equal(line.options.level, 2);
+    assert_int_equal(line.options.assembler, ASSEMBLER_AUTO);
+    assert_int_equal(line.options.stride.kind, STRIDE_BLOCK);
+    for (unsigned i = 0; i < PASS_COUNT; i++) {
+        assert_true(line.options.pass_enabled[i]);
+        assert_false(line.options.pass_dumped[i]);
+    }
+    assert_true(options_selects(&line.options, "anything"));
+    assert_null(options_coarsen_for(&line.options, "anything"));
+    line_free(&line);
+}
+
+static void test_spellings(void **state)
+{
+    (void)state;
+    static const char *const spellings[] = {"-arch sm_90 -o x in.ptx",   "--arch sm_90 --o x in.ptx", "-arch=sm_90 -o=x in.ptx",
+                                            "--arch=sm_90 --o=x in.ptx", "in.ptx -o x -arch sm_90",   "-o x -arch sm_90 -- in.ptx"};
+    for (size_t i = 0; i < COUNT_OF(spellings); i++) {
+        Line line = line_read(spellings[i]);
+        assert_int_equal(line.outcome, OPTIONS_RUN);
+        assert_string_equal(line.options.arch, "sm_90");
+        assert_string_equal(line.options.output, "x");
+        assert_string_equal(line.options.input, "in.ptx");
+        line_free(&line);
+    }
+}
+
+static void test_outputs(void **state)
+{
+    (void)state;
+    Line line = line_read("-cubin a.cubin -launch-out a.json -coarsen 2 -");
+    assert_string_equal(line.options.input, "-");
+    assert_null(line.options.output);
+    assert_string_equal(line.options.cubin, "a.cubin");
+    assert_string_equal(line.options.launch_out, "a.json");
+    line_free(&line);
+    line = line_read("-cubin a.cubin -o a.ptx -");
+    assert_string_equal(line.options.output, "a.ptx");
+    line_free(&line);
+    check_wrong("-o a -cubin a in.ptx", "-o and -cubin would both be written to a");
+    check_wrong("-coarsen 2 -launch-out - in.ptx", "the PTX and -launch-out would both be written to standard output");
+    check_wrong("-report=- in.ptx", "standard output");
+    check_good("-o a -report=- in.ptx");
+    check_good("-o /dev/null -cubin /dev/null in.ptx");
+    check_wrong("-o= in.ptx", "-o: the file name is empty");
+    check_wrong("-launch-out a in.ptx", "-coarsen is not given");
+}
+
+static void test_coarsen(void **state)
+{
+    (void)state;
+    Line line = line_read("-coarsen 2 -coarsen b:x4,z2 -coarsen c:auto -coarsen=d:1 in.ptx");
+    assert_int_equal(line.outcome, OPTIONS_RUN);
+    const CoarsenOption *a = options_coarsen_for(&line.options, "a"), *b = options_coarsen_for(&line.options, "b");
+    assert_true(a->factor[0] == 2 && a->factor[1] == 1 && a->factor[2] == 1 && !a->kernel);
+    assert_true(b->factor[0] == 4 && b->factor[1] == 1 && b->factor[2] == 2);
+    assert_string_equal(b->kernel, "b");
+    assert_true(options_coarsen_for(&line.options, "c")->is_auto);
+    assert_int_equal(options_coarsen_for(&line.options, "d")->factor[0], 1);
+    line_free(&line);
+    line = line_read("-coarsen k:2 -coarsen y3 -coarsen x2,y4 in.ptx");
+    assert_int_equal(options_coarsen_for(&line.options, "k")->factor[0], 2);
+    assert_int_equal(options_coarsen_for(&line.options, "other")->factor[1], 4);
+    line_free(&line);
+    check_wrong("-coarsen 0 in.ptx", "the factor is 0");
+    check_wrong("-coarsen 1025 in.ptx", "the factor is 1025");
+    check_wrong("-coarsen x2,x4 in.ptx", "a factor for x is given twice");
+    check_wrong("-coarsen 2,2 in.ptx", "twice");
+    check_wrong("-coarsen x64,y64 in.ptx", "at most 1024 threads");
+    check_wrong("-coarsen w2 in.ptx", "expected a factor");
+    check_wrong("-coarsen -2 in.ptx", "expected a factor");
+    check_wrong("-coarsen 2x in.ptx", "expected a factor");
+    check_wrong("-coarsen x2, in.ptx", "expected a factor");
+    check_wrong("-coarsen 99999999999999999999 in.ptx", "expected a factor");
+    check_wrong("-coarsen k: in.ptx", "expected a factor");
+    check_wrong("-coarsen :2 in.ptx", "no kernel before the ':'");
+    check_wrong("-coarsen auto -assembler none in.ptx", "-assembler none");
+    check_wrong("-coarsen", "needs a value");
+}
+
+static void test_stride(void **state)
+{
+    (void)state;
+    Line line = line_read("-coarsen 2 -stride unit in.ptx");
+    assert_int_equal(line.options.stride.kind, STRIDE_UNIT);
+    line_free(&line);
+    line = line_read("-coarsen 2 -stride 16 in.ptx");
+    assert_int_equal(line.options.stride.kind, STRIDE_NUMBER);
+    assert_int_equal(line.options.stride.number, 16);
+    line_free(&line);
+    check_wrong("-stride 3 in.ptx", "-coarsen is not given");
+    check_wrong("-coarsen 2 -stride 0 in.ptx", "-stride 0");
+    check_wrong("-coarsen 2 -stride warp in.ptx", "-stride warp");
+}
+
+static void test_registers_and_blocks(void **state)
+{
+    (void)state;
+    Line line = line_read("-target-regs 32 -target-regs k:auto -block 16,16 -block k:8,4,2 in.ptx");
+    assert_int_equal(line.outcome, OPTIONS_RUN);
+    assert_int_equal(options_registers_for(&line.options, "a")->target, 32);
+    assert_true(options_registers_for(&line.options, "k")->is_auto);
+    const BlockOption *a = options_block_for(&line.options, "a"), *k = options_block_for(&line.options, "k");
+    assert_true(a->threads[0] == 16 && a->threads[1] == 16 && a->threads[2] == 1);
+    assert_true(k->threads[0] == 8 && k->threads[1] == 4 && k->threads[2] == 2);
+    line_free(&line);
+    check_wrong("-target-regs 0 in.ptx", "-target-regs 0");
+    check_wrong("-target-regs 256 in.ptx", "-target-regs 256");
+    check_wrong("-target-regs few in.ptx", "-target-regs few");
+    check_wrong("-block 0 in.ptx", "-block 0");
+    check_wrong("-block 2048 in.ptx", "-block 2048");
+    check_wrong("-block 64,64 in.ptx", "4096 threads");
+    check_wrong("-block 1,1,65 in.ptx", "along z");
+    check_wrong("-block 1,1,1,1 in.ptx", "-block 1,1,1,1");
+    check_wrong("-block 16x16 in.ptx", "expected X");
+}
+
+static void test_report(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *input, *file;
+    } rows[] = {
+        {"-report in.ptx", "in.ptx", NULL},
+        {"in.ptx -report", "in.ptx", NULL},
+        {"-report -o x in.ptx", "in.ptx", NULL},
+        {"-report out.txt in.ptx", "in.ptx", "out.txt"},
+        {"in.ptx -report out.txt", "in.ptx", "out.txt"},
+        {"-report=out.ptx in.ptx", "in.ptx", "out.ptx"},
+        {"-report in.s", "in.s", NULL},
+        {"-report in.s -o x", "in.s", NULL},
+        {"-report -", "-", NULL},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        Line line = line_read(rows[i].text);
+        if (line.outcome != OPTIONS_RUN)
+            fail_msg("'%s': %s", rows[i].text, line.error);
+        assert_true(line.options.report);
+        assert_string_equal(line.options.input, rows[i].input);
+        if (rows[i].file)
+            assert_string_equal(line.options.report_file, rows[i].file);
+        else
+            assert_null(line.options.report_file);
+        line_free(&line);
+    }
+    Line line = line_read("-report-format json in.ptx");
+    assert_true(line.options.report && line.options.report_json);
+    line_free(&line);
+    check_wrong("-report-format xml in.ptx", "-report-format xml");
+}
+
+static void test_passes(void **state)
+{
+    (void)state;
+    Line line = line_read("-p -schedule,-sink,schedule -d sc -O3 in.ptx");
+    assert_int_equal(line.outcome, OPTIONS_RUN);
+    assert_true(line.options.pass_enabled[PASS_SCHEDULE]);
+    assert_false(line.options.pass_enabled[PASS_SINK]);
+    assert_true(line.options.pass_dumped[PASS_SSA] && line.options.pass_dumped[PASS_COARSEN]);
+    assert_false(line.options.pass_dumped[PASS_BOUNDS]);
+    assert_int_equal(line.options.level, 3);
+    line_free(&line);
+    check_wrong("-p schedul in.ptx", "did you mean 'schedule'?");
+    check_wrong("-p zzzzzz in.ptx", "there are ssa, coarsen");
+    check_wrong("-p ,sink in.ptx", "no pass is called ''");
+    check_wrong("-d Q in.ptx", "no pass has the letter 'Q'");
+    check_wrong("-d= in.ptx", "no letter");
+}
+
+static void test_rest(void **state)
+{
+    (void)state;
+    Line line = line_read("-entry a,b -entry c -Werror -q -v -assembler none in.ptx");
+    assert_true(options_selects(&line.options, "a") && options_selects(&line.options, "c"));
+    assert_false(options_selects(&line.options, "d"));
+    assert_true(line.options.warnings_are_errors && line.options.quiet && line.options.verbose);
+    assert_true(line.options.assembler_none && line.options.assembler_given);
+    line_free(&line);
+    line = line_read("-help");
+    assert_int_equal(line.outcome, OPTIONS_HELP);
+    assert_non_null(strstr(options_help(line.arena), "-target-regs"));
+    line_free(&line);
+    line = line_read("--version whatever");
+    assert_int_equal(line.outcome, OPTIONS_VERSION);
+    line_free(&line);
+    check_good("-assembler ptxas in.ptx");
+    check_wrong("-assembler ptxass in.ptx", "did you mean 'ptxas'?");
+    check_wrong("-arch hopper in.ptx", "-arch hopper");
+    check_wrong("-entry , in.ptx", "-entry ,");
+    check_wrong("-entry a,,b in.ptx", "-entry a,,b");
+    check_wrong("-verify a.json in.ptx", "not available in this build");
+    check_wrong("-verify", "not available in this build");
+    check_wrong("-coarsen-level block in.ptx", "not available in this build");
+    check_good("-coarsen-level thread in.ptx");
+    check_wrong("-coarsen-level grid in.ptx", "-coarsen-level grid");
+    check_wrong("", "no input file");
+    check_wrong("a.ptx b.ptx", "one input file at a time");
+    check_wrong("-cubin a -assembler none in.ptx", "-cubin needs an assembler");
+    check_wrong("-coarsn 2 in.ptx", "did you mean '-coarsen'?");
+    check_wrong("-qqqqqqq in.ptx", "unknown option '-qqqqqqq'");
+    check_wrong("-q=1 in.ptx", "takes no value");
+    check_wrong("-O in.ptx", "ambiguous");
+    check_wrong("-O4 in.ptx", "unknown option '-O4'");
+    check_wrong("-: in.ptx", "unknown option '-:'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_spellings),
+        cmocka_unit_test(test_outputs),
+        cmocka_unit_test(test_coarsen),
+        cmocka_unit_test(test_stride),
+        cmocka_unit_test(test_registers_and_blocks),
+        cmocka_unit_test(test_report),
+        cmocka_unit_test(test_passes),
+        cmocka_unit_test(test_rest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
