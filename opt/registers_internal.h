@@ -1,0 +1,112 @@
+/* What the register passes share and nobody else sees: each changes a body in SSA form, registers.c decides what stays. */
+#ifndef PTXOPT_OPT_REGISTERS_INTERNAL_H
+#define PTXOPT_OPT_REGISTERS_INTERNAL_H
+
+#include "analysis/analysis.h"
+#include "ir/ir.h"
+#include "support/support.h"
+
+/* ---- Random numbers: splitmix64, so that a search can be repeated ------------------------------------------------- */
+
+typedef struct Random {
+    uint64_t state;
+} Random;
+uint64_t random_next(Random *random);
+uint32_t random_below(Random *random, uint32_t bound); /* bound > 0 */
+
+/* ---- Order within blocks (schedule.c) ---------------------------------------------------------------------------- */
+
+/* A list scheduler's choice among the instructions that may come next: the highest sum wins, the source's order breaks ties. */
+typedef struct ScheduleRule {
+    const char *name;
+    bool top_down;
+    int32_t pressure; /* for each register that the choice frees; less for each that it takes */
+    int32_t source;   /* for each place that it stands nearer to the end at which the order is built, at most 256 */
+    int32_t recent;   /* for continuing the last choice's expression tree */
+    int32_t need;     /* for each register that its operand tree needs (Sethi and Ullman, 1970); bottom up: for needing few */
+    int32_t load;     /* for being a load */
+    int32_t store;    /* for being a store */
+    int32_t chain;    /* for each instruction on the longest way to the block's other end */
+    int32_t noise;    /* up to so much at random */
+    int32_t limit;    /* 'pressure' counts only where so many registers are taken; 0: always */
+    uint64_t seed;
+} ScheduleRule;
+
+extern const ScheduleRule schedule_rules[];
+extern const unsigned schedule_rule_count;
+/* Weights at random, for a search. */
+ScheduleRule schedule_rule_random(Random *random);
+
+/* The orders of a body's blocks.  The body must stay as it is, but for the order of its instructions. */
+typedef struct BlockOrder {
+    Block *block;
+    DependenceGraph *graph;
+    uint32_t *order; /* nodes, as the block stands now */
+    uint32_t *need;  /* by node: Sethi-Ullman numbers */
+    uint32_t *height, *depth; /* by node: longest ways to the block's end, from its top */
+    int32_t peak;    /* of the block as it stands, in 32-bit registers */
+    bool fixed;      /* too small or too large to be worth it */
+} BlockOrder;
+
+typedef struct Scheduler {
+    Arena *arena;
+    Body *body;
+    Liveness *liveness;
+    PressureTracker tracker;
+    LoopForest *loops;
+    BlockOrder *blocks; /* by Block.id */
+    size_t block_count;
+} Scheduler;
+
+/* O(I log I) and what the dependences cost.  Belongs to 'arena'. */
+Scheduler *scheduler_new(Arena *arena, Body *body);
+/* An order of the block by the rule, into out[graph->count]. */
+void scheduler_choose(Scheduler *scheduler, const BlockOrder *block, const ScheduleRule *rule, uint32_t *out);
+/* A neighbour of 'from': some instructions, some with what only they need, moved within what the dependences allow. */
+void scheduler_mutate(Scheduler *scheduler, const BlockOrder *block, const uint32_t *from, Random *random, uint32_t *out);
+/* How an order fares: the peak, and the sum over all places of what is above 'limit'. */
+typedef struct OrderCost {
+    int32_t peak;
+    int64_t above;
+} OrderCost;
+OrderCost scheduler_cost(Scheduler *scheduler, const BlockOrder *block, const uint32_t *order, int32_t limit);
+/* Puts the block's instructions into that order; true if it was another one. */
+bool scheduler_apply(Scheduler *scheduler, BlockOrder *block, const uint32_t *order);
+/* All blocks by one rule; how many changed. */
+unsigned schedule_body(Body *body, const ScheduleRule *rule);
+
+/* ---- Order between blocks (sink.c) ------------------------------------------------------------------------------- */
+
+typedef enum SinkMode {
+    SINK_SAVING,  /* moves only where no more registers stay live than before */
+    SINK_ALL,     /* everything that may move */
+    SINK_COPIES,  /* as SINK_ALL; what is used in several places and cheap is made anew in each */
+} SinkMode;
+
+/* Moves definitions down to their uses, never into a deeper loop.  Requires and keeps SSA; edges stay.  Returns how many moved. */
+unsigned sink_values(Body *body, SinkMode mode, bool loads);
+
+/* ---- Computing again (rematerialize.c) --------------------------------------------------------------------------- */
+
+typedef struct RematerializeRequest {
+    int32_t limit;      /* registers: where more are live, pressure is high */
+    unsigned cost;      /* instructions that one recomputation may take, opaque copies not counted */
+    bool opaque;        /* from an opaque copy of the operands, so that the assembler does not merge it with the first again */
+    uint32_t distance;  /* instructions of one block from one use to the next that are worth a recomputation */
+    bool extend;        /* operands may have to stay live for longer than they did: one often serves many values */
+    bool ignore_pressure; /* wherever the distance is long, not only across high pressure */
+} RematerializeRequest;
+
+typedef struct RematerializeCandidate {
+    RegId value;
+    int64_t gain; /* register places of high pressure freed, less what recomputing costs; comparable within one list */
+} RematerializeCandidate;
+
+/* What could be recomputed, best first; in 'arena'.  Requires SSA. */
+uint32_t rematerialize_candidates(Arena *arena, const Body *body, const RematerializeRequest *request,
+                                  RematerializeCandidate **out);
+/* Recomputes these values before their distant uses.  Requires and keeps SSA; edges stay.  Returns the number of recomputations. */
+unsigned rematerialize_values(Body *body, const RematerializeRequest *request, const RematerializeCandidate *values,
+                              uint32_t count);
+
+#endif

@@ -1,0 +1,571 @@
+/* Rematerialization: values that stay live across high pressure are computed again before their distant uses.
+ *
+ * Requires SSA; keeps SSA, blocks and edges; breaks what was computed from instructions.
+ * After Briggs, Cooper and Torczon, "Rematerialization" (PLDI 1992), with chains of instructions rather than single ones, and
+ * Nugteren et al. (SCOPES 2010, section 5.4), who get the same from 'volatile' in the source.  The assembler merges equal
+ * computations again, so a recomputation can start from an opaque copy of an operand: prmt.b32 with the identity selector, which
+ * ptxas keeps.  What pays is measured by registers.c. */
+#include "opt/registers_internal.h"
+
+#include <stdlib.h>
+
+enum {
+    CHAIN_MOST = 10,  /* instructions of one recomputation */
+    USES_MOST = 512,  /* a value with more uses stays */
+    LEAVES_MOST = 16, /* distinct operands from outside of one recomputation */
+};
+
+/* A use, or a place at the end of a block where a phi reads. */
+typedef struct Point {
+    uint32_t block;
+    uint32_t position; /* of the instruction in layout order; a block's end is that of its terminator, or one past its last */
+    const ValueUse *use;
+} Point;
+
+/* The opaque copy of a register that was made last. */
+typedef struct Copied {
+    uint32_t block, position;
+    RegId reg;
+} Copied;
+
+typedef struct Remat {
+    Body *body;
+    Arena *arena;
+    const RematerializeRequest *request;
+    Liveness *liveness;
+    Values *values;
+    LoopForest *loops;
+    uint32_t *begin, *end; /* by Block.id: positions [begin, end) */
+    uint32_t *high;        /* by position: how many places before it have high pressure */
+    uint64_t *cover;       /* by RegId: places of high pressure up to the ends of the blocks that it is live out of */
+    Copied *copies;        /* by RegId */
+    RegId *originals;      /* by RegId, of registers that this pass has made: whose value they hold */
+    size_t original_count, original_capacity;
+    Point *points;
+} Remat;
+
+/* ---- What is known of the body ----------------------------------------------------------------------------------- */
+
+static void pressure_mark(Remat *remat, uint32_t total)
+{
+    PressureTracker tracker = pressure_tracker_new(remat->arena, remat->liveness);
+    remat->high = ARENA_ARRAY(remat->arena, uint32_t, (size_t)total + 2);
+    for (size_t i = 0; i < remat->body->blocks.count; i++) {
+        Block *block = remat->body->blocks.data[i];
+        pressure_tracker_start_bottom(&tracker, block);
+        for (const Inst *inst = block->last; inst; inst = inst->prev) {
+            int32_t after = tracker.current.regs32;
+            pressure_tracker_recede(&tracker, inst);
+            int32_t before = tracker.current.regs32, most = after > before ? after : before;
+            remat->high[inst->id + 1] = remat->request->ignore_pressure || most > remat->request->limit;
+        }
+    }
+    for (uint32_t i = 1; i <= total; i++)
+        remat->high[i] += remat->high[i - 1];
+    remat->high[total + 1] = remat->high[total];
+}
+
+static uint32_t high_between(const Remat *remat, uint32_t from, uint32_t to)
+{
+    return to > from ? remat->high[to] - remat->high[from] : 0;
+}
+
+static void cover_compute(Remat *remat)
+{
+    remat->cover = ARENA_ARRAY(remat->arena, uint64_t, remat->values->reg_count + 1);
+    for (size_t i = 0; i < remat->body->blocks.count; i++) {
+        LiveSet out = live_out(remat->liveness, remat->body->blocks.data[i]);
+        for (uint32_t j = 0; j < out.count; j++) {
+            const ValueDef *def = &remat->values->defs[out.regs[j]];
+            bool here = def->block == remat->body->blocks.data[i] && def->inst;
+            remat->cover[out.regs[j]] += high_between(remat, here ? def->inst->id : remat->begin[i], remat->end[i]);
+        }
+    }
+}
+
+static void remat_start(Remat *remat, Arena *arena, Body *body, const RematerializeRequest *request)
+{
+    uint32_t position = 0;
+    *remat = (Remat){.body = body, .arena = arena, .request = request};
+    remat->begin = ARENA_ARRAY(arena, uint32_t, body->blocks.count);
+    remat->end = ARENA_ARRAY(arena, uint32_t, body->blocks.count);
+    for (size_t i = 0; i < body->blocks.count; i++) {
+        remat->begin[i] = position;
+        for (Inst *inst = body->blocks.data[i]->first; inst; inst = inst->next)
+            inst->id = position++;
+        remat->end[i] = position;
+    }
+    remat->liveness = liveness_compute(arena, body);
+    remat->values = values_compute(arena, body);
+    remat->loops = loops_compute(arena, dominance_compute(arena, body));
+    remat->points = ARENA_ARRAY(arena, Point, USES_MOST);
+    remat->copies = ARENA_ARRAY(arena, Copied, remat->values->reg_count + 1);
+    for (size_t i = 0; i < remat->values->reg_count; i++)
+        remat->copies[i].reg = REG_NONE;
+    pressure_mark(remat, position);
+    cover_compute(remat);
+}
+
+/* ---- What can be computed again ---------------------------------------------------------------------------------- */
+
+static bool is_parameter_load(const Inst *inst)
+{
+    Access access;
+    return inst_access(inst, &access) && access.kind == ACCESS_LOAD && access.read_only && access.space == SPACE_PARAM;
+}
+
+/* Divisions and roots are loops or calls in machine code. */
+static bool is_long(const Inst *inst)
+{
+    switch (inst_op(inst)) {
+    case OP_DIV:
+    case OP_REM:
+    case OP_SQRT:
+    case OP_RCP: return true;
+    default: return false;
+    }
+}
+
+/* One result, no other effect. */
+static bool is_recomputable(const Inst *inst)
+{
+    if (!inst || inst_is_opaque(inst) || inst->guard != REF_NONE || inst->tied_count || inst->sync != SYNC_NONE ||
+        inst->pragma || is_long(inst))
+        return false;
+    if (inst->effects & (EFFECT_WRITE | EFFECT_SYNC | EFFECT_CONTROL | EFFECT_VOLATILE | EFFECT_ASYNC | EFFECT_HINT |
+                         EFFECT_CC_READ | EFFECT_CC_WRITE))
+        return false;
+    if (!(inst->effects & EFFECT_PURE) && !is_parameter_load(inst))
+        return false;
+    unsigned results = 0;
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        results += ref_writes(&inst->refs[r]);
+    return results == 1;
+}
+
+/* The register of the body as it was that holds the same value; analyses know no other. */
+static RegId original_of(const Remat *remat, RegId reg)
+{
+    if (reg < remat->values->reg_count)
+        return reg;
+    return reg < remat->original_count ? remat->originals[reg] : REG_NONE;
+}
+
+static RegId register_again(Remat *remat, RegId reg)
+{
+    RegId fresh = body_clone_reg(remat->body, reg);
+    if (fresh >= remat->original_capacity) {
+        size_t capacity = 2 * ((size_t)fresh + 1);
+        RegId *originals = ARENA_ARRAY(remat->arena, RegId, capacity);
+        for (size_t i = 0; i < capacity; i++)
+            originals[i] = i < remat->original_count ? remat->originals[i] : REG_NONE;
+        remat->originals = originals;
+        remat->original_capacity = capacity;
+    }
+    remat->original_count = (size_t)fresh + 1;
+    remat->originals[fresh] = reg;
+    return fresh;
+}
+
+static bool live_at(const Remat *remat, RegId reg, uint32_t block, uint32_t position)
+{
+    if (live_set_has(live_out(remat->liveness, remat->body->blocks.data[block]), reg))
+        return true;
+    const ValueUse *uses = value_uses(remat->values, reg);
+    uint32_t count = value_use_count(remat->values, reg);
+    for (uint32_t u = 0; u < count && u < USES_MOST; u++)
+        if (uses[u].inst && uses[u].block->id == block && uses[u].inst->id >= position && uses[u].inst->block)
+            return true;
+    return false;
+}
+
+/* The instructions that make a value anew at a place, those that others read first. */
+typedef struct Recipe {
+    Inst *insts[CHAIN_MOST];
+    unsigned count, cost;
+    RegId leaves[LEAVES_MOST];
+    unsigned leaf_count;
+} Recipe;
+
+static RegId result_of(const Inst *inst)
+{
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_writes(&inst->refs[r]))
+            return inst->refs[r].reg;
+    return REG_NONE;
+}
+
+static bool recipe_makes(const Recipe *recipe, RegId reg)
+{
+    for (unsigned i = 0; i < recipe->count; i++)
+        if (result_of(recipe->insts[i]) == reg)
+            return true;
+    return false;
+}
+
+static bool leaf_add(Recipe *recipe, RegId reg)
+{
+    for (unsigned i = 0; i < recipe->leaf_count; i++)
+        if (recipe->leaves[i] == reg)
+            return true;
+    if (recipe->leaf_count == LEAVES_MOST)
+        return false;
+    recipe->leaves[recipe->leaf_count++] = reg;
+    return true;
+}
+
+static bool recipe_add(const Remat *remat, Recipe *recipe, Inst *inst)
+{
+    if (recipe->count == CHAIN_MOST)
+        return false;
+    /* Parameters are operands of machine instructions: reading one again costs nothing. */
+    recipe->cost += is_parameter_load(inst) ? 0 : 1;
+    recipe->insts[recipe->count++] = inst;
+    return recipe->cost <= remat->request->cost;
+}
+
+static bool operand_find(const Remat *remat, Recipe *recipe, RegId reg, uint32_t block, uint32_t position)
+{
+    if (reg == REG_NONE)
+        return false;
+    if (recipe_makes(recipe, reg) || value_is_undefined(remat->values, reg))
+        return true;
+    Inst *def = value_inst(remat->values, reg);
+    bool again = is_recomputable(def) && def->block;
+    if (again && is_parameter_load(def))
+        return recipe_add(remat, recipe, def);
+    if (live_at(remat, reg, block, position))
+        return leaf_add(recipe, reg);
+    if (again && recipe->cost < remat->request->cost)
+        return recipe_add(remat, recipe, def);
+    return remat->request->extend && leaf_add(recipe, reg);
+}
+
+static bool inst_reads_value(const Remat *remat, const Inst *inst, RegId value)
+{
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_reads(&inst->refs[r]) && original_of(remat, inst->refs[r].reg) == value)
+            return true;
+    return false;
+}
+
+/* What is read comes first: found by repeated selection. */
+static void recipe_sort(const Remat *remat, Recipe *recipe)
+{
+    for (unsigned done = 0; done < recipe->count; done++)
+        for (unsigned i = done; i < recipe->count; i++) {
+            bool ready = true;
+            for (unsigned j = done; j < recipe->count; j++)
+                ready &= j == i || !inst_reads_value(remat, recipe->insts[i], result_of(recipe->insts[j]));
+            if (ready) {
+                Inst *inst = recipe->insts[i];
+                recipe->insts[i] = recipe->insts[done];
+                recipe->insts[done] = inst;
+                break;
+            }
+        }
+}
+
+static bool recipe_find(const Remat *remat, RegId value, uint32_t block, uint32_t position, Recipe *recipe)
+{
+    *recipe = (Recipe){0};
+    Inst *def = value_inst(remat->values, value);
+    if (!is_recomputable(def) || !def->block || !recipe_add(remat, recipe, def))
+        return false;
+    for (unsigned i = 0; i < recipe->count; i++)
+        for (unsigned r = 0; r < recipe->insts[i]->ref_count; r++)
+            if (ref_reads(&recipe->insts[i]->refs[r]) &&
+                !operand_find(remat, recipe, original_of(remat, recipe->insts[i]->refs[r].reg), block, position))
+                return false;
+    recipe_sort(remat, recipe);
+    return true;
+}
+
+/* ---- The uses of a value ----------------------------------------------------------------------------------------- */
+
+static int compare_points(const void *a, const void *b)
+{
+    const Point *x = a, *y = b;
+    if (x->block != y->block)
+        return x->block < y->block ? -1 : 1;
+    if (x->position != y->position)
+        return x->position < y->position ? -1 : 1;
+    return x->use < y->use ? -1 : x->use > y->use;
+}
+
+static uint32_t points_collect(Remat *remat, RegId value)
+{
+    uint32_t count = value_use_count(remat->values, value);
+    const ValueUse *uses = value_uses(remat->values, value);
+    if (count > USES_MOST)
+        return 0;
+    for (uint32_t u = 0; u < count; u++) {
+        const Block *block = uses[u].block;
+        uint32_t position;
+        if (uses[u].inst) {
+            position = uses[u].inst->id;
+        } else {
+            block = block->phis.data[uses[u].index].args.data[uses[u].arg].pred;
+            position = remat->end[block->id] - (block->last && inst_is_terminator(block->last));
+        }
+        remat->points[u] = (Point){block->id, position, &uses[u]};
+    }
+    qsort(remat->points, count, sizeof *remat->points, compare_points);
+    return count;
+}
+
+/* The points that stay with the first computation: those that follow it, or one another, at a short distance. */
+static uint32_t near_end(const Remat *remat, const ValueDef *def, uint32_t count, uint32_t *first)
+{
+    uint32_t last = def->inst->id, i = 0;
+    while (i < count && remat->points[i].block < def->block->id)
+        i++;
+    *first = i;
+    while (i < count && remat->points[i].block == def->block->id &&
+           remat->points[i].position <= last + remat->request->distance)
+        last = remat->points[i++].position;
+    return i;
+}
+
+static uint32_t cluster_end(const Remat *remat, uint32_t from, uint32_t count)
+{
+    uint32_t i = from + 1;
+    while (i < count && remat->points[i].block == remat->points[from].block &&
+           remat->points[i].position <= remat->points[i - 1].position + remat->request->distance)
+        i++;
+    return i;
+}
+
+/* ---- Candidates -------------------------------------------------------------------------------------------------- */
+
+static uint64_t block_weight(const Remat *remat, uint32_t block)
+{
+    unsigned depth = loop_depth(remat->loops, remat->body->blocks.data[block]);
+    return UINT64_C(1) << 2 * (depth < 4 ? depth : 4);
+}
+
+static int64_t value_gain(Remat *remat, RegId value)
+{
+    const ValueDef *def = &remat->values->defs[value];
+    int64_t size = pressure_of_reg(remat->body, value).regs32;
+    if (!def->inst || !size || !is_recomputable(def->inst))
+        return 0;
+    uint32_t count = points_collect(remat, value), near_first, far = 0;
+    uint32_t near = near_end(remat, def, count, &near_first);
+    uint64_t covered = remat->cover[value], kept = 0, cost = 0;
+    if (near > near_first)
+        kept += high_between(remat, def->inst->id, remat->points[near - 1].position);
+    for (uint32_t i = 0; i < count;) {
+        if (i >= near_first && i < near) {
+            i = near;
+            continue;
+        }
+        Recipe recipe;
+        uint32_t end = cluster_end(remat, i, i < near_first ? near_first : count), block = remat->points[i].block;
+        if (!recipe_find(remat, value, block, remat->points[i].position, &recipe))
+            return 0;
+        kept += high_between(remat, remat->points[i].position, remat->points[end - 1].position);
+        cost += (recipe.cost + (remat->request->opaque ? 1 : 0)) * block_weight(remat, block);
+        far++;
+        i = end;
+    }
+    if (!far)
+        return 0;
+    /* Up to the last use in blocks that it is not live out of. */
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t block = remat->points[i].block;
+        if ((i + 1 < count && remat->points[i + 1].block == block) ||
+            live_set_has(live_out(remat->liveness, remat->body->blocks.data[block]), value))
+            continue;
+        bool here = def->block->id == block;
+        covered += high_between(remat, here ? def->inst->id : remat->begin[block], remat->points[i].position);
+    }
+    if (covered <= kept)
+        return 0;
+    int64_t gain = (int64_t)(covered - kept < UINT32_MAX ? covered - kept : UINT32_MAX) * size * 256;
+    return gain / (int64_t)(cost + 1);
+}
+
+static int compare_candidates(const void *a, const void *b)
+{
+    const RematerializeCandidate *x = a, *y = b;
+    if (x->gain != y->gain)
+        return x->gain > y->gain ? -1 : 1;
+    return x->value < y->value ? -1 : x->value > y->value;
+}
+
+uint32_t rematerialize_candidates(Arena *arena, const Body *body, const RematerializeRequest *request,
+                                  RematerializeCandidate **out)
+{
+    require(body->ssa);
+    Arena *scratch = arena_new();
+    Remat remat;
+    VEC(RematerializeCandidate) found = {0};
+    /* Only the scratch numbers of instructions are written. */
+    remat_start(&remat, scratch, (Body *)body, request);
+    for (size_t value = 0; value < remat.values->reg_count; value++) {
+        int64_t gain = value_gain(&remat, (RegId)value);
+        if (gain > 0)
+            VEC_PUSH(arena, found, (RematerializeCandidate){(RegId)value, gain});
+    }
+    if (found.count)
+        qsort(found.data, found.count, sizeof *found.data, compare_candidates);
+    arena_free(scratch);
+    *out = found.data;
+    return (uint32_t)found.count;
+}
+
+/* ---- Applying ---------------------------------------------------------------------------------------------------- */
+
+static void place_inst(Body *body, const Point *point, Inst *inst)
+{
+    Block *block = body->blocks.data[point->block];
+    if (point->use->inst)
+        inst_insert_before(point->use->inst, inst);
+    else if (block->last && inst_is_terminator(block->last))
+        inst_insert_before(block->last, inst);
+    else
+        inst_append(block, inst);
+}
+
+static Name fresh_base(const Body *body, RegId reg)
+{
+    return body->regs.data[body->regs.data[reg].origin].name;
+}
+
+/* A copy that ptxas does not see through, of one 32-bit half for 64 bits.  REG_NONE: the type has none. */
+static RegId opaque_copy(Remat *remat, RegId reg, const Point *point)
+{
+    Body *body = remat->body;
+    Type type = body->regs.data[reg].type;
+    Copied *last = reg < remat->values->reg_count ? &remat->copies[reg] : NULL;
+    if (body->regs.data[reg].vector > 1 || type_class(type) == CLASS_PRED || type_class(type) == CLASS_OPAQUE)
+        return REG_NONE;
+    if (last && last->reg != REG_NONE && last->block == point->block && last->position <= point->position &&
+        point->position - last->position <= remat->request->distance)
+        return last->reg;
+    RegId copy = REG_NONE;
+    if (type_bits(type) == 32) {
+        copy = register_again(remat, reg);
+        place_inst(body, point, inst_build(body, "prmt.b32", "drri", copy, reg, reg, (int64_t)0x3210));
+    } else if (type_bits(type) == 64 && type_class(type) != CLASS_FLOAT) {
+        /* Machine code works on halves: of these only prmt is left. */
+        Name base = fresh_base(body, reg);
+        RegId low = body_add_reg(body, TYPE_B32, base), opaque = body_add_reg(body, TYPE_B32, base);
+        RegId low_half = body_add_reg(body, TYPE_B64, base), high_half = body_add_reg(body, TYPE_B64, base);
+        copy = register_again(remat, reg);
+        place_inst(body, point, inst_build(body, "cvt.u32.u64", "dr", low, reg));
+        place_inst(body, point, inst_build(body, "prmt.b32", "drri", opaque, low, low, (int64_t)0x3210));
+        place_inst(body, point, inst_build(body, "cvt.u64.u32", "dr", low_half, opaque));
+        place_inst(body, point, inst_build(body, "and.b64", "dri", high_half, reg, -(INT64_C(1) << 32)));
+        place_inst(body, point, inst_build(body, "or.b64", "drr", copy, low_half, high_half));
+    }
+    if (last && copy != REG_NONE)
+        *last = (Copied){point->block, point->position, copy};
+    return copy;
+}
+
+static void use_set(const ValueUse *use, RegId reg)
+{
+    if (use->inst)
+        use->inst->refs[use->index].reg = reg;
+    else
+        use->block->phis.data[use->index].args.data[use->arg].reg = reg;
+}
+
+static void refs_rename(Inst *inst, RegId from, RegId to)
+{
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (inst->refs[r].reg == from)
+            inst->refs[r].reg = to;
+}
+
+/* Writes the recipe before the point; returns the value's new name. */
+static RegId recipe_apply(Remat *remat, const Recipe *recipe, RegId value, const Point *point)
+{
+    Inst *copies[CHAIN_MOST];
+    RegId made = REG_NONE;
+    for (unsigned i = 0; i < recipe->count; i++) {
+        copies[i] = inst_clone(remat->body, recipe->insts[i]);
+        for (unsigned r = 0; r < copies[i]->ref_count; r++)
+            if (ref_reads(&copies[i]->refs[r]))
+                copies[i]->refs[r].reg = original_of(remat, copies[i]->refs[r].reg);
+    }
+    for (unsigned i = 0; i < recipe->leaf_count && remat->request->opaque; i++) {
+        RegId copy = opaque_copy(remat, recipe->leaves[i], point);
+        for (unsigned j = 0; j < recipe->count && copy != REG_NONE; j++)
+            refs_rename(copies[j], recipe->leaves[i], copy);
+    }
+    for (unsigned i = 0; i < recipe->count; i++) {
+        RegId old = result_of(copies[i]), fresh = register_again(remat, old);
+        for (unsigned j = i; j < recipe->count; j++)
+            refs_rename(copies[j], old, fresh);
+        if (old == value)
+            made = fresh;
+        place_inst(remat->body, point, copies[i]);
+    }
+    return made;
+}
+
+static unsigned value_recompute(Remat *remat, RegId value)
+{
+    const ValueDef *def = &remat->values->defs[value];
+    unsigned made = 0;
+    if (!def->inst || !is_recomputable(def->inst))
+        return 0;
+    uint32_t count = points_collect(remat, value), near_first;
+    uint32_t near = near_end(remat, def, count, &near_first);
+    for (uint32_t i = 0; i < count;) {
+        if (i >= near_first && i < near) {
+            i = near;
+            continue;
+        }
+        Recipe recipe;
+        Point point = remat->points[i];
+        uint32_t end = cluster_end(remat, i, i < near_first ? near_first : count);
+        if (recipe_find(remat, value, point.block, point.position, &recipe)) {
+            RegId fresh = recipe_apply(remat, &recipe, value, &point);
+            for (uint32_t j = i; j < end; j++)
+                use_set(remat->points[j].use, fresh);
+            made++;
+        }
+        i = end;
+    }
+    return made;
+}
+
+/* First computations that nobody reads any more, and what only they read. */
+static void dead_remove(Body *body)
+{
+    bool found = true;
+    while (found) {
+        Arena *scratch = arena_new();
+        Values *values = values_compute(scratch, body);
+        found = false;
+        for (size_t i = 0; i < body->blocks.count; i++)
+            for (Inst *inst = body->blocks.data[i]->last, *previous; inst; inst = previous) {
+                previous = inst->prev;
+                if (is_recomputable(inst) && !value_use_count(values, result_of(inst))) {
+                    inst_remove(inst);
+                    found = true;
+                }
+            }
+        arena_free(scratch);
+    }
+}
+
+unsigned rematerialize_values(Body *body, const RematerializeRequest *request, const RematerializeCandidate *values, uint32_t count)
+{
+    require(body->ssa);
+    Arena *arena = arena_new();
+    Remat remat;
+    unsigned made = 0;
+    remat_start(&remat, arena, body, request);
+    for (uint32_t i = 0; i < count; i++)
+        if (values[i].value < remat.values->reg_count)
+            made += value_recompute(&remat, values[i].value);
+    arena_free(arena);
+    if (made)
+        dead_remove(body);
+    return made;
+}

@@ -1,0 +1,318 @@
+/* Reordering between blocks: definitions go down to their uses.
+ *
+ * Requires SSA; keeps SSA, blocks and edges; breaks what was computed from instructions.
+ * A value that is made early and used late takes registers all the way.  Each movable definition goes to the nearest block that
+ * dominates its uses, never into a deeper loop, or (SINK_COPIES) is made again in each block that uses it.  The assembler moves
+ * such code up again where it sees fit, mostly not across branches: registers.c measures. */
+#include "opt/registers_internal.h"
+
+enum {
+    COPIES_MOST = 4,     /* SINK_COPIES: blocks in which one value is made anew */
+    PATH_LONGEST = 4096, /* instructions that a load is compared with before it stays where it is */
+};
+
+typedef struct Sinker {
+    Body *body;
+    Arena *arena;
+    SinkMode mode;
+    bool loads;
+    Dominance *dominance;
+    LoopForest *loops;
+    Liveness *liveness;
+    MemoryModel *memory;
+    Values *values;
+} Sinker;
+
+static bool is_movable(const Sinker *sinker, const Inst *inst)
+{
+    if (inst_is_opaque(inst) || inst_is_terminator(inst) || inst->sync != SYNC_NONE || inst->pragma)
+        return false;
+    if (inst->effects & (EFFECT_WRITE | EFFECT_SYNC | EFFECT_CONTROL | EFFECT_VOLATILE | EFFECT_ASYNC | EFFECT_HINT |
+                         EFFECT_CC_READ | EFFECT_CC_WRITE))
+        return false;
+    if (inst->effects & EFFECT_PURE)
+        return true;
+    Access access;
+    if (!inst_access(inst, &access) || access.kind != ACCESS_LOAD || !access.weak)
+        return false;
+    return access.read_only ? access.space == SPACE_PARAM || access.space == SPACE_CONST || sinker->loads : sinker->loads;
+}
+
+/* The block at whose end (phis) or in which the use reads. */
+static Block *use_block(const ValueUse *use)
+{
+    return use->inst ? use->block : use->block->phis.data[use->index].args.data[use->arg].pred;
+}
+
+/* Up the dominator tree until the block is in no loop that 'from' is not in.  A load also must not leave a loop. */
+static Block *target_outside_loops(const Sinker *sinker, Block *from, Block *target, bool same_loop)
+{
+    Loop *home = loop_of(sinker->loops, from);
+    while (target && target != from) {
+        Loop *loop = loop_of(sinker->loops, target);
+        bool fits = same_loop ? loop == home : !loop || loop_contains(sinker->loops, loop, from);
+        if (fits && !bitset_has(&sinker->loops->irreducible, target->id))
+            return target;
+        target = dominance_parent(sinker->dominance, target);
+    }
+    return target;
+}
+
+/* ---- Loads ------------------------------------------------------------------------------------------------------- */
+
+/* Whether the analyses know all its registers: those made in this round they do not. */
+static bool is_known(const Sinker *sinker, const Inst *inst)
+{
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (inst->refs[r].reg != REG_NONE && inst->refs[r].reg >= sinker->values->reg_count)
+            return false;
+    return true;
+}
+
+static bool range_may_swap(const Sinker *sinker, const Inst *load, const Inst *first, const Inst *end, unsigned *looked_at)
+{
+    for (const Inst *inst = first; inst != end; inst = inst->next) {
+        if (inst_is_terminator(inst) || inst->effects & EFFECT_PURE)
+            continue;
+        if (++*looked_at > PATH_LONGEST || !is_known(sinker, inst) || !insts_may_swap(sinker->memory, load, inst))
+            return false;
+    }
+    return true;
+}
+
+/* Whether nothing that the load may not cross lies between it and the place before 'before' (NULL: the end) in 'target'.  All
+ * blocks that reach the target without passing the load's own block again are taken to lie between. */
+static bool load_path_is_free(const Sinker *sinker, const Inst *load, Block *target, const Inst *before)
+{
+    unsigned looked_at = 0;
+    Block *from = load->block;
+    if (!range_may_swap(sinker, load, load->next, NULL, &looked_at) ||
+        !range_may_swap(sinker, load, target->first, before, &looked_at))
+        return false;
+    Arena *scratch = arena_new();
+    BitSet seen = bitset_new(scratch, sinker->body->blocks.count);
+    VEC(Block *) stack = {0};
+    bool is_free = true;
+    VEC_PUSH(scratch, stack, target);
+    bitset_add(&seen, from->id);
+    while (stack.count && is_free) {
+        Block *block = VEC_POP(stack);
+        for (unsigned i = 0; i < block->pred_count && is_free; i++) {
+            Block *pred = block->preds[i];
+            if (pred == target) {
+                is_free = false; /* a way round: the target itself lies between */
+            } else if (!bitset_has(&seen, pred->id)) {
+                bitset_add(&seen, pred->id);
+                is_free = range_may_swap(sinker, load, pred->first, NULL, &looked_at);
+                VEC_PUSH(scratch, stack, pred);
+            }
+        }
+    }
+    arena_free(scratch);
+    return is_free;
+}
+
+/* ---- Places ------------------------------------------------------------------------------------------------------ */
+
+/* The first instruction of the block that reads a result; its terminator if none does; NULL: the end. */
+static Inst *place_in(const Block *target, const Inst *inst)
+{
+    for (Inst *at = target->first; at; at = at->next) {
+        if (inst_is_terminator(at))
+            return at;
+        for (unsigned r = 0; r < inst->ref_count; r++)
+            if (ref_writes(&inst->refs[r]) && inst_uses(at, inst->refs[r].reg))
+                return at;
+    }
+    return NULL;
+}
+
+static void inst_place(Inst *inst, Block *target, Inst *before)
+{
+    if (before)
+        inst_insert_before(before, inst);
+    else
+        inst_append(target, inst);
+}
+
+/* The registers that operands take down to the target, over what was live there before, against those of the results. */
+static bool saves_registers(const Sinker *sinker, const Inst *inst, const Block *target)
+{
+    int32_t balance = 0;
+    for (unsigned r = 0; r < inst->ref_count; r++) {
+        const RegRef *ref = &inst->refs[r];
+        int32_t size = pressure_of_reg(sinker->body, ref->reg).regs32;
+        bool counted = false;
+        for (unsigned i = 0; i < r; i++)
+            counted |= inst->refs[i].reg == ref->reg;
+        if (counted || (!ref_reads(ref) && !ref_writes(ref)))
+            continue;
+        if (!ref_writes(ref) && ref->reg >= sinker->liveness->reg_count)
+            return false;
+        if (ref_writes(ref))
+            balance += size;
+        else if (!live_is_undefined(sinker->liveness, ref->reg) && !live_set_has(live_in(sinker->liveness, target), ref->reg))
+            balance -= size;
+    }
+    return balance >= 0;
+}
+
+/* The nearest block that dominates all uses of all results; NULL: nobody reads them. */
+static Block *uses_common(const Sinker *sinker, const Inst *inst, uint32_t *use_count)
+{
+    Block *target = NULL;
+    *use_count = 0;
+    for (unsigned r = 0; r < inst->ref_count; r++) {
+        if (!ref_writes(&inst->refs[r]))
+            continue;
+        RegId reg = inst->refs[r].reg;
+        const ValueUse *uses = value_uses(sinker->values, reg);
+        for (uint32_t u = 0; u < value_use_count(sinker->values, reg); u++) {
+            Block *block = use_block(&uses[u]);
+            target = target ? dominance_common(sinker->dominance, target, block) : block;
+            ++*use_count;
+        }
+    }
+    return target;
+}
+
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
+
+/* A pure instruction with one result whose uses lie in a few blocks: one copy in each but the definition's own. */
+static unsigned value_copy_down(Sinker *sinker, Inst *inst)
+{
+    RegId reg = REG_NONE;
+    for (unsigned r = 0; r < inst->ref_count; r++) {
+        if (ref_writes(&inst->refs[r]) && reg != REG_NONE)
+            return 0;
+        if (ref_writes(&inst->refs[r]))
+            reg = inst->refs[r].reg;
+    }
+    if (reg == REG_NONE || !(inst->effects & EFFECT_PURE) || inst->tied_count || inst->guard != REF_NONE)
+        return 0;
+    Block *blocks[COPIES_MOST];
+    unsigned count = 0;
+    uint32_t use_count = value_use_count(sinker->values, reg);
+    const ValueUse *uses = value_uses(sinker->values, reg);
+    for (uint32_t u = 0; u < use_count; u++) {
+        Block *block = target_outside_loops(sinker, inst->block, use_block(&uses[u]), false);
+        if (!block || block == inst->block)
+            return 0;
+        unsigned i = 0;
+        while (i < count && blocks[i] != block)
+            i++;
+        if (i == COPIES_MOST)
+            return 0;
+        if (i == count)
+            blocks[count++] = block;
+    }
+    if (count < 2)
+        return 0;
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned j = 0; j < count; j++)
+            if (i != j && dominance_has(sinker->dominance, blocks[i], blocks[j]))
+                return 0; /* the copy above would serve the one below: no gain */
+    for (unsigned i = 0; i < count; i++)
+        if (!saves_registers(sinker, inst, blocks[i]))
+            return 0;
+    for (unsigned i = 0; i < count; i++) {
+        Inst *before = place_in(blocks[i], inst), *copy = inst_clone(sinker->body, inst);
+        RegId fresh = body_clone_reg(sinker->body, reg);
+        for (unsigned r = 0; r < copy->ref_count; r++)
+            if (ref_writes(&copy->refs[r]))
+                copy->refs[r].reg = fresh;
+        inst_place(copy, blocks[i], before);
+        for (uint32_t u = 0; u < use_count; u++) {
+            if (target_outside_loops(sinker, inst->block, use_block(&uses[u]), false) != blocks[i])
+                continue;
+            if (uses[u].inst)
+                uses[u].inst->refs[uses[u].index].reg = fresh;
+            else
+                uses[u].block->phis.data[uses[u].index].args.data[uses[u].arg].reg = fresh;
+        }
+    }
+    inst_remove(inst);
+    return 1;
+}
+
+/* ---- The pass ---------------------------------------------------------------------------------------------------- */
+
+static unsigned inst_sink(Sinker *sinker, Inst *inst)
+{
+    uint32_t use_count;
+    Block *target = uses_common(sinker, inst, &use_count);
+    if (!target)
+        return 0;
+    bool memory = !(inst->effects & EFFECT_PURE);
+    Access access;
+    bool ordered = memory && inst_access(inst, &access) && !access.read_only;
+    target = target_outside_loops(sinker, inst->block, target, ordered);
+    if (!target || target == inst->block)
+        return sinker->mode == SINK_COPIES && target ? value_copy_down(sinker, inst) : 0;
+    if (sinker->mode == SINK_SAVING && !saves_registers(sinker, inst, target))
+        return 0;
+    if (sinker->mode == SINK_COPIES && use_count > 1 && value_copy_down(sinker, inst))
+        return 1;
+    Inst *before = place_in(target, inst);
+    if (ordered && (!is_known(sinker, inst) || !load_path_is_free(sinker, inst, target, before)))
+        return 0;
+    inst_remove(inst);
+    inst_place(inst, target, before);
+    return 1;
+}
+
+static unsigned sink_once(Body *body, SinkMode mode, bool loads)
+{
+    Arena *arena = arena_new();
+    Dominance *dominance = dominance_compute(arena, body);
+    Sinker sinker = {
+        .body = body,
+        .arena = arena,
+        .mode = mode,
+        .loads = loads,
+        .dominance = dominance,
+        .loops = loops_compute(arena, dominance),
+        .liveness = liveness_compute(arena, body),
+        .memory = memory_model_new(arena, body, affine_compute(arena, body, dominance)),
+        .values = values_compute(arena, body),
+    };
+    unsigned moved = 0;
+    /* From the end, so that what a moved instruction reads can follow it: its uses are found in their new blocks only in the next
+     * round, because 'values' says where they were. */
+    for (size_t i = body->blocks.count; i-- > 0;) {
+        Block *block = body->blocks.data[i];
+        if (!dominance_has(dominance, body->blocks.data[0], block) || bitset_has(&sinker.loops->irreducible, block->id))
+            continue;
+        for (Inst *inst = block->last, *previous; inst; inst = previous) {
+            previous = inst->prev;
+            bool stale = false;
+            for (unsigned r = 0; r < inst->ref_count; r++) {
+                RegId reg = inst->refs[r].reg;
+                if (!ref_writes(&inst->refs[r]))
+                    continue;
+                /* Registers made in this round are unknown to 'values', and so are uses that moved. */
+                stale |= reg >= sinker.values->reg_count || sinker.values->defs[reg].inst != inst;
+                if (stale)
+                    break;
+                const ValueUse *uses = value_uses(sinker.values, reg);
+                for (uint32_t u = 0; u < value_use_count(sinker.values, reg); u++)
+                    stale |= uses[u].inst && uses[u].inst->block != uses[u].block;
+            }
+            if (!stale && is_movable(&sinker, inst))
+                moved += inst_sink(&sinker, inst);
+        }
+    }
+    arena_free(arena);
+    return moved;
+}
+
+unsigned sink_values(Body *body, SinkMode mode, bool loads)
+{
+    require(body->ssa);
+    unsigned all = 0, moved = 1;
+    for (unsigned round = 0; round < 8 && moved; round++) {
+        moved = sink_once(body, mode, loads);
+        all += moved;
+    }
+    return all;
+}
