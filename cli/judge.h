@@ -3,7 +3,7 @@
 #define PTXOPT_CLI_JUDGE_H
 
 #include "assembler/assembler.h"
-#include "opt/judge.h"
+#include "opt/opt.h"
 
 /* A Judge over one Assembler.  Equal texts are assembled once: a candidate that prints as an earlier one did costs nothing. */
 typedef struct AssemblerJudge {
