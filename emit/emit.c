@@ -1,4 +1,5 @@
-/* The PTX writer: module scope, and bodies in the parsed form.  Text below the level of a statement is ir's (ir/print.c). */
+/* The PTX writer: module scope, and bodies in the parsed form.  Text below the level of a statement is ir's
+ * (ir/print.c). */
 #include "emit/emit.h"
 
 #include "emit/internal.h"

@@ -1,7 +1,8 @@
 /* emit: PTX text from a module.
  *
- * Functions that have a Body are printed from it, the others from their statements as they stood.  The text is canonical (one
- * instruction a line, labels flush left), so printing what was parsed from it gives the same text again. */
+ * Functions that have a Body are printed from it, the others from their statements as they stood.  The text is
+ * canonical (one instruction a line, labels flush left), so printing what was parsed from it gives the same text
+ * again. */
 #ifndef PTXOPT_EMIT_H
 #define PTXOPT_EMIT_H
 
@@ -10,9 +11,10 @@
 /* The whole module, appended to 'out'. */
 void emit_module(const Module *module, Buf *out);
 
-/* A smaller module that assembles to the same code for one kernel: the kernel, every function that it can reach by a call or
- * through a symbol (in code or in an initialiser; a call through a pointer reaches all of them), and all variables.  Debug information is left out unless the module is for the
- * debug target, whose assembler insists on it.  With kernel NULL, the same for all functions. */
+/* A smaller module that assembles to the same code for one kernel: the kernel, every function that it can reach by a
+ * call or through a symbol (in code or in an initialiser; a call through a pointer reaches all of them), and all
+ * variables.  Debug information is left out unless the module is for the debug target, whose assembler insists on it.
+ * With kernel NULL, the same for all functions. */
 void emit_module_for(const Module *module, const Function *kernel, Buf *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* Which functions a kernel can get to: by calls, by addresses taken in code, and by those that initialisers store.  A function is
- * known by its name, since a declaration and its definition are two objects. */
+/* Which functions a kernel can get to: by calls, by addresses taken in code, and by those that initialisers store.  A
+ * function is known by its name, since a declaration and its definition are two objects. */
 #include "emit/internal.h"
 
 #include <stdlib.h>

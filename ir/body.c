@@ -12,12 +12,12 @@ typedef struct Builder {
     Body *body;
     Arena *scratch;
     const char *reason;
-    VEC(Interval) nested;  /* source ranges of the scopes inside the outermost one, in order */
-    PointerMap renamed;    /* Variable and Table to the copies that bear new names */
-    PointerMap label_names; /* Label to Name */
+    VEC(Interval) nested;    /* source ranges of the scopes inside the outermost one, in order */
+    PointerMap renamed;      /* Variable and Table to the copies that bear new names */
+    PointerMap label_names;  /* Label to Name */
     PointerMap label_blocks; /* Label to Block */
     PointerMap branched;     /* Labels that a branch names, and Blocks that bear one */
-    Block *block;          /* where statements go; NULL after a branch */
+    Block *block;            /* where statements go; NULL after a branch */
     const Loc *loc;
     VEC(const Pragma *) pragmas;      /* wait for a label or an instruction */
     VEC(const Pragma *) inst_pragmas; /* wait for an instruction */
@@ -51,8 +51,8 @@ static bool operand_has_label(const Operand *operand)
     return false;
 }
 
-/* An operand that is read and written must stay one register; the same register in a second written operand would make that
- * impossible in SSA form. */
+/* An operand that is read and written must stay one register; the same register in a second written operand would make
+ * that impossible in SSA form. */
 static bool repeats_updated(const Inst *inst)
 {
     for (unsigned i = 0; i < inst->ref_count; i++) {
@@ -69,7 +69,8 @@ static bool repeats_updated(const Inst *inst)
 static Label *branch_label(const Inst *inst)
 {
     const Operand *operand = inst->operand_count == 1 ? &inst->operands[0] : NULL;
-    return operand && operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_LABEL ? operand->symbol.label : NULL;
+    return operand && operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_LABEL ? operand->symbol.label
+                                                                                              : NULL;
 }
 
 static Table *branch_table(const Inst *inst)
@@ -86,7 +87,8 @@ static const char *inst_check(const Builder *builder, const Inst *inst)
     Opcode op = inst_op(inst);
     if (op == OP_BRA) {
         Label *label = branch_label(inst);
-        return label && pointer_map_get(&builder->label_names, label) ? NULL : "a branch to something other than a label";
+        return label && pointer_map_get(&builder->label_names, label) ? NULL
+                                                                      : "a branch to something other than a label";
     }
     if (op == OP_BRX) {
         Table *table = branch_table(inst);
@@ -205,8 +207,8 @@ static void registers_name(Builder *builder, bool nested)
     }
 }
 
-/* A variable under a new name, or one whose initialiser mentions such a one, becomes a copy: the parsed form stays as it is.
- * Copies belong to the module, because every clone of the body shares them. */
+/* A variable under a new name, or one whose initialiser mentions such a one, becomes a copy: the parsed form stays as
+ * it is. Copies belong to the module, because every clone of the body shares them. */
 static Variable *variable_rename(Builder *builder, Variable *variable)
 {
     Arena *arena = builder->body->module->arena;
@@ -357,7 +359,8 @@ static void inst_place(Builder *builder, const Inst *parsed)
     if (!block->first)
         pragmas_to_block(builder, block);
     Inst *inst = inst_copy(builder->body->arena, parsed);
-    inst->operands = operands_substitute(builder->body->module->arena, inst->operands, inst->operand_count, &builder->renamed);
+    inst->operands =
+        operands_substitute(builder->body->module->arena, inst->operands, inst->operand_count, &builder->renamed);
     inst->loc = builder->loc;
     inst->pragma = pragmas_join(builder);
     inst_append(block, inst);
@@ -465,7 +468,8 @@ Body *body_build(Function *function, const char **reason)
         return NULL;
     Builder builder = {.function = function, .body = body_new(function), .scratch = arena_new()};
     Body *body = builder.body;
-    builder.renamed.arena = builder.label_names.arena = builder.label_blocks.arena = builder.branched.arena = builder.scratch;
+    builder.renamed.arena = builder.label_names.arena = builder.label_blocks.arena = builder.branched.arena =
+        builder.scratch;
     for (size_t i = 0; i < function->regs.count; i++) {
         Reg reg = function->regs.data[i];
         reg.origin = (RegId)i;

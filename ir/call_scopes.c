@@ -1,16 +1,16 @@
 /* Braces around call sequences.
  *
- * The body form has one scope, but ptxas spends registers on .param variables of the outermost one when it compiles for debugging,
- * and a call reads better with its parameters beside it.  So a .param variable that one block alone uses is declared in a scope
- * from its first use to its last; scopes that overlap become one. */
+ * The body form has one scope, but ptxas spends registers on .param variables of the outermost one when it compiles
+ * for debugging, and a call reads better with its parameters beside it.  So a .param variable that one block alone
+ * uses is declared in a scope from its first use to its last; scopes that overlap become one. */
 #include "ir/internal.h"
 
 #include <stdlib.h>
 
 typedef struct Extent {
     const Variable *variable;
-    const Block *block; /* NULL: not used yet */
-    bool everywhere;    /* used in several blocks */
+    const Block *block;   /* NULL: not used yet */
+    bool everywhere;      /* used in several blocks */
     uint32_t first, last; /* positions in the block */
 } Extent;
 

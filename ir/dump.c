@@ -1,5 +1,5 @@
-/* The listing of a body: declarations made anew from what is used, blocks in layout order, branches where control does not go to
- * the next block.  What PTX cannot say (phis, tied operands) stands in comments. */
+/* The listing of a body: declarations made anew from what is used, blocks in layout order, branches where control does
+ * not go to the next block.  What PTX cannot say (phis, tied operands) stands in comments. */
 #include "ir/internal.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@ typedef struct RegisterGroup { /* used registers PREFIX<number> of one type */
     Name prefix;
     Type type;
     uint32_t count, highest;
-    bool conflict; /* something else has a name that PREFIX<highest + 1> would declare */
+    bool conflict;              /* something else has a name that PREFIX<highest + 1> would declare */
     struct RegisterGroup *next; /* same prefix, other type */
 } RegisterGroup;
 
@@ -20,11 +20,11 @@ typedef struct Listing {
     const Body *body;
     Arena *scratch;
     Buf *out;
-    BitSet used;          /* registers */
-    PointerMap blocks;    /* Block to Name */
-    PointerMap names;     /* names that are taken by something else than a register */
-    PointerMap tables;    /* brx.idx Inst to Name */
-    PointerMap groups;    /* prefix to RegisterGroup */
+    BitSet used;       /* registers */
+    PointerMap blocks; /* Block to Name */
+    PointerMap names;  /* names that are taken by something else than a register */
+    PointerMap tables; /* brx.idx Inst to Name */
+    PointerMap groups; /* prefix to RegisterGroup */
     CallScopes scopes;
     bool in_scope;
     VEC(RegisterGroup *) group_list;
@@ -101,8 +101,9 @@ static bool name_is_free(const Listing *l, Name name)
 static Name name_make(Listing *l, const char *base, uint32_t number)
 {
     for (uint32_t salt = 0;; salt++) {
-        Name name = intern(l->body->module->names, salt ? arena_printf(l->scratch, "%s%" PRIu32 "_%" PRIu32, base, number, salt)
-                                                        : arena_printf(l->scratch, "%s%" PRIu32, base, number));
+        Name name =
+            intern(l->body->module->names, salt ? arena_printf(l->scratch, "%s%" PRIu32 "_%" PRIu32, base, number, salt)
+                                                : arena_printf(l->scratch, "%s%" PRIu32, base, number));
         if (name_is_free(l, name)) {
             name_take(l, name);
             return name;
@@ -286,8 +287,8 @@ typedef struct LocKey {
     uint32_t file, line, column;
 } LocKey;
 
-/* Which places have been named by a .loc so far: an inlined .loc must refer to one of them, but the .loc that named it in the
- * source may have lost its instructions.  Interned text makes the key a pointer. */
+/* Which places have been named by a .loc so far: an inlined .loc must refer to one of them, but the .loc that named it
+ * in the source may have lost its instructions.  Interned text makes the key a pointer. */
 static const void *loc_key(Listing *l, uint32_t file, uint32_t line, uint32_t column)
 {
     char text[48];

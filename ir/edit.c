@@ -68,8 +68,8 @@ typedef struct Edge {
 } Edge;
 typedef VEC(Edge) EdgeVec;
 
-/* Each edge once, in layout order of the sources: fall first.  The stamps keep a branch table of thousands of entries at a
- * cost of its length. */
+/* Each edge once, in layout order of the sources: fall first.  The stamps keep a branch table of thousands of entries
+ * at a cost of its length. */
 static void edges_collect(const Body *body, Arena *scratch, EdgeVec *edges)
 {
     uint32_t *stamp = ARENA_ARRAY(scratch, uint32_t, body->blocks.count);

@@ -31,25 +31,28 @@ Block *block_new(Body *body);
 /* A copy of the instruction that shares nothing but what is immutable; targets are copied as they are. */
 Inst *inst_copy(Arena *arena, const Inst *inst);
 
-/* The tree with every symbol that 'map' knows replaced, in the arena; the tree itself if there is none.  'map' goes from
- * Variable and Table pointers to their replacements. */
+/* The tree with every symbol that 'map' knows replaced, in the arena; the tree itself if there is none.  'map' goes
+ * from Variable and Table pointers to their replacements. */
 Operand *operands_substitute(Arena *arena, Operand *operands, unsigned count, const PointerMap *map);
 
 /* ---- Dominators ------------------------------------------------------------------------------------------------- */
 
-/* Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm" (2001).  Everything is indexed by Block.id, which must be the
- * layout index, and preds must be up to date.  Blocks that the entry does not reach have order UINT32_MAX. */
+/* Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm" (2001).  Everything is indexed by Block.id, which must
+ * be the layout index, and preds must be up to date.  Blocks that the entry does not reach have order UINT32_MAX. */
 typedef struct Dominators {
-    uint32_t count;      /* reachable blocks */
-    uint32_t *order;     /* position in reverse postorder */
-    uint32_t *blocks;    /* reverse postorder: ids */
-    uint32_t *idom;      /* id of the immediate dominator; the entry's own for the entry */
-    uint32_t *enter, *leave; /* preorder intervals of the dominator tree */
+    uint32_t count;                       /* reachable blocks */
+    uint32_t *order;                      /* position in reverse postorder */
+    uint32_t *blocks;                     /* reverse postorder: ids */
+    uint32_t *idom;                       /* id of the immediate dominator; the entry's own for the entry */
+    uint32_t *enter, *leave;              /* preorder intervals of the dominator tree */
     uint32_t *first_child, *next_sibling; /* the dominator tree, by id; UINT32_MAX ends */
 } Dominators;
 
 void dominators_compute(Dominators *dominators, Arena *arena, const Body *body);
-static inline bool dominators_reach(const Dominators *d, uint32_t block) { return d->order[block] != UINT32_MAX; }
+static inline bool dominators_reach(const Dominators *d, uint32_t block)
+{
+    return d->order[block] != UINT32_MAX;
+}
 /* Whether a dominates b, or is b. */
 static inline bool dominates(const Dominators *d, uint32_t a, uint32_t b)
 {

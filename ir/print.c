@@ -81,7 +81,8 @@ static uint64_t element_bytes(const Operand *base)
 
 static void operand_print(const Inst *inst, const Operand *operand, const InstNames *names, Buf *out);
 
-static void items_print(const Inst *inst, const Operand *operand, const char *separator, const InstNames *names, Buf *out)
+static void items_print(const Inst *inst, const Operand *operand, const char *separator, const InstNames *names,
+                        Buf *out)
 {
     for (unsigned i = 0; i < operand->item_count; i++) {
         if (i)
@@ -185,7 +186,8 @@ void inst_print_named(const Inst *inst, const InstNames *names, Buf *out)
 {
     if (inst->guard != REF_NONE) {
         RegId guard = inst->refs[inst->guard].reg;
-        buf_printf(out, "@%s%s ", inst->guard_inverted ? "!" : "", guard < names->reg_count ? names->regs[guard].name : "?");
+        buf_printf(out, "@%s%s ", inst->guard_inverted ? "!" : "",
+                   guard < names->reg_count ? names->regs[guard].name : "?");
     }
     buf_puts(out, inst->signature->opcode);
     for (unsigned i = 0; i < inst->signature->mod_count; i++)
@@ -287,7 +289,8 @@ void variable_print(const Variable *variable, Buf *out)
     if (variable->managed)
         buf_puts(out, " .attribute(.managed)");
     if (variable->unified)
-        buf_printf(out, " .attribute(.unified(%" PRIu64 ", %" PRIu64 "))", variable->unified_id[0], variable->unified_id[1]);
+        buf_printf(out, " .attribute(.unified(%" PRIu64 ", %" PRIu64 "))", variable->unified_id[0],
+                   variable->unified_id[1]);
     if (variable->align)
         buf_printf(out, " .align %" PRIu64, variable->align);
     if (variable->vector > 1)
@@ -394,7 +397,8 @@ void function_print_header(const Function *function, const Tuning *tuning, Buf *
     const Prototype *prototype = &function->prototype;
     buf_printf(out, "%s%s ", linkage_text(function->linkage), function->is_entry ? ".entry" : ".func");
     if (function->unified)
-        buf_printf(out, ".attribute(.unified(%" PRIu64 ", %" PRIu64 ")) ", function->unified_id[0], function->unified_id[1]);
+        buf_printf(out, ".attribute(.unified(%" PRIu64 ", %" PRIu64 ")) ", function->unified_id[0],
+                   function->unified_id[1]);
     if (prototype->return_count) {
         buf_putc(out, '(');
         variables_print(prototype->returns, prototype->return_count, out);

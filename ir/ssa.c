@@ -1,9 +1,10 @@
 /* Into SSA form.
  *
- * Pruned SSA: phis on the iterated dominance frontier of the definitions (Cytron, Ferrante, Rosen, Wegman, Zadeck: "Efficiently
- * Computing Static Single Assignment Form and the Control Dependence Graph", TOPLAS 1991), where the register is live.
- * Most registers of compiled code are written once, before every use: those are left alone.  Everything below is done for
- * one register after another, so that memory grows with the live ranges and not with registers times blocks.
+ * Pruned SSA: phis on the iterated dominance frontier of the definitions (Cytron, Ferrante, Rosen, Wegman, Zadeck:
+ * "Efficiently Computing Static Single Assignment Form and the Control Dependence Graph", TOPLAS 1991), where the
+ * register is live.  Most registers of compiled code are written once, before every use: those are left alone.
+ * Everything below is done for one register after another, so that memory grows with the live ranges and not with
+ * registers times blocks.
  *
  * Requires: reachable blocks only (others are removed here), an entry without predecessors. */
 #include "ir/internal.h"
@@ -26,13 +27,13 @@ typedef struct Converter {
     Dominators dominators;
     uint32_t *def_count; /* by register */
     Place *def_place;
-    bool *renamed;      /* registers that get versions */
-    bool *undefined;    /* may be read before any write */
-    bool *id_used;      /* the first version has taken the register's own id */
+    bool *renamed;   /* registers that get versions */
+    bool *undefined; /* may be read before any write */
+    bool *id_used;   /* the first version has taken the register's own id */
     VEC(Node) nodes;
-    uint32_t *defs, *exposed; /* by register: blocks that write it; blocks that read it before writing it */
-    uint32_t *frontier;       /* by block */
-    VEC(RegId) *phi_registers;  /* by block, beside Block.phis: whose version the phi is */
+    uint32_t *defs, *exposed;   /* by register: blocks that write it; blocks that read it before writing it */
+    uint32_t *frontier;         /* by block */
+    VEC(RegId) * phi_registers; /* by block, beside Block.phis: whose version the phi is */
     RegId *current;             /* by register: its version at this point of the walk */
 } Converter;
 
@@ -43,9 +44,9 @@ static bool role_reads(unsigned role)
 
 /* ---- Ties -------------------------------------------------------------------------------------------------------- */
 
-/* A guarded definition keeps the old value when the guard is false, an updated operand reads it: both become a DEF with a TIED
- * use behind all other references.  The TIED reference of an updated operand has the access's type, that of a mere guard none:
- * so the way back knows which it was. */
+/* A guarded definition keeps the old value when the guard is false, an updated operand reads it: both become a DEF
+ * with a TIED use behind all other references.  The TIED reference of an updated operand has the access's type, that
+ * of a mere guard none: so the way back knows which it was. */
 static void ties_add(Body *body, Inst *inst)
 {
     unsigned ties = 0;
@@ -103,7 +104,8 @@ static void uses_check(Converter *c)
                 if (!role_reads(ref->role) || c->def_count[ref->reg] != 1)
                     continue;
                 Place def = c->def_place[ref->reg];
-                bool reached = def.block == i ? def.position < inst->id : dominates(&c->dominators, def.block, (uint32_t)i);
+                bool reached =
+                    def.block == i ? def.position < inst->id : dominates(&c->dominators, def.block, (uint32_t)i);
                 if (!reached)
                     c->renamed[ref->reg] = true;
             }
@@ -128,7 +130,8 @@ static void occurrences_collect(Converter *c)
         for (const Inst *inst = c->body->blocks.data[i]->first; inst; inst = inst->next) {
             for (unsigned j = 0; j < inst->ref_count; j++) {
                 RegId reg = inst->refs[j].reg;
-                if (role_reads(inst->refs[j].role) && c->renamed[reg] && defined_in[reg] != mark && exposed_in[reg] != mark) {
+                if (role_reads(inst->refs[j].role) && c->renamed[reg] && defined_in[reg] != mark &&
+                    exposed_in[reg] != mark) {
                     exposed_in[reg] = mark;
                     list_push(c, &c->exposed[reg], (uint32_t)i);
                 }
@@ -283,7 +286,8 @@ static void versions_assign(Converter *c)
             phi_args_add(c, block, block->fall);
         for (unsigned i = 0; block->last && i < block->last->target_count; i++)
             phi_args_add(c, block, block->last->targets[i]);
-        for (uint32_t child = c->dominators.first_child[id]; child != UINT32_MAX; child = c->dominators.next_sibling[child])
+        for (uint32_t child = c->dominators.first_child[id]; child != UINT32_MAX;
+             child = c->dominators.next_sibling[child])
             VEC_PUSH(c->scratch, stack, (Visit){child, SIZE_MAX});
     }
 }

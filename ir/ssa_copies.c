@@ -1,11 +1,12 @@
-/* The copies that coalescing could not remove, as moves: those of one place happen at the same time, so they are put in an order
- * in which nothing is overwritten before it was read; a cycle goes through a spare register (Boissinot et al. 2009, algorithm 1). */
+/* The copies that coalescing could not remove, as moves: those of one place happen at the same time, so they are put
+ * in an order in which nothing is overwritten before it was read; a cycle goes through a spare register (Boissinot et
+ * al. 2009, algorithm 1). */
 #include "ir/ssa_out.h"
 
 typedef struct Writer {
     Leaver *leaver;
-    RegId *place;   /* by register: where its old contents are now */
-    RegId *source;  /* by register: what it is to receive; REG_NONE */
+    RegId *place;  /* by register: where its old contents are now */
+    RegId *source; /* by register: what it is to receive; REG_NONE */
     bool *done;
     VEC(RegId) ready, todo;
     Block *block;
@@ -103,7 +104,8 @@ void copies_write(Leaver *leaver, const RegId *chosen)
         while (next < leaver->copies.count && leaver->copies.data[next].block == b) {
             const Copy *first = &leaver->copies.data[next];
             size_t count = 1;
-            while (next + count < leaver->copies.count && first[count].block == b && first[count].position == first->position)
+            while (next + count < leaver->copies.count && first[count].block == b &&
+                   first[count].position == first->position)
                 count++;
             for (; inst && position < first->position; position += 2)
                 inst = inst->next;

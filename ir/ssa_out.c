@@ -1,14 +1,14 @@
 /* Out of SSA form.
  *
- * Boissinot, Darte, Rastello, Dupont de Dinechin, Guillon: "Revisiting Out-of-SSA Translation for Correctness, Code Quality, and
- * Efficiency", CGO 2009.  Every phi and every tied operand is isolated by copies (values that exist only here), which makes
- * phis and ties sets that share one register for certain; then copies are coalesced as long as the union of two sets holds no two
- * values that are live together with different contents.  Copies go before a block's terminator and are correct on critical
- * edges too, so no edge is split.
+ * Boissinot, Darte, Rastello, Dupont de Dinechin, Guillon: "Revisiting Out-of-SSA Translation for Correctness, Code
+ * Quality, and Efficiency", CGO 2009.  Every phi and every tied operand is isolated by copies (values that exist only
+ * here), which makes phis and ties sets that share one register for certain; then copies are coalesced as long as the
+ * union of two sets holds no two values that are live together with different contents.  Copies go before a block's
+ * terminator and are correct on critical edges too, so no edge is split.
  *
- * Sets are tried in an order that keeps what did not change: first all versions of one register of the source at once, which
- * succeeds for whatever the passes left alone and gives it back its name; then all that copies connect; then single copies, the most
- * deeply nested first; then what is left of the versions, for the sake of readable names.
+ * Sets are tried in an order that keeps what did not change: first all versions of one register of the source at once,
+ * which succeeds for whatever the passes left alone and gives it back its name; then all that copies connect; then
+ * single copies, the most deeply nested first; then what is left of the versions, for the sake of readable names.
  *
  * Keeps: blocks, instructions, edges.  Breaks: everything that is known about registers. */
 #include "ir/ssa_out.h"
@@ -102,11 +102,13 @@ typedef struct Outgoing { /* a phi's argument, listed at the predecessor */
     uint32_t root, src, next;
 } Outgoing;
 
-/* The phi's own isolated value comes first, so that the values of its arguments, which may be phis, are known: same[dst]. */
+/* The phi's own isolated value comes first, so that the values of its arguments, which may be phis, are known:
+ * same[dst]. */
 static uint32_t phi_isolate(Leaver *leaver, uint32_t block, const Phi *phi)
 {
     const Value *dst = &leaver->values.data[phi->dst];
-    Value value = {.block = block, .position = POSITION_PHI, .last = POSITION_ENTRY, .origin = dst->origin, .type = dst->type};
+    Value value = {
+        .block = block, .position = POSITION_PHI, .last = POSITION_ENTRY, .origin = dst->origin, .type = dst->type};
     value.same = (uint32_t)leaver->values.count;
     uint32_t made = value_add(leaver, value);
     leaver->values.data[phi->dst].same = made;
@@ -186,7 +188,8 @@ static void tracked_mark(Leaver *leaver)
         leaver->values.data[leaver->copies.data[i].dst].tracked = true;
         leaver->values.data[leaver->copies.data[i].src].tracked = true;
     }
-    for (uint32_t i = 0; i < leaver->values.count; i++) /* a tied definition shares its set with the isolated old value */
+    for (uint32_t i = 0; i < leaver->values.count;
+         i++) /* a tied definition shares its set with the isolated old value */
         if (leaver->values.data[i].parent != i)
             leaver->values.data[leaver->values.data[i].parent].tracked = true;
 }
@@ -216,9 +219,10 @@ static const uint32_t *set_members(const Coalescer *c, const uint32_t *root, uin
     return set->members ? set->members : root;
 }
 
-/* Whether two of the values, which are in tree order, are live together with different contents.  The stack holds the chain of
- * members that dominate the current one; if the one on top is not in the way, neither are those below it, except that a member
- * with the contents of the top one may live where that no longer does: Value.equal leads to those. */
+/* Whether two of the values, which are in tree order, are live together with different contents.  The stack holds the
+ * chain of members that dominate the current one; if the one on top is not in the way, neither are those below it,
+ * except that a member with the contents of the top one may live where that no longer does: Value.equal leads to
+ * those. */
 static bool members_interfere(const Coalescer *c, const uint32_t *members, uint32_t count)
 {
     Leaver *leaver = c->leaver;

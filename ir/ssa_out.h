@@ -1,4 +1,5 @@
-/* The parts of the way out of SSA form: ir/ssa_out.c drives, ir/ssa_live.c knows live ranges, ir/ssa_copies.c writes copies. */
+/* The parts of the way out of SSA form: ir/ssa_out.c drives, ir/ssa_live.c knows live ranges, ir/ssa_copies.c writes
+ * copies. */
 #ifndef PTXOPT_IR_SSA_OUT_H
 #define PTXOPT_IR_SSA_OUT_H
 
@@ -6,12 +7,13 @@
 
 #define VALUE_NONE UINT32_MAX
 
-/* Positions within a block: phis define at 0, the copies out of them stand at 1, instruction k at 3 + 2k and the copies before it
- * at 2 + 2k; the copies into the successors' phis stand where those of the terminator would, or behind the last instruction.
- * Reads at a position come before writes at it. */
+/* Positions within a block: phis define at 0, the copies out of them stand at 1, instruction k at 3 + 2k and the
+ * copies before it at 2 + 2k; the copies into the successors' phis stand where those of the terminator would, or
+ * behind the last instruction. Reads at a position come before writes at it. */
 enum { POSITION_PHI = 0, POSITION_ENTRY = 1, POSITION_FIRST = 3 };
 
-/* A value: a register of the SSA form (its index is the RegId), or one end of a copy that isolates a phi or a tie (above). */
+/* A value: a register of the SSA form (its index is the RegId), or one end of a copy that isolates a phi or a tie
+ * (above). */
 typedef struct Value {
     uint32_t block, position; /* where it is written; VALUE_NONE: nowhere, it is undefined */
     RegId origin;
@@ -42,8 +44,8 @@ typedef struct Leaver {
     Dominators dominators;
     uint32_t registers; /* values below are registers */
     VEC(Value) values;
-    VEC(Copy) copies;   /* by block and position */
-    LiveRange *ranges;  /* by register */
+    VEC(Copy) copies;  /* by block and position */
+    LiveRange *ranges; /* by register */
 } Leaver;
 
 /* Fills 'ranges' for the tracked registers from the instructions and the copies' sources. */

@@ -1,5 +1,5 @@
-/* The check between passes: everything that ir/ir.h promises of a body.  Linear but for the dominator tree, so it can run after
- * every pass. */
+/* The check between passes: everything that ir/ir.h promises of a body.  Linear but for the dominator tree, so it can
+ * run after every pass. */
 #include "ir/internal.h"
 
 #include <inttypes.h>
@@ -115,7 +115,8 @@ static void ref_verify(const Verifier *v, const Inst *inst, unsigned index)
     check(ref->reg < v->body->regs.count, "a register that does not exist");
     const Reg *reg = &v->body->regs.data[ref->reg];
     if (ref->type != TYPE_NONE) {
-        check((ref->type == TYPE_PRED) == (reg->type == TYPE_PRED), "a predicate where a value belongs, or the reverse");
+        check((ref->type == TYPE_PRED) == (reg->type == TYPE_PRED),
+              "a predicate where a value belongs, or the reverse");
         check(type_bits((Type)ref->type) <= type_bits(reg->type), "a register too narrow for its use");
     }
     check(tied == (ref->role == REF_TIED), "tied operands stand behind all others, and only they");
@@ -125,8 +126,9 @@ static void ref_verify(const Verifier *v, const Inst *inst, unsigned index)
     case REF_DEF:
         if (!v->body->ssa)
             break;
-        check(ref->partner == REF_NONE || (ref->partner < inst->ref_count && inst->refs[ref->partner].role == REF_TIED &&
-                                           inst->refs[ref->partner].partner == index),
+        check(ref->partner == REF_NONE ||
+                  (ref->partner < inst->ref_count && inst->refs[ref->partner].role == REF_TIED &&
+                   inst->refs[ref->partner].partner == index),
               "a definition and its tied operand do not agree");
         check(ref->partner != REF_NONE || inst->guard == REF_NONE, "a guarded definition without a tied operand");
         break;
@@ -218,13 +220,15 @@ static void phi_verify(const Verifier *v, const Block *block, const Phi *phi, ui
     check(phi->args.count == block->pred_count, "a phi has not one argument for each predecessor");
     for (size_t i = 0; i < phi->args.count; i++) {
         PhiArg arg = phi->args.data[i];
-        check(in_layout(v, arg.pred) && stamps[arg.pred->id] == mark, "a phi's argument for what is no predecessor, or twice");
+        check(in_layout(v, arg.pred) && stamps[arg.pred->id] == mark,
+              "a phi's argument for what is no predecessor, or twice");
         stamps[arg.pred->id] = 0;
         check(arg.reg < v->body->regs.count, "a phi's argument is no register");
         Type other = v->body->regs.data[arg.reg].type;
         check(type_bits(other) == type_bits(type) && (other == TYPE_PRED) == (type == TYPE_PRED),
               "a phi's argument of another width");
-        check(reaches(v, arg.reg, arg.pred->id, UINT32_MAX), "a phi's argument that does not reach the predecessor's end");
+        check(reaches(v, arg.reg, arg.pred->id, UINT32_MAX),
+              "a phi's argument that does not reach the predecessor's end");
     }
     for (unsigned i = 0; i < block->pred_count; i++)
         stamps[block->preds[i]->id] = mark;

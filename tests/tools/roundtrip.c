@@ -1,12 +1,13 @@
 /* roundtrip [-j N] [-a PTXAS] [-t FOLDER] [-k] FILE...
  *
  * Takes each PTX file through the program's forms and back to text, and says `ok FILE` or `not ok FILE: why`:
- *   parse, emit, parse, emit gives the same text twice;
- *   the body form, and the body form taken into SSA form and back, pass the verifier and print the same text;
- *   with an assembler, the emitted text gives the input's machine code byte by byte, and the text that went through SSA form
- *   needs no more registers, stack and spills; the reduced module of the last kernel gives that kernel's machine
- *   code, or at least its figures.
- * -k keeps the texts in FOLDER and prints what differs in machine code though not in figures.  Exit status 1 where a file failed. */
+ * - parse, emit, parse, emit gives the same text twice;
+ * - the body form, and the body form taken into SSA form and back, pass the verifier and print the same text;
+ * - with an assembler, the emitted text gives the input's machine code byte by byte, the text that went through SSA
+ *   form needs no more registers, stack and spills, and the reduced module of the last kernel gives that kernel's
+ *   machine code, or at least its figures.
+ * -k keeps the texts in FOLDER and prints what differs in machine code though not in figures.  Exit status 1 where a
+ * file failed. */
 #include "emit/emit.h"
 #include "ir/ir.h"
 #include "parser/parser.h"
@@ -176,8 +177,8 @@ static char *read_whole(Job *job, const char *path, size_t *size)
     return copy;
 }
 
-/* "ptxas info : Used 24 registers" and its kin; the figures of a function end with "Used" for entries, and with the spill line
- * for other functions. */
+/* "ptxas info : Used 24 registers" and its kin; the figures of a function end with "Used" for entries, and with the
+ * spill line for other functions. */
 static void read_figures(Job *job, Object *object, const char *log)
 {
     for (const char *line = log; *line; line += strcspn(line, "\n"), line += *line == '\n') {
@@ -188,11 +189,13 @@ static void read_figures(Job *job, Object *object, const char *log)
         if (found && found < end && sscanf(found, "Function properties for %4095s", name) == 1) {
             Figures figures = {.name = arena_strndup(job->arena, name, strlen(name))};
             VEC_PUSH(job->arena, object->figures, figures);
-        } else if (object->figures.count && sscanf(line, " %u bytes stack frame, %u bytes spill stores, %u bytes", &a, &b, &c) == 3) {
+        } else if (object->figures.count &&
+                   sscanf(line, " %u bytes stack frame, %u bytes spill stores, %u bytes", &a, &b, &c) == 3) {
             VEC_LAST(object->figures).stack = a;
             VEC_LAST(object->figures).stores = b;
             VEC_LAST(object->figures).loads = c;
-        } else if (object->figures.count && (found = strstr(line, "Used ")) && found < end && sscanf(found, "Used %u", &a) == 1) {
+        } else if (object->figures.count && (found = strstr(line, "Used ")) && found < end &&
+                   sscanf(found, "Used %u", &a) == 1) {
             VEC_LAST(object->figures).registers = a;
         }
     }
@@ -262,7 +265,8 @@ static bool assemble(Job *job, const Module *module, const char *input, const ch
         const char *begin = message;
         while (begin && begin > text && begin[-1] != '\n')
             begin--;
-        complain(job, "the assembler refuses the %s: %.*s", what, begin ? (int)strcspn(begin, "\n") : 0, begin ? begin : "");
+        complain(job, "the assembler refuses the %s: %.*s", what, begin ? (int)strcspn(begin, "\n") : 0,
+                 begin ? begin : "");
     }
     unlink(log);
     unlink(cubin);
@@ -283,7 +287,9 @@ static const Elf64_Shdr *section_at(const Object *object, size_t index)
 static const char *section_name(const Object *object, const Elf64_Shdr *section)
 {
     const Elf64_Shdr *names = section_at(object, ((const Elf64_Ehdr *)object->data)->e_shstrndx);
-    return names && names->sh_offset + section->sh_name < object->size ? object->data + names->sh_offset + section->sh_name : "";
+    return names && names->sh_offset + section->sh_name < object->size
+               ? object->data + names->sh_offset + section->sh_name
+               : "";
 }
 
 static const Elf64_Shdr *section_find(const Object *object, const char *name)
@@ -326,8 +332,8 @@ static void compare_figures(Job *job, const Object *before, const Object *after)
         if (!b)
             complain(job, "%s is gone", a->name);
         else if (b->registers > a->registers || b->stack > a->stack || b->stores > a->stores || b->loads > a->loads)
-            complain(job, "%s: %u registers, %u bytes of stack, %u+%u of spills became %u, %u, %u+%u", a->name, a->registers,
-                     a->stack, a->stores, a->loads, b->registers, b->stack, b->stores, b->loads);
+            complain(job, "%s: %u registers, %u bytes of stack, %u+%u of spills became %u, %u, %u+%u", a->name,
+                     a->registers, a->stack, a->stores, a->loads, b->registers, b->stack, b->stores, b->loads);
     }
 }
 
@@ -359,7 +365,8 @@ static void compare_reduced(Job *job, const Module *module, const Object *input)
     if (assemble(job, module, path, "module of one kernel", &reduced) && code_difference(input, &reduced, section)) {
         /* The order of instructions can depend on what else is in the module; what they cost may not. */
         const Figures *a = figures_find(input, kernel->name), *b = figures_find(&reduced, kernel->name);
-        if (!a || !b || a->registers != b->registers || a->stack != b->stack || a->stores != b->stores || a->loads != b->loads)
+        if (!a || !b || a->registers != b->registers || a->stack != b->stack || a->stores != b->stores ||
+            a->loads != b->loads)
             complain(job, "%s needs other registers or memory in a module of its own", kernel->name);
     }
     if (!job->settings->keep)
@@ -475,7 +482,8 @@ int main(int argc, char **argv)
                 totals[i] += counts[i];
     }
     free(children);
-    printf("# %u functions, %u without a body form; after SSA form %u files with the same machine code, %u with other code\n",
+    printf("# %u functions, %u without a body form; after SSA form %u files with the same machine code, %u with other "
+           "code\n",
            totals[0], totals[1], totals[2], totals[3]);
     return failed;
 }

@@ -77,13 +77,14 @@ static void test_branch_table(void **state)
 static void test_scopes_are_flattened(void **state)
 {
     (void)state;
-    Module *module = module_from(HEADER ".global .u32 g;\n.visible .entry k() {\n"
-                                        ".reg .u32 %r1; .reg .u64 %rd1;\n"
-                                        "{ .reg .u64 %r1; .local .u32 v; mov.u64 %r1, v; st.local.u32 [v], 7; bra L; L: }\n"
-                                        "{ .reg .u32 %x; .local .u32 v; ld.local.u32 %x, [v]; mov.u32 %r1, %x; bra L; L: }\n"
-                                        "{ .reg .u32 g; mov.u32 g, 1; }\n"
-                                        "mov.u64 %rd1, g;\n"
-                                        "mov.u32 %r1, 2;\nret;\n}\n");
+    Module *module =
+        module_from(HEADER ".global .u32 g;\n.visible .entry k() {\n"
+                           ".reg .u32 %r1; .reg .u64 %rd1;\n"
+                           "{ .reg .u64 %r1; .local .u32 v; mov.u64 %r1, v; st.local.u32 [v], 7; bra L; L: }\n"
+                           "{ .reg .u32 %x; .local .u32 v; ld.local.u32 %x, [v]; mov.u32 %r1, %x; bra L; L: }\n"
+                           "{ .reg .u32 g; mov.u32 g, 1; }\n"
+                           "mov.u64 %rd1, g;\n"
+                           "mov.u32 %r1, 2;\nret;\n}\n");
     Body *body = body_from(module);
     assert_int_equal(body->variables.count, 2);
     assert_string_equal(body->variables.data[0]->name, "v");
@@ -104,12 +105,13 @@ static void test_scopes_are_flattened(void **state)
 static void test_locations_and_pragmas(void **state)
 {
     (void)state;
-    Module *module = module_from(HEADER ".file 1 \"a.cu\"\n.visible .entry k(.param .u64 p) {\n"
-                                        ".reg .pred %p1; .reg .u32 %r<3>; .reg .u64 %rd1;\n"
-                                        ".loc 1 5 1\nld.param.u64 %rd1, [p];\nmov.u32 %r1, 1;\n"
-                                        ".pragma \"nounroll\";\nLOOP:\n.loc 1 6 1\n"
-                                        "add.u32 %r1, %r1, 1;\n.pragma \"used_bytes_mask 3\";\nld.global.u32 %r2, [%rd1];\n"
-                                        "setp.lt.u32 %p1, %r1, 9;\n@%p1 bra LOOP;\nret;\n}\n");
+    Module *module =
+        module_from(HEADER ".file 1 \"a.cu\"\n.visible .entry k(.param .u64 p) {\n"
+                           ".reg .pred %p1; .reg .u32 %r<3>; .reg .u64 %rd1;\n"
+                           ".loc 1 5 1\nld.param.u64 %rd1, [p];\nmov.u32 %r1, 1;\n"
+                           ".pragma \"nounroll\";\nLOOP:\n.loc 1 6 1\n"
+                           "add.u32 %r1, %r1, 1;\n.pragma \"used_bytes_mask 3\";\nld.global.u32 %r2, [%rd1];\n"
+                           "setp.lt.u32 %p1, %r1, 9;\n@%p1 bra LOOP;\nret;\n}\n");
     Body *body = body_from(module);
     assert_int_equal(body->blocks.data[0]->first->loc->line, 5);
     assert_ptr_equal(body->blocks.data[0]->first->loc, body->blocks.data[0]->last->loc);
@@ -143,7 +145,8 @@ static const char *refusal(const char *text)
 static void test_refusals(void **state)
 {
     (void)state;
-    assert_non_null(strstr(refusal(HEADER ".visible .entry k() {\n.reg .v2 .u32 %v;\nmov.u32 %v.x, 1;\nret;\n}\n"), "%v"));
+    assert_non_null(
+        strstr(refusal(HEADER ".visible .entry k() {\n.reg .v2 .u32 %v;\nmov.u32 %v.x, 1;\nret;\n}\n"), "%v"));
     assert_non_null(strstr(refusal(HEADER ".func (.reg .u32 r) k() {\nmov.u32 r, 1;\nret;\n}\n"), "result"));
     assert_non_null(strstr(refusal(HEADER ".extern .func k();\n.visible .entry e() { ret; }\n"), "no body"));
 }
@@ -180,7 +183,8 @@ static void test_building(void **state)
     (void)state;
     Module *module = module_from(edit_text);
     Body *body = body_from(module);
-    RegId r1 = reg_named(body, "%r1"), r2 = reg_named(body, "%r2"), rd1 = reg_named(body, "%rd1"), p1 = reg_named(body, "%p1");
+    RegId r1 = reg_named(body, "%r1"), r2 = reg_named(body, "%r2"), rd1 = reg_named(body, "%rd1"),
+          p1 = reg_named(body, "%p1");
     RegId made = body_add_reg(body, TYPE_U32, "%r1"), copy = body_clone_reg(body, r1);
     assert_true(p1 == REG_NONE); /* not used, so not there */
     assert_string_equal(body->regs.data[made].name, "%r1_1");
@@ -236,7 +240,8 @@ static void test_editing(void **state)
     Buf text = {0};
     body_print(body, true, &text);
     assert_true(buf_has(&text, "\tadd.u32 %r2, %r1, 3;\n") == false);
-    assert_true(buf_has(&text, "\t@!%p add.u32 %r2, %r1, 3;\n\t@!%p add.u32 %r1, %r1, 3;\n\tst.global.u32 [h+4], %r2;\n\tret;\n"));
+    assert_true(buf_has(
+        &text, "\t@!%p add.u32 %r2, %r1, 3;\n\t@!%p add.u32 %r1, %r1, 3;\n\tst.global.u32 [h+4], %r2;\n\tret;\n"));
     buf_clear(&text);
     /* The statements are untouched. */
     inst_print(function_of(module, "k")->stmts.data[function_of(module, "k")->stmts.count - 2].inst,
@@ -276,9 +281,10 @@ static bool verifier_objects(const Body *body)
 static void test_verifier(void **state)
 {
     (void)state;
-    Module *module = module_from(HEADER ".visible .entry k(.param .u32 n) {\n.reg .pred %p1; .reg .u32 %r<4>;\n"
-                                        "ld.param.u32 %r1, [n];\nmov.u32 %r2, 0;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra END;\n"
-                                        "add.u32 %r2, %r1, 1;\nEND:\nmov.u32 %r3, %r2;\nret;\n}\n");
+    Module *module =
+        module_from(HEADER ".visible .entry k(.param .u32 n) {\n.reg .pred %p1; .reg .u32 %r<4>;\n"
+                           "ld.param.u32 %r1, [n];\nmov.u32 %r2, 0;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra END;\n"
+                           "add.u32 %r2, %r1, 1;\nEND:\nmov.u32 %r3, %r2;\nret;\n}\n");
     Body *body = body_from(module);
     assert_false(verifier_objects(body));
     Block *entry = body->blocks.data[0], *end = block_labelled(body, "END");

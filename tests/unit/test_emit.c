@@ -1,4 +1,5 @@
-/* The PTX writer: spellings that survive, reduced modules, and what a body form prints where PTX needs more than the body says. */
+/* The PTX writer: spellings that survive, reduced modules, and what a body form prints where PTX needs more than the
+ * body says. */
 #include "parsed.h"
 
 #include "emit/emit.h"
@@ -61,8 +62,9 @@ static void test_statements(void **state)
 static void test_numbers_without_spelling(void **state)
 {
     (void)state;
-    Module *module = module_from(HEADER ".visible .entry k() {\n.reg .u64 %rd1; .reg .u32 %r1; .reg .f32 %f1; .reg .f64 %d1;\n"
-                                        "mov.u64 %rd1, 1;\nmov.u32 %r1, 1;\nmov.f32 %f1, 1.0;\nmov.f64 %d1, 1.0;\nret;\n}\n");
+    Module *module =
+        module_from(HEADER ".visible .entry k() {\n.reg .u64 %rd1; .reg .u32 %r1; .reg .f32 %f1; .reg .f64 %d1;\n"
+                           "mov.u64 %rd1, 1;\nmov.u32 %r1, 1;\nmov.f32 %f1, 1.0;\nmov.f64 %d1, 1.0;\nret;\n}\n");
     Body *body = body_from(module);
     Buf out = {0};
     Inst *ret = body->blocks.data[0]->last;
@@ -83,18 +85,19 @@ static void test_numbers_without_spelling(void **state)
 static void test_reduced_module(void **state)
 {
     (void)state;
-    Module *module = module_from(HEADER ".file 1 \"a.cu\"\n"
-                                        ".func used_by_call();\n"
-                                        ".func by_address() { ret; }\n"
-                                        ".func by_variable() { ret; }\n"
-                                        ".func unused() { ret; }\n"
-                                        ".global .u64 pointer = by_variable;\n"
-                                        ".func indirect() { ret; }\n"
-                                        ".func used_by_call() { call indirect; ret; }\n"
-                                        ".visible .entry other() { ret; }\n"
-                                        ".visible .entry k() {\n.reg .u64 %rd1;\n.loc 1 1 1\nmov.u64 %rd1, by_address;\n"
-                                        "call used_by_call;\nret;\n}\n"
-                                        ".section .debug_str { L: .b8 0 }\n");
+    Module *module =
+        module_from(HEADER ".file 1 \"a.cu\"\n"
+                           ".func used_by_call();\n"
+                           ".func by_address() { ret; }\n"
+                           ".func by_variable() { ret; }\n"
+                           ".func unused() { ret; }\n"
+                           ".global .u64 pointer = by_variable;\n"
+                           ".func indirect() { ret; }\n"
+                           ".func used_by_call() { call indirect; ret; }\n"
+                           ".visible .entry other() { ret; }\n"
+                           ".visible .entry k() {\n.reg .u64 %rd1;\n.loc 1 1 1\nmov.u64 %rd1, by_address;\n"
+                           "call used_by_call;\nret;\n}\n"
+                           ".section .debug_str { L: .b8 0 }\n");
     Buf out = {0};
     emit_module_for(module, function_of(module, "k"), &out);
     assert_true(buf_has(&out, ".func used_by_call();"));
@@ -114,8 +117,8 @@ static void test_reduced_module(void **state)
     release(module);
 }
 
-/* Layout and edges say what must be printed: branches to where control does not fall, labels for them, a ret where the source
- * ran off its end. */
+/* Layout and edges say what must be printed: branches to where control does not fall, labels for them, a ret where the
+ * source ran off its end. */
 static void test_layout(void **state)
 {
     (void)state;
@@ -134,7 +137,8 @@ static void test_layout(void **state)
     body_verify(body, "a new layout");
     body_print(body, true, &out);
     assert_true(buf_has(&out, "@%p1 bra $L3;"));
-    assert_true(buf_has(&out, "END:\n\tst.local.u32 [12], %r1;\n\tret;\n$L3:\n\tst.local.u32 [8], %r1;\n\tbra.uni END;\n"));
+    assert_true(
+        buf_has(&out, "END:\n\tst.local.u32 [12], %r1;\n\tret;\n$L3:\n\tst.local.u32 [8], %r1;\n\tbra.uni END;\n"));
     buf_free(&out);
     release(module);
 }
@@ -143,10 +147,11 @@ static void test_layout(void **state)
 static void test_register_declarations(void **state)
 {
     (void)state;
-    Module *module = module_from(HEADER ".global .u32 x3;\n.visible .entry k() {\n.reg .u32 x<3>, %r<5>, single; .reg .u64 %rd<2>;\n"
-                                        ".reg .pred %p<4>; .reg .f32 %q1; .reg .u32 %q2;\n"
-                                        "mov.u64 %rd1, x3;\nmov.u32 x1, 1;\nmov.u32 x2, 2;\nmov.u32 %r1, 1;\nmov.u32 %r4, x1;\n"
-                                        "mov.u32 single, x2;\nmov.f32 %q1, 1.0;\nmov.u32 %q2, 1;\nret;\n}\n");
+    Module *module =
+        module_from(HEADER ".global .u32 x3;\n.visible .entry k() {\n.reg .u32 x<3>, %r<5>, single; .reg .u64 %rd<2>;\n"
+                           ".reg .pred %p<4>; .reg .f32 %q1; .reg .u32 %q2;\n"
+                           "mov.u64 %rd1, x3;\nmov.u32 x1, 1;\nmov.u32 x2, 2;\nmov.u32 %r1, 1;\nmov.u32 %r4, x1;\n"
+                           "mov.u32 single, x2;\nmov.f32 %q1, 1.0;\nmov.u32 %q2, 1;\nret;\n}\n");
     Body *body = body_from(module);
     Buf out = {0};
     body_print(body, true, &out);
@@ -163,13 +168,15 @@ static void test_register_declarations(void **state)
 static void test_locations_keep_their_callers(void **state)
 {
     (void)state;
-    Module *module = module_from(HEADER ".file 1 \"a.cu\"\n.visible .entry k() {\n.reg .u32 %r<3>;\n"
-                                        ".loc 1 9 1\n.loc 1 3 9, function_name $L__info_string0+2, inlined_at 1 9 1\nmov.u32 %r1, 1;\n"
-                                        "ret;\n}\n.section .debug_str\n{\n$L__info_string0:\n.b8 102,0\n}\n");
+    Module *module = module_from(
+        HEADER ".file 1 \"a.cu\"\n.visible .entry k() {\n.reg .u32 %r<3>;\n"
+               ".loc 1 9 1\n.loc 1 3 9, function_name $L__info_string0+2, inlined_at 1 9 1\nmov.u32 %r1, 1;\n"
+               "ret;\n}\n.section .debug_str\n{\n$L__info_string0:\n.b8 102,0\n}\n");
     Body *body = body_from(module);
     Buf out = {0};
     body_print(body, true, &out);
-    assert_true(buf_has(&out, "\t.loc 1 9 1\n\t.loc 1 3 9, function_name $L__info_string0+2, inlined_at 1 9 1\n\tmov.u32"));
+    assert_true(
+        buf_has(&out, "\t.loc 1 9 1\n\t.loc 1 3 9, function_name $L__info_string0+2, inlined_at 1 9 1\n\tmov.u32"));
     buf_free(&out);
     release(module);
 }

@@ -1,5 +1,5 @@
-/* SSA in and out: shapes by example, and random programs whose behaviour must survive copy propagation in SSA form, which makes
- * live ranges overlap and so provokes the lost-copy and the swap problem. */
+/* SSA in and out: shapes by example, and random programs whose behaviour must survive copy propagation in SSA form,
+ * which makes live ranges overlap and so provokes the lost-copy and the swap problem. */
 #include "parsed.h"
 
 #include <stdlib.h>
@@ -91,13 +91,13 @@ static void test_guarded_definition(void **state)
 static void test_updated_operand(void **state)
 {
     (void)state;
-    Module *module =
-        module_from(".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 n) {\n"
-                    ".reg .f32 %f<4>; .reg .u64 %rd<3>;\n"
-                    "ld.param.u64 %rd1, [n];\nmov.f32 %f0, 0f00000000;\nmov.f32 %f1, %f0;\nmov.f32 %f2, %f0;\nmov.f32 %f3, %f0;\n"
-                    "wgmma.fence.sync.aligned;\n"
-                    "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd1, %rd1, 1, 1, 1, 0, 0;\n"
-                    "wgmma.commit_group.sync.aligned;\nst.global.f32 [%rd1], %f0;\nret;\n}\n");
+    Module *module = module_from(
+        ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 n) {\n"
+        ".reg .f32 %f<4>; .reg .u64 %rd<3>;\n"
+        "ld.param.u64 %rd1, [n];\nmov.f32 %f0, 0f00000000;\nmov.f32 %f1, %f0;\nmov.f32 %f2, %f0;\nmov.f32 %f3, %f0;\n"
+        "wgmma.fence.sync.aligned;\n"
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd1, %rd1, 1, 1, 1, 0, 0;\n"
+        "wgmma.commit_group.sync.aligned;\nst.global.f32 [%rd1], %f0;\nret;\n}\n");
     Body *body = body_from(module);
     const Inst *update = block_labelled(body, "x") ? NULL : body->blocks.data[0]->last->prev->prev->prev;
     assert_int_equal(update->refs[0].role, REF_BOTH);
@@ -114,10 +114,11 @@ static void test_updated_operand(void **state)
 static void test_loop_and_undefined(void **state)
 {
     (void)state;
-    Module *module = module_from(HEADER ".visible .entry k() {\n.reg .pred %p1; .reg .u32 %r<4>;\n"
-                                        "mov.u32 %r1, 0;\n"
-                                        "LOOP:\nadd.u32 %r1, %r1, 1;\nadd.u32 %r2, %r2, %r1;\nsetp.lt.u32 %p1, %r1, 9;\n"
-                                        "@%p1 bra LOOP;\nadd.u32 %r3, %r1, %r2;\nret;\n}\n");
+    Module *module =
+        module_from(HEADER ".visible .entry k() {\n.reg .pred %p1; .reg .u32 %r<4>;\n"
+                           "mov.u32 %r1, 0;\n"
+                           "LOOP:\nadd.u32 %r1, %r1, 1;\nadd.u32 %r2, %r2, %r1;\nsetp.lt.u32 %p1, %r1, 9;\n"
+                           "@%p1 bra LOOP;\nadd.u32 %r3, %r1, %r2;\nret;\n}\n");
     Body *body = body_from(module);
     Buf before = {0}, after = {0};
     body_print(body, true, &before);
@@ -216,10 +217,11 @@ static void test_swap(void **state)
 static void test_lost_copy(void **state)
 {
     (void)state;
-    Module *module = module_from(HEADER ".visible .entry k() {\n.reg .pred %p1; .reg .u32 %r<6>;\n"
-                                        "mov.u32 %r1, 1;\n"
-                                        "LOOP:\nmov.u32 %r2, %r1;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 9;\n@%p1 bra LOOP;\n"
-                                        "add.u32 %r3, %r2, 1;\nret;\n}\n");
+    Module *module =
+        module_from(HEADER ".visible .entry k() {\n.reg .pred %p1; .reg .u32 %r<6>;\n"
+                           "mov.u32 %r1, 1;\n"
+                           "LOOP:\nmov.u32 %r2, %r1;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 9;\n@%p1 bra LOOP;\n"
+                           "add.u32 %r3, %r2, 1;\nret;\n}\n");
     Body *body = body_from(module);
     to_ssa(body);
     propagate_copies(body, 100);
@@ -238,10 +240,12 @@ static void test_moves_of_every_type(void **state)
     (void)state;
     static const struct {
         const char *type, *move;
-    } types[] = {{"pred", "mov.pred"}, {"b8", "cvt.u8.u8"}, {"s16", "mov.s16"}, {"f16", "mov.b16"},   {"b32", "mov.b32"},
-                 {"f32", "mov.f32"},   {"f16x2", "mov.b32"}, {"u64", "mov.u64"}, {"f64", "mov.f64"}, {"b128", "mov.b128"}};
+    } types[] = {{"pred", "mov.pred"}, {"b8", "cvt.u8.u8"}, {"s16", "mov.s16"},   {"f16", "mov.b16"},
+                 {"b32", "mov.b32"},   {"f32", "mov.f32"},  {"f16x2", "mov.b32"}, {"u64", "mov.u64"},
+                 {"f64", "mov.f64"},   {"b128", "mov.b128"}};
     Buf text = {0};
-    buf_puts(&text, ".version 8.3\n.target sm_80\n.address_size 64\n.visible .entry k() {\n.reg .pred %q; .reg .u32 %n;\n");
+    buf_puts(&text,
+             ".version 8.3\n.target sm_80\n.address_size 64\n.visible .entry k() {\n.reg .pred %q; .reg .u32 %n;\n");
     for (size_t i = 0; i < COUNT_OF(types); i++)
         buf_printf(&text, ".reg .%s %%a%zu, %%b%zu, %%c%zu;\n", types[i].type, i, i, i);
     buf_puts(&text, "mov.u32 %n, 0;\n");
@@ -249,8 +253,8 @@ static void test_moves_of_every_type(void **state)
         buf_printf(&text, "%s %%a%zu, %%c%zu;\n@%%q %s %%b%zu, %%c%zu;\n", types[i].move, i, i, types[i].move, i, i);
     buf_puts(&text, "LOOP:\n");
     for (size_t i = 0; i < COUNT_OF(types); i++)
-        buf_printf(&text, "%s %%c%zu, %%a%zu;\n%s %%a%zu, %%b%zu;\n%s %%b%zu, %%c%zu;\n", types[i].move, i, i, types[i].move, i, i,
-                   types[i].move, i, i);
+        buf_printf(&text, "%s %%c%zu, %%a%zu;\n%s %%a%zu, %%b%zu;\n%s %%b%zu, %%c%zu;\n", types[i].move, i, i,
+                   types[i].move, i, i, types[i].move, i, i);
     buf_puts(&text, "add.u32 %n, %n, 1;\nsetp.lt.u32 %q, %n, 9;\n@%q bra LOOP;\nret;\n}\n");
     Module *module = module_from(buf_text(&text));
     Body *body = body_from(module);
@@ -300,7 +304,10 @@ static void random_program(Buf *out)
         case 0: buf_printf(out, "bra L%d;\n", rand() % BLOCKS); break;
         case 1:
         case 2: buf_printf(out, "@%%p%d bra L%d;\n", rand() % 3, rand() % BLOCKS); break;
-        case 3: buf_printf(out, "@!%%p%d bra L%d;\n@%%p%d bra L%d;\n", rand() % 3, rand() % BLOCKS, rand() % 3, rand() % BLOCKS); break;
+        case 3:
+            buf_printf(out, "@!%%p%d bra L%d;\n@%%p%d bra L%d;\n", rand() % 3, rand() % BLOCKS, rand() % 3,
+                       rand() % BLOCKS);
+            break;
         default: break;
         }
     }
@@ -480,8 +487,9 @@ static void test_large_body(void **state)
             clone->regs.data[clone->blocks.data[b]->phis.data[i].dst].origin = clone->blocks.data[b]->phis.data[i].dst;
     body_from_ssa(clone);
     double harder = seconds();
-    print_message("# 100000 instructions, %zu phis: build %.2f s, in %.2f s, out %.2f s, out with foreign copies %.2f s\n", phis,
-                  built - begin, in - built, out - in, harder - prepared);
+    print_message(
+        "# 100000 instructions, %zu phis: build %.2f s, in %.2f s, out %.2f s, out with foreign copies %.2f s\n", phis,
+        built - begin, in - built, out - in, harder - prepared);
     assert_true(harder - begin < 60);
     body_free(clone);
     buf_free(&text);
