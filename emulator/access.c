@@ -150,7 +150,7 @@ bool access_translate(Exec *x, const Op *op, uint32_t mask, unsigned bytes, Acce
  * host's memory. Otherwise the general way finds out what is the matter.  Lanes that are not active get the address of
  * one that is. */
 static bool access_simple(Exec *x, const MemoryOp *memory, uint32_t mask, uint64_t address[LANES], bool writes,
-                          uint8_t **origin, Space *space)
+                          uintptr_t *origin, Space *space)
 {
     const EmulatorOptions *options = &x->machine->options;
     unsigned bytes = (unsigned)memory->element_bytes * memory->count;
@@ -188,9 +188,14 @@ static bool access_simple(Exec *x, const MemoryOp *memory, uint32_t mask, uint64
     }
     if (bad >> 63 || bits & (bytes - 1))
         return false;
-    *origin = region->bytes - base;
+    *origin = (uintptr_t)region->bytes - (uintptr_t)base;
     *space = region->space;
     return true;
+}
+
+static inline void *host_at(uintptr_t origin, uint64_t address)
+{
+    return (void *)(origin + (uintptr_t)address);
 }
 
 static void count_simple(Exec *x, uint32_t mask, const MemoryOp *memory, Space space, bool writes)
@@ -211,7 +216,7 @@ static void count_simple(Exec *x, uint32_t mask, const MemoryOp *memory, Space s
 static bool load_simple(Exec *x, const MemoryOp *memory, uint32_t mask)
 {
     uint64_t address[LANES];
-    uint8_t *origin;
+    uintptr_t origin;
     Space space;
     if (memory->element_bytes != 4 || !access_simple(x, memory, mask, address, false, &origin, &space))
         return false;
@@ -221,11 +226,11 @@ static bool load_simple(Exec *x, const MemoryOp *memory, uint32_t mask)
         uint32_t *cells = (uint32_t *)(x->frame->registers + memory->elements[i]);
         if (mask == ALL_LANES)
             for (unsigned lane = 0; lane < LANES; lane++)
-                memcpy(&cells[lane], origin + address[lane] + 4 * i, 4);
+                memcpy(&cells[lane], host_at(origin, address[lane] + 4 * i), 4);
         else
             EACH_ACTIVE(lane, mask)
             {
-                memcpy(&cells[lane], origin + address[lane] + 4 * i, 4);
+                memcpy(&cells[lane], host_at(origin, address[lane] + 4 * i), 4);
             }
     }
     count_simple(x, mask, memory, space, false);
@@ -235,7 +240,7 @@ static bool load_simple(Exec *x, const MemoryOp *memory, uint32_t mask)
 static bool store_simple(Exec *x, const MemoryOp *memory, uint32_t mask)
 {
     uint64_t address[LANES];
-    uint8_t *origin;
+    uintptr_t origin;
     Space space;
     uint32_t changed = 0;
     if (memory->element_bytes != 4 || !access_simple(x, memory, mask, address, true, &origin, &space))
@@ -245,9 +250,9 @@ static bool store_simple(Exec *x, const MemoryOp *memory, uint32_t mask)
         EACH_ACTIVE(lane, mask)
         {
             uint32_t old;
-            memcpy(&old, origin + address[lane] + 4 * i, 4);
+            memcpy(&old, host_at(origin, address[lane] + 4 * i), 4);
             changed |= old ^ cells[lane];
-            memcpy(origin + address[lane] + 4 * i, &cells[lane], 4);
+            memcpy(host_at(origin, address[lane] + 4 * i), &cells[lane], 4);
         }
     }
     if (changed)
