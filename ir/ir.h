@@ -1,12 +1,12 @@
 /* ir: PTX modules, in two forms that share one instruction type.
  *
  *   parsed form   Module -> Item -> Function -> flat list of Stmt.  Built by the parser, printed back as it stood.
- *   body form     Function -> Body -> Block -> Inst, optionally in SSA form.  Built by body_build from the parsed form; passes
- *                 work on it.  A function with a Body is printed from the Body, one without from its statements.
+ *   body form     Function -> Body -> Block -> Inst, optionally in SSA form.  Built by body_build from the parsed form;
+ *                 passes work on it.  A function with a Body is printed from the Body, one without from its statements.
  *
- * An instruction's operand trees are immutable and shared by all its clones; what differs between clones are the registers,
- * and those live in one flat array, Inst.refs.  An operand of kind OPERAND_REG holds an index into that array.  So a pass
- * that renames registers walks refs and never looks at a tree.
+ * An instruction's operand trees are immutable and shared by all its clones; what differs between clones are the
+ * registers, and those live in one flat array, Inst.refs.  An operand of kind OPERAND_REG holds an index into that
+ * array.  So a pass that renames registers walks refs and never looks at a tree.
  *
  * Memory: everything belongs to an arena: the module's for the parsed form, the Body's own for the body form. */
 #ifndef PTXOPT_IR_H
@@ -14,7 +14,8 @@
 
 #include "support/support.h"
 
-#include "ir/ops_enum.h" /* generated from ir/ops.def: enum Opcode (OP_UNKNOWN = 0, OP_ADD ...), enum ModId (MOD_UNKNOWN = 0 ...) */
+/* Generated from ir/ops.def: enum Opcode (OP_UNKNOWN = 0, OP_ADD ...), enum ModId (MOD_UNKNOWN = 0 ...). */
+#include "ir/ops_enum.h"
 
 typedef struct Module Module;
 typedef struct Function Function;
@@ -26,7 +27,9 @@ typedef struct Operand Operand;
 
 /* ==== Types and state spaces ====================================================================================== */
 
-typedef enum TypeClass { CLASS_NONE, CLASS_PRED, CLASS_BITS, CLASS_UNSIGNED, CLASS_SIGNED, CLASS_FLOAT, CLASS_OPAQUE } TypeClass;
+typedef enum TypeClass {
+    CLASS_NONE, CLASS_PRED, CLASS_BITS, CLASS_UNSIGNED, CLASS_SIGNED, CLASS_FLOAT, CLASS_OPAQUE
+} TypeClass;
 
 /* X(ENUM, spelling without the dot, bits, class): the fundamental and packed types of the PTX ISA, chapter "Types". */
 #define TYPE_LIST(X)                                                                                                   \
@@ -96,7 +99,7 @@ typedef enum Effect {
     EFFECT_PURE = 1 << 0,     /* the result depends on the operands only */
     EFFECT_READ = 1 << 1,     /* reads memory */
     EFFECT_WRITE = 1 << 2,    /* writes memory */
-    EFFECT_SYNC = 1 << 3,     /* see SyncKind: nothing with a memory effect moves across it, and it is not made conditional */
+    EFFECT_SYNC = 1 << 3,     /* see SyncKind: no memory effect moves across it, and it is not made conditional */
     EFFECT_CONTROL = 1 << 4,  /* branches, returns, calls */
     EFFECT_TRAP = 1 << 5,     /* may fault: not executed speculatively */
     EFFECT_THREAD = 1 << 6,   /* differs between threads with equal operands */
@@ -124,12 +127,14 @@ typedef enum SyncKind {
 
 typedef enum Category {
     CATEGORY_INT, CATEGORY_FLOAT, CATEGORY_HALF, CATEGORY_BF16, CATEGORY_COMPARE, CATEGORY_LOGIC, CATEGORY_MOVE,
-    CATEGORY_MEMORY, CATEGORY_ATOMIC, CATEGORY_SYNC, CATEGORY_CONTROL, CATEGORY_TEXTURE, CATEGORY_SURFACE, CATEGORY_VIDEO,
-    CATEGORY_SIMD_VIDEO, CATEGORY_WMMA, CATEGORY_MMA, CATEGORY_WGMMA, CATEGORY_TCGEN05, CATEGORY_ASYNC_COPY, CATEGORY_MISC,
+    CATEGORY_MEMORY, CATEGORY_ATOMIC, CATEGORY_SYNC, CATEGORY_CONTROL, CATEGORY_TEXTURE, CATEGORY_SURFACE,
+    CATEGORY_VIDEO, CATEGORY_SIMD_VIDEO, CATEGORY_WMMA, CATEGORY_MMA, CATEGORY_WGMMA, CATEGORY_TCGEN05,
+    CATEGORY_ASYNC_COPY, CATEGORY_MISC,
     CATEGORY_COUNT
 } Category;
 
-/* One row of ir/ops.def, with its notation taken apart at build time.  The layout is ir/ops.c's business; passes use only these. */
+/* One row of ir/ops.def, with its notation taken apart at build time.  The layout is ir/ops.c's business; passes use
+ * only these. */
 typedef struct Form Form;
 const char *form_id(const Form *form);         /* "add.int" */
 Category form_category(const Form *form);
@@ -143,8 +148,8 @@ typedef struct Mod {
     Name text; /* with its dot: ".rn", ".shared::cta" */
 } Mod;
 
-/* An opcode with its modifiers as written, interned per module: equal spellings share one Signature, and the match against the
- * table is done once for each. */
+/* An opcode with its modifiers as written, interned per module: equal spellings share one Signature, and the match
+ * against the table is done once for each. */
 typedef struct FormMatch FormMatch; /* a form whose modifiers fit, with the chosen alternatives (ir/ops.c) */
 typedef struct Signature {
     Opcode op; /* OP_UNKNOWN: the table does not know the opcode */
@@ -237,7 +242,10 @@ typedef struct Symbol {
 Name symbol_name(const Symbol *symbol);
 
 /* An initialiser, flat so that nesting costs no recursion: INIT_OPEN and INIT_CLOSE bracket a list. */
-typedef enum InitKind { INIT_OPEN, INIT_CLOSE, INIT_CONSTANT, INIT_SYMBOL, INIT_FIELD /* name = value, for texref and friends */ } InitKind;
+typedef enum InitKind {
+    INIT_OPEN, INIT_CLOSE, INIT_CONSTANT, INIT_SYMBOL,
+    INIT_FIELD, /* name = value, for texref and friends */
+} InitKind;
 typedef struct Init {
     InitKind kind;
     Constant constant; /* INIT_CONSTANT; INIT_SYMBOL: the offset; INIT_FIELD: a number, unless 'word' is set */
@@ -324,8 +332,8 @@ typedef enum RefRole {
     REF_USE,
     REF_DEF,
     REF_BOTH, /* read and written by one operand (wgmma accumulators, one element of a vector register); never in SSA */
-    REF_TIED, /* SSA only: the old value that a guarded or updated DEF keeps; 'partner' is the DEF's index.  'type' is TYPE_NONE
-               * where only the guard keeps it, and the access's type where the instruction reads it (was REF_BOTH) */
+    REF_TIED, /* SSA only: the old value that a guarded or updated DEF keeps; 'partner' is the DEF's index.  'type' is
+               * TYPE_NONE where only the guard keeps it, the access's type where the instruction reads it (REF_BOTH) */
 } RefRole;
 
 typedef struct RegRef {
@@ -377,10 +385,10 @@ static inline bool inst_is_opaque(const Inst *inst) { return inst->form == NULL;
 /* "ld.global.f32", for messages; in the arena. */
 const char *inst_spelling(Arena *arena, const Inst *inst);
 
-/* Chooses the form that fits signature and operands, sets form, effects, sync and the role and type of every ref (refs arrive
- * with 'reg' set and the guard known; 'module' gives registers' types through function->regs).  An unknown opcode makes the
- * instruction opaque and warns, once per spelling; modifiers or operands that fit no form are errors.
- * False if an error was reported. */
+/* Chooses the form that fits signature and operands, sets form, effects, sync and the role and type of every ref (refs
+ * arrive with 'reg' set and the guard known; 'module' gives registers' types through function->regs).  An unknown
+ * opcode makes the instruction opaque and warns, once per spelling; modifiers or operands that fit no form are
+ * errors.  False if an error was reported. */
 bool inst_bind(Module *module, Function *function, Inst *inst, Diag *diag);
 
 /* A memory access, decoded. */
@@ -393,8 +401,8 @@ typedef struct Access {
     bool weak;            /* a plain access: neither volatile, nor atomic, nor relaxed/acquire/release */
     bool read_only;       /* .const, entry parameters, ld.global.nc, textures: nothing in the kernel writes there */
 } Access;
-/* False if the instruction touches no memory.  ld, st, atom, red and their kin are decoded; anything else that reads or writes
- * memory is ACCESS_OTHER with address NULL. */
+/* False if the instruction touches no memory.  ld, st, atom, red and their kin are decoded; anything else that reads
+ * or writes memory is ACCESS_OTHER with address NULL. */
 bool inst_access(const Inst *inst, Access *access);
 
 /* ==== Parsed form ================================================================================================= */
@@ -463,7 +471,9 @@ struct Function {
     Function *definition; /* of a declaration: the function defined later, or NULL */
 };
 
-typedef enum ItemKind { ITEM_VARIABLE, ITEM_FUNCTION, ITEM_FILE, ITEM_SECTION, ITEM_PRAGMA, ITEM_ALIAS, ITEM_VERBATIM } ItemKind;
+typedef enum ItemKind {
+    ITEM_VARIABLE, ITEM_FUNCTION, ITEM_FILE, ITEM_SECTION, ITEM_PRAGMA, ITEM_ALIAS, ITEM_VERBATIM
+} ItemKind;
 
 typedef struct Item {
     ItemKind kind;
@@ -504,7 +514,8 @@ struct Module {
 
 /* An empty module that owns 'arena'. */
 Module *module_new(Arena *arena, Interner *names, const Source *source);
-Function *module_find_function(const Module *module, const char *name); /* the definition if there is one, else a declaration, else NULL */
+/* The definition if there is one, else a declaration, else NULL. */
+Function *module_find_function(const Module *module, const char *name);
 Variable *module_find_variable(const Module *module, const char *name);
 
 /* ==== Body form =================================================================================================== */
@@ -519,11 +530,11 @@ typedef struct Phi {
     VEC(PhiArg) args; /* one for each distinct predecessor */
 } Phi;
 
-/* Straight-line code; control leaves at the end only: by the last instruction's targets, to 'fall', or out of the function.
- * A guarded branch, return or exit therefore ends its block. */
+/* Straight-line code; control leaves at the end only: by the last instruction's targets, to 'fall', or out of the
+ * function. A guarded branch, return or exit therefore ends its block. */
 struct Block {
     uint32_t id;    /* its index in Body.blocks: layout order; kept by body_renumber */
-    Name label;     /* the source's first label for it that is branched to, else its first; NULL: printed only if needed */
+    Name label;     /* the source's first label that is branched to, else its first; NULL: printed only if needed */
     Inst *first, *last;
     Block *fall;    /* where control goes when the last instruction does not branch; NULL: never */
     Block **preds;  /* distinct; kept by body_update_preds */
@@ -545,9 +556,10 @@ struct Body {
     bool ssa;
 };
 
-/* Builds the body form from the statements: nested scopes are flattened (clashing names get a suffix), unreachable blocks are
- * kept out, guarded instructions keep their guards.  Not in SSA.  NULL, with *reason set, for what the body form cannot say
- * (a vector register declared .v2/.v4, a branch table that names no label ...).  function->body is not set. */
+/* Builds the body form from the statements: nested scopes are flattened (clashing names get a suffix), unreachable
+ * blocks are kept out, guarded instructions keep their guards.  Not in SSA.  NULL, with *reason set, for what the body
+ * form cannot say (a vector register declared .v2/.v4, a branch table that names no label ...).  function->body is not
+ * set. */
 Body *body_build(Function *function, const char **reason);
 void body_free(Body *body);
 /* A deep copy with an arena of its own; operand trees, variables and names stay shared with the module. */
@@ -555,14 +567,14 @@ Body *body_clone(const Body *body);
 /* Makes the function print from 'body' (which it then owns), or, with NULL, from its statements again. */
 void function_set_body(Function *function, Body *body);
 
-/* SSA in (pruned; Cytron et al. 1991 over dominance frontiers) and out (Boissinot et al. 2009: copies, then coalescing by
- * congruence classes; the registers' original names survive where live ranges allow).  A register read before any write keeps
- * its own RegId as an undefined value. */
+/* SSA in (pruned; Cytron et al. 1991 over dominance frontiers) and out (Boissinot et al. 2009: copies, then
+ * coalescing by congruence classes; the registers' original names survive where live ranges allow).  A register read
+ * before any write keeps its own RegId as an undefined value. */
 void body_to_ssa(Body *body);
 void body_from_ssa(Body *body);
 
-/* Checks everything this header promises: links, edges, preds, phis, single definitions, dominance of uses, types of refs,
- * ties.  A violation is a bug(); 'after' names the pass that ran last. */
+/* Checks everything this header promises: links, edges, preds, phis, single definitions, dominance of uses, types of
+ * refs, ties.  A violation is a bug(); 'after' names the pass that ran last. */
 void body_verify(const Body *body, const char *after);
 /* Successors: fall first, then the distinct targets.  Returns how many; at most 'capacity' are written. */
 unsigned block_succs(const Block *block, Block **out, unsigned capacity);
@@ -577,7 +589,8 @@ Name body_unique_name(Body *body, const char *base);
 void body_renumber(Body *body);      /* ids by layout order */
 void body_update_preds(Body *body);  /* from fall and targets; also drops phi arguments of vanished predecessors */
 void body_remove_unreachable(Body *body);
-Block *body_add_block(Body *body, Block *after); /* placed after 'after' in the layout (NULL: at the end); no label, no edges */
+/* Placed after 'after' in the layout (NULL: at the end); no label, no edges. */
+Block *body_add_block(Body *body, Block *after);
 RegId body_add_reg(Body *body, Type type, Name base); /* a new register named after 'base', made unique */
 RegId body_clone_reg(Body *body, RegId reg); /* same type and origin; the name is derived from the original's */
 void inst_append(Block *block, Inst *inst);
@@ -586,16 +599,16 @@ void inst_insert_after(Inst *position, Inst *inst);
 void inst_remove(Inst *inst); /* from its block */
 /* A copy with refs and targets of its own, not in any block; operand trees are shared. */
 Inst *inst_clone(Body *body, const Inst *inst);
-/* A new instruction, bound; not in any block.  'operands' has one letter for each: d REG written, r REG read, ! predicate REG
- * read inverted, i constant (int64_t), s special register (const char *), v variable's address (Variable *), a address
- * [REG+offset] (RegId, int64_t), f the bits of a 0f literal (uint32_t), e those of a 0d literal (uint64_t).
- * inst_build(body, "mad.lo.s32", "drri", d, a, b, (int64_t)4). */
+/* A new instruction, bound; not in any block.  'operands' has one letter for each: d REG written, r REG read, !
+ * predicate REG read inverted, i constant (int64_t), s special register (const char *), v variable's address
+ * (Variable *), a address [REG+offset] (RegId, int64_t), f the bits of a 0f literal (uint32_t), e those of a 0d literal
+ * (uint64_t).  inst_build(body, "mad.lo.s32", "drri", d, a, b, (int64_t)4). */
 Inst *inst_build(Body *body, const char *spelling, const char *operands, ...);
 /* A branch to the block, guarded unless the predicate is REG_NONE; not in any block. */
 Inst *inst_build_branch(Body *body, Block *target, RegId predicate, bool inverted);
 /* Guards an unguarded instruction in non-SSA form or one without definitions. */
 void inst_set_guard(Body *body, Inst *inst, RegId predicate, bool inverted);
-/* The same instruction with the operand tree at 'operand' replaced (the refs are rebuilt); used for symbols and constants. */
+/* Lets the instruction name another variable: its trees are copied, its refs stay. */
 void inst_replace_symbol(Body *body, Inst *inst, const Variable *from, Variable *to);
 bool inst_uses(const Inst *inst, RegId reg);
 
@@ -604,8 +617,8 @@ void body_dump(const Body *body, Buf *out);
 
 /* ==== Text ======================================================================================================== */
 
-/* One instruction with its guard and semicolon, no indentation, no line end.  Registers are named by 'regs'; a branch of the
- * body form by the labels of its target blocks. */
+/* One instruction with its guard and semicolon, no indentation, no line end.  Registers are named by 'regs'; a branch
+ * of the body form by the labels of its target blocks. */
 void inst_print(const Inst *inst, const RegVec *regs, Buf *out);
 /* "\t.loc 1 2 3\n" */
 void loc_print(const Loc *loc, Buf *out);
@@ -617,8 +630,8 @@ void variable_print(const Variable *variable, Buf *out);
 void table_print(const Table *table, Buf *out);
 /* What stands before the body or the semicolon: linkage, signature, tuning directives and pragmas. */
 void function_print_header(const Function *function, const Tuning *tuning, Buf *out);
-/* What stands between the braces, declarations first.  Without 'locations' no .loc is printed.  A body in SSA form is printed
- * with its phis and tied operands as comments. */
+/* What stands between the braces, declarations first.  Without 'locations' no .loc is printed.  A body in SSA form is
+ * printed with its phis and tied operands as comments. */
 void body_print(const Body *body, bool locations, Buf *out);
 
 #endif
