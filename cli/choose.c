@@ -23,8 +23,8 @@ static void find_block(const KernelReport *kernel, unsigned block[3])
 }
 
 /* One trial; true if the factor is good. */
-static bool try_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *options, const Figures *before, unsigned blocks,
-                       CoarsenTrial *trial)
+static bool try_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *options, const Figures *before,
+                       unsigned blocks, CoarsenTrial *trial)
 {
     KernelRequest request = kernel->request;
     KernelResult result = {.kernel = kernel->result.kernel};
@@ -47,13 +47,15 @@ static bool try_factor(Arena *arena, KernelReport *kernel, const PipelineOptions
         return false;
     }
     if (!after.known) {
-        trial->verdict = arena_printf(arena, "does not assemble: %s", after.message ? after.message : "no reason given");
+        trial->verdict =
+            arena_printf(arena, "does not assemble: %s", after.message ? after.message : "no reason given");
         return false;
     }
     unsigned block[3];
     find_block(kernel, block);
     unsigned factor = trial->factor[0] * trial->factor[1] * trial->factor[2];
-    Occupancy occupancy = machine_occupancy(options->machine, block_threads(block) / factor, after.registers, after.shared);
+    Occupancy occupancy =
+        machine_occupancy(options->machine, block_threads(block) / factor, after.registers, after.shared);
     unsigned long long spilled = figures_spills(&after);
     if (spilled > figures_spills(before))
         trial->verdict = arena_printf(arena, "not taken: %llu bytes spilled instead of %llu", spilled,
@@ -62,8 +64,8 @@ static bool try_factor(Arena *arena, KernelReport *kernel, const PipelineOptions
         trial->verdict = arena_printf(arena, "not taken: %u blocks on an SM instead of %u (%u registers instead of %u)",
                                       occupancy.blocks, blocks, after.registers, before->registers);
     else {
-        trial->verdict = arena_printf(arena, "taken: %u blocks on an SM, before %u; %u registers, before %u", occupancy.blocks,
-                                      blocks, after.registers, before->registers);
+        trial->verdict = arena_printf(arena, "taken: %u blocks on an SM, before %u; %u registers, before %u",
+                                      occupancy.blocks, blocks, after.registers, before->registers);
         return true;
     }
     return false;
@@ -103,8 +105,9 @@ void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *op
             if (trial->chosen) {
                 kernel->request.coarsen = true;
                 memcpy(kernel->request.coarsening.factor, trial->factor, sizeof trial->factor);
-                kernel->choice = arena_printf(arena, "by %u along %c, the largest factor that costs neither spills nor blocks",
-                                              factor, "xyz"[dimension]);
+                kernel->choice =
+                    arena_printf(arena, "by %u along %c, the largest factor that costs neither spills nor blocks",
+                                 factor, "xyz"[dimension]);
                 return;
             }
         }

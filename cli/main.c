@@ -17,8 +17,9 @@ static void leave_without_memory(void)
     _exit(EXIT_INPUT);
 }
 
-/* A caller may have closed the three standard files.  Something is put in their places, so that no file opened later becomes
- * standard output by accident; what is put there cannot be written to (or read from), so that using it is an error. */
+/* A caller may have closed the three standard files.  Something is put in their places, so that no file opened later
+ * becomes standard output by accident; what is put there cannot be written to (or read from), so that using it is an
+ * error. */
 static void hold_standard_files(void)
 {
     for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)

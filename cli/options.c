@@ -6,13 +6,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGEST_FACTOR = 1024, LARGEST_BLOCK = 1024, LARGEST_BLOCK_Z = 64, LARGEST_REGISTERS = 255, LEAST_REGISTERS = 8 };
+enum {
+    LARGEST_FACTOR = 1024,
+    LARGEST_BLOCK = 1024,
+    LARGEST_BLOCK_Z = 64,
+    LARGEST_REGISTERS = 255,
+    LEAST_REGISTERS = 8
+};
 
 typedef enum OptionId {
-    OPTION_OUTPUT = 256, OPTION_CUBIN, OPTION_ARCH, OPTION_ENTRY, OPTION_COARSEN, OPTION_COARSEN_LEVEL, OPTION_STRIDE,
-    OPTION_TARGET_REGS, OPTION_BLOCK, OPTION_ASSEMBLER, OPTION_LAUNCH_OUT, OPTION_REPORT, OPTION_REPORT_FORMAT, OPTION_O0,
-    OPTION_O1, OPTION_O2, OPTION_O3, OPTION_PASS, OPTION_DUMP, OPTION_VERIFY, OPTION_WERROR, OPTION_QUIET, OPTION_VERBOSE,
-    OPTION_VERSION, OPTION_HELP
+    OPTION_OUTPUT = 256,
+    OPTION_CUBIN,
+    OPTION_ARCH,
+    OPTION_ENTRY,
+    OPTION_COARSEN,
+    OPTION_COARSEN_LEVEL,
+    OPTION_STRIDE,
+    OPTION_TARGET_REGS,
+    OPTION_BLOCK,
+    OPTION_ASSEMBLER,
+    OPTION_LAUNCH_OUT,
+    OPTION_REPORT,
+    OPTION_REPORT_FORMAT,
+    OPTION_O0,
+    OPTION_O1,
+    OPTION_O2,
+    OPTION_O3,
+    OPTION_PASS,
+    OPTION_DUMP,
+    OPTION_VERIFY,
+    OPTION_WERROR,
+    OPTION_QUIET,
+    OPTION_VERBOSE,
+    OPTION_VERSION,
+    OPTION_HELP
 } OptionId;
 
 static const struct option long_options[] = {
@@ -140,8 +167,8 @@ static void read_coarsen(Reader *reader, const char *text)
             break;
     }
     if ((uint64_t)option.factor[0] * option.factor[1] * option.factor[2] > LARGEST_FACTOR) {
-        fail(reader, "-coarsen %s: a block has at most %d threads, so the factors cannot make more than that together", text,
-             LARGEST_FACTOR);
+        fail(reader, "-coarsen %s: a block has at most %d threads, so the factors cannot make more than that together",
+             text, LARGEST_FACTOR);
         return;
     }
     VEC_PUSH(reader->arena, reader->options->coarsen, option);
@@ -170,9 +197,10 @@ static void read_target_regs(Reader *reader, const char *text)
         return;
     if (strcmp(at, "auto") == 0)
         option.is_auto = true;
-    else if (!whole_number(at, &option.target) || option.target < LEAST_REGISTERS || option.target > LARGEST_REGISTERS) {
-        fail(reader, "-target-regs %s: expected a number of registers from %d to %d or 'auto', perhaps after 'KERNEL:'", text,
-             LEAST_REGISTERS, LARGEST_REGISTERS);
+    else if (!whole_number(at, &option.target) || option.target < LEAST_REGISTERS ||
+             option.target > LARGEST_REGISTERS) {
+        fail(reader, "-target-regs %s: expected a number of registers from %d to %d or 'auto', perhaps after 'KERNEL:'",
+             text, LEAST_REGISTERS, LARGEST_REGISTERS);
         return;
     }
     VEC_PUSH(reader->arena, reader->options->registers, option);
@@ -215,8 +243,8 @@ static void read_assembler(Reader *reader, const char *word)
     if (options->assembler_none || assembler_kind_parse(word, &options->assembler))
         return;
     const char *closest = closest_word(word, words, COUNT_OF(words));
-    fail(reader, "-assembler %s: expected auto, driver, nvjitlink, ptxas or none%s%s%s", word, closest ? "; did you mean '" : "",
-         closest ? closest : "", closest ? "'?" : "");
+    fail(reader, "-assembler %s: expected auto, driver, nvjitlink, ptxas or none%s%s%s", word,
+         closest ? "; did you mean '" : "", closest ? closest : "", closest ? "'?" : "");
 }
 
 static const PassInfo *find_pass(const char *name)
@@ -420,8 +448,9 @@ static void check_outputs(Reader *reader)
             if (outputs[i].path && outputs[j].path && strcmp(outputs[i].path, outputs[j].path) == 0 &&
                 strcmp(outputs[i].path, "/dev/null") != 0) {
                 bool is_standard = strcmp(outputs[i].path, "-") == 0;
-                fail(reader, "%s and %s would both be written to %s", j == 0 && is_standard ? "the PTX" : outputs[j].option,
-                     outputs[i].option, is_standard ? "standard output" : outputs[i].path);
+                fail(reader, "%s and %s would both be written to %s",
+                     j == 0 && is_standard ? "the PTX" : outputs[j].option, outputs[i].option,
+                     is_standard ? "standard output" : outputs[i].path);
             }
 }
 

@@ -52,8 +52,8 @@ typedef struct Options {
 
 typedef enum OptionsOutcome { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG } OptionsOutcome;
 
-/* Reads argv (which it leaves as it is).  Everything in *options lives in 'arena' or in argv.  With OPTIONS_WRONG, *error says
- * in one line what is wrong. */
+/* Reads argv (which it leaves as it is).  Everything in *options lives in 'arena' or in argv.  With OPTIONS_WRONG,
+ * *error says in one line what is wrong. */
 OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options *options, const char **error);
 
 /* What --help prints. */

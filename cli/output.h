@@ -13,8 +13,8 @@ typedef struct Output {
 /* Whether a file could be written to 'path', told before any work is done.  NULL if so, else why not. */
 const char *output_check(Arena *arena, const char *path);
 
-/* Writes them: files first, standard output last, because what went there cannot be taken back.  When one fails, the files that
- * were not there before are removed again.  NULL when done, else a message that names the file. */
+/* Writes them: files first, standard output last, because what went there cannot be taken back.  When one fails, the
+ * files that were not there before are removed again.  NULL when done, else a message that names the file. */
 const char *outputs_write(Arena *arena, const Output *outputs, size_t count);
 
 #endif

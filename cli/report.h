@@ -1,4 +1,5 @@
-/* What became of each kernel, gathered in one structure that the text, the JSON and the launch contract are printed from. */
+/* What became of each kernel, gathered in one structure that the text, the JSON and the launch contract are printed
+ * from. */
 #ifndef PTXOPT_CLI_REPORT_H
 #define PTXOPT_CLI_REPORT_H
 

@@ -29,8 +29,8 @@ static json_t *occupancy_json(const Standing *standing)
     json_object_set_new(value, "limited_by", json_text(occupancy_limits_name(standing->occupancy.limits)));
     json_object_set_new(value, "registers_free_up_to", json_integer(standing->free_up_to));
     json_object_set_new(value, "next_boundary",
-                        standing->next_boundary ? json_pack("{s:i,s:i}", "registers", (int)standing->next_boundary, "blocks",
-                                                            (int)standing->next_blocks)
+                        standing->next_boundary ? json_pack("{s:i,s:i}", "registers", (int)standing->next_boundary,
+                                                            "blocks", (int)standing->next_blocks)
                                                 : json_null());
     return value;
 }

@@ -10,7 +10,8 @@ const char *factor_text(const unsigned factor[3], char text[32])
     size_t length = 0;
     for (unsigned i = 0; i < 3; i++)
         if (factor[i] > 1)
-            length += (size_t)snprintf(text + length, 32 - length, "%s%c%u", length ? "," : "", "xyz"[i], factor[i] % 100000);
+            length +=
+                (size_t)snprintf(text + length, 32 - length, "%s%c%u", length ? "," : "", "xyz"[i], factor[i] % 100000);
     return length ? text : "none";
 }
 
@@ -97,7 +98,8 @@ static void print_limits(Buf *out, const KernelReport *kernel)
     if (!kernel->before.occupancy_known || !kernel->after.occupancy_known)
         return;
     buf_printf(out, "  %-*sbefore: %s; after: %s\n", LABEL_WIDTH, "blocks limited by",
-               occupancy_limits_name(kernel->before.occupancy.limits), occupancy_limits_name(kernel->after.occupancy.limits));
+               occupancy_limits_name(kernel->before.occupancy.limits),
+               occupancy_limits_name(kernel->after.occupancy.limits));
 }
 
 static void print_figures(Buf *out, const KernelReport *kernel)
@@ -105,7 +107,8 @@ static void print_figures(Buf *out, const KernelReport *kernel)
     char left[CELL_SIZE], right[CELL_SIZE];
     const Figures *before = &kernel->before.figures, *after = &kernel->after.figures;
     print_row(out, "", "before", "after");
-    print_row(out, "threads of a block", block_text(kernel->before.block, left), block_text(kernel->after.block, right));
+    print_row(out, "threads of a block", block_text(kernel->before.block, left),
+              block_text(kernel->after.block, right));
     if (before->known || after->known) {
         print_number_row(out, "registers", kernel, before->registers, after->registers);
         print_number_row(out, "spilled bytes", kernel, figures_spills(before), figures_spills(after));

@@ -105,7 +105,8 @@ static bool kernel_exists(Run *run, const char *option, const char *name)
         if (names.count > 8)
             buf_printf(&hint, " and %zu more", names.count - 8);
     }
-    fprintf(stderr, "ptxopt: error: %s: %s has no kernel '%s'%s\n", option, run->report.source->path, name, buf_text(&hint));
+    fprintf(stderr, "ptxopt: error: %s: %s has no kernel '%s'%s\n", option, run->report.source->path, name,
+            buf_text(&hint));
     buf_free(&hint);
     return false;
 }
@@ -138,8 +139,8 @@ static bool names_exist(Run *run)
     return true;
 }
 
-/* What to assemble and judge for: -arch, else the .target.  PTX runs on its target and on what is newer; with a suffix, on
- * that architecture alone (PTX ISA, chapter 11.1.2). */
+/* What to assemble and judge for: -arch, else the .target.  PTX runs on its target and on what is newer; with a suffix,
+ * on that architecture alone (PTX ISA, chapter 11.1.2). */
 static bool choose_arch(Run *run)
 {
     Arch target = {.number = ARCH_OLDEST}, wanted;
@@ -151,8 +152,8 @@ static bool choose_arch(Run *run)
     if (run->options->arch) {
         arch_parse(run->options->arch, &wanted);
         if (wanted.number < ARCH_OLDEST) {
-            fprintf(stderr, "ptxopt: error: -arch %s: assemblers make code for sm_%u and newer only\n", run->options->arch,
-                    ARCH_OLDEST);
+            fprintf(stderr, "ptxopt: error: -arch %s: assemblers make code for sm_%u and newer only\n",
+                    run->options->arch, ARCH_OLDEST);
             return false;
         }
         if (!machine_for(arch_text(run->arena, wanted))) {
@@ -174,7 +175,8 @@ static bool choose_arch(Run *run)
 /* Rewriting without a change needs no assembler, so none is started for it unless something asks for one. */
 static bool wants_assembler(const Options *options)
 {
-    return options->assembler_given || options->coarsen.count || options->registers.count || options->cubin || options->report;
+    return options->assembler_given || options->coarsen.count || options->registers.count || options->cubin ||
+           options->report;
 }
 
 static bool open_assembler(Run *run)
@@ -213,16 +215,17 @@ static bool open_assembler(Run *run)
     }
     run->diag.warnings++;
     if (!options->quiet)
-        fprintf(stderr, "ptxopt: warning: %s\nptxopt: note: without an assembler registers are not reduced, and nothing is "
-                        "checked by assembling it\n",
+        fprintf(stderr,
+                "ptxopt: warning: %s\nptxopt: note: without an assembler registers are not reduced, and nothing is "
+                "checked by assembling it\n",
                 error);
     return true;
 }
 
 /* ---- The passes ------------------------------------------------------------------------------------------------- */
 
-/* .reqntid, else .maxntid, which is nearly always the block's size too: good enough to reckon occupancy with, but not to hold
- * a launch contract to. */
+/* .reqntid, else .maxntid, which is nearly always the block's size too: good enough to reckon occupancy with, but not
+ * to hold a launch contract to. */
 static void block_from_tuning(const Tuning *tuning, unsigned block[3])
 {
     const unsigned *stated = tuning->reqntid_count ? tuning->reqntid : tuning->maxntid;
@@ -272,13 +275,14 @@ static void check_block(Run *run, const KernelReport *report)
         most *= tuning->maxntid[i];
     for (unsigned i = 0; i < tuning->reqntid_count; i++)
         if (tuning->reqntid[i] != block[i]) {
-            diag_warning(&run->diag, kernel->span, "-block gives '%s' %u threads along %c, but its .reqntid says %u, which holds",
-                         kernel->name, block[i], "xyz"[i], tuning->reqntid[i]);
+            diag_warning(&run->diag, kernel->span,
+                         "-block gives '%s' %u threads along %c, but its .reqntid says %u, which holds", kernel->name,
+                         block[i], "xyz"[i], tuning -> reqntid[i]);
             return;
         }
     if (tuning->maxntid_count && threads > most)
-        diag_warning(&run->diag, kernel->span, "-block gives '%s' %llu threads, but its .maxntid allows %llu at most", kernel->name,
-                     (unsigned long long)threads, (unsigned long long)most);
+        diag_warning(&run->diag, kernel->span, "-block gives '%s' %llu threads, but its .maxntid allows %llu at most",
+                     kernel->name, (unsigned long long)threads, (unsigned long long)most);
 }
 
 static void warn_refusals(Run *run, KernelReport *report)
@@ -303,9 +307,10 @@ static void warn_refusals(Run *run, KernelReport *report)
     /* Whoever launches it has to know.  A report or a contract says it better. */
     if (result->coarsening == OUTCOME_DONE && !run->options->report && !run->options->launch_out) {
         char factor[32];
-        diag_note(&run->diag, result->kernel->span,
-                  "kernel '%s' is coarsened by %s: its blocks have to be launched that much smaller (-report tells more)", name,
-                  factor_text(result->contract.factor, factor));
+        diag_note(
+            &run->diag, result->kernel->span,
+            "kernel '%s' is coarsened by %s: its blocks have to be launched that much smaller (-report tells more)",
+            name, factor_text(result->contract.factor, factor));
     }
 }
 
@@ -352,7 +357,8 @@ static void run_kernels(Run *run)
         run->changed |= function->body || memcmp(&tuning, &function->tuning, sizeof tuning) != 0;
         if (is_coarse) {
             kernel->result.coarsening = OUTCOME_REFUSED;
-            kernel->result.refusal = (Refusal){.reason = "it was coarsened before, and its launch contract cannot say twice how"};
+            kernel->result.refusal =
+                (Refusal){.reason = "it was coarsened before, and its launch contract cannot say twice how"};
         }
         if (kernel->result.coarsening == OUTCOME_DONE)
             kernel->condition_count = contract_conditions(run->arena, &kernel->result.contract, kernel->conditions);
@@ -393,9 +399,11 @@ static void explain_rejection(Run *run, const Assembly *assembly, const Buf *out
         const char *line = text_line(run->arena, buf_text(output), assembly->error_line);
         if (line)
             fprintf(stderr, "ptxopt: note: line %u of the output is: %s\n", assembly->error_line, line);
-        fprintf(stderr, "ptxopt: note: %s takes the input, so this is a bug in ptxopt or in %s; -p -PASS finds the pass that is "
-                        "to blame\n",
-                run->report.assembler, run->report.assembler);
+        fprintf(
+            stderr,
+            "ptxopt: note: %s takes the input, so this is a bug in ptxopt or in %s; -p -PASS finds the pass that is "
+            "to blame\n",
+            run->report.assembler, run->report.assembler);
     }
     if (run->options->verbose && *assembly->log)
         fprintf(stderr, "%s%s", assembly->log, assembly->log[strlen(assembly->log) - 1] == '\n' ? "" : "\n");
@@ -424,8 +432,8 @@ static void set_figures(Standing *standing, const Assembly *assembly, const char
         standing->figures = figures_of_resources(resources);
 }
 
-/* Figures before and after come from assembling the two whole files, which is what a user of them gets; where a whole file
- * was not assembled, the passes' own stand in. */
+/* Figures before and after come from assembling the two whole files, which is what a user of them gets; where a whole
+ * file was not assembled, the passes' own stand in. */
 static void complete_report(Run *run, const Assembly *before, const Assembly *after)
 {
     for (size_t i = 0; i < run->report.kernel_count; i++) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The demonstration (`make demo`): takes kernels of the corpus, makes each thread do the work of two, asks for fewer
-# registers, and prints what NVIDIA's assembler says of them before and after. Starts from the CUDA sources where nvcc is
-# installed, else from the PTX that lies beside them. What it made stays in build/demo.
+# registers, and prints what NVIDIA's assembler says of them before and after. Starts from the CUDA sources where nvcc
+# is installed, else from the PTX that lies beside them. What it made stays in build/demo.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,13 +34,11 @@ block_of() {
     tr -d ' \n' <"$1" | sed 's/.*"block":\[\([0-9,]*\)\].*/\1/'
 }
 
-# $1: kernel; $2: its PTX; $3: what -target-regs asks for; $4: block. Leaves NAME.ptx, .cubin, .json, .launch.json, .log and
-# .status.
+# $1: kernel; $2: its PTX; $3: what -target-regs asks for; $4: block. Leaves NAME.ptx, .cubin, .json, .launch.json, .log.
 run_one() {
     local name="$out/$1.regs-$3"
     "$program" -entry "$1" -block "$4" -coarsen 2 -target-regs "$3" -o "$name.ptx" -cubin "$name.cubin" \
         -launch-out "$name.launch.json" -report="$name.json" -report-format json "$2" >"$name.log" 2>&1
-    echo $? >"$name.status"
 }
 
 begin="$(date +%s)"
@@ -139,8 +137,8 @@ if assembler:
 else:
     print("Figures: none, because no assembler was found; tools/deps.sh fetches one")
 print(f"""
-Each kernel as nvcc made it, and what ptxopt makes of it: twice the work in each of half as many threads (-coarsen 2), with
-16 registers for each thread (-target-regs 16), or just so few that one more block fits on a multiprocessor (auto).
+Each kernel as nvcc made it, and what ptxopt makes of it: twice the work in each of half as many threads (-coarsen 2),
+with 16 registers for each thread (-target-regs 16), or just so few that one more block fits on a multiprocessor (auto).
 """)
 widths = [max(len(row[i]) for row in rows + [head]) for i in range(len(head))]
 for row in [head] + rows:

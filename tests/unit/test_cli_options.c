@@ -80,8 +80,9 @@ static void test_defaults(void **state)
 static void test_spellings(void **state)
 {
     (void)state;
-    static const char *const spellings[] = {"-arch sm_90 -o x in.ptx",   "--arch sm_90 --o x in.ptx", "-arch=sm_90 -o=x in.ptx",
-                                            "--arch=sm_90 --o=x in.ptx", "in.ptx -o x -arch sm_90",   "-o x -arch sm_90 -- in.ptx"};
+    static const char *const spellings[] = {"-arch sm_90 -o x in.ptx", "--arch sm_90 --o x in.ptx",
+                                            "-arch=sm_90 -o=x in.ptx", "--arch=sm_90 --o=x in.ptx",
+                                            "in.ptx -o x -arch sm_90", "-o x -arch sm_90 -- in.ptx"};
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
         Line line = line_read(spellings[i]);
         assert_int_equal(line.outcome, OPTIONS_RUN);
