@@ -1,0 +1,567 @@
+/* See random_kernel.h.  A kernel has variables %v0.. that differ between threads and %u0.. that do not; what is uniform is
+ * only made of uniform things under uniform control, so that barriers and collectives can be placed where they are legal. */
+#include "random_kernel.h"
+
+#include <string.h>
+
+enum { VARIANTS = 7, UNIFORMS = 4, SLOTS = 12, INPUTS = 256, DEPTH = 4 };
+
+typedef struct Maker {
+    uint64_t state;
+    Buf *out;
+    unsigned labels, temporaries;
+    int budget;
+    bool uniform;     /* control is the same for all threads of the block here */
+    bool exited;      /* some threads may have left: no collectives any more */
+    bool warps;       /* the kernel may have warp collectives */
+    bool shared, local, calls, barriers;
+    unsigned loop_labels[DEPTH + 2], loops; /* enclosing loops, for breaks: "B<n>" behind, "C<n>" the next turn */
+    bool loop_uniform[DEPTH + 2];           /* leaving it must be decided the same way by all threads */
+} Maker;
+
+static uint64_t next(Maker *m)
+{
+    m->state += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t z = m->state;
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+static unsigned below(Maker *m, unsigned bound)
+{
+    return (unsigned)(next(m) % bound);
+}
+
+static bool chance(Maker *m, unsigned percent)
+{
+    return below(m, 100) < percent;
+}
+
+static void line(Maker *m, const char *format, ...) PRINTF_LIKE(2, 3);
+static void line(Maker *m, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    buf_putc(m->out, '\t');
+    buf_vprintf(m->out, format, arguments);
+    buf_putc(m->out, '\n');
+    va_end(arguments);
+}
+
+static void label(Maker *m, const char *kind, unsigned number)
+{
+    buf_printf(m->out, "%s%u:\n", kind, number);
+}
+
+typedef struct Text {
+    char text[24];
+} Text;
+
+/* A readable value: variant or uniform, or a constant. */
+static Text value(Maker *m, bool uniform)
+{
+    Text text;
+    unsigned kind = below(m, 10);
+    if (kind < 2)
+        snprintf(text.text, sizeof text.text, "%u", below(m, 20));
+    else if (uniform || kind < 4)
+        snprintf(text.text, sizeof text.text, "%%u%u", below(m, UNIFORMS));
+    else
+        snprintf(text.text, sizeof text.text, "%%v%u", below(m, VARIANTS));
+    return text;
+}
+
+static Text readable(Maker *m, bool uniform)
+{
+    Text text;
+    bool common = uniform || chance(m, 20);
+    snprintf(text.text, sizeof text.text, "%%%c%u", common ? 'u' : 'v', below(m, common ? UNIFORMS : VARIANTS));
+    return text;
+}
+
+/* A variable to be written: a uniform one only where control and value are. */
+static Text variable(Maker *m, bool *uniform)
+{
+    Text text;
+    *uniform = m->uniform && chance(m, 35);
+    snprintf(text.text, sizeof text.text, "%%%c%u", *uniform ? 'u' : 'v', below(m, *uniform ? UNIFORMS : VARIANTS));
+    return text;
+}
+
+static unsigned temporary(Maker *m)
+{
+    return m->temporaries++;
+}
+
+/* A fresh predicate. */
+static unsigned condition(Maker *m, bool uniform)
+{
+    static const char *const compare[] = {"lt.u32", "eq.s32", "ne.b32", "gt.s32", "le.u32"};
+    unsigned p = temporary(m), t = temporary(m);
+    Text a = readable(m, uniform);
+    if (chance(m, 50)) {
+        line(m, "and.b32 %%t%u, %s, %u;", t, a.text, 1 + below(m, 7));
+        line(m, "setp.%s %%p%u, %%t%u, %u;", compare[below(m, COUNT_OF(compare))], p, t, below(m, 5));
+    } else
+        line(m, "setp.%s %%p%u, %s, %s;", compare[below(m, COUNT_OF(compare))], p, a.text, value(m, uniform).text);
+    return p;
+}
+
+static const char *maybe_not(Maker *m)
+{
+    return chance(m, 40) ? "!" : "";
+}
+
+/* ---- Straight-line statements ------------------------------------------------------------------------------------ */
+
+static void make_assignment(Maker *m)
+{
+    static const char *const binary[] = {"add.s32", "sub.s32", "mul.lo.s32", "xor.b32", "and.b32", "or.b32", "min.u32", "max.s32"};
+    bool uniform;
+    Text dst = variable(m, &uniform);
+    switch (below(m, 6)) {
+    case 0: line(m, "mad.lo.s32 %s, %s, %s, %s;", dst.text, readable(m, uniform).text, value(m, uniform).text,
+                 value(m, uniform).text); break;
+    case 1: {
+        unsigned p = condition(m, uniform);
+        line(m, "selp.b32 %s, %s, %s, %%p%u;", dst.text, value(m, uniform).text, value(m, uniform).text, p);
+        break;
+    }
+    case 2: {
+        unsigned p = condition(m, uniform);
+        line(m, "@%s%%p%u add.s32 %s, %s, %s;", maybe_not(m), p, dst.text, readable(m, uniform).text, value(m, uniform).text);
+        break;
+    }
+    case 3: line(m, "mov.u32 %s, %s;", dst.text, value(m, uniform).text); break;
+    default: line(m, "%s %s, %s, %s;", binary[below(m, COUNT_OF(binary))], dst.text, readable(m, uniform).text,
+                  value(m, uniform).text); break;
+    }
+}
+
+static void make_load(Maker *m)
+{
+    bool uniform;
+    Text dst = variable(m, &uniform);
+    unsigned t = temporary(m);
+    line(m, "and.b32 %%t%u, %s, %u;", t, readable(m, uniform).text, INPUTS - 1);
+    line(m, "mad.wide.u32 %%a%u, %%t%u, 4, %%in;", t, t);
+    line(m, "ld.global%s.u32 %s, [%%a%u];", chance(m, 30) ? ".nc" : "", dst.text, t);
+}
+
+/* The thread's own places of the output. */
+static void make_store(Maker *m)
+{
+    unsigned slot = below(m, SLOTS) * 4;
+    if (chance(m, 30))
+        line(m, "ld.global.u32 %%v%u, [%%own+%u];", below(m, VARIANTS), slot);
+    else if (chance(m, 30)) {
+        unsigned p = condition(m, false);
+        line(m, "@%s%%p%u st.global.u32 [%%own+%u], %s;", maybe_not(m), p, slot, value(m, false).text);
+    } else if (chance(m, 20))
+        line(m, "st.volatile.global.u32 [%%own+%u], %s;", slot, value(m, false).text);
+    else
+        line(m, "st.global.u32 [%%own+%u], %s;", slot, value(m, false).text);
+}
+
+static void make_shared_store(Maker *m)
+{
+    if (m->uniform) /* every thread of the block stores the same */
+        line(m, "st.global.u32 [%%common+%u], %s;", below(m, 4) * 4, value(m, true).text);
+}
+
+static void make_atomic(Maker *m)
+{
+    unsigned place = below(m, 8) * 4;
+    switch (below(m, 4)) {
+    case 0: line(m, "atom.global.add.u32 %%t%u, [%%sums+%u], %s;", temporary(m), place, value(m, false).text); break;
+    case 1: {
+        unsigned p = condition(m, false);
+        line(m, "@%%p%u red.global.add.u32 [%%sums+%u], %s;", p, place, value(m, false).text);
+        break;
+    }
+    default: line(m, "red.global.add.u32 [%%sums+%u], %s;", place, value(m, chance(m, 40)).text); break;
+    }
+}
+
+static void make_carry(Maker *m)
+{
+    line(m, "add.cc.u32 %%v%u, %s, %s;", below(m, VARIANTS), readable(m, false).text, value(m, false).text);
+    if (chance(m, 40))
+        line(m, "addc.cc.u32 %%v%u, %s, %s;", below(m, VARIANTS), readable(m, false).text, value(m, false).text);
+    line(m, "addc.u32 %%v%u, %s, %s;", below(m, VARIANTS), readable(m, false).text, value(m, false).text);
+}
+
+static void make_uniform_carry(Maker *m)
+{
+    if (!m->uniform)
+        return;
+    line(m, "sub.cc.u32 %%u0, %s, %s;", readable(m, true).text, value(m, true).text);
+    line(m, "subc.u32 %%u1, %s, %s;", readable(m, true).text, value(m, true).text);
+}
+
+static void make_local(Maker *m)
+{
+    unsigned t = temporary(m);
+    m->local = true;
+    line(m, "and.b32 %%t%u, %s, 3;", t, readable(m, chance(m, 30)).text);
+    line(m, "mad.wide.u32 %%a%u, %%t%u, 4, %%array;", t, t);
+    if (chance(m, 50))
+        line(m, "st.local.u32 [%%a%u], %s;", t, value(m, chance(m, 30)).text);
+    else
+        line(m, "ld.local.u32 %%v%u, [%%a%u];", below(m, VARIANTS), t);
+}
+
+static void make_call(Maker *m)
+{
+    m->calls = true;
+    bool uniform = chance(m, 25);
+    Text a = readable(m, uniform), b = readable(m, uniform);
+    line(m, "{");
+    line(m, ".param .b32 a0;");
+    line(m, ".param .b32 a1;");
+    line(m, ".param .b32 r0;");
+    line(m, "st.param.b32 [a0], %s;", a.text);
+    line(m, "st.param.b32 [a1], %s;", b.text);
+    line(m, "call.uni (r0), f, (a0, a1);");
+    line(m, "ld.param.b32 %%v%u, [r0];", below(m, VARIANTS));
+    line(m, "}");
+}
+
+/* Through shared memory to another thread and back, between barriers. */
+static void make_exchange(Maker *m)
+{
+    if (!m->uniform || m->exited || !m->barriers)
+        return;
+    m->shared = true;
+    unsigned t = temporary(m);
+    if (chance(m, 30)) { /* one thread for all */
+        unsigned p = temporary(m);
+        line(m, "setp.eq.u32 %%p%u, %%lin, %u;", p, below(m, 8));
+        if (chance(m, 50))
+            line(m, "@%%p%u st.shared.u32 [board], %s;", p, value(m, false).text);
+        else {
+            unsigned number = m->labels++;
+            line(m, "@!%%p%u bra S%u;", p, number);
+            line(m, "st.shared.u32 [board], %s;", value(m, false).text);
+            label(m, "S", number);
+        }
+        line(m, "bar.sync 0;");
+        line(m, "ld.shared.u32 %%u%u, [board];", below(m, UNIFORMS));
+        line(m, "bar.sync 0;");
+        return;
+    }
+    line(m, "st.shared.u32 [%%cell], %s;", value(m, false).text);
+    line(m, "bar.sync 0;");
+    line(m, "add.u32 %%t%u, %%lin, %u;", t, 1 + below(m, 70));
+    line(m, "rem.u32 %%s%u, %%t%u, %%threads;", t, t);
+    line(m, "mad.lo.u32 %%s%u, %%s%u, 4, %%cells;", t, t);
+    line(m, "ld.shared.u32 %%v%u, [%%s%u];", below(m, VARIANTS), t);
+    line(m, "bar.sync 0;");
+}
+
+static void make_collective(Maker *m)
+{
+    if (!m->uniform || m->exited || !m->warps)
+        return;
+    Text src = readable(m, chance(m, 15));
+    unsigned p = temporary(m);
+    switch (below(m, 3)) {
+    case 0: line(m, "shfl.sync.bfly.b32 %%v%u, %s, %u, 31, -1;", below(m, VARIANTS), src.text, 1u << below(m, 5)); break;
+    case 1: line(m, "shfl.sync.down.b32 %%v%u|%%p%u, %s, %u, 31, -1;", below(m, VARIANTS), p, src.text, 1 + below(m, 16)); break;
+    default: {
+        unsigned q = condition(m, false);
+        line(m, "vote.sync.ballot.b32 %%v%u, %%p%u, -1;", below(m, VARIANTS), q);
+        break;
+    }
+    }
+}
+
+/* ---- Control flow ------------------------------------------------------------------------------------------------ */
+
+static void make_statements(Maker *m, unsigned depth, unsigned count);
+
+static void make_body(Maker *m, unsigned depth)
+{
+    make_statements(m, depth + 1, 1 + below(m, 3));
+}
+
+static void make_if(Maker *m, unsigned depth)
+{
+    bool outer = m->uniform, uniform = m->uniform && chance(m, 40);
+    unsigned number = m->labels++, p = condition(m, uniform);
+    m->uniform = uniform;
+    if (chance(m, 50)) {
+        line(m, "@%s%%p%u bra E%u;", maybe_not(m), p, number);
+        make_body(m, depth);
+        line(m, "bra.uni J%u;", number);
+        label(m, "E", number);
+        make_body(m, depth);
+        label(m, "J", number);
+    } else {
+        line(m, "@%s%%p%u bra J%u;", maybe_not(m), p, number);
+        make_body(m, depth);
+        label(m, "J", number);
+    }
+    m->uniform = outer;
+}
+
+/* if (a || b) { } else { }, by jumps into the sides. */
+static void make_short_circuit(Maker *m, unsigned depth)
+{
+    bool outer = m->uniform, first = m->uniform && chance(m, 50), second = m->uniform && chance(m, 30);
+    unsigned number = m->labels++;
+    unsigned p = condition(m, first);
+    line(m, "@%%p%u bra T%u;", p, number);
+    m->uniform = first;
+    if (chance(m, 30))
+        make_statements(m, DEPTH, 1);
+    p = condition(m, second);
+    line(m, "@%s%%p%u bra E%u;", maybe_not(m), p, number);
+    m->uniform = first && second;
+    label(m, "T", number);
+    make_body(m, depth);
+    if (chance(m, 50)) {
+        line(m, "bra.uni J%u;", number);
+        label(m, "E", number);
+        make_body(m, depth);
+        label(m, "J", number);
+    } else
+        label(m, "E", number);
+    m->uniform = outer;
+}
+
+static void make_switch(Maker *m, unsigned depth)
+{
+    bool outer = m->uniform, uniform = m->uniform && chance(m, 30);
+    unsigned number = m->labels++, t = temporary(m), cases = 2 + below(m, 3);
+    line(m, "rem.u32 %%t%u, %s, %u;", t, readable(m, uniform).text, cases);
+    buf_printf(m->out, "W%u: .branchtargets ", number);
+    for (unsigned i = 0; i < cases; i++)
+        buf_printf(m->out, "%sW%u_%u", i ? ", " : "", number, i);
+    buf_puts(m->out, ";\n");
+    line(m, "brx.idx %%t%u, W%u;", t, number);
+    m->uniform = uniform;
+    for (unsigned i = 0; i < cases; i++) {
+        buf_printf(m->out, "W%u_%u:\n", number, i);
+        make_body(m, depth);
+        if (chance(m, 70) || i + 1 == cases)
+            line(m, "bra.uni J%u;", number);
+    }
+    label(m, "J", number);
+    m->uniform = outer;
+}
+
+/* Leaves an enclosing loop, or goes on with its next turn. */
+static void make_break(Maker *m)
+{
+    if (!m->loops)
+        return;
+    unsigned at = chance(m, 75) ? m->loops - 1 : below(m, m->loops);
+    for (unsigned i = at; i < m->loops; i++)
+        if (m->loop_uniform[i] && !m->uniform)
+            return;
+    bool uniform = m->loop_uniform[at];
+    for (unsigned i = at; i < m->loops; i++)
+        uniform |= m->loop_uniform[i];
+    unsigned p = condition(m, uniform);
+    line(m, "@%s%%p%u bra %s%u;", maybe_not(m), p, chance(m, 65) ? "B" : "C", m->loop_labels[at]);
+}
+
+static void make_loop(Maker *m, unsigned depth)
+{
+    bool outer = m->uniform, uniform = m->uniform && chance(m, 55);
+    unsigned number = m->labels++, bound = temporary(m), counter = temporary(m), p = temporary(m);
+    line(m, "and.b32 %%t%u, %s, 3;", bound, readable(m, uniform).text);
+    line(m, "mov.u32 %%t%u, 0;", counter);
+    m->uniform = uniform;
+    m->loop_labels[m->loops] = number;
+    m->loop_uniform[m->loops++] = uniform;
+    if (chance(m, 50)) { /* while */
+        label(m, "H", number);
+        line(m, "setp.ge.u32 %%p%u, %%t%u, %%t%u;", p, counter, bound);
+        line(m, "@%%p%u bra B%u;", p, number);
+        make_body(m, depth);
+        label(m, "C", number);
+        line(m, "add.u32 %%t%u, %%t%u, 1;", counter, counter);
+        line(m, "bra.uni H%u;", number);
+    } else { /* do */
+        label(m, "H", number);
+        make_body(m, depth);
+        label(m, "C", number);
+        line(m, "add.u32 %%t%u, %%t%u, 1;", counter, counter);
+        line(m, "setp.le.u32 %%p%u, %%t%u, %%t%u;", p, counter, bound);
+        line(m, "@%%p%u bra H%u;", p, number);
+    }
+    label(m, "B", number);
+    m->loops--;
+    m->uniform = outer;
+}
+
+static void make_exit(Maker *m)
+{
+    if (m->loops && chance(m, 60))
+        return;
+    if (m->barriers || m->warps)
+        return;
+    unsigned p = condition(m, false);
+    line(m, "@%s%%p%u %s;", maybe_not(m), p, chance(m, 50) ? "ret" : "exit");
+    m->exited = true;
+}
+
+static void make_unreachable(Maker *m)
+{
+    unsigned number = m->labels++;
+    line(m, "bra.uni J%u;", number);
+    label(m, "D", number);
+    line(m, "add.s32 %%v0, %%v0, 1;");
+    label(m, "J", number);
+}
+
+static void make_statement(Maker *m, unsigned depth)
+{
+    unsigned kind = below(m, 100);
+    m->budget--;
+    if (depth < DEPTH && m->budget > 0) {
+        if (kind < 14) {
+            make_if(m, depth);
+            return;
+        }
+        if (kind < 26) {
+            make_loop(m, depth);
+            return;
+        }
+        if (kind < 30) {
+            make_short_circuit(m, depth);
+            return;
+        }
+        if (kind < 33) {
+            make_switch(m, depth);
+            return;
+        }
+    }
+    if (kind < 38)
+        make_break(m);
+    else if (kind < 40)
+        make_exit(m);
+    else if (kind < 41)
+        make_unreachable(m);
+    else if (kind < 52)
+        make_load(m);
+    else if (kind < 60)
+        make_store(m);
+    else if (kind < 64)
+        make_atomic(m);
+    else if (kind < 67)
+        make_local(m);
+    else if (kind < 69)
+        make_call(m);
+    else if (kind < 75)
+        make_exchange(m);
+    else if (kind < 78)
+        make_collective(m);
+    else if (kind < 80)
+        make_carry(m);
+    else if (kind < 81)
+        make_uniform_carry(m);
+    else if (kind < 84)
+        make_shared_store(m);
+    else
+        make_assignment(m);
+}
+
+static void make_statements(Maker *m, unsigned depth, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        make_statement(m, depth);
+}
+
+/* ---- The kernel -------------------------------------------------------------------------------------------------- */
+
+static void make_prologue(Maker *m)
+{
+    static const char *const sizes[] = {"%ntid.x", "%ntid.y", "%ntid.z"}, *const indices[] = {"%tid.x", "%tid.y", "%tid.z"};
+    for (unsigned d = 0; d < 3; d++) {
+        line(m, "mov.u32 %%size%u, %s;", d, sizes[d]);
+        line(m, "mov.u32 %%index%u, %s;", d, indices[d]);
+    }
+    line(m, "mov.u32 %%group, %%ctaid.x;");
+    line(m, "mad.lo.u32 %%lin, %%index2, %%size1, %%index1;");
+    line(m, "mad.lo.u32 %%lin, %%lin, %%size0, %%index0;");
+    line(m, "mul.lo.u32 %%threads, %%size0, %%size1;");
+    line(m, "mul.lo.u32 %%threads, %%threads, %%size2;");
+    line(m, "mad.lo.u32 %%gid, %%group, %%threads, %%lin;");
+    line(m, "ld.param.u64 %%in, [in];");
+    line(m, "ld.param.u64 %%own, [out];");
+    line(m, "mad.wide.u32 %%own, %%gid, %u, %%own;", SLOTS * 4);
+    line(m, "ld.param.u64 %%common, [common];");
+    line(m, "mad.wide.u32 %%common, %%group, 16, %%common;");
+    line(m, "ld.param.u64 %%sums, [sums];");
+    line(m, "mov.u32 %%cells, exchange;");
+    line(m, "mad.lo.u32 %%cell, %%lin, 4, %%cells;");
+    line(m, "mov.u64 %%array, spot;");
+    for (unsigned i = 0; i < 4; i++)
+        line(m, "st.local.u32 [spot+%u], %u;", 4 * i, i);
+    for (unsigned i = 0; i < SLOTS; i++)
+        line(m, "st.global.u32 [%%own+%u], 7;", 4 * i);
+    static const char *const seeds[] = {"%lin", "%gid", "%index0", "%index1", "%index2"};
+    for (unsigned i = 0; i < VARIANTS; i++)
+        line(m, "mov.u32 %%v%u, %s;", i, seeds[below(m, COUNT_OF(seeds))]);
+    line(m, "ld.param.u32 %%u0, [n];");
+    line(m, "mov.u32 %%u1, %%group;");
+    line(m, "mov.u32 %%u2, %%size%u;", below(m, 3));
+    line(m, "ld.global.u32 %%u3, [%%in+16];");
+}
+
+static void make_launch(Maker *m, Arena *arena, Launch *launch)
+{
+    static const unsigned blocks[][3] = {{64, 1, 1}, {16, 8, 1}, {8, 4, 4}, {32, 4, 1}, {128, 2, 1}, {128, 1, 1}};
+    unsigned shape = m->warps ? 3 + below(m, 3) : below(m, COUNT_OF(blocks));
+    *launch = (Launch){.kernel = "k", .grid = {2, 1, 1}};
+    memcpy(launch->block, blocks[shape], sizeof launch->block);
+    unsigned threads = 2 * launch->block[0] * launch->block[1] * launch->block[2];
+    launch->argument_count = 5;
+    launch->arguments = ARENA_ARRAY(arena, LaunchArgument, 5);
+    launch->arguments[0] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "in", .type = TYPE_U32, .count = INPUTS,
+                                            .fill = FILL_UNIFORM, .low = 0, .high = 4000, .seed = m->state};
+    launch->arguments[1] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U32, .count = threads * SLOTS,
+                                            .fill = FILL_POISON};
+    launch->arguments[2] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "common", .type = TYPE_U32, .count = 8,
+                                            .fill = FILL_ZERO};
+    launch->arguments[3] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "sums", .type = TYPE_U32, .count = 8,
+                                            .fill = FILL_ZERO};
+    unsigned *number = ARENA_NEW(arena, unsigned);
+    *number = below(m, 12);
+    launch->arguments[4] = (LaunchArgument){.kind = ARGUMENT_SCALAR, .type = TYPE_U32, .bytes = number, .size = 4};
+}
+
+void random_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
+{
+    Buf code = {0};
+    Maker m = {.state = seed * UINT64_C(0x2545f4914f6cdd1d) + 1, .out = &code, .budget = 14, .uniform = true};
+    m.warps = chance(&m, 25);
+    m.barriers = chance(&m, 50);
+    make_launch(&m, arena, launch);
+    make_prologue(&m);
+    make_statements(&m, 0, 4 + below(&m, 5));
+    for (unsigned i = 0; i < VARIANTS; i++)
+        line(&m, "st.global.u32 [%%own+%u], %%v%u;", 4 * i, i);
+    for (unsigned i = 0; i < UNIFORMS; i++)
+        line(&m, "st.global.u32 [%%own+%u], %%u%u;", 4 * (VARIANTS + i), i);
+    line(&m, "ret;");
+    buf_puts(text, ".version 8.0\n.target sm_80\n.address_size 64\n");
+    buf_puts(text, ".func (.param .b32 r) f(.param .b32 x, .param .b32 y)\n{\n\t.reg .b32 %a<4>;\n\t.reg .pred %p;\n"
+                   "\tld.param.b32 %a0, [x];\n\tld.param.b32 %a1, [y];\n\tsetp.lt.s32 %p, %a0, %a1;\n"
+                   "\t@%p bra L;\n\tmad.lo.s32 %a0, %a1, 3, %a0;\nL:\n\txor.b32 %a2, %a0, %a1;\n"
+                   "\tst.param.b32 [r], %a2;\n\tret;\n}\n");
+    buf_puts(text, ".visible .entry k(.param .u64 in, .param .u64 out, .param .u64 common, .param .u64 sums, .param .u32 n)\n{\n");
+    buf_printf(text, "\t.reg .b32 %%v<%u>, %%u<%u>, %%t<%u>, %%s<%u>;\n", VARIANTS, UNIFORMS, m.temporaries + 1, m.temporaries + 1);
+    buf_printf(text, "\t.reg .pred %%p<%u>;\n\t.reg .b64 %%a<%u>;\n", m.temporaries + 1, m.temporaries + 1);
+    buf_puts(text, "\t.reg .b32 %size<3>, %index<3>, %group, %lin, %threads, %gid, %cells, %cell;\n"
+                   "\t.reg .b64 %in, %own, %common, %sums, %array;\n"
+                   "\t.shared .align 4 .b8 exchange[1024];\n\t.shared .align 4 .b8 board[4];\n"
+                   "\t.local .align 4 .b8 spot[16];\n");
+    buf_write(text, buf_text(&code), code.length);
+    buf_puts(text, "}\n");
+    buf_free(&code);
+}
