@@ -34,7 +34,7 @@ block_of() {
     tr -d ' \n' <"$1" | sed 's/.*"block":\[\([0-9,]*\)\].*/\1/'
 }
 
-# $1: kernel; $2: its PTX; $3: what -target-regs asks for; $4: block. Leaves NAME.ptx, .cubin, .json, .launch.json, .log.
+# $1: kernel; $2: its PTX; $3: what -target-regs asks for; $4: block. Leaves NAME.ptx and what belongs to it.
 run_one() {
     local name="$out/$1.regs-$3"
     "$program" -entry "$1" -block "$4" -coarsen 2 -target-regs "$3" -o "$name.ptx" -cubin "$name.cubin" \

@@ -1,0 +1,182 @@
+#!/usr/bin/env bash
+# The program around its passes: where its outputs go, what is left behind when something fails, exit statuses, and the
+# files of the caller that are closed, full, missing or no files at all.
+set -uo pipefail
+
+program="${PTXOPT:?}"
+tmp="${TEST_TMP:?}"
+kernel=corpus/vectoradd/vectoradd.sm_90.ptx
+failed=0
+
+# $1: name; $2: what is wrong, nothing if all is well.
+result() {
+    if [ -z "$2" ]; then
+        printf 'ok %s\n' "$1"
+    else
+        printf 'not ok %s: %s\n' "$1" "$2"
+        sed 's/^/    /' "$tmp/errors" | head -n 10
+        failed=1
+    fi
+}
+
+# $@: the program's arguments. Leaves status, $tmp/out and $tmp/errors.
+run() {
+    "$program" "$@" >"$tmp/out" 2>"$tmp/errors" </dev/null
+    status=$?
+}
+
+# $1: name; $2: status wanted; $3: text that standard error holds; $4...: arguments. Nothing may be on standard output.
+fails_with() {
+    local name="$1" wanted="$2" text="$3" wrong=""
+    shift 3
+    run "$@"
+    [ "$status" -eq "$wanted" ] || wrong="exit status $status"
+    grep -qF -- "$text" "$tmp/errors" || wrong="$wrong, standard error lacks '$text'"
+    [ ! -s "$tmp/out" ] || wrong="$wrong, something on standard output"
+    result "$name" "${wrong#, }"
+}
+
+assembler=yes
+"$program" -assembler auto -cubin "$tmp/probe.cubin" "$kernel" >/dev/null 2>&1 || assembler=no
+
+# ---- Usage: one line that says what is wrong ----
+
+one_message() {
+    fails_with "$@"
+    local lines
+    lines="$(wc -l <"$tmp/errors")"
+    [ "$lines" -eq 1 ] || result "$1 (one line)" "$lines lines"
+}
+
+one_message "no file" 2 "no input file"
+one_message "two files" 2 "one input file at a time" "$kernel" "$kernel"
+one_message "factor 0" 2 "the factor is 0" -coarsen 0 "$kernel"
+one_message "factor twice" 2 "a factor for x is given twice" -coarsen x2,x4 "$kernel"
+one_message "stride without coarsening" 2 "-coarsen is not given" -stride 3 "$kernel"
+one_message "unknown option" 2 "did you mean '-coarsen'?" -coarsne 2 "$kernel"
+one_message "unknown kernel" 2 "it has 'vectoradd', 'vectoradd_exact'" -entry nosuch "$kernel"
+one_message "kernel misspelt" 2 "did you mean 'vectoradd'?" -entry vectorad "$kernel"
+one_message "no such architecture" 2 "-arch sm_12" -arch sm_12 "$kernel"
+one_message "unknown architecture" 2 "no such architecture is known" -arch sm_99 "$kernel"
+one_message "architecture too old" 2 "is for sm_90 and newer" -arch sm_80 "$kernel"
+one_message "no architecture" 2 "expected an architecture" -arch h100 "$kernel"
+one_message "verify" 2 "not available in this build" -verify a.json "$kernel"
+one_message "level block" 2 "not available in this build" -coarsen-level block -coarsen 2 "$kernel"
+
+# ---- Files ----
+
+one_message "missing file" 1 "No such file or directory" "$tmp/nosuch.ptx"
+one_message "directory as input" 1 "Is a directory" corpus
+one_message "output into a missing directory" 1 "there is no directory" -o "$tmp/nosuch/out.ptx" "$kernel"
+one_message "output over a directory" 1 "it is a directory" -o "$tmp" "$kernel"
+one_message "report into a missing directory" 1 "there is no directory" -report="$tmp/nosuch/r" -o "$tmp/o.ptx" \
+    "$kernel"
+result "nothing written beside a missing directory" "$([ ! -e "$tmp/o.ptx" ] || echo "o.ptx is there")"
+
+"$program" "$kernel" >&- 2>"$tmp/errors"
+status=$?
+: >"$tmp/out"
+wrong="$([ "$status" -eq 1 ] && grep -q 'standard output' "$tmp/errors" || echo "status $status")"
+result "standard output closed" "$wrong"
+"$program" - <&- >"$tmp/out" 2>"$tmp/errors"
+status=$?
+result "standard input closed" "$([ "$status" -eq 1 ] && grep -q 'cannot read' "$tmp/errors" || echo "status $status")"
+"$program" -coarsen 2 -assembler none -report "$kernel" >"$tmp/out" 2>&-
+status=$?
+result "standard error closed" "$([ "$status" -eq 0 ] && [ -s "$tmp/out" ] || echo "status $status")"
+if [ -e /dev/full ]; then
+    "$program" "$kernel" >/dev/full 2>"$tmp/errors"
+    status=$?
+    result "full disk" "$([ "$status" -eq 1 ] && grep -q 'No space left' "$tmp/errors" || echo "status $status")"
+fi
+# More than a pipe holds, to a reader that has gone.
+{
+    cat "$kernel"
+    for _ in $(seq 40000); do printf '.global .align 4 .u32 padding%d;\n' "$((n = ${n:-0} + 1))"; done
+} >"$tmp/large.ptx"
+"$program" "$tmp/large.ptx" 2>"$tmp/errors" | true
+status="${PIPESTATUS[0]}"
+result "reader gone" "$([ "$status" -eq 1 ] && grep -q 'Broken pipe' "$tmp/errors" || echo "status $status")"
+
+# ---- Outputs ----
+
+run "$kernel"
+cp "$tmp/out" "$tmp/plain.ptx"
+"$program" - <"$kernel" >"$tmp/out" 2>"$tmp/errors"
+result "standard input" "$(cmp "$tmp/out" "$tmp/plain.ptx" 2>&1)"
+run -o "$tmp/named.ptx" "$kernel"
+wrong="$(cmp "$tmp/named.ptx" "$tmp/plain.ptx" 2>&1)$([ ! -s "$tmp/out" ] || echo ", and standard output")"
+result "named output" "$wrong"
+cp "$kernel" "$tmp/place.ptx"
+run -coarsen 2 -assembler none -o "$tmp/place.ptx" "$tmp/place.ptx"
+wrong="$([ "$status" -eq 0 ] && grep -q __ptxopt_launch_vectoradd "$tmp/place.ptx" || echo "status $status")"
+result "in place" "$wrong"
+run -assembler none -coarsen 2 "$tmp/place.ptx"
+wrong="$([ "$status" -eq 0 ] && grep -q 'was coarsened before' "$tmp/errors" || echo "status $status")"
+result "not coarsened twice" "$wrong"
+run -assembler none -coarsen vectoradd:2 -launch-out "$tmp/launch.json" -block 256 -o "$tmp/o.ptx" "$kernel"
+wrong="$(python3 - "$tmp/launch.json" <<'CHECK' 2>&1
+import json, sys
+launch = json.load(open(sys.argv[1]))
+assert (launch["format"], launch["version"]) == ("ptxopt-launch", 1), launch
+(kernel,) = launch["kernels"]
+assert kernel["kernel"] == "vectoradd" and kernel["factor"] == [2, 1, 1] and kernel["stride"] == "block", kernel
+assert kernel["block_before"] == [256, 1, 1] and kernel["block_after"] == [128, 1, 1], kernel
+CHECK
+)"
+result "launch contract" "$wrong"
+run -assembler none -coarsen 2 -report-format json -report="$tmp/report.json" -o "$tmp/o.ptx" "$kernel"
+wrong="$(python3 - "$tmp/report.json" <<'CHECK' 2>&1
+import json, sys
+report = json.load(open(sys.argv[1]))
+assert report["format"] == "ptxopt-report" and report["assembler"] is None and report["arch"] == "sm_90", report
+assert [kernel["kernel"] for kernel in report["kernels"]] == ["vectoradd", "vectoradd_exact"], report
+assert report["kernels"][0]["coarsening"]["outcome"] == "done", report
+assert report["kernels"][0]["registers"]["outcome"] == "not asked", report
+CHECK
+)"
+result "report as JSON" "$wrong"
+run -q -assembler none -coarsen 2 -target-regs 32 "$kernel"
+result "quiet" "$([ "$status" -eq 0 ] && [ ! -s "$tmp/errors" ] || echo "status $status, or it speaks")"
+run -help
+wrong="$([ "$status" -eq 0 ] && grep -q 'Usage: ptxopt' "$tmp/out" && [ ! -s "$tmp/errors" ] || echo "status $status")"
+result "help" "$wrong"
+run --version
+result "version" "$([ "$status" -eq 0 ] && grep -q '^ptxopt [0-9]' "$tmp/out" || echo "status $status")"
+run -assembler none -coarsen 2 -d scd -o /dev/null "$kernel"
+result "dumps" "$([ "$status" -eq 0 ] && grep -q 'vectoradd: after coarsen' "$tmp/errors" || echo "status $status")"
+
+# ---- Assemblers ----
+
+export_none=(env PTXOPT_PTXAS=/nosuch PTXOPT_NVJITLINK=/nosuch PTXOPT_CUDA_DRIVER=/nosuch)
+"${export_none[@]}" "$program" -coarsen 2 "$kernel" >"$tmp/out" 2>"$tmp/errors"
+status=$?
+wrong="$([ "$status" -eq 0 ] && [ -s "$tmp/out" ] || echo "status $status")"
+grep -q 'no assembler can be used' "$tmp/errors" || wrong="$wrong, does not say so"
+result "none found" "$wrong"
+"${export_none[@]}" "$program" -cubin "$tmp/none.cubin" "$kernel" >"$tmp/out" 2>"$tmp/errors"
+status=$?
+result "none found for a cubin" "$([ "$status" -eq 1 ] && [ ! -e "$tmp/none.cubin" ] || echo "status $status")"
+"${export_none[@]}" "$program" -assembler ptxas "$kernel" >"$tmp/out" 2>"$tmp/errors"
+status=$?
+result "the one asked for not found" "$([ "$status" -eq 1 ] && [ ! -s "$tmp/out" ] || echo "status $status")"
+
+if [ "$assembler" = no ]; then
+    echo "skip with an assembler: none found"
+    exit "$failed"
+fi
+run -coarsen 2 -target-regs 24 -block 256 -report -cubin "$tmp/o.cubin" -o "$tmp/o.ptx" "$kernel"
+wrong="$([ "$status" -eq 0 ] || echo "status $status")$(head -c 4 "$tmp/o.cubin" | grep -q ELF || echo ", no cubin")"
+grep -q '^  registers  *[0-9]* *[0-9]*$' "$tmp/errors" || wrong="$wrong, no registers in the report"
+result "cubin and report" "${wrong#, }"
+# What passes ptxopt and no assembler: an instruction that neither knows.
+sed 's/^.*add\.f32.*$/\tfrobnicate.b32 %r1;/' "$kernel" >"$tmp/odd.ptx"
+rm -f "$tmp/o.ptx" "$tmp/o.cubin"
+run -cubin "$tmp/o.cubin" -o "$tmp/o.ptx" -report="$tmp/r.txt" "$tmp/odd.ptx"
+wrong="$([ "$status" -eq 4 ] || echo "status $status")"
+for file in o.ptx o.cubin r.txt; do
+    [ ! -e "$tmp/$file" ] || wrong="$wrong, $file is there"
+done
+grep -q 'does not take the input either' "$tmp/errors" || wrong="$wrong, does not blame the input"
+result "rejected: nothing written" "${wrong#, }"
+exit "$failed"
