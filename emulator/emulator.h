@@ -68,8 +68,13 @@ typedef struct Launch {
     Tolerance reference_tolerance; /* a kernel and a reference program */
 } Launch;
 
-/* Reads a launch file ("The launch file" in the design: JSON).  Paths in it are relative to the file.  NULL, with
- * *error set to a message in the arena, if it cannot be read or says something that makes no sense. */
+/* Reads a launch file ("The launch file" in the design: JSON).  Paths in it are relative to the file.  NULL, with *error set to a
+ * message in the arena, if it cannot be read or says something that makes no sense.  An entry of "args" is one of
+ *     {"buffer": NAME, "type": T, "count": N, "init": "uniform" | "iota" | "zero" | "poison" | "file", ...}
+ *         with "low", "high", "seed" for uniform, "start", "step" for iota, "file" for file; or "values": [...] in place of "init"
+ *     {"scalar": T, "value": NUMBER, or [NUMBER ...] for a structure of such elements}; bit patterns as strings: "0x7fc00000"
+ *     {"pointer": NAME, "offset": BYTES}: into an earlier buffer
+ *     {"symbol": NAME, "type": ...}: no parameter, but the contents of a module variable, as for a buffer */
 Launch *launch_read(Arena *arena, const char *path, const char **error);
 
 /* The initial contents of a buffer: count * bytes of the type, in the arena.  FILL_UNIFORM takes for element i
@@ -173,7 +178,7 @@ void emulator_print_counters(const EmulatorCounters *counters, FILE *out);
 typedef struct EmulatorComparison {
     bool equal;
     const char *message; /* in the arena; what differs first, or which run failed how; NULL when equal */
-    EmulatorResult *original, *changed;
+    EmulatorResult *original, *changed; /* NULL if the launch cannot be divided by the factors */
 } EmulatorComparison;
 
 /* Runs 'kernel' (NULL: the one the launch names) of both modules, the changed one with block and grid divided by the

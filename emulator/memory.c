@@ -316,7 +316,7 @@ static bool symbol_fill(Machine *machine, const LaunchArgument *argument)
     const Variable *variable = module_find_variable(machine->module, argument->name);
     bool found = false;
     uint64_t address = variable ? variable_address(machine, variable, &found) : 0;
-    uint64_t bytes = argument->count * (type_bits(argument->type) + 7) / 8;
+    uint64_t bytes = argument->count * ((type_bits(argument->type) + 7) / 8);
     if (!found || (variable->space != SPACE_GLOBAL && variable->space != SPACE_CONST) ||
         bytes > variable_bytes(variable))
         return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "no module variable \"%s\" of %llu bytes or more",

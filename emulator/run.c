@@ -269,6 +269,16 @@ const char *emulator_difference(Arena *arena, const Launch *launch, const Emulat
     return NULL;
 }
 
+/* Says that a launch does not fulfil the contract; NULL if it does. */
+static const char *undivided(Arena *arena, const unsigned size[3], const unsigned factor[3], const char *what)
+{
+    for (unsigned i = 0; i < 3 && factor; i++)
+        if (factor[i] > 1 && (size[i] ? size[i] : 1) % factor[i])
+            return arena_printf(arena, "the %s has %u along %c, which is no multiple of %u", what,
+                                size[i] ? size[i] : 1, "xyz"[i], factor[i]);
+    return NULL;
+}
+
 EmulatorComparison *emulator_compare(Arena *arena, const Module *original, const Module *changed, const char *kernel,
                                      const Launch *launch, const unsigned block_factor[3],
                                      const unsigned grid_factor[3], const EmulatorOptions *options)
@@ -277,6 +287,11 @@ EmulatorComparison *emulator_compare(Arena *arena, const Module *original, const
     Launch first = *launch;
     if (kernel)
         first.kernel = kernel;
+    comparison->message = undivided(arena, launch->block, block_factor, "block");
+    if (!comparison->message)
+        comparison->message = undivided(arena, launch->grid, grid_factor, "grid");
+    if (comparison->message)
+        return comparison;
     Launch *second = launch_divide(arena, &first, block_factor, grid_factor);
     comparison->original = emulator_run(arena, original, &first, options);
     comparison->changed = emulator_run(arena, changed, second, options);

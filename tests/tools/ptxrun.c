@@ -164,6 +164,10 @@ static int run_both(Arena *arena, const Module *original, const Module *changed,
 {
     EmulatorComparison *comparison = emulator_compare(arena, original, changed, NULL, launch, request->block_factor,
                                                       request->grid_factor, &request->options);
+    if (!comparison->original) {
+        fprintf(stderr, "ptxrun: %s\n", comparison->message);
+        return 2;
+    }
     if (request->counters) {
         emulator_print_counters(&comparison->original->counters, stdout);
         emulator_print_counters(&comparison->changed->counters, stdout);

@@ -545,6 +545,10 @@ static void comparisons_find_the_difference(void **state)
     EmulatorComparison *other = emulator_compare(arena, modules[0], modules[2], "k", &launch, factor, NULL, NULL);
     assert_false(other->equal);
     assert_non_null(strstr(other->message, "out[32]"));
+    static const unsigned odd[3] = {1, 1, 3};
+    EmulatorComparison *undivided = emulator_compare(arena, modules[0], modules[1], NULL, &launch, odd, NULL, NULL);
+    assert_false(undivided->equal);
+    assert_non_null(strstr(undivided->message, "along z"));
     for (unsigned i = 0; i < 3; i++)
         arena_free(modules[i]->arena);
     arena_free(arena);
