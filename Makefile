@@ -133,18 +133,18 @@ $(UNIT_TESTS): $(OUT)/tests/%: tests/unit/%.c $(OUT)/libptxopt.a $(OUT)/configur
 # What one does with it.
 
 test: $(PROGRAM) $(UNIT_TESTS)
-	@PTXOPT=$(PROGRAM) BUILD=$(OUT) CC='$(CC)' ONLY='$(ONLY)' tests/run-tests $(UNIT_TESTS)
+	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) CC='$(CC)' ONLY='$(ONLY)' tests/run-tests $(UNIT_TESTS)
 
 asan:
 	@$(MAKE) VARIANT=asan test
 
 demo: $(PROGRAM)
-	@PTXOPT=$(PROGRAM) BUILD=$(OUT) tools/demo.sh
+	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) tools/demo.sh
 
 BENCHMARKS := $(patsubst bench/%,bench-%,$(wildcard bench/*))
 .PHONY: $(BENCHMARKS)
 $(BENCHMARKS): bench-%: $(PROGRAM)
-	@PTXOPT=$(PROGRAM) BUILD=$(OUT) bench/$*
+	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) bench/$*
 
 install: $(PROGRAM)
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/ptxopt
