@@ -15,6 +15,7 @@ enum {
     ASSUMED_BLOCK = 256,   /* threads, where nobody says how many there are */
     BLOCKS_VARIED = 4,     /* blocks whose order is tried apart from the others' */
     BATCHES_MOST = 16,     /* assemblies for one way of rematerializing */
+    SLACK_DIVISOR = 24,     /* a walk may spill this part of the best form's bytes more for a while */
     TRIES_BY_MODEL = 6,    /* neighbours of which the one with the lowest modelled pressure is assembled */
 };
 
@@ -97,11 +98,12 @@ static bool is_acceptable(const Search *search, const Figures *figures)
     return figures->known && figures->instructions <= search->most_instructions;
 }
 
-typedef enum Verdict { DROPPED, AS_GOOD, BETTER } Verdict;
+typedef enum Verdict { DROPPED, NOT_BETTER, BETTER } Verdict;
 
 /* Measures 'body' (in SSA form, not taken over).  Where it is better than the current form it becomes that, and the best if it is
- * better than the best.  With 'drift' a form that is as good becomes the current one too.  'silent': only success is recorded. */
-static Verdict body_consider(Search *search, const Body *body, const char *what, bool drift, bool silent)
+ * better than the best.  With 'slack' a form that spills at most so many bytes less one more becomes the current one too (1: one
+ * that is as good).  'silent': only success is recorded. */
+static Verdict body_consider(Search *search, const Body *body, const char *what, uint64_t slack, bool silent)
 {
     if (is_over(search))
         return DROPPED;
@@ -115,7 +117,9 @@ static Verdict body_consider(Search *search, const Body *body, const char *what,
         search->best = copy;
         search->best_figures = figures;
     }
-    bool taken = !search->current || order < 0 || (drift && order == 0);
+    bool taken = !search->current || order < 0 || (slack && order == 0);
+    if (!taken && slack > 1 && fits && excess(search, &figures) <= excess(search, &search->current_figures))
+        taken = figures_spills(&figures) < figures_spills(&search->current_figures) + slack;
     if (taken) {
         Body *copy = body_clone(body);
         body_free(search->current);
@@ -124,7 +128,7 @@ static Verdict body_consider(Search *search, const Body *body, const char *what,
     }
     if (best || !silent)
         step_record(search, what, &figures, best);
-    return !taken ? DROPPED : order < 0 ? BETTER : AS_GOOD;
+    return !taken ? DROPPED : order < 0 ? BETTER : NOT_BETTER;
 }
 
 /* ---- Orders ------------------------------------------------------------------------------------------------------ */
@@ -207,7 +211,7 @@ static void orders_of_blocks(Search *search, Scheduler *scheduler, Orders *kept,
             if (!scheduler_apply(scheduler, blocks[b], trial->blocks[id]))
                 continue;
             const char *what = arena_printf(search->arena, "schedule one block: %s", rule.name);
-            if (body_consider(search, scheduler->body, what, false, true) != DROPPED)
+            if (body_consider(search, scheduler->body, what, 0, true) != DROPPED)
                 orders_save(scheduler, kept);
             else
                 scheduler_apply(scheduler, blocks[b], kept->blocks[id]);
@@ -230,7 +234,7 @@ static void orders_explore(Search *search, bool each_block)
         if (!orders_apply(scheduler, &trial))
             continue;
         body_verify(body, "schedule");
-        if (body_consider(search, body, arena_printf(search->arena, "schedule: %s", rule.name), false, false) != DROPPED)
+        if (body_consider(search, body, arena_printf(search->arena, "schedule: %s", rule.name), 0, false) != DROPPED)
             orders_save(scheduler, &kept);
     }
     orders_apply(scheduler, &kept);
@@ -305,7 +309,7 @@ static void orders_wander(Search *search, unsigned assemblies)
             orders_choose(scheduler, &rule, &trial);
             changed = orders_apply(scheduler, &trial);
             what = "schedule with weights at random";
-        } else if (kind <= 2) {
+        } else if (kind < 5) {
             scheduler_choose(scheduler, block, &rule, trial.blocks[id]);
             changed = scheduler_apply(scheduler, block, trial.blocks[id]);
             what = "schedule one block with weights at random";
@@ -317,7 +321,10 @@ static void orders_wander(Search *search, unsigned assemblies)
             continue;
         idle = 0;
         i++;
-        if (body_consider(search, body, what, true, true) != DROPPED)
+        uint64_t slack = 1;
+        if (random_below(&search->random, 4) == 0)
+            slack += figures_spills(&search->best_figures) / SLACK_DIVISOR + 4;
+        if (body_consider(search, body, what, slack, true) != DROPPED)
             orders_save(scheduler, &kept);
         else
             orders_apply(scheduler, &kept);
@@ -345,7 +352,7 @@ static void sinks_explore(Search *search)
         unsigned moved = sink_values(body, ways[i].mode, ways[i].loads);
         if (moved) {
             body_verify(body, "sink");
-            body_consider(search, body, arena_printf(search->arena, "%s: %u", ways[i].what, moved), false, false);
+            body_consider(search, body, arena_printf(search->arena, "%s: %u", ways[i].what, moved), 0, false);
         }
         body_free(body);
     }
@@ -359,7 +366,7 @@ static bool batch_try(Search *search, const RematerializeRequest *request, const
         body_verify(body, "rematerialize");
         const char *what = arena_printf(search->arena, "rematerialize %u value%s%s", count, count == 1 ? "" : "s",
                                         request->opaque ? " from opaque copies" : "");
-        taken = body_consider(search, body, what, false, false) != DROPPED;
+        taken = body_consider(search, body, what, 0, false) != DROPPED;
     }
     body_free(body);
     return taken;
@@ -438,10 +445,21 @@ static void ssa_start(Search *search)
     body_verify(body, "ssa");
     search->current = NULL;
     search->current_figures = (Figures){0};
-    body_consider(search, body, "leave SSA form again", false, false);
+    body_consider(search, body, "leave SSA form again", 0, false);
     if (!search->current)
         search->current = body_clone(body);
     body_free(body);
+}
+
+/* A walk may end below where it has been. */
+static void best_restore(Search *search)
+{
+    if (!search->best->ssa || !figures_compare(search, &search->best_figures, &search->current_figures))
+        return;
+    Body *copy = body_clone(search->best);
+    body_free(search->current);
+    search->current = copy;
+    search->current_figures = search->best_figures;
 }
 
 /* Looks for a form with at most search->target registers.  best: the input under its cap. */
@@ -458,7 +476,8 @@ static void target_search(Search *search)
     orders_explore(search, true);
     while (!should_stop(search)) {
         unsigned used = search->used, left = effort - used;
-        orders_wander(search, left < 60 ? left : left / 2);
+        orders_wander(search, left < 60 ? left : left / 3 > 40 ? left / 3 : 40);
+        best_restore(search);
         rematerialization_explore(search, left / 40 < 2 ? 2 : left / 40);
         if (search->used == used)
             break;
@@ -502,10 +521,11 @@ static void capped_start(Search *search, const Body *input)
 {
     RegistersResult *result = search->result;
     search->best = body_clone(input);
-    if (search->request->use_launch_bounds)
+    bool caps = search->request->use_launch_bounds && result->before.registers > cap_of(search->target);
+    if (caps)
         search->best->tuning.maxnreg = cap_of(search->target);
-    result->capped = search->request->use_launch_bounds ? body_measure(search, search->best) : result->before;
-    if (search->request->use_launch_bounds)
+    result->capped = caps ? body_measure(search, search->best) : result->before;
+    if (caps)
         step_record(search, arena_printf(search->arena, ".maxnreg %u", cap_of(search->target)), &result->capped,
                     result->capped.known);
     search->best_figures = result->capped;
@@ -578,7 +598,7 @@ static void target_fixed(Search *search, const Body *input, Body **body)
         return;
     }
     target_search(search);
-    if (search->request->use_launch_bounds || figures_compare(search, &search->best_figures, &result->before) < 0)
+    if (figures_compare(search, &search->best_figures, &result->before) < 0)
         best_install(search, body);
     else
         nothing_changed(search, body, NULL);

@@ -1,0 +1,333 @@
+/* The passes that the register search is made of: what each does to small kernels, and that none changes what the corpus computes. */
+#include "tests/unit/test_registers_support.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "emulator/emulator.h"
+
+/* ---- Small kernels ----------------------------------------------------------------------------------------------- */
+
+/* Eight loads, then a sum that reads them in order: depth first, one load stands before each addition. */
+static const char *eight_loads(Arena *arena)
+{
+    const char *text = KERNEL_HEAD ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n.reg .b64 %rd<3>;\n.reg .f32 %f<20>;\n"
+                                   "ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];\n";
+    for (int i = 0; i < 8; i++)
+        text = arena_printf(arena, "%sld.global.f32 %%f%d, [%%rd1+%d];\n", text, i, 4 * i);
+    text = arena_printf(arena, "%sadd.f32 %%f10, %%f0, %%f1;\n", text);
+    for (int i = 2; i < 8; i++)
+        text = arena_printf(arena, "%sadd.f32 %%f%d, %%f%d, %%f%d;\n", text, 9 + i, 8 + i, i);
+    return arena_printf(arena, "%sst.global.f32 [%%rd2], %%f16;\nret;\n}\n", text);
+}
+
+static void rules_lower_pressure(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    Module *module = module_of_text(eight_loads(arena));
+    for (unsigned r = 0; r < schedule_rule_count; r++) {
+        Body *body = body_in_ssa(module_find_function(module, "k"));
+        assert_int_equal(body_peak(body), 11);
+        schedule_body(body, &schedule_rules[r]);
+        body_verify(body, schedule_rules[r].name);
+        /* Greedy choice from the bottom puts the base address off, and with it the loads. */
+        int32_t most = schedule_rules[r].limit ? 11 : schedule_rules[r].recent ? 6 : 10;
+        if (body_peak(body) > most)
+            fail_msg("%s: %d registers", schedule_rules[r].name, (int)body_peak(body));
+        body_free(body);
+    }
+    arena_free(module->arena);
+    arena_free(arena);
+}
+
+static void scheduling_is_deterministic(void **state)
+{
+    (void)state;
+    Module *module = module_of_file("corpus/fft16/fft16.sm_90.ptx");
+    Function *kernel = module_find_function(module, "fft16");
+    Random random = {7};
+    for (unsigned i = 0; i < 4; i++) {
+        ScheduleRule rule = schedule_rule_random(&random);
+        Buf first = {0}, second = {0};
+        for (unsigned turn = 0; turn < 2; turn++) {
+            Body *body = body_in_ssa(kernel);
+            schedule_body(body, &rule);
+            body_dump(body, turn ? &second : &first);
+            body_free(body);
+        }
+        assert_string_equal(buf_text(&first), buf_text(&second));
+        buf_free(&first);
+        buf_free(&second);
+    }
+    arena_free(module->arena);
+}
+
+/* Every neighbour respects the dependences, and applying the first order again restores the block. */
+static void mutations_respect_dependences(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    Module *module = module_of_file("corpus/nlm/nlm.sm_90.ptx");
+    Body *body = body_in_ssa(module_find_function(module, "nlm"));
+    Scheduler *scheduler = scheduler_new(arena, body);
+    Random random = {3};
+    for (size_t b = 0; b < scheduler->block_count; b++) {
+        BlockOrder *block = &scheduler->blocks[b];
+        if (block->fixed)
+            continue;
+        uint32_t count = block->graph->count;
+        uint32_t *first = ARENA_ARRAY(arena, uint32_t, count), *next = ARENA_ARRAY(arena, uint32_t, count);
+        uint32_t *place = ARENA_ARRAY(arena, uint32_t, count);
+        memcpy(first, block->order, count * sizeof *first);
+        for (unsigned turn = 0; turn < 20; turn++) {
+            scheduler_mutate(scheduler, block, block->order, &random, next);
+            for (uint32_t i = 0; i < count; i++)
+                place[next[i]] = i;
+            for (uint32_t n = 0; n < count; n++)
+                for (uint32_t e = block->graph->succ_start[n]; e < block->graph->succ_start[n + 1]; e++)
+                    assert_true(place[n] < place[block->graph->succs[e].node]);
+            scheduler_apply(scheduler, block, next);
+            assert_int_equal(block->peak, scheduler_cost(scheduler, block, block->order, 0).peak);
+        }
+        body_verify(body, "mutate");
+        scheduler_apply(scheduler, block, first);
+        uint32_t i = 0;
+        for (const Inst *inst = block->block->first; inst; inst = inst->next)
+            assert_ptr_equal(inst, block->graph->insts[i++]);
+    }
+    body_free(body);
+    arena_free(module->arena);
+    arena_free(arena);
+}
+
+static const char branchy[] = KERNEL_HEAD
+    ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n.reg .pred %p<3>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<2>;\n"
+    "ld.param.u64 %rd1, [p];\nld.param.u32 %r1, [n];\nmov.u32 %r2, %tid.x;\n"
+    "mul.lo.s32 %r3, %r2, %r1;\nld.global.u32 %r4, [%rd1+64];\nxor.b32 %r7, %r2, 5;\n"
+    "setp.eq.s32 %p1, %r1, 7;\n@%p1 bra SKIP;\n"
+    "LOOP:\nadd.s32 %r1, %r1, -1;\nst.global.u32 [%rd1], %r1;\nsetp.gt.s32 %p2, %r1, 0;\n@%p2 bra LOOP;\n"
+    "st.global.u32 [%rd1+4], %r3;\nst.global.u32 [%rd1+8], %r4;\nst.global.u32 [%rd1+12], %r7;\nret;\n"
+    "SKIP:\nst.global.u32 [%rd1+16], %r7;\nret;\n}\n";
+
+static Block *block_with(const Body *body, const char *opcode)
+{
+    Block *found = NULL;
+    for (size_t i = 0; i < body->blocks.count; i++)
+        for (const Inst *inst = body->blocks.data[i]->first; inst; inst = inst->next)
+            if (strcmp(inst->signature->opcode, opcode) == 0)
+                found = body->blocks.data[i];
+    return found;
+}
+
+static void sinking_moves_below_loops_but_not_into_them(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    Module *module = module_of_text(branchy);
+    Body *body = body_in_ssa(module_find_function(module, "k"));
+    Block *entry = body->blocks.data[0], *end = block_with(body, "mul");
+    assert_ptr_equal(end, entry);
+    assert_true(sink_values(body, SINK_ALL, true) > 0);
+    body_verify(body, "sink");
+    end = block_with(body, "mul");
+    assert_ptr_not_equal(end, entry);
+    assert_string_equal(block_opcodes(arena, end), "mul st ld st st ret");
+    /* The loop's stores may not be crossed by a load of the same memory: [p] and [p+64] are apart. */
+    for (size_t i = 0; i < body->blocks.count; i++)
+        if (body->blocks.data[i]->label && strcmp(body->blocks.data[i]->label, "LOOP") == 0)
+            assert_string_equal(block_opcodes(arena, body->blocks.data[i]), "add st setp bra");
+    body_free(body);
+    arena_free(module->arena);
+    arena_free(arena);
+}
+
+static void copies_are_made_in_each_using_block(void **state)
+{
+    (void)state;
+    Module *module = module_of_text(branchy);
+    Body *body = body_in_ssa(module_find_function(module, "k"));
+    unsigned after = 0;
+    sink_values(body, SINK_COPIES, false);
+    body_verify(body, "sink");
+    for (size_t i = 0; i < body->blocks.count; i++)
+        for (const Inst *inst = body->blocks.data[i]->first; inst; inst = inst->next)
+            after += strcmp(inst->signature->opcode, "xor") == 0;
+    assert_int_equal(after, 2);
+    body_free(body);
+    arena_free(module->arena);
+}
+
+static void loads_stay_above_stores_that_may_meet_them(void **state)
+{
+    (void)state;
+    static const char text[] = KERNEL_HEAD
+        ".visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n)\n{\n.reg .pred %p1;\n.reg .b32 %r<3>;\n.reg .b64 %rd<3>;\n"
+        "ld.param.u64 %rd1, [p];\nld.param.u64 %rd2, [q];\nld.param.u32 %r1, [n];\nld.global.u32 %r2, [%rd1];\n"
+        "st.global.u32 [%rd2], %r1;\nsetp.eq.s32 %p1, %r1, 7;\n@%p1 bra END;\nst.global.u32 [%rd1+4], %r2;\nEND:\nret;\n}\n";
+    Module *module = module_of_text(text);
+    Body *body = body_in_ssa(module_find_function(module, "k"));
+    sink_values(body, SINK_ALL, true);
+    bool found = false;
+    for (const Inst *inst = body->blocks.data[0]->first; inst; inst = inst->next)
+        found |= inst_op(inst) == OP_LD && inst->signature->space == SPACE_GLOBAL;
+    assert_true(found);
+    body_free(body);
+    arena_free(module->arena);
+}
+
+/* Values made early and read late, with much live between. */
+static const char *late_values(Arena *arena)
+{
+    const char *text = KERNEL_HEAD ".visible .entry k(.param .u64 out)\n{\n.reg .b32 %r<200>;\n.reg .b64 %rd<2>;\n"
+                                   "ld.param.u64 %rd1, [out];\nmov.u32 %r100, %tid.x;\n";
+    for (int i = 0; i < 20; i++)
+        text = arena_printf(arena, "%sadd.s32 %%r%d, %%r100, %d;\n", text, i, i + 1);
+    for (int i = 0; i < 40; i++)
+        text = arena_printf(arena, "%sxor.b32 %%r%d, %%r%d, %d;\n", text, 101 + i, 100 + i, i);
+    text = arena_printf(arena, "%sst.global.u32 [%%rd1+400], %%r140;\nst.global.u32 [%%rd1+404], %%r100;\n", text);
+    for (int i = 0; i < 20; i++)
+        text = arena_printf(arena, "%sst.global.u32 [%%rd1+%d], %%r%d;\n", text, 4 * i, i);
+    return arena_printf(arena, "%sst.global.u32 [%%rd1+408], %%r100;\nret;\n}\n", text);
+}
+
+static void recomputation_shortens_live_ranges(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    Module *module = module_of_text(late_values(arena));
+    for (unsigned opaque = 0; opaque < 2; opaque++) {
+        Body *body = body_in_ssa(module_find_function(module, "k"));
+        RematerializeRequest request = {.limit = 8, .cost = 2, .opaque = opaque, .distance = 12};
+        RematerializeCandidate *values;
+        uint32_t count = rematerialize_candidates(arena, body, &request, &values);
+        assert_true(body_peak(body) >= 23);
+        assert_true(count >= 20);
+        for (uint32_t i = 1; i < count; i++)
+            assert_true(values[i - 1].gain >= values[i].gain);
+        assert_true(rematerialize_values(body, &request, values, count) >= 20);
+        body_verify(body, "rematerialize");
+        assert_true(body_peak(body) <= 8);
+        assert_int_equal(block_with(body, "prmt") != NULL, opaque);
+        body_free(body);
+    }
+    arena_free(module->arena);
+    arena_free(arena);
+}
+
+/* ---- The corpus: nothing that it computes changes ---------------------------------------------------------------- */
+
+typedef struct Variant {
+    const char *name;
+    const ScheduleRule *rule;
+    bool sink;
+    SinkMode mode;
+    unsigned remat; /* 0: no; 1: plain; 2: from opaque copies; 3: both, operands kept longer */
+    unsigned mutations;
+} Variant;
+
+static void body_vary(Body *body, const Variant *variant)
+{
+    Arena *arena = arena_new();
+    if (variant->sink) {
+        sink_values(body, variant->mode, true);
+        body_verify(body, "sink");
+    }
+    for (unsigned way = 1; way <= 2; way++) {
+        if (!(variant->remat & way))
+            continue;
+        RematerializeRequest request = {
+            .limit = 6, .cost = 6, .opaque = way == 2, .distance = 4, .extend = variant->remat == 3, .ignore_pressure = true};
+        RematerializeCandidate *values;
+        uint32_t count = rematerialize_candidates(arena, body, &request, &values);
+        rematerialize_values(body, &request, values, count);
+        body_verify(body, "rematerialize");
+    }
+    if (variant->rule)
+        schedule_body(body, variant->rule);
+    if (variant->mutations) {
+        Scheduler *scheduler = scheduler_new(arena, body);
+        Random random = {variant->mutations};
+        for (size_t b = 0; b < scheduler->block_count; b++) {
+            BlockOrder *block = &scheduler->blocks[b];
+            uint32_t *next = block->fixed ? NULL : ARENA_ARRAY(arena, uint32_t, block->graph->count);
+            for (unsigned i = 0; next && i < variant->mutations; i++) {
+                scheduler_mutate(scheduler, block, block->order, &random, next);
+                scheduler_apply(scheduler, block, next);
+            }
+        }
+    }
+    body_verify(body, "orders");
+    arena_free(arena);
+}
+
+static void kernel_vary(const char *path, const char *launch_path, const Variant *variant)
+{
+    Arena *arena = arena_new();
+    const char *error = "";
+    Launch *launch = launch_read(arena, launch_path, &error);
+    assert_non_null(launch);
+    Module *original = module_of_file(path), *changed = module_of_file(path);
+    Function *kernel = module_find_function(changed, launch->kernel);
+    Body *body = body_in_ssa(kernel);
+    body_vary(body, variant);
+    body_from_ssa(body);
+    body_verify(body, "leave SSA form");
+    function_set_body(kernel, body);
+    EmulatorOptions options = {0};
+    launch->tolerance.kind = TOLERANCE_EXACT;
+    EmulatorComparison *comparison = emulator_compare(arena, original, changed, launch->kernel, launch, NULL, NULL, &options);
+    if (!comparison->equal)
+        fail_msg("%s, %s: %s", launch_path, variant->name, comparison->message);
+    function_set_body(kernel, NULL);
+    arena_free(original->arena);
+    arena_free(changed->arena);
+    arena_free(arena);
+}
+
+static void corpus_stays_as_it_is(void **state)
+{
+    (void)state;
+    const Variant variants[] = {
+        {.name = "sink, opaque copies, depth first", .rule = &schedule_rules[0], .sink = true, .mode = SINK_ALL, .remat = 2},
+        {.name = "copies, plain recomputation, from the top", .rule = &schedule_rules[4], .sink = true, .mode = SINK_COPIES, .remat = 1},
+        {.name = "recomputation twice, mutations", .remat = 3, .mutations = 12},
+        {.name = "saving sinks, loads late", .rule = &schedule_rules[6], .sink = true, .mode = SINK_SAVING},
+    };
+    glob_t launches = {0};
+    unsigned count = 0;
+    Random random = {11};
+    assert_int_equal(glob("corpus/*/*.launch.json", 0, NULL, &launches), 0);
+    for (size_t i = 0; i < launches.gl_pathc; i++) {
+        const char *launch = launches.gl_pathv[i];
+        char path[1024], folder[256];
+        if (strstr(launch, ".large."))
+            continue;
+        assert_int_equal(sscanf(launch, "corpus/%255[^/]", folder), 1);
+        snprintf(path, sizeof path, "corpus/%s/%s.sm_90.ptx", folder, folder);
+        for (unsigned v = 0; v < COUNT_OF(variants); v++)
+            kernel_vary(path, launch, &variants[v]);
+        ScheduleRule rule = schedule_rule_random(&random);
+        const Variant drawn = {.name = "weights at random", .rule = &rule, .sink = i & 1, .mode = SINK_ALL, .remat = i & 3};
+        kernel_vary(path, launch, &drawn);
+        count++;
+    }
+    assert_true(count > 30);
+    globfree(&launches);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules_lower_pressure),
+        cmocka_unit_test(scheduling_is_deterministic),
+        cmocka_unit_test(mutations_respect_dependences),
+        cmocka_unit_test(sinking_moves_below_loops_but_not_into_them),
+        cmocka_unit_test(copies_are_made_in_each_using_block),
+        cmocka_unit_test(loads_stay_above_stores_that_may_meet_them),
+        cmocka_unit_test(recomputation_shortens_live_ranges),
+        cmocka_unit_test(corpus_stays_as_it_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
