@@ -171,11 +171,54 @@ static void mark_reg(Solver *solver, RegId reg, VarianceReason reason)
     solver->pending_regs[solver->reg_count++] = reg;
 }
 
-static void mark_results(Solver *solver, const Inst *inst, VarianceCause cause, RegId operand)
+static void mark_written(Solver *solver, const Inst *inst, VarianceCause cause, RegId operand)
 {
     for (unsigned r = 0; r < inst->ref_count; r++)
         if (ref_writes(&inst->refs[r]))
             mark_reg(solver, inst->refs[r].reg, (VarianceReason){cause, inst, inst->block, operand, NULL});
+}
+
+/* The register that the instruction writes, or REG_NONE. */
+static RegId first_written(const Inst *inst)
+{
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_writes(&inst->refs[r]))
+            return inst->refs[r].reg;
+    return REG_NONE;
+}
+
+/* True if the instruction was marked before. */
+static bool mark_carry(Solver *solver, const Inst *inst, RegId reason)
+{
+    RegId reg = first_written(inst);
+    bool marked = reg == REG_NONE || bitset_has(&solver->variance->regs, reg);
+    mark_written(solver, inst, VARIANCE_OPERAND, reason);
+    return marked;
+}
+
+/* The carry flag is a value that no reference shows.  The instructions that pass it on vary together: the flag that one of
+ * them reads is to be its own replica's. */
+static void mark_carry_chain(Solver *solver, const Inst *inst)
+{
+    const unsigned carries = EFFECT_CC_READ | EFFECT_CC_WRITE;
+    RegId reason = first_written(inst);
+    bool reads = inst->effects & EFFECT_CC_READ;
+    for (const Inst *at = inst->prev; at && reads; at = at->prev)
+        if (at->effects & EFFECT_CC_WRITE) {
+            if (mark_carry(solver, at, reason))
+                break;
+            reads = at->effects & EFFECT_CC_READ;
+        }
+    for (const Inst *at = inst->next; at; at = at->next)
+        if (at->effects & carries && (!(at->effects & EFFECT_CC_READ) || mark_carry(solver, at, reason)))
+            break;
+}
+
+static void mark_results(Solver *solver, const Inst *inst, VarianceCause cause, RegId operand)
+{
+    mark_written(solver, inst, cause, operand);
+    if (inst->effects & (EFFECT_CC_READ | EFFECT_CC_WRITE))
+        mark_carry_chain(solver, inst);
 }
 
 static void mark_phi(Solver *solver, const Block *block, const Phi *phi, VarianceCause cause, RegId argument,
