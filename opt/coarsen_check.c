@@ -217,13 +217,19 @@ static bool check_instruction(Coarsening *c, const Inst *inst)
 bool coarsening_check_instructions(Coarsening *c)
 {
     for (size_t b = 0; b < c->body->blocks.count; b++) {
-        bool carry = false;
+        bool carry = false, ordered = false; /* an instruction that orders memory since the chain began */
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next) {
             if (!check_instruction(c, inst))
                 return false;
+            ordered |= instruction_orders(inst);
             if (inst->effects & EFFECT_CC_READ && !carry)
                 return coarsening_refuse(c, inst, "the carry flag is passed from one basic block to another");
-            carry |= (inst->effects & EFFECT_CC_WRITE) != 0;
+            if (inst->effects & EFFECT_CC_READ && ordered)
+                return coarsening_refuse(c, inst, "the carry flag is passed across a barrier, fence or warp-level instruction");
+            if (inst->effects & EFFECT_CC_WRITE) {
+                carry = true;
+                ordered = false;
+            }
         }
     }
     return true;

@@ -189,6 +189,12 @@ static void make_indices(Cloner *cloner, Inst *read)
 
 /* ---- Blocks outside regions -------------------------------------------------------------------------------------- */
 
+/* Memory accesses of no replica may change sides with it: nothing is grouped across it. */
+bool instruction_orders(const Inst *inst)
+{
+    return inst->sync != SYNC_NONE && inst->sync != SYNC_STRONG;
+}
+
 /* Instructions that belong together: what passes the carry flag on, and the stores, the call and the loads of one call
  * sequence.  Sets ends[i] to the last instruction of the group that begins at i, else to i. */
 static void find_groups(Inst *const *insts, size_t count, size_t *ends)
@@ -199,6 +205,11 @@ static void find_groups(Inst *const *insts, size_t count, size_t *ends)
     bool called = false;
     for (size_t i = 0; i < count; i++) {
         const Inst *inst = insts[i];
+        if (instruction_orders(inst)) {
+            sequence = SIZE_MAX;
+            called = false;
+            continue;
+        }
         if (inst->effects & EFFECT_CC_READ && carry != SIZE_MAX)
             ends[carry] = i;
         else if (inst->effects & EFFECT_CC_WRITE)
@@ -210,8 +221,8 @@ static void find_groups(Inst *const *insts, size_t count, size_t *ends)
         bool is_param = !is_call && inst_access(inst, &access) && access.space == SPACE_PARAM;
         if (!is_call && !is_param)
             continue;
-        /* A store after the call begins the next sequence. */
-        if (sequence == SIZE_MAX || (called && is_param && access.kind == ACCESS_STORE)) {
+        /* After the call a store, or another call, begins the next sequence. */
+        if (sequence == SIZE_MAX || (called && (is_call || access.kind == ACCESS_STORE))) {
             sequence = i;
             called = false;
         }

@@ -53,6 +53,8 @@ void coarsening_clone(Coarsening *c);
 
 /* Whether each replica executes the instruction for itself. */
 bool coarsening_clones(const Coarsening *c, const Inst *inst);
+/* A barrier, fence or warp-level operation: what stands before it in one replica stays before it in all. */
+bool instruction_orders(const Inst *inst);
 /* A memory access or symbol of a .local or .param variable of the body: each replica has its own. */
 bool variable_is_private(const Variable *variable);
 
