@@ -266,9 +266,9 @@ static Space lane_space(const Translation *at, unsigned lane)
     return at->region[lane] ? at->region[lane]->space : SPACE_LOCAL;
 }
 
-static bool access_begin(Exec *x, const Op *op, uint32_t mask, AccessMode mode, Translation *at, const void *stored)
+static bool access_begin(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask, AccessMode mode, Translation *at,
+                         const void *stored)
 {
-    const MemoryOp *memory = op->memory;
     unsigned bytes = (unsigned)memory->element_bytes * memory->count;
     if (!access_addresses(x, op, memory, mask, at) || !access_translate(x, op, mask, bytes, mode, memory->strong, at))
         return false;
@@ -329,7 +329,7 @@ Step run_load(Exec *x, const Op *op, uint32_t mask)
     Translation at;
     if (!mask || (op->memory->simple && load_simple(x, op->memory, mask)))
         return STEP_NEXT;
-    if (!access_begin(x, op, mask, MODE_LOAD, &at, NULL))
+    if (!access_begin(x, op, op->memory, mask, MODE_LOAD, &at, NULL))
         return STEP_FAULT;
     for (unsigned i = 0; i < op->memory->count; i++)
         if (op->memory->elements[i] != NO_ROW)
@@ -353,9 +353,8 @@ static void store_gather(Exec *x, const MemoryOp *memory, uint32_t mask, uint8_t
     }
 }
 
-Step run_store(Exec *x, const Op *op, uint32_t mask)
+static Step store(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask)
 {
-    const MemoryOp *memory = op->memory;
     Translation at;
     _Alignas(16) uint8_t values[LANES * 32];
     unsigned stride = (unsigned)memory->element_bytes * memory->count;
@@ -365,7 +364,7 @@ Step run_store(Exec *x, const Op *op, uint32_t mask)
     for (unsigned i = 0; i < memory->count; i++)
         whole &= memory->elements[i] != NO_ROW;
     store_gather(x, memory, mask, values);
-    if (!access_begin(x, op, mask, MODE_STORE, &at, whole ? values : NULL))
+    if (!access_begin(x, op, memory, mask, MODE_STORE, &at, whole ? values : NULL))
         return STEP_FAULT;
     /* Elements written as "_" keep what memory holds. */
     for (unsigned i = 0; i < memory->count && !whole; i++)
@@ -391,6 +390,11 @@ Step run_store(Exec *x, const Op *op, uint32_t mask)
     if (changed)
         x->warp->idle_steps = 0;
     return STEP_NEXT;
+}
+
+Step run_store(Exec *x, const Op *op, uint32_t mask)
+{
+    return store(x, op, op->memory, mask);
 }
 
 /* The address of a variable in the frame of a device function. */
@@ -472,7 +476,7 @@ Step run_atomic(Exec *x, const Op *op, uint32_t mask)
     bool changed = false;
     if (!mask)
         return STEP_NEXT;
-    if (!access_begin(x, op, mask, MODE_ATOMIC, &at, NULL))
+    if (!access_begin(x, op, memory, mask, MODE_ATOMIC, &at, NULL))
         return STEP_FAULT;
     unsigned bytes = memory->element_bytes;
     EACH_ACTIVE(lane, mask)
@@ -560,4 +564,76 @@ Step run_copy_async(Exec *x, const Op *op, uint32_t mask)
         memcpy(to.host[lane], values + lane * bytes, bytes);
     }
     return STEP_NEXT;
+}
+
+/* ---- Bulk copies ----------------------------------------------------------------------------------------------------
+ */
+
+/* 16 bytes of each lane that has so many left, 'done' bytes from where its copy begins. */
+static bool copy_piece(Exec *x, const Op *op, uint32_t mask, const Translation *from, const Translation *to,
+                       uint64_t done)
+{
+    Translation source, dest;
+    _Alignas(16) uint8_t values[LANES * 16];
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        source.address[lane] = from->address[lane] + done;
+        dest.address[lane] = to->address[lane] + done;
+    }
+    bool tracks = x->machine->tracks_memory;
+    if (!access_translate(x, op, mask, 16, MODE_LOAD, false, &source) ||
+        (tracks && !track_access(x, op, mask, 16, MODE_LOAD, false, &source, NULL, 0)) ||
+        !access_translate(x, op, mask, 16, MODE_STORE, false, &dest))
+        return false;
+    EACH_ACTIVE(lane, mask)
+    {
+        memcpy(values + 16 * lane, source.host[lane], 16);
+    }
+    if (tracks && !track_access(x, op, mask, 16, MODE_STORE, false, &dest, values, 16))
+        return false;
+    if (x->machine->options.count_memory) {
+        count_access(x, mask, 16, MODE_LOAD, &source);
+        count_access(x, mask, 16, MODE_STORE, &dest);
+    }
+    EACH_ACTIVE(lane, mask)
+    {
+        memcpy(dest.host[lane], values + 16 * lane, 16);
+    }
+    return true;
+}
+
+Step run_copy_bulk(Exec *x, const Op *op, uint32_t mask)
+{
+    const CopyBulk *copy = op->copy_bulk;
+    uint64_t bytes[LANES] = {0}, most = 0;
+    if (!mask)
+        return STEP_NEXT;
+    if (copy->stores) {
+        if (store(x, op, &copy->to, mask) == STEP_FAULT)
+            return STEP_FAULT;
+        for (unsigned lane = 0; lane < LANES; lane++)
+            bytes[lane] = (uint64_t)copy->to.element_bytes * copy->to.count;
+    } else {
+        Translation from, to;
+        if (!access_addresses(x, op, &copy->from, mask, &from) || !access_addresses(x, op, &copy->to, mask, &to))
+            return STEP_FAULT;
+        EACH_ACTIVE(lane, mask)
+        {
+            bytes[lane] = row_get(source_row(x, copy->size), 4, lane);
+            if (bytes[lane] % 16)
+                return fault_at(x, op, lane, FAULT_ALIGNMENT, "a bulk copy of %llu bytes, no multiple of 16",
+                                (unsigned long long)bytes[lane]);
+            most = bytes[lane] > most ? bytes[lane] : most;
+        }
+        for (uint64_t done = 0; done < most; done += 16) {
+            uint32_t left = 0;
+            EACH_ACTIVE(lane, mask)
+            {
+                left |= (uint32_t)(done < bytes[lane]) << lane;
+            }
+            if (!copy_piece(x, op, left, &from, &to, done))
+                return STEP_FAULT;
+        }
+        x->warp->idle_steps = 0;
+    }
+    return copy->signals ? mbarrier_complete(x, op, mask, &copy->mbarrier, bytes) : STEP_NEXT;
 }

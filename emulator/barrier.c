@@ -305,6 +305,25 @@ static bool mbarrier_step(Exec *x, const Op *op, unsigned lane, uint64_t *object
     return true;
 }
 
+Step mbarrier_complete(Exec *x, const Op *op, uint32_t mask, const MemoryOp *memory, const uint64_t bytes[LANES])
+{
+    Translation at;
+    if (!access_addresses(x, op, memory, mask, &at) || !access_translate(x, op, mask, 8, MODE_ATOMIC, true, &at))
+        return STEP_FAULT;
+    EACH_ACTIVE(lane, mask)
+    {
+        uint64_t object;
+        memcpy(&object, at.host[lane], 8);
+        MbarrierState state = mbarrier_unpack(object);
+        state.transactions -= (int64_t)bytes[lane];
+        object = mbarrier_pack(state);
+        memcpy(at.host[lane], &object, 8);
+    }
+    x->warp->idle_steps = 0;
+    clock_join(x, x->block->mbarrier_clock);
+    return STEP_NEXT;
+}
+
 /* memory-like operation on the object; sources[0]: the operand (count, bytes, state or parity). */
 Step run_mbarrier(Exec *x, const Op *op, uint32_t mask)
 {

@@ -152,12 +152,31 @@ static bool store_sources(Decoder *d, const Operand *value, MemoryOp *memory, ui
     return true;
 }
 
+/* st.async [to], value, [mbarrier] */
+static bool decode_store_async(Decoder *d)
+{
+    const Inst *inst = d->inst;
+    CopyBulk *copy = ARENA_NEW(d->arena, CopyBulk);
+    copy->stores = copy->signals = true;
+    copy->to.strong = true;
+    if (inst->operand_count != 3 || !set_type(d, &copy->to, data_type(d)) ||
+        !decoder_address(d, &inst->operands[0], SPACE_SHARED, &copy->to) ||
+        !store_sources(d, &inst->operands[1], &copy->to, copy->to.elements) ||
+        !decoder_address(d, &inst->operands[2], SPACE_SHARED, &copy->mbarrier))
+        return d->failed ? false : decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    decoder_emit(d, run_copy_bulk)->copy_bulk = copy;
+    return true;
+}
+
 static bool decode_store(Decoder *d)
 {
     const Inst *inst = d->inst;
     MemoryOp memory = {.strong = is_strong(d)};
-    if (decoder_have(d, ".async") || decoder_have(d, ".bulk"))
+    bool async = decoder_have(d, ".async") && decoder_have(d, ".mbarrier::complete_tx::bytes");
+    if ((decoder_have(d, ".async") && !async) || decoder_have(d, ".bulk"))
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    if (async)
+        return decode_store_async(d);
     if (inst->operand_count < 2 || !set_type(d, &memory, data_type(d)) ||
         !decoder_address(d, &inst->operands[0], inst->signature->space, &memory) ||
         !store_sources(d, &inst->operands[1], &memory, memory.elements))
@@ -226,17 +245,59 @@ static bool is_one_of(const Decoder *d, const char *const *mods, size_t count)
     return false;
 }
 
+/* cp.async.bulk [to], [from], size {, [mbarrier]} {, policy} */
+static bool decode_copy_bulk(Decoder *d)
+{
+    static const char *const unknown[] = {".reduce", ".tensor", ".multicast::cluster", ".cp_mask"};
+    const Inst *inst = d->inst;
+    CopyBulk *copy = ARENA_NEW(d->arena, CopyBulk);
+    bool to_global = decoder_have(d, ".bulk_group");
+    copy->signals = decoder_have(d, ".mbarrier::complete_tx::bytes");
+    if (is_one_of(d, unknown, COUNT_OF(unknown)) || inst->operand_count < (copy->signals ? 4u : 3u))
+        return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    Space source = to_global || !decoder_have(d, ".global") ? SPACE_SHARED : SPACE_GLOBAL;
+    if (!decoder_address(d, &inst->operands[0], to_global ? SPACE_GLOBAL : SPACE_SHARED, &copy->to) ||
+        !decoder_address(d, &inst->operands[1], source, &copy->from) ||
+        (copy->signals && !decoder_address(d, &inst->operands[3], SPACE_SHARED, &copy->mbarrier)))
+        return false;
+    copy->size = decoder_source(d, &inst->operands[2], TYPE_U32);
+    if (copy->size == NO_ROW)
+        return false;
+    decoder_emit(d, run_copy_bulk)->copy_bulk = copy;
+    return true;
+}
+
+/* cp.async.mbarrier.arrive: what it waits for is done, so that with .noinc it arrives at once and otherwise, having
+ * raised the count before, changes nothing. */
+static bool decode_copy_arrive(Decoder *d)
+{
+    MemoryOp memory = {.strong = true, .element_bytes = 8, .count = 1, .type = TYPE_B64};
+    if (!decoder_have(d, ".noinc")) {
+        decoder_emit(d, run_fence)->value = 0;
+        return true;
+    }
+    if (!decoder_address(d, &d->inst->operands[0], d->inst->signature->space, &memory))
+        return false;
+    Op *op = decoder_emit(d, run_mbarrier);
+    op->mbarrier.kind = MBARRIER_ARRIVE;
+    op->mbarrier.memory = memory_keep(d, &memory);
+    return true;
+}
+
 /* cp.async [to], [from], n {, size} {, policy} and its forms that only wait. */
 static bool decode_copy_async(Decoder *d)
 {
     static const char *const nothing[] = {".commit_group", ".wait_group", ".wait_all", ".prefetch"};
-    static const char *const unknown[] = {".bulk", ".reduce", ".mbarrier"};
     const Inst *inst = d->inst;
     if (is_one_of(d, nothing, COUNT_OF(nothing)) && !decoder_have(d, ".mbarrier")) {
         decoder_emit(d, run_fence)->value = 0;
         return true;
     }
-    if (is_one_of(d, unknown, COUNT_OF(unknown)) || inst->operand_count < 3)
+    if (decoder_have(d, ".bulk"))
+        return decode_copy_bulk(d);
+    if (decoder_have(d, ".mbarrier"))
+        return decode_copy_arrive(d);
+    if (inst->operand_count < 3)
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
     CopyAsync *copy = ARENA_NEW(d->arena, CopyAsync);
     copy->size = copy->ignore = NO_ROW;

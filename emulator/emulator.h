@@ -68,11 +68,14 @@ typedef struct Launch {
     Tolerance reference_tolerance; /* a kernel and a reference program */
 } Launch;
 
-/* Reads a launch file ("The launch file" in the design: JSON).  Paths in it are relative to the file.  NULL, with *error set to a
- * message in the arena, if it cannot be read or says something that makes no sense.  An entry of "args" is one of
+/* Reads a launch file ("The launch file" in the design: JSON).  Paths in it are relative to the file.  NULL, with
+ * *error set to a message in the arena, if it cannot be read or says something that makes no sense.  An entry of "args"
+ * is one of
  *     {"buffer": NAME, "type": T, "count": N, "init": "uniform" | "iota" | "zero" | "poison" | "file", ...}
- *         with "low", "high", "seed" for uniform, "start", "step" for iota, "file" for file; or "values": [...] in place of "init"
- *     {"scalar": T, "value": NUMBER, or [NUMBER ...] for a structure of such elements}; bit patterns as strings: "0x7fc00000"
+ *         with "low", "high", "seed" for uniform, "start", "step" for iota, "file" for file;
+ *         or "values": [...] in place of "init"
+ *     {"scalar": T, "value": NUMBER, or [NUMBER ...] for a structure of such elements}
+ *         bit patterns as strings: "0x7fc00000"
  *     {"pointer": NAME, "offset": BYTES}: into an earlier buffer
  *     {"symbol": NAME, "type": ...}: no parameter, but the contents of a module variable, as for a buffer */
 Launch *launch_read(Arena *arena, const char *path, const char **error);
@@ -165,7 +168,8 @@ typedef struct EmulatorResult {
 } EmulatorResult;
 
 /* Runs the kernel that the launch names.  A function that a pass has taken over runs from its body (which must not be
- * in SSA form), any other from its statements.  Never NULL. */
+ * in SSA form), any other from its statements.  Never NULL.
+ * Blocks of a body that runs are renumbered in layout order. */
 EmulatorResult *emulator_run(Arena *arena, const Module *module, const Launch *launch, const EmulatorOptions *options);
 const EmulatorBuffer *emulator_buffer(const EmulatorResult *result, const char *name); /* NULL if there is none */
 

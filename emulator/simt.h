@@ -187,6 +187,7 @@ struct Op {
         const MemoryOp *memory;
         const CallOp *call;
         const struct CopyAsync *copy_async;
+        const struct CopyBulk *copy_bulk;
         uint64_t value;
     };
     const Inst *inst; /* NULL: made by the decoder */
@@ -384,6 +385,7 @@ typedef struct Translation {
 typedef enum AccessMode { MODE_LOAD, MODE_STORE, MODE_ATOMIC } AccessMode;
 
 OpFunction run_load, run_store, run_atomic, run_copy_async, run_local_address;
+OpFunction run_copy_bulk;
 bool access_addresses(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask, Translation *at);
 bool access_translate(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMode mode, bool strong,
                       Translation *at);
@@ -396,6 +398,14 @@ typedef struct CopyAsync {
     uint32_t ignore; /* predicate source; NO_ROW: none */
     bool ignore_inverted;
 } CopyAsync;
+
+/* cp.async.bulk of one dimension, and st.async. */
+typedef struct CopyBulk {
+    MemoryOp from, to; /* st.async: 'to' with its elements, and no 'from' */
+    bool stores, signals;
+    uint32_t size;     /* source row of the bytes */
+    MemoryOp mbarrier; /* where it signals */
+} CopyBulk;
 
 /* ---- track.c: races, never-written memory, coalescing ------------------------------------------------------------ */
 
@@ -427,6 +437,8 @@ void split_finish(Warp *warp, Split *split);
 
 enum { BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_RED_POPC, BARRIER_RED_AND, BARRIER_RED_OR };
 OpFunction run_barrier, run_fence, run_mbarrier;
+/* complete_tx of so many bytes on each lane's mbarrier object. */
+Step mbarrier_complete(Exec *x, const Op *op, uint32_t mask, const MemoryOp *memory, const uint64_t bytes[LANES]);
 void barrier_recheck(BlockState *block); /* after threads exited */
 /* Lets splits at aligned barriers proceed whose siblings have exited; false if some can never. */
 bool warp_resolve(Exec *x);

@@ -497,6 +497,30 @@ static void asynchronous_copies_and_mbarriers(void **state)
     arena_free(run.arena);
 }
 
+static void bulk_copies_signal(void **state)
+{
+    (void)state;
+    EmulatorOptions checks = {.check_races = true, .check_unwritten = true};
+    Run run = run_kernel(
+        ".shared .align 16 .b8 sm[256]; .shared .align 8 .b64 bar;\n"
+        ".global .align 16 .u32 src[8] = {1, 2, 3, 4, 5, 6, 7, 8};\n",
+        "setp.ne.u32 %p1, %r1, 0; @%p1 bra skip; mbarrier.init.shared.b64 [bar], 1;\n"
+        "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 36; mov.u64 %rd3, src;\n"
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [sm], [%rd3], 32, [bar];\n"
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [sm+32], 50, [bar];\nskip: bar.sync 0;\n"
+        "wait: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0; @!%p2 bra wait;\n"
+        "and.b32 %r2, %r1, 7; shl.b32 %r2, %r2, 2; mov.u32 %r3, sm; add.u32 %r2, %r2, %r3; ld.shared.u32 %r4, [%r2];\n"
+        "ld.shared.u32 %r5, [sm+32]; add.u32 %r4, %r4, %r5; st.global.u32 [%rd2], %r4;\n"
+        "bar.sync 0; @%p1 bra end; cp.async.bulk.global.shared::cta.bulk_group [%rd1+256], [sm], 16;\n"
+        "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\nend: ret;",
+        1, 64, &checks);
+    expect_fine(&run);
+    assert_int_equal(run.out[3], 54);
+    assert_int_equal(run.out[63], 58);
+    assert_int_equal(run.out[67], 4);
+    arena_free(run.arena);
+}
+
 static void refusals_name_the_line(void **state)
 {
     (void)state;
@@ -602,6 +626,7 @@ int main(void)
         cmocka_unit_test(carries_and_wide_moves),
         cmocka_unit_test(spaces_and_initialisers),
         cmocka_unit_test(asynchronous_copies_and_mbarriers),
+        cmocka_unit_test(bulk_copies_signal),
         cmocka_unit_test(refusals_name_the_line),
         cmocka_unit_test(comparisons_find_the_difference),
         cmocka_unit_test(fills_are_reproducible),
