@@ -276,36 +276,138 @@ static bool leaves_loop(const Coarsening *c, const Loop *loop, const Block *bloc
     return false;
 }
 
-/* The terminator that lets 'observed' decide whether its loop goes on, or NULL. */
-static const Inst *loop_decided_by(const Coarsening *c, const Values *values, const Inst *observed)
+/* What an observed value reaches: by data, by the branches that it decides, and through memory of the thread's own. */
+typedef struct Reach {
+    const Coarsening *c;
+    const Values *values;
+    const BlockLists *dependents; /* control dependents */
+    const Block *observed;        /* where the observing instruction stands */
+    const Loop *outermost;        /* around it */
+    BitSet regs, blocks;          /* reached; blocks: those whose branch parts ways by the value */
+    VEC(RegId) pending;
+    VEC(const Block *) parted;
+    bool has_locals, memory; /* the body has .local variables; a value was stored to own memory */
+} Reach;
+
+static void reach_reg(Reach *reach, RegId reg)
+{
+    if (bitset_has(&reach->regs, reg))
+        return;
+    bitset_add(&reach->regs, reg);
+    VEC_PUSH(reach->c->scratch, reach->pending, reg);
+}
+
+static void reach_results(Reach *reach, const Inst *inst)
+{
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_writes(&inst->refs[r]))
+            reach_reg(reach, inst->refs[r].reg);
+}
+
+static void reach_phis(Reach *reach, const Block *block)
+{
+    for (size_t p = 0; p < block->phis.count; p++)
+        reach_reg(reach, block->phis.data[p].dst);
+}
+
+static void reach_block(Reach *reach, const Block *block)
+{
+    if (bitset_has(&reach->blocks, block->id))
+        return;
+    bitset_add(&reach->blocks, block->id);
+    VEC_PUSH(reach->c->scratch, reach->parted, block);
+}
+
+/* Local memory, call parameters, and, where the body has .local variables, generic addresses. */
+static bool is_own_access(const Reach *reach, const Inst *inst, AccessKind kind)
+{
+    Access access;
+    if (!inst_access(inst, &access) || access.kind != kind || access.read_only)
+        return false;
+    return access.space == SPACE_LOCAL || access.space == SPACE_PARAM || (access.space == SPACE_NONE && reach->has_locals);
+}
+
+/* A store, or a call, that is reached: what is loaded later may be what it left. */
+static void reach_memory(Reach *reach, const Inst *inst)
+{
+    bool is_call = inst->effects & EFFECT_CONTROL && !inst_is_terminator(inst);
+    if (reach->memory || (!is_call && !is_own_access(reach, inst, ACCESS_STORE)))
+        return;
+    reach->memory = true;
+    for (uint32_t b = 0; b < reach->outermost->block_count; b++)
+        for (const Inst *load = reach->outermost->blocks[b]->first; load; load = load->next)
+            if (is_own_access(reach, load, ACCESS_LOAD))
+                reach_results(reach, load);
+}
+
+/* The block's terminator if it may leave a loop around the observing instruction. */
+static const Inst *deciding(const Reach *reach, const Block *block)
+{
+    for (const Loop *around = loop_of(reach->c->loops, reach->observed); around; around = around->parent)
+        if (loop_contains(reach->c->loops, around, block) && leaves_loop(reach->c, around, block))
+            return block->last;
+    return NULL;
+}
+
+/* What runs, and which ways meet, by the branch of a block. */
+static const Inst *reach_parted(Reach *reach, const Block *block)
+{
+    const Inst *decides = deciding(reach, block);
+    if (decides && block_chooses(block))
+        return decides;
+    for (unsigned t = 0, count = block->last ? block->last->target_count : 0; t <= count; t++) {
+        const Block *succ = t < count ? block->last->targets[t] : block->fall;
+        if (succ && succ->pred_count > 1)
+            reach_phis(reach, succ);
+    }
+    for (uint32_t d = 0; d < block_list_count(reach->dependents, block); d++) {
+        const Block *dependent = block_list(reach->dependents, block)[d];
+        reach_block(reach, dependent);
+        reach_phis(reach, dependent);
+        for (const Inst *inst = dependent->first; inst; inst = inst->next)
+            reach_memory(reach, inst);
+    }
+    return NULL;
+}
+
+static void reach_uses(Reach *reach, RegId reg)
+{
+    for (uint32_t u = 0; u < value_use_count(reach->values, reg); u++) {
+        const ValueUse *use = &value_uses(reach->values, reg)[u];
+        if (!use->inst) {
+            reach_reg(reach, use->block->phis.data[use->index].dst);
+            continue;
+        }
+        if (inst_is_terminator(use->inst))
+            reach_block(reach, use->block);
+        reach_results(reach, use->inst);
+        reach_memory(reach, use->inst);
+    }
+}
+
+/* The terminator that lets 'observed' decide whether a loop around it goes on, or NULL. */
+static const Inst *loop_decided_by(const Coarsening *c, const Values *values, const BlockLists *dependents, const Inst *observed)
 {
     const Loop *loop = loop_of(c->loops, observed->block);
     if (!loop)
         return NULL;
-    BitSet seen = bitset_new(c->scratch, c->body->regs.count);
-    VEC(RegId) pending = {0};
-    for (unsigned r = 0; r < observed->ref_count; r++)
-        if (ref_writes(&observed->refs[r]))
-            VEC_PUSH(c->scratch, pending, observed->refs[r].reg);
-    while (pending.count) {
-        RegId reg = VEC_POP(pending);
-        if (bitset_has(&seen, reg))
+    while (loop->parent)
+        loop = loop->parent;
+    Reach reach = {
+        .c = c, .values = values, .dependents = dependents, .observed = observed->block, .outermost = loop};
+    reach.regs = bitset_new(c->scratch, c->body->regs.count);
+    reach.blocks = bitset_new(c->scratch, c->body->blocks.count);
+    for (size_t i = 0; i < c->body->variables.count; i++)
+        reach.has_locals |= c->body->variables.data[i]->space == SPACE_LOCAL;
+    reach_results(&reach, observed);
+    while (reach.pending.count || reach.parted.count) {
+        if (reach.pending.count) {
+            reach_uses(&reach, VEC_POP(reach.pending));
             continue;
-        bitset_add(&seen, reg);
-        for (uint32_t u = 0; u < value_use_count(values, reg); u++) {
-            const ValueUse *use = &value_uses(values, reg)[u];
-            if (!use->inst) {
-                VEC_PUSH(c->scratch, pending, use->block->phis.data[use->index].dst);
-                continue;
-            }
-            if (inst_is_terminator(use->inst))
-                for (const Loop *around = loop; around; around = around->parent)
-                    if (loop_contains(c->loops, around, use->block) && leaves_loop(c, around, use->block))
-                        return use->inst;
-            for (unsigned r = 0; r < use->inst->ref_count; r++)
-                if (ref_writes(&use->inst->refs[r]))
-                    VEC_PUSH(c->scratch, pending, use->inst->refs[r].reg);
         }
+        const Inst *decides = reach_parted(&reach, VEC_POP(reach.parted));
+        if (decides)
+            return decides;
     }
     return NULL;
 }
@@ -314,6 +416,7 @@ static const Inst *loop_decided_by(const Coarsening *c, const Values *values, co
 static bool check_waiting(Coarsening *c)
 {
     const Values *values = NULL;
+    const BlockLists *dependents = NULL;
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         const Block *block = c->body->blocks.data[b];
         for (const Inst *inst = block->first; inst; inst = inst->next) {
@@ -321,9 +424,11 @@ static bool check_waiting(Coarsening *c)
                 continue;
             if (bitset_has(&c->loops->irreducible, block->id))
                 return coarsening_refuse(c, inst, "'%s' stands in a loop with several entries", inst_spelling(c->scratch, inst));
-            if (!values)
+            if (!values) {
                 values = values_compute(c->scratch, c->body);
-            const Inst *decides = loop_decided_by(c, values, inst);
+                dependents = control_dependents(c->scratch, c->postdominance);
+            }
+            const Inst *decides = loop_decided_by(c, values, dependents, inst);
             if (decides)
                 return coarsening_refuse(c, inst, "the loop that ends in line %u may wait for another thread through '%s'",
                                          line_of(c, decides), inst_spelling(c->scratch, inst));
