@@ -1,0 +1,436 @@
+/* The register search, judged by models and, where one is installed, by a real assembler. */
+#include "tests/unit/test_registers_support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/judge.h"
+#include "emulator/emulator.h"
+#include "opt/registers.h"
+
+/* ---- Judges ------------------------------------------------------------------------------------------------------ */
+
+typedef enum Temper { HONEST, ERRATIC, REFUSING, REFUSING_CAPS } Temper;
+
+/* HONEST: pressure and four more are the registers, what is above the cap is spilled.  ERRATIC: figures from a hash of the text. */
+typedef struct ModelJudge {
+    Judge judge;
+    Temper temper;
+    unsigned calls;
+} ModelJudge;
+
+static uint64_t text_hash(const Body *body)
+{
+    Buf text = {0};
+    uint64_t hash = 1469598103934665603u;
+    body_dump(body, &text);
+    for (const char *c = buf_text(&text); *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+    buf_free(&text);
+    return hash ^ hash >> 31;
+}
+
+static bool model_measure(void *context, Function *kernel, const Body *candidate, Figures *out)
+{
+    ModelJudge *judge = context;
+    (void)kernel;
+    judge->calls++;
+    *out = (Figures){0};
+    if (judge->temper == REFUSING || (judge->temper == REFUSING_CAPS && candidate->tuning.maxnreg)) {
+        out->message = "it does not want to";
+        return false;
+    }
+    unsigned count = 0, registers = (unsigned)body_peak(candidate) + 4, cap = candidate->tuning.maxnreg;
+    for (size_t i = 0; i < candidate->blocks.count; i++)
+        for (const Inst *inst = candidate->blocks.data[i]->first; inst; inst = inst->next)
+            count++;
+    if (judge->temper == ERRATIC) {
+        uint64_t hash = text_hash(candidate);
+        registers = 24 + hash % 9;
+        out->spill_stores = cap ? hash / 64 % 8 * 4 : 0;
+        count = 100 + hash / 1024 % 20;
+    } else if (cap && registers > cap) {
+        out->spill_stores = out->spill_loads = 4 * (registers - cap);
+        count += 2 * (registers - cap);
+        registers = cap;
+    }
+    out->known = true;
+    out->registers = registers;
+    out->instructions = count;
+    return true;
+}
+
+static void model_init(ModelJudge *judge, Temper temper)
+{
+    *judge = (ModelJudge){.temper = temper};
+    judge->judge = (Judge){judge, model_measure};
+}
+
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
+
+/* 'count' values made early from the thread's index and read late. */
+static const char *late_values(Arena *arena, int count)
+{
+    const char *text = KERNEL_HEAD ".visible .entry k(.param .u64 out)\n{\n.reg .b32 %r<300>;\n.reg .b64 %rd<2>;\n"
+                                   "ld.param.u64 %rd1, [out];\nmov.u32 %r200, %tid.x;\n";
+    for (int i = 0; i < count; i++)
+        text = arena_printf(arena, "%smad.lo.s32 %%r%d, %%r200, %d, %d;\n", text, i, 2 * i + 3, i + 1);
+    for (int i = 0; i < 40; i++)
+        text = arena_printf(arena, "%sxor.b32 %%r%d, %%r%d, %d;\n", text, 201 + i, 200 + i, i);
+    text = arena_printf(arena, "%sst.global.u32 [%%rd1+400], %%r240;\n", text);
+    for (int i = 0; i < count; i++)
+        text = arena_printf(arena, "%sst.global.u32 [%%rd1+%d], %%r%d;\n", text, 4 * i, i);
+    return arena_printf(arena, "%sst.global.u32 [%%rd1+404], %%r200;\nret;\n}\n", text);
+}
+
+typedef struct Case {
+    Arena *arena;
+    Module *module;
+    Function *kernel;
+    Body *body;
+    ModelJudge judge;
+    RegistersRequest request;
+    RegistersResult result;
+} Case;
+
+static void case_start(Case *test, const char *text, Temper temper)
+{
+    const char *reason;
+    *test = (Case){.arena = arena_new(), .module = module_of_text(text)};
+    test->kernel = module_find_function(test->module, "k");
+    test->body = body_build(test->kernel, &reason);
+    model_init(&test->judge, temper);
+    test->request = (RegistersRequest){
+        .machine = machine_for("sm_90"),
+        .target = 32,
+        .effort = 60,
+        .use_schedule = true,
+        .use_rematerialize = true,
+        .use_sink = true,
+        .use_launch_bounds = true,
+    };
+}
+
+static void case_run(Case *test)
+{
+    registers_reduce(test->arena, test->kernel, &test->body, &test->request, &test->judge.judge, &test->result);
+    assert_false(test->body->ssa);
+    assert_true(test->judge.calls <= (test->request.effort > 2 ? test->request.effort : 2));
+    assert_non_null(test->result.explanation);
+    body_verify(test->body, "registers");
+}
+
+static void case_end(Case *test)
+{
+    body_free(test->body);
+    arena_free(test->module->arena);
+    arena_free(test->arena);
+}
+
+static Arena *text_arena;
+
+/* ---- Fixed targets ----------------------------------------------------------------------------------------------- */
+
+static void a_target_is_reached(void **state)
+{
+    (void)state;
+    Case test;
+    case_start(&test, late_values(text_arena, 40), HONEST);
+    case_run(&test);
+    assert_true(test.result.before.registers > 40);
+    assert_true(figures_spills(&test.result.capped) > 0);
+    assert_true(test.result.reached && test.result.changed);
+    assert_true(test.result.after.registers <= 32);
+    assert_int_equal(figures_spills(&test.result.after), 0);
+    assert_int_equal(test.body->tuning.maxnreg, 32);
+    assert_true(test.result.step_count > 1);
+    case_end(&test);
+}
+
+static void what_fits_stays_as_it_is(void **state)
+{
+    (void)state;
+    Case test;
+    case_start(&test, late_values(text_arena, 10), HONEST);
+    Body *body = test.body;
+    case_run(&test);
+    assert_true(test.result.reached);
+    assert_false(test.result.changed);
+    assert_ptr_equal(body, test.body);
+    assert_int_equal(test.body->tuning.maxnreg, 0);
+    assert_int_equal(test.judge.calls, 1);
+    case_end(&test);
+}
+
+static void without_bounds_no_directive_is_added(void **state)
+{
+    (void)state;
+    Case test;
+    case_start(&test, late_values(text_arena, 40), HONEST);
+    test.request.use_launch_bounds = false;
+    test.request.block_threads = 64;
+    case_run(&test);
+    assert_int_equal(test.body->tuning.maxnreg, 0);
+    assert_int_equal(test.body->tuning.maxntid_count, 0);
+    assert_true(test.result.after.registers < test.result.before.registers);
+    case_end(&test);
+}
+
+static void low_targets_are_capped_at_24(void **state)
+{
+    (void)state;
+    Case test;
+    case_start(&test, late_values(text_arena, 60), HONEST);
+    test.request.target = 8;
+    test.request.use_rematerialize = test.request.use_sink = test.request.use_schedule = false;
+    case_run(&test);
+    assert_int_equal(test.body->tuning.maxnreg, 24);
+    assert_false(test.result.reached);
+    assert_non_null(strstr(test.result.explanation, "below 24"));
+    case_end(&test);
+}
+
+static void passes_can_be_left_out(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"schedule", "rematerialize", "sink", ".maxn"};
+    for (unsigned off = 0; off < 4; off++) {
+        Case test;
+        case_start(&test, late_values(text_arena, 40), HONEST);
+        test.request.use_schedule = off != 0;
+        test.request.use_rematerialize = off != 1;
+        test.request.use_sink = off != 2;
+        test.request.use_launch_bounds = off != 3;
+        case_run(&test);
+        for (unsigned i = 0; i < test.result.step_count; i++)
+            assert_null(strstr(test.result.steps[i].what, words[off]));
+        case_end(&test);
+    }
+}
+
+static void an_ssa_body_leaves_ssa_form(void **state)
+{
+    (void)state;
+    for (int count = 5; count <= 40; count += 35) {
+        Case test;
+        case_start(&test, late_values(text_arena, count), HONEST);
+        body_to_ssa(test.body);
+        case_run(&test);
+        case_end(&test);
+    }
+}
+
+static bool is_worse(const Figures *a, const Figures *b, unsigned target)
+{
+    unsigned x = a->registers > target ? a->registers - target : 0, y = b->registers > target ? b->registers - target : 0;
+    if (x != y)
+        return x > y;
+    if (figures_spills(a) != figures_spills(b))
+        return figures_spills(a) > figures_spills(b);
+    return a->instructions > b->instructions;
+}
+
+static void the_result_is_never_worse(void **state)
+{
+    (void)state;
+    for (int count = 8; count < 40; count += 3) {
+        Case test;
+        case_start(&test, late_values(text_arena, count), ERRATIC);
+        test.request.target = 24;
+        case_run(&test);
+        if (test.result.changed)
+            assert_false(is_worse(&test.result.after, &test.result.capped, 24));
+        /* What is reported is what the body measures. */
+        Figures figures;
+        assert_true(test.judge.judge.measure(&test.judge, test.kernel, test.body, &figures));
+        case_end(&test);
+    }
+}
+
+static void the_search_is_deterministic(void **state)
+{
+    (void)state;
+    Buf texts[2] = {{0}, {0}};
+    for (unsigned i = 0; i < 2; i++) {
+        Case test;
+        case_start(&test, late_values(text_arena, 50), HONEST);
+        test.request.target = 24;
+        case_run(&test);
+        body_dump(test.body, &texts[i]);
+        case_end(&test);
+    }
+    assert_string_equal(buf_text(&texts[0]), buf_text(&texts[1]));
+    buf_free(&texts[0]);
+    buf_free(&texts[1]);
+}
+
+static void effort_is_a_limit(void **state)
+{
+    (void)state;
+    for (unsigned effort = 0; effort < 30; effort += 3) {
+        Case test;
+        case_start(&test, late_values(text_arena, 60), ERRATIC);
+        test.request.effort = effort;
+        test.request.target = 16;
+        case_run(&test);
+        case_end(&test);
+    }
+}
+
+static void a_judge_that_fails_changes_nothing(void **state)
+{
+    (void)state;
+    for (Temper temper = REFUSING; temper <= REFUSING_CAPS; temper++)
+        for (unsigned is_auto = 0; is_auto < 2; is_auto++) {
+            Case test;
+            case_start(&test, late_values(text_arena, 40), temper);
+            test.request.is_auto = is_auto;
+            case_run(&test);
+            assert_false(test.result.changed);
+            assert_int_equal(test.body->tuning.maxnreg, 0);
+            assert_false(test.result.reached);
+            case_end(&test);
+        }
+}
+
+/* ---- Boundaries -------------------------------------------------------------------------------------------------- */
+
+static void auto_takes_the_next_boundary(void **state)
+{
+    (void)state;
+    Case test;
+    case_start(&test, late_values(text_arena, 40), HONEST);
+    test.request.is_auto = true;
+    test.request.block_threads = 256;
+    case_run(&test);
+    unsigned before = test.result.before.registers;
+    assert_true(test.result.changed && test.result.reached);
+    assert_true(test.result.target < before);
+    Occupancy was = machine_occupancy(test.request.machine, 256, before, 0);
+    Occupancy now = machine_occupancy(test.request.machine, 256, test.result.after.registers, 0);
+    assert_true(now.blocks > was.blocks);
+    assert_int_equal(figures_spills(&test.result.after), 0);
+    assert_non_null(strstr(test.result.explanation, "256 threads"));
+    case_end(&test);
+}
+
+static void auto_says_when_nothing_is_to_be_gained(void **state)
+{
+    (void)state;
+    Case test;
+    case_start(&test, late_values(text_arena, 8), HONEST);
+    test.request.is_auto = true;
+    case_run(&test);
+    assert_false(test.result.changed);
+    assert_int_equal(test.result.target, 0);
+    assert_non_null(strstr(test.result.explanation, "assumed"));
+    assert_non_null(strstr(test.result.explanation, "gain nothing"));
+    case_end(&test);
+}
+
+static void auto_counts_shared_memory(void **state)
+{
+    (void)state;
+    Case test;
+    case_start(&test, late_values(text_arena, 40), HONEST);
+    test.request.is_auto = true;
+    test.request.block_threads = 256;
+    test.request.shared_bytes = 100 * 1024;
+    case_run(&test);
+    assert_false(test.result.changed);
+    assert_non_null(strstr(test.result.explanation, "shared memory"));
+    case_end(&test);
+}
+
+static void auto_gives_up_where_spills_would_stay(void **state)
+{
+    (void)state;
+    Case test;
+    case_start(&test, late_values(text_arena, 40), HONEST);
+    test.request.is_auto = true;
+    test.request.block_threads = 256;
+    test.request.use_rematerialize = test.request.use_sink = test.request.use_schedule = false;
+    case_run(&test);
+    assert_false(test.result.changed);
+    assert_int_equal(test.body->tuning.maxnreg, 0);
+    assert_non_null(strstr(test.result.explanation, "spills"));
+    case_end(&test);
+}
+
+/* ---- A real assembler -------------------------------------------------------------------------------------------- */
+
+static void an_assembler_judges(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    const char *reason, *error;
+    Assembler *assembler = assembler_open(arena, ASSEMBLER_PTXAS, "sm_90", &error);
+    if (!assembler) {
+        arena_free(arena);
+        skip();
+    }
+    Module *original = module_of_file("corpus/nlm/nlm.sm_90.ptx"), *module = module_of_file("corpus/nlm/nlm.sm_90.ptx");
+    Function *kernel = module_find_function(module, "nlm");
+    Body *body = body_build(kernel, &reason);
+    AssemblerJudge judge;
+    RegistersResult result;
+    assembler_judge_init(&judge, arena, assembler);
+    RegistersRequest request = {
+        .machine = machine_for("sm_90"), .target = 24, .effort = 25, .use_schedule = true, .use_rematerialize = true, .use_sink = true,
+        .use_launch_bounds = true};
+    registers_reduce(arena, kernel, &body, &request, &judge.judge, &result);
+    assert_true(result.before.known && result.capped.known && result.after.known);
+    assert_true(judge.calls <= 25);
+    assert_false(is_worse(&result.after, &result.capped, 24));
+    function_set_body(kernel, body);
+    /* The figures are those of the text that is printed in the end. */
+    Figures figures;
+    assert_true(judge.judge.measure(&judge, kernel, body, &figures));
+    assert_int_equal(figures.registers, result.after.registers);
+    assert_int_equal(figures_spills(&figures), figures_spills(&result.after));
+    assert_ptr_equal(kernel->body, body);
+    Launch *launch = launch_read(arena, "corpus/nlm/nlm.launch.json", &error);
+    EmulatorOptions options = {0};
+    assert_true(emulator_compare(arena, original, module, "nlm", launch, NULL, NULL, &options)->equal);
+    function_set_body(kernel, NULL);
+    assembler_close(assembler);
+    arena_free(original->arena);
+    arena_free(module->arena);
+    arena_free(arena);
+}
+
+static int texts_start(void **state)
+{
+    (void)state;
+    text_arena = arena_new();
+    return 0;
+}
+
+static int texts_end(void **state)
+{
+    (void)state;
+    arena_free(text_arena);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_target_is_reached),
+        cmocka_unit_test(what_fits_stays_as_it_is),
+        cmocka_unit_test(without_bounds_no_directive_is_added),
+        cmocka_unit_test(low_targets_are_capped_at_24),
+        cmocka_unit_test(passes_can_be_left_out),
+        cmocka_unit_test(an_ssa_body_leaves_ssa_form),
+        cmocka_unit_test(the_result_is_never_worse),
+        cmocka_unit_test(the_search_is_deterministic),
+        cmocka_unit_test(effort_is_a_limit),
+        cmocka_unit_test(a_judge_that_fails_changes_nothing),
+        cmocka_unit_test(auto_takes_the_next_boundary),
+        cmocka_unit_test(auto_says_when_nothing_is_to_be_gained),
+        cmocka_unit_test(auto_counts_shared_memory),
+        cmocka_unit_test(auto_gives_up_where_spills_would_stay),
+        cmocka_unit_test(an_assembler_judges),
+    };
+    return cmocka_run_group_tests(tests, texts_start, texts_end);
+}
