@@ -40,14 +40,38 @@ json_t *json_stride(const Stride *stride)
     return json_string(stride->kind == STRIDE_UNIT ? "unit" : "block");
 }
 
+/* jansson puts each number of an array on a line of its own; [2, 1, 1] is easier to read. */
+static void print_compact(const char *text, Buf *out)
+{
+    bool in_string = false;
+    for (const char *at = text; *at; at++) {
+        if (in_string && *at == '\\') { /* and what it escapes */
+            buf_write(out, at++, 2);
+            continue;
+        }
+        if (*at == '"')
+            in_string = !in_string;
+        size_t length = strspn(at + 1, "0123456789-., \n");
+        if (in_string || *at != '[' || !length || at[length + 1] != ']') {
+            buf_putc(out, *at);
+            continue;
+        }
+        buf_putc(out, '[');
+        for (const char *number = at + 1; number <= at + length; number++)
+            if (*number != ' ' && *number != '\n')
+                buf_printf(out, "%c%s", *number, *number == ',' ? " " : "");
+        at += length;
+    }
+    buf_putc(out, '\n');
+}
+
 void json_print(json_t *value, Buf *out)
 {
     char *text = json_dumps(value, JSON_INDENT(2));
     json_decref(value);
     if (!text)
         out_of_memory();
-    buf_puts(out, text);
-    buf_putc(out, '\n');
+    print_compact(text, out);
     free(text);
 }
 

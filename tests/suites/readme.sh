@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# The README's commands: each block marked `console` is run in a folder that looks like the repository's root, and what it
+# prints is compared with what the README shows. Numbers and the assembler's name may differ, columns too, and a line of
+# three dots stands for any lines. A block marked `console assembler` is skipped where there is none.
+set -uo pipefail
+
+folder="${TEST_TMP:?}/readme"
+mkdir -p "$folder"
+ln -sfn "$(realpath "${PTXOPT:?}")" "$folder/ptxopt"
+for name in corpus tests docs; do
+    ln -sfn "$PWD/$name" "$folder/$name"
+done
+assembler=yes
+"$PTXOPT" -assembler auto -cubin "$folder/probe.cubin" corpus/vectoradd/vectoradd.sm_90.ptx >/dev/null 2>&1 || assembler=no
+
+ASSEMBLER="$assembler" python3 - README.md "$folder" <<'CHECK'
+import os
+import re
+import subprocess
+import sys
+
+readme, folder = sys.argv[1], sys.argv[2]
+
+
+def masked(line):
+    line = re.sub(r"(nvJitLink|ptxas|CUDA driver) [0-9.]+", "ASSEMBLER", line)
+    return re.sub(r"\s+", " ", re.sub(r"[0-9]+", "0", line)).strip()
+
+
+def matches(wanted, got):
+    """Whether the lines agree; '...' stands for any lines, none included."""
+    reach = {0}
+    for line in wanted:
+        if line.strip() == "...":
+            reach = set(range(min(reach), len(got) + 1)) if reach else set()
+        else:
+            reach = {at + 1 for at in reach if at < len(got) and masked(line) == masked(got[at])}
+    return len(got) in reach
+
+
+def blocks(text):
+    for block in re.finditer(r"^```console( assembler)?\n(.*?)^```$", text, re.M | re.S):
+        yield bool(block.group(1)), block.group(2).splitlines()
+
+
+failed = 0
+with open(readme) as file:
+    text = file.read()
+for needs_assembler, lines in blocks(text):
+    steps = []
+    for line in lines:
+        if line.startswith("$ "):
+            steps.append((line[2:], []))
+        else:
+            steps[-1][1].append(line)
+    for command, wanted in steps:
+        if needs_assembler and os.environ["ASSEMBLER"] == "no":
+            print(f"skip {command}: no assembler")
+            continue
+        done = subprocess.run(["bash", "-c", command], cwd=folder, text=True, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        got = done.stdout.splitlines()
+        good = matches(wanted, got) and done.returncode == 0
+        print(f"{'ok' if good else 'not ok'} {command}")
+        if not good:
+            failed = 1
+            print(f"exit status {done.returncode}", *got, sep="\n    ")
+sys.exit(failed)
+CHECK
