@@ -17,6 +17,12 @@ typedef struct Maker {
     bool shared, local, calls, barriers;
     unsigned loop_labels[DEPTH + 2], loops; /* enclosing loops, for breaks: "B<n>" behind, "C<n>" the next turn */
     bool loop_uniform[DEPTH + 2];           /* leaving it must be decided the same way by all threads */
+    struct Join {                           /* enclosing constructs that end at a label */
+        unsigned number, loops;
+        bool has_else; /* its other side, labelled E, is still to come */
+    } joins[DEPTH + 2];
+    unsigned join_count;
+    unsigned floor; /* some threads have jumped to the end of joins[floor]: until there control is not uniform */
 } Maker;
 
 static uint64_t next(Maker *m)
@@ -286,16 +292,55 @@ static void make_body(Maker *m, unsigned depth)
     make_statements(m, depth + 1, 1 + below(m, 3));
 }
 
+static void enter_construct(Maker *m, unsigned number, bool has_else)
+{
+    m->joins[m->join_count++] = (struct Join){number, m->loops, has_else};
+}
+
+/* Behind a construct that began under control as 'outer' says. */
+static void leave_construct(Maker *m, bool outer)
+{
+    m->join_count--;
+    if (m->floor >= m->join_count)
+        m->floor = UINT32_MAX;
+    m->uniform = outer && m->floor == UINT32_MAX;
+}
+
+/* To the end of an enclosing construct, or into its other side. */
+static void make_goto(Maker *m)
+{
+    if (!m->join_count)
+        return;
+    unsigned at = below(m, m->join_count);
+    bool crosses = false;
+    for (unsigned i = m->joins[at].loops; i < m->loops; i++)
+        crosses |= m->loop_uniform[i];
+    if (crosses && !m->uniform)
+        return;
+    bool uniform = crosses || (m->uniform && chance(m, 30));
+    unsigned p = condition(m, uniform);
+    line(m, "@%s%%p%u bra %s%u;", maybe_not(m), p, m->joins[at].has_else && chance(m, 50) ? "E" : "J", m->joins[at].number);
+    if (uniform)
+        return;
+    m->uniform = false;
+    if (at < m->floor)
+        m->floor = at;
+}
+
 static void make_if(Maker *m, unsigned depth)
 {
     bool outer = m->uniform, uniform = m->uniform && chance(m, 40);
     unsigned number = m->labels++, p = condition(m, uniform);
+    bool two = chance(m, 50);
     m->uniform = uniform;
-    if (chance(m, 50)) {
+    enter_construct(m, number, two);
+    if (two) {
         line(m, "@%s%%p%u bra E%u;", maybe_not(m), p, number);
         make_body(m, depth);
         line(m, "bra.uni J%u;", number);
         label(m, "E", number);
+        m->joins[m->join_count - 1].has_else = false;
+        m->uniform = uniform && m->floor == UINT32_MAX;
         make_body(m, depth);
         label(m, "J", number);
     } else {
@@ -303,7 +348,7 @@ static void make_if(Maker *m, unsigned depth)
         make_body(m, depth);
         label(m, "J", number);
     }
-    m->uniform = outer;
+    leave_construct(m, outer);
 }
 
 /* if (a || b) { } else { }, by jumps into the sides. */
@@ -318,17 +363,17 @@ static void make_short_circuit(Maker *m, unsigned depth)
         make_statements(m, DEPTH, 1);
     p = condition(m, second);
     line(m, "@%s%%p%u bra E%u;", maybe_not(m), p, number);
-    m->uniform = first && second;
+    m->uniform = first && second && m->floor == UINT32_MAX;
     label(m, "T", number);
+    enter_construct(m, number, true);
     make_body(m, depth);
-    if (chance(m, 50)) {
-        line(m, "bra.uni J%u;", number);
-        label(m, "E", number);
-        make_body(m, depth);
-        label(m, "J", number);
-    } else
-        label(m, "E", number);
-    m->uniform = outer;
+    line(m, "bra.uni J%u;", number);
+    label(m, "E", number);
+    m->joins[m->join_count - 1].has_else = false;
+    m->uniform = first && second && m->floor == UINT32_MAX;
+    make_body(m, depth);
+    label(m, "J", number);
+    leave_construct(m, outer);
 }
 
 static void make_switch(Maker *m, unsigned depth)
@@ -341,15 +386,16 @@ static void make_switch(Maker *m, unsigned depth)
         buf_printf(m->out, "%sW%u_%u", i ? ", " : "", number, i);
     buf_puts(m->out, ";\n");
     line(m, "brx.idx %%t%u, W%u;", t, number);
-    m->uniform = uniform;
+    enter_construct(m, number, false);
     for (unsigned i = 0; i < cases; i++) {
+        m->uniform = uniform && m->floor == UINT32_MAX;
         buf_printf(m->out, "W%u_%u:\n", number, i);
         make_body(m, depth);
         if (chance(m, 70) || i + 1 == cases)
             line(m, "bra.uni J%u;", number);
     }
     label(m, "J", number);
-    m->uniform = outer;
+    leave_construct(m, outer);
 }
 
 /* Leaves an enclosing loop, or goes on with its next turn. */
@@ -374,6 +420,10 @@ static void make_loop(Maker *m, unsigned depth)
     unsigned number = m->labels++, bound = temporary(m), counter = temporary(m), p = temporary(m);
     line(m, "and.b32 %%t%u, %s, 3;", bound, readable(m, uniform).text);
     line(m, "mov.u32 %%t%u, 0;", counter);
+    if (chance(m, 8)) { /* a second way in */
+        unsigned q = condition(m, uniform);
+        line(m, "@%%p%u bra C%u;", q, number);
+    }
     m->uniform = uniform;
     m->loop_labels[m->loops] = number;
     m->loop_uniform[m->loops++] = uniform;
@@ -395,7 +445,7 @@ static void make_loop(Maker *m, unsigned depth)
     }
     label(m, "B", number);
     m->loops--;
-    m->uniform = outer;
+    m->uniform = outer && m->floor == UINT32_MAX;
 }
 
 static void make_exit(Maker *m)
@@ -440,8 +490,10 @@ static void make_statement(Maker *m, unsigned depth)
             return;
         }
     }
-    if (kind < 38)
+    if (kind < 36)
         make_break(m);
+    else if (kind < 38)
+        make_goto(m);
     else if (kind < 40)
         make_exit(m);
     else if (kind < 41)
@@ -538,7 +590,7 @@ static void make_launch(Maker *m, Arena *arena, Launch *launch)
 void random_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
 {
     Buf code = {0};
-    Maker m = {.state = seed * UINT64_C(0x2545f4914f6cdd1d) + 1, .out = &code, .budget = 14, .uniform = true};
+    Maker m = {.state = seed * UINT64_C(0x2545f4914f6cdd1d) + 1, .out = &code, .budget = 14, .uniform = true, .floor = UINT32_MAX};
     m.warps = chance(&m, 25);
     m.barriers = chance(&m, 50);
     make_launch(&m, arena, launch);
