@@ -277,7 +277,7 @@ static void check_block(Run *run, const KernelReport *report)
         if (tuning->reqntid[i] != block[i]) {
             diag_warning(&run->diag, kernel->span,
                          "-block gives '%s' %u threads along %c, but its .reqntid says %u, which holds", kernel->name,
-                         block[i], "xyz"[i], tuning -> reqntid[i]);
+                         block[i], "xyz"[i], tuning->reqntid[i]);
             return;
         }
     if (tuning->maxntid_count && threads > most)
