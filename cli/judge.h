@@ -5,7 +5,8 @@
 #include "assembler/assembler.h"
 #include "opt/opt.h"
 
-/* A Judge over one Assembler.  Equal texts are assembled once: a candidate that prints as an earlier one did costs nothing. */
+/* A Judge over one Assembler.  Equal texts are assembled once: a candidate that prints as an earlier one did costs
+ * nothing. */
 typedef struct AssemblerJudge {
     Judge judge; /* judge.context is this structure: it must not move while in use */
     Assembler *assembler;
@@ -20,7 +21,8 @@ typedef struct AssemblerJudge {
     double seconds;      /* spent in the assembler */
 } AssemblerJudge;
 
-/* 'assembler' and 'arena' are not owned and have to live as long as the judge is used; messages of its Figures live in 'arena'. */
+/* 'assembler' and 'arena' are not owned and have to live as long as the judge is used; messages of its Figures live in
+ * 'arena'. */
 void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assembler);
 
 /* The assembler's figures as passes see them. */

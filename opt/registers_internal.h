@@ -1,12 +1,15 @@
-/* What the register passes share and nobody else sees: each changes a body in SSA form, registers.c decides what stays. */
+/* What the register passes share and nobody else sees: each changes a body in SSA form, registers.c decides what stays.
+ */
 #ifndef PTXOPT_OPT_REGISTERS_INTERNAL_H
 #define PTXOPT_OPT_REGISTERS_INTERNAL_H
 
 #include "analysis/analysis.h"
 #include "ir/ir.h"
+#include "opt/registers.h"
 #include "support/support.h"
 
-/* ---- Random numbers: splitmix64, so that a search can be repeated ------------------------------------------------- */
+/* ---- Random numbers: splitmix64, so that a search can be repeated -------------------------------------------------
+ */
 
 typedef struct Random {
     uint64_t state;
@@ -16,14 +19,16 @@ uint32_t random_below(Random *random, uint32_t bound); /* bound > 0 */
 
 /* ---- Order within blocks (schedule.c) ---------------------------------------------------------------------------- */
 
-/* A list scheduler's choice among the instructions that may come next: the highest sum wins, the source's order breaks ties. */
+/* A list scheduler's choice among the instructions that may come next: the highest sum wins, the source's order breaks
+ * ties. */
 typedef struct ScheduleRule {
     const char *name;
     bool top_down;
     int32_t pressure; /* for each register that the choice frees; less for each that it takes */
     int32_t source;   /* for each place that it stands nearer to the end at which the order is built, at most 256 */
     int32_t recent;   /* for continuing the last choice's expression tree */
-    int32_t need;     /* for each register that its operand tree needs (Sethi and Ullman, 1970); bottom up: for needing few */
+    int32_t
+        need; /* for each register that its operand tree needs (Sethi and Ullman, 1970); bottom up: for needing few */
     int32_t load;     /* for being a load */
     int32_t store;    /* for being a store */
     int32_t chain;    /* for each instruction on the longest way to the block's other end */
@@ -63,7 +68,8 @@ Scheduler *scheduler_new(Arena *arena, Body *body);
 /* An order of the block by the rule, into out[graph->count]. */
 void scheduler_choose(Scheduler *scheduler, const BlockOrder *block, const ScheduleRule *rule, uint32_t *out);
 /* A neighbour of 'from': some instructions, some with what only they need, moved within what the dependences allow. */
-void scheduler_mutate(Scheduler *scheduler, const BlockOrder *block, const uint32_t *from, Random *random, uint32_t *out);
+void scheduler_mutate(Scheduler *scheduler, const BlockOrder *block, const uint32_t *from, Random *random,
+                      uint32_t *out);
 /* How an order fares: the peak, and the sum over all places of what is above 'limit'. */
 typedef struct OrderCost {
     int32_t peak;
@@ -83,7 +89,8 @@ typedef enum SinkMode {
     SINK_COPIES,  /* as SINK_ALL; what is used in several places and cheap is made anew in each */
 } SinkMode;
 
-/* Moves definitions down to their uses, never into a deeper loop.  Requires and keeps SSA; edges stay.  Returns how many moved. */
+/* Moves definitions down to their uses, never into a deeper loop.  Requires and keeps SSA; edges stay.  Returns how
+ * many moved. */
 unsigned sink_values(Body *body, SinkMode mode, bool loads);
 
 /* ---- Computing again (rematerialize.c) --------------------------------------------------------------------------- */
@@ -91,7 +98,7 @@ unsigned sink_values(Body *body, SinkMode mode, bool loads);
 typedef struct RematerializeRequest {
     int32_t limit;      /* registers: where more are live, pressure is high */
     unsigned cost;      /* instructions that one recomputation may take, opaque copies not counted */
-    bool opaque;        /* from an opaque copy of the operands, so that the assembler does not merge it with the first again */
+    bool opaque; /* from an opaque copy of the operands, so that the assembler does not merge it with the first again */
     uint32_t distance;  /* instructions of one block from one use to the next that are worth a recomputation */
     bool extend;        /* operands may have to stay live for longer than they did: one often serves many values */
     bool ignore_pressure; /* wherever the distance is long, not only across high pressure */
@@ -105,8 +112,57 @@ typedef struct RematerializeCandidate {
 /* What could be recomputed, best first; in 'arena'.  Requires SSA. */
 uint32_t rematerialize_candidates(Arena *arena, const Body *body, const RematerializeRequest *request,
                                   RematerializeCandidate **out);
-/* Recomputes these values before their distant uses.  Requires and keeps SSA; edges stay.  Returns the number of recomputations. */
+/* Recomputes these values before their distant uses.  Requires and keeps SSA; edges stay.  Returns the number of
+ * recomputations. */
 unsigned rematerialize_values(Body *body, const RematerializeRequest *request, const RematerializeCandidate *values,
                               uint32_t count);
+
+/* ---- The search (registers_search.c) ----------------------------------------------------------------------------- */
+
+typedef struct Search {
+    Arena *arena; /* of the result */
+    Function *kernel;
+    const RegistersRequest *request;
+    const Judge *judge;
+    RegistersResult *result;
+    VEC(RegistersStep) steps;
+    unsigned used; /* assemblies so far */
+    unsigned target;
+    uint64_t most_instructions; /* what a candidate may grow to */
+    Body *best;                 /* owned; SSA or not */
+    Figures best_figures;
+    Body *current; /* owned, SSA: what moves start from */
+    Figures current_figures;
+    Random random;
+} Search;
+
+/* Registers above the target. */
+unsigned search_excess(const Search *search, const Figures *figures);
+/* Below 0: a is better; 0: as good; above: worse.  Excess, spilled bytes, instructions, registers, in this order. */
+int search_compare(const Search *search, const Figures *a, const Figures *b);
+/* Whether nothing more may be assembled. */
+bool search_is_over(const Search *search);
+/* The target is met, with no more spilled than the input spills uncapped, and the code has not grown too far. */
+bool search_is_reached(const Search *search);
+bool search_should_stop(const Search *search);
+/* Assembles, and counts it. */
+Figures search_measure(Search *search, const Body *body);
+/* A line of the report; 'what' is kept. */
+void search_record(Search *search, const char *what, const Figures *figures, bool kept);
+/* Assembled, and not grown too far. */
+bool search_accepts(const Search *search, const Figures *figures);
+
+/* Measures 'body' (in SSA form, not taken over).  Where it is better than the current form it becomes that, and the
+ * best if it is better than the best.  With 'slack' a form that spills at most so many bytes less one more becomes the
+ * current one too (1: one that is as good).  'silent': only success is recorded.  True if it became the current one. */
+bool search_consider(Search *search, const Body *body, const char *what, uint64_t slack, bool silent);
+
+/* The moves.  Each starts from the current form and ends early where nothing is left to do. */
+void search_orders(Search *search,
+                   bool each_block); /* the rules, for all blocks and then for the heaviest one by one */
+void search_sinks(Search *search);
+void search_rematerialization(Search *search, unsigned most); /* at most so many assemblies for each way */
+void search_wander(Search *search, unsigned assemblies);      /* orders at random, what is not worse stays */
+void search_restore(Search *search);                          /* the best form is the current one again */
 
 #endif

@@ -1,10 +1,10 @@
 /* Rematerialization: values that stay live across high pressure are computed again before their distant uses.
  *
  * Requires SSA; keeps SSA, blocks and edges; breaks what was computed from instructions.
- * After Briggs, Cooper and Torczon, "Rematerialization" (PLDI 1992), with chains of instructions rather than single ones, and
- * Nugteren et al. (SCOPES 2010, section 5.4), who get the same from 'volatile' in the source.  The assembler merges equal
- * computations again, so a recomputation can start from an opaque copy of an operand: prmt.b32 with the identity selector, which
- * ptxas keeps.  What pays is measured by registers.c. */
+ * After Briggs, Cooper and Torczon, "Rematerialization" (PLDI 1992), with chains of instructions rather than single
+ * ones, and Nugteren et al. (SCOPES 2010, section 5.4), who get the same from 'volatile' in the source.  The assembler
+ * merges equal computations again, so a recomputation can start from an opaque copy of an operand: prmt.b32 with the
+ * identity selector, which ptxas keeps.  What pays is measured by registers.c. */
 #include "opt/registers_internal.h"
 
 #include <stdlib.h>
@@ -18,7 +18,8 @@ enum {
 /* A use, or a place at the end of a block where a phi reads. */
 typedef struct Point {
     uint32_t block;
-    uint32_t position; /* of the instruction in layout order; a block's end is that of its terminator, or one past its last */
+    uint32_t position; /* of the instruction in layout order; a block's end is that of its terminator, or one past its
+                          last */
     const ValueUse *use;
 } Point;
 
@@ -554,7 +555,8 @@ static void dead_remove(Body *body)
     }
 }
 
-unsigned rematerialize_values(Body *body, const RematerializeRequest *request, const RematerializeCandidate *values, uint32_t count)
+unsigned rematerialize_values(Body *body, const RematerializeRequest *request, const RematerializeCandidate *values,
+                              uint32_t count)
 {
     require(body->ssa);
     Arena *arena = arena_new();

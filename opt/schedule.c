@@ -1,9 +1,10 @@
 /* The order of instructions within blocks, chosen for few registers.
  *
  * Requires SSA; keeps SSA, blocks and edges; breaks what was computed from the order.
- * The list scheduler's rules are those of the literature: operand trees depth first, the needier first (Sethi and Ullman, 1970),
- * greedy choice of what frees registers, the source's order until pressure is high and only then the greedy choice (Goodman and
- * Hsu, 1988).  What the assembler makes of an order cannot be known beforehand: registers.c measures and puts back. */
+ * The list scheduler's rules are those of the literature: operand trees depth first, the needier first (Sethi and
+ * Ullman, 1970), greedy choice of what frees registers, the source's order until pressure is high and only then the
+ * greedy choice (Goodman and Hsu, 1988).  What the assembler makes of an order cannot be known beforehand: registers.c
+ * measures and puts back. */
 #include "opt/registers_internal.h"
 
 #include <string.h>
@@ -31,7 +32,11 @@ const ScheduleRule schedule_rules[] = {
     {.name = "least pressure, then source order", .pressure = 1000, .source = 1},
     {.name = "least pressure, then depth first", .pressure = 1000, .recent = 400, .need = 20, .source = 1},
     {.name = "least pressure from the top", .top_down = true, .pressure = 1000, .source = 1},
-    {.name = "least pressure from the top, then depth first", .top_down = true, .pressure = 1000, .recent = 400, .source = 1},
+    {.name = "least pressure from the top, then depth first",
+     .top_down = true,
+     .pressure = 1000,
+     .recent = 400,
+     .source = 1},
     {.name = "loads late", .load = 100000, .source = 1},
     {.name = "loads late, stores early", .top_down = true, .store = 100000, .load = -100000, .source = 1},
     {.name = "source order below the limit", .top_down = true, .pressure = 1000, .source = 1, .limit = 1},
@@ -68,8 +73,8 @@ static bool is_true_edge(const Dependence *edge)
     return edge->kind == DEPENDENCE_TRUE;
 }
 
-/* The registers that computing a node's operand tree takes: the needier operand first, each finished one holding its result.
- * On a graph that is no tree this is a guess, as good as any. */
+/* The registers that computing a node's operand tree takes: the needier operand first, each finished one holding its
+ * result. On a graph that is no tree this is a guess, as good as any. */
 static void needs_compute(BlockOrder *block, const Body *body)
 {
     const DependenceGraph *graph = block->graph;
@@ -155,7 +160,8 @@ typedef struct ListState {
     const BlockOrder *block;
     const ScheduleRule *rule;
     uint32_t *waits; /* by node: edges from nodes that are not chosen yet */
-    uint32_t *fresh; /* by node: the step, from 1, at which a choice last read (going down: made) something of it; 0: none did */
+    uint32_t *fresh; /* by node: the step, from 1, at which a choice last read (going down: made) something of it; 0:
+                        none did */
     uint32_t *ready; /* in the order of the end that is built, source order breaks ties */
     uint32_t ready_count;
     uint32_t step;
@@ -187,7 +193,8 @@ static int64_t node_score(ListState *state, uint32_t node, uint32_t place, int32
     PressureTracker *tracker = &state->scheduler->tracker;
     int64_t score = 0;
     if (rule->pressure && (!limit || pressure_now(state) >= limit)) {
-        Pressure delta = rule->top_down ? pressure_tracker_advance_delta(tracker, inst) : pressure_tracker_recede_delta(tracker, inst);
+        Pressure delta = rule->top_down ? pressure_tracker_advance_delta(tracker, inst)
+                                        : pressure_tracker_recede_delta(tracker, inst);
         score -= (int64_t)rule->pressure * delta.regs32 + (int64_t)rule->pressure / 8 * delta.predicates;
     }
     if (rule->recent && state->fresh[node]) {
@@ -318,8 +325,8 @@ bool scheduler_apply(Scheduler *scheduler, BlockOrder *block, const uint32_t *or
 }
 
 /* The places, in the order, between which the node at 'place' may stand. */
-static void range_find(const BlockOrder *block, const uint32_t *order, const uint32_t *place_of, uint32_t place, uint32_t *low,
-                       uint32_t *high)
+static void range_find(const BlockOrder *block, const uint32_t *order, const uint32_t *place_of, uint32_t place,
+                       uint32_t *low, uint32_t *high)
 {
     const DependenceGraph *graph = block->graph;
     uint32_t node = order[place];
@@ -345,8 +352,8 @@ static void node_move(uint32_t *order, uint32_t *place_of, uint32_t from, uint32
         place_of[order[i]] = i;
 }
 
-/* Pulls what the node at 'place' reads down to it, as far as dependences allow, and then what that reads: the tree stands
- * together afterwards. */
+/* Pulls what the node at 'place' reads down to it, as far as dependences allow, and then what that reads: the tree
+ * stands together afterwards. */
 static void tree_pull(const BlockOrder *block, uint32_t *order, uint32_t *place_of, uint32_t place, unsigned moves)
 {
     const DependenceGraph *graph = block->graph;
@@ -369,7 +376,8 @@ static void tree_pull(const BlockOrder *block, uint32_t *order, uint32_t *place_
     }
 }
 
-void scheduler_mutate(Scheduler *scheduler, const BlockOrder *block, const uint32_t *from, Random *random, uint32_t *out)
+void scheduler_mutate(Scheduler *scheduler, const BlockOrder *block, const uint32_t *from, Random *random,
+                      uint32_t *out)
 {
     (void)scheduler;
     uint32_t count = block->graph->count;

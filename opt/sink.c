@@ -1,9 +1,9 @@
 /* Reordering between blocks: definitions go down to their uses.
  *
  * Requires SSA; keeps SSA, blocks and edges; breaks what was computed from instructions.
- * A value that is made early and used late takes registers all the way.  Each movable definition goes to the nearest block that
- * dominates its uses, never into a deeper loop, or (SINK_COPIES) is made again in each block that uses it.  The assembler moves
- * such code up again where it sees fit, mostly not across branches: registers.c measures. */
+ * A value that is made early and used late takes registers all the way.  Each movable definition goes to the nearest
+ * block that dominates its uses, never into a deeper loop, or (SINK_COPIES) is made again in each block that uses it.
+ * The assembler moves such code up again where it sees fit, mostly not across branches: registers.c measures. */
 #include "opt/registers_internal.h"
 
 enum {
@@ -35,7 +35,8 @@ static bool is_movable(const Sinker *sinker, const Inst *inst)
     Access access;
     if (!inst_access(inst, &access) || access.kind != ACCESS_LOAD || !access.weak)
         return false;
-    return access.read_only ? access.space == SPACE_PARAM || access.space == SPACE_CONST || sinker->loads : sinker->loads;
+    return access.read_only ? access.space == SPACE_PARAM || access.space == SPACE_CONST || sinker->loads
+                            : sinker->loads;
 }
 
 /* The block at whose end (phis) or in which the use reads. */
@@ -69,7 +70,8 @@ static bool is_known(const Sinker *sinker, const Inst *inst)
     return true;
 }
 
-static bool range_may_swap(const Sinker *sinker, const Inst *load, const Inst *first, const Inst *end, unsigned *looked_at)
+static bool range_may_swap(const Sinker *sinker, const Inst *load, const Inst *first, const Inst *end,
+                           unsigned *looked_at)
 {
     for (const Inst *inst = first; inst != end; inst = inst->next) {
         if (inst_is_terminator(inst) || inst->effects & EFFECT_PURE)
@@ -80,8 +82,8 @@ static bool range_may_swap(const Sinker *sinker, const Inst *load, const Inst *f
     return true;
 }
 
-/* Whether nothing that the load may not cross lies between it and the place before 'before' (NULL: the end) in 'target'.  All
- * blocks that reach the target without passing the load's own block again are taken to lie between. */
+/* Whether nothing that the load may not cross lies between it and the place before 'before' (NULL: the end) in
+ * 'target'.  All blocks that reach the target without passing the load's own block again are taken to lie between. */
 static bool load_path_is_free(const Sinker *sinker, const Inst *load, Block *target, const Inst *before)
 {
     unsigned looked_at = 0;
@@ -135,7 +137,8 @@ static void inst_place(Inst *inst, Block *target, Inst *before)
         inst_append(target, inst);
 }
 
-/* The registers that operands take down to the target, over what was live there before, against those of the results. */
+/* The registers that operands take down to the target, over what was live there before, against those of the results.
+ */
 static bool saves_registers(const Sinker *sinker, const Inst *inst, const Block *target)
 {
     int32_t balance = 0;
@@ -151,7 +154,8 @@ static bool saves_registers(const Sinker *sinker, const Inst *inst, const Block 
             return false;
         if (ref_writes(ref))
             balance += size;
-        else if (!live_is_undefined(sinker->liveness, ref->reg) && !live_set_has(live_in(sinker->liveness, target), ref->reg))
+        else if (!live_is_undefined(sinker->liveness, ref->reg) &&
+                 !live_set_has(live_in(sinker->liveness, target), ref->reg))
             balance -= size;
     }
     return balance >= 0;
@@ -277,8 +281,8 @@ static unsigned sink_once(Body *body, SinkMode mode, bool loads)
         .values = values_compute(arena, body),
     };
     unsigned moved = 0;
-    /* From the end, so that what a moved instruction reads can follow it: its uses are found in their new blocks only in the next
-     * round, because 'values' says where they were. */
+    /* From the end, so that what a moved instruction reads can follow it: its uses are found in their new blocks only
+     * in the next round, because 'values' says where they were. */
     for (size_t i = body->blocks.count; i-- > 0;) {
         Block *block = body->blocks.data[i];
         if (!dominance_has(dominance, body->blocks.data[0], block) || bitset_has(&sinker.loops->irreducible, block->id))

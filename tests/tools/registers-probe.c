@@ -1,13 +1,14 @@
 /* registers-probe: what registers_reduce makes of kernels, as a table.
  *
- *     registers-probe [-t TARGETS] [-e EFFORT] [-k ptxas|nvjitlink|driver|auto] [-a sm_90] [-l] [-n] [-v] [-s] FILE.ptx...
+ *     registers-probe [-t TARGETS] [-e EFFORT] [-k ptxas|nvjitlink|driver|auto] [-a sm_90] [-l] [-n] [-v] [-s]
+ * FILE.ptx...
  *
- * -t  a list such as 16,24,32,auto (the default is 32)       -l  runs each kernel's launch files (KERNEL[.VARIANT].launch.json
- * -e  assemblies for each kernel and target (200)               beside the file), before and after, in the emulator: bytes must agree
- * -k  the assembler (ptxas)                                  -n  without the block's size from the launch file
- * -v  every step                                             -s  only kernels that spill under the cap
- * -w FOLDER  writes what was found there as KERNEL.TARGET.ptx
- * -p LETTERS  only these passes: s schedule, r rematerialize, k sink, b bounds */
+ * -t  a list such as 16,24,32,auto (the default is 32)       -l  runs each kernel's launch files
+ * (KERNEL[.VARIANT].launch.json -e  assemblies for each kernel and target (200)               beside the file), before
+ * and after, in the emulator: bytes must agree -k  the assembler (ptxas)                                  -n  without
+ * the block's size from the launch file -v  every step                                             -s  only kernels
+ * that spill under the cap -w FOLDER  writes what was found there as KERNEL.TARGET.ptx -p LETTERS  only these passes: s
+ * schedule, r rematerialize, k sink, b bounds */
 #include <glob.h>
 #include <libgen.h>
 #include <stdlib.h>
@@ -99,7 +100,8 @@ static unsigned launches_compare(const char *path, const Module *changed, const 
         if (launch) {
             launch->tolerance.kind = TOLERANCE_EXACT;
             totals->launches++;
-            EmulatorComparison *comparison = emulator_compare(arena, original, changed, kernel, launch, NULL, NULL, &options);
+            EmulatorComparison *comparison =
+                emulator_compare(arena, original, changed, kernel, launch, NULL, NULL, &options);
             if (!comparison->equal) {
                 printf("WRONG: %s: %s\n", found.gl_pathv[i], comparison->message);
                 wrong++;
@@ -133,7 +135,8 @@ static void steps_print(const RegistersResult *result)
     for (unsigned i = 0; i < result->step_count; i++) {
         const RegistersStep *step = &result->steps[i];
         printf("    %s %3u regs %5llu spilled %5llu insts  %s\n", step->kept ? "*" : " ", step->figures.registers,
-               (unsigned long long)figures_spills(&step->figures), (unsigned long long)step->figures.instructions, step->what);
+               (unsigned long long)figures_spills(&step->figures), (unsigned long long)step->figures.instructions,
+               step->what);
     }
 }
 
@@ -156,8 +159,8 @@ static bool has_pass(const Options *options, char letter)
     return !options->passes || strchr(options->passes, letter);
 }
 
-static void kernel_reduce(const Options *options, Assembler *assembler, const char *path, const char *kernel_name, const char *target,
-                          Totals *totals)
+static void kernel_reduce(const Options *options, Assembler *assembler, const char *path, const char *kernel_name,
+                          const char *target, Totals *totals)
 {
     Diag diag;
     Module *module = module_read(path, &diag);
@@ -215,7 +218,8 @@ static void kernel_reduce(const Options *options, Assembler *assembler, const ch
     arena_free(module->arena);
 }
 
-static void file_reduce(const Options *options, Assembler *assembler, const char *path, const char *target, Totals *totals)
+static void file_reduce(const Options *options, Assembler *assembler, const char *path, const char *target,
+                        Totals *totals)
 {
     Diag diag;
     Module *module = module_read(path, &diag);
@@ -258,8 +262,8 @@ int main(int count, char **words)
         fprintf(stderr, "registers-probe: %s\n", assembler ? "unknown architecture" : error);
         return 2;
     }
-    printf("%s %s, %s, effort %u; registers, spilled bytes, instructions\n", assembler_name(assembler), assembler_version(assembler),
-           options.arch, options.effort);
+    printf("%s %s, %s, effort %u; registers, spilled bytes, instructions\n", assembler_name(assembler),
+           assembler_version(assembler), options.arch, options.effort);
     printf("%-18s %4s | %-18s | %-18s | %-18s |\n", "kernel", "goal", "as it came", "capped", "after");
     unsigned wrong = 0;
     char *targets = arena_printf(arena, "%s", options.targets);
@@ -267,8 +271,10 @@ int main(int count, char **words)
         Totals totals = {0};
         for (int i = optind; i < count; i++)
             file_reduce(&options, assembler, words[i], target, &totals);
-        printf("target %s: %u kernels, %u reached it; spilled bytes + 1, after over capped, geometric mean %.2f; %u launches, %u wrong\n",
-               target, totals.kernels, totals.reached, geometric(totals.log_ratio, totals.kernels), totals.launches, totals.wrong);
+        printf("target %s: %u kernels, %u reached it; spilled bytes + 1, after over capped, geometric mean %.2f; %u "
+               "launches, %u wrong\n",
+               target, totals.kernels, totals.reached, geometric(totals.log_ratio, totals.kernels), totals.launches,
+               totals.wrong);
         wrong += totals.wrong;
     }
     assembler_close(assembler);

@@ -12,7 +12,8 @@
 
 typedef enum Temper { HONEST, ERRATIC, REFUSING, REFUSING_CAPS } Temper;
 
-/* HONEST: pressure and four more are the registers, what is above the cap is spilled.  ERRATIC: figures from a hash of the text. */
+/* HONEST: pressure and four more are the registers, what is above the cap is spilled.  ERRATIC: figures from a hash of
+ * the text. */
 typedef struct ModelJudge {
     Judge judge;
     Temper temper;
@@ -222,7 +223,8 @@ static void an_ssa_body_leaves_ssa_form(void **state)
 
 static bool is_worse(const Figures *a, const Figures *b, unsigned target)
 {
-    unsigned x = a->registers > target ? a->registers - target : 0, y = b->registers > target ? b->registers - target : 0;
+    unsigned x = a->registers > target ? a->registers - target : 0,
+             y = b->registers > target ? b->registers - target : 0;
     if (x != y)
         return x > y;
     if (figures_spills(a) != figures_spills(b))
@@ -375,9 +377,13 @@ static void an_assembler_judges(void **state)
     AssemblerJudge judge;
     RegistersResult result;
     assembler_judge_init(&judge, arena, assembler);
-    RegistersRequest request = {
-        .machine = machine_for("sm_90"), .target = 24, .effort = 25, .use_schedule = true, .use_rematerialize = true, .use_sink = true,
-        .use_launch_bounds = true};
+    RegistersRequest request = {.machine = machine_for("sm_90"),
+                                .target = 24,
+                                .effort = 25,
+                                .use_schedule = true,
+                                .use_rematerialize = true,
+                                .use_sink = true,
+                                .use_launch_bounds = true};
     registers_reduce(arena, kernel, &body, &request, &judge.judge, &result);
     assert_true(result.before.known && result.capped.known && result.after.known);
     assert_true(judge.calls <= 25);

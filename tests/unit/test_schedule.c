@@ -1,4 +1,5 @@
-/* The passes that the register search is made of: what each does to small kernels, and that none changes what the corpus computes. */
+/* The passes that the register search is made of: what each does to small kernels, and that none changes what the
+ * corpus computes. */
 #include "tests/unit/test_registers_support.h"
 
 #include <glob.h>
@@ -12,8 +13,9 @@
 /* Eight loads, then a sum that reads them in order: depth first, one load stands before each addition. */
 static const char *eight_loads(Arena *arena)
 {
-    const char *text = KERNEL_HEAD ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n.reg .b64 %rd<3>;\n.reg .f32 %f<20>;\n"
-                                   "ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];\n";
+    const char *text =
+        KERNEL_HEAD ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n.reg .b64 %rd<3>;\n.reg .f32 %f<20>;\n"
+                    "ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];\n";
     for (int i = 0; i < 8; i++)
         text = arena_printf(arena, "%sld.global.f32 %%f%d, [%%rd1+%d];\n", text, i, 4 * i);
     text = arena_printf(arena, "%sadd.f32 %%f10, %%f0, %%f1;\n", text);
@@ -163,9 +165,11 @@ static void loads_stay_above_stores_that_may_meet_them(void **state)
 {
     (void)state;
     static const char text[] = KERNEL_HEAD
-        ".visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n)\n{\n.reg .pred %p1;\n.reg .b32 %r<3>;\n.reg .b64 %rd<3>;\n"
+        ".visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n)\n{\n.reg .pred %p1;\n.reg .b32 %r<3>;\n.reg "
+        ".b64 %rd<3>;\n"
         "ld.param.u64 %rd1, [p];\nld.param.u64 %rd2, [q];\nld.param.u32 %r1, [n];\nld.global.u32 %r2, [%rd1];\n"
-        "st.global.u32 [%rd2], %r1;\nsetp.eq.s32 %p1, %r1, 7;\n@%p1 bra END;\nst.global.u32 [%rd1+4], %r2;\nEND:\nret;\n}\n";
+        "st.global.u32 [%rd2], %r1;\nsetp.eq.s32 %p1, %r1, 7;\n@%p1 bra END;\nst.global.u32 [%rd1+4], "
+        "%r2;\nEND:\nret;\n}\n";
     Module *module = module_of_text(text);
     Body *body = body_in_ssa(module_find_function(module, "k"));
     sink_values(body, SINK_ALL, true);
@@ -237,8 +241,12 @@ static void body_vary(Body *body, const Variant *variant)
     for (unsigned way = 1; way <= 2; way++) {
         if (!(variant->remat & way))
             continue;
-        RematerializeRequest request = {
-            .limit = 6, .cost = 6, .opaque = way == 2, .distance = 4, .extend = variant->remat == 3, .ignore_pressure = true};
+        RematerializeRequest request = {.limit = 6,
+                                        .cost = 6,
+                                        .opaque = way == 2,
+                                        .distance = 4,
+                                        .extend = variant->remat == 3,
+                                        .ignore_pressure = true};
         RematerializeCandidate *values;
         uint32_t count = rematerialize_candidates(arena, body, &request, &values);
         rematerialize_values(body, &request, values, count);
@@ -277,7 +285,8 @@ static void kernel_vary(const char *path, const char *launch_path, const Variant
     function_set_body(kernel, body);
     EmulatorOptions options = {0};
     launch->tolerance.kind = TOLERANCE_EXACT;
-    EmulatorComparison *comparison = emulator_compare(arena, original, changed, launch->kernel, launch, NULL, NULL, &options);
+    EmulatorComparison *comparison =
+        emulator_compare(arena, original, changed, launch->kernel, launch, NULL, NULL, &options);
     if (!comparison->equal)
         fail_msg("%s, %s: %s", launch_path, variant->name, comparison->message);
     function_set_body(kernel, NULL);
@@ -290,8 +299,16 @@ static void corpus_stays_as_it_is(void **state)
 {
     (void)state;
     const Variant variants[] = {
-        {.name = "sink, opaque copies, depth first", .rule = &schedule_rules[0], .sink = true, .mode = SINK_ALL, .remat = 2},
-        {.name = "copies, plain recomputation, from the top", .rule = &schedule_rules[4], .sink = true, .mode = SINK_COPIES, .remat = 1},
+        {.name = "sink, opaque copies, depth first",
+         .rule = &schedule_rules[0],
+         .sink = true,
+         .mode = SINK_ALL,
+         .remat = 2},
+        {.name = "copies, plain recomputation, from the top",
+         .rule = &schedule_rules[4],
+         .sink = true,
+         .mode = SINK_COPIES,
+         .remat = 1},
         {.name = "recomputation twice, mutations", .remat = 3, .mutations = 12},
         {.name = "saving sinks, loads late", .rule = &schedule_rules[6], .sink = true, .mode = SINK_SAVING},
     };
@@ -309,7 +326,8 @@ static void corpus_stays_as_it_is(void **state)
         for (unsigned v = 0; v < COUNT_OF(variants); v++)
             kernel_vary(path, launch, &variants[v]);
         ScheduleRule rule = schedule_rule_random(&random);
-        const Variant drawn = {.name = "weights at random", .rule = &rule, .sink = i & 1, .mode = SINK_ALL, .remat = i & 3};
+        const Variant drawn = {
+            .name = "weights at random", .rule = &rule, .sink = i & 1, .mode = SINK_ALL, .remat = i & 3};
         kernel_vary(path, launch, &drawn);
         count++;
     }
