@@ -237,24 +237,25 @@ bool coarsening_check_instructions(Coarsening *c)
 
 /* ---- Waiting for other threads ----------------------------------------------------------------------------------- */
 
-/* Reads what other threads may write in the same barrier interval: the only way to wait for one of them. */
-static bool observes(const Inst *inst)
+/* Reads what other threads may write in the same barrier interval, and uses it: the only way to wait for one of them. */
+static bool observes(const Values *values, const Inst *inst)
 {
     bool strong = inst->sync == SYNC_STRONG || inst->sync == SYNC_MBARRIER ||
                   (inst->effects & EFFECT_VOLATILE && inst->effects & EFFECT_READ);
     if (!strong)
         return false;
     for (unsigned r = 0; r < inst->ref_count; r++)
-        if (ref_writes(&inst->refs[r]))
+        if (ref_writes(&inst->refs[r]) && value_use_count(values, inst->refs[r].reg) > 0)
             return true;
     return false;
 }
 
 bool coarsening_loads_merge(const Coarsening *c)
 {
+    const Values *values = values_compute(c->scratch, c->body);
     for (size_t b = 0; b < c->body->blocks.count; b++)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
-            if (observes(inst))
+            if (observes(values, inst))
                 return false;
     return true;
 }
@@ -415,19 +416,17 @@ static const Inst *loop_decided_by(const Coarsening *c, const Values *values, co
 /* A loop that goes on until another thread has done something: if that thread is a replica of this one, it never ends. */
 static bool check_waiting(Coarsening *c)
 {
-    const Values *values = NULL;
+    const Values *values = values_compute(c->scratch, c->body);
     const BlockLists *dependents = NULL;
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         const Block *block = c->body->blocks.data[b];
         for (const Inst *inst = block->first; inst; inst = inst->next) {
-            if (!observes(inst))
+            if (!observes(values, inst))
                 continue;
             if (bitset_has(&c->loops->irreducible, block->id))
                 return coarsening_refuse(c, inst, "'%s' stands in a loop with several entries", inst_spelling(c->scratch, inst));
-            if (!values) {
-                values = values_compute(c->scratch, c->body);
+            if (!dependents)
                 dependents = control_dependents(c->scratch, c->postdominance);
-            }
             const Inst *decides = loop_decided_by(c, values, dependents, inst);
             if (decides)
                 return coarsening_refuse(c, inst, "the loop that ends in line %u may wait for another thread through '%s'",
