@@ -42,10 +42,11 @@ static bool try_factor(Arena *arena, KernelReport *kernel, const PipelineOptions
     if (result.coarsening != OUTCOME_DONE) {
         trial->verdict = arena_printf(arena, "refused: %s",
                                       result.coarsening == OUTCOME_REFUSED ? result.refusal.reason : "nothing to do");
-        if (result.coarsening == OUTCOME_REFUSED && !kernel->result.refusal.reason)
-            kernel->result.refusal = result.refusal;
+        if (result.coarsening == OUTCOME_REFUSED && !kernel->refusal.reason)
+            kernel->refusal = result.refusal;
         return false;
     }
+    trial->sound = true;
     if (!after.known) {
         trial->verdict =
             arena_printf(arena, "does not assemble: %s", after.message ? after.message : "no reason given");
@@ -71,6 +72,48 @@ static bool try_factor(Arena *arena, KernelReport *kernel, const PipelineOptions
     return false;
 }
 
+/* Lanes of warps that the threads of so many blocks take. */
+static unsigned lanes(const Machine *machine, unsigned threads, unsigned blocks)
+{
+    return (threads + machine->warp_size - 1) / machine->warp_size * machine->warp_size * blocks;
+}
+
+/* No factor can even be weighed. */
+static void decline(KernelReport *kernel, const char *reason)
+{
+    kernel->refusal = (Refusal){.reason = reason};
+    kernel->choice = reason;
+}
+
+/* Tries one dimension, the largest factor first; true if one is good. */
+static bool try_dimension(Arena *arena, KernelReport *kernel, const PipelineOptions *options, const Figures *before,
+                          const unsigned block[3], unsigned dimension)
+{
+    unsigned threads = block_threads(block);
+    unsigned blocks = machine_occupancy(options->machine, threads, before->registers, before->shared).blocks;
+    for (unsigned factor = LARGEST_AUTOMATIC_FACTOR; factor > 1; factor /= 2) {
+        if (block[dimension] % factor)
+            continue;
+        CoarsenTrial *trial = &kernel->trials[kernel->trial_count++];
+        for (unsigned i = 0; i < 3; i++)
+            trial->factor[i] = i == dimension ? factor : 1;
+        if (lanes(options->machine, threads / factor, factor) > lanes(options->machine, threads, 1)) {
+            trial->verdict = arena_printf(arena, "not taken: blocks of %u threads leave lanes idle", threads / factor);
+            continue;
+        }
+        trial->chosen = try_factor(arena, kernel, options, before, blocks, trial);
+        if (trial->chosen) {
+            kernel->request.coarsen = true;
+            memcpy(kernel->request.coarsening.factor, trial->factor, sizeof trial->factor);
+            kernel->choice =
+                arena_printf(arena, "by %u along %c, the largest factor that costs neither spills nor blocks", factor,
+                             "xyz"[dimension]);
+            return true;
+        }
+    }
+    return false;
+}
+
 void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *options)
 {
     unsigned block[3];
@@ -78,39 +121,28 @@ void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *op
     find_block(kernel, block);
     kernel->request.coarsen = false;
     if (!options->judge || !options->machine) {
-        kernel->choice = "not coarsened: there is no assembler to judge by";
+        decline(kernel, "there is no assembler to choose a factor by");
         return;
     }
     if (!block[0]) {
-        kernel->choice = "not coarsened: the block size is not known (-block tells it)";
+        decline(kernel, "the block size, by which a factor is chosen, is not known (-block tells it)");
         return;
     }
     if (!options->judge->measure(options->judge->context, kernel->result.kernel, NULL, &before)) {
-        kernel->choice = arena_printf(arena, "not coarsened: the kernel as it came does not assemble: %s",
-                                      before.message ? before.message : "no reason given");
+        decline(kernel, arena_printf(arena, "as it came it does not assemble: %s",
+                                     before.message ? before.message : "no reason given"));
         return;
     }
     PipelineOptions quiet = *options;
     memset(quiet.dump, 0, sizeof quiet.dump);
-    unsigned blocks = machine_occupancy(options->machine, block_threads(block), before.registers, before.shared).blocks;
     kernel->trials = ARENA_ARRAY(arena, CoarsenTrial, TRIALS);
-    for (unsigned dimension = 0; dimension < 3; dimension++)
-        for (unsigned factor = LARGEST_AUTOMATIC_FACTOR; factor > 1; factor /= 2) {
-            if (block[dimension] % factor)
-                continue;
-            CoarsenTrial *trial = &kernel->trials[kernel->trial_count++];
-            for (unsigned i = 0; i < 3; i++)
-                trial->factor[i] = i == dimension ? factor : 1;
-            trial->chosen = try_factor(arena, kernel, &quiet, &before, blocks, trial);
-            if (trial->chosen) {
-                kernel->request.coarsen = true;
-                memcpy(kernel->request.coarsening.factor, trial->factor, sizeof trial->factor);
-                kernel->choice =
-                    arena_printf(arena, "by %u along %c, the largest factor that costs neither spills nor blocks",
-                                 factor, "xyz"[dimension]);
-                return;
-            }
-        }
-    kernel->choice = kernel->trial_count ? "not coarsened: no factor is sound and costs neither spills nor blocks"
-                                         : "not coarsened: the block divides by none of 2, 4 and 8";
+    bool good = false;
+    for (unsigned dimension = 0; dimension < 3 && !good; dimension++)
+        good = try_dimension(arena, kernel, &quiet, &before, block, dimension);
+    for (unsigned i = 0; i < kernel->trial_count; i++)
+        if (kernel->trials[i].sound)
+            kernel->refusal = (Refusal){0};
+    if (!good)
+        kernel->choice = kernel->trial_count ? "not coarsened: no factor is sound and costs neither spills nor blocks"
+                                             : "not coarsened: the block divides by none of 2, 4 and 8";
 }

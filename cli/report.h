@@ -10,6 +10,7 @@ enum { MOST_CONDITIONS = 8 };
 /* One factor that -coarsen auto has tried. */
 typedef struct CoarsenTrial {
     unsigned factor[3];
+    bool sound;          /* false: refused, or not tried at all */
     bool chosen;
     const char *verdict; /* why it was taken or not */
 } CoarsenTrial;
@@ -33,6 +34,7 @@ typedef struct KernelReport {
     CoarsenTrial *trials;
     unsigned trial_count;
     const char *choice; /* -coarsen auto: the outcome in words */
+    Refusal refusal;    /* -coarsen auto: why no factor could even be weighed; reason NULL: one could */
     const char *conditions[MOST_CONDITIONS]; /* of the launch contract */
     unsigned condition_count;
 } KernelReport;

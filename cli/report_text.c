@@ -138,10 +138,11 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
 {
     const KernelResult *result = &kernel->result;
     char factor[32], stride[16];
-    if (kernel->is_auto && kernel->choice)
+    if (kernel->is_auto && kernel->choice && result->coarsening != OUTCOME_REFUSED)
         buf_printf(out, "  coarsening: auto: %s\n", kernel->choice);
-    for (unsigned i = 0; i < kernel->trial_count; i++)
-        buf_printf(out, "    %s: %s\n", factor_text(kernel->trials[i].factor, factor), kernel->trials[i].verdict);
+    if (result->coarsening != OUTCOME_REFUSED)
+        for (unsigned i = 0; i < kernel->trial_count; i++)
+            buf_printf(out, "    %s: %s\n", factor_text(kernel->trials[i].factor, factor), kernel->trials[i].verdict);
     switch (result->coarsening) {
     case OUTCOME_DONE: {
         buf_printf(out, "  coarsening: done: %s, stride %s", factor_text(result->contract.factor, factor),

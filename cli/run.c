@@ -206,14 +206,13 @@ static bool open_assembler(Run *run)
     }
     run->assembler_missing = error;
     report->assembler_missing = first_line(run->arena, error);
-    bool is_needed = options->assembler_given || options->cubin;
+    bool is_needed = options->assembler_given || options->cubin || options->warnings_are_errors;
     for (size_t i = 0; i < options->coarsen.count; i++)
         is_needed |= options->coarsen.data[i].is_auto;
     if (is_needed) {
         fprintf(stderr, "ptxopt: error: %s\n", error);
         return false;
     }
-    run->diag.warnings++;
     if (!options->quiet)
         fprintf(stderr,
                 "ptxopt: warning: %s\nptxopt: note: without an assembler registers are not reduced, and nothing is "
@@ -304,14 +303,6 @@ static void warn_refusals(Run *run, KernelReport *report)
                      report->request.target_registers, result->reduction.explanation ? ": " : "",
                      result->reduction.explanation ? result->reduction.explanation : "");
     }
-    /* Whoever launches it has to know.  A report or a contract says it better. */
-    if (result->coarsening == OUTCOME_DONE && !run->options->report && !run->options->launch_out) {
-        char factor[32];
-        diag_note(
-            &run->diag, result->kernel->span,
-            "kernel '%s' is coarsened by %s: its blocks have to be launched that much smaller (-report tells more)",
-            name, factor_text(result->contract.factor, factor));
-    }
 }
 
 /* Whether coarsening is asked for a kernel that carries a launch contract already. */
@@ -355,6 +346,10 @@ static void run_kernels(Run *run)
         Tuning tuning = function->tuning;
         pipeline_run(run->arena, function, &kernel->request, &run->pipeline, &kernel->result);
         run->changed |= function->body || memcmp(&tuning, &function->tuning, sizeof tuning) != 0;
+        if (kernel->refusal.reason && kernel->is_auto) {
+            kernel->result.coarsening = OUTCOME_REFUSED;
+            kernel->result.refusal = kernel->refusal;
+        }
         if (is_coarse) {
             kernel->result.coarsening = OUTCOME_REFUSED;
             kernel->result.refusal =
@@ -382,7 +377,7 @@ static const char *text_line(Arena *arena, const char *text, unsigned line)
         text = strchr(text, '\n');
         text = text ? text + 1 : NULL;
     }
-    return text && line ? first_line(arena, text) : NULL;
+    return text && line ? first_line(arena, text + strspn(text, " \t")) : NULL;
 }
 
 static void explain_rejection(Run *run, const Assembly *assembly, const Buf *output)
@@ -395,6 +390,7 @@ static void explain_rejection(Run *run, const Assembly *assembly, const Buf *out
     if (!input_passes) {
         fprintf(stderr, "ptxopt: note: %s does not take the input either: %s\n", run->report.assembler,
                 of_input.message ? of_input.message : assembly_failure_word(of_input.failure));
+        fprintf(stderr, "ptxopt: note: -assembler none writes PTX without assembling it\n");
     } else {
         const char *line = text_line(run->arena, buf_text(output), assembly->error_line);
         if (line)
@@ -459,16 +455,21 @@ typedef struct Results {
     Assembly assembly;
 } Results;
 
-static bool assemble_output(Run *run, Results *results)
+static ExitStatus assemble_output(Run *run, Results *results)
 {
     const Options *options = run->options;
     bool is_wanted = run->changed || options->cubin || options->report || options->assembler_given;
     if (!run->assembler || !is_wanted)
-        return true;
+        return EXIT_DONE;
     if (assemble(run, results->ptx.data, results->ptx.length, options->cubin != NULL, &results->assembly))
-        return true;
+        return EXIT_DONE;
+    if (results->assembly.failure == ASSEMBLY_UNAVAILABLE) {
+        fprintf(stderr, "ptxopt: error: %s can no longer be used: %s\n", run->report.assembler,
+                results->assembly.message);
+        return EXIT_INPUT;
+    }
     explain_rejection(run, &results->assembly, &results->ptx);
-    return false;
+    return EXIT_REJECTED;
 }
 
 static void make_report(Run *run, Results *results)
@@ -507,17 +508,33 @@ static bool write_results(Run *run, const Results *results)
     return true;
 }
 
+/* Whoever launches it has to know.  A report or a contract says it better. */
+static void note_launches(Run *run)
+{
+    for (size_t i = 0; i < run->report.kernel_count && !run->options->report && !run->options->launch_out; i++) {
+        const KernelResult *result = &run->report.kernels[i].result;
+        char factor[32];
+        if (result->coarsening == OUTCOME_DONE)
+            diag_note(&run->diag, result->kernel->span,
+                      "kernel '%s' is coarsened by %s: its blocks have to be launched that much smaller (-report tells "
+                      "more)",
+                      result->kernel->name, factor_text(result->contract.factor, factor));
+    }
+}
+
 static ExitStatus finish(Run *run, Results *results)
 {
     emit_module(run->module, &results->ptx);
-    if (!assemble_output(run, results))
-        return EXIT_REJECTED;
+    ExitStatus status = assemble_output(run, results);
+    if (status != EXIT_DONE)
+        return status;
     if (run->options->launch_out)
         launch_print_json(&run->report, &results->launch);
     if (run->options->report)
         make_report(run, results);
     if (!write_results(run, results))
         return EXIT_INPUT;
+    note_launches(run);
     if (run->options->verbose && run->assembler)
         fprintf(stderr, "ptxopt: %u candidates assembled in %.2f seconds, %u answered from memory\n", run->judge.calls,
                 run->judge.seconds, run->judge.repeats);

@@ -179,4 +179,36 @@ for file in o.ptx o.cubin r.txt; do
 done
 grep -q 'does not take the input either' "$tmp/errors" || wrong="$wrong, does not blame the input"
 result "rejected: nothing written" "${wrong#, }"
+
+# An assembler that takes everything but what ptxopt has coarsened, and one that dies of it.
+ptxas="$(command -v ptxas || true)"
+for candidate in /usr/local/cuda/bin/ptxas third_party/cuda/bin/ptxas; do
+    [ -n "$ptxas" ] || [ ! -x "$candidate" ] || ptxas="$(realpath "$candidate")"
+done
+if [ -z "$ptxas" ]; then
+    echo "skip assemblers that fail: no ptxas"
+    exit "$failed"
+fi
+# $1: name; $2: what it does with a coarsened kernel.
+make_assembler() {
+    printf '#!/bin/sh\nfor word; do\n    case "$word" in *.ptx) if grep -q __ptxopt_launch "$word"; then %s; fi ;; esac\n' \
+        "$2" >"$tmp/$1"
+    printf 'done\nexec "%s" "$@"\n' "$ptxas" >>"$tmp/$1"
+    chmod +x "$tmp/$1"
+}
+# $1: name; $2: assembler; $3: text.
+rejects() {
+    rm -f "$tmp/o.ptx"
+    PTXOPT_PTXAS="$tmp/$2" "$program" -assembler ptxas -coarsen 2 -o "$tmp/o.ptx" "$kernel" >"$tmp/out" 2>"$tmp/errors"
+    status=$?
+    wrong="$([ "$status" -eq 4 ] || echo "status $status")"
+    [ ! -e "$tmp/o.ptx" ] || wrong="$wrong, o.ptx is there"
+    grep -q "$3" "$tmp/errors" || wrong="$wrong, does not say '$3'"
+    grep -q 'this is a bug in ptxopt or in ptxas' "$tmp/errors" || wrong="$wrong, blames nobody"
+    result "$1" "${wrong#, }"
+}
+make_assembler rejecting 'echo "ptxas $word, line 7; error : odd" >&2; exit 255'
+rejects "the output rejected" rejecting 'line 7 of the output is'
+make_assembler crashing 'kill -SEGV $$'
+rejects "the assembler crashes" crashing 'crashed'
 exit "$failed"
