@@ -77,6 +77,20 @@ static void unify_exits(Body *body)
     body_update_preds(body);
 }
 
+/* Puts an empty block before an entry that ends in a branch table: a region that needs its several ways has a head. */
+static void separate_entry(Body *body)
+{
+    Block *entry = body->blocks.data[0];
+    if (!entry->last || entry->last->target_count < 2)
+        return;
+    Block *first = body_add_block(body, NULL);
+    memmove(body->blocks.data + 1, body->blocks.data, (body->blocks.count - 1) * sizeof *body->blocks.data);
+    body->blocks.data[0] = first;
+    first->fall = entry;
+    body_renumber(body);
+    body_update_preds(body);
+}
+
 /* ---- One place that reads the index ------------------------------------------------------------------------------ */
 
 static const char *const index_names[3] = {"%tid.x", "%tid.y", "%tid.z"};
@@ -254,6 +268,7 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
     if (!settle_block(body, request, contract, &c))
         return false;
     unify_exits(body);
+    separate_entry(body);
     for (unsigned d = 0; d < 3; d++)
         if (request->factor[d] > 1 && !coarsen_dimension(body, d, request->factor[d], request->stride, contract, refusal))
             return false;
