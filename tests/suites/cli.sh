@@ -136,6 +136,10 @@ assert report["kernels"][0]["registers"]["outcome"] == "not asked", report
 CHECK
 )"
 result "report as JSON" "$wrong"
+odd="$(printf '%s/od\377d\001.ptx' "$tmp")"
+cp "$kernel" "$odd"
+run -assembler none -report-format json -report=- -o /dev/null "$odd"
+result "a file name that is no text" "$(python3 -m json.tool "$tmp/out" 2>&1 >/dev/null)"
 run -q -assembler none -coarsen 2 -target-regs 32 "$kernel"
 result "quiet" "$([ "$status" -eq 0 ] && [ ! -s "$tmp/errors" ] || echo "status $status, or it speaks")"
 run -help
@@ -169,6 +173,13 @@ run -coarsen 2 -target-regs 24 -block 256 -report -cubin "$tmp/o.cubin" -o "$tmp
 wrong="$([ "$status" -eq 0 ] || echo "status $status")$(head -c 4 "$tmp/o.cubin" | grep -q ELF || echo ", no cubin")"
 grep -q '^  registers  *[0-9]* *[0-9]*$' "$tmp/errors" || wrong="$wrong, no registers in the report"
 result "cubin and report" "${wrong#, }"
+if [ -e /dev/full ]; then
+    rm -f "$tmp/o.ptx"
+    run -cubin /dev/full -o "$tmp/o.ptx" "$kernel"
+    wrong="$([ "$status" -eq 1 ] || echo "status $status")"
+    [ ! -e "$tmp/o.ptx" ] || wrong="$wrong, o.ptx is there"
+    result "the second output fails: the first goes again" "${wrong#, }"
+fi
 # What passes ptxopt and no assembler: an instruction that neither knows.
 sed 's/^.*add\.f32.*$/\tfrobnicate.b32 %r1;/' "$kernel" >"$tmp/odd.ptx"
 rm -f "$tmp/o.ptx" "$tmp/o.cubin"
@@ -191,9 +202,11 @@ if [ -z "$ptxas" ]; then
 fi
 # $1: name; $2: what it does with a coarsened kernel.
 make_assembler() {
-    printf '#!/bin/sh\nfor word; do\n    case "$word" in *.ptx) if grep -q __ptxopt_launch "$word"; then %s; fi ;; esac\n' \
-        "$2" >"$tmp/$1"
-    printf 'done\nexec "%s" "$@"\n' "$ptxas" >>"$tmp/$1"
+    {
+        printf '#!/bin/sh\nfor word; do\n    case "$word" in\n'
+        printf '    *.ptx) if grep -q __ptxopt_launch "$word"; then %s; fi ;;\n' "$2"
+        printf '    esac\ndone\nexec "%s" "$@"\n' "$ptxas"
+    } >"$tmp/$1"
     chmod +x "$tmp/$1"
 }
 # $1: name; $2: assembler; $3: text.

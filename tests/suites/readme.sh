@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The README's commands: each block marked `console` is run in a folder that looks like the repository's root, and what it
-# prints is compared with what the README shows. Numbers and the assembler's name may differ, columns too, and a line of
-# three dots stands for any lines. A block marked `console assembler` is skipped where there is none.
+# The README's commands: each block marked `console` is run in a folder that looks like the repository's root, and what
+# it prints is compared with what the README shows. Numbers and the assembler's name may differ, columns too, and a line
+# of three dots stands for any lines. A block marked `console assembler` is skipped where there is none.
 set -uo pipefail
 
 folder="${TEST_TMP:?}/readme"
@@ -11,7 +11,8 @@ for name in corpus tests docs; do
     ln -sfn "$PWD/$name" "$folder/$name"
 done
 assembler=yes
-"$PTXOPT" -assembler auto -cubin "$folder/probe.cubin" corpus/vectoradd/vectoradd.sm_90.ptx >/dev/null 2>&1 || assembler=no
+kernel=corpus/vectoradd/vectoradd.sm_90.ptx
+"$PTXOPT" -assembler auto -cubin "$folder/probe.cubin" "$kernel" >/dev/null 2>&1 || assembler=no
 
 ASSEMBLER="$assembler" python3 - README.md "$folder" <<'CHECK'
 import os
