@@ -12,6 +12,8 @@
 enum {
     LOWEST_CAP = 24,     /* assemblers raise a lower .maxnreg to this, with a warning */
     ASSUMED_BLOCK = 256, /* threads, where nobody says how many there are */
+    CAPS_MOST = 3,       /* caps tried where the assembler refuses the one that was asked for */
+    CAP_STEP = 4,        /* registers */
     BATCHES_MOST = 16,   /* assemblies for one way of rematerializing, at first */
 };
 
@@ -118,13 +120,18 @@ static void capped_start(Search *search, const Body *input)
 {
     RegistersResult *result = search->result;
     search->best = body_clone(input);
-    bool caps = search->request->use_launch_bounds && result->before.registers > cap_of(search->target);
-    if (caps)
-        search->best->tuning.maxnreg = cap_of(search->target);
-    result->capped = caps ? search_measure(search, search->best) : result->before;
-    if (caps)
-        search_record(search, arena_printf(search->arena, ".maxnreg %u", cap_of(search->target)), &result->capped,
-                    result->capped.known);
+    result->capped = result->before;
+    unsigned cap = cap_of(search->target);
+    bool caps = search->request->use_launch_bounds;
+    /* Some instructions (matrix fragments) need more registers at once than the cap leaves: assemblers refuse, and a
+     * cap a little higher gets as near as can be. */
+    for (unsigned tries = 0; caps && tries < CAPS_MOST && result->before.registers > cap; tries++, cap += CAP_STEP) {
+        search->best->tuning.maxnreg = cap;
+        result->capped = search_measure(search, search->best);
+        search_record(search, arena_printf(search->arena, ".maxnreg %u", cap), &result->capped, result->capped.known);
+        if (result->capped.known || search->request->is_auto)
+            break;
+    }
     search->best_figures = result->capped;
     /* No growth beyond a few percent over the longer of the two forms that cost nothing to make; where nobody asked for
      * this target, over the uncapped one. */

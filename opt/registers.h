@@ -11,7 +11,7 @@ typedef struct RegistersRequest {
     const Machine *machine; /* never NULL */
     unsigned block_threads; /* threads of a block as the kernel now stands; 0: not known */
     unsigned shared_bytes;  /* dynamic shared memory for each block at launch, where known */
-    unsigned effort;        /* how many candidates may be assembled */
+    unsigned effort;        /* how many candidates may be assembled; the input itself and its cap always are */
     bool use_schedule, use_rematerialize, use_sink, use_launch_bounds; /* which passes may be tried */
 } RegistersRequest;
 
@@ -22,8 +22,8 @@ typedef struct RegistersStep { /* one candidate, for the report */
 } RegistersStep;
 
 typedef struct RegistersResult {
-    Figures before;  /* the kernel as it came, without a cap */
-    Figures capped;  /* the kernel as it came, under the cap that the target asks for */
+    Figures before;  /* the kernel as it came, without a cap but its own .maxnreg */
+    Figures capped;  /* the kernel as it came, under the cap that the target asks for; 'before' where that needs none */
     Figures after;
     unsigned target; /* what was aimed at: the request's, or the boundary chosen; 0: auto found nothing to gain */
     bool reached;
@@ -33,10 +33,11 @@ typedef struct RegistersResult {
     const char *explanation; /* one or two sentences: what was reached, or what stands in the way */
 } RegistersResult;
 
-/* Searches for a form of *body (SSA or not; replaced by the best form found, never in SSA form) that takes at most the target.
- * A candidate is kept only where the judge's figures are better: first registers above the target, then spilled bytes, then (auto:
- * blocks on an SM, then) instructions.  The result is never worse than the input under the same cap.  Deterministic.
- * CUDAVis (SCOPES'10) sections on rematerialization, reordering and virtual register boundaries.  'arena' holds the result's text. */
+/* Searches for a form of *body (SSA or not; replaced by the best form found, never in SSA form) that takes at most the
+ * target. A candidate is kept only where the judge's figures are better: first registers above the target, then spilled
+ * bytes, then (auto: blocks on an SM, then) instructions.  The result is never worse than the input under the same cap.
+ * Deterministic. CUDAVis (SCOPES'10) sections on rematerialization, reordering and virtual register boundaries. 'arena'
+ * holds the result's text. */
 void registers_reduce(Arena *arena, Function *kernel, Body **body, const RegistersRequest *request, const Judge *judge,
                       RegistersResult *result);
 

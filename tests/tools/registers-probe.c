@@ -134,6 +134,10 @@ static void steps_print(const RegistersResult *result)
 {
     for (unsigned i = 0; i < result->step_count; i++) {
         const RegistersStep *step = &result->steps[i];
+        if (!step->figures.known) {
+            printf("    ? %s: %s\n", step->what, step->figures.message ? step->figures.message : "not assembled");
+            continue;
+        }
         printf("    %s %3u regs %5llu spilled %5llu insts  %s\n", step->kept ? "*" : " ", step->figures.registers,
                (unsigned long long)figures_spills(&step->figures), (unsigned long long)step->figures.instructions,
                step->what);
@@ -214,6 +218,7 @@ static void kernel_reduce(const Options *options, Assembler *assembler, const ch
     }
     if (options->folder)
         module_write(options, module, kernel_name, target);
+    function_set_body(kernel, NULL);
     arena_free(arena);
     arena_free(module->arena);
 }
