@@ -7,7 +7,7 @@
 
 static bool is_standard_output(const char *path)
 {
-    return strcmp(path, "-") == 0;
+    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
 }
 
 const char *output_check(Arena *arena, const char *path)

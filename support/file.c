@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -89,21 +90,70 @@ static bool write_all(int file, const char *bytes, size_t length)
     return true;
 }
 
+/* The descriptor that the path is another name of; -1 if it is a file's. */
+static int descriptor_of(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)
+        return STDOUT_FILENO;
+    if (strcmp(path, "/dev/stderr") == 0)
+        return STDERR_FILENO;
+    for (size_t i = 0; i < COUNT_OF(folders); i++) {
+        size_t length = strlen(folders[i]), digits = 0;
+        if (strncmp(path, folders[i], length) != 0)
+            continue;
+        int number = 0;
+        for (; path[length + digits] >= '0' && path[length + digits] <= '9' && digits < 6; digits++)
+            number = number * 10 + (path[length + digits] - '0');
+        if (digits && path[length + digits] == 0)
+            return number;
+    }
+    return -1;
+}
+
+/* What a symbolic link leads to in the end, whether that is there or not: renaming must not replace the link.  NULL,
+ * with errno set, if it leads in circles. */
+static const char *follow_links(Arena *arena, const char *path)
+{
+    enum { LONGEST_CHAIN = 40 };
+    for (unsigned links = 0; links <= LONGEST_CHAIN; links++) {
+        struct stat status;
+        if (lstat(path, &status) != 0 || !S_ISLNK(status.st_mode))
+            return path;
+        char target[PATH_MAX];
+        ssize_t length = readlink(path, target, sizeof target);
+        if (length <= 0 || (size_t)length >= sizeof target)
+            return path;
+        const char *slash = target[0] == '/' ? NULL : strrchr(path, '/');
+        path = arena_printf(arena, "%.*s%.*s", slash ? (int)(slash + 1 - path) : 0, path, (int)length, target);
+    }
+    errno = ELOOP;
+    return NULL;
+}
+
+static const char *write_in_place(const char *path, const void *bytes, size_t length)
+{
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    if (file < 0)
+        return strerror(errno);
+    const char *error = write_all(file, bytes, length) ? NULL : strerror(errno);
+    if (close(file) != 0 && !error)
+        error = strerror(errno);
+    return error;
+}
+
 const char *write_file(Arena *arena, const char *path, const void *bytes, size_t length)
 {
-    if (strcmp(path, "-") == 0)
-        return write_all(STDOUT_FILENO, bytes, length) ? NULL : strerror(errno);
+    int descriptor = descriptor_of(path);
+    if (descriptor >= 0)
+        return write_all(descriptor, bytes, length) ? NULL : strerror(errno);
     struct stat status;
     bool exists = stat(path, &status) == 0;
-    if (exists && !S_ISREG(status.st_mode)) {
-        int file = open(path, O_WRONLY | O_CLOEXEC);
-        if (file < 0)
-            return strerror(errno);
-        const char *error = write_all(file, bytes, length) ? NULL : strerror(errno);
-        if (close(file) != 0 && !error)
-            error = strerror(errno);
-        return error;
-    }
+    if (exists && !S_ISREG(status.st_mode))
+        return write_in_place(path, bytes, length);
+    path = follow_links(arena, path);
+    if (!path)
+        return strerror(errno);
     char *temporary = arena_printf(arena, "%s.tmp.%ld", path, (long)getpid());
     mode_t mode = exists ? status.st_mode & 07777 : 0666;
     int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);

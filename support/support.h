@@ -135,8 +135,9 @@ Position source_position(const Source *source, uint32_t offset);
 
 /* ---- Files written whole or not at all -------------------------------------------------------------------------- */
 
-/* Writes to a temporary name beside 'path' and renames; "-" is standard output.  A path that is not a regular file (a pipe,
- * /dev/null) is written in place.  NULL when done, else a message (in the arena) and nothing was left behind. */
+/* Writes to a temporary name beside 'path' and renames; a symbolic link stays, and what it leads to is written.  "-" is
+ * standard output, and /dev/stdout, /dev/stderr and /dev/fd/N are the descriptors of this program, whatever those lead
+ * to.  A path that is not a regular file (a pipe, /dev/null) is written in place.  NULL when done, else a message (in the arena) and nothing was left behind. */
 const char *write_file(Arena *arena, const char *path, const void *bytes, size_t length);
 
 /* ---- Diagnostics ------------------------------------------------------------------------------------------------ */
