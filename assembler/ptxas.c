@@ -205,7 +205,9 @@ static void run_in(const char *path, const char *folder_name, int folder, const 
         product = PRODUCT_PROGRAM;
         run_again(path, folder_name, job, product, timeout_ms, hold, outcome);
     }
-    if (product == PRODUCT_PROGRAM && is_rejected_for(outcome, "Unresolved extern ")) {
+    /* Functions of other modules, and the .unified ones, of which a linker makes one for the host's and the GPU's. */
+    if (product == PRODUCT_PROGRAM && (is_rejected_for(outcome, "Unresolved extern ") ||
+                                       is_rejected_for(outcome, "requires command line option '--compile-only'"))) {
         product = PRODUCT_RELOCATABLE;
         run_again(path, folder_name, job, product, timeout_ms, hold, outcome);
     }

@@ -8,7 +8,9 @@
  *     ptxas info    : Used 19 registers, used 0 barriers, 32 bytes cumulative stack size, 1024 bytes smem
  *     info    : Function properties for 'K':
  *     info    : used 26 registers, used 0 barriers, 56 stack, 0 bytes smem, 548 bytes cmem[0], 0 bytes lmem
- * Which of the parts of a "Used" line are there depends on the version and the architecture.
+ * Which of the parts of a "Used" line are there depends on the version and the architecture.  Where functions return
+ * more than one value, nothing keeps the calling convention ("disabling ABI"): then there is no line on the stack, and
+ * the "Used" line tells the local memory of variables and spills together.
  *
  * The cubin is what runs, so its figures win where it has them; the bytes of spill code are in the log alone. */
 #include "assembler/internal.h"
@@ -20,7 +22,7 @@ typedef struct Record {
     bool is_entry;  /* the log says so */
     bool has_used;  /* its "Used" line was seen */
     bool has_frame; /* its stack and spill line was seen */
-    uint64_t registers, barriers, frame, stack, shared, constant, spill_stores, spill_loads;
+    uint64_t registers, barriers, frame, stack, shared, constant, local, spill_stores, spill_loads;
     const CubinFunction *code;
     uint64_t inner_size, inner_instructions;
 } Record;
@@ -159,6 +161,8 @@ static void read_used_part(const char *at, const char *end, Record *record, uint
         record->barriers = number;
     else if (take_text(&at, end, " bytes cumulative stack size") || take_text(&at, end, " stack"))
         record->stack = number;
+    else if (take_text(&at, end, " bytes lmem"))
+        record->local = number;
     else if (take_text(&at, end, " bytes smem"))
         record->shared = number;
     else if (take_text(&at, end, " bytes cmem["))
@@ -213,9 +217,22 @@ static void read_log_line(const char *line, const char *end, Table *table, LogSt
     }
 }
 
+/* What is known of spills without the calling convention is that they are no larger than the local memory. */
+static void take_local_as_spills(Table *table)
+{
+    for (size_t i = 0; i < table->records.count; i++) {
+        Record *record = &table->records.data[i];
+        if (!record->is_entry || !record->has_used || record->has_frame)
+            continue;
+        record->has_frame = true;
+        record->frame = record->spill_stores = record->spill_loads = record->local;
+    }
+}
+
 static void read_log(const char *log, Table *table)
 {
     LogState state = {NO_RECORD, NO_RECORD};
+    bool has_convention = strstr(log, "disabling ABI") == NULL;
     while (*log) {
         size_t length = strcspn(log, "\n");
         size_t text = length;
@@ -224,6 +241,8 @@ static void read_log(const char *log, Table *table)
         read_log_line(log, log + text, table, &state);
         log += length + (log[length] == '\n');
     }
+    if (!has_convention)
+        take_local_as_spills(table);
 }
 
 static void match_code(Table *table, const Cubin *cubin)
