@@ -7,6 +7,8 @@
  * register boundary. */
 #include "opt/registers.h"
 
+#include <string.h>
+
 #include "opt/registers_internal.h"
 
 enum {
@@ -24,21 +26,38 @@ static unsigned cap_of(unsigned target)
     return target < LOWEST_CAP ? LOWEST_CAP : target;
 }
 
-/* Whether a word on the block's size, which the caller knows, is worth saying: it is measured. */
+static unsigned tuning_threads(const unsigned size[3], unsigned count)
+{
+    uint64_t product = count ? 1 : 0;
+    for (unsigned i = 0; i < count && i < 3 && product <= UINT32_MAX; i++)
+        product *= size[i] ? size[i] : 1;
+    return product <= UINT32_MAX ? (unsigned)product : 0;
+}
+
+/* Whether a word on the block's size, which the caller knows, is worth saying: it lets the assembler take more
+ * registers than for 1,024 threads, which it may do or not, so it is measured. */
 static void bounds_try(Search *search)
 {
     const RegistersRequest *request = search->request;
     const Tuning *tuning = &search->best->tuning;
-    if (!request->use_launch_bounds || !request->block_threads || tuning->maxntid_count || tuning->reqntid_count ||
-        search_is_over(search))
+    if (!request->use_launch_bounds || !(request->block_threads || search->declared.maxntid_count) ||
+        tuning->maxntid_count || tuning->reqntid_count || search_is_over(search))
         return;
     Body *body = body_clone(search->best);
-    body->tuning.maxntid[0] = request->block_threads;
-    body->tuning.maxntid[1] = body->tuning.maxntid[2] = 1;
-    body->tuning.maxntid_count = 1;
+    if (search->declared.maxntid_count) {
+        memcpy(body->tuning.maxntid, search->declared.maxntid, sizeof body->tuning.maxntid);
+        body->tuning.maxntid_count = search->declared.maxntid_count;
+    } else {
+        body->tuning.maxntid[0] = request->block_threads;
+        body->tuning.maxntid[1] = body->tuning.maxntid[2] = 1;
+        body->tuning.maxntid_count = 1;
+    }
     Figures figures = search_measure(search, body);
     bool better = search_accepts(search, &figures) && search_compare(search, &figures, &search->best_figures) < 0;
-    search_record(search, arena_printf(search->arena, ".maxntid %u", request->block_threads), &figures, better);
+    search_record(
+        search,
+        arena_printf(search->arena, ".maxntid %u", tuning_threads(body->tuning.maxntid, body->tuning.maxntid_count)),
+        &figures, better);
     if (better) {
         body_free(search->best);
         search->best = body;
@@ -84,14 +103,6 @@ static void target_search(Search *search)
 }
 
 /* ---- The whole --------------------------------------------------------------------------------------------------- */
-
-static unsigned tuning_threads(const unsigned size[3], unsigned count)
-{
-    uint64_t product = count ? 1 : 0;
-    for (unsigned i = 0; i < count && i < 3 && product <= UINT32_MAX; i++)
-        product *= size[i] ? size[i] : 1;
-    return product <= UINT32_MAX ? (unsigned)product : 0;
-}
 
 /* The threads of a block for boundaries, and how they are known. */
 static unsigned block_threads_find(const Search *search, const Tuning *tuning, const char **known)
@@ -162,6 +173,10 @@ static void nothing_changed(Search *search, Body **body, const char *explanation
 {
     if ((*body)->ssa)
         body_from_ssa(*body);
+    if (search->declared.maxntid_count) {
+        memset((*body)->tuning.maxntid, 0, sizeof (*body)->tuning.maxntid);
+        (*body)->tuning.maxntid_count = 0;
+    }
     search->result->after = search->result->before;
     search->result->explanation = explanation;
 }
@@ -188,7 +203,7 @@ static void target_fixed(Search *search, const Body *input, Body **body)
 {
     RegistersResult *result = search->result;
     search->target = result->target = search->request->target;
-    if (result->before.registers <= search->target) {
+    if (result->before.registers <= search->target && !figures_spills(&result->before)) {
         result->reached = true;
         result->capped = result->before;
         nothing_changed(search, body,
@@ -303,6 +318,13 @@ void registers_reduce(Arena *arena, Function *kernel, Body **body, const Registe
         .random = {0x7074786f7074u},
     };
     Body *input = input_clone(*body);
+    /* A bound that a pass has added is a proposal like any other. */
+    if (input->tuning.maxntid_count && !kernel->tuning.maxntid_count && !kernel->tuning.reqntid_count &&
+        request->use_launch_bounds) {
+        search.declared = input->tuning;
+        memset(input->tuning.maxntid, 0, sizeof input->tuning.maxntid);
+        input->tuning.maxntid_count = 0;
+    }
     result->before = search_measure(&search, input);
     if (!result->before.known)
         nothing_changed(&search, body,

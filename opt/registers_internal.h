@@ -126,7 +126,8 @@ typedef struct Search {
     const Judge *judge;
     RegistersResult *result;
     VEC(RegistersStep) steps;
-    unsigned used; /* assemblies so far */
+    Tuning declared; /* maxntid_count not 0: the .maxntid that a pass before has added, taken off the input */
+    unsigned used;   /* assemblies so far */
     unsigned target;
     uint64_t most_instructions; /* what a candidate may grow to */
     Body *best;                 /* owned; SSA or not */
