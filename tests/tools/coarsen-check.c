@@ -1,4 +1,4 @@
-/* coarsen-check [-j N] [-a PTXAS] [-t FOLDER] [-c CONFIG[,CONFIG...]] [-v] [-d] FILE.ptx LAUNCH.json [FILE.ptx LAUNCH.json ...]
+/* coarsen-check [-a PTXAS] [-t FOLDER] [-c CONFIG[,CONFIG...]] [-v] [-d] [-e] FILE.ptx LAUNCH.json [FILE.ptx LAUNCH.json ...]
  * coarsen-check ... -r SEED,COUNT
  *
  * Coarsens the kernel of each launch in several ways and runs what comes out in the emulator against the original: the buffers
@@ -6,6 +6,8 @@
  * with -a, to the assembler.  With -r the kernels are random ones (tests/tools/random_kernel.c), one for each seed.
  *
  * A CONFIG is a factor for each of x, y and z that is coarsened, and the stride: x2, x4y2, x2:unit, y2:16.
+ *
+ * With -e every kernel of the file is run under its launch; with "-" for a launch they are not run, and the block's size is not known.
  *
  * Prints for each case "FILE KERNEL CONFIG: done", "refused: REASON (line N)" or "WRONG: WHAT"; without -v, for random kernels, only
  * the wrong ones and a summary.  -d keeps the changed text of wrong cases in the folder.  Exit status 1 where one was wrong. */
@@ -25,6 +27,7 @@ typedef struct Settings {
     const char *folder;    /* for texts */
     const char *configs;   /* NULL: all that fit */
     bool verbose, keep;
+    bool every; /* all kernels of a file under its launch */
 } Settings;
 
 typedef struct Config {
@@ -44,6 +47,7 @@ typedef struct Case {
     Module *module;
     Launch *launch;
     EmulatorResult *expected;
+    EmulatorOptions options; /* the checks that the original passes */
     Counts *counts;
     bool quiet;
 } Case;
@@ -74,6 +78,8 @@ static bool config_fits(const Config *config, const Launch *launch)
 {
     for (unsigned d = 0; d < 3; d++) {
         unsigned size = launch->block[d] ? launch->block[d] : 1;
+        if (!launch->grid[0])
+            continue;
         if (size % config->factor[d])
             return false;
         if (config->factor[d] > 1 && config->stride.kind == STRIDE_NUMBER && size / config->factor[d] % config->stride.number)
@@ -124,14 +130,15 @@ static const char *judge(const Case *it, const Buf *text, const Config *config)
     Module *changed = parse_text("changed.ptx", buf_text(text), text->length);
     if (!changed)
         return "the output does not parse";
-    EmulatorOptions options = {0};
-    Launch *launch = launch_divide(it->arena, it->launch, config->factor, NULL);
-    EmulatorResult *actual = emulator_run(it->arena, changed, launch, &options);
-    const char *message;
-    if (actual->fault.kind != FAULT_NONE)
-        message = fault_text(it->arena, changed, &actual->fault);
-    else
-        message = emulator_difference(it->arena, it->launch, it->expected, actual, (Tolerance){.kind = TOLERANCE_EXACT});
+    const char *message = NULL;
+    if (it->expected) {
+        Launch *launch = launch_divide(it->arena, it->launch, config->factor, NULL);
+        EmulatorResult *actual = emulator_run(it->arena, changed, launch, &it->options);
+        if (actual->fault.kind != FAULT_NONE)
+            message = fault_text(it->arena, changed, &actual->fault);
+        else
+            message = emulator_difference(it->arena, it->launch, it->expected, actual, (Tolerance){.kind = TOLERANCE_EXACT});
+    }
     arena_free(changed->arena);
     if (!message && it->settings->assembler)
         message = assemble(it, text);
@@ -158,7 +165,7 @@ static void check_config(const Case *it, const Config *config, bool clean)
     CoarsenRequest request = {.stride = config->stride};
     memcpy(request.factor, config->factor, sizeof request.factor);
     for (unsigned d = 0; d < 3; d++)
-        request.block[d] = it->launch->block[d] ? it->launch->block[d] : 1;
+        request.block[d] = it->launch->block[d] || !it->launch->grid[0] ? it->launch->block[d] : 1;
     LaunchContract contract;
     Refusal refusal;
     if (!coarsen_body(body, &request, &contract, &refusal)) {
@@ -220,16 +227,28 @@ static void check_configs(const Case *it, const char *configs, unsigned first, u
     }
 }
 
+/* With every check that it passes: the changed kernel has to pass the same. */
 static void run_original(Case *it)
 {
-    EmulatorOptions options = {0};
-    it->expected = emulator_run(it->arena, it->module, it->launch, &options);
-    if (it->expected->fault.kind == FAULT_NONE)
-        return;
+    for (unsigned checks = 4; checks-- > 0;) {
+        it->options = (EmulatorOptions){.check_races = checks & 1, .check_registers = checks & 2};
+        it->expected = emulator_run(it->arena, it->module, it->launch, &it->options);
+        if (it->expected->fault.kind == FAULT_NONE)
+            return;
+    }
     printf("%s %s: WRONG: the original fails: %s\n", it->file, it->launch->kernel,
            fault_text(it->arena, it->module, &it->expected->fault));
     it->counts->wrong++;
     it->expected = NULL;
+}
+
+static void check_kernel(Case *it)
+{
+    const Settings *settings = it->settings;
+    if (it->launch->grid[0])
+        run_original(it);
+    if (it->expected || !it->launch->grid[0])
+        check_configs(it, settings->configs ? settings->configs : all_configs, 0, 1, false);
 }
 
 static void check_file(const Settings *settings, const char *file, const char *launch, Counts *counts)
@@ -237,16 +256,22 @@ static void check_file(const Settings *settings, const char *file, const char *l
     Case it = {.settings = settings, .file = file, .arena = arena_new(), .counts = counts};
     const char *error = NULL;
     Source *source = source_read(it.arena, file, &error);
-    it.launch = launch_read(it.arena, launch, &error);
+    bool runs = strcmp(launch, "-") != 0;
+    it.launch = runs ? launch_read(it.arena, launch, &error) : ARENA_NEW(it.arena, Launch);
     it.module = source ? parse_text(file, source->text, source->size) : NULL;
     if (!it.module || !it.launch) {
         printf("%s: WRONG: %s\n", file, error ? error : "it does not parse");
         counts->wrong++;
-    } else {
-        run_original(&it);
-        if (it.expected)
-            check_configs(&it, settings->configs ? settings->configs : all_configs, 0, 1, false);
-    }
+    } else if (runs && !settings->every)
+        check_kernel(&it);
+    else
+        for (size_t i = 0; i < it.module->items.count; i++) {
+            const Item *item = &it.module->items.data[i];
+            if (item->kind != ITEM_FUNCTION || !item->function->is_entry || !item->function->has_body)
+                continue;
+            it.launch->kernel = item->function->name;
+            check_kernel(&it);
+        }
     if (it.module)
         arena_free(it.module->arena);
     arena_free(it.arena);
@@ -332,7 +357,7 @@ static Counts run_job(const Settings *settings, const Job *job)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: coarsen-check [-a PTXAS] [-t FOLDER] [-c CONFIGS] [-v] [-d] FILE.ptx LAUNCH.json ...\n"
+    fprintf(stderr, "usage: coarsen-check [-a PTXAS] [-t FOLDER] [-c CONFIGS] [-v] [-d] [-e] FILE.ptx LAUNCH.json ...\n"
                     "       coarsen-check ... -r SEED,COUNT\n");
     return 2;
 }
@@ -342,12 +367,13 @@ int main(int count, char **words)
     Settings settings = {.folder = "/tmp"};
     Job seeds = {0};
     int option;
-    while ((option = getopt(count, words, "a:t:c:r:vd")) != -1) {
+    while ((option = getopt(count, words, "a:t:c:r:vde")) != -1) {
         switch (option) {
         case 'a': settings.assembler = optarg; break;
         case 't': settings.folder = optarg; break;
         case 'c': settings.configs = optarg; break;
         case 'v': settings.verbose = true; break;
+        case 'e': settings.every = true; break;
         case 'd': settings.keep = true; break;
         case 'r': {
             char *rest;
