@@ -115,7 +115,7 @@ def remark(entry):
         return "" if registers.get("reached") else f"{registers['asked']} registers are out of reach"
     if registers.get("target"):
         return f"aimed at {registers['target']} registers"
-    return "no boundary to gain" if registers["outcome"] == "unchanged" else ""
+    return "fewer registers gain nothing" if registers["outcome"] == "unchanged" else ""
 
 
 head = ["kernel", "", "block", "registers", "spilled", "instr.", "blocks/SM", "occupancy", "remark"]
