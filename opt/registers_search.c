@@ -365,10 +365,11 @@ static void batches_try(Search *search, const RematerializeRequest *request, uns
 void search_rematerialization(Search *search, unsigned most)
 {
     int32_t limit = search->target > 8 ? (int32_t)search->target - 8 : 1;
+    /* Opaque copies first: plain recomputations look as good to the model, and the assembler merges them again. */
     const RematerializeRequest ways[] = {
-        {.limit = limit, .cost = 3, .opaque = false, .distance = 24},
         {.limit = limit, .cost = 2, .opaque = true, .distance = 24},
         {.limit = limit, .cost = 5, .opaque = true, .distance = 12, .extend = true},
+        {.limit = limit, .cost = 3, .opaque = false, .distance = 24},
         {.limit = limit, .cost = 1, .opaque = false, .distance = 6, .extend = true},
         {.limit = limit, .cost = 6, .opaque = false, .distance = 12, .extend = true, .ignore_pressure = true},
     };

@@ -164,7 +164,7 @@ static RegId register_again(Remat *remat, RegId reg)
         remat->original_capacity = capacity;
     }
     remat->original_count = (size_t)fresh + 1;
-    remat->originals[fresh] = reg;
+    remat->originals[fresh] = original_of(remat, reg);
     return fresh;
 }
 
@@ -434,18 +434,26 @@ static Name fresh_base(const Body *body, RegId reg)
     return body->regs.data[body->regs.data[reg].origin].name;
 }
 
-/* A copy that ptxas does not see through, of one 32-bit half for 64 bits.  REG_NONE: the type has none. */
-static RegId opaque_copy(Remat *remat, RegId reg, const Point *point)
+/* An opaque copy of this value of the body as it was that was made a short way above the point, or REG_NONE. */
+static RegId copy_above(const Remat *remat, RegId value, const Point *point)
+{
+    const Copied *last = &remat->copies[value];
+    bool near = last->reg != REG_NONE && last->block == point->block && last->position <= point->position &&
+                point->position - last->position <= remat->request->distance;
+    return near ? last->reg : REG_NONE;
+}
+
+/* A copy of 'reg', which holds 'value', that ptxas does not see through; of one 32-bit half for 64 bits.  REG_NONE: the
+ * type has none. */
+static RegId opaque_copy(Remat *remat, RegId value, RegId reg, const Point *point)
 {
     Body *body = remat->body;
     Type type = body->regs.data[reg].type;
-    Copied *last = reg < remat->values->reg_count ? &remat->copies[reg] : NULL;
     if (body->regs.data[reg].vector > 1 || type_class(type) == CLASS_PRED || type_class(type) == CLASS_OPAQUE)
         return REG_NONE;
-    if (last && last->reg != REG_NONE && last->block == point->block && last->position <= point->position &&
-        point->position - last->position <= remat->request->distance)
-        return last->reg;
-    RegId copy = REG_NONE;
+    RegId copy = copy_above(remat, value, point);
+    if (copy != REG_NONE)
+        return copy;
     if (type_bits(type) == 32) {
         copy = register_again(remat, reg);
         place_inst(body, point, inst_build(body, "prmt.b32", "drri", copy, reg, reg, (int64_t)0x3210));
@@ -461,8 +469,8 @@ static RegId opaque_copy(Remat *remat, RegId reg, const Point *point)
         place_inst(body, point, inst_build(body, "and.b64", "dri", high_half, reg, -(INT64_C(1) << 32)));
         place_inst(body, point, inst_build(body, "or.b64", "drr", copy, low_half, high_half));
     }
-    if (last && copy != REG_NONE)
-        *last = (Copied){point->block, point->position, copy};
+    if (copy != REG_NONE)
+        remat->copies[value] = (Copied){point->block, point->position, copy};
     return copy;
 }
 
@@ -481,6 +489,15 @@ static void refs_rename(Inst *inst, RegId from, RegId to)
             inst->refs[r].reg = to;
 }
 
+/* Reads a special register or a parameter: where a chain starts that has no register for an operand. */
+static bool is_source(const Inst *inst)
+{
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        if (inst->operands[i].kind == OPERAND_SREG)
+            return true;
+    return is_parameter_load(inst);
+}
+
 /* Writes the recipe before the point; returns the value's new name. */
 static RegId recipe_apply(Remat *remat, const Recipe *recipe, RegId value, const Point *point)
 {
@@ -493,17 +510,27 @@ static RegId recipe_apply(Remat *remat, const Recipe *recipe, RegId value, const
                 copies[i]->refs[r].reg = original_of(remat, copies[i]->refs[r].reg);
     }
     for (unsigned i = 0; i < recipe->leaf_count && remat->request->opaque; i++) {
-        RegId copy = opaque_copy(remat, recipe->leaves[i], point);
+        RegId copy = opaque_copy(remat, recipe->leaves[i], recipe->leaves[i], point);
         for (unsigned j = 0; j < recipe->count && copy != REG_NONE; j++)
             refs_rename(copies[j], recipe->leaves[i], copy);
     }
+    bool from_sources = remat->request->opaque && !recipe->leaf_count;
     for (unsigned i = 0; i < recipe->count; i++) {
-        RegId old = result_of(copies[i]), fresh = register_again(remat, old);
-        for (unsigned j = i; j < recipe->count; j++)
+        RegId old = result_of(copies[i]);
+        bool source = from_sources && is_source(copies[i]);
+        RegId fresh = source ? copy_above(remat, old, point) : REG_NONE;
+        if (fresh == REG_NONE) {
+            fresh = register_again(remat, old);
+            refs_rename(copies[i], old, fresh);
+            place_inst(remat->body, point, copies[i]);
+            RegId copy = source ? opaque_copy(remat, old, fresh, point) : REG_NONE;
+            if (copy != REG_NONE)
+                fresh = copy;
+        }
+        for (unsigned j = i + 1; j < recipe->count; j++)
             refs_rename(copies[j], old, fresh);
         if (old == value)
             made = fresh;
-        place_inst(remat->body, point, copies[i]);
     }
     return made;
 }
