@@ -319,6 +319,8 @@ static void run_kernels(Run *run)
     for (size_t i = 0; i < run->module->items.count; i++)
         kernels += is_kernel(&run->module->items.data[i]);
     report->kernels = ARENA_ARRAY(run->arena, KernelReport, kernels + 1);
+    if (!kernels && (run->options->coarsen.count || run->options->registers.count))
+        diag_report_plain(&run->diag, SEVERITY_WARNING, "the module has no kernel, so there is nothing to change");
     run->pipeline = (PipelineOptions){
         .machine = run->machine,
         .judge = run->assembler ? &run->judge.judge : NULL,
