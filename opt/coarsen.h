@@ -47,7 +47,7 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
 
 /* Adds the constant symbol __ptxopt_launch_<kernel> to the module, so that the contract survives into the cubin: an array of
  * 16 .u32: magic 0x50584f50, format 1, level (0 thread), factor x y z, stride kind, stride number, whole_warps, stride_unit,
- * block x y z (0: not known), 0, 0, 0. */
+ * block x y z (0: not known), 0, 0, 0.  Where constant memory has no room left, it lies in global memory. */
 void contract_add_symbol(Module *module, const LaunchContract *contract);
 Name contract_symbol_name(Module *module, Name kernel);
 /* The conditions in words, one each; returns how many (at most 8), text in 'arena'. */

@@ -142,6 +142,9 @@ static bool check_callee_inst(CallCheck *check, const Function *callee, const In
                                  line_of(c, inst));
     if (is_call(inst))
         return visit_callee(check, inst);
+    if (inst_op(inst) == OP_EXIT)
+        return coarsening_refuse(c, check->call, "it calls '%s', which ends the thread ('exit' in line %u)", name,
+                                 line_of(c, inst));
     if (inst->effects & EFFECT_SYNC || (inst->effects & EFFECT_VOLATILE && inst->effects & EFFECT_READ))
         return coarsening_refuse(c, check->call, "it calls '%s', which synchronises ('%s' in line %u)", name,
                                  inst_spelling(c->scratch, inst), line_of(c, inst));

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { CONTRACT_MAGIC = 0x50584f50, CONTRACT_FORMAT = 1, CONTRACT_WORDS = 16 };
+enum { CONTRACT_MAGIC = 0x50584f50, CONTRACT_FORMAT = 1, CONTRACT_WORDS = 16, CONSTANT_MEMORY = 65536 };
 
 Name contract_symbol_name(Module *module, Name kernel)
 {
@@ -12,6 +12,26 @@ Name contract_symbol_name(Module *module, Name kernel)
     Name symbol = intern(module->names, buf_text(&name));
     buf_free(&name);
     return symbol;
+}
+
+/* Constant memory, as long as there is room for one more contract: a module that fills it has to stay one that
+ * assembles. */
+static Space contract_space(const Module *module)
+{
+    uint64_t used = 0;
+    for (size_t i = 0; i < module->items.count; i++) {
+        const Variable *variable = module->items.data[i].variable;
+        if (module->items.data[i].kind != ITEM_VARIABLE || variable->space != SPACE_CONST)
+            continue;
+        uint64_t align = variable->align ? variable->align : type_bits(variable->type) / 8 * variable->vector;
+        uint64_t bytes = variable_bytes(variable);
+        if (bytes > CONSTANT_MEMORY || align > CONSTANT_MEMORY)
+            return SPACE_GLOBAL;
+        used += bytes + (align ? (align - used % align) % align : 0);
+        if (used > CONSTANT_MEMORY - CONTRACT_WORDS * sizeof(uint32_t))
+            return SPACE_GLOBAL;
+    }
+    return SPACE_CONST;
 }
 
 void contract_add_symbol(Module *module, const LaunchContract *contract)
@@ -34,7 +54,7 @@ void contract_add_symbol(Module *module, const LaunchContract *contract)
     };
     Variable *variable = ARENA_NEW(module->arena, Variable);
     variable->name = name;
-    variable->space = SPACE_CONST;
+    variable->space = contract_space(module);
     variable->linkage = LINKAGE_VISIBLE;
     variable->type = TYPE_U32;
     variable->vector = 1;
