@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Coarsened kernels against the originals in the emulator, byte by byte: the corpus, shapes of control flow, random kernels. Which
+# of them are refused, and why, is compared with tests/cases/coarsen/refusals.txt; `tests/suites/coarsen.sh -u` writes it anew.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+
+BUILD="${BUILD:-build}"
+folder="${TEST_TMP:-$(mktemp -d)}"
+tool="$folder/coarsen-check"
+sanitize=""
+seeds=1500
+case "$BUILD" in
+*/asan)
+    sanitize="-fsanitize=address,undefined -fno-sanitize-recover=all"
+    seeds=200
+    ;;
+esac
+# shellcheck disable=SC2086
+"${CC:-cc}" -std=gnu11 -Wall -Wextra -Werror -O1 -g $sanitize -D_GNU_SOURCE= -I. -Ibuild -Itests/tools -o "$tool" \
+    tests/tools/coarsen-check.c tests/tools/random_kernel.c "$BUILD/libptxopt.a" -ljansson -ldl -lm -lpthread || exit 1
+
+status=0
+# $1: name; the rest: arguments. Leaves $folder/NAME.out.
+check() {
+    local name="$1"
+    shift
+    if "$tool" -t "$folder" "$@" >"$folder/$name.out" 2>"$folder/$name.errors"; then
+        echo "ok $name: $(tail -n 1 "$folder/$name.out")"
+    else
+        echo "not ok $name: $(tail -n 1 "$folder/$name.out")"
+        grep -h WRONG "$folder/$name.out" | head -n 20
+        head -n 5 "$folder/$name.errors"
+        status=1
+    fi
+}
+
+# $1: target. Fills 'pairs' with the corpus's files and launches.
+corpus() {
+    pairs=()
+    for launch in corpus/*/*.launch.json; do
+        name="$(basename "$(dirname "$launch")")"
+        case "$launch" in *.large.launch.json) continue ;; esac
+        pairs+=("corpus/$name/$name.$1.ptx" "$launch")
+    done
+}
+
+assembler=""
+for candidate in "${PTXOPT_PTXAS:-}" "$(command -v ptxas)" /usr/local/cuda/bin/ptxas third_party/cuda/bin/ptxas; do
+    if [ -n "$candidate" ] && [ -x "$candidate" ]; then
+        assembler="$candidate"
+        break
+    fi
+done
+
+shapes=tests/cases/coarsen
+for target in sm_75 sm_90; do
+    corpus "$target"
+    check "corpus.$target" "${pairs[@]}"
+    check "shapes.$target" -e "$shapes/shapes.$target.ptx" "$shapes/shapes.launch.json"
+done
+check shapes.unoptimized -e "$shapes/shapes.unoptimized.ptx" "$shapes/shapes.launch.json"
+others=()
+for file in "$shapes"/hand/*.ptx; do
+    launch="${file%.ptx}.launch.json"
+    [ -f "$launch" ] || launch="$shapes/hand/hand.launch.json"
+    others+=("$file" "$launch")
+done
+check hand -e "${others[@]}"
+others=()
+for file in tests/ptx/*.ptx; do
+    others+=("$file" -)
+done
+check compilers -c x2,x2y2:unit "${others[@]}"
+check random -r "1,$seeds"
+
+if [ -n "$assembler" ]; then
+    corpus sm_90
+    check assembled.corpus -a "$assembler" -c x4,y2:unit "${pairs[@]}"
+    check assembled.shapes -a "$assembler" -c x2y2 -e "$shapes/shapes.sm_75.ptx" "$shapes/shapes.launch.json"
+    check assembled.random -a "$assembler" -r 900001,12
+elif [ "${CI:-}" = true ]; then
+    echo "not ok assembled: no ptxas, and CI asks for it"
+    status=1
+else
+    echo "skip assembled: no ptxas (set PTXOPT_PTXAS)"
+fi
+
+# Lines move when files are made again: the reasons are compared without them.
+grep -h ': refused: ' "$folder"/{corpus.sm_90,shapes.sm_75,shapes.unoptimized,hand,compilers}.out |
+    sed -e 's/ (line [0-9]*)//g' -e 's/ in line [0-9]*//g' -e 's/_INTERNAL_[0-9a-f]*_/_INTERNAL_/' >"$folder/refusals.txt"
+if [ "${1:-}" = -u ]; then
+    cp "$folder/refusals.txt" "$shapes/refusals.txt"
+elif diff -u "$shapes/refusals.txt" "$folder/refusals.txt" >"$folder/refusals.diff"; then
+    echo "ok refusals"
+else
+    echo "not ok refusals: what is refused has changed"
+    head -n 40 "$folder/refusals.diff"
+    status=1
+fi
+exit "$status"
