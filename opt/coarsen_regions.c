@@ -72,7 +72,9 @@ static bool absorb(Coarsening *c, Block *from, const Block *limit, bool forwards
 
 static bool refuse_shape(Coarsening *c, const Block *block)
 {
-    return coarsening_refuse(c, block->last ? block->last : block->first,
+    const Block *decider = variance_block(c->variance, block) ? c->variance->deciders[block->id] : NULL;
+    const Inst *inst = decider && decider->last && decider->last->span.end ? decider->last : block->last;
+    return coarsening_refuse(c, inst ? inst : block->first,
                              "the control flow around a condition that differs between the merged threads has no common end");
 }
 
