@@ -1,6 +1,8 @@
 #include "cli/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,13 +31,57 @@ const char *output_check(Arena *arena, const char *path)
     return access(folder, W_OK) == 0 ? NULL : strerror(errno);
 }
 
+static bool is_link(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+}
+
+/* /dev/stdout, /dev/fd/3 ...: a file that the caller has opened, which is written through and never replaced. */
+static bool is_open_file(const char *path)
+{
+    return is_link(path) && (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0);
+}
+
+static const char *write_through(const char *path, const char *bytes, size_t length)
+{
+    int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (file < 0)
+        return strerror(errno);
+    const char *error = NULL;
+    while (length && !error) {
+        ssize_t put = write(file, bytes, length);
+        if (put >= 0) {
+            bytes += put;
+            length -= (size_t)put;
+        } else if (errno != EINTR)
+            error = strerror(errno);
+    }
+    if (close(file) != 0 && !error)
+        error = strerror(errno);
+    return error;
+}
+
+/* A link stays one: the file that it leads to is replaced. */
+static const char *link_target(Arena *arena, const char *path)
+{
+    char *target = is_link(path) ? realpath(path, NULL) : NULL;
+    const char *result = target ? arena_strndup(arena, target, strlen(target)) : path;
+    free(target);
+    return result;
+}
+
 static const char *write_one(Arena *arena, const Output *output)
 {
-    const char *error = write_file(arena, output->path, output->bytes, output->length);
+    const char *path = output->path, *error;
+    if (is_open_file(path))
+        error = write_through(path, output->bytes, output->length);
+    else
+        error = write_file(arena, link_target(arena, path), output->bytes, output->length);
     if (!error)
         return NULL;
-    return is_standard_output(output->path) ? arena_printf(arena, "cannot write to standard output: %s", error)
-                                            : arena_printf(arena, "cannot write '%s': %s", output->path, error);
+    return is_standard_output(path) ? arena_printf(arena, "cannot write to standard output: %s", error)
+                                    : arena_printf(arena, "cannot write '%s': %s", path, error);
 }
 
 const char *outputs_write(Arena *arena, const Output *outputs, size_t count)
