@@ -41,6 +41,8 @@ extern const ScheduleRule schedule_rules[];
 extern const unsigned schedule_rule_count;
 /* Weights at random, for a search. */
 ScheduleRule schedule_rule_random(Random *random);
+/* The same with one weight and the noise drawn again. */
+ScheduleRule schedule_rule_near(Random *random, const ScheduleRule *rule);
 
 /* The orders of a body's blocks.  The body must stay as it is, but for the order of its instructions. */
 typedef struct BlockOrder {

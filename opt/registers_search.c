@@ -264,9 +264,12 @@ void search_wander(Search *search, unsigned assemblies)
     Orders kept = orders_new(arena, scheduler), trial = orders_new(arena, scheduler),
            spare = orders_new(arena, scheduler);
     orders_save(scheduler, &kept);
+    ScheduleRule lucky = {0};
     for (unsigned i = 0, idle = 0; i < assemblies && idle < 50 && !search_should_stop(search); idle++) {
         unsigned kind = random_below(&search->random, 8);
-        ScheduleRule rule = rule_for(search, schedule_rule_random(&search->random));
+        ScheduleRule rule = lucky.name && random_below(&search->random, 2) ? schedule_rule_near(&search->random, &lucky)
+                                                                           : schedule_rule_random(&search->random);
+        rule = rule_for(search, rule);
         const char *what = "change an order at random";
         BlockOrder *block = block_choose(search, scheduler);
         if (!block)
@@ -292,10 +295,13 @@ void search_wander(Search *search, unsigned assemblies)
         uint64_t slack = 1;
         if (random_below(&search->random, 4) == 0)
             slack += figures_spills(&search->best_figures) / SLACK_DIVISOR + 4;
-        if (search_consider(search, body, what, slack, true))
+        if (search_consider(search, body, what, slack, true)) {
             orders_save(scheduler, &kept);
-        else
+            if (kind < 5)
+                lucky = rule;
+        } else {
             orders_apply(scheduler, &kept);
+        }
     }
     body_free(body);
     arena_free(arena);

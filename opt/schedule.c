@@ -66,6 +66,24 @@ ScheduleRule schedule_rule_random(Random *random)
     };
 }
 
+ScheduleRule schedule_rule_near(Random *random, const ScheduleRule *rule)
+{
+    ScheduleRule drawn = schedule_rule_random(random), near = *rule;
+    switch (random_below(random, 8)) {
+    case 0: near.pressure = drawn.pressure; break;
+    case 1: near.recent = drawn.recent; break;
+    case 2: near.need = drawn.need; break;
+    case 3: near.load = drawn.load; break;
+    case 4: near.store = drawn.store; break;
+    case 5: near.source = drawn.source; break;
+    case 6: near.chain = drawn.chain; break;
+    default: near.noise = drawn.noise; break;
+    }
+    near.name = drawn.name;
+    near.seed = drawn.seed;
+    return near;
+}
+
 /* ---- The scheduler's tables -------------------------------------------------------------------------------------- */
 
 static bool is_true_edge(const Dependence *edge)
