@@ -1,0 +1,231 @@
+/* Dead code and equal values. */
+#include "parsed.h"
+
+#include "opt/opt.h"
+
+/* A kernel "k" with this code between the declarations and the final ret; %a is the address of a buffer. */
+static Body *body_of(Module **module, const char *code)
+{
+    Buf text = {0};
+    buf_puts(&text, HEADER ".func (.param .b32 r) f(.param .b32 x)\n{\n\tret;\n}\n"
+                           ".visible .entry k(.param .u64 out, .param .u32 n)\n{\n"
+                           "\t.reg .b32 %r<20>;\n\t.reg .b64 %a, %d<8>;\n\t.reg .f32 %f<8>;\n\t.reg .s32 %s<8>;\n"
+                           "\t.reg .pred %p<8>;\n\t.reg .b16 %h<4>;\n\tld.param.u64 %a, [out];\n");
+    buf_puts(&text, code);
+    buf_puts(&text, "\tret;\n}\n");
+    *module = module_from(buf_text(&text));
+    Body *body = body_from(*module);
+    body_to_ssa(body);
+    body_verify(body, "SSA");
+    buf_free(&text);
+    return body;
+}
+
+static size_t count_op(const Body *body, Opcode op)
+{
+    size_t count = 0;
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+            count += inst_op(inst) == op;
+    return count;
+}
+
+static size_t count_phis(const Body *body)
+{
+    size_t count = 0;
+    for (size_t b = 0; b < body->blocks.count; b++)
+        count += body->blocks.data[b]->phis.count;
+    return count;
+}
+
+static void check_dead(const char *code, unsigned removed)
+{
+    Module *module;
+    Body *body = body_of(&module, code);
+    unsigned got = remove_dead_code(body);
+    body_verify(body, "dead code");
+    if (got != removed)
+        fail_msg("%u removed, not %u:\n%s", got, removed, code);
+    assert_int_equal(remove_dead_code(body), 0);
+    release(module);
+}
+
+static void test_dead_code(void **state)
+{
+    (void)state;
+    check_dead("\tst.global.u32 [%a], 1;\n", 0);
+    /* the address is dead with what is computed from it */
+    check_dead("\tmov.u32 %r1, 1;\n\tadd.u32 %r2, %r1, 1;\n\tadd.u64 %d1, %a, 4;\n", 4);
+    check_dead("\tld.global.u32 %r1, [%a];\n", 2);
+    check_dead("\tld.volatile.global.u32 %r1, [%a];\n", 0);
+    check_dead("\tld.relaxed.gpu.global.u32 %r1, [%a];\n", 0);
+    check_dead("\tatom.global.add.u32 %r1, [%a], 1;\n", 0);
+    check_dead("\tmov.u32 %r1, %clock;\n\tst.global.u32 [%a], 1;\n", 0);
+    check_dead("\tmov.u32 %r1, %laneid;\n\tst.global.u32 [%a], 1;\n", 1);
+    check_dead("\tshfl.sync.bfly.b32 %r1, 5, 1, 31, -1;\n\tst.global.u32 [%a], 1;\n", 0);
+    check_dead("\tadd.cc.u32 %r1, 1, 2;\n\taddc.u32 %r2, 3, 4;\n\tst.global.u32 [%a], %r2;\n", 0);
+    check_dead("\tprefetch.global.L1 [%a];\n", 0);
+    /* one result of two is enough */
+    check_dead("\tsetp.eq.u32 %p1|%p2, 1, 2;\n\t@%p2 st.global.u32 [%a], 1;\n", 0);
+    /* a guarded definition keeps the one before it */
+    check_dead("\tmov.u32 %r1, 1;\n\tld.param.u32 %r3, [n];\n\tsetp.eq.u32 %p1, %r3, 2;\n\t@%p1 mov.u32 %r1, 3;\n"
+               "\tst.global.u32 [%a], %r1;\n",
+               0);
+}
+
+static void test_dead_cycle(void **state)
+{
+    (void)state;
+    Module *module;
+    Body *body = body_of(&module, "\tmov.u32 %r1, 0;\n\tmov.u32 %r2, 0;\nL:\n\tadd.u32 %r1, %r1, 1;\n"
+                                  "\tmad.lo.u32 %r2, %r2, 3, %r1;\n\tsetp.lt.u32 %p1, %r1, 9;\n\t@%p1 bra L;\n"
+                                  "\tst.global.u32 [%a], %r1;\n");
+    assert_int_equal(count_phis(body), 2);
+    assert_int_equal(remove_dead_code(body), 3); /* the mad, its phi, its start */
+    body_verify(body, "dead code");
+    assert_int_equal(count_phis(body), 1);
+    assert_int_equal(count_op(body, OP_MAD), 0);
+    release(module);
+}
+
+/* Merges, and says how many instructions of this opcode are left. */
+static void check_merged(const char *code, Opcode op, size_t left)
+{
+    Module *module;
+    Body *body = body_of(&module, code);
+    merge_equal_values(body);
+    body_verify(body, "merging");
+    if (count_op(body, op) != left)
+        fail_msg("%zu %s left, not %zu:\n%s", count_op(body, op), opcode_name(op), left, code);
+    body_from_ssa(body);
+    body_verify(body, "out of SSA");
+    release(module);
+}
+
+#define N "\tld.param.u32 %r1, [n];\n"
+
+static void test_merge_straight(void **state)
+{
+    (void)state;
+    check_merged(N "\tadd.u32 %r2, %r1, 1;\n\tadd.u32 %r3, %r1, 1;\n\tst.global.v2.u32 [%a], {%r2, %r3};\n", OP_ADD, 1);
+    check_merged(N "\tadd.u32 %r2, %r1, 1;\n\tadd.u32 %r3, %r1, 2;\n\tst.global.v2.u32 [%a], {%r2, %r3};\n", OP_ADD, 2);
+    check_merged(N "\tadd.u32 %r2, %r1, 1;\n\tadd.s32 %r3, %r1, 1;\n\tst.global.v2.u32 [%a], {%r2, %r3};\n", OP_ADD, 2);
+    check_merged(
+        N "\tadd.u32 %r2, %r1, 1;\n\tmul.lo.u32 %r4, %r2, 3;\n\tadd.u32 %r3, %r1, 1;\n\tmul.lo.u32 %r5, %r3, 3;\n"
+          "\tst.global.v2.u32 [%a], {%r4, %r5};\n",
+        OP_MUL, 1);
+    check_merged("\tld.param.u32 %r1, [n];\n\tld.param.u32 %r2, [n];\n\tst.global.v2.u32 [%a], {%r1, %r2};\n", OP_LD,
+                 2);
+    check_merged("\tld.global.u32 %r1, [%a];\n\tld.global.u32 %r2, [%a];\n\tst.global.v2.u32 [%a+8], {%r1, %r2};\n",
+                 OP_LD, 3);
+    check_merged(
+        "\tld.global.nc.u32 %r1, [%a];\n\tld.global.nc.u32 %r2, [%a];\n\tst.global.v2.u32 [%a+8], {%r1, %r2};\n", OP_LD,
+        2);
+    check_merged(
+        "\tmov.u32 %r1, %tid.x;\n\tmov.u32 %r2, %tid.x;\n\tadd.u32 %r3, %r1, %r2;\n\tst.global.u32 [%a], %r3;\n",
+        OP_MOV, 1);
+    check_merged(
+        "\tmov.u32 %r1, %tid.x;\n\tmov.u32 %r2, %tid.y;\n\tadd.u32 %r3, %r1, %r2;\n\tst.global.u32 [%a], %r3;\n",
+        OP_MOV, 2);
+    check_merged(
+        "\tmov.u32 %r1, %clock;\n\tmov.u32 %r2, %clock;\n\tadd.u32 %r3, %r1, %r2;\n\tst.global.u32 [%a], %r3;\n",
+        OP_MOV, 2);
+    check_merged("\tatom.global.add.u32 %r1, [%a], 1;\n\tatom.global.add.u32 %r2, [%a], 1;\n"
+                 "\tst.global.v2.u32 [%a+8], {%r1, %r2};\n",
+                 OP_ATOM, 2);
+    check_merged(N "\tshfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;\n\tshfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;\n"
+                   "\tst.global.v2.u32 [%a], {%r2, %r3};\n",
+                 OP_SHFL, 2);
+    check_merged(N
+                 "\tadd.cc.u32 %r2, %r1, 1;\n\taddc.u32 %r3, 0, 0;\n\tadd.cc.u32 %r4, %r1, 1;\n\taddc.u32 %r5, 0, 0;\n"
+                 "\tst.global.v4.u32 [%a], {%r2, %r3, %r4, %r5};\n",
+                 OP_ADDC, 2);
+    /* two results each */
+    check_merged(N "\tsetp.lt.u32 %p1|%p2, %r1, 5;\n\tsetp.lt.u32 %p3|%p4, %r1, 5;\n\tselp.u32 %r2, 1, 2, %p2;\n"
+                   "\tselp.u32 %r3, 1, 2, %p4;\n\tst.global.v2.u32 [%a], {%r2, %r3};\n",
+                 OP_SELP, 1);
+}
+
+static void test_merge_guards(void **state)
+{
+    (void)state;
+    check_merged(N "\tsetp.lt.u32 %p1, %r1, 5;\n\tmov.u32 %r2, 0;\n\tmov.u32 %r3, 1;\n\t@%p1 add.u32 %r2, %r1, 1;\n"
+                   "\t@%p1 add.u32 %r3, %r1, 1;\n\tst.global.v2.u32 [%a], {%r2, %r3};\n",
+                 OP_ADD, 2);
+    /* !%p is not %p */
+    check_merged(N "\tsetp.lt.u32 %p1, %r1, 5;\n\tand.pred %p2, %p1, %p1;\n\tand.pred %p3, %p1, !%p1;\n"
+                   "\t@%p2 st.global.u32 [%a], 1;\n\t@%p3 st.global.u32 [%a], 2;\n",
+                 OP_AND, 2);
+}
+
+static void test_merge_copies(void **state)
+{
+    (void)state;
+    check_merged(N "\tmov.b32 %r2, %r1;\n\tadd.u32 %r3, %r2, 1;\n\tst.global.u32 [%a], %r3;\n", OP_MOV, 0);
+    /* .b32 serves where .f32 is read; .f32 does not where .b32 was */
+    check_merged(N "\tmov.b32 %f1, %r1;\n\tadd.f32 %f2, %f1, 0f3f800000;\n\tst.global.f32 [%a], %f2;\n", OP_MOV, 0);
+    check_merged(
+        "\tld.global.f32 %f1, [%a];\n\tmov.b32 %r2, %f1;\n\tadd.u32 %r3, %r2, 1;\n\tst.global.u32 [%a], %r3;\n", OP_MOV,
+        1);
+    check_merged(
+        "\tld.global.f32 %f1, [%a];\n\tmov.b32 %s2, %f1;\n\tadd.s32 %s3, %s2, 1;\n\tst.global.s32 [%a], %s3;\n", OP_MOV,
+        1);
+    check_merged(N "\tmov.b32 {%h1, %h2}, %r1;\n\tmov.b32 %r2, {%h2, %h1};\n\tst.global.u32 [%a], %r2;\n", OP_MOV, 2);
+}
+
+static void test_merge_flow(void **state)
+{
+    (void)state;
+    /* below, and beside */
+    check_merged(N "\tadd.u32 %r2, %r1, 1;\n\tsetp.lt.u32 %p1, %r1, 5;\n\t@%p1 bra L;\n\tadd.u32 %r3, %r1, 1;\n"
+                   "\tst.global.u32 [%a], %r3;\nL:\n\tst.global.u32 [%a+4], %r2;\n",
+                 OP_ADD, 1);
+    check_merged(
+        N
+        "\tsetp.lt.u32 %p1, %r1, 5;\n\t@%p1 bra L;\n\tadd.u32 %r3, %r1, 1;\n\tst.global.u32 [%a], %r3;\n\tbra J;\nL:\n"
+        "\tadd.u32 %r2, %r1, 1;\n\tst.global.u32 [%a+4], %r2;\nJ:\n\tadd.u32 %r4, %r1, 1;\n\tst.global.u32 [%a], "
+        "%r4;\n",
+        OP_ADD, 3);
+}
+
+static void test_merge_phis(void **state)
+{
+    (void)state;
+    Module *module;
+    /* both ways bring the same value: no phi is needed, and the sums behind are equal */
+    Body *body =
+        body_of(&module, N "\tsetp.lt.u32 %p1, %r1, 5;\n\t@%p1 bra L;\n\tadd.u32 %r2, %r1, 0;\n\tmov.u32 %r3, %r1;\n"
+                           "\tbra J;\nL:\n\tmov.u32 %r3, %r1;\nJ:\n\tadd.u32 %r4, %r3, 7;\n\tadd.u32 %r5, %r1, 7;\n"
+                           "\tst.global.v2.u32 [%a], {%r4, %r5};\n");
+    assert_int_equal(count_phis(body), 1);
+    assert_true(merge_equal_values(body) >= 4);
+    body_verify(body, "merging");
+    assert_int_equal(count_phis(body), 0);
+    release(module);
+    /* two phis of equal arguments, seen around a loop only in the second walk */
+    body = body_of(&module,
+                   N "\tmov.u32 %r2, %r1;\n\tmov.u32 %r5, 0;\nL:\n\tmov.u32 %r3, %r2;\n\tadd.u32 %r5, %r5, 1;\n"
+                     "\tmov.u32 %r2, %r3;\n\tsetp.lt.u32 %p1, %r5, %r2;\n\t@%p1 bra L;\n\tst.global.u32 [%a], %r2;\n");
+    assert_int_equal(count_phis(body), 2);
+    merge_equal_values(body);
+    body_verify(body, "merging");
+    assert_int_equal(count_phis(body), 1);
+    release(module);
+    body = body_of(&module, N "\tsetp.lt.u32 %p1, %r1, 5;\n\tmov.u32 %r2, 4;\n\tmov.u32 %r3, 4;\n\t@%p1 bra J;\n"
+                              "\tmov.u32 %r2, 9;\n\tmov.u32 %r3, 9;\nJ:\n\tst.global.v2.u32 [%a], {%r2, %r3};\n");
+    assert_int_equal(count_phis(body), 2);
+    merge_equal_values(body);
+    body_verify(body, "merging");
+    assert_int_equal(count_phis(body), 1);
+    release(module);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dead_code),   cmocka_unit_test(test_dead_cycle),  cmocka_unit_test(test_merge_straight),
+        cmocka_unit_test(test_merge_guards), cmocka_unit_test(test_merge_copies), cmocka_unit_test(test_merge_flow),
+        cmocka_unit_test(test_merge_phis),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
