@@ -1,0 +1,307 @@
+/* Coarsening: what is cloned, what is refused and where, the contract.  That results stay the same is tested by
+ * tests/suites/coarsen.sh. */
+#include "parsed.h"
+
+#include "opt/opt.h"
+
+typedef struct Try {
+    Module *module;
+    Body *body;
+    LaunchContract contract;
+    Refusal refusal;
+    bool done;
+} Try;
+
+/* 'head' stands before the kernel, 'tuning' behind its parameters. */
+static Try try_with(const char *head, const char *tuning, const char *code, const CoarsenRequest *request)
+{
+    Try it = {0};
+    Buf text = {0};
+    buf_printf(&text, "%s%s\n.visible .entry k(.param .u64 out, .param .u32 n)%s\n{\n"
+                      "\t.reg .b32 %%r<20>, %%t;\n\t.reg .b64 %%a, %%d<8>;\n\t.reg .pred %%p<8>;\n\t.reg .b16 %%h<4>;\n"
+                      "\tld.param.u64 %%a, [out];\n\tld.param.u32 %%r0, [n];\n\tmov.u32 %%t, %%tid.x;\n%s\tret;\n}\n",
+               strstr(head, ".version") ? "" : HEADER, head, tuning, code);
+    it.module = module_from(buf_text(&text));
+    it.body = body_from(it.module);
+    body_to_ssa(it.body);
+    it.done = coarsen_body(it.body, request, &it.contract, &it.refusal);
+    if (it.done) {
+        body_verify(it.body, "coarsening");
+        merge_equal_values(it.body);
+        remove_dead_code(it.body);
+        body_verify(it.body, "clean-up");
+    }
+    buf_free(&text);
+    return it;
+}
+
+static size_t count_op(const Body *body, Opcode op)
+{
+    size_t count = 0;
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+            count += inst_op(inst) == op;
+    return count;
+}
+
+static const CoarsenRequest by_four = {.factor = {4, 1, 1}};
+static const CoarsenRequest by_two_unit = {.factor = {2, 1, 1}, .stride = {.kind = STRIDE_UNIT}};
+
+/* ---- What is cloned ---------------------------------------------------------------------------------------------- */
+
+static void check_count(const char *code, Opcode op, size_t count)
+{
+    Try it = try_with("", "", code, &by_four);
+    if (!it.done)
+        fail_msg("refused: %s\n%s", it.refusal.reason, code);
+    if (count_op(it.body, op) != count)
+        fail_msg("%zu %s, not %zu:\n%s", count_op(it.body, op), opcode_name(op), count, code);
+    release(it.module);
+}
+
+#define OWN "\tmad.wide.u32 %d1, %t, 4, %a;\n"
+
+static void test_clones(void **state)
+{
+    (void)state;
+    check_count(OWN "\tpopc.b32 %r1, %r0;\n\tst.global.u32 [%d1], %r1;\n", OP_POPC, 1);
+    check_count(OWN "\tpopc.b32 %r1, %r0;\n\tst.global.u32 [%d1], %r1;\n", OP_ST, 4);
+    check_count(OWN "\tpopc.b32 %r1, %t;\n\tst.global.u32 [%d1], %r1;\n", OP_POPC, 4);
+    check_count("\tst.global.u32 [%a], %r0;\n", OP_ST, 1);
+    check_count("\tst.volatile.global.u32 [%a], %r0;\n", OP_ST, 4);
+    check_count("\tred.global.add.u32 [%a], 1;\n", OP_RED, 4);
+    check_count("\tbar.sync 0;\n", OP_BAR, 1);
+    check_count("\tmembar.gl;\n", OP_MEMBAR, 1);
+    check_count(OWN "\tld.global.u32 %r1, [%a+4096];\n\tst.global.u32 [%d1], %r1;\n", OP_LD, 2);
+    /* where threads can see each other's writes, each loads for itself */
+    check_count(OWN "\tatom.global.inc.u32 %r2, [%a+8192], 9;\n\tld.global.u32 %r1, [%a+4096];\n\tadd.u32 %r1, %r1, %r2;\n"
+                    "\tst.global.u32 [%d1], %r1;\n",
+                OP_LD, 5);
+    /* an atomic of whose result nothing comes lets nobody see anything */
+    check_count(OWN "\tatom.global.inc.u32 %r2, [%a+8192], 9;\n\tld.global.u32 %r1, [%a+4096];\n\tst.global.u32 [%d1], %r1;\n",
+                OP_LD, 2);
+    /* a uniform loop is kept once, a branch that differs is cloned with what it decides */
+    check_count(OWN "\tmov.u32 %r1, 0;\n\tmov.u32 %r2, 0;\nL:\n\tadd.u32 %r1, %r1, 1;\n\tbrev.b32 %r3, %r1;\n"
+                    "\tsetp.lt.u32 %p2, %r3, %t;\n\t@%p2 bra N;\n\tmul.lo.u32 %r2, %r2, %r3;\nN:\n\tadd.u32 %r2, %r2, %r3;\n"
+                    "\tsetp.lt.u32 %p1, %r1, %r0;\n\t@%p1 bra L;\n\tst.global.u32 [%d1], %r2;\n",
+                OP_BREV, 1);
+    check_count(OWN "\tmov.u32 %r2, 5;\n\tsetp.lt.u32 %p2, %r0, 7;\n\t@%p2 bra N;\n\tbrev.b32 %r2, %r2;\nN:\n"
+                    "\tst.global.u32 [%d1], %r2;\n",
+                OP_BREV, 1);
+    check_count(OWN "\tmov.u32 %r2, 5;\n\tsetp.lt.u32 %p2, %t, 7;\n\t@%p2 bra N;\n\tbrev.b32 %r2, %r2;\nN:\n"
+                    "\tst.global.u32 [%d1], %r2;\n",
+                OP_BREV, 4);
+    /* the carry flag: the second half reads nothing that differs but the flag */
+    check_count(OWN "\tadd.cc.u32 %r1, %t, 5;\n\taddc.u32 %r2, %r0, 0;\n\tst.global.u32 [%d1], %r2;\n", OP_ADDC, 4);
+    check_count(OWN "\tadd.cc.u32 %r1, %r0, 5;\n\taddc.cc.u32 %r2, %t, 0;\n\taddc.u32 %r3, %r0, 0;\n\tst.global.u32 [%d1], %r3;\n",
+                OP_ADD, 4 + 3); /* three for the indices */
+}
+
+/* ---- What is refused --------------------------------------------------------------------------------------------- */
+
+static void check_refused_with(const char *head, const char *tuning, const char *code, const CoarsenRequest *request,
+                               const char *reason, const char *at)
+{
+    Try it = try_with(head, tuning, code, request);
+    if (it.done)
+        fail_msg("not refused:\n%s", code);
+    if (!strstr(it.refusal.reason, reason))
+        fail_msg("refused for another reason: %s\n%s", it.refusal.reason, code);
+    if (at) {
+        assert_true(it.refusal.has_span);
+        const char *place = it.module->source->text + it.refusal.span.begin;
+        if (strncmp(place, at, strlen(at)) != 0)
+            fail_msg("the reason is seen in '%.20s', not in '%s'", place, at);
+    } else
+        assert_false(it.refusal.has_span);
+    release(it.module);
+}
+
+static void check_refused(const char *code, const char *reason, const char *at)
+{
+    check_refused_with("", "", code, &by_four, reason, at);
+}
+
+static void test_refuses_instructions(void **state)
+{
+    (void)state;
+    check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 bra L;\n\tbar.sync 0;\nL:\n", "under a condition that differs", "bar.sync");
+    check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 ret;\n\tbar.sync 0;\n", "under a condition that differs", "bar.sync");
+    check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 bar.sync 0;\n", "guard of 'bar.sync'", "@%p1 bar.sync");
+    check_refused("\tand.b32 %r1, %t, 1;\n\tbar.sync %r1;\n", "operands of 'bar.sync' differ", "bar.sync");
+    check_refused("\tbar.sync 0, 64;\n", "given number of threads", "bar.sync");
+    check_refused("\tbar.arrive 0, 64;\n", "counts or combines", "bar.arrive");
+    check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\tbar.red.popc.u32 %r1, 0, %p1;\n", "counts or combines", "bar.red");
+    check_refused("\tactivemask.b32 %r1;\n", "run together", "activemask");
+    check_refused("\tmov.u32 %r1, %warpid;\n", "counts warps", "mov.u32");
+    check_refused("\tmov.v4.u32 {%r1, %r2, %r3, %r4}, %tid;\n", "components", "mov.v4");
+    check_refused("\tsetp.lt.u32 %p1, %r0, 5;\n\t@%p1 mov.u32 %r1, %tid.x;\n", "guarded read", "@%p1 mov");
+    check_refused("\tmbarrier.arrive.shared.b64 %d1, [%a];\n", "counts arrivals", "mbarrier.arrive");
+    check_refused("\tfrobnicate.b32 %r1, %t;\n", "is not known", "frobnicate");
+    check_refused("\tadd.cc.u32 %r1, %t, 5;\n\tsetp.lt.u32 %p1, %r0, 5;\n\t@%p1 bra L;\nL:\n\taddc.u32 %r2, %r0, 0;\n",
+                  "from one basic block to another", "addc");
+    check_refused("\tadd.cc.u32 %r1, %t, 5;\n\tbar.sync 0;\n\taddc.u32 %r2, %r0, 0;\n", "across a barrier", "addc");
+    check_refused("L:\n\tld.volatile.global.u32 %r1, [%a];\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra L;\n", "may wait",
+                  "ld.volatile");
+    check_refused("L:\n\tatom.global.cas.b32 %r1, [%a], 0, 1;\n\tadd.u32 %r2, %r1, 3;\n\tsetp.ne.u32 %p1, %r2, 3;\n\t@%p1 bra L;\n"
+                  "\tst.volatile.global.u32 [%a], 0;\n",
+                  "may wait", "atom");
+}
+
+/* Ways for what was read to decide that a loop goes on. */
+static void test_refuses_waiting(void **state)
+{
+    (void)state;
+    check_refused("\tmov.u32 %r2, 0;\nL:\n\tld.volatile.global.u32 %r1, [%a];\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra M;\n"
+                  "\tmov.u32 %r2, 1;\nM:\n\tsetp.eq.u32 %p2, %r2, 0;\n\t@%p2 bra L;\n",
+                  "may wait", "ld.volatile");
+    check_refused("\t.local .align 4 .b8 spot[4];\n\tst.local.u32 [spot], 0;\nL:\n\tld.acquire.gpu.global.u32 %r1, [%a];\n"
+                  "\tst.local.u32 [spot], %r1;\n\tld.local.u32 %r2, [spot];\n\tsetp.eq.u32 %p2, %r2, 0;\n\t@%p2 bra L;\n",
+                  "may wait", "ld.acquire");
+    check_refused("L:\n\tld.relaxed.gpu.global.u32 %r1, [%a];\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra L;\n\tbra M;\nM:\n",
+                  "may wait", "ld.relaxed");
+    /* Neither of these waits. */
+    Try it = try_with("", "", OWN "\tmov.u32 %r2, 0;\nL:\n\tatom.global.add.u32 %r1, [%a+4096], 1;\n\tst.global.u32 [%d1], %r1;\n"
+                                  "\tadd.u32 %r2, %r2, 1;\n\tsetp.lt.u32 %p1, %r2, %r0;\n\t@%p1 bra L;\n",
+                      &by_four);
+    assert_true(it.done);
+    release(it.module);
+    it = try_with("", "", OWN "\tmov.u32 %r2, 0;\nL:\n\tatom.global.add.u32 %r1, [%a+4096], 1;\n\tsetp.gt.u32 %p2, %r1, 9;\n"
+                              "\t@%p2 bra M;\n\tst.global.u32 [%d1], %r1;\nM:\n\tadd.u32 %r2, %r2, 1;\n"
+                              "\tsetp.lt.u32 %p1, %r2, %r0;\n\t@%p1 bra L;\n",
+                  &by_four);
+    assert_true(it.done);
+    release(it.module);
+}
+
+static void test_refuses_calls(void **state)
+{
+    (void)state;
+    check_refused_with(".extern .func g();\n", "", "\tcall.uni g;\n", &by_four, "not defined in this module", "call.uni");
+    check_refused_with(".func g()\n{\n\tbar.sync 0;\n\tret;\n}\n", "", "\tcall.uni g;\n", &by_four, "which synchronises", "call.uni");
+    check_refused_with(".func h()\n{\n\tbar.sync 0;\n\tret;\n}\n.func g()\n{\n\tcall.uni h;\n\tret;\n}\n", "", "\tcall.uni g;\n",
+                       &by_four, "calls 'h', which synchronises", "call.uni");
+    check_refused_with(".func g()\n{\n\t.reg .b32 %x;\n\tmov.u32 %x, %ntid.x;\n\tret;\n}\n", "", "\tcall.uni g;\n", &by_four,
+                       "which reads %ntid.x", "call.uni");
+    check_refused_with(".func g()\n{\n\tret;\n}\n", "",
+                       "\tmov.u64 %d1, g;\nP: .callprototype _ ();\n\tcall %d1, (), P;\n", &by_four, "indirect call", "call");
+    Try it = try_with(".func g()\n{\n\tcall.uni g;\n\tret;\n}\n", "", "\tcall.uni g;\n", &by_four); /* calls itself */
+    assert_true(it.done);
+    assert_int_equal(count_op(it.body, OP_CALL), 4);
+    release(it.module);
+}
+
+static void test_refuses_blocks(void **state)
+{
+    (void)state;
+    const char *shuffle = "\tshfl.sync.bfly.b32 %r1, %t, 1, 31, -1;\n";
+    check_refused_with("", "", shuffle, &by_two_unit, "whole warps", "shfl");
+    check_refused_with("", "", shuffle, &(CoarsenRequest){.factor = {4, 1, 1}, .block = {64, 1, 1}}, "split its warps", NULL);
+    check_refused_with("", "", shuffle, &(CoarsenRequest){.factor = {1, 2, 1}, .block = {16, 2, 1}}, "split its warps", NULL);
+    check_refused_with("", "", "", &(CoarsenRequest){.factor = {4, 1, 1}, .block = {30, 1, 1}},
+                       "the factor 4 does not divide the block's 30 threads along x", NULL);
+    check_refused_with("", ".reqntid 30", "", &(CoarsenRequest){.factor = {4, 1, 1}, .block = {32, 1, 1}},
+                       "the factor 4 does not divide the block's 30 threads along x", NULL);
+    check_refused_with("", ".reqntid 32", "", &(CoarsenRequest){.factor = {1, 2, 1}}, "the block's 1 threads along y", NULL);
+    check_refused_with("", "", "",
+                       &(CoarsenRequest){.factor = {4, 1, 1}, .stride = {STRIDE_NUMBER, 16}, .block = {96, 1, 1}},
+                       "the stride 16 does not divide the 24 threads", NULL);
+}
+
+/* ---- The contract ------------------------------------------------------------------------------------------------ */
+
+static void test_contract(void **state)
+{
+    (void)state;
+    Try it = try_with("", "", OWN "\tst.global.u32 [%d1], %t;\n",
+                      &(CoarsenRequest){.factor = {2, 4, 1}, .stride = {STRIDE_NUMBER, 8}, .block = {64, 0, 0}});
+    assert_true(it.done);
+    assert_string_equal(it.contract.kernel, "k");
+    assert_int_equal(it.contract.factor[0], 2);
+    assert_int_equal(it.contract.factor[1], 4);
+    assert_int_equal(it.contract.factor[2], 1);
+    assert_int_equal(it.contract.stride.kind, STRIDE_NUMBER);
+    assert_int_equal(it.contract.stride_unit, 8);
+    assert_int_equal(it.contract.block[0], 64);
+    assert_int_equal(it.contract.block[1], 0);
+    assert_false(it.contract.whole_warps);
+    const char *conditions[8];
+    assert_int_equal(contract_conditions(it.module->arena, &it.contract, conditions), 2);
+    assert_string_equal(conditions[0], "block.x is 64");
+    assert_string_equal(conditions[1], "block.y is a multiple of 32");
+    contract_add_symbol(it.module, &it.contract);
+    const Variable *symbol = module_find_variable(it.module, "__ptxopt_launch_k");
+    assert_non_null(symbol);
+    Buf text = {0};
+    variable_print(symbol, &text);
+    assert_true(buf_has(&text, "__ptxopt_launch_k[16]"));
+    assert_true(buf_has(&text, "1347964752, 1, 0, 2, 4, 1, 2, 8, 0, 8, 64, 0, 0, 0, 0, 0"));
+    buf_free(&text);
+    release(it.module);
+
+    it = try_with("", "", "\tshfl.sync.bfly.b32 %r1, %t, 1, 31, -1;\n", &(CoarsenRequest){.factor = {1, 2, 1}});
+    assert_true(it.done);
+    assert_true(it.contract.whole_warps);
+    assert_int_equal(it.contract.stride_unit, 1);
+    assert_int_equal(contract_conditions(it.module->arena, &it.contract, conditions), 2);
+    assert_string_equal(conditions[0], "block.y is a multiple of 2");
+    assert_string_equal(conditions[1], "block.x * block.y is a multiple of 64");
+    release(it.module);
+}
+
+static Tuning tuning_after(const char *tuning, unsigned x, unsigned y)
+{
+    Try it = try_with("", tuning, "", &(CoarsenRequest){.factor = {x, y, 1}});
+    assert_true(it.done);
+    Tuning after = it.body->tuning;
+    release(it.module);
+    return after;
+}
+
+static void test_tuning(void **state)
+{
+    (void)state;
+    Tuning tuning = tuning_after(".reqntid 64, 4", 2, 4);
+    assert_int_equal(tuning.reqntid_count, 2);
+    assert_int_equal(tuning.reqntid[0], 32);
+    assert_int_equal(tuning.reqntid[1], 1);
+    tuning = tuning_after(".maxntid 256, 1, 1 .minnctapersm 3", 4, 1);
+    assert_int_equal(tuning.maxntid_count, 3);
+    assert_int_equal(tuning.maxntid[0], 64);
+    assert_int_equal(tuning.minnctapersm, 3);
+    /* .maxntid bounds the product: 256 threads may lie along y */
+    tuning = tuning_after(".maxntid 256", 1, 4);
+    assert_int_equal(tuning.maxntid_count, 1);
+    assert_int_equal(tuning.maxntid[0], 64);
+    tuning = tuning_after(".maxntid 10", 4, 1);
+    assert_int_equal(tuning.maxntid_count, 1);
+    assert_int_equal(tuning.maxntid[0], 3);
+}
+
+static void test_functions(void **state)
+{
+    (void)state;
+    Module *module = module_from(HEADER ".func k()\n{\n\tret;\n}\n");
+    Body *body = body_from(module);
+    body_to_ssa(body);
+    LaunchContract contract;
+    Refusal refusal;
+    assert_false(coarsen_body(body, &by_four, &contract, &refusal));
+    assert_string_equal(refusal.reason, "it is no kernel");
+    release(module);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_clones),
+        cmocka_unit_test(test_refuses_instructions),
+        cmocka_unit_test(test_refuses_waiting),
+        cmocka_unit_test(test_refuses_calls),
+        cmocka_unit_test(test_refuses_blocks),
+        cmocka_unit_test(test_contract),
+        cmocka_unit_test(test_tuning),
+        cmocka_unit_test(test_functions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
