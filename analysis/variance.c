@@ -196,8 +196,8 @@ static bool mark_carry(Solver *solver, const Inst *inst, RegId reason)
     return marked;
 }
 
-/* The carry flag is a value that no reference shows.  The instructions that pass it on vary together: the flag that one of
- * them reads is to be its own replica's. */
+/* The carry flag is a value that no reference shows.  The instructions that pass it on vary together: the flag that one
+ * of them reads is to be its own replica's. */
 static void mark_carry_chain(Solver *solver, const Inst *inst)
 {
     const unsigned carries = EFFECT_CC_READ | EFFECT_CC_WRITE;

@@ -1,7 +1,7 @@
 /* Thread coarsening: the order of its steps.
  *
- * After Magni, Dubach and O'Boyle (SC'13, section 4: divergence analysis, replication of divergent instructions and regions,
- * stride) and Unkule, Shaltz and Qasem (CC'12: legality, several dimensions).
+ * After Magni, Dubach and O'Boyle (SC'13, section 4: divergence analysis, replication of divergent instructions and
+ * regions, stride) and Unkule, Shaltz and Qasem (CC'12: legality, several dimensions).
  *
  * Requires SSA form.  Keeps SSA form, barriers, uniform branches and loops.  Breaks the launch: the contract says how.
  *
@@ -39,8 +39,8 @@ static bool leaves(const Inst *inst)
     return inst_is_terminator(inst) && inst->target_count == 0;
 }
 
-/* Every ret and exit of the kernel becomes a branch to one block, so that every region has a block where it ends.  In an entry
- * function ret and exit mean the same. */
+/* Every ret and exit of the kernel becomes a branch to one block, so that every region has a block where it ends.  In
+ * an entry function ret and exit mean the same. */
 static void unify_exits(Body *body)
 {
     Block *last = VEC_LAST(body->blocks);
@@ -158,11 +158,17 @@ static bool coarsen_dimension(Body *body, unsigned dimension, unsigned factor, S
                               Refusal *refusal)
 {
     Arena *scratch = arena_new();
-    Coarsening c = {.body = body, .scratch = scratch, .dimension = dimension, .factor = factor, .stride = stride, .refusal = refusal};
+    Coarsening c = {.body = body,
+                    .scratch = scratch,
+                    .dimension = dimension,
+                    .factor = factor,
+                    .stride = stride,
+                    .refusal = refusal};
     bool done = coarsening_check_instructions(&c);
     if (done) {
         c.index_read = gather_reads(body, index_names[dimension], "%tid_read");
-        /* Replicas count in original threads: what the kernel reads as the block's size is factor times the new size. */
+        /* Replicas count in original threads: what the kernel reads as the block's size is factor times the new size.
+         */
         Inst *size_read = gather_reads(body, size_names[dimension], "%ntid_read");
         if (size_read) {
             RegId original = size_read->refs[0].reg;
@@ -204,10 +210,11 @@ static bool settle_block(const Body *body, const CoarsenRequest *request, Launch
             contract->block[d] = request->block[d];
         unsigned factor = request->factor[d], size = contract->block[d];
         if (factor > 1 && size && size % factor)
-            return coarsening_refuse(c, NULL, "the factor %u does not divide the block's %u threads along %c", factor, size,
-                                     "xyz"[d]);
+            return coarsening_refuse(c, NULL, "the factor %u does not divide the block's %u threads along %c", factor,
+                                     size, "xyz"[d]);
         if (factor > 1 && size && contract->stride_unit > 1 && size / factor % contract->stride_unit)
-            return coarsening_refuse(c, NULL, "the stride %u does not divide the %u threads that remain of the block along %c",
+            return coarsening_refuse(c, NULL,
+                                     "the stride %u does not divide the %u threads that remain of the block along %c",
                                      contract->stride_unit, size / factor, "xyz"[d]);
     }
     return true;
@@ -247,9 +254,9 @@ static bool settle_warps(const CoarsenRequest *request, const LaunchContract *co
             return true;
         threads *= contract->block[d] / request->factor[d];
         if (request->factor[d] > 1 && threads % 32)
-            return coarsening_refuse(c, NULL,
-                                     "the kernel has warp-level instructions, and a factor of %u along %c would split its warps",
-                                     request->factor[d], "xyz"[d]);
+            return coarsening_refuse(
+                c, NULL, "the kernel has warp-level instructions, and a factor of %u along %c would split its warps",
+                request->factor[d], "xyz"[d]);
     }
     return true;
 }
@@ -270,7 +277,8 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
     unify_exits(body);
     separate_entry(body);
     for (unsigned d = 0; d < 3; d++)
-        if (request->factor[d] > 1 && !coarsen_dimension(body, d, request->factor[d], request->stride, contract, refusal))
+        if (request->factor[d] > 1 &&
+            !coarsen_dimension(body, d, request->factor[d], request->stride, contract, refusal))
             return false;
     if (contract->whole_warps && !settle_warps(request, contract, &c))
         return false;

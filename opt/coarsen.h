@@ -24,8 +24,8 @@ typedef struct LaunchContract {
     unsigned factor[3];   /* block' = block / factor, in each dimension; the grid stays */
     Stride stride;
     unsigned block[3];    /* of the original kernel, where known; else 0 */
-    bool whole_warps;     /* the kernel has warp-level instructions: block'.x is a multiple of 32 where x is coarsened; where only
-                             y or z is, the product of block' up to and including that dimension is */
+    bool whole_warps;     /* the kernel has warp-level instructions: block'.x is a multiple of 32 where x is coarsened;
+                             where only     y or z is, the product of block' up to and including that dimension is */
     unsigned stride_unit; /* STRIDE_NUMBER: block' is a multiple of it in each coarsened dimension; else 1 */
 } LaunchContract;
 
@@ -38,16 +38,18 @@ typedef struct Refusal {
 
 /* Coarsens 'body', in SSA form, in place.
  *
- * After Magni, Dubach and O'Boyle (SC'13, section 4) and Unkule, Shaltz and Qasem (CC'12): only replica-variant instructions are
- * cloned; uniform branches, loops and barriers are kept once; a region under a variant branch is cloned whole, one replica after
- * the other.  Legality rests on the absence of data races between barriers (CUDA's own rule).
- * False, with *refusal set (text in the module's arena) and the body in an unspecified state, if it cannot be shown sound:
- * the caller works on a clone.  On success *contract is set and the body's tuning (.maxntid, .reqntid) follows. */
+ * After Magni, Dubach and O'Boyle (SC'13, section 4) and Unkule, Shaltz and Qasem (CC'12): only replica-variant
+ * instructions are cloned; uniform branches, loops and barriers are kept once; a region under a variant branch is
+ * cloned whole, one replica after the other.  Legality rests on the absence of data races between barriers (CUDA's own
+ * rule). False, with *refusal set (text in the module's arena) and the body in an unspecified state, if it cannot be
+ * shown sound: the caller works on a clone.  On success *contract is set and the body's tuning (.maxntid, .reqntid)
+ * follows. */
 bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *contract, Refusal *refusal);
 
-/* Adds the constant symbol __ptxopt_launch_<kernel> to the module, so that the contract survives into the cubin: an array of
- * 16 .u32: magic 0x50584f50, format 1, level (0 thread), factor x y z, stride kind, stride number, whole_warps, stride_unit,
- * block x y z (0: not known), 0, 0, 0.  Where constant memory has no room left, it lies in global memory. */
+/* Adds the constant symbol __ptxopt_launch_<kernel> to the module, so that the contract survives into the cubin: an
+ * array of 16 .u32: magic 0x50584f50, format 1, level (0 thread), factor x y z, stride kind, stride number,
+ * whole_warps, stride_unit, block x y z (0: not known), 0, 0, 0.  Where constant memory has no room left, it lies in
+ * global memory. */
 void contract_add_symbol(Module *module, const LaunchContract *contract);
 Name contract_symbol_name(Module *module, Name kernel);
 /* The conditions in words, one each; returns how many (at most 8), text in 'arena'. */

@@ -63,7 +63,8 @@ static bool check_sreg(Coarsening *c, const Inst *inst, const Sreg *sreg)
             return coarsening_refuse(c, inst, "a guarded read of %s", sreg->name);
         return true;
     case SREG_VECTOR:
-        return coarsening_refuse(c, inst, "it reads %s, of which only the components x, y and z can be replaced", sreg->name);
+        return coarsening_refuse(c, inst, "it reads %s, of which only the components x, y and z can be replaced",
+                                 sreg->name);
     case SREG_LANE:
         return want_whole_warps(c, inst, sreg->name);
     case SREG_WARP:
@@ -115,7 +116,8 @@ static bool visit_callee(CallCheck *check, const Inst *call)
         if (is_harmless_extern(callee->name))
             return true;
         return coarsening_refuse(check->c, check->call,
-                                 "it calls '%s', which is not defined in this module and may contain barriers", callee->name);
+                                 "it calls '%s', which is not defined in this module and may contain barriers",
+                                 callee->name);
     }
     Visited *visited;
     HASH_FIND_PTR(check->visited, &callee, visited);
@@ -138,8 +140,8 @@ static bool check_callee_inst(CallCheck *check, const Function *callee, const In
     Coarsening *c = check->c;
     const char *name = callee->name;
     if (inst_is_opaque(inst))
-        return coarsening_refuse(c, check->call, "it calls '%s', which has an instruction that is not known (line %u)", name,
-                                 line_of(c, inst));
+        return coarsening_refuse(c, check->call, "it calls '%s', which has an instruction that is not known (line %u)",
+                                 name, line_of(c, inst));
     if (is_call(inst))
         return visit_callee(check, inst);
     if (inst_op(inst) == OP_EXIT)
@@ -150,7 +152,8 @@ static bool check_callee_inst(CallCheck *check, const Function *callee, const In
                                  inst_spelling(c->scratch, inst), line_of(c, inst));
     const Sreg *sreg = sreg_read(inst);
     if (sreg && sreg_role(sreg) != SREG_HARMLESS)
-        return coarsening_refuse(c, check->call, "it calls '%s', which reads %s (line %u)", name, sreg->name, line_of(c, inst));
+        return coarsening_refuse(c, check->call, "it calls '%s', which reads %s (line %u)", name, sreg->name,
+                                 line_of(c, inst));
     return true;
 }
 
@@ -228,7 +231,8 @@ bool coarsening_check_instructions(Coarsening *c)
             if (inst->effects & EFFECT_CC_READ && !carry)
                 return coarsening_refuse(c, inst, "the carry flag is passed from one basic block to another");
             if (inst->effects & EFFECT_CC_READ && ordered)
-                return coarsening_refuse(c, inst, "the carry flag is passed across a barrier, fence or warp-level instruction");
+                return coarsening_refuse(c, inst,
+                                         "the carry flag is passed across a barrier, fence or warp-level instruction");
             if (inst->effects & EFFECT_CC_WRITE) {
                 carry = true;
                 ordered = false;
@@ -240,7 +244,8 @@ bool coarsening_check_instructions(Coarsening *c)
 
 /* ---- Waiting for other threads ----------------------------------------------------------------------------------- */
 
-/* Reads what other threads may write in the same barrier interval, and uses it: the only way to wait for one of them. */
+/* Reads what other threads may write in the same barrier interval, and uses it: the only way to wait for one of them.
+ */
 static bool observes(const Values *values, const Inst *inst)
 {
     bool strong = inst->sync == SYNC_STRONG || inst->sync == SYNC_MBARRIER ||
@@ -328,7 +333,8 @@ static bool is_own_access(const Reach *reach, const Inst *inst, AccessKind kind)
     Access access;
     if (!inst_access(inst, &access) || access.kind != kind || access.read_only)
         return false;
-    return access.space == SPACE_LOCAL || access.space == SPACE_PARAM || (access.space == SPACE_NONE && reach->has_locals);
+    return access.space == SPACE_LOCAL || access.space == SPACE_PARAM ||
+           (access.space == SPACE_NONE && reach->has_locals);
 }
 
 /* A store, or a call, that is reached: what is loaded later may be what it left. */
@@ -390,7 +396,8 @@ static void reach_uses(Reach *reach, RegId reg)
 }
 
 /* The terminator that lets 'observed' decide whether a loop around it goes on, or NULL. */
-static const Inst *loop_decided_by(const Coarsening *c, const Values *values, const BlockLists *dependents, const Inst *observed)
+static const Inst *loop_decided_by(const Coarsening *c, const Values *values, const BlockLists *dependents,
+                                   const Inst *observed)
 {
     const Loop *loop = loop_of(c->loops, observed->block);
     if (!loop)
@@ -416,7 +423,8 @@ static const Inst *loop_decided_by(const Coarsening *c, const Values *values, co
     return NULL;
 }
 
-/* A loop that goes on until another thread has done something: if that thread is a replica of this one, it never ends. */
+/* A loop that goes on until another thread has done something: if that thread is a replica of this one, it never ends.
+ */
 static bool check_waiting(Coarsening *c)
 {
     const Values *values = values_compute(c->scratch, c->body);
@@ -427,12 +435,14 @@ static bool check_waiting(Coarsening *c)
             if (!observes(values, inst))
                 continue;
             if (bitset_has(&c->loops->irreducible, block->id))
-                return coarsening_refuse(c, inst, "'%s' stands in a loop with several entries", inst_spelling(c->scratch, inst));
+                return coarsening_refuse(c, inst, "'%s' stands in a loop with several entries",
+                                         inst_spelling(c->scratch, inst));
             if (!dependents)
                 dependents = control_dependents(c->scratch, c->postdominance);
             const Inst *decides = loop_decided_by(c, values, dependents, inst);
             if (decides)
-                return coarsening_refuse(c, inst, "the loop that ends in line %u may wait for another thread through '%s'",
+                return coarsening_refuse(c, inst,
+                                         "the loop that ends in line %u may wait for another thread through '%s'",
                                          line_of(c, decides), inst_spelling(c->scratch, inst));
         }
     }
@@ -461,7 +471,8 @@ static bool refuse_collective(Coarsening *c, const Inst *inst)
     const Block *block = inst->block;
     const Block *decider = variance_block(c->variance, block) ? c->variance->deciders[block->id] : NULL;
     if (decider && decider->last && decider->last->span.end)
-        return coarsening_refuse(c, inst, "'%s' is executed under a condition that differs between the merged threads (line %u)",
+        return coarsening_refuse(c, inst,
+                                 "'%s' is executed under a condition that differs between the merged threads (line %u)",
                                  spelling, line_of(c, decider->last));
     return coarsening_refuse(c, inst, "'%s' lies between branches that differ between the merged threads", spelling);
 }

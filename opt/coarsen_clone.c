@@ -1,12 +1,13 @@
 /* Clones what differs between replicas.
  *
- * Replica 0 keeps the original instructions and registers; replicas 1 .. factor-1 get copies.  Outside regions a copy stands right
- * behind its original.  A region becomes, for factor 2,
+ * Replica 0 keeps the original instructions and registers; replicas 1 .. factor-1 get copies.  Outside regions a copy
+ * stands right behind its original.  A region becomes, for factor 2,
  *
  *     head -> region -> between -> region' -> end -> join
  *
- * where 'between' and 'end' are new blocks that gather what leaves one replica's copy, and 'between' branches as the head does, on
- * the next replica's condition.  Values that phis of the join choose are chosen in these blocks, each replica's in its own. */
+ * where 'between' and 'end' are new blocks that gather what leaves one replica's copy, and 'between' branches as the
+ * head does, on the next replica's condition.  Values that phis of the join choose are chosen in these blocks, each
+ * replica's in its own. */
 #include "opt/coarsen_internal.h"
 
 #include <string.h>
@@ -27,12 +28,14 @@ typedef struct Cloner {
 
 bool variable_is_private(const Variable *variable)
 {
-    return variable->function && !variable->is_parameter && (variable->space == SPACE_LOCAL || variable->space == SPACE_PARAM);
+    return variable->function && !variable->is_parameter &&
+           (variable->space == SPACE_LOCAL || variable->space == SPACE_PARAM);
 }
 
 static bool tree_mentions_private(const Operand *operand)
 {
-    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE && variable_is_private(operand->symbol.variable))
+    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE &&
+        variable_is_private(operand->symbol.variable))
         return true;
     for (unsigned i = 0; i < operand->item_count; i++)
         if (tree_mentions_private(&operand->items[i]))
@@ -168,7 +171,8 @@ static void make_indices(Cloner *cloner, Inst *read)
         RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%ntid_coarse"));
         place = insert_behind(place, inst_build(body, "mov.u32", "ds", size, sizes[c->dimension]));
         for (unsigned k = 1; k < c->factor; k++) /* each from the one before: an addition, and no product to keep */
-            place = insert_behind(place, inst_build(body, "add.u32", "drr", c->maps[k][first], c->maps[k - 1][first], size));
+            place = insert_behind(place,
+                                  inst_build(body, "add.u32", "drr", c->maps[k][first], c->maps[k - 1][first], size));
         return;
     }
     RegId index = body_add_reg(body, TYPE_B32, intern(body->module->names, "%tid_coarse"));

@@ -39,8 +39,8 @@ bool coarsening_refuse(Coarsening *c, const Inst *inst, const char *format, ...)
 
 /* coarsen_check.c.  What can be said before variance is known; also sets needs_whole_warps. */
 bool coarsening_check_instructions(Coarsening *c);
-/* Whether equal loads of different replicas give equal values: no operation in the kernel lets one thread wait for another
- * within a barrier interval. */
+/* Whether equal loads of different replicas give equal values: no operation in the kernel lets one thread wait for
+ * another within a barrier interval. */
 bool coarsening_loads_merge(const Coarsening *c);
 /* What depends on variance and regions. */
 bool coarsening_check_regions(Coarsening *c);

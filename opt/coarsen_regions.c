@@ -48,7 +48,8 @@ static Component collect_component(Coarsening *c, Block *start)
     return component;
 }
 
-/* Adds what lies between the region and 'limit', going backwards or forwards from 'from'.  True if something was added. */
+/* Adds what lies between the region and 'limit', going backwards or forwards from 'from'.  True if something was added.
+ */
 static bool absorb(Coarsening *c, Block *from, const Block *limit, bool forwards)
 {
     BlockVec pending = {0};
@@ -74,8 +75,9 @@ static bool refuse_shape(Coarsening *c, const Block *block)
 {
     const Block *decider = variance_block(c->variance, block) ? c->variance->deciders[block->id] : NULL;
     const Inst *inst = decider && decider->last && decider->last->span.end ? decider->last : block->last;
-    return coarsening_refuse(c, inst ? inst : block->first,
-                             "the control flow around a condition that differs between the merged threads has no common end");
+    return coarsening_refuse(
+        c, inst ? inst : block->first,
+        "the control flow around a condition that differs between the merged threads has no common end");
 }
 
 /* Takes one more step towards closing the component: *grown tells whether it needed one.  When not, *region is it. */
@@ -155,7 +157,8 @@ bool coarsening_find_regions(Coarsening *c)
                 return false;
             if (grown)
                 break;
-            for (size_t m = bitset_next(&component.members, 0); m != SIZE_MAX; m = bitset_next(&component.members, m + 1))
+            for (size_t m = bitset_next(&component.members, 0); m != SIZE_MAX;
+                 m = bitset_next(&component.members, m + 1))
                 VEC_PUSH(c->scratch, region.blocks, body->blocks.data[m]);
             VEC_PUSH(c->scratch, c->regions, region);
         }

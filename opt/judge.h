@@ -20,9 +20,10 @@ static inline uint64_t figures_spills(const Figures *figures) { return figures->
 /* Assembles kernels.  The program implements it with emit/ and assembler/; tests with whatever they like. */
 typedef struct Judge {
     void *context;
-    /* Assembles 'kernel' printed from 'candidate' (from its statements, with NULL), with the functions it needs.  The cap, if
-     * any, is the candidate's tuning.maxnreg.  'candidate' may be in SSA form: a copy leaves it before printing.  Neither is changed.
-     * False, with out->known false and a message that outlives the judge's arena, if it could not be assembled. */
+    /* Assembles 'kernel' printed from 'candidate' (from its statements, with NULL), with the functions it needs.  The
+     * cap, if any, is the candidate's tuning.maxnreg.  'candidate' may be in SSA form: a copy leaves it before
+     * printing.  Neither is changed. False, with out->known false and a message that outlives the judge's arena, if it
+     * could not be assembled. */
     bool (*measure)(void *context, Function *kernel, const Body *candidate, Figures *out);
 } Judge;
 

@@ -9,7 +9,8 @@
 
 /* ---- Dead code --------------------------------------------------------------------------------------------------- */
 
-/* Nobody but the readers of its results can tell whether it is executed.  The carry flag has no readers that refs show. */
+/* Nobody but the readers of its results can tell whether it is executed.  The carry flag has no readers that refs show.
+ */
 static bool is_removable(const Inst *inst)
 {
     const unsigned harmless = EFFECT_PURE | EFFECT_READ | EFFECT_THREAD | EFFECT_TRAP | EFFECT_HINT | EFFECT_CC_READ;
@@ -75,7 +76,8 @@ unsigned remove_dead_code(Body *body)
 {
     require(body->ssa);
     Arena *scratch = arena_new();
-    Liver liver = {.values = values_compute(scratch, body), .live = bitset_new(scratch, body->regs.count), .scratch = scratch};
+    Liver liver = {
+        .values = values_compute(scratch, body), .live = bitset_new(scratch, body->regs.count), .scratch = scratch};
     unsigned removed = 0;
     mark_live(&liver, body);
     for (size_t b = 0; b < body->blocks.count; b++) {
@@ -134,8 +136,8 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ hash >> 29;
 }
 
-/* Whether what reads 'old' may read 'new' instead: PTX lets a .b register stand for any of its width, and signed and unsigned
- * ones for each other. */
+/* Whether what reads 'old' may read 'new' instead: PTX lets a .b register stand for any of its width, and signed and
+ * unsigned ones for each other. */
 static bool type_stands_for(const Body *body, RegId new, RegId old)
 {
     Type a = body->regs.data[new].type, b = body->regs.data[old].type;
@@ -176,11 +178,12 @@ static bool is_repeatable(const Inst *inst)
 /* "mov.b32 d, s" of a whole register whose width is the mov's own. */
 static bool is_copy(const Body *body, const Inst *inst)
 {
-    return inst_op(inst) == OP_MOV && inst->operand_count == 2 && inst->ref_count == 2 && inst->signature->type_count == 1 &&
-           inst->operands[0].kind == OPERAND_REG && inst->operands[1].kind == OPERAND_REG && !inst->operands[0].selector &&
-           !inst->operands[1].selector && !inst->operands[1].constant && !inst->operands[1].negated &&
-           !inst->operands[1].inverted &&
-           type_bits(inst->signature->types[0]) == type_bits(body->regs.data[inst->refs[inst->operands[1].ref].reg].type);
+    return inst_op(inst) == OP_MOV && inst->operand_count == 2 && inst->ref_count == 2 &&
+           inst->signature->type_count == 1 && inst->operands[0].kind == OPERAND_REG &&
+           inst->operands[1].kind == OPERAND_REG && !inst->operands[0].selector && !inst->operands[1].selector &&
+           !inst->operands[1].constant && !inst->operands[1].negated && !inst->operands[1].inverted &&
+           type_bits(inst->signature->types[0]) ==
+               type_bits(body->regs.data[inst->refs[inst->operands[1].ref].reg].type);
 }
 
 static uint64_t constant_hash(uint64_t hash, const Constant *constant)
@@ -206,8 +209,8 @@ static bool operand_equal(const Operand *a, const Operand *b)
     if (a == b)
         return true;
     if (a->kind != b->kind || a->negated != b->negated || a->inverted != b->inverted || a->indexed != b->indexed ||
-        a->unified != b->unified || a->item_count != b->item_count || a->selector != b->selector || a->sreg != b->sreg ||
-        !constant_equal(a->constant, b->constant))
+        a->unified != b->unified || a->item_count != b->item_count || a->selector != b->selector ||
+        a->sreg != b->sreg || !constant_equal(a->constant, b->constant))
         return false;
     if (a->kind == OPERAND_SYMBOL && !symbol_equal(&a->symbol, &b->symbol))
         return false;
@@ -274,8 +277,8 @@ static bool phi_equal(const Merger *merger, const Phi *old, const Phi *phi)
     return true;
 }
 
-/* The bucket's entry that is equal and still in reach, or NULL.  Entries whose subtree the walk has left are dropped on the way:
- * it never comes back to them. */
+/* The bucket's entry that is equal and still in reach, or NULL.  Entries whose subtree the walk has left are dropped on
+ * the way: it never comes back to them. */
 static Entry *look_up(Merger *merger, uint64_t hash, const Block *block, const Inst *inst, const Phi *phi)
 {
     for (Entry **link = &merger->table[hash & merger->mask], *entry; (entry = *link) != NULL;) {

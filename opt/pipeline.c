@@ -1,6 +1,7 @@
 /* The pipeline, on one screen: pipeline_run at the end of this file.
  *
- *     parsed form -> body -> SSA -> coarsen -> clean up -> registers (search, judged) -> body printed instead of the statements
+ *     parsed form -> body -> SSA -> coarsen -> clean up -> registers (search, judged) -> body printed instead of the
+ * statements
  */
 #include "opt/pipeline.h"
 
@@ -173,8 +174,9 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     const char *reason = NULL;
     Body *body = is_for_debugging(kernel->module) ? NULL : body_build(kernel, &reason);
     if (!body) {
-        refuse(request, result, reason ? arena_printf(arena, "the kernel has %s", reason)
-                                       : "the module is for debugging (.target debug), whose sections name places in the code");
+        refuse(request, result,
+               reason ? arena_printf(arena, "the kernel has %s", reason)
+                      : "the module is for debugging (.target debug), whose sections name places in the code");
         return;
     }
     body_to_ssa(body);

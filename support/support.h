@@ -46,7 +46,8 @@ size_t arena_bytes(const Arena *arena); /* bytes taken from the system so far */
 /* ---- Vectors: a typed, arena-backed, growing array -------------------------------------------------------------- */
 
 /* VEC(int) v = {0};  VEC_PUSH(arena, v, 7);  v.data[0], v.count.
- * Growth doubles and leaves the old storage to the arena.  Name the type once (typedef VEC(T) TVec) to pass it around. */
+ * Growth doubles and leaves the old storage to the arena.  Name the type once (typedef VEC(T) TVec) to pass it around.
+ */
 #define VEC(type)                                                                                                      \
     struct {                                                                                                           \
         type *data;                                                                                                    \
@@ -137,7 +138,8 @@ Position source_position(const Source *source, uint32_t offset);
 
 /* Writes to a temporary name beside 'path' and renames; a symbolic link stays, and what it leads to is written.  "-" is
  * standard output, and /dev/stdout, /dev/stderr and /dev/fd/N are the descriptors of this program, whatever those lead
- * to.  A path that is not a regular file (a pipe, /dev/null) is written in place.  NULL when done, else a message (in the arena) and nothing was left behind. */
+ * to.  A path that is not a regular file (a pipe, /dev/null) is written in place.  NULL when done, else a message (in
+ * the arena) and nothing was left behind. */
 const char *write_file(Arena *arena, const char *path, const void *bytes, size_t length);
 
 /* ---- Diagnostics ------------------------------------------------------------------------------------------------ */

@@ -1,5 +1,6 @@
 /* The instruction table: every row and alternative matches its own spelling, operands bind with the right roles, types
- * and effects, and what an assembler refuses is refused with a message that says why. */
+ * and effects, and what an assembler refuses is refused with a message that says why.  The file is long because it
+ * holds a case for each kind of operand and each kind of refusal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
