@@ -1,0 +1,121 @@
+/* registers-check: random kernels, changed by the moves of the register search, against themselves in the emulator.
+ *
+ *     registers-check FIRST COUNT
+ *
+ * For each seed a kernel (random_kernel.c) and a random sequence of sinks, recomputations and orders, none of them
+ * judged.  Prints what differs; the exit status is 1 where something did. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "emulator/emulator.h"
+#include "opt/registers_internal.h"
+#include "parser/parser.h"
+
+#include "random_kernel.h"
+
+static Module *module_parse(const char *text)
+{
+    Arena *arena = arena_new();
+    Source *source = source_from_memory(arena, "random", text, strlen(text));
+    Diag diag;
+    diag_init(&diag, source, stderr);
+    Module *module = parse_module(arena, source, &diag);
+    if (!module)
+        abort();
+    return module;
+}
+
+static void orders_mutate(Body *body, Random *random, Arena *arena)
+{
+    Scheduler *scheduler = scheduler_new(arena, body);
+    for (size_t b = 0; b < scheduler->block_count; b++) {
+        BlockOrder *block = &scheduler->blocks[b];
+        uint32_t *next = block->fixed ? NULL : ARENA_ARRAY(arena, uint32_t, block->graph->count);
+        for (unsigned i = 0; next && i < 10; i++) {
+            scheduler_mutate(scheduler, block, block->order, random, next);
+            scheduler_apply(scheduler, block, next);
+        }
+    }
+}
+
+static void values_recompute(Body *body, Random *random, Arena *arena)
+{
+    RematerializeRequest request = {
+        .limit = (int32_t)random_below(random, 12),
+        .cost = 1 + random_below(random, 8),
+        .opaque = random_below(random, 2),
+        .distance = random_below(random, 20),
+        .extend = random_below(random, 2),
+        .ignore_pressure = random_below(random, 2),
+    };
+    RematerializeCandidate *values;
+    uint32_t count = rematerialize_candidates(arena, body, &request, &values);
+    rematerialize_values(body, &request, values, count ? 1 + random_below(random, count) : 0);
+}
+
+static void body_change(Body *body, Random *random, Buf *what)
+{
+    Arena *arena = arena_new();
+    for (unsigned moves = 1 + random_below(random, 5); moves > 0; moves--) {
+        unsigned kind = random_below(random, 4);
+        ScheduleRule rule = schedule_rule_random(random);
+        static const char *const names[] = {"sink", "recompute", "schedule", "mutate"};
+        buf_printf(what, " %s", names[kind]);
+        switch (kind) {
+        case 0: sink_values(body, (SinkMode)random_below(random, 3), random_below(random, 2)); break;
+        case 1: values_recompute(body, random, arena); break;
+        case 2: schedule_body(body, &rule); break;
+        default: orders_mutate(body, random, arena); break;
+        }
+        body_verify(body, names[kind]);
+    }
+    arena_free(arena);
+}
+
+static bool seed_check(uint64_t seed)
+{
+    Arena *arena = arena_new();
+    Buf text = {0}, what = {0};
+    Launch launch = {0};
+    random_kernel(seed, arena, &text, &launch);
+    Module *original = module_parse(buf_text(&text)), *changed = module_parse(buf_text(&text));
+    Function *kernel = module_find_function(changed, "k");
+    const char *reason = NULL;
+    Body *body = body_build(kernel, &reason);
+    bool equal = true;
+    if (body) {
+        Random random = {seed};
+        EmulatorOptions options = {0};
+        body_to_ssa(body);
+        body_change(body, &random, &what);
+        body_from_ssa(body);
+        body_verify(body, "leave SSA form");
+        function_set_body(kernel, body);
+        launch.tolerance.kind = TOLERANCE_EXACT;
+        EmulatorComparison *comparison =
+            emulator_compare(arena, original, changed, "k", &launch, NULL, NULL, &options);
+        equal = comparison->equal;
+        if (!equal)
+            printf("seed %llu:%s: %s\n", (unsigned long long)seed, buf_text(&what), comparison->message);
+        function_set_body(kernel, NULL);
+    }
+    buf_free(&text);
+    buf_free(&what);
+    arena_free(original->arena);
+    arena_free(changed->arena);
+    arena_free(arena);
+    return equal;
+}
+
+int main(int count, char **words)
+{
+    if (count != 3) {
+        fprintf(stderr, "usage: registers-check FIRST COUNT\n");
+        return 2;
+    }
+    uint64_t first = strtoull(words[1], NULL, 10), seeds = strtoull(words[2], NULL, 10), wrong = 0;
+    for (uint64_t i = 0; i < seeds; i++)
+        wrong += !seed_check(first + i);
+    printf("%llu kernels, %llu wrong\n", (unsigned long long)seeds, (unsigned long long)wrong);
+    return wrong != 0;
+}
