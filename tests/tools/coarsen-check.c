@@ -1,19 +1,23 @@
-/* coarsen-check [-a PTXAS] [-t FOLDER] [-c CONFIG[,CONFIG...]] [-v] [-d] [-e] FILE.ptx LAUNCH.json [FILE.ptx LAUNCH.json ...]
- * coarsen-check ... -r SEED,COUNT
+/* coarsen-check [-a PTXAS] [-t FOLDER] [-c CONFIG[,CONFIG...]] [-v] [-d] [-e] [-p] FILE.ptx LAUNCH.json [FILE.ptx
+ * LAUNCH.json ...] coarsen-check ... -r SEED,COUNT
  *
- * Coarsens the kernel of each launch in several ways and runs what comes out in the emulator against the original: the buffers
- * must be equal byte by byte.  Each result goes through the verifier, out of SSA form, through text and the parser again, and,
- * with -a, to the assembler.  With -r the kernels are random ones (tests/tools/random_kernel.c), one for each seed.
+ * Coarsens the kernel of each launch in several ways and runs what comes out in the emulator against the original: the
+ * buffers must be equal byte by byte.  Each result goes through the verifier, out of SSA form, through text and the
+ * parser again, and, with -a, to the assembler.  With -r the kernels are random ones (tests/tools/random_kernel.c), one
+ * for each seed.
  *
  * A CONFIG is a factor for each of x, y and z that is coarsened, and the stride: x2, x4y2, x2:unit, y2:16.
  *
- * With -e every kernel of the file is run under its launch; with "-" for a launch they are not run, and the block's size is not known.
+ * With -p sinking, rematerialization and scheduling follow.  With -e every kernel of the file is run under its launch; with "-" for a launch they are not run, and the block's
+ * size is not known.
  *
- * Prints for each case "FILE KERNEL CONFIG: done", "refused: REASON (line N)" or "WRONG: WHAT"; without -v, for random kernels, only
- * the wrong ones and a summary.  -d keeps the changed text of wrong cases in the folder.  Exit status 1 where one was wrong. */
+ * Prints for each case "FILE KERNEL CONFIG: done", "refused: REASON (line N)" or "WRONG: WHAT"; without -v, for random
+ * kernels, only the wrong ones and a summary.  -d keeps the changed text of wrong cases in the folder.  Exit status 1
+ * where one was wrong. */
 #include "emit/emit.h"
 #include "emulator/emulator.h"
 #include "opt/opt.h"
+#include "opt/registers_internal.h"
 #include "parser/parser.h"
 #include "random_kernel.h"
 
@@ -27,6 +31,7 @@ typedef struct Settings {
     const char *folder;    /* for texts */
     const char *configs;   /* NULL: all that fit */
     bool verbose, keep;
+    bool pressed; /* the register passes follow */
     bool every; /* all kernels of a file under its launch */
 } Settings;
 
@@ -82,13 +87,15 @@ static bool config_fits(const Config *config, const Launch *launch)
             continue;
         if (size % config->factor[d])
             return false;
-        if (config->factor[d] > 1 && config->stride.kind == STRIDE_NUMBER && size / config->factor[d] % config->stride.number)
+        if (config->factor[d] > 1 && config->stride.kind == STRIDE_NUMBER &&
+            size / config->factor[d] % config->stride.number)
             return false;
     }
     return true;
 }
 
-static const char *const all_configs = "x2,x4,x8,y2,y4,z2,x2y2,x2y2z2,x2:unit,x4:unit,y2:unit,x2y2:unit,x2:16,x4:8,x2:32,y2:2,x2y2:4";
+static const char *const all_configs =
+    "x2,x4,x8,y2,y4,z2,x2y2,x2y2z2,x2:unit,x4:unit,y2:unit,x2y2:unit,x2:16,x4:8,x2:32,y2:2,x2y2:4";
 
 /* ---- One case ---------------------------------------------------------------------------------------------------- */
 
@@ -114,7 +121,8 @@ static const char *assemble(const Case *it, const Buf *text)
         return error;
     char target[32];
     snprintf(target, sizeof target, "%s", it->module->target_count ? it->module->targets[0] : "sm_75");
-    char *command = arena_printf(it->arena, "'%s' -arch %s -o /dev/null '%s' >'%s.log' 2>&1", settings->assembler, target, path, path);
+    char *command = arena_printf(it->arena, "'%s' -arch %s -o /dev/null '%s' >'%s.log' 2>&1", settings->assembler,
+                                 target, path, path);
     int status = system(command);
     if (status == 0) {
         unlink(path);
@@ -137,7 +145,8 @@ static const char *judge(const Case *it, const Buf *text, const Config *config)
         if (actual->fault.kind != FAULT_NONE)
             message = fault_text(it->arena, changed, &actual->fault);
         else
-            message = emulator_difference(it->arena, it->launch, it->expected, actual, (Tolerance){.kind = TOLERANCE_EXACT});
+            message =
+                emulator_difference(it->arena, it->launch, it->expected, actual, (Tolerance){.kind = TOLERANCE_EXACT});
     }
     arena_free(changed->arena);
     if (!message && it->settings->assembler)
@@ -148,6 +157,21 @@ static const char *judge(const Case *it, const Buf *text, const Config *config)
 static void say(const Case *it, const Config *config, const char *what)
 {
     printf("%s %s %s: %s\n", it->file, it->launch->kernel, config->name, what);
+}
+
+/* The passes that move and recompute, as a search might call them; 'choice' is any number. */
+static void press(const Case *it, Body *body, uint64_t choice)
+{
+    sink_values(body, (SinkMode)(choice % 3), choice / 3 % 2);
+    body_verify(body, "sinking");
+    RematerializeRequest request = {
+        .limit = 6, .cost = 4, .distance = 2, .opaque = choice / 6 % 2, .ignore_pressure = choice / 12 % 2};
+    RematerializeCandidate *values;
+    uint32_t count = rematerialize_candidates(it->arena, body, &request, &values);
+    rematerialize_values(body, &request, values, count < 20 ? count : 20);
+    body_verify(body, "rematerialization");
+    schedule_body(body, &schedule_rules[choice / 24 % schedule_rule_count]);
+    body_verify(body, "scheduling");
 }
 
 static void check_config(const Case *it, const Config *config, bool clean)
@@ -183,6 +207,8 @@ static void check_config(const Case *it, const Config *config, bool clean)
         remove_dead_code(body);
         body_verify(body, "dead code");
     }
+    if (it->settings->pressed)
+        press(it, body, (it->launch->argument_count ? it->launch->arguments[0].seed : 0) + config->factor[0] * 7 + config->factor[1] + config->stride.number);
     body_from_ssa(body);
     body_verify(body, "out of SSA");
     function_set_body(kernel, body);
@@ -192,7 +218,8 @@ static void check_config(const Case *it, const Config *config, bool clean)
     function_set_body(kernel, NULL);
     if (message) {
         if (it->settings->keep) {
-            char *path = arena_printf(it->arena, "%s/wrong.%s.%s.ptx", it->settings->folder, it->launch->kernel, config->name);
+            char *path =
+                arena_printf(it->arena, "%s/wrong.%s.%s.ptx", it->settings->folder, it->launch->kernel, config->name);
             write_file(it->arena, path, buf_text(&text), text.length);
         }
         say(it, config, arena_printf(it->arena, "WRONG%s: %s", clean ? "" : " before clean-up", message));
@@ -286,8 +313,8 @@ static void check_seed(const Settings *settings, uint64_t seed, Counts *counts)
     it.launch = &launch;
     it.file = arena_printf(it.arena, "seed %llu", (unsigned long long)seed);
     if (settings->keep && settings->verbose)
-        write_file(it.arena, arena_printf(it.arena, "%s/seed.%llu.ptx", settings->folder, (unsigned long long)seed), buf_text(&text),
-                   text.length);
+        write_file(it.arena, arena_printf(it.arena, "%s/seed.%llu.ptx", settings->folder, (unsigned long long)seed),
+                   buf_text(&text), text.length);
     it.module = parse_text("random.ptx", buf_text(&text), text.length);
     if (!it.module) {
         printf("%s: WRONG: it does not parse\n", it.file);
@@ -340,7 +367,8 @@ static Counts run_job(const Settings *settings, const Job *job)
     if (!job->file && job->count > 1) { /* find out which */
         Counts sum = {0};
         for (uint64_t half = 0; half < 2; half++) {
-            Job part = {.seed = job->seed + half * (job->count / 2), .count = half ? job->count - job->count / 2 : job->count / 2};
+            Job part = {.seed = job->seed + half * (job->count / 2),
+                        .count = half ? job->count - job->count / 2 : job->count / 2};
             Counts some = run_job(settings, &part);
             sum.done += some.done;
             sum.refused += some.refused;
@@ -357,7 +385,7 @@ static Counts run_job(const Settings *settings, const Job *job)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: coarsen-check [-a PTXAS] [-t FOLDER] [-c CONFIGS] [-v] [-d] [-e] FILE.ptx LAUNCH.json ...\n"
+    fprintf(stderr, "usage: coarsen-check [-a PTXAS] [-t FOLDER] [-c CONFIGS] [-v] [-d] [-e] [-p] FILE.ptx LAUNCH.json ...\n"
                     "       coarsen-check ... -r SEED,COUNT\n");
     return 2;
 }
@@ -367,12 +395,13 @@ int main(int count, char **words)
     Settings settings = {.folder = "/tmp"};
     Job seeds = {0};
     int option;
-    while ((option = getopt(count, words, "a:t:c:r:vde")) != -1) {
+    while ((option = getopt(count, words, "a:t:c:r:vdep")) != -1) {
         switch (option) {
         case 'a': settings.assembler = optarg; break;
         case 't': settings.folder = optarg; break;
         case 'c': settings.configs = optarg; break;
         case 'v': settings.verbose = true; break;
+        case 'p': settings.pressed = true; break;
         case 'e': settings.every = true; break;
         case 'd': settings.keep = true; break;
         case 'r': {
