@@ -255,7 +255,7 @@ static bool settle_warps(const CoarsenRequest *request, const LaunchContract *co
         threads *= contract->block[d] / request->factor[d];
         if (request->factor[d] > 1 && threads % 32)
             return coarsening_refuse(
-                c, NULL, "the kernel has warp-level instructions, and a factor of %u along %c would split its warps",
+                c, NULL, "the kernel has instructions that whole warps execute, and a factor of %u along %c would split its warps",
                 request->factor[d], "xyz"[d]);
     }
     return true;

@@ -490,6 +490,30 @@ static bool check_local_address(Coarsening *c, const Inst *inst)
                                     inst_spelling(c->scratch, inst));
 }
 
+/* All threads of a warp have to come to it together: bar, and what says .aligned. */
+static bool is_aligned_barrier(const Inst *inst)
+{
+    bool barrier = inst->sync == SYNC_BLOCK_BARRIER || inst->sync == SYNC_CLUSTER_BARRIER;
+    return barrier && (inst_op(inst) == OP_BAR || inst_has(inst, MOD_ALIGNED));
+}
+
+/* An aligned barrier under a condition that differs along another dimension only, which no warp was divided by: narrower
+ * rows must not bring several of them into one warp. */
+static void check_alignment(Coarsening *c)
+{
+    const Variance *any = NULL;
+    for (size_t b = 0; b < c->body->blocks.count; b++)
+        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next) {
+            if (!is_aligned_barrier(inst))
+                continue;
+            if (!any) {
+                VarianceOptions options = {.merge_loads = c->variance->options.merge_loads};
+                any = variance_compute(c->scratch, c->body, c->postdominance, VARIANCE_ANY, &options);
+            }
+            c->needs_whole_warps |= variance_inst(any, inst);
+        }
+}
+
 bool coarsening_check_regions(Coarsening *c)
 {
     for (size_t b = 0; b < c->body->blocks.count; b++) {
@@ -510,5 +534,6 @@ bool coarsening_check_regions(Coarsening *c)
                                          inst_spelling(c->scratch, inst));
         }
     }
+    check_alignment(c);
     return check_waiting(c);
 }

@@ -8,7 +8,7 @@ BUILD="${BUILD:-build}"
 folder="${TEST_TMP:-$(mktemp -d)}"
 tool="$folder/coarsen-check"
 sanitize=""
-seeds=1500
+seeds=1000
 case "$BUILD" in
 */asan)
     sanitize="-fsanitize=address,undefined -fno-sanitize-recover=all"
