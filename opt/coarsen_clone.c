@@ -19,6 +19,8 @@ typedef struct Cloner {
     Variable ***variables; /* variables[k][i]: replica k's copy of private variable i */
     Variable **originals;  /* private variables */
     size_t variable_count;
+    unsigned *replicas; /* by RegId, below replica_count: which replica it belongs to; 0 for uniform ones */
+    size_t replica_count;
     Block ***blocks;       /* blocks[k][id]: replica k's copy of a region's block */
     VEC(Block *) *before;  /* by original Block.id: new blocks to be placed before it */
     VEC(Block *) *behind;  /* by original Block.id: new blocks to be placed behind it */
@@ -370,11 +372,11 @@ static void redirect(Cloner *cloner, Block *block, unsigned replica, const Block
         block->fall = block->fall == join ? end : copy_of(cloner, replica, block->fall);
 }
 
-/* Which replica a phi of the join serves; 0 for uniform ones. */
-static unsigned *number_results(const Cloner *cloner)
+/* Which replica each register belongs to; 0 for uniform ones. */
+static unsigned *number_results(const Cloner *cloner, size_t count)
 {
     Coarsening *c = cloner->c;
-    unsigned *replica = ARENA_ARRAY(cloner->scratch, unsigned, cloner->body->regs.count);
+    unsigned *replica = ARENA_ARRAY(cloner->scratch, unsigned, count);
     for (unsigned k = 1; k < c->factor; k++)
         for (size_t r = 0; r < c->reg_count; r++)
             if (c->maps[k][r] != r)
@@ -386,12 +388,11 @@ static unsigned *number_results(const Cloner *cloner)
 static void move_choices(Cloner *cloner, const Region *region, const Block *head, Block *const *ends)
 {
     Coarsening *c = cloner->c;
-    const unsigned *replicas = number_results(cloner);
     Block *last_end = ends[c->factor - 1];
     size_t phis = region->join->phis.count;
     for (size_t p = 0; p < phis; p++) {
         Phi *phi = &region->join->phis.data[p];
-        unsigned k = replicas[phi->dst];
+        unsigned k = phi->dst < cloner->replica_count ? cloner->replicas[phi->dst] : 0;
         Phi choice = {.dst = REG_NONE};
         size_t kept = 0;
         for (size_t a = 0; a < phi->args.count; a++) {
@@ -475,6 +476,8 @@ void coarsening_clone(Coarsening *c)
     for (unsigned k = 0; k < c->factor; k++)
         cloner.blocks[k] = ARENA_ARRAY(scratch, Block *, c->block_count);
     map_registers(&cloner);
+    cloner.replica_count = body->regs.count;
+    cloner.replicas = number_results(&cloner, cloner.replica_count);
     copy_variables(&cloner);
     for (size_t b = 0; b < c->block_count; b++)
         if (!bitset_has(&c->in_region, b))

@@ -29,23 +29,24 @@ static void add_member(Coarsening *c, Component *component, Block *block)
 }
 
 /* Blocks hang together by edges, and as the two sides of one variant branch. */
-static Component collect_component(Coarsening *c, Block *start)
+static void collect_component(Coarsening *c, Block *start, Component *component)
 {
-    Component component = {.members = bitset_new(c->scratch, c->block_count)};
-    add_member(c, &component, start);
-    for (size_t i = 0; i < component.blocks.count; i++) {
-        Block *block = component.blocks.data[i];
+    for (size_t i = 0; i < component->blocks.count; i++)
+        bitset_remove(&component->members, component->blocks.data[i]->id);
+    component->blocks.count = 0;
+    add_member(c, component, start);
+    for (size_t i = 0; i < component->blocks.count; i++) {
+        Block *block = component->blocks.data[i];
         FOR_EACH_SUCC(block, succ)
-            add_member(c, &component, succ);
+            add_member(c, component, succ);
         for (unsigned p = 0; p < block->pred_count; p++) {
             Block *pred = block->preds[p];
-            add_member(c, &component, pred);
+            add_member(c, component, pred);
             if (variance_branch(c->variance, pred))
                 FOR_EACH_SUCC(pred, sibling)
-                    add_member(c, &component, sibling);
+                    add_member(c, component, sibling);
         }
     }
-    return component;
 }
 
 /* Adds what lies between the region and 'limit', going backwards or forwards from 'from'.  True if something was added.
@@ -143,21 +144,27 @@ bool coarsening_find_regions(Coarsening *c)
     c->block_count = body->blocks.count;
     c->in_region = bitset_new(c->scratch, c->block_count);
     bitset_copy(&c->in_region, &c->variance->blocks);
-    for (bool grown = true; grown;) {
-        grown = false;
+    Component component = {.members = bitset_new(c->scratch, c->block_count)};
+    BitSet seen = bitset_new(c->scratch, c->block_count);
+    /* A component that grows may run into one that was closed before: then all are looked at again. */
+    for (bool again = true; again;) {
+        again = false;
         c->regions.count = 0;
-        BitSet seen = bitset_new(c->scratch, c->block_count);
-        for (size_t b = bitset_next(&c->in_region, 0); b != SIZE_MAX && !grown; b = bitset_next(&c->in_region, b + 1)) {
+        bitset_clear(&seen);
+        for (size_t b = bitset_next(&c->in_region, 0); b != SIZE_MAX; b = bitset_next(&c->in_region, b + 1)) {
             if (bitset_has(&seen, b))
                 continue;
             Region region = {0};
-            Component component = collect_component(c, body->blocks.data[b]);
+            bool grown = true;
+            while (grown) {
+                collect_component(c, body->blocks.data[b], &component);
+                if (!close_component(c, &component, &region, &grown))
+                    return false;
+                again |= grown;
+            }
             bitset_union(&seen, &component.members);
-            if (!close_component(c, &component, &region, &grown))
-                return false;
-            if (grown)
-                break;
-            for (size_t m = bitset_next(&component.members, 0); m != SIZE_MAX;
+            /* What follows is of use only if this turn is the last. */
+            for (size_t m = again ? SIZE_MAX : bitset_next(&component.members, 0); m != SIZE_MAX;
                  m = bitset_next(&component.members, m + 1))
                 VEC_PUSH(c->scratch, region.blocks, body->blocks.data[m]);
             VEC_PUSH(c->scratch, c->regions, region);
