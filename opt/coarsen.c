@@ -254,9 +254,10 @@ static bool settle_warps(const CoarsenRequest *request, const LaunchContract *co
             return true;
         threads *= contract->block[d] / request->factor[d];
         if (request->factor[d] > 1 && threads % 32)
-            return coarsening_refuse(
-                c, NULL, "the kernel has instructions that whole warps execute, and a factor of %u along %c would split its warps",
-                request->factor[d], "xyz"[d]);
+            return coarsening_refuse(c, NULL,
+                                     "the kernel has instructions that whole warps execute, and a factor of %u along "
+                                     "%c would split its warps",
+                                     request->factor[d], "xyz"[d]);
     }
     return true;
 }

@@ -24,9 +24,9 @@ typedef struct LaunchContract {
     unsigned factor[3];   /* block' = block / factor, in each dimension; the grid stays */
     Stride stride;
     unsigned block[3];    /* of the original kernel, where known; else 0 */
-    bool whole_warps;     /* the kernel has warp-level instructions, or barriers under a condition: block'.x is a multiple of
-                             32 where x is coarsened; where only y or z is, the product of block' up to and including that
-                             dimension is */
+    bool whole_warps; /* the kernel has warp-level instructions, or barriers under a condition: block'.x is a multiple
+                         of 32 where x is coarsened; where only y or z is, the product of block' up to and including
+                         that dimension is */
     unsigned stride_unit; /* STRIDE_NUMBER: block' is a multiple of it in each coarsened dimension; else 1 */
 } LaunchContract;
 

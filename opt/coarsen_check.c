@@ -497,8 +497,8 @@ static bool is_aligned_barrier(const Inst *inst)
     return barrier && (inst_op(inst) == OP_BAR || inst_has(inst, MOD_ALIGNED));
 }
 
-/* An aligned barrier under a condition that differs along another dimension only, which no warp was divided by: narrower
- * rows must not bring several of them into one warp. */
+/* An aligned barrier under a condition that differs along another dimension only, which no warp was divided by:
+ * narrower rows must not bring several of them into one warp. */
 static void check_alignment(Coarsening *c)
 {
     const Variance *any = NULL;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Coarsened kernels against the originals in the emulator, byte by byte: the corpus, shapes of control flow, random kernels. Which
-# of them are refused, and why, is compared with tests/cases/coarsen/refusals.txt; `tests/suites/coarsen.sh -u` writes it anew.
+# Coarsened kernels against the originals in the emulator, byte by byte: the corpus, shapes of control flow, random
+# kernels. Which of them are refused, and why, is compared with tests/cases/coarsen/refusals.txt;
+# `tests/suites/coarsen.sh -u` writes it anew.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -87,7 +88,8 @@ fi
 
 # Lines move when files are made again: the reasons are compared without them.
 grep -h ': refused: ' "$folder"/{corpus.sm_90,shapes.sm_75,shapes.unoptimized,hand,compilers}.out |
-    sed -e 's/ (line [0-9]*)//g' -e 's/ in line [0-9]*//g' -e 's/_INTERNAL_[0-9a-f]*_/_INTERNAL_/' >"$folder/refusals.txt"
+    sed -e 's/ (line [0-9]*)//g' -e 's/ in line [0-9]*//g' -e 's/_INTERNAL_[0-9a-f]*_/_INTERNAL_/' \
+        >"$folder/refusals.txt"
 if [ "${1:-}" = -u ]; then
     cp "$folder/refusals.txt" "$shapes/refusals.txt"
 elif diff -u "$shapes/refusals.txt" "$folder/refusals.txt" >"$folder/refusals.diff"; then

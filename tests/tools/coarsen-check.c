@@ -8,8 +8,8 @@
  *
  * A CONFIG is a factor for each of x, y and z that is coarsened, and the stride: x2, x4y2, x2:unit, y2:16.
  *
- * With -p sinking, rematerialization and scheduling follow.  With -e every kernel of the file is run under its launch; with "-" for a launch they are not run, and the block's
- * size is not known.
+ * With -p sinking, rematerialization and scheduling follow.  With -e every kernel of the file is run under its launch;
+ * with "-" for a launch they are not run, and the block's size is not known.
  *
  * Prints for each case "FILE KERNEL CONFIG: done", "refused: REASON (line N)" or "WRONG: WHAT"; without -v, for random
  * kernels, only the wrong ones and a summary.  -d keeps the changed text of wrong cases in the folder.  Exit status 1
@@ -208,7 +208,9 @@ static void check_config(const Case *it, const Config *config, bool clean)
         body_verify(body, "dead code");
     }
     if (it->settings->pressed)
-        press(it, body, (it->launch->argument_count ? it->launch->arguments[0].seed : 0) + config->factor[0] * 7 + config->factor[1] + config->stride.number);
+        press(it, body,
+              (it->launch->argument_count ? it->launch->arguments[0].seed : 0) + config->factor[0] * 7 +
+                  config->factor[1] + config->stride.number);
     body_from_ssa(body);
     body_verify(body, "out of SSA");
     function_set_body(kernel, body);
@@ -385,8 +387,9 @@ static Counts run_job(const Settings *settings, const Job *job)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: coarsen-check [-a PTXAS] [-t FOLDER] [-c CONFIGS] [-v] [-d] [-e] [-p] FILE.ptx LAUNCH.json ...\n"
-                    "       coarsen-check ... -r SEED,COUNT\n");
+    fprintf(stderr,
+            "usage: coarsen-check [-a PTXAS] [-t FOLDER] [-c CONFIGS] [-v] [-d] [-e] [-p] FILE.ptx LAUNCH.json ...\n"
+            "       coarsen-check ... -r SEED,COUNT\n");
     return 2;
 }
 

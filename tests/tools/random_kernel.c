@@ -1,5 +1,6 @@
-/* See random_kernel.h.  A kernel has variables %v0.. that differ between threads and %u0.. that do not; what is uniform is
- * only made of uniform things under uniform control, so that barriers and collectives can be placed where they are legal. */
+/* See random_kernel.h.  A kernel has variables %v0.. that differ between threads and %u0.. that do not; what is uniform
+ * is only made of uniform things under uniform control, so that barriers and collectives can be placed where they are
+ * legal. */
 #include "random_kernel.h"
 
 #include <string.h>
@@ -123,7 +124,8 @@ static const char *maybe_not(Maker *m)
 
 static void make_assignment(Maker *m)
 {
-    static const char *const binary[] = {"add.s32", "sub.s32", "mul.lo.s32", "xor.b32", "and.b32", "or.b32", "min.u32", "max.s32"};
+    static const char *const binary[] = {"add.s32", "sub.s32", "mul.lo.s32", "xor.b32",
+                                         "and.b32", "or.b32",  "min.u32",    "max.s32"};
     bool uniform;
     Text dst = variable(m, &uniform);
     switch (below(m, 6)) {
@@ -136,7 +138,8 @@ static void make_assignment(Maker *m)
     }
     case 2: {
         unsigned p = condition(m, uniform);
-        line(m, "@%s%%p%u add.s32 %s, %s, %s;", maybe_not(m), p, dst.text, readable(m, uniform).text, value(m, uniform).text);
+        line(m, "@%s%%p%u add.s32 %s, %s, %s;", maybe_not(m), p, dst.text, readable(m, uniform).text,
+             value(m, uniform).text);
         break;
     }
     case 3: line(m, "mov.u32 %s, %s;", dst.text, value(m, uniform).text); break;
@@ -273,8 +276,12 @@ static void make_collective(Maker *m)
     Text src = readable(m, chance(m, 15));
     unsigned p = temporary(m);
     switch (below(m, 3)) {
-    case 0: line(m, "shfl.sync.bfly.b32 %%v%u, %s, %u, 31, -1;", below(m, VARIANTS), src.text, 1u << below(m, 5)); break;
-    case 1: line(m, "shfl.sync.down.b32 %%v%u|%%p%u, %s, %u, 31, -1;", below(m, VARIANTS), p, src.text, 1 + below(m, 16)); break;
+    case 0:
+        line(m, "shfl.sync.bfly.b32 %%v%u, %s, %u, 31, -1;", below(m, VARIANTS), src.text, 1u << below(m, 5));
+        break;
+    case 1:
+        line(m, "shfl.sync.down.b32 %%v%u|%%p%u, %s, %u, 31, -1;", below(m, VARIANTS), p, src.text, 1 + below(m, 16));
+        break;
     default: {
         unsigned q = condition(m, false);
         line(m, "vote.sync.ballot.b32 %%v%u, %%p%u, -1;", below(m, VARIANTS), q);
@@ -319,7 +326,8 @@ static void make_goto(Maker *m)
         return;
     bool uniform = crosses || (m->uniform && chance(m, 30));
     unsigned p = condition(m, uniform);
-    line(m, "@%s%%p%u bra %s%u;", maybe_not(m), p, m->joins[at].has_else && chance(m, 50) ? "E" : "J", m->joins[at].number);
+    line(m, "@%s%%p%u bra %s%u;", maybe_not(m), p, m->joins[at].has_else && chance(m, 50) ? "E" : "J",
+         m->joins[at].number);
     if (uniform)
         return;
     m->uniform = false;
@@ -532,7 +540,8 @@ static void make_statements(Maker *m, unsigned depth, unsigned count)
 
 static void make_prologue(Maker *m)
 {
-    static const char *const sizes[] = {"%ntid.x", "%ntid.y", "%ntid.z"}, *const indices[] = {"%tid.x", "%tid.y", "%tid.z"};
+    static const char *const sizes[] = {"%ntid.x", "%ntid.y", "%ntid.z"}, *const indices[] = {"%tid.x", "%tid.y",
+                                                                                              "%tid.z"};
     for (unsigned d = 0; d < 3; d++) {
         line(m, "mov.u32 %%size%u, %s;", d, sizes[d]);
         line(m, "mov.u32 %%index%u, %s;", d, indices[d]);
@@ -576,8 +585,8 @@ static void make_launch(Maker *m, Arena *arena, Launch *launch)
     launch->arguments = ARENA_ARRAY(arena, LaunchArgument, 5);
     launch->arguments[0] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "in", .type = TYPE_U32, .count = INPUTS,
                                             .fill = FILL_UNIFORM, .low = 0, .high = 4000, .seed = m->state};
-    launch->arguments[1] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U32, .count = threads * SLOTS,
-                                            .fill = FILL_POISON};
+    launch->arguments[1] = (LaunchArgument){
+        .kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U32, .count = threads * SLOTS, .fill = FILL_POISON};
     launch->arguments[2] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "common", .type = TYPE_U32, .count = 8,
                                             .fill = FILL_ZERO};
     launch->arguments[3] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "sums", .type = TYPE_U32, .count = 8,
@@ -590,7 +599,11 @@ static void make_launch(Maker *m, Arena *arena, Launch *launch)
 void random_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
 {
     Buf code = {0};
-    Maker m = {.state = seed * UINT64_C(0x2545f4914f6cdd1d) + 1, .out = &code, .budget = 14, .uniform = true, .floor = UINT32_MAX};
+    Maker m = {.state = seed * UINT64_C(0x2545f4914f6cdd1d) + 1,
+               .out = &code,
+               .budget = 14,
+               .uniform = true,
+               .floor = UINT32_MAX};
     m.warps = chance(&m, 25);
     m.barriers = chance(&m, 50);
     make_launch(&m, arena, launch);
@@ -606,8 +619,11 @@ void random_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
                    "\tld.param.b32 %a0, [x];\n\tld.param.b32 %a1, [y];\n\tsetp.lt.s32 %p, %a0, %a1;\n"
                    "\t@%p bra L;\n\tmad.lo.s32 %a0, %a1, 3, %a0;\nL:\n\txor.b32 %a2, %a0, %a1;\n"
                    "\tst.param.b32 [r], %a2;\n\tret;\n}\n");
-    buf_puts(text, ".visible .entry k(.param .u64 in, .param .u64 out, .param .u64 common, .param .u64 sums, .param .u32 n)\n{\n");
-    buf_printf(text, "\t.reg .b32 %%v<%u>, %%u<%u>, %%t<%u>, %%s<%u>;\n", VARIANTS, UNIFORMS, m.temporaries + 1, m.temporaries + 1);
+    buf_puts(
+        text,
+        ".visible .entry k(.param .u64 in, .param .u64 out, .param .u64 common, .param .u64 sums, .param .u32 n)\n{\n");
+    buf_printf(text, "\t.reg .b32 %%v<%u>, %%u<%u>, %%t<%u>, %%s<%u>;\n", VARIANTS, UNIFORMS, m.temporaries + 1,
+               m.temporaries + 1);
     buf_printf(text, "\t.reg .pred %%p<%u>;\n\t.reg .b64 %%a<%u>;\n", m.temporaries + 1, m.temporaries + 1);
     buf_puts(text, "\t.reg .b32 %size<3>, %index<3>, %group, %lin, %threads, %gid, %cells, %cell;\n"
                    "\t.reg .b64 %in, %own, %common, %sums, %array;\n"

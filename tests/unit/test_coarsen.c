@@ -74,17 +74,20 @@ static void test_clones(void **state)
     check_count("\tmembar.gl;\n", OP_MEMBAR, 1);
     check_count(OWN "\tld.global.u32 %r1, [%a+4096];\n\tst.global.u32 [%d1], %r1;\n", OP_LD, 2);
     /* where threads can see each other's writes, each loads for itself */
-    check_count(OWN "\tatom.global.inc.u32 %r2, [%a+8192], 9;\n\tld.global.u32 %r1, [%a+4096];\n\tadd.u32 %r1, %r1, %r2;\n"
-                    "\tst.global.u32 [%d1], %r1;\n",
+    check_count(OWN
+                "\tatom.global.inc.u32 %r2, [%a+8192], 9;\n\tld.global.u32 %r1, [%a+4096];\n\tadd.u32 %r1, %r1, %r2;\n"
+                "\tst.global.u32 [%d1], %r1;\n",
                 OP_LD, 5);
     /* an atomic of whose result nothing comes lets nobody see anything */
-    check_count(OWN "\tatom.global.inc.u32 %r2, [%a+8192], 9;\n\tld.global.u32 %r1, [%a+4096];\n\tst.global.u32 [%d1], %r1;\n",
-                OP_LD, 2);
+    check_count(
+        OWN "\tatom.global.inc.u32 %r2, [%a+8192], 9;\n\tld.global.u32 %r1, [%a+4096];\n\tst.global.u32 [%d1], %r1;\n",
+        OP_LD, 2);
     /* a uniform loop is kept once, a branch that differs is cloned with what it decides */
-    check_count(OWN "\tmov.u32 %r1, 0;\n\tmov.u32 %r2, 0;\nL:\n\tadd.u32 %r1, %r1, 1;\n\tbrev.b32 %r3, %r1;\n"
-                    "\tsetp.lt.u32 %p2, %r3, %t;\n\t@%p2 bra N;\n\tmul.lo.u32 %r2, %r2, %r3;\nN:\n\tadd.u32 %r2, %r2, %r3;\n"
-                    "\tsetp.lt.u32 %p1, %r1, %r0;\n\t@%p1 bra L;\n\tst.global.u32 [%d1], %r2;\n",
-                OP_BREV, 1);
+    check_count(
+        OWN "\tmov.u32 %r1, 0;\n\tmov.u32 %r2, 0;\nL:\n\tadd.u32 %r1, %r1, 1;\n\tbrev.b32 %r3, %r1;\n"
+            "\tsetp.lt.u32 %p2, %r3, %t;\n\t@%p2 bra N;\n\tmul.lo.u32 %r2, %r2, %r3;\nN:\n\tadd.u32 %r2, %r2, %r3;\n"
+            "\tsetp.lt.u32 %p1, %r1, %r0;\n\t@%p1 bra L;\n\tst.global.u32 [%d1], %r2;\n",
+        OP_BREV, 1);
     check_count(OWN "\tmov.u32 %r2, 5;\n\tsetp.lt.u32 %p2, %r0, 7;\n\t@%p2 bra N;\n\tbrev.b32 %r2, %r2;\nN:\n"
                     "\tst.global.u32 [%d1], %r2;\n",
                 OP_BREV, 1);
@@ -93,8 +96,10 @@ static void test_clones(void **state)
                 OP_BREV, 4);
     /* the carry flag: the second half reads nothing that differs but the flag */
     check_count(OWN "\tadd.cc.u32 %r1, %t, 5;\n\taddc.u32 %r2, %r0, 0;\n\tst.global.u32 [%d1], %r2;\n", OP_ADDC, 4);
-    check_count(OWN "\tadd.cc.u32 %r1, %r0, 5;\n\taddc.cc.u32 %r2, %t, 0;\n\taddc.u32 %r3, %r0, 0;\n\tst.global.u32 [%d1], %r3;\n",
-                OP_ADD, 4 + 3); /* three for the indices */
+    check_count(
+        OWN
+        "\tadd.cc.u32 %r1, %r0, 5;\n\taddc.cc.u32 %r2, %t, 0;\n\taddc.u32 %r3, %r0, 0;\n\tst.global.u32 [%d1], %r3;\n",
+        OP_ADD, 4 + 3); /* three for the indices */
 }
 
 /* ---- What is refused --------------------------------------------------------------------------------------------- */
@@ -125,8 +130,10 @@ static void check_refused(const char *code, const char *reason, const char *at)
 static void test_refuses_instructions(void **state)
 {
     (void)state;
-    check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 bra L;\n\tbar.sync 0;\nL:\n", "under a condition that differs", "bar.sync");
-    check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 ret;\n\tbar.sync 0;\n", "under a condition that differs", "bar.sync");
+    check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 bra L;\n\tbar.sync 0;\nL:\n", "under a condition that differs",
+                  "bar.sync");
+    check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 ret;\n\tbar.sync 0;\n", "under a condition that differs",
+                  "bar.sync");
     check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 bar.sync 0;\n", "guard of 'bar.sync'", "@%p1 bar.sync");
     check_refused("\tand.b32 %r1, %t, 1;\n\tbar.sync %r1;\n", "operands of 'bar.sync' differ", "bar.sync");
     check_refused("\tbar.sync 0, 64;\n", "given number of threads", "bar.sync");
@@ -143,7 +150,8 @@ static void test_refuses_instructions(void **state)
     check_refused("\tadd.cc.u32 %r1, %t, 5;\n\tbar.sync 0;\n\taddc.u32 %r2, %r0, 0;\n", "across a barrier", "addc");
     check_refused("L:\n\tld.volatile.global.u32 %r1, [%a];\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra L;\n", "may wait",
                   "ld.volatile");
-    check_refused("L:\n\tatom.global.cas.b32 %r1, [%a], 0, 1;\n\tadd.u32 %r2, %r1, 3;\n\tsetp.ne.u32 %p1, %r2, 3;\n\t@%p1 bra L;\n"
+    check_refused("L:\n\tatom.global.cas.b32 %r1, [%a], 0, 1;\n\tadd.u32 %r2, %r1, 3;\n\tsetp.ne.u32 %p1, %r2, "
+                  "3;\n\t@%p1 bra L;\n"
                   "\tst.volatile.global.u32 [%a], 0;\n",
                   "may wait", "atom");
 }
@@ -152,23 +160,29 @@ static void test_refuses_instructions(void **state)
 static void test_refuses_waiting(void **state)
 {
     (void)state;
-    check_refused("\tmov.u32 %r2, 0;\nL:\n\tld.volatile.global.u32 %r1, [%a];\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra M;\n"
-                  "\tmov.u32 %r2, 1;\nM:\n\tsetp.eq.u32 %p2, %r2, 0;\n\t@%p2 bra L;\n",
-                  "may wait", "ld.volatile");
-    check_refused("\t.local .align 4 .b8 spot[4];\n\tst.local.u32 [spot], 0;\nL:\n\tld.acquire.gpu.global.u32 %r1, [%a];\n"
-                  "\tst.local.u32 [spot], %r1;\n\tld.local.u32 %r2, [spot];\n\tsetp.eq.u32 %p2, %r2, 0;\n\t@%p2 bra L;\n",
-                  "may wait", "ld.acquire");
-    check_refused("L:\n\tld.relaxed.gpu.global.u32 %r1, [%a];\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra L;\n\tbra M;\nM:\n",
-                  "may wait", "ld.relaxed");
+    check_refused(
+        "\tmov.u32 %r2, 0;\nL:\n\tld.volatile.global.u32 %r1, [%a];\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra M;\n"
+        "\tmov.u32 %r2, 1;\nM:\n\tsetp.eq.u32 %p2, %r2, 0;\n\t@%p2 bra L;\n",
+        "may wait", "ld.volatile");
+    check_refused(
+        "\t.local .align 4 .b8 spot[4];\n\tst.local.u32 [spot], 0;\nL:\n\tld.acquire.gpu.global.u32 %r1, [%a];\n"
+        "\tst.local.u32 [spot], %r1;\n\tld.local.u32 %r2, [spot];\n\tsetp.eq.u32 %p2, %r2, 0;\n\t@%p2 bra L;\n",
+        "may wait", "ld.acquire");
+    check_refused(
+        "L:\n\tld.relaxed.gpu.global.u32 %r1, [%a];\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra L;\n\tbra M;\nM:\n",
+        "may wait", "ld.relaxed");
     /* Neither of these waits. */
-    Try it = try_with("", "", OWN "\tmov.u32 %r2, 0;\nL:\n\tatom.global.add.u32 %r1, [%a+4096], 1;\n\tst.global.u32 [%d1], %r1;\n"
-                                  "\tadd.u32 %r2, %r2, 1;\n\tsetp.lt.u32 %p1, %r2, %r0;\n\t@%p1 bra L;\n",
-                      &by_four);
+    Try it =
+        try_with("", "",
+                 OWN "\tmov.u32 %r2, 0;\nL:\n\tatom.global.add.u32 %r1, [%a+4096], 1;\n\tst.global.u32 [%d1], %r1;\n"
+                     "\tadd.u32 %r2, %r2, 1;\n\tsetp.lt.u32 %p1, %r2, %r0;\n\t@%p1 bra L;\n",
+                 &by_four);
     assert_true(it.done);
     release(it.module);
-    it = try_with("", "", OWN "\tmov.u32 %r2, 0;\nL:\n\tatom.global.add.u32 %r1, [%a+4096], 1;\n\tsetp.gt.u32 %p2, %r1, 9;\n"
-                              "\t@%p2 bra M;\n\tst.global.u32 [%d1], %r1;\nM:\n\tadd.u32 %r2, %r2, 1;\n"
-                              "\tsetp.lt.u32 %p1, %r2, %r0;\n\t@%p1 bra L;\n",
+    it = try_with("", "",
+                  OWN "\tmov.u32 %r2, 0;\nL:\n\tatom.global.add.u32 %r1, [%a+4096], 1;\n\tsetp.gt.u32 %p2, %r1, 9;\n"
+                      "\t@%p2 bra M;\n\tst.global.u32 [%d1], %r1;\nM:\n\tadd.u32 %r2, %r2, 1;\n"
+                      "\tsetp.lt.u32 %p1, %r2, %r0;\n\t@%p1 bra L;\n",
                   &by_four);
     assert_true(it.done);
     release(it.module);
@@ -177,14 +191,17 @@ static void test_refuses_waiting(void **state)
 static void test_refuses_calls(void **state)
 {
     (void)state;
-    check_refused_with(".extern .func g();\n", "", "\tcall.uni g;\n", &by_four, "not defined in this module", "call.uni");
-    check_refused_with(".func g()\n{\n\tbar.sync 0;\n\tret;\n}\n", "", "\tcall.uni g;\n", &by_four, "which synchronises", "call.uni");
-    check_refused_with(".func h()\n{\n\tbar.sync 0;\n\tret;\n}\n.func g()\n{\n\tcall.uni h;\n\tret;\n}\n", "", "\tcall.uni g;\n",
-                       &by_four, "calls 'h', which synchronises", "call.uni");
-    check_refused_with(".func g()\n{\n\t.reg .b32 %x;\n\tmov.u32 %x, %ntid.x;\n\tret;\n}\n", "", "\tcall.uni g;\n", &by_four,
-                       "which reads %ntid.x", "call.uni");
+    check_refused_with(".extern .func g();\n", "", "\tcall.uni g;\n", &by_four, "not defined in this module",
+                       "call.uni");
+    check_refused_with(".func g()\n{\n\tbar.sync 0;\n\tret;\n}\n", "", "\tcall.uni g;\n", &by_four,
+                       "which synchronises", "call.uni");
+    check_refused_with(".func h()\n{\n\tbar.sync 0;\n\tret;\n}\n.func g()\n{\n\tcall.uni h;\n\tret;\n}\n", "",
+                       "\tcall.uni g;\n", &by_four, "calls 'h', which synchronises", "call.uni");
+    check_refused_with(".func g()\n{\n\t.reg .b32 %x;\n\tmov.u32 %x, %ntid.x;\n\tret;\n}\n", "", "\tcall.uni g;\n",
+                       &by_four, "which reads %ntid.x", "call.uni");
     check_refused_with(".func g()\n{\n\tret;\n}\n", "",
-                       "\tmov.u64 %d1, g;\nP: .callprototype _ ();\n\tcall %d1, (), P;\n", &by_four, "indirect call", "call");
+                       "\tmov.u64 %d1, g;\nP: .callprototype _ ();\n\tcall %d1, (), P;\n", &by_four, "indirect call",
+                       "call");
     Try it = try_with(".func g()\n{\n\tcall.uni g;\n\tret;\n}\n", "", "\tcall.uni g;\n", &by_four); /* calls itself */
     assert_true(it.done);
     assert_int_equal(count_op(it.body, OP_CALL), 4);
@@ -196,13 +213,16 @@ static void test_refuses_blocks(void **state)
     (void)state;
     const char *shuffle = "\tshfl.sync.bfly.b32 %r1, %t, 1, 31, -1;\n";
     check_refused_with("", "", shuffle, &by_two_unit, "whole warps", "shfl");
-    check_refused_with("", "", shuffle, &(CoarsenRequest){.factor = {4, 1, 1}, .block = {64, 1, 1}}, "split its warps", NULL);
-    check_refused_with("", "", shuffle, &(CoarsenRequest){.factor = {1, 2, 1}, .block = {16, 2, 1}}, "split its warps", NULL);
+    check_refused_with("", "", shuffle, &(CoarsenRequest){.factor = {4, 1, 1}, .block = {64, 1, 1}}, "split its warps",
+                       NULL);
+    check_refused_with("", "", shuffle, &(CoarsenRequest){.factor = {1, 2, 1}, .block = {16, 2, 1}}, "split its warps",
+                       NULL);
     check_refused_with("", "", "", &(CoarsenRequest){.factor = {4, 1, 1}, .block = {30, 1, 1}},
                        "the factor 4 does not divide the block's 30 threads along x", NULL);
     check_refused_with("", ".reqntid 30", "", &(CoarsenRequest){.factor = {4, 1, 1}, .block = {32, 1, 1}},
                        "the factor 4 does not divide the block's 30 threads along x", NULL);
-    check_refused_with("", ".reqntid 32", "", &(CoarsenRequest){.factor = {1, 2, 1}}, "the block's 1 threads along y", NULL);
+    check_refused_with("", ".reqntid 32", "", &(CoarsenRequest){.factor = {1, 2, 1}}, "the block's 1 threads along y",
+                       NULL);
     check_refused_with("", "", "",
                        &(CoarsenRequest){.factor = {4, 1, 1}, .stride = {STRIDE_NUMBER, 16}, .block = {96, 1, 1}},
                        "the stride 16 does not divide the 24 threads", NULL);
