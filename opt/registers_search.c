@@ -332,12 +332,28 @@ void search_sinks(Search *search)
     }
 }
 
+static size_t body_length(const Body *body)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < body->blocks.count; i++)
+        for (const Inst *inst = body->blocks.data[i]->first; inst; inst = inst->next)
+            count++;
+    return count;
+}
+
+/* What has grown so far in PTX is not worth assembling: assemblers take minutes over tens of thousands of instructions.
+ */
+static bool has_exploded(const Search *search, const Body *body)
+{
+    return body_length(body) > 2 * body_length(search->current) + 200;
+}
+
 static bool batch_try(Search *search, const RematerializeRequest *request, const RematerializeCandidate *values,
                       uint32_t count)
 {
     Body *body = body_clone(search->current);
     bool taken = false;
-    if (rematerialize_values(body, request, values, count)) {
+    if (rematerialize_values(body, request, values, count) && !has_exploded(search, body)) {
         body_verify(body, "rematerialize");
         const char *what = arena_printf(search->arena, "rematerialize %u value%s%s", count, count == 1 ? "" : "s",
                                         request->opaque ? " from opaque copies" : "");

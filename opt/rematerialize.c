@@ -562,24 +562,41 @@ static unsigned value_recompute(Remat *remat, RegId value)
     return made;
 }
 
-/* First computations that nobody reads any more, and what only they read. */
+static void uses_count(const Body *body, uint32_t *counts)
+{
+    for (size_t i = 0; i < body->blocks.count; i++) {
+        const Block *block = body->blocks.data[i];
+        for (size_t p = 0; p < block->phis.count; p++)
+            for (size_t a = 0; a < block->phis.data[p].args.count; a++)
+                counts[block->phis.data[p].args.data[a].reg]++;
+        for (const Inst *inst = block->first; inst; inst = inst->next)
+            for (unsigned r = 0; r < inst->ref_count; r++)
+                counts[inst->refs[r].reg] += ref_reads(&inst->refs[r]);
+    }
+}
+
+/* First computations that nobody reads any more, and what only they read.  Going up a block, a removed instruction's
+ * operands come later, so that rounds are needed only between blocks. */
 static void dead_remove(Body *body)
 {
+    Arena *scratch = arena_new();
+    uint32_t *counts = ARENA_ARRAY(scratch, uint32_t, body->regs.count);
     bool found = true;
+    uses_count(body, counts);
     while (found) {
-        Arena *scratch = arena_new();
-        Values *values = values_compute(scratch, body);
         found = false;
-        for (size_t i = 0; i < body->blocks.count; i++)
+        for (size_t i = body->blocks.count; i-- > 0;)
             for (Inst *inst = body->blocks.data[i]->last, *previous; inst; inst = previous) {
                 previous = inst->prev;
-                if (is_recomputable(inst) && !value_use_count(values, result_of(inst))) {
-                    inst_remove(inst);
-                    found = true;
-                }
+                if (!is_recomputable(inst) || counts[result_of(inst)])
+                    continue;
+                for (unsigned r = 0; r < inst->ref_count; r++)
+                    counts[inst->refs[r].reg] -= ref_reads(&inst->refs[r]);
+                inst_remove(inst);
+                found = true;
             }
-        arena_free(scratch);
     }
+    arena_free(scratch);
 }
 
 unsigned rematerialize_values(Body *body, const RematerializeRequest *request, const RematerializeCandidate *values,
