@@ -63,14 +63,37 @@ static unsigned thread_count(const unsigned block[3])
     return block[0] * block[1] * block[2];
 }
 
-/* A known block size is told to the assembler, which otherwise reckons with 1,024 threads. */
-static void declare_block(Body *body, const unsigned block[3])
+/* Blocks on an SM for what the assembler says; 0: not known. */
+static unsigned blocks_on_sm(const Machine *machine, const unsigned block[3], const Figures *figures)
 {
-    Tuning *tuning = &body->tuning;
+    if (!figures->known)
+        return 0;
+    return machine_occupancy(machine, thread_count(block), figures->registers, (unsigned)figures->shared).blocks;
+}
+
+/* A known block size is told to the assembler, which otherwise reckons with 1,024 threads.  It may then take so many
+ * registers that fewer blocks fit: where the judge says so, the size is not told.  The register search weighs it
+ * itself. */
+static void declare_block(Function *kernel, Body *body, const PipelineOptions *options, const unsigned block[3],
+                          bool is_searched)
+{
+    Tuning *tuning = &body->tuning, plain = *tuning;
     if (!thread_count(block) || tuning->reqntid_count || tuning->maxntid_count)
         return;
     memcpy(tuning->maxntid, block, sizeof tuning->maxntid);
     tuning->maxntid_count = block[2] > 1 ? 3 : block[1] > 1 ? 2 : 1;
+    if (is_searched || !options->judge || !options->machine)
+        return;
+    Figures told, untold;
+    Tuning bounded = *tuning;
+    measure(options, kernel, body, &told);
+    *tuning = plain;
+    measure(options, kernel, body, &untold);
+    bool is_worse = told.known && untold.known &&
+                    (figures_spills(&told) > figures_spills(&untold) ||
+                     blocks_on_sm(options->machine, block, &told) < blocks_on_sm(options->machine, block, &untold));
+    if (!is_worse)
+        *tuning = bounded;
 }
 
 /* Coarsens a copy; on success it takes the place of *body. */
@@ -102,7 +125,7 @@ static void coarsen(Body **body, const KernelRequest *request, const PipelineOpt
         result->block_after[d] = result->block_before[d] / wanted.factor[d];
 }
 
-static void reduce_registers(Arena *arena, Function *kernel, Body **body, const KernelRequest *request,
+static void reduce_registers(Arena *arena, Function *kernel, Body **body, const KernelRequest *request, unsigned effort,
                              const PipelineOptions *options, KernelResult *result)
 {
     result->registers = OUTCOME_REFUSED;
@@ -119,7 +142,7 @@ static void reduce_registers(Arena *arena, Function *kernel, Body **body, const 
         .target = request->target_registers,
         .machine = options->machine,
         .block_threads = thread_count(result->block_after),
-        .effort = search_effort[options->level > 3 ? 3 : options->level],
+        .effort = effort,
         .use_schedule = options->enabled[PASS_SCHEDULE],
         .use_rematerialize = options->enabled[PASS_REMATERIALIZE],
         .use_sink = options->enabled[PASS_SINK],
@@ -184,10 +207,11 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
 
     if (request->coarsen)
         coarsen(&body, request, options, result);
+    unsigned effort = search_effort[options->level > 3 ? 3 : options->level];
     if (options->enabled[PASS_BOUNDS])
-        declare_block(body, result->block_after);
+        declare_block(kernel, body, options, result->block_after, request->registers && effort);
     if (request->registers)
-        reduce_registers(arena, kernel, &body, request, options, result);
+        reduce_registers(arena, kernel, &body, request, effort, options, result);
     if (result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE) {
         if (body->ssa)
             body_from_ssa(body);

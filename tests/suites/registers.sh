@@ -16,7 +16,8 @@ case "$BUILD" in
 esac
 # shellcheck disable=SC2086
 "${CC:-cc}" -std=gnu11 -Wall -Wextra -Werror -O1 -g $sanitize -D_GNU_SOURCE= -I. -Ibuild -Itests/tools -o "$tool" \
-    tests/tools/registers-check.c tests/tools/random_kernel.c "$BUILD/libptxopt.a" -ljansson -ldl -lm -lpthread || exit 1
+    tests/tools/registers-check.c tests/tools/random_kernel.c "$BUILD/libptxopt.a" \
+    -ljansson -ldl -lm -lpthread || exit 1
 if "$tool" 1 "$seeds" >"$folder/random.out" 2>"$folder/random.errors"; then
     echo "ok random: $(tail -n 1 "$folder/random.out")"
 else
