@@ -1,8 +1,7 @@
 /* Loads, stores and atomics. */
 #include "emulator/simt.h"
 
-/* ---- Translation --------------------------------------------------------------------------------------------------
- */
+/* ---- Translation ------------------------------------------------------------------------------------------------ */
 
 /* Generic addresses of the active lanes. */
 bool access_addresses(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask, Translation *at)
@@ -136,8 +135,7 @@ bool access_translate(Exec *x, const Op *op, uint32_t mask, unsigned bytes, Acce
     return true;
 }
 
-/* ---- The frequent case
- * ------------------------------------------------------------------------------------------------ */
+/* ---- The frequent case ------------------------------------------------------------------------------------------ */
 
 /* Where the rows of a loop do not overlap. */
 #ifdef __clang__
@@ -289,8 +287,7 @@ static bool access_begin(Exec *x, const Op *op, const MemoryOp *memory, uint32_t
     return !x->machine->tracks_memory || track_access(x, op, mask, bytes, mode, memory->strong, at, stored, bytes);
 }
 
-/* ---- Loads and stores ---------------------------------------------------------------------------------------------
- */
+/* ---- Loads and stores ------------------------------------------------------------------------------------------- */
 
 static uint64_t memory_get(const uint8_t *from, unsigned bytes, bool sign)
 {
@@ -407,8 +404,7 @@ Step run_local_address(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
-/* ---- Atomics ------------------------------------------------------------------------------------------------------
- */
+/* ---- Atomics ---------------------------------------------------------------------------------------------------- */
 
 static uint64_t atomic_float(AtomicKind kind, Type type, uint64_t old, uint64_t operand, bool flushes)
 {
@@ -509,8 +505,7 @@ Step run_atomic(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
-/* ---- cp.async -----------------------------------------------------------------------------------------------------
- */
+/* ---- cp.async --------------------------------------------------------------------------------------------------- */
 
 Step run_copy_async(Exec *x, const Op *op, uint32_t mask)
 {
@@ -566,8 +561,7 @@ Step run_copy_async(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
-/* ---- Bulk copies ----------------------------------------------------------------------------------------------------
- */
+/* ---- Bulk copies ------------------------------------------------------------------------------------------------ */
 
 /* 16 bytes of each lane that has so many left, 'done' bytes from where its copy begins. */
 static bool copy_piece(Exec *x, const Op *op, uint32_t mask, const Translation *from, const Translation *to,

@@ -2,8 +2,7 @@
  * Instructions". */
 #include "emulator/simt.h"
 
-/* ---- Barriers -----------------------------------------------------------------------------------------------------
- */
+/* ---- Barriers --------------------------------------------------------------------------------------------------- */
 
 static void clock_join(Exec *x, uint32_t *clock)
 {
@@ -226,8 +225,7 @@ Step run_fence(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
-/* ---- mbarrier -----------------------------------------------------------------------------------------------------
- */
+/* ---- mbarrier --------------------------------------------------------------------------------------------------- */
 
 /* The object is opaque to programs.  Here: bit 63 the phase, 62-42 expected arrivals, 41-21 pending arrivals, 20-0 the
  * transaction count with a bias that makes it non-negative. */

@@ -1,8 +1,7 @@
 /* Calls of device functions, and the few functions that the device's runtime provides. */
 #include "emulator/simt.h"
 
-/* ---- Calls ----------------------------------------------------------------------------------------------------------
- */
+/* ---- Calls ------------------------------------------------------------------------------------------------------ */
 
 static void copy_in(Exec *x, const struct CallCopy *copy, Frame *callee, uint64_t place, uint64_t capacity,
                     uint32_t mask)
@@ -96,8 +95,7 @@ Step run_call_results(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
-/* ---- The runtime's functions ----------------------------------------------------------------------------------------
- */
+/* ---- The runtime's functions ------------------------------------------------------------------------------------ */
 
 static const char *const builtins[] = {"vprintf", "malloc", "free", "__assertfail"};
 

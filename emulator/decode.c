@@ -1,8 +1,7 @@
 /* From a body to flat code: pure instructions, moves, and the walk over the blocks. */
 #include "emulator/simt.h"
 
-/* ---- Pure instructions --------------------------------------------------------------------------------------------
- */
+/* ---- Pure instructions ------------------------------------------------------------------------------------------ */
 
 static bool emit_operation(Decoder *d, OpFunction *run, const Operation *operation, const Operand *dest_operand,
                            const Operand *sources)
@@ -143,8 +142,7 @@ static bool decode_carry(Decoder *d)
     return emit_operation(d, run_carry, &operation, &inst->operands[0], &inst->operands[1]);
 }
 
-/* ---- mov ----------------------------------------------------------------------------------------------------------
- */
+/* ---- mov -------------------------------------------------------------------------------------------------------- */
 
 /* One element of a wide value: source row of 'wide' bytes, element i of n. */
 static bool move_unpack(Decoder *d, const Operand *elements, const Operand *source, Type type)
@@ -294,8 +292,7 @@ static bool decode_mov(Decoder *d)
     return decode_pure(d);
 }
 
-/* ---- Addresses as values ------------------------------------------------------------------------------------------
- */
+/* ---- Addresses as values ---------------------------------------------------------------------------------------- */
 
 static Space modifier_space(const Decoder *d)
 {
@@ -371,8 +368,7 @@ static bool decode_fixed(Decoder *d, Type type, const Operand *source)
     return true;
 }
 
-/* ---- One instruction ----------------------------------------------------------------------------------------------
- */
+/* ---- One instruction -------------------------------------------------------------------------------------------- */
 
 static bool decode_other(Decoder *d)
 {

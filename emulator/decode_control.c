@@ -1,8 +1,7 @@
 /* Branches, calls, barriers and what a warp does together. */
 #include "emulator/simt.h"
 
-/* ---- Guards around what cannot be masked ----------------------------------------------------------------------------
- */
+/* ---- Guards around what cannot be masked ------------------------------------------------------------------------ */
 
 /* Lanes whose guard is false go round the next ops and meet the others behind them.  Returns the branch's index, or
  * NO_ROW where there is no guard. */
@@ -27,8 +26,7 @@ void decoder_guard_close(Decoder *d, uint32_t at)
     d->code->ops.data[at].branch.reconvergence = meet;
 }
 
-/* ---- Branches -------------------------------------------------------------------------------------------------------
- */
+/* ---- Branches --------------------------------------------------------------------------------------------------- */
 
 static bool decode_branch(Decoder *d)
 {
@@ -82,8 +80,7 @@ static bool decode_end(Decoder *d, bool exits)
     return true;
 }
 
-/* ---- Calls ----------------------------------------------------------------------------------------------------------
- */
+/* ---- Calls ------------------------------------------------------------------------------------------------------ */
 
 static bool call_value(Decoder *d, const Operand *operand, bool result, const Variable *formal, struct CallCopy *copy)
 {
@@ -211,8 +208,7 @@ bool decode_control(Decoder *d)
     }
 }
 
-/* ---- Barriers -------------------------------------------------------------------------------------------------------
- */
+/* ---- Barriers --------------------------------------------------------------------------------------------------- */
 
 /* bar.sync a {, b}; bar.arrive a, b; bar.red d, a {, b}, p */
 static bool decode_barrier(Decoder *d)
@@ -263,8 +259,7 @@ static bool decode_barrier(Decoder *d)
     return true;
 }
 
-/* ---- Collectives ----------------------------------------------------------------------------------------------------
- */
+/* ---- Collectives ------------------------------------------------------------------------------------------------ */
 
 typedef struct Collective {
     unsigned kind, mode;

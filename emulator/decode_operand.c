@@ -1,8 +1,7 @@
 /* The decoder's tools: emitting ops, constants, and operands as rows. */
 #include "emulator/simt.h"
 
-/* ---- Refusing -----------------------------------------------------------------------------------------------------
- */
+/* ---- Refusing --------------------------------------------------------------------------------------------------- */
 
 bool decoder_refuse(Decoder *d, const char *format, ...)
 {
@@ -22,8 +21,7 @@ bool decoder_have(const Decoder *d, const char *mod)
     return modifiers_have(&d->mods, mod);
 }
 
-/* ---- Emitting -----------------------------------------------------------------------------------------------------
- */
+/* ---- Emitting --------------------------------------------------------------------------------------------------- */
 
 Op *decoder_emit(Decoder *d, OpFunction *run)
 {
@@ -157,8 +155,7 @@ void decoder_resize(Decoder *d, uint32_t dest, unsigned dest_bytes, uint32_t sou
     decoder_emit_row(d, row_function(row), dest, dest_bytes, &source, 1);
 }
 
-/* ---- Operands -----------------------------------------------------------------------------------------------------
- */
+/* ---- Operands --------------------------------------------------------------------------------------------------- */
 
 uint32_t decoder_register(const Decoder *d, const Operand *operand, unsigned *row_bytes)
 {

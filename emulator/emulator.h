@@ -82,8 +82,8 @@ Launch *launch_read(Arena *arena, const char *path, const char **error);
 
 /* The initial contents of a buffer: count * bytes of the type, in the arena.  FILL_UNIFORM takes for element i
  *     h = splitmix64(seed * 0x9e3779b97f4a7c15 + i), u = (h >> 11) / 2^53 in [0, 1)
- * and yields low + u * (high - low) for floats (rounded to the type), floor(low + u * (high - low + 1)) for integers.
- */
+ * and yields low + u * (high - low) for floats (rounded to the type), floor(low + u * (high - low + 1)) for
+ * integers. */
 void *launch_fill(Arena *arena, const LaunchArgument *argument);
 
 /* The launch of a transformed kernel: block divided by block_factor, grid by grid_factor, per dimension, rounded up

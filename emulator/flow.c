@@ -1,8 +1,7 @@
 /* Which functions a kernel may reach, where their variables lie, and where diverging lanes meet again. */
 #include "emulator/simt.h"
 
-/* ---- Post-dominators ------------------------------------------------------------------------------------------------
- */
+/* ---- Post-dominators -------------------------------------------------------------------------------------------- */
 
 typedef struct Flow {
     uint32_t count; /* blocks; the exit is number 'count' */
@@ -127,8 +126,7 @@ uint32_t *body_postdominators(Arena *arena, const Body *body)
     return immediate;
 }
 
-/* ---- Reachable functions --------------------------------------------------------------------------------------------
- */
+/* ---- Reachable functions ---------------------------------------------------------------------------------------- */
 
 const Function *function_resolve(const Machine *machine, const Function *function)
 {

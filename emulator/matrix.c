@@ -76,8 +76,7 @@ static void fragment_set(Exec *x, const Fragment *fragment, unsigned lane, unsig
             (word & ~(width_mask(bits) << shift)) | (value & width_mask(bits)) << shift);
 }
 
-/* ---- Where elements are
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Where elements are ----------------------------------------------------------------------------------------- */
 
 typedef struct Place {
     unsigned row, column;
@@ -121,8 +120,7 @@ static Place fragment_place(const MatrixOp *matrix, const Fragment *fragment, ch
                                       : wmma_place(matrix, fragment, role, lane, index);
 }
 
-/* ---- Products
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- Products --------------------------------------------------------------------------------------------------- */
 
 static uint64_t integer_sum(const MatrixOp *matrix, const double *a, const double *b, int64_t sum)
 {
@@ -185,8 +183,7 @@ static void product_execute(Exec *x, const MatrixOp *matrix)
         }
 }
 
-/* ---- ldmatrix, stmatrix, movmatrix
- * ---------------------------------------------------------------------------------------- */
+/* ---- ldmatrix, stmatrix, movmatrix ------------------------------------------------------------------------------ */
 
 /* Matrix j's row r is at the address that lane 8j + r gives; lane 4g + t has elements 2t, 2t + 1 of row g, or of column
  * g. */
@@ -236,8 +233,7 @@ static void transpose_execute(Exec *x, const MatrixOp *matrix)
             fragment_set(x, &matrix->d, lane, i, cells[2 * (lane & 3) + i][lane >> 2]);
 }
 
-/* ---- wmma.load and wmma.store
- * ----------------------------------------------------------------------------------------- */
+/* ---- wmma.load and wmma.store ----------------------------------------------------------------------------------- */
 
 static Step wmma_memory(Exec *x, const Op *op, const MatrixOp *matrix)
 {

@@ -59,8 +59,7 @@ bool address_map_get(const AddressMap *map, const void *key, uint64_t *value)
     return false;
 }
 
-/* ---- Addresses ----------------------------------------------------------------------------------------------------
- */
+/* ---- Addresses -------------------------------------------------------------------------------------------------- */
 
 uint64_t window_of(Space space)
 {
@@ -134,8 +133,7 @@ const Function *function_at(const Machine *machine, uint64_t address)
                : NULL;
 }
 
-/* ---- Regions ------------------------------------------------------------------------------------------------------
- */
+/* ---- Regions ---------------------------------------------------------------------------------------------------- */
 
 static void region_init(Machine *machine, Region *region, const char *name, Space space, uint64_t base, uint64_t size,
                         bool written)
@@ -166,8 +164,7 @@ static Region *region_global(Machine *machine, const char *name, uint64_t size, 
     return region;
 }
 
-/* ---- Module variables ---------------------------------------------------------------------------------------------
- */
+/* ---- Module variables ------------------------------------------------------------------------------------------- */
 
 static uint64_t element_bytes(const Variable *variable)
 {
@@ -308,8 +305,7 @@ static bool variables_prepare(Machine *machine)
     return true;
 }
 
-/* ---- The launch's buffers and parameters ----------------------------------------------------------------------------
- */
+/* ---- The launch's buffers and parameters ------------------------------------------------------------------------ */
 
 static bool symbol_fill(Machine *machine, const LaunchArgument *argument)
 {

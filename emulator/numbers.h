@@ -62,8 +62,8 @@ static inline uint64_t double_bits(double value)
 /* The value of a pattern of the format. */
 double format_decode(const FloatFormat *format, uint32_t bits);
 /* Rounds to the format.  Overflow goes to infinity or the largest value as the mode says, with 'finite' (and where the
- * format has no infinity) always to the largest; NaN gives the canonical one, or the largest value where there is none.
- */
+ * format has no infinity) always to the largest; NaN gives the canonical one, or the largest value where there is
+ * none. */
 uint32_t format_encode(const FloatFormat *format, double value, Rounding rounding, bool finite);
 /* Stochastic: 'random' (of 'random_bits' bits) is added below the last mantissa bit, then the value is truncated. */
 uint32_t format_encode_stochastic(const FloatFormat *format, double value, uint32_t random, int random_bits);

@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-/* ---- Running --------------------------------------------------------------------------------------------------------
- */
+/* ---- Running ---------------------------------------------------------------------------------------------------- */
 
 static uint64_t align_up(uint64_t value, uint64_t align)
 {
@@ -203,8 +202,7 @@ void emulator_print_counters(const EmulatorCounters *counters, FILE *out)
                 (unsigned long long)counters->bank_conflicts);
 }
 
-/* ---- Comparing ------------------------------------------------------------------------------------------------------
- */
+/* ---- Comparing -------------------------------------------------------------------------------------------------- */
 
 static double element_value(Type type, const uint8_t *bytes)
 {

@@ -114,8 +114,7 @@ bool track_access(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMo
     return true;
 }
 
-/* ---- Coalescing ---------------------------------------------------------------------------------------------------
- */
+/* ---- Coalescing ------------------------------------------------------------------------------------------------- */
 
 static unsigned count_distinct(uint64_t *values, unsigned count)
 {
@@ -182,8 +181,7 @@ void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const
         counters->bank_conflicts += bank_conflicts(shared_lanes, bytes, shared);
 }
 
-/* ---- Registers ----------------------------------------------------------------------------------------------------
- */
+/* ---- Registers -------------------------------------------------------------------------------------------------- */
 
 bool track_registers(Exec *x, const Op *op, uint32_t mask)
 {

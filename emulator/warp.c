@@ -8,8 +8,7 @@
 #define IDLE_POLL 4096
 #define IDLE_LOOP (16 * QUANTUM)
 
-/* ---- Splits and frames --------------------------------------------------------------------------------------------
- */
+/* ---- Splits and frames ------------------------------------------------------------------------------------------ */
 
 Split *split_new(Machine *machine, Split *parent, Frame *frame, uint32_t pc, uint32_t mask, uint32_t reconvergence)
 {
@@ -160,8 +159,7 @@ void lanes_exit(Exec *x, uint32_t mask)
     barrier_recheck(x->block);
 }
 
-/* ---- Control flow -------------------------------------------------------------------------------------------------
- */
+/* ---- Control flow ----------------------------------------------------------------------------------------------- */
 
 /* The lanes of the split go to up to 'count' places.  Lanes that go where all meet again just wait there. */
 Step split_diverge(Exec *x, const uint32_t *pcs, const uint32_t *masks, unsigned count, uint32_t reconvergence)
@@ -305,8 +303,7 @@ Step run_yield(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
-/* ---- The loop -----------------------------------------------------------------------------------------------------
- */
+/* ---- The loop --------------------------------------------------------------------------------------------------- */
 
 static void exec_enter(Exec *x, Split *split)
 {
@@ -417,8 +414,7 @@ static bool warp_run(Exec *x, Warp *warp)
     return true;
 }
 
-/* ---- Blocks -------------------------------------------------------------------------------------------------------
- */
+/* ---- Blocks ----------------------------------------------------------------------------------------------------- */
 
 static void special_fill(Warp *warp, unsigned row, uint32_t value)
 {

@@ -7,8 +7,8 @@
 
 /* ---- Compiled rows (see the head of ir/ops.def for the notation) ------------------------------------------------ */
 
-/* One choice of a group of modifiers: a run of mod_pool.  'version' and the targets are 0 where the row's own suffice.
- */
+/* One choice of a group of modifiers: a run of mod_pool.  'version' and the targets are 0 where the row's own
+ * suffice. */
 typedef struct Alternative {
     uint16_t mods;
     uint8_t mod_count;

@@ -167,8 +167,8 @@ static bool coarsen_dimension(Body *body, unsigned dimension, unsigned factor, S
     bool done = coarsening_check_instructions(&c);
     if (done) {
         c.index_read = gather_reads(body, index_names[dimension], "%tid_read");
-        /* Replicas count in original threads: what the kernel reads as the block's size is factor times the new size.
-         */
+        /* Replicas count in original threads: what the kernel reads as the block's size is factor times the new
+         * size. */
         Inst *size_read = gather_reads(body, size_names[dimension], "%ntid_read");
         if (size_read) {
             RegId original = size_read->refs[0].reg;

@@ -244,8 +244,8 @@ bool coarsening_check_instructions(Coarsening *c)
 
 /* ---- Waiting for other threads ----------------------------------------------------------------------------------- */
 
-/* Reads what other threads may write in the same barrier interval, and uses it: the only way to wait for one of them.
- */
+/* Reads what other threads may write in the same barrier interval, and uses it: the only way to wait for one of
+ * them. */
 static bool observes(const Values *values, const Inst *inst)
 {
     bool strong = inst->sync == SYNC_STRONG || inst->sync == SYNC_MBARRIER ||
@@ -423,8 +423,8 @@ static const Inst *loop_decided_by(const Coarsening *c, const Values *values, co
     return NULL;
 }
 
-/* A loop that goes on until another thread has done something: if that thread is a replica of this one, it never ends.
- */
+/* A loop that goes on until another thread has done something: if that thread is a replica of this one, it never
+ * ends. */
 static bool check_waiting(Coarsening *c)
 {
     const Values *values = values_compute(c->scratch, c->body);

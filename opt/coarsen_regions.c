@@ -49,8 +49,8 @@ static void collect_component(Coarsening *c, Block *start, Component *component)
     }
 }
 
-/* Adds what lies between the region and 'limit', going backwards or forwards from 'from'.  True if something was added.
- */
+/* Adds what lies between the region and 'limit', going backwards or forwards from 'from'.  True if something was
+ * added. */
 static bool absorb(Coarsening *c, Block *from, const Block *limit, bool forwards)
 {
     BlockVec pending = {0};

@@ -9,8 +9,8 @@
 
 /* ---- Dead code --------------------------------------------------------------------------------------------------- */
 
-/* Nobody but the readers of its results can tell whether it is executed.  The carry flag has no readers that refs show.
- */
+/* Nobody but the readers of its results can tell whether it is executed.  The carry flag has no readers that refs
+ * show. */
 static bool is_removable(const Inst *inst)
 {
     const unsigned harmless = EFFECT_PURE | EFFECT_READ | EFFECT_THREAD | EFFECT_TRAP | EFFECT_HINT | EFFECT_CC_READ;

@@ -1,5 +1,5 @@
-/* What the register passes share and nobody else sees: each changes a body in SSA form, registers.c decides what stays.
- */
+/* What the register passes share and nobody else sees: each changes a body in SSA form, registers.c decides what
+ * stays. */
 #ifndef PTXOPT_OPT_REGISTERS_INTERNAL_H
 #define PTXOPT_OPT_REGISTERS_INTERNAL_H
 
@@ -8,8 +8,7 @@
 #include "opt/registers.h"
 #include "support/support.h"
 
-/* ---- Random numbers: splitmix64, so that a search can be repeated -------------------------------------------------
- */
+/* ---- Random numbers: splitmix64, so that a search can be repeated ----------------------------------------------- */
 
 typedef struct Random {
     uint64_t state;

@@ -341,8 +341,8 @@ static size_t body_length(const Body *body)
     return count;
 }
 
-/* What has grown so far in PTX is not worth assembling: assemblers take minutes over tens of thousands of instructions.
- */
+/* What has grown so far in PTX is not worth assembling: assemblers take minutes over tens of thousands of
+ * instructions. */
 static bool has_exploded(const Search *search, const Body *body)
 {
     return body_length(body) > 2 * body_length(search->current) + 200;

@@ -137,8 +137,8 @@ static void inst_place(Inst *inst, Block *target, Inst *before)
         inst_append(target, inst);
 }
 
-/* The registers that operands take down to the target, over what was live there before, against those of the results.
- */
+/* The registers that operands take down to the target, over what was live there before, against those of the
+ * results. */
 static bool saves_registers(const Sinker *sinker, const Inst *inst, const Block *target)
 {
     int32_t balance = 0;

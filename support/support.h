@@ -46,8 +46,8 @@ size_t arena_bytes(const Arena *arena); /* bytes taken from the system so far */
 /* ---- Vectors: a typed, arena-backed, growing array -------------------------------------------------------------- */
 
 /* VEC(int) v = {0};  VEC_PUSH(arena, v, 7);  v.data[0], v.count.
- * Growth doubles and leaves the old storage to the arena.  Name the type once (typedef VEC(T) TVec) to pass it around.
- */
+ * Growth doubles and leaves the old storage to the arena.  Name the type once (typedef VEC(T) TVec) to pass it
+ * around. */
 #define VEC(type)                                                                                                      \
     struct {                                                                                                           \
         type *data;                                                                                                    \

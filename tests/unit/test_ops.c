@@ -518,8 +518,7 @@ static void test_special_registers(void **state)
     assert_null(sreg_find(""));
 }
 
-/* ---- Binding ------------------------------------------------------------------------------------------------------
- */
+/* ---- Binding ---------------------------------------------------------------------------------------------------- */
 
 static void check_ref(const Inst *inst, unsigned index, RefRole role, Type type)
 {
