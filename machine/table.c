@@ -1,9 +1,10 @@
 /* The limits of each architecture, one row apiece.
  *
  * Sources: NVIDIA's CUDA programming guide, "Compute capabilities", tables of technical specifications per compute
- * capability (editions 8 to 12 for 5.0 to 7.2, edition 13 from 7.5 on); NVIDIA's cuda_occupancy.h of CUDA 13.0 for what
- * the guide leaves out: allocation units, partitions, and 8.8 and 10.1, which the guide has no column for. What
- * neither says is filled in for 8.8 from its siblings 8.6 and 8.9, for 10.1 from 11.0, the name it was given later.
+ * capability, edition 13, from 7.5 on; NVIDIA's cuda_occupancy.h of CUDA 13.0 for what the guide leaves out: allocation
+ * units, partitions, and 8.8 and 10.1, which the guide has no column for. What neither says is filled in for 8.8 from
+ * its siblings 8.6 and 8.9, for 10.1 from 11.0, the name it was given later. The guide's edition 13 has no rows below
+ * 7.5, and assemblers no code for them: shared sizes from 5.0 to 7.2 have not been held against an older edition.
  *
  * The same everywhere: warps of 32, blocks of at most 1024 threads, 255 registers a thread, 64 Ki registers an SM,
  * allocated to warps by 256, 48 KiB of shared memory without opting in. A launch is admitted as if an SM had four
