@@ -9,17 +9,21 @@ static unsigned block_threads(const unsigned block[3])
     return block[0] * block[1] * block[2];
 }
 
+void block_from_tuning(const Tuning *tuning, unsigned block[3])
+{
+    const unsigned *stated = tuning->reqntid_count ? tuning->reqntid : tuning->maxntid;
+    unsigned count = tuning->reqntid_count ? tuning->reqntid_count : tuning->maxntid_count;
+    for (unsigned i = 0; count && i < 3; i++)
+        block[i] = i < count ? stated[i] : 1;
+}
+
 /* Threads of a block, from the module or else from -block; block[0] stays 0 where neither says. */
 static void find_block(const KernelReport *kernel, unsigned block[3])
 {
     const Tuning *tuning = &kernel->result.kernel->tuning;
     memcpy(block, kernel->request.block, 3 * sizeof *block);
-    const unsigned *stated = tuning->reqntid_count ? tuning->reqntid : tuning->maxntid;
-    unsigned count = tuning->reqntid_count ? tuning->reqntid_count : block[0] ? 0 : tuning->maxntid_count;
-    if (!count)
-        return;
-    for (unsigned i = 0; i < 3; i++)
-        block[i] = i < count ? stated[i] : 1;
+    if (tuning->reqntid_count || !block[0])
+        block_from_tuning(tuning, block);
 }
 
 /* One trial; true if the factor is good. */

@@ -223,16 +223,6 @@ static bool open_assembler(Run *run)
 
 /* ---- The passes ------------------------------------------------------------------------------------------------- */
 
-/* .reqntid, else .maxntid, which is nearly always the block's size too: good enough to reckon occupancy with, but not
- * to hold a launch contract to. */
-static void block_from_tuning(const Tuning *tuning, unsigned block[3])
-{
-    const unsigned *stated = tuning->reqntid_count ? tuning->reqntid : tuning->maxntid;
-    unsigned count = tuning->reqntid_count ? tuning->reqntid_count : tuning->maxntid_count;
-    for (unsigned i = 0; count && i < 3; i++)
-        block[i] = i < count ? stated[i] : 1;
-}
-
 static void set_request(Run *run, KernelReport *report)
 {
     const char *name = report->result.kernel->name;

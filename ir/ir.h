@@ -580,6 +580,7 @@ void body_verify(const Body *body, const char *after);
 unsigned block_succs(const Block *block, Block **out, unsigned capacity);
 /* Whether the instruction ends its block: a branch, ret or exit, guarded or not. */
 bool inst_is_terminator(const Inst *inst);
+bool inst_is_call(const Inst *inst);
 bool inst_is_branch(const Inst *inst);     /* bra or brx.idx: what has targets */
 bool inst_falls_through(const Inst *inst); /* control may go on behind it: not an unguarded branch, ret or exit */
 /* A name derived from 'base' ("base", "base_1" ...) that nothing in the body bears; it is taken from now on. */

@@ -130,11 +130,6 @@ static bool visit_callee(CallCheck *check, const Inst *call)
     return true;
 }
 
-static bool is_call(const Inst *inst)
-{
-    return inst_op(inst) == OP_CALL;
-}
-
 static bool check_callee_inst(CallCheck *check, const Function *callee, const Inst *inst)
 {
     Coarsening *c = check->c;
@@ -142,7 +137,7 @@ static bool check_callee_inst(CallCheck *check, const Function *callee, const In
     if (inst_is_opaque(inst))
         return coarsening_refuse(c, check->call, "it calls '%s', which has an instruction that is not known (line %u)",
                                  name, line_of(c, inst));
-    if (is_call(inst))
+    if (inst_is_call(inst))
         return visit_callee(check, inst);
     if (inst_op(inst) == OP_EXIT)
         return coarsening_refuse(c, check->call, "it calls '%s', which ends the thread ('exit' in line %u)", name,
@@ -212,7 +207,7 @@ static bool check_instruction(Coarsening *c, const Inst *inst)
     const Sreg *sreg = sreg_read(inst);
     if (sreg && !check_sreg(c, inst, sreg))
         return false;
-    if (is_call(inst))
+    if (inst_is_call(inst))
         return check_call(c, inst);
     Opcode op = inst_op(inst);
     if (op == OP_ALLOCA || op == OP_STACKSAVE || op == OP_STACKRESTORE)
@@ -270,17 +265,8 @@ bool coarsening_loads_merge(const Coarsening *c)
 
 static bool leaves_loop(const Coarsening *c, const Loop *loop, const Block *block)
 {
-    Block *succs[2];
-    const Inst *last = block->last;
-    if (last && last->target_count > 1) {
-        for (unsigned i = 0; i < last->target_count; i++)
-            if (!loop_contains(c->loops, loop, last->targets[i]))
-                return true;
-        return block->fall && !loop_contains(c->loops, loop, block->fall);
-    }
-    unsigned count = block_succs(block, succs, 2);
-    for (unsigned i = 0; i < count; i++)
-        if (!loop_contains(c->loops, loop, succs[i]))
+    FOR_EACH_SUCC(block, succ)
+        if (!loop_contains(c->loops, loop, succ))
             return true;
     return false;
 }
@@ -340,8 +326,7 @@ static bool is_own_access(const Reach *reach, const Inst *inst, AccessKind kind)
 /* A store, or a call, that is reached: what is loaded later may be what it left. */
 static void reach_memory(Reach *reach, const Inst *inst)
 {
-    bool is_call = inst->effects & EFFECT_CONTROL && !inst_is_terminator(inst);
-    if (reach->memory || (!is_call && !is_own_access(reach, inst, ACCESS_STORE)))
+    if (reach->memory || (!inst_is_call(inst) && !is_own_access(reach, inst, ACCESS_STORE)))
         return;
     reach->memory = true;
     for (uint32_t b = 0; b < reach->outermost->block_count; b++)
@@ -365,11 +350,9 @@ static const Inst *reach_parted(Reach *reach, const Block *block)
     const Inst *decides = deciding(reach, block);
     if (decides && block_chooses(block))
         return decides;
-    for (unsigned t = 0, count = block->last ? block->last->target_count : 0; t <= count; t++) {
-        const Block *succ = t < count ? block->last->targets[t] : block->fall;
-        if (succ && succ->pred_count > 1)
+    FOR_EACH_SUCC(block, succ)
+        if (succ->pred_count > 1)
             reach_phis(reach, succ);
-    }
     for (uint32_t d = 0; d < block_list_count(reach->dependents, block); d++) {
         const Block *dependent = block_list(reach->dependents, block)[d];
         reach_block(reach, dependent);

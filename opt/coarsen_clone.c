@@ -220,7 +220,7 @@ static void find_groups(Inst *const *insts, size_t count, size_t *ends)
             ends[carry] = i;
         else if (inst->effects & EFFECT_CC_WRITE)
             carry = i;
-        bool is_call = inst->effects & EFFECT_CONTROL && !inst_is_terminator(inst);
+        bool is_call = inst_is_call(inst);
         if (!is_call && !mentions_private(inst))
             continue;
         Access access;
@@ -314,10 +314,7 @@ static Block *separate_head(Cloner *cloner, Region *region)
 {
     Block *head = region->head, *entry = NULL;
     bool elsewhere = false;
-    for (unsigned t = 0, count = head->last ? head->last->target_count : 0; t <= count; t++) {
-        Block *succ = t < count ? head->last->targets[t] : head->fall;
-        if (!succ)
-            continue;
+    FOR_EACH_SUCC(head, succ) {
         if (succ != head && is_inside(region, head, succ))
             entry = succ;
         else

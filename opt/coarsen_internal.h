@@ -34,6 +34,12 @@ typedef struct Coarsening {
     RegId **maps;         /* maps[k][reg]: what replica k has in the place of reg; maps[0] is the identity */
 } Coarsening;
 
+/* Runs the statement for every successor, some perhaps twice. */
+#define FOR_EACH_SUCC(block, succ)                                                                                     \
+    for (unsigned succ##_i = 0, succ##_n = (block)->last ? (block)->last->target_count : 0; succ##_i <= succ##_n;      \
+         succ##_i++)                                                                                                   \
+        for (Block *succ = succ##_i < succ##_n ? (block)->last->targets[succ##_i] : (block)->fall; succ; succ = NULL)
+
 /* Sets the refusal and returns false.  'inst' may be NULL. */
 bool coarsening_refuse(Coarsening *c, const Inst *inst, const char *format, ...) PRINTF_LIKE(3, 4);
 

@@ -3,12 +3,6 @@
 
 typedef VEC(Block *) BlockVec;
 
-/* Runs the statement for every successor, some perhaps twice. */
-#define FOR_EACH_SUCC(block, succ)                                                                                     \
-    for (unsigned succ##_i = 0, succ##_n = (block)->last ? (block)->last->target_count : 0; succ##_i <= succ##_n;      \
-         succ##_i++)                                                                                                   \
-        for (Block *succ = succ##_i < succ##_n ? (block)->last->targets[succ##_i] : (block)->fall; succ; succ = NULL)
-
 static bool in_region(const Coarsening *c, const Block *block)
 {
     return bitset_has(&c->in_region, block->id);

@@ -24,6 +24,8 @@ _Static_assert(COUNT_OF(pass_infos) == PASS_COUNT, "one row for each pass");
 /* How many candidates the register search may assemble, by -O level. */
 static const unsigned search_effort[4] = {0, 12, 40, 120};
 
+static const char no_assembler[] = "no assembler";
+
 static void dump(const PipelineOptions *options, PassId pass, const Body *body)
 {
     if (!options->dump[pass])
@@ -42,7 +44,7 @@ static void finish_pass(const PipelineOptions *options, PassId pass, const Body 
 
 static void measure(const PipelineOptions *options, Function *kernel, const Body *body, Figures *figures)
 {
-    *figures = (Figures){.message = "no assembler"};
+    *figures = (Figures){.message = no_assembler};
     if (options->judge)
         options->judge->measure(options->judge->context, kernel, body, figures);
 }
@@ -187,13 +189,14 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     *result = (KernelResult){.kernel = kernel};
     find_block(kernel, request, result->block_before);
     memcpy(result->block_after, result->block_before, sizeof result->block_after);
-    measure(options, kernel, NULL, &result->before);
 
     bool block_given = thread_count(request->block) != 0;
     if (!request->coarsen && !request->registers && !block_given && !options->dump[PASS_SSA]) {
-        result->after = result->before;
+        /* Nothing to weigh: a module may have thousands of kernels of which one is asked for. */
+        result->before = result->after = (Figures){.message = options->judge ? "nothing is asked for" : no_assembler};
         return;
     }
+    measure(options, kernel, NULL, &result->before);
     const char *reason = NULL;
     Body *body = is_for_debugging(kernel->module) ? NULL : body_build(kernel, &reason);
     if (!body) {

@@ -8,6 +8,11 @@
 #include "opt/registers.h"
 #include "support/support.h"
 
+/* An instruction with one of these is neither moved to another block nor computed again. */
+#define EFFECTS_IN_PLACE                                                                                               \
+    (EFFECT_WRITE | EFFECT_SYNC | EFFECT_CONTROL | EFFECT_VOLATILE | EFFECT_ASYNC | EFFECT_HINT | EFFECT_CC_READ |     \
+     EFFECT_CC_WRITE)
+
 /* ---- Random numbers: splitmix64, so that a search can be repeated ----------------------------------------------- */
 
 typedef struct Random {

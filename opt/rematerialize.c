@@ -133,8 +133,7 @@ static bool is_recomputable(const Inst *inst)
     if (!inst || inst_is_opaque(inst) || inst->guard != REF_NONE || inst->tied_count || inst->sync != SYNC_NONE ||
         inst->pragma || is_long(inst))
         return false;
-    if (inst->effects & (EFFECT_WRITE | EFFECT_SYNC | EFFECT_CONTROL | EFFECT_VOLATILE | EFFECT_ASYNC | EFFECT_HINT |
-                         EFFECT_CC_READ | EFFECT_CC_WRITE))
+    if (inst->effects & EFFECTS_IN_PLACE)
         return false;
     if (!(inst->effects & EFFECT_PURE) && !is_parameter_load(inst))
         return false;

@@ -27,8 +27,7 @@ static bool is_movable(const Sinker *sinker, const Inst *inst)
 {
     if (inst_is_opaque(inst) || inst_is_terminator(inst) || inst->sync != SYNC_NONE || inst->pragma)
         return false;
-    if (inst->effects & (EFFECT_WRITE | EFFECT_SYNC | EFFECT_CONTROL | EFFECT_VOLATILE | EFFECT_ASYNC | EFFECT_HINT |
-                         EFFECT_CC_READ | EFFECT_CC_WRITE))
+    if (inst->effects & EFFECTS_IN_PLACE)
         return false;
     if (inst->effects & EFFECT_PURE)
         return true;
