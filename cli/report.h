@@ -45,6 +45,8 @@ typedef struct Report {
     const char *assembler; /* "nvJitLink"; NULL: none */
     const char *assembler_version, *assembler_path;
     const char *assembler_missing; /* why there is none */
+    unsigned assemblies;           /* how often it ran, for candidates and for whole files */
+    double assembler_seconds;      /* wall time that it took */
     KernelReport *kernels;         /* those that -entry selects, in the order of the module */
     size_t kernel_count;
 } Report;

@@ -146,6 +146,8 @@ void report_print_json(const Report *report, Buf *out)
         json_object_set_new(assembler, "name", json_text(report->assembler));
         json_object_set_new(assembler, "version", json_text(report->assembler_version));
         json_object_set_new(assembler, "path", json_text(report->assembler_path));
+        json_object_set_new(assembler, "assemblies", json_integer(report->assemblies));
+        json_object_set_new(assembler, "seconds", json_real(report->assembler_seconds));
     }
     json_t *kernels = json_array();
     for (size_t i = 0; i < report->kernel_count; i++)

@@ -359,7 +359,10 @@ static bool assemble(Run *run, const char *text, size_t length, bool want_cubin,
 {
     AssemblyRequest request = assembly_request(text, length);
     request.want_cubin = want_cubin;
-    return assembler_run(run->assembler, run->arena, &request, assembly);
+    bool done = assembler_run(run->assembler, run->arena, &request, assembly);
+    run->report.assemblies++;
+    run->report.assembler_seconds += assembly->seconds;
+    return done;
 }
 
 /* The line of the output that the assembler names, for the message. */
@@ -471,6 +474,8 @@ static void make_report(Run *run, Results *results)
     bool is_assembled = run->assembler && results->assembly.resources;
     bool input_assembled = is_assembled && assemble(run, source->text, source->size, false, &before);
     complete_report(run, input_assembled ? &before : NULL, is_assembled ? &results->assembly : NULL);
+    run->report.assemblies += run->judge.calls;
+    run->report.assembler_seconds += run->judge.seconds;
     if (run->options->report_json)
         report_print_json(&run->report, &results->report);
     else
