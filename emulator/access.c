@@ -422,7 +422,7 @@ static uint64_t atomic_float(AtomicKind kind, Type type, uint64_t old, uint64_t 
     return result;
 }
 
-static uint64_t atomic_value(const MemoryOp *memory, uint64_t old, uint64_t operand, uint64_t second, bool flushes)
+uint64_t atomic_value(const MemoryOp *memory, uint64_t old, uint64_t operand, uint64_t second, bool flushes)
 {
     unsigned bits = 8u * memory->element_bytes;
     bool is_signed = type_class(memory->type) == CLASS_SIGNED;

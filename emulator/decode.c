@@ -413,6 +413,20 @@ static bool inst_is_memory(Opcode op)
     }
 }
 
+static bool inst_is_image(Opcode op)
+{
+    switch (op) {
+    case OP_TEX:
+    case OP_TLD4:
+    case OP_TXQ:
+    case OP_SUQ:
+    case OP_SULD:
+    case OP_SUST:
+    case OP_SURED: return true;
+    default: return false;
+    }
+}
+
 static bool inst_is_warp(Opcode op)
 {
     switch (op) {
@@ -474,6 +488,8 @@ static bool decode_inst(Decoder *d, const Inst *inst)
         return decode_memory(d);
     if (inst_is_warp(op))
         return decode_warp(d);
+    if (inst_is_image(op))
+        return decode_image(d);
     return decode_other(d);
 }
 

@@ -189,7 +189,7 @@ static bool decode_store(Decoder *d)
     return true;
 }
 
-static AtomicKind atomic_kind(const Decoder *d)
+AtomicKind decoder_atomic(const Decoder *d)
 {
     static const struct {
         const char *text;
@@ -207,7 +207,7 @@ static AtomicKind atomic_kind(const Decoder *d)
 static bool decode_atomic(Decoder *d, bool returns)
 {
     const Inst *inst = d->inst;
-    MemoryOp memory = {.strong = true, .atomic = atomic_kind(d)};
+    MemoryOp memory = {.strong = true, .atomic = decoder_atomic(d)};
     unsigned first = returns ? 1 : 0;
     if (decoder_have(d, ".async") || memory.atomic == ATOMIC_NONE || inst->operand_count < first + 2u)
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));

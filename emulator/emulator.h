@@ -34,7 +34,25 @@ typedef enum ArgumentKind {
     ARGUMENT_POINTER, /* the address of an earlier buffer, plus 'offset' bytes */
     ARGUMENT_SCALAR,  /* 'bytes', 'size' of them: also structures passed by value */
     ARGUMENT_SYMBOL,  /* no parameter: fills the module variable 'name' before the run */
+    ARGUMENT_TEXTURE, /* these three: 'image'; the parameter is a handle */
+    ARGUMENT_SURFACE,
+    ARGUMENT_SAMPLER,
 } ArgumentKind;
+
+typedef enum AddressMode { ADDRESS_CLAMP, ADDRESS_WRAP, ADDRESS_MIRROR, ADDRESS_BORDER } AddressMode;
+
+/* The shape of a texture's or surface's memory, dense in the order channel, x, y, z, layer, and how it is sampled. */
+typedef struct LaunchImage {
+    uint64_t width, height, depth, layers; /* at least 1; six layers to a cube */
+    unsigned channels;                     /* 1, 2 or 4 */
+    bool linear_filter;                    /* else the nearest texel */
+    bool normalized;                       /* coordinates run from 0 to 1 */
+    bool read_normalized;                  /* integer channels are read as numbers from 0 or -1 to 1 */
+    bool linear_memory; /* a texture over a plain buffer: no filter, zeros outside, as tex1Dfetch reads it */
+    AddressMode address[3];
+    const char *of;   /* the earlier argument whose memory it is; NULL: its own */
+    const char *bind; /* the module's .texref, .surfref or .samplerref that it is bound to; NULL: a parameter */
+} LaunchImage;
 
 typedef struct LaunchArgument {
     ArgumentKind kind;
@@ -48,6 +66,7 @@ typedef struct LaunchArgument {
     uint64_t offset;   /* ARGUMENT_POINTER */
     const void *bytes; /* FILL_BYTES: count elements; ARGUMENT_SCALAR: the value */
     uint64_t size;     /* bytes of 'bytes' */
+    const LaunchImage *image; /* textures, surfaces and samplers; else NULL */
 } LaunchArgument;
 
 typedef enum ToleranceKind { TOLERANCE_EXACT, TOLERANCE_CLOSE } ToleranceKind;
@@ -77,7 +96,8 @@ typedef struct Launch {
  *     {"scalar": T, "value": NUMBER, or [NUMBER ...] for a structure of such elements}
  *         bit patterns as strings: "0x7fc00000"
  *     {"pointer": NAME, "offset": BYTES}: into an earlier buffer
- *     {"symbol": NAME, "type": ...}: no parameter, but the contents of a module variable, as for a buffer */
+ *     {"symbol": NAME, "type": ...}: no parameter, but the contents of a module variable, as for a buffer
+ *     {"texture": NAME, "type": T, "width": W, ...}, {"surface": NAME, ...}, {"sampler": NAME, ...}: docs/formats.md */
 Launch *launch_read(Arena *arena, const char *path, const char **error);
 
 /* The initial contents of a buffer: count * bytes of the type, in the arena.  FILL_UNIFORM takes for element i

@@ -127,7 +127,8 @@ static bool read_file(Reader *reader, const char *name, LaunchArgument *argument
     return true;
 }
 
-static bool read_fill(Reader *reader, const json_t *object, LaunchArgument *argument)
+/* "values", or "init" and what belongs to it. */
+static bool read_contents(Reader *reader, const json_t *object, LaunchArgument *argument)
 {
     static const struct {
         const char *text;
@@ -137,19 +138,9 @@ static bool read_fill(Reader *reader, const json_t *object, LaunchArgument *argu
                  {"uniform", FILL_UNIFORM},
                  {"iota", FILL_IOTA},
                  {"file", FILL_FILE}};
-    const json_t *type = json_object_get(object, "type"), *count = json_object_get(object, "count");
     const json_t *values = json_object_get(object, "values");
-    argument->type = json_is_string(type) ? type_from_name(json_string_value(type)) : TYPE_NONE;
-    if (type_bits(argument->type) < 8)
-        return reader_fail(reader, "buffer \"%s\" has no known type", argument->name);
-    if (count &&
-        (!json_is_integer(count) || json_integer_value(count) < 0 || json_integer_value(count) > (json_int_t)1 << 31))
-        return reader_fail(reader, "buffer \"%s\" has a bad count", argument->name);
-    argument->count = (uint64_t)json_integer_value(count);
     if (json_is_array(values))
         return read_values(reader, values, argument);
-    if (!count)
-        return reader_fail(reader, "buffer \"%s\" has no count", argument->name);
     const json_t *init = json_object_get(object, "init");
     const char *text = json_is_string(init) ? json_string_value(init) : "zero";
     size_t i = 0;
@@ -173,6 +164,118 @@ static bool read_fill(Reader *reader, const json_t *object, LaunchArgument *argu
     return true;
 }
 
+static bool read_fill(Reader *reader, const json_t *object, LaunchArgument *argument)
+{
+    const json_t *type = json_object_get(object, "type"), *count = json_object_get(object, "count");
+    argument->type = json_is_string(type) ? type_from_name(json_string_value(type)) : TYPE_NONE;
+    if (type_bits(argument->type) < 8)
+        return reader_fail(reader, "buffer \"%s\" has no known type", argument->name);
+    if (count &&
+        (!json_is_integer(count) || json_integer_value(count) < 0 || json_integer_value(count) > (json_int_t)1 << 31))
+        return reader_fail(reader, "buffer \"%s\" has a bad count", argument->name);
+    argument->count = (uint64_t)json_integer_value(count);
+    if (!count && !json_is_array(json_object_get(object, "values")))
+        return reader_fail(reader, "buffer \"%s\" has no count", argument->name);
+    return read_contents(reader, object, argument);
+}
+
+/* ---- Textures, surfaces, samplers ------------------------------------------------------------------------------- */
+
+static bool read_size(Reader *reader, const json_t *object, const char *key, uint64_t *size)
+{
+    const json_t *value = json_object_get(object, key);
+    *size = value ? (uint64_t)json_integer_value(value) : 1;
+    return (*size >= 1 && *size <= UINT64_C(1) << 27) || reader_fail(reader, "\"%s\" is out of range", key);
+}
+
+static bool read_address_mode(Reader *reader, const json_t *value, AddressMode *mode)
+{
+    static const char *const names[] = {"clamp", "wrap", "mirror", "border"};
+    for (unsigned i = 0; json_is_string(value) && i < COUNT_OF(names); i++)
+        if (strcmp(json_string_value(value), names[i]) == 0) {
+            *mode = (AddressMode)i;
+            return true;
+        }
+    return reader_fail(reader, "\"address\" is clamp, wrap, mirror or border, or an array of them");
+}
+
+/* A word that is one of two; the second gives true. */
+static bool read_choice(Reader *reader, const json_t *object, const char *key, const char *no, const char *yes,
+                        bool *chosen)
+{
+    const json_t *value = json_object_get(object, key);
+    const char *text = json_is_string(value) ? json_string_value(value) : value ? "" : no;
+    *chosen = strcmp(text, yes) == 0;
+    return *chosen || strcmp(text, no) == 0 || reader_fail(reader, "\"%s\" is \"%s\" or \"%s\"", key, no, yes);
+}
+
+static bool read_sampling(Reader *reader, const json_t *object, LaunchImage *image)
+{
+    const json_t *address = json_object_get(object, "address");
+    image->normalized = json_is_true(json_object_get(object, "normalized"));
+    for (unsigned i = 0; address && i < COUNT_OF(image->address); i++) {
+        const json_t *mode = json_is_array(address) ? json_array_get(address, i) : address;
+        if ((mode || i == 0) && !read_address_mode(reader, mode, &image->address[i]))
+            return false;
+    }
+    return read_choice(reader, object, "filter", "point", "linear", &image->linear_filter) &&
+           read_choice(reader, object, "read", "element", "normalized", &image->read_normalized) &&
+           read_choice(reader, object, "memory", "array", "linear", &image->linear_memory);
+}
+
+static bool read_shape(Reader *reader, const json_t *object, LaunchArgument *argument, LaunchImage *image)
+{
+    static const Type types[] = {TYPE_U8, TYPE_S8, TYPE_U16, TYPE_S16, TYPE_U32, TYPE_S32, TYPE_F16, TYPE_F32};
+    const json_t *type = json_object_get(object, "type"), *channels = json_object_get(object, "channels");
+    argument->type = json_is_string(type) ? type_from_name(json_string_value(type)) : TYPE_NONE;
+    size_t known = 0;
+    while (known < COUNT_OF(types) && types[known] != argument->type)
+        known++;
+    if (known == COUNT_OF(types))
+        return reader_fail(reader, "the channels of \"%s\" have no known type", argument->name);
+    image->channels = channels ? (unsigned)json_integer_value(channels) : 1;
+    if (image->channels != 1 && image->channels != 2 && image->channels != 4)
+        return reader_fail(reader, "\"%s\" is to have 1, 2 or 4 channels", argument->name);
+    if (!read_size(reader, object, "width", &image->width) || !read_size(reader, object, "height", &image->height) ||
+        !read_size(reader, object, "depth", &image->depth) || !read_size(reader, object, "layers", &image->layers))
+        return false;
+    const uint64_t sizes[] = {image->height, image->depth, image->layers, image->channels};
+    argument->count = image->width;
+    for (size_t i = 0; i < COUNT_OF(sizes); i++)
+        if (argument->count > (UINT64_C(1) << 31) / sizes[i])
+            return reader_fail(reader, "\"%s\" is too large", argument->name);
+        else
+            argument->count *= sizes[i];
+    return true;
+}
+
+static const char *read_name(Reader *reader, const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_string(value) ? copy_text(reader, value) : NULL;
+}
+
+static bool read_image(Reader *reader, const json_t *object, LaunchArgument *argument)
+{
+    LaunchImage *image = ARENA_NEW(reader->arena, LaunchImage);
+    argument->image = image;
+    image->of = read_name(reader, object, "of");
+    image->bind = read_name(reader, object, "bind");
+    if (!read_sampling(reader, object, image))
+        return false;
+    if (argument->kind == ARGUMENT_SAMPLER)
+        return true;
+    if (!read_shape(reader, object, argument, image))
+        return false;
+    uint64_t count = argument->count;
+    if (image->of)
+        return true;
+    if (!read_contents(reader, object, argument))
+        return false;
+    return argument->size / type_bytes(argument->type) <= count || argument->fill != FILL_BYTES ||
+           reader_fail(reader, "\"%s\" has more values than texels", argument->name);
+}
+
 static bool read_argument(Reader *reader, const json_t *object, LaunchArgument *argument)
 {
     const json_t *buffer = json_object_get(object, "buffer"), *pointer = json_object_get(object, "pointer");
@@ -182,6 +285,16 @@ static bool read_argument(Reader *reader, const json_t *object, LaunchArgument *
         argument->name = copy_text(reader, buffer ? buffer : symbol);
         return read_fill(reader, object, argument);
     }
+    static const struct {
+        const char *key;
+        ArgumentKind kind;
+    } images[] = {{"texture", ARGUMENT_TEXTURE}, {"surface", ARGUMENT_SURFACE}, {"sampler", ARGUMENT_SAMPLER}};
+    for (size_t i = 0; i < COUNT_OF(images); i++)
+        if (json_is_string(json_object_get(object, images[i].key))) {
+            argument->kind = images[i].kind;
+            argument->name = read_name(reader, object, images[i].key);
+            return read_image(reader, object, argument);
+        }
     if (json_is_string(pointer)) {
         argument->kind = ARGUMENT_POINTER;
         argument->name = copy_text(reader, pointer);
@@ -189,7 +302,7 @@ static bool read_argument(Reader *reader, const json_t *object, LaunchArgument *
         return true;
     }
     if (!json_is_string(scalar))
-        return reader_fail(reader, "an argument is neither buffer, pointer, scalar nor symbol");
+        return reader_fail(reader, "an argument is neither buffer, pointer, scalar, symbol, texture, surface nor sampler");
     argument->kind = ARGUMENT_SCALAR;
     argument->type = type_from_name(json_string_value(scalar));
     if (type_bits(argument->type) < 8)

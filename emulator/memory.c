@@ -151,7 +151,7 @@ static void region_init(Machine *machine, Region *region, const char *name, Spac
         region->race = machine_alloc(machine, (size_t)size, race_cell_bytes());
 }
 
-static Region *region_global(Machine *machine, const char *name, uint64_t size, bool written)
+Region *region_global(Machine *machine, const char *name, uint64_t size, bool written)
 {
     if (machine->slot_count == MAX_SLOTS || size >> SLOT_SHIFT) {
         fault_static(machine, FAULT_LAUNCH, NULL, NULL, "too many or too large buffers");
@@ -269,6 +269,8 @@ static bool variable_place(Machine *machine, const Variable *variable, uint64_t 
         if (!region)
             return false;
         address_map_set(machine->arena, &machine->variables, variable, region->base);
+    } else if (variable->space == SPACE_GLOBAL) {
+        address_map_set(machine->arena, &machine->variables, variable, image_variable(machine, variable));
     } else if (variable->space == SPACE_CONST) {
         *constant_bytes = align_up(*constant_bytes, variable_align(variable));
         address_map_set(machine->arena, &machine->variables, variable, *constant_bytes);
@@ -295,7 +297,7 @@ static bool variables_prepare(Machine *machine)
         const Variable *variable = variables.data[i];
         bool found;
         uint64_t address = variable_address(machine, variable, &found), size = variable_bytes(variable);
-        if (!found || !variable->init_count)
+        if (!found || !variable->init_count || type_class(variable->type) == CLASS_OPAQUE)
             continue;
         if (variable->space == SPACE_GLOBAL)
             variable_fill(machine, variable, machine->slots[(address - GLOBAL_BASE) >> SLOT_SHIFT]->bytes, size);
@@ -314,7 +316,7 @@ static bool symbol_fill(Machine *machine, const LaunchArgument *argument)
     uint64_t address = variable ? variable_address(machine, variable, &found) : 0;
     uint64_t bytes = argument->count * ((type_bits(argument->type) + 7) / 8);
     if (!found || (variable->space != SPACE_GLOBAL && variable->space != SPACE_CONST) ||
-        bytes > variable_bytes(variable))
+        type_class(variable->type) == CLASS_OPAQUE || bytes > variable_bytes(variable))
         return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "no module variable \"%s\" of %llu bytes or more",
                             argument->name, (unsigned long long)bytes);
     uint8_t *to = variable->space == SPACE_GLOBAL ? machine->slots[(address - GLOBAL_BASE) >> SLOT_SHIFT]->bytes
@@ -323,33 +325,63 @@ static bool symbol_fill(Machine *machine, const LaunchArgument *argument)
     return true;
 }
 
-static bool buffers_prepare(Machine *machine)
+/* A buffer's memory, filled, and its entry among the results. */
+static Region *buffer_make(Machine *machine, const LaunchArgument *argument)
+{
+    EmulatorResult *result = machine->result;
+    uint64_t bytes = argument->count * ((type_bits(argument->type) + 7) / 8);
+    Region *region = region_global(machine, argument->name, bytes, argument->fill != FILL_POISON);
+    if (!region)
+        return NULL;
+    memcpy(region->bytes, launch_fill(machine->arena, argument), (size_t)bytes);
+    result->buffers[result->buffer_count++] = (EmulatorBuffer){
+        .name = argument->name,
+        .type = argument->type,
+        .count = argument->count,
+        .bytes = region->bytes,
+        .size = bytes,
+        .address = region->base,
+    };
+    return region;
+}
+
+/* The memory of an image is its own or that of an earlier argument. */
+static bool image_prepare(Machine *machine, const LaunchArgument *argument, uint64_t *handle)
+{
+    const char *of = argument->image->of;
+    Region *region = NULL;
+    if (argument->kind == ARGUMENT_SAMPLER) {
+        *handle = image_make(machine, argument, NULL);
+        return true;
+    }
+    for (unsigned i = 0; of && i < machine->slot_count; i++)
+        if (strcmp(machine->slots[i]->name, of) == 0)
+            region = machine->slots[i];
+    if (of && (!region || region->size < image_bytes(argument)))
+        return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "no earlier buffer \"%s\" of %llu bytes or more", of,
+                            (unsigned long long)image_bytes(argument));
+    if (!of && !(region = buffer_make(machine, argument)))
+        return false;
+    *handle = image_make(machine, argument, region);
+    return true;
+}
+
+/* handles[i]: of argument i, where it is an image. */
+static bool buffers_prepare(Machine *machine, uint64_t *handles)
 {
     const Launch *launch = machine->launch;
-    EmulatorResult *result = machine->result;
-    result->buffers = ARENA_ARRAY(machine->arena, EmulatorBuffer, launch->argument_count);
+    machine->result->buffers = ARENA_ARRAY(machine->arena, EmulatorBuffer, launch->argument_count);
     for (unsigned i = 0; i < launch->argument_count; i++) {
         const LaunchArgument *argument = &launch->arguments[i];
-        if (argument->kind != ARGUMENT_BUFFER)
-            continue;
-        uint64_t bytes = argument->count * ((type_bits(argument->type) + 7) / 8);
-        Region *region = region_global(machine, argument->name, bytes, argument->fill != FILL_POISON);
-        if (!region)
+        if (argument->image ? !image_prepare(machine, argument, &handles[i])
+                            : argument->kind == ARGUMENT_BUFFER && !buffer_make(machine, argument))
             return false;
-        memcpy(region->bytes, launch_fill(machine->arena, argument), (size_t)bytes);
-        result->buffers[result->buffer_count++] = (EmulatorBuffer){
-            .name = argument->name,
-            .type = argument->type,
-            .count = argument->count,
-            .bytes = region->bytes,
-            .size = bytes,
-            .address = region->base,
-        };
     }
     return true;
 }
 
-static bool parameter_store(Machine *machine, const Variable *parameter, uint64_t at, const LaunchArgument *argument)
+static bool parameter_store(Machine *machine, const Variable *parameter, uint64_t at, const LaunchArgument *argument,
+                            uint64_t handle)
 {
     uint64_t size = variable_bytes(parameter), value;
     const void *bytes = &value;
@@ -357,6 +389,8 @@ static bool parameter_store(Machine *machine, const Variable *parameter, uint64_
     if (argument->kind == ARGUMENT_SCALAR) {
         bytes = argument->bytes;
         given = argument->size;
+    } else if (argument->image) {
+        value = handle;
     } else {
         const EmulatorBuffer *buffer = emulator_buffer(machine->result, argument->name);
         if (!buffer)
@@ -371,7 +405,7 @@ static bool parameter_store(Machine *machine, const Variable *parameter, uint64_
     return true;
 }
 
-static bool parameters_prepare(Machine *machine, const Function *entry)
+static bool parameters_prepare(Machine *machine, const Function *entry, const uint64_t *handles)
 {
     const Prototype *prototype = &entry->prototype;
     const Launch *launch = machine->launch;
@@ -393,10 +427,12 @@ static bool parameters_prepare(Machine *machine, const Function *entry)
                 return false;
             continue;
         }
+        if (argument->image && argument->image->bind)
+            continue;
         if (next == prototype->param_count)
             return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "kernel %s takes %u parameters, the launch has more",
                                 entry->name, prototype->param_count);
-        if (!parameter_store(machine, prototype->params[next], places[next], argument))
+        if (!parameter_store(machine, prototype->params[next], places[next], argument, handles[i]))
             return false;
         next++;
     }
@@ -410,5 +446,7 @@ bool memory_prepare(Machine *machine)
 {
     const Function *entry = machine->entry->function;
     machine->tracks_memory = machine->options.check_unwritten || machine->options.check_races;
-    return buffers_prepare(machine) && variables_prepare(machine) && parameters_prepare(machine, entry);
+    uint64_t *handles = ARENA_ARRAY(machine->arena, uint64_t, machine->launch->argument_count);
+    return buffers_prepare(machine, handles) && variables_prepare(machine) &&
+           parameters_prepare(machine, entry, handles);
 }

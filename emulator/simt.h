@@ -40,6 +40,7 @@ bool address_map_get(const AddressMap *map, const void *key, uint64_t *value);
 #define WINDOW_CONST UINT64_C(0x300000000000)
 #define WINDOW_PARAM UINT64_C(0x400000000000)
 #define WINDOW_FUNCTION UINT64_C(0x500000000000)
+#define WINDOW_IMAGE UINT64_C(0x600000000000) /* handles of textures, surfaces and samplers */
 #define GLOBAL_BASE UINT64_C(0x700000000000)
 #define WINDOW_SIZE UINT64_C(0x100000000)
 #define SLOT_SHIFT 32
@@ -188,6 +189,7 @@ struct Op {
         const CallOp *call;
         const struct CopyAsync *copy_async;
         const struct CopyBulk *copy_bulk;
+        const struct ImageOp *image;
         uint64_t value;
     };
     const Inst *inst; /* NULL: made by the decoder */
@@ -296,6 +298,7 @@ struct Machine {
     AddressMap codes;      /* Function to Code* */
     VEC(Code *) code_list;
     VEC(const Function *) functions; /* those whose address is taken */
+    VEC(struct Image) images;        /* image.h */
     Code *entry;
 
     Split *free_splits;
@@ -373,6 +376,7 @@ Space address_space(uint64_t generic, Exec *x);
 uint64_t function_address(Machine *machine, const Function *function);
 const Function *function_at(const Machine *machine, uint64_t address);
 void memory_collect(Machine *machine);
+Region *region_global(Machine *machine, const char *name, uint64_t size, bool written);
 
 /* ---- access.c ---------------------------------------------------------------------------------------------------- */
 
@@ -386,6 +390,8 @@ typedef enum AccessMode { MODE_LOAD, MODE_STORE, MODE_ATOMIC } AccessMode;
 
 OpFunction run_load, run_store, run_atomic, run_copy_async, run_local_address;
 OpFunction run_copy_bulk;
+/* What an atomic makes of the old value, an operand and, for cas, the value to store. */
+uint64_t atomic_value(const MemoryOp *memory, uint64_t old, uint64_t operand, uint64_t second, bool flushes);
 bool access_addresses(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask, Translation *at);
 bool access_translate(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMode mode, bool strong,
                       Translation *at);
@@ -477,6 +483,14 @@ OpFunction run_collective;
 
 Step matrix_execute(Exec *x, const Op *op, uint32_t mask);
 
+/* ---- image.c, texture.c, surface.c ------------------------------------------------------------------------------- */
+
+uint64_t image_bytes(const LaunchArgument *argument);
+/* An image over the region (a sampler without one); gives its handle. */
+uint64_t image_make(Machine *machine, const LaunchArgument *argument, Region *region);
+uint64_t image_variable(Machine *machine, const Variable *variable); /* handle of a .texref, .surfref, .samplerref */
+OpFunction run_texture, run_surface, run_image_query;
+
 /* ---- call.c ------------------------------------------------------------------------------------------------------ */
 
 OpFunction run_call, run_call_results, run_builtin;
@@ -551,6 +565,8 @@ bool decode_memory(Decoder *d);
 bool decode_control(Decoder *d);
 bool decode_warp(Decoder *d);
 bool decode_matrix(Decoder *d);
+bool decode_image(Decoder *d);
+AtomicKind decoder_atomic(const Decoder *d); /* that the modifiers name */
 uint32_t decoder_guard_open(Decoder *d);
 void decoder_guard_close(Decoder *d, uint32_t at);
 bool decoder_address(Decoder *d, const Operand *operand, Space space, MemoryOp *memory);
