@@ -302,7 +302,8 @@ static bool read_argument(Reader *reader, const json_t *object, LaunchArgument *
         return true;
     }
     if (!json_is_string(scalar))
-        return reader_fail(reader, "an argument is neither buffer, pointer, scalar, symbol, texture, surface nor sampler");
+        return reader_fail(reader,
+                           "an argument is neither buffer, pointer, scalar, symbol, texture, surface nor sampler");
     argument->kind = ARGUMENT_SCALAR;
     argument->type = type_from_name(json_string_value(scalar));
     if (type_bits(argument->type) < 8)

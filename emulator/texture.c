@@ -1,8 +1,8 @@
 /* tex and tld4: PTX ISA, "Texture Instructions"; sampling as in the CUDA C++ programming guide, appendix "Texture
  * Fetching".
  *
- * A texture has one mipmap level, so that .level and .grad choose that one.  Integer coordinates, and all coordinates of
- * linear memory, count texels and are not filtered.  Weights of the linear filter have 8 fractional bits, rounded to
+ * A texture has one mipmap level, so that .level and .grad choose that one.  Integer coordinates, and all coordinates
+ * of linear memory, count texels and are not filtered.  Weights of the linear filter have 8 fractional bits, rounded to
  * nearest; the weighted sum is exact up to a double and rounded once.  Channels that a texture does not have are 0, the
  * fourth 1. */
 #include "emulator/image.h"

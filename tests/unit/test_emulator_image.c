@@ -114,15 +114,16 @@ static void linear_memory_is_read_by_texel(void **state)
 {
     (void)state;
     /* Texel tid - 1: outside it is zero, and neither filter nor address mode count. */
-    Setting setting = {.image = "{\"texture\": \"t\", \"memory\": \"linear\", \"filter\": \"linear\", \"width\": 3, " RAMP
-                                "}",
-                       .threads = 5};
+    Setting setting = {
+        .image = "{\"texture\": \"t\", \"memory\": \"linear\", \"filter\": \"linear\", \"width\": 3, " RAMP "}",
+        .threads = 5};
     expect_floats(&setting, "sub.s32 %r2, %r1, 1; tex.1d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [%rd2, {%r2}];" STORE_F4,
                   (float[]){0, 0, 0, 1, 10, 0, 0, 1, 14, 0, 0, 1, 18, 0, 0, 1, 0, 0, 0, 1}, 20);
     /* The memory of a buffer that the kernel has, too. */
     Setting shared = {.image = "{\"buffer\": \"a\", \"type\": \"f32\", \"count\": 4, \"values\": [1, 2, 3, 4]}",
-                      .more = "{\"texture\": \"t\", \"of\": \"a\", \"bind\": \"tex\", \"memory\": \"linear\", \"type\": "
-                              "\"f32\", \"width\": 4}",
+                      .more =
+                          "{\"texture\": \"t\", \"of\": \"a\", \"bind\": \"tex\", \"memory\": \"linear\", \"type\": "
+                          "\"f32\", \"width\": 4}",
                       .variables = ".global .texref tex;",
                       .threads = 4};
     expect_floats(&shared,
@@ -273,13 +274,14 @@ static void handles_and_queries(void **state)
                                "\"address\": [\"wrap\", \"border\"], \"normalized\": true, " RAMP "},"
                                "{\"surface\": \"b\", \"bind\": \"sb\", \"width\": 7, \"type\": \"u16\"}",
                        .variables = ".global .texref ta; .global .texref tb; .global .surfref sb;"};
-    expect_words(&setting,
-                 "txq.width.b32 %r2, [ta]; txq.height.b32 %r3, [ta]; mov.u64 %rd4, ta; txq.addr_mode_0.b32 %r4, [%rd4];\n"
-                 "suq.width.b32 %r5, [sb]; st.global.v4.u32 [%rd3], {%r2, %r3, %r4, %r5};\n"
-                 "txq.channel_data_type.b32 %r2, [ta]; suq.channel_data_type.b32 %r3, [sb];\n"
-                 "txq.channel_order.b32 %r4, [ta]; txq.normalized_coords.b32 %r5, [ta];\n"
-                 "st.global.v4.u32 [%rd3+16], {%r2, %r3, %r4, %r5};",
-                 (uint32_t[]){5, 4, 1, 7, 0x10de, 0x10db, 0x10b2, 1}, 8);
+    expect_words(
+        &setting,
+        "txq.width.b32 %r2, [ta]; txq.height.b32 %r3, [ta]; mov.u64 %rd4, ta; txq.addr_mode_0.b32 %r4, [%rd4];\n"
+        "suq.width.b32 %r5, [sb]; st.global.v4.u32 [%rd3], {%r2, %r3, %r4, %r5};\n"
+        "txq.channel_data_type.b32 %r2, [ta]; suq.channel_data_type.b32 %r3, [sb];\n"
+        "txq.channel_order.b32 %r4, [ta]; txq.normalized_coords.b32 %r5, [ta];\n"
+        "st.global.v4.u32 [%rd3+16], {%r2, %r3, %r4, %r5};",
+        (uint32_t[]){5, 4, 1, 7, 0x10de, 0x10db, 0x10b2, 1}, 8);
     expect_fault(&setting, "txq.width.b32 %r2, [tb];", FAULT_BOUNDS, "binds nothing to tb");
     expect_fault(&setting, "txq.width.b32 %r2, [%rd1];", FAULT_BOUNDS, "no handle");
     Setting sampler = {.target = ", texmode_independent",
