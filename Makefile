@@ -2,6 +2,7 @@
 # make demo       the demonstration (tools/demo.sh)
 # make test       everything that can be tested on this machine; ONLY=GLOB runs the jobs whose name matches
 # make asan       the same under the address and undefined-behaviour sanitizers, built in build/asan
+# make fuzz       the fuzzers of tests/fuzz; TIME=SECONDS in all, FUZZ="HARNESS...", JOBS=N at once (docs/fuzzing.md)
 # make bench-NAME the measurement bench/NAME
 # make install    PREFIX=/usr/local, DESTDIR=
 # make format     clang-format over the lines that are too long
@@ -25,6 +26,19 @@ ifeq ($(VARIANT),asan)
 OUT := build/asan
 PROGRAM := $(OUT)/ptxopt
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+else ifeq ($(VARIANT),fuzz)
+# clang with libFuzzer if there is one, else the compiler at hand and tests/fuzz/driver.c.
+OUT := build/fuzz
+PROGRAM := $(OUT)/ptxopt
+FUZZ_CC ?= clang
+FUZZ_MODE := $(shell mkdir -p build/fuzz; echo 'int LLVMFuzzerTestOneInput(void){return 0;}' | \
+    $(FUZZ_CC) -fsanitize=fuzzer,address -x c -o build/fuzz/probe - 2>/dev/null && echo libfuzzer || echo driver)
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+CFLAGS := -O1 -g1
+ifeq ($(FUZZ_MODE),libfuzzer)
+override CC := $(FUZZ_CC)
+SANITIZE += -fsanitize=fuzzer-no-link
+endif
 else
 OUT := build
 PROGRAM := ptxopt
@@ -140,6 +154,41 @@ asan:
 
 demo: $(PROGRAM)
 	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) tools/demo.sh
+
+# The fuzzers: one program, which takes its name for the harness (tests/fuzz/harness.c).
+
+ifeq ($(VARIANT),fuzz)
+FUZZ_HARNESSES := $(addprefix $(OUT)/bin/,lexer parser text body passes meaning launch)
+FUZZ_SOURCES := $(filter-out tests/fuzz/dictionary.c $(if $(filter libfuzzer,$(FUZZ_MODE)),tests/fuzz/driver.c), \
+    $(wildcard tests/fuzz/*.c))
+FUZZ_OBJECTS := $(FUZZ_SOURCES:%.c=$(OUT)/%.o)
+
+$(FUZZ_OBJECTS) $(OUT)/tests/fuzz/dictionary.o: $(OUT)/%.o: %.c $(OUT)/configuration | $(GENERATED_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(OUT)/bin/fuzz: $(FUZZ_OBJECTS) $(OUT)/libptxopt.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) $(if $(filter libfuzzer,$(FUZZ_MODE)),-fsanitize=fuzzer) -o $@ $(FUZZ_OBJECTS) \
+	    $(OUT)/libptxopt.a $(LIBRARIES)
+
+$(FUZZ_HARNESSES): $(OUT)/bin/fuzz
+	@ln -sf fuzz $@
+
+$(OUT)/dictionary.txt: $(OUT)/tests/fuzz/dictionary.o $(OUT)/tests/fuzz/words.o $(OUT)/libptxopt.a
+	$(CC) $(ALL_LDFLAGS) -o $(OUT)/bin/dictionary $^ $(LIBRARIES)
+	$(OUT)/bin/dictionary >$@
+
+.PHONY: fuzz-programs
+fuzz-programs: $(FUZZ_HARNESSES) $(OUT)/dictionary.txt
+	@echo $(FUZZ_MODE) >$(OUT)/mode
+
+-include $(FUZZ_OBJECTS:.o=.d)
+endif
+
+.PHONY: fuzz
+fuzz:
+	@TIME='$(TIME)' RUNS='$(RUNS)' JOBS='$(JOBS)' SEED='$(SEED)' INSTALL=1 tests/fuzz/run $(FUZZ)
 
 BENCHMARKS := $(patsubst bench/%,bench-%,$(wildcard bench/*))
 .PHONY: $(BENCHMARKS)

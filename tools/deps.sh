@@ -3,6 +3,8 @@
 # missing. Debian packages come through apt-get. Where no CUDA toolkit is found, NVIDIA's ptxas and nvJitLink come as
 # Python wheels into third_party/cuda, which git ignores: bin/ptxas and lib/libnvJitLink.so.13.
 #
+# With --fuzz, also clang and its libFuzzer, which only the fuzzers want.
+#
 # Exit status: 0 the project can be built (a missing assembler is only warned of, unless CI is set); 1 it cannot.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -134,6 +136,19 @@ if [ "${#packages[@]}" -gt 0 ]; then
     if [ "${#packages[@]}" -gt 0 ]; then
         say "still missing after the installation: ${packages[*]}"
         exit 1
+    fi
+fi
+
+# clang, with the runtime of its own version.
+fuzzer_works() {
+    echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
+        clang -fsanitize=fuzzer,address -x c -o /dev/null - >/dev/null 2>&1
+}
+
+if [ "${1:-}" = --fuzz ] && ! fuzzer_works; then
+    have clang || install_packages clang
+    if ! fuzzer_works; then
+        install_packages "libclang-rt-$(clang -dumpversion | cut -d . -f 1)-dev"
     fi
 fi
 

@@ -1,0 +1,260 @@
+/* The scanner, the parser, the printed text, and the forms between them. */
+#include <string.h>
+
+#include "emit/emit.h"
+#include "lexer/lexer.h"
+#include "parser/internal.h"
+
+#include "forms.h"
+
+/* ---- The scanner ------------------------------------------------------------------------------------------------- */
+
+static void name_compare(const char *text, Span span, const char *name, unsigned quotes)
+{
+    size_t length = span.end - span.begin - 2 * quotes;
+    if (strlen(name) != length || memcmp(name, text + span.begin + quotes, length) != 0)
+        property_broken("the token at %u has the name '%s'", span.begin, name);
+}
+
+void harness_lexer(const char *text, size_t size)
+{
+    Arena *arena = arena_new();
+    Source *source = source_from_memory(arena, "input", text, size);
+    FILE *nowhere = fopen("/dev/null", "w");
+    Diag diag;
+    diag_init(&diag, source, nowhere);
+    Lexer *lexer = lexer_new(interner_new(arena), source, &diag, parser_words, parser_word_count);
+    TokenValue value = {0};
+    Span span = {0}, last = {0};
+    size_t tokens = 0;
+    for (int kind; (kind = lexer_next(lexer, &value, &span)) != TOKEN_END; last = span) {
+        if (++tokens > size + 1)
+            property_broken("more tokens than bytes");
+        if (span.begin > span.end || span.end > size || span.begin < last.end)
+            property_broken("token %zu is at %u to %u, behind one that ends at %u", tokens, span.begin, span.end,
+                            last.end);
+        if (kind == TOKEN_ERROR && diag.errors == 0)
+            property_broken("an error at %u without a message", span.begin);
+        if (kind == TOKEN_IDENTIFIER || kind == TOKEN_DOTTED || kind == TOKEN_SECTION_NAME || kind >= TOKEN_FIRST_WORD)
+            name_compare(text, span, value.name, 0);
+        if (kind == TOKEN_STRING)
+            name_compare(text, span, value.name, 1);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        if (lexer_next(lexer, &value, &span) != TOKEN_END || span.end > size)
+            property_broken("the text does not stay ended");
+    lexer_free(lexer);
+    fclose(nowhere);
+    arena_free(arena);
+}
+
+/* ---- The parser -------------------------------------------------------------------------------------------------- */
+
+void harness_parser(const char *text, size_t size)
+{
+    module_discard(text_parse("input", text, size));
+}
+
+/* ---- Text, module, text ------------------------------------------------------------------------------------------ */
+
+void harness_text(const char *text, size_t size)
+{
+    Module *module = text_parse("input", text, size);
+    if (!module)
+        return;
+    Buf printed = {0}, again = {0};
+    emit_module(module, &printed);
+    Module *copy = printed_parse("printed text", &printed);
+    const char *difference = module_difference(copy->arena, module, copy);
+    if (difference)
+        property_broken("the printed text means something else: %s", difference);
+    emit_module(copy, &again);
+    texts_compare("printed twice", &printed, &again);
+    module_discard(copy);
+
+    buf_clear(&printed);
+    emit_module_for(module, NULL, &printed);
+    module_discard(printed_parse("text without debug information", &printed));
+    for (size_t i = 0; i < module->items.count; i++) {
+        const Item *item = &module->items.data[i];
+        if (item->kind != ITEM_FUNCTION || !item->function->is_entry || !item->function->has_body)
+            continue;
+        buf_clear(&printed);
+        emit_module_for(module, item->function, &printed);
+        module_discard(printed_parse("text of one kernel", &printed));
+        break;
+    }
+    buf_free(&printed);
+    buf_free(&again);
+    module_discard(module);
+}
+
+/* ---- Text, body, SSA, body, text --------------------------------------------------------------------------------- */
+
+static Function *function_at(const Module *module, size_t index)
+{
+    const Item *item = &module->items.data[index];
+    return item->kind == ITEM_FUNCTION && item->function->has_body ? item->function : NULL;
+}
+
+static void take_bodies(const Module *module)
+{
+    for (size_t i = 0; i < module->items.count; i++) {
+        Function *function = function_at(module, i);
+        const char *reason = NULL;
+        if (!function)
+            continue;
+        Body *body = body_build(function, &reason);
+        if (!body && !reason)
+            property_broken("%s has no body form and no reason is given", function->name);
+        if (!body)
+            continue;
+        body_verify(body, "body_build");
+        function_set_body(function, body);
+    }
+}
+
+static void through_ssa(Function *function)
+{
+    Buf before = {0}, after = {0};
+    body_to_ssa(function->body);
+    body_verify(function->body, "body_to_ssa");
+    Body *clone = body_clone(function->body);
+    body_verify(clone, "body_clone");
+    body_dump(function->body, &before);
+    body_from_ssa(function->body);
+    body_verify(function->body, "body_from_ssa");
+    body_dump(clone, &after);
+    texts_compare("a clone, after its original has changed", &before, &after);
+    function_set_body(function, clone);
+    body_from_ssa(clone);
+    body_verify(clone, "body_from_ssa of a clone");
+    buf_free(&before);
+    buf_free(&after);
+}
+
+void harness_body(const char *text, size_t size)
+{
+    Module *module = text_parse("input", text, size);
+    if (!module)
+        return;
+    Buf bodies = {0}, printed = {0}, again = {0};
+    take_bodies(module);
+    emit_module(module, &bodies);
+    module_discard(printed_parse("text of the body form", &bodies));
+    for (size_t i = 0; i < module->items.count; i++)
+        if (function_at(module, i) && function_at(module, i)->body)
+            through_ssa(function_at(module, i));
+    emit_module(module, &printed);
+    Module *copy = printed_parse("text that went through SSA form", &printed);
+    take_bodies(copy);
+    emit_module(copy, &again);
+    texts_compare("body form of the body form", &printed, &again);
+    module_discard(copy);
+    module_discard(module);
+    buf_free(&bodies);
+    buf_free(&printed);
+    buf_free(&again);
+}
+
+/* ---- The passes -------------------------------------------------------------------------------------------------- */
+
+/* False: refused. */
+static bool body_coarsen(Body **body, Random *random)
+{
+    static const Stride strides[] = {{STRIDE_BLOCK, 0}, {STRIDE_BLOCK, 0}, {STRIDE_UNIT, 0}, {STRIDE_NUMBER, 16}};
+    CoarsenRequest request = {{1, 1, 1}, strides[random_below(random, COUNT_OF(strides))], {0, 0, 0}};
+    request.factor[random_below(random, 8) ? 0 : 1 + random_below(random, 2)] = 2u << random_below(random, 2);
+    if (random_below(random, 2)) {
+        request.block[0] = 64u << random_below(random, 3);
+        request.block[1] = request.block[2] = 4;
+    }
+    LaunchContract contract;
+    Refusal refusal = {0};
+    Body *changed = body_clone(*body);
+    if (!coarsen_body(changed, &request, &contract, &refusal)) {
+        if (!refusal.reason)
+            property_broken("coarsening is refused without a reason");
+        body_free(changed);
+        return false;
+    }
+    body_verify(changed, "coarsen_body");
+    body_free(*body);
+    *body = changed;
+    contract_add_symbol((*body)->module, &contract);
+    return true;
+}
+
+static void body_recompute(Body *body, Random *random)
+{
+    Arena *arena = arena_new();
+    RematerializeRequest request = {
+        .limit = (int32_t)random_below(random, 12),
+        .cost = 1 + random_below(random, 8),
+        .opaque = random_below(random, 2),
+        .distance = random_below(random, 20),
+        .extend = random_below(random, 2),
+        .ignore_pressure = random_below(random, 2),
+    };
+    RematerializeCandidate *values;
+    uint32_t count = rematerialize_candidates(arena, body, &request, &values);
+    rematerialize_values(body, &request, values, count ? 1 + random_below(random, count) : 0);
+    arena_free(arena);
+}
+
+static Body *body_change(Body *body, Random *random, bool coarsen)
+{
+    body_to_ssa(body);
+    if (coarsen)
+        body_coarsen(&body, random);
+    for (unsigned moves = 1 + random_below(random, 4); moves > 0; moves--) {
+        ScheduleRule rule = schedule_rule_random(random);
+        unsigned kind = random_below(random, 5);
+        switch (kind) {
+        case 0: remove_dead_code(body); break;
+        case 1: merge_equal_values(body); break;
+        case 2: sink_values(body, (SinkMode)random_below(random, 3), random_below(random, 2)); break;
+        case 3: body_recompute(body, random); break;
+        default: schedule_body(body, &rule); break;
+        }
+        static const char *const names[] = {"remove_dead_code", "merge_equal_values", "sink_values",
+                                            "rematerialize_values", "schedule_body"};
+        body_verify(body, names[kind]);
+    }
+    body_from_ssa(body);
+    body_verify(body, "body_from_ssa");
+    return body;
+}
+
+Random random_of_text(const char *text, size_t size)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    return (Random){hash};
+}
+
+void module_change(Module *module, Random *random, bool coarsen)
+{
+    for (size_t i = 0, count = module->items.count; i < count; i++) {
+        Function *function = function_at(module, i);
+        const char *reason;
+        Body *body = function && function->is_entry ? body_build(function, &reason) : NULL;
+        if (body)
+            function_set_body(function, body_change(body, random, coarsen));
+    }
+}
+
+void harness_passes(const char *text, size_t size)
+{
+    Module *module = text_parse("input", text, size);
+    if (!module)
+        return;
+    Random random = random_of_text(text, size);
+    Buf printed = {0};
+    module_change(module, &random, true);
+    emit_module(module, &printed);
+    module_discard(printed_parse("text after the passes", &printed));
+    module_discard(module);
+    buf_free(&printed);
+}
