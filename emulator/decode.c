@@ -488,6 +488,9 @@ static bool decode_inst(Decoder *d, const Inst *inst)
         return decode_memory(d);
     if (inst_is_warp(op))
         return decode_warp(d);
+    Category category = form_category(inst->form);
+    if (category == CATEGORY_VIDEO || category == CATEGORY_SIMD_VIDEO)
+        return decode_video(d);
     if (inst_is_image(op))
         return decode_image(d);
     return decode_other(d);

@@ -453,7 +453,7 @@ static bool select_by_opcode(Operation *operation, Opcode opcode, const Modifier
     case OP_LOP3: set_sources(operation, TYPE_B32, 4); return with_scalar(operation, scalar_lop3, 0, 0);
     case OP_MOV: return select_move(operation, mods);
     case OP_CVT: return convert_select(operation, mods, source_count);
-    default: return false;
+    default: return video_select(operation, opcode, mods, source_count);
     }
 }
 

@@ -129,6 +129,49 @@ uint64_t float_operation(unsigned operation, unsigned format, uint64_t a, uint64
 /* scalar_compare.c */
 ScalarFunction scalar_compare, scalar_set;
 
+/* scalar_video.c: a control word of its own. */
+ScalarFunction scalar_video, scalar_video_mad, scalar_video_parts;
+bool video_select(Operation *operation, Opcode opcode, const Modifiers *mods, unsigned source_count);
+enum {
+    VIDEO_ADD,
+    VIDEO_SUB,
+    VIDEO_ABSDIFF,
+    VIDEO_MIN,
+    VIDEO_MAX,
+    VIDEO_SET,
+    VIDEO_AVRG,
+    VIDEO_SHL,
+    VIDEO_SHR,
+    VIDEO_MAD,
+};
+enum { VIDEO_WHOLE, VIDEO_B0, VIDEO_H0 = VIDEO_B0 + 4 }; /* parts of a register */
+enum { VIDEO_SECOND_NONE, VIDEO_SECOND_ADD, VIDEO_SECOND_MIN, VIDEO_SECOND_MAX };
+enum {
+    VIDEO_D_SIGNED = 1 << 4,
+    VIDEO_A_SIGNED = 1 << 5,
+    VIDEO_B_SIGNED = 1 << 6,
+    VIDEO_SAT = 1 << 7,
+    VIDEO_SECOND_SHIFT = 8,
+    VIDEO_COMPARE_SHIFT = 10, /* a CompareKind up to COMPARE_GE */
+    VIDEO_D_SHIFT = 13,       /* parts */
+    VIDEO_A_SHIFT = 16,
+    VIDEO_B_SHIFT = 19,
+    VIDEO_WRAP = 1 << 22,
+    VIDEO_PLUS_ONE = 1 << 23,
+    VIDEO_SHIFT_7 = 1 << 24,
+    VIDEO_SHIFT_15 = 1 << 25,
+    VIDEO_NEGATE_A = 1 << 26,
+    VIDEO_NEGATE_B = 1 << 27,
+    VIDEO_NEGATE_C = 1 << 28,
+    VIDEO_FOUR = 1 << 29,   /* four parts, else two */
+    VIDEO_MASK_SHIFT = 13, /* of the parts; in the place of VIDEO_D_SHIFT and VIDEO_A_SHIFT */
+};
+#define VIDEO_OPERATION(control) ((control) & 15)
+#define VIDEO_SECOND(control) ((control) >> VIDEO_SECOND_SHIFT & 3)
+#define VIDEO_COMPARE(control) ((control) >> VIDEO_COMPARE_SHIFT & 7)
+#define VIDEO_PART(control, shift) ((control) >> (shift)&7)
+#define VIDEO_MASK(control) ((control) >> VIDEO_MASK_SHIFT & 15)
+
 /* scalar_convert.c */
 bool convert_select(Operation *operation, const Modifiers *mods, unsigned source_count);
 

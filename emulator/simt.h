@@ -566,6 +566,7 @@ bool decode_control(Decoder *d);
 bool decode_warp(Decoder *d);
 bool decode_matrix(Decoder *d);
 bool decode_image(Decoder *d);
+bool decode_video(Decoder *d);
 AtomicKind decoder_atomic(const Decoder *d); /* that the modifiers name */
 uint32_t decoder_guard_open(Decoder *d);
 void decoder_guard_close(Decoder *d, uint32_t at);

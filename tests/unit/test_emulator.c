@@ -524,10 +524,8 @@ static void bulk_copies_signal(void **state)
 static void refusals_name_the_line(void **state)
 {
     (void)state;
-    Run run =
-        run_kernel(".global .texref t;\n",
-                   "mov.f32 %f1, 0f00000000;\ntex.1d.v4.f32.f32 {%f2, %f3, %f4, %f5}, [t, {%f1}];\nret;", 1, 1, NULL);
-    expect_fault(&run, FAULT_UNSUPPORTED, 11, "tex.1d");
+    Run run = run_kernel("", "mov.u32 %r2, 0;\nmultimem.red.relaxed.sys.global.add.u32 [%rd1], %r2;\nret;", 1, 1, NULL);
+    expect_fault(&run, FAULT_UNSUPPORTED, 10, "multimem.red");
     run = run_module(HEADER ".visible .entry other() { ret; }\n", 1, 1, NULL);
     expect_fault(&run, FAULT_LAUNCH, 0, "no kernel k");
     run = run_module(HEADER ".visible .entry k(.param .u64 a, .param .u32 b) { ret; }\n", 1, 1, NULL);
