@@ -1,6 +1,7 @@
 /* ptxopt: PTX in, PTX with fewer threads, each doing more, and fewer registers out. */
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,15 @@ static void leave_without_memory(void)
     if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
         _exit(EXIT_INPUT);
     _exit(EXIT_INPUT);
+}
+
+/* jansson's own way is to leave out what there was no memory for. */
+static void *json_allocate(size_t size)
+{
+    void *memory = malloc(size);
+    if (!memory)
+        out_of_memory();
+    return memory;
 }
 
 /* A caller may have closed the three standard files.  Something is put in their places, so that no file opened later
@@ -70,6 +80,7 @@ int main(int argc, char **argv)
     /* A reader that goes away is a write error with a message, as a full disk is. */
     signal(SIGPIPE, SIG_IGN);
     set_out_of_memory_handler(leave_without_memory);
+    json_set_alloc_funcs(json_allocate, free);
     Arena *arena = arena_new();
     int status = argc > 1 && strcmp(argv[1], "run") == 0 ? main_run(arena, argc, argv) : main_file(arena, argc, argv);
     arena_free(arena);

@@ -129,13 +129,16 @@ static bool check_variable_targets(Parser *parser, const Inst *inst, const Opera
 /* call [(returns),] target [, (params)] [, table]; without a table the target is a function's name. */
 static bool check_call(Parser *parser, const Inst *inst)
 {
+    static const char usage[] = "a call is written 'call (RESULTS), FUNCTION, (ARGUMENTS)'";
+    if (inst->operand_count == 0)
+        return fail(parser, parser->opcode_span, usage);
     const Operand *operand = inst->operands, *end = operand + inst->operand_count;
     const Operand *returns = operand < end && is_list(operand) ? operand++ : NULL;
     const Operand *target = operand < end ? operand++ : NULL;
     const Operand *params = operand < end && is_list(operand) ? operand++ : NULL;
     const Operand *table = operand < end ? operand++ : NULL;
     if (target == NULL || operand < end)
-        return fail(parser, parser->opcode_span, "a call is written 'call (RESULTS), FUNCTION, (ARGUMENTS)'");
+        return fail(parser, parser->opcode_span, usage);
     if (target->kind == OPERAND_SYMBOL && target->symbol.kind == SYMBOL_FUNCTION && target->constant == NULL) {
         const Function *function = target->symbol.function;
         if (function->is_entry)

@@ -167,6 +167,8 @@ static void declare_register(Parser *parser, Name name, Span span)
 static void register_statement(Parser *parser, Span span)
 {
     const Declaration *decl = &parser->decl;
+    if (decl->items.count == 0) /* no name in it was good */
+        return;
     RegDecl *registers = ARENA_NEW(parser->arena, RegDecl);
     registers->type = decl->type;
     registers->vector = decl->vector;

@@ -136,7 +136,8 @@ void header_target_end(Parser *parser)
     Module *module = parser->module;
     module->target_count = (unsigned)parser->strings.count;
     module->targets = ARENA_ARRAY(parser->arena, Name, parser->strings.count);
-    memcpy(module->targets, parser->strings.data, parser->strings.count * sizeof(Name));
+    if (module->target_count > 0)
+        memcpy(module->targets, parser->strings.data, parser->strings.count * sizeof(Name));
     parser->has_target = true;
 }
 

@@ -72,7 +72,8 @@ Pragma *pragma_new(Parser *parser)
     Pragma *pragma = ARENA_NEW(parser->arena, Pragma);
     pragma->count = (unsigned)parser->strings.count;
     pragma->strings = ARENA_ARRAY(parser->arena, Name, parser->strings.count);
-    memcpy(pragma->strings, parser->strings.data, parser->strings.count * sizeof(Name));
+    if (pragma->count > 0)
+        memcpy(pragma->strings, parser->strings.data, parser->strings.count * sizeof(Name));
     return pragma;
 }
 

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Faults put into the program's allocations and system calls (tests/tools/faults.c), one at a time, over whole runs: each
+# run ends as if nothing had been, or with one message, exit status 1 and nothing written.
+set -uo pipefail
+
+tmp="${TEST_TMP:?}"
+program="$tmp/ptxopt"
+sanitize=""
+step=1
+case "${BUILD:?}" in
+*/asan)
+    sanitize="-fsanitize=address,undefined -fno-sanitize-recover=all"
+    step=9
+    ;;
+esac
+wraps=""
+for name in malloc calloc realloc mmap read pread write close open rename; do
+    wraps="$wraps -Wl,--wrap=$name"
+done
+# shellcheck disable=SC2086
+"${CC:-cc}" -std=gnu11 -Wall -Wextra -Werror -O1 -g $sanitize $wraps -D_GNU_SOURCE= -o "$program" tests/tools/faults.c \
+    "$BUILD/cli/main.o" "$BUILD/libptxopt.a" -ljansson -ldl -lm -lpthread || exit 1
+
+failed=0
+input="$tmp/input.ptx"
+cp corpus/vectoradd/vectoradd.sm_90.ptx "$input"
+options=(-q -assembler none -coarsen 2 -report-format json)
+
+# $1: name; $2: what is wrong, nothing if all is well.
+result() {
+    if [ -z "$2" ]; then
+        printf 'ok %s\n' "$1"
+    else
+        printf 'not ok %s: %s\n' "$1" "$2"
+        head -n 5 "$tmp/errors" | sed 's/^/    /'
+        failed=1
+    fi
+}
+
+# $1: fault, or nothing; the rest: more arguments. Leaves status, $tmp/errors and $tmp/out.
+run() {
+    local fault="$1"
+    shift
+    rm -rf "$tmp/out"
+    mkdir "$tmp/out"
+    FAULT="$fault" FAULT_FILE="$tmp/victim" FAULT_COUNT="$tmp/count" timeout 60 "$program" "${options[@]}" \
+        -o "$tmp/out/ptx" -launch-out "$tmp/out/launch" -report="$tmp/out/report" "$@" >"$tmp/standard" 2>"$tmp/errors" \
+        </dev/null
+    status=$?
+}
+
+# What is wrong with a run that had to fail: $1 is the text of its message.
+failure_wrong() {
+    if [ "$status" -ne 1 ]; then
+        echo "exit status $status"
+    elif [ "$(wc -l <"$tmp/errors")" -ne 1 ]; then
+        echo "$(wc -l <"$tmp/errors") lines of messages"
+    elif ! grep -q "^ptxopt: error: .*$1" "$tmp/errors"; then
+        echo "the message is: $(cat "$tmp/errors")"
+    elif [ -n "$(ls -A "$tmp/out")" ]; then
+        echo "left behind: $(ls -A "$tmp/out" | tr '\n' ' ')"
+    fi
+}
+
+success_wrong() {
+    if [ "$status" -ne 0 ]; then
+        echo "exit status $status"
+    elif [ -s "$tmp/errors" ]; then
+        echo "the message is: $(head -n 1 "$tmp/errors")"
+    elif ! diff -r "$tmp/out" "$tmp/right" >/dev/null; then
+        echo "other output"
+    fi
+}
+
+run "" "$input"
+cp -r "$tmp/out" "$tmp/right"
+result "no fault" "$(success_wrong)"
+read -r allocations reads writes opens <"$tmp/count"
+printf '# %s allocations, %s reads, %s writes, %s opens\n' "$allocations" "$reads" "$writes" "$opens" 1
+
+# $1: name; $2: text of the message; $3: kind of fault; $4: how many; $5: every how many-th; $6: what follows the number.
+walk() {
+    local wrong="" number
+    for ((number = 1; number <= $4; number += $5)); do
+        run "$3:$number${6:-}" "$input"
+        wrong="$(failure_wrong "$2")"
+        [ -z "$wrong" ] || break
+    done
+    result "$1" "${wrong:+$3:$number: $wrong}"
+}
+
+walk "each allocation fails" "out of memory" alloc "$allocations" "$step"
+walk "from each allocation on all fail" "out of memory" alloc "$allocations" $((7 * step)) +
+walk "each read fails" "cannot read '.*input.ptx': Input/output error" read:io "$reads" 1
+walk "the disk is full at each write" "cannot write '.*': No space left on device" write:full "$writes" 1
+walk "each open fails" "cannot .*: Too many open files" open "$opens" 1
+
+for fault in read:short read:intr write:short write:intr; do
+    run "$fault" "$input"
+    result "$fault" "$(success_wrong)"
+done
+for fault in close:io rename:io; do
+    run "$fault" "$input"
+    result "$fault" "$(failure_wrong "cannot write '.*': Input/output error")"
+done
+
+# A file that changes while it is read is read as far as it goes; whatever comes of that, it is no crash.
+for fault in truncate:1 truncate:2 remove:1 remove:2; do
+    cp corpus/nlm/nlm.sm_90.ptx "$tmp/victim"
+    cp "$tmp/victim" "$tmp/other"
+    cat "$tmp/other" "$tmp/other" | sed '/^\.version/!s/nlm/mln/' >>"$tmp/victim"
+    run "$fault" "$tmp/victim"
+    wrong=""
+    [ "$status" -le 1 ] || wrong="exit status $status"
+    [ "$status" -eq 0 ] || [ -z "$(ls -A "$tmp/out")" ] || wrong="left behind: $(ls -A "$tmp/out")"
+    result "$fault" "$wrong"
+done
+exit "$failed"
