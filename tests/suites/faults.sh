@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Faults put into the program's allocations and system calls (tests/tools/faults.c), one at a time, over whole runs: each
-# run ends as if nothing had been, or with one message, exit status 1 and nothing written.
+# Faults put into the program's allocations and system calls (tests/tools/faults.c), one at a time, over whole runs:
+# each run ends as if nothing had been, or with one message, exit status 1 and nothing written.
 set -uo pipefail
 
 tmp="${TEST_TMP:?}"
@@ -44,8 +44,8 @@ run() {
     rm -rf "$tmp/out"
     mkdir "$tmp/out"
     FAULT="$fault" FAULT_FILE="$tmp/victim" FAULT_COUNT="$tmp/count" timeout 60 "$program" "${options[@]}" \
-        -o "$tmp/out/ptx" -launch-out "$tmp/out/launch" -report="$tmp/out/report" "$@" >"$tmp/standard" 2>"$tmp/errors" \
-        </dev/null
+        -o "$tmp/out/ptx" -launch-out "$tmp/out/launch" -report="$tmp/out/report" "$@" >"$tmp/standard" \
+        2>"$tmp/errors" </dev/null
     status=$?
 }
 
@@ -73,12 +73,13 @@ success_wrong() {
 }
 
 run "" "$input"
+read -r allocations reads writes opens <"$tmp/count"
 cp -r "$tmp/out" "$tmp/right"
 result "no fault" "$(success_wrong)"
-read -r allocations reads writes opens <"$tmp/count"
 printf '# %s allocations, %s reads, %s writes, %s opens\n' "$allocations" "$reads" "$writes" "$opens" 1
 
-# $1: name; $2: text of the message; $3: kind of fault; $4: how many; $5: every how many-th; $6: what follows the number.
+# $1: name; $2: text of the message; $3: kind of fault; $4: how many; $5: every how many-th; $6: what follows the
+# number.
 walk() {
     local wrong="" number
     for ((number = 1; number <= $4; number += $5)); do
