@@ -42,7 +42,7 @@ uint8_t *access_peek(Exec *x, unsigned lane, uint64_t address, uint64_t bytes)
         Frame *frame = local_frame(x, offset, bytes);
         return frame ? frame->local + lane * frame->code->local_bytes + (offset - frame->local_base) : NULL;
     }
-    Region *region = memory_find(x, address, bytes);
+    Region *region = memory_find(x, &address, bytes);
     return region ? region->bytes + (address - region->base) : NULL;
 }
 
@@ -61,8 +61,9 @@ static bool translate_lane(Exec *x, const Op *op, unsigned lane, unsigned bytes,
             return true;
         }
     } else {
-        Region *region = memory_find(x, address, bytes);
+        Region *region = memory_find(x, &address, bytes);
         if (region) {
+            at->address[lane] = address;
             if (mode != MODE_LOAD && region->read_only) {
                 fault_at(x, op, lane, FAULT_READ_ONLY, "%u bytes at offset %llu of %s", bytes,
                          (unsigned long long)(address - region->base), region->name);
@@ -126,7 +127,8 @@ bool access_translate(Exec *x, const Op *op, uint32_t mask, unsigned bytes, Acce
         if (!translate_lane(x, op, lane, bytes, mode, at))
             return false;
         region = at->region[lane];
-        usable = region != NULL;
+        /* Two blocks' shared memory has the same base. */
+        usable = region && (region->space != SPACE_SHARED || region == &x->block->shared);
         if (usable) {
             base = region->base;
             limit = region->size - bytes;
@@ -174,7 +176,8 @@ static bool access_simple(Exec *x, const MemoryOp *memory, uint32_t mask, uint64
             address[lane] = mask >> lane & 1 ? address[lane] : first;
     if (first >> 44 == WINDOW_LOCAL >> 44)
         return false;
-    Region *region = memory_find(x, first, bytes);
+    uint64_t place = first;
+    Region *region = memory_find(x, &place, bytes);
     if (!region || (writes && region->read_only))
         return false;
     /* The top bit of what follows says that an offset is negative or too large. */

@@ -4,7 +4,7 @@
 
 /* ---- Barriers --------------------------------------------------------------------------------------------------- */
 
-static void clock_join(Exec *x, uint32_t *clock)
+void clock_join(Exec *x, uint32_t *clock)
 {
     if (!x->warp->clocks)
         return;
@@ -13,7 +13,7 @@ static void clock_join(Exec *x, uint32_t *clock)
             clock[i] = x->warp->clocks[i];
 }
 
-static void clock_take(Warp *warp, const uint32_t *clock)
+void clock_take(Warp *warp, const uint32_t *clock)
 {
     if (!warp->clocks)
         return;
@@ -60,7 +60,7 @@ static void barrier_complete(BlockState *block, unsigned id)
     uint32_t *clock = barrier->clock;
     if (clock)
         memset(clock, 0, block->warp_count * sizeof *clock);
-    *barrier = (Barrier){.generation = barrier->generation + 1, .clock = clock};
+    *barrier = (Barrier){.clock = clock};
 }
 
 static bool barrier_is_full(const BlockState *block, const Barrier *barrier)
@@ -73,6 +73,7 @@ void barrier_recheck(BlockState *block)
     for (unsigned i = 0; i < BARRIER_COUNT; i++)
         if (barrier_is_full(block, &block->barriers[i]))
             barrier_complete(block, i);
+    cluster_recheck(block);
 }
 
 static bool is_beside(const Split *split, const Split *other)
@@ -80,8 +81,7 @@ static bool is_beside(const Split *split, const Split *other)
     return other->wait == WAIT_ALIGNED && other->pc == split->pc && other->frame == split->frame;
 }
 
-/* Splits of the warp that stand at the same aligned barrier arrive with this one. */
-static void partners_arrive(Exec *x, const Op *op, unsigned barrier)
+void partners_arrive(Exec *x, const Op *op, unsigned barrier)
 {
     Warp *warp = x->warp;
     for (unsigned i = 0; i < warp->blocked_count;) {
@@ -104,7 +104,7 @@ static Step barrier_arrive(Exec *x, const Op *op, uint32_t mask)
 {
     unsigned lane = (unsigned)__builtin_ctz(mask);
     uint64_t id = row_get(source_row(x, op->barrier.id), 4, lane), count = 0;
-    if (id >= (op->barrier.cluster ? BARRIER_COUNT : BARRIER_CLUSTER))
+    if (id >= BARRIER_COUNT)
         return fault_at(x, op, lane, FAULT_BARRIER, "there is no barrier %llu", (unsigned long long)id);
     if (op->barrier.has_count) {
         count = row_get(source_row(x, op->barrier.count), 4, lane);
@@ -138,7 +138,6 @@ static Step barrier_arrive(Exec *x, const Op *op, uint32_t mask)
     if (op->barrier.kind == BARRIER_ARRIVE) {
         if (x->warp->clocks)
             x->warp->clocks[x->warp->index]++;
-        x->warp->cluster_phase = barrier->generation;
         x->split->pc++;
         if (barrier_is_full(x->block, barrier))
             barrier_complete(x->block, (unsigned)id);
@@ -160,21 +159,10 @@ static uint32_t lanes_beside(const Warp *warp, const Split *split)
     return lanes;
 }
 
-/* barrier.cluster.wait: for the phase in which the warp arrived. */
-static Step cluster_wait(Exec *x)
-{
-    Barrier *barrier = &x->block->barriers[BARRIER_CLUSTER];
-    if (barrier->generation > x->warp->cluster_phase)
-        return STEP_NEXT;
-    x->split->barrier = BARRIER_CLUSTER;
-    split_block(x, WAIT_BARRIER);
-    return STEP_SWITCH;
-}
-
 Step run_barrier(Exec *x, const Op *op, uint32_t mask)
 {
     if (op->barrier.cluster_wait)
-        return cluster_wait(x);
+        return cluster_wait(x, mask);
     /* All threads of the warp execute an aligned barrier together.  Those that are missing may yet come or exit. */
     if (op->barrier.aligned) {
         mask = lanes_beside(x->warp, x->split);
@@ -183,7 +171,7 @@ Step run_barrier(Exec *x, const Op *op, uint32_t mask)
             return STEP_SWITCH;
         }
     }
-    return barrier_arrive(x, op, mask);
+    return op->barrier.cluster ? cluster_arrive(x, op, mask) : barrier_arrive(x, op, mask);
 }
 
 bool warp_resolve(Exec *x)
@@ -319,6 +307,7 @@ Step mbarrier_complete(Exec *x, const Op *op, uint32_t mask, const MemoryOp *mem
     }
     x->warp->idle_steps = 0;
     clock_join(x, x->block->mbarrier_clock);
+    cluster_publish(x, &at, mask);
     return STEP_NEXT;
 }
 
@@ -352,5 +341,6 @@ Step run_mbarrier(Exec *x, const Op *op, uint32_t mask)
         if (op->dest != NO_ROW)
             row_set(x->frame->registers + op->dest, op->dest_bytes, lane, result);
     }
+    cluster_publish(x, &at, mask);
     return STEP_NEXT;
 }

@@ -294,7 +294,7 @@ static bool decode_mov(Decoder *d)
 
 /* ---- Addresses as values ---------------------------------------------------------------------------------------- */
 
-static Space modifier_space(const Decoder *d)
+Space decoder_space(const Decoder *d)
 {
     static const struct {
         const char *text;
@@ -312,20 +312,11 @@ static Space modifier_space(const Decoder *d)
     return SPACE_NONE;
 }
 
-static uint64_t scalar_in_window(const uint64_t *s, uint32_t control)
-{
-    (void)control;
-    /* Global memory is what lies in no window. */
-    if (!s[1])
-        return s[0] >= GLOBAL_BASE;
-    return s[0] >> 44 == s[1] >> 44;
-}
-
 static bool decode_cvta(Decoder *d)
 {
     const Inst *inst = d->inst;
     Type type = d->mods.type_count ? d->mods.types[0] : TYPE_U64;
-    uint64_t window = window_of(modifier_space(d));
+    uint64_t window = window_of(decoder_space(d));
     Dest dest;
     uint32_t rows[2] = {decoder_source(d, &inst->operands[1], type)};
     if (rows[0] == NO_ROW || !decoder_dest(d, &inst->operands[0], type, false, &dest))
@@ -338,24 +329,11 @@ static bool decode_cvta(Decoder *d)
     return true;
 }
 
-static bool decode_isspacep(Decoder *d)
-{
-    uint8_t bytes[2] = {8, 8};
-    Dest dest;
-    uint32_t rows[2] = {decoder_source(d, &d->inst->operands[1], TYPE_U64)};
-    if (rows[0] == NO_ROW || !decoder_dest(d, &d->inst->operands[0], TYPE_PRED, false, &dest))
-        return false;
-    rows[1] = decoder_constant(d, window_of(modifier_space(d)), 8);
-    decoder_emit_scalar(d, scalar_in_window, 0, dest.row, 0, rows, bytes, 2);
-    return true;
-}
-
-/* A value that is the same whatever the operands: createpolicy, getctarank, istypep.  'source': copied instead, if
- * there. */
-static bool decode_fixed(Decoder *d, Type type, const Operand *source)
+/* A value that is the same whatever the operands: createpolicy, istypep. */
+static bool decode_fixed(Decoder *d, Type type)
 {
     Dest dest;
-    uint32_t row = source ? decoder_source(d, source, type) : decoder_constant(d, 0, type_row_bytes(type));
+    uint32_t row = decoder_constant(d, 0, type_row_bytes(type));
     if (row == NO_ROW || !decoder_dest(d, &d->inst->operands[0], type, false, &dest))
         return false;
     if (dest.bytes) {
@@ -385,10 +363,10 @@ static bool decode_other(Decoder *d)
     case OP_MADC: return decode_carry(d);
     case OP_CVTA: return decode_cvta(d);
     case OP_ISSPACEP: return decode_isspacep(d);
-    case OP_MAPA: return decode_fixed(d, d->mods.types[0], &inst->operands[1]);
-    case OP_GETCTARANK: return decode_fixed(d, TYPE_U32, NULL);
-    case OP_CREATEPOLICY: return decode_fixed(d, TYPE_B64, NULL);
-    case OP_ISTYPEP: return decode_fixed(d, TYPE_PRED, NULL);
+    case OP_MAPA: return decode_mapa(d);
+    case OP_GETCTARANK: return decode_rank(d);
+    case OP_CREATEPOLICY: return decode_fixed(d, TYPE_B64);
+    case OP_ISTYPEP: return decode_fixed(d, TYPE_PRED);
     default: return decode_pure(d);
     }
 }

@@ -218,10 +218,7 @@ static bool decode_barrier(Decoder *d)
     unsigned next = red ? 1 : 0, values = inst->operand_count - next - (red ? 1u : 0u);
     uint32_t id = NO_ROW, count = NO_ROW, predicate = NO_ROW;
     Dest dest = {.row = NO_ROW};
-    if (cluster) {
-        /* A cluster is one block here. */
-        id = decoder_constant(d, BARRIER_CLUSTER, 4);
-    } else {
+    if (!cluster) {
         if (inst->operand_count < next + 1u || values > 2)
             return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
         if ((id = decoder_source(d, &inst->operands[next], TYPE_U32)) == NO_ROW)
@@ -252,6 +249,7 @@ static bool decode_barrier(Decoder *d)
     /* bar is barrier.aligned. */
     op->barrier.aligned = inst_op(inst) == OP_BAR || decoder_have(d, ".aligned");
     op->barrier.cluster = cluster;
+    op->barrier.relaxed = decoder_have(d, ".relaxed");
     op->barrier.cluster_wait = cluster && decoder_have(d, ".wait");
     if (dest.row != NO_ROW)
         decoder_dest_done(d, &dest);

@@ -184,24 +184,30 @@ static bool launch_constant(const Decoder *d, const char *name, uint64_t *value)
     size_t length = dot ? (size_t)(dot - name) : strlen(name);
 #define IS(text) (length == strlen(text) && strncmp(name, text, length) == 0)
     *value = 0;
-    if (IS("%tid") || IS("%ctaid") || IS("%clusterid"))
+    if (IS("%tid") || IS("%ctaid") || IS("%clusterid") || IS("%cluster_ctaid"))
         return axis == 3;
     if (IS("%ntid"))
         *value = axis < 3 ? m->block[axis] : 0;
-    else if (IS("%nctaid") || IS("%nclusterid"))
+    else if (IS("%nctaid"))
         *value = axis < 3 ? m->grid[axis] : 0;
+    else if (IS("%nclusterid"))
+        *value = axis < 3 ? m->grid[axis] / m->cluster[axis] : 0;
     else if (IS("%cluster_nctaid"))
-        *value = axis < 3;
+        *value = axis < 3 ? m->cluster[axis] : 0;
+    else if (IS("%cluster_nctarank"))
+        *value = m->cluster[0] * m->cluster[1] * m->cluster[2];
+    else if (IS("%is_explicit_cluster"))
+        *value = m->explicit_cluster;
     else if (IS("%nwarpid"))
         *value = (m->block_threads + LANES - 1) / LANES;
-    else if (IS("%nsmid") || IS("%gridid") || IS("%cluster_nctarank"))
+    else if (IS("%nsmid") || IS("%gridid"))
         *value = 1;
     else if (IS("%total_smem_size") || IS("%aggr_smem_size"))
         *value = m->shared_bytes;
     else if (IS("%dynamic_smem_size"))
         *value = m->launch->dynamic_shared;
     else
-        return IS("%smid") || IS("%cluster_ctaid") || IS("%cluster_ctarank") || IS("%is_explicit_cluster") ||
+        return IS("%smid") ||
                strncmp(name, "%reserved_smem", 14) == 0 || strncmp(name, "%pm", 3) == 0 ||
                strncmp(name, "%envreg", 7) == 0 || IS("%current_graph_exec");
     return true;
@@ -214,11 +220,25 @@ static uint32_t special_source(Decoder *d, const char *name, unsigned row_bytes)
         const char *name;
         unsigned row;
     } rows[] = {
-        {"%tid.x", SPECIAL_TID_X},         {"%tid.y", SPECIAL_TID_Y},         {"%tid.z", SPECIAL_TID_Z},
-        {"%ctaid.x", SPECIAL_CTAID_X},     {"%ctaid.y", SPECIAL_CTAID_Y},     {"%ctaid.z", SPECIAL_CTAID_Z},
-        {"%clusterid.x", SPECIAL_CTAID_X}, {"%clusterid.y", SPECIAL_CTAID_Y}, {"%clusterid.z", SPECIAL_CTAID_Z},
-        {"%laneid", SPECIAL_LANEID},       {"%warpid", SPECIAL_WARPID},       {"%lanemask_eq", SPECIAL_MASK_EQ},
-        {"%lanemask_le", SPECIAL_MASK_LE}, {"%lanemask_lt", SPECIAL_MASK_LT}, {"%lanemask_ge", SPECIAL_MASK_GE},
+        {"%tid.x", SPECIAL_TID_X},
+        {"%tid.y", SPECIAL_TID_Y},
+        {"%tid.z", SPECIAL_TID_Z},
+        {"%ctaid.x", SPECIAL_CTAID_X},
+        {"%ctaid.y", SPECIAL_CTAID_Y},
+        {"%ctaid.z", SPECIAL_CTAID_Z},
+        {"%clusterid.x", SPECIAL_CLUSTERID_X},
+        {"%clusterid.y", SPECIAL_CLUSTERID_Y},
+        {"%clusterid.z", SPECIAL_CLUSTERID_Z},
+        {"%cluster_ctaid.x", SPECIAL_CLUSTER_CTAID_X},
+        {"%cluster_ctaid.y", SPECIAL_CLUSTER_CTAID_Y},
+        {"%cluster_ctaid.z", SPECIAL_CLUSTER_CTAID_Z},
+        {"%cluster_ctarank", SPECIAL_CLUSTER_CTARANK},
+        {"%laneid", SPECIAL_LANEID},
+        {"%warpid", SPECIAL_WARPID},
+        {"%lanemask_eq", SPECIAL_MASK_EQ},
+        {"%lanemask_le", SPECIAL_MASK_LE},
+        {"%lanemask_lt", SPECIAL_MASK_LT},
+        {"%lanemask_ge", SPECIAL_MASK_GE},
         {"%lanemask_gt", SPECIAL_MASK_GT},
     };
     static const struct {

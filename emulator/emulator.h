@@ -78,6 +78,7 @@ typedef struct Tolerance {
 typedef struct Launch {
     const char *kernel;
     unsigned grid[3], block[3]; /* 0 counts as 1 */
+    unsigned cluster[3];        /* blocks; 0: what the kernel demands, else 1 */
     uint64_t dynamic_shared;    /* bytes */
     LaunchArgument *arguments;
     unsigned argument_count;

@@ -363,6 +363,8 @@ static bool read_launch(Reader *reader, const json_t *root, Launch *launch)
     launch->kernel = copy_text(reader, kernel);
     if (!read_dimensions(reader, root, "grid", launch->grid) || !read_dimensions(reader, root, "block", launch->block))
         return false;
+    if (json_object_get(root, "cluster") && !read_dimensions(reader, root, "cluster", launch->cluster))
+        return false;
     launch->dynamic_shared = (uint64_t)json_integer_value(json_object_get(root, "dynamic_shared"));
     launch->argument_count = (unsigned)json_array_size(arguments);
     launch->arguments = ARENA_ARRAY(reader->arena, LaunchArgument, launch->argument_count);

@@ -90,21 +90,37 @@ static bool region_holds(const Region *region, uint64_t address, uint64_t bytes)
            region->size - (address - region->base) >= bytes;
 }
 
-Region *memory_find(Exec *x, uint64_t address, uint64_t bytes)
+/* The shared memory that an address in the window means. */
+static Region *shared_find(Exec *x, uint64_t *address)
 {
+    uint64_t rank = (*address - WINDOW_SHARED) >> SHARED_RANK_SHIFT;
+    if (!rank)
+        return &x->block->shared;
+    if (rank > x->block->cluster->count)
+        return NULL;
+    *address -= rank << SHARED_RANK_SHIFT;
+    return &x->block->cluster->blocks[rank - 1]->shared;
+}
+
+Region *memory_find(Exec *x, uint64_t *at, uint64_t bytes)
+{
+    uint64_t address = *at;
     Machine *machine = x->machine;
     Region *region = NULL;
     if (address >= GLOBAL_BASE) {
         uint64_t slot = (address - GLOBAL_BASE) >> SLOT_SHIFT;
         region = slot < machine->slot_count ? machine->slots[slot] : NULL;
     } else if (address >> 44 == WINDOW_SHARED >> 44) {
-        region = &x->block->shared;
+        region = shared_find(x, &address);
     } else if (address >> 44 == WINDOW_CONST >> 44) {
         region = &machine->constants;
     } else if (address >> 44 == WINDOW_PARAM >> 44) {
         region = &machine->params;
     }
-    return region && region_holds(region, address, bytes) ? region : NULL;
+    if (!region || !region_holds(region, address, bytes))
+        return NULL;
+    *at = address;
+    return region;
 }
 
 uint64_t variable_address(const Machine *machine, const Variable *variable, bool *found)

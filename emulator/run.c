@@ -48,10 +48,7 @@ static bool launch_check(Machine *machine, const Function *entry)
         return fault_static(machine, FAULT_LAUNCH, entry, NULL,
                             "the kernel allows %llu threads a block, the launch has %u", (unsigned long long)most,
                             machine->block_threads);
-    for (unsigned i = 0; i < tuning->reqnctapercluster_count; i++)
-        if (tuning->reqnctapercluster[i] > 1)
-            return fault_static(machine, FAULT_UNSUPPORTED, entry, NULL, "clusters of more than one block");
-    return true;
+    return cluster_prepare(machine, entry);
 }
 
 /* Shared variables: the module's are placed; then those of the functions, then what is allocated at the launch. */

@@ -11,12 +11,14 @@
 
 typedef struct Machine Machine;
 typedef struct BlockState BlockState;
+typedef struct Cluster Cluster;
 typedef struct Warp Warp;
 typedef struct Split Split;
 typedef struct Frame Frame;
 typedef struct Code Code;
 typedef struct Op Op;
 typedef struct Exec Exec;
+typedef struct Decoder Decoder;
 
 /* ---- Maps from pointers ------------------------------------------------------------------------------------------ */
 
@@ -85,6 +87,13 @@ enum {
     SPECIAL_MASK_LT,
     SPECIAL_MASK_GE,
     SPECIAL_MASK_GT,
+    SPECIAL_CLUSTERID_X,
+    SPECIAL_CLUSTERID_Y,
+    SPECIAL_CLUSTERID_Z,
+    SPECIAL_CLUSTER_CTAID_X,
+    SPECIAL_CLUSTER_CTAID_Y,
+    SPECIAL_CLUSTER_CTAID_Z,
+    SPECIAL_CLUSTER_CTARANK,
     SPECIAL_COUNT
 };
 #define SPECIAL_ROW_BYTES (LANES * 4)
@@ -178,6 +187,7 @@ struct Op {
             uint32_t kind, id, count, predicate;
             bool has_count, aligned;
             bool cluster, cluster_wait; /* barrier.cluster.arrive and .wait */
+            bool relaxed;               /* publishes nothing */
         } barrier;
         struct {
             uint32_t dest_offset, source_offset, bytes;
@@ -240,15 +250,14 @@ struct Split {
     uint32_t warp_kind;
 };
 
-#define BARRIER_COUNT 17 /* 0-15, and one for the cluster */
-#define BARRIER_CLUSTER 16
+#define BARRIER_COUNT 16
+#define BARRIER_CLUSTER 16 /* in Split.barrier: the cluster's */
 
 typedef struct Barrier {
     uint64_t arrived;  /* threads */
     uint64_t expected; /* 0: all that live */
     bool in_use;
     uint32_t count, any, all; /* bar.red over the participants */
-    uint64_t generation;      /* how often it was complete */
     uint32_t *clock;          /* race check: what the participants knew */
 } Barrier;
 
@@ -261,7 +270,7 @@ struct Warp {
     Split *blocked[LANES];
     unsigned blocked_count;
     Frame *root;
-    uint64_t cluster_phase; /* of the cluster's barrier, when the warp last arrived */
+    uint32_t cluster_arrived; /* lanes, in the phase of the cluster's barrier that is not complete */
     uint64_t idle_steps;
     uint32_t *clocks; /* race check: a vector clock over the block's warps */
     uint8_t *special;
@@ -277,6 +286,17 @@ struct BlockState {
     Region shared;
     Barrier barriers[BARRIER_COUNT];
     uint32_t *mbarrier_clock; /* race check: all mbarrier objects count as one */
+    uint32_t *cluster_clock;  /* race check: what the block's warps knew that arrived at the cluster's barrier ... */
+    uint32_t *cluster_done;   /* ... and in the last phase that is complete */
+    Cluster *cluster;
+    unsigned rank; /* in the cluster */
+    bool active;
+};
+
+/* Blocks that run together and see each other's shared memory. */
+struct Cluster {
+    BlockState **blocks; /* by rank */
+    unsigned count;
     bool active;
 };
 
@@ -286,7 +306,9 @@ struct Machine {
     const Launch *launch;
     EmulatorOptions options;
     EmulatorResult *result;
-    unsigned grid[3], block[3];
+    unsigned grid[3], block[3]; /* in blocks and threads */
+    unsigned cluster[3];        /* in blocks */
+    bool explicit_cluster;
     unsigned block_threads;
 
     Region *slots[MAX_SLOTS];
@@ -372,7 +394,8 @@ const Inst *op_instruction(const Code *code, const Op *op);
 /* ---- memory.c ---------------------------------------------------------------------------------------------------- */
 
 bool memory_prepare(Machine *machine);                          /* buffers, module variables, parameters */
-Region *memory_find(Exec *x, uint64_t address, uint64_t bytes); /* not for local space; NULL: outside */
+/* Not for local space; NULL: outside.  The address of another block's shared memory becomes that in the region. */
+Region *memory_find(Exec *x, uint64_t *address, uint64_t bytes);
 uint64_t variable_address(const Machine *machine, const Variable *variable, bool *found);
 uint64_t window_of(Space space); /* 0 for global */
 Space address_space(uint64_t generic, Exec *x);
@@ -428,7 +451,8 @@ bool track_registers(Exec *x, const Op *op, uint32_t mask);
 
 /* ---- warp.c ------------------------------------------------------------------------------------------------------ */
 
-bool machine_run(Machine *machine);
+bool warp_run(Exec *x, Warp *warp); /* a turn of one warp; false on a fault */
+void exec_enter(Exec *x, Split *split);
 OpFunction run_branch, run_jump, run_table_branch, run_reconverge, run_exit, run_return, run_trap, run_scalar, run_setp;
 OpFunction run_carry, run_copy_bytes, run_clock, run_lop3_predicate, run_copy_row, run_yield;
 Split *split_new(Machine *machine, Split *parent, Frame *frame, uint32_t pc, uint32_t mask, uint32_t reconvergence);
@@ -442,6 +466,25 @@ void frame_free(Frame *frame);
 void lanes_exit(Exec *x, uint32_t mask);
 void split_finish(Warp *warp, Split *split);
 
+/* ---- blocks.c ---------------------------------------------------------------------------------------------------- */
+
+bool machine_run(Machine *machine);
+
+/* ---- cluster.c --------------------------------------------------------------------------------------------------- */
+
+/* An address in the window of shared memory: the offset in its low bits, above it a block's rank in the cluster plus
+ * one; 0: the block's own. */
+#define SHARED_RANK_SHIFT 24
+bool cluster_prepare(Machine *machine, const Function *entry); /* the shape; false with a fault */
+Step cluster_arrive(Exec *x, const Op *op, uint32_t mask);
+Step cluster_wait(Exec *x, uint32_t mask);
+void cluster_recheck(BlockState *block); /* after threads exited */
+/* A warp that touched another block's shared memory through an mbarrier has published what it wrote. */
+void cluster_publish(Exec *x, const Translation *at, uint32_t mask);
+bool decode_mapa(Decoder *d);
+bool decode_rank(Decoder *d);
+bool decode_isspacep(Decoder *d);
+
 /* ---- barrier.c --------------------------------------------------------------------------------------------------- */
 
 enum { BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_RED_POPC, BARRIER_RED_AND, BARRIER_RED_OR };
@@ -449,6 +492,11 @@ OpFunction run_barrier, run_fence, run_mbarrier;
 /* complete_tx of so many bytes on each lane's mbarrier object. */
 Step mbarrier_complete(Exec *x, const Op *op, uint32_t mask, const MemoryOp *memory, const uint64_t bytes[LANES]);
 void barrier_recheck(BlockState *block); /* after threads exited */
+/* Splits of the warp that stand at the same aligned barrier arrive with this one. */
+void partners_arrive(Exec *x, const Op *op, unsigned barrier);
+/* Race check: 'clock' learns what the warp knows, or the warp what 'clock' does. */
+void clock_join(Exec *x, uint32_t *clock);
+void clock_take(Warp *warp, const uint32_t *clock);
 /* Lets splits at aligned barriers proceed whose siblings have exited; false if some can never. */
 bool warp_resolve(Exec *x);
 enum {
@@ -517,7 +565,7 @@ typedef struct Fixup {
     uint32_t field; /* FIXUP_TARGET, FIXUP_RECONVERGENCE, or FIXUP_TABLE + index */
 } Fixup;
 
-typedef struct Decoder {
+struct Decoder {
     Machine *machine;
     Code *code;
     Arena *arena;
@@ -533,10 +581,11 @@ typedef struct Decoder {
     VEC(Fixup) fixups;
     uint32_t *postdominators;
     bool failed;
-} Decoder;
+};
 
 bool decoder_refuse(Decoder *d, const char *format, ...) PRINTF_LIKE(2, 3); /* always false */
 bool decoder_have(const Decoder *d, const char *mod);
+Space decoder_space(const Decoder *d); /* that the modifiers name; SPACE_NONE */
 Op *decoder_emit(Decoder *d, OpFunction *run);
 void decoder_emit_row(Decoder *d, RowFunction *row, uint32_t dest, unsigned dest_bytes, const uint32_t *sources,
                       unsigned count);

@@ -305,7 +305,7 @@ Step run_yield(Exec *x, const Op *op, uint32_t mask)
 
 /* ---- The loop --------------------------------------------------------------------------------------------------- */
 
-static void exec_enter(Exec *x, Split *split)
+void exec_enter(Exec *x, Split *split)
 {
     x->split = split;
     x->frame = split->frame;
@@ -400,8 +400,7 @@ static bool split_run(Exec *x)
     return true;
 }
 
-/* A turn of one warp; false on a fault. */
-static bool warp_run(Exec *x, Warp *warp)
+bool warp_run(Exec *x, Warp *warp)
 {
     uint64_t end = x->machine->steps + QUANTUM;
     x->warp = warp;
@@ -411,184 +410,5 @@ static bool warp_run(Exec *x, Warp *warp)
         if (!warp->runnable_count && warp->blocked_count && !warp_resolve(x))
             return false;
     } while (warp->runnable_count && x->machine->steps < end && !x->yield);
-    return true;
-}
-
-/* ---- Blocks ----------------------------------------------------------------------------------------------------- */
-
-static void special_fill(Warp *warp, unsigned row, uint32_t value)
-{
-    uint32_t *cells = (uint32_t *)(warp->special + row * SPECIAL_ROW_BYTES);
-    for (unsigned lane = 0; lane < LANES; lane++)
-        cells[lane] = value;
-}
-
-static void warp_start(Machine *machine, BlockState *block, Warp *warp, unsigned index)
-{
-    uint32_t *rows = (uint32_t *)warp->special;
-    warp->block = block;
-    warp->index = index;
-    warp->runnable_count = warp->blocked_count = 0;
-    warp->idle_steps = 0;
-    unsigned threads = machine->block_threads - index * LANES;
-    warp->live = threads >= LANES ? ALL_LANES : (1u << threads) - 1;
-    for (unsigned lane = 0; lane < LANES; lane++) {
-        unsigned thread[3];
-        thread_position(warp, lane, thread);
-        for (unsigned i = 0; i < 3; i++)
-            rows[(SPECIAL_TID_X + i) * LANES + lane] = thread[i];
-        rows[SPECIAL_LANEID * LANES + lane] = lane;
-        rows[SPECIAL_MASK_EQ * LANES + lane] = 1u << lane;
-        rows[SPECIAL_MASK_LT * LANES + lane] = (1u << lane) - 1;
-        rows[SPECIAL_MASK_LE * LANES + lane] = (1u << lane) - 1 + (1u << lane);
-        rows[SPECIAL_MASK_GE * LANES + lane] = ~((1u << lane) - 1);
-        rows[SPECIAL_MASK_GT * LANES + lane] = ~((1u << lane) - 1 + (1u << lane));
-    }
-    special_fill(warp, SPECIAL_WARPID, index);
-    for (unsigned i = 0; i < 3; i++)
-        special_fill(warp, SPECIAL_CTAID_X + i, block->id[i]);
-    Frame *frame = frame_new(machine, machine->entry, NULL);
-    warp->root = frame;
-    warp_push(warp, split_new(machine, NULL, frame, 0, warp->live, PC_EXIT));
-}
-
-static void block_start(Machine *machine, BlockState *block, uint64_t index)
-{
-    block->index = index;
-    block->id[0] = (unsigned)(index % machine->grid[0]);
-    block->id[1] = (unsigned)(index / machine->grid[0] % machine->grid[1]);
-    block->id[2] = (unsigned)(index / machine->grid[0] / machine->grid[1]);
-    block->live_threads = machine->block_threads;
-    block->active = true;
-    memset(block->shared.bytes, 0, (size_t)block->shared.size);
-    if (block->shared.written)
-        memset(block->shared.written, 0, (size_t)block->shared.size);
-    if (block->shared.race)
-        memset(block->shared.race, 0, (size_t)block->shared.size * race_cell_bytes());
-    for (unsigned i = 0; i < BARRIER_COUNT; i++) {
-        uint32_t *clock = block->barriers[i].clock;
-        block->barriers[i] = (Barrier){.clock = clock};
-        if (clock)
-            memset(clock, 0, block->warp_count * sizeof *clock);
-    }
-    if (block->mbarrier_clock)
-        memset(block->mbarrier_clock, 0, block->warp_count * sizeof *block->mbarrier_clock);
-    for (unsigned i = 0; i < block->warp_count; i++) {
-        warp_start(machine, block, &block->warps[i], i);
-        if (block->warps[i].clocks)
-            for (unsigned k = 0; k < block->warp_count; k++)
-                block->warps[i].clocks[k] = k == i;
-    }
-}
-
-static BlockState *block_new(Machine *machine)
-{
-    BlockState *block = ARENA_NEW(machine->arena, BlockState);
-    block->machine = machine;
-    block->warp_count = (machine->block_threads + LANES - 1) / LANES;
-    block->warps = ARENA_ARRAY(machine->arena, Warp, block->warp_count);
-    for (unsigned i = 0; i < block->warp_count; i++) {
-        block->warps[i].special = machine_alloc(machine, SPECIAL_COUNT, SPECIAL_ROW_BYTES);
-        if (machine->options.check_races)
-            block->warps[i].clocks = machine_alloc(machine, block->warp_count, sizeof(uint32_t));
-    }
-    if (machine->options.check_races) {
-        block->mbarrier_clock = machine_alloc(machine, block->warp_count, sizeof(uint32_t));
-        for (unsigned i = 0; i < BARRIER_COUNT; i++)
-            block->barriers[i].clock = machine_alloc(machine, block->warp_count, sizeof(uint32_t));
-    }
-    block->shared =
-        (Region){.name = "shared memory", .space = SPACE_SHARED, .base = WINDOW_SHARED, .size = machine->shared_bytes};
-    block->shared.bytes = machine_alloc(machine, (size_t)machine->shared_bytes, 1);
-    if (machine->options.check_unwritten)
-        block->shared.written = machine_alloc(machine, (size_t)machine->shared_bytes, 1);
-    if (machine->options.check_races)
-        block->shared.race = machine_alloc(machine, (size_t)machine->shared_bytes, race_cell_bytes());
-    return block;
-}
-
-/* Nothing in the block can go on. */
-static bool block_stuck(Machine *machine, BlockState *block)
-{
-    Exec x = {.machine = machine, .block = block};
-    for (unsigned i = 0; i < block->warp_count; i++) {
-        Warp *warp = &block->warps[i];
-        if (!warp->blocked_count)
-            continue;
-        Split *split = warp->blocked[0];
-        x.warp = warp;
-        exec_enter(&x, split);
-        const Op *op = &x.frame->code->ops.data[split->pc];
-        const Barrier *barrier = &block->barriers[split->barrier];
-        if (split->wait == WAIT_BARRIER)
-            fault_at(&x, op, (unsigned)__builtin_ctz(split->mask), FAULT_BARRIER,
-                     "barrier %u waits for ever: %llu of %llu threads arrived", split->barrier,
-                     (unsigned long long)barrier->arrived,
-                     (unsigned long long)(barrier->expected ? barrier->expected : block->live_threads));
-        else
-            fault_at(&x, op, (unsigned)__builtin_ctz(split->mask), FAULT_WARP_SYNC,
-                     "lanes 0x%08x wait for ever for the others of 0x%08x", split->mask, split->members);
-    }
-    return false;
-}
-
-static bool block_run_turn(Machine *machine, BlockState *block, bool *moved)
-{
-    Exec x = {.machine = machine, .block = block};
-    uint64_t limit = machine->options.max_steps ? machine->options.max_steps : UINT64_C(1) << 36;
-    for (unsigned i = 0; i < block->warp_count; i++) {
-        Warp *warp = &block->warps[i];
-        if (!warp->runnable_count)
-            continue;
-        *moved = true;
-        if (!warp_run(&x, warp))
-            return false;
-        if (machine->steps > limit)
-            return fault_at(&x, NULL, 0, FAULT_HANG, "the launch took more than %llu instructions",
-                            (unsigned long long)limit) != STEP_FAULT;
-    }
-    return true;
-}
-
-static void block_end(BlockState *block)
-{
-    for (unsigned i = 0; i < block->warp_count; i++)
-        frame_free(block->warps[i].root);
-    block->active = false;
-}
-
-bool machine_run(Machine *machine)
-{
-    uint64_t total = (uint64_t)machine->grid[0] * machine->grid[1] * machine->grid[2], next = 0;
-    unsigned resident = machine->options.resident_blocks ? machine->options.resident_blocks : 1;
-    if (resident > total)
-        resident = (unsigned)total;
-    BlockState **blocks = ARENA_ARRAY(machine->arena, BlockState *, resident);
-    for (unsigned i = 0; i < resident; i++) {
-        blocks[i] = block_new(machine);
-        block_start(machine, blocks[i], next++);
-    }
-    for (unsigned active = resident; active;) {
-        bool moved = false;
-        active = 0;
-        for (unsigned i = 0; i < resident; i++) {
-            BlockState *block = blocks[i];
-            if (!block->active)
-                continue;
-            if (!block_run_turn(machine, block, &moved))
-                return false;
-            if (!block->live_threads) {
-                block_end(block);
-                moved = true;
-                if (next < total)
-                    block_start(machine, block, next++);
-            }
-            active += block->active;
-        }
-        if (active && !moved)
-            for (unsigned i = 0; i < resident; i++)
-                if (blocks[i]->active)
-                    return block_stuck(machine, blocks[i]);
-    }
     return true;
 }
