@@ -252,7 +252,8 @@ static bool select_function(Operation *operation, Opcode opcode, const Modifiers
     switch (opcode) {
     case OP_RCP:
     case OP_RSQRT:
-        if (type == TYPE_F64 && modifiers_have(mods, ".ftz")) {
+        /* ptxas takes rcp.rn.ftz.f64 for rcp.rn.f64. */
+        if (type == TYPE_F64 && modifiers_have(mods, ".ftz") && modifiers_have(mods, ".approx")) {
             set_sources(operation, type, 1);
             return with_scalar(operation, scalar_coarse_double, 0, opcode == OP_RCP ? FLOAT_RCP : FLOAT_RSQRT);
         }

@@ -101,7 +101,7 @@ static uint64_t convert_tf32(const uint64_t *s, uint32_t control)
 {
     if (CONTROL_ROUNDING(control) == ROUND_NEAREST_AWAY) {
         uint32_t bits = (uint32_t)s[0];
-        if (control & CONTROL_FINITE && (bits & 0x7fffffff) >= 0x7f7ff000 && (bits & 0x7fffffff) < 0x7f800000)
+        if (control & CONTROL_FINITE && (bits & 0x7fffffff) >= 0x7f7ff000 && (bits & 0x7fffffff) <= 0x7f800000)
             return (bits & 0x80000000) | FORMAT_TF32.largest << 13;
         return (bits + 0x1000) & ~UINT32_C(0x1fff);
     }
@@ -237,9 +237,11 @@ static uint64_t convert_stochastic(const uint64_t *s, uint32_t control)
         unsigned group = count == 2 ? i : i / 2;
         uint32_t random = (uint32_t)(s[count] >> (group ? 0 : 16)) & (uint32_t)width_mask((unsigned)random_bits);
         uint32_t element = format_encode_stochastic(formats[to], value, random, random_bits);
-        uint32_t magnitude = element & (uint32_t)width_mask(bits - 1);
+        /* e2m3 and e3m2 have six bits and lie in eight. */
+        unsigned sign = (unsigned)(formats[to]->exponent_bits + formats[to]->mantissa_bits);
+        uint32_t magnitude = element & (uint32_t)width_mask(sign);
         if (control & CONTROL_FINITE && value == value && magnitude > formats[to]->largest)
-            element = (element & ~(uint32_t)width_mask(bits - 1)) | formats[to]->largest;
+            element = (element & ~(uint32_t)width_mask(sign)) | formats[to]->largest;
         result = result << bits | element;
     }
     return result;

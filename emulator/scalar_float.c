@@ -43,7 +43,7 @@ static uint32_t minmax(const FloatFormat *format, bool max, uint32_t a, uint32_t
 static double divide_approximately(double a, double b)
 {
     if (fabs(b) > 0x1p126 && fabs(b) < 0x1p128)
-        return isinf(a) ? (double)NAN : copysign(0, a) * copysign(1, b);
+        return isfinite(a) ? copysign(0, a) * copysign(1, b) : (double)NAN;
     return quotient_odd(a, b);
 }
 
