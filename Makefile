@@ -78,6 +78,10 @@ LIBRARY_OBJECTS := $(filter-out $(MAIN_OBJECT),$(SOURCE_OBJECTS) $(GENERATED_OBJ
 
 UNIT_SOURCES := $(wildcard tests/unit/test_*.c)
 UNIT_TESTS := $(UNIT_SOURCES:tests/unit/%.c=$(OUT)/tests/%)
+# What instructions have to give, for the tests test_oracle_* and for check-gpu.
+ORACLE_SOURCES := $(wildcard tests/oracle/*.c)
+ORACLE_OBJECTS := $(ORACLE_SOURCES:%.c=$(OUT)/%.o)
+ORACLE_TESTS := $(filter $(OUT)/tests/test_oracle_%,$(UNIT_TESTS))
 
 .PHONY: all tests test asan demo install clean format FORCE
 all: $(PROGRAM)
@@ -137,11 +141,23 @@ $(OUT)/libptxopt.a: $(LIBRARY_OBJECTS) $(OUT)/configuration
 $(PROGRAM): $(MAIN_OBJECT) $(OUT)/libptxopt.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $(MAIN_OBJECT) $(OUT)/libptxopt.a $(LIBRARIES)
 
+$(ORACLE_OBJECTS): $(OUT)/%.o: %.c $(OUT)/configuration $(GEN)/deps.stamp | $(GENERATED_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(OUT)/liboracle.a: $(ORACLE_OBJECTS)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(ORACLE_TESTS): $(OUT)/liboracle.a
+$(ORACLE_TESTS): ORACLE_LIBRARIES := $(OUT)/liboracle.a -lmpfr -lgmp
+
 $(UNIT_TESTS): $(OUT)/tests/%: tests/unit/%.c $(OUT)/libptxopt.a $(OUT)/configuration | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -MT $@ -MF $@.d $(LDFLAGS) -o $@ $< \
-	    $(OUT)/libptxopt.a -lcmocka $(LIBRARIES)
+	    $(ORACLE_LIBRARIES) $(OUT)/libptxopt.a -lcmocka $(LIBRARIES)
 
+-include $(ORACLE_OBJECTS:.o=.d)
 -include $(SOURCE_OBJECTS:.o=.d) $(GENERATED_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(GEN)/ir/make_ops.d
 
 # What one does with it.
@@ -203,4 +219,5 @@ clean:
 	rm -rf build ptxopt
 
 format:
-	tools/format-lines.sh $(wildcard $(FOLDERS:%=%/*.[ch]) tests/unit/*.[ch] tests/machine/*.c tests/tools/*.[ch])
+	tools/format-lines.sh $(wildcard $(FOLDERS:%=%/*.[ch]) tests/unit/*.[ch] \
+	    tests/oracle/*.[ch] tests/machine/*.c tests/tools/*.[ch])

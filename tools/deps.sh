@@ -23,7 +23,7 @@ have() {
 # One run of the preprocessor tells of all headers: it prints the Debian package of each that is not there.
 missing_headers() {
     if ! have cc && ! have gcc; then
-        printf '%s\n' libc6-dev libcmocka-dev libjansson-dev uthash-dev
+        printf '%s\n' libc6-dev libcmocka-dev libjansson-dev libmpfr-dev uthash-dev
         return
     fi
     local compiler=cc
@@ -40,6 +40,9 @@ missing libjansson-dev
 #endif
 #if !__has_include(<uthash.h>)
 missing uthash-dev
+#endif
+#if !__has_include(<mpfr.h>)
+missing libmpfr-dev
 #endif
 HEADERS
 }
