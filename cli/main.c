@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/run.h"
+#include "cli/emulate.h"
 
 static void leave_without_memory(void)
 {
@@ -48,6 +48,32 @@ static int print_text(const char *text)
     return error ? EXIT_INPUT : EXIT_DONE;
 }
 
+static int main_file(Arena *arena, int argc, char **argv)
+{
+    Options options;
+    const char *error;
+    switch (options_parse(arena, argc, argv, &options, &error)) {
+    case OPTIONS_RUN: return (int)run_file(&options);
+    case OPTIONS_HELP: return print_text(options_help(arena));
+    case OPTIONS_VERSION: return print_text("ptxopt " PTXOPT_VERSION "\n");
+    case OPTIONS_WRONG: fprintf(stderr, "ptxopt: error: %s\n", error); break;
+    }
+    return EXIT_USAGE;
+}
+
+static int main_run(Arena *arena, int argc, char **argv)
+{
+    RunOptions options;
+    const char *error;
+    switch (run_options_parse(arena, argc, argv, &options, &error)) {
+    case OPTIONS_RUN: return (int)emulate_file(&options);
+    case OPTIONS_HELP: return print_text(run_options_help());
+    case OPTIONS_VERSION: return print_text("ptxopt " PTXOPT_VERSION "\n");
+    case OPTIONS_WRONG: fprintf(stderr, "ptxopt: error: run: %s\n", error); break;
+    }
+    return EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
     hold_standard_files();
@@ -56,15 +82,7 @@ int main(int argc, char **argv)
     set_out_of_memory_handler(leave_without_memory);
     json_set_alloc_funcs(json_allocate, free);
     Arena *arena = arena_new();
-    Options options;
-    const char *error;
-    int status = EXIT_USAGE;
-    switch (options_parse(arena, argc, argv, &options, &error)) {
-    case OPTIONS_RUN: status = (int)run_file(&options); break;
-    case OPTIONS_HELP: status = print_text(options_help(arena)); break;
-    case OPTIONS_VERSION: status = print_text("ptxopt " PTXOPT_VERSION "\n"); break;
-    case OPTIONS_WRONG: fprintf(stderr, "ptxopt: error: %s\n", error); break;
-    }
+    int status = argc > 1 && strcmp(argv[1], "run") == 0 ? main_run(arena, argc, argv) : main_file(arena, argc, argv);
     arena_free(arena);
     return status;
 }

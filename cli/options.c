@@ -421,7 +421,7 @@ static void read_option(Reader *reader, int id, const char *value)
     case OPTION_O3: options->level = (unsigned)(id - OPTION_O0); break;
     case OPTION_PASS: read_passes(reader, value); break;
     case OPTION_DUMP: read_dumps(reader, value); break;
-    case OPTION_VERIFY: fail(reader, "-verify: not available in this build"); break;
+    case OPTION_VERIFY: VEC_PUSH(reader->arena, options->verify, file_name(reader, id, value)); break;
     case OPTION_WERROR: options->warnings_are_errors = true; break;
     case OPTION_QUIET: options->quiet = true; break;
     case OPTION_VERBOSE: options->verbose = true; break;
@@ -499,8 +499,6 @@ OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options 
         case 1: VEC_PUSH(arena, reader.inputs, optarg); break;
         case '?': fail_word(&reader, words[optind - 1]); break;
         case ':':
-            if (optopt == OPTION_VERIFY)
-                read_option(&reader, optopt, "");
             fail(&reader, "option '-%s' needs a value", option_name(optopt));
             break;
         case OPTION_HELP: return OPTIONS_HELP;
@@ -529,6 +527,7 @@ const char *options_help(Arena *arena)
     Buf text = {0};
     buf_puts(&text,
              "Usage: ptxopt [options] FILE.ptx        '-' reads standard input\n"
+             "       ptxopt run [options] FILE.ptx LAUNCH.json\n"
              "\n"
              "Reads PTX, makes each thread do the work of several (thread coarsening), lowers the\n"
              "number of registers a thread takes, and writes PTX. NVIDIA's own assembler judges.\n"
@@ -559,8 +558,8 @@ const char *options_help(Arena *arena)
              "  -O0 .. -O3                  how much is tried (-O2)\n"
              "  -p PASS,-PASS...            switch passes on and off\n"
              "  -d LETTERS                  print the code after these passes to standard error\n"
-             "  -verify LAUNCH.json         compare input and output in the emulator (not available in\n"
-             "                              this build)\n"
+             "  -verify LAUNCH.json         run input and output in the emulator and compare all memory;\n"
+             "                              may be repeated\n"
              "  -Werror                     warnings are errors\n"
              "  -q                          no warnings\n"
              "  -v                          say which assembler is used and what it is asked\n"
@@ -574,7 +573,10 @@ const char *options_help(Arena *arena)
     buf_puts(&text, "\n"
                     "Exit status: 0 done; 1 the input is wrong or a file cannot be read or written; 2 the\n"
                     "usage is wrong; 3 something asked for by kernel name was refused (the PTX is written,\n"
-                    "that kernel unchanged); 4 the assembler rejected the output (nothing is written).\n");
+                    "that kernel unchanged); 4 the assembler rejected the output; 5 -verify found a\n"
+                    "difference; 6 -verify could not run it (with 4, 5 and 6 nothing is written).\n"
+                    "\n"
+                    "ptxopt run -help tells of the emulator.\n");
     const char *help = arena_strndup(arena, buf_text(&text), text.length);
     buf_free(&text);
     return help;

@@ -3,6 +3,7 @@
 #define PTXOPT_CLI_OPTIONS_H
 
 #include "assembler/assembler.h"
+#include "emulator/emulator.h"
 #include "opt/opt.h"
 
 #define PTXOPT_VERSION "0.1.0"
@@ -40,6 +41,7 @@ typedef struct Options {
     VEC(CoarsenOption) coarsen;
     VEC(RegistersOption) registers;
     VEC(BlockOption) blocks;
+    VEC(const char *) verify; /* launch files */
     Stride stride;
     bool assembler_given; /* -assembler was on the command line */
     bool assembler_none;
@@ -58,6 +60,20 @@ OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options 
 
 /* What --help prints. */
 const char *options_help(Arena *arena);
+
+/* ptxopt run [options] FILE.ptx LAUNCH.json */
+typedef struct RunOptions {
+    const char *input, *launch;
+    const char *output; /* NULL: standard output */
+    bool report_json;
+    bool quiet;
+    VEC(const char *) dumps; /* buffers */
+    EmulatorOptions machine;
+} RunOptions;
+
+/* The same for "ptxopt run": argv[1] is "run". */
+OptionsOutcome run_options_parse(Arena *arena, int argc, char *const *argv, RunOptions *options, const char **error);
+const char *run_options_help(void);
 
 /* The option that holds for a kernel: the last that names it, else the last that names none, else NULL. */
 const CoarsenOption *options_coarsen_for(const Options *options, const char *kernel);

@@ -3,6 +3,7 @@
 #ifndef PTXOPT_CLI_REPORT_H
 #define PTXOPT_CLI_REPORT_H
 
+#include "cli/verify.h"
 #include "opt/opt.h"
 
 enum { MOST_CONDITIONS = 8 };
@@ -49,6 +50,8 @@ typedef struct Report {
     double assembler_seconds;      /* wall time that it took */
     KernelReport *kernels;         /* those that -entry selects, in the order of the module */
     size_t kernel_count;
+    Verification *verifications; /* -verify, in the order of the command line */
+    size_t verification_count;
 } Report;
 
 /* Appended to 'out'. */

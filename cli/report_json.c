@@ -1,4 +1,5 @@
 /* -report-format json: the same content as the text (docs/formats.md). */
+#include "cli/emulate.h"
 #include "cli/json.h"
 #include "cli/report.h"
 
@@ -138,6 +139,77 @@ static json_t *kernel_json(const Report *report, const KernelReport *kernel)
     return value;
 }
 
+static json_t *fault_json(const EmulatorFault *fault)
+{
+    if (!fault)
+        return json_null();
+    json_t *value = json_object();
+    json_object_set_new(value, "kind", json_string(fault_name(fault->kind)));
+    json_object_set_new(value, "message", json_text(fault->message));
+    json_object_set_new(value, "function", json_text(fault->function));
+    json_object_set_new(value, "line", fault->position.line ? json_integer(fault->position.line) : json_null());
+    json_object_set_new(value, "block", fault->has_thread ? json_triple(fault->block) : json_null());
+    json_object_set_new(value, "thread", fault->has_thread ? json_triple(fault->thread) : json_null());
+    return value;
+}
+
+static json_t *element_json(Type type, const uint8_t *bytes)
+{
+    Buf text = {0};
+    element_print(type, bytes, &text);
+    json_t *value = json_text(buf_text(&text));
+    buf_free(&text);
+    return value;
+}
+
+static json_t *side_json(const Verification *verification, unsigned side)
+{
+    const EmulatorWriter *writer = &verification->writers[side];
+    json_t *value = json_object();
+    json_object_set_new(value, "grid", json_block(verification->grid[side]));
+    json_object_set_new(value, "block", json_block(verification->block[side]));
+    json_object_set_new(value, "counters", counters_json(&verification->counters[side]));
+    if (!verification->has_difference)
+        return value;
+    const EmulatorDifference *difference = &verification->difference;
+    json_object_set_new(value, "value",
+                        element_json(difference->type, side ? difference->actual : difference->expected));
+    json_t *written = json_null();
+    if (writer->found) {
+        written = json_object();
+        json_object_set_new(written, "function", json_text(writer->function));
+        json_object_set_new(written, "block", json_triple(writer->block));
+        json_object_set_new(written, "thread", json_triple(writer->thread));
+        json_object_set_new(written, "line", json_integer(writer->position.line));
+        json_object_set_new(written, "text", json_text(verification->written_lines[side]));
+    }
+    json_object_set_new(value, "written_by", written);
+    return value;
+}
+
+static json_t *verification_json(const Verification *verification)
+{
+    static const char *const outcomes[] = {
+        [VERIFY_EQUAL] = "equal", [VERIFY_DIFFERENT] = "different", [VERIFY_NOT_DONE] = "not verified"};
+    json_t *value = json_object();
+    json_object_set_new(value, "launch", json_text(verification->path));
+    json_object_set_new(value, "kernel", json_text(verification->kernel));
+    json_object_set_new(value, "outcome", json_string(outcomes[verification->outcome]));
+    json_object_set_new(value, "message", json_text(verification->message));
+    json_object_set_new(value, "fault", fault_json(verification->fault));
+    json_object_set_new(value, "fault_in",
+                        verification->fault ? json_string(verification->fault_in_output ? "output" : "input")
+                                            : json_null());
+    json_object_set_new(value, "not_watched", json_text(verification->weakened));
+    if (verification->has_difference) {
+        json_object_set_new(value, "buffer", json_text(verification->difference.buffer));
+        json_object_set_new(value, "index", json_integer((json_int_t)verification->difference.index));
+    }
+    json_object_set_new(value, "input", side_json(verification, 0));
+    json_object_set_new(value, "output", side_json(verification, 1));
+    return value;
+}
+
 void report_print_json(const Report *report, Buf *out)
 {
     json_t *assembler = json_null();
@@ -161,5 +233,11 @@ void report_print_json(const Report *report, Buf *out)
     if (!report->assembler)
         json_object_set_new(value, "assembler_missing", json_text(report->assembler_missing));
     json_object_set_new(value, "kernels", kernels);
+    if (report->verification_count) {
+        json_t *verifications = json_array();
+        for (size_t i = 0; i < report->verification_count; i++)
+            json_array_append_new(verifications, verification_json(&report->verifications[i]));
+        json_object_set_new(value, "verify", verifications);
+    }
     json_print(value, out);
 }

@@ -222,6 +222,34 @@ static void print_registers(Buf *out, const KernelReport *kernel)
     }
 }
 
+static void print_verification(Buf *out, const Verification *verification)
+{
+    static const char *const sides[] = {"input", "output"};
+    static const char *const words[] = {
+        [VERIFY_EQUAL] = "equal", [VERIFY_DIFFERENT] = "DIFFERENT", [VERIFY_NOT_DONE] = "not verified"};
+    const EmulatorWriter *writers = verification->writers;
+    buf_printf(out, "\nverify %s, kernel %s: %s", verification->path,
+               verification->kernel ? verification->kernel : "not known", words[verification->outcome]);
+    buf_printf(out, "%s%s\n", verification->message ? ": " : "", verification->message ? verification->message : "");
+    for (unsigned side = 0; side < 2 && verification->has_difference; side++)
+        if (writers[side].found)
+            buf_printf(out, "  %s: written by thread %u,%u,%u of block %u,%u,%u, line %u: %s\n", sides[side],
+                       writers[side].thread[0], writers[side].thread[1], writers[side].thread[2],
+                       writers[side].block[0], writers[side].block[1], writers[side].block[2],
+                       writers[side].position.line,
+                       verification->written_lines[side] ? verification->written_lines[side] : "");
+        else
+            buf_printf(out, "  %s: written by nobody\n", sides[side]);
+    if (verification->fault_line)
+        buf_printf(out, "  line %u of the output: %s\n", verification->fault->position.line, verification->fault_line);
+    if (verification->weakened)
+        buf_printf(out, "  not watched for what the input does, too: %s\n", verification->weakened);
+    if (verification->outcome == VERIFY_EQUAL)
+        buf_printf(out, "  %llu thread instructions before, %llu after\n",
+                   (unsigned long long)verification->counters[0].thread_instructions,
+                   (unsigned long long)verification->counters[1].thread_instructions);
+}
+
 static void print_kernel(Buf *out, const Report *report, const KernelReport *kernel)
 {
     buf_printf(out, "\nkernel %s\n", kernel->result.kernel->name);
@@ -244,6 +272,8 @@ void report_print_text(const Report *report, Buf *out)
         print_kernel(out, report, &report->kernels[i]);
         block_missing |= !report->kernels[i].before.block[0];
     }
+    for (size_t i = 0; i < report->verification_count; i++)
+        print_verification(out, &report->verifications[i]);
     if (block_missing && report->assembler)
         buf_puts(out, "\nOccupancy is not known where the block size is not: -block X,Y,Z tells it.\n");
 }

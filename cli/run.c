@@ -482,16 +482,58 @@ static void make_report(Run *run, Results *results)
         report_print_text(&run->report, &results->report);
 }
 
-static bool write_results(Run *run, const Results *results)
+/* Input and output are read from their texts: what is compared is what is written. */
+static ExitStatus verify(Run *run, const Results *results)
+{
+    const Options *options = run->options;
+    Report *report = &run->report;
+    const Source *source = run->report.source;
+    if (!options->verify.count)
+        return EXIT_DONE;
+    Diag quiet;
+    diag_init(&quiet, source, stderr);
+    quiet.quiet = true;
+    Module *input = parse_module(run->arena, source, &quiet);
+    Source *text = source_from_memory(run->arena, "output", buf_text(&results->ptx), results->ptx.length);
+    diag_init(&quiet, text, stderr);
+    quiet.quiet = true;
+    Module *output = parse_module(run->arena, text, &quiet);
+    if (!input || !output)
+        bug("the output does not parse");
+    ExitStatus status = EXIT_DONE;
+    report->verifications = ARENA_ARRAY(run->arena, Verification, options->verify.count);
+    for (size_t i = 0; i < options->verify.count; i++) {
+        Verification *verification = &report->verifications[report->verification_count++];
+        verify_launch(run->arena, input, output, options->verify.data[i], verification);
+        verification_print(verification, input, stderr);
+        if (verification->weakened && verification->outcome != VERIFY_NOT_DONE && !options->quiet)
+            fprintf(stderr, "ptxopt: warning: -verify %s: the input is at fault itself: %s\n", verification->path,
+                    verification->weakened);
+        if (verification->outcome == VERIFY_DIFFERENT)
+            status = EXIT_DIFFERENT;
+        else if (verification->outcome == VERIFY_NOT_DONE && status == EXIT_DONE)
+            status = EXIT_UNVERIFIED;
+    }
+    if (status == EXIT_DIFFERENT)
+        fprintf(stderr, "ptxopt: note: what the kernel computes depends on the order in which its threads run, or this "
+                        "is a bug in ptxopt; -p -PASS finds the pass to blame\n");
+    if (status != EXIT_DONE)
+        fprintf(stderr, "ptxopt: nothing is written\n");
+    return status;
+}
+
+/* With a status other than EXIT_DONE the report alone is written. */
+static bool write_results(Run *run, const Results *results, ExitStatus status)
 {
     const Options *options = run->options;
     Output outputs[4];
     size_t count = 0;
-    if (options->output)
+    bool all = status == EXIT_DONE;
+    if (options->output && all)
         outputs[count++] = (Output){options->output, results->ptx.data, results->ptx.length};
-    if (options->cubin)
+    if (options->cubin && all)
         outputs[count++] = (Output){options->cubin, results->assembly.cubin, results->assembly.cubin_size};
-    if (options->launch_out)
+    if (options->launch_out && all)
         outputs[count++] = (Output){options->launch_out, results->launch.data, results->launch.length};
     if (options->report_file)
         outputs[count++] = (Output){options->report_file, results->report.data, results->report.length};
@@ -525,12 +567,15 @@ static ExitStatus finish(Run *run, Results *results)
     ExitStatus status = assemble_output(run, results);
     if (status != EXIT_DONE)
         return status;
+    status = verify(run, results);
     if (run->options->launch_out)
         launch_print_json(&run->report, &results->launch);
     if (run->options->report)
         make_report(run, results);
-    if (!write_results(run, results))
+    if (!write_results(run, results, status))
         return EXIT_INPUT;
+    if (status != EXIT_DONE)
+        return status;
     note_launches(run);
     if (run->options->verbose && run->assembler)
         fprintf(stderr, "ptxopt: %u candidates assembled in %.2f seconds, %u answered from memory\n", run->judge.calls,

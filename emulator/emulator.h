@@ -84,6 +84,8 @@ typedef struct Launch {
     unsigned argument_count;
     const char **check; /* names of the buffers that hold results; none: all */
     unsigned check_count;
+    const char **ignore; /* names of buffers whose contents are of no account, such as the order in a work list */
+    unsigned ignore_count;
     Tolerance tolerance;           /* a kernel and its transformed form */
     Tolerance reference_tolerance; /* a kernel and a reference program */
 } Launch;
@@ -123,7 +125,17 @@ typedef struct EmulatorOptions {
     uint64_t max_steps;       /* warp instructions of the whole launch; 0: 2^36 */
     unsigned resident_blocks; /* how many blocks run interleaved; 0: 1 */
     FILE *output;             /* of vprintf; NULL: dropped */
+    const char *watch;        /* a buffer or variable: who last wrote 'watch_bytes' at 'watch_offset' of it is told */
+    uint64_t watch_offset, watch_bytes;
 } EmulatorOptions;
+
+/* Whose write it was that EmulatorOptions.watch asks for. */
+typedef struct EmulatorWriter {
+    bool found; /* false: nobody wrote there */
+    const char *function;
+    unsigned block[3], thread[3];
+    Position position; /* of the instruction */
+} EmulatorWriter;
 
 typedef enum FaultKind {
     FAULT_NONE,
@@ -179,13 +191,15 @@ typedef struct EmulatorBuffer {
     uint8_t *bytes; /* as the run left them */
     uint64_t size;
     uint64_t address; /* what the kernel saw */
+    bool is_variable; /* a variable of the module in global memory */
 } EmulatorBuffer;
 
 typedef struct EmulatorResult {
     EmulatorFault fault; /* kind FAULT_NONE: the run ended well */
     EmulatorCounters counters;
-    EmulatorBuffer *buffers; /* those of the launch, in argument order */
+    EmulatorBuffer *buffers; /* those of the launch in argument order, then the module's variables in global memory */
     unsigned buffer_count;
+    EmulatorWriter writer; /* if one was asked for */
 } EmulatorResult;
 
 /* Runs the kernel that the launch names.  A function that a pass has taken over runs from its body (which must not be
@@ -196,7 +210,8 @@ const EmulatorBuffer *emulator_buffer(const EmulatorResult *result, const char *
 
 /* "FILE:LINE: out of bounds: MESSAGE (kernel K, block 0,0,0, thread 3,0,0)" */
 const char *fault_text(Arena *arena, const Module *module, const EmulatorFault *fault);
-void emulator_print_counters(const EmulatorCounters *counters, FILE *out);
+void counters_print(const EmulatorCounters *counters, Buf *out);
+const char *category_name(Category category); /* "int" */
 
 /* ---- Comparing a kernel with its transformed form --------------------------------------------------------------- */
 
@@ -211,7 +226,23 @@ typedef struct EmulatorComparison {
 EmulatorComparison *emulator_compare(Arena *arena, const Module *original, const Module *changed, const char *kernel,
                                      const Launch *launch, const unsigned block_factor[3],
                                      const unsigned grid_factor[3], const EmulatorOptions *options);
-/* The first difference between two runs' buffers, as a message in the arena; NULL if there is none. */
+/* One element that is not the same after two runs. */
+typedef struct EmulatorDifference {
+    const char *buffer;
+    Type type;
+    uint64_t index;
+    unsigned bytes; /* of an element */
+    const uint8_t *expected, *actual;
+} EmulatorDifference;
+
+/* The first difference between the buffers and module variables of two runs, all but those that the launch ignores.
+ * Variables that only one of the runs has are left out.  False if there is none. */
+bool results_differ(const Launch *launch, const EmulatorResult *expected, const EmulatorResult *actual,
+                    Tolerance tolerance, EmulatorDifference *difference);
+/* An element so that its bits can be told: decimal, floating point with as many digits as that takes, NaNs and untyped
+ * bits in hexadecimal. */
+void element_print(Type type, const uint8_t *bytes, Buf *out);
+/* The first difference between the checked buffers of two runs, as a message in the arena; NULL if there is none. */
 const char *emulator_difference(Arena *arena, const Launch *launch, const EmulatorResult *expected,
                                 const EmulatorResult *actual, Tolerance tolerance);
 /* Index of the first element that 'tolerance' does not accept, or UINT64_MAX. */

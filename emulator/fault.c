@@ -32,6 +32,13 @@ void thread_position(const Warp *warp, unsigned lane, unsigned thread[3])
     thread[2] = index / block[0] / block[1];
 }
 
+const Inst *op_instruction(const Code *code, const Op *op)
+{
+    while (!op->inst && op > code->ops.data)
+        op--;
+    return op->inst;
+}
+
 static void fault_begin(Machine *machine, FaultKind kind, const Function *function, const Inst *inst,
                         const char *message)
 {
@@ -66,11 +73,8 @@ Step fault_at(Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *
     va_start(arguments, format);
     const char *message = format_message(machine->arena, format, arguments);
     va_end(arguments);
-    /* Ops of the decoder's own stand before or behind an instruction. */
-    const Inst *inst = op ? op->inst : NULL;
     const Code *code = x->frame ? x->frame->code : NULL;
-    for (const Op *at = op; at && !inst && at >= code->ops.data; at--)
-        inst = at->inst;
+    const Inst *inst = code && op ? op_instruction(code, op) : NULL;
     fault_begin(machine, kind, code ? code->function : NULL, inst, message);
     memcpy(fault->block, x->block->id, sizeof fault->block);
     thread_position(x->warp, lane, fault->thread);

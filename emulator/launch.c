@@ -332,10 +332,32 @@ static bool read_tolerance(Reader *reader, const json_t *object, Tolerance *tole
     return (kind && strcmp(kind, "exact") == 0) || reader_fail(reader, "a tolerance is neither exact nor close");
 }
 
+static bool read_names(Reader *reader, const json_t *root, const Launch *launch, const char *key, const char ***names,
+                       unsigned *count)
+{
+    const json_t *array = json_object_get(root, key);
+    if (array && !json_is_array(array))
+        return reader_fail(reader, "\"%s\" is to be an array of buffer names", key);
+    *count = (unsigned)json_array_size(array);
+    *names = ARENA_ARRAY(reader->arena, const char *, *count);
+    for (unsigned i = 0; i < *count; i++) {
+        const json_t *name = json_array_get(array, i);
+        if (!json_is_string(name))
+            return reader_fail(reader, "\"%s\" is to be an array of buffer names", key);
+        (*names)[i] = copy_text(reader, name);
+        bool found = false;
+        for (unsigned k = 0; k < launch->argument_count; k++)
+            found |= launch->arguments[k].name && strcmp(launch->arguments[k].name, (*names)[i]) == 0;
+        /* Variables of the module may be ignored, too; they are not known here. */
+        if (!found && strcmp(key, "check") == 0)
+            return reader_fail(reader, "\"%s\" names \"%s\", which is no buffer of the launch", key, (*names)[i]);
+    }
+    return true;
+}
+
 static bool read_launch(Reader *reader, const json_t *root, Launch *launch)
 {
     const json_t *kernel = json_object_get(root, "kernel"), *arguments = json_object_get(root, "args");
-    const json_t *check = json_object_get(root, "check");
     if (!json_is_string(kernel))
         return reader_fail(reader, "\"kernel\" is missing");
     launch->kernel = copy_text(reader, kernel);
@@ -349,15 +371,9 @@ static bool read_launch(Reader *reader, const json_t *root, Launch *launch)
     for (unsigned i = 0; i < launch->argument_count; i++)
         if (!read_argument(reader, json_array_get(arguments, i), &launch->arguments[i]))
             return false;
-    launch->check_count = (unsigned)json_array_size(check);
-    launch->check = ARENA_ARRAY(reader->arena, const char *, launch->check_count);
-    for (unsigned i = 0; i < launch->check_count; i++) {
-        const json_t *name = json_array_get(check, i);
-        if (!json_is_string(name))
-            return reader_fail(reader, "\"check\" is to be an array of buffer names");
-        launch->check[i] = copy_text(reader, name);
-    }
-    return read_tolerance(reader, json_object_get(root, "tolerance"), &launch->tolerance) &&
+    return read_names(reader, root, launch, "check", &launch->check, &launch->check_count) &&
+           read_names(reader, root, launch, "ignore", &launch->ignore, &launch->ignore_count) &&
+           read_tolerance(reader, json_object_get(root, "tolerance"), &launch->tolerance) &&
            read_tolerance(reader, json_object_get(root, "reference_tolerance"), &launch->reference_tolerance);
 }
 

@@ -165,6 +165,7 @@ static void region_init(Machine *machine, Region *region, const char *name, Spac
     }
     if (machine->options.check_races)
         region->race = machine_alloc(machine, (size_t)size, race_cell_bytes());
+    region->watched = machine->options.watch && strcmp(machine->options.watch, name) == 0 && space == SPACE_GLOBAL;
 }
 
 Region *region_global(Machine *machine, const char *name, uint64_t size, bool written)
@@ -277,6 +278,12 @@ static VariableVec static_variables(Machine *machine)
     return variables;
 }
 
+/* What the elements of a variable are taken for where the run's results are told. */
+static Type variable_result_type(const Variable *variable)
+{
+    return type_bits(variable->type) >= 8 ? variable->type : TYPE_B8;
+}
+
 static bool variable_place(Machine *machine, const Variable *variable, uint64_t *constant_bytes)
 {
     uint64_t size = variable_bytes(variable);
@@ -285,6 +292,15 @@ static bool variable_place(Machine *machine, const Variable *variable, uint64_t 
         if (!region)
             return false;
         address_map_set(machine->arena, &machine->variables, variable, region->base);
+        machine->result->buffers[machine->result->buffer_count++] = (EmulatorBuffer){
+            .name = variable->name,
+            .type = variable_result_type(variable),
+            .count = size / (type_bits(variable_result_type(variable)) / 8),
+            .bytes = region->bytes,
+            .size = size,
+            .address = region->base,
+            .is_variable = true,
+        };
     } else if (variable->space == SPACE_GLOBAL) {
         address_map_set(machine->arena, &machine->variables, variable, image_variable(machine, variable));
     } else if (variable->space == SPACE_CONST) {
@@ -386,7 +402,7 @@ static bool image_prepare(Machine *machine, const LaunchArgument *argument, uint
 static bool buffers_prepare(Machine *machine, uint64_t *handles)
 {
     const Launch *launch = machine->launch;
-    machine->result->buffers = ARENA_ARRAY(machine->arena, EmulatorBuffer, launch->argument_count);
+    machine->result->buffers = ARENA_ARRAY(machine->arena, EmulatorBuffer, launch->argument_count + MAX_SLOTS);
     for (unsigned i = 0; i < launch->argument_count; i++) {
         const LaunchArgument *argument = &launch->arguments[i];
         if (argument->image ? !image_prepare(machine, argument, &handles[i])
@@ -461,7 +477,8 @@ static bool parameters_prepare(Machine *machine, const Function *entry, const ui
 bool memory_prepare(Machine *machine)
 {
     const Function *entry = machine->entry->function;
-    machine->tracks_memory = machine->options.check_unwritten || machine->options.check_races;
+    const EmulatorOptions *options = &machine->options;
+    machine->tracks_memory = options->check_unwritten || options->check_races || options->watch;
     uint64_t *handles = ARENA_ARRAY(machine->arena, uint64_t, machine->launch->argument_count);
     return buffers_prepare(machine, handles) && variables_prepare(machine) &&
            parameters_prepare(machine, entry, handles);

@@ -60,6 +60,7 @@ typedef struct Region {
     uint8_t *bytes;
     uint8_t *written; /* one byte a byte: 1 once written; NULL: not followed */
     RaceCell *race;   /* one a byte; NULL: not followed */
+    bool watched;     /* EmulatorOptions.watch */
 } Region;
 
 /* ---- Decoded code ------------------------------------------------------------------------------------------------ */
@@ -387,6 +388,8 @@ Step fault_at(Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *
 bool fault_static(Machine *machine, FaultKind kind, const Function *function, const Inst *inst, const char *format, ...)
     PRINTF_LIKE(5, 6);
 void thread_position(const Warp *warp, unsigned lane, unsigned thread[3]);
+/* The instruction that an op belongs to: ops of the decoder's own stand before or behind one. */
+const Inst *op_instruction(const Code *code, const Op *op);
 
 /* ---- memory.c ---------------------------------------------------------------------------------------------------- */
 

@@ -86,6 +86,21 @@ static bool race_check(Exec *x, const Op *op, unsigned lane, unsigned bytes, Acc
     return true;
 }
 
+static void watch(Exec *x, const Op *op, unsigned lane, uint64_t offset, unsigned bytes)
+{
+    const EmulatorOptions *options = &x->machine->options;
+    EmulatorWriter *writer = &x->machine->result->writer;
+    if (offset + bytes <= options->watch_offset || offset >= options->watch_offset + options->watch_bytes)
+        return;
+    const Inst *inst = op_instruction(x->frame->code, op);
+    writer->found = true;
+    writer->function = x->frame->code->function->name;
+    memcpy(writer->block, x->block->id, sizeof writer->block);
+    thread_position(x->warp, lane, writer->thread);
+    if (inst && x->machine->module->source)
+        writer->position = source_position(x->machine->module->source, inst->span.begin);
+}
+
 bool track_access(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMode mode, bool strong, Translation *at,
                   const void *stored, unsigned stored_stride)
 {
@@ -102,6 +117,8 @@ bool track_access(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMo
             }
             written[i] = mode == MODE_LOAD ? written[i] : 1;
         }
+        if (mode != MODE_LOAD && at->region[lane] && at->region[lane]->watched)
+            watch(x, op, lane, at->address[lane] - at->region[lane]->base, bytes);
         const uint8_t *values = stored ? (const uint8_t *)stored + lane * stored_stride : NULL;
         if (at->region[lane] && at->region[lane]->race && !race_check(x, op, lane, bytes, mode, strong, at, values))
             return false;

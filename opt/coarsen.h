@@ -53,6 +53,12 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
  * global memory. */
 void contract_add_symbol(Module *module, const LaunchContract *contract);
 Name contract_symbol_name(Module *module, Name kernel);
+/* The contract that the module holds for the kernel, read from its symbol.  False if it holds none; *error then says
+ * why, in the arena, if there is a symbol that makes no sense, and is NULL if there is none. */
+bool contract_find(Arena *arena, const Module *module, const char *kernel, LaunchContract *contract,
+                   const char **error);
+/* Why a launch with this original block does not meet the contract: a condition, in the arena; NULL if it does. */
+const char *contract_unmet(Arena *arena, const LaunchContract *contract, const unsigned block[3]);
 /* The conditions in words, one each; returns how many (at most 8), text in 'arena'. */
 unsigned contract_conditions(Arena *arena, const LaunchContract *contract, const char **out);
 

@@ -103,3 +103,75 @@ unsigned contract_conditions(Arena *arena, const LaunchContract *contract, const
     }
     return count;
 }
+
+/* The symbol's words; false if it does not have that many numbers. */
+static bool contract_words(const Variable *variable, uint32_t words[CONTRACT_WORDS])
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < variable->init_count; i++) {
+        const Init *init = &variable->inits[i];
+        if (init->kind == INIT_OPEN || init->kind == INIT_CLOSE)
+            continue;
+        if (init->kind != INIT_CONSTANT || count == CONTRACT_WORDS)
+            return false;
+        words[count++] = (uint32_t)init->constant.bits;
+    }
+    for (; count < CONTRACT_WORDS; count++)
+        words[count] = 0;
+    return true;
+}
+
+bool contract_find(Arena *arena, const Module *module, const char *kernel, LaunchContract *contract, const char **error)
+{
+    *error = NULL;
+    const char *symbol = arena_printf(arena, "__ptxopt_launch_%s", kernel);
+    const Variable *variable = module_find_variable(module, symbol);
+    uint32_t words[CONTRACT_WORDS];
+    if (!variable)
+        return false;
+    if (!contract_words(variable, words) || words[0] != CONTRACT_MAGIC) {
+        *error = arena_printf(arena, "%s is no launch contract", symbol);
+        return false;
+    }
+    if (words[1] != CONTRACT_FORMAT || words[2] != 0) {
+        *error = arena_printf(arena, "the launch contract %s is of a form that this program does not know", symbol);
+        return false;
+    }
+    const Function *function = module_find_function(module, kernel);
+    *contract = (LaunchContract){
+        .kernel = function ? function->name : NULL,
+        .factor = {words[3], words[4], words[5]},
+        .stride = {(StrideKind)words[6], words[7]},
+        .whole_warps = words[8] != 0,
+        .stride_unit = words[9] ? words[9] : 1,
+        .block = {words[10], words[11], words[12]},
+    };
+    for (unsigned d = 0; d < 3; d++)
+        if (!contract->factor[d]) {
+            *error = arena_printf(arena, "the launch contract %s has the factor 0", symbol);
+            return false;
+        }
+    return true;
+}
+
+const char *contract_unmet(Arena *arena, const LaunchContract *contract, const unsigned block[3])
+{
+    uint64_t product = 1, factor = 1;
+    for (unsigned d = 0; d < 3; d++) {
+        uint64_t size = block[d] ? block[d] : 1;
+        product *= size;
+        factor *= contract->factor[d];
+        if (contract->factor[d] == 1)
+            continue;
+        if (contract->block[d] && size != contract->block[d])
+            return arena_printf(arena, "block.%c is %u, and the contract holds for %u alone", "xyz"[d], (unsigned)size,
+                                contract->block[d]);
+        if (size % ((uint64_t)contract->factor[d] * contract->stride_unit))
+            return arena_printf(arena, "block.%c is %u, no multiple of %u", "xyz"[d], (unsigned)size,
+                                contract->factor[d] * contract->stride_unit);
+        if (contract->whole_warps && product % (32 * factor))
+            return arena_printf(arena, "the block's first %u dimensions have %llu threads, no multiple of %llu", d + 1,
+                                (unsigned long long)product, (unsigned long long)(32 * factor));
+    }
+    return NULL;
+}

@@ -60,7 +60,8 @@ one_message "no such architecture" 2 "-arch sm_12" -arch sm_12 "$kernel"
 one_message "unknown architecture" 2 "no such architecture is known" -arch sm_99 "$kernel"
 one_message "architecture too old" 2 "is for sm_90 and newer" -arch sm_80 "$kernel"
 one_message "no architecture" 2 "expected an architecture" -arch h100 "$kernel"
-one_message "verify" 2 "not available in this build" -verify a.json "$kernel"
+one_message "run without a launch" 2 "expected two files" run "$kernel"
+one_message "run with an unknown option" 2 "unknown option '-coarsen'" run -coarsen 2 "$kernel" a.json
 one_message "level block" 2 "not available in this build" -coarsen-level block -coarsen 2 "$kernel"
 
 # ---- Files ----

@@ -135,6 +135,14 @@ static bool dump(const EmulatorResult *result, const char *name)
     return true;
 }
 
+static void print_counters(const EmulatorCounters *counters)
+{
+    Buf text = {0};
+    counters_print(counters, &text);
+    fputs(buf_text(&text), stdout);
+    buf_free(&text);
+}
+
 static double seconds_now(void)
 {
     struct timespec now;
@@ -148,7 +156,7 @@ static int run_one(Arena *arena, const Module *module, const Launch *launch, con
     EmulatorResult *result = emulator_run(arena, module, launch, &request->options);
     double taken = seconds_now() - begin;
     if (request->counters)
-        emulator_print_counters(&result->counters, stdout);
+        print_counters(&result->counters);
     if (request->timed)
         printf("%.3f s, %.1f million thread instructions a second\n", taken,
                (double)result->counters.thread_instructions / taken * 1e-6);
@@ -169,8 +177,8 @@ static int run_both(Arena *arena, const Module *original, const Module *changed,
         return 2;
     }
     if (request->counters) {
-        emulator_print_counters(&comparison->original->counters, stdout);
-        emulator_print_counters(&comparison->changed->counters, stdout);
+        print_counters(&comparison->original->counters);
+        print_counters(&comparison->changed->counters);
     }
     if (request->dump && !dump(comparison->changed, request->dump))
         return 2;

@@ -256,8 +256,11 @@ static void test_rest(void **state)
     check_wrong("-arch hopper in.ptx", "-arch hopper");
     check_wrong("-entry , in.ptx", "-entry ,");
     check_wrong("-entry a,,b in.ptx", "-entry a,,b");
-    check_wrong("-verify a.json in.ptx", "not available in this build");
-    check_wrong("-verify", "not available in this build");
+    line = line_read("-verify a.json -verify=b.json in.ptx");
+    assert_int_equal(line.options.verify.count, 2);
+    assert_string_equal(line.options.verify.data[1], "b.json");
+    line_free(&line);
+    check_wrong("-verify", "needs a value");
     check_wrong("-coarsen-level block in.ptx", "not available in this build");
     check_good("-coarsen-level thread in.ptx");
     check_wrong("-coarsen-level grid in.ptx", "-coarsen-level grid");
@@ -272,6 +275,49 @@ static void test_rest(void **state)
     check_wrong("-: in.ptx", "unknown option '-:'");
 }
 
+static OptionsOutcome run_line(Arena *arena, RunOptions *options, const char **error, int count,
+                               const char *const *words)
+{
+    char **copy = ARENA_ARRAY(arena, char *, (size_t)count + 3);
+    copy[0] = arena_printf(arena, "ptxopt");
+    copy[1] = arena_printf(arena, "run");
+    for (int i = 0; i < count; i++)
+        copy[i + 2] = arena_printf(arena, "%s", words[i]);
+    return run_options_parse(arena, count + 2, copy, options, error);
+}
+
+#define RUN_LINE(...)                                                                                                  \
+    run_line(arena, &options, &error, (int)COUNT_OF(((const char *[]){__VA_ARGS__})), (const char *[]){__VA_ARGS__})
+
+static void test_run(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    RunOptions options;
+    const char *error;
+    assert_int_equal(RUN_LINE("a.ptx", "-dump", "x", "a.json", "-dump=y", "-resident", "4"), OPTIONS_RUN);
+    assert_string_equal(options.input, "a.ptx");
+    assert_string_equal(options.launch, "a.json");
+    assert_int_equal(options.dumps.count, 2);
+    assert_int_equal(options.machine.resident_blocks, 4);
+    assert_true(options.machine.check_races && options.machine.check_unwritten && options.machine.check_registers);
+    assert_int_equal(RUN_LINE("a.ptx", "a.json", "-check", "races,unwritten", "-report-format", "json"), OPTIONS_RUN);
+    assert_true(options.machine.check_races && options.machine.check_unwritten && !options.machine.check_registers);
+    assert_true(options.report_json);
+    assert_int_equal(RUN_LINE("a.ptx", "a.json", "-check=none"), OPTIONS_RUN);
+    assert_false(options.machine.check_races || options.machine.check_unwritten || options.machine.check_registers);
+    assert_int_equal(RUN_LINE("-help"), OPTIONS_HELP);
+    assert_int_equal(RUN_LINE("a.ptx"), OPTIONS_WRONG);
+    assert_int_equal(RUN_LINE("a.ptx", "a.json", "b.json"), OPTIONS_WRONG);
+    assert_int_equal(RUN_LINE("a.ptx", "a.json", "-check", "racing"), OPTIONS_WRONG);
+    assert_int_equal(RUN_LINE("a.ptx", "a.json", "-check", "races,"), OPTIONS_WRONG);
+    assert_int_equal(RUN_LINE("a.ptx", "a.json", "-resident", "0"), OPTIONS_WRONG);
+    assert_int_equal(RUN_LINE("a.ptx", "a.json", "-max-steps", "-1"), OPTIONS_WRONG);
+    assert_int_equal(RUN_LINE("a.ptx", "a.json", "-coarsen", "2"), OPTIONS_WRONG);
+    assert_int_equal(RUN_LINE("a.ptx", "a.json", "-dump"), OPTIONS_WRONG);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_report),
         cmocka_unit_test(test_passes),
         cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
