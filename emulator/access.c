@@ -353,7 +353,7 @@ static void store_gather(Exec *x, const MemoryOp *memory, uint32_t mask, uint8_t
     }
 }
 
-static Step store(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask)
+Step access_store(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask)
 {
     Translation at;
     _Alignas(16) uint8_t values[LANES * 32];
@@ -394,7 +394,7 @@ static Step store(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask)
 
 Step run_store(Exec *x, const Op *op, uint32_t mask)
 {
-    return store(x, op, op->memory, mask);
+    return access_store(x, op, op->memory, mask);
 }
 
 /* The address of a variable in the frame of a device function. */
@@ -468,9 +468,8 @@ static bool atomic_wide(Exec *x, const MemoryOp *memory, unsigned lane, uint8_t 
     return changed;
 }
 
-Step run_atomic(Exec *x, const Op *op, uint32_t mask)
+Step access_atomic(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask)
 {
-    const MemoryOp *memory = op->memory;
     Translation at;
     bool changed = false;
     if (!mask)
@@ -506,6 +505,11 @@ Step run_atomic(Exec *x, const Op *op, uint32_t mask)
     else
         x->yield = true; /* most likely a lock that another thread holds */
     return STEP_NEXT;
+}
+
+Step run_atomic(Exec *x, const Op *op, uint32_t mask)
+{
+    return access_atomic(x, op, op->memory, mask);
 }
 
 /* ---- cp.async --------------------------------------------------------------------------------------------------- */
@@ -562,75 +566,4 @@ Step run_copy_async(Exec *x, const Op *op, uint32_t mask)
         memcpy(to.host[lane], values + lane * bytes, bytes);
     }
     return STEP_NEXT;
-}
-
-/* ---- Bulk copies ------------------------------------------------------------------------------------------------ */
-
-/* 16 bytes of each lane that has so many left, 'done' bytes from where its copy begins. */
-static bool copy_piece(Exec *x, const Op *op, uint32_t mask, const Translation *from, const Translation *to,
-                       uint64_t done)
-{
-    Translation source, dest;
-    _Alignas(16) uint8_t values[LANES * 16];
-    for (unsigned lane = 0; lane < LANES; lane++) {
-        source.address[lane] = from->address[lane] + done;
-        dest.address[lane] = to->address[lane] + done;
-    }
-    bool tracks = x->machine->tracks_memory;
-    if (!access_translate(x, op, mask, 16, MODE_LOAD, false, &source) ||
-        (tracks && !track_access(x, op, mask, 16, MODE_LOAD, false, &source, NULL, 0)) ||
-        !access_translate(x, op, mask, 16, MODE_STORE, false, &dest))
-        return false;
-    EACH_ACTIVE(lane, mask)
-    {
-        memcpy(values + 16 * lane, source.host[lane], 16);
-    }
-    if (tracks && !track_access(x, op, mask, 16, MODE_STORE, false, &dest, values, 16))
-        return false;
-    if (x->machine->options.count_memory) {
-        count_access(x, mask, 16, MODE_LOAD, &source);
-        count_access(x, mask, 16, MODE_STORE, &dest);
-    }
-    EACH_ACTIVE(lane, mask)
-    {
-        memcpy(dest.host[lane], values + 16 * lane, 16);
-    }
-    return true;
-}
-
-Step run_copy_bulk(Exec *x, const Op *op, uint32_t mask)
-{
-    const CopyBulk *copy = op->copy_bulk;
-    uint64_t bytes[LANES] = {0}, most = 0;
-    if (!mask)
-        return STEP_NEXT;
-    if (copy->stores) {
-        if (store(x, op, &copy->to, mask) == STEP_FAULT)
-            return STEP_FAULT;
-        for (unsigned lane = 0; lane < LANES; lane++)
-            bytes[lane] = (uint64_t)copy->to.element_bytes * copy->to.count;
-    } else {
-        Translation from, to;
-        if (!access_addresses(x, op, &copy->from, mask, &from) || !access_addresses(x, op, &copy->to, mask, &to))
-            return STEP_FAULT;
-        EACH_ACTIVE(lane, mask)
-        {
-            bytes[lane] = row_get(source_row(x, copy->size), 4, lane);
-            if (bytes[lane] % 16)
-                return fault_at(x, op, lane, FAULT_ALIGNMENT, "a bulk copy of %llu bytes, no multiple of 16",
-                                (unsigned long long)bytes[lane]);
-            most = bytes[lane] > most ? bytes[lane] : most;
-        }
-        for (uint64_t done = 0; done < most; done += 16) {
-            uint32_t left = 0;
-            EACH_ACTIVE(lane, mask)
-            {
-                left |= (uint32_t)(done < bytes[lane]) << lane;
-            }
-            if (!copy_piece(x, op, left, &from, &to, done))
-                return STEP_FAULT;
-        }
-        x->warp->idle_steps = 0;
-    }
-    return copy->signals ? mbarrier_complete(x, op, mask, &copy->mbarrier, bytes) : STEP_NEXT;
 }

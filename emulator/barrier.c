@@ -291,23 +291,22 @@ static bool mbarrier_step(Exec *x, const Op *op, unsigned lane, uint64_t *object
     return true;
 }
 
-Step mbarrier_complete(Exec *x, const Op *op, uint32_t mask, const MemoryOp *memory, const uint64_t bytes[LANES])
+Step mbarrier_complete(Exec *x, const Op *op, uint32_t mask, Translation *at, const uint64_t bytes[LANES])
 {
-    Translation at;
-    if (!access_addresses(x, op, memory, mask, &at) || !access_translate(x, op, mask, 8, MODE_ATOMIC, true, &at))
+    if (!access_translate(x, op, mask, 8, MODE_ATOMIC, true, at))
         return STEP_FAULT;
     EACH_ACTIVE(lane, mask)
     {
         uint64_t object;
-        memcpy(&object, at.host[lane], 8);
+        memcpy(&object, at->host[lane], 8);
         MbarrierState state = mbarrier_unpack(object);
         state.transactions -= (int64_t)bytes[lane];
         object = mbarrier_pack(state);
-        memcpy(at.host[lane], &object, 8);
+        memcpy(at->host[lane], &object, 8);
     }
     x->warp->idle_steps = 0;
     clock_join(x, x->block->mbarrier_clock);
-    cluster_publish(x, &at, mask);
+    cluster_publish(x, at, mask);
     return STEP_NEXT;
 }
 

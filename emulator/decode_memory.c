@@ -152,19 +152,42 @@ static bool store_sources(Decoder *d, const Operand *value, MemoryOp *memory, ui
     return true;
 }
 
-/* st.async [to], value, [mbarrier] */
-static bool decode_store_async(Decoder *d)
+static CopyBulk *copy_new(Decoder *d)
+{
+    CopyBulk *copy = ARENA_NEW(d->arena, CopyBulk);
+    copy->size = copy->multicast = copy->byte_mask = NO_ROW;
+    return copy;
+}
+
+/* st.async [to], value, [mbarrier]; red.async likewise */
+static bool decode_store_async(Decoder *d, AtomicKind atomic)
 {
     const Inst *inst = d->inst;
-    CopyBulk *copy = ARENA_NEW(d->arena, CopyBulk);
-    copy->stores = copy->signals = true;
+    CopyBulk *copy = copy_new(d);
+    copy->signals = true;
     copy->to.strong = true;
+    copy->to.atomic = atomic;
+    for (unsigned i = 0; i < MAX_ELEMENTS; i++)
+        copy->to.elements[i] = NO_ROW;
     if (inst->operand_count != 3 || !set_type(d, &copy->to, data_type(d)) ||
         !decoder_address(d, &inst->operands[0], SPACE_SHARED, &copy->to) ||
-        !store_sources(d, &inst->operands[1], &copy->to, copy->to.elements) ||
+        !store_sources(d, &inst->operands[1], &copy->to,
+                       atomic == ATOMIC_NONE ? copy->to.elements : copy->to.operands) ||
         !decoder_address(d, &inst->operands[2], SPACE_SHARED, &copy->mbarrier))
         return d->failed ? false : decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
-    decoder_emit(d, run_copy_bulk)->copy_bulk = copy;
+    decoder_emit(d, run_store_async)->copy_bulk = copy;
+    return true;
+}
+
+/* st.bulk [to], size, 0 */
+static bool decode_store_bulk(Decoder *d)
+{
+    const Inst *inst = d->inst;
+    CopyBulk *copy = copy_new(d);
+    if (inst->operand_count != 3 || !decoder_address(d, &inst->operands[0], SPACE_SHARED, &copy->to) ||
+        (copy->size = decoder_source(d, &inst->operands[1], TYPE_U64)) == NO_ROW)
+        return d->failed ? false : decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    decoder_emit(d, run_store_bulk)->copy_bulk = copy;
     return true;
 }
 
@@ -172,11 +195,10 @@ static bool decode_store(Decoder *d)
 {
     const Inst *inst = d->inst;
     MemoryOp memory = {.strong = is_strong(d)};
-    bool async = decoder_have(d, ".async") && decoder_have(d, ".mbarrier::complete_tx::bytes");
-    if ((decoder_have(d, ".async") && !async) || decoder_have(d, ".bulk"))
-        return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
-    if (async)
-        return decode_store_async(d);
+    if (decoder_have(d, ".mbarrier::complete_tx::bytes"))
+        return decode_store_async(d, ATOMIC_NONE);
+    if (decoder_have(d, ".bulk"))
+        return decode_store_bulk(d);
     if (inst->operand_count < 2 || !set_type(d, &memory, data_type(d)) ||
         !decoder_address(d, &inst->operands[0], inst->signature->space, &memory) ||
         !store_sources(d, &inst->operands[1], &memory, memory.elements))
@@ -209,8 +231,10 @@ static bool decode_atomic(Decoder *d, bool returns)
     const Inst *inst = d->inst;
     MemoryOp memory = {.strong = true, .atomic = decoder_atomic(d)};
     unsigned first = returns ? 1 : 0;
-    if (decoder_have(d, ".async") || memory.atomic == ATOMIC_NONE || inst->operand_count < first + 2u)
+    if (memory.atomic == ATOMIC_NONE || inst->operand_count < first + 2u)
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    if (decoder_have(d, ".mbarrier::complete_tx::bytes"))
+        return decode_store_async(d, memory.atomic);
     if (!set_type(d, &memory, data_type(d)) ||
         !decoder_address(d, &inst->operands[first], inst->signature->space, &memory) ||
         !store_sources(d, &inst->operands[first + 1], &memory, memory.operands))
@@ -245,24 +269,33 @@ static bool is_one_of(const Decoder *d, const char *const *mods, size_t count)
     return false;
 }
 
-/* cp.async.bulk [to], [from], size {, [mbarrier]} {, policy} */
+/* cp{.reduce}.async.bulk [to], [from], size {, [mbarrier]} {, multicast} {, policy} {, byte mask} */
 static bool decode_copy_bulk(Decoder *d)
 {
-    static const char *const unknown[] = {".reduce", ".tensor", ".multicast::cluster", ".cp_mask"};
     const Inst *inst = d->inst;
-    CopyBulk *copy = ARENA_NEW(d->arena, CopyBulk);
-    bool to_global = decoder_have(d, ".bulk_group");
+    CopyBulk *copy = copy_new(d);
+    bool to_global = decoder_have(d, ".bulk_group"), reduces = decoder_have(d, ".reduce");
+    bool multicasts = decoder_have(d, ".multicast::cluster"), masks = decoder_have(d, ".cp_mask");
     copy->signals = decoder_have(d, ".mbarrier::complete_tx::bytes");
-    if (is_one_of(d, unknown, COUNT_OF(unknown)) || inst->operand_count < (copy->signals ? 4u : 3u))
+    unsigned next = copy->signals ? 4 : 3, policy = decoder_have(d, ".L2::cache_hint");
+    if (decoder_have(d, ".tensor") || inst->operand_count != next + multicasts + policy + masks)
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
     Space source = to_global || !decoder_have(d, ".global") ? SPACE_SHARED : SPACE_GLOBAL;
     if (!decoder_address(d, &inst->operands[0], to_global ? SPACE_GLOBAL : SPACE_SHARED, &copy->to) ||
         !decoder_address(d, &inst->operands[1], source, &copy->from) ||
+        (copy->size = decoder_source(d, &inst->operands[2], TYPE_U32)) == NO_ROW ||
         (copy->signals && !decoder_address(d, &inst->operands[3], SPACE_SHARED, &copy->mbarrier)))
         return false;
-    copy->size = decoder_source(d, &inst->operands[2], TYPE_U32);
-    if (copy->size == NO_ROW)
+    if (multicasts && (copy->multicast = decoder_source(d, &inst->operands[next], TYPE_B16)) == NO_ROW)
         return false;
+    if (masks && (copy->byte_mask = decoder_source(d, &inst->operands[next + policy], TYPE_B16)) == NO_ROW)
+        return false;
+    if (reduces) {
+        copy->atomic = decoder_atomic(d);
+        copy->type = data_type(d);
+        if (copy->atomic == ATOMIC_NONE || type_bits(copy->type) < 16 || type_bits(copy->type) > 64)
+            return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    }
     decoder_emit(d, run_copy_bulk)->copy_bulk = copy;
     return true;
 }

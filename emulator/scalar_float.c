@@ -1,4 +1,5 @@
 /* Floating-point instructions, lane by lane: PTX ISA, "Floating-Point Instructions" and the half-precision chapters. */
+#include "emulator/approximate.h"
 #include "emulator/operation.h"
 
 #include <math.h>
@@ -79,11 +80,11 @@ static uint32_t float_compute(unsigned operation, const FloatFormat *format, con
     case FLOAT_RCP: value = quotient_odd(1, a); break;
     case FLOAT_SQRT: value = root_odd(a); break;
     case FLOAT_RSQRT: value = 1 / sqrt(a); break;
-    case FLOAT_SIN: value = sin(a); break;
-    case FLOAT_COS: value = cos(a); break;
-    case FLOAT_LG2: value = log2(a); break;
-    case FLOAT_EX2: value = exp2(a); break;
-    case FLOAT_TANH: value = tanh(a); break;
+    case FLOAT_SIN: value = approximate_sin(a); break;
+    case FLOAT_COS: value = approximate_cos(a); break;
+    case FLOAT_LG2: value = approximate_lg2(a); break;
+    case FLOAT_EX2: value = approximate_ex2(a); break;
+    case FLOAT_TANH: value = approximate_tanh(a); break;
     }
     if (control & CONTROL_OOB) {
         /* The pattern that stands for "out of bounds" is a NaN of its own. */

@@ -415,7 +415,9 @@ typedef struct Translation {
 typedef enum AccessMode { MODE_LOAD, MODE_STORE, MODE_ATOMIC } AccessMode;
 
 OpFunction run_load, run_store, run_atomic, run_copy_async, run_local_address;
-OpFunction run_copy_bulk;
+/* A store or atomic of another op's. */
+Step access_store(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask);
+Step access_atomic(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask);
 /* What an atomic makes of the old value, an operand and, for cas, the value to store. */
 uint64_t atomic_value(const MemoryOp *memory, uint64_t old, uint64_t operand, uint64_t second, bool flushes);
 bool access_addresses(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask, Translation *at);
@@ -431,12 +433,20 @@ typedef struct CopyAsync {
     bool ignore_inverted;
 } CopyAsync;
 
-/* cp.async.bulk of one dimension, and st.async. */
+/* ---- bulk.c ------------------------------------------------------------------------------------------------------ */
+
+OpFunction run_copy_bulk, run_store_async, run_store_bulk;
+
+/* Bulk copies of one dimension, st.bulk, st.async and red.async. */
 typedef struct CopyBulk {
-    MemoryOp from, to; /* st.async: 'to' with its elements, and no 'from' */
-    bool stores, signals;
-    uint32_t size;     /* source row of the bytes */
-    MemoryOp mbarrier; /* where it signals */
+    MemoryOp from, to; /* st.async and red.async: 'to' with its elements, and no 'from' */
+    bool signals;
+    uint32_t size;      /* source row of the bytes */
+    MemoryOp mbarrier;  /* where it signals */
+    AtomicKind atomic;  /* cp.reduce: on elements of 'type' */
+    Type type;
+    uint32_t multicast; /* source row of the mask of ranks; NO_ROW: none */
+    uint32_t byte_mask; /* source row of the mask over 16 bytes; NO_ROW: none */
 } CopyBulk;
 
 /* ---- track.c: races, never-written memory, coalescing ------------------------------------------------------------ */
@@ -489,8 +499,8 @@ bool decode_isspacep(Decoder *d);
 
 enum { BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_RED_POPC, BARRIER_RED_AND, BARRIER_RED_OR };
 OpFunction run_barrier, run_fence, run_mbarrier;
-/* complete_tx of so many bytes on each lane's mbarrier object. */
-Step mbarrier_complete(Exec *x, const Op *op, uint32_t mask, const MemoryOp *memory, const uint64_t bytes[LANES]);
+/* complete_tx of so many bytes on each lane's mbarrier object, whose address 'at' has. */
+Step mbarrier_complete(Exec *x, const Op *op, uint32_t mask, Translation *at, const uint64_t bytes[LANES]);
 void barrier_recheck(BlockState *block); /* after threads exited */
 /* Splits of the warp that stand at the same aligned barrier arrive with this one. */
 void partners_arrive(Exec *x, const Op *op, unsigned barrier);
