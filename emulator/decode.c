@@ -259,7 +259,7 @@ static bool decode_mov(Decoder *d)
     Type type = d->mods.type_count ? d->mods.types[0] : TYPE_NONE;
     if (inst->operand_count != 2 || type == TYPE_NONE)
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
-    if (to->kind == OPERAND_VECTOR && from->kind == OPERAND_SREG)
+    if (to->kind == OPERAND_VECTOR && from->kind == OPERAND_SREG && from->sreg->vector > 1)
         return move_special_vector(d, to, from->sreg, type);
     if (to->kind == OPERAND_VECTOR && from->kind == OPERAND_VECTOR)
         return move_elements(d, to, from, type);

@@ -574,6 +574,8 @@ static bool is_type_name(const char *mod)
         if (strncmp(p, prefixes[i], length) != 0 || !isdigit((unsigned char)p[length]))
             continue;
         const char *q = p + length;
+        if (strtoul(q, NULL, 10) > 128)
+            return false; /* .b1024 says how large a tensor map is */
         while (isdigit((unsigned char)*q))
             q++;
         if (*q == 'x' && isdigit((unsigned char)q[1])) {

@@ -235,6 +235,13 @@ static Type doubled(Type type)
     }
 }
 
+/* A matrix instruction with scale factors: its last operands are lists. */
+static bool form_is_scaled(const Form *form)
+{
+    return form->pattern_count > 1 && form_patterns(form)[form->pattern_count - 1].kind == PATTERN_SRC_LIST &&
+           form_patterns(form)[form->pattern_count - 2].kind == PATTERN_SRC;
+}
+
 /* Packed formats that the rows write as bits: only untyped registers hold them. */
 static bool takes_bits_only(const Form *form, const Pattern *pattern, Type type)
 {
@@ -246,6 +253,8 @@ static bool takes_bits_only(const Form *form, const Pattern *pattern, Type type)
     case OP_SUB:
     case OP_MUL:
     case OP_FMA: return type == TYPE_B64; /* f32x2 */
+    case OP_MMA: /* fragments of 8-, 6- and 4-bit floats with scales; ptxas asks less of those without */
+        return type == TYPE_B32 && pattern->kind == PATTERN_SRC_LIST && form_is_scaled(form);
     default: return false;
     }
 }
@@ -268,9 +277,12 @@ static bool takes_wider(const Form *form, const Pattern *pattern, Type type)
     }
 }
 
-/* Does the instruction spell the type, or does the row know it? */
+/* Does the instruction spell the type, or does the row know it?  The matrix instructions never mean the type that they
+ * spell: it is that of a matrix element. */
 static bool spells_type(const Form *form, const int16_t *choice, Type type)
 {
+    if (form->op == OP_MMA || form->op == OP_WMMA)
+        return false;
     for (unsigned i = 0; i < form->element_count; i++) {
         if (choice[i] < 0)
             continue;

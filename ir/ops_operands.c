@@ -222,10 +222,20 @@ static bool fit_sreg(Binder *binder, const Operand *operand, Type type, unsigned
     return true;
 }
 
-/* Outside mov, a special register may only be the source of a conversion between integers. */
+/* A mov that takes a value apart: "mov.b32 {%h0, %h1}, SOURCE". */
+static bool is_unpack(const Binder *binder)
+{
+    return binder->signature->op == OP_MOV && binder->match->form->pattern_count == 2 &&
+           form_patterns(binder->match->form)[0].kind == PATTERN_DST_LIST && binder->signature->vector == 1;
+}
+
+/* Outside mov, a special register may only be the source of a conversion between integers.  (The rows of mov that copy a
+ * special register say so themselves.) */
 static bool takes_sreg(const Binder *binder)
 {
     const Signature *signature = binder->signature;
+    if (is_unpack(binder))
+        return true;
     if (signature->op != OP_CVT || signature->type_count != 2)
         return false;
     for (unsigned i = 0; i < 2; i++) {
@@ -262,6 +272,13 @@ static const char *describe(const Operand *operand)
     return "an operand";
 }
 
+/* "VARIABLE+CONSTANT" is an integer. */
+static bool takes_variable(Type type, const Slot *slot)
+{
+    TypeClass class = type_class(type);
+    return (class == CLASS_BITS && !slot->bits_only) || class == CLASS_UNSIGNED || class == CLASS_SIGNED;
+}
+
 static bool fit_source(Binder *binder, Operand *operand, const Slot *slot)
 {
     Type type = (Type)slot->type;
@@ -274,7 +291,8 @@ static bool fit_source(Binder *binder, Operand *operand, const Slot *slot)
                                  type_name(type));
         return binder_constant(binder, operand, type) && fit_range(binder, operand, slot->pattern);
     case OPERAND_SYMBOL:
-        if (operand->symbol.kind == SYMBOL_VARIABLE && operand->constant && type_class(type) != CLASS_PRED)
+        if (operand->symbol.kind == SYMBOL_VARIABLE && takes_variable(type, slot) &&
+            (operand->constant || is_unpack(binder)))
             return true;
         break;
     case OPERAND_SREG:
@@ -335,10 +353,36 @@ static bool fit_vector_register(Binder *binder, Operand *operand, Type type, con
     return true;
 }
 
+/* In a list ptxas looks at the type of the first register, for which an integer will do where a float is wanted; of the
+ * others it only wants the same width.  Matrix fragments and mov are exact. */
+static bool element_fits(Binder *binder, Operand *item, Type type, const Slot *slot, RefRole role, const Reg *first)
+{
+    const Reg *reg = operand_reg(binder, item);
+    Opcode op = binder->signature->op;
+    TypeClass class = type_class(reg->type);
+    bool exact = op == OP_MOV || op == OP_WMMA || ((op == OP_MMA || op == OP_WGMMA) && type != TYPE_F64);
+    bool plain = reg->vector == 1 && !item->selector && !item->negated && !item->inverted;
+    bool counts = first ? class != CLASS_PRED && class != CLASS_OPAQUE
+                        : type_class(type) == CLASS_FLOAT && (class == CLASS_UNSIGNED || class == CLASS_SIGNED);
+    bool same_width = first ? type_bits(reg->type) == type_bits(first->type) : type_bits(reg->type) == type_bits(type);
+    if (!exact && plain && counts && same_width) {
+        set_ref(binder, item, role, type);
+        return true;
+    }
+    if (!fit_register(binder, item, type, slot, role))
+        return false;
+    if (!same_width && first)
+        return binder_refuse(binder, item->span, "'%s' has %u bits, '%s' %u; the registers of a list have one width",
+                             reg->name, type_bits(reg->type), first->name, type_bits(first->type));
+    return true;
+}
+
 static bool fit_list(Binder *binder, Operand *operand, const Slot *slot, RefRole role)
 {
     const Pattern *pattern = slot->pattern;
     Type type = (Type)slot->type;
+    const Reg *first = NULL;
+    bool sinks_only = true;
     if (is_vector_register(binder, operand, slot->count))
         return fit_vector_register(binder, operand, type, slot, role);
     if (operand->kind != OPERAND_VECTOR)
@@ -349,9 +393,11 @@ static bool fit_list(Binder *binder, Operand *operand, const Slot *slot, RefRole
                              operand->item_count);
     for (unsigned i = 0; i < operand->item_count; i++) {
         Operand *item = &operand->items[i];
+        sinks_only &= item->kind == OPERAND_SINK;
         if (item->kind == OPERAND_REG && !item->constant) {
-            if (!fit_register(binder, item, type, slot, role))
+            if (!element_fits(binder, item, type, slot, role, first))
                 return false;
+            first = first ? first : operand_reg(binder, item);
         } else if (item->kind == OPERAND_CONSTANT && pattern->flags & PATTERN_IMMEDIATE) {
             if (!binder_constant(binder, item, type))
                 return false;
@@ -360,10 +406,17 @@ static bool fit_list(Binder *binder, Operand *operand, const Slot *slot, RefRole
                                  type_name(type), describe(item));
         }
     }
+    if (sinks_only)
+        return binder_refuse(binder, operand->span, "at least one element of the list must not be '_'");
     return true;
 }
 
 /* ---- Addresses -------------------------------------------------------------------------------------------------- */
+
+static bool is_plain_access(Opcode op)
+{
+    return op == OP_LD || op == OP_LDU || op == OP_ST || op == OP_ATOM || op == OP_RED;
+}
 
 static bool fit_address_register(Binder *binder, Operand *operand, bool wide)
 {
@@ -374,16 +427,14 @@ static bool fit_address_register(Binder *binder, Operand *operand, bool wide)
     if (!integer || bits > 64 || operand->negated || operand->inverted)
         return binder_refuse(binder, operand->span, "register '%s' of type .%s cannot hold an address", reg->name,
                              type_name(reg->type));
-    if (wide && bits == 32)
+    /* What ptxas takes: 8 and 16 bits in plain accesses, 32 bits for tensor maps and asynchronous accesses. */
+    bool plain = is_plain_access(binder->signature->op);
+    bool odd = binder->signature->op == OP_TENSORMAP || signature_has(binder->signature, MOD_ASYNC);
+    if (wide && ((bits == 32 && !odd) || (bits < 32 && !plain)))
         return binder_refuse(binder, operand->span, "register '%s' of type .%s is too narrow for a %s address",
                              reg->name, type_name(reg->type),
                              binder->signature->space == SPACE_NONE ? "generic" : "global");
     return fit_register(binder, operand, reg->type, NULL, REF_USE);
-}
-
-static bool is_plain_access(Opcode op)
-{
-    return op == OP_LD || op == OP_LDU || op == OP_ST || op == OP_ATOM || op == OP_RED;
 }
 
 static bool is_input(const Variable *variable)

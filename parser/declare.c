@@ -380,7 +380,8 @@ void declare_name(Parser *parser, Name name, Span span)
 void declaration_end(Parser *parser, Span span)
 {
     parser->decl.open = false;
-    if (parser->decl.space == SPACE_REG && parser->in_body)
+    /* ptxas takes a declaration of nothing; it leaves nothing. */
+    if (parser->decl.space == SPACE_REG && parser->in_body && parser->decl.items.count > 0)
         register_statement(parser, span);
 }
 

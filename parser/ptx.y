@@ -200,6 +200,7 @@ strings:
 
 variable:
     qualifiers storage qualifiers vector type declarators
+|   qualifiers storage qualifiers vector type
 ;
 
 qualifiers:
@@ -468,6 +469,7 @@ scope_open:
 
 local_variable:
     local_start storage qualifiers vector type declarators
+|   local_start storage qualifiers vector type
 ;
 
 local_start:
