@@ -190,6 +190,10 @@ bool binder_refuse(Binder *binder, Span where, const char *format, ...) PRINTF_L
 bool binder_operand(Binder *binder, Operand *operand, const Slot *slot);
 /* Fits a register read in the type (TYPE_NONE: any) and sets its reference. */
 bool binder_register(Binder *binder, Operand *operand, Type type, RefRole role);
+/* Fits an address. */
+bool binder_address(Binder *binder, Operand *operand, const Slot *slot);
+/* "a register": what the operand is, for messages. */
+const char *operand_describe(const Operand *operand);
 /* Fits a constant. */
 bool binder_constant(Binder *binder, const Operand *operand, Type type);
 /* The first function in the initialiser of a jump table, which an indirect call may name as its targets; NULL if there

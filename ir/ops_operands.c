@@ -229,8 +229,8 @@ static bool is_unpack(const Binder *binder)
            form_patterns(binder->match->form)[0].kind == PATTERN_DST_LIST && binder->signature->vector == 1;
 }
 
-/* Outside mov, a special register may only be the source of a conversion between integers.  (The rows of mov that copy a
- * special register say so themselves.) */
+/* Outside mov, a special register may only be the source of a conversion between integers.  (The rows of mov that copy
+ * a special register say so themselves.) */
 static bool takes_sreg(const Binder *binder)
 {
     const Signature *signature = binder->signature;
@@ -248,7 +248,7 @@ static bool takes_sreg(const Binder *binder)
 
 /* ---- Sources and destinations ----------------------------------------------------------------------------------- */
 
-static const char *describe(const Operand *operand)
+const char *operand_describe(const Operand *operand)
 {
     switch (operand->kind) {
     case OPERAND_REG: return "a register";
@@ -304,7 +304,8 @@ static bool fit_source(Binder *binder, Operand *operand, const Slot *slot)
     default: break;
     }
     return binder_refuse(binder, operand->span, "%s of type .%s is expected, not %s",
-                         immediate ? "a register or constant" : "a register", type_name(type), describe(operand));
+                         immediate ? "a register or constant" : "a register", type_name(type),
+                         operand_describe(operand));
 }
 
 static bool fit_destination(Binder *binder, Operand *operand, const Slot *slot, Type type)
@@ -322,7 +323,7 @@ static bool fit_destination(Binder *binder, Operand *operand, const Slot *slot, 
     if (operand->kind == OPERAND_SREG)
         return binder_refuse(binder, operand->span, "special register '%s' cannot be written", operand->sreg->name);
     return binder_refuse(binder, operand->span, "a destination register of type .%s is expected, not %s",
-                         type_name(type), describe(operand));
+                         type_name(type), operand_describe(operand));
 }
 
 static bool fit_predicate(Binder *binder, Operand *operand)
@@ -331,7 +332,7 @@ static bool fit_predicate(Binder *binder, Operand *operand)
         return fit_register(binder, operand, TYPE_PRED, NULL, REF_USE);
     if (operand->kind == OPERAND_CONSTANT)
         return binder_constant(binder, operand, TYPE_PRED);
-    return binder_refuse(binder, operand->span, "a predicate is expected, not %s", describe(operand));
+    return binder_refuse(binder, operand->span, "a predicate is expected, not %s", operand_describe(operand));
 }
 
 /* A register declared .v2 or .v4 in the place of a list. */
@@ -387,7 +388,7 @@ static bool fit_list(Binder *binder, Operand *operand, const Slot *slot, RefRole
         return fit_vector_register(binder, operand, type, slot, role);
     if (operand->kind != OPERAND_VECTOR)
         return binder_refuse(binder, operand->span, "a list of %u in braces is expected, not %s", slot->count,
-                             describe(operand));
+                             operand_describe(operand));
     if (operand->item_count != slot->count)
         return binder_refuse(binder, operand->span, "a list of %u is expected, not of %u", slot->count,
                              operand->item_count);
@@ -403,7 +404,7 @@ static bool fit_list(Binder *binder, Operand *operand, const Slot *slot, RefRole
                 return false;
         } else if (item->kind != OPERAND_SINK || !(pattern->flags & PATTERN_SINK)) {
             return binder_refuse(binder, item->span, "a register of type .%s is expected in the list, not %s",
-                                 type_name(type), describe(item));
+                                 type_name(type), operand_describe(item));
         }
     }
     if (sinks_only)
@@ -411,104 +412,7 @@ static bool fit_list(Binder *binder, Operand *operand, const Slot *slot, RefRole
     return true;
 }
 
-/* ---- Addresses -------------------------------------------------------------------------------------------------- */
-
-static bool is_plain_access(Opcode op)
-{
-    return op == OP_LD || op == OP_LDU || op == OP_ST || op == OP_ATOM || op == OP_RED;
-}
-
-static bool fit_address_register(Binder *binder, Operand *operand, bool wide)
-{
-    const Reg *reg = operand_reg(binder, operand);
-    TypeClass class = type_class(reg->type);
-    unsigned bits = type_bits(reg->type);
-    bool integer = class == CLASS_BITS || class == CLASS_UNSIGNED || class == CLASS_SIGNED;
-    if (!integer || bits > 64 || operand->negated || operand->inverted)
-        return binder_refuse(binder, operand->span, "register '%s' of type .%s cannot hold an address", reg->name,
-                             type_name(reg->type));
-    /* What ptxas takes: 8 and 16 bits in plain accesses, 32 bits for tensor maps and asynchronous accesses. */
-    bool plain = is_plain_access(binder->signature->op);
-    bool odd = binder->signature->op == OP_TENSORMAP || signature_has(binder->signature, MOD_ASYNC);
-    if (wide && ((bits == 32 && !odd) || (bits < 32 && !plain)))
-        return binder_refuse(binder, operand->span, "register '%s' of type .%s is too narrow for a %s address",
-                             reg->name, type_name(reg->type),
-                             binder->signature->space == SPACE_NONE ? "generic" : "global");
-    return fit_register(binder, operand, reg->type, NULL, REF_USE);
-}
-
-static bool is_input(const Variable *variable)
-{
-    if (!variable->is_parameter)
-        return false;
-    const Prototype *prototype = variable->function ? &variable->function->prototype : NULL;
-    for (unsigned i = 0; prototype && i < prototype->return_count; i++)
-        if (prototype->returns[i] == variable)
-            return false;
-    return true;
-}
-
-static bool fit_address_variable(Binder *binder, const Operand *operand, const Variable *variable)
-{
-    const Signature *signature = binder->signature;
-    Space space = signature->space;
-    if (!is_plain_access(signature->op) || !binder->match->one_space)
-        return true;
-    bool fits = space == SPACE_NONE ? variable->space != SPACE_CONST && variable->space != SPACE_PARAM
-                                    : variable->space == space;
-    if (!fits)
-        return binder_refuse(binder, operand->span, "'%s' lies in .%s, not in %s%s", variable->name,
-                             space_name(variable->space), space == SPACE_NONE ? "generic space" : ".",
-                             space_name(space));
-    if (space != SPACE_PARAM)
-        return true;
-    if (signature->op == OP_ST && is_input(variable))
-        return binder_refuse(binder, operand->span, "input parameter '%s' cannot be written", variable->name);
-    if (binder->inst->guard != REF_NONE && !variable->is_parameter)
-        return binder_refuse(binder, operand->span, "an access to call parameter '%s' cannot be predicated",
-                             variable->name);
-    return true;
-}
-
-static bool fit_address(Binder *binder, Operand *operand, const Slot *slot)
-{
-    const Signature *signature = binder->signature;
-    unsigned flags = slot->pattern->flags;
-    if (operand->kind != OPERAND_ADDRESS || !operand->item_count)
-        return binder_refuse(binder, operand->span, "an address in brackets is expected, not %s", describe(operand));
-    if (operand->unified != !!(flags & PATTERN_UNIFIED))
-        return binder_refuse(binder, operand->span,
-                             operand->unified ? "'.unified' does not go with '%s' here"
-                                              : "'.unified' must follow the address of '%s'",
-                             signature->opcode);
-    bool far = binder->match->one_space && !(flags & PATTERN_NEAR) &&
-               (signature->space == SPACE_NONE || signature->space == SPACE_GLOBAL);
-    for (unsigned i = 0; i < operand->item_count; i++) {
-        Operand *base = &operand->items[i];
-        bool fits = false;
-        switch (base->kind) {
-        case OPERAND_REG: fits = fit_address_register(binder, base, far && !operand->indexed); break;
-        case OPERAND_SYMBOL:
-            if (base->symbol.kind != SYMBOL_VARIABLE)
-                return binder_refuse(binder, base->span, "'%s' has no address in memory", symbol_name(&base->symbol));
-            fits = fit_address_variable(binder, base, base->symbol.variable);
-            break;
-        case OPERAND_CONSTANT:
-            if (base->constant->kind != CONSTANT_INT)
-                return binder_refuse(binder, base->span, "an address cannot be a floating-point constant");
-            fits = operand->indexed || !is_plain_access(signature->op) || signature->space == SPACE_LOCAL;
-            if (!fits)
-                return binder_refuse(binder, base->span, "absolute addresses are allowed in .local only");
-            break;
-        default: return binder_refuse(binder, base->span, "an address cannot start with %s", describe(base));
-        }
-        if (!fits)
-            return false;
-    }
-    if (operand->constant && operand->constant->kind != CONSTANT_INT)
-        return binder_refuse(binder, operand->span, "the offset of an address must be an integer");
-    return true;
-}
+/* ---- Handles and coordinates ------------------------------------------------------------------------------------ */
 
 /* A texture, sampler, surface or tensor map: a 64-bit register or a variable, which has the type if it is not
  * TYPE_NONE. */
@@ -524,7 +428,7 @@ static bool fit_handle(Binder *binder, Operand *operand, Type type)
                              type_name(variable->type), type_name(type));
     }
     return binder_refuse(binder, operand->span, "a 64-bit register or a variable is expected, not %s",
-                         describe(operand));
+                         operand_describe(operand));
 }
 
 static bool fit_coordinate(Binder *binder, Operand *operand, Type type)
@@ -534,7 +438,7 @@ static bool fit_coordinate(Binder *binder, Operand *operand, Type type)
     if (operand->kind == OPERAND_CONSTANT)
         return binder_constant(binder, operand, type);
     return binder_refuse(binder, operand->span, "a coordinate of type .%s is expected, not %s", type_name(type),
-                         describe(operand));
+                         operand_describe(operand));
 }
 
 static bool fit_coordinates(Binder *binder, Operand *operand, const Slot *slot, Type type)
@@ -546,7 +450,7 @@ static bool fit_coordinates(Binder *binder, Operand *operand, const Slot *slot, 
         return fit_vector_register(binder, operand, type, NULL, REF_USE);
     if (operand->kind != OPERAND_VECTOR)
         return binder_refuse(binder, operand->span, "a list of %u coordinates is expected, not %s", slot->count,
-                             describe(operand));
+                             operand_describe(operand));
     unsigned given = operand->item_count;
     if (given != slot->count && !(pads && given > slot->count && (given == 2 || given == 4)))
         return binder_refuse(binder, operand->span, "%u coordinates are expected, not %u", slot->count, given);
@@ -609,7 +513,7 @@ static bool fit_video(Binder *binder, Operand *operand, const Slot *slot)
     if (operand->kind == OPERAND_CONSTANT && !destination)
         return binder_constant(binder, operand, TYPE_U32);
     if (operand->kind != OPERAND_REG || operand->constant)
-        return binder_refuse(binder, operand->span, "a 32-bit register is expected, not %s", describe(operand));
+        return binder_refuse(binder, operand->span, "a 32-bit register is expected, not %s", operand_describe(operand));
     Name selector = operand->selector;
     if (operand_reg(binder, operand)->vector > 1)
         return fit_register(binder, operand, TYPE_U32, slot, destination ? REF_DEF : REF_USE);
@@ -627,7 +531,7 @@ static bool fit_video(Binder *binder, Operand *operand, const Slot *slot)
 static bool fit_function(Binder *binder, const Operand *operand, bool entry)
 {
     if (operand->kind != OPERAND_SYMBOL || operand->symbol.kind != SYMBOL_FUNCTION || operand->constant)
-        return binder_refuse(binder, operand->span, "a function is expected, not %s", describe(operand));
+        return binder_refuse(binder, operand->span, "a function is expected, not %s", operand_describe(operand));
     if (operand->symbol.function->is_entry != entry)
         return binder_refuse(binder, operand->span,
                              entry ? "'%s' is a function, not a kernel" : "'%s' is a kernel, not a device function",
@@ -648,7 +552,7 @@ static bool fit_label(Binder *binder, const Operand *operand)
     bool symbol = operand->kind == OPERAND_SYMBOL && !operand->constant;
     if (binder->signature->op == OP_BRA)
         return (symbol && operand->symbol.kind == SYMBOL_LABEL) ||
-               binder_refuse(binder, operand->span, "a label is expected, not %s", describe(operand));
+               binder_refuse(binder, operand->span, "a label is expected, not %s", operand_describe(operand));
     bool branch = binder->signature->op == OP_BRX;
     if (symbol && !branch && operand->symbol.kind == SYMBOL_VARIABLE &&
         variable_first_function(operand->symbol.variable))
@@ -656,7 +560,7 @@ static bool fit_label(Binder *binder, const Operand *operand)
     if (!symbol || operand->symbol.kind != SYMBOL_TABLE)
         return binder_refuse(binder, operand->span, "the label of a %s is expected, not %s",
                              branch ? ".branchtargets list" : ".calltargets list or a .callprototype",
-                             describe(operand));
+                             operand_describe(operand));
     if ((operand->symbol.table->kind == TABLE_BRANCH_TARGETS) != branch)
         return binder_refuse(binder, operand->span, "'%s' does not label a %s", operand->symbol.table->name,
                              branch ? ".branchtargets list" : ".calltargets list or a .callprototype");
@@ -670,7 +574,7 @@ static bool fit_variable(Binder *binder, Operand *operand)
     if (operand->kind == OPERAND_ADDRESS && operand->indexed && !operand->unified && operand->item_count == 1 &&
         operand->items[0].kind == OPERAND_SYMBOL && operand->items[0].symbol.kind == SYMBOL_VARIABLE)
         return true;
-    return binder_refuse(binder, operand->span, "a variable is expected, not %s", describe(operand));
+    return binder_refuse(binder, operand->span, "a variable is expected, not %s", operand_describe(operand));
 }
 
 /* ---- Every kind ------------------------------------------------------------------------------------------------- */
@@ -684,7 +588,7 @@ static bool fit_main(Binder *binder, Operand *operand, const Slot *slot)
     case PATTERN_SRC: return fit_source(binder, operand, slot);
     case PATTERN_SINK_ONLY:
         return operand->kind == OPERAND_SINK ||
-               binder_refuse(binder, operand->span, "the sink '_' is expected, not %s", describe(operand));
+               binder_refuse(binder, operand->span, "the sink '_' is expected, not %s", operand_describe(operand));
     case PATTERN_DST_PRED: return fit_destination(binder, operand, slot, TYPE_PRED);
     case PATTERN_PRED: return fit_predicate(binder, operand);
     case PATTERN_DST_LIST:
@@ -693,14 +597,16 @@ static bool fit_main(Binder *binder, Operand *operand, const Slot *slot)
     case PATTERN_SRC_LIST: return fit_list(binder, operand, slot, REF_USE);
     case PATTERN_INT:
         if (operand->kind != OPERAND_CONSTANT || operand->constant->kind != CONSTANT_INT)
-            return binder_refuse(binder, operand->span, "an integer constant is expected, not %s", describe(operand));
+            return binder_refuse(binder, operand->span, "an integer constant is expected, not %s",
+                                 operand_describe(operand));
         return fit_range(binder, operand, pattern);
-    case PATTERN_ADDRESS: return fit_address(binder, operand, slot);
+    case PATTERN_ADDRESS: return binder_address(binder, operand, slot);
     case PATTERN_HANDLE:
         if ((operand->kind == OPERAND_ADDRESS && operand->item_count == 1 && !operand->constant && !operand->indexed) ||
             (operand->kind == OPERAND_COMPOSITE && operand->item_count == 1))
             return fit_handle(binder, &operand->items[0], type);
-        return binder_refuse(binder, operand->span, "a handle in brackets is expected, not %s", describe(operand));
+        return binder_refuse(binder, operand->span, "a handle in brackets is expected, not %s",
+                             operand_describe(operand));
     case PATTERN_TENSOR:
     case PATTERN_TEXTURE:
     case PATTERN_TEXTURE_SAMPLER:
@@ -713,12 +619,14 @@ static bool fit_main(Binder *binder, Operand *operand, const Slot *slot)
     case PATTERN_LABEL: return fit_label(binder, operand);
     case PATTERN_SREG:
         if (operand->kind != OPERAND_SREG)
-            return binder_refuse(binder, operand->span, "a special register is expected, not %s", describe(operand));
+            return binder_refuse(binder, operand->span, "a special register is expected, not %s",
+                                 operand_describe(operand));
         return fit_sreg(binder, operand, binder->signature->types[0], binder->signature->vector);
     case PATTERN_RESULTS:
     case PATTERN_ARGUMENTS:
         return operand->kind == OPERAND_LIST ||
-               binder_refuse(binder, operand->span, "a list in parentheses is expected, not %s", describe(operand));
+               binder_refuse(binder, operand->span, "a list in parentheses is expected, not %s",
+                             operand_describe(operand));
     }
     return false;
 }

@@ -1,6 +1,6 @@
 /* The tables of tests/isa, row by row, against the program's own: every instruction form with each of its modifiers, in
- * every order that ptxas takes; every directive and every special register, at the lowest version that has it and refused,
- * with the needed version named, at the one before. */
+ * every order that ptxas takes; every directive and every special register, at the lowest version that has it and
+ * refused, with the needed version named, at the one before. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -160,7 +160,8 @@ static void read_modifiers(Arena *arena, const char *text, const char *slots, Mo
     }
 }
 
-/* The spelling in which place 'special' takes choice 'choice', every other its first, and optional ones are left out. */
+/* The spelling in which place 'special' takes choice 'choice', every other its first, and optional ones are left out.
+ */
 static void spell(const char *opcode, const Modifiers *modifiers, unsigned special, unsigned choice, Buf *out)
 {
     buf_clear(out);
@@ -195,7 +196,8 @@ static const Form *find_form(Module *module, const char *spelling, const char *i
     return found;
 }
 
-/* A pair ".a.b" of the column names two places by an alternative of each: the last part of one, the first of the other. */
+/* A pair ".a.b" of the column names two places by an alternative of each: the last part of one, the first of the other.
+ */
 static bool order_keeps(const char *order, const Place *before, const Place *after)
 {
     for (unsigned i = 0; i < before->count; i++) {
@@ -353,7 +355,8 @@ static void unescape(const char *text, Buf *out)
 
 /* Says what is wrong about the body text at this version and target: it is to be accepted, or refused with 'wanted' in
  * the message. */
-static unsigned check_module(const char *row, unsigned version, const char *target, const char *body, const char *wanted)
+static unsigned check_module(const char *row, unsigned version, const char *target, const char *body,
+                             const char *wanted)
 {
     Buf text = {0};
     char *messages = NULL;

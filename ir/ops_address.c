@@ -1,0 +1,101 @@
+/* Fits addresses in brackets to what an instruction may access: the state space, the width of the register that holds
+ * the address; PTX ISA, "Addresses as Operands", as ptxas applies it. */
+#include "ir/ops_internal.h"
+
+static bool is_plain_access(Opcode op)
+{
+    return op == OP_LD || op == OP_LDU || op == OP_ST || op == OP_ATOM || op == OP_RED;
+}
+
+static bool fit_address_register(Binder *binder, Operand *operand, bool wide)
+{
+    const Reg *reg = &binder->regs->data[binder->inst->refs[operand->ref].reg];
+    TypeClass class = type_class(reg->type);
+    unsigned bits = type_bits(reg->type);
+    bool integer = class == CLASS_BITS || class == CLASS_UNSIGNED || class == CLASS_SIGNED;
+    if (!integer || bits > 64 || operand->negated || operand->inverted)
+        return binder_refuse(binder, operand->span, "register '%s' of type .%s cannot hold an address", reg->name,
+                             type_name(reg->type));
+    /* What ptxas takes: 8 and 16 bits in plain accesses, 32 bits for tensor maps and asynchronous accesses. */
+    bool plain = is_plain_access(binder->signature->op);
+    bool odd = binder->signature->op == OP_TENSORMAP || signature_has(binder->signature, MOD_ASYNC);
+    if (wide && ((bits == 32 && !odd) || (bits < 32 && !plain)))
+        return binder_refuse(binder, operand->span, "register '%s' of type .%s is too narrow for a %s address",
+                             reg->name, type_name(reg->type),
+                             binder->signature->space == SPACE_NONE ? "generic" : "global");
+    return binder_register(binder, operand, reg->type, REF_USE);
+}
+
+static bool is_input(const Variable *variable)
+{
+    if (!variable->is_parameter)
+        return false;
+    const Prototype *prototype = variable->function ? &variable->function->prototype : NULL;
+    for (unsigned i = 0; prototype && i < prototype->return_count; i++)
+        if (prototype->returns[i] == variable)
+            return false;
+    return true;
+}
+
+static bool fit_address_variable(Binder *binder, const Operand *operand, const Variable *variable)
+{
+    const Signature *signature = binder->signature;
+    Space space = signature->space;
+    if (!is_plain_access(signature->op) || !binder->match->one_space)
+        return true;
+    bool fits = space == SPACE_NONE ? variable->space != SPACE_CONST && variable->space != SPACE_PARAM
+                                    : variable->space == space;
+    if (!fits)
+        return binder_refuse(binder, operand->span, "'%s' lies in .%s, not in %s%s", variable->name,
+                             space_name(variable->space), space == SPACE_NONE ? "generic space" : ".",
+                             space_name(space));
+    if (space != SPACE_PARAM)
+        return true;
+    if (signature->op == OP_ST && is_input(variable))
+        return binder_refuse(binder, operand->span, "input parameter '%s' cannot be written", variable->name);
+    if (binder->inst->guard != REF_NONE && !variable->is_parameter)
+        return binder_refuse(binder, operand->span, "an access to call parameter '%s' cannot be predicated",
+                             variable->name);
+    return true;
+}
+
+bool binder_address(Binder *binder, Operand *operand, const Slot *slot)
+{
+    const Signature *signature = binder->signature;
+    unsigned flags = slot->pattern->flags;
+    if (operand->kind != OPERAND_ADDRESS || !operand->item_count)
+        return binder_refuse(binder, operand->span, "an address in brackets is expected, not %s",
+                             operand_describe(operand));
+    if (operand->unified != !!(flags & PATTERN_UNIFIED))
+        return binder_refuse(binder, operand->span,
+                             operand->unified ? "'.unified' does not go with '%s' here"
+                                              : "'.unified' must follow the address of '%s'",
+                             signature->opcode);
+    bool far = binder->match->one_space && !(flags & PATTERN_NEAR) &&
+               (signature->space == SPACE_NONE || signature->space == SPACE_GLOBAL);
+    for (unsigned i = 0; i < operand->item_count; i++) {
+        Operand *base = &operand->items[i];
+        bool fits = false;
+        switch (base->kind) {
+        case OPERAND_REG: fits = fit_address_register(binder, base, far && !operand->indexed); break;
+        case OPERAND_SYMBOL:
+            if (base->symbol.kind != SYMBOL_VARIABLE)
+                return binder_refuse(binder, base->span, "'%s' has no address in memory", symbol_name(&base->symbol));
+            fits = fit_address_variable(binder, base, base->symbol.variable);
+            break;
+        case OPERAND_CONSTANT:
+            if (base->constant->kind != CONSTANT_INT)
+                return binder_refuse(binder, base->span, "an address cannot be a floating-point constant");
+            fits = operand->indexed || !is_plain_access(signature->op) || signature->space == SPACE_LOCAL;
+            if (!fits)
+                return binder_refuse(binder, base->span, "absolute addresses are allowed in .local only");
+            break;
+        default: return binder_refuse(binder, base->span, "an address cannot start with %s", operand_describe(base));
+        }
+        if (!fits)
+            return false;
+    }
+    if (operand->constant && operand->constant->kind != CONSTANT_INT)
+        return binder_refuse(binder, operand->span, "the offset of an address must be an integer");
+    return true;
+}
