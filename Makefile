@@ -3,6 +3,9 @@
 # make test       everything that can be tested on this machine; ONLY=GLOB runs the jobs whose name matches
 # make asan       the same under the address and undefined-behaviour sanitizers, built in build/asan
 # make fuzz       the fuzzers of tests/fuzz; TIME=SECONDS in all, FUZZ="HARNESS...", JOBS=N at once (docs/fuzzing.md)
+# make corpus     every kernel of corpus/ through ptxopt, the assembler and the emulator, against the accepted figures
+# make corpus-report  the same, and build/corpus/report.html
+# make gpu-run    what `tools/corpus-run --gpu` needs: the same launch files on a GPU
 # make bench-NAME the measurement bench/NAME
 # make install    PREFIX=/usr/local, DESTDIR=
 # make format     clang-format over the lines that are too long
@@ -84,7 +87,7 @@ ORACLE_SOURCES := $(wildcard tests/oracle/*.c)
 ORACLE_OBJECTS := $(ORACLE_SOURCES:%.c=$(OUT)/%.o)
 ORACLE_TESTS := $(filter $(OUT)/tests/test_oracle_%,$(UNIT_TESTS))
 
-.PHONY: all tests test asan demo install clean format FORCE
+.PHONY: all tests test asan demo corpus corpus-report install clean format FORCE
 all: $(PROGRAM)
 tests: $(UNIT_TESTS)
 
@@ -159,11 +162,24 @@ $(UNIT_TESTS): $(OUT)/tests/%: tests/unit/%.c $(OUT)/libptxopt.a $(OUT)/configur
 	    $(ORACLE_LIBRARIES) $(OUT)/libptxopt.a -lcmocka $(LIBRARIES)
 
 -include $(ORACLE_OBJECTS:.o=.d)
+# Runs launch files on a GPU. jansson goes into the program where its archive is there, so that it runs on machines that
+# have a driver and nothing else.
+JANSSON_ARCHIVE := $(wildcard /usr/lib/*/libjansson.a /usr/lib/libjansson.a /usr/local/lib/libjansson.a)
+GPU_RUN := $(OUT)/gpu-run
+$(GPU_RUN): tools/gpu-run.c tools/gpu-driver.c tools/gpu-driver.h $(OUT)/libptxopt.a | $(GENERATED_HEADERS)
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(OUT)/libptxopt.a \
+	    $(firstword $(JANSSON_ARCHIVE) -ljansson) -ldl -lm -lpthread
+
+# The plain C references of all kernels.
+REFERENCES := $(OUT)/corpus-references.so
+$(REFERENCES): $(wildcard corpus/*/*.ref.c) corpus/reference.h $(OUT)/configuration
+	$(CC) -std=gnu11 -O2 -fPIC -shared -ffp-contract=off $(CPPFLAGS) -I. -o $@ $(filter %.ref.c,$^) -lm
+
 -include $(SOURCE_OBJECTS:.o=.d) $(GENERATED_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(GEN)/ir/make_ops.d
 
 # What one does with it.
 
-test: $(PROGRAM) $(UNIT_TESTS)
+test: $(PROGRAM) gpu-run $(UNIT_TESTS)
 	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) CC='$(CC)' ONLY='$(ONLY)' tests/run-tests $(UNIT_TESTS)
 
 asan:
@@ -206,6 +222,15 @@ endif
 .PHONY: fuzz
 fuzz:
 	@TIME='$(TIME)' RUNS='$(RUNS)' JOBS='$(JOBS)' SEED='$(SEED)' INSTALL=1 tests/fuzz/run $(FUZZ)
+
+.PHONY: gpu-run
+gpu-run: $(PROGRAM) $(GPU_RUN) $(REFERENCES)
+
+corpus: $(PROGRAM)
+	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) tools/corpus-run
+
+corpus-report: $(PROGRAM)
+	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) tools/corpus-run --report
 
 BENCHMARKS := $(patsubst bench/%,bench-%,$(wildcard bench/*))
 .PHONY: $(BENCHMARKS)

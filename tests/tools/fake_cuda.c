@@ -1,0 +1,385 @@
+/* A CUDA driver whose GPU is the emulator, for tests of what launches kernels: one device, sm_90, "Emulated GPU".
+ *
+ * Modules are parsed, memory is the process's own under addresses of its own, and a launch runs in the emulator with
+ * the buffers that its parameters point to.  Time is what the emulator counts: one nanosecond a warp instruction, and
+ * one for each 1,024 bytes filled.  $FAKE_MODE makes it fail in one way: no-init, no-device, reject, wrong (what a
+ * coarsened kernel leaves is changed), fault (every launch fails). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emulator/emulator.h"
+#include "parser/parser.h"
+
+enum { DONE = 0, INVALID_VALUE = 1, NO_DEVICE = 100, INVALID_PTX = 218, NOT_FOUND = 500, LAUNCH_FAILED = 719 };
+enum { MOST_BLOCKS = 4096 };
+
+typedef struct Memory {
+    uint64_t address, size;
+    uint8_t *bytes;
+} Memory;
+
+typedef struct Global {
+    const Variable *variable;
+    Memory *memory;
+    struct Global *next;
+} Global;
+
+typedef struct FakeModule {
+    Arena *arena;
+    Module *module;
+    Global *globals;
+} FakeModule;
+
+typedef struct FakeFunction {
+    FakeModule *module;
+    const Function *function;
+} FakeFunction;
+
+static Memory memories[MOST_BLOCKS];
+static uint64_t next_address = UINT64_C(0x7f0000000000);
+static double clock_ms;
+
+static bool mode_is(const char *name)
+{
+    const char *mode = getenv("FAKE_MODE");
+    return mode && strcmp(mode, name) == 0;
+}
+
+static Memory *memory_at(uint64_t address)
+{
+    for (size_t i = 0; i < MOST_BLOCKS; i++)
+        if (memories[i].size && address >= memories[i].address && address < memories[i].address + memories[i].size)
+            return &memories[i];
+    return NULL;
+}
+
+static Memory *memory_new(uint64_t size)
+{
+    for (size_t i = 0; i < MOST_BLOCKS; i++) {
+        if (memories[i].size)
+            continue;
+        memories[i] = (Memory){next_address, size, calloc(1, size)};
+        next_address += (size + 511) / 256 * 256;
+        return &memories[i];
+    }
+    return NULL;
+}
+
+/* The bytes behind an address, if there are so many. */
+static uint8_t *bytes_at(uint64_t address, size_t size)
+{
+    Memory *memory = memory_at(address);
+    return memory && size <= memory->address + memory->size - address ? memory->bytes + (address - memory->address)
+                                                                      : NULL;
+}
+
+/* ---- The device ------------------------------------------------------------------------------------------------- */
+
+int cuInit(unsigned flags)
+{
+    return flags || mode_is("no-init") ? NO_DEVICE : DONE;
+}
+
+int cuDriverGetVersion(int *version)
+{
+    *version = 13000;
+    return DONE;
+}
+
+int cuDeviceGetCount(int *count)
+{
+    *count = mode_is("no-device") ? 0 : 1;
+    return DONE;
+}
+
+int cuDeviceGet(int *device, int ordinal)
+{
+    *device = ordinal;
+    return ordinal ? INVALID_VALUE : DONE;
+}
+
+int cuDeviceGetName(char *name, int length, int device)
+{
+    snprintf(name, (size_t)length, "Emulated GPU");
+    return device ? INVALID_VALUE : DONE;
+}
+
+int cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+    *value = attribute == 75 ? 9 : attribute == 38 ? 1 << 20 : attribute == 16 ? 2 : 0;
+    return device ? INVALID_VALUE : DONE;
+}
+
+int cuDevicePrimaryCtxRetain(void **context, int device)
+{
+    *context = memories;
+    return device ? INVALID_VALUE : DONE;
+}
+
+int cuCtxSetCurrent(void *context)
+{
+    return context ? DONE : INVALID_VALUE;
+}
+
+int cuCtxSynchronize(void)
+{
+    return DONE;
+}
+
+int cuGetErrorName(int error, const char **name)
+{
+    *name = error == NO_DEVICE       ? "CUDA_ERROR_NO_DEVICE"
+            : error == INVALID_PTX   ? "CUDA_ERROR_INVALID_PTX"
+            : error == LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED"
+                                     : NULL;
+    return *name ? DONE : INVALID_VALUE;
+}
+
+/* ---- Memory ----------------------------------------------------------------------------------------------------- */
+
+int cuMemAlloc_v2(uint64_t *address, size_t size)
+{
+    Memory *memory = size ? memory_new(size) : NULL;
+    *address = memory ? memory->address : 0;
+    return memory ? DONE : INVALID_VALUE;
+}
+
+int cuMemFree_v2(uint64_t address)
+{
+    Memory *memory = memory_at(address);
+    if (!memory)
+        return INVALID_VALUE;
+    free(memory->bytes);
+    *memory = (Memory){0};
+    return DONE;
+}
+
+int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t size)
+{
+    uint8_t *bytes = bytes_at(to, size);
+    if (bytes)
+        memcpy(bytes, from, size);
+    return bytes ? DONE : INVALID_VALUE;
+}
+
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size)
+{
+    const uint8_t *bytes = bytes_at(from, size);
+    if (bytes)
+        memcpy(to, bytes, size);
+    return bytes ? DONE : INVALID_VALUE;
+}
+
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream)
+{
+    uint8_t *target = bytes_at(to, size);
+    const uint8_t *source = bytes_at(from, size);
+    if (!target || !source || stream)
+        return INVALID_VALUE;
+    memcpy(target, source, size);
+    clock_ms += (double)size / 1024 * 1e-6;
+    return DONE;
+}
+
+int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, void *stream)
+{
+    uint8_t *bytes = bytes_at(to, size);
+    if (!bytes || stream)
+        return INVALID_VALUE;
+    memset(bytes, value, size);
+    clock_ms += (double)size / 1024 * 1e-6;
+    return DONE;
+}
+
+/* ---- Modules ---------------------------------------------------------------------------------------------------- */
+
+int cuModuleLoadDataEx(void **result, const void *image, unsigned count, int *options, void **values)
+{
+    Arena *arena = arena_new();
+    Source *source = source_from_memory(arena, "image", image, strlen(image));
+    Diag diag;
+    diag_init(&diag, source, stderr);
+    Module *module = mode_is("reject") ? NULL : parse_module(arena, source, &diag);
+    if (!module) {
+        for (unsigned i = 0; i < count; i++)
+            if (options[i] == 5)
+                strcpy(values[i], "ptxas application ptx input, line 5; error   : No such thing\n");
+        arena_free(arena);
+        return INVALID_PTX;
+    }
+    FakeModule *fake = ARENA_NEW(arena, FakeModule);
+    *fake = (FakeModule){.arena = arena, .module = module};
+    *result = fake;
+    return DONE;
+}
+
+int cuModuleUnload(void *module)
+{
+    FakeModule *fake = module;
+    Arena *arena = fake->arena;
+    arena_free(fake->module->arena);
+    if (arena != fake->module->arena)
+        arena_free(arena);
+    return DONE;
+}
+
+int cuModuleGetFunction(void **result, void *module, const char *name)
+{
+    FakeModule *fake = module;
+    const Function *function = module_find_function(fake->module, name);
+    if (!function || !function->is_entry)
+        return NOT_FOUND;
+    FakeFunction *found = ARENA_NEW(fake->arena, FakeFunction);
+    *found = (FakeFunction){fake, function};
+    *result = found;
+    return DONE;
+}
+
+/* Initializers that are plain numbers of 4 bytes, as launch contracts have, are filled in; others stay zero. */
+int cuModuleGetGlobal_v2(uint64_t *address, size_t *size, void *module, const char *name)
+{
+    FakeModule *fake = module;
+    const Variable *variable = module_find_variable(fake->module, name);
+    if (!variable || !variable_bytes(variable))
+        return NOT_FOUND;
+    Global *global = fake->globals;
+    while (global && global->variable != variable)
+        global = global->next;
+    if (!global) {
+        global = ARENA_NEW(fake->arena, Global);
+        *global = (Global){variable, memory_new(variable_bytes(variable)), fake->globals};
+        fake->globals = global;
+        uint32_t *words = (uint32_t *)(void *)global->memory->bytes;
+        for (unsigned i = 0, place = 0; i < variable->init_count && type_bits(variable->type) == 32; i++)
+            if (variable->inits[i].kind == INIT_CONSTANT && 4 * (place + 1) <= global->memory->size)
+                words[place++] = (uint32_t)variable->inits[i].constant.bits;
+    }
+    *address = global->memory->address;
+    *size = global->memory->size;
+    return DONE;
+}
+
+int cuFuncGetAttribute(int *value, int attribute, void *function)
+{
+    *value = attribute == 4 ? 32 : 0;
+    return function ? DONE : INVALID_VALUE;
+}
+
+int cuFuncSetAttribute(void *function, int attribute, int value)
+{
+    return function && attribute == 8 && value > 0 ? DONE : INVALID_VALUE;
+}
+
+/* ---- Launches --------------------------------------------------------------------------------------------------- */
+
+static LaunchArgument buffer_argument(Arena *arena, const Memory *memory)
+{
+    return (LaunchArgument){
+        .kind = ARGUMENT_BUFFER,
+        .name = arena_printf(arena, "%llx", (unsigned long long)memory->address),
+        .type = TYPE_U8,
+        .count = memory->size,
+        .fill = FILL_BYTES,
+        .bytes = memory->bytes,
+        .size = memory->size,
+    };
+}
+
+static LaunchArgument argument_of(Arena *arena, const Launch *before, const Variable *parameter, const void *value)
+{
+    uint64_t address, size = variable_bytes(parameter);
+    memcpy(&address, value, size < sizeof address ? (size_t)size : sizeof address);
+    Memory *memory = size == sizeof address ? memory_at(address) : NULL;
+    if (!memory)
+        return (LaunchArgument){.kind = ARGUMENT_SCALAR, .type = TYPE_U8, .count = size, .bytes = value, .size = size};
+    LaunchArgument argument = buffer_argument(arena, memory);
+    for (unsigned i = 0; i < before->argument_count; i++)
+        if (before->arguments[i].kind == ARGUMENT_BUFFER && strcmp(before->arguments[i].name, argument.name) == 0) {
+            argument.kind = ARGUMENT_POINTER;
+            argument.offset = address - memory->address;
+        }
+    return argument;
+}
+
+static bool is_coarsened(const FakeFunction *called)
+{
+    char name[512];
+    snprintf(name, sizeof name, "__ptxopt_launch_%s", called->function->name);
+    return module_find_variable(called->module->module, name) != NULL;
+}
+
+int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                   unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **parameters, void **extra)
+{
+    FakeFunction *called = function;
+    if (mode_is("fault") || stream || extra)
+        return LAUNCH_FAILED;
+    Arena *arena = arena_new();
+    unsigned most = called->function->prototype.param_count;
+    for (Global *global = called->module->globals; global; global = global->next)
+        most++;
+    Launch launch = {
+        .kernel = called->function->name,
+        .grid = {grid_x, grid_y, grid_z},
+        .block = {block_x, block_y, block_z},
+        .dynamic_shared = shared,
+        .arguments = ARENA_ARRAY(arena, LaunchArgument, most + 1),
+    };
+    for (unsigned i = 0; i < called->function->prototype.param_count; i++) {
+        launch.arguments[i] = argument_of(arena, &launch, called->function->prototype.params[i], parameters[i]);
+        launch.argument_count++;
+    }
+    for (Global *global = called->module->globals; global; global = global->next) {
+        LaunchArgument argument = buffer_argument(arena, global->memory);
+        argument.kind = ARGUMENT_SYMBOL;
+        argument.name = global->variable->name;
+        launch.arguments[launch.argument_count++] = argument;
+    }
+    EmulatorOptions options = {0};
+    EmulatorResult *result = emulator_run(arena, called->module->module, &launch, &options);
+    bool fine = result->fault.kind == FAULT_NONE;
+    if (!fine)
+        fprintf(stderr, "%s\n", fault_text(arena, called->module->module, &result->fault));
+    for (unsigned i = 0; i < result->buffer_count && fine; i++) {
+        Memory *memory = memory_at(strtoull(result->buffers[i].name, NULL, 16));
+        if (memory && memory->size == result->buffers[i].size)
+            memcpy(memory->bytes, result->buffers[i].bytes, memory->size);
+        if (memory && mode_is("wrong") && is_coarsened(called))
+            memory->bytes[0] ^= 1;
+    }
+    clock_ms += 1e-6 * (double)result->counters.warp_instructions;
+    arena_free(arena);
+    return fine ? DONE : LAUNCH_FAILED;
+}
+
+/* ---- Events ----------------------------------------------------------------------------------------------------- */
+
+int cuEventCreate(void **event, unsigned flags)
+{
+    *event = calloc(1, sizeof(double));
+    return *event && !flags ? DONE : INVALID_VALUE;
+}
+
+int cuEventDestroy_v2(void *event)
+{
+    free(event);
+    return DONE;
+}
+
+int cuEventRecord(void *event, void *stream)
+{
+    *(double *)event = clock_ms;
+    return stream ? INVALID_VALUE : DONE;
+}
+
+int cuEventSynchronize(void *event)
+{
+    return event ? DONE : INVALID_VALUE;
+}
+
+int cuEventElapsedTime(float *milliseconds, void *start, void *end)
+{
+    *milliseconds = (float)(*(double *)end - *(double *)start);
+    return DONE;
+}

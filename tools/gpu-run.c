@@ -1,0 +1,660 @@
+/* gpu-run: one launch of a kernel and of its changed forms on a GPU, checked and timed.
+ *
+ *     gpu-run [options] LAUNCH.json INPUT.ptx [OUTPUT.ptx...]
+ *     gpu-run --device-info
+ *
+ * Loads each PTX through the CUDA driver, which compiles it for the GPU that is here; launches INPUT as the launch file
+ * says and each OUTPUT by the launch contract in its module; compares INPUT's results with the plain C reference, and
+ * each OUTPUT's with INPUT's; then times all of them in turn.  Prints JSON (docs/formats.md, "GPU runs").
+ *
+ * Needs a driver and nothing else: tools/corpus-run --gpu calls it for the whole corpus.
+ *
+ * Exit status: 0 done; 1 a file is wrong, or a launch failed; 2 the usage is wrong; 3 there is no GPU; 5 the results
+ * are not what they should be. */
+#include <dlfcn.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "corpus/reference.h"
+#include "emulator/emulator.h"
+#include "opt/opt.h"
+#include "tools/gpu-driver.h"
+
+enum { STATUS_DONE = 0, STATUS_INPUT = 1, STATUS_USAGE = 2, STATUS_NO_GPU = 3, STATUS_DIFFERENT = 5 };
+enum { CONTRACT_MAGIC = 0x50584f50, CONTRACT_FORMAT = 1, CONTRACT_WORDS = 16 };
+enum { LEAST_FLUSH = 64 << 20 };
+
+typedef void Reference(const RefLaunch *launch, void **args);
+
+/* One PTX file, loaded. */
+typedef struct Form {
+    const char *path;
+    void *module, *function;
+    Launch *launch; /* by its contract */
+    bool has_contract;
+    int registers, local_bytes;
+    const char *problem;    /* it could not be loaded or launched */
+    const char *difference; /* from the reference for the input, from the input for an output */
+    EmulatorResult *result;
+    void *events[4];     /* cold from, to; warm from, to */
+    double *cold, *warm; /* microseconds */
+} Form;
+
+typedef struct Request {
+    const char *launch, *references;
+    int device;
+    unsigned repeat;
+    double seconds; /* for the rounds of one launch */
+    bool device_info;
+} Request;
+
+typedef struct Gpu {
+    Request request;
+    GpuDriver driver;
+    Arena *arena;
+    Launch *launch;
+    Form *forms;
+    unsigned form_count, rounds;
+    /* By argument. */
+    DevicePointer *buffers, *kept; /* kept: contents to restore before a launch; 0: none needed */
+    void **contents;               /* as the launch file fills them */
+    DevicePointer flush;
+    size_t flush_bytes;
+    const char *reference; /* what the reference says; NULL: there is none */
+} Gpu;
+
+static uint64_t argument_bytes(const LaunchArgument *argument)
+{
+    return argument->count * type_bits(argument->type) / 8;
+}
+
+static bool is_filled(const LaunchArgument *argument)
+{
+    return argument->kind == ARGUMENT_BUFFER || argument->kind == ARGUMENT_SYMBOL;
+}
+
+/* NULL if 'error' is none, else what was being done and how it failed. */
+static const char *failure(const Gpu *gpu, int error, const char *doing)
+{
+    if (error == CUDA_DONE)
+        return NULL;
+    Buf text = {0};
+    buf_printf(&text, "%s: ", doing);
+    gpu_error_print(&gpu->driver, error, &text);
+    const char *message = arena_strndup(gpu->arena, buf_text(&text), text.length);
+    buf_free(&text);
+    return message;
+}
+
+/* ---- Memory ----------------------------------------------------------------------------------------------------- */
+
+static const char *make_buffers(Gpu *gpu)
+{
+    unsigned count = gpu->launch->argument_count;
+    gpu->buffers = ARENA_ARRAY(gpu->arena, DevicePointer, count + 1);
+    gpu->kept = ARENA_ARRAY(gpu->arena, DevicePointer, count + 1);
+    gpu->contents = ARENA_ARRAY(gpu->arena, void *, count + 1);
+    for (unsigned i = 0; i < count; i++) {
+        const LaunchArgument *argument = &gpu->launch->arguments[i];
+        if (argument->image)
+            return arena_printf(gpu->arena, "'%s': textures and surfaces are not run on a GPU", argument->name);
+        if (!is_filled(argument))
+            continue;
+        gpu->contents[i] = launch_fill(gpu->arena, argument);
+        if (argument->kind != ARGUMENT_BUFFER)
+            continue;
+        uint64_t bytes = argument_bytes(argument);
+        const char *problem = failure(gpu, gpu->driver.memory_alloc(&gpu->buffers[i], bytes ? bytes : 1),
+                                      arena_printf(gpu->arena, "allocating '%s', %llu bytes", argument->name,
+                                                   (unsigned long long)bytes));
+        if (problem)
+            return problem;
+    }
+    gpu->flush_bytes = 2 * gpu->driver.cache_bytes;
+    if (gpu->flush_bytes < LEAST_FLUSH)
+        gpu->flush_bytes = LEAST_FLUSH;
+    return failure(gpu, gpu->driver.memory_alloc(&gpu->flush, gpu->flush_bytes),
+                   "allocating memory to flush the cache");
+}
+
+static const char *fill_buffers(const Gpu *gpu)
+{
+    for (unsigned i = 0; i < gpu->launch->argument_count; i++) {
+        uint64_t bytes = gpu->buffers[i] ? argument_bytes(&gpu->launch->arguments[i]) : 0;
+        const char *problem =
+            bytes ? failure(gpu, gpu->driver.copy_in(gpu->buffers[i], gpu->contents[i], bytes), "filling a buffer")
+                  : NULL;
+        if (problem)
+            return problem;
+    }
+    return NULL;
+}
+
+/* The module's own variables are filled once: every module has its own. */
+static const char *fill_symbols(const Gpu *gpu, const Form *form)
+{
+    for (unsigned i = 0; i < gpu->launch->argument_count; i++) {
+        const LaunchArgument *argument = &gpu->launch->arguments[i];
+        if (argument->kind != ARGUMENT_SYMBOL)
+            continue;
+        DevicePointer address;
+        size_t size;
+        const char *problem =
+            failure(gpu, gpu->driver.module_global(&address, &size, form->module, argument->name), argument->name);
+        if (!problem && size < argument_bytes(argument))
+            problem = arena_printf(gpu->arena, "'%s' has %zu bytes, and the launch file more", argument->name, size);
+        if (!problem)
+            problem =
+                failure(gpu, gpu->driver.copy_in(address, gpu->contents[i], argument_bytes(argument)), argument->name);
+        if (problem)
+            return problem;
+    }
+    return NULL;
+}
+
+/* What a kernel changes and reads as well has to be there again before the next launch. */
+static const char *keep_changed(Gpu *gpu)
+{
+    unsigned place = 0;
+    for (unsigned i = 0; i < gpu->launch->argument_count; i++) {
+        const LaunchArgument *argument = &gpu->launch->arguments[i];
+        if (argument->kind != ARGUMENT_BUFFER)
+            continue;
+        const EmulatorBuffer *after = &gpu->forms[0].result->buffers[place++];
+        if (argument->fill == FILL_POISON || memcmp(after->bytes, gpu->contents[i], after->size) == 0)
+            continue;
+        const char *problem = failure(gpu, gpu->driver.memory_alloc(&gpu->kept[i], after->size), "allocating a copy");
+        if (!problem)
+            problem = failure(gpu, gpu->driver.copy_in(gpu->kept[i], gpu->contents[i], after->size), "filling a copy");
+        if (problem)
+            return problem;
+    }
+    return NULL;
+}
+
+static int restore(const Gpu *gpu)
+{
+    int error = CUDA_DONE;
+    for (unsigned i = 0; i < gpu->launch->argument_count && error == CUDA_DONE; i++)
+        if (gpu->kept[i])
+            error = gpu->driver.copy_within(gpu->buffers[i], gpu->kept[i], argument_bytes(&gpu->launch->arguments[i]),
+                                            NULL);
+    return error;
+}
+
+/* ---- Forms ------------------------------------------------------------------------------------------------------ */
+
+static const char *load(Gpu *gpu, Form *form, const char *path)
+{
+    enum { LOG_BYTES = 4096 };
+    const GpuDriver *driver = &gpu->driver;
+    const char *error;
+    form->path = path;
+    Source *source = source_read(gpu->arena, path, &error);
+    if (!source)
+        return error;
+    char *log = arena_alloc(gpu->arena, LOG_BYTES);
+    log[0] = 0;
+    int options[] = {JIT_ERROR_LOG, JIT_ERROR_LOG_SIZE};
+    void *values[] = {log, (void *)(uintptr_t)LOG_BYTES};
+    const char *problem =
+        failure(gpu, driver->module_load(&form->module, source->text, 2, options, values), "loading it");
+    if (problem) {
+        log[LOG_BYTES - 1] = 0;
+        log[strcspn(log, "\n")] = 0;
+        return log[0] ? arena_printf(gpu->arena, "%s: %s", problem, log) : problem;
+    }
+    problem =
+        failure(gpu, driver->module_function(&form->function, form->module, gpu->launch->kernel), gpu->launch->kernel);
+    if (problem)
+        return problem;
+    driver->function_attribute(&form->registers, FUNCTION_REGISTERS, form->function);
+    driver->function_attribute(&form->local_bytes, FUNCTION_LOCAL_BYTES, form->function);
+    return fill_symbols(gpu, form);
+}
+
+/* The launch that the module's contract makes of the original one (docs/formats.md). */
+static const char *adapt(Gpu *gpu, Form *form)
+{
+    DevicePointer address;
+    size_t size;
+    uint32_t words[CONTRACT_WORDS];
+    const Launch *launch = gpu->launch;
+    const char *name = arena_printf(gpu->arena, "__ptxopt_launch_%s", launch->kernel);
+    unsigned factor[3] = {1, 1, 1};
+    if (gpu->driver.module_global(&address, &size, form->module, name) == CUDA_DONE) {
+        if (size != sizeof words || gpu->driver.copy_out(words, address, sizeof words) != CUDA_DONE ||
+            words[0] != CONTRACT_MAGIC || words[1] != CONTRACT_FORMAT || words[2] != 0)
+            return arena_printf(gpu->arena, "%s is no launch contract that is known here", name);
+        form->has_contract = true;
+        for (unsigned d = 0; d < 3; d++) {
+            uint32_t block = words[10 + d];
+            factor[d] = words[3 + d];
+            if (!factor[d] || (block && block != launch->block[d]) ||
+                launch->block[d] % (factor[d] * (uint64_t)words[9]))
+                return arena_printf(gpu->arena, "the launch contract is not for blocks of %u along %c",
+                                    launch->block[d], "xyz"[d]);
+        }
+    }
+    const unsigned none[3] = {1, 1, 1};
+    form->launch = launch_divide(gpu->arena, launch, factor, none);
+    if (!form->launch)
+        return "the launch cannot be divided as its contract says";
+    if (form->launch->dynamic_shared > (48 << 10))
+        return failure(gpu,
+                       gpu->driver.function_set(form->function, FUNCTION_MOST_DYNAMIC_SHARED,
+                                                (int)form->launch->dynamic_shared),
+                       "asking for dynamic shared memory");
+    return NULL;
+}
+
+static int launch_form(const Gpu *gpu, const Form *form)
+{
+    const Launch *launch = form->launch;
+    DevicePointer *addresses = calloc(launch->argument_count + 1, sizeof *addresses);
+    void **parameters = calloc(launch->argument_count + 1, sizeof *parameters);
+    if (!addresses || !parameters)
+        out_of_memory();
+    unsigned count = 0;
+    for (unsigned i = 0; i < launch->argument_count; i++) {
+        const LaunchArgument *argument = &launch->arguments[i];
+        if (argument->kind == ARGUMENT_SYMBOL)
+            continue;
+        addresses[i] = gpu->buffers[i];
+        for (unsigned k = 0; argument->kind == ARGUMENT_POINTER && k < i; k++)
+            if (gpu->buffers[k] && strcmp(launch->arguments[k].name, argument->name) == 0)
+                addresses[i] = gpu->buffers[k] + argument->offset;
+        parameters[count++] =
+            argument->kind == ARGUMENT_SCALAR ? (void *)(uintptr_t)argument->bytes : (void *)&addresses[i];
+    }
+    const unsigned *grid = launch->grid, *block = launch->block;
+    int error = gpu->driver.launch(form->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                                   (unsigned)launch->dynamic_shared, NULL, parameters, NULL);
+    free(parameters);
+    free(addresses);
+    return error;
+}
+
+/* ---- Checking --------------------------------------------------------------------------------------------------- */
+
+static EmulatorResult *buffers_as_filled(Gpu *gpu)
+{
+    EmulatorResult *result = ARENA_NEW(gpu->arena, EmulatorResult);
+    result->buffers = ARENA_ARRAY(gpu->arena, EmulatorBuffer, gpu->launch->argument_count + 1);
+    for (unsigned i = 0; i < gpu->launch->argument_count; i++) {
+        const LaunchArgument *argument = &gpu->launch->arguments[i];
+        if (argument->kind != ARGUMENT_BUFFER)
+            continue;
+        EmulatorBuffer *buffer = &result->buffers[result->buffer_count++];
+        *buffer = (EmulatorBuffer){.name = argument->name, .type = argument->type, .count = argument->count,
+                                   .size = argument_bytes(argument), .address = gpu->buffers[i]};
+        buffer->bytes = arena_alloc(gpu->arena, buffer->size + 1);
+        memcpy(buffer->bytes, gpu->contents[i], buffer->size);
+    }
+    return result;
+}
+
+static const char *run_once(Gpu *gpu, Form *form)
+{
+    const char *problem = fill_buffers(gpu);
+    if (!problem)
+        problem = failure(gpu, launch_form(gpu, form), "launching it");
+    if (!problem)
+        problem = failure(gpu, gpu->driver.context_synchronize(), "running it");
+    form->result = buffers_as_filled(gpu);
+    for (unsigned i = 0; i < form->result->buffer_count && !problem; i++) {
+        EmulatorBuffer *buffer = &form->result->buffers[i];
+        if (buffer->size)
+            problem =
+                failure(gpu, gpu->driver.copy_out(buffer->bytes, buffer->address, buffer->size), "reading results");
+    }
+    return problem;
+}
+
+/* Runs the plain C reference.  *said tells what there was to compare with; the result is the difference. */
+static const char *reference_difference(Gpu *gpu, const EmulatorResult *result, const char **said)
+{
+    *said = NULL;
+    if (!gpu->request.references)
+        return NULL;
+    void *library = dlopen(gpu->request.references, RTLD_NOW | RTLD_LOCAL);
+    Reference *reference = NULL;
+    if (library)
+        *(void **)&reference = dlsym(library, arena_printf(gpu->arena, "%s_reference", gpu->launch->kernel));
+    if (!reference)
+        return NULL;
+    *said = "plain C";
+    const Launch *launch = gpu->launch;
+    EmulatorResult *expected = buffers_as_filled(gpu);
+    void **args = ARENA_ARRAY(gpu->arena, void *, launch->argument_count + 1);
+    RefLaunch shape;
+    memcpy(shape.grid, launch->grid, sizeof shape.grid);
+    memcpy(shape.block, launch->block, sizeof shape.block);
+    unsigned place = 0;
+    for (unsigned i = 0; i < launch->argument_count; i++) {
+        const LaunchArgument *argument = &launch->arguments[i];
+        args[i] = argument->kind == ARGUMENT_BUFFER   ? expected->buffers[place++].bytes
+                  : argument->kind == ARGUMENT_SYMBOL ? gpu->contents[i]
+                                                      : (void *)(uintptr_t)argument->bytes;
+        for (unsigned k = 0; argument->kind == ARGUMENT_POINTER && k < i; k++)
+            if (launch->arguments[k].kind == ARGUMENT_BUFFER && strcmp(launch->arguments[k].name, argument->name) == 0)
+                args[i] = (char *)args[k] + argument->offset;
+    }
+    reference(&shape, args);
+    return emulator_difference(gpu->arena, launch, expected, result, launch->reference_tolerance);
+}
+
+static bool check(Gpu *gpu)
+{
+    Form *input = &gpu->forms[0];
+    bool fine = true;
+    for (unsigned i = 0; i < gpu->form_count; i++) {
+        Form *form = &gpu->forms[i];
+        if (!form->problem)
+            form->problem = run_once(gpu, form);
+        if (!form->problem && i == 0)
+            form->difference = reference_difference(gpu, form->result, &gpu->reference);
+        else if (!form->problem && !input->problem)
+            form->difference =
+                emulator_difference(gpu->arena, gpu->launch, input->result, form->result, gpu->launch->tolerance);
+        fine &= !form->problem && !form->difference;
+    }
+    return fine;
+}
+
+/* ---- Timing ----------------------------------------------------------------------------------------------------- */
+
+/* Cold: the L2 cache is full of other data.  Warm: right after a launch of the same form, or, where the kernel changes
+ * what it reads, after its buffers were written again. */
+static int queue_form(const Gpu *gpu, const Form *form)
+{
+    const GpuDriver *driver = &gpu->driver;
+    bool restores = false;
+    for (unsigned i = 0; i < gpu->launch->argument_count; i++)
+        restores |= gpu->kept[i] != 0;
+    int error = restore(gpu);
+    error = error ? error : driver->fill(gpu->flush, 0, gpu->flush_bytes, NULL);
+    error = error ? error : driver->event_record(form->events[0], NULL);
+    error = error ? error : launch_form(gpu, form);
+    error = error ? error : driver->event_record(form->events[1], NULL);
+    error = error ? error : restores ? restore(gpu) : launch_form(gpu, form);
+    error = error ? error : driver->event_record(form->events[2], NULL);
+    error = error ? error : launch_form(gpu, form);
+    return error ? error : driver->event_record(form->events[3], NULL);
+}
+
+static int round_run(Gpu *gpu, unsigned round)
+{
+    const GpuDriver *driver = &gpu->driver;
+    int error = CUDA_DONE;
+    for (unsigned i = 0; i < gpu->form_count && !error; i++)
+        if (!gpu->forms[i].problem)
+            error = queue_form(gpu, &gpu->forms[i]);
+    if (!error)
+        error = driver->context_synchronize();
+    for (unsigned i = 0; i < gpu->form_count && !error; i++) {
+        Form *form = &gpu->forms[i];
+        float cold = 0, warm = 0;
+        if (form->problem)
+            continue;
+        error = driver->event_elapsed(&cold, form->events[0], form->events[1]);
+        error = error ? error : driver->event_elapsed(&warm, form->events[2], form->events[3]);
+        form->cold[round] = 1000.0 * (double)cold;
+        form->warm[round] = 1000.0 * (double)warm;
+    }
+    return error;
+}
+
+static double now_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static const char *time_forms(Gpu *gpu)
+{
+    const char *problem = keep_changed(gpu);
+    for (unsigned i = 0; i < gpu->form_count && !problem; i++) {
+        Form *form = &gpu->forms[i];
+        form->cold = ARENA_ARRAY(gpu->arena, double, gpu->request.repeat);
+        form->warm = ARENA_ARRAY(gpu->arena, double, gpu->request.repeat);
+        for (unsigned k = 0; k < COUNT_OF(form->events) && !problem; k++)
+            problem = failure(gpu, gpu->driver.event_create(&form->events[k], 0), "making an event");
+    }
+    if (!problem)
+        problem = failure(gpu, round_run(gpu, 0), "timing"); /* not counted: clocks rise, code is loaded */
+    double begin = now_seconds();
+    while (!problem && gpu->rounds < gpu->request.repeat &&
+           (gpu->rounds < 3 || now_seconds() - begin < gpu->request.seconds)) {
+        problem = failure(gpu, round_run(gpu, gpu->rounds), "timing");
+        gpu->rounds += !problem;
+    }
+    return problem;
+}
+
+/* ---- What it prints --------------------------------------------------------------------------------------------- */
+
+static int compare_times(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* Microseconds: median and quartiles. */
+static json_t *times_json(const double *times, unsigned count)
+{
+    if (!count)
+        return json_null();
+    double *sorted = malloc(count * sizeof *sorted);
+    if (!sorted)
+        out_of_memory();
+    memcpy(sorted, times, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare_times);
+    double median = count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+    json_t *value = json_pack("{s:f,s:f,s:f,s:f}", "median", median, "least", sorted[0], "quarter", sorted[count / 4],
+                              "three_quarters", sorted[count - 1 - count / 4]);
+    free(sorted);
+    return value;
+}
+
+static json_t *text_or_null(const char *text)
+{
+    json_t *value = text ? json_string(text) : json_null();
+    return value ? value : json_string("(not UTF-8)");
+}
+
+static json_t *form_json(const Gpu *gpu, const Form *form)
+{
+    json_t *value = json_object();
+    json_object_set_new(value, "file", text_or_null(form->path));
+    json_object_set_new(value, "problem", text_or_null(form->problem));
+    json_object_set_new(value, "difference", text_or_null(form->difference));
+    if (form->launch) {
+        const unsigned *grid = form->launch->grid, *block = form->launch->block;
+        json_object_set_new(value, "by_contract", json_boolean(form->has_contract));
+        json_object_set_new(value, "grid", json_pack("[i,i,i]", (int)grid[0], (int)grid[1], (int)grid[2]));
+        json_object_set_new(value, "block", json_pack("[i,i,i]", (int)block[0], (int)block[1], (int)block[2]));
+        json_object_set_new(value, "registers", json_integer(form->registers));
+        json_object_set_new(value, "local_bytes", json_integer(form->local_bytes));
+    }
+    json_object_set_new(value, "cold_us", times_json(form->cold, form->problem ? 0 : gpu->rounds));
+    json_object_set_new(value, "warm_us", times_json(form->warm, form->problem ? 0 : gpu->rounds));
+    return value;
+}
+
+static json_t *device_json(const GpuDriver *driver)
+{
+    json_t *value = json_object();
+    json_object_set_new(value, "name", text_or_null(driver->name));
+    json_object_set_new(value, "arch", json_sprintf("sm_%u", driver->architecture));
+    json_object_set_new(value, "multiprocessors", json_integer(driver->multiprocessors));
+    json_object_set_new(value, "cache_bytes", json_integer((json_int_t)driver->cache_bytes));
+    json_object_set_new(value, "clock_khz", json_integer(driver->clock_khz));
+    json_object_set_new(value, "driver", json_sprintf("%u.%u", driver->version / 1000, driver->version % 1000 / 10));
+    return value;
+}
+
+static void print_json(json_t *value)
+{
+    json_dumpf(value, stdout, JSON_INDENT(1));
+    putchar('\n');
+    json_decref(value);
+}
+
+static void print_result(const Gpu *gpu)
+{
+    json_t *forms = json_array(), *value = json_object();
+    for (unsigned i = 0; i < gpu->form_count; i++)
+        json_array_append_new(forms, form_json(gpu, &gpu->forms[i]));
+    json_object_set_new(value, "format", json_string("ptxopt-gpu-run"));
+    json_object_set_new(value, "version", json_integer(1));
+    json_object_set_new(value, "device", device_json(&gpu->driver));
+    json_object_set_new(value, "launch", text_or_null(gpu->request.launch));
+    json_object_set_new(value, "kernel", text_or_null(gpu->launch->kernel));
+    json_object_set_new(value, "reference", text_or_null(gpu->reference));
+    json_object_set_new(value, "rounds", json_integer(gpu->rounds));
+    json_object_set_new(value, "flushed_bytes", json_integer((json_int_t)gpu->flush_bytes));
+    json_object_set_new(value, "forms", forms);
+    print_json(value);
+}
+
+/* ---- The steps -------------------------------------------------------------------------------------------------- */
+
+static int usage(const char *message)
+{
+    fprintf(stderr,
+            "gpu-run: %s\n"
+            "usage: gpu-run [--device N] [--references FILE.so] [--repeat N] [--seconds S] LAUNCH.json INPUT.ptx\n"
+            "               [OUTPUT.ptx...]\n"
+            "       gpu-run [--device N] --device-info\n",
+            message);
+    return STATUS_USAGE;
+}
+
+static bool read_whole(const char *text, long least, long most, long *number)
+{
+    char *end;
+    *number = strtol(text, &end, 10);
+    return end > text && *end == 0 && *number >= least && *number <= most;
+}
+
+/* NULL, or what is wrong with the command line. */
+static const char *read_options(int argc, char **argv, Request *request)
+{
+    enum { DEVICE = 256, REFERENCES, REPEAT, SECONDS, INFO };
+    static const struct option options[] = {{"device", required_argument, NULL, DEVICE},
+                                            {"references", required_argument, NULL, REFERENCES},
+                                            {"repeat", required_argument, NULL, REPEAT},
+                                            {"seconds", required_argument, NULL, SECONDS},
+                                            {"device-info", no_argument, NULL, INFO},
+                                            {NULL, 0, NULL, 0}};
+    long number = 0;
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        switch (option) {
+        case DEVICE:
+            if (!read_whole(optarg, 0, 1024, &number))
+                return "--device: a number from 0";
+            request->device = (int)number;
+            break;
+        case REPEAT:
+            if (!read_whole(optarg, 1, 100000, &number))
+                return "--repeat: a number from 1";
+            request->repeat = (unsigned)number;
+            break;
+        case SECONDS:
+            if (!read_whole(optarg, 0, 3600, &number))
+                return "--seconds: a whole number";
+            request->seconds = (double)number;
+            break;
+        case REFERENCES: request->references = optarg; break;
+        case INFO: request->device_info = true; break;
+        default: return "unknown option, or one without its value";
+        }
+    }
+    if (request->device_info ? optind < argc : optind + 2 > argc)
+        return request->device_info ? "--device-info takes no file" : "expected LAUNCH.json INPUT.ptx";
+    request->launch = argv[optind];
+    return NULL;
+}
+
+static void clean_up(Gpu *gpu)
+{
+    const GpuDriver *driver = &gpu->driver;
+    for (unsigned i = 0; i < gpu->form_count; i++) {
+        Form *form = &gpu->forms[i];
+        for (unsigned k = 0; k < COUNT_OF(form->events); k++)
+            if (form->events[k])
+                driver->event_destroy(form->events[k]);
+        if (form->module)
+            driver->module_unload(form->module);
+    }
+    for (unsigned i = 0; gpu->buffers && i < gpu->launch->argument_count; i++) {
+        if (gpu->buffers[i])
+            driver->memory_free(gpu->buffers[i]);
+        if (gpu->kept[i])
+            driver->memory_free(gpu->kept[i]);
+    }
+    if (gpu->flush)
+        driver->memory_free(gpu->flush);
+}
+
+static int run(Gpu *gpu, char **files, unsigned count)
+{
+    const char *error;
+    Buf message = {0};
+    if (!gpu->request.device_info) {
+        gpu->launch = launch_read(gpu->arena, gpu->request.launch, &error);
+        if (!gpu->launch) {
+            fprintf(stderr, "gpu-run: %s\n", error);
+            return STATUS_INPUT;
+        }
+    }
+    if (!gpu_driver_open(&gpu->driver, gpu->request.device, &message)) {
+        fprintf(stderr, "gpu-run: %s\n", buf_text(&message));
+        buf_free(&message);
+        return STATUS_NO_GPU;
+    }
+    if (gpu->request.device_info) {
+        print_json(device_json(&gpu->driver));
+        return STATUS_DONE;
+    }
+    const char *problem = make_buffers(gpu);
+    gpu->forms = ARENA_ARRAY(gpu->arena, Form, count);
+    gpu->form_count = count;
+    for (unsigned i = 0; i < count && !problem; i++) {
+        Form *form = &gpu->forms[i];
+        form->problem = load(gpu, form, files[i]);
+        if (!form->problem)
+            form->problem = adapt(gpu, form);
+    }
+    bool fine = !problem && check(gpu);
+    if (!problem && !gpu->forms[0].problem)
+        problem = time_forms(gpu);
+    if (problem) {
+        fprintf(stderr, "gpu-run: %s: %s\n", gpu->request.launch, problem);
+        return STATUS_INPUT;
+    }
+    print_result(gpu);
+    bool all_ran = true;
+    for (unsigned i = 0; i < count; i++)
+        all_ran &= !gpu->forms[i].problem;
+    return fine ? STATUS_DONE : all_ran ? STATUS_DIFFERENT : STATUS_INPUT;
+}
+
+int main(int argc, char **argv)
+{
+    Gpu gpu = {.request = {.repeat = 51, .seconds = 5}};
+    const char *wrong = read_options(argc, argv, &gpu.request);
+    if (wrong)
+        return usage(wrong);
+    gpu.arena = arena_new();
+    int status = run(&gpu, argv + optind + 1, (unsigned)(argc - optind - 1));
+    clean_up(&gpu);
+    arena_free(gpu.arena);
+    return status;
+}
