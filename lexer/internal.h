@@ -75,15 +75,15 @@ static inline const Word *lexer_find_word(const Lexer *lexer, Name name)
 /* The bytes of an integer literal of the given base, without prefix and suffix.  Reports an overflow. */
 void lexer_integer(Lexer *lexer, const char *digits, size_t length, unsigned base, bool is_unsigned, Span span,
                    TokenValue *value);
-/* A decimal floating-point literal; the text ends with NUL.  Reports an overflow. */
+/* A decimal floating-point literal, which no character that could belong to it follows.  Reports an overflow. */
 void lexer_decimal(Lexer *lexer, const char *text, Span span, TokenValue *value);
 uint64_t lexer_hex_bits(const char *digits, size_t length);
 /* Reports the first byte of the text that PTX does not allow even in comments.  False if there is one. */
 bool lexer_check_bytes(Lexer *lexer, const char *text, size_t length, uint32_t offset);
 /* Reports a run of bytes that begins no token and returns TOKEN_ERROR. */
 int lexer_bad_bytes(Lexer *lexer, const char *text, size_t length, Span span);
-int lexer_bad_number(Lexer *lexer, const char *text, Span span);
+int lexer_bad_number(Lexer *lexer, Span span);
 /* One step through a section's body. */
-void lexer_section_step(Lexer *lexer, SectionToken token, const char *text, Span span);
+void lexer_section_step(Lexer *lexer, SectionToken token, Span span);
 
 #endif

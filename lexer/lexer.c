@@ -99,8 +99,15 @@ int lexer_bad_bytes(Lexer *lexer, const char *text, size_t length, Span span)
     return TOKEN_ERROR;
 }
 
-int lexer_bad_number(Lexer *lexer, const char *text, Span span)
+/* How much of a token a message quotes. */
+static int excerpt_length(Span span)
 {
+    return span.end - span.begin > 60 ? 60 : (int)(span.end - span.begin);
+}
+
+int lexer_bad_number(Lexer *lexer, Span span)
+{
+    const char *text = lexer->source->text + span.begin;
     char prefix = text[0] == '0' ? (char)(text[1] | 0x20) : 0;
     const char *rule = "";
     if (prefix == 'f')
@@ -113,13 +120,13 @@ int lexer_bad_number(Lexer *lexer, const char *text, Span span)
         rule = ": 0b takes the digits 0 and 1 and the suffix U only";
     else if (text[0] == '0' && text[1] >= '0' && text[1] <= '9')
         rule = ": a leading 0 makes the number octal";
-    lexer_error(lexer, span, "malformed number '%.60s'%s", text, rule);
+    lexer_error(lexer, span, "malformed number '%.*s'%s", excerpt_length(span), text, rule);
     return TOKEN_ERROR;
 }
 
 /* Grammar of a section's body: { LABEL ':' | '.bN' VALUE {',' VALUE} }; VALUE: INTEGER | '-' INTEGER | NAME or
  * .SECTION, with '+' INTEGER or '-' NAME behind. */
-void lexer_section_step(Lexer *lexer, SectionToken token, const char *text, Span span)
+void lexer_section_step(Lexer *lexer, SectionToken token, Span span)
 {
     SectionState next = SECTION_BAD;
     switch (lexer->section) {
@@ -161,11 +168,12 @@ void lexer_section_step(Lexer *lexer, SectionToken token, const char *text, Span
         return;
     }
     if (next == SECTION_BAD) {
+        const char *text = lexer->source->text + span.begin;
         unsigned char byte = (unsigned char)text[0];
         if (byte < ' ' || byte >= 0x7F)
             report_byte(lexer, byte, span);
         else
-            lexer_error(lexer, span, "'%.60s' does not belong here in a section's data", text);
+            lexer_error(lexer, span, "'%.*s' does not belong here in a section's data", excerpt_length(span), text);
     }
     lexer->section = next;
 }
@@ -201,11 +209,11 @@ Lexer *lexer_new(Interner *names, const Source *source, Diag *diag, const Word *
 
     if (ptx_lexer_lex_init_extra(lexer, &lexer->scanner) != 0)
         out_of_memory();
-    if (source->size > INT32_MAX)
+    if (source->size > INT32_MAX - 2)
         diag_error(diag, ((Span){0, 0}), "the text is larger than 2 GiB");
     else
-        ptx_lexer__scan_bytes(source->text, (int)source->size, lexer->scanner);
-    lexer->ended = source->size > INT32_MAX;
+        ptx_lexer__scan_buffer(source->text, source->size + 2, lexer->scanner);
+    lexer->ended = source->size > INT32_MAX - 2;
     return lexer;
 }
 

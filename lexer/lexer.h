@@ -1,7 +1,8 @@
 /* lexer: PTX text to tokens.
  *
- * The scanner knows no opcode and no directive: it yields names, dotted words, literals, strings and punctuation, and
- * looks dotted words up in a table that its user gives.  Only two constructs are taken as one piece, because what
+ * The scanner knows no opcode and no directive: it yields names, names with dotted words right behind them
+ * ("add.s32", one token because a module has few of them and each is looked up once), dotted words, literals, strings
+ * and punctuation, and looks dotted words up in a table that its user gives.  Only two constructs are taken as one piece, because what
  * stands in them is not PTX: the body of a .section and an @@DWARF line.
  *
  * Chapter "Syntax" of the PTX ISA.  Values of literals are exact: 64 bits of an integer, the bit pattern of 0f and
@@ -15,6 +16,7 @@
  * code. */
 #define TOKEN_LIST(X)                                                                                                  \
     X(IDENTIFIER, "a name")                                                                                            \
+    X(QUALIFIED, "an instruction")                                                                                     \
     X(SINK, "'_'")                                                                                                     \
     X(WARP_SIZE, "'WARP_SZ'")                                                                                          \
     X(INTEGER, "an integer")                                                                                           \
@@ -48,7 +50,7 @@ typedef enum TokenKind {
 
 typedef struct TokenValue {
     union {
-        Name name;     /* IDENTIFIER, DOTTED (with its dot), words, SECTION_NAME; STRING without its quotes */
+        Name name;     /* IDENTIFIER, QUALIFIED, DOTTED (with its dot), words, SECTION_NAME; STRING without its quotes */
         uint64_t bits; /* INTEGER: the low 64 bits; DECIMAL and F64_BITS: a double's bits; F32_BITS: a float's bits */
     };
     uint32_t word;    /* a word's value in the table */

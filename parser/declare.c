@@ -331,7 +331,7 @@ static void enter_variable(Parser *parser, Variable *variable)
         statement_add(parser, (Stmt){.kind = STMT_VARIABLE, .span = variable->span, .variable = variable});
         return;
     }
-    Binding *earlier = scope_find_global(parser, variable->name);
+    Binding *earlier = scope_find_global(variable->name);
     if (earlier == NULL || earlier->kind != BINDING_VARIABLE || !redeclare(parser, earlier, variable)) {
         Binding *binding = scope_declare(parser, variable->name, variable->span, BINDING_VARIABLE);
         if (binding)

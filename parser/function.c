@@ -305,7 +305,7 @@ static void merge(Parser *parser, Binding *binding, Function *function)
 
 static void enter_name(Parser *parser, Function *function)
 {
-    Binding *binding = scope_find_global(parser, function->name);
+    Binding *binding = scope_find_global(function->name);
     if (binding && binding->kind == BINDING_FUNCTION) {
         merge(parser, binding, function);
         return;
@@ -439,7 +439,7 @@ void function_abandon(Parser *parser)
     scope_forget_labels(parser);
     while (scope_depth(parser) > 0)
         scope_pop(parser);
-    if (function->name && scope_find_global(parser, function->name) == NULL)
+    if (function->name && scope_find_global(function->name) == NULL)
         scope_declare(parser, function->name, function->span, BINDING_BAD);
     parser->in_body = false;
     parser->function = NULL;

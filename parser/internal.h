@@ -71,6 +71,23 @@ typedef struct RangeBinding {
 
 typedef struct PendingLabel PendingLabel;
 
+/* All that is known by one name; NameHead.slot leads to it. */
+struct NameEntry {
+    Name name;
+    NameEntry *next; /* in the order in which names were met */
+    Binding *top;
+    RangeBinding *range; /* of which this name is the prefix */
+    PendingLabel *uses;  /* latest first */
+    const Signature *signature; /* of the instruction that is spelled so; NULL: not looked for yet */
+    /* The special register NAME, or NAME SELECTOR, that was found last. */
+    const Sreg *sreg;
+    Name sreg_selector;
+    /* The lowest number N, and the scope, for which PREFIX N was declared by itself: a later range may not cover it. */
+    uint32_t exact_depth;
+    uint32_t exact_serial; /* of the scope */
+    uint64_t exact_number;
+};
+
 typedef struct Scope {
     Binding *bindings;
     RangeBinding *ranges;
@@ -80,8 +97,8 @@ typedef struct Scope {
 } Scope;
 
 typedef struct ScopeTable {
-    NameEntry *entries; /* uthash, by the name's address */
-    NameEntry *recent[4096];
+    NameEntry *entries, **last_entry;
+    bool has_digit_prefix; /* some range's prefix ended with a digit: "%r1<5>" */
     VEC(Scope) scopes;  /* scopes.data[0] is the module */
     uint32_t position;
     VEC(NameEntry *) used_labels; /* names with uses that wait for a label, some of them more than once */
@@ -259,7 +276,8 @@ bool header_require(Parser *parser, Span span, const char *feature, unsigned ver
 
 /* ---- scope.c ---- */
 void scope_table_init(Parser *parser);
-void scope_table_free(Parser *parser);
+/* The name's entry, made at its first use. */
+NameEntry *scope_entry(Parser *parser, Name name);
 void scope_push(Parser *parser, Span open);
 void scope_pop(Parser *parser);
 static inline uint32_t scope_depth(const Parser *parser)
@@ -271,13 +289,14 @@ Binding *scope_find(Parser *parser, Name name);
 /* Binds a name in the innermost scope.  NULL, reported, if the scope already has it. */
 Binding *scope_declare(Parser *parser, Name name, Span span, BindingKind kind);
 /* What the name means at module scope, hidden or not. */
-Binding *scope_find_global(Parser *parser, Name name);
+Binding *scope_find_global(Name name);
 bool scope_declare_range(Parser *parser, Name prefix, uint64_t count, Type type, unsigned vector, Span span);
 /* The register's number in the function; made at its first use. */
 RegId scope_register(Parser *parser, Binding *binding);
 /* Reports an unknown name with the closest known one, once for each name. */
 void scope_report_unknown(Parser *parser, Name name, Span span, const char *what);
-/* A use of the label 'name', whose Label goes to *place once it is known which of that name is meant. */
+/* A use of the label 'name', whose Label goes to *place once it is known which of that name is meant; until then *place,
+ * or a new one if that is NULL, stands for it. */
 void scope_use_label(Parser *parser, Name name, Span span, Label **place);
 void scope_define_label(Parser *parser, Label *label);
 /* At the end of a function: reports labels that were never defined. */
@@ -358,6 +377,8 @@ Item *module_add_item(Parser *parser, ItemKind kind, Span span);
 /* ---- statement.c ---- */
 void statement_add(Parser *parser, Stmt stmt);
 void statement_guard(Parser *parser, Name name, bool inverted, Span span);
+/* An opcode, with or without modifiers ("add.s32"); those that stand apart are in Parser.mods when its signature is
+ * looked for. */
 void statement_begin(Parser *parser, Name opcode, Span span);
 void statement_signature(Parser *parser);
 void statement_end(Parser *parser, Span span);
@@ -371,6 +392,8 @@ void statement_free_tables(Parser *parser);
 
 /* ---- operand.c: each pushes one operand or folds the last ones into one ---- */
 void operand_reference(Parser *parser, Name name, Span name_span, Name selector, Span span);
+/* "v.x": a name with its selector. */
+void operand_qualified(Parser *parser, Name name, Span span);
 void operand_sum(Parser *parser, Name name, Span name_span, ConstantValue offset, Span offset_span, Span span);
 void operand_constant(Parser *parser, ConstantValue value, Span span);
 void operand_sink(Parser *parser, Span span);

@@ -89,7 +89,7 @@ void module_pragma(Parser *parser, Span span)
 
 static Binding *find_function(Parser *parser, const Token *name)
 {
-    Binding *binding = scope_find_global(parser, name->value.name);
+    Binding *binding = scope_find_global(name->value.name);
     if (binding && binding->kind == BINDING_FUNCTION)
         return binding;
     if (binding == NULL)
@@ -145,7 +145,7 @@ void module_end(Parser *parser)
         if (item->kind != ITEM_FUNCTION || item->function->has_body)
             continue;
         Function *declared = item->function;
-        Binding *binding = scope_find_global(parser, declared->name);
+        Binding *binding = scope_find_global(declared->name);
         if (binding == NULL || binding->kind != BINDING_FUNCTION)
             continue;
         if (binding->function->has_body) {

@@ -31,18 +31,27 @@ static void push_symbol(Parser *parser, Symbol symbol, Span span)
 }
 
 /* ".r .g .b .a" are other names of ".x .y .z .w". */
-static const Sreg *find_sreg(Parser *parser, Name name, Name selector)
+static const Sreg *find_element(Parser *parser, Name name, Name selector)
 {
-    if (name[0] != '%')
-        return NULL;
-    if (selector == NULL)
-        return sreg_find(name);
     static const char colors[] = "rgba", axes[] = "xyzw";
     const char *color = selector[1] && selector[2] == 0 ? strchr(colors, selector[1]) : NULL;
     char element = color ? axes[color - colors] : 0;
     const Sreg *sreg = sreg_find(arena_printf(parser->scratch, "%s%s", name, selector));
     if (sreg == NULL && element)
         sreg = sreg_find(arena_printf(parser->scratch, "%s.%c", name, element));
+    return sreg;
+}
+
+static const Sreg *find_sreg(Parser *parser, Name name, Name selector)
+{
+    if (name[0] != '%')
+        return NULL;
+    NameEntry *entry = scope_entry(parser, name);
+    if (entry->sreg && entry->sreg_selector == selector)
+        return entry->sreg;
+    const Sreg *sreg = selector ? find_element(parser, name, selector) : sreg_find(name);
+    entry->sreg = sreg;
+    entry->sreg_selector = selector;
     return sreg;
 }
 
@@ -109,6 +118,14 @@ void operand_reference(Parser *parser, Name name, Span name_span, Name selector,
     case BINDING_BAD: push_bad(parser, span); break;
     }
     VEC_LAST(parser->operands).selector = selector;
+}
+
+void operand_qualified(Parser *parser, Name name, Span span)
+{
+    const char *dot = strchr(name, '.');
+    uint32_t length = (uint32_t)(dot - name);
+    operand_reference(parser, intern_n(parser->names, name, length), (Span){span.begin, span.begin + length},
+                      intern(parser->names, dot), span);
 }
 
 void operand_sum(Parser *parser, Name name, Span name_span, ConstantValue offset, Span offset_span, Span span)

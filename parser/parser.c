@@ -19,7 +19,6 @@ Module *parse_module(Arena *arena, const Source *source, Diag *diag)
     int given_up = ptx_parse(parser);
     Module *module = parser->module;
 
-    scope_table_free(parser);
     module_free_tables(parser);
     statement_free_tables(parser);
     lexer_free(parser->lexer);

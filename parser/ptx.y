@@ -52,6 +52,7 @@ static void ptx_error(const Span *span, Parser *parser, const char *message)
 /* The scanner's tokens, in the order of TOKEN_LIST. */
 %token <token>
     IDENTIFIER "a name"
+    QUALIFIED "an instruction"
     SINK "'_'"
     WARP_SIZE "'WARP_SZ'"
     INTEGER "an integer"
@@ -432,7 +433,8 @@ statements:
 ;
 
 statement:
-    instruction
+    head ';'                            { statement_end(parser, @$); }
+|   head operands ';'                   { statement_end(parser, @$); }
 |   label                               { statement_label(parser, $<name>1, @1); }
 |   label BRANCHTARGETS names ';'       { statement_table(parser, TABLE_BRANCH_TARGETS, $<name>1, @1, @$); }
 |   label CALLTARGETS names ';'         { statement_table(parser, TABLE_CALL_TARGETS, $<name>1, @1, @$); }
@@ -497,13 +499,14 @@ prototype_attributes:
 
 /* ---- Instructions ------------------------------------------------------------------------------------------------ */
 
-instruction:
-    head ';'                            { statement_end(parser, @$); }
-|   head operands ';'                   { statement_end(parser, @$); }
-;
-
+/* The shortest way through the grammar is that of the most frequent text: where modifiers stand right behind their opcode,
+ * the two are one token, and a register alone is an operand without a detour. */
 head:
-    opcode modifiers                    { statement_signature(parser); }
+    QUALIFIED                           { statement_begin(parser, $1.name, @1); statement_signature(parser); }
+|   IDENTIFIER                          { statement_begin(parser, $1.name, @1); statement_signature(parser); }
+|   opcode modifiers                    { statement_signature(parser); }
+|   guard QUALIFIED                     { statement_begin(parser, $2.name, @2); statement_signature(parser); }
+|   guard IDENTIFIER                    { statement_begin(parser, $2.name, @2); statement_signature(parser); }
 |   guard opcode modifiers              { statement_signature(parser); }
 ;
 
@@ -514,16 +517,21 @@ guard:
 
 opcode:
     IDENTIFIER                          { statement_begin(parser, $1.name, @1); }
+|   QUALIFIED                           { statement_begin(parser, $1.name, @1); }
 ;
 
 modifiers:
-    %empty
-|   modifiers DOTTED                    { VEC_PUSH(parser->scratch, parser->mods, $2.name); }
-|   modifiers TYPE                      { VEC_PUSH(parser->scratch, parser->mods, $2.name); }
-|   modifiers SPACE                     { VEC_PUSH(parser->scratch, parser->mods, $2.name); }
-|   modifiers VECTOR                    { VEC_PUSH(parser->scratch, parser->mods, $2.name); }
-|   modifiers LINKAGE                   { VEC_PUSH(parser->scratch, parser->mods, $2.name); }
-|   modifiers ALIAS                     { VEC_PUSH(parser->scratch, parser->mods, $2.name); }
+    modifier
+|   modifiers modifier
+;
+
+modifier:
+    DOTTED                              { VEC_PUSH(parser->scratch, parser->mods, $1.name); }
+|   TYPE                                { VEC_PUSH(parser->scratch, parser->mods, $1.name); }
+|   SPACE                               { VEC_PUSH(parser->scratch, parser->mods, $1.name); }
+|   VECTOR                              { VEC_PUSH(parser->scratch, parser->mods, $1.name); }
+|   LINKAGE                             { VEC_PUSH(parser->scratch, parser->mods, $1.name); }
+|   ALIAS                               { VEC_PUSH(parser->scratch, parser->mods, $1.name); }
 ;
 
 operands:
@@ -532,7 +540,11 @@ operands:
 ;
 
 operand:
-    primary
+    IDENTIFIER                          { operand_reference(parser, $1.name, @1, NULL, @1); }
+|   IDENTIFIER DOTTED                   { operand_reference(parser, $1.name, @1, $2.name, @$); }
+|   QUALIFIED                           { operand_qualified(parser, $1.name, @1); }
+|   SINK                                { operand_sink(parser, @1); }
+|   braced
 |   primary '|' primary                 { operand_fold(parser, OPERAND_PAIR, 2, @$); }
 |   IDENTIFIER '+' expression           { operand_sum(parser, $1.name, @1, $3, @3, @$); }
 |   '-' reference                       { operand_negate(parser, @$); }
@@ -552,12 +564,17 @@ operand:
 primary:
     reference
 |   SINK                                { operand_sink(parser, @1); }
-|   vector_open items ITEMS_CLOSE       { operand_fold(parser, OPERAND_VECTOR, $2, @$); }
+|   braced
+;
+
+braced:
+    vector_open items ITEMS_CLOSE       { operand_fold(parser, OPERAND_VECTOR, $2, @$); }
 ;
 
 reference:
     IDENTIFIER                          { operand_reference(parser, $1.name, @1, NULL, @1); }
 |   IDENTIFIER DOTTED                   { operand_reference(parser, $1.name, @1, $2.name, @$); }
+|   QUALIFIED                           { operand_qualified(parser, $1.name, @1); }
 ;
 
 vector_open:
@@ -595,7 +612,9 @@ address_items:
 ;
 
 address_item:
-    primary
+    reference
+|   SINK                                { operand_sink(parser, @1); }
+|   braced
 |   IDENTIFIER '+' expression           { operand_sum(parser, $1.name, @1, $3, @3, @$); }
 |   expression                          { operand_constant(parser, $1, @1); }
 ;

@@ -83,7 +83,8 @@ static bool begins_item(int kind)
 
 static bool begins_statement(int kind)
 {
-    return kind == T_IDENTIFIER || kind == '@' || kind == T_REG || kind == T_SPACE || kind == T_LOC || kind == T_PRAGMA;
+    return kind == T_IDENTIFIER || kind == T_QUALIFIED || kind == '@' || kind == T_REG || kind == T_SPACE ||
+           kind == T_LOC || kind == T_PRAGMA;
 }
 
 static void resume_at(Parser *parser, const Token *token)
@@ -327,7 +328,7 @@ static const char *const operators[] = {"'?'",  "':'",  "'||'", "'&&'", "'^'", "
                                         "'<='", "'>='", "'<<'", "'>>'", "'+'", "'-'", "'*'",  "'/'",  "'%'"};
 static const char *const constants[] = {"an integer", "'WARP_SZ'", "a floating-point number", "a 0f literal",
                                         "a 0d literal", "'('", "'+'", "'-'", "'!'", "'~'"};
-static const char *const operand_starts[] = {"a name", "'_'", "'['", "'{'"};
+static const char *const operand_starts[] = {"a name", "an instruction", "'_'", "'['", "'{'"};
 static const char *const closers[] = {"';'", "')'", "']'", "'}' of a list"};
 static const char *const directives[] = {"a limit", "a shape", "a flag", "'.noreturn'", "'.abi_preserve'", "'.pragma'"};
 static const char *const modifiers[] = {"a type", "a state space", "a vector size", "a linkage", "'.alias'"};

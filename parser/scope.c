@@ -1,27 +1,15 @@
 /* Names and their scopes.
  *
- * One hash table holds every name; an entry's bindings form a stack, the innermost scope's on top, so that a look-up
- * costs one probe however deep scopes nest.  A range NAME<count> is kept as such under its prefix; a register of it
+ * A name leads to its entry; an entry's bindings form a stack, the innermost scope's on top, so that a look-up
+ * costs the same however deep scopes nest.  A range NAME<count> is kept as such under its prefix; a register of it
  * becomes a binding, in the range's scope, when it is first used.
  *
  * Labels may be used before they are defined, and a label defined later in a nearer scope wins over an outer one
  * that is already known.  A use is numbered by its place in the text; a definition takes those uses whose number is
  * not below that of its scope's beginning, and which no nearer label has taken. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "parser/internal.h"
-
-/* Names are interned: their address is their identity. */
-#define HASH_FUNCTION(key, length, hash)                                                                               \
-    do {                                                                                                               \
-        uint64_t bits_;                                                                                                \
-        memcpy(&bits_, (key), sizeof bits_);                                                                           \
-        (void)(length);                                                                                                \
-        (hash) = (unsigned)((bits_ * UINT64_C(0x9E3779B97F4A7C15)) >> 32);                                             \
-    } while (0)
-#define uthash_fatal(message) out_of_memory()
-#include <uthash.h>
 
 struct PendingLabel {
     Label **place;
@@ -32,45 +20,24 @@ struct PendingLabel {
     PendingLabel *earlier; /* the same name's use before this one */
 };
 
-struct NameEntry {
-    Name name;
-    Binding *top;
-    RangeBinding *range;    /* of which this name is the prefix */
-    PendingLabel *uses;     /* latest first */
-    UT_hash_handle hh;
-    /* The lowest number N, and the scope, for which PREFIX N was declared by itself: a later range may not cover it. */
-    uint32_t exact_depth;
-    uint32_t exact_serial; /* of the scope */
-    uint64_t exact_number;
-};
-
 /* Registers NAME<count> with larger counts do not exist. */
 #define RANGE_DIGITS 10
 
-_Static_assert(sizeof(Name) == sizeof(uint64_t), "names hash by their address");
-
-static NameEntry *find_entry(ScopeTable *table, Name name)
+static NameEntry *find_entry(Name name)
 {
-    /* Most look-ups repeat one made a few instructions ago. */
-    NameEntry **recent = &table->recent[((uintptr_t)name >> 4) % COUNT_OF(table->recent)];
-    NameEntry *entry = *recent;
-    if (entry && entry->name == name)
-        return entry;
-    HASH_FIND(hh, table->entries, &name, sizeof name, entry);
-    if (entry)
-        *recent = entry;
-    return entry;
+    return name_head(name)->slot;
 }
 
-static NameEntry *get_entry(Parser *parser, Name name)
+NameEntry *scope_entry(Parser *parser, Name name)
 {
-    ScopeTable *table = &parser->scope_table;
-    NameEntry *entry = find_entry(table, name);
-    if (entry == NULL) {
-        entry = ARENA_NEW(parser->scratch, NameEntry);
-        entry->name = name;
-        HASH_ADD(hh, table->entries, name, sizeof name, entry);
-    }
+    NameHead *head = name_head(name);
+    if (head->slot)
+        return head->slot;
+    NameEntry *entry = ARENA_NEW(parser->scratch, NameEntry);
+    entry->name = name;
+    head->slot = entry;
+    *parser->scope_table.last_entry = entry;
+    parser->scope_table.last_entry = &entry->next;
     return entry;
 }
 
@@ -78,11 +45,7 @@ void scope_table_init(Parser *parser)
 {
     Scope module = {0};
     VEC_PUSH(parser->scratch, parser->scope_table.scopes, module);
-}
-
-void scope_table_free(Parser *parser)
-{
-    HASH_CLEAR(hh, parser->scope_table.entries);
+    parser->scope_table.last_entry = &parser->scope_table.entries;
 }
 
 void scope_push(Parser *parser, Span open)
@@ -144,8 +107,7 @@ static Binding *push_binding(Parser *parser, NameEntry *entry, uint32_t depth, B
 /* The register 'name' of a range in a scope deeper than 'above', or NULL. */
 static Binding *find_in_ranges(Parser *parser, Name name, uint32_t above)
 {
-    ScopeTable *table = &parser->scope_table;
-    size_t length = strlen(name);
+    size_t length = name_length(name);
     size_t digits = digit_count(name, length);
     if (digits > RANGE_DIGITS)
         digits = RANGE_DIGITS;
@@ -153,9 +115,10 @@ static Binding *find_in_ranges(Parser *parser, Name name, uint32_t above)
     uint64_t number = 0;
     bool plain = true; /* no needless zero before the number: %r007 is %r7 */
     for (size_t tail = digits < length ? digits : length - 1; tail > 0; tail--) {
-        uint64_t candidate_number = number_at(name + length - tail);
-        NameEntry *prefix = find_entry(table, intern_n(parser->names, name, length - tail));
+        Name text = intern_find(parser->names, name, length - tail);
+        NameEntry *prefix = text ? find_entry(text) : NULL;
         RangeBinding *range = prefix ? prefix->range : NULL;
+        uint64_t candidate_number = range ? number_at(name + length - tail) : 0;
         while (range && candidate_number >= range->count)
             range = range->hidden;
         if (range && range->depth > above && (best == NULL || range->depth > best->depth)) {
@@ -163,13 +126,15 @@ static Binding *find_in_ranges(Parser *parser, Name name, uint32_t above)
             number = candidate_number;
             plain = tail == 1 || name[length - tail] != '0';
         }
+        if (!parser->scope_table.has_digit_prefix)
+            break;
     }
     if (best == NULL)
         return NULL;
     if (!plain)
         return scope_find(parser, intern(parser->names, arena_printf(parser->scratch, "%s%llu", best->entry->name,
                                                                      (unsigned long long)number)));
-    Binding *binding = push_binding(parser, get_entry(parser, name), best->depth, BINDING_REGISTER, best->span);
+    Binding *binding = push_binding(parser, scope_entry(parser, name), best->depth, BINDING_REGISTER, best->span);
     binding->reg = REG_NONE;
     binding->type = best->type;
     binding->vector = best->vector;
@@ -178,11 +143,10 @@ static Binding *find_in_ranges(Parser *parser, Name name, uint32_t above)
 
 Binding *scope_find(Parser *parser, Name name)
 {
-    ScopeTable *table = &parser->scope_table;
-    NameEntry *entry = find_entry(table, name);
+    NameEntry *entry = find_entry(name);
     Binding *binding = entry ? entry->top : NULL;
     uint32_t depth = binding ? binding->depth : 0;
-    if (VEC_LAST(table->scopes).range_depth > depth) {
+    if (VEC_LAST(parser->scope_table.scopes).range_depth > depth) {
         Binding *in_range = find_in_ranges(parser, name, depth);
         if (in_range)
             return in_range;
@@ -196,12 +160,12 @@ static bool check_against_ranges(Parser *parser, Name name, Span span)
 {
     uint32_t depth = scope_depth(parser);
     uint32_t serial = VEC_LAST(parser->scope_table.scopes).position;
-    size_t length = strlen(name);
+    size_t length = name_length(name);
     size_t digits = digit_count(name, length);
     if (digits > RANGE_DIGITS)
         digits = RANGE_DIGITS;
     for (size_t tail = digits < length ? digits : length - 1; tail > 0; tail--) {
-        NameEntry *prefix = get_entry(parser, intern_n(parser->names, name, length - tail));
+        NameEntry *prefix = scope_entry(parser, intern_n(parser->names, name, length - tail));
         uint64_t number = number_at(name + length - tail);
         if (prefix->range && prefix->range->depth == depth && number < prefix->range->count) {
             diag_error(parser->diag, span, "'%s' is already declared", name);
@@ -221,7 +185,7 @@ static bool check_against_ranges(Parser *parser, Name name, Span span)
 
 static Binding *declare_at(Parser *parser, uint32_t depth, Name name, Span span, BindingKind kind)
 {
-    NameEntry *entry = get_entry(parser, name);
+    NameEntry *entry = scope_entry(parser, name);
     if (entry->top && entry->top->depth == depth) {
         if (entry->top->kind != BINDING_BAD) {
             diag_error(parser->diag, span, "'%s' is already declared", name);
@@ -239,9 +203,9 @@ Binding *scope_declare(Parser *parser, Name name, Span span, BindingKind kind)
     return declare_at(parser, scope_depth(parser), name, span, kind);
 }
 
-Binding *scope_find_global(Parser *parser, Name name)
+Binding *scope_find_global(Name name)
 {
-    NameEntry *entry = find_entry(&parser->scope_table, name);
+    NameEntry *entry = find_entry(name);
     Binding *binding = entry ? entry->top : NULL;
     while (binding && binding->depth > 0)
         binding = binding->hidden;
@@ -252,7 +216,7 @@ bool scope_declare_range(Parser *parser, Name prefix, uint64_t count, Type type,
 {
     Scope *scope = &VEC_LAST(parser->scope_table.scopes);
     uint32_t depth = scope_depth(parser);
-    NameEntry *entry = get_entry(parser, prefix);
+    NameEntry *entry = scope_entry(parser, prefix);
     if (entry->range && entry->range->depth == depth) {
         diag_error(parser->diag, span, "the range '%s<>' is already declared", prefix);
         diag_note(parser->diag, entry->range->span, "it was declared here");
@@ -264,6 +228,8 @@ bool scope_declare_range(Parser *parser, Name prefix, uint64_t count, Type type,
     }
     if (count == 0)
         return true;
+    size_t length = name_length(prefix);
+    parser->scope_table.has_digit_prefix |= digit_count(prefix, length) > 0;
     RangeBinding *range = ARENA_NEW(parser->scratch, RangeBinding);
     *range = (RangeBinding){.entry = entry, .hidden = entry->range, .scope_next = scope->ranges, .depth = depth,
                             .count = count, .type = type, .vector = (uint8_t)vector, .span = span};
@@ -293,7 +259,7 @@ static const char *suggestion(Parser *parser, Name name, BindingKind wanted, boo
 {
     const char **candidates = ARENA_ARRAY(parser->scratch, const char *, CANDIDATE_LIMIT);
     size_t count = 0;
-    for (NameEntry *entry = parser->scope_table.entries; entry && count < CANDIDATE_LIMIT; entry = entry->hh.next) {
+    for (NameEntry *entry = parser->scope_table.entries; entry && count < CANDIDATE_LIMIT; entry = entry->next) {
         if (entry->top && entry->top->kind != BINDING_BAD && (any || entry->top->kind == wanted))
             candidates[count++] = entry->name;
         if (entry->range && (any || wanted == BINDING_REGISTER) && count < CANDIDATE_LIMIT)
@@ -320,7 +286,7 @@ void scope_report_unknown(Parser *parser, Name name, Span span, const char *what
         report_unknown(parser, name, span, what, BINDING_REGISTER, name[0] != '%');
     /* Further uses in this function are the same mistake. */
     uint32_t depth = scope_depth(parser) > 0 ? 1 : 0;
-    NameEntry *entry = get_entry(parser, name);
+    NameEntry *entry = scope_entry(parser, name);
     if (entry->top == NULL || entry->top->depth < depth)
         push_binding(parser, entry, depth, BINDING_BAD, span);
 }
@@ -330,7 +296,7 @@ void scope_report_unknown(Parser *parser, Name name, Span span, const char *what
 void scope_use_label(Parser *parser, Name name, Span span, Label **place)
 {
     ScopeTable *table = &parser->scope_table;
-    NameEntry *entry = get_entry(parser, name);
+    NameEntry *entry = scope_entry(parser, name);
     Binding *binding = entry->top;
     uint32_t known = 0;
     if (binding && binding->kind == BINDING_LABEL) {
@@ -340,10 +306,10 @@ void scope_use_label(Parser *parser, Name name, Span span, Label **place)
             return;
     } else {
         /* Until it is known which: a label of that name. */
-        Label *label = ARENA_NEW(parser->scratch, Label);
-        label->name = name;
-        label->span = span;
-        *place = label;
+        if (*place == NULL)
+            *place = ARENA_NEW(parser->scratch, Label);
+        (*place)->name = name;
+        (*place)->span = span;
     }
     PendingLabel *use = table->free_pending;
     if (use)

@@ -44,10 +44,32 @@ void statement_begin(Parser *parser, Name opcode, Span span)
     parser->bad = false;
 }
 
+/* "add.s32" and what modifiers stand apart from it, taken apart. */
+static const Signature *find_signature(Parser *parser)
+{
+    const char *text = parser->opcode, *dot = strchr(text, '.');
+    NameVec mods = {0};
+    Name opcode = dot ? intern_n(parser->names, text, (size_t)(dot - text)) : parser->opcode;
+    while (dot) {
+        const char *next = strchr(dot + 1, '.');
+        size_t length = next ? (size_t)(next - dot) : strlen(dot);
+        VEC_PUSH(parser->scratch, mods, intern_n(parser->names, dot, length));
+        dot = next;
+    }
+    for (size_t i = 0; i < parser->mods.count; i++)
+        VEC_PUSH(parser->scratch, mods, parser->mods.data[i]);
+    return signature_intern(parser->module, opcode, mods.data, (unsigned)mods.count);
+}
+
 void statement_signature(Parser *parser)
 {
-    parser->signature =
-        signature_intern(parser->module, parser->opcode, parser->mods.data, (unsigned)parser->mods.count);
+    NameEntry *entry = scope_entry(parser, parser->opcode);
+    if (parser->mods.count > 0)
+        parser->signature = find_signature(parser);
+    else if (entry->signature)
+        parser->signature = entry->signature;
+    else
+        parser->signature = entry->signature = find_signature(parser);
     Opcode op = parser->signature->op;
     parser->is_branch = op == OP_BRA;
     parser->is_call = op == OP_CALL;

@@ -44,8 +44,8 @@ static void put_excerpt(FILE *out, const char *text, size_t length)
 static void print_line(const Diag *diag, Span span, Position position)
 {
     const Source *source = diag->source;
-    size_t start = source->lines[position.line - 1];
-    size_t end = position.line < source->line_count ? source->lines[position.line] - 1 : source->size;
+    Span line = source_line(source, position.line);
+    size_t start = line.begin, end = line.end;
     while (end > start && (source->text[end - 1] == '\r' || source->text[end - 1] == '\n'))
         end--;
     size_t caret = span.begin < end ? span.begin : end;

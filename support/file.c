@@ -8,39 +8,106 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-Source *source_from_memory(Arena *arena, const char *path, const char *text, size_t size)
+/* Where each line begins; made when it is first asked for. */
+typedef struct LineMap {
+    Arena *arena;
+    uint32_t *starts; /* NULL: not made yet */
+    size_t count;
+} LineMap;
+
+/* 'text' has two NULs behind it and belongs to the arena. */
+static Source *source_new(Arena *arena, const char *path, char *text, size_t size)
 {
     Source *source = ARENA_NEW(arena, Source);
     source->path = arena_strndup(arena, path, strlen(path));
-    source->text = arena_strndup(arena, text, size);
+    source->text = text;
     source->size = size;
-    size_t lines = 1;
-    for (const char *at = text; size && (at = memchr(at, '\n', size - (size_t)(at - text))); at++)
-        lines++;
-    source->line_count = lines;
-    source->lines = ARENA_ARRAY(arena, uint32_t, lines);
-    size_t line = 1;
-    for (const char *at = text; size && (at = memchr(at, '\n', size - (size_t)(at - text))); at++)
-        source->lines[line++] = (uint32_t)(at - text) + 1;
+    source->lines = ARENA_NEW(arena, LineMap);
+    source->lines->arena = arena;
     return source;
 }
 
-static const char *read_all(int file, Buf *text)
+static char *text_new(Arena *arena, size_t size)
 {
-    static const size_t STEP = 1 << 16;
-    char chunk[1 << 16];
-    for (;;) {
-        ssize_t got = read(file, chunk, STEP);
-        if (got == 0)
-            return NULL;
+    if (size > SIZE_MAX - 2)
+        out_of_memory();
+    return arena_alloc(arena, size + 2);
+}
+
+Source *source_from_memory(Arena *arena, const char *path, const char *text, size_t size)
+{
+    char *copy = text_new(arena, size);
+    if (size)
+        memcpy(copy, text, size);
+    return source_new(arena, path, copy, size);
+}
+
+/* Up to 'limit' bytes; fewer at the end of the file.  -1: failed, with errno set. */
+static ssize_t read_some(int file, char *to, size_t limit)
+{
+    size_t length = 0;
+    while (length < limit) {
+        ssize_t got = read(file, to + length, limit - length);
         if (got < 0 && errno == EINTR)
             continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        length += (size_t)got;
+    }
+    return (ssize_t)length;
+}
+
+/* Appends the rest of the file to the buffer.  NULL when done, else a message. */
+static const char *read_rest(int file, Buf *text)
+{
+    char chunk[1 << 16];
+    for (;;) {
+        ssize_t got = read_some(file, chunk, sizeof chunk);
         if (got < 0)
             return strerror(errno);
         buf_write(text, chunk, (size_t)got);
         if (text->length >= UINT32_MAX)
             return "the file is 4 GiB or larger";
+        if ((size_t)got < sizeof chunk)
+            return NULL;
     }
+}
+
+/* A file that knows its size is read straight to where it stays.  Not mapped: a file that shrinks while it is mapped
+ * would end the program. */
+static Source *read_whole(Arena *arena, const char *path, int file, const char **error)
+{
+    struct stat status;
+    size_t size = fstat(file, &status) == 0 && S_ISREG(status.st_mode) ? (size_t)status.st_size : 0;
+    if (size >= UINT32_MAX) {
+        *error = "the file is 4 GiB or larger";
+        return NULL;
+    }
+    char *text = text_new(arena, size);
+    ssize_t length = read_some(file, text, size);
+    if (length < 0) {
+        *error = strerror(errno);
+        return NULL;
+    }
+    Buf rest = {0};
+    *error = (size_t)length == size ? read_rest(file, &rest) : NULL;
+    if (!*error && rest.length) {
+        char *longer = text_new(arena, size + rest.length);
+        memcpy(longer, text, size);
+        memcpy(longer + size, rest.data, rest.length);
+        text = longer;
+        length += (ssize_t)rest.length;
+    }
+    buf_free(&rest);
+    if (*error)
+        return NULL;
+    if (length >= UINT32_MAX) {
+        *error = "the file is 4 GiB or larger";
+        return NULL;
+    }
+    return source_new(arena, path, text, (size_t)length);
 }
 
 Source *source_read(Arena *arena, const char *path, const char **error)
@@ -52,28 +119,52 @@ Source *source_read(Arena *arena, const char *path, const char **error)
         *error = strerror(errno);
         return NULL;
     }
-    Buf text = {0};
-    *error = read_all(file, &text);
+    Source *source = read_whole(arena, standard_input ? "<stdin>" : path, file, error);
     if (!standard_input)
         close(file);
-    Source *source = NULL;
-    if (!*error)
-        source = source_from_memory(arena, standard_input ? "<stdin>" : path, buf_text(&text), text.length);
-    buf_free(&text);
     return source;
+}
+
+static const LineMap *line_map(const Source *source)
+{
+    LineMap *map = source->lines;
+    if (map->starts)
+        return map;
+    const char *end = source->text + source->size;
+    size_t count = 1;
+    for (const char *at = source->text; (at = memchr(at, '\n', (size_t)(end - at))); at++)
+        count++;
+    map->starts = ARENA_ARRAY(map->arena, uint32_t, count);
+    map->count = 1;
+    for (const char *at = source->text; (at = memchr(at, '\n', (size_t)(end - at))); at++)
+        map->starts[map->count++] = (uint32_t)(at - source->text) + 1;
+    return map;
+}
+
+size_t source_line_count(const Source *source)
+{
+    return line_map(source)->count;
+}
+
+Span source_line(const Source *source, uint32_t line)
+{
+    const LineMap *map = line_map(source);
+    require(line >= 1 && line <= map->count);
+    return (Span){map->starts[line - 1], line < map->count ? map->starts[line] : (uint32_t)source->size};
 }
 
 Position source_position(const Source *source, uint32_t offset)
 {
-    size_t low = 0, high = source->line_count; /* the line is in [low, high) */
+    const LineMap *map = line_map(source);
+    size_t low = 0, high = map->count; /* the line is in [low, high) */
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (source->lines[middle] <= offset)
+        if (map->starts[middle] <= offset)
             low = middle;
         else
             high = middle;
     }
-    return (Position){(uint32_t)low + 1, offset - source->lines[low] + 1};
+    return (Position){(uint32_t)low + 1, offset - map->starts[low] + 1};
 }
 
 static bool write_all(int file, const char *bytes, size_t length)

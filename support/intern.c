@@ -3,44 +3,85 @@
 
 #include <string.h>
 
-typedef struct Entry {
-    uint32_t hash;
-    uint32_t length;
-    char text[];
-} Entry;
-
 /* Open addressing with linear probing: names are added by the hundred thousand and never removed, and a generic table's
  * handle of 56 bytes would cost more memory than the names. */
 struct Interner {
     Arena *arena;
-    Entry **slots;
+    NameHead **slots;
     size_t slot_count; /* a power of two */
     size_t used;
 };
+
+_Static_assert(sizeof(NameHead) == 16, "names are aligned to 16");
 
 Interner *interner_new(Arena *arena)
 {
     Interner *names = ARENA_NEW(arena, Interner);
     names->arena = arena;
     names->slot_count = 256;
-    names->slots = ARENA_ARRAY(arena, Entry *, names->slot_count);
+    names->slots = ARENA_ARRAY(arena, NameHead *, names->slot_count);
     return names;
 }
 
-static uint32_t hash_bytes(const char *text, size_t length) /* FNV-1a */
+static inline uint64_t load_8(const char *at)
 {
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 16777619u;
-    return hash ^ hash >> 15;
+    uint64_t bits;
+    memcpy(&bits, at, sizeof bits);
+    return bits;
+}
+
+static inline uint64_t load_4(const char *at)
+{
+    uint32_t bits;
+    memcpy(&bits, at, sizeof bits);
+    return bits;
+}
+
+/* The bytes of a text of less than 8, in any order, each at least once. */
+static inline uint64_t load_short(const char *text, size_t length)
+{
+    if (length >= 4)
+        return load_4(text) | load_4(text + length - 4) << 32;
+    if (length == 0)
+        return 0;
+    return (uint64_t)(unsigned char)text[0] | (uint64_t)(unsigned char)text[length / 2] << 8 |
+           (uint64_t)(unsigned char)text[length - 1] << 16;
+}
+
+static inline uint64_t mix(uint64_t hash, uint64_t bits)
+{
+    hash = (hash ^ bits) * UINT64_C(0x9E3779B97F4A7C15);
+    return hash ^ hash >> 32;
+}
+
+static inline uint32_t hash_bytes(const char *text, size_t length)
+{
+    uint64_t hash = length * UINT64_C(0xD6E8FEB86659FD93);
+    if (length < 8)
+        return (uint32_t)mix(hash, load_short(text, length));
+    size_t i = 0;
+    for (; i + 8 < length; i += 8)
+        hash = mix(hash, load_8(text + i));
+    return (uint32_t)mix(hash, load_8(text + length - 8));
+}
+
+static inline bool same_bytes(const char *a, const char *b, size_t length)
+{
+    if (length < 8)
+        return load_short(a, length) == load_short(b, length);
+    size_t i = 0;
+    for (; i + 8 < length; i += 8)
+        if (load_8(a + i) != load_8(b + i))
+            return false;
+    return load_8(a + length - 8) == load_8(b + length - 8);
 }
 
 static void grow(Interner *names)
 {
-    Entry **old = names->slots;
+    NameHead **old = names->slots;
     size_t old_count = names->slot_count;
     names->slot_count *= 2;
-    names->slots = ARENA_ARRAY(names->arena, Entry *, names->slot_count);
+    names->slots = ARENA_ARRAY(names->arena, NameHead *, names->slot_count);
     for (size_t i = 0; i < old_count; i++) {
         if (!old[i])
             continue;
@@ -51,23 +92,39 @@ static void grow(Interner *names)
     }
 }
 
+/* Where the text's head is, or would be. */
+static inline size_t find_slot(const Interner *names, const char *text, size_t length, uint32_t hash)
+{
+    size_t slot = hash & (names->slot_count - 1);
+    for (const NameHead *head; (head = names->slots[slot]); slot = (slot + 1) & (names->slot_count - 1))
+        if (head->hash == hash && head->length == length && same_bytes((const char *)(head + 1), text, length))
+            break;
+    return slot;
+}
+
+Name intern_find(const Interner *names, const char *text, size_t length)
+{
+    const NameHead *head = names->slots[find_slot(names, text, length, hash_bytes(text, length))];
+    return head ? (Name)(head + 1) : NULL;
+}
+
 Name intern_n(Interner *names, const char *text, size_t length)
 {
     if (length > UINT32_MAX)
         out_of_memory();
     uint32_t hash = hash_bytes(text, length);
-    size_t slot = hash & (names->slot_count - 1);
-    for (Entry *entry; (entry = names->slots[slot]); slot = (slot + 1) & (names->slot_count - 1))
-        if (entry->hash == hash && entry->length == length && memcmp(entry->text, text, length) == 0)
-            return entry->text;
-    Entry *entry = arena_alloc(names->arena, sizeof *entry + length + 1);
-    entry->hash = hash;
-    entry->length = (uint32_t)length;
-    memcpy(entry->text, text, length);
-    names->slots[slot] = entry;
+    size_t slot = find_slot(names, text, length, hash);
+    NameHead *head = names->slots[slot];
+    if (head)
+        return (Name)(head + 1);
+    head = arena_alloc(names->arena, sizeof *head + length + 1);
+    head->hash = hash;
+    head->length = (uint32_t)length;
+    memcpy(head + 1, text, length);
+    names->slots[slot] = head;
     if (++names->used * 2 > names->slot_count)
         grow(names);
-    return entry->text;
+    return (Name)(head + 1);
 }
 
 Name intern(Interner *names, const char *text)

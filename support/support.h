@@ -90,6 +90,15 @@ typedef struct Interner Interner;
 Interner *interner_new(Arena *arena);
 Name intern(Interner *names, const char *text);
 Name intern_n(Interner *names, const char *text, size_t length); /* text holds no NUL */
+Name intern_find(const Interner *names, const char *text, size_t length); /* NULL if it was never interned */
+
+/* What stands in memory before the text of a name that came from an Interner. */
+typedef struct NameHead {
+    uint32_t hash, length;
+    void *slot; /* the parser's, while it runs: what it knows by that name */
+} NameHead;
+static inline NameHead *name_head(Name name) { return (NameHead *)(uintptr_t)name - 1; }
+static inline size_t name_length(Name name) { return name_head(name)->length; }
 /* "base", or "base_1", "base_2" ...: the first for which taken(context, name) is false. */
 Name intern_unique(Interner *names, const char *base, bool (*taken)(void *context, Name name), void *context);
 
@@ -117,22 +126,25 @@ typedef struct Span {
 } Span;
 
 typedef struct Source {
-    const char *path;  /* as the user wrote it; "<stdin>" for standard input */
-    const char *text;  /* NUL after the last byte; may hold NULs inside */
-    size_t size;       /* bytes, below 4 GiB */
-    uint32_t *lines;   /* offset of each line's first byte */
-    size_t line_count;
+    const char *path; /* as the user wrote it; "<stdin>" for standard input */
+    char *text;       /* two NULs after the last byte; may hold NULs inside */
+    size_t size;      /* bytes, below 4 GiB */
+    struct LineMap *lines;
 } Source;
 
 typedef struct Position {
     uint32_t line, column; /* from 1; the column counts bytes */
 } Position;
 
-/* Takes a copy of the text; the line map is built here, once. */
+/* Takes a copy of the text.  The source's memory is the arena's, which must outlive it. */
 Source *source_from_memory(Arena *arena, const char *path, const char *text, size_t size);
 /* Reads a file, or standard input for "-".  NULL on failure, with *error set to a message without the path. */
 Source *source_read(Arena *arena, const char *path, const char **error);
+/* The line map is built when a position is first asked for: a file without a mistake never needs it. */
 Position source_position(const Source *source, uint32_t offset);
+size_t source_line_count(const Source *source);
+/* Line 'line', from 1, with its line end. */
+Span source_line(const Source *source, uint32_t line);
 
 /* ---- Files written whole or not at all -------------------------------------------------------------------------- */
 

@@ -97,10 +97,15 @@ static void expect_kinds(const char *text, const int *kinds)
 static void test_kinds(void **state)
 {
     (void)state;
-    KINDS("add.u32 %r1, %r2;", TOKEN_IDENTIFIER, WORD_TYPE, TOKEN_IDENTIFIER, ',', TOKEN_IDENTIFIER, ';');
-    KINDS("add.u32%r3,%r3,1;", TOKEN_IDENTIFIER, WORD_TYPE, TOKEN_IDENTIFIER, ',', TOKEN_IDENTIFIER, ',', TOKEN_INTEGER,
-          ';');
-    KINDS("ld.shared::cta.u32", TOKEN_IDENTIFIER, TOKEN_DOTTED, WORD_TYPE);
+    KINDS("add.u32 %r1, %r2;", TOKEN_QUALIFIED, TOKEN_IDENTIFIER, ',', TOKEN_IDENTIFIER, ';');
+    KINDS("add.u32%r3,%r3,1;", TOKEN_QUALIFIED, TOKEN_IDENTIFIER, ',', TOKEN_IDENTIFIER, ',', TOKEN_INTEGER, ';');
+    KINDS("add .u32 %r1", TOKEN_IDENTIFIER, WORD_TYPE, TOKEN_IDENTIFIER);
+    KINDS("add/**/.u32 %r1", TOKEN_IDENTIFIER, WORD_TYPE, TOKEN_IDENTIFIER);
+    KINDS("%tid.x $a.x _a.x", TOKEN_IDENTIFIER, TOKEN_DOTTED, TOKEN_IDENTIFIER, TOKEN_DOTTED, TOKEN_IDENTIFIER,
+          TOKEN_DOTTED);
+    KINDS("ld.shared::cta.u32", TOKEN_QUALIFIED);
+    KINDS("ld.shared::cta .u32", TOKEN_QUALIFIED, WORD_TYPE);
+    KINDS("a.b: a.b::", TOKEN_QUALIFIED, ':', TOKEN_QUALIFIED, ':', ':');
     KINDS(".1d .m16n8k16 .u320 .reg", TOKEN_DOTTED, TOKEN_DOTTED, TOKEN_DOTTED, WORD_REG);
     KINDS("_ __ _a $x %1 a$b", TOKEN_SINK, TOKEN_IDENTIFIER, TOKEN_IDENTIFIER, TOKEN_IDENTIFIER, TOKEN_IDENTIFIER,
           TOKEN_IDENTIFIER);
@@ -114,7 +119,7 @@ static void test_kinds(void **state)
     KINDS("@@DWARF .byte 0x2b, 0\n@!%p", TOKEN_DWARF_LINE, '@', '!', TOKEN_IDENTIFIER);
     KINDS("a\t\r\n\fb", TOKEN_IDENTIFIER, TOKEN_IDENTIFIER);
     KINDS("", TOKEN_END);
-    KINDS("v.5", TOKEN_IDENTIFIER, TOKEN_DECIMAL);
+    KINDS("v .5", TOKEN_IDENTIFIER, TOKEN_DECIMAL);
     KINDS("\"\" \"a // b\"", TOKEN_STRING, TOKEN_STRING);
 }
 
@@ -122,18 +127,18 @@ static void test_names_and_spans(void **state)
 {
     (void)state;
     Scan scan;
-    scan_begin(&scan, "mov.u32\n  %r1 .x \"s t\"");
-    assert_int_equal(next(&scan), TOKEN_IDENTIFIER);
-    assert_string_equal(scan.value.name, "mov");
+    scan_begin(&scan, "mov.u32 .u32\n  %r1 .x \"s t\"");
+    assert_int_equal(next(&scan), TOKEN_QUALIFIED);
+    assert_string_equal(scan.value.name, "mov.u32");
     assert_int_equal(scan.span.begin, 0);
-    assert_int_equal(scan.span.end, 3);
+    assert_int_equal(scan.span.end, 7);
     assert_int_equal(next(&scan), WORD_TYPE);
     assert_string_equal(scan.value.name, ".u32");
     assert_int_equal(scan.value.word, 32);
     assert_int_equal(next(&scan), TOKEN_IDENTIFIER);
     Name first = scan.value.name;
     assert_string_equal(first, "%r1");
-    assert_int_equal(scan.span.begin, 10);
+    assert_int_equal(scan.span.begin, 15);
     assert_int_equal(next(&scan), TOKEN_DOTTED);
     assert_string_equal(scan.value.name, ".x");
     assert_int_equal(next(&scan), TOKEN_STRING);

@@ -145,7 +145,7 @@ static void positions_count_from_one(void **state)
     Arena *arena = arena_new();
     const char text[] = "ab\n\ncd";
     Source *source = source_from_memory(arena, "f", text, sizeof text - 1);
-    assert_int_equal(source->line_count, 3);
+    assert_int_equal(source_line_count(source), 3);
     static const struct {
         uint32_t offset, line, column;
     } cases[] = {{0, 1, 1}, {2, 1, 3}, {3, 2, 1}, {4, 3, 1}, {5, 3, 2}, {6, 3, 3}};
