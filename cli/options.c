@@ -35,6 +35,7 @@ typedef enum OptionId {
     OPTION_PASS,
     OPTION_DUMP,
     OPTION_VERIFY,
+    OPTION_CANONICAL,
     OPTION_WERROR,
     OPTION_QUIET,
     OPTION_VERBOSE,
@@ -63,6 +64,7 @@ static const struct option long_options[] = {
     {"p", required_argument, NULL, OPTION_PASS},
     {"d", required_argument, NULL, OPTION_DUMP},
     {"verify", required_argument, NULL, OPTION_VERIFY},
+    {"canonical", no_argument, NULL, OPTION_CANONICAL},
     {"Werror", no_argument, NULL, OPTION_WERROR},
     {"q", no_argument, NULL, OPTION_QUIET},
     {"v", no_argument, NULL, OPTION_VERBOSE},
@@ -422,6 +424,7 @@ static void read_option(Reader *reader, int id, const char *value)
     case OPTION_PASS: read_passes(reader, value); break;
     case OPTION_DUMP: read_dumps(reader, value); break;
     case OPTION_VERIFY: VEC_PUSH(reader->arena, options->verify, file_name(reader, id, value)); break;
+    case OPTION_CANONICAL: options->canonical = true; break;
     case OPTION_WERROR: options->warnings_are_errors = true; break;
     case OPTION_QUIET: options->quiet = true; break;
     case OPTION_VERBOSE: options->verbose = true; break;
@@ -560,6 +563,7 @@ const char *options_help(Arena *arena)
              "  -d LETTERS                  print the code after these passes to standard error\n"
              "  -verify LAUNCH.json         run input and output in the emulator and compare all memory;\n"
              "                              may be repeated\n"
+             "  -canonical                  print what is unchanged from its parsed form, too\n"
              "  -Werror                     warnings are errors\n"
              "  -q                          no warnings\n"
              "  -v                          say which assembler is used and what it is asked\n"

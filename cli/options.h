@@ -49,6 +49,7 @@ typedef struct Options {
     unsigned level;
     bool pass_enabled[PASS_COUNT];
     bool pass_dumped[PASS_COUNT];
+    bool canonical; /* print everything from its parsed form */
     bool warnings_are_errors, quiet, verbose;
 } Options;
 

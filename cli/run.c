@@ -48,6 +48,23 @@ static bool outputs_possible(Run *run)
     return true;
 }
 
+/* Where nothing is to be changed, the code is checked as it is read, and not kept. */
+static bool wants_bodies(const Options *options)
+{
+    bool wanted = options->coarsen.count || options->registers.count || options->blocks.count ||
+                  options->verify.count || options->canonical;
+    for (unsigned i = 0; i < PASS_COUNT; i++)
+        wanted |= options->pass_dumped[i];
+    return wanted;
+}
+
+static bool keeps_nothing(void *context, const Function *function)
+{
+    (void)context;
+    (void)function;
+    return false;
+}
+
 static bool read_module(Run *run)
 {
     const char *error;
@@ -59,7 +76,8 @@ static bool read_module(Run *run)
     diag_init(&run->diag, source, stderr);
     run->diag.warnings_are_errors = run->options->warnings_are_errors;
     run->diag.quiet = run->options->quiet;
-    run->module = parse_module(run->arena, source, &run->diag);
+    ParseOptions parse = {.keeps = wants_bodies(run->options) ? NULL : keeps_nothing};
+    run->module = parse_module_with(run->arena, source, &run->diag, &parse);
     run->report.source = source;
     return run->module != NULL;
 }
@@ -337,7 +355,8 @@ static void run_kernels(Run *run)
             choose_factor(run->arena, kernel, &run->pipeline);
         Tuning tuning = function->tuning;
         pipeline_run(run->arena, function, &kernel->request, &run->pipeline, &kernel->result);
-        run->changed |= function->body || memcmp(&tuning, &function->tuning, sizeof tuning) != 0;
+        function->is_retuned = memcmp(&tuning, &function->tuning, sizeof tuning) != 0;
+        run->changed |= function->body || function->is_retuned;
         if (kernel->refusal.reason && kernel->is_auto) {
             kernel->result.coarsening = OUTCOME_REFUSED;
             kernel->result.refusal = kernel->refusal;
@@ -375,7 +394,7 @@ static const char *text_line(Arena *arena, const char *text, unsigned line)
     return text && line ? first_line(arena, text + strspn(text, " \t")) : NULL;
 }
 
-static void explain_rejection(Run *run, const Assembly *assembly, const Buf *output)
+static void explain_rejection(Run *run, const Assembly *assembly, const char *output)
 {
     const Source *source = run->report.source;
     Assembly of_input;
@@ -387,7 +406,7 @@ static void explain_rejection(Run *run, const Assembly *assembly, const Buf *out
                 of_input.message ? of_input.message : assembly_failure_word(of_input.failure));
         fprintf(stderr, "ptxopt: note: -assembler none writes PTX without assembling it\n");
     } else {
-        const char *line = text_line(run->arena, buf_text(output), assembly->error_line);
+        const char *line = text_line(run->arena, output, assembly->error_line);
         if (line)
             fprintf(stderr, "ptxopt: note: line %u of the output is: %s\n", assembly->error_line, line);
         fprintf(
@@ -446,7 +465,9 @@ static void complete_report(Run *run, const Assembly *before, const Assembly *af
 }
 
 typedef struct Results {
-    Buf ptx, launch, report;
+    const char *ptx; /* in 'printed' or the source */
+    size_t ptx_length;
+    Buf printed, launch, report;
     Assembly assembly;
 } Results;
 
@@ -456,14 +477,14 @@ static ExitStatus assemble_output(Run *run, Results *results)
     bool is_wanted = run->changed || options->cubin || options->report || options->assembler_given;
     if (!run->assembler || !is_wanted)
         return EXIT_DONE;
-    if (assemble(run, results->ptx.data, results->ptx.length, options->cubin != NULL, &results->assembly))
+    if (assemble(run, results->ptx, results->ptx_length, options->cubin != NULL, &results->assembly))
         return EXIT_DONE;
     if (results->assembly.failure == ASSEMBLY_UNAVAILABLE) {
         fprintf(stderr, "ptxopt: error: %s can no longer be used: %s\n", run->report.assembler,
                 results->assembly.message);
         return EXIT_INPUT;
     }
-    explain_rejection(run, &results->assembly, &results->ptx);
+    explain_rejection(run, &results->assembly, results->ptx);
     return EXIT_REJECTED;
 }
 
@@ -494,7 +515,7 @@ static ExitStatus verify(Run *run, const Results *results)
     diag_init(&quiet, source, stderr);
     quiet.quiet = true;
     Module *input = parse_module(run->arena, source, &quiet);
-    Source *text = source_from_memory(run->arena, "output", buf_text(&results->ptx), results->ptx.length);
+    Source *text = source_from_memory(run->arena, "output", results->ptx, results->ptx_length);
     diag_init(&quiet, text, stderr);
     quiet.quiet = true;
     Module *output = parse_module(run->arena, text, &quiet);
@@ -530,7 +551,7 @@ static bool write_results(Run *run, const Results *results, ExitStatus status)
     size_t count = 0;
     bool all = status == EXIT_DONE;
     if (options->output && all)
-        outputs[count++] = (Output){options->output, results->ptx.data, results->ptx.length};
+        outputs[count++] = (Output){options->output, results->ptx, results->ptx_length};
     if (options->cubin && all)
         outputs[count++] = (Output){options->cubin, results->assembly.cubin, results->assembly.cubin_size};
     if (options->launch_out && all)
@@ -561,9 +582,25 @@ static void note_launches(Run *run)
     }
 }
 
+static void print_module(const Run *run, Results *results)
+{
+    const Source *source = run->report.source;
+    if (run->options->canonical) {
+        emit_module(run->module, &results->printed);
+    } else if (module_is_as_written(run->module)) {
+        results->ptx = source->text;
+        results->ptx_length = source->size;
+        return;
+    } else {
+        emit_module_as_written(run->module, &results->printed);
+    }
+    results->ptx = buf_text(&results->printed);
+    results->ptx_length = results->printed.length;
+}
+
 static ExitStatus finish(Run *run, Results *results)
 {
-    emit_module(run->module, &results->ptx);
+    print_module(run, results);
     ExitStatus status = assemble_output(run, results);
     if (status != EXIT_DONE)
         return status;
@@ -597,7 +634,7 @@ static ExitStatus run_steps(Run *run)
         return EXIT_INPUT;
     Results results = {0};
     ExitStatus status = finish(run, &results);
-    buf_free(&results.ptx);
+    buf_free(&results.printed);
     buf_free(&results.launch);
     buf_free(&results.report);
     return status;

@@ -66,6 +66,11 @@ static void statement_emit(const Function *function, const Stmt *stmt, bool loca
     buf_putc(out, '\n');
 }
 
+static void span_emit(const Module *module, Span span, Buf *out)
+{
+    buf_write(out, module->source->text + span.begin, span.end - span.begin);
+}
+
 static void function_emit(const Function *function, bool locations, Buf *out)
 {
     size_t depth = 1;
@@ -74,7 +79,14 @@ static void function_emit(const Function *function, bool locations, Buf *out)
         buf_puts(out, ";\n");
         return;
     }
-    buf_puts(out, "\n{\n");
+    buf_putc(out, '\n');
+    if (function->is_text) {
+        require(!function->body);
+        span_emit(function->module, function->braces, out);
+        buf_putc(out, '\n');
+        return;
+    }
+    buf_puts(out, "{\n");
     if (function->body)
         body_print(function->body, locations, out);
     else
@@ -140,6 +152,64 @@ void emit_module(const Module *module, Buf *out)
     header_emit(module, out);
     for (size_t i = 0; i < module->items.count; i++)
         item_emit(&module->items.data[i], true, out);
+}
+
+static bool is_changed(const Item *item)
+{
+    return item->kind == ITEM_FUNCTION && (item->function->body || item->function->is_retuned);
+}
+
+/* Passes give no place to what they make. */
+static bool is_added(const Item *item)
+{
+    return item->span.end == 0;
+}
+
+bool module_is_as_written(const Module *module)
+{
+    for (size_t i = 0; i < module->items.count; i++)
+        if (is_changed(&module->items.data[i]) || is_added(&module->items.data[i]))
+            return false;
+    return true;
+}
+
+/* Another header before the body as it was written. */
+static void header_replace(const Function *function, Buf *out)
+{
+    function_print_header(function, &function->tuning, out);
+    buf_putc(out, '\n');
+    span_emit(function->module, function->braces, out);
+}
+
+void emit_module_as_written(const Module *module, Buf *out)
+{
+    uint32_t at = 0;
+    for (size_t i = 0; i < module->items.count; i++) {
+        const Item *item = &module->items.data[i];
+        if (!is_changed(item))
+            continue;
+        const Function *function = item->function;
+        require(function->text.begin >= at && function->text.end > function->text.begin);
+        span_emit(module, (Span){at, function->text.begin}, out);
+        at = function->text.end;
+        if (!function->body) {
+            header_replace(function, out);
+            continue;
+        }
+        function_emit(function, true, out);
+        if (module->source->text[at] == '\n' || module->source->text[at] == '\r')
+            out->data[--out->length] = 0; /* the line's end is there already */
+    }
+    span_emit(module, (Span){at, (uint32_t)module->source->size}, out);
+    bool begun = false;
+    for (size_t i = 0; i < module->items.count; i++) {
+        if (!is_added(&module->items.data[i]))
+            continue;
+        if (!begun && out->length && out->data[out->length - 1] != '\n')
+            buf_putc(out, '\n');
+        begun = true;
+        item_emit(&module->items.data[i], true, out);
+    }
 }
 
 static bool is_debug(const Module *module)

@@ -456,6 +456,8 @@ struct Function {
     Module *module;
     Name name;
     Span span;
+    Span text;  /* in the source, from its linkage to its closing brace; empty for a declaration */
+    Span braces; /* the last part of it: the body with its braces */
     Linkage linkage;
     bool is_entry;
     bool has_body; /* false: a declaration */
@@ -464,6 +466,8 @@ struct Function {
     Prototype prototype;
     Tuning tuning;
     VEC(Pragma) pragmas; /* between the header and the body */
+    bool is_text;        /* the body was read and checked, but not kept: no statements, no registers */
+    bool is_retuned;     /* 'tuning' is no longer what the source says */
     StmtVec stmts;       /* without the outer braces */
     Span end;            /* of the closing brace */
     RegVec regs;         /* every register used, one entry for each declared name and scope; RegId indexes it */

@@ -2,8 +2,8 @@
  *
  * The scanner knows no opcode and no directive: it yields names, names with dotted words right behind them
  * ("add.s32", one token because a module has few of them and each is looked up once), dotted words, literals, strings
- * and punctuation, and looks dotted words up in a table that its user gives.  Only two constructs are taken as one piece, because what
- * stands in them is not PTX: the body of a .section and an @@DWARF line.
+ * and punctuation, and looks dotted words up in a table that its user gives.  Only two constructs are taken as one
+ * piece, because what stands in them is not PTX: the body of a .section and an @@DWARF line.
  *
  * Chapter "Syntax" of the PTX ISA.  Values of literals are exact: 64 bits of an integer, the bit pattern of 0f and
  * 0d literals, the nearest double of a decimal one. */
@@ -50,7 +50,7 @@ typedef enum TokenKind {
 
 typedef struct TokenValue {
     union {
-        Name name;     /* IDENTIFIER, QUALIFIED, DOTTED (with its dot), words, SECTION_NAME; STRING without its quotes */
+        Name name;     /* names, DOTTED (with its dot), words, SECTION_NAME; STRING without its quotes */
         uint64_t bits; /* INTEGER: the low 64 bits; DECIMAL and F64_BITS: a double's bits; F32_BITS: a float's bits */
     };
     uint32_t word;    /* a word's value in the table */

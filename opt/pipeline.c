@@ -190,7 +190,8 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     find_block(kernel, request, result->block_before);
     memcpy(result->block_after, result->block_before, sizeof result->block_after);
 
-    bool block_given = thread_count(request->block) != 0;
+    const Tuning *tuning = &kernel->tuning;
+    bool block_given = thread_count(request->block) != 0 && !tuning->reqntid_count && !tuning->maxntid_count;
     if (!request->coarsen && !request->registers && !block_given && !options->dump[PASS_SSA]) {
         /* Nothing to weigh: a module may have thousands of kernels of which one is asked for. */
         result->before = result->after = (Figures){.message = options->judge ? "nothing is asked for" : no_assembler};

@@ -33,6 +33,7 @@ void function_begin(Parser *parser, bool is_entry, Span span)
     function->linkage = parser->decl.linkage;
     function->is_entry = is_entry;
     function->span = span;
+    function->text.begin = function->linkage ? parser->decl.linkage_span.begin : span.begin;
     prototype_clear(&function->prototype);
     if (function->linkage == LINKAGE_COMMON)
         diag_error(parser->diag, parser->decl.linkage_span, "'.common' is for variables");
@@ -375,6 +376,9 @@ void function_header_end(Parser *parser, bool has_body, Span open)
         return;
     parser->decl.open = false;
     parser->in_body = true;
+    function->braces.begin = open.begin;
+    const ParseOptions *options = parser->options;
+    function->is_text = options->keeps && !options->keeps(options->context, function);
     parser->stmts.count = 0;
     parser->last_loc = NULL;
     /* The registers grow in the scratch arena, in storage that the next function uses again. */
@@ -385,6 +389,8 @@ void function_header_end(Parser *parser, bool has_body, Span open)
         declare_formal(parser, function->prototype.returns[i]);
     for (unsigned i = 0; i < function->prototype.param_count; i++)
         declare_formal(parser, function->prototype.params[i]);
+    if (function->is_text)
+        parser->arena = parser->body_arena;
 }
 
 void function_declared(Parser *parser)
@@ -415,6 +421,17 @@ static void link_labels(Function *function)
     }
 }
 
+static void leave_body(Parser *parser)
+{
+    parser->in_body = false;
+    if (!parser->function->is_text)
+        return;
+    parser->arena = parser->module_arena;
+    parser->last_loc = NULL;
+    memset(parser->constants, 0, sizeof parser->constants);
+    arena_clear(parser->body_arena);
+}
+
 void function_end(Parser *parser, Span close)
 {
     Function *function = parser->function;
@@ -422,12 +439,17 @@ void function_end(Parser *parser, Span close)
     while (scope_depth(parser) > 0)
         scope_pop(parser);
     function->end = close;
-    function->stmts = parser->stmts;
-    KEEP(function->stmts);
+    function->text.end = function->braces.end = close.end;
     parser->regs = function->regs;
-    KEEP(function->regs);
-    link_labels(function);
-    parser->in_body = false;
+    if (function->is_text) {
+        function->regs = (RegVec){0};
+    } else {
+        function->stmts = parser->stmts;
+        KEEP(function->stmts);
+        KEEP(function->regs);
+        link_labels(function);
+    }
+    leave_body(parser);
     function_declared(parser);
 }
 
@@ -441,6 +463,6 @@ void function_abandon(Parser *parser)
         scope_pop(parser);
     if (function->name && scope_find_global(function->name) == NULL)
         scope_declare(parser, function->name, function->span, BINDING_BAD);
-    parser->in_body = false;
+    leave_body(parser);
     parser->function = NULL;
 }

@@ -179,7 +179,10 @@ typedef VEC(Variable *) VariableVec;
 
 typedef struct Parser {
     Module *module;
-    Arena *arena;   /* the module's */
+    const ParseOptions *options;
+    Arena *arena; /* of what is being read: one of the next two */
+    Arena *module_arena;
+    Arena *body_arena; /* for the body of a function that is not kept; emptied behind it */
     Arena *scratch; /* dies with the parse */
     Interner *names;
     const Source *source;
@@ -295,8 +298,8 @@ bool scope_declare_range(Parser *parser, Name prefix, uint64_t count, Type type,
 RegId scope_register(Parser *parser, Binding *binding);
 /* Reports an unknown name with the closest known one, once for each name. */
 void scope_report_unknown(Parser *parser, Name name, Span span, const char *what);
-/* A use of the label 'name', whose Label goes to *place once it is known which of that name is meant; until then *place,
- * or a new one if that is NULL, stands for it. */
+/* A use of the label 'name', whose Label goes to *place once it is known which of that name is meant; until then
+ * *place, or a new one if that is NULL, stands for it. */
 void scope_use_label(Parser *parser, Name name, Span span, Label **place);
 void scope_define_label(Parser *parser, Label *label);
 /* At the end of a function: reports labels that were never defined. */

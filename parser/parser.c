@@ -3,11 +3,18 @@
 
 Module *parse_module(Arena *arena, const Source *source, Diag *diag)
 {
+    return parse_module_with(arena, source, diag, &(ParseOptions){0});
+}
+
+Module *parse_module_with(Arena *arena, const Source *source, Diag *diag, const ParseOptions *options)
+{
     unsigned errors = diag->errors;
     Interner *names = interner_new(arena);
     Arena *scratch = arena_new();
     Parser *parser = ARENA_NEW(scratch, Parser);
-    parser->arena = arena;
+    parser->options = options;
+    parser->arena = parser->module_arena = arena;
+    parser->body_arena = arena_new();
     parser->scratch = scratch;
     parser->names = names;
     parser->source = source;
@@ -22,6 +29,7 @@ Module *parse_module(Arena *arena, const Source *source, Diag *diag)
     module_free_tables(parser);
     statement_free_tables(parser);
     lexer_free(parser->lexer);
+    arena_free(parser->body_arena);
     arena_free(scratch);
     return given_up || diag->errors > errors ? NULL : module;
 }

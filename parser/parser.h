@@ -11,4 +11,13 @@
  * 'source' must live as long.  NULL if any error was found: all of them have gone to 'diag', up to its limit. */
 Module *parse_module(Arena *arena, const Source *source, Diag *diag);
 
+/* The same, but of functions' bodies only those are kept for which 'keeps' is true; it is asked when the function's
+ * header has been read.  The others are read and checked like these, and printed from the source (Function.is_text);
+ * the memory of one serves the next. */
+typedef struct ParseOptions {
+    bool (*keeps)(void *context, const Function *function); /* NULL: all are kept */
+    void *context;
+} ParseOptions;
+Module *parse_module_with(Arena *arena, const Source *source, Diag *diag, const ParseOptions *options);
+
 #endif

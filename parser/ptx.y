@@ -499,8 +499,8 @@ prototype_attributes:
 
 /* ---- Instructions ------------------------------------------------------------------------------------------------ */
 
-/* The shortest way through the grammar is that of the most frequent text: where modifiers stand right behind their opcode,
- * the two are one token, and a register alone is an operand without a detour. */
+/* The shortest way through the grammar is that of the most frequent text: where modifiers stand right behind their
+ * opcode, the two are one token, and a register alone is an operand without a detour. */
 head:
     QUALIFIED                           { statement_begin(parser, $1.name, @1); statement_signature(parser); }
 |   IDENTIFIER                          { statement_begin(parser, $1.name, @1); statement_signature(parser); }

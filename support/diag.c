@@ -44,7 +44,7 @@ static void put_excerpt(FILE *out, const char *text, size_t length)
 static void print_line(const Diag *diag, Span span, Position position)
 {
     const Source *source = diag->source;
-    Span line = source_line(source, position.line);
+    Span line = source_line_span(source, position.line);
     size_t start = line.begin, end = line.end;
     while (end > start && (source->text[end - 1] == '\r' || source->text[end - 1] == '\n'))
         end--;

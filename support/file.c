@@ -146,7 +146,7 @@ size_t source_line_count(const Source *source)
     return line_map(source)->count;
 }
 
-Span source_line(const Source *source, uint32_t line)
+Span source_line_span(const Source *source, uint32_t line)
 {
     const LineMap *map = line_map(source);
     require(line >= 1 && line <= map->count);

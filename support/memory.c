@@ -3,8 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { ALIGNMENT = 16, FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 20 };
+enum { ALIGNMENT = 16, FIRST_CHUNK = 4096, LARGEST_CHUNK = 16 << 20, HUGE_PAGE = 2 << 20 };
 
 static void (*out_of_memory_handler)(void);
 
@@ -38,6 +39,7 @@ typedef struct Chunk {
 
 struct Arena {
     Chunk *chunks;
+    Chunk *current; /* the one being filled; NULL: none yet */
     char *at, *end;
     size_t next_size;
     size_t bytes;
@@ -55,16 +57,48 @@ Arena *arena_new(void)
     return arena;
 }
 
+/* All but 'kept', which may be NULL. */
+static void free_chunks(Arena *arena, const Chunk *kept)
+{
+    for (Chunk *chunk = arena->chunks; chunk;) {
+        Chunk *next = chunk->next;
+        if (chunk != kept) {
+            arena->bytes -= chunk->size;
+            free(chunk);
+        }
+        chunk = next;
+    }
+}
+
 void arena_free(Arena *arena)
 {
     if (!arena)
         return;
-    for (Chunk *chunk = arena->chunks; chunk;) {
-        Chunk *next = chunk->next;
-        free(chunk);
-        chunk = next;
-    }
+    free_chunks(arena, NULL);
     free(arena);
+}
+
+void arena_clear(Arena *arena)
+{
+    Chunk *kept = arena->current;
+    free_chunks(arena, kept);
+    arena->chunks = kept;
+    if (!kept)
+        return;
+    kept->next = NULL;
+    char *first = (char *)(kept + 1);
+    memset(first, 0, (size_t)(arena->at - first));
+    arena->at = first;
+}
+
+/* Large chunks come from the system in pages that it has zeroed; in huge ones, where it has them, a new chunk costs a
+ * fraction of the page faults. */
+static void want_huge_pages(char *chunk, size_t size)
+{
+    uintptr_t begin = ((uintptr_t)chunk + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    uintptr_t end = ((uintptr_t)chunk + size) / HUGE_PAGE * HUGE_PAGE;
+    if (begin < end)
+        madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }
 
 static Chunk *add_chunk(Arena *arena, size_t payload)
@@ -75,6 +109,8 @@ static Chunk *add_chunk(Arena *arena, size_t payload)
     if (!chunk)
         out_of_memory();
     chunk->size = sizeof(Chunk) + payload;
+    if (chunk->size >= 2 * HUGE_PAGE)
+        want_huge_pages((char *)chunk, chunk->size);
     arena->bytes += chunk->size;
     chunk->next = arena->chunks;
     arena->chunks = chunk;
@@ -95,8 +131,8 @@ void *arena_alloc(Arena *arena, size_t size)
     }
     if (size > arena->next_size / 4) /* a chunk of its own; the current one goes on being filled */
         return add_chunk(arena, size) + 1;
-    Chunk *chunk = add_chunk(arena, arena->next_size);
-    arena->at = (char *)(chunk + 1);
+    arena->current = add_chunk(arena, arena->next_size);
+    arena->at = (char *)(arena->current + 1);
     arena->end = arena->at + arena->next_size;
     if (arena->next_size < LARGEST_CHUNK)
         arena->next_size *= 2;

@@ -32,6 +32,8 @@ typedef struct Arena Arena;
 
 Arena *arena_new(void);
 void arena_free(Arena *arena); /* NULL is allowed */
+/* Forgets everything that was allocated; some of the memory is kept for what comes next. */
+void arena_clear(Arena *arena);
 /* size bytes, zeroed, aligned to 16.  Never NULL. */
 void *arena_alloc(Arena *arena, size_t size);
 /* count * size bytes, zeroed; the product is checked for overflow. */
@@ -144,7 +146,7 @@ Source *source_read(Arena *arena, const char *path, const char **error);
 Position source_position(const Source *source, uint32_t offset);
 size_t source_line_count(const Source *source);
 /* Line 'line', from 1, with its line end. */
-Span source_line(const Source *source, uint32_t line);
+Span source_line_span(const Source *source, uint32_t line);
 
 /* ---- Files written whole or not at all -------------------------------------------------------------------------- */
 
