@@ -51,8 +51,7 @@ static bool outputs_possible(Run *run)
 /* Where nothing is to be changed, the code is checked as it is read, and not kept. */
 static bool wants_bodies(const Options *options)
 {
-    bool wanted = options->coarsen.count || options->registers.count || options->blocks.count ||
-                  options->verify.count || options->canonical;
+    bool wanted = options->coarsen.count || options->registers.count || options->blocks.count || options->canonical;
     for (unsigned i = 0; i < PASS_COUNT; i++)
         wanted |= options->pass_dumped[i];
     return wanted;
