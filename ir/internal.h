@@ -37,7 +37,7 @@ Operand *operands_substitute(Arena *arena, Operand *operands, unsigned count, co
 
 /* ---- Dominators ------------------------------------------------------------------------------------------------- */
 
-/* Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm" (2001).  Everything is indexed by Block.id, which must
+/* Lengauer and Tarjan: "A Fast Algorithm for Finding Dominators in a Flowgraph" (1979).  Everything is indexed by Block.id, which must
  * be the layout index, and preds must be up to date.  Blocks that the entry does not reach have order UINT32_MAX. */
 typedef struct Dominators {
     uint32_t count;                       /* reachable blocks */

@@ -63,8 +63,8 @@ uint64_t lexer_hex_bits(const char *digits, size_t length)
 /* How a message calls a byte that cannot stand where it was found. */
 static void report_byte(Lexer *lexer, unsigned char byte, Span span)
 {
-    if (byte == 0)
-        lexer_error(lexer, span, "a NUL byte ends the text");
+    if (span.begin == 0 && byte >= 0xEF)
+        lexer_error(lexer, span, "PTX is ASCII text; this begins with a byte order mark or is no text");
     else if (byte >= 0x80)
         lexer_error(lexer, span, "PTX is ASCII text; this is byte 0x%02X", byte);
     else if (byte < ' ' || byte == 0x7F)
@@ -94,8 +94,6 @@ int lexer_bad_bytes(Lexer *lexer, const char *text, size_t length, Span span)
 {
     (void)length;
     report_byte(lexer, (unsigned char)text[0], span);
-    if (text[0] == 0)
-        lexer->ended = true;
     return TOKEN_ERROR;
 }
 
@@ -209,11 +207,16 @@ Lexer *lexer_new(Interner *names, const Source *source, Diag *diag, const Word *
 
     if (ptx_lexer_lex_init_extra(lexer, &lexer->scanner) != 0)
         out_of_memory();
-    if (source->size > INT32_MAX - 2)
+    /* flex goes back to the beginning of a token for each NUL in it: many of them would cost the square of their
+     * number, and what holds one is no PTX anyway. */
+    const char *nul = source->size ? memchr(source->text, 0, source->size) : NULL;
+    if (source->size > SOURCE_LIMIT)
         diag_error(diag, ((Span){0, 0}), "the text is larger than 2 GiB");
+    else if (nul)
+        diag_error(diag, lexer_span((uint32_t)(nul - source->text), 1), "a NUL byte ends the text");
     else
         ptx_lexer__scan_buffer(source->text, source->size + 2, lexer->scanner);
-    lexer->ended = source->size > INT32_MAX - 2;
+    lexer->ended = nul || source->size > SOURCE_LIMIT;
     return lexer;
 }
 

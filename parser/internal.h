@@ -203,6 +203,7 @@ typedef struct Parser {
     int last_kind; /* what the grammar got last */
     Span last_span;
     const Value *last_value; /* bison's own copy */
+    uint32_t last_error; /* where the last syntax error ends */
     Token queue[2]; /* to be delivered before anything else */
     unsigned queued;
     unsigned closers;       /* '}' to be delivered even before those */

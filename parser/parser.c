@@ -23,7 +23,8 @@ Module *parse_module_with(Arena *arena, const Source *source, Diag *diag, const 
     parser->lexer = lexer_new(names, source, diag, parser_words, parser_word_count);
     scope_table_init(parser);
 
-    int given_up = ptx_parse(parser);
+    /* What cannot be scanned at all has been reported. */
+    int given_up = diag->errors > errors || ptx_parse(parser);
     Module *module = parser->module;
 
     module_free_tables(parser);

@@ -347,7 +347,10 @@ static char open_list(const Parser *parser, uint32_t end)
         return 0;
     const char *text = parser->source->text;
     unsigned closed = 0;
-    for (uint32_t i = end; i > parser->opcode_span.begin; i--) {
+    /* What lies before the last error is behind it: without this bound, errors that follow no opcode cost the square of
+     * their number. */
+    uint32_t begin = parser->opcode_span.begin > parser->last_error ? parser->opcode_span.begin : parser->last_error;
+    for (uint32_t i = end; i > begin; i--) {
         char c = text[i - 1];
         if (c == ')' || c == ']' || c == '}')
             closed++;
@@ -427,6 +430,7 @@ void parser_syntax_error(Parser *parser, Span span, const char *const *names, si
     }
     const char *list[5];
     size_t count = phrases((Expected){names, name_count}, open_list(parser, span.begin), list, COUNT_OF(list));
+    parser->last_error = span.end;
     if (parser->module->version == 0) {
         diag_error(parser->diag, span, "a module begins with '.version MAJOR.MINOR', not with %s", found);
     } else if (!parser->has_target) {

@@ -42,6 +42,8 @@ Source *source_from_memory(Arena *arena, const char *path, const char *text, siz
     return source_new(arena, path, copy, size);
 }
 
+static const char too_large[] = "the file is larger than 2 GiB";
+
 /* Up to 'limit' bytes; fewer at the end of the file.  -1: failed, with errno set. */
 static ssize_t read_some(int file, char *to, size_t limit)
 {
@@ -67,9 +69,9 @@ static const char *read_rest(int file, Buf *text)
         ssize_t got = read_some(file, chunk, sizeof chunk);
         if (got < 0)
             return strerror(errno);
+        if (text->length + (size_t)got > SOURCE_LIMIT)
+            return too_large;
         buf_write(text, chunk, (size_t)got);
-        if (text->length >= UINT32_MAX)
-            return "the file is 4 GiB or larger";
         if ((size_t)got < sizeof chunk)
             return NULL;
     }
@@ -81,8 +83,8 @@ static Source *read_whole(Arena *arena, const char *path, int file, const char *
 {
     struct stat status;
     size_t size = fstat(file, &status) == 0 && S_ISREG(status.st_mode) ? (size_t)status.st_size : 0;
-    if (size >= UINT32_MAX) {
-        *error = "the file is 4 GiB or larger";
+    if (size > SOURCE_LIMIT) {
+        *error = too_large;
         return NULL;
     }
     char *text = text_new(arena, size);
@@ -103,8 +105,8 @@ static Source *read_whole(Arena *arena, const char *path, int file, const char *
     buf_free(&rest);
     if (*error)
         return NULL;
-    if (length >= UINT32_MAX) {
-        *error = "the file is 4 GiB or larger";
+    if ((size_t)length > SOURCE_LIMIT) {
+        *error = too_large;
         return NULL;
     }
     return source_new(arena, path, text, (size_t)length);

@@ -130,13 +130,16 @@ typedef struct Span {
 typedef struct Source {
     const char *path; /* as the user wrote it; "<stdin>" for standard input */
     char *text;       /* two NULs after the last byte; may hold NULs inside */
-    size_t size;      /* bytes, below 4 GiB */
+    size_t size;      /* bytes, at most SOURCE_LIMIT where it was read from a file */
     struct LineMap *lines;
 } Source;
 
 typedef struct Position {
     uint32_t line, column; /* from 1; the column counts bytes */
 } Position;
+
+/* Bytes of the largest text that is read: its scanner counts in int. */
+#define SOURCE_LIMIT ((size_t)INT32_MAX - 2)
 
 /* Takes a copy of the text.  The source's memory is the arena's, which must outlive it. */
 Source *source_from_memory(Arena *arena, const char *path, const char *text, size_t size);
