@@ -37,8 +37,9 @@ Operand *operands_substitute(Arena *arena, Operand *operands, unsigned count, co
 
 /* ---- Dominators ------------------------------------------------------------------------------------------------- */
 
-/* Lengauer and Tarjan: "A Fast Algorithm for Finding Dominators in a Flowgraph" (1979).  Everything is indexed by Block.id, which must
- * be the layout index, and preds must be up to date.  Blocks that the entry does not reach have order UINT32_MAX. */
+/* Lengauer and Tarjan: "A Fast Algorithm for Finding Dominators in a Flowgraph" (1979).  Everything is indexed by
+ * Block.id, which must be the layout index, and preds must be up to date.  Blocks that the entry does not reach have
+ * order UINT32_MAX. */
 typedef struct Dominators {
     uint32_t count;                       /* reachable blocks */
     uint32_t *order;                      /* position in reverse postorder */
