@@ -213,7 +213,8 @@ static bool move_elements(Decoder *d, const Operand *to, const Operand *from, Ty
     if (to->item_count != from->item_count || to->item_count > MAX_ELEMENTS || !bytes || bytes > 8)
         return decoder_refuse(d, "%s", inst_spelling(d->arena, d->inst));
     for (unsigned i = 0; i < from->item_count; i++) {
-        uint32_t row = decoder_source(d, &from->items[i], type);
+        uint32_t row = from->items[i].kind == OPERAND_SINK ? decoder_constant(d, 0, bytes)
+                                                           : decoder_source(d, &from->items[i], type);
         if (row == NO_ROW)
             return false;
         temps[i] = decoder_temp(d, bytes);
@@ -363,6 +364,9 @@ static bool decode_other(Decoder *d)
     case OP_MADC: return decode_carry(d);
     case OP_CVTA: return decode_cvta(d);
     case OP_ISSPACEP: return decode_isspacep(d);
+    case OP_ALLOCA:
+    case OP_STACKSAVE:
+    case OP_STACKRESTORE: return decode_stack(d);
     case OP_MAPA: return decode_mapa(d);
     case OP_GETCTARANK: return decode_rank(d);
     case OP_CREATEPOLICY: return decode_fixed(d, TYPE_B64);

@@ -6,9 +6,9 @@ static const struct {
     ElementType type;
 } elements[] = {
     {".f16", ELEMENT_F16}, {".bf16", ELEMENT_BF16}, {".tf32", ELEMENT_TF32}, {".f32", ELEMENT_F32},
-    {".f64", ELEMENT_F64}, {".e4m3", ELEMENT_E4M3}, {".e5m2", ELEMENT_E5M2}, {".s8", ELEMENT_S8},
-    {".u8", ELEMENT_U8},   {".s4", ELEMENT_S4},     {".u4", ELEMENT_U4},     {".b1", ELEMENT_B1},
-    {".s32", ELEMENT_S32},
+    {".f64", ELEMENT_F64}, {".e4m3", ELEMENT_E4M3}, {".e5m2", ELEMENT_E5M2}, {".e3m2", ELEMENT_E3M2},
+    {".e2m3", ELEMENT_E2M3}, {".e2m1", ELEMENT_E2M1}, {".s8", ELEMENT_S8},   {".u8", ELEMENT_U8},
+    {".s4", ELEMENT_S4},   {".u4", ELEMENT_U4},     {".b1", ELEMENT_B1},     {".s32", ELEMENT_S32},
 };
 
 /* The element types in the order written. */
@@ -42,7 +42,12 @@ static bool fragment_decode(Decoder *d, const Operand *operand, ElementType type
     Type reg = type == ELEMENT_F64 ? TYPE_F64 : type == ELEMENT_F32 ? TYPE_F32 : TYPE_B32;
     if (count > MAX_FRAGMENT || type == ELEMENT_NONE)
         return refuse(d);
-    *fragment = (Fragment){.type = type, .count = count, .row_bytes = type_row_bytes(reg)};
+    bool contained = decoder_have(d, ".kind::f8f6f4") || decoder_have(d, ".kind::mxf8f6f4");
+    unsigned bits = element_bits(type);
+    *fragment = (Fragment){.type = type,
+                           .count = count,
+                           .row_bytes = type_row_bytes(reg),
+                           .bits = contained && bits < 8 ? 8 : bits};
     for (unsigned i = 0; i < count; i++) {
         const Operand *item = operand->kind == OPERAND_VECTOR ? &operand->items[i] : operand;
         unsigned bytes = fragment->row_bytes;
@@ -82,9 +87,39 @@ static bool decode_eights(Decoder *d, bool loads)
            emit_matrix(d, &matrix);
 }
 
+/* data, {byte, thread} */
+static bool scale_decode(Decoder *d, const Operand *data, const Operand *ids, Scale *scale)
+{
+    scale->vector = decoder_have(d, ".scale_vec::4X")                                       ? 4
+                    : decoder_have(d, ".scale_vec::2X") || !decoder_have(d, ".kind::mxf8f6f4") ? 2
+                                                                                            : 1;
+    scale->is_ue4m3 = decoder_have(d, ".ue4m3");
+    if (ids->kind != OPERAND_VECTOR || ids->item_count != 2)
+        return refuse(d);
+    return (scale->data = decoder_source(d, data, TYPE_B32)) != NO_ROW &&
+           (scale->byte = decoder_source(d, &ids->items[0], TYPE_B16)) != NO_ROW &&
+           (scale->thread = decoder_source(d, &ids->items[1], TYPE_B16)) != NO_ROW;
+}
+
+/* ".row.col": A's layout, then B's. */
+static void layouts(const Decoder *d, MatrixOp *matrix)
+{
+    unsigned seen = 0;
+    for (unsigned i = 0; i < d->mods.count; i++) {
+        bool row = strcmp(d->mods.text[i], ".row") == 0;
+        if (!row && strcmp(d->mods.text[i], ".col") != 0)
+            continue;
+        if (seen++ == 0)
+            matrix->a_column = !row;
+        else
+            matrix->b_row = row;
+    }
+}
+
 static bool decode_product(Decoder *d, bool wmma)
 {
-    static const char *const unknown[] = {".sp", ".sp::ordered_metadata", ".block_scale", ".kind::f8f6f4"};
+    /* Where the metadata of a sparse A lies is only drawn, not told, in the PTX ISA. */
+    static const char *const unknown[] = {".sp", ".sp::ordered_metadata"};
     const Operand *operands = d->inst->operands;
     ElementType types[4] = {ELEMENT_NONE};
     MatrixOp matrix = {.kind = wmma ? MATRIX_WMMA : MATRIX_MMA};
@@ -98,11 +133,15 @@ static bool decode_product(Decoder *d, bool wmma)
         types[1] = types[2] = ELEMENT_F16;
         count = 4;
     }
-    if (count != 4 || d->inst->operand_count != 4 || !shape(d, &matrix))
+    bool scales = decoder_have(d, ".block_scale");
+    if (count != 4 || d->inst->operand_count != (scales ? 8 : 4) || !shape(d, &matrix))
         return refuse(d);
-    /* The Volta shape has fragments of its own. */
-    if (!wmma && matrix.m == 8 && types[1] == ELEMENT_F16)
-        return refuse(d);
+    if (scales && (!scale_decode(d, &operands[4], &operands[5], &matrix.a_scale) ||
+                   !scale_decode(d, &operands[6], &operands[7], &matrix.b_scale)))
+        return false;
+    matrix.quarters = !wmma && matrix.m == 8 && types[1] == ELEMENT_F16;
+    if (matrix.quarters)
+        layouts(d, &matrix);
     matrix.saturates = decoder_have(d, ".satfinite");
     matrix.is_and = decoder_have(d, ".and");
     matrix.rounding = decoder_have(d, ".rz")   ? ROUND_ZERO
@@ -115,8 +154,9 @@ static bool decode_product(Decoder *d, bool wmma)
         !fragment_decode(d, &operands[3], types[3], false, &matrix.c))
         return false;
     /* The fragments must cover the matrices: a table row that says otherwise is not one of these. */
-    unsigned a = matrix.a.count * 8 * matrix.a.row_bytes / element_bits(matrix.a.type) * LANES;
-    unsigned b = matrix.b.count * 8 * matrix.b.row_bytes / element_bits(matrix.b.type) * LANES;
+    unsigned lanes = matrix.quarters ? LANES / 4 : LANES;
+    unsigned a = matrix.a.count * 8 * matrix.a.row_bytes / matrix.a.bits * lanes;
+    unsigned b = matrix.b.count * 8 * matrix.b.row_bytes / matrix.b.bits * lanes;
     if (a < matrix.m * matrix.k || b < matrix.k * matrix.n ||
         (!wmma && (a > matrix.m * matrix.k || b > matrix.k * matrix.n)))
         return refuse(d);

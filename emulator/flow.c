@@ -176,6 +176,17 @@ static void formals_place(Machine *machine, Code *code, Variable *const *variabl
     }
 }
 
+static bool moves_stack(const Body *body)
+{
+    for (size_t i = 0; i < body->blocks.count; i++)
+        for (const Inst *inst = body->blocks.data[i]->first; inst; inst = inst->next) {
+            Opcode op = inst_op(inst);
+            if (op == OP_ALLOCA || op == OP_STACKSAVE || op == OP_STACKRESTORE)
+                return true;
+        }
+    return false;
+}
+
 static void frame_layout(Machine *machine, Code *code)
 {
     const Body *body = code->body;
@@ -199,6 +210,13 @@ static void frame_layout(Machine *machine, Code *code)
             local_place(machine, code, variable);
     }
     code->local_bytes = align_up(code->local_bytes, 16);
+    code->stack_row = NO_ROW;
+    if (moves_stack(body)) {
+        code->stack_row = code->frame_bytes;
+        code->frame_bytes += LANES * 8;
+        code->temps_begin = code->frame_bytes;
+        code->local_bytes += STACK_BYTES;
+    }
 }
 
 static bool code_add(Machine *machine, const Function *function)

@@ -20,7 +20,10 @@ unsigned element_bits(ElementType type)
     case ELEMENT_F16:
     case ELEMENT_BF16: return 16;
     case ELEMENT_S4:
-    case ELEMENT_U4: return 4;
+    case ELEMENT_U4:
+    case ELEMENT_E2M1: return 4;
+    case ELEMENT_E3M2:
+    case ELEMENT_E2M3: return 6;
     case ELEMENT_B1: return 1;
     default: return 8;
     }
@@ -36,6 +39,9 @@ static double element_decode(ElementType type, uint64_t bits)
     case ELEMENT_BF16: return format_decode(&FORMAT_BF16, (uint32_t)bits);
     case ELEMENT_E4M3: return format_decode(&FORMAT_E4M3, (uint32_t)bits);
     case ELEMENT_E5M2: return format_decode(&FORMAT_E5M2, (uint32_t)bits);
+    case ELEMENT_E3M2: return format_decode(&FORMAT_E3M2, (uint32_t)bits & 0x3f);
+    case ELEMENT_E2M3: return format_decode(&FORMAT_E2M3, (uint32_t)bits & 0x3f);
+    case ELEMENT_E2M1: return format_decode(&FORMAT_E2M1, (uint32_t)bits & 15);
     case ELEMENT_S8:
     case ELEMENT_S4:
     case ELEMENT_S32: return (double)sign_extend(bits, element_bits(type));
@@ -55,19 +61,19 @@ static uint64_t element_encode(ElementType type, double value)
 /* Elements a lane holds of a fragment. */
 static unsigned fragment_elements(const Fragment *fragment)
 {
-    return fragment->count * 8 * fragment->row_bytes / element_bits(fragment->type);
+    return fragment->count * 8 * fragment->row_bytes / fragment->bits;
 }
 
 static uint64_t fragment_get(Exec *x, const Fragment *fragment, unsigned lane, unsigned index)
 {
-    unsigned bits = element_bits(fragment->type), each = 8 * fragment->row_bytes / bits;
+    unsigned bits = fragment->bits, each = 8 * fragment->row_bytes / bits;
     uint64_t word = row_get(source_row(x, fragment->rows[index / each]), fragment->row_bytes, lane);
     return word >> (bits * (index % each)) & width_mask(bits);
 }
 
 static void fragment_set(Exec *x, const Fragment *fragment, unsigned lane, unsigned index, uint64_t value)
 {
-    unsigned bits = element_bits(fragment->type), each = 8 * fragment->row_bytes / bits, shift = bits * (index % each);
+    unsigned bits = fragment->bits, each = 8 * fragment->row_bytes / bits, shift = bits * (index % each);
     if (fragment->rows[index / each] == NO_ROW)
         return;
     uint8_t *row = x->frame->registers + fragment->rows[index / each];
@@ -88,7 +94,7 @@ typedef struct Place {
 static Place mma_place(const MatrixOp *matrix, const Fragment *fragment, char role, unsigned lane, unsigned index)
 {
     unsigned group = lane >> 2, thread = lane & 3;
-    unsigned each = 8 * fragment->row_bytes / element_bits(fragment->type);
+    unsigned each = 8 * fragment->row_bytes / fragment->bits;
     unsigned reg = index / each, sub = index % each;
     bool tall = matrix->m == 16;
     if (role == 'a')
@@ -114,8 +120,23 @@ static Place wmma_place(const MatrixOp *matrix, const Fragment *fragment, char r
     return (Place){at / columns, at % columns};
 }
 
+/* m8n8k4 of f16: eight lanes, four in each half of the warp, hold a product of their own. */
+static Place quarter_place(const MatrixOp *matrix, const Fragment *fragment, char role, unsigned lane, unsigned index)
+{
+    unsigned half = lane < LANES / 2 ? 0 : 4, own = lane & 3;
+    if (role == 'a')
+        return matrix->a_column ? (Place){index + half, own} : (Place){own + half, index};
+    if (role == 'b')
+        return matrix->b_row ? (Place){own, index + half} : (Place){index, own + half};
+    if (fragment->bits == 16)
+        return (Place){own + half, index};
+    return (Place){(lane & 1) + (index & 2) + half, (index & 4) + (lane & 2) + (index & 1)};
+}
+
 static Place fragment_place(const MatrixOp *matrix, const Fragment *fragment, char role, unsigned lane, unsigned index)
 {
+    if (matrix->quarters)
+        return quarter_place(matrix, fragment, role, lane, index);
     return matrix->kind == MATRIX_MMA ? mma_place(matrix, fragment, role, lane, index)
                                       : wmma_place(matrix, fragment, role, lane, index);
 }
@@ -151,36 +172,92 @@ struct ProductCells {
     uint64_t c[MAX_M][MAX_N], d[MAX_M][MAX_N];
 };
 
-static void product_execute(Exec *x, const MatrixOp *matrix)
+/* An element of A or B as a number; .kind::f8f6f4 keeps e2m1 in the middle of a byte. */
+static double factor(Exec *x, const Fragment *fragment, unsigned lane, unsigned index)
 {
-    if (!x->machine->product)
-        x->machine->product = machine_alloc(x->machine, 1, sizeof *x->machine->product);
-    struct ProductCells *p = x->machine->product;
-    for (unsigned lane = 0; lane < LANES; lane++) {
-        for (unsigned i = 0; i < fragment_elements(&matrix->a); i++) {
-            Place at = fragment_place(matrix, &matrix->a, 'a', lane, i);
-            p->a[at.row][at.column] = element_decode(matrix->a.type, fragment_get(x, &matrix->a, lane, i));
-        }
-        for (unsigned i = 0; i < fragment_elements(&matrix->b); i++) {
-            Place at = fragment_place(matrix, &matrix->b, 'b', lane, i);
-            p->b[at.column][at.row] = element_decode(matrix->b.type, fragment_get(x, &matrix->b, lane, i));
-        }
-        for (unsigned i = 0; i < fragment_elements(&matrix->c); i++) {
-            Place at = fragment_place(matrix, &matrix->c, 'c', lane, i);
-            p->c[at.row][at.column] = fragment_get(x, &matrix->c, lane, i);
-        }
+    uint64_t bits = fragment_get(x, fragment, lane, index);
+    if (fragment->type == ELEMENT_E2M1 && fragment->bits == 8)
+        bits >>= 2;
+    return element_decode(fragment->type, bits);
+}
+
+static void gather_lane(Exec *x, const MatrixOp *matrix, struct ProductCells *p, unsigned lane)
+{
+    for (unsigned i = 0; i < fragment_elements(&matrix->a); i++) {
+        Place at = fragment_place(matrix, &matrix->a, 'a', lane, i);
+        p->a[at.row][at.column] = factor(x, &matrix->a, lane, i);
     }
+    for (unsigned i = 0; i < fragment_elements(&matrix->b); i++) {
+        Place at = fragment_place(matrix, &matrix->b, 'b', lane, i);
+        p->b[at.column][at.row] = factor(x, &matrix->b, lane, i);
+    }
+    for (unsigned i = 0; i < fragment_elements(&matrix->c); i++) {
+        Place at = fragment_place(matrix, &matrix->c, 'c', lane, i);
+        p->c[at.row][at.column] = fragment_get(x, &matrix->c, lane, i);
+    }
+}
+
+/* ue8m0 is a power of two, ue4m3 an e4m3 without its sign. */
+static double scale_decode(const Scale *scale, uint32_t bits)
+{
+    if (scale->is_ue4m3)
+        return format_decode(&FORMAT_E4M3, bits & 0x7f);
+    return bits == 0xff ? (double)NAN : ldexp(1, (int)bits - 127);
+}
+
+/* The factors of one row (column): byte 'byte' and those behind it of the data of the lane that gives them. */
+static void scale_line(Exec *x, const Scale *scale, double *line, unsigned k, unsigned lane)
+{
+    uint32_t data = (uint32_t)row_get(source_row(x, scale->data), 4, lane);
+    unsigned first = (unsigned)row_get(source_row(x, scale->byte), 2, lane) & 3;
+    for (unsigned i = 0; i < k; i++)
+        line[i] *= scale_decode(scale, data >> 8 * ((first + i / (k / scale->vector)) & 3) & 0xff);
+}
+
+/* Rows g and g + 8 of A have theirs from two lanes of group g, column g of B from one: those that 'thread' names. */
+static void scale_factors(Exec *x, const MatrixOp *matrix, struct ProductCells *p)
+{
+    for (unsigned group = 0; group < 8; group++) {
+        unsigned pair = (unsigned)row_get(source_row(x, matrix->a_scale.thread), 2, 4 * group) & 1;
+        unsigned one = (unsigned)row_get(source_row(x, matrix->b_scale.thread), 2, 4 * group) & 3;
+        scale_line(x, &matrix->a_scale, p->a[group], matrix->k, 4 * group + 2 * pair);
+        scale_line(x, &matrix->a_scale, p->a[group + 8], matrix->k, 4 * group + 2 * pair + 1);
+        scale_line(x, &matrix->b_scale, p->b[group], matrix->k, 4 * group + one);
+    }
+}
+
+/* One product by the lanes of the mask. */
+static void product_lanes(Exec *x, const MatrixOp *matrix, struct ProductCells *p, uint32_t lanes)
+{
+    EACH_ACTIVE(lane, lanes)
+    {
+        gather_lane(x, matrix, p, lane);
+    }
+    if (matrix->a_scale.vector)
+        scale_factors(x, matrix, p);
     for (unsigned m = 0; m < matrix->m; m++)
         for (unsigned n = 0; n < matrix->n; n++) {
             double start = element_decode(matrix->c.type, p->c[m][n]);
             p->d[m][n] = matrix->d.type == ELEMENT_S32 ? integer_sum(matrix, p->a[m], p->b[n], (int64_t)start)
                                                        : float_sum(matrix, p->a[m], p->b[n], start);
         }
-    for (unsigned lane = 0; lane < LANES; lane++)
+    EACH_ACTIVE(lane, lanes)
+    {
         for (unsigned i = 0; i < fragment_elements(&matrix->d); i++) {
             Place at = fragment_place(matrix, &matrix->d, 'd', lane, i);
             fragment_set(x, &matrix->d, lane, i, p->d[at.row][at.column]);
         }
+    }
+}
+
+static void product_execute(Exec *x, const MatrixOp *matrix)
+{
+    if (!x->machine->product)
+        x->machine->product = machine_alloc(x->machine, 1, sizeof *x->machine->product);
+    for (unsigned i = 0; matrix->quarters && i < 4; i++)
+        product_lanes(x, matrix, x->machine->product, 0x000f000fu << 4 * i);
+    if (!matrix->quarters)
+        product_lanes(x, matrix, x->machine->product, ALL_LANES);
 }
 
 /* ---- ldmatrix, stmatrix, movmatrix ------------------------------------------------------------------------------ */

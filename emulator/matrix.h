@@ -23,6 +23,9 @@ typedef enum ElementType {
     ELEMENT_F64,
     ELEMENT_E4M3,
     ELEMENT_E5M2,
+    ELEMENT_E3M2,
+    ELEMENT_E2M3,
+    ELEMENT_E2M1,
     ELEMENT_S8,
     ELEMENT_U8,
     ELEMENT_S4,
@@ -40,7 +43,15 @@ typedef struct Fragment {
     unsigned count; /* registers */
     uint32_t rows[MAX_FRAGMENT];
     unsigned row_bytes;
+    unsigned bits; /* an element's place in a register: 8 for narrower types with .kind::f8f6f4 */
 } Fragment;
+
+/* A factor for each 'k / vector' elements of a row of A or column of B. */
+typedef struct Scale {
+    unsigned vector;              /* factors along k; 0: not scaled */
+    bool is_ue4m3;                /* else ue8m0 */
+    uint32_t data, byte, thread; /* source rows */
+} Scale;
 
 typedef struct MatrixOp {
     MatrixKind kind;
@@ -50,6 +61,9 @@ typedef struct MatrixOp {
     bool column_major; /* wmma load and store */
     char role;         /* wmma load and store: 'a', 'b', 'c' */
     bool saturates, is_and;
+    bool quarters;        /* m8n8k4 of f16: four products, each by eight lanes */
+    bool a_column, b_row; /* their layouts, as far as they differ from .row.col */
+    Scale a_scale, b_scale;
     Rounding rounding;
     MemoryOp memory;
     uint32_t stride; /* source row; NO_ROW: the matrix's own width */

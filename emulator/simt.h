@@ -215,6 +215,7 @@ struct Code {
     uint64_t *executed, *threads; /* per op */
     uint32_t *registers;          /* RegId to frame offset */
     uint32_t frame_bytes, temps_begin;
+    uint32_t stack_row; /* frame offset of the lanes' stack pointers, 8 bytes each; NO_ROW: none */
     uint8_t *constants; /* BANK_CONSTANTS */
     AddressMap locals;  /* Variable to offset in the frame's local memory */
     uint64_t local_bytes;
@@ -552,6 +553,12 @@ uint64_t image_make(Machine *machine, const LaunchArgument *argument, Region *re
 uint64_t image_variable(Machine *machine, const Variable *variable); /* handle of a .texref, .surfref, .samplerref */
 OpFunction run_texture, run_surface, run_image_query;
 
+/* ---- stack.c ----------------------------------------------------------------------------------------------------- */
+
+#define STACK_BYTES UINT64_C(16384) /* that alloca can take in a function */
+void stack_reset(Frame *frame);
+OpFunction run_alloca, run_stack_save, run_stack_restore;
+
 /* ---- call.c ------------------------------------------------------------------------------------------------------ */
 
 OpFunction run_call, run_call_results, run_builtin;
@@ -628,6 +635,7 @@ bool decode_control(Decoder *d);
 bool decode_warp(Decoder *d);
 bool decode_matrix(Decoder *d);
 bool decode_image(Decoder *d);
+bool decode_stack(Decoder *d);
 bool decode_video(Decoder *d);
 AtomicKind decoder_atomic(const Decoder *d); /* that the modifiers name */
 uint32_t decoder_guard_open(Decoder *d);

@@ -142,6 +142,8 @@ Frame *frame_new(Machine *machine, Code *code, Frame *parent)
     frame->carry = 0;
     frame->depth = parent ? parent->depth + 1 : 0;
     frame->local_base = parent ? (parent->local_base + parent->code->local_bytes + 15) & ~UINT64_C(15) : 0;
+    if (code->stack_row != NO_ROW)
+        stack_reset(frame);
     return frame;
 }
 
