@@ -69,6 +69,7 @@ json_t *counters_json(const EmulatorCounters *counters)
     set_number(value, "divergent_branches", counters->divergent_branches);
     set_number(value, "barriers", counters->barriers);
     set_number(value, "calls", counters->calls);
+    set_number(value, "warp_waits", counters->warp_waits);
     return value;
 }
 

@@ -35,7 +35,7 @@ static const struct option long_options[] = {
 static bool read_checks(const char *text, EmulatorOptions *machine)
 {
     bool all = strcmp(text, "all") == 0, none = strcmp(text, "none") == 0;
-    machine->check_races = machine->check_unwritten = machine->check_registers = all;
+    machine->check_races = machine->check_unwritten = machine->check_registers = machine->check_division = all;
     for (const char *at = text; !all && !none;) {
         size_t length = strcspn(at, ",");
         if (length == 5 && strncmp(at, "races", length) == 0)
@@ -44,6 +44,8 @@ static bool read_checks(const char *text, EmulatorOptions *machine)
             machine->check_unwritten = true;
         else if (length == 9 && strncmp(at, "registers", length) == 0)
             machine->check_registers = true;
+        else if (length == 8 && strncmp(at, "division", length) == 0)
+            machine->check_division = true;
         else
             return false;
         at += length;
@@ -58,6 +60,12 @@ static bool read_number(const char *text, uint64_t most, uint64_t *number)
     char *end;
     *number = strtoull(text, &end, 10);
     return *text >= '0' && *text <= '9' && *end == 0 && *number && *number <= most;
+}
+
+static bool ends_with(const char *text, const char *tail)
+{
+    size_t length = strlen(text), tail_length = strlen(tail);
+    return length >= tail_length && strcmp(text + length - tail_length, tail) == 0;
 }
 
 static const char *read_option(Arena *arena, int id, const char *value, RunOptions *options)
@@ -77,7 +85,8 @@ static const char *read_option(Arena *arena, int id, const char *value, RunOptio
         break;
     case OPTION_CHECK:
         if (!read_checks(value, &options->machine))
-            return arena_printf(arena, "-check %s: expected all, none or some of races,unwritten,registers", value);
+            return arena_printf(arena, "-check %s: expected all, none or some of "
+                                       "races,unwritten,registers,division", value);
         break;
     case OPTION_BLOCKS:
         if (!read_number(value, 1024, &number))
@@ -125,8 +134,10 @@ OptionsOutcome run_options_parse(Arena *arena, int argc, char *const *argv, RunO
         *error = "expected two files, FILE.ptx LAUNCH.json";
     if (*error)
         return OPTIONS_WRONG;
-    options->input = files.data[0];
-    options->launch = files.data[1];
+    /* In either order: their names tell them apart. */
+    bool swapped = ends_with(files.data[0], ".json") && !ends_with(files.data[1], ".json");
+    options->input = files.data[swapped];
+    options->launch = files.data[!swapped];
     return OPTIONS_RUN;
 }
 
@@ -145,7 +156,7 @@ const char *run_options_help(void)
            "                              buffers' elements stand in the JSON\n"
            "  -o FILE                     print to this file\n"
            "  -check all|none|LIST        what is watched at the cost of speed (all); LIST is some of\n"
-           "                              races,unwritten,registers\n"
+           "                              races,unwritten,registers,division\n"
            "  -resident N                 run N blocks interleaved (1)\n"
            "  -max-steps N                give up after N warp instructions (2^36)\n"
            "  -q                          no warnings\n"

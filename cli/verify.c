@@ -54,6 +54,8 @@ static bool weaken(Verifier *verifier, const EmulatorFault *fault)
     bool *check = fault->kind == FAULT_RACE        ? &options->check_races
                   : fault->kind == FAULT_UNWRITTEN ? &options->check_unwritten
                   : fault->kind == FAULT_UNDEFINED ? &options->check_registers
+                  : fault->kind == FAULT_SHUFFLE   ? &options->check_registers
+                  : fault->kind == FAULT_DIVISION  ? &options->check_division
                                                    : NULL;
     if (!check || !*check)
         return false;
@@ -66,7 +68,12 @@ static bool weaken(Verifier *verifier, const EmulatorFault *fault)
 static bool run_input(Verifier *verifier)
 {
     verifier->options = (EmulatorOptions){
-        .check_races = true, .check_unwritten = true, .check_registers = true, .count_memory = true};
+        .check_races = true,
+        .check_unwritten = true,
+        .check_registers = true,
+        .check_division = true,
+        .count_memory = true,
+    };
     do
         verifier->expected = emulator_run(verifier->arena, verifier->input, verifier->launch, &verifier->options);
     while (verifier->expected->fault.kind != FAULT_NONE && weaken(verifier, &verifier->expected->fault));

@@ -26,12 +26,15 @@ bool access_addresses(Exec *x, const Op *op, const MemoryOp *memory, uint32_t ma
 
 static Frame *local_frame(const Exec *x, uint64_t offset, uint64_t bytes)
 {
-    for (Frame *frame = x->frame; frame; frame = frame->parent)
-        if (offset >= frame->local_base)
-            return offset - frame->local_base <= frame->code->local_bytes &&
-                           frame->code->local_bytes - (offset - frame->local_base) >= bytes
-                       ? frame
-                       : NULL;
+    for (Frame *frame = x->frame; frame; frame = frame->parent) {
+        if (offset < frame->local_base)
+            continue;
+        uint64_t at = offset - frame->local_base;
+        const Code *code = frame->code;
+        if (at > code->local_bytes || code->local_bytes - at < bytes || !bytes)
+            return NULL;
+        return code->local_owner[at] && code->local_owner[at] == code->local_owner[at + bytes - 1] ? frame : NULL;
+    }
     return NULL;
 }
 
@@ -287,7 +290,7 @@ static bool access_begin(Exec *x, const Op *op, const MemoryOp *memory, uint32_t
     }
     if (x->machine->options.count_memory)
         count_access(x, mask, bytes, mode, at);
-    return !x->machine->tracks_memory || track_access(x, op, mask, bytes, mode, memory->strong, at, stored, bytes);
+    return !x->machine->tracks_memory || track_access(x, op, mask, bytes, mode, memory, at, stored, bytes);
 }
 
 /* ---- Loads and stores ------------------------------------------------------------------------------------------- */
@@ -547,7 +550,7 @@ Step run_copy_async(Exec *x, const Op *op, uint32_t mask)
         x->machine->result->counters.loads[SPACE_GLOBAL]++;
         if (x->machine->options.count_memory)
             count_access(x, reading, bytes, MODE_LOAD, &from);
-        if (x->machine->tracks_memory && !track_access(x, op, reading, bytes, MODE_LOAD, false, &from, NULL, 0))
+        if (x->machine->tracks_memory && !track_access(x, op, reading, bytes, MODE_LOAD, NULL, &from, NULL, 0))
             return STEP_FAULT;
         EACH_ACTIVE(lane, reading)
         {
@@ -559,7 +562,7 @@ Step run_copy_async(Exec *x, const Op *op, uint32_t mask)
     x->machine->result->counters.stores[SPACE_SHARED]++;
     if (x->machine->options.count_memory)
         count_access(x, mask, bytes, MODE_STORE, &to);
-    if (x->machine->tracks_memory && !track_access(x, op, mask, bytes, MODE_STORE, false, &to, values, bytes))
+    if (x->machine->tracks_memory && !track_access(x, op, mask, bytes, MODE_STORE, NULL, &to, values, bytes))
         return STEP_FAULT;
     EACH_ACTIVE(lane, mask)
     {

@@ -8,7 +8,7 @@ void clock_join(Exec *x, uint32_t *clock)
 {
     if (!x->warp->clocks)
         return;
-    for (unsigned i = 0; i < x->block->warp_count; i++)
+    for (unsigned i = 0; i < x->block->clock_size; i++)
         if (x->warp->clocks[i] > clock[i])
             clock[i] = x->warp->clocks[i];
 }
@@ -17,7 +17,7 @@ void clock_take(Warp *warp, const uint32_t *clock)
 {
     if (!warp->clocks)
         return;
-    for (unsigned i = 0; i < warp->block->warp_count; i++)
+    for (unsigned i = 0; i < warp->block->clock_size; i++)
         if (clock[i] > warp->clocks[i])
             warp->clocks[i] = clock[i];
     warp->clocks[warp->index]++;
@@ -59,7 +59,7 @@ static void barrier_complete(BlockState *block, unsigned id)
     }
     uint32_t *clock = barrier->clock;
     if (clock)
-        memset(clock, 0, block->warp_count * sizeof *clock);
+        memset(clock, 0, block->clock_size * sizeof *clock);
     *barrier = (Barrier){.clock = clock};
 }
 
@@ -208,8 +208,8 @@ bool warp_resolve(Exec *x)
 
 Step run_fence(Exec *x, const Op *op, uint32_t mask)
 {
-    if (mask && op->value && x->machine->block_fences)
-        x->machine->block_fences[x->block->index]++;
+    if (mask)
+        order_fence(x, (FenceScope)op->value);
     return STEP_NEXT;
 }
 
@@ -336,6 +336,8 @@ Step run_mbarrier(Exec *x, const Op *op, uint32_t mask)
             clock_join(x, x->block->mbarrier_clock);
         } else if (op->dest != NO_ROW && result) {
             clock_take(x->warp, x->block->mbarrier_clock);
+            if (x->block->cluster->count > 1)
+                order_learn(x);
         }
         if (op->dest != NO_ROW)
             row_set(x->frame->registers + op->dest, op->dest_bytes, lane, result);

@@ -51,24 +51,28 @@ static void block_start(Machine *machine, BlockState *block)
     memset(block->shared.bytes, 0, (size_t)block->shared.size);
     if (block->shared.written)
         memset(block->shared.written, 0, (size_t)block->shared.size);
-    if (block->shared.race)
-        memset(block->shared.race, 0, (size_t)block->shared.size * race_cell_bytes());
+    race_clear(&block->shared);
+    order_clear(&block->syncs);
     for (unsigned i = 0; i < BARRIER_COUNT; i++) {
         uint32_t *clock = block->barriers[i].clock;
         block->barriers[i] = (Barrier){.clock = clock};
         if (clock)
-            memset(clock, 0, block->warp_count * sizeof *clock);
+            memset(clock, 0, block->clock_size * sizeof *clock);
     }
     if (block->mbarrier_clock) {
-        memset(block->mbarrier_clock, 0, block->warp_count * sizeof *block->mbarrier_clock);
-        memset(block->cluster_clock, 0, block->warp_count * sizeof *block->cluster_clock);
-        memset(block->cluster_done, 0, block->warp_count * sizeof *block->cluster_done);
+        memset(block->mbarrier_clock, 0, block->clock_size * sizeof *block->mbarrier_clock);
+        memset(block->cluster_clock, 0, block->clock_size * sizeof *block->cluster_clock);
+        memset(block->cluster_done, 0, block->clock_size * sizeof *block->cluster_done);
     }
     for (unsigned i = 0; i < block->warp_count; i++) {
-        warp_start(machine, block, &block->warps[i], i);
-        if (block->warps[i].clocks)
-            for (unsigned k = 0; k < block->warp_count; k++)
-                block->warps[i].clocks[k] = k == i;
+        Warp *warp = &block->warps[i];
+        warp_start(machine, block, warp, i);
+        if (!warp->clocks)
+            continue;
+        memset(warp->clocks, 0, block->clock_size * sizeof *warp->clocks);
+        memset(warp->fence_clocks, 0, block->clock_size * sizeof *warp->fence_clocks);
+        warp->clocks[i] = 1;
+        warp->fence_tick = 0;
     }
 }
 
@@ -79,26 +83,28 @@ static BlockState *block_new(Machine *machine, Cluster *cluster, unsigned rank)
     block->cluster = cluster;
     block->rank = rank;
     block->warp_count = (machine->block_threads + LANES - 1) / LANES;
+    block->clock_size = block->warp_count + 1;
     block->warps = ARENA_ARRAY(machine->arena, Warp, block->warp_count);
     for (unsigned i = 0; i < block->warp_count; i++) {
         block->warps[i].special = machine_alloc(machine, SPECIAL_COUNT, SPECIAL_ROW_BYTES);
-        if (machine->options.check_races)
-            block->warps[i].clocks = machine_alloc(machine, block->warp_count, sizeof(uint32_t));
+        if (machine->options.check_races) {
+            block->warps[i].clocks = machine_alloc(machine, block->clock_size, sizeof(uint32_t));
+            block->warps[i].fence_clocks = machine_alloc(machine, block->clock_size, sizeof(uint32_t));
+        }
     }
     if (machine->options.check_races) {
-        block->mbarrier_clock = machine_alloc(machine, block->warp_count, sizeof(uint32_t));
-        block->cluster_clock = machine_alloc(machine, block->warp_count, sizeof(uint32_t));
-        block->cluster_done = machine_alloc(machine, block->warp_count, sizeof(uint32_t));
+        block->mbarrier_clock = machine_alloc(machine, block->clock_size, sizeof(uint32_t));
+        block->cluster_clock = machine_alloc(machine, block->clock_size, sizeof(uint32_t));
+        block->cluster_done = machine_alloc(machine, block->clock_size, sizeof(uint32_t));
         for (unsigned i = 0; i < BARRIER_COUNT; i++)
-            block->barriers[i].clock = machine_alloc(machine, block->warp_count, sizeof(uint32_t));
+            block->barriers[i].clock = machine_alloc(machine, block->clock_size, sizeof(uint32_t));
     }
     block->shared =
         (Region){.name = "shared memory", .space = SPACE_SHARED, .base = WINDOW_SHARED, .size = machine->shared_bytes};
     block->shared.bytes = machine_alloc(machine, (size_t)machine->shared_bytes, 1);
     if (machine->options.check_unwritten)
         block->shared.written = machine_alloc(machine, (size_t)machine->shared_bytes, 1);
-    if (machine->options.check_races)
-        block->shared.race = machine_alloc(machine, (size_t)machine->shared_bytes, race_cell_bytes());
+    race_prepare(machine, &block->shared);
     return block;
 }
 

@@ -12,7 +12,7 @@ static bool piece_track(Exec *x, const Op *op, uint32_t mask, const CopyBulk *co
     if (!x->machine->tracks_memory)
         return true;
     if (!byte_masks)
-        return track_access(x, op, mask, PIECE, mode, mode == MODE_ATOMIC, dest, mode == MODE_STORE ? values : NULL,
+        return track_access(x, op, mask, PIECE, mode, NULL, dest, mode == MODE_STORE ? values : NULL,
                             PIECE);
     EACH_ACTIVE(lane, mask)
     {
@@ -24,7 +24,7 @@ static bool piece_track(Exec *x, const Op *op, uint32_t mask, const CopyBulk *co
             one.host[lane] = dest->host[lane] + i;
             one.region[lane] = dest->region[lane];
             one.written[lane] = dest->written[lane] ? dest->written[lane] + i : NULL;
-            if (!track_access(x, op, 1u << lane, 1, mode, false, &one, NULL, 0))
+            if (!track_access(x, op, 1u << lane, 1, mode, NULL, &one, NULL, 0))
                 return false;
         }
     }
@@ -56,7 +56,7 @@ static bool copy_piece(Exec *x, const Op *op, uint32_t mask, const Translation *
         dest.address[lane] = to->address[lane] + done;
     }
     if (!access_translate(x, op, mask, PIECE, MODE_LOAD, false, &source) ||
-        (x->machine->tracks_memory && !track_access(x, op, mask, PIECE, MODE_LOAD, false, &source, NULL, 0)) ||
+        (x->machine->tracks_memory && !track_access(x, op, mask, PIECE, MODE_LOAD, NULL, &source, NULL, 0)) ||
         !access_translate(x, op, mask, PIECE, MODE_STORE, false, &dest))
         return false;
     EACH_ACTIVE(lane, mask)
@@ -208,7 +208,7 @@ Step run_store_bulk(Exec *x, const Op *op, uint32_t mask)
         if (!left)
             return STEP_NEXT;
         if (!access_translate(x, op, left, 8, MODE_STORE, false, &at) ||
-            (x->machine->tracks_memory && !track_access(x, op, left, 8, MODE_STORE, false, &at, zeros, 8)))
+            (x->machine->tracks_memory && !track_access(x, op, left, 8, MODE_STORE, NULL, &at, zeros, 8)))
             return STEP_FAULT;
         EACH_ACTIVE(lane, left)
         {

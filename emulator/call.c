@@ -208,7 +208,7 @@ static uint64_t heap_take(Machine *machine, uint64_t bytes)
 {
     if (!machine->heap.bytes) {
         machine->heap = (Region){.name = "the heap", .space = SPACE_GLOBAL, .size = HEAP_BYTES};
-        machine->heap.base = GLOBAL_BASE + ((uint64_t)machine->slot_count << SLOT_SHIFT);
+        machine->heap.base = GLOBAL_BASE + ((uint64_t)machine->slot_count << SLOT_SHIFT) + SLOT_GUARD;
         machine->heap.bytes = machine_alloc(machine, HEAP_BYTES, 1);
         if (machine->options.check_unwritten)
             machine->heap.written = machine_alloc(machine, HEAP_BYTES, 1);

@@ -82,8 +82,10 @@ static void complete(Cluster *cluster)
         BlockState *block = cluster->blocks[i];
         if (!block->active)
             continue;
-        if (block->cluster_clock)
-            memcpy(block->cluster_done, block->cluster_clock, block->warp_count * sizeof *block->cluster_done);
+        if (block->cluster_clock) {
+            memcpy(block->cluster_done, block->cluster_clock, block->clock_size * sizeof *block->cluster_done);
+            block->cluster_done[block->warp_count] = block->machine->tick; /* of the other blocks */
+        }
         for (unsigned k = 0; k < block->warp_count; k++)
             warp_release(&block->warps[k]);
     }
@@ -106,8 +108,8 @@ Step cluster_arrive(Exec *x, const Op *op, uint32_t mask)
     clock_join(x, x->block->cluster_clock);
     if (x->warp->clocks)
         x->warp->clocks[x->warp->index]++;
-    if (x->machine->block_fences && !op->barrier.relaxed)
-        x->machine->block_fences[x->block->index]++;
+    if (!op->barrier.relaxed)
+        order_fence(x, FENCE_DEVICE);
     if (op->barrier.aligned)
         partners_arrive(x, op, BARRIER_CLUSTER);
     x->split->pc++;
@@ -133,7 +135,7 @@ void cluster_publish(Exec *x, const Translation *at, uint32_t mask)
     EACH_ACTIVE(lane, mask)
     {
         if (at->region[lane] && at->region[lane] != &x->block->shared) {
-            x->machine->block_fences[x->block->index]++;
+            order_fence(x, FENCE_DEVICE);
             return;
         }
     }

@@ -55,7 +55,7 @@ static void predicate_set(Exec *x, const Op *op, unsigned lane, bool value)
         row_set(x->frame->registers + op->warp.dest_predicate, 0, lane, value);
 }
 
-static void execute_shfl(Exec *x, const Op *op, uint32_t mask)
+static Step execute_shfl(Exec *x, const Op *op, uint32_t mask)
 {
     uint32_t values[LANES];
     const uint32_t *offsets = source_row(x, op->sources[1]), *controls = source_row(x, op->sources[2]);
@@ -87,9 +87,13 @@ static void execute_shfl(Exec *x, const Op *op, uint32_t mask)
         if (!fits)
             from = lane;
         /* What a lane reads from one that takes no part is undefined: here its own value. */
+        if (!(mask >> (from & 31) & 1) && x->machine->options.check_registers)
+            return fault_at(x, op, lane, FAULT_SHUFFLE, "reads lane %u, which takes no part: 0x%08x",
+                            (unsigned)from & 31, mask);
         result_set(x, op, lane, values[mask >> (from & 31) & 1 ? from & 31 : lane]);
         predicate_set(x, op, lane, fits);
     }
+    return STEP_NEXT;
 }
 
 static void execute_vote(Exec *x, const Op *op, uint32_t mask)
@@ -176,7 +180,7 @@ static void execute_redux(Exec *x, const Op *op, uint32_t mask)
 static Step execute(Exec *x, const Op *op, uint32_t mask)
 {
     switch (op->warp.kind) {
-    case WARP_SHFL: execute_shfl(x, op, mask); break;
+    case WARP_SHFL: return execute_shfl(x, op, mask);
     case WARP_VOTE: execute_vote(x, op, mask); break;
     case WARP_MATCH_ANY:
     case WARP_MATCH_ALL: execute_match(x, op, mask); break;

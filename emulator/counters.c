@@ -31,6 +31,8 @@ void counters_print(const EmulatorCounters *counters, Buf *out)
     buf_printf(out,
                "branches: %" PRIu64 ", divergent: %" PRIu64 "; barriers: %" PRIu64 "; calls: %" PRIu64 "\n",
                counters->branches, counters->divergent_branches, counters->barriers, counters->calls);
+    if (counters->warp_waits)
+        buf_printf(out, "waits within a warp: %" PRIu64 "\n", counters->warp_waits);
     if (counters->load_sectors || counters->store_sectors || counters->bank_conflicts)
         buf_printf(out,
                    "sectors: %" PRIu64 " loaded, %" PRIu64 " stored; lines: %" PRIu64 " loaded, %" PRIu64

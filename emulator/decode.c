@@ -45,7 +45,9 @@ static bool decode_pure(Decoder *d)
     }
     if (!inst->operand_count || !operation_select(&operation, inst_op(inst), &d->mods, count))
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
-    return emit_operation(d, run_scalar, &operation, &inst->operands[0], sources);
+    bool divides = inst_op(inst) == OP_DIV || inst_op(inst) == OP_REM;
+    bool checks = divides && type_class(operation.sources[1]) != CLASS_FLOAT && d->machine->options.check_division;
+    return emit_operation(d, checks ? run_divide : run_scalar, &operation, &inst->operands[0], sources);
 }
 
 static bool decode_setp(Decoder *d)

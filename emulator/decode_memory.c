@@ -60,6 +60,19 @@ static bool is_strong(const Decoder *d)
     return false;
 }
 
+/* Of a fence, or of what an access brings along.  Without a scope it is as wide as can be; proxy fences order nothing
+ * more than a fence of the block. */
+static FenceScope fence_scope(const Decoder *d)
+{
+    bool narrow = decoder_have(d, ".cta") || decoder_have(d, ".mbarrier_init");
+    return narrow ? FENCE_BLOCK : FENCE_DEVICE;
+}
+
+static uint8_t release_scope(const Decoder *d)
+{
+    return decoder_have(d, ".release") || decoder_have(d, ".acq_rel") ? (uint8_t)fence_scope(d) : FENCE_NONE;
+}
+
 static const MemoryOp *memory_keep(Decoder *d, const MemoryOp *memory)
 {
     MemoryOp *kept = ARENA_NEW(d->arena, MemoryOp);
@@ -194,7 +207,7 @@ static bool decode_store_bulk(Decoder *d)
 static bool decode_store(Decoder *d)
 {
     const Inst *inst = d->inst;
-    MemoryOp memory = {.strong = is_strong(d)};
+    MemoryOp memory = {.strong = is_strong(d), .releases = release_scope(d)};
     if (decoder_have(d, ".mbarrier::complete_tx::bytes"))
         return decode_store_async(d, ATOMIC_NONE);
     if (decoder_have(d, ".bulk"))
@@ -229,7 +242,7 @@ AtomicKind decoder_atomic(const Decoder *d)
 static bool decode_atomic(Decoder *d, bool returns)
 {
     const Inst *inst = d->inst;
-    MemoryOp memory = {.strong = true, .atomic = decoder_atomic(d)};
+    MemoryOp memory = {.strong = true, .releases = release_scope(d), .atomic = decoder_atomic(d)};
     unsigned first = returns ? 1 : 0;
     if (memory.atomic == ATOMIC_NONE || inst->operand_count < first + 2u)
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
@@ -431,10 +444,8 @@ bool decode_memory(Decoder *d)
     case OP_RED: return decode_atomic(d, false);
     case OP_CP: return decode_copy_async(d);
     case OP_MBARRIER: return decode_mbarrier(d);
-    case OP_MEMBAR: decoder_emit(d, run_fence)->value = !decoder_have(d, ".cta"); return true;
-    case OP_FENCE:
-        decoder_emit(d, run_fence)->value =
-            decoder_have(d, ".gpu") || decoder_have(d, ".sys") || decoder_have(d, ".cluster");
+    case OP_MEMBAR:
+    case OP_FENCE: decoder_emit(d, run_fence)->value = fence_scope(d); return true;
         return true;
     default: /* hints */ decoder_emit(d, run_fence)->value = 0; return true;
     }

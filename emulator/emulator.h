@@ -118,7 +118,8 @@ Launch *launch_divide(Arena *arena, const Launch *launch, const unsigned block_f
 
 typedef struct EmulatorOptions {
     bool check_unwritten;     /* a load of memory that nothing ever wrote is a fault */
-    bool check_registers;     /* the use of a register that was never written is a fault */
+    bool check_registers;     /* the use of a register that was never written, or of what a shuffle leaves undefined */
+    bool check_division;      /* an integer division by zero, whose result is unspecified, is a fault */
     bool check_races;         /* two accesses of one byte, one a write, not ordered by barriers, are a fault */
     bool count_memory;        /* sectors, lines, bank conflicts; instruction counts are always there */
     uint64_t hang_steps;      /* a warp that executes so many instructions without a visible effect hangs; 0: 2^24 */
@@ -150,6 +151,8 @@ typedef enum FaultKind {
     FAULT_WARP_SYNC, /* a warp-level operation whose members cannot all take part */
     FAULT_RACE,
     FAULT_HANG,
+    FAULT_DIVISION, /* an integer division by zero */
+    FAULT_SHUFFLE,  /* a shuffle reads a lane that takes no part */
     FAULT_TRAP, /* trap, a failed assertion */
     FAULT_CALL, /* a call through a bad address, a missing body, calls too deep */
     FAULT_COUNT
@@ -178,6 +181,7 @@ typedef struct EmulatorCounters {
     uint64_t branches, divergent_branches;                      /* warp instructions */
     uint64_t barriers;                                          /* block barriers, counted once for each warp */
     uint64_t calls;
+    uint64_t warp_waits; /* how often lanes waited for others of their warp, which would have met them */
     /* With count_memory: global sectors of 32 and lines of 128 bytes touched by each warp access; cycles that shared
      * accesses take beyond one because two lanes want different words of one of the 32 banks. */
     uint64_t load_sectors, load_lines, store_sectors, store_lines;

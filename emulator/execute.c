@@ -17,6 +17,18 @@ Step run_scalar(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
+/* div and rem of integers, watched for divisors of zero. */
+Step run_divide(Exec *x, const Op *op, uint32_t mask)
+{
+    const void *divisors = source_row(x, op->sources[1]);
+    EACH_ACTIVE(lane, mask)
+    {
+        if (!row_get(divisors, op->source_bytes[1], lane))
+            return fault_at(x, op, lane, FAULT_DIVISION, "%s", "");
+    }
+    return run_scalar(x, op, mask);
+}
+
 static void predicate_set(Exec *x, uint32_t row, uint32_t mask, uint32_t value)
 {
     uint32_t *predicate = (uint32_t *)(x->frame->registers + row);

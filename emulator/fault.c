@@ -16,6 +16,8 @@ const char *fault_name(FaultKind kind)
         [FAULT_WARP_SYNC] = "warp divergence",
         [FAULT_RACE] = "data race",
         [FAULT_HANG] = "hang",
+        [FAULT_DIVISION] = "division by zero",
+        [FAULT_SHUFFLE] = "shuffle from an absent lane",
         [FAULT_TRAP] = "trap",
         [FAULT_CALL] = "bad call",
     };
@@ -100,8 +102,9 @@ const char *fault_text(Arena *arena, const Module *module, const EmulatorFault *
         buf_printf(&text, "%s:", module->source->path);
     if (fault->position.line)
         buf_printf(&text, "%u:", fault->position.line);
-    buf_printf(&text, "%s%s: %s (kernel %s", text.length ? " " : "", fault_name(fault->kind), fault->message,
-               fault->kernel ? fault->kernel : "?");
+    bool has_more = fault->message && *fault->message;
+    buf_printf(&text, "%s%s%s%s (kernel %s", text.length ? " " : "", fault_name(fault->kind), has_more ? ": " : "",
+               has_more ? fault->message : "", fault->kernel ? fault->kernel : "?");
     if (fault->function && (!fault->kernel || strcmp(fault->function, fault->kernel) != 0))
         buf_printf(&text, ", function %s", fault->function);
     if (fault->has_thread)

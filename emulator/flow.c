@@ -159,10 +159,23 @@ static uint64_t variable_alignment(const Variable *variable)
 
 static uint64_t local_place(Machine *machine, Code *code, const Variable *variable)
 {
-    uint64_t at = align_up(code->local_bytes, variable_alignment(variable));
+    /* Between arrays lies a gap, so that what leaves one does not at once reach the next. */
+    uint64_t gap = variable->space == SPACE_LOCAL && code->local_bytes ? LOCAL_GAP : 0;
+    uint64_t at = align_up(code->local_bytes + gap, variable_alignment(variable));
     address_map_set(machine->arena, &code->locals, variable, at);
     code->local_bytes = at + variable_bytes(variable);
+    LocalPlace place = {at, variable_bytes(variable)};
+    VEC_PUSH(machine->arena, code->local_places, place);
     return at;
+}
+
+/* Who owns each byte of the frame's local memory. */
+static void local_owners(Machine *machine, Code *code)
+{
+    code->local_owner = machine_alloc(machine, (size_t)code->local_bytes, 1);
+    for (size_t i = 0; i < code->local_places.count; i++)
+        memset(code->local_owner + code->local_places.data[i].offset, (int)(i % 255 + 1),
+               (size_t)code->local_places.data[i].bytes);
 }
 
 static void formals_place(Machine *machine, Code *code, Variable *const *variables, unsigned count, uint64_t **places,
@@ -245,6 +258,7 @@ static bool code_add(Machine *machine, const Function *function)
     if (code->local_bytes > UINT32_C(1) << 24)
         return fault_static(machine, FAULT_UNSUPPORTED, function, NULL, "function %s: too much local memory",
                             function->name);
+    local_owners(machine, code);
     return true;
 }
 

@@ -122,7 +122,7 @@ uint8_t *image_access(Exec *x, const Op *op, unsigned lane, const Image *image, 
         at.host[lane] = region->bytes + offset;
         at.region[lane] = region;
         at.written[lane] = region->written ? region->written + offset : NULL;
-        if (!track_access(x, op, 1u << lane, bytes, mode, false, &at, NULL, 0))
+        if (!track_access(x, op, 1u << lane, bytes, mode, NULL, &at, NULL, 0))
             return NULL;
     }
     return region->bytes + offset;

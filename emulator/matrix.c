@@ -277,7 +277,7 @@ static Step eights_execute(Exec *x, const Op *op, const MatrixOp *matrix)
     *(mode == MODE_LOAD ? &counters->loads[SPACE_SHARED] : &counters->stores[SPACE_SHARED]) += 1;
     if (x->machine->options.count_memory)
         count_access(x, givers, 16, mode, &at);
-    if (x->machine->tracks_memory && !track_access(x, op, givers, 16, mode, false, &at, NULL, 0))
+    if (x->machine->tracks_memory && !track_access(x, op, givers, 16, mode, NULL, &at, NULL, 0))
         return STEP_FAULT;
     for (unsigned j = 0; j < fragment->count; j++)
         for (unsigned lane = 0; lane < LANES; lane++)
@@ -347,7 +347,7 @@ static Step wmma_memory(Exec *x, const Op *op, const MatrixOp *matrix)
         if (x->machine->options.count_memory)
             count_access(x, ALL_LANES, bytes, mode, &at);
         if (x->machine->tracks_memory &&
-            !track_access(x, op, ALL_LANES, bytes, mode, false, &at, loads ? NULL : values, 8))
+            !track_access(x, op, ALL_LANES, bytes, mode, NULL, &at, loads ? NULL : values, 8))
             return STEP_FAULT;
         for (unsigned lane = 0; lane < LANES; lane++) {
             uint64_t value = 0;

@@ -163,19 +163,18 @@ static void region_init(Machine *machine, Region *region, const char *name, Spac
         region->written = machine_alloc(machine, (size_t)size, 1);
         memset(region->written, written, (size_t)size);
     }
-    if (machine->options.check_races)
-        region->race = machine_alloc(machine, (size_t)size, race_cell_bytes());
+    race_prepare(machine, region);
     region->watched = machine->options.watch && strcmp(machine->options.watch, name) == 0 && space == SPACE_GLOBAL;
 }
 
 Region *region_global(Machine *machine, const char *name, uint64_t size, bool written)
 {
-    if (machine->slot_count == MAX_SLOTS || size >> SLOT_SHIFT) {
+    if (machine->slot_count == MAX_SLOTS || size > MAX_REGION) {
         fault_static(machine, FAULT_LAUNCH, NULL, NULL, "too many or too large buffers");
         return NULL;
     }
     Region *region = ARENA_NEW(machine->arena, Region);
-    uint64_t base = GLOBAL_BASE + ((uint64_t)machine->slot_count << SLOT_SHIFT);
+    uint64_t base = GLOBAL_BASE + ((uint64_t)machine->slot_count << SLOT_SHIFT) + SLOT_GUARD;
     region_init(machine, region, name, SPACE_GLOBAL, base, size, written);
     machine->slots[machine->slot_count++] = region;
     return region;

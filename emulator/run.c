@@ -122,6 +122,7 @@ static bool machine_execute(Machine *machine)
         return fault_static(machine, FAULT_LAUNCH, entry, NULL, "more than 16 MiB of shared memory");
     if (machine->options.check_races) {
         uint64_t blocks = (uint64_t)machine->grid[0] * machine->grid[1] * machine->grid[2];
+        machine->tick = 1;
         machine->block_fences = machine_alloc(machine, (size_t)blocks, sizeof *machine->block_fences);
     }
     for (size_t i = 0; i < machine->code_list.count; i++)

@@ -46,6 +46,8 @@ bool address_map_get(const AddressMap *map, const void *key, uint64_t *value);
 #define GLOBAL_BASE UINT64_C(0x700000000000)
 #define WINDOW_SIZE UINT64_C(0x100000000)
 #define SLOT_SHIFT 32
+#define SLOT_GUARD (UINT64_C(1) << 30) /* before a region, so that a negative offset names it, too */
+#define MAX_REGION (UINT64_C(2) << 30)
 #define MAX_SLOTS 4096
 #define HEAP_BYTES (UINT64_C(8) << 20) /* of the device's malloc, CUDA's default */
 
@@ -59,7 +61,9 @@ typedef struct Region {
     uint64_t size;
     uint8_t *bytes;
     uint8_t *written; /* one byte a byte: 1 once written; NULL: not followed */
-    RaceCell *race;   /* one a byte; NULL: not followed */
+    RaceCell *race;   /* one for each 1 << race_shift bytes; NULL: not followed */
+    unsigned race_shift; /* 2, until a smaller access comes; then 0 */
+    uint8_t *race_seen;  /* the kinds of accesses that each cell has seen */
     bool watched;     /* EmulatorOptions.watch */
 } Region;
 
@@ -126,6 +130,7 @@ typedef struct MemoryOp {
     Space space;   /* SPACE_NONE: generic */
     bool in_frame; /* a variable of the frame: the address is relative to its local base */
     bool strong;   /* does not race with other strong accesses */
+    uint8_t releases; /* of a strong write: the FenceScope that it brings along */
     bool sign;     /* loads extend by sign */
     bool simple; /* words from or to word registers, not in a frame */
     uint8_t element_bytes, count;
@@ -206,6 +211,11 @@ struct Op {
     const Inst *inst; /* NULL: made by the decoder */
 };
 
+#define LOCAL_GAP 64 /* bytes between two arrays of a frame */
+typedef struct LocalPlace {
+    uint64_t offset, bytes;
+} LocalPlace;
+
 struct Code {
     const Function *function;
     Body *body;
@@ -219,6 +229,8 @@ struct Code {
     uint8_t *constants; /* BANK_CONSTANTS */
     AddressMap locals;  /* Variable to offset in the frame's local memory */
     uint64_t local_bytes;
+    VEC(LocalPlace) local_places;
+    uint8_t *local_owner; /* for each byte of it the number of its variable, modulo 255, plus one; 0: a gap */
     uint64_t *formals, *formal_bytes, *returns, *return_bytes; /* offsets in local memory */
     unsigned formal_count, return_count;
     Frame *free_frames;
@@ -273,9 +285,25 @@ struct Warp {
     Frame *root;
     uint32_t cluster_arrived; /* lanes, in the phase of the cluster's barrier that is not complete */
     uint64_t idle_steps;
-    uint32_t *clocks; /* race check: a vector clock over the block's warps */
+    /* Race check: a vector clock over the block's warps, and the tick up to which other blocks are known. */
+    uint32_t *clocks;
+    uint32_t *fence_clocks; /* the same when the warp executed its last fence; all 0: never */
+    uint32_t fence_tick;    /* Machine.tick at its last device-wide fence; 0: never */
     uint8_t *special;
 };
+
+/* An address that was written by a strong access behind a fence: what its writers knew. */
+typedef struct SyncObject {
+    uint64_t address; /* 0: a free place in the table */
+    uint32_t tick;    /* of the latest device-wide fence that was published here; 0: none */
+    uint32_t block;
+    uint32_t *clock; /* over the warps of that block; NULL: nothing of a block is published */
+} SyncObject;
+
+typedef struct SyncTable {
+    SyncObject *objects;
+    size_t capacity, count;
+} SyncTable;
 
 struct BlockState {
     Machine *machine;
@@ -283,10 +311,12 @@ struct BlockState {
     uint64_t index;
     Warp *warps;
     unsigned warp_count;
+    unsigned clock_size; /* entries of a clock: the warps, and the other blocks together */
     unsigned live_threads;
     Region shared;
     Barrier barriers[BARRIER_COUNT];
     uint32_t *mbarrier_clock; /* race check: all mbarrier objects count as one */
+    SyncTable syncs;          /* race check: in shared memory */
     uint32_t *cluster_clock;  /* race check: what the block's warps knew that arrived at the cluster's barrier ... */
     uint32_t *cluster_done;   /* ... and in the last phase that is complete */
     Cluster *cluster;
@@ -329,7 +359,9 @@ struct Machine {
     struct ProductCells *product; /* matrix.c's, at the first use */
     uint64_t steps;
     bool tracks_memory;     /* written or race bytes exist */
-    uint32_t *block_fences; /* race check: how often each block made its writes known to the device */
+    uint32_t tick;          /* race check: counts device-wide fences, from 1 */
+    uint32_t *block_fences; /* the tick of each block's last one */
+    SyncTable syncs;        /* in global memory */
     VEC(void *) owned;      /* from malloc, freed when the run ends */
 };
 
@@ -452,20 +484,36 @@ typedef struct CopyBulk {
 
 /* ---- track.c: races, never-written memory, coalescing ------------------------------------------------------------ */
 
-size_t race_cell_bytes(void);
+void race_prepare(Machine *machine, Region *region);
+/* The accesses that two machines have made to one region, neither knowing of the other's, as one set in 'region'; false
+ * if any two of them may race. */
+bool race_merge(Region *region, Region *other);
 /* After translation, before the access; false with the fault reported.  'stored': what the lanes store, which is then
- * in memory. */
-bool track_access(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMode mode, bool strong, Translation *at,
-                  const void *stored, unsigned stored_stride);
+ * in memory.  'memory' says whether the access is strong; NULL: it is not, or it is atomic and orders nothing. */
+bool track_access(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMode mode, const MemoryOp *memory,
+                  Translation *at, const void *stored, unsigned stored_stride);
+void race_clear(Region *region); /* forgets all accesses */
 void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const Translation *at);
 bool track_registers(Exec *x, const Op *op, uint32_t mask);
+
+/* ---- order.c: what orders accesses besides barriers ------------------------------------------------------------- */
+
+typedef enum FenceScope { FENCE_NONE, FENCE_BLOCK, FENCE_DEVICE } FenceScope;
+void order_fence(Exec *x, FenceScope scope);
+/* A strong write of the address publishes what the warp knew at its last fence. */
+void order_release(Exec *x, const MemoryOp *memory, uint64_t address);
+/* A strong read of the address learns what was published there. */
+void order_acquire(Exec *x, uint64_t address);
+/* Learns all that other blocks have published, as behind a cluster's barrier. */
+void order_learn(Exec *x);
+void order_clear(SyncTable *table);
 
 /* ---- warp.c ------------------------------------------------------------------------------------------------------ */
 
 bool warp_run(Exec *x, Warp *warp); /* a turn of one warp; false on a fault */
 void exec_enter(Exec *x, Split *split);
 OpFunction run_branch, run_jump, run_table_branch, run_reconverge, run_exit, run_return, run_trap, run_scalar, run_setp;
-OpFunction run_carry, run_copy_bytes, run_clock, run_lop3_predicate, run_copy_row, run_yield;
+OpFunction run_divide, run_carry, run_copy_bytes, run_clock, run_lop3_predicate, run_copy_row, run_yield;
 Split *split_new(Machine *machine, Split *parent, Frame *frame, uint32_t pc, uint32_t mask, uint32_t reconvergence);
 void warp_push(Warp *warp, Split *split);
 void warp_drop(Warp *warp, Split *split);

@@ -110,6 +110,7 @@ static void release_arrived(Machine *machine, Warp *warp, const Split *split)
         if (!arrived)
             continue;
         waiting->mask &= ~arrived;
+        machine->result->counters.warp_waits++;
         warp_push(warp,
                   split_new(machine, waiting->parent, waiting->frame, waiting->pc, arrived, waiting->reconvergence));
     }
