@@ -230,7 +230,8 @@ corpus: $(PROGRAM)
 	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) tools/corpus-run
 
 corpus-report: $(PROGRAM)
-	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) tools/corpus-run --report
+	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) tools/corpus-run; status=$$?; BUILD=$(OUT) tools/corpus-report && \
+	    exit $$status
 
 BENCHMARKS := $(patsubst bench/%,bench-%,$(wildcard bench/*))
 .PHONY: $(BENCHMARKS)
