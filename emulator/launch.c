@@ -74,8 +74,13 @@ static bool read_element(Reader *reader, const json_t *value, Type type, uint64_
     if (!json_is_number(value))
         return reader_fail(reader, "a number is missing");
     if (type_class(type) != CLASS_FLOAT) {
-        *bits =
-            json_is_integer(value) ? (uint64_t)json_integer_value(value) : (uint64_t)(int64_t)json_real_value(value);
+        double real = json_number_value(value);
+        if (json_is_integer(value))
+            *bits = (uint64_t)json_integer_value(value);
+        else if (real >= -0x1p63 && real < 0x1p64)
+            *bits = real < 0 ? (uint64_t)(int64_t)real : (uint64_t)real;
+        else
+            return reader_fail(reader, "%g does not fit an integer of 64 bits", real);
         return true;
     }
     double number = json_number_value(value);
@@ -409,7 +414,7 @@ static uint64_t element_bits(Type type, double value)
     case TYPE_F16: return format_encode(&FORMAT_F16, value, ROUND_NEAREST_EVEN, false);
     case TYPE_BF16: return format_encode(&FORMAT_BF16, value, ROUND_NEAREST_EVEN, false);
     default:
-        value = floor(value);
+        value = isnan(value) ? 0 : floor(value); /* the bounds of a range may be infinitely far apart */
         return value < 0 ? (uint64_t)(int64_t)(value < -0x1p63 ? -0x1p63 : value)
                          : (uint64_t)(value >= 0x1p64 ? 0x1.fffffffffffffp63 : value);
     }
