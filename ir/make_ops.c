@@ -655,6 +655,17 @@ static const char *emit_order(const Row *row, const RowMods *list, size_t *first
                 fail("'%s' are no neighbours", pairs.items[k]);
         }
     }
+    /* The names of a sub-operation stand in front: where the first modifier keeps its place before another, it does so
+     * before all, and so does each that follows it in such a chain. */
+    for (int i = 0; i + 1 < list->count && !element_is_type(&list->elements[i]); i++) {
+        bool kept = false;
+        for (int j = i + 1; j < list->count; j++)
+            kept |= before[i][j];
+        if (!kept)
+            break;
+        for (int j = i + 1; j < list->count; j++)
+            before[i][j] = true;
+    }
     for (int i = 0; i < list->count; i++)
         for (int j = i + 1; j < list->count; j++)
             if (before[i][j] || (element_is_type(&list->elements[i]) && element_is_type(&list->elements[j])) ||

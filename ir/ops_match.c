@@ -62,6 +62,14 @@ static bool order_kept(const Matcher *matcher)
     return true;
 }
 
+/* A type, or a format that only matrix instructions have: ".e2m1", ".ue8m0". */
+static bool is_format(ModId mod)
+{
+    const char *name = mod_name(mod) + 1;
+    name += *name == 'u';
+    return mod_operand_type(mod) || (name[0] == 'e' && name[1] >= '0' && name[1] <= '9');
+}
+
 /* Takes the modifiers of an alternative wherever they stand; types keep their order.  Nothing is taken on failure. */
 static bool take_alternative(Matcher *matcher, unsigned element, const Alternative *alternative)
 {
@@ -75,7 +83,7 @@ static bool take_alternative(Matcher *matcher, unsigned element, const Alternati
         if (at == matcher->count)
             return false;
         used |= UINT32_C(1) << at;
-        if (mod_operand_type(wanted[i])) {
+        if (is_format(wanted[i])) {
             if (at < last_type)
                 return false;
             last_type = at;

@@ -223,6 +223,15 @@ static bool places_share(const Place *a, const Place *b)
     return false;
 }
 
+/* A place that stays before one other stays before all: the name of a sub-operation. */
+static bool stays_in_front(const char *order, const Modifiers *modifiers, unsigned place)
+{
+    for (unsigned i = place + 1; i < modifiers->count; i++)
+        if (order_keeps(order, &modifiers->places[place], &modifiers->places[i]))
+            return true;
+    return false;
+}
+
 static bool names_type(const Place *place)
 {
     char first[64];
@@ -241,7 +250,7 @@ static unsigned check_orders(Module *module, const char *id, const char *opcode,
     for (unsigned i = 0; i + 1 < count; i++) {
         const Place *left = &modifiers->places[present[i]], *right = &modifiers->places[present[i + 1]];
         Buf swapped = {0};
-        if (order_keeps(order, left, right) || places_share(left, right) || (names_type(left) && names_type(right)))
+        if (stays_in_front(order, modifiers, present[i]) || places_share(left, right) || (names_type(left) && names_type(right)))
             continue;
         buf_puts(&swapped, opcode);
         for (unsigned j = 0; j < count; j++) {
