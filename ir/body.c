@@ -104,7 +104,12 @@ static const char *inst_check(const Builder *builder, const Inst *inst)
     for (unsigned i = 0; i < inst->operand_count; i++)
         if (operand_has_label(&inst->operands[i]))
             return "a label used other than by a branch";
-    return repeats_updated(inst) ? "a register that one instruction writes twice" : NULL;
+    if (!repeats_updated(inst))
+        return NULL;
+    return inst->form ? "a register that one instruction writes twice"
+                      : arena_printf(builder->function->module->arena,
+                                     "the unknown instruction '%s', which names a register twice",
+                                     inst->signature->opcode);
 }
 
 /* ---- Names ------------------------------------------------------------------------------------------------------- */

@@ -71,6 +71,10 @@ typedef struct InstNames {
 } InstNames;
 
 void inst_print_named(const Inst *inst, const InstNames *names, Buf *out);
+/* ir/ops.c: "ld.global.f32", with its modifiers as they were written, or in the order in which the form is documented.
+ */
+void signature_print(const Signature *signature, Buf *out);
+void signature_print_documented(const Signature *signature, const Form *form, Buf *out);
 
 /* Where the listing opens and closes a scope for .param variables (ir/call_scopes.c). */
 typedef struct CallScope {

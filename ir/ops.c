@@ -454,6 +454,20 @@ static void signature_decode(Signature *signature)
     }
 }
 
+static const ModId *documented_order(Arena *arena, const Form *form, const int16_t *choice, unsigned count)
+{
+    ModId *mods = ARENA_ARRAY(arena, ModId, count);
+    unsigned filled = 0;
+    for (unsigned i = 0; i < form->element_count; i++) {
+        if (choice[i] < 0)
+            continue;
+        const Alternative *alternative = &element_alternatives(&form_elements(form)[i])[choice[i]];
+        for (unsigned j = 0; j < alternative->mod_count && filled < count; j++)
+            mods[filled++] = alternative_mods(alternative)[j];
+    }
+    return mods;
+}
+
 /* Forms that the documented order fits come first, then those that another order fits; each group in table order. */
 static void signature_match(Module *module, Signature *signature)
 {
@@ -478,6 +492,8 @@ static void signature_match(Module *module, Signature *signature)
             FormMatch match = {.form = &first[i], .one_space = spaces <= 1};
             match.slots = make_slots(module->arena, &first[i], choice);
             match.unavailable = find_unavailable(module, signature, &first[i], choice, &match.removed);
+            if (!ordered)
+                match.documented = documented_order(module->arena, &first[i], choice, signature->mod_count);
             VEC_PUSH(module->arena, matches, match);
         }
     }
@@ -551,6 +567,21 @@ bool signature_first_warning(Module *module, const Signature *signature)
         return first;
     }
     return true;
+}
+
+void signature_print_documented(const Signature *signature, const Form *form, Buf *out)
+{
+    const ModId *documented = NULL;
+    for (unsigned i = 0; i < signature->match_count && form; i++)
+        if (signature->matches[i].form == form)
+            documented = signature->matches[i].documented;
+    if (!documented) {
+        signature_print(signature, out);
+        return;
+    }
+    buf_puts(out, signature->opcode);
+    for (unsigned i = 0; i < signature->mod_count; i++)
+        buf_puts(out, mod_name(documented[i]));
 }
 
 void signature_print(const Signature *signature, Buf *out)

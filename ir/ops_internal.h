@@ -3,7 +3,7 @@
 #ifndef PTXOPT_OPS_INTERNAL_H
 #define PTXOPT_OPS_INTERNAL_H
 
-#include "ir/ir.h"
+#include "ir/internal.h"
 
 /* ---- Compiled rows (see the head of ir/ops.def for the notation) ------------------------------------------------ */
 
@@ -147,6 +147,7 @@ typedef struct Slot {
 struct FormMatch {
     const Form *form;
     const Slot *slots;       /* one for each of the form's patterns */
+    const ModId *documented; /* the signature's modifiers in documented order; NULL where that is the written one */
     const char *unavailable; /* why the module's version or target has it not; NULL */
     bool removed;            /* 'unavailable' because only old versions have it */
     bool one_space;          /* at most one state space among the modifiers: it is that of every address */
@@ -159,8 +160,6 @@ bool form_match_mods(const Form *form, const Mod *mods, unsigned count, bool ord
 /* Why no form takes the signature's modifiers, as a sentence without a full stop; forms that only old versions have
  * count if 'legacy' is set.  Nothing if there is no form to compare with. */
 void signature_explain(const Signature *signature, bool legacy, Buf *out);
-/* "ld.global.f32" */
-void signature_print(const Signature *signature, Buf *out);
 /* True the first time it is asked of a signature. */
 bool signature_first_warning(Module *module, const Signature *signature);
 

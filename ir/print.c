@@ -189,9 +189,11 @@ void inst_print_named(const Inst *inst, const InstNames *names, Buf *out)
         buf_printf(out, "@%s%s ", inst->guard_inverted ? "!" : "",
                    guard < names->reg_count ? names->regs[guard].name : "?");
     }
-    buf_puts(out, inst->signature->opcode);
-    for (unsigned i = 0; i < inst->signature->mod_count; i++)
-        buf_puts(out, inst->signature->mods[i].text);
+    /* A function in body form has been worked on: it is written as the PTX ISA documents it. */
+    if (names->blocks)
+        signature_print_documented(inst->signature, inst->form, out);
+    else
+        signature_print(inst->signature, out);
     for (unsigned i = 0; i < inst->operand_count; i++) {
         buf_puts(out, i ? ", " : " ");
         operand_print(inst, &inst->operands[i], names, out);

@@ -250,7 +250,8 @@ static unsigned check_orders(Module *module, const char *id, const char *opcode,
     for (unsigned i = 0; i + 1 < count; i++) {
         const Place *left = &modifiers->places[present[i]], *right = &modifiers->places[present[i + 1]];
         Buf swapped = {0};
-        if (stays_in_front(order, modifiers, present[i]) || places_share(left, right) || (names_type(left) && names_type(right)))
+        if (stays_in_front(order, modifiers, present[i]) || places_share(left, right) ||
+            (names_type(left) && names_type(right)))
             continue;
         buf_puts(&swapped, opcode);
         for (unsigned j = 0; j < count; j++) {
