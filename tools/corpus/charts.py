@@ -2,7 +2,7 @@
 import html
 import math
 
-HEIGHT, TOP, BOTTOM, LEFT, RIGHT = 300, 14, 104, 54, 12
+HEIGHT, TOP, BOTTOM, LEFT, RIGHT = 300, 14, 104, 64, 12
 BAR, GAP = 11, 16
 
 

@@ -118,7 +118,8 @@ class Assembler:
 
 
 def safe_name(kernel, form, options, launch=""):
-    return re.sub(r"[^\w.=,-]+", "_", f"{launch.removesuffix('.launch.json') or kernel.name}.{form}.{options.name.lstrip('-')}")
+    name = launch.removesuffix(".launch.json") or kernel.name
+    return re.sub(r"[^\w.=,-]+", "_", f"{name}.{form}.{options.name.lstrip('-')}")
 
 
 def factor_text(triple):

@@ -56,7 +56,7 @@ def kernel_table(rows):
 
 def means_table(rows):
     base = summary.baselines(rows)
-    lines = ["| options | changed | as it came | refused | registers | instructions | occupancy | executed | sectors loaded |",
+    lines = ["| options | changed | as it came | refused | registers | instructions | occupancy | executed | sectors |",
              "|---|---|---|---|---|---|---|---|---|"]
     for options in OPTION_SETS[1:]:
         own = [row for row in rows if row["options"] == options.name]
@@ -78,13 +78,14 @@ def section(table):
     kernels, forms = {row["kernel"] for row in rows}, sorted({row["ptx"] for row in rows})
     verified = sum(row.get("verified") == "equal" for row in rows)
     return "\n".join([
-        BEGIN, "", f"Made by `{COMMAND}`: {len(kernels)} kernels, PTX for {', '.join(forms)}, {len(rows)} rows; {verified} of "
-        f"them equal to their input in the emulator, byte for byte. Figures of {assembler}.", "",
-        "Geometric means of after / before over the rows that were changed, all architectures:", "",
+        BEGIN, "", f"Made by `{COMMAND}`: {len(kernels)} kernels, PTX for {', '.join(forms)},",
+        f"{len(rows)} rows; {verified} of them equal to their input in the emulator, byte for byte. Figures of "
+        f"{assembler}.", "", "Geometric means of after / before over the rows that were changed, all architectures (executed: thread",
+        "instructions in the emulator; sectors: of 32 bytes, loaded from global memory):", "",
         *means_table(rows), "",
-        f"For {FORM}, by kernel. registers and instructions (of machine code): as it came. x2, x4, x8 (`-coarsen`): "
-        "registers, and the thread instructions that the emulator executes, as a part of those before. auto: the factor that "
-        "`-coarsen auto` takes. `-target-regs`: registers, and the bytes of spill instructions.", "",
+        f"For {FORM}, by kernel. registers and instructions (of machine code): as it came. x2, x4, x8 (`-coarsen`):",
+        "registers, and the thread instructions that the emulator executes, as a part of those before. auto: the factor",
+        "that `-coarsen auto` takes. `-target-regs`: registers, and the bytes of spill instructions.", "",
         *kernel_table(rows), "", END])
 
 

@@ -77,8 +77,8 @@ def sortable(identity, columns, rows):
     out = [f'<table class="rows" id="{identity}"><thead><tr>']
     for heading, unit, numeric in columns:
         small = f"<small>{escape(unit)}</small>" if unit else ""
-        out.append(f'<th scope="col"{" class=n" if numeric else ""}><button type="button">{escape(heading)}{small}'
-                   "</button></th>")
+        out.append(f'<th scope="col"{" class=n" if numeric else ""}><button type="button">'
+                   f"<span>{escape(heading)}</span>{small}</button></th>")
     out.append("</tr></thead><tbody>")
     for attributes, cells in rows:
         words = "".join(f' data-{name}="{escape(value)}"' for name, value in attributes.items())
@@ -127,6 +127,40 @@ def factor_values(by_options, name, base=None):
     return values
 
 
+def figure(title, plot):
+    return f'<figure><figcaption>{escape(title)}</figcaption>{plot}</figure>'
+
+
+def any_known(groups):
+    return any(value is not None for _, values in groups for value in values)
+
+
+def factor_plot(title, what, unit, name, kernels, relative):
+    """One figure by factor; nothing where no kernel has it."""
+    groups = []
+    for kernel, own in sorted(kernels.items()):
+        base = own.get("none", {}).get(name) if relative else None
+        groups.append((kernel, factor_values(own, name, base) if base or not relative else [None] * len(FACTORS)))
+    if not any_known(groups):
+        return ""
+    series = [(label, style) for _, label, style in FACTORS]
+    return figure(title, charts.bars(what, unit, groups, series, mark=1 if relative else None))
+
+
+def spill_plot(paper, form, kernels):
+    groups = []
+    for name, own in sorted(kernels.items()):
+        for options, label in (("-target-regs 32", name), ("-coarsen 2 -target-regs 32", f"{name} x2")):
+            row = own.get(options, {})
+            if row.get("capped_spill_bytes"):
+                groups.append((label, [row["capped_spill_bytes"], row.get("spill_bytes")]))
+    if not groups:
+        return ""
+    return figure("Spilled bytes at 32 registers: under the cap alone, and after the search",
+                  charts.bars(f"{paper}, {form}: spills at 32 registers", "bytes", groups,
+                              [("cap alone", "capped"), ("ptxopt", "four")]))
+
+
 def plots_of(paper, form, rows):
     """The plots of one paper for one PTX form; an empty string where none of its kernels has it."""
     kernels = {}
@@ -135,57 +169,37 @@ def plots_of(paper, form, rows):
             kernels.setdefault(row["kernel"], {})[row["options"]] = row
     if not kernels:
         return ""
-    series = [(name, style) for _, name, style in FACTORS]
-    registers = [(name, factor_values(own, "registers")) for name, own in sorted(kernels.items())]
-    executed = [(name, factor_values(own, "thread_instructions", own.get("none", {}).get("thread_instructions")))
-                for name, own in sorted(kernels.items())]
-    sectors = [(name, factor_values(own, "load_sectors", own.get("none", {}).get("load_sectors")))
-               for name, own in sorted(kernels.items())]
-    out = [f'<div data-form="{escape(form)}">']
-    if any(value is not None for _, values in registers for value in values):
-        out.append("<h3>Registers by factor</h3>")
-        out.append(charts.bars(f"{paper}, {form}: registers by factor", "registers a thread", registers, series))
-    if any(value is not None for _, values in executed for value in values):
-        out.append("<h3>Thread instructions executed, as a part of those of the kernel as it came</h3>")
-        out.append(charts.bars(f"{paper}, {form}: instructions executed", "of those before", executed, series, mark=1))
-    if any(value is not None for _, values in sectors for value in values):
-        out.append("<h3>Sectors loaded from global memory, as a part of those of the kernel as it came</h3>")
-        out.append(charts.bars(f"{paper}, {form}: sectors loaded", "of those before", sectors, series, mark=1))
-    spills = []
-    for name, own in sorted(kernels.items()):
-        for options in ("-target-regs 32", "-coarsen 2 -target-regs 32"):
-            row = own.get(options, {})
-            if row.get("capped_spill_bytes"):
-                label = name if options == "-target-regs 32" else f"{name} x2"
-                spills.append((label, [row["capped_spill_bytes"], row.get("spill_bytes")]))
-    if spills:
-        out.append("<h3>Spilled bytes at 32 registers: under the cap alone, and after the search</h3>")
-        out.append(charts.bars(f"{paper}, {form}: spills at 32 registers", "bytes", spills,
-                               [("cap alone", "capped"), ("ptxopt", "four")]))
-    out.append("</div>")
-    return "".join(out)
+    head = f"{paper}, {form}: "
+    return (f'<div class="plots" data-form="{escape(form)}">' +
+            factor_plot("Registers by factor", head + "registers by factor", "registers a thread", "registers", kernels,
+                        False) +
+            factor_plot("Thread instructions executed, as a part of those of the kernel as it came",
+                        head + "instructions executed", "after / before", "thread_instructions", kernels, True) +
+            factor_plot("Sectors loaded from global memory, as a part of those of the kernel as it came",
+                        head + "sectors loaded", "after / before", "load_sectors", kernels, True) +
+            spill_plot(paper, form, kernels) + "</div>")
 
 
 def speedup_plot(paper, gpu):
-    rows = [row for row in gpu["rows"] if paper in row["papers"]]
     groups = {}
-    for row in rows:
-        groups.setdefault((row["kernel"], row["launch"]), {})[row["options"]] = row.get("speedup_cold")
+    for row in gpu["rows"]:
+        if paper in row["papers"]:
+            groups.setdefault((row["kernel"], row["launch"]), {})[row["options"]] = row.get("speedup_cold")
     groups = [(os.path.basename(launch).removesuffix(".launch.json"), [own.get(name) for name, _, _ in FACTORS[1:]])
               for (_, launch), own in sorted(groups.items())]
-    if not any(value for _, values in groups for value in values):
+    if not any_known(groups):
         return ""
-    return ("<h3>Speedup on " + escape(gpu["device"]["name"]) + ", cold cache</h3>" +
-            charts.bars(f"{paper}: speedup on {gpu['device']['name']}", "time before / after", groups,
-                        [(name, style) for _, name, style in FACTORS[1:]], mark=1))
+    device, series = gpu["device"]["name"], [(name, style) for _, name, style in FACTORS[1:]]
+    plot = charts.bars(f"{paper}: speedup on {device}", "time before / after", groups, series, mark=1)
+    return f'<div class="plots">{figure(f"Speedup on {device}, cold cache", plot)}</div>'
 
 
 def changes_section(comparison):
     if not comparison:
         return ""
     if comparison["title"] != comparison["accepted"]:
-        return (f"<p>The accepted figures are those of {escape(comparison['accepted'] or 'no assembler')}; these are of "
-                f"{escape(comparison['title'])}, so most are not compared.</p>")
+        return (f"<p>The accepted figures are those of {escape(comparison['accepted'] or 'no assembler')}; these "
+                f"are of {escape(comparison['title'])}, so most are not compared.</p>")
     out = []
     for word, label in (("worse", "Worse than accepted"), ("better", "Better than accepted")):
         changes = comparison[word]
@@ -208,8 +222,8 @@ def refusals_section(rows):
         made.append(({}, [(outcome, None, outcome), str(len(own)), (names, None, "reason"), (reason, None, "reason")]))
     if not made:
         return "<p>Nothing was refused.</p>"
-    return '<div class="wide">' + sortable("refusals", [("outcome", "", False), ("rows", "", True), ("kernels", "", False),
-                                                        ("reason", "", False)], made) + "</div>"
+    columns = [("outcome", "", False), ("rows", "", True), ("kernels", "", False), ("reason", "", False)]
+    return '<div class="wide" tabindex="0">' + sortable("refusals", columns, made) + "</div>"
 
 
 def kernels_section(rows, texts):
@@ -227,7 +241,8 @@ def kernels_section(rows, texts):
         outputs = {row["options"]: difference_steps(lines, kernel_lines(row["output"], name)) for row in shown
                    if row["outcome"] == "done" and row["options"] not in NOT_BESIDE}
         texts[name] = {"input": lines, "outputs": outputs}
-        plain = f"{cell_text(base.get('registers'))} registers, {cell_text(base.get('instructions'))} instructions as it came"
+        plain = (f"{cell_text(base.get('registers'))} registers, {cell_text(base.get('instructions'))} instructions "
+                 "as it came")
         out.append(f'<details id="kernel-{escape(name)}"><summary><code>{escape(name)}</code> <span class="soft">'
                    f'{escape(", ".join(base["papers"]))}; {escape(form)}; {plain}</span></summary>')
         columns = [column for column in COLUMNS if column[0] not in ("kernel", "ptx")]
@@ -271,8 +286,9 @@ def means_table(rows):
             ratios = [summary.ratio(row, base.get((row["kernel"], row["ptx"])), name, offset) for row in done]
             cells.append(summary.ratio_text(summary.geometric_mean([one for one in ratios if one is not None])))
         made.append(({}, cells))
-    columns = [("options", "", False), ("changed", "rows", True), ("as it came", "rows", True), ("refused", "rows", True),
-               ("failed", "rows", True)] + [(title, "after / before", True) for _, title, _ in names]
+    columns = [("options", "", False)]
+    columns += [(title, "rows", True) for title in ("changed", "as it came", "refused", "failed")]
+    columns += [(title, "after / before", True) for _, title, _ in names]
     return '<div class="wide" tabindex="0">' + sortable("means", columns, made) + "</div>"
 
 
@@ -311,8 +327,8 @@ def make_page(table, gpu):
 <h1>ptxopt on its corpus</h1>
 <p class="soft">Figures of {escape(assembler)}; counters and comparisons by ptxopt's emulator. Made in
 {table['seconds']:.0f} seconds by <code>{escape(table['command_line'])}</code>.</p>
-<nav><a href="#summary">Summary</a> <a href="#plots">Plots</a> <a href="#refused">Refusals</a> <a href="#rows">All
-rows</a> <a href="#kernels">Kernels, side by side</a></nav>
+<nav><a href="#summary">Summary</a> <a href="#plots">Plots</a> <a href="#refused">Refusals</a>
+<a href="#rows">All rows</a> <a href="#kernels">Kernels, side by side</a></nav>
 <noscript><p class="failed">Sorting, filters and the side-by-side views need JavaScript.</p></noscript>
 <h2 id="summary">Summary</h2>
 {tiles(rows)}
@@ -321,8 +337,8 @@ rows</a> <a href="#kernels">Kernels, side by side</a></nav>
 {means_table(rows)}
 {gpu_note}
 <h2 id="plots">Plots for each paper</h2>
-<p>Each bar is a kernel at one coarsening factor (stride of the block); × where a form was refused. The names are those of
-the papers whose benchmarks the kernels are; docs/corpus.md tells what they reported.</p>
+<p>Each bar is a kernel at one coarsening factor (block stride); × where there is no such form. A kernel stands under
+every paper whose benchmark it is; docs/corpus.md tells what they reported.</p>
 <div class="controls"><label>PTX for <select id="architecture">{arch_options}</select></label></div>
 {"".join(papers)}
 <h2 id="refused">Refusals</h2>
@@ -339,7 +355,8 @@ the papers whose benchmarks the kernels are; docs/corpus.md tells what they repo
 {all_rows_table(rows)}
 </div>
 <h2 id="kernels">Kernels</h2>
-<p>The kernel's own text before and after, comments and layout left out, for {escape(first)} where there is such PTX.</p>
+<p>The kernel's own text before and after, comments and layout left out, for {escape(first)} where there is such
+PTX.</p>
 {kernels}
 </main>
 <script type="application/json" id="texts">{data}</script>
