@@ -87,6 +87,46 @@ assert len(lines) == 6 and all(line["verified"] == "equal" for line in lines), l
 CHECK
 )"
     verdict "the tables" $? "$wrong"
+    page="$(BUILD="$BUILD" tools/corpus-report --from "$out" 2>&1)"
+    wrong="$(python3 - "$out/report.html" <<'CHECK' 2>&1
+import html.parser, json, re, sys
+text = open(sys.argv[1]).read()
+class Page(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.headings, self.plots, self.rows = [], 0, 0, 0
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        assert "src" not in attributes, attributes
+        assert attributes.get("href", "#").startswith("#"), attributes
+        if tag not in ("meta", "input", "line", "rect", "br"):
+            self.open.append(tag)
+        self.plots += tag == "svg"
+        self.rows += tag == "tr" and "data-outcome" in attributes
+    def handle_endtag(self, tag):
+        if tag not in ("line", "rect"):
+            assert self.open.pop() == tag, (tag, self.getpos())
+page = Page()
+page.feed(re.sub(r"<li>([^<]|<b>[^<]*</b>)*</li>", "", text))
+assert not page.open, page.open
+assert page.rows == 6 and page.plots >= 2, (page.rows, page.plots)
+data = json.loads(re.search(r'id="texts">(.*?)</script>', text, re.S).group(1))
+steps = data["vectoradd_exact"]["outputs"]["-coarsen 2"]
+taken = sum(step if isinstance(step, int) else step[0] for step in steps)
+assert taken == len(data["vectoradd_exact"]["input"]) > 10, steps
+assert any("ld.global.f32 %f1_1" in line for step in steps if not isinstance(step, int) for line in step[1]), steps
+CHECK
+)"
+    verdict "the page" $? "$page" "$wrong"
+    printf '# A page\n' >"$tmp/page.md"
+    tools/corpus-report --from "$out" --markdown "$tmp/page.md" >/dev/null 2>&1
+    cp "$tmp/page.md" "$tmp/once.md"
+    tools/corpus-report --from "$out" --markdown "$tmp/page.md" >/dev/null 2>&1
+    if cmp -s "$tmp/once.md" "$tmp/page.md" && grep -q '^| `vectoradd_exact` | ' "$tmp/page.md"; then
+        echo "ok the table of measured figures"
+    else
+        verdict "the table of measured figures" 1 "$(cat "$tmp/page.md")"
+    fi
     # The accepted figures of one row, one register less each.
     python3 - "$mine" "$tmp/stricter.tsv" <<'EDIT'
 import sys

@@ -80,12 +80,13 @@ def section(table):
     return "\n".join([
         BEGIN, "", f"Made by `{COMMAND}`: {len(kernels)} kernels, PTX for {', '.join(forms)},",
         f"{len(rows)} rows; {verified} of them equal to their input in the emulator, byte for byte. Figures of "
-        f"{assembler}.", "", "Geometric means of after / before over the rows that were changed, all architectures (executed: thread",
+        f"{assembler}.", "",
+        "Geometric means of after / before over the rows that were changed, all architectures (executed: thread",
         "instructions in the emulator; sectors: of 32 bytes, loaded from global memory):", "",
         *means_table(rows), "",
         f"For {FORM}, by kernel. registers and instructions (of machine code): as it came. x2, x4, x8 (`-coarsen`):",
-        "registers, and the thread instructions that the emulator executes, as a part of those before. auto: the factor",
-        "that `-coarsen auto` takes. `-target-regs`: registers, and the bytes of spill instructions.", "",
+        "registers, and the thread instructions that the emulator executes, as a part of those before. auto: the",
+        "factor that `-coarsen auto` takes. `-target-regs`: registers, and the bytes of spill instructions.", "",
         *kernel_table(rows), "", END])
 
 

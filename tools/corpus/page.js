@@ -60,6 +60,8 @@ const cell = (row, style, text) => {
 const layOut = (place, input, steps) => {
     const table = document.createElement("table");
     table.className = "diff";
+    const columns = table.appendChild(document.createElement("colgroup"));
+    for (const style of ["at", "", "at", ""]) columns.appendChild(document.createElement("col")).className = style;
     const head = table.createTHead().insertRow();
     for (const title of ["input", "output"]) {
         const heading = document.createElement("th");
