@@ -82,6 +82,10 @@ uint64_t lexer_hex_bits(const char *digits, size_t length);
 bool lexer_check_bytes(Lexer *lexer, const char *text, size_t length, uint32_t offset);
 /* Reports a run of bytes that begins no token and returns TOKEN_ERROR. */
 int lexer_bad_bytes(Lexer *lexer, const char *text, size_t length, Span span);
+/* Whether the line, which begins with '#', is a line marker: # N "FILE" or #line N "FILE".  Reports it if it is not. */
+bool lexer_line_marker(Lexer *lexer, const char *text, size_t length, Span span);
+/* Characters that are tokens and begin no longer one. */
+extern const bool lexer_is_single[256];
 int lexer_bad_number(Lexer *lexer, Span span);
 /* One step through a section's body. */
 void lexer_section_step(Lexer *lexer, SectionToken token, Span span);

@@ -97,6 +97,27 @@ int lexer_bad_bytes(Lexer *lexer, const char *text, size_t length, Span span)
     return TOKEN_ERROR;
 }
 
+const bool lexer_is_single[256] = {
+    [','] = true, [';'] = true, ['['] = true, [']'] = true, ['{'] = true, ['}'] = true, ['('] = true, [')'] = true,
+    [':'] = true, ['+'] = true,
+};
+
+/* The text of the line is not NUL-terminated, but a '\n' or the NUL of the source stands behind it. */
+bool lexer_line_marker(Lexer *lexer, const char *text, size_t length, Span span)
+{
+    const char *at = text + 1;
+    if (length >= 5 && memcmp(at, "line", 4) == 0)
+        at += 4;
+    size_t blanks = strspn(at, " \t"), digits = strspn(at + blanks, "0123456789");
+    size_t more = strspn(at + blanks + digits, " \t");
+    at += blanks + digits + more;
+    const char *end = text + length;
+    if (blanks && digits && more && at < end && *at == '"' && memchr(at + 1, '"', (size_t)(end - at - 1)))
+        return lexer_check_bytes(lexer, text, length, span.begin);
+    lexer_error(lexer, span, "only line markers (# N \"FILE\") may begin with '#'");
+    return false;
+}
+
 /* How much of a token a message quotes. */
 static int excerpt_length(Span span)
 {
