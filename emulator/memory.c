@@ -224,8 +224,8 @@ static uint64_t init_value(Machine *machine, const Variable *variable, const Ini
             address += window_of(init->symbol.variable->space);
     }
     address += init->constant.bits;
-    if (init->masked && init->mask.bits)
-        address = (address & init->mask.bits) >> __builtin_ctzll(init->mask.bits);
+    if (init->masked)
+        address = address >> 8 * init->mask_byte & 0xFF;
     return address;
 }
 

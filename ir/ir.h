@@ -247,13 +247,17 @@ typedef enum InitKind {
     INIT_FIELD, /* name = value, for texref and friends */
 } InitKind;
 typedef struct Init {
-    InitKind kind;
+    uint8_t kind;      /* InitKind */
+    bool generic;      /* INIT_SYMBOL: generic(SYMBOL) */
+    bool masked;       /* INIT_SYMBOL: 0xff00(SYMBOL) */
+    uint8_t mask_byte; /* the byte that the mask selects: 1 for 0xff00 */
     Constant constant; /* INIT_CONSTANT; INIT_SYMBOL: the offset; INIT_FIELD: a number, unless 'word' is set */
-    Symbol symbol;     /* INIT_SYMBOL */
-    bool generic;      /* generic(SYMBOL) */
-    bool masked;       /* 0xff00(SYMBOL) */
-    Constant mask;
-    Name field, word; /* INIT_FIELD: "addr_mode_0", "wrap" */
+    union {
+        Symbol symbol;          /* INIT_SYMBOL */
+        struct {
+            Name field, word; /* INIT_FIELD: "addr_mode_0", "wrap" */
+        };
+    };
 } Init;
 
 struct Variable {

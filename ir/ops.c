@@ -314,6 +314,7 @@ static const Slot *make_slots(Arena *arena, const Form *form, const int16_t *cho
                           .bits_only = takes_bits_only(form, pattern, type),
                           .layered = is_layered(geometry),
                           .count = (uint16_t)pattern_count(pattern, geometry)};
+        slots[i].takes = slot_takes(&slots[i]);
     }
     return slots;
 }
@@ -491,6 +492,8 @@ static void signature_match(Module *module, Signature *signature)
                 continue;
             FormMatch match = {.form = &first[i], .one_space = spaces <= 1};
             match.slots = make_slots(module->arena, &first[i], choice);
+            for (unsigned j = 0; j < first[i].pattern_count; j++)
+                match.optional_count += !!(form_patterns(&first[i])[j].flags & PATTERN_OPTIONAL);
             match.unavailable = find_unavailable(module, signature, &first[i], choice, &match.removed);
             if (!ordered)
                 match.documented = documented_order(module->arena, &first[i], choice, signature->mod_count);

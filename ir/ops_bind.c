@@ -100,12 +100,18 @@ bool binder_call(Binder *binder)
 
 /* ---- One form --------------------------------------------------------------------------------------------------- */
 
-static unsigned optional_count(const Form *form)
+/* The most frequent operand by far: a register alone, of a type that the slot takes. */
+static inline bool fit_plain_register(Binder *binder, const Operand *operand, const Slot *slot)
 {
-    unsigned count = 0;
-    for (unsigned i = 0; i < form->pattern_count; i++)
-        count += !!(form_patterns(form)[i].flags & PATTERN_OPTIONAL);
-    return count;
+    if (operand->kind != OPERAND_REG || operand->selector || operand->constant || operand->negated || operand->inverted)
+        return false;
+    RegRef *ref = &binder->inst->refs[operand->ref];
+    const Reg *reg = &binder->regs->data[ref->reg];
+    if (reg->vector != 1 || !(slot->takes >> reg->type & 1))
+        return false;
+    ref->role = slot->pattern->kind == PATTERN_DST ? REF_DEF : REF_USE;
+    ref->type = slot->type;
+    return true;
 }
 
 /* Fits the operands with those optional ones present whose bit in 'present' is set. */
@@ -117,6 +123,10 @@ static bool fit_operands(Binder *binder, unsigned present)
         const Slot *slot = &match->slots[i];
         if (slot->pattern->flags & PATTERN_OPTIONAL && !(present >> optional++ & 1))
             continue;
+        if (fit_plain_register(binder, &binder->inst->operands[operand], slot)) {
+            binder->progress = ++operand;
+            continue;
+        }
         binder->operand = operand + 1;
         binder->slot = slot;
         if (!binder_operand(binder, &binder->inst->operands[operand], slot))
@@ -130,8 +140,10 @@ static bool fit_operands(Binder *binder, unsigned present)
 static bool fit_form(Binder *binder)
 {
     const Form *form = binder->match->form;
-    unsigned optional = optional_count(form), given = binder->inst->operand_count;
+    unsigned optional = binder->match->optional_count, given = binder->inst->operand_count;
     binder->progress = 0;
+    if (!optional)
+        return given == form->pattern_count && fit_operands(binder, 0);
     if (given > form->pattern_count || given + optional < form->pattern_count)
         return false;
     unsigned needed = given + optional - form->pattern_count;
@@ -155,7 +167,7 @@ static const Sreg *read_sreg(const Inst *inst)
 static unsigned refine_effects(const Inst *inst, const Form *form)
 {
     unsigned effects = form->effects;
-    if (!inst_has(inst, MOD_CC))
+    if (effects & EFFECT_CC_WRITE && !inst_has(inst, MOD_CC))
         effects &= ~(unsigned)EFFECT_CC_WRITE;
     const Sreg *sreg = read_sreg(inst);
     if (!sreg)
@@ -223,7 +235,7 @@ static void explain_count(const Inst *inst, Buf *out)
     unsigned least = UINT32_MAX, most = 0;
     for (unsigned i = 0; i < signature->match_count; i++) {
         const Form *form = signature->matches[i].form;
-        unsigned low = form->pattern_count - optional_count(form);
+        unsigned low = form->pattern_count - signature->matches[i].optional_count;
         least = low < least ? low : least;
         most = form->pattern_count > most ? form->pattern_count : most;
     }

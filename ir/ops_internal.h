@@ -142,6 +142,7 @@ typedef struct Slot {
     bool bits_only; /* untyped registers only (packed formats) */
     bool layered;   /* the first coordinate is an integer layer */
     uint16_t count; /* list elements, coordinates; video: 1, 2, 4 */
+    uint32_t takes; /* bit T: a plain register of Type T will do, and nothing else need be looked at */
 } Slot;
 
 struct FormMatch {
@@ -150,6 +151,7 @@ struct FormMatch {
     const ModId *documented; /* the signature's modifiers in documented order; NULL where that is the written one */
     const char *unavailable; /* why the module's version or target has it not; NULL */
     bool removed;            /* 'unavailable' because only old versions have it */
+    uint8_t optional_count;  /* of the form's patterns */
     bool one_space;          /* at most one state space among the modifiers: it is that of every address */
 };
 
@@ -193,6 +195,8 @@ bool binder_register(Binder *binder, Operand *operand, Type type, RefRole role);
 bool binder_address(Binder *binder, Operand *operand, const Slot *slot);
 /* "a register": what the operand is, for messages. */
 const char *operand_describe(const Operand *operand);
+/* Slot.takes of a slot that is complete otherwise. */
+uint32_t slot_takes(const Slot *slot);
 /* Fits a constant. */
 bool binder_constant(Binder *binder, const Operand *operand, Type type);
 /* The first function in the initialiser of a jump table, which an indirect call may name as its targets; NULL if there

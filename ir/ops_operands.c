@@ -56,6 +56,20 @@ static bool type_fits(Type reg, Type want, const Slot *slot)
     }
 }
 
+_Static_assert(TYPE_COUNT <= 32, "Slot.takes has a bit for each type");
+
+uint32_t slot_takes(const Slot *slot)
+{
+    uint32_t takes = 0;
+    if (slot->pattern->flags & PATTERN_PAIR ||
+        (slot->pattern->kind != PATTERN_DST && slot->pattern->kind != PATTERN_SRC))
+        return 0;
+    for (unsigned type = TYPE_NONE + 1; type < TYPE_COUNT; type++)
+        if (type_fits((Type)type, (Type)slot->type, slot))
+            takes |= UINT32_C(1) << type;
+    return takes;
+}
+
 static void set_ref(Binder *binder, const Operand *operand, RefRole role, Type type)
 {
     RegRef *ref = &binder->inst->refs[operand->ref];

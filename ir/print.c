@@ -229,13 +229,13 @@ void pragma_print(const Pragma *pragma, Buf *out)
 
 static void init_print(const Init *init, Buf *out)
 {
-    switch (init->kind) {
+    switch ((InitKind)init->kind) {
     case INIT_OPEN: buf_putc(out, '{'); break;
     case INIT_CLOSE: buf_putc(out, '}'); break;
     case INIT_CONSTANT: constant_print(&init->constant, out); break;
     case INIT_SYMBOL:
         if (init->masked)
-            buf_printf(out, "0x%" PRIx64 "(", init->mask.bits);
+            buf_printf(out, "0x%" PRIx64 "(", UINT64_C(0xFF) << 8 * init->mask_byte);
         buf_printf(out, init->generic ? "generic(%s)" : "%s", symbol_name(&init->symbol));
         if (init->constant.bits)
             offset_print(&init->constant, out);

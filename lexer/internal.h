@@ -86,6 +86,8 @@ int lexer_bad_bytes(Lexer *lexer, const char *text, size_t length, Span span);
 bool lexer_line_marker(Lexer *lexer, const char *text, size_t length, Span span);
 /* Characters that are tokens and begin no longer one. */
 extern const bool lexer_is_single[256];
+/* Characters of a name behind its first. */
+extern const bool lexer_is_name[256];
 int lexer_bad_number(Lexer *lexer, Span span);
 /* One step through a section's body. */
 void lexer_section_step(Lexer *lexer, SectionToken token, Span span);

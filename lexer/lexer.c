@@ -102,6 +102,10 @@ const bool lexer_is_single[256] = {
     [':'] = true, ['+'] = true,
 };
 
+const bool lexer_is_name[256] = {
+    ['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true, ['_'] = true, ['$'] = true,
+};
+
 /* The text of the line is not NUL-terminated, but a '\n' or the NUL of the source stands behind it. */
 bool lexer_line_marker(Lexer *lexer, const char *text, size_t length, Span span)
 {

@@ -226,6 +226,27 @@ static Name normalized(Parser *parser, const char *text, size_t length)
     return intern_n(parser->names, copy, end);
 }
 
+/* Decimal digits of which the value is what is printed for it. */
+static bool is_plain_decimal(ConstantValue value, const char *text, size_t length)
+{
+    if (value.kind != CONSTANT_INT || (text[0] == '0' && length > 1))
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+    return length < 20; /* and is not cut */
+}
+
+Constant constant_value(Parser *parser, ConstantValue value, Span span)
+{
+    const char *text = parser->source->text + span.begin;
+    size_t length = span.end - span.begin;
+    Constant constant = {.kind = (ConstantKind)value.kind, .is_unsigned = value.is_unsigned, .bits = value.bits};
+    if (!is_plain_decimal(value, text, length))
+        constant.spelling = normalized(parser, text, length);
+    return constant;
+}
+
 Constant *constant_new(Parser *parser, ConstantValue value, Span span)
 {
     Name spelling = normalized(parser, parser->source->text + span.begin, span.end - span.begin);

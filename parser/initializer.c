@@ -6,7 +6,7 @@
 
 static Init *push(Parser *parser, InitKind kind, Span span)
 {
-    VEC_PUSH(parser->scratch, parser->inits, (Init){.kind = kind});
+    VEC_PUSH(parser->scratch, parser->inits, (Init){.kind = (uint8_t)kind});
     VEC_PUSH(parser->scratch, parser->init_spans, span);
     return &VEC_LAST(parser->inits);
 }
@@ -21,7 +21,7 @@ void init_begin(Parser *parser)
 void init_push_constant(Parser *parser, ConstantValue value, Span span)
 {
     parser->init_bad |= value.bad;
-    push(parser, INIT_CONSTANT, span)->constant = *constant_new(parser, value, span);
+    push(parser, INIT_CONSTANT, span)->constant = constant_value(parser, value, span);
 }
 
 /* The variable or function 'name'; false, reported, if there is none. */
@@ -61,7 +61,7 @@ void init_push_symbol(Parser *parser, Name name, Span span, const ConstantValue 
     if (offset) {
         if (!constant_is_integer(parser, *offset, offset_span))
             parser->init_bad = true;
-        init->constant = *constant_new(parser, *offset, offset_span);
+        init->constant = constant_value(parser, *offset, offset_span);
     }
 }
 
@@ -78,19 +78,14 @@ void init_push_call(Parser *parser, Name function, Span function_span, Name name
 
 void init_mask_last(Parser *parser, uint64_t mask, Span span)
 {
-    bool good = mask != 0;
-    for (unsigned byte = 0; good && byte < 8; byte++) {
-        if (mask == UINT64_C(0xFF) << 8 * byte)
-            break;
-        good = byte < 7;
-    }
-    if (!good) {
+    unsigned byte = mask ? (unsigned)__builtin_ctzll(mask) / 8 : 0;
+    if (mask != UINT64_C(0xFF) << 8 * byte) {
         diag_error(parser->diag, span, "a mask selects one byte: 0xff, 0xff00 and so on");
         parser->init_bad = true;
     }
     Init *init = &VEC_LAST(parser->inits);
     init->masked = true;
-    init->mask = *constant_new(parser, constant_integer(mask, false), span);
+    init->mask_byte = (uint8_t)byte;
 }
 
 void init_push_field(Parser *parser, Name field, Span span, Name word, Span word_span, const ConstantValue *value)
@@ -125,7 +120,7 @@ void init_push_field(Parser *parser, Name field, Span span, Name word, Span word
     if (value) {
         if (!constant_is_integer(parser, *value, word_span))
             parser->init_bad = true;
-        init->constant = *constant_new(parser, *value, word_span);
+        init->constant = constant_value(parser, *value, word_span);
     }
 }
 
@@ -152,7 +147,7 @@ static bool constant_fits(const Constant *constant, Type type)
 /* What is wrong with one value for this type; NULL if nothing is. */
 static const char *value_mistake(const Init *init, Type type)
 {
-    switch (init->kind) {
+    switch ((InitKind)init->kind) {
     case INIT_CONSTANT:
         if (type_class(type) == CLASS_OPAQUE)
             return "a texture, sampler or surface is initialised by a list of fields";

@@ -220,6 +220,20 @@ static bool ends_statement(int kind)
     return kind == ';' || kind == ':' || kind == '{' || kind == '}' || kind == T_INTEGER || kind == T_SYNC;
 }
 
+/* What a '}' is for the grammar. */
+static int close_brace(Parser *parser)
+{
+    if (parser->in_body && parser->items_depth == 0 && !ends_statement(parser->last_kind)) {
+        /* Either the statement lacks its ';' or the '}' is a slip; what follows tells. */
+        Token *ahead = &parser->queue[1];
+        ahead->kind = lexer_next(parser->lexer, &ahead->value, &ahead->span);
+        parser->queued = 1;
+        if (!can_follow_close(parser, ahead->kind))
+            return T_SYNC;
+    }
+    return '}';
+}
+
 static int next_token(Parser *parser, TokenValue *value, Span *span)
 {
     for (;;) {
@@ -256,21 +270,26 @@ static int next_token(Parser *parser, TokenValue *value, Span *span)
         parser->drop_semicolon = false;
         if (drop)
             continue;
-        if (token.kind == '}' && parser->in_body && parser->items_depth == 0 && !ends_statement(parser->last_kind)) {
-            /* Either the statement lacks its ';' or the '}' is a slip; what follows tells. */
-            Token *ahead = &parser->queue[1];
-            ahead->kind = lexer_next(parser->lexer, &ahead->value, &ahead->span);
-            parser->queued = 1;
-            if (!can_follow_close(parser, ahead->kind))
-                return T_SYNC;
-        }
-        return token.kind;
+        return token.kind == '}' ? close_brace(parser) : token.kind;
     }
+}
+
+/* What is between scanner and grammar once nothing is amiss. */
+static inline bool is_undisturbed(const Parser *parser)
+{
+    return !(parser->closers | parser->queued | parser->implied_close | parser->skipping | parser->drop_semicolon);
 }
 
 int ptx_next_token(Parser *parser, Value *value, Span *span)
 {
-    int kind = next_token(parser, &value->token, span);
+    int kind;
+    if (is_undisturbed(parser)) {
+        kind = lexer_next(parser->lexer, &value->token, span);
+        if (kind == '}')
+            kind = close_brace(parser);
+    } else {
+        kind = next_token(parser, &value->token, span);
+    }
     if (kind == '}' && parser->items_depth > 0) {
         parser->items_depth--;
         kind = T_ITEMS_CLOSE;

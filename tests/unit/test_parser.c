@@ -160,7 +160,7 @@ static void test_variables(void **state)
     assert_ptr_equal(address->inits[2].symbol.variable, a);
     const Variable *bytes = module_find_variable(parse.module, "bytes");
     assert_true(bytes->inits[1].masked);
-    assert_int_equal(bytes->inits[1].mask.bits, 0xff00);
+    assert_int_equal(bytes->inits[1].mask_byte, 1);
     assert_int_equal(module_find_variable(parse.module, "dynamic")->dims[0], 0);
     const Variable *t = module_find_variable(parse.module, "t");
     assert_string_equal(t->inits[1].field, "addr_mode_0");
