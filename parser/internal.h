@@ -315,8 +315,8 @@ ConstantValue constant_binary(Parser *parser, int operation, ConstantValue left,
 ConstantValue constant_select(Parser *parser, ConstantValue condition, ConstantValue left, ConstantValue right,
                               Span span);
 ConstantValue constant_cast(Parser *parser, Type type, ConstantValue operand, Span span);
-/* The constant with its spelling, by value, which is for one that nothing shares; a spelling that printing the value gives
- * is left out. */
+/* The constant with its spelling, by value, which is for one that nothing shares; a spelling that printing the value
+ * gives is left out. */
 Constant constant_value(Parser *parser, ConstantValue value, Span span);
 /* The constant with its spelling; 'span' is its text. */
 Constant *constant_new(Parser *parser, ConstantValue value, Span span);

@@ -4,6 +4,8 @@
 
 #include "emit/emit.h"
 
+#include <stdlib.h>
+
 /* Text that is canonical already comes back as it was. */
 static void expect_same(const char *text)
 {
@@ -181,6 +183,103 @@ static void test_locations_keep_their_callers(void **state)
     release(module);
 }
 
+/* ---- As written -------------------------------------------------------------------------------------------------- */
+
+#define COMMENTED(first, second, third)                                                                                \
+    "// a\r\n" HEADER "\n/* b */ " first "\n// c\n" second "// d\n" third "\n\n// e"
+#define FIRST ".entry a()  {ret; /* a's */ }"
+#define SECOND ".visible  .entry k( .param .u64 p ) // k's\n{ // inner\n  .reg .b32  x;\n\n  add .s32 x,x , 1 ; ret; } // end\n"
+#define THIRD ".func f\n{\n ret;\n}"
+
+static void expect_as_written(const Module *module, const char *text)
+{
+    Buf out = {0};
+    emit_module_as_written(module, &out);
+    assert_string_equal(buf_text(&out), text);
+    buf_free(&out);
+}
+
+static void test_as_written(void **state)
+{
+    (void)state;
+    const char *text = COMMENTED(FIRST, SECOND, THIRD);
+    Module *module = module_from(text);
+    assert_true(module_is_as_written(module));
+    expect_as_written(module, text);
+
+    Function *kernel = function_of(module, "k");
+    kernel->tuning.maxnreg = 24;
+    kernel->is_retuned = true;
+    assert_false(module_is_as_written(module));
+    expect_as_written(module, COMMENTED(FIRST,
+                                        ".visible .entry k(\n\t.param .u64 p\n)\n.maxnreg 24\n"
+                                        "{ // inner\n  .reg .b32  x;\n\n  add .s32 x,x , 1 ; ret; } // end\n",
+                                        THIRD));
+    kernel->tuning.maxnreg = 0;
+    kernel->is_retuned = false;
+
+    body_from(module);
+    expect_as_written(module, COMMENTED(FIRST,
+                                        ".visible .entry k(\n\t.param .u64 p\n)\n{\n\t.reg .b32 x;\n\n"
+                                        "\tadd.s32 x, x, 1;\n\tret;\n}\n // end\n",
+                                        THIRD));
+    function_set_body(kernel, NULL);
+    expect_as_written(module, text);
+
+    Variable *variable = ARENA_NEW(module->arena, Variable);
+    *variable = (Variable){.name = "added", .space = SPACE_CONST, .type = TYPE_U32, .vector = 1, .const_bank = -1};
+    Item item = {.kind = ITEM_VARIABLE, .variable = variable};
+    VEC_PUSH(module->arena, module->items, item);
+    expect_as_written(module, COMMENTED(FIRST, SECOND, THIRD) "\n.const .u32 added;\n");
+    release(module);
+}
+
+static bool keeps_k(void *context, const Function *function)
+{
+    ++*(unsigned *)context;
+    return strcmp(function->name, "k") == 0;
+}
+
+/* Bodies that are not kept are checked like the others. */
+static void test_not_kept(void **state)
+{
+    (void)state;
+    static const char text[] = COMMENTED(FIRST, SECOND, THIRD);
+    static const char wrong[] = COMMENTED(FIRST, SECOND, ".func g\n{ mov.u32 a, b; bra nowhere; }");
+    unsigned asked = 0;
+    ParseOptions options = {.keeps = keeps_k, .context = &asked};
+    for (unsigned i = 0; i < 2; i++) {
+        Arena *arena = arena_new();
+        char *messages = NULL;
+        size_t length = 0;
+        FILE *out = open_memstream(&messages, &length);
+        Diag diag;
+        Source *source = source_from_memory(arena, "test.ptx", i ? wrong : text, strlen(i ? wrong : text));
+        diag_init(&diag, source, out);
+        Module *module = parse_module_with(arena, source, &diag, &options);
+        fclose(out);
+        assert_int_equal(asked, 3 + 3 * i);
+        assert_int_equal(diag.errors, i ? 2 : 0);
+        if (i) {
+            assert_null(module);
+            assert_non_null(strstr(messages, "unknown label 'nowhere'"));
+        } else {
+            assert_true(function_of(module, "a")->is_text);
+            assert_int_equal(function_of(module, "a")->stmts.count, 0);
+            assert_false(function_of(module, "k")->is_text);
+            assert_int_equal(function_of(module, "k")->stmts.count, 3);
+            expect_as_written(module, text);
+            Buf canonical = {0};
+            emit_module(module, &canonical);
+            assert_non_null(strstr(buf_text(&canonical), ".entry a()\n{ret; /* a's */ }\n"));
+            assert_non_null(strstr(buf_text(&canonical), "\tadd.s32 x, x, 1;\n"));
+            buf_free(&canonical);
+        }
+        free(messages);
+        arena_free(arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +290,8 @@ int main(void)
         cmocka_unit_test(test_layout),
         cmocka_unit_test(test_register_declarations),
         cmocka_unit_test(test_locations_keep_their_callers),
+        cmocka_unit_test(test_as_written),
+        cmocka_unit_test(test_not_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
