@@ -188,7 +188,8 @@ static void test_locations_keep_their_callers(void **state)
 #define COMMENTED(first, second, third)                                                                                \
     "// a\r\n" HEADER "\n/* b */ " first "\n// c\n" second "// d\n" third "\n\n// e"
 #define FIRST ".entry a()  {ret; /* a's */ }"
-#define SECOND ".visible  .entry k( .param .u64 p ) // k's\n{ // inner\n  .reg .b32  x;\n\n  add .s32 x,x , 1 ; ret; } // end\n"
+#define SECOND                                                                                                         \
+    ".visible  .entry k( .param .u64 p ) // k's\n{ // inner\n  .reg .b32  x;\n\n  add .s32 x,x , 1 ; ret; } // end\n"
 #define THIRD ".func f\n{\n ret;\n}"
 
 static void expect_as_written(const Module *module, const char *text)
