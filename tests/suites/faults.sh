@@ -76,7 +76,7 @@ run "" "$input"
 read -r allocations reads writes opens <"$tmp/count"
 cp -r "$tmp/out" "$tmp/right"
 result "no fault" "$(success_wrong)"
-printf '# %s allocations, %s reads, %s writes, %s opens\n' "$allocations" "$reads" "$writes" "$opens" 1
+printf '# %s allocations, %s reads, %s writes, %s opens\n' "$allocations" "$reads" "$writes" "$opens"
 
 # $1: name; $2: text of the message; $3: kind of fault; $4: how many; $5: every how many-th; $6: what follows the
 # number.
