@@ -1,6 +1,7 @@
 /* "ptxopt run": one launch of one kernel in the emulator, and what came of it. */
 #include "cli/emulate.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,18 @@ Launch *launch_by_contract(Arena *arena, const Module *module, const Launch *lau
         }
     }
     return launch_divide(arena, launch, *has_contract ? contract.factor : none, none);
+}
+
+unsigned launch_jobs(const Launch *launch)
+{
+    enum { FEWEST_THREADS = 1 << 14 };
+    uint64_t threads = 1;
+    for (unsigned i = 0; i < 3; i++)
+        threads *= (uint64_t)(launch->grid[i] ? launch->grid[i] : 1) * (launch->block[i] ? launch->block[i] : 1);
+    cpu_set_t cores;
+    if (threads < FEWEST_THREADS || sched_getaffinity(0, sizeof cores, &cores) != 0)
+        return 1;
+    return (unsigned)CPU_COUNT(&cores);
 }
 
 /* ---- Counters --------------------------------------------------------------------------------------------------- */
@@ -165,6 +178,7 @@ static void print_text(const Emulation *run, Buf *out)
         buf_puts(out, buffer->count > FIRST_ELEMENTS ? " ...\n" : "\n");
     }
     counters_print(&run->result->counters, out);
+    lines_print(run->result, out);
 }
 
 static json_t *fault_json(const Emulation *run)
@@ -212,6 +226,25 @@ static json_t *buffer_json(const Emulation *run, const EmulatorBuffer *buffer)
     return value;
 }
 
+static json_t *lines_json(const EmulatorResult *result)
+{
+    json_t *lines = json_array();
+    for (size_t i = 0; i < result->line_count; i++) {
+        const EmulatorLine *line = &result->lines[i];
+        json_t *value = json_object();
+        json_object_set_new(value, "function", json_text(line->function));
+        set_number(value, "line", line->line);
+        set_number(value, "warp_instructions", line->warp_instructions);
+        set_number(value, "thread_instructions", line->thread_instructions);
+        set_number(value, "sectors", line->sectors);
+        set_number(value, "lines", line->lines);
+        set_number(value, "bank_conflicts", line->bank_conflicts);
+        set_number(value, "divergent_branches", line->divergent_branches);
+        json_array_append_new(lines, value);
+    }
+    return lines;
+}
+
 static void print_json(const Emulation *run, Buf *out)
 {
     json_t *value = json_object(), *buffers = json_array();
@@ -228,6 +261,8 @@ static void print_json(const Emulation *run, Buf *out)
     json_object_set_new(value, "fault", fault_json(run));
     json_object_set_new(value, "buffers", buffers);
     json_object_set_new(value, "counters", counters_json(&run->result->counters));
+    if (run->options->machine.count_lines)
+        json_object_set_new(value, "lines", lines_json(run->result));
     json_object_set_new(value, "printed", json_text(run->printed ? run->printed : ""));
     json_print(value, out);
 }
@@ -273,6 +308,7 @@ static ExitStatus emulate(Emulation *run)
         return EXIT_INPUT;
     EmulatorOptions machine = options->machine;
     FILE *printed = options->report_json ? open_memstream(&run->printed, &run->printed_size) : NULL;
+    machine.jobs = options->jobs ? options->jobs : machine.check_races ? launch_jobs(run->launch) : 1;
     machine.output = printed ? printed : options->dumps.count ? stderr : stdout;
     run->result = emulator_run(run->arena, run->module, run->launch, &machine);
     if (printed)

@@ -17,6 +17,9 @@ Launch *launch_by_contract(Arena *arena, const Module *module, const Launch *lau
 /* {"warp_instructions": ...}; docs/formats.md, "Counters". */
 json_t *counters_json(const EmulatorCounters *counters);
 
+/* How many cores a launch is worth: all that the process may use, or one. */
+unsigned launch_jobs(const Launch *launch);
+
 /* "ptxopt run": one launch in the emulator. */
 ExitStatus emulate_file(const RunOptions *options);
 

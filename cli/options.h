@@ -69,6 +69,7 @@ typedef struct RunOptions {
     bool report_json;
     bool quiet;
     VEC(const char *) dumps; /* buffers */
+    unsigned jobs;           /* cores; 0: as many as there are, where races are watched and the launch is not small */
     EmulatorOptions machine;
 } RunOptions;
 

@@ -13,6 +13,8 @@ enum {
     OPTION_CHECK,
     OPTION_BLOCKS,
     OPTION_STEPS,
+    OPTION_JOBS,
+    OPTION_LINES,
     OPTION_QUIET,
     OPTION_VERSION,
     OPTION_HELP
@@ -25,6 +27,8 @@ static const struct option long_options[] = {
     {"check", required_argument, NULL, OPTION_CHECK},
     {"resident", required_argument, NULL, OPTION_BLOCKS},
     {"max-steps", required_argument, NULL, OPTION_STEPS},
+    {"jobs", required_argument, NULL, OPTION_JOBS},
+    {"lines", no_argument, NULL, OPTION_LINES},
     {"q", no_argument, NULL, OPTION_QUIET},
     {"version", no_argument, NULL, OPTION_VERSION},
     {"help", no_argument, NULL, OPTION_HELP},
@@ -98,6 +102,12 @@ static const char *read_option(Arena *arena, int id, const char *value, RunOptio
             return arena_printf(arena, "-max-steps %s: expected a number of instructions", value);
         options->machine.max_steps = number;
         break;
+    case OPTION_JOBS:
+        if (!read_number(value, 1024, &number))
+            return arena_printf(arena, "-jobs %s: expected a number of cores from 1 to 1024", value);
+        options->jobs = (unsigned)number;
+        break;
+    case OPTION_LINES: options->machine.count_lines = true; break;
     case OPTION_QUIET: options->quiet = true; break;
     }
     return NULL;
@@ -157,6 +167,9 @@ const char *run_options_help(void)
            "  -o FILE                     print to this file\n"
            "  -check all|none|LIST        what is watched at the cost of speed (all); LIST is some of\n"
            "                              races,unwritten,registers,division\n"
+           "  -lines                      count for each line of the source, too\n"
+           "  -jobs N                     use so many cores; without it all, if the launch is large and\n"
+           "                              races are watched; results are the same\n"
            "  -resident N                 run N blocks interleaved (1)\n"
            "  -max-steps N                give up after N warp instructions (2^36)\n"
            "  -q                          no warnings\n"

@@ -74,9 +74,10 @@ static bool run_input(Verifier *verifier)
         .check_division = true,
         .count_memory = true,
     };
-    do
+    do {
+        verifier->options.jobs = verifier->options.check_races ? launch_jobs(verifier->launch) : 1;
         verifier->expected = emulator_run(verifier->arena, verifier->input, verifier->launch, &verifier->options);
-    while (verifier->expected->fault.kind != FAULT_NONE && weaken(verifier, &verifier->expected->fault));
+    } while (verifier->expected->fault.kind != FAULT_NONE && weaken(verifier, &verifier->expected->fault));
     verifier->result->counters[0] = verifier->expected->counters;
     if (verifier->expected->fault.kind == FAULT_NONE)
         return true;

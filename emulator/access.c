@@ -1,6 +1,8 @@
 /* Loads, stores and atomics. */
 #include "emulator/simt.h"
 
+#include <pthread.h>
+
 /* ---- Translation ------------------------------------------------------------------------------------------------ */
 
 /* Generic addresses of the active lanes. */
@@ -510,9 +512,20 @@ Step access_atomic(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask)
     return STEP_NEXT;
 }
 
-Step run_atomic(Exec *x, const Op *op, uint32_t mask)
+static Step atomic_run(Exec *x, const Op *op, uint32_t mask)
 {
     return access_atomic(x, op, op->memory, mask);
+}
+
+Step run_atomic(Exec *x, const Op *op, uint32_t mask)
+{
+    pthread_mutex_t *lock = x->machine->atomics;
+    if (!lock || op->memory->space == SPACE_SHARED)
+        return atomic_run(x, op, mask);
+    pthread_mutex_lock(lock);
+    Step step = atomic_run(x, op, mask);
+    pthread_mutex_unlock(lock);
+    return step;
 }
 
 /* ---- cp.async --------------------------------------------------------------------------------------------------- */

@@ -141,7 +141,7 @@ static bool block_stuck(Machine *machine, BlockState *block)
 static bool block_run_turn(Machine *machine, BlockState *block, bool *moved)
 {
     Exec x = {.machine = machine, .block = block};
-    uint64_t limit = machine->options.max_steps ? machine->options.max_steps : UINT64_C(1) << 36;
+    uint64_t limit = machine_step_limit(machine);
     for (unsigned i = 0; i < block->warp_count; i++) {
         Warp *warp = &block->warps[i];
         if (!warp->runnable_count)
@@ -220,10 +220,17 @@ static bool cluster_stuck(Machine *machine, Cluster *cluster)
     return false;
 }
 
+/* The next cluster that nobody has begun; false if there is none. */
+static bool cluster_take(Machine *machine, uint64_t *next, uint64_t total, uint64_t *index)
+{
+    *index = machine->next_block ? __atomic_fetch_add(machine->next_block, 1, __ATOMIC_RELAXED) : (*next)++;
+    return *index < total;
+}
+
 bool machine_run(Machine *machine)
 {
     unsigned size = machine->cluster[0] * machine->cluster[1] * machine->cluster[2];
-    uint64_t total = (uint64_t)machine->grid[0] * machine->grid[1] * machine->grid[2] / size, next = 0;
+    uint64_t total = (uint64_t)machine->grid[0] * machine->grid[1] * machine->grid[2] / size, next = 0, index;
     unsigned resident = machine->options.resident_blocks / size;
     if (!resident)
         resident = 1;
@@ -232,7 +239,9 @@ bool machine_run(Machine *machine)
     Cluster **clusters = ARENA_ARRAY(machine->arena, Cluster *, resident);
     for (unsigned i = 0; i < resident; i++) {
         clusters[i] = cluster_new(machine);
-        cluster_start(machine, clusters[i], next++);
+        if (!cluster_take(machine, &next, total, &index))
+            return true;
+        cluster_start(machine, clusters[i], index);
     }
     for (unsigned active = resident; active;) {
         bool moved = false;
@@ -243,8 +252,8 @@ bool machine_run(Machine *machine)
                 continue;
             if (!cluster_run_turn(machine, cluster, &moved))
                 return false;
-            if (!cluster->active && next < total)
-                cluster_start(machine, cluster, next++);
+            if (!cluster->active && cluster_take(machine, &next, total, &index))
+                cluster_start(machine, cluster, index);
             active += cluster->active;
         }
         if (active && !moved)

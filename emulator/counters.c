@@ -2,6 +2,7 @@
 #include "emulator/simt.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 const char *category_name(Category category)
 {
@@ -39,4 +40,79 @@ void counters_print(const EmulatorCounters *counters, Buf *out)
                    " stored; bank conflicts: %" PRIu64 "\n",
                    counters->load_sectors, counters->store_sectors, counters->load_lines, counters->store_lines,
                    counters->bank_conflicts);
+}
+
+/* ---- Lines ------------------------------------------------------------------------------------------------------ */
+
+static int compare_lines(const void *a, const void *b)
+{
+    const EmulatorLine *x = a, *y = b;
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+/* The lines of one function, appended. */
+static void code_lines(const Machine *machine, const Code *code, EmulatorResult *result)
+{
+    EmulatorLine *first = &result->lines[result->line_count];
+    size_t count = 0;
+    const Inst *inst = NULL;
+    for (size_t k = 0; k < code->ops.count; k++) {
+        const Op *op = &code->ops.data[k];
+        inst = op->inst ? op->inst : inst;
+        if (!inst || !code->executed[k])
+            continue;
+        EmulatorLine line = {.function = code->function->name};
+        if (machine->module->source)
+            line.line = source_position(machine->module->source, inst->span.begin).line;
+        line.warp_instructions = op->first ? code->executed[k] : 0;
+        line.thread_instructions = op->first ? code->threads[k] : 0;
+        line.sectors = code->costs[k].sectors;
+        line.lines = code->costs[k].lines;
+        line.bank_conflicts = code->costs[k].bank_conflicts;
+        line.divergent_branches = code->costs[k].divergent_branches;
+        first[count++] = line;
+    }
+    qsort(first, count, sizeof *first, compare_lines);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        EmulatorLine *to = &first[kept ? kept - 1 : 0];
+        if (!kept || to->line != first[i].line) {
+            first[kept++] = first[i];
+            continue;
+        }
+        to->warp_instructions += first[i].warp_instructions;
+        to->thread_instructions += first[i].thread_instructions;
+        to->sectors += first[i].sectors;
+        to->lines += first[i].lines;
+        to->bank_conflicts += first[i].bank_conflicts;
+        to->divergent_branches += first[i].divergent_branches;
+    }
+    result->line_count += kept;
+}
+
+void lines_collect(Arena *arena, Machine *machine)
+{
+    EmulatorResult *result = machine->result;
+    size_t most = 0;
+    for (size_t i = 0; i < machine->code_list.count; i++)
+        most += machine->code_list.data[i]->ops.count;
+    result->lines = ARENA_ARRAY(arena, EmulatorLine, most + 1);
+    for (size_t i = 0; i < machine->code_list.count; i++)
+        if (machine->code_list.data[i]->executed && machine->code_list.data[i]->costs)
+            code_lines(machine, machine->code_list.data[i], result);
+}
+
+void lines_print(const EmulatorResult *result, Buf *out)
+{
+    const char *function = NULL;
+    for (size_t i = 0; i < result->line_count; i++) {
+        const EmulatorLine *line = &result->lines[i];
+        if (line->function != function)
+            buf_printf(out, "lines of %s:\n%8s %14s %14s %10s %10s %10s %10s\n", line->function, "line", "warp instr.",
+                       "thread instr.", "sectors", "128-lines", "conflicts", "divergent");
+        function = line->function;
+        buf_printf(out, "%8u %14" PRIu64 " %14" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 "\n",
+                   line->line, line->warp_instructions, line->thread_instructions, line->sectors, line->lines,
+                   line->bank_conflicts, line->divergent_branches);
+    }
 }

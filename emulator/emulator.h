@@ -3,7 +3,8 @@
  * A kernel runs on a grid of blocks of warps of 32 lanes, with bounds and alignment checked at every access.  A warp is
  * a tree of splits: lanes that diverge at a branch meet again at its immediate post-dominator (computed here, not by
  * analysis/); splits that wait or spin give way to their siblings, so lanes may wait for one another.  Blocks run one
- * after the other, or several at once (EmulatorOptions.resident_blocks).  Everything is deterministic.
+ * after the other, several at once (EmulatorOptions.resident_blocks), or on several cores (EmulatorOptions.jobs).
+ * Everything is deterministic.
  *
  * What the machine cannot execute is refused before the run, with the line.  Floating point is exact where PTX says so;
  * the approximate functions are computed in double precision and rounded, so they agree with hardware only within their
@@ -122,8 +123,10 @@ typedef struct EmulatorOptions {
     bool check_division;      /* an integer division by zero, whose result is unspecified, is a fault */
     bool check_races;         /* two accesses of one byte, one a write, not ordered by barriers, are a fault */
     bool count_memory;        /* sectors, lines, bank conflicts; instruction counts are always there */
+    bool count_lines;         /* EmulatorResult.lines */
     uint64_t hang_steps;      /* a warp that executes so many instructions without a visible effect hangs; 0: 2^24 */
     uint64_t max_steps;       /* warp instructions of the whole launch; 0: 2^36 */
+    unsigned jobs;            /* cores to use where that makes no difference to results (parallel.c); 0: 1 */
     unsigned resident_blocks; /* how many blocks run interleaved; 0: 1 */
     FILE *output;             /* of vprintf; NULL: dropped */
     const char *watch;        /* a buffer or variable: who last wrote 'watch_bytes' at 'watch_offset' of it is told */
@@ -188,6 +191,16 @@ typedef struct EmulatorCounters {
     uint64_t bank_conflicts;
 } EmulatorCounters;
 
+/* What was counted for one line of the source. */
+typedef struct EmulatorLine {
+    const char *function;
+    uint32_t line;
+    uint64_t warp_instructions, thread_instructions;
+    /* With count_memory: of loads, stores and atomics together. */
+    uint64_t sectors, lines, bank_conflicts;
+    uint64_t divergent_branches;
+} EmulatorLine;
+
 typedef struct EmulatorBuffer {
     const char *name;
     Type type;
@@ -203,6 +216,8 @@ typedef struct EmulatorResult {
     EmulatorCounters counters;
     EmulatorBuffer *buffers; /* those of the launch in argument order, then the module's variables in global memory */
     unsigned buffer_count;
+    EmulatorLine *lines; /* with count_lines: by function, as the module has them, and line; those that ran */
+    size_t line_count;
     EmulatorWriter writer; /* if one was asked for */
 } EmulatorResult;
 
@@ -216,6 +231,8 @@ const EmulatorBuffer *emulator_buffer(const EmulatorResult *result, const char *
 const char *fault_text(Arena *arena, const Module *module, const EmulatorFault *fault);
 void counters_print(const EmulatorCounters *counters, Buf *out);
 const char *category_name(Category category); /* "int" */
+/* A table of the lines. */
+void lines_print(const EmulatorResult *result, Buf *out);
 
 /* ---- Comparing a kernel with its transformed form --------------------------------------------------------------- */
 

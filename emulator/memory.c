@@ -158,8 +158,12 @@ static void region_init(Machine *machine, Region *region, const char *name, Spac
     region->space = space;
     region->base = base;
     region->size = size;
-    region->bytes = machine_alloc(machine, (size_t)size, 1);
-    if (machine->options.check_unwritten) {
+    const Region *same =
+        machine->primary && space == SPACE_GLOBAL ? machine->primary->slots[machine->slot_count] : NULL;
+    region->bytes = same ? same->bytes : machine_alloc(machine, (size_t)size, 1);
+    if (same) {
+        region->written = same->written;
+    } else if (machine->options.check_unwritten) {
         region->written = machine_alloc(machine, (size_t)size, 1);
         memset(region->written, written, (size_t)size);
     }
@@ -364,7 +368,8 @@ static Region *buffer_make(Machine *machine, const LaunchArgument *argument)
     Region *region = region_global(machine, argument->name, bytes, argument->fill != FILL_POISON);
     if (!region)
         return NULL;
-    memcpy(region->bytes, launch_fill(machine->arena, argument), (size_t)bytes);
+    if (!machine->primary)
+        memcpy(region->bytes, launch_fill(machine->arena, argument), (size_t)bytes);
     result->buffers[result->buffer_count++] = (EmulatorBuffer){
         .name = argument->name,
         .type = argument->type,

@@ -110,7 +110,8 @@ static void counters_collect(Machine *machine)
     }
 }
 
-static bool machine_execute(Machine *machine)
+/* Everything up to the first instruction. */
+static bool machine_prepare(Machine *machine)
 {
     const Function *entry = find_entry(machine->module, machine->launch->kernel);
     if (!entry)
@@ -125,15 +126,19 @@ static bool machine_execute(Machine *machine)
         machine->tick = 1;
         machine->block_fences = machine_alloc(machine, (size_t)blocks, sizeof *machine->block_fences);
     }
-    for (size_t i = 0; i < machine->code_list.count; i++)
-        if (!code_decode(machine, machine->code_list.data[i]))
+    for (size_t i = 0; i < machine->code_list.count; i++) {
+        Code *code = machine->code_list.data[i];
+        if (!code_decode(machine, code))
             return false;
-    return machine_run(machine);
+        if (machine->options.count_lines)
+            code->costs = machine_alloc(machine, code->ops.count, sizeof *code->costs);
+    }
+    return true;
 }
 
-EmulatorResult *emulator_run(Arena *arena, const Module *module, const Launch *launch, const EmulatorOptions *options)
+static Machine *machine_new(const Module *module, const Launch *launch, EmulatorResult *result,
+                            const EmulatorOptions *options)
 {
-    EmulatorResult *result = ARENA_NEW(arena, EmulatorResult);
     Arena *scratch = arena_new();
     Machine *machine = ARENA_NEW(scratch, Machine);
     machine->arena = scratch;
@@ -142,9 +147,37 @@ EmulatorResult *emulator_run(Arena *arena, const Module *module, const Launch *l
     machine->result = result;
     if (options)
         machine->options = *options;
-    machine_execute(machine);
-    counters_collect(machine);
-    /* What the caller keeps moves to its arena. */
+    return machine;
+}
+
+Machine *machine_new_worker(const Machine *primary)
+{
+    Machine *machine = machine_new(primary->module, primary->launch, NULL, &primary->options);
+    machine->result = ARENA_NEW(machine->arena, EmulatorResult);
+    machine->primary = primary;
+    machine->next_block = primary->next_block;
+    machine->atomics = primary->atomics;
+    require(machine_prepare(machine));
+    return machine;
+}
+
+void machine_end(Machine *machine)
+{
+    for (size_t i = 0; i < machine->code_list.count; i++)
+        if (machine->code_list.data[i]->own_body)
+            body_free(machine->code_list.data[i]->body);
+    memory_collect(machine);
+    arena_free(machine->arena);
+}
+
+uint64_t machine_step_limit(const Machine *machine)
+{
+    return machine->options.max_steps ? machine->options.max_steps : UINT64_C(1) << 36;
+}
+
+/* What the caller keeps moves to its arena. */
+static void result_keep(Arena *arena, EmulatorResult *result)
+{
     EmulatorBuffer *buffers = ARENA_ARRAY(arena, EmulatorBuffer, result->buffer_count);
     for (unsigned i = 0; i < result->buffer_count; i++) {
         buffers[i] = result->buffers[i];
@@ -154,11 +187,27 @@ EmulatorResult *emulator_run(Arena *arena, const Module *module, const Launch *l
     result->buffers = buffers;
     if (result->fault.message)
         result->fault.message = arena_strndup(arena, result->fault.message, strlen(result->fault.message));
-    for (size_t i = 0; i < machine->code_list.count; i++)
-        if (machine->code_list.data[i]->own_body)
-            body_free(machine->code_list.data[i]->body);
-    memory_collect(machine);
-    arena_free(scratch);
+}
+
+EmulatorResult *emulator_run(Arena *arena, const Module *module, const Launch *launch, const EmulatorOptions *options)
+{
+    EmulatorResult *result = ARENA_NEW(arena, EmulatorResult);
+    Machine *machine = machine_new(module, launch, result, options);
+    bool is_ready = machine_prepare(machine);
+    if (is_ready && parallel_possible(machine) && !parallel_run(machine)) {
+        machine_end(machine);
+        *result = (EmulatorResult){0};
+        machine = machine_new(module, launch, result, options);
+        machine->options.jobs = 1;
+        is_ready = machine_prepare(machine);
+    }
+    if (is_ready && !machine->ran)
+        machine_run(machine);
+    counters_collect(machine);
+    if (machine->options.count_lines)
+        lines_collect(arena, machine);
+    result_keep(arena, result);
+    machine_end(machine);
     return result;
 }
 

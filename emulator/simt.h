@@ -211,6 +211,10 @@ struct Op {
     const Inst *inst; /* NULL: made by the decoder */
 };
 
+typedef struct OpCosts {
+    uint64_t sectors, lines, bank_conflicts, divergent_branches;
+} OpCosts;
+
 #define LOCAL_GAP 64 /* bytes between two arrays of a frame */
 typedef struct LocalPlace {
     uint64_t offset, bytes;
@@ -223,6 +227,7 @@ struct Code {
     bool is_entry;
     VEC(Op) ops;
     uint64_t *executed, *threads; /* per op */
+    OpCosts *costs;               /* per op; NULL: not counted */
     uint32_t *registers;          /* RegId to frame offset */
     uint32_t frame_bytes, temps_begin;
     uint32_t stack_row; /* frame offset of the lanes' stack pointers, 8 bytes each; NO_ROW: none */
@@ -358,6 +363,10 @@ struct Machine {
     Split *free_splits;
     struct ProductCells *product; /* matrix.c's, at the first use */
     uint64_t steps;
+    const Machine *primary; /* whose global memory this one shares; NULL: it has its own */
+    uint64_t *next_block;   /* the next that no core has taken; NULL: one core */
+    bool ran;               /* parallel_run has done it all */
+    void *atomics;          /* a pthread_mutex_t that atomics take; NULL: one core */
     bool tracks_memory;     /* written or race bytes exist */
     uint32_t tick;          /* race check: counts device-wide fences, from 1 */
     uint32_t *block_fences; /* the tick of each block's last one */
@@ -412,6 +421,17 @@ static inline void row_set(void *row, unsigned bytes, unsigned lane, uint64_t va
 
 /* Memory of the run's own that outgrows an arena's habit of never giving back; zeroed. */
 void *machine_alloc(Machine *machine, size_t count, size_t size);
+
+/* ---- run.c, parallel.c ------------------------------------------------------------------------------------------- */
+
+/* A machine as ready as 'primary' that shares its global memory. */
+Machine *machine_new_worker(const Machine *primary);
+void machine_end(Machine *machine); /* frees all that it has */
+uint64_t machine_step_limit(const Machine *machine);
+bool parallel_possible(const Machine *machine);
+/* False if all has to be run again on one core; nothing is reported then. */
+bool parallel_run(Machine *machine);
+void lines_collect(Arena *arena, Machine *machine); /* counters.c: EmulatorResult.lines */
 
 /* ---- fault.c ----------------------------------------------------------------------------------------------------- */
 

@@ -263,8 +263,14 @@ void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const
         counters->store_sectors += sector_count;
         counters->store_lines += line_count;
     }
-    if (shared_lanes)
-        counters->bank_conflicts += bank_conflicts(shared_lanes, bytes, shared);
+    unsigned conflicts = shared_lanes ? bank_conflicts(shared_lanes, bytes, shared) : 0;
+    counters->bank_conflicts += conflicts;
+    OpCosts *costs = x->frame->code->costs ? &x->frame->code->costs[x->split->pc] : NULL;
+    if (costs) {
+        costs->sectors += sector_count;
+        costs->lines += line_count;
+        costs->bank_conflicts += conflicts;
+    }
 }
 
 /* ---- Registers -------------------------------------------------------------------------------------------------- */

@@ -200,6 +200,14 @@ static Step split_exit(Exec *x, uint32_t mask)
     return STEP_SWITCH;
 }
 
+static void count_divergence(Exec *x, const Op *op)
+{
+    const Code *code = x->frame->code;
+    x->machine->result->counters.divergent_branches++;
+    if (code->costs)
+        code->costs[op - code->ops.data].divergent_branches++;
+}
+
 Step run_branch(Exec *x, const Op *op, uint32_t taken)
 {
     Split *split = x->split;
@@ -215,7 +223,7 @@ Step run_branch(Exec *x, const Op *op, uint32_t taken)
         split->pc = op->branch.target;
         return STEP_JUMP;
     }
-    x->machine->result->counters.divergent_branches++;
+    count_divergence(x, op);
     if (op->branch.target == PC_EXIT && !x->frame->parent) {
         /* Threads that end need nobody to wait for. */
         lanes_exit(x, taken);
@@ -260,7 +268,7 @@ Step run_table_branch(Exec *x, const Op *op, uint32_t mask)
         x->split->pc = pcs[0];
         return STEP_JUMP;
     }
-    x->machine->result->counters.divergent_branches++;
+    count_divergence(x, op);
     return split_diverge(x, pcs, masks, count, op->table.reconvergence);
 }
 

@@ -1,0 +1,154 @@
+/* The blocks of a launch on several cores.
+ *
+ * It is done where the order in which blocks run cannot be seen: no block waits for or asks another, and where two of
+ * them meet they do so by atomics that commute exactly and whose result nobody takes.  Each core then has a machine of
+ * its own, and they share nothing but the bytes of global memory.  When races are watched, what two cores have touched
+ * is held side by side at the end.  Whatever is not plainly well, a fault or a possible race, is run again on one core,
+ * so that results, counters and messages are those of one core. */
+#include "emulator/simt.h"
+
+#include <pthread.h>
+
+typedef struct Worker {
+    pthread_t thread;
+    Machine *machine;
+    bool started, done_well;
+} Worker;
+
+/* ---- What may run so -------------------------------------------------------------------------------------------- */
+
+static bool is_own_memory(const MemoryOp *memory)
+{
+    return memory->in_frame || memory->space == SPACE_SHARED || memory->space == SPACE_LOCAL;
+}
+
+/* Integer operations whose order does not matter, nor shows. */
+static bool commutes(const MemoryOp *memory)
+{
+    switch (memory->atomic) {
+    case ATOMIC_ADD:
+    case ATOMIC_MIN:
+    case ATOMIC_MAX:
+    case ATOMIC_AND:
+    case ATOMIC_OR:
+    case ATOMIC_XOR: break;
+    default: return false;
+    }
+    if (type_class(memory->type) == CLASS_FLOAT)
+        return false;
+    for (unsigned i = 0; i < memory->count; i++)
+        if (memory->elements[i] != NO_ROW)
+            return false;
+    return true;
+}
+
+static bool is_order_free(const Op *op)
+{
+    if (op->run == run_atomic)
+        return is_own_memory(op->memory) || commutes(op->memory);
+    if (op->run == run_load || op->run == run_store)
+        return is_own_memory(op->memory) || !op->memory->strong;
+    if (op->run == run_builtin)
+        return strcmp(op->call->callee->name, "__assertfail") == 0;
+    if (op->run == run_copy_bulk)
+        return op->copy_bulk->atomic == ATOMIC_NONE;
+    return op->run != run_clock && !(op->inst && inst_op(op->inst) == OP_SURED);
+}
+
+bool parallel_possible(const Machine *machine)
+{
+    const EmulatorOptions *options = &machine->options;
+    uint64_t blocks = (uint64_t)machine->grid[0] * machine->grid[1] * machine->grid[2];
+    if (options->jobs < 2 || blocks < 2 || options->resident_blocks > 1 || options->watch)
+        return false;
+    if (machine->cluster[0] * machine->cluster[1] * machine->cluster[2] > 1)
+        return false;
+    for (size_t i = 0; i < machine->code_list.count; i++) {
+        const Code *code = machine->code_list.data[i];
+        for (size_t k = 0; k < code->ops.count; k++)
+            if (!is_order_free(&code->ops.data[k]))
+                return false;
+    }
+    return true;
+}
+
+/* ---- The run ---------------------------------------------------------------------------------------------------- */
+
+static void *work(void *data)
+{
+    Worker *worker = data;
+    worker->done_well = machine_run(worker->machine);
+    return NULL;
+}
+
+static void counts_add(EmulatorCounters *sum, const EmulatorCounters *more)
+{
+    _Static_assert(sizeof(EmulatorCounters) % sizeof(uint64_t) == 0, "counters are all 64 bits wide");
+    uint64_t *to = (uint64_t *)sum;
+    const uint64_t *from = (const uint64_t *)more;
+    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
+        to[i] += from[i];
+}
+
+/* What a worker counted goes to the first machine. */
+static void worker_collect(Machine *machine, const Machine *worker)
+{
+    counts_add(&machine->result->counters, &worker->result->counters);
+    machine->steps += worker->steps;
+    for (size_t i = 0; i < machine->code_list.count; i++) {
+        Code *to = machine->code_list.data[i];
+        const Code *from = worker->code_list.data[i];
+        for (size_t k = 0; k < to->ops.count; k++) {
+            to->executed[k] += from->executed[k];
+            to->threads[k] += from->threads[k];
+            if (to->costs) {
+                to->costs[k].sectors += from->costs[k].sectors;
+                to->costs[k].lines += from->costs[k].lines;
+                to->costs[k].bank_conflicts += from->costs[k].bank_conflicts;
+                to->costs[k].divergent_branches += from->costs[k].divergent_branches;
+            }
+        }
+    }
+}
+
+static bool worker_is_fine(Machine *machine, const Worker *worker)
+{
+    if (!worker->started || !worker->done_well)
+        return false;
+    for (unsigned i = 0; i < machine->slot_count; i++)
+        if (!race_merge(machine->slots[i], worker->machine->slots[i]))
+            return false;
+    worker_collect(machine, worker->machine);
+    return true;
+}
+
+bool parallel_run(Machine *machine)
+{
+    uint64_t blocks = (uint64_t)machine->grid[0] * machine->grid[1] * machine->grid[2], next = 0;
+    unsigned count = machine->options.jobs < blocks ? machine->options.jobs : (unsigned)blocks;
+    Worker *workers = ARENA_ARRAY(machine->arena, Worker, count);
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    bool fine = true;
+    machine->next_block = &next;
+    machine->atomics = &lock;
+    workers[0].machine = machine;
+    for (unsigned i = 1; i < count; i++)
+        workers[i].machine = machine_new_worker(machine);
+    for (unsigned i = 1; i < count; i++)
+        workers[i].started = pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
+    work(&workers[0]);
+    for (unsigned i = 1; i < count; i++)
+        if (workers[i].started)
+            pthread_join(workers[i].thread, NULL);
+    fine = workers[0].done_well;
+    /* A thread that could not be made has done nothing: the others have taken its blocks. */
+    for (unsigned i = 1; i < count; i++)
+        fine = fine && (!workers[i].started || worker_is_fine(machine, &workers[i]));
+    for (unsigned i = 1; i < count; i++)
+        machine_end(workers[i].machine);
+    pthread_mutex_destroy(&lock);
+    machine->atomics = NULL;
+    machine->next_block = NULL;
+    machine->ran = fine && machine->steps <= machine_step_limit(machine);
+    return machine->ran;
+}

@@ -1,0 +1,173 @@
+#!/usr/bin/env bash
+# ptxopt run and -verify over the corpus: every kernel, coarsened in several ways, reduced to 32 registers, and both,
+# computes what it did; results, counters and messages do not depend on how many cores the emulator uses; a launch that
+# cannot be verified is told from one that is.
+set -uo pipefail
+
+program="${PTXOPT:?}"
+tmp="${TEST_TMP:?}"
+failed=0
+
+# $1: name; $2: what is wrong, nothing if all is well.
+result() {
+    if [ -z "$2" ]; then
+        printf 'ok %s\n' "$1"
+    else
+        printf 'not ok %s: %s\n' "$1" "$2"
+        failed=1
+    fi
+}
+
+assembler=yes
+"$program" -assembler auto -cubin "$tmp/probe.cubin" corpus/vectoradd/vectoradd.sm_90.ptx >/dev/null 2>&1 ||
+    assembler=no
+
+# $1: the files' architecture, or *. Prints "FILE.ptx LAUNCH.json" for each launch and architecture.
+launches() {
+    local launch name ptx
+    for launch in corpus/*/*.launch.json; do
+        name="$(basename "$(dirname "$launch")")"
+        for ptx in corpus/"$name"/"$name".$1.ptx; do
+            printf '%s %s\n' "$ptx" "$launch"
+        done
+    done
+}
+
+# $1: name; $2: architecture; $3...: options. All launches of the corpus have to be equal.
+verify_all() {
+    local name="$1" arch="$2" ptx launch wrong="" count=0
+    shift 2
+    while read -r ptx launch; do
+        "$program" -q "$@" -verify "$launch" -o "$tmp/out.ptx" "$ptx" >/dev/null 2>"$tmp/errors" </dev/null ||
+            wrong="$wrong $ptx $launch (status $?: $(head -n 1 "$tmp/errors"))"
+        count=$((count + 1))
+    done < <(launches "$arch")
+    [ "$count" -gt 30 ] || wrong="$wrong only $count launches"
+    result "$name" "${wrong:0:1000}"
+}
+
+verify_all "unchanged" "sm_*" -assembler none
+verify_all "coarsened by 2" "sm_*" -assembler none -coarsen 2
+verify_all "coarsened by 4" "sm_*" -assembler none -coarsen 4
+verify_all "coarsened by 2, neighbours" sm_90 -assembler none -coarsen 2 -stride unit
+if [ "$assembler" = yes ]; then
+    verify_all "32 registers" sm_75 -O1 -target-regs 32
+    verify_all "coarsened by 2, 32 registers" sm_90 -O1 -coarsen 2 -target-regs 32
+else
+    printf 'skip 32 registers: no assembler\n'
+fi
+wrong=""
+for name in matmul_naive matmul_tiled; do
+    "$program" -q -assembler none -coarsen x2,y2 -stride 4 -verify corpus/$name/$name.launch.json \
+        -o "$tmp/out.ptx" corpus/$name/$name.sm_90.ptx 2>"$tmp/errors" ||
+        wrong="$wrong $name: $(head -n 1 "$tmp/errors")"
+done
+result "coarsened by 2 along x and y, 4 apart" "$wrong"
+
+# ---- One core and several ----
+
+wrong=""
+while read -r ptx launch; do
+    for jobs in 1 3; do
+        "$program" run -lines -jobs "$jobs" -report-format json "$ptx" "$launch" >"$tmp/jobs.$jobs" 2>&1
+        echo "status $?" >>"$tmp/jobs.$jobs"
+    done
+    cmp -s "$tmp/jobs.1" "$tmp/jobs.3" || wrong="$wrong $launch"
+done < <(launches sm_90)
+for ptx in tests/cases/run/*.ptx; do
+    launch="$(sed -n 's|^// ptxopt: run \(.*\)|\1|p' "$ptx")"
+    for jobs in 1 3; do
+        "$program" run -jobs "$jobs" "$launch" "$ptx" >"$tmp/jobs.$jobs" 2>&1
+        echo "status $?" >>"$tmp/jobs.$jobs"
+    done
+    cmp -s "$tmp/jobs.1" "$tmp/jobs.3" || wrong="$wrong $ptx"
+done
+result "the same on one core and on three" "$wrong"
+
+# ---- What cannot be verified, and what is written then ----
+
+# $1: name; $2: status; $3: text on standard error; $4...: arguments. No output may be there.
+fails() {
+    local name="$1" wanted="$2" text="$3" wrong="" status
+    shift 3
+    rm -f "$tmp/never.ptx"
+    "$program" "$@" -o "$tmp/never.ptx" >"$tmp/out" 2>"$tmp/errors"
+    status=$?
+    [ "$status" -eq "$wanted" ] || wrong="exit status $status"
+    grep -qF -- "$text" "$tmp/errors" || wrong="$wrong, no '$text': $(head -n 2 "$tmp/errors")"
+    [ ! -e "$tmp/never.ptx" ] || wrong="$wrong, something was written"
+    result "$name" "${wrong#, }"
+}
+
+vectoradd=corpus/vectoradd/vectoradd.sm_90.ptx
+sed 's/"block": \[256,/"block": [255,/' corpus/vectoradd/vectoradd.launch.json >"$tmp/odd.launch.json"
+sed 's/"vectoradd"/"nosuch"/' corpus/vectoradd/vectoradd.launch.json >"$tmp/nosuch.launch.json"
+sed 's/"count": 2000, "init": "poison"/"count": 1000, "init": "poison"/' corpus/vectoradd/vectoradd.launch.json \
+    >"$tmp/short.launch.json"
+fails "a launch that does not meet the contract" 6 "block.x is 255, no multiple of 2" \
+    -assembler none -coarsen 2 -verify "$tmp/odd.launch.json" "$vectoradd"
+fails "a launch of another module" 6 "the module has no kernel nosuch" \
+    -assembler none -verify "$tmp/nosuch.launch.json" "$vectoradd"
+fails "an input that is at fault" 6 \
+    "cannot be verified: $vectoradd:49: out of bounds: store of 4 bytes at offset 4000 of c" \
+    -assembler none -verify "$tmp/short.launch.json" "$vectoradd"
+fails "no launch file" 6 "nosuch.json" -assembler none -verify "$tmp/nosuch.json" "$vectoradd"
+fails "an instruction that is not executable" 6 "wgmma.fence" -assembler none \
+    -verify tests/cases/run/k.launch.json tests/cases/run/unsupported.ptx
+fails "one of two launches differs" 5 "computes something else" -assembler none -coarsen 2 \
+    -verify tests/cases/verify/ticket_ignored.launch.json -verify tests/cases/verify/ticket.launch.json \
+    tests/cases/verify/ticket.ptx
+
+# ---- The report, which is written all the same ----
+
+"$program" -q -assembler none -coarsen 2 -report-format json -report "$tmp/report.json" -o "$tmp/never.ptx" \
+    -verify tests/cases/verify/ticket.launch.json tests/cases/verify/ticket.ptx >/dev/null 2>&1
+result "the difference in the report" "$(python3 - "$tmp/report.json" <<'CHECK'
+import json
+import sys
+
+report = json.load(open(sys.argv[1]))["verify"][0]
+wanted = {"outcome": "different", "kernel": "ticket", "buffer": "out", "index": 32}
+wrong = [key for key in wanted if report[key] != wanted[key]]
+before, after = report["input"], report["output"]
+if before["value"] != "32" or after["value"] != "64":
+    wrong.append("values")
+if before["written_by"]["thread"] != [32, 0, 0] or before["block"] != [128, 1, 1] or after["block"] != [64, 1, 1]:
+    wrong.append("writers")
+if "st.global.u32" not in after["written_by"]["text"] or before["written_by"]["line"] != 31:
+    wrong.append("lines")
+if after["counters"]["thread_instructions"] >= before["counters"]["thread_instructions"]:
+    wrong.append("counters")
+print(" ".join(wrong), end="")
+CHECK
+)"
+
+# ---- Dumps are exact ----
+
+wrong=""
+"$program" run -dump c corpus/vectoradd/vectoradd.sm_90.ptx corpus/vectoradd/vectoradd.launch.json >"$tmp/c" ||
+    wrong="status $?"
+python3 - "$tmp/c" <<'CHECK' || wrong="$wrong, not what the launch file and an addition say"
+import struct
+import sys
+
+
+def single(value):
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
+def element(seed, index):
+    mask = (1 << 64) - 1
+    state = (seed * 0x9E3779B97F4A7C15 + index + 0x9E3779B97F4A7C15) & mask
+    state = ((state ^ state >> 30) * 0xBF58476D1CE4E5B9) & mask
+    state = ((state ^ state >> 27) * 0x94D049BB133111EB) & mask
+    return single(-1 + ((state ^ state >> 31) >> 11) / 2**53 * 2)
+
+
+lines = open(sys.argv[1]).read().split()
+wanted = [single(element(1, i) + element(2, i)) for i in range(2000)]
+sys.exit([single(float(line)) for line in lines] != wanted)
+CHECK
+result "a buffer's elements" "${wrong#, }"
+
+exit "$failed"
