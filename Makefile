@@ -166,7 +166,7 @@ $(UNIT_TESTS): $(OUT)/tests/%: tests/unit/%.c $(OUT)/libptxopt.a $(OUT)/configur
 # have a driver and nothing else.
 JANSSON_ARCHIVE := $(wildcard /usr/lib/*/libjansson.a /usr/lib/libjansson.a /usr/local/lib/libjansson.a)
 GPU_RUN := $(OUT)/gpu-run
-$(GPU_RUN): tools/gpu-run.c tools/gpu-driver.c tools/gpu-driver.h $(OUT)/libptxopt.a | $(GENERATED_HEADERS)
+$(GPU_RUN): $(addprefix tools/gpu-,run.c driver.c images.c driver.h images.h) $(OUT)/libptxopt.a | $(GENERATED_HEADERS)
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(OUT)/libptxopt.a \
 	    $(firstword $(JANSSON_ARCHIVE) -ljansson) -ldl -lm -lpthread
 

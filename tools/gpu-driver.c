@@ -49,6 +49,13 @@ static bool find_functions(GpuDriver *driver, void *library, Buf *message)
         {"cuEventSynchronize", &driver->event_synchronize, false},
         {"cuEventElapsedTime", &driver->event_elapsed, false},
         {"cuGetErrorName", &driver->error_name, true},
+        {"cuArray3DCreate_v2", &driver->array_create, true},
+        {"cuArrayDestroy", &driver->array_destroy, true},
+        {"cuMemcpy3D_v2", &driver->copy_3d, true},
+        {"cuTexObjectCreate", &driver->texture_create, true},
+        {"cuTexObjectDestroy", &driver->texture_destroy, true},
+        {"cuSurfObjectCreate", &driver->surface_create, true},
+        {"cuSurfObjectDestroy", &driver->surface_destroy, true},
     };
     for (size_t i = 0; i < COUNT_OF(wanted); i++) {
         void *function = dlsym(library, wanted[i].name);
@@ -59,6 +66,9 @@ static bool find_functions(GpuDriver *driver, void *library, Buf *message)
         }
         memcpy(wanted[i].place, &function, sizeof function);
     }
+    if (!driver->array_create || !driver->array_destroy || !driver->copy_3d || !driver->texture_destroy ||
+        !driver->surface_create || !driver->surface_destroy)
+        driver->texture_create = NULL;
     return true;
 }
 

@@ -39,6 +39,14 @@ typedef struct GpuDriver {
     int (*event_synchronize)(void *event);
     int (*event_elapsed)(float *milliseconds, void *start, void *end);
     int (*error_name)(int error, const char **name); /* NULL in old drivers */
+    /* Arrays, texture and surface objects (gpu-images.h); texture_create is NULL where the driver lacks any of them. */
+    int (*array_create)(void **array, const void *shape);
+    int (*array_destroy)(void *array);
+    int (*copy_3d)(const void *copy);
+    int (*texture_create)(uint64_t *handle, const void *resource, const void *sampling, const void *view);
+    int (*texture_destroy)(uint64_t handle);
+    int (*surface_create)(uint64_t *handle, const void *resource);
+    int (*surface_destroy)(uint64_t handle);
 
     const char *path;      /* of the library */
     unsigned version;      /* 13000 is 13.0 */

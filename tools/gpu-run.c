@@ -5,7 +5,7 @@
  *
  * Loads each PTX through the CUDA driver, which compiles it for the GPU that is here; launches INPUT as the launch file
  * says and each OUTPUT by the launch contract in its module; compares INPUT's results with the plain C reference, and
- * each OUTPUT's with INPUT's; then times all of them in turn.  Prints JSON (docs/formats.md, "GPU runs").
+ * each OUTPUT's with INPUT's; then times all of them in turn.  Prints JSON (docs/corpus-run.md).
  *
  * Needs a driver and nothing else: tools/corpus-run --gpu calls it for the whole corpus.
  *
@@ -22,6 +22,7 @@
 #include "emulator/emulator.h"
 #include "opt/opt.h"
 #include "tools/gpu-driver.h"
+#include "tools/gpu-images.h"
 
 enum { STATUS_DONE = 0, STATUS_INPUT = 1, STATUS_USAGE = 2, STATUS_NO_GPU = 3, STATUS_DIFFERENT = 5 };
 enum { CONTRACT_MAGIC = 0x50584f50, CONTRACT_FORMAT = 1, CONTRACT_WORDS = 16 };
@@ -60,7 +61,8 @@ typedef struct Gpu {
     unsigned form_count, rounds;
     /* By argument. */
     DevicePointer *buffers, *kept; /* kept: contents to restore before a launch; 0: none needed */
-    void **contents;               /* as the launch file fills them */
+    GpuImage *images;
+    void **contents; /* as the launch file fills them */
     DevicePointer flush;
     size_t flush_bytes;
     const char *reference; /* what the reference says; NULL: there is none */
@@ -71,9 +73,12 @@ static uint64_t argument_bytes(const LaunchArgument *argument)
     return argument->count * type_bits(argument->type) / 8;
 }
 
-static bool is_filled(const LaunchArgument *argument)
+/* Whether it has memory of its own, in which a kernel may leave results: a buffer, or an image that is not another's.
+ */
+static bool owns_memory(const LaunchArgument *argument)
 {
-    return argument->kind == ARGUMENT_BUFFER || argument->kind == ARGUMENT_SYMBOL;
+    return argument->kind == ARGUMENT_BUFFER ||
+           (argument->image && argument->kind != ARGUMENT_SAMPLER && !argument->image->of);
 }
 
 /* NULL if 'error' is none, else what was being done and how it failed. */
@@ -91,25 +96,44 @@ static const char *failure(const Gpu *gpu, int error, const char *doing)
 
 /* ---- Memory ----------------------------------------------------------------------------------------------------- */
 
+/* The memory of an image that is a plain buffer: its own or that of an earlier one. */
+static DevicePointer image_buffer(const Gpu *gpu, unsigned argument)
+{
+    const char *of = gpu->launch->arguments[argument].image->of;
+    for (unsigned i = 0; of && i < argument; i++)
+        if (gpu->buffers[i] && strcmp(gpu->launch->arguments[i].name, of) == 0)
+            return gpu->buffers[i];
+    return gpu->buffers[argument];
+}
+
+static const char *make_buffer(Gpu *gpu, unsigned i)
+{
+    const LaunchArgument *argument = &gpu->launch->arguments[i];
+    uint64_t bytes = argument_bytes(argument);
+    const char *problem = NULL;
+    if (owns_memory(argument) || argument->kind == ARGUMENT_SYMBOL)
+        gpu->contents[i] = launch_fill(gpu->arena, argument);
+    if (owns_memory(argument) && (!argument->image || image_wants_buffer(gpu->launch, i)))
+        problem = failure(gpu, gpu->driver.memory_alloc(&gpu->buffers[i], bytes ? bytes : 1),
+                          arena_printf(gpu->arena, "allocating '%s', %llu bytes", argument->name,
+                                       (unsigned long long)bytes));
+    if (problem || !argument->image)
+        return problem;
+    int error = image_open(&gpu->driver, gpu->launch, i, gpu->images, image_buffer(gpu, i), &problem);
+    const char *name = argument->name ? argument->name : "an image";
+    return problem ? arena_printf(gpu->arena, "'%s': %s", name, problem)
+                   : failure(gpu, error, arena_printf(gpu->arena, "making '%s'", name));
+}
+
 static const char *make_buffers(Gpu *gpu)
 {
     unsigned count = gpu->launch->argument_count;
     gpu->buffers = ARENA_ARRAY(gpu->arena, DevicePointer, count + 1);
     gpu->kept = ARENA_ARRAY(gpu->arena, DevicePointer, count + 1);
     gpu->contents = ARENA_ARRAY(gpu->arena, void *, count + 1);
+    gpu->images = ARENA_ARRAY(gpu->arena, GpuImage, count + 1);
     for (unsigned i = 0; i < count; i++) {
-        const LaunchArgument *argument = &gpu->launch->arguments[i];
-        if (argument->image)
-            return arena_printf(gpu->arena, "'%s': textures and surfaces are not run on a GPU", argument->name);
-        if (!is_filled(argument))
-            continue;
-        gpu->contents[i] = launch_fill(gpu->arena, argument);
-        if (argument->kind != ARGUMENT_BUFFER)
-            continue;
-        uint64_t bytes = argument_bytes(argument);
-        const char *problem = failure(gpu, gpu->driver.memory_alloc(&gpu->buffers[i], bytes ? bytes : 1),
-                                      arena_printf(gpu->arena, "allocating '%s', %llu bytes", argument->name,
-                                                   (unsigned long long)bytes));
+        const char *problem = make_buffer(gpu, i);
         if (problem)
             return problem;
     }
@@ -123,12 +147,14 @@ static const char *make_buffers(Gpu *gpu)
 static const char *fill_buffers(const Gpu *gpu)
 {
     for (unsigned i = 0; i < gpu->launch->argument_count; i++) {
-        uint64_t bytes = gpu->buffers[i] ? argument_bytes(&gpu->launch->arguments[i]) : 0;
-        const char *problem =
-            bytes ? failure(gpu, gpu->driver.copy_in(gpu->buffers[i], gpu->contents[i], bytes), "filling a buffer")
-                  : NULL;
-        if (problem)
-            return problem;
+        const LaunchArgument *argument = &gpu->launch->arguments[i];
+        int error = CUDA_DONE;
+        if (gpu->images[i].is_owner)
+            error = image_write(&gpu->driver, argument, &gpu->images[i], gpu->contents[i]);
+        else if (gpu->buffers[i] && argument->count)
+            error = gpu->driver.copy_in(gpu->buffers[i], gpu->contents[i], argument_bytes(argument));
+        if (error != CUDA_DONE)
+            return failure(gpu, error, arena_printf(gpu->arena, "filling '%s'", argument->name));
     }
     return NULL;
 }
@@ -155,16 +181,18 @@ static const char *fill_symbols(const Gpu *gpu, const Form *form)
     return NULL;
 }
 
-/* What a kernel changes and reads as well has to be there again before the next launch. */
+/* What a kernel changes and reads as well has to be there again before the next launch.  Arrays are left out: in one
+ * launch a kernel cannot read what it has written to a surface but by its own thread. */
 static const char *keep_changed(Gpu *gpu)
 {
     unsigned place = 0;
     for (unsigned i = 0; i < gpu->launch->argument_count; i++) {
         const LaunchArgument *argument = &gpu->launch->arguments[i];
-        if (argument->kind != ARGUMENT_BUFFER)
+        if (!owns_memory(argument))
             continue;
         const EmulatorBuffer *after = &gpu->forms[0].result->buffers[place++];
-        if (argument->fill == FILL_POISON || memcmp(after->bytes, gpu->contents[i], after->size) == 0)
+        if (!gpu->buffers[i] || argument->fill == FILL_POISON ||
+            memcmp(after->bytes, gpu->contents[i], after->size) == 0)
             continue;
         const char *problem = failure(gpu, gpu->driver.memory_alloc(&gpu->kept[i], after->size), "allocating a copy");
         if (!problem)
@@ -263,7 +291,7 @@ static int launch_form(const Gpu *gpu, const Form *form)
         const LaunchArgument *argument = &launch->arguments[i];
         if (argument->kind == ARGUMENT_SYMBOL)
             continue;
-        addresses[i] = gpu->buffers[i];
+        addresses[i] = argument->image ? gpu->images[i].handle : gpu->buffers[i];
         for (unsigned k = 0; argument->kind == ARGUMENT_POINTER && k < i; k++)
             if (gpu->buffers[k] && strcmp(launch->arguments[k].name, argument->name) == 0)
                 addresses[i] = gpu->buffers[k] + argument->offset;
@@ -286,7 +314,7 @@ static EmulatorResult *buffers_as_filled(Gpu *gpu)
     result->buffers = ARENA_ARRAY(gpu->arena, EmulatorBuffer, gpu->launch->argument_count + 1);
     for (unsigned i = 0; i < gpu->launch->argument_count; i++) {
         const LaunchArgument *argument = &gpu->launch->arguments[i];
-        if (argument->kind != ARGUMENT_BUFFER)
+        if (!owns_memory(argument))
             continue;
         EmulatorBuffer *buffer = &result->buffers[result->buffer_count++];
         *buffer = (EmulatorBuffer){.name = argument->name, .type = argument->type, .count = argument->count,
@@ -305,11 +333,17 @@ static const char *run_once(Gpu *gpu, Form *form)
     if (!problem)
         problem = failure(gpu, gpu->driver.context_synchronize(), "running it");
     form->result = buffers_as_filled(gpu);
-    for (unsigned i = 0; i < form->result->buffer_count && !problem; i++) {
-        EmulatorBuffer *buffer = &form->result->buffers[i];
-        if (buffer->size)
-            problem =
-                failure(gpu, gpu->driver.copy_out(buffer->bytes, buffer->address, buffer->size), "reading results");
+    for (unsigned i = 0, place = 0; i < gpu->launch->argument_count && !problem; i++) {
+        const LaunchArgument *argument = &gpu->launch->arguments[i];
+        if (!owns_memory(argument))
+            continue;
+        EmulatorBuffer *buffer = &form->result->buffers[place++];
+        int error = CUDA_DONE;
+        if (gpu->images[i].is_owner)
+            error = image_read(&gpu->driver, argument, &gpu->images[i], buffer->bytes);
+        else if (buffer->size)
+            error = gpu->driver.copy_out(buffer->bytes, gpu->buffers[i], buffer->size);
+        problem = failure(gpu, error, "reading results");
     }
     return problem;
 }
@@ -336,11 +370,14 @@ static const char *reference_difference(Gpu *gpu, const EmulatorResult *result, 
     unsigned place = 0;
     for (unsigned i = 0; i < launch->argument_count; i++) {
         const LaunchArgument *argument = &launch->arguments[i];
-        args[i] = argument->kind == ARGUMENT_BUFFER   ? expected->buffers[place++].bytes
+        const char *of = argument->kind == ARGUMENT_POINTER ? argument->name
+                         : argument->image                  ? argument->image->of
+                                                            : NULL;
+        args[i] = owns_memory(argument)               ? expected->buffers[place++].bytes
                   : argument->kind == ARGUMENT_SYMBOL ? gpu->contents[i]
                                                       : (void *)(uintptr_t)argument->bytes;
-        for (unsigned k = 0; argument->kind == ARGUMENT_POINTER && k < i; k++)
-            if (launch->arguments[k].kind == ARGUMENT_BUFFER && strcmp(launch->arguments[k].name, argument->name) == 0)
+        for (unsigned k = 0; of && k < i; k++)
+            if (owns_memory(&launch->arguments[k]) && strcmp(launch->arguments[k].name, of) == 0)
                 args[i] = (char *)args[k] + argument->offset;
     }
     reference(&shape, args);
@@ -593,7 +630,9 @@ static void clean_up(Gpu *gpu)
         if (form->module)
             driver->module_unload(form->module);
     }
-    for (unsigned i = 0; gpu->buffers && i < gpu->launch->argument_count; i++) {
+    for (unsigned i = 0; gpu->images && i < gpu->launch->argument_count; i++) {
+        if (gpu->launch->arguments[i].image)
+            image_close(driver, &gpu->launch->arguments[i], &gpu->images[i]);
         if (gpu->buffers[i])
             driver->memory_free(gpu->buffers[i]);
         if (gpu->kept[i])

@@ -197,6 +197,33 @@ assert row["speedup_cold"] > 1.1, row
 CHECK
 )"
     verdict "a GPU: the launch follows the contract" $? "$wrong"
+    printf '%s\n' .version\ 8.0 .target\ sm_75 .address_size\ 64 \
+        '.visible .entry image(.param .u64 t, .param .u64 s, .param .u64 out)' '{' \
+        '.reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>;' \
+        'ld.param.u64 %rd1, [t]; ld.param.u64 %rd2, [s]; ld.param.u64 %rd3, [out];' \
+        'mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y;' 'tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1, %r2}];' \
+        'shl.b32 %r3, %r1, 2;' 'sust.b.2d.b32.trap [%rd2, {%r3, %r2}], %f1;' 'mad.lo.s32 %r4, %r2, 16, %r1;' \
+        'mul.wide.u32 %rd4, %r4, 4; add.s64 %rd5, %rd3, %rd4;' 'st.global.f32 [%rd5], %f1; ret;' '}' >"$tmp/image.ptx"
+    printf '%s\n' '{"kernel": "image", "grid": [1, 1, 1], "block": [16, 8, 1], "args": [' \
+        '{"texture": "t", "type": "f32", "width": 16, "height": 8, "init": "uniform", "seed": 1},' \
+        '{"surface": "s", "type": "f32", "width": 16, "height": 8, "init": "poison"},' \
+        '{"buffer": "out", "type": "f32", "count": 128, "init": "poison"}]}' >"$tmp/image.launch.json"
+    "$PTXOPT" -q -assembler none -coarsen 2 -block 16,8 -o "$tmp/image2.ptx" "$tmp/image.ptx"
+    text="$(PTXOPT_CUDA_DRIVER="$fake" "$BUILD/gpu-run" --repeat 1 "$tmp/image.launch.json" "$tmp/image.ptx" \
+        "$tmp/image2.ptx" 2>&1)"
+    status=$?
+    errors=""
+    expect "a GPU: textures and surfaces" 0 '"by_contract": true' '"difference": null'
+    text="$(FAKE_MODE=wrong PTXOPT_CUDA_DRIVER="$fake" "$BUILD/gpu-run" --repeat 1 "$tmp/image.launch.json" \
+        "$tmp/image.ptx" "$tmp/image2.ptx" 2>&1)"
+    status=$?
+    expect "a GPU: a wrong buffer beside images" 5 '"difference": "out[0] is'
+    text="$("$BUILD/gpu-run" --repeat 0 a b 2>&1)"
+    status=$?
+    expect "gpu-run: a wrong option" 2 "gpu-run: --repeat: a number from 1"
+    text="$(PTXOPT_CUDA_DRIVER="$fake" "$BUILD/gpu-run" "$tmp/nothing.json" "$tmp/image.ptx" 2>&1)"
+    status=$?
+    expect "gpu-run: no launch file" 1 "nothing.json"
     FAKE_MODE=wrong gpu vectoradd_exact --options 'coarsen 2'
     expect "a GPU: wrong results" 1 "failed: c[0] is" "FAILED: 1 of 2"
     FAKE_MODE=reject gpu vectoradd_exact --options 'coarsen 2'

@@ -4,6 +4,7 @@
  * the buffers that its parameters point to.  Time is what the emulator counts: one nanosecond a warp instruction, and
  * one for each 1,024 bytes filled.  $FAKE_MODE makes it fail in one way: no-init, no-device, reject, wrong (what a
  * coarsened kernel leaves is changed), fault (every launch fails). */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,24 @@ typedef struct FakeFunction {
     const Function *function;
 } FakeFunction;
 
+/* Arrays, and textures and surfaces over them; what cuArray3DCreate and cuTexObjectCreate take begins like these. */
+typedef struct Array {
+    size_t width, height, depth;
+    int format;
+    unsigned channels, flags;
+    uint8_t *bytes;
+} Array;
+
+typedef struct Object {
+    Array *array; /* NULL: not in use */
+    int address[3], filter;
+    unsigned flags;
+    bool is_surface;
+} Object;
+
+enum { MOST_OBJECTS = 64, FIRST_HANDLE = 0x5eed00 };
+
+static Object objects[MOST_OBJECTS];
 static Memory memories[MOST_BLOCKS];
 static uint64_t next_address = UINT64_C(0x7f0000000000);
 static double clock_ms;
@@ -192,6 +211,117 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, void *stream)
     return DONE;
 }
 
+/* ---- Arrays ----------------------------------------------------------------------------------------------------- */
+
+static Type array_type(const Array *array)
+{
+    switch (array->format) {
+    case 0x01: return TYPE_U8;
+    case 0x02: return TYPE_U16;
+    case 0x03: return TYPE_U32;
+    case 0x08: return TYPE_S8;
+    case 0x09: return TYPE_S16;
+    case 0x0a: return TYPE_S32;
+    case 0x10: return TYPE_F16;
+    default: return TYPE_F32;
+    }
+}
+
+static size_t at_least_one(size_t size)
+{
+    return size ? size : 1;
+}
+
+static size_t array_texels(const Array *array)
+{
+    return array->width * at_least_one(array->height) * at_least_one(array->depth);
+}
+
+static size_t array_bytes(const Array *array)
+{
+    return array_texels(array) * array->channels * type_bits(array_type(array)) / 8;
+}
+
+int cuArray3DCreate_v2(void **result, const void *shape)
+{
+    Array *array = malloc(sizeof *array);
+    memcpy(array, shape, offsetof(Array, bytes));
+    array->bytes = calloc(1, array_bytes(array));
+    *result = array;
+    return array->width && array->channels ? DONE : INVALID_VALUE;
+}
+
+int cuArrayDestroy(void *array)
+{
+    free(((Array *)array)->bytes);
+    free(array);
+    return DONE;
+}
+
+/* Whole arrays from and to dense host memory. */
+int cuMemcpy3D_v2(const void *description)
+{
+    typedef struct Place {
+        size_t at[4];
+        int memory;
+        void *host;
+        uint64_t device;
+        Array *array;
+        void *reserved;
+        size_t pitch, height;
+    } Place;
+    const Place *from = description, *to = from + 1;
+    const Place *host = from->memory == 1 ? from : to, *array = from->memory == 1 ? to : from;
+    const size_t *extent = (const size_t *)(to + 1);
+    if (host->memory != 1 || array->memory != 3 || host->pitch != extent[0] || host->height != extent[1] ||
+        extent[0] * extent[1] * extent[2] != array_bytes(array->array))
+        return INVALID_VALUE;
+    if (host == from)
+        memcpy(array->array->bytes, host->host, array_bytes(array->array));
+    else
+        memcpy(host->host, array->array->bytes, array_bytes(array->array));
+    return DONE;
+}
+
+static int object_make(uint64_t *handle, const void *resource, bool is_surface, const void *sampling)
+{
+    const struct {
+        int kind;
+        Array *array;
+    } *from = resource;
+    for (unsigned i = 0; i < MOST_OBJECTS && from->kind == 0; i++) {
+        if (objects[i].array)
+            continue;
+        objects[i] = (Object){.array = from->array, .is_surface = is_surface};
+        if (sampling)
+            memcpy(&objects[i].address, sampling, offsetof(Object, is_surface) - offsetof(Object, address));
+        *handle = FIRST_HANDLE + i;
+        return DONE;
+    }
+    return INVALID_VALUE;
+}
+
+int cuTexObjectCreate(uint64_t *handle, const void *resource, const void *sampling, const void *view)
+{
+    return view ? INVALID_VALUE : object_make(handle, resource, false, sampling);
+}
+
+int cuSurfObjectCreate(uint64_t *handle, const void *resource)
+{
+    return object_make(handle, resource, true, NULL);
+}
+
+int cuTexObjectDestroy(uint64_t handle)
+{
+    objects[handle - FIRST_HANDLE].array = NULL;
+    return DONE;
+}
+
+int cuSurfObjectDestroy(uint64_t handle)
+{
+    return cuTexObjectDestroy(handle);
+}
+
 /* ---- Modules ---------------------------------------------------------------------------------------------------- */
 
 int cuModuleLoadDataEx(void **result, const void *image, unsigned count, int *options, void **values)
@@ -286,10 +416,49 @@ static LaunchArgument buffer_argument(Arena *arena, const Memory *memory)
     };
 }
 
+static LaunchArgument image_argument(Arena *arena, const Launch *before, const Object *object)
+{
+    static const AddressMode modes[] = {ADDRESS_WRAP, ADDRESS_CLAMP, ADDRESS_MIRROR, ADDRESS_BORDER};
+    const Array *array = object->array;
+    bool is_layered = array->flags & 1;
+    LaunchImage *image = ARENA_NEW(arena, LaunchImage);
+    *image = (LaunchImage){
+        .width = array->width,
+        .height = at_least_one(array->height),
+        .depth = is_layered ? 1 : at_least_one(array->depth),
+        .layers = is_layered ? array->depth : 1,
+        .channels = array->channels,
+        .linear_filter = object->filter == 1,
+        .normalized = object->flags & 2,
+        .read_normalized = !(object->flags & 1) && type_class(array_type(array)) != CLASS_FLOAT,
+    };
+    for (unsigned i = 0; i < 3; i++)
+        image->address[i] = modes[object->address[i] & 3];
+    LaunchArgument argument = {
+        .kind = object->is_surface ? ARGUMENT_SURFACE : ARGUMENT_TEXTURE,
+        .name = arena_printf(arena, "array %p", (const void *)array),
+        .type = array_type(array),
+        .count = array_texels(array) * array->channels,
+        .fill = FILL_BYTES,
+        .bytes = array->bytes,
+        .size = array_bytes(array),
+        .image = image,
+    };
+    for (unsigned i = 0; i < before->argument_count; i++)
+        if (before->arguments[i].image && strcmp(before->arguments[i].name, argument.name) == 0)
+            image->of = argument.name;
+    if (image->of)
+        argument.name = arena_printf(arena, "%s again", argument.name);
+    return argument;
+}
+
 static LaunchArgument argument_of(Arena *arena, const Launch *before, const Variable *parameter, const void *value)
 {
     uint64_t address, size = variable_bytes(parameter);
     memcpy(&address, value, size < sizeof address ? (size_t)size : sizeof address);
+    if (size == sizeof address && address >= FIRST_HANDLE && address < FIRST_HANDLE + MOST_OBJECTS &&
+        objects[address - FIRST_HANDLE].array)
+        return image_argument(arena, before, &objects[address - FIRST_HANDLE]);
     Memory *memory = size == sizeof address ? memory_at(address) : NULL;
     if (!memory)
         return (LaunchArgument){.kind = ARGUMENT_SCALAR, .type = TYPE_U8, .count = size, .bytes = value, .size = size};
@@ -342,6 +511,10 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
     if (!fine)
         fprintf(stderr, "%s\n", fault_text(arena, called->module->module, &result->fault));
     for (unsigned i = 0; i < result->buffer_count && fine; i++) {
+        for (unsigned k = 0; k < MOST_OBJECTS; k++)
+            if (objects[k].array && strcmp(arena_printf(arena, "array %p", (void *)objects[k].array),
+                                           result->buffers[i].name) == 0)
+                memcpy(objects[k].array->bytes, result->buffers[i].bytes, result->buffers[i].size);
         Memory *memory = memory_at(strtoull(result->buffers[i].name, NULL, 16));
         if (memory && memory->size == result->buffers[i].size)
             memcpy(memory->bytes, result->buffers[i].bytes, memory->size);

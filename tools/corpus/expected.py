@@ -23,7 +23,7 @@ COLUMNS = KEY + STATES + tuple(FIGURES) + ("reason",)
 OUTCOMES = ("failed", "refused", "unchanged", "-", "done")
 
 MARK = "# assembler: "
-HEAD = """# The accepted figures of the corpus (docs/corpus.md). `make corpus` compares with them,
+HEAD = """# The accepted figures of the corpus (docs/corpus-run.md). `make corpus` compares with them,
 # `tools/corpus-run --accept` writes this file.
 """
 
