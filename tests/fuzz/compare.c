@@ -68,12 +68,12 @@ static bool inits_differ(Comparison *comparison, const Variable *a, const Variab
     for (unsigned i = 0; i < a->init_count; i++) {
         const Init *x = &a->inits[i], *y = &b->inits[i];
         CHECK(x->kind == y->kind && x->generic == y->generic && x->masked == y->masked &&
-                  same_name(x->field, y->field) && same_name(x->word, y->word),
+                  (!x->masked || x->mask_byte == y->mask_byte),
               "initial value %u of %s", i, shown(a->name));
         if (x->kind == INIT_SYMBOL && symbols_differ(comparison, &x->symbol, &y->symbol))
             return true;
-        if (x->masked && constants_differ(comparison, &x->mask, &y->mask))
-            return true;
+        CHECK(x->kind != INIT_FIELD || (same_name(x->field, y->field) && same_name(x->word, y->word)),
+              "field %u of %s", i, shown(a->name));
         if (x->kind != INIT_OPEN && x->kind != INIT_CLOSE && constants_differ(comparison, &x->constant, &y->constant))
             return true;
     }

@@ -57,6 +57,35 @@ void harness_parser(const char *text, size_t size)
 
 /* ---- Text, module, text ------------------------------------------------------------------------------------------ */
 
+/* Every function (context NULL), or those whose names have an odd length, are left as they stand in the text. */
+static bool keeps_some(void *context, const Function *function)
+{
+    return context && strlen(function->name) % 2 == 0;
+}
+
+/* What is not kept is read and checked like the rest, and its text means the same. */
+static void verbatim_check(const Module *module, const char *text, size_t size, bool some)
+{
+    Arena *arena = arena_new();
+    FILE *nowhere = fopen("/dev/null", "w");
+    Diag diag;
+    diag_init(&diag, source_from_memory(arena, "input", text, size), nowhere);
+    ParseOptions options = {keeps_some, some ? &diag : NULL};
+    Module *verbatim = parse_module_with(arena, diag.source, &diag, &options);
+    if (!verbatim)
+        property_broken("a text is accepted only where its functions are kept");
+    Buf printed = {0};
+    emit_module(verbatim, &printed);
+    Module *copy = printed_parse("text of functions as they stand", &printed);
+    const char *difference = module_difference(copy->arena, module, copy);
+    if (difference)
+        property_broken("the text of functions as they stand means something else: %s", difference);
+    buf_free(&printed);
+    fclose(nowhere);
+    module_discard(copy);
+    module_discard(verbatim);
+}
+
 void harness_text(const char *text, size_t size)
 {
     Module *module = text_parse("input", text, size);
@@ -71,6 +100,8 @@ void harness_text(const char *text, size_t size)
     emit_module(copy, &again);
     texts_compare("printed twice", &printed, &again);
     module_discard(copy);
+    verbatim_check(module, text, size, false);
+    verbatim_check(module, text, size, true);
 
     buf_clear(&printed);
     emit_module_for(module, NULL, &printed);
