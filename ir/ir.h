@@ -507,6 +507,10 @@ typedef struct Item {
     };
 } Item;
 
+/* The newest .version whose instructions the table holds; times 10.  In modules of a newer one, what the table does not
+ * take is opaque instead of wrong. */
+enum { LATEST_VERSION = 90 };
+
 struct Module {
     Arena *arena; /* owns the module */
     Interner *names;

@@ -357,6 +357,7 @@ static const char *find_unavailable(Module *module, const Signature *signature, 
     unsigned needed = form->version, number = 0, targets = form->targets, target_count = form->target_count;
     char suffix = 0;
     bool known = module->target_count && target_parse(module->targets[0], &number, &suffix);
+    known &= module->version <= LATEST_VERSION; /* what newer ones have added to the targets is not known */
     bool refused = known && !targets_take(targets, target_count, number, suffix);
     for (unsigned i = 0; i < form->element_count; i++) {
         if (choice[i] < 0)

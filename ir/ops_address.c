@@ -71,7 +71,7 @@ bool binder_address(Binder *binder, Operand *operand, const Slot *slot)
                              operand->unified ? "'.unified' does not go with '%s' here"
                                               : "'.unified' must follow the address of '%s'",
                              signature->opcode);
-    bool far = binder->match->one_space && !(flags & PATTERN_NEAR) &&
+    bool far = binder->module->address_size != 32 && binder->match->one_space && !(flags & PATTERN_NEAR) &&
                (signature->space == SPACE_NONE || signature->space == SPACE_GLOBAL);
     for (unsigned i = 0; i < operand->item_count; i++) {
         Operand *base = &operand->items[i];

@@ -263,15 +263,13 @@ static bool same_sort(const Operand *operand, const Pattern *pattern)
     }
 }
 
-/* Reports why no form takes the operands, by the form that got furthest. */
-static void explain_operands(const Binder *tried, Diag *diag)
+/* Why no form takes the operands, by the form that got furthest; returns the place. */
+static Span explain_operands(const Binder *tried, Buf *best)
 {
     Inst *inst = tried->inst;
-    Buf best = {0}, why = {0};
+    Buf why = {0};
     Span where = inst->span;
     unsigned best_score = 0;
-    if (!diag)
-        return;
     for (unsigned i = 0; i < inst->signature->match_count; i++) {
         Binder binder = *tried;
         binder.match = &inst->signature->matches[i];
@@ -282,18 +280,17 @@ static void explain_operands(const Binder *tried, Diag *diag)
         unsigned score = 2 * binder.progress;
         if (binder.operand && binder.slot)
             score += same_sort(&inst->operands[binder.operand - 1], binder.slot->pattern);
-        if (!why.length || (best.length && score <= best_score))
+        if (!why.length || (best->length && score <= best_score))
             continue;
-        buf_clear(&best);
-        buf_puts(&best, buf_text(&why));
+        buf_clear(best);
+        buf_puts(best, buf_text(&why));
         where = binder.where;
         best_score = score;
     }
-    if (!best.length)
-        explain_count(inst, &best);
-    report(diag, where, buf_text(&best));
-    buf_free(&best);
+    if (!best->length)
+        explain_count(inst, best);
     buf_free(&why);
+    return where;
 }
 
 static void explain_unavailable(const FormMatch *match, const Inst *inst, Diag *diag)
@@ -311,6 +308,36 @@ static void explain_unavailable(const FormMatch *match, const Inst *inst, Diag *
     buf_free(&why);
 }
 
+/* What a newer PTX may mean by an instruction that the table refuses is not known: it is kept, with one warning. */
+static bool bind_newer(Module *module, Inst *inst, Diag *diag, const char *why)
+{
+    Buf spelling = {0};
+    bool first = diag && signature_first_warning(module, inst->signature);
+    bind_opaque(module, inst, NULL);
+    signature_print(inst->signature, &spelling);
+    if (first)
+        diag_warning(diag, inst->span, "'%s' is not known in this form (%s), kept as it stands", buf_text(&spelling),
+                     why);
+    buf_free(&spelling);
+    return true;
+}
+
+/* False, unless the module may mean something that the table does not know. */
+static bool refuse_operands(Module *module, const Binder *tried, Diag *diag)
+{
+    bool newer = module->version > LATEST_VERSION;
+    Buf why = {0};
+    if (diag || newer) {
+        Span where = explain_operands(tried, &why);
+        if (newer)
+            bind_newer(module, tried->inst, diag, buf_text(&why));
+        else
+            report(diag, where, buf_text(&why));
+    }
+    buf_free(&why);
+    return newer;
+}
+
 bool inst_bind(Module *module, Function *function, Inst *inst, Diag *diag)
 {
     const Signature *signature = inst->signature;
@@ -321,9 +348,11 @@ bool inst_bind(Module *module, Function *function, Inst *inst, Diag *diag)
     if (!signature->match_count) {
         Buf why = {0};
         signature_explain(signature, true, &why);
-        report(diag, inst->span, buf_text(&why));
+        bool newer = module->version > LATEST_VERSION && bind_newer(module, inst, diag, buf_text(&why));
+        if (!newer)
+            report(diag, inst->span, buf_text(&why));
         buf_free(&why);
-        return false;
+        return newer;
     }
     Binder binder = {.module = module, .regs = &function->regs, .inst = inst, .signature = signature};
     const FormMatch *unavailable = NULL;
@@ -350,7 +379,7 @@ bool inst_bind(Module *module, Function *function, Inst *inst, Diag *diag)
     if (unavailable)
         explain_unavailable(unavailable, inst, diag);
     else
-        explain_operands(&binder, diag);
+        return refuse_operands(module, &binder, diag);
     return false;
 }
 

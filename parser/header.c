@@ -1,4 +1,5 @@
-/* .version, .target and .address_size: what ptxas 13.0 takes, and what a version or target brings. */
+/* .version, .target and .address_size: what ptxas 13.0 takes, newer versions and 32-bit addresses, and what a version
+ * or target brings. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,6 @@
 static const unsigned char versions[] = {10, 11, 12, 13, 14, 15, 20, 21, 22, 23, 30, 31, 32, 40, 41,
                                          42, 43, 50, 51, 60, 61, 62, 63, 64, 65, 70, 71, 72, 73, 74,
                                          75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88, 90};
-#define LATEST_VERSION 90
 
 /* The .version that introduced a target: of the plain one, the architecture-specific (a) and the family-specific
  * (f). */
@@ -37,7 +37,12 @@ void header_version(Parser *parser, Span number)
     }
     good = good && dot + 1 < parser->source->text + number.end && major < 100 && minor < 10;
     unsigned version = good ? (unsigned)(major * 10 + minor) : 0;
-    if (version == 0 || memchr(versions, (int)version, sizeof versions) == NULL) {
+    if (version > LATEST_VERSION) {
+        diag_warning(parser->diag, number,
+                     "PTX %.*s is newer than %u.%u, the latest known version; what is not known is kept "
+                     "as it stands",
+                     (int)(number.end - number.begin), text, LATEST_VERSION / 10, LATEST_VERSION % 10);
+    } else if (version == 0 || memchr(versions, (int)version, sizeof versions) == NULL) {
         diag_error(parser->diag, number, "unknown PTX version %.*s; the latest known is %u.%u",
                    (int)(number.end - number.begin), text, LATEST_VERSION / 10, LATEST_VERSION % 10);
         version = LATEST_VERSION;
@@ -101,6 +106,11 @@ static void add_architecture(Parser *parser, Name name, unsigned sm, char suffix
             parser->sm = sm;
         return;
     }
+    if (parser->module->version > LATEST_VERSION) {
+        diag_warning(parser->diag, span, "target '%s' is not known", name);
+        parser->sm = sm > parser->sm ? sm : parser->sm;
+        return;
+    }
     report_target(parser, name, span);
     /* So that what follows is not taken for something the target cannot do. */
     parser->sm = architectures[COUNT_OF(architectures) - 1].sm;
@@ -143,10 +153,10 @@ void header_target_end(Parser *parser)
 
 void header_address_size(Parser *parser, uint64_t bits, Span span)
 {
-    if (bits == 32)
-        diag_error(parser->diag, span, "32-bit addresses are no longer supported");
-    else if (bits != 64)
-        diag_error(parser->diag, span, "the address size is 64");
+    if (bits != 64 && bits != 32) {
+        diag_error(parser->diag, span, "the address size is 32 or 64");
+        bits = 64;
+    }
     parser->module->address_size = (unsigned)bits;
 }
 

@@ -1,12 +1,13 @@
 #!/bin/sh
 # Makes the PTX files of this folder again from src/ and the corpus, then has ptxas assemble every one.
 # usage: build.sh [-c]     -c: only the check
-# The files in the repository came from nvcc 13.0.88 and clang 14.0.6.
+# The files in the repository came from nvcc 13.0.88, NVRTC 13.0, clang 14.0.6 and Triton 3.9.0.
 cd "$(dirname "$0")" || exit 2
 here=$PWD
 nvcc=${NVCC:-nvcc}
 clang=${CLANG:-clang}
 ptxas=${PTXAS:-ptxas}
+cuda=${CUDA_HOME:-/usr/local/cuda}
 
 # Assembles the file $1 for the target it names.
 check() {
@@ -38,6 +39,15 @@ clang_cuda() {
 clang_opencl() {
     $clang -x cl -cl-std=CL1.2 --target=nvptx64-nvidia-nvcl -Xclang -target-cpu -Xclang sm_75 -Xclang -target-feature \
         -Xclang +ptx70 -S "$1" -o "clangopencl.sm_75$2.ptx" clangopencl.cl || echo "not compiled: clangopencl"
+}
+
+# NVIDIA's compiler as a library.  $1: target; $2: what the file name adds; the rest: options.
+runtime() {
+    target=$1 variant=$2
+    shift 2
+    [ -x ./nvrtc ] || cc -I"$cuda/include" -o nvrtc nvrtc.c -L"$cuda/lib64" -lnvrtc -Wl,-rpath,"$cuda/lib64" || exit 2
+    ./nvrtc runtime.cu "--gpu-architecture=compute_${target#sm_}" "$@" >"runtime.$target$variant.ptx" ||
+        echo "not compiled: runtime $target"
 }
 
 build() {
@@ -84,6 +94,20 @@ build() {
     clang_cuda sm_80 .lineinfo -O2 -gline-tables-only
     clang_opencl -O2 ""
     clang_opencl -O0 .unoptimized
+
+    $clang -x cl -cl-std=CL1.2 --target=nvptx64-nvidia-nvcl -Xclang -target-cpu -Xclang sm_30 -Xclang -target-feature \
+        -Xclang +ptx32 -S -O2 -o clangopencl.sm_30.ptx clangopencl.cl || echo "not compiled: clangopencl sm_30"
+
+    for target in sm_75 sm_80 sm_90 sm_100 sm_120; do
+        runtime $target ""
+    done
+    runtime sm_90 .lineinfo -lineinfo
+    runtime sm_90 .debug -G
+    runtime sm_100 .rdc -rdc=true
+    runtime sm_100a .fast -use_fast_math
+
+    # pip install triton in an environment of its own, and TRITON_PYTHON is its python
+    [ -z "$TRITON_PYTHON" ] || TRITON_DISABLE_LINE_INFO=1 TRITON_CACHE_DIR=$work/cache "$TRITON_PYTHON" tritonkernels.py
 
     cp ./*.ptx "$here" && cd "$here" && rm -rf "$work"
 }
