@@ -1,0 +1,176 @@
+#!/usr/bin/env bash
+# Wrong code planted into outputs of ptxopt: each of it has to be caught, and the report has to say where. Then mutants
+# of whole outputs, one changed instruction each: how many of them are told from the original (docs/trust.md).
+#
+# tests/suites/miscompile.sh -v prints the surviving mutants, -a runs all mutants instead of a sample.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+
+BUILD="${BUILD:-build}"
+PTXOPT="${PTXOPT:-./ptxopt}"
+folder="${TEST_TMP:-$(mktemp -d)}"
+tool="$folder/miscompile"
+sanitize=""
+sample=3
+verbose=""
+case "$BUILD" in
+*/asan)
+    sanitize="-fsanitize=address,undefined -fno-sanitize-recover=all"
+    sample=29
+    ;;
+esac
+while getopts av option; do
+    case "$option" in
+    a) sample=1 ;;
+    v) verbose=-v ;;
+    *) exit 2 ;;
+    esac
+done
+# shellcheck disable=SC2086
+"${CC:-cc}" -std=gnu11 -Wall -Wextra -Werror -O2 -g $sanitize -D_GNU_SOURCE= -I. -Ibuild -o "$tool" \
+    tests/tools/miscompile.c "$BUILD/libptxopt.a" -ljansson -ldl -lm -lpthread || exit 1
+
+status=0
+fail() {
+    echo "not ok $1: $2"
+    status=1
+}
+
+# A kernel whose guarded writes keep old values, with a shift by sign and a difference.
+cat >"$folder/small.ptx" <<'PTX'
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry small(.param .u64 in, .param .u64 out)
+{
+    .reg .pred %p<4>;
+    .reg .b32 %r<16>;
+    .reg .b64 %rd<8>;
+    ld.param.u64 %rd1, [in];
+    ld.param.u64 %rd2, [out];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd3, %r1, 4;
+    add.s64 %rd4, %rd1, %rd3;
+    add.s64 %rd5, %rd2, %rd3;
+    ld.global.s32 %r2, [%rd4];
+    mov.u32 %r3, 1234567;
+    setp.lt.s32 %p1, %r2, 0;
+    @%p1 shr.s32 %r3, %r2, 3;
+    sub.s32 %r4, %r3, %r1;
+    and.b32 %r5, %r2, 1023;
+    mad.lo.s32 %r6, %r5, 70000, %r4;
+    st.global.u32 [%rd5], %r6;
+    ret;
+}
+PTX
+cat >"$folder/small.launch.json" <<'JSON'
+{ "kernel": "small", "grid": [1, 1, 1], "block": [64, 1, 1],
+  "args": [ {"buffer": "in", "type": "s32", "count": 64, "init": "uniform", "low": -1000, "high": 1000, "seed": 3},
+            {"buffer": "out", "type": "s32", "count": 64, "init": "poison"} ] }
+JSON
+
+# $1: name; $2: input; $3: launch; the rest: options. Leaves $folder/NAME.{in,out}.ptx and NAME.json.
+transform() {
+    local name="$1" input="$2" launch="$3"
+    shift 3
+    cp "$input" "$folder/$name.in.ptx"
+    cp "$launch" "$folder/$name.json"
+    "$PTXOPT" -q "$@" -o "$folder/$name.out.ptx" "$input" 2>"$folder/$name.errors" ||
+        { fail "$name" "ptxopt fails: $(head -n 1 "$folder/$name.errors")"; return; }
+    if "$tool" "$folder/$name.in.ptx" "$folder/$name.out.ptx" "$folder/$name.json" 2>"$folder/$name.errors"; then
+        echo "ok $name is right before anything is planted"
+    else
+        fail "$name" "$(cat "$folder/$name.errors")"
+    fi
+}
+corpus() {
+    local name="$1" kernel="$2" how="$3" launch
+    launch="corpus/$name/$kernel.launch.json"
+    transform "$name" "corpus/$name/$name.sm_75.ptx" "$launch" -coarsen "$kernel:$how"
+}
+
+# $1: what is wrong; $2: the output it goes into; $3: sed's script; $4: what the report says ("results", or a fault).
+planted=0
+plant() {
+    local what="$1" name="$2" script="$3" expected="$4" code
+    sed -E "$script" "$folder/$name.out.ptx" >"$folder/planted.ptx"
+    if cmp -s "$folder/$name.out.ptx" "$folder/planted.ptx"; then
+        fail "$what" "nothing was planted into $name"
+        return
+    fi
+    "$tool" "$folder/$name.in.ptx" "$folder/planted.ptx" "$folder/$name.json" 2>"$folder/report"
+    code=$?
+    if [ "$code" -ne 5 ]; then
+        fail "$what" "not caught in $name (status $code): $(head -n 1 "$folder/report")"
+        return
+    fi
+    if [ "$expected" = results ]; then
+        # Buffer, index and both values, and for either side who wrote them: thread, block and line.
+        grep -Eq 'computes something else: [^ ]+\[[0-9]+\] is [^ ]+, but [^ ]+ in the input' "$folder/report" &&
+            grep -Eq 'in the input (nobody|thread [0-9,]+ of block [0-9,]+ writes it, .*:[0-9]+)' "$folder/report" &&
+            grep -Eq 'in the output (nobody|thread [0-9,]+ of block [0-9,]+ writes it, line [0-9]+)' "$folder/report"
+    else
+        grep -Eq "does what it did not do before: .*:[0-9]+: .*$expected" "$folder/report" &&
+            grep -Eq 'thread [0-9,]+\)' "$folder/report"
+    fi || { fail "$what" "the report does not tell: $(cat "$folder/report")"; return; }
+    planted=$((planted + 1))
+    echo "ok planted: $what: $(head -n 1 "$folder/report" | sed 's/^.*: kernel/kernel/')"
+}
+
+corpus matmul_tiled matmul_tiled y2
+corpus histogram histogram x2
+corpus stencil1d stencil1d x2
+transform small "$folder/small.ptx" "$folder/small.launch.json" -coarsen small:x2 -block 64,1,1
+
+plant "a replica at the wrong offset" matmul_tiled \
+    's/add.u32 %tid_read_1, %tid_read, %ntid_coarse/add.u32 %tid_read_1, %tid_read, 1/' 'never written'
+plant "the wrong dimension's size as stride" stencil1d 's/(%ntid[a-z_]*), %ntid.x/\1, %ntid.y/' '.'
+plant "a replica's store dropped" matmul_tiled '/st.global.f32 \[%rd17_1\]/d' results
+plant "a replica \
+    's store to the other's place" matmul_tiled 's/st.global.f32 \[%rd17_1\]/st.global.f32 [%rd17]/' results
+plant "a replica that reads the other's register" matmul_tiled 's/(st.shared.f32 \[%r5_1\]), %f6_1/\1, %f6/' results
+plant "a barrier left out" matmul_tiled '0,/bar.sync/{/bar.sync/d}' race
+plant "a load before the barrier that it waits for" matmul_tiled \
+    '/bar.sync/{x;s/^/x/;/^x$/{x;s/.*/\tld.shared.f32 %f9_1, [%r7_1];/;n;s/(.*)/\tbar.sync 0;\n\1/;b};x}
+    /^\tld.shared.f32 %f9_1, /d' 'race|written'
+plant "a rounding mode" matmul_tiled '0,/fma.rn.f32/s/fma.rn.f32/fma.rz.f32/' results
+plant "a loop bound off by one" histogram \
+    '0,/setp.lt.s32 %p4, %r29, /s/setp.lt.s32 %p4, %r29, /setp.le.s32 %p4, %r29, /' 'out of bounds'
+plant "a constant in an address" matmul_tiled 's/\[%r8\+320\]/[%r8+324]/' results
+plant "a predicate's polarity" histogram 's/@%p3_1 bra/@!%p3_1 bra/' results
+plant "an atomic done twice" histogram '0,/(atom.global.add.*)/s//\1\n\1/' results
+plant "an atomic on the replica's behalf left out" histogram '/\$L14:/,$ { 0,/atom.shared/{/atom.shared/d} }' results
+plant "operands of a difference exchanged" small \
+    's/sub.s32 (%r4_1), (%[a-z0-9_]+), (%[a-z0-9_]+)/sub.s32 \1, \3, \2/' results
+plant "a shift's sign" small 's/shr.s32 %r3_/shr.u32 %r3_/' results
+plant "a guarded write that loses the old value" small 's/@%p1_1 (shr.s32)/\1/' results
+plant "a guard of the other replica" small 's/@%p1_1 shr/@%p1 shr/' results
+plant "an immediate cut to 16 bits" small 's/70000/4464/' results
+plant "a mask cut to 8 bits" small '0,/1023/s/1023/255/' results
+plant "a signed comparison made unsigned" small 's/setp.lt.s32 %p1_1/setp.lt.u32 %p1_1/' results
+plant "an undefined register" small \
+    's/(mad.lo.s32 %r6_1), %r5_1/.reg .b32 %nowhere;\n\t\1, %nowhere/' 'never written|undefined'
+plant "the widening of an index" stencil1d \
+    '0,/mul.wide.s32 (%[a-z0-9_]+), (%[a-z0-9_]+), 4/s//mul.wide.s32 \1, \2, 8/' '.'
+echo "$planted kinds of planted wrong code are caught"
+
+# $1: name; $2: survivors at most, in hundredths of the mutants
+mutants() {
+    local name="$1" most="$2" killed made
+    # shellcheck disable=SC2086
+    "$tool" -m -s "$sample" $verbose "$folder/$name.in.ptx" "$folder/$name.out.ptx" "$folder/$name.json" \
+        >"$folder/mutants" 2>"$folder/report" || { fail "mutants of $name" "$(cat "$folder/report")"; return; }
+    [ -z "$verbose" ] || cat "$folder/mutants"
+    killed="$(tail -n 1 "$folder/mutants" | cut -d' ' -f1)"
+    made="$(tail -n 1 "$folder/mutants" | cut -d' ' -f3)"
+    if [ $(((made - killed) * 100)) -le $((made * most)) ]; then
+        echo "ok mutants of $name: $killed of $made killed"
+    else
+        fail "mutants of $name" "only $killed of $made killed"
+    fi
+}
+mutants matmul_tiled 12
+mutants histogram 30
+mutants stencil1d 40
+mutants small 20
+exit "$status"
