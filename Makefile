@@ -6,6 +6,7 @@
 # make corpus     every kernel of corpus/ through ptxopt, the assembler and the emulator, against the accepted figures
 # make corpus-report  the same, and build/corpus/report.html
 # make gpu-run    what `tools/corpus-run --gpu` needs: the same launch files on a GPU
+# make check-gpu  the emulator's instructions against the GPU at hand; ACCEPT=FILE keeps its answers
 # make bench-NAME the measurement bench/NAME
 # make install    PREFIX=/usr/local, DESTDIR=
 # make format     clang-format over the lines that are too long
@@ -179,6 +180,15 @@ $(REFERENCES): $(wildcard corpus/*/*.ref.c) corpus/reference.h $(OUT)/configurat
 
 # What one does with it.
 
+# The emulator against the GPU at hand; ACCEPT=tests/gpu/NAME.answers keeps what the GPU answers.
+$(OUT)/check-gpu: tests/gpu/check_gpu.c $(OUT)/liboracle.a $(OUT)/libptxopt.a
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lmpfr -lgmp $(LIBRARIES)
+
+.PHONY: check-gpu
+check-gpu: $(OUT)/check-gpu
+	$< $(if $(ACCEPT),-a $(ACCEPT))
+
+test: $(OUT)/check-gpu
 test: $(PROGRAM) gpu-run $(UNIT_TESTS)
 	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) CC='$(CC)' ONLY='$(ONLY)' tests/run-tests $(UNIT_TESTS)
 
@@ -247,4 +257,4 @@ clean:
 
 format:
 	tools/format-lines.sh $(wildcard $(FOLDERS:%=%/*.[ch]) tests/unit/*.[ch] \
-	    tests/oracle/*.[ch] tests/machine/*.c tests/tools/*.[ch])
+	    tests/oracle/*.[ch] tests/gpu/*.c tests/machine/*.c tests/tools/*.[ch])

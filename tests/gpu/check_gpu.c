@@ -1,0 +1,376 @@
+/* check_gpu [-a FILE] [-o ROWS] [-s STEP] [-v]
+ * check_gpu -g FILE [-o ROWS] [-v]
+ *
+ * Every pure instruction that the emulator shares with the GPU at hand, on the operands of tests/oracle: a generated
+ * kernel for each spelling runs on the GPU, through the CUDA driver (opened at run time; PTXOPT_CUDA_DRIVER names
+ * another library), and in the emulator.  What the PTX ISA leaves open is left out of the comparison; of approximate
+ * functions the greatest difference is told.  -a writes what the GPU answered, a checksum for each row of the table, to
+ * a file; -g compares the emulator with such a file and needs no GPU.  -o takes only the rows whose name matches the
+ * glob, -s only every STEP-th spelling.
+ *
+ * Exit status: 0 all agree; 1 something differs, or nothing could be compared; 2 bad usage; 77 there is no GPU. */
+#include <dlfcn.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emulator/emulator.h"
+#include "parser/parser.h"
+#include "tests/oracle/oracle.h"
+
+enum { BLOCK = 64, COMPUTE_MAJOR = 75, COMPUTE_MINOR = 76, NO_GPU = 77, MOST_REPORTS = 4 };
+
+typedef struct Gpu {
+    int (*init)(unsigned);
+    int (*device_count)(int *);
+    int (*device_get)(int *, int);
+    int (*device_name)(char *, int, int);
+    int (*device_attribute)(int *, int, int);
+    int (*context_retain)(void **, int);
+    int (*context_set)(void *);
+    int (*synchronize)(void);
+    int (*memory_new)(uint64_t *, size_t);
+    int (*memory_free)(uint64_t);
+    int (*copy_in)(uint64_t, const void *, size_t);
+    int (*copy_out)(void *, uint64_t, size_t);
+    int (*module_load)(void **, const void *, unsigned, int *, void **);
+    int (*module_unload)(void *);
+    int (*module_function)(void **, void *, const char *);
+    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
+                  void **);
+    char name[128];
+} Gpu;
+
+typedef struct Check {
+    Gpu *gpu; /* NULL: only the emulator */
+    char target[16];
+    unsigned step, number;
+    bool verbose;
+    /* of the row at hand */
+    unsigned probes, refused;
+    uint64_t tuples, different, sum;
+    double distance; /* greatest relative difference of an approximate result */
+} Check;
+
+static bool gpu_open(Gpu *gpu, char target[16])
+{
+    const char *named = getenv("PTXOPT_CUDA_DRIVER"), *path = named && *named ? named : "libcuda.so.1";
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *context;
+    const struct {
+        const char *name;
+        void *place;
+    } wanted[] = {
+        {"cuInit", &gpu->init},
+        {"cuDeviceGetCount", &gpu->device_count},
+        {"cuDeviceGet", &gpu->device_get},
+        {"cuDeviceGetName", &gpu->device_name},
+        {"cuDeviceGetAttribute", &gpu->device_attribute},
+        {"cuDevicePrimaryCtxRetain", &gpu->context_retain},
+        {"cuCtxSetCurrent", &gpu->context_set},
+        {"cuCtxSynchronize", &gpu->synchronize},
+        {"cuMemAlloc_v2", &gpu->memory_new},
+        {"cuMemFree_v2", &gpu->memory_free},
+        {"cuMemcpyHtoD_v2", &gpu->copy_in},
+        {"cuMemcpyDtoH_v2", &gpu->copy_out},
+        {"cuModuleLoadDataEx", &gpu->module_load},
+        {"cuModuleUnload", &gpu->module_unload},
+        {"cuModuleGetFunction", &gpu->module_function},
+        {"cuLaunchKernel", &gpu->launch},
+    };
+    if (!library) {
+        printf("no GPU: %s\n", dlerror());
+        return false;
+    }
+    for (size_t i = 0; i < COUNT_OF(wanted); i++) {
+        void *function = dlsym(library, wanted[i].name);
+        if (!function) {
+            printf("no GPU: %s has no %s\n", path, wanted[i].name);
+            return false;
+        }
+        memcpy(wanted[i].place, &function, sizeof function);
+    }
+    int count = 0, device, major, minor, error;
+    if ((error = gpu->init(0)) != 0 || (error = gpu->device_count(&count)) != 0 || count == 0) {
+        printf("no GPU: %s finds no device (error %d)\n", path, error);
+        return false;
+    }
+    if (gpu->device_get(&device, 0) || gpu->device_name(gpu->name, sizeof gpu->name, device) ||
+        gpu->device_attribute(&major, COMPUTE_MAJOR, device) || gpu->device_attribute(&minor, COMPUTE_MINOR, device) ||
+        gpu->context_retain(&context, device) || gpu->context_set(context)) {
+        printf("no GPU: the device cannot be used\n");
+        return false;
+    }
+    snprintf(target, 16, "sm_%d%d%s", major, minor, major >= 9 ? "a" : "");
+    return true;
+}
+
+/* The kernel on the GPU; false with 'out' untouched if the driver refuses it. */
+static bool gpu_run(const Gpu *gpu, const char *text, const uint64_t *in, size_t in_bytes, uint64_t *out,
+                    size_t out_bytes, unsigned count)
+{
+    void *module = NULL, *function;
+    uint64_t in_address = 0, out_address = 0;
+    bool done = false;
+    if (gpu->module_load(&module, text, 0, NULL, NULL) != 0)
+        return false;
+    if (gpu->module_function(&function, module, "probe") == 0 && gpu->memory_new(&in_address, in_bytes) == 0 &&
+        gpu->memory_new(&out_address, out_bytes) == 0) {
+        void *arguments[] = {&in_address, &out_address, &count};
+        done = gpu->copy_in(in_address, in, in_bytes) == 0 && gpu->copy_in(out_address, out, out_bytes) == 0 &&
+               gpu->launch(function, (count + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1, 0, NULL, arguments, NULL) == 0 &&
+               gpu->synchronize() == 0 && gpu->copy_out(out, out_address, out_bytes) == 0;
+    }
+    if (in_address)
+        gpu->memory_free(in_address);
+    if (out_address)
+        gpu->memory_free(out_address);
+    gpu->module_unload(module);
+    return done;
+}
+
+static const uint64_t *emulate(Arena *arena, const Probe *probe, const char *text, uint64_t *inputs, unsigned count)
+{
+    Diag diag;
+    Source *source = source_from_memory(arena, probe->name, text, strlen(text));
+    diag_init(&diag, source, stderr);
+    Module *module = parse_module(arena, source, &diag);
+    if (!module)
+        return NULL;
+    LaunchArgument arguments[] = {
+        {.kind = ARGUMENT_BUFFER,
+         .name = "in",
+         .type = TYPE_U64,
+         .count = (uint64_t)count * probe->input_words,
+         .fill = FILL_BYTES,
+         .bytes = inputs,
+         .size = 8 * (uint64_t)count * probe->input_words},
+        {.kind = ARGUMENT_BUFFER,
+         .name = "out",
+         .type = TYPE_U64,
+         .count = (uint64_t)count * probe->output_words,
+         .fill = FILL_ZERO},
+        {.kind = ARGUMENT_SCALAR, .type = TYPE_U32, .count = 1, .bytes = &count, .size = sizeof count},
+    };
+    Launch launch = {.kernel = "probe",
+                     .grid = {(count + BLOCK - 1) / BLOCK, 1, 1},
+                     .block = {BLOCK, 1, 1},
+                     .arguments = arguments,
+                     .argument_count = COUNT_OF(arguments)};
+    EmulatorResult *result = emulator_run(arena, module, &launch, NULL);
+    return result->fault.kind == FAULT_NONE ? (const uint64_t *)emulator_buffer(result, "out")->bytes : NULL;
+}
+
+/* ---- Comparison -------------------------------------------------------------------------------------------------- */
+
+/* The bits that the PTX ISA fixes, and for each part of which it only says that it is NaN, whether it is. */
+static uint64_t fixed_bits(const struct AnswerWord *word, uint64_t got)
+{
+    uint64_t bits = got & word->care;
+    for (unsigned i = 0; i < word->part_count; i++)
+        if (word->parts[i].kind == PART_NAN)
+            bits = bits * 2 + spec_is_nan(word->parts[i].spec, got >> word->parts[i].shift);
+    return bits;
+}
+
+static void measure_parts(Check *check, const struct AnswerWord *word, uint64_t a, uint64_t b)
+{
+    for (unsigned i = 0; i < word->part_count; i++) {
+        const AnswerPart *part = &word->parts[i];
+        double x = spec_decode(part->spec, a >> part->shift), y = spec_decode(part->spec, b >> part->shift);
+        if (part->kind == PART_RANGE && isfinite(x) && isfinite(y) && x != 0 && isfinite(part->low))
+            check->distance = fmax(check->distance, fabs((x - y) / x));
+    }
+}
+
+static void report(const Probe *probe, const uint64_t *in, const uint64_t *gpu, const uint64_t *emulator)
+{
+    printf("%s of", probe->name);
+    for (unsigned i = 0; i < probe->input_words; i++)
+        printf(" %llx", (unsigned long long)in[i]);
+    printf(" is");
+    for (unsigned i = 0; i < probe->output_words; i++)
+        printf(" %llx", (unsigned long long)gpu[i]);
+    printf(" on the GPU,");
+    for (unsigned i = 0; i < probe->output_words; i++)
+        printf(" %llx", (unsigned long long)emulator[i]);
+    printf(" in the emulator\n");
+}
+
+static void check_probe(const Probe *probe, void *context)
+{
+    Check *check = context;
+    if (check->number++ % check->step)
+        return;
+    Arena *arena = arena_new();
+    Buf text = {0};
+    unsigned count;
+    uint64_t different = 0;
+    probe_write_kernel(probe, &text);
+    uint64_t *inputs = probe_inputs(probe, arena, &count);
+    uint64_t *answers = ARENA_ARRAY(arena, uint64_t, (size_t)count * probe->output_words);
+    Answer answer;
+    const uint64_t *emulated =
+        oracle_answer(probe, inputs, &answer) ? emulate(arena, probe, buf_text(&text), inputs, count) : NULL;
+    bool ran = emulated && (!check->gpu || gpu_run(check->gpu, buf_text(&text), inputs,
+                                                   8 * (size_t)count * probe->input_words, answers,
+                                                   8 * (size_t)count * probe->output_words, count));
+    buf_free(&text);
+    if (!ran) {
+        check->refused++;
+        arena_free(arena);
+        return;
+    }
+    check->probes++;
+    check->tuples += count;
+    for (unsigned i = 0; i < count; i++) {
+        const uint64_t *in = inputs + (size_t)i * probe->input_words;
+        const uint64_t *ours = emulated + (size_t)i * probe->output_words;
+        const uint64_t *theirs = check->gpu ? answers + (size_t)i * probe->output_words : ours;
+        bool differs = false;
+        oracle_answer(probe, in, &answer);
+        for (unsigned k = 0; k < probe->output_words; k++) {
+            uint64_t bits = fixed_bits(&answer.words[k], theirs[k]);
+            differs |= bits != fixed_bits(&answer.words[k], ours[k]);
+            check->sum = (check->sum ^ bits) * UINT64_C(0x9e3779b97f4a7c15);
+            check->sum ^= check->sum >> 29;
+            measure_parts(check, &answer.words[k], theirs[k], ours[k]);
+        }
+        if (differs && different++ < MOST_REPORTS && check->different < 4 * MOST_REPORTS)
+            report(probe, in, theirs, ours);
+    }
+    check->different += different;
+    arena_free(arena);
+}
+
+/* ---- Rows -------------------------------------------------------------------------------------------------------- */
+
+/* The answers of an earlier run: the row's name, its tuples and its checksum; false if it has none. */
+static bool recorded(FILE *golden, const char *row, uint64_t *tuples, uint64_t *sum)
+{
+    char line[256], name[128];
+    rewind(golden);
+    while (fgets(line, sizeof line, golden)) {
+        unsigned long long count, value;
+        if (line[0] != '#' && sscanf(line, "%127s %llu %llx", name, &count, &value) == 3 && strcmp(name, row) == 0) {
+            *tuples = count;
+            *sum = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int check_all(Check *check, const char *rows, FILE *accept, FILE *golden)
+{
+    unsigned shared = 0, wrong = 0, missing = 0;
+    uint64_t tuples = 0;
+    for (unsigned op = OP_UNKNOWN + 1; op < OP_COUNT; op++) {
+        unsigned count;
+        const Form *first = opcode_first_form((Opcode)op, &count);
+        for (const Form *form = first; form < first + count; form++) {
+            if (!(form_effects(form) & EFFECT_PURE) || (rows && fnmatch(rows, form_id(form), 0) != 0))
+                continue;
+            check->probes = check->refused = 0;
+            check->tuples = check->different = check->sum = 0;
+            check->distance = 0;
+            probes_visit(form, check->target, check_probe, check);
+            if (!check->probes)
+                continue;
+            shared++;
+            tuples += check->tuples;
+            bool bad = check->different > 0;
+            uint64_t then_tuples, then_sum;
+            if (golden && !recorded(golden, form_id(form), &then_tuples, &then_sum)) {
+                missing++;
+            } else if (golden && (then_tuples != check->tuples || then_sum != check->sum)) {
+                printf("%s: the emulator's %llu answers are not the GPU's %llu\n", form_id(form),
+                       (unsigned long long)check->tuples, (unsigned long long)then_tuples);
+                bad = true;
+            }
+            wrong += bad;
+            if (accept)
+                fprintf(accept, "%s %llu %016llx\n", form_id(form), (unsigned long long)check->tuples,
+                        (unsigned long long)check->sum);
+            if (check->verbose || bad || check->refused)
+                printf("%-24s %4u kernels %8llu tuples %6llu different, %u refused, at most %.2g apart\n",
+                       form_id(form), check->probes, (unsigned long long)check->tuples,
+                       (unsigned long long)check->different, check->refused, check->distance);
+        }
+    }
+    printf("%u rows, %llu tuples, %u rows wrong%s\n", shared, (unsigned long long)tuples, wrong,
+           missing ? ", some rows without an answer" : "");
+    return wrong || missing || !shared ? 1 : 0;
+}
+
+/* "# NVIDIA H100 80GB HBM3\n# target sm_90a\n# step 1" heads a file of answers. */
+static bool read_head(FILE *golden, Check *check)
+{
+    char line[256];
+    bool target = false;
+    while (fgets(line, sizeof line, golden) && line[0] == '#') {
+        target |= sscanf(line, "# target %15s", check->target) == 1;
+        sscanf(line, "# step %u", &check->step);
+    }
+    return target && check->step;
+}
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: check_gpu [-a FILE] [-o ROWS] [-s STEP] [-v]\n       check_gpu -g FILE [-o ROWS] [-v]\n");
+    return 2;
+}
+
+int main(int count, char **words)
+{
+    Gpu gpu = {0};
+    Check check = {.step = 1};
+    const char *accept = NULL, *golden = NULL, *rows = NULL;
+    int option;
+    while ((option = getopt(count, words, "a:g:o:s:v")) != -1) {
+        switch (option) {
+        case 'a': accept = optarg; break;
+        case 'g': golden = optarg; break;
+        case 'o': rows = optarg; break;
+        case 's': check.step = (unsigned)strtoul(optarg, NULL, 10); break;
+        case 'v': check.verbose = true; break;
+        default: return usage();
+        }
+    }
+    if (optind != count || !check.step || (accept && (golden || rows)))
+        return usage();
+    if (golden) {
+        FILE *file = fopen(golden, "r");
+        if (!file || !read_head(file, &check)) {
+            fprintf(stderr, "check_gpu: %s cannot be read, or names no target\n", golden);
+            return 2;
+        }
+        int status = check_all(&check, rows, NULL, file);
+        fclose(file);
+        return status;
+    }
+    if (!gpu_open(&gpu, check.target))
+        return NO_GPU;
+    check.gpu = &gpu;
+    printf("%s, %s\n", gpu.name, check.target);
+    if (!accept)
+        return check_all(&check, rows, NULL, NULL);
+    char *path = NULL;
+    if (asprintf(&path, "%s.new", accept) < 0)
+        return 2;
+    FILE *file = fopen(path, "w");
+    if (!file) {
+        fprintf(stderr, "check_gpu: %s cannot be written\n", path);
+        return 2;
+    }
+    fprintf(file, "# %s\n# target %s\n# step %u\n# row, tuples, checksum of what the GPU answers\n", gpu.name,
+            check.target, check.step);
+    int status = check_all(&check, NULL, file, NULL);
+    if (fclose(file) != 0 || rename(path, accept) != 0) {
+        fprintf(stderr, "check_gpu: %s cannot be written\n", accept);
+        status = 2;
+    }
+    free(path);
+    return status;
+}

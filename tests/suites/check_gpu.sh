@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# The comparison of the emulator with a GPU, without one: the way through the CUDA driver with a driver whose GPU is the
+# emulator, and what GPUs have answered before (tests/gpu/*.answers) against the emulator.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+
+BUILD="${BUILD:-build}"
+folder="${TEST_TMP:-$(mktemp -d)}"
+fake="$folder/libcuda-fake.so"
+sanitize=""
+case "$BUILD" in
+*/asan) sanitize="-fsanitize=address,undefined -fno-sanitize-recover=all" ;;
+esac
+# shellcheck disable=SC2086
+"${CC:-cc}" -std=gnu11 -Wall -Wextra -Werror -O1 -g -fPIC -shared $sanitize -D_GNU_SOURCE= -I. -Ibuild -o "$fake" \
+    tests/tools/fake_cuda.c "$BUILD/libptxopt.a" -ljansson -ldl -lm -lpthread || exit 1
+
+status=0
+# $1: name; $2: expected status; $3: a line of the output, extended regular expression; the rest: the command
+expect() {
+    local name="$1" code="$2" line="$3" got
+    shift 3
+    "$@" >"$folder/out" 2>&1
+    got=$?
+    if [ "$got" -eq "$code" ] && grep -Eq "$line" "$folder/out"; then
+        echo "ok $name: $(tail -n 1 "$folder/out")"
+    else
+        echo "not ok $name: status $got, $(tail -n 1 "$folder/out")"
+        status=1
+    fi
+}
+check() {
+    PTXOPT_CUDA_DRIVER="$fake" "$BUILD/check-gpu" "$@"
+}
+broken() {
+    FAKE_MODE="$1" check "${@:2}"
+}
+
+expect "no driver" 77 "^no GPU: " env PTXOPT_CUDA_DRIVER=/nowhere/libcuda.so "$BUILD/check-gpu"
+expect "no device" 77 "^no GPU: .*finds no device" broken no-device
+expect "kernels through the driver" 0 "^[0-9]+ rows, [0-9]+ tuples, 0 rows wrong$" check -s 131 -a "$folder/answers"
+expect "answers kept" 0 " 0 rows wrong$" "$BUILD/check-gpu" -g "$folder/answers"
+sed -E 's/[0-9a-f]{16}$/0000000000000001/' "$folder/answers" >"$folder/other"
+expect "other answers" 1 "the emulator's [0-9]+ answers are not the GPU's" "$BUILD/check-gpu" -g "$folder/other"
+expect "all kernels refused" 1 "^0 rows, 0 tuples" broken reject -s 500
+expect "a file that is no answers" 2 "cannot be read" "$BUILD/check-gpu" -g /dev/null
+
+for answers in tests/gpu/*.answers; do
+    [ -f "$answers" ] || { echo "skip answers of a GPU: none have been recorded (make check-gpu ACCEPT=FILE)"; break; }
+    expect "$answers" 0 " 0 rows wrong$" "$BUILD/check-gpu" -g "$answers"
+done
+exit "$status"
