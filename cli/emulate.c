@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/json.h"
 #include "cli/output.h"
@@ -96,6 +97,7 @@ typedef struct Emulation {
     Launch *launch; /* as the module takes it */
     bool has_contract;
     EmulatorResult *result;
+    double seconds, processor_seconds; /* of the emulation */
     char *printed; /* by the kernel, where it does not go to standard output at once */
     size_t printed_size;
 } Emulation;
@@ -179,6 +181,9 @@ static void print_text(const Emulation *run, Buf *out)
     }
     counters_print(&run->result->counters, out);
     lines_print(run->result, out);
+    if (run->options->timed)
+        buf_printf(out, "%.3f seconds, %.1f million thread instructions a second\n", run->seconds,
+                   (double)run->result->counters.thread_instructions / run->seconds * 1e-6);
 }
 
 static json_t *fault_json(const Emulation *run)
@@ -261,6 +266,10 @@ static void print_json(const Emulation *run, Buf *out)
     json_object_set_new(value, "fault", fault_json(run));
     json_object_set_new(value, "buffers", buffers);
     json_object_set_new(value, "counters", counters_json(&run->result->counters));
+    if (run->options->timed) {
+        json_object_set_new(value, "seconds", json_real(run->seconds));
+        json_object_set_new(value, "processor_seconds", json_real(run->processor_seconds));
+    }
     if (run->options->machine.count_lines)
         json_object_set_new(value, "lines", lines_json(run->result));
     json_object_set_new(value, "printed", json_text(run->printed ? run->printed : ""));
@@ -301,6 +310,13 @@ static ExitStatus status_of(const EmulatorFault *fault)
     }
 }
 
+static double seconds_now(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
 static ExitStatus emulate(Emulation *run)
 {
     const RunOptions *options = run->options;
@@ -310,7 +326,10 @@ static ExitStatus emulate(Emulation *run)
     FILE *printed = options->report_json ? open_memstream(&run->printed, &run->printed_size) : NULL;
     machine.jobs = options->jobs ? options->jobs : machine.check_races ? launch_jobs(run->launch) : 1;
     machine.output = printed ? printed : options->dumps.count ? stderr : stdout;
+    double begin = seconds_now(CLOCK_MONOTONIC), processor_begin = seconds_now(CLOCK_PROCESS_CPUTIME_ID);
     run->result = emulator_run(run->arena, run->module, run->launch, &machine);
+    run->seconds = seconds_now(CLOCK_MONOTONIC) - begin;
+    run->processor_seconds = seconds_now(CLOCK_PROCESS_CPUTIME_ID) - processor_begin;
     if (printed)
         fclose(printed);
     fflush(stdout);

@@ -68,6 +68,7 @@ typedef struct RunOptions {
     const char *output; /* NULL: standard output */
     bool report_json;
     bool quiet;
+    bool timed;
     VEC(const char *) dumps; /* buffers */
     unsigned jobs;           /* cores; 0: as many as there are, where races are watched and the launch is not small */
     EmulatorOptions machine;

@@ -15,6 +15,8 @@ enum {
     OPTION_STEPS,
     OPTION_JOBS,
     OPTION_LINES,
+    OPTION_NO_SECTORS,
+    OPTION_TIME,
     OPTION_QUIET,
     OPTION_VERSION,
     OPTION_HELP
@@ -29,6 +31,8 @@ static const struct option long_options[] = {
     {"max-steps", required_argument, NULL, OPTION_STEPS},
     {"jobs", required_argument, NULL, OPTION_JOBS},
     {"lines", no_argument, NULL, OPTION_LINES},
+    {"no-sectors", no_argument, NULL, OPTION_NO_SECTORS},
+    {"time", no_argument, NULL, OPTION_TIME},
     {"q", no_argument, NULL, OPTION_QUIET},
     {"version", no_argument, NULL, OPTION_VERSION},
     {"help", no_argument, NULL, OPTION_HELP},
@@ -108,6 +112,8 @@ static const char *read_option(Arena *arena, int id, const char *value, RunOptio
         options->jobs = (unsigned)number;
         break;
     case OPTION_LINES: options->machine.count_lines = true; break;
+    case OPTION_NO_SECTORS: options->machine.count_memory = false; break;
+    case OPTION_TIME: options->timed = true; break;
     case OPTION_QUIET: options->quiet = true; break;
     }
     return NULL;
@@ -168,6 +174,8 @@ const char *run_options_help(void)
            "  -check all|none|LIST        what is watched at the cost of speed (all); LIST is some of\n"
            "                              races,unwritten,registers,division\n"
            "  -lines                      count for each line of the source, too\n"
+           "  -no-sectors                 do not count sectors, lines and bank conflicts, which takes time\n"
+           "  -time                       tell how long the emulation took\n"
            "  -jobs N                     use so many cores; without it all, if the launch is large and\n"
            "                              races are watched; results are the same\n"
            "  -resident N                 run N blocks interleaved (1)\n"
