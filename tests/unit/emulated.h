@@ -21,7 +21,7 @@
 #define EMULATED_ENTRY                                                                                                 \
     ".visible .entry k(.param .u64 out)%s\n{\n"                                                                        \
     ".reg .pred %%p<8>; .reg .b16 %%h<16>; .reg .b32 %%r<64>; .reg .b64 %%rd<24>; .reg .f32 %%f<16>;\n"                \
-    ".reg .f64 %%d<8>; .reg .b128 %%q<4>;\n"                                                                           \
+    ".reg .f64 %%d<32>; .reg .b128 %%q<4>;\n"                                                                          \
     "ld.param.u64 %%rd1, [out]; cvta.to.global.u64 %%rd1, %%rd1;\n"                                                    \
     "mov.u32 %%r1, %%tid.x; mul.wide.u32 %%rd2, %%r1, 4; add.s64 %%rd2, %%rd1, %%rd2;\n%s\nret;\n}\n"
 
