@@ -176,6 +176,10 @@ static void local_owners(Machine *machine, Code *code)
     for (size_t i = 0; i < code->local_places.count; i++)
         memset(code->local_owner + code->local_places.data[i].offset, (int)(i % 255 + 1),
                (size_t)code->local_places.data[i].bytes);
+    /* What alloca takes is one owner's. */
+    if (code->stack_row != NO_ROW)
+        memset(code->local_owner + code->local_bytes - STACK_BYTES, (int)(code->local_places.count % 255 + 1),
+               STACK_BYTES);
 }
 
 static void formals_place(Machine *machine, Code *code, Variable *const *variables, unsigned count, uint64_t **places,
