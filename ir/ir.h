@@ -185,6 +185,8 @@ typedef struct Sreg {
     unsigned min_sm;
 } Sreg;
 const Sreg *sreg_find(const char *name); /* NULL if it is none */
+/* The special register whose name is closest to this one, if it is close; else NULL. */
+const char *sreg_closest(const char *name);
 
 /* ==== Constants =================================================================================================== */
 

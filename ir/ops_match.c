@@ -330,8 +330,8 @@ void signature_explain(const Signature *signature, bool legacy, Buf *out)
             continue;
         attempt_form(&attempt, &first[i], signature);
         unsigned score = 2 * attempt.missing + 3 * attempt.left;
-        if (!attempt.missing && !attempt.left && types_reordered(&attempt, signature))
-            score = 4;
+        if (types_reordered(&attempt, signature))
+            score += 4;
         if (score < best_score) {
             best_score = score;
             best = attempt;

@@ -218,8 +218,8 @@ static bool fit_sreg(Binder *binder, const Operand *operand, Type type, unsigned
     char suffix;
     if (sreg->vector != vector)
         return binder_refuse(binder, operand->span,
-                             sreg->vector > 1 ? "'%s' is a whole vector; select an element" : "'%s' is not a vector",
-                             sreg->name);
+                             sreg->vector > 1 ? "'%s' is a whole vector; did you mean '%s.x'?" : "'%s' is not a vector",
+                             sreg->name, sreg->name);
     SregReads reads = sreg_reads(sreg);
     bool width = bits == own || (reads != SREG_EXACT && bits == 16) || (reads == SREG_ANY_WIDTH && bits == 32);
     if (!width || type_class(type) == CLASS_FLOAT)

@@ -48,3 +48,15 @@ SregReads sreg_reads(const Sreg *sreg)
 {
     return ((const SregRow *)sreg)->reads;
 }
+
+const char *sreg_closest(const char *name)
+{
+    const char *names[COUNT_OF(rows)];
+    size_t count = 0;
+    /* Elements before the vectors that hold them: "%tidx" is "%tid.x". */
+    for (int vector = 0; vector < 2; vector++)
+        for (size_t i = 0; i < COUNT_OF(rows); i++)
+            if ((rows[i].sreg.vector > 1) == vector)
+                names[count++] = rows[i].sreg.name;
+    return closest_word(name, names, count);
+}

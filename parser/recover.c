@@ -429,6 +429,17 @@ static size_t phrases(Expected expected, char closer, const char **out, size_t l
     return count;
 }
 
+/* The directive, state space or type that was meant. */
+static const char *closest_directive(const char *word)
+{
+    const char *candidates[96];
+    size_t count = 0;
+    for (size_t i = 0; i < parser_word_count && count + 1 < COUNT_OF(candidates); i++)
+        candidates[count++] = parser_words[i].text;
+    candidates[count++] = ".section";
+    return closest_word(word, candidates, count);
+}
+
 void parser_syntax_error(Parser *parser, Span span, const char *const *names, size_t name_count)
 {
     const Token last = {parser->last_kind, parser->last_value->token, parser->last_span};
@@ -447,6 +458,7 @@ void parser_syntax_error(Parser *parser, Span span, const char *const *names, si
         snprintf(found, sizeof found, "'%.*s%s'", (int)(long_text ? 40 : length), parser->source->text + span.begin,
                  long_text ? "..." : "");
     }
+    const char *closest = token->kind == T_DOTTED ? closest_directive(token->value.name) : NULL;
     const char *list[5];
     size_t count = phrases((Expected){names, name_count}, open_list(parser, span.begin), list, COUNT_OF(list));
     parser->last_error = span.end;
@@ -454,6 +466,8 @@ void parser_syntax_error(Parser *parser, Span span, const char *const *names, si
         diag_error(parser->diag, span, "a module begins with '.version MAJOR.MINOR', not with %s", found);
     } else if (!parser->has_target) {
         diag_error(parser->diag, span, "'.target ARCHITECTURE' must follow '.version MAJOR.MINOR', not %s", found);
+    } else if (closest) {
+        diag_error(parser->diag, span, "unexpected %s; did you mean '%s'?", found, closest);
     } else if (count == 0 || count > COUNT_OF(list)) {
         diag_error(parser->diag, span, "unexpected %s", found);
     } else {

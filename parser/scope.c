@@ -259,8 +259,10 @@ static const char *suggestion(Parser *parser, Name name, BindingKind wanted, boo
 {
     const char **candidates = ARENA_ARRAY(parser->scratch, const char *, CANDIDATE_LIMIT);
     size_t count = 0;
+    bool calls = parser->is_call; /* only calls name functions, but for the rare mov */
     for (NameEntry *entry = parser->scope_table.entries; entry && count < CANDIDATE_LIMIT; entry = entry->next) {
-        if (entry->top && entry->top->kind != BINDING_BAD && (any || entry->top->kind == wanted))
+        if (entry->top && entry->top->kind != BINDING_BAD &&
+            (any ? entry->top->kind != BINDING_FUNCTION || calls : entry->top->kind == wanted))
             candidates[count++] = entry->name;
         if (entry->range && (any || wanted == BINDING_REGISTER) && count < CANDIDATE_LIMIT)
             candidates[count++] = arena_printf(parser->scratch, "%s%llu", entry->name,
@@ -269,11 +271,28 @@ static const char *suggestion(Parser *parser, Name name, BindingKind wanted, boo
     return closest_word(name, candidates, count);
 }
 
+/* "r3" for "%r3", "tid" for "%tid.x". */
+static const char *with_percent(Parser *parser, Name name)
+{
+    Name other = intern(parser->names, arena_printf(parser->scratch, "%%%s", name));
+    const Binding *binding = scope_find(parser, other);
+    if (binding && binding->kind == BINDING_REGISTER)
+        return other;
+    const Sreg *sreg = sreg_find(other);
+    return !sreg ? NULL : sreg->vector > 1 ? arena_printf(parser->scratch, "%s.x", other) : other;
+}
+
 static void report_unknown(Parser *parser, Name name, Span span, const char *what, BindingKind wanted, bool any)
 {
     const char *closest = NULL;
-    if (parser->diag->errors < parser->diag->error_limit)
-        closest = suggestion(parser, name, wanted, any);
+    if (parser->diag->errors < parser->diag->error_limit) {
+        if (name[0] != '%' && any)
+            closest = with_percent(parser, name);
+        if (!closest)
+            closest = suggestion(parser, name, wanted, any);
+        if (!closest && name[0] == '%')
+            closest = sreg_closest(name);
+    }
     if (closest)
         diag_error(parser->diag, span, "unknown %s '%s'; did you mean '%s'?", what, name, closest);
     else

@@ -180,7 +180,7 @@ const char *closest_word(const char *word, const char *const *candidates, size_t
     if (length > LONGEST_WORD)
         return NULL;
     const char *closest = NULL;
-    unsigned best = length <= 3 ? 2 : (unsigned)length / 3 + 2; /* must be below */
+    unsigned best = length < 2 ? 0 : length < 6 ? 2 : (unsigned)length / 3 + 1; /* must be below */
     for (size_t i = 0; i < count; i++) {
         size_t other = strlen(candidates[i]);
         if (other > LONGEST_WORD || (other > length ? other - length : length - other) >= best)
