@@ -21,17 +21,17 @@
 static const struct {
     const char *rows, *reason;
 } exceptions[] = {
-    {"mov.sreg*", "special registers depend on the launch: test_oracle_machine"},
+    {"mov.sreg*", "special registers depend on the launch: test_emulator and the corpus"},
     {"mov.addr*", "addresses are the machine's own choice: test_emulator, generic addressing"},
     {"mov.fn", "test_emulator, calls through a table"},
     {"mov.kernel", "only for launches from the device, which the machine does not know"},
-    {"cvta*", "windows of generic addresses are the machine's own choice: test_oracle_machine converts back and forth"},
-    {"isspacep*", "needs addresses: test_oracle_machine"},
+    {"cvta*", "windows of generic addresses are the machine's own choice: test_emulator"},
+    {"isspacep*", "needs addresses: test_emulator"},
     {"istypep", "handles of textures: no arithmetic"},
-    {"mapa*", "a cluster is one block: test_oracle_machine"},
-    {"getctarank*", "a cluster is one block: test_oracle_machine"},
+    {"mapa*", "needs a cluster: test_emulator_cluster"},
+    {"getctarank*", "needs a cluster: test_emulator_cluster"},
     {"createpolicy*", "an opaque hint, which nothing reads but cache operators"},
-    {"mbarrier.pending_count", "the state word is opaque: test_emulator, mbarriers"},
+    {"mbarrier.pending_count", "the state word is opaque: test_emulator_async"},
     {"clusterlaunchcontrol*", "not executable"},
     {"*.bare*",
      "up to PTX 1.3, when kernels had no parameters to pass inputs by: the forms with .approx or .rn are tested"},
