@@ -64,7 +64,7 @@ static bool coordinates_decode(Decoder *d, const Operand *operand, Type type, Im
 static bool offsets_decode(Decoder *d, const Operand *operand, ImageOp *op)
 {
     unsigned count = operand->kind == OPERAND_VECTOR ? operand->item_count : 1;
-    /* An array's list may begin with the layer, whose offset means nothing. */
+    /* Layers have no offset; lists of three are padded. */
     for (unsigned i = 0; i < count && i < op->rank; i++) {
         const Operand *item = operand->kind == OPERAND_VECTOR ? &operand->items[i] : operand;
         if ((op->offsets[i] = decoder_source(d, item, TYPE_S32)) == NO_ROW)
