@@ -205,6 +205,21 @@ static bool check_staging(Parser *parser, const Inst *inst)
     return true;
 }
 
+/* The instructions of a function work on one block or on pairs of blocks. */
+static bool check_group(Parser *parser, const Inst *inst)
+{
+    int group = signature_has(inst->signature, MOD_CTA_GROUP_1)   ? 1
+                : signature_has(inst->signature, MOD_CTA_GROUP_2) ? 2
+                                                                  : 0;
+    if (group && parser->cta_group && group != parser->cta_group) {
+        diag_error(parser->diag, inst->span, "'.cta_group::%d' in a function that has used '.cta_group::%d'", group,
+                   parser->cta_group);
+        return false;
+    }
+    parser->cta_group = group ? group : parser->cta_group;
+    return true;
+}
+
 bool control_check(Parser *parser, const Inst *inst)
 {
     switch (parser->signature->op) {
@@ -213,6 +228,7 @@ bool control_check(Parser *parser, const Inst *inst)
     case OP_BRX: return check_indexed_branch(parser, inst);
     case OP_LD:
     case OP_ST: return inst->guard == REF_NONE || check_staging(parser, inst);
+    case OP_TCGEN05: return check_group(parser, inst);
     default: return true;
     }
 }

@@ -28,6 +28,7 @@ static void prototype_clear(Prototype *prototype)
 
 void function_begin(Parser *parser, bool is_entry, Span span)
 {
+    parser->cta_group = 0;
     Function *function = ARENA_NEW(parser->arena, Function);
     function->module = parser->module;
     function->linkage = parser->decl.linkage;

@@ -224,6 +224,7 @@ typedef struct Parser {
 
     /* the function at hand */
     Function *function; /* NULL at module scope */
+    int cta_group;      /* 1 or 2: the .cta_group of its instructions; 0: none so far */
     bool in_body;
     bool function_bad; /* not worth entering into the module */
     StmtVec stmts;
