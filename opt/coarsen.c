@@ -245,13 +245,30 @@ static void shrink_tuning(Tuning *tuning, const unsigned factor[3])
     }
 }
 
+/* Is there a block within .maxntid whose merged threads are whole warps apart? */
+static bool a_block_keeps_warps(const CoarsenRequest *request, Coarsening *c)
+{
+    const Tuning *tuning = &c->body->tuning;
+    uint64_t most = 1, least = 32;
+    for (unsigned d = 0; d < 3; d++) {
+        most *= d < tuning->maxntid_count ? tuning->maxntid[d] : 1;
+        least *= request->factor[d];
+    }
+    if (tuning->maxntid_count && most < least)
+        return coarsening_refuse(c, NULL,
+                                 "the kernel has instructions that whole warps execute, which takes blocks of %llu "
+                                 "threads or more at this factor, and .maxntid allows %llu",
+                                 (unsigned long long)least, (unsigned long long)most);
+    return true;
+}
+
 /* Whole warps: see LaunchContract.  False if the known block size breaks them. */
 static bool settle_warps(const CoarsenRequest *request, const LaunchContract *contract, Coarsening *c)
 {
     unsigned threads = 1;
     for (unsigned d = 0; d < 3; d++) {
         if (!contract->block[d])
-            return true;
+            return a_block_keeps_warps(request, c);
         threads *= contract->block[d] / request->factor[d];
         if (request->factor[d] > 1 && threads % 32)
             return coarsening_refuse(c, NULL,

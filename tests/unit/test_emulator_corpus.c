@@ -129,6 +129,8 @@ static void corpus_agrees(void **state)
     for (size_t i = 0; i < found.gl_pathc; i++) {
         char folder[256], ptx[600];
         const char *json = found.gl_pathv[i];
+        if (strstr(json, ".large."))
+            continue; /* for a real GPU */
         snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(json, '/') - json), json);
         snprintf(ptx, sizeof ptx, "%s/%s.%s.ptx", folder, strrchr(folder, '/') + 1, target);
         if (!launch_agrees(ptx, json)) {
