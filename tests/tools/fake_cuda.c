@@ -346,11 +346,7 @@ int cuModuleLoadDataEx(void **result, const void *image, unsigned count, int *op
 
 int cuModuleUnload(void *module)
 {
-    FakeModule *fake = module;
-    Arena *arena = fake->arena;
-    arena_free(fake->module->arena);
-    if (arena != fake->module->arena)
-        arena_free(arena);
+    arena_free(((FakeModule *)module)->arena);
     return DONE;
 }
 
