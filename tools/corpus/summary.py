@@ -127,7 +127,7 @@ def print_comparison(comparison, accepted_title, title, any_accepted):
     if worse:
         print("\nWhere this is meant, tools/corpus-run --accept takes the new figures.")
     elif better or other or comparison.new or comparison.gone:
-        print("\nNothing got worse; tools/corpus-run --accept takes the new figures.")
+        print("\nNo figure got worse; tools/corpus-run --accept takes the new figures.")
     else:
         print("No figure differs from the accepted ones.")
     return bool(worse)
