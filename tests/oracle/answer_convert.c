@@ -279,7 +279,7 @@ bool answer_convert(const Probe *probe, const uint64_t *in, Answer *answer)
         }
         if (probe_mode(probe) == MODE_AWAY && spec_is_nan(from.spec, element))
             word->care = 0; /* .rna adds to the pattern, whatever it is */
-        result = result << to.bits | part;
+        result = to.bits < 64 ? result << to.bits | part : part;
     }
     if (probe_mode(probe) != MODE_AWAY && is_loose_nan(probe, &to, &from, in[0])) {
         word->care = 0;
