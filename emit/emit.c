@@ -34,7 +34,10 @@ static void registers_emit(const RegDecl *decl, Buf *out)
 static void statement_emit(const Function *function, const Stmt *stmt, bool locations, size_t *depth, Buf *out)
 {
     switch (stmt->kind) {
-    case STMT_LABEL: buf_printf(out, "%s:\n", stmt->label->name); return;
+    case STMT_LABEL:
+        buf_puts(out, stmt->label->name);
+        buf_puts(out, ":\n");
+        return;
     case STMT_LOC:
         if (locations)
             loc_print(stmt->loc, out);

@@ -305,20 +305,23 @@ typedef enum OperandKind {
 
 #define REF_NONE UINT16_MAX
 
+/* Small, for it is what a module is made of: about three for each instruction. */
 struct Operand {
-    OperandKind kind;
-    bool negated;  /* -REG (vmad), and WARP-level etc. where the table allows */
-    bool inverted; /* !PRED */
-    bool indexed;  /* ADDRESS written VAR[...]; for a constant index 'constant' is already in bytes */
-    bool unified;  /* [addr].unified */
-    uint16_t ref;  /* REG: index into Inst.refs */
+    OperandKind kind : 8;
+    bool negated : 1;  /* -REG (vmad), and WARP-level etc. where the table allows */
+    bool inverted : 1; /* !PRED */
+    bool indexed : 1;  /* ADDRESS written VAR[...]; for a constant index 'constant' is already in bytes */
+    bool unified : 1;  /* [addr].unified */
+    uint16_t ref;      /* REG: index into Inst.refs */
     uint16_t item_count;
-    Name selector; /* ".x", ".b0", ".h10", ".b3210"; NULL */
-    const Sreg *sreg;
-    Constant *constant; /* NULL if there is none */
-    Symbol symbol;
-    Operand *items;
     Span span;
+    Name selector;      /* ".x", ".b0", ".h10", ".b3210"; NULL */
+    Constant *constant; /* NULL if there is none */
+    union {
+        const Sreg *sreg; /* SREG */
+        Symbol symbol;    /* SYMBOL */
+        Operand *items;   /* item_count of them; where that is 0, this is not to be read */
+    };
 };
 
 /* ==== Registers and references ==================================================================================== */

@@ -186,8 +186,9 @@ void inst_print_named(const Inst *inst, const InstNames *names, Buf *out)
 {
     if (inst->guard != REF_NONE) {
         RegId guard = inst->refs[inst->guard].reg;
-        buf_printf(out, "@%s%s ", inst->guard_inverted ? "!" : "",
-                   guard < names->reg_count ? names->regs[guard].name : "?");
+        buf_puts(out, inst->guard_inverted ? "@!" : "@");
+        buf_puts(out, guard < names->reg_count ? names->regs[guard].name : "?");
+        buf_putc(out, ' ');
     }
     /* A function in body form has been worked on: it is written as the PTX ISA documents it. */
     if (names->blocks)

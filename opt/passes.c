@@ -210,7 +210,9 @@ static bool operand_equal(const Operand *a, const Operand *b)
         return true;
     if (a->kind != b->kind || a->negated != b->negated || a->inverted != b->inverted || a->indexed != b->indexed ||
         a->unified != b->unified || a->item_count != b->item_count || a->selector != b->selector ||
-        a->sreg != b->sreg || !constant_equal(a->constant, b->constant))
+        !constant_equal(a->constant, b->constant))
+        return false;
+    if (a->kind == OPERAND_SREG && a->sreg != b->sreg)
         return false;
     if (a->kind == OPERAND_SYMBOL && !symbol_equal(&a->symbol, &b->symbol))
         return false;
@@ -228,7 +230,8 @@ static uint64_t inst_hash(const Merger *merger, const Inst *inst)
         hash = constant_hash(mix(hash, operand->kind), operand->constant);
         if (operand->kind == OPERAND_SYMBOL)
             hash = mix(hash, (uintptr_t)operand->symbol.variable);
-        hash = mix(hash, (uintptr_t)operand->sreg);
+        if (operand->kind == OPERAND_SREG)
+            hash = mix(hash, (uintptr_t)operand->sreg);
     }
     for (unsigned r = 0; r < inst->ref_count; r++)
         if (ref_reads(&inst->refs[r]))

@@ -259,7 +259,7 @@ void buf_clear(Buf *buf)
         buf->data[0] = 0;
 }
 
-static void reserve(Buf *buf, size_t more)
+void buf_reserve(Buf *buf, size_t more)
 {
     if (more > SIZE_MAX / 4 - buf->length)
         out_of_memory();
@@ -276,27 +276,13 @@ static void reserve(Buf *buf, size_t more)
     buf->capacity = capacity;
 }
 
-void buf_write(Buf *buf, const void *bytes, size_t length)
-{
-    reserve(buf, length);
-    if (length)
-        memcpy(buf->data + buf->length, bytes, length);
-    buf->length += length;
-    buf->data[buf->length] = 0;
-}
-
-void buf_puts(Buf *buf, const char *text)
-{
-    buf_write(buf, text, strlen(text));
-}
-
 void buf_vprintf(Buf *buf, const char *format, va_list arguments)
 {
     va_list again;
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
     require(length >= 0);
-    reserve(buf, (size_t)length);
+    buf_reserve(buf, (size_t)length);
     vsnprintf(buf->data + buf->length, (size_t)length + 1, format, again);
     va_end(again);
     buf->length += (size_t)length;

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
@@ -113,8 +114,17 @@ typedef struct Buf {
 
 void buf_free(Buf *buf);
 void buf_clear(Buf *buf);
-void buf_write(Buf *buf, const void *bytes, size_t length);
-void buf_puts(Buf *buf, const char *text);
+void buf_reserve(Buf *buf, size_t more); /* room for so many bytes and the NUL */
+static inline void buf_write(Buf *buf, const void *bytes, size_t length)
+{
+    if (length >= buf->capacity - buf->length)
+        buf_reserve(buf, length);
+    if (length)
+        memcpy(buf->data + buf->length, bytes, length);
+    buf->length += length;
+    buf->data[buf->length] = 0;
+}
+static inline void buf_puts(Buf *buf, const char *text) { buf_write(buf, text, strlen(text)); }
 void buf_printf(Buf *buf, const char *format, ...) PRINTF_LIKE(2, 3);
 void buf_vprintf(Buf *buf, const char *format, va_list arguments);
 static inline void buf_putc(Buf *buf, char c) { buf_write(buf, &c, 1); }
