@@ -116,7 +116,7 @@ static bool operand_differs(Comparison *comparison, const Operand *a, const Oper
 {
     CHECK(a->kind == b->kind && a->negated == b->negated && a->inverted == b->inverted && a->indexed == b->indexed &&
               a->unified == b->unified && a->ref == b->ref && a->item_count == b->item_count &&
-              same_name(a->selector, b->selector) && a->sreg == b->sreg,
+              same_name(a->selector, b->selector) && (a->kind != OPERAND_SREG || a->sreg == b->sreg),
           "an operand of kind %d became one of kind %d", a->kind, b->kind);
     if (constants_differ(comparison, a->constant, b->constant))
         return true;
