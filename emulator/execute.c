@@ -132,10 +132,10 @@ Step run_copy_bytes(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
-/* %clock and its kin: instructions executed so far.  value: bits to shift by. */
+/* %clock and its kin: steps of warps that the launch has made so far.  value: bits to shift by. */
 Step run_clock(Exec *x, const Op *op, uint32_t mask)
 {
-    uint64_t now = x->machine->steps + x->warp->idle_steps;
+    uint64_t now = x->machine->steps + x->steps;
     EACH_ACTIVE(lane, mask)
     {
         row_set(x->frame->registers + op->dest, op->dest_bytes, lane, now >> op->value);

@@ -370,7 +370,10 @@ static bool read_launch(Reader *reader, const json_t *root, Launch *launch)
         return false;
     if (json_object_get(root, "cluster") && !read_dimensions(reader, root, "cluster", launch->cluster))
         return false;
-    launch->dynamic_shared = (uint64_t)json_integer_value(json_object_get(root, "dynamic_shared"));
+    json_int_t dynamic = json_integer_value(json_object_get(root, "dynamic_shared"));
+    if (dynamic < 0 || dynamic > INT32_MAX)
+        return reader_fail(reader, "\"dynamic_shared\" is no sensible number of bytes");
+    launch->dynamic_shared = (uint64_t)dynamic;
     launch->argument_count = (unsigned)json_array_size(arguments);
     launch->arguments = ARENA_ARRAY(reader->arena, LaunchArgument, launch->argument_count);
     for (unsigned i = 0; i < launch->argument_count; i++)

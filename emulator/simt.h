@@ -383,6 +383,7 @@ struct Exec {
     Frame *frame;
     const uint8_t *banks[BANK_COUNT];
     bool yield; /* let others run: a poll failed */
+    uint64_t steps; /* that the split has made in this turn, on top of Machine.steps */
 };
 
 static inline const void *source_row(const Exec *x, uint32_t source)

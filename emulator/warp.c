@@ -374,6 +374,7 @@ static bool split_run(Exec *x)
             continue;
         }
         split->pc = pc;
+        x->steps = steps;
         step = op->run(x, op, mask);
         if (step == STEP_NEXT) {
             split->pc = ++pc;
