@@ -101,10 +101,15 @@ def papers_of_kernels(root):
         if not os.path.exists(path):
             continue
         with open(path, encoding="utf-8") as file:
+            above = ""
             for line in file:
                 cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
                 if not line.startswith("| `") or len(cells) < 2:
                     continue
+                # "the same" is that of the row above.
+                if cells[1].startswith("the same"):
+                    cells[1] += " " + above
+                above = cells[1]
                 for name in re.findall(r"`([\w$]+)`", cells[0]):
                     whose[name] = whose.get(name, "") + " " + cells[1]
     return whose
