@@ -170,7 +170,10 @@ const char *contract_unmet(Arena *arena, const LaunchContract *contract, const u
             return arena_printf(arena, "block.%c is %u, no multiple of %u", "xyz"[d], (unsigned)size,
                                 contract->factor[d] * contract->stride_unit);
         if (contract->whole_warps && product % (32 * factor))
-            return arena_printf(arena, "the block's first %u dimensions have %llu threads, no multiple of %llu", d + 1,
+            return arena_printf(arena, "%s is %llu, no multiple of %llu",
+                                d == 0   ? "block.x"
+                                : d == 1 ? "block.x * block.y"
+                                         : "block.x * block.y * block.z",
                                 (unsigned long long)product, (unsigned long long)(32 * factor));
     }
     return NULL;
