@@ -128,7 +128,9 @@ def factor_values(by_options, name, base=None):
 
 
 def figure(title, plot):
-    return f'<figure><figcaption>{escape(title)}</figcaption>{plot}</figure>'
+    width = int(re.search(r' width="(\d+)"', plot).group(1))
+    style = ' class="full"' if width > 600 else ""
+    return f'<figure{style}><figcaption>{escape(title)}</figcaption>{plot}</figure>'
 
 
 def any_known(groups):
