@@ -7,8 +7,8 @@ clang=${CLANG:-clang}
 
 # Compiled for the newest architecture too, and by clang.
 newest='attention fft16 matmul_naive matmul_regtile nbody reduce softmax stencil27'
-clangs='binarysearch bitonic convolution dwthaar histogram64 matmul_naive matmul_tiled reduce scan spmv stencil1d stencil27
-synth transpose'
+clangs='binarysearch bitonic convolution dwthaar histogram64 matmul_naive matmul_tiled reduce scan spmv stencil1d
+stencil27 synth transpose'
 
 # True if $1 is one of the words $2.
 is_one_of() {
@@ -24,8 +24,8 @@ with_nvcc() {
 }
 
 with_clang() {
-    (cd "$1" && $clang -x cuda --cuda-device-only --cuda-gpu-arch="$2" -nocudainc -nocudalib -O2 -S -include ../clang.h \
-        -o "$1.clang.$2.ptx" "$1.cu")
+    (cd "$1" && $clang -x cuda --cuda-device-only --cuda-gpu-arch="$2" -nocudainc -nocudalib -O2 -S \
+        -include ../clang.h -o "$1.clang.$2.ptx" "$1.cu")
 }
 
 [ $# -gt 0 ] || set -- */
