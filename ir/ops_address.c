@@ -16,9 +16,11 @@ static bool fit_address_register(Binder *binder, Operand *operand, bool wide)
     if (!integer || bits > 64 || operand->negated || operand->inverted)
         return binder_refuse(binder, operand->span, "register '%s' of type .%s cannot hold an address", reg->name,
                              type_name(reg->type));
-    /* What ptxas takes: 8 and 16 bits in plain accesses, 32 bits for tensor maps and asynchronous accesses. */
-    bool plain = is_plain_access(binder->signature->op);
-    bool odd = binder->signature->op == OP_TENSORMAP || signature_has(binder->signature, MOD_ASYNC);
+    /* What ptxas takes: 8 and 16 bits in plain accesses, 32 bits for tensor maps, matrices and asynchronous
+     * accesses. */
+    Opcode op = binder->signature->op;
+    bool plain = is_plain_access(op);
+    bool odd = op == OP_TENSORMAP || op == OP_WMMA || signature_has(binder->signature, MOD_ASYNC);
     if (wide && ((bits == 32 && !odd) || (bits < 32 && !plain)))
         return binder_refuse(binder, operand->span, "register '%s' of type .%s is too narrow for a %s address",
                              reg->name, type_name(reg->type),
@@ -37,18 +39,42 @@ static bool is_input(const Variable *variable)
     return true;
 }
 
-static bool fit_address_variable(Binder *binder, const Operand *operand, const Variable *variable)
+/* The state space of the variables that an address may name, SPACE_NONE for the generic ones; false if any will do.
+ * Where an instruction names two spaces, the rows mark the addresses in shared memory. */
+static bool address_space(const Binder *binder, const Slot *slot, Space *space)
 {
     const Signature *signature = binder->signature;
-    Space space = signature->space;
-    if (!is_plain_access(signature->op) || !binder->match->one_space)
+    *space = signature->space;
+    if (signature->op == OP_FENCE)
+        return false;
+    if (signature->op == OP_MBARRIER)
+        *space = SPACE_SHARED;
+    else if (signature->op == OP_PREFETCHU)
+        *space = SPACE_GLOBAL;
+    else if (!binder->match->one_space)
+        *space = slot->pattern->flags & PATTERN_NEAR ? SPACE_SHARED : SPACE_GLOBAL;
+    return true;
+}
+
+bool binder_variable_space(Binder *binder, const Operand *operand, Space space)
+{
+    const Variable *variable = operand->symbol.variable;
+    if (space == SPACE_NONE ? variable->space != SPACE_CONST && variable->space != SPACE_PARAM
+                            : variable->space == space)
         return true;
-    bool fits = space == SPACE_NONE ? variable->space != SPACE_CONST && variable->space != SPACE_PARAM
-                                    : variable->space == space;
-    if (!fits)
-        return binder_refuse(binder, operand->span, "'%s' lies in .%s, not in %s%s", variable->name,
-                             space_name(variable->space), space == SPACE_NONE ? "generic space" : ".",
-                             space_name(space));
+    return binder_refuse(binder, operand->span, "'%s' lies in .%s, not in %s%s", variable->name,
+                         space_name(variable->space), space == SPACE_NONE ? "generic space" : ".", space_name(space));
+}
+
+static bool fit_address_variable(Binder *binder, const Operand *operand, const Slot *slot)
+{
+    const Signature *signature = binder->signature;
+    const Variable *variable = operand->symbol.variable;
+    Space space;
+    if (!address_space(binder, slot, &space))
+        return true;
+    if (!binder_variable_space(binder, operand, space))
+        return false;
     if (space != SPACE_PARAM)
         return true;
     if (signature->op == OP_ST && is_input(variable))
@@ -66,6 +92,8 @@ bool binder_address(Binder *binder, Operand *operand, const Slot *slot)
     if (operand->kind != OPERAND_ADDRESS || !operand->item_count)
         return binder_refuse(binder, operand->span, "an address in brackets is expected, not %s",
                              operand_describe(operand));
+    if (operand->indexed && !is_plain_access(signature->op) && signature->op != OP_MULTIMEM)
+        return binder_refuse(binder, operand->span, "an address in brackets is expected, not an indexed variable");
     if (operand->unified != !!(flags & PATTERN_UNIFIED))
         return binder_refuse(binder, operand->span,
                              operand->unified ? "'.unified' does not go with '%s' here"
@@ -81,12 +109,12 @@ bool binder_address(Binder *binder, Operand *operand, const Slot *slot)
         case OPERAND_SYMBOL:
             if (base->symbol.kind != SYMBOL_VARIABLE)
                 return binder_refuse(binder, base->span, "'%s' has no address in memory", symbol_name(&base->symbol));
-            fits = fit_address_variable(binder, base, base->symbol.variable);
+            fits = fit_address_variable(binder, base, slot);
             break;
         case OPERAND_CONSTANT:
             if (base->constant->kind != CONSTANT_INT)
                 return binder_refuse(binder, base->span, "an address cannot be a floating-point constant");
-            fits = operand->indexed || !is_plain_access(signature->op) || signature->space == SPACE_LOCAL;
+            fits = operand->indexed || signature->space == SPACE_LOCAL || signature->op == OP_FENCE;
             if (!fits)
                 return binder_refuse(binder, base->span, "absolute addresses are allowed in .local only");
             break;

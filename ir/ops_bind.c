@@ -338,6 +338,26 @@ static bool refuse_operands(Module *module, const Binder *tried, Diag *diag)
     return newer;
 }
 
+/* "{%r1}" for "%r1", which ptxas takes in loads, stores and untyped mov; the braces go.  False if there are none. */
+static bool braces_remove(Inst *inst)
+{
+    Opcode op = inst_op(inst);
+    bool untyped = inst->signature->type_count == 1 && type_class(inst->signature->types[0]) == CLASS_BITS;
+    if (inst->signature->vector != 1 ||
+        !(op == OP_LD || op == OP_LDU || op == OP_ST || (op == OP_MOV && untyped && inst->operand_count == 2)))
+        return false;
+    for (unsigned i = 0; i < inst->operand_count; i++) {
+        Operand *operand = &inst->operands[i];
+        if (operand->kind != OPERAND_VECTOR || operand->item_count != 1)
+            continue;
+        if (op == OP_MOV && inst->operands[1 - i].kind == OPERAND_VECTOR)
+            return false;
+        *operand = operand->items[0];
+        return true;
+    }
+    return false;
+}
+
 bool inst_bind(Module *module, Function *function, Inst *inst, Diag *diag)
 {
     const Signature *signature = inst->signature;
@@ -376,6 +396,8 @@ bool inst_bind(Module *module, Function *function, Inst *inst, Diag *diag)
         }
         return true;
     }
+    if (!unavailable && braces_remove(inst))
+        return inst_bind(module, function, inst, diag);
     if (unavailable)
         explain_unavailable(unavailable, inst, diag);
     else

@@ -193,6 +193,8 @@ bool binder_operand(Binder *binder, Operand *operand, const Slot *slot);
 bool binder_register(Binder *binder, Operand *operand, Type type, RefRole role);
 /* Fits an address. */
 bool binder_address(Binder *binder, Operand *operand, const Slot *slot);
+/* May a variable stand for an address in the space?  SPACE_NONE: in the generic ones. */
+bool binder_variable_space(Binder *binder, const Operand *operand, Space space);
 /* "a register": what the operand is, for messages. */
 const char *operand_describe(const Operand *operand);
 /* Slot.takes of a slot that is complete otherwise. */

@@ -293,6 +293,19 @@ static bool takes_variable(Type type, const Slot *slot)
     return (class == CLASS_BITS && !slot->bits_only) || class == CLASS_UNSIGNED || class == CLASS_SIGNED;
 }
 
+/* Conversions of addresses take variables of the space that they convert. */
+static bool names_own_space(Binder *binder, const Operand *operand)
+{
+    switch (binder->signature->op) {
+    case OP_CVTA:
+        return signature_has(binder->signature, MOD_TO) ||
+               binder_variable_space(binder, operand, binder->signature->space);
+    case OP_MAPA:
+    case OP_GETCTARANK: return binder_variable_space(binder, operand, SPACE_SHARED);
+    default: return true;
+    }
+}
+
 static bool fit_source(Binder *binder, Operand *operand, const Slot *slot)
 {
     Type type = (Type)slot->type;
@@ -307,7 +320,7 @@ static bool fit_source(Binder *binder, Operand *operand, const Slot *slot)
     case OPERAND_SYMBOL:
         if (operand->symbol.kind == SYMBOL_VARIABLE && takes_variable(type, slot) &&
             (operand->constant || is_unpack(binder)))
-            return true;
+            return names_own_space(binder, operand);
         break;
     case OPERAND_SREG:
         if (takes_sreg(binder))
@@ -368,19 +381,41 @@ static bool fit_vector_register(Binder *binder, Operand *operand, Type type, con
     return true;
 }
 
-/* In a list ptxas looks at the type of the first register, for which an integer will do where a float is wanted; of the
- * others it only wants the same width.  Matrix fragments and mov are exact. */
-static bool element_fits(Binder *binder, Operand *item, Type type, const Slot *slot, RefRole role, const Reg *first)
+/* Have the registers of a list more than one type? */
+static bool list_is_mixed(const Binder *binder, const Operand *list)
+{
+    Type first = TYPE_NONE;
+    for (unsigned i = 0; i < list->item_count; i++) {
+        if (list->items[i].kind != OPERAND_REG)
+            continue;
+        Type type = operand_reg(binder, &list->items[i])->type;
+        if (first && type != first)
+            return true;
+        first = type;
+    }
+    return false;
+}
+
+/* ptxas takes registers of one type in the place of floats also if they are integers, except in matrix fragments, mov
+ * and cvt; registers of several types count as untyped, except where .f32 or .f64 is wanted. */
+static bool element_counts(const Binder *binder, Type reg, Type want, bool mixed)
+{
+    Opcode op = binder->signature->op;
+    TypeClass class = type_class(reg);
+    if (mixed)
+        return want != TYPE_F32 && want != TYPE_F64 && class != CLASS_PRED && class != CLASS_OPAQUE;
+    bool exact =
+        op == OP_MOV || op == OP_CVT || op == OP_WMMA || ((op == OP_MMA || op == OP_WGMMA) && want != TYPE_F64);
+    return !exact && type_class(want) == CLASS_FLOAT && (class == CLASS_UNSIGNED || class == CLASS_SIGNED);
+}
+
+static bool element_fits(Binder *binder, Operand *item, Type type, const Slot *slot, RefRole role, const Reg *first,
+                         bool mixed)
 {
     const Reg *reg = operand_reg(binder, item);
-    Opcode op = binder->signature->op;
-    TypeClass class = type_class(reg->type);
-    bool exact = op == OP_MOV || op == OP_WMMA || ((op == OP_MMA || op == OP_WGMMA) && type != TYPE_F64);
     bool plain = reg->vector == 1 && !item->selector && !item->negated && !item->inverted;
-    bool counts = first ? class != CLASS_PRED && class != CLASS_OPAQUE
-                        : type_class(type) == CLASS_FLOAT && (class == CLASS_UNSIGNED || class == CLASS_SIGNED);
-    bool same_width = first ? type_bits(reg->type) == type_bits(first->type) : type_bits(reg->type) == type_bits(type);
-    if (!exact && plain && counts && same_width) {
+    bool same_width = type_bits(reg->type) == (first ? type_bits(first->type) : type_bits(type));
+    if (plain && same_width && element_counts(binder, reg->type, type, mixed)) {
         set_ref(binder, item, role, type);
         return true;
     }
@@ -397,7 +432,7 @@ static bool fit_list(Binder *binder, Operand *operand, const Slot *slot, RefRole
     const Pattern *pattern = slot->pattern;
     Type type = (Type)slot->type;
     const Reg *first = NULL;
-    bool sinks_only = true;
+    bool sinks_only = true, mixed = operand->kind == OPERAND_VECTOR && list_is_mixed(binder, operand);
     if (is_vector_register(binder, operand, slot->count))
         return fit_vector_register(binder, operand, type, slot, role);
     if (operand->kind != OPERAND_VECTOR)
@@ -410,7 +445,7 @@ static bool fit_list(Binder *binder, Operand *operand, const Slot *slot, RefRole
         Operand *item = &operand->items[i];
         sinks_only &= item->kind == OPERAND_SINK;
         if (item->kind == OPERAND_REG && !item->constant) {
-            if (!element_fits(binder, item, type, slot, role, first))
+            if (!element_fits(binder, item, type, slot, role, first, mixed))
                 return false;
             first = first ? first : operand_reg(binder, item);
         } else if (item->kind == OPERAND_CONSTANT && pattern->flags & PATTERN_IMMEDIATE) {
@@ -468,9 +503,14 @@ static bool fit_coordinates(Binder *binder, Operand *operand, const Slot *slot, 
     unsigned given = operand->item_count;
     if (given != slot->count && !(pads && given > slot->count && (given == 2 || given == 4)))
         return binder_refuse(binder, operand->span, "%u coordinates are expected, not %u", slot->count, given);
-    for (unsigned i = 0; i < given; i++)
-        if (!fit_coordinate(binder, &operand->items[i], i == 0 && slot->layered ? TYPE_U32 : type))
+    bool mixed = list_is_mixed(binder, operand);
+    for (unsigned i = 0; i < given; i++) {
+        Operand *item = &operand->items[i];
+        bool register_alone = item->kind == OPERAND_REG && !item->constant && !slot->layered;
+        if (register_alone ? !element_fits(binder, item, type, NULL, REF_USE, NULL, mixed)
+                           : !fit_coordinate(binder, item, i == 0 && slot->layered ? TYPE_U32 : type))
             return false;
+    }
     return true;
 }
 
@@ -584,7 +624,7 @@ static bool fit_label(Binder *binder, const Operand *operand)
 static bool fit_variable(Binder *binder, Operand *operand)
 {
     if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE)
-        return true;
+        return names_own_space(binder, operand);
     if (operand->kind == OPERAND_ADDRESS && operand->indexed && !operand->unified && operand->item_count == 1 &&
         operand->items[0].kind == OPERAND_SYMBOL && operand->items[0].symbol.kind == SYMBOL_VARIABLE)
         return true;
