@@ -41,6 +41,8 @@ corpus() {
     for launch in corpus/*/*.launch.json; do
         name="$(basename "$(dirname "$launch")")"
         case "$launch" in *.large.launch.json) continue ;; esac
+        # Not every folder has PTX of another compiler.
+        case "$1" in clang.*) [ -f "corpus/$name/$name.$1.ptx" ] || continue ;; esac
         pairs+=("corpus/$name/$name.$1.ptx" "$launch")
     done
 }
@@ -59,6 +61,8 @@ for target in sm_75 sm_90; do
     check "corpus.$target" "${pairs[@]}"
     check "shapes.$target" -e "$shapes/shapes.$target.ptx" "$shapes/shapes.launch.json"
 done
+corpus clang.sm_75
+check corpus.clang "${pairs[@]}"
 check shapes.unoptimized -e "$shapes/shapes.unoptimized.ptx" "$shapes/shapes.launch.json"
 others=()
 for file in "$shapes"/hand/*.ptx; do

@@ -120,11 +120,12 @@ static bool launch_agrees(const char *ptx, const char *json)
     return fine;
 }
 
+/* Every folder has PTX for sm_75 and sm_90, some for other targets and by another compiler. */
 static void corpus_agrees(void **state)
 {
     const char *target = *state;
     glob_t found;
-    unsigned wrong = 0;
+    unsigned wrong = 0, count = 0;
     assert_int_equal(glob("corpus/*/*.launch.json", 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         char folder[256], ptx[600];
@@ -133,12 +134,15 @@ static void corpus_agrees(void **state)
             continue; /* for a real GPU */
         snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(json, '/') - json), json);
         snprintf(ptx, sizeof ptx, "%s/%s.%s.ptx", folder, strrchr(folder, '/') + 1, target);
+        if (strcmp(target, "sm_75") != 0 && strcmp(target, "sm_90") != 0 && access(ptx, R_OK) != 0)
+            continue;
+        count++;
         if (!launch_agrees(ptx, json)) {
             print_message("not equal: %s of %s\n", json, ptx);
             wrong++;
         }
     }
-    assert_true(found.gl_pathc >= 20);
+    assert_true(count >= 8);
     globfree(&found);
     assert_int_equal(wrong, 0);
 }
@@ -148,6 +152,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(corpus_agrees, "sm_75"),
         cmocka_unit_test_prestate(corpus_agrees, "sm_90"),
+        cmocka_unit_test_prestate(corpus_agrees, "sm_120"),
+        cmocka_unit_test_prestate(corpus_agrees, "clang.sm_75"),
     };
     return cmocka_run_group_tests(tests, compile_references, close_references);
 }
