@@ -33,7 +33,7 @@ outside() {
 
 # The spelling of every number in the functions that is not small, from $1 to $2.
 literals() {
-    grep -v '^[[:space:]]*\.\(loc\|reg\|file\|b8\|b64\|b32\|global\|visible\)' "$1" |
+    sed 's|//.*||' "$1" | grep -v '^[[:space:]]*\.\(loc\|reg\|file\|b8\|b64\|b32\|global\|visible\)' |
         grep -oE '0[fFdD][0-9A-Fa-f]+|0[xX][0-9A-Fa-f]+U?|-?[0-9]+\.[0-9]+([eE][-+]?[0-9]+)?|-?[0-9]{4,}' | sort -u >"$2"
 }
 
@@ -50,6 +50,12 @@ for file in tests/cases/exactness/*.ptx tests/ptx/*.debug.ptx tests/ptx/*.linein
     "$PTXOPT" -assembler none -O0 "$file" >"$TEST_TMP/out" 2>"$TEST_TMP/errors" || wrong="status $?"
     cmp -s "$file" "$TEST_TMP/out" || wrong="$wrong other bytes"
     result "untouched $(basename "$file" .ptx)" "$wrong"
+    "$PTXOPT" -assembler none -canonical "$file" >"$TEST_TMP/out" 2>"$TEST_TMP/errors" || wrong="status $?"
+    literals "$file" "$TEST_TMP/before"
+    literals "$TEST_TMP/out" "$TEST_TMP/after"
+    cmp -s "$TEST_TMP/before" "$TEST_TMP/after" ||
+        wrong="$(diff "$TEST_TMP/before" "$TEST_TMP/after" | sed -n '2,4p' | tr '\n' ' ')"
+    result "literals of $(basename "$file" .ptx), printed anew" "$wrong"
 done
 
 for file in tests/cases/exactness/*.ptx tests/ptx/*.sm_90.lineinfo.ptx; do
