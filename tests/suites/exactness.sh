@@ -34,7 +34,8 @@ outside() {
 # The spelling of every number in the functions that is not small, from $1 to $2.
 literals() {
     sed 's|//.*||' "$1" | grep -v '^[[:space:]]*\.\(loc\|reg\|file\|b8\|b64\|b32\|global\|visible\)' |
-        grep -oE '0[fFdD][0-9A-Fa-f]+|0[xX][0-9A-Fa-f]+U?|-?[0-9]+\.[0-9]+([eE][-+]?[0-9]+)?|-?[0-9]{4,}' | sort -u >"$2"
+        grep -oE '0[fFdD][0-9A-Fa-f]+|0[xX][0-9A-Fa-f]+U?|-?[0-9]+\.[0-9]+([eE][-+]?[0-9]+)?|-?[0-9]{4,}' |
+        sort -u >"$2"
 }
 
 # The memory accesses and barriers of $1, each behind the .loc that it stands under, to $2.
