@@ -48,7 +48,7 @@ static const Sreg *sreg_read(const Inst *inst)
 static bool want_whole_warps(Coarsening *c, const Inst *inst, const char *what)
 {
     if (c->stride.kind != STRIDE_BLOCK)
-        return coarsening_refuse(c, inst, "%s needs whole warps, which only the block stride preserves", what);
+        return coarsening_refuse(c, inst, "%s needs whole warps, which are kept with the block stride only", what);
     c->needs_whole_warps = true;
     return true;
 }
