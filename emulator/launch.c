@@ -2,8 +2,10 @@
 #include "emulator/emulator.h"
 #include "emulator/operation.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
+#include <string.h>
 
 typedef struct Reader {
     Arena *arena;
@@ -390,9 +392,14 @@ Launch *launch_read(Arena *arena, const char *path, const char **error)
     Reader reader = {.arena = arena, .path = path};
     json_error_t problem;
     json_t *root = json_load_file(path, 0, &problem);
+    int reason = errno;
     Launch *launch = ARENA_NEW(arena, Launch);
-    if (!root)
-        reader_fail(&reader, "%d:%d: %s", problem.line, problem.column, problem.text);
+    if (!root && json_error_code(&problem) == json_error_cannot_open_file)
+        reader_fail(&reader, "%s", strerror(reason));
+    else if (!root && problem.line < 1)
+        reader_fail(&reader, "%s", problem.text);
+    else if (!root)
+        reader.error = arena_printf(arena, "%s:%d:%d: %s", path, problem.line, problem.column, problem.text);
     else
         read_launch(&reader, root, launch);
     json_decref(root);

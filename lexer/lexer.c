@@ -118,7 +118,10 @@ bool lexer_line_marker(Lexer *lexer, const char *text, size_t length, Span span)
     const char *end = text + length;
     if (blanks && digits && more && at < end && *at == '"' && memchr(at + 1, '"', (size_t)(end - at - 1)))
         return lexer_check_bytes(lexer, text, length, span.begin);
-    lexer_error(lexer, span, "only line markers (# N \"FILE\") may begin with '#'");
+    if (length > 8 && memcmp(text, "#include", 8) == 0)
+        lexer_error(lexer, span, "this is source code and no PTX; 'nvcc -ptx' makes PTX of it");
+    else
+        lexer_error(lexer, span, "only line markers (# N \"FILE\") may begin with '#'");
     return false;
 }
 
