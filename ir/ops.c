@@ -259,8 +259,29 @@ static bool takes_bits_only(const Form *form, const Pattern *pattern, Type type)
     }
 }
 
+/* Does the row convert to or from a format that ptxas knows only as packed bits: bf16, tf32, 8 and fewer bits? */
+static bool form_has_packed(const Form *form)
+{
+    for (unsigned i = 0; i < form->element_count; i++) {
+        const Element *element = &form_elements(form)[i];
+        for (unsigned j = 0; j < element->alternative_count; j++) {
+            const Alternative *alternative = &element_alternatives(element)[j];
+            for (unsigned k = 0; k < alternative->mod_count; k++) {
+                ModId mod = alternative_mods(alternative)[k];
+                Type type = (Type)mod_types[mod];
+                const char *name = mod_name(mod) + 1;
+                name += *name == 'u';
+                if (type == TYPE_BF16 || type == TYPE_BF16X2 || type == TYPE_TF32 ||
+                    (name[0] == 'e' && name[1] >= '0' && name[1] <= '9'))
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* Loads, stores and conversions take registers wider than their type (PTX ISA, "Operand Size Exceeding Instruction-Type
- * Size"); formats that ptxas knows only as packed bits are excepted. */
+ * Size"); conversions of packed formats are excepted. */
 static bool takes_wider(const Form *form, const Pattern *pattern, Type type)
 {
     switch (form->op) {
@@ -269,10 +290,7 @@ static bool takes_wider(const Form *form, const Pattern *pattern, Type type)
     case OP_ST:
     case OP_SULD:
     case OP_SUST: return true;
-    case OP_CVT:
-        if (takes_bits_only(form, pattern, type))
-            return false;
-        return type != TYPE_BF16 && type != TYPE_BF16X2 && type != TYPE_TF32;
+    case OP_CVT: return !takes_bits_only(form, pattern, type) && !form_has_packed(form);
     default: return false;
     }
 }

@@ -564,7 +564,7 @@ static bool selector_fits(const char *selector, unsigned lanes, bool mask)
 static bool fit_video(Binder *binder, Operand *operand, const Slot *slot)
 {
     bool destination = slot->pattern->kind == PATTERN_VIDEO_DST;
-    if (operand->kind == OPERAND_CONSTANT && !destination)
+    if (operand->kind == OPERAND_CONSTANT && !destination && slot->count == 1)
         return binder_constant(binder, operand, TYPE_U32);
     if (operand->kind != OPERAND_REG || operand->constant)
         return binder_refuse(binder, operand->span, "a 32-bit register is expected, not %s", operand_describe(operand));
