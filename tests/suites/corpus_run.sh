@@ -180,7 +180,7 @@ esac
 if "${CC:-cc}" -std=gnu11 -Wall -Wextra -Werror -O1 -g -fPIC -shared $sanitize -D_GNU_SOURCE= -I. -Ibuild -o "$fake" \
     tests/tools/fake_cuda.c "$BUILD/libptxopt.a" -ljansson -ldl -lm -lpthread >"$tmp/cc.log" 2>&1; then
     gpu() {
-        PTXOPT_CUDA_DRIVER="$fake" run --gpu --assembler none --repeat 2 "$@"
+        PTXOPT_CUDA_DRIVER="$fake" run --gpu --small --assembler none --repeat 2 "$@"
     }
     gpu vectoradd_exact transpose_tiled --options 'coarsen 2*'
     expect "a GPU: checked and timed" 0 "Emulated GPU, sm_90" "vectoradd_exact  vectoradd_exact" "Geometric means"

@@ -45,10 +45,11 @@ def best_form(kernel, number, patterns):
     return max(fitting, key=lambda form: int(form[3:]), default=None)
 
 
-def launches_of(kernel, root):
-    """The kernel once for each launch file that counts here: the large ones, or where there is none the small ones."""
+def launches_of(kernel, root, small):
+    """The kernel once for each launch file that counts here: the large ones, or the small ones where these are asked for
+    or there are no others."""
     found = []
-    for path in kernel.large or kernel.launches:
+    for path in not small and kernel.large or kernel.launches:
         with open(os.path.join(root, path), encoding="utf-8") as file:
             launch = json.load(file)
         found.append(dataclasses.replace(kernel, launches=[path], block=triple(launch.get("block", ())),
@@ -194,7 +195,7 @@ def run(program, root, arguments, kernels, jobs, folder):
         if not form:
             none.append(kernel.name)
             continue
-        work += [(one, form) for one in launches_of(kernel, root)]
+        work += [(one, form) for one in launches_of(kernel, root, arguments.small)]
     sets = [one for one in OPTION_SETS
             if one.words and one.name in wanted and (assembler.kind != "none" or not one.judged)]
     tasks = [(kernel, form, options) for kernel, form in work for options in sets
