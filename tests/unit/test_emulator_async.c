@@ -113,7 +113,7 @@ static void phases_of_an_mbarrier(void **state)
         "mbarrier.init.shared.b64 [bar], 2; mbarrier.arrive.shared.b64 %rd3, [bar];\n"
         "mbarrier.pending_count.b64 %r2, %rd3; mbarrier.test_wait.shared.b64 %p1, [bar], %rd3;\n"
         "mbarrier.test_wait.parity.shared.b64 %p2, [bar], 0; mbarrier.test_wait.parity.shared.b64 %p3, [bar], 1;\n"
-        "mbarrier.arrive.noComplete.shared.b64 %rd4, [bar], 0; \n"
+        "mov.u32 %r9, 0; mbarrier.arrive.noComplete.shared.b64 %rd4, [bar], %r9; \n"
         "mbarrier.arrive_drop.shared.b64 %rd4, [bar]; mbarrier.test_wait.shared.b64 %p4, [bar], %rd3;\n"
         "mbarrier.try_wait.parity.shared.b64 %p5, [bar], 0; mbarrier.arrive.shared.b64 %rd5, [bar];\n"
         "mbarrier.try_wait.parity.shared.b64 %p6, [bar], 1; selp.u32 %r3, 1, 0, %p1; selp.u32 %r4, 2, 0, %p2;\n"
