@@ -287,6 +287,8 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
     Coarsening c = {.body = body, .refusal = refusal};
     if (!body->function->is_entry)
         return coarsening_refuse(&c, NULL, "it is no kernel");
+    if (body->function->name[0] == '%')
+        return coarsening_refuse(&c, NULL, "the symbol of its launch contract would have '%%' inside its name");
     if (request->stride.kind == STRIDE_NUMBER)
         contract->stride_unit = request->stride.number;
     memcpy(contract->factor, request->factor, sizeof contract->factor);
