@@ -154,7 +154,7 @@ plant "the widening of an index" stencil1d \
     '0,/mul.wide.s32 (%[a-z0-9_]+), (%[a-z0-9_]+), 4/s//mul.wide.s32 \1, \2, 8/' '.'
 echo "$planted kinds of planted wrong code are caught"
 
-# $1: name; $2: survivors at most, in hundredths of the mutants
+# $1: name; $2: survivors at most, in hundredths of the mutants; $3: one mutant out of so many is tried
 mutants() {
     local name="$1" most="$2" step="${3:-$sample}" killed made
     # shellcheck disable=SC2086
