@@ -181,8 +181,8 @@ $(REFERENCES): $(wildcard corpus/*/*.ref.c) corpus/reference.h $(OUT)/configurat
 # What one does with it.
 
 # The emulator against the GPU at hand; ACCEPT=tests/gpu/NAME.answers keeps what the GPU answers.
-$(OUT)/check-gpu: tests/gpu/check_gpu.c $(OUT)/liboracle.a $(OUT)/libptxopt.a
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lmpfr -lgmp $(LIBRARIES)
+$(OUT)/check-gpu: tests/gpu/check_gpu.c tools/gpu-driver.c tools/gpu-driver.h $(OUT)/liboracle.a $(OUT)/libptxopt.a
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter-out %.h,$^) -lmpfr -lgmp $(LIBRARIES)
 
 .PHONY: check-gpu
 check-gpu: $(OUT)/check-gpu

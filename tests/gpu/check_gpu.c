@@ -9,42 +9,19 @@
  * glob, -s only every STEP-th spelling.
  *
  * Exit status: 0 all agree; 1 something differs, or nothing could be compared; 2 bad usage; 77 there is no GPU. */
-#include <dlfcn.h>
 #include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "emulator/emulator.h"
-#include "parser/parser.h"
-#include "tests/oracle/oracle.h"
+#include "tests/oracle/emulate.h"
+#include "tools/gpu-driver.h"
 
-enum { BLOCK = 64, COMPUTE_MAJOR = 75, COMPUTE_MINOR = 76, NO_GPU = 77, MOST_REPORTS = 4 };
-
-typedef struct Gpu {
-    int (*init)(unsigned);
-    int (*device_count)(int *);
-    int (*device_get)(int *, int);
-    int (*device_name)(char *, int, int);
-    int (*device_attribute)(int *, int, int);
-    int (*context_retain)(void **, int);
-    int (*context_set)(void *);
-    int (*synchronize)(void);
-    int (*memory_new)(uint64_t *, size_t);
-    int (*memory_free)(uint64_t);
-    int (*copy_in)(uint64_t, const void *, size_t);
-    int (*copy_out)(void *, uint64_t, size_t);
-    int (*module_load)(void **, const void *, unsigned, int *, void **);
-    int (*module_unload)(void *);
-    int (*module_function)(void **, void *, const char *);
-    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
-                  void **);
-    char name[128];
-} Gpu;
+enum { NO_GPU = 77, MOST_REPORTS = 4 };
 
 typedef struct Check {
-    Gpu *gpu; /* NULL: only the emulator */
+    const GpuDriver *gpu; /* NULL: only the emulator */
     char target[16];
     unsigned step, number;
     bool verbose;
@@ -54,60 +31,20 @@ typedef struct Check {
     double distance; /* greatest relative difference of an approximate result */
 } Check;
 
-static bool gpu_open(Gpu *gpu, char target[16])
+static bool gpu_open(GpuDriver *gpu, char target[16])
 {
-    const char *named = getenv("PTXOPT_CUDA_DRIVER"), *path = named && *named ? named : "libcuda.so.1";
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *context;
-    const struct {
-        const char *name;
-        void *place;
-    } wanted[] = {
-        {"cuInit", &gpu->init},
-        {"cuDeviceGetCount", &gpu->device_count},
-        {"cuDeviceGet", &gpu->device_get},
-        {"cuDeviceGetName", &gpu->device_name},
-        {"cuDeviceGetAttribute", &gpu->device_attribute},
-        {"cuDevicePrimaryCtxRetain", &gpu->context_retain},
-        {"cuCtxSetCurrent", &gpu->context_set},
-        {"cuCtxSynchronize", &gpu->synchronize},
-        {"cuMemAlloc_v2", &gpu->memory_new},
-        {"cuMemFree_v2", &gpu->memory_free},
-        {"cuMemcpyHtoD_v2", &gpu->copy_in},
-        {"cuMemcpyDtoH_v2", &gpu->copy_out},
-        {"cuModuleLoadDataEx", &gpu->module_load},
-        {"cuModuleUnload", &gpu->module_unload},
-        {"cuModuleGetFunction", &gpu->module_function},
-        {"cuLaunchKernel", &gpu->launch},
-    };
-    if (!library) {
-        printf("no GPU: %s\n", dlerror());
-        return false;
-    }
-    for (size_t i = 0; i < COUNT_OF(wanted); i++) {
-        void *function = dlsym(library, wanted[i].name);
-        if (!function) {
-            printf("no GPU: %s has no %s\n", path, wanted[i].name);
-            return false;
-        }
-        memcpy(wanted[i].place, &function, sizeof function);
-    }
-    int count = 0, device, major, minor, error;
-    if ((error = gpu->init(0)) != 0 || (error = gpu->device_count(&count)) != 0 || count == 0) {
-        printf("no GPU: %s finds no device (error %d)\n", path, error);
-        return false;
-    }
-    if (gpu->device_get(&device, 0) || gpu->device_name(gpu->name, sizeof gpu->name, device) ||
-        gpu->device_attribute(&major, COMPUTE_MAJOR, device) || gpu->device_attribute(&minor, COMPUTE_MINOR, device) ||
-        gpu->context_retain(&context, device) || gpu->context_set(context)) {
-        printf("no GPU: the device cannot be used\n");
-        return false;
-    }
-    snprintf(target, 16, "sm_%d%d%s", major, minor, major >= 9 ? "a" : "");
-    return true;
+    Buf message = {0};
+    bool open = gpu_driver_open(gpu, 0, &message);
+    if (open)
+        snprintf(target, 16, "sm_%u%s", gpu->architecture, gpu->architecture >= 90 ? "a" : "");
+    else
+        printf("no GPU: %s finds no device: %s\n", gpu->path, buf_text(&message));
+    buf_free(&message);
+    return open;
 }
 
 /* The kernel on the GPU; false with 'out' untouched if the driver refuses it. */
-static bool gpu_run(const Gpu *gpu, const char *text, const uint64_t *in, size_t in_bytes, uint64_t *out,
+static bool gpu_run(const GpuDriver *gpu, const char *text, const uint64_t *in, size_t in_bytes, uint64_t *out,
                     size_t out_bytes, unsigned count)
 {
     void *module = NULL, *function;
@@ -115,12 +52,12 @@ static bool gpu_run(const Gpu *gpu, const char *text, const uint64_t *in, size_t
     bool done = false;
     if (gpu->module_load(&module, text, 0, NULL, NULL) != 0)
         return false;
-    if (gpu->module_function(&function, module, "probe") == 0 && gpu->memory_new(&in_address, in_bytes) == 0 &&
-        gpu->memory_new(&out_address, out_bytes) == 0) {
+    if (gpu->module_function(&function, module, "probe") == 0 && gpu->memory_alloc(&in_address, in_bytes) == 0 &&
+        gpu->memory_alloc(&out_address, out_bytes) == 0) {
         void *arguments[] = {&in_address, &out_address, &count};
         done = gpu->copy_in(in_address, in, in_bytes) == 0 && gpu->copy_in(out_address, out, out_bytes) == 0 &&
-               gpu->launch(function, (count + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1, 0, NULL, arguments, NULL) == 0 &&
-               gpu->synchronize() == 0 && gpu->copy_out(out, out_address, out_bytes) == 0;
+               gpu->launch(function, count / PROBE_BLOCK, 1, 1, PROBE_BLOCK, 1, 1, 0, NULL, arguments, NULL) == 0 &&
+               gpu->context_synchronize() == 0 && gpu->copy_out(out, out_address, out_bytes) == 0;
     }
     if (in_address)
         gpu->memory_free(in_address);
@@ -130,36 +67,11 @@ static bool gpu_run(const Gpu *gpu, const char *text, const uint64_t *in, size_t
     return done;
 }
 
-static const uint64_t *emulate(Arena *arena, const Probe *probe, const char *text, uint64_t *inputs, unsigned count)
+static const uint64_t *emulate(Arena *arena, const Probe *probe, const Buf *text, uint64_t *inputs, unsigned count)
 {
-    Diag diag;
-    Source *source = source_from_memory(arena, probe->name, text, strlen(text));
-    diag_init(&diag, source, stderr);
-    Module *module = parse_module(arena, source, &diag);
-    if (!module)
-        return NULL;
-    LaunchArgument arguments[] = {
-        {.kind = ARGUMENT_BUFFER,
-         .name = "in",
-         .type = TYPE_U64,
-         .count = (uint64_t)count * probe->input_words,
-         .fill = FILL_BYTES,
-         .bytes = inputs,
-         .size = 8 * (uint64_t)count * probe->input_words},
-        {.kind = ARGUMENT_BUFFER,
-         .name = "out",
-         .type = TYPE_U64,
-         .count = (uint64_t)count * probe->output_words,
-         .fill = FILL_ZERO},
-        {.kind = ARGUMENT_SCALAR, .type = TYPE_U32, .count = 1, .bytes = &count, .size = sizeof count},
-    };
-    Launch launch = {.kernel = "probe",
-                     .grid = {(count + BLOCK - 1) / BLOCK, 1, 1},
-                     .block = {BLOCK, 1, 1},
-                     .arguments = arguments,
-                     .argument_count = COUNT_OF(arguments)};
-    EmulatorResult *result = emulator_run(arena, module, &launch, NULL);
-    return result->fault.kind == FAULT_NONE ? (const uint64_t *)emulator_buffer(result, "out")->bytes : NULL;
+    Module *module;
+    EmulatorResult *result = probe_emulate(arena, probe, text, inputs, count, &module);
+    return result && result->fault.kind == FAULT_NONE ? (const uint64_t *)emulator_buffer(result, "out")->bytes : NULL;
 }
 
 /* ---- Comparison -------------------------------------------------------------------------------------------------- */
@@ -212,7 +124,7 @@ static void check_probe(const Probe *probe, void *context)
     uint64_t *answers = ARENA_ARRAY(arena, uint64_t, (size_t)count * probe->output_words);
     Answer answer;
     const uint64_t *emulated =
-        oracle_answer(probe, inputs, &answer) ? emulate(arena, probe, buf_text(&text), inputs, count) : NULL;
+        oracle_answer(probe, inputs, &answer) ? emulate(arena, probe, &text, inputs, count) : NULL;
     bool ran = emulated && (!check->gpu || gpu_run(check->gpu, buf_text(&text), inputs,
                                                    8 * (size_t)count * probe->input_words, answers,
                                                    8 * (size_t)count * probe->output_words, count));
@@ -324,7 +236,7 @@ static int usage(void)
 
 int main(int count, char **words)
 {
-    Gpu gpu = {0};
+    GpuDriver gpu;
     Check check = {.step = 1};
     const char *accept = NULL, *golden = NULL, *rows = NULL;
     int option;

@@ -13,9 +13,7 @@
 
 #include <cmocka.h>
 
-#include "emulator/emulator.h"
-#include "parser/parser.h"
-#include "tests/oracle/oracle.h"
+#include "tests/oracle/emulate.h"
 
 /* Pure rows that have no oracle of this kind, and what tests them. */
 static const struct {
@@ -71,46 +69,23 @@ static void report(const Probe *probe, const uint64_t *in, const uint64_t *got, 
 
 static void check_probe(const Probe *probe, void *context)
 {
-    enum { BLOCK = 64, MOST_REPORTS = 3 };
+    enum { MOST_REPORTS = 3 };
     Totals *totals = context;
     Arena *arena = arena_new();
     Buf text = {0};
-    Diag diag;
     unsigned count, wrong = 0;
     totals->row_probes++;
     probe_write_kernel(probe, &text);
-    Source *source = source_from_memory(arena, probe->name, buf_text(&text), text.length);
+    uint64_t *inputs = probe_inputs(probe, arena, &count);
+    Module *module;
+    EmulatorResult *result = probe_emulate(arena, probe, &text, inputs, count, &module);
     buf_free(&text);
-    diag_init(&diag, source, stderr);
-    Module *module = parse_module(arena, source, &diag);
-    if (!module) {
+    if (!result) {
         totals->row_wrong++;
         print_message("%s: the kernel does not parse\n", probe->name);
         arena_free(arena);
         return;
     }
-    uint64_t *inputs = probe_inputs(probe, arena, &count);
-    LaunchArgument arguments[] = {
-        {.kind = ARGUMENT_BUFFER,
-         .name = "in",
-         .type = TYPE_U64,
-         .count = (uint64_t)count * probe->input_words,
-         .fill = FILL_BYTES,
-         .bytes = inputs,
-         .size = 8 * (uint64_t)count * probe->input_words},
-        {.kind = ARGUMENT_BUFFER,
-         .name = "out",
-         .type = TYPE_U64,
-         .count = (uint64_t)count * probe->output_words,
-         .fill = FILL_ZERO},
-        {.kind = ARGUMENT_SCALAR, .type = TYPE_U32, .count = 1, .bytes = &count, .size = sizeof count},
-    };
-    Launch launch = {.kernel = "probe",
-                     .grid = {count / BLOCK, 1, 1},
-                     .block = {BLOCK, 1, 1},
-                     .arguments = arguments,
-                     .argument_count = COUNT_OF(arguments)};
-    EmulatorResult *result = emulator_run(arena, module, &launch, NULL);
     if (result->fault.kind == FAULT_UNSUPPORTED) {
         totals->row_unsupported++;
         snprintf(totals->refusal, sizeof totals->refusal, "%s: %s", probe->name, result->fault.message);
