@@ -4,6 +4,7 @@
 #include "emit/emit.h"
 #include "lexer/lexer.h"
 #include "parser/internal.h"
+#include "tests/tools/random_values.h"
 
 #include "forms.h"
 
@@ -216,23 +217,6 @@ static bool body_coarsen(Body **body, Random *random)
     return true;
 }
 
-static void body_recompute(Body *body, Random *random)
-{
-    Arena *arena = arena_new();
-    RematerializeRequest request = {
-        .limit = (int32_t)random_below(random, 12),
-        .cost = 1 + random_below(random, 8),
-        .opaque = random_below(random, 2),
-        .distance = random_below(random, 20),
-        .extend = random_below(random, 2),
-        .ignore_pressure = random_below(random, 2),
-    };
-    RematerializeCandidate *values;
-    uint32_t count = rematerialize_candidates(arena, body, &request, &values);
-    rematerialize_values(body, &request, values, count ? 1 + random_below(random, count) : 0);
-    arena_free(arena);
-}
-
 static Body *body_change(Body *body, Random *random, bool coarsen)
 {
     body_to_ssa(body);
@@ -245,7 +229,7 @@ static Body *body_change(Body *body, Random *random, bool coarsen)
         case 0: remove_dead_code(body); break;
         case 1: merge_equal_values(body); break;
         case 2: sink_values(body, (SinkMode)random_below(random, 3), random_below(random, 2)); break;
-        case 3: body_recompute(body, random); break;
+        case 3: random_values_recompute(body, random); break;
         default: schedule_body(body, &rule); break;
         }
         static const char *const names[] = {"remove_dead_code", "merge_equal_values", "sink_values",

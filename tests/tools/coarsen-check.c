@@ -19,6 +19,7 @@
 #include "opt/opt.h"
 #include "opt/registers_internal.h"
 #include "parser/parser.h"
+#include "parse_text.h"
 #include "random_kernel.h"
 
 #include <stdlib.h>
@@ -98,19 +99,6 @@ static const char *const all_configs =
     "x2,x4,x8,y2,y4,z2,x2y2,x2y2z2,x2:unit,x4:unit,y2:unit,x2y2:unit,x2:16,x4:8,x2:32,y2:2,x2y2:4";
 
 /* ---- One case ---------------------------------------------------------------------------------------------------- */
-
-static Module *parse_text(const char *name, const char *text, size_t length)
-{
-    Arena *arena = arena_new();
-    Diag diag;
-    Source *source = source_from_memory(arena, name, text, length);
-    diag_init(&diag, source, stderr);
-    diag.quiet = true;
-    Module *module = parse_module(arena, source, &diag);
-    if (!module)
-        arena_free(arena);
-    return module;
-}
 
 static const char *assemble(const Case *it, const Buf *text)
 {

@@ -18,6 +18,8 @@
 #include "opt/opt.h"
 #include "parser/parser.h"
 
+#include "parse_text.h"
+
 typedef enum Kind {
     KIND_DROP,
     KIND_SWAP,
@@ -47,19 +49,6 @@ typedef struct Mutants {
     bool verbose;
     unsigned made[KIND_COUNT], killed[KIND_COUNT];
 } Mutants;
-
-static Module *parse_text(const char *name, const char *text, size_t length)
-{
-    Arena *arena = arena_new();
-    Diag diag;
-    Source *source = source_from_memory(arena, name, text, length);
-    diag_init(&diag, source, stderr);
-    diag.quiet = true;
-    Module *module = parse_module(arena, source, &diag);
-    if (!module)
-        arena_free(arena);
-    return module;
-}
 
 static Module *parse_file(const char *path)
 {

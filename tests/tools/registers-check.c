@@ -12,6 +12,7 @@
 #include "parser/parser.h"
 
 #include "random_kernel.h"
+#include "random_values.h"
 
 static Module *module_parse(const char *text)
 {
@@ -38,21 +39,6 @@ static void orders_mutate(Body *body, Random *random, Arena *arena)
     }
 }
 
-static void values_recompute(Body *body, Random *random, Arena *arena)
-{
-    RematerializeRequest request = {
-        .limit = (int32_t)random_below(random, 12),
-        .cost = 1 + random_below(random, 8),
-        .opaque = random_below(random, 2),
-        .distance = random_below(random, 20),
-        .extend = random_below(random, 2),
-        .ignore_pressure = random_below(random, 2),
-    };
-    RematerializeCandidate *values;
-    uint32_t count = rematerialize_candidates(arena, body, &request, &values);
-    rematerialize_values(body, &request, values, count ? 1 + random_below(random, count) : 0);
-}
-
 static void body_change(Body *body, Random *random, Buf *what)
 {
     Arena *arena = arena_new();
@@ -63,7 +49,7 @@ static void body_change(Body *body, Random *random, Buf *what)
         buf_printf(what, " %s", names[kind]);
         switch (kind) {
         case 0: sink_values(body, (SinkMode)random_below(random, 3), random_below(random, 2)); break;
-        case 1: values_recompute(body, random, arena); break;
+        case 1: random_values_recompute(body, random); break;
         case 2: schedule_body(body, &rule); break;
         default: orders_mutate(body, random, arena); break;
         }
