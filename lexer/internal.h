@@ -89,6 +89,8 @@ extern const bool lexer_is_single[256];
 /* Characters of a name behind its first. */
 extern const bool lexer_is_name[256];
 int lexer_bad_number(Lexer *lexer, Span span);
+/* ptx.l: goes on at the offset, outside of sections and comments. */
+void lexer_seek(Lexer *lexer, uint32_t offset);
 /* One step through a section's body. */
 void lexer_section_step(Lexer *lexer, SectionToken token, Span span);
 

@@ -36,7 +36,9 @@
     X(SECTION, "'.section'")                                                                                           \
     X(SECTION_NAME, "a section name")                                                                                  \
     X(SECTION_BODY, "a section body")                                                                                  \
-    X(DWARF_LINE, "an @@DWARF line")
+    X(DWARF_LINE, "an @@DWARF line")                                                                                   \
+    X(INSTRUCTION, "a whole instruction")                                                                              \
+    X(LABEL, "a label")
 
 typedef enum TokenKind {
     TOKEN_END = 0,
@@ -76,5 +78,50 @@ void lexer_free(Lexer *lexer); /* NULL is allowed */
 int lexer_next(Lexer *lexer, TokenValue *value, Span *span);
 /* While text is skipped after an error, what is wrong with it is not worth a message. */
 void lexer_set_quiet(Lexer *lexer, bool quiet);
+
+/* ---- Plain instructions ------------------------------------------------------------------------------------------ */
+
+/* An instruction as nearly all are:
+ *     [@[!]NAME] OPCODE [OPERAND {, OPERAND}] ;
+ * where an operand is an ITEM, [NAME], [NAME+INTEGER], {ITEM, ...} or NAME|NAME, and an item is NAME, NAME.WORD, a
+ * decimal integer with or without a sign, a 0f or 0d literal or '_'. */
+typedef enum PlainKind {
+    PLAIN_NAME,        /* name; selector, or NULL */
+    PLAIN_INTEGER,     /* bits, to be negated if 'negative' */
+    PLAIN_F32,         /* bits */
+    PLAIN_F64,         /* bits */
+    PLAIN_SINK,
+    PLAIN_ADDRESS,     /* name, with nothing between it and its brackets */
+    PLAIN_SUM_ADDRESS, /* name '+' bits, to be negated if 'negative'; nothing else between the brackets */
+    PLAIN_VECTOR,      /* bits: of how many operands before this one */
+    PLAIN_PAIR,        /* of the two operands before this one */
+} PlainKind;
+
+typedef struct PlainOperand {
+    uint8_t kind; /* PlainKind */
+    bool negative;
+    Span span;
+    Name name;
+    union {
+        Name selector;
+        uint64_t bits;
+    };
+} PlainOperand;
+
+enum { PLAIN_LIMIT = 32 };
+
+typedef struct PlainInst {
+    Name guard; /* NULL if there is none */
+    bool guard_inverted;
+    Span guard_span; /* of its name */
+    Name opcode;     /* with its dotted words */
+    Span opcode_span;
+    unsigned count;
+    PlainOperand operands[PLAIN_LIMIT]; /* those of a list before it */
+} PlainInst;
+
+/* Where a statement may begin: TOKEN_INSTRUCTION if a plain one stands next, which ends with its ';', TOKEN_LABEL if
+ * NAME ':' does (value->name), else TOKEN_END: then nothing was taken, and lexer_next goes on. */
+int lexer_plain(Lexer *lexer, PlainInst *inst, TokenValue *value, Span *span);
 
 #endif

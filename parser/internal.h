@@ -204,6 +204,7 @@ typedef struct Parser {
     Span last_span;
     const Value *last_value; /* bison's own copy */
     uint32_t last_error; /* where the last syntax error ends */
+    PlainInst plain; /* of the last INSTRUCTION */
     Token queue[2]; /* to be delivered before anything else */
     unsigned queued;
     unsigned closers;       /* '}' to be delivered even before those */
@@ -390,6 +391,8 @@ void statement_guard(Parser *parser, Name name, bool inverted, Span span);
 void statement_begin(Parser *parser, Name opcode, Span span);
 void statement_signature(Parser *parser);
 void statement_end(Parser *parser, Span span);
+/* All of that for Parser.plain. */
+void statement_plain(Parser *parser, Span span);
 void statement_label(Parser *parser, Name name, Span span);
 void statement_table(Parser *parser, TableKind kind, Name name, Span name_span, Span span);
 void statement_loc(Parser *parser, const uint64_t *place, Span span);
@@ -412,6 +415,8 @@ void operand_bracketed(Parser *parser, unsigned count, Span span);
 void operand_unified(Parser *parser, Name word, Span span);
 void operand_indexed(Parser *parser, Name name, Span name_span, bool has_register, const ConstantValue *offset,
                      Span offset_span, Span span);
+
+void operand_plain(Parser *parser, const PlainOperand *plain);
 
 /* ---- call.c ---- */
 /* Checks what the instruction table cannot say about calls, branches and the staging of call parameters.  False if

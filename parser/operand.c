@@ -289,3 +289,42 @@ void operand_indexed(Parser *parser, Name name, Span name_span, bool has_registe
         *address->constant = (Constant){.kind = CONSTANT_INT, .bits = offset->bits * bytes};
     }
 }
+
+/* ---- Plain operands ---------------------------------------------------------------------------------------------- */
+
+static ConstantValue plain_integer(Parser *parser, const PlainOperand *plain, Span span)
+{
+    ConstantValue value = constant_integer(plain->bits, false);
+    return plain->negative ? constant_unary(parser, '-', value, span) : value;
+}
+
+void operand_plain(Parser *parser, const PlainOperand *plain)
+{
+    Span span = plain->span, name = {span.begin, span.end};
+    switch ((PlainKind)plain->kind) {
+    case PLAIN_NAME:
+        if (plain->selector)
+            name.end = span.begin + (uint32_t)name_length(plain->name);
+        operand_reference(parser, plain->name, name, plain->selector, span);
+        break;
+    case PLAIN_INTEGER: operand_constant(parser, plain_integer(parser, plain, span), span); break;
+    case PLAIN_F32: operand_constant(parser, constant_literal(CONSTANT_F32, plain->bits), span); break;
+    case PLAIN_F64: operand_constant(parser, constant_literal(CONSTANT_F64, plain->bits), span); break;
+    case PLAIN_SINK: operand_sink(parser, span); break;
+    case PLAIN_ADDRESS:
+        name = (Span){span.begin + 1, span.end - 1};
+        operand_reference(parser, plain->name, name, NULL, name);
+        operand_bracketed(parser, 1, span);
+        break;
+    case PLAIN_SUM_ADDRESS: {
+        name = (Span){span.begin + 1, span.begin + 1 + (uint32_t)name_length(plain->name)};
+        Span offset = {name.end + 1, span.end - 1};
+        operand_sum(parser, plain->name, name, plain_integer(parser, plain, offset), offset,
+                    (Span){name.begin, offset.end});
+        operand_bracketed(parser, 1, span);
+        break;
+    }
+    case PLAIN_VECTOR: operand_fold(parser, OPERAND_VECTOR, (unsigned)plain->bits, span); break;
+    case PLAIN_PAIR: operand_fold(parser, OPERAND_PAIR, 2, span); break;
+    }
+}

@@ -17,6 +17,7 @@ Module *parse_module(Arena *arena, const Source *source, Diag *diag);
 typedef struct ParseOptions {
     bool (*keeps)(void *context, const Function *function); /* NULL: all are kept */
     void *context;
+    bool grammar_only; /* plain instructions, too, go through the grammar: slower, and nothing else differs */
 } ParseOptions;
 Module *parse_module_with(Arena *arena, const Source *source, Diag *diag, const ParseOptions *options);
 

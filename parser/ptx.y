@@ -73,6 +73,8 @@ static void ptx_error(const Span *span, Parser *parser, const char *message)
     SECTION_NAME "a section name"
     SECTION_BODY "a section's body"
     DWARF_LINE "an @@DWARF line"
+    INSTRUCTION "a whole instruction"
+    LABEL "a label"
 
 /* The words of recover.c's table. */
 %token <token>
@@ -433,7 +435,8 @@ statements:
 ;
 
 statement:
-    head ';'                            { statement_end(parser, @$); }
+    INSTRUCTION                         { statement_plain(parser, @1); }
+|   head ';'                            { statement_end(parser, @$); }
 |   head operands ';'                   { statement_end(parser, @$); }
 |   label                               { statement_label(parser, $<name>1, @1); }
 |   label BRANCHTARGETS names ';'       { statement_table(parser, TABLE_BRANCH_TARGETS, $<name>1, @1, @$); }
@@ -462,6 +465,7 @@ loc_offset:
 
 label:
     IDENTIFIER ':'                      { $<name>$ = $1.name; }
+|   LABEL                               { $<name>$ = $1.name; }
 ;
 
 scope_open:

@@ -217,7 +217,8 @@ static void begin_recovery(Parser *parser, const Token *token)
 /* Whether a '}' may follow this token. */
 static bool ends_statement(int kind)
 {
-    return kind == ';' || kind == ':' || kind == '{' || kind == '}' || kind == T_INTEGER || kind == T_SYNC;
+    return kind == ';' || kind == ':' || kind == '{' || kind == '}' || kind == T_INTEGER || kind == T_SYNC ||
+           kind == T_INSTRUCTION || kind == T_LABEL;
 }
 
 /* What a '}' is for the grammar. */
@@ -280,11 +281,21 @@ static inline bool is_undisturbed(const Parser *parser)
     return !(parser->closers | parser->queued | parser->implied_close | parser->skipping | parser->drop_semicolon);
 }
 
+/* Whether the grammar takes any statement next, so that a plain one may come as one token. */
+static inline bool begins_plain(const Parser *parser)
+{
+    int last = parser->last_kind;
+    return parser->in_body && (last == T_INSTRUCTION || last == ';' || last == T_LABEL || last == '{' || last == '}') &&
+           parser->items_depth == 0 && !parser->options->grammar_only;
+}
+
 int ptx_next_token(Parser *parser, Value *value, Span *span)
 {
     int kind;
     if (is_undisturbed(parser)) {
-        kind = lexer_next(parser->lexer, &value->token, span);
+        kind = begins_plain(parser) ? lexer_plain(parser->lexer, &parser->plain, &value->token, span) : TOKEN_END;
+        if (kind == TOKEN_END)
+            kind = lexer_next(parser->lexer, &value->token, span);
         if (kind == '}')
             kind = close_brace(parser);
     } else {

@@ -141,6 +141,18 @@ void statement_end(Parser *parser, Span span)
     statement_add(parser, (Stmt){.kind = STMT_INST, .span = span, .inst = inst});
 }
 
+void statement_plain(Parser *parser, Span span)
+{
+    const PlainInst *plain = &parser->plain;
+    if (plain->guard)
+        statement_guard(parser, plain->guard, plain->guard_inverted, plain->guard_span);
+    statement_begin(parser, plain->opcode, plain->opcode_span);
+    statement_signature(parser);
+    for (unsigned i = 0; i < plain->count; i++)
+        operand_plain(parser, &plain->operands[i]);
+    statement_end(parser, span);
+}
+
 /* ---- Labels and tables ------------------------------------------------------------------------------------------- */
 
 void statement_label(Parser *parser, Name name, Span span)

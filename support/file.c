@@ -15,7 +15,7 @@ typedef struct LineMap {
     size_t count;
 } LineMap;
 
-/* 'text' has two NULs behind it and belongs to the arena. */
+/* 'text' has SOURCE_PADDING NULs behind it and belongs to the arena. */
 static Source *source_new(Arena *arena, const char *path, char *text, size_t size)
 {
     Source *source = ARENA_NEW(arena, Source);
@@ -29,9 +29,9 @@ static Source *source_new(Arena *arena, const char *path, char *text, size_t siz
 
 static char *text_new(Arena *arena, size_t size)
 {
-    if (size > SIZE_MAX - 2)
+    if (size > SIZE_MAX - SOURCE_PADDING)
         out_of_memory();
-    return arena_alloc(arena, size + 2);
+    return arena_alloc(arena, size + SOURCE_PADDING);
 }
 
 Source *source_from_memory(Arena *arena, const char *path, const char *text, size_t size)

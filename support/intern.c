@@ -1,6 +1,7 @@
 /* Interned strings, and the closest of several words. */
 #include "support/support.h"
 
+#include <endian.h>
 #include <string.h>
 
 /* Open addressing with linear probing: names are added by the hundred thousand and never removed, and a generic table's
@@ -23,29 +24,30 @@ Interner *interner_new(Arena *arena)
     return names;
 }
 
+/* The first byte is the lowest. */
 static inline uint64_t load_8(const char *at)
 {
     uint64_t bits;
     memcpy(&bits, at, sizeof bits);
-    return bits;
+    return le64toh(bits);
 }
 
 static inline uint64_t load_4(const char *at)
 {
     uint32_t bits;
     memcpy(&bits, at, sizeof bits);
-    return bits;
+    return le32toh(bits);
 }
 
-/* The bytes of a text of less than 8, in any order, each at least once. */
+/* The bytes of a text of less than 8, and zeros. */
 static inline uint64_t load_short(const char *text, size_t length)
 {
     if (length >= 4)
-        return load_4(text) | load_4(text + length - 4) << 32;
+        return load_4(text) | load_4(text + length - 4) << 8 * (length - 4);
     if (length == 0)
         return 0;
-    return (uint64_t)(unsigned char)text[0] | (uint64_t)(unsigned char)text[length / 2] << 8 |
-           (uint64_t)(unsigned char)text[length - 1] << 16;
+    return (uint64_t)(unsigned char)text[0] | (uint64_t)(unsigned char)text[length / 2] << 8 * (length / 2) |
+           (uint64_t)(unsigned char)text[length - 1] << 8 * (length - 1);
 }
 
 static inline uint64_t mix(uint64_t hash, uint64_t bits)
@@ -56,10 +58,10 @@ static inline uint64_t mix(uint64_t hash, uint64_t bits)
 
 static inline uint32_t hash_bytes(const char *text, size_t length)
 {
-    uint64_t hash = length * UINT64_C(0xD6E8FEB86659FD93);
     if (length < 8)
-        return (uint32_t)mix(hash, load_short(text, length));
+        return (uint32_t)mix(0, load_short(text, length));
     size_t i = 0;
+    uint64_t hash = 0;
     for (; i + 8 < length; i += 8)
         hash = mix(hash, load_8(text + i));
     return (uint32_t)mix(hash, load_8(text + length - 8));
@@ -108,16 +110,11 @@ Name intern_find(const Interner *names, const char *text, size_t length)
     return head ? (Name)(head + 1) : NULL;
 }
 
-Name intern_n(Interner *names, const char *text, size_t length)
+static Name add(Interner *names, const char *text, size_t length, uint32_t hash, size_t slot)
 {
     if (length > UINT32_MAX)
         out_of_memory();
-    uint32_t hash = hash_bytes(text, length);
-    size_t slot = find_slot(names, text, length, hash);
-    NameHead *head = names->slots[slot];
-    if (head)
-        return (Name)(head + 1);
-    head = arena_alloc(names->arena, sizeof *head + length + 1);
+    NameHead *head = arena_alloc(names->arena, sizeof *head + length + 1);
     head->hash = hash;
     head->length = (uint32_t)length;
     memcpy(head + 1, text, length);
@@ -125,6 +122,29 @@ Name intern_n(Interner *names, const char *text, size_t length)
     if (++names->used * 2 > names->slot_count)
         grow(names);
     return (Name)(head + 1);
+}
+
+Name intern_n(Interner *names, const char *text, size_t length)
+{
+    uint32_t hash = hash_bytes(text, length);
+    size_t slot = find_slot(names, text, length, hash);
+    NameHead *head = names->slots[slot];
+    return head ? (Name)(head + 1) : add(names, text, length, hash, slot);
+}
+
+/* The 8 bytes of a short text, zeros behind it, are its hash's source and tell it from all others: one load and one
+ * comparison do for the two loops above.  (A name is stored with zeros behind it, up to a multiple of 16 bytes.) */
+Name intern_padded(Interner *names, const char *text, size_t length)
+{
+    if (length > 8 || length == 0)
+        return intern_n(names, text, length);
+    uint64_t bits = load_8(text) & UINT64_MAX >> (64 - 8 * length);
+    uint32_t hash = (uint32_t)mix(0, bits);
+    size_t slot = hash & (names->slot_count - 1);
+    for (const NameHead *head; (head = names->slots[slot]); slot = (slot + 1) & (names->slot_count - 1))
+        if (head->length == length && load_8((const char *)(head + 1)) == bits)
+            return (Name)(head + 1);
+    return add(names, text, length, hash, slot);
 }
 
 Name intern(Interner *names, const char *text)

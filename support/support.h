@@ -93,6 +93,8 @@ typedef struct Interner Interner;
 Interner *interner_new(Arena *arena);
 Name intern(Interner *names, const char *text);
 Name intern_n(Interner *names, const char *text, size_t length); /* text holds no NUL */
+/* The same, where 8 bytes may be read at 'text' whatever the length: for short names much faster. */
+Name intern_padded(Interner *names, const char *text, size_t length);
 Name intern_find(const Interner *names, const char *text, size_t length); /* NULL if it was never interned */
 
 /* What stands in memory before the text of a name that came from an Interner. */
@@ -132,6 +134,9 @@ const char *buf_text(const Buf *buf); /* never NULL */
 
 /* ---- Sources and spans ------------------------------------------------------------------------------------------ */
 
+/* Two for flex, the others for whoever loads several bytes at once. */
+enum { SOURCE_PADDING = 16 };
+
 /* Byte offsets into a Source; [begin, end). */
 typedef struct Span {
     uint32_t begin, end;
@@ -139,7 +144,7 @@ typedef struct Span {
 
 typedef struct Source {
     const char *path; /* as the user wrote it; "<stdin>" for standard input */
-    char *text;       /* two NULs after the last byte; may hold NULs inside */
+    char *text;       /* SOURCE_PADDING NULs after the last byte; may hold NULs inside */
     size_t size;      /* bytes, at most SOURCE_LIMIT where it was read from a file */
     struct LineMap *lines;
 } Source;

@@ -1,4 +1,5 @@
 /* The scanner, the parser, the printed text, and the forms between them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "emit/emit.h"
@@ -51,9 +52,29 @@ void harness_lexer(const char *text, size_t size)
 
 /* ---- The parser -------------------------------------------------------------------------------------------------- */
 
+/* What the parser says to the text. */
+static char *text_messages(const char *text, size_t size, bool grammar_only)
+{
+    char *messages = NULL;
+    size_t length;
+    Arena *arena = arena_new();
+    FILE *out = open_memstream(&messages, &length);
+    Diag diag;
+    diag_init(&diag, source_from_memory(arena, "input", text, size), out);
+    parse_module_with(arena, diag.source, &diag, &(ParseOptions){.grammar_only = grammar_only});
+    fclose(out);
+    arena_free(arena);
+    return messages;
+}
+
 void harness_parser(const char *text, size_t size)
 {
     module_discard(text_parse("input", text, size));
+    char *messages = text_messages(text, size, false), *by_grammar = text_messages(text, size, true);
+    if (strcmp(messages, by_grammar) != 0)
+        property_broken("plain instructions make a difference:\n%s\nand, by the grammar:\n%s", messages, by_grammar);
+    free(messages);
+    free(by_grammar);
 }
 
 /* ---- Text, module, text ------------------------------------------------------------------------------------------ */
@@ -71,7 +92,7 @@ static void verbatim_check(const Module *module, const char *text, size_t size, 
     FILE *nowhere = fopen("/dev/null", "w");
     Diag diag;
     diag_init(&diag, source_from_memory(arena, "input", text, size), nowhere);
-    ParseOptions options = {keeps_some, some ? &diag : NULL};
+    ParseOptions options = {.keeps = keeps_some, .context = some ? &diag : NULL};
     Module *verbatim = parse_module_with(arena, diag.source, &diag, &options);
     if (!verbatim)
         property_broken("a text is accepted only where its functions are kept");

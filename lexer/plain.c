@@ -1,0 +1,304 @@
+/* Plain instructions: the shapes that nearly all text consists of, recognized where they stand and taken as one token.
+ * Flex and bison take a start of the automaton, three or four reductions and as many calls for each name of an
+ * instruction; what is done here for it is a few comparisons, which makes reading twice as fast.
+ *
+ * Whatever is not plain to the last character, its ';' included, is left alone, and the scanner's rules read it from
+ * its beginning.  So nothing is decided or reported here, and what is taken must be what the rules and the grammar
+ * would make of it: ParseOptions.grammar_only lets tests compare the two. */
+#include "lexer/internal.h"
+
+/* Each function of the reader is given where something may stand, and gives the place behind it; NULL: it is not
+ * there, or not plain. */
+typedef struct Reader {
+    Lexer *lexer;
+    PlainInst *inst;
+} Reader;
+
+static inline const char *skip_blanks(const char *at)
+{
+    while (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')
+        at++;
+    return at;
+}
+
+static inline const char *skip_name(const char *at)
+{
+    while (lexer_is_name[(unsigned char)*at])
+        at++;
+    return at;
+}
+
+/* What may follow a dot. */
+static inline const char *skip_word(const char *at)
+{
+    while (lexer_is_name[(unsigned char)*at] && *at != '$')
+        at++;
+    return at;
+}
+
+static inline bool is_digit(char c)
+{
+    return (unsigned char)(c - '0') < 10;
+}
+
+static inline bool is_letter(char c)
+{
+    return (unsigned char)((c | 0x20) - 'a') < 26;
+}
+
+static inline Name text_name(const Reader *reader, const char *begin, const char *end)
+{
+    return intern_padded(reader->lexer->names, begin, (size_t)(end - begin));
+}
+
+static inline uint32_t text_offset(const Reader *reader, const char *at)
+{
+    return (uint32_t)(at - reader->lexer->source->text);
+}
+
+/* {name}, but not WARP_SZ, which is a word of its own, nor what a dotted word makes an instruction.  NULL if it is
+ * none. */
+static inline const char *read_name(const Reader *reader, const char *at, Name *name)
+{
+    const char *end = skip_name(at + 1);
+    if (*at == '%' || *at == '$' || *at == '_') {
+        if (end == at + 1)
+            return NULL;
+    } else if (!is_letter(*at) || *end == '.' || (*at == 'W' && end - at == 7 && memcmp(at, "WARP_SZ", 7) == 0)) {
+        return NULL;
+    }
+    *name = text_name(reader, at, end);
+    return end;
+}
+
+/* Decimal digits of which any number fits 64 bits with its sign; others are the scanner's. */
+static inline const char *read_integer(const char *at, uint64_t *bits)
+{
+    const char *begin = at;
+    uint64_t number = 0;
+    while (is_digit(*at) && at < begin + 18)
+        number = number * 10 + (uint64_t)(*at++ - '0');
+    *bits = number;
+    return at == begin || (*begin == '0' && at > begin + 1) ? NULL : at;
+}
+
+static inline PlainOperand *add_operand(Reader *reader, PlainKind kind, const char *begin, const char *end)
+{
+    PlainInst *inst = reader->inst;
+    if (inst->count == PLAIN_LIMIT)
+        return NULL;
+    PlainOperand *operand = &inst->operands[inst->count++];
+    operand->kind = kind;
+    operand->negative = false;
+    operand->span = (Span){text_offset(reader, begin), text_offset(reader, end)};
+    return operand;
+}
+
+/* "0f3F800000" */
+static const char *read_bits(Reader *reader, const char *at)
+{
+    bool single = (at[1] | 0x20) == 'f';
+    const char *end = skip_name(at + 2);
+    if (end - at != (single ? 10 : 18))
+        return NULL;
+    for (const char *digit = at + 2; digit < end; digit++)
+        if (!is_digit(*digit) && (unsigned char)((*digit | 0x20) - 'a') >= 6)
+            return NULL;
+    PlainOperand *operand = add_operand(reader, single ? PLAIN_F32 : PLAIN_F64, at, end);
+    if (operand)
+        operand->bits = lexer_hex_bits(at + 2, (size_t)(end - at) - 2);
+    return operand ? end : NULL;
+}
+
+static inline const char *read_number(Reader *reader, const char *at)
+{
+    uint64_t bits;
+    if (*at == '0' && ((at[1] | 0x20) == 'f' || (at[1] | 0x20) == 'd'))
+        return read_bits(reader, at);
+    bool negative = *at == '-';
+    const char *end = read_integer(at + negative, &bits);
+    PlainOperand *operand = end ? add_operand(reader, PLAIN_INTEGER, at, end) : NULL;
+    if (!operand)
+        return NULL;
+    operand->bits = bits;
+    operand->negative = negative;
+    return end;
+}
+
+/* "[NAME]", "[NAME+-8]" */
+static inline const char *read_address(Reader *reader, const char *at)
+{
+    Name name;
+    uint64_t bits = 0;
+    bool negative = false;
+    const char *end = read_name(reader, at + 1, &name);
+    if (!end)
+        return NULL;
+    bool sum = *end == '+';
+    if (sum) {
+        negative = end[1] == '-';
+        end = read_integer(end + 1 + negative, &bits);
+    }
+    if (!end || *end != ']')
+        return NULL;
+    PlainOperand *operand = add_operand(reader, sum ? PLAIN_SUM_ADDRESS : PLAIN_ADDRESS, at, ++end);
+    if (!operand)
+        return NULL;
+    operand->name = name;
+    operand->bits = bits;
+    operand->negative = negative;
+    return end;
+}
+
+/* The ".x" of "%tid.x". */
+static const char *read_selector(const Reader *reader, const char *at, Name *selector)
+{
+    const char *end = skip_word(at + 1);
+    if (!is_letter(at[1]) || *end == '$' || *end == ':' || *end == '.')
+        return NULL;
+    *selector = text_name(reader, at, end);
+    return lexer_find_word(reader->lexer, *selector) ? NULL : end;
+}
+
+/* An operand that may stand in braces. */
+static inline const char *read_item(Reader *reader, const char *at)
+{
+    if (is_digit(*at) || *at == '-')
+        return read_number(reader, at);
+    PlainOperand *operand;
+    if (*at == '_' && !lexer_is_name[(unsigned char)at[1]])
+        return add_operand(reader, PLAIN_SINK, at, at + 1) ? at + 1 : NULL;
+    Name name, selector = NULL;
+    const char *end = read_name(reader, at, &name);
+    if (end && *end == '.')
+        end = read_selector(reader, end, &selector);
+    operand = end ? add_operand(reader, PLAIN_NAME, at, end) : NULL;
+    if (!operand)
+        return NULL;
+    operand->name = name;
+    operand->selector = selector;
+    return end;
+}
+
+/* "{%f1, %f2}" */
+static const char *read_vector(Reader *reader, const char *at)
+{
+    const char *begin = at;
+    unsigned count = 0;
+    do {
+        at = read_item(reader, skip_blanks(at + 1));
+        if (!at)
+            return NULL;
+        count++;
+        at = skip_blanks(at);
+    } while (*at == ',');
+    PlainOperand *operand = *at == '}' ? add_operand(reader, PLAIN_VECTOR, begin, at + 1) : NULL;
+    if (!operand)
+        return NULL;
+    operand->bits = count;
+    return at + 1;
+}
+
+static inline const char *read_operand(Reader *reader, const char *at)
+{
+    if (*at == '[')
+        return read_address(reader, at);
+    if (*at == '{')
+        return read_vector(reader, at);
+    const char *end = read_item(reader, at);
+    if (!end || *end != '|')
+        return end;
+    /* "%r1|%p1" */
+    if (*at != '%' || end[1] != '%')
+        return NULL;
+    end = read_item(reader, end + 1);
+    return end && add_operand(reader, PLAIN_PAIR, at, end) ? end : NULL;
+}
+
+/* "add.s32", "ld.shared::cta.f32" or "ret". */
+static inline const char *read_opcode(Reader *reader, const char *at)
+{
+    const char *begin = at;
+    bool dotted = false;
+    if (!is_letter(*at))
+        return NULL;
+    at = skip_name(at);
+    if (*begin == 'W' && at - begin == 7 && memcmp(begin, "WARP_SZ", 7) == 0)
+        return NULL;
+    while (*at == '.' || (*at == ':' && at[1] == ':' && dotted)) {
+        at += *at == '.' ? 1 : 2;
+        dotted = true;
+        const char *word = at;
+        at = skip_word(at);
+        if (at == word)
+            return NULL;
+    }
+    if (*at != ' ' && *at != '\t' && *at != ';')
+        return NULL;
+    reader->inst->opcode = text_name(reader, begin, at);
+    reader->inst->opcode_span = (Span){text_offset(reader, begin), text_offset(reader, at)};
+    return at;
+}
+
+/* "@%p1 ", "@!%p1 " */
+static inline const char *read_guard(Reader *reader, const char *at)
+{
+    PlainInst *inst = reader->inst;
+    inst->guard_inverted = at[1] == '!';
+    at += 1 + inst->guard_inverted;
+    const char *end = *at == '%' ? read_name(reader, at, &inst->guard) : NULL;
+    if (!end || (*end != ' ' && *end != '\t'))
+        return NULL;
+    inst->guard_span = (Span){text_offset(reader, at), text_offset(reader, end)};
+    return skip_blanks(end);
+}
+
+static const char *read_inst(Reader *reader, const char *at)
+{
+    PlainInst *inst = reader->inst;
+    inst->guard = NULL;
+    inst->count = 0;
+    if (*at == '@')
+        at = read_guard(reader, at);
+    at = at ? read_opcode(reader, at) : NULL;
+    if (!at)
+        return NULL;
+    at = skip_blanks(at);
+    if (*at == ';')
+        return at + 1;
+    for (;; at++) {
+        at = read_operand(reader, skip_blanks(at));
+        if (!at)
+            return NULL;
+        at = skip_blanks(at);
+        if (*at != ',')
+            return *at == ';' ? at + 1 : NULL;
+    }
+}
+
+int lexer_plain(Lexer *lexer, PlainInst *inst, TokenValue *value, Span *span)
+{
+    if (lexer->ended)
+        return TOKEN_END;
+    Reader reader = {lexer, inst};
+    const char *begin = skip_blanks(lexer->source->text + lexer->offset), *end;
+    int token = TOKEN_INSTRUCTION;
+    if (lexer_is_name[(unsigned char)*begin] || *begin == '%') {
+        /* A label is short work, and where there is none its name is that of an opcode. */
+        end = skip_name(begin + 1);
+        if (*end == ':') {
+            end = read_name(&reader, begin, &value->name);
+            end = end ? end + 1 : NULL;
+            token = TOKEN_LABEL;
+        } else {
+            end = read_inst(&reader, begin);
+        }
+    } else {
+        end = *begin == '@' ? read_inst(&reader, begin) : NULL;
+    }
+    if (!end)
+        return TOKEN_END;
+    *span = (Span){text_offset(&reader, begin), text_offset(&reader, end)};
+    lexer_seek(lexer, span->end);
+    return token;
+}
