@@ -791,7 +791,7 @@ static void parse_count(Cursor *cursor, const RowMods *list, char *out, size_t s
     fail("operand '%s': malformed count at '%s'", cursor->whole, cursor->at);
 }
 
-/* What an immediate may be: "(0..15)", "(1|-1)", "(24..256%8)", "(pow2)", "(fraction)". */
+/* What an immediate may be: "(0..15)", "(1|-1)", "(24..256%8)", "(pow2)", "(fraction)", "(0f)". */
 static void parse_range(Cursor *cursor, char *out, size_t size)
 {
     char *end;
@@ -802,6 +802,8 @@ static void parse_range(Cursor *cursor, char *out, size_t size)
         snprintf(out, size, ", .range = RANGE_POWER_OF_TWO");
     } else if (take(cursor, "fraction")) {
         snprintf(out, size, ", .range = RANGE_FRACTION");
+    } else if (take(cursor, "0f")) {
+        snprintf(out, size, ", .range = RANGE_F32_BITS");
     } else {
         long values[4], low = strtol(cursor->at, &end, 10);
         size_t count = 0;
@@ -889,8 +891,10 @@ static void emit_pattern(const char *text, const RowMods *list)
         kind = "ADDRESS";
         if (take(&cursor, "u"))
             FLAG("UNIFIED");
-        else if (take(&cursor, ".shared") || take(&cursor, ".mbar") || take(&cursor, ".tm"))
+        else if (take(&cursor, ".shared") || take(&cursor, ".mbar"))
             FLAG("NEAR");
+        else if (take(&cursor, ".tm"))
+            FLAG("TENSOR_MEMORY");
     } else if (take(&cursor, "V") || take(&cursor, "v")) {
         kind = cursor.at[-1] == 'V' ? "DST_LIST" : "SRC_LIST";
         if (take(&cursor, "x"))
@@ -908,6 +912,8 @@ static void emit_pattern(const char *text, const RowMods *list)
             FLAG("INVERT");
     } else if (take(&cursor, "P")) {
         kind = "DST_PRED";
+        if (take(&cursor, "_"))
+            FLAG("SINK");
     } else if (take(&cursor, "i")) {
         kind = "INT";
         parse_range(&cursor, range, sizeof range);
@@ -936,10 +942,16 @@ static void emit_pattern(const char *text, const RowMods *list)
             parse_range(&cursor, range, sizeof range);
         }
     }
-    if (take(&cursor, "[|P]"))
+    if (take(&cursor, "[|P"))
         FLAG("MAY_PAIR");
     else if (take(&cursor, "|P"))
         FLAG("PAIR");
+    if (strstr(flags, "PAIR")) {
+        if (take(&cursor, "_"))
+            FLAG("PAIR_SINK");
+        if (strstr(flags, "MAY_PAIR"))
+            expect(&cursor, "]");
+    }
     if (*cursor.at)
         fail("operand '%s': junk at '%s'", text, cursor.at);
     if (optional)

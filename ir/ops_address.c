@@ -7,24 +7,43 @@ static bool is_plain_access(Opcode op)
     return op == OP_LD || op == OP_LDU || op == OP_ST || op == OP_ATOM || op == OP_RED;
 }
 
-static bool fit_address_register(Binder *binder, Operand *operand, bool wide)
+/* What ptxas takes beside registers of 64 bits: any width in plain accesses to the near spaces, 8 and 16 bits in all
+ * plain accesses, 32 bits for tensor maps, matrices and asynchronous accesses. 'far': in generic or global space. */
+static bool too_narrow(const Binder *binder, unsigned bits, bool far)
+{
+    Opcode op = binder->signature->op;
+    bool generic = binder->signature->space == SPACE_NONE;
+    if (far && bits == 32)
+        return op != OP_TENSORMAP && op != OP_WMMA && !signature_has(binder->signature, MOD_ASYNC);
+    if (far)
+        return bits < 32 && !is_plain_access(op);
+    switch (op) {
+    case OP_MBARRIER: return generic && bits == 32 && binder->module->address_size != 32;
+    case OP_LDMATRIX:
+    case OP_STMATRIX: return generic && bits < 32;
+    case OP_TCGEN05:
+    case OP_WMMA: return bits < 32;
+    default: return false;
+    }
+}
+
+static bool fit_address_register(Binder *binder, Operand *operand, const Slot *slot, bool wide)
 {
     const Reg *reg = &binder->regs->data[binder->inst->refs[operand->ref].reg];
     TypeClass class = type_class(reg->type);
     unsigned bits = type_bits(reg->type);
     bool integer = class == CLASS_BITS || class == CLASS_UNSIGNED || class == CLASS_SIGNED;
+    if (slot->pattern->flags & PATTERN_TENSOR_MEMORY && (!integer || bits != 32))
+        return binder_refuse(binder, operand->span,
+                             "register '%s' of type .%s where an address in tensor memory of type .b32 is expected",
+                             reg->name, type_name(reg->type));
     if (!integer || bits > 64 || operand->negated || operand->inverted)
         return binder_refuse(binder, operand->span, "register '%s' of type .%s cannot hold an address", reg->name,
                              type_name(reg->type));
-    /* What ptxas takes: 8 and 16 bits in plain accesses, 32 bits for tensor maps, matrices and asynchronous
-     * accesses. */
-    Opcode op = binder->signature->op;
-    bool plain = is_plain_access(op);
-    bool odd = op == OP_TENSORMAP || op == OP_WMMA || signature_has(binder->signature, MOD_ASYNC);
-    if (wide && ((bits == 32 && !odd) || (bits < 32 && !plain)))
+    if (too_narrow(binder, bits, wide))
         return binder_refuse(binder, operand->span, "register '%s' of type .%s is too narrow for a %s address",
                              reg->name, type_name(reg->type),
-                             binder->signature->space == SPACE_NONE ? "generic" : "global");
+                             binder->signature->space == SPACE_NONE ? "generic" : space_name(binder->signature->space));
     return binder_register(binder, operand, reg->type, REF_USE);
 }
 
@@ -99,14 +118,18 @@ bool binder_address(Binder *binder, Operand *operand, const Slot *slot)
                              operand->unified ? "'.unified' does not go with '%s' here"
                                               : "'.unified' must follow the address of '%s'",
                              signature->opcode);
-    bool far = binder->module->address_size != 32 && binder->match->one_space && !(flags & PATTERN_NEAR) &&
+    bool far = binder->module->address_size != 32 && binder->match->one_space &&
+               !(flags & (PATTERN_NEAR | PATTERN_TENSOR_MEMORY)) &&
                (signature->space == SPACE_NONE || signature->space == SPACE_GLOBAL);
     for (unsigned i = 0; i < operand->item_count; i++) {
         Operand *base = &operand->items[i];
         bool fits = false;
         switch (base->kind) {
-        case OPERAND_REG: fits = fit_address_register(binder, base, far && !operand->indexed); break;
+        case OPERAND_REG: fits = fit_address_register(binder, base, slot, far && !operand->indexed); break;
         case OPERAND_SYMBOL:
+            if (flags & PATTERN_TENSOR_MEMORY)
+                return binder_refuse(binder, base->span, "the address in tensor memory must be in a register of type "
+                                     ".b32, '%s' is none", symbol_name(&base->symbol));
             if (base->symbol.kind != SYMBOL_VARIABLE)
                 return binder_refuse(binder, base->span, "'%s' has no address in memory", symbol_name(&base->symbol));
             fits = fit_address_variable(binder, base, slot);

@@ -73,8 +73,10 @@ enum PatternFlag {
     PATTERN_OPTIONAL = 1 << 7,
     PATTERN_SCALAR = 1 << 8,   /* one unbraced coordinate */
     PATTERN_UNIFIED = 1 << 9,  /* ".unified" follows the address */
-    PATTERN_NEAR = 1 << 10,    /* points to shared or tensor memory: 32-bit address registers will do */
-    PATTERN_SELECTED = 1 << 11 /* the selector is mandatory */
+    PATTERN_NEAR = 1 << 10,     /* points to shared memory: 32-bit address registers will do */
+    PATTERN_SELECTED = 1 << 11, /* the selector is mandatory */
+    PATTERN_TENSOR_MEMORY = 1 << 12,
+    PATTERN_PAIR_SINK = 1 << 13 /* "_" will do behind the "|" */
 };
 
 typedef enum CountFunction {
@@ -87,7 +89,14 @@ typedef enum CountFunction {
     COUNT_IM2COL_OFFSETS,
 } CountFunction;
 
-typedef enum RangeKind { RANGE_ANY, RANGE_INTERVAL, RANGE_VALUES, RANGE_POWER_OF_TWO, RANGE_FRACTION } RangeKind;
+typedef enum RangeKind {
+    RANGE_ANY,
+    RANGE_INTERVAL,
+    RANGE_VALUES,
+    RANGE_POWER_OF_TWO,
+    RANGE_FRACTION,
+    RANGE_F32_BITS, /* no integer */
+} RangeKind;
 
 typedef struct Pattern {
     const char *name;

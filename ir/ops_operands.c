@@ -199,6 +199,9 @@ static bool fit_range(Binder *binder, const Operand *operand, const Pattern *pat
         if (!constant->bits || constant->bits & (constant->bits - 1))
             return binder_refuse(binder, operand->span, "the value must be a power of two");
         return true;
+    case RANGE_F32_BITS:
+        return constant->kind != CONSTANT_INT ||
+               binder_refuse(binder, operand->span, "a register or a 0f literal is expected, not an integer");
     case RANGE_FRACTION: {
         double fraction = constant_double(constant);
         if (!(fraction > 0 && fraction <= 1))
@@ -286,10 +289,12 @@ const char *operand_describe(const Operand *operand)
     return "an operand";
 }
 
-/* "VARIABLE+CONSTANT" is an integer. */
-static bool takes_variable(Type type, const Slot *slot)
+/* "VARIABLE+CONSTANT" is an integer, but no cache policy. */
+static bool takes_variable(const Binder *binder, Type type, const Slot *slot)
 {
     TypeClass class = type_class(type);
+    if (signature_has(binder->signature, MOD_L2_CACHE_HINT) && strcmp(slot->pattern->name, "cp") == 0)
+        return false;
     return (class == CLASS_BITS && !slot->bits_only) || class == CLASS_UNSIGNED || class == CLASS_SIGNED;
 }
 
@@ -318,7 +323,7 @@ static bool fit_source(Binder *binder, Operand *operand, const Slot *slot)
                                  type_name(type));
         return binder_constant(binder, operand, type) && fit_range(binder, operand, slot->pattern);
     case OPERAND_SYMBOL:
-        if (operand->symbol.kind == SYMBOL_VARIABLE && takes_variable(type, slot) &&
+        if (operand->symbol.kind == SYMBOL_VARIABLE && takes_variable(binder, type, slot) &&
             (operand->constant || is_unpack(binder)))
             return names_own_space(binder, operand);
         break;
@@ -337,13 +342,12 @@ static bool fit_source(Binder *binder, Operand *operand, const Slot *slot)
 
 static bool fit_destination(Binder *binder, Operand *operand, const Slot *slot, Type type)
 {
-    bool sink = slot->pattern->flags & PATTERN_SINK || type == TYPE_PRED;
     if (operand->kind == OPERAND_REG) {
         if (operand->inverted)
             return binder_refuse(binder, operand->span, "a destination cannot be inverted");
         return fit_register(binder, operand, type, slot, REF_DEF);
     }
-    if (operand->kind == OPERAND_SINK && sink)
+    if (operand->kind == OPERAND_SINK && slot->pattern->flags & PATTERN_SINK)
         return true;
     if (operand->kind == OPERAND_SINK)
         return binder_refuse(binder, operand->span, "the result cannot be discarded with '_'");
@@ -695,5 +699,9 @@ bool binder_operand(Binder *binder, Operand *operand, const Slot *slot)
     }
     if (!(flags & (PATTERN_PAIR | PATTERN_MAY_PAIR)))
         return binder_refuse(binder, operand->span, "there is no second destination here");
-    return fit_main(binder, &operand->items[0], slot) && fit_destination(binder, &operand->items[1], slot, TYPE_PRED);
+    Operand *first = &operand->items[0], *second = &operand->items[1];
+    if (second->kind == OPERAND_SINK && (first->kind == OPERAND_SINK || !(flags & PATTERN_PAIR_SINK)))
+        return binder_refuse(binder, second->span, "a predicate is expected as the second destination, not '_'");
+    return fit_main(binder, first, slot) &&
+           (second->kind == OPERAND_SINK || fit_destination(binder, second, slot, TYPE_PRED));
 }
