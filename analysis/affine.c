@@ -190,7 +190,7 @@ static bool operand_sum(const Evaluator *evaluator, const Inst *inst, const Oper
         *sum = sum_of_constant(bits, operand->constant->bits);
         return true;
     case OPERAND_SYMBOL:
-        if (operand->symbol.kind != SYMBOL_VARIABLE)
+        if (operand->symbol.kind != SYMBOL_VARIABLE || operand->symbol.variable->space == SPACE_REG)
             return false;
         *sum = sum_of_base(bits, (AffineTerm){.base = AFFINE_SYMBOL, .variable = operand->symbol.variable});
         break;

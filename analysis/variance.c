@@ -78,6 +78,8 @@ static VarianceCause symbol_cause(const Variance *variance, const Symbol *symbol
     if (symbol->kind != SYMBOL_VARIABLE)
         return VARIANCE_UNIFORM;
     const Variable *variable = symbol->variable;
+    if (variable->space == SPACE_REG) /* a parameter in a register: a value */
+        return VARIANCE_OPAQUE;
     bool own_param = variable->space == SPACE_PARAM && !(variable->is_parameter && variance->body->function->is_entry);
     return own_param || space_is_private(variance, variable->space) ? VARIANCE_PRIVATE : VARIANCE_UNIFORM;
 }

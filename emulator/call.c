@@ -95,6 +95,30 @@ Step run_call_results(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
+/* Parameters and results in registers. */
+Step run_parameter_read(Exec *x, const Op *op, uint32_t mask)
+{
+    const Frame *frame = x->frame;
+    EACH_ACTIVE(lane, mask)
+    {
+        uint8_t *to = frame->registers + op->dest + lane * op->dest_bytes;
+        memset(to, 0, op->dest_bytes);
+        memcpy(to, frame->local + lane * frame->code->local_bytes + op->copy.source_offset, op->copy.bytes);
+    }
+    return STEP_NEXT;
+}
+
+Step run_result_write(Exec *x, const Op *op, uint32_t mask)
+{
+    const Frame *frame = x->frame;
+    EACH_ACTIVE(lane, mask)
+    {
+        memcpy(frame->local + lane * frame->code->local_bytes + op->copy.dest_offset,
+               (const uint8_t *)source_row(x, op->sources[0]) + lane * op->source_bytes[0], op->copy.bytes);
+    }
+    return STEP_NEXT;
+}
+
 /* ---- The runtime's functions ------------------------------------------------------------------------------------ */
 
 static const char *const builtins[] = {"vprintf", "malloc", "free", "__assertfail"};

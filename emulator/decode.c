@@ -295,6 +295,39 @@ static bool decode_mov(Decoder *d)
     return decode_pure(d);
 }
 
+/* ---- Parameters and results in registers ------------------------------------------------------------------------- */
+
+static const Variable *register_formal(const Operand *operand)
+{
+    bool is_variable = operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE;
+    return is_variable && operand->symbol.variable->space == SPACE_REG ? operand->symbol.variable : NULL;
+}
+
+/* The body form copies them to registers of its own and back (ir/body_formals.c).  Like other parameters they lie in
+ * the frame's local memory. */
+static bool decode_formal(Decoder *d, const Variable *formal, const Operand *other, bool is_result)
+{
+    uint64_t place;
+    unsigned row_bytes = type_row_bytes(formal->type), count = other->kind == OPERAND_VECTOR ? other->item_count : 1u;
+    const Operand *items = other->kind == OPERAND_VECTOR ? other->items : other;
+    if (!row_bytes)
+        return decoder_refuse(d, "a predicate as a parameter or result");
+    if (!address_map_get(&d->code->locals, formal, &place))
+        return decoder_refuse(d, "the parameter %s", formal->name);
+    for (unsigned i = 0; i < count; i++) {
+        unsigned bytes = type_bits(formal->type) / 8;
+        uint32_t row = decoder_register(d, &items[i], &row_bytes);
+        Op *op = decoder_emit(d, is_result ? run_result_write : run_parameter_read);
+        op->dest = is_result ? NO_ROW : row;
+        op->sources[0] = SOURCE(BANK_FRAME, row);
+        op->source_count = is_result;
+        op->dest_bytes = op->source_bytes[0] = (uint8_t)row_bytes;
+        op->copy.source_offset = op->copy.dest_offset = (uint32_t)place + i * bytes;
+        op->copy.bytes = bytes;
+    }
+    return true;
+}
+
 /* ---- Addresses as values ---------------------------------------------------------------------------------------- */
 
 Space decoder_space(const Decoder *d)
@@ -465,6 +498,9 @@ static bool decode_inst(Decoder *d, const Inst *inst)
         d->guard = d->code->registers[inst->refs[inst->guard].reg];
     if (!inst->form)
         return decoder_refuse(d, "the unknown instruction %s", inst_spelling(d->arena, inst));
+    for (unsigned i = 0; i < 2 && inst->operand_count == 2; i++)
+        if (register_formal(&inst->operands[i]))
+            return decode_formal(d, register_formal(&inst->operands[i]), &inst->operands[1 - i], i == 0);
     Opcode op = inst_op(inst);
     if (inst_is_control(op))
         return decode_control(d);

@@ -11,7 +11,9 @@ uint32_t decoder_guard_open(Decoder *d)
         return NO_ROW;
     uint32_t at = (uint32_t)d->code->ops.count;
     d->guard_inverted = !d->guard_inverted;
-    decoder_emit(d, run_branch)->branch.fall = at + 1;
+    Op *op = decoder_emit(d, run_branch);
+    op->branch.fall = at + 1;
+    op->skips = true;
     d->guard = NO_ROW;
     return at;
 }

@@ -165,6 +165,7 @@ struct Op {
     uint32_t guard; /* frame offset of the predicate; NO_ROW: none */
     bool guard_inverted;
     bool first; /* of its instruction */
+    bool skips; /* a branch of the lanes that do not execute the instruction: its guard is inverted */
     uint8_t dest_bytes;
     uint8_t source_bytes[MAX_SOURCES];
     uint8_t source_count;
@@ -468,7 +469,7 @@ typedef struct Translation {
 } Translation;
 typedef enum AccessMode { MODE_LOAD, MODE_STORE, MODE_ATOMIC } AccessMode;
 
-OpFunction run_load, run_store, run_atomic, run_copy_async, run_local_address;
+OpFunction run_load, run_store, run_atomic, run_copy_async, run_local_address, run_parameter_read, run_result_write;
 /* A store or atomic of another op's. */
 Step access_store(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask);
 Step access_atomic(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask);

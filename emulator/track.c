@@ -281,6 +281,8 @@ bool track_registers(Exec *x, const Op *op, uint32_t mask)
     uint32_t *defined = x->frame->defined;
     if (!inst)
         return true;
+    if (op->skips)
+        mask = x->split->mask & ~mask;
     for (unsigned i = 0; i < inst->ref_count; i++) {
         const RegRef *ref = &inst->refs[i];
         uint32_t readers = i == inst->guard ? x->split->mask : mask;

@@ -12,6 +12,8 @@ typedef struct Builder {
     Body *body;
     Arena *scratch;
     const char *reason;
+    Elements elements;
+    Formals formals;
     VEC(Interval) nested;    /* source ranges of the scopes inside the outermost one, in order */
     PointerMap renamed;      /* Variable and Table to the copies that bear new names */
     PointerMap label_names;  /* Label to Name */
@@ -25,20 +27,6 @@ typedef struct Builder {
 
 /* ---- What the body form cannot say ------------------------------------------------------------------------------- */
 
-static const char *registers_check(const Function *function)
-{
-    for (unsigned i = 0; i < function->prototype.return_count; i++)
-        if (function->prototype.returns[i]->space == SPACE_REG)
-            return "a result in a register";
-    for (unsigned i = 0; i < function->prototype.param_count; i++)
-        if (function->prototype.params[i]->space == SPACE_REG)
-            return "a parameter in a register";
-    for (size_t i = 0; i < function->regs.count; i++)
-        if (function->regs.data[i].vector > 1)
-            return arena_printf(function->module->arena, "the vector register %s", function->regs.data[i].name);
-    return NULL;
-}
-
 static bool operand_has_label(const Operand *operand)
 {
     if (operand->kind == OPERAND_SYMBOL &&
@@ -48,20 +36,6 @@ static bool operand_has_label(const Operand *operand)
     for (unsigned i = 0; i < operand->item_count; i++)
         if (operand_has_label(&operand->items[i]))
             return true;
-    return false;
-}
-
-/* An operand that is read and written must stay one register; the same register in a second written operand would make
- * that impossible in SSA form. */
-static bool repeats_updated(const Inst *inst)
-{
-    for (unsigned i = 0; i < inst->ref_count; i++) {
-        if (inst->refs[i].role != REF_BOTH)
-            continue;
-        for (unsigned j = 0; j < inst->ref_count; j++)
-            if (j != i && inst->refs[j].reg == inst->refs[i].reg && inst->refs[j].role != REF_USE)
-                return true;
-    }
     return false;
 }
 
@@ -104,12 +78,7 @@ static const char *inst_check(const Builder *builder, const Inst *inst)
     for (unsigned i = 0; i < inst->operand_count; i++)
         if (operand_has_label(&inst->operands[i]))
             return "a label used other than by a branch";
-    if (!repeats_updated(inst))
-        return NULL;
-    return inst->form ? "a register that one instruction writes twice"
-                      : arena_printf(builder->function->module->arena,
-                                     "the unknown instruction '%s', which names a register twice",
-                                     inst->signature->opcode);
+    return NULL;
 }
 
 /* ---- Names ------------------------------------------------------------------------------------------------------- */
@@ -207,6 +176,8 @@ static void registers_name(Builder *builder, bool nested)
     Body *body = builder->body;
     for (size_t i = 0; i < body->regs.count; i++) {
         Reg *reg = &body->regs.data[i];
+        if (formals_is_copied(&builder->formals, (RegId)i))
+            continue; /* the header alone declares it */
         if (position_is_nested(builder, reg->span.begin) == nested)
             reg->name = name_claim(body, reg->name);
     }
@@ -358,16 +329,87 @@ static const Pragma *pragmas_join(Builder *builder)
     return joined;
 }
 
+static void tree_references_merge(Operand *operand, Arena *trees, const uint16_t *places)
+{
+    if (operand->kind == OPERAND_REG)
+        operand->ref = places[operand->ref];
+    if (!operand->item_count)
+        return;
+    Operand *items = ARENA_ARRAY(trees, Operand, operand->item_count);
+    memcpy(items, operand->items, operand->item_count * sizeof *items);
+    operand->items = items;
+    for (unsigned i = 0; i < operand->item_count; i++)
+        tree_references_merge(&items[i], trees, places);
+}
+
+static bool writes_same(const RegRef *a, const RegRef *b)
+{
+    return a->reg == b->reg && a->role != REF_USE && b->role != REF_USE && a->type == b->type;
+}
+
+static bool repeats_written(const Inst *inst)
+{
+    for (unsigned i = 0; i < inst->ref_count; i++)
+        for (unsigned j = 0; j < i && inst->refs[i].role != REF_USE; j++)
+            if (writes_same(&inst->refs[i], &inst->refs[j]))
+                return true;
+    return false;
+}
+
+/* A register that an instruction writes in two places, "mov.b64 {%r1, %r1}, %rd1", is one reference, so that it stays
+ * one register in both.  Of an unknown instruction that is every register that it names twice. */
+static void references_merge(Body *body, Inst *inst)
+{
+    uint16_t *places = ARENA_ARRAY(body->arena, uint16_t, inst->ref_count);
+    RegRef *refs = ARENA_ARRAY(body->arena, RegRef, inst->ref_count);
+    uint16_t count = 0;
+    for (uint16_t i = 0; i < inst->ref_count; i++) {
+        uint16_t place = 0;
+        while (place < count && !writes_same(&refs[place], &inst->refs[i]))
+            place++;
+        if (place == count)
+            refs[count++] = inst->refs[i];
+        else if (inst->refs[i].role == REF_BOTH)
+            refs[place].role = REF_BOTH;
+        places[i] = place;
+    }
+    if (inst->guard != REF_NONE)
+        inst->guard = places[inst->guard];
+    Arena *trees = body->module->arena; /* operand trees outlive the body: clones share them */
+    Operand *operands = ARENA_ARRAY(trees, Operand, inst->operand_count);
+    memcpy(operands, inst->operands, inst->operand_count * sizeof *operands);
+    inst->operands = operands;
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        tree_references_merge(&operands[i], trees, places);
+    inst->refs = refs;
+    inst->ref_count = count;
+}
+
 static void inst_place(Builder *builder, const Inst *parsed)
 {
+    Body *body = builder->body;
     Block *block = block_here(builder);
     if (!block->first)
         pragmas_to_block(builder, block);
-    Inst *inst = inst_copy(builder->body->arena, parsed);
-    inst->operands =
-        operands_substitute(builder->body->module->arena, inst->operands, inst->operand_count, &builder->renamed);
+    Inst *inst = inst_copy(body->arena, parsed);
+    inst->operands = operands_substitute(body->module->arena, inst->operands, inst->operand_count, &builder->renamed);
     inst->loc = builder->loc;
     inst->pragma = pragmas_join(builder);
+    if (formals_rename(&builder->formals, body, inst)) {
+        inst_append(block, inst);
+        return;
+    }
+    builder->reason = elements_replace(&builder->elements, body, inst);
+    if (builder->reason)
+        return;
+    if (repeats_written(inst))
+        references_merge(body, inst);
+    if (inst_reads_special_vector(inst)) {
+        special_vector_split(body, block, inst);
+        return;
+    }
+    if (inst_op(inst) == OP_RET)
+        formals_leave(&builder->formals, body, &builder->elements, block);
     inst_append(block, inst);
     if (inst_is_terminator(inst))
         builder->block = NULL;
@@ -389,7 +431,7 @@ static void pragma_place(Builder *builder, const Pragma *pragma)
 static void blocks_cut(Builder *builder)
 {
     branches_note(builder);
-    block_start(builder);
+    formals_enter(&builder->formals, builder->body, &builder->elements, block_start(builder));
     for (size_t i = 0; i < builder->function->stmts.count && !builder->reason; i++) {
         const Stmt *stmt = &builder->function->stmts.data[i];
         switch (stmt->kind) {
@@ -410,6 +452,8 @@ static void blocks_cut(Builder *builder)
     }
     if (builder->pragmas.count)
         pragmas_to_block(builder, block_here(builder));
+    if (builder->formals.has_results)
+        formals_leave(&builder->formals, builder->body, &builder->elements, block_here(builder));
 }
 
 static void targets_resolve(Builder *builder, Inst *inst)
@@ -454,6 +498,35 @@ static void entry_separate(Body *body)
     body_update_preds(body);
 }
 
+static void reference_renumber(Body *body, RegVec *regs, RegId *places, RegRef *ref)
+{
+    if (places[ref->reg] == REG_NONE) {
+        Reg reg = body->regs.data[ref->reg];
+        places[ref->reg] = reg.origin = (RegId)regs->count;
+        VEC_PUSH(body->arena, *regs, reg);
+    }
+    ref->reg = places[ref->reg];
+}
+
+/* Registers in the order in which the text will name them first, as the parser numbers them: so the listing reads the
+ * same when it has been read again. */
+static void registers_renumber(Body *body)
+{
+    RegVec regs = {0};
+    RegId *places = ARENA_ARRAY(body->arena, RegId, body->regs.count);
+    for (size_t i = 0; i < body->regs.count; i++)
+        places[i] = REG_NONE;
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
+            if (inst->guard != REF_NONE)
+                reference_renumber(body, &regs, places, &inst->refs[inst->guard]);
+            for (unsigned i = 0; i < inst->ref_count; i++)
+                if (i != inst->guard)
+                    reference_renumber(body, &regs, places, &inst->refs[i]);
+        }
+    body->regs = regs;
+}
+
 static Body *body_new(Function *function)
 {
     Arena *arena = arena_new();
@@ -468,7 +541,7 @@ static Body *body_new(Function *function)
 
 Body *body_build(Function *function, const char **reason)
 {
-    *reason = function->has_body ? registers_check(function) : "no body";
+    *reason = function->has_body ? NULL : "no body";
     if (*reason)
         return NULL;
     Builder builder = {.function = function, .body = body_new(function), .scratch = arena_new()};
@@ -480,15 +553,19 @@ Body *body_build(Function *function, const char **reason)
         reg.origin = (RegId)i;
         VEC_PUSH(body->arena, body->regs, reg);
     }
+    elements_declare(&builder.elements, body, builder.scratch);
+    builder.reason = formals_find(&builder.formals, function, builder.scratch);
     scopes_collect(&builder);
     outer_names_take(&builder);
     registers_name(&builder, false);
     statements_name(&builder, false);
     registers_name(&builder, true);
     statements_name(&builder, true);
-    blocks_cut(&builder);
+    if (!builder.reason)
+        blocks_cut(&builder);
     if (!builder.reason)
         edges_connect(&builder);
+    bool renames_registers = builder.elements.rest || builder.formals.has_params || builder.formals.has_results;
     arena_free(builder.scratch);
     if (builder.reason) {
         *reason = builder.reason;
@@ -497,6 +574,8 @@ Body *body_build(Function *function, const char **reason)
     }
     body_remove_unreachable(body);
     entry_separate(body);
+    if (renames_registers)
+        registers_renumber(body);
     return body;
 }
 

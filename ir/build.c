@@ -63,6 +63,11 @@ static void bind(Body *body, Inst *inst, const char *spelling)
         bug("the table does not take the instruction %s", spelling);
 }
 
+void inst_bind_again(Body *body, Inst *inst)
+{
+    bind(body, inst, inst->signature->opcode);
+}
+
 Inst *inst_build(Body *body, const char *spelling, const char *operands, ...)
 {
     size_t count = strlen(operands);
@@ -108,6 +113,34 @@ Inst *inst_build(Body *body, const char *spelling, const char *operands, ...)
         inst->refs[i].partner = REF_NONE;
         require(!body->ssa || inst->refs[i].role != REF_BOTH);
     }
+    return inst;
+}
+
+Inst *inst_build_copy(Body *body, const char *spelling, const RegId *regs, unsigned count)
+{
+    Arena *trees = body->module->arena;
+    Inst *inst = ARENA_NEW(body->arena, Inst);
+    Parts parts = {.body = body, .trees = trees, .refs = ARENA_ARRAY(body->arena, RegRef, 2 * count)};
+    inst->signature = signature_parse(body->module, spelling);
+    inst->operands = ARENA_ARRAY(trees, Operand, 2);
+    inst->operand_count = 2;
+    inst->guard = REF_NONE;
+    for (unsigned i = 0; i < 2; i++) {
+        Operand *operand = &inst->operands[i];
+        if (count == 1) {
+            register_put(&parts, operand, regs[0]);
+            continue;
+        }
+        operand->kind = OPERAND_VECTOR;
+        operand->ref = REF_NONE;
+        operand->item_count = (uint16_t)count;
+        operand->items = ARENA_ARRAY(trees, Operand, count);
+        for (unsigned e = 0; e < count; e++)
+            register_put(&parts, &operand->items[e], regs[e]);
+    }
+    inst->refs = parts.refs;
+    inst->ref_count = parts.ref_count;
+    bind(body, inst, spelling);
     return inst;
 }
 

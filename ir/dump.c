@@ -204,7 +204,7 @@ static void groups_collect(Listing *l)
 static void type_registers_print(Listing *l, Type type)
 {
     Buf *out = l->out;
-    size_t line = 0;
+    size_t line = SIZE_MAX; /* where the line at work begins; SIZE_MAX: there is none */
     Name prefix;
     uint32_t number;
     for (size_t i = bitset_next(&l->used, 0); i != SIZE_MAX; i = bitset_next(&l->used, i + 1)) {
@@ -213,15 +213,15 @@ static void type_registers_print(Listing *l, Type type)
             continue;
         if (name_split(l, reg->name, &prefix, &number) && group_is_range(group_get(l, prefix, type)))
             continue;
-        if (line && out->length - line < NAMES_WIDTH) {
+        if (line != SIZE_MAX && out->length - line < NAMES_WIDTH) {
             buf_printf(out, ", %s", reg->name);
             continue;
         }
-        buf_puts(out, line ? ";\n" : "");
+        buf_puts(out, line != SIZE_MAX ? ";\n" : "");
         line = out->length;
         buf_printf(out, "\t.reg .%s %s", type_name(type), reg->name);
     }
-    if (line)
+    if (line != SIZE_MAX)
         buf_puts(out, ";\n");
     for (size_t i = 0; i < l->group_list.count; i++) {
         const RegisterGroup *group = l->group_list.data[i];

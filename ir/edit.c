@@ -313,6 +313,58 @@ void inst_set_guard(Body *body, Inst *inst, RegId predicate, bool inverted)
     inst->guard_inverted = inverted;
 }
 
+/* ---- Special registers ------------------------------------------------------------------------------------------- */
+
+/* Shifts the references from 'from' on by one, and puts a register in the place of each special register of that name;
+ * false if there is none. */
+static bool tree_special_replace(Arena *arena, Operand *operand, const Sreg *sreg, uint16_t at)
+{
+    bool found = operand->kind == OPERAND_SREG && operand->sreg == sreg;
+    if (found) {
+        *operand = (Operand){.kind = OPERAND_REG, .ref = at, .span = operand->span};
+        return true;
+    }
+    if (operand->kind == OPERAND_REG && operand->ref >= at)
+        operand->ref++;
+    if (!operand->item_count)
+        return false;
+    Operand *items = ARENA_ARRAY(arena, Operand, operand->item_count);
+    memcpy(items, operand->items, operand->item_count * sizeof *items);
+    operand->items = items;
+    for (unsigned i = 0; i < operand->item_count; i++)
+        found |= tree_special_replace(arena, &items[i], sreg, at);
+    return found;
+}
+
+void inst_replace_special(Body *body, Inst *inst, const Sreg *sreg, RegId reg)
+{
+    Arena *trees = body->module->arena; /* they outlive the body: clones of it share them */
+    uint16_t at = inst->guard == REF_NONE ? inst->ref_count - inst->tied_count : inst->guard;
+    require(inst->ref_count < REF_NONE - 1);
+    Operand *operands = ARENA_ARRAY(trees, Operand, inst->operand_count);
+    memcpy(operands, inst->operands, inst->operand_count * sizeof *operands);
+    bool found = false;
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        found |= tree_special_replace(trees, &operands[i], sreg, at);
+    require(found);
+    RegRef *refs = ARENA_ARRAY(body->arena, RegRef, inst->ref_count + 1u);
+    memcpy(refs, inst->refs, at * sizeof *refs);
+    memcpy(refs + at + 1, inst->refs + at, (inst->ref_count - at) * sizeof *refs);
+    refs[at] = (RegRef){.reg = reg, .role = REF_USE, .partner = REF_NONE};
+    inst->operands = operands;
+    inst->refs = refs;
+    inst->ref_count++;
+    for (unsigned i = 0; i < inst->ref_count; i++)
+        if (refs[i].partner != REF_NONE && refs[i].partner >= at)
+            refs[i].partner++;
+    if (inst->guard != REF_NONE)
+        inst->guard++;
+    /* The 16 low bits of a special register are a plain mov; those of a register are a conversion. */
+    if (inst_op(inst) == OP_MOV && operands[0].kind == OPERAND_REG && type_bits(inst->signature->types[0]) == 16)
+        inst->signature = signature_parse(body->module, "cvt.u16.u32");
+    inst_bind_again(body, inst);
+}
+
 /* ---- Symbols ----------------------------------------------------------------------------------------------------- */
 
 static const void *symbol_key(const Operand *operand)

@@ -31,9 +31,56 @@ Block *block_new(Body *body);
 /* A copy of the instruction that shares nothing but what is immutable; targets are copied as they are. */
 Inst *inst_copy(Arena *arena, const Inst *inst);
 
+/* Binds an instruction whose operands have changed so that another form fits; a bug() if none does. */
+void inst_bind_again(Body *body, Inst *inst);
+
 /* The tree with every symbol that 'map' knows replaced, in the arena; the tree itself if there is none.  'map' goes
  * from Variable and Table pointers to their replacements. */
 Operand *operands_substitute(Arena *arena, Operand *operands, unsigned count, const PointerMap *map);
+
+/* ---- Vectors of registers ---------------------------------------------------------------------------------------- */
+
+/* The elements of vector registers while a body is built (ir/body_scalars.c). */
+typedef struct Elements {
+    Arena *scratch;
+    const RegVec *parsed; /* the function's registers */
+    RegId *rest;          /* by these: the body's register for element 1, behind which the others follow; NULL: no
+                           * vector registers at all */
+} Elements;
+
+/* Gives the body, whose registers are still the function's, a register for each element. */
+void elements_declare(Elements *elements, Body *body, Arena *scratch);
+/* The body's register for an element of a vector register, or for element 0 of any other. */
+RegId elements_register(const Elements *elements, RegId parsed, unsigned element);
+/* Makes an instruction that names vector registers name their elements.  NULL, or why that cannot be. */
+const char *elements_replace(const Elements *elements, Body *body, Inst *inst);
+
+/* "mov.v4.u32 {...}, %tid": one read for each element that is wanted, appended to the block. */
+bool inst_reads_special_vector(const Inst *inst);
+void special_vector_split(Body *body, Block *block, const Inst *inst);
+
+/* ---- Parameters and results in registers ------------------------------------------------------------------------- */
+
+typedef struct Formals {
+    bool has_params, has_results; /* in registers */
+    BitSet used;   /* the function's registers that an instruction names */
+    BitSet copied; /* those of them that are formals and stand alone in copies, as the body form has them */
+} Formals;
+
+/* NULL, or why the body form cannot have them. */
+const char *formals_find(Formals *formals, const Function *function, Arena *scratch);
+static inline bool formals_is_copied(const Formals *formals, RegId reg)
+{
+    return reg < formals->copied.bits && bitset_has(&formals->copied, reg);
+}
+/* Makes a copy to or from a formal name it as the body form does; false if it is none, or one among other uses. */
+bool formals_rename(const Formals *formals, Body *body, Inst *inst);
+/* Appends the copies of what comes in, and of what goes out. */
+void formals_enter(const Formals *formals, Body *body, const Elements *elements, Block *block);
+void formals_leave(const Formals *formals, Body *body, const Elements *elements, Block *block);
+/* A mov of 'count' registers to themselves, as "{a, b}, {a, b}" where they are several; bound.  Its operands and refs
+ * belong to it alone, those written first. */
+Inst *inst_build_copy(Body *body, const char *spelling, const RegId *regs, unsigned count);
 
 /* ---- Dominators ------------------------------------------------------------------------------------------------- */
 

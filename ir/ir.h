@@ -574,9 +574,10 @@ struct Body {
 };
 
 /* Builds the body form from the statements: nested scopes are flattened (clashing names get a suffix), unreachable
- * blocks are kept out, guarded instructions keep their guards.  Not in SSA.  NULL, with *reason set, for what the body
- * form cannot say (a vector register declared .v2/.v4, a branch table that names no label ...).  function->body is not
- * set. */
+ * blocks are kept out, guarded instructions keep their guards.  Vector registers are taken apart ("%v.x" is "%v_x"),
+ * and so are reads of whole special registers; parameters and results in registers are copied at the entry and before
+ * returns, by instructions that name them as symbols.  Not in SSA.  NULL, with *reason set, for what the body form
+ * cannot say (a branch table that names no label ...).  function->body is not set. */
 Body *body_build(Function *function, const char **reason);
 void body_free(Body *body);
 /* A deep copy with an arena of its own; operand trees, variables and names stay shared with the module. */
@@ -628,6 +629,8 @@ Inst *inst_build_branch(Body *body, Block *target, RegId predicate, bool inverte
 void inst_set_guard(Body *body, Inst *inst, RegId predicate, bool inverted);
 /* Lets the instruction name another variable: its trees are copied, its refs stay. */
 void inst_replace_symbol(Body *body, Inst *inst, const Variable *from, Variable *to);
+/* Lets the instruction, a mov or cvt, read a 32-bit register instead of the special register. */
+void inst_replace_special(Body *body, Inst *inst, const Sreg *sreg, RegId reg);
 bool inst_uses(const Inst *inst, RegId reg);
 
 /* The listing of the body that -d prints: PTX where PTX can say it, phis as comments. */

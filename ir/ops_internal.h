@@ -200,6 +200,8 @@ bool binder_refuse(Binder *binder, Span where, const char *format, ...) PRINTF_L
 bool binder_operand(Binder *binder, Operand *operand, const Slot *slot);
 /* Fits a register read in the type (TYPE_NONE: any) and sets its reference. */
 bool binder_register(Binder *binder, Operand *operand, Type type, RefRole role);
+/* The element that ".y" or ".g" selects, or 4. */
+unsigned element_index(const char *selector);
 /* Fits an address. */
 bool binder_address(Binder *binder, Operand *operand, const Slot *slot);
 /* May a variable stand for an address in the space?  SPACE_NONE: in the generic ones. */

@@ -82,8 +82,7 @@ static const Reg *operand_reg(const Binder *binder, const Operand *operand)
     return &binder->regs->data[binder->inst->refs[operand->ref].reg];
 }
 
-/* The element that ".y" or ".g" selects, or 4. */
-static unsigned element_index(const char *selector)
+unsigned element_index(const char *selector)
 {
     static const char names[] = "xyzwrgba";
     const char *found = selector[1] && !selector[2] ? strchr(names, selector[1]) : NULL;

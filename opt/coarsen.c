@@ -96,36 +96,14 @@ static void separate_entry(Body *body)
 static const char *const index_names[3] = {"%tid.x", "%tid.y", "%tid.z"};
 static const char *const size_names[3] = {"%ntid.x", "%ntid.y", "%ntid.z"};
 
-static bool reads_sreg(const Inst *inst, const char *name)
+static const Sreg *sreg_read(const Inst *inst, const char *name)
 {
     for (unsigned i = 0; i < inst->operand_count; i++) {
         const Operand *operand = &inst->operands[i];
         if (operand->kind == OPERAND_SREG && strcmp(operand->sreg->name, name) == 0)
-            return true;
+            return operand->sreg;
     }
-    return false;
-}
-
-/* Replaces "OP d, %sreg" by "OP d, r"; a 16-bit mov needs a conversion. */
-static void read_register_instead(Body *body, Inst *inst, RegId reg)
-{
-    RegId dst = inst->refs[inst->operands[0].ref].reg;
-    Type type = inst->signature->types[0];
-    Inst *copy;
-    if (inst_op(inst) == OP_MOV && type_bits(type) == 16)
-        copy = inst_build(body, "cvt.u16.u32", "dr", dst, reg);
-    else {
-        Buf spelling = {0};
-        buf_puts(&spelling, inst->signature->opcode);
-        for (unsigned i = 0; i < inst->signature->mod_count; i++)
-            buf_puts(&spelling, inst->signature->mods[i].text);
-        copy = inst_build(body, buf_text(&spelling), "dr", dst, reg);
-        buf_free(&spelling);
-    }
-    copy->loc = inst->loc;
-    copy->span = inst->span;
-    inst_insert_before(inst, copy);
-    inst_remove(inst);
+    return NULL;
 }
 
 /* Moves all reads of a special register to one "mov.u32" before 'first'; NULL if nothing reads it. */
@@ -133,9 +111,9 @@ static Inst *gather_reads(Body *body, const char *name, const char *reg_name)
 {
     Inst *read = NULL;
     for (size_t b = 0; b < body->blocks.count; b++) {
-        for (Inst *inst = body->blocks.data[b]->first, *next; inst; inst = next) {
-            next = inst->next;
-            if (inst == read || !reads_sreg(inst, name))
+        for (Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
+            const Sreg *sreg = inst == read ? NULL : sreg_read(inst, name);
+            if (!sreg)
                 continue;
             if (!read) {
                 RegId reg = body_add_reg(body, TYPE_B32, intern(body->module->names, reg_name));
@@ -146,7 +124,7 @@ static Inst *gather_reads(Body *body, const char *name, const char *reg_name)
                 else
                     inst_append(entry, read);
             }
-            read_register_instead(body, inst, read->refs[0].reg);
+            inst_replace_special(body, inst, sreg, read->refs[0].reg);
         }
     }
     return read;

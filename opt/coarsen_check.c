@@ -59,10 +59,6 @@ static bool check_sreg(Coarsening *c, const Inst *inst, const Sreg *sreg)
     case SREG_HARMLESS:
         return true;
     case SREG_INDEX:
-        if (inst->guard != REF_NONE || inst->operand_count != 2)
-            return coarsening_refuse(c, inst, "a guarded read of %s", sreg->name);
-        if (inst->operands[0].kind != OPERAND_REG)
-            return coarsening_refuse(c, inst, "a read of %s into several registers", sreg->name);
         return true;
     case SREG_VECTOR:
         return coarsening_refuse(c, inst, "it reads %s, of which only the components x, y and z can be replaced",

@@ -141,8 +141,6 @@ static void test_refuses_instructions(void **state)
     check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\tbar.red.popc.u32 %r1, 0, %p1;\n", "counts or combines", "bar.red");
     check_refused("\tactivemask.b32 %r1;\n", "run together", "activemask");
     check_refused("\tmov.u32 %r1, %warpid;\n", "counts warps", "mov.u32");
-    check_refused("\tmov.v4.u32 {%r1, %r2, %r3, %r4}, %tid;\n", "components", "mov.v4");
-    check_refused("\tsetp.lt.u32 %p1, %r0, 5;\n\t@%p1 mov.u32 %r1, %tid.x;\n", "guarded read", "@%p1 mov");
     check_refused("\tmbarrier.arrive.shared.b64 %d1, [%a];\n", "counts arrivals", "mbarrier.arrive");
     check_refused("\tfrobnicate.b32 %r1, %t;\n", "is not known", "frobnicate");
     check_refused("\tadd.cc.u32 %r1, %t, 5;\n\tsetp.lt.u32 %p1, %r0, 5;\n\t@%p1 bra L;\nL:\n\taddc.u32 %r2, %r0, 0;\n",
