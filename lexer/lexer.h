@@ -120,8 +120,10 @@ typedef struct PlainInst {
     PlainOperand operands[PLAIN_LIMIT]; /* those of a list before it */
 } PlainInst;
 
-/* Where a statement may begin: TOKEN_INSTRUCTION if a plain one stands next, which ends with its ';', TOKEN_LABEL if
- * NAME ':' does (value->name), else TOKEN_END: then nothing was taken, and lexer_next goes on. */
-int lexer_plain(Lexer *lexer, PlainInst *inst, TokenValue *value, Span *span);
+/* Where a statement may begin.  False if what stands next is no plain instruction: then nothing was taken, and
+ * lexer_next goes on. */
+bool lexer_plain(Lexer *lexer, PlainInst *inst, Span *span);
+/* The same for NAME ':'; value->name. */
+bool lexer_label(Lexer *lexer, TokenValue *value, Span *span);
 
 #endif

@@ -276,29 +276,28 @@ static const char *read_inst(Reader *reader, const char *at)
     }
 }
 
-int lexer_plain(Lexer *lexer, PlainInst *inst, TokenValue *value, Span *span)
+bool lexer_plain(Lexer *lexer, PlainInst *inst, Span *span)
 {
     if (lexer->ended)
-        return TOKEN_END;
+        return false;
     Reader reader = {lexer, inst};
-    const char *begin = skip_blanks(lexer->source->text + lexer->offset), *end;
-    int token = TOKEN_INSTRUCTION;
-    if (lexer_is_name[(unsigned char)*begin] || *begin == '%') {
-        /* A label is short work, and where there is none its name is that of an opcode. */
-        end = skip_name(begin + 1);
-        if (*end == ':') {
-            end = read_name(&reader, begin, &value->name);
-            end = end ? end + 1 : NULL;
-            token = TOKEN_LABEL;
-        } else {
-            end = read_inst(&reader, begin);
-        }
-    } else {
-        end = *begin == '@' ? read_inst(&reader, begin) : NULL;
-    }
+    const char *begin = skip_blanks(lexer->source->text + lexer->offset), *end = read_inst(&reader, begin);
     if (!end)
-        return TOKEN_END;
+        return false;
     *span = (Span){text_offset(&reader, begin), text_offset(&reader, end)};
     lexer_seek(lexer, span->end);
-    return token;
+    return true;
+}
+
+bool lexer_label(Lexer *lexer, TokenValue *value, Span *span)
+{
+    if (lexer->ended)
+        return false;
+    Reader reader = {lexer, NULL};
+    const char *begin = skip_blanks(lexer->source->text + lexer->offset), *end = skip_name(begin + 1);
+    if (*begin == 0 || *end != ':' || !read_name(&reader, begin, &value->name))
+        return false;
+    *span = (Span){text_offset(&reader, begin), text_offset(&reader, end) + 1};
+    lexer_seek(lexer, span->end);
+    return true;
 }

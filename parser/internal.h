@@ -183,6 +183,8 @@ typedef struct Parser {
     Arena *arena; /* of what is being read: one of the next two */
     Arena *module_arena;
     Arena *body_arena; /* for the body of a function that is not kept; emptied behind it */
+    Arena *loose_arena; /* for an instruction of such a function; emptied behind it */
+    Arena *inst_arena;  /* of the instruction that is being read */
     Arena *scratch; /* dies with the parse */
     Interner *names;
     const Source *source;
@@ -391,8 +393,9 @@ void statement_guard(Parser *parser, Name name, bool inverted, Span span);
 void statement_begin(Parser *parser, Name opcode, Span span);
 void statement_signature(Parser *parser);
 void statement_end(Parser *parser, Span span);
-/* All of that for Parser.plain. */
-void statement_plain(Parser *parser, Span span);
+/* All of that for Parser.plain, which stands at 'span', and for those plain instructions that follow it; the end of the
+ * last. */
+uint32_t statement_plain(Parser *parser, Span span);
 void statement_label(Parser *parser, Name name, Span span);
 void statement_table(Parser *parser, TableKind kind, Name name, Span name_span, Span span);
 void statement_loc(Parser *parser, const uint64_t *place, Span span);

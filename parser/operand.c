@@ -202,7 +202,7 @@ void operand_fold(Parser *parser, OperandKind kind, unsigned count, Span span)
         parser->bad = true;
     } else if (count > 0) {
         folded.item_count = (uint16_t)count;
-        folded.items = ARENA_ARRAY(parser->arena, Operand, count);
+        folded.items = ARENA_ARRAY(parser->inst_arena, Operand, count);
         memcpy(folded.items, parser->operands.data + parser->operands.count - count, count * sizeof(Operand));
     }
     parser->operands.count -= count;
@@ -285,7 +285,7 @@ void operand_indexed(Parser *parser, Name name, Span name_span, bool has_registe
     } else if (has_register) {
         address->constant = constant_new(parser, *offset, offset_span);
     } else {
-        address->constant = ARENA_NEW(parser->arena, Constant);
+        address->constant = ARENA_NEW(parser->inst_arena, Constant);
         *address->constant = (Constant){.kind = CONSTANT_INT, .bits = offset->bits * bytes};
     }
 }

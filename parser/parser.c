@@ -15,6 +15,7 @@ Module *parse_module_with(Arena *arena, const Source *source, Diag *diag, const 
     parser->options = options;
     parser->arena = parser->module_arena = arena;
     parser->body_arena = arena_new();
+    parser->loose_arena = arena_new();
     parser->scratch = scratch;
     parser->names = names;
     parser->source = source;
@@ -31,6 +32,7 @@ Module *parse_module_with(Arena *arena, const Source *source, Diag *diag, const 
     statement_free_tables(parser);
     lexer_free(parser->lexer);
     arena_free(parser->body_arena);
+    arena_free(parser->loose_arena);
     arena_free(scratch);
     return given_up || diag->errors > errors ? NULL : module;
 }

@@ -435,7 +435,7 @@ statements:
 ;
 
 statement:
-    INSTRUCTION                         { statement_plain(parser, @1); }
+    INSTRUCTION                         { @$.end = statement_plain(parser, @1); }
 |   head ';'                            { statement_end(parser, @$); }
 |   head operands ';'                   { statement_end(parser, @$); }
 |   label                               { statement_label(parser, $<name>1, @1); }

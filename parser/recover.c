@@ -293,8 +293,11 @@ int ptx_next_token(Parser *parser, Value *value, Span *span)
 {
     int kind;
     if (is_undisturbed(parser)) {
-        kind = begins_plain(parser) ? lexer_plain(parser->lexer, &parser->plain, &value->token, span) : TOKEN_END;
-        if (kind == TOKEN_END)
+        if (begins_plain(parser) && lexer_plain(parser->lexer, &parser->plain, span))
+            kind = T_INSTRUCTION;
+        else if (begins_plain(parser) && lexer_label(parser->lexer, &value->token, span))
+            kind = T_LABEL;
+        else
             kind = lexer_next(parser->lexer, &value->token, span);
         if (kind == '}')
             kind = close_brace(parser);

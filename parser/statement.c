@@ -14,6 +14,8 @@ typedef struct Location {
 
 void statement_add(Parser *parser, Stmt stmt)
 {
+    if (parser->function->is_text)
+        return;
     VEC_PUSH(parser->scratch, parser->stmts, stmt);
 }
 
@@ -75,6 +77,9 @@ void statement_signature(Parser *parser)
     parser->is_call = op == OP_CALL;
     parser->uses_tables = op == OP_BRX || op == OP_CALL;
     parser->uses_labels = op == OP_BRA || op == OP_UNKNOWN;
+    /* An operand that waits for its label has to stay; any other instruction of a function that is not kept is looked
+     * at and forgotten: its memory, always the same, stays in the cache. */
+    parser->inst_arena = parser->function->is_text && !parser->uses_labels ? parser->loose_arena : parser->arena;
 }
 
 /* "call f, (5)": what was read as an expression is a list of one. */
@@ -85,7 +90,7 @@ static void make_lists(Parser *parser)
         const char *text = parser->source->text + operand->span.begin;
         if (operand->kind != OPERAND_CONSTANT || *text != '(')
             continue;
-        Operand *item = ARENA_NEW(parser->arena, Operand);
+        Operand *item = ARENA_NEW(parser->inst_arena, Operand);
         *item = *operand;
         *operand =
             (Operand){.kind = OPERAND_LIST, .ref = REF_NONE, .item_count = 1, .items = item, .span = operand->span};
@@ -102,10 +107,29 @@ static void use_labels(Parser *parser, Inst *inst)
     }
 }
 
+/* The instruction's operands and references, where they stay or, if it is loose, where they were collected. */
+static void take_operands(Parser *parser, Inst *inst, bool loose)
+{
+    inst->operand_count = (uint16_t)parser->operands.count;
+    inst->ref_count = (uint16_t)parser->refs.count;
+    inst->operands = parser->operands.data;
+    inst->refs = parser->refs.data;
+    if (loose)
+        return;
+    if (inst->operand_count > 0) {
+        inst->operands = ARENA_ARRAY(parser->inst_arena, Operand, inst->operand_count);
+        memcpy(inst->operands, parser->operands.data, inst->operand_count * sizeof *inst->operands);
+    }
+    if (inst->ref_count > 0) {
+        inst->refs = ARENA_ARRAY(parser->inst_arena, RegRef, inst->ref_count);
+        memcpy(inst->refs, parser->refs.data, inst->ref_count * sizeof *inst->refs);
+    }
+}
+
 void statement_end(Parser *parser, Span span)
 {
-    Inst *inst = ARENA_NEW(parser->arena, Inst);
-    bool guarded = parser->guarded;
+    bool loose = parser->inst_arena == parser->loose_arena, guarded = parser->guarded;
+    Inst loose_inst = {0}, *inst = loose ? &loose_inst : ARENA_NEW(parser->inst_arena, Inst);
     parser->guarded = false;
     if (parser->operands.count > REF_NONE - 1 || parser->refs.count > REF_NONE - 2) {
         diag_error(parser->diag, parser->opcode_span, "this instruction has too many operands");
@@ -116,11 +140,6 @@ void statement_end(Parser *parser, Span span)
     inst->signature = parser->signature;
     inst->span = span;
     inst->loc = parser->last_loc;
-    inst->operand_count = (uint16_t)parser->operands.count;
-    if (inst->operand_count > 0) {
-        inst->operands = ARENA_ARRAY(parser->arena, Operand, inst->operand_count);
-        memcpy(inst->operands, parser->operands.data, inst->operand_count * sizeof *inst->operands);
-    }
     inst->guard = REF_NONE;
     if (guarded) {
         inst->guard = (uint16_t)parser->refs.count;
@@ -129,21 +148,19 @@ void statement_end(Parser *parser, Span span)
         RegRef guard = {.reg = parser->guard, .role = REF_USE, .type = TYPE_PRED, .partner = REF_NONE};
         VEC_PUSH(parser->scratch, parser->refs, guard);
     }
-    inst->ref_count = (uint16_t)parser->refs.count;
-    if (inst->ref_count > 0) {
-        inst->refs = ARENA_ARRAY(parser->arena, RegRef, inst->ref_count);
-        memcpy(inst->refs, parser->refs.data, inst->ref_count * sizeof *inst->refs);
-    }
+    take_operands(parser, inst, loose);
     if (parser->uses_labels)
         use_labels(parser, inst);
     if (!parser->bad && control_check(parser, inst))
         inst_bind(parser->module, parser->function, inst, parser->diag);
-    statement_add(parser, (Stmt){.kind = STMT_INST, .span = span, .inst = inst});
+    if (loose)
+        arena_clear(parser->loose_arena);
+    else
+        statement_add(parser, (Stmt){.kind = STMT_INST, .span = span, .inst = inst});
 }
 
-void statement_plain(Parser *parser, Span span)
+static void add_plain(Parser *parser, const PlainInst *plain, Span span)
 {
-    const PlainInst *plain = &parser->plain;
     if (plain->guard)
         statement_guard(parser, plain->guard, plain->guard_inverted, plain->guard_span);
     statement_begin(parser, plain->opcode, plain->opcode_span);
@@ -151,6 +168,14 @@ void statement_plain(Parser *parser, Span span)
     for (unsigned i = 0; i < plain->count; i++)
         operand_plain(parser, &plain->operands[i]);
     statement_end(parser, span);
+}
+
+uint32_t statement_plain(Parser *parser, Span span)
+{
+    do
+        add_plain(parser, &parser->plain, span);
+    while (lexer_plain(parser->lexer, &parser->plain, &span));
+    return span.end;
 }
 
 /* ---- Labels and tables ------------------------------------------------------------------------------------------- */

@@ -25,7 +25,14 @@ typedef struct Reading {
     Buf printed;
 } Reading;
 
-static Reading read_text(const char *text, size_t size, bool grammar_only)
+static bool keeps_nothing(void *context, const Function *function)
+{
+    (void)context;
+    (void)function;
+    return false;
+}
+
+static Reading read_text(const char *text, size_t size, ParseOptions options)
 {
     Reading reading = {.arena = arena_new()};
     size_t length;
@@ -35,7 +42,7 @@ static Reading read_text(const char *text, size_t size, bool grammar_only)
     Source *source = source_from_memory(reading.arena, "t.ptx", text, size);
     diag_init(&diag, source, out);
     diag.error_limit = 1000;
-    reading.module = parse_module_with(reading.arena, source, &diag, &(ParseOptions){.grammar_only = grammar_only});
+    reading.module = parse_module_with(reading.arena, source, &diag, &options);
     fclose(out);
     if (reading.module)
         emit_module(reading.module, &reading.printed);
@@ -103,15 +110,21 @@ static bool same_modules(const Module *a, const Module *b)
 
 static void expect_same(const char *what, const char *text, size_t size)
 {
-    Reading plain = read_text(text, size, false), grammar = read_text(text, size, true);
+    Reading plain = read_text(text, size, (ParseOptions){0});
+    Reading grammar = read_text(text, size, (ParseOptions){.grammar_only = true});
+    Reading loose = read_text(text, size, (ParseOptions){.keeps = keeps_nothing});
     if (strcmp(plain.messages, grammar.messages) != 0)
         fail_msg("%s: messages differ:\n%s\nand, by the grammar:\n%s\n%.*s", what, plain.messages, grammar.messages,
                  (int)size, text);
+    if (strcmp(loose.messages, grammar.messages) != 0)
+        fail_msg("%s: messages differ where nothing is kept:\n%s\nand, by the grammar:\n%s\n%.*s", what, loose.messages,
+                 grammar.messages, (int)size, text);
     if (strcmp(buf_text(&plain.printed), buf_text(&grammar.printed)) != 0 ||
         !same_modules(plain.module, grammar.module))
         fail_msg("%s: the modules differ\n%.*s", what, (int)size, text);
     reading_end(&plain);
     reading_end(&grammar);
+    reading_end(&loose);
 }
 
 /* ---- Files and their mutants --------------------------------------------------------------------------------------
@@ -370,7 +383,8 @@ static void test_plain(void **state)
         PlainInst inst;
         TokenValue value;
         Span span = {0, 0};
-        assert_int_equal(lexer_plain(lexer, &inst, &value, &span), cases[i].token);
+        bool plain = lexer_plain(lexer, &inst, &span), label = !plain && lexer_label(lexer, &value, &span);
+        assert_int_equal(plain ? TOKEN_INSTRUCTION : label ? TOKEN_LABEL : TOKEN_END, cases[i].token);
         assert_int_equal(span.end, cases[i].end);
         if (cases[i].token == TOKEN_INSTRUCTION)
             assert_int_equal(inst.count, cases[i].operands);
