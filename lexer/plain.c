@@ -5,6 +5,8 @@
  * Whatever is not plain to the last character, its ';' included, is left alone, and the scanner's rules read it from
  * its beginning.  So nothing is decided or reported here, and what is taken must be what the rules and the grammar
  * would make of it: ParseOptions.grammar_only lets tests compare the two. */
+#include <endian.h>
+
 #include "lexer/internal.h"
 
 /* Each function of the reader is given where something may stand, and gives the place behind it; NULL: it is not
@@ -48,7 +50,7 @@ static inline bool is_letter(char c)
 
 static inline Name text_name(const Reader *reader, const char *begin, const char *end)
 {
-    return intern_padded(reader->lexer->names, begin, (size_t)(end - begin));
+    return intern_n(reader->lexer->names, begin, (size_t)(end - begin));
 }
 
 static inline uint32_t text_offset(const Reader *reader, const char *at)
@@ -56,19 +58,58 @@ static inline uint32_t text_offset(const Reader *reader, const char *at)
     return (uint32_t)(at - reader->lexer->source->text);
 }
 
+/* Eight bytes of a text, the first lowest. */
+static inline uint64_t load_bytes(const char *at)
+{
+    uint64_t bytes;
+    memcpy(&bytes, at, sizeof bytes);
+    return le64toh(bytes);
+}
+
+#define EACH_BYTE(value) (UINT64_C(0x0101010101010101) * (value))
+
+/* The top bit of each byte that lies between the two, all three below 0x80. */
+static inline uint64_t bytes_between(uint64_t bytes, unsigned low, unsigned high)
+{
+    return (bytes + EACH_BYTE(0x80 - low)) & ~(bytes + EACH_BYTE(0x7F - high));
+}
+
+/* The top bit of each byte that does not belong to a name. */
+static inline uint64_t bytes_behind_name(uint64_t bytes)
+{
+    uint64_t low = bytes & EACH_BYTE(0x7F);
+    uint64_t name = bytes_between(low | EACH_BYTE(0x20), 'a', 'z') | bytes_between(low, '0', '9') |
+                    bytes_between(low, '_', '_') | bytes_between(low, '$', '$');
+    return (~name | bytes) & EACH_BYTE(0x80);
+}
+
+/* The characters of a name, of which the first may be any.  Nearly all names are so short that eight bytes tell where
+ * they end: a loop's last jump, which no processor guesses right, costs more than looking at all eight. */
+static inline const char *read_characters(const Reader *reader, const char *at, Name *name)
+{
+    uint64_t bytes = load_bytes(at), stops = bytes_behind_name(bytes) & ~UINT64_C(0xFF);
+    if (stops) {
+        size_t length = (size_t)__builtin_ctzll(stops) / 8;
+        *name = intern_short(reader->lexer->names, bytes & (((stops & -stops) >> 7) - 1), length);
+        return at + length;
+    }
+    const char *end = skip_name(at + 8);
+    *name = text_name(reader, at, end);
+    return end;
+}
+
 /* {name}, but not WARP_SZ, which is a word of its own, nor what a dotted word makes an instruction.  NULL if it is
  * none. */
 static inline const char *read_name(const Reader *reader, const char *at, Name *name)
 {
-    const char *end = skip_name(at + 1);
     if (*at == '%' || *at == '$' || *at == '_') {
-        if (end == at + 1)
-            return NULL;
-    } else if (!is_letter(*at) || *end == '.' || (*at == 'W' && end - at == 7 && memcmp(at, "WARP_SZ", 7) == 0)) {
-        return NULL;
+        const char *end = read_characters(reader, at, name);
+        return end == at + 1 ? NULL : end;
     }
-    *name = text_name(reader, at, end);
-    return end;
+    if (!is_letter(*at))
+        return NULL;
+    const char *end = read_characters(reader, at, name);
+    return *end == '.' || (*at == 'W' && end - at == 7 && memcmp(at, "WARP_SZ", 7) == 0) ? NULL : end;
 }
 
 /* Decimal digits of which any number fits 64 bits with its sign; others are the scanner's. */

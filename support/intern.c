@@ -132,19 +132,17 @@ Name intern_n(Interner *names, const char *text, size_t length)
     return head ? (Name)(head + 1) : add(names, text, length, hash, slot);
 }
 
-/* The 8 bytes of a short text, zeros behind it, are its hash's source and tell it from all others: one load and one
- * comparison do for the two loops above.  (A name is stored with zeros behind it, up to a multiple of 16 bytes.) */
-Name intern_padded(Interner *names, const char *text, size_t length)
+/* A short text's bytes are its hash's source and tell it from all others: one comparison does for the loops above.  (A
+ * name is stored with zeros behind it, up to a multiple of 16 bytes.) */
+Name intern_short(Interner *names, uint64_t bytes, size_t length)
 {
-    if (length > 8 || length == 0)
-        return intern_n(names, text, length);
-    uint64_t bits = load_8(text) & UINT64_MAX >> (64 - 8 * length);
-    uint32_t hash = (uint32_t)mix(0, bits);
+    uint32_t hash = (uint32_t)mix(0, bytes);
     size_t slot = hash & (names->slot_count - 1);
     for (const NameHead *head; (head = names->slots[slot]); slot = (slot + 1) & (names->slot_count - 1))
-        if (head->length == length && load_8((const char *)(head + 1)) == bits)
+        if (load_8((const char *)(head + 1)) == bytes && head->length == length)
             return (Name)(head + 1);
-    return add(names, text, length, hash, slot);
+    uint64_t text = htole64(bytes);
+    return add(names, (const char *)&text, length, hash, slot);
 }
 
 Name intern(Interner *names, const char *text)

@@ -93,8 +93,8 @@ typedef struct Interner Interner;
 Interner *interner_new(Arena *arena);
 Name intern(Interner *names, const char *text);
 Name intern_n(Interner *names, const char *text, size_t length); /* text holds no NUL */
-/* The same, where 8 bytes may be read at 'text' whatever the length: for short names much faster. */
-Name intern_padded(Interner *names, const char *text, size_t length);
+/* The same for 1 to 8 bytes, of which the first is the lowest of 'bytes', with zeros above the last: much faster. */
+Name intern_short(Interner *names, uint64_t bytes, size_t length);
 Name intern_find(const Interner *names, const char *text, size_t length); /* NULL if it was never interned */
 
 /* What stands in memory before the text of a name that came from an Interner. */
