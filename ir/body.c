@@ -292,6 +292,8 @@ static void label_place(Builder *builder, Label *label)
     Block *block = block_here(builder);
     if (block->first)
         block = block_start(builder);
+    if (module_is_debug(builder->body->module))
+        VEC_PUSH(builder->body->arena, block->marks, name);
     /* Of several labels the one that is branched to: the others are marks of debug information. */
     bool wanted = pointer_map_get(&builder->branched, label) != NULL;
     if (!block->label || (wanted && !pointer_map_get(&builder->branched, block)))
@@ -484,6 +486,27 @@ static void edges_connect(Builder *builder)
     }
 }
 
+/* Labels of blocks that are not reached move to the next place that is: the source's last of them say where the code
+ * ends. 'before' is the layout as it was. */
+static void marks_move(Body *body, Block *const *before, size_t count)
+{
+    VEC(Name) waiting = {0};
+    for (size_t i = 0; i < count; i++) {
+        Block *block = before[i];
+        bool reached = block->id < body->blocks.count && body->blocks.data[block->id] == block;
+        for (size_t m = 0; m < block->marks.count; m++)
+            VEC_PUSH(body->arena, waiting, block->marks.data[m]);
+        if (!reached)
+            continue;
+        block->marks.count = 0;
+        for (size_t m = 0; m < waiting.count; m++)
+            VEC_PUSH(body->arena, block->marks, waiting.data[m]);
+        waiting.count = 0;
+    }
+    for (size_t m = 0; m < waiting.count; m++)
+        VEC_PUSH(body->arena, body->end_marks, waiting.data[m]);
+}
+
 /* The first block's label may be the target of a branch. */
 static void entry_separate(Body *body)
 {
@@ -565,14 +588,20 @@ Body *body_build(Function *function, const char **reason)
         blocks_cut(&builder);
     if (!builder.reason)
         edges_connect(&builder);
+    size_t block_count = body->blocks.count;
+    Block **layout = ARENA_ARRAY(builder.scratch, Block *, block_count);
+    memcpy(layout, body->blocks.data, block_count * sizeof *layout);
     bool renames_registers = builder.elements.rest || builder.formals.has_params || builder.formals.has_results;
-    arena_free(builder.scratch);
     if (builder.reason) {
         *reason = builder.reason;
+        arena_free(builder.scratch);
         body_free(body);
         return NULL;
     }
     body_remove_unreachable(body);
+    if (module_is_debug(body->module))
+        marks_move(body, layout, block_count);
+    arena_free(builder.scratch);
     entry_separate(body);
     if (renames_registers)
         registers_renumber(body);
@@ -617,6 +646,8 @@ static void block_copy_contents(Body *body, Block *to, const Block *from, const 
     }
     for (size_t i = 0; i < from->pragmas.count; i++)
         VEC_PUSH(body->arena, to->pragmas, from->pragmas.data[i]);
+    for (size_t i = 0; i < from->marks.count; i++)
+        VEC_PUSH(body->arena, to->marks, from->marks.data[i]);
     for (const Inst *inst = from->first; inst; inst = inst->next) {
         Inst *copy = inst_copy(body->arena, inst);
         for (unsigned i = 0; i < copy->target_count; i++)
@@ -642,6 +673,8 @@ Body *body_clone(const Body *body)
         VEC_PUSH(arena, clone->variables, body->variables.data[i]);
     for (size_t i = 0; i < body->tables.count; i++)
         VEC_PUSH(arena, clone->tables, body->tables.data[i]);
+    for (size_t i = 0; i < body->end_marks.count; i++)
+        VEC_PUSH(arena, clone->end_marks, body->end_marks.data[i]);
     for (size_t i = 0; i < body->blocks.count; i++) {
         Block *copy = block_new(clone);
         copy->id = body->blocks.data[i]->id;

@@ -24,6 +24,8 @@ typedef struct Listing {
     PointerMap blocks; /* Block to Name */
     PointerMap names;  /* names that are taken by something else than a register */
     PointerMap tables; /* brx.idx Inst to Name */
+    PointerMap users;  /* Table of a call to the only Inst that names it, or to the Listing where several do */
+    PointerMap named;  /* Inst to its Table that nobody else names */
     PointerMap groups; /* prefix to RegisterGroup */
     CallScopes scopes;
     bool in_scope;
@@ -75,6 +77,26 @@ static void symbols_collect(Listing *l)
     }
 }
 
+/* A table that one call alone names is listed before it, as compilers do: in modules for debugging the place counts. */
+static void table_note(Listing *l, const Inst *inst)
+{
+    for (unsigned i = 0; inst_is_call(inst) && i < inst->operand_count; i++) {
+        const Operand *operand = &inst->operands[i];
+        if (operand->kind != OPERAND_SYMBOL || operand->symbol.kind != SYMBOL_TABLE)
+            continue;
+        const Table *table = operand->symbol.table;
+        bool seen = pointer_map_get(&l->users, table) != NULL;
+        pointer_map_put(&l->users, table, seen ? (void *)l : (void *)inst);
+    }
+}
+
+static void table_line_print(Listing *l, const Table *table)
+{
+    buf_puts(l->out, l->in_scope ? "\t\t" : "\t");
+    table_print(table, l->out);
+    buf_putc(l->out, '\n');
+}
+
 static void insts_collect(Listing *l)
 {
     for (size_t b = 0; b < l->body->blocks.count; b++) {
@@ -85,6 +107,7 @@ static void insts_collect(Listing *l)
                 bitset_add(&l->used, block->phis.data[i].args.data[j].reg);
         }
         for (const Inst *inst = block->first; inst; inst = inst->next) {
+            table_note(l, inst);
             for (unsigned i = 0; i < inst->ref_count; i++)
                 bitset_add(&l->used, inst->refs[i].reg);
             for (unsigned i = 0; i < inst->operand_count; i++)
@@ -274,9 +297,12 @@ static void declarations_print(Listing *l)
         buf_puts(l->out, ";\n");
     }
     for (size_t i = 0; i < l->body->tables.count; i++) {
-        buf_putc(l->out, '\t');
-        table_print(l->body->tables.data[i], l->out);
-        buf_putc(l->out, '\n');
+        const Table *table = l->body->tables.data[i];
+        const Inst *user = pointer_map_get(&l->users, table);
+        if (user && (const void *)user != l)
+            pointer_map_put(&l->named, user, (void *)table);
+        else
+            table_line_print(l, table);
     }
     branch_tables_print(l);
 }
@@ -375,6 +401,9 @@ static void inst_line_print(Listing *l, const Inst *inst)
         }
         l->in_scope = true;
     }
+    const Table *table = pointer_map_get(&l->named, inst);
+    if (table)
+        table_line_print(l, table);
     if (inst->pragma) {
         buf_puts(l->out, l->in_scope ? "\t\t" : "\t");
         pragma_print(inst->pragma, l->out);
@@ -399,10 +428,15 @@ static void inst_line_print(Listing *l, const Inst *inst)
 static void block_print(Listing *l, const Block *block, const Block *next)
 {
     const char *label = pointer_map_get(&l->blocks, block);
-    if (label)
+    bool is_mark = false;
+    for (size_t i = 0; label && i < block->marks.count; i++)
+        is_mark |= block->marks.data[i] == label;
+    if (label && !is_mark)
         buf_printf(l->out, "%s:\n", label);
-    else if (block->phis.count)
+    else if (!label && block->phis.count)
         buf_printf(l->out, "\t// %s\n", block_name(l, block));
+    for (size_t i = 0; i < block->marks.count; i++)
+        buf_printf(l->out, "%s:\n", block->marks.data[i]);
     phis_print(l, block);
     for (size_t i = 0; i < block->pragmas.count; i++) {
         buf_putc(l->out, '\t');
@@ -423,7 +457,7 @@ void body_print(const Body *body, bool locations, Buf *out)
     Listing l = {.body = body, .scratch = scratch, .out = out, .locations = locations};
     PointerMap printed = {.arena = scratch};
     l.used = bitset_new(scratch, body->regs.count);
-    l.blocks.arena = l.names.arena = l.tables.arena = l.groups.arena = scratch;
+    l.blocks.arena = l.names.arena = l.tables.arena = l.groups.arena = l.users.arena = l.named.arena = scratch;
     l.printed = &printed;
     call_scopes_find(&l.scopes, scratch, body);
     symbols_collect(&l);
@@ -435,6 +469,8 @@ void body_print(const Body *body, bool locations, Buf *out)
         buf_putc(out, '\n');
     for (size_t b = 0; b < body->blocks.count; b++)
         block_print(&l, body->blocks.data[b], b + 1 < body->blocks.count ? body->blocks.data[b + 1] : NULL);
+    for (size_t i = 0; i < body->end_marks.count; i++)
+        buf_printf(out, "%s:\n", body->end_marks.data[i]);
     arena_free(scratch);
 }
 

@@ -529,6 +529,8 @@ struct Module {
     struct ScopeTable *globals;        /* the parser's: names at module scope */
 };
 
+/* Whether the module is made for debugging (.target debug): its sections name labels of the code. */
+bool module_is_debug(const Module *module);
 /* An empty module that owns 'arena'. */
 Module *module_new(Arena *arena, Interner *names, const Source *source);
 /* The definition if there is one, else a declaration, else NULL. */
@@ -558,6 +560,7 @@ struct Block {
     unsigned pred_count;
     VEC(Phi) phis;  /* SSA only */
     VEC(const Pragma *) pragmas; /* printed after the label */
+    VEC(Name) marks; /* with .target debug: all labels of this place, which sections may name, in the source's order */
 };
 
 struct Body {
@@ -568,6 +571,7 @@ struct Body {
     VEC(Block *) blocks; /* layout order; blocks.data[0] is the entry and has no predecessors */
     VEC(Variable *) variables; /* .local, .shared, .param ... declared in the body, with unique names */
     VEC(Table *) tables; /* call targets and prototypes; branch tables are made anew from Inst.targets */
+    VEC(Name) end_marks; /* like Block.marks, behind the last instruction */
     Tuning tuning; /* starts as the function's; what is printed */
     struct BodyNames *names; /* ir/body_names.c: every name that is taken in the body */
     bool ssa;

@@ -48,6 +48,14 @@ Name symbol_name(const Symbol *symbol)
     bug("symbol of unknown kind %d", (int)symbol->kind);
 }
 
+bool module_is_debug(const Module *module)
+{
+    for (unsigned i = 0; i < module->target_count; i++)
+        if (strcmp(module->targets[i], "debug") == 0)
+            return true;
+    return false;
+}
+
 uint64_t variable_bytes(const Variable *variable)
 {
     uint64_t bytes = type_bits(variable->type) / 8 * (variable->vector ? variable->vector : 1);

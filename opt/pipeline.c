@@ -161,14 +161,6 @@ static void reduce_registers(Arena *arena, Function *kernel, Body **body, const 
     result->registers = result->reduction.changed ? OUTCOME_DONE : OUTCOME_UNCHANGED;
 }
 
-static bool is_for_debugging(const Module *module)
-{
-    for (unsigned i = 0; i < module->target_count; i++)
-        if (strcmp(module->targets[i], "debug") == 0)
-            return true;
-    return false;
-}
-
 /* Leaves the kernel as it came. */
 static void refuse(const KernelRequest *request, KernelResult *result, const char *reason)
 {
@@ -199,7 +191,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     }
     measure(options, kernel, NULL, &result->before);
     const char *reason = NULL;
-    Body *body = is_for_debugging(kernel->module) ? NULL : body_build(kernel, &reason);
+    Body *body = module_is_debug(kernel->module) ? NULL : body_build(kernel, &reason);
     if (!body) {
         refuse(request, result,
                reason ? arena_printf(arena, "the kernel has %s", reason)

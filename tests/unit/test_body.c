@@ -195,6 +195,21 @@ static void test_register_parameters(void **state)
                "\tmov.b32 a_1, a;\n\tadd.u32 r_1, a_1, 1;\n\tmov.b32 r, r_1;\n\tret;\n");
 }
 
+/* For debugging every label stays, in its order; else those that are branched to. */
+static void test_labels(void **state)
+{
+    (void)state;
+    static const char text[] = ".visible .entry k() {\n.reg .u32 %r;\nA:\nB:\nC:\nmov.u32 %r, 1;\nbra B;\nD:\n"
+                               "mov.u32 %r, 2;\nE:\nF:\n}\n";
+    Buf debug = {0}, plain = {0};
+    buf_printf(&debug, ".version 8.0\n.target sm_80, debug\n.address_size 64\n%s", text);
+    buf_printf(&plain, HEADER "%s", text);
+    listing_is(buf_text(&debug), "\t.reg .u32 %r;\n\nA:\nB:\nC:\n\tmov.u32 %r, 1;\n\tbra B;\nD:\nE:\nF:\n");
+    listing_is(buf_text(&plain), "\t.reg .u32 %r;\n\nB:\n\tmov.u32 %r, 1;\n\tbra B;\n");
+    buf_free(&debug);
+    buf_free(&plain);
+}
+
 /* One register in two written operands stays one. */
 static void test_repeated_results(void **state)
 {
@@ -383,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_vector_registers),
         cmocka_unit_test(test_register_parameters),
+        cmocka_unit_test(test_labels),
         cmocka_unit_test(test_repeated_results),
         cmocka_unit_test(test_nesting_costs_no_stack),
         cmocka_unit_test(test_building),
