@@ -202,7 +202,8 @@ static void test_labels(void **state)
     static const char text[] = ".visible .entry k() {\n.reg .u32 %r;\nA:\nB:\nC:\nmov.u32 %r, 1;\nbra B;\nD:\n"
                                "mov.u32 %r, 2;\nE:\nF:\n}\n";
     Buf debug = {0}, plain = {0};
-    buf_printf(&debug, ".version 8.0\n.target sm_80, debug\n.address_size 64\n%s", text);
+    buf_printf(&debug, ".version 8.0\n.target sm_80, debug\n.address_size 64\n%s.section .debug_info\n{\n.b64 F\n}\n",
+               text);
     buf_printf(&plain, HEADER "%s", text);
     listing_is(buf_text(&debug), "\t.reg .u32 %r;\n\nA:\nB:\nC:\n\tmov.u32 %r, 1;\n\tbra B;\nD:\nE:\nF:\n");
     listing_is(buf_text(&plain), "\t.reg .u32 %r;\n\nB:\n\tmov.u32 %r, 1;\n\tbra B;\n");
