@@ -22,11 +22,16 @@ static void registers_emit(const RegDecl *decl, Buf *out)
         buf_printf(out, " .align %" PRIu64, decl->align);
     if (decl->vector > 1)
         buf_printf(out, " .v%u", decl->vector);
-    buf_printf(out, " .%s", type_name(decl->type));
+    buf_puts(out, " .");
+    buf_puts(out, type_name(decl->type));
     for (unsigned i = 0; i < decl->item_count; i++) {
-        buf_printf(out, "%s %s", i ? "," : "", decl->items[i].name);
-        if (decl->items[i].is_range)
-            buf_printf(out, "<%" PRIu64 ">", decl->items[i].count);
+        buf_puts(out, i ? ", " : " ");
+        buf_puts(out, decl->items[i].name);
+        if (decl->items[i].is_range) {
+            buf_putc(out, '<');
+            buf_unsigned(out, decl->items[i].count);
+            buf_putc(out, '>');
+        }
     }
     buf_putc(out, ';');
 }
@@ -35,7 +40,7 @@ static void statement_emit(const Function *function, const Stmt *stmt, bool loca
 {
     switch (stmt->kind) {
     case STMT_LABEL:
-        buf_puts(out, stmt->label->name);
+        buf_name(out, stmt->label->name);
         buf_puts(out, ":\n");
         return;
     case STMT_LOC:
@@ -150,8 +155,16 @@ static void header_emit(const Module *module, Buf *out)
     buf_putc(out, '\n');
 }
 
+/* What is printed is about as long as what was read: it need not grow, and be copied, as it is written. */
+static void reserve(const Module *module, Buf *out)
+{
+    if (module->source)
+        buf_reserve(out, module->source->size + module->source->size / 16);
+}
+
 void emit_module(const Module *module, Buf *out)
 {
+    reserve(module, out);
     header_emit(module, out);
     for (size_t i = 0; i < module->items.count; i++)
         item_emit(&module->items.data[i], true, out);
@@ -186,6 +199,7 @@ static void header_replace(const Function *function, Buf *out)
 
 void emit_module_as_written(const Module *module, Buf *out)
 {
+    reserve(module, out);
     uint32_t at = 0;
     for (size_t i = 0; i < module->items.count; i++) {
         const Item *item = &module->items.data[i];

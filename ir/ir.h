@@ -154,6 +154,7 @@ typedef struct FormMatch FormMatch; /* a form whose modifiers fit, with the chos
 typedef struct Signature {
     Opcode op; /* OP_UNKNOWN: the table does not know the opcode */
     Name opcode;
+    Name spelling; /* the opcode with its modifiers: "ld.global.f32" */
     Mod *mods; /* in written order */
     unsigned mod_count;
     const FormMatch *matches; /* every form whose modifiers fit; none: opaque */

@@ -523,6 +523,17 @@ static void signature_match(Module *module, Signature *signature)
     signature->match_count = (unsigned)matches.count;
 }
 
+static Name spelling_intern(Module *module, const Signature *signature)
+{
+    Buf text = {0};
+    buf_puts(&text, signature->opcode);
+    for (unsigned i = 0; i < signature->mod_count; i++)
+        buf_puts(&text, signature->mods[i].text);
+    Name spelling = intern_n(module->names, buf_text(&text), text.length);
+    buf_free(&text);
+    return spelling;
+}
+
 const Signature *signature_intern(Module *module, Name opcode, const Name *mods, unsigned mod_count)
 {
     SignatureTable *table = module->signatures;
@@ -545,6 +556,7 @@ const Signature *signature_intern(Module *module, Name opcode, const Name *mods,
     signature->mod_count = mod_count;
     for (unsigned i = 0; i < mod_count; i++)
         signature->mods[i] = (Mod){mod_from_name(mods[i]), mods[i]};
+    signature->spelling = spelling_intern(module, signature);
     signature_decode(signature);
     signature_match(module, signature);
     table->entries[at] = entry;
@@ -608,7 +620,5 @@ void signature_print_documented(const Signature *signature, const Form *form, Bu
 
 void signature_print(const Signature *signature, Buf *out)
 {
-    buf_puts(out, signature->opcode);
-    for (unsigned i = 0; i < signature->mod_count; i++)
-        buf_puts(out, signature->mods[i].text);
+    buf_name(out, signature->spelling);
 }

@@ -23,12 +23,14 @@ static bool spelling_is_simple(const char *spelling)
 
 static void integer_print(const Constant *constant, Buf *out)
 {
-    if (constant->is_unsigned)
-        buf_printf(out, "%" PRIu64, constant->bits);
-    else if (constant->bits == UINT64_C(1) << 63)
+    bool negative = !constant->is_unsigned && (int64_t)constant->bits < 0;
+    if (negative && constant->bits == UINT64_C(1) << 63) {
         buf_puts(out, "0x8000000000000000"); /* -9223372036854775808 would be the negation of an unsigned literal */
-    else
-        buf_printf(out, "%" PRId64, (int64_t)constant->bits);
+        return;
+    }
+    if (negative)
+        buf_putc(out, '-');
+    buf_unsigned(out, negative ? -constant->bits : constant->bits);
 }
 
 static void decimal_print(uint64_t bits, Buf *out)
@@ -49,7 +51,7 @@ static void decimal_print(uint64_t bits, Buf *out)
 static void constant_print(const Constant *constant, Buf *out)
 {
     if (constant->spelling) {
-        buf_puts(out, constant->spelling);
+        buf_name(out, constant->spelling);
         return;
     }
     switch (constant->kind) {
@@ -65,7 +67,7 @@ static void offset_print(const Constant *offset, Buf *out)
 {
     buf_putc(out, '+');
     if (offset->spelling && spelling_is_simple(offset->spelling))
-        buf_puts(out, offset->spelling);
+        buf_name(out, offset->spelling);
     else
         integer_print(offset, out);
 }
@@ -149,7 +151,10 @@ static void operand_print(const Inst *inst, const Operand *operand, const InstNa
     switch (operand->kind) {
     case OPERAND_REG: {
         RegId reg = operand->ref < inst->ref_count ? inst->refs[operand->ref].reg : REG_NONE;
-        buf_puts(out, reg < names->reg_count ? names->regs[reg].name : "?");
+        if (reg < names->reg_count)
+            buf_name(out, names->regs[reg].name);
+        else
+            buf_putc(out, '?');
         break;
     }
     case OPERAND_SREG: buf_puts(out, operand->sreg->name); break;
@@ -175,7 +180,7 @@ static void operand_print(const Inst *inst, const Operand *operand, const InstNa
         break;
     }
     if (operand->selector)
-        buf_puts(out, operand->selector);
+        buf_name(out, operand->selector);
     if (operand->constant && (operand->kind == OPERAND_REG || operand->kind == OPERAND_SYMBOL))
         offset_print(operand->constant, out);
     if (operand->unified)
@@ -286,7 +291,9 @@ static const char *linkage_text(Linkage linkage)
 
 void variable_print(const Variable *variable, Buf *out)
 {
-    buf_printf(out, "%s.%s", linkage_text(variable->linkage), space_name(variable->space));
+    buf_puts(out, linkage_text(variable->linkage));
+    buf_putc(out, '.');
+    buf_puts(out, space_name(variable->space));
     if (variable->const_bank > 0) /* bank 0 is where constants lie anyway */
         buf_printf(out, "[%d]", variable->const_bank);
     if (variable->managed)
@@ -294,11 +301,14 @@ void variable_print(const Variable *variable, Buf *out)
     if (variable->unified)
         buf_printf(out, " .attribute(.unified(%" PRIu64 ", %" PRIu64 "))", variable->unified_id[0],
                    variable->unified_id[1]);
-    if (variable->align)
-        buf_printf(out, " .align %" PRIu64, variable->align);
+    if (variable->align) {
+        buf_puts(out, " .align ");
+        buf_unsigned(out, variable->align);
+    }
     if (variable->vector > 1)
         buf_printf(out, " .v%u", variable->vector);
-    buf_printf(out, " .%s", type_name(variable->type));
+    buf_puts(out, " .");
+    buf_puts(out, type_name(variable->type));
     if (variable->is_ptr) {
         buf_puts(out, " .ptr");
         if (variable->ptr_space != SPACE_NONE)
@@ -306,11 +316,12 @@ void variable_print(const Variable *variable, Buf *out)
         if (variable->ptr_align)
             buf_printf(out, " .align %" PRIu64, variable->ptr_align);
     }
-    buf_printf(out, " %s", variable->name ? variable->name : "_");
+    buf_putc(out, ' ');
+    buf_puts(out, variable->name ? variable->name : "_");
     for (unsigned i = 0; i < variable->dim_count; i++) {
         buf_putc(out, '[');
         if (variable->dims[i])
-            buf_printf(out, "%" PRIu64, variable->dims[i]);
+            buf_unsigned(out, variable->dims[i]);
         buf_putc(out, ']');
     }
     if (variable->init_count)

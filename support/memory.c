@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ALIGNMENT = 16, FIRST_CHUNK = 4096, LARGEST_CHUNK = 16 << 20, HUGE_PAGE = 2 << 20 };
+enum { ALIGNMENT = 16, FIRST_CHUNK = 4096, LARGEST_CHUNK = 64 << 20, HUGE_PAGE = 2 << 20, PAGE = 4096 };
 
 static void (*out_of_memory_handler)(void);
 
@@ -91,13 +91,13 @@ void arena_clear(Arena *arena)
     arena->at = first;
 }
 
-/* Large chunks come from the system in pages that it has zeroed; in huge ones, where it has them, a new chunk costs a
- * fraction of the page faults. */
-static void want_huge_pages(char *chunk, size_t size)
+/* Large pieces of memory come from the system in pages that it has zeroed; in huge ones, where it has them, a new piece
+ * costs a fraction of the page faults.  The advice is for all of its pages, not only for those that lie in whole huge
+ * ones: then neighbours are one piece to the system, and realloc can move it without copying. */
+static void want_huge_pages(void *piece, size_t size)
 {
-    uintptr_t begin = ((uintptr_t)chunk + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    uintptr_t end = ((uintptr_t)chunk + size) / HUGE_PAGE * HUGE_PAGE;
-    if (begin < end)
+    uintptr_t begin = (uintptr_t)piece / PAGE * PAGE, end = ((uintptr_t)piece + size + PAGE - 1) / PAGE * PAGE;
+    if (size >= HUGE_PAGE)
         madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }
 
@@ -109,8 +109,7 @@ static Chunk *add_chunk(Arena *arena, size_t payload)
     if (!chunk)
         out_of_memory();
     chunk->size = sizeof(Chunk) + payload;
-    if (chunk->size >= 2 * HUGE_PAGE)
-        want_huge_pages((char *)chunk, chunk->size);
+    want_huge_pages(chunk, chunk->size);
     arena->bytes += chunk->size;
     chunk->next = arena->chunks;
     arena->chunks = chunk;
@@ -274,16 +273,31 @@ void buf_reserve(Buf *buf, size_t more)
         out_of_memory();
     buf->data = data;
     buf->capacity = capacity;
+    want_huge_pages(data, capacity);
+}
+
+void buf_unsigned(Buf *buf, uint64_t number)
+{
+    char digits[20], *first = digits + sizeof digits;
+    do
+        *--first = (char)('0' + number % 10);
+    while (number /= 10);
+    buf_write(buf, first, (size_t)(digits + sizeof digits - first));
 }
 
 void buf_vprintf(Buf *buf, const char *format, va_list arguments)
 {
     va_list again;
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    /* Nearly always there is room. */
+    buf_reserve(buf, 64);
+    size_t room = buf->capacity - buf->length;
+    int length = vsnprintf(buf->data + buf->length, room, format, arguments);
     require(length >= 0);
-    buf_reserve(buf, (size_t)length);
-    vsnprintf(buf->data + buf->length, (size_t)length + 1, format, again);
+    if ((size_t)length >= room) {
+        buf_reserve(buf, (size_t)length);
+        vsnprintf(buf->data + buf->length, (size_t)length + 1, format, again);
+    }
     va_end(again);
     buf->length += (size_t)length;
 }
