@@ -91,6 +91,8 @@ static bool call_value(Decoder *d, const Operand *operand, bool result, const Va
         copy->size = 0;
         return true;
     }
+    if (formal && formal->is_array && !variable_bytes(formal))
+        return decoder_refuse(d, "a call with a variable number of arguments");
     if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE) {
         if (!copy->size)
             copy->size = variable_bytes(operand->symbol.variable);

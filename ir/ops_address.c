@@ -90,6 +90,9 @@ static bool fit_address_variable(Binder *binder, const Operand *operand, const S
     const Signature *signature = binder->signature;
     const Variable *variable = operand->symbol.variable;
     Space space;
+    if (type_class(variable->type) == CLASS_OPAQUE && is_plain_access(signature->op))
+        return binder_refuse(binder, operand->span, "'%s' is a .%s, which is not read or written as memory",
+                             variable->name, type_name(variable->type));
     if (!address_space(binder, slot, &space))
         return true;
     if (!binder_variable_space(binder, operand, space))
@@ -111,7 +114,8 @@ bool binder_address(Binder *binder, Operand *operand, const Slot *slot)
     if (operand->kind != OPERAND_ADDRESS || !operand->item_count)
         return binder_refuse(binder, operand->span, "an address in brackets is expected, not %s",
                              operand_describe(operand));
-    if (operand->indexed && !is_plain_access(signature->op) && signature->op != OP_MULTIMEM)
+    if (operand->indexed && signature->op != OP_LD && signature->op != OP_LDU && signature->op != OP_ST &&
+        signature->op != OP_MULTIMEM)
         return binder_refuse(binder, operand->span, "an address in brackets is expected, not an indexed variable");
     if (operand->unified != !!(flags & PATTERN_UNIFIED))
         return binder_refuse(binder, operand->span,

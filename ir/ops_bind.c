@@ -26,6 +26,12 @@ static const Prototype *callee_prototype(const Inst *inst)
     return NULL;
 }
 
+/* ".param .b8 rest[]", the last parameter of a function with a variable number of arguments. */
+static bool is_open_array(const Variable *formal)
+{
+    return formal->is_array && formal->dim_count && !formal->dims[0];
+}
+
 /* One value of a call's list; 'formal' is the parameter it stands for, or NULL if the prototype is not known. */
 static bool fit_value(Binder *binder, Operand *item, const Variable *formal, RefRole role)
 {
@@ -42,9 +48,11 @@ static bool fit_value(Binder *binder, Operand *item, const Variable *formal, Ref
         return binder_register(binder, item, type, role);
     }
     case OPERAND_CONSTANT:
-        if (role == REF_USE && !aggregate)
-            return !formal || binder_constant(binder, item, formal->type);
-        break;
+        if (role != REF_USE || aggregate)
+            break;
+        /* A parameter of .b32 takes a decimal number as well. */
+        return !formal || (formal->type == TYPE_B32 && item->constant->kind != CONSTANT_INT) ||
+               binder_constant(binder, item, formal->type);
     case OPERAND_SINK:
         if (role == REF_DEF)
             return true;
@@ -52,7 +60,7 @@ static bool fit_value(Binder *binder, Operand *item, const Variable *formal, Ref
     case OPERAND_SYMBOL:
         if (item->symbol.kind != SYMBOL_VARIABLE || item->constant || item->symbol.variable->space != SPACE_PARAM)
             break;
-        if (formal && variable_bytes(item->symbol.variable) != variable_bytes(formal))
+        if (formal && !is_open_array(formal) && variable_bytes(item->symbol.variable) != variable_bytes(formal))
             return binder_refuse(binder, item->span, "'%s' has not the size of parameter '%s'",
                                  item->symbol.variable->name, formal->name ? formal->name : "_");
         return true;
@@ -67,7 +75,8 @@ static bool fit_values(Binder *binder, Operand *list, const Prototype *prototype
 {
     unsigned given = list ? list->item_count : 0;
     unsigned expected = prototype ? results ? prototype->return_count : prototype->param_count : given;
-    if (given != expected) {
+    bool open = prototype && !results && expected && is_open_array(prototype->params[expected - 1]);
+    if (given != expected && !(open && given + 1 == expected)) {
         binder->operand = 0;
         return binder_refuse(binder, list ? list->span : binder->inst->span, "the call has %u %s, the callee %u", given,
                              results ? "results" : "arguments", expected);
@@ -338,19 +347,24 @@ static bool refuse_operands(Module *module, const Binder *tried, Diag *diag)
     return newer;
 }
 
-/* "{%r1}" for "%r1", which ptxas takes in loads, stores and untyped mov; the braces go.  False if there are none. */
+/* "{%r1}" for "%r1", which ptxas takes in loads, stores and untyped mov, and around the scales and the metadata of a
+ * block-scaled mma; the braces go.  False if there are none. */
 static bool braces_remove(Inst *inst)
 {
     Opcode op = inst_op(inst);
+    bool scaled = op == OP_MMA && signature_has(inst->signature, MOD_BLOCK_SCALE);
     bool untyped = inst->signature->type_count == 1 && type_class(inst->signature->types[0]) == CLASS_BITS;
     if (inst->signature->vector != 1 ||
-        !(op == OP_LD || op == OP_LDU || op == OP_ST || (op == OP_MOV && untyped && inst->operand_count == 2)))
+        !(op == OP_LD || op == OP_LDU || op == OP_ST || scaled ||
+          (op == OP_MOV && untyped && inst->operand_count == 2)))
         return false;
     for (unsigned i = 0; i < inst->operand_count; i++) {
         Operand *operand = &inst->operands[i];
         if (operand->kind != OPERAND_VECTOR || operand->item_count != 1)
             continue;
         if (op == OP_MOV && inst->operands[1 - i].kind == OPERAND_VECTOR)
+            return false;
+        if (scaled && operand->items[0].kind != OPERAND_REG)
             return false;
         *operand = operand->items[0];
         return true;

@@ -430,6 +430,26 @@ static bool element_fits(Binder *binder, Operand *item, Type type, const Slot *s
     return true;
 }
 
+/* The two numbers behind a scale of a matrix say which of its bytes, and which lanes of four, hold the scales; PTX ISA,
+ * "Block Scaling for mma.sync". */
+static bool fit_scale_selector(Binder *binder, const Operand *item, const Slot *slot, unsigned index)
+{
+    const Signature *signature = binder->signature;
+    if (slot->type != TYPE_U16 || !signature_has(signature, MOD_BLOCK_SCALE))
+        return true;
+    unsigned bytes = 1;
+    if (signature_has(signature, MOD_SCALE_VEC_4X))
+        bytes = 4;
+    else if (signature_has(signature, MOD_SCALE_VEC_2X) || signature_has(signature, MOD_KIND_MXF4))
+        bytes = 2;
+    unsigned step = index == 0 ? bytes : 1, end = index == 1 && strcmp(slot->pattern->name, "ia") == 0 ? 2 : 4;
+    if (item->constant->bits < end && item->constant->bits % step == 0)
+        return true;
+    static const char *const steps[] = {"", "", " and even", "", " and a multiple of 4"};
+    return binder_refuse(binder, item->span, "the %s of a scale is below %u%s", index == 0 ? "byte" : "lane", end,
+                         steps[step]);
+}
+
 static bool fit_list(Binder *binder, Operand *operand, const Slot *slot, RefRole role)
 {
     const Pattern *pattern = slot->pattern;
@@ -452,7 +472,7 @@ static bool fit_list(Binder *binder, Operand *operand, const Slot *slot, RefRole
                 return false;
             first = first ? first : operand_reg(binder, item);
         } else if (item->kind == OPERAND_CONSTANT && pattern->flags & PATTERN_IMMEDIATE) {
-            if (!binder_constant(binder, item, type))
+            if (!binder_constant(binder, item, type) || !fit_scale_selector(binder, item, slot, i))
                 return false;
         } else if (item->kind != OPERAND_SINK || !(pattern->flags & PATTERN_SINK)) {
             return binder_refuse(binder, item->span, "a register of type .%s is expected in the list, not %s",
@@ -626,8 +646,12 @@ static bool fit_label(Binder *binder, const Operand *operand)
 
 static bool fit_variable(Binder *binder, Operand *operand)
 {
-    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE)
+    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE) {
+        const Variable *variable = operand->symbol.variable;
+        if (variable->space == SPACE_PARAM && !variable->is_parameter)
+            return binder_refuse(binder, operand->span, "call parameter '%s' has no address", variable->name);
         return names_own_space(binder, operand);
+    }
     if (operand->kind == OPERAND_ADDRESS && operand->indexed && !operand->unified && operand->item_count == 1 &&
         operand->items[0].kind == OPERAND_SYMBOL && operand->items[0].symbol.kind == SYMBOL_VARIABLE)
         return true;

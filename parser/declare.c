@@ -36,6 +36,14 @@ void declaration_align(Parser *parser, uint64_t bytes, Span span)
         decl->align = bytes;
 }
 
+void declaration_late_align(Parser *parser, uint64_t bytes, Span span)
+{
+    if (parser->prototype == &parser->function->prototype && !parser->function->is_entry)
+        diag_error(parser->diag, span, "the alignment of a function's parameter stands before its type");
+    else
+        declaration_align(parser, bytes, span);
+}
+
 void declaration_attribute(Parser *parser, Name name, unsigned numbers, uint64_t first, uint64_t second, Span span)
 {
     Declaration *decl = &parser->decl;
@@ -259,6 +267,10 @@ static bool check_space(Parser *parser, Name name, Span span)
         diag_error(diag, span, "'%s': a parameter has a scalar type or is an array", name);
         return false;
     }
+    if (decl->space == SPACE_PARAM && decl->align > MOST_PARAMETER_ALIGN) {
+        diag_error(diag, span, "'%s': the alignment of a parameter is at most %d", name, MOST_PARAMETER_ALIGN);
+        return false;
+    }
     return check_opaque(parser, name, span);
 }
 
@@ -401,8 +413,13 @@ static bool check_parameter(Parser *parser, Name name, Span span)
         diag_error(diag, decl->space_span, "parameter '%s' must be in .param or .reg space", shown);
         return false;
     }
-    if (decl->is_ptr && !is_entry) {
+    bool is_function = parser->prototype == &parser->function->prototype && !is_entry;
+    if (decl->is_ptr && is_function) {
         diag_error(diag, decl->ptr_span, "'.ptr' is for parameters of entries");
+        return false;
+    }
+    if (name == NULL && is_function) {
+        diag_error(diag, span, "a parameter of a function has a name");
         return false;
     }
     if (decl->is_ptr && !header_require(parser, decl->ptr_span, "'.ptr'", 22, 0))
@@ -424,6 +441,10 @@ static bool check_parameter(Parser *parser, Name name, Span span)
     }
     if (decl->space == SPACE_PARAM && (decl->vector > 1 || decl->type == TYPE_F16X2)) {
         diag_error(diag, span, "'%s': a parameter has a scalar type or is an array", shown);
+        return false;
+    }
+    if (decl->dims.count > 1) {
+        diag_error(diag, decl->dims_span, "'%s': a parameter has at most one dimension", shown);
         return false;
     }
     for (size_t i = 0; i < decl->dims.count; i++) {

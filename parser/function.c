@@ -117,7 +117,7 @@ static void set_shape(Parser *parser, unsigned *shape, unsigned *count, const ch
 {
     for (size_t i = 0; i < 3; i++) {
         shape[i] = i < parser->numbers.count ? (unsigned)parser->numbers.data[i] : 1;
-        if (shape[i] == 0) {
+        if (shape[i] == 0 && shape != parser->function->tuning.reqnctapercluster) {
             diag_error(parser->diag, span, "the numbers of '%s' are positive", name);
             return;
         }
@@ -144,7 +144,11 @@ void function_directive(Parser *parser, DirectiveWord word, Span span)
             diag_error(parser->diag, span, "the number of '%s' is positive", name);
         tuning->maxnreg = number;
         break;
-    case DIRECTIVE_MINNCTAPERSM: tuning->minnctapersm = number; break;
+    case DIRECTIVE_MINNCTAPERSM:
+        if (number == 0)
+            diag_error(parser->diag, span, "the number of '%s' is positive", name);
+        tuning->minnctapersm = number;
+        break;
     case DIRECTIVE_MAXNCTAPERSM:
         if (parser->module->version > 20)
             diag_error(parser->diag, span, "'.maxnctapersm' is gone since PTX 2.1: use .minnctapersm");
@@ -235,8 +239,16 @@ void prototype_begin(Parser *parser)
     prototype_clear(parser->prototype);
 }
 
-void function_pragma(Parser *parser)
+void function_pragma(Parser *parser, Span span)
 {
+    if (!parser->function->is_entry)
+        diag_error(parser->diag, span, "'.pragma' is for entries, not for functions");
+    for (size_t i = 0; i < parser->strings.count; i++) {
+        Name text = parser->strings.data[i];
+        if (strncmp(text, "used_bytes_mask", strlen("used_bytes_mask")) == 0 ||
+            strcmp(text, "enable_smem_spilling") == 0)
+            diag_error(parser->diag, span, "the pragma \"%s\" stands among the instructions", text);
+    }
     VEC_PUSH(parser->scratch, parser->pragmas, *pragma_new(parser));
 }
 
@@ -337,11 +349,11 @@ static void check_entry_parameters(Parser *parser)
 static void declare_formal(Parser *parser, Variable *variable)
 {
     variable->function = parser->function;
-    if (variable->name == NULL) {
-        if (!parser->function->is_entry)
-            diag_error(parser->diag, variable->span, "a parameter of a function that is defined has a name");
+    if (variable->name == NULL)
         return;
-    }
+    if (!parser->function->is_entry && variable->align > MOST_PARAMETER_ALIGN)
+        diag_error(parser->diag, variable->span, "'%s': the alignment of a parameter is at most %d", variable->name,
+                   MOST_PARAMETER_ALIGN);
     bool is_register = variable->space == SPACE_REG;
     Binding *binding =
         scope_declare(parser, variable->name, variable->span, is_register ? BINDING_REGISTER : BINDING_VARIABLE);

@@ -39,9 +39,7 @@ static bool find_symbol(Parser *parser, Name name, Span span, Symbol *symbol)
             return true;
         diag_error(parser->diag, span, "an initial value may be the address of a .global or .const variable only");
         return false;
-    case BINDING_FUNCTION:
-        *symbol = (Symbol){.kind = SYMBOL_FUNCTION, .function = binding->function};
-        return true;
+    case BINDING_FUNCTION: *symbol = (Symbol){.kind = SYMBOL_FUNCTION, .function = binding->function}; return true;
     case BINDING_BAD: return false;
     default: diag_error(parser->diag, span, "'%s' is neither a variable nor a function", name); return false;
     }
@@ -90,21 +88,38 @@ void init_mask_last(Parser *parser, uint64_t mask, Span span)
 
 void init_push_field(Parser *parser, Name field, Span span, Name word, Span word_span, const ConstantValue *value)
 {
+    /* The last is not for textures, and from "num_mipmap_levels" on they are not for surfaces. */
     static const char *const fields[] = {
-        "width",       "height",      "depth",       "channel_data_type",         "channel_order", "normalized_coords",
-        "filter_mode", "addr_mode_0", "addr_mode_1", "addr_mode_2", "force_unnormalized_coords",
+        "width",
+        "height",
+        "depth",
+        "channel_data_type",
+        "channel_order",
+        "array_size",
+        "num_mipmap_levels",
+        "num_samples",
+        "normalized_coords",
+        "filter_mode",
+        "addr_mode_0",
+        "addr_mode_1",
+        "addr_mode_2",
+        "force_unnormalized_coords",
     };
-    static const char *const words[] = {"wrap",          "mirror",          "clamp_ogl", "clamp_to_edge",
-                                        "clamp_to_border", "nearest", "linear"};
+    enum { FOR_SURFACES = 6, FOR_TEXTURES = COUNT_OF(fields) - 1 };
+    Type type = parser->decl.type;
+    size_t count = type == TYPE_SURFREF ? FOR_SURFACES : type == TYPE_TEXREF ? FOR_TEXTURES : COUNT_OF(fields);
+    static const char *const words[] = {"wrap",    "mirror", "clamp_ogl", "clamp_to_edge", "clamp_to_border",
+                                        "nearest", "linear"};
     bool known = false;
-    for (size_t i = 0; i < COUNT_OF(fields); i++)
+    for (size_t i = 0; i < count; i++)
         known |= strcmp(field, fields[i]) == 0;
     if (!known) {
-        const char *closest = closest_word(field, fields, COUNT_OF(fields));
+        const char *closest = closest_word(field, fields, count);
         if (closest)
-            diag_error(parser->diag, span, "unknown field '%s'; did you mean '%s'?", field, closest);
+            diag_error(parser->diag, span, "a .%s has no field '%s'; did you mean '%s'?", type_name(type), field,
+                       closest);
         else
-            diag_error(parser->diag, span, "unknown field '%s'", field);
+            diag_error(parser->diag, span, "a .%s has no field '%s'", type_name(type), field);
         parser->init_bad = true;
     }
     known = word == NULL;

@@ -327,10 +327,15 @@ Constant *constant_new(Parser *parser, ConstantValue value, Span span);
 /* Reports a value that is no integer. */
 bool constant_is_integer(Parser *parser, ConstantValue value, Span span);
 
+/* Bytes that a function's parameter may be aligned to. */
+#define MOST_PARAMETER_ALIGN 128
+
 /* ---- declare.c ---- */
 void declaration_begin(Parser *parser, Span span);
 void declaration_linkage(Parser *parser, Linkage linkage, Span span);
 void declaration_align(Parser *parser, uint64_t bytes, Span span);
+/* ".align" between the type and the name of a parameter. */
+void declaration_late_align(Parser *parser, uint64_t bytes, Span span);
 void declaration_attribute(Parser *parser, Name name, unsigned numbers, uint64_t first, uint64_t second, Span span);
 void declaration_dim(Parser *parser, uint64_t size, bool given, Span span);
 void declaration_ptr(Parser *parser, Span span);
@@ -359,7 +364,7 @@ void function_name(Parser *parser, Name name, Span span);
 void function_returns_end(Parser *parser);
 void function_params_end(Parser *parser);
 void function_directive(Parser *parser, DirectiveWord word, Span span);
-void function_pragma(Parser *parser);
+void function_pragma(Parser *parser, Span span);
 void function_header_end(Parser *parser, bool has_body, Span open);
 void function_end(Parser *parser, Span close);
 void function_abandon(Parser *parser);

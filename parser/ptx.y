@@ -380,7 +380,7 @@ parameter_clear:
 
 pointer:
     %empty
-|   ALIGN INTEGER                       { declaration_align(parser, $2.bits, @2); }
+|   ALIGN INTEGER                       { declaration_late_align(parser, $2.bits, @$); }
 |   PTR pointer_space                   { declaration_ptr(parser, @1); }
 |   PTR pointer_space ALIGN INTEGER     { declaration_ptr(parser, @1); declaration_align(parser, $4.bits, @4); }
 ;
@@ -402,7 +402,7 @@ directive:
 |   SHAPE numbers                       { function_directive(parser, (DirectiveWord)$1.word, @$); }
 |   FLAG                                { function_directive(parser, (DirectiveWord)$1.word, @$); }
 |   prototype_attribute
-|   pragma                              { function_pragma(parser); }
+|   pragma                              { function_pragma(parser, @$); }
 ;
 
 numbers:

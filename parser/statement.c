@@ -309,8 +309,23 @@ void statement_loc_inlined(Parser *parser, const uint64_t *place, const Token *w
     loc->at_column = (uint32_t)at[2];
 }
 
+/* "used_bytes_mask 0xf0" */
+static bool is_bytes_mask(const char *text)
+{
+    char *end;
+    text += strspn(text, " ");
+    return *text >= '0' && *text <= '9' && (strtoull(text, &end, 0), *end == 0);
+}
+
 void statement_pragma(Parser *parser, Span span)
 {
+    static const char mask[] = "used_bytes_mask";
+    for (size_t i = 0; i < parser->strings.count; i++) {
+        Name text = parser->strings.data[i];
+        if (strncmp(text, mask, strlen(mask)) == 0 && !is_bytes_mask(text + strlen(mask)))
+            diag_error(parser->diag, span, "the pragma \"%s\" needs a number behind it, as in \"used_bytes_mask 0xff\"",
+                       mask);
+    }
     statement_add(parser, (Stmt){.kind = STMT_PRAGMA, .span = span, .pragma = pragma_new(parser)});
 }
 
