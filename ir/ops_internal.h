@@ -206,6 +206,13 @@ unsigned element_index(const char *selector);
 bool binder_address(Binder *binder, Operand *operand, const Slot *slot);
 /* May a variable stand for an address in the space?  SPACE_NONE: in the generic ones. */
 bool binder_variable_space(Binder *binder, const Operand *operand, Space space);
+/* Fits the name of a function, or of a kernel if 'entry' is set; the label of a branch or of a table; a variable whose
+ * address is taken. */
+bool binder_function(Binder *binder, const Operand *operand, bool entry);
+bool binder_label(Binder *binder, const Operand *operand);
+bool binder_variable(Binder *binder, Operand *operand);
+/* Conversions of addresses take variables of the space that they convert. */
+bool binder_own_space(Binder *binder, const Operand *operand);
 /* "a register": what the operand is, for messages. */
 const char *operand_describe(const Operand *operand);
 /* Slot.takes of a slot that is complete otherwise. */
