@@ -77,6 +77,8 @@ struct NameEntry {
     NameEntry *next; /* in the order in which names were met */
     Binding *top;
     RangeBinding *range; /* of which this name is the prefix */
+    NameEntry *prefix;   /* of the range that this name was found in last, and its number there; NULL: in none so far */
+    uint64_t number;
     PendingLabel *uses;  /* latest first */
     const Signature *signature; /* of the instruction that is spelled so; NULL: not looked for yet */
     /* The special register NAME, or NAME SELECTOR, that was found last. */
@@ -292,8 +294,17 @@ static inline uint32_t scope_depth(const Parser *parser)
 {
     return (uint32_t)parser->scope_table.scopes.count - 1;
 }
+/* Looks for the name, which 'binding' (NULL: nothing) is the innermost meaning of, in the ranges of nearer scopes. */
+Binding *scope_find_in_ranges(Parser *parser, Name name, Binding *binding);
 /* NULL if the name means nothing here; special registers are no bindings. */
-Binding *scope_find(Parser *parser, Name name);
+static inline Binding *scope_find(Parser *parser, Name name)
+{
+    const NameEntry *entry = name_head(name)->slot;
+    Binding *binding = entry ? entry->top : NULL;
+    if (VEC_LAST(parser->scope_table.scopes).range_depth <= (binding ? binding->depth : 0))
+        return binding;
+    return scope_find_in_ranges(parser, name, binding);
+}
 /* Binds a name in the innermost scope.  NULL, reported, if the scope already has it. */
 Binding *scope_declare(Parser *parser, Name name, Span span, BindingKind kind);
 /* What the name means at module scope, hidden or not. */

@@ -104,6 +104,24 @@ static Binding *push_binding(Parser *parser, NameEntry *entry, uint32_t depth, B
     return binding;
 }
 
+/* The range of that prefix that holds the number, in a scope deeper than 'above'; NULL if there is none. */
+static RangeBinding *find_range(const NameEntry *prefix, uint64_t number, uint32_t above)
+{
+    RangeBinding *range = prefix->range;
+    while (range && number >= range->count)
+        range = range->hidden;
+    return range && range->depth > above ? range : NULL;
+}
+
+static Binding *push_range_register(Parser *parser, NameEntry *entry, const RangeBinding *range)
+{
+    Binding *binding = push_binding(parser, entry, range->depth, BINDING_REGISTER, range->span);
+    binding->reg = REG_NONE;
+    binding->type = range->type;
+    binding->vector = range->vector;
+    return binding;
+}
+
 /* The register 'name' of a range in a scope deeper than 'above', or NULL. */
 static Binding *find_in_ranges(Parser *parser, Name name, uint32_t above)
 {
@@ -117,11 +135,9 @@ static Binding *find_in_ranges(Parser *parser, Name name, uint32_t above)
     for (size_t tail = digits < length ? digits : length - 1; tail > 0; tail--) {
         Name text = intern_find(parser->names, name, length - tail);
         NameEntry *prefix = text ? find_entry(text) : NULL;
-        RangeBinding *range = prefix ? prefix->range : NULL;
-        uint64_t candidate_number = range ? number_at(name + length - tail) : 0;
-        while (range && candidate_number >= range->count)
-            range = range->hidden;
-        if (range && range->depth > above && (best == NULL || range->depth > best->depth)) {
+        uint64_t candidate_number = prefix && prefix->range ? number_at(name + length - tail) : 0;
+        RangeBinding *range = prefix ? find_range(prefix, candidate_number, above) : NULL;
+        if (range && (best == NULL || range->depth > best->depth)) {
             best = range;
             number = candidate_number;
             plain = tail == 1 || name[length - tail] != '0';
@@ -134,24 +150,24 @@ static Binding *find_in_ranges(Parser *parser, Name name, uint32_t above)
     if (!plain)
         return scope_find(parser, intern(parser->names, arena_printf(parser->scratch, "%s%llu", best->entry->name,
                                                                      (unsigned long long)number)));
-    Binding *binding = push_binding(parser, scope_entry(parser, name), best->depth, BINDING_REGISTER, best->span);
-    binding->reg = REG_NONE;
-    binding->type = best->type;
-    binding->vector = best->vector;
-    return binding;
+    NameEntry *entry = scope_entry(parser, name);
+    entry->prefix = best->entry;
+    entry->number = number;
+    return push_range_register(parser, entry, best);
 }
 
-Binding *scope_find(Parser *parser, Name name)
+Binding *scope_find_in_ranges(Parser *parser, Name name, Binding *binding)
 {
     NameEntry *entry = find_entry(name);
-    Binding *binding = entry ? entry->top : NULL;
     uint32_t depth = binding ? binding->depth : 0;
-    if (VEC_LAST(parser->scope_table.scopes).range_depth > depth) {
-        Binding *in_range = find_in_ranges(parser, name, depth);
-        if (in_range)
-            return in_range;
+    /* Each function uses the same names; one that no prefix with digits can split in another way need not be split
+     * again. */
+    if (entry && entry->prefix && !parser->scope_table.has_digit_prefix) {
+        const RangeBinding *range = find_range(entry->prefix, entry->number, depth);
+        return range ? push_range_register(parser, entry, range) : binding;
     }
-    return binding;
+    Binding *in_range = find_in_ranges(parser, name, depth);
+    return in_range ? in_range : binding;
 }
 
 /* Remembers the numbers that end an exact name, for ranges declared later in the same scope; reports a clash with one
