@@ -311,7 +311,11 @@ Binding *scope_declare(Parser *parser, Name name, Span span, BindingKind kind);
 Binding *scope_find_global(Name name);
 bool scope_declare_range(Parser *parser, Name prefix, uint64_t count, Type type, unsigned vector, Span span);
 /* The register's number in the function; made at its first use. */
-RegId scope_register(Parser *parser, Binding *binding);
+RegId scope_new_register(Parser *parser, Binding *binding);
+static inline RegId scope_register(Parser *parser, Binding *binding)
+{
+    return binding->reg == REG_NONE ? scope_new_register(parser, binding) : binding->reg;
+}
 /* Reports an unknown name with the closest known one, once for each name. */
 void scope_report_unknown(Parser *parser, Name name, Span span, const char *what);
 /* A use of the label 'name', whose Label goes to *place once it is known which of that name is meant; until then

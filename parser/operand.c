@@ -4,7 +4,7 @@
 
 #include "parser/internal.h"
 
-static Operand *push(Parser *parser, OperandKind kind, Span span)
+static inline Operand *push(Parser *parser, OperandKind kind, Span span)
 {
     VEC_PUSH(parser->scratch, parser->operands, (Operand){.kind = kind, .ref = REF_NONE, .span = span});
     return &VEC_LAST(parser->operands);
@@ -17,7 +17,7 @@ static void push_bad(Parser *parser, Span span)
     push(parser, OPERAND_SINK, span);
 }
 
-static void push_register(Parser *parser, Binding *binding, Span span)
+static inline void push_register(Parser *parser, Binding *binding, Span span)
 {
     RegRef ref = {.reg = scope_register(parser, binding), .role = REF_USE, .type = TYPE_NONE, .partner = REF_NONE};
     Operand *operand = push(parser, OPERAND_REG, span);
@@ -86,13 +86,9 @@ static void push_unknown(Parser *parser, Name name, Name selector, Span name_spa
     push_bad(parser, span);
 }
 
-void operand_reference(Parser *parser, Name name, Span name_span, Name selector, Span span)
+/* What is no register of the function. */
+static void push_meaning(Parser *parser, Name name, Name selector, Binding *binding, Span name_span, Span span)
 {
-    if (parser->refs.count >= REF_NONE - 2) {
-        push_bad(parser, span);
-        return;
-    }
-    Binding *binding = scope_find(parser, name);
     /* A label may be defined later and hide what the module calls by this name. */
     if (parser->is_branch && binding && binding->depth == 0)
         binding = NULL;
@@ -118,6 +114,26 @@ void operand_reference(Parser *parser, Name name, Span name_span, Name selector,
     case BINDING_BAD: push_bad(parser, span); break;
     }
     VEC_LAST(parser->operands).selector = selector;
+}
+
+static inline void reference(Parser *parser, Name name, Span name_span, Name selector, Span span)
+{
+    if (parser->refs.count >= REF_NONE - 2) {
+        push_bad(parser, span);
+        return;
+    }
+    Binding *binding = scope_find(parser, name);
+    if (binding == NULL || binding->kind != BINDING_REGISTER || binding->depth == 0) {
+        push_meaning(parser, name, selector, binding, name_span, span);
+        return;
+    }
+    push_register(parser, binding, span);
+    VEC_LAST(parser->operands).selector = selector;
+}
+
+void operand_reference(Parser *parser, Name name, Span name_span, Name selector, Span span)
+{
+    reference(parser, name, name_span, selector, span);
 }
 
 void operand_qualified(Parser *parser, Name name, Span span)
@@ -305,7 +321,7 @@ void operand_plain(Parser *parser, const PlainOperand *plain)
     case PLAIN_NAME:
         if (plain->selector)
             name.end = span.begin + (uint32_t)name_length(plain->name);
-        operand_reference(parser, plain->name, name, plain->selector, span);
+        reference(parser, plain->name, name, plain->selector, span);
         break;
     case PLAIN_INTEGER: operand_constant(parser, plain_integer(parser, plain, span), span); break;
     case PLAIN_F32: operand_constant(parser, constant_literal(CONSTANT_F32, plain->bits), span); break;

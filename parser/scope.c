@@ -255,15 +255,13 @@ bool scope_declare_range(Parser *parser, Name prefix, uint64_t count, Type type,
     return true;
 }
 
-RegId scope_register(Parser *parser, Binding *binding)
+RegId scope_new_register(Parser *parser, Binding *binding)
 {
-    if (binding->reg == REG_NONE) {
-        RegVec *regs = &parser->function->regs;
-        binding->reg = (RegId)regs->count;
-        VEC_PUSH(parser->scratch, *regs,
-                 (Reg){.name = binding->entry->name, .type = binding->type, .vector = binding->vector,
-                       .origin = binding->reg, .span = binding->span});
-    }
+    RegVec *regs = &parser->function->regs;
+    binding->reg = (RegId)regs->count;
+    VEC_PUSH(parser->scratch, *regs,
+             (Reg){.name = binding->entry->name, .type = binding->type, .vector = binding->vector,
+                   .origin = binding->reg, .span = binding->span});
     return binding->reg;
 }
 
