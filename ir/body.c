@@ -289,13 +289,16 @@ static void pragmas_to_block(Builder *builder, Block *block)
 static void label_place(Builder *builder, Label *label)
 {
     Name name = pointer_map_get(&builder->label_names, label);
+    bool is_mark = module_is_debug(builder->body->module);
+    bool wanted = pointer_map_get(&builder->branched, label) != NULL;
     Block *block = block_here(builder);
+    if (block->first && !wanted && !is_mark && !builder->pragmas.count)
+        return; /* nothing comes here but what stands before it */
     if (block->first)
         block = block_start(builder);
-    if (module_is_debug(builder->body->module))
+    if (is_mark)
         VEC_PUSH(builder->body->arena, block->marks, name);
     /* Of several labels the one that is branched to: the others are marks of debug information. */
-    bool wanted = pointer_map_get(&builder->branched, label) != NULL;
     if (!block->label || (wanted && !pointer_map_get(&builder->branched, block)))
         block->label = name;
     if (wanted)
