@@ -223,7 +223,7 @@ static void frame_layout(Machine *machine, Code *code)
     }
     for (size_t i = 0; i < body->variables.count; i++) {
         const Variable *variable = body->variables.data[i];
-        if (variable->space == SPACE_LOCAL || variable->space == SPACE_PARAM)
+        if (variable->space == SPACE_LOCAL || variable->space == SPACE_PARAM || variable->space == SPACE_REG)
             local_place(machine, code, variable);
     }
     code->local_bytes = align_up(code->local_bytes, 16);

@@ -176,10 +176,15 @@ static void registers_name(Builder *builder, bool nested)
     Body *body = builder->body;
     for (size_t i = 0; i < body->regs.count; i++) {
         Reg *reg = &body->regs.data[i];
-        if (formals_is_copied(&builder->formals, (RegId)i))
-            continue; /* the header alone declares it */
-        if (position_is_nested(builder, reg->span.begin) == nested)
+        if (position_is_nested(builder, reg->span.begin) != nested)
+            continue;
+        bool is_whole = formals_is_copied(&builder->formals, (RegId)i);
+        if (!is_whole) {
             reg->name = name_claim(body, reg->name);
+        } else if (!builder->formals.wrong_side[i]) { /* else the header declares it */
+            builder->formals.variables[i]->name = name_claim(body, reg->name);
+            VEC_PUSH(body->arena, body->variables, builder->formals.variables[i]);
+        }
     }
 }
 
@@ -292,8 +297,6 @@ static void label_place(Builder *builder, Label *label)
     bool is_mark = module_is_debug(builder->body->module);
     bool wanted = pointer_map_get(&builder->branched, label) != NULL;
     Block *block = block_here(builder);
-    if (block->first && !wanted && !is_mark && !builder->pragmas.count)
-        return; /* nothing comes here but what stands before it */
     if (block->first)
         block = block_start(builder);
     if (is_mark)
@@ -390,6 +393,14 @@ static void references_merge(Body *body, Inst *inst)
     inst->ref_count = count;
 }
 
+static bool inst_writes(const Inst *inst, RegId reg)
+{
+    for (unsigned i = 0; i < inst->ref_count; i++)
+        if (inst->refs[i].role != REF_USE && inst->refs[i].reg == reg)
+            return true;
+    return false;
+}
+
 static void inst_place(Builder *builder, const Inst *parsed)
 {
     Body *body = builder->body;
@@ -404,6 +415,9 @@ static void inst_place(Builder *builder, const Inst *parsed)
         inst_append(block, inst);
         return;
     }
+    InstVec results = {0};
+    if (inst_is_call(inst))
+        call_vectors_replace(&builder->formals, body, &builder->elements, block, inst, &results);
     builder->reason = elements_replace(&builder->elements, body, inst);
     if (builder->reason)
         return;
@@ -416,6 +430,10 @@ static void inst_place(Builder *builder, const Inst *parsed)
     if (inst_op(inst) == OP_RET)
         formals_leave(&builder->formals, body, &builder->elements, block);
     inst_append(block, inst);
+    for (size_t i = 0; i < results.count; i++)
+        inst_append(block, results.data[i]);
+    if (results.count && inst->guard != REF_NONE && inst_writes(inst, inst->refs[inst->guard].reg))
+        builder->reason = "a guarded call that writes its guard and a vector register";
     if (inst_is_terminator(inst))
         builder->block = NULL;
 }
@@ -510,6 +528,29 @@ static void marks_move(Body *body, Block *const *before, size_t count)
         VEC_PUSH(body->arena, body->end_marks, waiting.data[m]);
 }
 
+/* Labels to which nobody branches do not part blocks. */
+static void blocks_join(Body *body)
+{
+    size_t kept = 0;
+    for (size_t b = 0; b < body->blocks.count; b++) {
+        Block *block = body->blocks.data[b], *last = kept ? body->blocks.data[kept - 1] : NULL;
+        bool joins = last && last->fall == block && block->pred_count == 1 && !block->pragmas.count &&
+                     !block->marks.count && !(last->last && inst_is_terminator(last->last));
+        if (!joins) {
+            body->blocks.data[kept++] = block;
+            continue;
+        }
+        for (Inst *inst = block->first, *next; inst; inst = next) {
+            next = inst->next;
+            inst_remove(inst);
+            inst_append(last, inst);
+        }
+        last->fall = block->fall;
+    }
+    body->blocks.count = kept;
+    body_update_preds(body);
+}
+
 /* The first block's label may be the target of a branch. */
 static void entry_separate(Body *body)
 {
@@ -522,35 +563,6 @@ static void entry_separate(Body *body)
     body->blocks.data[0] = entry;
     entry->fall = first;
     body_update_preds(body);
-}
-
-static void reference_renumber(Body *body, RegVec *regs, RegId *places, RegRef *ref)
-{
-    if (places[ref->reg] == REG_NONE) {
-        Reg reg = body->regs.data[ref->reg];
-        places[ref->reg] = reg.origin = (RegId)regs->count;
-        VEC_PUSH(body->arena, *regs, reg);
-    }
-    ref->reg = places[ref->reg];
-}
-
-/* Registers in the order in which the text will name them first, as the parser numbers them: so the listing reads the
- * same when it has been read again. */
-static void registers_renumber(Body *body)
-{
-    RegVec regs = {0};
-    RegId *places = ARENA_ARRAY(body->arena, RegId, body->regs.count);
-    for (size_t i = 0; i < body->regs.count; i++)
-        places[i] = REG_NONE;
-    for (size_t b = 0; b < body->blocks.count; b++)
-        for (Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
-            if (inst->guard != REF_NONE)
-                reference_renumber(body, &regs, places, &inst->refs[inst->guard]);
-            for (unsigned i = 0; i < inst->ref_count; i++)
-                if (i != inst->guard)
-                    reference_renumber(body, &regs, places, &inst->refs[i]);
-        }
-    body->regs = regs;
 }
 
 static Body *body_new(Function *function)
@@ -579,8 +591,8 @@ Body *body_build(Function *function, const char **reason)
         reg.origin = (RegId)i;
         VEC_PUSH(body->arena, body->regs, reg);
     }
-    elements_declare(&builder.elements, body, builder.scratch);
     builder.reason = formals_find(&builder.formals, function, builder.scratch);
+    elements_declare(&builder.elements, body, &builder.formals.copied, builder.scratch);
     scopes_collect(&builder);
     outer_names_take(&builder);
     registers_name(&builder, false);
@@ -594,7 +606,7 @@ Body *body_build(Function *function, const char **reason)
     size_t block_count = body->blocks.count;
     Block **layout = ARENA_ARRAY(builder.scratch, Block *, block_count);
     memcpy(layout, body->blocks.data, block_count * sizeof *layout);
-    bool renames_registers = builder.elements.rest || builder.formals.has_params || builder.formals.has_results;
+    bool renames_registers = builder.formals.variables != NULL;
     if (builder.reason) {
         *reason = builder.reason;
         arena_free(builder.scratch);
@@ -605,9 +617,10 @@ Body *body_build(Function *function, const char **reason)
     if (module_is_debug(body->module))
         marks_move(body, layout, block_count);
     arena_free(builder.scratch);
+    blocks_join(body);
     entry_separate(body);
     if (renames_registers)
-        registers_renumber(body);
+        body_order(body);
     return body;
 }
 

@@ -3,7 +3,9 @@
  * The header of a function stays as it is, so these registers keep their names and cannot be renamed like others.  In
  * the body form nothing but copies names them: parameters are copied to registers of the body at the entry, and
  * results from such registers before each return.  In these copies the formal is a symbol (OPERAND_SYMBOL of a
- * variable in SPACE_REG) and no register: what is read of a parameter is the same wherever it is read. */
+ * variable in SPACE_REG) and no register: what is read of a parameter is the same wherever it is read.  Vector
+ * registers that calls pass are such variables, too, for a list of arguments knows no braces.  Copies that stand in the
+ * source already are taken for what they are. */
 #include "ir/internal.h"
 
 #include <string.h>
@@ -37,43 +39,105 @@ static bool names_whole(const Inst *inst, const Operand *operand, RegId reg)
            inst->refs[operand->ref].reg == reg;
 }
 
-/* The operand that is the formal, in a copy to or from it as this file makes them; NULL if it is none. */
-static Operand *formal_operand(const Inst *inst, const Variable *formal, bool is_result)
+/* Is operand 'side' the variable, in a copy to or from it as this file makes them? */
+static bool is_copy(const Inst *inst, const Variable *variable, unsigned side)
 {
+    const Operand *operand = &inst->operands[side], *other = &inst->operands[1 - side];
+    if (!names_whole(inst, operand, variable->reg) ||
+        other->kind != (variable->vector > 1 ? OPERAND_VECTOR : OPERAND_REG))
+        return false;
+    const RegVec *regs = &variable->function->regs;
+    for (unsigned i = 0; i < inst->ref_count; i++)
+        if (i != operand->ref && (inst->refs[i].reg == variable->reg || regs->data[inst->refs[i].reg].vector > 1))
+            return false;
+    for (unsigned i = 0; i < other->item_count; i++)
+        if (other->items[i].kind != OPERAND_REG || other->items[i].selector)
+            return false;
     Buf spelling = {0};
     signature_print(inst->signature, &spelling);
-    bool same = strcmp(buf_text(&spelling), copy_spelling(formal)) == 0;
+    bool same = strcmp(buf_text(&spelling), copy_spelling(variable)) == 0;
     buf_free(&spelling);
-    if (!same || !inst->form || inst->operand_count != 2)
-        return NULL;
-    Operand *operand = &inst->operands[is_result ? 0 : 1], *other = &inst->operands[is_result ? 1 : 0];
-    if (!names_whole(inst, operand, formal->reg) || names_whole(inst, other, formal->reg) ||
-        other->kind != (formal->vector > 1 ? OPERAND_VECTOR : OPERAND_REG))
-        return NULL;
-    for (unsigned i = 0; i < inst->ref_count; i++)
-        if (i != operand->ref && inst->refs[i].reg == formal->reg)
-            return NULL;
-    return operand;
+    return same;
 }
 
-static const Variable *formal_copied(const Function *function, const Inst *inst, bool *is_result)
+/* The variable that an instruction copies, and which operand it is; NULL if the instruction is no such copy. */
+static Variable *variable_copied(const Formals *formals, const Inst *inst, unsigned *side)
 {
-    const Prototype *prototype = &function->prototype;
-    for (unsigned i = 0; i < prototype->param_count + prototype->return_count; i++) {
-        *is_result = i >= prototype->param_count;
-        const Variable *formal = *is_result ? prototype->returns[i - prototype->param_count] : prototype->params[i];
-        if (formal->space == SPACE_REG && formal->reg != REG_NONE && formal_operand(inst, formal, *is_result))
-            return formal;
+    if (!formals->variables || !inst->form || inst->operand_count != 2)
+        return NULL;
+    for (*side = 0; *side < 2; ++*side) {
+        const Operand *operand = &inst->operands[*side];
+        RegId reg = operand->kind == OPERAND_REG ? inst->refs[operand->ref].reg : REG_NONE;
+        if (reg == REG_NONE || !formals->variables[reg] || formals->wrong_side[reg] == *side + 1)
+            continue;
+        if (is_copy(inst, formals->variables[reg], *side))
+            return formals->variables[reg];
     }
     return NULL;
+}
+
+static bool is_passed(const Inst *inst, RegId reg)
+{
+    for (unsigned i = 0; inst_is_call(inst) && i < inst->operand_count; i++)
+        for (unsigned j = 0; inst->operands[i].kind == OPERAND_LIST && j < inst->operands[i].item_count; j++)
+            if (names_whole(inst, &inst->operands[i].items[j], reg))
+                return true;
+    return false;
+}
+
+/* What a call passes becomes a variable in SPACE_REG: it is declared like a vector register, and nothing but the call
+ * and copies name it. */
+static Variable *variable_make(const Function *function, RegId reg)
+{
+    Variable *variable = ARENA_NEW(function->module->arena, Variable); /* clones of the body share it */
+    const Reg *declared = &function->regs.data[reg];
+    variable->name = declared->name;
+    variable->span = declared->span;
+    variable->space = SPACE_REG;
+    variable->type = declared->type;
+    variable->vector = declared->vector;
+    variable->function = (Function *)function;
+    variable->reg = reg;
+    variable->const_bank = -1;
+    return variable;
+}
+
+static void variables_find(Formals *formals, const Function *function, Arena *scratch)
+{
+    const Prototype *prototype = &function->prototype;
+    size_t count = function->regs.count;
+    bool found = formals->has_params || formals->has_results;
+    for (size_t i = 0; i < count && !found; i++)
+        found = function->regs.data[i].vector > 1;
+    if (!found)
+        return;
+    formals->variables = ARENA_ARRAY(scratch, Variable *, count);
+    formals->wrong_side = ARENA_ARRAY(scratch, uint8_t, count);
+    for (unsigned i = 0; i < prototype->param_count + prototype->return_count; i++) {
+        bool is_result = i >= prototype->param_count;
+        Variable *formal = is_result ? prototype->returns[i - prototype->param_count] : prototype->params[i];
+        if (formal->space != SPACE_REG || formal->reg == REG_NONE)
+            continue;
+        formals->variables[formal->reg] = formal;
+        formals->wrong_side[formal->reg] = is_result ? 2 : 1;
+    }
+    for (size_t i = 0; i < function->stmts.count; i++) {
+        const Stmt *stmt = &function->stmts.data[i];
+        for (unsigned j = 0; stmt->kind == STMT_INST && inst_is_call(stmt->inst) && j < stmt->inst->ref_count; j++) {
+            RegId reg = stmt->inst->refs[j].reg;
+            if (!formals->variables[reg] && function->regs.data[reg].vector > 1)
+                formals->variables[reg] = variable_make(function, reg);
+        }
+    }
 }
 
 const char *formals_find(Formals *formals, const Function *function, Arena *scratch)
 {
     const Prototype *prototype = &function->prototype;
-    bool params = has_registers(prototype->params, prototype->param_count);
+    formals->has_params = has_registers(prototype->params, prototype->param_count);
     formals->has_results = has_registers(prototype->returns, prototype->return_count);
-    if (!params && !formals->has_results)
+    variables_find(formals, function, scratch);
+    if (!formals->variables)
         return NULL;
     formals->used = bitset_new(scratch, function->regs.count);
     formals->copied = bitset_new(scratch, function->regs.count);
@@ -82,24 +146,24 @@ const char *formals_find(Formals *formals, const Function *function, Arena *scra
         if (function->stmts.data[i].kind != STMT_INST)
             continue;
         const Inst *inst = function->stmts.data[i].inst;
-        bool is_result;
-        const Variable *copied = formal_copied(function, inst, &is_result);
+        unsigned side;
+        const Variable *copied = variable_copied(formals, inst, &side);
         for (unsigned j = 0; j < inst->ref_count; j++) {
-            bitset_add(&formals->used, inst->refs[j].reg);
-            if (!copied || inst->refs[j].reg != copied->reg)
-                bitset_add(&otherwise, inst->refs[j].reg);
+            RegId reg = inst->refs[j].reg;
+            bool is_formal = formals->wrong_side[reg];
+            bitset_add(&formals->used, reg);
+            if (!(copied && reg == copied->reg) && (is_formal || !formals->variables[reg] || !is_passed(inst, reg)))
+                bitset_add(&otherwise, reg);
         }
     }
-    formals->has_params = params;
-    for (unsigned i = 0; i < prototype->param_count + prototype->return_count; i++) {
-        const Variable *variable = i < prototype->param_count ? prototype->params[i]
-                                                              : prototype->returns[i - prototype->param_count];
-        if (variable->space != SPACE_REG || variable->reg == REG_NONE)
+    for (size_t i = 0; i < function->regs.count; i++) {
+        const Variable *variable = formals->variables[i];
+        if (!variable || !bitset_has(&formals->used, i))
             continue;
         if (variable->vector > 1 && type_bits(variable->type) < 16)
             return "a vector register of 8-bit elements as a parameter or result";
-        if (bitset_has(&formals->used, variable->reg) && !bitset_has(&otherwise, variable->reg))
-            bitset_add(&formals->copied, variable->reg);
+        if (!bitset_has(&otherwise, i))
+            bitset_add(&formals->copied, i);
     }
     return NULL;
 }
@@ -110,7 +174,7 @@ static void formal_name(Operand *operand, Variable *formal)
     operand->symbol = (Symbol){.kind = SYMBOL_VARIABLE, .variable = formal};
 }
 
-/* Nobody in the body reads a result, and it counts where it is written. */
+/* What is written to a result, or passed by a call, counts where it stands. */
 static void result_keep(Inst *inst)
 {
     inst->effects &= ~(unsigned)EFFECT_PURE;
@@ -119,39 +183,38 @@ static void result_keep(Inst *inst)
 
 bool formals_rename(const Formals *formals, Body *body, Inst *inst)
 {
-    bool is_result;
-    if (!formals->has_params && !formals->has_results)
+    unsigned side;
+    Variable *variable = variable_copied(formals, inst, &side);
+    if (!variable || !bitset_has(&formals->copied, variable->reg))
         return false;
-    const Variable *formal = formal_copied(body->function, inst, &is_result);
-    if (!formal || !bitset_has(&formals->copied, formal->reg))
-        return false;
-    uint16_t dropped = formal_operand(inst, formal, is_result)->ref;
     Operand *operands = ARENA_ARRAY(body->module->arena, Operand, 2); /* clones of the body share them */
     memcpy(operands, inst->operands, 2 * sizeof *operands);
+    uint16_t dropped = operands[side].ref;
     inst->operands = operands;
-    formal_name(&operands[is_result ? 0 : 1], (Variable *)formal);
-    Operand *other = &operands[is_result ? 1 : 0];
-    if (other->kind == OPERAND_VECTOR) {
-        Operand *items = ARENA_ARRAY(body->module->arena, Operand, other->item_count);
-        memcpy(items, other->items, other->item_count * sizeof *items);
-        other->items = items;
+    formal_name(&operands[side], variable);
+    Operand *items = &operands[1 - side];
+    unsigned count = 1;
+    if (items->kind == OPERAND_VECTOR) {
+        count = items->item_count;
+        items = ARENA_ARRAY(body->module->arena, Operand, count);
+        memcpy(items, operands[1 - side].items, count * sizeof *items);
+        operands[1 - side].items = items;
     }
-    for (unsigned i = 0; i < (other->kind == OPERAND_VECTOR ? other->item_count : 1u); i++) {
-        Operand *item = other->kind == OPERAND_VECTOR ? &other->items[i] : other;
-        if (item->kind == OPERAND_REG && item->ref > dropped)
-            item->ref--;
-    }
+    for (unsigned i = 0; i < count; i++)
+        if (items[i].ref > dropped)
+            items[i].ref--;
     memmove(inst->refs + dropped, inst->refs + dropped + 1, (inst->ref_count - dropped - 1u) * sizeof *inst->refs);
     inst->ref_count--;
     if (inst->guard != REF_NONE)
         inst->guard--;
-    if (is_result)
+    /* A parameter alone never changes. */
+    if (formals->wrong_side[variable->reg] != 1)
         result_keep(inst);
     return true;
 }
 
 /* The copy between the formal and the registers of the body that stand for it. */
-static void formal_copy(Body *body, const Elements *elements, Block *block, Variable *formal, bool is_result)
+static Inst *formal_copy(Body *body, const Elements *elements, Variable *formal, bool is_result)
 {
     RegId regs[4];
     unsigned count = formal->vector > 1 ? formal->vector : 1;
@@ -168,7 +231,7 @@ static void formal_copy(Body *body, const Elements *elements, Block *block, Vari
         result_keep(inst);
     }
     inst->ref_count = (uint16_t)count;
-    inst_append(block, inst);
+    return inst;
 }
 
 static bool is_kept(const Formals *formals, const Variable *formal)
@@ -183,7 +246,7 @@ void formals_enter(const Formals *formals, Body *body, const Elements *elements,
     for (unsigned i = 0; formals->has_params && i < prototype->param_count; i++) {
         Variable *formal = prototype->params[i];
         if (is_kept(formals, formal))
-            formal_copy(body, elements, block, formal, false);
+            inst_append(block, formal_copy(body, elements, formal, false));
     }
 }
 
@@ -193,6 +256,78 @@ void formals_leave(const Formals *formals, Body *body, const Elements *elements,
     for (unsigned i = 0; formals->has_results && i < prototype->return_count; i++) {
         Variable *formal = prototype->returns[i];
         if (is_kept(formals, formal))
-            formal_copy(body, elements, block, formal, true);
+            inst_append(block, formal_copy(body, elements, formal, true));
     }
+}
+
+/* ---- Vector registers that calls pass ---------------------------------------------------------------------------- */
+
+static bool list_has_vector(const Elements *elements, const Inst *call, const Operand *list)
+{
+    for (unsigned i = 0; i < list->item_count; i++)
+        if (list->items[i].kind == OPERAND_REG &&
+            elements->parsed->data[call->refs[list->items[i].ref].reg].vector > 1)
+            return true;
+    return false;
+}
+
+void call_vectors_replace(const Formals *formals, Body *body, const Elements *elements, Block *block, Inst *call,
+                          InstVec *results)
+{
+    Arena *trees = body->module->arena;
+    bool found = false;
+    for (unsigned i = 0; formals->variables && i < call->operand_count; i++)
+        found |= call->operands[i].kind == OPERAND_LIST && list_has_vector(elements, call, &call->operands[i]);
+    if (!found)
+        return;
+    Operand *operands = ARENA_ARRAY(trees, Operand, call->operand_count);
+    memcpy(operands, call->operands, call->operand_count * sizeof *operands);
+    RegRef *refs = ARENA_ARRAY(body->arena, RegRef, call->ref_count);
+    uint16_t count = 0;
+    for (unsigned i = 0; i < call->operand_count; i++) {
+        Operand *list = &operands[i], *items = list->kind == OPERAND_LIST ? NULL : list;
+        unsigned item_count = items ? 1 : list->item_count;
+        if (!items) {
+            items = ARENA_ARRAY(trees, Operand, item_count);
+            memcpy(items, list->items, item_count * sizeof *items);
+            list->items = items;
+        }
+        for (unsigned j = 0; j < item_count; j++) {
+            if (items[j].kind != OPERAND_REG)
+                continue;
+            RegRef ref = call->refs[items[j].ref];
+            const Reg *reg = &elements->parsed->data[ref.reg];
+            if (reg->vector <= 1) {
+                items[j].ref = count;
+                refs[count++] = ref;
+                continue;
+            }
+            if (formals_is_copied(formals, ref.reg) && !formals->wrong_side[ref.reg]) {
+                formal_name(&items[j], formals->variables[ref.reg]);
+                continue;
+            }
+            Variable *variable = variable_make(body->function, ref.reg);
+            variable->name = body_unique_name(body, variable->name);
+            VEC_PUSH(body->arena, body->variables, variable);
+            formal_name(&items[j], variable);
+            Inst *copy = formal_copy(body, elements, variable, ref.role == REF_USE);
+            result_keep(copy); /* the variable holds what this very call passes */
+            copy->span = call->span;
+            copy->loc = call->loc;
+            if (ref.role == REF_USE) {
+                inst_append(block, copy);
+                continue;
+            }
+            if (call->guard != REF_NONE)
+                inst_set_guard(body, copy, call->refs[call->guard].reg, call->guard_inverted);
+            VEC_PUSH(body->arena, *results, copy);
+        }
+    }
+    if (call->guard != REF_NONE) {
+        refs[count] = call->refs[call->guard];
+        call->guard = count++;
+    }
+    call->operands = operands;
+    call->refs = refs;
+    call->ref_count = count;
 }

@@ -2,7 +2,7 @@
  *
  * A register declared .v2 or .v4 is one register for each element in the body form: "%v.y" becomes "%v_y", and "%v" as
  * a whole operand becomes "{%v_x, %v_y}", which every instruction takes in its place.  A vector register in a list of
- * arguments stays whole for the text, which knows no braces there: see ir/body_formals.c. */
+ * arguments stays whole, for there the text knows no braces: see ir/body_formals.c. */
 #include "ir/internal.h"
 #include "ir/ops_internal.h"
 
@@ -10,14 +10,14 @@
 
 static const char element_letters[] = "xyzw";
 
-void elements_declare(Elements *elements, Body *body, Arena *scratch)
+void elements_declare(Elements *elements, Body *body, const BitSet *whole, Arena *scratch)
 {
     size_t count = body->regs.count;
     elements->scratch = scratch;
     elements->parsed = &body->function->regs;
     for (size_t i = 0; i < count; i++) {
         unsigned vector = body->regs.data[i].vector;
-        if (vector <= 1)
+        if (vector <= 1 || (i < whole->bits && bitset_has(whole, i)))
             continue;
         if (!elements->rest)
             elements->rest = ARENA_ARRAY(scratch, RegId, count);

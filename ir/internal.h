@@ -48,8 +48,9 @@ typedef struct Elements {
                            * vector registers at all */
 } Elements;
 
-/* Gives the body, whose registers are still the function's, a register for each element. */
-void elements_declare(Elements *elements, Body *body, Arena *scratch);
+/* Gives the body, whose registers are still the function's, a register for each element, but for those in 'whole' (an
+ * empty set: none), which the body does not name. */
+void elements_declare(Elements *elements, Body *body, const BitSet *whole, Arena *scratch);
 /* The body's register for an element of a vector register, or for element 0 of any other. */
 RegId elements_register(const Elements *elements, RegId parsed, unsigned element);
 /* Makes an instruction that names vector registers name their elements.  NULL, or why that cannot be. */
@@ -63,8 +64,13 @@ void special_vector_split(Body *body, Block *block, const Inst *inst);
 
 typedef struct Formals {
     bool has_params, has_results; /* in registers */
-    BitSet used;   /* the function's registers that an instruction names */
-    BitSet copied; /* those of them that are formals and stand alone in copies, as the body form has them */
+    /* By the function's registers: the parameter or result that it is, or the variable that stands for it in lists of
+     * arguments; NULL for all others.  'variables' is NULL if there are none such at all. */
+    Variable **variables;
+    uint8_t *wrong_side; /* the operand of a mov, from 1, where a parameter (1) or result (2) does not stand alone in a
+                          * copy; 0: what calls pass stands on both sides */
+    BitSet used;         /* those that an instruction names */
+    BitSet copied;       /* those of 'variables' that stand alone in copies and lists, as the body form has them */
 } Formals;
 
 /* NULL, or why the body form cannot have them. */
@@ -78,6 +84,13 @@ bool formals_rename(const Formals *formals, Body *body, Inst *inst);
 /* Appends the copies of what comes in, and of what goes out. */
 void formals_enter(const Formals *formals, Body *body, const Elements *elements, Block *block);
 void formals_leave(const Formals *formals, Body *body, const Elements *elements, Block *block);
+/* Lets a call pass variables in the place of vector registers: appends the copies of arguments, which come before it,
+ * and gives in 'results' the copies behind it. */
+typedef VEC(Inst *) InstVec;
+void call_vectors_replace(const Formals *formals, Body *body, const Elements *elements, Block *block, Inst *call,
+                          InstVec *results);
+/* Numbers registers, and orders the variables that stand for vector registers, as the listing names them first. */
+void body_order(Body *body);
 /* A mov of 'count' registers to themselves, as "{a, b}, {a, b}" where they are several; bound.  Its operands and refs
  * belong to it alone, those written first. */
 Inst *inst_build_copy(Body *body, const char *spelling, const RegId *regs, unsigned count);

@@ -45,6 +45,12 @@ static bool fit_value(Binder *binder, Operand *item, const Variable *formal, Ref
         if (aggregate)
             return binder_refuse(binder, item->span, "a register cannot stand for array parameter '%s'",
                                  formal->name ? formal->name : "_");
+        /* Vectors of registers are matched by their size alone, which the parser has looked at. */
+        if (!item->selector && (reg->vector > 1 || (formal && formal->vector > 1))) {
+            binder->inst->refs[item->ref].role = (uint8_t)role;
+            binder->inst->refs[item->ref].type = reg->type;
+            return true;
+        }
         return binder_register(binder, item, type, role);
     }
     case OPERAND_CONSTANT:

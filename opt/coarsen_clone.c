@@ -31,7 +31,7 @@ typedef struct Cloner {
 bool variable_is_private(const Variable *variable)
 {
     return variable->function && !variable->is_parameter &&
-           (variable->space == SPACE_LOCAL || variable->space == SPACE_PARAM);
+           (variable->space == SPACE_LOCAL || variable->space == SPACE_PARAM || variable->space == SPACE_REG);
 }
 
 static bool tree_mentions_private(const Operand *operand)

@@ -47,9 +47,8 @@ static const char *const lines[] = {
     ".extern .shared .b8 dynamic[];\n",
     ".visible .entry k(.param .u64 p, .param .u32 n)\n{\nret;\n}\n",
     ".func (.reg .u32 r) f(.reg .u32 a)\n{\nmov.u32 r, a;\nret;\n}\n",
-    ".func (.reg .u32 q, .reg .b64 r) g(.reg .u32 a, .reg .v2 .f32 v)\n{\nadd.u32 a, a, 1;\nmov.u32 q, a;\n"
-    "mov.b64 r, v;\n}\n",
-    "call (%x1, %w1), g, (%x2, %v);\n",
+    ".func (.reg .b64 r) g(.reg .u32 a, .reg .v2 .f32 v)\n{\nadd.u32 a, a, 1;\nmov.b64 r, v;\n}\n",
+    "call (%w1), g, (%x2, %v);\n",
     ".func (.param .b32 r) h(.param .b32 a);\n",
     "{\n",
     "}\n",
