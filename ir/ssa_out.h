@@ -1,5 +1,5 @@
-/* The parts of the way out of SSA form: ir/ssa_out.c drives, ir/ssa_live.c knows live ranges, ir/ssa_copies.c writes
- * copies. */
+/* The parts of the way out of SSA form: ir/ssa_out.c drives, ir/ssa_live.c knows live ranges, ir/ssa_coalesce.c
+ * finds the values that can share a register, ir/ssa_copies.c writes the copies that are left. */
 #ifndef PTXOPT_IR_SSA_OUT_H
 #define PTXOPT_IR_SSA_OUT_H
 
@@ -21,6 +21,7 @@ typedef struct Value {
     uint32_t same;   /* the value that it is a copy of, or itself */
     uint32_t parent; /* union-find */
     uint32_t equal;  /* while a set is checked: the nearest dominating member that lives here with the same contents */
+    uint32_t rank;   /* its place among all defined values, as a walk of the dominator tree meets them */
     uint32_t last;   /* of an isolating copy: where its one use stands, in the same block */
     bool tracked;    /* live range known */
 } Value;
@@ -38,6 +39,12 @@ typedef struct LiveRange {
     uint32_t block_count;
 } LiveRange;
 
+/* Values that share a register: of a root of the union-find. */
+typedef struct Set {
+    uint32_t *members; /* defined values by rank; NULL: the value alone */
+    uint32_t count, capacity;
+} Set;
+
 typedef struct Leaver {
     Body *body;
     Arena *scratch;
@@ -46,6 +53,7 @@ typedef struct Leaver {
     VEC(Value) values;
     VEC(Copy) copies;  /* by block and position */
     LiveRange *ranges; /* by register */
+    Set *sets;         /* by value; valid for roots */
 } Leaver;
 
 /* Fills 'ranges' for the tracked registers from the instructions and the copies' sources. */
@@ -57,6 +65,26 @@ static inline bool value_dominates(const Leaver *leaver, uint32_t a, uint32_t b)
     const Value *x = &leaver->values.data[a], *y = &leaver->values.data[b];
     return x->block == y->block ? x->position <= y->position : dominates(&leaver->dominators, x->block, y->block);
 }
+
+static inline bool value_defined(const Leaver *leaver, uint32_t value)
+{
+    return leaver->values.data[value].block != VALUE_NONE;
+}
+static inline uint32_t find(Leaver *leaver, uint32_t value)
+{
+    Value *values = leaver->values.data;
+    while (values[value].parent != value) {
+        values[value].parent = values[values[value].parent].parent;
+        value = values[value].parent;
+    }
+    return value;
+}
+
+/* Puts values that a copy connects, or that are versions of one register, into common sets where none of a set's
+ * values are live together with different contents.  Begins with the sets that 'parent' holds already. */
+void copies_coalesce(Leaver *leaver);
+/* The members of the set of the root, which itself is the list of a set of one. */
+const uint32_t *set_members(const Leaver *leaver, const uint32_t *root, uint32_t *count);
 
 /* Writes the copies that are left as moves; 'chosen' gives the register of each value. */
 void copies_write(Leaver *leaver, const RegId *chosen);
