@@ -18,7 +18,14 @@ bool block_leaves(const Block *block)
 
 bool block_chooses(const Block *block)
 {
-    return block_succs(block, NULL, 0) + block_leaves(block) > 1;
+    const Block *next = block->fall;
+    for (unsigned i = 0; block->last && i < block->last->target_count; i++) {
+        const Block *target = block->last->targets[i];
+        if (next && next != target)
+            return true;
+        next = target;
+    }
+    return next && block_leaves(block);
 }
 
 /* Fills both directions from a list of distinct edges. */

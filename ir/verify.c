@@ -59,39 +59,56 @@ static void links_verify(const Verifier *v, const Block *block)
     check(!block->fall || !inst || inst_falls_through(inst), "control falls out of an unconditional transfer");
 }
 
+/* The preds of all blocks, turned round: claims[starts[b] .. starts[b + 1]) are the blocks that name block b. */
+static uint32_t *preds_invert(const Verifier *v, uint32_t **starts)
+{
+    const Body *body = v->body;
+    const Inst *inst = NULL;
+    uint32_t total = 0;
+    uint32_t *ends = ARENA_ARRAY(v->scratch, uint32_t, body->blocks.count + 2); /* two ahead, so as to become starts */
+    for (size_t b = 0; b < body->blocks.count; b++) {
+        const Block *block = body->blocks.data[b];
+        for (unsigned i = 0; i < block->pred_count; i++, total++) {
+            check(in_layout(v, block->preds[i]), "a predecessor that is no block of the body");
+            ends[block->preds[i]->id + 2]++;
+        }
+    }
+    for (size_t b = 2; b < body->blocks.count + 2; b++)
+        ends[b] += ends[b - 1];
+    uint32_t *claims = ARENA_ARRAY(v->scratch, uint32_t, total);
+    for (size_t b = 0; b < body->blocks.count; b++) {
+        const Block *block = body->blocks.data[b];
+        for (unsigned i = 0; i < block->pred_count; i++)
+            claims[ends[block->preds[i]->id + 1]++] = (uint32_t)b;
+    }
+    *starts = ends;
+    return claims;
+}
+
 /* Every edge has its pred and every pred its edge, once. */
 static void preds_verify(const Verifier *v)
 {
     const Body *body = v->body;
     const Inst *inst = NULL;
-    uint32_t *counts = ARENA_ARRAY(v->scratch, uint32_t, body->blocks.count);
-    uint32_t *stamps = ARENA_ARRAY(v->scratch, uint32_t, body->blocks.count);
-    for (size_t b = 0; b < body->blocks.count; b++) {
+    uint32_t *starts, *claims = preds_invert(v, &starts);
+    uint32_t *stamps = ARENA_ARRAY(v->scratch, uint32_t, body->blocks.count); /* 2b + 1: block b leads here; 2b + 2: */
+    for (size_t b = 0; b < body->blocks.count; b++) {                         /* ... and is among the preds */
         const Block *block = body->blocks.data[b];
         unsigned targets = block->last ? block->last->target_count : 0;
+        uint32_t leads = 2 * (uint32_t)b + 1, edges = 0;
         for (unsigned i = 0; i <= targets; i++) {
             const Block *next = i < targets ? block->last->targets[i] : block->fall;
-            if (!next || stamps[next->id] == b + 1)
+            if (!next || stamps[next->id] == leads)
                 continue;
-            stamps[next->id] = (uint32_t)b + 1;
-            counts[next->id]++;
+            stamps[next->id] = leads;
+            edges++;
         }
-    }
-    for (size_t b = 0; b < body->blocks.count; b++)
-        stamps[b] = 0;
-    for (size_t b = 0; b < body->blocks.count; b++) {
-        const Block *block = body->blocks.data[b];
-        check(block->pred_count == counts[b], "the predecessors are out of date");
-        for (unsigned i = 0; i < block->pred_count; i++) {
-            const Block *pred = block->preds[i];
-            check(in_layout(v, pred), "a predecessor that is no block of the body");
-            check(stamps[pred->id] != b + 1, "a predecessor twice");
-            stamps[pred->id] = (uint32_t)b + 1;
-            bool leads_here = pred->fall == block;
-            for (unsigned j = 0; pred->last && j < pred->last->target_count && !leads_here; j++)
-                leads_here = pred->last->targets[j] == block;
-            check(leads_here, "a predecessor that does not lead here");
+        for (uint32_t i = starts[b]; i < starts[b + 1]; i++) {
+            check(stamps[claims[i]] != leads + 1, "a predecessor twice");
+            check(stamps[claims[i]] == leads, "a predecessor that does not lead here");
+            stamps[claims[i]] = leads + 1;
         }
+        check(edges == starts[b + 1] - starts[b], "the predecessors are out of date");
     }
 }
 

@@ -21,9 +21,10 @@ typedef struct Cloner {
     size_t variable_count;
     unsigned *replicas; /* by RegId, below replica_count: which replica it belongs to; 0 for uniform ones */
     size_t replica_count;
-    Block ***blocks;       /* blocks[k][id]: replica k's copy of a region's block */
-    VEC(Block *) *before;  /* by original Block.id: new blocks to be placed before it */
-    VEC(Block *) *behind;  /* by original Block.id: new blocks to be placed behind it */
+    const Region **regions; /* by original Block.id: the region that it is in, or NULL */
+    Block ***blocks;        /* blocks[k][id]: replica k's copy of a region's block */
+    VEC(Block *) *before;   /* by original Block.id: new blocks to be placed before it */
+    VEC(Block *) *behind;   /* by original Block.id: new blocks to be placed behind it */
 } Cloner;
 
 /* ---- Registers and variables ------------------------------------------------------------------------------------- */
@@ -299,14 +300,9 @@ static Block *new_block(Cloner *cloner)
 }
 
 /* Whether the block is the region's own, or its head. */
-static bool is_inside(const Region *region, const Block *head, const Block *block)
+static bool is_inside(const Cloner *cloner, const Region *region, const Block *head, const Block *block)
 {
-    if (block == head)
-        return true;
-    for (size_t i = 0; i < region->blocks.count; i++)
-        if (region->blocks.data[i] == block)
-            return true;
-    return false;
+    return block == head || (block->id < cloner->c->block_count && cloner->regions[block->id] == region);
 }
 
 /* A block of its own before the region where the head also leads elsewhere. */
@@ -315,7 +311,7 @@ static Block *separate_head(Cloner *cloner, Region *region)
     Block *head = region->head, *entry = NULL;
     bool elsewhere = false;
     FOR_EACH_SUCC(head, succ) {
-        if (succ != head && is_inside(region, head, succ))
+        if (succ != head && is_inside(cloner, region, head, succ))
             entry = succ;
         else
             elsewhere |= succ != region->join;
@@ -394,7 +390,7 @@ static void move_choices(Cloner *cloner, const Region *region, const Block *head
         size_t kept = 0;
         for (size_t a = 0; a < phi->args.count; a++) {
             PhiArg arg = phi->args.data[a];
-            if (!is_inside(region, head, arg.pred)) {
+            if (!is_inside(cloner, region, head, arg.pred)) {
                 phi->args.data[kept++] = arg;
                 continue;
             }
@@ -481,6 +477,10 @@ void coarsening_clone(Coarsening *c)
             clone_in_block(&cloner, originals[b]);
     if (c->index_read)
         make_indices(&cloner, c->index_read);
+    cloner.regions = ARENA_ARRAY(scratch, const Region *, c->block_count);
+    for (size_t r = 0; r < c->regions.count; r++)
+        for (size_t i = 0; i < c->regions.data[r].blocks.count; i++)
+            cloner.regions[c->regions.data[r].blocks.data[i]->id] = &c->regions.data[r];
     for (size_t r = 0; r < c->regions.count; r++)
         clone_region(&cloner, &c->regions.data[r]);
     place_blocks(&cloner, originals);

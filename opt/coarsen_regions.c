@@ -1,6 +1,8 @@
 /* Closes the blocks under variant control to regions with one way in and one way out. */
 #include "opt/coarsen_internal.h"
 
+#include <stdlib.h>
+
 typedef VEC(Block *) BlockVec;
 
 static bool in_region(const Coarsening *c, const Block *block)
@@ -12,6 +14,7 @@ static bool in_region(const Coarsening *c, const Block *block)
 typedef struct Component {
     BlockVec blocks;
     BitSet members; /* by Block.id */
+    BitSet parted;  /* by Block.id: the sides of the branch at its end have been added */
 } Component;
 
 static void add_member(Coarsening *c, Component *component, Block *block)
@@ -25,8 +28,12 @@ static void add_member(Coarsening *c, Component *component, Block *block)
 /* Blocks hang together by edges, and as the two sides of one variant branch. */
 static void collect_component(Coarsening *c, Block *start, Component *component)
 {
-    for (size_t i = 0; i < component->blocks.count; i++)
-        bitset_remove(&component->members, component->blocks.data[i]->id);
+    for (size_t i = 0; i < component->blocks.count; i++) {
+        const Block *block = component->blocks.data[i];
+        bitset_remove(&component->members, block->id);
+        for (unsigned p = 0; p < block->pred_count; p++)
+            bitset_remove(&component->parted, block->preds[p]->id);
+    }
     component->blocks.count = 0;
     add_member(c, component, start);
     for (size_t i = 0; i < component->blocks.count; i++) {
@@ -36,9 +43,11 @@ static void collect_component(Coarsening *c, Block *start, Component *component)
         for (unsigned p = 0; p < block->pred_count; p++) {
             Block *pred = block->preds[p];
             add_member(c, component, pred);
-            if (variance_branch(c->variance, pred))
-                FOR_EACH_SUCC(pred, sibling)
-                    add_member(c, component, sibling);
+            if (!variance_branch(c->variance, pred) || bitset_has(&component->parted, pred->id))
+                continue;
+            bitset_add(&component->parted, pred->id);
+            FOR_EACH_SUCC(pred, sibling)
+                add_member(c, component, sibling);
         }
     }
 }
@@ -132,13 +141,20 @@ static bool close_component(Coarsening *c, const Component *component, Region *r
     return true;
 }
 
+static int layout_compare(const void *a, const void *b)
+{
+    uint32_t x = (*(Block *const *)a)->id, y = (*(Block *const *)b)->id;
+    return x < y ? -1 : x > y;
+}
+
 bool coarsening_find_regions(Coarsening *c)
 {
     Body *body = c->body;
     c->block_count = body->blocks.count;
     c->in_region = bitset_new(c->scratch, c->block_count);
     bitset_copy(&c->in_region, &c->variance->blocks);
-    Component component = {.members = bitset_new(c->scratch, c->block_count)};
+    Component component = {.members = bitset_new(c->scratch, c->block_count),
+                           .parted = bitset_new(c->scratch, c->block_count)};
     BitSet seen = bitset_new(c->scratch, c->block_count);
     /* A component that grows may run into one that was closed before: then all are looked at again. */
     for (bool again = true; again;) {
@@ -156,11 +172,13 @@ bool coarsening_find_regions(Coarsening *c)
                     return false;
                 again |= grown;
             }
-            bitset_union(&seen, &component.members);
-            /* What follows is of use only if this turn is the last. */
-            for (size_t m = again ? SIZE_MAX : bitset_next(&component.members, 0); m != SIZE_MAX;
-                 m = bitset_next(&component.members, m + 1))
-                VEC_PUSH(c->scratch, region.blocks, body->blocks.data[m]);
+            for (size_t i = 0; i < component.blocks.count; i++) {
+                bitset_add(&seen, component.blocks.data[i]->id);
+                if (!again) /* of use only if this turn is the last */
+                    VEC_PUSH(c->scratch, region.blocks, component.blocks.data[i]);
+            }
+            if (region.blocks.count)
+                qsort(region.blocks.data, region.blocks.count, sizeof *region.blocks.data, layout_compare);
             VEC_PUSH(c->scratch, c->regions, region);
         }
     }
