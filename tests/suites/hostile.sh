@@ -82,6 +82,7 @@ done < <(python3 tests/tools/hostile.py "$tmp/inputs" "$count")
 # ---- The same through the passes ---------------------------------------------------------------------------------
 
 for name in "nested scopes with registers" "labels" "branches out" "nested branches" "nested loops" "branch targets" \
+    "ways through a switch on the thread's index" "conditions on the thread's index" "ways out of a loop" \
     "instructions in one line" "inlined places" "a chain of calls" "the last of 2^32-1 registers"; do
     run $((2 * limit)) -q -coarsen 2 "${file_of[$name]}"
     result "$name, coarsened" "$(run_wrong 0 "")"

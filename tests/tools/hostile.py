@@ -7,6 +7,10 @@ import sys
 HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
 ENTRY = HEAD + ".visible .entry k(.param .u64 p)\n{\n"
 REGISTERS = ENTRY + ".reg .pred %q<2>;\n.reg .b32 %r<4>;\n.reg .f32 %f<4>;\n"
+INDEXED = (  # %r1 is the thread's index, %p where its result goes
+    REGISTERS + ".reg .b64 %p;\nmov.u32 %r1, %tid.x;\nld.param.u64 %p, [p];\nmad.wide.u32 %p, %r1, 4, %p;\n"
+    "mov.u32 %r2, 0;\nmov.u32 %r3, 0;\n"
+)
 LONG = 70000  # a list that no instruction has room for
 END = "ret;\n}\n"
 
@@ -115,6 +119,25 @@ INPUTS = {
         "",
         lambda n: REGISTERS + "T: .branchtargets " + listed(n, "L#") + ";\nbrx.idx %r1, T;\n"
         + many(n, "L#:\nret;\n") + "}\n",
+    ),
+    "ways through a switch on the thread's index": (
+        0,
+        "",
+        lambda n: INDEXED + "T: .branchtargets " + listed(n, "L#") + ";\nbrx.idx %r1, T;\n"
+        + many(n, "L#: add.u32 %r2, %r2, #;\nbra J;\n") + "J: st.global.u32 [%p], %r2;\n" + END,
+    ),
+    "conditions on the thread's index": (
+        0,
+        "",
+        lambda n: INDEXED + many(n, "setp.gt.u32 %q1, %r1, #;\n@%q1 bra L#;\nadd.u32 %r2, %r2, #;\nL#:\n")
+        + "st.global.u32 [%p], %r2;\n" + END,
+    ),
+    "ways out of a loop": (
+        0,
+        "",
+        lambda n: INDEXED + "H: add.u32 %r3, %r3, 1;\n"
+        + many(n, "add.u32 %r2, %r2, %r3;\nsetp.gt.u32 %q1, %r2, #;\n@%q1 bra X;\n")
+        + "setp.lt.u32 %q1, %r3, %r1;\n@%q1 bra H;\nX: st.global.u32 [%p], %r2;\n" + END,
     ),
     "branches out": (0, "", lambda n: REGISTERS + many(n, "@%q1 bra L#;\n") + many(n, "L#:\n") + END),
     "nested branches": (
