@@ -3,6 +3,26 @@
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------ */
 
+/* A value of a register's row: 'bytes' for each lane, or a bit where that is 0. */
+static void value_get(const void *row, unsigned bytes, unsigned lane, void *value, uint64_t size)
+{
+    if (bytes)
+        memcpy(value, (const uint8_t *)row + lane * bytes, (size_t)size);
+    else
+        *(uint8_t *)value = *(const uint32_t *)row >> lane & 1;
+}
+
+static void value_set(void *row, unsigned bytes, unsigned lane, const uint8_t *value, uint64_t size)
+{
+    uint32_t *bits = row;
+    if (bytes) {
+        memset((uint8_t *)row + lane * bytes, 0, bytes);
+        memcpy((uint8_t *)row + lane * bytes, value, (size_t)size);
+    } else {
+        *bits = (*bits & ~(UINT32_C(1) << lane)) | (uint32_t)(*value & 1) << lane;
+    }
+}
+
 static void copy_in(Exec *x, const struct CallCopy *copy, Frame *callee, uint64_t place, uint64_t capacity,
                     uint32_t mask)
 {
@@ -14,7 +34,7 @@ static void copy_in(Exec *x, const struct CallCopy *copy, Frame *callee, uint64_
         if (copy->source == NO_ROW)
             memcpy(callee->local + at, caller->local + lane * caller->code->local_bytes + copy->local, (size_t)size);
         else
-            memcpy(callee->local + at, (const uint8_t *)source_row(x, copy->source) + lane * copy->bytes, (size_t)size);
+            value_get(source_row(x, copy->source), copy->bytes, lane, callee->local + at, size);
         if (callee->local_written)
             memset(callee->local_written + at, 1, (size_t)size);
     }
@@ -30,9 +50,7 @@ static void copy_out(Exec *x, const struct CallCopy *copy, const uint8_t *from, 
         if (caller->local_written)
             memset(caller->local_written + at, 1, (size_t)size);
     } else {
-        uint8_t *dest = caller->registers + copy->source + lane * copy->bytes;
-        memset(dest, 0, copy->bytes);
-        memcpy(dest, from, (size_t)size);
+        value_set(caller->registers + copy->source, copy->bytes, lane, from, size);
     }
 }
 
@@ -101,9 +119,8 @@ Step run_parameter_read(Exec *x, const Op *op, uint32_t mask)
     const Frame *frame = x->frame;
     EACH_ACTIVE(lane, mask)
     {
-        uint8_t *to = frame->registers + op->dest + lane * op->dest_bytes;
-        memset(to, 0, op->dest_bytes);
-        memcpy(to, frame->local + lane * frame->code->local_bytes + op->copy.source_offset, op->copy.bytes);
+        value_set(frame->registers + op->dest, op->dest_bytes, lane,
+                  frame->local + lane * frame->code->local_bytes + op->copy.source_offset, op->copy.bytes);
     }
     return STEP_NEXT;
 }
@@ -113,8 +130,8 @@ Step run_result_write(Exec *x, const Op *op, uint32_t mask)
     const Frame *frame = x->frame;
     EACH_ACTIVE(lane, mask)
     {
-        memcpy(frame->local + lane * frame->code->local_bytes + op->copy.dest_offset,
-               (const uint8_t *)source_row(x, op->sources[0]) + lane * op->source_bytes[0], op->copy.bytes);
+        value_get(source_row(x, op->sources[0]), op->source_bytes[0], lane,
+                  frame->local + lane * frame->code->local_bytes + op->copy.dest_offset, op->copy.bytes);
     }
     return STEP_NEXT;
 }

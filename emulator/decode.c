@@ -308,10 +308,8 @@ static const Variable *register_formal(const Operand *operand)
 static bool decode_formal(Decoder *d, const Variable *formal, const Operand *other, bool is_result)
 {
     uint64_t place;
-    unsigned row_bytes = type_row_bytes(formal->type), count = other->kind == OPERAND_VECTOR ? other->item_count : 1u;
+    unsigned row_bytes, count = other->kind == OPERAND_VECTOR ? other->item_count : 1u;
     const Operand *items = other->kind == OPERAND_VECTOR ? other->items : other;
-    if (!row_bytes)
-        return decoder_refuse(d, "a predicate as a parameter or result");
     if (!address_map_get(&d->code->locals, formal, &place))
         return decoder_refuse(d, "the parameter %s", formal->name);
     for (unsigned i = 0; i < count; i++) {

@@ -105,8 +105,6 @@ static bool call_value(Decoder *d, const Operand *operand, bool result, const Va
         if (!result)
             copy->source = SOURCE(BANK_FRAME, copy->source);
         copy->bytes = bytes;
-        if (!bytes)
-            return decoder_refuse(d, "a predicate as an argument");
     } else if (!result) {
         Type type = formal ? formal->type : TYPE_B64;
         copy->source = decoder_source(d, operand, type);
@@ -117,7 +115,7 @@ static bool call_value(Decoder *d, const Operand *operand, bool result, const Va
         return decoder_refuse(d, "%s", inst_spelling(d->arena, d->inst));
     }
     if (!copy->size || copy->size > copy->bytes)
-        copy->size = copy->bytes;
+        copy->size = copy->bytes ? copy->bytes : 1; /* a predicate is a byte in the frame */
     return true;
 }
 

@@ -157,14 +157,20 @@ static uint64_t variable_alignment(const Variable *variable)
     return variable->align > natural ? variable->align : natural;
 }
 
+/* In a frame; a predicate, which only calls pass, takes a byte there. */
+static uint64_t frame_bytes(const Variable *variable)
+{
+    return variable->type == TYPE_PRED ? 1 : variable_bytes(variable);
+}
+
 static uint64_t local_place(Machine *machine, Code *code, const Variable *variable)
 {
     /* Between arrays lies a gap, so that what leaves one does not at once reach the next. */
     uint64_t gap = variable->space == SPACE_LOCAL && code->local_bytes ? LOCAL_GAP : 0;
     uint64_t at = align_up(code->local_bytes + gap, variable_alignment(variable));
     address_map_set(machine->arena, &code->locals, variable, at);
-    code->local_bytes = at + variable_bytes(variable);
-    LocalPlace place = {at, variable_bytes(variable)};
+    code->local_bytes = at + frame_bytes(variable);
+    LocalPlace place = {at, frame_bytes(variable)};
     VEC_PUSH(machine->arena, code->local_places, place);
     return at;
 }
@@ -189,7 +195,7 @@ static void formals_place(Machine *machine, Code *code, Variable *const *variabl
     *sizes = ARENA_ARRAY(machine->arena, uint64_t, count);
     for (unsigned i = 0; i < count; i++) {
         (*places)[i] = local_place(machine, code, variables[i]);
-        (*sizes)[i] = variable_bytes(variables[i]);
+        (*sizes)[i] = frame_bytes(variables[i]);
     }
 }
 
