@@ -435,8 +435,11 @@ static void block_print(Listing *l, const Block *block, const Block *next)
         buf_printf(l->out, "%s:\n", label);
     else if (!label && block->phis.count)
         buf_printf(l->out, "\t// %s\n", block_name(l, block));
-    for (size_t i = 0; i < block->marks.count; i++)
-        buf_printf(l->out, "%s:\n", block->marks.data[i]);
+    for (size_t i = 0; i < block->marks.count; i++) {
+        Name mark = block->marks.data[i];
+        if (mark == label || !pointer_map_get(&l->names, mark)) /* not what a pass made another block's label */
+            buf_printf(l->out, "%s:\n", mark);
+    }
     phis_print(l, block);
     for (size_t i = 0; i < block->pragmas.count; i++) {
         buf_putc(l->out, '\t');
