@@ -207,6 +207,7 @@ typedef struct Parser {
     int last_kind; /* what the grammar got last */
     Span last_span;
     const Value *last_value; /* bison's own copy */
+    unsigned loc_tokens; /* so many tokens, up to the last, are ".loc" and integers */
     uint32_t last_error; /* where the last syntax error ends */
     PlainInst plain; /* of the last INSTRUCTION */
     Token queue[2]; /* to be delivered before anything else */

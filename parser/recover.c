@@ -281,12 +281,15 @@ static inline bool is_undisturbed(const Parser *parser)
     return !(parser->closers | parser->queued | parser->implied_close | parser->skipping | parser->drop_semicolon);
 }
 
+enum { LOC_TOKENS = 4 }; /* ".loc 1 2 3", which has no ';' */
+
 /* Whether the grammar takes any statement next, so that a plain one may come as one token. */
 static inline bool begins_plain(const Parser *parser)
 {
     int last = parser->last_kind;
-    return parser->in_body && (last == T_INSTRUCTION || last == ';' || last == T_LABEL || last == '{' || last == '}') &&
-           parser->items_depth == 0 && !parser->options->grammar_only;
+    bool ended = last == T_INSTRUCTION || last == ';' || last == T_LABEL || last == '{' || last == '}' ||
+                 parser->loc_tokens == LOC_TOKENS;
+    return ended && parser->in_body && parser->items_depth == 0 && !parser->options->grammar_only;
 }
 
 int ptx_next_token(Parser *parser, Value *value, Span *span)
@@ -313,6 +316,10 @@ int ptx_next_token(Parser *parser, Value *value, Span *span)
         parser->bad = true;
         begin_recovery(parser, &(Token){.kind = kind, .span = *span});
     }
+    if (kind == T_LOC)
+        parser->loc_tokens = 1;
+    else
+        parser->loc_tokens = kind == T_INTEGER && parser->loc_tokens > 0 ? parser->loc_tokens + 1 : 0;
     parser->last_kind = kind;
     parser->last_span = *span;
     parser->last_value = value;
