@@ -191,11 +191,11 @@ static inline const char *read_address(Reader *reader, const char *at)
     return end;
 }
 
-/* The ".x" of "%tid.x". */
+/* The ".x" of "%tid.x", the ".b0" of a video operand.  Longer words may begin something else, as ".section" does. */
 static const char *read_selector(const Reader *reader, const char *at, Name *selector)
 {
     const char *end = skip_word(at + 1);
-    if (!is_letter(at[1]) || *end == '$' || *end == ':' || *end == '.')
+    if (!is_letter(at[1]) || end - at > 3 || *end == '$' || *end == ':' || *end == '.')
         return NULL;
     *selector = text_name(reader, at, end);
     return lexer_find_word(reader->lexer, *selector) ? NULL : end;
