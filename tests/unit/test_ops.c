@@ -400,7 +400,7 @@ static void test_every_alternative(void **state)
             }
         }
     }
-    assert_int_equal(rows, 957);
+    assert_int_equal(rows, 963);
 }
 
 static void test_effects_are_consistent(void **state)
