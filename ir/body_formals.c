@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-
-
 static bool has_registers(Variable *const *variables, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)

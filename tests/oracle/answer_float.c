@@ -121,8 +121,7 @@ static uint64_t extreme(const Operation *element, uint64_t a, uint64_t b)
     return ((order < 0) != max ? a : b) | flip;
 }
 
-/* ---- Approximate functions ----------------------------------------------------------------------------------------
- */
+/* ---- Approximate functions --------------------------------------------------------------------------------------- */
 
 /* The documented bounds: PTX ISA, each instruction's "maximum error". */
 typedef struct Bound {

@@ -127,8 +127,7 @@ static bool answer_scalar(const Probe *probe, const uint64_t *in, Answer *answer
     return true;
 }
 
-/* ---- Two and four lanes -------------------------------------------------------------------------------------------
- */
+/* ---- Two and four lanes ------------------------------------------------------------------------------------------ */
 
 /* Lane i of a source; the selector's digits, the leftmost for the top lane, count the lanes of {b, a}. */
 static Wide lane_source(const char *selector, const uint64_t *in, unsigned operand, unsigned lane, unsigned lanes,

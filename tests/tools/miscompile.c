@@ -62,8 +62,7 @@ static Module *parse_file(const char *path)
     return module;
 }
 
-/* ---- Lines --------------------------------------------------------------------------------------------------------
- */
+/* ---- Lines ------------------------------------------------------------------------------------------------------- */
 
 /* An instruction: indented, a letter or a guard first, a semicolon last. */
 static bool is_instruction(const char *line)
@@ -98,8 +97,7 @@ static bool is_ordered(const char *line)
     return false;
 }
 
-/* ---- One mutant ---------------------------------------------------------------------------------------------------
- */
+/* ---- One mutant -------------------------------------------------------------------------------------------------- */
 
 /* Whether the output with line 'at' replaced behaves otherwise; 'second' replaces the next line unless NULL. */
 static bool is_killed(Mutants *mutants, unsigned at, const char *replaced, const char *second)
@@ -141,8 +139,7 @@ static char *splice(Mutants *mutants, const char *line, const char *from, size_t
     return arena_printf(mutants->arena, "%.*s%s%s", (int)(from - line), line, by, from + length);
 }
 
-/* ---- Kinds of mutation --------------------------------------------------------------------------------------------
- */
+/* ---- Kinds of mutation ------------------------------------------------------------------------------------------- */
 
 static void mutate_guard(Mutants *mutants, unsigned at)
 {
@@ -287,8 +284,7 @@ static void mutate_line(Mutants *mutants, unsigned at)
         try_mutant(mutants, KIND_TWICE, at, arena_printf(mutants->arena, "%s%s", line, line), NULL);
 }
 
-/* ---- The program --------------------------------------------------------------------------------------------------
- */
+/* ---- The program ------------------------------------------------------------------------------------------------- */
 
 static bool run_original(Mutants *mutants, const Module *input, const Module *output, const char *path)
 {

@@ -127,8 +127,7 @@ static void expect_same(const char *what, const char *text, size_t size)
     reading_end(&loose);
 }
 
-/* ---- Files and their mutants --------------------------------------------------------------------------------------
- */
+/* ---- Files and their mutants ------------------------------------------------------------------------------------- */
 
 enum { MUTANTS = 40, SMALL = 1500 };
 
