@@ -65,7 +65,7 @@ static void code_lines(const Machine *machine, const Code *code, EmulatorResult 
         if (machine->module->source)
             line.line = source_position(machine->module->source, inst->span.begin).line;
         line.warp_instructions = op->first ? code->executed[k] : 0;
-        line.thread_instructions = op->first ? code->threads[k] : 0;
+        line.thread_instructions = op->first ? code_threads(code, k) : 0;
         line.sectors = code->costs[k].sectors;
         line.lines = code->costs[k].lines;
         line.bank_conflicts = code->costs[k].bank_conflicts;

@@ -103,9 +103,9 @@ static void counters_collect(Machine *machine)
             if (!op->first)
                 continue;
             counters->warp_instructions += code->executed[k];
-            counters->thread_instructions += code->threads[k];
+            counters->thread_instructions += code_threads(code, k);
             counters->warp_category[op->category] += code->executed[k];
-            counters->thread_category[op->category] += code->threads[k];
+            counters->thread_category[op->category] += code_threads(code, k);
         }
     }
 }

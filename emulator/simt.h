@@ -242,6 +242,13 @@ struct Code {
     Frame *free_frames;
 };
 
+/* How often a thread executed the instruction that begins with op k.  Those that a guarded call or barrier leaves out
+ * are counted at the branch that takes them round it, the others behind it. */
+static inline uint64_t code_threads(const Code *code, size_t k)
+{
+    return code->threads[code->ops.data[k].skips ? k + 1 : k];
+}
+
 /* ---- Run state --------------------------------------------------------------------------------------------------- */
 
 struct Frame {

@@ -247,6 +247,20 @@ static void test_counts(void **state)
     arena_free(arena);
 }
 
+/* What cannot be masked is branched around: it counts for those that execute it, 16 of the first warp's lanes. */
+static void test_counts_guarded(void **state)
+{
+    (void)state;
+    static const char *const insts[] = {"shfl.sync.idx.b32 %r2, %r1, 0, 31, 65535;\n", "bar.warp.sync 65535;\n"};
+    for (size_t i = 0; i < COUNT_OF(insts); i++) {
+        Arena *arena = arena_new();
+        const char *body = arena_printf(arena, "setp.lt.u32 %%p1, %%r1, 16;\n@%%p1 %s", insts[i]);
+        uint64_t without = count(arena, "setp.lt.u32 %p1, %r1, 16;\n", 2, 64, 1)->counters.thread_instructions;
+        assert_int_equal(count(arena, body, 2, 64, 1)->counters.thread_instructions - without, 2 * 16);
+        arena_free(arena);
+    }
+}
+
 /* ---- Several cores ---------------------------------------------------------------------------------------------- */
 
 typedef struct Shared {
@@ -309,7 +323,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_miscompiles), cmocka_unit_test(test_tolerance), cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_counts),      cmocka_unit_test(test_cores),
+        cmocka_unit_test(test_counts), cmocka_unit_test(test_counts_guarded),      cmocka_unit_test(test_cores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
