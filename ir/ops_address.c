@@ -129,7 +129,10 @@ bool binder_address(Binder *binder, Operand *operand, const Slot *slot)
         Operand *base = &operand->items[i];
         bool fits = false;
         switch (base->kind) {
-        case OPERAND_REG: fits = fit_address_register(binder, base, slot, far && !operand->indexed); break;
+        case OPERAND_REG:
+            fits = binder_no_element(binder, base) &&
+                   fit_address_register(binder, base, slot, far && !operand->indexed);
+            break;
         case OPERAND_SYMBOL:
             if (flags & PATTERN_TENSOR_MEMORY)
                 return binder_refuse(binder, base->span, "the address in tensor memory must be in a register of type "

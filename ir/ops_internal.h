@@ -200,6 +200,8 @@ bool binder_refuse(Binder *binder, Span where, const char *format, ...) PRINTF_L
 bool binder_operand(Binder *binder, Operand *operand, const Slot *slot);
 /* Fits a register read in the type (TYPE_NONE: any) and sets its reference. */
 bool binder_register(Binder *binder, Operand *operand, Type type, RefRole role);
+/* Refuses an element of a vector register where ptxas's grammar has none. */
+bool binder_no_element(Binder *binder, const Operand *operand);
 /* The element that ".y" or ".g" selects, or 4. */
 unsigned element_index(const char *selector);
 /* Fits an address. */

@@ -352,6 +352,14 @@ static bool fit_predicate(Binder *binder, Operand *operand)
     return binder_refuse(binder, operand->span, "a predicate is expected, not %s", operand_describe(operand));
 }
 
+bool binder_no_element(Binder *binder, const Operand *operand)
+{
+    if (operand->kind != OPERAND_REG || !operand->selector)
+        return true;
+    return binder_refuse(binder, operand->span,
+                         "an element of a vector register cannot stand here; move it to a register");
+}
+
 /* A register declared .v2 or .v4 in the place of a list. */
 static bool is_vector_register(const Binder *binder, const Operand *operand, unsigned count)
 {
@@ -442,7 +450,8 @@ static bool fit_list(Binder *binder, Operand *operand, const Slot *slot, RefRole
     const Pattern *pattern = slot->pattern;
     Type type = (Type)slot->type;
     const Reg *first = NULL;
-    bool sinks_only = true, mixed = operand->kind == OPERAND_VECTOR && list_is_mixed(binder, operand);
+    const Operand *element = NULL;
+    bool constant = false, sinks_only = true, mixed = operand->kind == OPERAND_VECTOR && list_is_mixed(binder, operand);
     if (is_vector_register(binder, operand, slot->count))
         return fit_vector_register(binder, operand, type, slot, role);
     if (operand->kind != OPERAND_VECTOR)
@@ -458,14 +467,18 @@ static bool fit_list(Binder *binder, Operand *operand, const Slot *slot, RefRole
             if (!element_fits(binder, item, type, slot, role, first, mixed))
                 return false;
             first = first ? first : operand_reg(binder, item);
+            element = item->selector ? item : element;
         } else if (item->kind == OPERAND_CONSTANT && pattern->flags & PATTERN_IMMEDIATE) {
             if (!binder_constant(binder, item, type) || !fit_scale_selector(binder, item, slot, i))
                 return false;
+            constant = true;
         } else if (item->kind != OPERAND_SINK || !(pattern->flags & PATTERN_SINK)) {
             return binder_refuse(binder, item->span, "a register of type .%s is expected in the list, not %s",
                                  type_name(type), operand_describe(item));
         }
     }
+    if (constant && element)
+        return binder_no_element(binder, element);
     if (sinks_only)
         return binder_refuse(binder, operand->span, "at least one element of the list must not be '_'");
     return true;
@@ -478,7 +491,7 @@ static bool fit_list(Binder *binder, Operand *operand, const Slot *slot, RefRole
 static bool fit_handle(Binder *binder, Operand *operand, Type type)
 {
     if (operand->kind == OPERAND_REG)
-        return fit_register(binder, operand, TYPE_U64, NULL, REF_USE);
+        return binder_no_element(binder, operand) && fit_register(binder, operand, TYPE_U64, NULL, REF_USE);
     if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE) {
         const Variable *variable = operand->symbol.variable;
         if (type == TYPE_NONE || variable->type == type || type_class(variable->type) != CLASS_OPAQUE)
@@ -500,18 +513,28 @@ static bool fit_coordinate(Binder *binder, Operand *operand, Type type)
                          operand_describe(operand));
 }
 
-static bool fit_coordinates(Binder *binder, Operand *operand, const Slot *slot, Type type)
+/* Coordinates of textures and surfaces may be two or four where fewer are looked at. */
+static bool coordinates_suffice(const Slot *slot, unsigned given)
 {
     bool pads = slot->pattern->kind != PATTERN_TENSOR;
+    return given == slot->count || (pads && given > slot->count && (given == 2 || given == 4));
+}
+
+static bool fit_coordinates(Binder *binder, Operand *operand, const Slot *slot, Type type)
+{
+    bool plain = operand->kind == OPERAND_REG && !operand->selector && !operand->constant;
+    unsigned width = plain ? operand_reg(binder, operand)->vector : 0;
+    if (!binder_no_element(binder, operand))
+        return false;
+    if (width > 1 && coordinates_suffice(slot, width))
+        return fit_vector_register(binder, operand, type, NULL, REF_USE);
     if (slot->pattern->flags & PATTERN_SCALAR)
         return fit_coordinate(binder, operand, type);
-    if (is_vector_register(binder, operand, slot->count))
-        return fit_vector_register(binder, operand, type, NULL, REF_USE);
     if (operand->kind != OPERAND_VECTOR)
         return binder_refuse(binder, operand->span, "a list of %u coordinates is expected, not %s", slot->count,
                              operand_describe(operand));
     unsigned given = operand->item_count;
-    if (given != slot->count && !(pads && given > slot->count && (given == 2 || given == 4)))
+    if (!coordinates_suffice(slot, given))
         return binder_refuse(binder, operand->span, "%u coordinates are expected, not %u", slot->count, given);
     bool mixed = list_is_mixed(binder, operand);
     for (unsigned i = 0; i < given; i++) {
@@ -580,7 +603,7 @@ static bool fit_video(Binder *binder, Operand *operand, const Slot *slot)
         return binder_refuse(binder, operand->span, "a 32-bit register is expected, not %s", operand_describe(operand));
     Name selector = operand->selector;
     if (operand_reg(binder, operand)->vector > 1)
-        return fit_register(binder, operand, TYPE_U32, slot, destination ? REF_DEF : REF_USE);
+        return binder_no_element(binder, operand) && fit_register(binder, operand, TYPE_U32, slot, REF_USE);
     if (!selector && slot->pattern->flags & PATTERN_SELECTED)
         return binder_refuse(binder, operand->span, "a selector such as '.b0' or '.h1' must follow the destination");
     if (selector && !selector_fits(selector, slot->count, destination))
@@ -657,6 +680,6 @@ bool binder_operand(Binder *binder, Operand *operand, const Slot *slot)
     Operand *first = &operand->items[0], *second = &operand->items[1];
     if (second->kind == OPERAND_SINK && (first->kind == OPERAND_SINK || !(flags & PATTERN_PAIR_SINK)))
         return binder_refuse(binder, second->span, "a predicate is expected as the second destination, not '_'");
-    return fit_main(binder, first, slot) &&
+    return binder_no_element(binder, first) && fit_main(binder, first, slot) &&
            (second->kind == OPERAND_SINK || fit_destination(binder, second, slot, TYPE_PRED));
 }
