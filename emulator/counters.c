@@ -1,4 +1,4 @@
-/* What a run counts, in words. */
+/* What a run counts, collected and in words. */
 #include "emulator/simt.h"
 
 #include <inttypes.h>
@@ -43,6 +43,30 @@ void counters_print(const EmulatorCounters *counters, Buf *out)
 }
 
 /* ---- Lines ------------------------------------------------------------------------------------------------------ */
+
+/* How often a thread executed the instruction that begins with op k.  Those that a guarded call or barrier leaves out
+ * are counted at the branch that takes them round it, the others behind it. */
+static uint64_t code_threads(const Code *code, size_t k)
+{
+    return code->threads[code->ops.data[k].skips ? k + 1 : k];
+}
+
+void counters_collect(Machine *machine)
+{
+    EmulatorCounters *counters = &machine->result->counters;
+    for (size_t i = 0; i < machine->code_list.count; i++) {
+        const Code *code = machine->code_list.data[i];
+        for (size_t k = 0; code->executed && k < code->ops.count; k++) {
+            const Op *op = &code->ops.data[k];
+            if (!op->first)
+                continue;
+            counters->warp_instructions += code->executed[k];
+            counters->thread_instructions += code_threads(code, k);
+            counters->warp_category[op->category] += code->executed[k];
+            counters->thread_category[op->category] += code_threads(code, k);
+        }
+    }
+}
 
 static int compare_lines(const void *a, const void *b)
 {

@@ -93,23 +93,6 @@ static void shared_layout(Machine *machine)
     }
 }
 
-static void counters_collect(Machine *machine)
-{
-    EmulatorCounters *counters = &machine->result->counters;
-    for (size_t i = 0; i < machine->code_list.count; i++) {
-        const Code *code = machine->code_list.data[i];
-        for (size_t k = 0; code->executed && k < code->ops.count; k++) {
-            const Op *op = &code->ops.data[k];
-            if (!op->first)
-                continue;
-            counters->warp_instructions += code->executed[k];
-            counters->thread_instructions += code_threads(code, k);
-            counters->warp_category[op->category] += code->executed[k];
-            counters->thread_category[op->category] += code_threads(code, k);
-        }
-    }
-}
-
 /* Everything up to the first instruction. */
 static bool machine_prepare(Machine *machine)
 {

@@ -242,13 +242,6 @@ struct Code {
     Frame *free_frames;
 };
 
-/* How often a thread executed the instruction that begins with op k.  Those that a guarded call or barrier leaves out
- * are counted at the branch that takes them round it, the others behind it. */
-static inline uint64_t code_threads(const Code *code, size_t k)
-{
-    return code->threads[code->ops.data[k].skips ? k + 1 : k];
-}
-
 /* ---- Run state --------------------------------------------------------------------------------------------------- */
 
 struct Frame {
@@ -440,6 +433,7 @@ uint64_t machine_step_limit(const Machine *machine);
 bool parallel_possible(const Machine *machine);
 /* False if all has to be run again on one core; nothing is reported then. */
 bool parallel_run(Machine *machine);
+void counters_collect(Machine *machine); /* counters.c: what was counted by op */
 void lines_collect(Arena *arena, Machine *machine); /* counters.c: EmulatorResult.lines */
 
 /* ---- fault.c ----------------------------------------------------------------------------------------------------- */
