@@ -42,7 +42,7 @@ void counters_print(const EmulatorCounters *counters, Buf *out)
                    counters->bank_conflicts);
 }
 
-/* ---- Lines ------------------------------------------------------------------------------------------------------ */
+/* ---- The whole run ---------------------------------------------------------------------------------------------- */
 
 /* How often a thread executed the instruction that begins with op k.  Those that a guarded call or barrier leaves out
  * are counted at the branch that takes them round it, the others behind it. */
@@ -67,6 +67,8 @@ void counters_collect(Machine *machine)
         }
     }
 }
+
+/* ---- Lines ------------------------------------------------------------------------------------------------------ */
 
 static int compare_lines(const void *a, const void *b)
 {
