@@ -149,47 +149,46 @@ static void print_alternatives(const Element *element, Buf *out)
     }
 }
 
-static bool form_knows(const Form *form, ModId mod)
+/* known[m]: some form of the opcode has the modifier m. */
+static void mods_known(const Form *first, unsigned form_count, bool *known)
 {
-    for (unsigned i = 0; i < form->element_count; i++) {
-        const Element *element = &form_elements(form)[i];
-        for (unsigned j = 0; j < element->alternative_count; j++) {
-            const Alternative *alternative = &element_alternatives(element)[j];
-            for (unsigned k = 0; k < alternative->mod_count; k++)
-                if (alternative_mods(alternative)[k] == mod)
-                    return true;
+    for (const Form *form = first; form < first + form_count; form++)
+        for (unsigned i = 0; i < form->element_count; i++) {
+            const Element *element = &form_elements(form)[i];
+            for (unsigned j = 0; j < element->alternative_count; j++) {
+                const Alternative *alternative = &element_alternatives(element)[j];
+                for (unsigned k = 0; k < alternative->mod_count; k++)
+                    known[alternative_mods(alternative)[k]] = true;
+            }
         }
-    }
-    return false;
 }
 
 /* Reports a modifier that no form of the opcode has. */
 static bool explain_unknown(const Signature *signature, const Form *first, unsigned form_count, Buf *out)
 {
-    for (unsigned i = 0; i < signature->mod_count; i++) {
-        const Mod *mod = &signature->mods[i];
-        bool known = false;
-        for (unsigned j = 0; j < form_count && mod->id != MOD_UNKNOWN && !known; j++)
-            known = form_knows(&first[j], mod->id);
-        if (known)
-            continue;
-        buf_printf(out,
-                   mod->id == MOD_UNKNOWN ? "unknown modifier '%s' for '%s'" : "modifier '%s' does not go with '%s'",
-                   mod->text, signature->opcode);
-        const char *candidates[MOD_COUNT];
-        size_t count = 0;
-        for (unsigned id = MOD_UNKNOWN + 1; id < MOD_COUNT; id++)
-            for (unsigned j = 0; j < form_count; j++)
-                if (form_knows(&first[j], (ModId)id)) {
-                    candidates[count++] = mod_name((ModId)id);
-                    break;
-                }
-        const char *closest = mod->id == MOD_UNKNOWN ? closest_word(mod->text, candidates, count) : NULL;
-        if (closest)
-            buf_printf(out, "; did you mean '%s'?", closest);
+    bool known[MOD_COUNT] = {false};
+    unsigned at = 0;
+    mods_known(first, form_count, known);
+    known[MOD_UNKNOWN] = false;
+    while (at < signature->mod_count && known[signature->mods[at].id])
+        at++;
+    if (at == signature->mod_count)
+        return false;
+    const Mod *mod = &signature->mods[at];
+    if (mod->id != MOD_UNKNOWN) {
+        buf_printf(out, "modifier '%s' does not go with '%s'", mod->text, signature->opcode);
         return true;
     }
-    return false;
+    const char *candidates[MOD_COUNT];
+    size_t count = 0;
+    for (unsigned id = MOD_UNKNOWN + 1; id < MOD_COUNT; id++)
+        if (known[id])
+            candidates[count++] = mod_name((ModId)id);
+    const char *closest = closest_word(mod->text, candidates, count);
+    buf_printf(out, "unknown modifier '%s' for '%s'", mod->text, signature->opcode);
+    if (closest)
+        buf_printf(out, "; did you mean '%s'?", closest);
+    return true;
 }
 
 /* A form's modifiers filled greedily, whatever the order. */

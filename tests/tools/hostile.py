@@ -146,6 +146,11 @@ INPUTS = {
         lambda n: REGISTERS + many(n, "@%q1 bra L#;\n") + "ret;\n" + backwards(n, "L#:\n") + END,
     ),
     "nested loops": (0, "", lambda n: REGISTERS + many(n, "L#:\n") + backwards(n, "@%q1 bra L#;\n") + END),
+    "misspelt modifiers": (
+        1,
+        "unknown modifier '.f0x' for 'tex'",
+        lambda n: REGISTERS + many(n, "tex.2d.v4.f#x.s32 %r1, %r2;\n") + END,
+    ),
     "aliases": (0, "", lambda n: HEAD + ".func f()\n{\nret;\n}\n" + many(n, ".func a#();\n.alias a#, f;\n")),
     "line ends": (0, "", lambda n: HEAD + "\n" * n),
     # Sizes
