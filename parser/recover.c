@@ -275,6 +275,27 @@ static int next_token(Parser *parser, TokenValue *value, Span *span)
     }
 }
 
+/* The ';' of a function's declaration may be missing where the next item begins or the text ends, as ptxas has it.
+ * Only what comes next tells that a declaration is meant, so the ';' is put in here. */
+static bool ends_declaration(const Parser *parser, int kind)
+{
+    const Function *function = parser->function;
+    if (!function || parser->in_body || function->is_entry || !function->name)
+        return false;
+    bool whole = parser->last_kind == ')' || parser->last_kind == T_NORETURN ||
+                 (parser->last_kind == T_IDENTIFIER && parser->last_span.begin == function->span.begin);
+    return whole &&
+           (kind == TOKEN_END || kind == T_ALIGN || kind == T_ATTRIBUTE || (begins_item(kind) && kind != T_PRAGMA));
+}
+
+static int insert_semicolon(Parser *parser, int kind, TokenValue value, Span *span)
+{
+    parser->queue[1] = (Token){.kind = kind, .value = value, .span = *span};
+    parser->queued = 1;
+    *span = (Span){parser->last_span.end, parser->last_span.end};
+    return ';';
+}
+
 /* What is between scanner and grammar once nothing is amiss. */
 static inline bool is_undisturbed(const Parser *parser)
 {
@@ -304,6 +325,8 @@ int ptx_next_token(Parser *parser, Value *value, Span *span)
             kind = lexer_next(parser->lexer, &value->token, span);
         if (kind == '}')
             kind = close_brace(parser);
+        else if (ends_declaration(parser, kind))
+            kind = insert_semicolon(parser, kind, value->token, span);
     } else {
         kind = next_token(parser, &value->token, span);
     }
