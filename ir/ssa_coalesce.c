@@ -161,8 +161,8 @@ static void sets_begin(Coalescer *c)
 
 /* ---- Groups by name ---------------------------------------------------------------------------------------------- */
 
-typedef struct Groups { /* defined values by the register of the source, in tree order: members[starts[r] .. starts[r +
-                           1]) */
+/* Defined values by the register of the source, in tree order: members[starts[r] .. starts[r + 1]). */
+typedef struct Groups {
     uint32_t *starts, *members;
 } Groups;
 
