@@ -6,18 +6,7 @@ set -uo pipefail
 program="${PTXOPT:?}"
 tmp="${TEST_TMP:?}"
 kernel=corpus/vectoradd/vectoradd.sm_90.ptx
-failed=0
-
-# $1: name; $2: what is wrong, nothing if all is well.
-result() {
-    if [ -z "$2" ]; then
-        printf 'ok %s\n' "$1"
-    else
-        printf 'not ok %s: %s\n' "$1" "$2"
-        sed 's/^/    /' "$tmp/errors" | head -n 10
-        failed=1
-    fi
-}
+. tests/suites/result.bash
 
 # $@: the program's arguments. Leaves status, $tmp/out and $tmp/errors.
 run() {

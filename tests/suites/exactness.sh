@@ -7,17 +7,7 @@ if [ ! -x "${PTXOPT:?}" ]; then
     echo "no program $PTXOPT"
     exit 77
 fi
-failed=0
-
-# $1: name; $2: what is wrong, nothing if all is well.
-result() {
-    if [ -z "$2" ]; then
-        printf 'ok %s\n' "$1"
-    else
-        printf 'not ok %s: %s\n' "$1" "$2"
-        failed=1
-    fi
-}
+. tests/suites/result.bash
 
 # What stands outside the functions, from $1 to $2.  A function begins in the first column and ends with its braces, or,
 # where it is only declared, with a semicolon.

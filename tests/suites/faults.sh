@@ -21,21 +21,10 @@ done
 "${CC:-cc}" -std=gnu11 -Wall -Wextra -Werror -O1 -g $sanitize $wraps -D_GNU_SOURCE= -o "$program" tests/tools/faults.c \
     "$BUILD/cli/main.o" "$BUILD/libptxopt.a" -ljansson -ldl -lm -lpthread || exit 1
 
-failed=0
+. tests/suites/result.bash
 input="$tmp/input.ptx"
 cp corpus/vectoradd/vectoradd.sm_90.ptx "$input"
 options=(-q -assembler none -coarsen 2 -report-format json)
-
-# $1: name; $2: what is wrong, nothing if all is well.
-result() {
-    if [ -z "$2" ]; then
-        printf 'ok %s\n' "$1"
-    else
-        printf 'not ok %s: %s\n' "$1" "$2"
-        head -n 5 "$tmp/errors" | sed 's/^/    /'
-        failed=1
-    fi
-}
 
 # $1: fault, or nothing; the rest: more arguments. Leaves status, $tmp/errors and $tmp/out.
 run() {

@@ -17,24 +17,13 @@ verdict() {
     printf '%s\n' "$line"
 }
 
-# $1: name; $2: what is wrong, nothing if all is well.
-result() {
-    if [ -z "$2" ]; then
-        printf 'ok %s\n' "$1"
-    else
-        printf 'not ok %s: %s\n' "$1" "$2"
-        head -n 5 "$TEST_TMP/errors"
-        failed=1
-    fi
-}
-
 # $1: file. Runs the program; leaves its status and its outputs.
 run() {
     "$PTXOPT" -assembler none -O0 "$1" >"$TEST_TMP/out" 2>"$TEST_TMP/errors"
     status=$?
 }
 
-failed=0
+. tests/suites/result.bash
 for file in tests/isa/examples/*.ptx; do
     run "$file"
     wrong=""

@@ -19,18 +19,7 @@ case "${BUILD:?}" in
     ;;
 esac
 [ -z "${HOSTILE_COUNT:-}" ] || limit=$((limit + count / 20000))
-failed=0
-
-# $1: name; $2: what is wrong, nothing if all is well.
-result() {
-    if [ -z "$2" ]; then
-        printf 'ok %s\n' "$1"
-    else
-        printf 'not ok %s: %s\n' "$1" "$2"
-        cut -c 1-200 "$tmp/errors" | head -n 5 | sed 's/^/    /'
-        failed=1
-    fi
-}
+. tests/suites/result.bash
 
 # $1: seconds of processor time; the rest: the program's arguments. Leaves status, $tmp/out and $tmp/errors.
 run() {

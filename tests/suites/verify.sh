@@ -6,17 +6,7 @@ set -uo pipefail
 
 program="${PTXOPT:?}"
 tmp="${TEST_TMP:?}"
-failed=0
-
-# $1: name; $2: what is wrong, nothing if all is well.
-result() {
-    if [ -z "$2" ]; then
-        printf 'ok %s\n' "$1"
-    else
-        printf 'not ok %s: %s\n' "$1" "$2"
-        failed=1
-    fi
-}
+. tests/suites/result.bash
 
 assembler=yes
 "$program" -assembler auto -cubin "$tmp/probe.cubin" corpus/vectoradd/vectoradd.sm_90.ptx >/dev/null 2>&1 ||

@@ -50,18 +50,6 @@ typedef struct Mutants {
     unsigned made[KIND_COUNT], killed[KIND_COUNT];
 } Mutants;
 
-static Module *parse_file(const char *path)
-{
-    Arena *arena = arena_new();
-    const char *error = NULL;
-    Source *source = source_read(arena, path, &error);
-    Module *module = source ? parse_text(path, source->text, source->size) : NULL;
-    if (!module)
-        fprintf(stderr, "miscompile: %s: %s\n", path, error ? error : "it does not parse");
-    arena_free(arena);
-    return module;
-}
-
 /* ---- Lines ------------------------------------------------------------------------------------------------------- */
 
 /* An instruction: indented, a letter or a guard first, a semicolon last. */
@@ -366,7 +354,7 @@ int main(int count, char **words)
         fprintf(stderr, "usage: miscompile [-m [-s STEP] [-v]] INPUT.ptx OUTPUT.ptx LAUNCH.json\n");
         return 2;
     }
-    Module *input = parse_file(words[optind]), *output = parse_file(words[optind + 1]);
+    Module *input = parse_file("miscompile", words[optind]), *output = parse_file("miscompile", words[optind + 1]);
     if (!input || !output)
         return 2;
     mutants.arena = arena_new();

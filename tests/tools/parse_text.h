@@ -1,21 +1,39 @@
-/* Modules from text, for the tools that make many of them. */
+/* Modules from texts and files, for the tools that make many of them. */
 #ifndef PTXOPT_TESTS_PARSE_TEXT_H
 #define PTXOPT_TESTS_PARSE_TEXT_H
 
 #include "parser/parser.h"
 
-/* The module owns an arena of its own.  NULL, without a message, if the text is refused. */
-static inline Module *parse_text(const char *name, const char *text, size_t length)
+/* Of a source in the arena, which the module owns from now on.  NULL if the text is refused, which stderr says: then
+ * the arena is gone. */
+static inline Module *parse_source(Arena *arena, Source *source)
 {
-    Arena *arena = arena_new();
     Diag diag;
-    Source *source = source_from_memory(arena, name, text, length);
     diag_init(&diag, source, stderr);
     diag.quiet = true;
     Module *module = parse_module(arena, source, &diag);
     if (!module)
         arena_free(arena);
     return module;
+}
+
+static inline Module *parse_text(const char *name, const char *text, size_t length)
+{
+    Arena *arena = arena_new();
+    return parse_source(arena, source_from_memory(arena, name, text, length));
+}
+
+/* NULL, with a message that the tool's name begins, if the file cannot be read. */
+static inline Module *parse_file(const char *tool, const char *path)
+{
+    Arena *arena = arena_new();
+    const char *error = NULL;
+    Source *source = source_read(arena, path, &error);
+    if (source)
+        return parse_source(arena, source);
+    fprintf(stderr, "%s: %s: %s\n", tool, path, error);
+    arena_free(arena);
+    return NULL;
 }
 
 #endif

@@ -11,7 +11,8 @@
 #include <time.h>
 
 #include "emulator/emulator.h"
-#include "parser/parser.h"
+
+#include "parse_text.h"
 
 typedef struct Request {
     const char *file, *launch, *against, *dump;
@@ -77,25 +78,6 @@ static bool read_options(int count, char **words, Request *request)
     request->file = words[optind];
     request->launch = words[optind + 1];
     return true;
-}
-
-static Module *read_module(const char *path)
-{
-    Arena *arena = arena_new();
-    const char *error = NULL;
-    Source *source = source_read(arena, path, &error);
-    Diag diag;
-    if (!source) {
-        fprintf(stderr, "ptxrun: %s: %s\n", path, error);
-        arena_free(arena);
-        return NULL;
-    }
-    diag_init(&diag, source, stderr);
-    diag.quiet = true;
-    Module *module = parse_module(arena, source, &diag);
-    if (!module)
-        arena_free(arena);
-    return module;
 }
 
 static void module_free(Module *module)
@@ -198,7 +180,8 @@ int main(int count, char **words)
     const char *error = NULL;
     int status = 2;
     Launch *launch = launch_read(arena, request.launch, &error);
-    Module *module = read_module(request.file), *other = request.against ? read_module(request.against) : NULL;
+    Module *module = parse_file("ptxrun", request.file),
+           *other = request.against ? parse_file("ptxrun", request.against) : NULL;
     if (!launch)
         fprintf(stderr, "ptxrun: %s\n", error);
     else if (module && !request.against)
