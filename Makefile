@@ -22,7 +22,7 @@ MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
 
-FOLDERS := support ir lexer parser analysis machine opt emit assembler emulator cli runtime
+FOLDERS := support ir ir/table ir/body ir/ssa ir/text lexer parser analysis machine opt emit assembler emulator cli
 
 # Generated C is made once, in build/, and shared by both variants; objects and programs lie in $(OUT).
 GEN := build
@@ -60,8 +60,8 @@ LIBRARIES := -ljansson -ldl -lm -lpthread
 
 # Sources.
 
-# ir/make_ops.c runs while building; it is no part of the program.
-SOURCES := $(filter-out ir/make_ops.c,$(wildcard $(FOLDERS:%=%/*.c)))
+# ir/table/make_ops.c runs while building; it is no part of the program.
+SOURCES := $(filter-out ir/table/make_ops.c,$(wildcard $(FOLDERS:%=%/*.c)))
 GENERATED_SOURCES :=
 GENERATED_HEADERS :=
 ifneq ($(wildcard lexer/ptx.l),)
@@ -72,8 +72,8 @@ ifneq ($(wildcard parser/ptx.y),)
 GENERATED_SOURCES += parser/ptx_parser.c
 GENERATED_HEADERS += $(GEN)/parser/ptx_parser.h
 endif
-ifneq ($(wildcard ir/make_ops.c),)
-GENERATED_HEADERS += $(GEN)/ir/ops_enum.h $(GEN)/ir/ops_tables.inc
+ifneq ($(wildcard ir/table/make_ops.c),)
+GENERATED_HEADERS += $(GEN)/ir/table/ops_enum.h $(GEN)/ir/table/ops_tables.inc
 endif
 
 SOURCE_OBJECTS := $(SOURCES:%.c=$(OUT)/%.o)
@@ -118,14 +118,14 @@ $(GEN)/parser/ptx_parser.c $(GEN)/parser/ptx_parser.h &: parser/ptx.y $(GEN)/dep
 	@mkdir -p $(GEN)/parser
 	$(BISON) -Wall -Werror --defines=$(GEN)/parser/ptx_parser.h -o $(GEN)/parser/ptx_parser.c parser/ptx.y
 
-$(GEN)/ir/make_ops: ir/make_ops.c $(GEN)/deps.stamp
+$(GEN)/ir/table/make_ops: ir/table/make_ops.c $(GEN)/deps.stamp
 	@mkdir -p $(@D)
 	$(CC) $(STANDARD) $(WARNINGS) $(ALL_CPPFLAGS) -O1 -MMD -MP -MT $@ -MF $@.d -o $@ $<
 
-$(GEN)/ir/ops_tables.inc: $(GEN)/ir/make_ops
+$(GEN)/ir/table/ops_tables.inc: $(GEN)/ir/table/make_ops
 	$< >$@
 
-$(GEN)/ir/ops_enum.h: $(GEN)/ir/make_ops
+$(GEN)/ir/table/ops_enum.h: $(GEN)/ir/table/make_ops
 	$< --enum >$@
 
 # Objects and programs.
@@ -176,7 +176,7 @@ REFERENCES := $(OUT)/corpus-references.so
 $(REFERENCES): $(wildcard corpus/*/*.ref.c) corpus/reference.h $(OUT)/configuration
 	$(CC) -std=gnu11 -O2 -fPIC -shared -ffp-contract=off $(CPPFLAGS) -I. -o $@ $(filter %.ref.c,$^) -lm
 
--include $(SOURCE_OBJECTS:.o=.d) $(GENERATED_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(GEN)/ir/make_ops.d
+-include $(SOURCE_OBJECTS:.o=.d) $(GENERATED_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(GEN)/ir/table/make_ops.d
 
 # What one does with it.
 

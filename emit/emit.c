@@ -1,5 +1,5 @@
 /* The PTX writer: module scope, and bodies in the parsed form.  Text below the level of a statement is ir's
- * (ir/print.c). */
+ * (ir/text/print.c). */
 #include "emit/emit.h"
 
 #include "emit/internal.h"

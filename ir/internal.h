@@ -40,7 +40,7 @@ Operand *operands_substitute(Arena *arena, Operand *operands, unsigned count, co
 
 /* ---- Vectors of registers ---------------------------------------------------------------------------------------- */
 
-/* The elements of vector registers while a body is built (ir/body_scalars.c). */
+/* The elements of vector registers while a body is built (ir/body/body_scalars.c). */
 typedef struct Elements {
     Arena *scratch;
     const RegVec *parsed; /* the function's registers */
@@ -131,12 +131,12 @@ typedef struct InstNames {
 } InstNames;
 
 void inst_print_named(const Inst *inst, const InstNames *names, Buf *out);
-/* ir/ops.c: "ld.global.f32", with its modifiers as they were written, or in the order in which the form is documented.
+/* ops.c: "ld.global.f32", with its modifiers as they were written, or in the order in which the form is documented.
  */
 void signature_print(const Signature *signature, Buf *out);
 void signature_print_documented(const Signature *signature, const Form *form, Buf *out);
 
-/* Where the listing opens and closes a scope for .param variables (ir/call_scopes.c). */
+/* Where the listing opens and closes a scope for .param variables (ir/text/call_scopes.c). */
 typedef struct CallScope {
     VEC(const Variable *) variables;
 } CallScope;

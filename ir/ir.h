@@ -14,8 +14,8 @@
 
 #include "support/support.h"
 
-/* Generated from ir/ops.def: enum Opcode (OP_UNKNOWN = 0, OP_ADD ...), enum ModId (MOD_UNKNOWN = 0 ...). */
-#include "ir/ops_enum.h"
+/* Generated from ir/table/ops.def: enum Opcode (OP_UNKNOWN = 0, OP_ADD ...), enum ModId (MOD_UNKNOWN = 0 ...). */
+#include "ir/table/ops_enum.h"
 
 typedef struct Module Module;
 typedef struct Function Function;
@@ -133,7 +133,7 @@ typedef enum Category {
     CATEGORY_COUNT
 } Category;
 
-/* One row of ir/ops.def, with its notation taken apart at build time.  The layout is ir/ops.c's business; passes use
+/* One row of ops.def, with its notation taken apart at build time.  The layout is ops.c's business; passes use
  * only these. */
 typedef struct Form Form;
 const char *form_id(const Form *form);         /* "add.int" */
@@ -150,7 +150,7 @@ typedef struct Mod {
 
 /* An opcode with its modifiers as written, interned per module: equal spellings share one Signature, and the match
  * against the table is done once for each. */
-typedef struct FormMatch FormMatch; /* a form whose modifiers fit, with the chosen alternatives (ir/ops.c) */
+typedef struct FormMatch FormMatch; /* a form whose modifiers fit, with the chosen alternatives (ir/table/ops.c) */
 typedef struct Signature {
     Opcode op; /* OP_UNKNOWN: the table does not know the opcode */
     Name opcode;
@@ -175,7 +175,7 @@ const char *opcode_name(Opcode op);
 const char *mod_name(ModId mod); /* with its dot */
 ModId mod_from_name(const char *text); /* with its dot; MOD_UNKNOWN if there is none */
 
-/* Special registers: ir/sregs.def, from special-registers.tsv. */
+/* Special registers: ir/table/sregs.def, from special-registers.tsv. */
 typedef enum SregDependence { SREG_THREAD, SREG_BLOCK, SREG_LAUNCH, SREG_CONSTANT, SREG_VOLATILE } SregDependence;
 typedef struct Sreg {
     const char *name;     /* "%tid.x", "%tid" (the whole vector), "%laneid", "%clock64" */
@@ -526,7 +526,7 @@ struct Module {
     unsigned target_count;
     unsigned address_size; /* 0: not given */
     VEC(Item) items;
-    struct SignatureTable *signatures; /* ir/ops.c */
+    struct SignatureTable *signatures; /* ir/table/ops.c */
     struct ScopeTable *globals;        /* the parser's: names at module scope */
 };
 
@@ -574,7 +574,7 @@ struct Body {
     VEC(Table *) tables; /* call targets and prototypes; branch tables are made anew from Inst.targets */
     VEC(Name) end_marks; /* like Block.marks, behind the last instruction */
     Tuning tuning; /* starts as the function's; what is printed */
-    struct BodyNames *names; /* ir/body_names.c: every name that is taken in the body */
+    struct BodyNames *names; /* ir/body/body_names.c: every name that is taken in the body */
     bool ssa;
 };
 

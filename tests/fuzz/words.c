@@ -116,7 +116,7 @@ static const char *const json[] = {
 
 static const char *const registers[] = {
 #define SREG(name, vector, type, reads, dependence, min_version, min_sm, note) name,
-#include "ir/sregs.def"
+#include "ir/table/sregs.def"
 #undef SREG
 };
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "ir/ops_internal.h"
+#include "ir/table/ops_internal.h"
 
 /* ---- A small reader for one instruction, so that these tests stand on ir alone ---------------------------------- */
 

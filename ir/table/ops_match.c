@@ -1,5 +1,5 @@
 /* Fits the modifiers of an instruction to a row of the table, and says what is wrong when none fits. */
-#include "ir/ops_internal.h"
+#include "ir/table/ops_internal.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Special registers: ir/sregs.def by name. */
-#include "ir/ops_internal.h"
+/* Special registers: ir/table/sregs.def by name. */
+#include "ir/table/ops_internal.h"
 
 #include <string.h>
 
@@ -11,7 +11,7 @@ typedef struct SregRow {
 static const SregRow rows[] = {
 #define SREG(name, vector, type, reads, dependence, min_version, min_sm, note)                                         \
     {{name, vector, SREG_##dependence, TYPE_##type, min_version, min_sm}, SREG_##reads},
-#include "ir/sregs.def"
+#include "ir/table/sregs.def"
 #undef SREG
 };
 

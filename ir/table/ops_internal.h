@@ -1,11 +1,11 @@
-/* What the files ir/ops*.c share and nobody else sees: the compiled rows of ir/ops.def and what a signature's match
+/* What the files ops*.c share and nobody else sees: the compiled rows of ops.def and what a signature's match
  * leaves. */
 #ifndef PTXOPT_OPS_INTERNAL_H
 #define PTXOPT_OPS_INTERNAL_H
 
 #include "ir/internal.h"
 
-/* ---- Compiled rows (see the head of ir/ops.def for the notation) ------------------------------------------------ */
+/* ---- Compiled rows (see the head of ops.def for the notation) ------------------------------------------------ */
 
 /* One choice of a group of modifiers: a run of mod_pool.  'version' and the targets are 0 where the row's own
  * suffice. */
@@ -127,7 +127,7 @@ struct Form {
     const char *note;
 };
 
-/* Parts of the tables that other files than ir/ops.c walk. */
+/* Parts of the tables that other files than ir/table/ops.c walk. */
 const Form *opcode_first_form(Opcode op, unsigned *count);
 const Element *form_elements(const Form *form);
 const Pattern *form_patterns(const Form *form);

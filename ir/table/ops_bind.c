@@ -1,5 +1,5 @@
 /* inst_bind: which form of the instruction table an instruction is. */
-#include "ir/ops_internal.h"
+#include "ir/table/ops_internal.h"
 
 #include <string.h>
 

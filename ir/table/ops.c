@@ -1,12 +1,12 @@
 /* The instruction table's lookups, and signatures: an opcode with its modifiers, matched against the table once for
  * each spelling in a module. */
-#include "ir/ops_internal.h"
+#include "ir/table/ops_internal.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/ops_tables.inc"
+#include "ir/table/ops_tables.inc"
 
 /* ---- Lookups ---------------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* Fits addresses in brackets to what an instruction may access: the state space, the width of the register that holds
  * the address; PTX ISA, "Addresses as Operands", as ptxas applies it. */
-#include "ir/ops_internal.h"
+#include "ir/table/ops_internal.h"
 
 static bool is_plain_access(Opcode op)
 {

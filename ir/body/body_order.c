@@ -22,7 +22,7 @@ static void reference_number(Order *order, RegRef *ref)
     ref->reg = order->places[ref->reg];
 }
 
-/* Variables that stand for vector registers in calls (ir/body_formals.c), which the parser takes for registers. */
+/* Variables that stand for vector registers in calls (ir/body/body_formals.c), which the parser takes for registers. */
 static void variables_find(Order *order, const Operand *operand, Variable **variables)
 {
     if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE) {

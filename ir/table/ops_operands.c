@@ -1,7 +1,7 @@
-/* Fits operands to the patterns of the instruction table (ir/ops.def) and gives every register reference its role and
+/* Fits operands to the patterns of the instruction table (ops.def) and gives every register reference its role and
  * type. The typing rules are those of the PTX ISA, "Instruction Operands" and "Type Information for Instructions and
  * Operands", as ptxas applies them. */
-#include "ir/ops_internal.h"
+#include "ir/table/ops_internal.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* The parts of the way out of SSA form: ir/ssa_out.c drives, ir/ssa_live.c knows live ranges, ir/ssa_coalesce.c
- * finds the values that can share a register, ir/ssa_copies.c writes the copies that are left. */
+/* The parts of the way out of SSA form: ssa_out.c drives, ssa_live.c knows live ranges, ssa_coalesce.c
+ * finds the values that can share a register, ssa_copies.c writes the copies that are left. */
 #ifndef PTXOPT_IR_SSA_OUT_H
 #define PTXOPT_IR_SSA_OUT_H
 
