@@ -22,7 +22,8 @@ MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
 
-FOLDERS := support ir ir/table ir/body ir/ssa ir/text lexer parser analysis machine opt emit assembler emulator cli
+FOLDERS := support ir ir/table ir/body ir/ssa ir/text lexer parser analysis machine opt emit assembler \
+    emulator emulator/semantics emulator/state emulator/execute emulator/decode cli
 
 # Generated C is made once, in build/, and shared by both variants; objects and programs lie in $(OUT).
 GEN := build

@@ -1,5 +1,5 @@
 /* Blocks and clusters: how they start, take turns, and end. */
-#include "emulator/simt.h"
+#include "emulator/state/state.h"
 
 static void special_fill(Warp *warp, unsigned row, uint32_t value)
 {

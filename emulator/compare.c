@@ -1,5 +1,5 @@
 /* The buffers of two runs beside one another. */
-#include "emulator/simt.h"
+#include "emulator/state/state.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* What a run counts, collected and in words. */
-#include "emulator/simt.h"
+#include "emulator/state/state.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* One instruction alone. */
 #include "emulator/emulator.h"
-#include "emulator/operation.h"
+#include "emulator/semantics/semantics.h"
 
 #define MAX_MODIFIERS 16
 

@@ -1,6 +1,6 @@
 /* Launches: from a file, and the contents of buffers. */
 #include "emulator/emulator.h"
-#include "emulator/operation.h"
+#include "emulator/semantics/semantics.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -1,5 +1,5 @@
 /* Whole runs. */
-#include "emulator/simt.h"
+#include "emulator/state/state.h"
 
 /* ---- Running ---------------------------------------------------------------------------------------------------- */
 

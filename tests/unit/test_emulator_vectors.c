@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "emulator/emulator.h"
-#include "emulator/operation.h"
+#include "emulator/semantics/semantics.h"
 #include "parser/parser.h"
 
 typedef struct Vector {

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "emulator/emulator.h"
-#include "emulator/numbers.h"
+#include "emulator/semantics/numbers.h"
 
 typedef int Exact(mpfr_t result, const mpfr_t x, mpfr_rnd_t rounding);
 

@@ -1,0 +1,212 @@
+/* Texture and surface instructions, decoded. */
+#include "emulator/execute/image.h"
+
+static bool refuse(Decoder *d)
+{
+    return decoder_refuse(d, "%s", inst_spelling(d->arena, d->inst));
+}
+
+/* A handle: a register, or an opaque variable's, which is known. */
+static bool handle_decode(Decoder *d, const Operand *operand, uint32_t *row)
+{
+    if (operand->kind == OPERAND_REG || operand->kind == OPERAND_CONSTANT)
+        return (*row = decoder_source(d, operand, TYPE_U64)) != NO_ROW;
+    if (operand->kind != OPERAND_SYMBOL || operand->symbol.kind != SYMBOL_VARIABLE)
+        return refuse(d);
+    uint64_t value;
+    bool in_frame;
+    Space space;
+    if (operand->symbol.variable->dim_count || !decoder_symbol(d, &operand->symbol, &value, &in_frame, &space))
+        return d->failed ? false : refuse(d);
+    if (space == SPACE_PARAM && value + 8 <= d->machine->params.size)
+        memcpy(&value, d->machine->params.bytes + value, 8);
+    else if (space != SPACE_GLOBAL)
+        return refuse(d);
+    *row = decoder_constant(d, value, 8);
+    return true;
+}
+
+/* ".1d" ... ".acube"; as many spatial coordinates as the rank, behind the layer. */
+static bool geometry_decode(Decoder *d, ImageOp *op)
+{
+    static const struct {
+        const char *text;
+        unsigned rank;
+        bool layered, cube;
+    } geometries[] = {
+        {".1d", 1, false, false}, {".2d", 2, false, false},  {".3d", 3, false, false},  {".a1d", 1, true, false},
+        {".a2d", 2, true, false}, {".cube", 3, false, true}, {".acube", 3, true, true},
+    };
+    for (size_t i = 0; i < COUNT_OF(geometries); i++)
+        if (decoder_have(d, geometries[i].text)) {
+            op->rank = geometries[i].rank;
+            op->layered = geometries[i].layered;
+            op->cube = geometries[i].cube;
+            return true;
+        }
+    return refuse(d); /* multi-sample textures */
+}
+
+static bool coordinates_decode(Decoder *d, const Operand *operand, Type type, ImageOp *op)
+{
+    unsigned given = operand->kind == OPERAND_VECTOR ? operand->item_count : 1, next = 0;
+    const Operand *items = operand->kind == OPERAND_VECTOR ? operand->items : operand;
+    if (given < op->rank + op->layered)
+        return refuse(d);
+    if (op->layered && (op->layer = decoder_source(d, &items[next++], TYPE_B32)) == NO_ROW)
+        return false;
+    for (unsigned i = 0; i < op->rank; i++)
+        if ((op->coordinates[i] = decoder_source(d, &items[next++], type)) == NO_ROW)
+            return false;
+    return true;
+}
+
+static bool offsets_decode(Decoder *d, const Operand *operand, ImageOp *op)
+{
+    unsigned count = operand->kind == OPERAND_VECTOR ? operand->item_count : 1;
+    /* Layers have no offset; lists of three are padded. */
+    for (unsigned i = 0; i < count && i < op->rank; i++) {
+        const Operand *item = operand->kind == OPERAND_VECTOR ? &operand->items[i] : operand;
+        if ((op->offsets[i] = decoder_source(d, item, TYPE_S32)) == NO_ROW)
+            return false;
+    }
+    return true;
+}
+
+/* Destinations of a fetch or load, and the op itself. */
+static bool emit_results(Decoder *d, OpFunction *run, ImageOp *op, const Operand *operand)
+{
+    Dest dests[IMAGE_CHANNELS];
+    const Operand *values = operand->kind == OPERAND_PAIR ? &operand->items[0] : operand;
+    op->resident = NO_ROW;
+    if (operand->kind == OPERAND_PAIR && operand->items[1].kind == OPERAND_REG) {
+        unsigned bytes;
+        op->resident = decoder_register(d, &operand->items[1], &bytes);
+    }
+    op->count = values->kind == OPERAND_VECTOR ? values->item_count : 1;
+    if (op->count > IMAGE_CHANNELS)
+        return refuse(d);
+    for (unsigned i = 0; i < op->count; i++) {
+        const Operand *item = values->kind == OPERAND_VECTOR ? &values->items[i] : values;
+        if (!decoder_dest(d, item, op->type, false, &dests[i]))
+            return false;
+        op->rows[i] = dests[i].row;
+        op->row_bytes[i] = (uint8_t)dests[i].bytes;
+    }
+    ImageOp *kept = ARENA_NEW(d->arena, ImageOp);
+    *kept = *op;
+    decoder_emit(d, run)->image = kept;
+    for (unsigned i = 0; i < op->count; i++)
+        decoder_dest_done(d, &dests[i]);
+    return true;
+}
+
+static bool decode_fetch(Decoder *d, bool gathers)
+{
+    static const char *const channels[] = {".r", ".g", ".b", ".a"};
+    const Inst *inst = d->inst;
+    ImageOp op = {.kind = gathers ? IMAGE_GATHER : IMAGE_TEX,
+                  .sampler = NO_ROW,
+                  .offsets = {NO_ROW, NO_ROW, NO_ROW}};
+    const char *id = form_id(inst->form);
+    const Operand *where = inst->operand_count > 1 ? &inst->operands[1] : NULL;
+    /* Depth comparison: the comparison is the sampler's, and launches know none. */
+    if (!where || where->kind != OPERAND_COMPOSITE || strstr(id, ".cmp") || d->mods.type_count != 2 ||
+        !geometry_decode(d, &op))
+        return d->failed ? false : refuse(d);
+    op.type = d->mods.types[0];
+    op.whole = d->mods.types[1] == TYPE_S32;
+    for (unsigned i = 0; gathers && i < COUNT_OF(channels); i++)
+        if (decoder_have(d, channels[i]))
+            op.channel = i;
+    if (!handle_decode(d, &where->items[0], &op.handle) ||
+        (where->item_count > 2 && !handle_decode(d, &where->items[1], &op.sampler)) ||
+        !coordinates_decode(d, &where->items[where->item_count - 1], TYPE_B32, &op))
+        return false;
+    /* Behind the coordinates: lod or two gradients, which choose the only level, then offsets. */
+    if (strstr(id, ".off")) {
+        unsigned at = 2 + (decoder_have(d, ".level") ? 1u : decoder_have(d, ".grad") ? 2u : 0u);
+        if (at >= inst->operand_count || !offsets_decode(d, &inst->operands[at], &op))
+            return d->failed ? false : refuse(d);
+    }
+    return emit_results(d, run_texture, &op, &inst->operands[0]);
+}
+
+static bool decode_query(Decoder *d)
+{
+    static const char *const names[] = {
+        [QUERY_WIDTH] = ".width",
+        [QUERY_HEIGHT] = ".height",
+        [QUERY_DEPTH] = ".depth",
+        [QUERY_CHANNEL_DATA_TYPE] = ".channel_data_type",
+        [QUERY_CHANNEL_ORDER] = ".channel_order",
+        [QUERY_NORMALIZED_COORDS] = ".normalized_coords",
+        [QUERY_ARRAY_SIZE] = ".array_size",
+        [QUERY_NUM_MIPMAP_LEVELS] = ".num_mipmap_levels",
+        [QUERY_NUM_SAMPLES] = ".num_samples",
+        [QUERY_FORCE_UNNORMALIZED_COORDS] = ".force_unnormalized_coords",
+        [QUERY_FILTER_MODE] = ".filter_mode",
+        [QUERY_ADDR_MODE_0] = ".addr_mode_0",
+        [QUERY_ADDR_MODE_1] = ".addr_mode_1",
+        [QUERY_ADDR_MODE_2] = ".addr_mode_2",
+        [QUERY_MEMORY_LAYOUT] = ".memory_layout",
+    };
+    _Static_assert(COUNT_OF(names) == QUERY_COUNT, "every query has a name");
+    const Operand *operands = d->inst->operands;
+    ImageOp op = {.kind = IMAGE_QUERY, .sampler = NO_ROW, .type = TYPE_B32};
+    while (op.query < QUERY_COUNT && !decoder_have(d, names[op.query]))
+        op.query++;
+    if (op.query == QUERY_COUNT || d->inst->operand_count < 2 || !operands[1].item_count)
+        return refuse(d);
+    return handle_decode(d, &operands[1].items[0], &op.handle) && emit_results(d, run_image_query, &op, &operands[0]);
+}
+
+static bool surface_sources(Decoder *d, const Operand *value, ImageOp *op)
+{
+    op->count = value->kind == OPERAND_VECTOR ? value->item_count : 1;
+    if (op->count > IMAGE_CHANNELS)
+        return refuse(d);
+    for (unsigned i = 0; i < op->count; i++) {
+        const Operand *item = value->kind == OPERAND_VECTOR ? &value->items[i] : value;
+        if ((op->rows[i] = decoder_source(d, item, op->type)) == NO_ROW)
+            return false;
+        op->row_bytes[i] = (uint8_t)type_row_bytes(op->type);
+    }
+    return true;
+}
+
+static bool decode_surface(Decoder *d, ImageKind kind)
+{
+    const Inst *inst = d->inst;
+    ImageOp op = {.kind = kind, .sampler = NO_ROW, .formatted = decoder_have(d, ".p"), .resident = NO_ROW};
+    unsigned at = kind == IMAGE_LOAD ? 1 : 0;
+    if (inst->operand_count != 2 || d->mods.type_count != 1 || inst->operands[at].kind != OPERAND_COMPOSITE ||
+        !geometry_decode(d, &op))
+        return d->failed ? false : refuse(d);
+    const Operand *where = &inst->operands[at];
+    op.type = d->mods.types[0];
+    op.bounds = decoder_have(d, ".clamp") ? IMAGE_CLAMP : decoder_have(d, ".zero") ? IMAGE_ZERO : IMAGE_TRAP;
+    op.atomic = kind == IMAGE_REDUCE ? decoder_atomic(d) : ATOMIC_NONE;
+    if (!handle_decode(d, &where->items[0], &op.handle) || !coordinates_decode(d, &where->items[1], TYPE_B32, &op))
+        return false;
+    if (kind == IMAGE_LOAD)
+        return emit_results(d, run_surface, &op, &inst->operands[0]);
+    if (!surface_sources(d, &inst->operands[1], &op))
+        return false;
+    ImageOp *kept = ARENA_NEW(d->arena, ImageOp);
+    *kept = op;
+    decoder_emit(d, run_surface)->image = kept;
+    return true;
+}
+
+bool decode_image(Decoder *d)
+{
+    switch (inst_op(d->inst)) {
+    case OP_TEX: return decode_fetch(d, false);
+    case OP_TLD4: return decode_fetch(d, true);
+    case OP_SULD: return decode_surface(d, IMAGE_LOAD);
+    case OP_SUST: return decode_surface(d, IMAGE_STORE);
+    case OP_SURED: return decode_surface(d, IMAGE_REDUCE);
+    default: return decode_query(d);
+    }
+}

@@ -1,0 +1,199 @@
+/* Matrix instructions, decoded. */
+#include "emulator/execute/matrix.h"
+
+static const struct {
+    const char *text;
+    ElementType type;
+} elements[] = {
+    {".f16", ELEMENT_F16}, {".bf16", ELEMENT_BF16}, {".tf32", ELEMENT_TF32}, {".f32", ELEMENT_F32},
+    {".f64", ELEMENT_F64}, {".e4m3", ELEMENT_E4M3}, {".e5m2", ELEMENT_E5M2}, {".e3m2", ELEMENT_E3M2},
+    {".e2m3", ELEMENT_E2M3}, {".e2m1", ELEMENT_E2M1}, {".s8", ELEMENT_S8},   {".u8", ELEMENT_U8},
+    {".s4", ELEMENT_S4},   {".u4", ELEMENT_U4},     {".b1", ELEMENT_B1},     {".s32", ELEMENT_S32},
+};
+
+/* The element types in the order written. */
+static unsigned element_types(const Decoder *d, ElementType types[4])
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < d->mods.count; i++)
+        for (size_t k = 0; k < COUNT_OF(elements); k++)
+            if (strcmp(d->mods.text[i], elements[k].text) == 0 && count < 4)
+                types[count++] = elements[k].type;
+    return count;
+}
+
+/* ".m16n8k16" */
+static bool shape(const Decoder *d, MatrixOp *matrix)
+{
+    for (unsigned i = 0; i < d->mods.count; i++)
+        if (sscanf(d->mods.text[i], ".m%un%uk%u", &matrix->m, &matrix->n, &matrix->k) == 3)
+            return true;
+    return false;
+}
+
+static bool refuse(Decoder *d)
+{
+    return decoder_refuse(d, "%s", inst_spelling(d->arena, d->inst));
+}
+
+static bool fragment_decode(Decoder *d, const Operand *operand, ElementType type, bool destination, Fragment *fragment)
+{
+    unsigned count = operand->kind == OPERAND_VECTOR ? operand->item_count : 1;
+    Type reg = type == ELEMENT_F64 ? TYPE_F64 : type == ELEMENT_F32 ? TYPE_F32 : TYPE_B32;
+    if (count > MAX_FRAGMENT || type == ELEMENT_NONE)
+        return refuse(d);
+    bool contained = decoder_have(d, ".kind::f8f6f4") || decoder_have(d, ".kind::mxf8f6f4");
+    unsigned bits = element_bits(type);
+    *fragment = (Fragment){.type = type,
+                           .count = count,
+                           .row_bytes = type_row_bytes(reg),
+                           .bits = contained && bits < 8 ? 8 : bits};
+    for (unsigned i = 0; i < count; i++) {
+        const Operand *item = operand->kind == OPERAND_VECTOR ? &operand->items[i] : operand;
+        unsigned bytes = fragment->row_bytes;
+        if (!destination)
+            fragment->rows[i] = decoder_source(d, item, reg);
+        else
+            fragment->rows[i] = item->kind == OPERAND_REG ? decoder_register(d, item, &bytes) : NO_ROW;
+        if ((!destination && fragment->rows[i] == NO_ROW) || bytes != fragment->row_bytes)
+            return d->failed ? false : refuse(d);
+    }
+    return true;
+}
+
+static bool emit_matrix(Decoder *d, const MatrixOp *matrix)
+{
+    uint32_t members = decoder_constant(d, ALL_LANES, 4);
+    MatrixOp *kept = ARENA_NEW(d->arena, MatrixOp);
+    *kept = *matrix;
+    uint32_t guard = decoder_guard_open(d);
+    Op *op = decoder_emit(d, run_collective);
+    op->warp.kind = WARP_MATRIX;
+    op->warp.members = members;
+    op->warp.dest_predicate = NO_ROW;
+    op->warp.matrix = kept;
+    decoder_guard_close(d, guard);
+    return true;
+}
+
+static bool decode_eights(Decoder *d, bool loads)
+{
+    const Operand *operands = d->inst->operands;
+    MatrixOp matrix = {.kind = loads ? MATRIX_LDMATRIX : MATRIX_STMATRIX, .transposed = decoder_have(d, ".trans")};
+    if (!decoder_have(d, ".m8n8") || !decoder_have(d, ".b16"))
+        return refuse(d);
+    return decoder_address(d, &operands[loads ? 1 : 0], SPACE_SHARED, &matrix.memory) &&
+           fragment_decode(d, &operands[loads ? 0 : 1], ELEMENT_F16, loads, loads ? &matrix.d : &matrix.a) &&
+           emit_matrix(d, &matrix);
+}
+
+/* data, {byte, thread} */
+static bool scale_decode(Decoder *d, const Operand *data, const Operand *ids, Scale *scale)
+{
+    scale->vector = decoder_have(d, ".scale_vec::4X")                                       ? 4
+                    : decoder_have(d, ".scale_vec::2X") || !decoder_have(d, ".kind::mxf8f6f4") ? 2
+                                                                                            : 1;
+    scale->is_ue4m3 = decoder_have(d, ".ue4m3");
+    if (ids->kind != OPERAND_VECTOR || ids->item_count != 2)
+        return refuse(d);
+    return (scale->data = decoder_source(d, data, TYPE_B32)) != NO_ROW &&
+           (scale->byte = decoder_source(d, &ids->items[0], TYPE_B16)) != NO_ROW &&
+           (scale->thread = decoder_source(d, &ids->items[1], TYPE_B16)) != NO_ROW;
+}
+
+/* ".row.col": A's layout, then B's. */
+static void layouts(const Decoder *d, MatrixOp *matrix)
+{
+    unsigned seen = 0;
+    for (unsigned i = 0; i < d->mods.count; i++) {
+        bool row = strcmp(d->mods.text[i], ".row") == 0;
+        if (!row && strcmp(d->mods.text[i], ".col") != 0)
+            continue;
+        if (seen++ == 0)
+            matrix->a_column = !row;
+        else
+            matrix->b_row = row;
+    }
+}
+
+static bool decode_product(Decoder *d, bool wmma)
+{
+    /* Where the metadata of a sparse A lies is only drawn, not told, in the PTX ISA. */
+    static const char *const unknown[] = {".sp", ".sp::ordered_metadata"};
+    const Operand *operands = d->inst->operands;
+    ElementType types[4] = {ELEMENT_NONE};
+    MatrixOp matrix = {.kind = wmma ? MATRIX_WMMA : MATRIX_MMA};
+    unsigned count = element_types(d, types);
+    for (size_t i = 0; i < COUNT_OF(unknown); i++)
+        if (decoder_have(d, unknown[i]))
+            return refuse(d);
+    /* wmma of f16 names only D and C. */
+    if (wmma && count == 2) {
+        types[3] = types[1];
+        types[1] = types[2] = ELEMENT_F16;
+        count = 4;
+    }
+    bool scales = decoder_have(d, ".block_scale");
+    if (count != 4 || d->inst->operand_count != (scales ? 8 : 4) || !shape(d, &matrix))
+        return refuse(d);
+    if (scales && (!scale_decode(d, &operands[4], &operands[5], &matrix.a_scale) ||
+                   !scale_decode(d, &operands[6], &operands[7], &matrix.b_scale)))
+        return false;
+    matrix.quarters = !wmma && matrix.m == 8 && types[1] == ELEMENT_F16;
+    if (matrix.quarters)
+        layouts(d, &matrix);
+    matrix.saturates = decoder_have(d, ".satfinite");
+    matrix.is_and = decoder_have(d, ".and");
+    matrix.rounding = decoder_have(d, ".rz")   ? ROUND_ZERO
+                      : decoder_have(d, ".rm") ? ROUND_DOWN
+                      : decoder_have(d, ".rp") ? ROUND_UP
+                                               : ROUND_NEAREST_EVEN;
+    if (!fragment_decode(d, &operands[0], types[0], true, &matrix.d) ||
+        !fragment_decode(d, &operands[1], types[1], false, &matrix.a) ||
+        !fragment_decode(d, &operands[2], types[2], false, &matrix.b) ||
+        !fragment_decode(d, &operands[3], types[3], false, &matrix.c))
+        return false;
+    /* The fragments must cover the matrices: a table row that says otherwise is not one of these. */
+    unsigned lanes = matrix.quarters ? LANES / 4 : LANES;
+    unsigned a = matrix.a.count * 8 * matrix.a.row_bytes / matrix.a.bits * lanes;
+    unsigned b = matrix.b.count * 8 * matrix.b.row_bytes / matrix.b.bits * lanes;
+    if (a < matrix.m * matrix.k || b < matrix.k * matrix.n ||
+        (!wmma && (a > matrix.m * matrix.k || b > matrix.k * matrix.n)))
+        return refuse(d);
+    return emit_matrix(d, &matrix);
+}
+
+static bool decode_wmma_memory(Decoder *d, bool loads)
+{
+    const Operand *operands = d->inst->operands;
+    ElementType types[4] = {ELEMENT_NONE};
+    MatrixOp matrix = {.kind = loads ? MATRIX_WMMA_LOAD : MATRIX_WMMA_STORE, .stride = NO_ROW};
+    if (!element_types(d, types) || !shape(d, &matrix) || d->inst->operand_count < 2)
+        return refuse(d);
+    matrix.column_major = decoder_have(d, ".col");
+    matrix.role = decoder_have(d, ".a") ? 'a' : decoder_have(d, ".b") ? 'b' : 'c';
+    if (d->inst->operand_count > 2 && (matrix.stride = decoder_source(d, &operands[2], TYPE_U32)) == NO_ROW)
+        return false;
+    return decoder_address(d, &operands[loads ? 1 : 0], d->inst->signature->space, &matrix.memory) &&
+           fragment_decode(d, &operands[loads ? 0 : 1], types[0], loads, loads ? &matrix.d : &matrix.a) &&
+           emit_matrix(d, &matrix);
+}
+
+bool decode_matrix(Decoder *d)
+{
+    const Operand *operands = d->inst->operands;
+    switch (inst_op(d->inst)) {
+    case OP_LDMATRIX: return decode_eights(d, true);
+    case OP_STMATRIX: return decode_eights(d, false);
+    case OP_MOVMATRIX: {
+        MatrixOp matrix = {.kind = MATRIX_MOVMATRIX};
+        return fragment_decode(d, &operands[0], ELEMENT_F16, true, &matrix.d) &&
+               fragment_decode(d, &operands[1], ELEMENT_F16, false, &matrix.a) && emit_matrix(d, &matrix);
+    }
+    case OP_WMMA:
+        if (decoder_have(d, ".load") || decoder_have(d, ".store"))
+            return decode_wmma_memory(d, decoder_have(d, ".load"));
+        return decode_product(d, true);
+    default: return decode_product(d, false);
+    }
+}

@@ -1,0 +1,452 @@
+/* Memory instructions: what each access is, once, before the run. */
+#include "emulator/state/state.h"
+
+/* The address operand: a source row and an offset. */
+bool decoder_address(Decoder *d, const Operand *operand, Space space, MemoryOp *memory)
+{
+    if (operand->kind != OPERAND_ADDRESS || !operand->item_count)
+        return decoder_refuse(d, "an address of this kind");
+    const Operand *base = &operand->items[0];
+    memory->space = space;
+    memory->offset = operand->constant ? (int64_t)operand->constant->bits : 0;
+    if (base->kind == OPERAND_SYMBOL) {
+        uint64_t address;
+        Space where;
+        if (!decoder_symbol(d, &base->symbol, &address, &memory->in_frame, &where))
+            return false;
+        /* A generic access through a name goes where the variable lies. */
+        memory->space = where;
+        memory->address_bytes = 8;
+        if (operand->item_count == 1) {
+            memory->address = decoder_constant(d, address, 8);
+            return true;
+        }
+        /* VAR[REG]: counts elements. */
+        const Variable *variable = base->symbol.variable;
+        uint64_t unit = type_bits(variable->type) / 8 * (variable->vector ? variable->vector : 1);
+        uint32_t index = decoder_source(d, &operand->items[1], TYPE_U64);
+        if (index == NO_ROW)
+            return false;
+        uint32_t temp = decoder_temp(d, 8),
+                 rows[3] = {index, decoder_constant(d, unit ? unit : 1, 8), decoder_constant(d, address, 8)};
+        decoder_emit_row(d, row_function(ROW_MAD_64), temp, 8, rows, 3);
+        memory->address = SOURCE(BANK_FRAME, temp);
+        return true;
+    }
+    if (base->kind == OPERAND_CONSTANT) {
+        memory->address = decoder_constant(d, base->constant->bits, 8);
+        memory->address_bytes = 8;
+    } else if (base->kind == OPERAND_REG) {
+        unsigned bytes;
+        memory->address = SOURCE(BANK_FRAME, decoder_register(d, base, &bytes));
+        memory->address_bytes = (uint8_t)bytes;
+        if (bytes < 2 || bytes > 8)
+            return decoder_refuse(d, "an address of this type");
+    } else {
+        return decoder_refuse(d, "an address of this kind");
+    }
+    /* Through a register a device function's parameters are local memory. */
+    if (space == SPACE_PARAM && !d->code->is_entry)
+        memory->space = SPACE_LOCAL;
+    return true;
+}
+
+static bool is_strong(const Decoder *d)
+{
+    static const char *const mods[] = {".volatile", ".relaxed", ".acquire", ".release", ".acq_rel", ".mmio"};
+    for (size_t i = 0; i < COUNT_OF(mods); i++)
+        if (decoder_have(d, mods[i]))
+            return true;
+    return false;
+}
+
+/* Of a fence, or of what an access brings along.  Without a scope it is as wide as can be; proxy fences order nothing
+ * more than a fence of the block. */
+static FenceScope fence_scope(const Decoder *d)
+{
+    bool narrow = decoder_have(d, ".cta") || decoder_have(d, ".mbarrier_init");
+    return narrow ? FENCE_BLOCK : FENCE_DEVICE;
+}
+
+static uint8_t release_scope(const Decoder *d)
+{
+    return decoder_have(d, ".release") || decoder_have(d, ".acq_rel") ? (uint8_t)fence_scope(d) : FENCE_NONE;
+}
+
+static const MemoryOp *memory_keep(Decoder *d, const MemoryOp *memory)
+{
+    MemoryOp *kept = ARENA_NEW(d->arena, MemoryOp);
+    *kept = *memory;
+    return kept;
+}
+
+static bool set_type(Decoder *d, MemoryOp *memory, Type type)
+{
+    memory->type = type;
+    memory->element_bytes = (uint8_t)(type_bits(type) / 8);
+    memory->sign = type_class(type) == CLASS_SIGNED;
+    return memory->element_bytes || decoder_refuse(d, "%s", inst_spelling(d->arena, d->inst));
+}
+
+static Type data_type(const Decoder *d)
+{
+    return d->mods.type_count ? d->mods.types[d->mods.type_count - 1] : TYPE_NONE;
+}
+
+static const Operand *element_of(const Operand *operand, unsigned index)
+{
+    return operand->kind == OPERAND_VECTOR ? &operand->items[index] : operand;
+}
+
+static unsigned element_count(const Operand *operand)
+{
+    return operand->kind == OPERAND_VECTOR ? operand->item_count : 1;
+}
+
+static void set_simple(MemoryOp *memory)
+{
+    memory->simple = memory->element_bytes == 4 && !memory->in_frame;
+    for (unsigned i = 0; i < memory->count; i++)
+        memory->simple &= memory->elements[i] == NO_ROW || memory->row_bytes[i] == 4;
+}
+
+static bool decode_load(Decoder *d)
+{
+    const Inst *inst = d->inst;
+    MemoryOp memory = {.strong = is_strong(d)};
+    if (inst->operand_count < 2 || !set_type(d, &memory, data_type(d)) ||
+        !decoder_address(d, &inst->operands[1], inst->signature->space, &memory))
+        return false;
+    memory.count = (uint8_t)element_count(&inst->operands[0]);
+    if (!memory.count || memory.count > MAX_ELEMENTS)
+        return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    for (unsigned i = 0; i < memory.count; i++) {
+        const Operand *element = element_of(&inst->operands[0], i);
+        unsigned row_bytes = 0;
+        memory.elements[i] = NO_ROW;
+        if (element->kind == OPERAND_REG) {
+            memory.elements[i] = decoder_register(d, element, &row_bytes);
+            memory.row_bytes[i] = (uint8_t)row_bytes;
+        } else if (element->kind != OPERAND_SINK) {
+            return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+        }
+    }
+    set_simple(&memory);
+    Op *op = decoder_emit(d, run_load);
+    op->memory = memory_keep(d, &memory);
+    return true;
+}
+
+static bool store_sources(Decoder *d, const Operand *value, MemoryOp *memory, uint32_t *rows)
+{
+    memory->count = (uint8_t)element_count(value);
+    if (!memory->count || memory->count > MAX_ELEMENTS)
+        return decoder_refuse(d, "%s", inst_spelling(d->arena, d->inst));
+    for (unsigned i = 0; i < memory->count; i++) {
+        const Operand *element = element_of(value, i);
+        rows[i] = NO_ROW;
+        if (element->kind == OPERAND_SINK)
+            continue;
+        /* A register may be wider than what is stored of it. */
+        Type type = memory->type;
+        if (element->kind == OPERAND_REG && !element->constant && !element->selector) {
+            unsigned row_bytes;
+            rows[i] = SOURCE(BANK_FRAME, decoder_register(d, element, &row_bytes));
+            memory->row_bytes[i] = (uint8_t)row_bytes;
+            if (row_bytes < memory->element_bytes)
+                return decoder_refuse(d, "%s", inst_spelling(d->arena, d->inst));
+        } else {
+            memory->row_bytes[i] = (uint8_t)type_row_bytes(type);
+            rows[i] = decoder_source(d, element, type);
+            if (rows[i] == NO_ROW)
+                return false;
+        }
+    }
+    return true;
+}
+
+static CopyBulk *copy_new(Decoder *d)
+{
+    CopyBulk *copy = ARENA_NEW(d->arena, CopyBulk);
+    copy->size = copy->multicast = copy->byte_mask = NO_ROW;
+    return copy;
+}
+
+/* st.async [to], value, [mbarrier]; red.async likewise */
+static bool decode_store_async(Decoder *d, AtomicKind atomic)
+{
+    const Inst *inst = d->inst;
+    CopyBulk *copy = copy_new(d);
+    copy->signals = true;
+    copy->to.strong = true;
+    copy->to.atomic = atomic;
+    for (unsigned i = 0; i < MAX_ELEMENTS; i++)
+        copy->to.elements[i] = NO_ROW;
+    if (inst->operand_count != 3 || !set_type(d, &copy->to, data_type(d)) ||
+        !decoder_address(d, &inst->operands[0], SPACE_SHARED, &copy->to) ||
+        !store_sources(d, &inst->operands[1], &copy->to,
+                       atomic == ATOMIC_NONE ? copy->to.elements : copy->to.operands) ||
+        !decoder_address(d, &inst->operands[2], SPACE_SHARED, &copy->mbarrier))
+        return d->failed ? false : decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    decoder_emit(d, run_store_async)->copy_bulk = copy;
+    return true;
+}
+
+/* st.bulk [to], size, 0 */
+static bool decode_store_bulk(Decoder *d)
+{
+    const Inst *inst = d->inst;
+    CopyBulk *copy = copy_new(d);
+    if (inst->operand_count != 3 || !decoder_address(d, &inst->operands[0], SPACE_SHARED, &copy->to) ||
+        (copy->size = decoder_source(d, &inst->operands[1], TYPE_U64)) == NO_ROW)
+        return d->failed ? false : decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    decoder_emit(d, run_store_bulk)->copy_bulk = copy;
+    return true;
+}
+
+static bool decode_store(Decoder *d)
+{
+    const Inst *inst = d->inst;
+    MemoryOp memory = {.strong = is_strong(d), .releases = release_scope(d)};
+    if (decoder_have(d, ".mbarrier::complete_tx::bytes"))
+        return decode_store_async(d, ATOMIC_NONE);
+    if (decoder_have(d, ".bulk"))
+        return decode_store_bulk(d);
+    if (inst->operand_count < 2 || !set_type(d, &memory, data_type(d)) ||
+        !decoder_address(d, &inst->operands[0], inst->signature->space, &memory) ||
+        !store_sources(d, &inst->operands[1], &memory, memory.elements))
+        return false;
+    set_simple(&memory);
+    for (unsigned i = 0; i < memory.count; i++)
+        memory.simple &= memory.elements[i] != NO_ROW;
+    Op *op = decoder_emit(d, run_store);
+    op->memory = memory_keep(d, &memory);
+    return true;
+}
+
+AtomicKind decoder_atomic(const Decoder *d)
+{
+    static const struct {
+        const char *text;
+        AtomicKind kind;
+    } kinds[] = {{".add", ATOMIC_ADD},   {".min", ATOMIC_MIN}, {".max", ATOMIC_MAX}, {".inc", ATOMIC_INC},
+                 {".dec", ATOMIC_DEC},   {".and", ATOMIC_AND}, {".or", ATOMIC_OR},   {".xor", ATOMIC_XOR},
+                 {".exch", ATOMIC_EXCH}, {".cas", ATOMIC_CAS}};
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (decoder_have(d, kinds[i].text))
+            return kinds[i].kind;
+    return ATOMIC_NONE;
+}
+
+/* atom d, [a], b {, c}; red [a], b */
+static bool decode_atomic(Decoder *d, bool returns)
+{
+    const Inst *inst = d->inst;
+    MemoryOp memory = {.strong = true, .releases = release_scope(d), .atomic = decoder_atomic(d)};
+    unsigned first = returns ? 1 : 0;
+    if (memory.atomic == ATOMIC_NONE || inst->operand_count < first + 2u)
+        return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    if (decoder_have(d, ".mbarrier::complete_tx::bytes"))
+        return decode_store_async(d, memory.atomic);
+    if (!set_type(d, &memory, data_type(d)) ||
+        !decoder_address(d, &inst->operands[first], inst->signature->space, &memory) ||
+        !store_sources(d, &inst->operands[first + 1], &memory, memory.operands))
+        return false;
+    if (memory.atomic == ATOMIC_CAS) {
+        memory.compare = decoder_source(d, &inst->operands[first + 2], memory.type);
+        if (memory.compare == NO_ROW)
+            return false;
+    }
+    for (unsigned i = 0; i < memory.count; i++) {
+        memory.elements[i] = NO_ROW;
+        const Operand *element = returns ? element_of(&inst->operands[0], i) : NULL;
+        if (!element || element->kind != OPERAND_REG)
+            continue;
+        unsigned row_bytes;
+        memory.elements[i] = decoder_register(d, element, &row_bytes);
+        if (row_bytes != type_row_bytes(memory.type) || memory.row_bytes[i] != row_bytes)
+            return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    }
+    if (memory.atomic == ATOMIC_CAS && memory.row_bytes[0] != type_row_bytes(memory.type))
+        return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    Op *op = decoder_emit(d, run_atomic);
+    op->memory = memory_keep(d, &memory);
+    return true;
+}
+
+static bool is_one_of(const Decoder *d, const char *const *mods, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (decoder_have(d, mods[i]))
+            return true;
+    return false;
+}
+
+/* cp{.reduce}.async.bulk [to], [from], size {, [mbarrier]} {, multicast} {, policy} {, byte mask} */
+static bool decode_copy_bulk(Decoder *d)
+{
+    const Inst *inst = d->inst;
+    CopyBulk *copy = copy_new(d);
+    bool to_global = decoder_have(d, ".bulk_group"), reduces = decoder_have(d, ".reduce");
+    bool multicasts = decoder_have(d, ".multicast::cluster"), masks = decoder_have(d, ".cp_mask");
+    copy->signals = decoder_have(d, ".mbarrier::complete_tx::bytes");
+    unsigned next = copy->signals ? 4 : 3, policy = decoder_have(d, ".L2::cache_hint");
+    if (decoder_have(d, ".tensor") || inst->operand_count != next + multicasts + policy + masks)
+        return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    Space source = to_global || !decoder_have(d, ".global") ? SPACE_SHARED : SPACE_GLOBAL;
+    if (!decoder_address(d, &inst->operands[0], to_global ? SPACE_GLOBAL : SPACE_SHARED, &copy->to) ||
+        !decoder_address(d, &inst->operands[1], source, &copy->from) ||
+        (copy->size = decoder_source(d, &inst->operands[2], TYPE_U32)) == NO_ROW ||
+        (copy->signals && !decoder_address(d, &inst->operands[3], SPACE_SHARED, &copy->mbarrier)))
+        return false;
+    if (multicasts && (copy->multicast = decoder_source(d, &inst->operands[next], TYPE_B16)) == NO_ROW)
+        return false;
+    if (masks && (copy->byte_mask = decoder_source(d, &inst->operands[next + policy], TYPE_B16)) == NO_ROW)
+        return false;
+    if (reduces) {
+        copy->atomic = decoder_atomic(d);
+        copy->type = data_type(d);
+        if (copy->atomic == ATOMIC_NONE || type_bits(copy->type) < 16 || type_bits(copy->type) > 64)
+            return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    }
+    decoder_emit(d, run_copy_bulk)->copy_bulk = copy;
+    return true;
+}
+
+/* cp.async.mbarrier.arrive: what it waits for is done, so that with .noinc it arrives at once and otherwise, having
+ * raised the count before, changes nothing. */
+static bool decode_copy_arrive(Decoder *d)
+{
+    MemoryOp memory = {.strong = true, .element_bytes = 8, .count = 1, .type = TYPE_B64};
+    if (!decoder_have(d, ".noinc")) {
+        decoder_emit(d, run_fence)->value = 0;
+        return true;
+    }
+    if (!decoder_address(d, &d->inst->operands[0], d->inst->signature->space, &memory))
+        return false;
+    Op *op = decoder_emit(d, run_mbarrier);
+    op->mbarrier.kind = MBARRIER_ARRIVE;
+    op->mbarrier.memory = memory_keep(d, &memory);
+    return true;
+}
+
+/* cp.async [to], [from], n {, size} {, policy} and its forms that only wait. */
+static bool decode_copy_async(Decoder *d)
+{
+    static const char *const nothing[] = {".commit_group", ".wait_group", ".wait_all", ".prefetch"};
+    const Inst *inst = d->inst;
+    if (is_one_of(d, nothing, COUNT_OF(nothing)) && !decoder_have(d, ".mbarrier")) {
+        decoder_emit(d, run_fence)->value = 0;
+        return true;
+    }
+    if (decoder_have(d, ".bulk"))
+        return decode_copy_bulk(d);
+    if (decoder_have(d, ".mbarrier"))
+        return decode_copy_arrive(d);
+    if (inst->operand_count < 3)
+        return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    CopyAsync *copy = ARENA_NEW(d->arena, CopyAsync);
+    copy->size = copy->ignore = NO_ROW;
+    if (!decoder_address(d, &inst->operands[0], SPACE_SHARED, &copy->to) ||
+        !decoder_address(d, &inst->operands[1], SPACE_GLOBAL, &copy->from))
+        return false;
+    uint64_t bytes = inst->operands[2].constant ? inst->operands[2].constant->bits : 0;
+    if (bytes != 4 && bytes != 8 && bytes != 16)
+        return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    copy->to.element_bytes = copy->from.element_bytes = (uint8_t)bytes;
+    copy->to.count = copy->from.count = 1;
+    /* A fourth operand is the source's size or a predicate; with a cache hint the policy comes last. */
+    unsigned last = inst->operand_count - (decoder_have(d, ".L2::cache_hint") ? 1u : 0u);
+    if (last > 3) {
+        const Operand *extra = &inst->operands[3];
+        bool predicate =
+            extra->kind == OPERAND_REG && d->code->body->regs.data[inst->refs[extra->ref].reg].type == TYPE_PRED;
+        uint32_t row = decoder_source(d, extra, predicate ? TYPE_PRED : TYPE_U32);
+        if (row == NO_ROW)
+            return false;
+        *(predicate ? &copy->ignore : &copy->size) = row;
+    }
+    Op *op = decoder_emit(d, run_copy_async);
+    op->copy_async = copy;
+    return true;
+}
+
+static uint64_t scalar_pending_count(const uint64_t *s, uint32_t control)
+{
+    (void)control;
+    return s[0] >> 21 & ((1u << 21) - 1);
+}
+
+static bool decode_mbarrier(Decoder *d)
+{
+    const Inst *inst = d->inst;
+    bool expects = decoder_have(d, ".expect_tx"), drops = decoder_have(d, ".arrive_drop");
+    bool tests = decoder_have(d, ".test_wait") || decoder_have(d, ".try_wait");
+    bool arrives = drops || decoder_have(d, ".arrive"), parity = decoder_have(d, ".parity");
+    if (decoder_have(d, ".pending_count")) {
+        Dest dest;
+        uint32_t row = decoder_source(d, &inst->operands[1], TYPE_B64);
+        if (row == NO_ROW || !decoder_dest(d, &inst->operands[0], TYPE_U32, false, &dest))
+            return false;
+        Op *op = decoder_emit(d, run_scalar);
+        op->dest = dest.row;
+        op->dest_bytes = 4;
+        op->source_count = 1;
+        op->sources[0] = row;
+        op->source_bytes[0] = 8;
+        op->scalar.function = scalar_pending_count;
+        decoder_dest_done(d, &dest);
+        return true;
+    }
+    unsigned kind = decoder_have(d, ".init")          ? MBARRIER_INIT
+                    : decoder_have(d, ".inval")       ? MBARRIER_INVAL
+                    : tests                           ? parity ? MBARRIER_TEST_PARITY : MBARRIER_TEST
+                    : drops                           ? expects ? MBARRIER_ARRIVE_DROP_EXPECT_TX : MBARRIER_ARRIVE_DROP
+                    : arrives                         ? expects ? MBARRIER_ARRIVE_EXPECT_TX : MBARRIER_ARRIVE
+                    : decoder_have(d, ".complete_tx") ? MBARRIER_COMPLETE_TX
+                                                      : MBARRIER_EXPECT_TX;
+    bool returns = tests || arrives;
+    unsigned at = returns ? 1 : 0;
+    MemoryOp memory = {.strong = true, .element_bytes = 8, .count = 1, .type = TYPE_B64};
+    if (inst->operand_count <= at || !decoder_address(d, &inst->operands[at], inst->signature->space, &memory))
+        return inst->operand_count > at ? false : decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    uint32_t operand = NO_ROW;
+    unsigned operand_bytes = kind == MBARRIER_TEST ? 8 : 4;
+    if (inst->operand_count > at + 1) {
+        operand = decoder_source(d, &inst->operands[at + 1], operand_bytes == 8 ? TYPE_B64 : TYPE_U32);
+        if (operand == NO_ROW)
+            return false;
+    }
+    Dest dest = {.row = NO_ROW};
+    if (returns && inst->operands[0].kind != OPERAND_SINK &&
+        !decoder_dest(d, &inst->operands[0], tests ? TYPE_PRED : TYPE_B64, false, &dest))
+        return false;
+    Op *op = decoder_emit(d, run_mbarrier);
+    op->dest = dest.row;
+    op->dest_bytes = tests ? 0 : 8;
+    op->source_count = operand != NO_ROW;
+    op->sources[0] = operand;
+    op->source_bytes[0] = (uint8_t)operand_bytes;
+    op->mbarrier.kind = kind;
+    op->mbarrier.memory = memory_keep(d, &memory);
+    if (dest.row != NO_ROW)
+        decoder_dest_done(d, &dest);
+    return true;
+}
+
+bool decode_memory(Decoder *d)
+{
+    switch (inst_op(d->inst)) {
+    case OP_LD:
+    case OP_LDU: return decode_load(d);
+    case OP_ST: return decode_store(d);
+    case OP_ATOM: return decode_atomic(d, true);
+    case OP_RED: return decode_atomic(d, false);
+    case OP_CP: return decode_copy_async(d);
+    case OP_MBARRIER: return decode_mbarrier(d);
+    case OP_MEMBAR:
+    case OP_FENCE: decoder_emit(d, run_fence)->value = fence_scope(d); return true;
+        return true;
+    default: /* hints */ decoder_emit(d, run_fence)->value = 0; return true;
+    }
+}

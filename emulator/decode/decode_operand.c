@@ -1,0 +1,395 @@
+/* The decoder's tools: emitting ops, constants, and operands as rows. */
+#include "emulator/state/state.h"
+
+/* ---- Refusing --------------------------------------------------------------------------------------------------- */
+
+bool decoder_refuse(Decoder *d, const char *format, ...)
+{
+    Buf text = {0};
+    va_list arguments;
+    d->failed = true;
+    va_start(arguments, format);
+    buf_vprintf(&text, format, arguments);
+    va_end(arguments);
+    fault_static(d->machine, FAULT_UNSUPPORTED, d->code->function, d->inst, "%s", buf_text(&text));
+    buf_free(&text);
+    return false;
+}
+
+bool decoder_have(const Decoder *d, const char *mod)
+{
+    return modifiers_have(&d->mods, mod);
+}
+
+/* ---- Emitting --------------------------------------------------------------------------------------------------- */
+
+Op *decoder_emit(Decoder *d, OpFunction *run)
+{
+    Op op = {
+        .run = run,
+        .dest = NO_ROW,
+        .guard = d->guard,
+        .guard_inverted = d->guard_inverted,
+        .first = d->first && d->inst,
+        .inst = d->inst,
+        .category = d->inst && d->inst->form ? (uint8_t)form_category(d->inst->form) : (uint8_t)CATEGORY_MISC,
+    };
+    d->first = false;
+    VEC_PUSH(d->arena, d->code->ops, op);
+    return &VEC_LAST(d->code->ops);
+}
+
+void decoder_emit_row(Decoder *d, RowFunction *row, uint32_t dest, unsigned dest_bytes, const uint32_t *sources,
+                      unsigned count)
+{
+    Op *op = decoder_emit(d, NULL);
+    op->row = row;
+    op->dest = dest;
+    op->dest_bytes = (uint8_t)dest_bytes;
+    op->source_count = (uint8_t)count;
+    for (unsigned i = 0; i < count; i++)
+        op->sources[i] = sources[i];
+}
+
+void decoder_emit_copy_bytes(Decoder *d, uint32_t dest, unsigned dest_bytes, unsigned dest_offset, uint32_t source,
+                             unsigned source_bytes, unsigned source_offset, unsigned bytes)
+{
+    Op *op = decoder_emit(d, run_copy_bytes);
+    op->dest = dest;
+    op->dest_bytes = (uint8_t)dest_bytes;
+    op->sources[0] = source;
+    op->source_bytes[0] = (uint8_t)source_bytes;
+    op->source_count = 1;
+    op->copy.dest_offset = dest_offset;
+    op->copy.source_offset = source_offset;
+    op->copy.bytes = bytes;
+}
+
+void decoder_emit_lanes(Decoder *d, OpFunction *run, ScalarFunction *function, uint32_t control, uint32_t dest,
+                        unsigned dest_bytes, const uint32_t *sources, const uint8_t *source_bytes, unsigned count)
+{
+    Op *op = decoder_emit(d, run);
+    op->dest = dest;
+    op->dest_bytes = (uint8_t)dest_bytes;
+    op->source_count = (uint8_t)count;
+    for (unsigned i = 0; i < count; i++) {
+        op->sources[i] = sources[i];
+        op->source_bytes[i] = source_bytes[i];
+    }
+    op->scalar.function = function;
+    op->scalar.control = control;
+}
+
+void decoder_emit_scalar(Decoder *d, ScalarFunction *function, uint32_t control, uint32_t dest, unsigned dest_bytes,
+                         const uint32_t *sources, const uint8_t *source_bytes, unsigned count)
+{
+    decoder_emit_lanes(d, run_scalar, function, control, dest, dest_bytes, sources, source_bytes, count);
+}
+
+uint32_t decoder_temp(Decoder *d, unsigned row_bytes)
+{
+    uint32_t at = d->temp;
+    d->temp += row_bytes ? LANES * row_bytes : 64;
+    if (d->temp > d->code->frame_bytes)
+        d->code->frame_bytes = d->temp;
+    return at;
+}
+
+uint32_t decoder_constant(Decoder *d, uint64_t bits, unsigned row_bytes)
+{
+    uint64_t key = (bits ^ (uint64_t)row_bytes << 56) * UINT64_C(0x9e3779b97f4a7c15) | 1, found;
+    unsigned size = row_bytes ? LANES * row_bytes : 64;
+    if (row_bytes && row_bytes < 8)
+        bits &= width_mask(8 * row_bytes);
+    if (address_map_get(&d->constant_index, (const void *)(uintptr_t)key, &found)) {
+        uint64_t value = 0;
+        memcpy(&value, d->constants.data + found, row_bytes && row_bytes < 8 ? row_bytes : 8);
+        /* Two constants may share a hash; the later one is then stored each time. */
+        if (value == (row_bytes ? bits : bits ? UINT64_MAX : 0) && d->constants.data[found + size] == row_bytes)
+            return SOURCE(BANK_CONSTANTS, found);
+    }
+    size_t at = d->constants.count;
+    for (unsigned i = 0; i < size + 64; i++)
+        VEC_PUSH(d->arena, d->constants, (uint8_t)0);
+    for (unsigned lane = 0; lane < LANES && row_bytes; lane++)
+        memcpy(d->constants.data + at + lane * row_bytes, &bits, row_bytes < 8 ? row_bytes : 8);
+    if (!row_bytes && bits)
+        memset(d->constants.data + at, 0xff, 8);
+    d->constants.data[at + size] = (uint8_t)row_bytes; /* behind the row: what it is */
+    address_map_set(d->arena, &d->constant_index, (const void *)(uintptr_t)key, at);
+    return SOURCE(BANK_CONSTANTS, at);
+}
+
+RowFunction *decoder_copy_row(unsigned bytes)
+{
+    return row_function(bytes == 2 ? ROW_COPY_16 : bytes == 4 ? ROW_COPY_32 : ROW_COPY_64);
+}
+
+/* Extends or cuts a value of 'bits' significant bits from one row width to another. */
+void decoder_resize(Decoder *d, uint32_t dest, unsigned dest_bytes, uint32_t source, unsigned source_bytes, bool sign,
+                    unsigned bits)
+{
+    RowId row = ROW_NONE;
+    if (dest_bytes == 16 || source_bytes == 16) {
+        if (dest_bytes > source_bytes)
+            decoder_emit_copy_bytes(d, dest, dest_bytes, 0, decoder_constant(d, 0, 16), 16, 0, 16);
+        decoder_emit_copy_bytes(d, dest, dest_bytes, 0, source, source_bytes, 0,
+                                dest_bytes < source_bytes ? dest_bytes : source_bytes);
+        return;
+    }
+    if (bits == 8 && source_bytes == 2)
+        row = dest_bytes == 2   ? sign ? ROW_EXTEND_S8_16 : ROW_EXTEND_U8_16
+              : dest_bytes == 4 ? sign ? ROW_EXTEND_S8_32 : ROW_EXTEND_U8_32
+              : sign            ? ROW_EXTEND_S8_64
+                                : ROW_EXTEND_U8_64;
+    else if (dest_bytes == source_bytes)
+        row = dest_bytes == 2 ? ROW_COPY_16 : dest_bytes == 4 ? ROW_COPY_32 : ROW_COPY_64;
+    else if (dest_bytes < source_bytes)
+        row = source_bytes == 4 ? ROW_CUT_32_16 : dest_bytes == 2 ? ROW_CUT_64_16 : ROW_CUT_64_32;
+    else if (source_bytes == 2)
+        row = dest_bytes == 4 ? sign ? ROW_EXTEND_S16_32 : ROW_EXTEND_U16_32
+              : sign          ? ROW_EXTEND_S16_64
+                              : ROW_EXTEND_U16_64;
+    else
+        row = sign ? ROW_EXTEND_S32_64 : ROW_EXTEND_U32_64;
+    decoder_emit_row(d, row_function(row), dest, dest_bytes, &source, 1);
+}
+
+/* ---- Operands --------------------------------------------------------------------------------------------------- */
+
+uint32_t decoder_register(const Decoder *d, const Operand *operand, unsigned *row_bytes)
+{
+    RegId reg = d->inst->refs[operand->ref].reg;
+    *row_bytes = type_row_bytes(d->code->body->regs.data[reg].type);
+    return d->code->registers[reg];
+}
+
+static uint64_t constant_bits(const Constant *constant, Type type)
+{
+    if (type_bits(type) == 32 && (constant->kind == CONSTANT_DECIMAL || constant->kind == CONSTANT_F64))
+        return float_bits((float)double_from_bits(constant->bits));
+    if (type == TYPE_F64 && constant->kind == CONSTANT_F32)
+        return double_bits(float_from_bits((uint32_t)constant->bits));
+    return constant->bits;
+}
+
+/* Special registers that are the same for all threads of a launch. */
+static bool launch_constant(const Decoder *d, const char *name, uint64_t *value)
+{
+    const Machine *m = d->machine;
+    static const char *const axes = "xyz";
+    const char *dot = strchr(name, '.');
+    const char *at = dot ? strchr(axes, dot[1]) : NULL;
+    unsigned axis = at ? (unsigned)(at - axes) : 3;
+    size_t length = dot ? (size_t)(dot - name) : strlen(name);
+#define IS(text) (length == strlen(text) && strncmp(name, text, length) == 0)
+    *value = 0;
+    if (IS("%tid") || IS("%ctaid") || IS("%clusterid") || IS("%cluster_ctaid"))
+        return axis == 3;
+    if (IS("%ntid"))
+        *value = axis < 3 ? m->block[axis] : 0;
+    else if (IS("%nctaid"))
+        *value = axis < 3 ? m->grid[axis] : 0;
+    else if (IS("%nclusterid"))
+        *value = axis < 3 ? m->grid[axis] / m->cluster[axis] : 0;
+    else if (IS("%cluster_nctaid"))
+        *value = axis < 3 ? m->cluster[axis] : 0;
+    else if (IS("%cluster_nctarank"))
+        *value = m->cluster[0] * m->cluster[1] * m->cluster[2];
+    else if (IS("%is_explicit_cluster"))
+        *value = m->explicit_cluster;
+    else if (IS("%nwarpid"))
+        *value = (m->block_threads + LANES - 1) / LANES;
+    else if (IS("%nsmid") || IS("%gridid"))
+        *value = 1;
+    else if (IS("%total_smem_size") || IS("%aggr_smem_size"))
+        *value = m->shared_bytes;
+    else if (IS("%dynamic_smem_size"))
+        *value = m->launch->dynamic_shared;
+    else
+        return IS("%smid") ||
+               strncmp(name, "%reserved_smem", 14) == 0 || strncmp(name, "%pm", 3) == 0 ||
+               strncmp(name, "%envreg", 7) == 0 || IS("%current_graph_exec");
+    return true;
+#undef IS
+}
+
+static uint32_t special_source(Decoder *d, const char *name, unsigned row_bytes)
+{
+    static const struct {
+        const char *name;
+        unsigned row;
+    } rows[] = {
+        {"%tid.x", SPECIAL_TID_X},
+        {"%tid.y", SPECIAL_TID_Y},
+        {"%tid.z", SPECIAL_TID_Z},
+        {"%ctaid.x", SPECIAL_CTAID_X},
+        {"%ctaid.y", SPECIAL_CTAID_Y},
+        {"%ctaid.z", SPECIAL_CTAID_Z},
+        {"%clusterid.x", SPECIAL_CLUSTERID_X},
+        {"%clusterid.y", SPECIAL_CLUSTERID_Y},
+        {"%clusterid.z", SPECIAL_CLUSTERID_Z},
+        {"%cluster_ctaid.x", SPECIAL_CLUSTER_CTAID_X},
+        {"%cluster_ctaid.y", SPECIAL_CLUSTER_CTAID_Y},
+        {"%cluster_ctaid.z", SPECIAL_CLUSTER_CTAID_Z},
+        {"%cluster_ctarank", SPECIAL_CLUSTER_CTARANK},
+        {"%laneid", SPECIAL_LANEID},
+        {"%warpid", SPECIAL_WARPID},
+        {"%lanemask_eq", SPECIAL_MASK_EQ},
+        {"%lanemask_le", SPECIAL_MASK_LE},
+        {"%lanemask_lt", SPECIAL_MASK_LT},
+        {"%lanemask_ge", SPECIAL_MASK_GE},
+        {"%lanemask_gt", SPECIAL_MASK_GT},
+    };
+    static const struct {
+        const char *name;
+        unsigned shift;
+    } clocks[] = {{"%clock", 0},       {"%clock_hi", 32},      {"%clock64", 0},
+                  {"%globaltimer", 0}, {"%globaltimer_lo", 0}, {"%globaltimer_hi", 32}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (strcmp(name, rows[i].name) == 0)
+            return SOURCE(BANK_SPECIAL, rows[i].row * SPECIAL_ROW_BYTES);
+    for (size_t i = 0; i < COUNT_OF(clocks); i++) {
+        if (strcmp(name, clocks[i].name) != 0)
+            continue;
+        uint32_t temp = decoder_temp(d, row_bytes);
+        Op *op = decoder_emit(d, run_clock);
+        op->dest = temp;
+        op->dest_bytes = (uint8_t)row_bytes;
+        op->value = clocks[i].shift;
+        return SOURCE(BANK_FRAME, temp);
+    }
+    uint64_t value;
+    if (launch_constant(d, name, &value))
+        return decoder_constant(d, value, row_bytes);
+    decoder_refuse(d, "the special register %s", name);
+    return NO_ROW;
+}
+
+bool decoder_symbol(Decoder *d, const Symbol *symbol, uint64_t *address, bool *in_frame, Space *space)
+{
+    bool found;
+    *in_frame = false;
+    *space = SPACE_NONE;
+    if (symbol->kind == SYMBOL_FUNCTION) {
+        *address = function_address(d->machine, symbol->function);
+        return true;
+    }
+    if (symbol->kind != SYMBOL_VARIABLE)
+        return decoder_refuse(d, "the address of %s", symbol_name(symbol));
+    *space = symbol->variable->space;
+    if (d->code->is_entry && address_map_get(&d->machine->parameters, symbol->variable, address))
+        return true;
+    if (address_map_get(&d->code->locals, symbol->variable, address)) {
+        *in_frame = !d->code->is_entry;
+        /* A device function's parameters lie in its frame, in local space. */
+        *space = SPACE_LOCAL;
+        return true;
+    }
+    *address = variable_address(d->machine, symbol->variable, &found);
+    return found || decoder_refuse(d, "the variable %s", symbol->variable->name);
+}
+
+static uint32_t symbol_source(Decoder *d, const Operand *operand, unsigned row_bytes, bool generic)
+{
+    uint64_t address;
+    bool in_frame;
+    Space space;
+    if (!decoder_symbol(d, &operand->symbol, &address, &in_frame, &space))
+        return NO_ROW;
+    if (operand->constant)
+        address += operand->constant->bits;
+    if (generic)
+        address += window_of(space);
+    if (!in_frame)
+        return decoder_constant(d, address, row_bytes);
+    uint32_t temp = decoder_temp(d, row_bytes);
+    Op *op = decoder_emit(d, run_local_address);
+    op->dest = temp;
+    op->dest_bytes = (uint8_t)row_bytes;
+    op->value = address;
+    return SOURCE(BANK_FRAME, temp);
+}
+
+static uint32_t register_source(Decoder *d, const Operand *operand, Type type)
+{
+    unsigned have, wanted = type_row_bytes(type);
+    uint32_t source = SOURCE(BANK_FRAME, decoder_register(d, operand, &have));
+    if (operand->constant && have) {
+        uint32_t temp = decoder_temp(d, have), sum[2] = {source, decoder_constant(d, operand->constant->bits, have)};
+        decoder_emit_row(d,
+                         row_function(have == 2   ? ROW_ADD_16
+                                      : have == 4 ? ROW_ADD_32
+                                                  : ROW_ADD_64),
+                         temp, have, sum, 2);
+        source = SOURCE(BANK_FRAME, temp);
+    }
+    if (!have != !wanted) {
+        decoder_refuse(d, "a predicate where a number is wanted");
+        return NO_ROW;
+    }
+    if (have != wanted) {
+        uint32_t temp = decoder_temp(d, wanted);
+        decoder_resize(d, temp, wanted, source, have, false, 8 * have);
+        source = SOURCE(BANK_FRAME, temp);
+    }
+    if (operand->inverted && !wanted) {
+        uint32_t temp = decoder_temp(d, 0);
+        uint8_t bytes = 0;
+        decoder_emit_scalar(d, scalar_predicate, PREDICATE_NOT << CONTROL_KIND_SHIFT, temp, 0, &source, &bytes, 1);
+        source = SOURCE(BANK_FRAME, temp);
+    }
+    return source;
+}
+
+uint32_t decoder_source(Decoder *d, const Operand *operand, Type type)
+{
+    unsigned wanted = type_row_bytes(type);
+    switch (operand->kind) {
+    case OPERAND_REG:
+        if (operand->selector || operand->negated)
+            break;
+        return register_source(d, operand, type);
+    case OPERAND_CONSTANT: return decoder_constant(d, constant_bits(operand->constant, type), wanted);
+    case OPERAND_SYMBOL: return symbol_source(d, operand, wanted, false);
+    case OPERAND_SREG: {
+        unsigned natural = type_row_bytes(operand->sreg->type);
+        uint32_t source = special_source(d, operand->sreg->name, natural);
+        if (source == NO_ROW || natural == wanted)
+            return source;
+        uint32_t temp = decoder_temp(d, wanted);
+        decoder_resize(d, temp, wanted, source, natural, false, 8 * natural);
+        return SOURCE(BANK_FRAME, temp);
+    }
+    default: break;
+    }
+    decoder_refuse(d, "an operand of this kind");
+    return NO_ROW;
+}
+
+bool decoder_dest(Decoder *d, const Operand *operand, Type type, bool sign, Dest *dest)
+{
+    *dest = (Dest){.row = NO_ROW, .bytes = type_row_bytes(type), .type = type, .sign = sign};
+    if (operand->kind == OPERAND_SINK) {
+        dest->row = decoder_temp(d, dest->bytes);
+        dest->real = dest->row;
+        dest->real_bytes = dest->bytes;
+        return true;
+    }
+    if (operand->kind != OPERAND_REG || operand->selector)
+        return decoder_refuse(d, "a destination of this kind");
+    dest->real = decoder_register(d, operand, &dest->real_bytes);
+    if (!dest->bytes != !dest->real_bytes)
+        return decoder_refuse(d, "a predicate where a number is wanted");
+    Type declared = d->code->body->regs.data[d->inst->refs[operand->ref].reg].type;
+    bool extends = dest->bytes != dest->real_bytes || (type_bits(type) == 8 && type_bits(declared) > 8 && sign);
+    dest->row = extends ? decoder_temp(d, dest->bytes) : dest->real;
+    return true;
+}
+
+void decoder_dest_done(Decoder *d, const Dest *dest)
+{
+    if (dest->row != dest->real)
+        decoder_resize(d, dest->real, dest->real_bytes, SOURCE(BANK_FRAME, dest->row), dest->bytes, dest->sign,
+                       type_bits(dest->type));
+}

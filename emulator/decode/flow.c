@@ -1,0 +1,328 @@
+/* Which functions a kernel may reach, where their variables lie, and where diverging lanes meet again. */
+#include "emulator/state/state.h"
+
+/* ---- Post-dominators -------------------------------------------------------------------------------------------- */
+
+typedef struct Flow {
+    uint32_t count; /* blocks; the exit is number 'count' */
+    uint32_t **succs, *succ_counts;
+    uint32_t **preds, *pred_counts;
+    uint32_t *order, *rank; /* reverse post-order of the reversed graph */
+    uint32_t ordered;
+} Flow;
+
+static bool leaves_function(const Block *block)
+{
+    const Inst *last = block->last;
+    if (!block->fall && (!last || !last->target_count))
+        return true;
+    return last && (inst_op(last) == OP_RET || inst_op(last) == OP_EXIT);
+}
+
+static Flow flow_new(Arena *arena, const Body *body)
+{
+    Flow flow = {.count = (uint32_t)body->blocks.count};
+    uint32_t nodes = flow.count + 1;
+    flow.succs = ARENA_ARRAY(arena, uint32_t *, nodes);
+    flow.preds = ARENA_ARRAY(arena, uint32_t *, nodes);
+    flow.succ_counts = ARENA_ARRAY(arena, uint32_t, nodes);
+    flow.pred_counts = ARENA_ARRAY(arena, uint32_t, nodes);
+    for (uint32_t i = 0; i < flow.count; i++) {
+        const Block *block = body->blocks.data[i];
+        unsigned capacity = 2 + (block->last ? block->last->target_count : 0);
+        Block **targets = ARENA_ARRAY(arena, Block *, capacity);
+        unsigned found = block_succs(block, targets, capacity);
+        flow.succs[i] = ARENA_ARRAY(arena, uint32_t, found + 1);
+        for (unsigned k = 0; k < found; k++)
+            flow.succs[i][flow.succ_counts[i]++] = targets[k]->id;
+        if (leaves_function(block))
+            flow.succs[i][flow.succ_counts[i]++] = flow.count;
+        for (uint32_t k = 0; k < flow.succ_counts[i]; k++)
+            flow.pred_counts[flow.succs[i][k]]++;
+    }
+    for (uint32_t i = 0; i < nodes; i++) {
+        flow.preds[i] = ARENA_ARRAY(arena, uint32_t, flow.pred_counts[i]);
+        flow.pred_counts[i] = 0;
+    }
+    for (uint32_t i = 0; i < flow.count; i++)
+        for (uint32_t k = 0; k < flow.succ_counts[i]; k++) {
+            uint32_t to = flow.succs[i][k];
+            flow.preds[to][flow.pred_counts[to]++] = i;
+        }
+    return flow;
+}
+
+/* Depth first from the exit against the edges, without recursion. */
+static void flow_order(Arena *arena, Flow *flow)
+{
+    uint32_t nodes = flow->count + 1, depth = 0, finished = 0;
+    uint32_t *stack = ARENA_ARRAY(arena, uint32_t, nodes), *next = ARENA_ARRAY(arena, uint32_t, nodes);
+    uint32_t *postorder = ARENA_ARRAY(arena, uint32_t, nodes);
+    bool *seen = ARENA_ARRAY(arena, bool, nodes);
+    stack[depth++] = flow->count;
+    seen[flow->count] = true;
+    while (depth) {
+        uint32_t node = stack[depth - 1];
+        if (next[node] == flow->pred_counts[node]) {
+            postorder[finished++] = node;
+            depth--;
+            continue;
+        }
+        uint32_t to = flow->preds[node][next[node]++];
+        if (!seen[to]) {
+            seen[to] = true;
+            stack[depth++] = to;
+        }
+    }
+    flow->order = ARENA_ARRAY(arena, uint32_t, nodes);
+    flow->rank = ARENA_ARRAY(arena, uint32_t, nodes);
+    flow->ordered = finished;
+    for (uint32_t i = 0; i < nodes; i++)
+        flow->rank[i] = UINT32_MAX;
+    for (uint32_t i = 0; i < finished; i++) {
+        flow->order[i] = postorder[finished - 1 - i];
+        flow->rank[flow->order[i]] = i;
+    }
+}
+
+/* Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed graph.  Blocks from which
+ * the exit cannot be reached have no place to meet. */
+uint32_t *body_postdominators(Arena *arena, const Body *body)
+{
+    Flow flow = flow_new(arena, body);
+    uint32_t *immediate = ARENA_ARRAY(arena, uint32_t, flow.count + 1);
+    flow_order(arena, &flow);
+    for (uint32_t i = 0; i <= flow.count; i++)
+        immediate[i] = UINT32_MAX;
+    immediate[flow.count] = flow.count;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = 1; i < flow.ordered; i++) {
+            uint32_t node = flow.order[i], found = UINT32_MAX;
+            for (uint32_t k = 0; k < flow.succ_counts[node]; k++) {
+                uint32_t other = flow.succs[node][k];
+                if (flow.rank[other] == UINT32_MAX || immediate[other] == UINT32_MAX)
+                    continue;
+                if (found == UINT32_MAX) {
+                    found = other;
+                    continue;
+                }
+                while (found != other) {
+                    while (flow.rank[found] > flow.rank[other])
+                        found = immediate[found];
+                    while (flow.rank[other] > flow.rank[found])
+                        other = immediate[other];
+                }
+            }
+            if (immediate[node] != found) {
+                immediate[node] = found;
+                changed = true;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < flow.count; i++)
+        if (immediate[i] == flow.count)
+            immediate[i] = UINT32_MAX;
+    return immediate;
+}
+
+/* ---- Reachable functions ---------------------------------------------------------------------------------------- */
+
+const Function *function_resolve(const Machine *machine, const Function *function)
+{
+    if (function->definition)
+        return function->definition;
+    for (size_t i = 0; i < machine->module->items.count && !function->has_body; i++) {
+        const Item *item = &machine->module->items.data[i];
+        if (item->kind == ITEM_ALIAS && item->alias.alias == function)
+            return item->alias.aliasee->definition ? item->alias.aliasee->definition : item->alias.aliasee;
+    }
+    return function;
+}
+
+Code *code_get(Machine *machine, const Function *function)
+{
+    uint64_t value;
+    return address_map_get(&machine->codes, function, &value) ? (Code *)(uintptr_t)value : NULL;
+}
+
+static uint64_t align_up(uint64_t value, uint64_t align)
+{
+    return align > 1 ? (value + align - 1) / align * align : value;
+}
+
+static uint64_t variable_alignment(const Variable *variable)
+{
+    uint64_t natural = type_bits(variable->type) / 8 * (variable->vector ? variable->vector : 1);
+    return variable->align > natural ? variable->align : natural;
+}
+
+/* In a frame; a predicate, which only calls pass, takes a byte there. */
+static uint64_t frame_bytes(const Variable *variable)
+{
+    return variable->type == TYPE_PRED ? 1 : variable_bytes(variable);
+}
+
+static uint64_t local_place(Machine *machine, Code *code, const Variable *variable)
+{
+    /* Between arrays lies a gap, so that what leaves one does not at once reach the next. */
+    uint64_t gap = variable->space == SPACE_LOCAL && code->local_bytes ? LOCAL_GAP : 0;
+    uint64_t at = align_up(code->local_bytes + gap, variable_alignment(variable));
+    address_map_set(machine->arena, &code->locals, variable, at);
+    code->local_bytes = at + frame_bytes(variable);
+    LocalPlace place = {at, frame_bytes(variable)};
+    VEC_PUSH(machine->arena, code->local_places, place);
+    return at;
+}
+
+/* Who owns each byte of the frame's local memory. */
+static void local_owners(Machine *machine, Code *code)
+{
+    code->local_owner = machine_alloc(machine, (size_t)code->local_bytes, 1);
+    for (size_t i = 0; i < code->local_places.count; i++)
+        memset(code->local_owner + code->local_places.data[i].offset, (int)(i % 255 + 1),
+               (size_t)code->local_places.data[i].bytes);
+    /* What alloca takes is one owner's. */
+    if (code->stack_row != NO_ROW)
+        memset(code->local_owner + code->local_bytes - STACK_BYTES, (int)(code->local_places.count % 255 + 1),
+               STACK_BYTES);
+}
+
+static void formals_place(Machine *machine, Code *code, Variable *const *variables, unsigned count, uint64_t **places,
+                          uint64_t **sizes)
+{
+    *places = ARENA_ARRAY(machine->arena, uint64_t, count);
+    *sizes = ARENA_ARRAY(machine->arena, uint64_t, count);
+    for (unsigned i = 0; i < count; i++) {
+        (*places)[i] = local_place(machine, code, variables[i]);
+        (*sizes)[i] = frame_bytes(variables[i]);
+    }
+}
+
+static bool moves_stack(const Body *body)
+{
+    for (size_t i = 0; i < body->blocks.count; i++)
+        for (const Inst *inst = body->blocks.data[i]->first; inst; inst = inst->next) {
+            Opcode op = inst_op(inst);
+            if (op == OP_ALLOCA || op == OP_STACKSAVE || op == OP_STACKRESTORE)
+                return true;
+        }
+    return false;
+}
+
+static void frame_layout(Machine *machine, Code *code)
+{
+    const Body *body = code->body;
+    const Prototype *prototype = &code->function->prototype;
+    code->registers = ARENA_ARRAY(machine->arena, uint32_t, body->regs.count);
+    for (size_t i = 0; i < body->regs.count; i++) {
+        unsigned bytes = type_row_bytes(body->regs.data[i].type);
+        code->registers[i] = code->frame_bytes;
+        code->frame_bytes += bytes ? LANES * bytes : 64;
+    }
+    code->temps_begin = code->frame_bytes;
+    code->formal_count = prototype->param_count;
+    code->return_count = prototype->return_count;
+    if (!code->is_entry) {
+        formals_place(machine, code, prototype->params, prototype->param_count, &code->formals, &code->formal_bytes);
+        formals_place(machine, code, prototype->returns, prototype->return_count, &code->returns, &code->return_bytes);
+    }
+    for (size_t i = 0; i < body->variables.count; i++) {
+        const Variable *variable = body->variables.data[i];
+        if (variable->space == SPACE_LOCAL || variable->space == SPACE_PARAM || variable->space == SPACE_REG)
+            local_place(machine, code, variable);
+    }
+    code->local_bytes = align_up(code->local_bytes, 16);
+    code->stack_row = NO_ROW;
+    if (moves_stack(body)) {
+        code->stack_row = code->frame_bytes;
+        code->frame_bytes += LANES * 8;
+        code->temps_begin = code->frame_bytes;
+        code->local_bytes += STACK_BYTES;
+    }
+}
+
+static bool code_add(Machine *machine, const Function *function)
+{
+    if (code_get(machine, function) || !function->has_body)
+        return true;
+    Code *code = ARENA_NEW(machine->arena, Code);
+    const char *reason = NULL;
+    code->function = function;
+    code->is_entry = function->is_entry;
+    if (function->body && !function->body->ssa) {
+        code->body = function->body;
+    } else {
+        code->body = body_build((Function *)function, &reason);
+        code->own_body = true;
+    }
+    if (!code->body)
+        return fault_static(machine, FAULT_UNSUPPORTED, function, NULL, "function %s: %s", function->name, reason);
+    address_map_set(machine->arena, &machine->codes, function, (uint64_t)(uintptr_t)code);
+    VEC_PUSH(machine->arena, machine->code_list, code);
+    /* 2^26 bytes of registers a warp are more than any kernel has. */
+    if (code->body->regs.count > UINT32_C(1) << 19)
+        return fault_static(machine, FAULT_UNSUPPORTED, function, NULL, "function %s: too many registers",
+                            function->name);
+    frame_layout(machine, code);
+    if (code->local_bytes > UINT32_C(1) << 24)
+        return fault_static(machine, FAULT_UNSUPPORTED, function, NULL, "function %s: too much local memory",
+                            function->name);
+    local_owners(machine, code);
+    return true;
+}
+
+static bool operand_collect(Machine *machine, const Operand *operand)
+{
+    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_FUNCTION &&
+        !code_add(machine, function_resolve(machine, operand->symbol.function)))
+        return false;
+    for (unsigned i = 0; i < operand->item_count; i++)
+        for (unsigned k = 0; k < operand->items[i].item_count + 1u; k++) {
+            const Operand *item = k ? &operand->items[i].items[k - 1] : &operand->items[i];
+            if (item->kind == OPERAND_SYMBOL && item->symbol.kind == SYMBOL_FUNCTION &&
+                !code_add(machine, function_resolve(machine, item->symbol.function)))
+                return false;
+        }
+    return true;
+}
+
+/* Functions whose addresses module variables hold; only an indirect call can reach them. */
+static bool initialisers_collect(Machine *machine)
+{
+    const Module *module = machine->module;
+    for (size_t i = 0; i < module->items.count; i++) {
+        if (module->items.data[i].kind != ITEM_VARIABLE)
+            continue;
+        const Variable *variable = module->items.data[i].variable;
+        for (unsigned k = 0; k < variable->init_count; k++)
+            if (variable->inits[k].kind == INIT_SYMBOL && variable->inits[k].symbol.kind == SYMBOL_FUNCTION &&
+                !code_add(machine, function_resolve(machine, variable->inits[k].symbol.function)))
+                return false;
+    }
+    return true;
+}
+
+bool machine_collect(Machine *machine, const Function *entry)
+{
+    if (!code_add(machine, entry))
+        return false;
+    machine->entry = machine->code_list.data[0];
+    bool indirect = false;
+    for (size_t i = 0; i < machine->code_list.count; i++) {
+        const Body *body = machine->code_list.data[i]->body;
+        for (size_t b = 0; b < body->blocks.count; b++)
+            for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
+                for (unsigned k = 0; k < inst->operand_count; k++)
+                    if (!operand_collect(machine, &inst->operands[k]))
+                        return false;
+                if (inst_op(inst) == OP_CALL && !indirect) {
+                    const Operand *target = &inst->operands[inst->operands[0].kind == OPERAND_LIST];
+                    indirect = target->kind == OPERAND_REG;
+                    if (indirect && !initialisers_collect(machine))
+                        return false;
+                }
+            }
+    }
+    return true;
+}

@@ -1,0 +1,585 @@
+/* Loads, stores and atomics. */
+#include "emulator/state/state.h"
+
+#include <pthread.h>
+
+/* ---- Translation ------------------------------------------------------------------------------------------------ */
+
+/* Generic addresses of the active lanes. */
+bool access_addresses(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask, Translation *at)
+{
+    const void *row = source_row(x, memory->address);
+    uint64_t add = (uint64_t)memory->offset + window_of(memory->space);
+    (void)op;
+    if (memory->in_frame)
+        add += x->frame->local_base;
+    if (memory->address_bytes == 8) {
+        const uint64_t *cells = row;
+        for (unsigned lane = 0; lane < LANES; lane++)
+            at->address[lane] = cells[lane] + add;
+    } else {
+        EACH_ACTIVE(lane, mask)
+        {
+            at->address[lane] = row_get(row, memory->address_bytes, lane) + add;
+        }
+    }
+    return true;
+}
+
+static Frame *local_frame(const Exec *x, uint64_t offset, uint64_t bytes)
+{
+    for (Frame *frame = x->frame; frame; frame = frame->parent) {
+        if (offset < frame->local_base)
+            continue;
+        uint64_t at = offset - frame->local_base;
+        const Code *code = frame->code;
+        if (at > code->local_bytes || code->local_bytes - at < bytes || !bytes)
+            return NULL;
+        return code->local_owner[at] && code->local_owner[at] == code->local_owner[at + bytes - 1] ? frame : NULL;
+    }
+    return NULL;
+}
+
+uint8_t *access_peek(Exec *x, unsigned lane, uint64_t address, uint64_t bytes)
+{
+    if (address >> 44 == WINDOW_LOCAL >> 44) {
+        uint64_t offset = address - WINDOW_LOCAL;
+        Frame *frame = local_frame(x, offset, bytes);
+        return frame ? frame->local + lane * frame->code->local_bytes + (offset - frame->local_base) : NULL;
+    }
+    Region *region = memory_find(x, &address, bytes);
+    return region ? region->bytes + (address - region->base) : NULL;
+}
+
+static bool translate_lane(Exec *x, const Op *op, unsigned lane, unsigned bytes, AccessMode mode, Translation *at)
+{
+    uint64_t address = at->address[lane];
+    at->region[lane] = NULL;
+    at->written[lane] = NULL;
+    if (address >> 44 == WINDOW_LOCAL >> 44) {
+        uint64_t offset = address - WINDOW_LOCAL;
+        Frame *frame = local_frame(x, offset, bytes);
+        if (frame) {
+            uint64_t place = lane * frame->code->local_bytes + (offset - frame->local_base);
+            at->host[lane] = frame->local + place;
+            at->written[lane] = frame->local_written ? frame->local_written + place : NULL;
+            return true;
+        }
+    } else {
+        Region *region = memory_find(x, &address, bytes);
+        if (region) {
+            at->address[lane] = address;
+            if (mode != MODE_LOAD && region->read_only) {
+                fault_at(x, op, lane, FAULT_READ_ONLY, "%u bytes at offset %llu of %s", bytes,
+                         (unsigned long long)(address - region->base), region->name);
+                return false;
+            }
+            at->region[lane] = region;
+            at->host[lane] = region->bytes + (address - region->base);
+            at->written[lane] = region->written ? region->written + (address - region->base) : NULL;
+            return true;
+        }
+    }
+    /* Say which buffer it is near to. */
+    const char *near = "";
+    unsigned long long offset = address;
+    uint64_t slot = (address - GLOBAL_BASE) >> SLOT_SHIFT;
+    if (address >= GLOBAL_BASE && slot < x->machine->slot_count) {
+        near = x->machine->slots[slot]->name;
+        offset = address - x->machine->slots[slot]->base;
+    } else if (address >> 44 == WINDOW_SHARED >> 44) {
+        near = "shared memory";
+        offset = address - WINDOW_SHARED;
+    } else if (address >> 44 == WINDOW_LOCAL >> 44) {
+        near = "local memory";
+        offset = address - WINDOW_LOCAL;
+    } else if (address >> 44 == WINDOW_PARAM >> 44) {
+        near = "the parameters";
+        offset = address - WINDOW_PARAM;
+    } else if (address >> 44 == WINDOW_CONST >> 44) {
+        near = "constant memory";
+        offset = address - WINDOW_CONST;
+    }
+    const char *what = mode == MODE_LOAD ? "load" : mode == MODE_STORE ? "store" : "atomic";
+    if (*near)
+        fault_at(x, op, lane, FAULT_BOUNDS, "%s of %u bytes at offset %lld of %s", what, bytes, (long long)offset,
+                 near);
+    else
+        fault_at(x, op, lane, FAULT_BOUNDS, "%s of %u bytes at address 0x%llx", what, bytes, offset);
+    return false;
+}
+
+bool access_translate(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMode mode, bool strong,
+                      Translation *at)
+{
+    Region *region = NULL;
+    uint64_t base = 0, limit = 0;
+    bool usable = false; /* 'region' is valid and may be accessed so */
+    (void)strong;
+    EACH_ACTIVE(lane, mask)
+    {
+        uint64_t address = at->address[lane];
+        if (address & (bytes - 1)) {
+            fault_at(x, op, lane, FAULT_ALIGNMENT, "%u bytes at address 0x%llx", bytes, (unsigned long long)address);
+            return false;
+        }
+        if (usable && address - base <= limit) {
+            at->region[lane] = region;
+            at->host[lane] = region->bytes + (address - base);
+            at->written[lane] = region->written ? region->written + (address - base) : NULL;
+            continue;
+        }
+        if (!translate_lane(x, op, lane, bytes, mode, at))
+            return false;
+        region = at->region[lane];
+        /* Two blocks' shared memory has the same base. */
+        usable = region && (region->space != SPACE_SHARED || region == &x->block->shared);
+        if (usable) {
+            base = region->base;
+            limit = region->size - bytes;
+        }
+    }
+    return true;
+}
+
+/* ---- The frequent case ------------------------------------------------------------------------------------------ */
+
+/* Where the rows of a loop do not overlap. */
+#ifdef __clang__
+#define EACH_LANE for (unsigned lane = 0; lane < LANES; lane++)
+#else
+#define EACH_LANE _Pragma("GCC ivdep") for (unsigned lane = 0; lane < LANES; lane++)
+#endif
+
+/* All lanes access one region, aligned and inside, and nobody watches: *origin is then what address 0 would be in the
+ * host's memory. Otherwise the general way finds out what is the matter.  Lanes that are not active get the address of
+ * one that is. */
+static bool access_simple(Exec *x, const MemoryOp *memory, uint32_t mask, uint64_t address[LANES], bool writes,
+                          uintptr_t *origin, Space *space)
+{
+    const EmulatorOptions *options = &x->machine->options;
+    unsigned bytes = (unsigned)memory->element_bytes * memory->count;
+    if (x->machine->tracks_memory || options->count_memory || memory->address_bytes < 4)
+        return false;
+    uint64_t add = (uint64_t)memory->offset + window_of(memory->space);
+    if (memory->address_bytes == 8) {
+        const uint64_t *cells = source_row(x, memory->address);
+        EACH_LANE
+        {
+            address[lane] = cells[lane] + add;
+        }
+    } else {
+        const uint32_t *cells = source_row(x, memory->address);
+        EACH_LANE
+        {
+            address[lane] = cells[lane] + add;
+        }
+    }
+    uint64_t first = address[__builtin_ctz(mask)];
+    if (mask != ALL_LANES)
+        for (unsigned lane = 0; lane < LANES; lane++)
+            address[lane] = mask >> lane & 1 ? address[lane] : first;
+    if (first >> 44 == WINDOW_LOCAL >> 44)
+        return false;
+    uint64_t place = first;
+    Region *region = memory_find(x, &place, bytes);
+    if (!region || (writes && region->read_only))
+        return false;
+    /* The top bit of what follows says that an offset is negative or too large. */
+    uint64_t base = region->base, limit = region->size - bytes, bad = 0, bits = 0;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        uint64_t offset = address[lane] - base;
+        bad |= offset | (limit - offset);
+        bits |= address[lane];
+    }
+    if (bad >> 63 || bits & (bytes - 1))
+        return false;
+    *origin = (uintptr_t)region->bytes - (uintptr_t)base;
+    *space = region->space;
+    return true;
+}
+
+static inline void *host_at(uintptr_t origin, uint64_t address)
+{
+    return (void *)(origin + (uintptr_t)address);
+}
+
+static void count_simple(Exec *x, uint32_t mask, const MemoryOp *memory, Space space, bool writes)
+{
+    EmulatorCounters *counters = &x->machine->result->counters;
+    uint64_t asked = (uint64_t)memory->element_bytes * memory->count *
+                     (mask == ALL_LANES ? LANES : (unsigned)__builtin_popcount(mask));
+    if (writes) {
+        counters->stores[space]++;
+        counters->store_bytes[space] += asked;
+    } else {
+        counters->loads[space]++;
+        counters->load_bytes[space] += asked;
+    }
+}
+
+/* Words into word registers. */
+static bool load_simple(Exec *x, const MemoryOp *memory, uint32_t mask)
+{
+    uint64_t address[LANES];
+    uintptr_t origin;
+    Space space;
+    if (memory->element_bytes != 4 || !access_simple(x, memory, mask, address, false, &origin, &space))
+        return false;
+    for (unsigned i = 0; i < memory->count; i++) {
+        if (memory->elements[i] == NO_ROW)
+            continue;
+        uint32_t *cells = (uint32_t *)(x->frame->registers + memory->elements[i]);
+        if (mask == ALL_LANES)
+            for (unsigned lane = 0; lane < LANES; lane++)
+                memcpy(&cells[lane], host_at(origin, address[lane] + 4 * i), 4);
+        else
+            EACH_ACTIVE(lane, mask)
+            {
+                memcpy(&cells[lane], host_at(origin, address[lane] + 4 * i), 4);
+            }
+    }
+    count_simple(x, mask, memory, space, false);
+    return true;
+}
+
+static bool store_simple(Exec *x, const MemoryOp *memory, uint32_t mask)
+{
+    uint64_t address[LANES];
+    uintptr_t origin;
+    Space space;
+    uint32_t changed = 0;
+    if (memory->element_bytes != 4 || !access_simple(x, memory, mask, address, true, &origin, &space))
+        return false;
+    for (unsigned i = 0; i < memory->count; i++) {
+        const uint32_t *cells = source_row(x, memory->elements[i]);
+        EACH_ACTIVE(lane, mask)
+        {
+            uint32_t old;
+            memcpy(&old, host_at(origin, address[lane] + 4 * i), 4);
+            changed |= old ^ cells[lane];
+            memcpy(host_at(origin, address[lane] + 4 * i), &cells[lane], 4);
+        }
+    }
+    if (changed)
+        x->warp->idle_steps = 0;
+    count_simple(x, mask, memory, space, true);
+    return true;
+}
+
+static Space lane_space(const Translation *at, unsigned lane)
+{
+    return at->region[lane] ? at->region[lane]->space : SPACE_LOCAL;
+}
+
+static bool access_begin(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask, AccessMode mode, Translation *at,
+                         const void *stored)
+{
+    unsigned bytes = (unsigned)memory->element_bytes * memory->count;
+    if (!access_addresses(x, op, memory, mask, at) || !access_translate(x, op, mask, bytes, mode, memory->strong, at))
+        return false;
+    EmulatorCounters *counters = &x->machine->result->counters;
+    Space space = lane_space(at, (unsigned)__builtin_ctz(mask));
+    uint64_t asked = (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
+    if (mode == MODE_LOAD) {
+        counters->loads[space]++;
+        counters->load_bytes[space] += asked;
+    } else if (mode == MODE_STORE) {
+        counters->stores[space]++;
+        counters->store_bytes[space] += asked;
+    } else {
+        counters->atomics[space]++;
+    }
+    if (x->machine->options.count_memory)
+        count_access(x, mask, bytes, mode, at);
+    return !x->machine->tracks_memory || track_access(x, op, mask, bytes, mode, memory, at, stored, bytes);
+}
+
+/* ---- Loads and stores ------------------------------------------------------------------------------------------- */
+
+static uint64_t memory_get(const uint8_t *from, unsigned bytes, bool sign)
+{
+    uint64_t value = 0;
+    memcpy(&value, from, bytes);
+    return sign ? (uint64_t)sign_extend(value, 8 * bytes) : value;
+}
+
+static void load_element(Exec *x, const MemoryOp *memory, unsigned element, uint32_t mask, const Translation *at)
+{
+    unsigned bytes = memory->element_bytes, row_bytes = memory->row_bytes[element];
+    unsigned offset = element * bytes;
+    uint8_t *dest = x->frame->registers + memory->elements[element];
+    if (bytes == row_bytes && bytes == 4) {
+        uint32_t *cells = (uint32_t *)dest;
+        EACH_ACTIVE(lane, mask)
+        {
+            memcpy(&cells[lane], at->host[lane] + offset, 4);
+        }
+    } else if (row_bytes > 8) {
+        EACH_ACTIVE(lane, mask)
+        {
+            memset(dest + lane * row_bytes, 0, row_bytes);
+            memcpy(dest + lane * row_bytes, at->host[lane] + offset, bytes);
+        }
+    } else {
+        EACH_ACTIVE(lane, mask)
+        {
+            row_set(dest, row_bytes, lane, memory_get(at->host[lane] + offset, bytes, memory->sign));
+        }
+    }
+}
+
+Step run_load(Exec *x, const Op *op, uint32_t mask)
+{
+    Translation at;
+    if (!mask || (op->memory->simple && load_simple(x, op->memory, mask)))
+        return STEP_NEXT;
+    if (!access_begin(x, op, op->memory, mask, MODE_LOAD, &at, NULL))
+        return STEP_FAULT;
+    for (unsigned i = 0; i < op->memory->count; i++)
+        if (op->memory->elements[i] != NO_ROW)
+            load_element(x, op->memory, i, mask, &at);
+    return STEP_NEXT;
+}
+
+/* What the lanes store, gathered: [lane][bytes]. */
+static void store_gather(Exec *x, const MemoryOp *memory, uint32_t mask, uint8_t *values)
+{
+    unsigned bytes = memory->element_bytes, stride = bytes * memory->count;
+    for (unsigned i = 0; i < memory->count; i++) {
+        if (memory->elements[i] == NO_ROW)
+            continue;
+        const uint8_t *row = source_row(x, memory->elements[i]);
+        unsigned row_bytes = memory->row_bytes[i];
+        EACH_ACTIVE(lane, mask)
+        {
+            memcpy(values + lane * stride + i * bytes, row + lane * row_bytes, bytes);
+        }
+    }
+}
+
+Step access_store(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask)
+{
+    Translation at;
+    _Alignas(16) uint8_t values[LANES * 32];
+    unsigned stride = (unsigned)memory->element_bytes * memory->count;
+    bool changed = false, whole = true;
+    if (!mask || (memory->simple && store_simple(x, memory, mask)))
+        return STEP_NEXT;
+    for (unsigned i = 0; i < memory->count; i++)
+        whole &= memory->elements[i] != NO_ROW;
+    store_gather(x, memory, mask, values);
+    if (!access_begin(x, op, memory, mask, MODE_STORE, &at, whole ? values : NULL))
+        return STEP_FAULT;
+    /* Elements written as "_" keep what memory holds. */
+    for (unsigned i = 0; i < memory->count && !whole; i++)
+        if (memory->elements[i] == NO_ROW)
+            EACH_ACTIVE(lane, mask)
+            {
+                memcpy(values + lane * stride + i * memory->element_bytes, at.host[lane] + i * memory->element_bytes,
+                       memory->element_bytes);
+            }
+    if (stride == 4) {
+        EACH_ACTIVE(lane, mask)
+        {
+            changed |= memcmp(at.host[lane], values + 4 * lane, 4) != 0;
+            memcpy(at.host[lane], values + 4 * lane, 4);
+        }
+    } else {
+        EACH_ACTIVE(lane, mask)
+        {
+            changed |= memcmp(at.host[lane], values + lane * stride, stride) != 0;
+            memcpy(at.host[lane], values + lane * stride, stride);
+        }
+    }
+    if (changed)
+        x->warp->idle_steps = 0;
+    return STEP_NEXT;
+}
+
+Step run_store(Exec *x, const Op *op, uint32_t mask)
+{
+    return access_store(x, op, op->memory, mask);
+}
+
+/* The address of a variable in the frame of a device function. */
+Step run_local_address(Exec *x, const Op *op, uint32_t mask)
+{
+    EACH_ACTIVE(lane, mask)
+    {
+        row_set(x->frame->registers + op->dest, op->dest_bytes, lane, x->frame->local_base + op->value);
+    }
+    return STEP_NEXT;
+}
+
+/* ---- Atomics ---------------------------------------------------------------------------------------------------- */
+
+static uint64_t atomic_float(AtomicKind kind, Type type, uint64_t old, uint64_t operand, bool flushes)
+{
+    unsigned operation = kind == ATOMIC_ADD ? FLOAT_ADD : kind == ATOMIC_MIN ? FLOAT_MIN : FLOAT_MAX;
+    if (type == TYPE_F64) {
+        uint64_t s[3] = {old, operand, 0};
+        return scalar_double(s, (uint32_t)operation << CONTROL_KIND_SHIFT);
+    }
+    if (type == TYPE_F32)
+        return float_operation(operation, FORMAT_ID_F32, old, operand, flushes ? CONTROL_FTZ : 0);
+    unsigned format = type == TYPE_BF16 || type == TYPE_BF16X2 ? FORMAT_ID_BF16 : FORMAT_ID_F16;
+    uint64_t result = 0;
+    for (unsigned shift = 0; shift < type_bits(type); shift += 16)
+        result |= float_operation(operation, format, old >> shift & 0xffff, operand >> shift & 0xffff, 0) << shift;
+    return result;
+}
+
+uint64_t atomic_value(const MemoryOp *memory, uint64_t old, uint64_t operand, uint64_t second, bool flushes)
+{
+    unsigned bits = 8u * memory->element_bytes;
+    bool is_signed = type_class(memory->type) == CLASS_SIGNED;
+    if (type_class(memory->type) == CLASS_FLOAT && memory->atomic != ATOMIC_EXCH && memory->atomic != ATOMIC_CAS)
+        return atomic_float(memory->atomic, memory->type, old, operand, flushes);
+    switch (memory->atomic) {
+    case ATOMIC_ADD: return (old + operand) & width_mask(bits);
+    case ATOMIC_MIN:
+    case ATOMIC_MAX: {
+        bool less = is_signed ? sign_extend(old, bits) < sign_extend(operand, bits) : old < operand;
+        return less == (memory->atomic == ATOMIC_MIN) ? old : operand;
+    }
+    case ATOMIC_INC: return old >= operand ? 0 : old + 1;
+    case ATOMIC_DEC: return old == 0 || old > operand ? operand : old - 1;
+    case ATOMIC_AND: return old & operand;
+    case ATOMIC_OR: return old | operand;
+    case ATOMIC_XOR: return old ^ operand;
+    case ATOMIC_CAS: return old == operand ? second : old;
+    default: return operand;
+    }
+}
+
+/* exch and cas of 128 bits. */
+static bool atomic_wide(Exec *x, const MemoryOp *memory, unsigned lane, uint8_t *host)
+{
+    const uint8_t *operand = (const uint8_t *)source_row(x, memory->operands[0]) + lane * 16;
+    uint8_t old[16];
+    memcpy(old, host, 16);
+    bool changed = false;
+    if (memory->atomic == ATOMIC_EXCH) {
+        memcpy(host, operand, 16);
+        changed = memcmp(old, operand, 16) != 0;
+    } else if (memcmp(old, operand, 16) == 0) {
+        const uint8_t *value = (const uint8_t *)source_row(x, memory->compare) + lane * 16;
+        changed = memcmp(old, value, 16) != 0;
+        memcpy(host, value, 16);
+    }
+    if (memory->elements[0] != NO_ROW)
+        memcpy(x->frame->registers + memory->elements[0] + lane * 16, old, 16);
+    return changed;
+}
+
+Step access_atomic(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask)
+{
+    Translation at;
+    bool changed = false;
+    if (!mask)
+        return STEP_NEXT;
+    if (!access_begin(x, op, memory, mask, MODE_ATOMIC, &at, NULL))
+        return STEP_FAULT;
+    unsigned bytes = memory->element_bytes;
+    EACH_ACTIVE(lane, mask)
+    {
+        if (bytes == 16) {
+            changed |= atomic_wide(x, memory, lane, at.host[lane]);
+            continue;
+        }
+        /* All operands first: a destination may be an operand, too. */
+        uint64_t old[MAX_ELEMENTS], value[MAX_ELEMENTS], second = 0;
+        if (memory->atomic == ATOMIC_CAS)
+            second = row_get(source_row(x, memory->compare), memory->row_bytes[0], lane) & width_mask(8 * bytes);
+        bool global = lane_space(&at, lane) == SPACE_GLOBAL;
+        for (unsigned i = 0; i < memory->count; i++) {
+            old[i] = memory_get(at.host[lane] + i * bytes, bytes, false);
+            uint64_t operand = row_get(source_row(x, memory->operands[i]), memory->row_bytes[i], lane);
+            value[i] = atomic_value(memory, old[i], operand & width_mask(8 * bytes), second, global);
+        }
+        for (unsigned i = 0; i < memory->count; i++) {
+            memcpy(at.host[lane] + i * bytes, &value[i], bytes);
+            changed |= value[i] != old[i];
+            if (memory->elements[i] != NO_ROW)
+                row_set(x->frame->registers + memory->elements[i], memory->row_bytes[i], lane, old[i]);
+        }
+    }
+    if (changed)
+        x->warp->idle_steps = 0;
+    else
+        x->yield = true; /* most likely a lock that another thread holds */
+    return STEP_NEXT;
+}
+
+static Step atomic_run(Exec *x, const Op *op, uint32_t mask)
+{
+    return access_atomic(x, op, op->memory, mask);
+}
+
+Step run_atomic(Exec *x, const Op *op, uint32_t mask)
+{
+    pthread_mutex_t *lock = x->machine->atomics;
+    if (!lock || op->memory->space == SPACE_SHARED)
+        return atomic_run(x, op, mask);
+    pthread_mutex_lock(lock);
+    Step step = atomic_run(x, op, mask);
+    pthread_mutex_unlock(lock);
+    return step;
+}
+
+/* ---- cp.async --------------------------------------------------------------------------------------------------- */
+
+Step run_copy_async(Exec *x, const Op *op, uint32_t mask)
+{
+    const CopyAsync *copy = op->copy_async;
+    unsigned bytes = copy->to.element_bytes;
+    Translation from, to;
+    _Alignas(16) uint8_t values[LANES * 16] = {0};
+    uint32_t reading = mask;
+    if (!mask)
+        return STEP_NEXT;
+    if (copy->ignore != NO_ROW) {
+        uint32_t ignored = source_mask(x, copy->ignore);
+        reading &= copy->ignore_inverted ? ignored : ~ignored;
+    }
+    uint32_t sizes[LANES];
+    EACH_ACTIVE(lane, mask)
+    {
+        sizes[lane] = bytes;
+        if (copy->size != NO_ROW) {
+            uint64_t asked = row_get(source_row(x, copy->size), 4, lane);
+            if (asked < bytes)
+                sizes[lane] = (uint32_t)asked;
+        }
+        if (!sizes[lane])
+            reading &= ~(1u << lane);
+    }
+    if (!access_addresses(x, op, &copy->from, reading, &from) || !access_addresses(x, op, &copy->to, mask, &to))
+        return STEP_FAULT;
+    if (reading) {
+        if (!access_translate(x, op, reading, bytes, MODE_LOAD, false, &from))
+            return STEP_FAULT;
+        x->machine->result->counters.loads[SPACE_GLOBAL]++;
+        if (x->machine->options.count_memory)
+            count_access(x, reading, bytes, MODE_LOAD, &from);
+        if (x->machine->tracks_memory && !track_access(x, op, reading, bytes, MODE_LOAD, NULL, &from, NULL, 0))
+            return STEP_FAULT;
+        EACH_ACTIVE(lane, reading)
+        {
+            memcpy(values + lane * bytes, from.host[lane], sizes[lane]);
+        }
+    }
+    if (!access_translate(x, op, mask, bytes, MODE_STORE, false, &to))
+        return STEP_FAULT;
+    x->machine->result->counters.stores[SPACE_SHARED]++;
+    if (x->machine->options.count_memory)
+        count_access(x, mask, bytes, MODE_STORE, &to);
+    if (x->machine->tracks_memory && !track_access(x, op, mask, bytes, MODE_STORE, NULL, &to, values, bytes))
+        return STEP_FAULT;
+    EACH_ACTIVE(lane, mask)
+    {
+        memcpy(to.host[lane], values + lane * bytes, bytes);
+    }
+    return STEP_NEXT;
+}

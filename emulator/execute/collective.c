@@ -1,0 +1,228 @@
+/* Operations in which the lanes of a warp take part together: shfl, vote, match, redux, elect, bar.warp.sync, matrices.
+ *
+ * A .sync form waits until all its members that have not exited are at it: those of other splits at the same op of the
+ * same frame (for bar.warp.sync, at any such barrier with these members).  The last to come executes it for all. */
+#include "emulator/state/state.h"
+
+static bool is_partner(const Split *split, const Split *other, const Op *op, uint32_t members)
+{
+    if (other->wait != WAIT_WARP || other->members != members || other->warp_kind != op->warp.kind)
+        return false;
+    return op->warp.kind == WARP_SYNC || (other->pc == split->pc && other->frame == split->frame);
+}
+
+/* The lanes that execute together, or 0 when the split has to wait. */
+static uint32_t gather(Exec *x, const Op *op, uint32_t mask, uint32_t members)
+{
+    Warp *warp = x->warp;
+    uint32_t together = mask;
+    for (unsigned i = 0; i < warp->blocked_count; i++)
+        if (is_partner(x->split, warp->blocked[i], op, members))
+            together |= warp->blocked[i]->mask;
+    return members & warp->live & ~together ? 0 : together;
+}
+
+static void release(Exec *x, const Op *op, uint32_t members)
+{
+    Warp *warp = x->warp;
+    for (unsigned i = 0; i < warp->blocked_count;) {
+        Split *other = warp->blocked[i];
+        if (!is_partner(x->split, other, op, members)) {
+            i++;
+            continue;
+        }
+        other->pc++;
+        split_wake(warp, other);
+    }
+    /* The split that runs stays on top. */
+    for (unsigned i = 0; i < warp->runnable_count; i++)
+        if (warp->runnable[i] == x->split) {
+            warp->runnable[i] = warp->runnable[warp->runnable_count - 1];
+            warp->runnable[warp->runnable_count - 1] = x->split;
+            break;
+        }
+}
+
+static void result_set(Exec *x, const Op *op, unsigned lane, uint64_t value)
+{
+    if (op->dest != NO_ROW)
+        row_set(x->frame->registers + op->dest, op->dest_bytes, lane, value);
+}
+
+static void predicate_set(Exec *x, const Op *op, unsigned lane, bool value)
+{
+    if (op->warp.dest_predicate != NO_ROW)
+        row_set(x->frame->registers + op->warp.dest_predicate, 0, lane, value);
+}
+
+static Step execute_shfl(Exec *x, const Op *op, uint32_t mask)
+{
+    uint32_t values[LANES];
+    const uint32_t *offsets = source_row(x, op->sources[1]), *controls = source_row(x, op->sources[2]);
+    uint32_t amounts[LANES], clamps[LANES];
+    memcpy(values, source_row(x, op->sources[0]), sizeof values);
+    memcpy(amounts, offsets, sizeof amounts);
+    memcpy(clamps, controls, sizeof clamps);
+    EACH_ACTIVE(lane, mask)
+    {
+        uint32_t segment = clamps[lane] >> 8 & 31, clamp = clamps[lane] & 31, amount = amounts[lane] & 31;
+        uint32_t most = (lane & segment) | (clamp & ~segment), least = lane & segment;
+        int64_t from = 0;
+        bool fits = false;
+        switch (op->warp.mode) {
+        case SHFL_UP:
+            from = (int64_t)lane - amount;
+            fits = from >= (int64_t)most;
+            break;
+        case SHFL_DOWN:
+            from = (int64_t)lane + amount;
+            fits = from <= (int64_t)most;
+            break;
+        case SHFL_BFLY:
+            from = lane ^ amount;
+            fits = from <= (int64_t)most;
+            break;
+        default: from = least | (amount & ~segment); fits = from <= (int64_t)most;
+        }
+        if (!fits)
+            from = lane;
+        /* What a lane reads from one that takes no part is undefined: here its own value. */
+        if (!(mask >> (from & 31) & 1) && x->machine->options.check_registers)
+            return fault_at(x, op, lane, FAULT_SHUFFLE, "reads lane %u, which takes no part: 0x%08x",
+                            (unsigned)from & 31, mask);
+        result_set(x, op, lane, values[mask >> (from & 31) & 1 ? from & 31 : lane]);
+        predicate_set(x, op, lane, fits);
+    }
+    return STEP_NEXT;
+}
+
+static void execute_vote(Exec *x, const Op *op, uint32_t mask)
+{
+    uint32_t votes = source_mask(x, op->sources[0]) & mask, result = 0;
+    switch (op->warp.mode) {
+    case VOTE_ALL: result = votes == mask; break;
+    case VOTE_ANY: result = votes != 0; break;
+    case VOTE_UNI: result = votes == mask || votes == 0; break;
+    default: result = votes;
+    }
+    EACH_ACTIVE(lane, mask)
+    {
+        result_set(x, op, lane, result);
+    }
+}
+
+static void execute_match(Exec *x, const Op *op, uint32_t mask)
+{
+    const void *row = source_row(x, op->sources[0]);
+    uint64_t values[LANES];
+    bool all_equal = true;
+    unsigned first = (unsigned)__builtin_ctz(mask);
+    EACH_ACTIVE(lane, mask)
+    {
+        values[lane] = row_get(row, op->source_bytes[0], lane);
+        all_equal &= values[lane] == values[first];
+    }
+    EACH_ACTIVE(me, mask)
+    {
+        uint32_t equal = 0;
+        EACH_ACTIVE(lane, mask)
+        {
+            equal |= (uint32_t)(values[lane] == values[me]) << lane;
+        }
+        if (op->warp.kind == WARP_MATCH_ANY) {
+            result_set(x, op, me, equal);
+        } else {
+            result_set(x, op, me, all_equal ? mask : 0);
+            predicate_set(x, op, me, all_equal);
+        }
+    }
+}
+
+/* mode: an AtomicKind; sources are 32 bits wide.  Floats only know min and max. */
+static void execute_redux(Exec *x, const Op *op, uint32_t mask)
+{
+    const uint32_t *row = source_row(x, op->sources[0]);
+    uint32_t control = op->warp.control, result = 0;
+    bool first = true;
+    EACH_ACTIVE(lane, mask)
+    {
+        uint32_t value = row[lane];
+        if (op->warp.is_float && control & CONTROL_ABS)
+            value &= 0x7fffffff;
+        if (first) {
+            result = value;
+            first = false;
+            continue;
+        }
+        switch (op->warp.mode) {
+        case ATOMIC_ADD: result += value; break;
+        case ATOMIC_AND: result &= value; break;
+        case ATOMIC_OR: result |= value; break;
+        case ATOMIC_XOR: result ^= value; break;
+        default: {
+            bool min = op->warp.mode == ATOMIC_MIN;
+            if (op->warp.is_float) {
+                result = (uint32_t)float_operation(min ? FLOAT_MIN : FLOAT_MAX, FORMAT_ID_F32, result, value,
+                                                   control & CONTROL_NAN);
+                break;
+            }
+            bool less = control & CONTROL_SIGNED ? (int32_t)value < (int32_t)result : value < result;
+            result = less == min ? value : result;
+        }
+        }
+    }
+    EACH_ACTIVE(lane, mask)
+    {
+        result_set(x, op, lane, result);
+    }
+}
+
+static Step execute(Exec *x, const Op *op, uint32_t mask)
+{
+    switch (op->warp.kind) {
+    case WARP_SHFL: return execute_shfl(x, op, mask);
+    case WARP_VOTE: execute_vote(x, op, mask); break;
+    case WARP_MATCH_ANY:
+    case WARP_MATCH_ALL: execute_match(x, op, mask); break;
+    case WARP_REDUX: execute_redux(x, op, mask); break;
+    case WARP_ACTIVEMASK:
+    case WARP_ELECT:
+        EACH_ACTIVE(lane, mask)
+        {
+            unsigned leader = (unsigned)__builtin_ctz(mask);
+            result_set(x, op, lane, op->warp.kind == WARP_ELECT ? leader : mask);
+            predicate_set(x, op, lane, lane == leader);
+        }
+        break;
+    case WARP_SYNC:
+        if (x->warp->clocks)
+            x->warp->clocks[x->warp->index]++;
+        break;
+    default: return matrix_execute(x, op, mask);
+    }
+    return STEP_NEXT;
+}
+
+Step run_collective(Exec *x, const Op *op, uint32_t mask)
+{
+    if (!mask)
+        return STEP_NEXT;
+    if (op->warp.members == NO_ROW)
+        return execute(x, op, mask);
+    unsigned lane = (unsigned)__builtin_ctz(mask);
+    uint32_t members = (uint32_t)row_get(source_row(x, op->warp.members), 4, lane);
+    if (mask & ~members)
+        return fault_at(x, op, (unsigned)__builtin_ctz(mask & ~members), FAULT_WARP_SYNC,
+                        "the lane is not among the members 0x%08x it names", members);
+    uint32_t together = gather(x, op, mask, members);
+    if (!together) {
+        x->split->members = members;
+        x->split->warp_kind = op->warp.kind;
+        split_block(x, WAIT_WARP);
+        return STEP_SWITCH;
+    }
+    Step step = execute(x, op, together);
+    if (step == STEP_NEXT && together != mask)
+        release(x, op, members);
+    return step;
+}

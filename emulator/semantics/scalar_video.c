@@ -1,0 +1,191 @@
+/* Video instructions: PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions".  Parts are extended by their
+ * types, computed exactly, clamped with .sat to the destination's type and part, then combined with c. */
+#include "emulator/semantics/semantics.h"
+
+static int64_t extend(uint64_t value, unsigned bits, bool is_signed)
+{
+    return is_signed ? sign_extend(value, bits) : (int64_t)(value & width_mask(bits));
+}
+
+static unsigned part_bits(unsigned part)
+{
+    return part == VIDEO_WHOLE ? 32 : part >= VIDEO_H0 ? 16 : 8;
+}
+
+static unsigned part_shift(unsigned part)
+{
+    return part == VIDEO_WHOLE ? 0 : part >= VIDEO_H0 ? 16 * (part - VIDEO_H0) : 8 * (part - VIDEO_B0);
+}
+
+static int64_t part_select(uint64_t value, unsigned part, bool is_signed)
+{
+    return extend(value >> part_shift(part), part_bits(part), is_signed);
+}
+
+static __int128 saturate(__int128 value, unsigned bits, bool is_signed)
+{
+    __int128 most = is_signed ? (__int128)width_mask(bits - 1) : (__int128)width_mask(bits);
+    __int128 least = is_signed ? -most - 1 : 0;
+    return value > most ? most : value < least ? least : value;
+}
+
+static bool video_compare(unsigned compare, int64_t a, int64_t b)
+{
+    switch (compare) {
+    case COMPARE_EQ: return a == b;
+    case COMPARE_NE: return a != b;
+    case COMPARE_LT: return a < b;
+    case COMPARE_LE: return a <= b;
+    case COMPARE_GT: return a > b;
+    default: return a >= b;
+    }
+}
+
+/* 2^32 times a 33-bit number needs more than 64 bits. */
+static __int128 video_operation(uint32_t control, int64_t a, int64_t b)
+{
+    unsigned amount = control & VIDEO_WRAP ? (unsigned)b & 31 : b > 32 ? 32 : (unsigned)b;
+    switch (VIDEO_OPERATION(control)) {
+    case VIDEO_ADD: return (__int128)a + b;
+    case VIDEO_SUB: return (__int128)a - b;
+    case VIDEO_ABSDIFF: return a > b ? (__int128)a - b : (__int128)b - a;
+    case VIDEO_MIN: return a < b ? a : b;
+    case VIDEO_MAX: return a > b ? a : b;
+    case VIDEO_AVRG: return a + b >= 0 ? (a + b + 1) >> 1 : (a + b) >> 1;
+    case VIDEO_SHL: return (__int128)a * ((__int128)1 << amount);
+    case VIDEO_SHR: return a >> amount;
+    default: return video_compare(VIDEO_COMPARE(control), a, b);
+    }
+}
+
+/* vadd, vsub, vabsdiff, vmin, vmax, vshl, vshr, vset: d, a, b {, c} */
+uint64_t scalar_video(const uint64_t *s, uint32_t control)
+{
+    unsigned part = VIDEO_PART(control, VIDEO_D_SHIFT);
+    bool is_signed = control & VIDEO_D_SIGNED;
+    int64_t a = part_select(s[0], VIDEO_PART(control, VIDEO_A_SHIFT), control & VIDEO_A_SIGNED);
+    int64_t b = part_select(s[1], VIDEO_PART(control, VIDEO_B_SHIFT), control & VIDEO_B_SIGNED);
+    __int128 value = video_operation(control, a, b);
+    if (control & VIDEO_SAT)
+        value = saturate(value, part_bits(part), is_signed);
+    if (part != VIDEO_WHOLE) {
+        uint64_t mask = width_mask(part_bits(part)) << part_shift(part);
+        return (s[2] & ~mask & UINT32_MAX) | ((uint64_t)value << part_shift(part) & mask);
+    }
+    __int128 c = extend(s[2], 32, is_signed);
+    switch (VIDEO_SECOND(control)) {
+    case VIDEO_SECOND_ADD: value += c; break;
+    case VIDEO_SECOND_MIN: value = value < c ? value : c; break;
+    case VIDEO_SECOND_MAX: value = value > c ? value : c; break;
+    default: break;
+    }
+    return (uint64_t)value & UINT32_MAX;
+}
+
+/* vmad d, {-}a, {-}b, {-}c: signed where any operand is, or is negated. */
+uint64_t scalar_video_mad(const uint64_t *s, uint32_t control)
+{
+    bool negates = !(control & VIDEO_NEGATE_A) != !(control & VIDEO_NEGATE_B), negates_c = control & VIDEO_NEGATE_C;
+    bool is_signed = control & (VIDEO_A_SIGNED | VIDEO_B_SIGNED) || negates || negates_c;
+    __int128 product = (__int128)part_select(s[0], VIDEO_PART(control, VIDEO_A_SHIFT), control & VIDEO_A_SIGNED) *
+                       part_select(s[1], VIDEO_PART(control, VIDEO_B_SHIFT), control & VIDEO_B_SIGNED);
+    __int128 c = extend(s[2], 32, is_signed);
+    __int128 sum = (negates ? -product : product) + (negates_c ? -c : c) + (control & VIDEO_PLUS_ONE ? 1 : 0);
+    sum >>= control & VIDEO_SHIFT_7 ? 7 : control & VIDEO_SHIFT_15 ? 15 : 0;
+    if (control & VIDEO_SAT)
+        sum = saturate(sum, 32, is_signed);
+    return (uint64_t)sum & UINT32_MAX;
+}
+
+/* Two or four parts at once; a and b are already permuted.  Parts that the mask leaves out are c's. */
+uint64_t scalar_video_parts(const uint64_t *s, uint32_t control)
+{
+    unsigned count = control & VIDEO_FOUR ? 4 : 2, bits = 32 / count;
+    uint64_t result = 0, sum = s[2];
+    for (unsigned i = 0; i < count; i++) {
+        unsigned shift = i * bits;
+        if (!(VIDEO_MASK(control) >> i & 1)) {
+            result |= s[2] & width_mask(bits) << shift;
+            continue;
+        }
+        __int128 value = video_operation(control, extend(s[0] >> shift, bits, control & VIDEO_A_SIGNED),
+                                         extend(s[1] >> shift, bits, control & VIDEO_B_SIGNED));
+        if (control & VIDEO_SAT)
+            value = saturate(value, bits, control & VIDEO_D_SIGNED);
+        sum += (uint64_t)value;
+        result |= ((uint64_t)value & width_mask(bits)) << shift;
+    }
+    return (VIDEO_SECOND(control) == VIDEO_SECOND_ADD ? sum : result) & UINT32_MAX;
+}
+
+/* ---- Selection -------------------------------------------------------------------------------------------------- */
+
+static uint32_t word_flags(const Modifiers *mods)
+{
+    static const struct {
+        const char *text;
+        uint32_t control;
+    } words[] = {
+        {".sat", VIDEO_SAT},
+        {".wrap", VIDEO_WRAP},
+        {".add", VIDEO_SECOND_ADD << VIDEO_SECOND_SHIFT},
+        {".min", VIDEO_SECOND_MIN << VIDEO_SECOND_SHIFT},
+        {".max", VIDEO_SECOND_MAX << VIDEO_SECOND_SHIFT},
+        {".po", VIDEO_PLUS_ONE},
+        {".shr7", VIDEO_SHIFT_7},
+        {".shr15", VIDEO_SHIFT_15},
+        {".ne", COMPARE_NE << VIDEO_COMPARE_SHIFT},
+        {".lt", COMPARE_LT << VIDEO_COMPARE_SHIFT},
+        {".le", COMPARE_LE << VIDEO_COMPARE_SHIFT},
+        {".gt", COMPARE_GT << VIDEO_COMPARE_SHIFT},
+        {".ge", COMPARE_GE << VIDEO_COMPARE_SHIFT},
+    };
+    uint32_t control = 0;
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (modifiers_have(mods, words[i].text))
+            control |= words[i].control;
+    return control;
+}
+
+bool video_select(Operation *operation, Opcode opcode, const Modifiers *mods, unsigned source_count)
+{
+    static const struct {
+        Opcode opcode, two, four;
+        unsigned operation;
+    } rows[] = {
+        {OP_VADD, OP_VADD2, OP_VADD4, VIDEO_ADD},
+        {OP_VSUB, OP_VSUB2, OP_VSUB4, VIDEO_SUB},
+        {OP_VABSDIFF, OP_VABSDIFF2, OP_VABSDIFF4, VIDEO_ABSDIFF},
+        {OP_VMIN, OP_VMIN2, OP_VMIN4, VIDEO_MIN},
+        {OP_VMAX, OP_VMAX2, OP_VMAX4, VIDEO_MAX},
+        {OP_VSET, OP_VSET2, OP_VSET4, VIDEO_SET},
+        {OP_UNKNOWN, OP_VAVRG2, OP_VAVRG4, VIDEO_AVRG},
+        {OP_VSHL, OP_UNKNOWN, OP_UNKNOWN, VIDEO_SHL},
+        {OP_VSHR, OP_UNKNOWN, OP_UNKNOWN, VIDEO_SHR},
+        {OP_VMAD, OP_UNKNOWN, OP_UNKNOWN, VIDEO_MAD},
+    };
+    size_t row = 0;
+    while (row < COUNT_OF(rows) && rows[row].opcode != opcode && rows[row].two != opcode && rows[row].four != opcode)
+        row++;
+    if (row == COUNT_OF(rows))
+        return false;
+    /* A comparison names no destination type: it is unsigned. */
+    bool compares = rows[row].operation == VIDEO_SET;
+    unsigned first = compares ? 0 : 1;
+    if (mods->type_count != first + 2 || source_count < 2 || source_count > 3)
+        return false;
+    uint32_t control = rows[row].operation | word_flags(mods);
+    control |= !compares && mods->types[0] == TYPE_S32 ? VIDEO_D_SIGNED : 0;
+    control |= mods->types[first] == TYPE_S32 ? VIDEO_A_SIGNED : 0;
+    control |= mods->types[first + 1] == TYPE_S32 ? VIDEO_B_SIGNED : 0;
+    bool parts = rows[row].opcode != opcode;
+    operation->scalar = parts ? scalar_video_parts : rows[row].operation == VIDEO_MAD ? scalar_video_mad : scalar_video;
+    if (parts)
+        control |= rows[row].four == opcode ? VIDEO_FOUR | 15u << VIDEO_MASK_SHIFT : 3u << VIDEO_MASK_SHIFT;
+    operation->control = control;
+    operation->dest = TYPE_B32;
+    operation->source_count = source_count;
+    for (unsigned i = 0; i < source_count; i++)
+        operation->sources[i] = TYPE_B32;
+    return true;
+}

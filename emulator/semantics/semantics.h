@@ -1,0 +1,178 @@
+/* The pure instructions: which function computes each, on rows or lane by lane.
+ *
+ * A scalar function takes its operands as bit patterns, zero-extended (predicates 0 or 1), and a control word that says
+ * width, signedness and modifiers. */
+#ifndef PTXOPT_EMULATOR_OPERATION_H
+#define PTXOPT_EMULATOR_OPERATION_H
+
+#include "emulator/semantics/lanes.h"
+#include "ir/ir.h"
+
+#define MAX_SOURCES 6
+
+enum {
+    CONTROL_WIDTH = 0x7f, /* 8 to 64 bits */
+    CONTROL_SIGNED = 1 << 7,
+    CONTROL_ROUNDING_SHIFT = 8, /* a Rounding */
+    CONTROL_FTZ = 1 << 11,
+    CONTROL_SAT = 1 << 12,
+    CONTROL_RELU = 1 << 13,
+    CONTROL_NAN = 1 << 14,
+    CONTROL_XORSIGN = 1 << 15,
+    CONTROL_ABS = 1 << 16,
+    CONTROL_HIGH = 1 << 17,
+    CONTROL_WRAP = 1 << 18,
+    CONTROL_FINITE = 1 << 19,
+    CONTROL_OOB = 1 << 20,
+    CONTROL_PAIR = 1 << 21,  /* two elements in one register */
+    CONTROL_KIND_SHIFT = 22, /* an enumeration of the function's own, up to 10 bits */
+};
+
+#define CONTROL_ROUNDING(control) ((Rounding)((control) >> CONTROL_ROUNDING_SHIFT & 7))
+#define CONTROL_KIND(control) ((control) >> CONTROL_KIND_SHIFT)
+
+typedef uint64_t ScalarFunction(const uint64_t *s, uint32_t control);
+
+typedef enum CompareKind {
+    COMPARE_EQ,
+    COMPARE_NE,
+    COMPARE_LT,
+    COMPARE_LE,
+    COMPARE_GT,
+    COMPARE_GE,
+    COMPARE_EQU,
+    COMPARE_NEU,
+    COMPARE_LTU,
+    COMPARE_LEU,
+    COMPARE_GTU,
+    COMPARE_GEU,
+    COMPARE_NUM,
+    COMPARE_NAN,
+    COMPARE_COUNT
+} CompareKind;
+
+typedef enum BoolKind { BOOL_NONE, BOOL_AND, BOOL_OR, BOOL_XOR } BoolKind;
+
+/* An instruction's modifiers as written, without the opcode. */
+typedef struct Modifiers {
+    const char *const *text; /* each with its dot */
+    unsigned count;
+    Type types[4]; /* those that are types, in order */
+    unsigned type_count;
+} Modifiers;
+
+typedef struct Operation {
+    RowFunction *row;       /* either on rows ... */
+    ScalarFunction *scalar; /* ... or lane by lane */
+    uint32_t control;
+    Type dest;
+    Type sources[MAX_SOURCES];
+    unsigned source_count;
+    bool dest_extends; /* a destination register wider than 'dest' takes it extended by its sign (cvt, ld) */
+} Operation;
+
+Modifiers modifiers_make(const char *const *text, unsigned count);
+bool modifiers_have(const Modifiers *mods, const char *text);
+
+/* Finds the function of a pure instruction with one result: everything but setp, multi-word moves, carries and whatever
+ * needs more than its operands.  operand_count counts source operands.  False if there is none. */
+bool operation_select(Operation *operation, Opcode opcode, const Modifiers *mods, unsigned source_count);
+
+/* The comparison of set and setp: rows of bytes, or a scalar function that gives 0 or 1 (f16x2: bit 0 the low half, bit
+ * 1 the high). */
+bool comparison_select(Operation *operation, const Modifiers *mods, BoolKind *combine);
+
+/* Bytes a row element of the type takes; 0 for predicates. */
+unsigned type_row_bytes(Type type);
+uint64_t width_mask(unsigned bits);
+int64_t sign_extend(uint64_t value, unsigned bits);
+
+/* Scalar functions: scalar_int.c */
+ScalarFunction scalar_muldiv, scalar_minmax, scalar_abs, scalar_saturating, scalar_sad, scalar_mul24, scalar_count_bits;
+ScalarFunction scalar_bfind, scalar_fns, scalar_bfe, scalar_bfi, scalar_szext, scalar_bmsk, scalar_dot, scalar_shf;
+ScalarFunction scalar_prmt, scalar_lop3, scalar_cnot, scalar_slct, scalar_pair, scalar_predicate;
+enum { MULDIV_MULHI, MULDIV_MADHI, MULDIV_DIV, MULDIV_REM, MULDIV_MADHI_SAT };
+enum { COUNT_POPC, COUNT_CLZ, COUNT_BREV };
+enum { PRMT_INDEX, PRMT_F4E, PRMT_B4E, PRMT_RC8, PRMT_ECL, PRMT_ECR, PRMT_RC16 };
+enum { PAIR_ADD, PAIR_MIN, PAIR_MAX };
+enum { PREDICATE_AND, PREDICATE_OR, PREDICATE_XOR, PREDICATE_NOT, PREDICATE_MOVE };
+
+/* scalar_float.c: kind = operation | format << 5 */
+enum {
+    FLOAT_ADD,
+    FLOAT_SUB,
+    FLOAT_MUL,
+    FLOAT_FMA,
+    FLOAT_DIV,
+    FLOAT_RCP,
+    FLOAT_SQRT,
+    FLOAT_MIN,
+    FLOAT_MAX,
+    FLOAT_NEG,
+    FLOAT_ABS,
+    FLOAT_RSQRT,
+    FLOAT_SIN,
+    FLOAT_COS,
+    FLOAT_LG2,
+    FLOAT_EX2,
+    FLOAT_TANH,
+    FLOAT_DIV_APPROX,
+    FLOAT_MIN3,
+    FLOAT_MAX3,
+};
+enum { FORMAT_ID_F32, FORMAT_ID_F16, FORMAT_ID_BF16 };
+ScalarFunction scalar_float, scalar_double, scalar_mixed, scalar_testp, scalar_copysign, scalar_coarse_double;
+enum { TESTP_FINITE, TESTP_INFINITE, TESTP_NUMBER, TESTP_NOTANUMBER, TESTP_NORMAL, TESTP_SUBNORMAL };
+/* A float operation on patterns, for atomics: 'operation' and 'format' as above. */
+uint64_t float_operation(unsigned operation, unsigned format, uint64_t a, uint64_t b, uint32_t control);
+
+/* scalar_compare.c */
+ScalarFunction scalar_compare, scalar_set;
+
+/* scalar_video.c: a control word of its own. */
+ScalarFunction scalar_video, scalar_video_mad, scalar_video_parts;
+bool video_select(Operation *operation, Opcode opcode, const Modifiers *mods, unsigned source_count);
+enum {
+    VIDEO_ADD,
+    VIDEO_SUB,
+    VIDEO_ABSDIFF,
+    VIDEO_MIN,
+    VIDEO_MAX,
+    VIDEO_SET,
+    VIDEO_AVRG,
+    VIDEO_SHL,
+    VIDEO_SHR,
+    VIDEO_MAD,
+};
+enum { VIDEO_WHOLE, VIDEO_B0, VIDEO_H0 = VIDEO_B0 + 4 }; /* parts of a register */
+enum { VIDEO_SECOND_NONE, VIDEO_SECOND_ADD, VIDEO_SECOND_MIN, VIDEO_SECOND_MAX };
+enum {
+    VIDEO_D_SIGNED = 1 << 4,
+    VIDEO_A_SIGNED = 1 << 5,
+    VIDEO_B_SIGNED = 1 << 6,
+    VIDEO_SAT = 1 << 7,
+    VIDEO_SECOND_SHIFT = 8,
+    VIDEO_COMPARE_SHIFT = 10, /* a CompareKind up to COMPARE_GE */
+    VIDEO_D_SHIFT = 13,       /* parts */
+    VIDEO_A_SHIFT = 16,
+    VIDEO_B_SHIFT = 19,
+    VIDEO_WRAP = 1 << 22,
+    VIDEO_PLUS_ONE = 1 << 23,
+    VIDEO_SHIFT_7 = 1 << 24,
+    VIDEO_SHIFT_15 = 1 << 25,
+    VIDEO_NEGATE_A = 1 << 26,
+    VIDEO_NEGATE_B = 1 << 27,
+    VIDEO_NEGATE_C = 1 << 28,
+    VIDEO_FOUR = 1 << 29,   /* four parts, else two */
+    VIDEO_MASK_SHIFT = 13, /* of the parts; in the place of VIDEO_D_SHIFT and VIDEO_A_SHIFT */
+};
+#define VIDEO_OPERATION(control) ((control) & 15)
+#define VIDEO_SECOND(control) ((control) >> VIDEO_SECOND_SHIFT & 3)
+#define VIDEO_COMPARE(control) ((control) >> VIDEO_COMPARE_SHIFT & 7)
+#define VIDEO_PART(control, shift) ((control) >> (shift)&7)
+#define VIDEO_MASK(control) ((control) >> VIDEO_MASK_SHIFT & 15)
+
+/* scalar_convert.c */
+bool convert_select(Operation *operation, const Modifiers *mods, unsigned source_count);
+
+#endif

@@ -1,0 +1,117 @@
+/* What went wrong, where. */
+#include "emulator/state/state.h"
+
+const char *fault_name(FaultKind kind)
+{
+    static const char *const names[] = {
+        [FAULT_NONE] = "no fault",
+        [FAULT_LAUNCH] = "bad launch",
+        [FAULT_UNSUPPORTED] = "not supported",
+        [FAULT_BOUNDS] = "out of bounds",
+        [FAULT_ALIGNMENT] = "misaligned",
+        [FAULT_READ_ONLY] = "write to read-only memory",
+        [FAULT_UNWRITTEN] = "read of unwritten memory",
+        [FAULT_UNDEFINED] = "undefined register",
+        [FAULT_BARRIER] = "barrier divergence",
+        [FAULT_WARP_SYNC] = "warp divergence",
+        [FAULT_RACE] = "data race",
+        [FAULT_HANG] = "hang",
+        [FAULT_DIVISION] = "division by zero",
+        [FAULT_SHUFFLE] = "shuffle from an absent lane",
+        [FAULT_TRAP] = "trap",
+        [FAULT_CALL] = "bad call",
+    };
+    _Static_assert(COUNT_OF(names) == FAULT_COUNT, "every fault has a name");
+    return (unsigned)kind < FAULT_COUNT ? names[kind] : "unknown";
+}
+
+void thread_position(const Warp *warp, unsigned lane, unsigned thread[3])
+{
+    const unsigned *block = warp->block->machine->block;
+    unsigned index = warp->index * LANES + lane;
+    thread[0] = index % block[0];
+    thread[1] = index / block[0] % block[1];
+    thread[2] = index / block[0] / block[1];
+}
+
+const Inst *op_instruction(const Code *code, const Op *op)
+{
+    while (!op->inst && op > code->ops.data)
+        op--;
+    return op->inst;
+}
+
+static void fault_begin(Machine *machine, FaultKind kind, const Function *function, const Inst *inst,
+                        const char *message)
+{
+    EmulatorFault *fault = &machine->result->fault;
+    fault->kind = kind;
+    fault->message = message;
+    fault->kernel = machine->launch->kernel;
+    fault->function = function ? function->name : NULL;
+    if (inst) {
+        fault->span = inst->span;
+        if (machine->module->source)
+            fault->position = source_position(machine->module->source, inst->span.begin);
+    }
+}
+
+static const char *format_message(Arena *arena, const char *format, va_list arguments)
+{
+    Buf text = {0};
+    buf_vprintf(&text, format, arguments);
+    const char *message = arena_strndup(arena, buf_text(&text), text.length);
+    buf_free(&text);
+    return message;
+}
+
+Step fault_at(Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *format, ...)
+{
+    Machine *machine = x->machine;
+    EmulatorFault *fault = &machine->result->fault;
+    if (fault->kind != FAULT_NONE)
+        return STEP_FAULT;
+    va_list arguments;
+    va_start(arguments, format);
+    const char *message = format_message(machine->arena, format, arguments);
+    va_end(arguments);
+    const Code *code = x->frame ? x->frame->code : NULL;
+    const Inst *inst = code && op ? op_instruction(code, op) : NULL;
+    fault_begin(machine, kind, code ? code->function : NULL, inst, message);
+    memcpy(fault->block, x->block->id, sizeof fault->block);
+    thread_position(x->warp, lane, fault->thread);
+    fault->has_thread = true;
+    return STEP_FAULT;
+}
+
+bool fault_static(Machine *machine, FaultKind kind, const Function *function, const Inst *inst, const char *format, ...)
+{
+    if (machine->result->fault.kind != FAULT_NONE)
+        return false;
+    va_list arguments;
+    va_start(arguments, format);
+    fault_begin(machine, kind, function, inst, format_message(machine->arena, format, arguments));
+    va_end(arguments);
+    return false;
+}
+
+const char *fault_text(Arena *arena, const Module *module, const EmulatorFault *fault)
+{
+    Buf text = {0};
+    if (module->source)
+        buf_printf(&text, "%s:", module->source->path);
+    if (fault->position.line)
+        buf_printf(&text, "%u:", fault->position.line);
+    bool has_more = fault->message && *fault->message;
+    buf_printf(&text, "%s%s%s%s (kernel %s", text.length ? " " : "", fault_name(fault->kind), has_more ? ": " : "",
+               has_more ? fault->message : "", fault->kernel ? fault->kernel : "?");
+    if (fault->function && (!fault->kernel || strcmp(fault->function, fault->kernel) != 0))
+        buf_printf(&text, ", function %s", fault->function);
+    if (fault->has_thread)
+        buf_printf(&text, ", block %u,%u,%u, thread %u,%u,%u", fault->block[0], fault->block[1], fault->block[2],
+                   fault->thread[0], fault->thread[1], fault->thread[2]);
+    buf_putc(&text, ')');
+    const char *result = arena_strndup(arena, buf_text(&text), text.length);
+    buf_free(&text);
+    return result;
+}

@@ -1,0 +1,201 @@
+/* Images: made from launch arguments, found by handles, and queried. */
+#include "emulator/execute/image.h"
+
+#define HANDLE_STEP 16
+
+static uint64_t handle_of(size_t index)
+{
+    return WINDOW_IMAGE + HANDLE_STEP * (index + 1);
+}
+
+static uint64_t image_add(Machine *machine, Image image)
+{
+    VEC_PUSH(machine->arena, machine->images, image);
+    return handle_of(machine->images.count - 1);
+}
+
+uint64_t image_bytes(const LaunchArgument *argument)
+{
+    const LaunchImage *shape = argument->image;
+    return shape->width * shape->height * shape->depth * shape->layers * shape->channels *
+           ((type_bits(argument->type) + 7) / 8);
+}
+
+uint64_t image_make(Machine *machine, const LaunchArgument *argument, Region *region)
+{
+    Image image = {.name = argument->name, .shape = argument->image, .type = argument->type, .region = region};
+    if (region) {
+        image.channel_bytes = type_bits(argument->type) / 8;
+        image.texel_bytes = image.channel_bytes * argument->image->channels;
+    }
+    return image_add(machine, image);
+}
+
+/* ---- The module's own variables --------------------------------------------------------------------------------- */
+
+static AddressMode mode_of(const char *word)
+{
+    static const struct {
+        const char *text;
+        AddressMode mode;
+    } modes[] = {{"wrap", ADDRESS_WRAP},
+                 {"mirror", ADDRESS_MIRROR},
+                 {"clamp_ogl", ADDRESS_CLAMP},
+                 {"clamp_to_edge", ADDRESS_CLAMP},
+                 {"clamp_to_border", ADDRESS_BORDER}};
+    for (size_t i = 0; word && i < COUNT_OF(modes); i++)
+        if (strcmp(word, modes[i].text) == 0)
+            return modes[i].mode;
+    return ADDRESS_CLAMP;
+}
+
+/* The sampling state that a .samplerref's initialiser gives. */
+static LaunchImage *sampler_state(Arena *arena, const Variable *variable)
+{
+    LaunchImage *state = ARENA_NEW(arena, LaunchImage);
+    state->normalized = true;
+    for (unsigned i = 0; i < variable->init_count; i++) {
+        const Init *init = &variable->inits[i];
+        if (init->kind != INIT_FIELD)
+            continue;
+        if (strncmp(init->field, "addr_mode_", 10) == 0 && init->field[10] >= '0' && init->field[10] <= '2')
+            state->address[init->field[10] - '0'] = mode_of(init->word);
+        else if (strcmp(init->field, "filter_mode") == 0)
+            state->linear_filter = init->word && strcmp(init->word, "linear") == 0;
+        else if (strcmp(init->field, "force_unnormalized_coords") == 0)
+            state->normalized = !init->constant.bits;
+    }
+    return state;
+}
+
+uint64_t image_variable(Machine *machine, const Variable *variable)
+{
+    for (size_t i = 0; i < machine->images.count; i++) {
+        const LaunchImage *shape = machine->images.data[i].shape;
+        if (shape && shape->bind && variable->name && strcmp(shape->bind, variable->name) == 0)
+            return handle_of(i);
+    }
+    Image image = {.name = variable->name};
+    if (variable->type == TYPE_SAMPLERREF)
+        image.shape = sampler_state(machine->arena, variable);
+    return image_add(machine, image);
+}
+
+/* ---- Access ----------------------------------------------------------------------------------------------------- */
+
+const Image *image_find(Exec *x, const Op *op, unsigned lane, uint64_t handle, bool sampler)
+{
+    const Machine *machine = x->machine;
+    uint64_t index = (handle - WINDOW_IMAGE) / HANDLE_STEP - 1;
+    if (handle <= WINDOW_IMAGE || handle % HANDLE_STEP || index >= machine->images.count) {
+        fault_at(x, op, lane, FAULT_BOUNDS, "0x%llx is no handle of a texture, surface or sampler",
+                 (unsigned long long)handle);
+        return NULL;
+    }
+    const Image *image = &machine->images.data[index];
+    if (!image->shape || (!image->region && !sampler)) {
+        fault_at(x, op, lane, FAULT_BOUNDS, "the launch binds %s to %s", image->shape ? "a sampler" : "nothing",
+                 image->name);
+        return NULL;
+    }
+    return image;
+}
+
+uint64_t image_offset(const Image *image, uint64_t layer, uint64_t z, uint64_t y, uint64_t byte)
+{
+    const LaunchImage *shape = image->shape;
+    return ((layer * shape->depth + z) * shape->height + y) * shape->width * image->texel_bytes + byte;
+}
+
+uint8_t *image_access(Exec *x, const Op *op, unsigned lane, const Image *image, uint64_t offset, unsigned bytes,
+                      AccessMode mode)
+{
+    EmulatorCounters *counters = &x->machine->result->counters;
+    Region *region = image->region;
+    if (mode == MODE_LOAD)
+        counters->load_bytes[SPACE_TEX] += bytes;
+    else if (mode == MODE_STORE)
+        counters->store_bytes[SPACE_TEX] += bytes;
+    if (x->machine->tracks_memory) {
+        Translation at;
+        at.address[lane] = region->base + offset;
+        at.host[lane] = region->bytes + offset;
+        at.region[lane] = region;
+        at.written[lane] = region->written ? region->written + offset : NULL;
+        if (!track_access(x, op, 1u << lane, bytes, mode, NULL, &at, NULL, 0))
+            return NULL;
+    }
+    return region->bytes + offset;
+}
+
+int64_t channel_bits(const Image *image, const uint8_t *from)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, from, image->channel_bytes);
+    return type_class(image->type) == CLASS_SIGNED ? sign_extend(bits, 8 * image->channel_bytes) : (int64_t)bits;
+}
+
+double channel_unit(Type type, int64_t value)
+{
+    unsigned bits = type_bits(type);
+    if (type_class(type) != CLASS_SIGNED)
+        return (double)value / (double)width_mask(bits);
+    double unit = (double)value / (double)width_mask(bits - 1);
+    return unit < -1 ? -1 : unit;
+}
+
+/* ---- Queries ---------------------------------------------------------------------------------------------------- */
+
+/* OpenCL's numbers, which PTX ISA, "Texture Instructions: txq", refers to. */
+static uint32_t channel_data_type(const Image *image)
+{
+    bool unit = image->shape->read_normalized;
+    switch (image->type) {
+    case TYPE_S8: return unit ? 0x10d0 : 0x10d7;
+    case TYPE_S16: return unit ? 0x10d1 : 0x10d8;
+    case TYPE_S32: return 0x10d9;
+    case TYPE_U8: return unit ? 0x10d2 : 0x10da;
+    case TYPE_U16: return unit ? 0x10d3 : 0x10db;
+    case TYPE_U32: return 0x10dc;
+    case TYPE_F16: return 0x10dd;
+    default: return 0x10de;
+    }
+}
+
+static uint32_t query(const Image *image, unsigned what)
+{
+    const LaunchImage *shape = image->shape;
+    switch (what) {
+    case QUERY_WIDTH: return (uint32_t)shape->width;
+    case QUERY_HEIGHT: return (uint32_t)shape->height;
+    case QUERY_DEPTH: return (uint32_t)shape->depth;
+    case QUERY_CHANNEL_DATA_TYPE: return channel_data_type(image);
+    case QUERY_CHANNEL_ORDER: return shape->channels == 1 ? 0x10b0 : shape->channels == 2 ? 0x10b2 : 0x10b5;
+    case QUERY_NORMALIZED_COORDS: return shape->normalized;
+    case QUERY_ARRAY_SIZE: return (uint32_t)shape->layers;
+    case QUERY_NUM_MIPMAP_LEVELS:
+    case QUERY_NUM_SAMPLES: return 1;
+    case QUERY_FORCE_UNNORMALIZED_COORDS: return !shape->normalized;
+    case QUERY_FILTER_MODE: return shape->linear_filter;
+    case QUERY_ADDR_MODE_0:
+    case QUERY_ADDR_MODE_1:
+    case QUERY_ADDR_MODE_2: return shape->address[what - QUERY_ADDR_MODE_0];
+    default: return 0; /* memory_layout: pitch linear */
+    }
+}
+
+Step run_image_query(Exec *x, const Op *op, uint32_t mask)
+{
+    const ImageOp *image_op = op->image;
+    EACH_ACTIVE(lane, mask)
+    {
+        uint64_t handle = row_get(source_row(x, image_op->handle), 8, lane);
+        bool sampler = image_op->query >= QUERY_FORCE_UNNORMALIZED_COORDS && image_op->query <= QUERY_ADDR_MODE_2;
+        const Image *image = image_find(x, op, lane, handle, sampler);
+        if (!image)
+            return STEP_FAULT;
+        if (image_op->rows[0] != NO_ROW)
+            row_set(x->frame->registers + image_op->rows[0], 4, lane, query(image, image_op->query));
+    }
+    return STEP_NEXT;
+}

@@ -1,0 +1,115 @@
+/* Fences and strong accesses, as far as they order other accesses: for the race check.
+ *
+ * A fence followed by a strong write of M is a release pattern, a strong read of M an acquire pattern (PTX ISA, "Memory
+ * Consistency Model", with one leniency: no fence is demanded behind the read, because widely used code has none).
+ *
+ * Inside a block this is exact up to warps: M carries a vector clock over the block's warps, as in FastTrack.
+ * Between blocks a scalar stands for the vector, as in Lamport's clocks: each device-wide fence takes the next tick, M
+ * carries the largest tick published there, and an access is known to another block where its own block has executed a
+ * device-wide fence behind it and its tick was learnt.
+ *
+ * So what is ordered is never taken for a race; that two accesses of different blocks race can go unnoticed where both
+ * blocks synchronise with others. */
+#include "emulator/state/state.h"
+
+static size_t sync_place(const SyncTable *table, uint64_t address)
+{
+    size_t at = (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (table->capacity - 1);
+    while (table->objects[at].address && table->objects[at].address != address)
+        at = (at + 1) & (table->capacity - 1);
+    return at;
+}
+
+static SyncObject *sync_find(const SyncTable *table, uint64_t address)
+{
+    if (!table->count)
+        return NULL;
+    SyncObject *object = &table->objects[sync_place(table, address)];
+    return object->address ? object : NULL;
+}
+
+static SyncObject *sync_make(Machine *machine, SyncTable *table, uint64_t address)
+{
+    SyncObject *found = sync_find(table, address);
+    if (found)
+        return found;
+    if (2 * (table->count + 1) > table->capacity) {
+        SyncTable old = *table;
+        table->capacity = old.capacity ? 2 * old.capacity : 64;
+        table->objects = ARENA_ARRAY(machine->arena, SyncObject, table->capacity);
+        for (size_t i = 0; i < old.capacity; i++)
+            if (old.objects[i].address)
+                table->objects[sync_place(table, old.objects[i].address)] = old.objects[i];
+    }
+    SyncObject *object = &table->objects[sync_place(table, address)];
+    table->count++;
+    object->address = address;
+    return object;
+}
+
+static SyncTable *sync_table(Exec *x, uint64_t address)
+{
+    return address_space(address, x) == SPACE_SHARED ? &x->block->syncs : &x->machine->syncs;
+}
+
+void order_clear(SyncTable *table)
+{
+    if (table->count)
+        memset(table->objects, 0, table->capacity * sizeof *table->objects);
+    table->count = 0;
+}
+
+void order_fence(Exec *x, FenceScope scope)
+{
+    Warp *warp = x->warp;
+    if (!warp->clocks || scope == FENCE_NONE)
+        return;
+    memcpy(warp->fence_clocks, warp->clocks, x->block->clock_size * sizeof *warp->clocks);
+    warp->clocks[warp->index]++;
+    if (scope == FENCE_DEVICE) {
+        warp->fence_tick = x->machine->tick++;
+        x->machine->block_fences[x->block->index] = warp->fence_tick;
+    }
+}
+
+void order_release(Exec *x, const MemoryOp *memory, uint64_t address)
+{
+    Warp *warp = x->warp;
+    if (memory->releases)
+        order_fence(x, (FenceScope)memory->releases);
+    if (!warp->fence_clocks[warp->index])
+        return;
+    SyncObject *object = sync_make(x->machine, sync_table(x, address), address);
+    uint32_t block = (uint32_t)x->block->index;
+    unsigned count = x->block->clock_size;
+    if (!object->clock)
+        object->clock = ARENA_ARRAY(x->machine->arena, uint32_t, count);
+    else if (object->block != block)
+        memset(object->clock, 0, count * sizeof *object->clock);
+    object->block = block;
+    for (unsigned i = 0; i < count; i++)
+        if (warp->fence_clocks[i] > object->clock[i])
+            object->clock[i] = warp->fence_clocks[i];
+    if (warp->fence_tick > object->tick)
+        object->tick = warp->fence_tick;
+}
+
+void order_acquire(Exec *x, uint64_t address)
+{
+    Warp *warp = x->warp;
+    const SyncObject *object = sync_find(sync_table(x, address), address);
+    if (!object)
+        return;
+    unsigned others = x->block->warp_count;
+    for (unsigned i = 0; object->block == x->block->index && i < x->block->clock_size; i++)
+        if (object->clock[i] > warp->clocks[i])
+            warp->clocks[i] = object->clock[i];
+    if (object->tick > warp->clocks[others])
+        warp->clocks[others] = object->tick;
+}
+
+void order_learn(Exec *x)
+{
+    if (x->warp->clocks)
+        x->warp->clocks[x->block->warp_count] = x->machine->tick;
+}
