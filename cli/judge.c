@@ -100,18 +100,16 @@ static Figures text_measure(AssemblerJudge *judge, const Buf *text, const char *
     return figures;
 }
 
-/* The module's text with the kernel as the candidate has it. */
-static void candidate_print(Function *kernel, const Body *candidate, Buf *text)
+/* The text of what the kernel needs, with the kernel printed from the candidate. */
+static void candidate_print(const Function *kernel, const Body *candidate, Buf *text)
 {
-    Body *own = kernel->body, *printed = NULL;
-    if (candidate) {
-        printed = body_clone(candidate);
-        if (printed->ssa)
-            body_from_ssa(printed);
+    if (!candidate || !candidate->ssa) {
+        emit_module_with(kernel->module, kernel, candidate, text);
+        return;
     }
-    kernel->body = printed;
-    emit_module_for(kernel->module, kernel, text);
-    kernel->body = own;
+    Body *printed = body_clone(candidate);
+    body_from_ssa(printed);
+    emit_module_with(kernel->module, kernel, printed, text);
     body_free(printed);
 }
 

@@ -79,24 +79,25 @@ static void span_emit(const Module *module, Span span, Buf *out)
     buf_write(out, module->source->text + span.begin, span.end - span.begin);
 }
 
-static void function_emit(const Function *function, bool locations, Buf *out)
+/* 'body' is what the function is printed from; NULL: its statements or its text. */
+static void function_emit(const Function *function, const Body *body, bool locations, Buf *out)
 {
     size_t depth = 1;
-    function_print_header(function, function->body ? &function->body->tuning : &function->tuning, out);
+    function_print_header(function, body ? &body->tuning : &function->tuning, out);
     if (!function->has_body) {
         buf_puts(out, ";\n");
         return;
     }
     buf_putc(out, '\n');
     if (function->is_text) {
-        require(!function->body);
+        require(!body);
         span_emit(function->module, function->braces, out);
         buf_putc(out, '\n');
         return;
     }
     buf_puts(out, "{\n");
-    if (function->body)
-        body_print(function->body, locations, out);
+    if (body)
+        body_print(body, locations, out);
     else
         for (size_t i = 0; i < function->stmts.count; i++)
             statement_emit(function, &function->stmts.data[i], locations, &depth, out);
@@ -116,7 +117,7 @@ static void section_emit(const char *name, const char *text, Buf *out)
     buf_puts(out, "}\n");
 }
 
-static void item_emit(const Item *item, bool locations, Buf *out)
+static void item_emit(const Item *item, Variant variant, bool locations, Buf *out)
 {
     switch (item->kind) {
     case ITEM_VARIABLE:
@@ -126,7 +127,7 @@ static void item_emit(const Item *item, bool locations, Buf *out)
     case ITEM_FUNCTION:
         if (item->function->has_body)
             buf_putc(out, '\n');
-        function_emit(item->function, locations, out);
+        function_emit(item->function, variant_body(variant, item->function), locations, out);
         break;
     case ITEM_FILE:
         buf_printf(out, ".file %" PRIu32 " \"%s\"", item->file.index, item->file.path);
@@ -167,7 +168,7 @@ void emit_module(const Module *module, Buf *out)
     reserve(module, out);
     header_emit(module, out);
     for (size_t i = 0; i < module->items.count; i++)
-        item_emit(&module->items.data[i], true, out);
+        item_emit(&module->items.data[i], (Variant){0}, true, out);
 }
 
 static bool is_changed(const Item *item)
@@ -213,7 +214,7 @@ void emit_module_as_written(const Module *module, Buf *out)
             header_replace(function, out);
             continue;
         }
-        function_emit(function, true, out);
+        function_emit(function, function->body, true, out);
         if (module->source->text[at] == '\n' || module->source->text[at] == '\r')
             out->data[--out->length] = 0; /* the line's end is there already */
     }
@@ -225,7 +226,7 @@ void emit_module_as_written(const Module *module, Buf *out)
         if (!begun && out->length && out->data[out->length - 1] != '\n')
             buf_putc(out, '\n');
         begun = true;
-        item_emit(&module->items.data[i], true, out);
+        item_emit(&module->items.data[i], (Variant){0}, true, out);
     }
 }
 
@@ -251,14 +252,25 @@ static bool item_is_wanted(const Item *item, const Reached *reached, bool debug)
     return true;
 }
 
-void emit_module_for(const Module *module, const Function *kernel, Buf *out)
+/* What the kernel needs, or with NULL everything that can be assembled. */
+static void needed_emit(const Module *module, Variant variant, Buf *out)
 {
     Arena *scratch = arena_new();
-    Reached *reached = reached_find(module, kernel, scratch);
+    Reached *reached = reached_find(module, variant, scratch);
     bool debug = is_debug(module);
     header_emit(module, out);
     for (size_t i = 0; i < module->items.count; i++)
         if (item_is_wanted(&module->items.data[i], reached, debug))
-            item_emit(&module->items.data[i], debug, out);
+            item_emit(&module->items.data[i], variant, debug, out);
     arena_free(scratch);
+}
+
+void emit_module_for(const Module *module, const Function *kernel, Buf *out)
+{
+    needed_emit(module, (Variant){kernel, kernel ? kernel->body : NULL}, out);
+}
+
+void emit_module_with(const Module *module, const Function *kernel, const Body *body, Buf *out)
+{
+    needed_emit(module, (Variant){kernel, body}, out);
 }

@@ -4,11 +4,22 @@
 
 #include "emit/emit.h"
 
-/* The names of the functions that a kernel needs, its own among them. */
+/* A module in which one kernel has another body than its own. */
+typedef struct Variant {
+    const Function *kernel; /* NULL: every function has its own */
+    const Body *body;       /* NULL: the kernel's statements */
+} Variant;
+
+static inline const Body *variant_body(Variant variant, const Function *function)
+{
+    return function == variant.kernel ? variant.body : function->body;
+}
+
+/* The names of the functions that a kernel needs, including its own. */
 typedef struct Reached Reached;
 
-/* In the arena; kernel NULL reaches everything. */
-Reached *reached_find(const Module *module, const Function *kernel, Arena *arena);
+/* What variant.kernel needs (NULL: everything), allocated in the arena. */
+Reached *reached_find(const Module *module, Variant variant, Arena *arena);
 bool reached_has(const Reached *reached, Name name);
 
 #endif

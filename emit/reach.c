@@ -17,6 +17,7 @@ typedef struct Link {
 
 struct Reached {
     const Module *module;
+    Variant variant;
     Arena *arena;
     Entry *entries; /* sorted by name's address */
     size_t count;
@@ -134,8 +135,9 @@ static void body_reach(Reached *reached, const Body *body)
 
 static void function_reach(Reached *reached, const Function *function)
 {
-    if (function->body) {
-        body_reach(reached, function->body);
+    const Body *body = variant_body(reached->variant, function);
+    if (body) {
+        body_reach(reached, body);
         return;
     }
     for (size_t i = 0; i < function->stmts.count; i++) {
@@ -149,16 +151,17 @@ static void function_reach(Reached *reached, const Function *function)
     }
 }
 
-Reached *reached_find(const Module *module, const Function *kernel, Arena *arena)
+Reached *reached_find(const Module *module, Variant variant, Arena *arena)
 {
     Reached *reached = ARENA_NEW(arena, Reached);
     reached->module = module;
     reached->arena = arena;
-    reached->all = !kernel;
-    if (!kernel)
+    reached->variant = variant;
+    reached->all = !variant.kernel;
+    if (reached->all)
         return reached;
     entries_collect(reached);
-    reach(reached, kernel->name);
+    reach(reached, variant.kernel->name);
     for (size_t i = 0; i < module->items.count; i++)
         if (module->items.data[i].kind == ITEM_VARIABLE)
             variable_reach(reached, module->items.data[i].variable);

@@ -119,6 +119,39 @@ static void test_reduced_module(void **state)
     release(module);
 }
 
+/* A kernel printed from a form that is not its own, which is left alone. */
+static void test_other_body(void **state)
+{
+    (void)state;
+    Module *module = module_from(HEADER ".func called() { ret; }\n.func other() { ret; }\n"
+                                        ".visible .entry k() {\ncall called;\nret;\n}\n");
+    Function *kernel = function_of(module, "k");
+    const char *reason = NULL;
+    Body *body = body_build(kernel, &reason);
+    assert_non_null(body);
+    body->tuning.maxnreg = 40;
+    for (Inst *inst = body->blocks.data[0]->first, *next; inst; inst = next) {
+        next = inst->next;
+        if (inst_op(inst) == OP_CALL)
+            inst_remove(inst);
+    }
+    Buf with = {0}, own = {0}, after = {0};
+    emit_module_for(module, kernel, &own);
+    emit_module_with(module, kernel, body, &with);
+    assert_true(buf_has(&own, ".func called()"));
+    assert_false(buf_has(&own, ".func other()"));
+    assert_false(buf_has(&with, "called"));
+    assert_true(buf_has(&with, ".maxnreg 40"));
+    emit_module_with(module, kernel, NULL, &after);
+    assert_string_equal(buf_text(&after), buf_text(&own));
+    assert_null(kernel->body);
+    buf_free(&with);
+    buf_free(&own);
+    buf_free(&after);
+    body_free(body);
+    release(module);
+}
+
 /* Layout and edges say what must be printed: branches to where control does not fall, labels for them, a ret where the
  * source ran off its end. */
 static void test_layout(void **state)
@@ -288,6 +321,7 @@ int main(void)
         cmocka_unit_test(test_statements),
         cmocka_unit_test(test_numbers_without_spelling),
         cmocka_unit_test(test_reduced_module),
+        cmocka_unit_test(test_other_body),
         cmocka_unit_test(test_layout),
         cmocka_unit_test(test_register_declarations),
         cmocka_unit_test(test_locations_keep_their_callers),
