@@ -407,14 +407,6 @@ Launch *launch_read(Arena *arena, const char *path, const char **error)
     return reader.error ? NULL : launch;
 }
 
-static uint64_t splitmix64(uint64_t state)
-{
-    state += UINT64_C(0x9e3779b97f4a7c15);
-    state = (state ^ state >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    state = (state ^ state >> 27) * UINT64_C(0x94d049bb133111eb);
-    return state ^ state >> 31;
-}
-
 static uint64_t element_bits(Type type, double value)
 {
     switch (type) {
@@ -444,7 +436,7 @@ void *launch_fill(Arena *arena, const LaunchArgument *argument)
     case FILL_UNIFORM:
     case FILL_IOTA:
         for (uint64_t i = 0; i < argument->count; i++) {
-            uint64_t hash = splitmix64(argument->seed * UINT64_C(0x9e3779b97f4a7c15) + i);
+            uint64_t hash = random_next(&(Random){argument->seed * UINT64_C(0x9e3779b97f4a7c15) + i});
             double unit = (double)(hash >> 11) * 0x1p-53;
             double range = argument->high - argument->low + (is_float ? 0 : 1);
             double value =

@@ -3,11 +3,6 @@
 
 /* ---- Running ---------------------------------------------------------------------------------------------------- */
 
-static uint64_t align_up(uint64_t value, uint64_t align)
-{
-    return align > 1 ? (value + align - 1) / align * align : value;
-}
-
 static const Function *find_entry(const Module *module, const char *name)
 {
     for (size_t i = 0; i < module->items.count; i++) {

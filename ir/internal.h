@@ -4,19 +4,6 @@
 
 #include "ir/ir.h"
 
-/* ---- Pointer maps ----------------------------------------------------------------------------------------------- */
-
-/* From pointers to pointers, by open addressing; all zero but for the arena is an empty map. */
-typedef struct PointerMap {
-    Arena *arena;
-    const void **keys;
-    void **values;
-    size_t count, capacity;
-} PointerMap;
-
-void pointer_map_put(PointerMap *map, const void *key, void *value);
-void *pointer_map_get(const PointerMap *map, const void *key); /* NULL if there is none */
-
 /* ---- Names ------------------------------------------------------------------------------------------------------ */
 
 struct BodyNames *body_names_new(Body *body);

@@ -13,14 +13,6 @@
     (EFFECT_WRITE | EFFECT_SYNC | EFFECT_CONTROL | EFFECT_VOLATILE | EFFECT_ASYNC | EFFECT_HINT | EFFECT_CC_READ |     \
      EFFECT_CC_WRITE)
 
-/* ---- Random numbers: splitmix64, so that a search can be repeated ----------------------------------------------- */
-
-typedef struct Random {
-    uint64_t state;
-} Random;
-uint64_t random_next(Random *random);
-uint32_t random_below(Random *random, uint32_t bound); /* bound > 0 */
-
 /* ---- Order within blocks (schedule.c) ---------------------------------------------------------------------------- */
 
 /* A list scheduler's choice among the instructions that may come next: the highest sum wins, the source's order breaks

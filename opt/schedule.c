@@ -14,19 +14,6 @@ enum {
     LARGEST_BLOCK = 20000,  /* instructions; orders of larger blocks stay */
 };
 
-uint64_t random_next(Random *random)
-{
-    uint64_t z = random->state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-uint32_t random_below(Random *random, uint32_t bound)
-{
-    return (uint32_t)((random_next(random) >> 32) * bound >> 32);
-}
-
 const ScheduleRule schedule_rules[] = {
     {.name = "depth first", .recent = 1000, .need = 100, .source = 1},
     {.name = "least pressure, then source order", .pressure = 1000, .source = 1},

@@ -1,5 +1,7 @@
 /* Interned strings, and the closest of several words. */
-#include "support/support.h"
+#include "support/buffer.h"
+#include "support/diag.h"
+#include "support/map.h"
 
 #include <endian.h>
 #include <string.h>
@@ -50,21 +52,15 @@ static inline uint64_t load_short(const char *text, size_t length)
            (uint64_t)(unsigned char)text[length - 1] << 8 * (length - 1);
 }
 
-static inline uint64_t mix(uint64_t hash, uint64_t bits)
-{
-    hash = (hash ^ bits) * UINT64_C(0x9E3779B97F4A7C15);
-    return hash ^ hash >> 32;
-}
-
 static inline uint32_t hash_bytes(const char *text, size_t length)
 {
     if (length < 8)
-        return (uint32_t)mix(0, load_short(text, length));
+        return (uint32_t)hash_mix(0, load_short(text, length));
     size_t i = 0;
     uint64_t hash = 0;
     for (; i + 8 < length; i += 8)
-        hash = mix(hash, load_8(text + i));
-    return (uint32_t)mix(hash, load_8(text + length - 8));
+        hash = hash_mix(hash, load_8(text + i));
+    return (uint32_t)hash_mix(hash, load_8(text + length - 8));
 }
 
 static inline bool same_bytes(const char *a, const char *b, size_t length)
@@ -136,7 +132,7 @@ Name intern_n(Interner *names, const char *text, size_t length)
  * name is stored with zeros behind it, up to a multiple of 16 bytes.) */
 Name intern_short(Interner *names, uint64_t bytes, size_t length)
 {
-    uint32_t hash = (uint32_t)mix(0, bytes);
+    uint32_t hash = (uint32_t)hash_mix(0, bytes);
     size_t slot = hash & (names->slot_count - 1);
     for (const NameHead *head; (head = names->slots[slot]); slot = (slot + 1) & (names->slot_count - 1))
         if (load_8((const char *)(head + 1)) == bytes && head->length == length)

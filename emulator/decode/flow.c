@@ -146,11 +146,6 @@ Code *code_get(Machine *machine, const Function *function)
     return address_map_get(&machine->codes, function, &value) ? (Code *)(uintptr_t)value : NULL;
 }
 
-static uint64_t align_up(uint64_t value, uint64_t align)
-{
-    return align > 1 ? (value + align - 1) / align * align : value;
-}
-
 static uint64_t variable_alignment(const Variable *variable)
 {
     uint64_t natural = type_bits(variable->type) / 8 * (variable->vector ? variable->vector : 1);

@@ -198,11 +198,6 @@ static uint64_t variable_align(const Variable *variable)
     return variable->align > natural ? variable->align : natural;
 }
 
-static uint64_t align_up(uint64_t value, uint64_t align)
-{
-    return align > 1 ? (value + align - 1) / align * align : value;
-}
-
 static uint64_t constant_bits(const Constant *constant, Type type)
 {
     if (type == TYPE_F32 && constant->kind == CONSTANT_DECIMAL)

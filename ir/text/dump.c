@@ -216,8 +216,8 @@ static void groups_collect(Listing *l)
     for (size_t i = 0; i < l->group_list.count; i++) /* one prefix for two types: neither is a range */
         if (l->group_list.data[i]->next)
             l->group_list.data[i]->conflict = l->group_list.data[i]->next->conflict = true;
-    for (size_t i = 0; i < l->names.capacity; i++) {
-        if (!l->names.keys[i] || !name_split(l, l->names.keys[i], &prefix, &number))
+    for (const MapEntry *entry = map_next(&l->names, NULL); entry; entry = map_next(&l->names, entry)) {
+        if (!name_split(l, (Name)(uintptr_t)entry->key, &prefix, &number))
             continue;
         for (RegisterGroup *group = pointer_map_get(&l->groups, prefix); group; group = group->next)
             group->conflict |= number <= group->highest;

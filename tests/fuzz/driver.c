@@ -29,18 +29,18 @@ typedef struct Driver {
     const char *prefix;
 } Driver;
 
-static Dice byte_dice = {1};
+static Random byte_random = {1};
 
 /* Changes a few bytes. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t limit)
 {
-    for (size_t changes = 1 + dice_below(&byte_dice, 4); changes > 0; changes--) {
-        size_t at = size ? dice_below(&byte_dice, size) : 0;
-        switch (dice_below(&byte_dice, 4)) {
+    for (size_t changes = 1 + random_below(&byte_random, 4); changes > 0; changes--) {
+        size_t at = size ? random_below(&byte_random, size) : 0;
+        switch (random_below(&byte_random, 4)) {
         case 0:
             if (size < limit) {
                 memmove(data + at + 1, data + at, size - at);
-                data[at] = (uint8_t)dice_next(&byte_dice);
+                data[at] = (uint8_t)random_next(&byte_random);
                 size++;
             }
             break;
@@ -50,11 +50,11 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t limit)
             break;
         case 2:
             if (size)
-                data[at] ^= (uint8_t)(1u << dice_below(&byte_dice, 8));
+                data[at] ^= (uint8_t)(1u << random_below(&byte_random, 8));
             break;
         default:
             if (size)
-                data[at] = (uint8_t)dice_next(&byte_dice);
+                data[at] = (uint8_t)random_next(&byte_random);
             break;
         }
     }
@@ -118,19 +118,19 @@ static double seconds_now(void)
 
 static void inputs_change(Driver *driver)
 {
-    Dice dice = {driver->seed};
+    Random random = {driver->seed};
     uint8_t *data = arena_alloc(driver->arena, driver->limit);
     double end = seconds_now() + driver->seconds;
-    byte_dice.state = driver->seed;
+    byte_random.state = driver->seed;
     for (unsigned long long i = 0; driver->seconds > 0 ? seconds_now() < end : i < driver->runs; i++) {
-        const Input *input = &driver->inputs.data[dice_below(&dice, driver->inputs.count)];
-        const Input *other = &driver->inputs.data[dice_below(&dice, driver->inputs.count)];
+        const Input *input = &driver->inputs.data[random_below(&random, driver->inputs.count)];
+        const Input *other = &driver->inputs.data[random_below(&random, driver->inputs.count)];
         size_t size = input->size < driver->limit ? input->size : driver->limit;
         memcpy(data, input->data, size);
-        if (!dice_below(&dice, 4))
+        if (!random_below(&random, 4))
             size = LLVMFuzzerCustomCrossOver(input->data, size, other->data, other->size, data, driver->limit,
-                                             (unsigned)dice_next(&dice));
-        size = LLVMFuzzerCustomMutator(data, size, driver->limit, (unsigned)dice_next(&dice));
+                                             (unsigned)random_next(&random));
+        size = LLVMFuzzerCustomMutator(data, size, driver->limit, (unsigned)random_next(&random));
         input_run(driver, data, size);
     }
 }

@@ -57,12 +57,5 @@ typedef enum WordClass { WORD_OPCODE, WORD_MODIFIER, WORD_DIRECTIVE, WORD_REGIST
 /* The words of a class: opcodes, modifiers and special registers from the tables of ir/. */
 const char *const *words_of(WordClass class, size_t *count);
 
-/* ---- Random numbers ---------------------------------------------------------------------------------------------- */
-
-typedef struct Dice {
-    uint64_t state;
-} Dice;
-uint64_t dice_next(Dice *dice);
-size_t dice_below(Dice *dice, size_t bound); /* bound > 0 */
 
 #endif

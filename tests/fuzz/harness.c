@@ -129,18 +129,3 @@ void texts_compare(const char *what, const Buf *expected, const Buf *actual)
     property_broken("%s: line %zu differs: '%.*s' became '%.*s'", what, line, (int)strcspn(a + begin, "\n"), a + begin,
                     (int)strcspn(b + begin, "\n"), b + begin);
 }
-
-/* ---- Random numbers ---------------------------------------------------------------------------------------------- */
-
-uint64_t dice_next(Dice *dice)
-{
-    uint64_t bits = dice->state += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
-    bits = (bits ^ bits >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    bits = (bits ^ bits >> 27) * UINT64_C(0x94d049bb133111eb);
-    return bits ^ bits >> 31;
-}
-
-size_t dice_below(Dice *dice, size_t bound)
-{
-    return (size_t)(dice_next(dice) % bound);
-}

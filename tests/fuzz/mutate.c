@@ -17,7 +17,7 @@ enum { MOST_PIECES = 1 << 16 };
 
 /* The text as tokens and as what takes its place. */
 typedef struct Mutation {
-    Dice dice;
+    Random random;
     const uint8_t *text;
     Piece *pieces;
     size_t count;
@@ -92,16 +92,16 @@ static void put_pieces(Mutation *mutation, size_t begin, size_t end)
 
 static size_t any_piece(Mutation *mutation)
 {
-    size_t at = dice_below(&mutation->dice, mutation->count);
+    size_t at = random_below(&mutation->random, mutation->count);
     for (size_t i = 0; i < 8 && mutation->pieces[at].class <= PIECE_LINE_END; i++) /* blanks are of little interest */
-        at = dice_below(&mutation->dice, mutation->count);
+        at = random_below(&mutation->random, mutation->count);
     return at;
 }
 
 /* Another piece of the same class, 'at' if there is none near a random place. */
 static size_t piece_like(Mutation *mutation, size_t at)
 {
-    size_t other = dice_below(&mutation->dice, mutation->count);
+    size_t other = random_below(&mutation->random, mutation->count);
     for (size_t i = 0; i < mutation->count; i++, other = (other + 1) % mutation->count)
         if (mutation->pieces[other].class == mutation->pieces[at].class && other != at)
             return other;
@@ -139,7 +139,7 @@ static const char *any_word(Mutation *mutation, WordClass class)
 {
     size_t count;
     const char *const *words = words_of(class, &count);
-    return words[dice_below(&mutation->dice, count)];
+    return words[random_below(&mutation->random, count)];
 }
 
 /* The piece, by another word of its kind. */
@@ -151,23 +151,23 @@ static void put_another(Mutation *mutation, size_t at)
         begin++;
     switch (piece->class) {
     case PIECE_NAME:
-        if (begin == at && dice_below(&mutation->dice, 2)) {
+        if (begin == at && random_below(&mutation->random, 2)) {
             buf_puts(&mutation->out, any_word(mutation, WORD_OPCODE));
             return;
         }
-        if (!dice_below(&mutation->dice, 6)) {
-            buf_puts(&mutation->out, any_word(mutation, dice_below(&mutation->dice, 3) ? WORD_REGISTER : WORD_NUMBER));
+        if (!random_below(&mutation->random, 6)) {
+            buf_puts(&mutation->out, any_word(mutation, random_below(&mutation->random, 3) ? WORD_REGISTER : WORD_NUMBER));
             return;
         }
         break;
     case PIECE_DOTTED:
-        if (dice_below(&mutation->dice, 2)) {
+        if (random_below(&mutation->random, 2)) {
             buf_puts(&mutation->out, any_word(mutation, begin == at ? WORD_DIRECTIVE : WORD_MODIFIER));
             return;
         }
         break;
     case PIECE_DIGITS:
-        if (dice_below(&mutation->dice, 2)) {
+        if (random_below(&mutation->random, 2)) {
             buf_puts(&mutation->out, any_word(mutation, WORD_NUMBER));
             return;
         }
@@ -181,19 +181,19 @@ static void put_another(Mutation *mutation, size_t at)
 /* One change of mutation->text into mutation->out. */
 static void mutate_once(Mutation *mutation)
 {
-    Dice *dice = &mutation->dice;
+    Random *random = &mutation->random;
     size_t at = any_piece(mutation), end = at + 1, count = mutation->count;
     size_t begin = line_begin(mutation, at), next = line_end(mutation, at);
-    size_t other = dice_below(dice, count), other_begin = line_begin(mutation, other);
+    size_t other = random_below(random, count), other_begin = line_begin(mutation, other);
     size_t other_next = line_end(mutation, other);
-    switch (dice_below(dice, 16)) {
+    switch (random_below(random, 16)) {
     case 0: /* tokens fall out */
-        end = at + 1 + dice_below(dice, 4);
+        end = at + 1 + random_below(random, 4);
         put_pieces(mutation, 0, at);
         put_pieces(mutation, end < count ? end : count, count);
         return;
     case 1: /* or come again */
-        end = at + 1 + dice_below(dice, 6);
+        end = at + 1 + random_below(random, 6);
         end = end < count ? end : count;
         put_pieces(mutation, 0, end);
         put_pieces(mutation, at, count);
@@ -256,7 +256,7 @@ static void mutate_once(Mutation *mutation)
             at++;
         end = group_end(mutation, at);
         put_pieces(mutation, 0, at);
-        if (dice_below(dice, 2)) {
+        if (random_below(random, 2)) {
             put_pieces(mutation, at, end);
             put_pieces(mutation, at, end);
         }
@@ -264,11 +264,11 @@ static void mutate_once(Mutation *mutation)
         return;
     case 14: /* a word of any class */
         put_pieces(mutation, 0, at);
-        buf_puts(&mutation->out, any_word(mutation, (WordClass)dice_below(dice, WORD_JSON)));
+        buf_puts(&mutation->out, any_word(mutation, (WordClass)random_below(random, WORD_JSON)));
         put_pieces(mutation, at, count);
         return;
     default: /* the text ends early */
-        if (dice_below(dice, 4)) {
+        if (random_below(random, 4)) {
             put_pieces(mutation, 0, at);
             put_another(mutation, at);
             put_pieces(mutation, at + 1, count);
@@ -301,7 +301,7 @@ static void json_mutate(Mutation *mutation)
 {
     size_t at = any_piece(mutation), other = piece_like(mutation, at);
     put_pieces(mutation, 0, at);
-    switch (dice_below(&mutation->dice, 4)) {
+    switch (random_below(&mutation->random, 4)) {
     case 0: put_pieces(mutation, other, other + 1); break;
     case 1: buf_puts(&mutation->out, any_word(mutation, WORD_JSON)); break;
     case 2: put_pieces(mutation, at, group_end(mutation, at)); at--; break;
@@ -312,14 +312,14 @@ static void json_mutate(Mutation *mutation)
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t limit, unsigned seed)
 {
-    Mutation mutation = {.dice = {seed}};
-    if (size == 0 || !dice_below(&mutation.dice, 8))
+    Mutation mutation = {.random = {seed}};
+    if (size == 0 || !random_below(&mutation.random, 8))
         return LLVMFuzzerMutate(data, size, limit);
     mutation.pieces = malloc(MOST_PIECES * sizeof *mutation.pieces);
     if (!mutation.pieces)
         abort();
     bool is_json = looks_like_json(data, size);
-    for (size_t changes = 1 + dice_below(&mutation.dice, 4); changes > 0 && size > 0; changes--) {
+    for (size_t changes = 1 + random_below(&mutation.random, 4); changes > 0 && size > 0; changes--) {
         pieces_find(&mutation, data, size);
         if (is_json)
             json_mutate(&mutation);
@@ -335,22 +335,22 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t limit, unsigne
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *first, size_t first_size, const uint8_t *second, size_t second_size,
                                  uint8_t *out, size_t limit, unsigned seed)
 {
-    Mutation mutation = {.dice = {seed}};
+    Mutation mutation = {.random = {seed}};
     if (first_size == 0 || second_size == 0)
         return 0;
     mutation.pieces = malloc(MOST_PIECES * sizeof *mutation.pieces);
     if (!mutation.pieces)
         abort();
     pieces_find(&mutation, second, second_size);
-    size_t from = line_begin(&mutation, dice_below(&mutation.dice, mutation.count)), to = from;
-    for (size_t lines = 1 + dice_below(&mutation.dice, 12); lines > 0; lines--)
+    size_t from = line_begin(&mutation, random_below(&mutation.random, mutation.count)), to = from;
+    for (size_t lines = 1 + random_below(&mutation.random, 12); lines > 0; lines--)
         to = line_end(&mutation, to);
     Buf taken = {0};
     put_pieces(&mutation, from, to);
     taken = mutation.out;
     mutation.out = (Buf){0};
     pieces_find(&mutation, first, first_size);
-    size_t at = line_begin(&mutation, dice_below(&mutation.dice, mutation.count));
+    size_t at = line_begin(&mutation, random_below(&mutation.random, mutation.count));
     put_pieces(&mutation, 0, at);
     buf_write(&mutation.out, buf_text(&taken), taken.length);
     put_pieces(&mutation, at, mutation.count);

@@ -8,7 +8,7 @@
 enum { VARIANTS = 7, UNIFORMS = 4, SLOTS = 12, INPUTS = 256, DEPTH = 4 };
 
 typedef struct Maker {
-    uint64_t state;
+    Random random;
     Buf *out;
     unsigned labels, temporaries;
     int budget;
@@ -26,18 +26,9 @@ typedef struct Maker {
     unsigned floor; /* some threads have jumped to the end of joins[floor]: until there control is not uniform */
 } Maker;
 
-static uint64_t next(Maker *m)
-{
-    m->state += UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t z = m->state;
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 static unsigned below(Maker *m, unsigned bound)
 {
-    return (unsigned)(next(m) % bound);
+    return (unsigned)(random_next(&m->random) % bound);
 }
 
 static bool chance(Maker *m, unsigned percent)
@@ -584,7 +575,7 @@ static void make_launch(Maker *m, Arena *arena, Launch *launch)
     launch->argument_count = 5;
     launch->arguments = ARENA_ARRAY(arena, LaunchArgument, 5);
     launch->arguments[0] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "in", .type = TYPE_U32, .count = INPUTS,
-                                            .fill = FILL_UNIFORM, .low = 0, .high = 4000, .seed = m->state};
+                                            .fill = FILL_UNIFORM, .low = 0, .high = 4000, .seed = m->random.state};
     launch->arguments[1] = (LaunchArgument){
         .kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U32, .count = threads * SLOTS, .fill = FILL_POISON};
     launch->arguments[2] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "common", .type = TYPE_U32, .count = 8,
@@ -599,7 +590,7 @@ static void make_launch(Maker *m, Arena *arena, Launch *launch)
 void random_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
 {
     Buf code = {0};
-    Maker m = {.state = seed * UINT64_C(0x2545f4914f6cdd1d) + 1,
+    Maker m = {.random = {seed * UINT64_C(0x2545f4914f6cdd1d) + 1},
                .out = &code,
                .budget = 14,
                .uniform = true,

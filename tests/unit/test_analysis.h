@@ -110,16 +110,6 @@ static inline void each_body(const char *pattern, void (*visit)(Body *body))
 
 /* ---- Flow graphs without code ------------------------------------------------------------------------------------ */
 
-typedef struct Random {
-    uint64_t state;
-} Random;
-
-static inline uint32_t random_below(Random *random, uint32_t limit)
-{
-    random->state = random->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)((random->state >> 33) % limit);
-}
-
 /* A body whose blocks have the edges that 'edges' (from, to pairs, ended by -1) lists; a block without one leaves the
  * function. */
 static inline Body *body_of_edges(Arena *arena, unsigned count, const int *edges)

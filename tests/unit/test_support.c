@@ -263,6 +263,50 @@ static void buffers_grow_and_stay_terminated(void **state)
     buf_free(&buf);
 }
 
+static void maps_keep_their_values_while_they_grow(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    Map map = {.arena = arena};
+    assert_null(map_get(&map, 1));
+    for (uint64_t i = 1; i <= 1000; i++)
+        map_put(&map, i << 32, i % 7);
+    map_put(&map, UINT64_C(5) << 32, 100);
+    assert_int_equal(map.count, 1000);
+    for (uint64_t i = 1; i <= 1000; i++)
+        assert_int_equal(*map_get(&map, i << 32), i == 5 ? 100 : i % 7);
+    assert_null(map_get(&map, 1));
+    Map copy = map_copy(&map, arena);
+    map_clear(&map);
+    assert_null(map_get(&map, UINT64_C(5) << 32));
+    uint64_t sum = 0;
+    for (const MapEntry *entry = map_next(&copy, NULL); entry; entry = map_next(&copy, entry))
+        sum += entry->key >> 32;
+    assert_int_equal(sum, 500500);
+    assert_null(map_next(&map, NULL));
+    arena_free(arena);
+}
+
+static void random_numbers_are_those_of_the_paper(void **state)
+{
+    (void)state;
+    Random random = {1234567};
+    assert_true(random_next(&random) == UINT64_C(6457827717110365317));
+    assert_true(random_next(&random) == UINT64_C(3203168211198807973));
+    for (uint32_t bound = 1; bound < 100; bound++)
+        assert_true(random_below(&random, bound) < bound);
+}
+
+static void sizes_are_rounded_up(void **state)
+{
+    (void)state;
+    assert_int_equal(align_up(0, 16), 0);
+    assert_int_equal(align_up(1, 16), 16);
+    assert_int_equal(align_up(16, 16), 16);
+    assert_int_equal(align_up(13, 12), 24);
+    assert_int_equal(align_up(13, 0), 13);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +322,9 @@ int main(void)
         cmocka_unit_test(errors_beyond_the_limit_are_counted_only),
         cmocka_unit_test(files_are_written_whole_or_not_at_all),
         cmocka_unit_test(buffers_grow_and_stay_terminated),
+        cmocka_unit_test(maps_keep_their_values_while_they_grow),
+        cmocka_unit_test(random_numbers_are_those_of_the_paper),
+        cmocka_unit_test(sizes_are_rounded_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,29 @@
+/* Interned strings. */
+#ifndef PTXOPT_SUPPORT_INTERN_H
+#define PTXOPT_SUPPORT_INTERN_H
+
+#include "support/memory.h"
+
+/* A NUL-terminated string of which only one copy exists in its Interner: equal names are equal pointers. */
+typedef const char *Name;
+typedef struct Interner Interner;
+
+Interner *interner_new(Arena *arena);
+Name intern(Interner *names, const char *text);
+Name intern_n(Interner *names, const char *text, size_t length); /* text holds no NUL */
+/* The same for 1 to 8 bytes, of which the first is the lowest of 'bytes', with zeros above the last: much faster. */
+Name intern_short(Interner *names, uint64_t bytes, size_t length);
+Name intern_find(const Interner *names, const char *text, size_t length); /* NULL if it was never interned */
+
+/* What stands in memory before the text of a name that came from an Interner; behind it stand zeros, up to a multiple
+ * of 16 bytes. */
+typedef struct NameHead {
+    uint32_t hash, length;
+    void *slot; /* the parser's, while it runs: what it knows by that name */
+} NameHead;
+static inline NameHead *name_head(Name name) { return (NameHead *)(uintptr_t)name - 1; }
+static inline size_t name_length(Name name) { return name_head(name)->length; }
+/* "base", or "base_1", "base_2" ...: the first for which taken(context, name) is false. */
+Name intern_unique(Interner *names, const char *base, bool (*taken)(void *context, Name name), void *context);
+
+#endif
