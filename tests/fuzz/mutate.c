@@ -145,29 +145,30 @@ static const char *any_word(Mutation *mutation, WordClass class)
 /* The piece, by another word of its kind. */
 static void put_another(Mutation *mutation, size_t at)
 {
+    Random *random = &mutation->random;
     const Piece *piece = &mutation->pieces[at];
     size_t begin = line_begin(mutation, at);
     while (begin < at && mutation->pieces[begin].class == PIECE_BLANK)
         begin++;
     switch (piece->class) {
     case PIECE_NAME:
-        if (begin == at && random_below(&mutation->random, 2)) {
+        if (begin == at && random_below(random, 2)) {
             buf_puts(&mutation->out, any_word(mutation, WORD_OPCODE));
             return;
         }
-        if (!random_below(&mutation->random, 6)) {
-            buf_puts(&mutation->out, any_word(mutation, random_below(&mutation->random, 3) ? WORD_REGISTER : WORD_NUMBER));
+        if (!random_below(random, 6)) {
+            buf_puts(&mutation->out, any_word(mutation, random_below(random, 3) ? WORD_REGISTER : WORD_NUMBER));
             return;
         }
         break;
     case PIECE_DOTTED:
-        if (random_below(&mutation->random, 2)) {
+        if (random_below(random, 2)) {
             buf_puts(&mutation->out, any_word(mutation, begin == at ? WORD_DIRECTIVE : WORD_MODIFIER));
             return;
         }
         break;
     case PIECE_DIGITS:
-        if (random_below(&mutation->random, 2)) {
+        if (random_below(random, 2)) {
             buf_puts(&mutation->out, any_word(mutation, WORD_NUMBER));
             return;
         }
