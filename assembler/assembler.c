@@ -25,55 +25,15 @@ static const char probe[] = ".version 6.0\n"
                             "\tret;\n"
                             "}\n";
 
-void outcome_free(Outcome *outcome)
-{
-    buf_free(&outcome->message);
-    buf_free(&outcome->log);
-    buf_free(&outcome->cubin);
-    buf_free(&outcome->attributes);
-}
-
-void outcome_fail(Outcome *outcome, AssemblyFailure failure, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    outcome->failure = failure;
-    buf_clear(&outcome->message);
-    buf_vprintf(&outcome->message, format, arguments);
-    va_end(arguments);
-}
-
 /* ---- Names ------------------------------------------------------------------------------------------------------ */
 
-bool arch_parse(const char *text, Arch *arch)
+/* The architecture to assemble for. False if the text is not one of the table's. */
+static bool find_arch(const char *text, Arch *arch)
 {
-    if (strncmp(text, "sm_", 3) == 0)
-        text += 3;
-    else if (strncmp(text, "compute_", 8) == 0)
-        text += 8;
-    Arch result = {0};
-    size_t digits = strspn(text, "0123456789");
-    if (digits < 2 || digits > 3)
+    if (!arch_parse(text, arch))
         return false;
-    for (size_t i = 0; i < digits; i++)
-        result.number = result.number * 10 + (unsigned)(text[i] - '0');
-    text += digits;
-    if (*text == 'a' || *text == 'f')
-        result.suffix = *text++;
-    if (*text != 0)
-        return false;
-    *arch = result;
-    return true;
-}
-
-Arch arch_assembled(Arch target)
-{
-    return target.number < ARCH_OLDEST ? (Arch){ARCH_OLDEST, 0} : target;
-}
-
-const char *arch_text(Arena *arena, Arch arch)
-{
-    return arena_printf(arena, "sm_%u%.*s", arch.number, arch.suffix != 0, &arch.suffix);
+    *arch = arch_assembled(*arch);
+    return architecture_find(arch->number) != NULL;
 }
 
 static const char *const kind_words[] = {
@@ -157,7 +117,7 @@ static Assembler *open_path(Arena *arena, AssemblerKind kind, const char *path, 
     if (assembler_run(assembler, arena, &request, &result))
         return assembler;
     *message =
-        arena_printf(arena, "cannot assemble an empty kernel for %s: %s", arch_text(arena, arch), result.message);
+        arena_printf(arena, "cannot assemble an empty kernel for %s: %s", arch_names(arch).real, result.message);
     assembler_close(assembler);
     return NULL;
 }
@@ -203,11 +163,10 @@ static Assembler *open_kind(Arena *arena, AssemblerKind kind, Arch arch, Buf *tr
 Assembler *assembler_open(Arena *arena, AssemblerKind kind, const char *arch_name, const char **error)
 {
     Arch arch;
-    if (!arch_parse(arch_name, &arch)) {
-        *error = arena_printf(arena, "'%s' is not an architecture such as sm_90", arch_name);
+    if (!find_arch(arch_name, &arch)) {
+        *error = arena_printf(arena, "'%s' is not a known architecture such as sm_90", arch_name);
         return NULL;
     }
-    arch = arch_assembled(arch);
     Buf tried = {0}, notes = {0};
     Assembler *assembler = NULL;
     for (size_t i = 0; i < COUNT_OF(automatic_order) && !assembler; i++)
@@ -221,7 +180,7 @@ Assembler *assembler_open(Arena *arena, AssemblerKind kind, const char *arch_nam
                               "no %s can be used for %s:%s\n"
                               "tools/deps.sh fetches ptxas and nvJitLink into third_party/cuda; PTXOPT_PTXAS, "
                               "PTXOPT_NVJITLINK and PTXOPT_CUDA_DRIVER can name others",
-                              kind_names[kind], arch_text(arena, arch), buf_text(&tried));
+                              kind_names[kind], arch_names(arch).real, buf_text(&tried));
     buf_free(&tried);
     buf_free(&notes);
     return assembler;
@@ -260,11 +219,10 @@ static bool make_job(const Assembler *assembler, const AssemblyRequest *request,
 {
     *job =
         (Job){.ptx = request->ptx, .size = request->size, .arch = assembler->arch, .syntax_only = request->syntax_only};
-    if (request->arch && !arch_parse(request->arch, &job->arch)) {
-        outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "'%s' is not an architecture such as sm_90", request->arch);
+    if (request->arch && !find_arch(request->arch, &job->arch)) {
+        outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "'%s' is not a known architecture such as sm_90", request->arch);
         return false;
     }
-    job->arch = arch_assembled(job->arch);
     job->max_registers = request->max_registers > 0 ? (unsigned)request->max_registers : 0;
     job->opt_level = request->opt_level < 0 ? 0 : request->opt_level > 3 ? 3 : (unsigned)request->opt_level;
     while (job->size > 0 && job->ptx[job->size - 1] == 0)

@@ -18,25 +18,8 @@
 #ifndef PTXOPT_ASSEMBLER_H
 #define PTXOPT_ASSEMBLER_H
 
+#include "machine/machine.h"
 #include "support/support.h"
-
-/* ---- Architectures ---------------------------------------------------------------------------------------------- */
-
-/* sm_90a is {90, 'a'}; the suffix is 'a' (this chip alone), 'f' (its family) or 0.  PTX ISA, chapter 11.1 (.target). */
-typedef struct Arch {
-    unsigned number;
-    char suffix;
-} Arch;
-
-/* The oldest architecture that current assemblers make code for. */
-#define ARCH_OLDEST 75
-
-/* Reads "sm_90a", "compute_90a" or "90a".  False, with *arch untouched, if it is none of these. */
-bool arch_parse(const char *text, Arch *arch);
-/* What PTX with this .target is assembled for: itself, or sm_75 where that is newer. */
-Arch arch_assembled(Arch target);
-/* "sm_90a". */
-const char *arch_text(Arena *arena, Arch arch);
 
 /* ---- Opening ---------------------------------------------------------------------------------------------------- */
 

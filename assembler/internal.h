@@ -129,7 +129,7 @@ const char *cubin_read(Arena *arena, const void *bytes, size_t size, Cubin *cubi
 /* ---- The figures (resources.c) ---------------------------------------------------------------------------------- */
 
 /* Puts the log, the cubin and the driver's attributes together.  NULL when every kernel's figures are known, else
- * what is missing. */
+ * what is missing.  'arch' is in the table of architectures. */
 const char *resources_read(Arena *arena, Arch arch, const char *log, const char *attributes, const Cubin *cubin,
                            Assembly *result);
 /* The first line that reports an error, without the newline, in the arena; NULL if there is none.  *line is its PTX

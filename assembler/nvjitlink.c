@@ -160,9 +160,7 @@ static LinkHandle create(const Library *library, const Job *job, int *result)
     Buf arch = {0}, cap = {0}, level = {0};
     const char *options[4];
     uint32_t count = 0;
-    buf_printf(&arch, "-arch=sm_%u", job->arch.number);
-    if (job->arch.suffix)
-        buf_putc(&arch, job->arch.suffix);
+    buf_printf(&arch, "-arch=%s", arch_names(job->arch).real);
     options[count++] = arch.data;
     options[count++] = "-verbose";
     if (job->max_registers > 0) {
@@ -198,8 +196,8 @@ static void assemble(void *state, const Job *job, Outcome *outcome)
         take_log(handle, library->info_log_size, library->info_log, &outcome->log);
     }
     if (!created || result == LINK_UNRECOGNIZED_ARCH || result == LINK_UNSUPPORTED_ARCH)
-        outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "refuses to assemble for sm_%u%.*s (result %d)", job->arch.number,
-                     job->arch.suffix != 0, &job->arch.suffix, result);
+        outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "refuses to assemble for %s (result %d)",
+                     arch_names(job->arch).real, result);
     else if (result != LINK_SUCCESS)
         outcome_fail(outcome, ASSEMBLY_REJECTED, "rejected the PTX (result %d)", result);
     else if (!job->syntax_only)

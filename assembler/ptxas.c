@@ -146,9 +146,8 @@ static void run_once(const char *path, const char *folder, const Job *job, Produ
 {
     Buf arch = {0}, level = {0}, cap = {0};
     unsigned opt_level = job->syntax_only ? 0 : job->opt_level;
-    buf_printf(&arch, "-arch=%s_%u", product == PRODUCT_NOTHING ? "compute" : "sm", job->arch.number);
-    if (job->arch.suffix)
-        buf_putc(&arch, job->arch.suffix);
+    ArchNames names = arch_names(job->arch);
+    buf_printf(&arch, "-arch=%s", product == PRODUCT_NOTHING ? names.virtual : names.real);
     const char *arguments[12] = {path, "-v", arch.data, INPUT_NAME};
     size_t count = 4;
     /* The default is 3, and PTX with debugging information takes no level but 0 that is spelled out. */

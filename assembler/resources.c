@@ -267,14 +267,7 @@ static unsigned clamp(uint64_t value)
     return value > UINT32_MAX ? UINT32_MAX : (unsigned)value;
 }
 
-/* What the system keeps of a block's shared memory.  The cubins of sm_90 and later count it in (seen with CUDA 11.8 to
- * 13.0), those of earlier architectures and the log do not. */
-static uint64_t shared_reserve(Arch arch)
-{
-    return arch.number >= 90 ? 1024 : 0;
-}
-
-static Resources merge(const Record *record, Arch arch)
+static Resources merge(const Record *record, const Architecture *architecture)
 {
     const CubinFunction *code = record->code;
     Resources r = {.name = record->name,
@@ -301,8 +294,8 @@ static Resources merge(const Record *record, Arch arch)
     if (code->constant != CUBIN_UNKNOWN)
         r.constant = code->constant;
     if (code->shared != CUBIN_UNKNOWN) {
-        uint64_t reserve = shared_reserve(arch);
-        r.shared = code->shared > reserve ? code->shared - reserve : 0;
+        uint64_t system = architecture->shared_in_cubin;
+        r.shared = code->shared > system ? code->shared - system : 0;
     }
     return r;
 }
@@ -336,6 +329,8 @@ static void apply_attributes(const char *attributes, const Table *table, Assembl
 const char *resources_read(Arena *arena, Arch arch, const char *log, const char *attributes, const Cubin *cubin,
                            Assembly *result)
 {
+    const Architecture *architecture = architecture_find(arch.number);
+    require(architecture);
     Table table = {.arena = arena};
     read_log(log, &table);
     match_code(&table, cubin);
@@ -349,7 +344,7 @@ const char *resources_read(Arena *arena, Arch arch, const char *log, const char 
                 continue;
             if (round < 2 ? record->code->is_entry != (round == 0) : record->code != NULL)
                 continue;
-            Resources r = merge(record, arch);
+            Resources r = merge(record, architecture);
             if (r.is_entry && !record->code && !problem)
                 problem = arena_printf(arena, "the cubin has no code for kernel '%s'", r.name);
             if (r.is_entry && !record->has_frame && !problem)

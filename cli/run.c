@@ -160,20 +160,21 @@ static bool names_exist(Run *run)
  * on that architecture alone (PTX ISA, chapter 11.1.2). */
 static bool choose_arch(Run *run)
 {
-    Arch target = {.number = ARCH_OLDEST}, wanted;
+    const Arch oldest = arch_assembled((Arch){0});
+    Arch target = oldest, wanted;
     const char *target_name = NULL;
     for (unsigned i = 0; i < run->module->target_count; i++)
-        if (strncmp(run->module->targets[i], "sm_", 3) == 0 && arch_parse(run->module->targets[i], &target))
+        if (arch_parse(run->module->targets[i], &target))
             target_name = run->module->targets[i];
     wanted = arch_assembled(target);
     if (run->options->arch) {
         arch_parse(run->options->arch, &wanted);
-        if (wanted.number < ARCH_OLDEST) {
+        if (wanted.number < oldest.number) {
             fprintf(stderr, "ptxopt: error: -arch %s: assemblers make code for sm_%u and newer only\n",
-                    run->options->arch, ARCH_OLDEST);
+                    run->options->arch, oldest.number);
             return false;
         }
-        if (!machine_for(arch_text(run->arena, wanted))) {
+        if (!machine_for(arch_names(wanted).real)) {
             fprintf(stderr, "ptxopt: error: -arch %s: no such architecture is known\n", run->options->arch);
             return false;
         }
@@ -183,7 +184,7 @@ static bool choose_arch(Run *run)
             return false;
         }
     }
-    run->arch = arch_text(run->arena, wanted);
+    run->arch = arena_printf(run->arena, "%s", arch_names(wanted).real);
     run->machine = machine_for(run->arch);
     run->report.arch = run->arch;
     return true;

@@ -1,8 +1,10 @@
-/* machine: what one streaming multiprocessor (SM) of each NVIDIA architecture holds, and what follows for a kernel: how
- * many of its blocks an SM runs at once (occupancy), and at which register counts that number changes (boundaries).
+/* machine: NVIDIA's architectures. Their names and PTX versions, what one streaming multiprocessor (SM) of each holds,
+ * and what follows from that for a kernel: how many of its blocks an SM runs at once (occupancy), and at which register
+ * counts that number changes (boundaries).
  *
- * All limits are facts of the architecture, none of the product: nothing here needs a device or the CUDA libraries. The
- * figures assume the largest shared memory an SM can be set to, which is what the driver chooses by default. */
+ * All facts are in one table, machine/architectures.def. They belong to the architecture, not to a product, so nothing
+ * here needs a device or the CUDA libraries. Occupancy assumes the largest shared memory that an SM can be set to,
+ * which is what the driver chooses by default. */
 #ifndef PTXOPT_MACHINE_H
 #define PTXOPT_MACHINE_H
 
@@ -10,15 +12,36 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* sm_90a is {90, 'a'}. The suffix is 'a' (this architecture only), 'f' (its family) or 0. PTX ISA, .target. */
+typedef struct Arch {
+    unsigned number;
+    char suffix;
+} Arch;
+
+/* Reads "sm_90a", "compute_90a" or "90a", whether or not there is such an architecture. False, with *arch unchanged, if
+ * the text has another form. */
+bool arch_parse(const char *text, Arch *arch);
+
+/* An architecture's names: "sm_90a" (what code is made for) and "compute_90a" (what PTX is checked against). */
+typedef struct ArchNames {
+    char real[20], virtual[20];
+} ArchNames;
+
+ArchNames arch_names(Arch arch);
+
+/* The architecture that PTX with this target is assembled for: the target itself, or the lowest one that assemblers
+ * still make code for if the target is older. */
+Arch arch_assembled(Arch target);
+
 enum {
     MACHINE_MAX_BLOCKS = 32, /* no SM of the table holds more blocks */
 };
 
+/* The limits of one SM. */
 typedef struct Machine {
-    unsigned arch;                  /* 90 for sm_90 */
     unsigned registers_per_sm;      /* 32-bit registers */
-    unsigned registers_per_block;   /* most that one block may be given */
-    unsigned registers_per_thread;  /* most that one thread may be given */
+    unsigned registers_per_block;   /* the most that one block can have */
+    unsigned registers_per_thread;  /* the most that one thread can have */
     unsigned threads_per_block;
     unsigned threads_per_sm;
     unsigned warps_per_sm;
@@ -28,46 +51,65 @@ typedef struct Machine {
     unsigned partitions;            /* an SM's registers are split evenly over these; a warp lives in one of them */
     unsigned launch_partitions;     /* a block's warps are rounded up to a multiple of this when a launch is admitted */
     unsigned shared_per_sm;         /* bytes */
-    unsigned shared_per_block;      /* bytes a kernel gets without asking, and the most for static variables */
-    unsigned shared_per_block_opt_in; /* bytes, for kernels that ask (cuFuncSetAttribute) */
-    unsigned shared_reserved;       /* bytes of each block's allocation that the system keeps to itself */
-    unsigned shared_unit;           /* a block's shared memory is allocated in multiples of this; bytes */
+    unsigned shared_per_block;      /* bytes that a kernel can use without opting in; the most for static variables */
+    unsigned shared_per_block_opt_in; /* bytes that a kernel can use after opting in (cuFuncSetAttribute) */
+    unsigned shared_reserved;       /* bytes of each block's allocation that the system keeps */
+    unsigned shared_unit;           /* a block's shared memory is allocated in multiples of this many bytes */
 } Machine;
 
-/* The machine of a target: "sm_90", "sm_90a", "sm_100f", "compute_90". NULL for a name that is none or one that the
- * table does not have. Never freed. */
-const Machine *machine_for(const char *arch);
+/* The machine of a target: "sm_90", "sm_90a", "sm_100f", "compute_90". NULL if the text is not an architecture's name
+ * or the table does not have its limits. */
+const Machine *machine_for(const char *name);
 
-/* The whole table, by ascending arch. */
-const Machine *machine_list(size_t *count);
+/* A row of the table. */
+typedef struct Architecture {
+    unsigned number;                        /* 90 for sm_90 */
+    unsigned version, version_a, version_f; /* see architecture_version() */
+    bool is_assembled;                      /* assemblers make code for it */
+    unsigned shared_in_cubin;               /* bytes of machine.shared_reserved that a cubin's figure includes */
+    Machine machine;                        /* see architecture_machine() */
+} Architecture;
 
-/* What keeps an SM from running one more block. Several can bind at once; then easing one of them gains nothing. */
+/* The whole table, by ascending number. */
+const Architecture *architecture_list(size_t *count);
+
+/* NULL if the table has no such architecture. */
+const Architecture *architecture_find(unsigned number);
+
+/* The limits of its SM, or NULL if the table does not have them. */
+const Machine *architecture_machine(const Architecture *architecture);
+
+/* The PTX .version, times 10, that introduced the target with this suffix; 0 if there is no such target. */
+unsigned architecture_version(const Architecture *architecture, char suffix);
+
+/* The limits that keep an SM from running one more block. Several can bind at once; then raising only one of them gains
+ * nothing. */
 typedef enum OccupancyLimit {
-    LIMIT_WARPS = 1 << 0, /* or the block has more threads than a block may */
+    LIMIT_WARPS = 1 << 0, /* or the block has more threads than a block can have */
     LIMIT_BLOCKS = 1 << 1,
     LIMIT_REGISTERS = 1 << 2,
     LIMIT_SHARED = 1 << 3,
 } OccupancyLimit;
 
 typedef struct Occupancy {
-    unsigned blocks;    /* per SM; 0 where the kernel cannot be launched like this */
+    unsigned blocks;    /* per SM; 0 if the kernel cannot be launched like this */
     unsigned warps;     /* per SM */
     double fraction;    /* warps of the machine's warps_per_sm, 0 to 1 */
-    unsigned limits;    /* set of OccupancyLimit: all that bind at 'blocks' */
-    /* What one block takes, with granularity and reserve; registers_allocated is 0 where the block or the count is too
-     * large to be launched at all. */
+    unsigned limits;    /* set of OccupancyLimit: those that bind at 'blocks' */
+    /* For one block, with granularity and the system's share; registers_allocated is 0 if the block or the register
+     * count is too large to be launched at all. */
     unsigned registers_allocated;
     uint64_t shared_allocated; /* bytes */
 } Occupancy;
 
-/* How many blocks of block_threads threads, each with that many registers, and shared_bytes of shared memory (static
- * and dynamic together) an SM runs at once. Equation 1 of Nugteren et al., "Analyzing CUDA's Compiler through the
+/* How many blocks an SM runs at once: blocks of block_threads threads with 'registers' registers each, and shared_bytes
+ * of shared memory (static and dynamic together). Equation 1 of Nugteren et al., "Analyzing CUDA's Compiler through the
  * Visualization of Decoded GPU Binaries" (SCOPES 2010), with the allocation granularity, the register partitions and
  * the other limits of today's machines; agrees with NVIDIA's cuda_occupancy.h (tests/machine). block_threads 0 gives 0
- * blocks; registers 0 means that registers do not limit. */
+ * blocks; registers 0 means that registers are not a limit. */
 Occupancy machine_occupancy(const Machine *machine, unsigned block_threads, unsigned registers, uint64_t shared_bytes);
 
-/* "registers", "shared memory", "registers and shared memory" ...: the names of a set of limits, for people. */
+/* The names of a set of limits for a message: "registers", "shared memory", "registers and shared memory" ... */
 const char *occupancy_limits_name(unsigned limits);
 
 /* A register count at which one more block fits: with 'registers' a thread an SM runs 'blocks' blocks, with one
@@ -78,8 +120,8 @@ typedef struct Boundary {
     unsigned warps;
 } Boundary;
 
-/* By descending registers and ascending blocks. The first is the most registers with which the kernel can be launched
- * at all, the last the count below which registers no longer matter. Empty where no count can be launched. */
+/* By descending registers and ascending blocks. The first is the highest count at which the kernel can be launched at
+ * all; below the last, registers no longer matter. Empty if the kernel cannot be launched with any count. */
 typedef struct BoundaryList {
     unsigned count;
     Boundary items[MACHINE_MAX_BLOCKS];
@@ -87,13 +129,13 @@ typedef struct BoundaryList {
 
 BoundaryList machine_boundaries(const Machine *machine, unsigned block_threads, uint64_t shared_bytes);
 
-/* The next boundary below: the largest count under 'registers' with which more blocks fit than with 'registers'. 0
- * where saving registers gains no block. */
+/* The next boundary below: the largest count under 'registers' at which more blocks fit. 0 if saving registers gains no
+ * block. */
 unsigned machine_boundary_below(const Machine *machine, unsigned block_threads, uint64_t shared_bytes,
                                 unsigned registers);
 
-/* The largest count, 'registers' or above, with which as many blocks fit as with 'registers': registers up to there
- * cost nothing. 'registers' itself where the kernel cannot be launched with that many. */
+/* The largest count, 'registers' or above, at which as many blocks fit: registers up to there cost nothing. 'registers'
+ * itself if the kernel cannot be launched with that many. */
 unsigned machine_boundary_above(const Machine *machine, unsigned block_threads, uint64_t shared_bytes,
                                 unsigned registers);
 

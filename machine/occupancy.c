@@ -1,8 +1,8 @@
-/* Occupancy and register boundaries: Nugteren et al., "Analyzing CUDA's Compiler through the
- * Visualization of Decoded GPU Binaries" (SCOPES 2010), equation 1,
+/* Occupancy and register boundaries: Nugteren et al., "Analyzing CUDA's Compiler through the Visualization of Decoded
+ * GPU Binaries" (SCOPES 2010), equation 1,
  *     blocks = floor(total registers / (registers per thread * threads per block)),
- * with what the machines of today do to it: registers go to warps in units, and each warp takes them from the one
- * partition of the SM that it lives in. */
+ * adapted to current machines: registers are allocated to warps in units, and each warp's come from the one partition
+ * of the SM that it runs in. */
 #include "machine/machine.h"
 
 static unsigned divide_up(unsigned value, unsigned unit)
@@ -15,25 +15,25 @@ static unsigned minimum(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Registers one warp takes, with granularity. */
+/* Registers allocated to one warp. */
 static unsigned warp_registers(const Machine *machine, unsigned registers)
 {
     return divide_up(registers * machine->warp_size, machine->register_unit) * machine->register_unit;
 }
 
-/* Warps that an SM's registers can feed if it has that many partitions. */
+/* Warps that an SM's registers are enough for if it has that many partitions. */
 static unsigned warps_by_registers(const Machine *machine, unsigned per_warp, unsigned partitions)
 {
     return machine->registers_per_sm / partitions / per_warp * partitions;
 }
 
-/* Blocks that the registers allow; UINT32_MAX for no limit. 'registers' is at most registers_per_thread. */
+/* Blocks that the registers allow; UINT32_MAX if they are not a limit. 'registers' is at most registers_per_thread. */
 static unsigned blocks_by_registers(const Machine *machine, unsigned block_warps, unsigned registers)
 {
     if (registers == 0)
         return UINT32_MAX;
     unsigned per_warp = warp_registers(machine, registers);
-    /* The check made when a block is launched takes its warps to be spread evenly over the launch partitions. */
+    /* The check at launch assumes that the block's warps are spread evenly over the launch partitions. */
     uint64_t admitted_warps = (uint64_t)divide_up(block_warps, machine->launch_partitions) * machine->launch_partitions;
     if (per_warp * admitted_warps > machine->registers_per_block ||
         warps_by_registers(machine, per_warp, machine->launch_partitions) < block_warps)
@@ -41,7 +41,7 @@ static unsigned blocks_by_registers(const Machine *machine, unsigned block_warps
     return warps_by_registers(machine, per_warp, machine->partitions) / block_warps;
 }
 
-/* Blocks that the shared memory allows, where 'allocated' is not zero and a block may have that much. */
+/* Blocks that the shared memory allows; UINT32_MAX if it is not a limit. */
 static unsigned blocks_by_shared(const Machine *machine, uint64_t allocated)
 {
     if (allocated == 0)
@@ -51,7 +51,7 @@ static unsigned blocks_by_shared(const Machine *machine, uint64_t allocated)
     return (unsigned)(machine->shared_per_sm / allocated);
 }
 
-/* Shared memory one block takes, with reserve and granularity; UINT64_MAX where that cannot be counted. */
+/* Shared memory allocated to one block; UINT64_MAX if it does not fit in 64 bits. */
 static uint64_t shared_allocation(const Machine *machine, uint64_t bytes)
 {
     uint64_t unit = machine->shared_unit;
@@ -109,7 +109,7 @@ const char *occupancy_limits_name(unsigned limits)
     return names[limits & 15];
 }
 
-/* Boundaries are found by asking for every count: there are 255, and the answer cannot drift from the calculation. */
+/* Tries every count: there are only 255, and so the answer always agrees with machine_occupancy(). */
 BoundaryList machine_boundaries(const Machine *machine, unsigned block_threads, uint64_t shared_bytes)
 {
     BoundaryList list = {0};

@@ -3,26 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine/machine.h"
 #include "parser/internal.h"
 
 /* Chapter "Release Notes" of the PTX ISA; times 10. */
 static const unsigned char versions[] = {10, 11, 12, 13, 14, 15, 20, 21, 22, 23, 30, 31, 32, 40, 41,
                                          42, 43, 50, 51, 60, 61, 62, 63, 64, 65, 70, 71, 72, 73, 74,
                                          75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88, 90};
-
-/* The .version that introduced a target: of the plain one, the architecture-specific (a) and the family-specific
- * (f). */
-static const struct Architecture {
-    unsigned short sm;
-    unsigned char plain, specific, family; /* 0: there is none */
-} architectures[] = {
-    {10, 10, 0, 0},   {11, 10, 0, 0},   {12, 12, 0, 0},   {13, 12, 0, 0},   {20, 20, 0, 0},  {21, 20, 0, 0},
-    {30, 30, 0, 0},   {32, 40, 0, 0},   {35, 31, 0, 0},   {37, 41, 0, 0},   {50, 40, 0, 0},  {52, 41, 0, 0},
-    {53, 42, 0, 0},   {60, 50, 0, 0},   {61, 50, 0, 0},   {62, 50, 0, 0},   {70, 51, 0, 0},  {72, 61, 0, 0},
-    {75, 63, 0, 0},   {80, 70, 0, 0},   {86, 71, 0, 0},   {87, 74, 0, 0},   {88, 73, 0, 0},  {89, 78, 0, 0},
-    {90, 78, 80, 0},  {100, 86, 86, 88}, {101, 86, 86, 88}, {103, 88, 88, 88}, {110, 90, 90, 90}, {120, 87, 87, 88},
-    {121, 88, 88, 88},
-};
 
 void header_version(Parser *parser, Span number)
 {
@@ -50,37 +37,23 @@ void header_version(Parser *parser, Span number)
     parser->module->version = version;
 }
 
-/* "sm_90a" or "compute_90a": its number and suffix (0: none).  False if the name has another form. */
-static bool split_architecture(Name name, unsigned *sm, char *suffix)
-{
-    const char *digits;
-    if (strncmp(name, "sm_", 3) == 0)
-        digits = name + 3;
-    else if (strncmp(name, "compute_", 8) == 0)
-        digits = name + 8;
-    else
-        return false;
-    char *end;
-    unsigned long number = strtoul(digits, &end, 10);
-    *sm = (unsigned)number;
-    *suffix = *end;
-    return *digits >= '0' && *digits <= '9' && number < 10000 &&
-           (*end == 0 || (end[1] == 0 && (*end == 'a' || *end == 'f')));
-}
-
 static void report_target(Parser *parser, Name name, Span span)
 {
     static const char *const known[] = {"texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"};
-    const char *candidates[COUNT_OF(known) + 3 * COUNT_OF(architectures)];
-    size_t count = 0;
+    static const char suffixes[] = {0, 'a', 'f'};
+    size_t architecture_count, count = 0;
+    const Architecture *architectures = architecture_list(&architecture_count);
+    const char **candidates =
+        ARENA_ARRAY(parser->scratch, const char *, COUNT_OF(known) + COUNT_OF(suffixes) * architecture_count);
     for (; count < COUNT_OF(known); count++)
         candidates[count] = known[count];
-    for (size_t i = 0; i < COUNT_OF(architectures); i++) {
-        candidates[count++] = arena_printf(parser->scratch, "sm_%u", architectures[i].sm);
-        if (architectures[i].specific)
-            candidates[count++] = arena_printf(parser->scratch, "sm_%ua", architectures[i].sm);
-        if (architectures[i].family)
-            candidates[count++] = arena_printf(parser->scratch, "sm_%uf", architectures[i].sm);
+    for (size_t i = 0; i < architecture_count; i++) {
+        for (size_t s = 0; s < COUNT_OF(suffixes); s++) {
+            if (!architecture_version(&architectures[i], suffixes[s]))
+                continue;
+            ArchNames names = arch_names((Arch){architectures[i].number, suffixes[s]});
+            candidates[count++] = arena_printf(parser->scratch, "%s", names.real);
+        }
     }
     const char *closest = closest_word(name, candidates, count);
     if (closest)
@@ -89,42 +62,38 @@ static void report_target(Parser *parser, Name name, Span span)
         diag_error(parser->diag, span, "unknown target '%s'", name);
 }
 
-static void add_architecture(Parser *parser, Name name, unsigned sm, char suffix, Span span)
+/* The newest architecture: after an error in a target, nothing is reported as beyond the target. */
+static unsigned newest_architecture(void)
 {
-    for (size_t i = 0; i < COUNT_OF(architectures); i++) {
-        const struct Architecture *architecture = &architectures[i];
-        if (architecture->sm != sm)
-            continue;
-        unsigned needed = suffix == 'a'   ? architecture->specific
-                          : suffix == 'f' ? architecture->family
-                                          : architecture->plain;
-        if (needed == 0)
-            break;
+    size_t count;
+    return architecture_list(&count)[count - 1].number;
+}
+
+static void add_architecture(Parser *parser, Name name, Arch arch, Span span)
+{
+    const Architecture *architecture = architecture_find(arch.number);
+    unsigned needed = architecture ? architecture_version(architecture, arch.suffix) : 0;
+    if (needed > 0) {
         if (parser->module->version < needed)
             diag_error(parser->diag, span, "target '%s' needs .version %u.%u or newer", name, needed / 10, needed % 10);
-        if (sm > parser->sm)
-            parser->sm = sm;
-        return;
-    }
-    if (parser->module->version > LATEST_VERSION) {
+    } else if (parser->module->version > LATEST_VERSION) {
         diag_warning(parser->diag, span, "target '%s' is not known", name);
-        parser->sm = sm > parser->sm ? sm : parser->sm;
-        return;
+    } else {
+        report_target(parser, name, span);
+        parser->sm = newest_architecture();
     }
-    report_target(parser, name, span);
-    /* So that what follows is not taken for something the target cannot do. */
-    parser->sm = architectures[COUNT_OF(architectures) - 1].sm;
+    if (arch.number > parser->sm)
+        parser->sm = arch.number;
 }
 
 void header_target(Parser *parser, Name name, Span span)
 {
-    unsigned sm;
-    char suffix;
-    if (split_architecture(name, &sm, &suffix)) {
-        add_architecture(parser, name, sm, suffix, span);
+    Arch arch;
+    if (arch_parse(name, &arch)) {
+        add_architecture(parser, name, arch, span);
     } else if (parser->sm == 0) {
         diag_error(parser->diag, span, "the first target is an architecture such as sm_90, not '%s'", name);
-        parser->sm = architectures[COUNT_OF(architectures) - 1].sm;
+        parser->sm = newest_architecture();
     } else if (strcmp(name, "texmode_unified") == 0 || strcmp(name, "texmode_independent") == 0) {
         parser->texmode_independent |= name[8] == 'i';
         parser->texmode_unified |= name[8] == 'u';

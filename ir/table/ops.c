@@ -138,20 +138,6 @@ const char *form_semantics(const Form *form)
     return form->note;
 }
 
-bool target_parse(const char *text, unsigned *number, char *suffix)
-{
-    size_t prefix = !strncmp(text, "sm_", 3) ? 3 : !strncmp(text, "compute_", 8) ? 8 : 0;
-    if (!prefix || !isdigit((unsigned char)text[prefix]))
-        return false;
-    char *end;
-    unsigned long value = strtoul(text + prefix, &end, 10);
-    if (value > 999)
-        return false;
-    *number = (unsigned)value;
-    *suffix = *end;
-    return !*end || !end[1];
-}
-
 /* ---- What a match leaves ---------------------------------------------------------------------------------------- */
 
 static ModId chosen_mod(const Form *form, const int16_t *choice, unsigned element, unsigned part)
@@ -337,11 +323,11 @@ static const Slot *make_slots(Arena *arena, const Form *form, const int16_t *cho
     return slots;
 }
 
-static bool targets_take(unsigned first, unsigned count, unsigned number, char suffix)
+static bool targets_take(unsigned first, unsigned count, Arch arch)
 {
     for (unsigned i = first; i < first + count; i++) {
         const TargetRange *range = &target_ranges[i];
-        if (range->low <= number && number <= range->high && (!range->suffix || range->suffix == suffix))
+        if (range->low <= arch.number && arch.number <= range->high && (!range->suffix || range->suffix == arch.suffix))
             return true;
     }
     return false;
@@ -372,11 +358,11 @@ static const char *find_unavailable(Module *module, const Signature *signature, 
                                     bool *removed)
 {
     Buf text = {0}, spelling = {0};
-    unsigned needed = form->version, number = 0, targets = form->targets, target_count = form->target_count;
-    char suffix = 0;
-    bool known = module->target_count && target_parse(module->targets[0], &number, &suffix);
+    unsigned needed = form->version, targets = form->targets, target_count = form->target_count;
+    Arch arch = {0};
+    bool known = module->target_count && arch_parse(module->targets[0], &arch);
     known &= module->version <= LATEST_VERSION; /* what newer ones have added to the targets is not known */
-    bool refused = known && !targets_take(targets, target_count, number, suffix);
+    bool refused = known && !targets_take(targets, target_count, arch);
     for (unsigned i = 0; i < form->element_count; i++) {
         if (choice[i] < 0)
             continue;
@@ -384,7 +370,7 @@ static const char *find_unavailable(Module *module, const Signature *signature, 
         if (alternative->version > needed)
             needed = alternative->version;
         if (known && !refused && alternative->target_count &&
-            !targets_take(alternative->targets, alternative->target_count, number, suffix)) {
+            !targets_take(alternative->targets, alternative->target_count, arch)) {
             refused = true;
             targets = alternative->targets;
             target_count = alternative->target_count;
@@ -394,7 +380,7 @@ static const char *find_unavailable(Module *module, const Signature *signature, 
     if (module->version && module->version < needed) {
         buf_printf(&text, "'%s' needs PTX ISA version %u.%u or later, the module has %u.%u", buf_text(&spelling),
                    needed / 10, needed % 10, module->version / 10, module->version % 10);
-    } else if (is_removed(form, module->version, number)) {
+    } else if (is_removed(form, module->version, arch.number)) {
         buf_printf(&text, "'%s' was removed after PTX ISA version %u.%u", buf_text(&spelling), form->last_version / 10,
                    form->last_version % 10);
         if (form->last_from)
@@ -405,7 +391,7 @@ static const char *find_unavailable(Module *module, const Signature *signature, 
         buf_printf(&text, "'%s' is not supported on target '%s': it needs ", buf_text(&spelling), module->targets[0]);
         print_targets(targets, target_count, &text);
     }
-    *removed = is_removed(form, module->version, number);
+    *removed = is_removed(form, module->version, arch.number);
     const char *result = text.length ? arena_strndup(module->arena, text.data, text.length) : NULL;
     buf_free(&text);
     buf_free(&spelling);

@@ -4,6 +4,7 @@
 #define PTXOPT_OPS_INTERNAL_H
 
 #include "ir/internal.h"
+#include "machine/machine.h"
 
 /* ---- Compiled rows (see the head of ops.def for the notation) ------------------------------------------------ */
 
@@ -226,8 +227,5 @@ bool binder_constant(Binder *binder, const Operand *operand, Type type);
 const Function *variable_first_function(const Variable *variable);
 /* Fits the lists of a call to the callee's prototype, where that is known. */
 bool binder_call(Binder *binder);
-
-/* The number and suffix of "sm_90a" or "compute_90a"; false if it is neither. */
-bool target_parse(const char *text, unsigned *number, char *suffix);
 
 #endif

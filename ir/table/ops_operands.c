@@ -216,8 +216,8 @@ static bool fit_range(Binder *binder, const Operand *operand, const Pattern *pat
 static bool fit_sreg(Binder *binder, const Operand *operand, Type type, unsigned vector)
 {
     const Sreg *sreg = operand->sreg;
-    unsigned bits = type_bits(type), own = type_bits(sreg->type), number;
-    char suffix;
+    unsigned bits = type_bits(type), own = type_bits(sreg->type);
+    Arch arch;
     if (sreg->vector != vector)
         return binder_refuse(binder, operand->span,
                              sreg->vector > 1 ? "'%s' is a whole vector; did you mean '%s.x'?" : "'%s' is not a vector",
@@ -231,8 +231,8 @@ static bool fit_sreg(Binder *binder, const Operand *operand, Type type, unsigned
         return binder_refuse(binder, operand->span, "'%s' needs PTX ISA version %u.%u or later, the module has %u.%u",
                              sreg->name, sreg->min_version / 10, sreg->min_version % 10, binder->module->version / 10,
                              binder->module->version % 10);
-    if (binder->module->target_count && target_parse(binder->module->targets[0], &number, &suffix) &&
-        number < sreg->min_sm)
+    if (binder->module->target_count && arch_parse(binder->module->targets[0], &arch) &&
+        arch.number < sreg->min_sm)
         return binder_refuse(binder, operand->span, "'%s' is not supported on target '%s': it needs sm_%u or later",
                              sreg->name, binder->module->targets[0], sreg->min_sm);
     return true;

@@ -15,11 +15,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static cudaOccDeviceProp properties_of(const Machine *machine)
+static cudaOccDeviceProp properties_of(const Architecture *architecture)
 {
+    const Machine *machine = &architecture->machine;
     return (cudaOccDeviceProp){
-        .computeMajor = (int)machine->arch / 10,
-        .computeMinor = (int)machine->arch % 10,
+        .computeMajor = (int)architecture->number / 10,
+        .computeMinor = (int)architecture->number % 10,
         .maxThreadsPerBlock = (int)machine->threads_per_block,
         .maxThreadsPerMultiprocessor = (int)machine->threads_per_sm,
         .regsPerBlock = (int)machine->registers_per_block,
@@ -34,10 +35,10 @@ static cudaOccDeviceProp properties_of(const Machine *machine)
 }
 
 /* Everything past the first 1000 bytes is dynamic, as it has to be over 48 KiB. False where the header refuses. */
-static bool reference(const Machine *machine, unsigned threads, unsigned registers, unsigned shared,
+static bool reference(const Architecture *architecture, unsigned threads, unsigned registers, unsigned shared,
                       cudaOccResult *result)
 {
-    cudaOccDeviceProp properties = properties_of(machine);
+    cudaOccDeviceProp properties = properties_of(architecture);
     unsigned fixed = shared < 1000 ? shared : 1000;
     cudaOccFuncAttributes attributes = {
         .maxThreadsPerBlock = INT_MAX,
@@ -69,8 +70,9 @@ static const unsigned shared_sizes[] = {0,     1,     127,   128,   129,   512, 
                                         33000, 40000, 49151, 49152, 49153, 50000,  65536,  65537,  98304,  101376,
                                         101377, 102400, 131072, 163840, 166912, 166913, 200000, 232448, 232449, 300000};
 
-static bool compare_calculation(const Machine *machine)
+static bool compare_calculation(const Architecture *architecture)
 {
+    const Machine *machine = &architecture->machine;
     unsigned long wrong = 0;
     for (size_t b = 0; b < sizeof block_sizes / sizeof *block_sizes; b++) {
         for (unsigned registers = 0; registers <= 255; registers++) {
@@ -78,7 +80,7 @@ static bool compare_calculation(const Machine *machine)
                 unsigned threads = block_sizes[b], shared = shared_sizes[s];
                 cudaOccResult expected = {0};
                 Occupancy got = machine_occupancy(machine, threads, registers, shared);
-                bool fits = reference(machine, threads, registers, shared, &expected);
+                bool fits = reference(architecture, threads, registers, shared, &expected);
                 unsigned blocks = fits ? (unsigned)expected.activeBlocksPerMultiprocessor : 0;
                 bool same = got.blocks == blocks && (!fits || got.limits == limits_of(&expected));
                 if (blocks > 0)
@@ -86,7 +88,7 @@ static bool compare_calculation(const Machine *machine)
                            got.shared_allocated == expected.allocatedSharedMemPerBlock;
                 if (!same && wrong++ < 5)
                     printf("sm_%u: %u threads, %u registers, %u bytes: %u blocks (limits %u), NVIDIA %u (%u)\n",
-                           machine->arch, threads, registers, shared, got.blocks, got.limits, blocks,
+                           architecture->number, threads, registers, shared, got.blocks, got.limits, blocks,
                            limits_of(&expected));
             }
         }
@@ -94,11 +96,12 @@ static bool compare_calculation(const Machine *machine)
     return wrong == 0;
 }
 
-/* What the header knows of a machine by itself. From 7.0 on it has the sizes that an SM's shared memory can be set to:
- * the table's must be the last of them. */
-static bool compare_limits(const Machine *machine)
+/* The limits that the header has itself. From 7.0 on it has the sizes that an SM's shared memory can be set to: the
+ * table's must be the last of them. */
+static bool compare_limits(const Architecture *architecture)
 {
-    cudaOccDeviceProp properties = properties_of(machine);
+    const Machine *machine = &architecture->machine;
+    cudaOccDeviceProp properties = properties_of(architecture);
     int blocks, register_unit, shared_unit, registers, partitions;
     if (cudaOccMaxBlocksPerMultiprocessor(&blocks, &properties) != CUDA_OCC_SUCCESS ||
         cudaOccRegAllocationGranularity(&register_unit, &properties) != CUDA_OCC_SUCCESS ||
@@ -109,7 +112,7 @@ static bool compare_limits(const Machine *machine)
     bool same = (unsigned)blocks == machine->blocks_per_sm && (unsigned)register_unit == machine->register_unit &&
                 (unsigned)shared_unit == machine->shared_unit && (unsigned)partitions == machine->partitions &&
                 (unsigned)registers >= machine->registers_per_thread;
-    if (machine->arch >= 70) {
+    if (architecture->number >= 70) {
         size_t largest = machine->shared_per_sm, beyond = machine->shared_per_sm + 1;
         same = same && cudaOccAlignUpShmemSizeVoltaPlus(&largest, &properties) == CUDA_OCC_SUCCESS &&
                largest == machine->shared_per_sm &&
@@ -118,7 +121,7 @@ static bool compare_limits(const Machine *machine)
     return same;
 }
 
-static void print_golden(const Machine *machine)
+static void print_golden(const Architecture *architecture)
 {
     static const unsigned threads[] = {32, 64, 96, 128, 192, 256, 270, 384, 512, 768, 1024};
     static const unsigned registers[] = {16, 24, 32, 33, 40, 41, 56, 64, 72, 80, 96, 128, 129, 168, 255};
@@ -133,9 +136,9 @@ static void print_golden(const Machine *machine)
                 continue;
             unsigned bytes = s < sizeof shared / sizeof *shared ? shared[s] : 0;
             cudaOccResult result = {0};
-            if (!reference(machine, threads[t], registers[r], bytes, &result))
+            if (!reference(architecture, threads[t], registers[r], bytes, &result))
                 continue;
-            printf("%u\t%u\t%u\t%u\t%d\t%u\n", machine->arch, threads[t], registers[r], bytes,
+            printf("%u\t%u\t%u\t%u\t%d\t%u\n", architecture->number, threads[t], registers[r], bytes,
                    result.activeBlocksPerMultiprocessor, limits_of(&result));
         }
     }
@@ -144,21 +147,24 @@ static void print_golden(const Machine *machine)
 int main(int argc, char **argv)
 {
     size_t count;
-    const Machine *machines = machine_list(&count);
+    const Architecture *architectures = architecture_list(&count);
     if (argc == 2 && strcmp(argv[1], "--golden") == 0) {
         printf("# arch\tthreads\tregisters\tshared\tblocks\tlimits: 1 warps, 2 blocks, 4 registers, 8 shared\n");
         printf("# made by tests/machine/remake-golden with the cuda_occupancy.h that knows machines up to %d.%d\n",
                __CUDA_OCC_MAJOR__, __CUDA_OCC_MINOR__);
         for (size_t i = 0; i < count; i++)
-            print_golden(&machines[i]);
+            if (architecture_machine(&architectures[i]))
+                print_golden(&architectures[i]);
         return 0;
     }
     bool good = true;
     for (size_t i = 0; i < count; i++) {
-        bool limits = compare_limits(&machines[i]);
-        bool calculation = compare_calculation(&machines[i]);
-        printf("%s limits of sm_%u\n", limits ? "ok" : "not ok", machines[i].arch);
-        printf("%s occupancy of sm_%u\n", calculation ? "ok" : "not ok", machines[i].arch);
+        if (!architecture_machine(&architectures[i]))
+            continue;
+        bool limits = compare_limits(&architectures[i]);
+        bool calculation = compare_calculation(&architectures[i]);
+        printf("%s limits of sm_%u\n", limits ? "ok" : "not ok", architectures[i].number);
+        printf("%s occupancy of sm_%u\n", calculation ? "ok" : "not ok", architectures[i].number);
         good = good && limits && calculation;
     }
     return good ? 0 : 1;

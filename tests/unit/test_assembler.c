@@ -5,39 +5,6 @@
 
 static const Arch sm_75 = {75, 0};
 
-static void test_architectures(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text;
-        unsigned number;
-        char suffix;
-    } good[] = {{"sm_90", 90, 0},           {"sm_90a", 90, 'a'}, {"compute_100f", 100, 'f'},
-                {"120", 120, 0},            {"sm_75", 75, 0},    {"sm_35", 35, 0},
-                {"compute_121a", 121, 'a'}, {"sm_103a", 103, 'a'}};
-    static const char *const bad[] = {"",       "sm_",     "sm_9",   "sm_9000",   "sm_90b", "sm_90aa",
-                                      "sm90",   "SM_90",   "sm_-90", "native",    "sm_90 ", "compute_",
-                                      "lto_90", "sm_ 90a", "a",      "sm_90a,f"};
-    Arena *arena = arena_new();
-    for (size_t i = 0; i < COUNT_OF(good); i++) {
-        Arch arch = {0};
-        assert_true(arch_parse(good[i].text, &arch));
-        assert_int_equal(arch.number, good[i].number);
-        assert_int_equal(arch.suffix, good[i].suffix);
-    }
-    for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        Arch arch = {1, 'x'};
-        if (arch_parse(bad[i], &arch))
-            fail_msg("'%s' was taken", bad[i]);
-        assert_int_equal(arch.number, 1);
-    }
-    assert_string_equal(arch_text(arena, (Arch){90, 'a'}), "sm_90a");
-    assert_string_equal(arch_text(arena, (Arch){75, 0}), "sm_75");
-    assert_int_equal(arch_assembled((Arch){50, 0}).number, 75);
-    assert_int_equal(arch_assembled((Arch){100, 'f'}).suffix, 'f');
-    arena_free(arena);
-}
-
 static void test_kinds(void **state)
 {
     (void)state;
@@ -603,7 +570,6 @@ static void test_nul_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_architectures),
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_cubin_is_read),
         cmocka_unit_test(test_hostile_cubins),
