@@ -1,38 +1,46 @@
-# make            ./ptxopt
-# make demo       the demonstration (tools/demo.sh)
-# make test       everything that can be tested on this machine; ONLY=GLOB runs the jobs whose name matches
-# make asan       the same under the address and undefined-behaviour sanitizers, built in build/asan
-# make fuzz       the fuzzers of tests/fuzz; TIME=SECONDS in all, FUZZ="HARNESS...", JOBS=N at once (docs/fuzzing.md)
-# make corpus     every kernel of corpus/ through ptxopt, the assembler and the emulator, against the accepted figures
-# make corpus-report  the same, and build/corpus/report.html
-# make gpu-run    what `tools/corpus-run --gpu` needs: the same launch files on a GPU
-# make check-gpu  the emulator's instructions against the GPU at hand; ACCEPT=FILE keeps its answers
-# make bench-NAME the measurement bench/NAME
-# make install    PREFIX=/usr/local, DESTDIR=
-# make format     clang-format over the lines that are too long
-#
-# On a Debian machine the first call installs what is missing (tools/deps.sh).
+## make              build ./ptxopt
+## make deps         install what building and testing need (Debian packages, and NVIDIA's assembler)
+## make check        the quick tests, to run before each commit (about a minute)
+## make test         install what is missing and run every test; ONLY=GLOB selects jobs by name (ONLY='unit/*')
+## make asan         the same under the address and undefined-behaviour sanitizers, built in build/asan
+## make fuzz         run the fuzzers; TIME=SECONDS in all, FUZZ="HARNESS...", JOBS=N at once (docs/fuzzing.md)
+## make demo         install what is missing and run the demonstration (tools/demo.sh)
+## make corpus       run every kernel of corpus/ through ptxopt, the assembler and the emulator, and compare the
+##                   figures with the accepted ones (docs/corpus-run.md)
+## make corpus-report  the same, and write build/corpus/report.html
+## make gpu-run      build what `tools/corpus-run --gpu` needs to run launch files on a GPU
+## make check-gpu    compare the emulator's instructions with a GPU; ACCEPT=FILE keeps the GPU's answers
+## make bench-NAME   run the benchmark bench/NAME: frontend or emulator
+## make inputs       make the PTX and the occupancies of tests/ again (needs the CUDA toolkit and clang)
+## make install      install the program and its manual page under PREFIX
+## make uninstall    remove them again
+## make format       run clang-format over the lines that are too long
+## make clean        remove everything that was built
+##
+## Variables: CC, CFLAGS, CPPFLAGS, LDFLAGS, FLEX, BISON as usual; PREFIX (/usr/local) and DESTDIR for installing;
+## WERROR=1 makes warnings errors, as in .ci/run.
+## Plain `make` installs nothing: it names the packages that are missing and stops.
 
 PREFIX ?= /usr/local
 CFLAGS ?= -O2 -g
 FLEX ?= flex
 BISON ?= bison
+WERROR ?=
 
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
 
-FOLDERS := support ir ir/table ir/body ir/ssa ir/text lexer parser analysis machine opt emit assembler \
-    emulator emulator/semantics emulator/state emulator/execute emulator/decode cli
+FOLDERS := support ir lexer parser analysis machine opt emit assembler emulator cli
 
-# Generated C is made once, in build/, and shared by both variants; objects and programs lie in $(OUT).
+# Generated C is made once, in build/, and shared by all variants; objects and programs are in $(OUT).
 GEN := build
 ifeq ($(VARIANT),asan)
 OUT := build/asan
 PROGRAM := $(OUT)/ptxopt
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 else ifeq ($(VARIANT),fuzz)
-# clang with libFuzzer if there is one, else the compiler at hand and tests/fuzz/driver.c.
+# clang with libFuzzer if it is installed, else $(CC) and tests/fuzz/driver.c.
 OUT := build/fuzz
 PROGRAM := $(OUT)/ptxopt
 FUZZ_CC ?= clang
@@ -50,56 +58,45 @@ PROGRAM := ptxopt
 SANITIZE :=
 endif
 
-WARNINGS := -Wall -Wextra -Werror
+WARNINGS := -Wall -Wextra $(if $(WERROR),-Werror)
 STANDARD := -std=gnu11
-# Defined as empty, so that a file which defines it for itself says the same.
+# Defined as empty, to match the files that define it themselves.
 ALL_CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE= $(CPPFLAGS)
-# No fused multiply-adds that the source does not ask for: the emulator's results are the same on every host.
+# Only fused multiply-adds that the source asks for: the emulator's results are the same on every host.
 ALL_CFLAGS = $(STANDARD) $(WARNINGS) $(CFLAGS) -ffp-contract=off -fPIC $(SANITIZE)
 ALL_LDFLAGS = $(CFLAGS) $(SANITIZE) $(LDFLAGS)
 LIBRARIES := -ljansson -ldl -lm -lpthread
 
-# Sources.
-
-# ir/table/make_ops.c runs while building; it is no part of the program.
-SOURCES := $(filter-out ir/table/make_ops.c,$(wildcard $(FOLDERS:%=%/*.c)))
-GENERATED_SOURCES :=
-GENERATED_HEADERS :=
-ifneq ($(wildcard lexer/ptx.l),)
-GENERATED_SOURCES += lexer/ptx_lexer.c
-GENERATED_HEADERS += $(GEN)/lexer/ptx_lexer.h
-endif
-ifneq ($(wildcard parser/ptx.y),)
-GENERATED_SOURCES += parser/ptx_parser.c
-GENERATED_HEADERS += $(GEN)/parser/ptx_parser.h
-endif
-ifneq ($(wildcard ir/table/make_ops.c),)
-GENERATED_HEADERS += $(GEN)/ir/table/ops_enum.h $(GEN)/ir/table/ops_tables.inc
-endif
+# Every .c file below FOLDERS belongs to the program, except the generators, which run during the build.
+GENERATORS := ir/table/make_ops.c
+SOURCES := $(filter-out $(GENERATORS),$(sort $(shell find $(FOLDERS) -name '*.c')))
+GENERATED_SOURCES := lexer/ptx_lexer.c parser/ptx_parser.c
+GENERATED_HEADERS := $(addprefix $(GEN)/,lexer/ptx_lexer.h parser/ptx_parser.h ir/table/ops_enum.h \
+    ir/table/ops_tables.inc)
 
 SOURCE_OBJECTS := $(SOURCES:%.c=$(OUT)/%.o)
 GENERATED_OBJECTS := $(GENERATED_SOURCES:%.c=$(OUT)/%.o)
 MAIN_OBJECT := $(OUT)/cli/main.o
 LIBRARY_OBJECTS := $(filter-out $(MAIN_OBJECT),$(SOURCE_OBJECTS) $(GENERATED_OBJECTS))
 
-UNIT_SOURCES := $(wildcard tests/unit/test_*.c)
-UNIT_TESTS := $(UNIT_SOURCES:tests/unit/%.c=$(OUT)/tests/%)
-# What instructions have to give, for the tests test_oracle_* and for check-gpu.
-ORACLE_SOURCES := $(wildcard tests/oracle/*.c)
-ORACLE_OBJECTS := $(ORACLE_SOURCES:%.c=$(OUT)/%.o)
-ORACLE_TESTS := $(filter $(OUT)/tests/test_oracle_%,$(UNIT_TESTS))
-
-.PHONY: all tests test asan demo corpus corpus-report install clean format FORCE
+.PHONY: all help deps check test asan demo corpus corpus-report install uninstall clean format inputs FORCE
 all: $(PROGRAM)
-tests: $(UNIT_TESTS)
 
-# What has to be there before anything is built.
+help:
+	@sed -n 's/^## \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
 
-$(GEN)/deps.stamp: tools/deps.sh
-	@tools/deps.sh
+# Dependencies.
+
+deps:
+	@CC='$(CC)' tools/deps.sh
+
+# $(GEN)/needs-build and $(GEN)/needs-test: everything that building, or testing, needs is installed.
+$(GEN)/needs-%: tools/deps.sh
+	$(eval MISSING := $(shell CC='$(CC)' tools/deps.sh --missing $*))
+	$(if $(MISSING),$(error Debian packages are missing: $(MISSING) ('make deps' installs them)))
 	@mkdir -p $(@D) && touch $@
 
-# Changes when the compiler, its flags or the list of sources do, so that none of the three leaves stale files.
+# Changes with the compiler, its flags and the list of sources, so that none of the three leaves stale files.
 $(OUT)/configuration: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS)' $(SOURCES) $(GENERATED_SOURCES) >$@.new
@@ -107,19 +104,19 @@ $(OUT)/configuration: FORCE
 
 # Generated sources.
 
-# flex has no option that makes its warnings errors: anything it says is one.
-$(GEN)/lexer/ptx_lexer.c $(GEN)/lexer/ptx_lexer.h &: lexer/ptx.l $(GEN)/deps.stamp
+# flex has no option that makes its warnings errors.
+$(GEN)/lexer/ptx_lexer.c $(GEN)/lexer/ptx_lexer.h &: lexer/ptx.l $(GEN)/needs-build
 	@mkdir -p $(GEN)/lexer
-	@rm -f $(GEN)/lexer/ptx_lexer.c
 	$(FLEX) --header-file=$(GEN)/lexer/ptx_lexer.h -o $(GEN)/lexer/ptx_lexer.c lexer/ptx.l 2>$(GEN)/lexer/flex.log || \
 	    { cat $(GEN)/lexer/flex.log >&2; exit 1; }
-	@if [ -s $(GEN)/lexer/flex.log ]; then cat $(GEN)/lexer/flex.log >&2; rm -f $(GEN)/lexer/ptx_lexer.c; exit 1; fi
+	@cat $(GEN)/lexer/flex.log >&2
+	@test -z '$(WERROR)' -o ! -s $(GEN)/lexer/flex.log
 
-$(GEN)/parser/ptx_parser.c $(GEN)/parser/ptx_parser.h &: parser/ptx.y $(GEN)/deps.stamp
+$(GEN)/parser/ptx_parser.c $(GEN)/parser/ptx_parser.h &: parser/ptx.y $(GEN)/needs-build
 	@mkdir -p $(GEN)/parser
-	$(BISON) -Wall -Werror --defines=$(GEN)/parser/ptx_parser.h -o $(GEN)/parser/ptx_parser.c parser/ptx.y
+	$(BISON) -Wall $(if $(WERROR),-Werror) --defines=$(GEN)/parser/ptx_parser.h -o $(GEN)/parser/ptx_parser.c parser/ptx.y
 
-$(GEN)/ir/table/make_ops: ir/table/make_ops.c $(GEN)/deps.stamp
+$(GEN)/ir/table/make_ops: ir/table/make_ops.c $(GEN)/needs-build
 	@mkdir -p $(@D)
 	$(CC) $(STANDARD) $(WARNINGS) $(ALL_CPPFLAGS) -O1 -MMD -MP -MT $@ -MF $@.d -o $@ $<
 
@@ -129,77 +126,141 @@ $(GEN)/ir/table/ops_tables.inc: $(GEN)/ir/table/make_ops
 $(GEN)/ir/table/ops_enum.h: $(GEN)/ir/table/make_ops
 	$< --enum >$@
 
-# Objects and programs.
+# Objects.
 
-# The generated headers come first on a fresh tree; afterwards the dependency files say who needs which.
-$(SOURCE_OBJECTS): $(OUT)/%.o: %.c $(OUT)/configuration $(GEN)/deps.stamp | $(GENERATED_HEADERS)
+TEST_SOURCES := $(wildcard $(addprefix tests/,unit/*.c oracle/*.c tools/*.c gpu/*.c machine/*.c))
+TEST_OBJECTS := $(TEST_SOURCES:%.c=$(OUT)/%.o)
+TOOL_OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(wildcard tools/*.c))
+
+# On a fresh tree the generated headers are made first; afterwards the dependency files say who needs which.
+define compile
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+endef
 
-$(GENERATED_OBJECTS): $(OUT)/%.o: $(GEN)/%.c $(OUT)/configuration $(GEN)/deps.stamp | $(GENERATED_HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+$(SOURCE_OBJECTS) $(TOOL_OBJECTS) $(TEST_OBJECTS): $(OUT)/%.o: %.c $(OUT)/configuration $(GEN)/needs-build | \
+    $(GENERATED_HEADERS)
+	$(compile)
+
+$(GENERATED_OBJECTS): $(OUT)/%.o: $(GEN)/%.c $(OUT)/configuration $(GEN)/needs-build | $(GENERATED_HEADERS)
+	$(compile)
+
+$(TEST_OBJECTS): $(GEN)/needs-test
+
+# Programs.
 
 $(OUT)/libptxopt.a: $(LIBRARY_OBJECTS) $(OUT)/configuration
 	@rm -f $@
 	$(AR) rcs $@ $(LIBRARY_OBJECTS)
 
-$(PROGRAM): $(MAIN_OBJECT) $(OUT)/libptxopt.a
-	$(CC) $(ALL_LDFLAGS) -o $@ $(MAIN_OBJECT) $(OUT)/libptxopt.a $(LIBRARIES)
-
-$(ORACLE_OBJECTS): $(OUT)/%.o: %.c $(OUT)/configuration $(GEN)/deps.stamp | $(GENERATED_HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
-
-$(OUT)/liboracle.a: $(ORACLE_OBJECTS)
+# What each instruction must compute, written independently of the emulator: for the tests test_oracle_* and check-gpu.
+$(OUT)/liboracle.a: $(filter $(OUT)/tests/oracle/%,$(TEST_OBJECTS))
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(ORACLE_TESTS): $(OUT)/liboracle.a
-$(ORACLE_TESTS): ORACLE_LIBRARIES := $(OUT)/liboracle.a -lmpfr -lgmp
-
-$(UNIT_TESTS): $(OUT)/tests/%: tests/unit/%.c $(OUT)/libptxopt.a $(OUT)/configuration | $(GENERATED_HEADERS)
+# Links the objects and then the archives among the prerequisites; LINK_FLAGS and LIBRARIES may be set by target.
+define link
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -MT $@ -MF $@.d $(LDFLAGS) -o $@ $< \
-	    $(ORACLE_LIBRARIES) $(OUT)/libptxopt.a -lcmocka $(LIBRARIES)
+	$(CC) $(ALL_LDFLAGS) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %/liboracle.a,$^) $(filter %/libptxopt.a,$^) \
+	    $(LIBRARIES)
+endef
 
--include $(ORACLE_OBJECTS:.o=.d)
-# Runs launch files on a GPU. jansson goes into the program where its archive is there, so that it runs on machines that
-# have a driver and nothing else.
-JANSSON_ARCHIVE := $(wildcard /usr/lib/*/libjansson.a /usr/lib/libjansson.a /usr/local/lib/libjansson.a)
-GPU_RUN := $(OUT)/gpu-run
-$(GPU_RUN): $(addprefix tools/gpu-,run.c driver.c images.c driver.h images.h) $(OUT)/libptxopt.a | $(GENERATED_HEADERS)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(OUT)/libptxopt.a \
-	    $(firstword $(JANSSON_ARCHIVE) -ljansson) -ldl -lm -lpthread
+$(PROGRAM): $(MAIN_OBJECT) $(OUT)/libptxopt.a
+	$(link)
 
-# The plain C references of all kernels.
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(OUT)/tests/%,$(wildcard tests/unit/test_*.c))
+ORACLE_TESTS := $(filter $(OUT)/tests/test_oracle_%,$(UNIT_TESTS))
+$(UNIT_TESTS): LIBRARIES += -lcmocka
+$(ORACLE_TESTS): LIBRARIES += -lmpfr -lgmp
+$(ORACLE_TESTS): $(OUT)/liboracle.a
+$(UNIT_TESTS): $(OUT)/tests/%: $(OUT)/tests/unit/%.o $(OUT)/libptxopt.a
+	$(link)
+
+# The helpers of the test suites.
+TOOLS := $(addprefix $(OUT)/tests/,coarsen-check registers-check registers-probe miscompile roundtrip)
+$(OUT)/tests/coarsen-check $(OUT)/tests/registers-check: $(OUT)/tests/tools/random_kernel.o
+$(TOOLS): $(OUT)/tests/%: $(OUT)/tests/tools/%.o $(OUT)/libptxopt.a
+	$(link)
+
+# The program with faults planted in its allocations and system calls.
+PLANTED := malloc calloc realloc mmap read pread write close open rename
+$(OUT)/tests/ptxopt-faults: LINK_FLAGS := $(PLANTED:%=-Wl,--wrap=%)
+$(OUT)/tests/ptxopt-faults: $(OUT)/tests/tools/faults.o $(MAIN_OBJECT) $(OUT)/libptxopt.a
+	$(link)
+
+# A CUDA driver whose GPU is the emulator.
+$(OUT)/tests/libcuda-fake.so: LINK_FLAGS := -shared
+$(OUT)/tests/libcuda-fake.so: $(OUT)/tests/tools/fake_cuda.o $(OUT)/libptxopt.a
+	$(link)
+
+# Compares machine/ with the CUDA toolkit's cuda_occupancy.h, where that is installed.
+OCCUPANCY := $(dir $(firstword $(wildcard $(addsuffix /cuda_occupancy.h,$(CUDA_HOME)/include \
+    /usr/local/cuda/include /usr/include))))
+$(OUT)/tests/machine/compare_occupancy.o: CPPFLAGS += -isystem $(OCCUPANCY)
+$(OUT)/tests/compare-occupancy: $(OUT)/tests/machine/compare_occupancy.o $(OUT)/libptxopt.a
+	$(link)
+
+# Compares the emulator's instructions with a GPU.
+$(OUT)/check-gpu: LIBRARIES += -lmpfr -lgmp
+$(OUT)/check-gpu: $(OUT)/tests/gpu/check_gpu.o $(OUT)/tools/gpu-driver.o $(OUT)/liboracle.a $(OUT)/libptxopt.a
+	$(link)
+
+# Runs launch files on a GPU. Links jansson statically where possible, so that it runs on machines that have a driver
+# and nothing else.
+JANSSON := $(firstword $(wildcard /usr/lib/*/libjansson.a /usr/lib/libjansson.a /usr/local/lib/libjansson.a) -ljansson)
+$(OUT)/gpu-run: LIBRARIES := $(JANSSON) -ldl -lm -lpthread
+$(OUT)/gpu-run: $(TOOL_OBJECTS) $(OUT)/libptxopt.a
+	$(link)
+
+# The kernels of the corpus in plain C.
 REFERENCES := $(OUT)/corpus-references.so
 $(REFERENCES): $(wildcard corpus/*/*.ref.c) corpus/reference.h $(OUT)/configuration
-	$(CC) -std=gnu11 -O2 -fPIC -shared -ffp-contract=off $(CPPFLAGS) -I. -o $@ $(filter %.ref.c,$^) -lm
+	$(CC) $(STANDARD) -O2 -fPIC -shared -ffp-contract=off $(CPPFLAGS) -I. -o $@ $(filter %.ref.c,$^) -lm
 
--include $(SOURCE_OBJECTS:.o=.d) $(GENERATED_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(GEN)/ir/table/make_ops.d
+HELPERS := $(TOOLS) $(OUT)/tests/ptxopt-faults $(OUT)/tests/libcuda-fake.so $(OUT)/check-gpu \
+    $(if $(OCCUPANCY),$(OUT)/tests/compare-occupancy)
 
-# What one does with it.
+-include $(patsubst %.o,%.d,$(SOURCE_OBJECTS) $(GENERATED_OBJECTS) $(TOOL_OBJECTS) $(TEST_OBJECTS))
+-include $(GEN)/ir/table/make_ops.d
 
-# The emulator against the GPU at hand; ACCEPT=tests/gpu/NAME.answers keeps what the GPU answers.
-$(OUT)/check-gpu: tests/gpu/check_gpu.c tools/gpu-driver.c tools/gpu-driver.h $(OUT)/liboracle.a $(OUT)/libptxopt.a
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter-out %.h,$^) -lmpfr -lgmp $(LIBRARIES)
+# Tests. The goals that must work on a fresh machine install what is missing first, and start make again for the rest.
 
-.PHONY: check-gpu
+.PHONY: tests gpu-run check-gpu run-tests run-demo
+tests: $(PROGRAM) $(UNIT_TESTS) $(HELPERS) gpu-run
+
+run-tests: tests
+	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) CC='$(CC)' ONLY='$(ONLY)' tests/run-tests $(QUICK) $(UNIT_TESTS)
+
+test check: deps
+	@$(MAKE) --no-print-directory run-tests QUICK=$(if $(filter check,$@),--quick)
+
+asan:
+	@$(MAKE) --no-print-directory VARIANT=asan test
+
+demo: deps
+	@$(MAKE) --no-print-directory run-demo
+
+run-demo: $(PROGRAM)
+	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) tools/demo.sh
+
+gpu-run: $(PROGRAM) $(OUT)/gpu-run $(REFERENCES)
+
 check-gpu: $(OUT)/check-gpu
 	$< $(if $(ACCEPT),-a $(ACCEPT))
 
-test: $(OUT)/check-gpu
-test: $(PROGRAM) gpu-run $(UNIT_TESTS)
-	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) CC='$(CC)' ONLY='$(ONLY)' tests/run-tests $(UNIT_TESTS)
+corpus: $(PROGRAM)
+	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) tools/corpus-run
 
-asan:
-	@$(MAKE) VARIANT=asan test
+corpus-report: $(PROGRAM)
+	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) tools/corpus-run; status=$$?; BUILD=$(OUT) tools/corpus-report && \
+	    exit $$status
 
-demo: $(PROGRAM)
-	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) tools/demo.sh
+BENCHMARKS := $(patsubst bench/%,bench-%,$(wildcard bench/*))
+.PHONY: $(BENCHMARKS)
+$(BENCHMARKS): bench-%: $(PROGRAM)
+	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) bench/$*
 
-# The fuzzers: one program, which takes its name for the harness (tests/fuzz/harness.c).
+# Fuzzers: one program, which finds its harness by its own name (tests/fuzz/harness.c).
 
 ifeq ($(VARIANT),fuzz)
 FUZZ_HARNESSES := $(addprefix $(OUT)/bin/,lexer parser text body passes meaning launch)
@@ -208,8 +269,7 @@ FUZZ_SOURCES := $(filter-out tests/fuzz/dictionary.c $(if $(filter libfuzzer,$(F
 FUZZ_OBJECTS := $(FUZZ_SOURCES:%.c=$(OUT)/%.o)
 
 $(FUZZ_OBJECTS) $(OUT)/tests/fuzz/dictionary.o: $(OUT)/%.o: %.c $(OUT)/configuration | $(GENERATED_HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(compile)
 
 $(OUT)/bin/fuzz: $(FUZZ_OBJECTS) $(OUT)/libptxopt.a
 	@mkdir -p $(@D)
@@ -232,30 +292,25 @@ endif
 
 .PHONY: fuzz
 fuzz:
-	@TIME='$(TIME)' RUNS='$(RUNS)' JOBS='$(JOBS)' SEED='$(SEED)' INSTALL=1 tests/fuzz/run $(FUZZ)
+	@tools/deps.sh --fuzz
+	@TIME='$(TIME)' RUNS='$(RUNS)' JOBS='$(JOBS)' SEED='$(SEED)' tests/fuzz/run $(FUZZ)
 
-.PHONY: gpu-run
-gpu-run: $(PROGRAM) $(GPU_RUN) $(REFERENCES)
+# Maintenance.
 
-corpus: $(PROGRAM)
-	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) tools/corpus-run
-
-corpus-report: $(PROGRAM)
-	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) tools/corpus-run; status=$$?; BUILD=$(OUT) tools/corpus-report && \
-	    exit $$status
-
-BENCHMARKS := $(patsubst bench/%,bench-%,$(wildcard bench/*))
-.PHONY: $(BENCHMARKS)
-$(BENCHMARKS): bench-%: $(PROGRAM)
-	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) bench/$*
+inputs: $(OUT)/tests/compare-occupancy
+	tests/ptx/build.sh
+	tests/cases/coarsen/build.sh
+	$< --golden >tests/machine/occupancy.tsv
 
 install: $(PROGRAM)
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/ptxopt
-	if [ -f docs/ptxopt.1 ]; then install -D -m 644 docs/ptxopt.1 $(DESTDIR)$(PREFIX)/share/man/man1/ptxopt.1; fi
+	install -D -m 644 docs/ptxopt.1 $(DESTDIR)$(PREFIX)/share/man/man1/ptxopt.1
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/ptxopt $(DESTDIR)$(PREFIX)/share/man/man1/ptxopt.1
 
 clean:
 	rm -rf build ptxopt
 
 format:
-	tools/format-lines.sh $(wildcard $(FOLDERS:%=%/*.[ch]) tests/unit/*.[ch] \
-	    tests/oracle/*.[ch] tests/gpu/*.c tests/machine/*.c tests/tools/*.[ch])
+	tools/format-lines.sh $(shell find $(FOLDERS) tests tools -name '*.[ch]')

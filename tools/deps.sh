@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Installs what building and testing need and this machine lacks; says what it does; silent and quick when nothing is
-# missing. Debian packages come through apt-get. Where no CUDA toolkit is found, NVIDIA's ptxas and nvJitLink come as
+# tools/deps.sh                        installs what building and testing need and this machine lacks, and says so
+# tools/deps.sh --fuzz                 the same, and clang with libFuzzer, which only the fuzzers need
+# tools/deps.sh --missing build|test   installs nothing; prints the Debian packages that are missing
+#
+# Debian packages are installed with apt-get. If there is no CUDA toolkit, NVIDIA's ptxas and nvJitLink are fetched as
 # Python wheels into third_party/cuda, which git ignores: bin/ptxas and lib/libnvJitLink.so.13.
 #
-# With --fuzz, also clang and its libFuzzer, which only the fuzzers want.
-#
-# Exit status: 0 the project can be built (a missing assembler is only warned of, unless CI is set); 1 it cannot.
+# $CC is the C compiler (cc). Exit status: 0 the project can be built and tested (a missing assembler is only a warning,
+# unless CI is set); 1 it cannot.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,53 +22,44 @@ have() {
     command -v "$1" >/dev/null 2>&1
 }
 
-# One run of the preprocessor tells of all headers: it prints the Debian package of each that is not there.
+# $@: lines HEADER:PACKAGE. Prints the package of each header that the compiler cannot find, after one run of its
+# preprocessor.
 missing_headers() {
-    if ! have cc && ! have gcc; then
-        printf '%s\n' libc6-dev libcmocka-dev libjansson-dev libmpfr-dev uthash-dev
-        return
-    fi
-    local compiler=cc
-    have cc || compiler=gcc
-    "$compiler" -E -P -x c - <<'HEADERS' 2>/dev/null | sed -n 's/^missing //p' | tr -d ' '
-#if !__has_include(<stdio.h>)
-missing libc6-dev
-#endif
-#if !__has_include(<cmocka.h>)
-missing libcmocka-dev
-#endif
-#if !__has_include(<jansson.h>)
-missing libjansson-dev
-#endif
-#if !__has_include(<uthash.h>)
-missing uthash-dev
-#endif
-#if !__has_include(<mpfr.h>)
-missing libmpfr-dev
-#endif
-HEADERS
+    local compiler pair
+    read -r -a compiler <<<"${CC:-cc}"
+    for pair in "$@"; do
+        printf '#if !__has_include(<%s>)\nmissing %s\n#endif\n' "${pair%%:*}" "${pair##*:}"
+    done | "${compiler[@]}" -E -P -x c - 2>/dev/null | sed -n 's/^missing //p' | tr -d ' '
 }
 
+# $1: build or test. Prints the Debian packages that are missing for it; testing includes building.
 missing_packages() {
-    local tool
-    for tool in flex bison make gcc; do
+    local tool compiler headers=(stdio.h:libc6-dev jansson.h:libjansson-dev uthash.h:uthash-dev)
+    local test_headers=(cmocka.h:libcmocka-dev mpfr.h:libmpfr-dev)
+    read -r -a compiler <<<"${CC:-cc}"
+    [ "$1" = build ] || headers+=("${test_headers[@]}")
+    for tool in flex bison make; do
         have "$tool" || printf '%s\n' "$tool"
     done
     have ar || printf 'binutils\n'
-    have python3 || printf 'python3\n'
-    missing_headers
+    [ "$1" = build ] || have python3 || printf 'python3\n'
+    if have "${compiler[0]}"; then
+        missing_headers "${headers[@]}"
+    else
+        printf '%s\n' gcc "${headers[@]##*:}"
+    fi
 }
 
 # $@: the Debian packages to install.
 install_packages() {
     if ! have apt-get; then
-        say "missing: $* (Debian's names; this machine has no apt-get, so install them by hand)"
+        say "missing: $* (Debian package names; there is no apt-get here, so install them by hand)"
         return 1
     fi
     local as_root=()
     if [ "$(id -u)" -ne 0 ]; then
         if ! have sudo; then
-            say "missing: $* (neither root nor sudo here; as root: apt-get install $*)"
+            say "missing: $* (not root, and no sudo; run as root: apt-get install $*)"
             return 1
         fi
         as_root=(sudo)
@@ -74,7 +67,7 @@ install_packages() {
     say "installing Debian packages: $*"
     local log
     log="$(mktemp)"
-    # The package lists may be old or absent: they are only fetched where the first try fails.
+    # Package lists may be old or absent; they are fetched only if the first try fails.
     local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@")
     if ! "${install[@]}" >"$log" 2>&1 &&
         ! { "${as_root[@]}" apt-get update && "${install[@]}"; } >"$log" 2>&1; then
@@ -94,8 +87,8 @@ wheels_present() {
     [ -x "$cuda_folder/bin/ptxas" ] && [ -f "$cuda_folder/lib/libnvJitLink.so.13" ]
 }
 
-# $1: folder to work in; $2: package; $3: file inside nvidia/cu13 of its wheel, and inside third_party/cuda. It is moved
-# into place last, so an interrupted run leaves nothing that looks whole.
+# $1: folder to work in; $2: package; $3: path of the file, below nvidia/cu13 in the wheel, below third_party/cuda here.
+# The file is moved into place last, so an interrupted run leaves no partial file.
 install_from_wheel() {
     local work="$1" package="$2" member="nvidia/cu13/$3" target="$cuda_folder/$3"
     say "fetching $package==$cuda_version from the Python package index"
@@ -107,7 +100,7 @@ install_from_wheel() {
     fi
     python3 -m zipfile -e "$work/$package"/*.whl "$work/$package/content"
     if [ ! -f "$work/$package/content/$member" ]; then
-        say "$package==$cuda_version does not hold $member"
+        say "$package==$cuda_version does not contain $member"
         return 1
     fi
     mkdir -p "$(dirname "$target")"
@@ -127,37 +120,49 @@ install_assembler() {
         install_from_wheel "$work" nvidia-cuda-nvcc bin/ptxas || status=1
     rm -rf "$work"
     if [ "$status" -eq 0 ]; then
-        say "installed $cuda_folder/bin/ptxas and $cuda_folder/lib/libnvJitLink.so.13 (NVIDIA's licence holds for them)"
+        say "installed $cuda_folder/bin/ptxas and $cuda_folder/lib/libnvJitLink.so.13 (under NVIDIA's licence)"
     fi
     return "$status"
 }
 
-mapfile -t packages < <(missing_packages)
+if [ "${1:-}" = --missing ]; then
+    missing_packages "${2:?}"
+    exit
+fi
+
+done_something=no
+mapfile -t packages < <(missing_packages test)
 if [ "${#packages[@]}" -gt 0 ]; then
+    done_something=yes
     install_packages "${packages[@]}"
-    mapfile -t packages < <(missing_packages)
+    mapfile -t packages < <(missing_packages test)
     if [ "${#packages[@]}" -gt 0 ]; then
         say "still missing after the installation: ${packages[*]}"
         exit 1
     fi
 fi
 
-# clang, with the runtime of its own version.
+# True if clang is installed with the libFuzzer runtime of its version.
 fuzzer_works() {
     echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
         clang -fsanitize=fuzzer,address -x c -o /dev/null - >/dev/null 2>&1
 }
 
 if [ "${1:-}" = --fuzz ] && ! fuzzer_works; then
+    done_something=yes
     have clang || install_packages clang
     if ! fuzzer_works; then
         install_packages "libclang-rt-$(clang -dumpversion | cut -d . -f 1)-dev"
     fi
 fi
 
-if ! toolkit_present && ! wheels_present && ! install_assembler; then
-    say "no assembler: ptxopt builds and writes PTX, but cannot judge it, and the tests that need ptxas are skipped"
-    if [ -n "${CI:-}" ]; then
-        exit 1
+if ! toolkit_present && ! wheels_present; then
+    done_something=yes
+    if ! install_assembler; then
+        say "no assembler: ptxopt still coarsens, but the register passes and the tests that use ptxas need one"
+        if [ -n "${CI:-}" ]; then
+            exit 1
+        fi
     fi
 fi
+[ "$done_something" = yes ] || say "everything is installed already"

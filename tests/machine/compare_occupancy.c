@@ -3,7 +3,7 @@
  *     compare_occupancy            compares every machine over block sizes, register counts and shared sizes, and the
  *                                  limits that the header knows; prints the suite's `ok` and `not ok` lines
  *     compare_occupancy --golden   prints NVIDIA's answers for a sample of the cases, for machines without the toolkit:
- *                                  tests/machine/occupancy.tsv, remade by tests/machine/remake-golden
+ *                                  tests/machine/occupancy.tsv, made by `make inputs`
  *
  * The header takes the device's properties from its caller, so these come from the table under test; blocks per SM,
  * shared-memory sizes, registers a thread, allocation units and partitions it knows itself. */
@@ -150,8 +150,8 @@ int main(int argc, char **argv)
     const Architecture *architectures = architecture_list(&count);
     if (argc == 2 && strcmp(argv[1], "--golden") == 0) {
         printf("# arch\tthreads\tregisters\tshared\tblocks\tlimits: 1 warps, 2 blocks, 4 registers, 8 shared\n");
-        printf("# made by tests/machine/remake-golden with the cuda_occupancy.h that knows machines up to %d.%d\n",
-               __CUDA_OCC_MAJOR__, __CUDA_OCC_MINOR__);
+        printf("# made by tests/machine/compare_occupancy.c with the cuda_occupancy.h that knows machines up to "
+               "%d.%d\n", __CUDA_OCC_MAJOR__, __CUDA_OCC_MINOR__);
         for (size_t i = 0; i < count; i++)
             if (architecture_machine(&architectures[i]))
                 print_golden(&architectures[i]);

@@ -171,20 +171,13 @@ fi
 
 # ---- On a GPU ----
 
-fake="$tmp/libcuda-fake.so"
-sanitize=""
-case "$BUILD" in
-*/asan) sanitize="-fsanitize=address,undefined" ;;
-esac
-# shellcheck disable=SC2086
-if "${CC:-cc}" -std=gnu11 -Wall -Wextra -Werror -O1 -g -fPIC -shared $sanitize -D_GNU_SOURCE= -I. -Ibuild -o "$fake" \
-    tests/tools/fake_cuda.c "$BUILD/libptxopt.a" -ljansson -ldl -lm -lpthread >"$tmp/cc.log" 2>&1; then
-    gpu() {
-        PTXOPT_CUDA_DRIVER="$fake" run --gpu --small --assembler none --repeat 2 "$@"
-    }
-    gpu vectoradd_exact transpose_tiled --options 'coarsen 2*'
-    expect "a GPU: checked and timed" 0 "Emulated GPU, sm_90" "vectoradd_exact  vectoradd_exact" "Geometric means"
-    wrong="$(python3 - "$out/gpu.json" <<'CHECK' 2>&1
+fake="$PWD/$BUILD/tests/libcuda-fake.so"
+gpu() {
+    PTXOPT_CUDA_DRIVER="$fake" run --gpu --small --assembler none --repeat 2 "$@"
+}
+gpu vectoradd_exact transpose_tiled --options 'coarsen 2*'
+expect "a GPU: checked and timed" 0 "Emulated GPU, sm_90" "vectoradd_exact  vectoradd_exact" "Geometric means"
+wrong="$(python3 - "$out/gpu.json" <<'CHECK' 2>&1
 import json, sys
 table = json.load(open(sys.argv[1]))
 rows = [row for row in table["rows"] if row["kernel"] == "vectoradd_exact" and row["options"] == "-coarsen 2"]
@@ -196,47 +189,44 @@ assert row["result"]["by_contract"] and row["result"]["block"] == [128, 1, 1], r
 assert row["speedup_cold"] > 1.1, row
 CHECK
 )"
-    verdict "a GPU: the launch follows the contract" $? "$wrong"
-    printf '%s\n' .version\ 8.0 .target\ sm_75 .address_size\ 64 \
-        '.visible .entry image(.param .u64 t, .param .u64 s, .param .u64 out)' '{' \
-        '.reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>;' \
-        'ld.param.u64 %rd1, [t]; ld.param.u64 %rd2, [s]; ld.param.u64 %rd3, [out];' \
-        'mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y;' 'tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1, %r2}];' \
-        'shl.b32 %r3, %r1, 2;' 'sust.b.2d.b32.trap [%rd2, {%r3, %r2}], %f1;' 'mad.lo.s32 %r4, %r2, 16, %r1;' \
-        'mul.wide.u32 %rd4, %r4, 4; add.s64 %rd5, %rd3, %rd4;' 'st.global.f32 [%rd5], %f1; ret;' '}' >"$tmp/image.ptx"
-    printf '%s\n' '{"kernel": "image", "grid": [1, 1, 1], "block": [16, 8, 1], "args": [' \
-        '{"texture": "t", "type": "f32", "width": 16, "height": 8, "init": "uniform", "seed": 1},' \
-        '{"surface": "s", "type": "f32", "width": 16, "height": 8, "init": "poison"},' \
-        '{"buffer": "out", "type": "f32", "count": 128, "init": "poison"}]}' >"$tmp/image.launch.json"
-    "$PTXOPT" -q -assembler none -coarsen 2 -block 16,8 -o "$tmp/image2.ptx" "$tmp/image.ptx"
-    text="$(PTXOPT_CUDA_DRIVER="$fake" "$BUILD/gpu-run" --repeat 1 "$tmp/image.launch.json" "$tmp/image.ptx" \
-        "$tmp/image2.ptx" 2>&1)"
-    status=$?
-    errors=""
-    expect "a GPU: textures and surfaces" 0 '"by_contract": true' '"difference": null'
-    text="$(FAKE_MODE=wrong PTXOPT_CUDA_DRIVER="$fake" "$BUILD/gpu-run" --repeat 1 "$tmp/image.launch.json" \
-        "$tmp/image.ptx" "$tmp/image2.ptx" 2>&1)"
-    status=$?
-    expect "a GPU: a wrong buffer beside images" 5 '"difference": "out[0] is'
-    text="$("$BUILD/gpu-run" --repeat 0 a b 2>&1)"
-    status=$?
-    expect "gpu-run: a wrong option" 2 "gpu-run: --repeat: a number from 1"
-    text="$(PTXOPT_CUDA_DRIVER="$fake" "$BUILD/gpu-run" "$tmp/nothing.json" "$tmp/image.ptx" 2>&1)"
-    status=$?
-    expect "gpu-run: no launch file" 1 "nothing.json"
-    FAKE_MODE=wrong gpu vectoradd_exact --options 'coarsen 2'
-    expect "a GPU: wrong results" 1 "failed: c[0] is" "FAILED: 1 of 2"
-    FAKE_MODE=reject gpu vectoradd_exact --options 'coarsen 2'
-    expect "a GPU: PTX that its driver rejects" 1 "CUDA_ERROR_INVALID_PTX" "No such thing"
-    FAKE_MODE=fault gpu vectoradd_exact --options 'coarsen 2'
-    expect "a GPU: launches that fail" 1 "launching it: CUDA_ERROR_LAUNCH_FAILED"
-    FAKE_MODE=no-device gpu vectoradd_exact
-    expect "a driver without a GPU" 3 "corpus-run: --gpu: the CUDA driver is here, but no GPU"
-    FAKE_MODE=no-init gpu vectoradd_exact
-    expect "a driver that does not start" 3 "the CUDA driver does not start: CUDA_ERROR_NO_DEVICE"
-else
-    verdict "the emulated GPU builds" 1 "$(cat "$tmp/cc.log")"
-fi
+verdict "a GPU: the launch follows the contract" $? "$wrong"
+printf '%s\n' .version\ 8.0 .target\ sm_75 .address_size\ 64 \
+    '.visible .entry image(.param .u64 t, .param .u64 s, .param .u64 out)' '{' \
+    '.reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>;' \
+    'ld.param.u64 %rd1, [t]; ld.param.u64 %rd2, [s]; ld.param.u64 %rd3, [out];' \
+    'mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y;' 'tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1, %r2}];' \
+    'shl.b32 %r3, %r1, 2;' 'sust.b.2d.b32.trap [%rd2, {%r3, %r2}], %f1;' 'mad.lo.s32 %r4, %r2, 16, %r1;' \
+    'mul.wide.u32 %rd4, %r4, 4; add.s64 %rd5, %rd3, %rd4;' 'st.global.f32 [%rd5], %f1; ret;' '}' >"$tmp/image.ptx"
+printf '%s\n' '{"kernel": "image", "grid": [1, 1, 1], "block": [16, 8, 1], "args": [' \
+    '{"texture": "t", "type": "f32", "width": 16, "height": 8, "init": "uniform", "seed": 1},' \
+    '{"surface": "s", "type": "f32", "width": 16, "height": 8, "init": "poison"},' \
+    '{"buffer": "out", "type": "f32", "count": 128, "init": "poison"}]}' >"$tmp/image.launch.json"
+"$PTXOPT" -q -assembler none -coarsen 2 -block 16,8 -o "$tmp/image2.ptx" "$tmp/image.ptx"
+text="$(PTXOPT_CUDA_DRIVER="$fake" "$BUILD/gpu-run" --repeat 1 "$tmp/image.launch.json" "$tmp/image.ptx" \
+    "$tmp/image2.ptx" 2>&1)"
+status=$?
+errors=""
+expect "a GPU: textures and surfaces" 0 '"by_contract": true' '"difference": null'
+text="$(FAKE_MODE=wrong PTXOPT_CUDA_DRIVER="$fake" "$BUILD/gpu-run" --repeat 1 "$tmp/image.launch.json" \
+    "$tmp/image.ptx" "$tmp/image2.ptx" 2>&1)"
+status=$?
+expect "a GPU: a wrong buffer beside images" 5 '"difference": "out[0] is'
+text="$("$BUILD/gpu-run" --repeat 0 a b 2>&1)"
+status=$?
+expect "gpu-run: a wrong option" 2 "gpu-run: --repeat: a number from 1"
+text="$(PTXOPT_CUDA_DRIVER="$fake" "$BUILD/gpu-run" "$tmp/nothing.json" "$tmp/image.ptx" 2>&1)"
+status=$?
+expect "gpu-run: no launch file" 1 "nothing.json"
+FAKE_MODE=wrong gpu vectoradd_exact --options 'coarsen 2'
+expect "a GPU: wrong results" 1 "failed: c[0] is" "FAILED: 1 of 2"
+FAKE_MODE=reject gpu vectoradd_exact --options 'coarsen 2'
+expect "a GPU: PTX that its driver rejects" 1 "CUDA_ERROR_INVALID_PTX" "No such thing"
+FAKE_MODE=fault gpu vectoradd_exact --options 'coarsen 2'
+expect "a GPU: launches that fail" 1 "launching it: CUDA_ERROR_LAUNCH_FAILED"
+FAKE_MODE=no-device gpu vectoradd_exact
+expect "a driver without a GPU" 3 "corpus-run: --gpu: the CUDA driver is here, but no GPU"
+FAKE_MODE=no-init gpu vectoradd_exact
+expect "a driver that does not start" 3 "the CUDA driver does not start: CUDA_ERROR_NO_DEVICE"
 PTXOPT_CUDA_DRIVER=/nonexistent/libcuda.so run --gpu vectoradd
 expect "no driver" 3 "corpus-run: --gpu: no CUDA driver here"
 exit "$failed"

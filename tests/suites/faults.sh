@@ -4,22 +4,11 @@
 set -uo pipefail
 
 tmp="${TEST_TMP:?}"
-program="$tmp/ptxopt"
-sanitize=""
+program="${BUILD:?}/tests/ptxopt-faults"
 step=1
-case "${BUILD:?}" in
-*/asan)
-    sanitize="-fsanitize=address,undefined -fno-sanitize-recover=all"
-    step=9
-    ;;
+case "$BUILD" in
+*/asan) step=9 ;;
 esac
-wraps=""
-for name in malloc calloc realloc mmap read pread write close open rename; do
-    wraps="$wraps -Wl,--wrap=$name"
-done
-# shellcheck disable=SC2086
-"${CC:-cc}" -std=gnu11 -Wall -Wextra -Werror -O1 -g $sanitize $wraps -D_GNU_SOURCE= -o "$program" tests/tools/faults.c \
-    "$BUILD/cli/main.o" "$BUILD/libptxopt.a" -ljansson -ldl -lm -lpthread || exit 1
 
 . tests/suites/result.bash
 input="$tmp/input.ptx"

@@ -9,15 +9,11 @@ cd "$(dirname "$0")/../.." || exit 1
 BUILD="${BUILD:-build}"
 PTXOPT="${PTXOPT:-./ptxopt}"
 folder="${TEST_TMP:-$(mktemp -d)}"
-tool="$folder/miscompile"
-sanitize=""
+tool="$BUILD/tests/miscompile"
 sample=3
 verbose=""
 case "$BUILD" in
-*/asan)
-    sanitize="-fsanitize=address,undefined -fno-sanitize-recover=all"
-    sample=29
-    ;;
+*/asan) sample=29 ;;
 esac
 while getopts av option; do
     case "$option" in
@@ -26,9 +22,6 @@ while getopts av option; do
     *) exit 2 ;;
     esac
 done
-# shellcheck disable=SC2086
-"${CC:-cc}" -std=gnu11 -Wall -Wextra -Werror -O2 -g $sanitize -D_GNU_SOURCE= -I. -Ibuild -o "$tool" \
-    tests/tools/miscompile.c "$BUILD/libptxopt.a" -ljansson -ldl -lm -lpthread || exit 1
 
 status=0
 fail() {
