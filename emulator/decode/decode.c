@@ -43,7 +43,7 @@ static bool decode_pure(Decoder *d)
             sources[count++] = operand->kind == OPERAND_VECTOR ? operand->items[k] : *operand;
         }
     }
-    if (!inst->operand_count || !operation_select(&operation, inst_op(inst), &d->mods, count))
+    if (!inst->operand_count || !operation_select(&operation, d->signature, count))
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
     bool divides = inst_op(inst) == OP_DIV || inst_op(inst) == OP_REM;
     bool checks = divides && type_class(operation.sources[1]) != CLASS_FLOAT && d->machine->options.check_division;
@@ -56,7 +56,7 @@ static bool decode_setp(Decoder *d)
     Operation operation;
     BoolKind combine;
     uint32_t rows[3] = {0}, dests[2] = {NO_ROW, NO_ROW};
-    if (!comparison_select(&operation, &d->mods, &combine))
+    if (!comparison_select(&operation, d->signature, &combine))
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
     for (unsigned i = 0; i < 2; i++)
         if ((rows[i] = decoder_source(d, &inst->operands[i + 1], operation.sources[i])) == NO_ROW)
@@ -93,7 +93,7 @@ static bool decode_lop3(Decoder *d)
     if (inst->operands[0].kind != OPERAND_PAIR)
         return decode_pure(d);
     Operation operation;
-    operation_select(&operation, OP_LOP3, &d->mods, 4);
+    operation_select(&operation, d->signature, 4);
     uint32_t q = decoder_source(d, &inst->operands[5], TYPE_PRED);
     if (q == NO_ROW)
         return false;
@@ -118,22 +118,22 @@ static bool decode_lop3(Decoder *d)
     op->sources[0] = SOURCE(BANK_FRAME, dest.row);
     op->sources[1] = q;
     op->source_count = 2;
-    op->scalar.combine = decoder_have(d, ".and") ? BOOL_AND : BOOL_OR;
+    op->scalar.combine = inst_has(d->inst, MOD_AND) ? BOOL_AND : BOOL_OR;
     return true;
 }
 
 static bool decode_carry(Decoder *d)
 {
     const Inst *inst = d->inst;
-    Type type = d->mods.types[0];
+    Type type = d->signature->types[0];
     Opcode op = inst_op(inst);
     unsigned sources = inst->operand_count - 1u;
     unsigned kind = op == OP_ADD || op == OP_ADDC   ? 0
                     : op == OP_SUB || op == OP_SUBC ? 1
-                    : decoder_have(d, ".hi")        ? 3
+                    : inst_has(d->inst, MOD_HI)     ? 3
                                                     : 2;
     kind |= op == OP_ADDC || op == OP_SUBC || op == OP_MADC ? 8 : 0;
-    kind |= decoder_have(d, ".cc") ? 16 : 0;
+    kind |= inst_has(d->inst, MOD_CC) ? 16 : 0;
     Operation operation = {
         .control =
             type_bits(type) | (type_class(type) == CLASS_SIGNED ? CONTROL_SIGNED : 0) | kind << CONTROL_KIND_SHIFT,
@@ -259,7 +259,7 @@ static bool decode_mov(Decoder *d)
 {
     const Inst *inst = d->inst;
     const Operand *to = &inst->operands[0], *from = &inst->operands[1];
-    Type type = d->mods.type_count ? d->mods.types[0] : TYPE_NONE;
+    Type type = d->signature->type_count ? d->signature->types[0] : TYPE_NONE;
     if (inst->operand_count != 2 || type == TYPE_NONE)
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
     if (to->kind == OPERAND_VECTOR && from->kind == OPERAND_SREG && from->sreg->vector > 1)
@@ -331,17 +331,15 @@ static bool decode_formal(Decoder *d, const Variable *formal, const Operand *oth
 Space decoder_space(const Decoder *d)
 {
     static const struct {
-        const char *text;
+        ModId mod;
         Space space;
     } spaces[] = {
-        {".global", SPACE_GLOBAL},      {".shared", SPACE_SHARED},
-        {".shared::cta", SPACE_SHARED}, {".shared::cluster", SPACE_SHARED},
-        {".local", SPACE_LOCAL},        {".const", SPACE_CONST},
-        {".param", SPACE_PARAM},        {".param::entry", SPACE_PARAM},
-        {".param::func", SPACE_PARAM},
+        {MOD_GLOBAL, SPACE_GLOBAL},         {MOD_SHARED, SPACE_SHARED},     {MOD_SHARED_CTA, SPACE_SHARED},
+        {MOD_SHARED_CLUSTER, SPACE_SHARED}, {MOD_LOCAL, SPACE_LOCAL},       {MOD_CONST, SPACE_CONST},
+        {MOD_PARAM, SPACE_PARAM},           {MOD_PARAM_ENTRY, SPACE_PARAM}, {MOD_PARAM_FUNC, SPACE_PARAM},
     };
     for (size_t i = 0; i < COUNT_OF(spaces); i++)
-        if (decoder_have(d, spaces[i].text))
+        if (inst_has(d->inst, spaces[i].mod))
             return spaces[i].space;
     return SPACE_NONE;
 }
@@ -349,7 +347,7 @@ Space decoder_space(const Decoder *d)
 static bool decode_cvta(Decoder *d)
 {
     const Inst *inst = d->inst;
-    Type type = d->mods.type_count ? d->mods.types[0] : TYPE_U64;
+    Type type = d->signature->type_count ? d->signature->types[0] : TYPE_U64;
     uint64_t window = window_of(decoder_space(d));
     Dest dest;
     uint32_t rows[2] = {decoder_source(d, &inst->operands[1], type)};
@@ -357,7 +355,7 @@ static bool decode_cvta(Decoder *d)
         return false;
     if (type_bits(type) == 32)
         return decoder_refuse(d, "32-bit generic addresses");
-    rows[1] = decoder_constant(d, decoder_have(d, ".to") ? -window : window, 8);
+    rows[1] = decoder_constant(d, inst_has(d->inst, MOD_TO) ? -window : window, 8);
     decoder_emit_row(d, row_function(ROW_ADD_64), dest.row, 8, rows, 2);
     decoder_dest_done(d, &dest);
     return true;
@@ -391,7 +389,7 @@ static bool decode_other(Decoder *d)
     case OP_MOV: return decode_mov(d);
     case OP_ADD:
     case OP_SUB:
-    case OP_MAD: return decoder_have(d, ".cc") ? decode_carry(d) : decode_pure(d);
+    case OP_MAD: return inst_has(d->inst, MOD_CC) ? decode_carry(d) : decode_pure(d);
     case OP_ADDC:
     case OP_SUBC:
     case OP_MADC: return decode_carry(d);
@@ -482,12 +480,8 @@ static bool inst_is_control(Opcode op)
 
 static bool decode_inst(Decoder *d, const Inst *inst)
 {
-    const Signature *signature = inst->signature;
-    const char **texts = ARENA_ARRAY(d->arena, const char *, signature->mod_count);
-    for (unsigned i = 0; i < signature->mod_count; i++)
-        texts[i] = signature->mods[i].text;
     d->inst = inst;
-    d->mods = modifiers_make(texts, signature->mod_count);
+    d->signature = inst->signature;
     d->temp = d->code->temps_begin;
     d->first = true;
     d->guard = NO_ROW;

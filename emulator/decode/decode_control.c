@@ -216,7 +216,7 @@ bool decode_control(Decoder *d)
 static bool decode_barrier(Decoder *d)
 {
     const Inst *inst = d->inst;
-    bool red = decoder_have(d, ".red"), cluster = decoder_have(d, ".cluster");
+    bool red = inst_has(d->inst, MOD_RED), cluster = inst_has(d->inst, MOD_CLUSTER);
     unsigned next = red ? 1 : 0, values = inst->operand_count - next - (red ? 1u : 0u);
     uint32_t id = NO_ROW, count = NO_ROW, predicate = NO_ROW;
     Dest dest = {.row = NO_ROW};
@@ -228,7 +228,7 @@ static bool decode_barrier(Decoder *d)
         if (values == 2 && (count = decoder_source(d, &inst->operands[next + 1], TYPE_U32)) == NO_ROW)
             return false;
     }
-    bool popc = decoder_have(d, ".popc");
+    bool popc = inst_has(d->inst, MOD_POPC);
     if (red) {
         if ((predicate = decoder_source(d, &inst->operands[inst->operand_count - 1], TYPE_PRED)) == NO_ROW)
             return false;
@@ -239,20 +239,20 @@ static bool decode_barrier(Decoder *d)
     Op *op = decoder_emit(d, run_barrier);
     op->dest = dest.row;
     op->dest_bytes = popc ? 4 : 0;
-    op->barrier.kind = red                          ? popc                      ? BARRIER_RED_POPC
-                                                      : decoder_have(d, ".and") ? BARRIER_RED_AND
-                                                                                : BARRIER_RED_OR
-                       : decoder_have(d, ".arrive") ? BARRIER_ARRIVE
-                                                    : BARRIER_SYNC;
+    op->barrier.kind = red                             ? popc                         ? BARRIER_RED_POPC
+                                                         : inst_has(d->inst, MOD_AND) ? BARRIER_RED_AND
+                                                                                      : BARRIER_RED_OR
+                       : inst_has(d->inst, MOD_ARRIVE) ? BARRIER_ARRIVE
+                                                       : BARRIER_SYNC;
     op->barrier.id = id;
     op->barrier.count = count;
     op->barrier.has_count = count != NO_ROW;
     op->barrier.predicate = predicate;
     /* bar is barrier.aligned. */
-    op->barrier.aligned = inst_op(inst) == OP_BAR || decoder_have(d, ".aligned");
+    op->barrier.aligned = inst_op(inst) == OP_BAR || inst_has(d->inst, MOD_ALIGNED);
     op->barrier.cluster = cluster;
-    op->barrier.relaxed = decoder_have(d, ".relaxed");
-    op->barrier.cluster_wait = cluster && decoder_have(d, ".wait");
+    op->barrier.relaxed = inst_has(d->inst, MOD_RELAXED);
+    op->barrier.cluster_wait = cluster && inst_has(d->inst, MOD_WAIT);
     if (dest.row != NO_ROW)
         decoder_dest_done(d, &dest);
     decoder_guard_close(d, guard);
@@ -323,17 +323,17 @@ static void split_dest(const Operand *operand, Collective *c)
     c->predicate = pair ? &operand->items[1] : NULL;
 }
 
-static unsigned mode_of(const Decoder *d, const char *const *names, unsigned count)
+static unsigned mode_of(const Decoder *d, const ModId *names, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        if (decoder_have(d, names[i]))
+        if (inst_has(d->inst, names[i]))
             return i;
     return 0;
 }
 
 static bool decode_shfl(Decoder *d, Collective *c)
 {
-    static const char *const modes[] = {".up", ".down", ".bfly", ".idx"};
+    static const ModId modes[] = {MOD_UP, MOD_DOWN, MOD_BFLY, MOD_IDX};
     const Operand *operands = d->inst->operands;
     c->kind = WARP_SHFL;
     c->mode = mode_of(d, modes, COUNT_OF(modes));
@@ -342,46 +342,47 @@ static bool decode_shfl(Decoder *d, Collective *c)
     for (unsigned i = 1; i < 4; i++)
         if (!add_source(d, c, &operands[i], TYPE_B32))
             return false;
-    return (!decoder_have(d, ".sync") || set_members(d, c, &operands[4])) && emit_collective(d, c);
+    return (!inst_has(d->inst, MOD_SYNC) || set_members(d, c, &operands[4])) && emit_collective(d, c);
 }
 
 static bool decode_vote(Decoder *d, Collective *c)
 {
-    static const char *const modes[] = {".all", ".any", ".uni", ".ballot"};
+    static const ModId modes[] = {MOD_ALL, MOD_ANY, MOD_UNI, MOD_BALLOT};
     const Operand *operands = d->inst->operands;
     c->kind = WARP_VOTE;
     c->mode = mode_of(d, modes, COUNT_OF(modes));
     c->dest_type = c->mode == VOTE_BALLOT ? TYPE_B32 : TYPE_PRED;
     c->dest = &operands[0];
     return add_source(d, c, &operands[1], TYPE_PRED) &&
-           (!decoder_have(d, ".sync") || set_members(d, c, &operands[2])) && emit_collective(d, c);
+           (!inst_has(d->inst, MOD_SYNC) || set_members(d, c, &operands[2])) && emit_collective(d, c);
 }
 
 static bool decode_match(Decoder *d, Collective *c)
 {
     const Operand *operands = d->inst->operands;
-    c->kind = decoder_have(d, ".all") ? WARP_MATCH_ALL : WARP_MATCH_ANY;
+    c->kind = inst_has(d->inst, MOD_ALL) ? WARP_MATCH_ALL : WARP_MATCH_ANY;
     c->dest_type = TYPE_B32;
     split_dest(&operands[0], c);
-    return add_source(d, c, &operands[1], d->mods.types[0]) && set_members(d, c, &operands[2]) && emit_collective(d, c);
+    return add_source(d, c, &operands[1], d->signature->types[0]) && set_members(d, c, &operands[2]) &&
+           emit_collective(d, c);
 }
 
 static bool decode_redux(Decoder *d, Collective *c)
 {
     static const struct {
-        const char *text;
+        ModId mod;
         AtomicKind kind;
-    } kinds[] = {{".add", ATOMIC_ADD}, {".min", ATOMIC_MIN}, {".max", ATOMIC_MAX},
-                 {".and", ATOMIC_AND}, {".or", ATOMIC_OR},   {".xor", ATOMIC_XOR}};
+    } kinds[] = {{MOD_ADD, ATOMIC_ADD}, {MOD_MIN, ATOMIC_MIN}, {MOD_MAX, ATOMIC_MAX},
+                 {MOD_AND, ATOMIC_AND}, {MOD_OR, ATOMIC_OR},   {MOD_XOR, ATOMIC_XOR}};
     const Operand *operands = d->inst->operands;
-    Type type = d->mods.types[0];
+    Type type = d->signature->types[0];
     c->kind = WARP_REDUX;
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
-        if (decoder_have(d, kinds[i].text))
+        if (inst_has(d->inst, kinds[i].mod))
             c->mode = kinds[i].kind;
     c->is_float = type == TYPE_F32;
-    c->control = (type == TYPE_S32 ? CONTROL_SIGNED : 0) | (decoder_have(d, ".abs") ? CONTROL_ABS : 0) |
-                 (decoder_have(d, ".NaN") ? CONTROL_NAN : 0);
+    c->control = (type == TYPE_S32 ? CONTROL_SIGNED : 0) | (inst_has(d->inst, MOD_ABS) ? CONTROL_ABS : 0) |
+                 (inst_has(d->inst, MOD_NaN) ? CONTROL_NAN : 0);
     c->dest_type = type;
     c->dest = &operands[0];
     return add_source(d, c, &operands[1], type) && set_members(d, c, &operands[2]) && emit_collective(d, c);
@@ -406,7 +407,7 @@ bool decode_warp(Decoder *d)
         return set_members(d, &c, &operands[1]) && emit_collective(d, &c);
     case OP_BAR:
     case OP_BARRIER:
-        if (decoder_have(d, ".warp")) {
+        if (inst_has(d->inst, MOD_WARP)) {
             c.kind = WARP_SYNC;
             return set_members(d, &c, &operands[0]) && emit_collective(d, &c);
         }

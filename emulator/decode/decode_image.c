@@ -26,19 +26,19 @@ static bool handle_decode(Decoder *d, const Operand *operand, uint32_t *row)
     return true;
 }
 
-/* ".1d" ... ".acube"; as many spatial coordinates as the rank, behind the layer. */
+/* After the layer come as many spatial coordinates as the rank says. */
 static bool geometry_decode(Decoder *d, ImageOp *op)
 {
     static const struct {
-        const char *text;
+        ModId mod;
         unsigned rank;
         bool layered, cube;
     } geometries[] = {
-        {".1d", 1, false, false}, {".2d", 2, false, false},  {".3d", 3, false, false},  {".a1d", 1, true, false},
-        {".a2d", 2, true, false}, {".cube", 3, false, true}, {".acube", 3, true, true},
+        {MOD_1D, 1, false, false}, {MOD_2D, 2, false, false},  {MOD_3D, 3, false, false},  {MOD_A1D, 1, true, false},
+        {MOD_A2D, 2, true, false}, {MOD_CUBE, 3, false, true}, {MOD_ACUBE, 3, true, true},
     };
     for (size_t i = 0; i < COUNT_OF(geometries); i++)
-        if (decoder_have(d, geometries[i].text)) {
+        if (inst_has(d->inst, geometries[i].mod)) {
             op->rank = geometries[i].rank;
             op->layered = geometries[i].layered;
             op->cube = geometries[i].cube;
@@ -103,21 +103,19 @@ static bool emit_results(Decoder *d, OpFunction *run, ImageOp *op, const Operand
 
 static bool decode_fetch(Decoder *d, bool gathers)
 {
-    static const char *const channels[] = {".r", ".g", ".b", ".a"};
+    static const ModId channels[] = {MOD_R, MOD_G, MOD_B, MOD_A};
     const Inst *inst = d->inst;
-    ImageOp op = {.kind = gathers ? IMAGE_GATHER : IMAGE_TEX,
-                  .sampler = NO_ROW,
-                  .offsets = {NO_ROW, NO_ROW, NO_ROW}};
+    ImageOp op = {.kind = gathers ? IMAGE_GATHER : IMAGE_TEX, .sampler = NO_ROW, .offsets = {NO_ROW, NO_ROW, NO_ROW}};
     const char *id = form_id(inst->form);
     const Operand *where = inst->operand_count > 1 ? &inst->operands[1] : NULL;
     /* Depth comparison: the comparison is the sampler's, and launches know none. */
-    if (!where || where->kind != OPERAND_COMPOSITE || strstr(id, ".cmp") || d->mods.type_count != 2 ||
+    if (!where || where->kind != OPERAND_COMPOSITE || strstr(id, ".cmp") || d->signature->type_count != 2 ||
         !geometry_decode(d, &op))
         return d->failed ? false : refuse(d);
-    op.type = d->mods.types[0];
-    op.whole = d->mods.types[1] == TYPE_S32;
+    op.type = d->signature->types[0];
+    op.whole = d->signature->types[1] == TYPE_S32;
     for (unsigned i = 0; gathers && i < COUNT_OF(channels); i++)
-        if (decoder_have(d, channels[i]))
+        if (inst_has(d->inst, channels[i]))
             op.channel = i;
     if (!handle_decode(d, &where->items[0], &op.handle) ||
         (where->item_count > 2 && !handle_decode(d, &where->items[1], &op.sampler)) ||
@@ -125,7 +123,7 @@ static bool decode_fetch(Decoder *d, bool gathers)
         return false;
     /* Behind the coordinates: lod or two gradients, which choose the only level, then offsets. */
     if (strstr(id, ".off")) {
-        unsigned at = 2 + (decoder_have(d, ".level") ? 1u : decoder_have(d, ".grad") ? 2u : 0u);
+        unsigned at = 2 + (inst_has(d->inst, MOD_LEVEL) ? 1u : inst_has(d->inst, MOD_GRAD) ? 2u : 0u);
         if (at >= inst->operand_count || !offsets_decode(d, &inst->operands[at], &op))
             return d->failed ? false : refuse(d);
     }
@@ -134,27 +132,27 @@ static bool decode_fetch(Decoder *d, bool gathers)
 
 static bool decode_query(Decoder *d)
 {
-    static const char *const names[] = {
-        [QUERY_WIDTH] = ".width",
-        [QUERY_HEIGHT] = ".height",
-        [QUERY_DEPTH] = ".depth",
-        [QUERY_CHANNEL_DATA_TYPE] = ".channel_data_type",
-        [QUERY_CHANNEL_ORDER] = ".channel_order",
-        [QUERY_NORMALIZED_COORDS] = ".normalized_coords",
-        [QUERY_ARRAY_SIZE] = ".array_size",
-        [QUERY_NUM_MIPMAP_LEVELS] = ".num_mipmap_levels",
-        [QUERY_NUM_SAMPLES] = ".num_samples",
-        [QUERY_FORCE_UNNORMALIZED_COORDS] = ".force_unnormalized_coords",
-        [QUERY_FILTER_MODE] = ".filter_mode",
-        [QUERY_ADDR_MODE_0] = ".addr_mode_0",
-        [QUERY_ADDR_MODE_1] = ".addr_mode_1",
-        [QUERY_ADDR_MODE_2] = ".addr_mode_2",
-        [QUERY_MEMORY_LAYOUT] = ".memory_layout",
+    static const ModId names[] = {
+        [QUERY_WIDTH] = MOD_WIDTH,
+        [QUERY_HEIGHT] = MOD_HEIGHT,
+        [QUERY_DEPTH] = MOD_DEPTH,
+        [QUERY_CHANNEL_DATA_TYPE] = MOD_CHANNEL_DATA_TYPE,
+        [QUERY_CHANNEL_ORDER] = MOD_CHANNEL_ORDER,
+        [QUERY_NORMALIZED_COORDS] = MOD_NORMALIZED_COORDS,
+        [QUERY_ARRAY_SIZE] = MOD_ARRAY_SIZE,
+        [QUERY_NUM_MIPMAP_LEVELS] = MOD_NUM_MIPMAP_LEVELS,
+        [QUERY_NUM_SAMPLES] = MOD_NUM_SAMPLES,
+        [QUERY_FORCE_UNNORMALIZED_COORDS] = MOD_FORCE_UNNORMALIZED_COORDS,
+        [QUERY_FILTER_MODE] = MOD_FILTER_MODE,
+        [QUERY_ADDR_MODE_0] = MOD_ADDR_MODE_0,
+        [QUERY_ADDR_MODE_1] = MOD_ADDR_MODE_1,
+        [QUERY_ADDR_MODE_2] = MOD_ADDR_MODE_2,
+        [QUERY_MEMORY_LAYOUT] = MOD_MEMORY_LAYOUT,
     };
     _Static_assert(COUNT_OF(names) == QUERY_COUNT, "every query has a name");
     const Operand *operands = d->inst->operands;
     ImageOp op = {.kind = IMAGE_QUERY, .sampler = NO_ROW, .type = TYPE_B32};
-    while (op.query < QUERY_COUNT && !decoder_have(d, names[op.query]))
+    while (op.query < QUERY_COUNT && !inst_has(d->inst, names[op.query]))
         op.query++;
     if (op.query == QUERY_COUNT || d->inst->operand_count < 2 || !operands[1].item_count)
         return refuse(d);
@@ -178,14 +176,14 @@ static bool surface_sources(Decoder *d, const Operand *value, ImageOp *op)
 static bool decode_surface(Decoder *d, ImageKind kind)
 {
     const Inst *inst = d->inst;
-    ImageOp op = {.kind = kind, .sampler = NO_ROW, .formatted = decoder_have(d, ".p"), .resident = NO_ROW};
+    ImageOp op = {.kind = kind, .sampler = NO_ROW, .formatted = inst_has(d->inst, MOD_P), .resident = NO_ROW};
     unsigned at = kind == IMAGE_LOAD ? 1 : 0;
-    if (inst->operand_count != 2 || d->mods.type_count != 1 || inst->operands[at].kind != OPERAND_COMPOSITE ||
+    if (inst->operand_count != 2 || d->signature->type_count != 1 || inst->operands[at].kind != OPERAND_COMPOSITE ||
         !geometry_decode(d, &op))
         return d->failed ? false : refuse(d);
     const Operand *where = &inst->operands[at];
-    op.type = d->mods.types[0];
-    op.bounds = decoder_have(d, ".clamp") ? IMAGE_CLAMP : decoder_have(d, ".zero") ? IMAGE_ZERO : IMAGE_TRAP;
+    op.type = d->signature->types[0];
+    op.bounds = inst_has(d->inst, MOD_CLAMP) ? IMAGE_CLAMP : inst_has(d->inst, MOD_ZERO) ? IMAGE_ZERO : IMAGE_TRAP;
     op.atomic = kind == IMAGE_REDUCE ? decoder_atomic(d) : ATOMIC_NONE;
     if (!handle_decode(d, &where->items[0], &op.handle) || !coordinates_decode(d, &where->items[1], TYPE_B32, &op))
         return false;

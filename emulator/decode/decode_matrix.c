@@ -2,31 +2,31 @@
 #include "emulator/execute/matrix.h"
 
 static const struct {
-    const char *text;
+    ModId mod;
     ElementType type;
 } elements[] = {
-    {".f16", ELEMENT_F16}, {".bf16", ELEMENT_BF16}, {".tf32", ELEMENT_TF32}, {".f32", ELEMENT_F32},
-    {".f64", ELEMENT_F64}, {".e4m3", ELEMENT_E4M3}, {".e5m2", ELEMENT_E5M2}, {".e3m2", ELEMENT_E3M2},
-    {".e2m3", ELEMENT_E2M3}, {".e2m1", ELEMENT_E2M1}, {".s8", ELEMENT_S8},   {".u8", ELEMENT_U8},
-    {".s4", ELEMENT_S4},   {".u4", ELEMENT_U4},     {".b1", ELEMENT_B1},     {".s32", ELEMENT_S32},
+    {MOD_F16, ELEMENT_F16},   {MOD_BF16, ELEMENT_BF16}, {MOD_TF32, ELEMENT_TF32}, {MOD_F32, ELEMENT_F32},
+    {MOD_F64, ELEMENT_F64},   {MOD_E4M3, ELEMENT_E4M3}, {MOD_E5M2, ELEMENT_E5M2}, {MOD_E3M2, ELEMENT_E3M2},
+    {MOD_E2M3, ELEMENT_E2M3}, {MOD_E2M1, ELEMENT_E2M1}, {MOD_S8, ELEMENT_S8},     {MOD_U8, ELEMENT_U8},
+    {MOD_S4, ELEMENT_S4},     {MOD_U4, ELEMENT_U4},     {MOD_B1, ELEMENT_B1},     {MOD_S32, ELEMENT_S32},
 };
 
 /* The element types in the order written. */
 static unsigned element_types(const Decoder *d, ElementType types[4])
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < d->mods.count; i++)
+    for (unsigned i = 0; i < d->signature->mod_count; i++)
         for (size_t k = 0; k < COUNT_OF(elements); k++)
-            if (strcmp(d->mods.text[i], elements[k].text) == 0 && count < 4)
+            if (d->signature->mods[i].id == elements[k].mod && count < 4)
                 types[count++] = elements[k].type;
     return count;
 }
 
-/* ".m16n8k16" */
+/* From a modifier such as .m16n8k16. */
 static bool shape(const Decoder *d, MatrixOp *matrix)
 {
-    for (unsigned i = 0; i < d->mods.count; i++)
-        if (sscanf(d->mods.text[i], ".m%un%uk%u", &matrix->m, &matrix->n, &matrix->k) == 3)
+    for (unsigned i = 0; i < d->signature->mod_count; i++)
+        if (sscanf(d->signature->mods[i].text + 1, "m%un%uk%u", &matrix->m, &matrix->n, &matrix->k) == 3)
             return true;
     return false;
 }
@@ -42,12 +42,10 @@ static bool fragment_decode(Decoder *d, const Operand *operand, ElementType type
     Type reg = type == ELEMENT_F64 ? TYPE_F64 : type == ELEMENT_F32 ? TYPE_F32 : TYPE_B32;
     if (count > MAX_FRAGMENT || type == ELEMENT_NONE)
         return refuse(d);
-    bool contained = decoder_have(d, ".kind::f8f6f4") || decoder_have(d, ".kind::mxf8f6f4");
+    bool contained = inst_has(d->inst, MOD_KIND_F8F6F4) || inst_has(d->inst, MOD_KIND_MXF8F6F4);
     unsigned bits = element_bits(type);
-    *fragment = (Fragment){.type = type,
-                           .count = count,
-                           .row_bytes = type_row_bytes(reg),
-                           .bits = contained && bits < 8 ? 8 : bits};
+    *fragment = (Fragment){
+        .type = type, .count = count, .row_bytes = type_row_bytes(reg), .bits = contained && bits < 8 ? 8 : bits};
     for (unsigned i = 0; i < count; i++) {
         const Operand *item = operand->kind == OPERAND_VECTOR ? &operand->items[i] : operand;
         unsigned bytes = fragment->row_bytes;
@@ -79,8 +77,8 @@ static bool emit_matrix(Decoder *d, const MatrixOp *matrix)
 static bool decode_eights(Decoder *d, bool loads)
 {
     const Operand *operands = d->inst->operands;
-    MatrixOp matrix = {.kind = loads ? MATRIX_LDMATRIX : MATRIX_STMATRIX, .transposed = decoder_have(d, ".trans")};
-    if (!decoder_have(d, ".m8n8") || !decoder_have(d, ".b16"))
+    MatrixOp matrix = {.kind = loads ? MATRIX_LDMATRIX : MATRIX_STMATRIX, .transposed = inst_has(d->inst, MOD_TRANS)};
+    if (!inst_has(d->inst, MOD_M8N8) || !inst_has(d->inst, MOD_B16))
         return refuse(d);
     return decoder_address(d, &operands[loads ? 1 : 0], SPACE_SHARED, &matrix.memory) &&
            fragment_decode(d, &operands[loads ? 0 : 1], ELEMENT_F16, loads, loads ? &matrix.d : &matrix.a) &&
@@ -90,10 +88,10 @@ static bool decode_eights(Decoder *d, bool loads)
 /* data, {byte, thread} */
 static bool scale_decode(Decoder *d, const Operand *data, const Operand *ids, Scale *scale)
 {
-    scale->vector = decoder_have(d, ".scale_vec::4X")                                       ? 4
-                    : decoder_have(d, ".scale_vec::2X") || !decoder_have(d, ".kind::mxf8f6f4") ? 2
-                                                                                            : 1;
-    scale->is_ue4m3 = decoder_have(d, ".ue4m3");
+    scale->vector = inst_has(d->inst, MOD_SCALE_VEC_4X)                                            ? 4
+                    : inst_has(d->inst, MOD_SCALE_VEC_2X) || !inst_has(d->inst, MOD_KIND_MXF8F6F4) ? 2
+                                                                                                   : 1;
+    scale->is_ue4m3 = inst_has(d->inst, MOD_UE4M3);
     if (ids->kind != OPERAND_VECTOR || ids->item_count != 2)
         return refuse(d);
     return (scale->data = decoder_source(d, data, TYPE_B32)) != NO_ROW &&
@@ -101,13 +99,14 @@ static bool scale_decode(Decoder *d, const Operand *data, const Operand *ids, Sc
            (scale->thread = decoder_source(d, &ids->items[1], TYPE_B16)) != NO_ROW;
 }
 
-/* ".row.col": A's layout, then B's. */
+/* The first of .row and .col is A's layout, the second B's. */
 static void layouts(const Decoder *d, MatrixOp *matrix)
 {
     unsigned seen = 0;
-    for (unsigned i = 0; i < d->mods.count; i++) {
-        bool row = strcmp(d->mods.text[i], ".row") == 0;
-        if (!row && strcmp(d->mods.text[i], ".col") != 0)
+    for (unsigned i = 0; i < d->signature->mod_count; i++) {
+        ModId mod = d->signature->mods[i].id;
+        bool row = mod == MOD_ROW;
+        if (!row && mod != MOD_COL)
             continue;
         if (seen++ == 0)
             matrix->a_column = !row;
@@ -119,13 +118,13 @@ static void layouts(const Decoder *d, MatrixOp *matrix)
 static bool decode_product(Decoder *d, bool wmma)
 {
     /* Where the metadata of a sparse A lies is only drawn, not told, in the PTX ISA. */
-    static const char *const unknown[] = {".sp", ".sp::ordered_metadata"};
+    static const ModId unknown[] = {MOD_SP, MOD_SP_ORDERED_METADATA};
     const Operand *operands = d->inst->operands;
     ElementType types[4] = {ELEMENT_NONE};
     MatrixOp matrix = {.kind = wmma ? MATRIX_WMMA : MATRIX_MMA};
     unsigned count = element_types(d, types);
     for (size_t i = 0; i < COUNT_OF(unknown); i++)
-        if (decoder_have(d, unknown[i]))
+        if (inst_has(d->inst, unknown[i]))
             return refuse(d);
     /* wmma of f16 names only D and C. */
     if (wmma && count == 2) {
@@ -133,7 +132,7 @@ static bool decode_product(Decoder *d, bool wmma)
         types[1] = types[2] = ELEMENT_F16;
         count = 4;
     }
-    bool scales = decoder_have(d, ".block_scale");
+    bool scales = inst_has(d->inst, MOD_BLOCK_SCALE);
     if (count != 4 || d->inst->operand_count != (scales ? 8 : 4) || !shape(d, &matrix))
         return refuse(d);
     if (scales && (!scale_decode(d, &operands[4], &operands[5], &matrix.a_scale) ||
@@ -142,12 +141,12 @@ static bool decode_product(Decoder *d, bool wmma)
     matrix.quarters = !wmma && matrix.m == 8 && types[1] == ELEMENT_F16;
     if (matrix.quarters)
         layouts(d, &matrix);
-    matrix.saturates = decoder_have(d, ".satfinite");
-    matrix.is_and = decoder_have(d, ".and");
-    matrix.rounding = decoder_have(d, ".rz")   ? ROUND_ZERO
-                      : decoder_have(d, ".rm") ? ROUND_DOWN
-                      : decoder_have(d, ".rp") ? ROUND_UP
-                                               : ROUND_NEAREST_EVEN;
+    matrix.saturates = inst_has(d->inst, MOD_SATFINITE);
+    matrix.is_and = inst_has(d->inst, MOD_AND);
+    matrix.rounding = inst_has(d->inst, MOD_RZ)   ? ROUND_ZERO
+                      : inst_has(d->inst, MOD_RM) ? ROUND_DOWN
+                      : inst_has(d->inst, MOD_RP) ? ROUND_UP
+                                                  : ROUND_NEAREST_EVEN;
     if (!fragment_decode(d, &operands[0], types[0], true, &matrix.d) ||
         !fragment_decode(d, &operands[1], types[1], false, &matrix.a) ||
         !fragment_decode(d, &operands[2], types[2], false, &matrix.b) ||
@@ -170,11 +169,11 @@ static bool decode_wmma_memory(Decoder *d, bool loads)
     MatrixOp matrix = {.kind = loads ? MATRIX_WMMA_LOAD : MATRIX_WMMA_STORE, .stride = NO_ROW};
     if (!element_types(d, types) || !shape(d, &matrix) || d->inst->operand_count < 2)
         return refuse(d);
-    matrix.column_major = decoder_have(d, ".col");
-    matrix.role = decoder_have(d, ".a") ? 'a' : decoder_have(d, ".b") ? 'b' : 'c';
+    matrix.column_major = inst_has(d->inst, MOD_COL);
+    matrix.role = inst_has(d->inst, MOD_A) ? 'a' : inst_has(d->inst, MOD_B) ? 'b' : 'c';
     if (d->inst->operand_count > 2 && (matrix.stride = decoder_source(d, &operands[2], TYPE_U32)) == NO_ROW)
         return false;
-    return decoder_address(d, &operands[loads ? 1 : 0], d->inst->signature->space, &matrix.memory) &&
+    return decoder_address(d, &operands[loads ? 1 : 0], d->signature->space, &matrix.memory) &&
            fragment_decode(d, &operands[loads ? 0 : 1], types[0], loads, loads ? &matrix.d : &matrix.a) &&
            emit_matrix(d, &matrix);
 }
@@ -191,8 +190,8 @@ bool decode_matrix(Decoder *d)
                fragment_decode(d, &operands[1], ELEMENT_F16, false, &matrix.a) && emit_matrix(d, &matrix);
     }
     case OP_WMMA:
-        if (decoder_have(d, ".load") || decoder_have(d, ".store"))
-            return decode_wmma_memory(d, decoder_have(d, ".load"));
+        if (inst_has(d->inst, MOD_LOAD) || inst_has(d->inst, MOD_STORE))
+            return decode_wmma_memory(d, inst_has(d->inst, MOD_LOAD));
         return decode_product(d, true);
     default: return decode_product(d, false);
     }

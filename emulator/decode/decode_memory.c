@@ -53,9 +53,9 @@ bool decoder_address(Decoder *d, const Operand *operand, Space space, MemoryOp *
 
 static bool is_strong(const Decoder *d)
 {
-    static const char *const mods[] = {".volatile", ".relaxed", ".acquire", ".release", ".acq_rel", ".mmio"};
+    static const ModId mods[] = {MOD_VOLATILE, MOD_RELAXED, MOD_ACQUIRE, MOD_RELEASE, MOD_ACQ_REL, MOD_MMIO};
     for (size_t i = 0; i < COUNT_OF(mods); i++)
-        if (decoder_have(d, mods[i]))
+        if (inst_has(d->inst, mods[i]))
             return true;
     return false;
 }
@@ -64,13 +64,13 @@ static bool is_strong(const Decoder *d)
  * more than a fence of the block. */
 static FenceScope fence_scope(const Decoder *d)
 {
-    bool narrow = decoder_have(d, ".cta") || decoder_have(d, ".mbarrier_init");
+    bool narrow = inst_has(d->inst, MOD_CTA) || inst_has(d->inst, MOD_MBARRIER_INIT);
     return narrow ? FENCE_BLOCK : FENCE_DEVICE;
 }
 
 static uint8_t release_scope(const Decoder *d)
 {
-    return decoder_have(d, ".release") || decoder_have(d, ".acq_rel") ? (uint8_t)fence_scope(d) : FENCE_NONE;
+    return inst_has(d->inst, MOD_RELEASE) || inst_has(d->inst, MOD_ACQ_REL) ? (uint8_t)fence_scope(d) : FENCE_NONE;
 }
 
 static const MemoryOp *memory_keep(Decoder *d, const MemoryOp *memory)
@@ -90,7 +90,7 @@ static bool set_type(Decoder *d, MemoryOp *memory, Type type)
 
 static Type data_type(const Decoder *d)
 {
-    return d->mods.type_count ? d->mods.types[d->mods.type_count - 1] : TYPE_NONE;
+    return d->signature->type_count ? d->signature->types[d->signature->type_count - 1] : TYPE_NONE;
 }
 
 static const Operand *element_of(const Operand *operand, unsigned index)
@@ -115,7 +115,7 @@ static bool decode_load(Decoder *d)
     const Inst *inst = d->inst;
     MemoryOp memory = {.strong = is_strong(d)};
     if (inst->operand_count < 2 || !set_type(d, &memory, data_type(d)) ||
-        !decoder_address(d, &inst->operands[1], inst->signature->space, &memory))
+        !decoder_address(d, &inst->operands[1], d->signature->space, &memory))
         return false;
     memory.count = (uint8_t)element_count(&inst->operands[0]);
     if (!memory.count || memory.count > MAX_ELEMENTS)
@@ -208,12 +208,12 @@ static bool decode_store(Decoder *d)
 {
     const Inst *inst = d->inst;
     MemoryOp memory = {.strong = is_strong(d), .releases = release_scope(d)};
-    if (decoder_have(d, ".mbarrier::complete_tx::bytes"))
+    if (inst_has(d->inst, MOD_MBARRIER_COMPLETE_TX_BYTES))
         return decode_store_async(d, ATOMIC_NONE);
-    if (decoder_have(d, ".bulk"))
+    if (inst_has(d->inst, MOD_BULK))
         return decode_store_bulk(d);
     if (inst->operand_count < 2 || !set_type(d, &memory, data_type(d)) ||
-        !decoder_address(d, &inst->operands[0], inst->signature->space, &memory) ||
+        !decoder_address(d, &inst->operands[0], d->signature->space, &memory) ||
         !store_sources(d, &inst->operands[1], &memory, memory.elements))
         return false;
     set_simple(&memory);
@@ -227,13 +227,13 @@ static bool decode_store(Decoder *d)
 AtomicKind decoder_atomic(const Decoder *d)
 {
     static const struct {
-        const char *text;
+        ModId mod;
         AtomicKind kind;
-    } kinds[] = {{".add", ATOMIC_ADD},   {".min", ATOMIC_MIN}, {".max", ATOMIC_MAX}, {".inc", ATOMIC_INC},
-                 {".dec", ATOMIC_DEC},   {".and", ATOMIC_AND}, {".or", ATOMIC_OR},   {".xor", ATOMIC_XOR},
-                 {".exch", ATOMIC_EXCH}, {".cas", ATOMIC_CAS}};
+    } kinds[] = {{MOD_ADD, ATOMIC_ADD},   {MOD_MIN, ATOMIC_MIN}, {MOD_MAX, ATOMIC_MAX}, {MOD_INC, ATOMIC_INC},
+                 {MOD_DEC, ATOMIC_DEC},   {MOD_AND, ATOMIC_AND}, {MOD_OR, ATOMIC_OR},   {MOD_XOR, ATOMIC_XOR},
+                 {MOD_EXCH, ATOMIC_EXCH}, {MOD_CAS, ATOMIC_CAS}};
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
-        if (decoder_have(d, kinds[i].text))
+        if (inst_has(d->inst, kinds[i].mod))
             return kinds[i].kind;
     return ATOMIC_NONE;
 }
@@ -246,10 +246,10 @@ static bool decode_atomic(Decoder *d, bool returns)
     unsigned first = returns ? 1 : 0;
     if (memory.atomic == ATOMIC_NONE || inst->operand_count < first + 2u)
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
-    if (decoder_have(d, ".mbarrier::complete_tx::bytes"))
+    if (inst_has(d->inst, MOD_MBARRIER_COMPLETE_TX_BYTES))
         return decode_store_async(d, memory.atomic);
     if (!set_type(d, &memory, data_type(d)) ||
-        !decoder_address(d, &inst->operands[first], inst->signature->space, &memory) ||
+        !decoder_address(d, &inst->operands[first], d->signature->space, &memory) ||
         !store_sources(d, &inst->operands[first + 1], &memory, memory.operands))
         return false;
     if (memory.atomic == ATOMIC_CAS) {
@@ -274,10 +274,10 @@ static bool decode_atomic(Decoder *d, bool returns)
     return true;
 }
 
-static bool is_one_of(const Decoder *d, const char *const *mods, size_t count)
+static bool is_one_of(const Decoder *d, const ModId *mods, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (decoder_have(d, mods[i]))
+        if (inst_has(d->inst, mods[i]))
             return true;
     return false;
 }
@@ -287,13 +287,13 @@ static bool decode_copy_bulk(Decoder *d)
 {
     const Inst *inst = d->inst;
     CopyBulk *copy = copy_new(d);
-    bool to_global = decoder_have(d, ".bulk_group"), reduces = decoder_have(d, ".reduce");
-    bool multicasts = decoder_have(d, ".multicast::cluster"), masks = decoder_have(d, ".cp_mask");
-    copy->signals = decoder_have(d, ".mbarrier::complete_tx::bytes");
-    unsigned next = copy->signals ? 4 : 3, policy = decoder_have(d, ".L2::cache_hint");
-    if (decoder_have(d, ".tensor") || inst->operand_count != next + multicasts + policy + masks)
+    bool to_global = inst_has(d->inst, MOD_BULK_GROUP), reduces = inst_has(d->inst, MOD_REDUCE);
+    bool multicasts = inst_has(d->inst, MOD_MULTICAST_CLUSTER), masks = inst_has(d->inst, MOD_CP_MASK);
+    copy->signals = inst_has(d->inst, MOD_MBARRIER_COMPLETE_TX_BYTES);
+    unsigned next = copy->signals ? 4 : 3, policy = inst_has(d->inst, MOD_L2_CACHE_HINT);
+    if (inst_has(d->inst, MOD_TENSOR) || inst->operand_count != next + multicasts + policy + masks)
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
-    Space source = to_global || !decoder_have(d, ".global") ? SPACE_SHARED : SPACE_GLOBAL;
+    Space source = to_global || !inst_has(d->inst, MOD_GLOBAL) ? SPACE_SHARED : SPACE_GLOBAL;
     if (!decoder_address(d, &inst->operands[0], to_global ? SPACE_GLOBAL : SPACE_SHARED, &copy->to) ||
         !decoder_address(d, &inst->operands[1], source, &copy->from) ||
         (copy->size = decoder_source(d, &inst->operands[2], TYPE_U32)) == NO_ROW ||
@@ -318,11 +318,11 @@ static bool decode_copy_bulk(Decoder *d)
 static bool decode_copy_arrive(Decoder *d)
 {
     MemoryOp memory = {.strong = true, .element_bytes = 8, .count = 1, .type = TYPE_B64};
-    if (!decoder_have(d, ".noinc")) {
+    if (!inst_has(d->inst, MOD_NOINC)) {
         decoder_emit(d, run_fence)->value = 0;
         return true;
     }
-    if (!decoder_address(d, &d->inst->operands[0], d->inst->signature->space, &memory))
+    if (!decoder_address(d, &d->inst->operands[0], d->signature->space, &memory))
         return false;
     Op *op = decoder_emit(d, run_mbarrier);
     op->mbarrier.kind = MBARRIER_ARRIVE;
@@ -333,15 +333,15 @@ static bool decode_copy_arrive(Decoder *d)
 /* cp.async [to], [from], n {, size} {, policy} and its forms that only wait. */
 static bool decode_copy_async(Decoder *d)
 {
-    static const char *const nothing[] = {".commit_group", ".wait_group", ".wait_all", ".prefetch"};
+    static const ModId nothing[] = {MOD_COMMIT_GROUP, MOD_WAIT_GROUP, MOD_WAIT_ALL, MOD_PREFETCH};
     const Inst *inst = d->inst;
-    if (is_one_of(d, nothing, COUNT_OF(nothing)) && !decoder_have(d, ".mbarrier")) {
+    if (is_one_of(d, nothing, COUNT_OF(nothing)) && !inst_has(d->inst, MOD_MBARRIER)) {
         decoder_emit(d, run_fence)->value = 0;
         return true;
     }
-    if (decoder_have(d, ".bulk"))
+    if (inst_has(d->inst, MOD_BULK))
         return decode_copy_bulk(d);
-    if (decoder_have(d, ".mbarrier"))
+    if (inst_has(d->inst, MOD_MBARRIER))
         return decode_copy_arrive(d);
     if (inst->operand_count < 3)
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
@@ -356,7 +356,7 @@ static bool decode_copy_async(Decoder *d)
     copy->to.element_bytes = copy->from.element_bytes = (uint8_t)bytes;
     copy->to.count = copy->from.count = 1;
     /* A fourth operand is the source's size or a predicate; with a cache hint the policy comes last. */
-    unsigned last = inst->operand_count - (decoder_have(d, ".L2::cache_hint") ? 1u : 0u);
+    unsigned last = inst->operand_count - (inst_has(d->inst, MOD_L2_CACHE_HINT) ? 1u : 0u);
     if (last > 3) {
         const Operand *extra = &inst->operands[3];
         bool predicate =
@@ -380,10 +380,10 @@ static uint64_t scalar_pending_count(const uint64_t *s, uint32_t control)
 static bool decode_mbarrier(Decoder *d)
 {
     const Inst *inst = d->inst;
-    bool expects = decoder_have(d, ".expect_tx"), drops = decoder_have(d, ".arrive_drop");
-    bool tests = decoder_have(d, ".test_wait") || decoder_have(d, ".try_wait");
-    bool arrives = drops || decoder_have(d, ".arrive"), parity = decoder_have(d, ".parity");
-    if (decoder_have(d, ".pending_count")) {
+    bool expects = inst_has(d->inst, MOD_EXPECT_TX), drops = inst_has(d->inst, MOD_ARRIVE_DROP);
+    bool tests = inst_has(d->inst, MOD_TEST_WAIT) || inst_has(d->inst, MOD_TRY_WAIT);
+    bool arrives = drops || inst_has(d->inst, MOD_ARRIVE), parity = inst_has(d->inst, MOD_PARITY);
+    if (inst_has(d->inst, MOD_PENDING_COUNT)) {
         Dest dest;
         uint32_t row = decoder_source(d, &inst->operands[1], TYPE_B64);
         if (row == NO_ROW || !decoder_dest(d, &inst->operands[0], TYPE_U32, false, &dest))
@@ -398,17 +398,17 @@ static bool decode_mbarrier(Decoder *d)
         decoder_dest_done(d, &dest);
         return true;
     }
-    unsigned kind = decoder_have(d, ".init")          ? MBARRIER_INIT
-                    : decoder_have(d, ".inval")       ? MBARRIER_INVAL
-                    : tests                           ? parity ? MBARRIER_TEST_PARITY : MBARRIER_TEST
-                    : drops                           ? expects ? MBARRIER_ARRIVE_DROP_EXPECT_TX : MBARRIER_ARRIVE_DROP
-                    : arrives                         ? expects ? MBARRIER_ARRIVE_EXPECT_TX : MBARRIER_ARRIVE
-                    : decoder_have(d, ".complete_tx") ? MBARRIER_COMPLETE_TX
-                                                      : MBARRIER_EXPECT_TX;
+    unsigned kind = inst_has(d->inst, MOD_INIT)    ? MBARRIER_INIT
+                    : inst_has(d->inst, MOD_INVAL) ? MBARRIER_INVAL
+                    : tests                        ? parity ? MBARRIER_TEST_PARITY : MBARRIER_TEST
+                    : drops                        ? expects ? MBARRIER_ARRIVE_DROP_EXPECT_TX : MBARRIER_ARRIVE_DROP
+                    : arrives                      ? expects ? MBARRIER_ARRIVE_EXPECT_TX : MBARRIER_ARRIVE
+                    : inst_has(d->inst, MOD_COMPLETE_TX) ? MBARRIER_COMPLETE_TX
+                                                         : MBARRIER_EXPECT_TX;
     bool returns = tests || arrives;
     unsigned at = returns ? 1 : 0;
     MemoryOp memory = {.strong = true, .element_bytes = 8, .count = 1, .type = TYPE_B64};
-    if (inst->operand_count <= at || !decoder_address(d, &inst->operands[at], inst->signature->space, &memory))
+    if (inst->operand_count <= at || !decoder_address(d, &inst->operands[at], d->signature->space, &memory))
         return inst->operand_count > at ? false : decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
     uint32_t operand = NO_ROW;
     unsigned operand_bytes = kind == MBARRIER_TEST ? 8 : 4;
@@ -445,7 +445,9 @@ bool decode_memory(Decoder *d)
     case OP_CP: return decode_copy_async(d);
     case OP_MBARRIER: return decode_mbarrier(d);
     case OP_MEMBAR:
-    case OP_FENCE: decoder_emit(d, run_fence)->value = fence_scope(d); return true;
+    case OP_FENCE:
+        decoder_emit(d, run_fence)->value = fence_scope(d);
+        return true;
         return true;
     default: /* hints */ decoder_emit(d, run_fence)->value = 0; return true;
     }

@@ -16,11 +16,6 @@ bool decoder_refuse(Decoder *d, const char *format, ...)
     return false;
 }
 
-bool decoder_have(const Decoder *d, const char *mod)
-{
-    return modifiers_have(&d->mods, mod);
-}
-
 /* ---- Emitting --------------------------------------------------------------------------------------------------- */
 
 Op *decoder_emit(Decoder *d, OpFunction *run)
@@ -207,8 +202,7 @@ static bool launch_constant(const Decoder *d, const char *name, uint64_t *value)
     else if (IS("%dynamic_smem_size"))
         *value = m->launch->dynamic_shared;
     else
-        return IS("%smid") ||
-               strncmp(name, "%reserved_smem", 14) == 0 || strncmp(name, "%pm", 3) == 0 ||
+        return IS("%smid") || strncmp(name, "%reserved_smem", 14) == 0 || strncmp(name, "%pm", 3) == 0 ||
                strncmp(name, "%envreg", 7) == 0 || IS("%current_graph_exec");
     return true;
 #undef IS

@@ -6,7 +6,7 @@ static bool refuse(Decoder *d)
     return decoder_refuse(d, "%s", inst_spelling(d->arena, d->inst));
 }
 
-/* ".b2" or ".h1" */
+/* The part that a selector such as .b2 or .h1 names. */
 static unsigned part_of(const Operand *operand)
 {
     const char *text = operand->selector;
@@ -23,7 +23,7 @@ static uint32_t plain_source(Decoder *d, const Operand *operand)
     return decoder_source(d, &plain, TYPE_B32);
 }
 
-/* ".h32" or ".b7654", the top lane first, as prmt's selector of bytes of {b, a}. */
+/* A selector such as .h32 or .b7654, which names the top lane first, as prmt's selector of bytes of {b, a}. */
 static uint32_t permutation_of(const Operand *operand, uint32_t otherwise)
 {
     const char *text = operand->selector;
@@ -37,7 +37,7 @@ static uint32_t permutation_of(const Operand *operand, uint32_t otherwise)
     return selector;
 }
 
-/* ".h1", ".b310": the lanes named. */
+/* The lanes that a selector such as .h1 or .b310 names. */
 static uint32_t mask_of(const char *text)
 {
     uint32_t mask = 0;
@@ -76,8 +76,8 @@ static bool decode_parts(Decoder *d, Operation *operation)
     }
     permuted[2] = rows[2];
     if (operands[0].selector)
-        operation->control =
-            (operation->control & ~(15u << VIDEO_MASK_SHIFT)) | mask_of(operands[0].selector) << VIDEO_MASK_SHIFT;
+        operation->control = (operation->control & ~(15u << VIDEO_MASK_SHIFT)) | mask_of(operands[0].selector)
+                                                                                     << VIDEO_MASK_SHIFT;
     return emit_video(d, operation, permuted);
 }
 
@@ -87,8 +87,7 @@ bool decode_video(Decoder *d)
     const Operand *operands = inst->operands;
     Operation operation = {0};
     uint32_t rows[3];
-    if (inst->operand_count < 3 ||
-        !video_select(&operation, inst_op(inst), &d->mods, (unsigned)inst->operand_count - 1))
+    if (inst->operand_count < 3 || !video_select(&operation, d->signature, (unsigned)inst->operand_count - 1))
         return refuse(d);
     if (operation.scalar == scalar_video_parts)
         return inst->operand_count == 4 ? decode_parts(d, &operation) : refuse(d);

@@ -188,7 +188,7 @@ static bool emit_scalar(Decoder *d, ScalarFunction *function, uint32_t control, 
 
 bool decode_mapa(Decoder *d)
 {
-    Type type = d->mods.types[0];
+    Type type = d->signature->types[0];
     uint32_t rows[2] = {decoder_source(d, &d->inst->operands[1], type), NO_ROW};
     uint8_t bytes[2] = {(uint8_t)type_row_bytes(type), 4};
     if (rows[0] != NO_ROW)
@@ -198,7 +198,7 @@ bool decode_mapa(Decoder *d)
 
 bool decode_rank(Decoder *d)
 {
-    Type type = d->mods.types[0];
+    Type type = d->signature->types[0];
     uint32_t rows[2] = {decoder_source(d, &d->inst->operands[1], type), OWN_RANK};
     uint8_t bytes[2] = {(uint8_t)type_row_bytes(type), 4};
     return emit_scalar(d, scalar_rank, 0, TYPE_U32, rows, bytes, 2);
@@ -210,6 +210,6 @@ bool decode_isspacep(Decoder *d)
                         decoder_constant(d, window_of(decoder_space(d)), 8), OWN_RANK};
     static const uint8_t bytes[3] = {8, 8, 4};
     /* Without more .shared is the block's own. */
-    bool own = decoder_space(d) == SPACE_SHARED && !decoder_have(d, ".shared::cluster");
+    bool own = decoder_space(d) == SPACE_SHARED && !inst_has(d->inst, MOD_SHARED_CLUSTER);
     return emit_scalar(d, scalar_in_window, (uint32_t)own << CONTROL_KIND_SHIFT, TYPE_PRED, rows, bytes, 3);
 }

@@ -58,7 +58,7 @@ bool decode_stack(Decoder *d)
 {
     const Inst *inst = d->inst;
     Opcode opcode = inst_op(inst);
-    Type type = d->mods.types[0];
+    Type type = d->signature->types[0];
     uint64_t alignment = 8;
     uint32_t source = NO_ROW;
     Dest dest = {.row = NO_ROW};

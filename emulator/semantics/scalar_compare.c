@@ -102,13 +102,14 @@ uint64_t scalar_set(const uint64_t *s, uint32_t control)
 }
 
 static const struct {
-    const char *text;
+    ModId mod;
     CompareKind kind;
 } comparisons[] = {
-    {".eq", COMPARE_EQ},   {".ne", COMPARE_NE},   {".lt", COMPARE_LT},   {".le", COMPARE_LE},   {".gt", COMPARE_GT},
-    {".ge", COMPARE_GE},   {".lo", COMPARE_LT},   {".ls", COMPARE_LE},   {".hi", COMPARE_GT},   {".hs", COMPARE_GE},
-    {".equ", COMPARE_EQU}, {".neu", COMPARE_NEU}, {".ltu", COMPARE_LTU}, {".leu", COMPARE_LEU}, {".gtu", COMPARE_GTU},
-    {".geu", COMPARE_GEU}, {".num", COMPARE_NUM}, {".nan", COMPARE_NAN},
+    {MOD_EQ, COMPARE_EQ},   {MOD_NE, COMPARE_NE},   {MOD_LT, COMPARE_LT},   {MOD_LE, COMPARE_LE},
+    {MOD_GT, COMPARE_GT},   {MOD_GE, COMPARE_GE},   {MOD_LO, COMPARE_LT},   {MOD_LS, COMPARE_LE},
+    {MOD_HI, COMPARE_GT},   {MOD_HS, COMPARE_GE},   {MOD_EQU, COMPARE_EQU}, {MOD_NEU, COMPARE_NEU},
+    {MOD_LTU, COMPARE_LTU}, {MOD_LEU, COMPARE_LEU}, {MOD_GTU, COMPARE_GTU}, {MOD_GEU, COMPARE_GEU},
+    {MOD_NUM, COMPARE_NUM}, {MOD_NAN, COMPARE_NAN},
 };
 
 /* The rows of a type, in CompareKind's order; ROW_NONE: none. */
@@ -169,32 +170,32 @@ static unsigned result_form(Type dest, bool pair)
 }
 
 /* Also for set, whose destination type stands before the operands'. */
-bool comparison_select(Operation *operation, const Modifiers *mods, BoolKind *combine)
+bool comparison_select(Operation *operation, const Signature *signature, BoolKind *combine)
 {
     int kind = -1;
     for (size_t i = 0; i < COUNT_OF(comparisons); i++)
-        if (modifiers_have(mods, comparisons[i].text))
+        if (signature_has(signature, comparisons[i].mod))
             kind = (int)comparisons[i].kind;
-    if (kind < 0 || mods->type_count < 1 || mods->type_count > 2)
+    if (kind < 0 || signature->type_count < 1 || signature->type_count > 2)
         return false;
-    *combine = modifiers_have(mods, ".and")   ? BOOL_AND
-               : modifiers_have(mods, ".or")  ? BOOL_OR
-               : modifiers_have(mods, ".xor") ? BOOL_XOR
-                                              : BOOL_NONE;
-    Type type = mods->types[mods->type_count - 1];
-    bool pair, ftz = modifiers_have(mods, ".ftz");
+    *combine = signature_has(signature, MOD_AND)   ? BOOL_AND
+               : signature_has(signature, MOD_OR)  ? BOOL_OR
+               : signature_has(signature, MOD_XOR) ? BOOL_XOR
+                                                   : BOOL_NONE;
+    Type type = signature->types[signature->type_count - 1];
+    bool pair, ftz = signature_has(signature, MOD_FTZ);
     unsigned class = operand_class(type, &pair);
     uint32_t control = (pair ? CONTROL_PAIR : 0) | (ftz ? CONTROL_FTZ : 0);
     if (type_class(type) == CLASS_SIGNED)
         control |= CONTROL_SIGNED;
     if (class == CLASS_ID_INTEGER)
         control |= type_bits(type);
-    unsigned form = mods->type_count == 2 ? result_form(mods->types[0], pair) : 0;
+    unsigned form = signature->type_count == 2 ? result_form(signature->types[0], pair) : 0;
     control |= ((unsigned)kind | class << 4 | form << 7) << CONTROL_KIND_SHIFT;
     *operation = (Operation){.control = control, .sources = {type, type}, .source_count = 2};
-    if (mods->type_count == 2) {
+    if (signature->type_count == 2) {
         operation->scalar = scalar_set;
-        operation->dest = mods->types[0];
+        operation->dest = signature->types[0];
         operation->control |= (uint32_t)*combine << CONTROL_ROUNDING_SHIFT;
         if (*combine != BOOL_NONE)
             operation->sources[operation->source_count++] = TYPE_PRED;

@@ -278,25 +278,25 @@ static ConvertType convert_type(Type type)
 
 /* Packed formats that are no types: elements, and bits an element takes. */
 static const struct NarrowType {
-    const char *text;
+    ModId mod;
     ConvertType type;
     unsigned count, bits;
 } narrow_types[] = {
-    {".e4m3x2", CONVERT_E4M3, 2, 8}, {".e5m2x2", CONVERT_E5M2, 2, 8},   {".e4m3x4", CONVERT_E4M3, 4, 8},
-    {".e5m2x4", CONVERT_E5M2, 4, 8}, {".e2m1x2", CONVERT_E2M1, 2, 4},   {".e2m1x4", CONVERT_E2M1, 4, 4},
-    {".e2m3x2", CONVERT_E2M3, 2, 8}, {".e3m2x2", CONVERT_E3M2, 2, 8},   {".e2m3x4", CONVERT_E2M3, 4, 8},
-    {".e3m2x4", CONVERT_E3M2, 4, 8}, {".ue8m0x2", CONVERT_UE8M0, 2, 8},
+    {MOD_E4M3X2, CONVERT_E4M3, 2, 8}, {MOD_E5M2X2, CONVERT_E5M2, 2, 8},   {MOD_E4M3X4, CONVERT_E4M3, 4, 8},
+    {MOD_E5M2X4, CONVERT_E5M2, 4, 8}, {MOD_E2M1X2, CONVERT_E2M1, 2, 4},   {MOD_E2M1X4, CONVERT_E2M1, 4, 4},
+    {MOD_E2M3X2, CONVERT_E2M3, 2, 8}, {MOD_E3M2X2, CONVERT_E3M2, 2, 8},   {MOD_E2M3X4, CONVERT_E2M3, 4, 8},
+    {MOD_E3M2X4, CONVERT_E3M2, 4, 8}, {MOD_UE8M0X2, CONVERT_UE8M0, 2, 8},
 };
 
-static bool select_narrow(Operation *operation, const Modifiers *mods, const struct NarrowType *narrow,
+static bool select_narrow(Operation *operation, const Signature *signature, const struct NarrowType *narrow,
                           uint32_t control)
 {
-    bool to_narrow = mods->type_count == 0 || modifiers_have(mods, ".f32");
-    Type other = mods->type_count ? mods->types[0] : TYPE_F32;
-    /* Which side is narrow shows in the order: .e4m3x2.f16x2 or .f16x2.e4m3x2. */
-    for (unsigned i = 0; i < mods->count; i++)
-        if (type_from_name(mods->text[i] + 1) != TYPE_NONE) {
-            to_narrow = i > 0 && strcmp(mods->text[i - 1], narrow->text) == 0;
+    bool to_narrow = signature->type_count == 0 || signature_has(signature, MOD_F32);
+    Type other = signature->type_count ? signature->types[0] : TYPE_F32;
+    /* The order tells which side is narrow: .e4m3x2.f16x2 or .f16x2.e4m3x2. */
+    for (unsigned i = 0; i < signature->mod_count && signature->type_count; i++)
+        if (signature->mods[i].id == narrow->mod || type_from_name(signature->mods[i].text + 1) != TYPE_NONE) {
+            to_narrow = signature->mods[i].id == narrow->mod;
             break;
         }
     Type packed = narrow->count * narrow->bits == 8    ? TYPE_B8
@@ -331,16 +331,16 @@ static bool select_narrow(Operation *operation, const Modifiers *mods, const str
     return true;
 }
 
-static bool select_pack(Operation *operation, const Modifiers *mods)
+static bool select_pack(Operation *operation, const Signature *signature)
 {
     static const struct {
-        const char *text;
+        ModId mod;
         unsigned bits;
         bool is_signed;
-    } elements[] = {{".u16", 16, false}, {".s16", 16, true}, {".u8", 8, false}, {".s8", 8, true},
-                    {".u4", 4, false},   {".s4", 4, true},   {".u2", 2, false}, {".s2", 2, true}};
+    } elements[] = {{MOD_U16, 16, false}, {MOD_S16, 16, true}, {MOD_U8, 8, false}, {MOD_S8, 8, true},
+                    {MOD_U4, 4, false},   {MOD_S4, 4, true},   {MOD_U2, 2, false}, {MOD_S2, 2, true}};
     for (size_t i = 0; i < COUNT_OF(elements); i++) {
-        if (!modifiers_have(mods, elements[i].text))
+        if (!signature_has(signature, elements[i].mod))
             continue;
         unsigned kind = elements[i].bits | (unsigned)elements[i].is_signed << 7;
         *operation = (Operation){.scalar = convert_pack,
@@ -394,41 +394,42 @@ static RowId convert_row(Type to, Type from, uint32_t control)
     return ROW_NONE;
 }
 
-static Rounding modifier_rounding(const Modifiers *mods, bool *integral)
+static Rounding modifier_rounding(const Signature *signature, bool *integral)
 {
     static const struct {
-        const char *text;
+        ModId mod;
         Rounding rounding;
         bool integral;
     } names[] = {
-        {".rn", ROUND_NEAREST_EVEN, false}, {".rz", ROUND_ZERO, false},          {".rm", ROUND_DOWN, false},
-        {".rp", ROUND_UP, false},           {".rna", ROUND_NEAREST_AWAY, false}, {".rni", ROUND_NEAREST_EVEN, true},
-        {".rzi", ROUND_ZERO, true},         {".rmi", ROUND_DOWN, true},          {".rpi", ROUND_UP, true}};
+        {MOD_RN, ROUND_NEAREST_EVEN, false}, {MOD_RZ, ROUND_ZERO, false},          {MOD_RM, ROUND_DOWN, false},
+        {MOD_RP, ROUND_UP, false},           {MOD_RNA, ROUND_NEAREST_AWAY, false}, {MOD_RNI, ROUND_NEAREST_EVEN, true},
+        {MOD_RZI, ROUND_ZERO, true},         {MOD_RMI, ROUND_DOWN, true},          {MOD_RPI, ROUND_UP, true}};
     *integral = false;
     for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (modifiers_have(mods, names[i].text)) {
+        if (signature_has(signature, names[i].mod)) {
             *integral = names[i].integral;
             return names[i].rounding;
         }
     return ROUND_NEAREST_EVEN;
 }
 
-bool convert_select(Operation *operation, const Modifiers *mods, unsigned source_count)
+bool convert_select(Operation *operation, const Signature *signature, unsigned source_count)
 {
-    if (modifiers_have(mods, ".pack"))
-        return select_pack(operation, mods);
+    if (signature_has(signature, MOD_PACK))
+        return select_pack(operation, signature);
     bool integral;
-    uint32_t control = (uint32_t)modifier_rounding(mods, &integral) << CONTROL_ROUNDING_SHIFT;
-    control |= (modifiers_have(mods, ".ftz") ? CONTROL_FTZ : 0) | (modifiers_have(mods, ".sat") ? CONTROL_SAT : 0) |
-               (modifiers_have(mods, ".relu") ? CONTROL_RELU : 0) |
-               (modifiers_have(mods, ".satfinite") ? CONTROL_FINITE : 0);
+    uint32_t control = (uint32_t)modifier_rounding(signature, &integral) << CONTROL_ROUNDING_SHIFT;
+    control |= (signature_has(signature, MOD_FTZ) ? CONTROL_FTZ : 0) |
+               (signature_has(signature, MOD_SAT) ? CONTROL_SAT : 0) |
+               (signature_has(signature, MOD_RELU) ? CONTROL_RELU : 0) |
+               (signature_has(signature, MOD_SATFINITE) ? CONTROL_FINITE : 0);
     for (size_t i = 0; i < COUNT_OF(narrow_types); i++)
-        if (modifiers_have(mods, narrow_types[i].text))
-            return select_narrow(operation, mods, &narrow_types[i], control);
-    if (mods->type_count != 2)
+        if (signature_has(signature, narrow_types[i].mod))
+            return select_narrow(operation, signature, &narrow_types[i], control);
+    if (signature->type_count != 2)
         return false;
 
-    Type to = mods->types[0], from = mods->types[1];
+    Type to = signature->types[0], from = signature->types[1];
     ConvertType to_type = convert_type(to), from_type = convert_type(from);
     unsigned kind = (unsigned)from_type | (unsigned)to_type << 4 | (unsigned)integral << 8;
     *operation = (Operation){.dest = to, .sources = {from, from}, .source_count = 1, .dest_extends = true};
@@ -443,7 +444,7 @@ bool convert_select(Operation *operation, const Modifiers *mods, unsigned source
         operation->source_count = 2;
         operation->scalar = convert_pair;
         control |= 16;
-        if (modifiers_have(mods, ".rs")) {
+        if (signature_has(signature, MOD_RS)) {
             operation->scalar = convert_stochastic;
             operation->sources[operation->source_count++] = TYPE_B32;
         }

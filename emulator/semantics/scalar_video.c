@@ -120,34 +120,34 @@ uint64_t scalar_video_parts(const uint64_t *s, uint32_t control)
 
 /* ---- Selection -------------------------------------------------------------------------------------------------- */
 
-static uint32_t word_flags(const Modifiers *mods)
+static uint32_t word_flags(const Signature *signature)
 {
     static const struct {
-        const char *text;
+        ModId mod;
         uint32_t control;
     } words[] = {
-        {".sat", VIDEO_SAT},
-        {".wrap", VIDEO_WRAP},
-        {".add", VIDEO_SECOND_ADD << VIDEO_SECOND_SHIFT},
-        {".min", VIDEO_SECOND_MIN << VIDEO_SECOND_SHIFT},
-        {".max", VIDEO_SECOND_MAX << VIDEO_SECOND_SHIFT},
-        {".po", VIDEO_PLUS_ONE},
-        {".shr7", VIDEO_SHIFT_7},
-        {".shr15", VIDEO_SHIFT_15},
-        {".ne", COMPARE_NE << VIDEO_COMPARE_SHIFT},
-        {".lt", COMPARE_LT << VIDEO_COMPARE_SHIFT},
-        {".le", COMPARE_LE << VIDEO_COMPARE_SHIFT},
-        {".gt", COMPARE_GT << VIDEO_COMPARE_SHIFT},
-        {".ge", COMPARE_GE << VIDEO_COMPARE_SHIFT},
+        {MOD_SAT, VIDEO_SAT},
+        {MOD_WRAP, VIDEO_WRAP},
+        {MOD_ADD, VIDEO_SECOND_ADD << VIDEO_SECOND_SHIFT},
+        {MOD_MIN, VIDEO_SECOND_MIN << VIDEO_SECOND_SHIFT},
+        {MOD_MAX, VIDEO_SECOND_MAX << VIDEO_SECOND_SHIFT},
+        {MOD_PO, VIDEO_PLUS_ONE},
+        {MOD_SHR7, VIDEO_SHIFT_7},
+        {MOD_SHR15, VIDEO_SHIFT_15},
+        {MOD_NE, COMPARE_NE << VIDEO_COMPARE_SHIFT},
+        {MOD_LT, COMPARE_LT << VIDEO_COMPARE_SHIFT},
+        {MOD_LE, COMPARE_LE << VIDEO_COMPARE_SHIFT},
+        {MOD_GT, COMPARE_GT << VIDEO_COMPARE_SHIFT},
+        {MOD_GE, COMPARE_GE << VIDEO_COMPARE_SHIFT},
     };
     uint32_t control = 0;
     for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (modifiers_have(mods, words[i].text))
+        if (signature_has(signature, words[i].mod))
             control |= words[i].control;
     return control;
 }
 
-bool video_select(Operation *operation, Opcode opcode, const Modifiers *mods, unsigned source_count)
+bool video_select(Operation *operation, const Signature *signature, unsigned source_count)
 {
     static const struct {
         Opcode opcode, two, four;
@@ -164,6 +164,7 @@ bool video_select(Operation *operation, Opcode opcode, const Modifiers *mods, un
         {OP_VSHR, OP_UNKNOWN, OP_UNKNOWN, VIDEO_SHR},
         {OP_VMAD, OP_UNKNOWN, OP_UNKNOWN, VIDEO_MAD},
     };
+    Opcode opcode = signature->op;
     size_t row = 0;
     while (row < COUNT_OF(rows) && rows[row].opcode != opcode && rows[row].two != opcode && rows[row].four != opcode)
         row++;
@@ -172,12 +173,12 @@ bool video_select(Operation *operation, Opcode opcode, const Modifiers *mods, un
     /* A comparison names no destination type: it is unsigned. */
     bool compares = rows[row].operation == VIDEO_SET;
     unsigned first = compares ? 0 : 1;
-    if (mods->type_count != first + 2 || source_count < 2 || source_count > 3)
+    if (signature->type_count != first + 2 || source_count < 2 || source_count > 3)
         return false;
-    uint32_t control = rows[row].operation | word_flags(mods);
-    control |= !compares && mods->types[0] == TYPE_S32 ? VIDEO_D_SIGNED : 0;
-    control |= mods->types[first] == TYPE_S32 ? VIDEO_A_SIGNED : 0;
-    control |= mods->types[first + 1] == TYPE_S32 ? VIDEO_B_SIGNED : 0;
+    uint32_t control = rows[row].operation | word_flags(signature);
+    control |= !compares && signature->types[0] == TYPE_S32 ? VIDEO_D_SIGNED : 0;
+    control |= signature->types[first] == TYPE_S32 ? VIDEO_A_SIGNED : 0;
+    control |= signature->types[first + 1] == TYPE_S32 ? VIDEO_B_SIGNED : 0;
     bool parts = rows[row].opcode != opcode;
     operation->scalar = parts ? scalar_video_parts : rows[row].operation == VIDEO_MAD ? scalar_video_mad : scalar_video;
     if (parts)

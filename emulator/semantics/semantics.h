@@ -53,14 +53,6 @@ typedef enum CompareKind {
 
 typedef enum BoolKind { BOOL_NONE, BOOL_AND, BOOL_OR, BOOL_XOR } BoolKind;
 
-/* An instruction's modifiers as written, without the opcode. */
-typedef struct Modifiers {
-    const char *const *text; /* each with its dot */
-    unsigned count;
-    Type types[4]; /* those that are types, in order */
-    unsigned type_count;
-} Modifiers;
-
 typedef struct Operation {
     RowFunction *row;       /* either on rows ... */
     ScalarFunction *scalar; /* ... or lane by lane */
@@ -71,16 +63,13 @@ typedef struct Operation {
     bool dest_extends; /* a destination register wider than 'dest' takes it extended by its sign (cvt, ld) */
 } Operation;
 
-Modifiers modifiers_make(const char *const *text, unsigned count);
-bool modifiers_have(const Modifiers *mods, const char *text);
-
 /* Finds the function of a pure instruction with one result: everything but setp, multi-word moves, carries and whatever
  * needs more than its operands.  operand_count counts source operands.  False if there is none. */
-bool operation_select(Operation *operation, Opcode opcode, const Modifiers *mods, unsigned source_count);
+bool operation_select(Operation *operation, const Signature *signature, unsigned source_count);
 
 /* The comparison of set and setp: rows of bytes, or a scalar function that gives 0 or 1 (f16x2: bit 0 the low half, bit
  * 1 the high). */
-bool comparison_select(Operation *operation, const Modifiers *mods, BoolKind *combine);
+bool comparison_select(Operation *operation, const Signature *signature, BoolKind *combine);
 
 /* Bytes a row element of the type takes; 0 for predicates. */
 unsigned type_row_bytes(Type type);
@@ -131,7 +120,7 @@ ScalarFunction scalar_compare, scalar_set;
 
 /* scalar_video.c: a control word of its own. */
 ScalarFunction scalar_video, scalar_video_mad, scalar_video_parts;
-bool video_select(Operation *operation, Opcode opcode, const Modifiers *mods, unsigned source_count);
+bool video_select(Operation *operation, const Signature *signature, unsigned source_count);
 enum {
     VIDEO_ADD,
     VIDEO_SUB,
@@ -173,6 +162,6 @@ enum {
 #define VIDEO_MASK(control) ((control) >> VIDEO_MASK_SHIFT & 15)
 
 /* scalar_convert.c */
-bool convert_select(Operation *operation, const Modifiers *mods, unsigned source_count);
+bool convert_select(Operation *operation, const Signature *signature, unsigned source_count);
 
 #endif

@@ -658,7 +658,7 @@ struct Decoder {
     Code *code;
     Arena *arena;
     const Inst *inst;
-    Modifiers mods;
+    const Signature *signature; /* of inst */
     uint32_t temp; /* next free byte of the frame, for this instruction */
     VEC(uint8_t) constants;
     AddressMap constant_index;
@@ -672,7 +672,6 @@ struct Decoder {
 };
 
 bool decoder_refuse(Decoder *d, const char *format, ...) PRINTF_LIKE(2, 3); /* always false */
-bool decoder_have(const Decoder *d, const char *mod);
 Space decoder_space(const Decoder *d); /* that the modifiers name; SPACE_NONE */
 Op *decoder_emit(Decoder *d, OpFunction *run);
 void decoder_emit_row(Decoder *d, RowFunction *row, uint32_t dest, unsigned dest_bytes, const uint32_t *sources,

@@ -133,25 +133,15 @@ static void vectors_agree(void **state)
 /* The same through text, parser, decoder and machine: a kernel for each instruction in which thread i computes the i-th
  * vector. */
 
-static Operation select_operation(const char *instruction, unsigned count)
+static Operation select_operation(Arena *arena, const char *instruction, unsigned count)
 {
-    char opcode[32], storage[128], *at = storage;
-    const char *mods[16];
-    unsigned mod_count = 0;
-    size_t length = strcspn(instruction, ".");
+    const Signature *signature = signature_parse(module_new(arena, interner_new(arena), NULL), instruction);
     Operation operation = {0};
     BoolKind combine;
-    snprintf(opcode, sizeof opcode, "%.*s", (int)length, instruction);
-    for (const char *mod = instruction + length; *mod; mod += length) {
-        length = 1 + strcspn(mod + 1, ".");
-        mods[mod_count++] = at;
-        at += snprintf(at, (size_t)(storage + sizeof storage - at), "%.*s", (int)length, mod) + 1;
-    }
-    Modifiers modifiers = modifiers_make(mods, mod_count);
-    if (strcmp(opcode, "setp") == 0)
-        assert_true(comparison_select(&operation, &modifiers, &combine));
+    if (signature->op == OP_SETP)
+        assert_true(comparison_select(&operation, signature, &combine));
     else
-        assert_true(operation_select(&operation, opcode_from_name(opcode), &modifiers, count));
+        assert_true(operation_select(&operation, signature, count));
     return operation;
 }
 
@@ -196,7 +186,7 @@ static size_t run_group(const Vector *vectors, unsigned count)
     Arena *arena = arena_new();
     Buf text = {0};
     Diag diag;
-    Operation operation = select_operation(vectors->instruction, vectors->count);
+    Operation operation = select_operation(arena, vectors->instruction, vectors->count);
     write_kernel(&text, vectors, &operation);
     Source *source = source_from_memory(arena, vectors->instruction, buf_text(&text), text.length);
     buf_free(&text);
