@@ -4,45 +4,18 @@
 
 enum { LARGEST_AUTOMATIC_FACTOR = 8, TRIALS = 9 };
 
-static unsigned block_threads(const unsigned block[3])
-{
-    return block[0] * block[1] * block[2];
-}
-
-void block_from_tuning(const Tuning *tuning, unsigned block[3])
-{
-    const unsigned *stated = tuning->reqntid_count ? tuning->reqntid : tuning->maxntid;
-    unsigned count = tuning->reqntid_count ? tuning->reqntid_count : tuning->maxntid_count;
-    for (unsigned i = 0; count && i < 3; i++)
-        block[i] = i < count ? stated[i] : 1;
-}
-
-/* Threads of a block, from the module or else from -block; block[0] stays 0 where neither says. */
-static void find_block(const KernelReport *kernel, unsigned block[3])
-{
-    const Tuning *tuning = &kernel->result.kernel->tuning;
-    memcpy(block, kernel->request.block, 3 * sizeof *block);
-    if (tuning->reqntid_count || !block[0])
-        block_from_tuning(tuning, block);
-}
-
 /* One trial; true if the factor is good. */
 static bool try_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *options, const Figures *before,
                        unsigned blocks, CoarsenTrial *trial)
 {
     KernelRequest request = kernel->request;
-    KernelResult result = {.kernel = kernel->result.kernel};
+    KernelResult result;
     request.coarsen = true;
     request.registers = false;
-    memcpy(request.coarsening.factor, trial->factor, sizeof trial->factor);
-    Function *function = kernel->result.kernel;
-    const Tuning tuning = function->tuning;
-    const size_t item_count = function->module->items.count;
-    pipeline_run(arena, function, &request, options, &result);
-    Figures after = result.after;
-    function_set_body(function, NULL);
-    function->tuning = tuning;
-    function->module->items.count = item_count; /* the trial's launch contract goes again */
+    memcpy(request.factor, trial->factor, sizeof trial->factor);
+    pipeline_run(arena, kernel->result.kernel, &request, options, &result);
+    kernel_discard(&result);
+    const Figures after = result.after;
     if (result.coarsening != OUTCOME_DONE) {
         trial->verdict = arena_printf(arena, "refused: %s",
                                       result.coarsening == OUTCOME_REFUSED ? result.refusal.reason : "nothing to do");
@@ -56,11 +29,9 @@ static bool try_factor(Arena *arena, KernelReport *kernel, const PipelineOptions
             arena_printf(arena, "does not assemble: %s", after.message ? after.message : "no reason given");
         return false;
     }
-    unsigned block[3];
-    find_block(kernel, block);
     unsigned factor = trial->factor[0] * trial->factor[1] * trial->factor[2];
-    Occupancy occupancy =
-        machine_occupancy(options->machine, block_threads(block) / factor, after.registers, after.shared);
+    unsigned threads = block_size_total(&result.block_before) / factor;
+    Occupancy occupancy = machine_occupancy(options->machine, threads, after.registers, after.shared);
     unsigned long long spilled = figures_spills(&after);
     if (spilled > figures_spills(before))
         trial->verdict = arena_printf(arena, "not taken: %llu bytes spilled instead of %llu", spilled,
@@ -91,12 +62,12 @@ static void decline(KernelReport *kernel, const char *reason)
 
 /* Tries one dimension, the largest factor first; true if one is good. */
 static bool try_dimension(Arena *arena, KernelReport *kernel, const PipelineOptions *options, const Figures *before,
-                          const unsigned block[3], unsigned dimension)
+                          const BlockSize *block, unsigned dimension)
 {
-    unsigned threads = block_threads(block);
+    unsigned threads = block_size_total(block);
     unsigned blocks = machine_occupancy(options->machine, threads, before->registers, before->shared).blocks;
     for (unsigned factor = LARGEST_AUTOMATIC_FACTOR; factor > 1; factor /= 2) {
-        if (block[dimension] % factor)
+        if (block->threads[dimension] % factor)
             continue;
         CoarsenTrial *trial = &kernel->trials[kernel->trial_count++];
         for (unsigned i = 0; i < 3; i++)
@@ -108,7 +79,7 @@ static bool try_dimension(Arena *arena, KernelReport *kernel, const PipelineOpti
         trial->chosen = try_factor(arena, kernel, options, before, blocks, trial);
         if (trial->chosen) {
             kernel->request.coarsen = true;
-            memcpy(kernel->request.coarsening.factor, trial->factor, sizeof trial->factor);
+            memcpy(kernel->request.factor, trial->factor, sizeof trial->factor);
             kernel->choice =
                 arena_printf(arena, "by %u along %c, the largest factor that costs neither spills nor blocks", factor,
                              "xyz"[dimension]);
@@ -120,29 +91,30 @@ static bool try_dimension(Arena *arena, KernelReport *kernel, const PipelineOpti
 
 void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *options)
 {
-    unsigned block[3];
+    const Function *function = kernel->result.kernel;
+    const BlockSize block = block_size_resolve(&function->tuning, kernel->request.block);
+    const FunctionForm input = {.function = function};
     Figures before = {0};
-    find_block(kernel, block);
     kernel->request.coarsen = false;
     if (!options->judge || !options->machine) {
         decline(kernel, "there is no assembler to choose a factor by");
         return;
     }
-    if (!block[0]) {
+    if (!block_size_total(&block)) {
         decline(kernel, "the block size, by which a factor is chosen, is not known (-block tells it)");
         return;
     }
-    if (!options->judge->measure(options->judge->context, kernel->result.kernel, NULL, &before)) {
+    if (!options->judge->measure(options->judge->context, &input, &before)) {
         decline(kernel, arena_printf(arena, "as it came it does not assemble: %s",
                                      before.message ? before.message : "no reason given"));
         return;
     }
     PipelineOptions quiet = *options;
-    memset(quiet.dump, 0, sizeof quiet.dump);
+    memset(quiet.passes.dumped, 0, sizeof quiet.passes.dumped);
     kernel->trials = ARENA_ARRAY(arena, CoarsenTrial, TRIALS);
     bool good = false;
     for (unsigned dimension = 0; dimension < 3 && !good; dimension++)
-        good = try_dimension(arena, kernel, &quiet, &before, block, dimension);
+        good = try_dimension(arena, kernel, &quiet, &before, &block, dimension);
     for (unsigned i = 0; i < kernel->trial_count; i++)
         if (kernel->trials[i].sound)
             kernel->refusal = (Refusal){0};

@@ -4,10 +4,6 @@
 
 #include "cli/report.h"
 
-/* .reqntid, else .maxntid, which is nearly always the block's size too: good enough to reckon occupancy with, but not
- * to hold a launch contract to. */
-void block_from_tuning(const Tuning *tuning, unsigned block[3]);
-
 /* Tries factors along one dimension, the largest first, and puts the first good one into kernel->request.  None is
  * good: nothing is coarsened, and kernel->choice says why; none could even be weighed: kernel->refusal too.
  *

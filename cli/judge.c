@@ -100,32 +100,34 @@ static Figures text_measure(AssemblerJudge *judge, const Buf *text, const char *
     return figures;
 }
 
-/* The text of what the kernel needs, with the kernel printed from the candidate. */
-static void candidate_print(const Function *kernel, const Body *candidate, Buf *text)
+static void form_print(const FunctionForm *form, Buf *text)
 {
-    if (!candidate || !candidate->ssa) {
-        emit_module_with(kernel->module, kernel, candidate, text);
+    if (!form->body || !form->body->ssa) {
+        emit_module_with(form->function->module, form, text);
         return;
     }
-    Body *printed = body_clone(candidate);
-    body_from_ssa(printed);
-    emit_module_with(kernel->module, kernel, printed, text);
-    body_free(printed);
+    FunctionForm printed = *form;
+    Body *copy = body_clone(form->body);
+    body_from_ssa(copy);
+    printed.body = copy;
+    emit_module_with(form->function->module, &printed, text);
+    body_free(copy);
 }
 
-static bool candidate_measure(void *context, Function *kernel, const Body *candidate, Figures *out)
+static bool form_measure(void *context, const FunctionForm *form, Figures *out)
 {
     AssemblerJudge *judge = context;
+    const char *kernel = form->function->name;
     Buf text = {0};
-    candidate_print(kernel, candidate, &text);
-    TextKey key = key_of(buf_text(&text), text.length, kernel->name);
+    form_print(form, &text);
+    TextKey key = key_of(buf_text(&text), text.length, kernel);
     if (4 * (judge->entry_count + 1) > 3 * judge->entry_capacity)
         entries_grow(judge);
     JudgeEntry *entry = entry_place(judge->entries, judge->entry_capacity, &key);
     if (entry->used) {
         judge->repeats++;
     } else {
-        Figures figures = text_measure(judge, &text, kernel->name);
+        Figures figures = text_measure(judge, &text, kernel);
         *entry = (JudgeEntry){true, key, figures};
         judge->entry_count++;
     }
@@ -137,5 +139,5 @@ static bool candidate_measure(void *context, Function *kernel, const Body *candi
 void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assembler)
 {
     *judge = (AssemblerJudge){.assembler = assembler, .opt_level = 3, .arena = arena};
-    judge->judge = (Judge){judge, candidate_measure};
+    judge->judge = (Judge){judge, form_measure};
 }

@@ -249,11 +249,11 @@ static void read_assembler(Reader *reader, const char *word)
          closest ? "; did you mean '" : "", closest ? closest : "", closest ? "'?" : "");
 }
 
-static const PassInfo *find_pass(const char *name)
+static const Pass *find_pass(const char *name)
 {
     for (unsigned i = 0; i < PASS_COUNT; i++)
-        if (strcmp(pass_infos[i].name, name) == 0)
-            return &pass_infos[i];
+        if (strcmp(pass_table[i].name, name) == 0)
+            return &pass_table[i];
     return NULL;
 }
 
@@ -263,12 +263,12 @@ static void read_passes(Reader *reader, const char *text)
         size_t length = strcspn(at, ",");
         const char *word = arena_strndup(reader->arena, at, length);
         bool off = *word == '-';
-        const PassInfo *pass = find_pass(word + off);
+        const Pass *pass = find_pass(word + off);
         if (!pass) {
             const char *names[PASS_COUNT];
             Buf all = {0};
             for (unsigned i = 0; i < PASS_COUNT; i++) {
-                names[i] = pass_infos[i].name;
+                names[i] = pass_table[i].name;
                 buf_printf(&all, "%s%s", i ? ", " : "", names[i]);
             }
             const char *closest = closest_word(word + off, names, PASS_COUNT);
@@ -279,7 +279,7 @@ static void read_passes(Reader *reader, const char *text)
             buf_free(&all);
             return;
         }
-        reader->options->pass_enabled[pass->id] = !off;
+        reader->options->passes.enabled[pass->id] = !off;
         at += length;
         if (*at++ == 0)
             return;
@@ -291,12 +291,12 @@ static void read_dumps(Reader *reader, const char *letters)
     for (const char *at = letters; *at; at++) {
         bool known = false;
         for (unsigned i = 0; i < PASS_COUNT; i++)
-            if (pass_infos[i].letter == *at)
-                known = reader->options->pass_dumped[pass_infos[i].id] = true;
+            if (pass_table[i].letter == *at)
+                known = reader->options->passes.dumped[pass_table[i].id] = true;
         if (!known) {
             Buf all = {0};
             for (unsigned i = 0; i < PASS_COUNT; i++)
-                buf_printf(&all, "%s%c (%s)", i ? ", " : "", pass_infos[i].letter, pass_infos[i].name);
+                buf_printf(&all, "%s%c (%s)", i ? ", " : "", pass_table[i].letter, pass_table[i].name);
             fail(reader, "-d %s: no pass has the letter '%c'; there are %s", letters, *at, buf_text(&all));
             buf_free(&all);
             return;
@@ -489,7 +489,7 @@ OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options 
 {
     *options = (Options){.level = 2, .assembler = ASSEMBLER_AUTO, .stride = {.kind = STRIDE_BLOCK}};
     for (unsigned i = 0; i < PASS_COUNT; i++)
-        options->pass_enabled[i] = true;
+        options->passes.enabled[i] = true;
     Reader reader = {.arena = arena, .options = options};
     *error = NULL;
     /* getopt is free to reorder its argv. */
@@ -573,7 +573,7 @@ const char *options_help(Arena *arena)
              "\n"
              "Passes (name, letter of -d)\n");
     for (unsigned i = 0; i < PASS_COUNT; i++)
-        buf_printf(&text, "  %-16s %c  %s\n", pass_infos[i].name, pass_infos[i].letter, pass_infos[i].what);
+        buf_printf(&text, "  %-16s %c  %s\n", pass_table[i].name, pass_table[i].letter, pass_table[i].description);
     buf_puts(&text, "\n"
                     "Exit status: 0 done; 1 the input is wrong or a file cannot be read or written; 2 the\n"
                     "usage is wrong; 3 something asked for by kernel name was refused (the PTX is written,\n"

@@ -47,8 +47,7 @@ typedef struct Options {
     bool assembler_none;
     AssemblerKind assembler;
     unsigned level;
-    bool pass_enabled[PASS_COUNT];
-    bool pass_dumped[PASS_COUNT];
+    PassOptions passes;
     bool canonical; /* print everything from its parsed form */
     bool warnings_are_errors, quiet, verbose;
 } Options;

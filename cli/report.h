@@ -19,7 +19,7 @@ typedef struct CoarsenTrial {
 /* How a kernel stands on an SM, before or after. */
 typedef struct Standing {
     Figures figures;       /* of the whole file's assembly; known only with an assembler */
-    unsigned block[3];     /* threads; block[0] 0: not known */
+    BlockSize block;
     bool occupancy_known;  /* figures and block both are */
     Occupancy occupancy;   /* without dynamic shared memory */
     unsigned free_up_to;   /* so many registers cost no block */

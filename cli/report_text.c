@@ -107,8 +107,8 @@ static void print_figures(Buf *out, const KernelReport *kernel)
     char left[CELL_SIZE], right[CELL_SIZE];
     const Figures *before = &kernel->before.figures, *after = &kernel->after.figures;
     print_row(out, "", "before", "after");
-    print_row(out, "threads of a block", block_text(kernel->before.block, left),
-              block_text(kernel->after.block, right));
+    print_row(out, "threads of a block", block_text(kernel->before.block.threads, left),
+              block_text(kernel->after.block.threads, right));
     if (before->known || after->known) {
         print_number_row(out, "registers", kernel, before->registers, after->registers);
         print_number_row(out, "spilled bytes", kernel, figures_spills(before), figures_spills(after));
@@ -270,7 +270,7 @@ void report_print_text(const Report *report, Buf *out)
     bool block_missing = false;
     for (size_t i = 0; i < report->kernel_count; i++) {
         print_kernel(out, report, &report->kernels[i]);
-        block_missing |= !report->kernels[i].before.block[0];
+        block_missing |= !report->kernels[i].before.block.threads[0];
     }
     for (size_t i = 0; i < report->verification_count; i++)
         print_verification(out, &report->verifications[i]);

@@ -79,11 +79,13 @@ static void span_emit(const Module *module, Span span, Buf *out)
     buf_write(out, module->source->text + span.begin, span.end - span.begin);
 }
 
-/* 'body' is what the function is printed from; NULL: its statements or its text. */
-static void function_emit(const Function *function, const Body *body, bool locations, Buf *out)
+static void function_emit(const FunctionForm *form, bool locations, Buf *out)
 {
+    const Function *function = form->function;
+    const Body *body = form->body;
+    const Tuning *own = body ? &body->tuning : &function->tuning;
     size_t depth = 1;
-    function_print_header(function, body ? &body->tuning : &function->tuning, out);
+    function_print_header(function, form->tuning ? form->tuning : own, out);
     if (!function->has_body) {
         buf_puts(out, ";\n");
         return;
@@ -117,17 +119,23 @@ static void section_emit(const char *name, const char *text, Buf *out)
     buf_puts(out, "}\n");
 }
 
-static void item_emit(const Item *item, Variant variant, bool locations, Buf *out)
+static void variable_emit(const Variable *variable, Buf *out)
 {
+    variable_print(variable, out);
+    buf_puts(out, ";\n");
+}
+
+/* 'form' is printed in place of its function's own (NULL: none). */
+static void item_emit(const Item *item, const FunctionForm *form, bool locations, Buf *out)
+{
+    FunctionForm printed;
     switch (item->kind) {
-    case ITEM_VARIABLE:
-        variable_print(item->variable, out);
-        buf_puts(out, ";\n");
-        break;
+    case ITEM_VARIABLE: variable_emit(item->variable, out); break;
     case ITEM_FUNCTION:
         if (item->function->has_body)
             buf_putc(out, '\n');
-        function_emit(item->function, variant_body(variant, item->function), locations, out);
+        printed = form_of(form, item->function);
+        function_emit(&printed, locations, out);
         break;
     case ITEM_FILE:
         buf_printf(out, ".file %" PRIu32 " \"%s\"", item->file.index, item->file.path);
@@ -168,7 +176,7 @@ void emit_module(const Module *module, Buf *out)
     reserve(module, out);
     header_emit(module, out);
     for (size_t i = 0; i < module->items.count; i++)
-        item_emit(&module->items.data[i], (Variant){0}, true, out);
+        item_emit(&module->items.data[i], NULL, true, out);
 }
 
 static bool is_changed(const Item *item)
@@ -214,7 +222,8 @@ void emit_module_as_written(const Module *module, Buf *out)
             header_replace(function, out);
             continue;
         }
-        function_emit(function, function->body, true, out);
+        const FunctionForm own = form_of(NULL, function);
+        function_emit(&own, true, out);
         if (module->source->text[at] == '\n' || module->source->text[at] == '\r')
             out->data[--out->length] = 0; /* the line's end is there already */
     }
@@ -226,7 +235,7 @@ void emit_module_as_written(const Module *module, Buf *out)
         if (!begun && out->length && out->data[out->length - 1] != '\n')
             buf_putc(out, '\n');
         begun = true;
-        item_emit(&module->items.data[i], (Variant){0}, true, out);
+        item_emit(&module->items.data[i], NULL, true, out);
     }
 }
 
@@ -252,25 +261,22 @@ static bool item_is_wanted(const Item *item, const Reached *reached, bool debug)
     return true;
 }
 
-/* What the kernel needs, or with NULL everything that can be assembled. */
-static void needed_emit(const Module *module, Variant variant, Buf *out)
+void emit_module_with(const Module *module, const FunctionForm *form, Buf *out)
 {
     Arena *scratch = arena_new();
-    Reached *reached = reached_find(module, variant, scratch);
+    Reached *reached = reached_find(module, form, scratch);
     bool debug = is_debug(module);
     header_emit(module, out);
     for (size_t i = 0; i < module->items.count; i++)
         if (item_is_wanted(&module->items.data[i], reached, debug))
-            item_emit(&module->items.data[i], variant, debug, out);
+            item_emit(&module->items.data[i], form, debug, out);
+    if (form && form->added)
+        variable_emit(form->added, out);
     arena_free(scratch);
 }
 
 void emit_module_for(const Module *module, const Function *kernel, Buf *out)
 {
-    needed_emit(module, (Variant){kernel, kernel ? kernel->body : NULL}, out);
-}
-
-void emit_module_with(const Module *module, const Function *kernel, const Body *body, Buf *out)
-{
-    needed_emit(module, (Variant){kernel, body}, out);
+    const FunctionForm own = kernel ? form_of(NULL, kernel) : (FunctionForm){0};
+    emit_module_with(module, kernel ? &own : NULL, out);
 }

@@ -22,8 +22,7 @@ void emit_module_as_written(const Module *module, Buf *out);
  * variables.  Debug information is left out unless the module is for the debug target, whose assembler insists on it.
  * With kernel NULL, the same for all functions. */
 void emit_module_for(const Module *module, const Function *kernel, Buf *out);
-/* The same with the kernel printed from 'body' instead of its own (NULL: from its statements).  Only what this form of
- * the kernel needs is printed. */
-void emit_module_with(const Module *module, const Function *kernel, const Body *body, Buf *out);
+/* The same for one form of a kernel: prints only what this form needs, and what it adds to the module. */
+void emit_module_with(const Module *module, const FunctionForm *form, Buf *out);
 
 #endif

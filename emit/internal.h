@@ -4,22 +4,18 @@
 
 #include "emit/emit.h"
 
-/* A module in which one kernel has another body than its own. */
-typedef struct Variant {
-    const Function *kernel; /* NULL: every function has its own */
-    const Body *body;       /* NULL: the kernel's statements */
-} Variant;
-
-static inline const Body *variant_body(Variant variant, const Function *function)
+/* The form in which a function is printed: 'form' (NULL: none) where it is one of that function, else its own. */
+static inline FunctionForm form_of(const FunctionForm *form, const Function *function)
 {
-    return function == variant.kernel ? variant.body : function->body;
+    return form && form->function == function ? *form
+                                              : (FunctionForm){.function = function, .body = function->body};
 }
 
 /* The names of the functions that a kernel needs, including its own. */
 typedef struct Reached Reached;
 
-/* What variant.kernel needs (NULL: everything), allocated in the arena. */
-Reached *reached_find(const Module *module, Variant variant, Arena *arena);
+/* What a form of a kernel needs (NULL: everything), allocated in the arena. */
+Reached *reached_find(const Module *module, const FunctionForm *form, Arena *arena);
 bool reached_has(const Reached *reached, Name name);
 
 #endif

@@ -17,7 +17,7 @@ typedef struct Link {
 
 struct Reached {
     const Module *module;
-    Variant variant;
+    const FunctionForm *form;
     Arena *arena;
     Entry *entries; /* sorted by name's address */
     size_t count;
@@ -135,7 +135,7 @@ static void body_reach(Reached *reached, const Body *body)
 
 static void function_reach(Reached *reached, const Function *function)
 {
-    const Body *body = variant_body(reached->variant, function);
+    const Body *body = form_of(reached->form, function).body;
     if (body) {
         body_reach(reached, body);
         return;
@@ -151,17 +151,17 @@ static void function_reach(Reached *reached, const Function *function)
     }
 }
 
-Reached *reached_find(const Module *module, Variant variant, Arena *arena)
+Reached *reached_find(const Module *module, const FunctionForm *form, Arena *arena)
 {
     Reached *reached = ARENA_NEW(arena, Reached);
     reached->module = module;
     reached->arena = arena;
-    reached->variant = variant;
-    reached->all = !variant.kernel;
+    reached->form = form;
+    reached->all = !form;
     if (reached->all)
         return reached;
     entries_collect(reached);
-    reach(reached, variant.kernel->name);
+    reach(reached, form->function->name);
     for (size_t i = 0; i < module->items.count; i++)
         if (module->items.data[i].kind == ITEM_VARIABLE)
             variable_reach(reached, module->items.data[i].variable);

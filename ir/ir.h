@@ -590,6 +590,14 @@ Body *body_clone(const Body *body);
 /* Makes the function print from 'body' (which it then owns), or, with NULL, from its statements again. */
 void function_set_body(Function *function, Body *body);
 
+/* A form that a function could take, to be printed without changing the module. */
+typedef struct FunctionForm {
+    const Function *function;
+    const Body *body;     /* NULL: the function's statements */
+    const Tuning *tuning; /* NULL: the body's, or without a body the function's */
+    const Variable *added; /* a variable that the form adds to the end of the module; NULL: none */
+} FunctionForm;
+
 /* SSA in (pruned; Cytron et al. 1991 over dominance frontiers) and out (Boissinot et al. 2009: copies, then
  * coalescing by congruence classes; the registers' original names survive where live ranges allow).  A register read
  * before any write keeps its own RegId as an undefined value. */

@@ -177,15 +177,12 @@ static unsigned round_up_division(unsigned a, unsigned b)
     return a / b + (a % b != 0);
 }
 
-/* The contract's block, as far as the module or the caller says it; false if the factor does not divide it. */
-static bool settle_block(const Body *body, const CoarsenRequest *request, LaunchContract *contract, Coarsening *c)
+/* The contract's block, if its size is exact; false if the factor does not divide it. */
+static bool settle_block(const CoarsenRequest *request, LaunchContract *contract, Coarsening *c)
 {
-    const Tuning *tuning = &body->tuning;
+    const BlockSize block = block_size_exact(&request->block);
     for (unsigned d = 0; d < 3; d++) {
-        if (tuning->reqntid_count)
-            contract->block[d] = d < tuning->reqntid_count ? tuning->reqntid[d] : 1;
-        else
-            contract->block[d] = request->block[d];
+        contract->block[d] = block.threads[d];
         unsigned factor = request->factor[d], size = contract->block[d];
         if (factor > 1 && size && size % factor)
             return coarsening_refuse(c, NULL, "the factor %u does not divide the block's %u threads along %c", factor,
@@ -270,7 +267,7 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
     if (request->stride.kind == STRIDE_NUMBER)
         contract->stride_unit = request->stride.number;
     memcpy(contract->factor, request->factor, sizeof contract->factor);
-    if (!settle_block(body, request, contract, &c))
+    if (!settle_block(request, contract, &c))
         return false;
     unify_exits(body);
     separate_entry(body);

@@ -3,6 +3,7 @@
 #define PTXOPT_OPT_COARSEN_H
 
 #include "ir/ir.h"
+#include "opt/block_size.h"
 
 /* Which of the original threads a coarser thread stands for, along one dimension with ntid' = ntid / factor:
  * block: tid' + k * ntid'; unit: factor * tid' + k; number s: (tid' / s) * factor * s + tid' % s + k * s. */
@@ -15,7 +16,7 @@ typedef struct Stride {
 typedef struct CoarsenRequest {
     unsigned factor[3]; /* along x, y, z; 1: not coarsened */
     Stride stride;
-    unsigned block[3]; /* threads of a block at launch, of the original kernel; 0: not known.  .reqntid overrides it */
+    BlockSize block; /* of the original kernel */
 } CoarsenRequest;
 
 /* How a coarsened kernel has to be launched, seen from the original launch. */
@@ -47,11 +48,12 @@ typedef struct Refusal {
  * follows. */
 bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *contract, Refusal *refusal);
 
-/* Adds the constant symbol __ptxopt_launch_<kernel> to the module, so that the contract survives into the cubin: an
- * array of 16 .u32: magic 0x50584f50, format 1, level (0 thread), factor x y z, stride kind, stride number,
- * whole_warps, stride_unit, block x y z (0: not known), 0, 0, 0.  Where constant memory has no room left, it lies in
- * global memory. */
-void contract_add_symbol(Module *module, const LaunchContract *contract);
+/* The constant symbol __ptxopt_launch_<kernel>, in the module's arena but not yet one of its items: it carries the
+ * contract into the cubin.  An array of 16 .u32: magic 0x50584f50, format 1, level (0 thread), factor x y z, stride
+ * kind, stride number, whole_warps, stride_unit, block x y z (0: unknown), 0, 0, 0.  Where the module leaves no room in
+ * constant memory, it lies in global memory. */
+Variable *contract_symbol(Module *module, const LaunchContract *contract);
+void contract_add_symbol(Module *module, Variable *symbol);
 Name contract_symbol_name(Module *module, Name kernel);
 /* The contract that the module holds for the kernel, read from its symbol.  False if it holds none; *error then says
  * why, in the arena, if there is a symbol that makes no sense, and is NULL if there is none. */

@@ -34,7 +34,7 @@ static Space contract_space(const Module *module)
     return SPACE_CONST;
 }
 
-void contract_add_symbol(Module *module, const LaunchContract *contract)
+Variable *contract_symbol(Module *module, const LaunchContract *contract)
 {
     Name name = contract_symbol_name(module, contract->kernel);
     const uint32_t words[CONTRACT_WORDS] = {
@@ -73,7 +73,12 @@ void contract_add_symbol(Module *module, const LaunchContract *contract)
         init->constant = (Constant){.kind = CONSTANT_INT, .bits = words[i]};
     }
     variable->inits[CONTRACT_WORDS + 1].kind = INIT_CLOSE;
-    Item item = {.kind = ITEM_VARIABLE, .variable = variable};
+    return variable;
+}
+
+void contract_add_symbol(Module *module, Variable *symbol)
+{
+    Item item = {.kind = ITEM_VARIABLE, .variable = symbol};
     VEC_PUSH(module->arena, module->items, item);
 }
 

@@ -1,4 +1,4 @@
-/* What an assembler makes of a kernel: the interface through which passes ask. */
+/* The interface through which passes ask an assembler about a form of a kernel. */
 #ifndef PTXOPT_OPT_JUDGE_H
 #define PTXOPT_OPT_JUDGE_H
 
@@ -6,7 +6,7 @@
 
 /* The assembler's own figures for one kernel. */
 typedef struct Figures {
-    bool known;         /* false: it was not assembled, 'message' says why, or why not */
+    bool known;         /* false: it was not assembled; 'message' says why */
     unsigned registers; /* 32-bit, for each thread */
     unsigned barriers;
     uint64_t spill_stores, spill_loads; /* bytes */
@@ -17,14 +17,13 @@ typedef struct Figures {
 
 static inline uint64_t figures_spills(const Figures *figures) { return figures->spill_stores + figures->spill_loads; }
 
-/* Assembles kernels.  The program implements it with emit/ and assembler/; tests with whatever they like. */
+/* Assembles kernels.  The program implements it with emit/ and assembler/, tests as they like. */
 typedef struct Judge {
     void *context;
-    /* Assembles 'kernel' printed from 'candidate' (from its statements, with NULL), with the functions it needs.  The
-     * cap, if any, is the candidate's tuning.maxnreg.  'candidate' may be in SSA form: a copy leaves it before
-     * printing.  Neither is changed. False, with out->known false and a message that outlives the judge's arena, if it
-     * could not be assembled. */
-    bool (*measure)(void *context, Function *kernel, const Body *candidate, Figures *out);
+    /* Assembles one form of a kernel with the functions it needs.  The cap, if any, is its tuning's maxnreg.  A body in
+     * SSA form is copied, and the copy leaves SSA form before it is printed; nothing is changed.  False,
+     * with out->known false and a message that lives as long as the judge, if it does not assemble. */
+    bool (*measure)(void *context, const FunctionForm *form, Figures *out);
 } Judge;
 
 #endif

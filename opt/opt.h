@@ -11,9 +11,11 @@
 #include "machine/machine.h"
 #include "support/support.h"
 
+#include "opt/block_size.h"
+#include "opt/cleanup.h"
 #include "opt/coarsen.h"
 #include "opt/judge.h"
-#include "opt/passes.h"
+#include "opt/pass.h"
 #include "opt/pipeline.h"
 #include "opt/registers.h"
 

@@ -1,163 +1,59 @@
 /* The pipeline, on one screen: pipeline_run at the end of this file.
  *
- *     parsed form -> body -> SSA -> coarsen -> clean up -> registers (search, judged) -> body printed instead of the
- * statements
- */
+ *     statements -> body -> SSA -> coarsen -> clean up -> bounds or the register search -> body out of SSA form */
 #include "opt/pipeline.h"
 
-#include "opt/passes.h"
-
 #include <string.h>
-
-const PassInfo pass_infos[PASS_COUNT] = {
-    {PASS_SSA, "ssa", 's', "build the body form and SSA"},
-    {PASS_COARSEN, "coarsen", 'c', "thread coarsening"},
-    {PASS_CLEANUP, "cleanup", 'd', "merge equal values, remove dead code"},
-    {PASS_SCHEDULE, "schedule", 'o', "order instructions for register pressure"},
-    {PASS_REMATERIALIZE, "rematerialize", 'r', "recompute values instead of keeping them"},
-    {PASS_SINK, "sink", 'k', "move computations towards their uses"},
-    {PASS_BOUNDS, "bounds", 'b', ".maxnreg and .maxntid where they help"},
-};
-
-_Static_assert(COUNT_OF(pass_infos) == PASS_COUNT, "one row for each pass");
 
 /* How many candidates the register search may assemble, by -O level. */
 static const unsigned search_effort[4] = {0, 12, 40, 120};
 
 static const char no_assembler[] = "no assembler";
 
-static void dump(const PipelineOptions *options, PassId pass, const Body *body)
+static Figures measure(const PipelineOptions *options, const FunctionForm *form)
 {
-    if (!options->dump[pass])
-        return;
-    Buf text = {0};
-    body_dump(body, &text);
-    fprintf(options->dump_out, "// %s: after %s\n%s", body->function->name, pass_infos[pass].name, buf_text(&text));
-    buf_free(&text);
-}
-
-static void finish_pass(const PipelineOptions *options, PassId pass, const Body *body)
-{
-    body_verify(body, pass_infos[pass].name);
-    dump(options, pass, body);
-}
-
-static void measure(const PipelineOptions *options, Function *kernel, const Body *body, Figures *figures)
-{
-    *figures = (Figures){.message = no_assembler};
+    Figures figures = {.message = no_assembler};
     if (options->judge)
-        options->judge->measure(options->judge->context, kernel, body, figures);
+        options->judge->measure(options->judge->context, form, &figures);
+    return figures;
 }
 
-/* The block size at launch, as far as the module or the request says it. */
-static void find_block(const Function *kernel, const KernelRequest *request, unsigned block[3])
+static void coarsen(PassContext *context, KernelResult *result)
 {
-    const Tuning *tuning = &kernel->tuning;
-    for (unsigned d = 0; d < 3; d++)
-        if (tuning->reqntid_count)
-            block[d] = d < tuning->reqntid_count ? tuning->reqntid[d] : 1;
-        else
-            block[d] = request->block[d];
-}
-
-static unsigned thread_count(const unsigned block[3])
-{
-    return block[0] * block[1] * block[2];
-}
-
-/* Blocks on an SM for what the assembler says; 0: not known. */
-static unsigned blocks_on_sm(const Machine *machine, const unsigned block[3], const Figures *figures)
-{
-    if (!figures->known)
-        return 0;
-    return machine_occupancy(machine, thread_count(block), figures->registers, (unsigned)figures->shared).blocks;
-}
-
-/* A known block size is told to the assembler, which otherwise reckons with 1,024 threads.  It may then take so many
- * registers that fewer blocks fit: where the judge says so, the size is not told.  The register search weighs it
- * itself. */
-static void declare_block(Function *kernel, Body *body, const PipelineOptions *options, const unsigned block[3],
-                          bool is_searched)
-{
-    Tuning *tuning = &body->tuning, plain = *tuning;
-    if (!thread_count(block) || tuning->reqntid_count || tuning->maxntid_count)
-        return;
-    memcpy(tuning->maxntid, block, sizeof tuning->maxntid);
-    tuning->maxntid_count = block[2] > 1 ? 3 : block[1] > 1 ? 2 : 1;
-    if (is_searched || !options->judge || !options->machine)
-        return;
-    Figures told, untold;
-    Tuning bounded = *tuning;
-    measure(options, kernel, body, &told);
-    *tuning = plain;
-    measure(options, kernel, body, &untold);
-    bool is_worse = told.known && untold.known &&
-                    (figures_spills(&told) > figures_spills(&untold) ||
-                     blocks_on_sm(options->machine, block, &told) < blocks_on_sm(options->machine, block, &untold));
-    if (!is_worse)
-        *tuning = bounded;
-}
-
-/* Coarsens a copy; on success it takes the place of *body. */
-static void coarsen(Body **body, const KernelRequest *request, const PipelineOptions *options, KernelResult *result)
-{
-    if (!options->enabled[PASS_COARSEN]) {
+    if (!pass_is_enabled(context->options, PASS_COARSEN))
+        context->refusal = (Refusal){.reason = "the pass is switched off"};
+    if (!pass_run(context, PASS_COARSEN)) {
         result->coarsening = OUTCOME_REFUSED;
-        result->refusal = (Refusal){.reason = "the pass is switched off"};
+        result->refusal = context->refusal;
         return;
     }
-    CoarsenRequest wanted = request->coarsening;
-    memcpy(wanted.block, result->block_before, sizeof wanted.block);
-    Body *copy = body_clone(*body);
-    if (!coarsen_body(copy, &wanted, &result->contract, &result->refusal)) {
-        result->coarsening = OUTCOME_REFUSED;
-        body_free(copy);
-        return;
-    }
-    finish_pass(options, PASS_COARSEN, copy);
-    if (options->enabled[PASS_CLEANUP]) {
-        merge_equal_values(copy);
-        remove_dead_code(copy);
-        finish_pass(options, PASS_CLEANUP, copy);
-    }
-    body_free(*body);
-    *body = copy;
+    pass_run(context, PASS_CLEANUP);
     result->coarsening = OUTCOME_DONE;
-    for (unsigned d = 0; d < 3; d++)
-        result->block_after[d] = result->block_before[d] / wanted.factor[d];
+    result->contract = context->contract;
+    result->block_after = context->block;
 }
 
-static void reduce_registers(Arena *arena, Function *kernel, Body **body, const KernelRequest *request, unsigned effort,
-                             const PipelineOptions *options, KernelResult *result)
+static unsigned effort_of(const PipelineOptions *options)
 {
-    result->registers = OUTCOME_REFUSED;
-    if (!options->judge) {
-        result->registers_refusal = "there is no assembler to judge by";
-        return;
-    }
-    if (!options->machine) {
-        result->registers_refusal = "the limits of the target architecture are not known";
-        return;
-    }
-    RegistersRequest wanted = {
-        .is_auto = request->registers_auto,
-        .target = request->target_registers,
-        .machine = options->machine,
-        .block_threads = thread_count(result->block_after),
-        .effort = effort,
-        .use_schedule = options->enabled[PASS_SCHEDULE],
-        .use_rematerialize = options->enabled[PASS_REMATERIALIZE],
-        .use_sink = options->enabled[PASS_SINK],
-        .use_launch_bounds = options->enabled[PASS_BOUNDS],
-    };
-    if (!wanted.effort) {
-        result->registers_refusal = "-O0 assembles no candidates";
-        return;
-    }
-    registers_reduce(arena, kernel, body, &wanted, options->judge, &result->reduction);
-    body_verify(*body, "registers");
-    for (PassId pass = PASS_SCHEDULE; pass <= PASS_BOUNDS; pass++)
-        dump(options, pass, *body);
+    return search_effort[options->level > 3 ? 3 : options->level];
+}
+
+/* Why registers cannot be reduced, or NULL. */
+static const char *search_refusal(const PipelineOptions *options)
+{
+    if (!options->judge)
+        return "there is no assembler to measure them";
+    if (!options->machine)
+        return "the limits of the target architecture are unknown";
+    return effort_of(options) ? NULL : "-O0 assembles no candidates";
+}
+
+static void reduce_registers(PassContext *context, const KernelRequest *request, const PipelineOptions *options,
+                             KernelResult *result)
+{
+    const RegistersRequest wanted = {
+        .is_auto = request->registers_auto, .target = request->target_registers, .effort = effort_of(options)};
+    registers_reduce(context, &wanted, &result->reduction);
     result->registers = result->reduction.changed ? OUTCOME_DONE : OUTCOME_UNCHANGED;
 }
 
@@ -175,49 +71,106 @@ static void refuse(const KernelRequest *request, KernelResult *result, const cha
     result->after = result->before;
 }
 
+/* NULL, with a reason, if the kernel cannot be changed. */
+static Body *build(Arena *arena, Function *kernel, const char **reason)
+{
+    const char *obstacle = NULL;
+    if (module_is_debug(kernel->module)) {
+        *reason = "the module is for debugging (.target debug), whose sections name places in the code";
+        return NULL;
+    }
+    Body *body = body_build(kernel, &obstacle);
+    if (!body)
+        *reason = arena_printf(arena, "the kernel has %s", obstacle);
+    return body;
+}
+
+/* Nothing may be wanted of a kernel: a module may have thousands of which one is to be changed. */
+static bool is_wanted(const Function *kernel, const KernelRequest *request, const PipelineOptions *options,
+                      const BlockSize *block)
+{
+    bool is_declared = kernel->tuning.reqntid_count || kernel->tuning.maxntid_count;
+    return request->coarsen || request->registers || (block_size_total(block) && !is_declared) ||
+           options->passes.dumped[PASS_SSA];
+}
+
+/* Takes the body out of the passes' hands, or only its tuning where the code has not changed. */
+static void conclude(PassContext *context, const PipelineOptions *options, KernelResult *result)
+{
+    FunctionForm form = {.function = context->kernel, .tuning = &result->tuning};
+    result->tuning = context->body->tuning;
+    if (result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE) {
+        result->body = pass_take_body(context);
+        if (result->body->ssa)
+            body_from_ssa(result->body);
+        body_verify(result->body, "leaving SSA");
+        form.body = result->body;
+    }
+    if (result->coarsening == OUTCOME_DONE)
+        form.added = result->contract_symbol = contract_symbol(context->kernel->module, &result->contract);
+    result->after = measure(options, &form);
+}
+
 void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
                   KernelResult *result)
 {
-    *result = (KernelResult){.kernel = kernel};
-    find_block(kernel, request, result->block_before);
-    memcpy(result->block_after, result->block_before, sizeof result->block_after);
-
-    const Tuning *tuning = &kernel->tuning;
-    bool block_given = thread_count(request->block) != 0 && !tuning->reqntid_count && !tuning->maxntid_count;
-    if (!request->coarsen && !request->registers && !block_given && !options->dump[PASS_SSA]) {
-        /* Nothing to weigh: a module may have thousands of kernels of which one is asked for. */
+    const BlockSize block = block_size_resolve(&kernel->tuning, request->block);
+    const FunctionForm input = {.function = kernel};
+    const char *reason = NULL;
+    *result = (KernelResult){
+        .kernel = kernel, .tuning = kernel->tuning, .block_before = block, .block_after = block};
+    if (!is_wanted(kernel, request, options, &block)) {
         result->before = result->after = (Figures){.message = options->judge ? "nothing is asked for" : no_assembler};
         return;
     }
-    measure(options, kernel, NULL, &result->before);
-    const char *reason = NULL;
-    Body *body = module_is_debug(kernel->module) ? NULL : body_build(kernel, &reason);
+    result->before = measure(options, &input);
+    Body *body = build(arena, kernel, &reason);
     if (!body) {
-        refuse(request, result,
-               reason ? arena_printf(arena, "the kernel has %s", reason)
-                      : "the module is for debugging (.target debug), whose sections name places in the code");
+        refuse(request, result, reason);
         return;
     }
-    body_to_ssa(body);
-    finish_pass(options, PASS_SSA, body);
 
+    const CoarsenRequest coarsening = {
+        .factor = {request->factor[0], request->factor[1], request->factor[2]},
+        .stride = request->stride,
+        .block = block,
+    };
+    PassContext context = pass_context_new(arena, &options->passes, kernel, body);
+    context.machine = options->machine;
+    context.judge = options->judge;
+    context.block = block;
+    context.coarsening = &coarsening;
+    pass_run(&context, PASS_SSA);
     if (request->coarsen)
-        coarsen(&body, request, options, result);
-    unsigned effort = search_effort[options->level > 3 ? 3 : options->level];
-    if (options->enabled[PASS_BOUNDS])
-        declare_block(kernel, body, options, result->block_after, request->registers && effort);
-    if (request->registers)
-        reduce_registers(arena, kernel, &body, request, effort, options, result);
-    if (result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE) {
-        if (body->ssa)
-            body_from_ssa(body);
-        body_verify(body, "leaving SSA");
-        function_set_body(kernel, body);
-    } else { /* the statements stay as they were written */
-        kernel->tuning = body->tuning;
-        body_free(body);
+        coarsen(&context, result);
+    if (request->registers && (result->registers_refusal = search_refusal(options)) != NULL)
+        result->registers = OUTCOME_REFUSED;
+    if (request->registers && !result->registers_refusal)
+        reduce_registers(&context, request, options, result);
+    else
+        pass_run(&context, PASS_BOUNDS);
+    conclude(&context, options, result);
+    pass_context_free(&context);
+}
+
+bool kernel_install(KernelResult *result)
+{
+    Function *kernel = result->kernel;
+    bool is_changed = result->body || memcmp(&kernel->tuning, &result->tuning, sizeof kernel->tuning) != 0;
+    if (result->body) {
+        function_set_body(kernel, result->body);
+        result->body = NULL;
+    } else {
+        kernel->is_retuned = is_changed;
+        kernel->tuning = result->tuning;
     }
-    if (result->coarsening == OUTCOME_DONE)
-        contract_add_symbol(kernel->module, &result->contract);
-    measure(options, kernel, kernel->body, &result->after);
+    if (result->contract_symbol)
+        contract_add_symbol(kernel->module, result->contract_symbol);
+    return is_changed;
+}
+
+void kernel_discard(KernelResult *result)
+{
+    body_free(result->body);
+    result->body = NULL;
 }

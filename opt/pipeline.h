@@ -2,57 +2,39 @@
 #ifndef PTXOPT_OPT_PIPELINE_H
 #define PTXOPT_OPT_PIPELINE_H
 
-#include "machine/machine.h"
-#include "opt/coarsen.h"
-#include "opt/judge.h"
+#include "opt/pass.h"
 #include "opt/registers.h"
 
 /* What the command line asks for one kernel. */
 typedef struct KernelRequest {
     bool coarsen;
     bool coarsen_named; /* asked for by the kernel's name: a refusal then shows in the exit status */
-    CoarsenRequest coarsening;
+    unsigned factor[3]; /* 1: not along this dimension */
+    Stride stride;
     bool registers;
     bool registers_named;
     bool registers_auto;
     unsigned target_registers;
-    unsigned block[3]; /* 0: not given */
+    unsigned block[3]; /* threads of a block at launch; 0: not given */
 } KernelRequest;
 
-typedef enum PassId { /* letters of -d and names of -p: opt/pipeline.c */
-    PASS_SSA,
-    PASS_COARSEN,
-    PASS_CLEANUP,
-    PASS_SCHEDULE,
-    PASS_REMATERIALIZE,
-    PASS_SINK,
-    PASS_BOUNDS,
-    PASS_COUNT
-} PassId;
-
-typedef struct PassInfo {
-    PassId id;
-    const char *name; /* -p NAME, -p -NAME */
-    char letter;      /* -d */
-    const char *what;
-} PassInfo;
-extern const PassInfo pass_infos[PASS_COUNT];
-
 typedef struct PipelineOptions {
-    const Machine *machine; /* may be NULL without register passes */
-    const Judge *judge;     /* NULL: no assembler; register passes are then refused */
+    const Machine *machine; /* NULL: the architecture is unknown; the register search is then refused */
+    const Judge *judge;     /* NULL: no assembler; the register search is then refused */
     unsigned level;         /* -O0..-O3 */
-    bool enabled[PASS_COUNT];
-    bool dump[PASS_COUNT];
-    FILE *dump_out;
+    PassOptions passes;
 } PipelineOptions;
 
 typedef enum Outcome { OUTCOME_NOT_ASKED, OUTCOME_DONE, OUTCOME_REFUSED, OUTCOME_UNCHANGED } Outcome;
 
+/* What became of a kernel.  Nothing of it is in the module until kernel_install. */
 typedef struct KernelResult {
     Function *kernel;
-    Figures before, after; /* the judge's; known only with a judge */
-    unsigned block_before[3], block_after[3]; /* threads of a block, where known; else 0 */
+    Body *body;                          /* owned; NULL: the statements stay as they were written */
+    Tuning tuning;                       /* of the kernel, without a body */
+    Variable *contract_symbol;           /* coarsening done; not yet in the module */
+    Figures before, after;               /* the judge's; known only with a judge */
+    BlockSize block_before, block_after; /* at launch */
     Outcome coarsening;
     LaunchContract contract; /* coarsening done */
     Refusal refusal;         /* coarsening refused */
@@ -61,8 +43,12 @@ typedef struct KernelResult {
     const char *registers_refusal; /* registers refused */
 } KernelResult;
 
-/* Runs the passes over one kernel; a function that no pass changed keeps its parsed form.  Text in 'arena'. */
+/* Runs the passes over one kernel; changes neither it nor the module, whose arena may grow.  Texts live in 'arena'. */
 void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
                   KernelResult *result);
+/* Puts a result into the module, which takes its body over.  True if that changes what is printed. */
+bool kernel_install(KernelResult *result);
+/* Frees a result that is not installed. */
+void kernel_discard(KernelResult *result);
 
 #endif

@@ -2,17 +2,12 @@
 #ifndef PTXOPT_OPT_REGISTERS_H
 #define PTXOPT_OPT_REGISTERS_H
 
-#include "machine/machine.h"
-#include "opt/judge.h"
+#include "opt/pass.h"
 
 typedef struct RegistersRequest {
-    bool is_auto;           /* the highest boundary below what the input takes that can be reached without spilling */
-    unsigned target;        /* registers for each thread; not with is_auto */
-    const Machine *machine; /* never NULL */
-    unsigned block_threads; /* threads of a block as the kernel now stands; 0: not known */
-    unsigned shared_bytes;  /* dynamic shared memory for each block at launch, where known */
-    unsigned effort;        /* how many candidates may be assembled; the input itself and its cap always are */
-    bool use_schedule, use_rematerialize, use_sink, use_launch_bounds; /* which passes may be tried */
+    bool is_auto;    /* the highest boundary below the input's registers that can be reached without spilling */
+    unsigned target; /* registers of each thread; unused with is_auto */
+    unsigned effort; /* how many candidates may be assembled; the input itself and its cap always are */
 } RegistersRequest;
 
 typedef struct RegistersStep { /* one candidate, for the report */
@@ -33,12 +28,11 @@ typedef struct RegistersResult {
     const char *explanation; /* one or two sentences: what was reached, or what stands in the way */
 } RegistersResult;
 
-/* Searches for a form of *body (SSA or not; replaced by the best form found, never in SSA form) that takes at most the
- * target. A candidate is kept only where the judge's figures are better: first registers above the target, then spilled
- * bytes, then (auto: blocks on an SM, then) instructions.  The result is never worse than the input under the same cap.
- * Deterministic. CUDAVis (SCOPES'10) sections on rematerialization, reordering and virtual register boundaries. 'arena'
- * holds the result's text. */
-void registers_reduce(Arena *arena, Function *kernel, Body **body, const RegistersRequest *request, const Judge *judge,
-                      RegistersResult *result);
+/* Searches for a form of context->body (SSA or not) that takes at most the target, and replaces the body by the best
+ * form found, which is not in SSA form.  Needs the context's judge and machine.  A candidate is kept only where the
+ * judge's figures are better: first registers above the target, then spilled bytes, then instructions, then registers.
+ * The result is never worse than the input under the same cap.  Deterministic.  After CUDAVis (SCOPES'10), the sections
+ * on rematerialization, reordering and virtual register boundaries. */
+void registers_reduce(PassContext *context, const RegistersRequest *request, RegistersResult *result);
 
 #endif

@@ -54,15 +54,14 @@ typedef struct BlockOrder {
 typedef struct Scheduler {
     Arena *arena;
     Body *body;
-    Liveness *liveness;
+    const Liveness *liveness;
     PressureTracker tracker;
-    LoopForest *loops;
     BlockOrder *blocks; /* by Block.id */
     size_t block_count;
 } Scheduler;
 
 /* O(I log I) and what the dependences cost.  Belongs to 'arena'. */
-Scheduler *scheduler_new(Arena *arena, Body *body);
+Scheduler *scheduler_new(Arena *arena, Body *body, Analyses *analyses);
 /* An order of the block by the rule, into out[graph->count]. */
 void scheduler_choose(Scheduler *scheduler, const BlockOrder *block, const ScheduleRule *rule, uint32_t *out);
 /* A neighbour of 'from': some instructions, some with what only they need, moved within what the dependences allow. */
@@ -77,7 +76,7 @@ OrderCost scheduler_cost(Scheduler *scheduler, const BlockOrder *block, const ui
 /* Puts the block's instructions into that order; true if it was another one. */
 bool scheduler_apply(Scheduler *scheduler, BlockOrder *block, const uint32_t *order);
 /* All blocks by one rule; how many changed. */
-unsigned schedule_body(Body *body, const ScheduleRule *rule);
+unsigned schedule_body(Body *body, Analyses *analyses, const ScheduleRule *rule);
 
 /* ---- Order between blocks (sink.c) ------------------------------------------------------------------------------- */
 
@@ -89,7 +88,7 @@ typedef enum SinkMode {
 
 /* Moves definitions down to their uses, never into a deeper loop.  Requires and keeps SSA; edges stay.  Returns how
  * many moved. */
-unsigned sink_values(Body *body, SinkMode mode, bool loads);
+unsigned sink_values(Body *body, Analyses *analyses, SinkMode mode, bool loads);
 
 /* ---- Computing again (rematerialize.c) --------------------------------------------------------------------------- */
 
@@ -108,32 +107,47 @@ typedef struct RematerializeCandidate {
 } RematerializeCandidate;
 
 /* What could be recomputed, best first; in 'arena'.  Requires SSA. */
-uint32_t rematerialize_candidates(Arena *arena, const Body *body, const RematerializeRequest *request,
+uint32_t rematerialize_candidates(Arena *arena, Body *body, Analyses *analyses, const RematerializeRequest *request,
                                   RematerializeCandidate **out);
 /* Recomputes these values before their distant uses.  Requires and keeps SSA; edges stay.  Returns the number of
  * recomputations. */
-unsigned rematerialize_values(Body *body, const RematerializeRequest *request, const RematerializeCandidate *values,
-                              uint32_t count);
+unsigned rematerialize_values(Body *body, Analyses *analyses, const RematerializeRequest *request,
+                              const RematerializeCandidate *values, uint32_t count);
 
-/* ---- The search (registers_search.c) ----------------------------------------------------------------------------- */
+/* ---- The search (registers.c, registers_search.c) ---------------------------------------------------------------- */
+
+/* How far the search has come: what a pass proposes depends on it. */
+typedef enum SearchStage {
+    STAGE_COARSE, /* whole kernels */
+    STAGE_FINE,   /* and single blocks */
+    STAGE_WALK,   /* changes at random */
+} SearchStage;
 
 typedef struct Search {
-    Arena *arena; /* of the result */
-    Function *kernel;
+    PassContext passes;  /* body: the current form, in SSA form, which passes start from; NULL at first */
+    Figures current;     /* of passes.body */
     const RegistersRequest *request;
-    const Judge *judge;
     RegistersResult *result;
     VEC(RegistersStep) steps;
-    Tuning declared; /* maxntid_count not 0: the .maxntid that a pass before has added, taken off the input */
-    unsigned used;   /* assemblies so far */
     unsigned target;
+    unsigned used;              /* assemblies so far */
     uint64_t most_instructions; /* what a candidate may grow to */
     Body *best;                 /* owned; SSA or not */
     Figures best_figures;
-    Body *current; /* owned, SSA: what moves start from */
-    Figures current_figures;
+    SearchStage stage;
+    unsigned assemblies; /* what the next pass may use, roughly */
+    unsigned replaced;   /* how often a candidate became the current form */
+    unsigned tried[PASS_COUNT], kept[PASS_COUNT]; /* candidates */
     Random random;
 } Search;
+
+/* A copy of the current form, to be changed and considered. */
+typedef struct Candidate {
+    Body *body; /* owned */
+    Analyses *analyses;
+} Candidate;
+Candidate candidate_new(const Search *search);
+void candidate_free(Candidate *candidate);
 
 /* Registers above the target. */
 unsigned search_excess(const Search *search, const Figures *figures);
@@ -146,22 +160,24 @@ bool search_is_reached(const Search *search);
 bool search_should_stop(const Search *search);
 /* Assembles, and counts it. */
 Figures search_measure(Search *search, const Body *body);
-/* A line of the report; 'what' is kept. */
-void search_record(Search *search, const char *what, const Figures *figures, bool kept);
-/* Assembled, and not grown too far. */
+/* Whether it assembled and has not grown too far. */
 bool search_accepts(const Search *search, const Figures *figures);
+/* Adds a line to the report ('what' must live as long), and dumps a form that was kept. */
+void search_record(Search *search, PassId pass, const char *what, const Body *body, const Figures *figures, bool kept);
+/* Makes the body, which is taken over, the best form. */
+void search_set_best(Search *search, Body *body, const Figures *figures);
 
-/* Measures 'body' (in SSA form, not taken over).  Where it is better than the current form it becomes that, and the
- * best if it is better than the best.  With 'slack' a form that spills at most so many bytes less one more becomes the
- * current one too (1: one that is as good).  'silent': only success is recorded.  True if it became the current one. */
-bool search_consider(Search *search, const Body *body, const char *what, uint64_t slack, bool silent);
+/* Verifies and measures 'body' (in SSA form, not taken over), which the pass proposes.  Where it is better than the
+ * current form it becomes that, and the best if it is better than the best.  With 'slack' a form that spills fewer than
+ * so many bytes more becomes the current one too (1: one that is as good).  'silent': only success is recorded.  True
+ * if it became the current one. */
+bool search_consider(Search *search, PassId pass, const Body *body, const char *what, uint64_t slack, bool silent);
+/* Runs a pass on the current form; false if it is switched off, the search is at its end, or nothing became current. */
+bool search_run(Search *search, PassId pass, SearchStage stage, unsigned assemblies);
+/* Makes the best form the current one again: a walk may end at a worse one. */
+void search_restore(Search *search);
 
-/* The moves.  Each starts from the current form and ends early where nothing is left to do. */
-void search_orders(Search *search,
-                   bool each_block); /* the rules, for all blocks and then for the heaviest one by one */
-void search_sinks(Search *search);
-void search_rematerialization(Search *search, unsigned most); /* at most so many assemblies for each way */
-void search_wander(Search *search, unsigned assemblies);      /* orders at random, what is not worse stays */
-void search_restore(Search *search);                          /* the best form is the current one again */
+/* Proposes the block's size as .maxntid, for the best form; true if it is better. */
+bool search_bounds(Search *search);
 
 #endif

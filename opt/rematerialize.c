@@ -33,9 +33,9 @@ typedef struct Remat {
     Body *body;
     Arena *arena;
     const RematerializeRequest *request;
-    Liveness *liveness;
-    Values *values;
-    LoopForest *loops;
+    const Liveness *liveness;
+    const Values *values;
+    const LoopForest *loops;
     uint32_t *begin, *end; /* by Block.id: positions [begin, end) */
     uint32_t *high;        /* by position: how many places before it have high pressure */
     uint64_t *cover;       /* by RegId: places of high pressure up to the ends of the blocks that it is live out of */
@@ -84,7 +84,7 @@ static void cover_compute(Remat *remat)
     }
 }
 
-static void remat_start(Remat *remat, Arena *arena, Body *body, const RematerializeRequest *request)
+static void remat_start(Remat *remat, Arena *arena, Body *body, Analyses *analyses, const RematerializeRequest *request)
 {
     uint32_t position = 0;
     *remat = (Remat){.body = body, .arena = arena, .request = request};
@@ -96,9 +96,9 @@ static void remat_start(Remat *remat, Arena *arena, Body *body, const Rematerial
             inst->id = position++;
         remat->end[i] = position;
     }
-    remat->liveness = liveness_compute(arena, body);
-    remat->values = values_compute(arena, body);
-    remat->loops = loops_compute(arena, dominance_compute(arena, body));
+    remat->liveness = analyses_liveness(analyses);
+    remat->values = analyses_values(analyses);
+    remat->loops = analyses_loops(analyses);
     remat->points = ARENA_ARRAY(arena, Point, USES_MOST);
     remat->copies = ARENA_ARRAY(arena, Copied, remat->values->reg_count + 1);
     for (size_t i = 0; i < remat->values->reg_count; i++)
@@ -394,15 +394,14 @@ static int compare_candidates(const void *a, const void *b)
     return x->value < y->value ? -1 : x->value > y->value;
 }
 
-uint32_t rematerialize_candidates(Arena *arena, const Body *body, const RematerializeRequest *request,
+uint32_t rematerialize_candidates(Arena *arena, Body *body, Analyses *analyses, const RematerializeRequest *request,
                                   RematerializeCandidate **out)
 {
     require(body->ssa);
     Arena *scratch = arena_new();
     Remat remat;
     VEC(RematerializeCandidate) found = {0};
-    /* Only the scratch numbers of instructions are written. */
-    remat_start(&remat, scratch, (Body *)body, request);
+    remat_start(&remat, scratch, body, analyses, request);
     for (size_t value = 0; value < remat.values->reg_count; value++) {
         int64_t gain = value_gain(&remat, (RegId)value);
         if (gain > 0)
@@ -598,18 +597,19 @@ static void dead_remove(Body *body)
     arena_free(scratch);
 }
 
-unsigned rematerialize_values(Body *body, const RematerializeRequest *request, const RematerializeCandidate *values,
-                              uint32_t count)
+unsigned rematerialize_values(Body *body, Analyses *analyses, const RematerializeRequest *request,
+                              const RematerializeCandidate *values, uint32_t count)
 {
     require(body->ssa);
     Arena *arena = arena_new();
     Remat remat;
     unsigned made = 0;
-    remat_start(&remat, arena, body, request);
+    remat_start(&remat, arena, body, analyses, request);
     for (uint32_t i = 0; i < count; i++)
         if (values[i].value < remat.values->reg_count)
             made += value_recompute(&remat, values[i].value);
     arena_free(arena);
+    analyses_invalidate(analyses, pass_table[PASS_REMATERIALIZE].invalidates);
     if (made)
         dead_remove(body);
     return made;

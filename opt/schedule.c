@@ -121,17 +121,15 @@ static void ways_compute(BlockOrder *block)
                 block->height[n] = block->height[graph->succs[e].node] + 1;
 }
 
-Scheduler *scheduler_new(Arena *arena, Body *body)
+Scheduler *scheduler_new(Arena *arena, Body *body, Analyses *analyses)
 {
     require(body->ssa);
     Scheduler *scheduler = ARENA_NEW(arena, Scheduler);
-    Dominance *dominance = dominance_compute(arena, body);
-    MemoryModel *memory = memory_model_new(arena, body, affine_compute(arena, body, dominance));
+    const MemoryModel *memory = analyses_memory(analyses);
     scheduler->arena = arena;
     scheduler->body = body;
-    scheduler->liveness = liveness_compute(arena, body);
+    scheduler->liveness = analyses_liveness(analyses);
     scheduler->tracker = pressure_tracker_new(arena, scheduler->liveness);
-    scheduler->loops = loops_compute(arena, dominance);
     scheduler->block_count = body->blocks.count;
     scheduler->blocks = ARENA_ARRAY(arena, BlockOrder, scheduler->block_count);
     for (size_t i = 0; i < scheduler->block_count; i++) {
@@ -410,10 +408,10 @@ void scheduler_mutate(Scheduler *scheduler, const BlockOrder *block, const uint3
     arena_free(scratch);
 }
 
-unsigned schedule_body(Body *body, const ScheduleRule *rule)
+unsigned schedule_body(Body *body, Analyses *analyses, const ScheduleRule *rule)
 {
     Arena *arena = arena_new();
-    Scheduler *scheduler = scheduler_new(arena, body);
+    Scheduler *scheduler = scheduler_new(arena, body, analyses);
     unsigned changed = 0;
     for (size_t i = 0; i < scheduler->block_count; i++) {
         BlockOrder *block = &scheduler->blocks[i];
@@ -424,5 +422,6 @@ unsigned schedule_body(Body *body, const ScheduleRule *rule)
         changed += scheduler_apply(scheduler, block, order);
     }
     arena_free(arena);
+    analyses_invalidate(analyses, pass_table[PASS_SCHEDULE].invalidates);
     return changed;
 }

@@ -13,14 +13,13 @@ enum {
 
 typedef struct Sinker {
     Body *body;
-    Arena *arena;
     SinkMode mode;
     bool loads;
-    Dominance *dominance;
-    LoopForest *loops;
-    Liveness *liveness;
-    MemoryModel *memory;
-    Values *values;
+    const Dominance *dominance;
+    const LoopForest *loops;
+    const Liveness *liveness;
+    const MemoryModel *memory;
+    const Values *values;
 } Sinker;
 
 static bool is_movable(const Sinker *sinker, const Inst *inst)
@@ -264,27 +263,25 @@ static unsigned inst_sink(Sinker *sinker, Inst *inst)
     return 1;
 }
 
-static unsigned sink_once(Body *body, SinkMode mode, bool loads)
+static unsigned sink_once(Body *body, Analyses *analyses, SinkMode mode, bool loads)
 {
-    Arena *arena = arena_new();
-    Dominance *dominance = dominance_compute(arena, body);
     Sinker sinker = {
         .body = body,
-        .arena = arena,
         .mode = mode,
         .loads = loads,
-        .dominance = dominance,
-        .loops = loops_compute(arena, dominance),
-        .liveness = liveness_compute(arena, body),
-        .memory = memory_model_new(arena, body, affine_compute(arena, body, dominance)),
-        .values = values_compute(arena, body),
+        .dominance = analyses_dominance(analyses),
+        .loops = analyses_loops(analyses),
+        .liveness = analyses_liveness(analyses),
+        .memory = analyses_memory(analyses),
+        .values = analyses_values(analyses),
     };
     unsigned moved = 0;
     /* From the end, so that what a moved instruction reads can follow it: its uses are found in their new blocks only
      * in the next round, because 'values' says where they were. */
     for (size_t i = body->blocks.count; i-- > 0;) {
         Block *block = body->blocks.data[i];
-        if (!dominance_has(dominance, body->blocks.data[0], block) || bitset_has(&sinker.loops->irreducible, block->id))
+        if (!dominance_has(sinker.dominance, body->blocks.data[0], block) ||
+            bitset_has(&sinker.loops->irreducible, block->id))
             continue;
         for (Inst *inst = block->last, *previous; inst; inst = previous) {
             previous = inst->prev;
@@ -305,17 +302,42 @@ static unsigned sink_once(Body *body, SinkMode mode, bool loads)
                 moved += inst_sink(&sinker, inst);
         }
     }
-    arena_free(arena);
     return moved;
 }
 
-unsigned sink_values(Body *body, SinkMode mode, bool loads)
+unsigned sink_values(Body *body, Analyses *analyses, SinkMode mode, bool loads)
 {
     require(body->ssa);
     unsigned all = 0, moved = 1;
     for (unsigned round = 0; round < 8 && moved; round++) {
-        moved = sink_once(body, mode, loads);
+        moved = sink_once(body, analyses, mode, loads);
+        analyses_invalidate(analyses, pass_table[PASS_SINK].invalidates);
         all += moved;
     }
     return all;
+}
+
+bool pass_sink(PassContext *context)
+{
+    static const struct {
+        SinkMode mode;
+        bool loads;
+        const char *what;
+    } ways[] = {
+        {SINK_SAVING, true, "sink what saves registers, loads too"},
+        {SINK_SAVING, false, "sink what saves registers"},
+        {SINK_ALL, true, "sink everything"},
+        {SINK_COPIES, false, "sink copies"},
+    };
+    Search *search = context->search;
+    unsigned replaced = search->replaced;
+    for (size_t i = 0; i < COUNT_OF(ways) && !search_should_stop(search); i++) {
+        Candidate candidate = candidate_new(search);
+        unsigned moved = sink_values(candidate.body, candidate.analyses, ways[i].mode, ways[i].loads);
+        const char *what = arena_printf(context->arena, "%s: %u", ways[i].what, moved);
+        if (moved)
+            search_consider(search, PASS_SINK, candidate.body, what, 0, false);
+        candidate_free(&candidate);
+    }
+    return search->replaced > replaced;
 }

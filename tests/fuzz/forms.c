@@ -216,12 +216,14 @@ void harness_body(const char *text, size_t size)
 static bool body_coarsen(Body **body, Random *random)
 {
     static const Stride strides[] = {{STRIDE_BLOCK, 0}, {STRIDE_BLOCK, 0}, {STRIDE_UNIT, 0}, {STRIDE_NUMBER, 16}};
-    CoarsenRequest request = {{1, 1, 1}, strides[random_below(random, COUNT_OF(strides))], {0, 0, 0}};
+    unsigned given[3] = {0};
+    CoarsenRequest request = {{1, 1, 1}, strides[random_below(random, COUNT_OF(strides))], {0}};
     request.factor[random_below(random, 8) ? 0 : 1 + random_below(random, 2)] = 2u << random_below(random, 2);
     if (random_below(random, 2)) {
-        request.block[0] = 64u << random_below(random, 3);
-        request.block[1] = request.block[2] = 4;
+        given[0] = 64u << random_below(random, 3);
+        given[1] = given[2] = 4;
     }
+    request.block = block_size_resolve(&(*body)->tuning, given);
     LaunchContract contract;
     Refusal refusal = {0};
     Body *changed = body_clone(*body);
@@ -234,7 +236,7 @@ static bool body_coarsen(Body **body, Random *random)
     body_verify(changed, "coarsen_body");
     body_free(*body);
     *body = changed;
-    contract_add_symbol((*body)->module, &contract);
+    contract_add_symbol((*body)->module, contract_symbol((*body)->module, &contract));
     return true;
 }
 
@@ -247,11 +249,11 @@ static Body *body_change(Body *body, Random *random, bool coarsen)
         ScheduleRule rule = schedule_rule_random(random);
         unsigned kind = random_below(random, 5);
         switch (kind) {
-        case 0: remove_dead_code(body); break;
-        case 1: merge_equal_values(body); break;
-        case 2: sink_values(body, (SinkMode)random_below(random, 3), random_below(random, 2)); break;
+        case 0: one_dead_code(body); break;
+        case 1: one_merge(body); break;
+        case 2: one_sink(body, (SinkMode)random_below(random, 3), random_below(random, 2)); break;
         case 3: random_values_recompute(body, random); break;
-        default: schedule_body(body, &rule); break;
+        default: one_schedule(body, &rule); break;
         }
         static const char *const names[] = {"remove_dead_code", "merge_equal_values", "sink_values",
                                             "rematerialize_values", "schedule_body"};

@@ -20,6 +20,7 @@
 #include "opt/registers_internal.h"
 #include "parser/parser.h"
 #include "parse_text.h"
+#include "one_pass.h"
 #include "random_kernel.h"
 
 #include <stdlib.h>
@@ -150,15 +151,15 @@ static void say(const Case *it, const Config *config, const char *what)
 /* The passes that move and recompute, as a search might call them; 'choice' is any number. */
 static void press(const Case *it, Body *body, uint64_t choice)
 {
-    sink_values(body, (SinkMode)(choice % 3), choice / 3 % 2);
+    one_sink(body, (SinkMode)(choice % 3), choice / 3 % 2);
     body_verify(body, "sinking");
     RematerializeRequest request = {
         .limit = 6, .cost = 4, .distance = 2, .opaque = choice / 6 % 2, .ignore_pressure = choice / 12 % 2};
     RematerializeCandidate *values;
-    uint32_t count = rematerialize_candidates(it->arena, body, &request, &values);
-    rematerialize_values(body, &request, values, count < 20 ? count : 20);
+    uint32_t count = one_candidates(it->arena, body, &request, &values);
+    one_rematerialize(body, &request, values, count < 20 ? count : 20);
     body_verify(body, "rematerialization");
-    schedule_body(body, &schedule_rules[choice / 24 % schedule_rule_count]);
+    one_schedule(body, &schedule_rules[choice / 24 % schedule_rule_count]);
     body_verify(body, "scheduling");
 }
 
@@ -176,8 +177,10 @@ static void check_config(const Case *it, const Config *config, bool clean)
     body_verify(body, "SSA");
     CoarsenRequest request = {.stride = config->stride};
     memcpy(request.factor, config->factor, sizeof request.factor);
+    unsigned given[3];
     for (unsigned d = 0; d < 3; d++)
-        request.block[d] = it->launch->block[d] || !it->launch->grid[0] ? it->launch->block[d] : 1;
+        given[d] = it->launch->block[d] || !it->launch->grid[0] ? it->launch->block[d] : 1;
+    request.block = block_size_resolve(&body->tuning, given);
     LaunchContract contract;
     Refusal refusal;
     if (!coarsen_body(body, &request, &contract, &refusal)) {
@@ -190,9 +193,9 @@ static void check_config(const Case *it, const Config *config, bool clean)
     }
     body_verify(body, "coarsening");
     if (clean) {
-        merge_equal_values(body);
+        one_merge(body);
         body_verify(body, "merging");
-        remove_dead_code(body);
+        one_dead_code(body);
         body_verify(body, "dead code");
     }
     if (it->settings->pressed)

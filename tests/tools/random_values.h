@@ -2,7 +2,7 @@
 #ifndef PTXOPT_TESTS_RANDOM_VALUES_H
 #define PTXOPT_TESTS_RANDOM_VALUES_H
 
-#include "opt/registers_internal.h"
+#include "tests/tools/one_pass.h"
 
 /* Rematerializes some values of a body in SSA form, by a request drawn at random. */
 static inline void random_values_recompute(Body *body, Random *random)
@@ -17,8 +17,8 @@ static inline void random_values_recompute(Body *body, Random *random)
         .ignore_pressure = random_below(random, 2),
     };
     RematerializeCandidate *values;
-    uint32_t count = rematerialize_candidates(arena, body, &request, &values);
-    rematerialize_values(body, &request, values, count ? 1 + random_below(random, count) : 0);
+    uint32_t count = one_candidates(arena, body, &request, &values);
+    one_rematerialize(body, &request, values, count ? 1 + random_below(random, count) : 0);
     arena_free(arena);
 }
 

@@ -28,7 +28,8 @@ static Module *module_parse(const char *text)
 
 static void orders_mutate(Body *body, Random *random, Arena *arena)
 {
-    Scheduler *scheduler = scheduler_new(arena, body);
+    Analyses *analyses = analyses_new(body);
+    Scheduler *scheduler = scheduler_new(arena, body, analyses);
     for (size_t b = 0; b < scheduler->block_count; b++) {
         BlockOrder *block = &scheduler->blocks[b];
         uint32_t *next = block->fixed ? NULL : ARENA_ARRAY(arena, uint32_t, block->graph->count);
@@ -37,6 +38,7 @@ static void orders_mutate(Body *body, Random *random, Arena *arena)
             scheduler_apply(scheduler, block, next);
         }
     }
+    analyses_free(analyses);
 }
 
 static void body_change(Body *body, Random *random, Buf *what)
@@ -48,9 +50,9 @@ static void body_change(Body *body, Random *random, Buf *what)
         static const char *const names[] = {"sink", "recompute", "schedule", "mutate"};
         buf_printf(what, " %s", names[kind]);
         switch (kind) {
-        case 0: sink_values(body, (SinkMode)random_below(random, 3), random_below(random, 2)); break;
+        case 0: one_sink(body, (SinkMode)random_below(random, 3), random_below(random, 2)); break;
         case 1: random_values_recompute(body, random); break;
-        case 2: schedule_body(body, &rule); break;
+        case 2: one_schedule(body, &rule); break;
         default: orders_mutate(body, random, arena); break;
         }
         body_verify(body, names[kind]);

@@ -184,21 +184,26 @@ static void kernel_reduce(const Options *options, Assembler *assembler, const ch
     RegistersRequest request = {
         .is_auto = strcmp(target, "auto") == 0,
         .target = (unsigned)atoi(target),
-        .machine = machine_for(options->arch),
-        .block_threads = options->no_block ? 0 : block_threads(path, kernel_name),
         .effort = options->effort,
-        .use_schedule = has_pass(options, 's'),
-        .use_rematerialize = has_pass(options, 'r'),
-        .use_sink = has_pass(options, 'k'),
-        .use_launch_bounds = has_pass(options, 'b'),
     };
+    const PassOptions passes = {
+        .enabled = {[PASS_SCHEDULE] = has_pass(options, 's'),
+                    [PASS_REMATERIALIZE] = has_pass(options, 'r'),
+                    [PASS_SINK] = has_pass(options, 'k'),
+                    [PASS_BOUNDS] = has_pass(options, 'b')},
+    };
+    unsigned given[3] = {options->no_block ? 0 : block_threads(path, kernel_name), 1, 1};
+    PassContext context = pass_context_new(arena, &passes, kernel, body);
+    context.machine = machine_for(options->arch);
+    context.judge = &judge.judge;
+    context.block = block_size_resolve(&kernel->tuning, given);
     RegistersResult result;
     struct timespec begin, end;
     clock_gettime(CLOCK_MONOTONIC, &begin);
-    registers_reduce(arena, kernel, &body, &request, &judge.judge, &result);
+    registers_reduce(&context, &request, &result);
     clock_gettime(CLOCK_MONOTONIC, &end);
     double seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
-    function_set_body(kernel, body);
+    function_set_body(kernel, pass_take_body(&context));
     if (!(options->spilling_only && (!result.capped.known || !figures_spills(&result.capped)))) {
         printf("%-18s %4s |", kernel_name, target);
         figures_print(&result.before);

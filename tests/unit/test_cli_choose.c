@@ -48,11 +48,10 @@ static unsigned form_of(const Body *candidate)
     return stores == 8 ? 1 : stores == 4 ? 2 : stores == 2 ? 3 : 0;
 }
 
-static bool script_measure(void *context, Function *kernel, const Body *candidate, Figures *out)
+static bool script_measure(void *context, const FunctionForm *measured, Figures *out)
 {
-    (void)kernel;
     const Script *script = context;
-    unsigned form = form_of(candidate);
+    unsigned form = form_of(measured->body);
     *out = (Figures){.message = "the script says so"};
     if (script->broken)
         return false;
@@ -86,11 +85,11 @@ static Setup *setup_new(const char *tuning, const char *instruction, unsigned bl
     setup->script = *script;
     setup->judge = (Judge){&setup->script, script_measure};
     setup->options =
-        (PipelineOptions){.machine = machine_for("sm_90"), .judge = &setup->judge, .level = 2, .dump_out = stderr};
+        (PipelineOptions){.machine = machine_for("sm_90"), .judge = &setup->judge, .level = 2};
     for (unsigned i = 0; i < PASS_COUNT; i++)
-        setup->options.enabled[i] = true;
+        setup->options.passes.enabled[i] = true;
     KernelRequest *request = &setup->report.request;
-    request->coarsening = (CoarsenRequest){.factor = {1, 1, 1}};
+    request->factor[0] = request->factor[1] = request->factor[2] = 1;
     request->block[0] = block_x;
     request->block[1] = request->block[2] = block_x ? 1 : 0;
     setup->report.is_auto = true;
@@ -114,7 +113,7 @@ static void test_largest(void **state)
     Setup *setup = setup_new("", plain, 256, &(Script){.registers = {16, 20}, .last = 1});
     choose_factor(setup->arena, &setup->report, &setup->options);
     assert_true(setup->report.request.coarsen);
-    assert_int_equal(setup->report.request.coarsening.factor[0], 8);
+    assert_int_equal(setup->report.request.factor[0], 8);
     assert_int_equal(setup->report.trial_count, 1);
     assert_true(setup->report.trials[0].chosen);
     assert_null(setup->report.refusal.reason);
@@ -132,7 +131,7 @@ static void test_spills_and_blocks(void **state)
     assert_int_equal(setup->report.trial_count, 3);
     assert_non_null(strstr(setup->report.trials[0].verdict, "8 bytes spilled instead of 0"));
     assert_non_null(strstr(setup->report.trials[1].verdict, "blocks on an SM instead of"));
-    assert_int_equal(setup->report.request.coarsening.factor[0], 2);
+    assert_int_equal(setup->report.request.factor[0], 2);
     setup_free(setup);
 }
 
@@ -152,7 +151,7 @@ static void test_lanes(void **state)
     (void)state;
     Setup *setup = setup_new("", plain, 64, &(Script){.registers = {16, 20}, .last = 1});
     choose_factor(setup->arena, &setup->report, &setup->options);
-    assert_int_equal(setup->report.request.coarsening.factor[0], 2);
+    assert_int_equal(setup->report.request.factor[0], 2);
     assert_non_null(strstr(setup->report.trials[0].verdict, "lanes idle"));
     setup_free(setup);
     setup = setup_new("", plain, 7, &(Script){.registers = {16, 20}, .last = 1});
@@ -168,11 +167,11 @@ static void test_block_of_module(void **state)
     (void)state;
     Setup *setup = setup_new(".reqntid 128\n", plain, 0, &(Script){.registers = {16, 20}, .last = 1});
     choose_factor(setup->arena, &setup->report, &setup->options);
-    assert_int_equal(setup->report.request.coarsening.factor[0], 4);
+    assert_int_equal(setup->report.request.factor[0], 4);
     setup_free(setup);
     setup = setup_new(".maxntid 256\n", plain, 0, &(Script){.registers = {16, 20}, .last = 1});
     choose_factor(setup->arena, &setup->report, &setup->options);
-    assert_int_equal(setup->report.request.coarsening.factor[0], 8);
+    assert_int_equal(setup->report.request.factor[0], 8);
     setup_free(setup);
 }
 

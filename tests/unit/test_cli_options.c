@@ -69,8 +69,8 @@ static void test_defaults(void **state)
     assert_int_equal(line.options.assembler, ASSEMBLER_AUTO);
     assert_int_equal(line.options.stride.kind, STRIDE_BLOCK);
     for (unsigned i = 0; i < PASS_COUNT; i++) {
-        assert_true(line.options.pass_enabled[i]);
-        assert_false(line.options.pass_dumped[i]);
+        assert_true(line.options.passes.enabled[i]);
+        assert_false(line.options.passes.dumped[i]);
     }
     assert_true(options_selects(&line.options, "anything"));
     assert_null(options_coarsen_for(&line.options, "anything"));
@@ -222,10 +222,10 @@ static void test_passes(void **state)
     (void)state;
     Line line = line_read("-p -schedule,-sink,schedule -d sc -O3 in.ptx");
     assert_int_equal(line.outcome, OPTIONS_RUN);
-    assert_true(line.options.pass_enabled[PASS_SCHEDULE]);
-    assert_false(line.options.pass_enabled[PASS_SINK]);
-    assert_true(line.options.pass_dumped[PASS_SSA] && line.options.pass_dumped[PASS_COARSEN]);
-    assert_false(line.options.pass_dumped[PASS_BOUNDS]);
+    assert_true(line.options.passes.enabled[PASS_SCHEDULE]);
+    assert_false(line.options.passes.enabled[PASS_SINK]);
+    assert_true(line.options.passes.dumped[PASS_SSA] && line.options.passes.dumped[PASS_COARSEN]);
+    assert_false(line.options.passes.dumped[PASS_BOUNDS]);
     assert_int_equal(line.options.level, 3);
     line_free(&line);
     check_wrong("-p schedul in.ptx", "did you mean 'schedule'?");

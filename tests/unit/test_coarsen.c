@@ -3,6 +3,7 @@
 #include "parsed.h"
 
 #include "opt/opt.h"
+#include "tests/tools/one_pass.h"
 
 typedef struct Try {
     Module *module;
@@ -24,11 +25,13 @@ static Try try_with(const char *head, const char *tuning, const char *code, cons
     it.module = module_from(buf_text(&text));
     it.body = body_from(it.module);
     body_to_ssa(it.body);
-    it.done = coarsen_body(it.body, request, &it.contract, &it.refusal);
+    CoarsenRequest wanted = *request;
+    wanted.block = block_size_resolve(&it.body->tuning, request->block.threads);
+    it.done = coarsen_body(it.body, &wanted, &it.contract, &it.refusal);
     if (it.done) {
         body_verify(it.body, "coarsening");
-        merge_equal_values(it.body);
-        remove_dead_code(it.body);
+        one_merge(it.body);
+        one_dead_code(it.body);
         body_verify(it.body, "clean-up");
     }
     buf_free(&text);
@@ -211,19 +214,21 @@ static void test_refuses_blocks(void **state)
     (void)state;
     const char *shuffle = "\tshfl.sync.bfly.b32 %r1, %t, 1, 31, -1;\n";
     check_refused_with("", "", shuffle, &by_two_unit, "whole warps", "shfl");
-    check_refused_with("", "", shuffle, &(CoarsenRequest){.factor = {4, 1, 1}, .block = {64, 1, 1}}, "split its warps",
-                       NULL);
-    check_refused_with("", "", shuffle, &(CoarsenRequest){.factor = {1, 2, 1}, .block = {16, 2, 1}}, "split its warps",
-                       NULL);
-    check_refused_with("", "", "", &(CoarsenRequest){.factor = {4, 1, 1}, .block = {30, 1, 1}},
+    check_refused_with("", "", shuffle, &(CoarsenRequest){.factor = {4, 1, 1}, .block = {BLOCK_GIVEN, {64, 1, 1}}},
+                       "split its warps", NULL);
+    check_refused_with("", "", shuffle, &(CoarsenRequest){.factor = {1, 2, 1}, .block = {BLOCK_GIVEN, {16, 2, 1}}},
+                       "split its warps", NULL);
+    check_refused_with("", "", "", &(CoarsenRequest){.factor = {4, 1, 1}, .block = {BLOCK_GIVEN, {30, 1, 1}}},
                        "the factor 4 does not divide the block's 30 threads along x", NULL);
-    check_refused_with("", ".reqntid 30", "", &(CoarsenRequest){.factor = {4, 1, 1}, .block = {32, 1, 1}},
+    check_refused_with("", ".reqntid 30", "",
+                       &(CoarsenRequest){.factor = {4, 1, 1}, .block = {BLOCK_GIVEN, {32, 1, 1}}},
                        "the factor 4 does not divide the block's 30 threads along x", NULL);
     check_refused_with("", ".reqntid 32", "", &(CoarsenRequest){.factor = {1, 2, 1}}, "the block's 1 threads along y",
                        NULL);
-    check_refused_with("", "", "",
-                       &(CoarsenRequest){.factor = {4, 1, 1}, .stride = {STRIDE_NUMBER, 16}, .block = {96, 1, 1}},
-                       "the stride 16 does not divide the 24 threads", NULL);
+    check_refused_with(
+        "", "", "",
+        &(CoarsenRequest){.factor = {4, 1, 1}, .stride = {STRIDE_NUMBER, 16}, .block = {BLOCK_GIVEN, {96, 1, 1}}},
+        "the stride 16 does not divide the 24 threads", NULL);
 }
 
 /* ---- The contract ------------------------------------------------------------------------------------------------ */
@@ -231,8 +236,9 @@ static void test_refuses_blocks(void **state)
 static void test_contract(void **state)
 {
     (void)state;
-    Try it = try_with("", "", OWN "\tst.global.u32 [%d1], %t;\n",
-                      &(CoarsenRequest){.factor = {2, 4, 1}, .stride = {STRIDE_NUMBER, 8}, .block = {64, 0, 0}});
+    Try it = try_with(
+        "", "", OWN "\tst.global.u32 [%d1], %t;\n",
+        &(CoarsenRequest){.factor = {2, 4, 1}, .stride = {STRIDE_NUMBER, 8}, .block = {BLOCK_GIVEN, {64, 0, 0}}});
     assert_true(it.done);
     assert_string_equal(it.contract.kernel, "k");
     assert_int_equal(it.contract.factor[0], 2);
@@ -247,7 +253,7 @@ static void test_contract(void **state)
     assert_int_equal(contract_conditions(it.module->arena, &it.contract, conditions), 2);
     assert_string_equal(conditions[0], "block.x is 64");
     assert_string_equal(conditions[1], "block.y is a multiple of 32");
-    contract_add_symbol(it.module, &it.contract);
+    contract_add_symbol(it.module, contract_symbol(it.module, &it.contract));
     const Variable *symbol = module_find_variable(it.module, "__ptxopt_launch_k");
     assert_non_null(symbol);
     Buf text = {0};

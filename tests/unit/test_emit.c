@@ -137,12 +137,12 @@ static void test_other_body(void **state)
     }
     Buf with = {0}, own = {0}, after = {0};
     emit_module_for(module, kernel, &own);
-    emit_module_with(module, kernel, body, &with);
+    emit_module_with(module, &(FunctionForm){.function = kernel, .body = body}, &with);
     assert_true(buf_has(&own, ".func called()"));
     assert_false(buf_has(&own, ".func other()"));
     assert_false(buf_has(&with, "called"));
     assert_true(buf_has(&with, ".maxnreg 40"));
-    emit_module_with(module, kernel, NULL, &after);
+    emit_module_with(module, &(FunctionForm){.function = kernel}, &after);
     assert_string_equal(buf_text(&after), buf_text(&own));
     assert_null(kernel->body);
     buf_free(&with);

@@ -2,6 +2,7 @@
 #include "parsed.h"
 
 #include "opt/opt.h"
+#include "tests/tools/one_pass.h"
 
 /* A kernel "k" with this code between the declarations and the final ret; %a is the address of a buffer. */
 static Body *body_of(Module **module, const char *code)
@@ -42,11 +43,11 @@ static void check_dead(const char *code, unsigned removed)
 {
     Module *module;
     Body *body = body_of(&module, code);
-    unsigned got = remove_dead_code(body);
+    unsigned got = one_dead_code(body);
     body_verify(body, "dead code");
     if (got != removed)
         fail_msg("%u removed, not %u:\n%s", got, removed, code);
-    assert_int_equal(remove_dead_code(body), 0);
+    assert_int_equal(one_dead_code(body), 0);
     release(module);
 }
 
@@ -81,7 +82,7 @@ static void test_dead_cycle(void **state)
                                   "\tmad.lo.u32 %r2, %r2, 3, %r1;\n\tsetp.lt.u32 %p1, %r1, 9;\n\t@%p1 bra L;\n"
                                   "\tst.global.u32 [%a], %r1;\n");
     assert_int_equal(count_phis(body), 2);
-    assert_int_equal(remove_dead_code(body), 3); /* the mad, its phi, its start */
+    assert_int_equal(one_dead_code(body), 3); /* the mad, its phi, its start */
     body_verify(body, "dead code");
     assert_int_equal(count_phis(body), 1);
     assert_int_equal(count_op(body, OP_MAD), 0);
@@ -93,7 +94,7 @@ static void check_merged(const char *code, Opcode op, size_t left)
 {
     Module *module;
     Body *body = body_of(&module, code);
-    merge_equal_values(body);
+    one_merge(body);
     body_verify(body, "merging");
     if (count_op(body, op) != left)
         fail_msg("%zu %s left, not %zu:\n%s", count_op(body, op), opcode_name(op), left, code);
@@ -198,7 +199,7 @@ static void test_merge_phis(void **state)
                            "\tbra J;\nL:\n\tmov.u32 %r3, %r1;\nJ:\n\tadd.u32 %r4, %r3, 7;\n\tadd.u32 %r5, %r1, 7;\n"
                            "\tst.global.v2.u32 [%a], {%r4, %r5};\n");
     assert_int_equal(count_phis(body), 1);
-    assert_true(merge_equal_values(body) >= 4);
+    assert_true(one_merge(body) >= 4);
     body_verify(body, "merging");
     assert_int_equal(count_phis(body), 0);
     release(module);
@@ -207,14 +208,14 @@ static void test_merge_phis(void **state)
                    N "\tmov.u32 %r2, %r1;\n\tmov.u32 %r5, 0;\nL:\n\tmov.u32 %r3, %r2;\n\tadd.u32 %r5, %r5, 1;\n"
                      "\tmov.u32 %r2, %r3;\n\tsetp.lt.u32 %p1, %r5, %r2;\n\t@%p1 bra L;\n\tst.global.u32 [%a], %r2;\n");
     assert_int_equal(count_phis(body), 2);
-    merge_equal_values(body);
+    one_merge(body);
     body_verify(body, "merging");
     assert_int_equal(count_phis(body), 1);
     release(module);
     body = body_of(&module, N "\tsetp.lt.u32 %p1, %r1, 5;\n\tmov.u32 %r2, 4;\n\tmov.u32 %r3, 4;\n\t@%p1 bra J;\n"
                               "\tmov.u32 %r2, 9;\n\tmov.u32 %r3, 9;\nJ:\n\tst.global.v2.u32 [%a], {%r2, %r3};\n");
     assert_int_equal(count_phis(body), 2);
-    merge_equal_values(body);
+    one_merge(body);
     body_verify(body, "merging");
     assert_int_equal(count_phis(body), 1);
     release(module);

@@ -17,6 +17,7 @@ typedef enum Temper { HONEST, ERRATIC, REFUSING, REFUSING_CAPS } Temper;
 typedef struct ModelJudge {
     Judge judge;
     Temper temper;
+    unsigned shared; /* bytes that every form takes */
     unsigned calls;
 } ModelJudge;
 
@@ -31,10 +32,10 @@ static uint64_t text_hash(const Body *body)
     return hash ^ hash >> 31;
 }
 
-static bool model_measure(void *context, Function *kernel, const Body *candidate, Figures *out)
+static bool model_measure(void *context, const FunctionForm *form, Figures *out)
 {
     ModelJudge *judge = context;
-    (void)kernel;
+    const Body *candidate = form->body;
     judge->calls++;
     *out = (Figures){0};
     if (judge->temper == REFUSING || (judge->temper == REFUSING_CAPS && candidate->tuning.maxnreg)) {
@@ -57,6 +58,7 @@ static bool model_measure(void *context, Function *kernel, const Body *candidate
     }
     out->known = true;
     out->registers = registers;
+    out->shared = judge->shared;
     out->instructions = count;
     return true;
 }
@@ -90,6 +92,8 @@ typedef struct Case {
     Function *kernel;
     Body *body;
     ModelJudge judge;
+    PassOptions passes;
+    unsigned block_threads; /* 0: unknown */
     RegistersRequest request;
     RegistersResult result;
 } Case;
@@ -101,20 +105,19 @@ static void case_start(Case *test, const char *text, Temper temper)
     test->kernel = module_find_function(test->module, "k");
     test->body = body_build(test->kernel, &reason);
     model_init(&test->judge, temper);
-    test->request = (RegistersRequest){
-        .machine = machine_for("sm_90"),
-        .target = 32,
-        .effort = 60,
-        .use_schedule = true,
-        .use_rematerialize = true,
-        .use_sink = true,
-        .use_launch_bounds = true,
-    };
+    test->request = (RegistersRequest){.target = 32, .effort = 60};
+    memset(test->passes.enabled, true, sizeof test->passes.enabled);
 }
 
 static void case_run(Case *test)
 {
-    registers_reduce(test->arena, test->kernel, &test->body, &test->request, &test->judge.judge, &test->result);
+    const unsigned given[3] = {test->block_threads, 1, 1};
+    PassContext context = pass_context_new(test->arena, &test->passes, test->kernel, test->body);
+    context.machine = machine_for("sm_90");
+    context.judge = &test->judge.judge;
+    context.block = block_size_resolve(&test->body->tuning, given);
+    registers_reduce(&context, &test->request, &test->result);
+    test->body = pass_take_body(&context);
     assert_false(test->body->ssa);
     assert_true(test->judge.calls <= (test->request.effort > 2 ? test->request.effort : 2));
     assert_non_null(test->result.explanation);
@@ -168,8 +171,8 @@ static void without_bounds_no_directive_is_added(void **state)
     (void)state;
     Case test;
     case_start(&test, late_values(text_arena, 40), HONEST);
-    test.request.use_launch_bounds = false;
-    test.request.block_threads = 64;
+    test.passes.enabled[PASS_BOUNDS] = false;
+    test.block_threads = 64;
     case_run(&test);
     assert_int_equal(test.body->tuning.maxnreg, 0);
     assert_int_equal(test.body->tuning.maxntid_count, 0);
@@ -183,7 +186,8 @@ static void low_targets_are_capped_at_24(void **state)
     Case test;
     case_start(&test, late_values(text_arena, 60), HONEST);
     test.request.target = 8;
-    test.request.use_rematerialize = test.request.use_sink = test.request.use_schedule = false;
+    test.passes.enabled[PASS_REMATERIALIZE] = test.passes.enabled[PASS_SINK] = test.passes.enabled[PASS_SCHEDULE] =
+        false;
     case_run(&test);
     assert_int_equal(test.body->tuning.maxnreg, 24);
     assert_false(test.result.reached);
@@ -198,10 +202,10 @@ static void passes_can_be_left_out(void **state)
     for (unsigned off = 0; off < 4; off++) {
         Case test;
         case_start(&test, late_values(text_arena, 40), HONEST);
-        test.request.use_schedule = off != 0;
-        test.request.use_rematerialize = off != 1;
-        test.request.use_sink = off != 2;
-        test.request.use_launch_bounds = off != 3;
+        test.passes.enabled[PASS_SCHEDULE] = off != 0;
+        test.passes.enabled[PASS_REMATERIALIZE] = off != 1;
+        test.passes.enabled[PASS_SINK] = off != 2;
+        test.passes.enabled[PASS_BOUNDS] = off != 3;
         case_run(&test);
         for (unsigned i = 0; i < test.result.step_count; i++)
             assert_null(strstr(test.result.steps[i].what, words[off]));
@@ -244,7 +248,8 @@ static void the_result_is_never_worse(void **state)
             assert_false(is_worse(&test.result.after, &test.result.capped, 24));
         /* What is reported is what the body measures. */
         Figures figures;
-        assert_true(test.judge.judge.measure(&test.judge, test.kernel, test.body, &figures));
+        const FunctionForm form = {.function = test.kernel, .body = test.body};
+        assert_true(test.judge.judge.measure(&test.judge, &form, &figures));
         case_end(&test);
     }
 }
@@ -303,13 +308,13 @@ static void auto_takes_the_next_boundary(void **state)
     Case test;
     case_start(&test, late_values(text_arena, 40), HONEST);
     test.request.is_auto = true;
-    test.request.block_threads = 256;
+    test.block_threads = 256;
     case_run(&test);
     unsigned before = test.result.before.registers;
     assert_true(test.result.changed && test.result.reached);
     assert_true(test.result.target < before);
-    Occupancy was = machine_occupancy(test.request.machine, 256, before, 0);
-    Occupancy now = machine_occupancy(test.request.machine, 256, test.result.after.registers, 0);
+    Occupancy was = machine_occupancy(machine_for("sm_90"), 256, before, 0);
+    Occupancy now = machine_occupancy(machine_for("sm_90"), 256, test.result.after.registers, 0);
     assert_true(now.blocks > was.blocks);
     assert_int_equal(figures_spills(&test.result.after), 0);
     assert_non_null(strstr(test.result.explanation, "256 threads"));
@@ -336,8 +341,8 @@ static void auto_counts_shared_memory(void **state)
     Case test;
     case_start(&test, late_values(text_arena, 40), HONEST);
     test.request.is_auto = true;
-    test.request.block_threads = 256;
-    test.request.shared_bytes = 100 * 1024;
+    test.block_threads = 256;
+    test.judge.shared = 100 * 1024;
     case_run(&test);
     assert_false(test.result.changed);
     assert_non_null(strstr(test.result.explanation, "shared memory"));
@@ -350,8 +355,9 @@ static void auto_gives_up_where_spills_would_stay(void **state)
     Case test;
     case_start(&test, late_values(text_arena, 40), HONEST);
     test.request.is_auto = true;
-    test.request.block_threads = 256;
-    test.request.use_rematerialize = test.request.use_sink = test.request.use_schedule = false;
+    test.block_threads = 256;
+    test.passes.enabled[PASS_REMATERIALIZE] = test.passes.enabled[PASS_SINK] = test.passes.enabled[PASS_SCHEDULE] =
+        false;
     case_run(&test);
     assert_false(test.result.changed);
     assert_int_equal(test.body->tuning.maxnreg, 0);
@@ -377,21 +383,22 @@ static void an_assembler_judges(void **state)
     AssemblerJudge judge;
     RegistersResult result;
     assembler_judge_init(&judge, arena, assembler);
-    RegistersRequest request = {.machine = machine_for("sm_90"),
-                                .target = 24,
-                                .effort = 25,
-                                .use_schedule = true,
-                                .use_rematerialize = true,
-                                .use_sink = true,
-                                .use_launch_bounds = true};
-    registers_reduce(arena, kernel, &body, &request, &judge.judge, &result);
+    RegistersRequest request = {.target = 24, .effort = 25};
+    PassOptions passes = {0};
+    memset(passes.enabled, true, sizeof passes.enabled);
+    PassContext context = pass_context_new(arena, &passes, kernel, body);
+    context.machine = machine_for("sm_90");
+    context.judge = &judge.judge;
+    registers_reduce(&context, &request, &result);
+    body = pass_take_body(&context);
     assert_true(result.before.known && result.capped.known && result.after.known);
     assert_true(judge.calls <= 25);
     assert_false(is_worse(&result.after, &result.capped, 24));
     function_set_body(kernel, body);
     /* The figures are those of the text that is printed in the end. */
     Figures figures;
-    assert_true(judge.judge.measure(&judge, kernel, body, &figures));
+    const FunctionForm form = {.function = kernel, .body = body};
+    assert_true(judge.judge.measure(&judge, &form, &figures));
     assert_int_equal(figures.registers, result.after.registers);
     assert_int_equal(figures_spills(&figures), figures_spills(&result.after));
     assert_ptr_equal(kernel->body, body);

@@ -12,6 +12,7 @@
 
 #include "opt/registers_internal.h"
 #include "parser/parser.h"
+#include "tests/tools/one_pass.h"
 
 static inline Module *module_of_text(const char *text)
 {

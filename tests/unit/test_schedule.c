@@ -32,7 +32,7 @@ static void rules_lower_pressure(void **state)
     for (unsigned r = 0; r < schedule_rule_count; r++) {
         Body *body = body_in_ssa(module_find_function(module, "k"));
         assert_int_equal(body_peak(body), 11);
-        schedule_body(body, &schedule_rules[r]);
+        one_schedule(body, &schedule_rules[r]);
         body_verify(body, schedule_rules[r].name);
         /* Greedy choice from the bottom puts the base address off, and with it the loads. */
         int32_t most = schedule_rules[r].limit ? 11 : schedule_rules[r].recent ? 6 : 10;
@@ -55,7 +55,7 @@ static void scheduling_is_deterministic(void **state)
         Buf first = {0}, second = {0};
         for (unsigned turn = 0; turn < 2; turn++) {
             Body *body = body_in_ssa(kernel);
-            schedule_body(body, &rule);
+            one_schedule(body, &rule);
             body_dump(body, turn ? &second : &first);
             body_free(body);
         }
@@ -73,7 +73,8 @@ static void mutations_respect_dependences(void **state)
     Arena *arena = arena_new();
     Module *module = module_of_file("corpus/nlm/nlm.sm_90.ptx");
     Body *body = body_in_ssa(module_find_function(module, "nlm"));
-    Scheduler *scheduler = scheduler_new(arena, body);
+    Analyses *analyses = analyses_new(body);
+    Scheduler *scheduler = scheduler_new(arena, body, analyses);
     Random random = {3};
     for (size_t b = 0; b < scheduler->block_count; b++) {
         BlockOrder *block = &scheduler->blocks[b];
@@ -99,6 +100,7 @@ static void mutations_respect_dependences(void **state)
         for (const Inst *inst = block->block->first; inst; inst = inst->next)
             assert_ptr_equal(inst, block->graph->insts[i++]);
     }
+    analyses_free(analyses);
     body_free(body);
     arena_free(module->arena);
     arena_free(arena);
@@ -131,7 +133,7 @@ static void sinking_moves_below_loops_but_not_into_them(void **state)
     Body *body = body_in_ssa(module_find_function(module, "k"));
     Block *entry = body->blocks.data[0], *end = block_with(body, "mul");
     assert_ptr_equal(end, entry);
-    assert_true(sink_values(body, SINK_ALL, true) > 0);
+    assert_true(one_sink(body, SINK_ALL, true) > 0);
     body_verify(body, "sink");
     end = block_with(body, "mul");
     assert_ptr_not_equal(end, entry);
@@ -151,7 +153,7 @@ static void copies_are_made_in_each_using_block(void **state)
     Module *module = module_of_text(branchy);
     Body *body = body_in_ssa(module_find_function(module, "k"));
     unsigned after = 0;
-    sink_values(body, SINK_COPIES, false);
+    one_sink(body, SINK_COPIES, false);
     body_verify(body, "sink");
     for (size_t i = 0; i < body->blocks.count; i++)
         for (const Inst *inst = body->blocks.data[i]->first; inst; inst = inst->next)
@@ -172,7 +174,7 @@ static void loads_stay_above_stores_that_may_meet_them(void **state)
         "%r2;\nEND:\nret;\n}\n";
     Module *module = module_of_text(text);
     Body *body = body_in_ssa(module_find_function(module, "k"));
-    sink_values(body, SINK_ALL, true);
+    one_sink(body, SINK_ALL, true);
     bool found = false;
     for (const Inst *inst = body->blocks.data[0]->first; inst; inst = inst->next)
         found |= inst_op(inst) == OP_LD && inst->signature->space == SPACE_GLOBAL;
@@ -205,12 +207,12 @@ static void recomputation_shortens_live_ranges(void **state)
         Body *body = body_in_ssa(module_find_function(module, "k"));
         RematerializeRequest request = {.limit = 8, .cost = 2, .opaque = opaque, .distance = 12};
         RematerializeCandidate *values;
-        uint32_t count = rematerialize_candidates(arena, body, &request, &values);
+        uint32_t count = one_candidates(arena, body, &request, &values);
         assert_true(body_peak(body) >= 23);
         assert_true(count >= 20);
         for (uint32_t i = 1; i < count; i++)
             assert_true(values[i - 1].gain >= values[i].gain);
-        assert_true(rematerialize_values(body, &request, values, count) >= 20);
+        assert_true(one_rematerialize(body, &request, values, count) >= 20);
         body_verify(body, "rematerialize");
         assert_true(body_peak(body) <= 8);
         assert_int_equal(block_with(body, "prmt") != NULL, opaque);
@@ -235,7 +237,7 @@ static void body_vary(Body *body, const Variant *variant)
 {
     Arena *arena = arena_new();
     if (variant->sink) {
-        sink_values(body, variant->mode, true);
+        one_sink(body, variant->mode, true);
         body_verify(body, "sink");
     }
     for (unsigned way = 1; way <= 2; way++) {
@@ -248,14 +250,15 @@ static void body_vary(Body *body, const Variant *variant)
                                         .extend = variant->remat == 3,
                                         .ignore_pressure = true};
         RematerializeCandidate *values;
-        uint32_t count = rematerialize_candidates(arena, body, &request, &values);
-        rematerialize_values(body, &request, values, count);
+        uint32_t count = one_candidates(arena, body, &request, &values);
+        one_rematerialize(body, &request, values, count);
         body_verify(body, "rematerialize");
     }
     if (variant->rule)
-        schedule_body(body, variant->rule);
+        one_schedule(body, variant->rule);
     if (variant->mutations) {
-        Scheduler *scheduler = scheduler_new(arena, body);
+        Analyses *analyses = analyses_new(body);
+        Scheduler *scheduler = scheduler_new(arena, body, analyses);
         Random random = {variant->mutations};
         for (size_t b = 0; b < scheduler->block_count; b++) {
             BlockOrder *block = &scheduler->blocks[b];
@@ -265,6 +268,7 @@ static void body_vary(Body *body, const Variant *variant)
                 scheduler_apply(scheduler, block, next);
             }
         }
+        analyses_free(analyses);
     }
     body_verify(body, "orders");
     arena_free(arena);

@@ -1,0 +1,205 @@
+/* Before the passes: the module is read, and the options are checked against it. */
+#include <string.h>
+
+#include "cli/output.h"
+#include "cli/run_internal.h"
+#include "parser/parser.h"
+
+bool outputs_possible(Run *run)
+{
+    const Options *options = run->options;
+    const char *paths[] = {options->output, options->cubin, options->launch_out, options->report_file};
+    for (size_t i = 0; i < COUNT_OF(paths); i++) {
+        const char *error = paths[i] ? output_check(run->arena, paths[i]) : NULL;
+        if (error) {
+            fprintf(stderr, "ptxopt: error: cannot write '%s': %s\n", paths[i], error);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Where nothing is to be changed, the code is checked as it is read, and not kept. */
+static bool wants_bodies(const Options *options)
+{
+    bool wanted = options->coarsen.count || options->registers.count || options->blocks.count || options->canonical;
+    for (unsigned i = 0; i < PASS_COUNT; i++)
+        wanted |= options->passes.dumped[i];
+    return wanted;
+}
+
+static bool keeps_nothing(void *context, const Function *function)
+{
+    (void)context;
+    (void)function;
+    return false;
+}
+
+bool read_module(Run *run)
+{
+    const char *error;
+    Source *source = source_read(run->arena, run->options->input, &error);
+    if (!source) {
+        fprintf(stderr, "ptxopt: error: cannot read '%s': %s\n", run->options->input, error);
+        return false;
+    }
+    diag_init(&run->diag, source, stderr);
+    run->diag.warnings_are_errors = run->options->warnings_are_errors;
+    run->diag.quiet = run->options->quiet;
+    ParseOptions parse = {.keeps = wants_bodies(run->options) ? NULL : keeps_nothing};
+    run->module = parse_module_with(run->arena, source, &run->diag, &parse);
+    run->report.source = source;
+    return run->module != NULL;
+}
+
+/* False, with a message that helps to find the right name, if the module has no such kernel. */
+static bool kernel_exists(Run *run, const char *option, const char *name)
+{
+    if (!name)
+        return true;
+    VEC(const char *) names = {0};
+    for (size_t i = 0; i < run->module->items.count; i++) {
+        const Item *item = &run->module->items.data[i];
+        if (!is_kernel(item))
+            continue;
+        if (strcmp(item->function->name, name) == 0)
+            return true;
+        VEC_PUSH(run->arena, names, item->function->name);
+    }
+    Buf hint = {0};
+    const char *closest = closest_word(name, names.data, names.count);
+    const char *within = NULL; /* the one kernel whose mangled name holds the word */
+    unsigned within_count = 0;
+    for (size_t i = 0; i < names.count; i++)
+        if (strstr(names.data[i], name)) {
+            within = names.data[i];
+            within_count++;
+        }
+    if (within_count == 1)
+        closest = within;
+    if (closest) {
+        buf_printf(&hint, "; did you mean '%s'?", closest);
+    } else if (!names.count) {
+        buf_puts(&hint, "; it has none");
+    } else {
+        buf_puts(&hint, "; it has ");
+        for (size_t i = 0; i < names.count && i < 8; i++)
+            buf_printf(&hint, "%s'%s'", i ? ", " : "", names.data[i]);
+        if (names.count > 8)
+            buf_printf(&hint, " and %zu more", names.count - 8);
+    }
+    fprintf(stderr, "ptxopt: error: %s: %s has no kernel '%s'%s\n", option, run->report.source->path, name,
+            buf_text(&hint));
+    buf_free(&hint);
+    return false;
+}
+
+static bool named_kernel_usable(Run *run, const char *option, const char *name)
+{
+    if (!kernel_exists(run, option, name))
+        return false;
+    if (!name || options_selects(run->options, name))
+        return true;
+    fprintf(stderr, "ptxopt: error: %s asks for kernel '%s', but -entry leaves it out\n", option, name);
+    return false;
+}
+
+bool names_exist(Run *run)
+{
+    const Options *options = run->options;
+    for (size_t i = 0; i < options->entries.count; i++)
+        if (!kernel_exists(run, "-entry", options->entries.data[i]))
+            return false;
+    for (size_t i = 0; i < options->coarsen.count; i++)
+        if (!named_kernel_usable(run, "-coarsen", options->coarsen.data[i].kernel))
+            return false;
+    for (size_t i = 0; i < options->registers.count; i++)
+        if (!named_kernel_usable(run, "-target-regs", options->registers.data[i].kernel))
+            return false;
+    for (size_t i = 0; i < options->blocks.count; i++)
+        if (!kernel_exists(run, "-block", options->blocks.data[i].kernel))
+            return false;
+    return true;
+}
+
+/* What to assemble and judge for: -arch, else the .target.  PTX runs on its target and on what is newer; with a suffix,
+ * on that architecture alone (PTX ISA, chapter 11.1.2). */
+bool choose_arch(Run *run)
+{
+    const Arch oldest = arch_assembled((Arch){0});
+    Arch target = oldest, wanted;
+    const char *target_name = NULL;
+    for (unsigned i = 0; i < run->module->target_count; i++)
+        if (arch_parse(run->module->targets[i], &target))
+            target_name = run->module->targets[i];
+    wanted = arch_assembled(target);
+    if (run->options->arch) {
+        arch_parse(run->options->arch, &wanted);
+        if (wanted.number < oldest.number) {
+            fprintf(stderr, "ptxopt: error: -arch %s: assemblers make code for sm_%u and newer only\n",
+                    run->options->arch, oldest.number);
+            return false;
+        }
+        if (!machine_for(arch_names(wanted).real)) {
+            fprintf(stderr, "ptxopt: error: -arch %s: no such architecture is known\n", run->options->arch);
+            return false;
+        }
+        if (wanted.number < target.number || (target.suffix == 'a' && wanted.number != target.number)) {
+            fprintf(stderr, "ptxopt: error: -arch %s: %s is for %s%s\n", run->options->arch, run->report.source->path,
+                    target_name, target.suffix == 'a' ? " alone" : " and newer");
+            return false;
+        }
+    }
+    run->arch = arena_printf(run->arena, "%s", arch_names(wanted).real);
+    run->machine = machine_for(run->arch);
+    run->report.arch = run->arch;
+    return true;
+}
+
+/* Rewriting without a change needs no assembler, so none is started for it unless something asks for one. */
+static bool wants_assembler(const Options *options)
+{
+    return options->assembler_given || options->coarsen.count || options->registers.count || options->cubin ||
+           options->report;
+}
+
+bool open_assembler(Run *run)
+{
+    const Options *options = run->options;
+    Report *report = &run->report;
+    if (options->assembler_none) {
+        report->assembler_missing = "-assembler none";
+        return true;
+    }
+    if (run->assembler || !wants_assembler(options))
+        return true;
+    const char *error = NULL;
+    run->assembler = assembler_open(run->arena, options->assembler, run->arch, &error);
+    if (run->assembler) {
+        report->assembler = assembler_name(run->assembler);
+        report->assembler_version = assembler_version(run->assembler);
+        report->assembler_path = assembler_path(run->assembler);
+        assembler_judge_init(&run->judge, run->arena, run->assembler);
+        if (options->verbose) {
+            fprintf(stderr, "ptxopt: %s %s (%s) assembles for %s\n", report->assembler, report->assembler_version,
+                    report->assembler_path, run->arch);
+            if (assembler_note(run->assembler))
+                fprintf(stderr, "ptxopt: %s\n", assembler_note(run->assembler));
+        }
+        return true;
+    }
+    report->assembler_missing = arena_strndup(run->arena, error, strcspn(error, "\n"));
+    bool is_needed = options->assembler_given || options->cubin || options->warnings_are_errors;
+    for (size_t i = 0; i < options->coarsen.count; i++)
+        is_needed |= options->coarsen.data[i].is_auto;
+    if (is_needed) {
+        fprintf(stderr, "ptxopt: error: %s\n", error);
+        return false;
+    }
+    if (!options->quiet)
+        fprintf(stderr,
+                "ptxopt: warning: %s\nptxopt: note: without an assembler registers are not reduced, and nothing is "
+                "checked by assembling it\n",
+                error);
+    return true;
+}

@@ -1,0 +1,56 @@
+/* What the steps of one run share. */
+#ifndef PTXOPT_CLI_RUN_INTERNAL_H
+#define PTXOPT_CLI_RUN_INTERNAL_H
+
+#include "cli/judge.h"
+#include "cli/options.h"
+#include "cli/report.h"
+#include "cli/run.h"
+
+typedef struct Run {
+    const Options *options;
+    Arena *arena;
+    Diag diag;
+    Module *module;
+    const char *arch;
+    const Machine *machine; /* NULL: the architecture is unknown */
+    Assembler *assembler;   /* NULL: none */
+    AssemblerJudge judge;
+    PipelineOptions pipeline;
+    Report report;
+    bool changed;       /* some kernel differs from the input */
+    bool named_refused; /* exit status 3 */
+} Run;
+
+typedef struct Results {
+    const char *ptx; /* in 'printed' or the source */
+    size_t ptx_length;
+    Buf printed, launch, report;
+    Assembly assembly;
+} Results;
+
+static inline bool is_kernel(const Item *item)
+{
+    return item->kind == ITEM_FUNCTION && item->function->is_entry && item->function->has_body;
+}
+
+/* run_input.c: each prints what is wrong and returns false if the run must end. */
+bool outputs_possible(Run *run);
+bool read_module(Run *run);
+bool names_exist(Run *run);
+bool choose_arch(Run *run);
+bool open_assembler(Run *run);
+
+/* run_kernels.c */
+void run_kernels(Run *run);
+
+/* run_output.c */
+void print_module(const Run *run, Results *results);
+ExitStatus assemble_output(Run *run, Results *results);
+ExitStatus verify_output(Run *run, const Results *results);
+void make_report(Run *run, Results *results);
+/* With a status other than EXIT_DONE only the report is written. */
+bool write_results(Run *run, const Results *results, ExitStatus status);
+void note_launches(Run *run);
+
+#endif

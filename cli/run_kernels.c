@@ -1,0 +1,134 @@
+/* The passes: each kernel that is selected, by what the options ask for it. */
+#include <string.h>
+
+#include "cli/choose.h"
+#include "cli/run_internal.h"
+
+static void set_request(const Run *run, KernelReport *report)
+{
+    const char *name = report->result.kernel->name;
+    KernelRequest *request = &report->request;
+    const CoarsenOption *coarsen = options_coarsen_for(run->options, name);
+    const RegistersOption *registers = options_registers_for(run->options, name);
+    const BlockOption *block = options_block_for(run->options, name);
+    *request = (KernelRequest){.factor = {1, 1, 1}, .stride = run->options->stride};
+    if (block)
+        memcpy(request->block, block->threads, sizeof request->block);
+    if (coarsen) {
+        report->is_auto = coarsen->is_auto;
+        request->coarsen_named = coarsen->kernel != NULL;
+        memcpy(request->factor, coarsen->factor, sizeof coarsen->factor);
+        request->coarsen = coarsen->factor[0] > 1 || coarsen->factor[1] > 1 || coarsen->factor[2] > 1;
+    }
+    if (registers) {
+        request->registers = true;
+        request->registers_named = registers->kernel != NULL;
+        request->registers_auto = registers->is_auto;
+        request->target_registers = registers->target;
+    }
+}
+
+/* -block tells what the module leaves open; where it contradicts the module, the module holds. */
+static void check_block(Run *run, const KernelReport *report)
+{
+    const Function *kernel = report->result.kernel;
+    const unsigned *block = report->request.block;
+    const Tuning *tuning = &kernel->tuning;
+    const BlockOption *option = options_block_for(run->options, kernel->name);
+    if (!option)
+        return;
+    uint64_t threads = (uint64_t)block[0] * block[1] * block[2], most = 1;
+    for (unsigned i = 0; i < tuning->maxntid_count; i++)
+        most *= tuning->maxntid[i];
+    for (unsigned i = 0; i < tuning->reqntid_count; i++)
+        if (tuning->reqntid[i] != block[i]) {
+            diag_warning(&run->diag, kernel->span,
+                         "-block gives '%s' %u threads along %c, but its .reqntid says %u, which holds", kernel->name,
+                         block[i], "xyz"[i], tuning->reqntid[i]);
+            return;
+        }
+    if (tuning->maxntid_count && threads > most)
+        diag_warning(&run->diag, kernel->span, "-block gives '%s' %llu threads, but its .maxntid allows %llu at most",
+                     kernel->name, (unsigned long long)threads, (unsigned long long)most);
+}
+
+static void warn_refusals(Run *run, KernelReport *report)
+{
+    const KernelResult *result = &report->result;
+    const char *name = result->kernel->name;
+    if (result->coarsening == OUTCOME_REFUSED) {
+        Span span = result->refusal.has_span ? result->refusal.span : result->kernel->span;
+        diag_warning(&run->diag, span, "kernel '%s' is not coarsened: %s", name, result->refusal.reason);
+        run->named_refused |= report->request.coarsen_named;
+    }
+    if (result->registers == OUTCOME_REFUSED) {
+        diag_warning(&run->diag, result->kernel->span, "the registers of kernel '%s' are not reduced: %s", name,
+                     result->registers_refusal);
+        run->named_refused |= report->request.registers_named;
+    } else if (report->request.registers && !report->request.registers_auto && result->registers != OUTCOME_NOT_ASKED &&
+               !result->reduction.reached) {
+        diag_warning(&run->diag, result->kernel->span, "kernel '%s' does not get down to %u registers%s%s", name,
+                     report->request.target_registers, result->reduction.explanation ? ": " : "",
+                     result->reduction.explanation ? result->reduction.explanation : "");
+    }
+}
+
+/* Whether coarsening is asked for a kernel that carries a launch contract already. */
+static bool is_coarsened_already(Run *run, const KernelReport *report)
+{
+    Name symbol = contract_symbol_name(run->module, report->result.kernel->name);
+    return (report->request.coarsen || report->is_auto) && module_find_variable(run->module, symbol);
+}
+
+static void run_kernel(Run *run, KernelReport *kernel)
+{
+    KernelResult *result = &kernel->result;
+    set_request(run, kernel);
+    check_block(run, kernel);
+    bool is_coarse = is_coarsened_already(run, kernel);
+    if (is_coarse)
+        kernel->request.coarsen = kernel->is_auto = false;
+    if (kernel->is_auto)
+        choose_factor(run->arena, kernel, &run->pipeline);
+    pipeline_run(run->arena, result->kernel, &kernel->request, &run->pipeline, result);
+    run->changed |= kernel_install(result);
+    if (kernel->refusal.reason && kernel->is_auto) {
+        result->coarsening = OUTCOME_REFUSED;
+        result->refusal = kernel->refusal;
+    }
+    if (is_coarse) {
+        result->coarsening = OUTCOME_REFUSED;
+        result->refusal = (Refusal){.reason = "it was coarsened before, and its launch contract cannot say twice how"};
+    }
+    if (result->coarsening == OUTCOME_DONE)
+        kernel->condition_count = contract_conditions(run->arena, &result->contract, kernel->conditions);
+    warn_refusals(run, kernel);
+}
+
+void run_kernels(Run *run)
+{
+    Report *report = &run->report;
+    size_t kernels = 0;
+    for (size_t i = 0; i < run->module->items.count; i++)
+        kernels += is_kernel(&run->module->items.data[i]);
+    report->kernels = ARENA_ARRAY(run->arena, KernelReport, kernels + 1);
+    if (!kernels && (run->options->coarsen.count || run->options->registers.count))
+        diag_report_plain(&run->diag, SEVERITY_WARNING, "the module has no kernel, so there is nothing to change");
+    run->pipeline = (PipelineOptions){
+        .machine = run->machine,
+        .judge = run->assembler ? &run->judge.judge : NULL,
+        .level = run->options->level,
+        .passes = run->options->passes,
+    };
+    run->pipeline.passes.dump_out = stderr;
+    /* The contracts' symbols make the list of items grow. */
+    size_t item_count = run->module->items.count;
+    for (size_t i = 0; i < item_count; i++) {
+        const Item *item = &run->module->items.data[i];
+        if (!is_kernel(item) || !options_selects(run->options, item->function->name))
+            continue;
+        KernelReport *kernel = &report->kernels[report->kernel_count++];
+        kernel->result.kernel = item->function;
+        run_kernel(run, kernel);
+    }
+}

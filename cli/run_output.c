@@ -1,0 +1,224 @@
+/* After the passes: the module is printed, assembled, verified, reported on and written. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/output.h"
+#include "cli/run_internal.h"
+#include "emit/emit.h"
+#include "parser/parser.h"
+
+void print_module(const Run *run, Results *results)
+{
+    const Source *source = run->report.source;
+    if (run->options->canonical) {
+        emit_module(run->module, &results->printed);
+    } else if (module_is_as_written(run->module)) {
+        results->ptx = source->text;
+        results->ptx_length = source->size;
+        return;
+    } else {
+        emit_module_as_written(run->module, &results->printed);
+    }
+    results->ptx = buf_text(&results->printed);
+    results->ptx_length = results->printed.length;
+}
+
+static const char *first_line(Arena *arena, const char *text)
+{
+    return arena_strndup(arena, text, strcspn(text, "\n"));
+}
+
+static bool assemble(Run *run, const char *text, size_t length, bool want_cubin, Assembly *assembly)
+{
+    AssemblyRequest request = assembly_request(text, length);
+    request.want_cubin = want_cubin;
+    bool done = assembler_run(run->assembler, run->arena, &request, assembly);
+    run->report.assemblies++;
+    run->report.assembler_seconds += assembly->seconds;
+    return done;
+}
+
+/* The line of the output that the assembler names, for the message. */
+static const char *text_line(Arena *arena, const char *text, unsigned line)
+{
+    for (unsigned at = 1; at < line && text; at++) {
+        text = strchr(text, '\n');
+        text = text ? text + 1 : NULL;
+    }
+    return text && line ? first_line(arena, text + strspn(text, " \t")) : NULL;
+}
+
+static void explain_rejection(Run *run, const Assembly *assembly, const char *output)
+{
+    const Source *source = run->report.source;
+    Assembly of_input;
+    bool input_passes = assemble(run, source->text, source->size, false, &of_input);
+    fprintf(stderr, "%s: error: the output does not assemble: %s: %s\n", source->path,
+            assembly_failure_word(assembly->failure), assembly->message ? assembly->message : "no reason given");
+    if (!input_passes) {
+        fprintf(stderr, "ptxopt: note: %s does not take the input either: %s\n", run->report.assembler,
+                of_input.message ? of_input.message : assembly_failure_word(of_input.failure));
+        fprintf(stderr, "ptxopt: note: -assembler none writes PTX without assembling it\n");
+    } else {
+        const char *line = text_line(run->arena, output, assembly->error_line);
+        if (line)
+            fprintf(stderr, "ptxopt: note: line %u of the output is: %s\n", assembly->error_line, line);
+        fprintf(
+            stderr,
+            "ptxopt: note: %s takes the input, so this is a bug in ptxopt or in %s; -p -PASS finds the pass that is "
+            "to blame\n",
+            run->report.assembler, run->report.assembler);
+    }
+    if (run->options->verbose && *assembly->log)
+        fprintf(stderr, "%s%s", assembly->log, assembly->log[strlen(assembly->log) - 1] == '\n' ? "" : "\n");
+    fprintf(stderr, "ptxopt: nothing is written\n");
+}
+
+static void set_standing(const Run *run, Standing *standing)
+{
+    const Figures *figures = &standing->figures;
+    unsigned threads = block_size_total(&standing->block);
+    standing->occupancy_known = run->machine && figures->known && threads;
+    if (!standing->occupancy_known)
+        return;
+    standing->occupancy = machine_occupancy(run->machine, threads, figures->registers, figures->shared);
+    standing->free_up_to = machine_boundary_above(run->machine, threads, figures->shared, figures->registers);
+    standing->next_boundary = machine_boundary_below(run->machine, threads, figures->shared, figures->registers);
+    if (standing->next_boundary)
+        standing->next_blocks =
+            machine_occupancy(run->machine, threads, standing->next_boundary, figures->shared).blocks;
+}
+
+static void set_figures(Standing *standing, const Assembly *assembly, const char *kernel)
+{
+    const Resources *resources = assembly ? assembly_find(assembly, kernel) : NULL;
+    if (resources)
+        standing->figures = figures_of_resources(resources);
+}
+
+/* Figures before and after come from assembling the two whole files, which is what a user of them gets; where a whole
+ * file was not assembled, the passes' own stand in. */
+static void complete_report(Run *run, const Assembly *before, const Assembly *after)
+{
+    for (size_t i = 0; i < run->report.kernel_count; i++) {
+        KernelReport *kernel = &run->report.kernels[i];
+        kernel->before.figures = kernel->result.before;
+        kernel->after.figures = kernel->result.after;
+        set_figures(&kernel->before, before, kernel->result.kernel->name);
+        set_figures(&kernel->after, after, kernel->result.kernel->name);
+        kernel->before.block = kernel->result.block_before;
+        kernel->after.block = kernel->result.block_after;
+        set_standing(run, &kernel->before);
+        set_standing(run, &kernel->after);
+    }
+}
+
+ExitStatus assemble_output(Run *run, Results *results)
+{
+    const Options *options = run->options;
+    bool is_wanted = run->changed || options->cubin || options->report || options->assembler_given;
+    if (!run->assembler || !is_wanted)
+        return EXIT_DONE;
+    if (assemble(run, results->ptx, results->ptx_length, options->cubin != NULL, &results->assembly))
+        return EXIT_DONE;
+    if (results->assembly.failure == ASSEMBLY_UNAVAILABLE) {
+        fprintf(stderr, "ptxopt: error: %s can no longer be used: %s\n", run->report.assembler,
+                results->assembly.message);
+        return EXIT_INPUT;
+    }
+    explain_rejection(run, &results->assembly, results->ptx);
+    return EXIT_REJECTED;
+}
+
+void make_report(Run *run, Results *results)
+{
+    const Source *source = run->report.source;
+    Assembly before;
+    bool is_assembled = run->assembler && results->assembly.resources;
+    bool input_assembled = is_assembled && assemble(run, source->text, source->size, false, &before);
+    complete_report(run, input_assembled ? &before : NULL, is_assembled ? &results->assembly : NULL);
+    run->report.assemblies += run->judge.calls;
+    run->report.assembler_seconds += run->judge.seconds;
+    if (run->options->report_json)
+        report_print_json(&run->report, &results->report);
+    else
+        report_print_text(&run->report, &results->report);
+}
+
+/* Input and output are read from their texts: what is compared is what is written. */
+ExitStatus verify_output(Run *run, const Results *results)
+{
+    const Options *options = run->options;
+    Report *report = &run->report;
+    const Source *source = run->report.source;
+    if (!options->verify.count)
+        return EXIT_DONE;
+    Diag quiet;
+    diag_init(&quiet, source, stderr);
+    quiet.quiet = true;
+    Module *input = parse_module(run->arena, source, &quiet);
+    Source *text = source_from_memory(run->arena, "output", results->ptx, results->ptx_length);
+    diag_init(&quiet, text, stderr);
+    quiet.quiet = true;
+    Module *output = parse_module(run->arena, text, &quiet);
+    if (!input || !output)
+        bug("the output does not parse");
+    ExitStatus status = EXIT_DONE;
+    report->verifications = ARENA_ARRAY(run->arena, Verification, options->verify.count);
+    for (size_t i = 0; i < options->verify.count; i++) {
+        Verification *verification = &report->verifications[report->verification_count++];
+        verify_launch(run->arena, input, output, options->verify.data[i], verification);
+        verification_print(verification, input, stderr);
+        if (verification->weakened && verification->outcome != VERIFY_NOT_DONE && !options->quiet)
+            fprintf(stderr, "ptxopt: warning: -verify %s: the input is at fault itself: %s\n", verification->path,
+                    verification->weakened);
+        if (verification->outcome == VERIFY_DIFFERENT)
+            status = EXIT_DIFFERENT;
+        else if (verification->outcome == VERIFY_NOT_DONE && status == EXIT_DONE)
+            status = EXIT_UNVERIFIED;
+    }
+    if (status == EXIT_DIFFERENT)
+        fprintf(stderr, "ptxopt: note: what the kernel computes depends on the order in which its threads run, or this "
+                        "is a bug in ptxopt; -p -PASS finds the pass to blame\n");
+    if (status != EXIT_DONE)
+        fprintf(stderr, "ptxopt: nothing is written\n");
+    return status;
+}
+
+bool write_results(Run *run, const Results *results, ExitStatus status)
+{
+    const Options *options = run->options;
+    Output outputs[4];
+    size_t count = 0;
+    bool all = status == EXIT_DONE;
+    if (options->output && all)
+        outputs[count++] = (Output){options->output, results->ptx, results->ptx_length};
+    if (options->cubin && all)
+        outputs[count++] = (Output){options->cubin, results->assembly.cubin, results->assembly.cubin_size};
+    if (options->launch_out && all)
+        outputs[count++] = (Output){options->launch_out, results->launch.data, results->launch.length};
+    if (options->report_file)
+        outputs[count++] = (Output){options->report_file, results->report.data, results->report.length};
+    const char *error = outputs_write(run->arena, outputs, count);
+    if (error) {
+        fprintf(stderr, "ptxopt: error: %s\n", error);
+        return false;
+    }
+    if (options->report && !options->report_file)
+        fputs(buf_text(&results->report), stderr);
+    return true;
+}
+
+/* Whoever launches it has to know.  A report or a contract says it better. */
+void note_launches(Run *run)
+{
+    for (size_t i = 0; i < run->report.kernel_count && !run->options->report && !run->options->launch_out; i++) {
+        const KernelResult *result = &run->report.kernels[i].result;
+        char factor[32];
+        if (result->coarsening == OUTCOME_DONE)
+            diag_note(&run->diag, result->kernel->span,
+                      "kernel '%s' is coarsened by %s: its blocks have to be launched that much smaller (-report tells "
+                      "more)",
+                      result->kernel->name, factor_text(result->contract.factor, factor));
+    }
+}

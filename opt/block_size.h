@@ -1,0 +1,36 @@
+/* The size of a kernel's blocks at launch: resolved once, here, from what the module and the command line say. */
+#ifndef PTXOPT_OPT_BLOCK_SIZE_H
+#define PTXOPT_OPT_BLOCK_SIZE_H
+
+#include "ir/ir.h"
+
+/* Where a block size comes from, the source that prevails first. */
+typedef enum BlockOrigin {
+    BLOCK_UNKNOWN,
+    BLOCK_REQUIRED, /* .reqntid: a launch cannot differ */
+    BLOCK_GIVEN,    /* the user (-block) */
+    BLOCK_BOUNDED,  /* .maxntid: nearly always the size too, good enough for occupancy but not for a launch contract */
+} BlockOrigin;
+
+typedef struct BlockSize {
+    BlockOrigin origin;
+    unsigned threads[3]; /* along x, y, z; 0: unknown */
+} BlockSize;
+
+/* 'given': the user's size, zeros for none. */
+BlockSize block_size_resolve(const Tuning *tuning, const unsigned given[3]);
+/* Whether every launch has exactly this size. */
+bool block_size_is_exact(const BlockSize *block);
+/* The size where it is exact; otherwise unknown. */
+BlockSize block_size_exact(const BlockSize *block);
+/* Threads of a block; 0: unknown. */
+unsigned block_size_total(const BlockSize *block);
+/* The same for occupancy, with a usual size assumed where it is unknown.  *note is "" or, in parentheses after a space,
+ * how far to trust it. */
+unsigned block_size_total_assumed(const BlockSize *block, const char **note);
+/* The size after coarsening, whose 'tuning' the coarsened kernel has. */
+BlockSize block_size_coarsened(const BlockSize *block, const unsigned factor[3], const Tuning *tuning);
+/* Declares it as .maxntid, with as many numbers as it needs. */
+void block_size_declare(const BlockSize *block, Tuning *tuning);
+
+#endif

@@ -1,0 +1,48 @@
+/* Telling the assembler the block size.
+ *
+ * Requires nothing.  Preserves the code; changes the body's tuning only.
+ * Without .maxntid an assembler assumes blocks of 1,024 threads.  Told that blocks are smaller it may give each thread
+ * more registers, and then fewer blocks may fit on an SM: so the directive is measured wherever there is a judge.  The
+ * register search measures it as one candidate among others; without it the directive stays unless it does harm. */
+#include "opt/pass.h"
+#include "opt/registers_internal.h"
+
+static Figures measure(const PassContext *context, const Tuning *tuning)
+{
+    FunctionForm form = pass_form(context, context->body);
+    form.tuning = tuning;
+    Figures figures = {0};
+    context->judge->measure(context->judge->context, &form, &figures);
+    return figures;
+}
+
+static unsigned blocks_on_sm(const PassContext *context, const Figures *figures)
+{
+    return machine_occupancy(context->machine, block_size_total(&context->block), figures->registers,
+                             (unsigned)figures->shared)
+        .blocks;
+}
+
+static bool does_harm(const PassContext *context, const Tuning *declared)
+{
+    if (!context->judge || !context->machine)
+        return false;
+    Figures with = measure(context, declared), without = measure(context, &context->body->tuning);
+    return with.known && without.known &&
+           (figures_spills(&with) > figures_spills(&without) ||
+            blocks_on_sm(context, &with) < blocks_on_sm(context, &without));
+}
+
+bool pass_bounds(PassContext *context)
+{
+    if (context->search)
+        return search_bounds(context->search);
+    Tuning declared = context->body->tuning;
+    if (!block_size_total(&context->block) || declared.reqntid_count || declared.maxntid_count)
+        return false;
+    block_size_declare(&context->block, &declared);
+    if (does_harm(context, &declared))
+        return false;
+    context->body->tuning = declared;
+    return true;
+}

@@ -1,0 +1,118 @@
+#include "opt/pass.h"
+
+bool pass_ssa(PassContext *context)
+{
+    body_to_ssa(context->body);
+    return true;
+}
+
+/* Coarsening that is refused half-way leaves a body that is of no use: it works on a copy. */
+bool pass_coarsen(PassContext *context)
+{
+    Body *copy = body_clone(context->body);
+    if (!coarsen_body(copy, context->coarsening, &context->contract, &context->refusal)) {
+        body_free(copy);
+        return false;
+    }
+    pass_set_body(context, copy);
+    context->block = block_size_coarsened(&context->block, context->coarsening->factor, &copy->tuning);
+    return true;
+}
+
+#define SSA PROPERTY_SSA
+#define KEEPS (PROPERTY_SSA | PROPERTY_FLOW | PROPERTY_LAUNCH)
+#define ANALYSES_NONE 0
+#define ROW(id, name, letter, is_fixed, requires, preserves, invalidates, description)                                 \
+    [PASS_##id] = {PASS_##id,  #name, letter, is_fixed, pass_##name, requires, preserves, ANALYSES_##invalidates,      \
+                   description}
+
+/* clang-format off */
+const Pass pass_table[PASS_COUNT] = {
+    /*  id             name           -d   fixed  requires/preserves invalidates description */
+    ROW(SSA,           ssa,           's', true,  0,   KEEPS, ALL,          "build the body form and SSA"),
+    ROW(COARSEN,       coarsen,       'c', false, SSA, SSA,   ALL,          "thread coarsening"),
+    ROW(CLEANUP,       cleanup,       'd', false, SSA, KEEPS, INSTRUCTIONS, "merge equal values, remove dead code"),
+    ROW(SCHEDULE,      schedule,      'o', false, SSA, KEEPS, ORDER,        "order instructions for register pressure"),
+    ROW(REMATERIALIZE, rematerialize, 'r', false, SSA, KEEPS, INSTRUCTIONS, "recompute values instead of keeping them"),
+    ROW(SINK,          sink,          'k', false, SSA, KEEPS, INSTRUCTIONS, "move computations towards their uses"),
+    ROW(BOUNDS,        bounds,        'b', false, 0,   KEEPS, NONE,         ".maxnreg and .maxntid where they help"),
+};
+/* clang-format on */
+
+#undef SSA
+#undef KEEPS
+#undef ANALYSES_NONE
+#undef ROW
+
+_Static_assert(COUNT_OF(pass_table) == PASS_COUNT, "one row for each pass");
+
+bool pass_is_enabled(const PassOptions *options, PassId id)
+{
+    return pass_table[id].is_fixed || options->enabled[id];
+}
+
+PassContext pass_context_new(Arena *arena, const PassOptions *options, Function *kernel, Body *body)
+{
+    return (PassContext){
+        .arena = arena, .options = options, .kernel = kernel, .body = body, .analyses = analyses_new(body)};
+}
+
+void pass_context_free(PassContext *context)
+{
+    analyses_free(context->analyses);
+    body_free(context->body);
+    context->analyses = NULL;
+    context->body = NULL;
+}
+
+void pass_set_body(PassContext *context, Body *body)
+{
+    pass_context_free(context);
+    context->body = body;
+    context->analyses = analyses_new(body);
+}
+
+Body *pass_take_body(PassContext *context)
+{
+    Body *body = context->body;
+    context->body = NULL;
+    pass_context_free(context);
+    return body;
+}
+
+void pass_verify(PassId id, const Body *body)
+{
+    body_verify(body, pass_table[id].name);
+}
+
+void pass_dump(const PassContext *context, PassId id, const Body *body, const char *comment)
+{
+    if (!context->options->dumped[id])
+        return;
+    Buf text = {0};
+    body_dump(body, &text);
+    fprintf(context->options->dump_out, "// %s: after %s%s%s\n%s", context->kernel->name, pass_table[id].name,
+            comment ? ": " : "", comment ? comment : "", buf_text(&text));
+    buf_free(&text);
+}
+
+FunctionForm pass_form(const PassContext *context, const Body *body)
+{
+    return (FunctionForm){.function = context->kernel, .body = body};
+}
+
+bool pass_run(PassContext *context, PassId id)
+{
+    const Pass *pass = &pass_table[id];
+    if (!pass_is_enabled(context->options, id))
+        return false;
+    require(!(pass->requires & PROPERTY_SSA) || context->body->ssa);
+    if (!pass->run(context))
+        return false;
+    require(!(pass->preserves & PROPERTY_SSA) || !(pass->requires & PROPERTY_SSA) || context->body->ssa);
+    analyses_invalidate(context->analyses, pass->invalidates);
+    pass_verify(id, context->body);
+    if (!context->search)
+        pass_dump(context, id, context->body, NULL);
+    return true;
+}

@@ -1,0 +1,94 @@
+/* The passes: one signature and one table.  The pipeline, -p, -d, -help and the verifier's messages come from it. */
+#ifndef PTXOPT_OPT_PASS_H
+#define PTXOPT_OPT_PASS_H
+
+#include <stdio.h>
+
+#include "analysis/analysis.h"
+#include "machine/machine.h"
+#include "opt/block_size.h"
+#include "opt/coarsen.h"
+#include "opt/judge.h"
+
+typedef enum PassId {
+    PASS_SSA,
+    PASS_COARSEN,
+    PASS_CLEANUP,
+    PASS_SCHEDULE,
+    PASS_REMATERIALIZE,
+    PASS_SINK,
+    PASS_BOUNDS,
+    PASS_COUNT
+} PassId;
+
+/* Properties of a body that a pass requires or preserves. */
+typedef enum PassProperty {
+    PROPERTY_SSA = 1 << 0,    /* SSA form */
+    PROPERTY_FLOW = 1 << 1,   /* preserved: the blocks and the edges between them */
+    PROPERTY_LAUNCH = 1 << 2, /* preserved: how the kernel is launched */
+} PassProperty;
+
+typedef struct PassOptions {
+    bool enabled[PASS_COUNT]; /* -p */
+    bool dumped[PASS_COUNT];  /* -d */
+    FILE *dump_out;
+} PassOptions;
+
+/* What passes work on and with. */
+typedef struct PassContext {
+    Arena *arena; /* for texts that outlive the passes */
+    const PassOptions *options;
+    Function *kernel;       /* as it came: not changed */
+    const Machine *machine; /* NULL: the architecture is unknown */
+    const Judge *judge;     /* NULL: no assembler */
+    BlockSize block;        /* at a launch of 'body' */
+    Body *body;             /* owned; replaced by pass_set_body only */
+    Analyses *analyses;     /* of 'body' */
+    const CoarsenRequest *coarsening;
+    LaunchContract contract; /* set by coarsening */
+    Refusal refusal;         /* set by coarsening that was refused */
+    struct Search *search;   /* the register search in progress, which judges what passes propose; NULL: none */
+} PassContext;
+
+/* Changes context->body and returns true, or leaves it alone and returns false.  Within the register search a pass
+ * proposes changed copies to the search (search_consider), which replaces the body by what is better. */
+typedef bool PassFunction(PassContext *context);
+
+typedef struct Pass {
+    PassId id;
+    const char *name; /* -p NAME, -p -NAME */
+    char letter;      /* -d */
+    bool is_fixed;    /* cannot be switched off: the others build on it */
+    PassFunction *run;
+    unsigned requires, preserves; /* PassProperty */
+    unsigned invalidates;         /* AnalysesChange */
+    const char *description;
+} Pass;
+
+extern const Pass pass_table[PASS_COUNT];
+
+/* The functions of the table: in the files of their names, ssa and coarsen in pass.c. */
+PassFunction pass_ssa, pass_coarsen, pass_cleanup, pass_schedule, pass_rematerialize, pass_sink, pass_bounds;
+
+bool pass_is_enabled(const PassOptions *options, PassId id);
+
+/* Takes the body over. */
+PassContext pass_context_new(Arena *arena, const PassOptions *options, Function *kernel, Body *body);
+/* Frees the body that is still there. */
+void pass_context_free(PassContext *context);
+/* Replaces the body, which is freed, with another, which is taken over. */
+void pass_set_body(PassContext *context, Body *body);
+/* Takes the body out of the context. */
+Body *pass_take_body(PassContext *context);
+
+/* Runs a pass unless it is switched off, then forgets the analyses that it invalidates, verifies the body and dumps it.
+ * False if it was switched off or left the body alone. */
+bool pass_run(PassContext *context, PassId id);
+/* Verifies that the body keeps what the pass promises. */
+void pass_verify(PassId id, const Body *body);
+/* Prints a form of the body after the pass, where -d asks for it; 'comment' (NULL: none) follows in the heading. */
+void pass_dump(const PassContext *context, PassId id, const Body *body, const char *comment);
+/* The form of the kernel that has this body. */
+FunctionForm pass_form(const PassContext *context, const Body *body);
+
+#endif

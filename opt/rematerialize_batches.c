@@ -1,0 +1,74 @@
+/* The rematerialize pass: which recomputations are proposed to the register search. */
+#include "opt/registers_internal.h"
+
+static size_t body_length(const Body *body)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < body->blocks.count; i++)
+        for (const Inst *inst = body->blocks.data[i]->first; inst; inst = inst->next)
+            count++;
+    return count;
+}
+
+/* What has grown so far in PTX is not worth assembling: assemblers take minutes over tens of thousands of
+ * instructions. */
+static bool has_exploded(const Search *search, const Body *body)
+{
+    return body_length(body) > 2 * body_length(search->passes.body) + 200;
+}
+
+static bool batch_try(Search *search, const RematerializeRequest *request, const RematerializeCandidate *values,
+                      uint32_t count)
+{
+    Candidate candidate = candidate_new(search);
+    bool taken = false;
+    if (rematerialize_values(candidate.body, candidate.analyses, request, values, count) &&
+        !has_exploded(search, candidate.body)) {
+        const char *what = arena_printf(search->passes.arena, "rematerialize %u value%s%s", count,
+                                        count == 1 ? "" : "s", request->opaque ? " from opaque copies" : "");
+        taken = search_consider(search, PASS_REMATERIALIZE, candidate.body, what, 0, false);
+    }
+    candidate_free(&candidate);
+    return taken;
+}
+
+/* The best candidates together; while that does not help, half as many. */
+static void batches_try(Search *search, const RematerializeRequest *request)
+{
+    Arena *arena = arena_new();
+    RematerializeCandidate *values;
+    PassContext *passes = &search->passes;
+    uint32_t count = rematerialize_candidates(arena, passes->body, passes->analyses, request, &values);
+    uint32_t at = 0, size = count;
+    unsigned begun = search->used;
+    while (at < count && size && search->used - begun < search->assemblies && !search_should_stop(search)) {
+        uint32_t now = size < count - at ? size : count - at;
+        if (batch_try(search, request, values + at, now)) {
+            at += now;
+        } else if (now > 1) {
+            size = now / 2;
+        } else {
+            at++;
+            size = count - at < 4 ? 1 : 4;
+        }
+    }
+    arena_free(arena);
+}
+
+bool pass_rematerialize(PassContext *context)
+{
+    Search *search = context->search;
+    unsigned replaced = search->replaced;
+    int32_t limit = search->target > 8 ? (int32_t)search->target - 8 : 1;
+    /* Opaque copies first: plain recomputations look as good to the model, and the assembler merges them again. */
+    const RematerializeRequest ways[] = {
+        {.limit = limit, .cost = 2, .opaque = true, .distance = 24},
+        {.limit = limit, .cost = 5, .opaque = true, .distance = 12, .extend = true},
+        {.limit = limit, .cost = 3, .opaque = false, .distance = 24},
+        {.limit = limit, .cost = 1, .opaque = false, .distance = 6, .extend = true},
+        {.limit = limit, .cost = 6, .opaque = false, .distance = 12, .extend = true, .ignore_pressure = true},
+    };
+    for (size_t i = 0; i < COUNT_OF(ways) && !search_should_stop(search); i++)
+        batches_try(search, &ways[i]);
+    return search->replaced > replaced;
+}

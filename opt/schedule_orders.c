@@ -1,0 +1,222 @@
+/* The schedule pass: which orders of instructions are proposed to the register search. */
+#include <string.h>
+
+#include "opt/registers_internal.h"
+
+enum {
+    BLOCKS_VARIED = 4,  /* blocks whose order is tried apart from the others' */
+    SLACK_DIVISOR = 24, /* a walk may spill this part of the best form's bytes more for a while */
+    TRIES_BY_MODEL = 6, /* neighbours of which the one with the lowest modelled pressure is assembled */
+};
+
+typedef struct Orders {
+    uint32_t **blocks; /* by Block.id; NULL: fixed */
+} Orders;
+
+static Orders orders_new(Arena *arena, const Scheduler *scheduler)
+{
+    Orders orders = {ARENA_ARRAY(arena, uint32_t *, scheduler->block_count)};
+    for (size_t i = 0; i < scheduler->block_count; i++)
+        if (!scheduler->blocks[i].fixed)
+            orders.blocks[i] = ARENA_ARRAY(arena, uint32_t, scheduler->blocks[i].graph->count);
+    return orders;
+}
+
+static void orders_save(const Scheduler *scheduler, Orders *orders)
+{
+    for (size_t i = 0; i < scheduler->block_count; i++)
+        if (orders->blocks[i])
+            memcpy(orders->blocks[i], scheduler->blocks[i].order, scheduler->blocks[i].graph->count * sizeof(uint32_t));
+}
+
+static unsigned orders_apply(Scheduler *scheduler, const Orders *orders)
+{
+    unsigned changed = 0;
+    for (size_t i = 0; i < scheduler->block_count; i++)
+        if (orders->blocks[i])
+            changed += scheduler_apply(scheduler, &scheduler->blocks[i], orders->blocks[i]);
+    return changed;
+}
+
+static void orders_choose(Scheduler *scheduler, const ScheduleRule *rule, Orders *out)
+{
+    for (size_t i = 0; i < scheduler->block_count; i++)
+        if (out->blocks[i])
+            scheduler_choose(scheduler, &scheduler->blocks[i], rule, out->blocks[i]);
+}
+
+static ScheduleRule rule_for(const Search *search, ScheduleRule rule)
+{
+    if (rule.limit == 1 && search->target > 4)
+        rule.limit = (int32_t)search->target - 4;
+    return rule;
+}
+
+/* The blocks where most registers are live, up to 'most'; those that cannot matter are left out. */
+static unsigned blocks_choose(const Scheduler *scheduler, BlockOrder **out, unsigned most)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < scheduler->block_count; i++) {
+        BlockOrder *block = &scheduler->blocks[i];
+        if (block->fixed)
+            continue;
+        unsigned place = count < most ? count++ : most;
+        if (place == most) {
+            if (out[most - 1]->peak >= block->peak)
+                continue;
+            place = most - 1;
+        }
+        while (place > 0 && out[place - 1]->peak < block->peak) {
+            out[place] = out[place - 1];
+            place--;
+        }
+        out[place] = block;
+    }
+    return count;
+}
+
+static void orders_of_blocks(Search *search, Scheduler *scheduler, Orders *kept, Orders *trial)
+{
+    BlockOrder *blocks[BLOCKS_VARIED];
+    unsigned count = blocks_choose(scheduler, blocks, BLOCKS_VARIED);
+    for (unsigned b = 0; b < count && count > 1; b++)
+        for (unsigned r = 0; r < schedule_rule_count && !search_should_stop(search); r++) {
+            uint32_t id = blocks[b]->block->id;
+            ScheduleRule rule = rule_for(search, schedule_rules[r]);
+            scheduler_choose(scheduler, blocks[b], &rule, trial->blocks[id]);
+            if (!scheduler_apply(scheduler, blocks[b], trial->blocks[id]))
+                continue;
+            const char *what = arena_printf(search->passes.arena, "schedule one block: %s", rule.name);
+            if (search_consider(search, PASS_SCHEDULE, scheduler->body, what, 0, true))
+                orders_save(scheduler, kept);
+            else
+                scheduler_apply(scheduler, blocks[b], kept->blocks[id]);
+        }
+}
+
+/* Tries the rules, for all blocks alike and at the fine stage for the heaviest blocks one by one. */
+static void orders_by_rule(Search *search)
+{
+    Arena *arena = arena_new();
+    Candidate candidate = candidate_new(search);
+    Scheduler *scheduler = scheduler_new(arena, candidate.body, candidate.analyses);
+    Orders kept = orders_new(arena, scheduler), trial = orders_new(arena, scheduler);
+    orders_save(scheduler, &kept);
+    for (unsigned r = 0; r < schedule_rule_count && !search_should_stop(search); r++) {
+        ScheduleRule rule = rule_for(search, schedule_rules[r]);
+        orders_choose(scheduler, &rule, &trial);
+        if (!orders_apply(scheduler, &trial))
+            continue;
+        const char *what = arena_printf(search->passes.arena, "schedule: %s", rule.name);
+        if (search_consider(search, PASS_SCHEDULE, candidate.body, what, 0, false))
+            orders_save(scheduler, &kept);
+    }
+    orders_apply(scheduler, &kept);
+    if (search->stage == STAGE_FINE)
+        orders_of_blocks(search, scheduler, &kept, &trial);
+    candidate_free(&candidate);
+    arena_free(arena);
+}
+
+/* A block, the likelier the more registers are live in it and the longer it is. */
+static BlockOrder *block_choose(Search *search, Scheduler *scheduler)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < scheduler->block_count; i++) {
+        const BlockOrder *block = &scheduler->blocks[i];
+        if (!block->fixed)
+            sum += (uint64_t)block->peak * (uint64_t)block->peak * (4 + block->graph->count);
+    }
+    if (!sum)
+        return NULL;
+    uint64_t at = random_next(&search->random) % sum;
+    for (size_t i = 0; i < scheduler->block_count; i++) {
+        BlockOrder *block = &scheduler->blocks[i];
+        if (block->fixed)
+            continue;
+        uint64_t weight = (uint64_t)block->peak * (uint64_t)block->peak * (4 + block->graph->count);
+        if (at < weight)
+            return block;
+        at -= weight;
+    }
+    return NULL;
+}
+
+/* The one of several neighbours whose modelled pressure is lowest. */
+static void neighbour_choose(Search *search, Scheduler *scheduler, BlockOrder *block, uint32_t *trial, uint32_t *spare)
+{
+    OrderCost best = {0, 0};
+    int32_t limit = search->target > 4 ? (int32_t)search->target - 4 : 4;
+    unsigned tries = 1 + random_below(&search->random, TRIES_BY_MODEL);
+    for (unsigned i = 0; i < tries; i++) {
+        scheduler_mutate(scheduler, block, block->order, &search->random, spare);
+        OrderCost cost = scheduler_cost(scheduler, block, spare, limit);
+        if (i == 0 || cost.above < best.above || (cost.above == best.above && cost.peak < best.peak)) {
+            best = cost;
+            memcpy(trial, spare, block->graph->count * sizeof *trial);
+        }
+    }
+}
+
+/* Changes orders at random and keeps what is not worse. */
+static void orders_at_random(Search *search)
+{
+    Arena *arena = arena_new();
+    Candidate candidate = candidate_new(search);
+    Scheduler *scheduler = scheduler_new(arena, candidate.body, candidate.analyses);
+    Orders kept = orders_new(arena, scheduler), trial = orders_new(arena, scheduler),
+           spare = orders_new(arena, scheduler);
+    orders_save(scheduler, &kept);
+    ScheduleRule lucky = {0};
+    for (unsigned i = 0, idle = 0; i < search->assemblies && idle < 50 && !search_should_stop(search); idle++) {
+        unsigned kind = random_below(&search->random, 8);
+        ScheduleRule rule = lucky.name && random_below(&search->random, 2) ? schedule_rule_near(&search->random, &lucky)
+                                                                           : schedule_rule_random(&search->random);
+        rule = rule_for(search, rule);
+        const char *what = "change an order at random";
+        BlockOrder *block = block_choose(search, scheduler);
+        if (!block)
+            break;
+        uint32_t id = block->block->id;
+        bool changed;
+        if (kind == 0) {
+            orders_choose(scheduler, &rule, &trial);
+            changed = orders_apply(scheduler, &trial);
+            what = "schedule with weights at random";
+        } else if (kind < 5) {
+            scheduler_choose(scheduler, block, &rule, trial.blocks[id]);
+            changed = scheduler_apply(scheduler, block, trial.blocks[id]);
+            what = "schedule one block with weights at random";
+        } else {
+            neighbour_choose(search, scheduler, block, trial.blocks[id], spare.blocks[id]);
+            changed = scheduler_apply(scheduler, block, trial.blocks[id]);
+        }
+        if (!changed)
+            continue;
+        idle = 0;
+        i++;
+        uint64_t slack = 1;
+        if (random_below(&search->random, 4) == 0)
+            slack += figures_spills(&search->best_figures) / SLACK_DIVISOR + 4;
+        if (search_consider(search, PASS_SCHEDULE, candidate.body, what, slack, true)) {
+            orders_save(scheduler, &kept);
+            if (kind < 5)
+                lucky = rule;
+        } else {
+            orders_apply(scheduler, &kept);
+        }
+    }
+    candidate_free(&candidate);
+    arena_free(arena);
+}
+
+bool pass_schedule(PassContext *context)
+{
+    Search *search = context->search;
+    unsigned replaced = search->replaced;
+    if (search->stage == STAGE_WALK)
+        orders_at_random(search);
+    else
+        orders_by_rule(search);
+    return search->replaced > replaced;
+}

@@ -1,0 +1,58 @@
+/* One transformation of a body in SSA form, with analyses of its own. */
+#ifndef PTXOPT_TESTS_ONE_PASS_H
+#define PTXOPT_TESTS_ONE_PASS_H
+
+#include "opt/cleanup.h"
+#include "opt/registers_internal.h"
+
+static inline unsigned one_dead_code(Body *body)
+{
+    Analyses *analyses = analyses_new(body);
+    unsigned count = remove_dead_code(body, analyses);
+    analyses_free(analyses);
+    return count;
+}
+
+static inline unsigned one_merge(Body *body)
+{
+    Analyses *analyses = analyses_new(body);
+    unsigned count = merge_equal_values(body, analyses);
+    analyses_free(analyses);
+    return count;
+}
+
+static inline unsigned one_sink(Body *body, SinkMode mode, bool loads)
+{
+    Analyses *analyses = analyses_new(body);
+    unsigned count = sink_values(body, analyses, mode, loads);
+    analyses_free(analyses);
+    return count;
+}
+
+static inline unsigned one_schedule(Body *body, const ScheduleRule *rule)
+{
+    Analyses *analyses = analyses_new(body);
+    unsigned count = schedule_body(body, analyses, rule);
+    analyses_free(analyses);
+    return count;
+}
+
+static inline uint32_t one_candidates(Arena *arena, Body *body, const RematerializeRequest *request,
+                                      RematerializeCandidate **values)
+{
+    Analyses *analyses = analyses_new(body);
+    uint32_t count = rematerialize_candidates(arena, body, analyses, request, values);
+    analyses_free(analyses);
+    return count;
+}
+
+static inline unsigned one_rematerialize(Body *body, const RematerializeRequest *request,
+                                         const RematerializeCandidate *values, uint32_t count)
+{
+    Analyses *analyses = analyses_new(body);
+    unsigned made = rematerialize_values(body, analyses, request, values, count);
+    analyses_free(analyses);
+    return made;
+}
+
+#endif
