@@ -10,9 +10,9 @@ typedef struct TextKey {
 } TextKey;
 
 typedef struct JudgeEntry {
-    bool used;
     TextKey key;
     Figures figures;
+    struct JudgeEntry *next; /* with the same hash */
 } JudgeEntry;
 
 static uint64_t hash_bytes(const char *text, size_t length, uint64_t hash)
@@ -42,23 +42,27 @@ static TextKey key_of(const char *text, size_t length, const char *kernel)
     return key;
 }
 
-static JudgeEntry *entry_place(JudgeEntry *entries, size_t capacity, const TextKey *key)
+/* Never 0, which no key of a map may be. */
+static uint64_t key_hash(const TextKey *key)
 {
-    size_t place = (size_t)key->first & (capacity - 1);
-    while (entries[place].used && memcmp(&entries[place].key, key, sizeof *key) != 0)
-        place = (place + 1) & (capacity - 1);
-    return &entries[place];
+    return hash_mix(key->first, key->second) | 1;
 }
 
-static void entries_grow(AssemblerJudge *judge)
+static JudgeEntry *entry_find(const AssemblerJudge *judge, const TextKey *key)
 {
-    size_t capacity = judge->entry_capacity ? 2 * judge->entry_capacity : 256;
-    JudgeEntry *entries = ARENA_ARRAY(judge->arena, JudgeEntry, capacity);
-    for (size_t i = 0; i < judge->entry_capacity; i++)
-        if (judge->entries[i].used)
-            *entry_place(entries, capacity, &judge->entries[i].key) = judge->entries[i];
-    judge->entries = entries;
-    judge->entry_capacity = capacity;
+    const uint64_t *found = map_get(&judge->entries, key_hash(key));
+    JudgeEntry *entry = found ? (JudgeEntry *)(uintptr_t)*found : NULL;
+    while (entry && memcmp(&entry->key, key, sizeof *key) != 0)
+        entry = entry->next;
+    return entry;
+}
+
+static void entry_add(AssemblerJudge *judge, const TextKey *key, const Figures *figures)
+{
+    const uint64_t *others = map_get(&judge->entries, key_hash(key));
+    JudgeEntry *entry = ARENA_NEW(judge->arena, JudgeEntry);
+    *entry = (JudgeEntry){*key, *figures, others ? (JudgeEntry *)(uintptr_t)*others : NULL};
+    map_put(&judge->entries, key_hash(key), pointer_key(entry));
 }
 
 Figures figures_of_resources(const Resources *resources)
@@ -121,23 +125,20 @@ static bool form_measure(void *context, const FunctionForm *form, Figures *out)
     Buf text = {0};
     form_print(form, &text);
     TextKey key = key_of(buf_text(&text), text.length, kernel);
-    if (4 * (judge->entry_count + 1) > 3 * judge->entry_capacity)
-        entries_grow(judge);
-    JudgeEntry *entry = entry_place(judge->entries, judge->entry_capacity, &key);
-    if (entry->used) {
+    const JudgeEntry *entry = entry_find(judge, &key);
+    if (entry) {
         judge->repeats++;
+        *out = entry->figures;
     } else {
-        Figures figures = text_measure(judge, &text, kernel);
-        *entry = (JudgeEntry){true, key, figures};
-        judge->entry_count++;
+        *out = text_measure(judge, &text, kernel);
+        entry_add(judge, &key, out);
     }
-    *out = entry->figures;
     buf_free(&text);
     return out->known;
 }
 
 void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assembler)
 {
-    *judge = (AssemblerJudge){.assembler = assembler, .opt_level = 3, .arena = arena};
+    *judge = (AssemblerJudge){.assembler = assembler, .opt_level = 3, .arena = arena, .entries = {.arena = arena}};
     judge->judge = (Judge){judge, form_measure};
 }

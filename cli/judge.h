@@ -14,8 +14,7 @@ typedef struct AssemblerJudge {
     int opt_level;       /* of the assembler, 0..3; 3 unless changed after assembler_judge_init */
     unsigned timeout_ms; /* 0: ASSEMBLY_TIMEOUT_MS */
     Arena *arena;        /* the cache and the messages */
-    struct JudgeEntry *entries; /* open addressing; capacity a power of two */
-    size_t entry_count, entry_capacity;
+    Map entries;         /* figures by the text that was assembled: judge.c */
     unsigned calls;      /* times the assembler ran */
     unsigned repeats;    /* times the cache had the answer */
     double seconds;      /* spent in the assembler */
