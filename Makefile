@@ -68,11 +68,11 @@ ALL_LDFLAGS = $(CFLAGS) $(SANITIZE) $(LDFLAGS)
 LIBRARIES := -ljansson -ldl -lm -lpthread
 
 # Every .c file below FOLDERS belongs to the program, except the generators, which run during the build.
-GENERATORS := ir/table/make_ops.c
+GENERATORS := $(wildcard ir/table/generator/*.c)
 SOURCES := $(filter-out $(GENERATORS),$(sort $(shell find $(FOLDERS) -name '*.c')))
 GENERATED_SOURCES := lexer/ptx_lexer.c parser/ptx_parser.c
-GENERATED_HEADERS := $(addprefix $(GEN)/,lexer/ptx_lexer.h parser/ptx_parser.h ir/table/ops_enum.h \
-    ir/table/ops_tables.inc)
+GENERATED_HEADERS := $(addprefix $(GEN)/,lexer/ptx_lexer.h parser/ptx_parser.h) \
+    $(addprefix $(GEN)/ir/table/,ops_enum.h ops_tables.inc ops_run.inc)
 
 SOURCE_OBJECTS := $(SOURCES:%.c=$(OUT)/%.o)
 GENERATED_OBJECTS := $(GENERATED_SOURCES:%.c=$(OUT)/%.o)
@@ -116,15 +116,17 @@ $(GEN)/parser/ptx_parser.c $(GEN)/parser/ptx_parser.h &: parser/ptx.y $(GEN)/nee
 	@mkdir -p $(GEN)/parser
 	$(BISON) -Wall $(if $(WERROR),-Werror) --defines=$(GEN)/parser/ptx_parser.h -o $(GEN)/parser/ptx_parser.c parser/ptx.y
 
-$(GEN)/ir/table/make_ops: ir/table/make_ops.c $(GEN)/needs-build
+MAKE_OPS := $(GEN)/ir/table/make_ops
+$(MAKE_OPS): $(GENERATORS) ir/table/generator/generator.h $(GEN)/needs-build
 	@mkdir -p $(@D)
-	$(CC) $(STANDARD) $(WARNINGS) $(ALL_CPPFLAGS) -O1 -MMD -MP -MT $@ -MF $@.d -o $@ $<
+	$(CC) $(STANDARD) $(WARNINGS) $(ALL_CPPFLAGS) -O1 -o $@ $(filter %.c,$^)
 
-$(GEN)/ir/table/ops_tables.inc: $(GEN)/ir/table/make_ops
-	$< >$@
-
-$(GEN)/ir/table/ops_enum.h: $(GEN)/ir/table/make_ops
-	$< --enum >$@
+$(GEN)/ir/table/ops_enum.h: OPS_PART := enums
+$(GEN)/ir/table/ops_tables.inc: OPS_PART := tables
+$(GEN)/ir/table/ops_run.inc: OPS_PART := run
+$(GEN)/ir/table/ops_enum.h $(GEN)/ir/table/ops_tables.inc $(GEN)/ir/table/ops_run.inc: $(MAKE_OPS) ir/table/ops.def \
+    ir/table/notes.txt
+	$(MAKE_OPS) $(OPS_PART) ir/table/ops.def ir/table/notes.txt >$@
 
 # Objects.
 
@@ -221,7 +223,6 @@ HELPERS := $(TOOLS) $(OUT)/tests/ptxopt-faults $(OUT)/tests/libcuda-fake.so $(OU
     $(if $(OCCUPANCY),$(OUT)/tests/compare-occupancy)
 
 -include $(patsubst %.o,%.d,$(SOURCE_OBJECTS) $(GENERATED_OBJECTS) $(TOOL_OBJECTS) $(TEST_OBJECTS))
--include $(GEN)/ir/table/make_ops.d
 
 # Tests. The goals that must work on a fresh machine install what is missing first, and start make again for the rest.
 

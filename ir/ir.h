@@ -14,7 +14,8 @@
 
 #include "support/support.h"
 
-/* Generated from ir/table/ops.def: enum Opcode (OP_UNKNOWN = 0, OP_ADD ...), enum ModId (MOD_UNKNOWN = 0 ...). */
+/* Generated from ir/table/ops.def: the enums Opcode (OP_UNKNOWN = 0, OP_ADD ...), ModId (MOD_UNKNOWN = 0 ...) and
+ * FormId (FORM_ADD_INT ...). */
 #include "ir/table/ops_enum.h"
 
 typedef struct Module Module;
@@ -141,7 +142,9 @@ Category form_category(const Form *form);
 unsigned form_effects(const Form *form);       /* Effect bits, the union over the row's alternatives */
 SyncKind form_sync(const Form *form);
 unsigned form_min_version(const Form *form);   /* PTX version times 10: 78 for 7.8 */
-const char *form_semantics(const Form *form);
+FormId form_number(const Form *form);
+bool form_emulated(const Form *form);          /* the row names what executes it */
+const char *form_note(const Form *form);       /* what it does, in words */
 
 typedef struct Mod {
     ModId id;  /* MOD_UNKNOWN for one the table does not know */

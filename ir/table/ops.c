@@ -113,6 +113,11 @@ const char *form_id(const Form *form)
     return form->id;
 }
 
+FormId form_number(const Form *form)
+{
+    return (FormId)(form - forms);
+}
+
 Category form_category(const Form *form)
 {
     return (Category)form->category;
@@ -133,7 +138,12 @@ unsigned form_min_version(const Form *form)
     return form->version;
 }
 
-const char *form_semantics(const Form *form)
+bool form_emulated(const Form *form)
+{
+    return form->emulated;
+}
+
+const char *form_note(const Form *form)
 {
     return form->note;
 }

@@ -116,14 +116,14 @@ typedef enum OrderKind { ORDER_ANY, ORDER_FIXED } OrderKind;
 struct Form {
     const char *id;
     uint16_t op;
-    uint8_t category, sync, ndst;
-    bool guarded;
+    uint8_t category, sync;
+    bool guarded, emulated;
     uint16_t effects;
     uint16_t elements, patterns, orders;
     uint8_t element_count, pattern_count, order_count, order;
     uint8_t version, last_version; /* last_version 0: no end */
     uint16_t last_from;            /* the end holds from this target number on */
-    uint16_t min_sm, targets;
+    uint16_t targets;
     uint8_t target_count;
     const char *note;
 };
