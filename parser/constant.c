@@ -41,23 +41,23 @@ static bool is_exact(ConstantValue value)
     return value.kind == CONSTANT_F32 || value.kind == CONSTANT_F64;
 }
 
-bool constant_is_integer(Parser *parser, ConstantValue value, Span span)
+bool constant_is_integer(Diag *diag, ConstantValue value, Span span)
 {
     if (value.bad)
         return false;
     if (value.kind != CONSTANT_INT)
-        diag_error(parser->diag, span, "an integer is wanted here");
+        diag_error(diag, span, "an integer is wanted here");
     return value.kind == CONSTANT_INT;
 }
 
 /* Parentheses around an operand are its own; the result has none. */
-ConstantValue constant_unary(Parser *parser, int operation, ConstantValue operand, Span span)
+ConstantValue constant_unary(Diag *diag, int operation, ConstantValue operand, Span span)
 {
     operand.parenthesised = false;
     if (operand.bad)
         return operand;
     if (is_exact(operand)) {
-        diag_error(parser->diag, span, "a 0f or 0d literal stands alone, without a sign or an operator");
+        diag_error(diag, span, "a 0f or 0d literal stands alone, without a sign or an operator");
         return bad_constant();
     }
     if (operand.kind == CONSTANT_DECIMAL) {
@@ -65,7 +65,7 @@ ConstantValue constant_unary(Parser *parser, int operation, ConstantValue operan
             return from_double(-as_double(operand));
         if (operation == '+')
             return operand;
-        diag_error(parser->diag, span, "'%c' takes an integer", operation);
+        diag_error(diag, span, "'%c' takes an integer", operation);
         return bad_constant();
     }
     switch (operation) {
@@ -77,7 +77,7 @@ ConstantValue constant_unary(Parser *parser, int operation, ConstantValue operan
     return operand;
 }
 
-static ConstantValue float_binary(Parser *parser, int operation, double left, double right, Span span)
+static ConstantValue float_binary(Diag *diag, int operation, double left, double right, Span span)
 {
     switch (operation) {
     case '+': return from_double(left + right);
@@ -85,11 +85,11 @@ static ConstantValue float_binary(Parser *parser, int operation, double left, do
     case '*': return from_double(left * right);
     case '/':
         if (right == 0) {
-            diag_error(parser->diag, span, "division by zero");
+            diag_error(diag, span, "division by zero");
             return bad_constant();
         }
         return from_double(left / right);
-    default: diag_error(parser->diag, span, "this operator takes integers"); return bad_constant();
+    default: diag_error(diag, span, "this operator takes integers"); return bad_constant();
     }
 }
 
@@ -113,7 +113,7 @@ static uint64_t shift_right(uint64_t value, uint64_t count, bool is_unsigned)
     return negative ? ~(~value >> count % 64) : value >> count % 64;
 }
 
-static ConstantValue integer_binary(Parser *parser, int operation, ConstantValue left, ConstantValue right, Span span)
+static ConstantValue integer_binary(Diag *diag, int operation, ConstantValue left, ConstantValue right, Span span)
 {
     uint64_t a = left.bits, b = right.bits;
     bool is_unsigned = left.is_unsigned || right.is_unsigned;
@@ -124,7 +124,7 @@ static ConstantValue integer_binary(Parser *parser, int operation, ConstantValue
     case '/':
     case '%':
         if (b == 0) {
-            diag_error(parser->diag, span, "division by zero");
+            diag_error(diag, span, "division by zero");
             return bad_constant();
         }
         return operation == '%' ? constant_integer(a % b, true)
@@ -146,50 +146,48 @@ static ConstantValue integer_binary(Parser *parser, int operation, ConstantValue
     }
 }
 
-ConstantValue constant_binary(Parser *parser, int operation, ConstantValue left, ConstantValue right, Span span)
+ConstantValue constant_binary(Diag *diag, int operation, ConstantValue left, ConstantValue right, Span span)
 {
     if (left.bad || right.bad)
         return bad_constant();
     if (is_exact(left) || is_exact(right)) {
-        diag_error(parser->diag, span, "a 0f or 0d literal stands alone, without a sign or an operator");
+        diag_error(diag, span, "a 0f or 0d literal stands alone, without a sign or an operator");
         return bad_constant();
     }
     if (left.kind != right.kind) {
-        diag_error(parser->diag, span, "integers and floating-point numbers do not mix");
+        diag_error(diag, span, "integers and floating-point numbers do not mix");
         return bad_constant();
     }
     if (left.kind == CONSTANT_DECIMAL)
-        return float_binary(parser, operation, as_double(left), as_double(right), span);
-    return integer_binary(parser, operation, left, right, span);
+        return float_binary(diag, operation, as_double(left), as_double(right), span);
+    return integer_binary(diag, operation, left, right, span);
 }
 
-ConstantValue constant_select(Parser *parser, ConstantValue condition, ConstantValue left, ConstantValue right,
+ConstantValue constant_select(Diag *diag, ConstantValue condition, ConstantValue left, ConstantValue right,
                               Span span)
 {
     if (condition.bad || left.bad || right.bad)
         return bad_constant();
     if (condition.kind != CONSTANT_INT || left.kind != CONSTANT_INT || right.kind != CONSTANT_INT) {
-        diag_error(parser->diag, span, "'?:' takes integers");
+        diag_error(diag, span, "'?:' takes integers");
         return bad_constant();
     }
     ConstantValue selected = condition.bits ? left : right;
     return constant_integer(selected.bits, selected.is_unsigned);
 }
 
-ConstantValue constant_cast(Parser *parser, Type type, ConstantValue operand, Span span)
+ConstantValue constant_cast(Diag *diag, Type type, ConstantValue operand, Span span)
 {
     if (operand.bad)
         return operand;
     if (type != TYPE_S64 && type != TYPE_U64) {
-        diag_error(parser->diag, span, "a constant may be cast to .s64 and .u64 only");
+        diag_error(diag, span, "a constant may be cast to .s64 and .u64 only");
         return bad_constant();
     }
-    if (!constant_is_integer(parser, operand, span))
+    if (!constant_is_integer(diag, operand, span))
         return bad_constant();
     return constant_integer(operand.bits, type == TYPE_U64);
 }
-
-/* ---- Spelling ---------------------------------------------------------------------------------------------------- */
 
 /* The text with each run of blanks and comments made one blank: "7 % 4" must not become "7%4". */
 static Name normalized(Parser *parser, const char *text, size_t length)
@@ -251,7 +249,7 @@ Constant *constant_new(Parser *parser, ConstantValue value, Span span)
 {
     Name spelling = normalized(parser, parser->source->text + span.begin, span.end - span.begin);
     /* Few spellings make up most constants; constants are never written to, so they may be shared. */
-    Constant **slot = &parser->constants[((uintptr_t)spelling >> 4) % COUNT_OF(parser->constants)];
+    Constant **slot = &parser->constants.slots[((uintptr_t)spelling >> 4) % COUNT_OF(parser->constants.slots)];
     if (*slot && (*slot)->spelling == spelling)
         return *slot;
     Constant *constant = ARENA_NEW(parser->arena, Constant);

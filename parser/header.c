@@ -71,6 +71,7 @@ static unsigned newest_architecture(void)
 
 static void add_architecture(Parser *parser, Name name, Arch arch, Span span)
 {
+    ModuleHeader *header = &parser->header;
     const Architecture *architecture = architecture_find(arch.number);
     unsigned needed = architecture ? architecture_version(architecture, arch.suffix) : 0;
     if (needed > 0) {
@@ -80,44 +81,45 @@ static void add_architecture(Parser *parser, Name name, Arch arch, Span span)
         diag_warning(parser->diag, span, "target '%s' is not known", name);
     } else {
         report_target(parser, name, span);
-        parser->sm = newest_architecture();
+        header->sm = newest_architecture();
     }
-    if (arch.number > parser->sm)
-        parser->sm = arch.number;
+    if (arch.number > header->sm)
+        header->sm = arch.number;
 }
 
 void header_target(Parser *parser, Name name, Span span)
 {
+    ModuleHeader *header = &parser->header;
     Arch arch;
     if (arch_parse(name, &arch)) {
         add_architecture(parser, name, arch, span);
-    } else if (parser->sm == 0) {
+    } else if (header->sm == 0) {
         diag_error(parser->diag, span, "the first target is an architecture such as sm_90, not '%s'", name);
-        parser->sm = newest_architecture();
+        header->sm = newest_architecture();
     } else if (strcmp(name, "texmode_unified") == 0 || strcmp(name, "texmode_independent") == 0) {
-        parser->texmode_independent |= name[8] == 'i';
-        parser->texmode_unified |= name[8] == 'u';
-        if (parser->texmode_independent && parser->texmode_unified)
+        header->texmode_independent |= name[8] == 'i';
+        header->texmode_unified |= name[8] == 'u';
+        if (header->texmode_independent && header->texmode_unified)
             diag_error(parser->diag, span, "'%s' contradicts the other texture mode", name);
     } else if (strcmp(name, "debug") == 0) {
-        parser->debug_span = span;
+        header->debug_span = span;
     } else if (strcmp(name, "map_f64_to_f32") == 0) {
-        if (parser->sm >= 13)
+        if (header->sm >= 13)
             diag_error(parser->diag, span, "'map_f64_to_f32' is for targets older than sm_13");
     } else {
         report_target(parser, name, span);
     }
-    VEC_PUSH(parser->scratch, parser->strings, name);
+    VEC_PUSH(parser->scratch, parser->lists.strings, name);
 }
 
 void header_target_end(Parser *parser)
 {
     Module *module = parser->module;
-    module->target_count = (unsigned)parser->strings.count;
-    module->targets = ARENA_ARRAY(parser->arena, Name, parser->strings.count);
+    module->target_count = (unsigned)parser->lists.strings.count;
+    module->targets = ARENA_ARRAY(parser->arena, Name, parser->lists.strings.count);
     if (module->target_count > 0)
-        memcpy(module->targets, parser->strings.data, parser->strings.count * sizeof(Name));
-    parser->has_target = true;
+        memcpy(module->targets, parser->lists.strings.data, parser->lists.strings.count * sizeof(Name));
+    parser->header.has_target = true;
 }
 
 void header_address_size(Parser *parser, uint64_t bits, Span span)
@@ -135,7 +137,7 @@ bool header_require(Parser *parser, Span span, const char *feature, unsigned ver
         diag_error(parser->diag, span, "%s needs .version %u.%u or newer", feature, version / 10, version % 10);
         return false;
     }
-    if (parser->sm < minimum_sm) {
+    if (parser->header.sm < minimum_sm) {
         diag_error(parser->diag, span, "%s needs .target sm_%u or newer", feature, minimum_sm);
         return false;
     }

@@ -6,30 +6,31 @@
 
 static Init *push(Parser *parser, InitKind kind, Span span)
 {
-    VEC_PUSH(parser->scratch, parser->inits, (Init){.kind = (uint8_t)kind});
-    VEC_PUSH(parser->scratch, parser->init_spans, span);
-    return &VEC_LAST(parser->inits);
+    Initializer *list = &parser->init;
+    VEC_PUSH(parser->scratch, list->values, (Init){.kind = (uint8_t)kind});
+    VEC_PUSH(parser->scratch, list->spans, span);
+    return &VEC_LAST(list->values);
 }
 
-void init_begin(Parser *parser)
+void init_begin(Initializer *init)
 {
-    parser->inits.count = 0;
-    parser->init_spans.count = 0;
-    parser->init_bad = false;
+    init->values.count = 0;
+    init->spans.count = 0;
+    init->bad = false;
 }
 
 void init_push_constant(Parser *parser, ConstantValue value, Span span)
 {
-    parser->init_bad |= value.bad;
+    parser->init.bad |= value.bad;
     push(parser, INIT_CONSTANT, span)->constant = constant_value(parser, value, span);
 }
 
 /* The variable or function 'name'; false, reported, if there is none. */
 static bool find_symbol(Parser *parser, Name name, Span span, Symbol *symbol)
 {
-    Binding *binding = scope_find(parser, name);
+    Binding *binding = scope_find(&parser->scopes, name);
     if (binding == NULL) {
-        scope_report_unknown(parser, name, span, "variable or function");
+        parser_report_unknown(parser, name, span, "variable or function");
         return false;
     }
     switch (binding->kind) {
@@ -47,18 +48,19 @@ static bool find_symbol(Parser *parser, Name name, Span span, Symbol *symbol)
 
 void init_push_symbol(Parser *parser, Name name, Span span, const ConstantValue *offset, Span offset_span)
 {
+    Initializer *list = &parser->init;
     Symbol symbol = {0};
     if (!find_symbol(parser, name, span, &symbol)) {
-        parser->init_bad = true;
+        list->bad = true;
     } else if (offset && symbol.kind == SYMBOL_FUNCTION) {
         diag_error(parser->diag, offset_span, "nothing can be added to the address of a function");
-        parser->init_bad = true;
+        list->bad = true;
     }
     Init *init = push(parser, INIT_SYMBOL, span);
     init->symbol = symbol;
     if (offset) {
-        if (!constant_is_integer(parser, *offset, offset_span))
-            parser->init_bad = true;
+        if (!constant_is_integer(parser->diag, *offset, offset_span))
+            list->bad = true;
         init->constant = constant_value(parser, *offset, offset_span);
     }
 }
@@ -68,10 +70,10 @@ void init_push_call(Parser *parser, Name function, Span function_span, Name name
 {
     if (strcmp(function, "generic") != 0) {
         diag_error(parser->diag, function_span, "the only function in an initial value is 'generic'");
-        parser->init_bad = true;
+        parser->init.bad = true;
     }
     init_push_symbol(parser, name, span, offset, offset_span);
-    VEC_LAST(parser->inits).generic = true;
+    VEC_LAST(parser->init.values).generic = true;
 }
 
 void init_mask_last(Parser *parser, uint64_t mask, Span span)
@@ -79,15 +81,16 @@ void init_mask_last(Parser *parser, uint64_t mask, Span span)
     unsigned byte = mask ? (unsigned)__builtin_ctzll(mask) / 8 : 0;
     if (mask != UINT64_C(0xFF) << 8 * byte) {
         diag_error(parser->diag, span, "a mask selects one byte: 0xff, 0xff00 and so on");
-        parser->init_bad = true;
+        parser->init.bad = true;
     }
-    Init *init = &VEC_LAST(parser->inits);
+    Init *init = &VEC_LAST(parser->init.values);
     init->masked = true;
     init->mask_byte = (uint8_t)byte;
 }
 
 void init_push_field(Parser *parser, Name field, Span span, Name word, Span word_span, const ConstantValue *value)
 {
+    Initializer *list = &parser->init;
     /* The last is not for textures, and from "num_mipmap_levels" on they are not for surfaces. */
     static const char *const fields[] = {
         "width",
@@ -120,21 +123,21 @@ void init_push_field(Parser *parser, Name field, Span span, Name word, Span word
                        closest);
         else
             diag_error(parser->diag, span, "a .%s has no field '%s'", type_name(type), field);
-        parser->init_bad = true;
+        list->bad = true;
     }
     known = word == NULL;
     for (size_t i = 0; i < COUNT_OF(words) && !known; i++)
         known |= strcmp(word, words[i]) == 0;
     if (!known) {
         diag_error(parser->diag, word_span, "unknown value '%s'", word);
-        parser->init_bad = true;
+        list->bad = true;
     }
     Init *init = push(parser, INIT_FIELD, span);
     init->field = field;
     init->word = word;
     if (value) {
-        if (!constant_is_integer(parser, *value, word_span))
-            parser->init_bad = true;
+        if (!constant_is_integer(parser->diag, *value, word_span))
+            list->bad = true;
         init->constant = constant_value(parser, *value, word_span);
     }
 }
@@ -148,8 +151,6 @@ void init_close(Parser *parser, Span span)
 {
     push(parser, INIT_CLOSE, span);
 }
-
-/* ---- Checking ---------------------------------------------------------------------------------------------------- */
 
 static bool constant_fits(const Constant *constant, Type type)
 {
@@ -206,9 +207,9 @@ static bool check(Parser *parser, Variable *variable)
     Diag *diag = parser->diag;
     unsigned levels = level_count(variable);
     LevelVec stack = {0};
-    for (size_t i = 0; i < parser->inits.count; i++) {
-        const Init *init = &parser->inits.data[i];
-        Span span = parser->init_spans.data[i];
+    for (size_t i = 0; i < parser->init.values.count; i++) {
+        const Init *init = &parser->init.values.data[i];
+        Span span = parser->init.spans.data[i];
         if (init->kind == INIT_CLOSE) {
             Level level = VEC_POP(stack);
             if (level.exact && level.count != level.limit) {
@@ -247,15 +248,16 @@ static bool check(Parser *parser, Variable *variable)
 
 void init_finish(Parser *parser, Variable *variable, Span span)
 {
-    if (parser->init_bad || parser->inits.count == 0)
+    Initializer *list = &parser->init;
+    if (list->bad || list->values.count == 0)
         return;
     if (variable->type == TYPE_F16 || variable->type == TYPE_F16X2) {
         diag_error(parser->diag, span, "a variable of type .%s has no initial value", type_name(variable->type));
         return;
     }
-    if (!check(parser, variable) || parser->inits.count > UINT32_MAX)
+    if (!check(parser, variable) || list->values.count > UINT32_MAX)
         return;
-    variable->init_count = (unsigned)parser->inits.count;
-    variable->inits = ARENA_ARRAY(parser->arena, Init, parser->inits.count);
-    memcpy(variable->inits, parser->inits.data, parser->inits.count * sizeof *variable->inits);
+    variable->init_count = (unsigned)list->values.count;
+    variable->inits = ARENA_ARRAY(parser->arena, Init, list->values.count);
+    memcpy(variable->inits, list->values.data, list->values.count * sizeof *variable->inits);
 }

@@ -23,7 +23,7 @@ void module_file(Parser *parser, const Token *index, Name path, unsigned stamps,
 {
     uint64_t number = index->value.bits;
     FileIndex *file;
-    HASH_FIND(hh, parser->files, &number, sizeof number, file);
+    HASH_FIND(hh, parser->module_items.files, &number, sizeof number, file);
     if (file) {
         diag_error(parser->diag, index->span, "file index %llu is already taken", (unsigned long long)number);
         diag_note(parser->diag, file->span, "it was taken here");
@@ -36,7 +36,7 @@ void module_file(Parser *parser, const Token *index, Name path, unsigned stamps,
     file = ARENA_NEW(parser->scratch, FileIndex);
     file->index = number;
     file->span = span;
-    HASH_ADD(hh, parser->files, index, sizeof file->index, file);
+    HASH_ADD(hh, parser->module_items.files, index, sizeof file->index, file);
 
     Item *item = module_add_item(parser, ITEM_FILE, span);
     item->file.index = (uint32_t)number;
@@ -64,25 +64,26 @@ void module_section(Parser *parser, Name name, Span body, Span span)
     Item *item = module_add_item(parser, ITEM_SECTION, span);
     item->section.name = name;
     item->section.text = arena_strndup(parser->arena, text, length);
-    parser->has_section = true;
+    parser->module_items.has_section = true;
 }
 
 Pragma *pragma_new(Parser *parser)
 {
     Pragma *pragma = ARENA_NEW(parser->arena, Pragma);
-    pragma->count = (unsigned)parser->strings.count;
-    pragma->strings = ARENA_ARRAY(parser->arena, Name, parser->strings.count);
+    pragma->count = (unsigned)parser->lists.strings.count;
+    pragma->strings = ARENA_ARRAY(parser->arena, Name, parser->lists.strings.count);
     if (pragma->count > 0)
-        memcpy(pragma->strings, parser->strings.data, parser->strings.count * sizeof(Name));
+        memcpy(pragma->strings, parser->lists.strings.data, parser->lists.strings.count * sizeof(Name));
     return pragma;
 }
 
 void module_pragma(Parser *parser, Span span)
 {
     /* ptxas ignores strings it does not know in functions, and stops at them here. */
-    for (size_t i = 0; i < parser->strings.count; i++) {
-        if (strcmp(parser->strings.data[i], "nounroll") != 0)
-            diag_error(parser->diag, span, "the pragma \"%s\" has no place at module scope", parser->strings.data[i]);
+    for (size_t i = 0; i < parser->lists.strings.count; i++) {
+        Name text = parser->lists.strings.data[i];
+        if (strcmp(text, "nounroll") != 0)
+            diag_error(parser->diag, span, "the pragma \"%s\" is not allowed at module scope", text);
     }
     module_add_item(parser, ITEM_PRAGMA, span)->pragma = pragma_new(parser);
 }
@@ -93,7 +94,7 @@ static Binding *find_function(Parser *parser, const Token *name)
     if (binding && binding->kind == BINDING_FUNCTION)
         return binding;
     if (binding == NULL)
-        scope_report_unknown(parser, name->value.name, name->span, "function");
+        parser_report_unknown(parser, name->value.name, name->span, "function");
     else if (binding->kind != BINDING_BAD)
         diag_error(parser->diag, name->span, "'%s' is no function", name->value.name);
     return NULL;
@@ -134,7 +135,7 @@ void module_dwarf_line(Parser *parser, Span span)
     while (length > 0 && (text[length - 1] == '\r' || text[length - 1] == ' ' || text[length - 1] == '\t'))
         length--;
     module_add_item(parser, ITEM_VERBATIM, span)->verbatim = intern_n(parser->names, text, length);
-    parser->has_section = true;
+    parser->module_items.has_section = true;
 }
 
 void module_end(Parser *parser)
@@ -155,12 +156,12 @@ void module_end(Parser *parser)
             binding->aliased = true; /* another declaration of it is the same mistake */
         }
     }
-    if (parser->debug_span.end > 0 && !parser->has_section)
-        diag_error(parser->diag, parser->debug_span,
+    if (parser->header.debug_span.end > 0 && !parser->module_items.has_section)
+        diag_error(parser->diag, parser->header.debug_span,
                    "the target option 'debug' needs DWARF data in .section directives");
 }
 
 void module_free_tables(Parser *parser)
 {
-    HASH_CLEAR(hh, parser->files);
+    HASH_CLEAR(hh, parser->module_items.files);
 }

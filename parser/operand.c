@@ -4,30 +4,31 @@
 
 #include "parser/internal.h"
 
-static inline Operand *push(Parser *parser, OperandKind kind, Span span)
+static inline Operand *push(InstructionState *inst, OperandKind kind, Span span)
 {
-    VEC_PUSH(parser->scratch, parser->operands, (Operand){.kind = kind, .ref = REF_NONE, .span = span});
-    return &VEC_LAST(parser->operands);
+    VEC_PUSH(inst->scratch, inst->operands, (Operand){.kind = kind, .ref = REF_NONE, .span = span});
+    return &VEC_LAST(inst->operands);
 }
 
 /* Stands for what has been reported; the instruction will not be bound. */
-static void push_bad(Parser *parser, Span span)
+static void push_bad(InstructionState *inst, Span span)
 {
-    parser->bad = true;
-    push(parser, OPERAND_SINK, span);
+    inst->bad = true;
+    push(inst, OPERAND_SINK, span);
 }
 
 static inline void push_register(Parser *parser, Binding *binding, Span span)
 {
-    RegRef ref = {.reg = scope_register(parser, binding), .role = REF_USE, .type = TYPE_NONE, .partner = REF_NONE};
-    Operand *operand = push(parser, OPERAND_REG, span);
-    operand->ref = (uint16_t)parser->refs.count;
-    VEC_PUSH(parser->scratch, parser->refs, ref);
+    InstructionState *inst = &parser->inst;
+    RegRef ref = {.reg = function_register(parser, binding), .role = REF_USE, .type = TYPE_NONE, .partner = REF_NONE};
+    Operand *operand = push(inst, OPERAND_REG, span);
+    operand->ref = (uint16_t)inst->refs.count;
+    VEC_PUSH(inst->scratch, inst->refs, ref);
 }
 
-static void push_symbol(Parser *parser, Symbol symbol, Span span)
+static void push_symbol(InstructionState *inst, Symbol symbol, Span span)
 {
-    push(parser, OPERAND_SYMBOL, span)->symbol = symbol;
+    push(inst, OPERAND_SYMBOL, span)->symbol = symbol;
 }
 
 /* ".r .g .b .a" are other names of ".x .y .z .w". */
@@ -46,7 +47,7 @@ static const Sreg *find_sreg(Parser *parser, Name name, Name selector)
 {
     if (name[0] != '%')
         return NULL;
-    NameEntry *entry = scope_entry(parser, name);
+    NameEntry *entry = scope_entry(&parser->scopes, name);
     if (entry->sreg && entry->sreg_selector == selector)
         return entry->sreg;
     const Sreg *sreg = selector ? find_element(parser, name, selector) : sreg_find(name);
@@ -55,42 +56,44 @@ static const Sreg *find_sreg(Parser *parser, Name name, Name selector)
     return sreg;
 }
 
-static void push_label(Parser *parser, Name name, Span span)
+/* The label itself comes later: see use_labels. */
+static void push_label(InstructionState *inst, Name name, Span span)
 {
-    /* use_labels will put the right one here. */
-    Label *label = ARENA_NEW(parser->scratch, Label);
+    Label *label = ARENA_NEW(inst->scratch, Label);
     label->name = name;
-    push_symbol(parser, (Symbol){.kind = SYMBOL_LABEL, .label = label}, span);
+    push_symbol(inst, (Symbol){.kind = SYMBOL_LABEL, .label = label}, span);
 }
 
 static void push_unknown(Parser *parser, Name name, Name selector, Span name_span, Span span)
 {
+    InstructionState *inst = &parser->inst;
     const Sreg *sreg = find_sreg(parser, name, selector);
     if (sreg) {
-        push(parser, OPERAND_SREG, span)->sreg = sreg;
+        push(inst, OPERAND_SREG, span)->sreg = sreg;
         return;
     }
-    if (parser->uses_labels && selector == NULL) {
-        push_label(parser, name, span);
+    if (inst->uses_labels && selector == NULL) {
+        push_label(inst, name, span);
         return;
     }
     if (find_sreg(parser, name, NULL)) {
         diag_error(parser->diag, span, "the special register '%s' has no element '%s'", name, selector);
     } else {
-        const char *what = name[0] == '%'        ? "register"
-                           : parser->is_call     ? "function or variable"
-                           : parser->uses_tables ? "table"
-                                                 : "name";
-        scope_report_unknown(parser, name, name_span, what);
+        const char *what = name[0] == '%'      ? "register"
+                           : inst->is_call     ? "function or variable"
+                           : inst->uses_tables ? "table"
+                                               : "name";
+        parser_report_unknown(parser, name, name_span, what);
     }
-    push_bad(parser, span);
+    push_bad(inst, span);
 }
 
 /* What is no register of the function. */
 static void push_meaning(Parser *parser, Name name, Name selector, Binding *binding, Span name_span, Span span)
 {
+    InstructionState *inst = &parser->inst;
     /* A label may be defined later and hide what the module calls by this name. */
-    if (parser->is_branch && binding && binding->depth == 0)
+    if (inst->is_branch && binding && binding->depth == 0)
         binding = NULL;
     if (binding == NULL) {
         push_unknown(parser, name, selector, name_span, span);
@@ -99,36 +102,37 @@ static void push_meaning(Parser *parser, Name name, Name selector, Binding *bind
     switch (binding->kind) {
     case BINDING_REGISTER: push_register(parser, binding, span); break;
     case BINDING_VARIABLE:
-        push_symbol(parser, (Symbol){.kind = SYMBOL_VARIABLE, .variable = binding->variable}, span);
+        push_symbol(inst, (Symbol){.kind = SYMBOL_VARIABLE, .variable = binding->variable}, span);
         break;
     case BINDING_FUNCTION:
-        push_symbol(parser, (Symbol){.kind = SYMBOL_FUNCTION, .function = binding->function}, span);
+        push_symbol(inst, (Symbol){.kind = SYMBOL_FUNCTION, .function = binding->function}, span);
         break;
-    case BINDING_TABLE: push_symbol(parser, (Symbol){.kind = SYMBOL_TABLE, .table = binding->table}, span); break;
+    case BINDING_TABLE: push_symbol(inst, (Symbol){.kind = SYMBOL_TABLE, .table = binding->table}, span); break;
     case BINDING_LABEL:
-        if (parser->uses_labels)
-            push_label(parser, name, span);
+        if (inst->uses_labels)
+            push_label(inst, name, span);
         else
-            push_symbol(parser, (Symbol){.kind = SYMBOL_LABEL, .label = binding->label}, span);
+            push_symbol(inst, (Symbol){.kind = SYMBOL_LABEL, .label = binding->label}, span);
         break;
-    case BINDING_BAD: push_bad(parser, span); break;
+    case BINDING_BAD: push_bad(inst, span); break;
     }
-    VEC_LAST(parser->operands).selector = selector;
+    VEC_LAST(inst->operands).selector = selector;
 }
 
 static inline void reference(Parser *parser, Name name, Span name_span, Name selector, Span span)
 {
-    if (parser->refs.count >= REF_NONE - 2) {
-        push_bad(parser, span);
+    InstructionState *inst = &parser->inst;
+    if (inst->refs.count >= REF_NONE - 2) {
+        push_bad(inst, span);
         return;
     }
-    Binding *binding = scope_find(parser, name);
+    Binding *binding = scope_find(&parser->scopes, name);
     if (binding == NULL || binding->kind != BINDING_REGISTER || binding->depth == 0) {
         push_meaning(parser, name, selector, binding, name_span, span);
         return;
     }
     push_register(parser, binding, span);
-    VEC_LAST(parser->operands).selector = selector;
+    VEC_LAST(inst->operands).selector = selector;
 }
 
 void operand_reference(Parser *parser, Name name, Span name_span, Name selector, Span span)
@@ -146,18 +150,19 @@ void operand_qualified(Parser *parser, Name name, Span span)
 
 void operand_sum(Parser *parser, Name name, Span name_span, ConstantValue offset, Span offset_span, Span span)
 {
+    InstructionState *inst = &parser->inst;
     operand_reference(parser, name, name_span, NULL, span);
-    if (parser->bad)
+    if (inst->bad)
         return;
-    Operand *operand = &VEC_LAST(parser->operands);
-    if (!constant_is_integer(parser, offset, offset_span)) {
-        parser->bad = true;
+    Operand *operand = &VEC_LAST(inst->operands);
+    if (!constant_is_integer(parser->diag, offset, offset_span)) {
+        inst->bad = true;
         return;
     }
     bool address = operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE;
     if (operand->kind != OPERAND_REG && !address) {
         diag_error(parser->diag, span, "a constant can be added to a register or a variable's address only");
-        parser->bad = true;
+        inst->bad = true;
         return;
     }
     operand->constant = constant_new(parser, offset, offset_span);
@@ -165,12 +170,13 @@ void operand_sum(Parser *parser, Name name, Span name_span, ConstantValue offset
 
 void operand_constant(Parser *parser, ConstantValue value, Span span)
 {
-    Operand *operand = push(parser, OPERAND_CONSTANT, span);
+    InstructionState *inst = &parser->inst;
+    Operand *operand = push(inst, OPERAND_CONSTANT, span);
     if (value.bad) {
-        parser->bad = true;
+        inst->bad = true;
         return;
     }
-    if (parser->is_call && value.parenthesised) {
+    if (inst->is_call && value.parenthesised) {
         Span inner = {span.begin + 1, span.end - 1};
         const char *text = parser->source->text;
         while (inner.begin < inner.end && (unsigned char)text[inner.begin] <= ' ')
@@ -183,17 +189,18 @@ void operand_constant(Parser *parser, ConstantValue value, Span span)
     operand->constant = constant_new(parser, value, span);
 }
 
-void operand_sink(Parser *parser, Span span)
+void operand_sink(InstructionState *inst, Span span)
 {
-    push(parser, OPERAND_SINK, span);
+    push(inst, OPERAND_SINK, span);
 }
 
 void operand_negate(Parser *parser, Span span)
 {
-    Operand *operand = &VEC_LAST(parser->operands);
-    if (operand->kind != OPERAND_REG && !parser->bad) {
+    InstructionState *inst = &parser->inst;
+    Operand *operand = &VEC_LAST(inst->operands);
+    if (operand->kind != OPERAND_REG && !inst->bad) {
         diag_error(parser->diag, span, "only a register can be negated");
-        parser->bad = true;
+        inst->bad = true;
     }
     operand->negated = true;
     operand->span = span;
@@ -201,10 +208,11 @@ void operand_negate(Parser *parser, Span span)
 
 void operand_invert(Parser *parser, Span span)
 {
-    Operand *operand = &VEC_LAST(parser->operands);
-    if (operand->kind != OPERAND_REG && !parser->bad) {
+    InstructionState *inst = &parser->inst;
+    Operand *operand = &VEC_LAST(inst->operands);
+    if (operand->kind != OPERAND_REG && !inst->bad) {
         diag_error(parser->diag, span, "only a predicate register can be inverted");
-        parser->bad = true;
+        inst->bad = true;
     }
     operand->inverted = true;
     operand->span = span;
@@ -212,34 +220,36 @@ void operand_invert(Parser *parser, Span span)
 
 void operand_fold(Parser *parser, OperandKind kind, unsigned count, Span span)
 {
+    InstructionState *inst = &parser->inst;
     Operand folded = {.kind = kind, .ref = REF_NONE, .span = span};
     if (count > UINT16_MAX) {
         diag_error(parser->diag, span, "this list is too long");
-        parser->bad = true;
+        inst->bad = true;
     } else if (count > 0) {
         folded.item_count = (uint16_t)count;
-        folded.items = ARENA_ARRAY(parser->inst_arena, Operand, count);
-        memcpy(folded.items, parser->operands.data + parser->operands.count - count, count * sizeof(Operand));
+        folded.items = ARENA_ARRAY(inst->arena, Operand, count);
+        memcpy(folded.items, inst->operands.data + inst->operands.count - count, count * sizeof(Operand));
     }
-    parser->operands.count -= count;
-    VEC_PUSH(parser->scratch, parser->operands, folded);
+    inst->operands.count -= count;
+    VEC_PUSH(inst->scratch, inst->operands, folded);
 }
 
 void operand_bracketed(Parser *parser, unsigned count, Span span)
 {
+    InstructionState *inst = &parser->inst;
     if (count > 1) {
         operand_fold(parser, OPERAND_COMPOSITE, count, span);
         return;
     }
-    const Operand *base = &VEC_LAST(parser->operands);
+    const Operand *base = &VEC_LAST(inst->operands);
     bool good = base->kind == OPERAND_REG || base->kind == OPERAND_CONSTANT ||
                 (base->kind == OPERAND_SYMBOL && base->symbol.kind == SYMBOL_VARIABLE);
-    if (!good && !parser->bad) {
+    if (!good && !inst->bad) {
         diag_error(parser->diag, base->span, "an address is a register, a variable or a constant");
-        parser->bad = true;
+        inst->bad = true;
     }
     operand_fold(parser, OPERAND_ADDRESS, 1, span);
-    Operand *address = &VEC_LAST(parser->operands);
+    Operand *address = &VEC_LAST(inst->operands);
     if (address->items[0].kind != OPERAND_CONSTANT) {
         address->constant = address->items[0].constant;
         address->items[0].constant = NULL;
@@ -248,10 +258,10 @@ void operand_bracketed(Parser *parser, unsigned count, Span span)
 
 void operand_unified(Parser *parser, Name word, Span span)
 {
-    Operand *address = &VEC_LAST(parser->operands);
+    Operand *address = &VEC_LAST(parser->inst.operands);
     if (strcmp(word, ".unified") != 0 || address->kind != OPERAND_ADDRESS) {
         diag_error(parser->diag, span, "only '.unified' may follow an address");
-        parser->bad = true;
+        parser->inst.bad = true;
         return;
     }
     address->unified = true;
@@ -268,50 +278,49 @@ static uint64_t element_bytes(const Variable *variable)
 void operand_indexed(Parser *parser, Name name, Span name_span, bool has_register, const ConstantValue *offset,
                      Span offset_span, Span span)
 {
+    InstructionState *inst = &parser->inst;
     operand_reference(parser, name, name_span, NULL, name_span);
-    Operand *base = &VEC_LAST(parser->operands);
+    Operand *base = &VEC_LAST(inst->operands);
     bool good = base->kind == OPERAND_SYMBOL && base->symbol.kind == SYMBOL_VARIABLE;
-    if (!good && !parser->bad) {
+    if (!good && !inst->bad) {
         diag_error(parser->diag, name_span, "only a variable can be indexed");
-        parser->bad = true;
+        inst->bad = true;
     }
-    if (good && !base->symbol.variable->is_array && !parser->bad) {
+    if (good && !base->symbol.variable->is_array && !inst->bad) {
         diag_error(parser->diag, name_span, "'%s' is no array", name);
-        parser->bad = true;
+        inst->bad = true;
     }
     uint64_t bytes = good ? element_bytes(base->symbol.variable) : 1;
     if (has_register) {
         /* Of the two operands the index was pushed first, the variable last. */
-        Operand variable = VEC_POP(parser->operands);
-        Operand index = VEC_POP(parser->operands);
-        if (index.kind != OPERAND_REG && !parser->bad) {
+        Operand variable = VEC_POP(inst->operands);
+        Operand index = VEC_POP(inst->operands);
+        if (index.kind != OPERAND_REG && !inst->bad) {
             diag_error(parser->diag, index.span, "an index is a register or a constant");
-            parser->bad = true;
+            inst->bad = true;
         }
-        VEC_PUSH(parser->scratch, parser->operands, variable);
-        VEC_PUSH(parser->scratch, parser->operands, index);
+        VEC_PUSH(inst->scratch, inst->operands, variable);
+        VEC_PUSH(inst->scratch, inst->operands, index);
     }
     operand_fold(parser, OPERAND_ADDRESS, has_register ? 2 : 1, span);
-    Operand *address = &VEC_LAST(parser->operands);
+    Operand *address = &VEC_LAST(inst->operands);
     address->indexed = true;
     if (offset == NULL)
         return;
-    if (!constant_is_integer(parser, *offset, offset_span)) {
-        parser->bad = true;
+    if (!constant_is_integer(parser->diag, *offset, offset_span)) {
+        inst->bad = true;
     } else if (has_register) {
         address->constant = constant_new(parser, *offset, offset_span);
     } else {
-        address->constant = ARENA_NEW(parser->inst_arena, Constant);
+        address->constant = ARENA_NEW(inst->arena, Constant);
         *address->constant = (Constant){.kind = CONSTANT_INT, .bits = offset->bits * bytes};
     }
 }
 
-/* ---- Plain operands ---------------------------------------------------------------------------------------------- */
-
 static ConstantValue plain_integer(Parser *parser, const PlainOperand *plain, Span span)
 {
     ConstantValue value = constant_integer(plain->bits, false);
-    return plain->negative ? constant_unary(parser, '-', value, span) : value;
+    return plain->negative ? constant_unary(parser->diag, '-', value, span) : value;
 }
 
 void operand_plain(Parser *parser, const PlainOperand *plain)
@@ -326,7 +335,7 @@ void operand_plain(Parser *parser, const PlainOperand *plain)
     case PLAIN_INTEGER: operand_constant(parser, plain_integer(parser, plain, span), span); break;
     case PLAIN_F32: operand_constant(parser, constant_literal(CONSTANT_F32, plain->bits), span); break;
     case PLAIN_F64: operand_constant(parser, constant_literal(CONSTANT_F64, plain->bits), span); break;
-    case PLAIN_SINK: operand_sink(parser, span); break;
+    case PLAIN_SINK: operand_sink(&parser->inst, span); break;
     case PLAIN_ADDRESS:
         name = (Span){span.begin + 1, span.end - 1};
         operand_reference(parser, plain->name, name, NULL, name);

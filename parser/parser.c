@@ -16,23 +16,36 @@ Module *parse_module_with(Arena *arena, const Source *source, Diag *diag, const 
     parser->arena = parser->module_arena = arena;
     parser->body_arena = arena_new();
     parser->loose_arena = arena_new();
-    parser->scratch = scratch;
+    parser->scratch = parser->inst.scratch = scratch;
     parser->names = names;
     parser->source = source;
     parser->diag = diag;
     parser->module = module_new(arena, names, source);
     parser->lexer = lexer_new(names, source, diag, parser_words, parser_word_count);
-    scope_table_init(parser);
+    scope_table_init(&parser->scopes, scratch, names, diag);
 
     /* What cannot be scanned at all has been reported. */
     int given_up = diag->errors > errors || ptx_parse(parser);
     Module *module = parser->module;
 
     module_free_tables(parser);
-    statement_free_tables(parser);
+    location_free_tables(&parser->locations);
     lexer_free(parser->lexer);
     arena_free(parser->body_arena);
     arena_free(parser->loose_arena);
     arena_free(scratch);
     return given_up || diag->errors > errors ? NULL : module;
+}
+
+void parser_report_unknown(Parser *parser, Name name, Span span, const char *what)
+{
+    unsigned wanted = 1u << BINDING_REGISTER;
+    if (name[0] != '%') {
+        wanted |= 1u << BINDING_VARIABLE | 1u << BINDING_LABEL | 1u << BINDING_TABLE;
+        if (parser->inst.is_call) /* only calls name functions, except for a rare mov */
+            wanted |= 1u << BINDING_FUNCTION;
+    }
+    if (!parser->recovery.lost_in_function && !parser->recovery.lost_in_module)
+        scope_report_unknown(&parser->scopes, name, span, what, wanted);
+    scope_bind_bad(&parser->scopes, name, span);
 }

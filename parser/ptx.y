@@ -38,7 +38,7 @@ _Static_assert((int)T_TYPE == (int)TOKEN_FIRST_WORD, "the scanner's tokens end w
 
 static int ptx_lex(Value *value, Span *span, Parser *parser)
 {
-    return ptx_next_token(parser, value, span);
+    return token_next(parser, value, span);
 }
 
 /* Bison calls this only when its stack is exhausted. */
@@ -76,7 +76,7 @@ static void ptx_error(const Span *span, Parser *parser, const char *message)
     INSTRUCTION "a whole instruction"
     LABEL "a label"
 
-/* The words of recover.c's table. */
+/* The words of the table in words.c. */
 %token <token>
     TYPE "a type"
     SPACE "a state space"
@@ -104,7 +104,7 @@ static void ptx_error(const Span *span, Parser *parser, const char *message)
     NORETURN "'.noreturn'"
     ABI "'.abi_preserve'"
 
-/* What recover.c makes of braces and of text that it has skipped. */
+/* Made by tokens.c and recover.c: the end of a list in braces, and the place where parsing resumes. */
 %token
     ITEMS_CLOSE "'}' of a list"
     SYNC "a new beginning"
@@ -130,8 +130,6 @@ static void ptx_error(const Span *span, Parser *parser, const char *message)
 module:
     header module_items                 { module_end(parser); }
 ;
-
-/* ---- Header ------------------------------------------------------------------------------------------------------ */
 
 header:
     version target address_size
@@ -159,8 +157,6 @@ address_size:
 |   ADDRESS_SIZE INTEGER                { header_address_size(parser, $2.bits, @2); }
 ;
 
-/* ---- Module scope ------------------------------------------------------------------------------------------------ */
-
 module_items:
     %empty
 |   module_items item
@@ -178,9 +174,9 @@ item:
 |   pragma                              { module_pragma(parser, @$); }
 |   ALIAS IDENTIFIER ',' IDENTIFIER ';' { module_alias(parser, &(Token){0, $2, @2}, &(Token){0, $4, @4}, @$); }
 |   DWARF_LINE                          { module_dwarf_line(parser, @1); }
-|   error ';'                           { parser_recovered_item(parser); yyerrok; }
-|   error '}'                           { parser_recovered_item(parser); yyerrok; }
-|   error SYNC                          { parser_recovered_item(parser); yyerrok; }
+|   error ';'                           { recovery_end_item(parser); yyerrok; }
+|   error '}'                           { recovery_end_item(parser); yyerrok; }
+|   error SYNC                          { recovery_end_item(parser); yyerrok; }
 ;
 
 linkage:
@@ -194,12 +190,10 @@ pragma:
 ;
 
 strings:
-    STRING                              { parser->strings.count = 0;
-                                          VEC_PUSH(parser->scratch, parser->strings, $1.name); }
-|   strings ',' STRING                  { VEC_PUSH(parser->scratch, parser->strings, $3.name); }
+    STRING                              { parser->lists.strings.count = 0;
+                                          VEC_PUSH(parser->scratch, parser->lists.strings, $1.name); }
+|   strings ',' STRING                  { VEC_PUSH(parser->scratch, parser->lists.strings, $3.name); }
 ;
-
-/* ---- Declarations ------------------------------------------------------------------------------------------------ */
 
 variable:
     qualifiers storage qualifiers vector type declarators
@@ -245,18 +239,16 @@ declarators:
 
 declarator:
     declarator_name range dims initializer
-                                        { declare_name(parser, parser->opcode, @1); }
+                                        { declarator_end(parser, @1); }
 ;
 
-/* The name waits in 'opcode', which no declaration needs. */
 declarator_name:
-    IDENTIFIER                          { declarator_begin(parser); parser->opcode = $1.name; }
+    IDENTIFIER                          { declarator_begin(parser, $1.name); }
 ;
 
 range:
     %empty
-|   '<' INTEGER '>'                     { parser->decl.is_range = true; parser->decl.range = $2.bits;
-                                          parser->decl.range_span = @$; }
+|   '<' INTEGER '>'                     { declarator_range(&parser->decl.declarator, $2.bits, @$); }
 ;
 
 dims:
@@ -272,7 +264,7 @@ dims_given:
 
 initializer:
     %empty
-|   '=' init                            { parser->decl.has_init = true; parser->decl.init_span = @2; }
+|   '=' init                            { declarator_init(&parser->decl.declarator, @2); }
 ;
 
 init:
@@ -284,7 +276,7 @@ init:
 ;
 
 init_open:
-    '{'                                 { parser->items_depth++; init_open(parser, @1); }
+    '{'                                 { parser->tokens.items_depth++; init_open(parser, @1); }
 ;
 
 init_close:
@@ -310,14 +302,12 @@ init_symbol:
                                         { init_push_call(parser, $1.name, @1, $3.name, @3, &$6, @6); }
 ;
 
-/* ---- Functions --------------------------------------------------------------------------------------------------- */
-
 function:
     function_header ';'                 { function_header_end(parser, false, @2); function_declared(parser); }
 |   function_header body_open statements '}'
                                         { function_end(parser, @4); }
 |   function_header body_open statements error '}'
-                                        { parser_recovered(parser); yyerrok; function_end(parser, @5); }
+                                        { recovery_end(parser); yyerrok; function_end(parser, @5); }
 ;
 
 body_open:
@@ -347,15 +337,15 @@ function_name:
 ;
 
 returns:
-    %empty                              { function_returns_end(parser); }
-|   '(' ')'                             { function_returns_end(parser); }
-|   '(' parameter_list ')'              { function_returns_end(parser); }
+    %empty                              { prototype_returns_end(parser); }
+|   '(' ')'                             { prototype_returns_end(parser); }
+|   '(' parameter_list ')'              { prototype_returns_end(parser); }
 ;
 
 parameters:
-    %empty                              { function_params_end(parser); }
-|   '(' ')'                             { function_params_end(parser); }
-|   '(' parameter_list ')'              { function_params_end(parser); }
+    %empty                              { prototype_params_end(parser); }
+|   '(' ')'                             { prototype_params_end(parser); }
+|   '(' parameter_list ')'              { prototype_params_end(parser); }
 ;
 
 parameter_list:
@@ -365,9 +355,9 @@ parameter_list:
 
 parameter:
     parameter_start qualifiers vector type pointer IDENTIFIER dims
-                                        { declare_parameter(parser, $6.name, @6); }
+                                        { parameter_declare(parser, $6.name, @6); }
 |   parameter_start qualifiers vector type pointer SINK dims
-                                        { declare_parameter(parser, NULL, @6); }
+                                        { parameter_declare(parser, NULL, @6); }
 ;
 
 parameter_start:
@@ -375,7 +365,8 @@ parameter_start:
 ;
 
 parameter_clear:
-    %empty                              { declaration_begin(parser, @$); declarator_begin(parser); }
+    %empty                              { declaration_begin(parser, @$);
+                                          declarator_begin(parser, NULL); }
 ;
 
 pointer:
@@ -396,13 +387,13 @@ directives:
 ;
 
 directive:
-    LIMIT INTEGER                       { parser->numbers.count = 0;
-                                          VEC_PUSH(parser->scratch, parser->numbers, $2.bits);
-                                          function_directive(parser, (DirectiveWord)$1.word, @$); }
-|   SHAPE numbers                       { function_directive(parser, (DirectiveWord)$1.word, @$); }
-|   FLAG                                { function_directive(parser, (DirectiveWord)$1.word, @$); }
+    LIMIT INTEGER                       { parser->lists.numbers.count = 0;
+                                          VEC_PUSH(parser->scratch, parser->lists.numbers, $2.bits);
+                                          directive_add(parser, (DirectiveWord)$1.word, @$); }
+|   SHAPE numbers                       { directive_add(parser, (DirectiveWord)$1.word, @$); }
+|   FLAG                                { directive_add(parser, (DirectiveWord)$1.word, @$); }
 |   prototype_attribute
-|   pragma                              { function_pragma(parser, @$); }
+|   pragma                              { directive_add_pragma(parser, @$); }
 ;
 
 numbers:
@@ -412,22 +403,20 @@ numbers:
 ;
 
 number:
-    INTEGER                             { parser->numbers.count = 0;
-                                          VEC_PUSH(parser->scratch, parser->numbers, $1.bits); }
+    INTEGER                             { parser->lists.numbers.count = 0;
+                                          VEC_PUSH(parser->scratch, parser->lists.numbers, $1.bits); }
 ;
 
 next_number:
-    INTEGER                             { VEC_PUSH(parser->scratch, parser->numbers, $1.bits); }
+    INTEGER                             { VEC_PUSH(parser->scratch, parser->lists.numbers, $1.bits); }
 ;
 
 prototype_attribute:
-    NORETURN                            { prototype_attribute(parser, (DirectiveWord)$1.word, @$); }
-|   ABI INTEGER                         { parser->numbers.count = 0;
-                                          VEC_PUSH(parser->scratch, parser->numbers, $2.bits);
-                                          prototype_attribute(parser, (DirectiveWord)$1.word, @$); }
+    NORETURN                            { directive_add_attribute(parser, (DirectiveWord)$1.word, @$); }
+|   ABI INTEGER                         { parser->lists.numbers.count = 0;
+                                          VEC_PUSH(parser->scratch, parser->lists.numbers, $2.bits);
+                                          directive_add_attribute(parser, (DirectiveWord)$1.word, @$); }
 ;
-
-/* ---- Statements -------------------------------------------------------------------------------------------------- */
 
 statements:
     %empty
@@ -435,27 +424,27 @@ statements:
 ;
 
 statement:
-    INSTRUCTION                         { @$.end = statement_plain(parser, @1); }
-|   head ';'                            { statement_end(parser, @$); }
-|   head operands ';'                   { statement_end(parser, @$); }
+    INSTRUCTION                         { @$.end = instruction_plain(parser, @1); }
+|   head ';'                            { instruction_end(parser, @$); }
+|   head operands ';'                   { instruction_end(parser, @$); }
 |   label                               { statement_label(parser, $<name>1, @1); }
 |   label BRANCHTARGETS names ';'       { statement_table(parser, TABLE_BRANCH_TARGETS, $<name>1, @1, @$); }
 |   label CALLTARGETS names ';'         { statement_table(parser, TABLE_CALL_TARGETS, $<name>1, @1, @$); }
 |   label prototype ';'                 { statement_table(parser, TABLE_CALL_PROTOTYPE, $<name>1, @1, @$); }
 |   scope_open statements '}'           { statement_add(parser, (Stmt){.kind = STMT_CLOSE, .span = @3});
-                                          scope_pop(parser); }
-|   scope_open statements error '}'     { parser_recovered(parser); yyerrok;
+                                          scope_pop(&parser->scopes); }
+|   scope_open statements error '}'     { recovery_end(parser); yyerrok;
                                           statement_add(parser, (Stmt){.kind = STMT_CLOSE, .span = @4});
-                                          scope_pop(parser); }
+                                          scope_pop(&parser->scopes); }
 |   local_variable ';'                  { declaration_end(parser, @$); }
-|   LOC INTEGER INTEGER INTEGER         { statement_loc(parser, (uint64_t[]){$2.bits, $3.bits, $4.bits}, @$); }
+|   LOC INTEGER INTEGER INTEGER         { location_add(parser, (uint64_t[]){$2.bits, $3.bits, $4.bits}, @$); }
 |   LOC INTEGER INTEGER INTEGER ',' IDENTIFIER IDENTIFIER loc_offset ',' IDENTIFIER INTEGER INTEGER INTEGER
-                                        { statement_loc_inlined(parser, (uint64_t[]){$2.bits, $3.bits, $4.bits},
+                                        { location_add_inlined(parser, (uint64_t[]){$2.bits, $3.bits, $4.bits},
                                               (Token[]){{0, $6, @6}, {0, $7, @7}, {0, $10, @10}}, $<token>8.bits,
                                               (uint64_t[]){$11.bits, $12.bits, $13.bits}, @$); }
 |   pragma                              { statement_pragma(parser, @$); }
-|   error ';'                           { parser_recovered(parser); yyerrok; }
-|   error SYNC                          { parser_recovered(parser); yyerrok; }
+|   error ';'                           { recovery_end(parser); yyerrok; }
+|   error SYNC                          { recovery_end(parser); yyerrok; }
 ;
 
 loc_offset:
@@ -470,7 +459,7 @@ label:
 
 scope_open:
     '{'                                 { statement_add(parser, (Stmt){.kind = STMT_OPEN, .span = @1});
-                                          scope_push(parser, @1); }
+                                          scope_push(&parser->scopes, @1); }
 ;
 
 local_variable:
@@ -483,9 +472,9 @@ local_start:
 ;
 
 names:
-    IDENTIFIER                          { parser->table_names.count = 0;
-                                          VEC_PUSH(parser->scratch, parser->table_names, (Token){0, $1, @1}); }
-|   names ',' IDENTIFIER                { VEC_PUSH(parser->scratch, parser->table_names, (Token){0, $3, @3}); }
+    IDENTIFIER                          { parser->lists.names.count = 0;
+                                          VEC_PUSH(parser->scratch, parser->lists.names, (Token){0, $1, @1}); }
+|   names ',' IDENTIFIER                { VEC_PUSH(parser->scratch, parser->lists.names, (Token){0, $3, @3}); }
 ;
 
 prototype:
@@ -493,7 +482,7 @@ prototype:
 ;
 
 prototype_start:
-    CALLPROTOTYPE                       { prototype_begin(parser); }
+    CALLPROTOTYPE                       { prototype_begin(&parser->prototypes, &parser->prototypes.of_table); }
 ;
 
 prototype_attributes:
@@ -501,27 +490,29 @@ prototype_attributes:
 |   prototype_attributes prototype_attribute
 ;
 
-/* ---- Instructions ------------------------------------------------------------------------------------------------ */
-
 /* The shortest way through the grammar is that of the most frequent text: where modifiers stand right behind their
  * opcode, the two are one token, and a register alone is an operand without a detour. */
 head:
-    QUALIFIED                           { statement_begin(parser, $1.name, @1); statement_signature(parser); }
-|   IDENTIFIER                          { statement_begin(parser, $1.name, @1); statement_signature(parser); }
-|   opcode modifiers                    { statement_signature(parser); }
-|   guard QUALIFIED                     { statement_begin(parser, $2.name, @2); statement_signature(parser); }
-|   guard IDENTIFIER                    { statement_begin(parser, $2.name, @2); statement_signature(parser); }
-|   guard opcode modifiers              { statement_signature(parser); }
+    QUALIFIED                           { instruction_begin(&parser->inst, $1.name, @1);
+                                          instruction_signature(parser); }
+|   IDENTIFIER                          { instruction_begin(&parser->inst, $1.name, @1);
+                                          instruction_signature(parser); }
+|   opcode modifiers                    { instruction_signature(parser); }
+|   guard QUALIFIED                     { instruction_begin(&parser->inst, $2.name, @2);
+                                          instruction_signature(parser); }
+|   guard IDENTIFIER                    { instruction_begin(&parser->inst, $2.name, @2);
+                                          instruction_signature(parser); }
+|   guard opcode modifiers              { instruction_signature(parser); }
 ;
 
 guard:
-    '@' IDENTIFIER                      { statement_guard(parser, $2.name, false, @2); }
-|   '@' '!' IDENTIFIER                  { statement_guard(parser, $3.name, true, @3); }
+    '@' IDENTIFIER                      { instruction_guard(parser, $2.name, false, @2); }
+|   '@' '!' IDENTIFIER                  { instruction_guard(parser, $3.name, true, @3); }
 ;
 
 opcode:
-    IDENTIFIER                          { statement_begin(parser, $1.name, @1); }
-|   QUALIFIED                           { statement_begin(parser, $1.name, @1); }
+    IDENTIFIER                          { instruction_begin(&parser->inst, $1.name, @1); }
+|   QUALIFIED                           { instruction_begin(&parser->inst, $1.name, @1); }
 ;
 
 modifiers:
@@ -530,12 +521,12 @@ modifiers:
 ;
 
 modifier:
-    DOTTED                              { VEC_PUSH(parser->scratch, parser->mods, $1.name); }
-|   TYPE                                { VEC_PUSH(parser->scratch, parser->mods, $1.name); }
-|   SPACE                               { VEC_PUSH(parser->scratch, parser->mods, $1.name); }
-|   VECTOR                              { VEC_PUSH(parser->scratch, parser->mods, $1.name); }
-|   LINKAGE                             { VEC_PUSH(parser->scratch, parser->mods, $1.name); }
-|   ALIAS                               { VEC_PUSH(parser->scratch, parser->mods, $1.name); }
+    DOTTED                              { VEC_PUSH(parser->scratch, parser->inst.mods, $1.name); }
+|   TYPE                                { VEC_PUSH(parser->scratch, parser->inst.mods, $1.name); }
+|   SPACE                               { VEC_PUSH(parser->scratch, parser->inst.mods, $1.name); }
+|   VECTOR                              { VEC_PUSH(parser->scratch, parser->inst.mods, $1.name); }
+|   LINKAGE                             { VEC_PUSH(parser->scratch, parser->inst.mods, $1.name); }
+|   ALIAS                               { VEC_PUSH(parser->scratch, parser->inst.mods, $1.name); }
 ;
 
 operands:
@@ -547,7 +538,7 @@ operand:
     IDENTIFIER                          { operand_reference(parser, $1.name, @1, NULL, @1); }
 |   IDENTIFIER DOTTED                   { operand_reference(parser, $1.name, @1, $2.name, @$); }
 |   QUALIFIED                           { operand_qualified(parser, $1.name, @1); }
-|   SINK                                { operand_sink(parser, @1); }
+|   SINK                                { operand_sink(&parser->inst, @1); }
 |   braced
 |   primary '|' primary                 { operand_fold(parser, OPERAND_PAIR, 2, @$); }
 |   IDENTIFIER '+' expression           { operand_sum(parser, $1.name, @1, $3, @3, @$); }
@@ -567,7 +558,7 @@ operand:
 
 primary:
     reference
-|   SINK                                { operand_sink(parser, @1); }
+|   SINK                                { operand_sink(&parser->inst, @1); }
 |   braced
 ;
 
@@ -582,7 +573,7 @@ reference:
 ;
 
 vector_open:
-    '{'                                 { parser->items_depth++; }
+    '{'                                 { parser->tokens.items_depth++; }
 ;
 
 items:
@@ -590,7 +581,7 @@ items:
 |   items ',' any_item                  { $$ = $1 + 1; }
 ;
 
-/* "(5)" is an expression, which statement_end takes for a list where a call wants one. */
+/* "(5)" is an expression, which instruction_end takes for a list where a call wants one. */
 several:
     any_item ',' any_item               { $$ = 2; }
 |   several ',' any_item                { $$ = $1 + 1; }
@@ -603,7 +594,7 @@ any_item:
 
 single_item:
     reference
-|   SINK                                { operand_sink(parser, @1); }
+|   SINK                                { operand_sink(&parser->inst, @1); }
 ;
 
 address:
@@ -617,13 +608,11 @@ address_items:
 
 address_item:
     reference
-|   SINK                                { operand_sink(parser, @1); }
+|   SINK                                { operand_sink(&parser->inst, @1); }
 |   braced
 |   IDENTIFIER '+' expression           { operand_sum(parser, $1.name, @1, $3, @3, @$); }
 |   expression                          { operand_constant(parser, $1, @1); }
 ;
-
-/* ---- Constant expressions ---------------------------------------------------------------------------------------- */
 
 expression:
     INTEGER                             { $$ = constant_integer($1.bits, $1.is_unsigned); }
@@ -632,31 +621,31 @@ expression:
 |   F32_BITS                            { $$ = constant_literal(CONSTANT_F32, $1.bits); }
 |   F64_BITS                            { $$ = constant_literal(CONSTANT_F64, $1.bits); }
 |   '(' expression ')'                  { $$ = $2; $$.parenthesised = true; }
-|   '(' TYPE ')' expression %prec UNARY { $$ = constant_cast(parser, (Type)$2.word, $4, @$); }
-|   '+' expression %prec UNARY          { $$ = constant_unary(parser, '+', $2, @$); }
-|   '-' expression %prec UNARY          { $$ = constant_unary(parser, '-', $2, @$); }
-|   '!' expression %prec UNARY          { $$ = constant_unary(parser, '!', $2, @$); }
-|   '~' expression %prec UNARY          { $$ = constant_unary(parser, '~', $2, @$); }
-|   expression '*' expression           { $$ = constant_binary(parser, '*', $1, $3, @$); }
-|   expression '/' expression           { $$ = constant_binary(parser, '/', $1, $3, @$); }
-|   expression '%' expression           { $$ = constant_binary(parser, '%', $1, $3, @$); }
-|   expression '+' expression           { $$ = constant_binary(parser, '+', $1, $3, @$); }
-|   expression '-' expression           { $$ = constant_binary(parser, '-', $1, $3, @$); }
-|   expression SHIFT_LEFT expression    { $$ = constant_binary(parser, T_SHIFT_LEFT, $1, $3, @$); }
-|   expression SHIFT_RIGHT expression   { $$ = constant_binary(parser, T_SHIFT_RIGHT, $1, $3, @$); }
-|   expression '<' expression           { $$ = constant_binary(parser, '<', $1, $3, @$); }
-|   expression '>' expression           { $$ = constant_binary(parser, '>', $1, $3, @$); }
-|   expression LESS_EQUAL expression    { $$ = constant_binary(parser, T_LESS_EQUAL, $1, $3, @$); }
-|   expression GREATER_EQUAL expression { $$ = constant_binary(parser, T_GREATER_EQUAL, $1, $3, @$); }
-|   expression EQUAL expression         { $$ = constant_binary(parser, T_EQUAL, $1, $3, @$); }
-|   expression NOT_EQUAL expression     { $$ = constant_binary(parser, T_NOT_EQUAL, $1, $3, @$); }
-|   expression '&' expression           { $$ = constant_binary(parser, '&', $1, $3, @$); }
-|   expression '^' expression           { $$ = constant_binary(parser, '^', $1, $3, @$); }
-|   expression '|' expression           { $$ = constant_binary(parser, '|', $1, $3, @$); }
-|   expression AND expression           { $$ = constant_binary(parser, T_AND, $1, $3, @$); }
-|   expression OR expression            { $$ = constant_binary(parser, T_OR, $1, $3, @$); }
+|   '(' TYPE ')' expression %prec UNARY { $$ = constant_cast(parser->diag, (Type)$2.word, $4, @$); }
+|   '+' expression %prec UNARY          { $$ = constant_unary(parser->diag, '+', $2, @$); }
+|   '-' expression %prec UNARY          { $$ = constant_unary(parser->diag, '-', $2, @$); }
+|   '!' expression %prec UNARY          { $$ = constant_unary(parser->diag, '!', $2, @$); }
+|   '~' expression %prec UNARY          { $$ = constant_unary(parser->diag, '~', $2, @$); }
+|   expression '*' expression           { $$ = constant_binary(parser->diag, '*', $1, $3, @$); }
+|   expression '/' expression           { $$ = constant_binary(parser->diag, '/', $1, $3, @$); }
+|   expression '%' expression           { $$ = constant_binary(parser->diag, '%', $1, $3, @$); }
+|   expression '+' expression           { $$ = constant_binary(parser->diag, '+', $1, $3, @$); }
+|   expression '-' expression           { $$ = constant_binary(parser->diag, '-', $1, $3, @$); }
+|   expression SHIFT_LEFT expression    { $$ = constant_binary(parser->diag, T_SHIFT_LEFT, $1, $3, @$); }
+|   expression SHIFT_RIGHT expression   { $$ = constant_binary(parser->diag, T_SHIFT_RIGHT, $1, $3, @$); }
+|   expression '<' expression           { $$ = constant_binary(parser->diag, '<', $1, $3, @$); }
+|   expression '>' expression           { $$ = constant_binary(parser->diag, '>', $1, $3, @$); }
+|   expression LESS_EQUAL expression    { $$ = constant_binary(parser->diag, T_LESS_EQUAL, $1, $3, @$); }
+|   expression GREATER_EQUAL expression { $$ = constant_binary(parser->diag, T_GREATER_EQUAL, $1, $3, @$); }
+|   expression EQUAL expression         { $$ = constant_binary(parser->diag, T_EQUAL, $1, $3, @$); }
+|   expression NOT_EQUAL expression     { $$ = constant_binary(parser->diag, T_NOT_EQUAL, $1, $3, @$); }
+|   expression '&' expression           { $$ = constant_binary(parser->diag, '&', $1, $3, @$); }
+|   expression '^' expression           { $$ = constant_binary(parser->diag, '^', $1, $3, @$); }
+|   expression '|' expression           { $$ = constant_binary(parser->diag, '|', $1, $3, @$); }
+|   expression AND expression           { $$ = constant_binary(parser->diag, T_AND, $1, $3, @$); }
+|   expression OR expression            { $$ = constant_binary(parser->diag, T_OR, $1, $3, @$); }
 |   expression '?' expression ':' expression
-                                        { $$ = constant_select(parser, $1, $3, $5, @$); }
+                                        { $$ = constant_select(parser->diag, $1, $3, $5, @$); }
 ;
 
 %%

@@ -8,8 +8,6 @@ static bool fail(Parser *parser, Span span, const char *message)
     return false;
 }
 
-/* ---- Calls ------------------------------------------------------------------------------------------------------- */
-
 static bool argument_has_type(Type type, const Constant *constant)
 {
     TypeClass class = type_class(type);
@@ -90,8 +88,9 @@ static bool check_prototype(Parser *parser, const Inst *inst, const Operand *ret
                             const Prototype *prototype)
 {
     return check_list(parser, inst, returns, prototype->returns, prototype->return_count, "return value",
-                      parser->opcode_span) &&
-           check_list(parser, inst, params, prototype->params, prototype->param_count, "argument", parser->opcode_span);
+                      parser->inst.opcode_span) &&
+           check_list(parser, inst, params, prototype->params, prototype->param_count, "argument",
+                      parser->inst.opcode_span);
 }
 
 static bool is_list(const Operand *operand)
@@ -131,14 +130,14 @@ static bool check_call(Parser *parser, const Inst *inst)
 {
     static const char usage[] = "a call is written 'call (RESULTS), FUNCTION, (ARGUMENTS)'";
     if (inst->operand_count == 0)
-        return fail(parser, parser->opcode_span, usage);
+        return fail(parser, parser->inst.opcode_span, usage);
     const Operand *operand = inst->operands, *end = operand + inst->operand_count;
     const Operand *returns = operand < end && is_list(operand) ? operand++ : NULL;
     const Operand *target = operand < end ? operand++ : NULL;
     const Operand *params = operand < end && is_list(operand) ? operand++ : NULL;
     const Operand *table = operand < end ? operand++ : NULL;
     if (target == NULL || operand < end)
-        return fail(parser, parser->opcode_span, usage);
+        return fail(parser, parser->inst.opcode_span, usage);
     if (target->kind == OPERAND_SYMBOL && target->symbol.kind == SYMBOL_FUNCTION && target->constant == NULL) {
         const Function *function = target->symbol.function;
         if (function->is_entry)
@@ -166,12 +165,10 @@ static bool check_call(Parser *parser, const Inst *inst)
     return true;
 }
 
-/* ---- Branches ---------------------------------------------------------------------------------------------------- */
-
 static bool check_branch(Parser *parser, const Inst *inst)
 {
     if (inst->operand_count != 1)
-        return fail(parser, parser->opcode_span, "a branch has one operand, its label");
+        return fail(parser, parser->inst.opcode_span, "a branch has one operand, its label");
     const Operand *target = &inst->operands[0];
     if (target->kind != OPERAND_SYMBOL || target->symbol.kind != SYMBOL_LABEL || target->constant)
         return fail(parser, target->span, "a branch goes to a label");
@@ -181,15 +178,13 @@ static bool check_branch(Parser *parser, const Inst *inst)
 static bool check_indexed_branch(Parser *parser, const Inst *inst)
 {
     if (inst->operand_count != 2)
-        return fail(parser, parser->opcode_span, "'brx.idx' has two operands, the index and the table");
+        return fail(parser, parser->inst.opcode_span, "'brx.idx' has two operands, the index and the table");
     const Operand *target = &inst->operands[1];
     if (target->kind != OPERAND_SYMBOL || target->constant || target->symbol.kind != SYMBOL_TABLE ||
         target->symbol.table->kind != TABLE_BRANCH_TARGETS)
         return fail(parser, target->span, "the table of a 'brx.idx' is a .branchtargets that stands before it");
     return true;
 }
-
-/* ---- Call parameters --------------------------------------------------------------------------------------------- */
 
 /* A guarded access to a variable that stages a call's parameter would leave it undefined. */
 static bool check_staging(Parser *parser, const Inst *inst)
@@ -200,7 +195,7 @@ static bool check_staging(Parser *parser, const Inst *inst)
             continue;
         const Variable *variable = operand->items[0].symbol.variable;
         if (variable->space == SPACE_PARAM && !variable->is_parameter)
-            return fail(parser, parser->guard_span, "an access to a parameter of a call cannot be guarded");
+            return fail(parser, parser->inst.guard_span, "an access to a parameter of a call cannot be guarded");
     }
     return true;
 }
@@ -211,18 +206,18 @@ static bool check_group(Parser *parser, const Inst *inst)
     int group = signature_has(inst->signature, MOD_CTA_GROUP_1)   ? 1
                 : signature_has(inst->signature, MOD_CTA_GROUP_2) ? 2
                                                                   : 0;
-    if (group && parser->cta_group && group != parser->cta_group) {
+    if (group && parser->body.cta_group && group != parser->body.cta_group) {
         diag_error(parser->diag, inst->span, "'.cta_group::%d' in a function that has used '.cta_group::%d'", group,
-                   parser->cta_group);
+                   parser->body.cta_group);
         return false;
     }
-    parser->cta_group = group ? group : parser->cta_group;
+    parser->body.cta_group = group ? group : parser->body.cta_group;
     return true;
 }
 
 bool control_check(Parser *parser, const Inst *inst)
 {
-    switch (parser->signature->op) {
+    switch (parser->inst.signature->op) {
     case OP_CALL: return check_call(parser, inst);
     case OP_BRA: return check_branch(parser, inst);
     case OP_BRX: return check_indexed_branch(parser, inst);
