@@ -1,4 +1,4 @@
-/* What the scanner's rules (ptx.l) and its helpers (lexer.c) share. */
+/* Shared by the scanner's rules (ptx.l) and the C files of lexer/. */
 #ifndef PTXOPT_LEXER_INTERNAL_H
 #define PTXOPT_LEXER_INTERNAL_H
 
@@ -72,26 +72,32 @@ static inline const Word *lexer_find_word(const Lexer *lexer, Name name)
     }
 }
 
-/* The bytes of an integer literal of the given base, without prefix and suffix.  Reports an overflow. */
+/* literal.c.  The digits are those between prefix and suffix; a value that does not fit is reported. */
 void lexer_integer(Lexer *lexer, const char *digits, size_t length, unsigned base, bool is_unsigned, Span span,
                    TokenValue *value);
-/* A decimal floating-point literal, which no character that could belong to it follows.  Reports an overflow. */
+/* A decimal floating-point literal; the text goes on with a character that cannot belong to it. */
 void lexer_decimal(Lexer *lexer, const char *text, Span span, TokenValue *value);
 uint64_t lexer_hex_bits(const char *digits, size_t length);
-/* Reports the first byte of the text that PTX does not allow even in comments.  False if there is one. */
+/* Reports a malformed number and returns TOKEN_ERROR. */
+int lexer_bad_number(Lexer *lexer, Span span);
+
+/* How many bytes of a token a message quotes. */
+static inline int lexer_excerpt(Span span)
+{
+    return span.end - span.begin > 60 ? 60 : (int)(span.end - span.begin);
+}
+
+/* lexer.c.  Reports the first byte of the text that PTX does not allow even in comments.  False if there is one. */
 bool lexer_check_bytes(Lexer *lexer, const char *text, size_t length, uint32_t offset);
-/* Reports a run of bytes that begins no token and returns TOKEN_ERROR. */
-int lexer_bad_bytes(Lexer *lexer, const char *text, size_t length, Span span);
+/* Reports a run of bytes, given its first, that does not begin a token, and returns TOKEN_ERROR. */
+int lexer_bad_bytes(Lexer *lexer, char first, Span span);
 /* Whether the line, which begins with '#', is a line marker: # N "FILE" or #line N "FILE".  Reports it if it is not. */
 bool lexer_line_marker(Lexer *lexer, const char *text, size_t length, Span span);
-/* Characters that are tokens and begin no longer one. */
-extern const bool lexer_is_single[256];
-/* Characters of a name behind its first. */
-extern const bool lexer_is_name[256];
-int lexer_bad_number(Lexer *lexer, Span span);
-/* ptx.l: goes on at the offset, outside of sections and comments. */
-void lexer_seek(Lexer *lexer, uint32_t offset);
-/* One step through a section's body. */
+
+/* section.c: one step through a section's body. */
 void lexer_section_step(Lexer *lexer, SectionToken token, Span span);
+
+/* ptx.l: continues at the offset, outside of sections and comments. */
+void lexer_seek(Lexer *lexer, uint32_t offset);
 
 #endif

@@ -1,18 +1,24 @@
 /* lexer: PTX text to tokens.
  *
- * The scanner knows no opcode and no directive: it yields names, names with dotted words right behind them
- * ("add.s32", one token because a module has few of them and each is looked up once), dotted words, literals, strings
- * and punctuation, and looks dotted words up in a table that its user gives.  Only two constructs are taken as one
- * piece, because what stands in them is not PTX: the body of a .section and an @@DWARF line.
+ * The scanner knows no opcode and no directive.  Its tokens are names, names with dotted words attached to them
+ * ("add.s32": one token, because a module has few different ones and each is looked up once), dotted words, literals,
+ * strings and punctuation; dotted words are looked up in a table that the caller provides.  Two constructs are one
+ * token because their contents are not PTX: the body of a .section and an @@DWARF line.
  *
- * Chapter "Syntax" of the PTX ISA.  Values of literals are exact: 64 bits of an integer, the bit pattern of 0f and
- * 0d literals, the nearest double of a decimal one. */
+ * The rules are those of ptx.l (chapter "Syntax" of the PTX ISA).  Only plain.c repeats some of them, for speed: it
+ * recognizes plain instructions and labels as a whole (lexer_plain, lexer_label) and leaves anything else to ptx.l.  A
+ * change to a rule of names, dotted words, numbers or blanks in ptx.l must be made there too.  The unit test test_plain
+ * and the fuzzer 'parser' hold the two against each other: with ParseOptions.grammar_only the parser reads everything
+ * by the rules of ptx.l, and must come to the same result.
+ *
+ * Values of literals are exact: 64 bits of an integer, the bit pattern of a 0f or 0d literal, the nearest double of a
+ * decimal one. */
 #ifndef PTXOPT_LEXER_H
 #define PTXOPT_LEXER_H
 
 #include "support/support.h"
 
-/* X(name, how a message calls it): tokens of more than one character.  A token of one character is that character's
+/* X(name, its name in messages): tokens of more than one character.  A token of one character is that character's
  * code. */
 #define TOKEN_LIST(X)                                                                                                  \
     X(IDENTIFIER, "a name")                                                                                            \
@@ -42,7 +48,7 @@
 
 typedef enum TokenKind {
     TOKEN_END = 0,
-    TOKEN_ERROR = 256, /* something that is no token; it has been reported */
+    TOKEN_ERROR = 256, /* text that is not a token; it has been reported */
     TOKEN_FIRST = 257,
 #define X(name, text) TOKEN_##name,
     TOKEN_LIST(X)
@@ -73,15 +79,13 @@ typedef struct Lexer Lexer;
 Lexer *lexer_new(Interner *names, const Source *source, Diag *diag, const Word *words, size_t word_count);
 void lexer_free(Lexer *lexer); /* NULL is allowed */
 
-/* The next token: a TokenKind, a character's code or a word's token; TOKEN_END for ever once the text has ended.  For
- * SECTION_BODY the span holds what stands between the braces, for DWARF_LINE the line. */
+/* The next token: a TokenKind, a character's code or a word's token; at the end of the text, TOKEN_END again and again.
+ * The span of a SECTION_BODY is the text between the braces, that of a DWARF_LINE the line. */
 int lexer_next(Lexer *lexer, TokenValue *value, Span *span);
-/* While text is skipped after an error, what is wrong with it is not worth a message. */
+/* A quiet lexer reports nothing: for text that is skipped after an error. */
 void lexer_set_quiet(Lexer *lexer, bool quiet);
 
-/* ---- Plain instructions ------------------------------------------------------------------------------------------ */
-
-/* An instruction as nearly all are:
+/* A plain instruction, as nearly all are:
  *     [@[!]NAME] OPCODE [OPERAND {, OPERAND}] ;
  * where an operand is an ITEM, [NAME], [NAME+INTEGER], {ITEM, ...} or NAME|NAME, and an item is NAME, NAME.WORD, a
  * decimal integer with or without a sign, a 0f or 0d literal or '_'. */
@@ -93,8 +97,8 @@ typedef enum PlainKind {
     PLAIN_SINK,
     PLAIN_ADDRESS,     /* name, with nothing between it and its brackets */
     PLAIN_SUM_ADDRESS, /* name '+' bits, to be negated if 'negative'; nothing else between the brackets */
-    PLAIN_VECTOR,      /* bits: of how many operands before this one */
-    PLAIN_PAIR,        /* of the two operands before this one */
+    PLAIN_VECTOR,      /* bits: the number of operands before this one that are its items */
+    PLAIN_PAIR,        /* its items are the two operands before this one */
 } PlainKind;
 
 typedef struct PlainOperand {
@@ -117,13 +121,13 @@ typedef struct PlainInst {
     Name opcode;     /* with its dotted words */
     Span opcode_span;
     unsigned count;
-    PlainOperand operands[PLAIN_LIMIT]; /* those of a list before it */
+    PlainOperand operands[PLAIN_LIMIT]; /* the items of a list precede it */
 } PlainInst;
 
-/* Where a statement may begin.  False if what stands next is no plain instruction: then nothing was taken, and
- * lexer_next goes on. */
+/* For use where a statement may begin.  False if the next statement is not a plain instruction: then nothing was
+ * consumed. */
 bool lexer_plain(Lexer *lexer, PlainInst *inst, Span *span);
-/* The same for NAME ':'; value->name. */
+/* The same for a label, NAME ':', whose name goes to value->name. */
 bool lexer_label(Lexer *lexer, TokenValue *value, Span *span);
 
 #endif

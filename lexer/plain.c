@@ -1,20 +1,25 @@
-/* Plain instructions: the shapes that nearly all text consists of, recognized where they stand and taken as one token.
- * Flex and bison take a start of the automaton, three or four reductions and as many calls for each name of an
- * instruction; what is done here for it is a few comparisons, which makes reading twice as fast.
+/* Plain instructions: the shapes that nearly all text consists of, recognized in place and delivered as one token.  For
+ * each name in an instruction flex and bison would start the automaton, make three or four reductions and as many
+ * calls; the few comparisons here make reading twice as fast.
  *
- * Whatever is not plain to the last character, its ';' included, is left alone, and the scanner's rules read it from
- * its beginning.  So nothing is decided or reported here, and what is taken must be what the rules and the grammar
- * would make of it: ParseOptions.grammar_only lets tests compare the two. */
+ * An instruction that is not plain to the last character, including its ';', is left to the scanner's rules, which read
+ * it from its beginning.  So nothing is decided or reported here, and the result must be what the rules and the grammar
+ * would produce: see lexer.h. */
 #include <endian.h>
 
 #include "lexer/internal.h"
 
-/* Each function of the reader is given where something may stand, and gives the place behind it; NULL: it is not
- * there, or not plain. */
+/* Each read_ function gets the place where something may begin and returns the place after it, or NULL if it is not
+ * there or not plain. */
 typedef struct Reader {
     Lexer *lexer;
     PlainInst *inst;
 } Reader;
+
+/* Characters of a name after its first. */
+static const bool is_name[256] = {
+    ['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true, ['_'] = true, ['$'] = true,
+};
 
 static inline const char *skip_blanks(const char *at)
 {
@@ -25,7 +30,7 @@ static inline const char *skip_blanks(const char *at)
 
 static inline const char *skip_name(const char *at)
 {
-    while (lexer_is_name[(unsigned char)*at])
+    while (is_name[(unsigned char)*at])
         at++;
     return at;
 }
@@ -33,7 +38,7 @@ static inline const char *skip_name(const char *at)
 /* What may follow a dot. */
 static inline const char *skip_word(const char *at)
 {
-    while (lexer_is_name[(unsigned char)*at] && *at != '$')
+    while (is_name[(unsigned char)*at] && *at != '$')
         at++;
     return at;
 }
@@ -68,14 +73,14 @@ static inline uint64_t load_bytes(const char *at)
 
 #define EACH_BYTE(value) (UINT64_C(0x0101010101010101) * (value))
 
-/* The top bit of each byte that lies between the two, all three below 0x80. */
+/* The top bit of each byte between the two, inclusive; all three are below 0x80. */
 static inline uint64_t bytes_between(uint64_t bytes, unsigned low, unsigned high)
 {
     return (bytes + EACH_BYTE(0x80 - low)) & ~(bytes + EACH_BYTE(0x7F - high));
 }
 
 /* The top bit of each byte that does not belong to a name. */
-static inline uint64_t bytes_behind_name(uint64_t bytes)
+static inline uint64_t bytes_outside_name(uint64_t bytes)
 {
     uint64_t low = bytes & EACH_BYTE(0x7F);
     uint64_t name = bytes_between(low | EACH_BYTE(0x20), 'a', 'z') | bytes_between(low, '0', '9') |
@@ -83,11 +88,11 @@ static inline uint64_t bytes_behind_name(uint64_t bytes)
     return (~name | bytes) & EACH_BYTE(0x80);
 }
 
-/* The characters of a name, of which the first may be any.  Nearly all names are so short that eight bytes tell where
- * they end: a loop's last jump, which no processor guesses right, costs more than looking at all eight. */
+/* The characters of a name, of which the first can be any.  Nearly all names end within eight bytes, and looking at all
+ * eight costs less than a loop whose last jump is always mispredicted. */
 static inline const char *read_characters(const Reader *reader, const char *at, Name *name)
 {
-    uint64_t bytes = load_bytes(at), stops = bytes_behind_name(bytes) & ~UINT64_C(0xFF);
+    uint64_t bytes = load_bytes(at), stops = bytes_outside_name(bytes) & ~UINT64_C(0xFF);
     if (stops) {
         size_t length = (size_t)__builtin_ctzll(stops) / 8;
         *name = intern_short(reader->lexer->names, bytes & (((stops & -stops) >> 7) - 1), length);
@@ -98,8 +103,7 @@ static inline const char *read_characters(const Reader *reader, const char *at, 
     return end;
 }
 
-/* {name}, but not WARP_SZ, which is a word of its own, nor what a dotted word makes an instruction.  NULL if it is
- * none. */
+/* {name}, but neither WARP_SZ, which is a token of its own, nor a name that a dotted word makes an instruction. */
 static inline const char *read_name(const Reader *reader, const char *at, Name *name)
 {
     if (*at == '%' || *at == '$' || *at == '_') {
@@ -112,7 +116,7 @@ static inline const char *read_name(const Reader *reader, const char *at, Name *
     return *end == '.' || (*at == 'W' && end - at == 7 && memcmp(at, "WARP_SZ", 7) == 0) ? NULL : end;
 }
 
-/* Decimal digits of which any number fits 64 bits with its sign; others are the scanner's. */
+/* So few decimal digits that the number fits in 64 bits with its sign; longer ones are left to the scanner. */
 static inline const char *read_integer(const char *at, uint64_t *bits)
 {
     const char *begin = at;
@@ -191,7 +195,7 @@ static inline const char *read_address(Reader *reader, const char *at)
     return end;
 }
 
-/* The ".x" of "%tid.x", the ".b0" of a video operand.  Longer words may begin something else, as ".section" does. */
+/* The ".x" of "%tid.x", the ".b0" of a video operand.  Longer words may be something else, such as ".section". */
 static const char *read_selector(const Reader *reader, const char *at, Name *selector)
 {
     const char *end = skip_word(at + 1);
@@ -201,13 +205,13 @@ static const char *read_selector(const Reader *reader, const char *at, Name *sel
     return lexer_find_word(reader->lexer, *selector) ? NULL : end;
 }
 
-/* An operand that may stand in braces. */
+/* An operand that is allowed in braces. */
 static inline const char *read_item(Reader *reader, const char *at)
 {
     if (is_digit(*at) || *at == '-')
         return read_number(reader, at);
     PlainOperand *operand;
-    if (*at == '_' && !lexer_is_name[(unsigned char)at[1]])
+    if (*at == '_' && !is_name[(unsigned char)at[1]])
         return add_operand(reader, PLAIN_SINK, at, at + 1) ? at + 1 : NULL;
     Name name, selector = NULL;
     const char *end = read_name(reader, at, &name);

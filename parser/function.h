@@ -3,7 +3,7 @@
 #define PTXOPT_PARSER_FUNCTION_H
 
 #include "parser/scope.h"
-#include "parser/tokens.h"
+#include "parser/token.h"
 
 /* The function's contents so far, in storage that the next function reuses. */
 typedef struct FunctionBody {

@@ -10,13 +10,13 @@
 #include "ir/ir.h"
 #include "lexer/lexer.h"
 #include "parser/constant.h"
-#include "parser/declare.h"
+#include "parser/declaration.h"
 #include "parser/function.h"
 #include "parser/module.h"
 #include "parser/parser.h"
 #include "parser/scope.h"
 #include "parser/statement.h"
-#include "parser/tokens.h"
+#include "parser/token.h"
 
 /* Lists that the grammar collects for one directive. */
 typedef struct Lists {

@@ -2,7 +2,7 @@
 #ifndef PTXOPT_PARSER_MODULE_H
 #define PTXOPT_PARSER_MODULE_H
 
-#include "parser/tokens.h"
+#include "parser/token.h"
 
 typedef struct ModuleHeader {
     bool has_target;

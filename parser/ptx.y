@@ -76,7 +76,7 @@ static void ptx_error(const Span *span, Parser *parser, const char *message)
     INSTRUCTION "a whole instruction"
     LABEL "a label"
 
-/* The words of the table in words.c. */
+/* The words of the table in word.c. */
 %token <token>
     TYPE "a type"
     SPACE "a state space"
@@ -104,7 +104,7 @@ static void ptx_error(const Span *span, Parser *parser, const char *message)
     NORETURN "'.noreturn'"
     ABI "'.abi_preserve'"
 
-/* Made by tokens.c and recover.c: the end of a list in braces, and the place where parsing resumes. */
+/* Made by token.c and recovery.c: the end of a list in braces, and the place where parsing resumes. */
 %token
     ITEMS_CLOSE "'}' of a list"
     SYNC "a new beginning"

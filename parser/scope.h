@@ -1,4 +1,4 @@
-/* Names and their scopes, without the rest of the parser: scope.c, labels.c. */
+/* Names and their scopes, without the rest of the parser: scope.c, label.c. */
 #ifndef PTXOPT_PARSER_SCOPE_H
 #define PTXOPT_PARSER_SCOPE_H
 
@@ -132,7 +132,7 @@ void scope_define_label(ScopeTable *table, Label *label);
 void scope_resolve_labels(ScopeTable *table);
 void scope_forget_labels(ScopeTable *table);
 
-/* unknown.c: reports an unknown name, with the closest known one of a kind in the set 'wanted' (of 1u << KIND). */
+/* unknown_name.c: reports an unknown name, with the closest known one of a kind in the set 'wanted' (of 1u << KIND). */
 void scope_report_unknown(ScopeTable *table, Name name, Span span, const char *what, unsigned wanted);
 
 #endif

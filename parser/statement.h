@@ -4,7 +4,7 @@
 #define PTXOPT_PARSER_STATEMENT_H
 
 #include "parser/constant.h"
-#include "parser/tokens.h"
+#include "parser/token.h"
 
 void statement_add(Parser *parser, Stmt stmt);
 void statement_label(Parser *parser, Name name, Span span);

@@ -1,7 +1,7 @@
-/* Between scanner and grammar: the table of directives (words.c), the stream of tokens (tokens.c), where parsing
- * resumes after an error (recover.c), and the wording of syntax errors (syntax_error.c). */
-#ifndef PTXOPT_PARSER_TOKENS_H
-#define PTXOPT_PARSER_TOKENS_H
+/* Between scanner and grammar: the table of directives (word.c), the stream of tokens (token.c), where parsing
+ * resumes after an error (recovery.c), and the wording of syntax errors (syntax_error.c). */
+#ifndef PTXOPT_PARSER_TOKEN_H
+#define PTXOPT_PARSER_TOKEN_H
 
 #include "lexer/lexer.h"
 #include "parser/constant.h"

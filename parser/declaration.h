@@ -1,7 +1,7 @@
-/* Declarations: their specifiers (declare.c), registers (register.c), variables (variable.c), parameters (parameter.c)
+/* Declarations: their specifiers (declaration.c), registers (register.c), variables (variable.c), parameters (parameter.c)
  * and initial values (initializer.c). */
-#ifndef PTXOPT_PARSER_DECLARE_H
-#define PTXOPT_PARSER_DECLARE_H
+#ifndef PTXOPT_PARSER_DECLARATION_H
+#define PTXOPT_PARSER_DECLARATION_H
 
 #include "parser/constant.h"
 #include "parser/scope.h"
