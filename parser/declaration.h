@@ -1,5 +1,5 @@
-/* Declarations: their specifiers (declaration.c), registers (register.c), variables (variable.c), parameters (parameter.c)
- * and initial values (initializer.c). */
+/* Declarations: their specifiers (declaration.c), registers (register.c), variables (variable.c), parameters
+ * (parameter.c) and initial values (initializer.c). */
 #ifndef PTXOPT_PARSER_DECLARATION_H
 #define PTXOPT_PARSER_DECLARATION_H
 

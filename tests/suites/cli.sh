@@ -148,7 +148,7 @@ result "report as JSON" "$wrong"
 odd="$(printf '%s/od\377d\001.ptx' "$tmp")"
 cp "$kernel" "$odd"
 run -assembler none -report-format json -report=- -o /dev/null "$odd"
-result "a file name that is no text" "$(python3 -m json.tool "$tmp/out" 2>&1 >/dev/null)"
+result "a file name that is not text" "$(python3 -m json.tool "$tmp/out" 2>&1 >/dev/null)"
 run -q -assembler none -coarsen 2 -target-regs 32 "$kernel"
 result "quiet" "$([ "$status" -eq 0 ] && [ ! -s "$tmp/errors" ] || echo "status $status, or it speaks")"
 run -help

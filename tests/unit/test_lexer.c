@@ -243,34 +243,34 @@ static void expect_error(const char *text, const char *expected)
 static void test_errors(void **state)
 {
     (void)state;
-    expect_error("a\n  /* b", "t.ptx:2:3: error: this comment does not end\n");
-    expect_error("a /* b **", "t.ptx:1:3: error: this comment does not end\n");
-    expect_error("a \"b\nc", "t.ptx:1:3: error: this string does not end on its line\n");
-    expect_error("a \v b", "t.ptx:1:3: error: control character 0x0B is no white space in PTX\n");
+    expect_error("a\n  /* b", "t.ptx:2:3: error: unterminated comment\n");
+    expect_error("a /* b **", "t.ptx:1:3: error: unterminated comment\n");
+    expect_error("a \"b\nc", "t.ptx:1:3: error: unterminated string\n");
+    expect_error("a \v b", "t.ptx:1:3: error: control character 0x0B is not white space in PTX\n");
     expect_error("a \x80\x81 b", "t.ptx:1:3: error: PTX is ASCII text; this is byte 0x80\n");
     expect_error("a // \xC3\xA4\nb", "t.ptx:1:6: error: PTX is ASCII text; this is byte 0xC3\n");
     expect_error("/* \n \xC3\xA4 */ b", "t.ptx:2:2: error: PTX is ASCII text; this is byte 0xC3\n");
     expect_error("\"\xC3\xA4\"", "t.ptx:1:2: error: PTX is ASCII text; this is byte 0xC3\n");
-    expect_error_n("ab\0cd", 5, "t.ptx:1:3: error: a NUL byte ends the text\n");
+    expect_error_n("ab\0cd", 5, "t.ptx:1:3: error: the text contains a NUL byte\n");
     expect_error("a ` b", "t.ptx:1:3: error: '`' has no meaning here\n");
     expect_error("a . b", "t.ptx:1:3: error: '.' has no meaning here\n");
     expect_error("#define X", "t.ptx:1:1: error: only line markers (# N \"FILE\") may begin with '#'\n");
     expect_error("0x1G",
-                 "t.ptx:1:1: error: malformed number '0x1G': 0x takes hexadecimal digits and the suffix U only\n");
+                 "t.ptx:1:1: error: malformed number '0x1G': only hexadecimal digits and the suffix U may follow 0x\n");
     expect_error("018", "t.ptx:1:1: error: malformed number '018': a leading 0 makes the number octal\n");
     expect_error("0b12",
-                 "t.ptx:1:1: error: malformed number '0b12': 0b takes the digits 0 and 1 and the suffix U only\n");
-    expect_error("0f3F80", "t.ptx:1:1: error: malformed number '0f3F80': 0f takes exactly 8 hexadecimal digits\n");
+                 "t.ptx:1:1: error: malformed number '0b12': only the digits 0 and 1 and the suffix U may follow 0b\n");
+    expect_error("0f3F80", "t.ptx:1:1: error: malformed number '0f3F80': 0f needs exactly 8 hexadecimal digits\n");
     expect_error("0f3F8000001",
-                 "t.ptx:1:1: error: malformed number '0f3F8000001': 0f takes exactly 8 hexadecimal digits\n");
-    expect_error("0d3FF0", "t.ptx:1:1: error: malformed number '0d3FF0': 0d takes exactly 16 hexadecimal digits\n");
+                 "t.ptx:1:1: error: malformed number '0f3F8000001': 0f needs exactly 8 hexadecimal digits\n");
+    expect_error("0d3FF0", "t.ptx:1:1: error: malformed number '0d3FF0': 0d needs exactly 16 hexadecimal digits\n");
     expect_error("1.5e+", "t.ptx:1:1: error: malformed number '1.5e+'\n");
     expect_error("1.0f", "t.ptx:1:1: error: malformed number '1.0f'\n");
     expect_error("5u", "t.ptx:1:1: error: malformed number '5u'\n");
     expect_error("1e999", "t.ptx:1:1: error: this constant is too large for a double\n");
     expect_error("1e-400", "t.ptx:1:1: error: this constant is too small for a double\n");
-    expect_error("99999999999999999999999", "t.ptx:1:1: error: this constant does not fit 64 bits\n");
-    expect_error("18446744073709551616", "t.ptx:1:1: warning: this constant is cut to 64 bits\n");
+    expect_error("99999999999999999999999", "t.ptx:1:1: error: this constant does not fit in 64 bits\n");
+    expect_error("18446744073709551616", "t.ptx:1:1: warning: this constant is truncated to 64 bits\n");
 }
 
 /* ---- Sections ---------------------------------------------------------------------------------------------------- */
@@ -291,12 +291,12 @@ static void test_sections(void **state)
     assert_int_equal(scan.diag.errors, 0);
     scan_end(&scan);
 
-    expect_error(".section .d { .b8 1", "t.ptx:1:13: error: this section does not end\n");
-    expect_error(".section .d { .b8 1; }", "t.ptx:1:20: error: ';' does not belong here in a section's data\n");
-    expect_error(".section .d { .b8 1 2 }", "t.ptx:1:21: error: '2' does not belong here in a section's data\n");
-    expect_error(".section .d { .b8 }", "t.ptx:1:19: error: '}' does not belong here in a section's data\n");
-    expect_error(".section .d { foo bar }", "t.ptx:1:19: error: 'bar' does not belong here in a section's data\n");
-    expect_error(".section .d { .u32 1 }", "t.ptx:1:15: error: '.u32' does not belong here in a section's data\n");
+    expect_error(".section .d { .b8 1", "t.ptx:1:13: error: unterminated section\n");
+    expect_error(".section .d { .b8 1; }", "t.ptx:1:20: error: unexpected ';' in a section's data\n");
+    expect_error(".section .d { .b8 1 2 }", "t.ptx:1:21: error: unexpected '2' in a section's data\n");
+    expect_error(".section .d { .b8 }", "t.ptx:1:19: error: unexpected '}' in a section's data\n");
+    expect_error(".section .d { foo bar }", "t.ptx:1:19: error: unexpected 'bar' in a section's data\n");
+    expect_error(".section .d { .u32 1 }", "t.ptx:1:15: error: unexpected '.u32' in a section's data\n");
     expect_error(".section .d { \x80 }", "t.ptx:1:15: error: PTX is ASCII text; this is byte 0x80\n");
 }
 
