@@ -1,5 +1,5 @@
 /* Blocks and clusters: how they start, take turns, and end. */
-#include "emulator/state/state.h"
+#include "emulator/run.h"
 
 static void special_fill(Warp *warp, unsigned row, uint32_t value)
 {

@@ -5,7 +5,7 @@
  * its own, and they share nothing but the bytes of global memory.  When races are watched, what two cores have touched
  * is held side by side at the end.  Whatever is not plainly well, a fault or a possible race, is run again on one core,
  * so that results, counters and messages are those of one core. */
-#include "emulator/state/state.h"
+#include "emulator/run.h"
 
 #include <pthread.h>
 

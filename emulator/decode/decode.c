@@ -1,5 +1,5 @@
 /* From a body to flat code: pure instructions, moves, and the walk over the blocks. */
-#include "emulator/state/state.h"
+#include "emulator/decode/decode.h"
 
 /* ---- Pure instructions ------------------------------------------------------------------------------------------ */
 
@@ -328,22 +328,6 @@ static bool decode_formal(Decoder *d, const Variable *formal, const Operand *oth
 
 /* ---- Addresses as values ---------------------------------------------------------------------------------------- */
 
-Space decoder_space(const Decoder *d)
-{
-    static const struct {
-        ModId mod;
-        Space space;
-    } spaces[] = {
-        {MOD_GLOBAL, SPACE_GLOBAL},         {MOD_SHARED, SPACE_SHARED},     {MOD_SHARED_CTA, SPACE_SHARED},
-        {MOD_SHARED_CLUSTER, SPACE_SHARED}, {MOD_LOCAL, SPACE_LOCAL},       {MOD_CONST, SPACE_CONST},
-        {MOD_PARAM, SPACE_PARAM},           {MOD_PARAM_ENTRY, SPACE_PARAM}, {MOD_PARAM_FUNC, SPACE_PARAM},
-    };
-    for (size_t i = 0; i < COUNT_OF(spaces); i++)
-        if (inst_has(d->inst, spaces[i].mod))
-            return spaces[i].space;
-    return SPACE_NONE;
-}
-
 static bool decode_cvta(Decoder *d)
 {
     const Inst *inst = d->inst;
@@ -506,11 +490,6 @@ static bool decode_inst(Decoder *d, const Inst *inst)
     if (inst_is_image(op))
         return decode_image(d);
     return decode_other(d);
-}
-
-void decoder_fixup(Decoder *d, uint32_t op, uint32_t block, uint32_t field)
-{
-    VEC_PUSH(d->arena, d->fixups, ((Fixup){op, block, field}));
 }
 
 static void fixups_apply(Decoder *d)

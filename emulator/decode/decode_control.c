@@ -1,32 +1,7 @@
 /* Branches, calls, barriers and what a warp does together. */
-#include "emulator/state/state.h"
+#include "emulator/decode/decode.h"
 
 /* ---- Guards around what cannot be masked ------------------------------------------------------------------------ */
-
-/* Lanes whose guard is false go round the next ops and meet the others behind them.  Returns the branch's index, or
- * NO_ROW where there is no guard. */
-uint32_t decoder_guard_open(Decoder *d)
-{
-    if (d->guard == NO_ROW)
-        return NO_ROW;
-    uint32_t at = (uint32_t)d->code->ops.count;
-    d->guard_inverted = !d->guard_inverted;
-    Op *op = decoder_emit(d, run_branch);
-    op->branch.fall = at + 1;
-    op->skips = true;
-    d->guard = NO_ROW;
-    return at;
-}
-
-void decoder_guard_close(Decoder *d, uint32_t at)
-{
-    if (at == NO_ROW)
-        return;
-    uint32_t meet = (uint32_t)d->code->ops.count;
-    decoder_emit(d, run_reconverge);
-    d->code->ops.data[at].branch.target = meet;
-    d->code->ops.data[at].branch.reconvergence = meet;
-}
 
 /* ---- Branches --------------------------------------------------------------------------------------------------- */
 

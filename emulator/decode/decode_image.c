@@ -1,5 +1,5 @@
 /* Texture and surface instructions, decoded. */
-#include "emulator/execute/image.h"
+#include "emulator/decode/decode.h"
 
 static bool refuse(Decoder *d)
 {

@@ -1,5 +1,5 @@
 /* Matrix instructions, decoded. */
-#include "emulator/execute/matrix.h"
+#include "emulator/decode/decode.h"
 
 static const struct {
     ModId mod;

@@ -1,5 +1,5 @@
 /* Memory instructions: what each access is, once, before the run. */
-#include "emulator/state/state.h"
+#include "emulator/decode/decode.h"
 
 /* The address operand: a source row and an offset. */
 bool decoder_address(Decoder *d, const Operand *operand, Space space, MemoryOp *memory)

@@ -1,5 +1,5 @@
 /* The decoder's tools: emitting ops, constants, and operands as rows. */
-#include "emulator/state/state.h"
+#include "emulator/decode/decode.h"
 
 /* ---- Refusing --------------------------------------------------------------------------------------------------- */
 
@@ -14,6 +14,22 @@ bool decoder_refuse(Decoder *d, const char *format, ...)
     fault_static(d->machine, FAULT_UNSUPPORTED, d->code->function, d->inst, "%s", buf_text(&text));
     buf_free(&text);
     return false;
+}
+
+Space decoder_space(const Decoder *d)
+{
+    static const struct {
+        ModId mod;
+        Space space;
+    } spaces[] = {
+        {MOD_GLOBAL, SPACE_GLOBAL},         {MOD_SHARED, SPACE_SHARED},     {MOD_SHARED_CTA, SPACE_SHARED},
+        {MOD_SHARED_CLUSTER, SPACE_SHARED}, {MOD_LOCAL, SPACE_LOCAL},       {MOD_CONST, SPACE_CONST},
+        {MOD_PARAM, SPACE_PARAM},           {MOD_PARAM_ENTRY, SPACE_PARAM}, {MOD_PARAM_FUNC, SPACE_PARAM},
+    };
+    for (size_t i = 0; i < COUNT_OF(spaces); i++)
+        if (inst_has(d->inst, spaces[i].mod))
+            return spaces[i].space;
+    return SPACE_NONE;
 }
 
 /* ---- Emitting --------------------------------------------------------------------------------------------------- */
@@ -148,6 +164,36 @@ void decoder_resize(Decoder *d, uint32_t dest, unsigned dest_bytes, uint32_t sou
     else
         row = sign ? ROW_EXTEND_S32_64 : ROW_EXTEND_U32_64;
     decoder_emit_row(d, row_function(row), dest, dest_bytes, &source, 1);
+}
+
+/* Lanes whose guard is false go round the next ops and meet the others behind them.  Returns the branch's index, or
+ * NO_ROW where there is no guard. */
+uint32_t decoder_guard_open(Decoder *d)
+{
+    if (d->guard == NO_ROW)
+        return NO_ROW;
+    uint32_t at = (uint32_t)d->code->ops.count;
+    d->guard_inverted = !d->guard_inverted;
+    Op *op = decoder_emit(d, run_branch);
+    op->branch.fall = at + 1;
+    op->skips = true;
+    d->guard = NO_ROW;
+    return at;
+}
+
+void decoder_guard_close(Decoder *d, uint32_t at)
+{
+    if (at == NO_ROW)
+        return;
+    uint32_t meet = (uint32_t)d->code->ops.count;
+    decoder_emit(d, run_reconverge);
+    d->code->ops.data[at].branch.target = meet;
+    d->code->ops.data[at].branch.reconvergence = meet;
+}
+
+void decoder_fixup(Decoder *d, uint32_t op, uint32_t block, uint32_t field)
+{
+    VEC_PUSH(d->arena, d->fixups, ((Fixup){op, block, field}));
 }
 
 /* ---- Operands --------------------------------------------------------------------------------------------------- */

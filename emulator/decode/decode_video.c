@@ -1,5 +1,5 @@
 /* Video instructions, decoded: operand parts and lane masks. */
-#include "emulator/state/state.h"
+#include "emulator/decode/decode.h"
 
 static bool refuse(Decoder *d)
 {

@@ -1,5 +1,5 @@
 /* Computation lane by lane: what is not a whole-row operation. */
-#include "emulator/state/state.h"
+#include "emulator/execute/execute.h"
 
 Step run_scalar(Exec *x, const Op *op, uint32_t mask)
 {

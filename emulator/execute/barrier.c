@@ -1,27 +1,8 @@
 /* Barriers of the block, fences, and mbarrier objects: PTX ISA, "Parallel Synchronization and Communication
  * Instructions". */
-#include "emulator/state/state.h"
+#include "emulator/execute/execute.h"
 
 /* ---- Barriers --------------------------------------------------------------------------------------------------- */
-
-void clock_join(Exec *x, uint32_t *clock)
-{
-    if (!x->warp->clocks)
-        return;
-    for (unsigned i = 0; i < x->block->clock_size; i++)
-        if (x->warp->clocks[i] > clock[i])
-            clock[i] = x->warp->clocks[i];
-}
-
-void clock_take(Warp *warp, const uint32_t *clock)
-{
-    if (!warp->clocks)
-        return;
-    for (unsigned i = 0; i < warp->block->clock_size; i++)
-        if (clock[i] > warp->clocks[i])
-            warp->clocks[i] = clock[i];
-    warp->clocks[warp->index]++;
-}
 
 static void result_write(Frame *frame, const Op *op, const Barrier *barrier, uint32_t mask)
 {
@@ -76,30 +57,6 @@ void barrier_recheck(BlockState *block)
     cluster_recheck(block);
 }
 
-static bool is_beside(const Split *split, const Split *other)
-{
-    return other->wait == WAIT_ALIGNED && other->pc == split->pc && other->frame == split->frame;
-}
-
-void partners_arrive(Exec *x, const Op *op, unsigned barrier)
-{
-    Warp *warp = x->warp;
-    for (unsigned i = 0; i < warp->blocked_count;) {
-        Split *other = warp->blocked[i];
-        if (!is_beside(x->split, other)) {
-            i++;
-            continue;
-        }
-        if (op->barrier.kind == BARRIER_ARRIVE) {
-            other->pc++;
-            split_wake(warp, other);
-        } else {
-            other->wait = WAIT_BARRIER;
-            other->barrier = barrier;
-        }
-    }
-}
-
 static Step barrier_arrive(Exec *x, const Op *op, uint32_t mask)
 {
     unsigned lane = (unsigned)__builtin_ctz(mask);
@@ -149,23 +106,13 @@ static Step barrier_arrive(Exec *x, const Op *op, uint32_t mask)
     return STEP_SWITCH;
 }
 
-/* The lanes of the split and of those that stand at the same aligned barrier. */
-static uint32_t lanes_beside(const Warp *warp, const Split *split)
-{
-    uint32_t lanes = split->mask;
-    for (unsigned i = 0; i < warp->blocked_count; i++)
-        if (is_beside(split, warp->blocked[i]))
-            lanes |= warp->blocked[i]->mask;
-    return lanes;
-}
-
 Step run_barrier(Exec *x, const Op *op, uint32_t mask)
 {
     if (op->barrier.cluster_wait)
         return cluster_wait(x, mask);
     /* All threads of the warp execute an aligned barrier together.  Those that are missing may yet come or exit. */
     if (op->barrier.aligned) {
-        mask = lanes_beside(x->warp, x->split);
+        mask = split_lanes_beside(x->warp, x->split);
         if (mask != x->warp->live) {
             split_block(x, WAIT_ALIGNED);
             return STEP_SWITCH;
@@ -182,7 +129,7 @@ bool warp_resolve(Exec *x)
             return true;
     for (unsigned i = 0; i < warp->blocked_count; i++) {
         Split *split = warp->blocked[i];
-        if (split->wait == WAIT_ALIGNED && lanes_beside(warp, split) == warp->live) {
+        if (split->wait == WAIT_ALIGNED && split_lanes_beside(warp, split) == warp->live) {
             split_wake(warp, split);
             return true;
         }

@@ -1,6 +1,6 @@
 /* Bulk copies and reductions of one dimension, st.bulk, and the asynchronous stores and reductions that signal an
  * mbarrier object: PTX ISA, "Non-tensor copy instructions", st.async, red.async.  All of them complete at once. */
-#include "emulator/state/state.h"
+#include "emulator/execute/execute.h"
 
 #define PIECE 16
 
@@ -215,4 +215,59 @@ Step run_store_bulk(Exec *x, const Op *op, uint32_t mask)
             memset(at.host[lane], 0, 8);
         }
     }
+}
+
+/* cp.async */
+Step run_copy_async(Exec *x, const Op *op, uint32_t mask)
+{
+    const CopyAsync *copy = op->copy_async;
+    unsigned bytes = copy->to.element_bytes;
+    Translation from, to;
+    _Alignas(16) uint8_t values[LANES * 16] = {0};
+    uint32_t reading = mask;
+    if (!mask)
+        return STEP_NEXT;
+    if (copy->ignore != NO_ROW) {
+        uint32_t ignored = source_mask(x, copy->ignore);
+        reading &= copy->ignore_inverted ? ignored : ~ignored;
+    }
+    uint32_t sizes[LANES];
+    EACH_ACTIVE(lane, mask)
+    {
+        sizes[lane] = bytes;
+        if (copy->size != NO_ROW) {
+            uint64_t asked = row_get(source_row(x, copy->size), 4, lane);
+            if (asked < bytes)
+                sizes[lane] = (uint32_t)asked;
+        }
+        if (!sizes[lane])
+            reading &= ~(1u << lane);
+    }
+    if (!access_addresses(x, op, &copy->from, reading, &from) || !access_addresses(x, op, &copy->to, mask, &to))
+        return STEP_FAULT;
+    if (reading) {
+        if (!access_translate(x, op, reading, bytes, MODE_LOAD, false, &from))
+            return STEP_FAULT;
+        x->machine->result->counters.loads[SPACE_GLOBAL]++;
+        if (x->machine->options.count_memory)
+            count_access(x, reading, bytes, MODE_LOAD, &from);
+        if (x->machine->tracks_memory && !track_access(x, op, reading, bytes, MODE_LOAD, NULL, &from, NULL, 0))
+            return STEP_FAULT;
+        EACH_ACTIVE(lane, reading)
+        {
+            memcpy(values + lane * bytes, from.host[lane], sizes[lane]);
+        }
+    }
+    if (!access_translate(x, op, mask, bytes, MODE_STORE, false, &to))
+        return STEP_FAULT;
+    x->machine->result->counters.stores[SPACE_SHARED]++;
+    if (x->machine->options.count_memory)
+        count_access(x, mask, bytes, MODE_STORE, &to);
+    if (x->machine->tracks_memory && !track_access(x, op, mask, bytes, MODE_STORE, NULL, &to, values, bytes))
+        return STEP_FAULT;
+    EACH_ACTIVE(lane, mask)
+    {
+        memcpy(to.host[lane], values + lane * bytes, bytes);
+    }
+    return STEP_NEXT;
 }

@@ -1,5 +1,7 @@
 /* Calls of device functions, and the few functions that the device's runtime provides. */
-#include "emulator/state/state.h"
+#include "emulator/execute/execute.h"
+
+#define MAX_CALL_DEPTH 512
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------ */
 

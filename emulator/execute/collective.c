@@ -2,7 +2,7 @@
  *
  * A .sync form waits until all its members that have not exited are at it: those of other splits at the same op of the
  * same frame (for bar.warp.sync, at any such barrier with these members).  The last to come executes it for all. */
-#include "emulator/state/state.h"
+#include "emulator/execute/execute.h"
 
 static bool is_partner(const Split *split, const Split *other, const Op *op, uint32_t members)
 {

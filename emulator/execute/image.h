@@ -1,16 +1,8 @@
-/* Images: the memory, shape and sampling state behind texture, surface and sampler handles. */
+/* Texture and surface instructions: what the decoder tells those that execute them. */
 #ifndef PTXOPT_EMULATOR_IMAGE_H
 #define PTXOPT_EMULATOR_IMAGE_H
 
 #include "emulator/state/state.h"
-
-typedef struct Image {
-    const char *name;
-    const LaunchImage *shape; /* NULL: nothing is bound to the module's variable */
-    Type type;                /* of a channel */
-    unsigned channel_bytes, texel_bytes;
-    Region *region; /* dense: layer, z, y, x, channel; NULL: a sampler alone */
-} Image;
 
 typedef enum ImageKind { IMAGE_TEX, IMAGE_GATHER, IMAGE_QUERY, IMAGE_LOAD, IMAGE_STORE, IMAGE_REDUCE } ImageKind;
 typedef enum ImageBounds { IMAGE_TRAP, IMAGE_CLAMP, IMAGE_ZERO } ImageBounds;
@@ -58,17 +50,5 @@ enum {
     QUERY_MEMORY_LAYOUT,
     QUERY_COUNT
 };
-
-/* The image behind a handle, with memory unless 'sampler'; NULL with the fault reported. */
-const Image *image_find(Exec *x, const Op *op, unsigned lane, uint64_t handle, bool sampler);
-/* Where a texel (or, within it, a part) is: its place is inside the image. */
-uint64_t image_offset(const Image *image, uint64_t layer, uint64_t z, uint64_t y, uint64_t byte);
-/* Counts and tracks one lane's access to 'bytes' of the image, and gives its memory; NULL with the fault reported. */
-uint8_t *image_access(Exec *x, const Op *op, unsigned lane, const Image *image, uint64_t offset, unsigned bytes,
-                      AccessMode mode);
-/* An integer channel as a number in [0, 1] or [-1, 1]. */
-double channel_unit(Type type, int64_t value);
-/* A channel's bits: integers extended by their sign. */
-int64_t channel_bits(const Image *image, const uint8_t *from);
 
 #endif

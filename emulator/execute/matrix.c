@@ -2,7 +2,7 @@
  *
  * A product is computed on whole matrices gathered from the fragments of all lanes.  Products are exact, sums are made
  * in double precision in the order of k and rounded once, which is one of the orders that PTX allows. */
-#include "emulator/execute/matrix.h"
+#include "emulator/execute/execute.h"
 
 #include <math.h>
 

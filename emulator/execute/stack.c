@@ -1,17 +1,10 @@
 /* alloca, stacksave and stackrestore: PTX ISA, "Stack Manipulation Instructions".  A function that has any of them ends
  * its local memory with an area of STACK_BYTES, which its frame's stack pointer walks down. */
-#include "emulator/state/state.h"
+#include "emulator/execute/execute.h"
 
 static uint64_t *stack_pointers(const Exec *x)
 {
     return (uint64_t *)(x->frame->registers + x->frame->code->stack_row);
-}
-
-void stack_reset(Frame *frame)
-{
-    uint64_t *pointers = (uint64_t *)(frame->registers + frame->code->stack_row);
-    for (unsigned lane = 0; lane < LANES; lane++)
-        pointers[lane] = frame->local_base + frame->code->local_bytes;
 }
 
 /* alloca d, size {, alignment}; value: the alignment */
@@ -52,35 +45,4 @@ Step run_stack_restore(Exec *x, const Op *op, uint32_t mask)
         stack_pointers(x)[lane] = saved;
     }
     return STEP_NEXT;
-}
-
-bool decode_stack(Decoder *d)
-{
-    const Inst *inst = d->inst;
-    Opcode opcode = inst_op(inst);
-    Type type = d->signature->types[0];
-    uint64_t alignment = 8;
-    uint32_t source = NO_ROW;
-    Dest dest = {.row = NO_ROW};
-    bool writes = opcode != OP_STACKRESTORE, reads = opcode != OP_STACKSAVE;
-    if (reads && (source = decoder_source(d, &inst->operands[writes], type)) == NO_ROW)
-        return false;
-    if (inst->operand_count > 2 && inst->operands[2].constant)
-        alignment = inst->operands[2].constant->bits;
-    if (!alignment || alignment & (alignment - 1) || alignment > STACK_BYTES)
-        return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
-    if (writes && !decoder_dest(d, &inst->operands[0], type, false, &dest))
-        return false;
-    Op *op = decoder_emit(d, opcode == OP_ALLOCA       ? run_alloca
-                             : opcode == OP_STACKSAVE ? run_stack_save
-                                                      : run_stack_restore);
-    op->dest = dest.row;
-    op->dest_bytes = (uint8_t)dest.bytes;
-    op->source_count = reads;
-    op->sources[0] = source;
-    op->source_bytes[0] = (uint8_t)type_row_bytes(type);
-    op->value = alignment;
-    if (writes)
-        decoder_dest_done(d, &dest);
-    return true;
 }

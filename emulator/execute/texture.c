@@ -5,7 +5,7 @@
  * of linear memory, count texels and are not filtered.  Weights of the linear filter have 8 fractional bits, rounded to
  * nearest; the weighted sum is exact up to a double and rounded once.  Channels that a texture does not have are 0, the
  * fourth 1. */
-#include "emulator/execute/image.h"
+#include "emulator/execute/execute.h"
 
 #include <math.h>
 

@@ -49,7 +49,7 @@ static SyncObject *sync_make(Machine *machine, SyncTable *table, uint64_t addres
 
 static SyncTable *sync_table(Exec *x, uint64_t address)
 {
-    return address_space(address, x) == SPACE_SHARED ? &x->block->syncs : &x->machine->syncs;
+    return address_space(address) == SPACE_SHARED ? &x->block->syncs : &x->machine->syncs;
 }
 
 void order_clear(SyncTable *table)
@@ -112,4 +112,23 @@ void order_learn(Exec *x)
 {
     if (x->warp->clocks)
         x->warp->clocks[x->block->warp_count] = x->machine->tick;
+}
+
+void clock_join(Exec *x, uint32_t *clock)
+{
+    if (!x->warp->clocks)
+        return;
+    for (unsigned i = 0; i < x->block->clock_size; i++)
+        if (x->warp->clocks[i] > clock[i])
+            clock[i] = x->warp->clocks[i];
+}
+
+void clock_take(Warp *warp, const uint32_t *clock)
+{
+    if (!warp->clocks)
+        return;
+    for (unsigned i = 0; i < warp->block->clock_size; i++)
+        if (clock[i] > warp->clocks[i])
+            warp->clocks[i] = clock[i];
+    warp->clocks[warp->index]++;
 }

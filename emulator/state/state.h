@@ -1,39 +1,16 @@
-/* The machine's own structures.
+/* The state of a run: memory, machines, blocks, warps and the code they execute; and what is watched as it changes.
  *
- * A function is decoded once into a flat array of Ops over a frame layout: every register has a row (see lanes.h) at a
- * fixed offset.  A warp's control state is a tree of splits.  A split is a set of lanes at one pc; when it diverges it
- * waits, at the pc where its lanes meet again, for the children that take its lanes there.  Only leaves run. */
-#ifndef PTXOPT_EMULATOR_SIMT_H
-#define PTXOPT_EMULATOR_SIMT_H
+ * A warp's control state is a tree of splits.  A split is a set of lanes at one pc; when it diverges it waits, at the
+ * pc where its lanes meet again, for the children that take its lanes there.  Only leaves run. */
+#ifndef PTXOPT_EMULATOR_STATE_H
+#define PTXOPT_EMULATOR_STATE_H
 
-#include "emulator/emulator.h"
-#include "emulator/semantics/semantics.h"
+#include "emulator/state/op.h"
 
-typedef struct Machine Machine;
 typedef struct BlockState BlockState;
 typedef struct Cluster Cluster;
 typedef struct Warp Warp;
 typedef struct Split Split;
-typedef struct Frame Frame;
-typedef struct Code Code;
-typedef struct Op Op;
-typedef struct Exec Exec;
-typedef struct Decoder Decoder;
-
-/* ---- Maps from pointers ------------------------------------------------------------------------------------------ */
-
-typedef struct AddressMap {
-    struct AddressMapEntry {
-        const void *key;
-        uint64_t value;
-    } * entries;
-    size_t capacity, count;
-} AddressMap;
-
-void address_map_set(Arena *arena, AddressMap *map, const void *key, uint64_t value);
-bool address_map_get(const AddressMap *map, const void *key, uint64_t *value);
-
-/* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
 /* Generic addresses.  Global variables and buffers have slots of 4 GiB each from GLOBAL_BASE, so that an address names
  * its region; the other spaces are windows, in which addresses within the space are offsets. */
@@ -67,182 +44,17 @@ typedef struct Region {
     bool watched;     /* EmulatorOptions.watch */
 } Region;
 
-/* ---- Decoded code ------------------------------------------------------------------------------------------------ */
+/* An address in the window of shared memory: the offset in its low bits, above it a block's rank in the cluster plus
+ * one; 0: the block's own. */
+#define SHARED_RANK_SHIFT 24
 
-/* Where a source row is: a bank and a byte offset in it. */
-enum { BANK_FRAME, BANK_CONSTANTS, BANK_SPECIAL, BANK_COUNT };
-#define SOURCE_SHIFT 30
-#define SOURCE(bank, offset) ((uint32_t)(bank) << SOURCE_SHIFT | (uint32_t)(offset))
-#define NO_ROW UINT32_MAX
-#define PC_EXIT UINT32_MAX
-
-/* Rows of the special bank. */
-enum {
-    SPECIAL_TID_X,
-    SPECIAL_TID_Y,
-    SPECIAL_TID_Z,
-    SPECIAL_LANEID,
-    SPECIAL_WARPID,
-    SPECIAL_CTAID_X,
-    SPECIAL_CTAID_Y,
-    SPECIAL_CTAID_Z,
-    SPECIAL_MASK_EQ,
-    SPECIAL_MASK_LE,
-    SPECIAL_MASK_LT,
-    SPECIAL_MASK_GE,
-    SPECIAL_MASK_GT,
-    SPECIAL_CLUSTERID_X,
-    SPECIAL_CLUSTERID_Y,
-    SPECIAL_CLUSTERID_Z,
-    SPECIAL_CLUSTER_CTAID_X,
-    SPECIAL_CLUSTER_CTAID_Y,
-    SPECIAL_CLUSTER_CTAID_Z,
-    SPECIAL_CLUSTER_CTARANK,
-    SPECIAL_COUNT
-};
-#define SPECIAL_ROW_BYTES (LANES * 4)
-
-typedef enum Step {
-    STEP_NEXT,   /* go on with the next op */
-    STEP_JUMP,   /* the split's pc was set */
-    STEP_SWITCH, /* the split ended, waits or changed its frame or lanes */
-    STEP_FAULT,
-} Step;
-
-typedef Step OpFunction(Exec *x, const Op *op, uint32_t mask);
-
-typedef enum AtomicKind {
-    ATOMIC_NONE,
-    ATOMIC_ADD,
-    ATOMIC_MIN,
-    ATOMIC_MAX,
-    ATOMIC_INC,
-    ATOMIC_DEC,
-    ATOMIC_AND,
-    ATOMIC_OR,
-    ATOMIC_XOR,
-    ATOMIC_EXCH,
-    ATOMIC_CAS,
-} AtomicKind;
-
-#define MAX_ELEMENTS 8
-typedef struct MemoryOp {
-    Space space;   /* SPACE_NONE: generic */
-    bool in_frame; /* a variable of the frame: the address is relative to its local base */
-    bool strong;   /* does not race with other strong accesses */
-    uint8_t releases; /* of a strong write: the FenceScope that it brings along */
-    bool sign;     /* loads extend by sign */
-    bool simple; /* words from or to word registers, not in a frame */
-    uint8_t element_bytes, count;
-    AtomicKind atomic;
-    Type type;
-    uint32_t address; /* source row */
-    uint8_t address_bytes;
-    int64_t offset;
-    uint32_t elements[MAX_ELEMENTS]; /* destination offsets of a load or atomic (NO_ROW: sink), sources of a store */
-    uint8_t row_bytes[MAX_ELEMENTS];
-    uint32_t operands[MAX_ELEMENTS]; /* atomics: the first operand of each element */
-    uint32_t compare;                /* cas: the value stored, a source */
-} MemoryOp;
-
-typedef struct CallOp {
-    const Function *callee; /* NULL: through 'target' */
-    uint32_t target;        /* source row of the address */
-    const Prototype *prototype;
-    struct CallCopy {
-        uint32_t source, bytes; /* row of a register or constant, or NO_ROW: from 'local' of the caller's frame */
-        uint64_t local, size;
-        uint64_t formal; /* in the callee's frame; the n-th parameter's place is found there when NULL callee */
-    } * arguments, *results;
-    unsigned argument_count, result_count;
-} CallOp;
-
-struct Op {
-    RowFunction *row; /* a whole-row operation; else 'run' */
-    OpFunction *run;
-    uint32_t dest; /* frame offset */
-    uint32_t sources[MAX_SOURCES];
-    uint32_t guard; /* frame offset of the predicate; NO_ROW: none */
-    bool guard_inverted;
-    bool first; /* of its instruction */
-    bool skips; /* a branch of the lanes that do not execute the instruction: its guard is inverted */
-    uint8_t dest_bytes;
-    uint8_t source_bytes[MAX_SOURCES];
-    uint8_t source_count;
-    uint8_t category;
-    union {
-        struct {
-            ScalarFunction *function;
-            uint32_t control;
-            RowFunction *compare; /* setp */
-            uint32_t dest_false;  /* setp p|q: the second predicate */
-            uint8_t combine;
-        } scalar;
-        struct {
-            uint32_t target, fall, reconvergence;
-        } branch;
-        struct {
-            uint32_t *targets, count, reconvergence;
-        } table;
-        struct {
-            uint32_t kind, members, dest_predicate, mode, control;
-            bool is_float;
-            const struct MatrixOp *matrix;
-        } warp; /* collectives */
-        struct {
-            uint32_t kind, id, count, predicate;
-            bool has_count, aligned;
-            bool cluster, cluster_wait; /* barrier.cluster.arrive and .wait */
-            bool relaxed;               /* publishes nothing */
-        } barrier;
-        struct {
-            uint32_t dest_offset, source_offset, bytes;
-        } copy;
-        struct {
-            uint32_t kind;
-            const MemoryOp *memory; /* of the object; NULL: pending_count */
-        } mbarrier;
-        const MemoryOp *memory;
-        const CallOp *call;
-        const struct CopyAsync *copy_async;
-        const struct CopyBulk *copy_bulk;
-        const struct ImageOp *image;
-        uint64_t value;
-    };
-    const Inst *inst; /* NULL: made by the decoder */
-};
-
-typedef struct OpCosts {
-    uint64_t sectors, lines, bank_conflicts, divergent_branches;
-} OpCosts;
-
-#define LOCAL_GAP 64 /* bytes between two arrays of a frame */
-typedef struct LocalPlace {
-    uint64_t offset, bytes;
-} LocalPlace;
-
-struct Code {
-    const Function *function;
-    Body *body;
-    bool own_body;
-    bool is_entry;
-    VEC(Op) ops;
-    uint64_t *executed, *threads; /* per op */
-    OpCosts *costs;               /* per op; NULL: not counted */
-    uint32_t *registers;          /* RegId to frame offset */
-    uint32_t frame_bytes, temps_begin;
-    uint32_t stack_row; /* frame offset of the lanes' stack pointers, 8 bytes each; NO_ROW: none */
-    uint8_t *constants; /* BANK_CONSTANTS */
-    AddressMap locals;  /* Variable to offset in the frame's local memory */
-    uint64_t local_bytes;
-    VEC(LocalPlace) local_places;
-    uint8_t *local_owner; /* for each byte of it the number of its variable, modulo 255, plus one; 0: a gap */
-    uint64_t *formals, *formal_bytes, *returns, *return_bytes; /* offsets in local memory */
-    unsigned formal_count, return_count;
-    Frame *free_frames;
-};
-
-/* ---- Run state --------------------------------------------------------------------------------------------------- */
+typedef struct Image {
+    const char *name;
+    const LaunchImage *shape; /* NULL: nothing is bound to the module's variable */
+    Type type;                /* of a channel */
+    unsigned channel_bytes, texel_bytes;
+    Region *region; /* dense: layer, z, y, x, channel; NULL: a sampler alone */
+} Image;
 
 struct Frame {
     Code *code;
@@ -421,22 +233,19 @@ static inline void row_set(void *row, unsigned bytes, unsigned lane, uint64_t va
     for (uint32_t left_##lane = (mask), lane; left_##lane && (lane = (unsigned)__builtin_ctz(left_##lane), true);      \
          left_##lane &= left_##lane - 1)
 
+/* machine.c */
+
+Machine *machine_new(const Module *module, const Launch *launch, EmulatorResult *result,
+                     const EmulatorOptions *options);
+void machine_end(Machine *machine); /* frees all that it has */
 /* Memory of the run's own that outgrows an arena's habit of never giving back; zeroed. */
 void *machine_alloc(Machine *machine, size_t count, size_t size);
-
-/* ---- run.c, parallel.c ------------------------------------------------------------------------------------------- */
-
-/* A machine as ready as 'primary' that shares its global memory. */
-Machine *machine_new_worker(const Machine *primary);
-void machine_end(Machine *machine); /* frees all that it has */
 uint64_t machine_step_limit(const Machine *machine);
-bool parallel_possible(const Machine *machine);
-/* False if all has to be run again on one core; nothing is reported then. */
-bool parallel_run(Machine *machine);
-void counters_collect(Machine *machine); /* counters.c: what was counted by op */
-void lines_collect(Arena *arena, Machine *machine); /* counters.c: EmulatorResult.lines */
+const Function *function_resolve(const Machine *machine, const Function *function); /* declarations and aliases */
+/* The code of a function that machine_collect has found; NULL if it has none. */
+Code *code_get(Machine *machine, const Function *function);
 
-/* ---- fault.c ----------------------------------------------------------------------------------------------------- */
+/* fault.c */
 
 /* Reports the first fault of a run; later ones are dropped.  Always STEP_FAULT. */
 Step fault_at(Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *format, ...) PRINTF_LIKE(5, 6);
@@ -447,20 +256,28 @@ void thread_position(const Warp *warp, unsigned lane, unsigned thread[3]);
 /* The instruction that an op belongs to: ops of the decoder's own stand before or behind one. */
 const Inst *op_instruction(const Code *code, const Op *op);
 
-/* ---- memory.c ---------------------------------------------------------------------------------------------------- */
+/* address.c */
 
-bool memory_prepare(Machine *machine);                          /* buffers, module variables, parameters */
+uint64_t window_of(Space space); /* 0 for global */
+Space address_space(uint64_t generic);
 /* Not for local space; NULL: outside.  The address of another block's shared memory becomes that in the region. */
 Region *memory_find(Exec *x, uint64_t *address, uint64_t bytes);
 uint64_t variable_address(const Machine *machine, const Variable *variable, bool *found);
-uint64_t window_of(Space space); /* 0 for global */
-Space address_space(uint64_t generic, Exec *x);
 uint64_t function_address(Machine *machine, const Function *function);
 const Function *function_at(const Machine *machine, uint64_t address);
-void memory_collect(Machine *machine);
-Region *region_global(Machine *machine, const char *name, uint64_t size, bool written);
+ScalarFunction scalar_mapa, scalar_rank, scalar_in_window;
 
-/* ---- access.c ---------------------------------------------------------------------------------------------------- */
+/* regions.c, variables.c, buffers.c */
+
+void region_init(Machine *machine, Region *region, const char *name, Space space, uint64_t base, uint64_t size,
+                 bool written);
+Region *region_global(Machine *machine, const char *name, uint64_t size, bool written);
+uint64_t variable_align(const Variable *variable);
+bool variables_prepare(Machine *machine); /* those in global and constant memory */
+void shared_layout(Machine *machine);
+bool memory_prepare(Machine *machine); /* buffers, module variables, parameters */
+
+/* translate.c */
 
 typedef struct Translation {
     uint64_t address[LANES]; /* generic */
@@ -470,42 +287,13 @@ typedef struct Translation {
 } Translation;
 typedef enum AccessMode { MODE_LOAD, MODE_STORE, MODE_ATOMIC } AccessMode;
 
-OpFunction run_load, run_store, run_atomic, run_copy_async, run_local_address, run_parameter_read, run_result_write;
-/* A store or atomic of another op's. */
-Step access_store(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask);
-Step access_atomic(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask);
-/* What an atomic makes of the old value, an operand and, for cas, the value to store. */
-uint64_t atomic_value(const MemoryOp *memory, uint64_t old, uint64_t operand, uint64_t second, bool flushes);
 bool access_addresses(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask, Translation *at);
 bool access_translate(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMode mode, bool strong,
                       Translation *at);
 /* One lane's memory as the debugger would read it: NULL where there is none. */
 uint8_t *access_peek(Exec *x, unsigned lane, uint64_t address, uint64_t bytes);
 
-typedef struct CopyAsync {
-    MemoryOp from, to;
-    uint32_t size;   /* source row of the bytes to copy; NO_ROW: all */
-    uint32_t ignore; /* predicate source; NO_ROW: none */
-    bool ignore_inverted;
-} CopyAsync;
-
-/* ---- bulk.c ------------------------------------------------------------------------------------------------------ */
-
-OpFunction run_copy_bulk, run_store_async, run_store_bulk;
-
-/* Bulk copies of one dimension, st.bulk, st.async and red.async. */
-typedef struct CopyBulk {
-    MemoryOp from, to; /* st.async and red.async: 'to' with its elements, and no 'from' */
-    bool signals;
-    uint32_t size;      /* source row of the bytes */
-    MemoryOp mbarrier;  /* where it signals */
-    AtomicKind atomic;  /* cp.reduce: on elements of 'type' */
-    Type type;
-    uint32_t multicast; /* source row of the mask of ranks; NO_ROW: none */
-    uint32_t byte_mask; /* source row of the mask over 16 bytes; NO_ROW: none */
-} CopyBulk;
-
-/* ---- track.c: races, never-written memory, coalescing ------------------------------------------------------------ */
+/* track.c: races, never-written memory and registers; coalesce.c: count_access */
 
 void race_prepare(Machine *machine, Region *region);
 /* The accesses that two machines have made to one region, neither knowing of the other's, as one set in 'region'; false
@@ -519,7 +307,7 @@ void race_clear(Region *region); /* forgets all accesses */
 void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const Translation *at);
 bool track_registers(Exec *x, const Op *op, uint32_t mask);
 
-/* ---- order.c: what orders accesses besides barriers ------------------------------------------------------------- */
+/* order.c: what orders accesses besides barriers */
 
 typedef enum FenceScope { FENCE_NONE, FENCE_BLOCK, FENCE_DEVICE } FenceScope;
 void order_fence(Exec *x, FenceScope scope);
@@ -530,189 +318,31 @@ void order_acquire(Exec *x, uint64_t address);
 /* Learns all that other blocks have published, as behind a cluster's barrier. */
 void order_learn(Exec *x);
 void order_clear(SyncTable *table);
-
-/* ---- warp.c ------------------------------------------------------------------------------------------------------ */
-
-bool warp_run(Exec *x, Warp *warp); /* a turn of one warp; false on a fault */
-void exec_enter(Exec *x, Split *split);
-OpFunction run_branch, run_jump, run_table_branch, run_reconverge, run_exit, run_return, run_trap, run_scalar, run_setp;
-OpFunction run_divide, run_carry, run_copy_bytes, run_clock, run_lop3_predicate, run_copy_row, run_yield;
-Split *split_new(Machine *machine, Split *parent, Frame *frame, uint32_t pc, uint32_t mask, uint32_t reconvergence);
-void warp_push(Warp *warp, Split *split);
-void warp_drop(Warp *warp, Split *split);
-void split_block(Exec *x, WaitKind wait);
-void split_wake(Warp *warp, Split *split);
-Step split_diverge(Exec *x, const uint32_t *pcs, const uint32_t *masks, unsigned count, uint32_t reconvergence);
-Frame *frame_new(Machine *machine, Code *code, Frame *parent);
-void frame_free(Frame *frame);
-void lanes_exit(Exec *x, uint32_t mask);
-void split_finish(Warp *warp, Split *split);
-
-/* ---- blocks.c ---------------------------------------------------------------------------------------------------- */
-
-bool machine_run(Machine *machine);
-
-/* ---- cluster.c --------------------------------------------------------------------------------------------------- */
-
-/* An address in the window of shared memory: the offset in its low bits, above it a block's rank in the cluster plus
- * one; 0: the block's own. */
-#define SHARED_RANK_SHIFT 24
-bool cluster_prepare(Machine *machine, const Function *entry); /* the shape; false with a fault */
-Step cluster_arrive(Exec *x, const Op *op, uint32_t mask);
-Step cluster_wait(Exec *x, uint32_t mask);
-void cluster_recheck(BlockState *block); /* after threads exited */
-/* A warp that touched another block's shared memory through an mbarrier has published what it wrote. */
-void cluster_publish(Exec *x, const Translation *at, uint32_t mask);
-bool decode_mapa(Decoder *d);
-bool decode_rank(Decoder *d);
-bool decode_isspacep(Decoder *d);
-
-/* ---- barrier.c --------------------------------------------------------------------------------------------------- */
-
-enum { BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_RED_POPC, BARRIER_RED_AND, BARRIER_RED_OR };
-OpFunction run_barrier, run_fence, run_mbarrier;
-/* complete_tx of so many bytes on each lane's mbarrier object, whose address 'at' has. */
-Step mbarrier_complete(Exec *x, const Op *op, uint32_t mask, Translation *at, const uint64_t bytes[LANES]);
-void barrier_recheck(BlockState *block); /* after threads exited */
-/* Splits of the warp that stand at the same aligned barrier arrive with this one. */
-void partners_arrive(Exec *x, const Op *op, unsigned barrier);
 /* Race check: 'clock' learns what the warp knows, or the warp what 'clock' does. */
 void clock_join(Exec *x, uint32_t *clock);
 void clock_take(Warp *warp, const uint32_t *clock);
-/* Lets splits at aligned barriers proceed whose siblings have exited; false if some can never. */
-bool warp_resolve(Exec *x);
-enum {
-    MBARRIER_INIT,
-    MBARRIER_INVAL,
-    MBARRIER_EXPECT_TX,
-    MBARRIER_COMPLETE_TX,
-    MBARRIER_ARRIVE,
-    MBARRIER_ARRIVE_EXPECT_TX,
-    MBARRIER_ARRIVE_DROP,
-    MBARRIER_ARRIVE_DROP_EXPECT_TX,
-    MBARRIER_PENDING,
-    MBARRIER_TEST,
-    MBARRIER_TEST_PARITY,
-};
 
-/* ---- collective.c ------------------------------------------------------------------------------------------------ */
+/* counters.c */
 
-enum {
-    WARP_SHFL,
-    WARP_VOTE,
-    WARP_MATCH_ANY,
-    WARP_MATCH_ALL,
-    WARP_REDUX,
-    WARP_ACTIVEMASK,
-    WARP_ELECT,
-    WARP_SYNC,
-    WARP_MATRIX,
-};
-enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
-enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
-OpFunction run_collective;
+void counters_collect(Machine *machine); /* what was counted by op */
+void lines_collect(Arena *arena, Machine *machine); /* EmulatorResult.lines */
 
-/* ---- matrix.c ---------------------------------------------------------------------------------------------------- */
-
-Step matrix_execute(Exec *x, const Op *op, uint32_t mask);
-
-/* ---- image.c, texture.c, surface.c ------------------------------------------------------------------------------- */
+/* image.c */
 
 uint64_t image_bytes(const LaunchArgument *argument);
 /* An image over the region (a sampler without one); gives its handle. */
 uint64_t image_make(Machine *machine, const LaunchArgument *argument, Region *region);
 uint64_t image_variable(Machine *machine, const Variable *variable); /* handle of a .texref, .surfref, .samplerref */
-OpFunction run_texture, run_surface, run_image_query;
-
-/* ---- stack.c ----------------------------------------------------------------------------------------------------- */
-
-#define STACK_BYTES UINT64_C(16384) /* that alloca can take in a function */
-void stack_reset(Frame *frame);
-OpFunction run_alloca, run_stack_save, run_stack_restore;
-
-/* ---- call.c ------------------------------------------------------------------------------------------------------ */
-
-OpFunction run_call, run_call_results, run_builtin;
-bool is_builtin(const Function *function);
-#define MAX_CALL_DEPTH 512
-
-/* ---- decode.c, decode_memory.c, decode_control.c ----------------------------------------------------------------- */
-
-/* The code of a function that machine_collect has found; NULL if it has none. */
-Code *code_get(Machine *machine, const Function *function);
-const Function *function_resolve(const Machine *machine, const Function *function); /* declarations and aliases */
-/* Builds the bodies of the entry and of all functions it may call, and places their variables. */
-bool machine_collect(Machine *machine, const Function *entry);
-bool code_decode(Machine *machine, Code *code);
-/* Post-dominators of a body's blocks: index of each block's immediate post-dominator, or UINT32_MAX for the exit. */
-uint32_t *body_postdominators(Arena *arena, const Body *body);
-
-/* A branch whose target's pc is not known yet. */
-typedef struct Fixup {
-    uint32_t op, block;
-    uint32_t field; /* FIXUP_TARGET, FIXUP_RECONVERGENCE, or FIXUP_TABLE + index */
-} Fixup;
-
-struct Decoder {
-    Machine *machine;
-    Code *code;
-    Arena *arena;
-    const Inst *inst;
-    const Signature *signature; /* of inst */
-    uint32_t temp; /* next free byte of the frame, for this instruction */
-    VEC(uint8_t) constants;
-    AddressMap constant_index;
-    uint32_t guard;
-    bool guard_inverted;
-    bool first;
-    uint32_t *block_pcs;
-    VEC(Fixup) fixups;
-    uint32_t *postdominators;
-    bool failed;
-};
-
-bool decoder_refuse(Decoder *d, const char *format, ...) PRINTF_LIKE(2, 3); /* always false */
-Space decoder_space(const Decoder *d); /* that the modifiers name; SPACE_NONE */
-Op *decoder_emit(Decoder *d, OpFunction *run);
-void decoder_emit_row(Decoder *d, RowFunction *row, uint32_t dest, unsigned dest_bytes, const uint32_t *sources,
-                      unsigned count);
-void decoder_emit_copy_bytes(Decoder *d, uint32_t dest, unsigned dest_bytes, unsigned dest_offset, uint32_t source,
-                             unsigned source_bytes, unsigned source_offset, unsigned bytes);
-void decoder_emit_lanes(Decoder *d, OpFunction *run, ScalarFunction *function, uint32_t control, uint32_t dest,
-                        unsigned dest_bytes, const uint32_t *sources, const uint8_t *source_bytes, unsigned count);
-void decoder_emit_scalar(Decoder *d, ScalarFunction *function, uint32_t control, uint32_t dest, unsigned dest_bytes,
-                         const uint32_t *sources, const uint8_t *source_bytes, unsigned count); /* by run_scalar */
-RowFunction *decoder_copy_row(unsigned bytes);
-uint32_t decoder_temp(Decoder *d, unsigned row_bytes);
-uint32_t decoder_constant(Decoder *d, uint64_t bits, unsigned row_bytes);
-/* The row of a source operand, in the width of the type; NO_ROW with the refusal reported. */
-uint32_t decoder_source(Decoder *d, const Operand *operand, Type type);
-uint32_t decoder_register(const Decoder *d, const Operand *operand, unsigned *row_bytes);
-/* Where to put a result of the type; decoder_dest_done then widens it into the register if that is wider. */
-typedef struct Dest {
-    uint32_t row;  /* NO_ROW: sink */
-    uint32_t real; /* the register's row */
-    unsigned bytes, real_bytes;
-    Type type;
-    bool sign;
-} Dest;
-bool decoder_dest(Decoder *d, const Operand *operand, Type type, bool sign, Dest *dest);
-void decoder_dest_done(Decoder *d, const Dest *dest);
-void decoder_resize(Decoder *d, uint32_t dest, unsigned dest_bytes, uint32_t source, unsigned source_bytes, bool sign,
-                    unsigned bits);
-bool decode_memory(Decoder *d);
-bool decode_control(Decoder *d);
-bool decode_warp(Decoder *d);
-bool decode_matrix(Decoder *d);
-bool decode_image(Decoder *d);
-bool decode_stack(Decoder *d);
-bool decode_video(Decoder *d);
-AtomicKind decoder_atomic(const Decoder *d); /* that the modifiers name */
-uint32_t decoder_guard_open(Decoder *d);
-void decoder_guard_close(Decoder *d, uint32_t at);
-bool decoder_address(Decoder *d, const Operand *operand, Space space, MemoryOp *memory);
-bool decoder_symbol(Decoder *d, const Symbol *symbol, uint64_t *address, bool *in_frame, Space *space);
-enum { FIXUP_TARGET, FIXUP_RECONVERGENCE, FIXUP_TABLE };
-void decoder_fixup(Decoder *d, uint32_t op, uint32_t block, uint32_t field);
+/* The image behind a handle, with memory unless 'sampler'; NULL with the fault reported. */
+const Image *image_find(Exec *x, const Op *op, unsigned lane, uint64_t handle, bool sampler);
+/* Where a texel (or, within it, a part) is: its place is inside the image. */
+uint64_t image_offset(const Image *image, uint64_t layer, uint64_t z, uint64_t y, uint64_t byte);
+/* Counts and tracks one lane's access to 'bytes' of the image, and gives its memory; NULL with the fault reported. */
+uint8_t *image_access(Exec *x, const Op *op, unsigned lane, const Image *image, uint64_t offset, unsigned bytes,
+                      AccessMode mode);
+/* An integer channel as a number in [0, 1] or [-1, 1]. */
+double channel_unit(Type type, int64_t value);
+/* A channel's bits: integers extended by their sign. */
+int64_t channel_bits(const Image *image, const uint8_t *from);
 
 #endif

@@ -1,0 +1,89 @@
+/* Decoding: from the bodies of functions to ops.
+ *
+ * Each instruction is decoded once, into the functions that execute it; so decoding is above executing.  What has no
+ * such function is refused here, before anything runs. */
+#ifndef PTXOPT_EMULATOR_DECODE_H
+#define PTXOPT_EMULATOR_DECODE_H
+
+#include "emulator/execute/execute.h"
+
+/* Builds the bodies of the entry and of all functions it may call, and lays out their frames. */
+bool machine_collect(Machine *machine, const Function *entry);
+bool code_decode(Machine *machine, Code *code);
+/* Post-dominators of a body's blocks: index of each block's immediate post-dominator, or UINT32_MAX for the exit. */
+uint32_t *body_postdominators(Arena *arena, const Body *body);
+
+typedef struct Decoder Decoder;
+
+/* A branch whose target's pc is not known yet. */
+typedef struct Fixup {
+    uint32_t op, block;
+    uint32_t field; /* FIXUP_TARGET, FIXUP_RECONVERGENCE, or FIXUP_TABLE + index */
+} Fixup;
+
+struct Decoder {
+    Machine *machine;
+    Code *code;
+    Arena *arena;
+    const Inst *inst;
+    const Signature *signature; /* of inst */
+    uint32_t temp; /* next free byte of the frame, for this instruction */
+    VEC(uint8_t) constants;
+    AddressMap constant_index;
+    uint32_t guard;
+    bool guard_inverted;
+    bool first;
+    uint32_t *block_pcs;
+    VEC(Fixup) fixups;
+    uint32_t *postdominators;
+    bool failed;
+};
+
+bool decoder_refuse(Decoder *d, const char *format, ...) PRINTF_LIKE(2, 3); /* always false */
+Space decoder_space(const Decoder *d); /* that the modifiers name; SPACE_NONE */
+Op *decoder_emit(Decoder *d, OpFunction *run);
+void decoder_emit_row(Decoder *d, RowFunction *row, uint32_t dest, unsigned dest_bytes, const uint32_t *sources,
+                      unsigned count);
+void decoder_emit_copy_bytes(Decoder *d, uint32_t dest, unsigned dest_bytes, unsigned dest_offset, uint32_t source,
+                             unsigned source_bytes, unsigned source_offset, unsigned bytes);
+void decoder_emit_lanes(Decoder *d, OpFunction *run, ScalarFunction *function, uint32_t control, uint32_t dest,
+                        unsigned dest_bytes, const uint32_t *sources, const uint8_t *source_bytes, unsigned count);
+void decoder_emit_scalar(Decoder *d, ScalarFunction *function, uint32_t control, uint32_t dest, unsigned dest_bytes,
+                         const uint32_t *sources, const uint8_t *source_bytes, unsigned count); /* by run_scalar */
+RowFunction *decoder_copy_row(unsigned bytes);
+uint32_t decoder_temp(Decoder *d, unsigned row_bytes);
+uint32_t decoder_constant(Decoder *d, uint64_t bits, unsigned row_bytes);
+/* The row of a source operand, in the width of the type; NO_ROW with the refusal reported. */
+uint32_t decoder_source(Decoder *d, const Operand *operand, Type type);
+uint32_t decoder_register(const Decoder *d, const Operand *operand, unsigned *row_bytes);
+/* Where to put a result of the type; decoder_dest_done then widens it into the register if that is wider. */
+typedef struct Dest {
+    uint32_t row;  /* NO_ROW: sink */
+    uint32_t real; /* the register's row */
+    unsigned bytes, real_bytes;
+    Type type;
+    bool sign;
+} Dest;
+bool decoder_dest(Decoder *d, const Operand *operand, Type type, bool sign, Dest *dest);
+void decoder_dest_done(Decoder *d, const Dest *dest);
+void decoder_resize(Decoder *d, uint32_t dest, unsigned dest_bytes, uint32_t source, unsigned source_bytes, bool sign,
+                    unsigned bits);
+bool decode_memory(Decoder *d);
+bool decode_control(Decoder *d);
+bool decode_warp(Decoder *d);
+bool decode_matrix(Decoder *d);
+bool decode_image(Decoder *d);
+bool decode_stack(Decoder *d);
+bool decode_video(Decoder *d);
+bool decode_mapa(Decoder *d);
+bool decode_rank(Decoder *d);
+bool decode_isspacep(Decoder *d);
+AtomicKind decoder_atomic(const Decoder *d); /* that the modifiers name */
+uint32_t decoder_guard_open(Decoder *d);
+void decoder_guard_close(Decoder *d, uint32_t at);
+bool decoder_address(Decoder *d, const Operand *operand, Space space, MemoryOp *memory);
+bool decoder_symbol(Decoder *d, const Symbol *symbol, uint64_t *address, bool *in_frame, Space *space);
+enum { FIXUP_TARGET, FIXUP_RECONVERGENCE, FIXUP_TABLE };
+void decoder_fixup(Decoder *d, uint32_t op, uint32_t block, uint32_t field);
+
+#endif

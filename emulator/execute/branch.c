@@ -1,0 +1,135 @@
+/* Branches, returns and exits. */
+#include "emulator/execute/execute.h"
+
+void lanes_exit(Exec *x, uint32_t mask)
+{
+    x->warp->live &= ~mask;
+    x->warp->idle_steps = 0;
+    x->block->live_threads -= (unsigned)__builtin_popcount(mask);
+    barrier_recheck(x->block);
+}
+
+/* Lanes at the exit of the function: the kernel's are gone, a device function's wait for the others of their call. */
+static Step split_exit(Exec *x, uint32_t mask)
+{
+    Split *split = x->split;
+    if (!x->frame->parent)
+        lanes_exit(x, mask);
+    warp_drop(x->warp, split);
+    split_finish(x->warp, split);
+    return STEP_SWITCH;
+}
+
+static void count_divergence(Exec *x, const Op *op)
+{
+    const Code *code = x->frame->code;
+    x->machine->result->counters.divergent_branches++;
+    if (code->costs)
+        code->costs[op - code->ops.data].divergent_branches++;
+}
+
+Step run_branch(Exec *x, const Op *op, uint32_t taken)
+{
+    Split *split = x->split;
+    uint32_t others = split->mask & ~taken;
+    x->machine->result->counters.branches += op->guard != NO_ROW;
+    if (!taken) {
+        split->pc = op->branch.fall;
+        return STEP_JUMP;
+    }
+    if (!others) {
+        if (op->branch.target == PC_EXIT)
+            return split_exit(x, taken);
+        split->pc = op->branch.target;
+        return STEP_JUMP;
+    }
+    count_divergence(x, op);
+    if (op->branch.target == PC_EXIT && !x->frame->parent) {
+        /* Threads that end need nobody to wait for. */
+        lanes_exit(x, taken);
+        split->mask = others;
+        split->pc = op->branch.fall;
+        return STEP_SWITCH;
+    }
+    uint32_t pcs[2] = {op->branch.fall, op->branch.target}, masks[2] = {others, taken};
+    return split_diverge(x, pcs, masks, 2, op->branch.reconvergence);
+}
+
+Step run_jump(Exec *x, const Op *op, uint32_t mask)
+{
+    (void)mask;
+    x->split->pc = op->branch.target;
+    return STEP_JUMP;
+}
+
+Step run_table_branch(Exec *x, const Op *op, uint32_t mask)
+{
+    const void *index = source_row(x, op->sources[0]);
+    uint32_t pcs[LANES], masks[LANES];
+    unsigned count = 0;
+    x->machine->result->counters.branches++;
+    EACH_ACTIVE(lane, mask)
+    {
+        uint64_t which = row_get(index, 4, lane);
+        if (which >= op->table.count)
+            return fault_at(x, op, lane, FAULT_BOUNDS, "index %llu of a branch table of %u", (unsigned long long)which,
+                            op->table.count);
+        uint32_t pc = op->table.targets[which];
+        unsigned i = 0;
+        while (i < count && pcs[i] != pc)
+            i++;
+        if (i == count) {
+            pcs[count] = pc;
+            masks[count++] = 0;
+        }
+        masks[i] |= 1u << lane;
+    }
+    if (count == 1) {
+        x->split->pc = pcs[0];
+        return STEP_JUMP;
+    }
+    count_divergence(x, op);
+    return split_diverge(x, pcs, masks, count, op->table.reconvergence);
+}
+
+/* Stands at the head of every block where lanes meet again. */
+Step run_reconverge(Exec *x, const Op *op, uint32_t mask)
+{
+    Split *split = x->split;
+    (void)op;
+    (void)mask;
+    if (split->reconvergence != split->pc)
+        return STEP_NEXT;
+    warp_drop(x->warp, split);
+    split_finish(x->warp, split);
+    return STEP_SWITCH;
+}
+
+Step run_return(Exec *x, const Op *op, uint32_t mask)
+{
+    (void)op;
+    return split_exit(x, mask);
+}
+
+/* exit, which also ends threads inside device functions. */
+Step run_exit(Exec *x, const Op *op, uint32_t mask)
+{
+    (void)op;
+    lanes_exit(x, mask);
+    warp_drop(x->warp, x->split);
+    split_finish(x->warp, x->split);
+    return STEP_SWITCH;
+}
+
+Step run_trap(Exec *x, const Op *op, uint32_t mask)
+{
+    return mask ? fault_at(x, op, (unsigned)__builtin_ctz(mask), FAULT_TRAP, "the kernel executed a trap") : STEP_NEXT;
+}
+
+Step run_yield(Exec *x, const Op *op, uint32_t mask)
+{
+    (void)op;
+    (void)mask;
+    x->yield = true;
+    return STEP_NEXT;
+}

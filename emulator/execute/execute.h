@@ -1,0 +1,139 @@
+/* Executing: instructions, and the warps that run them.
+ *
+ * An op is a row function or an OpFunction; the decoder chooses which.  warp_run calls them through the op, and they
+ * change the control state of the warp that called: they drop, push, block and wake its splits (split.c).
+ *
+ * Warps, barriers and clusters depend on one another, though no file here calls back into one that calls it.  A warp
+ * runs until its splits wait at a barrier; whoever arrives there last, or exits and so leaves nobody to wait for,
+ * completes the barrier and wakes the splits of other warps of the block (barrier.c) or of the cluster (cluster.c).
+ * blocks.c above gives each warp with runnable splits its turn; where no warp has any, nothing will ever move.
+ * The calls go one way: warp, branch -> barrier -> cluster -> split. */
+#ifndef PTXOPT_EMULATOR_EXECUTE_H
+#define PTXOPT_EMULATOR_EXECUTE_H
+
+#include "emulator/state/state.h"
+#include "emulator/execute/image.h"
+#include "emulator/execute/matrix.h"
+
+/* warp.c */
+
+bool warp_run(Exec *x, Warp *warp); /* a turn of one warp; false on a fault */
+void exec_enter(Exec *x, Split *split);
+
+/* split.c */
+
+Split *split_new(Machine *machine, Split *parent, Frame *frame, uint32_t pc, uint32_t mask, uint32_t reconvergence);
+void warp_push(Warp *warp, Split *split);
+void warp_drop(Warp *warp, Split *split);
+void split_block(Exec *x, WaitKind wait);
+void split_wake(Warp *warp, Split *split);
+Step split_diverge(Exec *x, const uint32_t *pcs, const uint32_t *masks, unsigned count, uint32_t reconvergence);
+void split_finish(Warp *warp, Split *split);
+/* The lanes of the split and of those that stand at the same aligned barrier. */
+uint32_t split_lanes_beside(const Warp *warp, const Split *split);
+/* Splits of the warp that stand at the same aligned barrier arrive with this one. */
+void partners_arrive(Exec *x, const Op *op, unsigned barrier);
+
+/* frame.c, stack.c */
+
+#define STACK_BYTES UINT64_C(16384) /* that alloca can take in a function */
+Frame *frame_new(Machine *machine, Code *code, Frame *parent);
+void frame_free(Frame *frame);
+OpFunction run_alloca, run_stack_save, run_stack_restore;
+
+/* branch.c, arithmetic.c */
+
+OpFunction run_branch, run_jump, run_table_branch, run_reconverge, run_exit, run_return, run_trap, run_yield;
+OpFunction run_scalar, run_setp, run_divide, run_carry, run_copy_bytes, run_clock, run_lop3_predicate;
+
+/* call.c */
+
+OpFunction run_call, run_call_results, run_builtin, run_parameter_read, run_result_write;
+bool is_builtin(const Function *function);
+
+/* access.c */
+
+OpFunction run_load, run_store, run_atomic, run_local_address;
+/* A store or atomic of another op's. */
+Step access_store(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask);
+Step access_atomic(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask);
+/* What an atomic makes of the old value, an operand and, for cas, the value to store. */
+uint64_t atomic_value(const MemoryOp *memory, uint64_t old, uint64_t operand, uint64_t second, bool flushes);
+
+/* bulk.c */
+
+typedef struct CopyAsync {
+    MemoryOp from, to;
+    uint32_t size;   /* source row of the bytes to copy; NO_ROW: all */
+    uint32_t ignore; /* predicate source; NO_ROW: none */
+    bool ignore_inverted;
+} CopyAsync;
+
+/* Bulk copies of one dimension, st.bulk, st.async and red.async. */
+typedef struct CopyBulk {
+    MemoryOp from, to; /* st.async and red.async: 'to' with its elements, and no 'from' */
+    bool signals;
+    uint32_t size;      /* source row of the bytes */
+    MemoryOp mbarrier;  /* where it signals */
+    AtomicKind atomic;  /* cp.reduce: on elements of 'type' */
+    Type type;
+    uint32_t multicast; /* source row of the mask of ranks; NO_ROW: none */
+    uint32_t byte_mask; /* source row of the mask over 16 bytes; NO_ROW: none */
+} CopyBulk;
+
+OpFunction run_copy_async, run_copy_bulk, run_store_async, run_store_bulk;
+
+/* barrier.c */
+
+enum { BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_RED_POPC, BARRIER_RED_AND, BARRIER_RED_OR };
+enum {
+    MBARRIER_INIT,
+    MBARRIER_INVAL,
+    MBARRIER_EXPECT_TX,
+    MBARRIER_COMPLETE_TX,
+    MBARRIER_ARRIVE,
+    MBARRIER_ARRIVE_EXPECT_TX,
+    MBARRIER_ARRIVE_DROP,
+    MBARRIER_ARRIVE_DROP_EXPECT_TX,
+    MBARRIER_PENDING,
+    MBARRIER_TEST,
+    MBARRIER_TEST_PARITY,
+};
+OpFunction run_barrier, run_fence, run_mbarrier;
+/* complete_tx of so many bytes on each lane's mbarrier object, whose address 'at' has. */
+Step mbarrier_complete(Exec *x, const Op *op, uint32_t mask, Translation *at, const uint64_t bytes[LANES]);
+void barrier_recheck(BlockState *block); /* after threads exited */
+/* Lets splits at aligned barriers proceed whose siblings have exited; false if some can never. */
+bool warp_resolve(Exec *x);
+
+/* cluster.c */
+
+Step cluster_arrive(Exec *x, const Op *op, uint32_t mask);
+Step cluster_wait(Exec *x, uint32_t mask);
+void cluster_recheck(BlockState *block); /* after threads exited */
+/* A warp that touched another block's shared memory through an mbarrier has published what it wrote. */
+void cluster_publish(Exec *x, const Translation *at, uint32_t mask);
+
+/* collective.c, matrix.c */
+
+enum {
+    WARP_SHFL,
+    WARP_VOTE,
+    WARP_MATCH_ANY,
+    WARP_MATCH_ALL,
+    WARP_REDUX,
+    WARP_ACTIVEMASK,
+    WARP_ELECT,
+    WARP_SYNC,
+    WARP_MATRIX,
+};
+enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
+enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
+OpFunction run_collective;
+Step matrix_execute(Exec *x, const Op *op, uint32_t mask);
+
+/* texture.c, surface.c, query.c */
+
+OpFunction run_texture, run_surface, run_image_query;
+
+#endif

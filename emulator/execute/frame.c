@@ -1,0 +1,47 @@
+/* Frames: the registers and local memory of a function that runs. */
+#include "emulator/execute/execute.h"
+
+void stack_reset(Frame *frame)
+{
+    uint64_t *pointers = (uint64_t *)(frame->registers + frame->code->stack_row);
+    for (unsigned lane = 0; lane < LANES; lane++)
+        pointers[lane] = frame->local_base + frame->code->local_bytes;
+}
+
+Frame *frame_new(Machine *machine, Code *code, Frame *parent)
+{
+    Frame *frame = code->free_frames;
+    if (frame) {
+        code->free_frames = frame->next_free;
+        memset(frame->registers, 0, code->frame_bytes);
+        if (code->local_bytes)
+            memset(frame->local, 0, (size_t)code->local_bytes * LANES);
+        if (frame->local_written)
+            memset(frame->local_written, 0, (size_t)code->local_bytes * LANES);
+        if (frame->defined)
+            memset(frame->defined, 0, code->body->regs.count * sizeof *frame->defined);
+    } else {
+        frame = ARENA_NEW(machine->arena, Frame);
+        frame->code = code;
+        uint8_t *memory = machine_alloc(machine, (size_t)code->frame_bytes + 64, 1);
+        frame->registers = (uint8_t *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
+        frame->local = machine_alloc(machine, (size_t)code->local_bytes, LANES);
+        if (machine->options.check_unwritten)
+            frame->local_written = machine_alloc(machine, (size_t)code->local_bytes, LANES);
+        if (machine->options.check_registers)
+            frame->defined = machine_alloc(machine, code->body->regs.count, sizeof *frame->defined);
+    }
+    frame->parent = parent;
+    frame->carry = 0;
+    frame->depth = parent ? parent->depth + 1 : 0;
+    frame->local_base = parent ? (parent->local_base + parent->code->local_bytes + 15) & ~UINT64_C(15) : 0;
+    if (code->stack_row != NO_ROW)
+        stack_reset(frame);
+    return frame;
+}
+
+void frame_free(Frame *frame)
+{
+    frame->next_free = frame->code->free_frames;
+    frame->code->free_frames = frame;
+}

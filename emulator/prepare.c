@@ -1,0 +1,117 @@
+/* Everything up to the first instruction: the launch is checked, the code decoded, memory placed and filled. */
+#include "emulator/run.h"
+
+#define MAX_CLUSTER 16
+
+static const Function *find_entry(const Module *module, const char *name)
+{
+    for (size_t i = 0; i < module->items.count; i++) {
+        const Item *item = &module->items.data[i];
+        if (item->kind == ITEM_FUNCTION && item->function->is_entry && item->function->has_body &&
+            strcmp(item->function->name, name) == 0)
+            return item->function;
+    }
+    return NULL;
+}
+
+bool cluster_prepare(Machine *machine, const Function *entry)
+{
+    const Tuning *tuning = &entry->tuning;
+    const Launch *launch = machine->launch;
+    bool launched = launch->cluster[0] || launch->cluster[1] || launch->cluster[2];
+    uint64_t size = 1, blocks = 1;
+    machine->explicit_cluster = launched || tuning->reqnctapercluster_count || tuning->explicitcluster;
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned wanted = i < tuning->reqnctapercluster_count ? tuning->reqnctapercluster[i] : 1;
+        unsigned given = launch->cluster[i] ? launch->cluster[i] : 1;
+        if (tuning->reqnctapercluster_count && launched && wanted != given)
+            return fault_static(machine, FAULT_LAUNCH, entry, NULL,
+                                "the kernel demands .reqnctapercluster %u along %c, the launch has %u", wanted,
+                                "xyz"[i], given);
+        machine->cluster[i] = tuning->reqnctapercluster_count ? wanted : given;
+        if (!machine->cluster[i] || machine->cluster[i] > MAX_CLUSTER || (size *= machine->cluster[i]) > MAX_CLUSTER)
+            return fault_static(machine, FAULT_LAUNCH, entry, NULL, "a cluster has from 1 to %u blocks", MAX_CLUSTER);
+        /* The grid then counts clusters. */
+        if (tuning->blocksareclusters && machine->grid[i] <= UINT32_MAX / machine->cluster[i])
+            machine->grid[i] *= machine->cluster[i];
+        if (machine->grid[i] % machine->cluster[i])
+            return fault_static(machine, FAULT_LAUNCH, entry, NULL, "%u blocks along %c make no whole clusters of %u",
+                                machine->grid[i], "xyz"[i], machine->cluster[i]);
+        blocks *= machine->grid[i];
+        if (blocks > UINT32_MAX)
+            return fault_static(machine, FAULT_LAUNCH, entry, NULL, "2^32 blocks or more");
+    }
+    if (tuning->maxclusterrank && size > tuning->maxclusterrank)
+        return fault_static(machine, FAULT_LAUNCH, entry, NULL, "the kernel allows %u blocks a cluster, not %llu",
+                            tuning->maxclusterrank, (unsigned long long)size);
+    return true;
+}
+
+static bool launch_check(Machine *machine, const Function *entry)
+{
+    const Launch *launch = machine->launch;
+    const Tuning *tuning = &entry->tuning;
+    uint64_t threads = 1, blocks = 1;
+    for (unsigned i = 0; i < 3; i++) {
+        machine->grid[i] = launch->grid[i] ? launch->grid[i] : 1;
+        machine->block[i] = launch->block[i] ? launch->block[i] : 1;
+        threads *= machine->block[i];
+        blocks *= machine->grid[i];
+        if (threads > 1024 || blocks > UINT32_MAX)
+            return fault_static(machine, FAULT_LAUNCH, entry, NULL, "more than 1024 threads a block, or 2^32 blocks");
+    }
+    machine->block_threads = (unsigned)threads;
+    if (tuning->reqntid_count)
+        for (unsigned i = 0; i < 3; i++) {
+            unsigned wanted = i < tuning->reqntid_count ? tuning->reqntid[i] : 1;
+            if (wanted != machine->block[i])
+                return fault_static(machine, FAULT_LAUNCH, entry, NULL,
+                                    "the kernel demands .reqntid %u along %c, the launch has %u", wanted, "xyz"[i],
+                                    machine -> block[i]);
+        }
+    uint64_t most = 1;
+    for (unsigned i = 0; i < tuning->maxntid_count; i++)
+        most *= tuning->maxntid[i];
+    if (tuning->maxntid_count && threads > most)
+        return fault_static(machine, FAULT_LAUNCH, entry, NULL,
+                            "the kernel allows %llu threads a block, the launch has %u", (unsigned long long)most,
+                            machine->block_threads);
+    return cluster_prepare(machine, entry);
+}
+
+/* Everything up to the first instruction. */
+bool machine_prepare(Machine *machine)
+{
+    const Function *entry = find_entry(machine->module, machine->launch->kernel);
+    if (!entry)
+        return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "the module has no kernel %s", machine->launch->kernel);
+    if (!launch_check(machine, entry) || !machine_collect(machine, entry) || !memory_prepare(machine))
+        return false;
+    shared_layout(machine);
+    if (machine->shared_bytes > UINT32_C(1) << 24)
+        return fault_static(machine, FAULT_LAUNCH, entry, NULL, "more than 16 MiB of shared memory");
+    if (machine->options.check_races) {
+        uint64_t blocks = (uint64_t)machine->grid[0] * machine->grid[1] * machine->grid[2];
+        machine->tick = 1;
+        machine->block_fences = machine_alloc(machine, (size_t)blocks, sizeof *machine->block_fences);
+    }
+    for (size_t i = 0; i < machine->code_list.count; i++) {
+        Code *code = machine->code_list.data[i];
+        if (!code_decode(machine, code))
+            return false;
+        if (machine->options.count_lines)
+            code->costs = machine_alloc(machine, code->ops.count, sizeof *code->costs);
+    }
+    return true;
+}
+
+Machine *machine_new_worker(const Machine *primary)
+{
+    Machine *machine = machine_new(primary->module, primary->launch, NULL, &primary->options);
+    machine->result = ARENA_NEW(machine->arena, EmulatorResult);
+    machine->primary = primary;
+    machine->next_block = primary->next_block;
+    machine->atomics = primary->atomics;
+    require(machine_prepare(machine));
+    return machine;
+}

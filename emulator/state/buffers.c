@@ -1,0 +1,154 @@
+/* The buffers and parameters of a launch. */
+#include "emulator/state/state.h"
+
+static bool symbol_fill(Machine *machine, const LaunchArgument *argument)
+{
+    const Variable *variable = module_find_variable(machine->module, argument->name);
+    bool found = false;
+    uint64_t address = variable ? variable_address(machine, variable, &found) : 0;
+    uint64_t bytes = argument->count * ((type_bits(argument->type) + 7) / 8);
+    if (!found || (variable->space != SPACE_GLOBAL && variable->space != SPACE_CONST) ||
+        type_class(variable->type) == CLASS_OPAQUE || bytes > variable_bytes(variable))
+        return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "no module variable \"%s\" of %llu bytes or more",
+                            argument->name, (unsigned long long)bytes);
+    uint8_t *to = variable->space == SPACE_GLOBAL ? machine->slots[(address - GLOBAL_BASE) >> SLOT_SHIFT]->bytes
+                                                  : machine->constants.bytes + address;
+    memcpy(to, launch_fill(machine->arena, argument), (size_t)bytes);
+    return true;
+}
+
+/* A buffer's memory, filled, and its entry among the results. */
+static Region *buffer_make(Machine *machine, const LaunchArgument *argument)
+{
+    EmulatorResult *result = machine->result;
+    uint64_t bytes = argument->count * ((type_bits(argument->type) + 7) / 8);
+    Region *region = region_global(machine, argument->name, bytes, argument->fill != FILL_POISON);
+    if (!region)
+        return NULL;
+    if (!machine->primary)
+        memcpy(region->bytes, launch_fill(machine->arena, argument), (size_t)bytes);
+    result->buffers[result->buffer_count++] = (EmulatorBuffer){
+        .name = argument->name,
+        .type = argument->type,
+        .count = argument->count,
+        .bytes = region->bytes,
+        .size = bytes,
+        .address = region->base,
+    };
+    return region;
+}
+
+/* The memory of an image is its own or that of an earlier argument. */
+static bool image_prepare(Machine *machine, const LaunchArgument *argument, uint64_t *handle)
+{
+    const char *of = argument->image->of;
+    Region *region = NULL;
+    if (argument->kind == ARGUMENT_SAMPLER) {
+        *handle = image_make(machine, argument, NULL);
+        return true;
+    }
+    for (unsigned i = 0; of && i < machine->slot_count; i++)
+        if (strcmp(machine->slots[i]->name, of) == 0)
+            region = machine->slots[i];
+    if (of && (!region || region->size < image_bytes(argument)))
+        return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "no earlier buffer \"%s\" of %llu bytes or more", of,
+                            (unsigned long long)image_bytes(argument));
+    if (!of && !(region = buffer_make(machine, argument)))
+        return false;
+    *handle = image_make(machine, argument, region);
+    return true;
+}
+
+/* handles[i]: of argument i, where it is an image. */
+static bool buffers_prepare(Machine *machine, uint64_t *handles)
+{
+    const Launch *launch = machine->launch;
+    machine->result->buffers = ARENA_ARRAY(machine->arena, EmulatorBuffer, launch->argument_count + MAX_SLOTS);
+    for (unsigned i = 0; i < launch->argument_count; i++) {
+        const LaunchArgument *argument = &launch->arguments[i];
+        if (argument->image ? !image_prepare(machine, argument, &handles[i])
+                            : argument->kind == ARGUMENT_BUFFER && !buffer_make(machine, argument))
+            return false;
+    }
+    return true;
+}
+
+static bool parameter_store(Machine *machine, const Variable *parameter, uint64_t at, const LaunchArgument *argument,
+                            uint64_t handle)
+{
+    uint64_t size = variable_bytes(parameter), value;
+    const void *bytes = &value;
+    uint64_t given = 8;
+    if (argument->kind == ARGUMENT_SCALAR) {
+        bytes = argument->bytes;
+        given = argument->size;
+    } else if (argument->image) {
+        value = handle;
+    } else {
+        const EmulatorBuffer *buffer = emulator_buffer(machine->result, argument->name);
+        if (!buffer)
+            return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "no buffer \"%s\"", argument->name);
+        value = buffer->address + (argument->kind == ARGUMENT_POINTER ? argument->offset : 0);
+    }
+    if (given != size)
+        return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "parameter %s takes %llu bytes, the launch gives %llu",
+                            parameter->name ? parameter->name : "_", (unsigned long long)size,
+                            (unsigned long long)given);
+    memcpy(machine->params.bytes + at, bytes, (size_t)size);
+    return true;
+}
+
+static bool parameters_prepare(Machine *machine, const Function *entry, const uint64_t *handles)
+{
+    const Prototype *prototype = &entry->prototype;
+    const Launch *launch = machine->launch;
+    uint64_t *places = ARENA_ARRAY(machine->arena, uint64_t, prototype->param_count), bytes = 0;
+    for (unsigned i = 0; i < prototype->param_count; i++) {
+        const Variable *parameter = prototype->params[i];
+        bytes = align_up(bytes, variable_align(parameter));
+        places[i] = bytes;
+        address_map_set(machine->arena, &machine->parameters, parameter, bytes);
+        bytes += variable_bytes(parameter);
+    }
+    region_init(machine, &machine->params, "the parameters", SPACE_PARAM, WINDOW_PARAM, bytes, true);
+    machine->params.read_only = true;
+    unsigned next = 0;
+    for (unsigned i = 0; i < launch->argument_count; i++) {
+        const LaunchArgument *argument = &launch->arguments[i];
+        if (argument->kind == ARGUMENT_SYMBOL) {
+            if (!symbol_fill(machine, argument))
+                return false;
+            continue;
+        }
+        if (argument->image && argument->image->bind)
+            continue;
+        if (next == prototype->param_count)
+            return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "kernel %s takes %u parameters, the launch has more",
+                                entry->name, prototype->param_count);
+        if (!parameter_store(machine, prototype->params[next], places[next], argument, handles[i]))
+            return false;
+        next++;
+    }
+    if (next < prototype->param_count)
+        return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "kernel %s takes %u parameters, the launch has %u",
+                            entry->name, prototype->param_count, next);
+    return true;
+}
+
+bool memory_prepare(Machine *machine)
+{
+    const Function *entry = machine->entry->function;
+    const EmulatorOptions *options = &machine->options;
+    machine->tracks_memory = options->check_unwritten || options->check_races || options->watch;
+    uint64_t *handles = ARENA_ARRAY(machine->arena, uint64_t, machine->launch->argument_count);
+    return buffers_prepare(machine, handles) && variables_prepare(machine) &&
+           parameters_prepare(machine, entry, handles);
+}
+
+const EmulatorBuffer *emulator_buffer(const EmulatorResult *result, const char *name)
+{
+    for (unsigned i = 0; i < result->buffer_count; i++)
+        if (strcmp(result->buffers[i].name, name) == 0)
+            return &result->buffers[i];
+    return NULL;
+}

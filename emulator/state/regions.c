@@ -1,0 +1,35 @@
+/* Regions: the memory of buffers, variables and parameters. */
+#include "emulator/state/state.h"
+
+void region_init(Machine *machine, Region *region, const char *name, Space space, uint64_t base, uint64_t size,
+                        bool written)
+{
+    region->name = name;
+    region->space = space;
+    region->base = base;
+    region->size = size;
+    const Region *same =
+        machine->primary && space == SPACE_GLOBAL ? machine->primary->slots[machine->slot_count] : NULL;
+    region->bytes = same ? same->bytes : machine_alloc(machine, (size_t)size, 1);
+    if (same) {
+        region->written = same->written;
+    } else if (machine->options.check_unwritten) {
+        region->written = machine_alloc(machine, (size_t)size, 1);
+        memset(region->written, written, (size_t)size);
+    }
+    race_prepare(machine, region);
+    region->watched = machine->options.watch && strcmp(machine->options.watch, name) == 0 && space == SPACE_GLOBAL;
+}
+
+Region *region_global(Machine *machine, const char *name, uint64_t size, bool written)
+{
+    if (machine->slot_count == MAX_SLOTS || size > MAX_REGION) {
+        fault_static(machine, FAULT_LAUNCH, NULL, NULL, "too many or too large buffers");
+        return NULL;
+    }
+    Region *region = ARENA_NEW(machine->arena, Region);
+    uint64_t base = GLOBAL_BASE + ((uint64_t)machine->slot_count << SLOT_SHIFT) + SLOT_GUARD;
+    region_init(machine, region, name, SPACE_GLOBAL, base, size, written);
+    machine->slots[machine->slot_count++] = region;
+    return region;
+}

@@ -1,0 +1,139 @@
+/* Translation: from the addresses of lanes to the memory of the host. */
+#include "emulator/state/state.h"
+
+/* Generic addresses of the active lanes. */
+bool access_addresses(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask, Translation *at)
+{
+    const void *row = source_row(x, memory->address);
+    uint64_t add = (uint64_t)memory->offset + window_of(memory->space);
+    (void)op;
+    if (memory->in_frame)
+        add += x->frame->local_base;
+    if (memory->address_bytes == 8) {
+        const uint64_t *cells = row;
+        for (unsigned lane = 0; lane < LANES; lane++)
+            at->address[lane] = cells[lane] + add;
+    } else {
+        EACH_ACTIVE(lane, mask)
+        {
+            at->address[lane] = row_get(row, memory->address_bytes, lane) + add;
+        }
+    }
+    return true;
+}
+
+static Frame *local_frame(const Exec *x, uint64_t offset, uint64_t bytes)
+{
+    for (Frame *frame = x->frame; frame; frame = frame->parent) {
+        if (offset < frame->local_base)
+            continue;
+        uint64_t at = offset - frame->local_base;
+        const Code *code = frame->code;
+        if (at > code->local_bytes || code->local_bytes - at < bytes || !bytes)
+            return NULL;
+        return code->local_owner[at] && code->local_owner[at] == code->local_owner[at + bytes - 1] ? frame : NULL;
+    }
+    return NULL;
+}
+
+uint8_t *access_peek(Exec *x, unsigned lane, uint64_t address, uint64_t bytes)
+{
+    if (address >> 44 == WINDOW_LOCAL >> 44) {
+        uint64_t offset = address - WINDOW_LOCAL;
+        Frame *frame = local_frame(x, offset, bytes);
+        return frame ? frame->local + lane * frame->code->local_bytes + (offset - frame->local_base) : NULL;
+    }
+    Region *region = memory_find(x, &address, bytes);
+    return region ? region->bytes + (address - region->base) : NULL;
+}
+
+static bool translate_lane(Exec *x, const Op *op, unsigned lane, unsigned bytes, AccessMode mode, Translation *at)
+{
+    uint64_t address = at->address[lane];
+    at->region[lane] = NULL;
+    at->written[lane] = NULL;
+    if (address >> 44 == WINDOW_LOCAL >> 44) {
+        uint64_t offset = address - WINDOW_LOCAL;
+        Frame *frame = local_frame(x, offset, bytes);
+        if (frame) {
+            uint64_t place = lane * frame->code->local_bytes + (offset - frame->local_base);
+            at->host[lane] = frame->local + place;
+            at->written[lane] = frame->local_written ? frame->local_written + place : NULL;
+            return true;
+        }
+    } else {
+        Region *region = memory_find(x, &address, bytes);
+        if (region) {
+            at->address[lane] = address;
+            if (mode != MODE_LOAD && region->read_only) {
+                fault_at(x, op, lane, FAULT_READ_ONLY, "%u bytes at offset %llu of %s", bytes,
+                         (unsigned long long)(address - region->base), region->name);
+                return false;
+            }
+            at->region[lane] = region;
+            at->host[lane] = region->bytes + (address - region->base);
+            at->written[lane] = region->written ? region->written + (address - region->base) : NULL;
+            return true;
+        }
+    }
+    /* Say which buffer it is near to. */
+    const char *near = "";
+    unsigned long long offset = address;
+    uint64_t slot = (address - GLOBAL_BASE) >> SLOT_SHIFT;
+    if (address >= GLOBAL_BASE && slot < x->machine->slot_count) {
+        near = x->machine->slots[slot]->name;
+        offset = address - x->machine->slots[slot]->base;
+    } else if (address >> 44 == WINDOW_SHARED >> 44) {
+        near = "shared memory";
+        offset = address - WINDOW_SHARED;
+    } else if (address >> 44 == WINDOW_LOCAL >> 44) {
+        near = "local memory";
+        offset = address - WINDOW_LOCAL;
+    } else if (address >> 44 == WINDOW_PARAM >> 44) {
+        near = "the parameters";
+        offset = address - WINDOW_PARAM;
+    } else if (address >> 44 == WINDOW_CONST >> 44) {
+        near = "constant memory";
+        offset = address - WINDOW_CONST;
+    }
+    const char *what = mode == MODE_LOAD ? "load" : mode == MODE_STORE ? "store" : "atomic";
+    if (*near)
+        fault_at(x, op, lane, FAULT_BOUNDS, "%s of %u bytes at offset %lld of %s", what, bytes, (long long)offset,
+                 near);
+    else
+        fault_at(x, op, lane, FAULT_BOUNDS, "%s of %u bytes at address 0x%llx", what, bytes, offset);
+    return false;
+}
+
+bool access_translate(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMode mode, bool strong,
+                      Translation *at)
+{
+    Region *region = NULL;
+    uint64_t base = 0, limit = 0;
+    bool usable = false; /* 'region' is valid and may be accessed so */
+    (void)strong;
+    EACH_ACTIVE(lane, mask)
+    {
+        uint64_t address = at->address[lane];
+        if (address & (bytes - 1)) {
+            fault_at(x, op, lane, FAULT_ALIGNMENT, "%u bytes at address 0x%llx", bytes, (unsigned long long)address);
+            return false;
+        }
+        if (usable && address - base <= limit) {
+            at->region[lane] = region;
+            at->host[lane] = region->bytes + (address - base);
+            at->written[lane] = region->written ? region->written + (address - base) : NULL;
+            continue;
+        }
+        if (!translate_lane(x, op, lane, bytes, mode, at))
+            return false;
+        region = at->region[lane];
+        /* Two blocks' shared memory has the same base. */
+        usable = region && (region->space != SPACE_SHARED || region == &x->block->shared);
+        if (usable) {
+            base = region->base;
+            limit = region->size - bytes;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,193 @@
+/* The variables of the module and of its functions: where they are, and what they hold at first. */
+#include "emulator/state/state.h"
+
+static uint64_t element_bytes(const Variable *variable)
+{
+    uint64_t bytes = (type_bits(variable->type) + 7) / 8;
+    return bytes ? bytes : 1;
+}
+
+uint64_t variable_align(const Variable *variable)
+{
+    uint64_t natural = element_bytes(variable) * (variable->vector ? variable->vector : 1);
+    return variable->align > natural ? variable->align : natural;
+}
+
+static uint64_t constant_bits(const Constant *constant, Type type)
+{
+    if (type == TYPE_F32 && constant->kind == CONSTANT_DECIMAL)
+        return float_bits((float)double_from_bits(constant->bits));
+    if (type == TYPE_F32 && constant->kind == CONSTANT_F64)
+        return float_bits((float)double_from_bits(constant->bits));
+    if (type == TYPE_F64 && constant->kind == CONSTANT_F32)
+        return double_bits(float_from_bits((uint32_t)constant->bits));
+    return constant->bits;
+}
+
+static uint64_t init_value(Machine *machine, const Variable *variable, const Init *init)
+{
+    if (init->kind == INIT_CONSTANT)
+        return constant_bits(&init->constant, variable->type);
+    uint64_t address = 0;
+    if (init->symbol.kind == SYMBOL_FUNCTION) {
+        address = function_address(machine, init->symbol.function);
+    } else if (init->symbol.kind == SYMBOL_VARIABLE) {
+        bool found;
+        address = variable_address(machine, init->symbol.variable, &found);
+        if (init->generic)
+            address += window_of(init->symbol.variable->space);
+    }
+    address += init->constant.bits;
+    if (init->masked)
+        address = address >> 8 * init->mask_byte & 0xFF;
+    return address;
+}
+
+/* Braces nest by dimension; a closing one leaves the rest of its part at zero. */
+static void variable_fill(Machine *machine, const Variable *variable, uint8_t *bytes, uint64_t size)
+{
+    uint64_t unit = element_bytes(variable), at = 0, starts[16] = {0};
+    unsigned depth = 0;
+    for (unsigned i = 0; i < variable->init_count; i++) {
+        const Init *init = &variable->inits[i];
+        if (init->kind == INIT_OPEN) {
+            if (depth < COUNT_OF(starts))
+                starts[depth] = at;
+            depth++;
+        } else if (init->kind == INIT_CLOSE && depth) {
+            depth--;
+            uint64_t part = unit * (variable->vector ? variable->vector : 1);
+            for (unsigned k = depth; k < variable->dim_count; k++)
+                part *= variable->dims[k] ? variable->dims[k] : 1;
+            if (depth > variable->dim_count)
+                part = 0;
+            if (depth && depth < COUNT_OF(starts))
+                at = starts[depth] + part;
+        } else if (init->kind == INIT_CONSTANT || init->kind == INIT_SYMBOL) {
+            uint64_t value = init_value(machine, variable, init);
+            if (at <= size && size - at >= unit && unit <= 8)
+                memcpy(bytes + at, &value, (size_t)unit);
+            at += unit;
+        }
+    }
+}
+
+typedef VEC(Variable *) VariableVec;
+
+/* The module's variables, and the static ones of the functions that may run. */
+static VariableVec static_variables(Machine *machine)
+{
+    VariableVec variables = {0};
+    const Module *module = machine->module;
+    for (size_t i = 0; i < module->items.count; i++)
+        if (module->items.data[i].kind == ITEM_VARIABLE)
+            VEC_PUSH(machine->arena, variables, module->items.data[i].variable);
+    for (size_t i = 0; i < machine->code_list.count; i++) {
+        const Body *body = machine->code_list.data[i]->body;
+        for (size_t k = 0; k < body->variables.count; k++)
+            if (body->variables.data[k]->space == SPACE_GLOBAL || body->variables.data[k]->space == SPACE_CONST)
+                VEC_PUSH(machine->arena, variables, body->variables.data[k]);
+    }
+    return variables;
+}
+
+/* What the elements of a variable are taken for where the run's results are told. */
+static Type variable_result_type(const Variable *variable)
+{
+    return type_bits(variable->type) >= 8 ? variable->type : TYPE_B8;
+}
+
+static bool variable_place(Machine *machine, const Variable *variable, uint64_t *constant_bytes)
+{
+    uint64_t size = variable_bytes(variable);
+    if (variable->space == SPACE_GLOBAL && type_class(variable->type) != CLASS_OPAQUE) {
+        Region *region = region_global(machine, variable->name, size, true);
+        if (!region)
+            return false;
+        address_map_set(machine->arena, &machine->variables, variable, region->base);
+        machine->result->buffers[machine->result->buffer_count++] = (EmulatorBuffer){
+            .name = variable->name,
+            .type = variable_result_type(variable),
+            .count = size / (type_bits(variable_result_type(variable)) / 8),
+            .bytes = region->bytes,
+            .size = size,
+            .address = region->base,
+            .is_variable = true,
+        };
+    } else if (variable->space == SPACE_GLOBAL) {
+        address_map_set(machine->arena, &machine->variables, variable, image_variable(machine, variable));
+    } else if (variable->space == SPACE_CONST) {
+        *constant_bytes = align_up(*constant_bytes, variable_align(variable));
+        address_map_set(machine->arena, &machine->variables, variable, *constant_bytes);
+        *constant_bytes += size;
+    } else if (variable->space == SPACE_SHARED && size) {
+        machine->shared_static = align_up(machine->shared_static, variable_align(variable));
+        address_map_set(machine->arena, &machine->variables, variable, machine->shared_static);
+        machine->shared_static += size;
+    }
+    return true;
+}
+
+/* All are placed before any is filled: an initialiser may name a later one. */
+bool variables_prepare(Machine *machine)
+{
+    VariableVec variables = static_variables(machine);
+    uint64_t constant_bytes = 0;
+    for (size_t i = 0; i < variables.count; i++)
+        if (!variable_place(machine, variables.data[i], &constant_bytes))
+            return false;
+    region_init(machine, &machine->constants, "constant memory", SPACE_CONST, WINDOW_CONST, constant_bytes, true);
+    machine->constants.read_only = true;
+    for (size_t i = 0; i < variables.count; i++) {
+        const Variable *variable = variables.data[i];
+        bool found;
+        uint64_t address = variable_address(machine, variable, &found), size = variable_bytes(variable);
+        if (!found || !variable->init_count || type_class(variable->type) == CLASS_OPAQUE)
+            continue;
+        if (variable->space == SPACE_GLOBAL)
+            variable_fill(machine, variable, machine->slots[(address - GLOBAL_BASE) >> SLOT_SHIFT]->bytes, size);
+        else if (variable->space == SPACE_CONST)
+            variable_fill(machine, variable, machine->constants.bytes + address, size);
+    }
+    return true;
+}
+
+/* Shared variables: the module's are placed; then those of the functions, then what is allocated at the launch. */
+void shared_layout(Machine *machine)
+{
+    const Module *module = machine->module;
+    for (size_t i = 0; i < machine->code_list.count; i++) {
+        const Body *body = machine->code_list.data[i]->body;
+        for (size_t k = 0; k < body->variables.count; k++) {
+            const Variable *variable = body->variables.data[k];
+            bool found;
+            variable_address(machine, variable, &found);
+            if (variable->space != SPACE_SHARED || found || !variable_bytes(variable))
+                continue;
+            machine->shared_static = align_up(machine->shared_static, variable_align(variable));
+            address_map_set(machine->arena, &machine->variables, variable, machine->shared_static);
+            machine->shared_static += variable_bytes(variable);
+        }
+    }
+    /* All arrays without a size begin at the same place. */
+    uint64_t align = 16;
+    for (unsigned pass = 0; pass < 2; pass++) {
+        uint64_t dynamic = align_up(machine->shared_static, align);
+        for (size_t i = 0; i < module->items.count; i++) {
+            const Variable *variable = module->items.data[i].variable;
+            if (module->items.data[i].kind != ITEM_VARIABLE || variable->space != SPACE_SHARED ||
+                variable_bytes(variable))
+                continue;
+            align = variable->align > align ? variable->align : align;
+            address_map_set(machine->arena, &machine->variables, variable, dynamic);
+        }
+        for (size_t i = 0; i < machine->code_list.count; i++) {
+            const Body *body = machine->code_list.data[i]->body;
+            for (size_t k = 0; k < body->variables.count; k++)
+                if (body->variables.data[k]->space == SPACE_SHARED && !variable_bytes(body->variables.data[k]))
+                    address_map_set(machine->arena, &machine->variables, body->variables.data[k], dynamic);
+        }
+        machine->shared_bytes =
+            machine->launch->dynamic_shared ? dynamic + machine->launch->dynamic_shared : machine->shared_static;
+    }
+}
