@@ -14,7 +14,7 @@ static uint64_t local_place(Machine *machine, Code *code, const Variable *variab
     /* Between arrays lies a gap, so that what leaves one does not at once reach the next. */
     uint64_t gap = variable->space == SPACE_LOCAL && code->local_bytes ? LOCAL_GAP : 0;
     uint64_t at = align_up(code->local_bytes + gap, variable_align(variable));
-    address_map_set(machine->arena, &code->locals, variable, at);
+    map_put(&code->locals, pointer_key(variable), at);
     code->local_bytes = at + frame_bytes(variable);
     LocalPlace place = {at, frame_bytes(variable)};
     VEC_PUSH(machine->arena, code->local_places, place);
@@ -96,6 +96,7 @@ static bool code_add(Machine *machine, const Function *function)
     const char *reason = NULL;
     code->function = function;
     code->is_entry = function->is_entry;
+    code->locals.arena = machine->arena;
     if (function->body && !function->body->ssa) {
         code->body = function->body;
     } else {
@@ -104,7 +105,7 @@ static bool code_add(Machine *machine, const Function *function)
     }
     if (!code->body)
         return fault_static(machine, FAULT_UNSUPPORTED, function, NULL, "function %s: %s", function->name, reason);
-    address_map_set(machine->arena, &machine->codes, function, (uint64_t)(uintptr_t)code);
+    pointer_map_put(&machine->codes, function, code);
     VEC_PUSH(machine->arena, machine->code_list, code);
     /* 2^26 bytes of registers a warp are more than any kernel has. */
     if (code->body->regs.count > UINT32_C(1) << 19)

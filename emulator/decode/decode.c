@@ -310,7 +310,7 @@ static bool decode_formal(Decoder *d, const Variable *formal, const Operand *oth
     uint64_t place;
     unsigned row_bytes, count = other->kind == OPERAND_VECTOR ? other->item_count : 1u;
     const Operand *items = other->kind == OPERAND_VECTOR ? other->items : other;
-    if (!address_map_get(&d->code->locals, formal, &place))
+    if (!place_find(&d->code->locals, formal, &place))
         return decoder_refuse(d, "the parameter %s", formal->name);
     for (unsigned i = 0; i < count; i++) {
         unsigned bytes = type_bits(formal->type) / 8;
@@ -551,6 +551,7 @@ static bool decode_block(Decoder *d, const Block *block, uint32_t index, bool me
 bool code_decode(Machine *machine, Code *code)
 {
     Decoder decoder = {.machine = machine, .code = code, .arena = machine->arena}, *d = &decoder;
+    d->constant_index.arena = machine->arena;
     Body *body = code->body;
     body_renumber(body);
     d->block_pcs = ARENA_ARRAY(d->arena, uint32_t, body->blocks.count);

@@ -29,7 +29,7 @@ struct Decoder {
     const Signature *signature; /* of inst */
     uint32_t temp; /* next free byte of the frame, for this instruction */
     VEC(uint8_t) constants;
-    AddressMap constant_index;
+    Map constant_index;
     uint32_t guard;
     bool guard_inverted;
     bool first;

@@ -71,7 +71,7 @@ static bool call_value(Decoder *d, const Operand *operand, bool result, const Va
     if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE) {
         if (!copy->size)
             copy->size = variable_bytes(operand->symbol.variable);
-        return address_map_get(&d->code->locals, operand->symbol.variable, &copy->local) ||
+        return place_find(&d->code->locals, operand->symbol.variable, &copy->local) ||
                decoder_refuse(d, "the argument %s", operand->symbol.variable->name);
     }
     if (operand->kind == OPERAND_REG) {

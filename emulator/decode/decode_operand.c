@@ -108,16 +108,17 @@ uint32_t decoder_temp(Decoder *d, unsigned row_bytes)
 
 uint32_t decoder_constant(Decoder *d, uint64_t bits, unsigned row_bytes)
 {
-    uint64_t key = (bits ^ (uint64_t)row_bytes << 56) * UINT64_C(0x9e3779b97f4a7c15) | 1, found;
+    uint64_t key = (bits ^ (uint64_t)row_bytes << 56) * UINT64_C(0x9e3779b97f4a7c15) | 1;
+    const uint64_t *found;
     unsigned size = row_bytes ? LANES * row_bytes : 64;
     if (row_bytes && row_bytes < 8)
         bits &= width_mask(8 * row_bytes);
-    if (address_map_get(&d->constant_index, (const void *)(uintptr_t)key, &found)) {
+    if ((found = map_get(&d->constant_index, key)) != NULL) {
         uint64_t value = 0;
-        memcpy(&value, d->constants.data + found, row_bytes && row_bytes < 8 ? row_bytes : 8);
+        memcpy(&value, d->constants.data + *found, row_bytes && row_bytes < 8 ? row_bytes : 8);
         /* Two constants may share a hash; the later one is then stored each time. */
-        if (value == (row_bytes ? bits : bits ? UINT64_MAX : 0) && d->constants.data[found + size] == row_bytes)
-            return SOURCE(BANK_CONSTANTS, found);
+        if (value == (row_bytes ? bits : bits ? UINT64_MAX : 0) && d->constants.data[*found + size] == row_bytes)
+            return SOURCE(BANK_CONSTANTS, *found);
     }
     size_t at = d->constants.count;
     for (unsigned i = 0; i < size + 64; i++)
@@ -127,7 +128,7 @@ uint32_t decoder_constant(Decoder *d, uint64_t bits, unsigned row_bytes)
     if (!row_bytes && bits)
         memset(d->constants.data + at, 0xff, 8);
     d->constants.data[at + size] = (uint8_t)row_bytes; /* behind the row: what it is */
-    address_map_set(d->arena, &d->constant_index, (const void *)(uintptr_t)key, at);
+    map_put(&d->constant_index, key, at);
     return SOURCE(BANK_CONSTANTS, at);
 }
 
@@ -318,9 +319,9 @@ bool decoder_symbol(Decoder *d, const Symbol *symbol, uint64_t *address, bool *i
     if (symbol->kind != SYMBOL_VARIABLE)
         return decoder_refuse(d, "the address of %s", symbol_name(symbol));
     *space = symbol->variable->space;
-    if (d->code->is_entry && address_map_get(&d->machine->parameters, symbol->variable, address))
+    if (d->code->is_entry && place_find(&d->machine->parameters, symbol->variable, address))
         return true;
-    if (address_map_get(&d->code->locals, symbol->variable, address)) {
+    if (place_find(&d->code->locals, symbol->variable, address)) {
         *in_frame = !d->code->is_entry;
         /* A device function's parameters lie in its frame, in local space. */
         *space = SPACE_LOCAL;

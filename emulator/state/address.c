@@ -62,10 +62,18 @@ Region *memory_find(Exec *x, uint64_t *at, uint64_t bytes)
     return region;
 }
 
+bool place_find(const Map *places, const Variable *variable, uint64_t *place)
+{
+    const uint64_t *found = map_get(places, pointer_key(variable));
+    if (found)
+        *place = *found;
+    return found != NULL;
+}
+
 uint64_t variable_address(const Machine *machine, const Variable *variable, bool *found)
 {
     uint64_t address = 0;
-    *found = address_map_get(&machine->variables, variable, &address);
+    *found = place_find(&machine->variables, variable, &address);
     return address;
 }
 

@@ -107,7 +107,7 @@ static bool parameters_prepare(Machine *machine, const Function *entry, const ui
         const Variable *parameter = prototype->params[i];
         bytes = align_up(bytes, variable_align(parameter));
         places[i] = bytes;
-        address_map_set(machine->arena, &machine->parameters, parameter, bytes);
+        map_put(&machine->parameters, pointer_key(parameter), bytes);
         bytes += variable_bytes(parameter);
     }
     region_init(machine, &machine->params, "the parameters", SPACE_PARAM, WINDOW_PARAM, bytes, true);

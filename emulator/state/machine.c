@@ -12,52 +12,13 @@ void *machine_alloc(Machine *machine, size_t count, size_t size)
     return memory;
 }
 
-static size_t pointer_slot(const void *key, size_t capacity)
-{
-    uint64_t hash = (uint64_t)(uintptr_t)key * UINT64_C(0x9e3779b97f4a7c15);
-    return (size_t)(hash >> 32) & (capacity - 1);
-}
-
-void address_map_set(Arena *arena, AddressMap *map, const void *key, uint64_t value)
-{
-    if (2 * (map->count + 1) > map->capacity) {
-        AddressMap old = *map;
-        map->capacity = old.capacity ? 2 * old.capacity : 16;
-        map->entries = ARENA_ARRAY(arena, struct AddressMapEntry, map->capacity);
-        map->count = 0;
-        for (size_t i = 0; i < old.capacity; i++)
-            if (old.entries[i].key)
-                address_map_set(arena, map, old.entries[i].key, old.entries[i].value);
-    }
-    size_t at = pointer_slot(key, map->capacity);
-    while (map->entries[at].key && map->entries[at].key != key)
-        at = (at + 1) & (map->capacity - 1);
-    map->count += map->entries[at].key == NULL;
-    map->entries[at].key = key;
-    map->entries[at].value = value;
-}
-
-bool address_map_get(const AddressMap *map, const void *key, uint64_t *value)
-{
-    if (!map->count)
-        return false;
-    size_t at = pointer_slot(key, map->capacity);
-    while (map->entries[at].key) {
-        if (map->entries[at].key == key) {
-            *value = map->entries[at].value;
-            return true;
-        }
-        at = (at + 1) & (map->capacity - 1);
-    }
-    return false;
-}
-
 Machine *machine_new(const Module *module, const Launch *launch, EmulatorResult *result,
                             const EmulatorOptions *options)
 {
     Arena *scratch = arena_new();
     Machine *machine = ARENA_NEW(scratch, Machine);
     machine->arena = scratch;
+    machine->variables.arena = machine->parameters.arena = machine->codes.arena = scratch;
     machine->module = module;
     machine->launch = launch;
     machine->result = result;
@@ -101,6 +62,5 @@ const Function *function_resolve(const Machine *machine, const Function *functio
 
 Code *code_get(Machine *machine, const Function *function)
 {
-    uint64_t value;
-    return address_map_get(&machine->codes, function, &value) ? (Code *)(uintptr_t)value : NULL;
+    return pointer_map_get(&machine->codes, function);
 }

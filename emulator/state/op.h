@@ -14,17 +14,6 @@ typedef struct Code Code;
 typedef struct Op Op;
 typedef struct Exec Exec;
 
-typedef struct AddressMap {
-    struct AddressMapEntry {
-        const void *key;
-        uint64_t value;
-    } * entries;
-    size_t capacity, count;
-} AddressMap;
-
-void address_map_set(Arena *arena, AddressMap *map, const void *key, uint64_t value);
-bool address_map_get(const AddressMap *map, const void *key, uint64_t *value);
-
 /* Where a source row is: a bank and a byte offset in it. */
 enum { BANK_FRAME, BANK_CONSTANTS, BANK_SPECIAL, BANK_COUNT };
 #define SOURCE_SHIFT 30
@@ -188,7 +177,7 @@ struct Code {
     uint32_t frame_bytes, temps_begin;
     uint32_t stack_row; /* frame offset of the lanes' stack pointers, 8 bytes each; NO_ROW: none */
     uint8_t *constants; /* BANK_CONSTANTS */
-    AddressMap locals;  /* Variable to offset in the frame's local memory */
+    Map locals; /* Variable to offset in the frame's local memory */
     uint64_t local_bytes;
     VEC(LocalPlace) local_places;
     uint8_t *local_owner; /* for each byte of it the number of its variable, modulo 255, plus one; 0: a gap */

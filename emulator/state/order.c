@@ -12,20 +12,10 @@
  * blocks synchronise with others. */
 #include "emulator/state/state.h"
 
-static size_t sync_place(const SyncTable *table, uint64_t address)
-{
-    size_t at = (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (table->capacity - 1);
-    while (table->objects[at].address && table->objects[at].address != address)
-        at = (at + 1) & (table->capacity - 1);
-    return at;
-}
-
 static SyncObject *sync_find(const SyncTable *table, uint64_t address)
 {
-    if (!table->count)
-        return NULL;
-    SyncObject *object = &table->objects[sync_place(table, address)];
-    return object->address ? object : NULL;
+    const uint64_t *place = map_get(&table->places, address);
+    return place ? &table->objects.data[*place] : NULL;
 }
 
 static SyncObject *sync_make(Machine *machine, SyncTable *table, uint64_t address)
@@ -33,18 +23,10 @@ static SyncObject *sync_make(Machine *machine, SyncTable *table, uint64_t addres
     SyncObject *found = sync_find(table, address);
     if (found)
         return found;
-    if (2 * (table->count + 1) > table->capacity) {
-        SyncTable old = *table;
-        table->capacity = old.capacity ? 2 * old.capacity : 64;
-        table->objects = ARENA_ARRAY(machine->arena, SyncObject, table->capacity);
-        for (size_t i = 0; i < old.capacity; i++)
-            if (old.objects[i].address)
-                table->objects[sync_place(table, old.objects[i].address)] = old.objects[i];
-    }
-    SyncObject *object = &table->objects[sync_place(table, address)];
-    table->count++;
-    object->address = address;
-    return object;
+    table->places.arena = machine->arena;
+    map_put(&table->places, address, table->objects.count);
+    VEC_PUSH(machine->arena, table->objects, ((SyncObject){0}));
+    return &VEC_LAST(table->objects);
 }
 
 static SyncTable *sync_table(Exec *x, uint64_t address)
@@ -54,9 +36,8 @@ static SyncTable *sync_table(Exec *x, uint64_t address)
 
 void order_clear(SyncTable *table)
 {
-    if (table->count)
-        memset(table->objects, 0, table->capacity * sizeof *table->objects);
-    table->count = 0;
+    map_clear(&table->places);
+    table->objects.count = 0;
 }
 
 void order_fence(Exec *x, FenceScope scope)

@@ -112,15 +112,14 @@ struct Warp {
 
 /* An address that was written by a strong access behind a fence: what its writers knew. */
 typedef struct SyncObject {
-    uint64_t address; /* 0: a free place in the table */
     uint32_t tick;    /* of the latest device-wide fence that was published here; 0: none */
     uint32_t block;
     uint32_t *clock; /* over the warps of that block; NULL: nothing of a block is published */
 } SyncObject;
 
 typedef struct SyncTable {
-    SyncObject *objects;
-    size_t capacity, count;
+    VEC(SyncObject) objects;
+    Map places; /* address to index in 'objects' */
 } SyncTable;
 
 struct BlockState {
@@ -165,9 +164,9 @@ struct Machine {
     Region constants, params, heap;
     uint64_t heap_used;
     uint64_t shared_static, shared_bytes;
-    AddressMap variables;  /* Variable to address in its space (global: generic) */
-    AddressMap parameters; /* Variable of the entry to offset in params */
-    AddressMap codes;      /* Function to Code* */
+    Map variables;    /* Variable to address in its space (global: generic) */
+    Map parameters;   /* Variable of the entry to offset in params */
+    PointerMap codes; /* Function to Code* */
     VEC(Code *) code_list;
     VEC(const Function *) functions; /* those whose address is taken */
     VEC(struct Image) images;        /* image.h */
@@ -262,6 +261,8 @@ uint64_t window_of(Space space); /* 0 for global */
 Space address_space(uint64_t generic);
 /* Not for local space; NULL: outside.  The address of another block's shared memory becomes that in the region. */
 Region *memory_find(Exec *x, uint64_t *address, uint64_t bytes);
+/* The place of a variable in a map of places. */
+bool place_find(const Map *places, const Variable *variable, uint64_t *place);
 uint64_t variable_address(const Machine *machine, const Variable *variable, bool *found);
 uint64_t function_address(Machine *machine, const Function *function);
 const Function *function_at(const Machine *machine, uint64_t address);

@@ -104,7 +104,7 @@ static bool variable_place(Machine *machine, const Variable *variable, uint64_t 
         Region *region = region_global(machine, variable->name, size, true);
         if (!region)
             return false;
-        address_map_set(machine->arena, &machine->variables, variable, region->base);
+        map_put(&machine->variables, pointer_key(variable), region->base);
         machine->result->buffers[machine->result->buffer_count++] = (EmulatorBuffer){
             .name = variable->name,
             .type = variable_result_type(variable),
@@ -115,14 +115,14 @@ static bool variable_place(Machine *machine, const Variable *variable, uint64_t 
             .is_variable = true,
         };
     } else if (variable->space == SPACE_GLOBAL) {
-        address_map_set(machine->arena, &machine->variables, variable, image_variable(machine, variable));
+        map_put(&machine->variables, pointer_key(variable), image_variable(machine, variable));
     } else if (variable->space == SPACE_CONST) {
         *constant_bytes = align_up(*constant_bytes, variable_align(variable));
-        address_map_set(machine->arena, &machine->variables, variable, *constant_bytes);
+        map_put(&machine->variables, pointer_key(variable), *constant_bytes);
         *constant_bytes += size;
     } else if (variable->space == SPACE_SHARED && size) {
         machine->shared_static = align_up(machine->shared_static, variable_align(variable));
-        address_map_set(machine->arena, &machine->variables, variable, machine->shared_static);
+        map_put(&machine->variables, pointer_key(variable), machine->shared_static);
         machine->shared_static += size;
     }
     return true;
@@ -165,7 +165,7 @@ void shared_layout(Machine *machine)
             if (variable->space != SPACE_SHARED || found || !variable_bytes(variable))
                 continue;
             machine->shared_static = align_up(machine->shared_static, variable_align(variable));
-            address_map_set(machine->arena, &machine->variables, variable, machine->shared_static);
+            map_put(&machine->variables, pointer_key(variable), machine->shared_static);
             machine->shared_static += variable_bytes(variable);
         }
     }
@@ -179,13 +179,13 @@ void shared_layout(Machine *machine)
                 variable_bytes(variable))
                 continue;
             align = variable->align > align ? variable->align : align;
-            address_map_set(machine->arena, &machine->variables, variable, dynamic);
+            map_put(&machine->variables, pointer_key(variable), dynamic);
         }
         for (size_t i = 0; i < machine->code_list.count; i++) {
             const Body *body = machine->code_list.data[i]->body;
             for (size_t k = 0; k < body->variables.count; k++)
                 if (body->variables.data[k]->space == SPACE_SHARED && !variable_bytes(body->variables.data[k]))
-                    address_map_set(machine->arena, &machine->variables, body->variables.data[k], dynamic);
+                    map_put(&machine->variables, pointer_key(body->variables.data[k]), dynamic);
         }
         machine->shared_bytes =
             machine->launch->dynamic_shared ? dynamic + machine->launch->dynamic_shared : machine->shared_static;
