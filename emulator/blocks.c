@@ -122,18 +122,18 @@ static bool block_stuck(Machine *machine, BlockState *block)
         const Op *op = &x.frame->code->ops.data[split->pc];
         if (split->wait == WAIT_BARRIER && split->barrier == BARRIER_CLUSTER) {
             fault_at(&x, op, (unsigned)__builtin_ctz(split->mask), FAULT_BARRIER,
-                     "the cluster's barrier waits for ever: threads that live have not arrived");
+                     "the cluster's barrier waits forever: live threads have not arrived");
             continue;
         }
         const Barrier *barrier = &block->barriers[split->barrier];
         if (split->wait == WAIT_BARRIER)
             fault_at(&x, op, (unsigned)__builtin_ctz(split->mask), FAULT_BARRIER,
-                     "barrier %u waits for ever: %llu of %llu threads arrived", split->barrier,
+                     "barrier %u waits forever: %llu of %llu threads arrived", split->barrier,
                      (unsigned long long)barrier->arrived,
                      (unsigned long long)(barrier->expected ? barrier->expected : block->live_threads));
         else
             fault_at(&x, op, (unsigned)__builtin_ctz(split->mask), FAULT_WARP_SYNC,
-                     "lanes 0x%08x wait for ever for the others of 0x%08x", split->mask, split->members);
+                     "lanes 0x%08x wait forever for the others of 0x%08x", split->mask, split->members);
     }
     return false;
 }
@@ -150,7 +150,7 @@ static bool block_run_turn(Machine *machine, BlockState *block, bool *moved)
         if (!warp_run(&x, warp))
             return false;
         if (machine->steps > limit)
-            return fault_at(&x, NULL, 0, FAULT_HANG, "the launch took more than %llu instructions",
+            return fault_at(&x, NULL, 0, FAULT_HANG, "the launch executed more than %llu instructions",
                             (unsigned long long)limit) != STEP_FAULT;
     }
     return true;

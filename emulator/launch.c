@@ -51,11 +51,11 @@ static bool read_dimensions(Reader *reader, const json_t *root, const char *key,
     for (unsigned i = 0; i < 3; i++)
         dims[i] = 1;
     if (!json_is_array(array) || json_array_size(array) > 3 || json_array_size(array) == 0)
-        return reader_fail(reader, "\"%s\" is to be an array of one to three numbers", key);
+        return reader_fail(reader, "\"%s\" must be an array of one to three numbers", key);
     for (unsigned i = 0; i < json_array_size(array); i++) {
         json_int_t value = json_integer_value(json_array_get(array, i));
         if (value < 1 || value > INT32_MAX)
-            return reader_fail(reader, "\"%s\" holds a number that is not positive", key);
+            return reader_fail(reader, "the numbers of \"%s\" must be from 1 to 2147483647", key);
         dims[i] = (unsigned)value;
     }
     return true;
@@ -67,14 +67,14 @@ static bool read_element(Reader *reader, const json_t *value, Type type, uint64_
     if (json_is_string(value)) {
         char *end;
         *bits = strtoull(json_string_value(value), &end, 0);
-        return *end == 0 || reader_fail(reader, "\"%s\" is no number", json_string_value(value));
+        return *end == 0 || reader_fail(reader, "\"%s\" is not a number", json_string_value(value));
     }
     if (json_is_boolean(value)) {
         *bits = json_is_true(value);
         return true;
     }
     if (!json_is_number(value))
-        return reader_fail(reader, "a number is missing");
+        return reader_fail(reader, "a value is not a number");
     if (type_class(type) != CLASS_FLOAT) {
         double real = json_number_value(value);
         if (json_is_integer(value))
@@ -82,7 +82,7 @@ static bool read_element(Reader *reader, const json_t *value, Type type, uint64_
         else if (real >= -0x1p63 && real < 0x1p64)
             *bits = real < 0 ? (uint64_t)(int64_t)real : (uint64_t)real;
         else
-            return reader_fail(reader, "%g does not fit an integer of 64 bits", real);
+            return reader_fail(reader, "%g does not fit in 64 bits", real);
         return true;
     }
     double number = json_number_value(value);
@@ -127,7 +127,7 @@ static bool read_file(Reader *reader, const char *name, LaunchArgument *argument
     size_t got = fread(bytes, 1, (size_t)wanted, file);
     fclose(file);
     if (got != wanted)
-        return reader_fail(reader, "%s has %zu bytes of the %llu that the buffer takes", path, got,
+        return reader_fail(reader, "%s has only %zu of the %llu bytes that the buffer needs", path, got,
                            (unsigned long long)wanted);
     argument->bytes = bytes;
     argument->size = wanted;
@@ -154,7 +154,7 @@ static bool read_contents(Reader *reader, const json_t *object, LaunchArgument *
     while (i < COUNT_OF(fills) && strcmp(text, fills[i].text) != 0)
         i++;
     if (i == COUNT_OF(fills))
-        return reader_fail(reader, "buffer \"%s\" has the unknown init \"%s\"", argument->name, text);
+        return reader_fail(reader, "buffer \"%s\" has an unknown init \"%s\"", argument->name, text);
     argument->fill = fills[i].kind;
     argument->low = number_of(object, "low", 0);
     argument->high = number_of(object, "high", 1);
@@ -165,7 +165,7 @@ static bool read_contents(Reader *reader, const json_t *object, LaunchArgument *
     if (argument->fill == FILL_FILE) {
         const json_t *file = json_object_get(object, "file");
         if (!json_is_string(file))
-            return reader_fail(reader, "buffer \"%s\" names no file", argument->name);
+            return reader_fail(reader, "buffer \"%s\" does not name a file", argument->name);
         return read_file(reader, copy_text(reader, file), argument);
     }
     return true;
@@ -176,10 +176,10 @@ static bool read_fill(Reader *reader, const json_t *object, LaunchArgument *argu
     const json_t *type = json_object_get(object, "type"), *count = json_object_get(object, "count");
     argument->type = json_is_string(type) ? type_from_name(json_string_value(type)) : TYPE_NONE;
     if (type_bits(argument->type) < 8)
-        return reader_fail(reader, "buffer \"%s\" has no known type", argument->name);
+        return reader_fail(reader, "buffer \"%s\" has an unknown type or none", argument->name);
     if (count &&
         (!json_is_integer(count) || json_integer_value(count) < 0 || json_integer_value(count) > (json_int_t)1 << 31))
-        return reader_fail(reader, "buffer \"%s\" has a bad count", argument->name);
+        return reader_fail(reader, "buffer \"%s\" has an invalid count", argument->name);
     argument->count = (uint64_t)json_integer_value(count);
     if (!count && !json_is_array(json_object_get(object, "values")))
         return reader_fail(reader, "buffer \"%s\" has no count", argument->name);
@@ -203,7 +203,7 @@ static bool read_address_mode(Reader *reader, const json_t *value, AddressMode *
             *mode = (AddressMode)i;
             return true;
         }
-    return reader_fail(reader, "\"address\" is clamp, wrap, mirror or border, or an array of them");
+    return reader_fail(reader, "\"address\" must be clamp, wrap, mirror or border, or an array of these");
 }
 
 /* A word that is one of two; the second gives true. */
@@ -213,7 +213,7 @@ static bool read_choice(Reader *reader, const json_t *object, const char *key, c
     const json_t *value = json_object_get(object, key);
     const char *text = json_is_string(value) ? json_string_value(value) : value ? "" : no;
     *chosen = strcmp(text, yes) == 0;
-    return *chosen || strcmp(text, no) == 0 || reader_fail(reader, "\"%s\" is \"%s\" or \"%s\"", key, no, yes);
+    return *chosen || strcmp(text, no) == 0 || reader_fail(reader, "\"%s\" must be \"%s\" or \"%s\"", key, no, yes);
 }
 
 static bool read_sampling(Reader *reader, const json_t *object, LaunchImage *image)
@@ -239,10 +239,10 @@ static bool read_shape(Reader *reader, const json_t *object, LaunchArgument *arg
     while (known < COUNT_OF(types) && types[known] != argument->type)
         known++;
     if (known == COUNT_OF(types))
-        return reader_fail(reader, "the channels of \"%s\" have no known type", argument->name);
+        return reader_fail(reader, "the channels of \"%s\" have an unknown type or none", argument->name);
     image->channels = channels ? (unsigned)json_integer_value(channels) : 1;
     if (image->channels != 1 && image->channels != 2 && image->channels != 4)
-        return reader_fail(reader, "\"%s\" is to have 1, 2 or 4 channels", argument->name);
+        return reader_fail(reader, "\"%s\" must have 1, 2 or 4 channels", argument->name);
     if (!read_size(reader, object, "width", &image->width) || !read_size(reader, object, "height", &image->height) ||
         !read_size(reader, object, "depth", &image->depth) || !read_size(reader, object, "layers", &image->layers))
         return false;
@@ -310,7 +310,7 @@ static bool read_argument(Reader *reader, const json_t *object, LaunchArgument *
     }
     if (!json_is_string(scalar))
         return reader_fail(reader,
-                           "an argument is neither buffer, pointer, scalar, symbol, texture, surface nor sampler");
+                           "an argument must be a buffer, pointer, scalar, symbol, texture, surface or sampler");
     argument->kind = ARGUMENT_SCALAR;
     argument->type = type_from_name(json_string_value(scalar));
     if (type_bits(argument->type) < 8)
@@ -336,7 +336,7 @@ static bool read_tolerance(Reader *reader, const json_t *object, Tolerance *tole
         tolerance->absolute = number_of(object, "absolute", 0);
         return true;
     }
-    return (kind && strcmp(kind, "exact") == 0) || reader_fail(reader, "a tolerance is neither exact nor close");
+    return (kind && strcmp(kind, "exact") == 0) || reader_fail(reader, "a tolerance must be exact or close");
 }
 
 static bool read_names(Reader *reader, const json_t *root, const Launch *launch, const char *key, const char ***names,
@@ -344,20 +344,20 @@ static bool read_names(Reader *reader, const json_t *root, const Launch *launch,
 {
     const json_t *array = json_object_get(root, key);
     if (array && !json_is_array(array))
-        return reader_fail(reader, "\"%s\" is to be an array of buffer names", key);
+        return reader_fail(reader, "\"%s\" must be an array of buffer names", key);
     *count = (unsigned)json_array_size(array);
     *names = ARENA_ARRAY(reader->arena, const char *, *count);
     for (unsigned i = 0; i < *count; i++) {
         const json_t *name = json_array_get(array, i);
         if (!json_is_string(name))
-            return reader_fail(reader, "\"%s\" is to be an array of buffer names", key);
+            return reader_fail(reader, "\"%s\" must be an array of buffer names", key);
         (*names)[i] = copy_text(reader, name);
         bool found = false;
         for (unsigned k = 0; k < launch->argument_count; k++)
             found |= launch->arguments[k].name && strcmp(launch->arguments[k].name, (*names)[i]) == 0;
         /* Variables of the module may be ignored, too; they are not known here. */
         if (!found && strcmp(key, "check") == 0)
-            return reader_fail(reader, "\"%s\" names \"%s\", which is no buffer of the launch", key, (*names)[i]);
+            return reader_fail(reader, "\"%s\" names \"%s\", which is not a buffer of the launch", key, (*names)[i]);
     }
     return true;
 }
@@ -374,7 +374,7 @@ static bool read_launch(Reader *reader, const json_t *root, Launch *launch)
         return false;
     json_int_t dynamic = json_integer_value(json_object_get(root, "dynamic_shared"));
     if (dynamic < 0 || dynamic > INT32_MAX)
-        return reader_fail(reader, "\"dynamic_shared\" is no sensible number of bytes");
+        return reader_fail(reader, "\"dynamic_shared\" is not a valid number of bytes");
     launch->dynamic_shared = (uint64_t)dynamic;
     launch->argument_count = (unsigned)json_array_size(arguments);
     launch->arguments = ARENA_ARRAY(reader->arena, LaunchArgument, launch->argument_count);

@@ -26,23 +26,23 @@ bool cluster_prepare(Machine *machine, const Function *entry)
         unsigned given = launch->cluster[i] ? launch->cluster[i] : 1;
         if (tuning->reqnctapercluster_count && launched && wanted != given)
             return fault_static(machine, FAULT_LAUNCH, entry, NULL,
-                                "the kernel demands .reqnctapercluster %u along %c, the launch has %u", wanted,
+                                "the kernel requires .reqnctapercluster %u along %c, but the launch has %u", wanted,
                                 "xyz"[i], given);
         machine->cluster[i] = tuning->reqnctapercluster_count ? wanted : given;
         if (!machine->cluster[i] || machine->cluster[i] > MAX_CLUSTER || (size *= machine->cluster[i]) > MAX_CLUSTER)
-            return fault_static(machine, FAULT_LAUNCH, entry, NULL, "a cluster has from 1 to %u blocks", MAX_CLUSTER);
+            return fault_static(machine, FAULT_LAUNCH, entry, NULL, "a cluster must have 1 to %u blocks", MAX_CLUSTER);
         /* The grid then counts clusters. */
         if (tuning->blocksareclusters && machine->grid[i] <= UINT32_MAX / machine->cluster[i])
             machine->grid[i] *= machine->cluster[i];
         if (machine->grid[i] % machine->cluster[i])
-            return fault_static(machine, FAULT_LAUNCH, entry, NULL, "%u blocks along %c make no whole clusters of %u",
+            return fault_static(machine, FAULT_LAUNCH, entry, NULL, "%u blocks along %c are not a multiple of the cluster's %u",
                                 machine->grid[i], "xyz"[i], machine->cluster[i]);
         blocks *= machine->grid[i];
         if (blocks > UINT32_MAX)
-            return fault_static(machine, FAULT_LAUNCH, entry, NULL, "2^32 blocks or more");
+            return fault_static(machine, FAULT_LAUNCH, entry, NULL, "the grid has 2^32 blocks or more");
     }
     if (tuning->maxclusterrank && size > tuning->maxclusterrank)
-        return fault_static(machine, FAULT_LAUNCH, entry, NULL, "the kernel allows %u blocks a cluster, not %llu",
+        return fault_static(machine, FAULT_LAUNCH, entry, NULL, "the kernel allows %u blocks per cluster, but the launch has %llu",
                             tuning->maxclusterrank, (unsigned long long)size);
     return true;
 }
@@ -58,7 +58,7 @@ static bool launch_check(Machine *machine, const Function *entry)
         threads *= machine->block[i];
         blocks *= machine->grid[i];
         if (threads > 1024 || blocks > UINT32_MAX)
-            return fault_static(machine, FAULT_LAUNCH, entry, NULL, "more than 1024 threads a block, or 2^32 blocks");
+            return fault_static(machine, FAULT_LAUNCH, entry, NULL, "more than 1024 threads per block, or 2^32 blocks or more");
     }
     machine->block_threads = (unsigned)threads;
     if (tuning->reqntid_count)
@@ -66,7 +66,7 @@ static bool launch_check(Machine *machine, const Function *entry)
             unsigned wanted = i < tuning->reqntid_count ? tuning->reqntid[i] : 1;
             if (wanted != machine->block[i])
                 return fault_static(machine, FAULT_LAUNCH, entry, NULL,
-                                    "the kernel demands .reqntid %u along %c, the launch has %u", wanted, "xyz"[i],
+                                    "the kernel requires .reqntid %u along %c, but the launch has %u", wanted, "xyz"[i],
                                     machine -> block[i]);
         }
     uint64_t most = 1;
@@ -74,7 +74,7 @@ static bool launch_check(Machine *machine, const Function *entry)
         most *= tuning->maxntid[i];
     if (tuning->maxntid_count && threads > most)
         return fault_static(machine, FAULT_LAUNCH, entry, NULL,
-                            "the kernel allows %llu threads a block, the launch has %u", (unsigned long long)most,
+                            "the kernel allows %llu threads per block, but the launch has %u", (unsigned long long)most,
                             machine->block_threads);
     return cluster_prepare(machine, entry);
 }

@@ -66,12 +66,12 @@ static Step barrier_arrive(Exec *x, const Op *op, uint32_t mask)
     if (op->barrier.has_count) {
         count = row_get(source_row(x, op->barrier.count), 4, lane);
         if (!count || count % LANES)
-            return fault_at(x, op, lane, FAULT_BARRIER, "barrier %llu for %llu threads, which is no multiple of 32",
+            return fault_at(x, op, lane, FAULT_BARRIER, "barrier %llu for %llu threads, which is not a multiple of 32",
                             (unsigned long long)id, (unsigned long long)count);
     }
     Barrier *barrier = &x->block->barriers[id];
     if (barrier->in_use && barrier->expected != count)
-        return fault_at(x, op, lane, FAULT_BARRIER, "barrier %llu for %llu threads, others came for %llu",
+        return fault_at(x, op, lane, FAULT_BARRIER, "barrier %llu for %llu threads, but other threads gave %llu",
                         (unsigned long long)id, (unsigned long long)count, (unsigned long long)barrier->expected);
     if (!barrier->in_use) {
         barrier->in_use = true;
@@ -146,7 +146,7 @@ bool warp_resolve(Exec *x)
     uint32_t missing = (split->wait == WAIT_ALIGNED ? warp->live : split->members & warp->live) & ~split->mask;
     if (split->wait == WAIT_ALIGNED)
         fault_at(x, op, (unsigned)__builtin_ctz(missing), FAULT_BARRIER,
-                 "lanes 0x%08x of the warp are at the barrier, lanes 0x%08x elsewhere", split->mask, missing);
+                 "lanes 0x%08x of the warp are at the barrier, but lanes 0x%08x are not", split->mask, missing);
     else
         fault_at(x, op, (unsigned)__builtin_ctz(missing ? missing : split->mask), FAULT_WARP_SYNC,
                  "lanes 0x%08x wait for lanes 0x%08x, which wait elsewhere", split->mask, missing);
@@ -201,7 +201,7 @@ static bool mbarrier_step(Exec *x, const Op *op, unsigned lane, uint64_t *object
     switch (op->mbarrier.kind) {
     case MBARRIER_INIT:
         if (!operand || operand > MBARRIER_FIELD >> 1)
-            return fault_at(x, op, lane, FAULT_BARRIER, "an mbarrier for %llu arrivals", (unsigned long long)operand) !=
+            return fault_at(x, op, lane, FAULT_BARRIER, "an mbarrier cannot expect %llu arrivals", (unsigned long long)operand) !=
                    STEP_FAULT;
         *object = mbarrier_pack((MbarrierState){0, operand, operand, 0});
         return true;
@@ -222,7 +222,7 @@ static bool mbarrier_step(Exec *x, const Op *op, unsigned lane, uint64_t *object
             op->mbarrier.kind == MBARRIER_ARRIVE_EXPECT_TX || op->mbarrier.kind == MBARRIER_ARRIVE_DROP_EXPECT_TX;
         uint64_t count = expects ? 1 : operand;
         if (count > state.pending || (drops && count > state.expected))
-            return fault_at(x, op, lane, FAULT_BARRIER, "%llu arrivals at an mbarrier that waits for %llu",
+            return fault_at(x, op, lane, FAULT_BARRIER, "%llu arrivals at an mbarrier that is waiting for %llu",
                             (unsigned long long)count, (unsigned long long)state.pending) != STEP_FAULT;
         state.pending -= count;
         if (drops)

@@ -72,7 +72,7 @@ Step run_table_branch(Exec *x, const Op *op, uint32_t mask)
     {
         uint64_t which = row_get(index, 4, lane);
         if (which >= op->table.count)
-            return fault_at(x, op, lane, FAULT_BOUNDS, "index %llu of a branch table of %u", (unsigned long long)which,
+            return fault_at(x, op, lane, FAULT_BOUNDS, "index %llu into a branch table of %u entries", (unsigned long long)which,
                             op->table.count);
         uint32_t pc = op->table.targets[which];
         unsigned i = 0;

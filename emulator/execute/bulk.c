@@ -161,7 +161,7 @@ Step run_copy_bulk(Exec *x, const Op *op, uint32_t mask)
     {
         bytes[lane] = row_get(source_row(x, copy->size), 4, lane);
         if (bytes[lane] % PIECE)
-            return fault_at(x, op, lane, FAULT_ALIGNMENT, "a bulk copy of %llu bytes, no multiple of 16",
+            return fault_at(x, op, lane, FAULT_ALIGNMENT, "a bulk copy of %llu bytes, which is not a multiple of 16",
                             (unsigned long long)bytes[lane]);
     }
     x->warp->idle_steps = 0;
@@ -200,7 +200,7 @@ Step run_store_bulk(Exec *x, const Op *op, uint32_t mask)
         {
             uint64_t size = row_get(source_row(x, copy->size), 8, lane);
             if (size % 8)
-                return fault_at(x, op, lane, FAULT_ALIGNMENT, "st.bulk of %llu bytes, no multiple of 8",
+                return fault_at(x, op, lane, FAULT_ALIGNMENT, "st.bulk of %llu bytes, which is not a multiple of 8",
                                 (unsigned long long)size);
             left |= (uint32_t)(done < size) << lane;
             at.address[lane] = to.address[lane] + done;

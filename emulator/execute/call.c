@@ -61,7 +61,7 @@ static Step call_code(Exec *x, const Op *op, Code *code, uint32_t mask)
     const CallOp *call = op->call;
     Split *split = x->split;
     if (x->frame->depth >= MAX_CALL_DEPTH)
-        return fault_at(x, op, (unsigned)__builtin_ctz(mask), FAULT_CALL, "more than %u calls deep", MAX_CALL_DEPTH);
+        return fault_at(x, op, (unsigned)__builtin_ctz(mask), FAULT_CALL, "calls are nested more than %u deep", MAX_CALL_DEPTH);
     Frame *frame = frame_new(x->machine, code, x->frame);
     for (unsigned i = 0; i < call->argument_count && i < code->formal_count; i++)
         copy_in(x, &call->arguments[i], frame, code->formals[i], code->formal_bytes[i], mask);
@@ -92,7 +92,7 @@ Step run_call(Exec *x, const Op *op, uint32_t mask)
     const Function *function = function_at(x->machine, address);
     Code *code = function ? code_get(x->machine, function_resolve(x->machine, function)) : NULL;
     if (!code || code->is_entry)
-        return fault_at(x, op, first, FAULT_CALL, "0x%llx is the address of no function", (unsigned long long)address);
+        return fault_at(x, op, first, FAULT_CALL, "0x%llx is not the address of a function", (unsigned long long)address);
     if (same != mask) {
         uint32_t pcs[2] = {x->split->pc, x->split->pc}, masks[2] = {same, mask & ~same};
         return split_diverge(x, pcs, masks, 2, x->split->pc + 2);

@@ -63,7 +63,7 @@ Step cluster_arrive(Exec *x, const Op *op, uint32_t mask)
     uint32_t again = mask & x->warp->cluster_arrived;
     if (again)
         return fault_at(x, op, (unsigned)__builtin_ctz(again), FAULT_BARRIER,
-                        "the thread arrives at the cluster's barrier a second time before it waits");
+                        "the thread arrives at the cluster's barrier twice without waiting in between");
     x->warp->cluster_arrived |= mask;
     x->machine->result->counters.barriers++;
     clock_join(x, x->block->cluster_clock);

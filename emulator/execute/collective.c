@@ -88,7 +88,7 @@ static Step execute_shfl(Exec *x, const Op *op, uint32_t mask)
             from = lane;
         /* What a lane reads from one that takes no part is undefined: here its own value. */
         if (!(mask >> (from & 31) & 1) && x->machine->options.check_registers)
-            return fault_at(x, op, lane, FAULT_SHUFFLE, "reads lane %u, which takes no part: 0x%08x",
+            return fault_at(x, op, lane, FAULT_SHUFFLE, "reads lane %u, which is not among the participating lanes 0x%08x",
                             (unsigned)from & 31, mask);
         result_set(x, op, lane, values[mask >> (from & 31) & 1 ? from & 31 : lane]);
         predicate_set(x, op, lane, fits);
@@ -213,7 +213,7 @@ Step run_collective(Exec *x, const Op *op, uint32_t mask)
     uint32_t members = (uint32_t)row_get(source_row(x, op->warp.members), 4, lane);
     if (mask & ~members)
         return fault_at(x, op, (unsigned)__builtin_ctz(mask & ~members), FAULT_WARP_SYNC,
-                        "the lane is not among the members 0x%08x it names", members);
+                        "the lane is not in its own member mask 0x%08x", members);
     uint32_t together = gather(x, op, mask, members);
     if (!together) {
         x->split->members = members;

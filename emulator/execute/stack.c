@@ -40,7 +40,7 @@ Step run_stack_restore(Exec *x, const Op *op, uint32_t mask)
     {
         uint64_t saved = row_get(source_row(x, op->sources[0]), op->source_bytes[0], lane);
         if (saved > end || saved < end - STACK_BYTES)
-            return fault_at(x, op, lane, FAULT_BOUNDS, "0x%llx is no place on this function's stack",
+            return fault_at(x, op, lane, FAULT_BOUNDS, "0x%llx is not on this function's stack",
                             (unsigned long long)saved);
         stack_pointers(x)[lane] = saved;
     }

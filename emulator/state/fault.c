@@ -17,7 +17,7 @@ const char *fault_name(FaultKind kind)
         [FAULT_RACE] = "data race",
         [FAULT_HANG] = "hang",
         [FAULT_DIVISION] = "division by zero",
-        [FAULT_SHUFFLE] = "shuffle from an absent lane",
+        [FAULT_SHUFFLE] = "shuffle from an inactive lane",
         [FAULT_TRAP] = "trap",
         [FAULT_CALL] = "bad call",
     };

@@ -88,7 +88,7 @@ const Image *image_find(Exec *x, const Op *op, unsigned lane, uint64_t handle, b
     const Machine *machine = x->machine;
     uint64_t index = (handle - WINDOW_IMAGE) / HANDLE_STEP - 1;
     if (handle <= WINDOW_IMAGE || handle % HANDLE_STEP || index >= machine->images.count) {
-        fault_at(x, op, lane, FAULT_BOUNDS, "0x%llx is no handle of a texture, surface or sampler",
+        fault_at(x, op, lane, FAULT_BOUNDS, "0x%llx is not the handle of a texture, surface or sampler",
                  (unsigned long long)handle);
         return NULL;
     }

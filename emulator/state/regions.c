@@ -24,7 +24,7 @@ void region_init(Machine *machine, Region *region, const char *name, Space space
 Region *region_global(Machine *machine, const char *name, uint64_t size, bool written)
 {
     if (machine->slot_count == MAX_SLOTS || size > MAX_REGION) {
-        fault_static(machine, FAULT_LAUNCH, NULL, NULL, "too many or too large buffers");
+        fault_static(machine, FAULT_LAUNCH, NULL, NULL, "too many buffers, or one that is too large");
         return NULL;
     }
     Region *region = ARENA_NEW(machine->arena, Region);

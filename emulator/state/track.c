@@ -76,7 +76,7 @@ static bool race_report(Exec *x, const Op *op, unsigned lane, const Toucher *bef
 {
     const unsigned *block = x->machine->block, *grid = x->machine->grid;
     fault_at(x, op, lane, FAULT_RACE,
-             "%s byte %llu of %s that thread %u,%u,%u of block %u,%u,%u %s, and nothing orders the two",
+             "%s byte %llu of %s, which thread %u,%u,%u of block %u,%u,%u %s; nothing orders the two accesses",
              writes ? "writes" : "reads", (unsigned long long)offset, region->name, before->thread % block[0],
              before->thread / block[0] % block[1], before->thread / block[0] / block[1], before->block % grid[0],
              before->block / grid[0] % grid[1], before->block / grid[0] / grid[1], before_writes ? "wrote" : "read");

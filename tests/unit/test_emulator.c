@@ -335,7 +335,7 @@ static void calls_recurse_and_diverge(void **state)
     run = run_kernel(".func endless() { call endless; ret; }\n", "call endless;\nret;", 1, 1, NULL);
     expect_fault(&run, FAULT_CALL, 0, "deep");
     run = run_kernel(functions, "mov.u64 %rd3, 48; P: .callprototype _ ();\ncall %rd3, P;\nret;", 1, 1, NULL);
-    expect_fault(&run, FAULT_CALL, 0, "no function");
+    expect_fault(&run, FAULT_CALL, 0, "not the address");
 }
 
 static void printf_prints(void **state)
@@ -426,7 +426,7 @@ static void warps_exchange_values(void **state)
     run = run_kernel("", "setp.lt.u32 %p1, %r1, 16;\n@%p1 shfl.sync.bfly.b32 %r4, %r1, 1, 31, -1;\nret;", 1, 32, NULL);
     arena_free(run.arena); /* the others exit: nothing to wait for */
     run = run_kernel("", "setp.lt.u32 %p1, %r1, 16;\n@%p1 bar.warp.sync 0xffff0000;\nret;", 1, 32, NULL);
-    expect_fault(&run, FAULT_WARP_SYNC, 10, "members");
+    expect_fault(&run, FAULT_WARP_SYNC, 10, "member mask");
     run = run_kernel(
         "", "setp.lt.u32 %p1, %r1, 16;\n@%p1 bra low;\nbar.sync 0;\nbra end;\nlow: bar.warp.sync -1;\nend: ret;", 1, 32,
         NULL);
@@ -529,9 +529,9 @@ static void refusals_name_the_line(void **state)
     run = run_module(HEADER ".visible .entry other() { ret; }\n", 1, 1, NULL);
     expect_fault(&run, FAULT_LAUNCH, 0, "no kernel k");
     run = run_module(HEADER ".visible .entry k(.param .u64 a, .param .u32 b) { ret; }\n", 1, 1, NULL);
-    expect_fault(&run, FAULT_LAUNCH, 0, "takes 2 parameters");
+    expect_fault(&run, FAULT_LAUNCH, 0, "has 2 parameters");
     run = run_module(HEADER ".visible .entry k(.param .u32 a) { ret; }\n", 1, 1, NULL);
-    expect_fault(&run, FAULT_LAUNCH, 0, "takes 4 bytes");
+    expect_fault(&run, FAULT_LAUNCH, 0, "has 4 bytes");
     run = run_module(HEADER ".visible .entry k(.param .u64 a) .reqntid 64 { ret; }\n", 1, 32, NULL);
     expect_fault(&run, FAULT_LAUNCH, 0, ".reqntid");
     run = run_kernel("", "trap;\nret;", 1, 1, NULL);

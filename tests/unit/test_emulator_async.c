@@ -59,7 +59,7 @@ static void bulk_copies_mask_and_reduce(void **state)
         (uint32_t[]){0x40400000, 0x40600000, 0x40004000, 0x3c003c00}, 4);
     expect_fault(&plain,
                  "mov.u64 %rd3, dst; mov.u32 %r2, 8; cp.async.bulk.global.shared::cta.bulk_group [%rd3], [sm], %r2;",
-                 FAULT_ALIGNMENT, "no multiple of 16");
+                 FAULT_ALIGNMENT, "not a multiple of 16");
 }
 
 static void copies_reach_every_block_of_a_mask(void **state)
@@ -133,7 +133,7 @@ static void phases_of_an_mbarrier(void **state)
                  "selp.u32 %r2, 1, 0, %p1; selp.u32 %r3, 1, 0, %p2; st.global.v2.u32 [%rd1], {%r2, %r3};",
                  (uint32_t[]){0, 1}, 2);
     expect_fault(&plain, "mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.shared.b64 _, [bar], 2;", FAULT_BARRIER,
-                 "2 arrivals at an mbarrier that waits for 1");
+                 "2 arrivals at an mbarrier that is waiting for 1");
     expect_fault(&plain, "mbarrier.init.shared.b64 [bar], 1;\n" WAIT, FAULT_HANG, "without a visible effect");
 }
 

@@ -18,7 +18,7 @@ static void the_stack_is_walked(void **state)
                  (uint32_t[]){700, 701, 702, 703}, 4);
     expect_fault(&kernel, "alloca.u32 %r2, 20000;", FAULT_BOUNDS, "left on the stack");
     expect_fault(&kernel, "mov.u64 %rd3, 100000; stackrestore.u64 %rd3;", FAULT_BOUNDS,
-                 "no place on this function's stack");
+                 "not on this function's stack");
     /* A function's stack is below nobody else's. */
     Emulated calls = {.globals =
                           ".func (.param .u32 r) take(.param .u32 n) {\n"
@@ -56,9 +56,9 @@ static void recursion_and_indirect_calls(void **state)
     expect_fault(&kernel,
                  "mov.u64 %rd5, 12345; { .param .u32 x; .param .u32 y; st.param.u32 [x], %r1;\n"
                  "proto: .callprototype (.param .u32 _) _ (.param .u32 _); call (y), %rd5, (x), proto; }",
-                 FAULT_CALL, "no function");
+                 FAULT_CALL, "not the address");
     Emulated deep = {.globals = ".func f() { call f, (); ret; }\n"};
-    expect_fault(&deep, "call f, ();", FAULT_CALL, "calls deep");
+    expect_fault(&deep, "call f, ();", FAULT_CALL, "nested more than");
 }
 
 static void lines_are_printed(void **state)

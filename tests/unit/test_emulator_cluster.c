@@ -23,9 +23,9 @@ static void blocks_know_their_place(void **state)
                  "barrier.cluster.arrive; barrier.cluster.wait; st.global.v2.u32 [%rd1], {%r2, %r3};",
                  (uint32_t[]){0, 1}, 2);
     Emulated uneven = {.directives = " .reqnctapercluster 2", .grid = 3};
-    expect_fault(&uneven, "", FAULT_LAUNCH, "no whole clusters of 2");
+    expect_fault(&uneven, "", FAULT_LAUNCH, "not a multiple of the cluster's 2");
     Emulated large = {.directives = " .reqnctapercluster 32", .grid = 32};
-    expect_fault(&large, "", FAULT_LAUNCH, "from 1 to 16 blocks");
+    expect_fault(&large, "", FAULT_LAUNCH, "1 to 16 blocks");
 }
 
 #define SHARED ".shared .align 8 .b64 bar; .shared .align 16 .b32 box[64];\n"
@@ -107,9 +107,9 @@ static void barriers_that_cannot_complete_are_faults(void **state)
                  "mov.u32 %r2, %cluster_ctarank; setp.ne.u32 %p1, %r2, 0; @%p1 bra other;\n"
                  "barrier.cluster.arrive; barrier.cluster.wait; bra end;\n"
                  "other: bar.sync 1, 128;\nend:\n",
-                 FAULT_BARRIER, "waits for ever");
+                 FAULT_BARRIER, "waits forever");
     expect_fault(&kernel, "barrier.cluster.arrive; barrier.cluster.arrive; barrier.cluster.wait;", FAULT_BARRIER,
-                 "a second time");
+                 "twice");
     /* Threads that have ended are not waited for. */
     expect_words(&kernel,
                  "mov.u32 %r2, %ctaid.x; setp.ne.u32 %p1, %r2, 0; setp.gt.u32 %p2, %r1, 40; @%p1 ret; @%p2 ret;\n"

@@ -283,7 +283,7 @@ static void handles_and_queries(void **state)
         "st.global.v4.u32 [%rd3+16], {%r2, %r3, %r4, %r5};",
         (uint32_t[]){5, 4, 1, 7, 0x10de, 0x10db, 0x10b2, 1}, 8);
     expect_fault(&setting, "txq.width.b32 %r2, [tb];", FAULT_BOUNDS, "binds nothing to tb");
-    expect_fault(&setting, "txq.width.b32 %r2, [%rd1];", FAULT_BOUNDS, "no handle");
+    expect_fault(&setting, "txq.width.b32 %r2, [%rd1];", FAULT_BOUNDS, "not the handle");
     Setting sampler = {.target = ", texmode_independent",
                        .image = "{\"texture\": \"t\", \"width\": 4, " RAMP "}",
                        .variables = ".global .samplerref s0 = {addr_mode_0 = clamp_to_border, filter_mode = nearest, "
@@ -360,7 +360,7 @@ static void bad_descriptions_are_refused(void **state)
     static const struct {
         const char *image, *message;
     } cases[] = {
-        {"{\"texture\": \"t\", \"type\": \"f64\"}", "no known type"},
+        {"{\"texture\": \"t\", \"type\": \"f64\"}", "an unknown type or none"},
         {"{\"texture\": \"t\", \"type\": \"f32\", \"channels\": 3}", "1, 2 or 4 channels"},
         {"{\"texture\": \"t\", \"type\": \"f32\", \"width\": 0}", "out of range"},
         {"{\"texture\": \"t\", \"type\": \"f32\", \"width\": 65536, \"height\": 65536}", "too large"},

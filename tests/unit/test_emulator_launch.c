@@ -91,10 +91,10 @@ static void mistakes_are_named(void **state)
         {"{", "expected"},
         {"[]", "\"kernel\" is missing"},
         {"{\"kernel\": \"k\"}", "\"grid\""},
-        {"{\"kernel\": \"k\", \"grid\": [1, 0], \"block\": [1]}", "not positive"},
-        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{}]}", "neither"},
+        {"{\"kernel\": \"k\", \"grid\": [1, 0], \"block\": [1]}", "from 1 to"},
+        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{}]}", "an argument must be"},
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"dynamic_shared\": -1}", "dynamic_shared"},
-        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [], \"check\": [\"b\"]}", "no buffer"},
+        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [], \"check\": [\"b\"]}", "not a buffer"},
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [], \"ignore\": \"b\"}", "array"},
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{\"scalar\": \"u33\", \"value\": 1}]}", "u33"},
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{\"scalar\": \"u32\"}]}", "number"},
@@ -102,7 +102,7 @@ static void mistakes_are_named(void **state)
          "no count"},
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{\"buffer\": \"b\", \"type\": \"u32\", "
          "\"count\": -1}]}",
-         "bad count"},
+         "invalid count"},
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{\"buffer\": \"b\", \"type\": \"u32\", "
          "\"count\": 1, "
          "\"init\": \"random\"}]}",
