@@ -108,7 +108,7 @@ static BlockState *block_new(Machine *machine, Cluster *cluster, unsigned rank)
     return block;
 }
 
-/* Nothing in the block can go on. */
+/* Reports why no warp of the block can continue. */
 static bool block_stuck(Machine *machine, BlockState *block)
 {
     Exec x = {.machine = machine, .block = block};
@@ -163,8 +163,6 @@ static void block_end(BlockState *block)
     block->active = false;
 }
 
-/* ---- Clusters --------------------------------------------------------------------------------------------------- */
-
 static Cluster *cluster_new(Machine *machine)
 {
     Cluster *cluster = ARENA_NEW(machine->arena, Cluster);
@@ -175,7 +173,7 @@ static Cluster *cluster_new(Machine *machine)
     return cluster;
 }
 
-/* The index-th cluster of the grid, x first. */
+/* Starts cluster number 'index' of the grid, counted along x first. */
 static void cluster_start(Machine *machine, Cluster *cluster, uint64_t index)
 {
     const unsigned *size = machine->cluster;
@@ -192,7 +190,7 @@ static void cluster_start(Machine *machine, Cluster *cluster, uint64_t index)
     }
 }
 
-/* A turn of each block; the cluster ends with its last block, as the others may use its shared memory. */
+/* Gives each block a turn.  The cluster ends with its last block, because a block's shared memory serves the others. */
 static bool cluster_run_turn(Machine *machine, Cluster *cluster, bool *moved)
 {
     bool active = false;
@@ -220,7 +218,7 @@ static bool cluster_stuck(Machine *machine, Cluster *cluster)
     return false;
 }
 
-/* The next cluster that nobody has begun; false if there is none. */
+/* Takes the next cluster that has not started; false if there is none. */
 static bool cluster_take(Machine *machine, uint64_t *next, uint64_t total, uint64_t *index)
 {
     *index = machine->next_block ? __atomic_fetch_add(machine->next_block, 1, __ATOMIC_RELAXED) : (*next)++;

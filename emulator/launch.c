@@ -1,4 +1,4 @@
-/* Launches: from a file, and the contents of buffers. */
+/* Reading launch files. */
 #include "emulator/emulator.h"
 #include "emulator/semantics/semantics.h"
 
@@ -10,7 +10,7 @@
 typedef struct Reader {
     Arena *arena;
     const char *path;
-    const char *error; /* the first one; NULL: none */
+    const char *error; /* the first error; NULL: none */
 } Reader;
 
 static bool reader_fail(Reader *reader, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -61,7 +61,7 @@ static bool read_dimensions(Reader *reader, const json_t *root, const char *key,
     return true;
 }
 
-/* The bits of a JSON number, or of a string such as "0x7f800000", in the type. */
+/* The bits in the type of a JSON number, or of a string such as "0x7f800000". */
 static bool read_element(Reader *reader, const json_t *value, Type type, uint64_t *bits)
 {
     if (json_is_string(value)) {
@@ -134,7 +134,7 @@ static bool read_file(Reader *reader, const char *name, LaunchArgument *argument
     return true;
 }
 
-/* "values", or "init" and what belongs to it. */
+/* "values", or "init" and its parameters. */
 static bool read_contents(Reader *reader, const json_t *object, LaunchArgument *argument)
 {
     static const struct {
@@ -186,8 +186,6 @@ static bool read_fill(Reader *reader, const json_t *object, LaunchArgument *argu
     return read_contents(reader, object, argument);
 }
 
-/* ---- Textures, surfaces, samplers ------------------------------------------------------------------------------- */
-
 static bool read_size(Reader *reader, const json_t *object, const char *key, uint64_t *size)
 {
     const json_t *value = json_object_get(object, key);
@@ -206,7 +204,7 @@ static bool read_address_mode(Reader *reader, const json_t *value, AddressMode *
     return reader_fail(reader, "\"address\" must be clamp, wrap, mirror or border, or an array of these");
 }
 
-/* A word that is one of two; the second gives true. */
+/* A word that must be 'no' or 'yes'; *chosen is true for 'yes'. */
 static bool read_choice(Reader *reader, const json_t *object, const char *key, const char *no, const char *yes,
                         bool *chosen)
 {
@@ -315,7 +313,7 @@ static bool read_argument(Reader *reader, const json_t *object, LaunchArgument *
     argument->type = type_from_name(json_string_value(scalar));
     if (type_bits(argument->type) < 8)
         return reader_fail(reader, "unknown type \"%s\"", json_string_value(scalar));
-    /* An array is a structure of elements of the type. */
+    /* An array is a structure whose elements have the type. */
     json_t *value = json_object_get(object, "value");
     json_t *array = json_is_array(value) ? json_incref(value) : json_pack("[O]", value ? value : json_null());
     bool fine = array && read_values(reader, array, argument);
@@ -355,7 +353,7 @@ static bool read_names(Reader *reader, const json_t *root, const Launch *launch,
         bool found = false;
         for (unsigned k = 0; k < launch->argument_count; k++)
             found |= launch->arguments[k].name && strcmp(launch->arguments[k].name, (*names)[i]) == 0;
-        /* Variables of the module may be ignored, too; they are not known here. */
+        /* Module variables may be ignored, too, but are not known here. */
         if (!found && strcmp(key, "check") == 0)
             return reader_fail(reader, "\"%s\" names \"%s\", which is not a buffer of the launch", key, (*names)[i]);
     }

@@ -1,10 +1,10 @@
-/* The blocks of a launch on several cores.
+/* Running the blocks of a launch on several cores.
  *
- * It is done where the order in which blocks run cannot be seen: no block waits for or asks another, and where two of
- * them meet they do so by atomics that commute exactly and whose result nobody takes.  Each core then has a machine of
- * its own, and they share nothing but the bytes of global memory.  When races are watched, what two cores have touched
- * is held side by side at the end.  Whatever is not plainly well, a fault or a possible race, is run again on one core,
- * so that results, counters and messages are those of one core. */
+ * This is done only if the order of the blocks cannot be observed: no block waits for another, and blocks share data
+ * only through atomics that commute exactly and whose results are unused.  Each core has its own machine; the machines
+ * share only the bytes of global memory.  If races are checked, the accesses of the cores are compared at the end.
+ * After a fault or a possible race, the launch runs again on one core, so that results, counters and messages are
+ * always those of one core. */
 #include "emulator/run.h"
 
 #include <pthread.h>
@@ -15,14 +15,12 @@ typedef struct Worker {
     bool started, done_well;
 } Worker;
 
-/* ---- What may run so -------------------------------------------------------------------------------------------- */
-
 static bool is_own_memory(const MemoryOp *memory)
 {
     return memory->in_frame || memory->space == SPACE_SHARED || memory->space == SPACE_LOCAL;
 }
 
-/* Integer operations whose order does not matter, nor shows. */
+/* True for integer operations whose order changes neither memory nor a register. */
 static bool commutes(const MemoryOp *memory)
 {
     switch (memory->atomic) {
@@ -72,8 +70,6 @@ bool parallel_possible(const Machine *machine)
     return true;
 }
 
-/* ---- The run ---------------------------------------------------------------------------------------------------- */
-
 static void *work(void *data)
 {
     Worker *worker = data;
@@ -90,7 +86,7 @@ static void counts_add(EmulatorCounters *sum, const EmulatorCounters *more)
         to[i] += from[i];
 }
 
-/* What a worker counted goes to the first machine. */
+/* Adds a worker's counts to those of the first machine. */
 static void worker_collect(Machine *machine, const Machine *worker)
 {
     counts_add(&machine->result->counters, &worker->result->counters);
@@ -141,7 +137,7 @@ bool parallel_run(Machine *machine)
         if (workers[i].started)
             pthread_join(workers[i].thread, NULL);
     fine = workers[0].done_well;
-    /* A thread that could not be made has done nothing: the others have taken its blocks. */
+    /* If a thread could not be created, the others have run its blocks. */
     for (unsigned i = 1; i < count; i++)
         fine = fine && (!workers[i].started || worker_is_fine(machine, &workers[i]));
     for (unsigned i = 1; i < count; i++)

@@ -1,4 +1,4 @@
-/* Everything up to the first instruction: the launch is checked, the code decoded, memory placed and filled. */
+/* Everything before the first instruction: checks the launch, decodes the code, places and fills memory. */
 #include "emulator/run.h"
 
 #define MAX_CLUSTER 16
@@ -31,19 +31,21 @@ bool cluster_prepare(Machine *machine, const Function *entry)
         machine->cluster[i] = tuning->reqnctapercluster_count ? wanted : given;
         if (!machine->cluster[i] || machine->cluster[i] > MAX_CLUSTER || (size *= machine->cluster[i]) > MAX_CLUSTER)
             return fault_static(machine, FAULT_LAUNCH, entry, NULL, "a cluster must have 1 to %u blocks", MAX_CLUSTER);
-        /* The grid then counts clusters. */
+        /* With .blocksareclusters the grid counts clusters. */
         if (tuning->blocksareclusters && machine->grid[i] <= UINT32_MAX / machine->cluster[i])
             machine->grid[i] *= machine->cluster[i];
         if (machine->grid[i] % machine->cluster[i])
-            return fault_static(machine, FAULT_LAUNCH, entry, NULL, "%u blocks along %c are not a multiple of the cluster's %u",
-                                machine->grid[i], "xyz"[i], machine->cluster[i]);
+            return fault_static(machine, FAULT_LAUNCH, entry, NULL,
+                                "%u blocks along %c are not a multiple of the cluster's %u", machine->grid[i], "xyz"[i],
+                                machine -> cluster[i]);
         blocks *= machine->grid[i];
         if (blocks > UINT32_MAX)
             return fault_static(machine, FAULT_LAUNCH, entry, NULL, "the grid has 2^32 blocks or more");
     }
     if (tuning->maxclusterrank && size > tuning->maxclusterrank)
-        return fault_static(machine, FAULT_LAUNCH, entry, NULL, "the kernel allows %u blocks per cluster, but the launch has %llu",
-                            tuning->maxclusterrank, (unsigned long long)size);
+        return fault_static(machine, FAULT_LAUNCH, entry, NULL,
+                            "the kernel allows %u blocks per cluster, but the launch has %llu", tuning->maxclusterrank,
+                            (unsigned long long)size);
     return true;
 }
 
@@ -58,7 +60,8 @@ static bool launch_check(Machine *machine, const Function *entry)
         threads *= machine->block[i];
         blocks *= machine->grid[i];
         if (threads > 1024 || blocks > UINT32_MAX)
-            return fault_static(machine, FAULT_LAUNCH, entry, NULL, "more than 1024 threads per block, or 2^32 blocks or more");
+            return fault_static(machine, FAULT_LAUNCH, entry, NULL,
+                                "more than 1024 threads per block, or 2^32 blocks or more");
     }
     machine->block_threads = (unsigned)threads;
     if (tuning->reqntid_count)
@@ -79,7 +82,6 @@ static bool launch_check(Machine *machine, const Function *entry)
     return cluster_prepare(machine, entry);
 }
 
-/* Everything up to the first instruction. */
 bool machine_prepare(Machine *machine)
 {
     const Function *entry = find_entry(machine->module, machine->launch->kernel);

@@ -1,7 +1,7 @@
-/* Whole runs. */
+/* Runs of whole launches. */
 #include "emulator/run.h"
 
-/* What the caller keeps moves to its arena. */
+/* Copies what the caller keeps to its arena. */
 static void result_keep(Arena *arena, EmulatorResult *result)
 {
     EmulatorBuffer *buffers = ARENA_ARRAY(arena, EmulatorBuffer, result->buffer_count);

@@ -1,12 +1,12 @@
-/* Runs of whole launches, over the layers in the folders below: semantics, state, execute, decode. */
+/* Runs of whole launches: the top layer of the emulator, above semantics, state, execute and decode. */
 #ifndef PTXOPT_EMULATOR_RUN_H
 #define PTXOPT_EMULATOR_RUN_H
 
 #include "emulator/decode/decode.h"
 
-/* prepare.c: everything up to the first instruction.  False with a fault. */
+/* prepare.c: everything before the first instruction.  False with a fault. */
 bool machine_prepare(Machine *machine);
-/* A machine as ready as 'primary' that shares its global memory. */
+/* A prepared machine that shares the global memory of 'primary'. */
 Machine *machine_new_worker(const Machine *primary);
 
 /* blocks.c */
@@ -14,7 +14,7 @@ bool machine_run(Machine *machine);
 
 /* parallel.c */
 bool parallel_possible(const Machine *machine);
-/* False if all has to be run again on one core; nothing is reported then. */
+/* False, with nothing reported, if the launch must run again on one core. */
 bool parallel_run(Machine *machine);
 
 #endif

@@ -3,7 +3,7 @@
 
 #define LOCAL_GAP 64 /* bytes between two arrays of a frame */
 
-/* In a frame; a predicate, which only calls pass, takes a byte there. */
+/* The bytes of a variable in a frame.  A predicate, which only calls can pass, has one byte. */
 static uint64_t frame_bytes(const Variable *variable)
 {
     return variable->type == TYPE_PRED ? 1 : variable_bytes(variable);
@@ -11,7 +11,7 @@ static uint64_t frame_bytes(const Variable *variable)
 
 static uint64_t local_place(Machine *machine, Code *code, const Variable *variable)
 {
-    /* Between arrays lies a gap, so that what leaves one does not at once reach the next. */
+    /* A gap between arrays keeps an access that leaves one from reaching the next. */
     uint64_t gap = variable->space == SPACE_LOCAL && code->local_bytes ? LOCAL_GAP : 0;
     uint64_t at = align_up(code->local_bytes + gap, variable_align(variable));
     map_put(&code->locals, pointer_key(variable), at);
@@ -21,14 +21,14 @@ static uint64_t local_place(Machine *machine, Code *code, const Variable *variab
     return at;
 }
 
-/* Who owns each byte of the frame's local memory. */
+/* Records the owner of each byte of the frame's local memory. */
 static void local_owners(Machine *machine, Code *code)
 {
     code->local_owner = machine_alloc(machine, (size_t)code->local_bytes, 1);
     for (size_t i = 0; i < code->local_places.count; i++)
         memset(code->local_owner + code->local_places.data[i].offset, (int)(i % 255 + 1),
                (size_t)code->local_places.data[i].bytes);
-    /* What alloca takes is one owner's. */
+    /* The area of alloca has one owner. */
     if (code->stack_row != NO_ROW)
         memset(code->local_owner + code->local_bytes - STACK_BYTES, (int)(code->local_places.count % 255 + 1),
                STACK_BYTES);
@@ -107,7 +107,7 @@ static bool code_add(Machine *machine, const Function *function)
         return fault_static(machine, FAULT_UNSUPPORTED, function, NULL, "function %s: %s", function->name, reason);
     pointer_map_put(&machine->codes, function, code);
     VEC_PUSH(machine->arena, machine->code_list, code);
-    /* 2^26 bytes of registers a warp are more than any kernel has. */
+    /* No kernel has 2^26 bytes of registers per warp. */
     if (code->body->regs.count > UINT32_C(1) << 19)
         return fault_static(machine, FAULT_UNSUPPORTED, function, NULL, "function %s: too many registers",
                             function->name);
@@ -134,7 +134,7 @@ static bool operand_collect(Machine *machine, const Operand *operand)
     return true;
 }
 
-/* Functions whose addresses module variables hold; only an indirect call can reach them. */
+/* Functions whose addresses are in module variables.  Only an indirect call can reach them. */
 static bool initialisers_collect(Machine *machine)
 {
     const Module *module = machine->module;

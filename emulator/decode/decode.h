@@ -1,7 +1,7 @@
-/* Decoding: from the bodies of functions to ops.
+/* Decoding of function bodies into ops.
  *
- * Each instruction is decoded once, into the functions that execute it; so decoding is above executing.  What has no
- * such function is refused here, before anything runs. */
+ * Each instruction is decoded once, into ops that point to the functions that execute it; hence decoding is the layer
+ * above execution.  An instruction without such a function is refused here, before anything runs. */
 #ifndef PTXOPT_EMULATOR_DECODE_H
 #define PTXOPT_EMULATOR_DECODE_H
 
@@ -10,7 +10,7 @@
 /* Builds the bodies of the entry and of all functions it may call, and lays out their frames. */
 bool machine_collect(Machine *machine, const Function *entry);
 bool code_decode(Machine *machine, Code *code);
-/* Post-dominators of a body's blocks: index of each block's immediate post-dominator, or UINT32_MAX for the exit. */
+/* For each block of a body, the index of its immediate post-dominator, or UINT32_MAX for the exit. */
 uint32_t *body_postdominators(Arena *arena, const Body *body);
 
 typedef struct Decoder Decoder;
@@ -40,7 +40,7 @@ struct Decoder {
 };
 
 bool decoder_refuse(Decoder *d, const char *format, ...) PRINTF_LIKE(2, 3); /* always false */
-Space decoder_space(const Decoder *d); /* that the modifiers name; SPACE_NONE */
+Space decoder_space(const Decoder *d); /* that the modifiers name; else SPACE_NONE */
 Op *decoder_emit(Decoder *d, OpFunction *run);
 void decoder_emit_row(Decoder *d, RowFunction *row, uint32_t dest, unsigned dest_bytes, const uint32_t *sources,
                       unsigned count);
@@ -53,10 +53,10 @@ void decoder_emit_scalar(Decoder *d, ScalarFunction *function, uint32_t control,
 RowFunction *decoder_copy_row(unsigned bytes);
 uint32_t decoder_temp(Decoder *d, unsigned row_bytes);
 uint32_t decoder_constant(Decoder *d, uint64_t bits, unsigned row_bytes);
-/* The row of a source operand, in the width of the type; NO_ROW with the refusal reported. */
+/* The row of a source operand in the width of the type; NO_ROW with the refusal reported. */
 uint32_t decoder_source(Decoder *d, const Operand *operand, Type type);
 uint32_t decoder_register(const Decoder *d, const Operand *operand, unsigned *row_bytes);
-/* Where to put a result of the type; decoder_dest_done then widens it into the register if that is wider. */
+/* Where an op writes a result of the type; decoder_dest_done then widens it if the register is wider. */
 typedef struct Dest {
     uint32_t row;  /* NO_ROW: sink */
     uint32_t real; /* the register's row */

@@ -1,4 +1,7 @@
-/* Immediate post-dominators. */
+/* Immediate post-dominators, where diverging lanes reconverge.
+ *
+ * This repeats what analysis/ computes, on purpose: the emulator does not use the analyses, so a wrong analysis shows
+ * up as a wrong result. */
 #include "emulator/decode/decode.h"
 
 typedef struct Flow {
@@ -9,7 +12,7 @@ typedef struct Flow {
     uint32_t ordered;
 } Flow;
 
-static bool leaves_function(const Block *block)
+static bool exits_function(const Block *block)
 {
     const Inst *last = block->last;
     if (!block->fall && (!last || !last->target_count))
@@ -33,7 +36,7 @@ static Flow flow_new(Arena *arena, const Body *body)
         flow.succs[i] = ARENA_ARRAY(arena, uint32_t, found + 1);
         for (unsigned k = 0; k < found; k++)
             flow.succs[i][flow.succ_counts[i]++] = targets[k]->id;
-        if (leaves_function(block))
+        if (exits_function(block))
             flow.succs[i][flow.succ_counts[i]++] = flow.count;
         for (uint32_t k = 0; k < flow.succ_counts[i]; k++)
             flow.pred_counts[flow.succs[i][k]]++;
@@ -50,7 +53,7 @@ static Flow flow_new(Arena *arena, const Body *body)
     return flow;
 }
 
-/* Depth first from the exit against the edges, without recursion. */
+/* Visits the blocks depth first from the exit, against the edges, without recursion. */
 static void flow_order(Arena *arena, Flow *flow)
 {
     uint32_t nodes = flow->count + 1, depth = 0, finished = 0;
@@ -83,8 +86,8 @@ static void flow_order(Arena *arena, Flow *flow)
     }
 }
 
-/* Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed graph.  Blocks from which
- * the exit cannot be reached have no place to meet. */
+/* Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed graph.  Lanes in
+ * blocks that cannot reach the exit do not reconverge. */
 uint32_t *body_postdominators(Arena *arena, const Body *body)
 {
     Flow flow = flow_new(arena, body);

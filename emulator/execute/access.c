@@ -1,22 +1,19 @@
-/* Loads, stores and atomics. */
+/* Loads, stores and atomics.  Loads and stores of 32-bit elements have a fast path for the frequent case in which all
+ * lanes access one region and no access is checked or counted (load_simple, store_simple). */
 #include "emulator/execute/execute.h"
 
 #include <pthread.h>
 
-/* ---- Translation ------------------------------------------------------------------------------------------------ */
-
-/* ---- The frequent case ------------------------------------------------------------------------------------------ */
-
-/* Where the rows of a loop do not overlap. */
+/* For loops whose rows do not overlap. */
 #ifdef __clang__
 #define EACH_LANE for (unsigned lane = 0; lane < LANES; lane++)
 #else
 #define EACH_LANE _Pragma("GCC ivdep") for (unsigned lane = 0; lane < LANES; lane++)
 #endif
 
-/* All lanes access one region, aligned and inside, and nobody watches: *origin is then what address 0 would be in the
- * host's memory. Otherwise the general way finds out what is the matter.  Lanes that are not active get the address of
- * one that is. */
+/* True if all lanes access one region, aligned and in bounds, and no access is checked or counted.  *origin is then the
+ * host address that corresponds to address 0.  Inactive lanes get the address of an active one.  If it returns false,
+ * the general path finds out what is wrong. */
 static bool access_simple(Exec *x, const MemoryOp *memory, uint32_t mask, uint64_t address[LANES], bool writes,
                           uintptr_t *origin, Space *space)
 {
@@ -48,7 +45,7 @@ static bool access_simple(Exec *x, const MemoryOp *memory, uint32_t mask, uint64
     Region *region = memory_find(x, &place, bytes);
     if (!region || (writes && region->read_only))
         return false;
-    /* The top bit of what follows says that an offset is negative or too large. */
+    /* The top bit of 'bad' is set if an offset is negative or too large. */
     uint64_t base = region->base, limit = region->size - bytes, bad = 0, bits = 0;
     for (unsigned lane = 0; lane < LANES; lane++) {
         uint64_t offset = address[lane] - base;
@@ -81,7 +78,7 @@ static void count_simple(Exec *x, uint32_t mask, const MemoryOp *memory, Space s
     }
 }
 
-/* Words into word registers. */
+/* Loads 32-bit elements into 32-bit registers. */
 static bool load_simple(Exec *x, const MemoryOp *memory, uint32_t mask)
 {
     uint64_t address[LANES];
@@ -158,8 +155,6 @@ static bool access_begin(Exec *x, const Op *op, const MemoryOp *memory, uint32_t
     return !x->machine->tracks_memory || track_access(x, op, mask, bytes, mode, memory, at, stored, bytes);
 }
 
-/* ---- Loads and stores ------------------------------------------------------------------------------------------- */
-
 static uint64_t memory_get(const uint8_t *from, unsigned bytes, bool sign)
 {
     uint64_t value = 0;
@@ -205,7 +200,7 @@ Step run_load(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
-/* What the lanes store, gathered: [lane][bytes]. */
+/* Gathers the values that the lanes store: values[lane][stride]. */
 static void store_gather(Exec *x, const MemoryOp *memory, uint32_t mask, uint8_t *values)
 {
     unsigned bytes = memory->element_bytes, stride = bytes * memory->count;
@@ -234,7 +229,7 @@ Step access_store(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask)
     store_gather(x, memory, mask, values);
     if (!access_begin(x, op, memory, mask, MODE_STORE, &at, whole ? values : NULL))
         return STEP_FAULT;
-    /* Elements written as "_" keep what memory holds. */
+    /* An element written as "_" leaves memory unchanged. */
     for (unsigned i = 0; i < memory->count && !whole; i++)
         if (memory->elements[i] == NO_ROW)
             EACH_ACTIVE(lane, mask)
@@ -274,8 +269,6 @@ Step run_local_address(Exec *x, const Op *op, uint32_t mask)
     }
     return STEP_NEXT;
 }
-
-/* ---- Atomics ---------------------------------------------------------------------------------------------------- */
 
 static uint64_t atomic_float(AtomicKind kind, Type type, uint64_t old, uint64_t operand, bool flushes)
 {
@@ -351,7 +344,7 @@ Step access_atomic(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask)
             changed |= atomic_wide(x, memory, lane, at.host[lane]);
             continue;
         }
-        /* All operands first: a destination may be an operand, too. */
+        /* Reads all operands first, because a destination may also be an operand. */
         uint64_t old[MAX_ELEMENTS], value[MAX_ELEMENTS], second = 0;
         if (memory->atomic == ATOMIC_CAS)
             second = row_get(source_row(x, memory->compare), memory->row_bytes[0], lane) & width_mask(8 * bytes);
@@ -371,7 +364,7 @@ Step access_atomic(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask)
     if (changed)
         x->warp->idle_steps = 0;
     else
-        x->yield = true; /* most likely a lock that another thread holds */
+        x->yield = true; /* probably a lock that another thread holds */
     return STEP_NEXT;
 }
 
@@ -391,4 +384,3 @@ Step run_atomic(Exec *x, const Op *op, uint32_t mask)
     return step;
 }
 
-/* ---- cp.async --------------------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* Computation lane by lane: what is not a whole-row operation. */
+/* Arithmetic that is done lane by lane rather than on whole rows. */
 #include "emulator/execute/execute.h"
 
 Step run_scalar(Exec *x, const Op *op, uint32_t mask)
@@ -17,7 +17,7 @@ Step run_scalar(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
-/* div and rem of integers, watched for divisors of zero. */
+/* Integer div and rem that report division by zero. */
 Step run_divide(Exec *x, const Op *op, uint32_t mask)
 {
     const void *divisors = source_row(x, op->sources[1]);
@@ -55,7 +55,7 @@ Step run_setp(Exec *x, const Op *op, uint32_t mask)
         truth = row_mask(bytes);
         other = ~truth;
     } else {
-        /* f16x2 gives the lower half's result to the first predicate, the upper one's to the second. */
+        /* f16x2 writes the lower half's result to the first predicate and the upper half's to the second. */
         bool pair = op->scalar.control & CONTROL_PAIR;
         other = pair ? 0 : ALL_LANES;
         EACH_ACTIVE(lane, mask)
@@ -91,7 +91,7 @@ Step run_lop3_predicate(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
-/* The instructions with the carry flag.  The kind's bits: 0-2 the operation, 3 reads the flag, 4 writes it. */
+/* Instructions with the carry flag.  Kind: bits 0-2 are the operation, bit 3: reads the flag, bit 4: writes it. */
 Step run_carry(Exec *x, const Op *op, uint32_t mask)
 {
     unsigned kind = CONTROL_KIND(op->scalar.control), width = op->scalar.control & CONTROL_WIDTH;
@@ -120,7 +120,7 @@ Step run_carry(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
-/* Some bytes of each element: packing, unpacking, 128-bit moves. */
+/* Copies some bytes of each element, for packing, unpacking and 128-bit moves. */
 Step run_copy_bytes(Exec *x, const Op *op, uint32_t mask)
 {
     uint8_t *dest = x->frame->registers + op->dest + op->copy.dest_offset;
@@ -132,7 +132,7 @@ Step run_copy_bytes(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
-/* %clock and its kin: steps of warps that the launch has made so far.  value: bits to shift by. */
+/* %clock and similar registers: the warp instructions that the launch has executed so far, shifted right by 'value'. */
 Step run_clock(Exec *x, const Op *op, uint32_t mask)
 {
     uint64_t now = x->machine->steps + x->steps;

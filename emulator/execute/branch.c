@@ -9,7 +9,8 @@ void lanes_exit(Exec *x, uint32_t mask)
     barrier_recheck(x->block);
 }
 
-/* Lanes at the exit of the function: the kernel's are gone, a device function's wait for the others of their call. */
+/* Lanes that reach the end of a function.  In the kernel they exit; in a device function they wait for the other lanes
+ * of their call. */
 static Step split_exit(Exec *x, uint32_t mask)
 {
     Split *split = x->split;
@@ -45,7 +46,7 @@ Step run_branch(Exec *x, const Op *op, uint32_t taken)
     }
     count_divergence(x, op);
     if (op->branch.target == PC_EXIT && !x->frame->parent) {
-        /* Threads that end need nobody to wait for. */
+        /* Exiting threads do not reconverge. */
         lanes_exit(x, taken);
         split->mask = others;
         split->pc = op->branch.fall;
@@ -72,8 +73,8 @@ Step run_table_branch(Exec *x, const Op *op, uint32_t mask)
     {
         uint64_t which = row_get(index, 4, lane);
         if (which >= op->table.count)
-            return fault_at(x, op, lane, FAULT_BOUNDS, "index %llu into a branch table of %u entries", (unsigned long long)which,
-                            op->table.count);
+            return fault_at(x, op, lane, FAULT_BOUNDS, "index %llu into a branch table of %u entries",
+                            (unsigned long long)which, op->table.count);
         uint32_t pc = op->table.targets[which];
         unsigned i = 0;
         while (i < count && pcs[i] != pc)
@@ -92,7 +93,7 @@ Step run_table_branch(Exec *x, const Op *op, uint32_t mask)
     return split_diverge(x, pcs, masks, count, op->table.reconvergence);
 }
 
-/* Stands at the head of every block where lanes meet again. */
+/* The first op of every block where lanes reconverge. */
 Step run_reconverge(Exec *x, const Op *op, uint32_t mask)
 {
     Split *split = x->split;
@@ -111,7 +112,7 @@ Step run_return(Exec *x, const Op *op, uint32_t mask)
     return split_exit(x, mask);
 }
 
-/* exit, which also ends threads inside device functions. */
+/* exit ends threads inside device functions, too. */
 Step run_exit(Exec *x, const Op *op, uint32_t mask)
 {
     (void)op;

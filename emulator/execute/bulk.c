@@ -1,10 +1,11 @@
-/* Bulk copies and reductions of one dimension, st.bulk, and the asynchronous stores and reductions that signal an
- * mbarrier object: PTX ISA, "Non-tensor copy instructions", st.async, red.async.  All of them complete at once. */
+/* cp.async, bulk copies and reductions of one dimension, st.bulk, and the asynchronous stores and reductions that
+ * signal an mbarrier object: PTX ISA, "Non-tensor copy instructions", st.async, red.async.  All of them complete at
+ * once. */
 #include "emulator/execute/execute.h"
 
 #define PIECE 16
 
-/* Whole pieces, and for .cp_mask single bytes, are followed as accesses. */
+/* Tracks the access to a whole piece, or for .cp_mask to single bytes. */
 static bool piece_track(Exec *x, const Op *op, uint32_t mask, const CopyBulk *copy, const uint32_t *byte_masks,
                         Translation *dest, uint8_t *values)
 {
@@ -44,7 +45,7 @@ static void piece_reduce(const CopyBulk *copy, const uint8_t *dest, uint8_t *val
     }
 }
 
-/* 16 bytes of each lane that has so many left, 'done' bytes from where its copy begins. */
+/* Copies 16 bytes of each lane, 'done' bytes after the beginning of its copy. */
 static bool copy_piece(Exec *x, const Op *op, uint32_t mask, const Translation *from, const Translation *to,
                        uint64_t done, const uint32_t *byte_masks)
 {
@@ -105,7 +106,7 @@ static Step copy_all(Exec *x, const Op *op, uint32_t mask, const Translation *fr
     return STEP_NEXT;
 }
 
-/* The same place in the block of the given rank. */
+/* Changes addresses in shared memory to the same offset in the block of the given rank. */
 static void to_rank(Translation *at, uint32_t mask, unsigned rank)
 {
     EACH_ACTIVE(lane, mask)
@@ -115,7 +116,7 @@ static void to_rank(Translation *at, uint32_t mask, unsigned rank)
     }
 }
 
-/* To every block in each lane's mask, each of which has its own mbarrier object signalled. */
+/* Copies to every block in each lane's mask and signals the mbarrier object of each. */
 static Step multicast(Exec *x, const Op *op, uint32_t mask, const Translation *from, Translation *to,
                       const uint64_t bytes[LANES])
 {

@@ -1,5 +1,4 @@
-/* Clusters: their shape, their barrier, and addresses of other blocks' shared memory.  PTX ISA, "Cluster of Cooperative
- * Thread Arrays", barrier.cluster, mapa, getctarank, isspacep. */
+/* The barrier of a cluster: PTX ISA, "Cluster of Cooperative Thread Arrays", barrier.cluster. */
 #include "emulator/execute/execute.h"
 
 static bool is_complete(const Cluster *cluster)
@@ -36,7 +35,7 @@ static void warp_release(Warp *warp)
     }
 }
 
-/* All threads that live have arrived: those that wait go on. */
+/* All live threads have arrived: wakes those that wait. */
 static void complete(Cluster *cluster)
 {
     for (unsigned i = 0; i < cluster->count; i++) {
@@ -45,7 +44,7 @@ static void complete(Cluster *cluster)
             continue;
         if (block->cluster_clock) {
             memcpy(block->cluster_done, block->cluster_clock, block->clock_size * sizeof *block->cluster_done);
-            block->cluster_done[block->warp_count] = block->machine->tick; /* of the other blocks */
+            block->cluster_done[block->warp_count] = block->machine->tick; /* for the other blocks */
         }
         for (unsigned k = 0; k < block->warp_count; k++)
             warp_release(&block->warps[k]);

@@ -1,7 +1,8 @@
-/* Operations in which the lanes of a warp take part together: shfl, vote, match, redux, elect, bar.warp.sync, matrices.
+/* Operations that the lanes of a warp execute together: shfl, vote, match, redux, elect, bar.warp.sync, matrices.
  *
- * A .sync form waits until all its members that have not exited are at it: those of other splits at the same op of the
- * same frame (for bar.warp.sync, at any such barrier with these members).  The last to come executes it for all. */
+ * A .sync form waits until all of its members that have not exited have arrived.  Members in other splits must be at
+ * the same op of the same frame, except that bar.warp.sync matches any other bar.warp.sync with the same members.  The
+ * last split to arrive executes the operation for all of them. */
 #include "emulator/execute/execute.h"
 
 static bool is_partner(const Split *split, const Split *other, const Op *op, uint32_t members)
@@ -11,7 +12,7 @@ static bool is_partner(const Split *split, const Split *other, const Op *op, uin
     return op->warp.kind == WARP_SYNC || (other->pc == split->pc && other->frame == split->frame);
 }
 
-/* The lanes that execute together, or 0 when the split has to wait. */
+/* The lanes that execute together, or 0 if the split must wait. */
 static uint32_t gather(Exec *x, const Op *op, uint32_t mask, uint32_t members)
 {
     Warp *warp = x->warp;
@@ -34,7 +35,7 @@ static void release(Exec *x, const Op *op, uint32_t members)
         other->pc++;
         split_wake(warp, other);
     }
-    /* The split that runs stays on top. */
+    /* The running split stays on top. */
     for (unsigned i = 0; i < warp->runnable_count; i++)
         if (warp->runnable[i] == x->split) {
             warp->runnable[i] = warp->runnable[warp->runnable_count - 1];
@@ -86,10 +87,11 @@ static Step execute_shfl(Exec *x, const Op *op, uint32_t mask)
         }
         if (!fits)
             from = lane;
-        /* What a lane reads from one that takes no part is undefined: here its own value. */
+        /* Reading a lane that does not take part is undefined; here it gives the reader's own value. */
         if (!(mask >> (from & 31) & 1) && x->machine->options.check_registers)
-            return fault_at(x, op, lane, FAULT_SHUFFLE, "reads lane %u, which is not among the participating lanes 0x%08x",
-                            (unsigned)from & 31, mask);
+            return fault_at(x, op, lane, FAULT_SHUFFLE,
+                            "reads lane %u, which is not among the participating lanes 0x%08x", (unsigned)from & 31,
+                            mask);
         result_set(x, op, lane, values[mask >> (from & 31) & 1 ? from & 31 : lane]);
         predicate_set(x, op, lane, fits);
     }
@@ -138,7 +140,7 @@ static void execute_match(Exec *x, const Op *op, uint32_t mask)
     }
 }
 
-/* mode: an AtomicKind; sources are 32 bits wide.  Floats only know min and max. */
+/* The mode is an AtomicKind.  Sources are 32 bits wide; floats support only min and max. */
 static void execute_redux(Exec *x, const Op *op, uint32_t mask)
 {
     const uint32_t *row = source_row(x, op->sources[0]);

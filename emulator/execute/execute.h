@@ -1,13 +1,13 @@
-/* Executing: instructions, and the warps that run them.
+/* Execution of instructions, and of the warps that run them.
  *
- * An op is a row function or an OpFunction; the decoder chooses which.  warp_run calls them through the op, and they
- * change the control state of the warp that called: they drop, push, block and wake its splits (split.c).
+ * warp_run calls the row function or OpFunction of each op.  An OpFunction may change the control state of its warp: it
+ * drops, pushes, blocks and wakes splits (split.c).
  *
- * Warps, barriers and clusters depend on one another, though no file here calls back into one that calls it.  A warp
- * runs until its splits wait at a barrier; whoever arrives there last, or exits and so leaves nobody to wait for,
- * completes the barrier and wakes the splits of other warps of the block (barrier.c) or of the cluster (cluster.c).
- * blocks.c above gives each warp with runnable splits its turn; where no warp has any, nothing will ever move.
- * The calls go one way: warp, branch -> barrier -> cluster -> split. */
+ * Warps, barriers and clusters depend on each other.  A warp runs until its splits wait at a barrier; the last thread
+ * to arrive, or a thread that exits while all others wait, completes the barrier and wakes the splits of other warps in
+ * the block (barrier.c) or in the cluster (cluster.c).  This cycle is in the data, not in the calls, which go one way:
+ * warp and branch call barrier, barrier calls cluster, and both call split.  What closes the cycle is warp_run's call
+ * through Op.run.  blocks.c, a layer above, gives every warp with a runnable split its turn. */
 #ifndef PTXOPT_EMULATOR_EXECUTE_H
 #define PTXOPT_EMULATOR_EXECUTE_H
 
@@ -29,14 +29,14 @@ void split_block(Exec *x, WaitKind wait);
 void split_wake(Warp *warp, Split *split);
 Step split_diverge(Exec *x, const uint32_t *pcs, const uint32_t *masks, unsigned count, uint32_t reconvergence);
 void split_finish(Warp *warp, Split *split);
-/* The lanes of the split and of those that stand at the same aligned barrier. */
+/* The lanes of the split and of the splits that wait at the same aligned barrier. */
 uint32_t split_lanes_beside(const Warp *warp, const Split *split);
-/* Splits of the warp that stand at the same aligned barrier arrive with this one. */
+/* The splits of the warp that wait at the same aligned barrier arrive with this one. */
 void partners_arrive(Exec *x, const Op *op, unsigned barrier);
 
 /* frame.c, stack.c */
 
-#define STACK_BYTES UINT64_C(16384) /* that alloca can take in a function */
+#define STACK_BYTES UINT64_C(16384) /* available to alloca in each function */
 Frame *frame_new(Machine *machine, Code *code, Frame *parent);
 void frame_free(Frame *frame);
 OpFunction run_alloca, run_stack_save, run_stack_restore;
@@ -46,18 +46,20 @@ OpFunction run_alloca, run_stack_save, run_stack_restore;
 OpFunction run_branch, run_jump, run_table_branch, run_reconverge, run_exit, run_return, run_trap, run_yield;
 OpFunction run_scalar, run_setp, run_divide, run_carry, run_copy_bytes, run_clock, run_lop3_predicate;
 
-/* call.c */
+/* call.c, builtin.c */
 
 OpFunction run_call, run_call_results, run_builtin, run_parameter_read, run_result_write;
+/* Copies one lane's result of a call from 'from' to where the caller wants it. */
+void call_copy_out(Exec *x, const struct CallCopy *copy, const uint8_t *from, unsigned lane, uint64_t capacity);
 bool is_builtin(const Function *function);
 
 /* access.c */
 
 OpFunction run_load, run_store, run_atomic, run_local_address;
-/* A store or atomic of another op's. */
+/* The store or atomic of an op that does more than that. */
 Step access_store(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask);
 Step access_atomic(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask);
-/* What an atomic makes of the old value, an operand and, for cas, the value to store. */
+/* The new value of an atomic, from the old value, an operand and, for cas, the value to store. */
 uint64_t atomic_value(const MemoryOp *memory, uint64_t old, uint64_t operand, uint64_t second, bool flushes);
 
 /* bulk.c */
@@ -74,8 +76,8 @@ typedef struct CopyBulk {
     MemoryOp from, to; /* st.async and red.async: 'to' with its elements, and no 'from' */
     bool signals;
     uint32_t size;      /* source row of the bytes */
-    MemoryOp mbarrier;  /* where it signals */
-    AtomicKind atomic;  /* cp.reduce: on elements of 'type' */
+    MemoryOp mbarrier;  /* the object that it signals */
+    AtomicKind atomic;  /* of cp.reduce, on elements of 'type' */
     Type type;
     uint32_t multicast; /* source row of the mask of ranks; NO_ROW: none */
     uint32_t byte_mask; /* source row of the mask over 16 bytes; NO_ROW: none */
@@ -83,7 +85,7 @@ typedef struct CopyBulk {
 
 OpFunction run_copy_async, run_copy_bulk, run_store_async, run_store_bulk;
 
-/* barrier.c */
+/* barrier.c, mbarrier.c */
 
 enum { BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_RED_POPC, BARRIER_RED_AND, BARRIER_RED_OR };
 enum {
@@ -100,10 +102,10 @@ enum {
     MBARRIER_TEST_PARITY,
 };
 OpFunction run_barrier, run_fence, run_mbarrier;
-/* complete_tx of so many bytes on each lane's mbarrier object, whose address 'at' has. */
+/* complete_tx of bytes[lane] bytes on each lane's mbarrier object, whose address is in 'at'. */
 Step mbarrier_complete(Exec *x, const Op *op, uint32_t mask, Translation *at, const uint64_t bytes[LANES]);
 void barrier_recheck(BlockState *block); /* after threads exited */
-/* Lets splits at aligned barriers proceed whose siblings have exited; false if some can never. */
+/* Wakes a split that waits only for lanes that have exited; false, with the fault, if the warp can never continue. */
 bool warp_resolve(Exec *x);
 
 /* cluster.c */
@@ -111,7 +113,7 @@ bool warp_resolve(Exec *x);
 Step cluster_arrive(Exec *x, const Op *op, uint32_t mask);
 Step cluster_wait(Exec *x, uint32_t mask);
 void cluster_recheck(BlockState *block); /* after threads exited */
-/* A warp that touched another block's shared memory through an mbarrier has published what it wrote. */
+/* An mbarrier operation on another block's shared memory publishes what the warp wrote. */
 void cluster_publish(Exec *x, const Translation *at, uint32_t mask);
 
 /* collective.c, matrix.c */

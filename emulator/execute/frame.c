@@ -1,4 +1,4 @@
-/* Frames: the registers and local memory of a function that runs. */
+/* Frames: the registers and local memory of one call of a function by a warp. */
 #include "emulator/execute/execute.h"
 
 void stack_reset(Frame *frame)

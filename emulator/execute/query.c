@@ -1,7 +1,7 @@
 /* txq and suq: PTX ISA, "Texture Instructions", "Surface Instructions". */
 #include "emulator/execute/execute.h"
 
-/* OpenCL's numbers, which PTX ISA, "Texture Instructions: txq", refers to. */
+/* OpenCL's numbers, to which PTX ISA, "Texture Instructions: txq", refers. */
 static uint32_t channel_data_type(const Image *image)
 {
     bool unit = image->shape->read_normalized;

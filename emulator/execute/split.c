@@ -1,4 +1,4 @@
-/* Splits: how the lanes of a warp part, wait and meet again. */
+/* Splits: how the lanes of a warp diverge, wait and reconverge. */
 #include "emulator/execute/execute.h"
 
 Split *split_new(Machine *machine, Split *parent, Frame *frame, uint32_t pc, uint32_t mask, uint32_t reconvergence)
@@ -57,7 +57,7 @@ void split_wake(Warp *warp, Split *split)
     warp_push(warp, split);
 }
 
-/* The split's lanes have arrived where they meet again (or are gone): its parent goes on when all its children have. */
+/* The split's lanes have reached their reconvergence point or exited.  Its parent continues after its last child. */
 void split_finish(Warp *warp, Split *split)
 {
     Machine *machine = warp->block->machine;
@@ -66,7 +66,7 @@ void split_finish(Warp *warp, Split *split)
         split_free(machine, split);
         if (!parent || --parent->children)
             return;
-        /* A parent whose lanes all meet at the end of the function has arrived there, too. */
+        /* If the lanes reconverge at the end of the function, the parent has finished, too. */
         parent->mask &= warp->live;
         if (parent->mask && parent->pc != PC_EXIT) {
             warp_push(warp, parent);
@@ -76,14 +76,14 @@ void split_finish(Warp *warp, Split *split)
     }
 }
 
-/* The lanes of the split go to up to 'count' places.  Lanes that go where all meet again just wait there. */
+/* The lanes of the split continue at 'count' places.  Lanes whose place is the reconvergence point wait there. */
 Step split_diverge(Exec *x, const uint32_t *pcs, const uint32_t *masks, unsigned count, uint32_t reconvergence)
 {
     Split *split = x->split, *parent = split;
     Machine *machine = x->machine;
     Warp *warp = x->warp;
     warp_drop(warp, split);
-    /* A split that waits for this very place already has a parent doing so. */
+    /* The parent already waits at this reconvergence point, so this split need not. */
     bool replaced = split->parent && split->reconvergence == reconvergence && split->parent->frame == split->frame;
     if (replaced) {
         parent = split->parent;
@@ -97,7 +97,7 @@ Step split_diverge(Exec *x, const uint32_t *pcs, const uint32_t *masks, unsigned
     if (replaced)
         split_finish(warp, split);
     else if (!split->children)
-        warp_push(warp, split); /* all places are that one */
+        warp_push(warp, split); /* all lanes go to the reconvergence point */
     return STEP_SWITCH;
 }
 
@@ -106,7 +106,6 @@ static bool is_beside(const Split *split, const Split *other)
     return other->wait == WAIT_ALIGNED && other->pc == split->pc && other->frame == split->frame;
 }
 
-/* The lanes of the split and of those that stand at the same aligned barrier. */
 uint32_t split_lanes_beside(const Warp *warp, const Split *split)
 {
     uint32_t lanes = split->mask;

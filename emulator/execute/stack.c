@@ -1,5 +1,5 @@
-/* alloca, stacksave and stackrestore: PTX ISA, "Stack Manipulation Instructions".  A function that has any of them ends
- * its local memory with an area of STACK_BYTES, which its frame's stack pointer walks down. */
+/* alloca, stacksave and stackrestore: PTX ISA, "Stack Manipulation Instructions".  The local
+ * memory of a function with any of these ends with an area of STACK_BYTES, in which its stack pointer moves down. */
 #include "emulator/execute/execute.h"
 
 static uint64_t *stack_pointers(const Exec *x)
@@ -7,7 +7,7 @@ static uint64_t *stack_pointers(const Exec *x)
     return (uint64_t *)(x->frame->registers + x->frame->code->stack_row);
 }
 
-/* alloca d, size {, alignment}; value: the alignment */
+/* alloca d, size {, alignment}.  'value' is the alignment. */
 Step run_alloca(Exec *x, const Op *op, uint32_t mask)
 {
     uint64_t *pointers = stack_pointers(x), end = x->frame->local_base + x->frame->code->local_bytes;

@@ -1,16 +1,14 @@
-/* Warps: splits, frames, and the loop that executes. */
+/* Warps: the loop that executes ops. */
 #include "emulator/execute/execute.h"
 
 #define QUANTUM 65536 /* ops a split runs before its siblings and the other warps get a turn */
 
-/* After so many ops without a visible effect a split is taken to wait for lanes that wait to meet it: where a poll
- * failed, and elsewhere. */
+/* After so many ops without a visible effect, a split is assumed to wait for lanes that wait for it to reconverge: the
+ * first limit applies if a poll failed. */
 #define IDLE_POLL 4096
 #define IDLE_LOOP (16 * QUANTUM)
 
-/* ---- Splits and frames ------------------------------------------------------------------------------------------ */
-
-/* The lanes of a waiting split that none of its children has. */
+/* The lanes of a waiting split that are in none of its children: they have reached the reconvergence point. */
 static uint32_t lanes_arrived(const Warp *warp, const Split *waiting)
 {
     uint32_t away = 0;
@@ -24,11 +22,11 @@ static uint32_t lanes_arrived(const Warp *warp, const Split *waiting)
     return waiting->mask & warp->live & ~away;
 }
 
-/* Lanes that wait for others to meet them go on without: those others may wait for them, as at a lock. */
+/* Lets lanes that wait to reconverge with the split continue without it: it may be waiting for them, as at a lock. */
 static void release_arrived(Machine *machine, Warp *warp, const Split *split)
 {
     for (Split *waiting = split->parent; waiting; waiting = waiting->parent) {
-        /* Calls return together. */
+        /* The lanes of a call return together. */
         if (waiting->callee || waiting->pc == PC_EXIT)
             continue;
         uint32_t arrived = lanes_arrived(warp, waiting);
@@ -40,10 +38,6 @@ static void release_arrived(Machine *machine, Warp *warp, const Split *split)
                   split_new(machine, waiting->parent, waiting->frame, waiting->pc, arrived, waiting->reconvergence));
     }
 }
-
-/* ---- Control flow ----------------------------------------------------------------------------------------------- */
-
-/* ---- The loop --------------------------------------------------------------------------------------------------- */
 
 void exec_enter(Exec *x, Split *split)
 {
@@ -69,7 +63,7 @@ static inline void execute_row(Exec *x, const Op *op, uint32_t mask)
     }
 }
 
-/* Runs the warp's top split until it stops or its time is up.  False on a fault. */
+/* Runs the warp's top split until it stops or its quantum ends.  False on a fault. */
 static bool split_run(Exec *x)
 {
     Machine *machine = x->machine;
@@ -126,7 +120,7 @@ static bool split_run(Exec *x)
     split->pc = pc;
     if (warp->idle_steps > (x->yield ? IDLE_POLL : IDLE_LOOP))
         release_arrived(machine, warp, split);
-    /* Its time is up: the others first. */
+    /* The quantum has ended: the other splits go first. */
     if (warp->runnable_count > 1) {
         warp_drop(warp, split);
         for (unsigned i = warp->runnable_count++; i > 0; i--)

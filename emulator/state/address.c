@@ -29,7 +29,7 @@ static bool region_holds(const Region *region, uint64_t address, uint64_t bytes)
            region->size - (address - region->base) >= bytes;
 }
 
-/* The shared memory that an address in the window means. */
+/* The shared memory that an address in the window refers to; *address becomes the address in that region. */
 static Region *shared_find(Exec *x, uint64_t *address)
 {
     uint64_t rank = (*address - WINDOW_SHARED) >> SHARED_RANK_SHIFT;
@@ -98,15 +98,15 @@ const Function *function_at(const Machine *machine, uint64_t address)
 
 #define RANK_FIELD (UINT64_C(0xff) << SHARED_RANK_SHIFT)
 
-/* mapa d, a, b: a in block b of the cluster. */
+/* mapa d, a, b: the address a in block b of the cluster. */
 uint64_t scalar_mapa(const uint64_t *s, uint32_t control)
 {
-    uint64_t rank = s[1] < 0xfe ? s[1] + 1 : 0xff; /* a rank that there is none of stays one */
+    uint64_t rank = s[1] < 0xfe ? s[1] + 1 : 0xff; /* an invalid rank stays invalid */
     (void)control;
     return (s[0] & ~RANK_FIELD) | rank << SHARED_RANK_SHIFT;
 }
 
-/* getctarank d, a; s[1]: the own rank. */
+/* getctarank d, a.  s[1] is the block's own rank. */
 uint64_t scalar_rank(const uint64_t *s, uint32_t control)
 {
     uint64_t rank = (s[0] & RANK_FIELD) >> SHARED_RANK_SHIFT;
@@ -114,7 +114,7 @@ uint64_t scalar_rank(const uint64_t *s, uint32_t control)
     return rank ? rank - 1 : s[1];
 }
 
-/* isspacep p, a; s[1]: the window, s[2]: the own rank.  Global memory is what lies in no window. */
+/* isspacep p, a.  s[1] is the window, 0 for global memory, and s[2] the block's own rank. */
 uint64_t scalar_in_window(const uint64_t *s, uint32_t control)
 {
     uint64_t rank = (s[0] & RANK_FIELD) >> SHARED_RANK_SHIFT;

@@ -9,15 +9,16 @@ static bool symbol_fill(Machine *machine, const LaunchArgument *argument)
     uint64_t bytes = argument->count * ((type_bits(argument->type) + 7) / 8);
     if (!found || (variable->space != SPACE_GLOBAL && variable->space != SPACE_CONST) ||
         type_class(variable->type) == CLASS_OPAQUE || bytes > variable_bytes(variable))
-        return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "the module has no variable \"%s\" of at least %llu bytes",
-                            argument->name, (unsigned long long)bytes);
+        return fault_static(machine, FAULT_LAUNCH, NULL, NULL,
+                            "the module has no variable \"%s\" of at least %llu bytes", argument->name,
+                            (unsigned long long)bytes);
     uint8_t *to = variable->space == SPACE_GLOBAL ? machine->slots[(address - GLOBAL_BASE) >> SLOT_SHIFT]->bytes
                                                   : machine->constants.bytes + address;
     memcpy(to, launch_fill(machine->arena, argument), (size_t)bytes);
     return true;
 }
 
-/* A buffer's memory, filled, and its entry among the results. */
+/* Makes a buffer, fills it and adds it to the results. */
 static Region *buffer_make(Machine *machine, const LaunchArgument *argument)
 {
     EmulatorResult *result = machine->result;
@@ -38,7 +39,7 @@ static Region *buffer_make(Machine *machine, const LaunchArgument *argument)
     return region;
 }
 
-/* The memory of an image is its own or that of an earlier argument. */
+/* An image owns its memory or uses that of an earlier argument. */
 static bool image_prepare(Machine *machine, const LaunchArgument *argument, uint64_t *handle)
 {
     const char *of = argument->image->of;
@@ -59,7 +60,7 @@ static bool image_prepare(Machine *machine, const LaunchArgument *argument, uint
     return true;
 }
 
-/* handles[i]: of argument i, where it is an image. */
+/* If argument i is an image, handles[i] becomes its handle. */
 static bool buffers_prepare(Machine *machine, uint64_t *handles)
 {
     const Launch *launch = machine->launch;
@@ -123,8 +124,9 @@ static bool parameters_prepare(Machine *machine, const Function *entry, const ui
         if (argument->image && argument->image->bind)
             continue;
         if (next == prototype->param_count)
-            return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "kernel %s has %u parameters, but the launch gives more",
-                                entry->name, prototype->param_count);
+            return fault_static(machine, FAULT_LAUNCH, NULL, NULL,
+                                "kernel %s has %u parameters, but the launch gives more", entry->name,
+                                prototype->param_count);
         if (!parameter_store(machine, prototype->params[next], places[next], argument, handles[i]))
             return false;
         next++;

@@ -1,4 +1,4 @@
-/* The sectors, lines and bank conflicts of an access. */
+/* Counts the sectors, lines and bank conflicts of an access. */
 #include "emulator/state/state.h"
 
 static unsigned count_distinct(uint64_t *values, unsigned count)
@@ -14,8 +14,8 @@ static unsigned count_distinct(uint64_t *values, unsigned count)
     return distinct;
 }
 
-/* Cycles beyond one for each group of lanes that the hardware serves together: all for 4 bytes, half of them for 8, a
- * quarter for 16. */
+/* Extra cycles, beyond one for each group of lanes that the hardware serves together: all lanes for 4 bytes, half of
+ * them for 8, a quarter for 16. */
 static unsigned bank_conflicts(uint32_t mask, unsigned bytes, const uint64_t *address)
 {
     unsigned words = bytes < 4 ? 1 : bytes / 4, lanes = words > 8 ? LANES / 8 : LANES / words, conflicts = 0;

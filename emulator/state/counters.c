@@ -1,4 +1,4 @@
-/* What a run counts, collected and in words. */
+/* The counters of a run: collecting and printing them. */
 #include "emulator/state/state.h"
 
 #include <inttypes.h>
@@ -42,10 +42,8 @@ void counters_print(const EmulatorCounters *counters, Buf *out)
                    counters->bank_conflicts);
 }
 
-/* ---- The whole run ---------------------------------------------------------------------------------------------- */
-
-/* How often a thread executed the instruction that begins with op k.  Those that a guarded call or barrier leaves out
- * are counted at the branch that takes them round it, the others behind it. */
+/* How many threads executed the instruction that begins with op k.  If that op branches around a guarded call or
+ * barrier, the threads that execute the instruction are counted at the next op. */
 static uint64_t code_threads(const Code *code, size_t k)
 {
     return code->threads[code->ops.data[k].skips ? k + 1 : k];
@@ -68,15 +66,13 @@ void counters_collect(Machine *machine)
     }
 }
 
-/* ---- Lines ------------------------------------------------------------------------------------------------------ */
-
 static int compare_lines(const void *a, const void *b)
 {
     const EmulatorLine *x = a, *y = b;
     return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* The lines of one function, appended. */
+/* Appends the lines of one function. */
 static void code_lines(const Machine *machine, const Code *code, EmulatorResult *result)
 {
     EmulatorLine *first = &result->lines[result->line_count];

@@ -1,4 +1,4 @@
-/* What went wrong, where. */
+/* Faults: what went wrong, and where. */
 #include "emulator/state/state.h"
 
 const char *fault_name(FaultKind kind)

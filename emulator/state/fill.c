@@ -17,7 +17,7 @@ static uint64_t element_bits(Type type, double value)
     case TYPE_F16: return format_encode(&FORMAT_F16, value, ROUND_NEAREST_EVEN, false);
     case TYPE_BF16: return format_encode(&FORMAT_BF16, value, ROUND_NEAREST_EVEN, false);
     default:
-        value = isnan(value) ? 0 : floor(value); /* the bounds of a range may be infinitely far apart */
+        value = isnan(value) ? 0 : floor(value); /* an infinite range gives NaN */
         return value < 0 ? (uint64_t)(int64_t)(value < -0x1p63 ? -0x1p63 : value)
                          : (uint64_t)(value >= 0x1p64 ? 0x1.fffffffffffffp63 : value);
     }

@@ -1,4 +1,4 @@
-/* Machines: what they own, and the code of functions. */
+/* Machines: their memory, and the code of functions. */
 #include "emulator/state/state.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ void *machine_alloc(Machine *machine, size_t count, size_t size)
 }
 
 Machine *machine_new(const Module *module, const Launch *launch, EmulatorResult *result,
-                            const EmulatorOptions *options)
+                     const EmulatorOptions *options)
 {
     Arena *scratch = arena_new();
     Machine *machine = ARENA_NEW(scratch, Machine);

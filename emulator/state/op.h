@@ -14,7 +14,7 @@ typedef struct Code Code;
 typedef struct Op Op;
 typedef struct Exec Exec;
 
-/* Where a source row is: a bank and a byte offset in it. */
+/* A source row is named by a bank and a byte offset in the bank. */
 enum { BANK_FRAME, BANK_CONSTANTS, BANK_SPECIAL, BANK_COUNT };
 #define SOURCE_SHIFT 30
 #define SOURCE(bank, offset) ((uint32_t)(bank) << SOURCE_SHIFT | (uint32_t)(offset))
@@ -48,9 +48,9 @@ enum {
 #define SPECIAL_ROW_BYTES (LANES * 4)
 
 typedef enum Step {
-    STEP_NEXT,   /* go on with the next op */
-    STEP_JUMP,   /* the split's pc was set */
-    STEP_SWITCH, /* the split ended, waits or changed its frame or lanes */
+    STEP_NEXT,   /* continue with the next op */
+    STEP_JUMP,   /* the op set the split's pc */
+    STEP_SWITCH, /* the split ended, is waiting, or changed its frame or lanes */
     STEP_FAULT,
 } Step;
 
@@ -75,9 +75,9 @@ typedef struct MemoryOp {
     Space space;   /* SPACE_NONE: generic */
     bool in_frame; /* a variable of the frame: the address is relative to its local base */
     bool strong;   /* does not race with other strong accesses */
-    uint8_t releases; /* of a strong write: the FenceScope that it brings along */
-    bool sign;     /* loads extend by sign */
-    bool simple; /* words from or to word registers, not in a frame */
+    uint8_t releases; /* the FenceScope that a strong write implies */
+    bool sign;     /* loads sign-extend */
+    bool simple; /* 32-bit elements and registers, not in a frame */
     uint8_t element_bytes, count;
     AtomicKind atomic;
     Type type;
@@ -87,17 +87,16 @@ typedef struct MemoryOp {
     uint32_t elements[MAX_ELEMENTS]; /* destination offsets of a load or atomic (NO_ROW: sink), sources of a store */
     uint8_t row_bytes[MAX_ELEMENTS];
     uint32_t operands[MAX_ELEMENTS]; /* atomics: the first operand of each element */
-    uint32_t compare;                /* cas: the value stored, a source */
+    uint32_t compare;                /* source row of the value that cas stores */
 } MemoryOp;
 
 typedef struct CallOp {
-    const Function *callee; /* NULL: through 'target' */
+    const Function *callee; /* NULL: an indirect call through 'target' */
     uint32_t target;        /* source row of the address */
     const Prototype *prototype;
     struct CallCopy {
         uint32_t source, bytes; /* row of a register or constant, or NO_ROW: from 'local' of the caller's frame */
         uint64_t local, size;
-        uint64_t formal; /* in the callee's frame; the n-th parameter's place is found there when NULL callee */
     } * arguments, *results;
     unsigned argument_count, result_count;
 } CallOp;
@@ -109,8 +108,8 @@ struct Op {
     uint32_t sources[MAX_SOURCES];
     uint32_t guard; /* frame offset of the predicate; NO_ROW: none */
     bool guard_inverted;
-    bool first; /* of its instruction */
-    bool skips; /* a branch of the lanes that do not execute the instruction: its guard is inverted */
+    bool first; /* the first op of its instruction */
+    bool skips; /* branches around a guarded instruction; 'guard' is then inverted */
     uint8_t dest_bytes;
     uint8_t source_bytes[MAX_SOURCES];
     uint8_t source_count;
@@ -138,14 +137,14 @@ struct Op {
             uint32_t kind, id, count, predicate;
             bool has_count, aligned;
             bool cluster, cluster_wait; /* barrier.cluster.arrive and .wait */
-            bool relaxed;               /* publishes nothing */
+            bool relaxed;               /* does not publish writes */
         } barrier;
         struct {
             uint32_t dest_offset, source_offset, bytes;
         } copy;
         struct {
             uint32_t kind;
-            const MemoryOp *memory; /* of the object; NULL: pending_count */
+            const MemoryOp *memory; /* the object; NULL: pending_count */
         } mbarrier;
         const MemoryOp *memory;
         const CallOp *call;
@@ -154,7 +153,7 @@ struct Op {
         const struct ImageOp *image;
         uint64_t value;
     };
-    const Inst *inst; /* NULL: made by the decoder */
+    const Inst *inst; /* NULL: inserted by the decoder */
 };
 
 typedef struct OpCosts {
@@ -180,7 +179,7 @@ struct Code {
     Map locals; /* Variable to offset in the frame's local memory */
     uint64_t local_bytes;
     VEC(LocalPlace) local_places;
-    uint8_t *local_owner; /* for each byte of it the number of its variable, modulo 255, plus one; 0: a gap */
+    uint8_t *local_owner; /* for each byte, its variable's number modulo 255, plus 1; 0: a gap */
     uint64_t *formals, *formal_bytes, *returns, *return_bytes; /* offsets in local memory */
     unsigned formal_count, return_count;
     Frame *free_frames;

@@ -1,15 +1,16 @@
-/* Fences and strong accesses, as far as they order other accesses: for the race check.
+/* Fences and strong accesses, for the race check: how they order other accesses.
  *
- * A fence followed by a strong write of M is a release pattern, a strong read of M an acquire pattern (PTX ISA, "Memory
- * Consistency Model", with one leniency: no fence is demanded behind the read, because widely used code has none).
+ * A fence followed by a strong write of M is a release pattern, and a strong read of M is an acquire pattern (PTX ISA,
+ * "Memory Consistency Model").  The check is more lenient in one point: it does not require a fence after the read,
+ * because widely used code has none.
  *
- * Inside a block this is exact up to warps: M carries a vector clock over the block's warps, as in FastTrack.
- * Between blocks a scalar stands for the vector, as in Lamport's clocks: each device-wide fence takes the next tick, M
- * carries the largest tick published there, and an access is known to another block where its own block has executed a
- * device-wide fence behind it and its tick was learnt.
+ * Within a block the order is exact between warps: M carries a vector clock over the block's warps, as in FastTrack.
+ * Between blocks a scalar replaces the vector, as in Lamport's clocks.  Each device-wide fence takes the next tick, and
+ * M carries the largest tick published there.  An access is known to another block once its own block has executed a
+ * device-wide fence after it and the other block has acquired the tick of that fence.
  *
- * So what is ordered is never taken for a race; that two accesses of different blocks race can go unnoticed where both
- * blocks synchronise with others. */
+ * So ordered accesses are never reported as a race, but a race between two blocks can go unnoticed if both synchronise
+ * with other blocks. */
 #include "emulator/state/state.h"
 
 static SyncObject *sync_find(const SyncTable *table, uint64_t address)

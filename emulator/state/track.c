@@ -1,12 +1,12 @@
-/* What a run can watch besides executing: races, memory and registers never written, coalescing and bank conflicts.
+/* Checks on accesses and registers: data races, and memory and registers that were never written.
  *
- * Races are found by vector clocks over the warps of a block, as in FastTrack (Flanagan and Freund, PLDI 2009); what
- * orders are barriers, and fences with strong accesses (order.c).  Every word remembers its last write and the last
- * reads of two threads; memory that is accessed in smaller pieces remembers them for every byte.  A store of the value
- * that memory holds already does not race with other stores. */
+ * Races are found by vector clocks over the warps of a block, as in FastTrack (Flanagan and Freund, PLDI 2009).
+ * Barriers order accesses, and so do fences with strong accesses (order.c).  Every word remembers its last write and
+ * the last reads of two threads; a region with accesses smaller than a word remembers them for every byte.  A store of
+ * the value that memory already holds does not race with other stores. */
 #include "emulator/state/state.h"
 
-/* Kinds of accesses that a cell has seen, for race_merge. */
+/* The kinds of access that a cell has seen, for race_merge. */
 enum { SEEN_WEAK_READ = 1, SEEN_STRONG_READ = 2, SEEN_WEAK_WRITE = 4, SEEN_STRONG_WRITE = 8 };
 
 typedef struct Toucher {
@@ -41,7 +41,7 @@ void race_clear(Region *region)
         memset(region->race, 0, cell_count(region) * sizeof *region->race);
 }
 
-/* From words to bytes. */
+/* Replaces the cells for words by cells for bytes. */
 static void race_refine(Machine *machine, Region *region)
 {
     const RaceCell *words = region->race;
@@ -83,7 +83,7 @@ static bool race_report(Exec *x, const Op *op, unsigned lane, const Toucher *bef
     return false;
 }
 
-/* Whether the bytes of the cell that are stored hold those values already. */
+/* True if the stored bytes of the cell already hold the stored values. */
 static bool stores_same(const Region *region, uint64_t cell, uint64_t offset, unsigned bytes, const uint8_t *stored)
 {
     uint64_t begin = cell << region->race_shift, end = begin + (UINT64_C(1) << region->race_shift);
@@ -191,7 +191,7 @@ bool track_access(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMo
             if (memory && mode != MODE_LOAD && strong)
                 order_release(x, memory, at->address[lane]);
         }
-        /* Stored at once, so that the next lane sees whether it stores the same. */
+        /* Stored now, so that the next lane's store is compared with it. */
         if (values && memcmp(at->host[lane], values, bytes) != 0) {
             memcpy(at->host[lane], values, bytes);
             x->warp->idle_steps = 0;
@@ -199,10 +199,6 @@ bool track_access(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMo
     }
     return true;
 }
-
-/* ---- Coalescing ------------------------------------------------------------------------------------------------- */
-
-/* ---- Registers -------------------------------------------------------------------------------------------------- */
 
 bool track_registers(Exec *x, const Op *op, uint32_t mask)
 {

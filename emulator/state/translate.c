@@ -1,7 +1,7 @@
-/* Translation: from the addresses of lanes to the memory of the host. */
+/* Translation of the lanes' addresses to the host's memory. */
 #include "emulator/state/state.h"
 
-/* Generic addresses of the active lanes. */
+/* The generic addresses of the active lanes. */
 bool access_addresses(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask, Translation *at)
 {
     const void *row = source_row(x, memory->address);
@@ -76,7 +76,7 @@ static bool translate_lane(Exec *x, const Op *op, unsigned lane, unsigned bytes,
             return true;
         }
     }
-    /* Say which buffer it is near to. */
+    /* Name the nearest buffer. */
     const char *near = "";
     unsigned long long offset = address;
     uint64_t slot = (address - GLOBAL_BASE) >> SLOT_SHIFT;
@@ -110,7 +110,7 @@ bool access_translate(Exec *x, const Op *op, uint32_t mask, unsigned bytes, Acce
 {
     Region *region = NULL;
     uint64_t base = 0, limit = 0;
-    bool usable = false; /* 'region' is valid and may be accessed so */
+    bool usable = false; /* 'region' is valid, and the lanes before this one could access it */
     (void)strong;
     EACH_ACTIVE(lane, mask)
     {
@@ -128,7 +128,7 @@ bool access_translate(Exec *x, const Op *op, uint32_t mask, unsigned bytes, Acce
         if (!translate_lane(x, op, lane, bytes, mode, at))
             return false;
         region = at->region[lane];
-        /* Two blocks' shared memory has the same base. */
+        /* The shared memories of two blocks have the same base. */
         usable = region && (region->space != SPACE_SHARED || region == &x->block->shared);
         if (usable) {
             base = region->base;

@@ -1,4 +1,4 @@
-/* The variables of the module and of its functions: where they are, and what they hold at first. */
+/* The module's and functions' variables: their addresses and initial values. */
 #include "emulator/state/state.h"
 
 static uint64_t element_bytes(const Variable *variable)
@@ -43,7 +43,7 @@ static uint64_t init_value(Machine *machine, const Variable *variable, const Ini
     return address;
 }
 
-/* Braces nest by dimension; a closing one leaves the rest of its part at zero. */
+/* Braces nest by dimension.  A closing brace leaves the rest of its dimension zero. */
 static void variable_fill(Machine *machine, const Variable *variable, uint8_t *bytes, uint64_t size)
 {
     uint64_t unit = element_bytes(variable), at = 0, starts[16] = {0};
@@ -74,7 +74,7 @@ static void variable_fill(Machine *machine, const Variable *variable, uint8_t *b
 
 typedef VEC(Variable *) VariableVec;
 
-/* The module's variables, and the static ones of the functions that may run. */
+/* The module's variables, and the global and constant variables of the functions that may run. */
 static VariableVec static_variables(Machine *machine)
 {
     VariableVec variables = {0};
@@ -91,7 +91,7 @@ static VariableVec static_variables(Machine *machine)
     return variables;
 }
 
-/* What the elements of a variable are taken for where the run's results are told. */
+/* The element type under which a run's results report a variable. */
 static Type variable_result_type(const Variable *variable)
 {
     return type_bits(variable->type) >= 8 ? variable->type : TYPE_B8;
@@ -128,7 +128,7 @@ static bool variable_place(Machine *machine, const Variable *variable, uint64_t 
     return true;
 }
 
-/* All are placed before any is filled: an initialiser may name a later one. */
+/* All variables are placed before any is filled, because an initialiser may name a later one. */
 bool variables_prepare(Machine *machine)
 {
     VariableVec variables = static_variables(machine);
@@ -152,7 +152,7 @@ bool variables_prepare(Machine *machine)
     return true;
 }
 
-/* Shared variables: the module's are placed; then those of the functions, then what is allocated at the launch. */
+/* Places the shared variables of functions after those of the module, then the launch's dynamic shared memory. */
 void shared_layout(Machine *machine)
 {
     const Module *module = machine->module;
@@ -169,7 +169,7 @@ void shared_layout(Machine *machine)
             machine->shared_static += variable_bytes(variable);
         }
     }
-    /* All arrays without a size begin at the same place. */
+    /* All arrays without a size begin at the same address.  The second pass applies the largest alignment. */
     uint64_t align = 16;
     for (unsigned pass = 0; pass < 2; pass++) {
         uint64_t dynamic = align_up(machine->shared_static, align);
