@@ -34,26 +34,26 @@ static bool try_factor(Arena *arena, KernelReport *kernel, const PipelineOptions
     Occupancy occupancy = machine_occupancy(options->machine, threads, after.registers, after.shared);
     unsigned long long spilled = figures_spills(&after);
     if (spilled > figures_spills(before))
-        trial->verdict = arena_printf(arena, "not taken: %llu bytes spilled instead of %llu", spilled,
+        trial->verdict = arena_printf(arena, "rejected: %llu bytes spilled instead of %llu", spilled,
                                       (unsigned long long)figures_spills(before));
     else if (occupancy.blocks < blocks)
-        trial->verdict = arena_printf(arena, "not taken: %u blocks on an SM instead of %u (%u registers instead of %u)",
+        trial->verdict = arena_printf(arena, "rejected: %u blocks on an SM instead of %u (%u registers instead of %u)",
                                       occupancy.blocks, blocks, after.registers, before->registers);
     else {
-        trial->verdict = arena_printf(arena, "taken: %u blocks on an SM, before %u; %u registers, before %u",
+        trial->verdict = arena_printf(arena, "chosen: %u blocks on an SM, %u before; %u registers, %u before",
                                       occupancy.blocks, blocks, after.registers, before->registers);
         return true;
     }
     return false;
 }
 
-/* Lanes of warps that the threads of so many blocks take. */
+/* Lanes of the warps that so many blocks occupy. */
 static unsigned lanes(const Machine *machine, unsigned threads, unsigned blocks)
 {
     return (threads + machine->warp_size - 1) / machine->warp_size * machine->warp_size * blocks;
 }
 
-/* No factor can even be weighed. */
+/* No factor can even be tried. */
 static void decline(KernelReport *kernel, const char *reason)
 {
     kernel->refusal = (Refusal){.reason = reason};
@@ -73,7 +73,7 @@ static bool try_dimension(Arena *arena, KernelReport *kernel, const PipelineOpti
         for (unsigned i = 0; i < 3; i++)
             trial->factor[i] = i == dimension ? factor : 1;
         if (lanes(options->machine, threads / factor, factor) > lanes(options->machine, threads, 1)) {
-            trial->verdict = arena_printf(arena, "not taken: blocks of %u threads leave lanes idle", threads / factor);
+            trial->verdict = arena_printf(arena, "rejected: blocks of %u threads leave lanes idle", threads / factor);
             continue;
         }
         trial->chosen = try_factor(arena, kernel, options, before, blocks, trial);
@@ -97,15 +97,15 @@ void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *op
     Figures before = {0};
     kernel->request.coarsen = false;
     if (!options->judge || !options->machine) {
-        decline(kernel, "there is no assembler to choose a factor by");
+        decline(kernel, "there is no assembler, which choosing a factor needs");
         return;
     }
     if (!block_size_total(&block)) {
-        decline(kernel, "the block size, by which a factor is chosen, is not known (-block tells it)");
+        decline(kernel, "the block size, which choosing a factor needs, is unknown (use -block)");
         return;
     }
     if (!options->judge->measure(options->judge->context, &input, &before)) {
-        decline(kernel, arena_printf(arena, "as it came it does not assemble: %s",
+        decline(kernel, arena_printf(arena, "the input does not assemble: %s",
                                      before.message ? before.message : "no reason given"));
         return;
     }
@@ -120,5 +120,5 @@ void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *op
             kernel->refusal = (Refusal){0};
     if (!good)
         kernel->choice = kernel->trial_count ? "not coarsened: no factor is sound and costs neither spills nor blocks"
-                                             : "not coarsened: the block divides by none of 2, 4 and 8";
+                                             : "not coarsened: the block size is not divisible by 2, 4 or 8";
 }

@@ -4,7 +4,7 @@
 
 #include "emit/emit.h"
 
-/* A text is known by its length and two hashes of 64 bits: a false match would need all three. */
+/* A text is identified by its length and two 64-bit hashes; a false match would need all three. */
 typedef struct TextKey {
     uint64_t length, first, second;
 } TextKey;
@@ -34,7 +34,7 @@ static uint64_t hash_words(const char *text, size_t length)
     return hash;
 }
 
-/* The kernel's name counts too: one text can hold several kernels. */
+/* Includes the kernel's name, since one text can hold several kernels. */
 static TextKey key_of(const char *text, size_t length, const char *kernel)
 {
     TextKey key = {length, hash_bytes(text, length, UINT64_C(0xcbf29ce484222325)), hash_words(text, length)};
@@ -96,7 +96,8 @@ static Figures text_measure(AssemblerJudge *judge, const Buf *text, const char *
     if (resources)
         figures = figures_of_resources(resources);
     else if (done)
-        figures.message = arena_printf(judge->arena, "%s says nothing of %s", assembler_name(judge->assembler), kernel);
+        figures.message =
+            arena_printf(judge->arena, "%s reports no figures for %s", assembler_name(judge->assembler), kernel);
     else
         figures.message = arena_printf(judge->arena, "%s: %s", assembly_failure_word(assembly.failure),
                                        assembly.message ? assembly.message : "no reason given");

@@ -1,30 +1,29 @@
-/* judge: what passes ask an assembler, answered by emit/ and assembler/. */
+/* The judge of the program: forms are printed by emit/ and measured by assembler/. */
 #ifndef PTXOPT_CLI_JUDGE_H
 #define PTXOPT_CLI_JUDGE_H
 
 #include "assembler/assembler.h"
 #include "opt/opt.h"
 
-/* A Judge over one Assembler.  Equal texts are assembled once: a candidate that prints as an earlier one did costs
+/* A Judge over one Assembler.  Equal texts are assembled once, so a candidate that prints like an earlier one costs
  * nothing. */
 typedef struct AssemblerJudge {
     Judge judge; /* judge.context is this structure: it must not move while in use */
     Assembler *assembler;
-    const char *arch;    /* NULL: what the assembler was opened for */
+    const char *arch;    /* NULL: the one that the assembler was opened for */
     int opt_level;       /* of the assembler, 0..3; 3 unless changed after assembler_judge_init */
     unsigned timeout_ms; /* 0: ASSEMBLY_TIMEOUT_MS */
     Arena *arena;        /* the cache and the messages */
     Map entries;         /* figures by the text that was assembled: judge.c */
-    unsigned calls;      /* times the assembler ran */
-    unsigned repeats;    /* times the cache had the answer */
+    unsigned calls;      /* runs of the assembler */
+    unsigned repeats;    /* answers from the cache */
     double seconds;      /* spent in the assembler */
 } AssemblerJudge;
 
-/* 'assembler' and 'arena' are not owned and have to live as long as the judge is used; messages of its Figures live in
- * 'arena'. */
+/* 'assembler' and 'arena' are not owned and must outlive the judge; messages of its Figures live in 'arena'. */
 void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assembler);
 
-/* The assembler's figures as passes see them. */
+/* The assembler's figures in the form that passes see. */
 Figures figures_of_resources(const Resources *resources);
 
 #endif

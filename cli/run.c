@@ -1,4 +1,4 @@
-/* One run: read, parse, change each kernel that is asked for, assemble the result, report, and only then write. */
+/* One run: read, parse, change the requested kernels, assemble the result, report, and only then write. */
 #include "cli/run.h"
 
 #include "cli/run_internal.h"

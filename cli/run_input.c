@@ -19,7 +19,7 @@ bool outputs_possible(Run *run)
     return true;
 }
 
-/* Where nothing is to be changed, the code is checked as it is read, and not kept. */
+/* Where nothing is to be changed, the code is checked while it is read, and not kept. */
 static bool wants_bodies(const Options *options)
 {
     bool wanted = options->coarsen.count || options->registers.count || options->blocks.count || options->canonical;
@@ -68,7 +68,7 @@ static bool kernel_exists(Run *run, const char *option, const char *name)
     }
     Buf hint = {0};
     const char *closest = closest_word(name, names.data, names.count);
-    const char *within = NULL; /* the one kernel whose mangled name holds the word */
+    const char *within = NULL; /* the only kernel whose mangled name contains the word */
     unsigned within_count = 0;
     for (size_t i = 0; i < names.count; i++)
         if (strstr(names.data[i], name)) {
@@ -100,7 +100,7 @@ static bool named_kernel_usable(Run *run, const char *option, const char *name)
         return false;
     if (!name || options_selects(run->options, name))
         return true;
-    fprintf(stderr, "ptxopt: error: %s asks for kernel '%s', but -entry leaves it out\n", option, name);
+    fprintf(stderr, "ptxopt: error: %s names kernel '%s', which -entry excludes\n", option, name);
     return false;
 }
 
@@ -122,8 +122,8 @@ bool names_exist(Run *run)
     return true;
 }
 
-/* What to assemble and judge for: -arch, else the .target.  PTX runs on its target and on what is newer; with a suffix,
- * on that architecture alone (PTX ISA, chapter 11.1.2). */
+/* The architecture to assemble for: -arch, else the .target.  PTX runs on its target and on newer ones; with a suffix,
+ * on that architecture only (PTX ISA, chapter 11.1.2). */
 bool choose_arch(Run *run)
 {
     const Arch oldest = arch_assembled((Arch){0});
@@ -136,17 +136,17 @@ bool choose_arch(Run *run)
     if (run->options->arch) {
         arch_parse(run->options->arch, &wanted);
         if (wanted.number < oldest.number) {
-            fprintf(stderr, "ptxopt: error: -arch %s: assemblers make code for sm_%u and newer only\n",
+            fprintf(stderr, "ptxopt: error: -arch %s: assemblers generate code for sm_%u and newer only\n",
                     run->options->arch, oldest.number);
             return false;
         }
         if (!machine_for(arch_names(wanted).real)) {
-            fprintf(stderr, "ptxopt: error: -arch %s: no such architecture is known\n", run->options->arch);
+            fprintf(stderr, "ptxopt: error: -arch %s: unknown architecture\n", run->options->arch);
             return false;
         }
         if (wanted.number < target.number || (target.suffix == 'a' && wanted.number != target.number)) {
             fprintf(stderr, "ptxopt: error: -arch %s: %s is for %s%s\n", run->options->arch, run->report.source->path,
-                    target_name, target.suffix == 'a' ? " alone" : " and newer");
+                    target_name, target.suffix == 'a' ? " only" : " and newer");
             return false;
         }
     }
@@ -156,7 +156,7 @@ bool choose_arch(Run *run)
     return true;
 }
 
-/* Rewriting without a change needs no assembler, so none is started for it unless something asks for one. */
+/* Rewriting without a change needs no assembler, so it is started only if some option needs it. */
 static bool wants_assembler(const Options *options)
 {
     return options->assembler_given || options->coarsen.count || options->registers.count || options->cubin ||
@@ -197,9 +197,10 @@ bool open_assembler(Run *run)
         return false;
     }
     if (!options->quiet)
-        fprintf(stderr,
-                "ptxopt: warning: %s\nptxopt: note: without an assembler registers are not reduced, and nothing is "
-                "checked by assembling it\n",
-                error);
+        fprintf(
+            stderr,
+            "ptxopt: warning: %s\nptxopt: note: without an assembler, registers are not reduced and the output is not "
+            "checked by assembling it\n",
+            error);
     return true;
 }

@@ -1,4 +1,4 @@
-/* The passes: each kernel that is selected, by what the options ask for it. */
+/* The passes: each selected kernel, as the options request. */
 #include <string.h>
 
 #include "cli/choose.h"
@@ -28,7 +28,7 @@ static void set_request(const Run *run, KernelReport *report)
     }
 }
 
-/* -block tells what the module leaves open; where it contradicts the module, the module holds. */
+/* -block gives what the module leaves open; where it contradicts the module, the module prevails. */
 static void check_block(Run *run, const KernelReport *report)
 {
     const Function *kernel = report->result.kernel;
@@ -43,8 +43,8 @@ static void check_block(Run *run, const KernelReport *report)
     for (unsigned i = 0; i < tuning->reqntid_count; i++)
         if (tuning->reqntid[i] != block[i]) {
             diag_warning(&run->diag, kernel->span,
-                         "-block gives '%s' %u threads along %c, but its .reqntid says %u, which holds", kernel->name,
-                         block[i], "xyz"[i], tuning->reqntid[i]);
+                         "-block gives '%s' %u threads along %c, but its .reqntid says %u, which prevails",
+                         kernel->name, block[i], "xyz"[i], tuning -> reqntid[i]);
             return;
         }
     if (tuning->maxntid_count && threads > most)
@@ -67,13 +67,13 @@ static void warn_refusals(Run *run, KernelReport *report)
         run->named_refused |= report->request.registers_named;
     } else if (report->request.registers && !report->request.registers_auto && result->registers != OUTCOME_NOT_ASKED &&
                !result->reduction.reached) {
-        diag_warning(&run->diag, result->kernel->span, "kernel '%s' does not get down to %u registers%s%s", name,
+        diag_warning(&run->diag, result->kernel->span, "kernel '%s' does not reach %u registers%s%s", name,
                      report->request.target_registers, result->reduction.explanation ? ": " : "",
                      result->reduction.explanation ? result->reduction.explanation : "");
     }
 }
 
-/* Whether coarsening is asked for a kernel that carries a launch contract already. */
+/* Whether coarsening is requested for a kernel that already has a launch contract. */
 static bool is_coarsened_already(Run *run, const KernelReport *report)
 {
     Name symbol = contract_symbol_name(run->module, report->result.kernel->name);
@@ -98,7 +98,7 @@ static void run_kernel(Run *run, KernelReport *kernel)
     }
     if (is_coarse) {
         result->coarsening = OUTCOME_REFUSED;
-        result->refusal = (Refusal){.reason = "it was coarsened before, and its launch contract cannot say twice how"};
+        result->refusal = (Refusal){.reason = "it is already coarsened; coarsening twice is not supported"};
     }
     if (result->coarsening == OUTCOME_DONE)
         kernel->condition_count = contract_conditions(run->arena, &result->contract, kernel->conditions);
@@ -121,7 +121,7 @@ void run_kernels(Run *run)
         .passes = run->options->passes,
     };
     run->pipeline.passes.dump_out = stderr;
-    /* The contracts' symbols make the list of items grow. */
+    /* Launch contracts add items to the module. */
     size_t item_count = run->module->items.count;
     for (size_t i = 0; i < item_count; i++) {
         const Item *item = &run->module->items.data[i];

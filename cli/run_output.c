@@ -38,7 +38,7 @@ static bool assemble(Run *run, const char *text, size_t length, bool want_cubin,
     return done;
 }
 
-/* The line of the output that the assembler names, for the message. */
+/* The line of the output that the assembler complains about. */
 static const char *text_line(Arena *arena, const char *text, unsigned line)
 {
     for (unsigned at = 1; at < line && text; at++) {
@@ -56,7 +56,7 @@ static void explain_rejection(Run *run, const Assembly *assembly, const char *ou
     fprintf(stderr, "%s: error: the output does not assemble: %s: %s\n", source->path,
             assembly_failure_word(assembly->failure), assembly->message ? assembly->message : "no reason given");
     if (!input_passes) {
-        fprintf(stderr, "ptxopt: note: %s does not take the input either: %s\n", run->report.assembler,
+        fprintf(stderr, "ptxopt: note: %s rejects the input, too: %s\n", run->report.assembler,
                 of_input.message ? of_input.message : assembly_failure_word(of_input.failure));
         fprintf(stderr, "ptxopt: note: -assembler none writes PTX without assembling it\n");
     } else {
@@ -65,8 +65,8 @@ static void explain_rejection(Run *run, const Assembly *assembly, const char *ou
             fprintf(stderr, "ptxopt: note: line %u of the output is: %s\n", assembly->error_line, line);
         fprintf(
             stderr,
-            "ptxopt: note: %s takes the input, so this is a bug in ptxopt or in %s; -p -PASS finds the pass that is "
-            "to blame\n",
+            "ptxopt: note: %s accepts the input, so this is a bug in ptxopt or in %s; switch passes off with -p -PASS "
+            "to find the one at fault\n",
             run->report.assembler, run->report.assembler);
     }
     if (run->options->verbose && *assembly->log)
@@ -96,8 +96,8 @@ static void set_figures(Standing *standing, const Assembly *assembly, const char
         standing->figures = figures_of_resources(resources);
 }
 
-/* Figures before and after come from assembling the two whole files, which is what a user of them gets; where a whole
- * file was not assembled, the passes' own stand in. */
+/* Figures come from assembling the two whole files, as a user of them would; where a whole file was not assembled, from
+ * the passes. */
 static void complete_report(Run *run, const Assembly *before, const Assembly *after)
 {
     for (size_t i = 0; i < run->report.kernel_count; i++) {
@@ -145,7 +145,7 @@ void make_report(Run *run, Results *results)
         report_print_text(&run->report, &results->report);
 }
 
-/* Input and output are read from their texts: what is compared is what is written. */
+/* Parses both texts, so that exactly the text that is written is compared. */
 ExitStatus verify_output(Run *run, const Results *results)
 {
     const Options *options = run->options;
@@ -170,7 +170,7 @@ ExitStatus verify_output(Run *run, const Results *results)
         verify_launch(run->arena, input, output, options->verify.data[i], verification);
         verification_print(verification, input, stderr);
         if (verification->weakened && verification->outcome != VERIFY_NOT_DONE && !options->quiet)
-            fprintf(stderr, "ptxopt: warning: -verify %s: the input is at fault itself: %s\n", verification->path,
+            fprintf(stderr, "ptxopt: warning: -verify %s: the input itself is at fault: %s\n", verification->path,
                     verification->weakened);
         if (verification->outcome == VERIFY_DIFFERENT)
             status = EXIT_DIFFERENT;
@@ -209,7 +209,7 @@ bool write_results(Run *run, const Results *results, ExitStatus status)
     return true;
 }
 
-/* Whoever launches it has to know.  A report or a contract says it better. */
+/* The user must launch the kernel differently; a report or a launch file says so in more detail. */
 void note_launches(Run *run)
 {
     for (size_t i = 0; i < run->report.kernel_count && !run->options->report && !run->options->launch_out; i++) {
@@ -217,8 +217,7 @@ void note_launches(Run *run)
         char factor[32];
         if (result->coarsening == OUTCOME_DONE)
             diag_note(&run->diag, result->kernel->span,
-                      "kernel '%s' is coarsened by %s: its blocks have to be launched that much smaller (-report tells "
-                      "more)",
+                      "kernel '%s' is coarsened by %s: launch it with blocks that much smaller (see -report)",
                       result->kernel->name, factor_text(result->contract.factor, factor));
     }
 }

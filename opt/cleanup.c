@@ -1,4 +1,6 @@
-/* The clean-up after coarsening: replicas compute much that is equal, and some that nobody reads. */
+/* The clean-up pass: after coarsening, replicas compute many equal values, and some without readers.
+ *
+ * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates what was computed from instructions. */
 #include "opt/cleanup.h"
 
 #include "opt/pass.h"

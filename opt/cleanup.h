@@ -7,7 +7,7 @@
 /* Both work on bodies in SSA form with current Block.ids and preds, and leave it to the caller to invalidate what
  * depends on instructions. */
 
-/* Removes instructions and phis whose results nobody reads and which have no other effect.  Returns how many. */
+/* Removes instructions and phis without readers and without other effects.  Returns how many. */
 unsigned remove_dead_code(Body *body, Analyses *analyses);
 
 /* Replaces values by equal earlier ones that dominate them: repeatable instructions with the same spelling, constants

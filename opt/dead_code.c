@@ -1,12 +1,12 @@
-/* Removes instructions and phis whose results nobody reads.
+/* Dead code: removes instructions and phis whose results have no readers.
  *
- * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates everything that depends on instructions.
+ * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates what was computed from
+ * instructions.
  * Mark and sweep from the instructions with effects, after Cytron and others (TOPLAS 1991, section 7.1), without the
  * removal of branches. */
 #include "opt/cleanup.h"
 
-/* Nobody but the readers of its results can tell whether it is executed.  The carry flag has no readers that refs
- * show. */
+/* Whether only the readers of its results can tell that it is executed.  Refs do not show who reads the carry flag. */
 static bool is_removable(const Inst *inst)
 {
     const unsigned harmless = EFFECT_PURE | EFFECT_READ | EFFECT_THREAD | EFFECT_TRAP | EFFECT_HINT | EFFECT_CC_READ;

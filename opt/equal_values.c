@@ -1,16 +1,17 @@
 /* Replaces values by equal earlier ones that dominate them.
  *
- * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates everything that depends on instructions.
+ * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates what was computed from
+ * instructions.
  * The dominator-tree hash of Briggs, Cooper and Simpson, "Value Numbering" (Software: Practice and Experience 27,
  * 1997). */
 #include "opt/cleanup.h"
 
-/* One value number: the instruction or phi whose results stand for all equal ones further down the dominator tree. */
+/* One value number: the instruction or phi whose results replace all equal ones further down the dominator tree. */
 typedef struct Entry {
     uint64_t hash;
     Block *block;
     Inst *inst; /* NULL: a phi */
-    Phi phi;    /* inst NULL; its arguments as they were entered */
+    Phi phi;    /* with inst NULL; the arguments at the time of entry */
     struct Entry *next;
 } Entry;
 
@@ -18,7 +19,7 @@ typedef struct Merger {
     Body *body;
     Arena *scratch;
     const Dominance *dominance;
-    RegId *stands; /* by RegId: what is read in its place */
+    RegId *replacement; /* by RegId: the register that is read instead */
     Entry **table;
     size_t mask;
     unsigned merged;
@@ -26,9 +27,9 @@ typedef struct Merger {
 
 static RegId find_value(const Merger *merger, RegId reg)
 {
-    while (merger->stands[reg] != reg) {
-        merger->stands[reg] = merger->stands[merger->stands[reg]];
-        reg = merger->stands[reg];
+    while (merger->replacement[reg] != reg) {
+        merger->replacement[reg] = merger->replacement[merger->replacement[reg]];
+        reg = merger->replacement[reg];
     }
     return reg;
 }
@@ -39,9 +40,9 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ hash >> 29;
 }
 
-/* Whether what reads 'old' may read 'new' instead: PTX lets a .b register stand for any of its width, and signed and
+/* Whether a reader of 'old' may read 'new' instead: PTX accepts a .b register for any type of its width, and signed and
  * unsigned ones for each other. */
-static bool type_stands_for(const Body *body, RegId new, RegId old)
+static bool type_replaces(const Body *body, RegId new, RegId old)
 {
     Type a = body->regs.data[new].type, b = body->regs.data[old].type;
     if (a == b)
@@ -54,7 +55,7 @@ static bool type_stands_for(const Body *body, RegId new, RegId old)
     return (from == CLASS_UNSIGNED && to == CLASS_SIGNED) || (from == CLASS_SIGNED && to == CLASS_UNSIGNED);
 }
 
-/* Whether the same operands always give the same results, in this thread and at any time. */
+/* Whether equal operands give equal results, within a thread and at any time. */
 static bool is_repeatable(const Inst *inst)
 {
     const unsigned harmless = EFFECT_PURE | EFFECT_READ | EFFECT_THREAD | EFFECT_TRAP | EFFECT_HINT;
@@ -78,7 +79,7 @@ static bool is_repeatable(const Inst *inst)
     return writes;
 }
 
-/* "mov.b32 d, s" of a whole register whose width is the mov's own. */
+/* Whether it is a "mov.b32 d, s" of a whole register that has the width of the mov. */
 static bool is_copy(const Body *body, const Inst *inst)
 {
     return inst_op(inst) == OP_MOV && inst->operand_count == 2 && inst->ref_count == 2 &&
@@ -106,7 +107,7 @@ static bool symbol_equal(const Symbol *a, const Symbol *b)
     return a->kind == b->kind && a->variable == b->variable;
 }
 
-/* Equal but for the registers, which the refs say.  Operands nest two deep at most. */
+/* Equal apart from registers, which are in the refs.  Operands nest two deep at most. */
 static bool operand_equal(const Operand *a, const Operand *b)
 {
     if (a == b)
@@ -157,13 +158,13 @@ static bool inst_equal(const Merger *merger, const Inst *old, const Inst *inst)
         if (a->reg == REG_NONE)
             continue;
         if (ref_reads(a) ? find_value(merger, a->reg) != find_value(merger, b->reg)
-                         : !type_stands_for(merger->body, a->reg, b->reg))
+                         : !type_replaces(merger->body, a->reg, b->reg))
             return false;
     }
     return true;
 }
 
-/* The arguments of an entered phi may meanwhile stand for others: that loses a merge, never makes a wrong one. */
+/* Arguments of an entered phi may have been replaced since: that can miss a merge, but not make a wrong one. */
 static uint64_t phi_hash(const Merger *merger, const Block *block, const Phi *phi)
 {
     uint64_t hash = mix(2, block->id);
@@ -174,7 +175,7 @@ static uint64_t phi_hash(const Merger *merger, const Block *block, const Phi *ph
 
 static bool phi_equal(const Merger *merger, const Phi *old, const Phi *phi)
 {
-    if (old->args.count != phi->args.count || !type_stands_for(merger->body, old->dst, phi->dst))
+    if (old->args.count != phi->args.count || !type_replaces(merger->body, old->dst, phi->dst))
         return false;
     for (size_t a = 0; a < phi->args.count; a++)
         if (old->args.data[a].pred != phi->args.data[a].pred ||
@@ -183,8 +184,8 @@ static bool phi_equal(const Merger *merger, const Phi *old, const Phi *phi)
     return true;
 }
 
-/* The bucket's entry that is equal and still in reach, or NULL.  Entries whose subtree the walk has left are dropped on
- * the way: it never comes back to them. */
+/* The equal entry of the bucket that dominates the block, or NULL.  Entries whose subtree the walk has left are
+ * dropped: it never comes back to them. */
 static Entry *look_up(Merger *merger, uint64_t hash, const Block *block, const Inst *inst, const Phi *phi)
 {
     for (Entry **link = &merger->table[hash & merger->mask], *entry; (entry = *link) != NULL;) {
@@ -215,7 +216,7 @@ static void enter_value(Merger *merger, uint64_t hash, Block *block, Inst *inst,
     merger->table[hash & merger->mask] = entry;
 }
 
-/* The one value that all arguments are, the phi itself aside; REG_NONE if there are several. */
+/* The one value that all arguments have, apart from the phi itself; REG_NONE if they differ. */
 static RegId only_argument(const Merger *merger, const Phi *phi)
 {
     RegId only = REG_NONE;
@@ -236,14 +237,14 @@ static void merge_phis(Merger *merger, Block *block)
     for (size_t p = 0; p < block->phis.count; p++) {
         Phi phi = block->phis.data[p];
         RegId only = only_argument(merger, &phi);
-        if (only != REG_NONE && type_stands_for(merger->body, only, phi.dst)) {
-            merger->stands[phi.dst] = only;
+        if (only != REG_NONE && type_replaces(merger->body, only, phi.dst)) {
+            merger->replacement[phi.dst] = only;
             continue;
         }
         uint64_t hash = phi_hash(merger, block, &phi);
         const Entry *equal = look_up(merger, hash, block, NULL, &phi);
         if (equal)
-            merger->stands[phi.dst] = equal->phi.dst;
+            merger->replacement[phi.dst] = equal->phi.dst;
         else {
             enter_value(merger, hash, block, NULL, &phi);
             block->phis.data[kept++] = phi;
@@ -253,15 +254,15 @@ static void merge_phis(Merger *merger, Block *block)
     block->phis.count = kept;
 }
 
-/* True if the instruction's results are made elsewhere already. */
+/* True if another instruction has computed the results already. */
 static bool merge_inst(Merger *merger, Block *block, Inst *inst)
 {
     if (!is_repeatable(inst))
         return false;
     if (is_copy(merger->body, inst)) {
         RegId dst = inst->refs[inst->operands[0].ref].reg, src = inst->refs[inst->operands[1].ref].reg;
-        if (type_stands_for(merger->body, src, dst)) {
-            merger->stands[dst] = src;
+        if (type_replaces(merger->body, src, dst)) {
+            merger->replacement[dst] = src;
             return true;
         }
     }
@@ -273,7 +274,7 @@ static bool merge_inst(Merger *merger, Block *block, Inst *inst)
     }
     for (unsigned r = 0; r < inst->ref_count; r++)
         if (inst->refs[r].reg != REG_NONE && ref_writes(&inst->refs[r]))
-            merger->stands[inst->refs[r].reg] = equal->inst->refs[r].reg;
+            merger->replacement[inst->refs[r].reg] = equal->inst->refs[r].reg;
     return true;
 }
 
@@ -292,7 +293,8 @@ static void merge_block(Merger *merger, Block *block)
     }
 }
 
-/* One walk down the dominator tree.  What comes around a loop is not known yet when its head is met. */
+/* One walk down the dominator tree.  Values from a loop's back edge are still unknown when it reaches the loop's head.
+ */
 static unsigned merge_once(Body *body, const Dominance *dominance)
 {
     Arena *scratch = arena_new();
@@ -302,9 +304,9 @@ static unsigned merge_once(Body *body, const Dominance *dominance)
         size *= 2;
     merger.table = ARENA_ARRAY(scratch, Entry *, size);
     merger.mask = size - 1;
-    merger.stands = ARENA_ARRAY(scratch, RegId, values);
+    merger.replacement = ARENA_ARRAY(scratch, RegId, values);
     for (size_t r = 0; r < values; r++)
-        merger.stands[r] = (RegId)r;
+        merger.replacement[r] = (RegId)r;
     for (uint32_t i = 0; i < dominance->order_count; i++)
         merge_block(&merger, body->blocks.data[dominance->order[i]]);
     for (size_t b = 0; b < body->blocks.count; b++) {
@@ -319,7 +321,7 @@ static unsigned merge_once(Body *body, const Dominance *dominance)
     return merger.merged;
 }
 
-/* Each walk knows more about loops than the one before; what is left after a few is not worth another. */
+/* Each walk knows more about loops than the one before; a few find nearly everything. */
 enum { MERGE_WALKS = 4 };
 
 unsigned merge_equal_values(Body *body, Analyses *analyses)

@@ -6,7 +6,7 @@ bool pass_ssa(PassContext *context)
     return true;
 }
 
-/* Coarsening that is refused half-way leaves a body that is of no use: it works on a copy. */
+/* Works on a copy: coarsening that is refused half-way leaves a useless body. */
 bool pass_coarsen(PassContext *context)
 {
     Body *copy = body_clone(context->body);

@@ -57,7 +57,6 @@ static void reduce_registers(PassContext *context, const KernelRequest *request,
     result->registers = result->reduction.changed ? OUTCOME_DONE : OUTCOME_UNCHANGED;
 }
 
-/* Leaves the kernel as it came. */
 static void refuse(const KernelRequest *request, KernelResult *result, const char *reason)
 {
     if (request->coarsen) {
@@ -85,7 +84,7 @@ static Body *build(Arena *arena, Function *kernel, const char **reason)
     return body;
 }
 
-/* Nothing may be wanted of a kernel: a module may have thousands of which one is to be changed. */
+/* Whether there is anything to do: a module may have thousands of kernels of which one is to be changed. */
 static bool is_wanted(const Function *kernel, const KernelRequest *request, const PipelineOptions *options,
                       const BlockSize *block)
 {
@@ -94,7 +93,7 @@ static bool is_wanted(const Function *kernel, const KernelRequest *request, cons
            options->passes.dumped[PASS_SSA];
 }
 
-/* Takes the body out of the passes' hands, or only its tuning where the code has not changed. */
+/* The result gets the body, or only its tuning where the code has not changed. */
 static void conclude(PassContext *context, const PipelineOptions *options, KernelResult *result)
 {
     FunctionForm form = {.function = context->kernel, .tuning = &result->tuning};
@@ -120,7 +119,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     *result = (KernelResult){
         .kernel = kernel, .tuning = kernel->tuning, .block_before = block, .block_after = block};
     if (!is_wanted(kernel, request, options, &block)) {
-        result->before = result->after = (Figures){.message = options->judge ? "nothing is asked for" : no_assembler};
+        result->before = result->after = (Figures){.message = options->judge ? "nothing was requested" : no_assembler};
         return;
     }
     result->before = measure(options, &input);

@@ -1,14 +1,14 @@
-/* The order of the passes, and what became of each kernel. */
+/* The order of the passes, and their result for one kernel. */
 #ifndef PTXOPT_OPT_PIPELINE_H
 #define PTXOPT_OPT_PIPELINE_H
 
 #include "opt/pass.h"
 #include "opt/registers.h"
 
-/* What the command line asks for one kernel. */
+/* The command line's request for one kernel. */
 typedef struct KernelRequest {
     bool coarsen;
-    bool coarsen_named; /* asked for by the kernel's name: a refusal then shows in the exit status */
+    bool coarsen_named; /* requested by the kernel's name: a refusal then shows in the exit status */
     unsigned factor[3]; /* 1: not along this dimension */
     Stride stride;
     bool registers;
@@ -27,7 +27,7 @@ typedef struct PipelineOptions {
 
 typedef enum Outcome { OUTCOME_NOT_ASKED, OUTCOME_DONE, OUTCOME_REFUSED, OUTCOME_UNCHANGED } Outcome;
 
-/* What became of a kernel.  Nothing of it is in the module until kernel_install. */
+/* The result for one kernel.  Nothing of it is in the module before kernel_install. */
 typedef struct KernelResult {
     Function *kernel;
     Body *body;                          /* owned; NULL: the statements stay as they were written */

@@ -1,20 +1,17 @@
-/* The search for a form of a kernel that takes fewer registers.
+/* The search for a form of a kernel that needs fewer registers.
  *
- * Takes a body in any form, works on SSA clones of it, gives one back that is not in SSA form.  Each pass only
- * proposes; what the judge finds worse is dropped and the form before it stays ("save the order, measure again, put it
- * back").  The moves are those of Nugteren, Mesman and Corporaal, "Analyzing CUDA's Compiler through the Visualization
- * of Decoded GPU Binaries" (SCOPES 2010, section 5.4): reordering, rematerialization, and a target at a virtual
- * register boundary. */
-#include "opt/registers_internal.h"
+ * Requires a body, in SSA form or not; works on copies in SSA form and returns a body that is not in SSA form.  Blocks,
+ * edges and the launch stay.  Passes only propose candidates; one that the judge finds worse is dropped.  The moves are
+ * those of Nugteren, Mesman and Corporaal, "Analyzing CUDA's Compiler through the Visualization of Decoded GPU
+ * Binaries" (SCOPES 2010, section 5.4): reordering, rematerialization, and a target at a virtual register boundary. */
+#include "opt/registers_search.h"
 
 enum {
     LOWEST_CAP = 24,     /* assemblers raise a lower .maxnreg to this, with a warning */
-    CAPS_MOST = 3,       /* caps tried where the assembler refuses the one that was asked for */
+    CAPS_MOST = 3,       /* caps tried, each higher than the last, where the assembler rejects one */
     CAP_STEP = 4,        /* registers */
-    BATCHES_MOST = 16,   /* assemblies for one way of rematerializing, at first */
+    BATCHES_MOST = 16,   /* assemblies for each kind of rematerialization at the first stage */
 };
-
-/* ---- One target -------------------------------------------------------------------------------------------------- */
 
 static unsigned cap_of(unsigned target)
 {
@@ -41,7 +38,7 @@ bool search_bounds(Search *search)
     return better;
 }
 
-/* The best form in SSA form is what passes start from. */
+/* Passes start from the best form, brought into SSA form. */
 static void ssa_start(Search *search)
 {
     Body *body = body_clone(search->best);
@@ -55,10 +52,10 @@ static void ssa_start(Search *search)
                   search_compare(search, &search->current, &search->best_figures) < 0;
     if (better)
         search_set_best(search, body_clone(body), &search->current);
-    search_record(search, PASS_SSA, "leave SSA form again", body, &search->current, better);
+    search_record(search, PASS_SSA, "to SSA form and back", body, &search->current, better);
 }
 
-/* Looks for a form with at most search->target registers.  best: the input under its cap. */
+/* Looks for a form with at most search->target registers, starting from the input under its cap. */
 static void target_search(Search *search)
 {
     unsigned effort = search->request->effort;
@@ -83,8 +80,6 @@ static void target_search(Search *search)
     }
 }
 
-/* ---- The whole --------------------------------------------------------------------------------------------------- */
-
 static Body *input_clone(const Body *body)
 {
     Body *input = body_clone(body);
@@ -93,7 +88,7 @@ static Body *input_clone(const Body *body)
     return input;
 }
 
-/* The input with the cap that the target asks for becomes the best form so far. */
+/* The first best form is the input under the cap that the target needs. */
 static void capped_start(Search *search, const Body *input)
 {
     RegistersResult *result = search->result;
@@ -101,8 +96,8 @@ static void capped_start(Search *search, const Body *input)
     result->capped = result->before;
     unsigned cap = cap_of(search->target);
     bool caps = pass_is_enabled(search->passes.options, PASS_BOUNDS);
-    /* Some instructions (matrix fragments) need more registers at once than the cap leaves: assemblers refuse, and a
-     * cap a little higher gets as near as can be. */
+    /* Some instructions (matrix fragments) need more registers at once than a low cap leaves.  Assemblers then reject
+     * the cap, and a slightly higher one comes closest. */
     for (unsigned tries = 0; caps && tries < CAPS_MOST && result->before.registers > cap; tries++, cap += CAP_STEP) {
         search->best->tuning.maxnreg = cap;
         search->tried[PASS_BOUNDS]++;
@@ -113,8 +108,8 @@ static void capped_start(Search *search, const Body *input)
             break;
     }
     search->best_figures = result->capped;
-    /* No growth beyond a few percent over the longer of the two forms that cost nothing to make; where nobody asked for
-     * this target, over the uncapped one. */
+    /* A candidate may be a few percent longer than the longer of the two forms that need no search; longer than the
+     * uncapped one only, where the user did not choose the target. */
     uint64_t longest = result->before.instructions > result->capped.instructions ? result->before.instructions
                                                                                  : result->capped.instructions;
     if (search->request->is_auto)
@@ -122,7 +117,7 @@ static void capped_start(Search *search, const Body *input)
     search->most_instructions = longest + longest / 16 + 4;
 }
 
-/* Gives the best form to the caller. */
+/* The best form becomes the caller's. */
 static void best_take(Search *search, PassContext *context)
 {
     RegistersResult *result = search->result;
@@ -150,7 +145,7 @@ static void target_explain(Search *search)
     const Figures *after = &result->after, *capped = &result->capped;
     unsigned target = search->target;
     result->reached = after->known && after->registers <= target;
-    const char *low = target < LOWEST_CAP && !result->reached ? "; assemblers take no cap below 24" : "";
+    const char *low = target < LOWEST_CAP && !result->reached ? "; assemblers accept no cap below 24" : "";
     if (result->reached && !figures_spills(after))
         result->explanation = arena_printf(search->passes.arena, "%u registers, nothing spilled", after->registers);
     else if (result->reached)
@@ -160,7 +155,7 @@ static void target_explain(Search *search)
                          (unsigned long long)(capped->known ? figures_spills(capped) : 0));
     else
         result->explanation =
-            arena_printf(search->passes.arena, "%u registers: no form with %u was found in %u assemblies%s",
+            arena_printf(search->passes.arena, "%u registers; no form with %u was found in %u assemblies%s",
                          after->registers, target, search->used, low);
 }
 
@@ -171,14 +166,15 @@ static void target_fixed(Search *search, const Body *input, PassContext *context
     if (result->before.registers <= search->target && !figures_spills(&result->before)) {
         result->reached = true;
         result->capped = result->before;
-        nothing_changed(search, context,
-                        arena_printf(search->passes.arena, "it takes %u registers as it is", result->before.registers));
+        nothing_changed(
+            search, context,
+            arena_printf(search->passes.arena, "the input fits with %u registers", result->before.registers));
         return;
     }
     capped_start(search, input);
     if (!result->capped.known) {
         nothing_changed(search, context,
-                        arena_printf(search->passes.arena, "under the cap it could not be assembled: %s",
+                        arena_printf(search->passes.arena, "the input does not assemble under the cap: %s",
                                      result->capped.message ? result->capped.message : "no reason given"));
         return;
     }
@@ -190,7 +186,7 @@ static void target_fixed(Search *search, const Body *input, PassContext *context
     target_explain(search);
 }
 
-/* Lower boundaries that come for free: neither spills nor instructions more than the form that was found. */
+/* Takes lower boundaries that cost nothing: no more spills and no more instructions than the best form has. */
 static void boundaries_below(Search *search, unsigned threads, uint64_t shared, Occupancy *now)
 {
     const Machine *machine = search->passes.machine;
@@ -222,8 +218,8 @@ static void target_auto(Search *search, const Body *input, PassContext *context)
     RegistersResult *result = search->result;
     const Machine *machine = search->passes.machine;
     const Figures *before = &result->before;
-    const char *known;
-    unsigned threads = block_size_total_assumed(&search->passes.block, &known);
+    const char *note;
+    unsigned threads = block_size_total_assumed(&search->passes.block, &note);
     uint64_t shared = before->shared;
     Occupancy now = machine_occupancy(machine, threads, before->registers, shared);
     unsigned boundary = machine_boundary_below(machine, threads, shared, before->registers);
@@ -232,9 +228,9 @@ static void target_auto(Search *search, const Body *input, PassContext *context)
         const char *limits = occupancy_limits_name(now.limits);
         nothing_changed(search, context,
                         arena_printf(search->passes.arena,
-                                     "with %u threads a block%s an SM holds %u blocks, limited by %s: fewer registers "
-                                     "than %u gain nothing",
-                                     threads, known, now.blocks, limits, before->registers));
+                                     "with %u threads per block%s an SM holds %u blocks, limited by %s; using fewer "
+                                     "than %u registers would not add one",
+                                     threads, note, now.blocks, limits, before->registers));
         return;
     }
     search->target = result->target = boundary;
@@ -247,16 +243,16 @@ static void target_auto(Search *search, const Body *input, PassContext *context)
         const Figures *best = &search->best_figures;
         nothing_changed(
             search, context,
-            !best->known ? "under the cap it could not be assembled"
+            !best->known ? "the input does not assemble under the cap"
             : search_excess(search, best)
                 ? arena_printf(search->passes.arena,
-                               "the next boundary, %u registers with %u threads a block%s, was not reached: "
+                               "the next boundary, %u registers with %u threads per block%s, was not reached: "
                                "%u at best",
-                               boundary, threads, known, best->registers)
+                               boundary, threads, note, best->registers)
                 : arena_printf(search->passes.arena,
-                               "the next boundary, %u registers with %u threads a block%s, costs %llu bytes "
+                               "the next boundary, %u registers with %u threads per block%s, costs %llu bytes "
                                "of spills at best",
-                               boundary, threads, known, (unsigned long long)figures_spills(best)));
+                               boundary, threads, note, (unsigned long long)figures_spills(best)));
         return;
     }
     if (pass_is_enabled(search->passes.options, PASS_BOUNDS))
@@ -264,11 +260,11 @@ static void target_auto(Search *search, const Body *input, PassContext *context)
     best_take(search, context);
     result->reached = true;
     result->explanation = arena_printf(search->passes.arena,
-                                       "%u registers: with %u threads a block%s an SM holds %u blocks instead of %u",
-                                       result->after.registers, threads, known, then.blocks, now.blocks);
+                                       "%u registers: with %u threads per block%s an SM holds %u blocks instead of %u",
+                                       result->after.registers, threads, note, then.blocks, now.blocks);
 }
 
-/* What -d says of a pass that has no form to show. */
+/* Says so of passes that have no form for -d to print. */
 static void dumps_complete(const Search *search)
 {
     const PassOptions *options = search->passes.options;
@@ -296,7 +292,7 @@ void registers_reduce(PassContext *context, const RegistersRequest *request, Reg
     result->before = search_measure(&search, input);
     if (!result->before.known)
         nothing_changed(&search, context,
-                        arena_printf(context->arena, "it could not be assembled: %s",
+                        arena_printf(context->arena, "the input does not assemble: %s",
                                      result->before.message ? result->before.message : "no reason given"));
     else if (request->is_auto)
         target_auto(&search, input, context);

@@ -1,4 +1,4 @@
-/* Fewer registers: what is tried, and what the assembler makes of it. */
+/* The register search: its targets and its results. */
 #ifndef PTXOPT_OPT_REGISTERS_H
 #define PTXOPT_OPT_REGISTERS_H
 
@@ -11,21 +11,21 @@ typedef struct RegistersRequest {
 } RegistersRequest;
 
 typedef struct RegistersStep { /* one candidate, for the report */
-    const char *what;          /* "schedule for pressure", "rematerialize 12 values", ".maxnreg 32" */
+    const char *what;          /* "schedule: depth first", "rematerialize 12 values", ".maxnreg 32" */
     Figures figures;
     bool kept;
 } RegistersStep;
 
 typedef struct RegistersResult {
-    Figures before;  /* the kernel as it came, without a cap but its own .maxnreg */
-    Figures capped;  /* the kernel as it came, under the cap that the target asks for; 'before' where that needs none */
+    Figures before;  /* the input, without a cap other than its own .maxnreg */
+    Figures capped;  /* the input under the cap that the target needs; 'before' where it needs none */
     Figures after;
-    unsigned target; /* what was aimed at: the request's, or the boundary chosen; 0: auto found nothing to gain */
+    unsigned target; /* the request's, or the boundary that auto chose; 0: auto found none worth reaching */
     bool reached;
     bool changed;
     RegistersStep *steps;
     unsigned step_count;
-    const char *explanation; /* one or two sentences: what was reached, or what stands in the way */
+    const char *explanation; /* a sentence or two on what was reached, or on the obstacle */
 } RegistersResult;
 
 /* Searches for a form of context->body (SSA or not) that takes at most the target, and replaces the body by the best

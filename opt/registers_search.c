@@ -1,5 +1,5 @@
-/* What becomes of the candidates that passes propose to the register search. */
-#include "opt/registers_internal.h"
+/* The register search's verdict on the candidates that passes propose. */
+#include "opt/registers_search.h"
 
 unsigned search_excess(const Search *search, const Figures *figures)
 {

@@ -1,29 +1,30 @@
-/* Rematerialization: values that stay live across high pressure are computed again before their distant uses.
+/* Rematerialization: values that stay live across high pressure are recomputed before their distant uses.
  *
- * Requires SSA; keeps SSA, blocks and edges; breaks what was computed from instructions.
- * After Briggs, Cooper and Torczon, "Rematerialization" (PLDI 1992), with chains of instructions rather than single
- * ones, and Nugteren et al. (SCOPES 2010, section 5.4), who get the same from 'volatile' in the source.  The assembler
- * merges equal computations again, so a recomputation can start from an opaque copy of an operand: prmt.b32 with the
- * identity selector, which ptxas keeps.  What pays is measured by registers.c. */
-#include "opt/registers_internal.h"
+ * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates what was computed from instructions.
+ * After Briggs, Cooper and Torczon, "Rematerialization" (PLDI 1992), with chains of instructions instead of single
+ * ones, and Nugteren et al. (SCOPES 2010, section 5.4), who achieve the same with 'volatile' in the source.  The
+ * assembler merges equal computations again, so a recomputation can start from an opaque copy of an operand: prmt.b32
+ * with the identity selector, which ptxas keeps.  The register search measures which ones pay. */
+#include "opt/pass.h"
+#include "opt/rematerialize.h"
+#include "opt/sink.h"
 
 #include <stdlib.h>
 
 enum {
     CHAIN_MOST = 10,  /* instructions of one recomputation */
-    USES_MOST = 512,  /* a value with more uses stays */
-    LEAVES_MOST = 16, /* distinct operands from outside of one recomputation */
+    USES_MOST = 512,  /* a value with more uses is left alone */
+    LEAVES_MOST = 16, /* distinct operands that one recomputation reads from outside */
 };
 
 /* A use, or a place at the end of a block where a phi reads. */
 typedef struct Point {
     uint32_t block;
-    uint32_t position; /* of the instruction in layout order; a block's end is that of its terminator, or one past its
-                          last */
+    uint32_t position; /* in layout order; the end of a block is its terminator's, or one after its last */
     const ValueUse *use;
 } Point;
 
-/* The opaque copy of a register that was made last. */
+/* The latest opaque copy of a register. */
 typedef struct Copied {
     uint32_t block, position;
     RegId reg;
@@ -37,15 +38,13 @@ typedef struct Remat {
     const Values *values;
     const LoopForest *loops;
     uint32_t *begin, *end; /* by Block.id: positions [begin, end) */
-    uint32_t *high;        /* by position: how many places before it have high pressure */
-    uint64_t *cover;       /* by RegId: places of high pressure up to the ends of the blocks that it is live out of */
+    uint32_t *high;        /* by position: the number of places before it with high pressure */
+    uint64_t *cover; /* by RegId: places of high pressure in the blocks that it is live out of, after its definition */
     Copied *copies;        /* by RegId */
-    RegId *originals;      /* by RegId, of registers that this pass has made: whose value they hold */
+    RegId *originals;      /* by RegId, for registers that this pass made: the register whose value they hold */
     size_t original_count, original_capacity;
     Point *points;
 } Remat;
-
-/* ---- What is known of the body ----------------------------------------------------------------------------------- */
 
 static void pressure_mark(Remat *remat, uint32_t total)
 {
@@ -107,15 +106,13 @@ static void remat_start(Remat *remat, Arena *arena, Body *body, Analyses *analys
     cover_compute(remat);
 }
 
-/* ---- What can be computed again ---------------------------------------------------------------------------------- */
-
 static bool is_parameter_load(const Inst *inst)
 {
     Access access;
     return inst_access(inst, &access) && access.kind == ACCESS_LOAD && access.read_only && access.space == SPACE_PARAM;
 }
 
-/* Divisions and roots are loops or calls in machine code. */
+/* Divisions and roots become loops or calls in machine code. */
 static bool is_long(const Inst *inst)
 {
     switch (inst_op(inst)) {
@@ -143,7 +140,7 @@ static bool is_recomputable(const Inst *inst)
     return results == 1;
 }
 
-/* The register of the body as it was that holds the same value; analyses know no other. */
+/* The register of the original body that holds the same value: the one that the analyses know. */
 static RegId original_of(const Remat *remat, RegId reg)
 {
     if (reg < remat->values->reg_count)
@@ -179,7 +176,7 @@ static bool live_at(const Remat *remat, RegId reg, uint32_t block, uint32_t posi
     return false;
 }
 
-/* The instructions that make a value anew at a place, those that others read first. */
+/* The instructions that recompute a value at a place, operands first. */
 typedef struct Recipe {
     Inst *insts[CHAIN_MOST];
     unsigned count, cost;
@@ -218,7 +215,7 @@ static bool recipe_add(const Remat *remat, Recipe *recipe, Inst *inst)
 {
     if (recipe->count == CHAIN_MOST)
         return false;
-    /* Parameters are operands of machine instructions: reading one again costs nothing. */
+    /* Parameters are operands of machine instructions, so reading one again costs nothing. */
     recipe->cost += is_parameter_load(inst) ? 0 : 1;
     recipe->insts[recipe->count++] = inst;
     return recipe->cost <= remat->request->cost;
@@ -249,7 +246,7 @@ static bool inst_reads_value(const Remat *remat, const Inst *inst, RegId value)
     return false;
 }
 
-/* What is read comes first: found by repeated selection. */
+/* Sorts operands first, by repeated selection. */
 static void recipe_sort(const Remat *remat, Recipe *recipe)
 {
     for (unsigned done = 0; done < recipe->count; done++)
@@ -280,8 +277,6 @@ static bool recipe_find(const Remat *remat, RegId value, uint32_t block, uint32_
     recipe_sort(remat, recipe);
     return true;
 }
-
-/* ---- The uses of a value ----------------------------------------------------------------------------------------- */
 
 static int compare_points(const void *a, const void *b)
 {
@@ -314,7 +309,7 @@ static uint32_t points_collect(Remat *remat, RegId value)
     return count;
 }
 
-/* The points that stay with the first computation: those that follow it, or one another, at a short distance. */
+/* The end of the points that stay with the first computation: those that follow it, or one another, closely. */
 static uint32_t near_end(const Remat *remat, const ValueDef *def, uint32_t count, uint32_t *first)
 {
     uint32_t last = def->inst->id, i = 0;
@@ -335,8 +330,6 @@ static uint32_t cluster_end(const Remat *remat, uint32_t from, uint32_t count)
         i++;
     return i;
 }
-
-/* ---- Candidates -------------------------------------------------------------------------------------------------- */
 
 static uint64_t block_weight(const Remat *remat, uint32_t block)
 {
@@ -371,7 +364,7 @@ static int64_t value_gain(Remat *remat, RegId value)
     }
     if (!far)
         return 0;
-    /* Up to the last use in blocks that it is not live out of. */
+    /* In blocks that it is not live out of, up to its last use. */
     for (uint32_t i = 0; i < count; i++) {
         uint32_t block = remat->points[i].block;
         if ((i + 1 < count && remat->points[i + 1].block == block) ||
@@ -414,8 +407,6 @@ uint32_t rematerialize_candidates(Arena *arena, Body *body, Analyses *analyses, 
     return (uint32_t)found.count;
 }
 
-/* ---- Applying ---------------------------------------------------------------------------------------------------- */
-
 static void place_inst(Body *body, const Point *point, Inst *inst)
 {
     Block *block = body->blocks.data[point->block];
@@ -432,7 +423,7 @@ static Name fresh_base(const Body *body, RegId reg)
     return body->regs.data[body->regs.data[reg].origin].name;
 }
 
-/* An opaque copy of this value of the body as it was that was made a short way above the point, or REG_NONE. */
+/* An opaque copy of this original value made shortly above the point, or REG_NONE. */
 static RegId copy_above(const Remat *remat, RegId value, const Point *point)
 {
     const Copied *last = &remat->copies[value];
@@ -441,8 +432,8 @@ static RegId copy_above(const Remat *remat, RegId value, const Point *point)
     return near ? last->reg : REG_NONE;
 }
 
-/* A copy of 'reg', which holds 'value', that ptxas does not see through; of one 32-bit half for 64 bits.  REG_NONE: the
- * type has none. */
+/* A copy of 'reg', which holds 'value', that ptxas does not see through; of 64 bits only the low half is opaque.
+ * REG_NONE if there is none for the type. */
 static RegId opaque_copy(Remat *remat, RegId value, RegId reg, const Point *point)
 {
     Body *body = remat->body;
@@ -456,7 +447,7 @@ static RegId opaque_copy(Remat *remat, RegId value, RegId reg, const Point *poin
         copy = register_again(remat, reg);
         place_inst(body, point, inst_build(body, "prmt.b32", "drri", copy, reg, reg, (int64_t)0x3210));
     } else if (type_bits(type) == 64 && type_class(type) != CLASS_FLOAT) {
-        /* Machine code works on halves: of these only prmt is left. */
+        /* Machine code works on halves, so that only the prmt remains of these. */
         Name base = fresh_base(body, reg);
         RegId low = body_add_reg(body, TYPE_B32, base), opaque = body_add_reg(body, TYPE_B32, base);
         RegId low_half = body_add_reg(body, TYPE_B64, base), high_half = body_add_reg(body, TYPE_B64, base);
@@ -487,7 +478,7 @@ static void refs_rename(Inst *inst, RegId from, RegId to)
             inst->refs[r].reg = to;
 }
 
-/* Reads a special register or a parameter: where a chain starts that has no register for an operand. */
+/* Whether it reads a special register or a parameter: a chain without register operands starts so. */
 static bool is_source(const Inst *inst)
 {
     for (unsigned i = 0; i < inst->operand_count; i++)
@@ -496,7 +487,7 @@ static bool is_source(const Inst *inst)
     return is_parameter_load(inst);
 }
 
-/* Writes the recipe before the point; returns the value's new name. */
+/* Inserts the recipe before the point; returns the register that holds the value there. */
 static RegId recipe_apply(Remat *remat, const Recipe *recipe, RegId value, const Point *point)
 {
     Inst *copies[CHAIN_MOST];
@@ -573,8 +564,8 @@ static void uses_count(const Body *body, uint32_t *counts)
     }
 }
 
-/* First computations that nobody reads any more, and what only they read.  Going up a block, a removed instruction's
- * operands come later, so that rounds are needed only between blocks. */
+/* Removes first computations without readers, and their operands that have no other reader.  Going up a block reaches
+ * operands after their readers, so further rounds are needed only between blocks. */
 static void dead_remove(Body *body)
 {
     Arena *scratch = arena_new();

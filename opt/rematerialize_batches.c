@@ -1,5 +1,6 @@
-/* The rematerialize pass: which recomputations are proposed to the register search. */
-#include "opt/registers_internal.h"
+/* The rematerialize pass: the recomputations that it proposes to the register search. */
+#include "opt/registers_search.h"
+#include "opt/rematerialize.h"
 
 static size_t body_length(const Body *body)
 {
@@ -10,8 +11,7 @@ static size_t body_length(const Body *body)
     return count;
 }
 
-/* What has grown so far in PTX is not worth assembling: assemblers take minutes over tens of thousands of
- * instructions. */
+/* Whether a candidate is too long to be worth assembling: tens of thousands of instructions take assemblers minutes. */
 static bool has_exploded(const Search *search, const Body *body)
 {
     return body_length(body) > 2 * body_length(search->passes.body) + 200;
@@ -32,7 +32,7 @@ static bool batch_try(Search *search, const RematerializeRequest *request, const
     return taken;
 }
 
-/* The best candidates together; while that does not help, half as many. */
+/* Recomputes the best values together; while that does not help, half as many. */
 static void batches_try(Search *search, const RematerializeRequest *request)
 {
     Arena *arena = arena_new();
@@ -60,15 +60,15 @@ bool pass_rematerialize(PassContext *context)
     Search *search = context->search;
     unsigned replaced = search->replaced;
     int32_t limit = search->target > 8 ? (int32_t)search->target - 8 : 1;
-    /* Opaque copies first: plain recomputations look as good to the model, and the assembler merges them again. */
-    const RematerializeRequest ways[] = {
+    /* Opaque copies first: plain recomputations look as good to the model, but the assembler merges them again. */
+    const RematerializeRequest requests[] = {
         {.limit = limit, .cost = 2, .opaque = true, .distance = 24},
         {.limit = limit, .cost = 5, .opaque = true, .distance = 12, .extend = true},
         {.limit = limit, .cost = 3, .opaque = false, .distance = 24},
         {.limit = limit, .cost = 1, .opaque = false, .distance = 6, .extend = true},
         {.limit = limit, .cost = 6, .opaque = false, .distance = 12, .extend = true, .ignore_pressure = true},
     };
-    for (size_t i = 0; i < COUNT_OF(ways) && !search_should_stop(search); i++)
-        batches_try(search, &ways[i]);
+    for (size_t i = 0; i < COUNT_OF(requests) && !search_should_stop(search); i++)
+        batches_try(search, &requests[i]);
     return search->replaced > replaced;
 }

@@ -1,17 +1,18 @@
 /* The order of instructions within blocks, chosen for few registers.
  *
- * Requires SSA; keeps SSA, blocks and edges; breaks what was computed from the order.
- * The list scheduler's rules are those of the literature: operand trees depth first, the needier first (Sethi and
- * Ullman, 1970), greedy choice of what frees registers, the source's order until pressure is high and only then the
- * greedy choice (Goodman and Hsu, 1988).  What the assembler makes of an order cannot be known beforehand: registers.c
- * measures and puts back. */
-#include "opt/registers_internal.h"
+ * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates what was computed from the order.
+ * The list scheduler's rules come from the literature: operand trees depth first, the needier first (Sethi and Ullman,
+ * 1970); the greedy choice of instructions that free registers; the source's order until pressure is high and the
+ * greedy choice from there on (Goodman and Hsu, 1988).  How the assembler allocates registers for an order cannot be
+ * predicted, so the register search measures it. */
+#include "opt/pass.h"
+#include "opt/schedule.h"
 
 #include <string.h>
 
 enum {
-    READY_LOOKED_AT = 192,  /* of very wide blocks only so many ready instructions are compared at each step */
-    LARGEST_BLOCK = 20000,  /* instructions; orders of larger blocks stay */
+    READY_LOOKED_AT = 192, /* ready instructions that one step compares, in very wide blocks */
+    LARGEST_BLOCK = 20000, /* instructions; larger blocks keep their order */
 };
 
 const ScheduleRule schedule_rules[] = {
@@ -28,7 +29,7 @@ const ScheduleRule schedule_rules[] = {
     {.name = "loads late, stores early", .top_down = true, .store = 100000, .load = -100000, .source = 1},
     {.name = "source order below the limit", .top_down = true, .pressure = 1000, .source = 1, .limit = 1},
     {.name = "source order below the limit, bottom up", .pressure = 1000, .source = 1, .limit = 1},
-    {.name = "least pressure, then longest way", .pressure = 1000, .chain = 4, .source = 1},
+    {.name = "least pressure, then longest path", .pressure = 1000, .chain = 4, .source = 1},
 };
 const unsigned schedule_rule_count = COUNT_OF(schedule_rules);
 
@@ -38,7 +39,7 @@ ScheduleRule schedule_rule_random(Random *random)
     static const int32_t needs[] = {0, 10, 40, 100}, loads[] = {0, 0, 0, 300, -300}, stores[] = {0, 0, 500, 2000};
     static const int32_t sources[] = {1, 1, 4, 16}, chains[] = {0, 0, 4, 20, -4}, noises[] = {1, 30, 200, 800};
     return (ScheduleRule){
-        .name = "weights at random",
+        .name = "random weights",
         .top_down = random_below(random, 3) == 0,
         .pressure = pressures[random_below(random, COUNT_OF(pressures))],
         .recent = recents[random_below(random, COUNT_OF(recents))],
@@ -71,15 +72,13 @@ ScheduleRule schedule_rule_near(Random *random, const ScheduleRule *rule)
     return near;
 }
 
-/* ---- The scheduler's tables -------------------------------------------------------------------------------------- */
-
 static bool is_true_edge(const Dependence *edge)
 {
     return edge->kind == DEPENDENCE_TRUE;
 }
 
-/* The registers that computing a node's operand tree takes: the needier operand first, each finished one holding its
- * result. On a graph that is no tree this is a guess, as good as any. */
+/* The registers needed to compute a node's operand tree, the needier operand first, while each finished operand holds
+ * its result.  On a graph that is not a tree this is only an estimate. */
 static void needs_compute(BlockOrder *block, const Body *body)
 {
     const DependenceGraph *graph = block->graph;
@@ -108,7 +107,7 @@ static void needs_compute(BlockOrder *block, const Body *body)
     }
 }
 
-static void ways_compute(BlockOrder *block)
+static void paths_compute(BlockOrder *block)
 {
     const DependenceGraph *graph = block->graph;
     for (uint32_t n = 0; n < graph->count; n++)
@@ -149,29 +148,26 @@ Scheduler *scheduler_new(Arena *arena, Body *body, Analyses *analyses)
         for (uint32_t n = 0; n < count; n++)
             block->order[n] = n;
         needs_compute(block, body);
-        ways_compute(block);
+        paths_compute(block);
         block->peak = scheduler_cost(scheduler, block, block->order, 0).peak;
     }
     return scheduler;
 }
 
-/* ---- List scheduling --------------------------------------------------------------------------------------------- */
-
-/* Going down, the edges are taken forward; going up, backward: 'next' are the nodes that a choice may make ready. */
+/* Top down, edges lead to successors; bottom up, to predecessors: the nodes that a choice may make ready. */
 typedef struct ListState {
     Scheduler *scheduler;
     const BlockOrder *block;
     const ScheduleRule *rule;
     uint32_t *waits; /* by node: edges from nodes that are not chosen yet */
-    uint32_t *fresh; /* by node: the step, from 1, at which a choice last read (going down: made) something of it; 0:
-                        none did */
-    uint32_t *ready; /* in the order of the end that is built, source order breaks ties */
+    uint32_t
+        *fresh; /* by node: the step, from 1, that last read its result (top down: made an operand of it); 0: none */
+    uint32_t *ready; /* in source order from the end at which the order is built */
     uint32_t ready_count;
     uint32_t step;
     Random random;
 } ListState;
 
-/* The ready list keeps source order: from the top going down, from the bottom going up. */
 static void ready_insert(ListState *state, uint32_t node)
 {
     uint32_t place = state->ready_count++;
@@ -289,8 +285,6 @@ void scheduler_choose(Scheduler *scheduler, const BlockOrder *block, const Sched
     arena_free(scratch);
 }
 
-/* ---- Orders ------------------------------------------------------------------------------------------------------ */
-
 OrderCost scheduler_cost(Scheduler *scheduler, const BlockOrder *block, const uint32_t *order, int32_t limit)
 {
     PressureTracker *tracker = &scheduler->tracker;
@@ -327,7 +321,7 @@ bool scheduler_apply(Scheduler *scheduler, BlockOrder *block, const uint32_t *or
     return true;
 }
 
-/* The places, in the order, between which the node at 'place' may stand. */
+/* The lowest and highest place in the order to which the node at 'place' may move. */
 static void range_find(const BlockOrder *block, const uint32_t *order, const uint32_t *place_of, uint32_t place,
                        uint32_t *low, uint32_t *high)
 {
@@ -355,8 +349,8 @@ static void node_move(uint32_t *order, uint32_t *place_of, uint32_t from, uint32
         place_of[order[i]] = i;
 }
 
-/* Pulls what the node at 'place' reads down to it, as far as dependences allow, and then what that reads: the tree
- * stands together afterwards. */
+/* Moves the operands of the node at 'place' down to it, as far as dependences allow, and then their operands, so that
+ * the tree ends up in one piece. */
 static void tree_pull(const BlockOrder *block, uint32_t *order, uint32_t *place_of, uint32_t place, unsigned moves)
 {
     const DependenceGraph *graph = block->graph;

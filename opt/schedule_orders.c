@@ -1,12 +1,13 @@
-/* The schedule pass: which orders of instructions are proposed to the register search. */
+/* The schedule pass: the orders of instructions that it proposes to the register search. */
 #include <string.h>
 
-#include "opt/registers_internal.h"
+#include "opt/registers_search.h"
+#include "opt/schedule.h"
 
 enum {
-    BLOCKS_VARIED = 4,  /* blocks whose order is tried apart from the others' */
-    SLACK_DIVISOR = 24, /* a walk may spill this part of the best form's bytes more for a while */
-    TRIES_BY_MODEL = 6, /* neighbours of which the one with the lowest modelled pressure is assembled */
+    BLOCKS_VARIED = 4,  /* blocks that are ordered one by one */
+    SLACK_DIVISOR = 24, /* a walk may for a while spill more by this fraction of the best form's bytes */
+    TRIES_BY_MODEL = 6, /* neighbours from which the one with the lowest modelled pressure is assembled */
 };
 
 typedef struct Orders {
@@ -52,7 +53,7 @@ static ScheduleRule rule_for(const Search *search, ScheduleRule rule)
     return rule;
 }
 
-/* The blocks where most registers are live, up to 'most'; those that cannot matter are left out. */
+/* The blocks in which the most registers are live, at most 'most' of them. */
 static unsigned blocks_choose(const Scheduler *scheduler, BlockOrder **out, unsigned most)
 {
     unsigned count = 0;
@@ -118,7 +119,7 @@ static void orders_by_rule(Search *search)
     arena_free(arena);
 }
 
-/* A block, the likelier the more registers are live in it and the longer it is. */
+/* A random block; one with many live registers and many instructions is likelier. */
 static BlockOrder *block_choose(Search *search, Scheduler *scheduler)
 {
     uint64_t sum = 0;
@@ -142,7 +143,7 @@ static BlockOrder *block_choose(Search *search, Scheduler *scheduler)
     return NULL;
 }
 
-/* The one of several neighbours whose modelled pressure is lowest. */
+/* Of several neighbours the one with the lowest modelled pressure. */
 static void neighbour_choose(Search *search, Scheduler *scheduler, BlockOrder *block, uint32_t *trial, uint32_t *spare)
 {
     OrderCost best = {0, 0};
@@ -158,7 +159,7 @@ static void neighbour_choose(Search *search, Scheduler *scheduler, BlockOrder *b
     }
 }
 
-/* Changes orders at random and keeps what is not worse. */
+/* Changes orders at random and keeps those that are not worse. */
 static void orders_at_random(Search *search)
 {
     Arena *arena = arena_new();
@@ -182,11 +183,11 @@ static void orders_at_random(Search *search)
         if (kind == 0) {
             orders_choose(scheduler, &rule, &trial);
             changed = orders_apply(scheduler, &trial);
-            what = "schedule with weights at random";
+            what = "schedule with random weights";
         } else if (kind < 5) {
             scheduler_choose(scheduler, block, &rule, trial.blocks[id]);
             changed = scheduler_apply(scheduler, block, trial.blocks[id]);
-            what = "schedule one block with weights at random";
+            what = "schedule one block with random weights";
         } else {
             neighbour_choose(search, scheduler, block, trial.blocks[id], spare.blocks[id]);
             changed = scheduler_apply(scheduler, block, trial.blocks[id]);

@@ -1,14 +1,16 @@
-/* Reordering between blocks: definitions go down to their uses.
+/* The sink pass: definitions move down to their uses, across blocks.
  *
- * Requires SSA; keeps SSA, blocks and edges; breaks what was computed from instructions.
- * A value that is made early and used late takes registers all the way.  Each movable definition goes to the nearest
- * block that dominates its uses, never into a deeper loop, or (SINK_COPIES) is made again in each block that uses it.
- * The assembler moves such code up again where it sees fit, mostly not across branches: registers.c measures. */
-#include "opt/registers_internal.h"
+ * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates what was computed from instructions.
+ * A value that is computed early and used late occupies registers in between.  Each movable definition moves to the
+ * nearest block that dominates its uses, never into a deeper loop, or (SINK_COPIES) is recomputed in each block that
+ * uses it.  The assembler may move such code up again, though rarely across branches, so the register search measures
+ * it. */
+#include "opt/registers_search.h"
+#include "opt/sink.h"
 
 enum {
-    COPIES_MOST = 4,     /* SINK_COPIES: blocks in which one value is made anew */
-    PATH_LONGEST = 4096, /* instructions that a load is compared with before it stays where it is */
+    COPIES_MOST = 4,     /* SINK_COPIES: blocks in which one value is recomputed */
+    PATH_LONGEST = 4096, /* instructions that a load is compared with before it stays */
 };
 
 typedef struct Sinker {
@@ -37,13 +39,14 @@ static bool is_movable(const Sinker *sinker, const Inst *inst)
                             : sinker->loads;
 }
 
-/* The block at whose end (phis) or in which the use reads. */
+/* The block in which the use reads; phis read at the end of a predecessor. */
 static Block *use_block(const ValueUse *use)
 {
     return use->inst ? use->block : use->block->phis.data[use->index].args.data[use->arg].pred;
 }
 
-/* Up the dominator tree until the block is in no loop that 'from' is not in.  A load also must not leave a loop. */
+/* Goes up the dominator tree to a block outside all loops that 'from' is not in.  With 'same_loop' it stays in the loop
+ * of 'from', for loads that must not leave it. */
 static Block *target_outside_loops(const Sinker *sinker, Block *from, Block *target, bool same_loop)
 {
     Loop *home = loop_of(sinker->loops, from);
@@ -57,9 +60,7 @@ static Block *target_outside_loops(const Sinker *sinker, Block *from, Block *tar
     return target;
 }
 
-/* ---- Loads ------------------------------------------------------------------------------------------------------- */
-
-/* Whether the analyses know all its registers: those made in this round they do not. */
+/* Whether all its registers are older than the analyses. */
 static bool is_known(const Sinker *sinker, const Inst *inst)
 {
     for (unsigned r = 0; r < inst->ref_count; r++)
@@ -80,8 +81,8 @@ static bool range_may_swap(const Sinker *sinker, const Inst *load, const Inst *f
     return true;
 }
 
-/* Whether nothing that the load may not cross lies between it and the place before 'before' (NULL: the end) in
- * 'target'.  All blocks that reach the target without passing the load's own block again are taken to lie between. */
+/* Whether the load may move to the place before 'before' (NULL: the end) in 'target': it may swap with everything
+ * between.  Every block that reaches the target without passing the load's own block counts as between. */
 static bool load_path_is_free(const Sinker *sinker, const Inst *load, Block *target, const Inst *before)
 {
     unsigned looked_at = 0;
@@ -100,7 +101,7 @@ static bool load_path_is_free(const Sinker *sinker, const Inst *load, Block *tar
         for (unsigned i = 0; i < block->pred_count && is_free; i++) {
             Block *pred = block->preds[i];
             if (pred == target) {
-                is_free = false; /* a way round: the target itself lies between */
+                is_free = false; /* a cycle: the target itself is between */
             } else if (!bitset_has(&seen, pred->id)) {
                 bitset_add(&seen, pred->id);
                 is_free = range_may_swap(sinker, load, pred->first, NULL, &looked_at);
@@ -111,8 +112,6 @@ static bool load_path_is_free(const Sinker *sinker, const Inst *load, Block *tar
     arena_free(scratch);
     return is_free;
 }
-
-/* ---- Places ------------------------------------------------------------------------------------------------------ */
 
 /* The first instruction of the block that reads a result; its terminator if none does; NULL: the end. */
 static Inst *place_in(const Block *target, const Inst *inst)
@@ -135,8 +134,8 @@ static void inst_place(Inst *inst, Block *target, Inst *before)
         inst_append(target, inst);
 }
 
-/* The registers that operands take down to the target, over what was live there before, against those of the
- * results. */
+/* Whether the operands that the move keeps live down to the target need no more registers than the results, which it
+ * no longer does. */
 static bool saves_registers(const Sinker *sinker, const Inst *inst, const Block *target)
 {
     int32_t balance = 0;
@@ -159,7 +158,7 @@ static bool saves_registers(const Sinker *sinker, const Inst *inst, const Block 
     return balance >= 0;
 }
 
-/* The nearest block that dominates all uses of all results; NULL: nobody reads them. */
+/* The nearest block that dominates all uses of all results; NULL: there are none. */
 static Block *uses_common(const Sinker *sinker, const Inst *inst, uint32_t *use_count)
 {
     Block *target = NULL;
@@ -178,9 +177,7 @@ static Block *uses_common(const Sinker *sinker, const Inst *inst, uint32_t *use_
     return target;
 }
 
-/* ---- Copies ------------------------------------------------------------------------------------------------------ */
-
-/* A pure instruction with one result whose uses lie in a few blocks: one copy in each but the definition's own. */
+/* Replaces a pure instruction with one result, used in a few other blocks, by a copy in each of them. */
 static unsigned value_copy_down(Sinker *sinker, Inst *inst)
 {
     RegId reg = REG_NONE;
@@ -213,7 +210,7 @@ static unsigned value_copy_down(Sinker *sinker, Inst *inst)
     for (unsigned i = 0; i < count; i++)
         for (unsigned j = 0; j < count; j++)
             if (i != j && dominance_has(sinker->dominance, blocks[i], blocks[j]))
-                return 0; /* the copy above would serve the one below: no gain */
+                return 0; /* the upper copy would serve the lower one, too */
     for (unsigned i = 0; i < count; i++)
         if (!saves_registers(sinker, inst, blocks[i]))
             return 0;
@@ -236,8 +233,6 @@ static unsigned value_copy_down(Sinker *sinker, Inst *inst)
     inst_remove(inst);
     return 1;
 }
-
-/* ---- The pass ---------------------------------------------------------------------------------------------------- */
 
 static unsigned inst_sink(Sinker *sinker, Inst *inst)
 {
@@ -276,8 +271,8 @@ static unsigned sink_once(Body *body, Analyses *analyses, SinkMode mode, bool lo
         .values = analyses_values(analyses),
     };
     unsigned moved = 0;
-    /* From the end, so that what a moved instruction reads can follow it: its uses are found in their new blocks only
-     * in the next round, because 'values' says where they were. */
+    /* From the end, so that the operands of a moved instruction can follow it, in the next round: 'values' still has
+     * their uses in the old blocks. */
     for (size_t i = body->blocks.count; i-- > 0;) {
         Block *block = body->blocks.data[i];
         if (!dominance_has(sinker.dominance, body->blocks.data[0], block) ||
@@ -290,7 +285,7 @@ static unsigned sink_once(Body *body, Analyses *analyses, SinkMode mode, bool lo
                 RegId reg = inst->refs[r].reg;
                 if (!ref_writes(&inst->refs[r]))
                     continue;
-                /* Registers made in this round are unknown to 'values', and so are uses that moved. */
+                /* 'values' knows neither the registers made in this round nor where uses have moved. */
                 stale |= reg >= sinker.values->reg_count || sinker.values->defs[reg].inst != inst;
                 if (stale)
                     break;
@@ -323,18 +318,18 @@ bool pass_sink(PassContext *context)
         SinkMode mode;
         bool loads;
         const char *what;
-    } ways[] = {
-        {SINK_SAVING, true, "sink what saves registers, loads too"},
-        {SINK_SAVING, false, "sink what saves registers"},
-        {SINK_ALL, true, "sink everything"},
-        {SINK_COPIES, false, "sink copies"},
+    } modes[] = {
+        {SINK_SAVING, true, "sink where it saves registers, including loads"},
+        {SINK_SAVING, false, "sink where it saves registers"},
+        {SINK_ALL, true, "sink everything, including loads"},
+        {SINK_COPIES, false, "sink copies to each using block"},
     };
     Search *search = context->search;
     unsigned replaced = search->replaced;
-    for (size_t i = 0; i < COUNT_OF(ways) && !search_should_stop(search); i++) {
+    for (size_t i = 0; i < COUNT_OF(modes) && !search_should_stop(search); i++) {
         Candidate candidate = candidate_new(search);
-        unsigned moved = sink_values(candidate.body, candidate.analyses, ways[i].mode, ways[i].loads);
-        const char *what = arena_printf(context->arena, "%s: %u", ways[i].what, moved);
+        unsigned moved = sink_values(candidate.body, candidate.analyses, modes[i].mode, modes[i].loads);
+        const char *what = arena_printf(context->arena, "%s: %u", modes[i].what, moved);
         if (moved)
             search_consider(search, PASS_SINK, candidate.body, what, 0, false);
         candidate_free(&candidate);

@@ -3,7 +3,7 @@
 #define PTXOPT_FUZZ_FORMS_H
 
 #include "opt/opt.h"
-#include "opt/registers_internal.h"
+#include "opt/schedule.h"
 
 #include "fuzz.h"
 

@@ -46,7 +46,7 @@ one_message "unknown option" 2 "did you mean '-coarsen'?" -coarsne 2 "$kernel"
 one_message "unknown kernel" 2 "it has 'vectoradd', 'vectoradd_exact'" -entry nosuch "$kernel"
 one_message "kernel misspelt" 2 "did you mean 'vectoradd'?" -entry vectorad "$kernel"
 one_message "no such architecture" 2 "-arch sm_12" -arch sm_12 "$kernel"
-one_message "unknown architecture" 2 "no such architecture is known" -arch sm_99 "$kernel"
+one_message "unknown architecture" 2 "-arch sm_99: unknown architecture" -arch sm_99 "$kernel"
 one_message "architecture too old" 2 "is for sm_90 and newer" -arch sm_80 "$kernel"
 one_message "no architecture" 2 "expected an architecture" -arch h100 "$kernel"
 one_message "run without a launch" 2 "expected two files" run "$kernel"
@@ -197,7 +197,7 @@ wrong="$([ "$status" -eq 4 ] || echo "status $status")"
 for file in o.ptx o.cubin r.txt; do
     [ ! -e "$tmp/$file" ] || wrong="$wrong, $file is there"
 done
-grep -q 'does not take the input either' "$tmp/errors" || wrong="$wrong, does not blame the input"
+grep -q 'rejects the input, too' "$tmp/errors" || wrong="$wrong, does not blame the input"
 result "rejected: nothing written" "${wrong#, }"
 
 # An assembler that takes everything but what ptxopt has coarsened, and one that dies of it.

@@ -17,7 +17,7 @@
 #include "emit/emit.h"
 #include "emulator/emulator.h"
 #include "opt/opt.h"
-#include "opt/registers_internal.h"
+#include "opt/schedule.h"
 #include "parser/parser.h"
 #include "parse_text.h"
 #include "one_pass.h"

@@ -3,7 +3,9 @@
 #define PTXOPT_TESTS_ONE_PASS_H
 
 #include "opt/cleanup.h"
-#include "opt/registers_internal.h"
+#include "opt/rematerialize.h"
+#include "opt/schedule.h"
+#include "opt/sink.h"
 
 static inline unsigned one_dead_code(Body *body)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "emulator/emulator.h"
-#include "opt/registers_internal.h"
+#include "opt/schedule.h"
 #include "parser/parser.h"
 
 #include "random_kernel.h"

@@ -158,7 +158,7 @@ static void test_lanes(void **state)
     choose_factor(setup->arena, &setup->report, &setup->options);
     assert_false(setup->report.request.coarsen);
     assert_int_equal(setup->report.trial_count, 0);
-    assert_non_null(strstr(setup->report.choice, "divides by none"));
+    assert_non_null(strstr(setup->report.choice, "not divisible"));
     setup_free(setup);
 }
 

@@ -8,8 +8,6 @@
 
 #include "emulator/emulator.h"
 
-/* ---- Small kernels ----------------------------------------------------------------------------------------------- */
-
 /* Eight loads, then a sum that reads them in order: depth first, one load stands before each addition. */
 static const char *eight_loads(Arena *arena)
 {
@@ -221,8 +219,6 @@ static void recomputation_shortens_live_ranges(void **state)
     arena_free(module->arena);
     arena_free(arena);
 }
-
-/* ---- The corpus: nothing that it computes changes ---------------------------------------------------------------- */
 
 typedef struct Variant {
     const char *name;

@@ -1,0 +1,73 @@
+/* The register search, as the passes see it that propose candidates to it. */
+#ifndef PTXOPT_OPT_REGISTERS_SEARCH_H
+#define PTXOPT_OPT_REGISTERS_SEARCH_H
+
+#include "opt/registers.h"
+#include "support/support.h"
+
+/* How far the search has come; what a pass proposes depends on it. */
+typedef enum SearchStage {
+    STAGE_COARSE, /* changes to all blocks alike */
+    STAGE_FINE,   /* and to single blocks */
+    STAGE_WALK,   /* random changes */
+} SearchStage;
+
+typedef struct Search {
+    PassContext passes;  /* body: the current form, in SSA form, which passes start from; NULL at first */
+    Figures current;     /* of passes.body */
+    const RegistersRequest *request;
+    RegistersResult *result;
+    VEC(RegistersStep) steps;
+    unsigned target;
+    unsigned used;              /* assemblies so far */
+    uint64_t most_instructions; /* the most that a candidate may have */
+    Body *best;                 /* owned; SSA or not */
+    Figures best_figures;
+    SearchStage stage;
+    unsigned assemblies; /* what the next pass may use, roughly */
+    unsigned replaced;   /* how often a candidate became the current form */
+    unsigned tried[PASS_COUNT], kept[PASS_COUNT]; /* candidates */
+    Random random;
+} Search;
+
+/* A copy of the current form, to be changed and considered. */
+typedef struct Candidate {
+    Body *body; /* owned */
+    Analyses *analyses;
+} Candidate;
+Candidate candidate_new(const Search *search);
+void candidate_free(Candidate *candidate);
+
+/* Registers above the target. */
+unsigned search_excess(const Search *search, const Figures *figures);
+/* Negative: a is better; 0: equal; positive: worse.  Compares excess, spilled bytes, instructions and registers, in
+ * this order. */
+int search_compare(const Search *search, const Figures *a, const Figures *b);
+/* Whether no more may be assembled. */
+bool search_is_over(const Search *search);
+/* Whether the target is met without more spills than the uncapped input has and without growing too far. */
+bool search_is_reached(const Search *search);
+bool search_should_stop(const Search *search);
+/* Assembles a form, and counts that. */
+Figures search_measure(Search *search, const Body *body);
+/* Whether it assembled and has not grown too far. */
+bool search_accepts(const Search *search, const Figures *figures);
+/* Adds a line to the report ('what' must live as long), and dumps a form that was kept. */
+void search_record(Search *search, PassId pass, const char *what, const Body *body, const Figures *figures, bool kept);
+/* Makes the body, which is taken over, the best form. */
+void search_set_best(Search *search, Body *body, const Figures *figures);
+
+/* Verifies and measures 'body' (in SSA form, not taken over), which the pass proposes.  Where it is better than the
+ * current form it becomes that, and the best if it is better than the best.  With 'slack' a form that spills fewer than
+ * so many bytes more becomes the current one too (1: one that is as good).  'silent': only success is recorded.  True
+ * if it became the current one. */
+bool search_consider(Search *search, PassId pass, const Body *body, const char *what, uint64_t slack, bool silent);
+/* Runs a pass on the current form; false if it is switched off, the search is at its end, or nothing became current. */
+bool search_run(Search *search, PassId pass, SearchStage stage, unsigned assemblies);
+/* Makes the best form the current one again: a walk may end at a worse one. */
+void search_restore(Search *search);
+
+/* Proposes the block's size as .maxntid, for the best form; true if it is better. */
+bool search_bounds(Search *search);
+
+#endif
