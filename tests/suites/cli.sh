@@ -121,7 +121,7 @@ run -coarsen 2 -assembler none -o "$tmp/place.ptx" "$tmp/place.ptx"
 wrong="$([ "$status" -eq 0 ] && grep -q __ptxopt_launch_vectoradd "$tmp/place.ptx" || echo "status $status")"
 result "in place" "$wrong"
 run -assembler none -coarsen 2 "$tmp/place.ptx"
-wrong="$([ "$status" -eq 0 ] && grep -q 'was coarsened before' "$tmp/errors" || echo "status $status")"
+wrong="$([ "$status" -eq 0 ] && grep -q 'is already coarsened' "$tmp/errors" || echo "status $status")"
 result "not coarsened twice" "$wrong"
 run -assembler none -coarsen vectoradd:2 -launch-out "$tmp/launch.json" -block 256 -o "$tmp/o.ptx" "$kernel"
 wrong="$(python3 - "$tmp/launch.json" <<'CHECK' 2>&1
@@ -154,6 +154,11 @@ result "quiet" "$([ "$status" -eq 0 ] && [ ! -s "$tmp/errors" ] || echo "status 
 run -help
 wrong="$([ "$status" -eq 0 ] && grep -q 'Usage: ptxopt' "$tmp/out" && [ ! -s "$tmp/errors" ] || echo "status $status")"
 result "help" "$wrong"
+sed -n '/^Passes/,/^$/s/^  \([a-z]*\)  *\([a-z]\)  \(.*\)/\1 \2 \3/p' "$tmp/out" >"$tmp/help.passes"
+sed -n '/^The passes,/,/^\.RE/p' docs/ptxopt.1 | sed 's/^\\&//' |
+    sed -n '/^\.BR [a-z]* "/{N;s/^\.BR \([a-z]*\) ", " \([a-z]\)\n/\1 \2 /p}' >"$tmp/manual.passes"
+wrong="$([ -s "$tmp/help.passes" ] && diff "$tmp/help.passes" "$tmp/manual.passes" | head -4)"
+result "the manual page lists the passes of -help" "$wrong"
 run --version
 result "version" "$([ "$status" -eq 0 ] && grep -q '^ptxopt [0-9]' "$tmp/out" || echo "status $status")"
 run -assembler none -coarsen 2 -d scd -o /dev/null "$kernel"
@@ -178,6 +183,20 @@ if [ "$assembler" = no ]; then
     echo "skip with an assembler: none found"
     exit "$failed"
 fi
+search=corpus/stencil27/stencil27.sm_90.ptx
+run -O1 -target-regs 24 -d obk -o /dev/null "$search"
+wrong=""
+grep -q '^// stencil27: after bounds: .maxnreg 24: 24 registers, [0-9]* bytes spilled, ' "$tmp/errors" ||
+    wrong="no figures"
+grep -q '^// stencil27: after sink: no candidate was kept' "$tmp/errors" || wrong="$wrong, not a word about sinking"
+# Each form parses again: here the first.
+{
+    sed -n '1,/^\.address_size/p' "$search"
+    awk '/^\/\/ .*: after/ && seen++ { exit } { print }' "$tmp/errors"
+} >"$tmp/form.ptx"
+grep -q '^\.visible \.entry stencil27' "$tmp/form.ptx" && "$program" -q -assembler none -o /dev/null "$tmp/form.ptx" ||
+    wrong="$wrong, the form does not parse"
+result "dumps of the register search" "${wrong#, }"
 run -coarsen 2 -target-regs 24 -block 256 -report -cubin "$tmp/o.cubin" -o "$tmp/o.ptx" "$kernel"
 wrong="$([ "$status" -eq 0 ] || echo "status $status")$(head -c 4 "$tmp/o.cubin" | grep -q ELF || echo ", no cubin")"
 grep -q '^  registers  *[0-9]* *[0-9]*$' "$tmp/errors" || wrong="$wrong, no registers in the report"

@@ -1,4 +1,4 @@
-/* Dead code and equal values. */
+/* Dead code, equal values, and the table of the passes. */
 #include "parsed.h"
 
 #include "opt/opt.h"
@@ -221,12 +221,32 @@ static void test_merge_phis(void **state)
     release(module);
 }
 
+/* What the rows say fits together, and letters and names are unique. */
+static void test_table(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < PASS_COUNT; i++) {
+        const Pass *pass = &pass_table[i];
+        assert_int_equal(pass->id, i);
+        assert_non_null(pass->run);
+        assert_non_null(pass->description);
+        for (unsigned j = 0; j < i; j++) {
+            assert_int_not_equal(pass_table[j].letter, pass->letter);
+            assert_string_not_equal(pass_table[j].name, pass->name);
+        }
+        if (pass->preserves & PROPERTY_FLOW && pass->requires & PROPERTY_SSA)
+            assert_false(pass->invalidates & ANALYSES_FLOW);
+        if (pass->invalidates & ANALYSES_FLOW)
+            assert_int_equal(pass->invalidates, ANALYSES_ALL);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dead_code),   cmocka_unit_test(test_dead_cycle),  cmocka_unit_test(test_merge_straight),
         cmocka_unit_test(test_merge_guards), cmocka_unit_test(test_merge_copies), cmocka_unit_test(test_merge_flow),
-        cmocka_unit_test(test_merge_phis),
+        cmocka_unit_test(test_merge_phis),  cmocka_unit_test(test_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
