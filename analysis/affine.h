@@ -2,7 +2,7 @@
 #ifndef PTXOPT_ANALYSIS_AFFINE_H
 #define PTXOPT_ANALYSIS_AFFINE_H
 
-#include "analysis/flow.h"
+#include "analysis/loops.h"
 #include "analysis/values.h"
 #include "ir/ir.h"
 #include "support/support.h"

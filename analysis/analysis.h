@@ -13,7 +13,7 @@
 
 #include "analysis/affine.h"
 #include "analysis/dependence.h"
-#include "analysis/flow.h"
+#include "analysis/loops.h"
 #include "analysis/liveness.h"
 #include "analysis/pressure.h"
 #include "analysis/values.h"

@@ -1,6 +1,5 @@
 /* Natural loops from back edges, nested by containment; cycles that are none are flagged. */
-#include "analysis/flow.h"
-#include "analysis/graph.h"
+#include "analysis/loops.h"
 
 /* A loop while it is being found; by number in order of discovery, inner ones first. */
 typedef struct Found {
@@ -10,18 +9,13 @@ typedef struct Found {
 
 typedef struct Finder {
     const Dominance *dominance;
-    const Graph *graph;
+    const FlowGraph *graph;
     VEC(Found) found;
     uint32_t *innermost; /* by block: a number in found */
     uint32_t *outermost; /* by number in found: shortcut towards the outermost loop found so far */
     uint32_t *stack;
     Arena *scratch;
 } Finder;
-
-static bool is_back_edge(const Dominance *dominance, uint32_t from, uint32_t to)
-{
-    return dominance->enter[to] <= dominance->enter[from] && dominance->leave[from] <= dominance->leave[to];
-}
 
 static uint32_t loop_outermost(Finder *finder, uint32_t loop)
 {
@@ -40,10 +34,10 @@ static uint32_t loop_outermost(Finder *finder, uint32_t loop)
  * Inner loops have been found before and are stepped over whole. */
 static void loop_find(Finder *finder, uint32_t header)
 {
-    const Graph *graph = finder->graph;
+    const FlowGraph *graph = finder->graph;
     uint32_t pending = 0, number = (uint32_t)finder->found.count;
     for (uint32_t e = graph->pred_start[header]; e < graph->pred_start[header + 1]; e++)
-        if (is_back_edge(finder->dominance, graph->preds[e], header))
+        if (dominance_has_id(finder->dominance, header, graph->preds[e]))
             finder->stack[pending++] = graph->preds[e];
     if (!pending)
         return;
@@ -66,7 +60,7 @@ static void loop_find(Finder *finder, uint32_t header)
         if (node == header)
             continue;
         for (uint32_t e = graph->pred_start[node]; e < graph->pred_start[node + 1]; e++)
-            if (finder->dominance->enter[graph->preds[e]] < finder->dominance->order_count)
+            if (dominance_reaches(finder->dominance, graph->preds[e]))
                 finder->stack[pending++] = graph->preds[e];
     }
     if (finder->innermost[header] == BLOCK_NONE) {
@@ -164,7 +158,7 @@ static void forest_build(Arena *arena, Finder *finder, LoopForest *forest)
 
 /* Without the back edges of natural loops a graph is acyclic but for its irreducible regions: its strongly connected
  * components (Tarjan, 1972, with the stack made explicit). */
-static void irreducible_find(Arena *scratch, const Graph *graph, LoopForest *forest, const Dominance *dominance)
+static void irreducible_find(Arena *scratch, const FlowGraph *graph, LoopForest *forest, const Dominance *dominance)
 {
     uint32_t count = graph->count, time = 0, depth = 0, open = 0;
     uint32_t *number = ARENA_ARRAY(scratch, uint32_t, count); /* 0: not met */
@@ -184,7 +178,7 @@ static void irreducible_find(Arena *scratch, const Graph *graph, LoopForest *for
         }
         if (edge[node] < graph->succ_start[node + 1]) {
             uint32_t next = graph->succs[edge[node]++];
-            if (is_back_edge(dominance, node, next))
+            if (dominance_has_id(dominance, next, node))
                 continue;
             if (!number[next])
                 stack[depth++] = next;
@@ -214,26 +208,26 @@ LoopForest *loops_compute(Arena *arena, const Dominance *dominance)
     require(!dominance->post);
     const Body *body = dominance->body;
     Arena *scratch = arena_new();
-    Graph graph = graph_build(scratch, body, false);
-    uint32_t edge_count = graph.succ_start[graph.count];
+    const FlowGraph *graph = &dominance->graph;
+    uint32_t edge_count = graph->succ_start[graph->count];
     Finder finder = {
         .dominance = dominance,
-        .graph = &graph,
-        .innermost = ARENA_ARRAY(scratch, uint32_t, graph.count),
-        .outermost = ARENA_ARRAY(scratch, uint32_t, graph.count),
+        .graph = graph,
+        .innermost = ARENA_ARRAY(scratch, uint32_t, graph->count),
+        .outermost = ARENA_ARRAY(scratch, uint32_t, graph->count),
         .stack = ARENA_ARRAY(scratch, uint32_t, (size_t)edge_count * 2 + 1),
         .scratch = scratch,
     };
-    for (uint32_t i = 0; i < graph.count; i++)
+    for (uint32_t i = 0; i < graph->count; i++)
         finder.innermost[i] = BLOCK_NONE;
     for (uint32_t i = dominance->order_count; i-- > 0;)
         loop_find(&finder, dominance->order[i]);
     LoopForest *forest = ARENA_NEW(arena, LoopForest);
     forest->body = body;
-    forest->innermost = ARENA_ARRAY(arena, Loop *, graph.count);
-    forest->irreducible = bitset_new(arena, graph.count);
+    forest->innermost = ARENA_ARRAY(arena, Loop *, graph->count);
+    forest->irreducible = bitset_new(arena, graph->count);
     forest_build(arena, &finder, forest);
-    irreducible_find(scratch, &graph, forest, dominance);
+    irreducible_find(scratch, graph, forest, dominance);
     arena_free(scratch);
     return forest;
 }

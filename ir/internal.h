@@ -82,30 +82,9 @@ void body_order(Body *body);
  * belong to it alone, those written first. */
 Inst *inst_build_copy(Body *body, const char *spelling, const RegId *regs, unsigned count);
 
-/* ---- Dominators ------------------------------------------------------------------------------------------------- */
-
-/* Lengauer and Tarjan: "A Fast Algorithm for Finding Dominators in a Flowgraph" (1979).  Everything is indexed by
- * Block.id, which must be the layout index, and preds must be up to date.  Blocks that the entry does not reach have
- * order UINT32_MAX. */
-typedef struct Dominators {
-    uint32_t count;                       /* reachable blocks */
-    uint32_t *order;                      /* position in reverse postorder */
-    uint32_t *blocks;                     /* reverse postorder: ids */
-    uint32_t *idom;                       /* id of the immediate dominator; the entry's own for the entry */
-    uint32_t *enter, *leave;              /* preorder intervals of the dominator tree */
-    uint32_t *first_child, *next_sibling; /* the dominator tree, by id; UINT32_MAX ends */
-} Dominators;
-
-void dominators_compute(Dominators *dominators, Arena *arena, const Body *body);
-static inline bool dominators_reach(const Dominators *d, uint32_t block)
-{
-    return d->order[block] != UINT32_MAX;
-}
-/* Whether a dominates b, or is b. */
-static inline bool dominates(const Dominators *d, uint32_t a, uint32_t b)
-{
-    return d->enter[a] <= d->enter[b] && d->leave[b] <= d->leave[a];
-}
+/* The flow graph of the body.  With 'virtual_exit' node count-1 stands for the exit; see Dominance for the edges it
+ * gets.  The arrays are in 'arena'. */
+FlowGraph flow_graph_build(Arena *arena, const Body *body, bool virtual_exit);
 
 /* ---- Text ------------------------------------------------------------------------------------------------------- */
 

@@ -12,6 +12,7 @@
 #ifndef PTXOPT_IR_H
 #define PTXOPT_IR_H
 
+#include "ir/dominance.h"
 #include "support/support.h"
 
 /* Generated from ir/table/ops.def: the enums Opcode (OP_UNKNOWN = 0, OP_ADD ...), ModId (MOD_UNKNOWN = 0 ...) and

@@ -12,7 +12,7 @@ typedef struct Verifier {
     const Body *body;
     Arena *scratch;
     const char *after;
-    Dominators dominators;
+    const Dominance *dominance;
     Place *defs; /* SSA: by register */
 } Verifier;
 
@@ -223,11 +223,11 @@ static void definitions_collect(Verifier *v)
 static bool reaches(const Verifier *v, RegId reg, uint32_t block, uint32_t position)
 {
     Place def = v->defs[reg];
-    if (def.block == UINT32_MAX || !dominators_reach(&v->dominators, block))
+    if (def.block == UINT32_MAX || !dominance_reaches(v->dominance, block))
         return true;
     if (def.block == block)
         return def.position < position;
-    return dominators_reach(&v->dominators, def.block) && dominates(&v->dominators, def.block, block);
+    return dominance_reaches(v->dominance, def.block) && dominance_has_id(v->dominance, def.block, block);
 }
 
 static void phi_verify(const Verifier *v, const Block *block, const Phi *phi, uint32_t *stamps, uint32_t mark)
@@ -254,7 +254,7 @@ static void phi_verify(const Verifier *v, const Block *block, const Phi *phi, ui
 static void ssa_verify(Verifier *v)
 {
     uint32_t *stamps = ARENA_ARRAY(v->scratch, uint32_t, v->body->blocks.count);
-    dominators_compute(&v->dominators, v->scratch, v->body);
+    v->dominance = dominance_compute(v->scratch, v->body);
     definitions_collect(v);
     for (size_t b = 0; b < v->body->blocks.count; b++) {
         const Block *block = v->body->blocks.data[b];

@@ -24,7 +24,8 @@ typedef struct Place { /* of the only definition of a register */
 typedef struct Converter {
     Body *body;
     Arena *scratch;
-    Dominators dominators;
+    const Dominance *dominance;
+    const BlockLists *frontiers;
     uint32_t *def_count; /* by register */
     Place *def_place;
     bool *renamed;   /* registers that get versions */
@@ -32,7 +33,6 @@ typedef struct Converter {
     bool *id_used;   /* the first version has taken the register's own id */
     VEC(Node) nodes;
     uint32_t *defs, *exposed;   /* by register: blocks that write it; blocks that read it before writing it */
-    uint32_t *frontier;         /* by block */
     VEC(RegId) * phi_registers; /* by block, beside Block.phis: whose version the phi is */
     RegId *current;             /* by register: its version at this point of the walk */
 } Converter;
@@ -105,7 +105,7 @@ static void uses_check(Converter *c)
                     continue;
                 Place def = c->def_place[ref->reg];
                 bool reached =
-                    def.block == i ? def.position < inst->id : dominates(&c->dominators, def.block, (uint32_t)i);
+                    def.block == i ? def.position < inst->id : dominance_has_id(c->dominance, def.block, (uint32_t)i);
                 if (!reached)
                     c->renamed[ref->reg] = true;
             }
@@ -147,23 +147,6 @@ static void occurrences_collect(Converter *c)
     }
 }
 
-static void frontiers_compute(Converter *c)
-{
-    const Dominators *d = &c->dominators;
-    for (size_t i = 0; i < c->body->blocks.count; i++) {
-        const Block *block = c->body->blocks.data[i];
-        if (block->pred_count < 2)
-            continue;
-        for (unsigned j = 0; j < block->pred_count; j++)
-            for (uint32_t runner = block->preds[j]->id; runner != d->idom[i]; runner = d->idom[runner]) {
-                uint32_t head = c->frontier[runner];
-                if (head != END && c->nodes.data[head].block == i)
-                    break; /* an earlier predecessor came this way */
-                list_push(c, &c->frontier[runner], (uint32_t)i);
-            }
-    }
-}
-
 typedef struct Marks { /* by block, valid for one register: its id + 1 */
     uint32_t *live, *defined, *phi;
     VEC(uint32_t) work;
@@ -198,9 +181,9 @@ static void phis_place(Converter *c, Marks *marks, RegId reg)
     for (uint32_t n = c->defs[reg]; n != END; n = c->nodes.data[n].next)
         VEC_PUSH(c->scratch, marks->work, c->nodes.data[n].block);
     while (marks->work.count) {
-        uint32_t from = VEC_POP(marks->work);
-        for (uint32_t n = c->frontier[from]; n != END; n = c->nodes.data[n].next) {
-            uint32_t at = c->nodes.data[n].block;
+        const Block *from = c->body->blocks.data[VEC_POP(marks->work)];
+        for (uint32_t i = 0; i < block_list_count(c->frontiers, from); i++) {
+            uint32_t at = block_list(c->frontiers, from)[i]->id;
             if (marks->phi[at] == mark || marks->live[at] != mark)
                 continue;
             marks->phi[at] = mark;
@@ -286,8 +269,8 @@ static void versions_assign(Converter *c)
             phi_args_add(c, block, block->fall);
         for (unsigned i = 0; block->last && i < block->last->target_count; i++)
             phi_args_add(c, block, block->last->targets[i]);
-        for (uint32_t child = c->dominators.first_child[id]; child != UINT32_MAX;
-             child = c->dominators.next_sibling[child])
+        for (uint32_t child = c->dominance->first_child[id]; child != BLOCK_NONE;
+             child = c->dominance->next_sibling[child])
             VEC_PUSH(c->scratch, stack, (Visit){child, SIZE_MAX});
     }
 }
@@ -297,7 +280,8 @@ static void converter_init(Converter *c, Body *body)
     size_t registers = body->regs.count, blocks = body->blocks.count;
     c->body = body;
     c->scratch = arena_new();
-    dominators_compute(&c->dominators, c->scratch, body);
+    c->dominance = dominance_compute(c->scratch, body);
+    c->frontiers = dominance_frontiers(c->scratch, c->dominance);
     c->def_count = ARENA_ARRAY(c->scratch, uint32_t, registers);
     c->def_place = ARENA_ARRAY(c->scratch, Place, registers);
     c->renamed = ARENA_ARRAY(c->scratch, bool, registers);
@@ -306,14 +290,11 @@ static void converter_init(Converter *c, Body *body)
     c->defs = ARENA_ARRAY(c->scratch, uint32_t, registers);
     c->exposed = ARENA_ARRAY(c->scratch, uint32_t, registers);
     c->current = ARENA_ARRAY(c->scratch, RegId, registers);
-    c->frontier = ARENA_ARRAY(c->scratch, uint32_t, blocks);
     c->phi_registers = arena_array(c->scratch, blocks, sizeof *c->phi_registers);
     for (size_t i = 0; i < registers; i++) {
         c->defs[i] = c->exposed[i] = END;
         c->current[i] = (RegId)i;
     }
-    for (size_t i = 0; i < blocks; i++)
-        c->frontier[i] = END;
 }
 
 void body_to_ssa(Body *body)
@@ -329,7 +310,6 @@ void body_to_ssa(Body *body)
     definitions_count(&c);
     uses_check(&c);
     occurrences_collect(&c);
-    frontiers_compute(&c);
     Marks marks = {0};
     marks.live = ARENA_ARRAY(c.scratch, uint32_t, body->blocks.count);
     marks.defined = ARENA_ARRAY(c.scratch, uint32_t, body->blocks.count);

@@ -44,7 +44,7 @@ static void values_rank(Coalescer *c)
     for (uint32_t i = 0; i < leaver->values.count; i++)
         if (value_defined(leaver, i)) {
             const Value *value = &leaver->values.data[i];
-            uint64_t key = (uint64_t)leaver->dominators.enter[value->block] << 32 | value->position;
+            uint64_t key = (uint64_t)leaver->dominance->enter[value->block] << 32 | value->position;
             places[c->defined++] = (Place){key, i};
         }
     if (c->defined)
@@ -251,7 +251,7 @@ static uint32_t *depths_compute(Leaver *leaver)
         const Block *block = body->blocks.data[header];
         for (unsigned i = 0; i < block->pred_count; i++) {
             uint32_t latch = block->preds[i]->id;
-            if (dominates(&leaver->dominators, header, latch) && seen[latch] != header + 1) {
+            if (dominance_has_id(leaver->dominance, header, latch) && seen[latch] != header + 1) {
                 seen[latch] = header + 1;
                 VEC_PUSH(leaver->scratch, work, latch);
             }

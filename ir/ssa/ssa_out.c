@@ -289,7 +289,7 @@ void body_from_ssa(Body *body)
     require(body->ssa);
     body_remove_unreachable(body);
     Leaver leaver = {.body = body, .scratch = arena_new()};
-    dominators_compute(&leaver.dominators, leaver.scratch, body);
+    leaver.dominance = dominance_compute(leaver.scratch, body);
     registers_to_values(&leaver);
     copies_collect(&leaver);
     tracked_mark(&leaver);

@@ -48,7 +48,7 @@ typedef struct Set {
 typedef struct Leaver {
     Body *body;
     Arena *scratch;
-    Dominators dominators;
+    const Dominance *dominance;
     uint32_t registers; /* values below are registers */
     VEC(Value) values;
     VEC(Copy) copies;  /* by block and position */
@@ -63,7 +63,7 @@ bool values_intersect(const Leaver *leaver, uint32_t a, uint32_t b);
 static inline bool value_dominates(const Leaver *leaver, uint32_t a, uint32_t b)
 {
     const Value *x = &leaver->values.data[a], *y = &leaver->values.data[b];
-    return x->block == y->block ? x->position <= y->position : dominates(&leaver->dominators, x->block, y->block);
+    return x->block == y->block ? x->position <= y->position : dominance_has_id(leaver->dominance, x->block, y->block);
 }
 
 static inline bool value_defined(const Leaver *leaver, uint32_t value)

@@ -1,7 +1,5 @@
 /* The flow graph of a body as plain arrays. */
-#include "analysis/graph.h"
-
-#include "analysis/flow.h"
+#include "ir/internal.h"
 
 typedef struct Edge {
     uint32_t from, to;
@@ -29,7 +27,7 @@ bool block_chooses(const Block *block)
 }
 
 /* Fills both directions from a list of distinct edges. */
-static void edges_index(Arena *arena, const EdgeVec *edges, Graph *graph)
+static void edges_index(Arena *arena, const EdgeVec *edges, FlowGraph *graph)
 {
     require(edges->count < UINT32_MAX);
     graph->succ_start = ARENA_ARRAY(arena, uint32_t, (size_t)graph->count + 2);
@@ -71,7 +69,7 @@ static void edges_collect(Arena *scratch, const Body *body, EdgeVec *edges)
 }
 
 /* The blocks from which some block that leaves the function can be reached. */
-static BitSet blocks_that_end(Arena *scratch, const Body *body, const Graph *graph)
+static BitSet blocks_that_end(Arena *scratch, const Body *body, const FlowGraph *graph)
 {
     uint32_t count = (uint32_t)body->blocks.count, pending = 0;
     BitSet ends = bitset_new(scratch, count);
@@ -92,11 +90,11 @@ static BitSet blocks_that_end(Arena *scratch, const Body *body, const Graph *gra
     return ends;
 }
 
-Graph graph_build(Arena *arena, const Body *body, bool virtual_exit)
+FlowGraph flow_graph_build(Arena *arena, const Body *body, bool virtual_exit)
 {
     require(body->blocks.count && body->blocks.count < UINT32_MAX - 2);
     Arena *scratch = arena_new();
-    Graph graph = {.count = (uint32_t)body->blocks.count};
+    FlowGraph graph = {.count = (uint32_t)body->blocks.count};
     EdgeVec edges = {0};
     edges_collect(scratch, body, &edges);
     if (virtual_exit) {
@@ -110,34 +108,4 @@ Graph graph_build(Arena *arena, const Body *body, bool virtual_exit)
     edges_index(arena, &edges, &graph);
     arena_free(scratch);
     return graph;
-}
-
-uint32_t graph_depth_first(const Graph *graph, uint32_t root, uint32_t *order, uint32_t *number, uint32_t *parent,
-                           Arena *scratch)
-{
-    uint32_t *stack = ARENA_ARRAY(scratch, uint32_t, graph->count);
-    uint32_t *edge = ARENA_ARRAY(scratch, uint32_t, graph->count);
-    uint32_t reached = 0, depth = 0;
-    for (uint32_t i = 0; i < graph->count; i++)
-        number[i] = UINT32_MAX;
-    stack[depth++] = root;
-    edge[root] = graph->succ_start[root];
-    number[root] = parent[root] = 0;
-    order[reached++] = root;
-    while (depth) {
-        uint32_t node = stack[depth - 1];
-        if (edge[node] == graph->succ_start[node + 1]) {
-            depth--;
-            continue;
-        }
-        uint32_t next = graph->succs[edge[node]++];
-        if (number[next] != UINT32_MAX)
-            continue;
-        parent[next] = number[node];
-        number[next] = reached;
-        order[reached++] = next;
-        edge[next] = graph->succ_start[next];
-        stack[depth++] = next;
-    }
-    return reached;
 }
