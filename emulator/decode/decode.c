@@ -303,7 +303,7 @@ static const Variable *register_formal(const Operand *operand)
     return is_variable && operand->symbol.variable->space == SPACE_REG ? operand->symbol.variable : NULL;
 }
 
-/* The body form copies them to registers of its own and back (body_formals.c).  Like other parameters they lie in
+/* The body form copies them to registers of its own and back (ir/body/formals.c).  Like other parameters they lie in
  * the frame's local memory. */
 static bool decode_formal(Decoder *d, const Variable *formal, const Operand *other, bool is_result)
 {

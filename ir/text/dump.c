@@ -1,6 +1,6 @@
 /* The listing of a body: declarations made anew from what is used, blocks in layout order, branches where control does
  * not go to the next block.  What PTX cannot say (phis, tied operands) stands in comments. */
-#include "ir/internal.h"
+#include "ir/text/listing.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

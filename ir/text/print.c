@@ -1,5 +1,5 @@
 /* The text of instructions, operands, constants and declarations: one spelling for the emitter and for the dump. */
-#include "ir/internal.h"
+#include "ir/text/listing.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The copies that coalescing could not remove, as moves: those of one place happen at the same time, so they are put
  * in an order in which nothing is overwritten before it was read; a cycle goes through a spare register (Boissinot et
  * al. 2009, algorithm 1). */
-#include "ir/ssa/ssa_out.h"
+#include "ir/ssa/destruct.h"
 
 typedef struct Writer {
     Leaver *leaver;

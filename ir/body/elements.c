@@ -2,8 +2,8 @@
  *
  * A register declared .v2 or .v4 is one register for each element in the body form: "%v.y" becomes "%v_y", and "%v" as
  * a whole operand becomes "{%v_x, %v_y}", which every instruction takes in its place.  A vector register in a list of
- * arguments stays whole, for there the text knows no braces: see ir/body/body_formals.c. */
-#include "ir/internal.h"
+ * arguments stays whole, for there the text knows no braces: see ir/body/formals.c. */
+#include "ir/body/build.h"
 #include "ir/table/ops_internal.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
  * Single copies are joined greedily, the most deeply nested first, but by halves: as long as all copies of a connected
  * part can go together, one check of its values does for all, which is what checking them one after the other would
  * have come to; only where it fails is the part split. */
-#include "ir/ssa/ssa_out.h"
+#include "ir/ssa/destruct.h"
 
 #include <stdlib.h>
 #include <string.h>

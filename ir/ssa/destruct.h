@@ -1,7 +1,7 @@
-/* The parts of the way out of SSA form: ssa_out.c drives, ssa_live.c knows live ranges, ssa_coalesce.c
- * finds the values that can share a register, ssa_copies.c writes the copies that are left. */
-#ifndef PTXOPT_IR_SSA_OUT_H
-#define PTXOPT_IR_SSA_OUT_H
+/* The parts of the way out of SSA form: destruct.c drives, live.c knows live ranges, coalesce.c
+ * finds the values that can share a register, copies.c writes the copies that are left. */
+#ifndef PTXOPT_IR_SSA_DESTRUCT_H
+#define PTXOPT_IR_SSA_DESTRUCT_H
 
 #include "ir/internal.h"
 

@@ -6,12 +6,12 @@
  * union of two sets holds no two values that are live together with different contents.  Copies go before a block's
  * terminator and are correct on critical edges too, so no edge is split.
  *
- * Sets are tried in an order that keeps what did not change (ssa_coalesce.c): first all versions of one register of
+ * Sets are tried in an order that keeps what did not change (coalesce.c): first all versions of one register of
  * the source at once, which succeeds for whatever the passes left alone and gives it back its name; then the ends of
  * copies; then what is left of the versions, for the sake of readable names.
  *
  * Keeps: blocks, instructions, edges.  Breaks: everything that is known about registers. */
-#include "ir/ssa/ssa_out.h"
+#include "ir/ssa/destruct.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * variable in SPACE_REG) and no register: what is read of a parameter is the same wherever it is read.  Vector
  * registers that calls pass are such variables, too, for a list of arguments knows no braces.  Copies that stand in the
  * source already are taken for what they are. */
-#include "ir/internal.h"
+#include "ir/body/build.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Live ranges of single values: the sorted places where a value is read, and the sorted blocks at whose end it is
  * live.  One backward walk from the uses for each value that leaving SSA form has a question about (Boissinot et al.
  * 2009, section 4). */
-#include "ir/ssa/ssa_out.h"
+#include "ir/ssa/destruct.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  *
  * So the parser numbers them: the listing of a body that takes vectors of registers apart reads the same when it has
  * been read again. */
-#include "ir/internal.h"
+#include "ir/body/build.h"
 
 typedef struct Order {
     Body *body;
@@ -22,7 +22,7 @@ static void reference_number(Order *order, RegRef *ref)
     ref->reg = order->places[ref->reg];
 }
 
-/* Variables that stand for vector registers in calls (ir/body/body_formals.c), which the parser takes for registers. */
+/* Variables that stand for vector registers in calls (ir/body/formals.c), which the parser takes for registers. */
 static void variables_find(Order *order, const Operand *operand, Variable **variables)
 {
     if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE) {

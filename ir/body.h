@@ -1,0 +1,85 @@
+/* The body form: Function -> Body -> Block -> Inst, optionally in SSA form.  Built by body_build from the parsed form;
+ * passes work on it.  A function with a Body is printed from the Body, one without from its statements. */
+#ifndef PTXOPT_IR_BODY_H
+#define PTXOPT_IR_BODY_H
+
+#include "ir/parsed.h"
+
+typedef struct PhiArg {
+    Block *pred;
+    RegId reg;
+} PhiArg;
+
+typedef struct Phi {
+    RegId dst;
+    VEC(PhiArg) args; /* one for each distinct predecessor */
+} Phi;
+
+/* Straight-line code; control leaves at the end only: by the last instruction's targets, to 'fall', or out of the
+ * function. A guarded branch, return or exit therefore ends its block. */
+struct Block {
+    uint32_t id;    /* its index in Body.blocks: layout order; kept by body_renumber */
+    Name label;     /* the source's first label that is branched to, else its first; NULL: printed only if needed */
+    Inst *first, *last;
+    Block *fall;    /* where control goes when the last instruction does not branch; NULL: never */
+    Block **preds;  /* distinct; kept by body_update_preds */
+    unsigned pred_count;
+    VEC(Phi) phis;  /* SSA only */
+    VEC(const Pragma *) pragmas; /* printed after the label */
+    VEC(Name) marks; /* with .target debug: all labels of this place, which sections may name, in the source's order */
+};
+
+struct Body {
+    Function *function;
+    Module *module;
+    Arena *arena; /* the body's own */
+    RegVec regs;
+    VEC(Block *) blocks; /* layout order; blocks.data[0] is the entry and has no predecessors */
+    VEC(Variable *) variables; /* .local, .shared, .param ... declared in the body, with unique names */
+    VEC(Table *) tables; /* call targets and prototypes; branch tables are made anew from Inst.targets */
+    VEC(Name) end_marks; /* like Block.marks, behind the last instruction */
+    Tuning tuning; /* starts as the function's; what is printed */
+    struct BodyNames *names; /* ir/body/names.c: every name that is taken in the body */
+    bool ssa;
+};
+
+/* Builds the body form from the statements: nested scopes are flattened (clashing names get a suffix), unreachable
+ * blocks are kept out, guarded instructions keep their guards.  Vector registers are taken apart ("%v.x" is "%v_x"),
+ * and so are reads of whole special registers; parameters and results in registers are copied at the entry and before
+ * returns, by instructions that name them as symbols.  Not in SSA.  NULL, with *reason set, for what the body form
+ * cannot say (a branch table that names no label ...).  function->body is not set. */
+Body *body_build(Function *function, const char **reason);
+void body_free(Body *body);
+/* A deep copy with an arena of its own; operand trees, variables and names stay shared with the module. */
+Body *body_clone(const Body *body);
+/* Makes the function print from 'body' (which it then owns), or, with NULL, from its statements again. */
+void function_set_body(Function *function, Body *body);
+
+/* A form that a function could take, to be printed without changing the module. */
+typedef struct FunctionForm {
+    const Function *function;
+    const Body *body;      /* NULL: the function's statements */
+    const Tuning *tuning;  /* NULL: the body's, or without a body the function's */
+    const Variable *added; /* a variable that the form adds to the end of the module; NULL: none */
+} FunctionForm;
+
+/* SSA in (pruned; Cytron et al. 1991 over dominance frontiers) and out (Boissinot et al. 2009: copies, then
+ * coalescing by congruence classes; the registers' original names survive where live ranges allow).  A register read
+ * before any write keeps its own RegId as an undefined value. */
+void body_to_ssa(Body *body);
+void body_from_ssa(Body *body);
+
+/* Checks everything this header promises: links, edges, preds, phis, single definitions, dominance of uses, types of
+ * refs, ties.  A violation is a bug(); 'after' names the pass that ran last. */
+void body_verify(const Body *body, const char *after);
+/* Successors: fall first, then the distinct targets.  Returns how many; at most 'capacity' are written. */
+unsigned block_succs(const Block *block, Block **out, unsigned capacity);
+/* Whether the instruction ends its block: a branch, ret or exit, guarded or not. */
+bool inst_is_terminator(const Inst *inst);
+bool inst_is_call(const Inst *inst);
+bool inst_is_branch(const Inst *inst);     /* bra or brx.idx: what has targets */
+bool inst_falls_through(const Inst *inst); /* control may go on behind it: not an unguarded branch, ret or exit */
+/* A name derived from 'base' ("base", "base_1" ...) that nothing in the body bears; it is taken from now on. */
+Name body_unique_name(Body *body, const char *base);
+
+#endif

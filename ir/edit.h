@@ -1,0 +1,35 @@
+/* Editing of the body form. */
+#ifndef PTXOPT_IR_EDIT_H
+#define PTXOPT_IR_EDIT_H
+
+#include "ir/body.h"
+
+void body_renumber(Body *body);      /* ids by layout order */
+void body_update_preds(Body *body);  /* from fall and targets; also drops phi arguments of vanished predecessors */
+void body_remove_unreachable(Body *body);
+/* Placed after 'after' in the layout (NULL: at the end); no label, no edges. */
+Block *body_add_block(Body *body, Block *after);
+RegId body_add_reg(Body *body, Type type, Name base); /* a new register named after 'base', made unique */
+RegId body_clone_reg(Body *body, RegId reg); /* same type and origin; the name is derived from the original's */
+void inst_append(Block *block, Inst *inst);
+void inst_insert_before(Inst *position, Inst *inst);
+void inst_insert_after(Inst *position, Inst *inst);
+void inst_remove(Inst *inst); /* from its block */
+/* A copy with refs and targets of its own, not in any block; operand trees are shared. */
+Inst *inst_clone(Body *body, const Inst *inst);
+/* A new instruction, bound; not in any block.  'operands' has one letter for each: d REG written, r REG read, !
+ * predicate REG read inverted, i constant (int64_t), s special register (const char *), v variable's address
+ * (Variable *), a address [REG+offset] (RegId, int64_t), f the bits of a 0f literal (uint32_t), e those of a 0d literal
+ * (uint64_t).  inst_build(body, "mad.lo.s32", "drri", d, a, b, (int64_t)4). */
+Inst *inst_build(Body *body, const char *spelling, const char *operands, ...);
+/* A branch to the block, guarded unless the predicate is REG_NONE; not in any block. */
+Inst *inst_build_branch(Body *body, Block *target, RegId predicate, bool inverted);
+/* Guards an unguarded instruction in non-SSA form or one without definitions. */
+void inst_set_guard(Body *body, Inst *inst, RegId predicate, bool inverted);
+/* Lets the instruction name another variable: its trees are copied, its refs stay. */
+void inst_replace_symbol(Body *body, Inst *inst, const Variable *from, Variable *to);
+/* Lets the instruction, a mov or cvt, read a 32-bit register instead of the special register. */
+void inst_replace_special(Body *body, Inst *inst, const Sreg *sreg, RegId reg);
+bool inst_uses(const Inst *inst, RegId reg);
+
+#endif

@@ -1,0 +1,128 @@
+/* The parsed form: Module -> Item -> Function -> flat list of Stmt.  Built by the parser, printed back as written. */
+#ifndef PTXOPT_IR_PARSED_H
+#define PTXOPT_IR_PARSED_H
+
+#include "ir/instruction.h"
+
+typedef struct RegDecl { /* one .reg statement */
+    Type type;
+    unsigned vector;
+    uint64_t align; /* 0: not given */
+    struct RegDeclItem {
+        Name name;
+        bool is_range;  /* NAME<count> */
+        uint64_t count;
+    } *items;
+    unsigned item_count;
+} RegDecl;
+
+typedef enum StmtKind {
+    STMT_INST, STMT_LABEL, STMT_OPEN, STMT_CLOSE, /* a nested scope */
+    STMT_REGISTERS, STMT_VARIABLE, STMT_LOC, STMT_PRAGMA, STMT_TABLE
+} StmtKind;
+
+typedef struct Stmt {
+    StmtKind kind;
+    Span span;
+    union {
+        Inst *inst;
+        Label *label;
+        RegDecl *registers;
+        Variable *variable;
+        Loc *loc;
+        Pragma *pragma;
+        Table *table;
+    };
+} Stmt;
+
+typedef VEC(Stmt) StmtVec;
+typedef VEC(Reg) RegVec;
+
+/* Performance-tuning directives of an entry; 0 or count 0: not given. */
+typedef struct Tuning {
+    unsigned maxnreg;
+    unsigned maxntid[3], maxntid_count; /* how many numbers were written; those not written are 1 */
+    unsigned reqntid[3], reqntid_count;
+    unsigned minnctapersm, maxnctapersm;
+    unsigned reqnctapercluster[3], reqnctapercluster_count;
+    unsigned maxclusterrank;
+    bool explicitcluster, blocksareclusters;
+} Tuning;
+
+struct Function {
+    Module *module;
+    Name name;
+    Span span;
+    Span text;  /* in the source, from its linkage to its closing brace; empty for a declaration */
+    Span braces; /* the last part of it: the body with its braces */
+    Linkage linkage;
+    bool is_entry;
+    bool has_body; /* false: a declaration */
+    bool unified;  /* .attribute(.unified(a, b)) */
+    uint64_t unified_id[2];
+    Prototype prototype;
+    Tuning tuning;
+    VEC(Pragma) pragmas; /* between the header and the body */
+    bool is_text;        /* the body was read and checked, but not kept: no statements, no registers */
+    bool is_retuned;     /* 'tuning' is no longer what the source says */
+    StmtVec stmts;       /* without the outer braces */
+    Span end;            /* of the closing brace */
+    RegVec regs;         /* every register used, one entry for each declared name and scope; RegId indexes it */
+    Body *body;          /* non-NULL once a pass has taken the function over */
+    Function *definition; /* of a declaration: the function defined later, or NULL */
+};
+
+typedef enum ItemKind {
+    ITEM_VARIABLE, ITEM_FUNCTION, ITEM_FILE, ITEM_SECTION, ITEM_PRAGMA, ITEM_ALIAS, ITEM_VERBATIM
+} ItemKind;
+
+typedef struct Item {
+    ItemKind kind;
+    Span span;
+    union {
+        Variable *variable;
+        Function *function;
+        struct {
+            uint32_t index;
+            Name path;
+            bool has_stamp;
+            uint64_t timestamp, size;
+        } file;
+        struct {
+            Name name; /* ".debug_info" */
+            Name text; /* what stands between the braces, line by line as written */
+        } section;
+        Pragma *pragma;
+        struct {
+            Function *alias, *aliasee;
+        } alias;
+        Name verbatim; /* an @@DWARF line */
+    };
+} Item;
+
+/* The newest .version whose instructions the table holds; times 10.  In modules of a newer one, what the table does not
+ * take is opaque instead of wrong. */
+enum { LATEST_VERSION = 90 };
+
+struct Module {
+    Arena *arena; /* owns the module */
+    Interner *names;
+    const Source *source;
+    unsigned version;       /* times 10: 90 for 9.0 */
+    Name *targets;          /* "sm_90a", "debug", "texmode_independent" ... as written */
+    unsigned target_count;
+    unsigned address_size; /* 0: not given */
+    VEC(Item) items;
+    struct SignatureTable *signatures; /* ir/table/ops.c */
+    struct ScopeTable *globals;        /* the parser's: names at module scope */
+};
+
+/* Whether the module is made for debugging (.target debug): its sections name labels of the code. */
+bool module_is_debug(const Module *module);
+/* An empty module that owns 'arena'. */
+Module *module_new(Arena *arena, Interner *names, const Source *source);
+/* The definition if there is one, else a declaration, else NULL. */
+Function *module_find_function(const Module *module, const char *name);
+Variable *module_find_variable(const Module *module, const char *name);
+
+#endif

@@ -1,0 +1,108 @@
+/* The instruction table: what it says of opcodes, modifiers, forms and special registers. */
+#ifndef PTXOPT_IR_TABLE_H
+#define PTXOPT_IR_TABLE_H
+
+#include "ir/types.h"
+
+/* Generated from ir/table/ops.def: the enums Opcode (OP_UNKNOWN = 0, OP_ADD ...), ModId (MOD_UNKNOWN = 0 ...) and
+ * FormId (FORM_ADD_INT ...). */
+#include "ir/table/ops_enum.h"
+
+/* What an instruction does beyond writing its destinations.  Table data; passes ask these and keep no opcode lists. */
+typedef enum Effect {
+    EFFECT_PURE = 1 << 0,     /* the result depends on the operands only */
+    EFFECT_READ = 1 << 1,     /* reads memory */
+    EFFECT_WRITE = 1 << 2,    /* writes memory */
+    EFFECT_SYNC = 1 << 3,     /* see SyncKind: no memory effect moves across it, and it is not made conditional */
+    EFFECT_CONTROL = 1 << 4,  /* branches, returns, calls */
+    EFFECT_TRAP = 1 << 5,     /* may fault: not executed speculatively */
+    EFFECT_THREAD = 1 << 6,   /* differs between threads with equal operands */
+    EFFECT_VOLATILE = 1 << 7, /* executed exactly as often as written */
+    EFFECT_ASYNC = 1 << 8,    /* completes later */
+    EFFECT_HINT = 1 << 9,     /* no architectural effect */
+    EFFECT_CC_READ = 1 << 10, /* reads the carry flag CC.CF */
+    EFFECT_CC_WRITE = 1 << 11,
+} Effect;
+/* An opaque instruction: everything that forbids moving, merging or cloning. */
+#define EFFECTS_OPAQUE (EFFECT_READ | EFFECT_WRITE | EFFECT_SYNC | EFFECT_TRAP | EFFECT_THREAD | EFFECT_VOLATILE)
+
+/* What kind of synchronisation EFFECT_SYNC stands for. */
+typedef enum SyncKind {
+    SYNC_NONE,
+    SYNC_BLOCK_BARRIER,   /* bar, barrier, barrier.cta, bar.red ... */
+    SYNC_CLUSTER_BARRIER, /* barrier.cluster */
+    SYNC_WARP,            /* shfl, vote, match, activemask, redux, elect, bar.warp, ldmatrix, mma, wmma, wgmma ... */
+    SYNC_FENCE,           /* membar, fence */
+    SYNC_STRONG,          /* atom, red, relaxed, acquire, release, volatile-like strong accesses */
+    SYNC_MBARRIER,
+    SYNC_ASYNC_GROUP, /* cp.async.commit_group, wait_group ... */
+    SYNC_OTHER,       /* setmaxnreg, griddepcontrol, tcgen05 ...: never touched */
+} SyncKind;
+
+typedef enum Category {
+    CATEGORY_INT, CATEGORY_FLOAT, CATEGORY_HALF, CATEGORY_BF16, CATEGORY_COMPARE, CATEGORY_LOGIC, CATEGORY_MOVE,
+    CATEGORY_MEMORY, CATEGORY_ATOMIC, CATEGORY_SYNC, CATEGORY_CONTROL, CATEGORY_TEXTURE, CATEGORY_SURFACE,
+    CATEGORY_VIDEO, CATEGORY_SIMD_VIDEO, CATEGORY_WMMA, CATEGORY_MMA, CATEGORY_WGMMA, CATEGORY_TCGEN05,
+    CATEGORY_ASYNC_COPY, CATEGORY_MISC,
+    CATEGORY_COUNT
+} Category;
+
+/* One row of ops.def, with its notation taken apart at build time.  The layout is ops.c's business; passes use
+ * only these. */
+typedef struct Form Form;
+const char *form_id(const Form *form);         /* "add.int" */
+Category form_category(const Form *form);
+unsigned form_effects(const Form *form);       /* Effect bits, the union over the row's alternatives */
+SyncKind form_sync(const Form *form);
+unsigned form_min_version(const Form *form);   /* PTX version times 10: 78 for 7.8 */
+FormId form_number(const Form *form);
+bool form_emulated(const Form *form);          /* the row names what executes it */
+const char *form_note(const Form *form);       /* what it does, in words */
+
+typedef struct Mod {
+    ModId id;  /* MOD_UNKNOWN for one the table does not know */
+    Name text; /* with its dot: ".rn", ".shared::cta" */
+} Mod;
+
+/* An opcode with its modifiers as written, interned per module: equal spellings share one Signature, and the match
+ * against the table is done once for each. */
+typedef struct FormMatch FormMatch; /* a form whose modifiers fit, with the chosen alternatives (ir/table/ops.c) */
+typedef struct Signature {
+    Opcode op; /* OP_UNKNOWN: the table does not know the opcode */
+    Name opcode;
+    Name spelling; /* the opcode with its modifiers: "ld.global.f32" */
+    Mod *mods; /* in written order */
+    unsigned mod_count;
+    const FormMatch *matches; /* every form whose modifiers fit; none: opaque */
+    unsigned match_count;
+    Type types[4]; /* the type modifiers in written order */
+    unsigned type_count;
+    Space space; /* the state-space modifier; SPACE_NONE if there is none (generic) */
+    unsigned vector; /* .v2 .v4 .v8; else 1 */
+} Signature;
+
+/* mods[i] with its leading dot.  Never NULL: an unknown spelling gives a Signature without matches. */
+const Signature *signature_intern(Module *module, Name opcode, const Name *mods, unsigned mod_count);
+/* From text such as "mad.lo.s32". */
+const Signature *signature_parse(Module *module, const char *text);
+bool signature_has(const Signature *signature, ModId mod);
+Opcode opcode_from_name(const char *name); /* OP_UNKNOWN if there is none */
+const char *opcode_name(Opcode op);
+const char *mod_name(ModId mod); /* with its dot */
+ModId mod_from_name(const char *text); /* with its dot; MOD_UNKNOWN if there is none */
+
+/* Special registers: ir/table/sregs.def, from special-registers.tsv. */
+typedef enum SregDependence { SREG_THREAD, SREG_BLOCK, SREG_LAUNCH, SREG_CONSTANT, SREG_VOLATILE } SregDependence;
+typedef struct Sreg {
+    const char *name;     /* "%tid.x", "%tid" (the whole vector), "%laneid", "%clock64" */
+    unsigned vector;      /* 4 for a whole vector, else 1 */
+    SregDependence dependence;
+    Type type;            /* of one element: TYPE_U32, TYPE_U64 or TYPE_PRED */
+    unsigned min_version; /* times 10 */
+    unsigned min_sm;
+} Sreg;
+const Sreg *sreg_find(const char *name); /* NULL if it is none */
+/* The special register whose name is closest to this one, if it is close; else NULL. */
+const char *sreg_closest(const char *name);
+
+#endif

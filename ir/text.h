@@ -1,0 +1,27 @@
+/* Text of both forms. */
+#ifndef PTXOPT_IR_TEXT_H
+#define PTXOPT_IR_TEXT_H
+
+#include "ir/body.h"
+
+/* The listing of the body that -d prints: PTX where PTX can say it, phis as comments. */
+void body_dump(const Body *body, Buf *out);
+
+/* One instruction with its guard and semicolon, no indentation, no line end.  Registers are named by 'regs'; a branch
+ * of the body form by the labels of its target blocks. */
+void inst_print(const Inst *inst, const RegVec *regs, Buf *out);
+/* "\t.loc 1 2 3\n" */
+void loc_print(const Loc *loc, Buf *out);
+/* ".pragma "nounroll";", no line end. */
+void pragma_print(const Pragma *pragma, Buf *out);
+/* A declaration with its initialiser, no semicolon. */
+void variable_print(const Variable *variable, Buf *out);
+/* "NAME: .branchtargets A, B;", no line end. */
+void table_print(const Table *table, Buf *out);
+/* What stands before the body or the semicolon: linkage, signature, tuning directives and pragmas. */
+void function_print_header(const Function *function, const Tuning *tuning, Buf *out);
+/* What stands between the braces, declarations first.  Without 'locations' no .loc is printed.  A body in SSA form is
+ * printed with its phis and tied operands as comments. */
+void body_print(const Body *body, bool locations, Buf *out);
+
+#endif
