@@ -1,5 +1,5 @@
-/* The PTX writer: module scope, and bodies in the parsed form.  Text below the level of a statement is ir's
- * (ir/text/print.c). */
+/* Prints modules, functions and, in the parsed form, bodies.  Instructions and the like are printed by
+ * ir/text/print.c. */
 #include "emit/emit.h"
 
 #include "emit/internal.h"
@@ -164,7 +164,7 @@ static void header_emit(const Module *module, Buf *out)
     buf_putc(out, '\n');
 }
 
-/* What is printed is about as long as what was read: it need not grow, and be copied, as it is written. */
+/* The output is about as long as the source: with room for it the buffer need not grow, and be copied, on the way. */
 static void reserve(const Module *module, Buf *out)
 {
     if (module->source)
@@ -184,7 +184,7 @@ static bool is_changed(const Item *item)
     return item->kind == ITEM_FUNCTION && (item->function->body || item->function->is_retuned);
 }
 
-/* Passes give no place to what they make. */
+/* Items that passes add have no place in the source. */
 static bool is_added(const Item *item)
 {
     return item->span.end == 0;
@@ -198,7 +198,7 @@ bool module_is_as_written(const Module *module)
     return true;
 }
 
-/* Another header before the body as it was written. */
+/* A new header before the body as it is in the source. */
 static void header_replace(const Function *function, Buf *out)
 {
     function_print_header(function, &function->tuning, out);
@@ -225,7 +225,7 @@ void emit_module_as_written(const Module *module, Buf *out)
         const FunctionForm own = form_of(NULL, function);
         function_emit(&own, true, out);
         if (module->source->text[at] == '\n' || module->source->text[at] == '\r')
-            out->data[--out->length] = 0; /* the line's end is there already */
+            out->data[--out->length] = 0; /* the source's own line end follows */
     }
     span_emit(module, (Span){at, (uint32_t)module->source->size}, out);
     bool begun = false;

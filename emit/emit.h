@@ -1,28 +1,31 @@
 /* emit: PTX text from a module.
  *
- * Functions that have a Body are printed from it, the others from their statements as they stood, or from the source.
- * Text that is not the source's is canonical (one instruction a line, labels flush left), so printing what was parsed
- * from it gives the same text again. */
+ * A function with a Body is printed from it, another from its statements, in their order, or from the source.  Text
+ * that is not copied from the source is canonical: one instruction a line, labels flush left.  Parsing and printing it
+ * again gives the same text.
+ *
+ * All functions append to 'out', and change neither the module nor its bodies. */
 #ifndef PTXOPT_EMIT_H
 #define PTXOPT_EMIT_H
 
 #include "ir/ir.h"
 
-/* The whole module, appended to 'out'.  Functions that were not kept (Function.is_text) stand as in the source. */
+/* The whole module.  Functions that were not kept (Function.is_text) are copied from the source. */
 void emit_module(const Module *module, Buf *out);
 
-/* Whether the module is still what its source says, to the byte. */
+/* Whether the module is unchanged, so that its source can be written as it is. */
 bool module_is_as_written(const Module *module);
-/* The source, appended to 'out', with the changed functions in the place of the written ones and what passes have added
- * behind it: comments, blank lines and the spelling of everything else stay. */
+/* The source, with each changed function printed in place of the original and the items that passes added after the
+ * end: comments, blank lines and the spelling of everything else are preserved. */
 void emit_module_as_written(const Module *module, Buf *out);
 
 /* A smaller module that assembles to the same code for one kernel: the kernel, every function that it can reach by a
- * call or through a symbol (in code or in an initialiser; a call through a pointer reaches all of them), and all
- * variables.  Debug information is left out unless the module is for the debug target, whose assembler insists on it.
- * With kernel NULL, the same for all functions. */
+ * call or through a symbol (in code or in an initial value; a call through a pointer reaches all functions), and all
+ * variables.  Debug information is omitted unless the target has the option 'debug', for which the assembler requires
+ * it.  If kernel is NULL, the same for all functions. */
 void emit_module_for(const Module *module, const Function *kernel, Buf *out);
-/* The same for one form of a kernel: prints only what this form needs, and what it adds to the module. */
+/* The same for one form of a kernel, which must not be in SSA form: prints what this form can reach and the items that
+ * it adds to the module.  NULL: all functions. */
 void emit_module_with(const Module *module, const FunctionForm *form, Buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the files of emit/ share and nobody else sees. */
+/* Shared by the files of emit/ only. */
 #ifndef PTXOPT_EMIT_INTERNAL_H
 #define PTXOPT_EMIT_INTERNAL_H
 

@@ -1,5 +1,5 @@
-/* Which functions a kernel can get to: by calls, by addresses taken in code, and by those that initialisers store.  A
- * function is known by its name, since a declaration and its definition are two objects. */
+/* Which functions a kernel can reach: by calls, by addresses taken in code, and by addresses in initial values.
+ * Functions are identified by name, because a declaration and its definition are two objects. */
 #include "emit/internal.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct Reached {
     VEC(Link) links;
     VEC(Entry *) work;
     bool all;
-    bool indirect; /* a call through a pointer was met */
+    bool indirect; /* a call through a pointer has been seen */
 };
 
 static int entry_compare(const void *a, const void *b)
@@ -88,7 +88,7 @@ static void operand_reach(Reached *reached, const Operand *operand)
         operand_reach(reached, &operand->items[i]);
 }
 
-/* Through a pointer any function may be called, and the assembler reckons with the registers of all of them. */
+/* A call through a pointer can reach any function, and the assembler counts the registers of all of them. */
 static void functions_reach(Reached *reached)
 {
     for (size_t i = 0; i < reached->module->items.count; i++) {

@@ -1,7 +1,7 @@
 /* Constant expressions; PTX ISA, section "Constant Expressions".  Integers are .s64 or .u64 and mix as in C;
- * everything wraps modulo 2^64.  What differs from C is what ptxas does: '~' and '%' take and give .u64, shift
- * counts are taken modulo 64, and "?:" has the type of the operand it selects.  Decimal floating-point numbers are
- * doubles and do not mix with integers.  0f and 0d literals stand alone. */
+ * everything wraps modulo 2^64.  Where ptxas differs from C, so does this: '~' and '%' have .u64 operands and results,
+ * shift counts are modulo 64, and "?:" has the type of the operand it selects.  Decimal floating-point numbers are
+ * doubles and do not mix with integers.  0f and 0d literals cannot be operands. */
 #include <string.h>
 
 #include "parser/internal.h"
@@ -46,18 +46,18 @@ bool constant_is_integer(Diag *diag, ConstantValue value, Span span)
     if (value.bad)
         return false;
     if (value.kind != CONSTANT_INT)
-        diag_error(diag, span, "an integer is wanted here");
+        diag_error(diag, span, "this must be an integer");
     return value.kind == CONSTANT_INT;
 }
 
-/* Parentheses around an operand are its own; the result has none. */
+/* Parentheses around the operand are not around the result. */
 ConstantValue constant_unary(Diag *diag, int operation, ConstantValue operand, Span span)
 {
     operand.parenthesised = false;
     if (operand.bad)
         return operand;
     if (is_exact(operand)) {
-        diag_error(diag, span, "a 0f or 0d literal stands alone, without a sign or an operator");
+        diag_error(diag, span, "a 0f or 0d literal cannot have a sign or be an operand of an operator");
         return bad_constant();
     }
     if (operand.kind == CONSTANT_DECIMAL) {
@@ -65,7 +65,7 @@ ConstantValue constant_unary(Diag *diag, int operation, ConstantValue operand, S
             return from_double(-as_double(operand));
         if (operation == '+')
             return operand;
-        diag_error(diag, span, "'%c' takes an integer", operation);
+        diag_error(diag, span, "the operand of '%c' must be an integer", operation);
         return bad_constant();
     }
     switch (operation) {
@@ -89,7 +89,7 @@ static ConstantValue float_binary(Diag *diag, int operation, double left, double
             return bad_constant();
         }
         return from_double(left / right);
-    default: diag_error(diag, span, "this operator takes integers"); return bad_constant();
+    default: diag_error(diag, span, "the operands of this operator must be integers"); return bad_constant();
     }
 }
 
@@ -151,7 +151,7 @@ ConstantValue constant_binary(Diag *diag, int operation, ConstantValue left, Con
     if (left.bad || right.bad)
         return bad_constant();
     if (is_exact(left) || is_exact(right)) {
-        diag_error(diag, span, "a 0f or 0d literal stands alone, without a sign or an operator");
+        diag_error(diag, span, "a 0f or 0d literal cannot have a sign or be an operand of an operator");
         return bad_constant();
     }
     if (left.kind != right.kind) {
@@ -169,7 +169,7 @@ ConstantValue constant_select(Diag *diag, ConstantValue condition, ConstantValue
     if (condition.bad || left.bad || right.bad)
         return bad_constant();
     if (condition.kind != CONSTANT_INT || left.kind != CONSTANT_INT || right.kind != CONSTANT_INT) {
-        diag_error(diag, span, "'?:' takes integers");
+        diag_error(diag, span, "the operands of '?:' must be integers");
         return bad_constant();
     }
     ConstantValue selected = condition.bits ? left : right;
@@ -181,7 +181,7 @@ ConstantValue constant_cast(Diag *diag, Type type, ConstantValue operand, Span s
     if (operand.bad)
         return operand;
     if (type != TYPE_S64 && type != TYPE_U64) {
-        diag_error(diag, span, "a constant may be cast to .s64 and .u64 only");
+        diag_error(diag, span, "a constant can be cast only to .s64 or .u64");
         return bad_constant();
     }
     if (!constant_is_integer(diag, operand, span))
@@ -189,7 +189,7 @@ ConstantValue constant_cast(Diag *diag, Type type, ConstantValue operand, Span s
     return constant_integer(operand.bits, type == TYPE_U64);
 }
 
-/* The text with each run of blanks and comments made one blank: "7 % 4" must not become "7%4". */
+/* The text with each run of blanks and comments replaced by one blank: "7 % 4" must not become "7%4". */
 static Name normalized(Parser *parser, const char *text, size_t length)
 {
     bool plain = true;
@@ -224,7 +224,7 @@ static Name normalized(Parser *parser, const char *text, size_t length)
     return intern_n(parser->names, copy, end);
 }
 
-/* Decimal digits of which the value is what is printed for it. */
+/* Decimal digits that printing the value would reproduce. */
 static bool is_plain_decimal(ConstantValue value, const char *text, size_t length)
 {
     if (value.kind != CONSTANT_INT || (text[0] == '0' && length > 1))
@@ -232,7 +232,7 @@ static bool is_plain_decimal(ConstantValue value, const char *text, size_t lengt
     for (size_t i = 0; i < length; i++)
         if (text[i] < '0' || text[i] > '9')
             return false;
-    return length < 20; /* and is not cut */
+    return length < 20; /* and is not truncated */
 }
 
 Constant constant_value(Parser *parser, ConstantValue value, Span span)
@@ -248,7 +248,6 @@ Constant constant_value(Parser *parser, ConstantValue value, Span span)
 Constant *constant_new(Parser *parser, ConstantValue value, Span span)
 {
     Name spelling = normalized(parser, parser->source->text + span.begin, span.end - span.begin);
-    /* Few spellings make up most constants; constants are never written to, so they may be shared. */
     Constant **slot = &parser->constants.slots[((uintptr_t)spelling >> 4) % COUNT_OF(parser->constants.slots)];
     if (*slot && (*slot)->spelling == spelling)
         return *slot;

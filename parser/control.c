@@ -1,5 +1,5 @@
-/* What the instruction table cannot say about calls and branches: whether a call agrees with what it calls, and
- * whether a branch goes to a label. */
+/* The checks of calls and branches that the instruction table cannot express: whether a call agrees with its target,
+ * and whether a branch has a label as its target. */
 #include "parser/internal.h"
 
 static bool fail(Parser *parser, Span span, const char *message)
@@ -16,7 +16,7 @@ static bool argument_has_type(Type type, const Constant *constant)
     return class == CLASS_FLOAT || type == TYPE_B32 || type == TYPE_B64;
 }
 
-/* ptxas looks at size and alignment, not at the kind of type. */
+/* ptxas compares size and alignment, not the kind of type. */
 static bool check_argument(Parser *parser, const Operand *argument, const Variable *formal, const RegRef *refs)
 {
     uint64_t bytes = 0, align = 0;
@@ -26,10 +26,11 @@ static bool check_argument(Parser *parser, const Operand *argument, const Variab
     case OPERAND_REG: {
         const Reg *reg = &parser->function->regs.data[refs[argument->ref].reg];
         if (argument->constant || argument->negated || argument->inverted || argument->selector)
-            return fail(parser, argument->span, "a register that is passed in a call stands alone");
+            return fail(parser, argument->span,
+                        "an argument that is a register cannot have a sign, an offset or a selector");
         if (reg->type == TYPE_PRED || formal->type == TYPE_PRED) {
             if (reg->type != formal->type)
-                return fail(parser, argument->span, "predicates are passed to predicates only");
+                return fail(parser, argument->span, "a predicate can be passed only to a predicate parameter");
             return true;
         }
         bytes = type_bits(reg->type) / 8 * reg->vector;
@@ -42,16 +43,16 @@ static bool check_argument(Parser *parser, const Operand *argument, const Variab
         return true;
     case OPERAND_SYMBOL:
         if (argument->symbol.kind != SYMBOL_VARIABLE || argument->constant)
-            return fail(parser, argument->span, "a call passes registers, constants and .param variables");
+            return fail(parser, argument->span, "an argument must be a register, a constant or a .param variable");
         if (argument->symbol.variable->space != SPACE_PARAM)
-            return fail(parser, argument->span, "a variable that is passed in a call is in .param space");
+            return fail(parser, argument->span, "an argument that is a variable must be in .param space");
         bytes = variable_bytes(argument->symbol.variable);
         align = parameter_alignment(argument->symbol.variable);
         break;
     case OPERAND_SINK: return true;
-    default: return fail(parser, argument->span, "a call passes registers, constants and .param variables");
+    default: return fail(parser, argument->span, "an argument must be a register, a constant or a .param variable");
     }
-    if (is_array && formal->dims[0] == 0) /* the variable part of a list */
+    if (is_array && formal->dims[0] == 0) /* variable arguments */
         return true;
     if (bytes != wanted) {
         diag_error(parser->diag, argument->span, "this argument has %llu bytes, the parameter%s%s has %llu",
@@ -73,8 +74,8 @@ static bool check_list(Parser *parser, const Inst *inst, const Operand *list, Va
     unsigned given = list ? list->item_count : 0;
     bool open = count > 0 && formals[count - 1]->dim_count > 0 && formals[count - 1]->dims[0] == 0;
     if (given != count && !(open && given + 1 == count)) {
-        diag_error(parser->diag, list ? list->span : span, "%u %s%s given where there %s %u", given, what,
-                   given == 1 ? "" : "s", count == 1 ? "is" : "are", count);
+        diag_error(parser->diag, list ? list->span : span, "%u %s%s given, %u expected", given, what,
+                   given == 1 ? "" : "s", count);
         return false;
     }
     for (unsigned i = 0; i < given; i++) {
@@ -101,14 +102,14 @@ static bool is_list(const Operand *operand)
 static bool check_target(Parser *parser, const Inst *inst, const Operand *returns, const Operand *params,
                          const Function *function, Span span)
 {
-    if (function == NULL) /* reported where the table stands */
+    if (function == NULL) /* reported at the table */
         return false;
     if (function->is_entry)
         return fail(parser, span, "an entry cannot be called");
     return check_prototype(parser, inst, returns, params, &function->prototype);
 }
 
-/* The targets may be given by an array of functions' addresses. */
+/* The targets can be the functions whose addresses an array contains. */
 static bool check_variable_targets(Parser *parser, const Inst *inst, const Operand *returns, const Operand *params,
                                    const Operand *table)
 {
@@ -122,13 +123,13 @@ static bool check_variable_targets(Parser *parser, const Inst *inst, const Opera
         if (!check_target(parser, inst, returns, params, init->symbol.function, table->span))
             return false;
     }
-    return any || fail(parser, table->span, "this variable holds no addresses of functions");
+    return any || fail(parser, table->span, "this variable does not contain addresses of functions");
 }
 
-/* call [(returns),] target [, (params)] [, table]; without a table the target is a function's name. */
+/* call [(returns),] target [, (params)] [, table]; without a table the target is the name of a function. */
 static bool check_call(Parser *parser, const Inst *inst)
 {
-    static const char usage[] = "a call is written 'call (RESULTS), FUNCTION, (ARGUMENTS)'";
+    static const char usage[] = "the form of a call is 'call (RESULTS), FUNCTION, (ARGUMENTS)'";
     if (inst->operand_count == 0)
         return fail(parser, parser->inst.opcode_span, usage);
     const Operand *operand = inst->operands, *end = operand + inst->operand_count;
@@ -143,13 +144,15 @@ static bool check_call(Parser *parser, const Inst *inst)
         if (function->is_entry)
             return fail(parser, target->span, "an entry cannot be called");
         if (table)
-            return fail(parser, table->span, "only a call through a register names a table of targets or a prototype");
+            return fail(parser, table->span,
+                        "only a call through a register can have a list of targets or a prototype");
         return check_prototype(parser, inst, returns, params, &function->prototype);
     }
     if (target->kind != OPERAND_REG || target->constant || target->selector)
-        return fail(parser, target->span, "a call goes to a function or through a register");
+        return fail(parser, target->span, "the target of a call must be a function or a register");
     if (table == NULL)
-        return fail(parser, target->span, "a call through a register names its targets or a prototype at the end");
+        return fail(parser, target->span,
+                    "a call through a register needs a list of targets or a prototype as its last operand");
     if (table->kind == OPERAND_SYMBOL && table->symbol.kind == SYMBOL_VARIABLE)
         return check_variable_targets(parser, inst, returns, params, table);
     if (table->kind != OPERAND_SYMBOL || table->symbol.kind != SYMBOL_TABLE ||
@@ -168,21 +171,21 @@ static bool check_call(Parser *parser, const Inst *inst)
 static bool check_branch(Parser *parser, const Inst *inst)
 {
     if (inst->operand_count != 1)
-        return fail(parser, parser->inst.opcode_span, "a branch has one operand, its label");
+        return fail(parser, parser->inst.opcode_span, "a branch needs one operand, a label");
     const Operand *target = &inst->operands[0];
     if (target->kind != OPERAND_SYMBOL || target->symbol.kind != SYMBOL_LABEL || target->constant)
-        return fail(parser, target->span, "a branch goes to a label");
+        return fail(parser, target->span, "the target of a branch must be a label");
     return true;
 }
 
 static bool check_indexed_branch(Parser *parser, const Inst *inst)
 {
     if (inst->operand_count != 2)
-        return fail(parser, parser->inst.opcode_span, "'brx.idx' has two operands, the index and the table");
+        return fail(parser, parser->inst.opcode_span, "'brx.idx' needs two operands, an index and a table");
     const Operand *target = &inst->operands[1];
     if (target->kind != OPERAND_SYMBOL || target->constant || target->symbol.kind != SYMBOL_TABLE ||
         target->symbol.table->kind != TABLE_BRANCH_TARGETS)
-        return fail(parser, target->span, "the table of a 'brx.idx' is a .branchtargets that stands before it");
+        return fail(parser, target->span, "the table of a 'brx.idx' must be a .branchtargets that precedes it");
     return true;
 }
 
@@ -200,7 +203,7 @@ static bool check_staging(Parser *parser, const Inst *inst)
     return true;
 }
 
-/* The instructions of a function work on one block or on pairs of blocks. */
+/* All instructions of a function work on one block, or all on pairs of blocks. */
 static bool check_group(Parser *parser, const Inst *inst)
 {
     int group = signature_has(inst->signature, MOD_CTA_GROUP_1)   ? 1

@@ -22,7 +22,7 @@ void declaration_linkage(Parser *parser, Linkage linkage, Span span)
 void declaration_align(Parser *parser, uint64_t bytes, Span span)
 {
     if (bytes == 0 || (bytes & (bytes - 1)) != 0) {
-        diag_error(parser->diag, span, "an alignment is a power of two");
+        diag_error(parser->diag, span, "an alignment must be a power of two");
         bytes = 1;
     }
     Declaration *decl = &parser->decl;
@@ -35,7 +35,7 @@ void declaration_align(Parser *parser, uint64_t bytes, Span span)
 void declaration_late_align(Parser *parser, uint64_t bytes, Span span)
 {
     if (prototype_is_of_function(parser) && !parser->function->is_entry)
-        diag_error(parser->diag, span, "the alignment of a function's parameter stands before its type");
+        diag_error(parser->diag, span, "the alignment of a function's parameter must precede its type");
     else
         declaration_align(parser, bytes, span);
 }
@@ -53,7 +53,7 @@ void declaration_attribute(Parser *parser, Name name, unsigned numbers, uint64_t
         decl->unified_id[1] = second;
         header_require(parser, span, "'.unified'", 80, 90);
     } else {
-        diag_error(parser->diag, span, "the attributes are .managed and .unified(NUMBER, NUMBER)");
+        diag_error(parser->diag, span, "unknown attribute; expected .managed or .unified(NUMBER, NUMBER)");
     }
 }
 
@@ -61,7 +61,7 @@ void declaration_dim(Parser *parser, uint64_t size, bool given, Span span)
 {
     Declarator *declarator = &parser->decl.declarator;
     if (!given && declarator->dims.count > 0)
-        diag_error(parser->diag, span, "only the first dimension may be left open");
+        diag_error(parser->diag, span, "only the first dimension can be left open");
     declarator->dims_span = span;
     VEC_PUSH(parser->scratch, declarator->dims, size);
 }
@@ -109,7 +109,7 @@ bool declaration_check_type(Parser *parser)
     default: break;
     }
     if (instead) {
-        diag_error(parser->diag, decl->type_span, "nothing is declared of type .%s; use .%s", type_name(decl->type),
+        diag_error(parser->diag, decl->type_span, "a declaration cannot have type .%s; use .%s", type_name(decl->type),
                    instead);
         return false;
     }
@@ -118,7 +118,7 @@ bool declaration_check_type(Parser *parser)
         return false;
     }
     if (decl->vector > 1 && decl->vector * type_bits(decl->type) > 128) {
-        diag_error(parser->diag, decl->type_span, "a vector has at most 128 bits");
+        diag_error(parser->diag, decl->type_span, "a vector cannot be larger than 128 bits");
         return false;
     }
     if (decl->type == TYPE_B128)
@@ -145,7 +145,7 @@ void declarator_end(Parser *parser, Span span)
 void declaration_end(Parser *parser, Span span)
 {
     parser->decl.open = false;
-    /* ptxas takes a declaration of nothing; it leaves nothing. */
+    /* ptxas accepts a declaration without names; it has no effect. */
     if (parser->decl.space == SPACE_REG && parser->in_body && parser->decl.items.count > 0)
         register_statement(parser, span);
 }

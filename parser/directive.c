@@ -50,7 +50,7 @@ static void set_shape(Parser *parser, unsigned *shape, unsigned *count, const ch
     for (size_t i = 0; i < 3; i++) {
         shape[i] = i < parser->lists.numbers.count ? (unsigned)parser->lists.numbers.data[i] : 1;
         if (shape[i] == 0 && shape != parser->function->tuning.reqnctapercluster) {
-            diag_error(parser->diag, span, "the numbers of '%s' are positive", name);
+            diag_error(parser->diag, span, "the numbers of '%s' must be positive", name);
             return;
         }
     }
@@ -73,17 +73,17 @@ void directive_add(Parser *parser, DirectiveWord word, Span span)
     switch (word) {
     case DIRECTIVE_MAXNREG:
         if (number == 0)
-            diag_error(parser->diag, span, "the number of '%s' is positive", name);
+            diag_error(parser->diag, span, "the number of '%s' must be positive", name);
         tuning->maxnreg = number;
         break;
     case DIRECTIVE_MINNCTAPERSM:
         if (number == 0)
-            diag_error(parser->diag, span, "the number of '%s' is positive", name);
+            diag_error(parser->diag, span, "the number of '%s' must be positive", name);
         tuning->minnctapersm = number;
         break;
     case DIRECTIVE_MAXNCTAPERSM:
         if (parser->module->version > 20)
-            diag_error(parser->diag, span, "'.maxnctapersm' is gone since PTX 2.1: use .minnctapersm");
+            diag_error(parser->diag, span, "'.maxnctapersm' was removed in PTX 2.1; use .minnctapersm");
         tuning->maxnctapersm = number;
         break;
     case DIRECTIVE_MAXCLUSTERRANK:
@@ -143,7 +143,7 @@ void directive_add_attribute(Parser *parser, DirectiveWord word, Span span)
     case DIRECTIVE_NORETURN:
         header_require(parser, span, "'.noreturn'", 64, 30);
         if (prototype->return_count > 0)
-            diag_error(parser->diag, span, "what has a return value cannot be '.noreturn'");
+            diag_error(parser->diag, span, "a function with a return value cannot be '.noreturn'");
         prototype->noreturn = true;
         break;
     case DIRECTIVE_ABI_PRESERVE:
@@ -167,7 +167,7 @@ void directive_add_pragma(Parser *parser, Span span)
         Name text = parser->lists.strings.data[i];
         if (strncmp(text, "used_bytes_mask", strlen("used_bytes_mask")) == 0 ||
             strcmp(text, "enable_smem_spilling") == 0)
-            diag_error(parser->diag, span, "the pragma \"%s\" stands among the instructions", text);
+            diag_error(parser->diag, span, "the pragma \"%s\" belongs in the body, among the instructions", text);
     }
     VEC_PUSH(parser->scratch, parser->directives.pragmas, *pragma_new(parser));
 }

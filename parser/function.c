@@ -64,7 +64,7 @@ static void merge(Parser *parser, Binding *binding, Function *function)
     else if (earlier->linkage == LINKAGE_EXTERN && function->has_body)
         mistake = "was declared .extern and cannot be defined here";
     else if (function->linkage != LINKAGE_NONE && function->linkage != earlier->linkage)
-        mistake = "was declared with another linkage";
+        mistake = "was declared with a different linkage";
     if (mistake) {
         diag_error(parser->diag, function->span, "'%s' %s", function->name, mistake);
         diag_note(parser->diag, earlier->span, "it was declared here");
@@ -94,8 +94,8 @@ static void check_entry_parameters(Parser *parser)
         uint64_t align = parameter_alignment(prototype->params[i]);
         offset = (offset + align - 1) / align * align + variable_bytes(prototype->params[i]);
         if (offset > ENTRY_PARAMETER_LIMIT) {
-            diag_error(parser->diag, prototype->params[i]->span, "the parameters of an entry have at most %d bytes",
-                       ENTRY_PARAMETER_LIMIT);
+            diag_error(parser->diag, prototype->params[i]->span,
+                       "the parameters of an entry cannot be larger than %d bytes in total", ENTRY_PARAMETER_LIMIT);
             return;
         }
     }
@@ -107,7 +107,7 @@ static void declare_formal(Parser *parser, Variable *variable)
     if (variable->name == NULL)
         return;
     if (!parser->function->is_entry && variable->align > MOST_PARAMETER_ALIGN)
-        diag_error(parser->diag, variable->span, "'%s': the alignment of a parameter is at most %d", variable->name,
+        diag_error(parser->diag, variable->span, "'%s': the alignment of a parameter cannot exceed %d", variable->name,
                    MOST_PARAMETER_ALIGN);
     bool is_register = variable->space == SPACE_REG;
     Binding *binding = scope_declare(&parser->scopes, variable->name, variable->span,
@@ -144,7 +144,7 @@ void function_header_end(Parser *parser, bool has_body, Span open)
     function->is_text = options->keeps && !options->keeps(options->context, function);
     parser->body.stmts.count = 0;
     parser->locations.last = NULL;
-    /* The registers grow in the scratch arena, in storage that the next function uses again. */
+    /* The registers grow in the scratch arena, in storage that the next function reuses. */
     function->regs = parser->body.regs;
     function->regs.count = 0;
     scope_push(&parser->scopes, open);
@@ -174,7 +174,7 @@ void function_declared(Parser *parser)
         (vector).capacity = (vector).count;                                                                            \
     } while (0)
 
-/* A label's statement is known by address once the statements stand where they stay. */
+/* Labels can point to their statements now that the statements have their final addresses. */
 static void link_labels(Function *function)
 {
     for (size_t i = 0; i < function->stmts.count; i++) {

@@ -1,12 +1,12 @@
-/* .version, .target and .address_size: what ptxas 13.0 takes, newer versions and 32-bit addresses, and what a version
- * or target brings. */
+/* .version, .target and .address_size.  Accepted are those of ptxas 13.0, newer versions (with a warning), and 32-bit
+ * addresses. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "machine/machine.h"
 #include "parser/internal.h"
 
-/* Chapter "Release Notes" of the PTX ISA; times 10. */
+/* Times 10; PTX ISA, chapter "Release Notes". */
 static const unsigned char versions[] = {10, 11, 12, 13, 14, 15, 20, 21, 22, 23, 30, 31, 32, 40, 41,
                                          42, 43, 50, 51, 60, 61, 62, 63, 64, 65, 70, 71, 72, 73, 74,
                                          75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88, 90};
@@ -26,8 +26,8 @@ void header_version(Parser *parser, Span number)
     unsigned version = good ? (unsigned)(major * 10 + minor) : 0;
     if (version > LATEST_VERSION) {
         diag_warning(parser->diag, number,
-                     "PTX %.*s is newer than %u.%u, the latest known version; what is not known is kept "
-                     "as it stands",
+                     "PTX %.*s is newer than %u.%u, the latest known version; unknown instructions are kept "
+                     "unchanged",
                      (int)(number.end - number.begin), text, LATEST_VERSION / 10, LATEST_VERSION % 10);
     } else if (version == 0 || memchr(versions, (int)version, sizeof versions) == NULL) {
         diag_error(parser->diag, number, "unknown PTX version %.*s; the latest known is %u.%u",
@@ -78,7 +78,7 @@ static void add_architecture(Parser *parser, Name name, Arch arch, Span span)
         if (parser->module->version < needed)
             diag_error(parser->diag, span, "target '%s' needs .version %u.%u or newer", name, needed / 10, needed % 10);
     } else if (parser->module->version > LATEST_VERSION) {
-        diag_warning(parser->diag, span, "target '%s' is not known", name);
+        diag_warning(parser->diag, span, "unknown target '%s'", name);
     } else {
         report_target(parser, name, span);
         header->sm = newest_architecture();
@@ -94,7 +94,7 @@ void header_target(Parser *parser, Name name, Span span)
     if (arch_parse(name, &arch)) {
         add_architecture(parser, name, arch, span);
     } else if (header->sm == 0) {
-        diag_error(parser->diag, span, "the first target is an architecture such as sm_90, not '%s'", name);
+        diag_error(parser->diag, span, "the first target must be an architecture such as sm_90, not '%s'", name);
         header->sm = newest_architecture();
     } else if (strcmp(name, "texmode_unified") == 0 || strcmp(name, "texmode_independent") == 0) {
         header->texmode_independent |= name[8] == 'i';
@@ -125,7 +125,7 @@ void header_target_end(Parser *parser)
 void header_address_size(Parser *parser, uint64_t bits, Span span)
 {
     if (bits != 64 && bits != 32) {
-        diag_error(parser->diag, span, "the address size is 32 or 64");
+        diag_error(parser->diag, span, "the address size must be 32 or 64");
         bits = 64;
     }
     parser->module->address_size = (unsigned)bits;

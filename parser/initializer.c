@@ -1,5 +1,5 @@
-/* Initialisers of variables; PTX ISA, section "Variables", "Initializers".  Kept flat while they are read and
- * afterwards, so that nesting costs no recursion. */
+/* Initial values of variables; PTX ISA, section "Variables", "Initializers".  They are flat lists, while they are read
+ * and afterwards, so that nesting needs no recursion. */
 #include <string.h>
 
 #include "parser/internal.h"
@@ -38,7 +38,7 @@ static bool find_symbol(Parser *parser, Name name, Span span, Symbol *symbol)
         *symbol = (Symbol){.kind = SYMBOL_VARIABLE, .variable = binding->variable};
         if (binding->variable->space == SPACE_GLOBAL || binding->variable->space == SPACE_CONST)
             return true;
-        diag_error(parser->diag, span, "an initial value may be the address of a .global or .const variable only");
+        diag_error(parser->diag, span, "only the address of a .global or .const variable can be an initial value");
         return false;
     case BINDING_FUNCTION: *symbol = (Symbol){.kind = SYMBOL_FUNCTION, .function = binding->function}; return true;
     case BINDING_BAD: return false;
@@ -69,7 +69,7 @@ void init_push_call(Parser *parser, Name function, Span function_span, Name name
                     const ConstantValue *offset, Span offset_span)
 {
     if (strcmp(function, "generic") != 0) {
-        diag_error(parser->diag, function_span, "the only function in an initial value is 'generic'");
+        diag_error(parser->diag, function_span, "the only function allowed in an initial value is 'generic'");
         parser->init.bad = true;
     }
     init_push_symbol(parser, name, span, offset, offset_span);
@@ -91,7 +91,7 @@ void init_mask_last(Parser *parser, uint64_t mask, Span span)
 void init_push_field(Parser *parser, Name field, Span span, Name word, Span word_span, const ConstantValue *value)
 {
     Initializer *list = &parser->init;
-    /* The last is not for textures, and from "num_mipmap_levels" on they are not for surfaces. */
+    /* The last one is not for textures; "num_mipmap_levels" and those after it are not for surfaces. */
     static const char *const fields[] = {
         "width",
         "height",
@@ -160,13 +160,13 @@ static bool constant_fits(const Constant *constant, Type type)
     return type == TYPE_F32 || type == TYPE_F64 || type == TYPE_B32 || type == TYPE_B64;
 }
 
-/* What is wrong with one value for this type; NULL if nothing is. */
+/* The mistake in one value of a variable of this type; NULL if there is none. */
 static const char *value_mistake(const Init *init, Type type)
 {
     switch ((InitKind)init->kind) {
     case INIT_CONSTANT:
         if (type_class(type) == CLASS_OPAQUE)
-            return "a texture, sampler or surface is initialised by a list of fields";
+            return "the initial value of a texture, sampler or surface must be a list of fields";
         if (!constant_fits(&init->constant, type))
             return init->constant.kind == CONSTANT_INT
                        ? "an integer cannot be the initial value of this type"
@@ -174,15 +174,16 @@ static const char *value_mistake(const Init *init, Type type)
         return NULL;
     case INIT_SYMBOL:
         if (init->masked)
-            return type == TYPE_U8 ? NULL : "a byte of an address is the initial value of .u8 only";
-        return type == TYPE_U64 || type == TYPE_U32 ? NULL : "an address is the initial value of .u64 only";
-    default: return type_class(type) == CLASS_OPAQUE ? NULL : "only textures, samplers and surfaces have fields";
+            return type == TYPE_U8 ? NULL : "a byte of an address can be the initial value only of a .u8";
+        return type == TYPE_U64 || type == TYPE_U32 ? NULL
+                                                    : "an address can be the initial value only of a .u32 or .u64";
+    default: return type_class(type) == CLASS_OPAQUE ? NULL : "only a texture, sampler or surface has fields";
     }
 }
 
 typedef struct Level {
-    uint64_t count, limit; /* limit 0: as many as there are */
-    bool exact;            /* a vector: neither more nor less */
+    uint64_t count, limit; /* limit 0: none */
+    bool exact;            /* a vector: the limit must be reached */
 } Level;
 
 typedef VEC(Level) LevelVec;
@@ -213,7 +214,8 @@ static bool check(Parser *parser, Variable *variable)
         if (init->kind == INIT_CLOSE) {
             Level level = VEC_POP(stack);
             if (level.exact && level.count != level.limit) {
-                diag_error(diag, span, "a vector of %u elements needs as many initial values", variable->vector);
+                diag_error(diag, span, "a vector of %u elements needs exactly that many initial values",
+                           variable->vector);
                 return false;
             }
             if (stack.count == 0 && variable->dim_count > 0 && variable->dims[0] == 0)
@@ -221,12 +223,12 @@ static bool check(Parser *parser, Variable *variable)
             continue;
         }
         if (stack.count > 0 && ++VEC_LAST(stack).count > VEC_LAST(stack).limit && VEC_LAST(stack).limit > 0) {
-            diag_error(diag, span, "more initial values than '%s' has elements", variable->name);
+            diag_error(diag, span, "there are more initial values than '%s' has elements", variable->name);
             return false;
         }
         if (init->kind == INIT_OPEN) {
             if (stack.count == levels) {
-                diag_error(diag, span, "'%s' has no dimension for this list", variable->name);
+                diag_error(diag, span, "too many levels of braces for '%s'", variable->name);
                 return false;
             }
             Level level = level_at(variable, (unsigned)stack.count);
@@ -234,7 +236,7 @@ static bool check(Parser *parser, Variable *variable)
             continue;
         }
         if (stack.count < levels) {
-            diag_error(diag, span, "'%s' is initialised by a list in braces here", variable->name);
+            diag_error(diag, span, "the initial value of '%s' must be a list in braces here", variable->name);
             return false;
         }
         const char *mistake = value_mistake(init, variable->type);
@@ -252,7 +254,8 @@ void init_finish(Parser *parser, Variable *variable, Span span)
     if (list->bad || list->values.count == 0)
         return;
     if (variable->type == TYPE_F16 || variable->type == TYPE_F16X2) {
-        diag_error(parser->diag, span, "a variable of type .%s has no initial value", type_name(variable->type));
+        diag_error(parser->diag, span, "a variable of type .%s cannot have an initial value",
+                   type_name(variable->type));
         return;
     }
     if (!check(parser, variable) || list->values.count > UINT32_MAX)

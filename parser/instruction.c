@@ -16,7 +16,7 @@ void instruction_guard(Parser *parser, Name name, bool inverted, Span span)
     else if (binding->kind == BINDING_REGISTER && binding->type == TYPE_PRED && binding->vector == 1)
         state->guard = function_register(parser, binding);
     else if (binding->kind != BINDING_BAD)
-        diag_error(parser->diag, span, "'%s' is no predicate register", name);
+        diag_error(parser->diag, span, "'%s' is not a predicate register", name);
 }
 
 void instruction_begin(InstructionState *inst, Name opcode, Span span)
@@ -29,7 +29,7 @@ void instruction_begin(InstructionState *inst, Name opcode, Span span)
     inst->bad = false;
 }
 
-/* "add.s32" and what modifiers stand apart from it, taken apart. */
+/* Splits "add.s32" into its parts and appends the modifiers that were set apart. */
 static const Signature *find_signature(Parser *parser)
 {
     InstructionState *state = &parser->inst;
@@ -62,12 +62,12 @@ void instruction_signature(Parser *parser)
     state->is_call = op == OP_CALL;
     state->uses_tables = op == OP_BRX || op == OP_CALL;
     state->uses_labels = op == OP_BRA || op == OP_UNKNOWN;
-    /* An operand that waits for its label has to stay; any other instruction of a function that is not kept is looked
-     * at and forgotten: its memory, always the same, stays in the cache. */
+    /* An operand that waits for its label must remain; any other instruction of a function that is not kept is checked
+     * and forgotten, so that the same memory is reused and stays in the cache. */
     state->arena = parser->function->is_text && !state->uses_labels ? parser->loose_arena : parser->arena;
 }
 
-/* "call f, (5)": what was read as an expression is a list of one. */
+/* "call f, (5)": the operand was read as an expression but is a list of one. */
 static void make_lists(Parser *parser)
 {
     InstructionState *state = &parser->inst;
@@ -83,7 +83,7 @@ static void make_lists(Parser *parser)
     }
 }
 
-/* Labels that operands name, now that the operands stand where they stay. */
+/* Notes the uses of labels, now that the operands have their final addresses. */
 static void use_labels(Parser *parser, Inst *inst)
 {
     for (unsigned i = 0; i < inst->operand_count; i++) {
@@ -93,7 +93,7 @@ static void use_labels(Parser *parser, Inst *inst)
     }
 }
 
-/* The instruction's operands and references, where they stay or, if it is loose, where they were collected. */
+/* Gives the instruction its operands and references: copies or, if it is loose, those collected. */
 static void take_operands(Parser *parser, Inst *inst, bool loose)
 {
     InstructionState *state = &parser->inst;

@@ -3,14 +3,16 @@
 
 #include "parser/internal.h"
 
-#define uthash_fatal(message) out_of_memory()
-#include <uthash.h>
-
-/* A place that some .loc has named. */
+/* A place that an earlier .loc named. */
 typedef struct Location {
-    uint32_t place[3];
-    UT_hash_handle hh;
+    uint32_t file, line, column;
+    struct Location *next; /* with the same hash */
 } Location;
+
+static uint64_t place_key(const uint64_t *place)
+{
+    return hash_mix(hash_mix(hash_mix(0, place[0]), place[1]), place[2]) | 1;
+}
 
 static bool fits_loc(Parser *parser, const uint64_t *place, Span span)
 {
@@ -20,12 +22,21 @@ static bool fits_loc(Parser *parser, const uint64_t *place, Span span)
     return false;
 }
 
-static Location *find_location(const Locations *locations, const uint64_t *place)
+static const Location *find_location(const Locations *locations, const uint64_t *place)
 {
-    uint32_t key[3] = {(uint32_t)place[0], (uint32_t)place[1], (uint32_t)place[2]};
-    Location *location;
-    HASH_FIND(hh, locations->places, key, sizeof key, location);
+    const uint64_t *first = map_get(&locations->places, place_key(place));
+    const Location *location = first ? (const Location *)(uintptr_t)*first : NULL;
+    while (location && (location->file != place[0] || location->line != place[1] || location->column != place[2]))
+        location = location->next;
     return location;
+}
+
+static void remember_location(Locations *locations, const Loc *loc, uint64_t key)
+{
+    const uint64_t *first = map_get(&locations->places, key);
+    Location *location = ARENA_NEW(locations->places.arena, Location);
+    *location = (Location){loc->file, loc->line, loc->column, first ? (Location *)(uintptr_t)*first : NULL};
+    map_put(&locations->places, key, (uintptr_t)location);
 }
 
 static Loc *add_loc(Parser *parser, const uint64_t *place, Span span)
@@ -34,13 +45,8 @@ static Loc *add_loc(Parser *parser, const uint64_t *place, Span span)
     loc->file = (uint32_t)place[0];
     loc->line = (uint32_t)place[1];
     loc->column = (uint32_t)place[2];
-    if (find_location(&parser->locations, place) == NULL) {
-        Location *location = ARENA_NEW(parser->scratch, Location);
-        location->place[0] = loc->file;
-        location->place[1] = loc->line;
-        location->place[2] = loc->column;
-        HASH_ADD(hh, parser->locations.places, place, sizeof location->place, location);
-    }
+    if (find_location(&parser->locations, place) == NULL)
+        remember_location(&parser->locations, loc, place_key(place));
     parser->locations.last = loc;
     statement_add(parser, (Stmt){.kind = STMT_LOC, .span = span, .loc = loc});
     return loc;
@@ -58,18 +64,18 @@ void location_add_inlined(Parser *parser, const uint64_t *place, const Token *wo
     if (!fits_loc(parser, place, span) || !fits_loc(parser, at, span))
         return;
     if (strcmp(words[0].value.name, "function_name") != 0) {
-        diag_error(parser->diag, words[0].span, "'function_name' belongs here");
+        diag_error(parser->diag, words[0].span, "expected 'function_name'");
         return;
     }
     if (strcmp(words[2].value.name, "inlined_at") != 0) {
-        diag_error(parser->diag, words[2].span, "'inlined_at' belongs here");
+        diag_error(parser->diag, words[2].span, "expected 'inlined_at'");
         return;
     }
     if (!header_require(parser, words[0].span, "'function_name'", 70, 0))
         return;
     if (find_location(&parser->locations, at) == NULL) {
         Span at_span = {words[2].span.begin, span.end};
-        diag_error(parser->diag, at_span, "no earlier '.loc' has been at %u %u %u", (unsigned)at[0], (unsigned)at[1],
+        diag_error(parser->diag, at_span, "there is no earlier '.loc' for %u %u %u", (unsigned)at[0], (unsigned)at[1],
                    (unsigned)at[2]);
         return;
     }
@@ -80,9 +86,4 @@ void location_add_inlined(Parser *parser, const uint64_t *place, const Token *wo
     loc->at_file = (uint32_t)at[0];
     loc->at_line = (uint32_t)at[1];
     loc->at_column = (uint32_t)at[2];
-}
-
-void location_free_tables(Locations *locations)
-{
-    HASH_CLEAR(hh, locations->places);
 }

@@ -1,16 +1,7 @@
-/* What stands at module scope besides functions and variables, and what is checked when all of it is known. */
+/* The items of a module other than functions and variables, and the checks at its end. */
 #include <string.h>
 
 #include "parser/internal.h"
-
-#define uthash_fatal(message) out_of_memory()
-#include <uthash.h>
-
-typedef struct FileIndex {
-    uint64_t index;
-    Span span;
-    UT_hash_handle hh;
-} FileIndex;
 
 Item *module_add_item(Parser *parser, ItemKind kind, Span span)
 {
@@ -22,22 +13,19 @@ void module_file(Parser *parser, const Token *index, Name path, unsigned stamps,
                  Span span)
 {
     uint64_t number = index->value.bits;
-    FileIndex *file;
-    HASH_FIND(hh, parser->module_items.files, &number, sizeof number, file);
-    if (file) {
-        diag_error(parser->diag, index->span, "file index %llu is already taken", (unsigned long long)number);
-        diag_note(parser->diag, file->span, "it was taken here");
-        return;
-    }
     if (number > UINT32_MAX) {
         diag_error(parser->diag, index->span, "this file index is too large");
         return;
     }
-    file = ARENA_NEW(parser->scratch, FileIndex);
-    file->index = number;
-    file->span = span;
-    HASH_ADD(hh, parser->module_items.files, index, sizeof file->index, file);
-
+    Map *files = &parser->module_items.files;
+    const uint64_t *earlier = map_get(files, number + 1);
+    if (earlier) {
+        Span earlier_span = {(uint32_t)(*earlier >> 32), (uint32_t)*earlier};
+        diag_error(parser->diag, index->span, "file index %llu is already used", (unsigned long long)number);
+        diag_note(parser->diag, earlier_span, "it was used here");
+        return;
+    }
+    map_put(files, number + 1, (uint64_t)span.begin << 32 | span.end);
     Item *item = module_add_item(parser, ITEM_FILE, span);
     item->file.index = (uint32_t)number;
     item->file.path = path;
@@ -50,8 +38,7 @@ void module_section(Parser *parser, Name name, Span body, Span span)
 {
     const char *text = parser->source->text + body.begin;
     size_t length = body.end - body.begin;
-    /* Whole lines: what follows the opening brace and precedes the closing one on their lines is white space as a
-     * rule. */
+    /* Whole lines: the rest of the opening brace's line and the start of the closing one's are usually blank. */
     size_t start = 0;
     while (start < length && (text[start] == ' ' || text[start] == '\t' || text[start] == '\r'))
         start++;
@@ -79,7 +66,7 @@ Pragma *pragma_new(Parser *parser)
 
 void module_pragma(Parser *parser, Span span)
 {
-    /* ptxas ignores strings it does not know in functions, and stops at them here. */
+    /* ptxas ignores unknown strings in functions but rejects them here. */
     for (size_t i = 0; i < parser->lists.strings.count; i++) {
         Name text = parser->lists.strings.data[i];
         if (strcmp(text, "nounroll") != 0)
@@ -96,7 +83,7 @@ static Binding *find_function(Parser *parser, const Token *name)
     if (binding == NULL)
         parser_report_unknown(parser, name->value.name, name->span, "function");
     else if (binding->kind != BINDING_BAD)
-        diag_error(parser->diag, name->span, "'%s' is no function", name->value.name);
+        diag_error(parser->diag, name->span, "'%s' is not a function", name->value.name);
     return NULL;
 }
 
@@ -108,11 +95,11 @@ void module_alias(Parser *parser, const Token *alias, const Token *aliasee, Span
     if (new_name == NULL || old_name == NULL)
         return;
     if (new_name->function->has_body) {
-        diag_error(parser->diag, alias->span, "the alias '%s' must not be defined", alias->value.name);
+        diag_error(parser->diag, alias->span, "the alias '%s' cannot have a definition", alias->value.name);
         return;
     }
     if (new_name->function->is_entry || old_name->function->is_entry) {
-        diag_error(parser->diag, span, "entries have no aliases");
+        diag_error(parser->diag, span, "an entry cannot have an alias");
         return;
     }
     prototype_check(parser, new_name->function, old_name->function, alias->span);
@@ -125,7 +112,7 @@ void module_alias(Parser *parser, const Token *alias, const Token *aliasee, Span
 void module_dwarf_line(Parser *parser, Span span)
 {
     if (parser->module->version >= 20)
-        diag_error(parser->diag, span, "@@DWARF lines are gone since PTX 2.0: use .section");
+        diag_error(parser->diag, span, "@@DWARF lines were removed in PTX 2.0; use .section");
     const char *text = parser->source->text + span.begin;
     size_t length = span.end - span.begin;
     while (length > 0 && (*text == ' ' || *text == '\t')) {
@@ -153,15 +140,10 @@ void module_end(Parser *parser)
             declared->definition = binding->function;
         } else if (declared->linkage != LINKAGE_EXTERN && declared->linkage != LINKAGE_WEAK && !binding->aliased) {
             diag_error(parser->diag, declared->span, "'%s' is neither defined nor .extern", declared->name);
-            binding->aliased = true; /* another declaration of it is the same mistake */
+            binding->aliased = true; /* do not report its other declarations */
         }
     }
     if (parser->header.debug_span.end > 0 && !parser->module_items.has_section)
         diag_error(parser->diag, parser->header.debug_span,
                    "the target option 'debug' needs DWARF data in .section directives");
-}
-
-void module_free_tables(Parser *parser)
-{
-    HASH_CLEAR(hh, parser->module_items.files);
 }

@@ -20,7 +20,7 @@ bool header_require(Parser *parser, Span span, const char *feature, unsigned ver
 
 typedef struct ModuleItems {
     bool has_section;
-    struct FileIndex *files; /* of .file, uthash */
+    Map files; /* from the index of a .file to its place */
 } ModuleItems;
 
 void module_file(Parser *parser, const Token *index, Name path, unsigned stamps, uint64_t time, uint64_t size,
@@ -30,7 +30,6 @@ void module_pragma(Parser *parser, Span span);
 void module_alias(Parser *parser, const Token *alias, const Token *aliasee, Span span);
 void module_dwarf_line(Parser *parser, Span span);
 void module_end(Parser *parser);
-void module_free_tables(Parser *parser);
 /* A pragma of the strings collected last. */
 Pragma *pragma_new(Parser *parser);
 Item *module_add_item(Parser *parser, ItemKind kind, Span span);

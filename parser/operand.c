@@ -1,5 +1,5 @@
-/* Operands.  Each action pushes one operand or folds the last ones into one; registers are numbered as they come,
- * which is the order of the instruction's refs. */
+/* Operands.  Each action pushes one operand or folds the last ones into one.  Registers are numbered in the order in
+ * which they appear, which is the order of the instruction's refs. */
 #include <string.h>
 
 #include "parser/internal.h"
@@ -10,7 +10,7 @@ static inline Operand *push(InstructionState *inst, OperandKind kind, Span span)
     return &VEC_LAST(inst->operands);
 }
 
-/* Stands for what has been reported; the instruction will not be bound. */
+/* A placeholder for an operand that has been reported; the instruction will not be bound. */
 static void push_bad(InstructionState *inst, Span span)
 {
     inst->bad = true;
@@ -31,7 +31,7 @@ static void push_symbol(InstructionState *inst, Symbol symbol, Span span)
     push(inst, OPERAND_SYMBOL, span)->symbol = symbol;
 }
 
-/* ".r .g .b .a" are other names of ".x .y .z .w". */
+/* ".r .g .b .a" are aliases of ".x .y .z .w". */
 static const Sreg *find_element(Parser *parser, Name name, Name selector)
 {
     static const char colors[] = "rgba", axes[] = "xyzw";
@@ -56,7 +56,7 @@ static const Sreg *find_sreg(Parser *parser, Name name, Name selector)
     return sreg;
 }
 
-/* The label itself comes later: see use_labels. */
+/* The label itself is filled in later: see use_labels. */
 static void push_label(InstructionState *inst, Name name, Span span)
 {
     Label *label = ARENA_NEW(inst->scratch, Label);
@@ -88,11 +88,11 @@ static void push_unknown(Parser *parser, Name name, Name selector, Span name_spa
     push_bad(inst, span);
 }
 
-/* What is no register of the function. */
+/* A name that is not a register of the function. */
 static void push_meaning(Parser *parser, Name name, Name selector, Binding *binding, Span name_span, Span span)
 {
     InstructionState *inst = &parser->inst;
-    /* A label may be defined later and hide what the module calls by this name. */
+    /* A label that is defined later hides the module's meaning of this name. */
     if (inst->is_branch && binding && binding->depth == 0)
         binding = NULL;
     if (binding == NULL) {
@@ -161,7 +161,7 @@ void operand_sum(Parser *parser, Name name, Span name_span, ConstantValue offset
     }
     bool address = operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE;
     if (operand->kind != OPERAND_REG && !address) {
-        diag_error(parser->diag, span, "a constant can be added to a register or a variable's address only");
+        diag_error(parser->diag, span, "a constant can be added only to a register or a variable's address");
         inst->bad = true;
         return;
     }
@@ -245,7 +245,7 @@ void operand_bracketed(Parser *parser, unsigned count, Span span)
     bool good = base->kind == OPERAND_REG || base->kind == OPERAND_CONSTANT ||
                 (base->kind == OPERAND_SYMBOL && base->symbol.kind == SYMBOL_VARIABLE);
     if (!good && !inst->bad) {
-        diag_error(parser->diag, base->span, "an address is a register, a variable or a constant");
+        diag_error(parser->diag, base->span, "an address must be a register, a variable or a constant");
         inst->bad = true;
     }
     operand_fold(parser, OPERAND_ADDRESS, 1, span);
@@ -268,7 +268,7 @@ void operand_unified(Parser *parser, Name word, Span span)
     address->span.end = span.end;
 }
 
-/* Bytes of one element: what a constant index is multiplied by. */
+/* The bytes of one element, by which a constant index is multiplied. */
 static uint64_t element_bytes(const Variable *variable)
 {
     uint64_t bytes = type_bits(variable->type) / 8 * variable->vector;
@@ -287,16 +287,16 @@ void operand_indexed(Parser *parser, Name name, Span name_span, bool has_registe
         inst->bad = true;
     }
     if (good && !base->symbol.variable->is_array && !inst->bad) {
-        diag_error(parser->diag, name_span, "'%s' is no array", name);
+        diag_error(parser->diag, name_span, "'%s' is not an array", name);
         inst->bad = true;
     }
     uint64_t bytes = good ? element_bytes(base->symbol.variable) : 1;
     if (has_register) {
-        /* Of the two operands the index was pushed first, the variable last. */
+        /* The index was pushed before the variable. */
         Operand variable = VEC_POP(inst->operands);
         Operand index = VEC_POP(inst->operands);
         if (index.kind != OPERAND_REG && !inst->bad) {
-            diag_error(parser->diag, index.span, "an index is a register or a constant");
+            diag_error(parser->diag, index.span, "an index must be a register or a constant");
             inst->bad = true;
         }
         VEC_PUSH(inst->scratch, inst->operands, variable);

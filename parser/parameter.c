@@ -23,7 +23,7 @@ static bool check_parameter(Parser *parser, Name name, Span span)
         return false;
     }
     if (name == NULL && is_function) {
-        diag_error(diag, span, "a parameter of a function has a name");
+        diag_error(diag, span, "a parameter of a function needs a name");
         return false;
     }
     if (decl->is_ptr && !header_require(parser, decl->ptr_span, "'.ptr'", 22, 0))
@@ -32,7 +32,7 @@ static bool check_parameter(Parser *parser, Name name, Span span)
         return false;
     if (type_class(decl->type) == CLASS_OPAQUE) {
         if (!is_entry || declarator->dims.count > 0)
-            diag_error(diag, span, "'%s': only an entry takes textures, samplers and surfaces", shown);
+            diag_error(diag, span, "'%s': only an entry can have texture, sampler and surface parameters", shown);
         return is_entry && declarator->dims.count == 0;
     }
     if (type_class(decl->type) == CLASS_PRED && decl->space != SPACE_REG) {
@@ -40,15 +40,15 @@ static bool check_parameter(Parser *parser, Name name, Span span)
         return false;
     }
     if (decl->space == SPACE_REG && declarator->dims.count > 0) {
-        diag_error(diag, declarator->dims_span, "'%s': registers form no arrays", shown);
+        diag_error(diag, declarator->dims_span, "'%s': there are no arrays of registers", shown);
         return false;
     }
     if (decl->space == SPACE_PARAM && (decl->vector > 1 || decl->type == TYPE_F16X2)) {
-        diag_error(diag, span, "'%s': a parameter has a scalar type or is an array", shown);
+        diag_error(diag, span, "'%s': a parameter must have a scalar type or be an array", shown);
         return false;
     }
     if (declarator->dims.count > 1) {
-        diag_error(diag, declarator->dims_span, "'%s': a parameter has at most one dimension", shown);
+        diag_error(diag, declarator->dims_span, "'%s': a parameter can have only one dimension", shown);
         return false;
     }
     for (size_t i = 0; i < declarator->dims.count; i++) {

@@ -1,4 +1,4 @@
-/* The life of a parse. */
+/* A whole parse, from creating its state to freeing it. */
 #include "parser/internal.h"
 
 Module *parse_module(Arena *arena, const Source *source, Diag *diag)
@@ -17,6 +17,7 @@ Module *parse_module_with(Arena *arena, const Source *source, Diag *diag, const 
     parser->body_arena = arena_new();
     parser->loose_arena = arena_new();
     parser->scratch = parser->inst.scratch = scratch;
+    parser->module_items.files.arena = parser->locations.places.arena = scratch;
     parser->names = names;
     parser->source = source;
     parser->diag = diag;
@@ -24,12 +25,10 @@ Module *parse_module_with(Arena *arena, const Source *source, Diag *diag, const 
     parser->lexer = lexer_new(names, source, diag, parser_words, parser_word_count);
     scope_table_init(&parser->scopes, scratch, names, diag);
 
-    /* What cannot be scanned at all has been reported. */
+    /* If the text cannot be scanned at all, lexer_new has reported it. */
     int given_up = diag->errors > errors || ptx_parse(parser);
     Module *module = parser->module;
 
-    module_free_tables(parser);
-    location_free_tables(&parser->locations);
     lexer_free(parser->lexer);
     arena_free(parser->body_arena);
     arena_free(parser->loose_arena);

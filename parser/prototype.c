@@ -49,7 +49,7 @@ void prototype_params_end(Parser *parser)
     for (unsigned i = 0; i + 1 < prototype->param_count; i++) {
         const Variable *param = prototype->params[i];
         if (param->dim_count > 0 && param->dims[0] == 0)
-            diag_error(parser->diag, param->span, "only the last parameter may be an array of unknown size");
+            diag_error(parser->diag, param->span, "only the last parameter can be an array of unknown size");
     }
 }
 
@@ -59,7 +59,7 @@ uint64_t parameter_alignment(const Variable *variable)
     return variable->align ? variable->align : natural ? natural : 1;
 }
 
-/* What differs between two lists of parameters; NULL if nothing does. */
+/* The first property in which two lists of parameters differ; NULL if there is none. */
 static const char *list_difference(Variable *const *a, unsigned a_count, Variable *const *b, unsigned b_count)
 {
     if (a_count != b_count)
@@ -87,7 +87,8 @@ void prototype_check(Parser *parser, const Function *function, const Function *e
         difference = list_difference(a->returns, a->return_count, b->returns, b->return_count);
     }
     if (difference)
-        diag_error(parser->diag, span, "'%s' was declared with another %s of %s", function->name, difference, list);
+        diag_error(parser->diag, span, "'%s': the %s of the %s differs from the earlier declaration", function->name,
+                   difference, list);
     else if (a->noreturn != b->noreturn)
         diag_error(parser->diag, span, "'%s' is '.noreturn' in one declaration and not in the other", function->name);
     else

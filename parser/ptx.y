@@ -1,7 +1,8 @@
 /* The grammar of PTX modules.  It knows directives but no opcode: an instruction is a name with dotted modifiers and
- * operands, and what these may be is the instruction table's business.
+ * operands, which the instruction table checks.
  *
- * Nesting (scopes, parentheses, initialisers) lives on bison's own stack, which grows on the heap up to YYMAXDEPTH. */
+ * Nested scopes, parentheses and initial values are kept on bison's own stack, which grows on the heap up to
+ * YYMAXDEPTH. */
 %require "3.8"
 %define api.pure full
 %define api.prefix {ptx_}
@@ -30,7 +31,7 @@
         }                                                                                                              \
     } while (0)
 
-/* The scanner numbers its tokens itself, for it does not know the grammar. */
+/* The scanner does not know the grammar and numbers its tokens itself. */
 #define X(name, text) _Static_assert((int)T_##name == (int)TOKEN_##name, #name);
 TOKEN_LIST(X)
 #undef X
@@ -490,8 +491,8 @@ prototype_attributes:
 |   prototype_attributes prototype_attribute
 ;
 
-/* The shortest way through the grammar is that of the most frequent text: where modifiers stand right behind their
- * opcode, the two are one token, and a register alone is an operand without a detour. */
+/* The most frequent text has the shortest path through the grammar: an opcode with its modifiers directly after it is
+ * one token, and a register alone is an operand without further reductions. */
 head:
     QUALIFIED                           { instruction_begin(&parser->inst, $1.name, @1);
                                           instruction_signature(parser); }
@@ -581,7 +582,7 @@ items:
 |   items ',' any_item                  { $$ = $1 + 1; }
 ;
 
-/* "(5)" is an expression, which instruction_end takes for a list where a call wants one. */
+/* "(5)" is an expression, which instruction_end turns into a list where a call needs one. */
 several:
     any_item ',' any_item               { $$ = 2; }
 |   several ',' any_item                { $$ = $1 + 1; }

@@ -12,12 +12,13 @@ void register_declare(Parser *parser, Name name, Span span)
     VEC_PUSH(parser->scratch, decl->items,
              (struct RegDeclItem){.name = name, .is_range = declarator->is_range, .count = declarator->range});
     if (declarator->dims.count > 0) {
-        diag_error(parser->diag, span, "'%s': registers form no arrays; write '%s<N>' for N registers", name, name);
+        diag_error(parser->diag, span, "'%s': there are no arrays of registers; write '%s<N>' for N registers", name,
+                   name);
         scope_declare(&parser->scopes, name, span, BINDING_BAD);
         return;
     }
     if (declarator->has_init) {
-        diag_error(parser->diag, declarator->init_span, "'%s': a register has no initial value", name);
+        diag_error(parser->diag, declarator->init_span, "'%s': a register cannot have an initial value", name);
         scope_declare(&parser->scopes, name, span, BINDING_BAD);
         return;
     }
@@ -41,7 +42,7 @@ void register_declare(Parser *parser, Name name, Span span)
 void register_statement(Parser *parser, Span span)
 {
     const Declaration *decl = &parser->decl;
-    if (decl->items.count == 0) /* no name in it was good */
+    if (decl->items.count == 0) /* none of its names was valid */
         return;
     RegDecl *registers = ARENA_NEW(parser->arena, RegDecl);
     registers->type = decl->type;

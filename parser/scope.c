@@ -55,7 +55,7 @@ void scope_pop(ScopeTable *table)
     (void)VEC_POP(table->stack);
 }
 
-/* How many digits end the name. */
+/* The number of digits at the name's end. */
 static size_t digit_count(Name name, size_t length)
 {
     size_t digits = 0;
@@ -119,7 +119,7 @@ static Binding *find_in_ranges(ScopeTable *table, Name name, uint32_t above)
         digits = RANGE_DIGITS;
     RangeBinding *best = NULL;
     uint64_t number = 0;
-    bool plain = true; /* no needless zero before the number: %r007 is %r7 */
+    bool plain = true; /* the number has no leading zeros: %r007 is %r7 */
     for (size_t tail = digits < length ? digits : length - 1; tail > 0; tail--) {
         Name text = intern_find(table->names, name, length - tail);
         NameEntry *prefix = text ? find_entry(text) : NULL;
@@ -148,8 +148,8 @@ Binding *scope_find_in_ranges(ScopeTable *table, Name name, Binding *binding)
 {
     NameEntry *entry = find_entry(name);
     uint32_t depth = binding ? binding->depth : 0;
-    /* Each function uses the same names; one that no prefix with digits can split in another way need not be split
-     * again. */
+    /* Functions use the same names over and over.  If no prefix ends with digits, a name can be split in only one way,
+     * so it need not be split again. */
     if (entry && entry->prefix && !table->has_digit_prefix) {
         const RangeBinding *range = find_range(entry->prefix, entry->number, depth);
         return range ? push_range_register(table, entry, range) : binding;
@@ -158,8 +158,8 @@ Binding *scope_find_in_ranges(ScopeTable *table, Name name, Binding *binding)
     return in_range ? in_range : binding;
 }
 
-/* Remembers the numbers that end an exact name, for ranges declared later in the same scope; reports a clash with one
- * declared earlier. */
+/* Remembers the number that ends a name declared by itself, for ranges declared later in the same scope; reports a
+ * clash with a range declared earlier. */
 static bool check_against_ranges(ScopeTable *table, Name name, Span span)
 {
     uint32_t depth = scope_depth(table);

@@ -27,11 +27,11 @@ static Function *call_target(Parser *parser, const Token *name)
         parser_report_unknown(parser, name->value.name, name->span, "function");
         return NULL;
     }
-    /* ptxas takes an entry in the list; only a call of it is refused. */
+    /* ptxas accepts an entry in the list; only a call of it is an error. */
     if (binding->kind == BINDING_FUNCTION)
         return binding->function;
     if (binding->kind != BINDING_BAD)
-        diag_error(parser->diag, name->span, "'%s' is no function", name->value.name);
+        diag_error(parser->diag, name->span, "'%s' is not a function", name->value.name);
     return NULL;
 }
 
@@ -82,7 +82,7 @@ void statement_pragma(Parser *parser, Span span)
     for (size_t i = 0; i < parser->lists.strings.count; i++) {
         Name text = parser->lists.strings.data[i];
         if (strncmp(text, mask, strlen(mask)) == 0 && !is_bytes_mask(text + strlen(mask)))
-            diag_error(parser->diag, span, "the pragma \"%s\" needs a number behind it, as in \"used_bytes_mask 0xff\"",
+            diag_error(parser->diag, span, "the pragma \"%s\" needs a number, as in \"used_bytes_mask 0xff\"",
                        mask);
     }
     statement_add(parser, (Stmt){.kind = STMT_PRAGMA, .span = span, .pragma = pragma_new(parser)});

@@ -13,13 +13,12 @@ void statement_pragma(Parser *parser, Span span);
 
 typedef struct Locations {
     const Loc *last;
-    struct Location *places; /* uthash */
+    Map places; /* those of earlier .loc, by hash: chains of Location */
 } Locations;
 
 void location_add(Parser *parser, const uint64_t *place, Span span);
 void location_add_inlined(Parser *parser, const uint64_t *place, const Token *words, uint64_t offset,
                           const uint64_t *at, Span span);
-void location_free_tables(Locations *locations);
 
 /* The instruction at hand. */
 typedef struct InstructionState {

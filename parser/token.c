@@ -1,7 +1,7 @@
 /* The stream of tokens from the scanner to the grammar.
  *
- * It asks the scanner for whole instructions where the grammar would take any statement, tells the braces of lists from
- * those of scopes, and puts in what the text leaves out: a ';' after a declaration, and the tokens with which
+ * It asks the scanner for whole instructions where the grammar accepts any statement, distinguishes the braces of lists
+ * from those of scopes, and inserts what the text lacks: the ';' after a declaration, and the tokens with which
  * recovery.c resumes after an error. */
 #include "parser/internal.h"
 #include "parser/ptx_parser.h"

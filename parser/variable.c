@@ -54,8 +54,8 @@ static bool check_opaque(Parser *parser, Name name, Span span)
     if (type_class(decl->type) != CLASS_OPAQUE)
         return true;
     if (decl->space != SPACE_GLOBAL || parser->in_body) {
-        diag_error(parser->diag, span, "'%s': textures, samplers and surfaces are declared .global at module scope",
-                   name);
+        diag_error(parser->diag, span,
+                   "'%s': textures, samplers and surfaces must be .global and declared at module scope", name);
         return false;
     }
     if (decl->type == TYPE_SAMPLERREF && !parser->header.texmode_independent) {
@@ -71,21 +71,21 @@ bool variable_check_space(Parser *parser, Name name, Span span)
     Diag *diag = parser->diag;
     bool module_scope = !parser->in_body;
     if (module_scope && (decl->space == SPACE_REG || decl->space == SPACE_LOCAL || decl->space == SPACE_PARAM)) {
-        diag_error(diag, decl->space_span, "a .%s variable is declared in a function, not at module scope",
+        diag_error(diag, decl->space_span, "a .%s variable must be declared in a function, not at module scope",
                    space_name(decl->space));
         return false;
     }
     if (decl->space == SPACE_TEX && (parser->module->version >= 15 || !module_scope)) {
-        diag_error(diag, decl->space_span, "'.tex' is gone since PTX 1.5: declare a .global .texref at module scope");
+        diag_error(diag, decl->space_span, "'.tex' was removed in PTX 1.5; declare a .global .texref at module scope");
         return false;
     }
     if (decl->const_bank >= 0 &&
         (parser->module->version >= 22 || decl->space != SPACE_CONST || decl->const_bank > 10)) {
-        diag_error(diag, decl->space_span, "only .const has banks, 0 to 10, and only before PTX 2.2");
+        diag_error(diag, decl->space_span, "only .const variables can be in a bank (0 to 10), and only before PTX 2.2");
         return false;
     }
     if (decl->linkage == LINKAGE_COMMON && decl->space != SPACE_GLOBAL) {
-        diag_error(diag, decl->linkage_span, "a .common variable is declared in .global space");
+        diag_error(diag, decl->linkage_span, "a .common variable must be in .global space");
         return false;
     }
     if ((decl->managed || decl->unified) && decl->space != SPACE_GLOBAL) {
@@ -97,11 +97,11 @@ bool variable_check_space(Parser *parser, Name name, Span span)
         return false;
     }
     if (decl->space == SPACE_PARAM && (decl->vector > 1 || decl->type == TYPE_F16X2)) {
-        diag_error(diag, span, "'%s': a parameter has a scalar type or is an array", name);
+        diag_error(diag, span, "'%s': a parameter must have a scalar type or be an array", name);
         return false;
     }
     if (decl->space == SPACE_PARAM && decl->align > MOST_PARAMETER_ALIGN) {
-        diag_error(diag, span, "'%s': the alignment of a parameter is at most %d", name, MOST_PARAMETER_ALIGN);
+        diag_error(diag, span, "'%s': the alignment of a parameter cannot exceed %d", name, MOST_PARAMETER_ALIGN);
         return false;
     }
     return check_opaque(parser, name, span);
@@ -114,18 +114,18 @@ static bool check_init(Parser *parser, Name name)
     if (!declarator->has_init)
         return true;
     if (decl->space != SPACE_GLOBAL && decl->space != SPACE_CONST) {
-        diag_error(parser->diag, declarator->init_span, "'%s': only .global and .const variables have an initial value",
-                   name);
+        diag_error(parser->diag, declarator->init_span,
+                   "'%s': only .global and .const variables can have an initial value", name);
         return false;
     }
     if (decl->linkage == LINKAGE_EXTERN) {
-        diag_error(parser->diag, declarator->init_span, "'%s': an .extern variable has no initial value", name);
+        diag_error(parser->diag, declarator->init_span, "'%s': an .extern variable cannot have an initial value", name);
         return false;
     }
     return true;
 }
 
-/* Unsized arrays are for .extern variables and those that their initialiser sizes. */
+/* Only an .extern array, or one whose size the initial value determines, can be unsized. */
 static bool check_complete(Parser *parser, const Variable *variable)
 {
     for (unsigned i = 0; i < variable->dim_count; i++) {
@@ -159,7 +159,7 @@ static bool redeclare(Parser *parser, Binding *earlier, Variable *variable)
         diag_error(parser->diag, variable->span, "'%s' was declared differently", variable->name);
         diag_note(parser->diag, other->span, "it was declared here");
     } else if (variable->linkage == LINKAGE_NONE || other->linkage == LINKAGE_NONE) {
-        diag_error(parser->diag, variable->span, "'%s' is .extern and cannot be a variable of this module alone",
+        diag_error(parser->diag, variable->span, "'%s' is .extern in one declaration and has no linkage in the other",
                    variable->name);
         diag_note(parser->diag, other->span, "it was declared here");
     } else if (!is_extern) {
@@ -198,7 +198,7 @@ void variable_declare(Parser *parser, Name name, Span span)
         init_finish(parser, variable, declarator->init_span);
     bool good = check_complete(parser, variable);
     if (!declarator->is_range) {
-        /* A variable that has been reported is entered all the same, so that its uses are not reported too. */
+        /* A variable that has been reported is entered nevertheless, so that its uses are not reported too. */
         enter_variable(parser, variable);
         return;
     }

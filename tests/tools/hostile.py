@@ -54,7 +54,7 @@ INPUTS = {
     "questions": (0, "", lambda n: REGISTERS + "mov.u32 %r1, " + "1?" * n + "1" + ":1" * n + ";\n" + END),
     "nested initial values": (
         1,
-        "'a' has no dimension for this list",
+        "too many levels of braces for 'a'",
         lambda n: HEAD + ".global .u32 a[1] = " + "{" * n + "1" + "}" * n + ";\n",
     ),
     "nesting beyond the limit": (1, "this is nested too deeply", lambda n: ENTRY + "{" * 1000000 + "}" * 1000000 + END),
@@ -72,7 +72,7 @@ INPUTS = {
     "quotes": (1, "unexpected '\"\"', expected a declaration", lambda n: HEAD + '"' * n),
     "headers": (1, "'.target ARCHITECTURE' must follow", lambda n: ".version 8.0\n" * n),
     "instructions in one line": (0, "", lambda n: REGISTERS + "mov.u32 %r1, 1;" * n + END),
-    "a file without its line": (1, "file index 1 is already taken", lambda n: HEAD + '.file 1 "a"\n' * n),
+    "a file without its line": (1, "file index 1 is already used", lambda n: HEAD + '.file 1 "a"\n' * n),
     "variables of one name": (1, "'a' is already declared", lambda n: HEAD + ".global .u32 a;\n" * n),
     "declarations of one function": (0, "", lambda n: HEAD + ".extern .func f();\n" * n),
     "ranges of registers": (0, "", lambda n: ENTRY + many(n, ".reg .b32 %r#_<1000000000>;\n") + END),
@@ -105,7 +105,7 @@ INPUTS = {
     "an initial value of itself": (1, "unknown variable or function 'a'", lambda n: HEAD + ".global .u64 a = a;\n"),
     "parameters of an entry": (
         1,
-        "the parameters of an entry have at most 32764 bytes",
+        "the parameters of an entry cannot be larger than 32764 bytes in total",
         lambda n: HEAD + ".visible .entry k(" + listed(n, ".param .u32 p#") + ")\n{\n" + END,
     ),
     "parameters of a function": (
@@ -188,7 +188,7 @@ INPUTS = {
     "bytes that overflow": (1, "'b' is too large", lambda n: HEAD + ".global .u64 b[4611686018427387904];\n"),
     "an alignment that is no power of two": (
         1,
-        "an alignment is a power of two",
+        "an alignment must be a power of two",
         lambda n: HEAD + ".global .align 18446744073709551615 .u32 b;\n",
     ),
     "a range of 2^32 registers": (
