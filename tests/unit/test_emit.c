@@ -1,12 +1,12 @@
-/* The PTX writer: spellings that survive, reduced modules, and what a body form prints where PTX needs more than the
- * body says. */
+/* Printed text: spellings are preserved, a module is reduced to what one kernel needs, and the branches, labels and
+ * returns that a body leaves implicit are written. */
 #include "parsed.h"
 
 #include "emit/emit.h"
 
 #include <stdlib.h>
 
-/* Text that is canonical already comes back as it was. */
+/* Canonical text is printed unchanged. */
 static void expect_same(const char *text)
 {
     Module *module = module_from(text);
@@ -152,8 +152,8 @@ static void test_other_body(void **state)
     release(module);
 }
 
-/* Layout and edges say what must be printed: branches to where control does not fall, labels for them, a ret where the
- * source ran off its end. */
+/* The layout of blocks and their edges determine what is printed: branches where control does not fall through, labels
+ * for them, and a ret where the source ends without one. */
 static void test_layout(void **state)
 {
     (void)state;
@@ -164,7 +164,7 @@ static void test_layout(void **state)
     Body *body = body_from(module);
     Buf out = {0};
     Block *end = body->blocks.data[3], *zero = body->blocks.data[2];
-    body->blocks.data[2] = end; /* the last block no longer stands last */
+    body->blocks.data[2] = end; /* the last block is no longer at the end */
     body->blocks.data[3] = zero;
     zero->label = end->label; /* as if one were the other's clone */
     body_renumber(body);
@@ -178,7 +178,7 @@ static void test_layout(void **state)
     release(module);
 }
 
-/* Registers that are printed as a range must not take the name of anything else. */
+/* Registers that are printed as a range must not clash with any other name. */
 static void test_register_declarations(void **state)
 {
     (void)state;
@@ -215,8 +215,6 @@ static void test_locations_keep_their_callers(void **state)
     buf_free(&out);
     release(module);
 }
-
-/* ---- As written -------------------------------------------------------------------------------------------------- */
 
 #define COMMENTED(first, second, third)                                                                                \
     "// a\r\n" HEADER "\n/* b */ " first "\n// c\n" second "// d\n" third "\n\n// e"

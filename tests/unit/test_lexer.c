@@ -1,4 +1,4 @@
-/* The scanner: tokens, values of literals, and what it refuses, each at its place. */
+/* The scanner: tokens, values of literals, and errors with their places. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,7 @@ static int next(Scan *scan)
     return lexer_next(scan->lexer, &scan->value, &scan->span);
 }
 
-/* The messages' first lines, without the lines that quote the source. */
+/* The first line of each message, without the lines that quote the source. */
 static const char *messages(Scan *scan)
 {
     fflush(scan->out);
@@ -73,8 +73,6 @@ static void scan_end(Scan *scan)
     free(scan->messages);
     arena_free(scan->arena);
 }
-
-/* ---- Kinds ------------------------------------------------------------------------------------------------------- */
 
 static void expect_kinds(const char *text, const int *kinds)
 {
@@ -149,8 +147,6 @@ static void test_names_and_spans(void **state)
     scan_end(&scan);
 }
 
-/* ---- Numbers ----------------------------------------------------------------------------------------------------- */
-
 static void test_integers(void **state)
 {
     (void)state;
@@ -223,8 +219,6 @@ static void test_floats(void **state)
     scan_end(&scan);
 }
 
-/* ---- Errors ------------------------------------------------------------------------------------------------------ */
-
 static void expect_error_n(const char *text, size_t length, const char *expected)
 {
     Scan scan;
@@ -273,8 +267,6 @@ static void test_errors(void **state)
     expect_error("18446744073709551616", "t.ptx:1:1: warning: this constant is truncated to 64 bits\n");
 }
 
-/* ---- Sections ---------------------------------------------------------------------------------------------------- */
-
 static void test_sections(void **state)
 {
     (void)state;
@@ -300,7 +292,7 @@ static void test_sections(void **state)
     expect_error(".section .d { \x80 }", "t.ptx:1:15: error: PTX is ASCII text; this is byte 0x80\n");
 }
 
-/* Long tokens and a text that is one token: buffers grow, nothing is cut. */
+/* Long tokens and a text that is one token: buffers grow, nothing is truncated. */
 static void test_long_tokens(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
-/* The parser: the parsed form it builds, and, over files, what it accepts and refuses, each error at its place.
+/* The parser: the parsed form that it builds, and which files it accepts and refuses, with the places of all errors.
  *
- * tests/cases/parse/NAME.ptx says in lines "//! LINE:COLUMN: error: MESSAGE" which errors it has, all of them, in
- * order. tests/isa/examples must be accepted; tests/isa/examples-invalid refused at the line that ptxas names, or at
- * the one that tests/cases/parse/verdicts.tsv gives; tests/ptx and corpus, which compilers made, accepted. */
+ * tests/cases/parse/NAME.ptx lists its errors, all of them, in order, in lines "//! LINE:COLUMN: error: MESSAGE".
+ * tests/isa/examples must be accepted; tests/isa/examples-invalid must be refused at the line that ptxas names, or at
+ * the one in tests/cases/parse/verdicts.tsv; tests/ptx and corpus, which compilers made, must be accepted. */
 #define _GNU_SOURCE /* memmem */
 #include <dirent.h>
 #include <setjmp.h>
@@ -63,7 +63,7 @@ static void parse_end(Parse *parse)
 
 #define HEADER ".version 9.0\n.target sm_90\n.address_size 64\n"
 
-/* A module that must be right. */
+/* A module without errors. */
 static Parse parse_good(const char *text)
 {
     Parse parse = parse_text(text);
@@ -106,8 +106,6 @@ static const Reg *reg_of(const Function *function, const Inst *inst, const Opera
     assert_true(operand->ref < inst->ref_count);
     return &function->regs.data[inst->refs[operand->ref].reg];
 }
-
-/* ---- Structure --------------------------------------------------------------------------------------------------- */
 
 static void test_header(void **state)
 {
@@ -242,7 +240,7 @@ static void test_registers(void **state)
     const Inst *element = inst_at(k, 4);
     assert_string_equal(element->operands[0].selector, ".x");
     assert_int_equal(reg_of(k, element, &element->operands[0])->vector, 4);
-    /* Only what is used has an entry: %r1 twice, %r99, a, %r5, %r7, v. */
+    /* Only registers that are used have an entry: %r1 twice, %r99, a, %r5, %r7, v. */
     assert_int_equal(k->regs.count, 7);
     const RegDecl *declaration = stmt_of_kind(k, STMT_REGISTERS, 0)->registers;
     assert_int_equal(declaration->item_count, 2);
@@ -373,8 +371,6 @@ static void test_debug_data(void **state)
     parse_end(&parse);
 }
 
-/* ---- Constants --------------------------------------------------------------------------------------------------- */
-
 static void test_constants(void **state)
 {
     (void)state;
@@ -408,8 +404,6 @@ static void test_constants(void **state)
     assert_true(number == -1.375);
     parse_end(&parse);
 }
-
-/* ---- Depth ------------------------------------------------------------------------------------------------------- */
 
 /* before, opening repeated, middle, closing repeated, after */
 static Parse parse_nested(const char *before, const char *open, const char *middle, const char *close,
@@ -447,9 +441,7 @@ static void test_depth(void **state)
     parse_end(&parse);
 }
 
-/* ---- Files ------------------------------------------------------------------------------------------------------- */
-
-/* Calls check for each NAME.ptx of the folder; at least 'least' of them must be there. */
+/* Calls 'check' for each NAME.ptx of the folder, which must contain at least 'least' of them. */
 static void for_each_file(const char *folder, unsigned least, void (*check)(const char *path, const char *name))
 {
     DIR *dir = opendir(folder);
@@ -495,7 +487,7 @@ static void test_accepted(void **state)
     assert_int_equal(failures, 0);
 }
 
-/* The line of the first error that the file is to have; 0: accepted, -1: the file names none. */
+/* The expected line of the file's first error; 0: it must be accepted, -1: the file names no line. */
 static int verdict(const char *path, const char *name, const Source *source)
 {
     static const char table[] = "tests/cases/parse/verdicts.tsv";
@@ -553,7 +545,7 @@ static void test_refused(void **state)
     assert_int_equal(failures, 0);
 }
 
-/* Copies what follows 'prefix' in the lines that begin with it and hold 'wanted'. */
+/* Copies the rest of each line that begins with 'prefix' and contains 'wanted'. */
 static void collect(const char *text, const char *prefix, const char *wanted, Buf *out)
 {
     while (*text) {
@@ -577,7 +569,7 @@ static void check_messages(const char *path, const char *name)
     collect(parse.source->text, "//! ", ": error: ", &wanted);
     collect(parse.messages, prefix, ": error: ", &found);
     if (strcmp(buf_text(&wanted), buf_text(&found)) != 0)
-        complain(path, "other errors than it says:", buf_text(&found));
+        complain(path, "its errors differ from those it lists; they are:", buf_text(&found));
     buf_free(&wanted);
     buf_free(&found);
     parse_end(&parse);
@@ -591,7 +583,7 @@ static void test_messages(void **state)
     assert_int_equal(failures, 0);
 }
 
-/* Every prefix of a module is refused or accepted, never more than that. */
+/* Every prefix of a module is refused or accepted, without a crash. */
 static void test_prefixes(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
-/* Plain instructions, which the scanner takes as one token (lexer/plain.c), against the grammar, which can read all of
- * them: the same messages at the same places and the same instructions with the same spans, for every file of PTX there
- * is and for mutants of the small ones. */
+/* The two places that know the rules of tokens: lexer/plain.c, which recognizes plain instructions and labels as one
+ * token, against lexer/ptx.l and the grammar, which can read all of them.  They must give the same messages at the same
+ * places, and the same instructions with the same spans, for all PTX files in the tree and for mutants of small ones.
+ */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,8 +16,6 @@
 #include "emit/emit.h"
 #include "lexer/lexer.h"
 #include "parser/parser.h"
-
-/* ---- One text, both ways ----------------------------------------------------------------------------------------- */
 
 typedef struct Reading {
     Arena *arena;
@@ -61,7 +60,7 @@ static bool same_span(Span a, Span b)
     return a.begin == b.begin && a.end == b.end;
 }
 
-/* Operands nest no deeper than lists of vectors. */
+/* Operands are never nested deeper than lists of vectors. */
 static bool same_operands(const Operand *a, const Operand *b, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
@@ -117,7 +116,7 @@ static void expect_same(const char *what, const char *text, size_t size)
         fail_msg("%s: messages differ:\n%s\nand, by the grammar:\n%s\n%.*s", what, plain.messages, grammar.messages,
                  (int)size, text);
     if (strcmp(loose.messages, grammar.messages) != 0)
-        fail_msg("%s: messages differ where nothing is kept:\n%s\nand, by the grammar:\n%s\n%.*s", what, loose.messages,
+        fail_msg("%s: messages differ if nothing is kept:\n%s\nand, by the grammar:\n%s\n%.*s", what, loose.messages,
                  grammar.messages, (int)size, text);
     if (strcmp(buf_text(&plain.printed), buf_text(&grammar.printed)) != 0 ||
         !same_modules(plain.module, grammar.module))
@@ -127,11 +126,9 @@ static void expect_same(const char *what, const char *text, size_t size)
     reading_end(&loose);
 }
 
-/* ---- Files and their mutants ------------------------------------------------------------------------------------- */
-
 enum { MUTANTS = 40, SMALL = 1500 };
 
-/* A byte, or what stands between two places, is dropped, doubled or replaced by something that means something. */
+/* In each mutant up to two bytes are dropped and a piece that has a meaning is inserted. */
 static void expect_mutants_same(const char *path, const char *text, size_t size)
 {
     static const char *const pieces[] = {
@@ -195,8 +192,6 @@ static void test_files(void **state)
     for (size_t i = 0; i < COUNT_OF(folders); i++)
         assert_true(compare_folder(folders[i]) > 20);
 }
-
-/* ---- Shapes ------------------------------------------------------------------------------------------------------ */
 
 #define HEADER                                                                                                         \
     ".version 8.0\n.target sm_90\n.address_size 64\n.global .b32 g[4];\n.entry k(.param .u64 q)\n{\n"                  \
@@ -357,9 +352,7 @@ static void test_shapes(void **state)
     }
 }
 
-/* ---- What is plain ----------------------------------------------------------------------------------------------- */
-
-/* The comparison above says nothing where nothing is plain. */
+/* The comparisons above prove nothing unless some instructions are plain. */
 static void test_plain(void **state)
 {
     (void)state;
