@@ -27,7 +27,7 @@ void header_version(Parser *parser, Span number)
     if (version > LATEST_VERSION) {
         diag_warning(parser->diag, number,
                      "PTX %.*s is newer than %u.%u, the latest known version; unknown instructions are kept "
-                     "unchanged",
+                     "as they are",
                      (int)(number.end - number.begin), text, LATEST_VERSION / 10, LATEST_VERSION % 10);
     } else if (version == 0 || memchr(versions, (int)version, sizeof versions) == NULL) {
         diag_error(parser->diag, number, "unknown PTX version %.*s; the latest known is %u.%u",

@@ -47,7 +47,7 @@ typedef struct TokenStream {
     Span last_span;
     const Value *last_value; /* bison's own copy */
     unsigned loc_tokens;     /* so many tokens, up to the last, are ".loc" and integers */
-    unsigned items_depth;    /* unclosed '{' of operands and initialisers */
+    unsigned items_depth;    /* unclosed '{' of operands and initial values */
     PlainInst plain;         /* of the last INSTRUCTION */
     Token queue[2];          /* the last 'queued' of them are delivered before anything else */
     unsigned queued;
