@@ -155,17 +155,19 @@ static bool coarsen_dimension(Body *body, unsigned dimension, unsigned factor, S
             inst_insert_after(size_read, inst_build(body, "mul.lo.u32", "dri", original, size, (int64_t)factor));
         }
         body_update_preds(body);
-        c.dominance = dominance_compute(scratch, body);
-        c.postdominance = postdominance_compute(scratch, body);
-        c.loops = loops_compute(scratch, c.dominance);
+        c.analyses = analyses_new(body);
+        c.dominance = analyses_dominance(c.analyses);
+        c.postdominance = analyses_postdominance(c.analyses);
+        c.loops = analyses_loops(c.analyses);
         VarianceOptions options = {.lane_uniform = c.needs_whole_warps, .merge_loads = coarsening_loads_merge(&c)};
-        c.variance = variance_compute(scratch, body, c.postdominance, dimension, &options);
+        c.variance = analyses_variance(c.analyses, dimension, &options);
         done = coarsening_find_regions(&c) && coarsening_check_regions(&c);
     }
     if (done) {
         coarsening_clone(&c);
         contract->whole_warps |= c.needs_whole_warps;
     }
+    analyses_free(c.analyses);
     arena_free(scratch);
     return done;
 }

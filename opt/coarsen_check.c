@@ -253,7 +253,7 @@ static bool observes(const Values *values, const Inst *inst)
 
 bool coarsening_loads_merge(const Coarsening *c)
 {
-    const Values *values = values_compute(c->scratch, c->body);
+    const Values *values = analyses_values(c->analyses);
     for (size_t b = 0; b < c->body->blocks.count; b++)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
             if (observes(values, inst))
@@ -408,7 +408,7 @@ static const Inst *loop_decided_by(const Coarsening *c, const Values *values, co
  * ends. */
 static bool check_waiting(Coarsening *c)
 {
-    const Values *values = values_compute(c->scratch, c->body);
+    const Values *values = analyses_values(c->analyses);
     const BlockLists *dependents = NULL;
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         const Block *block = c->body->blocks.data[b];
@@ -489,7 +489,7 @@ static void check_alignment(Coarsening *c)
                 continue;
             if (!any) {
                 VarianceOptions options = {.merge_loads = c->variance->options.merge_loads};
-                any = variance_compute(c->scratch, c->body, c->postdominance, VARIANCE_ANY, &options);
+                any = analyses_variance(c->analyses, VARIANCE_ANY, &options);
             }
             c->needs_whole_warps |= variance_inst(any, inst);
         }

@@ -22,6 +22,7 @@ typedef struct Coarsening {
     bool needs_whole_warps; /* out */
 
     Inst *index_read;  /* "mov.u32 T, %tid.d" in the entry block: what every read of the index goes through */
+    Analyses *analyses; /* of the body before cloning */
     const Dominance *dominance, *postdominance;
     const LoopForest *loops;
     const Variance *variance;
