@@ -21,12 +21,12 @@ typedef struct BlockSize {
 BlockSize block_size_resolve(const Tuning *tuning, const unsigned given[3]);
 /* Whether every launch has exactly this size. */
 bool block_size_is_exact(const BlockSize *block);
-/* The size where it is exact; otherwise unknown. */
+/* The size if it is exact; otherwise unknown. */
 BlockSize block_size_exact(const BlockSize *block);
 /* Threads of a block; 0: unknown. */
 unsigned block_size_total(const BlockSize *block);
-/* The same for occupancy, with a usual size assumed where it is unknown.  *note is "" or, in parentheses after a space,
- * how far to trust it. */
+/* The same for occupancy, assuming a common size if it is unknown.  *note says how far to trust it, in parentheses
+ * after a space, or is "". */
 unsigned block_size_total_assumed(const BlockSize *block, const char **note);
 /* The size after coarsening, whose 'tuning' the coarsened kernel has. */
 BlockSize block_size_coarsened(const BlockSize *block, const unsigned factor[3], const Tuning *tuning);

@@ -1,8 +1,8 @@
 /* opt: the passes, and the pipeline that orders them.
  *
- * Passes work on the body form (ir.h), most of them in SSA form, and say at their head what they require, keep and
- * break. What an assembler thinks of a candidate is asked through a Judge: opt knows neither the assembler nor the PTX
- * writer. */
+ * Passes work on the body form (ir.h), most of them in SSA form.  The head of each file states what its pass requires,
+ * preserves and invalidates; opt/pass.c has the table.  Passes ask an assembler about candidates through a Judge: opt
+ * includes neither the assembler nor the PTX writer. */
 #ifndef PTXOPT_OPT_H
 #define PTXOPT_OPT_H
 

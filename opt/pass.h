@@ -14,7 +14,7 @@ typedef enum PassId {
     PASS_SSA,
     PASS_COARSEN,
     PASS_CLEANUP,
-    PASS_SCHEDULE,
+    PASS_SCHEDULE, /* the first that the register search runs */
     PASS_REMATERIALIZE,
     PASS_SINK,
     PASS_BOUNDS,
@@ -38,7 +38,7 @@ typedef struct PassOptions {
 typedef struct PassContext {
     Arena *arena; /* for texts that outlive the passes */
     const PassOptions *options;
-    Function *kernel;       /* as it came: not changed */
+    Function *kernel;       /* the input; passes do not change it */
     const Machine *machine; /* NULL: the architecture is unknown */
     const Judge *judge;     /* NULL: no assembler */
     BlockSize block;        /* at a launch of 'body' */
@@ -51,7 +51,7 @@ typedef struct PassContext {
 } PassContext;
 
 /* Changes context->body and returns true, or leaves it alone and returns false.  Within the register search a pass
- * proposes changed copies to the search (search_consider), which replaces the body by what is better. */
+ * proposes changed copies to the search (search_consider), which replaces the body by a better one. */
 typedef bool PassFunction(PassContext *context);
 
 typedef struct Pass {
