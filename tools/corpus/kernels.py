@@ -71,7 +71,7 @@ def triple(value):
 
 
 def form_of(path):
-    """What tells the PTX files of a folder apart: corpus/a/a.clang.sm_75.ptx is clang.sm_75."""
+    """What tells the PTX files of a folder apart: for corpus/NAME/NAME.clang.sm_75.ptx, clang.sm_75."""
     return os.path.basename(path)[:-len(".ptx")].split(".", 1)[1]
 
 
