@@ -1,4 +1,4 @@
-/* "ptxopt run": one launch of one kernel in the emulator, and what came of it. */
+/* "ptxopt run": one launch of one kernel in the emulator. */
 #include "cli/emulate.h"
 
 #include <sched.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/json.h"
+#include "cli/emulation.h"
 #include "cli/output.h"
 #include "parser/parser.h"
 
@@ -40,243 +40,6 @@ unsigned launch_jobs(const Launch *launch)
         return 1;
     return (unsigned)CPU_COUNT(&cores);
 }
-
-/* ---- Counters --------------------------------------------------------------------------------------------------- */
-
-static void set_number(json_t *object, const char *key, uint64_t number)
-{
-    json_object_set_new(object, key, json_integer((json_int_t)number));
-}
-
-json_t *counters_json(const EmulatorCounters *counters)
-{
-    json_t *value = json_object(), *categories = json_object(), *spaces = json_object();
-    set_number(value, "warp_instructions", counters->warp_instructions);
-    set_number(value, "thread_instructions", counters->thread_instructions);
-    for (unsigned i = 0; i < CATEGORY_COUNT; i++) {
-        if (!counters->warp_category[i])
-            continue;
-        json_t *one = json_object();
-        set_number(one, "warp_instructions", counters->warp_category[i]);
-        set_number(one, "thread_instructions", counters->thread_category[i]);
-        json_object_set_new(categories, category_name((Category)i), one);
-    }
-    json_object_set_new(value, "categories", categories);
-    for (unsigned i = 0; i < SPACE_COUNT; i++) {
-        if (!counters->loads[i] && !counters->stores[i] && !counters->atomics[i])
-            continue;
-        json_t *one = json_object();
-        set_number(one, "loads", counters->loads[i]);
-        set_number(one, "load_bytes", counters->load_bytes[i]);
-        set_number(one, "stores", counters->stores[i]);
-        set_number(one, "store_bytes", counters->store_bytes[i]);
-        set_number(one, "atomics", counters->atomics[i]);
-        json_object_set_new(spaces, space_name((Space)i), one);
-    }
-    json_object_set_new(value, "spaces", spaces);
-    set_number(value, "load_sectors", counters->load_sectors);
-    set_number(value, "load_lines", counters->load_lines);
-    set_number(value, "store_sectors", counters->store_sectors);
-    set_number(value, "store_lines", counters->store_lines);
-    set_number(value, "bank_conflicts", counters->bank_conflicts);
-    set_number(value, "branches", counters->branches);
-    set_number(value, "divergent_branches", counters->divergent_branches);
-    set_number(value, "barriers", counters->barriers);
-    set_number(value, "calls", counters->calls);
-    set_number(value, "warp_waits", counters->warp_waits);
-    return value;
-}
-
-/* ---- Results ---------------------------------------------------------------------------------------------------- */
-
-typedef struct Emulation {
-    const RunOptions *options;
-    Arena *arena;
-    Diag diag;
-    Module *module;
-    Launch *launch; /* as the module takes it */
-    bool has_contract;
-    EmulatorResult *result;
-    double seconds, processor_seconds; /* of the emulation */
-    char *printed; /* by the kernel, where it does not go to standard output at once */
-    size_t printed_size;
-} Emulation;
-
-/* CRC-32 of IEEE 802.3, as zlib and cksum -a crc32b have it. */
-static uint32_t checksum(const uint8_t *bytes, uint64_t size)
-{
-    uint32_t table[256], sum = UINT32_MAX;
-    for (uint32_t i = 0; i < 256; i++) {
-        table[i] = i;
-        for (unsigned bit = 0; bit < 8; bit++)
-            table[i] = table[i] & 1 ? table[i] >> 1 ^ 0xedb88320u : table[i] >> 1;
-    }
-    for (uint64_t i = 0; i < size; i++)
-        sum = sum >> 8 ^ table[(sum ^ bytes[i]) & 0xff];
-    return ~sum;
-}
-
-static unsigned element_bytes(const EmulatorBuffer *buffer)
-{
-    return type_bits(buffer->type) / 8;
-}
-
-static bool is_dumped(const RunOptions *options, const char *name)
-{
-    for (size_t i = 0; i < options->dumps.count; i++)
-        if (strcmp(options->dumps.data[i], name) == 0)
-            return true;
-    return false;
-}
-
-static const char *element_text(Arena *arena, const EmulatorBuffer *buffer, uint64_t index)
-{
-    Buf text = {0};
-    element_print(buffer->type, buffer->bytes + index * element_bytes(buffer), &text);
-    const char *copy = arena_strndup(arena, buf_text(&text), text.length);
-    buf_free(&text);
-    return copy;
-}
-
-static bool dumps_exist(const Emulation *run)
-{
-    for (size_t i = 0; i < run->options->dumps.count; i++)
-        if (!emulator_buffer(run->result, run->options->dumps.data[i])) {
-            Buf names = {0};
-            for (unsigned k = 0; k < run->result->buffer_count; k++)
-                buf_printf(&names, "%s'%s'", k ? ", " : "", run->result->buffers[k].name);
-            fprintf(stderr, "ptxopt: error: -dump %s: the launch has no such buffer; it has %s\n",
-                    run->options->dumps.data[i], names.length ? buf_text(&names) : "none");
-            buf_free(&names);
-            return false;
-        }
-    return true;
-}
-
-static void print_dumps(const Emulation *run, Buf *out)
-{
-    for (size_t i = 0; i < run->options->dumps.count; i++) {
-        const EmulatorBuffer *buffer = emulator_buffer(run->result, run->options->dumps.data[i]);
-        for (uint64_t k = 0; k < buffer->count; k++) {
-            element_print(buffer->type, buffer->bytes + k * element_bytes(buffer), out);
-            buf_putc(out, '\n');
-        }
-    }
-}
-
-static void print_text(const Emulation *run, Buf *out)
-{
-    enum { FIRST_ELEMENTS = 4 };
-    const Launch *launch = run->launch;
-    buf_printf(out, "kernel %s: grid %u,%u,%u, block %u,%u,%u%s\n", launch->kernel, launch->grid[0], launch->grid[1],
-               launch->grid[2], launch->block[0], launch->block[1], launch->block[2],
-               run->has_contract ? ", by its launch contract" : "");
-    for (unsigned i = 0; i < run->result->buffer_count; i++) {
-        const EmulatorBuffer *buffer = &run->result->buffers[i];
-        buf_printf(out, "%s %s: %llu %s, crc32 %08x:", buffer->is_variable ? "variable" : "buffer", buffer->name,
-                   (unsigned long long)buffer->count, type_name(buffer->type), checksum(buffer->bytes, buffer->size));
-        for (uint64_t k = 0; k < buffer->count && k < FIRST_ELEMENTS; k++)
-            buf_printf(out, " %s", element_text(run->arena, buffer, k));
-        buf_puts(out, buffer->count > FIRST_ELEMENTS ? " ...\n" : "\n");
-    }
-    counters_print(&run->result->counters, out);
-    lines_print(run->result, out);
-    if (run->options->timed)
-        buf_printf(out, "%.3f seconds, %.1f million thread instructions a second\n", run->seconds,
-                   (double)run->result->counters.thread_instructions / run->seconds * 1e-6);
-}
-
-static json_t *fault_json(const Emulation *run)
-{
-    const EmulatorFault *fault = &run->result->fault;
-    if (fault->kind == FAULT_NONE)
-        return json_null();
-    json_t *value = json_object();
-    json_object_set_new(value, "kind", json_string(fault_name(fault->kind)));
-    json_object_set_new(value, "message", json_text(fault->message));
-    json_object_set_new(value, "function", json_text(fault->function));
-    json_object_set_new(value, "line", fault->position.line ? json_integer(fault->position.line) : json_null());
-    json_object_set_new(value, "column", fault->position.line ? json_integer(fault->position.column) : json_null());
-    json_object_set_new(value, "block", fault->has_thread ? json_triple(fault->block) : json_null());
-    json_object_set_new(value, "thread", fault->has_thread ? json_triple(fault->thread) : json_null());
-    return value;
-}
-
-static json_t *element_json(const Emulation *run, const EmulatorBuffer *buffer, uint64_t index)
-{
-    const char *text = element_text(run->arena, buffer, index);
-    char *end;
-    /* What JSON cannot say as a number stays text: NaNs, infinities, bits. */
-    strtod(text, &end);
-    bool is_number = *end == 0 && strspn(text, "0123456789+-.e") == strlen(text);
-    json_t *number = is_number ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
-    return number ? number : json_text(text);
-}
-
-static json_t *buffer_json(const Emulation *run, const EmulatorBuffer *buffer)
-{
-    json_t *value = json_object();
-    json_object_set_new(value, "name", json_text(buffer->name));
-    json_object_set_new(value, "kind", json_string(buffer->is_variable ? "variable" : "buffer"));
-    json_object_set_new(value, "type", json_text(type_name(buffer->type)));
-    set_number(value, "count", buffer->count);
-    json_object_set_new(value, "crc32", json_text(arena_printf(run->arena, "%08x",
-                                                               checksum(buffer->bytes, buffer->size))));
-    if (is_dumped(run->options, buffer->name)) {
-        json_t *values = json_array();
-        for (uint64_t k = 0; k < buffer->count; k++)
-            json_array_append_new(values, element_json(run, buffer, k));
-        json_object_set_new(value, "values", values);
-    }
-    return value;
-}
-
-static json_t *lines_json(const EmulatorResult *result)
-{
-    json_t *lines = json_array();
-    for (size_t i = 0; i < result->line_count; i++) {
-        const EmulatorLine *line = &result->lines[i];
-        json_t *value = json_object();
-        json_object_set_new(value, "function", json_text(line->function));
-        set_number(value, "line", line->line);
-        set_number(value, "warp_instructions", line->warp_instructions);
-        set_number(value, "thread_instructions", line->thread_instructions);
-        set_number(value, "sectors", line->sectors);
-        set_number(value, "lines", line->lines);
-        set_number(value, "bank_conflicts", line->bank_conflicts);
-        set_number(value, "divergent_branches", line->divergent_branches);
-        json_array_append_new(lines, value);
-    }
-    return lines;
-}
-
-static void print_json(const Emulation *run, Buf *out)
-{
-    json_t *value = json_object(), *buffers = json_array();
-    for (unsigned i = 0; i < run->result->buffer_count; i++)
-        json_array_append_new(buffers, buffer_json(run, &run->result->buffers[i]));
-    json_object_set_new(value, "format", json_string("ptxopt-run"));
-    json_object_set_new(value, "version", json_integer(1));
-    json_object_set_new(value, "source", json_text(run->options->input));
-    json_object_set_new(value, "launch", json_text(run->options->launch));
-    json_object_set_new(value, "kernel", json_text(run->launch->kernel));
-    json_object_set_new(value, "grid", json_triple(run->launch->grid));
-    json_object_set_new(value, "block", json_triple(run->launch->block));
-    json_object_set_new(value, "by_contract", json_boolean(run->has_contract));
-    json_object_set_new(value, "fault", fault_json(run));
-    json_object_set_new(value, "buffers", buffers);
-    json_object_set_new(value, "counters", counters_json(&run->result->counters));
-    if (run->options->timed) {
-        json_object_set_new(value, "seconds", json_real(run->seconds));
-        json_object_set_new(value, "processor_seconds", json_real(run->processor_seconds));
-    }
-    if (run->options->machine.count_lines)
-        json_object_set_new(value, "lines", lines_json(run->result));
-    json_object_set_new(value, "printed", json_text(run->printed ? run->printed : ""));
-    json_print(value, out);
-}
-
-/* ---- The steps -------------------------------------------------------------------------------------------------- */
 
 static bool read_inputs(Emulation *run)
 {
@@ -338,15 +101,15 @@ static ExitStatus emulate(Emulation *run)
         fprintf(stderr, "%s\n", fault_text(run->arena, run->module, fault));
     if (fault->kind == FAULT_LAUNCH || (!options->report_json && fault->kind != FAULT_NONE))
         return status_of(fault);
-    if (!dumps_exist(run))
+    if (!emulation_has_dumps(run))
         return EXIT_USAGE;
     Buf out = {0};
     if (options->report_json)
-        print_json(run, &out);
+        emulation_print_json(run, &out);
     else if (options->dumps.count)
-        print_dumps(run, &out);
+        emulation_print_dumps(run, &out);
     else
-        print_text(run, &out);
+        emulation_print_text(run, &out);
     Output output = {options->output ? options->output : "-", out.data, out.length};
     const char *error = outputs_write(run->arena, &output, 1);
     buf_free(&out);

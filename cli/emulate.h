@@ -1,4 +1,4 @@
-/* What "run" and -verify share: launches by contract, and what the emulator tells. */
+/* What "ptxopt run" and -verify share: launches by contract, and counters as JSON. */
 #ifndef PTXOPT_CLI_EMULATE_H
 #define PTXOPT_CLI_EMULATE_H
 
@@ -8,16 +8,15 @@
 #include "cli/run.h"
 #include "emulator/emulator.h"
 
-/* The launch that a launch file of the original kernel means for what the module holds: the same, or, where the module
- * carries a launch contract for the kernel, the one by that contract.  NULL with *error set if the launch does not meet
- * it.  *contract_out says whether there is one, if not NULL. */
+/* Adapts a launch of the original kernel to the module: if the module has a launch contract for the kernel, the block
+ * is divided as it says, and *has_contract is set.  NULL with *error set if the launch does not meet the contract. */
 Launch *launch_by_contract(Arena *arena, const Module *module, const Launch *launch, bool *has_contract,
                            const char **error);
 
 /* {"warp_instructions": ...}; docs/formats.md, "Counters". */
 json_t *counters_json(const EmulatorCounters *counters);
 
-/* How many cores a launch is worth: all that the process may use, or one. */
+/* How many cores pay off for a launch: all that the process may use, or one for a small launch. */
 unsigned launch_jobs(const Launch *launch);
 
 /* "ptxopt run": one launch in the emulator. */

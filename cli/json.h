@@ -6,15 +6,15 @@
 
 #include "opt/opt.h"
 
-/* A string, or null for NULL.  Bytes that are no UTF-8 become '?'. */
+/* A string, or null for NULL.  Text that is not UTF-8 has '?' for each byte above 127. */
 json_t *json_text(const char *text);
 /* [x, y, z]. */
 json_t *json_triple(const unsigned values[3]);
-/* [x, y, z], or null where values[0] is 0. */
+/* [x, y, z], or null if values[0] is 0. */
 json_t *json_block(const unsigned values[3]);
 /* "block", "unit" or a number. */
 json_t *json_stride(const Stride *stride);
-/* Prints with an indentation of two and a line end, and gives the value back. */
+/* Prints with an indentation of two and a line end, and releases the value. */
 void json_print(json_t *value, Buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* ptxopt: PTX in, PTX with fewer threads, each doing more, and fewer registers out. */
+/* ptxopt: reads PTX and writes PTX with fewer threads, which do more each, and fewer registers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -10,7 +10,7 @@
 
 #include "cli/emulate.h"
 
-static void leave_without_memory(void)
+static void exit_without_memory(void)
 {
     static const char message[] = "ptxopt: error: out of memory\n";
     if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
@@ -18,7 +18,7 @@ static void leave_without_memory(void)
     _exit(EXIT_INPUT);
 }
 
-/* jansson's own way is to leave out what there was no memory for. */
+/* By default, jansson silently drops values that it has no memory for. */
 static void *json_allocate(size_t size)
 {
     void *memory = malloc(size);
@@ -27,9 +27,8 @@ static void *json_allocate(size_t size)
     return memory;
 }
 
-/* A caller may have closed the three standard files.  Something is put in their places, so that no file opened later
- * becomes standard output by accident; what is put there cannot be written to (or read from), so that using it is an
- * error. */
+/* Opens placeholders for standard files that the caller has closed, so that no file opened later becomes standard
+ * output by accident.  Using a placeholder is an error: standard output's is read-only, standard input's write-only. */
 static void hold_standard_files(void)
 {
     for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
@@ -77,9 +76,9 @@ static int main_run(Arena *arena, int argc, char **argv)
 int main(int argc, char **argv)
 {
     hold_standard_files();
-    /* A reader that goes away is a write error with a message, as a full disk is. */
+    /* A closed pipe is a write error with a message, like a full disk. */
     signal(SIGPIPE, SIG_IGN);
-    set_out_of_memory_handler(leave_without_memory);
+    set_out_of_memory_handler(exit_without_memory);
     json_set_alloc_funcs(json_allocate, free);
     Arena *arena = arena_new();
     int status = argc > 1 && strcmp(argv[1], "run") == 0 ? main_run(arena, argc, argv) : main_file(arena, argc, argv);

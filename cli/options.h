@@ -1,4 +1,4 @@
-/* The command line, read into one structure.  Nothing here prints or exits, so that tests can try any command line. */
+/* The command line as one structure.  Nothing here prints or exits, so tests can try any command line. */
 #ifndef PTXOPT_CLI_OPTIONS_H
 #define PTXOPT_CLI_OPTIONS_H
 
@@ -10,9 +10,9 @@
 
 /* -coarsen [KERNEL:]SPEC */
 typedef struct CoarsenOption {
-    const char *kernel; /* NULL: every kernel that no other option names */
+    const char *kernel; /* NULL: every kernel that no other -coarsen names */
     bool is_auto;
-    unsigned factor[3]; /* 1: not along this dimension */
+    unsigned factor[3]; /* 1: not coarsened along this dimension */
 } CoarsenOption;
 
 /* -target-regs [KERNEL:]N */
@@ -30,14 +30,14 @@ typedef struct BlockOption {
 
 typedef struct Options {
     const char *input;      /* "-": standard input */
-    const char *output;     /* NULL: no PTX is written; "-": standard output */
-    const char *cubin;      /* NULL: not asked for */
-    const char *launch_out; /* NULL: not asked for */
+    const char *output;     /* NULL: write no PTX; "-": standard output */
+    const char *cubin;      /* NULL: do not write it */
+    const char *launch_out; /* NULL: do not write it */
     const char *arch;       /* NULL: the module's .target */
     bool report;
     bool report_json;
     const char *report_file; /* NULL: standard error */
-    VEC(const char *) entries; /* none: all kernels */
+    VEC(const char *) entries; /* empty: all kernels */
     VEC(CoarsenOption) coarsen;
     VEC(RegistersOption) registers;
     VEC(BlockOption) blocks;
@@ -54,8 +54,8 @@ typedef struct Options {
 
 typedef enum OptionsOutcome { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG } OptionsOutcome;
 
-/* Reads argv (which it leaves as it is).  Everything in *options lives in 'arena' or in argv.  With OPTIONS_WRONG,
- * *error says in one line what is wrong. */
+/* Reads argv without changing it.  Everything in *options lives in 'arena' or in argv.  With OPTIONS_WRONG, *error
+ * explains in one line what is wrong. */
 OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options *options, const char **error);
 
 /* What --help prints. */
@@ -69,7 +69,7 @@ typedef struct RunOptions {
     bool quiet;
     bool timed;
     VEC(const char *) dumps; /* buffers */
-    unsigned jobs;           /* cores; 0: as many as there are, where races are watched and the launch is not small */
+    unsigned jobs;           /* cores; 0: all of them, if races are checked and the launch is not small */
     EmulatorOptions machine;
 } RunOptions;
 
@@ -77,11 +77,11 @@ typedef struct RunOptions {
 OptionsOutcome run_options_parse(Arena *arena, int argc, char *const *argv, RunOptions *options, const char **error);
 const char *run_options_help(void);
 
-/* The option that holds for a kernel: the last that names it, else the last that names none, else NULL. */
+/* The option that applies to a kernel: the last that names it, or else the last without a kernel, or else NULL. */
 const CoarsenOption *options_coarsen_for(const Options *options, const char *kernel);
 const RegistersOption *options_registers_for(const Options *options, const char *kernel);
 const BlockOption *options_block_for(const Options *options, const char *kernel);
-/* Whether -entry lets the kernel be changed. */
+/* Whether -entry selects the kernel. */
 bool options_selects(const Options *options, const char *kernel);
 
 #endif

@@ -39,7 +39,7 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* "all", "none", or some of the three, separated by commas. */
+/* "all", "none", or some of the four names, separated by commas. */
 static bool read_checks(const char *text, EmulatorOptions *machine)
 {
     bool all = strcmp(text, "all") == 0, none = strcmp(text, "none") == 0;
@@ -126,7 +126,7 @@ OptionsOutcome run_options_parse(Arena *arena, int argc, char *const *argv, RunO
     read_checks("all", &options->machine);
     *error = NULL;
     VEC(const char *) files = {0};
-    /* getopt is free to reorder its argv; "run" stands where it expects the program's name. */
+    /* getopt may reorder its argv; "run" is where it expects the program's name. */
     char **words = ARENA_ARRAY(arena, char *, (size_t)argc + 1);
     memcpy(words, argv + 1, (size_t)(argc - 1) * sizeof *argv);
     argc--;
@@ -150,39 +150,9 @@ OptionsOutcome run_options_parse(Arena *arena, int argc, char *const *argv, RunO
         *error = "expected two files, FILE.ptx LAUNCH.json";
     if (*error)
         return OPTIONS_WRONG;
-    /* In either order: their names tell them apart. */
+    /* The files may come in either order: their names tell them apart. */
     bool swapped = ends_with(files.data[0], ".json") && !ends_with(files.data[1], ".json");
     options->input = files.data[swapped];
     options->launch = files.data[!swapped];
     return OPTIONS_RUN;
-}
-
-const char *run_options_help(void)
-{
-    return "Usage: ptxopt run [options] FILE.ptx LAUNCH.json\n"
-           "\n"
-           "Runs the kernel that the launch file names in the emulator, which needs no GPU, and prints\n"
-           "the first elements and checksums of its buffers and what was counted. A kernel that was\n"
-           "coarsened is launched by the contract that its module carries: the launch file is the one\n"
-           "of the original kernel. What the kernel prints goes to standard output.\n"
-           "\n"
-           "  -dump BUFFER                print this buffer instead, one element a line, exactly; may be\n"
-           "                              repeated. What the kernel prints then goes to standard error\n"
-           "  -report-format text|json    how results are printed (text); with -dump and json, the\n"
-           "                              buffers' elements stand in the JSON\n"
-           "  -o FILE                     print to this file\n"
-           "  -check all|none|LIST        what is watched at the cost of speed (all); LIST is some of\n"
-           "                              races,unwritten,registers,division\n"
-           "  -lines                      count for each line of the source, too\n"
-           "  -no-sectors                 do not count sectors, lines and bank conflicts, which takes time\n"
-           "  -time                       tell how long the emulation took\n"
-           "  -jobs N                     use so many cores; without it all, if the launch is large and\n"
-           "                              races are watched; results are the same\n"
-           "  -resident N                 run N blocks interleaved (1)\n"
-           "  -max-steps N                give up after N warp instructions (2^36)\n"
-           "  -q                          no warnings\n"
-           "\n"
-           "Exit status: 0 the kernel ran; 1 a file is wrong, or the launch does not fit the kernel; 2\n"
-           "the usage is wrong; 5 the kernel did something that it must not, such as an access out of\n"
-           "bounds; 6 it has an instruction that the emulator does not know.\n";
 }

@@ -1,4 +1,4 @@
-/* What a run writes, gathered first and written at the end: all of it or nothing. */
+/* The outputs of a run: collected first and written at the end, all of them or none. */
 #ifndef PTXOPT_CLI_OUTPUT_H
 #define PTXOPT_CLI_OUTPUT_H
 
@@ -10,11 +10,11 @@ typedef struct Output {
     size_t length;
 } Output;
 
-/* Whether a file could be written to 'path', told before any work is done.  NULL if so, else why not. */
+/* Checks before any work is done that a file can be written to 'path'.  NULL if it can, else why not. */
 const char *output_check(Arena *arena, const char *path);
 
-/* Writes them: files first, standard output last, because what went there cannot be taken back.  When one fails, the
- * files that were not there before are removed again.  NULL when done, else a message that names the file. */
+/* Writes files first and standard output last, because that cannot be undone.  When one fails, the files that did not
+ * exist before are removed.  NULL when done, else a message that names the file. */
 const char *outputs_write(Arena *arena, const Output *outputs, size_t count);
 
 #endif

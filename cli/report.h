@@ -1,5 +1,4 @@
-/* What became of each kernel, gathered in one structure that the text, the JSON and the launch contract are printed
- * from. */
+/* The outcome for each kernel, in one structure that the text, the JSON and the launch contract are printed from. */
 #ifndef PTXOPT_CLI_REPORT_H
 #define PTXOPT_CLI_REPORT_H
 
@@ -8,22 +7,22 @@
 
 enum { MOST_CONDITIONS = 8 };
 
-/* One factor that -coarsen auto has tried. */
+/* A factor that -coarsen auto tried. */
 typedef struct CoarsenTrial {
     unsigned factor[3];
     bool sound;          /* false: refused, or not tried at all */
     bool chosen;
-    const char *verdict; /* why it was taken or not */
+    const char *verdict; /* why it was chosen or not */
 } CoarsenTrial;
 
-/* How a kernel stands on an SM, before or after. */
+/* A kernel's figures and occupancy, before or after. */
 typedef struct Standing {
     Figures figures;       /* of the whole file's assembly; known only with an assembler */
     BlockSize block;
-    bool occupancy_known;  /* figures and block both are */
+    bool occupancy_known;  /* figures and block are */
     Occupancy occupancy;   /* without dynamic shared memory */
-    unsigned free_up_to;   /* so many registers cost no block */
-    unsigned next_boundary; /* with so many registers more blocks fit; 0: fewer registers gain nothing */
+    unsigned free_up_to;   /* the most registers that cost no block */
+    unsigned next_boundary; /* with this many registers more blocks fit; 0: fewer registers gain nothing */
     unsigned next_blocks;
 } Standing;
 
@@ -35,7 +34,7 @@ typedef struct KernelReport {
     CoarsenTrial *trials;
     unsigned trial_count;
     const char *choice; /* -coarsen auto: the outcome in words */
-    Refusal refusal;    /* -coarsen auto: why no factor could even be weighed; reason NULL: one could */
+    Refusal refusal;    /* -coarsen auto: why no factor could be tried; reason NULL: one could */
     const char *conditions[MOST_CONDITIONS]; /* of the launch contract */
     unsigned condition_count;
 } KernelReport;
@@ -46,11 +45,11 @@ typedef struct Report {
     const char *assembler; /* "nvJitLink"; NULL: none */
     const char *assembler_version, *assembler_path;
     const char *assembler_missing; /* why there is none */
-    unsigned assemblies;           /* how often it ran, for candidates and for whole files */
-    double assembler_seconds;      /* wall time that it took */
-    KernelReport *kernels;         /* those that -entry selects, in the order of the module */
+    unsigned assemblies;           /* runs of it, for candidates and for whole files */
+    double assembler_seconds;      /* wall time of those runs */
+    KernelReport *kernels;         /* those that -entry selects, in module order */
     size_t kernel_count;
-    Verification *verifications; /* -verify, in the order of the command line */
+    Verification *verifications; /* -verify, in command-line order */
     size_t verification_count;
 } Report;
 

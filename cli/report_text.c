@@ -1,4 +1,4 @@
-/* -report: what was done to each kernel, and its figures before and after in two columns. */
+/* -report: what was done to each kernel, with its figures before and after in two columns. */
 #include "cli/report.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ const char *stride_text(const Stride *stride, char text[16])
 static const char *block_text(const unsigned block[3], char text[CELL_SIZE])
 {
     if (!block[0])
-        snprintf(text, CELL_SIZE, "not known");
+        snprintf(text, CELL_SIZE, "unknown");
     else if (block[2] > 1)
         snprintf(text, CELL_SIZE, "%u x %u x %u", block[0], block[1], block[2]);
     else if (block[1] > 1)
@@ -45,7 +45,7 @@ static void print_row(Buf *out, const char *label, const char *before, const cha
 
 static void print_number_row(Buf *out, const char *label, const KernelReport *kernel, uint64_t before, uint64_t after)
 {
-    char left[CELL_SIZE] = "not known", right[CELL_SIZE] = "not known";
+    char left[CELL_SIZE] = "unknown", right[CELL_SIZE] = "unknown";
     if (kernel->before.figures.known)
         snprintf(left, sizeof left, "%llu", (unsigned long long)before);
     if (kernel->after.figures.known)
@@ -57,7 +57,7 @@ typedef void CellPrinter(const Standing *standing, char cell[CELL_SIZE]);
 
 static void print_occupancy_row(Buf *out, const char *label, const KernelReport *kernel, CellPrinter *print)
 {
-    char left[CELL_SIZE] = "not known", right[CELL_SIZE] = "not known";
+    char left[CELL_SIZE] = "unknown", right[CELL_SIZE] = "unknown";
     if (kernel->before.occupancy_known)
         print(&kernel->before, left);
     if (kernel->after.occupancy_known)
@@ -107,7 +107,7 @@ static void print_figures(Buf *out, const KernelReport *kernel)
     char left[CELL_SIZE], right[CELL_SIZE];
     const Figures *before = &kernel->before.figures, *after = &kernel->after.figures;
     print_row(out, "", "before", "after");
-    print_row(out, "threads of a block", block_text(kernel->before.block.threads, left),
+    print_row(out, "threads per block", block_text(kernel->before.block.threads, left),
               block_text(kernel->after.block.threads, right));
     if (before->known || after->known) {
         print_number_row(out, "registers", kernel, before->registers, after->registers);
@@ -117,8 +117,8 @@ static void print_figures(Buf *out, const KernelReport *kernel)
         print_number_row(out, "instructions", kernel, before->instructions, after->instructions);
     }
     if (kernel->before.occupancy_known || kernel->after.occupancy_known) {
-        print_occupancy_row(out, "blocks on an SM", kernel, blocks_cell);
-        print_occupancy_row(out, "warps on an SM", kernel, warps_cell);
+        print_occupancy_row(out, "blocks per SM", kernel, blocks_cell);
+        print_occupancy_row(out, "warps per SM", kernel, warps_cell);
         print_occupancy_row(out, "occupancy", kernel, fraction_cell);
         print_occupancy_row(out, "registers free up to", kernel, free_cell);
         print_occupancy_row(out, "next boundary", kernel, boundary_cell);
@@ -152,7 +152,7 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
             unsigned shrunk[3];
             for (unsigned i = 0; i < 3; i++)
                 shrunk[i] = result->contract.block[i] / result->contract.factor[i];
-            buf_printf(out, "; launch it with blocks of %s threads instead of %s, the grid as before\n",
+            buf_printf(out, "; launch it with blocks of %s threads instead of %s, the grid unchanged\n",
                        block_text(shrunk, after), block_text(result->contract.block, before));
         } else {
             buf_puts(out, "; launch it with blocks that have");
@@ -162,10 +162,10 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
                     buf_printf(out, "%s1/%u of the threads along %c", separator, result->contract.factor[i], "xyz"[i]);
                     separator = " and ";
                 }
-            buf_puts(out, ", the grid as before\n");
+            buf_puts(out, ", the grid unchanged\n");
         }
         for (unsigned i = 0; i < kernel->condition_count; i++)
-            buf_printf(out, "    on condition that %s\n", kernel->conditions[i]);
+            buf_printf(out, "    provided that %s\n", kernel->conditions[i]);
         break;
     }
     case OUTCOME_REFUSED:
@@ -202,16 +202,16 @@ static void print_registers(Buf *out, const KernelReport *kernel)
         return;
     }
     if (kernel->request.registers_auto && reduction->target)
-        buf_printf(out, "  registers: auto, aimed at %u", reduction->target);
+        buf_printf(out, "  registers: auto, target %u", reduction->target);
     else if (kernel->request.registers_auto)
         buf_puts(out, "  registers: auto");
     else
-        buf_printf(out, "  registers: %u asked for", kernel->request.target_registers);
+        buf_printf(out, "  registers: %u requested", kernel->request.target_registers);
     if (reduction->explanation)
         buf_printf(out, ": %s", reduction->explanation);
     buf_puts(out, "\n");
     if (reduction->capped.known) {
-        buf_puts(out, "    capped, without a change: ");
+        buf_puts(out, "    capped, unchanged code: ");
         print_cost(out, &reduction->capped);
         buf_puts(out, "\n");
     }
@@ -229,7 +229,7 @@ static void print_verification(Buf *out, const Verification *verification)
         [VERIFY_EQUAL] = "equal", [VERIFY_DIFFERENT] = "DIFFERENT", [VERIFY_NOT_DONE] = "not verified"};
     const EmulatorWriter *writers = verification->writers;
     buf_printf(out, "\nverify %s, kernel %s: %s", verification->path,
-               verification->kernel ? verification->kernel : "not known", words[verification->outcome]);
+               verification->kernel ? verification->kernel : "unknown", words[verification->outcome]);
     buf_printf(out, "%s%s\n", verification->message ? ": " : "", verification->message ? verification->message : "");
     for (unsigned side = 0; side < 2 && verification->has_difference; side++)
         if (writers[side].found)
@@ -239,11 +239,11 @@ static void print_verification(Buf *out, const Verification *verification)
                        writers[side].position.line,
                        verification->written_lines[side] ? verification->written_lines[side] : "");
         else
-            buf_printf(out, "  %s: written by nobody\n", sides[side]);
+            buf_printf(out, "  %s: never written\n", sides[side]);
     if (verification->fault_line)
         buf_printf(out, "  line %u of the output: %s\n", verification->fault->position.line, verification->fault_line);
     if (verification->weakened)
-        buf_printf(out, "  not watched for what the input does, too: %s\n", verification->weakened);
+        buf_printf(out, "  not checked, because the input does it too: %s\n", verification->weakened);
     if (verification->outcome == VERIFY_EQUAL)
         buf_printf(out, "  %llu thread instructions before, %llu after\n",
                    (unsigned long long)verification->counters[0].thread_instructions,
@@ -275,5 +275,5 @@ void report_print_text(const Report *report, Buf *out)
     for (size_t i = 0; i < report->verification_count; i++)
         print_verification(out, &report->verifications[i]);
     if (block_missing && report->assembler)
-        buf_puts(out, "\nOccupancy is not known where the block size is not: -block X,Y,Z tells it.\n");
+        buf_puts(out, "\nOccupancy is unknown without the block size; set it with -block X,Y,Z.\n");
 }

@@ -9,7 +9,7 @@ typedef struct Verifier {
     Arena *arena;
     const Module *input, *output;
     Launch *launch, *launch_output;
-    EmulatorOptions options; /* the checks that the input passes */
+    EmulatorOptions options; /* with the checks that the input passes */
     EmulatorResult *expected, *actual;
     Verification *result;
 } Verifier;
@@ -47,7 +47,8 @@ static void set_fault(Verifier *verifier, const EmulatorResult *run, const Modul
         result->fault_line = source_line(verifier->arena, module->source, run->fault.position.line);
 }
 
-/* What the input itself does wrong cannot be held against the output: that check is left out. */
+/* Drops the check for a fault that the input itself has: the output may have it too.  False if there is no such check.
+ */
 static bool weaken(Verifier *verifier, const EmulatorFault *fault)
 {
     EmulatorOptions *options = &verifier->options;
@@ -99,7 +100,7 @@ static bool run_output(Verifier *verifier)
     return false;
 }
 
-/* Runs a module again and watches who writes the element. */
+/* Runs a module again to find the thread that writes the element last. */
 static void find_writer(Verifier *verifier, const Module *module, const Launch *launch, unsigned side)
 {
     Verification *result = verifier->result;
@@ -147,7 +148,7 @@ void verify_launch(Arena *arena, const Module *input, const Module *output, cons
     }
     result->kernel = launch->kernel;
     bool has_contract;
-    /* An input that was coarsened before is launched by the contract that it came with. */
+    /* An input that is already coarsened is launched by its own contract. */
     verifier.launch = launch_by_contract(arena, input, launch, &has_contract, &error);
     if (verifier.launch)
         verifier.launch_output = launch_by_contract(arena, output, launch, &has_contract, &error);
@@ -168,10 +169,10 @@ static void print_writer(const Verification *verification, const Module *input, 
     const EmulatorWriter *writer = &verification->writers[side];
     const char *where = side ? "output" : "input";
     if (!writer->found) {
-        fprintf(out, "ptxopt: note: in the %s nobody writes it\n", where);
+        fprintf(out, "ptxopt: note: in the %s, nothing writes it\n", where);
         return;
     }
-    fprintf(out, "ptxopt: note: in the %s thread %u,%u,%u of block %u,%u,%u writes it, ", where, writer->thread[0],
+    fprintf(out, "ptxopt: note: in the %s, thread %u,%u,%u of block %u,%u,%u writes it, ", where, writer->thread[0],
             writer->thread[1], writer->thread[2], writer->block[0], writer->block[1], writer->block[2]);
     if (side)
         fprintf(out, "line %u of the output", writer->position.line);
@@ -196,14 +197,14 @@ void verification_print(const Verification *verification, const Module *input, F
         return;
     case VERIFY_DIFFERENT:
         if (!verification->has_difference) {
-            fprintf(out, "ptxopt: error: -verify %s: kernel '%s' does what it did not do before: %s\n",
+            fprintf(out, "ptxopt: error: -verify %s: kernel '%s' has a fault that the input does not have: %s\n",
                     verification->path, kernel, verification->message);
             if (verification->fault_line)
                 fprintf(out, "ptxopt: note: line %u of the output is: %s\n", verification->fault->position.line,
                         verification->fault_line);
             return;
         }
-        fprintf(out, "ptxopt: error: -verify %s: kernel '%s' computes something else: %s\n", verification->path,
+        fprintf(out, "ptxopt: error: -verify %s: kernel '%s' computes a different result: %s\n", verification->path,
                 kernel, verification->message);
         print_writer(verification, input, 0, out);
         print_writer(verification, input, 1, out);

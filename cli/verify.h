@@ -6,8 +6,8 @@
 
 typedef enum VerifyOutcome {
     VERIFY_EQUAL,
-    VERIFY_DIFFERENT, /* the output computes something else, or does what it must not */
-    VERIFY_NOT_DONE,  /* it cannot be told: the emulator does not run it, or the launch does not fit */
+    VERIFY_DIFFERENT, /* the output computes a different result, or has a fault that the input does not have */
+    VERIFY_NOT_DONE,  /* the emulator cannot run it, or the launch does not fit */
 } VerifyOutcome;
 
 /* One launch file. */
@@ -15,25 +15,25 @@ typedef struct Verification {
     const char *path;
     const char *kernel; /* NULL: the file could not be read */
     VerifyOutcome outcome;
-    const char *message; /* not equal: in one line what is the matter */
-    unsigned grid[2][3], block[2][3]; /* of the input and of the output; all 0: it did not come to that */
+    const char *message; /* what is wrong, in one line; NULL if equal */
+    unsigned grid[2][3], block[2][3]; /* of the input and of the output; all 0: not run */
     bool has_difference;
     EmulatorDifference difference;
     EmulatorWriter writers[2];    /* of that element, in the input and in the output */
-    const char *written_lines[2]; /* the text of their lines; NULL: nobody wrote */
+    const char *written_lines[2]; /* the text of their lines; NULL: never written */
     const EmulatorFault *fault;   /* of the run that failed; NULL: none */
     bool fault_in_output;
-    const char *fault_line; /* the text of its line, where it is in the output; else NULL */
-    const char *weakened;   /* what the input itself does wrong, so that the output was not watched for it; or NULL */
+    const char *fault_line; /* the text of its line, if it is in the output; else NULL */
+    const char *weakened;   /* faults of the input itself, which the output was not checked for; or NULL */
     EmulatorCounters counters[2];
 } Verification;
 
-/* Runs 'input' as the file says and 'output' by its launch contract, watched for races, reads of what was never
- * written and undefined registers as far as the input itself is free of them, and compares all buffers and variables.
- * Results live in 'arena'; both modules have to outlive them. */
+/* Runs 'input' as the launch file says and 'output' by its launch contract and compares all buffers and variables. Both
+ * are checked for races, reads of unwritten memory, undefined registers and divisions by zero, except for faults that
+ * the input itself has.  Results live in 'arena'; both modules must outlive them. */
 void verify_launch(Arena *arena, const Module *input, const Module *output, const char *path, Verification *result);
 
-/* Tells of it in the way of a diagnostic, some lines; nothing if it is equal. */
+/* Prints it as a diagnostic of some lines; nothing if equal. */
 void verification_print(const Verification *verification, const Module *input, FILE *out);
 
 #endif

@@ -98,12 +98,13 @@ plant() {
         return
     fi
     if [ "$expected" = results ]; then
-        # Buffer, index and both values, and for either side who wrote them: thread, block and line.
-        grep -Eq 'computes something else: [^ ]+\[[0-9]+\] is [^ ]+, but [^ ]+ in the input' "$folder/report" &&
-            grep -Eq 'in the input (nobody|thread [0-9,]+ of block [0-9,]+ writes it, .*:[0-9]+)' "$folder/report" &&
-            grep -Eq 'in the output (nobody|thread [0-9,]+ of block [0-9,]+ writes it, line [0-9]+)' "$folder/report"
+        # Buffer, index and both values, and for each side the writer: thread, block and line.
+        local writer='(nothing writes it|thread [0-9,]+ of block [0-9,]+ writes it,'
+        grep -Eq 'computes a different result: [^ ]+\[[0-9]+\] is [^ ]+, but [^ ]+ in the input' "$folder/report" &&
+            grep -Eq "in the input, $writer .*:[0-9]+)" "$folder/report" &&
+            grep -Eq "in the output, $writer line [0-9]+)" "$folder/report"
     else
-        grep -Eq "does what it did not do before: .*:[0-9]+: .*$expected" "$folder/report" &&
+        grep -Eq "has a fault that the input does not have: .*:[0-9]+: .*$expected" "$folder/report" &&
             grep -Eq 'thread [0-9,]+\)' "$folder/report"
     fi || { fail "$what" "the report does not tell: $(cat "$folder/report")"; return; }
     planted=$((planted + 1))

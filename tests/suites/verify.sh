@@ -111,7 +111,7 @@ printf '{ "kernel": "vectoradd",\n' >"$tmp/open.json"
 fails "a launch file that breaks off" 6 "open.json:2:0: " -assembler none -verify "$tmp/open.json" "$vectoradd"
 fails "an instruction that is not executable" 6 "wgmma.fence" -assembler none \
     -verify tests/cases/run/k.launch.json tests/cases/run/unsupported.ptx
-fails "one of two launches differs" 5 "computes something else" -assembler none -coarsen 2 \
+fails "one of two launches differs" 5 "computes a different result" -assembler none -coarsen 2 \
     -verify tests/cases/verify/ticket_ignored.launch.json -verify tests/cases/verify/ticket.launch.json \
     tests/cases/verify/ticket.ptx
 

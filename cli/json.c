@@ -1,0 +1,75 @@
+/* Helpers over jansson that the JSON outputs share. */
+#include "cli/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+json_t *json_text(const char *text)
+{
+    if (!text)
+        return json_null();
+    json_t *value = json_string(text);
+    if (value)
+        return value;
+    size_t length = strlen(text);
+    char *plain = malloc(length + 1);
+    if (!plain)
+        out_of_memory();
+    for (size_t i = 0; i <= length; i++)
+        plain[i] = (unsigned char)text[i] < 0x80 ? text[i] : '?';
+    value = json_string(plain);
+    free(plain);
+    return value;
+}
+
+json_t *json_triple(const unsigned values[3])
+{
+    return json_pack("[i,i,i]", (int)values[0], (int)values[1], (int)values[2]);
+}
+
+json_t *json_block(const unsigned values[3])
+{
+    return values[0] ? json_triple(values) : json_null();
+}
+
+json_t *json_stride(const Stride *stride)
+{
+    if (stride->kind == STRIDE_NUMBER)
+        return json_integer(stride->number);
+    return json_string(stride->kind == STRIDE_UNIT ? "unit" : "block");
+}
+
+/* jansson prints each number of an array on a line of its own; [2, 1, 1] is easier to read. */
+static void print_compact(const char *text, Buf *out)
+{
+    bool in_string = false;
+    for (const char *at = text; *at; at++) {
+        if (in_string && *at == '\\') { /* and what it escapes */
+            buf_write(out, at++, 2);
+            continue;
+        }
+        if (*at == '"')
+            in_string = !in_string;
+        size_t length = strspn(at + 1, "0123456789-., \n");
+        if (in_string || *at != '[' || !length || at[length + 1] != ']') {
+            buf_putc(out, *at);
+            continue;
+        }
+        buf_putc(out, '[');
+        for (const char *number = at + 1; number <= at + length; number++)
+            if (*number != ' ' && *number != '\n')
+                buf_printf(out, "%c%s", *number, *number == ',' ? " " : "");
+        at += length;
+    }
+    buf_putc(out, '\n');
+}
+
+void json_print(json_t *value, Buf *out)
+{
+    char *text = json_dumps(value, JSON_INDENT(2));
+    json_decref(value);
+    if (!text)
+        out_of_memory();
+    print_compact(text, out);
+    free(text);
+}

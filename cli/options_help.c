@@ -1,0 +1,93 @@
+/* The texts of -help. */
+#include "cli/options.h"
+
+const char *options_help(Arena *arena)
+{
+    Buf text = {0};
+    buf_puts(&text,
+             "Usage: ptxopt [options] FILE.ptx        '-' reads standard input\n"
+             "       ptxopt run [options] FILE.ptx LAUNCH.json\n"
+             "\n"
+             "Reads PTX, makes each thread do the work of several (thread coarsening), lowers the\n"
+             "number of registers that a thread needs, as measured by NVIDIA's assembler, and writes PTX.\n"
+             "PTX goes to standard output unless -o or -cubin is given; messages go to standard error.\n"
+             "\n"
+             "Output\n"
+             "  -o FILE                     write the PTX here\n"
+             "  -cubin FILE                 write the assembled result here\n"
+             "  -launch-out FILE            write how coarsened kernels must be launched, as JSON\n"
+             "  -report [FILE]              report what was done (standard error without FILE)\n"
+             "  -report-format text|json    how the report is written (text)\n"
+             "\n"
+             "Transformations\n"
+             "  -coarsen SPEC               2 | x2 | x2,y2 | KERNEL:x4 | auto; may be repeated\n"
+             "  -coarsen-level thread|block the block shrinks, or the grid does (thread; block is not\n"
+             "                              available in this build)\n"
+             "  -stride block|unit|N        which threads are joined: tid and tid + ntid/factor (block),\n"
+             "                              neighbours (unit), or threads N apart (block)\n"
+             "  -target-regs N|auto         at most N registers per thread, or the fewest that let one\n"
+             "                              more block run; KERNEL:N for one kernel; may be repeated\n"
+             "  -entry NAME[,NAME...]       change only these kernels\n"
+             "  -block X[,Y[,Z]]            threads per block at launch, unless the PTX fixes them;\n"
+             "                              KERNEL:X,Y,Z for one kernel; may be repeated\n"
+             "\n"
+             "Control\n"
+             "  -arch sm_XX                 architecture to assemble for (the PTX's own .target)\n"
+             "  -assembler KIND             auto, driver, nvjitlink, ptxas or none (auto)\n"
+             "  -O0 .. -O3                  how many forms to try (-O2)\n"
+             "  -p PASS,-PASS...            switch passes on and off\n"
+             "  -d LETTERS                  print the code after these passes to standard error\n"
+             "  -verify LAUNCH.json         run input and output in the emulator and compare all memory;\n"
+             "                              may be repeated\n"
+             "  -canonical                  print unchanged code from its parsed form, too\n"
+             "  -Werror                     warnings are errors\n"
+             "  -q                          no warnings\n"
+             "  -v                          print which assembler is used, and each call of it\n"
+             "  -version, -help\n"
+             "\n"
+             "Options start with one dash or two; their value follows a space or '='.\n"
+             "\n"
+             "Passes (name, letter of -d)\n");
+    for (unsigned i = 0; i < PASS_COUNT; i++)
+        buf_printf(&text, "  %-16s %c  %s\n", pass_table[i].name, pass_table[i].letter, pass_table[i].description);
+    buf_puts(&text, "\n"
+                    "Exit status: 0 done; 1 the input is wrong or a file cannot be read or written; 2 the\n"
+                    "usage is wrong; 3 something requested by kernel name was refused (the PTX is written,\n"
+                    "with that kernel unchanged); 4 the assembler rejected the output; 5 -verify found a\n"
+                    "difference; 6 -verify could not run the kernel (with 4, 5 and 6 nothing is written).\n"
+                    "\n"
+                    "'ptxopt run -help' describes the emulator.\n");
+    const char *help = arena_strndup(arena, buf_text(&text), text.length);
+    buf_free(&text);
+    return help;
+}
+
+const char *run_options_help(void)
+{
+    return "Usage: ptxopt run [options] FILE.ptx LAUNCH.json\n"
+           "\n"
+           "Runs the kernel that the launch file names in the emulator, which needs no GPU, and prints\n"
+           "the first elements and checksums of its buffers and its counters. A coarsened kernel is\n"
+           "launched by the contract in its module, so the launch file is that of the original\n"
+           "kernel. What the kernel prints goes to standard output.\n"
+           "\n"
+           "  -dump BUFFER                print this buffer instead, one exact element per line; may be\n"
+           "                              repeated. What the kernel prints then goes to standard error\n"
+           "  -report-format text|json    how results are printed (text); with -dump, the elements are\n"
+           "                              part of the JSON\n"
+           "  -o FILE                     print to this file\n"
+           "  -check all|none|LIST        what to check, which costs speed (all); LIST is some of\n"
+           "                              races,unwritten,registers,division\n"
+           "  -lines                      count for each line of the source, too\n"
+           "  -no-sectors                 do not count sectors, lines and bank conflicts (faster)\n"
+           "  -time                       print how long the emulation took\n"
+           "  -jobs N                     use N cores (all of them, if the launch is large and races are\n"
+           "                              checked); results are the same\n"
+           "  -resident N                 run N blocks interleaved (1)\n"
+           "  -max-steps N                give up after N warp instructions (2^36)\n"
+           "  -q                          no warnings\n"
+           "\n"
+           "Exit status: 0 the kernel ran; 1 a file is wrong, or the launch does not fit the kernel; 2\n"
+           "the usage is wrong; 5 the kernel did something forbidden, such as an access out of\n"
+           "bounds; 6 it has an instruction that the emulator does not execute.\n";
+}

@@ -1,0 +1,258 @@
+/* The values of options: factors, strides, block sizes, lists of names. */
+#include "cli/options_read.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum {
+    LARGEST_FACTOR = 1024,
+    LARGEST_BLOCK = 1024,
+    LARGEST_BLOCK_Z = 64,
+    LARGEST_REGISTERS = 255,
+    LEAST_REGISTERS = 8
+};
+
+void options_fail(Reader *reader, const char *format, ...)
+{
+    if (reader->error)
+        return;
+    Buf text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    buf_vprintf(&text, format, arguments);
+    va_end(arguments);
+    reader->error = arena_strndup(reader->arena, buf_text(&text), text.length);
+    buf_free(&text);
+}
+
+/* Reads decimal digits and moves *at past them.  False if there are none or the number does not fit. */
+static bool read_number(const char **at, unsigned *number)
+{
+    const char *start = *at;
+    uint64_t value = 0;
+    while (**at >= '0' && **at <= '9') {
+        value = value * 10 + (unsigned)(**at - '0');
+        if (value > UINT_MAX)
+            return false;
+        ++*at;
+    }
+    *number = (unsigned)value;
+    return *at > start;
+}
+
+static bool whole_number(const char *text, unsigned *number)
+{
+    return read_number(&text, number) && *text == 0;
+}
+
+/* Splits "KERNEL:REST" at the first colon, which no PTX name contains.  *kernel is NULL without one. */
+static bool split_kernel(Reader *reader, const char *option, const char *text, const char **kernel, const char **rest)
+{
+    const char *colon = strchr(text, ':');
+    *kernel = NULL;
+    *rest = text;
+    if (!colon)
+        return true;
+    if (colon == text) {
+        options_fail(reader, "%s %s: no kernel before the ':'", option, text);
+        return false;
+    }
+    *kernel = arena_strndup(reader->arena, text, (size_t)(colon - text));
+    *rest = colon + 1;
+    return true;
+}
+
+void options_read_coarsen(Reader *reader, const char *text)
+{
+    CoarsenOption option = {.factor = {1, 1, 1}};
+    const char *at;
+    if (!split_kernel(reader, "-coarsen", text, &option.kernel, &at))
+        return;
+    if (strcmp(at, "auto") == 0) {
+        option.is_auto = true;
+        VEC_PUSH(reader->arena, reader->options->coarsen, option);
+        return;
+    }
+    bool seen[3] = {false};
+    for (;;) {
+        unsigned dimension = 0, factor;
+        if (*at >= 'x' && *at <= 'z')
+            dimension = (unsigned)(*at++ - 'x');
+        if (!read_number(&at, &factor) || (*at && *at != ',')) {
+            options_fail(reader, "-coarsen %s: expected a factor (2, x2, x2,y2) or 'auto', optionally after 'KERNEL:'",
+                         text);
+            return;
+        }
+        if (factor < 1 || factor > LARGEST_FACTOR) {
+            options_fail(reader, "-coarsen %s: the factor is %u, but must be from 1 (not coarsened) to %d", text,
+                         factor, LARGEST_FACTOR);
+            return;
+        }
+        if (seen[dimension]) {
+            options_fail(reader, "-coarsen %s: a factor for %c is given twice", text, "xyz"[dimension]);
+            return;
+        }
+        seen[dimension] = true;
+        option.factor[dimension] = factor;
+        if (*at++ == 0)
+            break;
+    }
+    if ((uint64_t)option.factor[0] * option.factor[1] * option.factor[2] > LARGEST_FACTOR) {
+        options_fail(reader,
+                     "-coarsen %s: a block has at most %d threads, so the product of the factors cannot be larger",
+                     text, LARGEST_FACTOR);
+        return;
+    }
+    VEC_PUSH(reader->arena, reader->options->coarsen, option);
+}
+
+void options_read_stride(Reader *reader, const char *text)
+{
+    Stride *stride = &reader->options->stride;
+    reader->stride_given = true;
+    *stride = (Stride){.kind = STRIDE_BLOCK};
+    if (strcmp(text, "block") == 0)
+        return;
+    if (strcmp(text, "unit") == 0)
+        stride->kind = STRIDE_UNIT;
+    else if (whole_number(text, &stride->number) && stride->number >= 1 && stride->number <= LARGEST_BLOCK)
+        stride->kind = STRIDE_NUMBER;
+    else
+        options_fail(reader, "-stride %s: expected 'block', 'unit' or a number of threads from 1 to %d", text,
+                     LARGEST_BLOCK);
+}
+
+void options_read_target_regs(Reader *reader, const char *text)
+{
+    RegistersOption option = {0};
+    const char *at;
+    if (!split_kernel(reader, "-target-regs", text, &option.kernel, &at))
+        return;
+    if (strcmp(at, "auto") == 0)
+        option.is_auto = true;
+    else if (!whole_number(at, &option.target) || option.target < LEAST_REGISTERS ||
+             option.target > LARGEST_REGISTERS) {
+        options_fail(
+            reader,
+            "-target-regs %s: expected a number of registers from %d to %d or 'auto', optionally after 'KERNEL:'", text,
+            LEAST_REGISTERS, LARGEST_REGISTERS);
+        return;
+    }
+    VEC_PUSH(reader->arena, reader->options->registers, option);
+}
+
+void options_read_block(Reader *reader, const char *text)
+{
+    BlockOption option = {.threads = {1, 1, 1}};
+    const char *at;
+    if (!split_kernel(reader, "-block", text, &option.kernel, &at))
+        return;
+    for (unsigned dimension = 0;; dimension++) {
+        if (dimension == 3 || !read_number(&at, &option.threads[dimension]) || (*at && *at != ',')) {
+            options_fail(reader, "-block %s: expected X or X,Y or X,Y,Z threads, optionally after 'KERNEL:'", text);
+            return;
+        }
+        unsigned largest = dimension == 2 ? LARGEST_BLOCK_Z : LARGEST_BLOCK;
+        if (option.threads[dimension] < 1 || option.threads[dimension] > largest) {
+            options_fail(reader, "-block %s: a block has from 1 to %u threads along %c", text, largest,
+                         "xyz"[dimension]);
+            return;
+        }
+        if (*at++ == 0)
+            break;
+    }
+    uint64_t threads = (uint64_t)option.threads[0] * option.threads[1] * option.threads[2];
+    if (threads > LARGEST_BLOCK) {
+        options_fail(reader, "-block %s: that is %llu threads, but a block has at most %d", text,
+                     (unsigned long long)threads, LARGEST_BLOCK);
+        return;
+    }
+    VEC_PUSH(reader->arena, reader->options->blocks, option);
+}
+
+void options_read_assembler(Reader *reader, const char *word)
+{
+    static const char *const words[] = {"auto", "driver", "nvjitlink", "ptxas", "none"};
+    Options *options = reader->options;
+    options->assembler_given = true;
+    options->assembler_none = strcmp(word, "none") == 0;
+    if (options->assembler_none || assembler_kind_parse(word, &options->assembler))
+        return;
+    const char *closest = closest_word(word, words, COUNT_OF(words));
+    options_fail(reader, "-assembler %s: expected auto, driver, nvjitlink, ptxas or none%s%s%s", word,
+         closest ? "; did you mean '" : "", closest ? closest : "", closest ? "'?" : "");
+}
+
+static const Pass *find_pass(const char *name)
+{
+    for (unsigned i = 0; i < PASS_COUNT; i++)
+        if (strcmp(pass_table[i].name, name) == 0)
+            return &pass_table[i];
+    return NULL;
+}
+
+void options_read_passes(Reader *reader, const char *text)
+{
+    for (const char *at = text;;) {
+        size_t length = strcspn(at, ",");
+        const char *word = arena_strndup(reader->arena, at, length);
+        bool off = *word == '-';
+        const Pass *pass = find_pass(word + off);
+        if (!pass) {
+            const char *names[PASS_COUNT];
+            Buf all = {0};
+            for (unsigned i = 0; i < PASS_COUNT; i++) {
+                names[i] = pass_table[i].name;
+                buf_printf(&all, "%s%s", i ? ", " : "", names[i]);
+            }
+            const char *closest = closest_word(word + off, names, PASS_COUNT);
+            if (closest)
+                options_fail(reader, "-p %s: no pass is called '%s'; did you mean '%s'?", text, word + off, closest);
+            else
+                options_fail(reader, "-p %s: no pass is called '%s'; the passes are %s", text, word + off,
+                             buf_text(&all));
+            buf_free(&all);
+            return;
+        }
+        reader->options->passes.enabled[pass->id] = !off;
+        at += length;
+        if (*at++ == 0)
+            return;
+    }
+}
+
+void options_read_dumps(Reader *reader, const char *letters)
+{
+    for (const char *at = letters; *at; at++) {
+        bool known = false;
+        for (unsigned i = 0; i < PASS_COUNT; i++)
+            if (pass_table[i].letter == *at)
+                known = reader->options->passes.dumped[pass_table[i].id] = true;
+        if (!known) {
+            Buf all = {0};
+            for (unsigned i = 0; i < PASS_COUNT; i++)
+                buf_printf(&all, "%s%c (%s)", i ? ", " : "", pass_table[i].letter, pass_table[i].name);
+            options_fail(reader, "-d %s: no pass has the letter '%c'; the letters are %s", letters, *at,
+                         buf_text(&all));
+            buf_free(&all);
+            return;
+        }
+    }
+    if (!*letters)
+        options_fail(reader, "-d: no letter given");
+}
+
+void options_read_entries(Reader *reader, const char *text)
+{
+    for (const char *at = text;;) {
+        size_t length = strcspn(at, ",");
+        if (!length) {
+            options_fail(reader, "-entry %s: expected NAME or NAME,NAME...", *text ? text : "''");
+            return;
+        }
+        VEC_PUSH(reader->arena, reader->options->entries, arena_strndup(reader->arena, at, length));
+        at += length;
+        if (*at++ == 0)
+            return;
+    }
+}
