@@ -19,7 +19,9 @@ static double element_value(Type type, const uint8_t *bytes)
     }
 }
 
-uint64_t elements_difference(Type type, const void *expected, const void *actual, uint64_t count, Tolerance tolerance)
+/* The index of the first element that 'tolerance' does not accept, or UINT64_MAX. */
+static uint64_t elements_difference(Type type, const void *expected, const void *actual, uint64_t count,
+                                    Tolerance tolerance)
 {
     unsigned size = type_bits(type) / 8;
     const uint8_t *a = expected, *b = actual;

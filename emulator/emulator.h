@@ -1,27 +1,25 @@
-/* emulator: a functional SIMT machine for PTX, the oracle of every transformation.
+/* emulator: a functional SIMT machine for PTX, the oracle for every transformation.
  *
- * A kernel runs on a grid of blocks of warps of 32 lanes, with bounds and alignment checked at every access.  A warp is
- * a tree of splits: lanes that diverge at a branch meet again at its immediate post-dominator (computed here, not by
- * analysis/); splits that wait or spin give way to their siblings, so lanes may wait for one another.  Blocks run one
- * after the other, several at once (EmulatorOptions.resident_blocks), or on several cores (EmulatorOptions.jobs).
+ * A kernel runs on a grid of blocks of warps of 32 lanes; every access is checked for bounds and alignment.  A warp is
+ * a tree of splits: lanes that diverge at a branch reconverge at its immediate post-dominator (computed here, not by
+ * analysis/).  Splits that wait or spin give way to their siblings, so lanes of a warp may wait for each other.  Blocks
+ * run one after another, interleaved (EmulatorOptions.resident_blocks), or on several cores (EmulatorOptions.jobs).
  * Everything is deterministic.
  *
- * What the machine cannot execute is refused before the run, with the line.  Floating point is exact where PTX says so;
- * the approximate functions are computed in double precision and rounded, so they agree with hardware only within their
- * documented error.  Asynchronous copies complete at once.
+ * A kernel with an instruction that cannot be executed is refused before the run, with the line.  Floating point is
+ * exact where PTX requires it.  Approximate functions are computed in double precision and rounded, so they agree with
+ * hardware only within their documented error.  Asynchronous copies complete at once.
  *
- * Memory: a run's results belong to the arena it was given. */
+ * The layers below this header: docs/emulator.md.  A run's results belong to the arena it was given. */
 #ifndef PTXOPT_EMULATOR_H
 #define PTXOPT_EMULATOR_H
 
 #include "ir/ir.h"
 #include "support/support.h"
 
-/* ---- A launch --------------------------------------------------------------------------------------------------- */
-
 typedef enum FillKind {
     FILL_ZERO,
-    FILL_POISON,  /* bytes 0xcb, counted as never written */
+    FILL_POISON,  /* bytes 0xcb that count as never written */
     FILL_UNIFORM, /* see launch_fill */
     FILL_IOTA,    /* low + step * index */
     FILL_FILE,    /* raw elements, little endian */
@@ -34,8 +32,8 @@ typedef enum ArgumentKind {
     ARGUMENT_BUFFER,  /* a new buffer; the parameter is its address */
     ARGUMENT_POINTER, /* the address of an earlier buffer, plus 'offset' bytes */
     ARGUMENT_SCALAR,  /* 'bytes', 'size' of them: also structures passed by value */
-    ARGUMENT_SYMBOL,  /* no parameter: fills the module variable 'name' before the run */
-    ARGUMENT_TEXTURE, /* these three: 'image'; the parameter is a handle */
+    ARGUMENT_SYMBOL,  /* not a parameter: fills the module variable 'name' before the run */
+    ARGUMENT_TEXTURE, /* the last three have an 'image'; the parameter is its handle */
     ARGUMENT_SURFACE,
     ARGUMENT_SAMPLER,
 } ArgumentKind;
@@ -44,15 +42,15 @@ typedef enum AddressMode { ADDRESS_CLAMP, ADDRESS_WRAP, ADDRESS_MIRROR, ADDRESS_
 
 /* The shape of a texture's or surface's memory, dense in the order channel, x, y, z, layer, and how it is sampled. */
 typedef struct LaunchImage {
-    uint64_t width, height, depth, layers; /* at least 1; six layers to a cube */
+    uint64_t width, height, depth, layers; /* at least 1; a cube has six layers */
     unsigned channels;                     /* 1, 2 or 4 */
     bool linear_filter;                    /* else the nearest texel */
     bool normalized;                       /* coordinates run from 0 to 1 */
-    bool read_normalized;                  /* integer channels are read as numbers from 0 or -1 to 1 */
-    bool linear_memory; /* a texture over a plain buffer: no filter, zeros outside, as tex1Dfetch reads it */
+    bool read_normalized;                  /* integer channels are read as numbers from 0, or -1 if signed, to 1 */
+    bool linear_memory; /* a texture over a plain buffer, as for tex1Dfetch: no filter, zeros outside */
     AddressMode address[3];
-    const char *of;   /* the earlier argument whose memory it is; NULL: its own */
-    const char *bind; /* the module's .texref, .surfref or .samplerref that it is bound to; NULL: a parameter */
+    const char *of;   /* the earlier argument whose memory it uses; NULL: it has its own */
+    const char *bind; /* the module's .texref, .surfref or .samplerref that it is bound to; NULL: it is a parameter */
 } LaunchImage;
 
 typedef struct LaunchArgument {
@@ -73,40 +71,39 @@ typedef struct LaunchArgument {
 typedef enum ToleranceKind { TOLERANCE_EXACT, TOLERANCE_CLOSE } ToleranceKind;
 typedef struct Tolerance {
     ToleranceKind kind;
-    double relative, absolute; /* x passes for y where |x - y| <= absolute + relative * |y| */
+    double relative, absolute; /* x is accepted for y if |x - y| <= absolute + relative * |y| */
 } Tolerance;
 
 typedef struct Launch {
     const char *kernel;
     unsigned grid[3], block[3]; /* 0 counts as 1 */
-    unsigned cluster[3];        /* blocks; 0: what the kernel demands, else 1 */
+    unsigned cluster[3];        /* blocks; 0: as the kernel requires, otherwise 1 */
     uint64_t dynamic_shared;    /* bytes */
     LaunchArgument *arguments;
     unsigned argument_count;
-    const char **check; /* names of the buffers that hold results; none: all */
+    const char **check; /* names of the buffers that hold results; all if there are none */
     unsigned check_count;
-    const char **ignore; /* names of buffers whose contents are of no account, such as the order in a work list */
+    const char **ignore; /* names of buffers whose contents do not matter, such as a work list in any order */
     unsigned ignore_count;
     Tolerance tolerance;           /* a kernel and its transformed form */
     Tolerance reference_tolerance; /* a kernel and a reference program */
 } Launch;
 
-/* Reads a launch file ("The launch file" in the design: JSON).  Paths in it are relative to the file.  NULL, with
- * *error set to a message in the arena, if it cannot be read or says something that makes no sense.  An entry of "args"
- * is one of
+/* Reads a launch file (docs/formats.md).  Paths in it are relative to the file.  NULL, with *error set to a message in
+ * the arena, if the file cannot be read or is invalid.  An entry of "args" is one of
  *     {"buffer": NAME, "type": T, "count": N, "init": "uniform" | "iota" | "zero" | "poison" | "file", ...}
  *         with "low", "high", "seed" for uniform, "start", "step" for iota, "file" for file;
  *         or "values": [...] in place of "init"
  *     {"scalar": T, "value": NUMBER, or [NUMBER ...] for a structure of such elements}
  *         bit patterns as strings: "0x7fc00000"
  *     {"pointer": NAME, "offset": BYTES}: into an earlier buffer
- *     {"symbol": NAME, "type": ...}: no parameter, but the contents of a module variable, as for a buffer
+ *     {"symbol": NAME, "type": ...}: not a parameter, but the contents of a module variable, as for a buffer
  *     {"texture": NAME, "type": T, "width": W, ...}, {"surface": NAME, ...}, {"sampler": NAME, ...}: docs/formats.md */
 Launch *launch_read(Arena *arena, const char *path, const char **error);
 
-/* The initial contents of a buffer: count * bytes of the type, in the arena.  FILL_UNIFORM takes for element i
+/* The initial contents of a buffer: count * bytes of the type, in the arena.  FILL_UNIFORM computes for element i
  *     h = splitmix64(seed * 0x9e3779b97f4a7c15 + i), u = (h >> 11) / 2^53 in [0, 1)
- * and yields low + u * (high - low) for floats (rounded to the type), floor(low + u * (high - low + 1)) for
+ * and gives low + u * (high - low) for floats (rounded to the type), floor(low + u * (high - low + 1)) for
  * integers. */
 void *launch_fill(Arena *arena, const LaunchArgument *argument);
 
@@ -115,27 +112,25 @@ void *launch_fill(Arena *arena, const LaunchArgument *argument);
 Launch *launch_divide(Arena *arena, const Launch *launch, const unsigned block_factor[3],
                       const unsigned grid_factor[3]);
 
-/* ---- Running it ------------------------------------------------------------------------------------------------- */
-
 typedef struct EmulatorOptions {
-    bool check_unwritten;     /* a load of memory that nothing ever wrote is a fault */
-    bool check_registers;     /* the use of a register that was never written, or of what a shuffle leaves undefined */
-    bool check_division;      /* an integer division by zero, whose result is unspecified, is a fault */
-    bool check_races;         /* two accesses of one byte, one a write, not ordered by barriers, are a fault */
-    bool count_memory;        /* sectors, lines, bank conflicts; instruction counts are always there */
-    bool count_lines;         /* EmulatorResult.lines */
-    uint64_t hang_steps;      /* a warp that executes so many instructions without a visible effect hangs; 0: 2^24 */
-    uint64_t max_steps;       /* warp instructions of the whole launch; 0: 2^36 */
-    unsigned jobs;            /* cores to use where that makes no difference to results (parallel.c); 0: 1 */
-    unsigned resident_blocks; /* how many blocks run interleaved; 0: 1 */
-    FILE *output;             /* of vprintf; NULL: dropped */
-    const char *watch;        /* a buffer or variable: who last wrote 'watch_bytes' at 'watch_offset' of it is told */
+    bool check_unwritten;     /* a load of memory that was never written is a fault */
+    bool check_registers;     /* a read of an unwritten register, or of an inactive lane by a shuffle, is a fault */
+    bool check_division;      /* an integer division by zero is a fault (PTX: its result is unspecified) */
+    bool check_races;         /* two unordered accesses to a byte, one of them a write, are a fault */
+    bool count_memory;        /* counts sectors, lines and bank conflicts; instructions are always counted */
+    bool count_lines;         /* fills EmulatorResult.lines */
+    uint64_t hang_steps;      /* a warp hangs after so many instructions without a visible effect; 0: 2^24 */
+    uint64_t max_steps;       /* limit of warp instructions for the launch; 0: 2^36 */
+    unsigned jobs;            /* cores to use if that cannot change the results (parallel.c); 0: 1 */
+    unsigned resident_blocks; /* blocks that run interleaved; 0: 1 */
+    FILE *output;             /* receives vprintf's text; NULL: discarded */
+    const char *watch;        /* a buffer or variable; EmulatorResult.writer tells who last wrote there */
     uint64_t watch_offset, watch_bytes;
 } EmulatorOptions;
 
-/* Whose write it was that EmulatorOptions.watch asks for. */
+/* The last write to the bytes that EmulatorOptions.watch selects. */
 typedef struct EmulatorWriter {
-    bool found; /* false: nobody wrote there */
+    bool found; /* false: nothing wrote there */
     const char *function;
     unsigned block[3], thread[3];
     Position position; /* of the instruction */
@@ -144,19 +139,19 @@ typedef struct EmulatorWriter {
 typedef enum FaultKind {
     FAULT_NONE,
     FAULT_LAUNCH,      /* the launch does not fit the kernel */
-    FAULT_UNSUPPORTED, /* the kernel has an instruction the machine does not know; nothing ran */
+    FAULT_UNSUPPORTED, /* the kernel has an instruction that cannot be executed; nothing ran */
     FAULT_BOUNDS,      /* outside every variable and buffer */
     FAULT_ALIGNMENT,
     FAULT_READ_ONLY, /* a store to constant memory or to a kernel's parameters */
     FAULT_UNWRITTEN, /* a read of memory never written */
     FAULT_UNDEFINED, /* a read of a register never written */
     FAULT_BARRIER,   /* divergent or incomplete barrier */
-    FAULT_WARP_SYNC, /* a warp-level operation whose members cannot all take part */
+    FAULT_WARP_SYNC, /* the members of a warp-level operation cannot all take part */
     FAULT_RACE,
     FAULT_HANG,
     FAULT_DIVISION, /* an integer division by zero */
-    FAULT_SHUFFLE,  /* a shuffle reads a lane that takes no part */
-    FAULT_TRAP, /* trap, a failed assertion */
+    FAULT_SHUFFLE,  /* a shuffle reads an inactive lane */
+    FAULT_TRAP, /* a trap or a failed assertion */
     FAULT_CALL, /* a call through a bad address, a missing body, calls too deep */
     FAULT_COUNT
 } FaultKind;
@@ -167,10 +162,10 @@ typedef struct EmulatorFault {
     FaultKind kind;
     const char *message;
     const char *kernel;
-    const char *function;         /* in which the instruction stands; NULL if none is to blame */
+    const char *function;         /* that contains the instruction; NULL if no instruction is at fault */
     unsigned block[3], thread[3]; /* of the first lane concerned */
     bool has_thread;
-    Span span; /* of the instruction, in the module's source; empty if none is to blame */
+    Span span; /* of the instruction, in the module's source; empty if no instruction is at fault */
     Position position;
 } EmulatorFault;
 
@@ -180,23 +175,23 @@ typedef struct EmulatorCounters {
     uint64_t warp_category[CATEGORY_COUNT], thread_category[CATEGORY_COUNT];
     /* Warp instructions by state space; generic accesses count where they go. */
     uint64_t loads[SPACE_COUNT], stores[SPACE_COUNT], atomics[SPACE_COUNT];
-    uint64_t load_bytes[SPACE_COUNT], store_bytes[SPACE_COUNT]; /* asked for by the threads */
+    uint64_t load_bytes[SPACE_COUNT], store_bytes[SPACE_COUNT]; /* requested by the threads */
     uint64_t branches, divergent_branches;                      /* warp instructions */
     uint64_t barriers;                                          /* block barriers, counted once for each warp */
     uint64_t calls;
-    uint64_t warp_waits; /* how often lanes waited for others of their warp, which would have met them */
-    /* With count_memory: global sectors of 32 and lines of 128 bytes touched by each warp access; cycles that shared
-     * accesses take beyond one because two lanes want different words of one of the 32 banks. */
+    uint64_t warp_waits; /* how often lanes had to continue without reconverging, because others waited for them */
+    /* With count_memory: the global sectors (32 bytes) and lines (128 bytes) that warp accesses touch; the extra cycles
+     * of shared accesses in which lanes use different words of one of the 32 banks. */
     uint64_t load_sectors, load_lines, store_sectors, store_lines;
     uint64_t bank_conflicts;
 } EmulatorCounters;
 
-/* What was counted for one line of the source. */
+/* The counts of one source line. */
 typedef struct EmulatorLine {
     const char *function;
     uint32_t line;
     uint64_t warp_instructions, thread_instructions;
-    /* With count_memory: of loads, stores and atomics together. */
+    /* With count_memory, for loads, stores and atomics together. */
     uint64_t sectors, lines, bank_conflicts;
     uint64_t divergent_branches;
 } EmulatorLine;
@@ -205,25 +200,24 @@ typedef struct EmulatorBuffer {
     const char *name;
     Type type;
     uint64_t count; /* elements */
-    uint8_t *bytes; /* as the run left them */
+    uint8_t *bytes; /* at the end of the run */
     uint64_t size;
-    uint64_t address; /* what the kernel saw */
+    uint64_t address; /* as the kernel saw it */
     bool is_variable; /* a variable of the module in global memory */
 } EmulatorBuffer;
 
 typedef struct EmulatorResult {
-    EmulatorFault fault; /* kind FAULT_NONE: the run ended well */
+    EmulatorFault fault; /* kind FAULT_NONE: the run succeeded */
     EmulatorCounters counters;
     EmulatorBuffer *buffers; /* those of the launch in argument order, then the module's variables in global memory */
     unsigned buffer_count;
-    EmulatorLine *lines; /* with count_lines: by function, as the module has them, and line; those that ran */
+    EmulatorLine *lines; /* with count_lines: the lines that ran, by function in the module's order and by line */
     size_t line_count;
-    EmulatorWriter writer; /* if one was asked for */
+    EmulatorWriter writer; /* with EmulatorOptions.watch */
 } EmulatorResult;
 
-/* Runs the kernel that the launch names.  A function that a pass has taken over runs from its body (which must not be
- * in SSA form), any other from its statements.  Never NULL.
- * Blocks of a body that runs are renumbered in layout order. */
+/* Runs the kernel that the launch names.  A function with a body, which must not be in SSA form, runs from it, any
+ * other function from its statements.  Renumbers the blocks of the bodies that run, in layout order.  Never NULL. */
 EmulatorResult *emulator_run(Arena *arena, const Module *module, const Launch *launch, const EmulatorOptions *options);
 const EmulatorBuffer *emulator_buffer(const EmulatorResult *result, const char *name); /* NULL if there is none */
 
@@ -231,15 +225,13 @@ const EmulatorBuffer *emulator_buffer(const EmulatorResult *result, const char *
 const char *fault_text(Arena *arena, const Module *module, const EmulatorFault *fault);
 void counters_print(const EmulatorCounters *counters, Buf *out);
 const char *category_name(Category category); /* "int" */
-/* A table of the lines. */
+/* Prints a table of the lines. */
 void lines_print(const EmulatorResult *result, Buf *out);
-
-/* ---- Comparing a kernel with its transformed form --------------------------------------------------------------- */
 
 typedef struct EmulatorComparison {
     bool equal;
-    const char *message; /* in the arena; what differs first, or which run failed how; NULL when equal */
-    EmulatorResult *original, *changed; /* NULL if the launch cannot be divided by the factors */
+    const char *message; /* in the arena: the first difference, or how a run failed; NULL if equal */
+    EmulatorResult *original, *changed; /* NULL if the factors do not divide the launch */
 } EmulatorComparison;
 
 /* Runs 'kernel' (NULL: the one the launch names) of both modules, the changed one with block and grid divided by the
@@ -247,7 +239,7 @@ typedef struct EmulatorComparison {
 EmulatorComparison *emulator_compare(Arena *arena, const Module *original, const Module *changed, const char *kernel,
                                      const Launch *launch, const unsigned block_factor[3],
                                      const unsigned grid_factor[3], const EmulatorOptions *options);
-/* One element that is not the same after two runs. */
+/* An element that differs after two runs. */
 typedef struct EmulatorDifference {
     const char *buffer;
     Type type;
@@ -256,24 +248,20 @@ typedef struct EmulatorDifference {
     const uint8_t *expected, *actual;
 } EmulatorDifference;
 
-/* The first difference between the buffers and module variables of two runs, all but those that the launch ignores.
- * Variables that only one of the runs has are left out.  False if there is none. */
+/* The first difference between the buffers and module variables of two runs, except those that the launch
+ * ignores and variables that only one of the runs has.  False if there is none. */
 bool results_differ(const Launch *launch, const EmulatorResult *expected, const EmulatorResult *actual,
                     Tolerance tolerance, EmulatorDifference *difference);
-/* An element so that its bits can be told: decimal, floating point with as many digits as that takes, NaNs and untyped
- * bits in hexadecimal. */
+/* Prints an element so that its bits can be recovered: in decimal, floating point with as many digits as necessary,
+ * NaNs and untyped bits in hexadecimal. */
 void element_print(Type type, const uint8_t *bytes, Buf *out);
 /* The first difference between the checked buffers of two runs, as a message in the arena; NULL if there is none. */
 const char *emulator_difference(Arena *arena, const Launch *launch, const EmulatorResult *expected,
                                 const EmulatorResult *actual, Tolerance tolerance);
-/* Index of the first element that 'tolerance' does not accept, or UINT64_MAX. */
-uint64_t elements_difference(Type type, const void *expected, const void *actual, uint64_t count, Tolerance tolerance);
-
-/* ---- One instruction alone -------------------------------------------------------------------------------------- */
 
 /* The value of a pure instruction with one result, for constant folding and tests: "add.s32" of {1, 2}.  Inputs and
- * result are bit patterns in operand order, predicates 0 or 1.  False if the machine has no such instruction or it is
- * not of this kind. */
+ * result are bit patterns in operand order, predicates 0 or 1.  False if the emulator does not execute it or it is not
+ * of this kind. */
 bool emulator_evaluate(const char *spelling, const uint64_t *inputs, unsigned count, uint64_t *result);
 
 #endif

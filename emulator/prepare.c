@@ -14,7 +14,7 @@ static const Function *find_entry(const Module *module, const char *name)
     return NULL;
 }
 
-bool cluster_prepare(Machine *machine, const Function *entry)
+static bool cluster_prepare(Machine *machine, const Function *entry)
 {
     const Tuning *tuning = &entry->tuning;
     const Launch *launch = machine->launch;

@@ -66,8 +66,6 @@ typedef struct Dest {
 } Dest;
 bool decoder_dest(Decoder *d, const Operand *operand, Type type, bool sign, Dest *dest);
 void decoder_dest_done(Decoder *d, const Dest *dest);
-void decoder_resize(Decoder *d, uint32_t dest, unsigned dest_bytes, uint32_t source, unsigned source_bytes, bool sign,
-                    unsigned bits);
 bool decode_memory(Decoder *d);
 bool decode_control(Decoder *d);
 bool decode_warp(Decoder *d);

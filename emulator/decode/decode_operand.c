@@ -138,8 +138,8 @@ RowFunction *decoder_copy_row(unsigned bytes)
 }
 
 /* Extends or cuts a value of 'bits' significant bits from one row width to another. */
-void decoder_resize(Decoder *d, uint32_t dest, unsigned dest_bytes, uint32_t source, unsigned source_bytes, bool sign,
-                    unsigned bits)
+static void decoder_resize(Decoder *d, uint32_t dest, unsigned dest_bytes, uint32_t source, unsigned source_bytes,
+                           bool sign, unsigned bits)
 {
     RowId row = ROW_NONE;
     if (dest_bytes == 16 || source_bytes == 16) {

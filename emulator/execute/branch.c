@@ -1,7 +1,7 @@
 /* Branches, returns and exits. */
 #include "emulator/execute/execute.h"
 
-void lanes_exit(Exec *x, uint32_t mask)
+static void lanes_exit(Exec *x, uint32_t mask)
 {
     x->warp->live &= ~mask;
     x->warp->idle_steps = 0;

@@ -1,7 +1,7 @@
 /* Frames: the registers and local memory of one call of a function by a warp. */
 #include "emulator/execute/execute.h"
 
-void stack_reset(Frame *frame)
+static void stack_reset(Frame *frame)
 {
     uint64_t *pointers = (uint64_t *)(frame->registers + frame->code->stack_row);
     for (unsigned lane = 0; lane < LANES; lane++)

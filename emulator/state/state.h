@@ -168,7 +168,7 @@ struct Machine {
     PointerMap codes; /* Function to Code* */
     VEC(Code *) code_list;
     VEC(const Function *) functions; /* whose addresses are taken */
-    VEC(struct Image) images;        /* image.h */
+    VEC(Image) images;
     Code *entry;
 
     Split *free_splits;
