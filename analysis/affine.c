@@ -88,8 +88,6 @@ static bool terms_bounds(const AffineTerm *terms, unsigned count, int64_t consta
     return true;
 }
 
-/* ---- Values ------------------------------------------------------------------------------------------------------ */
-
 typedef struct Evaluator {
     Arena *arena;
     const Body *body;
@@ -273,8 +271,6 @@ static uint64_t sum_alignment(const Sum *sum)
         bits |= (uint64_t)sum->terms[i].coefficient;
     return bits & -bits;
 }
-
-/* ---- Instructions ------------------------------------------------------------------------------------------------ */
 
 static bool eval_mov(const Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
 {
@@ -480,8 +476,6 @@ static uint64_t result_bound(const Evaluator *evaluator, const Inst *inst)
     }
 }
 
-/* ---- Bodies ------------------------------------------------------------------------------------------------------ */
-
 static void form_store(const Evaluator *evaluator, RegId reg, const Sum *sum)
 {
     AffineForm *form = &evaluator->affine->forms[reg];
@@ -583,8 +577,6 @@ void affine_of_address(const Affine *affine, const Inst *inst, const Operand *ad
         offset += address->constant->bits;
     out->form.constant = sign_extend(offset, out->form.bits);
 }
-
-/* ---- Questions --------------------------------------------------------------------------------------------------- */
 
 const Variable *affine_object(const AffineForm *form)
 {

@@ -19,8 +19,6 @@
 #include "analysis/values.h"
 #include "analysis/variance.h"
 
-/* ---- Cache ------------------------------------------------------------------------------------------------------- */
-
 /* The analyses of one body, computed when first asked for and kept until invalidated. */
 typedef struct Analyses Analyses;
 

@@ -75,8 +75,6 @@ static void add_edge(Builder *builder, uint32_t from, uint32_t to, DependenceKin
     VEC_PUSH(builder->scratch, builder->edges, (Edge){from, to, kind});
 }
 
-/* ---- Registers --------------------------------------------------------------------------------------------------- */
-
 static RegState *reg_state(Builder *builder, RegId reg)
 {
     size_t slot = (reg * UINT32_C(2654435769)) & builder->reg_mask;
@@ -108,8 +106,6 @@ static void registers_order(Builder *builder, uint32_t node, const Inst *inst)
             state->version++;
         }
 }
-
-/* ---- Effects ----------------------------------------------------------------------------------------------------- */
 
 /* Puts the node after those of the list that it may meet. What it overwrites in whole is open no longer: whatever meets
  * that meets this one too. */
@@ -235,8 +231,6 @@ static void node_order(Builder *builder, uint32_t node, const Inst *inst)
     fences_order(builder, node);
     chains_order(builder, node);
 }
-
-/* ---- The graph --------------------------------------------------------------------------------------------------- */
 
 static void edges_index(Arena *arena, const Builder *builder, DependenceGraph *graph)
 {

@@ -160,8 +160,6 @@ bool live_set_has(LiveSet set, RegId reg)
     return low < set.count && set.regs[low] == reg;
 }
 
-/* ---- Sets and scans ---------------------------------------------------------------------------------------------- */
-
 RegSet regset_new(Arena *arena, size_t reg_count)
 {
     require(reg_count < UINT32_MAX);

@@ -14,8 +14,6 @@ MemoryModel *memory_model_new(Arena *arena, const Body *body, const Affine *affi
     return model;
 }
 
-/* ---- One instruction --------------------------------------------------------------------------------------------- */
-
 static bool reads_sreg(const Inst *inst, bool *is_volatile)
 {
     bool found = false;
@@ -77,8 +75,6 @@ void ordering_find(const MemoryModel *model, const Inst *inst, Ordering *out)
     out->carry_read = effects & EFFECT_CC_READ;
     out->carry_write = effects & EFFECT_CC_WRITE || control;
 }
-
-/* ---- Two instructions -------------------------------------------------------------------------------------------- */
 
 static bool spaces_meet(Space a, Space b)
 {

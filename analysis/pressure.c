@@ -20,8 +20,6 @@ Pressure pressure_of_set(const Body *body, LiveSet set)
     return sum;
 }
 
-/* ---- Bottom up --------------------------------------------------------------------------------------------------- */
-
 PressureTracker pressure_tracker_new(Arena *arena, const Liveness *liveness)
 {
     return (PressureTracker){
@@ -120,8 +118,6 @@ Pressure pressure_tracker_recede_delta(const PressureTracker *tracker, const Ins
     return delta;
 }
 
-/* ---- Top down ---------------------------------------------------------------------------------------------------- */
-
 void pressure_tracker_start_top(PressureTracker *tracker, const Block *block)
 {
     LiveSet in = live_in(tracker->liveness, block), out = live_out(tracker->liveness, block);
@@ -195,8 +191,6 @@ Pressure pressure_tracker_advance_delta(const PressureTracker *tracker, const In
     }
     return delta;
 }
-
-/* ---- Whole bodies ------------------------------------------------------------------------------------------------ */
 
 PressureProfile *pressure_compute(Arena *arena, const Liveness *liveness)
 {

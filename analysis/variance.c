@@ -16,8 +16,6 @@ typedef struct Solver {
     BitSet propagated; /* blocks that were in pending_blocks */
 } Solver;
 
-/* ---- Inherent causes --------------------------------------------------------------------------------------------- */
-
 /* 0, 1, 2 for the components of a vector register, 3 for .w, -1 for all of it. */
 static int sreg_component(const Sreg *sreg, Name selector)
 {
@@ -161,8 +159,6 @@ static VarianceCause inherent_cause(const Variance *variance, const Inst *inst)
         return VARIANCE_LANE;
     return VARIANCE_UNIFORM;
 }
-
-/* ---- Marking ----------------------------------------------------------------------------------------------------- */
 
 static void mark_reg(Solver *solver, RegId reg, VarianceReason reason)
 {
@@ -363,8 +359,6 @@ Variance *variance_compute(Arena *arena, const Body *body, const Dominance *post
     arena_free(scratch);
     return variance;
 }
-
-/* ---- Questions --------------------------------------------------------------------------------------------------- */
 
 bool variance_inst(const Variance *variance, const Inst *inst)
 {

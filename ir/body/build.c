@@ -25,8 +25,6 @@ typedef struct Builder {
     VEC(const Pragma *) inst_pragmas; /* wait for an instruction */
 } Builder;
 
-/* ---- What the body form cannot say ------------------------------------------------------------------------------- */
-
 static bool operand_has_label(const Operand *operand)
 {
     if (operand->kind == OPERAND_SYMBOL &&
@@ -80,8 +78,6 @@ static const char *inst_check(const Builder *builder, const Inst *inst)
             return "a label used other than by a branch";
     return NULL;
 }
-
-/* ---- Names ------------------------------------------------------------------------------------------------------- */
 
 static void operand_names_take(Body *body, const Operand *operand)
 {
@@ -252,8 +248,6 @@ static void statements_name(Builder *builder, bool nested)
             pointer_map_put(&builder->label_names, stmt->label, (void *)name_claim(builder->body, stmt->label->name));
     }
 }
-
-/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
 static Block *block_start(Builder *builder)
 {
@@ -636,8 +630,6 @@ void function_set_body(Function *function, Body *body)
         body_free(function->body);
     function->body = body;
 }
-
-/* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
 static Block *block_copied(const PointerMap *copies, const Block *block)
 {

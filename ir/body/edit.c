@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
-
 Block *block_new(Body *body)
 {
     return ARENA_NEW(body->arena, Block);
@@ -164,8 +162,6 @@ void body_remove_unreachable(Body *body)
     body_update_preds(body);
 }
 
-/* ---- Registers --------------------------------------------------------------------------------------------------- */
-
 static RegId reg_push(Body *body, Reg reg)
 {
     require(body->regs.count < REG_NONE);
@@ -185,8 +181,6 @@ RegId body_clone_reg(Body *body, RegId reg)
     copy.name = body_unique_name(body, body->regs.data[copy.origin].name);
     return reg_push(body, copy);
 }
-
-/* ---- Instructions ------------------------------------------------------------------------------------------------ */
 
 void inst_append(Block *block, Inst *inst)
 {
@@ -313,8 +307,6 @@ void inst_set_guard(Body *body, Inst *inst, RegId predicate, bool inverted)
     inst->guard_inverted = inverted;
 }
 
-/* ---- Special registers ------------------------------------------------------------------------------------------- */
-
 /* Shifts the references from 'from' on by one, and puts a register in the place of each special register of that name;
  * false if there is none. */
 static bool tree_special_replace(Arena *arena, Operand *operand, const Sreg *sreg, uint16_t at)
@@ -364,8 +356,6 @@ void inst_replace_special(Body *body, Inst *inst, const Sreg *sreg, RegId reg)
         inst->signature = signature_parse(body->module, "cvt.u16.u32");
     inst_bind_again(body, inst);
 }
-
-/* ---- Symbols ----------------------------------------------------------------------------------------------------- */
 
 static const void *symbol_key(const Operand *operand)
 {

@@ -42,8 +42,6 @@ RegId elements_register(const Elements *elements, RegId parsed, unsigned element
     return element ? elements->rest[parsed] + element - 1 : parsed;
 }
 
-/* ---- Vector registers as operands -------------------------------------------------------------------------------- */
-
 typedef struct Rewriter {
     const Elements *elements;
     Arena *trees;
@@ -140,8 +138,6 @@ const char *elements_replace(const Elements *elements, Body *body, Inst *inst)
     inst->ref_count = (uint16_t)rewriter.count;
     return NULL;
 }
-
-/* ---- Whole special registers ------------------------------------------------------------------------------------- */
 
 bool inst_reads_special_vector(const Inst *inst)
 {

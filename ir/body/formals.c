@@ -258,8 +258,6 @@ void formals_leave(const Formals *formals, Body *body, const Elements *elements,
     }
 }
 
-/* ---- Vector registers that calls pass ---------------------------------------------------------------------------- */
-
 static bool list_has_vector(const Elements *elements, const Inst *call, const Operand *list)
 {
     for (unsigned i = 0; i < list->item_count; i++)

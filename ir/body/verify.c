@@ -32,8 +32,6 @@ _Noreturn static void fail(const Verifier *v, const Block *block, const Inst *in
             fail(v, block, inst, what);                                                                                \
     } while (0)
 
-/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
-
 static bool in_layout(const Verifier *v, const Block *block)
 {
     return block->id < v->body->blocks.count && v->body->blocks.data[block->id] == block;
@@ -112,8 +110,6 @@ static void preds_verify(const Verifier *v)
     }
 }
 
-/* ---- References -------------------------------------------------------------------------------------------------- */
-
 static bool tree_refs_valid(const Operand *operand, unsigned limit)
 {
     if (operand->kind == OPERAND_REG && operand->ref >= limit)
@@ -189,8 +185,6 @@ static void names_verify(const Verifier *v)
         pointer_map_put(&seen, reg->name, (void *)reg);
     }
 }
-
-/* ---- SSA --------------------------------------------------------------------------------------------------------- */
 
 static void definition_note(Verifier *v, const Block *block, const Inst *inst, RegId reg, uint32_t position)
 {

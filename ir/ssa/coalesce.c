@@ -21,8 +21,6 @@ typedef struct Coalescer {
  * assembler joins too.  Only functions of tens of thousands of copies that disagree come near. */
 static const size_t WORK_LIMIT = 50 * 1000 * 1000;
 
-/* ---- Sets -------------------------------------------------------------------------------------------------------- */
-
 typedef struct Place { /* of a definition, in the order in which a walk of the dominator tree meets them */
     uint64_t key;
     uint32_t value;
@@ -159,8 +157,6 @@ static void sets_begin(Coalescer *c)
     }
 }
 
-/* ---- Groups by name ---------------------------------------------------------------------------------------------- */
-
 /* Defined values by the register of the source, in tree order: members[starts[r] .. starts[r + 1]). */
 typedef struct Groups {
     uint32_t *starts, *members;
@@ -237,8 +233,6 @@ static void group_remains_join(Coalescer *c, const Groups *groups)
             sets_join(c, owner, members[i]);
     }
 }
-
-/* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
 /* How many natural loops lie around each block: the bodies of the back edges. */
 static uint32_t *depths_compute(Leaver *leaver)

@@ -42,8 +42,6 @@ static bool role_reads(unsigned role)
     return role == REF_USE || role == REF_TIED;
 }
 
-/* ---- Ties -------------------------------------------------------------------------------------------------------- */
-
 /* A guarded definition keeps the old value when the guard is false, an updated operand reads it: both become a DEF
  * with a TIED use behind all other references.  The TIED reference of an updated operand has the access's type, that
  * of a mere guard none: so the way back knows which it was. */
@@ -74,8 +72,6 @@ static void ties_add(Body *body, Inst *inst)
     inst->ref_count = (uint16_t)place;
     inst->tied_count = (uint16_t)ties;
 }
-
-/* ---- Which registers need versions ------------------------------------------------------------------------------- */
 
 static void definitions_count(Converter *c)
 {
@@ -110,8 +106,6 @@ static void uses_check(Converter *c)
                     c->renamed[ref->reg] = true;
             }
 }
-
-/* ---- Phis -------------------------------------------------------------------------------------------------------- */
 
 static void list_push(Converter *c, uint32_t *list, uint32_t block)
 {
@@ -193,8 +187,6 @@ static void phis_place(Converter *c, Marks *marks, RegId reg)
         }
     }
 }
-
-/* ---- Versions ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Undo {
     RegId reg, version;

@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Values and copies ------------------------------------------------------------------------------------------- */
-
 static uint32_t value_add(Leaver *leaver, Value value)
 {
     require(leaver->values.count < VALUE_NONE);
@@ -164,8 +162,6 @@ static void tracked_mark(Leaver *leaver)
             leaver->values.data[leaver->values.data[i].parent].tracked = true;
 }
 
-/* ---- Registers for sets ------------------------------------------------------------------------------------------ */
-
 static int origin_compare(const void *a, const void *b)
 {
     RegId x = *(const RegId *)a, y = *(const RegId *)b;
@@ -251,8 +247,6 @@ static RegId *registers_choose(Leaver *leaver)
             chosen[i] = chosen[find(leaver, i)];
     return chosen;
 }
-
-/* ---- The body ---------------------------------------------------------------------------------------------------- */
 
 static void inst_rewrite(Inst *inst, const RegId *chosen)
 {

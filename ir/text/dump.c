@@ -35,8 +35,6 @@ typedef struct Listing {
     bool locations;
 } Listing;
 
-/* ---- Names ------------------------------------------------------------------------------------------------------- */
-
 static void name_take(Listing *l, const char *name)
 {
     pointer_map_put(&l->names, intern(l->body->module->names, name), (void *)name);
@@ -161,8 +159,6 @@ static void labels_choose(Listing *l)
         if (bitset_has(&targeted, b) && !pointer_map_get(&l->blocks, body->blocks.data[b]))
             pointer_map_put(&l->blocks, body->blocks.data[b], (void *)name_make(l, "$L", (uint32_t)b));
 }
-
-/* ---- Declarations ------------------------------------------------------------------------------------------------ */
 
 /* "%r12" is "%r" and 12.  False for names that do not end in a number that a range could make. */
 static bool name_split(Listing *l, const char *name, Name *prefix, uint32_t *number)
@@ -307,8 +303,6 @@ static void declarations_print(Listing *l)
     branch_tables_print(l);
 }
 
-/* ---- Locations --------------------------------------------------------------------------------------------------- */
-
 typedef struct LocKey {
     uint32_t file, line, column;
 } LocKey;
@@ -359,8 +353,6 @@ static void location_print(Listing *l, const Loc *loc)
         loc_print(next, l->out);
     }
 }
-
-/* ---- Statements -------------------------------------------------------------------------------------------------- */
 
 static const char *register_name(const Listing *l, RegId reg)
 {

@@ -110,8 +110,6 @@ static bool prototypes_differ(Comparison *comparison, const Prototype *a, const 
     return false;
 }
 
-/* ---- Instructions ------------------------------------------------------------------------------------------------ */
-
 static bool operand_differs(Comparison *comparison, const Operand *a, const Operand *b)
 {
     CHECK(a->kind == b->kind && a->negated == b->negated && a->inverted == b->inverted && a->indexed == b->indexed &&
@@ -159,8 +157,6 @@ static bool instructions_differ(Comparison *comparison, const Inst *a, const Ins
     }
     return operands_differ(comparison, a->operands, b->operands, a->operand_count, 0);
 }
-
-/* ---- Statements -------------------------------------------------------------------------------------------------- */
 
 static bool declarations_differ(Comparison *comparison, const RegDecl *a, const RegDecl *b)
 {
@@ -218,8 +214,6 @@ static bool statements_differ(Comparison *comparison, const Stmt *a, const Stmt 
     }
     return false;
 }
-
-/* ---- Module scope ------------------------------------------------------------------------------------------------ */
 
 static bool tunings_differ(Comparison *comparison, const Tuning *a, const Tuning *b)
 {

@@ -120,8 +120,6 @@ void harness_meaning(const char *text, size_t size)
     module_discard(changed);
 }
 
-/* ---- Launch files ------------------------------------------------------------------------------------------------ */
-
 static void launch_use(Arena *arena, const Launch *launch)
 {
     enum { LARGEST = 1 << 20 };

@@ -9,8 +9,6 @@
 
 #include "forms.h"
 
-/* ---- The scanner ------------------------------------------------------------------------------------------------- */
-
 static void name_compare(const char *text, Span span, const char *name, unsigned quotes)
 {
     size_t length = span.end - span.begin - 2 * quotes;
@@ -50,8 +48,6 @@ void harness_lexer(const char *text, size_t size)
     arena_free(arena);
 }
 
-/* ---- The parser -------------------------------------------------------------------------------------------------- */
-
 /* What the parser says to the text. */
 static char *text_messages(const char *text, size_t size, bool grammar_only)
 {
@@ -76,8 +72,6 @@ void harness_parser(const char *text, size_t size)
     free(messages);
     free(by_grammar);
 }
-
-/* ---- Text, module, text ------------------------------------------------------------------------------------------ */
 
 /* Every function (context NULL), or those whose names have an odd length, are left as they stand in the text. */
 static bool keeps_some(void *context, const Function *function)
@@ -141,8 +135,6 @@ void harness_text(const char *text, size_t size)
     buf_free(&again);
     module_discard(module);
 }
-
-/* ---- Text, body, SSA, body, text --------------------------------------------------------------------------------- */
 
 static Function *function_at(const Module *module, size_t index)
 {
@@ -209,8 +201,6 @@ void harness_body(const char *text, size_t size)
     buf_free(&printed);
     buf_free(&again);
 }
-
-/* ---- The passes -------------------------------------------------------------------------------------------------- */
 
 /* False: refused. */
 static bool body_coarsen(Body **body, Random *random)

@@ -5,8 +5,6 @@
 #include "ir/ir.h"
 #include "support/support.h"
 
-/* ---- Harnesses --------------------------------------------------------------------------------------------------- */
-
 typedef struct Harness {
     const char *name;
     void (*run)(const char *text, size_t size);
@@ -34,8 +32,6 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *first, size_t first_size, const 
                                  uint8_t *out, size_t limit, unsigned seed);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t limit);
 
-/* ---- Properties -------------------------------------------------------------------------------------------------- */
-
 /* Says which property the input breaks, and aborts. */
 _Noreturn void property_broken(const char *format, ...) PRINTF_LIKE(1, 2);
 
@@ -49,8 +45,6 @@ void texts_compare(const char *what, const Buf *expected, const Buf *actual);
 
 /* The first difference between two modules, places in the text apart, as a message in the arena; NULL: none. */
 const char *module_difference(Arena *arena, const Module *a, const Module *b);
-
-/* ---- Words of the language --------------------------------------------------------------------------------------- */
 
 typedef enum WordClass { WORD_OPCODE, WORD_MODIFIER, WORD_DIRECTIVE, WORD_REGISTER, WORD_NUMBER, WORD_LINE, WORD_JSON,
                          WORD_CLASSES } WordClass;

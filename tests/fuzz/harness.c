@@ -68,8 +68,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* ---- Text -------------------------------------------------------------------------------------------------------- */
-
 enum { MODULE_BASE = 1 << 20, MODULE_BYTES_PER_BYTE = 1000 };
 
 Module *text_parse(const char *name, const char *text, size_t size)

@@ -108,8 +108,6 @@ static inline void each_body(const char *pattern, void (*visit)(Body *body))
     globfree(&files);
 }
 
-/* ---- Flow graphs without code ------------------------------------------------------------------------------------ */
-
 /* A body whose blocks have the edges that 'edges' (from, to pairs, ended by -1) lists; a block without one leaves the
  * function. */
 static inline Body *body_of_edges(Arena *arena, unsigned count, const int *edges)

@@ -88,8 +88,6 @@ static void test_induction(void **state)
     body_drop(body);
 }
 
-/* ---- Random code ------------------------------------------------------------------------------------------------- */
-
 enum { TRIALS = 6, LENGTH = 40 };
 
 /* One register of the program, with its value in each trial. */

@@ -1,8 +1,6 @@
 /* Memory dependence, pair by pair and as graphs. */
 #include "test_analysis.h"
 
-/* ---- Graphs against the pair test -------------------------------------------------------------------------------- */
-
 enum { LONGEST = 700 };
 
 static bool graph_reaches(const BitSet *below, uint32_t from, uint32_t to)
@@ -66,8 +64,6 @@ static void test_corpus(void **state)
     each_body("corpus/*/*.ptx", check_body);
     each_body("tests/isa/examples/k-*.ptx", check_body);
 }
-
-/* ---- Pairs ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Pair {
     const char *first, *second;
@@ -264,8 +260,6 @@ static const int expected[9] = {0, 0, 2, 2, 3, 2, 3, 3, 1};
     analyses_free(analyses);
     body_drop(body);
 }
-
-/* ---- The cache --------------------------------------------------------------------------------------------------- */
 
 static void test_cache(void **state)
 {

@@ -3,8 +3,6 @@
 
 #include "analysis/values.h"
 
-/* ---- The reference: iterated bit sets ---------------------------------------------------------------------------- */
-
 typedef struct Reference {
     BitSet *in, *out;
 } Reference;
@@ -79,8 +77,6 @@ static Reference reference_compute(Arena *arena, const Body *body, const BitSet 
     }
     return reference;
 }
-
-/* ---- Comparisons ------------------------------------------------------------------------------------------------- */
 
 static void check_set(const BitSet *expected, LiveSet set)
 {

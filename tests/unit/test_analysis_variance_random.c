@@ -7,8 +7,6 @@
 
 enum { BLOCKS = 9, REGS = 5, THREADS = 6, STEPS = 160 };
 
-/* ---- Code -------------------------------------------------------------------------------------------------------- */
-
 static void instruction_add(Random *random, Buf *text)
 {
     static const char *const operations[] = {"add.u32", "sub.u32", "and.b32", "xor.b32", "min.u32", "mul.lo.u32"};
@@ -108,8 +106,6 @@ static void copies_propagate(Body *body)
     arena_free(arena);
     body_verify(body, "copies");
 }
-
-/* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
 typedef struct Run {
     const Body *body;

@@ -31,8 +31,6 @@ static void from_ssa(Body *body)
     body_verify(body, "body_from_ssa");
 }
 
-/* ---- Shapes ------------------------------------------------------------------------------------------------------ */
-
 static void test_diamond(void **state)
 {
     (void)state;
@@ -272,8 +270,6 @@ static void test_moves_of_every_type(void **state)
     release(module);
 }
 
-/* ---- Random programs --------------------------------------------------------------------------------------------- */
-
 enum { REGISTERS = 6, BLOCKS = 9, STEPS = 400 };
 
 static void random_program(Buf *out)
@@ -436,8 +432,6 @@ static void test_random_programs(void **state)
         release(module);
     }
 }
-
-/* ---- Size -------------------------------------------------------------------------------------------------------- */
 
 static double seconds(void)
 {

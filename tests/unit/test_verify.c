@@ -49,8 +49,6 @@ static const char *launch_file(Arena *arena, unsigned blocks, unsigned threads)
     return path;
 }
 
-/* ---- Miscompiles ------------------------------------------------------------------------------------------------ */
-
 typedef struct Miscompile {
     const char *what, *before, *after;
     const char *message; /* part of what is said */
@@ -147,8 +145,6 @@ static void test_tolerance(void **state)
     unlink(path);
     arena_free(arena);
 }
-
-/* ---- Counters --------------------------------------------------------------------------------------------------- */
 
 static EmulatorResult *count(Arena *arena, const char *body, unsigned blocks, unsigned threads, unsigned jobs)
 {
@@ -260,8 +256,6 @@ static void test_counts_guarded(void **state)
         arena_free(arena);
     }
 }
-
-/* ---- Several cores ---------------------------------------------------------------------------------------------- */
 
 typedef struct Shared {
     const char *what, *body;
