@@ -680,32 +680,3 @@ void affine_print(const Affine *affine, const AffineForm *form, Buf *out)
     const char *minus = form->term_count ? " - " : "-", *plus = form->term_count ? " + " : "";
     buf_printf(out, "%s%llu", form->constant < 0 ? minus : plus, (unsigned long long)magnitude);
 }
-
-bool affine_induction(const Affine *affine, const Values *values, const LoopForest *forest, const Loop *loop, RegId reg,
-                      Induction *out)
-{
-    const ValueDef *def = &values->defs[reg];
-    if (def->block != loop->header || def->inst || !affine->forms[reg].bits)
-        return false;
-    const Phi *phi = &loop->header->phis.data[def->phi];
-    bool turned = false;
-    RegId start = REG_NONE;
-    unsigned starts = 0;
-    *out = (Induction){.bits = affine->forms[reg].bits};
-    for (size_t i = 0; i < phi->args.count; i++) {
-        RegId arg = phi->args.data[i].reg;
-        if (!loop_contains(forest, loop, phi->args.data[i].pred)) {
-            start = arg;
-            starts++;
-            continue;
-        }
-        AffineForm form = affine->forms[arg];
-        if (form.term_count != 1 || form.terms[0].base != AFFINE_VALUE || form.terms[0].reg != reg ||
-            form.terms[0].coefficient != 1 || (turned && form.constant != out->step))
-            return false;
-        out->step = form.constant;
-        turned = true;
-    }
-    out->start = starts == 1 ? start : REG_NONE;
-    return turned;
-}

@@ -79,14 +79,4 @@ Alias affine_compare(const AffineForm *a, uint64_t a_bytes, const AffineForm *b,
 /* Writes "4*%tid.x + %rd1 + 16". */
 void affine_print(const Affine *affine, const AffineForm *form, Buf *out);
 
-/* A basic induction variable: a phi of a loop's header that each turn adds 'step' to. */
-typedef struct Induction {
-    RegId start; /* its value on the way in; REG_NONE when the loop is entered from several places */
-    int64_t step;
-    unsigned bits;
-} Induction;
-/* False if the register is none of this loop's. */
-bool affine_induction(const Affine *affine, const Values *values, const LoopForest *forest, const Loop *loop, RegId reg,
-                      Induction *out);
-
 #endif

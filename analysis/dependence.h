@@ -23,9 +23,6 @@ typedef struct MemoryModel {
 } MemoryModel;
 MemoryModel *memory_model_new(Arena *arena, const Body *body, const Affine *affine);
 
-/* Compares what two instructions access, both in one execution of the code (see affine_compare). */
-Alias memory_alias(const MemoryModel *model, const Inst *a, const Inst *b);
-
 /* Whether 'first' and 'second', which follows it in the same block, may change places if only what stands between
  * them does not mind. No, if
  * - one writes a register that the other reads or writes;

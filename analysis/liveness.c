@@ -187,33 +187,3 @@ bool regset_remove(RegSet *set, RegId reg)
     set->position[moved] = set->position[reg];
     return true;
 }
-
-LiveScan livescan_new(Arena *arena, const Liveness *liveness)
-{
-    return (LiveScan){.liveness = liveness, .live = regset_new(arena, liveness->reg_count)};
-}
-
-void livescan_start(LiveScan *scan, const Block *block)
-{
-    LiveSet out = live_out(scan->liveness, block);
-    regset_clear(&scan->live);
-    for (uint32_t i = 0; i < out.count; i++)
-        regset_add(&scan->live, out.regs[i]);
-    scan->next = block->last;
-}
-
-Inst *livescan_back(LiveScan *scan)
-{
-    Inst *inst = scan->next;
-    if (!inst)
-        return NULL;
-    scan->next = inst->prev;
-    if (def_kills(scan->liveness->body, inst))
-        for (unsigned r = 0; r < inst->ref_count; r++)
-            if (ref_writes(&inst->refs[r]))
-                regset_remove(&scan->live, inst->refs[r].reg);
-    for (unsigned r = 0; r < inst->ref_count; r++)
-        if (ref_reads(&inst->refs[r]) && !live_is_undefined(scan->liveness, inst->refs[r].reg))
-            regset_add(&scan->live, inst->refs[r].reg);
-    return inst;
-}

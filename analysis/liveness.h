@@ -54,18 +54,4 @@ bool regset_add(RegSet *set, RegId reg);
 bool regset_remove(RegSet *set, RegId reg);
 static inline void regset_clear(RegSet *set) { set->count = 0; }
 
-/* Walks a block backwards:
- *     LiveScan scan = livescan_new(arena, liveness);
- *     livescan_start(&scan, block);                      scan.live: live after the last instruction
- *     while ((inst = livescan_back(&scan))) ...          scan.live: live before inst
- * At the end scan.live holds the live-in registers and the results of the block's phis that are read. */
-typedef struct LiveScan {
-    const Liveness *liveness;
-    Inst *next;
-    RegSet live;
-} LiveScan;
-LiveScan livescan_new(Arena *arena, const Liveness *liveness);
-void livescan_start(LiveScan *scan, const Block *block);
-Inst *livescan_back(LiveScan *scan);
-
 #endif

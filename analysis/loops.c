@@ -237,31 +237,3 @@ bool loop_contains(const LoopForest *forest, const Loop *loop, const Block *bloc
     const Loop *inner = forest->innermost[block->id];
     return inner && inner->index >= loop->index && inner->index < loop->end;
 }
-
-uint32_t loop_exits(const LoopForest *forest, const Loop *loop, LoopExit *out, uint32_t capacity)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < loop->block_count; i++) {
-        Block *from = loop->blocks[i];
-        unsigned targets = from->last ? from->last->target_count : 0;
-        for (unsigned j = 0; j <= targets; j++) {
-            Block *to = j == 0 ? from->fall : from->last->targets[j - 1];
-            if (!to || loop_contains(forest, loop, to))
-                continue;
-            bool seen = j > 0 && to == from->fall;
-            for (unsigned k = 0; k + 1 < j && !seen; k++)
-                seen = from->last->targets[k] == to;
-            if (seen)
-                continue;
-            if (count < capacity)
-                out[count] = (LoopExit){from, to};
-            count++;
-        }
-        if (block_leaves(from)) {
-            if (count < capacity)
-                out[count] = (LoopExit){from, NULL};
-            count++;
-        }
-    }
-    return count;
-}

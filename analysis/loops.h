@@ -6,11 +6,6 @@
 #include "support/support.h"
 
 typedef struct Loop Loop;
-typedef struct LoopExit {
-    Block *from; /* in the loop */
-    Block *to;   /* outside; NULL: control leaves the function */
-} LoopExit;
-
 /* A natural loop: all back edges to one header. */
 struct Loop {
     uint32_t index;   /* in LoopForest.loops, preorder: a loop comes before those inside it */
@@ -42,7 +37,5 @@ static inline unsigned loop_depth(const LoopForest *forest, const Block *block)
     return forest->innermost[block->id] ? forest->innermost[block->id]->depth : 0;
 }
 bool loop_contains(const LoopForest *forest, const Loop *loop, const Block *block); /* O(1) */
-/* The edges out of the loop, in the order of its blocks. Returns how many; at most 'capacity' are written. */
-uint32_t loop_exits(const LoopForest *forest, const Loop *loop, LoopExit *out, uint32_t capacity);
 
 #endif

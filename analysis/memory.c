@@ -123,7 +123,8 @@ Alias ordering_alias(const MemoryModel *model, const Ordering *a, const Ordering
     return same_terms ? address_compare(model, a, b) : ALIAS_UNKNOWN;
 }
 
-bool ordering_keeps(const MemoryModel *model, const Ordering *a, const Ordering *b)
+/* Whether the two have to stay in order for a reason other than registers. */
+static bool ordering_keeps(const MemoryModel *model, const Ordering *a, const Ordering *b)
 {
     if (a->full || b->full)
         return true;
@@ -136,14 +137,6 @@ bool ordering_keeps(const MemoryModel *model, const Ordering *a, const Ordering 
     if ((a->carry_write && (b->carry_read || b->carry_write)) || (a->carry_read && b->carry_write))
         return true;
     return (a->writes || b->writes) && ordering_alias(model, a, b) != ALIAS_NONE;
-}
-
-Alias memory_alias(const MemoryModel *model, const Inst *a, const Inst *b)
-{
-    Ordering x, y;
-    ordering_find(model, a, &x);
-    ordering_find(model, b, &y);
-    return ordering_alias(model, &x, &y);
 }
 
 static bool registers_clash(const Inst *first, const Inst *second)

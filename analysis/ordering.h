@@ -25,7 +25,5 @@ typedef struct Ordering {
 void ordering_find(const MemoryModel *model, const Inst *inst, Ordering *out);
 /* Whether memory keeps the two in order. ALIAS_NONE: it does not. */
 Alias ordering_alias(const MemoryModel *model, const Ordering *a, const Ordering *b);
-/* Whether the two have to stay in order for anything but registers. */
-bool ordering_keeps(const MemoryModel *model, const Ordering *a, const Ordering *b);
 
 #endif

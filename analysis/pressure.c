@@ -12,14 +12,6 @@ Pressure pressure_of_reg(const Body *body, RegId reg)
     return (Pressure){(int32_t)type_registers(r->type) * vector, 0};
 }
 
-Pressure pressure_of_set(const Body *body, LiveSet set)
-{
-    Pressure sum = {0, 0};
-    for (uint32_t i = 0; i < set.count; i++)
-        sum = pressure_add(sum, pressure_of_reg(body, set.regs[i]));
-    return sum;
-}
-
 PressureTracker pressure_tracker_new(Arena *arena, const Liveness *liveness)
 {
     return (PressureTracker){

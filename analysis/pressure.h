@@ -30,7 +30,6 @@ static inline bool pressure_equal(Pressure a, Pressure b)
     return a.regs32 == b.regs32 && a.predicates == b.predicates;
 }
 Pressure pressure_of_reg(const Body *body, RegId reg);
-Pressure pressure_of_set(const Body *body, LiveSet set);
 
 /* The pressure at an instruction is the larger of what is live before it and what is live after it together with its
  * results that nobody reads: results may take the place of operands that die there. */

@@ -143,11 +143,6 @@ static const LineMap *line_map(const Source *source)
     return map;
 }
 
-size_t source_line_count(const Source *source)
-{
-    return line_map(source)->count;
-}
-
 Span source_line_span(const Source *source, uint32_t line)
 {
     const LineMap *map = line_map(source);

@@ -146,19 +146,6 @@ Name intern(Interner *names, const char *text)
     return intern_n(names, text, strlen(text));
 }
 
-Name intern_unique(Interner *names, const char *base, bool (*taken)(void *context, Name name), void *context)
-{
-    Name name = intern(names, base);
-    Buf text = {0};
-    for (unsigned suffix = 1; taken(context, name); suffix++) {
-        buf_clear(&text);
-        buf_printf(&text, "%s_%u", base, suffix);
-        name = intern(names, buf_text(&text));
-    }
-    buf_free(&text);
-    return name;
-}
-
 enum { LONGEST_WORD = 63 }; /* longer words are not worth a suggestion */
 
 /* Edit distance with insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */

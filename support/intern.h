@@ -23,7 +23,5 @@ typedef struct NameHead {
 } NameHead;
 static inline NameHead *name_head(Name name) { return (NameHead *)(uintptr_t)name - 1; }
 static inline size_t name_length(Name name) { return name_head(name)->length; }
-/* "base", or "base_1", "base_2" ...: the first for which taken(context, name) is false. */
-Name intern_unique(Interner *names, const char *base, bool (*taken)(void *context, Name name), void *context);
 
 #endif

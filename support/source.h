@@ -32,7 +32,6 @@ Source *source_from_memory(Arena *arena, const char *path, const char *text, siz
 Source *source_read(Arena *arena, const char *path, const char **error);
 /* The line map is built when a position is first asked for: a file without a mistake never needs it. */
 Position source_position(const Source *source, uint32_t offset);
-size_t source_line_count(const Source *source);
 /* Line 'line', from 1, with its line end. */
 Span source_line_span(const Source *source, uint32_t line);
 

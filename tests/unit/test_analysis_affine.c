@@ -52,42 +52,6 @@ static void test_sums(void **state)
     body_drop(body);
 }
 
-static void test_induction(void **state)
-{
-    (void)state;
-    Body *body = body_parse(".visible .entry k(.param .u64 p, .param .u32 n)\n{\n"
-                            ".reg .pred %q; .reg .u32 %i, %j, %n; .reg .u64 %p;\n"
-                            "ld.param.u32 %n, [n]; ld.param.u64 %p, [p];\n"
-                            "mov.u32 %i, 0; mov.u32 %j, 1;\n"
-                            "LOOP: st.global.u32 [%p], %j;\n"
-                            "add.u32 %i, %i, 3; add.u64 %p, %p, -16; shl.b32 %j, %j, 1;\n"
-                            "setp.lt.u32 %q, %i, %n; @%q bra LOOP;\n"
-                            "ret;\n}\n");
-    Arena *arena = arena_new();
-    Dominance *dominance = dominance_compute(arena, body);
-    LoopForest *forest = loops_compute(arena, dominance);
-    Affine *affine = affine_compute(arena, body, dominance);
-    Values *values = values_compute(arena, body);
-    Loop *loop = loop_of(forest, block_named(body, "LOOP"));
-    assert_non_null(loop);
-    unsigned found = 0;
-    for (size_t i = 0; i < loop->header->phis.count; i++) {
-        RegId dst = loop->header->phis.data[i].dst;
-        const char *name = body->regs.data[body->regs.data[dst].origin].name;
-        Induction induction;
-        bool is = affine_induction(affine, values, forest, loop, dst, &induction);
-        assert_int_equal(is, strcmp(name, "%j") != 0);
-        if (!is)
-            continue;
-        found++;
-        assert_int_equal(induction.step, !strcmp(name, "%i") ? 3 : -16);
-        assert_string_equal(body->regs.data[induction.start].name, name);
-    }
-    assert_int_equal(found, 2);
-    arena_free(arena);
-    body_drop(body);
-}
-
 enum { TRIALS = 6, LENGTH = 40 };
 
 /* One register of the program, with its value in each trial. */
@@ -346,7 +310,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_induction),
         cmocka_unit_test(test_random_code),
     };
     return cmocka_run_group_tests_name("analysis_affine", tests, NULL, NULL);
