@@ -51,7 +51,7 @@ static void sum_add_constant(Sum *sum, int64_t constant, int64_t factor)
     sum->constant = sign_extend((uint64_t)sum->constant + (uint64_t)constant * (uint64_t)factor, sum->bits);
 }
 
-/* Adds factor * form; false if that is too long a sum, which is then worth nothing. */
+/* Adds factor * form; false if the sum becomes too long, after which it must not be used. */
 static bool sum_add(Sum *sum, const AffineForm *form, int64_t factor)
 {
     sum_add_constant(sum, form->constant, factor);
@@ -131,7 +131,7 @@ static uint64_t threads_bound(const Tuning *tuning)
     return given && product < 1024 ? product : 1024;
 }
 
-/* Largest value of the special registers that addresses are made of: CUDA's limits on grids and blocks, or the
+/* Largest value of the special registers that occur in addresses: CUDA's limits on grids and blocks, or the
  * kernel's own. */
 static bool sreg_bound(const Evaluator *evaluator, const Sreg *sreg, int64_t *high)
 {
@@ -214,7 +214,7 @@ static AffineForm sum_form(const Sum *sum)
     return (AffineForm){sum->bits, sum->term_count, sum->constant, sum->terms};
 }
 
-/* A 32-bit sum extended to 64 bits: term by term where it cannot have wrapped, else as the register it stands in. */
+/* A 32-bit sum extended to 64 bits: term by term if it cannot have wrapped, else as the register that holds it. */
 static bool sum_extend(const Evaluator *evaluator, const Inst *inst, const Operand *operand, bool is_signed, Sum *sum)
 {
     Sum narrow;
@@ -356,7 +356,7 @@ static bool eval_shl(const Evaluator *evaluator, const Inst *inst, unsigned bits
     return sum_multiply(sum, &factor);
 }
 
-/* An or of a constant is a sum where the other side is known to have those bits clear. */
+/* An or with a constant is a sum if those bits of the other operand are known to be clear. */
 static bool eval_or(const Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
 {
     Sum other;
@@ -439,7 +439,7 @@ static bool eval_inst(const Evaluator *evaluator, const Inst *inst, unsigned bit
     }
 }
 
-/* A bound on a result that is no sum; 0: none. */
+/* A bound on a result that is not a sum; 0: none. */
 static uint64_t result_bound(const Evaluator *evaluator, const Inst *inst)
 {
     const Signature *signature = inst->signature;
@@ -499,7 +499,7 @@ static void reg_store_base(const Evaluator *evaluator, RegId reg, uint64_t high)
     form_store(evaluator, reg, &sum);
 }
 
-/* The only register that the instruction writes, in whole and in any case; REG_NONE if there is none such. */
+/* The only register that the instruction writes, whole and unconditionally; REG_NONE if there is none. */
 static RegId single_result(const Inst *inst)
 {
     if (inst_is_opaque(inst) || inst->guard != REF_NONE || inst->tied_count || !inst->operand_count)
@@ -610,7 +610,7 @@ Alias affine_compare(const AffineForm *a, uint64_t a_bytes, const AffineForm *b,
 {
     if (!a->bits || !b->bits)
         return ALIAS_UNKNOWN;
-    /* What has no byte in common modulo 2^32 has none modulo 2^64 either. */
+    /* Accesses with no byte in common modulo 2^32 have none modulo 2^64 either. */
     Sum difference = {.bits = a->bits < b->bits ? a->bits : b->bits};
     __int128 period = (__int128)1 << difference.bits, low, high;
     if (a->terms == b->terms && a->bits == b->bits) {

@@ -7,7 +7,7 @@
 #include "ir/ir.h"
 #include "support/support.h"
 
-/* What a term is a multiple of: an unsigned integer that does not change while the sum is compared. */
+/* The base that a term is a multiple of: an unsigned integer that does not change while the sum is compared. */
 typedef enum AffineBase {
     AFFINE_VALUE,   /* the bits of register 'reg' */
     AFFINE_SIGNED,  /* the 32 bits of register 'reg' as a signed integer */
@@ -31,10 +31,10 @@ typedef struct AffineTerm {
     int64_t low, high;
 } AffineTerm;
 
-enum { AFFINE_TERMS = 8 }; /* a sum of more is taken as a value of its own */
+enum { AFFINE_TERMS = 8 }; /* a longer sum is treated as a value of its own */
 
-/* A sum modulo 2^bits. The sum of the terms as integers and the value agree modulo 2^bits, and that is all that is
- * claimed: 32-bit arithmetic may wrap, and what is extended to 64 bits afterwards is split into terms only where
+/* A sum modulo 2^bits. The sum of the terms as integers and the value agree modulo 2^bits and no more: 32-bit
+ * arithmetic may wrap, and a sum that is extended to 64 bits afterwards is split into terms only where
  * their bounds (block sizes, masks) show that it cannot have wrapped. */
 typedef struct AffineForm {
     unsigned bits; /* 32 or 64; 0: no integer of these widths */

@@ -1,4 +1,4 @@
-/* The cache: what has been computed for a body, and what a change makes of it. */
+/* The cache of analyses of one body, and what a change invalidates. */
 #include "analysis/analysis.h"
 
 /* Results that become wrong together live in one arena. */

@@ -1,7 +1,7 @@
 /* analysis: facts about a Body that passes ask for. Nothing here changes the code.
  *
  * Every analysis is a function FACT_compute(arena, body, ...) whose result is read-only and belongs to that arena; it
- * is valid until the body changes. A pass that asks for more than one of them uses the cache at the end of this file.
+ * is valid until the body changes. Passes request them through the cache at the end of this file.
  *
  * All of them index blocks by Block.id and registers by RegId: Block.id and Block.preds must be current (body_renumber,
  * body_update_preds). Costs are in B blocks, E edges, I instructions, R registers. */

@@ -14,7 +14,7 @@ typedef struct Edge {
 } Edge;
 typedef VEC(uint32_t) NodeVec;
 
-/* What the nodes so far have done to one register. */
+/* How the nodes so far have used one register. */
 typedef struct RegState {
     RegId reg;
     uint32_t writer;  /* the last node to write it, or NO_NODE */
@@ -28,7 +28,7 @@ typedef struct Read {
 } Read;
 
 /* A load or store that later ones are compared with. Where the list is full, a new one takes the place of the oldest,
- * is put after it in order, and stands for it: it is taken to meet everything. */
+ * is put after it in order, and represents it: it is assumed to conflict with everything. */
 typedef struct Open {
     uint32_t node;
     bool wild;
@@ -107,8 +107,8 @@ static void registers_order(Builder *builder, uint32_t node, const Inst *inst)
         }
 }
 
-/* Puts the node after those of the list that it may meet. What it overwrites in whole is open no longer: whatever meets
- * that meets this one too. */
+/* Puts the node after those of the list that it may meet. An access that it overwrites completely is closed: whatever
+ * conflicts with that one conflicts with this one too. */
 static void open_compare(Builder *builder, OpenList *list, uint32_t node)
 {
     const Ordering *now = &builder->orderings[node];
@@ -201,8 +201,8 @@ static void chains_order(Builder *builder, uint32_t node)
         VEC_PUSH(builder->scratch, builder->carry_readers, node);
 }
 
-/* Everything before comes before it: each of those nodes has a successor or gets this one. What comes later comes after
- * it, and needs nothing else to stay behind what was before. */
+/* Everything before comes before it: each of those nodes has a successor or gets this one. Later nodes come after
+ * it, and need no other edge to stay after the earlier ones. */
 static void full_order(Builder *builder, uint32_t node)
 {
     for (uint32_t i = builder->sinks_from; i < node; i++)

@@ -10,21 +10,21 @@
  * - their state spaces are (a generic address may lie in global, shared or local memory, unless its sum tells which);
  * - one of them reads what nothing in the kernel writes: constants, entry parameters, .nc, textures;
  * - their addresses are sums that have no byte in common (affine_compare);
- * - they are sums on the addresses of two variables that the assembler places apart. This takes it that a program does
- *   not reach one variable by counting on from another: PTX does not say where variables lie. Unsized shared arrays
- *   all lie at one place.
+ * - they are sums on the addresses of two variables that the assembler places apart. This assumes that a
+ *   program does not reach one variable by an offset from another: PTX does not define where variables are placed.
+ *   Unsized shared arrays all start at the same address.
  * Without affine addresses (no SSA form) only constant offsets from one register are told apart. */
 typedef struct MemoryModel {
     const Body *body;
     const Affine *affine; /* or NULL */
-    /* Some instruction writes registers only later, when a wait has said so (wgmma, tcgen05.ld): then nothing at all
-     * moves across anything that synchronises. */
+    /* Some instruction writes its registers late, so that they are valid only after a wait (wgmma, tcgen05.ld): then
+     * nothing at all moves across anything that synchronises. */
     bool late_results;
 } MemoryModel;
 MemoryModel *memory_model_new(Arena *arena, const Body *body, const Affine *affine);
 
-/* Whether 'first' and 'second', which follows it in the same block, may change places if only what stands between
- * them does not mind. No, if
+/* Whether 'first' and 'second', which follows it in the same block, may be exchanged as far as these two are
+ * concerned; the instructions between them are not looked at. No, if
  * - one writes a register that the other reads or writes;
  * - both access memory, one of them writes, and they may meet;
  * - one synchronises (EFFECT_SYNC), is a call or a trap, or waits or allocates (volatile without a special register),

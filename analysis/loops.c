@@ -1,4 +1,4 @@
-/* Natural loops from back edges, nested by containment; cycles that are none are flagged. */
+/* Natural loops from back edges, nested by containment; cycles that are not natural loops are flagged. */
 #include "analysis/loops.h"
 
 /* A loop while it is being found; by number in order of discovery, inner ones first. */
@@ -31,7 +31,7 @@ static uint32_t loop_outermost(Finder *finder, uint32_t loop)
 }
 
 /* Adds the loop of this header, if it is one: everything that reaches a latch backwards without passing the header.
- * Inner loops have been found before and are stepped over whole. */
+ * Inner loops have been found before and are skipped as a whole. */
 static void loop_find(Finder *finder, uint32_t header)
 {
     const FlowGraph *graph = finder->graph;
@@ -99,7 +99,7 @@ static void forest_build(Arena *arena, Finder *finder, LoopForest *forest)
 {
     const Body *body = forest->body;
     uint32_t count = (uint32_t)finder->found.count, block_count = (uint32_t)body->blocks.count;
-    /* Number 'count' stands for what is around the outermost loops. */
+    /* Number 'count' is the parent of the outermost loops. */
     uint32_t *first_child = ARENA_ARRAY(finder->scratch, uint32_t, (size_t)count + 1);
     uint32_t *sibling = ARENA_ARRAY(finder->scratch, uint32_t, count);
     Loop **loop_by_number = ARENA_ARRAY(finder->scratch, Loop *, count);
@@ -156,7 +156,7 @@ static void forest_build(Arena *arena, Finder *finder, LoopForest *forest)
     }
 }
 
-/* Without the back edges of natural loops a graph is acyclic but for its irreducible regions: its strongly connected
+/* Without the back edges of natural loops a graph is acyclic except for its irreducible regions: its strongly connected
  * components (Tarjan, 1972, with the stack made explicit). */
 static void irreducible_find(Arena *scratch, const FlowGraph *graph, LoopForest *forest, const Dominance *dominance)
 {

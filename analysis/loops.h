@@ -25,7 +25,7 @@ typedef struct LoopForest {
     Loop *loops;
     uint32_t loop_count;
     Loop **innermost;     /* by Block.id: NULL outside loops */
-    BitSet irreducible;   /* by Block.id: lies on a cycle that is no natural loop */
+    BitSet irreducible;   /* by Block.id: is on a cycle that is not a natural loop */
     bool has_irreducible;
 } LoopForest;
 

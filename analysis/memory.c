@@ -64,7 +64,7 @@ void ordering_find(const MemoryModel *model, const Inst *inst, Ordering *out)
     bool trap = effects & EFFECT_TRAP && !(effects & (EFFECT_READ | EFFECT_WRITE));
     access_find(model, inst, out);
     out->is_volatile = (effects & EFFECT_VOLATILE && !sreg) || sreg_volatile;
-    /* A wait, an allocation: volatile, and neither the reading of a register nor an access. */
+    /* A wait or an allocation: volatile, but neither a read of a register nor a memory access. */
     bool plain_volatile = out->is_volatile && !sreg && !(effects & (EFFECT_READ | EFFECT_WRITE));
     out->full = inst_is_opaque(inst) || inst_is_terminator(inst) || (synchronises && model->late_results);
     out->may_stop = control || trap;
@@ -86,7 +86,7 @@ static bool spaces_meet(Space a, Space b)
     return known != SPACE_CONST;
 }
 
-/* Not so unsized shared arrays: all of them start where the sized ones end. What is extern may be one. */
+/* Unsized shared arrays are not: all of them start where the sized ones end. An extern variable may be one. */
 static bool placed_alone(const Variable *variable)
 {
     return variable->space != SPACE_SHARED || (variable_bytes(variable) && variable->linkage != LINKAGE_EXTERN);

@@ -1,4 +1,4 @@
-/* What of an instruction bears on its order: shared by the pair test and the dependence graph, seen by nobody else. */
+/* The properties of an instruction that constrain its order; shared by memory.c and dependence.c only. */
 #ifndef PTXOPT_ANALYSIS_ORDERING_H
 #define PTXOPT_ANALYSIS_ORDERING_H
 
@@ -8,13 +8,13 @@ typedef struct Ordering {
     bool full;        /* nothing crosses it */
     bool fence;       /* no 'ordered' instruction crosses it */
     bool ordered;     /* accesses memory that may be written, synchronises or is volatile */
-    bool may_stop;    /* a call or a trap: does not come back for sure */
+    bool may_stop;    /* a call or a trap: may not return */
     bool may_fault;
     bool is_volatile;
     bool carry_read, carry_write;
     bool reads, writes; /* memory that may be written */
     bool decoded;       /* 'access' has an address */
-    Space space;        /* what the address itself tells included; SPACE_NONE: unknown */
+    Space space;        /* including what the address itself shows; SPACE_NONE: unknown */
     Access access;
     RegId base;         /* without affine addresses: the register the address counts from, or REG_NONE */
     uint32_t version;   /* of that register, for the graph */

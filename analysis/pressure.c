@@ -1,4 +1,4 @@
-/* Register pressure of whole bodies and of blocks in the making. */
+/* Register pressure of whole bodies, and of blocks while they are being ordered. */
 #include "analysis/pressure.h"
 
 #include "analysis/values.h"

@@ -53,7 +53,7 @@ static VarianceCause sreg_cause(const Variance *variance, const Sreg *sreg, Name
     case SREG_BLOCK:
         if (!variance->options.blocks)
             return VARIANCE_UNIFORM;
-        /* The clusters of merged blocks may differ in ways that %ctaid does not tell. */
+        /* The clusters of merged blocks may differ in ways that %ctaid does not show. */
         return sreg_is(sreg, "%ctaid") ? index_cause(variance, sreg_component(sreg, selector)) : VARIANCE_INDEX;
     case SREG_THREAD:
         break;
@@ -82,8 +82,8 @@ static VarianceCause symbol_cause(const Variance *variance, const Symbol *symbol
     return own_param || space_is_private(variance, variable->space) ? VARIANCE_PRIVATE : VARIANCE_UNIFORM;
 }
 
-/* What special registers and symbols among the operands make of the result. Table forms nest three deep; what nests
- * deeper is taken for variant. *sregs counts the special registers met. */
+/* How special registers and symbols among the operands affect the result. Table forms nest three deep; anything deeper
+ * counts as variant. *sregs counts the special registers met. */
 static VarianceCause operand_cause(const Variance *variance, const Operand *operand, unsigned depth, unsigned *sregs)
 {
     if (depth > 8)
@@ -117,7 +117,7 @@ static VarianceCause memory_cause(const Variance *variance, const Inst *inst)
     return merges && variance->options.merge_loads ? VARIANCE_UNIFORM : VARIANCE_MEMORY;
 }
 
-/* What makes the results of the instruction variant whatever it reads; VARIANCE_UNIFORM: nothing does. */
+/* Why the results of the instruction are variant whatever it reads; VARIANCE_UNIFORM: they are not. */
 static VarianceCause inherent_cause(const Variance *variance, const Inst *inst)
 {
     if (inst_is_opaque(inst))
@@ -194,8 +194,8 @@ static bool mark_carry(Solver *solver, const Inst *inst, RegId reason)
     return marked;
 }
 
-/* The carry flag is a value that no reference shows.  The instructions that pass it on vary together: the flag that one
- * of them reads is to be its own replica's. */
+/* The carry flag is a value that no reference shows.  The instructions that pass it on vary together, so
+ * that each of them reads the flag of its own replica. */
 static void mark_carry_chain(Solver *solver, const Inst *inst)
 {
     const unsigned carries = EFFECT_CC_READ | EFFECT_CC_WRITE;
@@ -225,7 +225,7 @@ static void mark_phi(Solver *solver, const Block *block, const Phi *phi, Varianc
     mark_reg(solver, phi->dst, (VarianceReason){cause, NULL, block, argument, branch});
 }
 
-/* The block's branch parts replicas: everything it decides is to be marked, once. */
+/* The block's branch separates replicas: everything that it decides is marked, once. */
 static void mark_parting(Solver *solver, const Block *block)
 {
     if (bitset_has(&solver->propagated, block->id))
@@ -280,7 +280,7 @@ static void reg_propagate(Solver *solver, RegId reg)
     }
 }
 
-/* The phis right behind a parting block join ways; those farther on are behind blocks that are marked here. */
+/* The phis directly after a branching block join its paths; those farther on come after blocks that are marked here. */
 static void join_propagate(Solver *solver, const Block *block, const Block *to)
 {
     if (to->pred_count > 1)
@@ -420,7 +420,7 @@ static void print_block(const Block *block, Buf *out)
         buf_printf(out, "block %u", block->id);
 }
 
-/* What is to be explained next: why a register varies, why a block is under variant control, or why its branch parts
+/* The next thing to explain: why a register varies, why a block is under variant control, or why its branch separates
  * replicas. Each fact was found after the one that explains it, so no step leads back. */
 typedef struct Step {
     RegId reg;          /* or REG_NONE */

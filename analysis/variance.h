@@ -16,8 +16,8 @@ typedef struct VarianceOptions {
     /* Replica k of a thread runs in the lane of the thread itself, and with it the whole warp: %laneid, %lanemask_*
      * and what warp collectives (shfl, vote, match, mma ...) make of uniform operands is the same in all replicas. */
     bool lane_uniform;
-    /* Plain loads from global, shared and generic addresses that are the same give the same value. It is the caller's
-     * to know: it holds for programs without data races where all replicas load in one barrier interval. */
+    /* Plain loads from global, shared and generic addresses that are the same give the same value. The caller
+     * decides: it holds for programs without data races where all replicas load in one barrier interval. */
     bool merge_loads;
     bool blocks; /* compare blocks, not threads: .shared variables and their addresses differ, %tid and lanes do not */
 } VarianceOptions;
@@ -38,7 +38,7 @@ typedef enum VarianceCause {
     VARIANCE_OPERAND,    /* reads a variant value */
     VARIANCE_CONTROL,    /* made in a block that is under variant control */
     VARIANCE_ARGUMENT,   /* a phi with a variant argument */
-    VARIANCE_JOIN,       /* a phi where ways meet that a variant branch, or a block under variant control, has parted */
+    VARIANCE_JOIN,       /* a phi where paths meet that a variant branch, or a block under variant control, separated */
 } VarianceCause;
 
 /* Why a value varies. Following 'reg' and 'branch' (from a block to what put it under variant control, from its
@@ -74,7 +74,7 @@ typedef struct Variance {
  * - An instruction is variant if it reads a variant value: an operand, its guard, a tied old value.
  * - A block is under variant control if it is control dependent on a variant branch or on a branch of such a block.
  *   What is made there is variant; so is what leaves a loop of variant trip count.
- * - A phi is variant if an argument is, or if it joins ways that part at a variant branch.
+ * - A phi is variant if an argument is, or if it joins paths that separate at a variant branch.
  *
  * The body must be in SSA form. 'postdominance' may be NULL (it is computed then); options NULL: all false.
  * O(I + R + the control dependences of variant branches). */

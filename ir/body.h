@@ -37,17 +37,18 @@ struct Body {
     VEC(Block *) blocks; /* layout order; blocks.data[0] is the entry and has no predecessors */
     VEC(Variable *) variables; /* .local, .shared, .param ... declared in the body, with unique names */
     VEC(Table *) tables; /* call targets and prototypes; branch tables are made anew from Inst.targets */
-    VEC(Name) end_marks; /* like Block.marks, behind the last instruction */
+    VEC(Name) end_marks; /* like Block.marks, after the last instruction */
     Tuning tuning; /* starts as the function's; what is printed */
     struct BodyNames *names; /* ir/body/names.c: every name that is taken in the body */
     bool ssa;
 };
 
 /* Builds the body form from the statements: nested scopes are flattened (clashing names get a suffix), unreachable
- * blocks are kept out, guarded instructions keep their guards.  Vector registers are taken apart ("%v.x" is "%v_x"),
- * and so are reads of whole special registers; parameters and results in registers are copied at the entry and before
- * returns, by instructions that name them as symbols.  Not in SSA.  NULL, with *reason set, for what the body form
- * cannot say (a branch table that names no label ...).  function->body is not set. */
+ * blocks are left out, guarded instructions keep their guards.  Vector registers are split ("%v.x" is "%v_x"), and so
+ * are reads of whole special registers; parameters and results in registers are copied at the entry and before returns,
+ * by instructions that name them as symbols.  Not in SSA form.  NULL, with *reason set, if the body form cannot express
+ * the function (for example, a branch table that does not name a label).  The caller owns the body; function->body is
+ * not set. */
 Body *body_build(Function *function, const char **reason);
 void body_free(Body *body);
 /* A deep copy with an arena of its own; operand trees, variables and names stay shared with the module. */
@@ -78,8 +79,8 @@ unsigned block_succs(const Block *block, Block **out, unsigned capacity);
 bool inst_is_terminator(const Inst *inst);
 bool inst_is_call(const Inst *inst);
 bool inst_is_branch(const Inst *inst);     /* bra or brx.idx: what has targets */
-bool inst_falls_through(const Inst *inst); /* control may go on behind it: not an unguarded branch, ret or exit */
-/* A name derived from 'base' ("base", "base_1" ...) that nothing in the body bears; it is taken from now on. */
+bool inst_falls_through(const Inst *inst); /* control may continue after it: not an unguarded branch, ret or exit */
+/* A name derived from 'base' ("base", "base_1" ...) that is not taken in the body; from now on it is. */
 Name body_unique_name(Body *body, const char *base);
 
 #endif

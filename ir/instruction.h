@@ -119,7 +119,7 @@ typedef enum OperandKind {
 
 #define REF_NONE UINT16_MAX
 
-/* Small, for it is what a module is made of: about three for each instruction. */
+/* Kept small: a module has about three for each instruction. */
 struct Operand {
     OperandKind kind : 8;
     bool negated : 1;  /* -REG (vmad), and WARP-level etc. where the table allows */
@@ -164,7 +164,7 @@ typedef struct RegRef {
     uint16_t partner; /* TIED: index of the DEF; DEF in SSA: index of its TIED or REF_NONE */
 } RegRef;
 
-/* A .loc directive, and what of .pragma stands before an instruction. */
+/* A .loc directive. */
 typedef struct Loc {
     uint32_t file, line, column;
     bool inlined; /* ", function_name SYM+N, inlined_at F L C" */

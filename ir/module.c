@@ -1,4 +1,4 @@
-/* Modules and what is asked of their symbols. */
+/* Modules and their symbols. */
 #include "ir/ir.h"
 
 #include <string.h>

@@ -90,7 +90,7 @@ typedef struct Item {
         } file;
         struct {
             Name name; /* ".debug_info" */
-            Name text; /* what stands between the braces, line by line as written */
+            Name text; /* the text between the braces, line by line as written */
         } section;
         Pragma *pragma;
         struct {
@@ -100,8 +100,8 @@ typedef struct Item {
     };
 } Item;
 
-/* The newest .version whose instructions the table holds; times 10.  In modules of a newer one, what the table does not
- * take is opaque instead of wrong. */
+/* The newest .version whose instructions the table holds; times 10.  In modules of a newer version, an instruction that
+ * the table rejects is opaque rather than an error. */
 enum { LATEST_VERSION = 90 };
 
 struct Module {

@@ -1,4 +1,4 @@
-/* The instruction table: what it says of opcodes, modifiers, forms and special registers. */
+/* The instruction table as other folders see it: opcodes, modifiers, forms and special registers. */
 #ifndef PTXOPT_IR_TABLE_H
 #define PTXOPT_IR_TABLE_H
 
@@ -47,8 +47,8 @@ typedef enum Category {
     CATEGORY_COUNT
 } Category;
 
-/* One row of ops.def, with its notation taken apart at build time.  The layout is ops.c's business; passes use
- * only these. */
+/* One row of ops.def, with its notation taken apart at build time.  Its layout is private to ir/table; passes use
+ * only these functions. */
 typedef struct Form Form;
 const char *form_id(const Form *form);         /* "add.int" */
 Category form_category(const Form *form);
@@ -101,7 +101,7 @@ typedef struct Sreg {
     unsigned min_version; /* times 10 */
     unsigned min_sm;
 } Sreg;
-const Sreg *sreg_find(const char *name); /* NULL if it is none */
+const Sreg *sreg_find(const char *name); /* NULL if it is not one */
 /* The special register whose name is closest to this one, if it is close; else NULL. */
 const char *sreg_closest(const char *name);
 

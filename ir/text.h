@@ -4,7 +4,7 @@
 
 #include "ir/body.h"
 
-/* The listing of the body that -d prints: PTX where PTX can say it, phis as comments. */
+/* The listing of the body that -d prints: PTX as far as PTX can express it, phis as comments. */
 void body_dump(const Body *body, Buf *out);
 
 /* One instruction with its guard and semicolon, no indentation, no line end.  Registers are named by 'regs'; a branch
@@ -18,9 +18,9 @@ void pragma_print(const Pragma *pragma, Buf *out);
 void variable_print(const Variable *variable, Buf *out);
 /* "NAME: .branchtargets A, B;", no line end. */
 void table_print(const Table *table, Buf *out);
-/* What stands before the body or the semicolon: linkage, signature, tuning directives and pragmas. */
+/* The text before the body or the semicolon: linkage, signature, tuning directives and pragmas. */
 void function_print_header(const Function *function, const Tuning *tuning, Buf *out);
-/* What stands between the braces, declarations first.  Without 'locations' no .loc is printed.  A body in SSA form is
+/* The text between the braces, declarations first.  Without 'locations' no .loc is printed.  A body in SSA form is
  * printed with its phis and tied operands as comments. */
 void body_print(const Body *body, bool locations, Buf *out);
 

@@ -27,7 +27,7 @@ static inline void buf_puts(Buf *buf, const char *text) { buf_write(buf, text, s
 void buf_printf(Buf *buf, const char *format, ...) PRINTF_LIKE(2, 3);
 void buf_vprintf(Buf *buf, const char *format, va_list arguments);
 static inline void buf_putc(Buf *buf, char c) { buf_write(buf, &c, 1); }
-/* An interned name, in pieces of 16 bytes: that is faster than finding out how to copy few bytes. */
+/* Appends an interned name, in pieces of 16 bytes: faster than choosing how to copy a few bytes. */
 static inline void buf_name(Buf *buf, Name name)
 {
     size_t length = name_length(name);

@@ -34,7 +34,7 @@ static const char *severity_name(Severity severity)
     return severity == SEVERITY_ERROR ? "error" : severity == SEVERITY_WARNING ? "warning" : "note";
 }
 
-/* A tab stays a tab, so that the caret below stands right; other control and non-ASCII bytes become '?'. */
+/* A tab stays a tab, so that the caret below lines up; other control and non-ASCII bytes become '?'. */
 static void put_excerpt(FILE *out, const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
@@ -49,7 +49,7 @@ static void print_line(const Diag *diag, Span span, Position position)
     while (end > start && (source->text[end - 1] == '\r' || source->text[end - 1] == '\n'))
         end--;
     size_t caret = span.begin < end ? span.begin : end;
-    if (caret > start + LONGEST_EXCERPT) /* a module may stand on one line */
+    if (caret > start + LONGEST_EXCERPT) /* a whole module may be on one line */
         start = caret - LONGEST_EXCERPT / 2;
     if (end > start + LONGEST_EXCERPT)
         end = start + LONGEST_EXCERPT;

@@ -14,7 +14,7 @@ typedef enum Severity { SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_ERROR } Severi
  *         ^~~~
  * After 'error_limit' errors further ones are counted but not printed. */
 typedef struct Diag {
-    const Source *source; /* may be NULL: then the program's name stands for the position */
+    const Source *source; /* may be NULL: then messages begin with the program's name */
     FILE *out;            /* not owned; standard error in the program */
     bool warnings_are_errors;
     bool quiet; /* no warnings, no notes */

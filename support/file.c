@@ -15,7 +15,7 @@ typedef struct LineMap {
     size_t count;
 } LineMap;
 
-/* 'text' has SOURCE_PADDING NULs behind it and belongs to the arena. */
+/* 'text' is followed by SOURCE_PADDING NULs and belongs to the arena. */
 static Source *source_new(Arena *arena, const char *path, char *text, size_t size)
 {
     Source *source = ARENA_NEW(arena, Source);
@@ -77,7 +77,7 @@ static const char *read_rest(int file, Buf *text)
     }
 }
 
-/* A file that knows its size is read straight to where it stays.  Not mapped: a file that shrinks while it is mapped
+/* A file of known size is read directly into its final place.  Not mapped: a file that shrinks while it is mapped
  * would end the program. */
 static Source *read_whole(Arena *arena, const char *path, int file, const char **error)
 {
@@ -178,7 +178,7 @@ static bool write_all(int file, const char *bytes, size_t length)
     return true;
 }
 
-/* The descriptor that the path is another name of; -1 if it is a file's. */
+/* The descriptor that the path is another name for; -1 if the path is that of a file. */
 static int descriptor_of(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -199,8 +199,8 @@ static int descriptor_of(const char *path)
     return -1;
 }
 
-/* What a symbolic link leads to in the end, whether that is there or not: renaming must not replace the link.  NULL,
- * with errno set, if it leads in circles. */
+/* The final target of a symbolic link, whether it exists or not: renaming must not replace the link.  NULL, with errno
+ * set, if the links form a cycle. */
 static const char *follow_links(Arena *arena, const char *path)
 {
     enum { LONGEST_CHAIN = 40 };

@@ -6,8 +6,8 @@
 #include <endian.h>
 #include <string.h>
 
-/* Open addressing with linear probing: names are added by the hundred thousand and never removed, and a generic table's
- * handle of 56 bytes would cost more memory than the names. */
+/* Open addressing with linear probing, as in support/map.h; but a slot is one pointer and the key is the text
+ * itself, so that the scanner finds a name with one comparison and no chain. */
 struct Interner {
     Arena *arena;
     NameHead **slots;
@@ -128,8 +128,8 @@ Name intern_n(Interner *names, const char *text, size_t length)
     return head ? (Name)(head + 1) : add(names, text, length, hash, slot);
 }
 
-/* A short text's bytes are its hash's source and tell it from all others: one comparison does for the loops above.  (A
- * name is stored with zeros behind it, up to a multiple of 16 bytes.) */
+/* A name is stored with zeros after it, up to a multiple of 16 bytes, so one comparison of 8 bytes replaces the loops
+ * above. */
 Name intern_short(Interner *names, uint64_t bytes, size_t length)
 {
     uint32_t hash = (uint32_t)hash_mix(0, bytes);

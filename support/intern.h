@@ -15,11 +15,10 @@ Name intern_n(Interner *names, const char *text, size_t length); /* text holds n
 Name intern_short(Interner *names, uint64_t bytes, size_t length);
 Name intern_find(const Interner *names, const char *text, size_t length); /* NULL if it was never interned */
 
-/* What stands in memory before the text of a name that came from an Interner; behind it stand zeros, up to a multiple
- * of 16 bytes. */
+/* Precedes the text of an interned name in memory; zeros follow the text, up to a multiple of 16 bytes. */
 typedef struct NameHead {
     uint32_t hash, length;
-    void *slot; /* the parser's, while it runs: what it knows by that name */
+    void *slot; /* the parser's, while it runs: what it has bound to the name */
 } NameHead;
 static inline NameHead *name_head(Name name) { return (NameHead *)(uintptr_t)name - 1; }
 static inline size_t name_length(Name name) { return name_head(name)->length; }

@@ -125,7 +125,7 @@ void *arena_alloc(Arena *arena, size_t size)
         arena->at += size;
         return memory;
     }
-    if (size > arena->next_size / 4) /* a chunk of its own; the current one goes on being filled */
+    if (size > arena->next_size / 4) /* a chunk of its own; the current one continues to be filled */
         return add_chunk(arena, size) + 1;
     arena->current = add_chunk(arena, arena->next_size);
     arena->at = (char *)(arena->current + 1);

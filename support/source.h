@@ -4,7 +4,7 @@
 
 #include "support/memory.h"
 
-/* Two for flex, the others for whoever loads several bytes at once. */
+/* Two for flex, the others for code that loads several bytes at once. */
 enum { SOURCE_PADDING = 16 };
 
 /* Byte offsets into a Source; [begin, end). */
@@ -35,10 +35,10 @@ Position source_position(const Source *source, uint32_t offset);
 /* Line 'line', from 1, with its line end. */
 Span source_line_span(const Source *source, uint32_t line);
 
-/* Writes to a temporary name beside 'path' and renames; a symbolic link stays, and what it leads to is written.  "-" is
- * standard output, and /dev/stdout, /dev/stderr and /dev/fd/N are the descriptors of this program, whatever those lead
- * to.  A path that is not a regular file (a pipe, /dev/null) is written in place.  NULL when done, else a message (in
- * the arena) and nothing was left behind. */
+/* Writes to a temporary name beside 'path' and renames; a symbolic link stays, and its target is written.  "-" is
+ * standard output, and /dev/stdout, /dev/stderr and /dev/fd/N are the descriptors of this program, wherever they
+ * lead.  A path that is not a regular file (a pipe, /dev/null) is written in place.  NULL when done, else a message
+ * in the arena, and no file is left over. */
 const char *write_file(Arena *arena, const char *path, const void *bytes, size_t length);
 
 #endif

@@ -18,7 +18,7 @@ typedef struct Builder {
     PointerMap renamed;      /* Variable and Table to the copies that bear new names */
     PointerMap label_names;  /* Label to Name */
     PointerMap label_blocks; /* Label to Block */
-    PointerMap branched;     /* Labels that a branch names, and Blocks that bear one */
+    PointerMap branched;     /* Labels that a branch names, and Blocks with such a label */
     Block *block;            /* where statements go; NULL after a branch */
     const Loc *loc;
     VEC(const Pragma *) pragmas;      /* wait for a label or an instruction */
@@ -106,7 +106,7 @@ static void init_names_take(Body *body, const Variable *variable)
     }
 }
 
-/* What the body refers to from outside itself may not be hidden by a declaration that flattening moves to the top. */
+/* A declaration that flattening moves to the top must not hide a name from outside that the body refers to. */
 static void outer_names_take(Builder *builder)
 {
     Function *function = builder->function;
@@ -184,7 +184,7 @@ static void registers_name(Builder *builder, bool nested)
     }
 }
 
-/* A variable under a new name, or one whose initialiser mentions such a one, becomes a copy: the parsed form stays as
+/* A variable with a new name, or one whose initialiser mentions such a variable, is copied: the parsed form stays as
  * it is. Copies belong to the module, because every clone of the body shares them. */
 static Variable *variable_rename(Builder *builder, Variable *variable)
 {
@@ -295,7 +295,7 @@ static void label_place(Builder *builder, Label *label)
         block = block_start(builder);
     if (is_mark)
         VEC_PUSH(builder->body->arena, block->marks, name);
-    /* Of several labels the one that is branched to: the others are marks of debug information. */
+    /* Of several labels, the one that is branched to; the others only mark places for debug information. */
     if (!block->label || (wanted && !pointer_map_get(&builder->branched, block)))
         block->label = name;
     if (wanted)
@@ -310,7 +310,7 @@ static void strings_add(const Pragma *pragma, Name *strings, unsigned *count)
         strings[(*count)++] = pragma->strings[i];
 }
 
-/* All that waits for an instruction, as one pragma; NULL if nothing does. */
+/* All pragmas that are waiting for an instruction, as one; NULL if there are none. */
 static const Pragma *pragmas_join(Builder *builder)
 {
     Arena *arena = builder->body->module->arena; /* shared by clones of the body */
@@ -359,7 +359,7 @@ static bool repeats_written(const Inst *inst)
 }
 
 /* A register that an instruction writes in two places, "mov.b64 {%r1, %r1}, %rd1", is one reference, so that it stays
- * one register in both.  Of an unknown instruction that is every register that it names twice. */
+ * one register in both.  In an unknown instruction this holds for every register that it names twice. */
 static void references_merge(Body *body, Inst *inst)
 {
     uint16_t *places = ARENA_ARRAY(body->arena, uint16_t, inst->ref_count);
@@ -432,8 +432,8 @@ static void inst_place(Builder *builder, const Inst *parsed)
         builder->block = NULL;
 }
 
-/* "used_bytes_mask" speaks of the next load; "enable_smem_spilling" of the whole function; the others ("nounroll",
- * "frequency") of the block that they begin. */
+/* "used_bytes_mask" applies to the next load, "enable_smem_spilling" to the whole function, the others ("nounroll",
+ * "frequency") to the block that follows. */
 static void pragma_place(Builder *builder, const Pragma *pragma)
 {
     const char *text = pragma->count ? pragma->strings[0] : "";
@@ -501,8 +501,8 @@ static void edges_connect(Builder *builder)
     }
 }
 
-/* Labels of blocks that are not reached move to the next place that is: the source's last of them say where the code
- * ends. 'before' is the layout as it was. */
+/* Labels of unreachable blocks move to the next reachable place; the last labels of the source mark the end of the
+ * code.  'before' is the layout before the blocks were removed. */
 static void marks_move(Body *body, Block *const *before, size_t count)
 {
     VEC(Name) waiting = {0};
@@ -522,7 +522,7 @@ static void marks_move(Body *body, Block *const *before, size_t count)
         VEC_PUSH(body->arena, body->end_marks, waiting.data[m]);
 }
 
-/* Labels to which nobody branches do not part blocks. */
+/* A label that nothing branches to does not start a block. */
 static void blocks_join(Body *body)
 {
     size_t kept = 0;

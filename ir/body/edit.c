@@ -307,8 +307,8 @@ void inst_set_guard(Body *body, Inst *inst, RegId predicate, bool inverted)
     inst->guard_inverted = inverted;
 }
 
-/* Shifts the references from 'from' on by one, and puts a register in the place of each special register of that name;
- * false if there is none. */
+/* Shifts the references from 'at' on by one, and replaces each occurrence of the special register by a register; false
+ * if there is none. */
 static bool tree_special_replace(Arena *arena, Operand *operand, const Sreg *sreg, uint16_t at)
 {
     bool found = operand->kind == OPERAND_SREG && operand->sreg == sreg;

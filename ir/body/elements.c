@@ -1,8 +1,8 @@
-/* Vectors of registers taken apart.
+/* Vector registers, split into their elements.
  *
- * A register declared .v2 or .v4 is one register for each element in the body form: "%v.y" becomes "%v_y", and "%v" as
- * a whole operand becomes "{%v_x, %v_y}", which every instruction takes in its place.  A vector register in a list of
- * arguments stays whole, for there the text knows no braces: see ir/body/formals.c. */
+ * A register declared .v2 or .v4 is one register for each element in the body form: "%v.y" becomes "%v_y", and "%v"
+ * as a whole operand becomes "{%v_x, %v_y}", which every instruction accepts instead.  A vector register in an
+ * argument list stays whole, because PTX allows no braces there: see ir/body/formals.c. */
 #include "ir/body/build.h"
 #include "ir/table/ops_internal.h"
 
@@ -85,7 +85,7 @@ static void operand_rewrite(Rewriter *rewriter, Operand *operand)
             return;
         }
         ref.reg = elements_register(elements, vector, element);
-        /* Of the whole register an element leaves the others as they are. */
+        /* Writing one element leaves the others unchanged. */
         if (ref.role == REF_BOTH && rewriter->from->form)
             ref.role = REF_DEF;
         operand->selector = NULL;
@@ -146,7 +146,7 @@ bool inst_reads_special_vector(const Inst *inst)
            inst->operands[0].kind == OPERAND_VECTOR;
 }
 
-/* "mov.v4.u32 {%r1, %r2, _, _}, %tid" is two reads; ptxas knows no vectors of them either. */
+/* "mov.v4.u32 {%r1, %r2, _, _}, %tid" is two reads; ptxas does not have vector reads of them either. */
 void special_vector_split(Body *body, Block *block, const Inst *inst)
 {
     Arena *arena = body->module->arena;

@@ -1,11 +1,11 @@
 /* Parameters and results in registers: ".func (.reg .u32 %r) f(.reg .u32 %a)".
  *
- * The header of a function stays as it is, so these registers keep their names and cannot be renamed like others.  In
- * the body form nothing but copies names them: parameters are copied to registers of the body at the entry, and
- * results from such registers before each return.  In these copies the formal is a symbol (OPERAND_SYMBOL of a
- * variable in SPACE_REG) and no register: what is read of a parameter is the same wherever it is read.  Vector
- * registers that calls pass are such variables, too, for a list of arguments knows no braces.  Copies that stand in the
- * source already are taken for what they are. */
+ * The header of a function stays as it is, so these registers keep their names and cannot be renamed like others.
+ * In the body form only copies name them: parameters are copied to registers of the body at the entry, and results
+ * from such registers before each return.  In these copies the formal is a symbol (OPERAND_SYMBOL of a variable in
+ * SPACE_REG), not a register: a parameter has the same value wherever it is read.  Vector registers that calls pass
+ * are such variables too, because an argument list cannot contain braces.  Copies that are already in the source are
+ * recognised. */
 #include "ir/body/build.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ static bool names_whole(const Inst *inst, const Operand *operand, RegId reg)
            inst->refs[operand->ref].reg == reg;
 }
 
-/* Is operand 'side' the variable, in a copy to or from it as this file makes them? */
+/* Whether operand 'side' is the variable, in a copy to or from it of the kind that this file makes. */
 static bool is_copy(const Inst *inst, const Variable *variable, unsigned side)
 {
     const Operand *operand = &inst->operands[side], *other = &inst->operands[1 - side];
@@ -58,7 +58,7 @@ static bool is_copy(const Inst *inst, const Variable *variable, unsigned side)
     return same;
 }
 
-/* The variable that an instruction copies, and which operand it is; NULL if the instruction is no such copy. */
+/* The variable that an instruction copies, and which operand it is; NULL if the instruction is not such a copy. */
 static Variable *variable_copied(const Formals *formals, const Inst *inst, unsigned *side)
 {
     if (!formals->variables || !inst->form || inst->operand_count != 2)
@@ -83,7 +83,7 @@ static bool is_passed(const Inst *inst, RegId reg)
     return false;
 }
 
-/* What a call passes becomes a variable in SPACE_REG: it is declared like a vector register, and nothing but the call
+/* What a call passes becomes a variable in SPACE_REG: it is declared like a vector register, and only the call
  * and copies name it. */
 static Variable *variable_make(const Function *function, RegId reg)
 {
@@ -172,7 +172,7 @@ static void formal_name(Operand *operand, Variable *formal)
     operand->symbol = (Symbol){.kind = SYMBOL_VARIABLE, .variable = formal};
 }
 
-/* What is written to a result, or passed by a call, counts where it stands. */
+/* A write to a result, or to a variable that a call passes, must stay where it is. */
 static void result_keep(Inst *inst)
 {
     inst->effects &= ~(unsigned)EFFECT_PURE;

@@ -149,7 +149,7 @@ Inst *inst_build_branch(Body *body, Block *target, RegId predicate, bool inverte
     Arena *trees = body->module->arena;
     Inst *inst = ARENA_NEW(body->arena, Inst);
     inst->signature = signature_parse(body->module, predicate == REG_NONE ? "bra.uni" : "bra");
-    /* The text takes the label from the target; the operand only says that one stands here. */
+    /* The text takes the label from the target; the operand only says that there is one. */
     Label *label = ARENA_NEW(trees, Label);
     label->name = intern(body->module->names, "$branch");
     inst->operands = ARENA_ARRAY(trees, Operand, 1);

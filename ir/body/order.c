@@ -1,7 +1,7 @@
-/* Registers and variables in the order in which the text names them first.
+/* Registers and variables in the order in which the text first names them.
  *
- * So the parser numbers them: the listing of a body that takes vectors of registers apart reads the same when it has
- * been read again. */
+ * The parser numbers them in this order too, so the listing of a body whose vector registers were split stays the same
+ * when it is parsed again. */
 #include "ir/body/build.h"
 
 typedef struct Order {
@@ -22,7 +22,7 @@ static void reference_number(Order *order, RegRef *ref)
     ref->reg = order->places[ref->reg];
 }
 
-/* Variables that stand for vector registers in calls (ir/body/formals.c), which the parser takes for registers. */
+/* Variables that stand for vector registers in calls (ir/body/formals.c), which the parser treats as registers. */
 static void variables_find(Order *order, const Operand *operand, Variable **variables)
 {
     if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE) {

@@ -1,5 +1,5 @@
-/* The check between passes: everything that ir/ir.h promises of a body.  Linear but for the dominator tree, so it can
- * run after every pass. */
+/* The check between passes: everything that ir/ir.h promises of a body.  Linear except for the dominator tree, so it
+ * can run after every pass. */
 #include "ir/internal.h"
 
 #include <inttypes.h>
@@ -57,7 +57,7 @@ static void links_verify(const Verifier *v, const Block *block)
     check(!block->fall || !inst || inst_falls_through(inst), "control falls out of an unconditional transfer");
 }
 
-/* The preds of all blocks, turned round: claims[starts[b] .. starts[b + 1]) are the blocks that name block b. */
+/* The preds of all blocks, inverted: claims[starts[b] .. starts[b + 1]) are the blocks that name block b. */
 static uint32_t *preds_invert(const Verifier *v, uint32_t **starts)
 {
     const Body *body = v->body;
@@ -213,7 +213,7 @@ static void definitions_collect(Verifier *v)
     }
 }
 
-/* An undefined register may be read anywhere; what only unreachable code reads is of no interest. */
+/* An undefined register may be read anywhere; reads in unreachable code do not matter. */
 static bool reaches(const Verifier *v, RegId reg, uint32_t block, uint32_t position)
 {
     Place def = v->defs[reg];

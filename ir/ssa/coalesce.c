@@ -1,9 +1,9 @@
-/* Sets of values that share one register, and the copies that vanish because both ends are in one set: the coalescing
- * part of leaving SSA form (Boissinot et al. 2009, sections 3 and 4).
+/* Sets of values that share one register, and the copies that vanish because both ends are in one set: the
+ * coalescing part of leaving SSA form (Boissinot et al. 2009, sections 3 and 4).
  *
- * Single copies are joined greedily, the most deeply nested first, but by halves: as long as all copies of a connected
- * part can go together, one check of its values does for all, which is what checking them one after the other would
- * have come to; only where it fails is the part split. */
+ * Single copies are joined greedily, the most deeply nested first, but by halves: if all copies of a connected part
+ * can be joined at once, a single check of its values suffices and gives the same result as joining them one by one;
+ * a part is split only if that check fails. */
 #include "ir/ssa/destruct.h"
 
 #include <stdlib.h>
@@ -17,8 +17,9 @@ typedef struct Coalescer {
     size_t work;              /* members looked at */
 } Coalescer;
 
-/* Joining copies ends after this many steps, and so do joins for the sake of names; what is left are moves, which the
- * assembler joins too.  Only functions of tens of thousands of copies that disagree come near. */
+/* Joining copies stops after this many steps, and so does joining for the sake of names; the remaining copies become
+ * moves, which the assembler coalesces as well.  Only functions with tens of thousands of conflicting copies get near
+ * the limit. */
 static const size_t WORK_LIMIT = 50 * 1000 * 1000;
 
 typedef struct Place { /* of a definition, in the order in which a walk of the dominator tree meets them */
@@ -69,7 +70,7 @@ const uint32_t *set_members(const Leaver *leaver, const uint32_t *root, uint32_t
 }
 
 /* Whether two of the values, which are in tree order, are live together with different contents.  The stack holds the
- * chain of members that dominate the current one; if the one on top is not in the way, neither are those below it,
+ * chain of members that dominate the current one; if the one on top does not interfere, neither do those below it,
  * except that a member with the contents of the top one may live where that no longer does: Value.equal leads to
  * those. */
 static bool members_interfere(Coalescer *c, const uint32_t *members, uint32_t count)
@@ -179,7 +180,7 @@ static Groups groups_by_origin(const Coalescer *c)
     return groups;
 }
 
-/* The values, which are in tree order and whole sets together, as one set, if they agree. */
+/* Joins the values, which are in tree order and make up whole sets, into one set if they do not interfere. */
 static bool group_join(Coalescer *c, const uint32_t *members, uint32_t count)
 {
     Leaver *leaver = c->leaver;
@@ -213,7 +214,7 @@ static void whole_groups_join(Coalescer *c, const Groups *groups)
     }
 }
 
-/* Joins what is left of the versions of each register to the largest of their sets. */
+/* Joins the remaining versions of each register to the largest of their sets. */
 static void group_remains_join(Coalescer *c, const Groups *groups)
 {
     Leaver *leaver = c->leaver;
@@ -234,7 +235,7 @@ static void group_remains_join(Coalescer *c, const Groups *groups)
     }
 }
 
-/* How many natural loops lie around each block: the bodies of the back edges. */
+/* The number of natural loops around each block. */
 static uint32_t *depths_compute(Leaver *leaver)
 {
     Body *body = leaver->body;
@@ -271,7 +272,7 @@ static uint32_t *depths_compute(Leaver *leaver)
     return depths;
 }
 
-/* Copies and sets that lead to each other: slices of Halver.copies and Halver.roots. */
+/* Copies and sets that are connected to each other: slices of Halver.copies and Halver.roots. */
 typedef struct Part {
     uint32_t first_copy, copy_count, first_root, root_count;
 } Part;
@@ -282,11 +283,11 @@ typedef struct Range {
 
 typedef struct Halver {
     Coalescer *coalescer;
-    Copy **copies; /* those to be joined; each slice of them in the order in which they are wanted */
+    Copy **copies; /* those to be joined; each slice in order of preference */
     uint32_t *roots;
     Part *parts;
     VEC(Range) ranges; /* slices of 'copies' that are still to be tried, the next one last */
-    /* While parts are looked for: */
+    /* While looking for parts: */
     uint32_t *parents, *numbers; /* by root: the forest of parts, and the number of the part at its top; VALUE_NONE */
     Copy **moved_copies;
     uint32_t *moved_roots;
@@ -385,7 +386,7 @@ static uint32_t parts_find(Halver *h, Range range)
     return parts;
 }
 
-/* The sets as one, if they agree. */
+/* Joins the sets into one if they do not interfere. */
 static bool sets_join_all(Coalescer *c, const uint32_t *roots, uint32_t root_count)
 {
     Leaver *leaver = c->leaver;
@@ -434,7 +435,7 @@ static int copy_compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The order only matters where not all can be joined. */
+/* The order only matters if not all can be joined. */
 static void copies_join(Coalescer *c)
 {
     Leaver *leaver = c->leaver;

@@ -43,8 +43,8 @@ static bool role_reads(unsigned role)
 }
 
 /* A guarded definition keeps the old value when the guard is false, an updated operand reads it: both become a DEF
- * with a TIED use behind all other references.  The TIED reference of an updated operand has the access's type, that
- * of a mere guard none: so the way back knows which it was. */
+ * with a TIED use after all other references.  The TIED reference of an updated operand has the access's type, that
+ * of a guard has none: leaving SSA form relies on the difference. */
 static void ties_add(Body *body, Inst *inst)
 {
     unsigned ties = 0;

@@ -1,6 +1,6 @@
-/* The copies that coalescing could not remove, as moves: those of one place happen at the same time, so they are put
- * in an order in which nothing is overwritten before it was read; a cycle goes through a spare register (Boissinot et
- * al. 2009, algorithm 1). */
+/* The copies that coalescing could not remove, as moves: those at one place happen in parallel, so they are put in
+ * an order in which no register is overwritten before it is read; a cycle goes through a spare register (Boissinot
+ * et al. 2009, algorithm 1). */
 #include "ir/ssa/destruct.h"
 
 typedef struct Writer {
@@ -50,7 +50,7 @@ static void ready_drain(Writer *w)
     }
 }
 
-/* copies[0 .. count) stand at one place. */
+/* copies[0 .. count) are at one place. */
 static void place_write(Writer *w, const Copy *copies, size_t count, const RegId *chosen)
 {
     Arena *scratch = w->leaver->scratch;

@@ -1,16 +1,16 @@
 /* Out of SSA form.
  *
  * Boissinot, Darte, Rastello, Dupont de Dinechin, Guillon: "Revisiting Out-of-SSA Translation for Correctness, Code
- * Quality, and Efficiency", CGO 2009.  Every phi and every tied operand is isolated by copies (values that exist only
- * here), which makes phis and ties sets that share one register for certain; then copies are coalesced as long as the
+ * Quality, and Efficiency", CGO 2009.  Every phi and every tied operand is isolated by copies (values that exist
+ * only here), which guarantees that a phi or a tie can share one register; then copies are coalesced as long as the
  * union of two sets holds no two values that are live together with different contents.  Copies go before a block's
  * terminator and are correct on critical edges too, so no edge is split.
  *
- * Sets are tried in an order that keeps what did not change (coalesce.c): first all versions of one register of
- * the source at once, which succeeds for whatever the passes left alone and gives it back its name; then the ends of
- * copies; then what is left of the versions, for the sake of readable names.
+ * Sets are tried in an order that keeps what did not change (coalesce.c): first all versions of one register of the
+ * source at once, which succeeds for whatever the passes left alone and gives it back its name; then the ends of
+ * copies; then the remaining versions, for the sake of readable names.
  *
- * Keeps: blocks, instructions, edges.  Breaks: everything that is known about registers. */
+ * Preserves: blocks, instructions, edges.  Invalidates: everything known about registers. */
 #include "ir/ssa/destruct.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The parts of the way out of SSA form: destruct.c drives, live.c knows live ranges, coalesce.c
- * finds the values that can share a register, copies.c writes the copies that are left. */
+/* The parts of leaving SSA form: destruct.c drives, live.c computes live ranges, coalesce.c finds the values that can
+ * share a register, copies.c writes the remaining copies. */
 #ifndef PTXOPT_IR_SSA_DESTRUCT_H
 #define PTXOPT_IR_SSA_DESTRUCT_H
 
@@ -7,9 +7,9 @@
 
 #define VALUE_NONE UINT32_MAX
 
-/* Positions within a block: phis define at 0, the copies out of them stand at 1, instruction k at 3 + 2k and the
- * copies before it at 2 + 2k; the copies into the successors' phis stand where those of the terminator would, or
- * behind the last instruction. Reads at a position come before writes at it. */
+/* Positions within a block: phis define at 0, the copies out of them are at 1, instruction k at 3 + 2k and the
+ * copies before it at 2 + 2k; the copies into the successors' phis are where those of the terminator would be, or
+ * after the last instruction.  Reads at a position come before writes at it. */
 enum { POSITION_PHI = 0, POSITION_ENTRY = 1, POSITION_FIRST = 3 };
 
 /* A value: a register of the SSA form (its index is the RegId), or one end of a copy that isolates a phi or a tie
@@ -22,7 +22,7 @@ typedef struct Value {
     uint32_t parent; /* union-find */
     uint32_t equal;  /* while a set is checked: the nearest dominating member that lives here with the same contents */
     uint32_t rank;   /* its place among all defined values, as a walk of the dominator tree meets them */
-    uint32_t last;   /* of an isolating copy: where its one use stands, in the same block */
+    uint32_t last;   /* of an isolating copy: where its one use is, in the same block */
     bool tracked;    /* live range known */
 } Value;
 
@@ -86,7 +86,7 @@ void copies_coalesce(Leaver *leaver);
 /* The members of the set of the root, which itself is the list of a set of one. */
 const uint32_t *set_members(const Leaver *leaver, const uint32_t *root, uint32_t *count);
 
-/* Writes the copies that are left as moves; 'chosen' gives the register of each value. */
+/* Writes the remaining copies as moves; 'chosen' gives the register of each value. */
 void copies_write(Leaver *leaver, const RegId *chosen);
 
 #endif

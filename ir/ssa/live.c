@@ -1,6 +1,6 @@
 /* Live ranges of single values: the sorted places where a value is read, and the sorted blocks at whose end it is
- * live.  One backward walk from the uses for each value that leaving SSA form has a question about (Boissinot et al.
- * 2009, section 4). */
+ * live.  One backward walk from the uses for each value whose live range is needed (Boissinot et al. 2009, section
+ * 4). */
 #include "ir/ssa/destruct.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static int block_compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Tied operands are not counted: a copy before the instruction reads in their stead. */
+/* Tied operands are not counted: a copy before the instruction reads instead. */
 static bool ref_is_use(const RegRef *ref)
 {
     return ref->role == REF_USE;

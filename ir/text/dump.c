@@ -1,5 +1,5 @@
-/* The listing of a body: declarations made anew from what is used, blocks in layout order, branches where control does
- * not go to the next block.  What PTX cannot say (phis, tied operands) stands in comments. */
+/* The listing of a body: declarations made from what is used, blocks in layout order, branches where control does not
+ * go to the next block.  What PTX cannot express (phis, tied operands) is in comments. */
 #include "ir/text/listing.h"
 
 #include <inttypes.h>
@@ -22,10 +22,10 @@ typedef struct Listing {
     Buf *out;
     BitSet used;       /* registers */
     PointerMap blocks; /* Block to Name */
-    PointerMap names;  /* names that are taken by something else than a register */
+    PointerMap names;  /* names taken by something other than a register */
     PointerMap tables; /* brx.idx Inst to Name */
     PointerMap users;  /* Table of a call to the only Inst that names it, or to the Listing where several do */
-    PointerMap named;  /* Inst to its Table that nobody else names */
+    PointerMap named;  /* Inst to its Table that nothing else names */
     PointerMap groups; /* prefix to RegisterGroup */
     CallScopes scopes;
     bool in_scope;
@@ -75,7 +75,8 @@ static void symbols_collect(Listing *l)
     }
 }
 
-/* A table that one call alone names is listed before it, as compilers do: in modules for debugging the place counts. */
+/* A table that one call alone names is listed before it, as compilers do: in modules built for debugging the place
+ * matters. */
 static void table_note(Listing *l, const Inst *inst)
 {
     for (unsigned i = 0; inst_is_call(inst) && i < inst->operand_count; i++) {
@@ -167,7 +168,7 @@ static bool name_split(Listing *l, const char *name, Name *prefix, uint32_t *num
     while (digits < length && name[length - 1 - digits] >= '0' && name[length - 1 - digits] <= '9')
         digits++;
     const char *tail = name + length - digits;
-    if (length - digits == 1 && !((name[0] | 32) >= 'a' && (name[0] | 32) <= 'z')) /* "%1": "%" is no identifier */
+    if (length - digits == 1 && !((name[0] | 32) >= 'a' && (name[0] | 32) <= 'z')) /* "%1": "%" is not an identifier */
         return false;
     if (digits == 0 || digits == length || digits > 8 || (tail[0] == '0' && digits > 1))
         return false;
@@ -223,7 +224,7 @@ static void groups_collect(Listing *l)
 static void type_registers_print(Listing *l, Type type)
 {
     Buf *out = l->out;
-    size_t line = SIZE_MAX; /* where the line at work begins; SIZE_MAX: there is none */
+    size_t line = SIZE_MAX; /* where the current line begins; SIZE_MAX: there is none */
     Name prefix;
     uint32_t number;
     for (size_t i = bitset_next(&l->used, 0); i != SIZE_MAX; i = bitset_next(&l->used, i + 1)) {
@@ -249,7 +250,7 @@ static void type_registers_print(Listing *l, Type type)
     }
 }
 
-/* Each indexed branch has a table of its own unless an equal one bears the name already. */
+/* Each indexed branch has a table of its own unless an equal one already has the name. */
 static void branch_tables_print(Listing *l)
 {
     PointerMap printed = {.arena = l->scratch}; /* Name to the Inst whose targets it lists */

@@ -62,7 +62,7 @@ static void constant_print(const Constant *constant, Buf *out)
     }
 }
 
-/* After "+" an expression would bind differently: there only a literal keeps its spelling. */
+/* After "+" an expression would bind differently, so only a literal keeps its spelling. */
 static void offset_print(const Constant *offset, Buf *out)
 {
     buf_putc(out, '+');
@@ -195,7 +195,7 @@ void inst_print_named(const Inst *inst, const InstNames *names, Buf *out)
         buf_puts(out, guard < names->reg_count ? names->regs[guard].name : "?");
         buf_putc(out, ' ');
     }
-    /* A function in body form has been worked on: it is written as the PTX ISA documents it. */
+    /* A function in body form has been changed: its modifiers are written in the order that the PTX ISA documents. */
     if (names->blocks)
         signature_print_documented(inst->signature, inst->form, out);
     else
@@ -294,7 +294,7 @@ void variable_print(const Variable *variable, Buf *out)
     buf_puts(out, linkage_text(variable->linkage));
     buf_putc(out, '.');
     buf_puts(out, space_name(variable->space));
-    if (variable->const_bank > 0) /* bank 0 is where constants lie anyway */
+    if (variable->const_bank > 0) /* bank 0 is the default */
         buf_printf(out, "[%d]", variable->const_bank);
     if (variable->managed)
         buf_puts(out, " .attribute(.managed)");
