@@ -3,10 +3,9 @@
 
 #include "parser/internal.h"
 
-void declaration_begin(Parser *parser, Span span)
+void declaration_begin(Declaration *decl)
 {
-    Declaration *decl = &parser->decl;
-    Declaration fresh = {.span = span, .vector = 1, .const_bank = -1, .open = true};
+    Declaration fresh = {.vector = 1, .const_bank = -1, .open = true};
     fresh.declarator.dims = decl->declarator.dims;
     fresh.items = decl->items;
     *decl = fresh;

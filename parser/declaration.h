@@ -23,14 +23,12 @@ typedef struct Declarator {
 
 /* The declaration being read: its specifiers, and the declarator at hand. */
 typedef struct Declaration {
-    Span span;
     Linkage linkage;
     Span linkage_span;
     Space space;
     Span space_span;
     int const_bank;
     uint64_t align;
-    Span align_span;
     unsigned vector;
     Type type;
     Span type_span;
@@ -47,7 +45,7 @@ typedef struct Declaration {
     VEC(struct RegDeclItem) items; /* of a .reg statement */
 } Declaration;
 
-void declaration_begin(Parser *parser, Span span);
+void declaration_begin(Declaration *decl);
 void declaration_linkage(Parser *parser, Linkage linkage, Span span);
 void declaration_align(Parser *parser, uint64_t bytes, Span span);
 /* ".align" between the type and the name of a parameter. */

@@ -181,8 +181,8 @@ item:
 ;
 
 linkage:
-    %empty                              { declaration_begin(parser, @$); }
-|   LINKAGE                             { declaration_begin(parser, @1);
+    %empty                              { declaration_begin(&parser->decl); }
+|   LINKAGE                             { declaration_begin(&parser->decl);
                                           declaration_linkage(parser, (Linkage)$1.word, @1); }
 ;
 
@@ -366,7 +366,7 @@ parameter_start:
 ;
 
 parameter_clear:
-    %empty                              { declaration_begin(parser, @$);
+    %empty                              { declaration_begin(&parser->decl);
                                           declarator_begin(parser, NULL); }
 ;
 
@@ -469,7 +469,7 @@ local_variable:
 ;
 
 local_start:
-    %empty                              { declaration_begin(parser, @$); }
+    %empty                              { declaration_begin(&parser->decl); }
 ;
 
 names:
