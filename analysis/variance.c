@@ -142,8 +142,10 @@ static VarianceCause inherent_cause(const Variance *variance, const Inst *inst)
     switch ((SyncKind)inst->sync) {
     case SYNC_NONE:
     case SYNC_BLOCK_BARRIER:
+    case SYNC_BLOCK_COUNT:
         break;
     case SYNC_WARP:
+    case SYNC_CONVERGED:
         if (!lanes)
             return VARIANCE_LANE;
         break;

@@ -22,6 +22,7 @@ typedef enum Effect {
     EFFECT_HINT = 1 << 9,     /* no architectural effect */
     EFFECT_CC_READ = 1 << 10, /* reads the carry flag CC.CF */
     EFFECT_CC_WRITE = 1 << 11,
+    EFFECT_STACK = 1 << 12, /* reads or changes the stack pointer */
 } Effect;
 /* An opaque instruction: everything that forbids moving, merging or cloning. */
 #define EFFECTS_OPAQUE (EFFECT_READ | EFFECT_WRITE | EFFECT_SYNC | EFFECT_TRAP | EFFECT_THREAD | EFFECT_VOLATILE)
@@ -29,9 +30,12 @@ typedef enum Effect {
 /* What kind of synchronisation EFFECT_SYNC stands for. */
 typedef enum SyncKind {
     SYNC_NONE,
-    SYNC_BLOCK_BARRIER,   /* bar, barrier, barrier.cta, bar.red ... */
+    SYNC_BLOCK_BARRIER,   /* bar.sync, barrier.sync */
+    SYNC_BLOCK_COUNT,     /* bar.arrive, bar.red, barrier.arrive, barrier.red: count or combine the block's threads */
     SYNC_CLUSTER_BARRIER, /* barrier.cluster */
-    SYNC_WARP,            /* shfl, vote, match, activemask, redux, elect, bar.warp, ldmatrix, mma, wmma, wgmma ... */
+    SYNC_WARP,            /* a warp, whole or by its mask: shfl.sync, vote.sync, bar.warp, ldmatrix, mma ... */
+    SYNC_CONVERGED,       /* the threads of a warp that run together: activemask; shfl and vote without .sync */
+    SYNC_WARPGROUP,       /* four warps: wgmma */
     SYNC_FENCE,           /* membar, fence */
     SYNC_STRONG,          /* atom, red, relaxed, acquire, release, volatile-like strong accesses */
     SYNC_MBARRIER,
@@ -51,6 +55,8 @@ typedef enum Category {
  * only these functions. */
 typedef struct Form Form;
 const char *form_id(const Form *form);         /* "add.int" */
+Opcode form_op(const Form *form);
+bool form_has(const Form *form, ModId mod);    /* every spelling of the form has the modifier */
 Category form_category(const Form *form);
 unsigned form_effects(const Form *form);       /* Effect bits, the union over the row's alternatives */
 SyncKind form_sync(const Form *form);

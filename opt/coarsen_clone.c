@@ -16,9 +16,6 @@ typedef struct Cloner {
     Coarsening *c;
     Body *body;
     Arena *scratch;
-    Variable ***variables; /* variables[k][i]: replica k's copy of private variable i */
-    Variable **originals;  /* private variables */
-    size_t variable_count;
     unsigned *replicas; /* by RegId, below replica_count: which replica it belongs to; 0 for uniform ones */
     size_t replica_count;
     const Region **regions; /* by original Block.id: the region that it is in, or NULL */
@@ -26,181 +23,6 @@ typedef struct Cloner {
     VEC(Block *) *before;   /* by original Block.id: new blocks to be placed before it */
     VEC(Block *) *behind;   /* by original Block.id: new blocks to be placed behind it */
 } Cloner;
-
-/* ---- Registers and variables ------------------------------------------------------------------------------------- */
-
-bool variable_is_private(const Variable *variable)
-{
-    return variable->function && !variable->is_parameter &&
-           (variable->space == SPACE_LOCAL || variable->space == SPACE_PARAM || variable->space == SPACE_REG);
-}
-
-static bool tree_mentions_private(const Operand *operand)
-{
-    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE &&
-        variable_is_private(operand->symbol.variable))
-        return true;
-    for (unsigned i = 0; i < operand->item_count; i++)
-        if (tree_mentions_private(&operand->items[i]))
-            return true;
-    return false;
-}
-
-static bool mentions_private(const Inst *inst)
-{
-    for (unsigned i = 0; i < inst->operand_count; i++)
-        if (tree_mentions_private(&inst->operands[i]))
-            return true;
-    return false;
-}
-
-bool coarsening_clones(const Coarsening *c, const Inst *inst)
-{
-    if (variance_inst(c->variance, inst) || mentions_private(inst))
-        return true;
-    switch ((SyncKind)inst->sync) {
-    case SYNC_NONE:
-        break;
-    case SYNC_STRONG:
-        return true;
-    default:
-        return false; /* uniform, and outside regions: once for all replicas */
-    }
-    if (inst->effects & (EFFECT_VOLATILE | EFFECT_ASYNC))
-        return true;
-    if (inst->effects & EFFECT_CONTROL)
-        return !inst_is_terminator(inst);
-    Access access;
-    /* A plain store of the same value to the same place needs to be done but once. */
-    return inst->effects & EFFECT_WRITE && (!inst_access(inst, &access) || access.kind != ACCESS_STORE || !access.weak);
-}
-
-static void map_register(Cloner *cloner, RegId reg)
-{
-    Coarsening *c = cloner->c;
-    for (unsigned k = 1; k < c->factor; k++)
-        if (c->maps[k][reg] == reg)
-            c->maps[k][reg] = body_clone_reg(cloner->body, reg);
-}
-
-static void map_results(Cloner *cloner, const Inst *inst)
-{
-    for (unsigned r = 0; r < inst->ref_count; r++)
-        if (ref_writes(&inst->refs[r]))
-            map_register(cloner, inst->refs[r].reg);
-}
-
-static void map_registers(Cloner *cloner)
-{
-    Coarsening *c = cloner->c;
-    Body *body = cloner->body;
-    c->reg_count = body->regs.count;
-    c->maps = ARENA_ARRAY(cloner->scratch, RegId *, c->factor);
-    for (unsigned k = 0; k < c->factor; k++) {
-        c->maps[k] = ARENA_ARRAY(cloner->scratch, RegId, c->reg_count);
-        for (size_t r = 0; r < c->reg_count; r++)
-            c->maps[k][r] = (RegId)r;
-    }
-    for (size_t b = 0; b < c->block_count; b++) {
-        const Block *block = body->blocks.data[b];
-        bool whole = bitset_has(&c->in_region, b);
-        for (size_t p = 0; p < block->phis.count; p++)
-            if (whole || variance_reg(c->variance, block->phis.data[p].dst))
-                map_register(cloner, block->phis.data[p].dst);
-        for (const Inst *inst = block->first; inst; inst = inst->next)
-            if (whole || coarsening_clones(c, inst))
-                map_results(cloner, inst);
-    }
-}
-
-static void copy_variables(Cloner *cloner)
-{
-    Coarsening *c = cloner->c;
-    Body *body = cloner->body;
-    size_t count = body->variables.count;
-    cloner->originals = ARENA_ARRAY(cloner->scratch, Variable *, count);
-    for (size_t i = 0; i < count; i++)
-        if (variable_is_private(body->variables.data[i]))
-            cloner->originals[cloner->variable_count++] = body->variables.data[i];
-    cloner->variables = ARENA_ARRAY(cloner->scratch, Variable **, c->factor);
-    for (unsigned k = 1; k < c->factor; k++) {
-        cloner->variables[k] = ARENA_ARRAY(cloner->scratch, Variable *, cloner->variable_count);
-        for (size_t i = 0; i < cloner->variable_count; i++) {
-            Variable *copy = ARENA_NEW(body->module->arena, Variable);
-            *copy = *cloner->originals[i];
-            copy->name = body_unique_name(body, copy->name);
-            VEC_PUSH(body->arena, body->variables, copy);
-            cloner->variables[k][i] = copy;
-        }
-    }
-}
-
-static RegId mapped(const Coarsening *c, unsigned replica, RegId reg)
-{
-    return reg < c->reg_count ? c->maps[replica][reg] : reg;
-}
-
-/* Replica k's copy of an instruction; targets are left as they are. */
-static Inst *clone_inst(Cloner *cloner, const Inst *inst, unsigned replica)
-{
-    Inst *copy = inst_clone(cloner->body, inst);
-    for (unsigned r = 0; r < copy->ref_count; r++)
-        if (copy->refs[r].reg != REG_NONE)
-            copy->refs[r].reg = mapped(cloner->c, replica, copy->refs[r].reg);
-    if (mentions_private(inst))
-        for (size_t i = 0; i < cloner->variable_count; i++)
-            inst_replace_symbol(cloner->body, copy, cloner->originals[i], cloner->variables[replica][i]);
-    return copy;
-}
-
-/* ---- The index --------------------------------------------------------------------------------------------------- */
-
-static Inst *insert_behind(Inst *place, Inst *inst)
-{
-    inst_insert_after(place, inst);
-    return inst;
-}
-
-/* T = %tid.d becomes the index of replica 0, and replica k's is made beside it. */
-static void make_indices(Cloner *cloner, Inst *read)
-{
-    static const char *const sizes[3] = {"%ntid.x", "%ntid.y", "%ntid.z"};
-    Coarsening *c = cloner->c;
-    Body *body = cloner->body;
-    RegId first = read->refs[0].reg;
-    int64_t factor = c->factor;
-    Inst *place = read;
-    if (c->stride.kind == STRIDE_BLOCK) {
-        RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%ntid_coarse"));
-        place = insert_behind(place, inst_build(body, "mov.u32", "ds", size, sizes[c->dimension]));
-        for (unsigned k = 1; k < c->factor; k++) /* each from the one before: an addition, and no product to keep */
-            place = insert_behind(place,
-                                  inst_build(body, "add.u32", "drr", c->maps[k][first], c->maps[k - 1][first], size));
-        return;
-    }
-    RegId index = body_add_reg(body, TYPE_B32, intern(body->module->names, "%tid_coarse"));
-    read->refs[0].reg = index;
-    int64_t step = 1;
-    if (c->stride.kind == STRIDE_UNIT)
-        place = insert_behind(place, inst_build(body, "mul.lo.u32", "dri", first, index, factor));
-    else {
-        /* (t / s) * c * s + t % s  =  t + (t / s) * (c - 1) * s */
-        step = c->stride.number;
-        RegId group = body_add_reg(body, TYPE_B32, intern(body->module->names, "%tid_group"));
-        place = insert_behind(place, inst_build(body, "div.u32", "dri", group, index, step));
-        place = insert_behind(place, inst_build(body, "mad.lo.u32", "drir", first, group, (factor - 1) * step, index));
-    }
-    for (unsigned k = 1; k < c->factor; k++)
-        place = insert_behind(place, inst_build(body, "add.u32", "dri", c->maps[k][first], first, k * step));
-}
-
-/* ---- Blocks outside regions -------------------------------------------------------------------------------------- */
-
-/* Memory accesses of no replica may change sides with it: nothing is grouped across it. */
-bool instruction_orders(const Inst *inst)
-{
-    return inst->sync != SYNC_NONE && inst->sync != SYNC_STRONG;
-}
 
 /* Instructions that belong together: what passes the carry flag on, and the stores, the call and the loads of one call
  * sequence.  Sets ends[i] to the last instruction of the group that begins at i, else to i. */
@@ -212,7 +34,7 @@ static void find_groups(Inst *const *insts, size_t count, size_t *ends)
     bool called = false;
     for (size_t i = 0; i < count; i++) {
         const Inst *inst = insts[i];
-        if (instruction_orders(inst)) {
+        if (coarsening_orders(inst)) {
             sequence = SIZE_MAX;
             called = false;
             continue;
@@ -222,7 +44,7 @@ static void find_groups(Inst *const *insts, size_t count, size_t *ends)
         else if (inst->effects & EFFECT_CC_WRITE)
             carry = i;
         bool is_call = inst_is_call(inst);
-        if (!is_call && !mentions_private(inst))
+        if (!is_call && !coarsening_uses_private(inst))
             continue;
         Access access;
         bool is_param = !is_call && inst_access(inst, &access) && access.space == SPACE_PARAM;
@@ -250,7 +72,7 @@ static void clone_in_block(Cloner *cloner, Block *block)
             Phi copy = {.dst = c->maps[k][phi->dst]};
             for (size_t a = 0; a < phi->args.count; a++) {
                 PhiArg arg = phi->args.data[a];
-                arg.reg = mapped(c, k, arg.reg);
+                arg.reg = coarsening_reg(c, k, arg.reg);
                 VEC_PUSH(cloner->body->arena, copy.args, arg);
             }
             VEC_PUSH(cloner->body->arena, block->phis, copy);
@@ -270,13 +92,14 @@ static void clone_in_block(Cloner *cloner, Block *block)
         Inst *place = insts.data[end];
         for (unsigned k = 1; k < c->factor; k++)
             for (size_t j = i; j <= end; j++)
-                if (insts.data[j] != c->index_read && coarsening_clones(c, insts.data[j]))
-                    place = insert_behind(place, clone_inst(cloner, insts.data[j], k));
+                if (insts.data[j] != c->index_read && coarsening_clones(c, insts.data[j])) {
+                    Inst *copy = coarsening_clone_inst(c, insts.data[j], k);
+                    inst_insert_after(place, copy);
+                    place = copy;
+                }
         i = end + 1;
     }
 }
-
-/* ---- Regions ----------------------------------------------------------------------------------------------------- */
 
 static Block *copy_of(const Cloner *cloner, unsigned replica, Block *block)
 {
@@ -336,11 +159,11 @@ static Block *clone_block(Cloner *cloner, const Block *block, unsigned replica, 
     Block *copy = cloner->blocks[replica][block->id];
     for (size_t p = 0; p < block->phis.count; p++) {
         const Phi *phi = &block->phis.data[p];
-        Phi own = {.dst = mapped(c, replica, phi->dst)};
+        Phi own = {.dst = coarsening_reg(c, replica, phi->dst)};
         for (size_t a = 0; a < phi->args.count; a++) {
             PhiArg arg = phi->args.data[a];
             arg.pred = arg.pred == head ? head_copy : copy_of(cloner, replica, arg.pred);
-            arg.reg = mapped(c, replica, arg.reg);
+            arg.reg = coarsening_reg(c, replica, arg.reg);
             VEC_PUSH(cloner->body->arena, own.args, arg);
         }
         VEC_PUSH(cloner->body->arena, copy->phis, own);
@@ -348,7 +171,7 @@ static Block *clone_block(Cloner *cloner, const Block *block, unsigned replica, 
     for (size_t p = 0; p < block->pragmas.count; p++)
         VEC_PUSH(cloner->body->arena, copy->pragmas, block->pragmas.data[p]);
     for (const Inst *inst = block->first; inst; inst = inst->next)
-        inst_append(copy, clone_inst(cloner, inst, replica));
+        inst_append(copy, coarsening_clone_inst(c, inst, replica));
     copy->fall = block->fall;
     return copy;
 }
@@ -428,7 +251,7 @@ static void clone_region(Cloner *cloner, Region *region)
         for (size_t i = 0; i < region->blocks.count; i++)
             redirect(cloner, clone_block(cloner, region->blocks.data[i], k, head, ends[k - 1]), k, join, ends[k]);
         if (head->last && inst_is_terminator(head->last))
-            inst_append(ends[k - 1], clone_inst(cloner, head->last, k));
+            inst_append(ends[k - 1], coarsening_clone_inst(c, head->last, k));
         ends[k - 1]->fall = head->fall;
         redirect(cloner, ends[k - 1], k, join, ends[k]);
     }
@@ -438,8 +261,6 @@ static void clone_region(Cloner *cloner, Region *region)
     for (size_t i = 0; i < region->blocks.count; i++)
         retarget(region->blocks.data[i], join, ends[0]);
 }
-
-/* ---- Layout ------------------------------------------------------------------------------------------------------ */
 
 static void place_blocks(Cloner *cloner, Block *const *originals)
 {
@@ -468,15 +289,13 @@ void coarsening_clone(Coarsening *c)
     cloner.blocks = ARENA_ARRAY(scratch, Block **, c->factor);
     for (unsigned k = 0; k < c->factor; k++)
         cloner.blocks[k] = ARENA_ARRAY(scratch, Block *, c->block_count);
-    map_registers(&cloner);
+    coarsening_map(c);
     cloner.replica_count = body->regs.count;
     cloner.replicas = number_results(&cloner, cloner.replica_count);
-    copy_variables(&cloner);
     for (size_t b = 0; b < c->block_count; b++)
         if (!bitset_has(&c->in_region, b))
             clone_in_block(&cloner, originals[b]);
-    if (c->index_read)
-        make_indices(&cloner, c->index_read);
+    coarsening_make_indices(c);
     cloner.regions = ARENA_ARRAY(scratch, const Region *, c->block_count);
     for (size_t r = 0; r < c->regions.count; r++)
         for (size_t i = 0; i < c->regions.data[r].blocks.count; i++)

@@ -32,7 +32,10 @@ typedef struct Coarsening {
     VEC(Region) regions;
 
     size_t reg_count;     /* registers before cloning */
-    RegId **maps;         /* maps[k][reg]: what replica k has in the place of reg; maps[0] is the identity */
+    RegId **maps;         /* maps[k][reg]: replica k's register for reg; maps[0] is the identity */
+    Variable **private_variables;
+    size_t private_count;
+    Variable ***private_copies; /* private_copies[k][i]: replica k's copy of private_variables[i]; k > 0 */
 } Coarsening;
 
 /* Runs the statement for every successor, some perhaps twice. */
@@ -41,28 +44,67 @@ typedef struct Coarsening {
          succ##_i++)                                                                                                   \
         for (Block *succ = succ##_i < succ##_n ? (block)->last->targets[succ##_i] : (block)->fall; succ; succ = NULL)
 
-/* Sets the refusal and returns false.  'inst' may be NULL. */
-bool coarsening_refuse(Coarsening *c, const Inst *inst, const char *format, ...) PRINTF_LIKE(3, 4);
+/* The files in the order of their calls: each calls only those above it. */
 
-/* coarsen_check.c.  What can be said before variance is known; also sets needs_whole_warps. */
-bool coarsening_check_instructions(Coarsening *c);
-/* Whether equal loads of different replicas give equal values: no operation in the kernel lets one thread wait for
- * another within a barrier interval. */
+/* coarsen_refuse.c */
+/* Sets the refusal and returns false. 'inst' may be NULL. */
+bool coarsening_refuse(Coarsening *c, const Inst *inst, const char *format, ...) PRINTF_LIKE(3, 4);
+/* The instruction's source line; 0 if it has none. */
+unsigned coarsening_line(const Coarsening *c, const Inst *inst);
+
+/* coarsen_rules.c */
+/* How coarsening treats an instruction that is not opaque. Never COARSEN_BY_REGISTER. */
+CoarsenTreatment coarsening_treatment(const Inst *inst);
+/* The special register that the instruction reads, or NULL. */
+const Sreg *coarsening_sreg(const Inst *inst);
+/* A barrier, fence or warp-level operation: what is before it in one replica must be before it in all. */
+bool coarsening_orders(const Inst *inst);
+
+/* coarsen_exits.c */
+/* Turns every ret and exit into a branch to one block, so that every region has a block where it ends. In an entry
+ * function ret and exit mean the same. */
+void coarsening_unify_exits(Body *body);
+/* Puts an empty block before an entry that ends in a branch table: a region that includes its several successors needs
+ * a head. */
+void coarsening_separate_entry(Body *body);
+
+/* coarsen_index.c */
+/* Replaces all reads of the index and the size. Sets index_read. */
+void coarsening_gather_index(Coarsening *c);
+/* Makes the register of index_read replica 0's index, and computes the others' after it. Requires coarsening_map(). */
+void coarsening_make_indices(Coarsening *c);
+
+/* coarsen_waiting.c */
+/* Whether equal loads of different replicas give equal values: nothing in the kernel lets one thread wait for another
+ * within a barrier interval. */
 bool coarsening_loads_merge(const Coarsening *c);
-/* What depends on variance and regions. */
+/* Refuses loops that may wait for another thread. */
+bool coarsening_check_waiting(Coarsening *c);
+
+/* coarsen_legality.c */
+/* Refuses what can be refused before variance is known; sets needs_whole_warps. */
+bool coarsening_check_instructions(Coarsening *c);
+/* Refuses what depends on variance and regions; may set needs_whole_warps. */
 bool coarsening_check_regions(Coarsening *c);
 
-/* coarsen_regions.c.  Fills in_region and regions. */
+/* coarsen_regions.c */
+/* Sets in_region and regions. */
 bool coarsening_find_regions(Coarsening *c);
 
-/* coarsen_clone.c.  Changes the body; cannot fail. */
-void coarsening_clone(Coarsening *c);
-
-/* Whether each replica executes the instruction for itself. */
+/* coarsen_mapping.c */
+/* Whether each replica executes an instruction outside regions for itself. */
 bool coarsening_clones(const Coarsening *c, const Inst *inst);
-/* A barrier, fence or warp-level operation: what stands before it in one replica stays before it in all. */
-bool instruction_orders(const Inst *inst);
-/* A memory access or symbol of a .local or .param variable of the body: each replica has its own. */
-bool variable_is_private(const Variable *variable);
+/* Whether the instruction mentions a variable of the body of which each replica has its own. */
+bool coarsening_uses_private(const Inst *inst);
+/* Sets the maps: adds the replicas' registers and variables to the body. */
+void coarsening_map(Coarsening *c);
+/* The replica's register for one of the original code. */
+RegId coarsening_reg(const Coarsening *c, unsigned replica, RegId reg);
+/* The replica's copy of an instruction, in no block; targets are still the original's. */
+Inst *coarsening_clone_inst(const Coarsening *c, const Inst *inst, unsigned replica);
+
+/* coarsen_clone.c */
+/* Clones instructions and regions for all replicas. Cannot fail. */
+void coarsening_clone(Coarsening *c);
 
 #endif

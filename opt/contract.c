@@ -1,4 +1,4 @@
-/* The launch contract: its constant symbol and its conditions in words. */
+/* The launch contract: its symbol in the module, and its conditions in words. */
 #include "opt/coarsen.h"
 
 #include <string.h>
@@ -14,8 +14,7 @@ Name contract_symbol_name(Module *module, Name kernel)
     return symbol;
 }
 
-/* Constant memory, as long as there is room for one more contract: a module that fills it has to stay one that
- * assembles. */
+/* Constant memory while it has room for one more contract; a module that fills it must still assemble. */
 static Space contract_space(const Module *module)
 {
     uint64_t used = 0;
@@ -109,7 +108,7 @@ unsigned contract_conditions(Arena *arena, const LaunchContract *contract, const
     return count;
 }
 
-/* The symbol's words; false if it does not have that many numbers. */
+/* The words of the symbol's initializer. False if it has more, or anything but numbers. */
 static bool contract_words(const Variable *variable, uint32_t words[CONTRACT_WORDS])
 {
     unsigned count = 0;
@@ -135,11 +134,11 @@ bool contract_find(Arena *arena, const Module *module, const char *kernel, Launc
     if (!variable)
         return false;
     if (!contract_words(variable, words) || words[0] != CONTRACT_MAGIC) {
-        *error = arena_printf(arena, "%s is no launch contract", symbol);
+        *error = arena_printf(arena, "%s is not a launch contract", symbol);
         return false;
     }
     if (words[1] != CONTRACT_FORMAT || words[2] != 0) {
-        *error = arena_printf(arena, "the launch contract %s is of a form that this program does not know", symbol);
+        *error = arena_printf(arena, "the launch contract %s has a format that this program does not know", symbol);
         return false;
     }
     const Function *function = module_find_function(module, kernel);
@@ -169,13 +168,13 @@ const char *contract_unmet(Arena *arena, const LaunchContract *contract, const u
         if (contract->factor[d] == 1)
             continue;
         if (contract->block[d] && size != contract->block[d])
-            return arena_printf(arena, "block.%c is %u, and the contract holds for %u alone", "xyz"[d], (unsigned)size,
+            return arena_printf(arena, "block.%c is %u; the contract is for %u only", "xyz"[d], (unsigned)size,
                                 contract->block[d]);
         if (size % ((uint64_t)contract->factor[d] * contract->stride_unit))
-            return arena_printf(arena, "block.%c is %u, no multiple of %u", "xyz"[d], (unsigned)size,
+            return arena_printf(arena, "block.%c is %u, not a multiple of %u", "xyz"[d], (unsigned)size,
                                 contract->factor[d] * contract->stride_unit);
         if (contract->whole_warps && product % (32 * factor))
-            return arena_printf(arena, "%s is %llu, no multiple of %llu",
+            return arena_printf(arena, "%s is %llu, not a multiple of %llu",
                                 d == 0   ? "block.x"
                                 : d == 1 ? "block.x * block.y"
                                          : "block.x * block.y * block.z",

@@ -118,6 +118,23 @@ FormId form_number(const Form *form)
     return (FormId)(form - forms);
 }
 
+Opcode form_op(const Form *form)
+{
+    return (Opcode)form->op;
+}
+
+bool form_has(const Form *form, ModId mod)
+{
+    for (unsigned i = 0; i < form->element_count; i++) {
+        const Element *element = &form_elements(form)[i];
+        const Alternative *alternative = element_alternatives(element);
+        for (unsigned m = 0; element->kind == ELEMENT_LITERAL && m < alternative->mod_count; m++)
+            if (alternative_mods(alternative)[m] == mod)
+                return true;
+    }
+    return false;
+}
+
 Category form_category(const Form *form)
 {
     return (Category)form->category;

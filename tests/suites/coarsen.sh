@@ -85,7 +85,7 @@ fi
 
 # Lines move when files are made again: the reasons are compared without them.
 grep -h ': refused: ' "$folder"/{corpus.sm_90,shapes.sm_75,shapes.unoptimized,hand,compilers}.out |
-    sed -e 's/ (line [0-9]*)//g' -e 's/ in line [0-9]*//g' -e 's/_INTERNAL_[0-9a-f]*_/_INTERNAL_/' \
+    sed -e 's/ (line [0-9]*)//g' -e 's/ on line [0-9]*//g' -e 's/_INTERNAL_[0-9a-f]*_/_INTERNAL_/' \
         >"$folder/refusals.txt"
 if [ "${1:-}" = -u ]; then
     cp "$folder/refusals.txt" "$shapes/refusals.txt"

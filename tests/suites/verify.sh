@@ -98,7 +98,7 @@ sed 's/"block": \[256,/"block": [255,/' corpus/vectoradd/vectoradd.launch.json >
 sed 's/"vectoradd"/"nosuch"/' corpus/vectoradd/vectoradd.launch.json >"$tmp/nosuch.launch.json"
 sed 's/"count": 2000, "init": "poison"/"count": 1000, "init": "poison"/' corpus/vectoradd/vectoradd.launch.json \
     >"$tmp/short.launch.json"
-fails "a launch that does not meet the contract" 6 "block.x is 255, no multiple of 2" \
+fails "a launch that does not meet the contract" 6 "block.x is 255, not a multiple of 2" \
     -assembler none -coarsen 2 -verify "$tmp/odd.launch.json" "$vectoradd"
 fails "a launch of another module" 6 "the module has no kernel nosuch" \
     -assembler none -verify "$tmp/nosuch.launch.json" "$vectoradd"

@@ -145,7 +145,7 @@ static void test_refuses_instructions(void **state)
     check_refused("\tactivemask.b32 %r1;\n", "run together", "activemask");
     check_refused("\tmov.u32 %r1, %warpid;\n", "counts warps", "mov.u32");
     check_refused("\tmbarrier.arrive.shared.b64 %d1, [%a];\n", "counts arrivals", "mbarrier.arrive");
-    check_refused("\tfrobnicate.b32 %r1, %t;\n", "is not known", "frobnicate");
+    check_refused("\tfrobnicate.b32 %r1, %t;\n", "is not a known", "frobnicate");
     check_refused("\tadd.cc.u32 %r1, %t, 5;\n\tsetp.lt.u32 %p1, %r0, 5;\n\t@%p1 bra L;\nL:\n\taddc.u32 %r2, %r0, 0;\n",
                   "from one basic block to another", "addc");
     check_refused("\tadd.cc.u32 %r1, %t, 5;\n\tbar.sync 0;\n\taddc.u32 %r2, %r0, 0;\n", "across a barrier", "addc");
@@ -195,9 +195,9 @@ static void test_refuses_calls(void **state)
     check_refused_with(".extern .func g();\n", "", "\tcall.uni g;\n", &by_four, "not defined in this module",
                        "call.uni");
     check_refused_with(".func g()\n{\n\tbar.sync 0;\n\tret;\n}\n", "", "\tcall.uni g;\n", &by_four,
-                       "which synchronises", "call.uni");
+                       "which synchronizes", "call.uni");
     check_refused_with(".func h()\n{\n\tbar.sync 0;\n\tret;\n}\n.func g()\n{\n\tcall.uni h;\n\tret;\n}\n", "",
-                       "\tcall.uni g;\n", &by_four, "calls 'h', which synchronises", "call.uni");
+                       "\tcall.uni g;\n", &by_four, "calls 'h', which synchronizes", "call.uni");
     check_refused_with(".func g()\n{\n\t.reg .b32 %x;\n\tmov.u32 %x, %ntid.x;\n\tret;\n}\n", "", "\tcall.uni g;\n",
                        &by_four, "which reads %ntid.x", "call.uni");
     check_refused_with(".func g()\n{\n\tret;\n}\n", "",
@@ -311,7 +311,7 @@ static void test_functions(void **state)
     LaunchContract contract;
     Refusal refusal;
     assert_false(coarsen_body(body, &by_four, &contract, &refusal));
-    assert_string_equal(refusal.reason, "it is no kernel");
+    assert_string_equal(refusal.reason, "it is not a kernel");
     release(module);
 }
 

@@ -1,0 +1,231 @@
+/* Legality: what coarsening refuses, and why.
+ *
+ * The first check runs before the analyses and looks at instructions one by one: coarsen_rules.c says what the
+ * instruction table decides, the code here adds operands, calls and the carry flag. The second check runs when variance
+ * and regions are known: collective operations must not be in a region or differ between replicas.
+ *
+ * Requires SSA form. Changes nothing but needs_whole_warps and the refusal. */
+#include "opt/coarsen_internal.h"
+
+#include <string.h>
+
+static bool want_whole_warps(Coarsening *c, const Inst *inst, const char *what)
+{
+    if (c->stride.kind != STRIDE_BLOCK)
+        return coarsening_refuse(c, inst, "'%s' needs whole warps, which only the block stride keeps", what);
+    c->needs_whole_warps = true;
+    return true;
+}
+
+typedef struct CallCheck {
+    Coarsening *c;
+    const Inst *call; /* the one in the kernel */
+    PointerMap visited;
+    VEC(const Function *) pending;
+} CallCheck;
+
+/* Functions of the CUDA run time that neither synchronize nor read the index of their thread. */
+static bool is_harmless_extern(const char *name)
+{
+    static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static const Function *called_function(const Inst *inst)
+{
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        if (inst->operands[i].kind == OPERAND_SYMBOL && inst->operands[i].symbol.kind == SYMBOL_FUNCTION)
+            return inst->operands[i].symbol.function;
+    return NULL;
+}
+
+static bool visit_callee(CallCheck *check, const Inst *call)
+{
+    const Function *callee = called_function(call);
+    if (!callee)
+        return coarsening_refuse(check->c, check->call, "it makes an indirect call, whose target is not known");
+    if (!callee->has_body && callee->definition)
+        callee = callee->definition;
+    if (!callee->has_body) {
+        if (is_harmless_extern(callee->name))
+            return true;
+        return coarsening_refuse(check->c, check->call,
+                                 "it calls '%s', which is not defined in this module and may contain barriers",
+                                 callee->name);
+    }
+    if (pointer_map_get(&check->visited, callee))
+        return true;
+    pointer_map_put(&check->visited, callee, callee);
+    VEC_PUSH(check->c->scratch, check->pending, callee);
+    return true;
+}
+
+/* A called function reads the real thread's registers, never a replica's. */
+static bool depends_on_thread(const Sreg *sreg)
+{
+    CoarsenRule rule = coarsen_sreg_treatment(sreg).rule;
+    return rule != COARSEN_IF_VARIANT && rule != COARSEN_CLONED;
+}
+
+static bool check_callee_inst(CallCheck *check, const Function *callee, const Inst *inst)
+{
+    Coarsening *c = check->c;
+    const char *name = callee->name;
+    if (inst_is_opaque(inst))
+        return coarsening_refuse(c, check->call, "it calls '%s', which contains an unknown instruction (line %u)",
+                                 name, coarsening_line(c, inst));
+    if (inst_is_call(inst))
+        return visit_callee(check, inst);
+    if (inst_op(inst) == OP_EXIT)
+        return coarsening_refuse(c, check->call, "it calls '%s', which ends the thread ('exit' on line %u)", name,
+                                 coarsening_line(c, inst));
+    if (inst->effects & EFFECT_SYNC || (inst->effects & EFFECT_VOLATILE && inst->effects & EFFECT_READ))
+        return coarsening_refuse(c, check->call, "it calls '%s', which synchronizes ('%s' on line %u)", name,
+                                 inst_spelling(c->scratch, inst), coarsening_line(c, inst));
+    const Sreg *sreg = coarsening_sreg(inst);
+    if (sreg && depends_on_thread(sreg))
+        return coarsening_refuse(c, check->call, "it calls '%s', which reads %s (line %u)", name, sreg->name,
+                                 coarsening_line(c, inst));
+    return true;
+}
+
+static bool check_call(Coarsening *c, const Inst *inst)
+{
+    CallCheck check = {.c = c, .call = inst, .visited = {.arena = c->scratch}};
+    bool fine = visit_callee(&check, inst);
+    while (fine && check.pending.count) {
+        const Function *callee = VEC_POP(check.pending);
+        for (size_t i = 0; fine && i < callee->stmts.count; i++)
+            if (callee->stmts.data[i].kind == STMT_INST)
+                fine = check_callee_inst(&check, callee, callee->stmts.data[i].inst);
+    }
+    return fine;
+}
+
+static bool check_treatment(Coarsening *c, const Inst *inst)
+{
+    CoarsenTreatment treatment = coarsening_treatment(inst);
+    const Sreg *sreg = coarsening_sreg(inst);
+    const char *what = sreg ? sreg->name : inst_spelling(c->scratch, inst);
+    switch (treatment.rule) {
+    case COARSEN_REFUSED: return coarsening_refuse(c, inst, "'%s' %s", what, treatment.reason);
+    case COARSEN_WHOLE_WARPS: return want_whole_warps(c, inst, what);
+    case COARSEN_BY_CALLEE: return check_call(c, inst);
+    default: return true;
+    }
+}
+
+static bool check_instruction(Coarsening *c, const Inst *inst)
+{
+    if (inst_is_opaque(inst))
+        return coarsening_refuse(c, inst, "'%s' is not a known instruction", inst_spelling(c->scratch, inst));
+    if (inst->sync == SYNC_BLOCK_BARRIER && inst->operand_count > 1)
+        return coarsening_refuse(c, inst, "'%s' waits for a given number of threads", inst_spelling(c->scratch, inst));
+    return check_treatment(c, inst);
+}
+
+bool coarsening_check_instructions(Coarsening *c)
+{
+    for (size_t b = 0; b < c->body->blocks.count; b++) {
+        bool carry = false;   /* the flag was written in this block */
+        bool ordered = false; /* and an instruction that orders memory came after it */
+        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next) {
+            if (!check_instruction(c, inst))
+                return false;
+            ordered |= coarsening_orders(inst);
+            if (inst->effects & EFFECT_CC_READ && !carry)
+                return coarsening_refuse(c, inst, "the carry flag is passed from one basic block to another");
+            if (inst->effects & EFFECT_CC_READ && ordered)
+                return coarsening_refuse(c, inst,
+                                         "the carry flag is passed across a barrier, fence or warp-level instruction");
+            if (inst->effects & EFFECT_CC_WRITE) {
+                carry = true;
+                ordered = false;
+            }
+        }
+    }
+    return true;
+}
+
+/* To be executed by all threads of a block or warp, or exactly as often as before. */
+static bool is_collective(const Inst *inst)
+{
+    CoarsenRule rule = coarsening_treatment(inst).rule;
+    return rule == COARSEN_ONCE || (rule == COARSEN_WHOLE_WARPS && inst->sync == SYNC_WARP);
+}
+
+static bool refuse_collective(Coarsening *c, const Inst *inst)
+{
+    const char *spelling = inst_spelling(c->scratch, inst);
+    const Block *block = inst->block;
+    const Block *decider = variance_block(c->variance, block) ? c->variance->deciders[block->id] : NULL;
+    if (decider && decider->last && decider->last->span.end)
+        return coarsening_refuse(c, inst,
+                                 "'%s' is executed under a condition that differs between the merged threads (line %u)",
+                                 spelling, coarsening_line(c, decider->last));
+    return coarsening_refuse(c, inst, "'%s' is between branches that differ between the merged threads", spelling);
+}
+
+/* Each replica has its own local variables, so an address in local memory must come from one of them. */
+static bool check_local_address(Coarsening *c, const Inst *inst)
+{
+    Access access;
+    if (!inst_access(inst, &access) || access.space != SPACE_LOCAL || !access.address || !access.address->item_count)
+        return true;
+    const Operand *base = &access.address->items[0];
+    bool own = base->kind == OPERAND_SYMBOL ||
+               (base->kind == OPERAND_REG && variance_reg(c->variance, inst->refs[base->ref].reg));
+    return own || coarsening_refuse(c, inst, "the address of '%s' in local memory does not come from a local variable",
+                                    inst_spelling(c->scratch, inst));
+}
+
+/* All threads of a warp must reach it together: bar, and barriers with .aligned. */
+static bool is_aligned_barrier(const Inst *inst)
+{
+    bool barrier = inst->sync == SYNC_BLOCK_BARRIER || inst->sync == SYNC_CLUSTER_BARRIER;
+    return barrier && (inst_op(inst) == OP_BAR || inst_has(inst, MOD_ALIGNED));
+}
+
+/* An aligned barrier may be under a condition that differs along another dimension only, so that every warp agrees on
+ * it. Narrower rows would put threads that disagree into one warp. */
+static void check_alignment(Coarsening *c)
+{
+    const Variance *any = NULL;
+    for (size_t b = 0; b < c->body->blocks.count; b++)
+        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next) {
+            if (!is_aligned_barrier(inst))
+                continue;
+            if (!any) {
+                VarianceOptions options = {.merge_loads = c->variance->options.merge_loads};
+                any = analyses_variance(c->analyses, VARIANCE_ANY, &options);
+            }
+            c->needs_whole_warps |= variance_inst(any, inst);
+        }
+}
+
+bool coarsening_check_regions(Coarsening *c)
+{
+    for (size_t b = 0; b < c->body->blocks.count; b++) {
+        const Block *block = c->body->blocks.data[b];
+        bool in_region = bitset_has(&c->in_region, block->id);
+        for (const Inst *inst = block->first; inst; inst = inst->next) {
+            if (!check_local_address(c, inst))
+                return false;
+            if (!is_collective(inst))
+                continue;
+            if (in_region)
+                return refuse_collective(c, inst);
+            if (inst->guard != REF_NONE && variance_reg(c->variance, inst->refs[inst->guard].reg))
+                return coarsening_refuse(c, inst, "the guard of '%s' differs between the merged threads",
+                                         inst_spelling(c->scratch, inst));
+            if (inst->sync != SYNC_WARP && variance_inst(c->variance, inst))
+                return coarsening_refuse(c, inst, "the operands of '%s' differ between the merged threads",
+                                         inst_spelling(c->scratch, inst));
+        }
+    }
+    check_alignment(c);
+    return coarsening_check_waiting(c);
+}
