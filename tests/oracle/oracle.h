@@ -133,6 +133,5 @@ Mode probe_mode(const Probe *probe); /* .rn, .rni: MODE_EVEN and so on */
 uint64_t low_bits(uint64_t value, unsigned bits);
 int64_t signed_bits(uint64_t value, unsigned bits);
 bool type_is_signed(Type type);
-uint64_t splitmix(uint64_t *state);
 
 #endif

@@ -21,14 +21,6 @@ typedef struct Walk {
     unsigned count;
 } Walk;
 
-uint64_t splitmix(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 bool probe_has(const Probe *probe, const char *mod)
 {
     for (unsigned i = 0; i < probe->mod_count; i++)
@@ -469,10 +461,10 @@ static unsigned operand_corners(const ProbeOperand *operand, uint64_t *corners)
         float_corners(spec, corners, &count);
         /* Packed: beside a random neighbour, in both halves. */
         unsigned part = spec_bits(spec);
-        uint64_t state = 7;
+        Random random = {7};
         for (unsigned i = 0; part < bits && i < count; i++)
-            corners[i] = i % 2 ? corners[i] << part | low_bits(splitmix(&state), part)
-                               : corners[i] | corners[splitmix(&state) % count] << part;
+            corners[i] = i % 2 ? corners[i] << part | low_bits(random_next(&random), part)
+                               : corners[i] | corners[random_next(&random) % count] << part;
     } else {
         integer_corners(bits, corners, &count);
     }
@@ -481,10 +473,10 @@ static unsigned operand_corners(const ProbeOperand *operand, uint64_t *corners)
 
 /* A random pattern; the low bits of a float are often those of a tie or next to one, and exponents often lie near each
  * other. */
-static uint64_t random_value(const ProbeOperand *operand, uint64_t *state)
+static uint64_t random_value(const ProbeOperand *operand, Random *random)
 {
     unsigned bits = operand->reg_bits > 64 ? 64 : operand->reg_bits;
-    uint64_t value = low_bits(splitmix(state), bits), how = splitmix(state);
+    uint64_t value = low_bits(random_next(random), bits), how = random_next(random);
     const Spec *spec = spec_of_type(operand->type);
     if (bits == 1)
         return value & 1;
@@ -497,9 +489,9 @@ static uint64_t random_value(const ProbeOperand *operand, uint64_t *state)
     uint64_t result = 0;
     for (unsigned shift = 0; shift < bits; shift += part) {
         uint64_t element = low_bits(value >> shift, part);
-        unsigned cut = 1 + (unsigned)(splitmix(state) % (uint64_t)spec->mantissa_bits);
+        unsigned cut = 1 + (unsigned)(random_next(random) % (uint64_t)spec->mantissa_bits);
         uint64_t half = UINT64_C(1) << (cut - 1), mask = half * 2 - 1;
-        how = splitmix(state);
+        how = random_next(random);
         if (how % 2)
             element = (element & ~mask) | (how % 8 == 1 ? half : how % 8 == 3 ? half - 1 : how % 8 == 5 ? half + 1 : 0);
         if (how / 8 % 2) { /* near one */
@@ -525,11 +517,12 @@ static const ProbeOperand *word_operand(const Probe *probe, unsigned word)
 
 uint64_t *probe_inputs(const Probe *probe, Arena *arena, unsigned *tuples)
 {
-    uint64_t corners[PROBE_WORDS][MOST_CORNERS], combinations = 1, state = 1;
+    uint64_t corners[PROBE_WORDS][MOST_CORNERS], combinations = 1;
+    Random random = {1};
     unsigned counts[PROBE_WORDS], words = probe->input_words;
     static const ProbeOperand flag = {.type = TYPE_PRED, .reg_bits = 1};
     for (const char *at = probe->name; *at; at++)
-        state = state * 31 + (unsigned char)*at;
+        random.state = random.state * 31 + (unsigned char)*at;
     for (unsigned i = 0; i < words; i++) {
         const ProbeOperand *operand = word_operand(probe, i);
         counts[i] = operand_corners(operand ? operand : &flag, corners[i]);
@@ -548,11 +541,11 @@ uint64_t *probe_inputs(const Probe *probe, Arena *arena, unsigned *tuples)
                 *value = corners[i][number % counts[i]];
                 number /= counts[i];
             } else if (t < crossed) {
-                *value = corners[i][splitmix(&state) % counts[i]];
-            } else if (splitmix(&state) % 8 == 0) {
-                *value = corners[i][splitmix(&state) % counts[i]];
+                *value = corners[i][random_next(&random) % counts[i]];
+            } else if (random_next(&random) % 8 == 0) {
+                *value = corners[i][random_next(&random) % counts[i]];
             } else {
-                *value = random_value(operand ? operand : &flag, &state);
+                *value = random_value(operand ? operand : &flag, &random);
             }
         }
     }

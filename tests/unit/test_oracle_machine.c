@@ -63,12 +63,14 @@ static void run_kernel(const char *name, const char *body, const uint64_t *in, u
 
 static void fill_random(const char *name, uint64_t *in)
 {
-    uint64_t state = 5;
+    Random random = {5};
     for (; *name; name++)
-        state = state * 31 + (unsigned char)*name;
+        random.state = random.state * 31 + (unsigned char)*name;
     for (unsigned i = 0; i < THREADS * WORDS; i++) {
-        uint64_t how = splitmix(&state);
-        in[i] = how % 4 == 0 ? splitmix(&state) % 5 : how % 4 == 1 ? 0 - splitmix(&state) % 5 : splitmix(&state);
+        uint64_t how = random_next(&random);
+        in[i] = random_next(&random);
+        if (how % 4 < 2)
+            in[i] = how % 4 == 0 ? in[i] % 5 : 0 - in[i] % 5;
     }
 }
 
@@ -207,8 +209,7 @@ static void atomics_agree(void **state)
 /* The lanes that take part in a round: all, one half, one lane, or any. */
 static uint32_t members_of(unsigned round)
 {
-    uint64_t state = round;
-    uint32_t random = (uint32_t)splitmix(&state);
+    uint32_t random = (uint32_t)random_next(&(Random){round});
     return round % 4 == 0 ? UINT32_MAX : round % 4 == 1 ? UINT32_C(0xffff) << round % 17 : random | 1;
 }
 

@@ -136,11 +136,11 @@ static void expect_mutants_same(const char *path, const char *text, size_t size)
         ".x",   "-",       "+",    "_",  " ",    "\n", "0f3F800000", "12345678901234567890",
         "0x1F", "WARP_SZ", "%r1",  "L:", "ret;", "!",  "|",          "1.5",
         "::",   "/**/",    "\x01", "\"", "( ",   ")"};
-    uint64_t seed = size;
+    Random random = {size};
     char *mutant = malloc(size + 64);
     assert_non_null(mutant);
     for (unsigned i = 0; i < MUTANTS; i++) {
-        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        uint64_t seed = random_next(&random);
         size_t place = (size_t)(seed >> 33) % size, dropped = (seed >> 20) % 3;
         const char *piece = (seed >> 24) % 4 ? pieces[(seed >> 26) % COUNT_OF(pieces)] : "";
         if (dropped > size - place)
