@@ -88,11 +88,6 @@ void analyses_invalidate(Analyses *analyses, unsigned change)
     }
 }
 
-const Body *analyses_body(const Analyses *analyses)
-{
-    return analyses->body;
-}
-
 const Dominance *analyses_dominance(Analyses *analyses)
 {
     CACHED(dominance, LAYER_FLOW, dominance_compute(arena, analyses->body));

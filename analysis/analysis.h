@@ -36,7 +36,6 @@ void analyses_free(Analyses *analyses); /* NULL is allowed */
  * place that knows what depends on what. */
 void analyses_invalidate(Analyses *analyses, unsigned change);
 
-const Body *analyses_body(const Analyses *analyses);
 const Dominance *analyses_dominance(Analyses *analyses);
 const Dominance *analyses_postdominance(Analyses *analyses);
 const LoopForest *analyses_loops(Analyses *analyses);
