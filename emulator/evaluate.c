@@ -9,31 +9,28 @@ static uint64_t row_element(const void *row, unsigned bytes)
     return bytes ? value : value & 1;
 }
 
-/* The signature belongs to the arena. */
-static const Signature *parse_spelling(Arena *arena, const char *spelling)
-{
-    return signature_parse(module_new(arena, interner_new(arena), NULL), spelling);
-}
-
-static bool select(const char *spelling, unsigned count, Operation *operation, BoolKind *combine)
+/* By the first row that fits and has so many operands. */
+static bool select(const char *spelling, unsigned count, Operation *operation)
 {
     Arena *arena = arena_new();
-    const Signature *signature = parse_spelling(arena, spelling);
-    bool known;
-    *combine = BOOL_NONE;
-    if (signature->op == OP_SETP)
-        known = comparison_select(operation, signature, combine) && count == (*combine == BOOL_NONE ? 2u : 3u);
-    else
-        known = operation_select(operation, signature, count);
+    const Signature *signature = signature_parse(module_new(arena, interner_new(arena), NULL), spelling);
+    bool found = false;
+    for (unsigned i = 0; i < signature->match_count && !found; i++) {
+        bool known = true;
+        if (signature->op == OP_SETP)
+            *operation = comparison_select(signature);
+        else
+            known = operation_select(operation, signature, signature_form(signature, i));
+        found = known && operation->source_count == count;
+    }
     arena_free(arena);
-    return known;
+    return found;
 }
 
 bool emulator_evaluate(const char *spelling, const uint64_t *inputs, unsigned count, uint64_t *result)
 {
     Operation operation;
-    BoolKind combine;
-    if (count > MAX_SOURCES || !select(spelling, count, &operation, &combine))
+    if (count > MAX_SOURCES || !select(spelling, count, &operation))
         return false;
 
     uint64_t value;
@@ -54,9 +51,11 @@ bool emulator_evaluate(const char *spelling, const uint64_t *inputs, unsigned co
                              : inputs[i] & width_mask(8 * type_row_bytes(operation.sources[i]));
         value = operation.scalar(sources, operation.control);
     }
-    if (operation.dest == TYPE_PRED && combine != BOOL_NONE) {
+    if (operation.combine != BOOL_NONE) {
         bool with = inputs[2] != 0;
-        value = combine == BOOL_AND ? value && with : combine == BOOL_OR ? value || with : (value != 0) != with;
+        value = operation.combine == BOOL_AND  ? value && with
+                : operation.combine == BOOL_OR ? value || with
+                                               : (value != 0) != with;
     }
     *result = value;
     return true;

@@ -92,6 +92,10 @@ const Signature *signature_intern(Module *module, Name opcode, const Name *mods,
 /* From text such as "mad.lo.s32". */
 const Signature *signature_parse(Module *module, const char *text);
 bool signature_has(const Signature *signature, ModId mod);
+const Form *signature_form(const Signature *signature, unsigned index); /* of the index-th match */
+/* The types of a form's operands, in order, as the signature's modifiers fix them; returns how many. An immediate
+ * without a type has TYPE_B32, a list the type of its elements. */
+unsigned signature_operand_types(const Signature *signature, const Form *form, Type *types, unsigned capacity);
 Opcode opcode_from_name(const char *name); /* OP_UNKNOWN if there is none */
 const char *opcode_name(Opcode op);
 const char *mod_name(ModId mod); /* with its dot */

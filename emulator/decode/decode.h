@@ -66,16 +66,8 @@ typedef struct Dest {
 } Dest;
 bool decoder_dest(Decoder *d, const Operand *operand, Type type, bool sign, Dest *dest);
 void decoder_dest_done(Decoder *d, const Dest *dest);
-bool decode_memory(Decoder *d);
-bool decode_control(Decoder *d);
-bool decode_warp(Decoder *d);
-bool decode_matrix(Decoder *d);
-bool decode_image(Decoder *d);
-bool decode_stack(Decoder *d);
-bool decode_video(Decoder *d);
-bool decode_mapa(Decoder *d);
-bool decode_rank(Decoder *d);
-bool decode_isspacep(Decoder *d);
+/* The instruction's value from its operands, as operation_select() has it; 'run' where the operation is by lane. */
+bool decoder_emit_operation(Decoder *d, OpFunction *run, const Operation *operation, const Operand *sources);
 AtomicKind decoder_atomic(const Decoder *d); /* that the modifiers name */
 uint32_t decoder_guard_open(Decoder *d);
 void decoder_guard_close(Decoder *d, uint32_t at);
@@ -83,5 +75,19 @@ bool decoder_address(Decoder *d, const Operand *operand, Space space, MemoryOp *
 bool decoder_symbol(Decoder *d, const Symbol *symbol, uint64_t *address, bool *in_frame, Space *space);
 enum { FIXUP_TARGET, FIXUP_RECONVERGENCE, FIXUP_TABLE };
 void decoder_fixup(Decoder *d, uint32_t op, uint32_t block, uint32_t field);
+
+/* Decodes the decoder's instruction; false if it is refused.  Column RUN of the instruction table names them:
+ * "decode:ld" is decode_ld(). */
+typedef bool DecodeFunction(Decoder *d);
+DecodeFunction decode_operation, decode_video;
+#define SCALAR(form, name)
+#define OPERATION(form, name)
+#define VIDEO(form, name)
+#define DECODE(form, name) DecodeFunction decode_##name;
+#include "ir/table/ops_run.inc"
+#undef SCALAR
+#undef OPERATION
+#undef VIDEO
+#undef DECODE
 
 #endif

@@ -27,7 +27,7 @@ bool decode_mapa(Decoder *d)
     return emit_scalar(d, scalar_mapa, 0, type, rows, bytes, 2);
 }
 
-bool decode_rank(Decoder *d)
+bool decode_getctarank(Decoder *d)
 {
     Type type = d->signature->types[0];
     uint32_t rows[2] = {decoder_source(d, &d->inst->operands[1], type), OWN_RANK};

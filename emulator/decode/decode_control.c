@@ -1,11 +1,7 @@
-/* Branches, calls, barriers and what a warp does together. */
+/* Branches, calls and exits. */
 #include "emulator/decode/decode.h"
 
-/* ---- Guards around what cannot be masked ------------------------------------------------------------------------ */
-
-/* ---- Branches --------------------------------------------------------------------------------------------------- */
-
-static bool decode_branch(Decoder *d)
+bool decode_bra(Decoder *d)
 {
     const Inst *inst = d->inst;
     uint32_t at = (uint32_t)d->code->ops.count;
@@ -21,7 +17,7 @@ static bool decode_branch(Decoder *d)
     return true;
 }
 
-static bool decode_table_branch(Decoder *d)
+bool decode_brx(Decoder *d)
 {
     const Inst *inst = d->inst;
     uint32_t index = decoder_source(d, &inst->operands[0], TYPE_U32);
@@ -42,7 +38,7 @@ static bool decode_table_branch(Decoder *d)
 }
 
 /* ret and exit; a guarded one is a branch to the end. */
-static bool decode_end(Decoder *d, bool exits)
+static bool emit_end(Decoder *d, bool exits)
 {
     uint32_t at = (uint32_t)d->code->ops.count;
     if (d->guard != NO_ROW && (!exits || d->code->is_entry)) {
@@ -56,8 +52,6 @@ static bool decode_end(Decoder *d, bool exits)
     decoder_guard_close(d, guard);
     return true;
 }
-
-/* ---- Calls ------------------------------------------------------------------------------------------------------ */
 
 static bool call_value(Decoder *d, const Operand *operand, bool result, const Variable *formal, struct CallCopy *copy)
 {
@@ -126,7 +120,7 @@ static const Prototype *table_prototype(const Operand *operand)
 }
 
 /* call (results), target, (arguments), table */
-static bool decode_call(Decoder *d)
+bool decode_call(Decoder *d)
 {
     const Inst *inst = d->inst;
     const Operand *operand = inst->operands, *end = operand + inst->operand_count;
@@ -169,224 +163,24 @@ static bool decode_call(Decoder *d)
     return true;
 }
 
-bool decode_control(Decoder *d)
+bool decode_ret(Decoder *d)
 {
-    switch (inst_op(d->inst)) {
-    case OP_BRA: return decode_branch(d);
-    case OP_BRX: return decode_table_branch(d);
-    case OP_CALL: return decode_call(d);
-    case OP_RET: return decode_end(d, false);
-    case OP_EXIT: return decode_end(d, true);
-    case OP_TRAP: decoder_emit(d, run_trap); return true;
-    case OP_NANOSLEEP: decoder_emit(d, run_yield); return true;
-    default: /* brkpt, pmevent, griddepcontrol, setmaxnreg: nothing to see */
-        decoder_emit(d, run_fence)->value = 0;
-        return true;
-    }
+    return emit_end(d, false);
 }
 
-/* ---- Barriers --------------------------------------------------------------------------------------------------- */
-
-/* bar.sync a {, b}; bar.arrive a, b; bar.red d, a {, b}, p */
-static bool decode_barrier(Decoder *d)
+bool decode_exit(Decoder *d)
 {
-    const Inst *inst = d->inst;
-    bool red = inst_has(d->inst, MOD_RED), cluster = inst_has(d->inst, MOD_CLUSTER);
-    unsigned next = red ? 1 : 0, values = inst->operand_count - next - (red ? 1u : 0u);
-    uint32_t id = NO_ROW, count = NO_ROW, predicate = NO_ROW;
-    Dest dest = {.row = NO_ROW};
-    if (!cluster) {
-        if (inst->operand_count < next + 1u || values > 2)
-            return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
-        if ((id = decoder_source(d, &inst->operands[next], TYPE_U32)) == NO_ROW)
-            return false;
-        if (values == 2 && (count = decoder_source(d, &inst->operands[next + 1], TYPE_U32)) == NO_ROW)
-            return false;
-    }
-    bool popc = inst_has(d->inst, MOD_POPC);
-    if (red) {
-        if ((predicate = decoder_source(d, &inst->operands[inst->operand_count - 1], TYPE_PRED)) == NO_ROW)
-            return false;
-        if (!decoder_dest(d, &inst->operands[0], popc ? TYPE_U32 : TYPE_PRED, false, &dest))
-            return false;
-    }
-    uint32_t guard = decoder_guard_open(d);
-    Op *op = decoder_emit(d, run_barrier);
-    op->dest = dest.row;
-    op->dest_bytes = popc ? 4 : 0;
-    op->barrier.kind = red                             ? popc                         ? BARRIER_RED_POPC
-                                                         : inst_has(d->inst, MOD_AND) ? BARRIER_RED_AND
-                                                                                      : BARRIER_RED_OR
-                       : inst_has(d->inst, MOD_ARRIVE) ? BARRIER_ARRIVE
-                                                       : BARRIER_SYNC;
-    op->barrier.id = id;
-    op->barrier.count = count;
-    op->barrier.has_count = count != NO_ROW;
-    op->barrier.predicate = predicate;
-    /* bar is barrier.aligned. */
-    op->barrier.aligned = inst_op(inst) == OP_BAR || inst_has(d->inst, MOD_ALIGNED);
-    op->barrier.cluster = cluster;
-    op->barrier.relaxed = inst_has(d->inst, MOD_RELAXED);
-    op->barrier.cluster_wait = cluster && inst_has(d->inst, MOD_WAIT);
-    if (dest.row != NO_ROW)
-        decoder_dest_done(d, &dest);
-    decoder_guard_close(d, guard);
+    return emit_end(d, true);
+}
+
+bool decode_trap(Decoder *d)
+{
+    decoder_emit(d, run_trap);
     return true;
 }
 
-/* ---- Collectives ------------------------------------------------------------------------------------------------ */
-
-typedef struct Collective {
-    unsigned kind, mode;
-    uint32_t sources[3];
-    uint8_t source_bytes[3];
-    unsigned source_count;
-    uint32_t members, control;
-    bool is_float;
-    Type dest_type;
-    const Operand *dest, *predicate; /* NULL: none */
-} Collective;
-
-static bool emit_collective(Decoder *d, Collective *c)
+bool decode_nanosleep(Decoder *d)
 {
-    Dest dest = {.row = NO_ROW};
-    uint32_t predicate = NO_ROW;
-    unsigned bytes;
-    if (c->dest && c->dest->kind != OPERAND_SINK && !decoder_dest(d, c->dest, c->dest_type, false, &dest))
-        return false;
-    if (c->predicate && c->predicate->kind == OPERAND_REG)
-        predicate = decoder_register(d, c->predicate, &bytes);
-    uint32_t guard = decoder_guard_open(d);
-    Op *op = decoder_emit(d, run_collective);
-    op->dest = dest.row;
-    op->dest_bytes = (uint8_t)dest.bytes;
-    op->source_count = (uint8_t)c->source_count;
-    for (unsigned i = 0; i < c->source_count; i++) {
-        op->sources[i] = c->sources[i];
-        op->source_bytes[i] = c->source_bytes[i];
-    }
-    op->warp.kind = c->kind;
-    op->warp.mode = c->mode;
-    op->warp.members = c->members;
-    op->warp.dest_predicate = predicate;
-    op->warp.control = c->control;
-    op->warp.is_float = c->is_float;
-    if (dest.row != NO_ROW)
-        decoder_dest_done(d, &dest);
-    decoder_guard_close(d, guard);
+    decoder_emit(d, run_yield);
     return true;
-}
-
-static bool add_source(Decoder *d, Collective *c, const Operand *operand, Type type)
-{
-    uint32_t row = decoder_source(d, operand, type);
-    c->sources[c->source_count] = row;
-    c->source_bytes[c->source_count++] = (uint8_t)type_row_bytes(type);
-    return row != NO_ROW;
-}
-
-static bool set_members(Decoder *d, Collective *c, const Operand *operand)
-{
-    c->members = decoder_source(d, operand, TYPE_B32);
-    return c->members != NO_ROW;
-}
-
-static void split_dest(const Operand *operand, Collective *c)
-{
-    bool pair = operand->kind == OPERAND_PAIR;
-    c->dest = pair ? &operand->items[0] : operand;
-    c->predicate = pair ? &operand->items[1] : NULL;
-}
-
-static unsigned mode_of(const Decoder *d, const ModId *names, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (inst_has(d->inst, names[i]))
-            return i;
-    return 0;
-}
-
-static bool decode_shfl(Decoder *d, Collective *c)
-{
-    static const ModId modes[] = {MOD_UP, MOD_DOWN, MOD_BFLY, MOD_IDX};
-    const Operand *operands = d->inst->operands;
-    c->kind = WARP_SHFL;
-    c->mode = mode_of(d, modes, COUNT_OF(modes));
-    c->dest_type = TYPE_B32;
-    split_dest(&operands[0], c);
-    for (unsigned i = 1; i < 4; i++)
-        if (!add_source(d, c, &operands[i], TYPE_B32))
-            return false;
-    return (!inst_has(d->inst, MOD_SYNC) || set_members(d, c, &operands[4])) && emit_collective(d, c);
-}
-
-static bool decode_vote(Decoder *d, Collective *c)
-{
-    static const ModId modes[] = {MOD_ALL, MOD_ANY, MOD_UNI, MOD_BALLOT};
-    const Operand *operands = d->inst->operands;
-    c->kind = WARP_VOTE;
-    c->mode = mode_of(d, modes, COUNT_OF(modes));
-    c->dest_type = c->mode == VOTE_BALLOT ? TYPE_B32 : TYPE_PRED;
-    c->dest = &operands[0];
-    return add_source(d, c, &operands[1], TYPE_PRED) &&
-           (!inst_has(d->inst, MOD_SYNC) || set_members(d, c, &operands[2])) && emit_collective(d, c);
-}
-
-static bool decode_match(Decoder *d, Collective *c)
-{
-    const Operand *operands = d->inst->operands;
-    c->kind = inst_has(d->inst, MOD_ALL) ? WARP_MATCH_ALL : WARP_MATCH_ANY;
-    c->dest_type = TYPE_B32;
-    split_dest(&operands[0], c);
-    return add_source(d, c, &operands[1], d->signature->types[0]) && set_members(d, c, &operands[2]) &&
-           emit_collective(d, c);
-}
-
-static bool decode_redux(Decoder *d, Collective *c)
-{
-    static const struct {
-        ModId mod;
-        AtomicKind kind;
-    } kinds[] = {{MOD_ADD, ATOMIC_ADD}, {MOD_MIN, ATOMIC_MIN}, {MOD_MAX, ATOMIC_MAX},
-                 {MOD_AND, ATOMIC_AND}, {MOD_OR, ATOMIC_OR},   {MOD_XOR, ATOMIC_XOR}};
-    const Operand *operands = d->inst->operands;
-    Type type = d->signature->types[0];
-    c->kind = WARP_REDUX;
-    for (size_t i = 0; i < COUNT_OF(kinds); i++)
-        if (inst_has(d->inst, kinds[i].mod))
-            c->mode = kinds[i].kind;
-    c->is_float = type == TYPE_F32;
-    c->control = (type == TYPE_S32 ? CONTROL_SIGNED : 0) | (inst_has(d->inst, MOD_ABS) ? CONTROL_ABS : 0) |
-                 (inst_has(d->inst, MOD_NaN) ? CONTROL_NAN : 0);
-    c->dest_type = type;
-    c->dest = &operands[0];
-    return add_source(d, c, &operands[1], type) && set_members(d, c, &operands[2]) && emit_collective(d, c);
-}
-
-bool decode_warp(Decoder *d)
-{
-    const Operand *operands = d->inst->operands;
-    Collective c = {.members = NO_ROW, .dest_type = TYPE_B32};
-    switch (inst_op(d->inst)) {
-    case OP_SHFL: return decode_shfl(d, &c);
-    case OP_VOTE: return decode_vote(d, &c);
-    case OP_MATCH: return decode_match(d, &c);
-    case OP_REDUX: return decode_redux(d, &c);
-    case OP_ACTIVEMASK:
-        c.kind = WARP_ACTIVEMASK;
-        c.dest = &operands[0];
-        return emit_collective(d, &c);
-    case OP_ELECT:
-        c.kind = WARP_ELECT;
-        split_dest(&operands[0], &c);
-        return set_members(d, &c, &operands[1]) && emit_collective(d, &c);
-    case OP_BAR:
-    case OP_BARRIER:
-        if (inst_has(d->inst, MOD_WARP)) {
-            c.kind = WARP_SYNC;
-            return set_members(d, &c, &operands[0]) && emit_collective(d, &c);
-        }
-        return decode_barrier(d);
-    default: return decode_matrix(d);
-    }
 }

@@ -101,16 +101,14 @@ static bool emit_results(Decoder *d, OpFunction *run, ImageOp *op, const Operand
     return true;
 }
 
-static bool decode_fetch(Decoder *d, bool gathers)
+/* With offsets, they are the operand after the level of detail or the gradients. */
+static bool decode_fetch(Decoder *d, bool gathers, bool offsets)
 {
     static const ModId channels[] = {MOD_R, MOD_G, MOD_B, MOD_A};
     const Inst *inst = d->inst;
     ImageOp op = {.kind = gathers ? IMAGE_GATHER : IMAGE_TEX, .sampler = NO_ROW, .offsets = {NO_ROW, NO_ROW, NO_ROW}};
-    const char *id = form_id(inst->form);
     const Operand *where = inst->operand_count > 1 ? &inst->operands[1] : NULL;
-    /* Depth comparison: the comparison is the sampler's, and launches know none. */
-    if (!where || where->kind != OPERAND_COMPOSITE || strstr(id, ".cmp") || d->signature->type_count != 2 ||
-        !geometry_decode(d, &op))
+    if (!where || where->kind != OPERAND_COMPOSITE || d->signature->type_count != 2 || !geometry_decode(d, &op))
         return d->failed ? false : refuse(d);
     op.type = d->signature->types[0];
     op.whole = d->signature->types[1] == TYPE_S32;
@@ -121,8 +119,8 @@ static bool decode_fetch(Decoder *d, bool gathers)
         (where->item_count > 2 && !handle_decode(d, &where->items[1], &op.sampler)) ||
         !coordinates_decode(d, &where->items[where->item_count - 1], TYPE_B32, &op))
         return false;
-    /* Behind the coordinates: lod or two gradients, which choose the only level, then offsets. */
-    if (strstr(id, ".off")) {
+    /* A level of detail or two gradients choose the only level there is. */
+    if (offsets) {
         unsigned at = 2 + (inst_has(d->inst, MOD_LEVEL) ? 1u : inst_has(d->inst, MOD_GRAD) ? 2u : 0u);
         if (at >= inst->operand_count || !offsets_decode(d, &inst->operands[at], &op))
             return d->failed ? false : refuse(d);
@@ -130,7 +128,7 @@ static bool decode_fetch(Decoder *d, bool gathers)
     return emit_results(d, run_texture, &op, &inst->operands[0]);
 }
 
-static bool decode_query(Decoder *d)
+bool decode_txq(Decoder *d)
 {
     static const ModId names[] = {
         [QUERY_WIDTH] = MOD_WIDTH,
@@ -197,14 +195,37 @@ static bool decode_surface(Decoder *d, ImageKind kind)
     return true;
 }
 
-bool decode_image(Decoder *d)
+bool decode_tex(Decoder *d)
 {
-    switch (inst_op(d->inst)) {
-    case OP_TEX: return decode_fetch(d, false);
-    case OP_TLD4: return decode_fetch(d, true);
-    case OP_SULD: return decode_surface(d, IMAGE_LOAD);
-    case OP_SUST: return decode_surface(d, IMAGE_STORE);
-    case OP_SURED: return decode_surface(d, IMAGE_REDUCE);
-    default: return decode_query(d);
-    }
+    return decode_fetch(d, false, false);
+}
+
+bool decode_tex_off(Decoder *d)
+{
+    return decode_fetch(d, false, true);
+}
+
+bool decode_tld4(Decoder *d)
+{
+    return decode_fetch(d, true, false);
+}
+
+bool decode_tld4_off(Decoder *d)
+{
+    return decode_fetch(d, true, true);
+}
+
+bool decode_suld(Decoder *d)
+{
+    return decode_surface(d, IMAGE_LOAD);
+}
+
+bool decode_sust(Decoder *d)
+{
+    return decode_surface(d, IMAGE_STORE);
+}
+
+bool decode_sured(Decoder *d)
+{
+    return decode_surface(d, IMAGE_REDUCE);
 }

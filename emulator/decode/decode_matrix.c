@@ -78,8 +78,6 @@ static bool decode_eights(Decoder *d, bool loads)
 {
     const Operand *operands = d->inst->operands;
     MatrixOp matrix = {.kind = loads ? MATRIX_LDMATRIX : MATRIX_STMATRIX, .transposed = inst_has(d->inst, MOD_TRANS)};
-    if (!inst_has(d->inst, MOD_M8N8) || !inst_has(d->inst, MOD_B16))
-        return refuse(d);
     return decoder_address(d, &operands[loads ? 1 : 0], SPACE_SHARED, &matrix.memory) &&
            fragment_decode(d, &operands[loads ? 0 : 1], ELEMENT_F16, loads, loads ? &matrix.d : &matrix.a) &&
            emit_matrix(d, &matrix);
@@ -117,15 +115,10 @@ static void layouts(const Decoder *d, MatrixOp *matrix)
 
 static bool decode_product(Decoder *d, bool wmma)
 {
-    /* Where the metadata of a sparse A lies is only drawn, not told, in the PTX ISA. */
-    static const ModId unknown[] = {MOD_SP, MOD_SP_ORDERED_METADATA};
     const Operand *operands = d->inst->operands;
     ElementType types[4] = {ELEMENT_NONE};
     MatrixOp matrix = {.kind = wmma ? MATRIX_WMMA : MATRIX_MMA};
     unsigned count = element_types(d, types);
-    for (size_t i = 0; i < COUNT_OF(unknown); i++)
-        if (inst_has(d->inst, unknown[i]))
-            return refuse(d);
     /* wmma of f16 names only D and C. */
     if (wmma && count == 2) {
         types[3] = types[1];
@@ -178,21 +171,40 @@ static bool decode_wmma_memory(Decoder *d, bool loads)
            emit_matrix(d, &matrix);
 }
 
-bool decode_matrix(Decoder *d)
+bool decode_ldmatrix(Decoder *d)
+{
+    return decode_eights(d, true);
+}
+
+bool decode_stmatrix(Decoder *d)
+{
+    return decode_eights(d, false);
+}
+
+bool decode_movmatrix(Decoder *d)
 {
     const Operand *operands = d->inst->operands;
-    switch (inst_op(d->inst)) {
-    case OP_LDMATRIX: return decode_eights(d, true);
-    case OP_STMATRIX: return decode_eights(d, false);
-    case OP_MOVMATRIX: {
-        MatrixOp matrix = {.kind = MATRIX_MOVMATRIX};
-        return fragment_decode(d, &operands[0], ELEMENT_F16, true, &matrix.d) &&
-               fragment_decode(d, &operands[1], ELEMENT_F16, false, &matrix.a) && emit_matrix(d, &matrix);
-    }
-    case OP_WMMA:
-        if (inst_has(d->inst, MOD_LOAD) || inst_has(d->inst, MOD_STORE))
-            return decode_wmma_memory(d, inst_has(d->inst, MOD_LOAD));
-        return decode_product(d, true);
-    default: return decode_product(d, false);
-    }
+    MatrixOp matrix = {.kind = MATRIX_MOVMATRIX};
+    return fragment_decode(d, &operands[0], ELEMENT_F16, true, &matrix.d) &&
+           fragment_decode(d, &operands[1], ELEMENT_F16, false, &matrix.a) && emit_matrix(d, &matrix);
+}
+
+bool decode_mma(Decoder *d)
+{
+    return decode_product(d, false);
+}
+
+bool decode_wmma_mma(Decoder *d)
+{
+    return decode_product(d, true);
+}
+
+bool decode_wmma_load(Decoder *d)
+{
+    return decode_wmma_memory(d, true);
+}
+
+bool decode_wmma_store(Decoder *d)
+{
+    return decode_wmma_memory(d, false);
 }

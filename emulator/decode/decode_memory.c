@@ -110,7 +110,7 @@ static void set_simple(MemoryOp *memory)
         memory->simple &= memory->elements[i] == NO_ROW || memory->row_bytes[i] == 4;
 }
 
-static bool decode_load(Decoder *d)
+bool decode_ld(Decoder *d)
 {
     const Inst *inst = d->inst;
     MemoryOp memory = {.strong = is_strong(d)};
@@ -173,7 +173,7 @@ static CopyBulk *copy_new(Decoder *d)
 }
 
 /* st.async [to], value, [mbarrier]; red.async likewise */
-static bool decode_store_async(Decoder *d, AtomicKind atomic)
+static bool store_async(Decoder *d, AtomicKind atomic)
 {
     const Inst *inst = d->inst;
     CopyBulk *copy = copy_new(d);
@@ -193,7 +193,7 @@ static bool decode_store_async(Decoder *d, AtomicKind atomic)
 }
 
 /* st.bulk [to], size, 0 */
-static bool decode_store_bulk(Decoder *d)
+bool decode_st_bulk(Decoder *d)
 {
     const Inst *inst = d->inst;
     CopyBulk *copy = copy_new(d);
@@ -204,14 +204,20 @@ static bool decode_store_bulk(Decoder *d)
     return true;
 }
 
-static bool decode_store(Decoder *d)
+bool decode_st_async(Decoder *d)
+{
+    return store_async(d, ATOMIC_NONE);
+}
+
+bool decode_red_async(Decoder *d)
+{
+    return store_async(d, decoder_atomic(d));
+}
+
+bool decode_st(Decoder *d)
 {
     const Inst *inst = d->inst;
     MemoryOp memory = {.strong = is_strong(d), .releases = release_scope(d)};
-    if (inst_has(d->inst, MOD_MBARRIER_COMPLETE_TX_BYTES))
-        return decode_store_async(d, ATOMIC_NONE);
-    if (inst_has(d->inst, MOD_BULK))
-        return decode_store_bulk(d);
     if (inst->operand_count < 2 || !set_type(d, &memory, data_type(d)) ||
         !decoder_address(d, &inst->operands[0], d->signature->space, &memory) ||
         !store_sources(d, &inst->operands[1], &memory, memory.elements))
@@ -238,7 +244,6 @@ AtomicKind decoder_atomic(const Decoder *d)
     return ATOMIC_NONE;
 }
 
-/* atom d, [a], b {, c}; red [a], b */
 static bool decode_atomic(Decoder *d, bool returns)
 {
     const Inst *inst = d->inst;
@@ -246,8 +251,6 @@ static bool decode_atomic(Decoder *d, bool returns)
     unsigned first = returns ? 1 : 0;
     if (memory.atomic == ATOMIC_NONE || inst->operand_count < first + 2u)
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
-    if (inst_has(d->inst, MOD_MBARRIER_COMPLETE_TX_BYTES))
-        return decode_store_async(d, memory.atomic);
     if (!set_type(d, &memory, data_type(d)) ||
         !decoder_address(d, &inst->operands[first], d->signature->space, &memory) ||
         !store_sources(d, &inst->operands[first + 1], &memory, memory.operands))
@@ -274,24 +277,28 @@ static bool decode_atomic(Decoder *d, bool returns)
     return true;
 }
 
-static bool is_one_of(const Decoder *d, const ModId *mods, size_t count)
+/* atom d, [a], b {, c} */
+bool decode_atom(Decoder *d)
 {
-    for (size_t i = 0; i < count; i++)
-        if (inst_has(d->inst, mods[i]))
-            return true;
-    return false;
+    return decode_atomic(d, true);
+}
+
+/* red [a], b */
+bool decode_red(Decoder *d)
+{
+    return decode_atomic(d, false);
 }
 
 /* cp{.reduce}.async.bulk [to], [from], size {, [mbarrier]} {, multicast} {, policy} {, byte mask} */
-static bool decode_copy_bulk(Decoder *d)
+static bool decode_copy_bulk(Decoder *d, bool reduces)
 {
     const Inst *inst = d->inst;
     CopyBulk *copy = copy_new(d);
-    bool to_global = inst_has(d->inst, MOD_BULK_GROUP), reduces = inst_has(d->inst, MOD_REDUCE);
+    bool to_global = inst_has(d->inst, MOD_BULK_GROUP);
     bool multicasts = inst_has(d->inst, MOD_MULTICAST_CLUSTER), masks = inst_has(d->inst, MOD_CP_MASK);
     copy->signals = inst_has(d->inst, MOD_MBARRIER_COMPLETE_TX_BYTES);
     unsigned next = copy->signals ? 4 : 3, policy = inst_has(d->inst, MOD_L2_CACHE_HINT);
-    if (inst_has(d->inst, MOD_TENSOR) || inst->operand_count != next + multicasts + policy + masks)
+    if (inst->operand_count != next + multicasts + policy + masks)
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
     Space source = to_global || !inst_has(d->inst, MOD_GLOBAL) ? SPACE_SHARED : SPACE_GLOBAL;
     if (!decoder_address(d, &inst->operands[0], to_global ? SPACE_GLOBAL : SPACE_SHARED, &copy->to) ||
@@ -313,15 +320,23 @@ static bool decode_copy_bulk(Decoder *d)
     return true;
 }
 
-/* cp.async.mbarrier.arrive: what it waits for is done, so that with .noinc it arrives at once and otherwise, having
- * raised the count before, changes nothing. */
-static bool decode_copy_arrive(Decoder *d)
+bool decode_cp_bulk(Decoder *d)
+{
+    return decode_copy_bulk(d, false);
+}
+
+bool decode_cp_reduce(Decoder *d)
+{
+    return decode_copy_bulk(d, true);
+}
+
+/* The copies it waits for are done.  With .noinc it arrives at once; otherwise it raises the count first, so nothing
+ * changes. */
+bool decode_cp_async_arrive(Decoder *d)
 {
     MemoryOp memory = {.strong = true, .element_bytes = 8, .count = 1, .type = TYPE_B64};
-    if (!inst_has(d->inst, MOD_NOINC)) {
-        decoder_emit(d, run_fence)->value = 0;
-        return true;
-    }
+    if (!inst_has(d->inst, MOD_NOINC))
+        return decode_nothing(d);
     if (!decoder_address(d, &d->inst->operands[0], d->signature->space, &memory))
         return false;
     Op *op = decoder_emit(d, run_mbarrier);
@@ -330,19 +345,10 @@ static bool decode_copy_arrive(Decoder *d)
     return true;
 }
 
-/* cp.async [to], [from], n {, size} {, policy} and its forms that only wait. */
-static bool decode_copy_async(Decoder *d)
+/* cp.async [to], [from], n {, size} {, policy} */
+bool decode_cp_async(Decoder *d)
 {
-    static const ModId nothing[] = {MOD_COMMIT_GROUP, MOD_WAIT_GROUP, MOD_WAIT_ALL, MOD_PREFETCH};
     const Inst *inst = d->inst;
-    if (is_one_of(d, nothing, COUNT_OF(nothing)) && !inst_has(d->inst, MOD_MBARRIER)) {
-        decoder_emit(d, run_fence)->value = 0;
-        return true;
-    }
-    if (inst_has(d->inst, MOD_BULK))
-        return decode_copy_bulk(d);
-    if (inst_has(d->inst, MOD_MBARRIER))
-        return decode_copy_arrive(d);
     if (inst->operand_count < 3)
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
     CopyAsync *copy = ARENA_NEW(d->arena, CopyAsync);
@@ -371,62 +377,27 @@ static bool decode_copy_async(Decoder *d)
     return true;
 }
 
-static uint64_t scalar_pending_count(const uint64_t *s, uint32_t control)
-{
-    (void)control;
-    return s[0] >> 21 & ((1u << 21) - 1);
-}
-
-static bool decode_mbarrier(Decoder *d)
+/* {state,} [mbarrier] {, operand}: 'dest_type' is that of the result, TYPE_NONE without one. */
+static bool emit_mbarrier(Decoder *d, unsigned kind, Type dest_type, Type operand_type)
 {
     const Inst *inst = d->inst;
-    bool expects = inst_has(d->inst, MOD_EXPECT_TX), drops = inst_has(d->inst, MOD_ARRIVE_DROP);
-    bool tests = inst_has(d->inst, MOD_TEST_WAIT) || inst_has(d->inst, MOD_TRY_WAIT);
-    bool arrives = drops || inst_has(d->inst, MOD_ARRIVE), parity = inst_has(d->inst, MOD_PARITY);
-    if (inst_has(d->inst, MOD_PENDING_COUNT)) {
-        Dest dest;
-        uint32_t row = decoder_source(d, &inst->operands[1], TYPE_B64);
-        if (row == NO_ROW || !decoder_dest(d, &inst->operands[0], TYPE_U32, false, &dest))
-            return false;
-        Op *op = decoder_emit(d, run_scalar);
-        op->dest = dest.row;
-        op->dest_bytes = 4;
-        op->source_count = 1;
-        op->sources[0] = row;
-        op->source_bytes[0] = 8;
-        op->scalar.function = scalar_pending_count;
-        decoder_dest_done(d, &dest);
-        return true;
-    }
-    unsigned kind = inst_has(d->inst, MOD_INIT)    ? MBARRIER_INIT
-                    : inst_has(d->inst, MOD_INVAL) ? MBARRIER_INVAL
-                    : tests                        ? parity ? MBARRIER_TEST_PARITY : MBARRIER_TEST
-                    : drops                        ? expects ? MBARRIER_ARRIVE_DROP_EXPECT_TX : MBARRIER_ARRIVE_DROP
-                    : arrives                      ? expects ? MBARRIER_ARRIVE_EXPECT_TX : MBARRIER_ARRIVE
-                    : inst_has(d->inst, MOD_COMPLETE_TX) ? MBARRIER_COMPLETE_TX
-                                                         : MBARRIER_EXPECT_TX;
-    bool returns = tests || arrives;
-    unsigned at = returns ? 1 : 0;
+    unsigned at = dest_type != TYPE_NONE ? 1 : 0;
     MemoryOp memory = {.strong = true, .element_bytes = 8, .count = 1, .type = TYPE_B64};
-    if (inst->operand_count <= at || !decoder_address(d, &inst->operands[at], d->signature->space, &memory))
-        return inst->operand_count > at ? false : decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
     uint32_t operand = NO_ROW;
-    unsigned operand_bytes = kind == MBARRIER_TEST ? 8 : 4;
-    if (inst->operand_count > at + 1) {
-        operand = decoder_source(d, &inst->operands[at + 1], operand_bytes == 8 ? TYPE_B64 : TYPE_U32);
-        if (operand == NO_ROW)
-            return false;
-    }
     Dest dest = {.row = NO_ROW};
-    if (returns && inst->operands[0].kind != OPERAND_SINK &&
-        !decoder_dest(d, &inst->operands[0], tests ? TYPE_PRED : TYPE_B64, false, &dest))
+    if (inst->operand_count <= at)
+        return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
+    if (!decoder_address(d, &inst->operands[at], d->signature->space, &memory) ||
+        (inst->operand_count > at + 1 &&
+         (operand = decoder_source(d, &inst->operands[at + 1], operand_type)) == NO_ROW) ||
+        (at && inst->operands[0].kind != OPERAND_SINK && !decoder_dest(d, &inst->operands[0], dest_type, false, &dest)))
         return false;
     Op *op = decoder_emit(d, run_mbarrier);
     op->dest = dest.row;
-    op->dest_bytes = tests ? 0 : 8;
+    op->dest_bytes = dest_type == TYPE_PRED ? 0 : 8;
     op->source_count = operand != NO_ROW;
     op->sources[0] = operand;
-    op->source_bytes[0] = (uint8_t)operand_bytes;
+    op->source_bytes[0] = (uint8_t)type_row_bytes(operand_type);
     op->mbarrier.kind = kind;
     op->mbarrier.memory = memory_keep(d, &memory);
     if (dest.row != NO_ROW)
@@ -434,21 +405,65 @@ static bool decode_mbarrier(Decoder *d)
     return true;
 }
 
-bool decode_memory(Decoder *d)
+bool decode_mbarrier_init(Decoder *d)
 {
-    switch (inst_op(d->inst)) {
-    case OP_LD:
-    case OP_LDU: return decode_load(d);
-    case OP_ST: return decode_store(d);
-    case OP_ATOM: return decode_atomic(d, true);
-    case OP_RED: return decode_atomic(d, false);
-    case OP_CP: return decode_copy_async(d);
-    case OP_MBARRIER: return decode_mbarrier(d);
-    case OP_MEMBAR:
-    case OP_FENCE:
-        decoder_emit(d, run_fence)->value = fence_scope(d);
-        return true;
-        return true;
-    default: /* hints */ decoder_emit(d, run_fence)->value = 0; return true;
-    }
+    return emit_mbarrier(d, MBARRIER_INIT, TYPE_NONE, TYPE_U32);
+}
+
+bool decode_mbarrier_inval(Decoder *d)
+{
+    return emit_mbarrier(d, MBARRIER_INVAL, TYPE_NONE, TYPE_U32);
+}
+
+bool decode_mbarrier_expect_tx(Decoder *d)
+{
+    return emit_mbarrier(d, MBARRIER_EXPECT_TX, TYPE_NONE, TYPE_U32);
+}
+
+bool decode_mbarrier_complete_tx(Decoder *d)
+{
+    return emit_mbarrier(d, MBARRIER_COMPLETE_TX, TYPE_NONE, TYPE_U32);
+}
+
+bool decode_mbarrier_arrive(Decoder *d)
+{
+    return emit_mbarrier(d, MBARRIER_ARRIVE, TYPE_B64, TYPE_U32);
+}
+
+bool decode_mbarrier_arrive_expect_tx(Decoder *d)
+{
+    return emit_mbarrier(d, MBARRIER_ARRIVE_EXPECT_TX, TYPE_B64, TYPE_U32);
+}
+
+bool decode_mbarrier_drop(Decoder *d)
+{
+    return emit_mbarrier(d, MBARRIER_ARRIVE_DROP, TYPE_B64, TYPE_U32);
+}
+
+bool decode_mbarrier_drop_expect_tx(Decoder *d)
+{
+    return emit_mbarrier(d, MBARRIER_ARRIVE_DROP_EXPECT_TX, TYPE_B64, TYPE_U32);
+}
+
+bool decode_mbarrier_test(Decoder *d)
+{
+    return emit_mbarrier(d, MBARRIER_TEST, TYPE_PRED, TYPE_B64);
+}
+
+bool decode_mbarrier_test_parity(Decoder *d)
+{
+    return emit_mbarrier(d, MBARRIER_TEST_PARITY, TYPE_PRED, TYPE_U32);
+}
+
+bool decode_fence(Decoder *d)
+{
+    decoder_emit(d, run_fence)->value = fence_scope(d);
+    return true;
+}
+
+/* Hints, and what waits for copies, which are done at once. */
+bool decode_nothing(Decoder *d)
+{
+    decoder_emit(d, run_fence)->value = FENCE_NONE;
+    return true;
 }

@@ -377,7 +377,7 @@ static uint32_t register_source(Decoder *d, const Operand *operand, Type type)
     if (operand->inverted && !wanted) {
         uint32_t temp = decoder_temp(d, 0);
         uint8_t bytes = 0;
-        decoder_emit_scalar(d, scalar_predicate, PREDICATE_NOT << CONTROL_KIND_SHIFT, temp, 0, &source, &bytes, 1);
+        decoder_emit_scalar(d, scalar_not_pred, 0, temp, 0, &source, &bytes, 1);
         source = SOURCE(BANK_FRAME, temp);
     }
     return source;

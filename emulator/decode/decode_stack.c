@@ -1,15 +1,14 @@
 /* alloca, stacksave and stackrestore. */
 #include "emulator/decode/decode.h"
 
-bool decode_stack(Decoder *d)
+/* Reads the first source operand if there is one, writes the destination if there is one. */
+static bool emit_stack(Decoder *d, OpFunction *run, bool writes, bool reads)
 {
     const Inst *inst = d->inst;
-    Opcode opcode = inst_op(inst);
     Type type = d->signature->types[0];
     uint64_t alignment = 8;
     uint32_t source = NO_ROW;
     Dest dest = {.row = NO_ROW};
-    bool writes = opcode != OP_STACKRESTORE, reads = opcode != OP_STACKSAVE;
     if (reads && (source = decoder_source(d, &inst->operands[writes], type)) == NO_ROW)
         return false;
     if (inst->operand_count > 2 && inst->operands[2].constant)
@@ -18,9 +17,7 @@ bool decode_stack(Decoder *d)
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
     if (writes && !decoder_dest(d, &inst->operands[0], type, false, &dest))
         return false;
-    Op *op = decoder_emit(d, opcode == OP_ALLOCA       ? run_alloca
-                             : opcode == OP_STACKSAVE ? run_stack_save
-                                                      : run_stack_restore);
+    Op *op = decoder_emit(d, run);
     op->dest = dest.row;
     op->dest_bytes = (uint8_t)dest.bytes;
     op->source_count = reads;
@@ -30,4 +27,19 @@ bool decode_stack(Decoder *d)
     if (writes)
         decoder_dest_done(d, &dest);
     return true;
+}
+
+bool decode_alloca(Decoder *d)
+{
+    return emit_stack(d, run_alloca, true, true);
+}
+
+bool decode_stacksave(Decoder *d)
+{
+    return emit_stack(d, run_stack_save, true, false);
+}
+
+bool decode_stackrestore(Decoder *d)
+{
+    return emit_stack(d, run_stack_restore, false, true);
 }

@@ -87,18 +87,19 @@ bool decode_video(Decoder *d)
     const Operand *operands = inst->operands;
     Operation operation = {0};
     uint32_t rows[3];
-    if (inst->operand_count < 3 || !video_select(&operation, d->signature, (unsigned)inst->operand_count - 1))
+    if (inst->operand_count < 3 || !operation_select(&operation, d->signature, inst->form))
         return refuse(d);
     if (operation.scalar == scalar_video_parts)
         return inst->operand_count == 4 ? decode_parts(d, &operation) : refuse(d);
     static const uint32_t negations[3] = {VIDEO_NEGATE_A, VIDEO_NEGATE_B, VIDEO_NEGATE_C};
+    operation.source_count = inst->operand_count - 1u;
     for (unsigned i = 0; i < operation.source_count; i++) {
         if ((rows[i] = plain_source(d, &operands[i + 1])) == NO_ROW)
             return false;
         operation.control |= operands[i + 1].negated ? negations[i] : 0;
     }
     if (operation.source_count == 2) {
-        /* c is not looked at. */
+        /* c is ignored. */
         rows[2] = rows[1];
         operation.source_count = 3;
     }

@@ -95,7 +95,8 @@ Step run_lop3_predicate(Exec *x, const Op *op, uint32_t mask)
 Step run_carry(Exec *x, const Op *op, uint32_t mask)
 {
     unsigned kind = CONTROL_KIND(op->scalar.control), width = op->scalar.control & CONTROL_WIDTH;
-    bool reads = kind & 8, writes = kind & 16, subtracts = (kind & 7) == 1, multiplies = (kind & 7) >= 2;
+    unsigned sum_kind = kind & ~(CARRY_READS | CARRY_WRITES);
+    bool multiplies = sum_kind == CARRY_MAD_LO || sum_kind == CARRY_MAD_HI;
     void *dest = x->frame->registers + op->dest;
     uint32_t carry_out = 0;
     EACH_ACTIVE(lane, mask)
@@ -106,16 +107,15 @@ Step run_carry(Exec *x, const Op *op, uint32_t mask)
         uint64_t a = s[0], b = s[1];
         if (multiplies) {
             b = s[2];
-            a = (kind & 7) == 2 ? (s[0] * s[1]) & width_mask(width)
-                                : scalar_muldiv(s, (op->scalar.control & (CONTROL_WIDTH | CONTROL_SIGNED)) |
-                                                       MULDIV_MULHI << CONTROL_KIND_SHIFT);
+            a = sum_kind == CARRY_MAD_LO ? (s[0] * s[1]) & width_mask(width) : scalar_mul_hi(s, op->scalar.control);
         }
-        unsigned flag = reads ? x->frame->carry >> lane & 1 : 0;
-        unsigned __int128 sum = subtracts ? (unsigned __int128)a - b - flag : (unsigned __int128)a + b + flag;
+        unsigned flag = kind & CARRY_READS ? x->frame->carry >> lane & 1 : 0;
+        unsigned __int128 sum =
+            sum_kind == CARRY_SUB ? (unsigned __int128)a - b - flag : (unsigned __int128)a + b + flag;
         carry_out |= (uint32_t)(sum >> width & 1) << lane;
         row_set(dest, op->dest_bytes, lane, (uint64_t)sum & width_mask(width));
     }
-    if (writes)
+    if (kind & CARRY_WRITES)
         x->frame->carry = (x->frame->carry & ~mask) | carry_out;
     return STEP_NEXT;
 }

@@ -45,6 +45,8 @@ OpFunction run_alloca, run_stack_save, run_stack_restore;
 
 OpFunction run_branch, run_jump, run_table_branch, run_reconverge, run_exit, run_return, run_trap, run_yield;
 OpFunction run_scalar, run_setp, run_divide, run_carry, run_copy_bytes, run_clock, run_lop3_predicate;
+/* The kind of run_carry: a sum, and what it does with the carry flag. */
+enum { CARRY_ADD, CARRY_SUB, CARRY_MAD_LO, CARRY_MAD_HI, CARRY_READS = 8, CARRY_WRITES = 16 };
 
 /* call.c, builtin.c */
 

@@ -1,5 +1,6 @@
 /* set and setp: PTX ISA, "Comparison and Selection Instructions". */
-#include "emulator/semantics/semantics.h"
+#include "emulator/semantics/compare.h"
+#include "emulator/semantics/operation.h"
 
 /* Within the kind of the control word: 4 bits CompareKind, 3 bits class of the operands, 3 bits form of set's result.
  * The rounding field holds set's BoolKind. */
@@ -52,7 +53,7 @@ static bool compare_integers(CompareKind kind, uint64_t a, uint64_t b, uint32_t 
 }
 
 /* One comparison; with CONTROL_PAIR bit 0 for the lower halves, bit 1 for the upper. */
-uint64_t scalar_compare(const uint64_t *s, uint32_t control)
+static uint64_t scalar_compare(const uint64_t *s, uint32_t control)
 {
     CompareKind kind = (CompareKind)(CONTROL_KIND(control) & 15);
     unsigned class = CONTROL_KIND(control) >> 4 & 7;
@@ -77,7 +78,7 @@ uint64_t scalar_compare(const uint64_t *s, uint32_t control)
     return result;
 }
 
-uint64_t scalar_set(const uint64_t *s, uint32_t control)
+static uint64_t scalar_set(const uint64_t *s, uint32_t control)
 {
     uint64_t truth = scalar_compare(s, control);
     /* The predicate combines with each half. */
@@ -169,42 +170,57 @@ static unsigned result_form(Type dest, bool pair)
     }
 }
 
-/* Also for set, whose destination type stands before the operands'. */
-bool comparison_select(Operation *operation, const Signature *signature, BoolKind *combine)
+/* The comparison of operands of the type, as a number, with its control word. */
+static Operation compare(const Signature *signature, Type type, CompareKind *kind)
 {
-    int kind = -1;
     for (size_t i = 0; i < COUNT_OF(comparisons); i++)
         if (signature_has(signature, comparisons[i].mod))
-            kind = (int)comparisons[i].kind;
-    if (kind < 0 || signature->type_count < 1 || signature->type_count > 2)
-        return false;
-    *combine = signature_has(signature, MOD_AND)   ? BOOL_AND
-               : signature_has(signature, MOD_OR)  ? BOOL_OR
-               : signature_has(signature, MOD_XOR) ? BOOL_XOR
-                                                   : BOOL_NONE;
-    Type type = signature->types[signature->type_count - 1];
-    bool pair, ftz = signature_has(signature, MOD_FTZ);
+            *kind = comparisons[i].kind;
+    bool pair;
     unsigned class = operand_class(type, &pair);
-    uint32_t control = (pair ? CONTROL_PAIR : 0) | (ftz ? CONTROL_FTZ : 0);
+    uint32_t control = (pair ? CONTROL_PAIR : 0) | (signature_has(signature, MOD_FTZ) ? CONTROL_FTZ : 0);
     if (type_class(type) == CLASS_SIGNED)
         control |= CONTROL_SIGNED;
     if (class == CLASS_ID_INTEGER)
         control |= type_bits(type);
-    unsigned form = signature->type_count == 2 ? result_form(signature->types[0], pair) : 0;
-    control |= ((unsigned)kind | class << 4 | form << 7) << CONTROL_KIND_SHIFT;
-    *operation = (Operation){.control = control, .sources = {type, type}, .source_count = 2};
-    if (signature->type_count == 2) {
-        operation->scalar = scalar_set;
-        operation->dest = signature->types[0];
-        operation->control |= (uint32_t)*combine << CONTROL_ROUNDING_SHIFT;
-        if (*combine != BOOL_NONE)
-            operation->sources[operation->source_count++] = TYPE_PRED;
-        return true;
-    }
-    operation->dest = TYPE_PRED;
-    operation->scalar = scalar_compare;
-    RowId row = ftz ? ROW_NONE : comparison_row((CompareKind)kind, type);
+    control |= ((uint32_t)*kind | class << 4) << CONTROL_KIND_SHIFT;
+    return operation_by_lane(scalar_compare, control, type, 2);
+}
+
+static BoolKind combination(const Signature *signature)
+{
+    return signature_has(signature, MOD_AND)   ? BOOL_AND
+           : signature_has(signature, MOD_OR)  ? BOOL_OR
+           : signature_has(signature, MOD_XOR) ? BOOL_XOR
+                                               : BOOL_NONE;
+}
+
+Operation operation_set(const Signature *signature)
+{
+    Type dest = signature->types[0];
+    CompareKind kind = COMPARE_EQ;
+    Operation operation = compare(signature, signature->types[1], &kind);
+    BoolKind combine = combination(signature);
+    uint32_t form = result_form(dest, operation.control & CONTROL_PAIR);
+    operation.scalar = scalar_set;
+    operation.dest = dest;
+    operation.control |= form << 7 << CONTROL_KIND_SHIFT | (uint32_t)combine << CONTROL_ROUNDING_SHIFT;
+    if (combine != BOOL_NONE)
+        operation.sources[operation.source_count++] = TYPE_PRED;
+    return operation;
+}
+
+Operation comparison_select(const Signature *signature)
+{
+    Type type = signature->types[0];
+    CompareKind kind = COMPARE_EQ;
+    Operation operation = compare(signature, type, &kind);
+    RowId row = operation.control & CONTROL_FTZ ? ROW_NONE : comparison_row(kind, type);
     if (row != ROW_NONE)
-        operation->row = row_function(row);
-    return true;
+        operation.row = row_function(row);
+    operation.dest = TYPE_PRED;
+    operation.combine = combination(signature);
+    if (operation.combine != BOOL_NONE)
+        operation.sources[operation.source_count++] = TYPE_PRED;
+    return operation;
 }

@@ -1,9 +1,9 @@
 /* cvt: PTX ISA, "Data Movement and Conversion Instructions: cvt" and "cvt.pack". */
-#include "emulator/semantics/semantics.h"
+#include "emulator/semantics/operation.h"
 
 #include <math.h>
 
-/* What cvt converts between: the fundamental types and the narrow formats that are no register types. */
+/* What cvt converts between: the fundamental types and the narrow formats that are not register types. */
 typedef enum ConvertType {
     CONVERT_INTEGER,
     CONVERT_F16,
@@ -276,7 +276,7 @@ static ConvertType convert_type(Type type)
     }
 }
 
-/* Packed formats that are no types: elements, and bits an element takes. */
+/* Packed formats that are not types: the number of elements and the bits that one takes. */
 static const struct NarrowType {
     ModId mod;
     ConvertType type;
@@ -288,50 +288,85 @@ static const struct NarrowType {
     {MOD_E3M2X4, CONVERT_E3M2, 4, 8}, {MOD_UE8M0X2, CONVERT_UE8M0, 2, 8},
 };
 
-static bool select_narrow(Operation *operation, const Signature *signature, const struct NarrowType *narrow,
-                          uint32_t control)
+static const struct NarrowType *find_narrow(const Signature *signature)
 {
-    bool to_narrow = signature->type_count == 0 || signature_has(signature, MOD_F32);
-    Type other = signature->type_count ? signature->types[0] : TYPE_F32;
-    /* The order tells which side is narrow: .e4m3x2.f16x2 or .f16x2.e4m3x2. */
-    for (unsigned i = 0; i < signature->mod_count && signature->type_count; i++)
-        if (signature->mods[i].id == narrow->mod || type_from_name(signature->mods[i].text + 1) != TYPE_NONE) {
-            to_narrow = signature->mods[i].id == narrow->mod;
-            break;
-        }
-    Type packed = narrow->count * narrow->bits == 8    ? TYPE_B8
-                  : narrow->count * narrow->bits == 16 ? TYPE_B16
-                                                       : TYPE_B32;
-    unsigned kind = to_narrow ? (unsigned)convert_type(other) | (unsigned)narrow->type << 4
-                              : (unsigned)narrow->type | (unsigned)convert_type(other) << 4;
-    *operation =
-        (Operation){.dest = to_narrow ? packed : other, .source_count = 1, .sources = {to_narrow ? other : packed}};
-    if (narrow->type == CONVERT_UE8M0) {
-        operation->scalar = to_narrow ? convert_scale_pair : convert_from_scale_pair;
-        if (to_narrow && other == TYPE_F32)
-            operation->sources[operation->source_count++] = TYPE_F32;
-        else if (to_narrow)
-            control |= CONTROL_PAIR;
-    } else if (!to_narrow) {
-        operation->scalar = convert_wide_pair;
-    } else if (narrow->count == 4) {
-        operation->scalar = convert_stochastic;
-        for (unsigned i = 0; i < 4; i++)
-            operation->sources[i] = TYPE_F32;
-        operation->sources[4] = TYPE_B32;
-        operation->source_count = 5;
-        kind |= 1 << 8;
-    } else if (other == TYPE_F32) {
-        operation->scalar = convert_pair;
-        operation->sources[operation->source_count++] = TYPE_F32;
-    } else {
-        operation->scalar = convert_narrow_pair;
-    }
-    operation->control = control | narrow->bits | kind << CONTROL_KIND_SHIFT;
-    return true;
+    size_t i = 0;
+    while (i + 1 < COUNT_OF(narrow_types) && !signature_has(signature, narrow_types[i].mod))
+        i++;
+    return &narrow_types[i];
 }
 
-static bool select_pack(Operation *operation, const Signature *signature)
+static Type packed_type(const struct NarrowType *narrow)
+{
+    return type_bits_of_width(narrow->count * narrow->bits);
+}
+
+static Rounding modifier_rounding(const Signature *signature, bool *integral)
+{
+    static const struct {
+        ModId mod;
+        Rounding rounding;
+        bool integral;
+    } names[] = {
+        {MOD_RN, ROUND_NEAREST_EVEN, false}, {MOD_RZ, ROUND_ZERO, false},          {MOD_RM, ROUND_DOWN, false},
+        {MOD_RP, ROUND_UP, false},           {MOD_RNA, ROUND_NEAREST_AWAY, false}, {MOD_RNI, ROUND_NEAREST_EVEN, true},
+        {MOD_RZI, ROUND_ZERO, true},         {MOD_RMI, ROUND_DOWN, true},          {MOD_RPI, ROUND_UP, true}};
+    *integral = false;
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (signature_has(signature, names[i].mod)) {
+            *integral = names[i].integral;
+            return names[i].rounding;
+        }
+    return ROUND_NEAREST_EVEN;
+}
+
+static uint32_t convert_control(const Signature *signature, bool *integral)
+{
+    return (uint32_t)modifier_rounding(signature, integral) << CONTROL_ROUNDING_SHIFT |
+           (signature_has(signature, MOD_FTZ) ? CONTROL_FTZ : 0) |
+           (signature_has(signature, MOD_SAT) ? CONTROL_SAT : 0) |
+           (signature_has(signature, MOD_RELU) ? CONTROL_RELU : 0) |
+           (signature_has(signature, MOD_SATFINITE) ? CONTROL_FINITE : 0);
+}
+
+/* From f32, two or four of them, or from a pair of f16 or bf16. */
+Operation operation_cvt_to_narrow(const Signature *signature)
+{
+    const struct NarrowType *narrow = find_narrow(signature);
+    Type from = signature->types[0];
+    bool integral, single = from == TYPE_F32;
+    uint32_t control = convert_control(signature, &integral) | narrow->bits;
+    uint32_t kind = (uint32_t)convert_type(from) | (uint32_t)narrow->type << 4;
+    unsigned count = single ? narrow->count : 1;
+    ScalarFunction *function = single ? convert_pair : convert_narrow_pair;
+    if (narrow->type == CONVERT_UE8M0) {
+        function = convert_scale_pair;
+        control |= single ? 0 : CONTROL_PAIR;
+    } else if (narrow->count == 4) {
+        function = convert_stochastic;
+        kind |= 1 << 8;
+    }
+    Operation operation = operation_by_lane(function, control | kind << CONTROL_KIND_SHIFT, from, count);
+    operation.dest = packed_type(narrow);
+    if (function == convert_stochastic)
+        operation.sources[operation.source_count++] = TYPE_B32;
+    return operation;
+}
+
+Operation operation_cvt_from_narrow(const Signature *signature)
+{
+    const struct NarrowType *narrow = find_narrow(signature);
+    Type to = signature->types[0];
+    bool integral;
+    uint32_t control = convert_control(signature, &integral) | narrow->bits;
+    uint32_t kind = (uint32_t)narrow->type | (uint32_t)convert_type(to) << 4;
+    ScalarFunction *function = narrow->type == CONVERT_UE8M0 ? convert_from_scale_pair : convert_wide_pair;
+    Operation operation = operation_by_lane(function, control | kind << CONTROL_KIND_SHIFT, packed_type(narrow), 1);
+    operation.dest = to;
+    return operation;
+}
+
+Operation operation_cvt_pack(const Signature *signature)
 {
     static const struct {
         ModId mod;
@@ -339,18 +374,15 @@ static bool select_pack(Operation *operation, const Signature *signature)
         bool is_signed;
     } elements[] = {{MOD_U16, 16, false}, {MOD_S16, 16, true}, {MOD_U8, 8, false}, {MOD_S8, 8, true},
                     {MOD_U4, 4, false},   {MOD_S4, 4, true},   {MOD_U2, 2, false}, {MOD_S2, 2, true}};
-    for (size_t i = 0; i < COUNT_OF(elements); i++) {
-        if (!signature_has(signature, elements[i].mod))
-            continue;
-        unsigned kind = elements[i].bits | (unsigned)elements[i].is_signed << 7;
-        *operation = (Operation){.scalar = convert_pack,
-                                 .control = kind << CONTROL_KIND_SHIFT,
-                                 .dest = TYPE_B32,
-                                 .sources = {TYPE_S32, TYPE_S32, TYPE_B32},
-                                 .source_count = elements[i].bits < 16 ? 3 : 2};
-        return true;
-    }
-    return false;
+    size_t i = 0;
+    while (i + 1 < COUNT_OF(elements) && !signature_has(signature, elements[i].mod))
+        i++;
+    uint32_t kind = elements[i].bits | (uint32_t)elements[i].is_signed << 7;
+    Operation operation = operation_by_lane(convert_pack, kind << CONTROL_KIND_SHIFT, TYPE_S32, 2);
+    operation.dest = TYPE_B32;
+    if (elements[i].bits < 16)
+        operation.sources[operation.source_count++] = TYPE_B32;
+    return operation;
 }
 
 /* Frequent conversions without modifiers that matter, on whole rows. */
@@ -394,76 +426,43 @@ static RowId convert_row(Type to, Type from, uint32_t control)
     return ROW_NONE;
 }
 
-static Rounding modifier_rounding(const Signature *signature, bool *integral)
+Operation operation_cvt(const Signature *signature)
 {
-    static const struct {
-        ModId mod;
-        Rounding rounding;
-        bool integral;
-    } names[] = {
-        {MOD_RN, ROUND_NEAREST_EVEN, false}, {MOD_RZ, ROUND_ZERO, false},          {MOD_RM, ROUND_DOWN, false},
-        {MOD_RP, ROUND_UP, false},           {MOD_RNA, ROUND_NEAREST_AWAY, false}, {MOD_RNI, ROUND_NEAREST_EVEN, true},
-        {MOD_RZI, ROUND_ZERO, true},         {MOD_RMI, ROUND_DOWN, true},          {MOD_RPI, ROUND_UP, true}};
-    *integral = false;
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (signature_has(signature, names[i].mod)) {
-            *integral = names[i].integral;
-            return names[i].rounding;
-        }
-    return ROUND_NEAREST_EVEN;
-}
-
-bool convert_select(Operation *operation, const Signature *signature, unsigned source_count)
-{
-    if (signature_has(signature, MOD_PACK))
-        return select_pack(operation, signature);
-    bool integral;
-    uint32_t control = (uint32_t)modifier_rounding(signature, &integral) << CONTROL_ROUNDING_SHIFT;
-    control |= (signature_has(signature, MOD_FTZ) ? CONTROL_FTZ : 0) |
-               (signature_has(signature, MOD_SAT) ? CONTROL_SAT : 0) |
-               (signature_has(signature, MOD_RELU) ? CONTROL_RELU : 0) |
-               (signature_has(signature, MOD_SATFINITE) ? CONTROL_FINITE : 0);
-    for (size_t i = 0; i < COUNT_OF(narrow_types); i++)
-        if (signature_has(signature, narrow_types[i].mod))
-            return select_narrow(operation, signature, &narrow_types[i], control);
-    if (signature->type_count != 2)
-        return false;
-
     Type to = signature->types[0], from = signature->types[1];
     ConvertType to_type = convert_type(to), from_type = convert_type(from);
-    unsigned kind = (unsigned)from_type | (unsigned)to_type << 4 | (unsigned)integral << 8;
-    *operation = (Operation){.dest = to, .sources = {from, from}, .source_count = 1, .dest_extends = true};
+    bool integral;
+    uint32_t control = convert_control(signature, &integral);
+    uint32_t kind = (uint32_t)from_type | (uint32_t)to_type << 4 | (uint32_t)integral << 8;
+    Operation operation = {.dest = to, .sources = {from}, .source_count = 1};
 
     RowId row = convert_row(to, from, control);
     if (row != ROW_NONE)
-        operation->row = row_function(row);
+        operation.row = row_function(row);
 
     if (to == TYPE_F16X2 || to == TYPE_BF16X2) {
-        if (from != TYPE_F32)
-            return false;
-        operation->source_count = 2;
-        operation->scalar = convert_pair;
+        operation.sources[operation.source_count++] = from;
+        operation.scalar = convert_pair;
         control |= 16;
         if (signature_has(signature, MOD_RS)) {
-            operation->scalar = convert_stochastic;
-            operation->sources[operation->source_count++] = TYPE_B32;
+            operation.scalar = convert_stochastic;
+            operation.sources[operation.source_count++] = TYPE_B32;
         }
     } else if (to == TYPE_TF32) {
-        operation->dest = TYPE_B32;
-        operation->scalar = convert_tf32;
+        operation.dest = TYPE_B32;
+        operation.scalar = convert_tf32;
     } else if (to_type == CONVERT_INTEGER && from_type == CONVERT_INTEGER) {
-        operation->scalar = convert_integer;
-        kind = type_bits(to) | (unsigned)(type_class(to) == CLASS_SIGNED) << 7;
-        control |= type_bits(from) | (type_class(from) == CLASS_SIGNED ? CONTROL_SIGNED : 0);
+        operation.scalar = convert_integer;
+        kind = type_bits(to) | (uint32_t)(type_class(to) == CLASS_SIGNED) << 7;
+        control |= integer_control(from);
     } else if (to_type == CONVERT_INTEGER) {
-        operation->scalar = convert_to_integer;
-        control |= type_bits(to) | (type_class(to) == CLASS_SIGNED ? CONTROL_SIGNED : 0);
+        operation.scalar = convert_to_integer;
+        control |= integer_control(to);
     } else if (from_type == CONVERT_INTEGER) {
-        operation->scalar = convert_from_integer;
-        control |= type_bits(from) | (type_class(from) == CLASS_SIGNED ? CONTROL_SIGNED : 0);
+        operation.scalar = convert_from_integer;
+        control |= integer_control(from);
     } else {
-        operation->scalar = convert_float;
+        operation.scalar = convert_float;
     }
-    operation->control = control | kind << CONTROL_KIND_SHIFT;
-    return operation->source_count == source_count;
+    operation.control = control | kind << CONTROL_KIND_SHIFT;
+    return operation;
 }

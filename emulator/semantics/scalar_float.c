@@ -1,10 +1,13 @@
-/* Floating-point instructions, lane by lane: PTX ISA, "Floating-Point Instructions" and the half-precision chapters. */
+/* Floating-point arithmetic: PTX ISA, "Floating-Point Instructions" and the chapters on half and mixed precision.  Each
+ * instruction's value of one lane, and the choice between that and a function of whole rows. */
 #include "emulator/semantics/approximate.h"
-#include "emulator/semantics/semantics.h"
+#include "emulator/semantics/operation.h"
 
 #include <math.h>
 
 static const FloatFormat *const formats[] = {&FORMAT_F32, &FORMAT_F16, &FORMAT_BF16};
+
+enum { TESTP_FINITE, TESTP_INFINITE, TESTP_NUMBER, TESTP_NOTANUMBER, TESTP_NORMAL, TESTP_SUBNORMAL };
 
 static double sum_signed(double a, double b, Rounding rounding)
 {
@@ -106,7 +109,7 @@ uint64_t float_operation(unsigned operation, unsigned format, uint64_t a, uint64
     return float_compute(operation, formats[format], s, control);
 }
 
-uint64_t scalar_float(const uint64_t *s, uint32_t control)
+static uint64_t scalar_float(const uint64_t *s, uint32_t control)
 {
     unsigned operation = CONTROL_KIND(control) & 31, id = CONTROL_KIND(control) >> 5 & 3;
     const FloatFormat *format = formats[id];
@@ -122,7 +125,7 @@ uint64_t scalar_float(const uint64_t *s, uint32_t control)
 }
 
 /* .f32 with operands of type .f16 or .bf16 (the format in the kind): add, sub (a, c), fma (a, b, c). */
-uint64_t scalar_mixed(const uint64_t *s, uint32_t control)
+static uint64_t scalar_mixed(const uint64_t *s, uint32_t control)
 {
     unsigned operation = CONTROL_KIND(control) & 31;
     const FloatFormat *format = formats[CONTROL_KIND(control) >> 5 & 3];
@@ -160,7 +163,7 @@ uint64_t scalar_double(const uint64_t *s, uint32_t control)
 }
 
 /* rcp and rsqrt.approx.ftz.f64: from the upper word alone, with a lower word of zero. */
-uint64_t scalar_coarse_double(const uint64_t *s, uint32_t control)
+static uint64_t scalar_coarse_double(const uint64_t *s, uint32_t control)
 {
     uint64_t high = s[0] & ~(uint64_t)UINT32_MAX;
     if (!(high & UINT64_C(0x7ff0000000000000)))
@@ -173,7 +176,7 @@ uint64_t scalar_coarse_double(const uint64_t *s, uint32_t control)
     return bits & UINT64_C(0x7ff0000000000000) ? bits : bits & UINT64_C(0x8000000000000000);
 }
 
-uint64_t scalar_testp(const uint64_t *s, uint32_t control)
+static uint64_t scalar_testp(const uint64_t *s, uint32_t control)
 {
     double value = (control & CONTROL_WIDTH) == 32 ? (double)float_from_bits((uint32_t)s[0]) : double_from_bits(s[0]);
     bool subnormal =
@@ -192,4 +195,193 @@ uint64_t scalar_copysign(const uint64_t *s, uint32_t control)
 {
     uint64_t sign = UINT64_C(1) << ((control & CONTROL_WIDTH) - 1);
     return (s[0] & sign) | (s[1] & (sign - 1));
+}
+
+/* Functions of whole rows for a floating-point instruction, each ROW_NONE if there is none. */
+typedef struct FloatRows {
+    RowId f32, f32_ftz, f64; /* the last rounds to nearest */
+} FloatRows;
+
+static Operation float_by_lane(const Signature *signature, FloatOperation kind, unsigned source_count)
+{
+    Type type = signature->types[0];
+    uint32_t control = modifier_control(signature);
+    if (type == TYPE_F64)
+        return operation_by_lane(scalar_double, control | (uint32_t)kind << CONTROL_KIND_SHIFT, type, source_count);
+    uint32_t format = type == TYPE_BF16 || type == TYPE_BF16X2 ? FORMAT_ID_BF16
+                      : type == TYPE_F16 || type == TYPE_F16X2 ? FORMAT_ID_F16
+                                                               : FORMAT_ID_F32;
+    if (type == TYPE_F16X2 || type == TYPE_BF16X2 || type == TYPE_F32X2)
+        control |= CONTROL_PAIR;
+    return operation_by_lane(scalar_float, control | ((uint32_t)kind | format << 5) << CONTROL_KIND_SHIFT, type,
+                             source_count);
+}
+
+/* All operands have the instruction's type. */
+static Operation float_on_rows(const Signature *signature, FloatOperation kind, unsigned source_count, FloatRows rows)
+{
+    Type type = signature->types[0];
+    uint32_t control = modifier_control(signature);
+    RowId row = ROW_NONE;
+    if (type == TYPE_F64 && CONTROL_ROUNDING(control) == ROUND_NEAREST_EVEN)
+        row = rows.f64;
+    else if (type == TYPE_F32 && !control)
+        row = rows.f32;
+    else if (type == TYPE_F32 && control == CONTROL_FTZ)
+        row = rows.f32_ftz;
+    return row != ROW_NONE ? operation_on_rows(row, type, source_count) : float_by_lane(signature, kind, source_count);
+}
+
+/* add.f32.f16 and the like. */
+static Operation mixed(const Signature *signature, FloatOperation kind, unsigned source_count)
+{
+    Type narrow = signature->types[1];
+    uint32_t format = narrow == TYPE_BF16 ? FORMAT_ID_BF16 : FORMAT_ID_F16;
+    uint32_t control = modifier_control(signature) | ((uint32_t)kind | format << 5) << CONTROL_KIND_SHIFT;
+    Operation operation = operation_by_lane(scalar_mixed, control, TYPE_F32, source_count);
+    for (unsigned i = 0; i + 1 < source_count; i++)
+        operation.sources[i] = narrow;
+    return operation;
+}
+
+Operation operation_add_float(const Signature *signature)
+{
+    return float_on_rows(signature, FLOAT_ADD, 2, (FloatRows){ROW_ADD_F32, ROW_ADD_F32_FTZ, ROW_ADD_F64});
+}
+
+Operation operation_sub_float(const Signature *signature)
+{
+    return float_on_rows(signature, FLOAT_SUB, 2, (FloatRows){ROW_SUB_F32, ROW_SUB_F32_FTZ, ROW_SUB_F64});
+}
+
+Operation operation_mul_float(const Signature *signature)
+{
+    return float_on_rows(signature, FLOAT_MUL, 2, (FloatRows){ROW_MUL_F32, ROW_MUL_F32_FTZ, ROW_MUL_F64});
+}
+
+Operation operation_fma(const Signature *signature)
+{
+    return float_on_rows(signature, FLOAT_FMA, 3, (FloatRows){ROW_FMA_F32, ROW_FMA_F32_FTZ, ROW_FMA_F64});
+}
+
+Operation operation_div_float(const Signature *signature)
+{
+    return float_on_rows(signature, FLOAT_DIV, 2, (FloatRows){ROW_DIV_F32, ROW_DIV_F32_FTZ, ROW_DIV_F64});
+}
+
+Operation operation_div_approx(const Signature *signature)
+{
+    return float_by_lane(signature, FLOAT_DIV_APPROX, 2);
+}
+
+Operation operation_abs_float(const Signature *signature)
+{
+    return float_on_rows(signature, FLOAT_ABS, 1, (FloatRows){ROW_ABS_F32, ROW_NONE, ROW_ABS_F64});
+}
+
+Operation operation_neg_float(const Signature *signature)
+{
+    return float_on_rows(signature, FLOAT_NEG, 1, (FloatRows){ROW_NEG_F32, ROW_NONE, ROW_NEG_F64});
+}
+
+Operation operation_min_float(const Signature *signature)
+{
+    return float_by_lane(signature, FLOAT_MIN, 2);
+}
+
+Operation operation_max_float(const Signature *signature)
+{
+    return float_by_lane(signature, FLOAT_MAX, 2);
+}
+
+Operation operation_min3(const Signature *signature)
+{
+    return float_by_lane(signature, FLOAT_MIN3, 3);
+}
+
+Operation operation_max3(const Signature *signature)
+{
+    return float_by_lane(signature, FLOAT_MAX3, 3);
+}
+
+Operation operation_rcp(const Signature *signature)
+{
+    return float_on_rows(signature, FLOAT_RCP, 1, (FloatRows){ROW_RCP_F32, ROW_NONE, ROW_NONE});
+}
+
+Operation operation_sqrt(const Signature *signature)
+{
+    return float_on_rows(signature, FLOAT_SQRT, 1, (FloatRows){ROW_SQRT_F32, ROW_NONE, ROW_SQRT_F64});
+}
+
+Operation operation_rsqrt(const Signature *signature)
+{
+    return float_on_rows(signature, FLOAT_RSQRT, 1, (FloatRows){ROW_RSQRT_F32, ROW_NONE, ROW_NONE});
+}
+
+Operation operation_sin(const Signature *signature)
+{
+    return float_by_lane(signature, FLOAT_SIN, 1);
+}
+
+Operation operation_cos(const Signature *signature)
+{
+    return float_by_lane(signature, FLOAT_COS, 1);
+}
+
+Operation operation_lg2(const Signature *signature)
+{
+    return float_by_lane(signature, FLOAT_LG2, 1);
+}
+
+Operation operation_ex2(const Signature *signature)
+{
+    return float_by_lane(signature, FLOAT_EX2, 1);
+}
+
+Operation operation_tanh(const Signature *signature)
+{
+    return float_by_lane(signature, FLOAT_TANH, 1);
+}
+
+Operation operation_add_mixed(const Signature *signature)
+{
+    return mixed(signature, FLOAT_ADD, 2);
+}
+
+Operation operation_sub_mixed(const Signature *signature)
+{
+    return mixed(signature, FLOAT_SUB, 2);
+}
+
+Operation operation_fma_mixed(const Signature *signature)
+{
+    return mixed(signature, FLOAT_FMA, 3);
+}
+
+Operation operation_rcp_coarse(const Signature *signature)
+{
+    (void)signature;
+    return operation_by_lane(scalar_coarse_double, FLOAT_RCP << CONTROL_KIND_SHIFT, TYPE_F64, 1);
+}
+
+Operation operation_rsqrt_coarse(const Signature *signature)
+{
+    (void)signature;
+    return operation_by_lane(scalar_coarse_double, FLOAT_RSQRT << CONTROL_KIND_SHIFT, TYPE_F64, 1);
+}
+
+Operation operation_testp(const Signature *signature)
+{
+    static const ModId tests[] = {
+        [TESTP_FINITE] = MOD_FINITE,         [TESTP_INFINITE] = MOD_INFINITE, [TESTP_NUMBER] = MOD_NUMBER,
+        [TESTP_NOTANUMBER] = MOD_NOTANUMBER, [TESTP_NORMAL] = MOD_NORMAL,     [TESTP_SUBNORMAL] = MOD_SUBNORMAL,
+    };
+    Type type = signature->types[0];
+    uint32_t test = 0;
+    while (test + 1 < COUNT_OF(tests) && !signature_has(signature, tests[test]))
+        test++;
+    Operation operation = operation_by_lane(scalar_testp, type_bits(type) | test << CONTROL_KIND_SHIFT, type, 1);
+    operation.dest = TYPE_PRED;
+    return operation;
 }

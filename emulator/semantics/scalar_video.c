@@ -1,6 +1,7 @@
 /* Video instructions: PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions".  Parts are extended by their
  * types, computed exactly, clamped with .sat to the destination's type and part, then combined with c. */
-#include "emulator/semantics/semantics.h"
+#include "emulator/semantics/compare.h"
+#include "emulator/semantics/operation.h"
 
 static int64_t extend(uint64_t value, unsigned bits, bool is_signed)
 {
@@ -118,8 +119,6 @@ uint64_t scalar_video_parts(const uint64_t *s, uint32_t control)
     return (VIDEO_SECOND(control) == VIDEO_SECOND_ADD ? sum : result) & UINT32_MAX;
 }
 
-/* ---- Selection -------------------------------------------------------------------------------------------------- */
-
 static uint32_t word_flags(const Signature *signature)
 {
     static const struct {
@@ -147,46 +146,75 @@ static uint32_t word_flags(const Signature *signature)
     return control;
 }
 
-bool video_select(Operation *operation, const Signature *signature, unsigned source_count)
+/* vadd2 and vadd4 compute two and four parts at once. */
+static unsigned part_count(const Signature *signature)
 {
-    static const struct {
-        Opcode opcode, two, four;
-        unsigned operation;
-    } rows[] = {
-        {OP_VADD, OP_VADD2, OP_VADD4, VIDEO_ADD},
-        {OP_VSUB, OP_VSUB2, OP_VSUB4, VIDEO_SUB},
-        {OP_VABSDIFF, OP_VABSDIFF2, OP_VABSDIFF4, VIDEO_ABSDIFF},
-        {OP_VMIN, OP_VMIN2, OP_VMIN4, VIDEO_MIN},
-        {OP_VMAX, OP_VMAX2, OP_VMAX4, VIDEO_MAX},
-        {OP_VSET, OP_VSET2, OP_VSET4, VIDEO_SET},
-        {OP_UNKNOWN, OP_VAVRG2, OP_VAVRG4, VIDEO_AVRG},
-        {OP_VSHL, OP_UNKNOWN, OP_UNKNOWN, VIDEO_SHL},
-        {OP_VSHR, OP_UNKNOWN, OP_UNKNOWN, VIDEO_SHR},
-        {OP_VMAD, OP_UNKNOWN, OP_UNKNOWN, VIDEO_MAD},
-    };
-    Opcode opcode = signature->op;
-    size_t row = 0;
-    while (row < COUNT_OF(rows) && rows[row].opcode != opcode && rows[row].two != opcode && rows[row].four != opcode)
-        row++;
-    if (row == COUNT_OF(rows))
-        return false;
+    char last = signature->opcode[strlen(signature->opcode) - 1];
+    return last == '2' || last == '4' ? (unsigned)(last - '0') : 1;
+}
+
+static Operation video(const Signature *signature, uint32_t kind)
+{
+    unsigned parts = part_count(signature);
     /* A comparison names no destination type: it is unsigned. */
-    bool compares = rows[row].operation == VIDEO_SET;
-    unsigned first = compares ? 0 : 1;
-    if (signature->type_count != first + 2 || source_count < 2 || source_count > 3)
-        return false;
-    uint32_t control = rows[row].operation | word_flags(signature);
-    control |= !compares && signature->types[0] == TYPE_S32 ? VIDEO_D_SIGNED : 0;
+    unsigned first = kind == VIDEO_SET ? 0 : 1;
+    uint32_t control = kind | word_flags(signature);
+    control |= first && signature->types[0] == TYPE_S32 ? VIDEO_D_SIGNED : 0;
     control |= signature->types[first] == TYPE_S32 ? VIDEO_A_SIGNED : 0;
     control |= signature->types[first + 1] == TYPE_S32 ? VIDEO_B_SIGNED : 0;
-    bool parts = rows[row].opcode != opcode;
-    operation->scalar = parts ? scalar_video_parts : rows[row].operation == VIDEO_MAD ? scalar_video_mad : scalar_video;
-    if (parts)
-        control |= rows[row].four == opcode ? VIDEO_FOUR | 15u << VIDEO_MASK_SHIFT : 3u << VIDEO_MASK_SHIFT;
-    operation->control = control;
-    operation->dest = TYPE_B32;
-    operation->source_count = source_count;
-    for (unsigned i = 0; i < source_count; i++)
-        operation->sources[i] = TYPE_B32;
-    return true;
+    if (parts > 1)
+        control |= (parts == 4 ? VIDEO_FOUR : 0) | (uint32_t)width_mask(parts) << VIDEO_MASK_SHIFT;
+    ScalarFunction *function = parts > 1 ? scalar_video_parts : kind == VIDEO_MAD ? scalar_video_mad : scalar_video;
+    bool takes_third = parts > 1 || kind == VIDEO_MAD || VIDEO_SECOND(control) != VIDEO_SECOND_NONE;
+    return operation_by_lane(function, control, TYPE_B32, takes_third ? 3 : 2);
+}
+
+Operation operation_vadd(const Signature *signature)
+{
+    return video(signature, VIDEO_ADD);
+}
+
+Operation operation_vsub(const Signature *signature)
+{
+    return video(signature, VIDEO_SUB);
+}
+
+Operation operation_vabsdiff(const Signature *signature)
+{
+    return video(signature, VIDEO_ABSDIFF);
+}
+
+Operation operation_vmin(const Signature *signature)
+{
+    return video(signature, VIDEO_MIN);
+}
+
+Operation operation_vmax(const Signature *signature)
+{
+    return video(signature, VIDEO_MAX);
+}
+
+Operation operation_vset(const Signature *signature)
+{
+    return video(signature, VIDEO_SET);
+}
+
+Operation operation_vavrg(const Signature *signature)
+{
+    return video(signature, VIDEO_AVRG);
+}
+
+Operation operation_vshl(const Signature *signature)
+{
+    return video(signature, VIDEO_SHL);
+}
+
+Operation operation_vshr(const Signature *signature)
+{
+    return video(signature, VIDEO_SHR);
+}
+
+Operation operation_vmad(const Signature *signature)
+{
+    return video(signature, VIDEO_MAD);
 }

@@ -1,9 +1,9 @@
-/* The pure instructions: which function computes each, on rows or lane by lane.
+/* What instructions compute: functions of values, and the choice of one by an instruction's row and modifiers.
  *
  * A scalar function takes its operands as bit patterns, zero-extended (predicates 0 or 1), and a control word that says
  * width, signedness and modifiers. */
-#ifndef PTXOPT_EMULATOR_OPERATION_H
-#define PTXOPT_EMULATOR_OPERATION_H
+#ifndef PTXOPT_EMULATOR_SEMANTICS_H
+#define PTXOPT_EMULATOR_SEMANTICS_H
 
 #include "emulator/semantics/lanes.h"
 #include "ir/ir.h"
@@ -33,26 +33,9 @@ enum {
 
 typedef uint64_t ScalarFunction(const uint64_t *s, uint32_t control);
 
-typedef enum CompareKind {
-    COMPARE_EQ,
-    COMPARE_NE,
-    COMPARE_LT,
-    COMPARE_LE,
-    COMPARE_GT,
-    COMPARE_GE,
-    COMPARE_EQU,
-    COMPARE_NEU,
-    COMPARE_LTU,
-    COMPARE_LEU,
-    COMPARE_GTU,
-    COMPARE_GEU,
-    COMPARE_NUM,
-    COMPARE_NAN,
-    COMPARE_COUNT
-} CompareKind;
-
 typedef enum BoolKind { BOOL_NONE, BOOL_AND, BOOL_OR, BOOL_XOR } BoolKind;
 
+/* How an instruction's value is computed. */
 typedef struct Operation {
     RowFunction *row;       /* either on rows ... */
     ScalarFunction *scalar; /* ... or lane by lane */
@@ -60,34 +43,27 @@ typedef struct Operation {
     Type dest;
     Type sources[MAX_SOURCES];
     unsigned source_count;
-    bool dest_extends; /* a destination register wider than 'dest' takes it extended by its sign (cvt, ld) */
+    BoolKind combine; /* setp: how the last source combines with the comparison */
+    bool divides;     /* an integer division, which may be checked for a divisor of zero */
 } Operation;
 
-/* Finds the function of a pure instruction with one result: everything but setp, multi-word moves, carries and whatever
- * needs more than its operands.  operand_count counts source operands.  False if there is none. */
-bool operation_select(Operation *operation, const Signature *signature, unsigned source_count);
-
-/* The comparison of set and setp: rows of bytes, or a scalar function that gives 0 or 1 (f16x2: bit 0 the low half, bit
- * 1 the high). */
-bool comparison_select(Operation *operation, const Signature *signature, BoolKind *combine);
+/* What an instruction's row of the table and its modifiers say; false if the row names no operation. */
+bool operation_select(Operation *operation, const Signature *signature, const Form *form);
+/* setp.  A function of rows makes a row of bytes, one of lanes 0 or 1 (f16x2: bit 0 for the low half, bit 1 for the
+ * high half). */
+Operation comparison_select(const Signature *signature);
 
 /* Bytes a row element of the type takes; 0 for predicates. */
 unsigned type_row_bytes(Type type);
 uint64_t width_mask(unsigned bits);
 int64_t sign_extend(uint64_t value, unsigned bits);
+uint32_t integer_control(Type type); /* the control bits of width and signedness */
 
-/* Scalar functions: scalar_int.c */
-ScalarFunction scalar_muldiv, scalar_minmax, scalar_abs, scalar_saturating, scalar_sad, scalar_mul24, scalar_count_bits;
-ScalarFunction scalar_bfind, scalar_fns, scalar_bfe, scalar_bfi, scalar_szext, scalar_bmsk, scalar_dot, scalar_shf;
-ScalarFunction scalar_prmt, scalar_lop3, scalar_cnot, scalar_slct, scalar_pair, scalar_predicate;
-enum { MULDIV_MULHI, MULDIV_MADHI, MULDIV_DIV, MULDIV_REM, MULDIV_MADHI_SAT };
-enum { COUNT_POPC, COUNT_CLZ, COUNT_BREV };
+/* Values that more than one instruction needs. */
+ScalarFunction scalar_mul_hi, scalar_not_pred, scalar_mov_pred, scalar_prmt, scalar_lop3, scalar_double;
 enum { PRMT_INDEX, PRMT_F4E, PRMT_B4E, PRMT_RC8, PRMT_ECL, PRMT_ECR, PRMT_RC16 };
-enum { PAIR_ADD, PAIR_MIN, PAIR_MAX };
-enum { PREDICATE_AND, PREDICATE_OR, PREDICATE_XOR, PREDICATE_NOT, PREDICATE_MOVE };
 
-/* scalar_float.c: kind = operation | format << 5 */
-enum {
+typedef enum FloatOperation {
     FLOAT_ADD,
     FLOAT_SUB,
     FLOAT_MUL,
@@ -108,19 +84,16 @@ enum {
     FLOAT_DIV_APPROX,
     FLOAT_MIN3,
     FLOAT_MAX3,
-};
+} FloatOperation;
 enum { FORMAT_ID_F32, FORMAT_ID_F16, FORMAT_ID_BF16 };
-ScalarFunction scalar_float, scalar_double, scalar_mixed, scalar_testp, scalar_copysign, scalar_coarse_double;
-enum { TESTP_FINITE, TESTP_INFINITE, TESTP_NUMBER, TESTP_NOTANUMBER, TESTP_NORMAL, TESTP_SUBNORMAL };
-/* A float operation on patterns, for atomics: 'operation' and 'format' as above. */
-uint64_t float_operation(unsigned operation, unsigned format, uint64_t a, uint64_t b, uint32_t control);
+/* On two patterns of a format. */
+uint64_t float_operation(FloatOperation operation, unsigned format, uint64_t a, uint64_t b, uint32_t control);
 
-/* scalar_compare.c */
-ScalarFunction scalar_compare, scalar_set;
+/* The control word of video instructions: what to compute, of which parts, and how to combine it with c. */
 
-/* scalar_video.c: a control word of its own. */
+/* One part of each operand; vmad; two or four parts at once. */
 ScalarFunction scalar_video, scalar_video_mad, scalar_video_parts;
-bool video_select(Operation *operation, const Signature *signature, unsigned source_count);
+
 enum {
     VIDEO_ADD,
     VIDEO_SUB,
@@ -153,15 +126,12 @@ enum {
     VIDEO_NEGATE_B = 1 << 27,
     VIDEO_NEGATE_C = 1 << 28,
     VIDEO_FOUR = 1 << 29,   /* four parts, else two */
-    VIDEO_MASK_SHIFT = 13, /* of the parts; in the place of VIDEO_D_SHIFT and VIDEO_A_SHIFT */
+    VIDEO_MASK_SHIFT = 13, /* of the parts; where others have VIDEO_D_SHIFT and VIDEO_A_SHIFT */
 };
 #define VIDEO_OPERATION(control) ((control) & 15)
 #define VIDEO_SECOND(control) ((control) >> VIDEO_SECOND_SHIFT & 3)
 #define VIDEO_COMPARE(control) ((control) >> VIDEO_COMPARE_SHIFT & 7)
 #define VIDEO_PART(control, shift) ((control) >> (shift)&7)
 #define VIDEO_MASK(control) ((control) >> VIDEO_MASK_SHIFT & 15)
-
-/* scalar_convert.c */
-bool convert_select(Operation *operation, const Signature *signature, unsigned source_count);
 
 #endif

@@ -597,6 +597,31 @@ bool signature_has(const Signature *signature, ModId mod)
     return false;
 }
 
+const Form *signature_form(const Signature *signature, unsigned index)
+{
+    return signature->matches[index].form;
+}
+
+static Type slot_type(const Slot *slot)
+{
+    switch (slot->pattern->kind) {
+    case PATTERN_PRED:
+    case PATTERN_DST_PRED: return TYPE_PRED;
+    case PATTERN_INT: return TYPE_B32;
+    default: return (Type)slot->type;
+    }
+}
+
+unsigned signature_operand_types(const Signature *signature, const Form *form, Type *types, unsigned capacity)
+{
+    unsigned match = 0;
+    while (signature->matches[match].form != form)
+        match++;
+    for (unsigned i = 0; i < form->pattern_count && i < capacity; i++)
+        types[i] = slot_type(&signature->matches[match].slots[i]);
+    return form->pattern_count;
+}
+
 bool signature_first_warning(Module *module, const Signature *signature)
 {
     Name mods[MOST_MODS];

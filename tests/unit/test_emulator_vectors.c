@@ -137,11 +137,10 @@ static Operation select_operation(Arena *arena, const char *instruction, unsigne
 {
     const Signature *signature = signature_parse(module_new(arena, interner_new(arena), NULL), instruction);
     Operation operation = {0};
-    BoolKind combine;
     if (signature->op == OP_SETP)
-        assert_true(comparison_select(&operation, signature, &combine));
-    else
-        assert_true(operation_select(&operation, signature, count));
+        return comparison_select(signature);
+    for (unsigned i = 0; i < signature->match_count && operation.source_count != count; i++)
+        assert_true(operation_select(&operation, signature, signature_form(signature, i)));
     return operation;
 }
 
