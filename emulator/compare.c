@@ -163,7 +163,7 @@ static const char *undivided(Arena *arena, const unsigned size[3], const unsigne
 {
     for (unsigned i = 0; i < 3 && factor; i++)
         if (factor[i] > 1 && (size[i] ? size[i] : 1) % factor[i])
-            return arena_printf(arena, "the %s has %u along %c, which is no multiple of %u", what,
+            return arena_printf(arena, "the %s has %u along %c, which is not a multiple of %u", what,
                                 size[i] ? size[i] : 1, "xyz"[i], factor[i]);
     return NULL;
 }

@@ -20,8 +20,8 @@ static const Variable *register_formal(const Operand *operand)
     return is_variable && operand->symbol.variable->space == SPACE_REG ? operand->symbol.variable : NULL;
 }
 
-/* The body form copies them to registers of its own and back (ir/body/formals.c).  Like other parameters they lie in
- * the frame's local memory. */
+/* The body form copies parameters and results in registers to registers of its own and back (ir/body/formals.c).  Like
+ * other parameters, they are in the frame's local memory. */
 static bool decode_formal(Decoder *d, const Variable *formal, const Operand *other, bool is_result)
 {
     uint64_t place;
@@ -79,7 +79,7 @@ static void fixups_apply(Decoder *d)
     }
 }
 
-/* Where lanes may meet again. */
+/* The blocks where lanes may reconverge. */
 static BitSet meeting_blocks(Decoder *d)
 {
     const Body *body = d->code->body;

@@ -40,7 +40,7 @@ bool decode_isspacep(Decoder *d)
     uint32_t rows[3] = {decoder_source(d, &d->inst->operands[1], TYPE_U64),
                         decoder_constant(d, window_of(decoder_space(d)), 8), OWN_RANK};
     static const uint8_t bytes[3] = {8, 8, 4};
-    /* Without more .shared is the block's own. */
+    /* Plain .shared is the block's own memory. */
     bool own = decoder_space(d) == SPACE_SHARED && !inst_has(d->inst, MOD_SHARED_CLUSTER);
     return emit_scalar(d, scalar_in_window, (uint32_t)own << CONTROL_KIND_SHIFT, TYPE_PRED, rows, bytes, 3);
 }

@@ -99,7 +99,7 @@ static bool call_values(Decoder *d, const Operand *list, bool result, Variable *
     return true;
 }
 
-/* What an indirect call names: a prototype, a list of targets, or a variable that holds targets. */
+/* The last operand of an indirect call: a prototype, a list of targets, or a variable that holds targets. */
 static const Prototype *table_prototype(const Operand *operand)
 {
     if (!operand || operand->kind != OPERAND_SYMBOL)

@@ -1,4 +1,4 @@
-/* Texture and surface instructions, decoded. */
+/* Texture and surface instructions. */
 #include "emulator/decode/decode.h"
 
 static bool refuse(Decoder *d)
@@ -6,7 +6,7 @@ static bool refuse(Decoder *d)
     return decoder_refuse(d, "%s", inst_spelling(d->arena, d->inst));
 }
 
-/* A handle: a register, or an opaque variable's, which is known. */
+/* A handle is in a register, or is that of an opaque variable, which is known now. */
 static bool handle_decode(Decoder *d, const Operand *operand, uint32_t *row)
 {
     if (operand->kind == OPERAND_REG || operand->kind == OPERAND_CONSTANT)
@@ -26,7 +26,7 @@ static bool handle_decode(Decoder *d, const Operand *operand, uint32_t *row)
     return true;
 }
 
-/* After the layer come as many spatial coordinates as the rank says. */
+/* How many coordinates follow the layer, if there is one. */
 static bool geometry_decode(Decoder *d, ImageOp *op)
 {
     static const struct {
@@ -73,7 +73,7 @@ static bool offsets_decode(Decoder *d, const Operand *operand, ImageOp *op)
     return true;
 }
 
-/* Destinations of a fetch or load, and the op itself. */
+/* Emits the op of a fetch or load, with its destinations. */
 static bool emit_results(Decoder *d, OpFunction *run, ImageOp *op, const Operand *operand)
 {
     Dest dests[IMAGE_CHANNELS];
@@ -101,7 +101,7 @@ static bool emit_results(Decoder *d, OpFunction *run, ImageOp *op, const Operand
     return true;
 }
 
-/* With offsets, they are the operand after the level of detail or the gradients. */
+/* Offsets follow the level of detail or the gradients. */
 static bool decode_fetch(Decoder *d, bool gathers, bool offsets)
 {
     static const ModId channels[] = {MOD_R, MOD_G, MOD_B, MOD_A};
@@ -119,7 +119,7 @@ static bool decode_fetch(Decoder *d, bool gathers, bool offsets)
         (where->item_count > 2 && !handle_decode(d, &where->items[1], &op.sampler)) ||
         !coordinates_decode(d, &where->items[where->item_count - 1], TYPE_B32, &op))
         return false;
-    /* A level of detail or two gradients choose the only level there is. */
+    /* Textures have one level, so the level of detail and the gradients are ignored. */
     if (offsets) {
         unsigned at = 2 + (inst_has(d->inst, MOD_LEVEL) ? 1u : inst_has(d->inst, MOD_GRAD) ? 2u : 0u);
         if (at >= inst->operand_count || !offsets_decode(d, &inst->operands[at], &op))

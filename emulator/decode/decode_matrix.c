@@ -1,4 +1,4 @@
-/* Matrix instructions, decoded. */
+/* Matrix instructions. */
 #include "emulator/decode/decode.h"
 
 static const struct {
@@ -145,7 +145,7 @@ static bool decode_product(Decoder *d, bool wmma)
         !fragment_decode(d, &operands[2], types[2], false, &matrix.b) ||
         !fragment_decode(d, &operands[3], types[3], false, &matrix.c))
         return false;
-    /* The fragments must cover the matrices: a table row that says otherwise is not one of these. */
+    /* The fragments must cover the matrices exactly, those of wmma at least. */
     unsigned lanes = matrix.quarters ? LANES / 4 : LANES;
     unsigned a = matrix.a.count * 8 * matrix.a.row_bytes / matrix.a.bits * lanes;
     unsigned b = matrix.b.count * 8 * matrix.b.row_bytes / matrix.b.bits * lanes;

@@ -1,4 +1,4 @@
-/* Memory instructions: what each access is, once, before the run. */
+/* Loads, stores, atomics, asynchronous copies, mbarriers and fences. */
 #include "emulator/decode/decode.h"
 
 /* The address operand: a source row and an offset. */
@@ -14,14 +14,14 @@ bool decoder_address(Decoder *d, const Operand *operand, Space space, MemoryOp *
         Space where;
         if (!decoder_symbol(d, &base->symbol, &address, &memory->in_frame, &where))
             return false;
-        /* A generic access through a name goes where the variable lies. */
+        /* A generic access through a name goes to the variable's space. */
         memory->space = where;
         memory->address_bytes = 8;
         if (operand->item_count == 1) {
             memory->address = decoder_constant(d, address, 8);
             return true;
         }
-        /* VAR[REG]: counts elements. */
+        /* VAR[REG]: the index counts elements. */
         const Variable *variable = base->symbol.variable;
         uint64_t unit = type_bits(variable->type) / 8 * (variable->vector ? variable->vector : 1);
         uint32_t index = decoder_source(d, &operand->items[1], TYPE_U64);
@@ -60,7 +60,7 @@ static bool is_strong(const Decoder *d)
     return false;
 }
 
-/* Of a fence, or of what an access brings along.  Without a scope it is as wide as can be; proxy fences order nothing
+/* The scope of a fence, or of an access that includes one.  Without a modifier it is the widest; proxy fences order no
  * more than a fence of the block. */
 static FenceScope fence_scope(const Decoder *d)
 {
@@ -147,7 +147,7 @@ static bool store_sources(Decoder *d, const Operand *value, MemoryOp *memory, ui
         rows[i] = NO_ROW;
         if (element->kind == OPERAND_SINK)
             continue;
-        /* A register may be wider than what is stored of it. */
+        /* A register may be wider than the value stored. */
         Type type = memory->type;
         if (element->kind == OPERAND_REG && !element->constant && !element->selector) {
             unsigned row_bytes;
@@ -461,7 +461,7 @@ bool decode_fence(Decoder *d)
     return true;
 }
 
-/* Hints, and what waits for copies, which are done at once. */
+/* Hints, and waiting for copies, which are done at once. */
 bool decode_nothing(Decoder *d)
 {
     decoder_emit(d, run_fence)->value = FENCE_NONE;

@@ -1,7 +1,5 @@
-/* The decoder's tools: emitting ops, constants, and operands as rows. */
+/* Emitting ops, and operands as rows. */
 #include "emulator/decode/decode.h"
-
-/* ---- Refusing --------------------------------------------------------------------------------------------------- */
 
 bool decoder_refuse(Decoder *d, const char *format, ...)
 {
@@ -31,8 +29,6 @@ Space decoder_space(const Decoder *d)
             return spaces[i].space;
     return SPACE_NONE;
 }
-
-/* ---- Emitting --------------------------------------------------------------------------------------------------- */
 
 Op *decoder_emit(Decoder *d, OpFunction *run)
 {
@@ -116,7 +112,7 @@ uint32_t decoder_constant(Decoder *d, uint64_t bits, unsigned row_bytes)
     if ((found = map_get(&d->constant_index, key)) != NULL) {
         uint64_t value = 0;
         memcpy(&value, d->constants.data + *found, row_bytes && row_bytes < 8 ? row_bytes : 8);
-        /* Two constants may share a hash; the later one is then stored each time. */
+        /* Two constants may share a hash; the later one is then stored every time. */
         if (value == (row_bytes ? bits : bits ? UINT64_MAX : 0) && d->constants.data[*found + size] == row_bytes)
             return SOURCE(BANK_CONSTANTS, *found);
     }
@@ -127,7 +123,7 @@ uint32_t decoder_constant(Decoder *d, uint64_t bits, unsigned row_bytes)
         memcpy(d->constants.data + at + lane * row_bytes, &bits, row_bytes < 8 ? row_bytes : 8);
     if (!row_bytes && bits)
         memset(d->constants.data + at, 0xff, 8);
-    d->constants.data[at + size] = (uint8_t)row_bytes; /* behind the row: what it is */
+    d->constants.data[at + size] = (uint8_t)row_bytes; /* after the row: its width */
     map_put(&d->constant_index, key, at);
     return SOURCE(BANK_CONSTANTS, at);
 }
@@ -137,7 +133,7 @@ RowFunction *decoder_copy_row(unsigned bytes)
     return row_function(bytes == 2 ? ROW_COPY_16 : bytes == 4 ? ROW_COPY_32 : ROW_COPY_64);
 }
 
-/* Extends or cuts a value of 'bits' significant bits from one row width to another. */
+/* Extends or truncates a value of 'bits' significant bits from one row width to another. */
 static void decoder_resize(Decoder *d, uint32_t dest, unsigned dest_bytes, uint32_t source, unsigned source_bytes,
                            bool sign, unsigned bits)
 {
@@ -167,8 +163,8 @@ static void decoder_resize(Decoder *d, uint32_t dest, unsigned dest_bytes, uint3
     decoder_emit_row(d, row_function(row), dest, dest_bytes, &source, 1);
 }
 
-/* Lanes whose guard is false go round the next ops and meet the others behind them.  Returns the branch's index, or
- * NO_ROW where there is no guard. */
+/* Lanes whose guard is false skip the next ops and meet the others after them.  Returns the branch's index, or NO_ROW
+ * without a guard. */
 uint32_t decoder_guard_open(Decoder *d)
 {
     if (d->guard == NO_ROW)
@@ -196,8 +192,6 @@ void decoder_fixup(Decoder *d, uint32_t op, uint32_t block, uint32_t field)
 {
     VEC_PUSH(d->arena, d->fixups, ((Fixup){op, block, field}));
 }
-
-/* ---- Operands --------------------------------------------------------------------------------------------------- */
 
 uint32_t decoder_register(const Decoder *d, const Operand *operand, unsigned *row_bytes)
 {
@@ -323,7 +317,7 @@ bool decoder_symbol(Decoder *d, const Symbol *symbol, uint64_t *address, bool *i
         return true;
     if (place_find(&d->code->locals, symbol->variable, address)) {
         *in_frame = !d->code->is_entry;
-        /* A device function's parameters lie in its frame, in local space. */
+        /* A device function's parameters are in its frame, in local space. */
         *space = SPACE_LOCAL;
         return true;
     }

@@ -81,7 +81,7 @@ bool decode_setp(Decoder *d)
     return true;
 }
 
-/* lop3.and d|p, a, b, c, lut, q: p tells whether d has bits set, combined with q. */
+/* lop3.and d|p, a, b, c, lut, q: p is "d is not 0", combined with q. */
 bool decode_lop3_bool(Decoder *d)
 {
     const Inst *inst = d->inst;

@@ -1,4 +1,4 @@
-/* Video instructions, decoded: operand parts and lane masks. */
+/* Video instructions: the parts of operands and the mask of lanes. */
 #include "emulator/decode/decode.h"
 
 static bool refuse(Decoder *d)
@@ -59,7 +59,7 @@ static bool emit_video(Decoder *d, const Operation *operation, const uint32_t *r
     return true;
 }
 
-/* The lanes of a and b are brought into place first. */
+/* The lanes of a and b are permuted first. */
 static bool decode_parts(Decoder *d, Operation *operation)
 {
     static const uint8_t bytes[3] = {4, 4, 4};

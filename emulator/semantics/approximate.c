@@ -2,8 +2,8 @@
  *
  * Only additions, multiplications, divisions and square roots of doubles are used, which IEEE 754 fixes to the last
  * bit: results are the same on every host, whatever its mathematical library.  Each is within 2^-48 of the exact value,
- * relatively, so the result in f32 is nearly always the exact one rounded.  docs/approximate.md tells how that compares
- * with devices. */
+ * relatively, so the result in f32 is nearly always the exact one rounded.  docs/approximate.md compares
+ * that with devices. */
 #include "emulator/semantics/approximate.h"
 
 #include "support/support.h"
@@ -28,8 +28,6 @@ static double scaled(double value, int exponent)
     return value * double_from_bits((uint64_t)(1023 + half) << 52) *
            double_from_bits((uint64_t)(1023 + exponent - half) << 52);
 }
-
-/* ---- Sine and cosine -------------------------------------------------------------------------------------------- */
 
 /* The first 320 bits of 2/pi. */
 static const uint64_t two_over_pi[] = {UINT64_C(0xa2f9836e4e441529), UINT64_C(0xfc2757d1f534ddc0),
@@ -121,8 +119,6 @@ double approximate_cos(double x)
 {
     return trigonometric(x, 1);
 }
-
-/* ---- Powers and logarithms of two ------------------------------------------------------------------------------- */
 
 /* e^r - 1 for |r| <= ln(2) / 2. */
 static double exponential_less_one(double r)

@@ -195,7 +195,7 @@ uint64_t scalar_mov_pred(const uint64_t *s, uint32_t control)
     return s[0];
 }
 
-/* The state word of an mbarrier has it in bits 21 to 41. */
+/* Bits 21 to 41 of an mbarrier's state word. */
 uint64_t scalar_mbarrier_pending_count(const uint64_t *s, uint32_t control)
 {
     (void)control;

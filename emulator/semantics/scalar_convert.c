@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* What cvt converts between: the fundamental types and the narrow formats that are not register types. */
+/* The types that cvt converts between: the fundamental types and the narrow formats that are not register types. */
 typedef enum ConvertType {
     CONVERT_INTEGER,
     CONVERT_F16,
@@ -40,7 +40,7 @@ static double integer_odd(uint64_t bits, bool is_signed)
 /* An integer in double precision, in the given direction. */
 static double integer_double(uint64_t bits, bool is_signed, Rounding rounding)
 {
-    /* Both parts are exact, so that the sum rounds once. */
+    /* Both parts are exact, so the sum rounds once. */
     double low = (double)(uint32_t)bits;
     double high = is_signed ? (double)((int64_t)bits >> 32) : (double)(bits >> 32);
     return sum_double(high * 0x1p32, low, rounding);
@@ -237,7 +237,7 @@ static uint64_t convert_stochastic(const uint64_t *s, uint32_t control)
         unsigned group = count == 2 ? i : i / 2;
         uint32_t random = (uint32_t)(s[count] >> (group ? 0 : 16)) & (uint32_t)width_mask((unsigned)random_bits);
         uint32_t element = format_encode_stochastic(formats[to], value, random, random_bits);
-        /* e2m3 and e3m2 have six bits and lie in eight. */
+        /* e2m3 and e3m2 have six bits in a field of eight. */
         unsigned sign = (unsigned)(formats[to]->exponent_bits + formats[to]->mantissa_bits);
         uint32_t magnitude = element & (uint32_t)width_mask(sign);
         if (control & CONTROL_FINITE && value == value && magnitude > formats[to]->largest)

@@ -43,7 +43,7 @@ static uint32_t minmax(const FloatFormat *format, bool max, uint32_t a, uint32_t
     return (less != max ? a : b) | flip;
 }
 
-/* div.approx multiplies by the reciprocal, which is zero where it would be subnormal. */
+/* div.approx multiplies by the reciprocal, and a subnormal reciprocal is taken as zero. */
 static double divide_approximately(double a, double b)
 {
     if (fabs(b) > 0x1p126 && fabs(b) < 0x1p128)
@@ -90,13 +90,13 @@ static uint32_t float_compute(unsigned operation, const FloatFormat *format, con
     case FLOAT_TANH: value = approximate_tanh(a); break;
     }
     if (control & CONTROL_OOB) {
-        /* The pattern that stands for "out of bounds" is a NaN of its own. */
+        /* A particular NaN means "out of bounds". */
         uint32_t mark = format_sign(format) - 1;
         if ((p[0] & mark) == mark || (p[1] & mark) == mark)
             value = 0;
     }
     if (control & CONTROL_SAT)
-        value = value > 0 ? value < 1 ? value : 1 : 0; /* NaN goes to +0 */
+        value = value > 0 ? value < 1 ? value : 1 : 0; /* NaN becomes +0 */
     if (control & CONTROL_RELU && !(value > 0) && value == value)
         value = 0;
     result = format_encode(format, value, rounding, false);

@@ -98,7 +98,7 @@ uint64_t scalar_video_mad(const uint64_t *s, uint32_t control)
     return (uint64_t)sum & UINT32_MAX;
 }
 
-/* Two or four parts at once; a and b are already permuted.  Parts that the mask leaves out are c's. */
+/* Two or four parts at once; a and b are already permuted.  Parts outside the mask come from c. */
 uint64_t scalar_video_parts(const uint64_t *s, uint32_t control)
 {
     unsigned count = control & VIDEO_FOUR ? 4 : 2, bits = 32 / count;

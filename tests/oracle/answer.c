@@ -1,4 +1,4 @@
-/* The oracle's formats, its comparison of results, and the choice of the family that knows an instruction. */
+/* The oracle's formats, its comparison of results, and the choice of the family that an instruction belongs to. */
 #include "tests/oracle/oracle.h"
 
 #include <math.h>

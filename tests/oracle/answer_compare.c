@@ -54,7 +54,7 @@ static bool combined(const Probe *probe, bool value, bool with)
     return probe_has(probe, ".xor") ? value != with : value;
 }
 
-/* What is true in a destination of so many bits of the type. */
+/* The value for true in a destination of the type and width. */
 static uint64_t truth(Type type)
 {
     switch (type) {

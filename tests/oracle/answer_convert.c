@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-/* What one side of a conversion holds. */
+/* One side of a conversion. */
 typedef struct Side {
     const Spec *spec; /* NULL: integers */
-    unsigned bits;    /* of an element as it lies in the register */
+    unsigned bits;    /* of an element in the register */
     unsigned count;   /* elements in the register */
     bool is_signed;
     bool scale; /* ue8m0: a power of two */
@@ -58,9 +58,7 @@ static Wide clamp(Wide value, unsigned bits, bool is_signed)
     return value > top ? top : value < bottom ? bottom : value;
 }
 
-/* ---- Integers ---------------------------------------------------------------------------------------------------- */
-
-/* The result fills a wider register by its own sign. */
+/* The result is extended to a wider register by its own sign. */
 static uint64_t extended(uint64_t value, const Side *to, unsigned reg_bits)
 {
     value = to->is_signed ? (uint64_t)signed_bits(value, to->bits) : low_bits(value, to->bits);
@@ -115,15 +113,13 @@ static uint64_t pack_integers(const Probe *probe, const uint64_t *in)
     return (uint32_t)(rest | high << to.bits | low);
 }
 
-/* ---- Floats ------------------------------------------------------------------------------------------------------ */
-
 static void relu(mpfr_t value)
 {
     if (!mpfr_nan_p(value) && (mpfr_signbit(value) || mpfr_zero_p(value)))
         mpfr_set_zero(value, 1);
 }
 
-/* Adds the random bits below the last kept one and cuts. */
+/* Adds the random bits below the last kept bit and truncates. */
 static uint64_t stochastic(const mpfr_t value, const Spec *spec, uint64_t random, unsigned random_bits, bool finite)
 {
     if (!mpfr_regular_p(value))
@@ -267,7 +263,7 @@ bool answer_convert(const Probe *probe, const uint64_t *in, Answer *answer)
     }
     uint64_t result = 0;
     for (unsigned i = 0; i < to.count; i++) {
-        /* Of several sources the first goes to the top; else element by element. */
+        /* The first of several sources goes to the top; a single source is converted element by element. */
         uint64_t element = from.count == 1 ? in[i] : in[0] >> (to.count - 1 - i) * from.bits;
         element = low_bits(element, from.bits);
         uint64_t part;

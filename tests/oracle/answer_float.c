@@ -15,7 +15,7 @@ typedef struct Operation {
     bool ftz;
 } Operation;
 
-/* A value cut towards zero is replaced by one strictly between it and the next. */
+/* A truncated value is replaced by one strictly between it and the next. */
 static void make_sticky(mpfr_t value, int ternary)
 {
     if (ternary == 0 || !mpfr_regular_p(value))
@@ -71,7 +71,7 @@ static bool exact_value(const Operation *element, mpfr_t value)
     return known;
 }
 
-/* fma.oob: one NaN pattern, whatever its sign, in a or b stands for an element out of bounds. */
+/* fma.oob: a particular NaN in a or b, of either sign, means an element out of bounds. */
 static bool out_of_bounds(const Operation *element)
 {
     uint64_t mark = low_bits(UINT64_MAX, spec_bits(element->spec) - 1);
@@ -120,8 +120,6 @@ static uint64_t extreme(const Operation *element, uint64_t a, uint64_t b)
         order = a == b ? 0 : a & sign ? -1 : 1;
     return ((order < 0) != max ? a : b) | flip;
 }
-
-/* ---- Approximate functions --------------------------------------------------------------------------------------- */
 
 /* The documented bounds: PTX ISA, each instruction's "maximum error". */
 typedef struct Bound {
@@ -211,7 +209,7 @@ static bool approximate_element(const Operation *element, unsigned shift, struct
             part->kind = PART_NAN;
         } else if (!is_unbounded(element)) {
             double middle = mpfr_get_d(value, MPFR_RNDN);
-            /* Beside the bound half a unit of the result's last place, and where results are flushed, those. */
+            /* On top of the bound, half a unit in the last place, and zero where results are flushed. */
             double unit = ldexp(1, 2 - (1 << (spec->exponent_bits - 1)) - spec->mantissa_bits);
             double slack = fabs(middle) * (bound.relative + ldexp(1, -spec->mantissa_bits - 1)) + bound.absolute + unit;
             double least = ldexp(1, 2 - (1 << (spec->exponent_bits - 1)));
@@ -222,7 +220,7 @@ static bool approximate_element(const Operation *element, unsigned shift, struct
                 part->low = fmin(part->low, middle < 0 ? part->low : 0);
                 part->high = fmax(part->high, middle > 0 ? part->high : 0);
             }
-            /* An infinity beyond the largest number is the largest or infinite. */
+            /* Beyond the largest number, the largest number and infinity are both accepted. */
             if (part->high > largest)
                 part->high = INFINITY;
             if (part->low < -largest)
@@ -253,8 +251,6 @@ static bool is_approximate(const Probe *probe)
     default: return false;
     }
 }
-
-/* ---- Elements ---------------------------------------------------------------------------------------------------- */
 
 static bool answer_element(const Operation *element, unsigned count, unsigned shift, struct AnswerWord *word)
 {
@@ -306,7 +302,7 @@ static bool answer_test(const Probe *probe, const uint64_t *in, Answer *answer)
     return true;
 }
 
-/* rcp and rsqrt.approx.ftz.f64 look at the upper half of the operand and give the upper half of the result. */
+/* rcp and rsqrt.approx.ftz.f64 read the upper half of the operand and write the upper half of the result. */
 static void keep_upper_word(Operation *element)
 {
     element->in[0] &= ~(uint64_t)UINT32_MAX;
@@ -323,7 +319,7 @@ bool answer_float(const Probe *probe, const uint64_t *in, Answer *answer)
     unsigned bits = spec_bits(spec), width = probe->dests[0].reg_bits;
     for (unsigned shift = 0; shift < width; shift += bits) {
         Operation element = {.probe = probe, .spec = spec, .mode = probe_mode(probe)};
-        /* On doubles it means nothing but in the approximate forms. */
+        /* On doubles it has a meaning only in the approximate forms. */
         element.ftz = probe_has(probe, ".ftz") && (spec != &specs[SPEC_F64] || is_approximate(probe));
         for (unsigned i = 0; i < probe->source_count && i < 3; i++) {
             element.sources[i] = spec_of_type(probe->sources[i].type);

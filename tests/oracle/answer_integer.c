@@ -155,7 +155,7 @@ static uint64_t product_24(const Call *call, bool *saturates)
     return (uint64_t)result;
 }
 
-/* add.cc and its kin: the carry or borrow out of the type's width. */
+/* add.cc and the like: the carry or borrow out of the type's width. */
 static uint64_t with_carry(const Call *call, uint64_t *carry)
 {
     const Probe *probe = call->probe;

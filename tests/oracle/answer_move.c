@@ -1,7 +1,7 @@
-/* mov of registers, packing and unpacking; createpolicy and its like have no oracle. */
+/* mov of registers, packing and unpacking; createpolicy and the like have no oracle. */
 #include "tests/oracle/oracle.h"
 
-/* Elements to words and back: element i of a list stands at bit i times its width. */
+/* Elements to words and back: element i of a list is at bit i times its width. */
 static void copy_bits(const ProbeOperand *from, const uint64_t *in, const ProbeOperand *to, Answer *answer)
 {
     unsigned from_count = from->count ? from->count : 1, to_count = to->count ? to->count : 1;

@@ -16,7 +16,7 @@ static Wide clamp(Wide value, unsigned bits, bool is_signed)
     return value > top ? top : value < bottom ? bottom : value;
 }
 
-/* Where the part ".b2" or ".h1" lies; no selector: all 32 bits. */
+/* The position of part ".b2" or ".h1"; all 32 bits without a selector. */
 static void part_of(const char *selector, unsigned *shift, unsigned *bits)
 {
     *bits = selector[0] ? selector[1] == 'b' ? 8 : 16 : 32;
@@ -61,7 +61,7 @@ static bool primary(const Probe *probe, const char *opcode, Wide a, Wide b, Wide
     return true;
 }
 
-/* The value's low 32 bits; 'unclear' where the PTX ISA does not say what becomes of bits beyond. */
+/* The value's low 32 bits; 'unclear' where the PTX ISA does not say what happens to the bits above. */
 static bool scalar_shift(const Probe *probe, Wide a, Wide b, Wide *result)
 {
     bool left = probe->op == OP_VSHL;
@@ -126,8 +126,6 @@ static bool answer_scalar(const Probe *probe, const uint64_t *in, Answer *answer
     answer->words[0].bits = (uint32_t)result;
     return true;
 }
-
-/* ---- Two and four lanes ------------------------------------------------------------------------------------------ */
 
 /* Lane i of a source; the selector's digits, the leftmost for the top lane, count the lanes of {b, a}. */
 static Wide lane_source(const char *selector, const uint64_t *in, unsigned operand, unsigned lane, unsigned lanes,

@@ -1,12 +1,12 @@
-/* oracle: what a pure instruction's result has to be, worked out apart from the emulator.
+/* oracle: the expected result of a pure instruction, computed independently of the emulator.
  *
- * A Probe is one spelling of one row of the instruction table together with operands: the table's own notation says
- * what registers it takes, and a kernel is written in which thread i applies the instruction to the i-th tuple of
- * inputs.  The kernel runs in the emulator (tests/unit/test_oracle_pure.c) or on a device (tests/gpu).
+ * A Probe is one spelling of one row of the instruction table together with operands: the row's operand
+ * patterns say which registers it takes, and a kernel is written in which thread i applies the instruction to the i-th
+ * tuple of inputs.  The kernel runs in the emulator (tests/unit/test_oracle_pure.c) or on a device (tests/gpu).
  *
  * The oracle computes the same tuple with exact integers (__int128) or MPFR and says what is acceptable.  It follows
- * the PTX ISA as tests/isa/semantics.md words it and shares no code with the emulator: only the instruction table and
- * the support library are common. */
+ * the PTX ISA as summarized in tests/isa/semantics.md and shares no code with the emulator except the instruction table
+ * and the support library. */
 #ifndef PTXOPT_TESTS_ORACLE_H
 #define PTXOPT_TESTS_ORACLE_H
 
@@ -62,11 +62,9 @@ void probe_write_kernel(const Probe *probe, Buf *text);
  * for the same probe.  The array belongs to the arena; *count is a multiple of 64. */
 uint64_t *probe_inputs(const Probe *probe, Arena *arena, unsigned *count);
 
-/* ---- What is acceptable ------------------------------------------------------------------------------------------ */
-
 typedef enum PartKind { PART_NAN, PART_RANGE } PartKind;
 
-/* A floating-point part of a result that is not given bit by bit: any NaN, or a range of values. */
+/* A floating-point part of a result that need not match bit by bit: any NaN, or a range of values. */
 typedef struct AnswerPart {
     PartKind kind;
     unsigned shift;
@@ -85,8 +83,6 @@ typedef struct Answer {
 /* False if the oracle does not know the instruction. */
 bool oracle_answer(const Probe *probe, const uint64_t *inputs, Answer *answer);
 bool answer_accepts(const Probe *probe, const Answer *answer, const uint64_t *got);
-
-/* ---- Floating-point formats -------------------------------------------------------------------------------------- */
 
 typedef struct Spec {
     int exponent_bits, mantissa_bits;
@@ -121,7 +117,7 @@ double spec_decode(const Spec *spec, uint64_t bits); /* exact: no format is wide
 int spec_compare(const Spec *spec, uint64_t a, uint64_t b);
 const Spec *spec_of_type(Type type); /* of one element; NULL for integers */
 
-/* The families, each in a file of its own; false if the instruction is none of theirs. */
+/* The families, each in a file of its own; false if the instruction belongs to another. */
 bool answer_integer(const Probe *probe, const uint64_t *inputs, Answer *answer);
 bool answer_float(const Probe *probe, const uint64_t *inputs, Answer *answer);
 bool answer_convert(const Probe *probe, const uint64_t *inputs, Answer *answer);

@@ -29,8 +29,6 @@ bool probe_has(const Probe *probe, const char *mod)
     return false;
 }
 
-/* ---- Operands ---------------------------------------------------------------------------------------------------- */
-
 /* Selections that a video operand is tried with. */
 static const char *const selectors_1[] = {"", ".b0", ".h1", ".b3", ".b2", ".h0", ".b1"};
 static const char *const selectors_2[] = {"", ".h32", ".h01", ".h13"};
@@ -197,8 +195,6 @@ static void name_variant(Probe *probe)
         snprintf(at, (size_t)(probe->name + sizeof probe->name - at), " d|p");
 }
 
-/* ---- Spellings --------------------------------------------------------------------------------------------------- */
-
 static Module *walk_module(Walk *walk, unsigned number)
 {
     if (!walk->modules[number]) {
@@ -280,8 +276,6 @@ unsigned probes_visit(const Form *form, const char *target, ProbeVisitor *visit,
     arena_free(walk.arena);
     return walk.count;
 }
-
-/* ---- The kernel -------------------------------------------------------------------------------------------------- */
 
 static void write_register(Buf *text, const char *prefix, unsigned number, const ProbeOperand *operand)
 {
@@ -377,8 +371,6 @@ void probe_write_kernel(const Probe *probe, Buf *text)
         write_store(text, i, &probe->dests[i]);
     buf_puts(text, "done: ret;\n}\n");
 }
-
-/* ---- Inputs ------------------------------------------------------------------------------------------------------ */
 
 enum { MOST_CORNERS = 48, MOST_CROSSED = 896, RANDOM_TUPLES = 192 };
 
