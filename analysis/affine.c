@@ -136,18 +136,19 @@ static uint64_t threads_bound(const Tuning *tuning)
 static bool sreg_bound(const Evaluator *evaluator, const Sreg *sreg, int64_t *high)
 {
     static const struct Limit {
-        const char *name;
+        uint8_t role, axis;
         int64_t high;
     } limits[] = {
-        {"%laneid", 31},        {"%ctaid.x", 2147483646},  {"%ctaid.y", 65534},  {"%ctaid.z", 65534},
-        {"%nctaid.x", 2147483647}, {"%nctaid.y", 65535},   {"%nctaid.z", 65535}, {"%cluster_ctarank", 31},
+        {SREG_ROLE_LANEID, SREG_AXIS_NONE, 31},         {SREG_ROLE_CLUSTER_CTARANK, SREG_AXIS_NONE, 31},
+        {SREG_ROLE_CTAID, SREG_AXIS_X, 2147483646},     {SREG_ROLE_CTAID, SREG_AXIS_Y, 65534},
+        {SREG_ROLE_CTAID, SREG_AXIS_Z, 65534},          {SREG_ROLE_NCTAID, SREG_AXIS_X, 2147483647},
+        {SREG_ROLE_NCTAID, SREG_AXIS_Y, 65535},         {SREG_ROLE_NCTAID, SREG_AXIS_Z, 65535},
     };
-    bool index = !strncmp(sreg->name, "%tid.", 5), count = !strncmp(sreg->name, "%ntid.", 6);
+    bool index = sreg->role == SREG_ROLE_TID, count = sreg->role == SREG_ROLE_NTID;
     if (index || count) {
-        char letter = sreg->name[strlen(sreg->name) - 1];
-        if (letter < 'x' || letter > 'z')
+        unsigned dimension = sreg->axis;
+        if (dimension > SREG_AXIS_Z)
             return false;
-        unsigned dimension = (unsigned)(letter - 'x');
         uint64_t threads = evaluator->block_threads;
         if (dimension == 2 && threads > 64)
             threads = 64;
@@ -156,7 +157,7 @@ static bool sreg_bound(const Evaluator *evaluator, const Sreg *sreg, int64_t *hi
         return true;
     }
     for (size_t i = 0; i < COUNT_OF(limits); i++)
-        if (!strcmp(sreg->name, limits[i].name)) {
+        if (sreg->role == limits[i].role && sreg->axis == limits[i].axis) {
             *high = limits[i].high;
             return true;
         }

@@ -16,22 +16,14 @@ typedef struct Solver {
     BitSet propagated; /* blocks that were in pending_blocks */
 } Solver;
 
-/* 0, 1, 2 for the components of a vector register, 3 for .w, -1 for all of it. */
-static int sreg_component(const Sreg *sreg, Name selector)
+/* 0 to 3 for the components of a vector register, -1 for all of it. */
+static int sreg_component_read(const Sreg *sreg, Name selector)
 {
-    const char *dot = strchr(sreg->name, '.');
-    const char *component = dot ? dot : selector;
-    if (!component || component[0] != '.' || !component[1] || component[2])
-        return -1;
+    if (sreg->axis != SREG_AXIS_ALL)
+        return sreg->axis;
     static const char letters[] = "xyzwrgba";
-    const char *place = strchr(letters, component[1]);
+    const char *place = selector && selector[1] && !selector[2] ? strchr(letters, selector[1]) : NULL;
     return place ? (int)((place - letters) % 4) : -1;
-}
-
-static bool sreg_is(const Sreg *sreg, const char *base)
-{
-    size_t length = strlen(base);
-    return !strncmp(sreg->name, base, length) && (sreg->name[length] == '\0' || sreg->name[length] == '.');
 }
 
 static VarianceCause index_cause(const Variance *variance, int component)
@@ -54,14 +46,15 @@ static VarianceCause sreg_cause(const Variance *variance, const Sreg *sreg, Name
         if (!variance->options.blocks)
             return VARIANCE_UNIFORM;
         /* The clusters of merged blocks may differ in ways that %ctaid does not show. */
-        return sreg_is(sreg, "%ctaid") ? index_cause(variance, sreg_component(sreg, selector)) : VARIANCE_INDEX;
+        return sreg->role == SREG_ROLE_CTAID ? index_cause(variance, sreg_component_read(sreg, selector))
+                                             : VARIANCE_INDEX;
     case SREG_THREAD:
         break;
     }
     if (variance->options.blocks)
         return VARIANCE_UNIFORM;
-    if (sreg_is(sreg, "%tid"))
-        return index_cause(variance, sreg_component(sreg, selector));
+    if (sreg->role == SREG_ROLE_TID)
+        return index_cause(variance, sreg_component_read(sreg, selector));
     return variance->options.lane_uniform ? VARIANCE_UNIFORM : VARIANCE_LANE;
 }
 

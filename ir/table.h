@@ -98,20 +98,59 @@ const Form *signature_form(const Signature *signature, unsigned index); /* of th
 unsigned signature_operand_types(const Signature *signature, const Form *form, Type *types, unsigned capacity);
 Opcode opcode_from_name(const char *name); /* OP_UNKNOWN if there is none */
 const char *opcode_name(Opcode op);
+bool opcode_is_slow(Opcode op); /* a loop or call in machine code, as divisions and roots are */
 const char *mod_name(ModId mod); /* with its dot */
 ModId mod_from_name(const char *text); /* with its dot; MOD_UNKNOWN if there is none */
 
 /* Special registers: ir/table/sregs.def, from special-registers.tsv. */
 typedef enum SregDependence { SREG_THREAD, SREG_BLOCK, SREG_LAUNCH, SREG_CONSTANT, SREG_VOLATILE } SregDependence;
+enum {
+    SREG_ROLE_OTHER,
+    SREG_ROLE_TID,
+    SREG_ROLE_NTID,
+    SREG_ROLE_CTAID,
+    SREG_ROLE_NCTAID,
+    SREG_ROLE_CLUSTERID,
+    SREG_ROLE_NCLUSTERID,
+    SREG_ROLE_CLUSTER_CTAID,
+    SREG_ROLE_CLUSTER_NCTAID,
+    SREG_ROLE_CLUSTER_CTARANK,
+    SREG_ROLE_CLUSTER_NCTARANK,
+    SREG_ROLE_IS_EXPLICIT_CLUSTER,
+    SREG_ROLE_LANEID,
+    SREG_ROLE_LANEMASK_EQ,
+    SREG_ROLE_LANEMASK_LE,
+    SREG_ROLE_LANEMASK_LT,
+    SREG_ROLE_LANEMASK_GE,
+    SREG_ROLE_LANEMASK_GT,
+    SREG_ROLE_WARPID,
+    SREG_ROLE_NWARPID,
+    SREG_ROLE_NSMID,
+    SREG_ROLE_GRIDID,
+    SREG_ROLE_CLOCK,
+    SREG_ROLE_CLOCK_HI,
+    SREG_ROLE_CLOCK64,
+    SREG_ROLE_GLOBALTIMER,
+    SREG_ROLE_GLOBALTIMER_LO,
+    SREG_ROLE_GLOBALTIMER_HI,
+    SREG_ROLE_TOTAL_SMEM_SIZE,
+    SREG_ROLE_AGGR_SMEM_SIZE,
+    SREG_ROLE_DYNAMIC_SMEM_SIZE,
+};
+enum { SREG_AXIS_X, SREG_AXIS_Y, SREG_AXIS_Z, SREG_AXIS_W, SREG_AXIS_ALL, SREG_AXIS_NONE };
 typedef struct Sreg {
     const char *name;     /* "%tid.x", "%tid" (the whole vector), "%laneid", "%clock64" */
     unsigned vector;      /* 4 for a whole vector, else 1 */
+    uint8_t role;         /* SREG_ROLE_TID ... */
+    uint8_t axis;         /* SREG_AXIS_X ...; ALL for a whole vector, NONE if it is not of a vector */
     SregDependence dependence;
     Type type;            /* of one element: TYPE_U32, TYPE_U64 or TYPE_PRED */
     unsigned min_version; /* times 10 */
     unsigned min_sm;
 } Sreg;
 const Sreg *sreg_find(const char *name); /* NULL if it is not one */
+/* A component (0 to 3) of a whole vector. */
+const Sreg *sreg_component(const Sreg *vector, unsigned axis);
 /* The special register whose name is closest to this one, if it is close; else NULL. */
 const char *sreg_closest(const char *name);
 

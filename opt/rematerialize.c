@@ -112,23 +112,11 @@ static bool is_parameter_load(const Inst *inst)
     return inst_access(inst, &access) && access.kind == ACCESS_LOAD && access.read_only && access.space == SPACE_PARAM;
 }
 
-/* Divisions and roots become loops or calls in machine code. */
-static bool is_long(const Inst *inst)
-{
-    switch (inst_op(inst)) {
-    case OP_DIV:
-    case OP_REM:
-    case OP_SQRT:
-    case OP_RCP: return true;
-    default: return false;
-    }
-}
-
 /* One result, no other effect. */
 static bool is_recomputable(const Inst *inst)
 {
     if (!inst || inst_is_opaque(inst) || inst->guard != REF_NONE || inst->tied_count || inst->sync != SYNC_NONE ||
-        inst->pragma || is_long(inst))
+        inst->pragma || opcode_is_slow(inst_op(inst)))
         return false;
     if (inst->effects & EFFECTS_IN_PLACE)
         return false;

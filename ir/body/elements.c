@@ -160,8 +160,7 @@ void special_vector_split(Body *body, Block *block, const Inst *inst)
         bool is_float = type_class(body->regs.data[reg].type) == CLASS_FLOAT;
         const char *spelling =
             arena_printf(arena, "mov.%s", type_name(is_float ? type_bits_of_width(type_bits(type)) : type));
-        const char *name = arena_printf(arena, "%s.%c", inst->operands[1].sreg->name, element_letters[i]);
-        Inst *read = inst_build(body, spelling, "ds", reg, name);
+        Inst *read = inst_build(body, spelling, "ds", reg, sreg_component(inst->operands[1].sreg, i)->name);
         if (inst->guard != REF_NONE)
             inst_set_guard(body, read, inst->refs[inst->guard].reg, inst->guard_inverted);
         read->loc = inst->loc;

@@ -72,6 +72,16 @@ Type mod_operand_type(ModId mod)
     return mod_types[mod] ? mod_types[mod] : packed_types[mod];
 }
 
+bool opcode_has(Opcode op, unsigned rules)
+{
+    return rules_of_opcodes[op] & rules;
+}
+
+bool opcode_is_slow(Opcode op)
+{
+    return opcode_has(op, RULE_SLOW);
+}
+
 const Form *opcode_first_form(Opcode op, unsigned *count)
 {
     *count = op == OP_UNKNOWN ? 0 : opcode_forms[op + 1] - opcode_forms[op];
@@ -260,16 +270,9 @@ static bool takes_bits_only(const Form *form, const Pattern *pattern, Type type)
 {
     if (pattern->type_element >= 0 || type_class(type) != CLASS_BITS)
         return false;
-    switch (form->op) {
-    case OP_CVT: return true;
-    case OP_ADD:
-    case OP_SUB:
-    case OP_MUL:
-    case OP_FMA: return type == TYPE_B64; /* f32x2 */
-    case OP_MMA: /* fragments of 8-, 6- and 4-bit floats with scales; ptxas asks less of those without */
-        return type == TYPE_B32 && pattern->kind == PATTERN_SRC_LIST && form_is_scaled(form);
-    default: return false;
-    }
+    return opcode_has(form->op, RULE_PACKED) || (type == TYPE_B64 && opcode_has(form->op, RULE_PACKED_64)) ||
+           (type == TYPE_B32 && pattern->kind == PATTERN_SRC_LIST && opcode_has(form->op, RULE_PACKED_SCALED) &&
+            form_is_scaled(form));
 }
 
 /* Does the row convert to or from a format that ptxas knows only as packed bits: bf16, tf32, 8 and fewer bits? */
@@ -297,22 +300,15 @@ static bool form_has_packed(const Form *form)
  * Size"); conversions of packed formats are excepted. */
 static bool takes_wider(const Form *form, const Pattern *pattern, Type type)
 {
-    switch (form->op) {
-    case OP_LD:
-    case OP_LDU:
-    case OP_ST:
-    case OP_SULD:
-    case OP_SUST: return true;
-    case OP_CVT: return !takes_bits_only(form, pattern, type) && !form_has_packed(form);
-    default: return false;
-    }
+    return opcode_has(form->op, RULE_WIDER) &&
+           !(opcode_has(form->op, RULE_PACKED) && (takes_bits_only(form, pattern, type) || form_has_packed(form)));
 }
 
 /* Does the instruction spell the type, or does the row know it?  The matrix instructions never mean the type that they
  * spell: it is that of a matrix element. */
 static bool spells_type(const Form *form, const int16_t *choice, Type type)
 {
-    if (form->op == OP_MMA || form->op == OP_WMMA)
+    if (opcode_has(form->op, RULE_ELEMENTS))
         return false;
     for (unsigned i = 0; i < form->element_count; i++) {
         if (choice[i] < 0)

@@ -2,29 +2,22 @@
  * the address; PTX ISA, "Addresses as Operands", as ptxas applies it. */
 #include "ir/table/ops_internal.h"
 
-static bool is_plain_access(Opcode op)
+static bool has_rule(const Binder *binder, unsigned rule)
 {
-    return op == OP_LD || op == OP_LDU || op == OP_ST || op == OP_ATOM || op == OP_RED;
+    return opcode_has(binder->signature->op, rule);
 }
 
-/* What ptxas takes beside registers of 64 bits: any width in plain accesses to the near spaces, 8 and 16 bits in all
- * plain accesses, 32 bits for tensor maps, matrices and asynchronous accesses. 'far': in generic or global space. */
+/* Is a register of less than 64 bits too narrow for the address? 'far': in generic or global space. */
 static bool too_narrow(const Binder *binder, unsigned bits, bool far)
 {
-    Opcode op = binder->signature->op;
     bool generic = binder->signature->space == SPACE_NONE;
     if (far && bits == 32)
-        return op != OP_TENSORMAP && op != OP_WMMA && !signature_has(binder->signature, MOD_ASYNC);
+        return !has_rule(binder, RULE_FAR_32) && !(binder->match->form->effects & EFFECT_ASYNC);
     if (far)
-        return bits < 32 && !is_plain_access(op);
-    switch (op) {
-    case OP_MBARRIER: return generic && bits == 32 && binder->module->address_size != 32;
-    case OP_LDMATRIX:
-    case OP_STMATRIX: return generic && bits < 32;
-    case OP_TCGEN05:
-    case OP_WMMA: return bits < 32;
-    default: return false;
-    }
+        return bits < 32 && !has_rule(binder, RULE_ACCESS);
+    if (bits < 32)
+        return has_rule(binder, RULE_ADDRESS_32) || (generic && has_rule(binder, RULE_GENERIC_32));
+    return bits == 32 && generic && binder->module->address_size != 32 && has_rule(binder, RULE_GENERIC_64);
 }
 
 static bool fit_address_register(Binder *binder, Operand *operand, const Slot *slot, bool wide)
@@ -64,11 +57,11 @@ static bool address_space(const Binder *binder, const Slot *slot, Space *space)
 {
     const Signature *signature = binder->signature;
     *space = signature->space;
-    if (signature->op == OP_FENCE)
+    if (has_rule(binder, RULE_ANY_SPACE))
         return false;
-    if (signature->op == OP_MBARRIER)
+    if (has_rule(binder, RULE_SHARED_SPACE))
         *space = SPACE_SHARED;
-    else if (signature->op == OP_PREFETCHU)
+    else if (has_rule(binder, RULE_GLOBAL_SPACE))
         *space = SPACE_GLOBAL;
     else if (!binder->match->one_space)
         *space = slot->pattern->flags & PATTERN_NEAR ? SPACE_SHARED : SPACE_GLOBAL;
@@ -87,10 +80,9 @@ bool binder_variable_space(Binder *binder, const Operand *operand, Space space)
 
 static bool fit_address_variable(Binder *binder, const Operand *operand, const Slot *slot)
 {
-    const Signature *signature = binder->signature;
     const Variable *variable = operand->symbol.variable;
     Space space;
-    if (type_class(variable->type) == CLASS_OPAQUE && is_plain_access(signature->op))
+    if (type_class(variable->type) == CLASS_OPAQUE && has_rule(binder, RULE_ACCESS))
         return binder_refuse(binder, operand->span, "'%s' is a .%s, which is not read or written as memory",
                              variable->name, type_name(variable->type));
     if (!address_space(binder, slot, &space))
@@ -99,7 +91,7 @@ static bool fit_address_variable(Binder *binder, const Operand *operand, const S
         return false;
     if (space != SPACE_PARAM)
         return true;
-    if (signature->op == OP_ST && is_input(variable))
+    if (binder->match->form->effects & EFFECT_WRITE && is_input(variable))
         return binder_refuse(binder, operand->span, "input parameter '%s' cannot be written", variable->name);
     if (binder->inst->guard != REF_NONE && !variable->is_parameter)
         return binder_refuse(binder, operand->span, "an access to call parameter '%s' cannot be predicated",
@@ -114,8 +106,7 @@ bool binder_address(Binder *binder, Operand *operand, const Slot *slot)
     if (operand->kind != OPERAND_ADDRESS || !operand->item_count)
         return binder_refuse(binder, operand->span, "an address in brackets is expected, not %s",
                              operand_describe(operand));
-    if (operand->indexed && signature->op != OP_LD && signature->op != OP_LDU && signature->op != OP_ST &&
-        signature->op != OP_MULTIMEM)
+    if (operand->indexed && !has_rule(binder, RULE_INDEXED))
         return binder_refuse(binder, operand->span, "an address in brackets is expected, not an indexed variable");
     if (operand->unified != !!(flags & PATTERN_UNIFIED))
         return binder_refuse(binder, operand->span,
@@ -144,7 +135,7 @@ bool binder_address(Binder *binder, Operand *operand, const Slot *slot)
         case OPERAND_CONSTANT:
             if (base->constant->kind != CONSTANT_INT)
                 return binder_refuse(binder, base->span, "an address cannot be a floating-point constant");
-            fits = operand->indexed || signature->space == SPACE_LOCAL || signature->op == OP_FENCE;
+            fits = operand->indexed || signature->space == SPACE_LOCAL || has_rule(binder, RULE_ANY_SPACE);
             if (!fits)
                 return binder_refuse(binder, base->span, "absolute addresses are allowed in .local only");
             break;

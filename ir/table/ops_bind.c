@@ -358,17 +358,17 @@ static bool refuse_operands(Module *module, const Binder *tried, Diag *diag)
 static bool braces_remove(Inst *inst)
 {
     Opcode op = inst_op(inst);
-    bool scaled = op == OP_MMA && signature_has(inst->signature, MOD_BLOCK_SCALE);
+    bool scaled = opcode_has(op, RULE_BRACES_SCALED) && signature_has(inst->signature, MOD_BLOCK_SCALE);
     bool untyped = inst->signature->type_count == 1 && type_class(inst->signature->types[0]) == CLASS_BITS;
     if (inst->signature->vector != 1 ||
-        !(op == OP_LD || op == OP_LDU || op == OP_ST || scaled ||
-          (op == OP_MOV && untyped && inst->operand_count == 2)))
+        !(opcode_has(op, RULE_BRACES) || scaled ||
+          (opcode_has(op, RULE_BRACES_BITS) && untyped && inst->operand_count == 2)))
         return false;
     for (unsigned i = 0; i < inst->operand_count; i++) {
         Operand *operand = &inst->operands[i];
         if (operand->kind != OPERAND_VECTOR || operand->item_count != 1)
             continue;
-        if (op == OP_MOV && inst->operands[1 - i].kind == OPERAND_VECTOR)
+        if (opcode_has(op, RULE_BRACES_BITS) && inst->operands[1 - i].kind == OPERAND_VECTOR)
             return false;
         if (scaled && operand->items[0].kind != OPERAND_REG)
             return false;

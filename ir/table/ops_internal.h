@@ -111,6 +111,35 @@ typedef struct Pattern {
     int32_t values[4]; /* RANGE_INTERVAL: low, high, step */
 } Pattern;
 
+/* Exceptions in what the operands of an opcode may be; the head of ops.def explains them. */
+enum OpcodeRule {
+    RULE_ACCESS = 1 << 0,
+    RULE_FAR_32 = 1 << 1,
+    RULE_ADDRESS_32 = 1 << 2,
+    RULE_GENERIC_32 = 1 << 3,
+    RULE_GENERIC_64 = 1 << 4,
+    RULE_ANY_SPACE = 1 << 5,
+    RULE_SHARED_SPACE = 1 << 6,
+    RULE_GLOBAL_SPACE = 1 << 7,
+    RULE_OWN_SPACE = 1 << 8,
+    RULE_SHARED_VARIABLE = 1 << 9,
+    RULE_INDEXED = 1 << 10,
+    RULE_WIDER = 1 << 11,
+    RULE_PACKED = 1 << 12,
+    RULE_PACKED_64 = 1 << 13,
+    RULE_PACKED_SCALED = 1 << 14,
+    RULE_ELEMENTS = 1 << 15,
+    RULE_EXACT_LIST = 1 << 16,
+    RULE_EXACT_FRAGMENT = 1 << 17,
+    RULE_BRACES = 1 << 18,
+    RULE_BRACES_BITS = 1 << 19,
+    RULE_BRACES_SCALED = 1 << 20,
+    RULE_SPECIAL = 1 << 21,
+    RULE_UNPACK = 1 << 22,
+    RULE_ACCUMULATES = 1 << 23,
+    RULE_SLOW = 1 << 24,
+};
+
 typedef enum OrderKind { ORDER_ANY, ORDER_FIXED } OrderKind;
 
 struct Form {
@@ -127,6 +156,9 @@ struct Form {
     uint8_t target_count;
     const char *note;
 };
+
+/* Does the opcode have one of the rules? */
+bool opcode_has(Opcode op, unsigned rules);
 
 /* Parts of the tables that other files than ir/table/ops.c walk. */
 const Form *opcode_first_form(Opcode op, unsigned *count);

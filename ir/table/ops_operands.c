@@ -241,7 +241,7 @@ static bool fit_sreg(Binder *binder, const Operand *operand, Type type, unsigned
 /* A mov that takes a value apart: "mov.b32 {%h0, %h1}, SOURCE". */
 static bool is_unpack(const Binder *binder)
 {
-    return binder->signature->op == OP_MOV && binder->match->form->pattern_count == 2 &&
+    return opcode_has(binder->signature->op, RULE_UNPACK) && binder->match->form->pattern_count == 2 &&
            form_patterns(binder->match->form)[0].kind == PATTERN_DST_LIST && binder->signature->vector == 1;
 }
 
@@ -252,7 +252,7 @@ static bool takes_sreg(const Binder *binder)
     const Signature *signature = binder->signature;
     if (is_unpack(binder))
         return true;
-    if (signature->op != OP_CVT || signature->type_count != 2)
+    if (!opcode_has(signature->op, RULE_SPECIAL) || signature->type_count != 2)
         return false;
     for (unsigned i = 0; i < 2; i++) {
         TypeClass class = type_class(signature->types[i]);
@@ -403,7 +403,7 @@ static bool element_counts(const Binder *binder, Type reg, Type want, bool mixed
     if (mixed)
         return want != TYPE_F32 && want != TYPE_F64 && class != CLASS_PRED && class != CLASS_OPAQUE;
     bool exact =
-        op == OP_MOV || op == OP_CVT || op == OP_WMMA || ((op == OP_MMA || op == OP_WGMMA) && want != TYPE_F64);
+        opcode_has(op, RULE_EXACT_LIST) || (want != TYPE_F64 && opcode_has(op, RULE_EXACT_FRAGMENT));
     return !exact && type_class(want) == CLASS_FLOAT && (class == CLASS_UNSIGNED || class == CLASS_SIGNED);
 }
 
@@ -629,7 +629,8 @@ static bool fit_main(Binder *binder, Operand *operand, const Slot *slot)
     case PATTERN_PRED: return fit_predicate(binder, operand);
     case PATTERN_DST_LIST:
         /* The accumulators of wgmma are read and written. */
-        return fit_list(binder, operand, slot, binder->signature->op == OP_WGMMA ? REF_BOTH : REF_DEF);
+        return fit_list(binder, operand, slot,
+                        opcode_has(binder->signature->op, RULE_ACCUMULATES) ? REF_BOTH : REF_DEF);
     case PATTERN_SRC_LIST: return fit_list(binder, operand, slot, REF_USE);
     case PATTERN_INT:
         if (operand->kind != OPERAND_CONSTANT || operand->constant->kind != CONSTANT_INT)

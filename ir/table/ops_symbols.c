@@ -3,14 +3,11 @@
 
 bool binder_own_space(Binder *binder, const Operand *operand)
 {
-    switch (binder->signature->op) {
-    case OP_CVTA:
-        return signature_has(binder->signature, MOD_TO) ||
-               binder_variable_space(binder, operand, binder->signature->space);
-    case OP_MAPA:
-    case OP_GETCTARANK: return binder_variable_space(binder, operand, SPACE_SHARED);
-    default: return true;
-    }
+    const Signature *signature = binder->signature;
+    if (opcode_has(signature->op, RULE_SHARED_VARIABLE))
+        return binder_variable_space(binder, operand, SPACE_SHARED);
+    return !opcode_has(signature->op, RULE_OWN_SPACE) || signature_has(signature, MOD_TO) ||
+           binder_variable_space(binder, operand, signature->space);
 }
 
 bool binder_function(Binder *binder, const Operand *operand, bool entry)

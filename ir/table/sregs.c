@@ -9,8 +9,10 @@ typedef struct SregRow {
 } SregRow;
 
 static const SregRow rows[] = {
-#define SREG(name, vector, type, reads, dependence, min_version, min_sm, note)                                         \
-    {{name, vector, SREG_##dependence, TYPE_##type, min_version, min_sm}, SREG_##reads},
+#define SREG(name, role, axis, type, reads, dependence, min_version, min_sm)                                           \
+    {{name, SREG_AXIS_##axis == SREG_AXIS_ALL ? 4 : 1, SREG_ROLE_##role, SREG_AXIS_##axis, SREG_##dependence,          \
+      TYPE_##type, min_version, min_sm},                                                                               \
+     SREG_##reads},
 #include "ir/table/sregs.def"
 #undef SREG
 };
@@ -42,6 +44,15 @@ const Sreg *sreg_find(const char *name)
     memcpy(spelling, name, length + 1);
     spelling[length - 1] = components[strchr(colors, name[length - 1]) - colors];
     return find(spelling);
+}
+
+const Sreg *sreg_component(const Sreg *vector, unsigned axis)
+{
+    /* The components follow their vector in the table: .w, .x, .y, .z. */
+    require(vector->axis == SREG_AXIS_ALL && axis < 4);
+    const SregRow *row = (const SregRow *)vector + 1 + (axis + 1) % 4;
+    require(row->sreg.role == vector->role && row->sreg.axis == axis);
+    return &row->sreg;
 }
 
 SregReads sreg_reads(const Sreg *sreg)

@@ -80,6 +80,7 @@ typedef struct Row {
 typedef struct Rows {
     Row **items;
     size_t count, capacity;
+    List ruled, rules; /* opcodes, and the rules of each: "ACCESS | INDEXED" */
 } Rows;
 
 /* The rows of the table, with the notes of the second file. */

@@ -107,11 +107,23 @@ static void print_forms(Tables *tables, const Rows *rows)
     printf("};\n\n");
 }
 
+static void print_rules(const Names *names, const Rows *rows)
+{
+    printf("static const uint32_t rules_of_opcodes[OP_COUNT] = {\n");
+    for (size_t i = 0; i < rows->ruled.count; i++) {
+        if (list_search(&names->opcodes, rows->ruled.items[i]) < 0)
+            fail((Place){.file = "ir/table/ops.def"}, "rules for '%s', which is not an opcode", rows->ruled.items[i]);
+        printf("    [%s] = %s,\n", enum_name("OP_", rows->ruled.items[i], &names->opcodes), rows->rules.items[i]);
+    }
+    printf("};\n\n");
+}
+
 static void print_tables(const Names *names, const Rows *rows)
 {
     Tables tables = {.names = names};
     print_names("opcode_names", "OP_", &names->opcodes);
     print_names("mod_names", "MOD_", &names->mods);
+    print_rules(names, rows);
     print_forms(&tables, rows);
     print_table("ModId", "mod_pool", &tables.mod_pool);
     print_table("Alternative", "alternatives", &tables.alternatives);

@@ -1,4 +1,4 @@
-/* Reads ops.def: lines of '#' comments, sets, groups and rows, as the head of that file describes them. */
+/* Reads ops.def: lines of '#' comments, rules, sets, groups and rows, as the head of that file describes them. */
 #include "ir/table/generator/generator.h"
 
 #include <ctype.h>
@@ -140,6 +140,19 @@ static void read_group(Reader *reader, const List *words)
     }
 }
 
+static void read_rules(Reader *reader, const List *words)
+{
+    if (words->count < 3)
+        fail(reader->place, "rules are 'rules OPCODE RULE ...'");
+    char *rules = format_text("RULE_%s", words->items[2]);
+    for (size_t i = 3; i < words->count; i++)
+        rules = format_text("%s | RULE_%s", rules, words->items[i]);
+    if (list_find(&reader->rows.ruled, words->items[1]) >= 0)
+        fail(reader->place, "'%s' has rules already", words->items[1]);
+    list_add(&reader->rows.ruled, words->items[1]);
+    list_add(&reader->rows.rules, rules);
+}
+
 static char *row_id(const Reader *reader, char *word)
 {
     if (*word != '.' && strcmp(word, "-") != 0)
@@ -256,6 +269,8 @@ Rows read_rows(const char *table_path, const char *notes_path)
         List words = split_blanks(set ? join_continued(&lines, &i) : lines.items[i]);
         if (set)
             read_set(&reader, &words);
+        else if (!strcmp(words.items[0], "rules"))
+            read_rules(&reader, &words);
         else if (!strcmp(words.items[0], "group"))
             read_group(&reader, &words);
         else
