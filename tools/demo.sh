@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The demonstration (`make demo`): takes kernels of the corpus, makes each thread do the work of two, asks for fewer
-# registers, and prints what NVIDIA's assembler says of them before and after. Starts from the CUDA sources where nvcc
-# is installed, else from the PTX that lies beside them. What it made stays in build/demo.
+# The demonstration (`make demo`): coarsens kernels of the corpus by two, reduces their registers, and prints the
+# figures of NVIDIA's assembler before and after. It starts from the CUDA sources if nvcc is installed, otherwise from
+# the PTX beside them. Its files stay in build/demo.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,7 +19,7 @@ if [ -z "$nvcc" ] && [ -x /usr/local/cuda/bin/nvcc ]; then
     nvcc=/usr/local/cuda/bin/nvcc
 fi
 
-# $1: folder of the corpus. Leaves its PTX in $out.
+# $1: folder of the corpus. Writes its PTX to $out.
 make_ptx() {
     local source="corpus/$1/$1.cu" ptx="$out/$1.ptx"
     [ ! -f "$ptx" ] || return 0
@@ -34,7 +34,7 @@ block_of() {
     tr -d ' \n' <"$1" | sed 's/.*"block":\[\([0-9,]*\)\].*/\1/'
 }
 
-# $1: kernel; $2: its PTX; $3: what -target-regs asks for; $4: block. Leaves NAME.ptx and what belongs to it.
+# $1: kernel; $2: its PTX; $3: the value of -target-regs; $4: block. Writes NAME.ptx, NAME.cubin, NAME.json and so on.
 run_one() {
     local name="$out/$1.regs-$3"
     "$program" -entry "$1" -block "$4" -coarsen 2 -target-regs "$3" -o "$name.ptx" -cubin "$name.cubin" \
@@ -45,7 +45,7 @@ begin="$(date +%s)"
 if [ -n "$nvcc" ]; then
     echo "PTX: made from corpus/*/*.cu by $("$nvcc" --version | sed -n 's/.*release.*V/nvcc /p') for $arch"
 else
-    echo "PTX: corpus/*/*.$arch.ptx (no nvcc here to make it anew)"
+    echo "PTX: corpus/*/*.$arch.ptx (nvcc is not installed)"
 fi
 for pair in "${kernels[@]}"; do
     folder="${pair%%:*}"
@@ -57,7 +57,7 @@ for pair in "${kernels[@]}"; do
     wait
 done
 
-# The judge was nvJitLink or the driver, most likely; the other assembler that NVIDIA has is asked too.
+# The judge was most likely nvJitLink or the driver: check the outputs with ptxas too.
 ptxas="$(command -v ptxas || true)"
 for candidate in /usr/local/cuda/bin/ptxas third_party/cuda/bin/ptxas; do
     [ -n "$ptxas" ] || [ ! -x "$candidate" ] || ptxas="$candidate"
@@ -110,11 +110,11 @@ def remark(entry):
         line = f", line {coarsening['line']}" if "line" in coarsening else ""
         return f"not coarsened{line}: {coarsening['reason']}"
     if registers["outcome"] == "refused":
-        return f"registers as they came: {registers['reason']}"
+        return f"registers unchanged: {registers['reason']}"
     if registers.get("asked") != "auto":
-        return "" if registers.get("reached") else f"{registers['asked']} registers are out of reach"
+        return "" if registers.get("reached") else f"{registers['asked']} registers cannot be reached"
     if registers.get("target"):
-        return f"aimed at {registers['target']} registers"
+        return f"target {registers['target']} registers"
     return "fewer registers gain nothing" if registers["outcome"] == "unchanged" else ""
 
 
@@ -129,16 +129,16 @@ for kernel in kernels:
         assembler = report["assembler"] or assembler
         entry = report["kernels"][0]
         if regs == "16":
-            rows.append([kernel, "as it came"] + cells(entry["before"]) + [""])
+            rows.append([kernel, "original"] + cells(entry["before"]) + [""])
         rows.append(["", f"x2, registers {regs}"] + cells(entry["after"]) + [remark(entry)])
 
 if assembler:
     print(f"Figures: {assembler['name']} {assembler['version']}, for sm_90 (an H100)")
 else:
-    print("Figures: none, because no assembler was found; tools/deps.sh fetches one")
+    print("Figures: none, because no assembler was found; 'make deps' installs one")
 print(f"""
-Each kernel as nvcc made it, and what ptxopt makes of it: twice the work in each of half as many threads (-coarsen 2),
-with 16 registers for each thread (-target-regs 16), or just so few that one more block fits on a multiprocessor (auto).
+Each kernel as compiled by nvcc, and after ptxopt: twice the work in each of half as many threads (-coarsen 2), with 16
+registers per thread (-target-regs 16), or just few enough for one more block to fit on a multiprocessor (auto).
 """)
 widths = [max(len(row[i]) for row in rows + [head]) for i in range(len(head))]
 for row in [head] + rows:
@@ -147,11 +147,11 @@ for row in [head] + rows:
     line = [cell.ljust(widths[i]) if i < 2 or i == 8 else cell.rjust(widths[i]) for i, cell in enumerate(row)]
     print("  ".join(line).rstrip())
 print(f"""
-block      threads of a block at launch; the grid stays, so a coarsened kernel has half as many threads
-registers  32-bit registers of each thread
+block      threads per block at launch; the grid stays, so a coarsened kernel has half as many threads
+registers  32-bit registers per thread
 spilled    bytes of spill stores and loads in the machine code; 0 is good
 instr.     machine instructions; a coarsened thread does the work of two
-blocks/SM  how many blocks a multiprocessor runs at once; occupancy: its share of the threads that it could hold
+blocks/SM  blocks that a multiprocessor runs at once; occupancy: their share of the threads that it can hold
 
 {os.environ['CHECKED']}
 The PTX, cubins, reports and launch contracts are in {out}. {seconds} seconds.""")

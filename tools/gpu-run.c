@@ -181,7 +181,7 @@ static const char *fill_symbols(const Gpu *gpu, const Form *form)
     return NULL;
 }
 
-/* What a kernel changes and reads as well has to be there again before the next launch.  Arrays are left out: in one
+/* Buffers that a kernel both reads and changes are restored before the next launch.  Arrays are left out: in one
  * launch a kernel cannot read what it has written to a surface but by its own thread. */
 static const char *keep_changed(Gpu *gpu)
 {
@@ -256,7 +256,7 @@ static const char *adapt(Gpu *gpu, Form *form)
     if (gpu->driver.module_global(&address, &size, form->module, name) == CUDA_DONE) {
         if (size != sizeof words || gpu->driver.copy_out(words, address, sizeof words) != CUDA_DONE ||
             words[0] != CONTRACT_MAGIC || words[1] != CONTRACT_FORMAT || words[2] != 0)
-            return arena_printf(gpu->arena, "%s is no launch contract that is known here", name);
+            return arena_printf(gpu->arena, "%s is not a known launch contract", name);
         form->has_contract = true;
         for (unsigned d = 0; d < 3; d++) {
             uint32_t block = words[10 + d];
@@ -348,7 +348,7 @@ static const char *run_once(Gpu *gpu, Form *form)
     return problem;
 }
 
-/* Runs the plain C reference.  *said tells what there was to compare with; the result is the difference. */
+/* Runs the plain C reference.  *said says what was compared; the result is the difference. */
 static const char *reference_difference(Gpu *gpu, const EmulatorResult *result, const char **said)
 {
     *said = NULL;

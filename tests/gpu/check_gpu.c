@@ -4,8 +4,8 @@
  * Every pure instruction that the emulator shares with the GPU at hand, on the operands of tests/oracle: a generated
  * kernel for each spelling runs on the GPU, through the CUDA driver (opened at run time; PTXOPT_CUDA_DRIVER names
  * another library), and in the emulator.  What the PTX ISA leaves open is left out of the comparison; of approximate
- * functions the greatest difference is told.  -a writes what the GPU answered, a checksum for each row of the table, to
- * a file; -g compares the emulator with such a file and needs no GPU.  -o takes only the rows whose name matches the
+ * functions the greatest difference is printed. -a writes the GPU's answers, a checksum for each row of the table, to
+ * a file; -g compares the emulator with such a file and needs no GPU. -o runs only the rows whose name matches the
  * glob, -s only every STEP-th spelling.
  *
  * Exit status: 0 all agree; 1 something differs, or nothing could be compared; 2 bad usage; 77 there is no GPU. */

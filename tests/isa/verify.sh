@@ -1,7 +1,8 @@
 #!/bin/sh
-# Runs ptxas over the conformance set: every examples/*.ptx must assemble for the
-# target it names, every examples-invalid/*.ptx must be refused.
-# A line "// ptxas: OPTIONS" in a file adds options.   usage: verify.sh [-v]
+# verify.sh [-v]
+#
+# Runs ptxas ($PTXAS) on the conformance set: every examples/*.ptx must assemble for the target it names, every
+# examples-invalid/*.ptx must be rejected. A line "// ptxas: OPTIONS" in a file adds options.
 dir=$(cd "$(dirname "$0")" && pwd)
 ptxas=${PTXAS:-ptxas}
 verbose=$1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The comparison of the emulator with a GPU, without one: the way through the CUDA driver with a driver whose GPU is the
-# emulator, and what GPUs have answered before (tests/gpu/*.answers) against the emulator.
+# Tests build/check-gpu without a GPU: through a CUDA driver whose GPU is the emulator, and with the recorded answers of
+# GPUs (tests/gpu/*.answers).
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -9,7 +9,7 @@ folder="${TEST_TMP:-$(mktemp -d)}"
 fake="$PWD/$BUILD/tests/libcuda-fake.so"
 
 status=0
-# $1: name; $2: expected status; $3: a line of the output, extended regular expression; the rest: the command
+# $1: name; $2: expected status; $3: extended regular expression for a line of the output; the rest: the command
 expect() {
     local name="$1" code="$2" line="$3" got
     shift 3
@@ -36,7 +36,7 @@ expect "answers kept" 0 " 0 rows wrong$" "$BUILD/check-gpu" -g "$folder/answers"
 sed -E 's/[0-9a-f]{16}$/0000000000000001/' "$folder/answers" >"$folder/other"
 expect "other answers" 1 "the emulator's [0-9]+ answers are not the GPU's" "$BUILD/check-gpu" -g "$folder/other"
 expect "all kernels refused" 1 "^0 rows, 0 tuples" broken reject -s 500
-expect "a file that is no answers" 2 "cannot be read" "$BUILD/check-gpu" -g /dev/null
+expect "a file without answers" 2 "cannot be read" "$BUILD/check-gpu" -g /dev/null
 
 for answers in tests/gpu/*.answers; do
     [ -f "$answers" ] || { echo "skip answers of a GPU: none have been recorded (make check-gpu ACCEPT=FILE)"; break; }

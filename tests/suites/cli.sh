@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The program around its passes: where its outputs go, what is left behind when something fails, exit statuses, and the
-# files of the caller that are closed, full, missing or no files at all.
+# The program around its passes: outputs, files left after failures, exit statuses, and files of the caller that are
+# closed, full, missing or not files.
 set -uo pipefail
 
 program="${PTXOPT:?}"
@@ -108,7 +108,7 @@ result "named output" "$wrong"
 ln -sf target.ptx "$tmp/link.ptx"
 run -o "$tmp/link.ptx" "$kernel"
 wrong="$(cmp "$tmp/target.ptx" "$tmp/plain.ptx" 2>&1)"
-[ -L "$tmp/link.ptx" ] || wrong="$wrong, the link is no link any more"
+[ -L "$tmp/link.ptx" ] || wrong="$wrong, the link is not a link any more"
 result "output through a link" "${wrong#, }"
 if [ -L /dev/stdout ]; then
     run -o /dev/stdout "$kernel"
@@ -219,7 +219,7 @@ done
 grep -q 'rejects the input, too' "$tmp/errors" || wrong="$wrong, does not blame the input"
 result "rejected: nothing written" "${wrong#, }"
 
-# An assembler that takes everything but what ptxopt has coarsened, and one that dies of it.
+# An assembler that rejects only what ptxopt has coarsened, and one that crashes on it.
 ptxas="$(command -v ptxas || true)"
 for candidate in /usr/local/cuda/bin/ptxas third_party/cuda/bin/ptxas; do
     [ -n "$ptxas" ] || [ ! -x "$candidate" ] || ptxas="$(realpath "$candidate")"

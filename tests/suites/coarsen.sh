@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Coarsened kernels against the originals in the emulator, byte by byte: the corpus, shapes of control flow, random
-# kernels. Which of them are refused, and why, is compared with tests/cases/coarsen/refusals.txt;
-# `tests/suites/coarsen.sh -u` writes it anew.
+# Compares coarsened kernels with the originals in the emulator, byte by byte: the corpus, shapes of control flow,
+# random kernels. The refusals and their reasons are compared with tests/cases/coarsen/refusals.txt, which
+# `tests/suites/coarsen.sh -u` rewrites.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -83,7 +83,7 @@ else
     echo "skip assembled: no ptxas (set PTXOPT_PTXAS)"
 fi
 
-# Lines move when files are made again: the reasons are compared without them.
+# Reasons are compared without line numbers, which change when files are made again.
 grep -h ': refused: ' "$folder"/{corpus.sm_90,shapes.sm_75,shapes.unoptimized,hand,compilers}.out |
     sed -e 's/ (line [0-9]*)//g' -e 's/ on line [0-9]*//g' -e 's/_INTERNAL_[0-9a-f]*_/_INTERNAL_/' \
         >"$folder/refusals.txt"
@@ -92,7 +92,7 @@ if [ "${1:-}" = -u ]; then
 elif diff -u "$shapes/refusals.txt" "$folder/refusals.txt" >"$folder/refusals.diff"; then
     echo "ok refusals"
 else
-    echo "not ok refusals: what is refused has changed"
+    echo "not ok refusals: they have changed"
     head -n 40 "$folder/refusals.diff"
     status=1
 fi

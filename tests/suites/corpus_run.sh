@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# tools/corpus-run on a few kernels: what it measures, that it tells better from worse, and its plumbing to a GPU, with
-# a driver whose GPU is the emulator.
+# tools/corpus-run on a few kernels: its figures, that it distinguishes better from worse, and its path to a GPU, with a
+# driver whose GPU is the emulator.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
 BUILD="${BUILD:-build}"
 tmp="${TEST_TMP:-$(mktemp -d)}"
 out="$tmp/out"
-# The emulated GPU brings a second copy of the library that it is tested with.
+# The emulated GPU contains a second copy of the library.
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_odr_violation=0"
 failed=0
 
-# $1: what was tested; $2: 0 where it went well; the rest: what to show where not.
+# $1: what was tested; $2: 0 if it succeeded; the rest: what to show otherwise.
 verdict() {
     if [ "$2" -eq 0 ]; then
         echo "ok $1"
@@ -30,7 +30,7 @@ run() {
     errors="$(cat "$tmp/errors")"
 }
 
-# $1: what was tested; $2: the exit status that is right; the rest: what the output or the errors have to hold.
+# $1: what was tested; $2: the right exit status; the rest: what the output or the errors must contain.
 expect() {
     local name="$1" wanted="$2" wrong="" part
     shift 2
@@ -43,8 +43,6 @@ expect() {
     done
     verdict "$name" "$([ -z "$wrong" ] && echo 0 || echo 1)" "$wrong" "$text" "$errors"
 }
-
-# ---- The command line ----
 
 run nosuchkernel
 expect "an unknown kernel" 2 "corpus-run: error: no kernel of the corpus is called 'nosuchkernel'"
@@ -61,8 +59,6 @@ run --expected "$tmp/broken.tsv" vectoradd
 expect "a broken file of accepted figures" 2 "broken.tsv:1: no column options"
 PTXOPT=/nonexistent/ptxopt run vectoradd
 expect "no program" 2 "no program /nonexistent/ptxopt"
-
-# ---- Figures ----
 
 few=(vectoradd_exact nlm --arch sm_90 --options none --options 'coarsen 2' --options 'target-regs 32')
 mine="$tmp/expected.tsv"
@@ -127,7 +123,7 @@ CHECK
     else
         verdict "the table of measured figures" 1 "$(cat "$tmp/page.md")"
     fi
-    # The accepted figures of one row, one register less each.
+    # The accepted figures with one register less in one row.
     python3 - "$mine" "$tmp/stricter.tsv" <<'EDIT'
 import sys
 lines = open(sys.argv[1]).read().splitlines()
@@ -168,8 +164,6 @@ else
     run vectoradd_exact --arch sm_90 --options 'coarsen 2' --assembler none
     expect "without an assembler" 0 "no assembler"
 fi
-
-# ---- On a GPU ----
 
 fake="$PWD/$BUILD/tests/libcuda-fake.so"
 gpu() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What no transformation may touch: untouched modules come out byte for byte; in coarsened ones every literal keeps its
-# spelling, everything outside the functions (initialisers, .file, debug sections) its bytes, and .loc its place.
+# What no transformation may change: untouched modules are written byte for byte; in coarsened ones every literal keeps
+# its spelling, everything outside the functions (initializers, .file, debug sections) its bytes, and .loc its place.
 set -uo pipefail
 
 if [ ! -x "${PTXOPT:?}" ]; then
@@ -9,8 +9,8 @@ if [ ! -x "${PTXOPT:?}" ]; then
 fi
 . tests/suites/result.bash
 
-# What stands outside the functions, from $1 to $2.  A function begins in the first column and ends with its braces, or,
-# where it is only declared, with a semicolon.
+# Copies what is outside the functions from $1 to $2. A function begins in the first column and ends with its braces or,
+# if it is only declared, with a semicolon.
 outside() {
     awk '/^(\.visible |\.weak |\.extern )?\.(entry|func)/ { inside = 1 }
          !inside && NF && !/__ptxopt_launch/ { print }
@@ -21,14 +21,14 @@ outside() {
          }' "$1" >"$2"
 }
 
-# The spelling of every number in the functions that is not small, from $1 to $2.
+# Writes the spelling of every number in the functions of $1 that is not small to $2.
 literals() {
     sed 's|//.*||' "$1" | grep -v '^[[:space:]]*\.\(loc\|reg\|file\|b8\|b64\|b32\|global\|visible\)' |
         grep -oE '0[fFdD][0-9A-Fa-f]+|0[xX][0-9A-Fa-f]+U?|-?[0-9]+\.[0-9]+([eE][-+]?[0-9]+)?|-?[0-9]{4,}' |
         sort -u >"$2"
 }
 
-# The memory accesses and barriers of $1, each behind the .loc that it stands under, to $2.
+# Writes the memory accesses and barriers of $1, each after its .loc, to $2.
 places() {
     awk '/^[ \t]*\.loc/ { $1 = $1; place = $0 }
          /^[ \t]*(@!?%[a-zA-Z_0-9]+ )?(ld|st|bar|barrier|atom|red)\./ {

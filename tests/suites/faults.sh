@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Faults put into the program's allocations and system calls (tests/tools/faults.c), one at a time, over whole runs:
-# each run ends as if nothing had been, or with one message, exit status 1 and nothing written.
+# Injects faults into the program's allocations and system calls (tests/tools/faults.c), one at a time: each run either
+# succeeds or ends with one message, exit status 1 and no output.
 set -uo pipefail
 
 tmp="${TEST_TMP:?}"
@@ -15,7 +15,7 @@ input="$tmp/input.ptx"
 cp corpus/vectoradd/vectoradd.sm_90.ptx "$input"
 options=(-q -assembler none -coarsen 2 -report-format json)
 
-# $1: fault, or nothing; the rest: more arguments. Leaves status, $tmp/errors and $tmp/out.
+# $1: fault, or nothing; the rest: more arguments. Sets status, $tmp/errors and $tmp/out.
 run() {
     local fault="$1"
     shift
@@ -27,7 +27,7 @@ run() {
     status=$?
 }
 
-# What is wrong with a run that had to fail: $1 is the text of its message.
+# Prints what is wrong with a run that must fail; $1 is part of its message.
 failure_wrong() {
     if [ "$status" -ne 1 ]; then
         echo "exit status $status"
@@ -83,7 +83,7 @@ for fault in close:io rename:io; do
     result "$fault" "$(failure_wrong "cannot write '.*': Input/output error")"
 done
 
-# A file that changes while it is read is read as far as it goes; whatever comes of that, it is no crash.
+# A file that changes while it is read may be read in part, but must not crash the program.
 for fault in truncate:1 truncate:2 remove:1 remove:2; do
     cp corpus/nlm/nlm.sm_90.ptx "$tmp/victim"
     cp "$tmp/victim" "$tmp/other"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The program over tests/isa: what ptxas accepts goes through and is written, what it refuses is refused with exit
-# status 1, nothing on standard output and an error at the line that ptxas names (or tests/cases/parse/verdicts.tsv).
+# Runs the program on tests/isa: it must accept and write what ptxas accepts, and reject what ptxas rejects with exit
+# status 1, no output, and an error in the line that ptxas names (exceptions: tests/cases/parse/verdicts.tsv).
 set -uo pipefail
 
 if [ ! -x "${PTXOPT:?}" ]; then
@@ -8,7 +8,7 @@ if [ ! -x "${PTXOPT:?}" ]; then
     exit 77
 fi
 
-# $1: file. Prints the line of the first error that it is to have, or "accepted".
+# $1: file. Prints the line of the first error that it must have, or "accepted".
 verdict() {
     local name line
     name="$(basename "$1" .ptx)"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The fuzzers of tests/fuzz: everything that once broke a property, then new inputs for half a minute, one where CI is
-# set (FUZZ_TIME says otherwise).
+# The fuzzers of tests/fuzz: all inputs that once broke a property, then new ones for half a minute, or a minute if CI
+# is set; FUZZ_TIME overrides this.
 set -uo pipefail
 
 seconds=30
 [ -z "${CI:-}" ] || seconds=60
-# The harnesses have sanitizers of their own.
+# The harnesses always have sanitizers.
 case "${BUILD:?}" in */asan) seconds=7 ;; esac
 
 out="${TEST_TMP:?}/out"

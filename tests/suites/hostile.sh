@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Inputs made to hurt (tests/tools/hostile.py): fifty thousand of each thing that a PTX file can hold, nested,
-# listed or long, sizes that overflow, bytes that are no text, and files that are no files. The program has a stack of
-# 256 KiB, so that recursion which an input drives would show, and ten seconds of processor time.
+# Hostile inputs (tests/tools/hostile.py): fifty thousand of each thing that a PTX file can contain, nested, listed or
+# long, sizes that overflow, bytes that are not text, and files that are not files. The program gets a stack of 256 KiB,
+# so that recursion controlled by the input shows, and ten seconds of processor time.
 #
-# HOSTILE_COUNT says how many instead; HOSTILE_LARGE=1 adds inputs of several GiB through a pipe.
+# HOSTILE_COUNT changes the number; HOSTILE_LARGE=1 adds inputs of several GiB through a pipe.
 set -uo pipefail
 
 program="${PTXOPT:?}"

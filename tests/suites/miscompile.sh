@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Wrong code planted into outputs of ptxopt: each of it has to be caught, and the report has to say where. Then mutants
-# of whole outputs, one changed instruction each: how many of them are told from the original (docs/trust.md).
+# Plants wrong code in outputs of ptxopt: each must be caught, and the report must say where. Then makes mutants of
+# whole outputs with one changed instruction each and counts those that are told from the original (docs/trust.md).
 #
 # tests/suites/miscompile.sh -v prints the surviving mutants, -a runs all mutants instead of a sample.
 set -uo pipefail
@@ -82,7 +82,7 @@ corpus() {
     transform "$name" "corpus/$name/$name.sm_75.ptx" "$launch" -coarsen "$kernel:$how"
 }
 
-# $1: what is wrong; $2: the output it goes into; $3: sed's script; $4: what the report says ("results", or a fault).
+# $1: what is wrong; $2: the output to change; $3: the sed script; $4: what the report must say ("results", or a fault).
 planted=0
 plant() {
     local what="$1" name="$2" script="$3" expected="$4" code

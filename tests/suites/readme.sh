@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The README's commands: each block marked `console` is run in a folder that looks like the repository's root, and what
-# it prints is compared with what the README shows. Numbers and the assembler's name may differ, columns too, and a line
-# of three dots stands for any lines. A block marked `console assembler` is skipped where there is none.
+# Runs the README's commands: those of each block marked `console`, in a folder that looks like the repository's root.
+# What they print is compared with the README, apart from numbers, blanks and the assembler's name; a line of three dots
+# matches any lines. A block marked `console assembler` is skipped if there is no assembler.
 set -uo pipefail
 
 folder="${TEST_TMP:?}/readme"

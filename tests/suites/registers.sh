@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Random kernels, changed by the moves of the register search without a judge, against themselves in the emulator.
+# Compares random kernels, changed by the moves of the register search without a judge, with the originals in the
+# emulator.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 

@@ -1,8 +1,7 @@
-# Read by suites (`. tests/suites/result.bash`): prints one line for each thing that is checked, and remembers in
-# 'failed' whether any was wrong.
+# For suites (`. tests/suites/result.bash`): prints one line per check and sets 'failed' if any check fails.
 failed=0
 
-# $1: name; $2: what is wrong, nothing if all is well. Shows what the program said last, if the suite keeps that in
+# $1: name; $2: what is wrong, empty if nothing. Shows the program's last messages, if the suite keeps them in
 # $TEST_TMP/errors.
 result() {
     if [ -z "$2" ]; then

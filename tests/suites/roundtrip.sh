@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every PTX file of the repository from text to the program's forms and back (tests/tools/roundtrip.c), judged by ptxas.
+# Converts every PTX file of the repository to the program's forms and back (tests/tools/roundtrip.c); ptxas is the
+# judge.
 set -uo pipefail
 
 tool="${BUILD:?}/tests/roundtrip"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# ptxopt run and -verify over the corpus: every kernel, coarsened in several ways, reduced to 32 registers, and both,
-# computes what it did; results, counters and messages do not depend on how many cores the emulator uses; a launch that
-# cannot be verified is told from one that is.
+# ptxopt run and -verify on the corpus: every kernel, coarsened in several ways, reduced to 32 registers, or both,
+# computes the same as before; results, counters and messages do not depend on the number of cores; a launch that cannot
+# be verified is reported as such.
 set -uo pipefail
 
 program="${PTXOPT:?}"
@@ -25,7 +25,7 @@ launches() {
     done
 }
 
-# $1: name; $2: architecture; $3...: options. All launches of the corpus have to be equal.
+# $1: name; $2: architecture; $3...: options. All launches of the corpus must be equal.
 verify_all() {
     local name="$1" arch="$2" ptx launch wrong="" count=0 status
     shift 2

@@ -247,7 +247,7 @@ static void check_configs(const Case *it, const char *configs, unsigned first, u
     }
 }
 
-/* With every check that it passes: the changed kernel has to pass the same. */
+/* With every check that it passes: the changed kernel must pass the same. */
 static void run_original(Case *it)
 {
     for (unsigned checks = 4; checks-- > 0;) {

@@ -85,7 +85,7 @@ static Memory *memory_new(uint64_t size)
     return NULL;
 }
 
-/* The bytes behind an address, if there are so many. */
+/* The bytes at an address, if there are that many. */
 static uint8_t *bytes_at(uint64_t address, size_t size)
 {
     Memory *memory = memory_at(address);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """hostile.py FOLDER COUNT: writes FOLDER/NUMBER.ptx, each with COUNT of something, and prints a line for each:
-NUMBER, the exit status that the program has to end with, a name and a part of its first message, separated by tabs.
+NUMBER, the exit status that the program must end with, a name and a part of its first message, separated by tabs.
 Status 0 without a message: accepted in silence."""
 import sys
 
@@ -186,7 +186,7 @@ INPUTS = {
         lambda n: HEAD + ".global .u32 a[18446744073709551615][18446744073709551615];\n",
     ),
     "bytes that overflow": (1, "'b' is too large", lambda n: HEAD + ".global .u64 b[4611686018427387904];\n"),
-    "an alignment that is no power of two": (
+    "an alignment that is not a power of two": (
         1,
         "an alignment must be a power of two",
         lambda n: HEAD + ".global .align 18446744073709551615 .u32 b;\n",
@@ -204,7 +204,7 @@ INPUTS = {
     "initial values": (0, "", lambda n: HEAD + ".global .u32 a[%d] = {" % n + listed(n, "1") + "};\n"),
     "digits": (1, "this constant does not fit in 64 bits", lambda n: REGISTERS + "mov.u32 %r1, " + "1" * n + ";\n}\n"),
     "digits that are 0": (0, "", lambda n: REGISTERS + "mov.u32 %r1, 0x" + "0" * n + ";\n" + END),
-    "digits behind the point": (0, "", lambda n: REGISTERS + "mov.f32 %f1, 0." + "1" * n + ";\n" + END),
+    "digits after the point": (0, "", lambda n: REGISTERS + "mov.f32 %f1, 0." + "1" * n + ";\n" + END),
     "letters of a string": (0, "", lambda n: HEAD + '.file 1 "' + "x" * n + '"\n'),
     "letters of a name": (0, "", lambda n: ENTRY + "x" * n + ":\n" + END),
     "letters of a modifier": (1, "unknown modifier", lambda n: REGISTERS + "add." + "x" * n + " %r1, %r2, %r3;\n}\n"),

@@ -2,10 +2,10 @@
  * miscompile -m [-s STEP] [-v] INPUT.ptx OUTPUT.ptx LAUNCH.json
  *
  * The first form verifies OUTPUT against INPUT as ptxopt -verify does, whoever made it: silence and status 0 where they
- * agree, a report and status 5 where they do not, status 1 where it cannot be told.
+ * agree, a report and status 5 where they do not, status 1 if that cannot be determined.
  *
  * The second form makes mutants of OUTPUT, each with one instruction changed in one way, and runs every STEP-th of them
- * against INPUT.  A mutant is killed if it is no valid PTX, faults, does not end, or leaves other results.  Prints for
+ * against INPUT.  A mutant is killed if it is not valid PTX, faults, does not end, or leaves other results.  Prints for
  * each kind of mutation how many were made and killed; with -v also the survivors. */
 #include <ctype.h>
 #include <stdlib.h>

@@ -16,7 +16,7 @@ typedef struct Maker {
     bool exited;      /* some threads may have left: no collectives any more */
     bool warps;       /* the kernel may have warp collectives */
     bool shared, local, calls, barriers;
-    unsigned loop_labels[DEPTH + 2], loops; /* enclosing loops, for breaks: "B<n>" behind, "C<n>" the next turn */
+    unsigned loop_labels[DEPTH + 2], loops; /* enclosing, for breaks: "B<n>" after one, "C<n>" its next turn */
     bool loop_uniform[DEPTH + 2];           /* leaving it must be decided the same way by all threads */
     struct Join {                           /* enclosing constructs that end at a label */
         unsigned number, loops;
@@ -397,7 +397,7 @@ static void make_switch(Maker *m, unsigned depth)
     leave_construct(m, outer);
 }
 
-/* Leaves an enclosing loop, or goes on with its next turn. */
+/* Breaks out of an enclosing loop, or continues it. */
 static void make_break(Maker *m)
 {
     if (!m->loops)

@@ -1,4 +1,4 @@
-/* Random PTX kernels, free of data races, in the shapes of control flow that thread coarsening has to bear. */
+/* Random PTX kernels, free of data races, in the shapes of control flow that thread coarsening must handle. */
 #ifndef PTXOPT_TESTS_RANDOM_KERNEL_H
 #define PTXOPT_TESTS_RANDOM_KERNEL_H
 

@@ -84,7 +84,7 @@ static unsigned block_threads(const char *path, const char *kernel)
     return threads;
 }
 
-/* Runs the changed module and the file as it stands; how many launches differ. */
+/* Runs the changed module and the original; returns how many launches differ. */
 static unsigned launches_compare(const char *path, const Module *changed, const char *kernel, Totals *totals)
 {
     glob_t found = {0};
@@ -274,7 +274,7 @@ int main(int count, char **words)
     }
     printf("%s %s, %s, effort %u; registers, spilled bytes, instructions\n", assembler_name(assembler),
            assembler_version(assembler), options.arch, options.effort);
-    printf("%-18s %4s | %-18s | %-18s | %-18s |\n", "kernel", "goal", "as it came", "capped", "after");
+    printf("%-18s %4s | %-18s | %-18s | %-18s |\n", "kernel", "goal", "original", "capped", "after");
     unsigned wrong = 0;
     char *targets = arena_printf(arena, "%s", options.targets);
     for (char *target = strtok(targets, ","); target; target = strtok(NULL, ",")) {

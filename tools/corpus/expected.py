@@ -59,7 +59,7 @@ def accepted_form(row):
 
 
 def read(path):
-    """(title of the assembler, {key: row of texts}); ("", {}) where there is no file."""
+    """(title of the assembler, {key: row of texts}); ("", {}) if there is no file."""
     title, rows = "", {}
     if not os.path.exists(path):
         return title, rows

@@ -142,7 +142,7 @@ def paper_means(rows):
                 for name in place:
                     place[name] = max(place[name], row["speedup_" + name])
         if best:
-            table.append([paper, "the best for each kernel, or as it came", len(best)] +
+            table.append([paper, "the best for each kernel, or the original", len(best)] +
                          [ratio_text(summary.geometric_mean([place[name] for place in best.values()]))
                           for name in ("cold", "warm")])
     return table
@@ -152,11 +152,11 @@ def how_it_was_timed(results, device):
     flushed = next((result["flushed_bytes"] for result in results if result), 0)
     rounds = sorted({result["rounds"] for result in results if result}) or [0]
     count = str(rounds[0]) if len(rounds) == 1 else f"{rounds[0]} to {rounds[-1]}"
-    return (f"Medians of {count} rounds; in a round, the kernel as it came "
+    return (f"Medians of {count} rounds; in a round, the original kernel "
             "and each changed form take turns, timed by events on the device. "
             f"cold: {flushed >> 20} MiB are written first, the L2 cache has {device['cache_bytes'] >> 20} MiB. "
             "warm: right after a launch of the same form, or, where a kernel changes what it reads, after its buffers "
-            "were written again. speedup: time as it came / time changed.")
+            "were written again. speedup: original time / changed time.")
 
 
 def markdown(device, assembler, command, rows, results):

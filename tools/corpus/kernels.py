@@ -71,7 +71,7 @@ def triple(value):
 
 
 def form_of(path):
-    """What tells the PTX files of a folder apart: for corpus/NAME/NAME.clang.sm_75.ptx, clang.sm_75."""
+    """What distinguishes the PTX files of a folder: for corpus/NAME/NAME.clang.sm_75.ptx, clang.sm_75."""
     return os.path.basename(path)[:-len(".ptx")].split(".", 1)[1]
 
 
@@ -116,7 +116,7 @@ def papers_of_kernels(root):
 
 
 def find_kernels(root):
-    """The kernels in order of their names, and a list of what is odd about the corpus."""
+    """The kernels by name, and a list of oddities of the corpus."""
     whose = papers_of_kernels(root)
     kernels, odd, blocks = {}, [], {}
     for path in sorted(glob.glob(os.path.join(glob.escape(root), "corpus", "*", "*.launch.json"))):
@@ -127,7 +127,7 @@ def find_kernels(root):
             name = launch["kernel"]
             shape = triple(launch.get("block", ())), triple(launch.get("grid", ()))
         except (ValueError, KeyError, TypeError) as error:
-            raise UsageError(f"{path} is no launch file: {error}") from error
+            raise UsageError(f"{path} is not a launch file: {error}") from error
         folder = os.path.dirname(path)
         kernel = kernels.setdefault((folder, name), Kernel(name, folder))
         if ".large." in os.path.basename(path):

@@ -71,7 +71,7 @@ def call(command, environment=None, limit=TIME_LIMIT):
 
 
 class Assembler:
-    """Which assembler ptxopt is told to use, and which one that turns out to be.
+    """Which assembler ptxopt is told to use, and which one it then uses.
 
     WORD is one of ptxopt's own (auto, nvjitlink, ptxas, driver, none) or a file: a ptxas program, a libnvJitLink or a
     libcuda library."""

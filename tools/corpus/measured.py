@@ -29,7 +29,7 @@ def target_cell(row):
     if row["outcome"] in ("refused", "failed"):
         return row["outcome"]
     if row["outcome"] == "unchanged":
-        return "as it came"
+        return "original"
     text = f"{row.get('registers', '?')}"
     if row.get("spill_bytes") or row.get("capped_spill_bytes"):
         text += f", {row.get('spill_bytes', '?')} B spilled ({row.get('capped_spill_bytes', '?')} under the cap alone)"
@@ -56,7 +56,7 @@ def kernel_table(rows):
 
 def means_table(rows):
     base = summary.baselines(rows)
-    lines = ["| options | changed | as it came | refused | registers | instructions | occupancy | executed | sectors |",
+    lines = ["| options | changed | original | refused | registers | instructions | occupancy | executed | sectors |",
              "|---|---|---|---|---|---|---|---|---|"]
     for options in OPTION_SETS[1:]:
         own = [row for row in rows if row["options"] == options.name]
@@ -84,7 +84,7 @@ def section(table):
         "Geometric means of after / before over the rows that were changed, all architectures (executed: thread",
         "instructions in the emulator; sectors: of 32 bytes, loaded from global memory):", "",
         *means_table(rows), "",
-        f"For {FORM}, by kernel. registers and instructions (of machine code): as it came. x2, x4, x8 (`-coarsen`):",
+        f"For {FORM}, by kernel. registers and instructions (of machine code): of the original. x2, x4, x8 (`-coarsen`):",
         "registers, and the thread instructions that the emulator executes, as a part of those before. auto: the",
         "factor that `-coarsen auto` takes. `-target-regs`: registers, and the bytes of spill instructions.", "",
         *kernel_table(rows), "", END])

@@ -9,7 +9,7 @@ import charts
 import summary
 from kernels import OPTION_SETS, OTHER_PAPER, PAPERS, architecture, form_order
 
-FACTORS = (("none", "as it came", "base"), ("-coarsen 2", "x2", "two"), ("-coarsen 4", "x4", "four"),
+FACTORS = (("none", "original", "base"), ("-coarsen 2", "x2", "two"), ("-coarsen 4", "x4", "four"),
            ("-coarsen 8", "x8", "eight"))
 NOT_BESIDE = ("none", "-coarsen 8")  # eight copies of everything tell no more than two
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -117,7 +117,7 @@ def paper_names(rows):
 
 
 def factor_values(by_options, name, base=None):
-    """The figure for each factor, or None where there is no such form; with 'base', as a part of that of the kernel."""
+    """The figure for each factor, or None if there is no such form; with 'base', relative to the original."""
     values = []
     for options, _, _ in FACTORS:
         row = by_options.get(options)
@@ -175,9 +175,9 @@ def plots_of(paper, form, rows):
     return (f'<div class="plots" data-form="{escape(form)}">' +
             factor_plot("Registers by factor", head + "registers by factor", "registers a thread", "registers", kernels,
                         False) +
-            factor_plot("Thread instructions executed, as a part of those of the kernel as it came",
+            factor_plot("Thread instructions executed, as a part of the original's",
                         head + "instructions executed", "after / before", "thread_instructions", kernels, True) +
-            factor_plot("Sectors loaded from global memory, as a part of those of the kernel as it came",
+            factor_plot("Sectors loaded from global memory, as a part of the original's",
                         head + "sectors loaded", "after / before", "load_sectors", kernels, True) +
             spill_plot(paper, form, kernels) + "</div>")
 
@@ -244,7 +244,7 @@ def kernels_section(rows, texts):
                    if row["outcome"] == "done" and row["options"] not in NOT_BESIDE}
         texts[name] = {"input": lines, "outputs": outputs}
         plain = (f"{cell_text(base.get('registers'))} registers, {cell_text(base.get('instructions'))} instructions "
-                 "as it came")
+                 "original")
         out.append(f'<details id="kernel-{escape(name)}"><summary><code>{escape(name)}</code> <span class="soft">'
                    f'{escape(", ".join(base["papers"]))}; {escape(form)}; {plain}</span></summary>')
         columns = [column for column in COLUMNS if column[0] not in ("kernel", "ptx")]
@@ -289,7 +289,7 @@ def means_table(rows):
             cells.append(summary.ratio_text(summary.geometric_mean([one for one in ratios if one is not None])))
         made.append(({}, cells))
     columns = [("options", "", False)]
-    columns += [(title, "rows", True) for title in ("changed", "as it came", "refused", "failed")]
+    columns += [(title, "rows", True) for title in ("changed", "original", "refused", "failed")]
     columns += [(title, "after / before", True) for _, title, _ in names]
     return '<div class="wide" tabindex="0">' + sortable("means", columns, made) + "</div>"
 
@@ -335,12 +335,12 @@ def make_page(table, gpu):
 <h2 id="summary">Summary</h2>
 {tiles(rows)}
 {changes_section(table.get("comparison"))}
-<p>Geometric means over the rows that were changed, each against the same kernel as it came.</p>
+<p>Geometric means over the rows that were changed, each relative to the same kernel's original.</p>
 {means_table(rows)}
 {gpu_note}
 <h2 id="plots">Plots for each paper</h2>
-<p>Each bar is a kernel at one coarsening factor (block stride); × where there is no such form. A kernel stands under
-every paper whose benchmark it is; docs/corpus.md tells what they reported.</p>
+<p>Each bar is a kernel at one coarsening factor (block stride); × if there is no such form. A kernel is listed under
+every paper whose benchmark it is; docs/corpus.md has what they reported.</p>
 <div class="controls"><label>PTX for <select id="architecture">{arch_options}</select></label></div>
 {"".join(papers)}
 <h2 id="refused">Refusals</h2>

@@ -31,7 +31,7 @@ def baselines(rows):
 
 
 def ratio(row, base, name, offset=0):
-    """How the figure stands to that of the kernel as it came; None where one of them is not known."""
+    """The figure relative to the original's; None if either is unknown."""
     if not base or row.get(name) is None or base.get(name) is None or base[name] + offset <= 0:
         return None
     return (row[name] + offset) / (base[name] + offset)
@@ -113,7 +113,7 @@ def print_comparison(comparison, accepted_title, title, any_accepted):
         return False
     if not comparison.same_assembler:
         print(f"OTHER ASSEMBLER: the accepted figures are those of {accepted_title or 'none'}, this is {title}.\n"
-              "Compared are only what is refused, and the counters of what is coarsened without its judgement.")
+              "Only refusals, and counters of what is coarsened without a judge, are compared.")
     worse, better = comparison.rows("worse"), comparison.rows("better")
     other = {key: changes for key, changes in comparison.rows("other").items()
              if key not in worse and key not in better}
