@@ -1,14 +1,58 @@
-/* Loops that wait for another thread.
+/* Loops that may wait for another thread.
  *
- * A loop that runs until another thread has done something may never end once both threads are replicas of one: the
- * replicas run one after the other. Such a loop's condition depends on a value that other threads may write within the
- * same barrier interval, so the check follows every such value to what it decides.
+ * A loop that goes on until another thread has done something never ends if that thread is a replica of the waiting
+ * one: the merged thread runs the copies of its replicas one after the other.  Within a barrier interval a thread can
+ * learn what another one has done only by observing memory that the other may write: through a volatile, atomic,
+ * relaxed or acquire access, or through an mbarrier object.  So a loop is refused if an observation inside it may decide
+ * whether it goes on.
  *
- * Requires SSA form, dominators, loops. Changes nothing. */
+ * An observed value is followed
+ *   - through registers, guards, phis and the carry flag;
+ *   - through control: a branch that depends on it reaches the phis that its paths lead to, and what its control
+ *     dependents store;
+ *   - through memory, by state space: once a reached value may have been stored (as the value, by its address, or by an
+ *     instruction that it guards), every load of the outermost loop from that space may read it.  This includes shared
+ *     and global memory, because barriers inside the loop pass on what other threads have stored.
+ *
+ * Each outermost loop is solved on its own, since control never returns to it, and once for each nesting depth.  At
+ * depth d an observation is tagged with the loop of that depth around it; where tags of two loops meet, the tag becomes
+ * TAG_MIXED, which stands for any loop.  A tag changes at most twice, so one solution takes time linear in the size of
+ * the loop, however many observations it has.
+ *
+ * Requires SSA form, post-dominators and loops.  Changes nothing. */
 #include "opt/coarsen_internal.h"
 
-/* Reads a value that other threads may write in the same barrier interval, and uses it: the only way to wait for one
- * of them. */
+/* TAG_FIRST + Loop.index: reached from an observation in that loop. */
+enum { TAG_NONE, TAG_FIRST };
+#define TAG_MIXED UINT32_MAX
+
+typedef struct Mark {
+    uint32_t tag;
+    const Inst *observation; /* one that reaches this place */
+} Mark;
+
+/* Memory that a value can pass through.  A generic address may lead to any kind but MEMORY_PARAM. */
+typedef enum MemoryKind { MEMORY_LOCAL, MEMORY_PARAM, MEMORY_SHARED, MEMORY_GLOBAL, MEMORY_KINDS } MemoryKind;
+enum { MEMORY_ALL = (1 << MEMORY_KINDS) - 1, MEMORY_GENERIC = MEMORY_ALL & ~(1 << MEMORY_PARAM) };
+
+typedef struct Waiting {
+    Coarsening *c;
+    const Values *values;
+    const BlockLists *dependents; /* control dependents */
+    const Loop *outermost;        /* the loop being solved */
+    unsigned depth;               /* of the loops whose observations are told apart */
+
+    Mark *regs;   /* by RegId */
+    Mark *blocks; /* by Block.id: the block's branch depends on a reached value */
+    Mark memory[MEMORY_KINDS];
+    VEC(RegId) pending_regs; /* whose mark has changed */
+    VEC(const Block *) pending_blocks;
+    VEC(RegId) marked; /* registers to be cleared before the next solution */
+    const Inst *decides;     /* the branch that ends a waiting loop; NULL: none found */
+    const Inst *observation; /* that it depends on */
+} Waiting;
+
+/* Reads a value that other threads may write in the same barrier interval, and uses it. */
 static bool observes(const Values *values, const Inst *inst)
 {
     bool strong = inst->sync == SYNC_STRONG || inst->sync == SYNC_MBARRIER ||
@@ -23,7 +67,7 @@ static bool observes(const Values *values, const Inst *inst)
 
 bool coarsening_loads_merge(const Coarsening *c)
 {
-    const Values *values = analyses_values(c->analyses);
+    const Values *values = values_compute(c->scratch, c->body);
     for (size_t b = 0; b < c->body->blocks.count; b++)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
             if (observes(values, inst))
@@ -31,172 +75,242 @@ bool coarsening_loads_merge(const Coarsening *c)
     return true;
 }
 
-static bool exits_loop(const Coarsening *c, const Loop *loop, const Block *block)
+static unsigned memory_kinds(const Inst *inst)
+{
+    Access access;
+    if (inst_is_call(inst) || inst_is_opaque(inst))
+        return MEMORY_ALL;
+    if (!inst_access(inst, &access) || access.read_only)
+        return 0;
+    if (access.kind == ACCESS_OTHER)
+        return MEMORY_ALL;
+    switch (access.space) {
+    case SPACE_LOCAL: return 1 << MEMORY_LOCAL;
+    case SPACE_PARAM: return 1 << MEMORY_PARAM;
+    case SPACE_SHARED: return 1 << MEMORY_SHARED;
+    case SPACE_GLOBAL: return 1 << MEMORY_GLOBAL;
+    case SPACE_NONE: return MEMORY_GENERIC;
+    default: return MEMORY_ALL;
+    }
+}
+
+static unsigned kinds_written(const Inst *inst)
+{
+    bool writes = inst->effects & EFFECT_WRITE || inst_is_call(inst) || inst_is_opaque(inst);
+    return writes ? memory_kinds(inst) : 0;
+}
+
+static unsigned kinds_read(const Inst *inst)
+{
+    bool reads = inst->effects & EFFECT_READ || inst_is_call(inst) || inst_is_opaque(inst);
+    return reads ? memory_kinds(inst) : 0;
+}
+
+/* True if the mark has changed. */
+static bool mark_join(Mark *mark, Mark with)
+{
+    if (mark->tag == with.tag || mark->tag == TAG_MIXED)
+        return false;
+    *mark = (Mark){mark->tag == TAG_NONE ? with.tag : TAG_MIXED, with.observation};
+    return true;
+}
+
+static void reach_reg(Waiting *w, RegId reg, Mark mark)
+{
+    if (w->regs[reg].tag == TAG_NONE)
+        VEC_PUSH(w->c->scratch, w->marked, reg);
+    if (mark_join(&w->regs[reg], mark))
+        VEC_PUSH(w->c->scratch, w->pending_regs, reg);
+}
+
+static void reach_results(Waiting *w, const Inst *inst, Mark mark)
+{
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_writes(&inst->refs[r]))
+            reach_reg(w, inst->refs[r].reg, mark);
+}
+
+static void reach_phis(Waiting *w, const Block *block, Mark mark)
+{
+    for (size_t p = 0; p < block->phis.count; p++)
+        reach_reg(w, block->phis.data[p].dst, mark);
+}
+
+/* The instruction may read what a reached value left in these kinds of memory, and may copy it to others.  Gives the
+ * kinds whose mark has changed. */
+static unsigned reach_reader(Waiting *w, const Inst *inst, unsigned kinds)
+{
+    unsigned read = kinds_read(inst) & kinds, written = read ? kinds_written(inst) : 0, changed = 0;
+    for (unsigned from = 0; from < MEMORY_KINDS; from++) {
+        if (!(read & 1u << from))
+            continue;
+        reach_results(w, inst, w->memory[from]);
+        for (unsigned to = 0; to < MEMORY_KINDS; to++)
+            if (written & 1u << to && mark_join(&w->memory[to], w->memory[from]))
+                changed |= 1u << to;
+    }
+    return changed;
+}
+
+/* A reached value may have been stored in these kinds of memory. */
+static void reach_memory(Waiting *w, unsigned kinds, Mark mark)
+{
+    unsigned changed = 0;
+    for (unsigned kind = 0; kind < MEMORY_KINDS; kind++)
+        if (kinds & 1u << kind && mark_join(&w->memory[kind], mark))
+            changed |= 1u << kind;
+    while (changed) {
+        unsigned next = 0;
+        for (uint32_t b = 0; b < w->outermost->block_count; b++)
+            for (const Inst *inst = w->outermost->blocks[b]->first; inst; inst = inst->next)
+                next |= reach_reader(w, inst, changed);
+        changed = next;
+    }
+}
+
+/* The instructions that read the carry flag as this one leaves it.  coarsening_check_instructions has made sure that no
+ * chain leaves its block. */
+static void reach_carry(Waiting *w, const Inst *inst, Mark mark)
+{
+    if (!(inst->effects & EFFECT_CC_WRITE))
+        return;
+    for (const Inst *next = inst->next; next; next = next->next) {
+        if (next->effects & EFFECT_CC_READ)
+            reach_results(w, next, mark);
+        else if (next->effects & EFFECT_CC_WRITE && next->guard == REF_NONE)
+            return;
+    }
+}
+
+static const Loop *loop_at_depth(const Waiting *w, const Block *block)
+{
+    const Loop *loop = loop_of(w->c->loops, block);
+    while (loop && loop->depth > w->depth)
+        loop = loop->parent;
+    return loop && loop->depth == w->depth ? loop : NULL;
+}
+
+static bool leaves_loop(const Waiting *w, const Loop *loop, const Block *block)
 {
     FOR_EACH_SUCC(block, succ)
-        if (!loop_contains(c->loops, loop, succ))
+        if (!loop_contains(w->c->loops, loop, succ))
             return true;
     return false;
 }
 
-/* Everything that depends on an observed value: by data, by branches that it decides, and through the thread's own
- * memory. */
-typedef struct Reach {
-    const Coarsening *c;
-    const Values *values;
-    const BlockLists *dependents; /* control dependents */
-    const Block *observed;        /* the block of the observing instruction */
-    const Loop *outermost;        /* around it */
-    BitSet regs, blocks;          /* reached; blocks: those whose branch depends on the value */
-    VEC(RegId) pending;          /* the reached registers whose uses are still to be followed */
-    VEC(const Block *) branches; /* the reached blocks whose branch is still to be followed */
-    bool has_locals;              /* the body has .local variables */
-    bool memory;                  /* a reached value was stored in own memory */
-} Reach;
-
-static void reach_reg(Reach *reach, RegId reg)
+static void reach_branch(Waiting *w, const Block *block, Mark mark)
 {
-    if (bitset_has(&reach->regs, reg))
-        return;
-    bitset_add(&reach->regs, reg);
-    VEC_PUSH(reach->c->scratch, reach->pending, reg);
+    const Loop *loop = loop_at_depth(w, block);
+    bool is_own = loop && (mark.tag == TAG_MIXED || mark.tag == TAG_FIRST + loop->index);
+    if (is_own && block_chooses(block) && leaves_loop(w, loop, block)) {
+        w->decides = block->last;
+        w->observation = mark.observation;
+    } else if (mark_join(&w->blocks[block->id], mark)) {
+        VEC_PUSH(w->c->scratch, w->pending_blocks, block);
+    }
 }
 
-static void reach_results(Reach *reach, const Inst *inst)
+/* What the block's branch decides: the phis where its paths meet, and what is executed. */
+static void reach_from_block(Waiting *w, const Block *block)
 {
-    for (unsigned r = 0; r < inst->ref_count; r++)
-        if (ref_writes(&inst->refs[r]))
-            reach_reg(reach, inst->refs[r].reg);
-}
-
-static void reach_phis(Reach *reach, const Block *block)
-{
-    for (size_t p = 0; p < block->phis.count; p++)
-        reach_reg(reach, block->phis.data[p].dst);
-}
-
-static void reach_block(Reach *reach, const Block *block)
-{
-    if (bitset_has(&reach->blocks, block->id))
-        return;
-    bitset_add(&reach->blocks, block->id);
-    VEC_PUSH(reach->c->scratch, reach->branches, block);
-}
-
-/* Local memory, call parameters, and, where the body has .local variables, generic addresses. */
-static bool is_own_access(const Reach *reach, const Inst *inst, AccessKind kind)
-{
-    Access access;
-    if (!inst_access(inst, &access) || access.kind != kind || access.read_only)
-        return false;
-    return access.space == SPACE_LOCAL || access.space == SPACE_PARAM ||
-           (access.space == SPACE_NONE && reach->has_locals);
-}
-
-/* A reached store or call: later loads may read what it wrote. */
-static void reach_memory(Reach *reach, const Inst *inst)
-{
-    if (reach->memory || (!inst_is_call(inst) && !is_own_access(reach, inst, ACCESS_STORE)))
-        return;
-    reach->memory = true;
-    for (uint32_t b = 0; b < reach->outermost->block_count; b++)
-        for (const Inst *load = reach->outermost->blocks[b]->first; load; load = load->next)
-            if (is_own_access(reach, load, ACCESS_LOAD))
-                reach_results(reach, load);
-}
-
-/* The block's terminator if it may exit a loop around the observing instruction. */
-static const Inst *loop_exit(const Reach *reach, const Block *block)
-{
-    for (const Loop *around = loop_of(reach->c->loops, reach->observed); around; around = around->parent)
-        if (loop_contains(reach->c->loops, around, block) && exits_loop(reach->c, around, block))
-            return block->last;
-    return NULL;
-}
-
-/* Follows a branch to the blocks that depend on it and to the phis where its paths meet. Returns the terminator if it
- * decides whether a loop goes on. */
-static const Inst *reach_branch(Reach *reach, const Block *block)
-{
-    const Inst *decides = loop_exit(reach, block);
-    if (decides && block_chooses(block))
-        return decides;
+    Mark mark = w->blocks[block->id];
     FOR_EACH_SUCC(block, succ)
         if (succ->pred_count > 1)
-            reach_phis(reach, succ);
-    for (uint32_t d = 0; d < block_list_count(reach->dependents, block); d++) {
-        const Block *dependent = block_list(reach->dependents, block)[d];
-        reach_block(reach, dependent);
-        reach_phis(reach, dependent);
+            reach_phis(w, succ, mark);
+    for (uint32_t d = 0; d < block_list_count(w->dependents, block) && !w->decides; d++) {
+        const Block *dependent = block_list(w->dependents, block)[d];
+        if (!loop_contains(w->c->loops, w->outermost, dependent))
+            continue;
+        reach_branch(w, dependent, mark);
+        reach_phis(w, dependent, mark);
         for (const Inst *inst = dependent->first; inst; inst = inst->next)
-            reach_memory(reach, inst);
+            reach_memory(w, kinds_written(inst), mark);
     }
-    return NULL;
 }
 
-static void reach_uses(Reach *reach, RegId reg)
+static void reach_from_reg(Waiting *w, RegId reg)
 {
-    for (uint32_t u = 0; u < value_use_count(reach->values, reg); u++) {
-        const ValueUse *use = &value_uses(reach->values, reg)[u];
+    Mark mark = w->regs[reg];
+    for (uint32_t u = 0; u < value_use_count(w->values, reg) && !w->decides; u++) {
+        const ValueUse *use = &value_uses(w->values, reg)[u];
+        if (!loop_contains(w->c->loops, w->outermost, use->block))
+            continue;
         if (!use->inst) {
-            reach_reg(reach, use->block->phis.data[use->index].dst);
+            reach_reg(w, use->block->phis.data[use->index].dst, mark);
             continue;
         }
         if (inst_is_terminator(use->inst))
-            reach_block(reach, use->block);
-        reach_results(reach, use->inst);
-        reach_memory(reach, use->inst);
+            reach_branch(w, use->block, mark);
+        reach_results(w, use->inst, mark);
+        reach_memory(w, kinds_written(use->inst), mark);
+        reach_carry(w, use->inst, mark);
     }
 }
 
-/* The terminator by which 'observed' decides whether a loop around it goes on, or NULL. */
-static const Inst *loop_decided_by(const Coarsening *c, const Values *values, const BlockLists *dependents,
-                                   const Inst *observed)
+static void clear(Waiting *w)
 {
-    const Loop *loop = loop_of(c->loops, observed->block);
-    if (!loop)
-        return NULL;
-    while (loop->parent)
-        loop = loop->parent;
-    Reach reach = {
-        .c = c, .values = values, .dependents = dependents, .observed = observed->block, .outermost = loop};
-    reach.regs = bitset_new(c->scratch, c->body->regs.count);
-    reach.blocks = bitset_new(c->scratch, c->body->blocks.count);
-    for (size_t i = 0; i < c->body->variables.count; i++)
-        reach.has_locals |= c->body->variables.data[i]->space == SPACE_LOCAL;
-    reach_results(&reach, observed);
-    while (reach.pending.count || reach.branches.count) {
-        if (reach.pending.count) {
-            reach_uses(&reach, VEC_POP(reach.pending));
-            continue;
+    for (size_t i = 0; i < w->marked.count; i++)
+        w->regs[w->marked.data[i]] = (Mark){0};
+    for (uint32_t b = 0; b < w->outermost->block_count; b++)
+        w->blocks[w->outermost->blocks[b]->id] = (Mark){0};
+    for (unsigned kind = 0; kind < MEMORY_KINDS; kind++)
+        w->memory[kind] = (Mark){0};
+    w->marked.count = w->pending_regs.count = w->pending_blocks.count = 0;
+}
+
+/* Follows the observations in all loops of depth w->depth; false if there are none. */
+static bool solve(Waiting *w)
+{
+    clear(w);
+    bool found = false;
+    for (uint32_t b = 0; b < w->outermost->block_count; b++) {
+        const Block *block = w->outermost->blocks[b];
+        const Loop *loop = loop_at_depth(w, block);
+        for (const Inst *inst = loop ? block->first : NULL; inst; inst = inst->next) {
+            if (!observes(w->values, inst))
+                continue;
+            found = true;
+            reach_results(w, inst, (Mark){TAG_FIRST + loop->index, inst});
         }
-        const Inst *decides = reach_branch(&reach, VEC_POP(reach.branches));
-        if (decides)
-            return decides;
     }
+    while (!w->decides && (w->pending_regs.count || w->pending_blocks.count)) {
+        if (w->pending_regs.count)
+            reach_from_reg(w, VEC_POP(w->pending_regs));
+        else
+            reach_from_block(w, VEC_POP(w->pending_blocks));
+    }
+    return found;
+}
+
+/* The first observation on a cycle that is not a natural loop, where nothing is followed. */
+static const Inst *irreducible_observation(const Waiting *w)
+{
+    const Body *body = w->c->body;
+    for (size_t b = 0; w->c->loops->has_irreducible && b < body->blocks.count; b++)
+        if (bitset_has(&w->c->loops->irreducible, body->blocks.data[b]->id))
+            for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+                if (observes(w->values, inst))
+                    return inst;
     return NULL;
 }
 
 bool coarsening_check_waiting(Coarsening *c)
 {
-    const Values *values = analyses_values(c->analyses);
-    const BlockLists *dependents = NULL;
-    for (size_t b = 0; b < c->body->blocks.count; b++) {
-        const Block *block = c->body->blocks.data[b];
-        for (const Inst *inst = block->first; inst; inst = inst->next) {
-            if (!observes(values, inst))
-                continue;
-            if (bitset_has(&c->loops->irreducible, block->id))
-                return coarsening_refuse(c, inst, "'%s' is in a loop with several entries",
-                                         inst_spelling(c->scratch, inst));
-            if (!dependents)
-                dependents = control_dependents(c->scratch, c->postdominance);
-            const Inst *decides = loop_decided_by(c, values, dependents, inst);
-            if (decides)
-                return coarsening_refuse(c, inst,
-                                         "the loop that ends on line %u may wait for another thread through '%s'",
-                                         coarsening_line(c, decides), inst_spelling(c->scratch, inst));
-        }
+    Waiting w = {.c = c, .values = values_compute(c->scratch, c->body)};
+    const Inst *irreducible = irreducible_observation(&w);
+    if (irreducible)
+        return coarsening_refuse(c, irreducible, "'%s' is in a loop with several entries",
+                                 inst_spelling(c->scratch, irreducible));
+    w.dependents = control_dependents(c->scratch, c->postdominance);
+    w.regs = ARENA_ARRAY(c->scratch, Mark, c->body->regs.count);
+    w.blocks = ARENA_ARRAY(c->scratch, Mark, c->body->blocks.count);
+    for (uint32_t i = 0; i < c->loops->loop_count && !w.decides; i = c->loops->loops[i].end) {
+        w.outermost = &c->loops->loops[i];
+        for (w.depth = 1; !w.decides && solve(&w); w.depth++)
+            ;
     }
-    return true;
+    if (!w.decides)
+        return true;
+    return coarsening_refuse(c, w.observation, "the loop that ends on line %u may wait for another thread through '%s'",
+                             coarsening_line(c, w.decides), inst_spelling(c->scratch, w.observation));
 }

@@ -184,6 +184,9 @@ static unsigned refine_effects(const Inst *inst, const Form *form)
     unsigned effects = form->effects;
     if (effects & EFFECT_CC_WRITE && !inst_has(inst, MOD_CC))
         effects &= ~(unsigned)EFFECT_CC_WRITE;
+    /* PTX ISA, "Cache Operators": .cv fetches again what another thread may have written, like a volatile load. */
+    if (effects & EFFECT_READ && inst_has(inst, MOD_CV))
+        effects |= EFFECT_VOLATILE;
     const Sreg *sreg = read_sreg(inst);
     if (!sreg)
         return effects;
