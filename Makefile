@@ -179,10 +179,15 @@ $(UNIT_TESTS): $(OUT)/tests/%: $(OUT)/tests/unit/%.o $(OUT)/libptxopt.a
 	$(link)
 
 # The helpers of the test suites.
-TOOLS := $(addprefix $(OUT)/tests/,coarsen-check registers-check registers-probe miscompile roundtrip)
+TOOLS := $(addprefix $(OUT)/tests/,coarsen-check registers-check registers-probe miscompile roundtrip \
+    instruction-reference)
 $(OUT)/tests/coarsen-check $(OUT)/tests/registers-check: $(OUT)/tests/tools/random_kernel.o
 $(TOOLS): $(OUT)/tests/%: $(OUT)/tests/tools/%.o $(OUT)/libptxopt.a
 	$(link)
+
+# The reference page of the instructions.
+docs/instructions.md: $(OUT)/tests/instruction-reference
+	$< >$@
 
 # The program with faults planted in its allocations and system calls.
 PLANTED := malloc calloc realloc mmap read pread write close open rename

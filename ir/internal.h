@@ -30,7 +30,7 @@ Inst *inst_build_copy(Body *body, const char *spelling, const RegId *regs, unsig
  * gets.  The arrays are in 'arena'. */
 FlowGraph flow_graph_build(Arena *arena, const Body *body, bool virtual_exit);
 
-/* "ld.global.f32", with its modifiers as written, or in the order in which the form is documented (ir/table/ops.c). */
+/* "ld.global.f32", with its modifiers as written, or in the documented order of the form (ir/table/signature.c). */
 void signature_print(const Signature *signature, Buf *out);
 void signature_print_documented(const Signature *signature, const Form *form, Buf *out);
 

@@ -113,7 +113,7 @@ struct Module {
     unsigned target_count;
     unsigned address_size; /* 0: not given */
     VEC(Item) items;
-    struct SignatureTable *signatures; /* ir/table/ops.c */
+    struct SignatureTable *signatures; /* ir/table/signature.c */
     struct ScopeTable *globals;        /* the parser's: names at module scope */
 };
 

@@ -4,7 +4,7 @@
  * as a whole operand becomes "{%v_x, %v_y}", which every instruction accepts instead.  A vector register in an
  * argument list stays whole, because PTX allows no braces there: see ir/body/formals.c. */
 #include "ir/body/build.h"
-#include "ir/table/ops_internal.h"
+#include "ir/table/internal.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
 #define PTXOPT_TESTS_ORACLE_H
 
 #include "ir/ir.h"
-#include "ir/table/ops_internal.h"
+#include "ir/table/internal.h"
 #include "support/support.h"
 
 enum { PROBE_OPERANDS = 8, PROBE_WORDS = 12, PROBE_MODS = 16 };

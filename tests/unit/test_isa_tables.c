@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "ir/table/ops_internal.h"
+#include "ir/table/internal.h"
 #include "parser/parser.h"
 
 /* ---- Tables ------------------------------------------------------------------------------------------------------ */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "ir/table/ops_internal.h"
+#include "ir/table/internal.h"
 #include "parser/parser.h"
 
 typedef struct Names {

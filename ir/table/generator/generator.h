@@ -1,6 +1,6 @@
 /* make_ops, which compiles ir/table/ops.def while the program is built. The table is read (read.c) into rows, whose
  * modifiers (modifiers.c) and operands (operands.c) are taken apart and printed as C (main.c) in the types of
- * ir/table/ops_internal.h. An error in the table stops the build with its file and line. */
+ * ir/table/internal.h. An error in the table stops the build with its file and line. */
 #ifndef PTXOPT_TABLE_GENERATOR_H
 #define PTXOPT_TABLE_GENERATOR_H
 

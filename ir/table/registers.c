@@ -1,5 +1,5 @@
-/* Special registers: ir/table/sregs.def by name. */
-#include "ir/table/ops_internal.h"
+/* Special registers by name: ir/table/sregs.def. */
+#include "ir/table/internal.h"
 
 #include <string.h>
 
@@ -64,7 +64,7 @@ const char *sreg_closest(const char *name)
 {
     const char *names[COUNT_OF(rows)];
     size_t count = 0;
-    /* Elements before the vectors that hold them: "%tidx" is "%tid.x". */
+    /* Components before their vectors: "%tidx" is "%tid.x". */
     for (int vector = 0; vector < 2; vector++)
         for (size_t i = 0; i < COUNT_OF(rows); i++)
             if ((rows[i].sreg.vector > 1) == vector)

@@ -1,6 +1,6 @@
-/* Fits addresses in brackets to what an instruction may access: the state space, the width of the register that holds
- * the address; PTX ISA, "Addresses as Operands", as ptxas applies it. */
-#include "ir/table/ops_internal.h"
+/* Fits addresses in brackets: their state space and the width of the register that holds them (PTX ISA, "Addresses
+ * as Operands", as ptxas applies it). */
+#include "ir/table/internal.h"
 
 static bool has_rule(const Binder *binder, unsigned rule)
 {
@@ -51,8 +51,8 @@ static bool is_input(const Variable *variable)
     return true;
 }
 
-/* The state space of the variables that an address may name, SPACE_NONE for the generic ones; false if any will do.
- * Where an instruction names two spaces, the rows mark the addresses in shared memory. */
+/* The state space of the variables that an address may name, SPACE_NONE for generic; false if it does not matter. If
+ * an instruction names two spaces, the row marks the addresses in shared memory. */
 static bool address_space(const Binder *binder, const Slot *slot, Space *space)
 {
     const Signature *signature = binder->signature;
@@ -74,7 +74,7 @@ bool binder_variable_space(Binder *binder, const Operand *operand, Space space)
     if (space == SPACE_NONE ? variable->space != SPACE_CONST && variable->space != SPACE_PARAM
                             : variable->space == space)
         return true;
-    return binder_refuse(binder, operand->span, "'%s' lies in .%s, not in %s%s", variable->name,
+    return binder_refuse(binder, operand->span, "'%s' is in .%s, not in %s%s", variable->name,
                          space_name(variable->space), space == SPACE_NONE ? "generic space" : ".", space_name(space));
 }
 
@@ -110,7 +110,7 @@ bool binder_address(Binder *binder, Operand *operand, const Slot *slot)
         return binder_refuse(binder, operand->span, "an address in brackets is expected, not an indexed variable");
     if (operand->unified != !!(flags & PATTERN_UNIFIED))
         return binder_refuse(binder, operand->span,
-                             operand->unified ? "'.unified' does not go with '%s' here"
+                             operand->unified ? "'.unified' is not allowed with '%s' here"
                                               : "'.unified' must follow the address of '%s'",
                              signature->opcode);
     bool far = binder->module->address_size != 32 && binder->match->one_space &&
@@ -127,7 +127,7 @@ bool binder_address(Binder *binder, Operand *operand, const Slot *slot)
         case OPERAND_SYMBOL:
             if (flags & PATTERN_TENSOR_MEMORY)
                 return binder_refuse(binder, base->span, "the address in tensor memory must be in a register of type "
-                                     ".b32, '%s' is none", symbol_name(&base->symbol));
+                                     ".b32, but '%s' is not one", symbol_name(&base->symbol));
             if (base->symbol.kind != SYMBOL_VARIABLE)
                 return binder_refuse(binder, base->span, "'%s' has no address in memory", symbol_name(&base->symbol));
             fits = fit_address_variable(binder, base, slot);

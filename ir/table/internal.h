@@ -1,15 +1,13 @@
-/* What the files ops*.c share and nobody else sees: the compiled rows of ops.def and what a signature's match
- * leaves. */
+/* What the files of ir/table share: the compiled rows of ops.def, the matches of a signature, and the binding of
+ * instructions to them. */
 #ifndef PTXOPT_OPS_INTERNAL_H
 #define PTXOPT_OPS_INTERNAL_H
 
 #include "ir/internal.h"
 #include "machine/machine.h"
 
-/* ---- Compiled rows (see the head of ops.def for the notation) ------------------------------------------------ */
-
-/* One choice of a group of modifiers: a run of mod_pool.  'version' and the targets are 0 where the row's own
- * suffice. */
+/* One choice of a group of modifiers: a run of mod_pool.  'version' and the targets are 0 if the row's own
+ * are enough. */
 typedef struct Alternative {
     uint16_t mods;
     uint8_t mod_count;
@@ -64,8 +62,8 @@ typedef enum PatternKind {
 } PatternKind;
 
 enum PatternFlag {
-    PATTERN_IMMEDIATE = 1 << 0, /* an immediate will do */
-    PATTERN_SINK = 1 << 1,      /* "_" will do */
+    PATTERN_IMMEDIATE = 1 << 0, /* or an immediate */
+    PATTERN_SINK = 1 << 1,      /* or "_" */
     PATTERN_DOUBLE = 1 << 2,    /* twice the type's width */
     PATTERN_NEGATE = 1 << 3,
     PATTERN_INVERT = 1 << 4,
@@ -74,10 +72,10 @@ enum PatternFlag {
     PATTERN_OPTIONAL = 1 << 7,
     PATTERN_SCALAR = 1 << 8,   /* one unbraced coordinate */
     PATTERN_UNIFIED = 1 << 9,  /* ".unified" follows the address */
-    PATTERN_NEAR = 1 << 10,     /* points to shared memory: 32-bit address registers will do */
+    PATTERN_NEAR = 1 << 10,     /* points to shared memory: 32-bit address registers are enough */
     PATTERN_SELECTED = 1 << 11, /* the selector is mandatory */
     PATTERN_TENSOR_MEMORY = 1 << 12,
-    PATTERN_PAIR_SINK = 1 << 13 /* "_" will do behind the "|" */
+    PATTERN_PAIR_SINK = 1 << 13 /* "_" may follow the "|" */
 };
 
 typedef enum CountFunction {
@@ -151,7 +149,7 @@ struct Form {
     uint16_t elements, patterns, orders;
     uint8_t element_count, pattern_count, order_count, order;
     uint8_t version, last_version; /* last_version 0: no end */
-    uint16_t last_from;            /* the end holds from this target number on */
+    uint16_t last_from;            /* the end applies from this target number on */
     uint16_t targets;
     uint8_t target_count;
     const char *note;
@@ -160,7 +158,7 @@ struct Form {
 /* Does the opcode have one of the rules? */
 bool opcode_has(Opcode op, unsigned rules);
 
-/* Parts of the tables that other files than ir/table/ops.c walk. */
+/* Parts of the tables. */
 const Form *opcode_first_form(Opcode op, unsigned *count);
 const Element *form_elements(const Form *form);
 const Pattern *form_patterns(const Form *form);
@@ -168,10 +166,12 @@ const Alternative *element_alternatives(const Element *element);
 const ModId *alternative_mods(const Alternative *alternative);
 const OrderPair *form_order(const Form *form);
 const TargetRange *target_ranges_at(unsigned first);
-/* The type that a modifier names; packed formats without a Type of their own give the bits that hold them. */
+/* What a modifier names: TYPE_NONE, SPACE_NONE, 0 if it is not a type, a state space, a vector. */
+Type mod_type(ModId mod);
+Space mod_space(ModId mod);
+unsigned mod_vector(ModId mod);
+/* As mod_type, but packed formats without a Type of their own give the bits that hold them. */
 Type mod_operand_type(ModId mod);
-
-/* ---- Matches ---------------------------------------------------------------------------------------------------- */
 
 enum { MOST_ELEMENTS = 32, MOST_MODS = 32, MOST_ALTERNATIVE_MODS = 8 };
 
@@ -179,41 +179,48 @@ enum { MOST_ELEMENTS = 32, MOST_MODS = 32, MOST_ALTERNATIVE_MODS = 8 };
 typedef struct Slot {
     const Pattern *pattern;
     uint8_t type;   /* Type; of one element of a list */
-    bool wider;     /* a register wider than the type will do */
+    bool wider;     /* a wider register is allowed */
     bool implied;   /* the type is not among the modifiers */
     bool bits_only; /* untyped registers only (packed formats) */
     bool layered;   /* the first coordinate is an integer layer */
     uint16_t count; /* list elements, coordinates; video: 1, 2, 4 */
-    uint32_t takes; /* bit T: a plain register of Type T will do, and nothing else need be looked at */
+    uint32_t takes; /* bit T: a plain register of Type T fits, without any other check */
 } Slot;
 
 struct FormMatch {
     const Form *form;
     const Slot *slots;       /* one for each of the form's patterns */
-    const ModId *documented; /* the signature's modifiers in documented order; NULL where that is the written one */
-    const char *unavailable; /* why the module's version or target has it not; NULL */
-    bool removed;            /* 'unavailable' because only old versions have it */
+    const ModId *documented; /* the signature's modifiers in documented order; NULL if they are written in that order */
+    const char *unavailable; /* why the module's version or target does not have it; or NULL */
+    bool removed;            /* only older versions have it */
     uint8_t optional_count;  /* of the form's patterns */
     bool one_space;          /* at most one state space among the modifiers: it is that of every address */
 };
 
-/* Fits modifiers to a form: in documented order if 'ordered', else in any order that the row allows.  choice[i] is the
+/* Fits modifiers to a form: in documented order if 'ordered', else in any order that the row allows. choice[i] is the
  * alternative of element i, or -1.  'mods' must hold at most MOST_MODS. */
 bool form_match_mods(const Form *form, const Mod *mods, unsigned count, bool ordered, int16_t *choice);
 
-/* Why no form takes the signature's modifiers, as a sentence without a full stop; forms that only old versions have
- * count if 'legacy' is set.  Nothing if there is no form to compare with. */
+/* The operand patterns of a form with the chosen alternatives filled in. */
+const Slot *form_slots(Arena *arena, const Form *form, const int16_t *choice);
+/* Why the module's version or target does not have the form with these choices, or NULL; 'removed': only older versions
+ * have it. */
+const char *form_unavailable(Module *module, const Signature *signature, const Form *form, const int16_t *choice,
+                             bool *removed);
+/* "sm_80", or "none" if no assembler accepts the form. */
+void form_print_lowest_target(const Form *form, Buf *out);
+
+/* Why no form accepts the signature's modifiers, as a sentence without a full stop; forms that only old versions have
+ * count if 'legacy' is set. Nothing if there is no form to compare with. */
 void signature_explain(const Signature *signature, bool legacy, Buf *out);
 /* True the first time it is asked of a signature. */
 bool signature_first_warning(Module *module, const Signature *signature);
 
-/* Which instruction types may read the register, beside what Sreg says. */
+/* The instruction types that may read the register. */
 typedef enum SregReads { SREG_EXACT, SREG_HALF, SREG_ANY_WIDTH } SregReads;
 SregReads sreg_reads(const Sreg *sreg);
 
-/* ---- Binding ---------------------------------------------------------------------------------------------------- */
-
-/* An instruction on trial against one match.  What does not fit is described in 'why' unless that is NULL. */
+/* An instruction being fitted to one match. 'why' describes what does not fit, unless it is NULL. */
 typedef struct Binder {
     const Module *module;
     const RegVec *regs;
@@ -223,8 +230,8 @@ typedef struct Binder {
     Buf *why;
     Span where;        /* of what does not fit */
     unsigned progress; /* operands that fitted */
-    unsigned operand;  /* the one on trial, from 1; 0: none */
-    const Slot *slot;  /* what it is tried against */
+    unsigned operand;  /* the one being fitted, from 1; 0: none */
+    const Slot *slot;  /* what it is fitted to */
 } Binder;
 
 /* Describes what does not fit; always false. */
@@ -233,31 +240,45 @@ bool binder_refuse(Binder *binder, Span where, const char *format, ...) PRINTF_L
 bool binder_operand(Binder *binder, Operand *operand, const Slot *slot);
 /* Fits a register read in the type (TYPE_NONE: any) and sets its reference. */
 bool binder_register(Binder *binder, Operand *operand, Type type, RefRole role);
-/* Refuses an element of a vector register where ptxas's grammar has none. */
+/* Refuses an element of a vector register, which ptxas's grammar does not allow everywhere. */
 bool binder_no_element(Binder *binder, const Operand *operand);
 /* The element that ".y" or ".g" selects, or 4. */
 unsigned element_index(const char *selector);
 /* Fits an address. */
 bool binder_address(Binder *binder, Operand *operand, const Slot *slot);
-/* May a variable stand for an address in the space?  SPACE_NONE: in the generic ones. */
+/* May an address name the variable? It must be in the space; SPACE_NONE: in generic space. */
 bool binder_variable_space(Binder *binder, const Operand *operand, Space space);
 /* Fits the name of a function, or of a kernel if 'entry' is set; the label of a branch or of a table; a variable whose
  * address is taken. */
 bool binder_function(Binder *binder, const Operand *operand, bool entry);
 bool binder_label(Binder *binder, const Operand *operand);
 bool binder_variable(Binder *binder, Operand *operand);
-/* Conversions of addresses take variables of the space that they convert. */
+/* A variable whose address is converted must be in the space of the conversion. */
 bool binder_own_space(Binder *binder, const Operand *operand);
 /* "a register": what the operand is, for messages. */
 const char *operand_describe(const Operand *operand);
-/* Slot.takes of a slot that is complete otherwise. */
+/* Slot.takes of a slot whose other fields are set. */
 uint32_t slot_takes(const Slot *slot);
-/* Fits a constant. */
+/* Fits a constant to a type, and to the range of a pattern. */
 bool binder_constant(Binder *binder, const Operand *operand, Type type);
-/* The first function in the initialiser of a jump table, which an indirect call may name as its targets; NULL if there
- * is none. */
+bool binder_range(Binder *binder, const Operand *operand, const Pattern *pattern);
+/* As binder_register, by the rules of the slot, which may be NULL. */
+bool binder_slot_register(Binder *binder, Operand *operand, Type type, const Slot *slot, RefRole role);
+/* Fits a register declared .v2 or .v4 that replaces a list. */
+bool binder_vector_register(Binder *binder, Operand *operand, Type type, const Slot *slot, RefRole role);
+/* Fits a register in a list; 'first' is the first of the list, or NULL; 'mixed': the list has more than one type. */
+bool binder_element(Binder *binder, Operand *item, Type type, const Slot *slot, RefRole role, const Reg *first,
+                    bool mixed);
+bool binder_list_is_mixed(const Binder *binder, const Operand *list);
+const Reg *binder_reg(const Binder *binder, const Operand *operand);
+/* Fits a texture, sampler, surface or tensor map: a 64-bit register or a variable of that type (TYPE_NONE: any). */
+bool binder_handle(Binder *binder, Operand *operand, Type type);
+/* Fits handles with coordinates. */
+bool binder_composite(Binder *binder, Operand *operand, const Slot *slot);
+bool binder_video(Binder *binder, Operand *operand, const Slot *slot);
+/* The first function in the initializer of a jump table that an indirect call may name as its targets, or NULL. */
 const Function *variable_first_function(const Variable *variable);
-/* Fits the lists of a call to the callee's prototype, where that is known. */
+/* Fits the lists of a call to the callee's prototype, if it is known. */
 bool binder_call(Binder *binder);
 
 #endif

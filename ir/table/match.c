@@ -1,9 +1,7 @@
-/* Fits the modifiers of an instruction to a row of the table, and says what is wrong when none fits. */
-#include "ir/table/ops_internal.h"
+/* Fits the modifiers of an instruction to a row of the table, and explains what is wrong if none fits. */
+#include "ir/table/internal.h"
 
 #include <string.h>
-
-/* ---- Matching --------------------------------------------------------------------------------------------------- */
 
 typedef struct Matcher {
     const Form *form;
@@ -11,12 +9,12 @@ typedef struct Matcher {
     const Mod *mods;
     unsigned count;
     int16_t *choice;
-    uint32_t used; /* modifiers taken */
-    /* Where an element's first and last modifier stand. */
+    uint32_t used; /* modifiers used up */
+    /* Where an element's first and last modifiers are. */
     uint8_t first[MOST_ELEMENTS], last[MOST_ELEMENTS];
 } Matcher;
 
-/* The alternatives that an element may take: all, or what its twin took. */
+/* The alternatives that an element may choose: all of them, or the one of the element that it repeats. */
 static void element_range(const Matcher *matcher, unsigned element, unsigned *from, unsigned *to)
 {
     *from = 0;
@@ -28,7 +26,7 @@ static void element_range(const Matcher *matcher, unsigned element, unsigned *fr
     *to = matcher->choice[twin] < 0 ? *to : *from + 1;
 }
 
-/* The depth of the recursion is the number of elements of the row. */
+/* Recurses once for each element of the row. */
 static bool match_ordered(Matcher *matcher, unsigned element, unsigned at)
 {
     if (element == matcher->form->element_count)
@@ -70,7 +68,7 @@ static bool is_format(ModId mod)
     return mod_operand_type(mod) || (name[0] == 'e' && name[1] >= '0' && name[1] <= '9');
 }
 
-/* Takes the modifiers of an alternative wherever they stand; types keep their order.  Nothing is taken on failure. */
+/* Uses up the modifiers of an alternative, wherever they are; types keep their order. Uses none if it fails. */
 static bool take_alternative(Matcher *matcher, unsigned element, const Alternative *alternative)
 {
     const ModId *wanted = alternative_mods(alternative);
@@ -125,8 +123,6 @@ bool form_match_mods(const Form *form, const Mod *mods, unsigned count, bool ord
     return form->order != ORDER_FIXED && match_unordered(&matcher, 0);
 }
 
-/* ---- Explaining ------------------------------------------------------------------------------------------------- */
-
 enum { MOST_LISTED = 8 };
 
 static void print_alternative(const Alternative *alternative, Buf *out)
@@ -176,7 +172,7 @@ static bool explain_unknown(const Signature *signature, const Form *first, unsig
         return false;
     const Mod *mod = &signature->mods[at];
     if (mod->id != MOD_UNKNOWN) {
-        buf_printf(out, "modifier '%s' does not go with '%s'", mod->text, signature->opcode);
+        buf_printf(out, "modifier '%s' is not allowed with '%s'", mod->text, signature->opcode);
         return true;
     }
     const char *candidates[MOD_COUNT];
@@ -227,7 +223,7 @@ static void attempt_form(Attempt *attempt, const Form *form, const Signature *si
         attempt->left += !(matcher->used >> i & 1);
 }
 
-/* Would the row's order change the order of the types?  Then the row is not what was meant. */
+/* Would the row's order change the order of the types? Then the row is not the one that was meant. */
 static bool types_reordered(const Attempt *attempt, const Signature *signature)
 {
     unsigned at = 0;
@@ -256,7 +252,7 @@ static const Element *first_missing(const Attempt *attempt)
     return NULL;
 }
 
-/* The modifier that took the place which 'mod' could have taken, or NULL. */
+/* The modifier that was chosen where 'mod' could have been, or NULL. */
 static const Alternative *rival_of(const Attempt *attempt, ModId mod)
 {
     for (unsigned i = 0; i < attempt->form->element_count; i++) {
@@ -299,10 +295,10 @@ static void explain_attempt(const Attempt *attempt, const Signature *signature, 
             print_alternative(rival, out);
             buf_puts(out, "'");
         } else {
-            buf_printf(out, "modifier '%s' does not go with '%s'", extra->text, buf_text(&spelling));
+            buf_printf(out, "modifier '%s' is not allowed with '%s'", extra->text, buf_text(&spelling));
         }
     } else {
-        buf_printf(out, "the modifiers of '%s' stand in the wrong order; write '%s", buf_text(&spelling),
+        buf_printf(out, "the modifiers of '%s' are in the wrong order; write '%s", buf_text(&spelling),
                    signature->opcode);
         for (unsigned i = 0; i < attempt->form->element_count; i++)
             if (attempt->choice[i] >= 0)

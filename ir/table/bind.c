@@ -1,121 +1,9 @@
-/* inst_bind: which form of the instruction table an instruction is. */
-#include "ir/table/ops_internal.h"
+/* inst_bind finds the form of the instruction table that an instruction has. */
+#include "ir/table/internal.h"
 
 #include <string.h>
 
-/* ---- Calls ------------------------------------------------------------------------------------------------------ */
-
-static const Prototype *callee_prototype(const Inst *inst)
-{
-    for (unsigned i = 0; i < inst->operand_count; i++) {
-        const Operand *operand = &inst->operands[i];
-        if (operand->kind != OPERAND_SYMBOL)
-            continue;
-        if (operand->symbol.kind == SYMBOL_FUNCTION)
-            return &operand->symbol.function->prototype;
-        if (operand->symbol.kind == SYMBOL_VARIABLE && variable_first_function(operand->symbol.variable))
-            return &variable_first_function(operand->symbol.variable)->prototype;
-        if (operand->symbol.kind != SYMBOL_TABLE)
-            continue;
-        const Table *table = operand->symbol.table;
-        if (table->kind == TABLE_CALL_PROTOTYPE)
-            return &table->prototype;
-        if (table->kind == TABLE_CALL_TARGETS && table->count)
-            return &table->functions[0]->prototype;
-    }
-    return NULL;
-}
-
-/* ".param .b8 rest[]", the last parameter of a function with a variable number of arguments. */
-static bool is_open_array(const Variable *formal)
-{
-    return formal->is_array && formal->dim_count && !formal->dims[0];
-}
-
-/* One value of a call's list; 'formal' is the parameter it stands for, or NULL if the prototype is not known. */
-static bool fit_value(Binder *binder, Operand *item, const Variable *formal, RefRole role)
-{
-    bool aggregate = formal && formal->is_array;
-    switch (item->kind) {
-    case OPERAND_REG: {
-        Reg *reg = &binder->regs->data[binder->inst->refs[item->ref].reg];
-        Type type = formal && type_bits(formal->type) >= 16 ? formal->type : reg->type;
-        if (item->constant)
-            return binder_refuse(binder, item->span, "an argument has no offset");
-        if (aggregate)
-            return binder_refuse(binder, item->span, "a register cannot stand for array parameter '%s'",
-                                 formal->name ? formal->name : "_");
-        /* Vectors of registers are matched by their size alone, which the parser has looked at. */
-        if (!item->selector && (reg->vector > 1 || (formal && formal->vector > 1))) {
-            binder->inst->refs[item->ref].role = (uint8_t)role;
-            binder->inst->refs[item->ref].type = reg->type;
-            return true;
-        }
-        return binder_register(binder, item, type, role);
-    }
-    case OPERAND_CONSTANT:
-        if (role != REF_USE || aggregate)
-            break;
-        /* A parameter of .b32 takes a decimal number as well. */
-        return !formal || (formal->type == TYPE_B32 && item->constant->kind != CONSTANT_INT) ||
-               binder_constant(binder, item, formal->type);
-    case OPERAND_SINK:
-        if (role == REF_DEF)
-            return true;
-        break;
-    case OPERAND_SYMBOL:
-        if (item->symbol.kind != SYMBOL_VARIABLE || item->constant || item->symbol.variable->space != SPACE_PARAM)
-            break;
-        if (formal && !is_open_array(formal) && variable_bytes(item->symbol.variable) != variable_bytes(formal))
-            return binder_refuse(binder, item->span, "'%s' has not the size of parameter '%s'",
-                                 item->symbol.variable->name, formal->name ? formal->name : "_");
-        return true;
-    default: break;
-    }
-    return binder_refuse(binder, item->span,
-                         role == REF_DEF ? "a register or a .param variable is expected"
-                                         : "a register, a constant or a .param variable is expected");
-}
-
-static bool fit_values(Binder *binder, Operand *list, const Prototype *prototype, bool results)
-{
-    unsigned given = list ? list->item_count : 0;
-    unsigned expected = prototype ? results ? prototype->return_count : prototype->param_count : given;
-    bool open = prototype && !results && expected && is_open_array(prototype->params[expected - 1]);
-    if (given != expected && !(open && given + 1 == expected)) {
-        binder->operand = 0;
-        return binder_refuse(binder, list ? list->span : binder->inst->span, "the call has %u %s, the callee %u", given,
-                             results ? "results" : "arguments", expected);
-    }
-    for (unsigned i = 0; i < given; i++) {
-        const Variable *formal = prototype ? results ? prototype->returns[i] : prototype->params[i] : NULL;
-        if (!fit_value(binder, &list->items[i], formal, results ? REF_DEF : REF_USE))
-            return false;
-    }
-    return true;
-}
-
-bool binder_call(Binder *binder)
-{
-    const Prototype *prototype = callee_prototype(binder->inst);
-    const Form *form = binder->match->form;
-    Operand *results = NULL, *arguments = NULL;
-    for (unsigned i = 0; i < form->pattern_count; i++) {
-        if (form_patterns(form)[i].kind == PATTERN_RESULTS)
-            results = &binder->inst->operands[i];
-        if (form_patterns(form)[i].kind == PATTERN_ARGUMENTS)
-            arguments = &binder->inst->operands[i];
-    }
-    binder->operand = results ? (unsigned)(results - binder->inst->operands) + 1 : 0;
-    if (!fit_values(binder, results, prototype, true))
-        return false;
-    binder->operand = arguments ? (unsigned)(arguments - binder->inst->operands) + 1 : 0;
-    return fit_values(binder, arguments, prototype, false);
-}
-
-/* ---- One form --------------------------------------------------------------------------------------------------- */
-
-/* The most frequent operand by far: a register alone, of a type that the slot takes. */
+/* By far the most frequent operand: just a register, of a type that the slot accepts. */
 static inline bool fit_plain_register(Binder *binder, const Operand *operand, const Slot *slot)
 {
     if (operand->kind != OPERAND_REG || operand->selector || operand->constant || operand->negated || operand->inverted)
@@ -129,7 +17,7 @@ static inline bool fit_plain_register(Binder *binder, const Operand *operand, co
     return true;
 }
 
-/* Fits the operands with those optional ones present whose bit in 'present' is set. */
+/* Fits the operands. Bit I of 'present' says whether the optional operand I is there. */
 static bool fit_operands(Binder *binder, unsigned present)
 {
     const FormMatch *match = binder->match;
@@ -168,8 +56,6 @@ static bool fit_form(Binder *binder)
     return false;
 }
 
-/* ---- Effects ---------------------------------------------------------------------------------------------------- */
-
 static const Sreg *read_sreg(const Inst *inst)
 {
     for (unsigned i = 0; i < inst->operand_count; i++)
@@ -178,7 +64,7 @@ static const Sreg *read_sreg(const Inst *inst)
     return NULL;
 }
 
-/* The row's effects, less what this spelling of it does not have. */
+/* The row's effects without those that this spelling does not have. */
 static unsigned refine_effects(const Inst *inst, const Form *form)
 {
     unsigned effects = form->effects;
@@ -197,8 +83,6 @@ static unsigned refine_effects(const Inst *inst, const Form *form)
     default: return effects | EFFECT_PURE;
     }
 }
-
-/* ---- Binding ---------------------------------------------------------------------------------------------------- */
 
 static void report(Diag *diag, Span span, const char *message)
 {
@@ -239,10 +123,10 @@ static bool bind_opaque(Module *module, Inst *inst, Diag *diag)
         names[op - 1] = opcode_name((Opcode)op);
     const char *closest = closest_word(inst->signature->opcode, names, OP_COUNT - 1);
     if (closest)
-        diag_warning(diag, inst->span, "unknown instruction '%s', kept as it stands; did you mean '%s'?",
+        diag_warning(diag, inst->span, "unknown instruction '%s', kept as written; did you mean '%s'?",
                      inst->signature->opcode, closest);
     else
-        diag_warning(diag, inst->span, "unknown instruction '%s', kept as it stands", inst->signature->opcode);
+        diag_warning(diag, inst->span, "unknown instruction '%s', kept as written", inst->signature->opcode);
     return true;
 }
 
@@ -265,8 +149,8 @@ static void explain_count(const Inst *inst, Buf *out)
         buf_printf(out, "' needs %u to %u operands, got %u", least, most, inst->operand_count);
 }
 
-/* Is the operand of the sort that the pattern asks for?  Then the complaint is about it and not about the choice of
- * form. */
+/* Is the operand of the kind that the pattern asks for? Then the message is about the operand and not about the
+ * choice of form. */
 static bool same_sort(const Operand *operand, const Pattern *pattern)
 {
     switch (operand->kind) {
@@ -281,7 +165,7 @@ static bool same_sort(const Operand *operand, const Pattern *pattern)
     }
 }
 
-/* Why no form takes the operands, by the form that got furthest; returns the place. */
+/* Says why no form accepts the operands, going by the form that got furthest. Returns the place. */
 static Span explain_operands(const Binder *tried, Buf *best)
 {
     Inst *inst = tried->inst;
@@ -326,7 +210,8 @@ static void explain_unavailable(const FormMatch *match, const Inst *inst, Diag *
     buf_free(&why);
 }
 
-/* What a newer PTX may mean by an instruction that the table refuses is not known: it is kept, with one warning. */
+/* A module of a newer PTX version may use instructions that the table does not have: they are kept, with one
+ * warning. */
 static bool bind_newer(Module *module, Inst *inst, Diag *diag, const char *why)
 {
     Buf spelling = {0};
@@ -334,13 +219,13 @@ static bool bind_newer(Module *module, Inst *inst, Diag *diag, const char *why)
     bind_opaque(module, inst, NULL);
     signature_print(inst->signature, &spelling);
     if (first)
-        diag_warning(diag, inst->span, "'%s' is not known in this form (%s), kept as it stands", buf_text(&spelling),
+        diag_warning(diag, inst->span, "this form of '%s' is unknown (%s); kept as written", buf_text(&spelling),
                      why);
     buf_free(&spelling);
     return true;
 }
 
-/* False, unless the module may mean something that the table does not know. */
+/* False, unless the module may use instructions that the table does not have. */
 static bool refuse_operands(Module *module, const Binder *tried, Diag *diag)
 {
     bool newer = module->version > LATEST_VERSION;
@@ -356,8 +241,8 @@ static bool refuse_operands(Module *module, const Binder *tried, Diag *diag)
     return newer;
 }
 
-/* "{%r1}" for "%r1", which ptxas takes in loads, stores and untyped mov, and around the scales and the metadata of a
- * block-scaled mma; the braces go.  False if there are none. */
+/* Removes the braces of "{%r1}", which ptxas accepts instead of "%r1" in loads, stores and untyped mov, and around
+ * the scales and metadata of a block-scaled mma. False if there are none. */
 static bool braces_remove(Inst *inst)
 {
     Opcode op = inst_op(inst);

@@ -1,5 +1,5 @@
-/* Fits names of functions, labels, tables and variables to the operands that want them. */
-#include "ir/table/ops_internal.h"
+/* Fits the names of functions, labels, tables and variables. */
+#include "ir/table/internal.h"
 
 bool binder_own_space(Binder *binder, const Operand *operand)
 {

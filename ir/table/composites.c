@@ -1,0 +1,74 @@
+/* Fits the operands of textures, surfaces and tensor maps: handles with coordinates. */
+#include "ir/table/internal.h"
+
+bool binder_handle(Binder *binder, Operand *operand, Type type)
+{
+    if (operand->kind == OPERAND_REG)
+        return binder_no_element(binder, operand) && binder_slot_register(binder, operand, TYPE_U64, NULL, REF_USE);
+    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE) {
+        const Variable *variable = operand->symbol.variable;
+        if (type == TYPE_NONE || variable->type == type || type_class(variable->type) != CLASS_OPAQUE)
+            return true;
+        return binder_refuse(binder, operand->span, "'%s' is a .%s where a .%s is expected", variable->name,
+                             type_name(variable->type), type_name(type));
+    }
+    return binder_refuse(binder, operand->span, "a 64-bit register or a variable is expected, not %s",
+                         operand_describe(operand));
+}
+
+static bool fit_coordinate(Binder *binder, Operand *operand, Type type)
+{
+    if (operand->kind == OPERAND_REG && !operand->constant)
+        return binder_slot_register(binder, operand, type, NULL, REF_USE);
+    if (operand->kind == OPERAND_CONSTANT)
+        return binder_constant(binder, operand, type);
+    return binder_refuse(binder, operand->span, "a coordinate of type .%s is expected, not %s", type_name(type),
+                         operand_describe(operand));
+}
+
+/* Textures and surfaces accept two or four coordinates even if they use fewer. */
+static bool coordinates_suffice(const Slot *slot, unsigned given)
+{
+    bool pads = slot->pattern->kind != PATTERN_TENSOR;
+    return given == slot->count || (pads && given > slot->count && (given == 2 || given == 4));
+}
+
+static bool fit_coordinates(Binder *binder, Operand *operand, const Slot *slot, Type type)
+{
+    bool plain = operand->kind == OPERAND_REG && !operand->selector && !operand->constant;
+    unsigned width = plain ? binder_reg(binder, operand)->vector : 0;
+    if (!binder_no_element(binder, operand))
+        return false;
+    if (width > 1 && coordinates_suffice(slot, width))
+        return binder_vector_register(binder, operand, type, NULL, REF_USE);
+    if (slot->pattern->flags & PATTERN_SCALAR)
+        return fit_coordinate(binder, operand, type);
+    if (operand->kind != OPERAND_VECTOR)
+        return binder_refuse(binder, operand->span, "a list of %u coordinates is expected, not %s", slot->count,
+                             operand_describe(operand));
+    unsigned given = operand->item_count;
+    if (!coordinates_suffice(slot, given))
+        return binder_refuse(binder, operand->span, "%u coordinates are expected, not %u", slot->count, given);
+    bool mixed = binder_list_is_mixed(binder, operand);
+    for (unsigned i = 0; i < given; i++) {
+        Operand *item = &operand->items[i];
+        bool register_alone = item->kind == OPERAND_REG && !item->constant && !slot->layered;
+        if (register_alone ? !binder_element(binder, item, type, NULL, REF_USE, NULL, mixed)
+                           : !fit_coordinate(binder, item, i == 0 && slot->layered ? TYPE_U32 : type))
+            return false;
+    }
+    return true;
+}
+
+bool binder_composite(Binder *binder, Operand *operand, const Slot *slot)
+{
+    unsigned handles = slot->pattern->kind == PATTERN_TEXTURE_SAMPLER ? 2 : 1;
+    Type type = slot->pattern->kind == PATTERN_TENSOR ? TYPE_S32 : (Type)slot->type;
+    if (operand->kind != OPERAND_COMPOSITE || operand->item_count != handles + 1)
+        return binder_refuse(binder, operand->span, "%s with coordinates in brackets is expected",
+                             handles == 2 ? "a texture and a sampler" : "a handle");
+    for (unsigned i = 0; i < handles; i++)
+        if (!binder_handle(binder, &operand->items[i], TYPE_NONE))
+            return false;
+    return fit_coordinates(binder, &operand->items[handles], slot, type);
+}
