@@ -94,8 +94,6 @@ static const char *failure(const Gpu *gpu, int error, const char *doing)
     return message;
 }
 
-/* ---- Memory ----------------------------------------------------------------------------------------------------- */
-
 /* The memory of an image that is a plain buffer: its own or that of an earlier one. */
 static DevicePointer image_buffer(const Gpu *gpu, unsigned argument)
 {
@@ -213,8 +211,6 @@ static int restore(const Gpu *gpu)
     return error;
 }
 
-/* ---- Forms ------------------------------------------------------------------------------------------------------ */
-
 static const char *load(Gpu *gpu, Form *form, const char *path)
 {
     enum { LOG_BYTES = 4096 };
@@ -305,8 +301,6 @@ static int launch_form(const Gpu *gpu, const Form *form)
     free(addresses);
     return error;
 }
-
-/* ---- Checking --------------------------------------------------------------------------------------------------- */
 
 static EmulatorResult *buffers_as_filled(Gpu *gpu)
 {
@@ -402,8 +396,6 @@ static bool check(Gpu *gpu)
     return fine;
 }
 
-/* ---- Timing ----------------------------------------------------------------------------------------------------- */
-
 /* Cold: the L2 cache is full of other data.  Warm: right after a launch of the same form, or, where the kernel changes
  * what it reads, after its buffers were written again. */
 static int queue_form(const Gpu *gpu, const Form *form)
@@ -472,8 +464,6 @@ static const char *time_forms(Gpu *gpu)
     }
     return problem;
 }
-
-/* ---- What it prints --------------------------------------------------------------------------------------------- */
 
 static int compare_times(const void *left, const void *right)
 {
@@ -558,8 +548,6 @@ static void print_result(const Gpu *gpu)
     json_object_set_new(value, "forms", forms);
     print_json(value);
 }
-
-/* ---- The steps -------------------------------------------------------------------------------------------------- */
 
 static int usage(const char *message)
 {

@@ -74,8 +74,6 @@ static const uint64_t *emulate(Arena *arena, const Probe *probe, const Buf *text
     return result && result->fault.kind == FAULT_NONE ? (const uint64_t *)emulator_buffer(result, "out")->bytes : NULL;
 }
 
-/* ---- Comparison -------------------------------------------------------------------------------------------------- */
-
 /* The bits that the PTX ISA fixes, and for each part of which it only says that it is NaN, whether it is. */
 static uint64_t fixed_bits(const struct AnswerWord *word, uint64_t got)
 {
@@ -155,8 +153,6 @@ static void check_probe(const Probe *probe, void *context)
     check->different += different;
     arena_free(arena);
 }
-
-/* ---- Rows -------------------------------------------------------------------------------------------------------- */
 
 /* The answers of an earlier run: the row's name, its tuples and its checksum; false if it has none. */
 static bool recorded(FILE *golden, const char *row, uint64_t *tuples, uint64_t *sum)

@@ -28,7 +28,7 @@ fails_with() {
 assembler=yes
 "$program" -assembler auto -cubin "$tmp/probe.cubin" "$kernel" >/dev/null 2>&1 || assembler=no
 
-# ---- Usage: one line that says what is wrong ----
+# Usage: one line that says what is wrong.
 
 one_message() {
     fails_with "$@"
@@ -53,7 +53,7 @@ one_message "run without a launch" 2 "expected two files" run "$kernel"
 one_message "run with an unknown option" 2 "unknown option '-coarsen'" run -coarsen 2 "$kernel" a.json
 one_message "level block" 2 "not available in this build" -coarsen-level block -coarsen 2 "$kernel"
 
-# ---- Files ----
+# Files.
 
 one_message "missing file" 1 "No such file or directory" "$tmp/nosuch.ptx"
 one_message "directory as input" 1 "Is a directory" corpus
@@ -88,7 +88,7 @@ fi
 status="${PIPESTATUS[0]}"
 result "reader gone" "$([ "$status" -eq 1 ] && grep -q 'Broken pipe' "$tmp/errors" || echo "status $status")"
 
-# ---- Outputs ----
+# Outputs.
 
 run "$kernel"
 cp "$tmp/out" "$tmp/plain.ptx"
@@ -164,7 +164,7 @@ result "version" "$([ "$status" -eq 0 ] && grep -q '^ptxopt [0-9]' "$tmp/out" ||
 run -assembler none -coarsen 2 -d scd -o /dev/null "$kernel"
 result "dumps" "$([ "$status" -eq 0 ] && grep -q 'vectoradd: after coarsen' "$tmp/errors" || echo "status $status")"
 
-# ---- Assemblers ----
+# Assemblers.
 
 export_none=(env PTXOPT_PTXAS=/nosuch PTXOPT_NVJITLINK=/nosuch PTXOPT_CUDA_DRIVER=/nosuch)
 "${export_none[@]}" "$program" -coarsen 2 "$kernel" >"$tmp/out" 2>"$tmp/errors"

@@ -68,7 +68,7 @@ while IFS=$'\t' read -r number wanted name message; do
     fi
 done < <(python3 tests/tools/hostile.py "$tmp/inputs" "$count")
 
-# ---- The same through the passes ---------------------------------------------------------------------------------
+# The same through the passes.
 
 for name in "nested scopes with registers" "labels" "branches out" "nested branches" "nested loops" "branch targets" \
     "ways through a switch on the thread's index" "conditions on the thread's index" "ways out of a loop" \
@@ -78,7 +78,7 @@ for name in "nested scopes with registers" "labels" "branches out" "nested branc
 done
 rm -rf "$tmp/inputs"
 
-# ---- Files -------------------------------------------------------------------------------------------------------
+# Files.
 
 kernel=corpus/vectoradd/vectoradd.sm_90.ptx
 run "$limit" "$kernel"

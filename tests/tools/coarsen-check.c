@@ -59,8 +59,6 @@ typedef struct Case {
     bool quiet;
 } Case;
 
-/* ---- Configurations ---------------------------------------------------------------------------------------------- */
-
 static bool config_parse(const char *text, Config *config)
 {
     *config = (Config){.factor = {1, 1, 1}};
@@ -98,8 +96,6 @@ static bool config_fits(const Config *config, const Launch *launch)
 
 static const char *const all_configs =
     "x2,x4,x8,y2,y4,z2,x2y2,x2y2z2,x2:unit,x4:unit,y2:unit,x2y2:unit,x2:16,x4:8,x2:32,y2:2,x2y2:4";
-
-/* ---- One case ---------------------------------------------------------------------------------------------------- */
 
 static const char *assemble(const Case *it, const Buf *text)
 {
@@ -324,7 +320,7 @@ static void check_seed(const Settings *settings, uint64_t seed, Counts *counts)
     arena_free(it.arena);
 }
 
-/* ---- Processes: a broken invariant ends one of them only --------------------------------------------------------- */
+/* Each case runs in a process of its own: a broken invariant ends only that one. */
 
 typedef struct Job {
     const char *file, *launch; /* NULL: seeds */

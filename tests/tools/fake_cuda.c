@@ -93,8 +93,6 @@ static uint8_t *bytes_at(uint64_t address, size_t size)
                                                                       : NULL;
 }
 
-/* ---- The device ------------------------------------------------------------------------------------------------- */
-
 int cuInit(unsigned flags)
 {
     return flags || mode_is("no-init") ? NO_DEVICE : DONE;
@@ -155,8 +153,6 @@ int cuGetErrorName(int error, const char **name)
     return *name ? DONE : INVALID_VALUE;
 }
 
-/* ---- Memory ----------------------------------------------------------------------------------------------------- */
-
 int cuMemAlloc_v2(uint64_t *address, size_t size)
 {
     Memory *memory = size ? memory_new(size) : NULL;
@@ -210,8 +206,6 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, void *stream)
     clock_ms += (double)size / 1024 * 1e-6;
     return DONE;
 }
-
-/* ---- Arrays ----------------------------------------------------------------------------------------------------- */
 
 static Type array_type(const Array *array)
 {
@@ -322,8 +316,6 @@ int cuSurfObjectDestroy(uint64_t handle)
     return cuTexObjectDestroy(handle);
 }
 
-/* ---- Modules ---------------------------------------------------------------------------------------------------- */
-
 int cuModuleLoadDataEx(void **result, const void *image, unsigned count, int *options, void **values)
 {
     Arena *arena = arena_new();
@@ -396,8 +388,6 @@ int cuFuncSetAttribute(void *function, int attribute, int value)
 {
     return function && attribute == 8 && value > 0 ? DONE : INVALID_VALUE;
 }
-
-/* ---- Launches --------------------------------------------------------------------------------------------------- */
 
 static LaunchArgument buffer_argument(Arena *arena, const Memory *memory)
 {
@@ -521,8 +511,6 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
     arena_free(arena);
     return fine ? DONE : LAUNCH_FAILED;
 }
-
-/* ---- Events ----------------------------------------------------------------------------------------------------- */
 
 int cuEventCreate(void **event, unsigned flags)
 {

@@ -50,8 +50,6 @@ typedef struct Mutants {
     unsigned made[KIND_COUNT], killed[KIND_COUNT];
 } Mutants;
 
-/* ---- Lines ------------------------------------------------------------------------------------------------------- */
-
 /* An instruction: indented, a letter or a guard first, a semicolon last. */
 static bool is_instruction(const char *line)
 {
@@ -84,8 +82,6 @@ static bool is_ordered(const char *line)
             return true;
     return false;
 }
-
-/* ---- One mutant -------------------------------------------------------------------------------------------------- */
 
 /* Whether the output with line 'at' replaced behaves otherwise; 'second' replaces the next line unless NULL. */
 static bool is_killed(Mutants *mutants, unsigned at, const char *replaced, const char *second)
@@ -126,8 +122,6 @@ static char *splice(Mutants *mutants, const char *line, const char *from, size_t
 {
     return arena_printf(mutants->arena, "%.*s%s%s", (int)(from - line), line, by, from + length);
 }
-
-/* ---- Kinds of mutation ------------------------------------------------------------------------------------------- */
 
 static void mutate_guard(Mutants *mutants, unsigned at)
 {
@@ -271,8 +265,6 @@ static void mutate_line(Mutants *mutants, unsigned at)
     if (starts(opcode_at(line), "atom") || starts(opcode_at(line), "red."))
         try_mutant(mutants, KIND_TWICE, at, arena_printf(mutants->arena, "%s%s", line, line), NULL);
 }
-
-/* ---- The program ------------------------------------------------------------------------------------------------- */
 
 static bool run_original(Mutants *mutants, const Module *input, const Module *output, const char *path)
 {

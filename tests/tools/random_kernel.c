@@ -111,8 +111,6 @@ static const char *maybe_not(Maker *m)
     return chance(m, 40) ? "!" : "";
 }
 
-/* ---- Straight-line statements ------------------------------------------------------------------------------------ */
-
 static void make_assignment(Maker *m)
 {
     static const char *const binary[] = {"add.s32", "sub.s32", "mul.lo.s32", "xor.b32",
@@ -280,8 +278,6 @@ static void make_collective(Maker *m)
     }
     }
 }
-
-/* ---- Control flow ------------------------------------------------------------------------------------------------ */
 
 static void make_statements(Maker *m, unsigned depth, unsigned count);
 
@@ -526,8 +522,6 @@ static void make_statements(Maker *m, unsigned depth, unsigned count)
     for (unsigned i = 0; i < count; i++)
         make_statement(m, depth);
 }
-
-/* ---- The kernel -------------------------------------------------------------------------------------------------- */
 
 static void make_prologue(Maker *m)
 {

@@ -51,8 +51,6 @@ static void complain(Job *job, const char *format, ...)
     va_end(arguments);
 }
 
-/* ---- Text -------------------------------------------------------------------------------------------------------- */
-
 static Module *parse(Job *job, const char *name, const Buf *text)
 {
     const char *error = NULL;
@@ -146,8 +144,6 @@ static void through_ssa(Module *module)
         body_verify(clone, "body_from_ssa of a clone");
     }
 }
-
-/* ---- The assembler ----------------------------------------------------------------------------------------------- */
 
 typedef struct Figures {
     unsigned registers, stack, stores, loads;
@@ -272,8 +268,6 @@ static bool assemble(Job *job, const Module *module, const char *input, const ch
     unlink(cubin);
     return status == 0 && object->data;
 }
-
-/* ---- Machine code ------------------------------------------------------------------------------------------------ */
 
 static const Elf64_Shdr *section_at(const Object *object, size_t index)
 {
@@ -400,8 +394,6 @@ static void compare_code(Job *job, const Module *module, const Module *fresh, co
     if (!job->settings->keep)
         unlink(path);
 }
-
-/* ---- One file ---------------------------------------------------------------------------------------------------- */
 
 static void file_run(Job *job)
 {

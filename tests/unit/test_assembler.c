@@ -18,8 +18,6 @@ static void test_kinds(void **state)
     assert_int_equal(untouched, ASSEMBLER_PTXAS);
 }
 
-/* ---- Cubins ----------------------------------------------------------------------------------------------------- */
-
 static void test_cubin_is_read(void **state)
 {
     (void)state;
@@ -117,8 +115,6 @@ static void test_hostile_cubins(void **state)
     assert_non_null(read_exact(file.data, file.length));
     buf_free(&file);
 }
-
-/* ---- Logs ------------------------------------------------------------------------------------------------------- */
 
 static Cubin fixture_cubin(Arena *arena)
 {
@@ -325,8 +321,6 @@ static void test_first_error(void **state)
     assert_int_equal(line, 0);
     arena_free(arena);
 }
-
-/* ---- Real assemblers -------------------------------------------------------------------------------------------- */
 
 /* The registers that the log tells of a kernel, or those of the linker after it. */
 static unsigned logged_registers(const char *log, const char *name, bool linked)

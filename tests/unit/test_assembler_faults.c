@@ -68,8 +68,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* ---- ptxas ------------------------------------------------------------------------------------------------------ */
-
 /* A shell script that answers --version and an empty kernel as ptxas would and does 'body' for everything else. */
 static const char *make_ptxas(const Place *place, const char *body)
 {
@@ -389,8 +387,6 @@ static void test_program_is_ended(void **state)
     }
 }
 
-/* ---- Libraries -------------------------------------------------------------------------------------------------- */
-
 /* Compiles tests/assembler/NAME.c; skips the test where that cannot be done. */
 static const char *make_library(const Place *place, const char *name, const char *flags)
 {
@@ -511,8 +507,6 @@ static void test_worker_is_ended(void **state)
     expect_end_of(worker);
 }
 
-/* ---- The driver ------------------------------------------------------------------------------------------------- */
-
 static const char *read_text(const Place *place, const char *path)
 {
     const char *error;
@@ -606,8 +600,6 @@ static void test_driver_fails(void **state)
     assert_int_equal(run_fake(place, assembler, 0).resources[0].spill_stores, 4);
     assembler_close(assembler);
 }
-
-/* ---- The choice ------------------------------------------------------------------------------------------------- */
 
 static void test_automatic_choice(void **state)
 {

@@ -50,8 +50,6 @@ static size_t count_op(const Body *body, Opcode op)
 static const CoarsenRequest by_four = {.factor = {4, 1, 1}};
 static const CoarsenRequest by_two_unit = {.factor = {2, 1, 1}, .stride = {.kind = STRIDE_UNIT}};
 
-/* ---- What is cloned ---------------------------------------------------------------------------------------------- */
-
 static void check_count(const char *code, Opcode op, size_t count)
 {
     Try it = try_with("", "", code, &by_four);
@@ -104,8 +102,6 @@ static void test_clones(void **state)
         "\tadd.cc.u32 %r1, %r0, 5;\n\taddc.cc.u32 %r2, %t, 0;\n\taddc.u32 %r3, %r0, 0;\n\tst.global.u32 [%d1], %r3;\n",
         OP_ADD, 4 + 3); /* three for the indices */
 }
-
-/* ---- What is refused --------------------------------------------------------------------------------------------- */
 
 static void check_refused_with(const char *head, const char *tuning, const char *code, const CoarsenRequest *request,
                                const char *reason, const char *at)
@@ -230,8 +226,6 @@ static void test_refuses_blocks(void **state)
         &(CoarsenRequest){.factor = {4, 1, 1}, .stride = {STRIDE_NUMBER, 16}, .block = {BLOCK_GIVEN, {96, 1, 1}}},
         "the stride 16 does not divide the 24 threads", NULL);
 }
-
-/* ---- The contract ------------------------------------------------------------------------------------------------ */
 
 static void test_contract(void **state)
 {

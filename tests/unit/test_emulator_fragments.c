@@ -47,8 +47,6 @@ static int product_of(Element element, bool is_and, int a, int b)
     return element == B1 ? (is_and ? a & b : a ^ b) : a * b;
 }
 
-/* ---- mma.sync --------------------------------------------------------------------------------------------------- */
-
 /* A register holds 'unit' elements, which are consecutive in k: those of lane 4g + t begin at column unit * t of the
  * chunk that begins where the table says, in rows g on.  B has no rows to tell. */
 typedef struct Shape {
@@ -186,8 +184,6 @@ static void products_of_every_shape(void **state)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         check_mma(&shapes[i]);
 }
-
-/* ---- wmma ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Wmma {
     Element element;

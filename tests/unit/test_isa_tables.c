@@ -12,8 +12,6 @@
 #include "ir/table/internal.h"
 #include "parser/parser.h"
 
-/* ---- Tables ------------------------------------------------------------------------------------------------------ */
-
 enum { MOST_FIELDS = 20 };
 
 typedef struct Sheet {
@@ -87,8 +85,6 @@ static unsigned version_number(const char *text)
     sscanf(text, "%u.%u", &major, &minor);
     return 10 * major + minor;
 }
-
-/* ---- The notation of the modifiers ------------------------------------------------------------------------------- */
 
 enum { MOST_CHOICES = 64, MOST_PLACES = 32 };
 
@@ -174,8 +170,6 @@ static void spell(const char *opcode, const Modifiers *modifiers, unsigned speci
         buf_puts(out, place->choices[leader == special || i == special ? choice : 0]);
     }
 }
-
-/* ---- Instructions ------------------------------------------------------------------------------------------------ */
 
 /* A row of ours may be a part of one of theirs: "mbarrier.arrive.count". */
 static bool same_row(const char *ours, const char *theirs)
@@ -341,8 +335,6 @@ static void test_instructions(void **state)
     assert_int_equal(wrong, 0);
     arena_free(arena);
 }
-
-/* ---- Directives and special registers ---------------------------------------------------------------------------- */
 
 /* Reads a module; the messages go to 'messages' (free() them). */
 static bool is_accepted(const char *text, char **messages)

@@ -12,7 +12,7 @@
 
 #include "ir/table/internal.h"
 
-/* ---- A small reader for one instruction, so that these tests stand on ir alone ---------------------------------- */
+/* A small reader for one instruction, so that these tests depend on ir/ only. */
 
 typedef struct Fixture {
     Arena *arena;
@@ -326,8 +326,6 @@ static void check_refused(Fixture *f, const char *text, const char *why)
         fail_msg("%s: expected '%s' in: %s", text, why, f->text);
 }
 
-/* ---- The table --------------------------------------------------------------------------------------------------- */
-
 /* The spelling in which element 'special' takes alternative 'choice' and every other its first, optional ones none. */
 static const Signature *spell(Fixture *f, const Form *form, unsigned special, unsigned choice)
 {
@@ -517,8 +515,6 @@ static void test_special_registers(void **state)
     assert_null(sreg_find("tid"));
     assert_null(sreg_find(""));
 }
-
-/* ---- Binding ---------------------------------------------------------------------------------------------------- */
 
 static void check_ref(const Inst *inst, unsigned index, RefRole role, Type type)
 {

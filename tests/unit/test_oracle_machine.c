@@ -74,8 +74,6 @@ static void fill_random(const char *name, uint64_t *in)
     }
 }
 
-/* ---- Atomics ----------------------------------------------------------------------------------------------------- */
-
 typedef struct Atomic {
     const char *op, *type;
     unsigned bits;
@@ -203,8 +201,6 @@ static void atomics_agree(void **state)
         }
     }
 }
-
-/* ---- Warps ------------------------------------------------------------------------------------------------------- */
 
 /* The lanes that take part in a round: all, one half, one lane, or any. */
 static uint32_t members_of(unsigned round)

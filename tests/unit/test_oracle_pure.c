@@ -176,8 +176,6 @@ static void pure_instructions_agree(void **state)
     assert_int_equal(wrong_rows, 0);
 }
 
-/* ---- The oracle itself, against what ptxas folds ----------------------------------------------------------------- */
-
 typedef struct Vector {
     char instruction[64];
     uint64_t inputs[PROBE_WORDS], result;
