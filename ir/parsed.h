@@ -54,7 +54,7 @@ struct Function {
     Name name;
     Span span;
     Span text;  /* in the source, from its linkage to its closing brace; empty for a declaration */
-    Span braces; /* the last part of it: the body with its braces */
+    Span braces; /* the body with its braces, the last part of 'span' */
     Linkage linkage;
     bool is_entry;
     bool has_body; /* false: a declaration */
@@ -63,12 +63,12 @@ struct Function {
     Prototype prototype;
     Tuning tuning;
     VEC(Pragma) pragmas; /* between the header and the body */
-    bool is_text;        /* the body was read and checked, but not kept: no statements, no registers */
-    bool is_retuned;     /* 'tuning' is no longer what the source says */
+    bool is_text;        /* the body was checked but not stored: no statements, no registers */
+    bool is_retuned;     /* a pass has changed 'tuning' */
     StmtVec stmts;       /* without the outer braces */
     Span end;            /* of the closing brace */
-    RegVec regs;         /* every register used, one entry for each declared name and scope; RegId indexes it */
-    Body *body;          /* non-NULL once a pass has taken the function over */
+    RegVec regs;         /* every register used, one entry for each name and scope; RegId indexes it */
+    Body *body;          /* the body form; NULL until the function is converted to it */
     Function *definition; /* of a declaration: the function defined later, or NULL */
 };
 
@@ -100,8 +100,8 @@ typedef struct Item {
     };
 } Item;
 
-/* The newest .version whose instructions the table holds; times 10.  In modules of a newer version, an instruction that
- * the table rejects is opaque rather than an error. */
+/* The newest .version that the table covers, times 10.  In modules of a newer version, an instruction that the table
+ * rejects is opaque rather than an error. */
 enum { LATEST_VERSION = 90 };
 
 struct Module {

@@ -27,7 +27,7 @@ typedef enum Effect {
 /* An opaque instruction: everything that forbids moving, merging or cloning. */
 #define EFFECTS_OPAQUE (EFFECT_READ | EFFECT_WRITE | EFFECT_SYNC | EFFECT_TRAP | EFFECT_THREAD | EFFECT_VOLATILE)
 
-/* What kind of synchronisation EFFECT_SYNC stands for. */
+/* The kind of synchronisation that EFFECT_SYNC means. */
 typedef enum SyncKind {
     SYNC_NONE,
     SYNC_BLOCK_BARRIER,   /* bar.sync, barrier.sync */
@@ -72,14 +72,14 @@ typedef struct Mod {
 
 /* An opcode with its modifiers as written, interned per module: equal spellings share one Signature, and the match
  * against the table is done once for each. */
-typedef struct FormMatch FormMatch; /* a form whose modifiers fit, with the chosen alternatives (ir/table/match.c) */
+typedef struct FormMatch FormMatch; /* a form that the modifiers match, with the chosen alternatives (ir/table/match.c) */
 typedef struct Signature {
     Opcode op; /* OP_UNKNOWN: the table does not know the opcode */
     Name opcode;
     Name spelling; /* the opcode with its modifiers: "ld.global.f32" */
     Mod *mods; /* in written order */
     unsigned mod_count;
-    const FormMatch *matches; /* every form whose modifiers fit; none: opaque */
+    const FormMatch *matches; /* every form that the modifiers match; none: opaque */
     unsigned match_count;
     Type types[4]; /* the type modifiers in written order */
     unsigned type_count;
@@ -98,7 +98,7 @@ const Form *signature_form(const Signature *signature, unsigned index); /* of th
 unsigned signature_operand_types(const Signature *signature, const Form *form, Type *types, unsigned capacity);
 Opcode opcode_from_name(const char *name); /* OP_UNKNOWN if there is none */
 const char *opcode_name(Opcode op);
-bool opcode_is_slow(Opcode op); /* a loop or call in machine code, as divisions and roots are */
+bool opcode_is_slow(Opcode op); /* machine code needs a loop or a call, as for divisions and roots */
 const char *mod_name(ModId mod); /* with its dot */
 ModId mod_from_name(const char *text); /* with its dot; MOD_UNKNOWN if there is none */
 

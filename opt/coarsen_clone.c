@@ -1,13 +1,13 @@
 /* Clones what differs between replicas.
  *
  * Replica 0 keeps the original instructions and registers; replicas 1 .. factor-1 get copies.  Outside regions a copy
- * stands right behind its original.  A region becomes, for factor 2,
+ * comes right after its original.  A region becomes, for factor 2,
  *
  *     head -> region -> between -> region' -> end -> join
  *
- * where 'between' and 'end' are new blocks that gather what leaves one replica's copy, and 'between' branches as the
- * head does, on the next replica's condition.  Values that phis of the join choose are chosen in these blocks, each
- * replica's in its own. */
+ * where 'between' and 'end' are new blocks where all exits of one replica's copy meet, and 'between' branches as the
+ * head does, on the next replica's condition.  The join's phi arguments from the region move to phis in these blocks,
+ * each replica's in its own. */
 #include "opt/coarsen_internal.h"
 
 #include <string.h>
@@ -16,16 +16,16 @@ typedef struct Cloner {
     Coarsening *c;
     Body *body;
     Arena *scratch;
-    unsigned *replicas; /* by RegId, below replica_count: which replica it belongs to; 0 for uniform ones */
+    unsigned *replicas; /* indexed by RegId, below replica_count: its replica; 0 for a uniform register */
     size_t replica_count;
-    const Region **regions; /* by original Block.id: the region that it is in, or NULL */
+    const Region **regions; /* indexed by original Block.id: the region that it is in, or NULL */
     Block ***blocks;        /* blocks[k][id]: replica k's copy of a region's block */
-    VEC(Block *) *before;   /* by original Block.id: new blocks to be placed before it */
-    VEC(Block *) *behind;   /* by original Block.id: new blocks to be placed behind it */
+    VEC(Block *) *before;   /* indexed by original Block.id: new blocks to place before it */
+    VEC(Block *) *behind;   /* indexed by original Block.id: new blocks to place after it */
 } Cloner;
 
-/* Instructions that belong together: what passes the carry flag on, and the stores, the call and the loads of one call
- * sequence.  Sets ends[i] to the last instruction of the group that begins at i, else to i. */
+/* Groups of instructions that are cloned together: a chain through the carry flag; the stores, the call and the loads
+ * of one call sequence.  Sets ends[i] to the last instruction of the group that begins at i, or to i if none does. */
 static void find_groups(Inst *const *insts, size_t count, size_t *ends)
 {
     for (size_t i = 0; i < count; i++)
@@ -50,7 +50,7 @@ static void find_groups(Inst *const *insts, size_t count, size_t *ends)
         bool is_param = !is_call && inst_access(inst, &access) && access.space == SPACE_PARAM;
         if (!is_call && !is_param)
             continue;
-        /* After the call a store, or another call, begins the next sequence. */
+        /* A store or another call after the call begins the next sequence. */
         if (sequence == SIZE_MAX || (called && (is_call || access.kind == ACCESS_STORE))) {
             sequence = i;
             called = false;
@@ -128,7 +128,7 @@ static bool is_inside(const Cloner *cloner, const Region *region, const Block *h
     return block == head || (block->id < cloner->c->block_count && cloner->regions[block->id] == region);
 }
 
-/* A block of its own before the region where the head also leads elsewhere. */
+/* A new block before the region if the head also branches elsewhere. */
 static Block *separate_head(Cloner *cloner, Region *region)
 {
     Block *head = region->head, *entry = NULL;
@@ -176,7 +176,7 @@ static Block *clone_block(Cloner *cloner, const Block *block, unsigned replica, 
     return copy;
 }
 
-/* Edges of replica k's copy lead within the copy, and out of it to 'end'. */
+/* Redirects the edges of replica k's copy: to blocks of the copy, and those that exit it to 'end'. */
 static void redirect(Cloner *cloner, Block *block, unsigned replica, const Block *join, Block *end)
 {
     if (block->last)
@@ -188,7 +188,7 @@ static void redirect(Cloner *cloner, Block *block, unsigned replica, const Block
         block->fall = block->fall == join ? end : copy_of(cloner, replica, block->fall);
 }
 
-/* Which replica each register belongs to; 0 for uniform ones. */
+/* Finds the replica that each register belongs to; 0 for uniform ones. */
 static unsigned *number_results(const Cloner *cloner, size_t count)
 {
     Coarsening *c = cloner->c;
@@ -200,7 +200,7 @@ static unsigned *number_results(const Cloner *cloner, size_t count)
     return replica;
 }
 
-/* Moves the choice between the ways out of the region from the join's phis to the ends of the replicas' copies. */
+/* Moves the join's phi arguments from the region to phis in the ends of the replicas' copies. */
 static void move_choices(Cloner *cloner, const Region *region, const Block *head, Block *const *ends)
 {
     Coarsening *c = cloner->c;
@@ -246,7 +246,7 @@ static void clone_region(Cloner *cloner, Region *region)
         ends[k] = new_block(cloner);
         VEC_PUSH(cloner->scratch, cloner->behind[last], ends[k]);
     }
-    /* The copies first: they are made from what replica 0 still is. */
+    /* The copies come first: they are made from replica 0, which is unchanged until then. */
     for (unsigned k = 1; k < c->factor; k++) {
         for (size_t i = 0; i < region->blocks.count; i++)
             redirect(cloner, clone_block(cloner, region->blocks.data[i], k, head, ends[k - 1]), k, join, ends[k]);

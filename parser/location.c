@@ -3,7 +3,7 @@
 
 #include "parser/internal.h"
 
-/* A place that an earlier .loc named. */
+/* A location that an earlier .loc gave. */
 typedef struct Location {
     uint32_t file, line, column;
     struct Location *next; /* with the same hash */

@@ -1,4 +1,4 @@
-/* What to say about a name that is not known: the closest of those that are. */
+/* The message for an unknown name: it suggests the closest known one. */
 #include "parser/scope.h"
 
 #define CANDIDATE_LIMIT 4096

@@ -1,10 +1,10 @@
 /* Parameters and results in registers: ".func (.reg .u32 %r) f(.reg .u32 %a)".
  *
- * The header of a function stays as it is, so these registers keep their names and cannot be renamed like others.
- * In the body form only copies name them: parameters are copied to registers of the body at the entry, and results
- * from such registers before each return.  In these copies the formal is a symbol (OPERAND_SYMBOL of a variable in
- * SPACE_REG), not a register: a parameter has the same value wherever it is read.  Vector registers that calls pass
- * are such variables too, because an argument list cannot contain braces.  Copies that are already in the source are
+ * The header of a function stays as it is, so these registers keep their names and cannot be renamed like others. In
+ * the body form only copies use them: parameters are copied to body registers at the entry, and results are copied from
+ * body registers before each return.  In these copies the formal is a symbol (OPERAND_SYMBOL of a variable in
+ * SPACE_REG), not a register: a parameter has the same value wherever it is read.  Vector registers that calls pass are
+ * such variables too, because an argument list cannot contain braces.  Copies that are already in the source are
  * recognised. */
 #include "ir/body/build.h"
 
@@ -37,7 +37,7 @@ static bool names_whole(const Inst *inst, const Operand *operand, RegId reg)
            inst->refs[operand->ref].reg == reg;
 }
 
-/* Whether operand 'side' is the variable, in a copy to or from it of the kind that this file makes. */
+/* Whether the instruction is a copy of the kind that this file makes, and its operand 'side' is the variable. */
 static bool is_copy(const Inst *inst, const Variable *variable, unsigned side)
 {
     const Operand *operand = &inst->operands[side], *other = &inst->operands[1 - side];
@@ -83,8 +83,8 @@ static bool is_passed(const Inst *inst, RegId reg)
     return false;
 }
 
-/* What a call passes becomes a variable in SPACE_REG: it is declared like a vector register, and only the call
- * and copies name it. */
+/* A vector register that a call passes becomes a variable in SPACE_REG.  It is declared like a vector register, and
+ * only the call and copies use it. */
 static Variable *variable_make(const Function *function, RegId reg)
 {
     Variable *variable = ARENA_NEW(function->module->arena, Variable); /* clones of the body share it */
@@ -172,7 +172,7 @@ static void formal_name(Operand *operand, Variable *formal)
     operand->symbol = (Symbol){.kind = SYMBOL_VARIABLE, .variable = formal};
 }
 
-/* A write to a result, or to a variable that a call passes, must stay where it is. */
+/* A write to a result or to a variable that a call passes must not move. */
 static void result_keep(Inst *inst)
 {
     inst->effects &= ~(unsigned)EFFECT_PURE;
@@ -205,13 +205,13 @@ bool formals_rename(const Formals *formals, Body *body, Inst *inst)
     inst->ref_count--;
     if (inst->guard != REF_NONE)
         inst->guard--;
-    /* A parameter alone never changes. */
+    /* Only a parameter never changes. */
     if (formals->wrong_side[variable->reg] != 1)
         result_keep(inst);
     return true;
 }
 
-/* The copy between the formal and the registers of the body that stand for it. */
+/* The copy between the formal and the body registers that replace it. */
 static Inst *formal_copy(Body *body, const Elements *elements, Variable *formal, bool is_result)
 {
     RegId regs[4];
@@ -307,7 +307,7 @@ void call_vectors_replace(const Formals *formals, Body *body, const Elements *el
             VEC_PUSH(body->arena, body->variables, variable);
             formal_name(&items[j], variable);
             Inst *copy = formal_copy(body, elements, variable, ref.role == REF_USE);
-            result_keep(copy); /* the variable holds what this very call passes */
+            result_keep(copy); /* the variable holds this call's argument or result */
             copy->span = call->span;
             copy->loc = call->loc;
             if (ref.role == REF_USE) {

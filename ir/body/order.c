@@ -7,7 +7,7 @@
 typedef struct Order {
     Body *body;
     RegVec regs;
-    RegId *places; /* by the old number */
+    RegId *places; /* indexed by the old number */
     PointerMap seen;
     size_t variable_count;
 } Order;
@@ -22,7 +22,7 @@ static void reference_number(Order *order, RegRef *ref)
     ref->reg = order->places[ref->reg];
 }
 
-/* Variables that stand for vector registers in calls (ir/body/formals.c), which the parser treats as registers. */
+/* Variables that represent vector registers in calls (ir/body/formals.c); the parser treats them as registers. */
 static void variables_find(Order *order, const Operand *operand, Variable **variables)
 {
     if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE) {

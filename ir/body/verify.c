@@ -1,5 +1,5 @@
-/* The check between passes: everything that ir/ir.h promises of a body.  Linear except for the dominator tree, so it
- * can run after every pass. */
+/* The check between passes: every invariant of a body that ir/ir.h states.  It takes linear time except for the
+ * dominator tree, so it can run after every pass. */
 #include "ir/internal.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@ typedef struct Verifier {
     Place *defs; /* SSA: by register */
 } Verifier;
 
-/* The text of the instruction is only made when something is wrong. */
+/* The instruction's text is built only for a failure. */
 _Noreturn static void fail(const Verifier *v, const Block *block, const Inst *inst, const char *what)
 {
     Buf text = {0};
@@ -43,17 +43,17 @@ static void links_verify(const Verifier *v, const Block *block)
     for (const Inst *next = block->first; next; prev = next, next = next->next) {
         inst = next;
         check(inst->block == block, "the instruction belongs to another block");
-        check(inst->prev == prev, "the link backwards is wrong");
+        check(inst->prev == prev, "the back link is wrong");
         check(inst == block->last || !inst_is_terminator(inst), "control leaves in the middle of the block");
         check(inst->target_count == 0 || inst_is_branch(inst), "only branches have targets");
         check(inst->target_count > 0 || !inst_is_branch(inst), "a branch without targets");
         check(inst_op(inst) != OP_BRA || inst->target_count == 1, "a bra has one target");
         for (unsigned i = 0; i < inst->target_count; i++)
-            check(inst->targets[i] && in_layout(v, inst->targets[i]), "a target that is no block of the body");
+            check(inst->targets[i] && in_layout(v, inst->targets[i]), "a target is not a block of the body");
     }
     check(block->last == prev, "the last instruction is not the last");
     inst = block->last;
-    check(!block->fall || in_layout(v, block->fall), "control falls to what is no block of the body");
+    check(!block->fall || in_layout(v, block->fall), "the fall-through target is not a block of the body");
     check(!block->fall || !inst || inst_falls_through(inst), "control falls out of an unconditional transfer");
 }
 
@@ -63,11 +63,12 @@ static uint32_t *preds_invert(const Verifier *v, uint32_t **starts)
     const Body *body = v->body;
     const Inst *inst = NULL;
     uint32_t total = 0;
-    uint32_t *ends = ARENA_ARRAY(v->scratch, uint32_t, body->blocks.count + 2); /* two ahead, so as to become starts */
+    /* Counts are stored two places ahead, so that the loops below turn them into starts. */
+    uint32_t *ends = ARENA_ARRAY(v->scratch, uint32_t, body->blocks.count + 2);
     for (size_t b = 0; b < body->blocks.count; b++) {
         const Block *block = body->blocks.data[b];
         for (unsigned i = 0; i < block->pred_count; i++, total++) {
-            check(in_layout(v, block->preds[i]), "a predecessor that is no block of the body");
+            check(in_layout(v, block->preds[i]), "a predecessor is not a block of the body");
             ends[block->preds[i]->id + 2]++;
         }
     }
@@ -83,14 +84,15 @@ static uint32_t *preds_invert(const Verifier *v, uint32_t **starts)
     return claims;
 }
 
-/* Every edge has its pred and every pred its edge, once. */
+/* Every successor of a block lists it once among its preds, and every pred has the block as a successor. */
 static void preds_verify(const Verifier *v)
 {
     const Body *body = v->body;
     const Inst *inst = NULL;
     uint32_t *starts, *claims = preds_invert(v, &starts);
-    uint32_t *stamps = ARENA_ARRAY(v->scratch, uint32_t, body->blocks.count); /* 2b + 1: block b leads here; 2b + 2: */
-    for (size_t b = 0; b < body->blocks.count; b++) {                         /* ... and is among the preds */
+    /* 2b + 1: this block is a successor of block b; 2b + 2: it also lists b among its preds. */
+    uint32_t *stamps = ARENA_ARRAY(v->scratch, uint32_t, body->blocks.count);
+    for (size_t b = 0; b < body->blocks.count; b++) {
         const Block *block = body->blocks.data[b];
         unsigned targets = block->last ? block->last->target_count : 0;
         uint32_t leads = 2 * (uint32_t)b + 1, edges = 0;
@@ -102,8 +104,8 @@ static void preds_verify(const Verifier *v)
             edges++;
         }
         for (uint32_t i = starts[b]; i < starts[b + 1]; i++) {
-            check(stamps[claims[i]] != leads + 1, "a predecessor twice");
-            check(stamps[claims[i]] == leads, "a predecessor that does not lead here");
+            check(stamps[claims[i]] != leads + 1, "a predecessor is listed twice");
+            check(stamps[claims[i]] == leads, "a listed predecessor does not branch here");
             stamps[claims[i]] = leads + 1;
         }
         check(edges == starts[b + 1] - starts[b], "the predecessors are out of date");
@@ -132,7 +134,7 @@ static void ref_verify(const Verifier *v, const Inst *inst, unsigned index)
               "a predicate where a value belongs, or the reverse");
         check(type_bits((Type)ref->type) <= type_bits(reg->type), "a register too narrow for its use");
     }
-    check(tied == (ref->role == REF_TIED), "tied operands stand behind all others, and only they");
+    check(tied == (ref->role == REF_TIED), "tied operands must come after all others");
     switch ((RefRole)ref->role) {
     case REF_USE: break;
     case REF_BOTH: check(!v->body->ssa, "an updated operand in SSA form"); break;
@@ -150,7 +152,7 @@ static void ref_verify(const Verifier *v, const Inst *inst, unsigned index)
                   inst->refs[ref->partner].partner == index,
               "a tied operand and its definition do not agree");
         check(type_bits(reg->type) == type_bits(v->body->regs.data[inst->refs[ref->partner].reg].type),
-              "a tied operand of another width");
+              "a tied operand differs in width");
         break;
     }
 }
@@ -162,13 +164,13 @@ static void inst_verify(const Verifier *v, const Inst *inst)
     check(inst->tied_count <= inst->ref_count && (v->body->ssa || !inst->tied_count), "tied operands outside SSA form");
     unsigned limit = inst->ref_count - inst->tied_count;
     if (inst->guard != REF_NONE) {
-        check(inst->guard < limit && inst->refs[inst->guard].role == REF_USE, "the guard is no use");
+        check(inst->guard < limit && inst->refs[inst->guard].role == REF_USE, "the guard is not a use");
         check(inst->refs[inst->guard].reg < v->body->regs.count &&
                   v->body->regs.data[inst->refs[inst->guard].reg].type == TYPE_PRED,
-              "the guard is no predicate");
+              "the guard is not a predicate");
     }
     for (unsigned i = 0; i < inst->operand_count; i++)
-        check(tree_refs_valid(&inst->operands[i], limit), "an operand refers to no register");
+        check(tree_refs_valid(&inst->operands[i], limit), "an operand does not refer to a register");
     for (unsigned i = 0; i < inst->ref_count; i++)
         ref_verify(v, inst, i);
 }
@@ -180,7 +182,7 @@ static void names_verify(const Verifier *v)
     PointerMap seen = {.arena = v->scratch};
     for (size_t i = 0; i < v->body->regs.count; i++) {
         const Reg *reg = &v->body->regs.data[i];
-        check(reg->name && !pointer_map_get(&seen, reg->name), "two registers of one name");
+        check(reg->name && !pointer_map_get(&seen, reg->name), "two registers have the same name");
         check(reg->origin < v->body->regs.count, "a register of unknown origin");
         pointer_map_put(&seen, reg->name, (void *)reg);
     }
@@ -213,7 +215,7 @@ static void definitions_collect(Verifier *v)
     }
 }
 
-/* An undefined register may be read anywhere; reads in unreachable code do not matter. */
+/* An undefined register may be read anywhere.  Reads in unreachable code are not checked. */
 static bool reaches(const Verifier *v, RegId reg, uint32_t block, uint32_t position)
 {
     Place def = v->defs[reg];
@@ -228,18 +230,18 @@ static void phi_verify(const Verifier *v, const Block *block, const Phi *phi, ui
 {
     const Inst *inst = NULL;
     Type type = v->body->regs.data[phi->dst].type;
-    check(phi->args.count == block->pred_count, "a phi has not one argument for each predecessor");
+    check(phi->args.count == block->pred_count, "the phi does not have one argument for each predecessor");
     for (size_t i = 0; i < phi->args.count; i++) {
         PhiArg arg = phi->args.data[i];
         check(in_layout(v, arg.pred) && stamps[arg.pred->id] == mark,
-              "a phi's argument for what is no predecessor, or twice");
+              "a phi's argument is for a block that is not a predecessor, or is a duplicate");
         stamps[arg.pred->id] = 0;
-        check(arg.reg < v->body->regs.count, "a phi's argument is no register");
+        check(arg.reg < v->body->regs.count, "a phi's argument is not a register");
         Type other = v->body->regs.data[arg.reg].type;
         check(type_bits(other) == type_bits(type) && (other == TYPE_PRED) == (type == TYPE_PRED),
-              "a phi's argument of another width");
+              "a phi's argument differs in width");
         check(reaches(v, arg.reg, arg.pred->id, UINT32_MAX),
-              "a phi's argument that does not reach the predecessor's end");
+              "a phi's argument does not reach the end of its predecessor");
     }
     for (unsigned i = 0; i < block->pred_count; i++)
         stamps[block->preds[i]->id] = mark;
