@@ -1,6 +1,6 @@
-/* Kernels from a few lines of PTX, run in the emulator, for tests.
+/* For tests: kernels of a few lines of PTX, run in the emulator.
  *
- * Each is a kernel "k" with a buffer "out" of OUT_WORDS words, which are 0 at first.  %rd1 is its address, %r1 the
+ * Each is a kernel "k" with a buffer "out" of OUT_WORDS words, initially 0.  %rd1 is the buffer's address, %r1 the
  * thread's number, %rd2 the address of the thread's word. */
 #ifndef PTXOPT_TESTS_EMULATED_H
 #define PTXOPT_TESTS_EMULATED_H

@@ -1,4 +1,4 @@
-/* Modules from text, for tests. */
+/* For tests: parses modules from text. */
 #ifndef PTXOPT_TESTS_PARSED_H
 #define PTXOPT_TESTS_PARSED_H
 
@@ -36,7 +36,7 @@ static inline Function *function_of(Module *module, const char *name)
     return function;
 }
 
-/* The body form of kernel "k", set as the function's body and so freed with release(). */
+/* The body form of kernel "k".  It is the function's body, so release() frees it. */
 static inline Body *body_from(Module *module)
 {
     const char *reason = NULL;

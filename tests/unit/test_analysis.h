@@ -1,4 +1,4 @@
-/* What the tests of analysis/ share: bodies from PTX text, from files, and from bare flow graphs. */
+/* Helpers for the tests of analysis/: bodies from PTX text, from files and from plain flow graphs. */
 #ifndef PTXOPT_TEST_ANALYSIS_H
 #define PTXOPT_TEST_ANALYSIS_H
 
@@ -26,7 +26,7 @@ static inline Module *module_parse(Arena *arena, const char *path, const char *t
     return module;
 }
 
-/* The body of the last function of the text, whose header lines are added, in SSA form. */
+/* The body of the text's last function, in SSA form.  The header lines are added to the text. */
 static inline Body *body_parse(const char *text)
 {
     Arena *arena = arena_new();
@@ -108,7 +108,7 @@ static inline void each_body(const char *pattern, void (*visit)(Body *body))
     globfree(&files);
 }
 
-/* A body whose blocks have the edges that 'edges' (from, to pairs, ended by -1) lists; a block without one leaves the
+/* A body whose blocks have the edges in 'edges' (from, to pairs, ended by -1); a block without edges exits the
  * function. */
 static inline Body *body_of_edges(Arena *arena, unsigned count, const int *edges)
 {

@@ -1,4 +1,4 @@
-/* Affine sums: what they say on known code, and that they say nothing wrong on random code. */
+/* Affine sums: expected results on known code, and no wrong results on random code. */
 #include "test_analysis.h"
 
 static void sum_check(const Affine *affine, const char *reg, const char *expected)
@@ -89,7 +89,7 @@ static uint64_t extend(uint64_t value, bool is_signed)
     return is_signed ? (uint64_t)(int64_t)(int32_t)value : (uint32_t)value;
 }
 
-/* Appends one instruction that makes register %r<count> of 32 or %d<count> of 64 bits. */
+/* Appends one instruction that defines %r<count> (32 bits) or %d<count> (64 bits). */
 static void instruction_add(Program *program)
 {
     Random *random = &program->random;
@@ -302,7 +302,7 @@ static void test_random_code(void **state)
         body_drop(body);
         buf_free(&program.text);
     }
-    /* The test means nothing if hardly anything is known. */
+    /* The test is meaningless unless enough sums are known. */
     assert_true(apart > 1000 && same > 500);
 }
 

@@ -179,7 +179,7 @@ static void test_pairs(void **state)
     buf_free(&text);
 }
 
-/* Registers that a wait makes valid: nothing crosses the wait. */
+/* A wait makes registers valid: no use crosses it. */
 static void test_late_results(void **state)
 {
     (void)state;
@@ -205,7 +205,7 @@ static void test_late_results(void **state)
     arena_free(arena);
 }
 
-/* The edges of a block of many accesses that are all apart, or that none is known to be. */
+/* The edges of a block with many accesses that are all known to be disjoint, or none of them. */
 static uint32_t long_block_edges(bool apart, unsigned accesses)
 {
     Buf text = {0};
@@ -241,7 +241,7 @@ static void test_long_block(void **state)
     assert_true(long_block_edges(false, 4000) < 4000 * 1000);
 }
 
-/* A store covers what it overwrites: no edge leads past it. */
+/* A store hides the accesses that it overwrites: no edge skips it. */
 static void test_covered(void **state)
 {
     (void)state;
@@ -282,7 +282,7 @@ static void test_cache(void **state)
     assert_non_null(analyses_affine(analyses));
     analyses_invalidate(analyses, ANALYSES_ORDER);
     assert_ptr_equal(analyses_liveness(analyses), liveness);
-    /* One more instruction: liveness is found anew, dominance stays. */
+    /* One more instruction: liveness is recomputed, dominance is kept. */
     RegId more = body_add_reg(body, TYPE_U64, "%more");
     inst_insert_before(inst_nth(body, "st", 0), inst_build(body, "mov.u64", "dr", more, reg_named(body, "%p")));
     inst_nth(body, "st", 0)->refs[0].reg = more;

@@ -8,7 +8,7 @@ typedef struct Shape {
     bool edge[MOST + 1][MOST + 1]; /* node 'count': the virtual exit */
 } Shape;
 
-/* Which nodes 'from' reaches without passing 'without' (or over no such, -1). */
+/* The nodes that 'from' reaches without passing through 'without' (-1: no restriction). */
 static void reach(const Shape *shape, unsigned from, int without, bool *reached)
 {
     unsigned stack[MOST + 1], depth = 0;
@@ -41,8 +41,8 @@ static void shape_random(Random *random, Shape *shape, int *edges)
         *edges++ = (int)to;
     }
     *edges = -1;
-    /* The edges to the virtual exit, by definition: of blocks without a way on, then of those that cannot reach
-     * these. */
+    /* The edges to the virtual exit, by definition: from blocks without a successor, then from blocks that cannot reach
+     * one. */
     for (unsigned i = 0; i < shape->count; i++) {
         bool any = false;
         for (unsigned to = 0; to < shape->count; to++)
@@ -69,7 +69,7 @@ static void check_dominance(const Shape *shape, const Body *body, const Dominanc
             assert_int_equal(dominance_has(dominance, body->blocks.data[a], body->blocks.data[b]), expected);
         }
     }
-    /* The immediate dominator is dominated by all the other strict ones. */
+    /* All other strict dominators dominate the immediate dominator. */
     for (unsigned b = 0; b < shape->count; b++) {
         Block *block = body->blocks.data[b], *parent = dominance_parent(dominance, block);
         assert_int_equal(parent != NULL, b != 0 && all[b]);
@@ -90,7 +90,7 @@ static void check_dominance(const Shape *shape, const Body *body, const Dominanc
     }
 }
 
-/* a post-dominates b: every way from b to the exit passes a. */
+/* a post-dominates b: every path from b to the exit passes through a. */
 static bool postdominates(const Shape *shape, unsigned a, unsigned b)
 {
     bool reached[MOST + 1];
@@ -119,7 +119,7 @@ static void check_control(const Shape *shape, const Body *body, const Dominance 
             for (unsigned to = 0; to < shape->count; to++)
                 after |= shape->edge[a][to] && postdominates(shape, b, to);
             bool expected = after && (a == b || !postdominates(shape, b, a));
-            /* A block that decides whether it is executed again does not post-dominate itself strictly. */
+            /* A block that decides whether it runs again does not strictly post-dominate itself. */
             assert_int_equal(list_has(dependents, branch, block), expected);
             assert_int_equal(list_has(frontiers, block, branch), expected);
         }
@@ -195,7 +195,7 @@ static void check_loops(const Shape *shape, const Body *body, const Dominance *d
     assert_int_equal(forest->loop_count, headers);
     for (unsigned i = 0; i < shape->count; i++)
         assert_int_equal(loop_depth(forest, body->blocks.data[i]), depth[i]);
-    /* Reducible: without the edges into dominating headers no cycle is left. */
+    /* Reducible: removing the edges to dominating headers leaves no cycle. */
     Shape forward = *shape;
     bool cycle = false;
     for (unsigned from = 0; from < shape->count; from++)
@@ -236,8 +236,8 @@ static void test_random_graphs(void **state)
     }
 }
 
-/* A ladder of so many blocks, each also able to jump back to the first and on to the last: no recursion, no quadratic
- * walk. */
+/* A long chain of blocks, each of which may also jump to the first and the last: needs neither recursion nor quadratic
+ * time. */
 static void test_long_graph(void **state)
 {
     (void)state;
@@ -283,7 +283,7 @@ static void test_guarded_return(void **state)
     assert_true(block_leaves(entry) && block_chooses(entry));
     assert_null(dominance_parent(post, entry));
     assert_false(dominance_has(post, a, entry));
-    /* Nothing behind the endless loop: each of its blocks, and what leads to it, may be the last. */
+    /* Nothing follows the endless loop: execution may stop in any of its blocks or of those before it. */
     assert_null(dominance_parent(post, a));
     assert_null(dominance_parent(post, b));
     assert_int_equal(forest->loop_count, 2);

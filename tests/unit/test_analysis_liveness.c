@@ -1,4 +1,4 @@
-/* Liveness and pressure, against a plain data-flow solution on every kernel of the corpus. */
+/* Liveness and pressure against a simple data-flow solution, on every kernel of the corpus. */
 #include "test_analysis.h"
 
 #include "analysis/values.h"
@@ -96,7 +96,7 @@ static Pressure pressure_of_bits(const Body *body, const BitSet *set)
     return sum;
 }
 
-/* The pressure at each point of the block from the sets themselves; returns the highest. */
+/* Computes the pressure at each point of the block from the sets themselves; returns the highest. */
 static Pressure check_block_pressure(Arena *arena, const Body *body, const BitSet *has_def, PressureTracker *tracker,
                                      const Block *block, const BitSet *out)
 {
@@ -121,7 +121,7 @@ static Pressure check_block_pressure(Arena *arena, const Body *body, const BitSe
     return peak;
 }
 
-/* Downwards a tracker has to find the same pressures as upwards. */
+/* A tracker must find the same pressures going down as going up. */
 static void check_downwards(Arena *arena, const Body *body, PressureTracker *tracker, const Block *block)
 {
     size_t count = 0, place = 0;
@@ -209,7 +209,7 @@ static void test_guards_and_phis(void **state)
     for (size_t a = 0; a < 2; a++)
         assert_true(live_set_has(live_out(liveness, join->phis.data[0].args.data[a].pred),
                                  join->phis.data[0].args.data[a].reg));
-    /* The old value of the guarded mov is read by it. */
+    /* The guarded mov reads its old value. */
     Inst *guarded = inst_nth(body, "mov", 2);
     assert_int_equal(guarded->tied_count, 1);
     PressureProfile *profile = pressure_compute(arena, liveness);

@@ -2,9 +2,9 @@
  *
  * A line
  *     // variance x [lane] [merge] [blocks]: %r1 %r2 / L1 / L2
- * within a kernel says which of its registers are variant, which labelled blocks branch on a variant condition, and
- * which are under variant control; "any" stands for all dimensions. Registers are named as in SSA form: the first
- * definition keeps the name. */
+ * in a kernel lists its variant registers, the labelled blocks that branch on a variant condition, and the blocks under
+ * variant control; "any" means all dimensions. Registers have their SSA names: the first definition keeps the original
+ * name. */
 #include "test_analysis.h"
 
 typedef struct Expectation {
@@ -76,7 +76,7 @@ static void blocks_check(const Body *body, const BitSet *set, const char *part, 
         fail_msg("a label of '%s' is not there", part);
 }
 
-/* Every chain has to end, and in an inherent cause. */
+/* Every chain must end in an inherent cause. */
 static void reasons_check(const Body *body, const Variance *variance)
 {
     for (RegId reg = 0; reg < body->regs.count; reg++) {
@@ -168,7 +168,7 @@ static void test_cases(void **state)
     globfree(&files);
 }
 
-/* On every kernel: reasons end, and what is uniform in any dimension is uniform in each. */
+/* On every kernel: chains of reasons end, and a value that is uniform over all dimensions is uniform in each. */
 static void check_body(Body *body)
 {
     if (!body->ssa)

@@ -1,8 +1,8 @@
-/* Replica variance on random code: what it calls uniform has to be the same in all threads that run it.
+/* Replica variance on random code: values that it calls uniform must be equal in all threads that compute them.
  *
- * Random flow graphs, irreducible and endless ones among them, are filled with integer code on a few registers, some
- * of it guarded. Each thread's run is traced. With the blocks under variant control left out, the traces have to be
- * the same block by block, and so have the values made there of registers that are not variant. */
+ * Random flow graphs, some irreducible or endless, are filled with integer code on a few registers, some of it guarded.
+ * Each thread's run is traced.  Outside blocks under variant control, the traces must match block by block, and so must
+ * the values of uniform registers defined there. */
 #include "test_analysis.h"
 
 enum { BLOCKS = 9, REGS = 5, THREADS = 6, STEPS = 160 };
@@ -71,15 +71,15 @@ static void program_make(Random *random, Buf *text)
             break;
         }
     }
-    /* Everything is read in the end, so that phis are made. */
+    /* Everything is read at the end, so that phis are needed. */
     buf_puts(text, "ld.param.u64 %d, [p];\n");
     for (unsigned i = 0; i < REGS; i++)
         buf_printf(text, "st.global.u32 [%%d+%u], %%r%u;\n", i * 4, i);
     buf_puts(text, "ret;\n}\n");
 }
 
-/* Reads the sources of unguarded copies in place of the copies, as passes do: phis then merge values that are made
- * before the ways part. */
+/* Replaces uses of unguarded copies by the copies' sources, as passes do: phis then merge values defined before the
+ * paths diverge. */
 static void copies_propagate(Body *body)
 {
     Arena *arena = arena_new();
@@ -189,7 +189,7 @@ static void thread_run(Run *run, Arena *arena)
     }
 }
 
-/* The next place of the trace, from 'at' on, that is not under variant control. */
+/* The next entry of the trace, at or after 'at', that is not under variant control. */
 static size_t uniform_place(const Run *run, const Variance *variance, size_t at)
 {
     while (at < run->trace.count && variance_block(variance, run->trace.data[at]))
@@ -206,12 +206,12 @@ static void values_compare(const Variance *variance, const Block *block, const u
     for (const Inst *inst = block->first; inst; inst = inst->next)
         for (unsigned r = 0; r < inst->ref_count; r++) {
             RegId reg = inst->refs[r].reg;
-            /* Operands too: what comes from elsewhere has to be the same where it is read. */
+            /* Operands too: values defined elsewhere must be equal where they are read. */
             assert_true(variance_reg(variance, reg) || a[reg] == b[reg]);
         }
 }
 
-/* Returns how many uniform values it has seen. */
+/* Returns the number of uniform values compared. */
 static unsigned runs_compare(const Variance *variance, const Run *a, const Run *b)
 {
     unsigned uniform = 0;
@@ -221,7 +221,7 @@ static unsigned runs_compare(const Variance *variance, const Run *a, const Run *
         j = uniform_place(b, variance, j);
         bool a_ends = i >= a->trace.count, b_ends = j >= b->trace.count;
         if (a_ends || b_ends) {
-            /* One may only end before the other where it was cut short. */
+            /* One may end before the other only if it was cut short. */
             assert_true(!a_ends || b_ends || a->trace.count == STEPS);
             assert_true(!b_ends || a_ends || b->trace.count == STEPS);
             return uniform;
@@ -258,7 +258,7 @@ static void test_random_code(void **state)
         body_drop(body);
         buf_free(&text);
     }
-    /* The test means nothing without enough of each. */
+    /* The test is meaningless without enough of each. */
     assert_true(uniform > 10000 && variant_blocks > 1000 && irreducible > 100);
 }
 

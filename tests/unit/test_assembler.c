@@ -1,4 +1,4 @@
-/* The assembler: what is read from logs and cubins, and real runs of nvJitLink and ptxas. */
+/* The assembler: figures read from logs and cubins, and real runs of nvJitLink and ptxas. */
 #include "tests/assembler/fixture.h"
 
 #define KERNELS "tests/assembler/kernels.ptx"
@@ -48,7 +48,7 @@ static void test_cubin_is_read(void **state)
     arena_free(arena);
 }
 
-/* In memory that ends with the file, so that a sanitizer sees every byte read beyond it. */
+/* The memory ends with the file, so that a sanitizer sees every read past it. */
 static const char *read_exact(const void *bytes, size_t size)
 {
     Arena *arena = arena_new();
@@ -60,7 +60,7 @@ static const char *read_exact(const void *bytes, size_t size)
     uint64_t sum = 0;
     for (size_t i = 0; !problem && i < cubin.count; i++)
         sum += strlen(cubin.functions[i].name) + cubin.functions[i].registers;
-    if (sum == 12345678) /* the names have to be read */
+    if (sum == 12345678) /* the names must be read */
         print_message("#\n");
     free(copy);
     arena_free(arena);
@@ -102,7 +102,7 @@ static void test_hostile_cubins(void **state)
     damage_everywhere(file.data, file.length, 1);
     assert_non_null(read_exact("", 0));
     assert_non_null(read_exact("\177ELF", 4));
-    /* A section count that is kept in the first section, and one that the file cannot hold. */
+    /* A section count that is stored in the first section, and one that is too large for the file. */
     Elf64_Ehdr header;
     memcpy(&header, file.data, sizeof header);
     uint64_t count = header.e_shnum, lie = UINT64_MAX / 8;
@@ -158,7 +158,7 @@ static void test_log_of_ptxas(void **state)
     assert_true(first->is_entry && second->is_entry && !helper->is_entry && !called->is_entry);
     assert_int_equal(first->spill_stores, 440);
     assert_int_equal(first->spill_loads, 448);
-    /* The cubin's figures win. */
+    /* The cubin's figures take precedence. */
     assert_int_equal(first->registers, 20);
     assert_int_equal(first->stack, 64);
     assert_int_equal(first->shared, 256);
@@ -174,7 +174,7 @@ static void test_log_of_ptxas(void **state)
     arena_free(arena);
 }
 
-/* Where the cubin is silent the log counts: here nothing but code and symbols is known. */
+/* The log fills in what the cubin lacks: this cubin has only code and symbols. */
 static void test_log_alone(void **state)
 {
     (void)state;
@@ -208,7 +208,7 @@ static void test_log_alone(void **state)
     assert_int_equal(old->spill_stores, 4);
     assert_int_equal(old->spill_loads, 2);
     assert_int_equal(old->instructions, 9);
-    /* The driver's word on its module is the last. */
+    /* The driver's figures for its module take precedence. */
     assembly = (Assembly){0};
     assert_null(resources_read(arena, sm_75, log, "25 96 128 64 old\n1 2 3 4 other\nnonsense\n5 6 7 8 ol\n", &cubin,
                                &assembly));
@@ -241,7 +241,7 @@ static void test_shared_reserve(void **state)
     arena_free(arena);
 }
 
-/* What cannot be understood is no figure: above all no zero. */
+/* Text that cannot be parsed gives no figure, and in particular not zero. */
 static void test_log_is_not_enough(void **state)
 {
     (void)state;
@@ -250,7 +250,7 @@ static void test_log_is_not_enough(void **state)
         "ptxas info    : Compiling entry function 'first' for 'sm_90'\n",
         "ptxas info    : Function properties for first\n    lots of stack, 0 bytes spill stores, 0 bytes spill loads\n",
         "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n",
-        /* 'third' is nowhere in the cubin */
+        /* the cubin does not contain 'third' */
         "Compiling entry function 'third' for 'sm_90'\nFunction properties for first\n"
         "  0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
         "Function properties for second\n"
@@ -322,7 +322,7 @@ static void test_first_error(void **state)
     arena_free(arena);
 }
 
-/* The registers that the log tells of a kernel, or those of the linker after it. */
+/* The registers that the log reports for a kernel, or those that the linker reports after it. */
 static unsigned logged_registers(const char *log, const char *name, bool linked)
 {
     char key[200], word[20] = "";
@@ -342,7 +342,7 @@ static void check_figures(AssemblerKind kind, const Assembly *plain, const Assem
         assert_non_null(r);
         assert_true(r->is_entry);
         assert_in_range(r->registers, 1, 255);
-        /* The linker's word is the last; that of CUDA 12.4 says nothing. */
+        /* The linker's figures take precedence; the linker of CUDA 12.4 reports none. */
         bool linked = kind == ASSEMBLER_NVJITLINK;
         if (!linked || strstr(plain->log, "Function properties for '"))
             assert_int_equal(r->registers, logged_registers(plain->log, kernels[i], linked));
@@ -393,7 +393,7 @@ static void check_real(AssemblerKind kind, const char *arch)
     assert_null(capped.cubin);
     check_figures(kind, &plain, &capped);
     damage_everywhere(plain.cubin, plain.cubin_size, 61);
-    /* No optimization needs more instructions, and the order of requests leaves no trace. */
+    /* Without optimization there are more instructions, and the order of requests does not matter. */
     request.max_registers = 0;
     request.opt_level = 0;
     assert_true(assembler_run(assembler, arena, &request, &again));
@@ -403,7 +403,7 @@ static void check_real(AssemblerKind kind, const char *arch)
     request.opt_level = 3;
     assert_true(assembler_run(assembler, arena, &request, &again));
     assert_int_equal(assembly_find(&again, "crowded")->registers, assembly_find(&plain, "crowded")->registers);
-    /* A wrong line, named by its number. */
+    /* The message gives the number of the wrong line. */
     char *broken = arena_strndup(arena, source->text, source->size), *at = strstr(broken, "add.s64");
     assert_non_null(at);
     memcpy(at, "add.s63", 7);
@@ -437,7 +437,7 @@ static void test_nvjitlink(void **state)
     check_real(ASSEMBLER_NVJITLINK, "sm_90a");
 }
 
-/* Kernels of the newest architectures, and a request that names another one than the assembler was opened for. */
+/* Kernels for the newest architectures, and a request for another architecture than the assembler was opened for. */
 static void test_architectures_of_requests(void **state)
 {
     (void)state;
@@ -474,7 +474,7 @@ static void test_architectures_of_requests(void **state)
     }
 }
 
-/* PTX of which ptxas 13.0 dies.  A later one may reject or take it; what matters is that the next call works. */
+/* PTX that crashes ptxas 13.0.  A later version may reject or accept it; the next call must work. */
 static void test_crash_is_survived(void **state)
 {
     (void)state;
@@ -501,7 +501,7 @@ static void test_crash_is_survived(void **state)
     }
 }
 
-/* PTX with debugging information, and PTX that calls what another module has. */
+/* PTX with debugging information, and PTX that calls a function of another module. */
 static void test_kinds_of_ptx(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* The assembler when what it runs is missing, broken, slow or mad: programs and libraries made here stand for NVIDIA's.
- * The fake driver also stands for a machine with a GPU. */
+/* The assembler with programs and libraries that are missing, broken, slow or erratic: fakes made here replace
+ * NVIDIA's. The fake driver also simulates a machine with a GPU. */
 #include "tests/assembler/fixture.h"
 
 #include <dirent.h>
@@ -11,7 +11,7 @@
 typedef struct Place {
     Arena *arena;
     const char *folder;    /* for programs and libraries */
-    const char *temporary; /* what $TMPDIR names; has to be empty afterwards */
+    const char *temporary; /* $TMPDIR; must be empty afterwards */
     const char *cubin;
     size_t open_files;
 } Place;
@@ -51,7 +51,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* Nothing is left behind: no file, no descriptor, no process. */
+/* No file, descriptor or process remains. */
 static int tear_down(void **state)
 {
     Place *place = *state;
@@ -68,7 +68,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A shell script that answers --version and an empty kernel as ptxas would and does 'body' for everything else. */
+/* A shell script that handles --version and an empty kernel as ptxas does and runs 'body' for everything else. */
 static const char *make_ptxas(const Place *place, const char *body)
 {
     const char *path = arena_printf(place->arena, "%s/ptxas", place->folder);
@@ -144,7 +144,7 @@ static void test_ptxas_works(void **state)
     assert_non_null(strstr(assembly.log, place->temporary));
 }
 
-/* Neither a name for $PATH nor a relative one depends on the folder that it is run in. */
+/* Neither a name to find in $PATH nor a relative path depends on the folder that the program runs in. */
 static void test_ptxas_is_named(void **state)
 {
     const Place *place = *state;
@@ -199,7 +199,7 @@ static void test_ptxas_fails(void **state)
     }
 }
 
-/* One that lists virtual architectures and does not take them, as ptxas 12.4 does with compute_90a. */
+/* A ptxas that lists virtual architectures and rejects them, as ptxas 12.4 does with compute_90a. */
 static void test_ptxas_cannot_only_parse(void **state)
 {
     const Place *place = *state;
@@ -237,7 +237,7 @@ static void test_ptxas_hangs(void **state)
     }
 }
 
-/* A process that is left behind keeps the output open: the run ends all the same, and so does that process. */
+/* A child process outlives the program and keeps the output open: the run still ends, and so does the child. */
 static void test_ptxas_leaves_a_process(void **state)
 {
     const Place *place = *state;
@@ -246,7 +246,7 @@ static void test_ptxas_leaves_a_process(void **state)
     assert_true(assembly.seconds < 20);
     int left = 0;
     assert_int_equal(sscanf(strstr(assembly.log, "left "), "left %d", &left), 1);
-    /* Whoever adopted it has to take its status. */
+    /* Its new parent must reap it. */
     for (int i = 0; i < 200 && kill(left, 0) == 0; i++) {
         char path[64], text[256] = "";
         snprintf(path, sizeof path, "/proc/%d/stat", left);
@@ -265,7 +265,7 @@ static void test_much_output(void **state)
 {
     const Place *place = *state;
     Assembly assembly = run_script(place, "head -c 40000000 /dev/zero | tr '\\0' 'x'; echo; good", 0);
-    /* The figures come after what is kept of it. */
+    /* The figures come after the part of the output that is kept. */
     assert_int_equal(assembly.failure, ASSEMBLY_UNREADABLE);
     assert_non_null(strstr(assembly.log, "(cut: 16777216 bytes in all)"));
     assembly = run_script(place, "good; head -c 4000000 /dev/zero | tr '\\0' 'x'", 0);
@@ -358,7 +358,7 @@ static void expect_end_of(int pid)
     fail_msg("process %d still runs", pid);
 }
 
-/* The program itself is told to end while ptxas runs: its files go first, and ptxas with it. */
+/* The program is told to terminate while ptxas runs: it removes its files first, and ptxas ends with it. */
 static void test_program_is_ended(void **state)
 {
     const Place *place = *state;
@@ -380,14 +380,14 @@ static void test_program_is_ended(void **state)
         assert_true(WIFSIGNALED(status));
         assert_int_equal(WTERMSIG(status), numbers[i]);
         expect_end_of(pid);
-        if (numbers[i] == SIGKILL) /* nobody can clean up after that */
+        if (numbers[i] == SIGKILL) /* nothing can clean up after SIGKILL */
             nftw(place->temporary, remove_entry, 16, FTW_DEPTH | FTW_PHYS), mkdir(place->temporary, 0700);
         assert_int_equal(count_entries(place->temporary), 2);
         assembler_close(assembler);
     }
 }
 
-/* Compiles tests/assembler/NAME.c; skips the test where that cannot be done. */
+/* Compiles tests/assembler/NAME.c; skips the test if it cannot. */
 static const char *make_library(const Place *place, const char *name, const char *flags)
 {
     const char *path = arena_printf(place->arena, "%s/%s.so", place->folder, name), *compiler = getenv("CC");
@@ -481,7 +481,7 @@ static void test_library_is_none(void **state)
     expect_no_assembler(place, ASSEMBLER_NVJITLINK, "PTXOPT_NVJITLINK", "signal 6");
 }
 
-/* The worker is ended from outside between two calls, or with the program. */
+/* The worker is killed from outside between two calls, or together with the program. */
 static void test_worker_is_ended(void **state)
 {
     const Place *place = *state;
@@ -532,7 +532,7 @@ static void test_driver_works(void **state)
     request.arch = "sm_90a";
     Assembly assembly;
     assert_true(assembler_run(assembler, place->arena, &request, &assembly));
-    /* What the loaded module has, where the driver tells; the rest from the cubin and the log. */
+    /* The figures of the loaded module, if the driver reports them; the others come from the cubin and the log. */
     const Resources *first = assembly_find(&assembly, "first");
     assert_int_equal(first->registers, 33);
     assert_int_equal(first->stack, 48);
@@ -593,7 +593,7 @@ static void test_driver_fails(void **state)
         setenv("FAKE_MODE", unusable[i].mode, 1);
         expect_no_assembler(place, ASSEMBLER_DRIVER, "PTXOPT_CUDA_DRIVER", unusable[i].words);
     }
-    /* A driver that is silent about modules tells of links. */
+    /* A driver that reports no figures of modules reports those of links. */
     setenv("FAKE_MODE", "quiet-load", 1);
     setenv("PTXOPT_CUDA_DRIVER", make_library(place, "fake_driver", "-DWITHOUT_ERROR_NAME"), 1);
     Assembler *assembler = open_fake(place, ASSEMBLER_DRIVER);

@@ -1,4 +1,4 @@
-/* The body form: how statements become blocks, what flattening does to names, and the editing functions. */
+/* The body form: how statements become blocks, how flattening changes names, and the editing functions. */
 #include "parsed.h"
 
 #include <signal.h>
@@ -188,14 +188,14 @@ static void test_register_parameters(void **state)
                "\tmov.b32 a_1, a;\n\tsetp.eq.u32 p, a_1, 0;\n\tmov.u32 r_1, a_1;\n\tmov.b32 r, r_1;\n"
                "\tmov.pred q, q_1;\n\t@p ret;\n\tadd.u32 a_1, a_1, r_1;\n\tsetp.lt.u32 q_1, a_1, 9;\n"
                "\tmov.b32 r, r_1;\n\tmov.pred q, q_1;\n");
-    /* What the body form prints it reads back as it is. */
+    /* The printed body form parses back to the same form. */
     listing_is(HEADER ".func (.reg .u32 r) k(.reg .u32 a) {\n.reg .u32 a_1, r_1;\n"
                       "mov.b32 a_1, a;\nadd.u32 r_1, a_1, 1;\nmov.b32 r, r_1;\nret;\n}\n",
                "\t.reg .u32 a_1, r_1;\n\n"
                "\tmov.b32 a_1, a;\n\tadd.u32 r_1, a_1, 1;\n\tmov.b32 r, r_1;\n\tret;\n");
 }
 
-/* For debugging every label stays, in its order; else those that are branched to. */
+/* With debugging every label is kept, in order; otherwise only branch targets are. */
 static void test_labels(void **state)
 {
     (void)state;
@@ -211,7 +211,7 @@ static void test_labels(void **state)
     buf_free(&plain);
 }
 
-/* One register in two written operands stays one. */
+/* A register that is written in two operands remains one register. */
 static void test_repeated_results(void **state)
 {
     (void)state;
@@ -256,7 +256,7 @@ static void test_building(void **state)
     RegId r1 = reg_named(body, "%r1"), r2 = reg_named(body, "%r2"), rd1 = reg_named(body, "%rd1"),
           p1 = reg_named(body, "%p1");
     RegId made = body_add_reg(body, TYPE_U32, "%r1"), copy = body_clone_reg(body, r1);
-    assert_true(p1 == REG_NONE); /* not used, so not there */
+    assert_true(p1 == REG_NONE); /* not used, so not included */
     assert_string_equal(body->regs.data[made].name, "%r1_1");
     assert_string_equal(body->regs.data[copy].name, "%r1_2");
     assert_int_equal(body->regs.data[copy].origin, r1);
@@ -313,7 +313,7 @@ static void test_editing(void **state)
     assert_true(buf_has(
         &text, "\t@!%p add.u32 %r2, %r1, 3;\n\t@!%p add.u32 %r1, %r1, 3;\n\tst.global.u32 [h+4], %r2;\n\tret;\n"));
     buf_clear(&text);
-    /* The statements are untouched. */
+    /* The statements are unchanged. */
     inst_print(function_of(module, "k")->stmts.data[function_of(module, "k")->stmts.count - 2].inst,
                &function_of(module, "k")->regs, &text);
     assert_string_equal(buf_text(&text), "st.global.u32 [g+4], %r2;");

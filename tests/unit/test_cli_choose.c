@@ -1,4 +1,4 @@
-/* -coarsen auto under a judge that says what the test wants, and outputs that are written together or not at all. */
+/* -coarsen auto with figures chosen by the test, and outputs that are written together or not at all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,14 +31,15 @@ static const char scale_text[] = ".version 8.0\n"
                                  "\tret;\n"
                                  "}\n";
 
-/* What the assembler would say of each form: 0 the kernel as it came, 1 eight threads joined, 2 four, 3 two. */
+/* The figures that the assembler would report for each form: 0 the original kernel, 1 eight threads merged, 2 four, 3
+ * two. */
 typedef struct Script {
     unsigned registers[4], spills[4];
     unsigned last; /* this form and later ones get its figures */
-    bool broken;   /* the kernel as it came does not assemble */
+    bool broken;   /* the original kernel does not assemble */
 } Script;
 
-/* Each joined thread has its own store. */
+/* Each merged thread has its own store. */
 static unsigned form_of(const Body *candidate)
 {
     unsigned stores = 0;
@@ -97,7 +98,7 @@ static Setup *setup_new(const char *tuning, const char *instruction, unsigned bl
     return setup;
 }
 
-/* The kernel and the module are as they came. */
+/* The kernel and the module are unchanged. */
 static void setup_free(Setup *setup)
 {
     assert_null(setup->report.result.kernel->body);
@@ -123,7 +124,7 @@ static void test_largest(void **state)
 static void test_spills_and_blocks(void **state)
 {
     (void)state;
-    /* x8 spills, x4 takes so many registers that fewer blocks fit. */
+    /* x8 spills, x4 uses so many registers that fewer blocks fit. */
     Script script = {.registers = {32, 40, 255, 24}, .spills = {0, 8, 0, 0}, .last = 3};
     Setup *setup = setup_new("", plain, 1024, &script);
     choose_factor(setup->arena, &setup->report, &setup->options);
@@ -222,7 +223,7 @@ static void test_outputs(void **state)
     assert_non_null(error);
     assert_non_null(strstr(error, folder));
     assert_int_equal(access(fresh, F_OK), -1);
-    assert_int_equal(access(old, F_OK), 0); /* it was there before: it is whole, and stays */
+    assert_int_equal(access(old, F_OK), 0); /* it existed before: it is kept, unchanged */
     unlink(old);
     assert_int_equal(rmdir(folder), 0);
     arena_free(arena);

@@ -13,7 +13,7 @@ typedef struct Try {
     bool done;
 } Try;
 
-/* 'head' stands before the kernel, 'tuning' behind its parameters. */
+/* 'head' goes before the kernel, 'tuning' after its parameters. */
 static Try try_with(const char *head, const char *tuning, const char *code, const CoarsenRequest *request)
 {
     Try it = {0};
@@ -74,16 +74,16 @@ static void test_clones(void **state)
     check_count("\tbar.sync 0;\n", OP_BAR, 1);
     check_count("\tmembar.gl;\n", OP_MEMBAR, 1);
     check_count(OWN "\tld.global.u32 %r1, [%a+4096];\n\tst.global.u32 [%d1], %r1;\n", OP_LD, 2);
-    /* where threads can see each other's writes, each loads for itself */
+    /* each thread loads for itself if threads can see each other's writes */
     check_count(OWN
                 "\tatom.global.inc.u32 %r2, [%a+8192], 9;\n\tld.global.u32 %r1, [%a+4096];\n\tadd.u32 %r1, %r1, %r2;\n"
                 "\tst.global.u32 [%d1], %r1;\n",
                 OP_LD, 5);
-    /* an atomic of whose result nothing comes lets nobody see anything */
+    /* an atomic whose result is unused does not let a thread see another's writes */
     check_count(
         OWN "\tatom.global.inc.u32 %r2, [%a+8192], 9;\n\tld.global.u32 %r1, [%a+4096];\n\tst.global.u32 [%d1], %r1;\n",
         OP_LD, 2);
-    /* a uniform loop is kept once, a branch that differs is cloned with what it decides */
+    /* a uniform loop is not cloned; a variant branch is cloned with the blocks that it controls */
     check_count(
         OWN "\tmov.u32 %r1, 0;\n\tmov.u32 %r2, 0;\nL:\n\tadd.u32 %r1, %r1, 1;\n\tbrev.b32 %r3, %r1;\n"
             "\tsetp.lt.u32 %p2, %r3, %t;\n\t@%p2 bra N;\n\tmul.lo.u32 %r2, %r2, %r3;\nN:\n\tadd.u32 %r2, %r2, %r3;\n"
@@ -95,7 +95,7 @@ static void test_clones(void **state)
     check_count(OWN "\tmov.u32 %r2, 5;\n\tsetp.lt.u32 %p2, %t, 7;\n\t@%p2 bra N;\n\tbrev.b32 %r2, %r2;\nN:\n"
                     "\tst.global.u32 [%d1], %r2;\n",
                 OP_BREV, 4);
-    /* the carry flag: the second half reads nothing that differs but the flag */
+    /* the carry flag: only the flag makes the second half variant */
     check_count(OWN "\tadd.cc.u32 %r1, %t, 5;\n\taddc.u32 %r2, %r0, 0;\n\tst.global.u32 [%d1], %r2;\n", OP_ADDC, 4);
     check_count(
         OWN
@@ -153,7 +153,7 @@ static void test_refuses_instructions(void **state)
                   "may wait", "atom");
 }
 
-/* Ways for what was read to decide that a loop goes on. */
+/* How a value that was read can decide whether a loop continues. */
 static void test_refuses_waiting(void **state)
 {
     (void)state;

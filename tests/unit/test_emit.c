@@ -119,7 +119,7 @@ static void test_reduced_module(void **state)
     release(module);
 }
 
-/* A kernel printed from a form that is not its own, which is left alone. */
+/* A kernel printed from a body that is not attached to it; the kernel itself is unchanged. */
 static void test_other_body(void **state)
 {
     (void)state;
@@ -166,7 +166,7 @@ static void test_layout(void **state)
     Block *end = body->blocks.data[3], *zero = body->blocks.data[2];
     body->blocks.data[2] = end; /* the last block is no longer at the end */
     body->blocks.data[3] = zero;
-    zero->label = end->label; /* as if one were the other's clone */
+    zero->label = end->label; /* as if one were a clone of the other */
     body_renumber(body);
     body_update_preds(body);
     body_verify(body, "a new layout");

@@ -1,4 +1,5 @@
-/* The machine: divergence, barriers, memory, calls, atomics, warp-level operations, and every fault it reports.
+/* The emulated machine: divergence, barriers, memory, calls, atomics, warp-level operations, and every fault it
+ * reports.
  *
  * Each test writes the body of a kernel "k" whose first parameter is an output buffer of 256 words. */
 #include <setjmp.h>
@@ -17,7 +18,7 @@
 #define HEADER ".version 8.3\n.target sm_90\n.address_size 64\n"
 #define WORDS 256
 
-/* Registers that all test kernels have; %rd1 is the output's address, %r1 the thread's number, %rd2 the address of its
+/* Registers of every test kernel: %rd1 is the output's address, %r1 the thread's number, %rd2 the address of its
  * word. */
 #define ENTRY                                                                                                          \
     ".visible .entry k(.param .u64 out)\n{\n"                                                                          \
@@ -90,7 +91,7 @@ static void expect_fault(Run *run, FaultKind kind, unsigned line, const char *wo
 static void divergent_loops_meet_again(void **state)
 {
     (void)state;
-    /* sum of i < tid, odd and even lanes by different ways, threads from 60 on leave early */
+    /* sum of i < tid; odd and even lanes take different paths; threads from 60 on exit early */
     Run run = run_kernel("",
                          "setp.ge.u32 %p1, %r1, 60;\n@%p1 ret;\n"
                          "mov.u32 %r2, 0; mov.u32 %r3, 0;\n"
@@ -246,7 +247,7 @@ static void spinning_is_a_hang_or_is_served(void **state)
                          "wait: ld.volatile.global.u32 %r2, [flag];\nsetp.eq.u32 %p1, %r2, 0; @%p1 bra wait;\nret;", 1,
                          32, &quick);
     expect_fault(&run, FAULT_HANG, 0, "without a visible effect");
-    /* lane 5 of warp 1 sets the flag: all others wait, in their own warp, too */
+    /* lane 5 of warp 1 sets the flag: all others wait, also those of its own warp */
     run = run_kernel(".global .u32 flag;\n",
                      "setp.eq.u32 %p2, %r1, 37; @%p2 bra set;\n"
                      "wait: ld.volatile.global.u32 %r2, [flag]; setp.eq.u32 %p1, %r2, 0; @%p1 bra wait; bra end;\n"
@@ -268,7 +269,7 @@ static void spinning_is_a_hang_or_is_served(void **state)
         most = run.out[i] > most ? run.out[i] : most;
     assert_int_equal(most, 64);
     arena_free(run.arena);
-    /* blocks that wait for one another need to be resident together */
+    /* blocks that wait for each other must be resident together */
     EmulatorOptions resident = {.resident_blocks = 4};
     run = run_kernel(".global .u32 count;\n",
                      "mov.u32 %r3, %ctaid.x; atom.global.add.u32 %r2, [count], 1;\n"
@@ -413,7 +414,7 @@ static void warps_exchange_values(void **state)
         assert_int_equal(run.out[i], (0x1fu ^ (0x11111111u << (i & 3))) + 496 + 31 + 1 + (i == 0 ? 7 : 0));
     arena_free(run.arena);
 
-    /* lanes that come to one shfl by different ways wait for one another */
+    /* lanes that reach the same shfl by different paths wait for each other */
     run = run_kernel("",
                      "setp.lt.u32 %p1, %r1, 16; @%p1 bra low;\nmov.u32 %r3, 5; bra meet;\nlow: mov.u32 %r3, 6;\n"
                      "meet: shfl.sync.bfly.b32 %r4, %r3, 16, 31, -1; st.global.u32 [%rd2], %r4; ret;",
@@ -424,7 +425,7 @@ static void warps_exchange_values(void **state)
     arena_free(run.arena);
 
     run = run_kernel("", "setp.lt.u32 %p1, %r1, 16;\n@%p1 shfl.sync.bfly.b32 %r4, %r1, 1, 31, -1;\nret;", 1, 32, NULL);
-    arena_free(run.arena); /* the others exit: nothing to wait for */
+    arena_free(run.arena); /* the others exit, so nothing waits for them */
     run = run_kernel("", "setp.lt.u32 %p1, %r1, 16;\n@%p1 bar.warp.sync 0xffff0000;\nret;", 1, 32, NULL);
     expect_fault(&run, FAULT_WARP_SYNC, 10, "member mask");
     run = run_kernel(

@@ -107,7 +107,7 @@ static void stores_and_reductions_signal(void **state)
 static void phases_of_an_mbarrier(void **state)
 {
     (void)state;
-    /* Two arrivals a phase; the state before, pending counts, parities, dropping out. */
+    /* Two arrivals in each phase: the previous state, pending counts, parities, dropping out. */
     expect_words(
         &plain,
         "mbarrier.init.shared.b64 [bar], 2; mbarrier.arrive.shared.b64 %rd3, [bar];\n"

@@ -1,4 +1,4 @@
-/* Calls, the stack, and ways to stop: recursion, indirect calls, alloca, printf, assertions, trap, brkpt, exits. */
+/* Calls, the stack, and ways to end: recursion, indirect calls, alloca, printf, assertions, trap, brkpt, exits. */
 #include "emulated.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@ static void the_stack_is_walked(void **state)
 {
     (void)state;
     Emulated kernel = {.block = 4};
-    /* Each thread takes another size; memory is its own, and comes back. */
+    /* Each thread allocates a different size; its memory is private and is released. */
     expect_words(&kernel,
                  "stacksave.u64 %rd3; add.u32 %r2, %r1, 1; shl.b32 %r2, %r2, 3; cvt.u64.u32 %rd4, %r2;\n"
                  "alloca.u64 %rd5, %rd4; alloca.u64 %rd6, 4, 64; st.local.u32 [%rd5], %r1; st.local.u32 [%rd6], 7;\n"
@@ -19,7 +19,7 @@ static void the_stack_is_walked(void **state)
     expect_fault(&kernel, "alloca.u32 %r2, 20000;", FAULT_BOUNDS, "left on the stack");
     expect_fault(&kernel, "mov.u64 %rd3, 100000; stackrestore.u64 %rd3;", FAULT_BOUNDS,
                  "not on this function's stack");
-    /* A function's stack is below nobody else's. */
+    /* No two functions' stacks overlap. */
     Emulated calls = {.globals =
                           ".func (.param .u32 r) take(.param .u32 n) {\n"
                           ".reg .u32 %a, %b, %c; .reg .u64 %s; ld.param.u32 %a, [n]; alloca.u32 %b, 16;\n"
@@ -92,7 +92,7 @@ static void threads_stop(void **state)
 {
     (void)state;
     Emulated kernel = {.block = 64};
-    /* Lanes that leave are not waited for, neither by barriers nor by their warp. */
+    /* Neither barriers nor the warp wait for lanes that have exited. */
     expect_words(
         &kernel,
         "setp.gt.u32 %p1, %r1, 2; @%p1 exit; bar.sync 0; activemask.b32 %r2; brkpt; st.global.u32 [%rd2], %r2;",

@@ -34,7 +34,7 @@ static void blocks_know_their_place(void **state)
 static void shared_memory_is_distributed(void **state)
 {
     (void)state;
-    /* Each thread writes to the next block's box; the barrier makes it seen. */
+    /* Each thread writes to the next block's box; the barrier makes the write visible. */
     Emulated kernel = {.globals = SHARED, .directives = " .reqnctapercluster 4", .grid = 8, .block = 32};
     Arena *arena = arena_new();
     const uint32_t *out = emulated_words(
@@ -49,7 +49,7 @@ static void shared_memory_is_distributed(void **state)
         for (unsigned i = 0; i < 32; i++)
             assert_int_equal(out[32 * block + i], (block / 4 * 4 + (block + 3) % 4) * 100 + i);
     arena_free(arena);
-    /* Without the second barrier it is a race. */
+    /* Without the second barrier there is a race. */
     expect_fault(&kernel,
                  RANKS "shl.b32 %r5, %r1, 2; add.u32 %r5, %r5, %r4; add.u32 %r6, %r2, 1; rem.u32 %r6, %r6, %r3;\n"
                        "mapa.shared::cluster.u32 %r7, %r5, %r6;\n"
@@ -110,7 +110,7 @@ static void barriers_that_cannot_complete_are_faults(void **state)
                  FAULT_BARRIER, "waits forever");
     expect_fault(&kernel, "barrier.cluster.arrive; barrier.cluster.arrive; barrier.cluster.wait;", FAULT_BARRIER,
                  "twice");
-    /* Threads that have ended are not waited for. */
+    /* Nothing waits for threads that have exited. */
     expect_words(&kernel,
                  "mov.u32 %r2, %ctaid.x; setp.ne.u32 %p1, %r2, 0; setp.gt.u32 %p2, %r1, 40; @%p1 ret; @%p2 ret;\n"
                  "barrier.cluster.arrive; barrier.cluster.wait; st.global.u32 [%rd2], 1;",
