@@ -3,8 +3,8 @@
  * A loop that goes on until another thread has done something never ends if that thread is a replica of the waiting
  * one: the merged thread runs the copies of its replicas one after the other.  Within a barrier interval a thread can
  * learn what another one has done only by observing memory that the other may write: through a volatile, atomic,
- * relaxed or acquire access, or through an mbarrier object.  So a loop is refused if an observation inside it may decide
- * whether it goes on.
+ * relaxed or acquire access, or through an mbarrier object.  So a loop is refused if an observation inside it may
+ * decide whether it goes on.
  *
  * An observed value is followed
  *   - through registers, guards, phis and the carry flag;
