@@ -72,7 +72,8 @@ typedef struct Mod {
 
 /* An opcode with its modifiers as written, interned per module: equal spellings share one Signature, and the match
  * against the table is done once for each. */
-typedef struct FormMatch FormMatch; /* a form that the modifiers match, with the chosen alternatives (ir/table/match.c) */
+/* A form that the modifiers match, with the chosen alternatives. */
+typedef struct FormMatch FormMatch;
 typedef struct Signature {
     Opcode op; /* OP_UNKNOWN: the table does not know the opcode */
     Name opcode;
