@@ -1,4 +1,4 @@
-/* The interface: which back end, one run of it, and what is made of its outcome. */
+/* The interface: chooses a back end, runs it, and turns its outcome into a result. */
 #include "assembler/internal.h"
 
 #include <string.h>
@@ -11,12 +11,10 @@ struct Assembler {
     AssemblerKind kind;
     Arch arch;
     const char *path, *version, *note;
-    Worker *worker; /* NULL for ptxas */
+    Worker *worker; /* NULL for a program */
 };
 
-static const AssemblerKind automatic_order[] = {ASSEMBLER_DRIVER, ASSEMBLER_NVJITLINK, ASSEMBLER_PTXAS};
-
-/* What each can assemble if it works at all: a kernel without anything in it, in the words of an old version. */
+/* An empty kernel, for an old version and target, that every working assembler can assemble. */
 static const char probe[] = ".version 6.0\n"
                             ".target sm_30\n"
                             ".address_size 64\n"
@@ -24,8 +22,6 @@ static const char probe[] = ".version 6.0\n"
                             "{\n"
                             "\tret;\n"
                             "}\n";
-
-/* ---- Names ------------------------------------------------------------------------------------------------------ */
 
 /* The architecture to assemble for. False if the text is not one of the table's. */
 static bool find_arch(const char *text, Arch *arch)
@@ -36,36 +32,6 @@ static bool find_arch(const char *text, Arch *arch)
     return architecture_find(arch->number) != NULL;
 }
 
-static const char *const kind_words[] = {
-    [ASSEMBLER_AUTO] = "auto",
-    [ASSEMBLER_DRIVER] = "driver",
-    [ASSEMBLER_NVJITLINK] = "nvjitlink",
-    [ASSEMBLER_PTXAS] = "ptxas",
-};
-
-static const char *const kind_names[] = {
-    [ASSEMBLER_AUTO] = "assembler",
-    [ASSEMBLER_DRIVER] = "CUDA driver",
-    [ASSEMBLER_NVJITLINK] = "nvJitLink",
-    [ASSEMBLER_PTXAS] = "ptxas",
-};
-
-const char *assembler_kind_word(AssemblerKind kind)
-{
-    return kind_words[kind];
-}
-
-bool assembler_kind_parse(const char *word, AssemblerKind *kind)
-{
-    for (size_t i = 0; i < COUNT_OF(kind_words); i++) {
-        if (strcmp(word, kind_words[i]) == 0) {
-            *kind = (AssemblerKind)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 AssemblerKind assembler_kind(const Assembler *assembler)
 {
     return assembler->kind;
@@ -73,7 +39,7 @@ AssemblerKind assembler_kind(const Assembler *assembler)
 
 const char *assembler_name(const Assembler *assembler)
 {
-    return kind_names[assembler->kind];
+    return backend_of(assembler->kind)->name;
 }
 
 const char *assembler_version(const Assembler *assembler)
@@ -96,19 +62,16 @@ const char *assembler_note(const Assembler *assembler)
     return assembler->note;
 }
 
-/* ---- Opening ---------------------------------------------------------------------------------------------------- */
-
-/* NULL, with the reason, if this file cannot assemble for the architecture. */
+/* NULL, with *message set, if this file cannot assemble for the architecture. */
 static Assembler *open_path(Arena *arena, AssemblerKind kind, const char *path, Arch arch, const char **message)
 {
     Assembler *assembler = ARENA_NEW(arena, Assembler);
     *assembler = (Assembler){.kind = kind, .arch = arch, .path = path};
-    if (kind == ASSEMBLER_PTXAS) {
-        assembler->version = ptxas_version(arena, path, message);
-    } else {
-        const Engine *engine = kind == ASSEMBLER_DRIVER ? &driver_engine : &nvjitlink_engine;
-        assembler->worker = worker_start(arena, engine, path, arch, &assembler->version, message);
-    }
+    const Backend *backend = backend_of(kind);
+    if (backend->program)
+        assembler->version = backend->program->version(arena, path, message);
+    else
+        assembler->worker = worker_start(arena, backend->engine, path, arch, &assembler->version, message);
     if (!assembler->version)
         return NULL;
     AssemblyRequest request = assembly_request(probe, sizeof probe - 1);
@@ -122,7 +85,7 @@ static Assembler *open_path(Arena *arena, AssemblerKind kind, const char *path, 
     return NULL;
 }
 
-/* Whether the loader just did not know the name. */
+/* Whether the loader only did not find the name. */
 static bool is_absent(const char *path, const char *message)
 {
     size_t length = strlen(path);
@@ -131,23 +94,23 @@ static bool is_absent(const char *path, const char *message)
            strncmp(message + length, words, sizeof words - 1) == 0;
 }
 
-/* Tries every candidate of one kind.  What was wrong with them goes to 'tried', a line each, and what was wrong with
- * those that are installed also to 'notes'. */
+/* Tries every candidate of one kind. Appends a line for each that failed to 'tried', and to 'notes' if it is
+ * installed. */
 static Assembler *open_kind(Arena *arena, AssemblerKind kind, Arch arch, Buf *tried, Buf *notes)
 {
-    Candidates candidates = locate(arena, kind);
+    Candidates candidates = locate(arena, backend_of(kind));
     const char *said = NULL;
     for (size_t i = 0; i < candidates.paths.count; i++) {
         const char *path = candidates.paths.data[i], *message = NULL;
         Assembler *assembler = open_path(arena, kind, path, arch, &message);
         if (assembler)
             return assembler;
-        /* A library that is installed under several names says the same several times. */
+        /* A library that is installed under several names fails several times in the same way. */
         if ((!candidates.variable && is_absent(path, message)) || (said && strcmp(said, message) == 0))
             continue;
         said = message;
         size_t begin = tried->length;
-        buf_printf(tried, "\n  %s: ", kind_names[kind]);
+        buf_printf(tried, "\n  %s: ", backend_of(kind)->name);
         if (candidates.variable)
             buf_printf(tried, "%s: ", candidates.variable);
         if (strncmp(message, path, strlen(path)) != 0)
@@ -156,7 +119,7 @@ static Assembler *open_kind(Arena *arena, AssemblerKind kind, Arch arch, Buf *tr
         buf_write(notes, tried->data + begin, tried->length - begin);
     }
     if (!said)
-        buf_printf(tried, "\n  %s: not found", kind_names[kind]);
+        buf_printf(tried, "\n  %s: not found", backend_of(kind)->name);
     return NULL;
 }
 
@@ -169,18 +132,18 @@ Assembler *assembler_open(Arena *arena, AssemblerKind kind, const char *arch_nam
     }
     Buf tried = {0}, notes = {0};
     Assembler *assembler = NULL;
-    for (size_t i = 0; i < COUNT_OF(automatic_order) && !assembler; i++)
-        if (kind == ASSEMBLER_AUTO || kind == automatic_order[i])
-            assembler = open_kind(arena, automatic_order[i], arch, &tried, &notes);
+    for (AssemblerKind k = ASSEMBLER_AUTO + 1; k < ASSEMBLER_KIND_COUNT && !assembler; k++)
+        if (kind == ASSEMBLER_AUTO || kind == k)
+            assembler = open_kind(arena, k, arch, &tried, &notes);
     *error = NULL;
     if (assembler && notes.length)
-        assembler->note = arena_printf(arena, "passed over:%s", notes.data);
+        assembler->note = arena_printf(arena, "not used:%s", notes.data);
     if (!assembler)
         *error = arena_printf(arena,
                               "no %s can be used for %s:%s\n"
-                              "tools/deps.sh fetches ptxas and nvJitLink into third_party/cuda; PTXOPT_PTXAS, "
+                              "'make deps' installs ptxas and nvJitLink in third_party/cuda; PTXOPT_PTXAS, "
                               "PTXOPT_NVJITLINK and PTXOPT_CUDA_DRIVER can name others",
-                              kind_names[kind], arch_names(arch).real, buf_text(&tried));
+                              backend_of(kind)->name, arch_names(arch).real, buf_text(&tried));
     buf_free(&tried);
     buf_free(&notes);
     return assembler;
@@ -193,8 +156,6 @@ void assembler_close(Assembler *assembler)
         assembler->worker = NULL;
     }
 }
-
-/* ---- Assembling ------------------------------------------------------------------------------------------------- */
 
 AssemblyRequest assembly_request(const char *ptx, size_t size)
 {
@@ -214,7 +175,7 @@ const char *assembly_failure_word(AssemblyFailure failure)
     return words[failure];
 }
 
-/* Turns a request into a job.  False, with the reason in *outcome, if no assembler is to see it. */
+/* Turns a request into a job. False, with the reason in *outcome, if the request is not valid. */
 static bool make_job(const Assembler *assembler, const AssemblyRequest *request, Job *job, Outcome *outcome)
 {
     *job =
@@ -227,14 +188,14 @@ static bool make_job(const Assembler *assembler, const AssemblyRequest *request,
     job->opt_level = request->opt_level < 0 ? 0 : request->opt_level > 3 ? 3 : (unsigned)request->opt_level;
     while (job->size > 0 && job->ptx[job->size - 1] == 0)
         job->size--;
-    /* The libraries would end the text there, and ptxas would not. */
+    /* The libraries would stop reading there, ptxas would not. */
     const char *nul = memchr(job->ptx, 0, job->size);
     if (nul)
         outcome_fail(outcome, ASSEMBLY_REJECTED, "NUL byte at offset %zu of the PTX", (size_t)(nul - job->ptx));
     return !nul;
 }
 
-/* Says why there is no result, as precisely as the log allows. */
+/* Sets the failure and its message, as precisely as the log allows. */
 static void explain(const Assembler *assembler, Arena *arena, Outcome *outcome, Assembly *result)
 {
     const char *first = log_first_error(arena, buf_text(&outcome->log), &result->error_line);
@@ -283,7 +244,7 @@ bool assembler_run(Assembler *assembler, Arena *arena, const AssemblyRequest *re
         if (assembler->worker)
             worker_run(assembler->worker, &job, timeout_ms, &outcome);
         else
-            ptxas_run(assembler->path, &job, timeout_ms, &outcome);
+            backend_of(assembler->kind)->program->run(assembler->path, &job, timeout_ms, &outcome);
     }
     clock_gettime(CLOCK_MONOTONIC, &end);
     result->seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;

@@ -1,5 +1,5 @@
-/* Reads what a cubin says about its kernels.  The file may hold anything: every offset is checked against its size,
- * every string ends inside its table, and every loop is bounded by a count that the file's size bounds.
+/* Reads what a cubin says about its kernels. The file may contain anything: every offset is checked against its size,
+ * every string ends inside its table, and every loop is limited by a count that the file's size limits.
  *
  * A cubin is an ELF64 file for EM_CUDA.  Kernel and function K has its code in `.text.K`; the sections `.nv.shared.K`,
  * `.nv.constantN.K` and `.nv.info.K` belong to the code section that their sh_info names.  `.nv.info` without a name
@@ -32,14 +32,14 @@ typedef struct Reader {
     size_t size;
     Elf64_Shdr *sections;
     size_t section_count;
-    const char **section_names; /* NULL where the name is broken */
+    const char **section_names; /* NULL if the name is malformed */
     size_t *section_function;   /* for a code section its function, else NO_FUNCTION */
     size_t *symbol_function;
     size_t symbol_count;
     FunctionVec functions;
 } Reader;
 
-/* The bytes of a section, or NULL if they do not lie in the file. */
+/* The bytes of a section, or NULL if they are not all in the file. */
 static const unsigned char *section_bytes(const Reader *reader, const Elf64_Shdr *section)
 {
     if (section->sh_type == SHT_NOBITS || section->sh_offset > reader->size ||
@@ -135,7 +135,7 @@ static const char *read_code(Reader *reader)
         CubinFunction function = new_function(name + sizeof prefix - 1);
         function.code_size = section->sh_size;
         function.instructions = count_instructions(code, section->sh_size);
-        /* Up to the cubins of CUDA 12 the top byte holds the registers; where .nv.info has them too, that wins. */
+        /* Up to CUDA 12 the top byte is the number of registers; if .nv.info has it too, that takes precedence. */
         if (section->sh_info >> 24)
             function.registers = section->sh_info >> 24;
         reader->section_function[i] = reader->functions.count;

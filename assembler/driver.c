@@ -1,8 +1,8 @@
-/* The CUDA driver, as the worker process sees it.  Nothing of CUDA is needed to build: the few declarations are made
- * here after the CUDA driver API manual.
+/* The CUDA driver, as the worker process sees it. Building needs nothing of CUDA: the few declarations are here, after
+ * the CUDA driver API manual.
  *
- * The PTX is compiled twice: loaded as a module, which is what a program's just-in-time compilation does and from
- * which the registers are asked, and linked, which is the only way to a cubin. */
+ * The PTX is compiled twice: it is loaded as a module, like a program's just-in-time compilation does, to get the
+ * registers; and it is linked, which is the only way to get a cubin. */
 #include "assembler/internal.h"
 
 #include <dlfcn.h>
@@ -106,7 +106,7 @@ static bool find_functions(Driver *driver, void *library, Buf *message)
     return true;
 }
 
-/* Makes the first device of the wanted architecture current.  Says which devices there are if none is of it. */
+/* Makes the first device of the wanted architecture current. If there is none, the message lists the devices. */
 static bool take_device(Driver *driver, Arch arch, Buf *version, Buf *message)
 {
     Buf others = {0};
@@ -143,7 +143,7 @@ static bool take_device(Driver *driver, Arch arch, Buf *version, Buf *message)
         describe_error(driver, message, error);
     } else {
         buf_printf(message, "no GPU of architecture sm_%u here (%s)", arch.number,
-                   others.length ? others.data : "there is none at all");
+                   others.length ? others.data : "no GPU found");
     }
     buf_free(&others);
     return false;
@@ -151,7 +151,7 @@ static bool take_device(Driver *driver, Arch arch, Buf *version, Buf *message)
 
 static void *load(const char *path, Arch arch, Buf *version, Buf *message)
 {
-    /* A module out of the driver's cache comes without the compiler's words. */
+    /* A module from the driver's cache comes without the compiler's log. */
     setenv("CUDA_CACHE_DISABLE", "1", 1);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
@@ -165,7 +165,7 @@ static void *load(const char *path, Arch arch, Buf *version, Buf *message)
     if (find_functions(driver, library, message)) {
         int error = driver->init(0), number = 0;
         if (error != CUDA_DONE) {
-            buf_puts(message, "does not start: ");
+            buf_puts(message, "cannot be initialized: ");
             describe_error(driver, message, error);
         } else {
             driver->driver_version(&number);
@@ -174,12 +174,12 @@ static void *load(const char *path, Arch arch, Buf *version, Buf *message)
                 return driver;
         }
     }
-    /* Not closed: a driver that was started has threads. */
+    /* The library stays open: a driver that was initialized has threads. */
     free(driver);
     return NULL;
 }
 
-/* The options of one compilation, and the buffers that it writes its words to. */
+/* The options of one compilation, and the buffers for its logs. */
 typedef struct Options {
     int names[8];
     void *values[8];
@@ -196,7 +196,7 @@ static void add_option(Options *options, int name, uintptr_t value)
 
 static void options_make(Options *options, const Job *job)
 {
-    /* Each kernel costs some 300 bytes of log and at least as many of PTX, its name in both apart. */
+    /* Each kernel takes some 300 bytes of log and at least as many of PTX, not counting its name, which is in both. */
     size_t size = ((size_t)1 << 20) + job->size * 4;
     *options = (Options){.log_size = size < (size_t)1 << 30 ? size : (size_t)1 << 30};
     options->info = calloc(options->log_size + 1, 1);
@@ -208,10 +208,11 @@ static void options_make(Options *options, const Job *job)
     add_option(options, JIT_ERROR_LOG, (uintptr_t)options->error);
     add_option(options, JIT_ERROR_LOG_SIZE, options->log_size);
     add_option(options, JIT_LOG_VERBOSE, 1);
-    /* The driver counts to 4, where the other assemblers count to 3. */
+    /* The driver's highest level is 4, the other assemblers' is 3. */
     unsigned level = job->syntax_only ? 0 : job->opt_level;
     add_option(options, JIT_OPTIMIZATION_LEVEL, level >= 3 ? 4 : level);
-    /* sm_90a and the like follow from the device and the .target; old drivers have no number for them. */
+    /* A suffix follows from the device and the .target; old drivers have no number for such architectures. Without a
+     * suffix, CUjit_target is the architecture's number. */
     if (job->arch.suffix)
         add_option(options, JIT_TARGET_FROM_CONTEXT, 1);
     else
@@ -248,7 +249,7 @@ static void fail(const Driver *driver, Outcome *outcome, const char *doing, int 
     Buf name = {0};
     describe_error(driver, &name, error);
     outcome_fail(outcome, about_input ? ASSEMBLY_REJECTED : ASSEMBLY_UNAVAILABLE, "%s: %s%s", doing, buf_text(&name),
-                 error == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ? "; this driver is older than the .version of the PTX"
+                 error == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ? "; this driver is too old for the .version of the PTX"
                                                              : "");
     buf_free(&name);
 }
@@ -276,7 +277,7 @@ static void link_cubin(const Driver *driver, const Job *job, Outcome *outcome)
     } else if (outcome->cubin.length == 0) {
         outcome_fail(outcome, ASSEMBLY_UNREADABLE, "linked the PTX, but made no cubin");
     } else if (!strstr(buf_text(&outcome->log), "bytes spill stores")) {
-        /* Not every driver tells about a module that is loaded what it tells about one that is linked. */
+        /* Not every driver logs as much for a loaded module as for a linked one. */
         take_logs(&options, &outcome->log);
     }
     options_free(&options);
@@ -311,7 +312,7 @@ static void assemble(void *state, const Job *job, Outcome *outcome)
 {
     const Driver *driver = state;
     if (job->arch.number != driver->arch.number) {
-        outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "assembles for its GPU alone, which is sm_%u", driver->arch.number);
+        outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "assembles only for its GPU, which is sm_%u", driver->arch.number);
         return;
     }
     Options options;

@@ -1,4 +1,4 @@
-/* Where the back ends are looked for, and in which order. */
+/* Where a back end's file is looked for, and in which order: see assembler.h. */
 #include "assembler/internal.h"
 
 #include <limits.h>
@@ -7,35 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How one back end is installed. */
-typedef struct Installation {
-    const char *variable;
-    const char *const *folders; /* below a CUDA folder; ends with NULL */
-    const char *const *names;   /* file names, newest first; ends with NULL */
-    bool is_program;
-} Installation;
-
-static const char *const library_folders[] = {"lib", "lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib",
-                                              NULL};
-static const char *const program_folders[] = {"bin", NULL};
-static const char *const no_folders[] = {NULL};
-static const char *const nvjitlink_names[] = {"libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so", NULL};
-static const char *const ptxas_names[] = {"ptxas", NULL};
-static const char *const driver_names[] = {"libcuda.so.1", NULL};
-
-static Installation installation_of(AssemblerKind kind)
-{
-    switch (kind) {
-    case ASSEMBLER_NVJITLINK: return (Installation){"PTXOPT_NVJITLINK", library_folders, nvjitlink_names, false};
-    case ASSEMBLER_PTXAS: return (Installation){"PTXOPT_PTXAS", program_folders, ptxas_names, true};
-    /* A toolkit's folder holds only stubs of the driver. */
-    case ASSEMBLER_DRIVER: return (Installation){"PTXOPT_CUDA_DRIVER", no_folders, driver_names, false};
-    case ASSEMBLER_AUTO: break;
-    }
-    bug("no back end of kind %d", (int)kind);
-}
-
-/* A program is run in another folder than the current one. */
+/* A program does not run in the current folder. */
 static const char *absolute_path(Arena *arena, const char *path)
 {
     char current[PATH_MAX];
@@ -59,17 +31,17 @@ static void add_file(Arena *arena, Candidates *found, const char *path, bool is_
     VEC_PUSH(arena, found->paths, path);
 }
 
-static void add_cuda_folder(Arena *arena, Candidates *found, const Installation *installation, const char *folder)
+static void add_cuda_folder(Arena *arena, Candidates *found, const Backend *backend, const char *folder)
 {
-    for (size_t f = 0; installation->folders[f]; f++)
-        for (size_t n = 0; installation->names[n]; n++)
+    for (size_t f = 0; backend->folders[f]; f++)
+        for (size_t n = 0; backend->files[n]; n++)
             add_file(arena, found,
-                     arena_printf(arena, "%s/%s/%s", folder, installation->folders[f], installation->names[n]),
-                     installation->is_program);
+                     arena_printf(arena, "%s/%s/%s", folder, backend->folders[f], backend->files[n]),
+                     backend->program != NULL);
 }
 
-/* The folder of the running program and three above it: programs and tests lie at several depths below the root. */
-static void add_own_folders(Arena *arena, Candidates *found, const Installation *installation)
+/* The folder of the running program and three above it: programs and tests are at several depths below the root. */
+static void add_own_folders(Arena *arena, Candidates *found, const Backend *backend)
 {
     char path[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -81,7 +53,7 @@ static void add_own_folders(Arena *arena, Candidates *found, const Installation 
         if (!slash || slash == path)
             return;
         *slash = 0;
-        add_cuda_folder(arena, found, installation, arena_printf(arena, "%s/third_party/cuda", path));
+        add_cuda_folder(arena, found, backend, arena_printf(arena, "%s/third_party/cuda", path));
     }
 }
 
@@ -90,42 +62,42 @@ static void add_search_path(Arena *arena, Candidates *found, const char *name)
     const char *path = getenv("PATH");
     while (path && *path) {
         size_t length = strcspn(path, ":");
-        /* An empty element means the current folder, from which nothing is run unasked. */
+        /* An empty element means the current folder, and nothing is run from there unless named. */
         if (length > 0)
             add_file(arena, found, arena_printf(arena, "%.*s/%s", (int)length, path, name), true);
         path += length + (path[length] == ':');
     }
 }
 
-Candidates locate(Arena *arena, AssemblerKind kind)
+Candidates locate(Arena *arena, const Backend *backend)
 {
-    Installation installation = installation_of(kind);
     Candidates found = {0};
-    const char *named = getenv(installation.variable);
+    const char *named = getenv(backend->variable);
     if (named && *named) {
-        found.variable = installation.variable;
+        found.variable = backend->variable;
         named = arena_strndup(arena, named, strlen(named));
-        if (installation.is_program && !strchr(named, '/'))
+        if (backend->program && !strchr(named, '/'))
             add_search_path(arena, &found, named);
         if (found.paths.count == 0)
-            VEC_PUSH(arena, found.paths, installation.is_program ? absolute_path(arena, named) : named);
+            VEC_PUSH(arena, found.paths, backend->program ? absolute_path(arena, named) : named);
         found.paths.count = 1;
         return found;
     }
-    add_own_folders(arena, &found, &installation);
-    if (installation.is_program)
-        add_search_path(arena, &found, installation.names[0]);
-    else
-        for (size_t n = 0; installation.names[n]; n++)
-            VEC_PUSH(arena, found.paths, installation.names[n]);
+    add_own_folders(arena, &found, backend);
+    for (size_t n = 0; backend->files[n]; n++) {
+        if (backend->program)
+            add_search_path(arena, &found, backend->files[n]);
+        else
+            VEC_PUSH(arena, found.paths, backend->files[n]);
+    }
     static const char *const variables[] = {"CUDA_HOME", "CUDA_PATH"};
     for (size_t i = 0; i < COUNT_OF(variables); i++) {
         const char *folder = getenv(variables[i]);
         if (folder && *folder)
-            add_cuda_folder(arena, &found, &installation, folder);
+            add_cuda_folder(arena, &found, backend, folder);
     }
-    add_cuda_folder(arena, &found, &installation, "/usr/local/cuda");
-    if (kind == ASSEMBLER_DRIVER)
-        add_file(arena, &found, "/usr/lib/wsl/lib/libcuda.so.1", false);
+    add_cuda_folder(arena, &found, backend, "/usr/local/cuda");
+    if (backend->other_file)
+        add_file(arena, &found, backend->other_file, backend->program != NULL);
     return found;
 }

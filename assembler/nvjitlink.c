@@ -1,6 +1,6 @@
-/* nvJitLink, as the worker process sees it.  Nothing of CUDA is needed to build: the few declarations are made here
- * after the nvJitLink manual.  The library exports each function under its plain name and, by version, as
- * __nvJitLinkX_13_0; old ones have the second name alone. */
+/* nvJitLink, as the worker process sees it. Building needs nothing of CUDA: the few declarations are here, after the
+ * nvJitLink manual. The library exports each function under its plain name and with its version, as __nvJitLinkX_13_0;
+ * old libraries have only the second name. */
 #include "assembler/internal.h"
 
 #include <dlfcn.h>
@@ -86,7 +86,7 @@ static bool find_functions(Library *functions, void *library, Buf *message)
             buf_printf(message, "has no nvJitLink%s", wanted[i].name);
             suffix = NULL;
         }
-        /* A function's address as dlsym() gives it; POSIX has the two representations agree. */
+        /* dlsym() returns a function's address as an object pointer; POSIX requires both to have the same form. */
         memcpy(wanted[i].place, &function, sizeof function);
     }
     buf_free(&name);
@@ -110,7 +110,7 @@ static void *load(const char *path, Arch arch, Buf *version, Buf *message)
         dlclose(library);
         return NULL;
     }
-    /* Only known under its plain name, and only since 12.3. */
+    /* Exported only under its plain name, and only since 12.3. */
     void *symbol = dlsym(library, "nvJitLinkVersion");
     memcpy(&functions->version, &symbol, sizeof symbol);
     unsigned major, minor;
@@ -121,7 +121,7 @@ static void *load(const char *path, Arch arch, Buf *version, Buf *message)
     return functions;
 }
 
-/* Appends a log, which counts its NUL or not, depending on the version. */
+/* Appends a log; its size includes the NUL or not, depending on the version. */
 static void take_log(LinkHandle handle, int (*size_of)(LinkHandle, size_t *), int (*get)(LinkHandle, char *), Buf *log)
 {
     size_t size = 0;
@@ -151,7 +151,7 @@ static void take_cubin(const Library *library, LinkHandle handle, Outcome *outco
     if (library->cubin(handle, cubin) == LINK_SUCCESS)
         buf_write(&outcome->cubin, cubin, size);
     else
-        outcome_fail(outcome, ASSEMBLY_UNREADABLE, "linked, but did not hand over the cubin");
+        outcome_fail(outcome, ASSEMBLY_UNREADABLE, "linked, but did not return the cubin");
     free(cubin);
 }
 
@@ -169,7 +169,7 @@ static LinkHandle create(const Library *library, const Job *job, int *result)
     }
     unsigned opt_level = job->syntax_only ? 0 : job->opt_level;
     if (opt_level < 3) {
-        /* -O itself takes 0 and 3 alone. */
+        /* -O itself accepts only 0 and 3. */
         buf_printf(&level, "%s%u", opt_level == 0 ? "-O" : "-Xptxas=-O", opt_level);
         options[count++] = level.data;
     }

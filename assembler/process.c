@@ -1,4 +1,4 @@
-/* Child processes: started in a process group of their own, watched, stopped at a deadline, never left behind. */
+/* Child processes: each in its own process group, watched, stopped at a deadline, and never left running. */
 #include "assembler/internal.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ void child_prepare(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
-        _exit(127); /* it died before the line above */
+        _exit(127); /* the parent died before the line above */
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     /* A handler that the program or a sanitizer installed must not turn a crash into something else. */
@@ -68,7 +68,7 @@ void signals_hold(SignalHold *hold)
     for (size_t i = 0; i < COUNT_OF(ending); i++)
         sigaddset(&held, ending[i]);
     sigprocmask(SIG_BLOCK, &held, &hold->before);
-    /* One that the caller had blocked already would not end this process, so it is no reason to stop early. */
+    /* A signal that the caller had already blocked would not end this process, so it is not a reason to stop early. */
     sigemptyset(&watched);
     for (size_t i = 0; i < COUNT_OF(ending); i++)
         if (!sigismember(&hold->before, ending[i]))
@@ -80,7 +80,7 @@ void signals_release(SignalHold *hold)
 {
     if (hold->fd >= 0)
         close(hold->fd);
-    /* A signal that came meanwhile was only looked at, not taken: it does its work here. */
+    /* A signal that arrived in the meantime is still pending: it is delivered here. */
     sigprocmask(SIG_SETMASK, &hold->before, NULL);
 }
 
@@ -100,7 +100,7 @@ _Noreturn static void child_run(const char *const *arguments, const char *direct
     _exit(127);
 }
 
-/* Two pipes: one for the child's output, one that says with which error it could not be started, if it could not. */
+/* Two pipes: one for the child's output, one for the error code if it could not be started. */
 typedef struct Pipes {
     int output[2], failure[2];
 } Pipes;
@@ -124,7 +124,7 @@ static bool pipes_open(Pipes *pipes)
     return false;
 }
 
-/* Takes what is there.  False at the end of the stream. */
+/* Reads what is available. False at the end of the stream. */
 static bool read_output(int fd, Buf *output)
 {
     char piece[65536];
@@ -132,7 +132,7 @@ static bool read_output(int fd, Buf *output)
         ssize_t count = read(fd, piece, sizeof piece);
         if (count > 0) {
             size_t room = output->length < OUTPUT_LIMIT ? OUTPUT_LIMIT - output->length : 0;
-            /* What is beyond the limit is read all the same, so that the child does not wait for us. */
+            /* Output beyond the limit is read too, so that the child does not block. */
             buf_write(output, piece, (size_t)count < room ? (size_t)count : room);
             if ((size_t)count < sizeof piece)
                 return true;
@@ -150,8 +150,8 @@ static bool has_ended(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
 }
 
-/* Until the child has ended or has to be stopped.  It may close its output and go on, and it may leave a process
- * behind that keeps the output open: both are looked at in turn. */
+/* Waits until the child has ended or must be stopped. It may close its output and continue, or leave a process running
+ * that keeps the output open, so both the child and its output are polled. */
 static ProcessEnd watch(pid_t pid, int fd, int64_t deadline, int signal_fd, Buf *output)
 {
     bool open = true;
@@ -198,7 +198,7 @@ ProcessEnd process_run(const char *const *arguments, const char *directory, unsi
             fcntl(pipes.output[0], F_SETFL, O_NONBLOCK);
             end = watch(pid, pipes.output[0], deadline, hold->fd, output);
         }
-        /* Not yet waited for, so the number cannot have gone to another process. */
+        /* The child has not been waited for, so no other process can have its number yet. */
         kill(-pid, SIGKILL);
         kill(pid, SIGKILL);
         if (!child_wait(pid, status))

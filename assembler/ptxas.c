@@ -1,5 +1,5 @@
-/* ptxas, the program.  Each run has a folder of its own under $TMPDIR, which holds all that ptxas reads and writes
- * and is removed whatever happens. */
+/* ptxas, the program. Each run has its own folder under $TMPDIR with everything that ptxas reads and writes; it is
+ * always removed afterwards. */
 #include "assembler/internal.h"
 
 #include <errno.h>
@@ -24,9 +24,9 @@ static void describe_end(Outcome *outcome, ProcessEnd end, int status, unsigned 
     } else if (end == PROCESS_TIMED_OUT) {
         outcome_fail(outcome, ASSEMBLY_TIMED_OUT, "did not end within %u ms and was stopped", timeout_ms);
     } else if (end == PROCESS_INTERRUPTED) {
-        outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "stopped, because this program was told to end");
+        outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "stopped because this program received a signal to end");
     } else if (status != 0) {
-        /* A shell that ran it reports a signal as 128 more. */
+        /* A shell script reports a signal of the program that it ran as 128 plus the signal. */
         bool signaled = WIFSIGNALED(status) || (WEXITSTATUS(status) > 128 && WEXITSTATUS(status) < 128 + SIGRTMIN);
         Buf ending = {0};
         ending_describe(&ending, status);
@@ -35,7 +35,7 @@ static void describe_end(Outcome *outcome, ProcessEnd end, int status, unsigned 
     }
 }
 
-const char *ptxas_version(Arena *arena, const char *path, const char **message)
+static const char *read_version(Arena *arena, const char *path, const char **message)
 {
     const char *arguments[] = {path, "--version", NULL};
     Outcome outcome = {0};
@@ -48,11 +48,11 @@ const char *ptxas_version(Arena *arena, const char *path, const char **message)
     describe_end(&outcome, end, status, VERSION_TIMEOUT_MS);
     *message = NULL;
     if (outcome.failure != ASSEMBLY_DONE) {
-        *message = arena_printf(arena, "asked for its version, it %s", buf_text(&outcome.message));
+        *message = arena_printf(arena, "run with --version, it %s", buf_text(&outcome.message));
         if (outcome.failure == ASSEMBLY_UNAVAILABLE)
             *message = arena_strndup(arena, buf_text(&outcome.message), outcome.message.length);
     } else if (!strstr(buf_text(&outcome.log), "ptxas")) {
-        *message = "asked for its version, it does not say that it is ptxas";
+        *message = "its --version output does not name ptxas";
     } else {
         /* "Cuda compilation tools, release 13.0, V13.0.88" */
         const char *at = strstr(outcome.log.data, ", V");
@@ -70,7 +70,7 @@ static int remove_one(const char *path, const struct stat *status, int type, str
     return 0;
 }
 
-/* The new folder's absolute name, to be freed; NULL, with errno set, if it cannot be made. */
+/* The new folder's absolute name, to be freed; NULL, with errno set, if it cannot be created. */
 static char *make_folder(void)
 {
     const char *parent = getenv("TMPDIR");
@@ -105,12 +105,12 @@ static bool write_all(int folder, const char *name, const char *bytes, size_t si
 
 static void read_cubin(int folder, Outcome *outcome)
 {
-    /* Not a link, and not a pipe that nobody writes: the file is whatever the program left. */
+    /* The program may have left anything: follow no link, and do not block on a pipe. */
     int fd = openat(folder, OUTPUT_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat status;
     if (fd < 0 || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0 ||
         status.st_size > CUBIN_LIMIT) {
-        outcome_fail(outcome, ASSEMBLY_UNREADABLE, "ended well, but left no cubin");
+        outcome_fail(outcome, ASSEMBLY_UNREADABLE, "succeeded, but left no cubin");
     } else {
         char piece[65536];
         ssize_t count;
@@ -136,11 +136,10 @@ static bool names_error(const char *log)
     return named;
 }
 
-/* What a run is to make. */
+/* What a run makes. */
 typedef enum Product { PRODUCT_PROGRAM, PRODUCT_RELOCATABLE, PRODUCT_NOTHING } Product;
 
-/* One run on the input that lies in the folder.  For a virtual architecture ptxas parses, checks and makes
- * nothing. */
+/* One run on the input in the folder. For a virtual architecture ptxas parses and checks, and makes nothing. */
 static void run_once(const char *path, const char *folder, const Job *job, Product product, unsigned timeout_ms,
                      const SignalHold *hold, Outcome *outcome)
 {
@@ -150,7 +149,7 @@ static void run_once(const char *path, const char *folder, const Job *job, Produ
     buf_printf(&arch, "-arch=%s", product == PRODUCT_NOTHING ? names.virtual : names.real);
     const char *arguments[12] = {path, "-v", arch.data, INPUT_NAME};
     size_t count = 4;
-    /* The default is 3, and PTX with debugging information takes no level but 0 that is spelled out. */
+    /* The default is 3, and with debugging information in the PTX ptxas accepts no other explicit level than 0. */
     if (opt_level < 3) {
         buf_printf(&level, "-O%u", opt_level);
         arguments[count++] = level.data;
@@ -169,7 +168,7 @@ static void run_once(const char *path, const char *folder, const Job *job, Produ
     ProcessEnd end = process_run(arguments, folder, timeout_ms, hold, &outcome->log, &status);
     describe_end(outcome, end, status, timeout_ms);
     if (outcome->failure == ASSEMBLY_REJECTED && !names_error(buf_text(&outcome->log)))
-        /* An exit status alone does not say that the PTX is wrong. */
+        /* An exit status alone does not mean that the PTX is wrong. */
         outcome_fail(outcome, ASSEMBLY_UNREADABLE, "ended with exit status %d without naming an error",
                      WEXITSTATUS(status));
     buf_free(&arch);
@@ -199,12 +198,12 @@ static void run_in(const char *path, const char *folder_name, int folder, const 
     }
     Product product = job->syntax_only ? PRODUCT_NOTHING : PRODUCT_PROGRAM;
     run_once(path, folder_name, job, product, timeout_ms, hold, outcome);
-    /* ptxas 12.4 has compute_90a in its list, and then does not take it. */
+    /* ptxas 12.4 lists compute_90a, but does not accept it. */
     if (product == PRODUCT_NOTHING && is_rejected_for(outcome, "Unsupported gpu architecture 'compute_")) {
         product = PRODUCT_PROGRAM;
         run_again(path, folder_name, job, product, timeout_ms, hold, outcome);
     }
-    /* Functions of other modules, and the .unified ones, of which a linker makes one for the host's and the GPU's. */
+    /* Functions of other modules, and .unified functions, which a linker merges with the host's. */
     if (product == PRODUCT_PROGRAM && (is_rejected_for(outcome, "Unresolved extern ") ||
                                        is_rejected_for(outcome, "requires command line option '--compile-only'"))) {
         product = PRODUCT_RELOCATABLE;
@@ -215,7 +214,7 @@ static void run_in(const char *path, const char *folder_name, int folder, const 
         read_cubin(folder, outcome);
 }
 
-void ptxas_run(const char *path, const Job *job, unsigned timeout_ms, Outcome *outcome)
+static void run(const char *path, const Job *job, unsigned timeout_ms, Outcome *outcome)
 {
     SignalHold hold;
     signals_hold(&hold);
@@ -224,7 +223,8 @@ void ptxas_run(const char *path, const Job *job, unsigned timeout_ms, Outcome *o
     if (folder >= 0)
         run_in(path, name, folder, job, timeout_ms, &hold, outcome);
     else
-        outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "no temporary folder for its files: %s", strerror(errno));
+        outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "cannot create a temporary folder for its files: %s",
+                     strerror(errno));
     if (folder >= 0)
         close(folder);
     if (name)
@@ -232,3 +232,5 @@ void ptxas_run(const char *path, const Job *job, unsigned timeout_ms, Outcome *o
     free(name);
     signals_release(&hold);
 }
+
+const Program ptxas_program = {read_version, run};

@@ -1,4 +1,4 @@
-/* Reads what the assembler said and what its cubin holds, and makes one record of the two for each kernel and function.
+/* Reads the assembler's log and its cubin, and combines both into one record for each kernel and function.
  *
  * The log is that of `ptxas -v`; nvJitLink and the driver print the same lines with another margin, and their linker
  * adds lines of its own about the linked kernels:
@@ -8,11 +8,11 @@
  *     ptxas info    : Used 19 registers, used 0 barriers, 32 bytes cumulative stack size, 1024 bytes smem
  *     info    : Function properties for 'K':
  *     info    : used 26 registers, used 0 barriers, 56 stack, 0 bytes smem, 548 bytes cmem[0], 0 bytes lmem
- * Which of the parts of a "Used" line are there depends on the version and the architecture.  Where functions return
- * more than one value, nothing keeps the calling convention ("disabling ABI"): then there is no line on the stack, and
- * the "Used" line tells the local memory of variables and spills together.
+ * The parts of a "Used" line depend on the version and the architecture. If functions return more than one value, the
+ * calling convention is not used ("disabling ABI"): then there is no line about the stack, and the "Used" line has the
+ * local memory of variables and spills together.
  *
- * The cubin is what runs, so its figures win where it has them; the bytes of spill code are in the log alone. */
+ * The cubin is what runs, so its figures take precedence; the bytes of spill code are only in the log. */
 #include "assembler/internal.h"
 
 #include <string.h>
@@ -29,62 +29,36 @@ typedef struct Record {
 
 typedef VEC(Record) RecordVec;
 
-/* Records by name: an open-addressed table of positions in 'records', from 1. */
+/* Records by name. */
 typedef struct Table {
     Arena *arena;
+    Interner *names;
+    Map positions; /* from names to positions in 'records', counted from 1 */
     RecordVec records;
-    size_t *slots;
-    size_t slot_count; /* a power of two, at least twice the records */
 } Table;
 
-static size_t hash_name(const char *name, size_t length)
+static Table table_new(Arena *arena)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)name[i]) * UINT64_C(1099511628211);
-    return (size_t)(hash ^ hash >> 32);
-}
-
-static size_t *table_slot(const Table *table, const char *name, size_t length)
-{
-    for (size_t at = hash_name(name, length);; at++) {
-        size_t *slot = &table->slots[at & (table->slot_count - 1)];
-        if (*slot == 0)
-            return slot;
-        const char *other = table->records.data[*slot - 1].name;
-        if (strncmp(other, name, length) == 0 && other[length] == 0)
-            return slot;
-    }
-}
-
-static void table_grow(Table *table)
-{
-    table->slot_count = table->slot_count ? table->slot_count * 2 : 64;
-    table->slots = ARENA_ARRAY(table->arena, size_t, table->slot_count);
-    for (size_t i = 0; i < table->records.count; i++) {
-        const char *name = table->records.data[i].name;
-        *table_slot(table, name, strlen(name)) = i + 1;
-    }
+    return (Table){.arena = arena, .names = interner_new(arena), .positions = {.arena = arena}};
 }
 
 static Record *table_find(const Table *table, const char *name)
 {
-    size_t slot = table->slot_count ? *table_slot(table, name, strlen(name)) : 0;
-    return slot ? &table->records.data[slot - 1] : NULL;
+    Name key = intern_find(table->names, name, strlen(name));
+    const uint64_t *position = key ? map_get(&table->positions, pointer_key(key)) : NULL;
+    return position ? &table->records.data[*position - 1] : NULL;
 }
 
-/* The position of the record with that name, made if there is none. */
+/* The position of the record with that name; adds one if there is none. */
 static size_t table_add(Table *table, const char *name, size_t length)
 {
-    if (table->records.count * 2 >= table->slot_count)
-        table_grow(table);
-    size_t *slot = table_slot(table, name, length);
-    if (*slot == 0) {
-        Record record = {.name = arena_strndup(table->arena, name, length)};
-        VEC_PUSH(table->arena, table->records, record);
-        *slot = table->records.count;
-    }
-    return *slot - 1;
+    Name key = intern_n(table->names, name, length);
+    const uint64_t *position = map_get(&table->positions, pointer_key(key));
+    if (position)
+        return *position - 1;
+    VEC_PUSH(table->arena, table->records, (Record){.name = key});
+    map_put(&table->positions, pointer_key(key), table->records.count);
+    return table->records.count - 1;
 }
 
 /* Reads a decimal number, saturating; false if there is none. */
@@ -125,8 +99,8 @@ static void keep_larger(uint64_t *kept, uint64_t value)
         *kept = value;
 }
 
-/* "32 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads".  A function that was compiled into several
- * kernels is told of several times: the largest counts. */
+/* "32 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads". A function that was compiled into several kernels
+ * has several such lines: the largest figures count. */
 static bool read_frame_line(const char *line, const char *end, Record *record)
 {
     uint64_t frame, stores, loads;
@@ -183,10 +157,10 @@ static void read_used_line(const char *at, const char *end, Record *record)
 
 #define NO_RECORD SIZE_MAX
 
-/* Where a log was left off: which record the next line is about. */
+/* Which records the next line of the log may be about. */
 typedef struct LogState {
-    size_t entry;    /* the last kernel that was said to be compiled, until its "Used" line came */
-    size_t function; /* the last one whose properties were announced */
+    size_t entry;    /* the kernel that is being compiled, until its "Used" line */
+    size_t function; /* the last one in a "Function properties" line */
 } LogState;
 
 static void read_log_line(const char *line, const char *end, Table *table, LogState *state)
@@ -204,7 +178,7 @@ static void read_log_line(const char *line, const char *end, Table *table, LogSt
         if (at < end && *at == '\'') {
             at++;
             stop = memchr(at, '\'', (size_t)(end - at));
-            state->entry = NO_RECORD; /* the linker speaks: what follows is not about the kernel being compiled */
+            state->entry = NO_RECORD; /* a line of the linker: the next lines are not about the kernel being compiled */
         }
         state->function = stop && stop > at ? table_add(table, at, (size_t)(stop - at)) : NO_RECORD;
     } else if ((at = after(line, end, ": Used ")) || (at = after(line, end, ": used "))) {
@@ -217,7 +191,7 @@ static void read_log_line(const char *line, const char *end, Table *table, LogSt
     }
 }
 
-/* What is known of spills without the calling convention is that they are no larger than the local memory. */
+/* Without the calling convention, all that is known about spills is that they are not larger than the local memory. */
 static void take_local_as_spills(Table *table)
 {
     for (size_t i = 0; i < table->records.count; i++) {
@@ -300,7 +274,7 @@ static Resources merge(const Record *record, const Architecture *architecture)
     return r;
 }
 
-/* The driver's own figures for the module that it loaded, which is what would run. */
+/* The driver's own figures for the module that it loaded, which is the code that would run. */
 static void apply_attributes(const char *attributes, const Table *table, Assembly *result)
 {
     while (*attributes) {
@@ -331,12 +305,12 @@ const char *resources_read(Arena *arena, Arch arch, const char *log, const char 
 {
     const Architecture *architecture = architecture_find(arch.number);
     require(architecture);
-    Table table = {.arena = arena};
+    Table table = table_new(arena);
     read_log(log, &table);
     match_code(&table, cubin);
     result->resources = ARENA_ARRAY(arena, Resources, table.records.count);
     const char *problem = NULL;
-    /* Kernels as the cubin has them, then functions that it has, then those that were compiled into kernels. */
+    /* Kernels in the cubin's order, then its functions, then functions that were compiled into kernels. */
     for (int round = 0; round < 3; round++) {
         for (size_t i = 0; i < (round < 2 ? cubin->count : table.records.count); i++) {
             const Record *record = round < 2 ? table_find(&table, cubin->functions[i].name) : &table.records.data[i];
@@ -348,14 +322,15 @@ const char *resources_read(Arena *arena, Arch arch, const char *log, const char 
             if (r.is_entry && !record->code && !problem)
                 problem = arena_printf(arena, "the cubin has no code for kernel '%s'", r.name);
             if (r.is_entry && !record->has_frame && !problem)
-                problem = arena_printf(arena, "the log does not tell the spills of kernel '%s'", r.name);
+                problem = arena_printf(arena, "the log has no spill figures for kernel '%s'", r.name);
             result->resources[result->resource_count++] = r;
         }
     }
     apply_attributes(attributes, &table, result);
     for (size_t i = 0; i < result->resource_count && !problem; i++)
         if (result->resources[i].is_entry && result->resources[i].registers == 0)
-            problem = arena_printf(arena, "nothing tells the registers of kernel '%s'", result->resources[i].name);
+            problem = arena_printf(arena, "neither the log nor the cubin has the registers of kernel '%s'",
+                                   result->resources[i].name);
     return problem;
 }
 

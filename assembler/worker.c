@@ -1,11 +1,11 @@
 /* A worker process: a forked child that opens an assembler's library and serves one request after another over a
- * socket, so that what the library does to its process (crash, hang, print, leak) happens to the child alone.
+ * socket, so that only the child suffers from what the library does to its process (crash, hang, print, leak).
  *
- * Both ends are this program, so structures go over the socket as they are.  A reply is checked all the same: the
- * library may have overwritten anything in the child.
+ * Both ends are this program, so structures are sent as they are in memory. Replies are checked nevertheless, because
+ * the library may have overwritten anything in the child.
  *     request: RequestHeader, the PTX
  *     reply:   ReplyHeader, then message, log, cubin, attributes
- * The first reply comes unasked, when the library is open; its log is the version. */
+ * The first reply is sent when the library is open; its log is the version. */
 #include "assembler/internal.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 #define PART_LIMIT (UINT64_C(1) << 30)
 #define LOAD_TIMEOUT_MS 60000
 #define PRINTED_LIMIT 65536
-/* In the child: its end of the socket. */
+/* The child's end of the socket, in the child. */
 #define SERVICE_FD 3
 
 typedef struct RequestHeader {
@@ -42,9 +42,9 @@ struct Worker {
     const Engine *engine;
     const char *path;
     Arch arch;
-    pid_t pid;   /* 0 while there is no child */
+    pid_t pid;   /* 0 if there is no child */
     int socket;
-    int printed; /* a nameless file that takes what the child prints; -1 if it could not be made */
+    int printed; /* an unnamed file for the child's output; -1 if it could not be created */
 };
 
 static void outcome_parts(Outcome *outcome, Buf *parts[PART_COUNT])
@@ -54,8 +54,6 @@ static void outcome_parts(Outcome *outcome, Buf *parts[PART_COUNT])
     parts[2] = &outcome->cubin;
     parts[3] = &outcome->attributes;
 }
-
-/* ---- The child -------------------------------------------------------------------------------------------------- */
 
 static bool receive_blocking(void *bytes, size_t length)
 {
@@ -118,7 +116,7 @@ _Noreturn static void serve(const Worker *worker)
         }
         free(ptx);
     }
-    /* Without the exit handlers and buffers that belong to the parent. */
+    /* Without running the exit handlers and flushing the buffers inherited from the parent. */
     _exit(0);
 }
 
@@ -134,7 +132,7 @@ static void close_from(unsigned first)
 _Noreturn static void child_main(const Worker *worker, int service, pid_t parent)
 {
     child_prepare(parent);
-    /* First out of the way of the numbers that they are to have. */
+    /* First moved away from the numbers that are assigned below. */
     int socket = fcntl(service, F_DUPFD, 10), printed = worker->printed >= 0 ? fcntl(worker->printed, F_DUPFD, 10) : -1;
     int nothing = open("/dev/null", O_RDWR);
     if (socket < 0 || nothing < 0)
@@ -144,12 +142,11 @@ _Noreturn static void child_main(const Worker *worker, int service, pid_t parent
         printed = nothing;
     if (dup2(nothing, 0) < 0 || dup2(printed, 1) < 0 || dup2(printed, 2) < 0 || dup2(socket, SERVICE_FD) < 0)
         _exit(126);
-    /* Above all the other ends of other workers' sockets: they would keep those from seeing this program end. */
+    /* In particular the parent's ends of other workers' sockets: those workers would not notice that the parent has
+     * ended. */
     close_from(SERVICE_FD + 1);
     serve(worker);
 }
-
-/* ---- The parent ------------------------------------------------------------------------------------------------- */
 
 typedef enum Transfer { TRANSFER_DONE, TRANSFER_ENDED, TRANSFER_LATE, TRANSFER_GARBAGE } Transfer;
 
@@ -239,7 +236,7 @@ static void read_printed(const Worker *worker, Buf *log)
     free(text);
 }
 
-/* Ends the child if it has not ended, and takes its status. */
+/* Ends the child if it is still running, and returns its status. */
 static int reap(Worker *worker)
 {
     int status = 0;
@@ -254,7 +251,7 @@ static int reap(Worker *worker)
     return status;
 }
 
-/* What a conversation that broke off means.  The child is gone afterwards. */
+/* Sets the outcome after a transfer that failed. The child has ended afterwards. */
 static void explain(Worker *worker, Transfer transfer, const char *doing, unsigned timeout_ms, Outcome *outcome)
 {
     buf_clear(&outcome->log);
@@ -267,7 +264,7 @@ static void explain(Worker *worker, Transfer transfer, const char *doing, unsign
         reap(worker);
         outcome_fail(outcome, ASSEMBLY_CRASHED, "broke its worker process while %s", doing);
     } else {
-        /* Its end of the socket is closed, so it is ending by itself; let it, for its status says why. */
+        /* The child's end of the socket is closed, so it is ending by itself. Wait for it: its status says why. */
         siginfo_t info;
         for (int64_t deadline = clock_ms() + 1000; clock_ms() < deadline;) {
             info.si_pid = 0;
@@ -283,12 +280,14 @@ static void explain(Worker *worker, Transfer transfer, const char *doing, unsign
     read_printed(worker, &outcome->log);
 }
 
-/* Starts the child and takes its greeting.  False, with the reason in *outcome, if there is none afterwards. */
+/* Starts the child and receives its first reply. False, with the reason in *outcome, if there is no child
+ * afterwards. */
 static bool start(Worker *worker, Outcome *outcome)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-        outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "no socket for its worker process: %s", strerror(errno));
+        outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "cannot create a socket for its worker process: %s",
+                     strerror(errno));
         return false;
     }
     pid_t parent = getpid(), pid = fork();
@@ -298,7 +297,7 @@ static bool start(Worker *worker, Outcome *outcome)
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
-        outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "no worker process: %s", strerror(problem));
+        outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "cannot create its worker process: %s", strerror(problem));
         return false;
     }
     worker->pid = pid;
@@ -318,7 +317,7 @@ Worker *worker_start(Arena *arena, const Engine *engine, const char *path, Arch 
     *worker = (Worker){.engine = engine, .path = path, .arch = arch, .socket = -1};
     worker->printed = memfd_create("ptxopt-assembler", MFD_CLOEXEC);
     if (worker->printed >= 0)
-        fcntl(worker->printed, F_SETFL, O_APPEND); /* it is emptied between requests, under the child's feet */
+        fcntl(worker->printed, F_SETFL, O_APPEND); /* it is truncated between requests while the child has it open */
     Outcome outcome = {0};
     bool started = start(worker, &outcome);
     *version = started ? arena_strndup(arena, buf_text(&outcome.log), outcome.log.length) : NULL;
@@ -329,7 +328,7 @@ Worker *worker_start(Arena *arena, const Engine *engine, const char *path, Arch 
     return started ? worker : NULL;
 }
 
-/* Whether the child ended while nothing was asked of it. */
+/* Whether the child ended between requests. */
 static bool is_gone(const Worker *worker)
 {
     siginfo_t info = {0};

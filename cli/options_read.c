@@ -172,15 +172,20 @@ void options_read_block(Reader *reader, const char *text)
 
 void options_read_assembler(Reader *reader, const char *word)
 {
-    static const char *const words[] = {"auto", "driver", "nvjitlink", "ptxas", "none"};
     Options *options = reader->options;
     options->assembler_given = true;
     options->assembler_none = strcmp(word, "none") == 0;
     if (options->assembler_none || assembler_kind_parse(word, &options->assembler))
         return;
+    const char *words[ASSEMBLER_KIND_COUNT + 1] = {[ASSEMBLER_KIND_COUNT] = "none"};
+    const char *list = "";
+    for (AssemblerKind kind = 0; kind < ASSEMBLER_KIND_COUNT; kind++) {
+        words[kind] = assembler_kind_word(kind);
+        list = arena_printf(reader->arena, "%s%s%s", list, kind > 0 ? ", " : "", words[kind]);
+    }
     const char *closest = closest_word(word, words, COUNT_OF(words));
-    options_fail(reader, "-assembler %s: expected auto, driver, nvjitlink, ptxas or none%s%s%s", word,
-         closest ? "; did you mean '" : "", closest ? closest : "", closest ? "'?" : "");
+    options_fail(reader, "-assembler %s: expected %s or none%s%s%s", word, list, closest ? "; did you mean '" : "",
+                 closest ? closest : "", closest ? "'?" : "");
 }
 
 static const Pass *find_pass(const char *name)

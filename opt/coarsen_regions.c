@@ -84,7 +84,7 @@ static bool refuse_shape(Coarsening *c, const Block *block)
         "the control flow around a condition that differs between the merged threads has no common end");
 }
 
-/* Takes one more step towards closing the component: *grown tells whether it needed one.  When not, *region is it. */
+/* Takes one more step towards closing the component: *grown tells whether it needed one. When not, *region is it. */
 static bool close_component(Coarsening *c, const Component *component, Region *region, bool *grown)
 {
     const BlockVec *blocks = &component->blocks;
