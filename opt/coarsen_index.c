@@ -7,33 +7,23 @@
  * Requires and keeps SSA form. */
 #include "opt/coarsen_internal.h"
 
-#include <string.h>
-
-static const char *const index_names[3] = {"%tid.x", "%tid.y", "%tid.z"};
-static const char *const size_names[3] = {"%ntid.x", "%ntid.y", "%ntid.z"};
-
-static const Sreg *sreg_read(const Inst *inst, const char *name)
+/* Component 'dimension' of %tid or %ntid. */
+static const Sreg *component(const char *vector, unsigned dimension)
 {
-    for (unsigned i = 0; i < inst->operand_count; i++) {
-        const Operand *operand = &inst->operands[i];
-        if (operand->kind == OPERAND_SREG && strcmp(operand->sreg->name, name) == 0)
-            return operand->sreg;
-    }
-    return NULL;
+    return sreg_component(sreg_find(vector), dimension);
 }
 
-/* Moves all reads of a special register to one "mov.u32" before 'first'; NULL if nothing reads it. */
-static Inst *gather_reads(Body *body, const char *name, const char *reg_name)
+/* Replaces all reads of a special register by one in the entry block, and returns it; NULL if nothing reads it. */
+static Inst *gather_reads(Body *body, const Sreg *sreg, const char *reg_name)
 {
     Inst *read = NULL;
     for (size_t b = 0; b < body->blocks.count; b++) {
         for (Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
-            const Sreg *sreg = inst == read ? NULL : sreg_read(inst, name);
-            if (!sreg)
+            if (inst == read || coarsening_sreg(inst) != sreg)
                 continue;
             if (!read) {
                 RegId reg = body_add_reg(body, TYPE_B32, intern(body->module->names, reg_name));
-                read = inst_build(body, "mov.u32", "ds", reg, name);
+                read = inst_build(body, "mov.u32", "ds", reg, sreg->name);
                 Block *entry = body->blocks.data[0];
                 if (entry->first)
                     inst_insert_before(entry->first, read);
@@ -49,8 +39,8 @@ static Inst *gather_reads(Body *body, const char *name, const char *reg_name)
 void coarsening_gather_index(Coarsening *c)
 {
     Body *body = c->body;
-    c->index_read = gather_reads(body, index_names[c->dimension], "%tid_read");
-    Inst *size_read = gather_reads(body, size_names[c->dimension], "%ntid_read");
+    c->index_read = gather_reads(body, component("%tid", c->dimension), "%tid_read");
+    Inst *size_read = gather_reads(body, component("%ntid", c->dimension), "%ntid_read");
     if (size_read) {
         RegId original = size_read->refs[0].reg;
         RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%ntid_coarse"));
@@ -66,7 +56,6 @@ static Inst *insert_after(Inst *place, Inst *inst)
     return inst;
 }
 
-/* T = %tid.d becomes the index of replica 0, and replica k's is made beside it. */
 void coarsening_make_indices(Coarsening *c)
 {
     Inst *read = c->index_read;
@@ -78,8 +67,8 @@ void coarsening_make_indices(Coarsening *c)
     Inst *place = read;
     if (c->stride.kind == STRIDE_BLOCK) {
         RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%ntid_coarse"));
-        place = insert_after(place, inst_build(body, "mov.u32", "ds", size, size_names[c->dimension]));
-        for (unsigned k = 1; k < c->factor; k++) /* each from the one before: an addition, and no product to keep */
+        place = insert_after(place, inst_build(body, "mov.u32", "ds", size, component("%ntid", c->dimension)->name));
+        for (unsigned k = 1; k < c->factor; k++) /* each from the previous one: an addition, and no product that stays live */
             place = insert_after(place,
                                   inst_build(body, "add.u32", "drr", c->maps[k][first], c->maps[k - 1][first], size));
         return;

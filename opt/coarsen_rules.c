@@ -5,8 +5,6 @@
  * coarsen_legality.c. */
 #include "opt/coarsen_internal.h"
 
-#include <string.h>
-
 static CoarsenTreatment refused(const char *reason)
 {
     return (CoarsenTreatment){COARSEN_REFUSED, reason};
@@ -52,23 +50,23 @@ CoarsenTreatment coarsen_treatment(const Form *form)
     return refused("has effects beyond its thread that coarsening does not model");
 }
 
-static bool begins_with(const char *name, const char *prefix)
-{
-    return strncmp(name, prefix, strlen(prefix)) == 0;
-}
-
 CoarsenTreatment coarsen_sreg_treatment(const Sreg *sreg)
 {
-    if (begins_with(sreg->name, "%tid") || begins_with(sreg->name, "%ntid")) {
-        if (sreg->vector > 1)
+    switch (sreg->role) {
+    case SREG_ROLE_TID:
+    case SREG_ROLE_NTID:
+        if (sreg->axis == SREG_AXIS_ALL)
             return refused("is a whole vector, and only its components can be replaced");
         return (CoarsenTreatment){COARSEN_REWRITTEN, NULL};
+    case SREG_ROLE_WARPID:
+    case SREG_ROLE_NWARPID: return refused("counts warps, which coarsening merges");
+    default: break;
     }
-    if (begins_with(sreg->name, "%warpid") || begins_with(sreg->name, "%nwarpid"))
-        return refused("counts warps, which coarsening merges");
-    if (sreg->dependence == SREG_THREAD)
-        return (CoarsenTreatment){COARSEN_WHOLE_WARPS, NULL};
-    return (CoarsenTreatment){sreg->dependence == SREG_VOLATILE ? COARSEN_CLONED : COARSEN_IF_VARIANT, NULL};
+    switch (sreg->dependence) {
+    case SREG_THREAD: return (CoarsenTreatment){COARSEN_WHOLE_WARPS, NULL};
+    case SREG_VOLATILE: return (CoarsenTreatment){COARSEN_CLONED, NULL};
+    default: return (CoarsenTreatment){COARSEN_IF_VARIANT, NULL};
+    }
 }
 
 CoarsenTreatment coarsening_treatment(const Inst *inst)

@@ -67,7 +67,7 @@ static bool observes(const Values *values, const Inst *inst)
 
 bool coarsening_loads_merge(const Coarsening *c)
 {
-    const Values *values = values_compute(c->scratch, c->body);
+    const Values *values = analyses_values(c->analyses);
     for (size_t b = 0; b < c->body->blocks.count; b++)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
             if (observes(values, inst))
@@ -296,7 +296,7 @@ static const Inst *irreducible_observation(const Waiting *w)
 
 bool coarsening_check_waiting(Coarsening *c)
 {
-    Waiting w = {.c = c, .values = values_compute(c->scratch, c->body)};
+    Waiting w = {.c = c, .values = analyses_values(c->analyses)};
     const Inst *irreducible = irreducible_observation(&w);
     if (irreducible)
         return coarsening_refuse(c, irreducible, "'%s' is in a loop with several entries",
