@@ -74,7 +74,7 @@ const char *coarsen_rule_text(CoarsenRule rule);
 
 /* The constant symbol __ptxopt_launch_<kernel>, in the module's arena but not yet one of its items: it carries the
  * contract into the cubin. An array of 16 .u32: magic 0x50584f50, format 1, level (0 thread), factor x y z, stride
- * kind, stride number, whole_warps, stride_unit, block x y z (0: unknown), 0, 0, 0.  If the module leaves no room in
+ * kind, stride number, whole_warps, stride_unit, block x y z (0: unknown), 0, 0, 0. If the module leaves no room in
  * constant memory, it is in global memory. */
 Variable *contract_symbol(Module *module, const LaunchContract *contract);
 void contract_add_symbol(Module *module, Variable *symbol);

@@ -1,13 +1,15 @@
-/* Clones what differs between replicas.
+/* Cloning: a copy of every instruction and region that differs between replicas, for each replica.
  *
- * Replica 0 keeps the original instructions and registers; replicas 1 .. factor-1 get copies.  Outside regions a copy
- * comes right after its original.  A region becomes, for factor 2,
+ * Replica 0 keeps the original instructions and registers; replicas 1 .. factor-1 get copies. Outside regions a copy
+ * directly follows its original. A region becomes, for factor 2,
  *
  *     head -> region -> between -> region' -> end -> join
  *
- * where 'between' and 'end' are new blocks where all exits of one replica's copy meet, and 'between' branches as the
- * head does, on the next replica's condition.  The join's phi arguments from the region move to phis in these blocks,
- * each replica's in its own. */
+ * where 'between' and 'end' are new blocks: all edges out of one replica's copy lead there, and 'between' branches like
+ * the head, on the next replica's condition. The values that the join's phis choose between are chosen in these blocks,
+ * each replica's in its own.
+ *
+ * Requires SSA form, variance and regions. Preserves SSA form; the control flow and all analyses change. */
 #include "opt/coarsen_internal.h"
 
 #include <string.h>
@@ -16,16 +18,16 @@ typedef struct Cloner {
     Coarsening *c;
     Body *body;
     Arena *scratch;
-    unsigned *replicas; /* indexed by RegId, below replica_count: its replica; 0 for a uniform register */
+    unsigned *replicas; /* by RegId below replica_count: the replica it belongs to; 0 if uniform */
     size_t replica_count;
-    const Region **regions; /* indexed by original Block.id: the region that it is in, or NULL */
+    const Region **regions; /* by original Block.id: its region, or NULL */
     Block ***blocks;        /* blocks[k][id]: replica k's copy of a region's block */
-    VEC(Block *) *before;   /* indexed by original Block.id: new blocks to place before it */
-    VEC(Block *) *behind;   /* indexed by original Block.id: new blocks to place after it */
+    VEC(Block *) *before;   /* by original Block.id: new blocks to place before it */
+    VEC(Block *) *after;    /* by original Block.id: new blocks to place after it */
 } Cloner;
 
-/* Groups of instructions that are cloned together: a chain through the carry flag; the stores, the call and the loads
- * of one call sequence.  Sets ends[i] to the last instruction of the group that begins at i, or to i if none does. */
+/* Finds instructions that must stay together: a chain of carry flags, and the stores, the call and the loads of one
+ * call sequence. Sets ends[i] to the last instruction of the group that begins at i, else to i. */
 static void find_groups(Inst *const *insts, size_t count, size_t *ends)
 {
     for (size_t i = 0; i < count; i++)
@@ -50,7 +52,7 @@ static void find_groups(Inst *const *insts, size_t count, size_t *ends)
         bool is_param = !is_call && inst_access(inst, &access) && access.space == SPACE_PARAM;
         if (!is_call && !is_param)
             continue;
-        /* A store or another call after the call begins the next sequence. */
+        /* After the call, a store or another call begins the next sequence. */
         if (sequence == SIZE_MAX || (called && (is_call || access.kind == ACCESS_STORE))) {
             sequence = i;
             called = false;
@@ -122,13 +124,13 @@ static Block *new_block(Cloner *cloner)
     return body_add_block(cloner->body, NULL);
 }
 
-/* Whether the block is the region's own, or its head. */
+/* Whether the block is in the region or its head. */
 static bool is_inside(const Cloner *cloner, const Region *region, const Block *head, const Block *block)
 {
     return block == head || (block->id < cloner->c->block_count && cloner->regions[block->id] == region);
 }
 
-/* A new block before the region if the head also branches elsewhere. */
+/* Inserts a block before the region if the head also leads elsewhere, and returns the region's head. */
 static Block *separate_head(Cloner *cloner, Region *region)
 {
     Block *head = region->head, *entry = NULL;
@@ -176,7 +178,7 @@ static Block *clone_block(Cloner *cloner, const Block *block, unsigned replica, 
     return copy;
 }
 
-/* Redirects the edges of replica k's copy: to blocks of the copy, and those that exit it to 'end'. */
+/* Redirects the edges of replica k's copy: within the copy, and to 'end' instead of the join. */
 static void redirect(Cloner *cloner, Block *block, unsigned replica, const Block *join, Block *end)
 {
     if (block->last)
@@ -188,7 +190,7 @@ static void redirect(Cloner *cloner, Block *block, unsigned replica, const Block
         block->fall = block->fall == join ? end : copy_of(cloner, replica, block->fall);
 }
 
-/* Finds the replica that each register belongs to; 0 for uniform ones. */
+/* The replica that each register belongs to; 0 if it is uniform. */
 static unsigned *number_results(const Cloner *cloner, size_t count)
 {
     Coarsening *c = cloner->c;
@@ -200,7 +202,7 @@ static unsigned *number_results(const Cloner *cloner, size_t count)
     return replica;
 }
 
-/* Moves the join's phi arguments from the region to phis in the ends of the replicas' copies. */
+/* Moves the choice between the region's exits from the join's phis to the ends of the replicas' copies. */
 static void move_choices(Cloner *cloner, const Region *region, const Block *head, Block *const *ends)
 {
     Coarsening *c = cloner->c;
@@ -241,12 +243,12 @@ static void clone_region(Cloner *cloner, Region *region)
         for (size_t i = 0; k > 0 && i < region->blocks.count; i++) {
             Block *copy = new_block(cloner);
             cloner->blocks[k][region->blocks.data[i]->id] = copy;
-            VEC_PUSH(cloner->scratch, cloner->behind[last], copy);
+            VEC_PUSH(cloner->scratch, cloner->after[last], copy);
         }
         ends[k] = new_block(cloner);
-        VEC_PUSH(cloner->scratch, cloner->behind[last], ends[k]);
+        VEC_PUSH(cloner->scratch, cloner->after[last], ends[k]);
     }
-    /* The copies come first: they are made from replica 0, which is unchanged until then. */
+    /* The copies come first: they are made from replica 0 before it changes. */
     for (unsigned k = 1; k < c->factor; k++) {
         for (size_t i = 0; i < region->blocks.count; i++)
             redirect(cloner, clone_block(cloner, region->blocks.data[i], k, head, ends[k - 1]), k, join, ends[k]);
@@ -270,8 +272,8 @@ static void place_blocks(Cloner *cloner, Block *const *originals)
         for (size_t i = 0; i < cloner->before[b].count; i++)
             body->blocks.data[place++] = cloner->before[b].data[i];
         body->blocks.data[place++] = originals[b];
-        for (size_t i = 0; i < cloner->behind[b].count; i++)
-            body->blocks.data[place++] = cloner->behind[b].data[i];
+        for (size_t i = 0; i < cloner->after[b].count; i++)
+            body->blocks.data[place++] = cloner->after[b].data[i];
     }
     require(place == body->blocks.count);
     body_update_preds(body);
@@ -285,7 +287,7 @@ void coarsening_clone(Coarsening *c)
     Block **originals = ARENA_ARRAY(scratch, Block *, c->block_count);
     memcpy(originals, body->blocks.data, c->block_count * sizeof *originals);
     cloner.before = arena_array(scratch, c->block_count, sizeof *cloner.before);
-    cloner.behind = arena_array(scratch, c->block_count, sizeof *cloner.behind);
+    cloner.after = arena_array(scratch, c->block_count, sizeof *cloner.after);
     cloner.blocks = ARENA_ARRAY(scratch, Block **, c->factor);
     for (unsigned k = 0; k < c->factor; k++)
         cloner.blocks[k] = ARENA_ARRAY(scratch, Block *, c->block_count);

@@ -68,7 +68,7 @@ void coarsening_make_indices(Coarsening *c)
     if (c->stride.kind == STRIDE_BLOCK) {
         RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%ntid_coarse"));
         place = insert_after(place, inst_build(body, "mov.u32", "ds", size, component("%ntid", c->dimension)->name));
-        for (unsigned k = 1; k < c->factor; k++) /* each from the previous one: an addition, and no product that stays live */
+        for (unsigned k = 1; k < c->factor; k++) /* each from the one before: no product stays live */
             place = insert_after(place,
                                   inst_build(body, "add.u32", "drr", c->maps[k][first], c->maps[k - 1][first], size));
         return;

@@ -5,8 +5,7 @@
 #include "analysis/analysis.h"
 #include "opt/coarsen.h"
 
-/* Blocks that are executed under variant control, closed to one way in and one way out: cloned whole, one replica after
- * the other. */
+/* Blocks under variant control, with one entry and one exit: cloned as a whole, one replica after the other. */
 typedef struct Region {
     Block *head;          /* outside; every edge into the region comes from here */
     Block *join;          /* outside; every edge out of the region leads here */
@@ -21,13 +20,13 @@ typedef struct Coarsening {
     Refusal *refusal;
     bool needs_whole_warps; /* out */
 
-    Inst *index_read;  /* "mov.u32 T, %tid.d" in the entry block: what every read of the index goes through */
+    Inst *index_read;  /* "mov.u32 T, %tid.d" in the entry block, the only read of the index; or NULL */
     Analyses *analyses; /* of the body before cloning */
     const Dominance *dominance, *postdominance;
     const LoopForest *loops;
     const Variance *variance;
 
-    size_t block_count;   /* blocks before cloning; bit sets by Block.id are of this size */
+    size_t block_count;   /* blocks before cloning: the size of bit sets by Block.id */
     BitSet in_region;
     VEC(Region) regions;
 
@@ -38,7 +37,7 @@ typedef struct Coarsening {
     Variable ***private_copies; /* private_copies[k][i]: replica k's copy of private_variables[i]; k > 0 */
 } Coarsening;
 
-/* Runs the statement for every successor, some perhaps twice. */
+/* Runs the statement for every successor; for some perhaps twice. */
 #define FOR_EACH_SUCC(block, succ)                                                                                     \
     for (unsigned succ##_i = 0, succ##_n = (block)->last ? (block)->last->target_count : 0; succ##_i <= succ##_n;      \
          succ##_i++)                                                                                                   \

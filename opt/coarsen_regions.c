@@ -1,4 +1,9 @@
-/* Closes the blocks under variant control to regions with one way in and one way out. */
+/* Regions: the blocks under variant control, closed so that each connected set of them has one entry and one exit.
+ *
+ * Starts with the blocks whose execution is variant and adds blocks until every set has a head that all its entries
+ * come from and a join that all its exits lead to. Refuses kernels where that is not possible.
+ *
+ * Requires SSA form, dominators, post-dominators and variance. Changes nothing but in_region and regions. */
 #include "opt/coarsen_internal.h"
 
 #include <stdlib.h>
@@ -10,11 +15,11 @@ static bool in_region(const Coarsening *c, const Block *block)
     return bitset_has(&c->in_region, block->id);
 }
 
-/* Blocks of in_region that hang together. */
+/* A connected set of blocks of in_region. */
 typedef struct Component {
     BlockVec blocks;
     BitSet members; /* by Block.id */
-    BitSet parted;  /* by Block.id: the sides of the branch at its end have been added */
+    BitSet branched;  /* by Block.id: all successors of its variant branch have been added */
 } Component;
 
 static void add_member(Coarsening *c, Component *component, Block *block)
@@ -25,14 +30,14 @@ static void add_member(Coarsening *c, Component *component, Block *block)
     VEC_PUSH(c->scratch, component->blocks, block);
 }
 
-/* Blocks hang together by edges, and as the two sides of one variant branch. */
+/* Blocks are connected by edges, and as the two sides of one variant branch. */
 static void collect_component(Coarsening *c, Block *start, Component *component)
 {
     for (size_t i = 0; i < component->blocks.count; i++) {
         const Block *block = component->blocks.data[i];
         bitset_remove(&component->members, block->id);
         for (unsigned p = 0; p < block->pred_count; p++)
-            bitset_remove(&component->parted, block->preds[p]->id);
+            bitset_remove(&component->branched, block->preds[p]->id);
     }
     component->blocks.count = 0;
     add_member(c, component, start);
@@ -43,17 +48,16 @@ static void collect_component(Coarsening *c, Block *start, Component *component)
         for (unsigned p = 0; p < block->pred_count; p++) {
             Block *pred = block->preds[p];
             add_member(c, component, pred);
-            if (!variance_branch(c->variance, pred) || bitset_has(&component->parted, pred->id))
+            if (!variance_branch(c->variance, pred) || bitset_has(&component->branched, pred->id))
                 continue;
-            bitset_add(&component->parted, pred->id);
+            bitset_add(&component->branched, pred->id);
             FOR_EACH_SUCC(pred, sibling)
                 add_member(c, component, sibling);
         }
     }
 }
 
-/* Adds what lies between the region and 'limit', going backwards or forwards from 'from'.  True if something was
- * added. */
+/* Adds the blocks between the region and 'limit', walking backwards or forwards from 'from'. True if any was added. */
 static bool absorb(Coarsening *c, Block *from, const Block *limit, bool forwards)
 {
     BlockVec pending = {0};
@@ -84,7 +88,7 @@ static bool refuse_shape(Coarsening *c, const Block *block)
         "the control flow around a condition that differs between the merged threads has no common end");
 }
 
-/* Takes one more step towards closing the component: *grown tells whether it needed one. When not, *region is it. */
+/* Takes one more step towards closing the component: sets *grown if it was needed, else *region. */
 static bool close_component(Coarsening *c, const Component *component, Region *region, bool *grown)
 {
     const BlockVec *blocks = &component->blocks;
@@ -115,7 +119,7 @@ static bool close_component(Coarsening *c, const Component *component, Region *r
     }
     if (*grown)
         return true;
-    /* The nearest common dominator may itself have been taken in by an earlier step, or be where the region ends. */
+    /* The nearest common dominator may have been added by an earlier step, or be the join. */
     if (in_region(c, head) || in_region(c, join) || head == join) {
         *grown = true;
         if (in_region(c, head) && in_region(c, join))
@@ -154,9 +158,9 @@ bool coarsening_find_regions(Coarsening *c)
     c->in_region = bitset_new(c->scratch, c->block_count);
     bitset_copy(&c->in_region, &c->variance->blocks);
     Component component = {.members = bitset_new(c->scratch, c->block_count),
-                           .parted = bitset_new(c->scratch, c->block_count)};
+                           .branched = bitset_new(c->scratch, c->block_count)};
     BitSet seen = bitset_new(c->scratch, c->block_count);
-    /* A component that grows may run into one that was closed before: then all are looked at again. */
+    /* A component that grows may reach one that was closed before: then all are checked again. */
     for (bool again = true; again;) {
         again = false;
         c->regions.count = 0;
@@ -174,7 +178,7 @@ bool coarsening_find_regions(Coarsening *c)
             }
             for (size_t i = 0; i < component.blocks.count; i++) {
                 bitset_add(&seen, component.blocks.data[i]->id);
-                if (!again) /* of use only if this turn is the last */
+                if (!again) /* only needed if this is the last round */
                     VEC_PUSH(c->scratch, region.blocks, component.blocks.data[i]);
             }
             if (region.blocks.count)
