@@ -427,6 +427,13 @@ static void test_effects_are_consistent(void **state)
     }
 }
 
+static void test_slow_opcodes(void **state)
+{
+    (void)state;
+    for (unsigned op = OP_UNKNOWN; op < OP_COUNT; op++)
+        assert_int_equal(opcode_is_slow((Opcode)op), op == OP_DIV || op == OP_REM || op == OP_SQRT || op == OP_RCP);
+}
+
 static void test_lookups(void **state)
 {
     (void)state;
@@ -832,6 +839,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_every_alternative),
         TEST(test_effects_are_consistent),
+        TEST(test_slow_opcodes),
         TEST(test_lookups),
         TEST(test_signatures),
         TEST(test_modifier_order),
