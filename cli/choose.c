@@ -50,7 +50,7 @@ static bool try_factor(Arena *arena, KernelReport *kernel, const PipelineOptions
 /* Lanes of the warps that so many blocks occupy. */
 static unsigned lanes(const Machine *machine, unsigned threads, unsigned blocks)
 {
-    return (threads + machine->warp_size - 1) / machine->warp_size * machine->warp_size * blocks;
+    return (unsigned)align_up(threads, machine->warp_size) * blocks;
 }
 
 /* No factor can even be tried. */

@@ -82,7 +82,7 @@ static BlockState *block_new(Machine *machine, Cluster *cluster, unsigned rank)
     block->machine = machine;
     block->cluster = cluster;
     block->rank = rank;
-    block->warp_count = (machine->block_threads + LANES - 1) / LANES;
+    block->warp_count = (unsigned)divide_up(machine->block_threads, LANES);
     block->clock_size = block->warp_count + 1;
     block->warps = ARENA_ARRAY(machine->arena, Warp, block->warp_count);
     for (unsigned i = 0; i < block->warp_count; i++) {

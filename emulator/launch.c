@@ -413,8 +413,8 @@ Launch *launch_divide(Arena *arena, const Launch *launch, const unsigned block_f
         unsigned block = launch->block[i] ? launch->block[i] : 1, grid = launch->grid[i] ? launch->grid[i] : 1;
         unsigned by = block_factor && block_factor[i] ? block_factor[i] : 1;
         unsigned grid_by = grid_factor && grid_factor[i] ? grid_factor[i] : 1;
-        divided->block[i] = (block + by - 1) / by;
-        divided->grid[i] = (grid + grid_by - 1) / grid_by;
+        divided->block[i] = (unsigned)divide_up(block, by);
+        divided->grid[i] = (unsigned)divide_up(grid, grid_by);
     }
     return divided;
 }

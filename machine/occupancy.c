@@ -4,11 +4,7 @@
  * adapted to current machines: registers are allocated to warps in units, and each warp's come from the one partition
  * of the SM that it runs in. */
 #include "machine/machine.h"
-
-static unsigned divide_up(unsigned value, unsigned unit)
-{
-    return value / unit + (value % unit != 0);
-}
+#include "support/memory.h"
 
 static unsigned minimum(unsigned a, unsigned b)
 {
@@ -18,7 +14,7 @@ static unsigned minimum(unsigned a, unsigned b)
 /* Registers allocated to one warp. */
 static unsigned warp_registers(const Machine *machine, unsigned registers)
 {
-    return divide_up(registers * machine->warp_size, machine->register_unit) * machine->register_unit;
+    return (unsigned)align_up(registers * machine->warp_size, machine->register_unit);
 }
 
 /* Warps that an SM's registers are enough for if it has that many partitions. */
@@ -34,7 +30,7 @@ static unsigned blocks_by_registers(const Machine *machine, unsigned block_warps
         return UINT32_MAX;
     unsigned per_warp = warp_registers(machine, registers);
     /* The check at launch assumes that the block's warps are spread evenly over the launch partitions. */
-    uint64_t admitted_warps = (uint64_t)divide_up(block_warps, machine->launch_partitions) * machine->launch_partitions;
+    uint64_t admitted_warps = align_up(block_warps, machine->launch_partitions);
     if (per_warp * admitted_warps > machine->registers_per_block ||
         warps_by_registers(machine, per_warp, machine->launch_partitions) < block_warps)
         return 0;
@@ -57,7 +53,7 @@ static uint64_t shared_allocation(const Machine *machine, uint64_t bytes)
     uint64_t unit = machine->shared_unit;
     if (bytes > UINT64_MAX - machine->shared_reserved - unit)
         return UINT64_MAX;
-    return (bytes + machine->shared_reserved + unit - 1) / unit * unit;
+    return align_up(bytes + machine->shared_reserved, unit);
 }
 
 Occupancy machine_occupancy(const Machine *machine, unsigned block_threads, unsigned registers, uint64_t shared_bytes)
@@ -68,7 +64,7 @@ Occupancy machine_occupancy(const Machine *machine, unsigned block_threads, unsi
         return occupancy;
     }
     bool admissible = block_threads <= machine->threads_per_block;
-    unsigned block_warps = divide_up(block_threads, machine->warp_size);
+    unsigned block_warps = (unsigned)divide_up(block_threads, machine->warp_size);
     unsigned by_warps = admissible ? machine->warps_per_sm / block_warps : 0;
     unsigned by_shared = blocks_by_shared(machine, occupancy.shared_allocated);
     unsigned by_registers = 0;

@@ -50,11 +50,6 @@ static bool coarsen_dimension(Body *body, unsigned dimension, unsigned factor, S
     return done;
 }
 
-static unsigned round_up_division(unsigned a, unsigned b)
-{
-    return a / b + (a % b != 0);
-}
-
 /* Sets the contract's block size if it is exact. False if the factor or the stride does not divide it. */
 static bool set_block(const CoarsenRequest *request, LaunchContract *contract, Coarsening *c)
 {
@@ -92,7 +87,7 @@ static void shrink_tuning(Tuning *tuning, const unsigned factor[3])
             unsigned threads = 1;
             for (unsigned d = 0; d < tuning->maxntid_count; d++)
                 threads *= tuning->maxntid[d];
-            tuning->maxntid[0] = round_up_division(threads, product);
+            tuning->maxntid[0] = (unsigned)divide_up(threads, product);
             tuning->maxntid_count = 1;
         }
     }

@@ -92,7 +92,7 @@ static void check_entry_parameters(Parser *parser)
     uint64_t offset = 0;
     for (unsigned i = 0; i < prototype->param_count; i++) {
         uint64_t align = parameter_alignment(prototype->params[i]);
-        offset = (offset + align - 1) / align * align + variable_bytes(prototype->params[i]);
+        offset = align_up(offset, align) + variable_bytes(prototype->params[i]);
         if (offset > ENTRY_PARAMETER_LIMIT) {
             diag_error(parser->diag, prototype->params[i]->span,
                        "the parameters of an entry cannot be larger than %d bytes in total", ENTRY_PARAMETER_LIMIT);

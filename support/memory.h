@@ -16,6 +16,12 @@ static inline uint64_t align_up(uint64_t value, uint64_t align)
     return align > 1 ? (value + align - 1) / align * align : value;
 }
 
+/* The quotient rounded up; 'by' is not 0. */
+static inline uint64_t divide_up(uint64_t value, uint64_t by)
+{
+    return value / by + (value % by != 0);
+}
+
 /* Prints "ptxopt: internal error: MESSAGE (FILE:LINE)" to standard error and aborts. */
 _Noreturn void bug_at(const char *file, int line, const char *format, ...) PRINTF_LIKE(3, 4);
 #define bug(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)

@@ -235,7 +235,7 @@ static bool launch_constant(const Decoder *d, const char *name, uint64_t *value)
     else if (IS("%is_explicit_cluster"))
         *value = m->explicit_cluster;
     else if (IS("%nwarpid"))
-        *value = (m->block_threads + LANES - 1) / LANES;
+        *value = divide_up(m->block_threads, LANES);
     else if (IS("%nsmid") || IS("%gridid"))
         *value = 1;
     else if (IS("%total_smem_size") || IS("%aggr_smem_size"))

@@ -63,7 +63,7 @@ static const char *print_conversion(Exec *x, unsigned lane, const char *format, 
         return format + 1;
     }
     unsigned size = is_long || real || text || pointer ? 8 : 4;
-    *at = (*at + size - 1) / size * size;
+    *at = align_up(*at, size);
     uint64_t value = 0;
     const uint8_t *bytes = access_peek(x, lane, *at, size);
     if (bytes)

@@ -293,6 +293,11 @@ static void sizes_are_rounded_up(void **state)
     assert_int_equal(align_up(16, 16), 16);
     assert_int_equal(align_up(13, 12), 24);
     assert_int_equal(align_up(13, 0), 13);
+    assert_int_equal(divide_up(0, 16), 0);
+    assert_int_equal(divide_up(1, 16), 1);
+    assert_int_equal(divide_up(16, 16), 1);
+    assert_int_equal(divide_up(17, 16), 2);
+    assert_true(divide_up(UINT64_MAX, 2) == UINT64_C(1) << 63);
 }
 
 int main(void)
