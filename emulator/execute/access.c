@@ -21,12 +21,19 @@ static bool access_simple(Exec *x, const MemoryOp *memory, uint32_t mask, uint64
     unsigned bytes = (unsigned)memory->element_bytes * memory->count;
     if (x->machine->tracks_memory || options->count_memory || memory->address_bytes < 4)
         return false;
-    uint64_t add = (uint64_t)memory->offset + window_of(memory->space);
+    uint64_t window = window_of(memory->space), add = (uint64_t)memory->offset + window;
     if (memory->address_bytes == 8) {
         const uint64_t *cells = source_row(x, memory->address);
         EACH_LANE
         {
             address[lane] = cells[lane] + add;
+        }
+    } else if (window) {
+        const uint32_t *cells = source_row(x, memory->address);
+        uint32_t offset = (uint32_t)memory->offset;
+        EACH_LANE
+        {
+            address[lane] = (uint32_t)(cells[lane] + offset) + window;
         }
     } else {
         const uint32_t *cells = source_row(x, memory->address);

@@ -1,11 +1,12 @@
 /* Translation of the lanes' addresses to the host's memory. */
 #include "emulator/state/state.h"
 
-/* The generic addresses of the active lanes. */
+/* The generic addresses of the active lanes.  In a window a register narrower than 64 bits is a 32-bit address, and the
+ * sum with the offset wraps like one; load_simple and store_simple do the same. */
 bool access_addresses(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask, Translation *at)
 {
     const void *row = source_row(x, memory->address);
-    uint64_t add = (uint64_t)memory->offset + window_of(memory->space);
+    uint64_t window = window_of(memory->space), add = (uint64_t)memory->offset + window;
     (void)op;
     if (memory->in_frame)
         add += x->frame->local_base;
@@ -13,6 +14,12 @@ bool access_addresses(Exec *x, const Op *op, const MemoryOp *memory, uint32_t ma
         const uint64_t *cells = row;
         for (unsigned lane = 0; lane < LANES; lane++)
             at->address[lane] = cells[lane] + add;
+    } else if (window) {
+        uint32_t offset = (uint32_t)memory->offset;
+        EACH_ACTIVE(lane, mask)
+        {
+            at->address[lane] = (uint32_t)(row_get(row, memory->address_bytes, lane) + offset) + window;
+        }
     } else {
         EACH_ACTIVE(lane, mask)
         {
