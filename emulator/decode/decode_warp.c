@@ -88,6 +88,10 @@ static bool emit_collective(Decoder *d, Collective *c)
     op->warp.dest_predicate = predicate;
     op->warp.control = c->control;
     op->warp.is_float = c->is_float;
+    /* The lanes may name different members if a register gives them. */
+    op->warp.members_differ = c->members != NO_ROW && c->members >> SOURCE_SHIFT != BANK_CONSTANTS;
+    if (op->warp.members_differ)
+        decoder_emit(d, run_reconverge);
     if (dest.row != NO_ROW)
         decoder_dest_done(d, &dest);
     decoder_guard_close(d, guard);

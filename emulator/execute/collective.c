@@ -2,7 +2,10 @@
  *
  * A .sync form waits until all of its members that have not exited have arrived.  Members in other splits must be at
  * the same op of the same frame, except that bar.warp.sync matches any other bar.warp.sync with the same members.  The
- * last split to arrive executes the operation for all of them. */
+ * last split to arrive executes the operation for all of them.
+ *
+ * Lanes of a split may name different members.  Each set of members is an operation of its own: if one of them must
+ * wait, the split divides, and its parts meet at the run_reconverge op after this one. */
 #include "emulator/execute/execute.h"
 
 static bool is_partner(const Split *split, const Split *other, const Op *op, uint32_t members)
@@ -205,17 +208,63 @@ static Step execute(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
+static Step fault_outsider(Exec *x, const Op *op, uint32_t outsiders, uint32_t members)
+{
+    return fault_at(x, op, (unsigned)__builtin_ctz(outsiders), FAULT_WARP_SYNC,
+                    "the lane is not in its own member mask 0x%08x", members);
+}
+
+/* The lanes name different members: executes each group of lanes that name the same, or divides the split if a group
+ * must wait for lanes of other splits. */
+static Step run_groups(Exec *x, const Op *op, uint32_t mask, const uint32_t *members)
+{
+    Split *split = x->split;
+    uint32_t groups[LANES], pcs[LANES];
+    unsigned count = 0;
+    bool complete = true;
+    for (uint32_t rest = mask; rest; rest &= ~groups[count++]) {
+        unsigned first = (unsigned)__builtin_ctz(rest);
+        groups[count] = 0;
+        EACH_ACTIVE(lane, rest)
+        {
+            groups[count] |= (uint32_t)(members[lane] == members[first]) << lane;
+        }
+        uint32_t outsiders = groups[count] & ~members[first];
+        if (outsiders)
+            return fault_outsider(x, op, outsiders, members[first]);
+        complete &= !(members[first] & x->warp->live & ~groups[count]);
+        pcs[count] = split->pc;
+    }
+    if (!complete) {
+        /* Each part counts its own execution. */
+        Code *code = split->frame->code;
+        code->executed[split->pc]--;
+        code->threads[split->pc] -= (unsigned)__builtin_popcount(split->mask);
+        return split_diverge(x, pcs, groups, count, split->pc + 1);
+    }
+    Step step = STEP_NEXT;
+    for (unsigned i = 0; i < count && step == STEP_NEXT; i++)
+        step = execute(x, op, groups[i]);
+    return step;
+}
+
 Step run_collective(Exec *x, const Op *op, uint32_t mask)
 {
     if (!mask)
         return STEP_NEXT;
     if (op->warp.members == NO_ROW)
         return execute(x, op, mask);
-    unsigned lane = (unsigned)__builtin_ctz(mask);
-    uint32_t members = (uint32_t)row_get(source_row(x, op->warp.members), 4, lane);
+    const uint32_t *row = source_row(x, op->warp.members);
+    uint32_t members = row[__builtin_ctz(mask)];
+    if (op->warp.members_differ) {
+        uint32_t differ = 0;
+        for (unsigned lane = 0; lane < LANES; lane++)
+            differ |= mask >> lane & 1 ? row[lane] ^ members : 0;
+        if (differ)
+            return run_groups(x, op, mask, row);
+    }
     if (mask & ~members)
-        return fault_at(x, op, (unsigned)__builtin_ctz(mask & ~members), FAULT_WARP_SYNC,
-                        "the lane is not in its own member mask 0x%08x", members);
+        return fault_outsider(x, op, mask & ~members, members);
     uint32_t together = gather(x, op, mask, members);
     if (!together) {
         x->split->members = members;

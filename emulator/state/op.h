@@ -131,6 +131,7 @@ struct Op {
         struct {
             uint32_t kind, members, dest_predicate, mode, control;
             bool is_float;
+            bool members_differ; /* may differ between lanes; a run_reconverge op follows */
             const struct MatrixOp *matrix;
         } warp; /* collectives */
         struct {
