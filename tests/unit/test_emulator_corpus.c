@@ -120,7 +120,7 @@ static bool launch_agrees(const char *ptx, const char *json)
     return fine;
 }
 
-/* Every folder has PTX for sm_75 and sm_90, some for other targets and by another compiler. */
+/* Every folder has PTX for sm_75 and sm_90; some have it for other targets and from another compiler. */
 static void corpus_agrees(void **state)
 {
     const char *target = *state;

@@ -1,6 +1,6 @@
-/* One kernel for each row of the instruction table (tests/isa/examples): the emulator executes it, to a good end or a
- * fault, or refuses it before it runs.  What it refuses stands in tests/emulator-refused.txt, which
- * UPDATE=1 build/tests/test_emulator_examples writes anew. */
+/* One kernel for each row of the instruction table (tests/isa/examples): the emulator runs it to its end or to a fault,
+ * or refuses it before it runs.  tests/emulator-refused.txt lists what it refuses; UPDATE=1
+ * build/tests/test_emulator_examples rewrites the file. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ static EmulatorResult *run_entry(Arena *arena, const Module *module, const Funct
     return emulator_run(arena, module, &launch, &options);
 }
 
-/* Lines "FILE ENTRY: what is refused" for a file's entries; how many ran. */
+/* Appends a line "FILE ENTRY: what is refused" for each refused entry of a file; returns how many entries ran. */
 static unsigned run_file(const char *name, Buf *refused)
 {
     Arena *arena = arena_new();

@@ -12,7 +12,7 @@ static const struct {
 } elements[] = {{"f16", 16}, {"bf16", 16}, {"tf32", 32}, {"e4m3", 8}, {"e5m2", 8}, {"s8", 8},
                 {"u8", 8},   {"s4", 4},    {"u4", 4},    {"b1", 1},   {"f64", 64}};
 
-/* Small numbers that differ between places and that every format has. */
+/* Small numbers that differ between places and that every format can represent. */
 static int value_at(Element element, unsigned row, unsigned column, unsigned salt)
 {
     int value = (int)((7 * row + 5 * column + 3 * salt + row * column % 5) % 9);
@@ -47,8 +47,8 @@ static int product_of(Element element, bool is_and, int a, int b)
     return element == B1 ? (is_and ? a & b : a ^ b) : a * b;
 }
 
-/* A register holds 'unit' elements, which are consecutive in k: those of lane 4g + t begin at column unit * t of the
- * chunk that begins where the table says, in rows g on.  B has no rows to tell. */
+/* A register holds 'unit' elements that are consecutive in k.  Those of lane 4g + t begin at column unit * t of the
+ * chunk whose start the table gives, in rows from g on.  B has no rows in the table. */
 typedef struct Shape {
     Element element;
     unsigned m, k;
@@ -220,7 +220,7 @@ static void check_wmma(const Wmma *shape, bool a_rows, bool b_rows, bool d_rows)
     const char *kind = wide ? "d" : "r", *sum_kind = wide ? "d" : integer ? "r" : "f", *name = elements[element].name;
     const char *sum_type = wide ? "f64" : integer ? "s32" : "f32", *layouts[] = {"col", "row"};
     const char *size = arena_printf(arena, "m%un%uk%u", shape->m, shape->n, shape->k);
-    /* Strides beyond the matrix; those of sub-byte types are multiples of 32 or 128 elements. */
+    /* Strides larger than the matrix; those of sub-byte types are multiples of 32 or 128 elements. */
     unsigned pad = sub_byte ? shape->k : 16, a_stride = (a_rows ? shape->k : shape->m) + pad;
     unsigned b_stride = (b_rows ? shape->n : shape->k) + pad, d_stride = d_rows ? shape->n : shape->m;
     unsigned first_c = wide ? 10 : 0, first_d = wide ? 12 : 8;

@@ -113,13 +113,13 @@ static void expect_fault(const Setting *setting, const char *body, FaultKind kin
 static void linear_memory_is_read_by_texel(void **state)
 {
     (void)state;
-    /* Texel tid - 1: outside it is zero, and neither filter nor address mode count. */
+    /* Texel tid - 1: zero outside the texture; neither filter nor address mode matters. */
     Setting setting = {
         .image = "{\"texture\": \"t\", \"memory\": \"linear\", \"filter\": \"linear\", \"width\": 3, " RAMP "}",
         .threads = 5};
     expect_floats(&setting, "sub.s32 %r2, %r1, 1; tex.1d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [%rd2, {%r2}];" STORE_F4,
                   (float[]){0, 0, 0, 1, 10, 0, 0, 1, 14, 0, 0, 1, 18, 0, 0, 1, 0, 0, 0, 1}, 20);
-    /* The memory of a buffer that the kernel has, too. */
+    /* The texture uses the memory of a buffer that is also an argument of the kernel. */
     Setting shared = {.image = "{\"buffer\": \"a\", \"type\": \"f32\", \"count\": 4, \"values\": [1, 2, 3, 4]}",
                       .more =
                           "{\"texture\": \"t\", \"of\": \"a\", \"bind\": \"tex\", \"memory\": \"linear\", \"type\": "

@@ -1,4 +1,4 @@
-/* Launch files: what is understood, and what is refused with a message. */
+/* Launch files: what is accepted, and what is refused with which message. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "emulator/emulator.h"
 #include "parser/parser.h"
 
-/* Writes the text to a file of the given name and returns its path, which is the caller's to free. */
+/* Writes the text to a file of the given name and returns its path, which the caller frees. */
 static char *write_temporary(const char *name, const char *text)
 {
     const char *folder = getenv("TEST_TMP");

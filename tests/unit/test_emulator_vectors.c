@@ -130,8 +130,8 @@ static void vectors_agree(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* The same through text, parser, decoder and machine: a kernel for each instruction in which thread i computes the i-th
- * vector. */
+/* The same through text, parser, decoder and emulated machine: a kernel for each instruction in which thread i computes
+ * the i-th vector. */
 
 static Operation select_operation(Arena *arena, const char *instruction, unsigned count)
 {
@@ -144,7 +144,7 @@ static Operation select_operation(Arena *arena, const char *instruction, unsigne
     return operation;
 }
 
-/* The type of registers that hold values of a type. */
+/* The type of the registers that hold values of this type. */
 static const char *register_type(Type type)
 {
     unsigned bits = type_bits(type);

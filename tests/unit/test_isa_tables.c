@@ -1,6 +1,6 @@
-/* The tables of tests/isa, row by row, against the program's own: every instruction form with each of its modifiers, in
- * every order that ptxas takes; every directive and every special register, at the lowest version that has it and
- * refused, with the needed version named, at the one before. */
+/* Compares the tables of tests/isa, row by row, with the program's own: every instruction form with each of its
+ * modifiers, in every order that ptxas accepts; every directive and special register, accepted at the lowest version
+ * that has it, and refused, with a message that names that version, at the one before. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ typedef struct Sheet {
     unsigned column_count;
 } Sheet;
 
-/* Cuts 'line' at its tabs. */
+/* Splits 'line' at its tabs. */
 static unsigned split_fields(char *line, const char **fields)
 {
     unsigned count = 0;
@@ -113,7 +113,7 @@ static void split_choices(Arena *arena, Place *place, const char *text, size_t l
     }
 }
 
-/* What stands behind "NAME=" in "T=.u16|.u32; D=..." */
+/* The text after "NAME=" in "T=.u16|.u32; D=..." */
 static void find_slot(Arena *arena, Place *place, const char *slots)
 {
     size_t length = strlen(place->slot);
@@ -156,8 +156,8 @@ static void read_modifiers(Arena *arena, const char *text, const char *slots, Mo
     }
 }
 
-/* The spelling in which place 'special' takes choice 'choice', every other its first, and optional ones are left out.
- */
+/* The spelling with alternative 'choice' at place 'special', the first alternative at every other place, and no
+ * optional ones. */
 static void spell(const char *opcode, const Modifiers *modifiers, unsigned special, unsigned choice, Buf *out)
 {
     buf_clear(out);
@@ -171,7 +171,7 @@ static void spell(const char *opcode, const Modifiers *modifiers, unsigned speci
     }
 }
 
-/* A row of ours may be a part of one of theirs: "mbarrier.arrive.count". */
+/* One of our rows may be part of one of theirs: "mbarrier.arrive.count". */
 static bool same_row(const char *ours, const char *theirs)
 {
     size_t length = strlen(theirs);
@@ -207,7 +207,7 @@ static bool order_keeps(const char *order, const Place *before, const Place *aft
     return false;
 }
 
-/* Two places that may bear the same modifier are told apart by position only. */
+/* Only position distinguishes two places that accept the same modifier. */
 static bool places_share(const Place *a, const Place *b)
 {
     for (unsigned i = 0; i < a->count; i++)
@@ -217,7 +217,7 @@ static bool places_share(const Place *a, const Place *b)
     return false;
 }
 
-/* A place that stays before one other stays before all: the name of a sub-operation. */
+/* A place that must come before one other place must come before all: the name of a sub-operation. */
 static bool stays_in_front(const char *order, const Modifiers *modifiers, unsigned place)
 {
     for (unsigned i = place + 1; i < modifiers->count; i++)
@@ -233,7 +233,7 @@ static bool names_type(const Place *place)
     return mod_operand_type(mod_from_name(first)) != TYPE_NONE;
 }
 
-/* Swaps any two neighbours of the modifiers, which ptxas takes, unless they are a pair that it does not. */
+/* Swaps each two adjacent modifiers, which ptxas accepts, except for the pairs that it rejects. */
 static unsigned check_orders(Module *module, const char *id, const char *opcode, const char *order,
                              const Modifiers *modifiers, unsigned special, unsigned choice)
 {
@@ -263,7 +263,7 @@ static unsigned check_orders(Module *module, const char *id, const char *opcode,
     return wrong;
 }
 
-/* The destinations of a form; optional second ones do not count. */
+/* Counts the destinations of a form; optional second ones do not count. */
 static unsigned destination_count(const Form *form)
 {
     unsigned count = 0;
@@ -308,7 +308,7 @@ static unsigned check_row(Module *module, const Sheet *table)
     if (!form)
         return wrong;
     bool guarded = !strcmp(cell(table, "guard"), "yes");
-    /* Their version is no lower than that of their lowest target; sm_35 had PTX 3.1 where sm_32 came with 4.0. */
+    /* Their version is at least that of their lowest target; sm_35 came with PTX 3.1 although sm_32 came with 4.0. */
     bool version = form_min_version(form) == version_number(cell(table, "min_ptx")) ||
                    (!strcmp(cell(table, "min_sm"), "sm_32") && form_min_version(form) == 31);
     if (form->guarded != guarded || destination_count(form) != strtoul(cell(table, "ndst"), NULL, 10) ||
@@ -363,7 +363,7 @@ static unsigned version_before(unsigned version)
     return 0;
 }
 
-/* "\n" stands for a line's end. */
+/* "\n" means the end of a line. */
 static void unescape(const char *text, Buf *out)
 {
     for (; *text; text++)
@@ -375,7 +375,7 @@ static void unescape(const char *text, Buf *out)
         }
 }
 
-/* Says what is wrong about the body text at this version and target: it is to be accepted, or refused with 'wanted' in
+/* Returns what is wrong with the body text at this version and target: it must be accepted, or refused with 'wanted' in
  * the message. */
 static unsigned check_module(const char *row, unsigned version, const char *target, const char *body,
                              const char *wanted)
@@ -402,7 +402,7 @@ static void test_directives(void **state)
     while (table_next(&table)) {
         Buf body = {0};
         const char *id = cell(&table, "id");
-        /* Those of the header stand in the examples themselves. */
+        /* The examples contain the directives of the header. */
         bool header = !strcmp(id, "version") || !strncmp(id, "target", 6) || !strcmp(id, "address_size");
         rows++;
         if (header || !*cell(&table, "min_ptx") || !strncmp(cell(&table, "ptxas13"), "refused", 7))
@@ -445,7 +445,7 @@ static void test_special_registers(void **state)
             bool vector = !strncmp(type, ".v4", 3);
             snprintf(body, sizeof body, ".entry k\n{\n.reg %.*s d, e, f, g;\nmov%.*s %s, %s;\nret;\n}\n",
                      (int)(type + length - last), last, (int)length, type, vector ? "{d, e, f, g}" : "d", name);
-            /* What moves 64 bits came with 2.0, even where the register had been there before. */
+            /* Moves of 64 bits came with 2.0, even for registers that existed before. */
             bool wide = !strncmp(last, ".u64", length) || !strncmp(last, ".b64", length);
             const char *target = wide && version < 20 ? "sm_20" : cell(&table, "min_sm");
             wrong += check_module(name, wide && version < 20 ? 20 : version, target, body, NULL);

@@ -1,5 +1,5 @@
-/* Instructions that the table does not know: one warning, kept as they are written, and nothing that touches memory or
- * another such instruction passes them, whatever rule orders the block around them. */
+/* Instructions that are not in the table: they give one warning and are printed as written, and no memory access or
+ * other such instruction moves across them, in whatever order the block is scheduled. */
 #include "tests/unit/test_registers_support.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ static const char kernel_text[] =
                 "st.global.b32 [%rd1+4], %r3;\n"
                 "ret;\n}\n";
 
-/* The instructions that may not pass each other, in the order of the text. */
+/* The instructions that may not move across each other, in text order. */
 static const char order_text[] = "ld ld ld frobnicate frobnicate ld ld st quuxify st ret";
 
 static const char *effects_in_order(Arena *arena, const Body *body)
@@ -77,7 +77,7 @@ static void nothing_passes_them(void **state)
     arena_free(module->arena);
 }
 
-/* One warning for a spelling, however often it stands in the module. */
+/* One warning for each spelling, however often it occurs in the module. */
 static void one_warning(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* The instruction table: every row and alternative matches its own spelling, operands bind with the right roles, types
- * and effects, and what an assembler refuses is refused with a message that says why.  The file is long because it
- * holds a case for each kind of operand and each kind of refusal. */
+ * and effects, and instructions that an assembler refuses are refused with a message that says why.  The file is long
+ * because it has a case for each kind of operand and each kind of refusal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -281,7 +281,7 @@ static Operand read_operand(Fixture *f)
     return pair;
 }
 
-/* Reads and binds "@%p1 add.u32 %r1, %r2, 5"; what is wrong is in f->text. */
+/* Reads and binds "@%p1 add.u32 %r1, %r2, 5"; f->text is the error message. */
 static bool bind(Fixture *f, const char *text)
 {
     Inst *inst = f->inst = ARENA_NEW(f->arena, Inst);
@@ -326,7 +326,7 @@ static void check_refused(Fixture *f, const char *text, const char *why)
         fail_msg("%s: expected '%s' in: %s", text, why, f->text);
 }
 
-/* The spelling in which element 'special' takes alternative 'choice' and every other its first, optional ones none. */
+/* The spelling with alternative 'choice' for element 'special', the first for every other, and no optional ones. */
 static const Signature *spell(Fixture *f, const Form *form, unsigned special, unsigned choice)
 {
     Buf text = {0};
@@ -418,7 +418,7 @@ static void test_effects_are_consistent(void **state)
             if (form_category(form) == CATEGORY_ATOMIC)
                 assert_int_equal(effects & (EFFECT_READ | EFFECT_WRITE | EFFECT_SYNC),
                                  EFFECT_READ | EFFECT_WRITE | EFFECT_SYNC);
-            /* A value that needs its destination written must not be taken for one without an effect. */
+            /* An instruction that needs its destination must not count as one without effect. */
             if (effects == EFFECT_HINT && form->pattern_count)
                 assert_int_equal(form_patterns(form)[0].kind, PATTERN_ADDRESS);
             assert_in_range(form_min_version(form), 10, 90);
@@ -482,7 +482,7 @@ static void test_signatures(void **state)
     assert_int_equal(signature_parse(f->module, many)->match_count, 0);
 }
 
-/* ptxas takes most modifiers in any order, and so must we; types and sub-operations keep theirs. */
+/* ptxas accepts most modifiers in any order, and so must we; types and sub-operations have a fixed order. */
 static void test_modifier_order(void **state)
 {
     static const char *const taken[] = {
@@ -690,7 +690,7 @@ static void test_refused_operands(void **state)
     check_refused(f, "bra callee", "a label is expected, not a function");
 }
 
-/* tests/isa/register-types.tsv: which declared types ptxas takes at the places marked %x. */
+/* tests/isa/register-types.tsv: the declared types that ptxas accepts at the places marked %x. */
 static void test_register_types(void **state)
 {
     static const char *const declared[] = {"b8",  "u8",  "s8",    "b16", "u16", "s16", "f16", "b32",  "u32",
@@ -737,7 +737,7 @@ static void test_register_types(void **state)
     }
     fclose(table);
     assert_int_equal(rows, 84);
-    /* Where we are looser the printed text is still what was read, and the assembler says no. */
+    /* Where we are less strict, the text is printed as it was read, and the assembler rejects it. */
     assert_in_range(looser, 0, 20);
 }
 

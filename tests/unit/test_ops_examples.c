@@ -1,6 +1,6 @@
-/* The instruction table against ptxas: every example module that ptxas takes binds without a complaint and without an
- * opaque instruction, each generated entry shows the row it is named after, and instructions that ptxas refuses are
- * refused at the same line.  The modules lie in tests/isa; the first line of a refused one quotes ptxas. */
+/* The instruction table against ptxas: every example module that ptxas accepts binds without a message and without an
+ * opaque instruction, each generated entry uses the row it is named after, and instructions that ptxas refuses are
+ * refused at the same line.  The modules are in tests/isa; the first line of a refused one quotes ptxas. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +50,7 @@ static void free_names(Names *names)
     free(names->items);
 }
 
-/* A module read from a file, and what was said about it. */
+/* A module read from a file, and the messages about it. */
 typedef struct Reading {
     Arena *arena;
     Module *module;
@@ -86,9 +86,8 @@ static void entry_name(const char *id, char *out, size_t size)
             *p = '_';
 }
 
-/* Marks the rows that the function's instructions are, and those that it is named after ("r_ld_vec", "r_ld_vec_cg2",
- * or the name of a row that this one was split from).
- * Returns the number of opaque instructions. */
+/* Marks the rows of the function's instructions, and those that it is named after ("r_ld_vec", "r_ld_vec_cg2", or the
+ * name of a row that this one was split from). Returns the number of opaque instructions. */
 static unsigned check_function(const Function *function, BitSet *shown, BitSet *named, const Form *first)
 {
     unsigned opaque = 0;
@@ -185,7 +184,7 @@ static void test_refused(void **state)
         Reading reading;
         reading_open(&reading, names.items[i]);
         unsigned expected = refused_line(names.items[i]), line = reported_line(&reading, names.items[i]);
-        /* An opcode that the table does not know is kept, with a warning. */
+        /* An opcode that is not in the table is kept, with a warning. */
         bool refused =
             strcmp(base, "op-unknown.ptx") ? !reading.module && reading.diag.errors : reading.diag.warnings == 1;
         if (!refused || (expected && line != expected)) {

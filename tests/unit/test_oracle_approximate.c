@@ -1,5 +1,5 @@
-/* How far the approximate functions are from the exact values, by MPFR; what it prints stands in docs/approximate.md.
- */
+/* The error of the approximate functions against exact values from MPFR; docs/approximate.md has the figures that it
+ * prints. */
 #include <math.h>
 #include <mpfr.h>
 #include <setjmp.h>
@@ -22,7 +22,6 @@ static int reciprocal(mpfr_t result, const mpfr_t x, mpfr_rnd_t rounding)
     return mpfr_ui_div(result, 1, x, rounding);
 }
 
-/* Like mpfr_rec_sqrt, which takes -0 for a negative number. */
 static int reciprocal_root(mpfr_t result, const mpfr_t x, mpfr_rnd_t rounding)
 {
     return mpfr_rec_sqrt(result, x, rounding);
@@ -94,7 +93,7 @@ static uint64_t next_random(uint64_t *state)
 typedef struct Distance {
     double units;         /* the largest, in units of the result's last place */
     double error;         /* relative or absolute */
-    unsigned not_nearest; /* how often the result is not the exact value rounded */
+    unsigned not_nearest; /* how often the result is not the correctly rounded value */
 } Distance;
 
 static double unit_of(const FloatFormat *format, double value)

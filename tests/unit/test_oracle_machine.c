@@ -202,7 +202,7 @@ static void atomics_agree(void **state)
     }
 }
 
-/* The lanes that take part in a round: all, one half, one lane, or any. */
+/* The lanes that take part in a round: all, half, one, or a random set. */
 static uint32_t members_of(unsigned round)
 {
     uint32_t random = (uint32_t)random_next(&(Random){round});
@@ -211,8 +211,8 @@ static uint32_t members_of(unsigned round)
 
 typedef uint64_t Expected(unsigned round, unsigned lane, const uint64_t *in, bool *predicate, bool *open);
 
-/* Runs 'instruction' for the members alone; "%r4" and "%p2" are its results, %r1 to %r3 its operands, %r5 the members.
- */
+/* Runs 'instruction' for the members only; "%r4" and "%p2" are its results, %r1 to %r3 its operands, %r5 the
+ * members. */
 static void check_warp(const char *instruction, Expected *expected)
 {
     static uint64_t in[THREADS * WORDS], out[THREADS * WORDS];
@@ -244,7 +244,7 @@ static void check_warp(const char *instruction, Expected *expected)
 
 #define OPERAND(in, lane, number) ((uint32_t)(in)[(lane) * WORDS + (number)])
 
-/* Sources outside the members give an undefined value: the operand keeps to them by going back to the own lane. */
+/* Sources outside the members give an undefined value: for those the operand selects the lane itself. */
 static uint64_t shuffle(char mode, unsigned round, unsigned lane, const uint64_t *in, bool *predicate, bool *open)
 {
     unsigned b = OPERAND(in, lane, 1) & 31, c = OPERAND(in, lane, 2), clamp = c & 31, segment = c >> 8 & 31;

@@ -15,7 +15,7 @@
 
 #include "tests/oracle/emulate.h"
 
-/* Pure rows that have no oracle of this kind, and what tests them. */
+/* Pure rows without an oracle of this kind, and the tests that cover them. */
 static const struct {
     const char *rows, *reason;
 } exceptions[] = {
@@ -139,7 +139,7 @@ static unsigned check_row(const Form *form, Totals *totals, bool verbose)
     if (verbose)
         print_message("%s: %u probes, %llu tuples, %u wrong, %u not executable\n", form_id(form), probes,
                       (unsigned long long)totals->row_tuples, totals->row_wrong, totals->row_unsupported);
-    /* A row is executable or it is not, in all its spellings. */
+    /* Either all spellings of a row are executable or none. */
     if (totals->row_unsupported == probes && probes) {
         totals->refused_rows++;
         print_message("%s: not executable\n", form_id(form));

@@ -1,8 +1,8 @@
-/* The parser: the parsed form that it builds, and which files it accepts and refuses, with the places of all errors.
+/* The parser: the parsed form that it builds, the files that it accepts and refuses, and the places of all errors.
  *
- * tests/cases/parse/NAME.ptx lists its errors, all of them, in order, in lines "//! LINE:COLUMN: error: MESSAGE".
+ * tests/cases/parse/NAME.ptx lists all its errors, in order, in lines "//! LINE:COLUMN: error: MESSAGE".
  * tests/isa/examples must be accepted; tests/isa/examples-invalid must be refused at the line that ptxas names, or at
- * the one in tests/cases/parse/verdicts.tsv; tests/ptx and corpus, which compilers made, must be accepted. */
+ * the one in tests/cases/parse/verdicts.tsv; tests/ptx and corpus, which compilers generated, must be accepted. */
 #define _GNU_SOURCE /* memmem */
 #include <dirent.h>
 #include <setjmp.h>
@@ -441,7 +441,7 @@ static void test_depth(void **state)
     parse_end(&parse);
 }
 
-/* Calls 'check' for each NAME.ptx of the folder, which must contain at least 'least' of them. */
+/* Calls 'check' for each NAME.ptx in the folder, which must contain at least 'least' of them. */
 static void for_each_file(const char *folder, unsigned least, void (*check)(const char *path, const char *name))
 {
     DIR *dir = opendir(folder);
@@ -583,7 +583,7 @@ static void test_messages(void **state)
     assert_int_equal(failures, 0);
 }
 
-/* Every prefix of a module is refused or accepted, without a crash. */
+/* Every prefix of a module is accepted or refused; none crashes the parser. */
 static void test_prefixes(void **state)
 {
     (void)state;

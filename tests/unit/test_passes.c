@@ -1,4 +1,4 @@
-/* Dead code, equal values, and the table of the passes. */
+/* Dead code, equal values, and the pass table. */
 #include "parsed.h"
 
 #include "opt/opt.h"
@@ -55,7 +55,7 @@ static void test_dead_code(void **state)
 {
     (void)state;
     check_dead("\tst.global.u32 [%a], 1;\n", 0);
-    /* the address is dead with what is computed from it */
+    /* the address is dead, as is everything computed from it */
     check_dead("\tmov.u32 %r1, 1;\n\tadd.u32 %r2, %r1, 1;\n\tadd.u64 %d1, %a, 4;\n", 4);
     check_dead("\tld.global.u32 %r1, [%a];\n", 2);
     check_dead("\tld.volatile.global.u32 %r1, [%a];\n", 0);
@@ -66,9 +66,9 @@ static void test_dead_code(void **state)
     check_dead("\tshfl.sync.bfly.b32 %r1, 5, 1, 31, -1;\n\tst.global.u32 [%a], 1;\n", 0);
     check_dead("\tadd.cc.u32 %r1, 1, 2;\n\taddc.u32 %r2, 3, 4;\n\tst.global.u32 [%a], %r2;\n", 0);
     check_dead("\tprefetch.global.L1 [%a];\n", 0);
-    /* one result of two is enough */
+    /* one live result of two keeps the instruction */
     check_dead("\tsetp.eq.u32 %p1|%p2, 1, 2;\n\t@%p2 st.global.u32 [%a], 1;\n", 0);
-    /* a guarded definition keeps the one before it */
+    /* a guarded definition keeps the previous one alive */
     check_dead("\tmov.u32 %r1, 1;\n\tld.param.u32 %r3, [n];\n\tsetp.eq.u32 %p1, %r3, 2;\n\t@%p1 mov.u32 %r1, 3;\n"
                "\tst.global.u32 [%a], %r1;\n",
                0);
@@ -89,7 +89,7 @@ static void test_dead_cycle(void **state)
     release(module);
 }
 
-/* Merges, and says how many instructions of this opcode are left. */
+/* Merges equal values; returns how many instructions of this opcode remain. */
 static void check_merged(const char *code, Opcode op, size_t left)
 {
     Module *module;
@@ -163,7 +163,7 @@ static void test_merge_copies(void **state)
 {
     (void)state;
     check_merged(N "\tmov.b32 %r2, %r1;\n\tadd.u32 %r3, %r2, 1;\n\tst.global.u32 [%a], %r3;\n", OP_MOV, 0);
-    /* .b32 serves where .f32 is read; .f32 does not where .b32 was */
+    /* a .b32 register can replace an .f32 one; not the reverse */
     check_merged(N "\tmov.b32 %f1, %r1;\n\tadd.f32 %f2, %f1, 0f3f800000;\n\tst.global.f32 [%a], %f2;\n", OP_MOV, 0);
     check_merged(
         "\tld.global.f32 %f1, [%a];\n\tmov.b32 %r2, %f1;\n\tadd.u32 %r3, %r2, 1;\n\tst.global.u32 [%a], %r3;\n", OP_MOV,
@@ -193,7 +193,7 @@ static void test_merge_phis(void **state)
 {
     (void)state;
     Module *module;
-    /* both ways bring the same value: no phi is needed, and the sums behind are equal */
+    /* both paths give the same value: no phi is needed, and the sums after it are equal */
     Body *body =
         body_of(&module, N "\tsetp.lt.u32 %p1, %r1, 5;\n\t@%p1 bra L;\n\tadd.u32 %r2, %r1, 0;\n\tmov.u32 %r3, %r1;\n"
                            "\tbra J;\nL:\n\tmov.u32 %r3, %r1;\nJ:\n\tadd.u32 %r4, %r3, 7;\n\tadd.u32 %r5, %r1, 7;\n"
@@ -203,7 +203,7 @@ static void test_merge_phis(void **state)
     body_verify(body, "merging");
     assert_int_equal(count_phis(body), 0);
     release(module);
-    /* two phis of equal arguments, seen around a loop only in the second walk */
+    /* two phis with equal arguments; around a loop only the second walk sees that */
     body = body_of(&module,
                    N "\tmov.u32 %r2, %r1;\n\tmov.u32 %r5, 0;\nL:\n\tmov.u32 %r3, %r2;\n\tadd.u32 %r5, %r5, 1;\n"
                      "\tmov.u32 %r2, %r3;\n\tsetp.lt.u32 %p1, %r5, %r2;\n\t@%p1 bra L;\n\tst.global.u32 [%a], %r2;\n");
@@ -221,7 +221,7 @@ static void test_merge_phis(void **state)
     release(module);
 }
 
-/* What the rows say fits together, and letters and names are unique. */
+/* The rows are consistent, and letters and names are unique. */
 static void test_table(void **state)
 {
     (void)state;

@@ -1,7 +1,6 @@
-/* The two places that know the rules of tokens: lexer/plain.c, which recognizes plain instructions and labels as one
- * token, against lexer/ptx.l and the grammar, which can read all of them.  They must give the same messages at the same
- * places, and the same instructions with the same spans, for all PTX files in the tree and for mutants of small ones.
- */
+/* The token rules exist twice: lexer/plain.c recognizes plain instructions and labels as one token, and lexer/ptx.l and
+ * the grammar read all of them.  Both must give the same messages at the same places, and the same instructions with
+ * the same spans, for all PTX files in the tree and for mutants of small ones. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -128,7 +127,7 @@ static void expect_same(const char *what, const char *text, size_t size)
 
 enum { MUTANTS = 40, SMALL = 1500 };
 
-/* In each mutant up to two bytes are dropped and a piece that has a meaning is inserted. */
+/* Each mutant drops up to two bytes and inserts a meaningful piece. */
 static void expect_mutants_same(const char *path, const char *text, size_t size)
 {
     static const char *const pieces[] = {
@@ -352,7 +351,7 @@ static void test_shapes(void **state)
     }
 }
 
-/* The comparisons above prove nothing unless some instructions are plain. */
+/* The comparisons above are meaningless unless some instructions are plain. */
 static void test_plain(void **state)
 {
     (void)state;

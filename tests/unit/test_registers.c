@@ -10,8 +10,8 @@
 
 typedef enum Temper { HONEST, ERRATIC, REFUSING, REFUSING_CAPS } Temper;
 
-/* HONEST: pressure and four more are the registers, what is above the cap is spilled.  ERRATIC: figures from a hash of
- * the text. */
+/* HONEST: uses pressure + 4 registers and spills those above the cap.  ERRATIC: takes its figures from a hash of the
+ * text. */
 typedef struct ModelJudge {
     Judge judge;
     Temper temper;
@@ -240,7 +240,7 @@ static void the_result_is_never_worse(void **state)
         case_run(&test);
         if (test.result.changed)
             assert_false(is_worse(&test.result.after, &test.result.capped, 24));
-        /* What is reported is what the body measures. */
+        /* The reported figures are those measured on the body. */
         Figures figures;
         const FunctionForm form = {.function = test.kernel, .body = test.body};
         assert_true(test.judge.judge.measure(&test.judge, &form, &figures));
@@ -385,7 +385,7 @@ static void an_assembler_judges(void **state)
     assert_true(judge.calls <= 25);
     assert_false(is_worse(&result.after, &result.capped, 24));
     function_set_body(kernel, body);
-    /* The figures are those of the text that is printed in the end. */
+    /* The figures are those of the text that is finally printed. */
     Figures figures;
     const FunctionForm form = {.function = kernel, .body = body};
     assert_true(judge.judge.measure(&judge, &form, &figures));

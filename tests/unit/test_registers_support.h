@@ -1,4 +1,4 @@
-/* What the tests of the register passes share. */
+/* Helpers for the tests of the register passes. */
 #ifndef PTXOPT_TESTS_REGISTERS_SUPPORT_H
 #define PTXOPT_TESTS_REGISTERS_SUPPORT_H
 

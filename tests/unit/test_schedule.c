@@ -1,5 +1,5 @@
-/* The passes that the register search is made of: what each does to small kernels, and that none changes what the
- * corpus computes. */
+/* The passes that the register search uses: the effect of each on small kernels, and that none changes the results of
+ * the corpus. */
 #include "tests/unit/test_registers_support.h"
 
 #include <glob.h>
@@ -8,7 +8,7 @@
 
 #include "emulator/emulator.h"
 
-/* Eight loads, then a sum that reads them in order: depth first, one load stands before each addition. */
+/* Eight loads, then a sum that reads them in order: depth first puts one load before each addition. */
 static const char *eight_loads(Arena *arena)
 {
     const char *text =
@@ -32,7 +32,7 @@ static void rules_lower_pressure(void **state)
         assert_int_equal(body_peak(body), 11);
         one_schedule(body, &schedule_rules[r]);
         body_verify(body, schedule_rules[r].name);
-        /* Greedy choice from the bottom puts the base address off, and with it the loads. */
+        /* A greedy choice from the bottom delays the base address, and the loads with it. */
         int32_t most = schedule_rules[r].limit ? 11 : schedule_rules[r].recent ? 6 : 10;
         if (body_peak(body) > most)
             fail_msg("%s: %d registers", schedule_rules[r].name, (int)body_peak(body));
@@ -136,7 +136,7 @@ static void sinking_moves_below_loops_but_not_into_them(void **state)
     end = block_with(body, "mul");
     assert_ptr_not_equal(end, entry);
     assert_string_equal(block_opcodes(arena, end), "mul st ld st st ret");
-    /* The loop's stores may not be crossed by a load of the same memory: [p] and [p+64] are apart. */
+    /* A load may not cross a store of the loop to the same memory; [p] and [p+64] do not overlap. */
     for (size_t i = 0; i < body->blocks.count; i++)
         if (body->blocks.data[i]->label && strcmp(body->blocks.data[i]->label, "LOOP") == 0)
             assert_string_equal(block_opcodes(arena, body->blocks.data[i]), "add st setp bra");
@@ -181,7 +181,7 @@ static void loads_stay_above_stores_that_may_meet_them(void **state)
     arena_free(module->arena);
 }
 
-/* Values made early and read late, with much live between. */
+/* Values defined early and used late, with many others live in between. */
 static const char *late_values(Arena *arena)
 {
     const char *text = KERNEL_HEAD ".visible .entry k(.param .u64 out)\n{\n.reg .b32 %r<200>;\n.reg .b64 %rd<2>;\n"

@@ -73,7 +73,7 @@ static void test_guarded_definition(void **state)
     assert_int_equal(tied->type, TYPE_NONE);
     assert_int_equal(tied->reg, first->refs[0].reg);
     assert_int_equal(second->refs[tied->partner].role, REF_DEF);
-    /* The first keeps a value that nothing has written: the register's own id. */
+    /* The first keeps a value that was never written: its id is the register's own. */
     assert_int_equal(first->refs[first->ref_count - 1].reg, reg_named(body, "%r2"));
     body_dump(body, &after);
     assert_true(buf_has(&after, " keeps "));
@@ -140,7 +140,7 @@ static bool is_copy(const Body *body, const Inst *inst)
     return inst_op(inst) == OP_MOV || (inst_op(inst) == OP_CVT && body->regs.data[inst->refs[0].reg].type == TYPE_B8);
 }
 
-/* Copies that stand in SSA form are propagated: 'odds' of 100. */
+/* Propagates the copies of SSA form, each with a chance of 'odds' in 100. */
 static void propagate_copies(Body *body, unsigned odds)
 {
     RegId *to = calloc(body->regs.count, sizeof *to);
@@ -208,7 +208,7 @@ static void test_swap(void **state)
     unsigned moves = 0;
     for (const Inst *inst = block_labelled(body, "LOOP")->first; inst; inst = inst->next)
         moves += inst_op(inst) == OP_MOV;
-    assert_int_equal(moves, 3); /* a swap takes three, no more */
+    assert_int_equal(moves, 3); /* a swap takes exactly three */
     release(module);
 }
 
@@ -367,7 +367,7 @@ static void enter(Machine *machine, const Block *block, const Block *from)
         machine->values[block->phis.data[i].dst] = values[i];
 }
 
-/* What the program stores, until it ends or has entered STEPS blocks that count (those of the source). */
+/* The program's stores, until it ends or has entered STEPS of the source's blocks. */
 static char *run(const Body *body)
 {
     Machine machine = {.values = calloc(body->regs.count, sizeof *machine.values)};
@@ -440,13 +440,13 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* A register that block 'block' uses: each is live and rewritten over some two hundred blocks. */
+/* A register that block 'block' uses: each is live and redefined over about two hundred blocks. */
 static int register_near(int block)
 {
     return block / 10 + rand() % 20;
 }
 
-/* 100,000 instructions in 10,000 blocks: loops, branches, and a thousand registers that are written again and again. */
+/* 100,000 instructions in 10,000 blocks: loops, branches, and a thousand registers that are redefined many times. */
 static void test_large_body(void **state)
 {
     (void)state;
@@ -476,7 +476,7 @@ static void test_large_body(void **state)
     assert_string_equal(buf_text(&before), buf_text(&after));
     size_t phis = phi_count(clone);
     double prepared = seconds();
-    for (size_t b = 0; b < clone->blocks.count; b++) /* something that does not give the names back at once */
+    for (size_t b = 0; b < clone->blocks.count; b++) /* origins differ: no name returns at once */
         for (size_t i = 0; i < clone->blocks.data[b]->phis.count; i++)
             clone->regs.data[clone->blocks.data[b]->phis.data[i].dst].origin = clone->blocks.data[b]->phis.data[i].dst;
     body_from_ssa(clone);

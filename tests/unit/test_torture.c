@@ -1,4 +1,4 @@
-/* What went wrong once when the program was used roughly, and no case file can tell. */
+/* Regressions from abusing the program that no case file can express. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static void check_text(Arena *arena, const char *path, const char *text)
     assert_string_equal(source->text, text);
 }
 
-/* An output file that is a symbolic link was replaced: /dev/stdout too, where standard output is a file. */
+/* An output file that is a symbolic link used to be replaced, even /dev/stdout if standard output is a file. */
 static void links_stay_and_what_they_lead_to_is_written(void **state)
 {
     (void)state;
@@ -45,7 +45,7 @@ static void links_stay_and_what_they_lead_to_is_written(void **state)
     assert_int_equal(symlink("inner/near", far), 0);
     assert_int_equal(symlink(file, whole), 0);
     assert_int_equal(symlink("circle", circle), 0);
-    assert_null(write_file(arena, far, "made", 4)); /* it led nowhere before */
+    assert_null(write_file(arena, far, "made", 4)); /* it was a dangling link before */
     check_text(arena, file, "made");
     assert_null(write_file(arena, near, "near", 4));
     check_text(arena, file, "near");

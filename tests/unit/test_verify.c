@@ -1,4 +1,4 @@
-/* Planted miscompiles, which verify_launch has to find; counters against values counted by hand; several cores. */
+/* Planted miscompiles that verify_launch must find; counters against values counted by hand; several cores. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -224,8 +224,8 @@ static void test_counts(void **state)
 {
     (void)state;
     Arena *arena = arena_new();
-    /* 8 instructions of the head and ret; setp, a branch that parts the first warp, an add for its upper half and the
-     * whole second warp, a branch that parts nobody, a barrier. */
+    /* 8 instructions of the head and ret; setp, a branch that divides the first warp, an add for its upper half and the
+     * whole second warp, a branch that divides no warp, a barrier. */
     const EmulatorCounters *counters = &count(arena,
                                               "setp.lt.u32 %p1, %r1, 16;\n@%p1 bra L;\nadd.u32 %r2, %r1, 1;\nL:\n"
                                               "setp.lt.u32 %p2, %r1, 1000;\n@!%p2 bra M;\nM:\nbar.sync 0;\n",
@@ -243,7 +243,8 @@ static void test_counts(void **state)
     arena_free(arena);
 }
 
-/* What cannot be masked is branched around: it counts for those that execute it, 16 of the first warp's lanes. */
+/* Instructions that cannot be masked are branched around: they count for the lanes that execute them, 16 of the first
+ * warp. */
 static void test_counts_guarded(void **state)
 {
     (void)state;
