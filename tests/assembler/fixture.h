@@ -1,4 +1,4 @@
-/* What the tests of the assembler share: files, a folder of their own, and cubins made by hand. */
+/* Helpers for the tests of the assembler: files, a private folder, and cubins made by hand. */
 #ifndef PTXOPT_TESTS_ASSEMBLER_FIXTURE_H
 #define PTXOPT_TESTS_ASSEMBLER_FIXTURE_H
 
@@ -40,7 +40,7 @@ static inline void put_attribute(Buf *info, unsigned attribute, uint32_t symbol,
     buf_write(info, pair, sizeof pair);
 }
 
-/* Appends the bytes to the file and fills the section's place in. */
+/* Appends the bytes to the file and stores the section's offset and size. */
 static inline void put_section(Buf *file, Elf64_Shdr *section, const Buf *bytes)
 {
     while (file->length % CODE_ALIGNMENT)
@@ -182,7 +182,7 @@ static inline void remove_folder(const char *path)
     nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* An assembler of that kind for real; NULL, having said so, where this machine has none and is not the CI. */
+/* A real assembler of that kind.  If this machine has none: NULL with a note, or in CI a failure. */
 static inline Assembler *open_real(Arena *arena, AssemblerKind kind, const char *arch)
 {
     const char *error = NULL, *ci = getenv("CI");

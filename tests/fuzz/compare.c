@@ -1,11 +1,11 @@
-/* Whether two modules say the same, places in the text apart. */
+/* Compares two modules, ignoring places in the text. */
 #include <string.h>
 
 #include "fuzz.h"
 
 typedef struct Comparison {
     Arena *arena;
-    const Function *function; /* the one at hand, for the message; NULL: none */
+    const Function *function; /* the current one, for the message; NULL: none */
     const char *difference;   /* the first one; NULL: none */
 } Comparison;
 
@@ -26,7 +26,7 @@ static bool differs(Comparison *comparison, const char *format, ...)
     return true;
 }
 
-/* Each check returns true where the two differ, and has then said in what. */
+/* Each check returns true if the two differ, after describing the difference. */
 #define CHECK(condition, ...)                                                                                          \
     do {                                                                                                               \
         if (!(condition))                                                                                              \
@@ -121,7 +121,7 @@ static bool operand_differs(Comparison *comparison, const Operand *a, const Oper
     return a->kind == OPERAND_SYMBOL && symbols_differ(comparison, &a->symbol, &b->symbol);
 }
 
-/* The trees of the grammar are at most four deep; what is deeper is a mistake of its own. */
+/* The grammar's trees are at most four levels deep; a deeper one is a bug in itself. */
 static bool operands_differ(Comparison *comparison, const Operand *a, const Operand *b, unsigned count, unsigned depth)
 {
     CHECK(depth < 8, "operands nest too deep");

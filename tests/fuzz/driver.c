@@ -1,9 +1,9 @@
-/* A stand-in for libFuzzer where the compiler has none: the same mutator, no coverage.
+/* Replaces libFuzzer if the compiler has none: the same mutator, without coverage.
  *
  *     HARNESS [-runs=N] [-seed=N] [-max_len=N] [-max_total_time=SECONDS] [-artifact_prefix=PATH] FILE-OR-FOLDER...
  *
- * Every file is run as it is; with -runs (or a time), so many changes of files follow, the same ones for the same seed.
- * An input is written to PATHcurrent before it runs and removed when all is well. */
+ * Runs every file unchanged; -runs (or a time) adds that many mutated files, the same ones for the same seed. Writes
+ * each input to PATHcurrent before it runs and removes it afterwards if nothing went wrong. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What a kernel computes, before and after its forms have changed, and launch files. */
+/* A kernel's results before and after passes change it, and launch files. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 
 #include "forms.h"
 
-/* A buffer for each parameter that could be an address; for the others a small number. */
+/* A buffer for each parameter that could be an address, a small number for each other. */
 static Launch launch_for(Arena *arena, const Function *kernel)
 {
     static const unsigned shapes[][3] = {{32, 1, 1}, {64, 1, 1}, {8, 8, 1}, {1, 1, 1}};
@@ -38,7 +38,7 @@ static Launch launch_for(Arena *arena, const Function *kernel)
     return launch;
 }
 
-/* Whether the emulator would need much memory for the module's variables: it may, but it is no finding. */
+/* Whether the emulator would need much memory for the module's variables: that is not a finding. */
 static bool is_large(const Module *module)
 {
     enum { LARGEST = 1 << 20 };
@@ -56,7 +56,7 @@ static bool is_large(const Module *module)
     return sum > LARGEST;
 }
 
-/* Whether the module reads a register that tells when it is read: then each form may compute something else. */
+/* Whether the module reads a clock or similar: then each form may compute something different. */
 static bool tells_time(const Module *module)
 {
     for (size_t i = 0; i < module->items.count; i++) {
@@ -72,9 +72,9 @@ static bool tells_time(const Module *module)
     return false;
 }
 
-/* How each instruction is executed must not depend on its place: a kernel that runs without a fault, without reading
- * what was never written and without a race computes the same in every form.  One that a checker stops may do
- * anything, but not to us. */
+/* Execution must not depend on where an instruction is placed: a kernel that runs without a fault, a race or a read of
+ * unwritten data computes the same in every form.  One that a checker stops may do anything except crash the
+ * emulator. */
 void harness_meaning(const char *text, size_t size)
 {
     Module *module = text_parse("input", text, size);

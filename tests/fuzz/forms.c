@@ -48,7 +48,7 @@ void harness_lexer(const char *text, size_t size)
     arena_free(arena);
 }
 
-/* What the parser says to the text. */
+/* The parser's verdict and messages on the text. */
 static char *text_messages(const char *text, size_t size, bool grammar_only)
 {
     char *messages = NULL;
@@ -73,13 +73,13 @@ void harness_parser(const char *text, size_t size)
     free(by_grammar);
 }
 
-/* Every function (context NULL), or those whose names have an odd length, are left as they stand in the text. */
+/* Every function (context NULL), or those whose names have an odd length, are kept as text. */
 static bool keeps_some(void *context, const Function *function)
 {
     return context && strlen(function->name) % 2 == 0;
 }
 
-/* What is not kept is read and checked like the rest, and its text means the same. */
+/* A function that is kept as text is checked like the others, and its text means the same. */
 static void verbatim_check(const Module *module, const char *text, size_t size, bool some)
 {
     Arena *arena = arena_new();

@@ -1,4 +1,4 @@
-/* What harnesses of changed kernels share. */
+/* Shared by the harnesses that change kernels. */
 #ifndef PTXOPT_FUZZ_FORMS_H
 #define PTXOPT_FUZZ_FORMS_H
 
@@ -7,7 +7,7 @@
 
 #include "fuzz.h"
 
-/* The passes depend on the text alone, so that an input that fails does so again. */
+/* The passes depend only on the text, so that a failing input fails again. */
 Random random_of_text(const char *text, size_t size);
 /* Takes every kernel that has a body form through SSA form and some passes. */
 void module_change(Module *module, Random *random, bool coarsen);

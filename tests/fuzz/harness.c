@@ -1,4 +1,4 @@
-/* Which harness runs, how long it may, and the properties that all of them check. */
+/* Chooses the harness, limits its time, and checks the properties that all of them share. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -8,7 +8,8 @@
 
 #include "fuzz.h"
 
-/* Sanitizers and coverage make the program about ten times slower; the bounds leave as much again for slow machines. */
+/* Sanitizers and coverage make the program about ten times slower; the bounds allow another factor of ten for slow
+ * machines. */
 const Harness harnesses[] = {
     {"lexer", harness_lexer, false, 1, 20e-6},
     {"parser", harness_parser, false, 1, 50e-6},
@@ -104,7 +105,7 @@ Module *printed_parse(const char *what, const Buf *text)
     Module *module = text_parse(what, buf_text(text), text->length);
     if (module)
         return module;
-    /* Once more, for the messages. */
+    /* Again, to print the messages. */
     Arena *arena = arena_new();
     Diag diag;
     diag_init(&diag, source_from_memory(arena, what, buf_text(text), text->length), stderr);

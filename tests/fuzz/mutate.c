@@ -1,5 +1,5 @@
-/* A mutator that knows PTX: it works on tokens and lines, because a text whose bytes are changed hardly ever gets past
- * the parser.  One mutation in eight is left to the bytes. */
+/* A mutator for PTX: it works on tokens and lines, because a text with changed bytes hardly ever gets past the parser.
+ * One mutation in eight changes bytes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ typedef struct Piece {
 
 enum { MOST_PIECES = 1 << 16 };
 
-/* The text as tokens and as what takes its place. */
+/* The text, its tokens, and the text that replaces it. */
 typedef struct Mutation {
     Random random;
     const uint8_t *text;
@@ -122,7 +122,7 @@ static size_t line_end(const Mutation *mutation, size_t at)
     return at + (at < mutation->count);
 }
 
-/* The piece behind the brace that closes what is opened at 'at'; 'at' if nothing does. */
+/* The piece after the brace that closes the one at 'at'; 'at' if none does. */
 static size_t group_end(const Mutation *mutation, size_t at)
 {
     size_t depth = 0;
@@ -142,7 +142,7 @@ static const char *any_word(Mutation *mutation, WordClass class)
     return words[random_below(&mutation->random, count)];
 }
 
-/* The piece, by another word of its kind. */
+/* Replaces the piece by another word of its kind. */
 static void put_another(Mutation *mutation, size_t at)
 {
     Random *random = &mutation->random;
@@ -188,18 +188,18 @@ static void mutate_once(Mutation *mutation)
     size_t other = random_below(random, count), other_begin = line_begin(mutation, other);
     size_t other_next = line_end(mutation, other);
     switch (random_below(random, 16)) {
-    case 0: /* tokens fall out */
+    case 0: /* drops tokens */
         end = at + 1 + random_below(random, 4);
         put_pieces(mutation, 0, at);
         put_pieces(mutation, end < count ? end : count, count);
         return;
-    case 1: /* or come again */
+    case 1: /* or repeats them */
         end = at + 1 + random_below(random, 6);
         end = end < count ? end : count;
         put_pieces(mutation, 0, end);
         put_pieces(mutation, at, count);
         return;
-    case 2: /* two of a kind change places */
+    case 2: /* swaps two of a kind */
         other = piece_like(mutation, at);
         if (other < at) {
             size_t swap = other;
@@ -215,26 +215,26 @@ static void mutate_once(Mutation *mutation)
     case 3:
     case 4:
     case 5:
-    case 6: /* another of its kind */
+    case 6: /* replaces a token by another of its kind */
         put_pieces(mutation, 0, at);
         put_another(mutation, at);
         put_pieces(mutation, at + 1, count);
         return;
-    case 7: /* one modifier more */
+    case 7: /* adds a modifier */
         put_pieces(mutation, 0, end);
         buf_puts(&mutation->out, any_word(mutation, WORD_MODIFIER));
         put_pieces(mutation, end, count);
         return;
-    case 8: /* a line falls out */
+    case 8: /* drops a line */
         put_pieces(mutation, 0, begin);
         put_pieces(mutation, next, count);
         return;
-    case 9: /* comes again elsewhere */
+    case 9: /* repeats a line elsewhere */
         put_pieces(mutation, 0, other_begin);
         put_pieces(mutation, begin, next);
         put_pieces(mutation, other_begin, count);
         return;
-    case 10: /* moves */
+    case 10: /* moves a line */
         if (other_begin >= next) {
             put_pieces(mutation, 0, begin);
             put_pieces(mutation, next, other_begin);
@@ -247,12 +247,12 @@ static void mutate_once(Mutation *mutation)
         }
         return;
     case 11:
-    case 12: /* a new line */
+    case 12: /* inserts a line */
         put_pieces(mutation, 0, begin);
         buf_puts(&mutation->out, any_word(mutation, WORD_LINE));
         put_pieces(mutation, begin, count);
         return;
-    case 13: /* a group in braces comes again, or falls out */
+    case 13: /* repeats or drops a group in braces */
         while (at < count && !strchr("{([", mutation->text[mutation->pieces[at].begin]))
             at++;
         end = group_end(mutation, at);
@@ -263,12 +263,12 @@ static void mutate_once(Mutation *mutation)
         }
         put_pieces(mutation, end, count);
         return;
-    case 14: /* a word of any class */
+    case 14: /* inserts a word of any class */
         put_pieces(mutation, 0, at);
         buf_puts(&mutation->out, any_word(mutation, (WordClass)random_below(random, WORD_JSON)));
         put_pieces(mutation, at, count);
         return;
-    default: /* the text ends early */
+    default: /* truncates the text */
         if (random_below(random, 4)) {
             put_pieces(mutation, 0, at);
             put_another(mutation, at);

@@ -1,4 +1,4 @@
-/* The words that the mutator and the dictionary know. */
+/* The words that the mutator and the dictionary use. */
 #include <stdlib.h>
 
 #include "fuzz.h"

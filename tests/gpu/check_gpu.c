@@ -1,12 +1,12 @@
 /* check_gpu [-a FILE] [-o ROWS] [-s STEP] [-v]
  * check_gpu -g FILE [-o ROWS] [-v]
  *
- * Every pure instruction that the emulator shares with the GPU at hand, on the operands of tests/oracle: a generated
- * kernel for each spelling runs on the GPU, through the CUDA driver (opened at run time; PTXOPT_CUDA_DRIVER names
- * another library), and in the emulator.  What the PTX ISA leaves open is left out of the comparison; of approximate
- * functions the greatest difference is printed. -a writes the GPU's answers, a checksum for each row of the table, to
- * a file; -g compares the emulator with such a file and needs no GPU. -o runs only the rows whose name matches the
- * glob, -s only every STEP-th spelling.
+ * Tests every pure instruction that both the emulator and this GPU support, on the operands of tests/oracle: a
+ * generated kernel for each spelling runs in the emulator and on the GPU, through the CUDA driver (opened at run time;
+ * PTXOPT_CUDA_DRIVER names another library).  The comparison ignores what the PTX ISA leaves unspecified; for
+ * approximate functions it prints the greatest difference. -a writes the GPU's answers, a checksum for each row of the
+ * table, to a file; -g compares the emulator with such a file and needs no GPU. -o runs only the rows whose name
+ * matches the glob, -s only every STEP-th spelling.
  *
  * Exit status: 0 all agree; 1 something differs, or nothing could be compared; 2 bad usage; 77 there is no GPU. */
 #include <fnmatch.h>
@@ -25,7 +25,7 @@ typedef struct Check {
     char target[16];
     unsigned step, number;
     bool verbose;
-    /* of the row at hand */
+    /* of the current row */
     unsigned probes, refused;
     uint64_t tuples, different, sum;
     double distance; /* greatest relative difference of an approximate result */
@@ -74,7 +74,7 @@ static const uint64_t *emulate(Arena *arena, const Probe *probe, const Buf *text
     return result && result->fault.kind == FAULT_NONE ? (const uint64_t *)emulator_buffer(result, "out")->bytes : NULL;
 }
 
-/* The bits that the PTX ISA fixes, and for each part of which it only says that it is NaN, whether it is. */
+/* The bits that the PTX ISA specifies, and for each part that it only specifies to be NaN, whether it is NaN. */
 static uint64_t fixed_bits(const struct AnswerWord *word, uint64_t got)
 {
     uint64_t bits = got & word->care;
@@ -212,7 +212,7 @@ static int check_all(Check *check, const char *rows, FILE *accept, FILE *golden)
     return wrong || missing || !shared ? 1 : 0;
 }
 
-/* "# NVIDIA H100 80GB HBM3\n# target sm_90a\n# step 1" heads a file of answers. */
+/* A file of answers begins with "# NVIDIA H100 80GB HBM3\n# target sm_90a\n# step 1". */
 static bool read_head(FILE *golden, Check *check)
 {
     char line[256];

@@ -1,4 +1,4 @@
-/* Holds machine/ against NVIDIA's own occupancy calculation, cuda_occupancy.h of the CUDA toolkit.
+/* Compares machine/ with NVIDIA's own occupancy calculation, cuda_occupancy.h of the CUDA toolkit.
  *
  *     compare_occupancy            compares every machine over block sizes, register counts and shared sizes, and the
  *                                  limits that the header knows; prints the suite's `ok` and `not ok` lines
@@ -6,7 +6,7 @@
  *                                  tests/machine/occupancy.tsv, made by `make inputs`
  *
  * The header takes the device's properties from its caller, so these come from the table under test; blocks per SM,
- * shared-memory sizes, registers a thread, allocation units and partitions it knows itself. */
+ * shared-memory sizes, registers per thread, allocation units and partitions are its own. */
 #include <cuda_occupancy.h>
 
 #include "machine/machine.h"
@@ -34,7 +34,7 @@ static cudaOccDeviceProp properties_of(const Architecture *architecture)
     };
 }
 
-/* Everything past the first 1000 bytes is dynamic, as it has to be over 48 KiB. False where the header refuses. */
+/* Everything past the first 1000 bytes is dynamic, as it must be above 48 KiB. False if the header refuses. */
 static bool reference(const Architecture *architecture, unsigned threads, unsigned registers, unsigned shared,
                       cudaOccResult *result)
 {
@@ -96,8 +96,8 @@ static bool compare_calculation(const Architecture *architecture)
     return wrong == 0;
 }
 
-/* The limits that the header has itself. From 7.0 on it has the sizes that an SM's shared memory can be set to: the
- * table's must be the last of them. */
+/* The limits that the header itself defines. From 7.0 on it lists the sizes of an SM's shared memory: the table's size
+ * must be the last of them. */
 static bool compare_limits(const Architecture *architecture)
 {
     const Machine *machine = &architecture->machine;
@@ -126,7 +126,7 @@ static void print_golden(const Architecture *architecture)
     static const unsigned threads[] = {32, 64, 96, 128, 192, 256, 270, 384, 512, 768, 1024};
     static const unsigned registers[] = {16, 24, 32, 33, 40, 41, 56, 64, 72, 80, 96, 128, 129, 168, 255};
     static const unsigned shared[] = {0, 4096, 49152, 65536, 102400};
-    /* Every size and count meets every other only where shared memory is out of play; the rest is sampled in steps that
+    /* All sizes and counts are combined only where shared memory does not matter; the rest is sampled in steps that
      * share no factor with the lists' lengths. */
     size_t step = 0;
     for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
