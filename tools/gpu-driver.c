@@ -125,7 +125,7 @@ bool gpu_driver_open(GpuDriver *driver, int ordinal, Buf *message)
 {
     const char *named = getenv("PTXOPT_CUDA_DRIVER");
     *driver = (GpuDriver){.path = named && *named ? named : "libcuda.so.1"};
-    /* Never closed: a driver that was started has threads. */
+    /* Never closed: a driver that has been initialized runs threads. */
     void *library = dlopen(driver->path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *reason = dlerror();

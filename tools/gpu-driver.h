@@ -1,5 +1,5 @@
-/* The CUDA driver API as far as launching and timing kernels needs it, opened at run time: nothing of CUDA is needed to
- * build, and a driver is all that is needed to run.  The few declarations follow the CUDA driver API manual. */
+/* The part of the CUDA driver API that launching and timing kernels needs, opened at run time: building needs no part
+ * of CUDA, and running needs only a driver.  The few declarations follow the CUDA driver API manual. */
 #ifndef PTXOPT_TOOLS_GPU_DRIVER_H
 #define PTXOPT_TOOLS_GPU_DRIVER_H
 
@@ -39,7 +39,7 @@ typedef struct GpuDriver {
     int (*event_synchronize)(void *event);
     int (*event_elapsed)(float *milliseconds, void *start, void *end);
     int (*error_name)(int error, const char **name); /* NULL in old drivers */
-    /* Arrays, texture and surface objects (gpu-images.h); texture_create is NULL where the driver lacks any of them. */
+    /* Arrays, texture and surface objects (gpu-images.h); texture_create is NULL if the driver lacks any of them. */
     int (*array_create)(void **array, const void *shape);
     int (*array_destroy)(void *array);
     int (*copy_3d)(const void *copy);
@@ -61,7 +61,7 @@ enum { FUNCTION_LOCAL_BYTES = 3, FUNCTION_REGISTERS = 4, FUNCTION_MOST_DYNAMIC_S
 enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_SIZE = 6 };                                        /* CUjit_option */
 
 /* Opens $PTXOPT_CUDA_DRIVER or libcuda.so.1 and makes device 'ordinal' current.  False, with a message that says what
- * is missing here, if there is no driver or no such device. */
+ * is missing, if there is no driver or no such device. */
 bool gpu_driver_open(GpuDriver *driver, int ordinal, Buf *message);
 /* "CUDA_ERROR_INVALID_PTX (218)". */
 void gpu_error_print(const GpuDriver *driver, int error, Buf *text);

@@ -1,4 +1,4 @@
-/* Arrays, texture objects and surface objects; structures after the CUDA driver API manual. */
+/* Arrays, texture objects and surface objects; the structures follow the CUDA driver API manual. */
 #include "tools/gpu-images.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ typedef struct Resource {
             DevicePointer device;
             int format;
             unsigned channels;
-            size_t width, height, pitch; /* a linear one has its size in bytes for the width */
+            size_t width, height, pitch; /* the width of a linear one is its size in bytes */
         } memory;
         int reserved[32];
     } at;
@@ -82,7 +82,7 @@ static int address_of(AddressMode mode)
     return 1;
 }
 
-/* The earlier argument whose memory it is; itself where it has its own; -1 where the name is unknown. */
+/* The earlier argument whose memory it uses; its own index if it has its own memory; -1 if the name is unknown. */
 static int owner_of(const Launch *launch, unsigned argument)
 {
     const char *of = launch->arguments[argument].image->of;

@@ -5,19 +5,19 @@
 #include "emulator/emulator.h"
 #include "tools/gpu-driver.h"
 
-/* What one argument has on the device. */
+/* One argument's objects on the device. */
 typedef struct GpuImage {
-    void *array;   /* its own or the earlier argument's; NULL: none */
+    void *array;   /* its own or an earlier argument's; NULL: none */
     bool is_owner; /* of the array */
     uint64_t handle;
 } GpuImage;
 
-/* Whether the image's memory is a plain buffer of the device's, which then has to be there: a texture over linear
- * memory, or over an earlier buffer. */
+/* Whether the image's memory is a plain device buffer, which the caller must supply: a texture over linear memory or
+ * over an earlier buffer. */
 bool image_wants_buffer(const Launch *launch, unsigned argument);
 /* Makes the image of an argument: an array, unless an earlier argument has it, and the object.  'images' holds those of
- * the earlier arguments, 'buffer' is the memory where image_wants_buffer().  A CUDA error, or -1 with *problem set for
- * what the driver has no object for. */
+ * the earlier arguments, 'buffer' is the memory where image_wants_buffer().  Returns a CUDA error, or -1 with *problem
+ * set if the driver has no such object. */
 int image_open(const GpuDriver *driver, const Launch *launch, unsigned argument, GpuImage *images, DevicePointer buffer,
                const char **problem);
 /* Copies all texels of an array to or from host memory. */

@@ -3,14 +3,14 @@
  *     gpu-run [options] LAUNCH.json INPUT.ptx [OUTPUT.ptx...]
  *     gpu-run --device-info
  *
- * Loads each PTX through the CUDA driver, which compiles it for the GPU that is here; launches INPUT as the launch file
+ * Loads each PTX through the CUDA driver, which compiles it for this machine's GPU; launches INPUT as the launch file
  * says and each OUTPUT by the launch contract in its module; compares INPUT's results with the plain C reference, and
  * each OUTPUT's with INPUT's; then times all of them in turn.  Prints JSON (docs/corpus-run.md).
  *
- * Needs a driver and nothing else: tools/corpus-run --gpu calls it for the whole corpus.
+ * Needs only a driver; tools/corpus-run --gpu calls it for the whole corpus.
  *
  * Exit status: 0 done; 1 a file is wrong, or a launch failed; 2 the usage is wrong; 3 there is no GPU; 5 the results
- * are not what they should be. */
+ * are wrong. */
 #include <dlfcn.h>
 #include <getopt.h>
 #include <jansson.h>
@@ -65,7 +65,7 @@ typedef struct Gpu {
     void **contents; /* as the launch file fills them */
     DevicePointer flush;
     size_t flush_bytes;
-    const char *reference; /* what the reference says; NULL: there is none */
+    const char *reference; /* the reference's results; NULL: there is no reference */
 } Gpu;
 
 static uint64_t argument_bytes(const LaunchArgument *argument)
@@ -73,15 +73,15 @@ static uint64_t argument_bytes(const LaunchArgument *argument)
     return argument->count * type_bits(argument->type) / 8;
 }
 
-/* Whether it has memory of its own, in which a kernel may leave results: a buffer, or an image that is not another's.
- */
+/* Whether it has its own memory, where a kernel may store results: a buffer, or an image that does not use another's
+ * memory. */
 static bool owns_memory(const LaunchArgument *argument)
 {
     return argument->kind == ARGUMENT_BUFFER ||
            (argument->image && argument->kind != ARGUMENT_SAMPLER && !argument->image->of);
 }
 
-/* NULL if 'error' is none, else what was being done and how it failed. */
+/* NULL if 'error' is success, else a message with the action and the error. */
 static const char *failure(const Gpu *gpu, int error, const char *doing)
 {
     if (error == CUDA_DONE)
@@ -157,7 +157,7 @@ static const char *fill_buffers(const Gpu *gpu)
     return NULL;
 }
 
-/* The module's own variables are filled once: every module has its own. */
+/* Each module has its own variables, so they are filled only once. */
 static const char *fill_symbols(const Gpu *gpu, const Form *form)
 {
     for (unsigned i = 0; i < gpu->launch->argument_count; i++) {
@@ -179,8 +179,8 @@ static const char *fill_symbols(const Gpu *gpu, const Form *form)
     return NULL;
 }
 
-/* Buffers that a kernel both reads and changes are restored before the next launch.  Arrays are left out: in one
- * launch a kernel cannot read what it has written to a surface but by its own thread. */
+/* Buffers that a kernel both reads and changes are restored before the next launch.  Arrays are left out: in one launch
+ * only the thread that wrote to a surface can read the value back. */
 static const char *keep_changed(Gpu *gpu)
 {
     unsigned place = 0;
@@ -240,7 +240,7 @@ static const char *load(Gpu *gpu, Form *form, const char *path)
     return fill_symbols(gpu, form);
 }
 
-/* The launch that the module's contract makes of the original one (docs/formats.md). */
+/* The launch that results from applying the module's contract to the original one (docs/formats.md). */
 static const char *adapt(Gpu *gpu, Form *form)
 {
     DevicePointer address;
@@ -342,7 +342,7 @@ static const char *run_once(Gpu *gpu, Form *form)
     return problem;
 }
 
-/* Runs the plain C reference.  *said says what was compared; the result is the difference. */
+/* Runs the plain C reference.  *said describes what was compared; the result is the difference. */
 static const char *reference_difference(Gpu *gpu, const EmulatorResult *result, const char **said)
 {
     *said = NULL;
@@ -396,8 +396,8 @@ static bool check(Gpu *gpu)
     return fine;
 }
 
-/* Cold: the L2 cache is full of other data.  Warm: right after a launch of the same form, or, where the kernel changes
- * what it reads, after its buffers were written again. */
+/* Cold: the L2 cache is full of other data.  Warm: right after a launch of the same form, or, if the kernel changes its
+ * inputs, after its buffers were restored. */
 static int queue_form(const Gpu *gpu, const Form *form)
 {
     const GpuDriver *driver = &gpu->driver;

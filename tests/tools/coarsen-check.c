@@ -1,19 +1,18 @@
 /* coarsen-check [-a PTXAS] [-t FOLDER] [-c CONFIG[,CONFIG...]] [-v] [-d] [-e] [-p] FILE.ptx LAUNCH.json [FILE.ptx
  * LAUNCH.json ...] coarsen-check ... -r SEED,COUNT
  *
- * Coarsens the kernel of each launch in several ways and runs what comes out in the emulator against the original: the
+ * Coarsens the kernel of each launch in several ways and compares each result with the original in the emulator: the
  * buffers must be equal byte by byte.  Each result goes through the verifier, out of SSA form, through text and the
- * parser again, and, with -a, to the assembler.  With -r the kernels are random ones (tests/tools/random_kernel.c), one
- * for each seed.
+ * parser and, with -a, the assembler.  With -r the kernels are random (tests/tools/random_kernel.c), one for each seed.
  *
- * A CONFIG is a factor for each of x, y and z that is coarsened, and the stride: x2, x4y2, x2:unit, y2:16.
+ * A CONFIG gives a factor for each coarsened dimension of x, y and z, and the stride: x2, x4y2, x2:unit, y2:16.
  *
  * With -p sinking, rematerialization and scheduling follow.  With -e every kernel of the file is run under its launch;
  * with "-" for a launch they are not run, and the block's size is not known.
  *
- * Prints for each case "FILE KERNEL CONFIG: done", "refused: REASON (line N)" or "WRONG: WHAT"; without -v, for random
- * kernels, only the wrong ones and a summary.  -d keeps the changed text of wrong cases in the folder.  Exit status 1
- * where one was wrong. */
+ * Prints for each case "FILE KERNEL CONFIG: done", "refused: REASON (line N)" or "WRONG: WHAT"; without -v, random
+ * kernels give only the wrong cases and a summary.  -d keeps the changed text of wrong cases in the folder.  Exit
+ * status 1 if a case was wrong. */
 #include "emit/emit.h"
 #include "emulator/emulator.h"
 #include "opt/opt.h"
@@ -117,7 +116,7 @@ static const char *assemble(const Case *it, const Buf *text)
     return arena_printf(it->arena, "the assembler rejects it, see %s.log", path);
 }
 
-/* What is wrong with the changed text, or NULL. */
+/* Returns what is wrong with the changed text, or NULL. */
 static const char *judge(const Case *it, const Buf *text, const Config *config)
 {
     Module *changed = parse_text("changed.ptx", buf_text(text), text->length);
@@ -144,7 +143,7 @@ static void say(const Case *it, const Config *config, const char *what)
     printf("%s %s %s: %s\n", it->file, it->launch->kernel, config->name, what);
 }
 
-/* The passes that move and recompute, as a search might call them; 'choice' is any number. */
+/* Runs the passes that move and recompute instructions as a search might; any number is a valid 'choice'. */
 static void press(const Case *it, Body *body, uint64_t choice)
 {
     one_sink(body, (SinkMode)(choice % 3), choice / 3 % 2);
@@ -243,7 +242,7 @@ static void check_configs(const Case *it, const char *configs, unsigned first, u
     }
 }
 
-/* With every check that it passes: the changed kernel must pass the same. */
+/* Finds the checks that the original passes; the changed kernel must pass them too. */
 static void run_original(Case *it)
 {
     for (unsigned checks = 4; checks-- > 0;) {
@@ -353,7 +352,7 @@ static Counts run_job(const Settings *settings, const Job *job)
         waitpid(child, &status, 0);
     if (told && status == 0)
         return counts;
-    if (!job->file && job->count > 1) { /* find out which */
+    if (!job->file && job->count > 1) { /* bisect to find the seed */
         Counts sum = {0};
         for (uint64_t half = 0; half < 2; half++) {
             Job part = {.seed = job->seed + half * (job->count / 2),

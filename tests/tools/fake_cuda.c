@@ -1,9 +1,10 @@
-/* A CUDA driver whose GPU is the emulator, for tests of what launches kernels: one device, sm_90, "Emulated GPU".
+/* A CUDA driver whose GPU is the emulator, for tests of the tools that launch kernels: one device, sm_90, "Emulated
+ * GPU".
  *
- * Modules are parsed, memory is the process's own under addresses of its own, and a launch runs in the emulator with
- * the buffers that its parameters point to.  Time is what the emulator counts: one nanosecond a warp instruction, and
- * one for each 1,024 bytes filled.  $FAKE_MODE makes it fail in one way: no-init, no-device, reject, wrong (what a
- * coarsened kernel leaves is changed), fault (every launch fails). */
+ * Modules are parsed, device memory is host memory with fake addresses, and a launch runs in the emulator with the
+ * buffers that its parameters point to.  Time is counted: one nanosecond for each warp instruction, and one for each
+ * 1,024 bytes filled.  $FAKE_MODE selects a failure: no-init, no-device, reject, wrong (corrupts the results of
+ * coarsened kernels), fault (every launch fails). */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,8 @@ typedef struct FakeFunction {
     const Function *function;
 } FakeFunction;
 
-/* Arrays, and textures and surfaces over them; what cuArray3DCreate and cuTexObjectCreate take begins like these. */
+/* Arrays, and textures and surfaces over them; the arguments of cuArray3DCreate and cuTexObjectCreate begin like
+ * these. */
 typedef struct Array {
     size_t width, height, depth;
     int format;
@@ -85,7 +87,7 @@ static Memory *memory_new(uint64_t size)
     return NULL;
 }
 
-/* The bytes at an address, if there are that many. */
+/* The bytes at an address; NULL if there are fewer than 'size'. */
 static uint8_t *bytes_at(uint64_t address, size_t size)
 {
     Memory *memory = memory_at(address);
@@ -354,7 +356,7 @@ int cuModuleGetFunction(void **result, void *module, const char *name)
     return DONE;
 }
 
-/* Initializers that are plain numbers of 4 bytes, as launch contracts have, are filled in; others stay zero. */
+/* Evaluates initializers that are plain 4-byte numbers, as in launch contracts; others stay zero. */
 int cuModuleGetGlobal_v2(uint64_t *address, size_t *size, void *module, const char *name)
 {
     FakeModule *fake = module;

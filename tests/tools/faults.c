@@ -1,5 +1,5 @@
 /* Faults for tests/suites/faults.sh: linked into the program with --wrap, so that the program's own calls of these
- * functions come here first.  $FAULT says which one fails, and how:
+ * functions come here first.  $FAULT selects the call that fails, and how:
  *
  *     alloc:N      the N-th allocation fails (from 1)
  *     alloc:N+     and every one after it
@@ -12,10 +12,10 @@
  *     close:io     every close of a file that was written fails
  *     rename:io    every rename fails
  *     open:N       the N-th open fails: too many open files
- *     truncate:N   before the N-th read the file $FAULT_FILE is cut to half
+ *     truncate:N   before the N-th read the file $FAULT_FILE is truncated to half
  *     remove:N     before the N-th read it is removed
  *
- * $FAULT_COUNT names a file into which the number of allocations goes at the end. */
+ * $FAULT_COUNT names a file that receives the number of allocations at the end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -96,7 +96,7 @@ static void file_fault(void)
         abort();
 }
 
-/* How much may be read; -1: an error, errno set. */
+/* The number of bytes that may be read; -1: an error, with errno set. */
 static ssize_t read_limit(size_t length)
 {
     reads++;

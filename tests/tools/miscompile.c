@@ -1,12 +1,12 @@
 /* miscompile INPUT.ptx OUTPUT.ptx LAUNCH.json
  * miscompile -m [-s STEP] [-v] INPUT.ptx OUTPUT.ptx LAUNCH.json
  *
- * The first form verifies OUTPUT against INPUT as ptxopt -verify does, whoever made it: silence and status 0 where they
- * agree, a report and status 5 where they do not, status 1 if that cannot be determined.
+ * The first form verifies OUTPUT against INPUT as ptxopt -verify does, whatever produced OUTPUT: no output and status 0
+ * if they agree, a report and status 5 if they differ, status 1 if that cannot be determined.
  *
- * The second form makes mutants of OUTPUT, each with one instruction changed in one way, and runs every STEP-th of them
- * against INPUT.  A mutant is killed if it is not valid PTX, faults, does not end, or leaves other results.  Prints for
- * each kind of mutation how many were made and killed; with -v also the survivors. */
+ * The second form makes mutants of OUTPUT, each with one change to one instruction, and runs every STEP-th of them
+ * against INPUT.  A mutant is killed if it is not valid PTX, faults, does not end, or computes different results.
+ * Prints for each kind of mutation how many were made and killed; with -v also the survivors. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static const char *const kind_names[KIND_COUNT] = {
 };
 
 typedef struct Mutants {
-    Arena *arena; /* of what all share */
+    Arena *arena; /* for data that all mutants share */
     char **lines;
     unsigned line_count;
     Launch *launch, *launch_output;
@@ -73,7 +73,7 @@ static bool starts(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Everything that reads or writes memory or waits. */
+/* An instruction that reads or writes memory, or waits. */
 static bool is_ordered(const char *line)
 {
     static const char *const words[] = {"ld.global", "ld.shared", "st.", "atom", "red.", "bar", "ld.local", "membar"};
@@ -83,7 +83,7 @@ static bool is_ordered(const char *line)
     return false;
 }
 
-/* Whether the output with line 'at' replaced behaves otherwise; 'second' replaces the next line unless NULL. */
+/* Whether the output with line 'at' replaced behaves differently; 'second' replaces the next line unless NULL. */
 static bool is_killed(Mutants *mutants, unsigned at, const char *replaced, const char *second)
 {
     Buf text = {0};
@@ -117,7 +117,7 @@ static void try_mutant(Mutants *mutants, Kind kind, unsigned at, const char *rep
                mutants->lines[at] + strspn(mutants->lines[at], " \t"), replaced + strspn(replaced, " \t"));
 }
 
-/* The line with the text from 'from' on, 'length' characters, replaced. */
+/* The line with the 'length' characters at 'from' replaced. */
 static char *splice(Mutants *mutants, const char *line, const char *from, size_t length, const char *by)
 {
     return arena_printf(mutants->arena, "%.*s%s%s", (int)(from - line), line, by, from + length);
@@ -132,7 +132,7 @@ static void mutate_guard(Mutants *mutants, unsigned at)
     try_mutant(mutants, KIND_GUARD, at, splice(mutants, line, guard, 1 + inverted, inverted ? "@" : "@!"), NULL);
 }
 
-/* The last two operands, where exchanging them means something. */
+/* Swaps the last two operands if their order matters. */
 static void mutate_operands(Mutants *mutants, unsigned at)
 {
     static const char *const commutative[] = {"add", "mul", "mad", "fma", "and", "or", "xor", "min", "max", "mov",
@@ -189,7 +189,7 @@ static void mutate_opcode(Mutants *mutants, unsigned at)
     for (size_t i = 0; i < COUNT_OF(changes); i++) {
         const char *found = strstr(opcode, changes[i].from);
         bool whole_word = changes[i].from[0] != '.';
-        /* Sign means nothing to these. */
+        /* Signedness makes no difference to these. */
         bool same =
             strstr(changes[i].from, "32") && !strstr(changes[i].from, "wide") && !strstr(changes[i].from, "rn") &&
             (starts(opcode, "add") || starts(opcode, "sub") || starts(opcode, "mov") || starts(opcode, "ld") ||
@@ -223,7 +223,7 @@ static bool is_declared(const Mutants *mutants, const char *name)
     return false;
 }
 
-/* A source register is exchanged for that of the original or of the first clone. */
+/* Replaces a source register by that of the original or of the first clone. */
 static void mutate_registers(Mutants *mutants, unsigned at)
 {
     const char *line = mutants->lines[at];
@@ -258,7 +258,7 @@ static void mutate_line(Mutants *mutants, unsigned at)
     mutate_immediates(mutants, at);
     mutate_opcode(mutants, at);
     mutate_registers(mutants, at);
-    /* Two loads in either order are the same. */
+    /* Two loads may run in either order. */
     bool loads = starts(opcode_at(line), "ld.") && starts(opcode_at(next), "ld.");
     if (is_ordered(line) && is_instruction(next) && is_ordered(next) && !loads)
         try_mutant(mutants, KIND_ORDER, at, next, line);
@@ -284,7 +284,7 @@ static bool run_original(Mutants *mutants, const Module *input, const Module *ou
         if (mutants->expected->fault.kind == FAULT_NONE)
             break;
     }
-    /* What takes so much longer does not end. */
+    /* A run that takes this much longer is assumed not to end. */
     uint64_t steps = mutants->expected->counters.warp_instructions;
     mutants->options.max_steps = 8 * steps + 10000;
     mutants->options.hang_steps = 2 * steps + 10000;
@@ -309,7 +309,7 @@ static int mutate_all(Mutants *mutants, const Module *input, const Module *outpu
         fprintf(stderr, "miscompile: the output is wrong as it is\n");
         return 1;
     }
-    /* Only what runs: the text of the launched kernel. */
+    /* Only the launched kernel's text, which is what runs. */
     const char *entry = arena_printf(mutants->arena, ".entry %s(", mutants->launch->kernel);
     bool inside = false;
     for (unsigned i = 0; i < mutants->line_count; i++) {

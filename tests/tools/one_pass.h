@@ -1,4 +1,4 @@
-/* One transformation of a body in SSA form, with analyses of its own. */
+/* Runs one transformation of a body in SSA form, with its own analyses. */
 #ifndef PTXOPT_TESTS_ONE_PASS_H
 #define PTXOPT_TESTS_ONE_PASS_H
 

@@ -4,8 +4,8 @@
 
 #include "parser/parser.h"
 
-/* Of a source in the arena, which the module owns from now on.  NULL if the text is refused, which stderr says: then
- * the arena is gone. */
+/* Parses a source in the arena; the module takes ownership of the arena.  If the text is refused: NULL, with messages
+ * on stderr and the arena freed. */
 static inline Module *parse_source(Arena *arena, Source *source)
 {
     Diag diag;
@@ -23,7 +23,7 @@ static inline Module *parse_text(const char *name, const char *text, size_t leng
     return parse_source(arena, source_from_memory(arena, name, text, length));
 }
 
-/* NULL, with a message that the tool's name begins, if the file cannot be read. */
+/* NULL, with a message that begins with the tool's name, if the file cannot be read. */
 static inline Module *parse_file(const char *tool, const char *path)
 {
     Arena *arena = arena_new();

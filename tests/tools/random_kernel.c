@@ -1,6 +1,6 @@
-/* See random_kernel.h.  A kernel has variables %v0.. that differ between threads and %u0.. that do not; what is uniform
- * is only made of uniform things under uniform control, so that barriers and collectives can be placed where they are
- * legal. */
+/* See random_kernel.h.  A kernel has variables %v0.. that differ between threads and %u0.. that do not.  Uniform values
+ * are computed only from uniform values under uniform control, so that barriers and collectives can be placed where
+ * they are legal. */
 #include "random_kernel.h"
 
 #include <string.h>
@@ -13,17 +13,17 @@ typedef struct Maker {
     unsigned labels, temporaries;
     int budget;
     bool uniform;     /* control is the same for all threads of the block here */
-    bool exited;      /* some threads may have left: no collectives any more */
+    bool exited;      /* some threads may have exited: no more collectives */
     bool warps;       /* the kernel may have warp collectives */
     bool shared, local, calls, barriers;
-    unsigned loop_labels[DEPTH + 2], loops; /* enclosing, for breaks: "B<n>" after one, "C<n>" its next turn */
-    bool loop_uniform[DEPTH + 2];           /* leaving it must be decided the same way by all threads */
+    unsigned loop_labels[DEPTH + 2], loops; /* enclosing, for breaks: "B<n>" after one, "C<n>" its next iteration */
+    bool loop_uniform[DEPTH + 2];           /* all threads must make the same decision to exit it */
     struct Join {                           /* enclosing constructs that end at a label */
         unsigned number, loops;
-        bool has_else; /* its other side, labelled E, is still to come */
+        bool has_else; /* its other side, labelled E, is not emitted yet */
     } joins[DEPTH + 2];
     unsigned join_count;
-    unsigned floor; /* some threads have jumped to the end of joins[floor]: until there control is not uniform */
+    unsigned floor; /* some threads have jumped to the end of joins[floor]: control is not uniform before it */
 } Maker;
 
 static unsigned below(Maker *m, unsigned bound)
@@ -78,7 +78,7 @@ static Text readable(Maker *m, bool uniform)
     return text;
 }
 
-/* A variable to be written: a uniform one only where control and value are. */
+/* A variable to write: a uniform one only if control and value are uniform. */
 static Text variable(Maker *m, bool *uniform)
 {
     Text text;
@@ -147,7 +147,7 @@ static void make_load(Maker *m)
     line(m, "ld.global%s.u32 %s, [%%a%u];", chance(m, 30) ? ".nc" : "", dst.text, t);
 }
 
-/* The thread's own places of the output. */
+/* The thread's own words of the output. */
 static void make_store(Maker *m)
 {
     unsigned slot = below(m, SLOTS) * 4;
@@ -291,7 +291,7 @@ static void enter_construct(Maker *m, unsigned number, bool has_else)
     m->joins[m->join_count++] = (struct Join){number, m->loops, has_else};
 }
 
-/* Behind a construct that began under control as 'outer' says. */
+/* After a construct that began with control 'outer'. */
 static void leave_construct(Maker *m, bool outer)
 {
     m->join_count--;
@@ -300,7 +300,7 @@ static void leave_construct(Maker *m, bool outer)
     m->uniform = outer && m->floor == UINT32_MAX;
 }
 
-/* To the end of an enclosing construct, or into its other side. */
+/* A jump to the end of an enclosing construct, or into its other side. */
 static void make_goto(Maker *m)
 {
     if (!m->join_count)

@@ -1,10 +1,10 @@
-/* Recomputation without a judge, for what changes kernels at random. */
+/* Recomputation without measuring its benefit, for tools that change kernels at random. */
 #ifndef PTXOPT_TESTS_RANDOM_VALUES_H
 #define PTXOPT_TESTS_RANDOM_VALUES_H
 
 #include "tests/tools/one_pass.h"
 
-/* Rematerializes some values of a body in SSA form, by a request drawn at random. */
+/* Rematerializes some values of a body in SSA form, as a random request asks. */
 static inline void random_values_recompute(Body *body, Random *random)
 {
     Arena *arena = arena_new();

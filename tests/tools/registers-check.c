@@ -1,9 +1,9 @@
-/* registers-check: random kernels, changed by the moves of the register search, against themselves in the emulator.
+/* registers-check: compares random kernels before and after the moves of the register search, in the emulator.
  *
  *     registers-check FIRST COUNT
  *
- * For each seed a kernel (random_kernel.c) and a random sequence of sinks, recomputations and orders, none of them
- * judged.  Prints what differs; the exit status is 1 where something did. */
+ * Each seed gives a kernel (random_kernel.c) and a random sequence of sinks, recomputations and reorderings; none is
+ * measured.  Prints the differences; the exit status is 1 if there are any. */
 #include <stdlib.h>
 #include <string.h>
 

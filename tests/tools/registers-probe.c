@@ -1,4 +1,4 @@
-/* registers-probe: what registers_reduce makes of kernels, as a table.
+/* registers-probe: tabulates the effect of registers_reduce on kernels.
  *
  *     registers-probe [-t TARGETS] [-e EFFORT] [-k ptxas|nvjitlink|driver|auto] [-a sm_90] [-l] [-n] [-v] [-s]
  * FILE.ptx...
@@ -117,7 +117,7 @@ static unsigned launches_compare(const char *path, const Module *changed, const 
 
 static double geometric(double log_sum, unsigned count)
 {
-    /* exp() without the mathematics library's rounding modes mattering: figures are printed with two digits. */
+    /* The rounding of exp() does not matter: figures are printed with two digits. */
     return count ? __builtin_exp(log_sum / count) : 1;
 }
 

@@ -1,6 +1,6 @@
 /* roundtrip [-j N] [-a PTXAS] [-t FOLDER] [-k] FILE...
  *
- * Takes each PTX file through the program's forms and back to text, and says `ok FILE` or `not ok FILE: why`:
+ * Takes each PTX file through the program's forms and back to text, and prints `ok FILE` or `not ok FILE: why`:
  * - parse, emit, parse, emit gives the same text twice;
  * - the body form, and the body form taken into SSA form and back, pass the verifier and print the same text;
  * - with an assembler, the emitted text gives the input's machine code byte by byte, the text that went through SSA
@@ -100,7 +100,7 @@ static void round_trip_text(Job *job, const char *what, const Buf *text)
     buf_free(&again);
 }
 
-/* Puts every function that has a body form into it. */
+/* Converts every function that has a body form to it. */
 static void take_bodies(Job *job, Module *module, bool count)
 {
     for (size_t i = 0; i < module->items.count; i++) {
@@ -173,8 +173,8 @@ static char *read_whole(Job *job, const char *path, size_t *size)
     return copy;
 }
 
-/* "ptxas info : Used 24 registers" and its kin; the figures of a function end with "Used" for entries, and with the
- * spill line for other functions. */
+/* "ptxas info : Used 24 registers" and similar lines; the figures of a function end with "Used" for entries, and with
+ * the spill line for other functions. */
 static void read_figures(Job *job, Object *object, const char *log)
 {
     for (const char *line = log; *line; line += strcspn(line, "\n"), line += *line == '\n') {
@@ -216,7 +216,7 @@ static const char *assembler_target(const Module *module)
     return atoi(number) < 75 ? "sm_75" : "sm_90";
 }
 
-/* The words of a line "// ptxas: OPTIONS" of the source, and -c for what is to be linked. */
+/* The options of a line "// ptxas: OPTIONS" of the source, and -c for a file that must be linked. */
 static void assembler_options(Job *job, const Source *source, const char **arguments, size_t *count, size_t limit)
 {
     const char *line = strstr(source->text, "// ptxas:");
@@ -295,7 +295,7 @@ static const Elf64_Shdr *section_find(const Object *object, const char *name)
     return NULL;
 }
 
-/* The first .text section that differs; NULL: all are the same.  With 'only', just that section counts. */
+/* The first .text section that differs; NULL: none does.  With 'only', compares just that section. */
 static const char *code_difference(const Object *a, const Object *b, const char *only)
 {
     const Elf64_Shdr *section;
@@ -341,7 +341,7 @@ static char *text_write(Job *job, const char *suffix, const Buf *text)
     return path;
 }
 
-/* The reduced module for one kernel, the last of the file. */
+/* The reduced module for the file's last kernel. */
 static void compare_reduced(Job *job, const Module *module, const Object *input)
 {
     const Function *kernel = NULL;
@@ -357,7 +357,7 @@ static void compare_reduced(Job *job, const Module *module, const Object *input)
     char *path = text_write(job, ".reduced.ptx", &text);
     const char *section = arena_printf(job->arena, ".text.%s", kernel->name);
     if (assemble(job, module, path, "module of one kernel", &reduced) && code_difference(input, &reduced, section)) {
-        /* The order of instructions can depend on what else is in the module; what they cost may not. */
+        /* The order of instructions may depend on the rest of the module; their cost may not. */
         const Figures *a = figures_find(input, kernel->name), *b = figures_find(&reduced, kernel->name);
         if (!a || !b || a->registers != b->registers || a->stack != b->stack || a->stores != b->stores ||
             a->loads != b->loads)
