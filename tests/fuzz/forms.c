@@ -31,7 +31,7 @@ void harness_lexer(const char *text, size_t size)
         if (++tokens > size + 1)
             property_broken("more tokens than bytes");
         if (span.begin > span.end || span.end > size || span.begin < last.end)
-            property_broken("token %zu is at %u to %u, behind one that ends at %u", tokens, span.begin, span.end,
+            property_broken("token %zu is at %u to %u, after one that ends at %u", tokens, span.begin, span.end,
                             last.end);
         if (kind == TOKEN_ERROR && diag.errors == 0)
             property_broken("an error at %u without a message", span.begin);

@@ -28,7 +28,7 @@ fails_with() {
 assembler=yes
 "$program" -assembler auto -cubin "$tmp/probe.cubin" "$kernel" >/dev/null 2>&1 || assembler=no
 
-# Usage: one line that says what is wrong.
+# Wrong usage gives one line that says what is wrong.
 
 one_message() {
     fails_with "$@"
@@ -53,7 +53,7 @@ one_message "run without a launch" 2 "expected two files" run "$kernel"
 one_message "run with an unknown option" 2 "unknown option '-coarsen'" run -coarsen 2 "$kernel" a.json
 one_message "level block" 2 "not available in this build" -coarsen-level block -coarsen 2 "$kernel"
 
-# Files.
+# Files that are missing or not files.
 
 one_message "missing file" 1 "No such file or directory" "$tmp/nosuch.ptx"
 one_message "directory as input" 1 "Is a directory" corpus
@@ -79,7 +79,7 @@ if [ -e /dev/full ]; then
     status=$?
     result "full disk" "$([ "$status" -eq 1 ] && grep -q 'No space left' "$tmp/errors" || echo "status $status")"
 fi
-# More than a pipe holds, to a reader that has gone.
+# More than a pipe holds, to a reader that has exited.
 {
     cat "$kernel"
     for _ in $(seq 40000); do printf '.global .align 4 .u32 padding%d;\n' "$((n = ${n:-0} + 1))"; done
@@ -208,7 +208,7 @@ if [ -e /dev/full ]; then
     [ ! -e "$tmp/o.ptx" ] || wrong="$wrong, o.ptx is there"
     result "the second output fails: the first goes again" "${wrong#, }"
 fi
-# What passes ptxopt and no assembler: an instruction that neither knows.
+# An unknown instruction passes ptxopt, but no assembler accepts it.
 sed 's/^.*add\.f32.*$/\tfrobnicate.b32 %r1;/' "$kernel" >"$tmp/odd.ptx"
 rm -f "$tmp/o.ptx" "$tmp/o.cubin"
 run -cubin "$tmp/o.cubin" -o "$tmp/o.ptx" -report="$tmp/r.txt" "$tmp/odd.ptx"

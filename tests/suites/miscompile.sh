@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Plants wrong code in outputs of ptxopt: each must be caught, and the report must say where. Then makes mutants of
-# whole outputs with one changed instruction each and counts those that are told from the original (docs/trust.md).
+# whole outputs with one changed instruction each and counts those that differ from the original (docs/trust.md).
 #
 # tests/suites/miscompile.sh -v prints the surviving mutants, -a runs all mutants instead of a sample.
 set -uo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Converts every PTX file of the repository to the program's forms and back (tests/tools/roundtrip.c); ptxas is the
-# judge.
+# Converts every PTX file of the repository to the program's forms and back (tests/tools/roundtrip.c); ptxas judges
+# the results.
 set -uo pipefail
 
 tool="${BUILD:?}/tests/roundtrip"

@@ -58,7 +58,7 @@ for name in matmul_naive matmul_tiled; do
 done
 result "coarsened by 2 along x and y, 4 apart" "$wrong"
 
-# One core and several.
+# One core and several give the same results.
 
 wrong=""
 while read -r ptx launch; do
@@ -78,7 +78,7 @@ for ptx in tests/cases/run/*.ptx; do
 done
 result "the same on one core and on three" "$wrong"
 
-# What cannot be verified, and what is written then.
+# Launches that cannot be verified, and the output that is written then.
 
 # $1: name; $2: status; $3: text on standard error; $4...: arguments. No output may be there.
 fails() {
@@ -115,7 +115,7 @@ fails "one of two launches differs" 5 "computes a different result" -assembler n
     -verify tests/cases/verify/ticket_ignored.launch.json -verify tests/cases/verify/ticket.launch.json \
     tests/cases/verify/ticket.ptx
 
-# The report, which is written all the same.
+# The report is written even so.
 
 "$program" -q -assembler none -coarsen 2 -report-format json -report "$tmp/report.json" -o "$tmp/never.ptx" \
     -verify tests/cases/verify/ticket.launch.json tests/cases/verify/ticket.ptx >/dev/null 2>&1
