@@ -120,7 +120,8 @@ bool declaration_check_type(Parser *parser)
         diag_error(parser->diag, decl->type_span, "a vector cannot be larger than 128 bits");
         return false;
     }
-    if (decl->type == TYPE_B128)
+    /* ptxas accepts arrays of .b128 in every version. */
+    if (decl->type == TYPE_B128 && decl->declarator.dims.count == 0)
         return header_require(parser, decl->type_span, "'.b128'", 83, 70);
     if (decl->type == TYPE_F16 || decl->type == TYPE_F16X2)
         return header_require(parser, decl->type_span, "'.f16'", 42, 53);
