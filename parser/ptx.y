@@ -250,6 +250,7 @@ declarator_name:
 range:
     %empty
 |   '<' INTEGER '>'                     { declarator_range(&parser->decl.declarator, $2.bits, @$); }
+|   '<' WARP_SIZE '>'                   { declarator_range(&parser->decl.declarator, 32, @$); }
 ;
 
 dims:

@@ -64,6 +64,21 @@ static size_t digit_count(Name name, size_t length)
     return digits;
 }
 
+/* The digits at the name's end that may be a register's number.  Leading zeros do not count: %r007 is %r7. */
+static size_t number_digits(Name name, size_t length)
+{
+    size_t digits = digit_count(name, length), zeros = 0;
+    while (zeros < digits && name[length - digits + zeros] == '0')
+        zeros++;
+    return digits - zeros > RANGE_DIGITS ? RANGE_DIGITS : digits;
+}
+
+/* The next number to try.  A longer one begins with all of its zeros, so that a long name is not split at each. */
+static size_t shorter_number(size_t digits)
+{
+    return digits > RANGE_DIGITS ? RANGE_DIGITS : digits - 1;
+}
+
 static uint64_t number_at(Name digits)
 {
     uint64_t number = 0;
@@ -114,13 +129,11 @@ static Binding *push_range_register(ScopeTable *table, NameEntry *entry, const R
 static Binding *find_in_ranges(ScopeTable *table, Name name, uint32_t above)
 {
     size_t length = name_length(name);
-    size_t digits = digit_count(name, length);
-    if (digits > RANGE_DIGITS)
-        digits = RANGE_DIGITS;
+    size_t digits = number_digits(name, length);
     RangeBinding *best = NULL;
     uint64_t number = 0;
     bool plain = true; /* the number has no leading zeros: %r007 is %r7 */
-    for (size_t tail = digits < length ? digits : length - 1; tail > 0; tail--) {
+    for (size_t tail = digits < length ? digits : length - 1; tail > 0; tail = shorter_number(tail)) {
         Name text = intern_find(table->names, name, length - tail);
         NameEntry *prefix = text ? find_entry(text) : NULL;
         uint64_t candidate_number = prefix && prefix->range ? number_at(name + length - tail) : 0;
@@ -165,10 +178,8 @@ static bool check_against_ranges(ScopeTable *table, Name name, Span span)
     uint32_t depth = scope_depth(table);
     uint32_t serial = VEC_LAST(table->stack).position;
     size_t length = name_length(name);
-    size_t digits = digit_count(name, length);
-    if (digits > RANGE_DIGITS)
-        digits = RANGE_DIGITS;
-    for (size_t tail = digits < length ? digits : length - 1; tail > 0; tail--) {
+    size_t digits = number_digits(name, length);
+    for (size_t tail = digits < length ? digits : length - 1; tail > 0; tail = shorter_number(tail)) {
         NameEntry *prefix = scope_entry(table, intern_n(table->names, name, length - tail));
         uint64_t number = number_at(name + length - tail);
         if (prefix->range && prefix->range->depth == depth && number < prefix->range->count) {
