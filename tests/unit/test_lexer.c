@@ -240,6 +240,10 @@ static void test_errors(void **state)
     expect_error("a\n  /* b", "t.ptx:2:3: error: unterminated comment\n");
     expect_error("a /* b **", "t.ptx:1:3: error: unterminated comment\n");
     expect_error("a \"b\nc", "t.ptx:1:3: error: unterminated string\n");
+    expect_error("a \"b\n\v", "t.ptx:1:3: error: unterminated string\n"
+                              "t.ptx:2:1: error: control character 0x0B is not white space in PTX\n");
+    expect_error("a\x1A\"b\nc\" \x1A.section\x1A.d\x1A{\x1A}\n \v",
+                 "t.ptx:3:2: error: control character 0x0B is not white space in PTX\n");
     expect_error("a \v b", "t.ptx:1:3: error: control character 0x0B is not white space in PTX\n");
     expect_error("a \x80\x81 b", "t.ptx:1:3: error: PTX is ASCII text; this is byte 0x80\n");
     expect_error("a // \xC3\xA4\nb", "t.ptx:1:6: error: PTX is ASCII text; this is byte 0xC3\n");
