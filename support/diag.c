@@ -3,7 +3,11 @@
 
 #include <string.h>
 
-enum { DEFAULT_ERROR_LIMIT = 20, LONGEST_EXCERPT = 160 };
+enum {
+    DEFAULT_ERROR_LIMIT = 20,
+    LONGEST_EXCERPT = 160,
+    LONGEST_WORD = 256, /* of a message: names and literals may have any length */
+};
 
 void diag_init(Diag *diag, const Source *source, FILE *out)
 {
@@ -39,6 +43,25 @@ static void put_excerpt(FILE *out, const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
         putc(text[i] == '\t' || (text[i] >= ' ' && text[i] < 127) ? text[i] : '?', out);
+}
+
+/* Words that are too long are cut off, and control characters become '?': a message is one line that can be read. */
+static void put_message(FILE *out, const char *format, va_list arguments)
+{
+    Buf message = {0};
+    buf_vprintf(&message, format, arguments);
+    for (const char *at = buf_text(&message); *at;) {
+        size_t length = strcspn(at, " \n");
+        bool is_long = length > LONGEST_WORD;
+        put_excerpt(out, at, is_long ? LONGEST_WORD : length);
+        if (is_long)
+            fputs(at[length - 1] == '\'' ? "...'" : "...", out);
+        at += length;
+        if (*at)
+            putc(*at++, out);
+    }
+    putc('\n', out);
+    buf_free(&message);
 }
 
 static void print_line(const Diag *diag, Span span, Position position)
@@ -79,9 +102,8 @@ void diag_report(Diag *diag, Severity severity, Span span, const char *format, .
     fprintf(diag->out, "%s: ", severity_name(severity));
     va_list arguments;
     va_start(arguments, format);
-    vfprintf(diag->out, format, arguments);
+    put_message(diag->out, format, arguments);
     va_end(arguments);
-    putc('\n', diag->out);
     if (diag->source)
         print_line(diag, span, position);
 }
@@ -93,7 +115,6 @@ void diag_report_plain(Diag *diag, Severity severity, const char *format, ...)
     fprintf(diag->out, "%s: %s: ", diag->source ? diag->source->path : "ptxopt", severity_name(severity));
     va_list arguments;
     va_start(arguments, format);
-    vfprintf(diag->out, format, arguments);
+    put_message(diag->out, format, arguments);
     va_end(arguments);
-    putc('\n', diag->out);
 }

@@ -190,6 +190,26 @@ static void a_line_without_end_is_cut(void **state)
     free(out);
 }
 
+static void long_words_of_a_message_are_cut(void **state)
+{
+    (void)state;
+    char word[5000], *out = NULL;
+    size_t size = 0;
+    memset(word, 'x', sizeof word - 1);
+    word[sizeof word - 1] = 0;
+    FILE *stream = open_memstream(&out, &size);
+    Diag diag;
+    diag_init(&diag, NULL, stream);
+    diag_error(&diag, ((Span){0, 0}), "'%s' and '%.200s' are two words of %s", word, word, word);
+    fclose(stream);
+    char *expected = NULL;
+    assert_true(asprintf(&expected, "ptxopt: error: '%.255s...' and '%.200s' are two words of %.256s...\n", word, word,
+                         word) > 0);
+    assert_string_equal(out, expected);
+    free(expected);
+    free(out);
+}
+
 static void errors_beyond_the_limit_are_counted_only(void **state)
 {
     (void)state;
@@ -312,6 +332,7 @@ int main(void)
         cmocka_unit_test(positions_count_from_one),
         cmocka_unit_test(messages_show_the_line_and_a_caret),
         cmocka_unit_test(a_line_without_end_is_cut),
+        cmocka_unit_test(long_words_of_a_message_are_cut),
         cmocka_unit_test(errors_beyond_the_limit_are_counted_only),
         cmocka_unit_test(files_are_written_whole_or_not_at_all),
         cmocka_unit_test(buffers_grow_and_stay_terminated),
