@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "cli/emulation.h"
+#include "cli/input.h"
 #include "cli/output.h"
 #include "parser/parser.h"
 
@@ -45,11 +46,9 @@ static bool read_inputs(Emulation *run)
 {
     const RunOptions *options = run->options;
     const char *error;
-    Source *source = source_read(run->arena, options->input, &error);
-    if (!source) {
-        fprintf(stderr, "ptxopt: error: cannot read '%s': %s\n", options->input, error);
+    Source *source = input_read(run->arena, options->input);
+    if (!source)
         return false;
-    }
     diag_init(&run->diag, source, stderr);
     run->diag.quiet = options->quiet;
     run->module = parse_module(run->arena, source, &run->diag);

@@ -1,6 +1,7 @@
 /* Before the passes: the module is read, and the options are checked against it. */
 #include <string.h>
 
+#include "cli/input.h"
 #include "cli/output.h"
 #include "cli/run_internal.h"
 #include "parser/parser.h"
@@ -37,12 +38,9 @@ static bool keeps_nothing(void *context, const Function *function)
 
 bool read_module(Run *run)
 {
-    const char *error;
-    Source *source = source_read(run->arena, run->options->input, &error);
-    if (!source) {
-        fprintf(stderr, "ptxopt: error: cannot read '%s': %s\n", run->options->input, error);
+    Source *source = input_read(run->arena, run->options->input);
+    if (!source)
         return false;
-    }
     diag_init(&run->diag, source, stderr);
     run->diag.warnings_are_errors = run->options->warnings_are_errors;
     run->diag.quiet = run->options->quiet;

@@ -44,6 +44,10 @@ Source *source_from_memory(Arena *arena, const char *path, const char *text, siz
 
 static const char too_large[] = "the file is larger than 2 GiB";
 
+/* Bytes that are read of pipes and devices, which may never end. */
+#define STREAM_LIMIT ((size_t)256 << 20)
+static const char endless[] = "more than 256 MiB came from what is not a regular file";
+
 /* Up to 'limit' bytes; fewer at the end of the file.  -1: failed, with errno set. */
 static ssize_t read_some(int file, char *to, size_t limit)
 {
@@ -62,15 +66,15 @@ static ssize_t read_some(int file, char *to, size_t limit)
 }
 
 /* Appends the rest of the file to the buffer.  NULL when done, else a message. */
-static const char *read_rest(int file, Buf *text)
+static const char *read_rest(int file, bool is_stream, Buf *text)
 {
     char chunk[1 << 16];
     for (;;) {
         ssize_t got = read_some(file, chunk, sizeof chunk);
         if (got < 0)
             return strerror(errno);
-        if (text->length + (size_t)got > SOURCE_LIMIT)
-            return too_large;
+        if (text->length + (size_t)got > (is_stream ? STREAM_LIMIT : SOURCE_LIMIT))
+            return is_stream ? endless : too_large;
         buf_write(text, chunk, (size_t)got);
         if ((size_t)got < sizeof chunk)
             return NULL;
@@ -82,7 +86,8 @@ static const char *read_rest(int file, Buf *text)
 static Source *read_whole(Arena *arena, const char *path, int file, const char **error)
 {
     struct stat status;
-    size_t size = fstat(file, &status) == 0 && S_ISREG(status.st_mode) ? (size_t)status.st_size : 0;
+    bool is_stream = fstat(file, &status) != 0 || !S_ISREG(status.st_mode);
+    size_t size = is_stream ? 0 : (size_t)status.st_size;
     if (size > SOURCE_LIMIT) {
         *error = too_large;
         return NULL;
@@ -94,7 +99,7 @@ static Source *read_whole(Arena *arena, const char *path, int file, const char *
         return NULL;
     }
     Buf rest = {0};
-    *error = (size_t)length == size ? read_rest(file, &rest) : NULL;
+    *error = (size_t)length == size ? read_rest(file, is_stream, &rest) : NULL;
     if (!*error && rest.length) {
         char *longer = text_new(arena, size + rest.length);
         memcpy(longer, text, size);

@@ -129,6 +129,8 @@ truncate -s 5G "$tmp/sparse"
 run "$limit" "$tmp/sparse"
 result "5 GiB" "$(run_wrong 1 "the file is larger than 2 GiB")"
 rm -f "$tmp/sparse"
+run "$limit" /dev/zero
+result "/dev/zero" "$(run_wrong 1 "more than 256 MiB came from what is not a regular file")"
 
 if [ -n "${HOSTILE_LARGE:-}" ]; then
     for start in '// ' '.file 1 "' 'x' '0x' '.'; do
@@ -138,7 +140,7 @@ if [ -n "${HOSTILE_LARGE:-}" ]; then
                 timeout 300 "$program" -assembler none -o "$tmp/out" - >"$tmp/standard" 2>"$tmp/errors"
         )
         status=$?
-        result "4 GB behind '$start'" "$(run_wrong 1 "the file is larger than 2 GiB")"
+        result "4 GB behind '$start'" "$(run_wrong 1 "more than 256 MiB came from what is not a regular file")"
     done
 fi
 exit "$failed"

@@ -215,6 +215,8 @@ INPUTS = {
     # Bytes
     "nothing": (1, "a module begins with '.version MAJOR.MINOR', not with end of file", lambda n: ""),
     "a NUL byte": (1, "the text contains a NUL byte", lambda n: HEAD + "\0" + END),
+    "a NUL byte at the end": (0, "", lambda n: ENTRY + END + "\0"),
+    "two NUL bytes at the end": (1, "the text contains a NUL byte", lambda n: ENTRY + END + "\0\0"),
     "a NUL byte in a comment": (1, "the text contains a NUL byte", lambda n: HEAD + "// \0\n"),
     "NUL bytes alone": (1, "the text contains a NUL byte", lambda n: "\0" * n),
     "a byte order mark": (1, "this begins with a byte order mark", lambda n: "\xef\xbb\xbf" + HEAD),
@@ -227,7 +229,14 @@ INPUTS = {
     ),
     "carriage return and line feed": (0, "", lambda n: (ENTRY + END).replace("\n", "\r\n")),
     "carriage returns alone": (0, "", lambda n: (ENTRY + END).replace("\n", "\r")),
-    "a file for another program": (1, "the text contains a NUL byte", lambda n: "\x7fELF\x02\x01\x01\0"),
+    "a file for another program": (1, "is not PTX but an ELF file", lambda n: "\x7fELF\x02\x01\x01\0"),
+    "a cubin": (1, "is not PTX but a cubin", lambda n: "\x7fELF\x02\x01\x01" + "\0" * 9 + "\x02\0\xbe\0"),
+    "a fat binary": (1, "is not PTX but a fat binary", lambda n: "\x50\xed\x55\xba\x01\0"),
+    "a fat binary's wrapper": (1, "is not PTX but a fat binary", lambda n: "\xb1\x43\x62\x46\x01\0"),
+    "LLVM bitcode": (1, "is not PTX but LLVM bitcode", lambda n: "BC\xc0\xde\x35\x14"),
+    "LLVM IR": (1, "is not PTX but LLVM IR", lambda n: "; ModuleID = 'k.cu'\nsource_filename = \"k.cu\"\n"),
+    "CUDA source code": (1, "is not PTX but CUDA source", lambda n: "/* a */ // b\n__global__ void k() {}\n"),
+    "words of other languages in comments": (0, "", lambda n: "// __global__\n/* ; ModuleID */" + ENTRY + END),
     "an end in the middle of a word": (1, "unexpected end of file", lambda n: ENTRY + "mov.u"),
 }
 
