@@ -50,8 +50,8 @@ static void print_compact(const char *text, Buf *out)
         }
         if (*at == '"')
             in_string = !in_string;
-        size_t length = strspn(at + 1, "0123456789-., \n");
-        if (in_string || *at != '[' || !length || at[length + 1] != ']') {
+        size_t length = !in_string && *at == '[' ? strspn(at + 1, "0123456789-., \n") : 0;
+        if (!length || at[length + 1] != ']') {
             buf_putc(out, *at);
             continue;
         }

@@ -78,6 +78,30 @@ for ptx in tests/cases/run/*.ptx; do
 done
 result "the same on one core and on three" "$wrong"
 
+# A large buffer as JSON: time that grows with the square of its length would be minutes.
+
+cat >"$tmp/large.ptx" <<'END'
+.version 7.8
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 a) { ret; }
+END
+cat >"$tmp/large.json" <<'END'
+{"kernel": "k", "grid": [1, 1, 1], "block": [1, 1, 1],
+ "args": [{"buffer": "a", "type": "f32", "count": 300000, "init": "uniform", "low": -1, "high": 1, "seed": 3}]}
+END
+wrong=""
+(ulimit -t 20 && "$program" run -dump a -report-format json "$tmp/large.ptx" "$tmp/large.json" >"$tmp/large.out") ||
+    wrong="status $?"
+"$program" run -dump a "$tmp/large.ptx" "$tmp/large.json" >"$tmp/large.text"
+[ -n "$wrong" ] || python3 - "$tmp/large.out" "$tmp/large.text" <<'END' || wrong="other values than the text"
+import json
+import sys
+values = json.load(open(sys.argv[1]))["buffers"][0]["values"]
+sys.exit(values != [float(line) for line in open(sys.argv[2])])
+END
+result "a large buffer is printed as JSON in seconds" "$wrong"
+
 # Launches that cannot be verified, and the output that is written then.
 
 # $1: name; $2: status; $3: text on standard error; $4...: arguments. No output may be there.
