@@ -70,10 +70,11 @@ typedef struct Mod {
     Name text; /* with its dot: ".rn", ".shared::cta" */
 } Mod;
 
-/* An opcode with its modifiers as written, interned per module: equal spellings share one Signature, and the match
- * against the table is done once for each. */
 /* A form that the modifiers match, with the chosen alternatives. */
 typedef struct FormMatch FormMatch;
+
+/* An opcode with its modifiers as written, interned per module: equal spellings share one Signature, and the match
+ * against the table is done once for each. */
 typedef struct Signature {
     Opcode op; /* OP_UNKNOWN: the table does not know the opcode */
     Name opcode;
