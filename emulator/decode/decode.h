@@ -55,6 +55,8 @@ uint32_t decoder_temp(Decoder *d, unsigned row_bytes);
 uint32_t decoder_constant(Decoder *d, uint64_t bits, unsigned row_bytes);
 /* The row of a source operand in the width of the type; NO_ROW with the refusal reported. */
 uint32_t decoder_source(Decoder *d, const Operand *operand, Type type);
+/* The row of a special register, in the width of its type; NO_ROW with the refusal reported. */
+uint32_t decoder_special(Decoder *d, const Sreg *sreg);
 uint32_t decoder_register(const Decoder *d, const Operand *operand, unsigned *row_bytes);
 /* Where an op writes a result of the type; decoder_dest_done then widens it if the register is wider. */
 typedef struct Dest {

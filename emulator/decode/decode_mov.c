@@ -101,14 +101,9 @@ static bool move_plain(Decoder *d, const Operand *from, Type type)
 /* mov.v4 {a, b, c, d}, %tid */
 static bool move_special_vector(Decoder *d, const Operand *elements, const Sreg *sreg, Type type)
 {
-    static const char *const axes[] = {"x", "y", "z", "w"};
     for (unsigned i = 0; i < elements->item_count && i < 4; i++) {
-        const char *name = arena_printf(d->arena, "%s.%s", sreg->name, axes[i]);
-        const Sreg *part = sreg_find(name);
-        Operand source = {.kind = OPERAND_SREG, .sreg = part, .ref = REF_NONE};
+        Operand source = {.kind = OPERAND_SREG, .sreg = sreg_component(sreg, i), .ref = REF_NONE};
         Dest dest;
-        if (!part)
-            return decoder_refuse(d, "the special register %s", name);
         if (elements->items[i].kind == OPERAND_SINK)
             continue;
         uint32_t row = decoder_source(d, &source, type);

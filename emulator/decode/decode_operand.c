@@ -209,98 +209,6 @@ static uint64_t constant_bits(const Constant *constant, Type type)
     return constant->bits;
 }
 
-/* Special registers that are the same for all threads of a launch. */
-static bool launch_constant(const Decoder *d, const char *name, uint64_t *value)
-{
-    const Machine *m = d->machine;
-    static const char *const axes = "xyz";
-    const char *dot = strchr(name, '.');
-    const char *at = dot ? strchr(axes, dot[1]) : NULL;
-    unsigned axis = at ? (unsigned)(at - axes) : 3;
-    size_t length = dot ? (size_t)(dot - name) : strlen(name);
-#define IS(text) (length == strlen(text) && strncmp(name, text, length) == 0)
-    *value = 0;
-    if (IS("%tid") || IS("%ctaid") || IS("%clusterid") || IS("%cluster_ctaid"))
-        return axis == 3;
-    if (IS("%ntid"))
-        *value = axis < 3 ? m->block[axis] : 0;
-    else if (IS("%nctaid"))
-        *value = axis < 3 ? m->grid[axis] : 0;
-    else if (IS("%nclusterid"))
-        *value = axis < 3 ? m->grid[axis] / m->cluster[axis] : 0;
-    else if (IS("%cluster_nctaid"))
-        *value = axis < 3 ? m->cluster[axis] : 0;
-    else if (IS("%cluster_nctarank"))
-        *value = m->cluster[0] * m->cluster[1] * m->cluster[2];
-    else if (IS("%is_explicit_cluster"))
-        *value = m->explicit_cluster;
-    else if (IS("%nwarpid"))
-        *value = divide_up(m->block_threads, LANES);
-    else if (IS("%nsmid") || IS("%gridid"))
-        *value = 1;
-    else if (IS("%total_smem_size") || IS("%aggr_smem_size"))
-        *value = m->shared_bytes;
-    else if (IS("%dynamic_smem_size"))
-        *value = m->launch->dynamic_shared;
-    else
-        return IS("%smid") || strncmp(name, "%reserved_smem", 14) == 0 || strncmp(name, "%pm", 3) == 0 ||
-               strncmp(name, "%envreg", 7) == 0 || IS("%current_graph_exec");
-    return true;
-#undef IS
-}
-
-static uint32_t special_source(Decoder *d, const char *name, unsigned row_bytes)
-{
-    static const struct {
-        const char *name;
-        unsigned row;
-    } rows[] = {
-        {"%tid.x", SPECIAL_TID_X},
-        {"%tid.y", SPECIAL_TID_Y},
-        {"%tid.z", SPECIAL_TID_Z},
-        {"%ctaid.x", SPECIAL_CTAID_X},
-        {"%ctaid.y", SPECIAL_CTAID_Y},
-        {"%ctaid.z", SPECIAL_CTAID_Z},
-        {"%clusterid.x", SPECIAL_CLUSTERID_X},
-        {"%clusterid.y", SPECIAL_CLUSTERID_Y},
-        {"%clusterid.z", SPECIAL_CLUSTERID_Z},
-        {"%cluster_ctaid.x", SPECIAL_CLUSTER_CTAID_X},
-        {"%cluster_ctaid.y", SPECIAL_CLUSTER_CTAID_Y},
-        {"%cluster_ctaid.z", SPECIAL_CLUSTER_CTAID_Z},
-        {"%cluster_ctarank", SPECIAL_CLUSTER_CTARANK},
-        {"%laneid", SPECIAL_LANEID},
-        {"%warpid", SPECIAL_WARPID},
-        {"%lanemask_eq", SPECIAL_MASK_EQ},
-        {"%lanemask_le", SPECIAL_MASK_LE},
-        {"%lanemask_lt", SPECIAL_MASK_LT},
-        {"%lanemask_ge", SPECIAL_MASK_GE},
-        {"%lanemask_gt", SPECIAL_MASK_GT},
-    };
-    static const struct {
-        const char *name;
-        unsigned shift;
-    } clocks[] = {{"%clock", 0},       {"%clock_hi", 32},      {"%clock64", 0},
-                  {"%globaltimer", 0}, {"%globaltimer_lo", 0}, {"%globaltimer_hi", 32}};
-    for (size_t i = 0; i < COUNT_OF(rows); i++)
-        if (strcmp(name, rows[i].name) == 0)
-            return SOURCE(BANK_SPECIAL, rows[i].row * SPECIAL_ROW_BYTES);
-    for (size_t i = 0; i < COUNT_OF(clocks); i++) {
-        if (strcmp(name, clocks[i].name) != 0)
-            continue;
-        uint32_t temp = decoder_temp(d, row_bytes);
-        Op *op = decoder_emit(d, run_clock);
-        op->dest = temp;
-        op->dest_bytes = (uint8_t)row_bytes;
-        op->value = clocks[i].shift;
-        return SOURCE(BANK_FRAME, temp);
-    }
-    uint64_t value;
-    if (launch_constant(d, name, &value))
-        return decoder_constant(d, value, row_bytes);
-    decoder_refuse(d, "the special register %s", name);
-    return NO_ROW;
-}
-
 bool decoder_symbol(Decoder *d, const Symbol *symbol, uint64_t *address, bool *in_frame, Space *space)
 {
     bool found;
@@ -389,7 +297,7 @@ uint32_t decoder_source(Decoder *d, const Operand *operand, Type type)
     case OPERAND_SYMBOL: return symbol_source(d, operand, wanted, false);
     case OPERAND_SREG: {
         unsigned natural = type_row_bytes(operand->sreg->type);
-        uint32_t source = special_source(d, operand->sreg->name, natural);
+        uint32_t source = decoder_special(d, operand->sreg);
         if (source == NO_ROW || natural == wanted)
             return source;
         uint32_t temp = decoder_temp(d, wanted);
