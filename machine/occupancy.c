@@ -4,7 +4,7 @@
  * adapted to current machines: registers are allocated to warps in units, and each warp's come from the one partition
  * of the SM that it runs in. */
 #include "machine/machine.h"
-#include "support/memory.h"
+#include "support/support.h"
 
 static unsigned minimum(unsigned a, unsigned b)
 {
