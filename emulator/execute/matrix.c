@@ -82,8 +82,6 @@ static void fragment_set(Exec *x, const Fragment *fragment, unsigned lane, unsig
             (word & ~(width_mask(bits) << shift)) | (value & width_mask(bits)) << shift);
 }
 
-/* ---- Where elements are ----------------------------------------------------------------------------------------- */
-
 typedef struct Place {
     unsigned row, column;
 } Place;
@@ -140,8 +138,6 @@ static Place fragment_place(const MatrixOp *matrix, const Fragment *fragment, ch
     return matrix->kind == MATRIX_MMA ? mma_place(matrix, fragment, role, lane, index)
                                       : wmma_place(matrix, fragment, role, lane, index);
 }
-
-/* ---- Products --------------------------------------------------------------------------------------------------- */
 
 static uint64_t integer_sum(const MatrixOp *matrix, const double *a, const double *b, int64_t sum)
 {
@@ -260,8 +256,6 @@ static void product_execute(Exec *x, const MatrixOp *matrix)
         product_lanes(x, matrix, x->machine->product, ALL_LANES);
 }
 
-/* ---- ldmatrix, stmatrix, movmatrix ------------------------------------------------------------------------------ */
-
 /* Matrix j's row r is at the address that lane 8j + r gives; lane 4g + t has elements 2t, 2t + 1 of row g, or of column
  * g. */
 static Step eights_execute(Exec *x, const Op *op, const MatrixOp *matrix)
@@ -309,8 +303,6 @@ static void transpose_execute(Exec *x, const MatrixOp *matrix)
         for (unsigned i = 0; i < 2; i++)
             fragment_set(x, &matrix->d, lane, i, cells[2 * (lane & 3) + i][lane >> 2]);
 }
-
-/* ---- wmma.load and wmma.store ----------------------------------------------------------------------------------- */
 
 static Step wmma_memory(Exec *x, const Op *op, const MatrixOp *matrix)
 {

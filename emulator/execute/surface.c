@@ -56,8 +56,6 @@ static bool surface_place(Exec *x, const Op *op, unsigned lane, const Image *ima
     return true;
 }
 
-/* ---- Formats ---------------------------------------------------------------------------------------------------- */
-
 /* A 32-bit value as a channel: numbers for float and unit formats, else an integer that is clamped. */
 static uint64_t channel_encode(const Image *image, uint32_t value)
 {
@@ -87,8 +85,6 @@ static Type reduced_type(const ImageOp *op, const Image *image)
     bool is_signed = type_class(image->type) == CLASS_SIGNED, wide = type_bits(op->type) == 64;
     return wide ? is_signed ? TYPE_S64 : TYPE_U64 : is_signed ? TYPE_S32 : TYPE_U32;
 }
-
-/* ---- Execution -------------------------------------------------------------------------------------------------- */
 
 static void load_lane(Exec *x, const ImageOp *op, unsigned lane, const uint8_t *from)
 {

@@ -100,8 +100,6 @@ static bool fetch_texel(const Fetch *fetch, unsigned corner, int64_t bits[IMAGE_
     return from != NULL;
 }
 
-/* ---- Values ----------------------------------------------------------------------------------------------------- */
-
 static double channel_value(const Image *image, int64_t bits)
 {
     switch (image->type) {
@@ -155,8 +153,6 @@ static bool filtered(const Fetch *fetch, Type type, unsigned rank, uint32_t resu
         result[i] = encode(type == TYPE_F16 || type == TYPE_F16X2 ? type : TYPE_F32, sums[i]);
     return true;
 }
-
-/* ---- Coordinates ------------------------------------------------------------------------------------------------ */
 
 /* The face of a cube that a direction meets, and where on it: CUDA C++ programming guide, "Cubemap Textures". */
 static unsigned cube_face(double direction[3])

@@ -31,8 +31,6 @@ uint64_t image_make(Machine *machine, const LaunchArgument *argument, Region *re
     return image_add(machine, image);
 }
 
-/* ---- The module's own variables --------------------------------------------------------------------------------- */
-
 static AddressMode mode_of(const char *word)
 {
     static const struct {
@@ -80,8 +78,6 @@ uint64_t image_variable(Machine *machine, const Variable *variable)
         image.shape = sampler_state(machine->arena, variable);
     return image_add(machine, image);
 }
-
-/* ---- Access ----------------------------------------------------------------------------------------------------- */
 
 const Image *image_find(Exec *x, const Op *op, unsigned lane, uint64_t handle, bool sampler)
 {
@@ -144,4 +140,3 @@ double channel_unit(Type type, int64_t value)
     return unit < -1 ? -1 : unit;
 }
 
-/* ---- Queries ---------------------------------------------------------------------------------------------------- */
