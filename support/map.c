@@ -31,6 +31,8 @@ void map_clear(Map *map)
 
 const MapEntry *map_next(const Map *map, const MapEntry *entry)
 {
+    if (!map->capacity)
+        return NULL;
     const MapEntry *end = map->entries + map->capacity;
     entry = entry ? entry + 1 : map->entries;
     while (entry < end && !entry->key)
