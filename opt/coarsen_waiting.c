@@ -296,7 +296,7 @@ static const Inst *irreducible_observation(const Waiting *w)
 
 bool coarsening_check_waiting(Coarsening *c)
 {
-    if (coarsening_loads_merge(c)) /* nothing is observed */
+    if (c->variance->options.merge_loads) /* nothing is observed: coarsening_loads_merge */
         return true;
     Waiting w = {.c = c, .values = analyses_values(c->analyses)};
     const Inst *irreducible = irreducible_observation(&w);
