@@ -54,14 +54,14 @@ typedef enum Category {
 /* One row of ops.def, with its notation taken apart at build time.  Its layout is private to ir/table; passes use
  * only these functions. */
 typedef struct Form Form;
-const char *form_id(const Form *form);         /* "add.int" */
+const char *form_name(const Form *form);         /* "add.int" */
 Opcode form_op(const Form *form);
 bool form_has(const Form *form, ModId mod);    /* every spelling of the form has the modifier */
 Category form_category(const Form *form);
 unsigned form_effects(const Form *form);       /* Effect bits, the union over the row's alternatives */
 SyncKind form_sync(const Form *form);
 unsigned form_min_version(const Form *form);   /* PTX version times 10: 78 for 7.8 */
-FormId form_number(const Form *form);
+FormId form_id(const Form *form);
 bool form_emulated(const Form *form);          /* the row names what executes it */
 const char *form_note(const Form *form);       /* what it does, in words */
 
@@ -103,6 +103,16 @@ const char *opcode_name(Opcode op);
 bool opcode_is_slow(Opcode op); /* machine code needs a loop or a call, as for divisions and roots */
 const char *mod_name(ModId mod); /* with its dot */
 ModId mod_from_name(const char *text); /* with its dot; MOD_UNKNOWN if there is none */
+
+/* What a modifier says about the shape of a texture or surface: ".a2d". */
+typedef struct Geometry {
+    ModId mod;
+    unsigned dimensions; /* coordinates within a layer */
+    bool layered;        /* the first coordinate is the number of the layer */
+    bool cube, samples;  /* the last coordinate is the number of the sample */
+} Geometry;
+
+const Geometry *geometry_of(ModId mod); /* NULL if it names none */
 
 /* Special registers: ir/table/sregs.def, from special-registers.tsv. */
 typedef enum SregDependence { SREG_THREAD, SREG_BLOCK, SREG_LAUNCH, SREG_CONSTANT, SREG_VOLATILE } SregDependence;

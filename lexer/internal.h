@@ -75,7 +75,7 @@ static inline const Word *lexer_find_word(const Lexer *lexer, Name name)
 /* literal.c.  The digits are those between prefix and suffix; a value that does not fit is reported. */
 void lexer_integer(Lexer *lexer, const char *digits, size_t length, unsigned base, bool is_unsigned, Span span,
                    TokenValue *value);
-/* A decimal floating-point literal; the text goes on with a character that cannot belong to it. */
+/* A decimal floating-point literal; the next character cannot belong to it. */
 void lexer_decimal(Lexer *lexer, const char *text, Span span, TokenValue *value);
 uint64_t lexer_hex_bits(const char *digits, size_t length);
 /* Reports a malformed number and returns TOKEN_ERROR. */

@@ -88,7 +88,7 @@ static inline uint64_t bytes_outside_name(uint64_t bytes)
     return (~name | bytes) & EACH_BYTE(0x80);
 }
 
-/* The characters of a name, of which the first can be any.  Nearly all names end within eight bytes, and looking at all
+/* The characters of a name; the first can be any.  Nearly all names end within eight bytes, and looking at all
  * eight costs less than a loop whose last jump is always mispredicted. */
 static inline const char *read_characters(const Reader *reader, const char *at, Name *name)
 {

@@ -71,7 +71,7 @@ static char open_list(const Parser *parser, uint32_t end)
     return ';';
 }
 
-/* Describes what was expected.  Returns the number of phrases, of which at most 'limit' are written.  Where the
+/* Describes what was expected.  Writes at most 'limit' phrases and returns how many there are.  Where the
  * grammar's states do not tell lists apart, 'closer' (0: unknown) does. */
 static size_t phrases(Expected expected, char closer, const char **out, size_t limit)
 {

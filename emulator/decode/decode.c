@@ -58,7 +58,7 @@ static bool decode_inst(Decoder *d, const Inst *inst)
     for (unsigned i = 0; i < 2 && inst->operand_count == 2; i++)
         if (register_formal(&inst->operands[i]))
             return decode_formal(d, register_formal(&inst->operands[i]), &inst->operands[1 - i], i == 0);
-    DecodeFunction *function = functions[form_number(inst->form)];
+    DecodeFunction *function = functions[form_id(inst->form)];
     return function ? function(d) : decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
 }
 

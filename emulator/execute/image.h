@@ -19,7 +19,7 @@ typedef struct ImageOp {
     uint32_t layer;
     uint32_t offsets[3]; /* source rows; NO_ROW: none */
     unsigned channel;    /* IMAGE_GATHER */
-    unsigned query;      /* IMAGE_QUERY: index into decode_image.c's names */
+    unsigned query;      /* IMAGE_QUERY: index into the names of decode/image.c */
     /* Results of a fetch, load or query; sources of a store. */
     Type type;
     unsigned count; /* registers */

@@ -201,7 +201,7 @@ static double scale_decode(const Scale *scale, uint32_t bits)
     return bits == 0xff ? (double)NAN : ldexp(1, (int)bits - 127);
 }
 
-/* The factors of one row (column): byte 'byte' and those behind it of the data of the lane that gives them. */
+/* The factors of one row (column): byte 'byte' of the data of the lane that gives them, and the bytes after it. */
 static void scale_line(Exec *x, const Scale *scale, double *line, unsigned k, unsigned lane)
 {
     uint32_t data = (uint32_t)row_get(source_row(x, scale->data), 4, lane);

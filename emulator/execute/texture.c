@@ -226,7 +226,7 @@ static bool fetch_begin(Fetch *fetch, const ImageOp *op)
     }
     uint64_t faces = op->cube ? 6 : 1, layers = shape->layers / faces;
     if (!layers) {
-        fault_at(x, fetch->op, lane, FAULT_BOUNDS, "%s is no cube map", fetch->image->name);
+        fault_at(x, fetch->op, lane, FAULT_BOUNDS, "%s is not a cube map", fetch->image->name);
         return false;
     }
     int64_t layer = op->layered ? (int32_t)row_get(source_row(x, op->layer), 4, lane) : 0;

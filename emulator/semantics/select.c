@@ -33,7 +33,7 @@ static Operation operation_of_row(ScalarFunction *function, const Signature *sig
 
 bool operation_select(Operation *operation, const Signature *signature, const Form *form)
 {
-    FormId id = form_number(form);
+    FormId id = form_id(form);
     if (functions[id].scalar)
         *operation = operation_of_row(functions[id].scalar, signature, form);
     else if (functions[id].operation)

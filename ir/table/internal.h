@@ -83,8 +83,7 @@ typedef enum CountFunction {
     COUNT_NUMBER, /* the digits of ".v4", ".x16", ".3d" */
     COUNT_N,      /* the n of ".m64n8k16" */
     COUNT_COORDINATES,
-    COUNT_OFFSETS,
-    COUNT_GRADIENTS,
+    COUNT_DIMENSIONS, /* offsets and gradients: as coordinates, without layer and sample */
     COUNT_IM2COL_OFFSETS,
 } CountFunction;
 

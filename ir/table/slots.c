@@ -19,43 +19,33 @@ static unsigned digits_in(const char *text)
     return (unsigned)strtoul(text, NULL, 10);
 }
 
-static bool is_layered(ModId geometry)
+/* .2dms and .a2dms have two dimensions and the number of the sample. */
+static const Geometry geometries[] = {
+    {MOD_1D, .dimensions = 1},
+    {MOD_2D, .dimensions = 2},
+    {MOD_3D, .dimensions = 3},
+    {MOD_CUBE, .dimensions = 3, .cube = true},
+    {MOD_2DMS, .dimensions = 2, .samples = true},
+    {MOD_A1D, .dimensions = 1, .layered = true},
+    {MOD_A2D, .dimensions = 2, .layered = true},
+    {MOD_ACUBE, .dimensions = 3, .layered = true, .cube = true},
+    {MOD_A2DMS, .dimensions = 2, .layered = true, .samples = true},
+};
+
+const Geometry *geometry_of(ModId mod)
 {
-    return geometry == MOD_A1D || geometry == MOD_A2D || geometry == MOD_ACUBE || geometry == MOD_A2DMS;
+    for (size_t i = 0; i < COUNT_OF(geometries); i++)
+        if (geometries[i].mod == mod)
+            return &geometries[i];
+    return NULL;
 }
 
-static unsigned coordinate_count(ModId geometry)
+static unsigned padded(unsigned count)
 {
-    switch (geometry) {
-    case MOD_1D: return 1;
-    case MOD_2D:
-    case MOD_A1D: return 2;
-    default: return 4;
-    }
+    return count == 3 ? 4 : count;
 }
 
-static unsigned offset_count(ModId geometry)
-{
-    switch (geometry) {
-    case MOD_1D:
-    case MOD_A1D: return 1;
-    case MOD_3D: return 4;
-    default: return 2;
-    }
-}
-
-static unsigned gradient_count(ModId geometry)
-{
-    switch (geometry) {
-    case MOD_1D:
-    case MOD_A1D: return 1;
-    case MOD_2D:
-    case MOD_A2D: return 2;
-    default: return 4;
-    }
-}
-
-static unsigned pattern_count(const Pattern *pattern, ModId mod)
+static unsigned pattern_count(const Pattern *pattern, ModId mod, const Geometry *geometry)
 {
     unsigned count = 0;
     switch ((CountFunction)pattern->count_function) {
@@ -66,9 +56,10 @@ static unsigned pattern_count(const Pattern *pattern, ModId mod)
         count = n ? digits_in(n) : 0;
         break;
     }
-    case COUNT_COORDINATES: count = coordinate_count(mod); break;
-    case COUNT_OFFSETS: count = offset_count(mod); break;
-    case COUNT_GRADIENTS: count = gradient_count(mod); break;
+    case COUNT_COORDINATES:
+        count = padded(geometry->dimensions + geometry->layered + geometry->samples);
+        break;
+    case COUNT_DIMENSIONS: count = padded(geometry->dimensions); break;
     case COUNT_IM2COL_OFFSETS: count = digits_in(mod_name(mod)) - 2; break;
     }
     return count * pattern->count_times / pattern->count_over;
@@ -158,16 +149,17 @@ const Slot *form_slots(Arena *arena, const Form *form, const int16_t *choice)
             type = mod_operand_type(chosen_mod(form, choice, (unsigned)pattern->type_element, pattern->type_part));
         if (pattern->flags & PATTERN_DOUBLE)
             type = doubled(type);
-        ModId geometry = MOD_UNKNOWN;
+        ModId counted = MOD_UNKNOWN;
         if (pattern->count_function != COUNT_CONSTANT)
-            geometry = chosen_mod(form, choice, pattern->count_element, pattern->count_part);
+            counted = chosen_mod(form, choice, pattern->count_element, pattern->count_part);
+        const Geometry *geometry = geometry_of(counted);
         slots[i] = (Slot){.pattern = pattern,
                           .type = (uint8_t)type,
                           .wider = takes_wider(form, pattern, type),
                           .implied = pattern->type_element < 0 && !spells_type(form, choice, type),
                           .bits_only = takes_bits_only(form, pattern, type),
-                          .layered = is_layered(geometry),
-                          .count = (uint16_t)pattern_count(pattern, geometry)};
+                          .layered = geometry && geometry->layered,
+                          .count = (uint16_t)pattern_count(pattern, counted, geometry)};
         slots[i].takes = slot_takes(&slots[i]);
     }
     return slots;

@@ -130,12 +130,12 @@ const TargetRange *target_ranges_at(unsigned first)
     return &target_ranges[first];
 }
 
-const char *form_id(const Form *form)
+const char *form_name(const Form *form)
 {
     return form->id;
 }
 
-FormId form_number(const Form *form)
+FormId form_id(const Form *form)
 {
     return (FormId)(form - forms);
 }

@@ -178,7 +178,7 @@ static int check_all(Check *check, const char *rows, FILE *accept, FILE *golden)
         unsigned count;
         const Form *first = opcode_first_form((Opcode)op, &count);
         for (const Form *form = first; form < first + count; form++) {
-            if (!(form_effects(form) & EFFECT_PURE) || (rows && fnmatch(rows, form_id(form), 0) != 0))
+            if (!(form_effects(form) & EFFECT_PURE) || (rows && fnmatch(rows, form_name(form), 0) != 0))
                 continue;
             check->probes = check->refused = 0;
             check->tuples = check->different = check->sum = 0;
@@ -190,20 +190,20 @@ static int check_all(Check *check, const char *rows, FILE *accept, FILE *golden)
             tuples += check->tuples;
             bool bad = check->different > 0;
             uint64_t then_tuples, then_sum;
-            if (golden && !recorded(golden, form_id(form), &then_tuples, &then_sum)) {
+            if (golden && !recorded(golden, form_name(form), &then_tuples, &then_sum)) {
                 missing++;
             } else if (golden && (then_tuples != check->tuples || then_sum != check->sum)) {
-                printf("%s: the emulator's %llu answers are not the GPU's %llu\n", form_id(form),
+                printf("%s: the emulator's %llu answers are not the GPU's %llu\n", form_name(form),
                        (unsigned long long)check->tuples, (unsigned long long)then_tuples);
                 bad = true;
             }
             wrong += bad;
             if (accept)
-                fprintf(accept, "%s %llu %016llx\n", form_id(form), (unsigned long long)check->tuples,
+                fprintf(accept, "%s %llu %016llx\n", form_name(form), (unsigned long long)check->tuples,
                         (unsigned long long)check->sum);
             if (check->verbose || bad || check->refused)
                 printf("%-24s %4u kernels %8llu tuples %6llu different, %u refused, at most %.2g apart\n",
-                       form_id(form), check->probes, (unsigned long long)check->tuples,
+                       form_name(form), check->probes, (unsigned long long)check->tuples,
                        (unsigned long long)check->different, check->refused, check->distance);
         }
     }

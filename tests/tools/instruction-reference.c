@@ -54,7 +54,7 @@ static void print_form(const Form *form)
     unsigned version = form_min_version(form);
     CoarsenTreatment treatment = coarsen_treatment(form);
     form_print_lowest_target(form, &target);
-    printf("| `%s` | %u.%u | %s | %s%s%s | %s | ", form_id(form), version / 10, version % 10, buf_text(&target),
+    printf("| `%s` | %u.%u | %s | %s%s%s | %s | ", form_name(form), version / 10, version % 10, buf_text(&target),
            coarsen_rule_text(treatment.rule), treatment.reason ? ": " : "", treatment.reason ? treatment.reason : "",
            form_emulated(form) ? "yes" : "no");
     for (const char *p = form_note(form); *p; p++)

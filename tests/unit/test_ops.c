@@ -315,13 +315,13 @@ static void check_bound(Fixture *f, const char *text, const char *form)
     if (!bind(f, text))
         fail_msg("%s: %s", text, f->text);
     assert_non_null(f->inst->form);
-    assert_string_equal(form_id(f->inst->form), form);
+    assert_string_equal(form_name(f->inst->form), form);
 }
 
 static void check_refused(Fixture *f, const char *text, const char *why)
 {
     if (bind(f, text))
-        fail_msg("%s was taken as %s", text, f->inst->form ? form_id(f->inst->form) : "opaque");
+        fail_msg("%s was taken as %s", text, f->inst->form ? form_name(f->inst->form) : "opaque");
     if (!strstr(f->text, why))
         fail_msg("%s: expected '%s' in: %s", text, why, f->text);
 }

@@ -103,7 +103,7 @@ static unsigned check_function(const Function *function, BitSet *shown, BitSet *
         for (unsigned j = 0; j < inst->ref_count; j++)
             assert_int_not_equal(inst->refs[j].type, TYPE_NONE);
         bitset_add(shown, (size_t)(inst->form - first));
-        entry_name(form_id(inst->form), name, sizeof name);
+        entry_name(form_name(inst->form), name, sizeof name);
         size_t length = strlen(name) < strlen(function->name) ? strlen(name) : strlen(function->name);
         if (!strncmp(name, function->name, length))
             bitset_add(named, (size_t)(inst->form - first));
@@ -140,7 +140,7 @@ static void test_accepted(void **state)
         bool generated = form_category(&first[i]) != CATEGORY_CONTROL; /* the others share their entries */
         if (!first[i].target_count || bitset_has(generated ? &named : &shown, i))
             continue;
-        print_message("row %s is not shown\n", form_id(&first[i]));
+        print_message("row %s is not shown\n", form_name(&first[i]));
         unshown++;
     }
     assert_int_equal(unshown, 0);

@@ -123,36 +123,36 @@ static const char *exception_reason(const char *row)
 
 static unsigned check_row(const Form *form, Totals *totals, bool verbose)
 {
-    const char *reason = exception_reason(form_id(form));
+    const char *reason = exception_reason(form_name(form));
     totals->row_probes = totals->row_unsupported = totals->row_unanswered = totals->row_wrong = 0;
     totals->row_tuples = 0;
     totals->rows++;
     if (reason) {
         totals->unknown_rows++;
         if (verbose)
-            print_message("%s: %s\n", form_id(form), reason);
+            print_message("%s: %s\n", form_name(form), reason);
         return 0;
     }
     unsigned probes = probes_visit(form, NULL, check_probe, totals);
     totals->probes += probes;
     totals->tuples += totals->row_tuples;
     if (verbose)
-        print_message("%s: %u probes, %llu tuples, %u wrong, %u not executable\n", form_id(form), probes,
+        print_message("%s: %u probes, %llu tuples, %u wrong, %u not executable\n", form_name(form), probes,
                       (unsigned long long)totals->row_tuples, totals->row_wrong, totals->row_unsupported);
     /* Either all spellings of a row are executable or none. */
     if (totals->row_unsupported == probes && probes) {
         totals->refused_rows++;
-        print_message("%s: not executable\n", form_id(form));
+        print_message("%s: not executable\n", form_name(form));
         return 0;
     }
     if (totals->row_unsupported)
-        print_message("%s: %u of %u spellings are not executable: %s\n", form_id(form), totals->row_unsupported, probes,
+        print_message("%s: %u of %u spellings are not executable: %s\n", form_name(form), totals->row_unsupported, probes,
                       totals->refusal);
     if (totals->row_unanswered)
-        print_message("%s: executable, but %u of %u spellings have no oracle and no reason why\n", form_id(form),
+        print_message("%s: executable, but %u of %u spellings have no oracle and no reason why\n", form_name(form),
                       totals->row_unanswered, probes);
     if (!probes)
-        print_message("%s: no kernel could be written, and no reason why\n", form_id(form));
+        print_message("%s: no kernel could be written, and no reason why\n", form_name(form));
     return totals->row_wrong || totals->row_unanswered || totals->row_unsupported || !probes;
 }
 
@@ -167,7 +167,7 @@ static void pure_instructions_agree(void **state)
         unsigned count;
         const Form *first = opcode_first_form((Opcode)op, &count);
         for (const Form *form = first; form < first + count; form++)
-            if (form_effects(form) & EFFECT_PURE && (!only || fnmatch(only, form_id(form), 0) == 0))
+            if (form_effects(form) & EFFECT_PURE && (!only || fnmatch(only, form_name(form), 0) == 0))
                 wrong_rows += check_row(form, &totals, verbose);
     }
     print_message("%u pure rows, %u excepted, %u not executable: %u kernels, %llu tuples, %llu wrong\n", totals.rows,
@@ -255,7 +255,7 @@ static void oracle_agrees_with_the_assembler(void **state)
         unsigned count;
         const Form *first = opcode_first_form((Opcode)op, &count);
         for (const Form *form = first; form < first + count; form++)
-            if (form_effects(form) & EFFECT_PURE && !exception_reason(form_id(form)))
+            if (form_effects(form) & EFFECT_PURE && !exception_reason(form_name(form)))
                 probes_visit(form, NULL, check_vectors, &vectors);
     }
     size_t untried = 0;

@@ -109,8 +109,8 @@ static long parse_number(Operand *operand)
 static void parse_count(Operand *operand)
 {
     static const char *const functions[][2] = {{"off3<", "IM2COL_OFFSETS"},
-                                               {"off<", "OFFSETS"},
-                                               {"gr<", "GRADIENTS"},
+                                               {"off<", "DIMENSIONS"},
+                                               {"gr<", "DIMENSIONS"},
                                                {"c<", "COORDINATES"},
                                                {"n<", "N"},
                                                {"t<", "NUMBER"},

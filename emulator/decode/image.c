@@ -29,22 +29,15 @@ static bool handle_decode(Decoder *d, const Operand *operand, uint32_t *row)
 /* How many coordinates follow the layer, if there is one. */
 static bool geometry_decode(Decoder *d, ImageOp *op)
 {
-    static const struct {
-        ModId mod;
-        unsigned rank;
-        bool layered, cube;
-    } geometries[] = {
-        {MOD_1D, 1, false, false}, {MOD_2D, 2, false, false},  {MOD_3D, 3, false, false},  {MOD_A1D, 1, true, false},
-        {MOD_A2D, 2, true, false}, {MOD_CUBE, 3, false, true}, {MOD_ACUBE, 3, true, true},
-    };
-    for (size_t i = 0; i < COUNT_OF(geometries); i++)
-        if (inst_has(d->inst, geometries[i].mod)) {
-            op->rank = geometries[i].rank;
-            op->layered = geometries[i].layered;
-            op->cube = geometries[i].cube;
-            return true;
-        }
-    return refuse(d); /* multi-sample textures */
+    const Geometry *geometry = NULL;
+    for (unsigned i = 0; i < d->signature->mod_count && !geometry; i++)
+        geometry = geometry_of(d->signature->mods[i].id);
+    if (!geometry || geometry->samples)
+        return refuse(d);
+    op->rank = geometry->dimensions;
+    op->layered = geometry->layered;
+    op->cube = geometry->cube;
+    return true;
 }
 
 static bool coordinates_decode(Decoder *d, const Operand *operand, Type type, ImageOp *op)
