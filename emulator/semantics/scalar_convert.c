@@ -379,7 +379,7 @@ Operation operation_cvt_pack(const Signature *signature)
         i++;
     uint32_t kind = elements[i].bits | (uint32_t)elements[i].is_signed << 7;
     Operation operation = operation_by_lane(convert_pack, kind << CONTROL_KIND_SHIFT, TYPE_S32, 2);
-    operation.dest = TYPE_B32;
+    operation.dest = TYPE_U32;
     if (elements[i].bits < 16)
         operation.sources[operation.source_count++] = TYPE_B32;
     return operation;

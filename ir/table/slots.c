@@ -83,10 +83,17 @@ static bool form_is_scaled(const Form *form)
            form_patterns(form)[form->pattern_count - 2].kind == PATTERN_SRC;
 }
 
+/* Is it one of the rows cvt.pack? Their registers are those of integer conversions, packed or not. */
+static bool form_is_pack(const Form *form)
+{
+    return form->op == OP_CVT && form->element_count &&
+           alternative_mods(element_alternatives(form_elements(form)))[0] == MOD_PACK;
+}
+
 /* Does the row write a packed format as bits? Only untyped registers hold it. */
 static bool takes_bits_only(const Form *form, const Pattern *pattern, Type type)
 {
-    if (pattern->type_element >= 0 || type_class(type) != CLASS_BITS)
+    if (pattern->type_element >= 0 || type_class(type) != CLASS_BITS || form_is_pack(form))
         return false;
     return opcode_has(form->op, RULE_PACKED) || (type == TYPE_B64 && opcode_has(form->op, RULE_PACKED_64)) ||
            (type == TYPE_B32 && pattern->kind == PATTERN_SRC_LIST && opcode_has(form->op, RULE_PACKED_SCALED) &&
@@ -156,7 +163,8 @@ const Slot *form_slots(Arena *arena, const Form *form, const int16_t *choice)
         slots[i] = (Slot){.pattern = pattern,
                           .type = (uint8_t)type,
                           .wider = takes_wider(form, pattern, type),
-                          .implied = pattern->type_element < 0 && !spells_type(form, choice, type),
+                          .implied = pattern->type_element < 0 && !spells_type(form, choice, type) &&
+                                     !form_is_pack(form),
                           .bits_only = takes_bits_only(form, pattern, type),
                           .layered = geometry && geometry->layered,
                           .count = (uint16_t)pattern_count(pattern, counted, geometry)};

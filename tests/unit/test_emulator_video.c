@@ -43,6 +43,30 @@ static void parts_are_selected_and_extended(void **state)
     check(cases, sizeof cases / sizeof *cases);
 }
 
+/* ptxas generates the code of the form without it. */
+static void third_operand_without_selector_is_ignored(void **state)
+{
+    (void)state;
+    static const Case cases[] = {
+        {"vadd.s32.s32.s32.sat %r5, %r2, %r3, %r4;", 0x7fffffff, 1, 0x11223344, 0x7fffffff},
+        {"vabsdiff.u32.u32.u32 %r5, %r2.b1, %r3, %r4;", 0x500, 7, 0x11223344, 2},
+        {"vset.u32.u32.lt %r5, %r2, %r3, %r4;", 1, 2, 0x11223344, 1},
+        {"vshr.s32.s32.u32.clamp %r5, %r2, %r3, %r4;", 0x80000000, 40, 0x11223344, 0xffffffff},
+    };
+    check(cases, sizeof cases / sizeof *cases);
+}
+
+/* A wider destination gets zeros in front, a wider source gives its low bits. */
+static void packing_takes_wider_registers(void **state)
+{
+    (void)state;
+    static const Case cases[] = {
+        {"cvt.pack.sat.s16.s32 %rd2, %r2, %r3; shr.u64 %rd2, %rd2, 32; cvt.u32.u64 %r5, %rd2;", 0xffff0000, 1, 0, 0},
+        {"mov.b64 %rd2, {%r4, %r2}; cvt.pack.sat.u8.s32.b32 %r5, %r2, %r3, %rd2;", 1, 2, 0x3344, 0x33440102},
+    };
+    check(cases, sizeof cases / sizeof *cases);
+}
+
 static void results_saturate_to_their_part(void **state)
 {
     (void)state;
@@ -112,7 +136,10 @@ static void lanes_work_side_by_side(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_are_selected_and_extended), cmocka_unit_test(results_saturate_to_their_part),
+        cmocka_unit_test(parts_are_selected_and_extended),
+        cmocka_unit_test(third_operand_without_selector_is_ignored),
+        cmocka_unit_test(packing_takes_wider_registers),
+        cmocka_unit_test(results_saturate_to_their_part),
         cmocka_unit_test(second_operations_take_c),        cmocka_unit_test(multiply_and_add),
         cmocka_unit_test(lanes_work_side_by_side),
     };
