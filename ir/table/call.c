@@ -62,6 +62,10 @@ static bool fit_value(Binder *binder, Operand *item, const Variable *formal, Ref
     case OPERAND_SYMBOL:
         if (item->symbol.kind != SYMBOL_VARIABLE || item->constant || item->symbol.variable->space != SPACE_PARAM)
             break;
+        if (item->symbol.variable->is_parameter)
+            return binder_refuse(binder, item->span,
+                                 "'%s' is a parameter of the caller; only a .param variable of its body can be passed",
+                                 item->symbol.variable->name);
         if (formal && !is_open_array(formal) && variable_bytes(item->symbol.variable) != variable_bytes(formal))
             return binder_refuse(binder, item->span, "'%s' differs in size from parameter '%s'",
                                  item->symbol.variable->name, formal->name ? formal->name : "_");
