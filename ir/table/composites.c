@@ -1,16 +1,39 @@
 /* Fits the operands of textures, surfaces and tensor maps: handles with coordinates. */
 #include "ir/table/internal.h"
 
+#include <string.h>
+
+/* Does the module have samplers apart from textures? */
+static bool has_samplers(const Module *module)
+{
+    for (unsigned i = 0; i < module->target_count; i++)
+        if (strcmp(module->targets[i], "texmode_independent") == 0)
+            return true;
+    return false;
+}
+
+/* In the unified mode, the sampler of a pair has no meaning, and any variable of the size of a handle will do. */
+static bool handle_fits(const Variable *variable, Type type)
+{
+    if (type == TYPE_NONE)
+        return true;
+    if (variable->is_array || variable->vector > 1)
+        return false;
+    return type == TYPE_B64 ? type_bits(variable->type) == 64 : variable->type == type;
+}
+
 bool binder_handle(Binder *binder, Operand *operand, Type type)
 {
     if (operand->kind == OPERAND_REG)
         return binder_no_element(binder, operand) && binder_slot_register(binder, operand, TYPE_U64, NULL, REF_USE);
+    if (operand->constant && type != TYPE_NONE)
+        return binder_refuse(binder, operand->span, "a texture, sampler or surface has no offset");
     if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE) {
         const Variable *variable = operand->symbol.variable;
-        if (type == TYPE_NONE || variable->type == type || type_class(variable->type) != CLASS_OPAQUE)
-            return true;
-        return binder_refuse(binder, operand->span, "'%s' is a .%s where a .%s is expected", variable->name,
-                             type_name(variable->type), type_name(type));
+        return handle_fits(variable, type) ||
+               binder_refuse(binder, operand->span, "'%s' is %s .%s where a .%s or a 64-bit register is expected",
+                             variable->name, variable->is_array ? "an array of" : "a", type_name(variable->type),
+                             type_name(type));
     }
     return binder_refuse(binder, operand->span, "a 64-bit register or a variable is expected, not %s",
                          operand_describe(operand));
@@ -60,6 +83,18 @@ static bool fit_coordinates(Binder *binder, Operand *operand, const Slot *slot, 
     return true;
 }
 
+/* The type of a handle's variable. A tensor map is memory of any type. */
+static Type handle_type(const Binder *binder, const Slot *slot, unsigned index)
+{
+    switch (slot->pattern->kind) {
+    case PATTERN_SURFACE: return TYPE_SURFREF;
+    case PATTERN_TEXTURE: return TYPE_TEXREF;
+    case PATTERN_TEXTURE_SAMPLER:
+        return index == 0 ? TYPE_TEXREF : has_samplers(binder->module) ? TYPE_SAMPLERREF : TYPE_B64;
+    default: return TYPE_NONE;
+    }
+}
+
 bool binder_composite(Binder *binder, Operand *operand, const Slot *slot)
 {
     unsigned handles = slot->pattern->kind == PATTERN_TEXTURE_SAMPLER ? 2 : 1;
@@ -68,7 +103,7 @@ bool binder_composite(Binder *binder, Operand *operand, const Slot *slot)
         return binder_refuse(binder, operand->span, "%s with coordinates in brackets is expected",
                              handles == 2 ? "a texture and a sampler" : "a handle");
     for (unsigned i = 0; i < handles; i++)
-        if (!binder_handle(binder, &operand->items[i], TYPE_NONE))
+        if (!binder_handle(binder, &operand->items[i], handle_type(binder, slot, i)))
             return false;
     return fit_coordinates(binder, &operand->items[handles], slot, type);
 }
