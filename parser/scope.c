@@ -211,6 +211,11 @@ static Binding *declare_at(ScopeTable *table, uint32_t depth, Name name, Span sp
 
 Binding *scope_declare(ScopeTable *table, Name name, Span span, BindingKind kind)
 {
+    /* Inside a function, the name hides the special register. */
+    if (scope_depth(table) == 0 && kind != BINDING_BAD && name[0] == '%' && sreg_find(name)) {
+        diag_error(table->diag, span, "'%s' is the name of a special register", name);
+        return NULL;
+    }
     if (scope_depth(table) > 0 && !check_against_ranges(table, name, span))
         return NULL;
     return declare_at(table, scope_depth(table), name, span, kind);
