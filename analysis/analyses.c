@@ -4,8 +4,7 @@
 /* Results that become wrong together live in one arena. */
 typedef enum Layer {
     LAYER_FLOW,   /* depends on blocks and edges */
-    LAYER_VALUES, /* and on instructions, but not on their order within a block */
-    LAYER_ORDER,  /* on everything */
+    LAYER_VALUES, /* and on instructions; nothing that is cached depends on their order within a block */
     LAYER_COUNT,
 } Layer;
 
@@ -17,7 +16,6 @@ struct Analyses {
     const LoopForest *loops;
     const Values *values;
     const Liveness *liveness;
-    const PressureProfile *pressure;
     const Affine *affine;
     const MemoryModel *memory;
     const Variance *variance[VARIANCE_ANY + 1];
@@ -80,11 +78,6 @@ void analyses_invalidate(Analyses *analyses, unsigned change)
         for (unsigned i = 0; i <= VARIANCE_ANY; i++)
             analyses->variance[i] = NULL;
         layer_drop(analyses, LAYER_VALUES);
-        change |= ANALYSES_ORDER;
-    }
-    if (change & ANALYSES_ORDER) {
-        analyses->pressure = NULL;
-        layer_drop(analyses, LAYER_ORDER);
     }
 }
 
@@ -111,11 +104,6 @@ const Values *analyses_values(Analyses *analyses)
 const Liveness *analyses_liveness(Analyses *analyses)
 {
     CACHED(liveness, LAYER_VALUES, liveness_compute(arena, analyses->body));
-}
-
-const PressureProfile *analyses_pressure(Analyses *analyses)
-{
-    CACHED(pressure, LAYER_ORDER, pressure_compute(arena, analyses_liveness(analyses)));
 }
 
 const Affine *analyses_affine(Analyses *analyses)

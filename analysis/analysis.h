@@ -22,12 +22,13 @@
 /* The analyses of one body, computed when first asked for and kept until invalidated. */
 typedef struct Analyses Analyses;
 
-/* What a pass changed. Changed edges or blocks imply everything else. */
+/* What a pass changed. Changed edges or blocks imply changed instructions. A new order of the instructions within a
+ * block changes nothing that is cached. */
 typedef enum AnalysesChange {
+    ANALYSES_NONE = 0,
     ANALYSES_INSTRUCTIONS = 1 << 0, /* instructions, registers or phis; the blocks and edges are as before */
-    ANALYSES_ORDER = 1 << 1,        /* instructions were only reordered within their blocks */
-    ANALYSES_FLOW = 1 << 2,         /* blocks or edges */
-    ANALYSES_ALL = ANALYSES_INSTRUCTIONS | ANALYSES_ORDER | ANALYSES_FLOW,
+    ANALYSES_FLOW = 1 << 1,         /* blocks or edges */
+    ANALYSES_ALL = ANALYSES_INSTRUCTIONS | ANALYSES_FLOW,
 } AnalysesChange;
 
 Analyses *analyses_new(const Body *body);
@@ -41,7 +42,6 @@ const Dominance *analyses_postdominance(Analyses *analyses);
 const LoopForest *analyses_loops(Analyses *analyses);
 const Values *analyses_values(Analyses *analyses); /* SSA only */
 const Liveness *analyses_liveness(Analyses *analyses);
-const PressureProfile *analyses_pressure(Analyses *analyses);
 const Affine *analyses_affine(Analyses *analyses);      /* SSA only */
 const MemoryModel *analyses_memory(Analyses *analyses); /* with affine addresses when the body is in SSA form */
 /* One result is kept for each dimension; other options than last time compute it anew. */

@@ -32,11 +32,6 @@ static bool find_arch(const char *text, Arch *arch)
     return architecture_find(arch->number) != NULL;
 }
 
-AssemblerKind assembler_kind(const Assembler *assembler)
-{
-    return assembler->kind;
-}
-
 const char *assembler_name(const Assembler *assembler)
 {
     return backend_of(assembler->kind)->name;
@@ -50,11 +45,6 @@ const char *assembler_version(const Assembler *assembler)
 const char *assembler_path(const Assembler *assembler)
 {
     return assembler->path;
-}
-
-Arch assembler_arch(const Assembler *assembler)
-{
-    return assembler->arch;
 }
 
 const char *assembler_note(const Assembler *assembler)

@@ -44,11 +44,9 @@ Assembler *assembler_open(Arena *arena, AssemblerKind kind, const char *arch, co
 /* Ends the worker process. 'assembler' may be NULL. */
 void assembler_close(Assembler *assembler);
 
-AssemblerKind assembler_kind(const Assembler *assembler);  /* never ASSEMBLER_AUTO */
 const char *assembler_name(const Assembler *assembler);    /* "CUDA driver", "nvJitLink", "ptxas" */
 const char *assembler_version(const Assembler *assembler); /* "13.0.88"; or "unknown" */
 const char *assembler_path(const Assembler *assembler);    /* the file, or the name given to the loader */
-Arch assembler_arch(const Assembler *assembler);
 /* Why a back end that is installed, or that an environment variable names, was not used; NULL if none was skipped. */
 const char *assembler_note(const Assembler *assembler);
 

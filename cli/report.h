@@ -61,7 +61,5 @@ void launch_print_json(const Report *report, Buf *out);
 
 /* "x2,y2"; "none" for 1, 1, 1. */
 const char *factor_text(const unsigned factor[3], char text[32]);
-/* "block", "unit", "16". */
-const char *stride_text(const Stride *stride, char text[16]);
 
 #endif

@@ -15,7 +15,8 @@ const char *factor_text(const unsigned factor[3], char text[32])
     return length ? text : "none";
 }
 
-const char *stride_text(const Stride *stride, char text[16])
+/* "block", "unit", "16". */
+static const char *stride_text(const Stride *stride, char text[16])
 {
     if (stride->kind == STRIDE_NUMBER)
         snprintf(text, 16, "%u", stride->number);

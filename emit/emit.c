@@ -274,9 +274,3 @@ void emit_module_with(const Module *module, const FunctionForm *form, Buf *out)
         variable_emit(form->added, out);
     arena_free(scratch);
 }
-
-void emit_module_for(const Module *module, const Function *kernel, Buf *out)
-{
-    const FunctionForm own = kernel ? form_of(NULL, kernel) : (FunctionForm){0};
-    emit_module_with(module, kernel ? &own : NULL, out);
-}

@@ -19,13 +19,10 @@ bool module_is_as_written(const Module *module);
  * end: comments, blank lines and the spelling of everything else are preserved. */
 void emit_module_as_written(const Module *module, Buf *out);
 
-/* A smaller module that assembles to the same code for one kernel: the kernel, every function that it can reach by a
- * call or through a symbol (in code or in an initial value; a call through a pointer reaches all functions), and all
- * variables.  Debug information is omitted unless the target has the option 'debug', for which the assembler requires
- * it.  If kernel is NULL, the same for all functions. */
-void emit_module_for(const Module *module, const Function *kernel, Buf *out);
-/* The same for one form of a kernel, which must not be in SSA form: prints what this form can reach and the items that
- * it adds to the module.  NULL: all functions. */
+/* A smaller module that assembles to the same code for one form of a kernel, which must not be in SSA form: the kernel,
+ * every function that the form can reach by a call or through a symbol (in code or in an initial value; a call through
+ * a pointer reaches all functions), all variables, and the items that the form adds to the module.  Debug information
+ * is omitted unless the target has the option 'debug', for which the assembler requires it.  NULL: all functions. */
 void emit_module_with(const Module *module, const FunctionForm *form, Buf *out);
 
 #endif

@@ -12,10 +12,7 @@ typedef struct Body Body;
 
 #define BLOCK_NONE UINT32_MAX
 
-/* True if control may leave the function at the end of this block: by ret or exit, guarded or not, or because there
- * is nowhere to go. */
-bool block_leaves(const Block *block);
-/* True if control has more than one path from this block, leaving the function being one. */
+/* True if control has more than one path from this block; exiting the function is one. */
 bool block_chooses(const Block *block);
 
 /* The edges are distinct. */

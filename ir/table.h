@@ -98,11 +98,9 @@ const Form *signature_form(const Signature *signature, unsigned index); /* of th
 /* The types of a form's operands, in order, as the signature's modifiers fix them; returns how many. An immediate
  * without a type has TYPE_B32, a list the type of its elements. */
 unsigned signature_operand_types(const Signature *signature, const Form *form, Type *types, unsigned capacity);
-Opcode opcode_from_name(const char *name); /* OP_UNKNOWN if there is none */
 const char *opcode_name(Opcode op);
 bool opcode_is_slow(Opcode op); /* machine code needs a loop or a call, as for divisions and roots */
 const char *mod_name(ModId mod); /* with its dot */
-ModId mod_from_name(const char *text); /* with its dot; MOD_UNKNOWN if there is none */
 
 /* What a modifier says about the shape of a texture or surface: ".a2d". */
 typedef struct Geometry {

@@ -23,14 +23,10 @@ BlockSize block_size_resolve(const Tuning *tuning, const unsigned given[3])
     return (BlockSize){.origin = BLOCK_UNKNOWN};
 }
 
-bool block_size_is_exact(const BlockSize *block)
-{
-    return block->origin == BLOCK_REQUIRED || block->origin == BLOCK_GIVEN;
-}
-
 BlockSize block_size_exact(const BlockSize *block)
 {
-    return block_size_is_exact(block) ? *block : (BlockSize){.origin = BLOCK_UNKNOWN};
+    bool is_exact = block->origin == BLOCK_REQUIRED || block->origin == BLOCK_GIVEN;
+    return is_exact ? *block : (BlockSize){.origin = BLOCK_UNKNOWN};
 }
 
 unsigned block_size_total(const BlockSize *block)

@@ -19,9 +19,7 @@ typedef struct BlockSize {
 
 /* 'given': the user's size, zeros for none. */
 BlockSize block_size_resolve(const Tuning *tuning, const unsigned given[3]);
-/* Whether every launch has exactly this size. */
-bool block_size_is_exact(const BlockSize *block);
-/* The size if it is exact; otherwise unknown. */
+/* The size if every launch has exactly this one; otherwise unknown. */
 BlockSize block_size_exact(const BlockSize *block);
 /* Threads of a block; 0: unknown. */
 unsigned block_size_total(const BlockSize *block);

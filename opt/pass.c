@@ -1,13 +1,13 @@
 #include "opt/pass.h"
 
-bool pass_ssa(PassContext *context)
+static bool pass_ssa(PassContext *context)
 {
     body_to_ssa(context->body);
     return true;
 }
 
 /* Works on a copy: coarsening that is refused half-way leaves a useless body. */
-bool pass_coarsen(PassContext *context)
+static bool pass_coarsen(PassContext *context)
 {
     Body *copy = body_clone(context->body);
     if (!coarsen_body(copy, context->coarsening, &context->contract, &context->refusal)) {
@@ -21,7 +21,6 @@ bool pass_coarsen(PassContext *context)
 
 #define SSA PROPERTY_SSA
 #define KEEPS (PROPERTY_SSA | PROPERTY_FLOW | PROPERTY_LAUNCH)
-#define ANALYSES_NONE 0
 #define ROW(id, name, letter, is_fixed, requires, preserves, invalidates, description)                                 \
     [PASS_##id] = {PASS_##id,  #name, letter, is_fixed, pass_##name, requires, preserves, ANALYSES_##invalidates,      \
                    description}
@@ -32,7 +31,7 @@ const Pass pass_table[PASS_COUNT] = {
     ROW(SSA,           ssa,           's', true,  0,   KEEPS, ALL,          "build the body form and SSA"),
     ROW(COARSEN,       coarsen,       'c', false, SSA, SSA,   ALL,          "thread coarsening"),
     ROW(CLEANUP,       cleanup,       'd', false, SSA, KEEPS, INSTRUCTIONS, "merge equal values, remove dead code"),
-    ROW(SCHEDULE,      schedule,      'o', false, SSA, KEEPS, ORDER,        "order instructions for register pressure"),
+    ROW(SCHEDULE,      schedule,      'o', false, SSA, KEEPS, NONE,         "order instructions for register pressure"),
     ROW(REMATERIALIZE, rematerialize, 'r', false, SSA, KEEPS, INSTRUCTIONS, "recompute values instead of keeping them"),
     ROW(SINK,          sink,          'k', false, SSA, KEEPS, INSTRUCTIONS, "move computations towards their uses"),
     ROW(BOUNDS,        bounds,        'b', false, 0,   KEEPS, NONE,         ".maxnreg and .maxntid where they help"),
@@ -41,7 +40,6 @@ const Pass pass_table[PASS_COUNT] = {
 
 #undef SSA
 #undef KEEPS
-#undef ANALYSES_NONE
 #undef ROW
 
 _Static_assert(COUNT_OF(pass_table) == PASS_COUNT, "one row for each pass");

@@ -67,8 +67,8 @@ typedef struct Pass {
 
 extern const Pass pass_table[PASS_COUNT];
 
-/* The functions of the table: in the files of their names, ssa and coarsen in pass.c. */
-PassFunction pass_ssa, pass_coarsen, pass_cleanup, pass_schedule, pass_rematerialize, pass_sink, pass_bounds;
+/* The functions of the table, in the files of their names; ssa and coarsen are in pass.c. */
+PassFunction pass_cleanup, pass_schedule, pass_rematerialize, pass_sink, pass_bounds;
 
 bool pass_is_enabled(const PassOptions *options, PassId id);
 

@@ -20,28 +20,9 @@ void bitset_copy(BitSet *to, const BitSet *from)
     memcpy(to->words, from->words, word_count(from) * sizeof *from->words);
 }
 
-bool bitset_union(BitSet *to, const BitSet *from)
-{
-    require(to->bits == from->bits);
-    uint64_t grown = 0;
-    for (size_t i = 0; i < word_count(from); i++) {
-        grown |= from->words[i] & ~to->words[i];
-        to->words[i] |= from->words[i];
-    }
-    return grown != 0;
-}
-
 void bitset_clear(BitSet *set)
 {
     memset(set->words, 0, word_count(set) * sizeof *set->words);
-}
-
-size_t bitset_count(const BitSet *set)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < word_count(set); i++)
-        count += (size_t)__builtin_popcountll(set->words[i]);
-    return count;
 }
 
 size_t bitset_next(const BitSet *set, size_t from)

@@ -13,10 +13,8 @@ BitSet bitset_new(Arena *arena, size_t bits); /* all clear */
 static inline bool bitset_has(const BitSet *set, size_t bit) { return set->words[bit / 64] >> (bit % 64) & 1; }
 static inline void bitset_add(BitSet *set, size_t bit) { set->words[bit / 64] |= UINT64_C(1) << (bit % 64); }
 static inline void bitset_remove(BitSet *set, size_t bit) { set->words[bit / 64] &= ~(UINT64_C(1) << (bit % 64)); }
-void bitset_copy(BitSet *to, const BitSet *from);         /* same size */
-bool bitset_union(BitSet *to, const BitSet *from);        /* same size; true if 'to' grew */
+void bitset_copy(BitSet *to, const BitSet *from); /* same size */
 void bitset_clear(BitSet *set);
-size_t bitset_count(const BitSet *set);
 /* The lowest member at or above 'from', or SIZE_MAX. */
 size_t bitset_next(const BitSet *set, size_t from);
 

@@ -19,14 +19,14 @@ static uint64_t clamp_signed(__int128 value, unsigned width)
     return (uint64_t)value & width_mask(width);
 }
 
-uint64_t scalar_div(const uint64_t *s, uint32_t control)
+static uint64_t scalar_div(const uint64_t *s, uint32_t control)
 {
     __int128 a = widen(s[0], control), b = widen(s[1], control);
     uint64_t mask = width_mask(control_width(control));
     return b == 0 ? mask : (uint64_t)(a / b) & mask;
 }
 
-uint64_t scalar_rem(const uint64_t *s, uint32_t control)
+static uint64_t scalar_rem(const uint64_t *s, uint32_t control)
 {
     __int128 a = widen(s[0], control), b = widen(s[1], control);
     uint64_t mask = width_mask(control_width(control));

@@ -84,7 +84,7 @@ uint64_t scalar_video(const uint64_t *s, uint32_t control)
 }
 
 /* vmad d, {-}a, {-}b, {-}c: signed where any operand is, or is negated. */
-uint64_t scalar_video_mad(const uint64_t *s, uint32_t control)
+static uint64_t scalar_video_mad(const uint64_t *s, uint32_t control)
 {
     bool negates = !(control & VIDEO_NEGATE_A) != !(control & VIDEO_NEGATE_B), negates_c = control & VIDEO_NEGATE_C;
     bool is_signed = control & (VIDEO_A_SIGNED | VIDEO_B_SIGNED) || negates || negates_c;

@@ -92,7 +92,7 @@ uint64_t float_operation(FloatOperation operation, unsigned format, uint64_t a, 
 /* The control word of video instructions: what to compute, of which parts, and how to combine it with c. */
 
 /* One part of each operand; vmad; two or four parts at once. */
-ScalarFunction scalar_video, scalar_video_mad, scalar_video_parts;
+ScalarFunction scalar_video, scalar_video_parts;
 
 enum {
     VIDEO_ADD,

@@ -6,7 +6,9 @@ typedef struct Edge {
 } Edge;
 typedef VEC(Edge) EdgeVec;
 
-bool block_leaves(const Block *block)
+/* True if control may exit the function at the end of this block: by ret or exit, guarded or not, or because nothing
+ * follows. */
+static bool block_exits(const Block *block)
 {
     const Inst *last = block->last;
     if (last && inst_is_terminator(last) && !last->target_count)
@@ -23,7 +25,7 @@ bool block_chooses(const Block *block)
             return true;
         next = target;
     }
-    return next && block_leaves(block);
+    return next && block_exits(block);
 }
 
 /* Fills both directions from a list of distinct edges. */
@@ -75,7 +77,7 @@ static BitSet blocks_that_end(Arena *scratch, const Body *body, const FlowGraph 
     BitSet ends = bitset_new(scratch, count);
     uint32_t *stack = ARENA_ARRAY(scratch, uint32_t, count);
     for (uint32_t i = 0; i < count; i++)
-        if (block_leaves(body->blocks.data[i])) {
+        if (block_exits(body->blocks.data[i])) {
             bitset_add(&ends, i);
             stack[pending++] = i;
         }
@@ -101,7 +103,7 @@ FlowGraph flow_graph_build(Arena *arena, const Body *body, bool virtual_exit)
         edges_index(scratch, &edges, &graph);
         BitSet ends = blocks_that_end(scratch, body, &graph);
         for (uint32_t i = 0; i < graph.count; i++)
-            if (block_leaves(body->blocks.data[i]) || !bitset_has(&ends, i))
+            if (block_exits(body->blocks.data[i]) || !bitset_has(&ends, i))
                 VEC_PUSH(scratch, edges, (Edge){i, graph.count});
         graph.count++;
     }

@@ -108,6 +108,9 @@ typedef struct Pattern {
     int32_t values[4]; /* RANGE_INTERVAL: low, high, step */
 } Pattern;
 
+Opcode opcode_from_name(const char *name); /* OP_UNKNOWN if there is none */
+ModId mod_from_name(const char *text);     /* with its dot; MOD_UNKNOWN if there is none */
+
 /* Exceptions in what the operands of an opcode may be; the head of ops.def explains them. */
 enum OpcodeRule {
     RULE_ACCESS = 1 << 0,

@@ -120,14 +120,14 @@ void harness_text(const char *text, size_t size)
     verbatim_check(module, text, size, true);
 
     buf_clear(&printed);
-    emit_module_for(module, NULL, &printed);
+    emit_module_with(module, NULL, &printed);
     module_discard(printed_parse("text without debug information", &printed));
     for (size_t i = 0; i < module->items.count; i++) {
         const Item *item = &module->items.data[i];
         if (item->kind != ITEM_FUNCTION || !item->function->is_entry || !item->function->has_body)
             continue;
         buf_clear(&printed);
-        emit_module_for(module, item->function, &printed);
+        emit_module_with(module, &(FunctionForm){.function = item->function, .body = item->function->body}, &printed);
         module_discard(printed_parse("text of one kernel", &printed));
         break;
     }

@@ -353,7 +353,7 @@ static void compare_reduced(Job *job, const Module *module, const Object *input)
         return;
     Buf text = {0};
     Object reduced = {0};
-    emit_module_for(module, kernel, &text);
+    emit_module_with(module, &(FunctionForm){.function = kernel, .body = kernel->body}, &text);
     char *path = text_write(job, ".reduced.ptx", &text);
     const char *section = arena_printf(job->arena, ".text.%s", kernel->name);
     if (assemble(job, module, path, "module of one kernel", &reduced) && code_difference(input, &reduced, section)) {

@@ -26,6 +26,25 @@ static inline Module *module_parse(Arena *arena, const char *path, const char *t
     return module;
 }
 
+/* Unites two sets of the same size. True if 'to' grew. */
+static inline bool bitset_union(BitSet *to, const BitSet *from)
+{
+    bool grown = false;
+    for (size_t bit = bitset_next(from, 0); bit != SIZE_MAX; bit = bitset_next(from, bit + 1)) {
+        grown |= !bitset_has(to, bit);
+        bitset_add(to, bit);
+    }
+    return grown;
+}
+
+static inline size_t bitset_count(const BitSet *set)
+{
+    size_t count = 0;
+    for (size_t bit = bitset_next(set, 0); bit != SIZE_MAX; bit = bitset_next(set, bit + 1))
+        count++;
+    return count;
+}
+
 /* The body of the text's last function, in SSA form.  The header lines are added to the text. */
 static inline Body *body_parse(const char *text)
 {

@@ -379,7 +379,7 @@ static void check_real(AssemblerKind kind, const char *arch)
     Source *source = read_fixture(arena, KERNELS);
     AssemblyRequest request = assembly_request(source->text, source->size);
     Assembly plain, capped, again, wrong;
-    assert_int_equal(assembler_kind(assembler), kind);
+    assert_string_equal(assembler_name(assembler), backend_of(kind)->name);
     assert_string_not_equal(assembler_version(assembler), "unknown");
     request.want_cubin = true;
     if (!assembler_run(assembler, arena, &request, &plain))
@@ -451,7 +451,6 @@ static void test_architectures_of_requests(void **state)
         Source *source = read_fixture(arena, KERNELS);
         AssemblyRequest request = assembly_request(source->text, source->size);
         Assembly assembly;
-        assert_int_equal(assembler_arch(assembler).number, 75);
         static const char *const archs[] = {"sm_80", "sm_90", "sm_100", "sm_120a"};
         for (size_t i = 0; i < COUNT_OF(archs); i++) {
             request.arch = archs[i];

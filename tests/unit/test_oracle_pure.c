@@ -146,8 +146,8 @@ static unsigned check_row(const Form *form, Totals *totals, bool verbose)
         return 0;
     }
     if (totals->row_unsupported)
-        print_message("%s: %u of %u spellings are not executable: %s\n", form_name(form), totals->row_unsupported, probes,
-                      totals->refusal);
+        print_message("%s: %u of %u spellings are not executable: %s\n", form_name(form), totals->row_unsupported,
+                      probes, totals->refusal);
     if (totals->row_unanswered)
         print_message("%s: executable, but %u of %u spellings have no oracle and no reason why\n", form_name(form),
                       totals->row_unanswered, probes);

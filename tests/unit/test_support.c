@@ -68,7 +68,7 @@ static void vectors_keep_their_elements_while_they_grow(void **state)
     arena_free(arena);
 }
 
-static void bit_sets_find_count_and_unite(void **state)
+static void bit_sets_find_members(void **state)
 {
     (void)state;
     Arena *arena = arena_new();
@@ -76,20 +76,18 @@ static void bit_sets_find_count_and_unite(void **state)
     static const size_t members[] = {0, 63, 64, 127, 128, 199};
     for (size_t i = 0; i < COUNT_OF(members); i++)
         bitset_add(&a, members[i]);
-    assert_int_equal(bitset_count(&a), COUNT_OF(members));
     size_t at = bitset_next(&a, 0);
     for (size_t i = 0; i < COUNT_OF(members); i++, at = bitset_next(&a, at + 1))
         assert_int_equal(at, members[i]);
     assert_true(at == SIZE_MAX);
     assert_true(bitset_next(&a, 200) == SIZE_MAX);
     bitset_add(&b, 5);
-    assert_true(bitset_union(&b, &a));
-    assert_false(bitset_union(&b, &a));
-    assert_int_equal(bitset_count(&b), COUNT_OF(members) + 1);
+    assert_true(bitset_has(&b, 5));
     bitset_remove(&b, 5);
     assert_false(bitset_has(&b, 5));
+    bitset_add(&b, 6);
     bitset_copy(&b, &a);
-    assert_int_equal(bitset_count(&b), COUNT_OF(members));
+    assert_int_equal(bitset_next(&b, 1), 63);
     bitset_clear(&b);
     assert_true(bitset_next(&b, 0) == SIZE_MAX);
     BitSet none = bitset_new(arena, 0);
@@ -326,7 +324,7 @@ int main(void)
         cmocka_unit_test(arena_memory_is_zeroed_aligned_and_apart),
         cmocka_unit_test(a_size_that_overflows_is_out_of_memory),
         cmocka_unit_test(vectors_keep_their_elements_while_they_grow),
-        cmocka_unit_test(bit_sets_find_count_and_unite),
+        cmocka_unit_test(bit_sets_find_members),
         cmocka_unit_test(equal_names_are_one_pointer),
         cmocka_unit_test(the_closest_word_is_close),
         cmocka_unit_test(positions_count_from_one),
