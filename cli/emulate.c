@@ -85,6 +85,7 @@ static ExitStatus emulate(Emulation *run)
     if (!read_inputs(run))
         return EXIT_INPUT;
     EmulatorOptions machine = options->machine;
+    machine.count_reuse = machine.count_memory;
     FILE *printed = options->report_json ? open_memstream(&run->printed, &run->printed_size) : NULL;
     machine.jobs = options->jobs ? options->jobs : machine.check_races ? launch_jobs(run->launch) : 1;
     machine.output = printed ? printed : options->dumps.count ? stderr : stdout;

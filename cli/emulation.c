@@ -43,6 +43,10 @@ json_t *counters_json(const EmulatorCounters *counters)
     set_number(value, "store_sectors", counters->store_sectors);
     set_number(value, "store_lines", counters->store_lines);
     set_number(value, "bank_conflicts", counters->bank_conflicts);
+    set_number(value, "block_load_sectors", counters->block_load_sectors);
+    set_number(value, "block_store_sectors", counters->block_store_sectors);
+    set_number(value, "load_footprint", counters->load_footprint);
+    set_number(value, "store_footprint", counters->store_footprint);
     set_number(value, "branches", counters->branches);
     set_number(value, "divergent_branches", counters->divergent_branches);
     set_number(value, "barriers", counters->barriers);

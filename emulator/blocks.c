@@ -14,7 +14,7 @@ static void warp_start(Machine *machine, BlockState *block, Warp *warp, unsigned
     warp->block = block;
     warp->index = index;
     warp->runnable_count = warp->blocked_count = 0;
-    warp->idle_steps = 0;
+    warp->idle_steps = warp->steps = 0;
     warp->cluster_arrived = 0;
     unsigned threads = machine->block_threads - index * LANES;
     warp->live = threads >= LANES ? ALL_LANES : (1u << threads) - 1;
@@ -156,8 +156,21 @@ static bool block_run_turn(Machine *machine, BlockState *block, bool *moved)
     return true;
 }
 
+/* Notes the work of a block that has ended. */
+static void block_count(const BlockState *block, EmulatorBlock *work)
+{
+    for (unsigned i = 0; i < block->warp_count; i++) {
+        uint64_t steps = block->warps[i].steps;
+        work->all_warps += steps;
+        if (steps > work->longest_warp)
+            work->longest_warp = steps;
+    }
+}
+
 static void block_end(BlockState *block)
 {
+    if (block->machine->options.count_blocks)
+        block_count(block, &block->machine->result->blocks[block->index]);
     for (unsigned i = 0; i < block->warp_count; i++)
         frame_free(block->warps[i].root);
     block->active = false;

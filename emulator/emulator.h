@@ -118,12 +118,17 @@ typedef struct EmulatorOptions {
     bool check_division;      /* an integer division by zero is a fault (PTX: its result is unspecified) */
     bool check_races;         /* two unordered accesses to a byte, one of them a write, are a fault */
     bool count_memory;        /* counts sectors, lines and bank conflicts; instructions are always counted */
+    bool count_reuse;         /* with count_memory: counts sectors by block and by grid */
+    bool count_blocks;        /* fills EmulatorResult.blocks */
     bool count_lines;         /* fills EmulatorResult.lines */
+    bool count_instructions;  /* fills EmulatorResult.instructions */
     uint64_t hang_steps;      /* a warp hangs after so many instructions without a visible effect; 0: 2^24 */
     uint64_t max_steps;       /* limit of warp instructions for the launch; 0: 2^36 */
     unsigned jobs;            /* cores to use if that cannot change the results (parallel.c); 0: 1 */
     unsigned resident_blocks; /* blocks that run interleaved; 0: 1 */
     FILE *output;             /* receives vprintf's text; NULL: discarded */
+    const FunctionForm *forms; /* functions that run from these bodies, which must not be in SSA form */
+    unsigned form_count;
     const char *watch;        /* a buffer or variable; EmulatorResult.writer tells who last wrote there */
     uint64_t watch_offset, watch_bytes;
 } EmulatorOptions;
@@ -184,7 +189,16 @@ typedef struct EmulatorCounters {
      * of shared accesses in which lanes use different words of one of the 32 banks. */
     uint64_t load_sectors, load_lines, store_sectors, store_lines;
     uint64_t bank_conflicts;
+    /* With count_reuse: the distinct global sectors that each block touches, summed over the blocks, and those that the
+     * grid touches. */
+    uint64_t block_load_sectors, block_store_sectors, load_footprint, store_footprint;
 } EmulatorCounters;
+
+/* The work of one block, in steps of the emulator: one for most warp instructions, a few for some. */
+typedef struct EmulatorBlock {
+    uint64_t longest_warp; /* of the warp that takes the most */
+    uint64_t all_warps;
+} EmulatorBlock;
 
 /* The counts of one source line. */
 typedef struct EmulatorLine {
@@ -195,6 +209,16 @@ typedef struct EmulatorLine {
     uint64_t sectors, lines, bank_conflicts;
     uint64_t divergent_branches;
 } EmulatorLine;
+
+/* The counts of one instruction. */
+typedef struct EmulatorInst {
+    const Function *function;
+    const Inst *inst; /* in the body that the function ran from; NULL if the emulator built that body itself */
+    Span span;
+    uint64_t warps, threads; /* that executed it; with a false guard a thread is not counted, and a warp is */
+    /* With count_memory. */
+    uint64_t sectors, lines, bank_conflicts;
+} EmulatorInst;
 
 typedef struct EmulatorBuffer {
     const char *name;
@@ -213,6 +237,10 @@ typedef struct EmulatorResult {
     unsigned buffer_count;
     EmulatorLine *lines; /* with count_lines: the lines that ran, by function in the module's order and by line */
     size_t line_count;
+    EmulatorInst *instructions; /* with count_instructions: those that ran, in code order, function by function */
+    size_t instruction_count;
+    EmulatorBlock *blocks; /* with count_blocks: all of the grid, x first */
+    uint64_t block_count;
     EmulatorWriter writer; /* with EmulatorOptions.watch */
 } EmulatorResult;
 

@@ -114,6 +114,8 @@ static bool worker_is_fine(Machine *machine, const Worker *worker)
     for (unsigned i = 0; i < machine->slot_count; i++)
         if (!race_merge(machine->slots[i], worker->machine->slots[i]))
             return false;
+    for (unsigned i = 0; i < machine->slot_count; i++)
+        reuse_merge(machine->slots[i], worker->machine->slots[i]);
     worker_collect(machine, worker->machine);
     return true;
 }

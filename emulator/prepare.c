@@ -97,11 +97,18 @@ bool machine_prepare(Machine *machine)
         machine->tick = 1;
         machine->block_fences = machine_alloc(machine, (size_t)blocks, sizeof *machine->block_fences);
     }
+    if (machine->options.count_blocks) {
+        EmulatorResult *result = machine->result;
+        const EmulatorResult *primary = machine->primary ? machine->primary->result : NULL;
+        result->block_count = (uint64_t)machine->grid[0] * machine->grid[1] * machine->grid[2];
+        result->blocks = primary ? primary->blocks
+                                 : machine_alloc(machine, (size_t)result->block_count, sizeof *result->blocks);
+    }
     for (size_t i = 0; i < machine->code_list.count; i++) {
         Code *code = machine->code_list.data[i];
         if (!code_decode(machine, code))
             return false;
-        if (machine->options.count_lines)
+        if (machine->options.count_lines || machine->options.count_instructions)
             code->costs = machine_alloc(machine, code->ops.count, sizeof *code->costs);
     }
     return true;

@@ -11,6 +11,11 @@ static void result_keep(Arena *arena, EmulatorResult *result)
         memcpy(buffers[i].bytes, result->buffers[i].bytes, (size_t)buffers[i].size);
     }
     result->buffers = buffers;
+    if (result->blocks) {
+        EmulatorBlock *blocks = ARENA_ARRAY(arena, EmulatorBlock, result->block_count);
+        memcpy(blocks, result->blocks, (size_t)result->block_count * sizeof *blocks);
+        result->blocks = blocks;
+    }
     if (result->fault.message)
         result->fault.message = arena_strndup(arena, result->fault.message, strlen(result->fault.message));
 }
@@ -30,8 +35,11 @@ EmulatorResult *emulator_run(Arena *arena, const Module *module, const Launch *l
     if (is_ready && !machine->ran)
         machine_run(machine);
     counters_collect(machine);
+    reuse_collect(machine);
     if (machine->options.count_lines)
         lines_collect(arena, machine);
+    if (machine->options.count_instructions)
+        instructions_collect(arena, machine);
     result_keep(arena, result);
     machine_end(machine);
     return result;

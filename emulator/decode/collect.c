@@ -88,6 +88,16 @@ static void frame_layout(Machine *machine, Code *code)
     }
 }
 
+/* The body that the function runs from; NULL: one made from its statements. */
+static Body *given_body(const Machine *machine, const Function *function)
+{
+    const EmulatorOptions *options = &machine->options;
+    for (unsigned i = 0; i < options->form_count; i++)
+        if (options->forms[i].function == function && options->forms[i].body)
+            return (Body *)options->forms[i].body;
+    return function->body && !function->body->ssa ? function->body : NULL;
+}
+
 static bool code_add(Machine *machine, const Function *function)
 {
     if (code_get(machine, function) || !function->has_body)
@@ -97,9 +107,8 @@ static bool code_add(Machine *machine, const Function *function)
     code->function = function;
     code->is_entry = function->is_entry;
     code->locals.arena = machine->arena;
-    if (function->body && !function->body->ssa) {
-        code->body = function->body;
-    } else {
+    code->body = given_body(machine, function);
+    if (!code->body) {
         code->body = body_build((Function *)function, &reason);
         code->own_body = true;
     }

@@ -112,6 +112,7 @@ static bool split_run(Exec *x)
         break;
     }
     machine->steps += steps;
+    warp->steps += steps;
     warp->idle_steps += steps;
     if (step == STEP_FAULT)
         return false;

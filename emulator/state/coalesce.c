@@ -64,6 +64,8 @@ void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const
     }
     unsigned conflicts = shared_lanes ? bank_conflicts(shared_lanes, bytes, shared) : 0;
     counters->bank_conflicts += conflicts;
+    if (x->machine->options.count_reuse)
+        reuse_count(x, mask, bytes, mode, at);
     OpCosts *costs = x->frame->code->costs ? &x->frame->code->costs[x->split->pc] : NULL;
     if (costs) {
         costs->sectors += sector_count;

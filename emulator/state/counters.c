@@ -124,6 +124,37 @@ void lines_collect(Arena *arena, Machine *machine)
             code_lines(machine, machine->code_list.data[i], result);
 }
 
+void instructions_collect(Arena *arena, Machine *machine)
+{
+    EmulatorResult *result = machine->result;
+    size_t most = 0;
+    for (size_t i = 0; i < machine->code_list.count; i++)
+        most += machine->code_list.data[i]->ops.count;
+    result->instructions = ARENA_ARRAY(arena, EmulatorInst, most + 1);
+    for (size_t i = 0; i < machine->code_list.count; i++) {
+        const Code *code = machine->code_list.data[i];
+        EmulatorInst *count = NULL;
+        for (size_t k = 0; code->executed && code->costs && k < code->ops.count; k++) {
+            const Op *op = &code->ops.data[k];
+            if (op->inst && op->first && code->executed[k]) {
+                count = &result->instructions[result->instruction_count++];
+                *count = (EmulatorInst){
+                    .function = code->function,
+                    .inst = code->own_body ? NULL : op->inst,
+                    .span = op->inst->span,
+                    .warps = code->executed[k],
+                    .threads = code_threads(code, k),
+                };
+            }
+            if (!count)
+                continue;
+            count->sectors += code->costs[k].sectors;
+            count->lines += code->costs[k].lines;
+            count->bank_conflicts += code->costs[k].bank_conflicts;
+        }
+    }
+}
+
 void lines_print(const EmulatorResult *result, Buf *out)
 {
     const char *function = NULL;

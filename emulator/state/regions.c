@@ -18,6 +18,7 @@ void region_init(Machine *machine, Region *region, const char *name, Space space
         memset(region->written, written, (size_t)size);
     }
     race_prepare(machine, region);
+    reuse_prepare(machine, region);
     region->watched = machine->options.watch && strcmp(machine->options.watch, name) == 0 && space == SPACE_GLOBAL;
 }
 

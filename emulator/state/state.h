@@ -41,7 +41,12 @@ typedef struct Region {
     unsigned race_shift; /* 2 until an access smaller than a word; then 0 */
     uint8_t *race_seen;  /* the kinds of access that each cell has seen */
     bool watched;     /* EmulatorOptions.watch */
+    uint32_t *toucher[2]; /* reuse.c: for each sector the last block that loaded [0] or stored [1] there, counted from
+                           * 1; NULL: not tracked */
 } Region;
+
+#define SECTOR_BYTES 32
+#define LINE_BYTES 128
 
 /* An address in the shared-memory window holds an offset in its low bits.  The bits from SHARED_RANK_SHIFT up hold the
  * rank of a block in the cluster plus 1, or 0 for the block that uses the address. */
@@ -102,6 +107,7 @@ struct Warp {
     Frame *root;
     uint32_t cluster_arrived; /* lanes that have arrived in the current phase of the cluster's barrier */
     uint64_t idle_steps;
+    uint64_t steps; /* ops executed since the block started */
     /* Race check: a vector clock over the block's warps; its last entry is the latest tick known of other blocks. */
     uint32_t *clocks;
     uint32_t *fence_clocks; /* the clock at the warp's last fence; all 0: none yet */
@@ -309,6 +315,13 @@ void race_clear(Region *region); /* forgets all accesses */
 void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const Translation *at);
 bool track_registers(Exec *x, const Op *op, uint32_t mask);
 
+/* reuse.c: EmulatorOptions.count_reuse */
+
+void reuse_prepare(Machine *machine, Region *region);
+void reuse_count(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const Translation *at);
+void reuse_merge(Region *region, const Region *other); /* adds what another machine has touched in the same memory */
+void reuse_collect(Machine *machine);                  /* fills in the footprints */
+
 /* order.c: what orders accesses besides barriers */
 
 typedef enum FenceScope { FENCE_NONE, FENCE_BLOCK, FENCE_DEVICE } FenceScope;
@@ -328,6 +341,7 @@ void clock_take(Warp *warp, const uint32_t *clock);
 
 void counters_collect(Machine *machine); /* adds the counts of all ops to the result's counters */
 void lines_collect(Arena *arena, Machine *machine); /* EmulatorResult.lines */
+void instructions_collect(Arena *arena, Machine *machine); /* EmulatorResult.instructions */
 
 /* image.c */
 
