@@ -120,6 +120,11 @@ Assembler *assembler_open(Arena *arena, AssemblerKind kind, const char *arch_nam
         *error = arena_printf(arena, "'%s' is not a known architecture such as sm_90", arch_name);
         return NULL;
     }
+    uint64_t limit;
+    if (!memory_limit(&limit)) {
+        *error = "PTXOPT_ASSEMBLER_MEMORY is not a number of MiB";
+        return NULL;
+    }
     Buf tried = {0}, notes = {0};
     Assembler *assembler = NULL;
     for (AssemblerKind k = ASSEMBLER_AUTO + 1; k < ASSEMBLER_KIND_COUNT && !assembler; k++)
@@ -159,10 +164,36 @@ const char *assembly_failure_word(AssemblyFailure failure)
         [ASSEMBLY_REJECTED] = "rejected",
         [ASSEMBLY_CRASHED] = "crashed",
         [ASSEMBLY_TIMED_OUT] = "timed out",
+        [ASSEMBLY_NO_MEMORY] = "out of memory",
         [ASSEMBLY_UNREADABLE] = "not understood",
         [ASSEMBLY_UNAVAILABLE] = "not available",
     };
     return words[failure];
+}
+
+bool assembly_broke(AssemblyFailure failure)
+{
+    return failure == ASSEMBLY_CRASHED || failure == ASSEMBLY_TIMED_OUT || failure == ASSEMBLY_NO_MEMORY;
+}
+
+/* An assembler that gets no more memory says so, or crashes. */
+static void recognize_memory(Outcome *outcome)
+{
+    static const char *const words[] = {"memory allocation failure", "out of memory", "std::bad_alloc",
+                                        "cannot allocate memory", "memory exhausted"};
+    uint64_t limit;
+    memory_limit(&limit);
+    bool failed = outcome->failure == ASSEMBLY_CRASHED || outcome->failure == ASSEMBLY_REJECTED ||
+                  outcome->failure == ASSEMBLY_UNREADABLE;
+    if (!limit || !failed)
+        return;
+    bool reached = outcome->failure == ASSEMBLY_CRASHED && outcome->peak > limit / 8 * 7;
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        reached |= strcasestr(buf_text(&outcome->log), words[i]) || strcasestr(buf_text(&outcome->message), words[i]);
+    if (reached)
+        outcome_fail(outcome, ASSEMBLY_NO_MEMORY,
+                     "needs more than the %llu MiB of memory that it may use (PTXOPT_ASSEMBLER_MEMORY sets the limit)",
+                     (unsigned long long)(limit >> 20));
 }
 
 /* Turns a request into a job. False, with the reason in *outcome, if the request is not valid. */
@@ -236,6 +267,7 @@ bool assembler_run(Assembler *assembler, Arena *arena, const AssemblyRequest *re
         else
             backend_of(assembler->kind)->program->run(assembler->path, &job, timeout_ms, &outcome);
     }
+    recognize_memory(&outcome);
     clock_gettime(CLOCK_MONOTONIC, &end);
     result->seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
     if (outcome.failure != ASSEMBLY_DONE)

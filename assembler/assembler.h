@@ -12,8 +12,8 @@
  * (bin/ptxas, lib/libnvJitLink.so.13: where tools/deps.sh puts them); the loader's path or $PATH; $CUDA_HOME,
  * $CUDA_PATH, /usr/local/cuda.
  *
- * An assembler can crash or hang on its input. All back ends run in child processes under a time limit, so neither
- * affects the caller: the outcome says what happened, and the next call works. The two libraries run in one worker
+ * An assembler can crash or hang on its input, or ask for all memory. All back ends run in child processes under limits
+ * of time and memory ($PTXOPT_ASSEMBLER_MEMORY, in MiB), so none of this affects the caller: the outcome says what happened, and the next call works. The two libraries run in one worker
  * process for each Assembler, which is restarted if it dies. */
 #ifndef PTXOPT_ASSEMBLER_H
 #define PTXOPT_ASSEMBLER_H
@@ -73,12 +73,15 @@ typedef enum AssemblyFailure {
     ASSEMBLY_REJECTED,    /* the assembler reports errors in the PTX; they are in the log */
     ASSEMBLY_CRASHED,     /* it was ended by a signal */
     ASSEMBLY_TIMED_OUT,   /* it was stopped at the time limit */
+    ASSEMBLY_NO_MEMORY,   /* it reached the memory limit */
     ASSEMBLY_UNREADABLE,  /* it succeeded, but left no cubin or printed nothing that can be parsed */
     ASSEMBLY_UNAVAILABLE, /* it cannot be started (again), or not for this architecture */
 } AssemblyFailure;
 
 /* "rejected", "crashed" ... */
 const char *assembly_failure_word(AssemblyFailure failure);
+/* Did the assembler break down, rather than refuse the PTX? */
+bool assembly_broke(AssemblyFailure failure);
 
 /* What one kernel or function costs. Registers, stack, barriers, shared and constant bytes come from the cubin, spills
  * from the log (`ptxas -v`). A function that was compiled into its callers has its own stack frame, spills and code,

@@ -23,6 +23,7 @@ typedef struct Outcome {
     Buf message;      /* one line; empty when done */
     Buf log;          /* everything the assembler printed */
     Buf cubin;
+    uint64_t peak;  /* the most memory that the process had resident, in bytes; 0: not known */
     Buf attributes; /* driver: a line "REGISTERS STACK SHARED CONSTANT NAME" for each kernel of the loaded module */
 } Outcome;
 
@@ -48,8 +49,16 @@ int poll_timeout(int64_t deadline, int most);
 
 /* In a new child: dies with its parent, leaves no core file, handles fatal signals as a fresh process does. */
 void child_prepare(pid_t parent);
-/* waitpid(), continued after interrupts. False if there is no such child. */
-bool child_wait(pid_t pid, int *status);
+/* In a new child: lets it allocate 'limit' bytes beyond the 'used' ones. 0: no limit. */
+void child_limit_memory(uint64_t used, uint64_t limit);
+/* Bytes of memory that this process has for data. */
+uint64_t memory_used(void);
+/* What an assembler may allocate, in bytes: $PTXOPT_ASSEMBLER_MEMORY, in MiB, or else half of the machine's memory and
+ * at most 8 GiB. 0: no limit. False if the variable is not a number. */
+bool memory_limit(uint64_t *limit);
+/* waitpid(), continued after interrupts. False if there is no such child. *peak, unless NULL, is the most memory it had
+ * resident, in bytes. */
+bool child_wait(pid_t pid, int *status, uint64_t *peak);
 /* "by signal 11 (Segmentation fault)", "with exit status 3". */
 void ending_describe(Buf *text, int status);
 
@@ -64,11 +73,11 @@ void signals_release(SignalHold *hold);
 
 typedef enum ProcessEnd { PROCESS_ENDED, PROCESS_TIMED_OUT, PROCESS_INTERRUPTED, PROCESS_NOT_STARTED } ProcessEnd;
 
-/* Runs a program in 'directory' (NULL: here) and appends both its outputs to *output, at most 16 MiB. At the time
- * limit, or when the program has ended, its whole process group is killed. *status is that of waitpid(), or errno if
- * the program was not started. */
+/* Runs a program in 'directory' (NULL: here) and appends both its outputs to the outcome's log, at most 16 MiB. At the
+ * time limit, or when the program has ended, its whole process group is killed. *status is that of waitpid(), or errno
+ * if the program was not started. */
 ProcessEnd process_run(const char *const *arguments, const char *directory, unsigned timeout_ms, const SignalHold *hold,
-                       Buf *output, int *status);
+                       Outcome *outcome, int *status);
 
 /* cubin.c: what a cubin says. */
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #define OUTPUT_LIMIT ((size_t)16 << 20)
+#define DEFAULT_MEMORY (UINT64_C(8) << 30)
 
 int64_t clock_ms(void)
 {
@@ -43,12 +45,58 @@ void child_prepare(pid_t parent)
     }
 }
 
-bool child_wait(pid_t pid, int *status)
+/* RLIMIT_DATA counts what is private and writable, RLIMIT_AS what a library merely reserves. */
+void child_limit_memory(uint64_t used, uint64_t limit)
 {
+    struct rlimit most;
+    if (!limit || getrlimit(RLIMIT_DATA, &most) != 0)
+        return;
+    uint64_t wanted = limit > UINT64_MAX - used ? UINT64_MAX : used + limit;
+    if (wanted >= most.rlim_max)
+        return;
+    most.rlim_cur = (rlim_t)wanted;
+    setrlimit(RLIMIT_DATA, &most);
+}
+
+uint64_t memory_used(void)
+{
+    FILE *file = fopen("/proc/self/status", "re");
+    char line[256];
+    unsigned long long kibibytes = 0;
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "VmData: %llu kB", &kibibytes) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return (uint64_t)kibibytes << 10;
+}
+
+bool memory_limit(uint64_t *limit)
+{
+    const char *given = getenv("PTXOPT_ASSEMBLER_MEMORY");
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    uint64_t half = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 2 : DEFAULT_MEMORY;
+    *limit = half < DEFAULT_MEMORY ? half : DEFAULT_MEMORY;
+    if (!given || !*given)
+        return true;
+    char *end;
+    errno = 0;
+    unsigned long long mebibytes = strtoull(given, &end, 10);
+    if (*end || errno || given[0] < '0' || given[0] > '9' || mebibytes > UINT64_MAX >> 20)
+        return false;
+    *limit = (uint64_t)mebibytes << 20;
+    return true;
+}
+
+bool child_wait(pid_t pid, int *status, uint64_t *peak)
+{
+    struct rusage usage = {0};
     pid_t result;
     do
-        result = waitpid(pid, status, 0);
+        result = wait4(pid, status, 0, &usage);
     while (result < 0 && errno == EINTR);
+    if (peak)
+        *peak = (uint64_t)usage.ru_maxrss << 10;
     return result == pid;
 }
 
@@ -84,16 +132,19 @@ void signals_release(SignalHold *hold)
     sigprocmask(SIG_SETMASK, &hold->before, NULL);
 }
 
-_Noreturn static void child_run(const char *const *arguments, const char *directory, pid_t parent, int output,
-                                int failure, const SignalHold *hold)
+_Noreturn static void child_run(const char *const *arguments, const char *directory, uint64_t memory, pid_t parent,
+                                int output, int failure, const SignalHold *hold)
 {
     child_prepare(parent);
     setpgid(0, 0);
     sigprocmask(SIG_SETMASK, &hold->before, NULL);
     int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(output, 1) >= 0 && dup2(output, 2) >= 0 &&
-        (!directory || (chdir(directory) == 0 && setenv("TMPDIR", directory, 1) == 0)))
+        (!directory || (chdir(directory) == 0 && setenv("TMPDIR", directory, 1) == 0))) {
+        /* Last, because this process has the parent's data until it runs the program. */
+        child_limit_memory(0, memory);
         execv(arguments[0], (char *const *)arguments);
+    }
     int problem = errno;
     if (write(failure, &problem, sizeof problem) < 0)
         _exit(126);
@@ -173,17 +224,19 @@ static ProcessEnd watch(pid_t pid, int fd, int64_t deadline, int signal_fd, Buf 
 }
 
 ProcessEnd process_run(const char *const *arguments, const char *directory, unsigned timeout_ms, const SignalHold *hold,
-                       Buf *output, int *status)
+                       Outcome *outcome, int *status)
 {
     int64_t deadline = clock_ms() + timeout_ms;
+    uint64_t memory;
     Pipes pipes;
+    memory_limit(&memory);
     if (!pipes_open(&pipes)) {
         *status = errno;
         return PROCESS_NOT_STARTED;
     }
     pid_t parent = getpid(), pid = fork();
     if (pid == 0)
-        child_run(arguments, directory, parent, pipes.output[1], pipes.failure[1], hold);
+        child_run(arguments, directory, memory, parent, pipes.output[1], pipes.failure[1], hold);
     int problem = pid < 0 ? errno : 0;
     close(pipes.output[1]);
     close(pipes.failure[1]);
@@ -196,12 +249,12 @@ ProcessEnd process_run(const char *const *arguments, const char *directory, unsi
         while (count < 0 && errno == EINTR);
         if (count != (ssize_t)sizeof problem) {
             fcntl(pipes.output[0], F_SETFL, O_NONBLOCK);
-            end = watch(pid, pipes.output[0], deadline, hold->fd, output);
+            end = watch(pid, pipes.output[0], deadline, hold->fd, &outcome->log);
         }
         /* The child has not been waited for, so no other process can have its number yet. */
         kill(-pid, SIGKILL);
         kill(pid, SIGKILL);
-        if (!child_wait(pid, status))
+        if (!child_wait(pid, status, &outcome->peak))
             *status = 0;
     }
     if (end == PROCESS_NOT_STARTED)

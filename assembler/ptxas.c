@@ -43,7 +43,7 @@ static const char *read_version(Arena *arena, const char *path, const char **mes
     SignalHold hold;
     int status;
     signals_hold(&hold);
-    ProcessEnd end = process_run(arguments, NULL, VERSION_TIMEOUT_MS, &hold, &outcome.log, &status);
+    ProcessEnd end = process_run(arguments, NULL, VERSION_TIMEOUT_MS, &hold, &outcome, &status);
     signals_release(&hold);
     describe_end(&outcome, end, status, VERSION_TIMEOUT_MS);
     *message = NULL;
@@ -165,7 +165,7 @@ static void run_once(const char *path, const char *folder, const Job *job, Produ
         arguments[count++] = cap.data;
     }
     int status;
-    ProcessEnd end = process_run(arguments, folder, timeout_ms, hold, &outcome->log, &status);
+    ProcessEnd end = process_run(arguments, folder, timeout_ms, hold, outcome, &status);
     describe_end(outcome, end, status, timeout_ms);
     if (outcome->failure == ASSEMBLY_REJECTED && !names_error(buf_text(&outcome->log)))
         /* An exit status alone does not mean that the PTX is wrong. */

@@ -129,9 +129,10 @@ static void close_from(unsigned first)
         close((int)fd);
 }
 
-_Noreturn static void child_main(const Worker *worker, int service, pid_t parent)
+_Noreturn static void child_main(const Worker *worker, int service, uint64_t memory, pid_t parent)
 {
     child_prepare(parent);
+    child_limit_memory(memory_used(), memory);
     /* First moved away from the numbers that are assigned below. */
     int socket = fcntl(service, F_DUPFD, 10), printed = worker->printed >= 0 ? fcntl(worker->printed, F_DUPFD, 10) : -1;
     int nothing = open("/dev/null", O_RDWR);
@@ -236,13 +237,13 @@ static void read_printed(const Worker *worker, Buf *log)
     free(text);
 }
 
-/* Ends the child if it is still running, and returns its status. */
-static int reap(Worker *worker)
+/* Ends the child if it is still running, and returns its status. *peak, unless NULL, is as in child_wait. */
+static int reap(Worker *worker, uint64_t *peak)
 {
     int status = 0;
     if (worker->pid > 0) {
         kill(worker->pid, SIGKILL);
-        if (!child_wait(worker->pid, &status))
+        if (!child_wait(worker->pid, &status, peak))
             status = 0;
         close(worker->socket);
     }
@@ -258,10 +259,10 @@ static void explain(Worker *worker, Transfer transfer, const char *doing, unsign
     buf_clear(&outcome->message);
     buf_clear(&outcome->cubin);
     if (transfer == TRANSFER_LATE) {
-        reap(worker);
+        reap(worker, NULL);
         outcome_fail(outcome, ASSEMBLY_TIMED_OUT, "did not end within %u ms while %s", timeout_ms, doing);
     } else if (transfer == TRANSFER_GARBAGE) {
-        reap(worker);
+        reap(worker, NULL);
         outcome_fail(outcome, ASSEMBLY_CRASHED, "broke its worker process while %s", doing);
     } else {
         /* The child's end of the socket is closed, so it is ending by itself. Wait for it: its status says why. */
@@ -273,7 +274,7 @@ static void explain(Worker *worker, Transfer transfer, const char *doing, unsign
             poll(NULL, 0, 1);
         }
         Buf ending = {0};
-        ending_describe(&ending, reap(worker));
+        ending_describe(&ending, reap(worker, &outcome->peak));
         outcome_fail(outcome, ASSEMBLY_CRASHED, "its process was ended %s while %s", buf_text(&ending), doing);
         buf_free(&ending);
     }
@@ -290,9 +291,11 @@ static bool start(Worker *worker, Outcome *outcome)
                      strerror(errno));
         return false;
     }
+    uint64_t memory;
+    memory_limit(&memory);
     pid_t parent = getpid(), pid = fork();
     if (pid == 0)
-        child_main(worker, ends[1], parent);
+        child_main(worker, ends[1], memory, parent);
     int problem = errno;
     close(ends[1]);
     if (pid < 0) {
@@ -306,7 +309,7 @@ static bool start(Worker *worker, Outcome *outcome)
     if (transfer != TRANSFER_DONE)
         explain(worker, transfer, "it was being loaded", LOAD_TIMEOUT_MS, outcome);
     else if (outcome->failure != ASSEMBLY_DONE)
-        reap(worker);
+        reap(worker, NULL);
     return worker->pid > 0;
 }
 
@@ -343,7 +346,7 @@ void worker_run(Worker *worker, const Job *job, unsigned timeout_ms, Outcome *ou
         worker->printed = -1;
     }
     if (is_gone(worker)) {
-        reap(worker);
+        reap(worker, NULL);
         if (!start(worker, outcome))
             return;
         buf_clear(&outcome->log);
@@ -368,7 +371,7 @@ void worker_run(Worker *worker, const Job *job, unsigned timeout_ms, Outcome *ou
 
 void worker_stop(Worker *worker)
 {
-    reap(worker);
+    reap(worker, NULL);
     if (worker->printed >= 0)
         close(worker->printed);
     worker->printed = -1;

@@ -99,6 +99,8 @@ static Figures text_measure(AssemblerJudge *judge, const Buf *text, const char *
         figures.message =
             arena_printf(judge->arena, "%s reports no figures for %s", assembler_name(judge->assembler), kernel);
     else
+        figures.broke = assembly_broke(assembly.failure);
+    if (!done)
         figures.message = arena_printf(judge->arena, "%s: %s", assembly_failure_word(assembly.failure),
                                        assembly.message ? assembly.message : "no reason given");
     arena_free(scratch);

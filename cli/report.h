@@ -29,6 +29,7 @@ typedef struct Standing {
 typedef struct KernelReport {
     KernelRequest request;
     KernelResult result;
+    Tuning tuning; /* as it was written */
     Standing before, after;
     bool is_auto; /* -coarsen auto */
     CoarsenTrial *trials;

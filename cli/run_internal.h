@@ -44,6 +44,9 @@ bool open_assembler(Run *run);
 /* run_kernels.c */
 void run_kernels(Run *run);
 
+/* run_restore.c: puts back the kernels on which the assembler breaks down, with a warning. False if there are none. */
+bool restore_broken_kernels(Run *run);
+
 /* run_output.c */
 void print_module(const Run *run, Results *results);
 ExitStatus assemble_output(Run *run, Results *results);

@@ -90,6 +90,7 @@ static void run_kernel(Run *run, KernelReport *kernel)
         kernel->request.coarsen = kernel->is_auto = false;
     if (kernel->is_auto)
         choose_factor(run->arena, kernel, &run->pipeline);
+    kernel->tuning = result->kernel->tuning;
     pipeline_run(run->arena, result->kernel, &kernel->request, &run->pipeline, result);
     run->changed |= kernel_install(result);
     if (kernel->refusal.reason && kernel->is_auto) {

@@ -10,6 +10,7 @@
 void print_module(const Run *run, Results *results)
 {
     const Source *source = run->report.source;
+    buf_clear(&results->printed);
     if (run->options->canonical) {
         emit_module(run->module, &results->printed);
     } else if (module_is_as_written(run->module)) {
@@ -121,6 +122,13 @@ ExitStatus assemble_output(Run *run, Results *results)
         return EXIT_DONE;
     if (assemble(run, results->ptx, results->ptx_length, options->cubin != NULL, &results->assembly))
         return EXIT_DONE;
+    if (assembly_broke(results->assembly.failure) && restore_broken_kernels(run)) {
+        if (options->warnings_are_errors)
+            return EXIT_INPUT;
+        print_module(run, results);
+        if (assemble(run, results->ptx, results->ptx_length, options->cubin != NULL, &results->assembly))
+            return EXIT_DONE;
+    }
     if (results->assembly.failure == ASSEMBLY_UNAVAILABLE) {
         fprintf(stderr, "ptxopt: error: %s can no longer be used: %s\n", run->report.assembler,
                 results->assembly.message);

@@ -78,6 +78,7 @@ const char *coarsen_rule_text(CoarsenRule rule);
  * constant memory, it is in global memory. */
 Variable *contract_symbol(Module *module, const LaunchContract *contract);
 void contract_add_symbol(Module *module, Variable *symbol);
+void contract_remove_symbol(Module *module, const Variable *symbol);
 Name contract_symbol_name(Module *module, Name kernel);
 /* Reads the kernel's contract from its symbol in the module. False if there is none: *error is then NULL if there is no
  * symbol, or says, in the arena, what is wrong with it. */

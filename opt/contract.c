@@ -81,6 +81,15 @@ void contract_add_symbol(Module *module, Variable *symbol)
     VEC_PUSH(module->arena, module->items, item);
 }
 
+void contract_remove_symbol(Module *module, const Variable *symbol)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < module->items.count; i++)
+        if (module->items.data[i].kind != ITEM_VARIABLE || module->items.data[i].variable != symbol)
+            module->items.data[kept++] = module->items.data[i];
+    module->items.count = kept;
+}
+
 unsigned contract_conditions(Arena *arena, const LaunchContract *contract, const char **out)
 {
     unsigned count = 0, lowest = 3;

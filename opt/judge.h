@@ -7,6 +7,7 @@
 /* The assembler's own figures for one kernel. */
 typedef struct Figures {
     bool known;         /* false: it was not assembled; 'message' says why */
+    bool broke;         /* the assembler crashed, or reached its limit of time or memory */
     unsigned registers; /* 32-bit, for each thread */
     unsigned barriers;
     uint64_t spill_stores, spill_loads; /* bytes */

@@ -168,6 +168,19 @@ bool kernel_install(KernelResult *result)
     return is_changed;
 }
 
+void kernel_restore(KernelResult *result, const Tuning *tuning)
+{
+    Function *kernel = result->kernel;
+    function_set_body(kernel, NULL);
+    kernel->tuning = *tuning;
+    kernel->is_retuned = false;
+    if (result->contract_symbol)
+        contract_remove_symbol(kernel->module, result->contract_symbol);
+    result->contract_symbol = NULL;
+    result->block_after = result->block_before;
+    result->after = result->before;
+}
+
 void kernel_discard(KernelResult *result)
 {
     body_free(result->body);

@@ -48,6 +48,8 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
                   KernelResult *result);
 /* Puts a result into the module, which takes its body over.  True if that changes what is printed. */
 bool kernel_install(KernelResult *result);
+/* Takes an installed result out again: the kernel is as it was written, with the tuning that it had. */
+void kernel_restore(KernelResult *result, const Tuning *tuning);
 /* Frees a result that is not installed. */
 void kernel_discard(KernelResult *result);
 

@@ -228,11 +228,12 @@ if [ -z "$ptxas" ]; then
     echo "skip assemblers that fail: no ptxas"
     exit "$failed"
 fi
-# $1: name; $2: what it does with a coarsened kernel.
+# $1: name; $2: what it does with a coarsened kernel; $3: of that name, or of any.
 make_assembler() {
     {
         printf '#!/bin/sh\nfor word; do\n    case "$word" in\n'
-        printf '    *.ptx) if grep -q __ptxopt_launch "$word"; then %s; fi ;;\n' "$2"
+        printf '    *.ptx) if grep -q "__ptxopt_launch_%s" "$word" && grep -q "entry %s" "$word"; then %s; fi ;;\n' \
+            "${3:-}" "${3:-}" "$2"
         printf '    esac\ndone\nexec "%s" "$@"\n' "$ptxas"
     } >"$tmp/$1"
     chmod +x "$tmp/$1"
@@ -250,6 +251,32 @@ rejects() {
 }
 make_assembler rejecting 'echo "ptxas $word, line 7; error : odd" >&2; exit 255'
 rejects "the output rejected" rejecting 'line 7 of the output is'
-make_assembler crashing 'kill -SEGV $$'
-rejects "the assembler crashes" crashing 'crashed'
+
+# Kernels on which the assembler breaks down are left alone, the others are not.
+cat >"$tmp/two.ptx" <<'END'
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry first(.param .u64 p) { .reg .b32 r; mov.u32 r, %tid.x; .reg .b64 a; ld.param.u64 a, [p]; st.global.u32 [a], r; ret; }
+.visible .entry second(.param .u64 p) { .reg .b32 r; .reg .b64 a; ld.param.u64 a, [p]; mov.u32 r, %tid.x; st.global.u32 [a], r; ret; }
+END
+# $1: name; $2: assembler; $3: status; $4: what -coarsen is given; $5: text.
+breaks() {
+    PTXOPT_PTXAS="$tmp/$2" "$program" -assembler ptxas -coarsen "$4" -o "$tmp/o.ptx" "$tmp/two.ptx" 2>"$tmp/errors"
+    status=$?
+    wrong="$([ "$status" -eq "$3" ] || echo "status $status")"
+    [ "$(grep -c 'entry first(.param .u64 p) {' "$tmp/o.ptx")" = 1 ] || wrong="$wrong, 'first' was changed"
+    ! grep -q __ptxopt_launch_first "$tmp/o.ptx" || wrong="$wrong, 'first' has a contract"
+    [ "$4" = first:2 ] || grep -q __ptxopt_launch_second "$tmp/o.ptx" || wrong="$wrong, 'second' was not changed"
+    grep -q "kernel 'first' is left as it is: ptxas breaks down.*$5" "$tmp/errors" || wrong="$wrong, no reason"
+    result "$1" "${wrong#, }"
+}
+make_assembler crashing 'kill -SEGV $$' first
+breaks "the assembler crashes on one kernel" crashing 0 2 'signal 11'
+breaks "the assembler crashes on the kernel that was named" crashing 3 first:2 'signal 11'
+make_assembler swelling 'head -c 300000000 /dev/zero | tail >/dev/null || exit 1' first
+PTXOPT_ASSEMBLER_MEMORY=200 breaks "the assembler takes too much memory" swelling 0 2 'more than the 200 MiB'
+PTXOPT_ASSEMBLER_MEMORY=much "$program" -assembler ptxas -coarsen 2 "$tmp/two.ptx" >"$tmp/out" 2>"$tmp/errors"
+result "a memory limit that is not a number" "$(grep -q 'PTXOPT_ASSEMBLER_MEMORY is not a number' "$tmp/errors" ||
+    echo "no message")"
 exit "$failed"

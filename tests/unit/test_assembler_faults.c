@@ -199,6 +199,27 @@ static void test_ptxas_fails(void **state)
     }
 }
 
+static void test_ptxas_swells(void **state)
+{
+    const Place *place = *state;
+    static const char *const cases[] = {
+        "head -c 300000000 /dev/zero | tail >/dev/null || { echo 'ptxas fatal   : Memory allocation failure'; exit 255; }",
+        "head -c 300000000 /dev/zero | tail >/dev/null; echo 'std::bad_alloc'; kill -ABRT $$",
+    };
+    setenv("PTXOPT_ASSEMBLER_MEMORY", "200", 1);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Assembly assembly = run_script(place, cases[i], 0);
+        assert_int_equal(assembly.failure, ASSEMBLY_NO_MEMORY);
+        assert_non_null(strstr(assembly.message, "needs more than the 200 MiB"));
+        assert_true(assembly_broke(assembly.failure));
+    }
+    /* Without a limit, the same works. */
+    setenv("PTXOPT_ASSEMBLER_MEMORY", "0", 1);
+    assert_int_equal(run_script(place, "head -c 300000000 /dev/zero | tail >/dev/null && good", 0).failure,
+                     ASSEMBLY_DONE);
+    unsetenv("PTXOPT_ASSEMBLER_MEMORY");
+}
+
 /* A ptxas that lists virtual architectures and rejects them, as ptxas 12.4 does with compute_90a. */
 static void test_ptxas_cannot_only_parse(void **state)
 {
@@ -642,6 +663,7 @@ int main(void)
         FAULT_TEST(test_ptxas_works),
         FAULT_TEST(test_ptxas_is_named),
         FAULT_TEST(test_ptxas_fails),
+        FAULT_TEST(test_ptxas_swells),
         FAULT_TEST(test_ptxas_cannot_only_parse),
         FAULT_TEST(test_ptxas_hangs),
         FAULT_TEST(test_ptxas_leaves_a_process),

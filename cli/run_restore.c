@@ -1,0 +1,52 @@
+/* What to do when the assembler breaks down on the output: the kernels at fault are left as they were written, and the
+ * others stay as they are. */
+#include "cli/run_internal.h"
+
+static bool is_changed(const KernelResult *result)
+{
+    return result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE;
+}
+
+/* Whether the assembler breaks down on this kernel alone. */
+static bool breaks(Run *run, KernelResult *result)
+{
+    const Judge *judge = &run->judge.judge;
+    const FunctionForm form = {.function = result->kernel, .body = result->kernel->body};
+    if (!result->after.known && !result->after.broke)
+        judge->measure(judge->context, &form, &result->after);
+    return result->after.broke;
+}
+
+static void restore(Run *run, KernelReport *kernel)
+{
+    KernelResult *result = &kernel->result;
+    const char *message = result->after.message, *name = result->kernel->name;
+    bool is_coarse = result->coarsening == OUTCOME_DONE, is_reduced = result->registers == OUTCOME_DONE;
+    const char *reason = arena_printf(run->arena, "%s breaks down on its %s form (%s)", run->report.assembler,
+                                      is_coarse ? "coarsened" : "reduced", message ? message : "no reason given");
+    kernel_restore(result, &kernel->tuning);
+    if (is_coarse) {
+        result->coarsening = OUTCOME_REFUSED;
+        result->refusal = (Refusal){.reason = reason};
+        run->named_refused |= kernel->request.coarsen_named;
+    }
+    if (is_reduced) {
+        result->registers = OUTCOME_REFUSED;
+        result->registers_refusal = reason;
+        run->named_refused |= kernel->request.registers_named;
+    }
+    diag_warning(&run->diag, result->kernel->span, "kernel '%s' is left as it is: %s", name, reason);
+}
+
+bool restore_broken_kernels(Run *run)
+{
+    bool some = false;
+    for (size_t i = 0; i < run->report.kernel_count; i++) {
+        KernelReport *kernel = &run->report.kernels[i];
+        if (!is_changed(&kernel->result) || !breaks(run, &kernel->result))
+            continue;
+        restore(run, kernel);
+        some = true;
+    }
+    return some;
+}
