@@ -67,6 +67,7 @@ static void block_start(Machine *machine, BlockState *block)
     for (unsigned i = 0; i < block->warp_count; i++) {
         Warp *warp = &block->warps[i];
         warp_start(machine, block, warp, i);
+        warp->epoch = 0;
         if (!warp->clocks)
             continue;
         memset(warp->clocks, 0, block->clock_size * sizeof *warp->clocks);

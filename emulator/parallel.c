@@ -109,10 +109,10 @@ static void worker_collect(Machine *machine, const Machine *worker)
 
 static bool worker_is_fine(Machine *machine, const Worker *worker)
 {
-    if (!worker->started || !worker->done_well)
+    if (!worker->started || !worker->done_well || worker->machine->forgot_accesses)
         return false;
     for (unsigned i = 0; i < machine->slot_count; i++)
-        if (!race_merge(machine->slots[i], worker->machine->slots[i]))
+        if (!race_merge(machine, machine->slots[i], worker->machine->slots[i]))
             return false;
     for (unsigned i = 0; i < machine->slot_count; i++)
         reuse_merge(machine->slots[i], worker->machine->slots[i]);
@@ -138,7 +138,7 @@ bool parallel_run(Machine *machine)
     for (unsigned i = 1; i < count; i++)
         if (workers[i].started)
             pthread_join(workers[i].thread, NULL);
-    fine = workers[0].done_well;
+    fine = workers[0].done_well && !machine->forgot_accesses;
     /* If a thread could not be created, the others have run its blocks. */
     for (unsigned i = 1; i < count; i++)
         fine = fine && (!workers[i].started || worker_is_fine(machine, &workers[i]));

@@ -96,6 +96,7 @@ bool machine_prepare(Machine *machine)
         uint64_t blocks = (uint64_t)machine->grid[0] * machine->grid[1] * machine->grid[2];
         machine->tick = 1;
         machine->block_fences = machine_alloc(machine, (size_t)blocks, sizeof *machine->block_fences);
+        epochs_prepare(machine);
     }
     if (machine->options.count_blocks) {
         EmulatorResult *result = machine->result;

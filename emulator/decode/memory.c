@@ -103,11 +103,14 @@ static unsigned element_count(const Operand *operand)
     return operand->kind == OPERAND_VECTOR ? operand->item_count : 1;
 }
 
-static void set_simple(MemoryOp *memory)
+static void set_simple(Decoder *d, MemoryOp *memory)
 {
-    memory->simple = memory->element_bytes == 4 && !memory->in_frame;
-    for (unsigned i = 0; i < memory->count; i++)
-        memory->simple &= memory->elements[i] == NO_ROW || memory->row_bytes[i] == 4;
+    const EmulatorOptions *options = &d->machine->options;
+    unsigned bytes = (unsigned)memory->element_bytes * memory->count;
+    memory->simple = !memory->in_frame && memory->space != SPACE_LOCAL && (bytes & (bytes - 1)) == 0 &&
+                     (memory->address_bytes == 8 || (memory->address_bytes == 4 && window_of(memory->space)));
+    if (memory->simple && (d->machine->tracks_memory || options->count_memory))
+        memory->shape = shape_new(d->machine);
 }
 
 bool decode_ld(Decoder *d)
@@ -131,7 +134,7 @@ bool decode_ld(Decoder *d)
             return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
         }
     }
-    set_simple(&memory);
+    set_simple(d, &memory);
     Op *op = decoder_emit(d, run_load);
     op->memory = memory_keep(d, &memory);
     return true;
@@ -222,7 +225,7 @@ bool decode_st(Decoder *d)
         !decoder_address(d, &inst->operands[0], d->signature->space, &memory) ||
         !store_sources(d, &inst->operands[1], &memory, memory.elements))
         return false;
-    set_simple(&memory);
+    set_simple(d, &memory);
     for (unsigned i = 0; i < memory.count; i++)
         memory.simple &= memory.elements[i] != NO_ROW;
     Op *op = decoder_emit(d, run_store);

@@ -1,77 +1,35 @@
-/* Loads, stores and atomics.  Loads and stores of 32-bit elements have a fast path for the frequent case in which all
- * lanes access one region and no access is checked or counted (load_simple, store_simple). */
+/* Loads, stores and atomics.  Most loads and stores are done row by row: all lanes access one region, aligned, in
+ * bounds and without a fault.  The others go lane by lane, which also finds out what is wrong. */
 #include "emulator/execute/execute.h"
 
 #include <pthread.h>
 
-/* For loops whose rows do not overlap. */
-#ifdef __clang__
-#define EACH_LANE for (unsigned lane = 0; lane < LANES; lane++)
-#else
-#define EACH_LANE _Pragma("GCC ivdep") for (unsigned lane = 0; lane < LANES; lane++)
-#endif
+/* The access of a row.  Inactive lanes have the offset of an active one. */
+typedef struct RowAccess {
+    Region *region;
+    uint32_t offsets[LANES];
+} RowAccess;
 
-/* True if all lanes access one region, aligned and in bounds, and no access is checked or counted.  *origin is then the
- * host address that corresponds to address 0.  Inactive lanes get the address of an active one.  If it returns false,
- * the general path finds out what is wrong. */
-static bool access_simple(Exec *x, const MemoryOp *memory, uint32_t mask, uint64_t address[LANES], bool writes,
-                          uintptr_t *origin, Space *space)
+/* False if the lanes may access several regions, or some lane must not access memory. */
+static bool row_translate(Exec *x, const MemoryOp *memory, uint32_t mask, bool writes, RowAccess *at)
 {
-    const EmulatorOptions *options = &x->machine->options;
-    unsigned bytes = (unsigned)memory->element_bytes * memory->count;
-    if (x->machine->tracks_memory || options->count_memory || memory->address_bytes < 4)
-        return false;
+    const LaneLoops *loops = x->machine->loops;
+    unsigned bytes = (unsigned)memory->element_bytes * memory->count, first = (unsigned)__builtin_ctz(mask);
+    const void *row = source_row(x, memory->address);
     uint64_t window = window_of(memory->space), add = (uint64_t)memory->offset + window;
-    if (memory->address_bytes == 8) {
-        const uint64_t *cells = source_row(x, memory->address);
-        EACH_LANE
-        {
-            address[lane] = cells[lane] + add;
-        }
-    } else if (window) {
-        const uint32_t *cells = source_row(x, memory->address);
-        uint32_t offset = (uint32_t)memory->offset;
-        EACH_LANE
-        {
-            address[lane] = (uint32_t)(cells[lane] + offset) + window;
-        }
-    } else {
-        const uint32_t *cells = source_row(x, memory->address);
-        EACH_LANE
-        {
-            address[lane] = cells[lane] + add;
-        }
-    }
-    uint64_t first = address[__builtin_ctz(mask)];
-    if (mask != ALL_LANES)
-        for (unsigned lane = 0; lane < LANES; lane++)
-            address[lane] = mask >> lane & 1 ? address[lane] : first;
-    if (first >> 44 == WINDOW_LOCAL >> 44)
+    bool is_wide = memory->address_bytes == 8;
+    uint64_t place = is_wide ? ((const uint64_t *)row)[first] + add
+                             : (uint32_t)(((const uint32_t *)row)[first] + (uint32_t)memory->offset) + window;
+    at->region = memory_find(x, &place, bytes);
+    if (!at->region || (writes && at->region->read_only))
         return false;
-    uint64_t place = first;
-    Region *region = memory_find(x, &place, bytes);
-    if (!region || (writes && region->read_only))
-        return false;
-    /* The top bit of 'bad' is set if an offset is negative or too large. */
-    uint64_t base = region->base, limit = region->size - bytes, bad = 0, bits = 0;
-    for (unsigned lane = 0; lane < LANES; lane++) {
-        uint64_t offset = address[lane] - base;
-        bad |= offset | (limit - offset);
-        bits |= address[lane];
-    }
-    if (bad >> 63 || bits & (bytes - 1))
-        return false;
-    *origin = (uintptr_t)region->bytes - (uintptr_t)base;
-    *space = region->space;
-    return true;
+    uint64_t limit = at->region->size - bytes;
+    return is_wide ? loops->offsets(at->offsets, row, add - at->region->base, mask, first, limit, bytes - 1)
+                   : at->region->base == window && loops->offsets_narrow(at->offsets, row, (uint32_t)memory->offset,
+                                                                          mask, first, (uint32_t)limit, bytes - 1);
 }
 
-static inline void *host_at(uintptr_t origin, uint64_t address)
-{
-    return (void *)(origin + (uintptr_t)address);
-}
-
-static void count_simple(Exec *x, uint32_t mask, const MemoryOp *memory, Space space, bool writes)
+static void count_bytes(Exec *x, uint32_t mask, const MemoryOp *memory, Space space, bool writes)
 {
     EmulatorCounters *counters = &x->machine->result->counters;
     uint64_t asked = (uint64_t)memory->element_bytes * memory->count *
@@ -85,52 +43,18 @@ static void count_simple(Exec *x, uint32_t mask, const MemoryOp *memory, Space s
     }
 }
 
-/* Loads 32-bit elements into 32-bit registers. */
-static bool load_simple(Exec *x, const MemoryOp *memory, uint32_t mask)
+/* Translates, checks and counts the access.  If it returns false, nothing has been done. */
+static bool row_begin(Exec *x, const MemoryOp *memory, uint32_t mask, bool writes, RowAccess *at)
 {
-    uint64_t address[LANES];
-    uintptr_t origin;
-    Space space;
-    if (memory->element_bytes != 4 || !access_simple(x, memory, mask, address, false, &origin, &space))
+    if (!memory->simple || !row_translate(x, memory, mask, writes, at))
         return false;
-    for (unsigned i = 0; i < memory->count; i++) {
-        if (memory->elements[i] == NO_ROW)
-            continue;
-        uint32_t *cells = (uint32_t *)(x->frame->registers + memory->elements[i]);
-        if (mask == ALL_LANES)
-            for (unsigned lane = 0; lane < LANES; lane++)
-                memcpy(&cells[lane], host_at(origin, address[lane] + 4 * i), 4);
-        else
-            EACH_ACTIVE(lane, mask)
-            {
-                memcpy(&cells[lane], host_at(origin, address[lane] + 4 * i), 4);
-            }
-    }
-    count_simple(x, mask, memory, space, false);
-    return true;
-}
-
-static bool store_simple(Exec *x, const MemoryOp *memory, uint32_t mask)
-{
-    uint64_t address[LANES];
-    uintptr_t origin;
-    Space space;
-    uint32_t changed = 0;
-    if (memory->element_bytes != 4 || !access_simple(x, memory, mask, address, true, &origin, &space))
+    Region *region = at->region;
+    if ((writes && region->watched) || (memory->strong && region->race))
         return false;
-    for (unsigned i = 0; i < memory->count; i++) {
-        const uint32_t *cells = source_row(x, memory->elements[i]);
-        EACH_ACTIVE(lane, mask)
-        {
-            uint32_t old;
-            memcpy(&old, host_at(origin, address[lane] + 4 * i), 4);
-            changed |= old ^ cells[lane];
-            memcpy(host_at(origin, address[lane] + 4 * i), &cells[lane], 4);
-        }
-    }
-    if (changed)
-        x->warp->idle_steps = 0;
-    count_simple(x, mask, memory, space, true);
+    if (memory->shape && !row_track(x, memory->shape, region, mask, at->offsets,
+                                    (unsigned)memory->element_bytes * memory->count, writes))
+        return false;
+    count_bytes(x, mask, memory, region->space, writes);
     return true;
 }
 
@@ -145,18 +69,11 @@ static bool access_begin(Exec *x, const Op *op, const MemoryOp *memory, uint32_t
     unsigned bytes = (unsigned)memory->element_bytes * memory->count;
     if (!access_addresses(x, op, memory, mask, at) || !access_translate(x, op, mask, bytes, mode, memory->strong, at))
         return false;
-    EmulatorCounters *counters = &x->machine->result->counters;
     Space space = lane_space(at, (unsigned)__builtin_ctz(mask));
-    uint64_t asked = (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
-    if (mode == MODE_LOAD) {
-        counters->loads[space]++;
-        counters->load_bytes[space] += asked;
-    } else if (mode == MODE_STORE) {
-        counters->stores[space]++;
-        counters->store_bytes[space] += asked;
-    } else {
-        counters->atomics[space]++;
-    }
+    if (mode == MODE_ATOMIC)
+        x->machine->result->counters.atomics[space]++;
+    else
+        count_bytes(x, mask, memory, space, mode == MODE_STORE);
     if (x->machine->options.count_memory)
         count_access(x, mask, bytes, mode, at);
     return !x->machine->tracks_memory || track_access(x, op, mask, bytes, mode, memory, at, stored, bytes);
@@ -174,13 +91,7 @@ static void load_element(Exec *x, const MemoryOp *memory, unsigned element, uint
     unsigned bytes = memory->element_bytes, row_bytes = memory->row_bytes[element];
     unsigned offset = element * bytes;
     uint8_t *dest = x->frame->registers + memory->elements[element];
-    if (bytes == row_bytes && bytes == 4) {
-        uint32_t *cells = (uint32_t *)dest;
-        EACH_ACTIVE(lane, mask)
-        {
-            memcpy(&cells[lane], at->host[lane] + offset, 4);
-        }
-    } else if (row_bytes > 8) {
+    if (row_bytes > 8) {
         EACH_ACTIVE(lane, mask)
         {
             memset(dest + lane * row_bytes, 0, row_bytes);
@@ -194,17 +105,103 @@ static void load_element(Exec *x, const MemoryOp *memory, unsigned element, uint
     }
 }
 
+#define COPY_ROW(T, to, from)                                                                                          \
+    do {                                                                                                               \
+        if (mask == ALL_LANES)                                                                                         \
+            for (unsigned lane = 0; lane < LANES; lane++)                                                              \
+                memcpy(to, from, sizeof(T));                                                                           \
+        else                                                                                                           \
+            EACH_ACTIVE(lane, mask)                                                                                    \
+            {                                                                                                          \
+                memcpy(to, from, sizeof(T));                                                                           \
+            }                                                                                                          \
+    } while (0)
+
+static void row_load(Exec *x, const MemoryOp *memory, uint32_t mask, const RowAccess *at)
+{
+    unsigned bytes = memory->element_bytes;
+    for (unsigned i = 0; i < memory->count; i++) {
+        const uint8_t *from = at->region->bytes + i * bytes;
+        unsigned row_bytes = memory->row_bytes[i];
+        if (memory->elements[i] == NO_ROW)
+            continue;
+        uint8_t *dest = x->frame->registers + memory->elements[i];
+        if (bytes == 4 && row_bytes == 4) {
+            COPY_ROW(uint32_t, dest + 4 * lane, from + at->offsets[lane]);
+        } else if (bytes == 8 && row_bytes == 8) {
+            COPY_ROW(uint64_t, dest + 8 * lane, from + at->offsets[lane]);
+        } else if (bytes == 2 && row_bytes == 2) {
+            COPY_ROW(uint16_t, dest + 2 * lane, from + at->offsets[lane]);
+        } else if (row_bytes <= 8) {
+            EACH_ACTIVE(lane, mask)
+            {
+                row_set(dest, row_bytes, lane, memory_get(from + at->offsets[lane], bytes, memory->sign));
+            }
+        } else {
+            EACH_ACTIVE(lane, mask)
+            {
+                memset(dest + lane * row_bytes, 0, row_bytes);
+                memcpy(dest + lane * row_bytes, from + at->offsets[lane], bytes);
+            }
+        }
+    }
+}
+
 Step run_load(Exec *x, const Op *op, uint32_t mask)
 {
     Translation at;
-    if (!mask || (op->memory->simple && load_simple(x, op->memory, mask)))
+    RowAccess row;
+    if (!mask)
         return STEP_NEXT;
+    if (row_begin(x, op->memory, mask, false, &row)) {
+        row_load(x, op->memory, mask, &row);
+        return STEP_NEXT;
+    }
     if (!access_begin(x, op, op->memory, mask, MODE_LOAD, &at, NULL))
         return STEP_FAULT;
     for (unsigned i = 0; i < op->memory->count; i++)
         if (op->memory->elements[i] != NO_ROW)
             load_element(x, op->memory, i, mask, &at);
     return STEP_NEXT;
+}
+
+#define STORE_ROW(T)                                                                                                   \
+    do {                                                                                                               \
+        T differ = 0;                                                                                                  \
+        EACH_ACTIVE(lane, mask)                                                                                        \
+        {                                                                                                              \
+            T value, old;                                                                                              \
+            memcpy(&value, from + lane * row_bytes, sizeof value);                                                     \
+            memcpy(&old, to + at->offsets[lane], sizeof old);                                                          \
+            differ |= value ^ old;                                                                                     \
+            memcpy(to + at->offsets[lane], &value, sizeof value);                                                      \
+        }                                                                                                              \
+        changed |= differ != 0;                                                                                        \
+    } while (0)
+
+static void row_store(Exec *x, const MemoryOp *memory, uint32_t mask, const RowAccess *at)
+{
+    unsigned bytes = memory->element_bytes;
+    bool changed = false;
+    for (unsigned i = 0; i < memory->count; i++) {
+        uint8_t *to = at->region->bytes + i * bytes;
+        const uint8_t *from = source_row(x, memory->elements[i]);
+        unsigned row_bytes = memory->row_bytes[i];
+        switch (bytes) {
+        case 1: STORE_ROW(uint8_t); break;
+        case 2: STORE_ROW(uint16_t); break;
+        case 4: STORE_ROW(uint32_t); break;
+        case 8: STORE_ROW(uint64_t); break;
+        default:
+            EACH_ACTIVE(lane, mask)
+            {
+                changed |= memcmp(to + at->offsets[lane], from + lane * row_bytes, bytes) != 0;
+                memcpy(to + at->offsets[lane], from + lane * row_bytes, bytes);
+            }
+        }
+    }
+    if (changed)
+        x->warp->idle_steps = 0;
 }
 
 /* Gathers the values that the lanes store: values[lane][stride]. */
@@ -226,11 +223,16 @@ static void store_gather(Exec *x, const MemoryOp *memory, uint32_t mask, uint8_t
 Step access_store(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask)
 {
     Translation at;
+    RowAccess row;
     _Alignas(16) uint8_t values[LANES * 32];
     unsigned stride = (unsigned)memory->element_bytes * memory->count;
     bool changed = false, whole = true;
-    if (!mask || (memory->simple && store_simple(x, memory, mask)))
+    if (!mask)
         return STEP_NEXT;
+    if (row_begin(x, memory, mask, true, &row)) {
+        row_store(x, memory, mask, &row);
+        return STEP_NEXT;
+    }
     for (unsigned i = 0; i < memory->count; i++)
         whole &= memory->elements[i] != NO_ROW;
     store_gather(x, memory, mask, values);

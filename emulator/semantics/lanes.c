@@ -3,8 +3,10 @@
 #include <stddef.h>
 
 extern RowFunction *const rows_avx2[ROW_COUNT], *const rows_portable[ROW_COUNT];
+extern const LaneLoops loops_avx2;
 
 #define ROWS_TABLE rows_portable
+#define LOOPS_TABLE static const LaneLoops loops_portable
 #include "emulator/semantics/lanes.inc"
 
 RowFunction *row_function(RowId id)
@@ -14,6 +16,15 @@ RowFunction *row_function(RowId id)
         return rows_avx2[id];
 #endif
     return rows_portable[id];
+}
+
+const LaneLoops *lane_loops(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2"))
+        return &loops_avx2;
+#endif
+    return &loops_portable;
 }
 
 #define BLEND(T)                                                                                                       \

@@ -191,6 +191,33 @@ static inline uint32_t row_mask(const uint8_t *bytes)
     return mask;
 }
 
+/* Loops over the addresses of a warp and over the words that remember who accessed memory (state/race.c), in the same
+ * two versions.  Such a word is 0, or a stamp: its upper 26 bits say when, bits 1 to 5 which lane, bit 0 how. */
+#define STAMP_SHIFT 6
+#define STAMP_LANE UINT32_C(0x3e)
+
+typedef struct LaneLoops {
+    /* offsets[i] = cells[i] + add for the lanes of the mask, and for all others the one of lane 'first'.  False, with
+     * 'offsets' undefined, if one of them is above 'limit', which is less than 2^32, or has a bit of 'unaligned'. */
+    bool (*offsets)(uint32_t *offsets, const uint64_t *cells, uint64_t add, uint32_t mask, unsigned first,
+                    uint64_t limit, uint32_t unaligned);
+    bool (*offsets_narrow)(uint32_t *offsets, const uint32_t *cells, uint32_t add, uint32_t mask, unsigned first,
+                           uint32_t limit, uint32_t unaligned);
+    /* True if offsets[i] - offsets[0] == relative[i] for all lanes. */
+    bool (*are_relative)(const uint32_t *offsets, const uint32_t *relative);
+    /* How many of the first 'count' values differ from all before them; count is at most 32. */
+    unsigned (*distinct)(const uint64_t *values, unsigned count);
+    /* True if each word is 0, has the time of 'when', or is now | lanes[i] but for bit 0. */
+    bool (*are_settled)(const uint32_t *words, const uint32_t *lanes, unsigned count, uint32_t now, uint32_t when);
+    bool (*are_stamped)(const uint32_t *words, const uint32_t *lanes, unsigned count, uint32_t now);
+    bool (*are_same_time)(const uint32_t *words, unsigned count, uint32_t when);
+    void (*stamp)(uint32_t *words, const uint32_t *lanes, unsigned count, uint32_t now);
+    /* newer[i] = now | lanes[i].  Its old value goes to older[i], unless 'keeps' is set and it is of the same lane. */
+    void (*push)(uint32_t *newer, uint32_t *older, const uint32_t *lanes, unsigned count, uint32_t now, bool keeps);
+} LaneLoops;
+
+const LaneLoops *lane_loops(void);
+
 /* d takes the lanes of 'value' that are in the mask. */
 void row_blend(void *d, const void *value, uint32_t mask, unsigned element_bytes);
 

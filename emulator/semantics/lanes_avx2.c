@@ -12,7 +12,9 @@
 #include <stddef.h>
 
 #define ROWS_TABLE rows_avx2
+#define LOOPS_TABLE const LaneLoops loops_avx2
 extern RowFunction *const rows_avx2[ROW_COUNT];
+extern const LaneLoops loops_avx2;
 #include "emulator/semantics/lanes.inc"
 
 #if defined(__clang__)

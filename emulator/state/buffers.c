@@ -112,7 +112,6 @@ static bool parameters_prepare(Machine *machine, const Function *entry, const ui
         bytes += variable_bytes(parameter);
     }
     region_init(machine, &machine->params, "the parameters", SPACE_PARAM, WINDOW_PARAM, bytes, true);
-    machine->params.read_only = true;
     unsigned next = 0;
     for (unsigned i = 0; i < launch->argument_count; i++) {
         const LaunchArgument *argument = &launch->arguments[i];

@@ -1,44 +1,53 @@
 /* Counts the sectors, lines and bank conflicts of an access. */
-#include "emulator/state/state.h"
-
-static unsigned count_distinct(uint64_t *values, unsigned count)
-{
-    unsigned distinct = 0;
-    for (unsigned i = 0; i < count; i++) {
-        unsigned k = 0;
-        while (k < distinct && values[k] != values[i])
-            k++;
-        if (k == distinct)
-            values[distinct++] = values[i];
-    }
-    return distinct;
-}
+#include "emulator/state/shape.h"
 
 /* Extra cycles, beyond one for each group of lanes that the hardware serves together: all lanes for 4 bytes, half of
- * them for 8, a quarter for 16. */
+ * them for 8, a quarter for 16.  Addresses count from any multiple of 128. */
 static unsigned bank_conflicts(uint32_t mask, unsigned bytes, const uint64_t *address)
 {
     unsigned words = bytes < 4 ? 1 : bytes / 4, lanes = words > 8 ? LANES / 8 : LANES / words, conflicts = 0;
     for (unsigned begin = 0; begin < LANES; begin += lanes) {
-        uint64_t seen[LANES * 8];
-        unsigned count = 0, per_bank[32] = {0}, most = 0;
+        uint64_t seen[32][LANES];
+        unsigned per_bank[32] = {0}, most = 1;
         for (unsigned lane = begin; lane < begin + lanes; lane++)
-            if (mask >> lane & 1)
-                for (unsigned word = 0; word < words; word++)
-                    seen[count++] = address[lane] / 4 + word;
-        count = count_distinct(seen, count);
-        for (unsigned i = 0; i < count; i++)
-            if (++per_bank[seen[i] % 32] > most)
-                most = per_bank[seen[i] % 32];
-        conflicts += most > 1 ? most - 1 : 0;
+            for (unsigned word = 0; word < words && mask >> lane & 1; word++) {
+                uint64_t place = address[lane] / 4 + word;
+                unsigned bank = place % 32, k = 0;
+                while (k < per_bank[bank] && seen[bank][k] != place)
+                    k++;
+                if (k < per_bank[bank])
+                    continue;
+                seen[bank][per_bank[bank]++] = place;
+                most = per_bank[bank] > most ? per_bank[bank] : most;
+            }
+        conflicts += most - 1;
     }
     return conflicts;
 }
 
-void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const Translation *at)
+static void counts_add(Exec *x, bool writes, unsigned sectors, unsigned lines, unsigned conflicts)
 {
     EmulatorCounters *counters = &x->machine->result->counters;
-    uint64_t sectors[LANES * 2], lines[LANES * 2], shared[LANES] = {0};
+    if (writes) {
+        counters->store_sectors += sectors;
+        counters->store_lines += lines;
+    } else {
+        counters->load_sectors += sectors;
+        counters->load_lines += lines;
+    }
+    counters->bank_conflicts += conflicts;
+    OpCosts *costs = x->frame->code->costs ? &x->frame->code->costs[x->split->pc] : NULL;
+    if (costs) {
+        costs->sectors += sectors;
+        costs->lines += lines;
+        costs->bank_conflicts += conflicts;
+    }
+}
+
+void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const Translation *at)
+{
+    const LaneLoops *loops = x->machine->loops;
+    uint64_t sectors[LANES] = {0}, lines[LANES] = {0}, shared[LANES] = {0};
     unsigned count = 0;
     uint32_t shared_lanes = 0;
     EACH_ACTIVE(lane, mask)
@@ -48,28 +57,45 @@ void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const
             shared_lanes |= 1u << lane;
             shared[lane] = at->address[lane];
         } else if (region && region->space == SPACE_GLOBAL) {
-            sectors[count] = at->address[lane] / 32;
-            lines[count] = at->address[lane] / 128;
+            sectors[count] = at->address[lane] / SECTOR_BYTES;
+            lines[count] = at->address[lane] / LINE_BYTES;
             count++;
         }
     }
-    (void)bytes;
-    unsigned sector_count = count_distinct(sectors, count), line_count = count_distinct(lines, count);
-    if (mode == MODE_LOAD) {
-        counters->load_sectors += sector_count;
-        counters->load_lines += line_count;
-    } else {
-        counters->store_sectors += sector_count;
-        counters->store_lines += line_count;
-    }
     unsigned conflicts = shared_lanes ? bank_conflicts(shared_lanes, bytes, shared) : 0;
-    counters->bank_conflicts += conflicts;
     if (x->machine->options.count_reuse)
         reuse_count(x, mask, bytes, mode, at);
-    OpCosts *costs = x->frame->code->costs ? &x->frame->code->costs[x->split->pc] : NULL;
-    if (costs) {
-        costs->sectors += sector_count;
-        costs->lines += line_count;
-        costs->bank_conflicts += conflicts;
+    counts_add(x, mode != MODE_LOAD, loops->distinct(sectors, count), loops->distinct(lines, count), conflicts);
+}
+
+/* The pieces of 'size' bytes that the runs touch. */
+static inline unsigned pieces_count(const AccessShape *shape, uint32_t offset, uint32_t size)
+{
+    unsigned count = 0;
+    uint32_t next = 0; /* the first piece not counted yet */
+    for (unsigned i = 0; i < shape->run_count; i++) {
+        const Run *run = &shape->runs[i];
+        uint32_t begin = offset + run->first, first = begin / size, last = (begin + run->bytes - 1) / size;
+        first = first < next ? next : first;
+        count += last + 1 - first;
+        next = last + 1;
     }
+    return count;
+}
+
+void count_shape(Exec *x, const Region *region, AccessShape *shape, uint32_t offset, bool writes)
+{
+    if (region->space == SPACE_GLOBAL) {
+        if (region->toucher[writes])
+            reuse_shape(x, region, shape, offset, writes);
+        counts_add(x, writes, pieces_count(shape, offset, SECTOR_BYTES), pieces_count(shape, offset, LINE_BYTES), 0);
+        return;
+    }
+    if (shape->conflicts < 0) {
+        uint64_t address[LANES];
+        for (unsigned lane = 0; lane < LANES; lane++)
+            address[lane] = (uint32_t)(offset + shape->relative[lane]);
+        shape->conflicts = (int)bank_conflicts(shape->mask, shape->bytes, address);
+    }
+    counts_add(x, writes, 0, 0, (unsigned)shape->conflicts);
 }

@@ -12,6 +12,36 @@ void *machine_alloc(Machine *machine, size_t count, size_t size)
     return memory;
 }
 
+static void **owned_find(Machine *machine, const void *memory)
+{
+    size_t i = machine->owned.count;
+    while (i > 0 && machine->owned.data[i - 1] != memory)
+        i--;
+    require(i > 0);
+    return &machine->owned.data[i - 1];
+}
+
+void *machine_realloc(Machine *machine, void *memory, size_t size)
+{
+    if (!memory)
+        return machine_alloc(machine, 1, size);
+    void **place = owned_find(machine, memory), *larger = realloc(memory, size ? size : 1);
+    if (!larger)
+        out_of_memory();
+    *place = larger;
+    return larger;
+}
+
+void machine_release(Machine *machine, void *memory)
+{
+    if (!memory)
+        return;
+    void **place = owned_find(machine, memory);
+    *place = VEC_LAST(machine->owned);
+    machine->owned.count--;
+    free(memory);
+}
+
 Machine *machine_new(const Module *module, const Launch *launch, EmulatorResult *result,
                      const EmulatorOptions *options)
 {
@@ -22,6 +52,7 @@ Machine *machine_new(const Module *module, const Launch *launch, EmulatorResult 
     machine->module = module;
     machine->launch = launch;
     machine->result = result;
+    machine->loops = lane_loops();
     if (options)
         machine->options = *options;
     return machine;

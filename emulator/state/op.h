@@ -13,6 +13,7 @@ typedef struct Frame Frame;
 typedef struct Code Code;
 typedef struct Op Op;
 typedef struct Exec Exec;
+typedef struct AccessShape AccessShape;
 
 /* A source row is named by a bank and a byte offset in the bank. */
 enum { BANK_FRAME, BANK_CONSTANTS, BANK_SPECIAL, BANK_COUNT };
@@ -77,7 +78,8 @@ typedef struct MemoryOp {
     bool strong;   /* does not race with other strong accesses */
     uint8_t releases; /* the FenceScope that a strong write implies */
     bool sign;     /* loads sign-extend */
-    bool simple; /* 32-bit elements and registers, not in a frame */
+    bool simple; /* all lanes may be done at once: not in a frame, and its size is a power of two */
+    AccessShape *shape; /* of the last such access; NULL: neither checked nor counted */
     uint8_t element_bytes, count;
     AtomicKind atomic;
     Type type;

@@ -13,10 +13,10 @@ void region_init(Machine *machine, Region *region, const char *name, Space space
     region->bytes = same ? same->bytes : machine_alloc(machine, (size_t)size, 1);
     if (same) {
         region->written = same->written;
-    } else if (machine->options.check_unwritten) {
+    } else if (machine->options.check_unwritten && !written) {
         region->written = machine_alloc(machine, (size_t)size, 1);
-        memset(region->written, written, (size_t)size);
     }
+    region->read_only = space == SPACE_CONST || space == SPACE_PARAM;
     race_prepare(machine, region);
     reuse_prepare(machine, region);
     region->watched = machine->options.watch && strcmp(machine->options.watch, name) == 0 && space == SPACE_GLOBAL;

@@ -3,7 +3,7 @@
  * Every region has, for each sector and for loads and stores apart, the number of the block that touched it last.  A
  * block's first touch of a sector is what a first-level cache of unlimited size would pass on; the sectors touched at
  * all are what a second-level cache would.  Neither depends on the order in which blocks run. */
-#include "emulator/state/state.h"
+#include "emulator/state/shape.h"
 
 static size_t sector_count(const Region *region)
 {
@@ -33,6 +33,20 @@ void reuse_count(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const 
         for (uint64_t sector = offset / SECTOR_BYTES; sector <= (offset + bytes - 1) / SECTOR_BYTES; sector++) {
             *count += region->toucher[stores][sector] != block;
             region->toucher[stores][sector] = block;
+        }
+    }
+}
+
+void reuse_shape(Exec *x, const Region *region, const AccessShape *shape, uint32_t offset, bool writes)
+{
+    EmulatorCounters *counters = &x->machine->result->counters;
+    uint32_t block = (uint32_t)x->block->index + 1;
+    uint64_t *count = writes ? &counters->block_store_sectors : &counters->block_load_sectors;
+    for (unsigned i = 0; i < shape->run_count; i++) {
+        uint32_t begin = offset + shape->runs[i].first, end = begin + shape->runs[i].bytes;
+        for (uint32_t sector = begin / SECTOR_BYTES; sector <= (end - 1) / SECTOR_BYTES; sector++) {
+            *count += region->toucher[writes][sector] != block;
+            region->toucher[writes][sector] = block;
         }
     }
 }

@@ -27,7 +27,8 @@ typedef struct Split Split;
 #define MAX_SLOTS 4096
 #define HEAP_BYTES (UINT64_C(8) << 20) /* of the device's malloc: CUDA's default */
 
-typedef struct RaceCell RaceCell;
+typedef struct RaceCells RaceCells;
+typedef struct EpochTable EpochTable;
 
 typedef struct Region {
     const char *name;
@@ -36,10 +37,8 @@ typedef struct Region {
     uint64_t base; /* generic address of the first byte */
     uint64_t size;
     uint8_t *bytes;
-    uint8_t *written; /* for each byte, 1 once written; NULL: not tracked */
-    RaceCell *race;   /* one for each 1 << race_shift bytes; NULL: not tracked */
-    unsigned race_shift; /* 2 until an access smaller than a word; then 0 */
-    uint8_t *race_seen;  /* the kinds of access that each cell has seen */
+    uint8_t *written; /* for each byte, 1 once written; NULL: not tracked, or all are from the start */
+    RaceCells *race;  /* NULL: not tracked */
     bool watched;     /* EmulatorOptions.watch */
     uint32_t *toucher[2]; /* reuse.c: for each sector the last block that loaded [0] or stored [1] there, counted from
                            * 1; NULL: not tracked */
@@ -112,6 +111,8 @@ struct Warp {
     uint32_t *clocks;
     uint32_t *fence_clocks; /* the clock at the warp's last fence; all 0: none yet */
     uint32_t fence_tick;    /* Machine.tick at its last device-wide fence; 0: none yet */
+    /* Race check: the number of its epoch (0: none), and the state in which it was taken (stamps.c). */
+    uint32_t epoch, epoch_clock, epoch_tick, epoch_generation;
     uint8_t *special;
 };
 
@@ -184,7 +185,11 @@ struct Machine {
     uint64_t *next_block;   /* the next block to run, shared by all cores; NULL: one core */
     bool ran;               /* parallel_run has run the whole launch */
     void *atomics;          /* the pthread_mutex_t that atomics lock; NULL: one core */
+    const LaneLoops *loops;
     bool tracks_memory;     /* written or race bytes exist */
+    EpochTable *epochs;     /* race check */
+    VEC(Region *) raced;    /* the regions with race cells */
+    bool forgot_accesses;   /* race check: there were too many epochs */
     uint32_t tick;          /* race check: counts device-wide fences, from 1 */
     uint32_t *block_fences; /* the tick of each block's last device-wide fence */
     SyncTable syncs;        /* in global memory */
@@ -244,6 +249,9 @@ Machine *machine_new(const Module *module, const Launch *launch, EmulatorResult 
 void machine_end(Machine *machine); /* frees the machine and everything it owns */
 /* Zeroed memory that lives until machine_end, for what is too large for an arena. */
 void *machine_alloc(Machine *machine, size_t count, size_t size);
+/* Changes the size of memory from machine_alloc (NULL: none yet), without zeroing what is added. */
+void *machine_realloc(Machine *machine, void *memory, size_t size);
+void machine_release(Machine *machine, void *memory); /* frees memory from machine_alloc early */
 uint64_t machine_step_limit(const Machine *machine);
 const Function *function_resolve(const Machine *machine, const Function *function); /* declarations and aliases */
 /* The code of a function that machine_collect has found; NULL if it has none. */
@@ -300,20 +308,40 @@ bool access_translate(Exec *x, const Op *op, uint32_t mask, unsigned bytes, Acce
 /* The host's memory at one lane's address, without checks or counts; NULL outside all memory. */
 uint8_t *access_peek(Exec *x, unsigned lane, uint64_t address, uint64_t bytes);
 
-/* track.c: races, never-written memory and registers; coalesce.c: count_access */
+/* track.c: never-written memory and registers, and races */
 
-void race_prepare(Machine *machine, Region *region);
-/* Merges into 'region' the accesses that another machine made to the same memory; false if an access of one machine may
- * race with an access of the other. */
-bool race_merge(Region *region, Region *other);
 /* Called after translation and before the access; false with the fault reported.  If 'stored' is not NULL, it holds the
  * values that the lanes store, and they are in memory afterwards.  'memory' says whether the access is strong; NULL: it
  * is weak, or atomic without ordering anything. */
 bool track_access(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMode mode, const MemoryOp *memory,
                   Translation *at, const void *stored, unsigned stored_stride);
-void race_clear(Region *region); /* forgets all accesses */
-void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const Translation *at);
 bool track_registers(Exec *x, const Op *op, uint32_t mask);
+
+/* coalesce.c */
+
+void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const Translation *at);
+
+/* shape.c, rows.c: the checks and counters of all lanes at once */
+
+AccessShape *shape_new(Machine *machine);
+/* Checks and counts a weak load or store of 'bytes' bytes by each active lane, all in one region, in bounds and aligned.
+ * Inactive lanes have the offset of an active one.  If it returns false, nothing has been done, and the access must be
+ * checked lane by lane. */
+bool row_track(Exec *x, AccessShape *shape, Region *region, uint32_t mask, const uint32_t *offsets, unsigned bytes,
+               bool writes);
+
+/* stamps.c, race.c: data races */
+
+void epochs_prepare(Machine *machine);
+void race_prepare(Machine *machine, Region *region);
+/* Checks and remembers the access of one lane, in the state before it; false with the fault reported.  If 'stored' is
+ * not NULL, it holds what the lane stores. */
+bool race_check(Exec *x, const Op *op, unsigned lane, unsigned bytes, AccessMode mode, bool strong, Region *region,
+                uint64_t offset, const uint8_t *stored);
+/* Merges into 'region', of 'machine', the accesses that another machine made to the same memory; false if an access of
+ * one machine may race with an access of the other. */
+bool race_merge(Machine *machine, Region *region, const Region *other);
+void race_clear(Region *region); /* forgets all accesses */
 
 /* reuse.c: EmulatorOptions.count_reuse */
 

@@ -137,7 +137,6 @@ bool variables_prepare(Machine *machine)
         if (!variable_place(machine, variables.data[i], &constant_bytes))
             return false;
     region_init(machine, &machine->constants, "constant memory", SPACE_CONST, WINDOW_CONST, constant_bytes, true);
-    machine->constants.read_only = true;
     for (size_t i = 0; i < variables.count; i++) {
         const Variable *variable = variables.data[i];
         bool found;

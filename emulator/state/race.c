@@ -1,0 +1,271 @@
+/* The race check.
+ *
+ * Races are found by vector clocks over the warps of a block, as in FastTrack (Flanagan and Freund, PLDI 2009).
+ * Barriers order accesses, and so do fences with strong accesses (order.c).  Every cell remembers its last write and
+ * the last reads of two threads; a cell is a word or, in a region with smaller accesses, half a word or a byte.  A
+ * store of the value that memory already holds does not race with other stores.
+ *
+ * race_check goes through the cells of one lane.  race_row does the same at once for all lanes of a weak load, or of a
+ * weak store in which no lanes meet: run by run, with a look at the first stamp of each. */
+#include "emulator/state/race.h"
+
+/* The kinds of access that a cell has seen. */
+enum { SEEN_WEAK_READ = 1, SEEN_STRONG_READ = 2, SEEN_WEAK_WRITE = 4, SEEN_STRONG_WRITE = 8 };
+
+void race_prepare(Machine *machine, Region *region)
+{
+    if (!machine->options.check_races || region->read_only)
+        return;
+    region->race = ARENA_NEW(machine->arena, RaceCells);
+    region->race->shift = 2;
+    VEC_PUSH(machine->arena, machine->raced, region);
+}
+
+static void cells_alloc(Machine *machine, Region *region)
+{
+    RaceCells *cells = region->race;
+    size_t count = race_cell_count(region);
+    cells->writes = machine_alloc(machine, count, sizeof *cells->writes);
+    cells->newer = machine_alloc(machine, count, sizeof *cells->newer);
+    cells->older = machine_alloc(machine, count, sizeof *cells->older);
+    if (machine->options.jobs > 1 && region->space == SPACE_GLOBAL)
+        cells->seen = machine_alloc(machine, count, 1);
+}
+
+/* Replaces the cells by smaller ones. */
+static void cells_refine(Machine *machine, Region *region, unsigned shift)
+{
+    RaceCells *cells = region->race, old = *cells;
+    cells->shift = shift;
+    if (!cells->writes)
+        return;
+    cells_alloc(machine, region);
+    for (size_t i = 0, count = race_cell_count(region); i < count; i++) {
+        size_t from = i >> (old.shift - shift);
+        cells->writes[i] = old.writes[from];
+        cells->newer[i] = old.newer[from];
+        cells->older[i] = old.older[from];
+        if (cells->seen)
+            cells->seen[i] = old.seen[from];
+    }
+    machine_release(machine, old.writes);
+    machine_release(machine, old.newer);
+    machine_release(machine, old.older);
+    machine_release(machine, old.seen);
+}
+
+/* Makes the cells of the region ready for an access. */
+static RaceCells *cells_ready(Machine *machine, Region *region, uint64_t offset, unsigned bytes)
+{
+    RaceCells *cells = region->race;
+    unsigned shift = (offset | bytes) & 1 ? 0 : (offset | bytes) & 2 ? 1 : 2;
+    if (shift < cells->shift)
+        cells_refine(machine, region, shift);
+    if (!cells->writes)
+        cells_alloc(machine, region);
+    return cells;
+}
+
+static bool conflicts(const Exec *x, uint32_t before, uint32_t now)
+{
+    if (!before || before & now & STAMP_STRONG || stamp_is_ordered(x, before))
+        return false;
+    return ((before ^ now) & STAMP_LANE) != 0 || !stamp_is_of_warp(x, before);
+}
+
+static bool race_report(Exec *x, const Op *op, unsigned lane, uint32_t before, bool before_writes, bool writes,
+                        const Region *region, uint64_t offset)
+{
+    const unsigned *block = x->machine->block, *grid = x->machine->grid;
+    const Epoch *epoch = stamp_epoch(x->machine, before);
+    unsigned thread = epoch->warp * LANES + (before & STAMP_LANE) / 2;
+    fault_at(x, op, lane, FAULT_RACE,
+             "%s byte %llu of %s, which thread %u,%u,%u of block %u,%u,%u %s; nothing orders the two accesses",
+             writes ? "writes" : "reads", (unsigned long long)offset, region->name, thread % block[0],
+             thread / block[0] % block[1], thread / block[0] / block[1], epoch->block % grid[0],
+             epoch->block / grid[0] % grid[1], epoch->block / grid[0] / grid[1], before_writes ? "wrote" : "read");
+    return false;
+}
+
+/* True if the stored bytes of the cell already hold the stored values. */
+static bool stores_same(const Region *region, uint64_t cell, uint64_t offset, unsigned bytes, const uint8_t *stored)
+{
+    uint64_t begin = cell << region->race->shift, end = begin + (UINT64_C(1) << region->race->shift);
+    begin = begin < offset ? offset : begin;
+    end = end > offset + bytes ? offset + bytes : end;
+    return memcmp(region->bytes + begin, stored + (begin - offset), (size_t)(end - begin)) == 0;
+}
+
+/* Remembers a read of the cell. */
+static void cell_read(const Exec *x, RaceCells *cells, size_t i, uint32_t now)
+{
+    uint32_t before = cells->newer[i];
+    if (before && ((before ^ now) & STAMP_LANE || !stamp_is_of_warp(x, before)))
+        cells->older[i] = before;
+    cells->newer[i] = now;
+}
+
+bool race_check(Exec *x, const Op *op, unsigned lane, unsigned bytes, AccessMode mode, bool strong, Region *region,
+                uint64_t offset, const uint8_t *stored)
+{
+    RaceCells *cells = cells_ready(x->machine, region, offset, bytes);
+    bool writes = mode != MODE_LOAD;
+    uint32_t now = stamp_now(x) | lane << 1 | (strong ? STAMP_STRONG : 0);
+    uint8_t seen = (uint8_t)((mode != MODE_STORE ? SEEN_WEAK_READ << strong : 0) |
+                             (writes ? SEEN_WEAK_WRITE << strong : 0));
+    for (uint64_t i = offset >> cells->shift; i <= (offset + bytes - 1) >> cells->shift; i++) {
+        uint64_t at = i << cells->shift;
+        if (conflicts(x, cells->writes[i], now) && !(stored && stores_same(region, i, offset, bytes, stored)))
+            return race_report(x, op, lane, cells->writes[i], true, writes, region, at);
+        if (cells->seen)
+            cells->seen[i] |= seen;
+        if (!writes) {
+            cell_read(x, cells, i, now);
+            continue;
+        }
+        if (conflicts(x, cells->newer[i], now))
+            return race_report(x, op, lane, cells->newer[i], false, true, region, at);
+        if (conflicts(x, cells->older[i], now))
+            return race_report(x, op, lane, cells->older[i], false, true, region, at);
+        cells->writes[i] = now;
+        cells->newer[i] = cells->older[i] = 0;
+    }
+    return true;
+}
+
+/* True if none of the stamps conflicts with an access of the lanes; 'lanes' is NULL if lanes share cells. */
+static bool stamps_agree(const Exec *x, const uint32_t *stamps, const uint32_t *lanes, unsigned count, uint32_t now)
+{
+    static const uint32_t none[32 * LANES] = {[0 ... 32 * LANES - 1] = UINT32_MAX};
+    uint32_t first = stamps[0], when = first && stamp_is_ordered(x, first) ? first : 0;
+    if (x->machine->loops->are_settled(stamps, lanes ? lanes : none, count, now, when))
+        return true;
+    for (unsigned i = 0; i < count; i++)
+        if (stamps[i] && (stamps[i] ^ when) >> STAMP_SHIFT) {
+            if (stamp_is_ordered(x, stamps[i]))
+                when = stamps[i];
+            else if (!lanes || (stamps[i] ^ lanes[i]) & STAMP_LANE || !stamp_is_of_warp(x, stamps[i]))
+                return false;
+        }
+    return true;
+}
+
+/* Remembers the reads of cells by one lane each. */
+static void cells_read(const Exec *x, RaceCells *cells, size_t begin, const uint32_t *lanes, unsigned count,
+                       uint32_t now)
+{
+    const LaneLoops *loops = x->machine->loops;
+    uint32_t *newer = &cells->newer[begin], *older = &cells->older[begin], first = newer[0];
+    if (loops->are_stamped(newer, lanes, count, now))
+        return;
+    if (loops->are_same_time(newer, count, first))
+        loops->push(newer, older, lanes, count, now, first ? stamp_is_of_warp(x, first) : true);
+    else
+        for (unsigned i = 0; i < count; i++)
+            cell_read(x, cells, begin + i, now | lanes[i]);
+}
+
+static void cells_see(RaceCells *cells, size_t begin, unsigned count, uint8_t seen)
+{
+    for (unsigned i = 0; i < count; i++)
+        cells->seen[begin + i] |= seen;
+}
+
+/* The first cell of a run, and how many it has. */
+static size_t run_cells(const RaceCells *cells, const Run *run, uint32_t offset, unsigned *count)
+{
+    *count = run->bytes >> cells->shift;
+    return (uint32_t)(offset + run->first) >> cells->shift;
+}
+
+static void row_read(const Exec *x, RaceCells *cells, const AccessShape *shape, uint32_t offset, uint32_t now)
+{
+    const LaneLoops *loops = x->machine->loops;
+    for (unsigned i = 0; i < shape->run_count; i++) {
+        const Run *run = &shape->runs[i];
+        const uint32_t *lanes = &shape->lanes[run->cell];
+        unsigned count;
+        size_t begin = run_cells(cells, run, offset, &count);
+        if (run->is_shared) {
+            loops->stamp(&cells->newer[begin], lanes, count, now);
+            loops->stamp(&cells->older[begin], &shape->others[run->cell], count, now);
+        } else {
+            cells_read(x, cells, begin, lanes, count, now);
+        }
+        if (cells->seen)
+            cells_see(cells, begin, count, SEEN_WEAK_READ);
+    }
+}
+
+static void row_write(const Exec *x, RaceCells *cells, const AccessShape *shape, uint32_t offset, uint32_t now)
+{
+    for (unsigned i = 0; i < shape->run_count; i++) {
+        const Run *run = &shape->runs[i];
+        unsigned count;
+        size_t begin = run_cells(cells, run, offset, &count);
+        x->machine->loops->stamp(&cells->writes[begin], &shape->lanes[run->cell], count, now);
+        memset(&cells->newer[begin], 0, count * sizeof *cells->newer);
+        memset(&cells->older[begin], 0, count * sizeof *cells->older);
+        if (cells->seen)
+            cells_see(cells, begin, count, SEEN_WEAK_WRITE);
+    }
+}
+
+unsigned race_shift(Machine *machine, Region *region, unsigned bytes)
+{
+    return cells_ready(machine, region, 0, bytes)->shift;
+}
+
+bool race_row(Exec *x, Region *region, const AccessShape *shape, uint32_t offset, bool writes)
+{
+    RaceCells *cells = region->race;
+    uint32_t now = stamp_now(x);
+    if (writes && shape->overlaps)
+        return false;
+    for (unsigned i = 0; i < shape->run_count; i++) {
+        const Run *run = &shape->runs[i];
+        const uint32_t *lanes = run->is_shared ? NULL : &shape->lanes[run->cell];
+        unsigned count;
+        size_t begin = run_cells(cells, run, offset, &count);
+        if (!stamps_agree(x, &cells->writes[begin], lanes, count, now))
+            return false;
+        if (writes && (!stamps_agree(x, &cells->newer[begin], lanes, count, now) ||
+                       !stamps_agree(x, &cells->older[begin], lanes, count, now)))
+            return false;
+    }
+    if (writes)
+        row_write(x, cells, shape, offset, now);
+    else
+        row_read(x, cells, shape, offset, now);
+    return true;
+}
+
+/* Adds the kinds of access of a cell; false if accesses may race. */
+static bool seen_add(uint8_t *a, uint8_t b)
+{
+    const uint8_t reads = SEEN_WEAK_READ | SEEN_STRONG_READ, writes = SEEN_WEAK_WRITE | SEEN_STRONG_WRITE;
+    const uint8_t weak = SEEN_WEAK_READ | SEEN_WEAK_WRITE;
+    if (((*a & writes && b & (reads | writes)) || (b & writes && *a & reads)) && ((*a | b) & weak))
+        return false;
+    *a |= b;
+    return true;
+}
+
+bool race_merge(Machine *machine, Region *region, const Region *other)
+{
+    const RaceCells *from = other->race;
+    if (!from || !from->seen)
+        return true;
+    RaceCells *to = cells_ready(machine, region, 0, 1u << from->shift);
+    unsigned finer = from->shift - to->shift;
+    for (size_t i = 0, count = race_cell_count(region); i < count; i++) {
+        uint64_t eight = 1;
+        if (i % 8 == 0 && i + 8 <= count && !finer)
+            memcpy(&eight, &from->seen[i], sizeof eight);
+        if (!eight)
+            i += 7;
+        else if (from->seen[i >> finer] && !seen_add(&to->seen[i], from->seen[i >> finer]))
+            return false;
+    }
+    return true;
+}

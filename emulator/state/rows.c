@@ -1,0 +1,39 @@
+/* The checks and counters of all lanes at once, for the frequent accesses that need nothing else. */
+#include "emulator/state/race.h"
+
+/* False if some byte was never written. */
+static bool all_written(const Region *region, const AccessShape *shape, uint32_t offset)
+{
+    for (unsigned i = 0; i < shape->run_count; i++) {
+        const Run *run = &shape->runs[i];
+        if (memchr(region->written + (uint32_t)(offset + run->first), 0, run->bytes))
+            return false;
+    }
+    return true;
+}
+
+static void mark_written(const Region *region, const AccessShape *shape, uint32_t offset)
+{
+    for (unsigned i = 0; i < shape->run_count; i++)
+        memset(region->written + (uint32_t)(offset + shape->runs[i].first), 1, shape->runs[i].bytes);
+}
+
+bool row_track(Exec *x, AccessShape *shape, Region *region, uint32_t mask, const uint32_t *offsets, unsigned bytes,
+               bool writes)
+{
+    Machine *machine = x->machine;
+    bool counts = machine->options.count_memory && (region->space == SPACE_GLOBAL || region->space == SPACE_SHARED);
+    if (!counts && !region->written && !region->race)
+        return true;
+    unsigned shift = region->race ? race_shift(machine, region, bytes) : (unsigned)__builtin_ctz(bytes);
+    shape_update(machine, shape, mask, offsets, bytes, shift);
+    if (region->written && !writes && !all_written(region, shape, offsets[0]))
+        return false;
+    if (region->race && !race_row(x, region, shape, offsets[0], writes))
+        return false;
+    if (region->written && writes)
+        mark_written(region, shape, offsets[0]);
+    if (counts)
+        count_shape(x, region, shape, offsets[0], writes);
+    return true;
+}
