@@ -124,6 +124,8 @@ bool code_decode(Machine *machine, Code *code)
     d->constant_index.arena = machine->arena;
     Body *body = code->body;
     body_renumber(body);
+    if (machine->options.check_registers)
+        code_watch_registers(machine, code);
     d->block_pcs = ARENA_ARRAY(d->arena, uint32_t, body->blocks.count);
     d->postdominators = body_postdominators(d->arena, body);
     BitSet meets = meeting_blocks(d);

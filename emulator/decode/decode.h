@@ -13,6 +13,10 @@ bool code_decode(Machine *machine, Code *code);
 /* For each block of a body, the index of its immediate post-dominator, or UINT32_MAX for the exit. */
 uint32_t *body_postdominators(Arena *arena, const Body *body);
 
+/* Finds the registers of the code that must be watched (Code.defined), and whether an instruction has such a one. */
+void code_watch_registers(Machine *machine, Code *code);
+bool code_watches(const Code *code, const Inst *inst);
+
 typedef struct Decoder Decoder;
 
 /* A branch whose target's pc is not known yet. */

@@ -41,6 +41,7 @@ Op *decoder_emit(Decoder *d, OpFunction *run)
         .inst = d->inst,
         .category = d->inst && d->inst->form ? (uint8_t)form_category(d->inst->form) : (uint8_t)CATEGORY_MISC,
     };
+    op.watched = op.first && code_watches(d->code, d->inst);
     d->first = false;
     VEC_PUSH(d->arena, d->code->ops, op);
     return &VEC_LAST(d->code->ops);

@@ -19,7 +19,7 @@ Frame *frame_new(Machine *machine, Code *code, Frame *parent)
         if (frame->local_written)
             memset(frame->local_written, 0, (size_t)code->local_bytes * LANES);
         if (frame->defined)
-            memset(frame->defined, 0, code->body->regs.count * sizeof *frame->defined);
+            memcpy(frame->defined, code->defined, code->body->regs.count * sizeof *frame->defined);
     } else {
         frame = ARENA_NEW(machine->arena, Frame);
         frame->code = code;
@@ -28,8 +28,10 @@ Frame *frame_new(Machine *machine, Code *code, Frame *parent)
         frame->local = machine_alloc(machine, (size_t)code->local_bytes, LANES);
         if (machine->options.check_unwritten)
             frame->local_written = machine_alloc(machine, (size_t)code->local_bytes, LANES);
-        if (machine->options.check_registers)
+        if (code->defined) {
             frame->defined = machine_alloc(machine, code->body->regs.count, sizeof *frame->defined);
+            memcpy(frame->defined, code->defined, code->body->regs.count * sizeof *frame->defined);
+        }
     }
     frame->parent = parent;
     frame->carry = 0;

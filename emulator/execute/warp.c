@@ -72,7 +72,6 @@ static bool split_run(Exec *x)
     exec_enter(x, split);
     Code *code = x->frame->code;
     const Op *ops = code->ops.data;
-    bool checks_registers = machine->options.check_registers;
     uint32_t pc = split->pc;
     uint64_t steps = 0;
     Step step = STEP_NEXT;
@@ -88,7 +87,7 @@ static bool split_run(Exec *x)
         steps++;
         code->executed[pc]++;
         code->threads[pc] += mask == ALL_LANES ? LANES : (unsigned)__builtin_popcount(mask);
-        if (checks_registers && op->first && !track_registers(x, op, mask))
+        if (op->watched && !track_registers(x, op, mask))
             return false;
         if (op->row) {
             if (mask)

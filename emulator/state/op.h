@@ -111,6 +111,7 @@ struct Op {
     uint32_t guard; /* frame offset of the predicate; NO_ROW: none */
     bool guard_inverted;
     bool first; /* the first op of its instruction */
+    bool watched; /* first, and a register of the instruction may be read before it is written (track_registers) */
     bool skips; /* branches around a guarded instruction; 'guard' is then inverted */
     uint8_t dest_bytes;
     uint8_t source_bytes[MAX_SOURCES];
@@ -176,6 +177,7 @@ struct Code {
     uint64_t *executed, *threads; /* per op */
     OpCosts *costs;               /* per op; NULL: not counted */
     uint32_t *registers;          /* RegId to frame offset */
+    uint32_t *defined; /* for each register 0 if it may be read before it is written, else all ones; NULL: none may */
     uint32_t frame_bytes, temps_begin;
     uint32_t stack_row; /* frame offset of the lanes' stack pointers, 8 bytes each; NO_ROW: none */
     uint8_t *constants; /* BANK_CONSTANTS */

@@ -66,7 +66,7 @@ struct Frame {
     uint8_t *local, *local_written; /* [lane][local_bytes] */
     uint64_t local_base;            /* address in local space */
     uint32_t carry;
-    uint32_t *defined; /* for each register, the lanes that were written; NULL: not tracked */
+    uint32_t *defined; /* for each register, the lanes that were written, or all if it is not watched; NULL: none is */
     unsigned depth;
 };
 
@@ -324,7 +324,7 @@ void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const
 /* shape.c, rows.c: the checks and counters of all lanes at once */
 
 AccessShape *shape_new(Machine *machine);
-/* Checks and counts a weak load or store of 'bytes' bytes by each active lane, all in one region, in bounds and aligned.
+/* Checks and counts a weak load or store of 'bytes' bytes by each active lane, in one region, in bounds and aligned.
  * Inactive lanes have the offset of an active one.  If it returns false, nothing has been done, and the access must be
  * checked lane by lane. */
 bool row_track(Exec *x, AccessShape *shape, Region *region, uint32_t mask, const uint32_t *offsets, unsigned bytes,
