@@ -139,22 +139,6 @@ void emulation_print_text(const Emulation *run, Buf *out)
                    (double)run->result->counters.thread_instructions / run->seconds * 1e-6);
 }
 
-static json_t *fault_json(const Emulation *run)
-{
-    const EmulatorFault *fault = &run->result->fault;
-    if (fault->kind == FAULT_NONE)
-        return json_null();
-    json_t *value = json_object();
-    json_object_set_new(value, "kind", json_string(fault_name(fault->kind)));
-    json_object_set_new(value, "message", json_text(fault->message));
-    json_object_set_new(value, "function", json_text(fault->function));
-    json_object_set_new(value, "line", fault->position.line ? json_integer(fault->position.line) : json_null());
-    json_object_set_new(value, "column", fault->position.line ? json_integer(fault->position.column) : json_null());
-    json_object_set_new(value, "block", fault->has_thread ? json_triple(fault->block) : json_null());
-    json_object_set_new(value, "thread", fault->has_thread ? json_triple(fault->thread) : json_null());
-    return value;
-}
-
 static json_t *element_json(const Emulation *run, const EmulatorBuffer *buffer, uint64_t index)
 {
     const char *text = element_text(run->arena, buffer, index);
@@ -216,7 +200,7 @@ void emulation_print_json(const Emulation *run, Buf *out)
     json_object_set_new(value, "grid", json_triple(run->launch->grid));
     json_object_set_new(value, "block", json_triple(run->launch->block));
     json_object_set_new(value, "by_contract", json_boolean(run->has_contract));
-    json_object_set_new(value, "fault", fault_json(run));
+    json_object_set_new(value, "fault", json_fault(&run->result->fault));
     json_object_set_new(value, "buffers", buffers);
     json_object_set_new(value, "counters", counters_json(&run->result->counters));
     if (run->options->timed) {

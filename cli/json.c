@@ -39,6 +39,22 @@ json_t *json_stride(const Stride *stride)
     return json_string(stride->kind == STRIDE_UNIT ? "unit" : "block");
 }
 
+json_t *json_fault(const EmulatorFault *fault)
+{
+    if (!fault || fault->kind == FAULT_NONE)
+        return json_null();
+    json_t *value = json_object();
+    bool has_line = fault->position.line > 0;
+    json_object_set_new(value, "kind", json_string(fault_name(fault->kind)));
+    json_object_set_new(value, "message", json_text(fault->message));
+    json_object_set_new(value, "function", json_text(fault->function));
+    json_object_set_new(value, "line", has_line ? json_integer(fault->position.line) : json_null());
+    json_object_set_new(value, "column", has_line ? json_integer(fault->position.column) : json_null());
+    json_object_set_new(value, "block", fault->has_thread ? json_triple(fault->block) : json_null());
+    json_object_set_new(value, "thread", fault->has_thread ? json_triple(fault->thread) : json_null());
+    return value;
+}
+
 /* jansson prints each number of an array on a line of its own; [2, 1, 1] is easier to read. */
 static void print_compact(const char *text, Buf *out)
 {

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "emulator/emulator.h"
 #include "opt/opt.h"
 
 /* A string, or null for NULL.  Text that is not UTF-8 has '?' for each byte above 127. */
@@ -14,6 +15,8 @@ json_t *json_triple(const unsigned values[3]);
 json_t *json_block(const unsigned values[3]);
 /* "block", "unit" or a number. */
 json_t *json_stride(const Stride *stride);
+/* Where and why the emulator stopped, or null for NULL or FAULT_NONE. */
+json_t *json_fault(const EmulatorFault *fault);
 /* Prints with an indentation of two and a line end, and releases the value. */
 void json_print(json_t *value, Buf *out);
 

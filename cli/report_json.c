@@ -139,20 +139,6 @@ static json_t *kernel_json(const Report *report, const KernelReport *kernel)
     return value;
 }
 
-static json_t *fault_json(const EmulatorFault *fault)
-{
-    if (!fault)
-        return json_null();
-    json_t *value = json_object();
-    json_object_set_new(value, "kind", json_string(fault_name(fault->kind)));
-    json_object_set_new(value, "message", json_text(fault->message));
-    json_object_set_new(value, "function", json_text(fault->function));
-    json_object_set_new(value, "line", fault->position.line ? json_integer(fault->position.line) : json_null());
-    json_object_set_new(value, "block", fault->has_thread ? json_triple(fault->block) : json_null());
-    json_object_set_new(value, "thread", fault->has_thread ? json_triple(fault->thread) : json_null());
-    return value;
-}
-
 static json_t *element_json(Type type, const uint8_t *bytes)
 {
     Buf text = {0};
@@ -196,7 +182,7 @@ static json_t *verification_json(const Verification *verification)
     json_object_set_new(value, "kernel", json_text(verification->kernel));
     json_object_set_new(value, "outcome", json_string(outcomes[verification->outcome]));
     json_object_set_new(value, "message", json_text(verification->message));
-    json_object_set_new(value, "fault", fault_json(verification->fault));
+    json_object_set_new(value, "fault", json_fault(verification->fault));
     json_object_set_new(value, "fault_in",
                         verification->fault ? json_string(verification->fault_in_output ? "output" : "input")
                                             : json_null());
