@@ -73,8 +73,6 @@ void body_from_ssa(Body *body);
 /* Checks everything this header promises: links, edges, preds, phis, single definitions, dominance of uses, types of
  * refs, ties.  A violation is a bug(); 'after' names the pass that ran last. */
 void body_verify(const Body *body, const char *after);
-/* Successors: fall first, then the distinct targets.  Returns how many; at most 'capacity' are written. */
-unsigned block_succs(const Block *block, Block **out, unsigned capacity);
 /* Whether the instruction ends its block: a branch, ret or exit, guarded or not. */
 bool inst_is_terminator(const Inst *inst);
 bool inst_is_call(const Inst *inst);

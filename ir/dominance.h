@@ -15,6 +15,14 @@ typedef struct Body Body;
 /* True if control has more than one path from this block; exiting the function is one. */
 bool block_chooses(const Block *block);
 
+typedef struct BlockEdge {
+    uint32_t from, to; /* Block.id */
+} BlockEdge;
+typedef VEC(BlockEdge) BlockEdgeVec;
+
+/* Each edge once, in the order of the blocks; of a block, 'fall' first, then the targets.  Block.id must be current. */
+BlockEdgeVec body_edges(Arena *arena, const Body *body);
+
 /* The edges are distinct. */
 typedef struct FlowGraph {
     uint32_t count;               /* nodes: the blocks, then the virtual exit if there is one */

@@ -14,8 +14,6 @@ typedef struct Definedness {
     size_t count;
     BitSet *entry; /* for each block, the numbers of what every path to it has written; all for blocks not reached */
     BitSet defined;
-    Block **targets; /* room for the successors of a block */
-    unsigned capacity;
 } Definedness;
 
 static bool defines(const Inst *inst, unsigned ref)
@@ -64,36 +62,25 @@ static bool bitset_restrict(BitSet *set, const BitSet *other)
     return lost != 0;
 }
 
-static bool block_propagate(Definedness *flow, const Block *block)
-{
-    bool changed = false;
-    bitset_copy(&flow->defined, &flow->entry[block->id]);
-    block_apply(flow, block, false);
-    unsigned count = block_succs(block, flow->targets, flow->capacity);
-    for (unsigned i = 0; i < count; i++)
-        changed |= bitset_restrict(&flow->entry[flow->targets[i]->id], &flow->defined);
-    return changed;
-}
-
 static void flow_solve(Arena *arena, Definedness *flow)
 {
     size_t blocks = flow->body->blocks.count;
+    BlockEdgeVec edges = body_edges(arena, flow->body);
     flow->defined = bitset_new(arena, flow->count);
     flow->entry = ARENA_ARRAY(arena, BitSet, blocks);
     for (size_t i = 0; i < blocks; i++) {
-        const Block *block = flow->body->blocks.data[i];
         flow->entry[i] = bitset_new(arena, flow->count);
         if (i > 0)
             memset(flow->entry[i].words, 0xff, (flow->count + 63) / 64 * sizeof(uint64_t));
-        if (block->last && block->last->target_count > flow->capacity)
-            flow->capacity = block->last->target_count;
     }
-    flow->capacity += 2;
-    flow->targets = ARENA_ARRAY(arena, Block *, flow->capacity);
     for (bool changed = true; changed;) {
         changed = false;
-        for (size_t i = 0; i < blocks; i++)
-            changed |= block_propagate(flow, flow->body->blocks.data[i]);
+        for (size_t i = 0, e = 0; i < blocks; i++) {
+            bitset_copy(&flow->defined, &flow->entry[i]);
+            block_apply(flow, flow->body->blocks.data[i], false);
+            for (; e < edges.count && edges.data[e].from == i; e++)
+                changed |= bitset_restrict(&flow->entry[edges.data[e].to], &flow->defined);
+        }
     }
     for (size_t i = 0; i < blocks; i++) {
         bitset_copy(&flow->defined, &flow->entry[i]);

@@ -1,7 +1,7 @@
 /* Immediate post-dominators, where diverging lanes reconverge.
  *
- * This repeats what analysis/ computes, on purpose: the emulator does not use the analyses, so a wrong analysis shows
- * up as a wrong result. */
+ * This repeats postdominance_compute of ir/, on purpose and by another algorithm: the passes rely on that one, so an
+ * error there shows up as a wrong result. */
 #include "emulator/decode/decode.h"
 
 typedef struct Flow {
@@ -28,28 +28,24 @@ static Flow flow_new(Arena *arena, const Body *body)
     flow.preds = ARENA_ARRAY(arena, uint32_t *, nodes);
     flow.succ_counts = ARENA_ARRAY(arena, uint32_t, nodes);
     flow.pred_counts = ARENA_ARRAY(arena, uint32_t, nodes);
-    for (uint32_t i = 0; i < flow.count; i++) {
-        const Block *block = body->blocks.data[i];
-        unsigned capacity = 2 + (block->last ? block->last->target_count : 0);
-        Block **targets = ARENA_ARRAY(arena, Block *, capacity);
-        unsigned found = block_succs(block, targets, capacity);
-        flow.succs[i] = ARENA_ARRAY(arena, uint32_t, found + 1);
-        for (unsigned k = 0; k < found; k++)
-            flow.succs[i][flow.succ_counts[i]++] = targets[k]->id;
-        if (exits_function(block))
-            flow.succs[i][flow.succ_counts[i]++] = flow.count;
-        for (uint32_t k = 0; k < flow.succ_counts[i]; k++)
-            flow.pred_counts[flow.succs[i][k]]++;
+    BlockEdgeVec edges = body_edges(arena, body);
+    for (uint32_t i = 0; i < flow.count; i++)
+        if (exits_function(body->blocks.data[i]))
+            VEC_PUSH(arena, edges, (BlockEdge){i, flow.count});
+    for (size_t i = 0; i < edges.count; i++) {
+        flow.succ_counts[edges.data[i].from]++;
+        flow.pred_counts[edges.data[i].to]++;
     }
     for (uint32_t i = 0; i < nodes; i++) {
+        flow.succs[i] = ARENA_ARRAY(arena, uint32_t, flow.succ_counts[i]);
         flow.preds[i] = ARENA_ARRAY(arena, uint32_t, flow.pred_counts[i]);
-        flow.pred_counts[i] = 0;
+        flow.succ_counts[i] = flow.pred_counts[i] = 0;
     }
-    for (uint32_t i = 0; i < flow.count; i++)
-        for (uint32_t k = 0; k < flow.succ_counts[i]; k++) {
-            uint32_t to = flow.succs[i][k];
-            flow.preds[to][flow.pred_counts[to]++] = i;
-        }
+    for (size_t i = 0; i < edges.count; i++) {
+        uint32_t from = edges.data[i].from, to = edges.data[i].to;
+        flow.succs[from][flow.succ_counts[from]++] = to;
+        flow.preds[to][flow.pred_counts[to]++] = from;
+    }
     return flow;
 }
 

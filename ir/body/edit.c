@@ -37,57 +37,6 @@ Block *body_add_block(Body *body, Block *after)
     return block;
 }
 
-unsigned block_succs(const Block *block, Block **out, unsigned capacity)
-{
-    unsigned count = 0;
-    if (block->fall) {
-        if (count < capacity)
-            out[count] = block->fall;
-        count++;
-    }
-    if (!block->last)
-        return count;
-    for (unsigned i = 0; i < block->last->target_count; i++) {
-        Block *target = block->last->targets[i];
-        bool seen = target == block->fall;
-        for (unsigned j = 0; j < i && !seen; j++)
-            seen = block->last->targets[j] == target;
-        if (seen)
-            continue;
-        if (count < capacity)
-            out[count] = target;
-        count++;
-    }
-    return count;
-}
-
-typedef struct Edge {
-    Block *from, *to;
-} Edge;
-typedef VEC(Edge) EdgeVec;
-
-/* Each edge once, in layout order of the sources: fall first.  The stamps keep a branch table of thousands of entries
- * at a cost of its length. */
-static void edges_collect(const Body *body, Arena *scratch, EdgeVec *edges)
-{
-    uint32_t *stamp = ARENA_ARRAY(scratch, uint32_t, body->blocks.count);
-    for (size_t i = 0; i < body->blocks.count; i++) {
-        Block *block = body->blocks.data[i];
-        uint32_t mark = (uint32_t)i + 1;
-        if (block->fall) {
-            stamp[block->fall->id] = mark;
-            VEC_PUSH(scratch, *edges, (Edge){block, block->fall});
-        }
-        for (unsigned j = 0; block->last && j < block->last->target_count; j++) {
-            Block *target = block->last->targets[j];
-            if (stamp[target->id] == mark)
-                continue;
-            stamp[target->id] = mark;
-            VEC_PUSH(scratch, *edges, (Edge){block, target});
-        }
-    }
-}
-
 static void phi_args_prune(Body *body, Arena *scratch)
 {
     uint32_t *stamp = ARENA_ARRAY(scratch, uint32_t, body->blocks.count);
@@ -114,12 +63,11 @@ static void phi_args_prune(Body *body, Arena *scratch)
 void body_update_preds(Body *body)
 {
     Arena *scratch = arena_new();
-    EdgeVec edges = {0};
     body_renumber(body);
-    edges_collect(body, scratch, &edges);
+    BlockEdgeVec edges = body_edges(scratch, body);
     unsigned *counts = ARENA_ARRAY(scratch, unsigned, body->blocks.count);
     for (size_t i = 0; i < edges.count; i++)
-        counts[edges.data[i].to->id]++;
+        counts[edges.data[i].to]++;
     for (size_t i = 0; i < body->blocks.count; i++) {
         Block *block = body->blocks.data[i];
         if (counts[i] > block->pred_count)
@@ -127,8 +75,8 @@ void body_update_preds(Body *body)
         block->pred_count = 0;
     }
     for (size_t i = 0; i < edges.count; i++) {
-        Block *to = edges.data[i].to;
-        to->preds[to->pred_count++] = edges.data[i].from;
+        Block *to = body->blocks.data[edges.data[i].to];
+        to->preds[to->pred_count++] = body->blocks.data[edges.data[i].from];
     }
     phi_args_prune(body, scratch);
     arena_free(scratch);

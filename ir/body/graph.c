@@ -1,10 +1,5 @@
-/* The flow graph of a body as plain arrays. */
+/* The edges of a body, and its flow graph as plain arrays. */
 #include "ir/internal.h"
-
-typedef struct Edge {
-    uint32_t from, to;
-} Edge;
-typedef VEC(Edge) EdgeVec;
 
 /* True if control may exit the function at the end of this block: by ret or exit, guarded or not, or because nothing
  * follows. */
@@ -29,7 +24,7 @@ bool block_chooses(const Block *block)
 }
 
 /* Fills both directions from a list of distinct edges. */
-static void edges_index(Arena *arena, const EdgeVec *edges, FlowGraph *graph)
+static void edges_index(Arena *arena, const BlockEdgeVec *edges, FlowGraph *graph)
 {
     require(edges->count < UINT32_MAX);
     graph->succ_start = ARENA_ARRAY(arena, uint32_t, (size_t)graph->count + 2);
@@ -51,10 +46,12 @@ static void edges_index(Arena *arena, const EdgeVec *edges, FlowGraph *graph)
     }
 }
 
-static void edges_collect(Arena *scratch, const Body *body, EdgeVec *edges)
+/* Stamps keep a branch table of thousands of entries at a cost of its length. */
+BlockEdgeVec body_edges(Arena *arena, const Body *body)
 {
+    BlockEdgeVec edges = {0};
     uint32_t count = (uint32_t)body->blocks.count;
-    uint32_t *stamp = ARENA_ARRAY(scratch, uint32_t, count);
+    uint32_t *stamp = ARENA_ARRAY(arena, uint32_t, count);
     for (uint32_t i = 0; i < count; i++) {
         const Block *block = body->blocks.data[i];
         require(block->id == i);
@@ -65,9 +62,10 @@ static void edges_collect(Arena *scratch, const Body *body, EdgeVec *edges)
                 continue;
             require(to->id < count && body->blocks.data[to->id] == to);
             stamp[to->id] = i + 1;
-            VEC_PUSH(scratch, *edges, (Edge){i, to->id});
+            VEC_PUSH(arena, edges, (BlockEdge){i, to->id});
         }
     }
+    return edges;
 }
 
 /* The blocks from which some block that leaves the function can be reached. */
@@ -97,14 +95,13 @@ FlowGraph flow_graph_build(Arena *arena, const Body *body, bool virtual_exit)
     require(body->blocks.count && body->blocks.count < UINT32_MAX - 2);
     Arena *scratch = arena_new();
     FlowGraph graph = {.count = (uint32_t)body->blocks.count};
-    EdgeVec edges = {0};
-    edges_collect(scratch, body, &edges);
+    BlockEdgeVec edges = body_edges(scratch, body);
     if (virtual_exit) {
         edges_index(scratch, &edges, &graph);
         BitSet ends = blocks_that_end(scratch, body, &graph);
         for (uint32_t i = 0; i < graph.count; i++)
             if (block_exits(body->blocks.data[i]) || !bitset_has(&ends, i))
-                VEC_PUSH(scratch, edges, (Edge){i, graph.count});
+                VEC_PUSH(scratch, edges, (BlockEdge){i, graph.count});
         graph.count++;
     }
     edges_index(arena, &edges, &graph);

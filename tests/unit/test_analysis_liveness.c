@@ -2,6 +2,7 @@
 #include "test_analysis.h"
 
 #include "analysis/values.h"
+#include "ir/internal.h"
 
 typedef struct Reference {
     BitSet *in, *out;
@@ -51,18 +52,17 @@ static Reference reference_compute(Arena *arena, const Body *body, const BitSet 
         reference.out[i] = bitset_new(arena, body->regs.count);
     }
     BitSet live = bitset_new(arena, body->regs.count);
+    FlowGraph graph = flow_graph_build(arena, body, false);
     for (bool changed = true; changed;) {
         changed = false;
         for (size_t i = count; i-- > 0;) {
             const Block *block = body->blocks.data[i];
-            unsigned succ_count = block_succs(block, NULL, 0);
-            Block **succs = ARENA_ARRAY(arena, Block *, succ_count);
-            block_succs(block, succs, succ_count);
-            for (unsigned s = 0; s < succ_count; s++) {
-                bitset_union(&reference.out[i], &reference.in[succs[s]->id]);
-                for (size_t p = 0; p < succs[s]->phis.count; p++)
-                    for (size_t a = 0; a < succs[s]->phis.data[p].args.count; a++) {
-                        const PhiArg *arg = &succs[s]->phis.data[p].args.data[a];
+            for (uint32_t s = graph.succ_start[i]; s < graph.succ_start[i + 1]; s++) {
+                const Block *next = body->blocks.data[graph.succs[s]];
+                bitset_union(&reference.out[i], &reference.in[next->id]);
+                for (size_t p = 0; p < next->phis.count; p++)
+                    for (size_t a = 0; a < next->phis.data[p].args.count; a++) {
+                        const PhiArg *arg = &next->phis.data[p].args.data[a];
                         if (arg->pred == block && defined(body, has_def, arg->reg))
                             bitset_add(&reference.out[i], arg->reg);
                     }

@@ -1,6 +1,6 @@
 /* Compares the tables of tests/isa, row by row, with the program's own: every instruction form is matched with each of
- * its modifiers, in every order that ptxas accepts; every directive and special register, accepted at the lowest version
- * that has it, and refused, with a message that names that version, at the one before. */
+ * its modifiers, in every order that ptxas accepts; every directive and special register is accepted at the lowest
+ * version that has it, and refused, with a message that names that version, at the one before. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
