@@ -200,6 +200,19 @@ $(OUT)/tests/libcuda-fake.so: LINK_FLAGS := -shared
 $(OUT)/tests/libcuda-fake.so: $(OUT)/tests/tools/fake_cuda.o $(OUT)/libptxopt.a
 	$(link)
 
+# Fakes of NVIDIA's libraries, some of them incomplete, for test_assembler_faults.
+FAKES := $(addprefix $(OUT)/tests/fakes/,driver.so driver-without-error-name.so driver-without-link.so nvjitlink.so \
+    nvjitlink-versioned.so nvjitlink-incomplete.so)
+$(OUT)/tests/fakes/driver-without-error-name.so: FAKE_FLAGS := -DWITHOUT_ERROR_NAME
+$(OUT)/tests/fakes/driver-without-link.so: FAKE_FLAGS := -DcuLinkCreate_v2=cuLinkCreate
+$(OUT)/tests/fakes/nvjitlink-versioned.so: FAKE_FLAGS := -DVERSIONED
+$(OUT)/tests/fakes/nvjitlink-incomplete.so: FAKE_FLAGS := -DINCOMPLETE
+$(filter $(OUT)/tests/fakes/driver%,$(FAKES)): tests/assembler/fake_driver.c
+$(filter $(OUT)/tests/fakes/nvjitlink%,$(FAKES)): tests/assembler/fake_nvjitlink.c
+$(FAKES): $(OUT)/configuration
+	@mkdir -p $(@D)
+	$(CC) $(STANDARD) $(FAKE_FLAGS) -O1 -g -fPIC -shared -o $@ $(filter %.c,$^)
+
 # Compares machine/ with the CUDA toolkit's cuda_occupancy.h, where that is installed.
 OCCUPANCY := $(dir $(firstword $(wildcard $(addsuffix /cuda_occupancy.h,$(CUDA_HOME)/include \
     /usr/local/cuda/include /usr/include))))
@@ -224,7 +237,7 @@ REFERENCES := $(OUT)/corpus-references.so
 $(REFERENCES): $(wildcard corpus/*/*.ref.c) corpus/reference.h $(OUT)/configuration
 	$(CC) $(STANDARD) -O2 -fPIC -shared -ffp-contract=off $(CPPFLAGS) -I. -o $@ $(filter %.ref.c,$^) -lm
 
-HELPERS := $(TOOLS) $(OUT)/tests/ptxopt-faults $(OUT)/tests/libcuda-fake.so $(OUT)/check-gpu \
+HELPERS := $(TOOLS) $(FAKES) $(OUT)/tests/ptxopt-faults $(OUT)/tests/libcuda-fake.so $(OUT)/check-gpu \
     $(if $(OCCUPANCY),$(OUT)/tests/compare-occupancy)
 
 -include $(patsubst %.o,%.d,$(SOURCE_OBJECTS) $(GENERATED_OBJECTS) $(TOOL_OBJECTS) $(TEST_OBJECTS))

@@ -1,4 +1,4 @@
-/* The assembler with programs and libraries that are missing, broken, slow or erratic: fakes made here replace
+/* The assembler with programs and libraries that are missing, broken, slow or erratic: fakes replace
  * NVIDIA's. The fake driver also simulates a machine with a GPU. */
 #include "tests/assembler/fixture.h"
 
@@ -408,19 +408,16 @@ static void test_program_is_ended(void **state)
     }
 }
 
-/* Compiles tests/assembler/NAME.c; skips the test if it cannot. */
-static const char *make_library(const Place *place, const char *name, const char *flags)
+/* A fake library that the Makefile has built. */
+static const char *fake_library(const Place *place, const char *name)
 {
-    const char *path = arena_printf(place->arena, "%s/%s.so", place->folder, name), *compiler = getenv("CC");
-    const char *command = arena_printf(place->arena, "%s -shared -fPIC -w %s -o '%s' tests/assembler/%s.c",
-                                       compiler && *compiler ? compiler : "cc", flags, path, name);
-    if (system(command) != 0) {
-        const char *ci = getenv("CI");
-        if (ci && *ci && strcmp(ci, "false") != 0)
-            fail_msg("%s", command);
-        print_message("# SKIPPED, no compiler: %s\n", command);
-        skip();
-    }
+    const char *build = getenv("BUILD");
+    const char *path = arena_printf(place->arena, "%s/tests/fakes/%s.so", build ? build : "build", name);
+    char *whole = realpath(path, NULL);
+    if (!whole)
+        fail_msg("no %s", path);
+    path = arena_strndup(place->arena, whole, strlen(whole));
+    free(whole);
     return path;
 }
 
@@ -428,7 +425,7 @@ static void test_nvjitlink_works(void **state)
 {
     const Place *place = *state;
     for (int versioned = 0; versioned < 2; versioned++) {
-        setenv("PTXOPT_NVJITLINK", make_library(place, "fake_nvjitlink", versioned ? "-DVERSIONED" : ""), 1);
+        setenv("PTXOPT_NVJITLINK", fake_library(place, versioned ? "nvjitlink-versioned" : "nvjitlink"), 1);
         Assembler *assembler = open_fake(place, ASSEMBLER_NVJITLINK);
         assert_string_equal(assembler_version(assembler), "unknown");
         Assembly assembly = run_fake(place, assembler, 0);
@@ -460,7 +457,7 @@ static void test_nvjitlink_fails(void **state)
         {"silent", ASSEMBLY_UNREADABLE, "spill figures for kernel 'first'", ""},
         {"huge-log", ASSEMBLY_UNREADABLE, "spill figures for kernel 'first'", ""},
     };
-    setenv("PTXOPT_NVJITLINK", make_library(place, "fake_nvjitlink", ""), 1);
+    setenv("PTXOPT_NVJITLINK", fake_library(place, "nvjitlink"), 1);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         setenv("FAKE_MODE", cases[i].mode, 1);
         Assembler *assembler = open_fake(place, ASSEMBLER_NVJITLINK);
@@ -481,24 +478,23 @@ static void test_library_is_none(void **state)
     const char *path = arena_printf(place->arena, "%s/garbage.so", place->folder);
     static const struct {
         AssemblerKind kind;
-        const char *variable, *source, *flags, *words;
+        const char *variable, *fake, *words;
     } cases[] = {
-        {ASSEMBLER_NVJITLINK, "PTXOPT_NVJITLINK", "fake_driver", "", "has no nvJitLinkCreate"},
-        {ASSEMBLER_NVJITLINK, "PTXOPT_NVJITLINK", "fake_nvjitlink", "-DINCOMPLETE", "has no nvJitLinkGetInfoLog"},
-        {ASSEMBLER_DRIVER, "PTXOPT_CUDA_DRIVER", "fake_nvjitlink", "", "has no cuInit"},
-        {ASSEMBLER_DRIVER, "PTXOPT_CUDA_DRIVER", "fake_driver", "-DcuLinkCreate_v2=cuLinkCreate",
-         "has no cuLinkCreate_v2"}};
-    write_fixture(path, "this is no library\n", 19, 0600);
+        {ASSEMBLER_NVJITLINK, "PTXOPT_NVJITLINK", "driver", "has no nvJitLinkCreate"},
+        {ASSEMBLER_NVJITLINK, "PTXOPT_NVJITLINK", "nvjitlink-incomplete", "has no nvJitLinkGetInfoLog"},
+        {ASSEMBLER_DRIVER, "PTXOPT_CUDA_DRIVER", "nvjitlink", "has no cuInit"},
+        {ASSEMBLER_DRIVER, "PTXOPT_CUDA_DRIVER", "driver-without-link", "has no cuLinkCreate_v2"}};
+    write_fixture(path, "this is not a library\n", 22, 0600);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         setenv(cases[i].variable, path, 1);
         expect_no_assembler(place, cases[i].kind, cases[i].variable, "garbage.so");
         setenv(cases[i].variable, "/nonexistent.so", 1);
         expect_no_assembler(place, cases[i].kind, cases[i].variable, "No such file");
-        setenv(cases[i].variable, make_library(place, cases[i].source, cases[i].flags), 1);
+        setenv(cases[i].variable, fake_library(place, cases[i].fake), 1);
         expect_no_assembler(place, cases[i].kind, cases[i].variable, cases[i].words);
     }
     setenv("FAKE_MODE", "crash-on-load", 1);
-    setenv("PTXOPT_NVJITLINK", make_library(place, "fake_nvjitlink", ""), 1);
+    setenv("PTXOPT_NVJITLINK", fake_library(place, "nvjitlink"), 1);
     expect_no_assembler(place, ASSEMBLER_NVJITLINK, "PTXOPT_NVJITLINK", "signal 6");
 }
 
@@ -508,7 +504,7 @@ static void test_worker_is_ended(void **state)
     const Place *place = *state;
     const char *pid_file = arena_printf(place->arena, "%s/pid", place->folder);
     setenv("FAKE_PID_FILE", pid_file, 1);
-    setenv("PTXOPT_NVJITLINK", make_library(place, "fake_nvjitlink", ""), 1);
+    setenv("PTXOPT_NVJITLINK", fake_library(place, "nvjitlink"), 1);
     Assembler *assembler = open_fake(place, ASSEMBLER_NVJITLINK);
     kill(read_number(pid_file), SIGKILL);
     poll(NULL, 0, 50);
@@ -539,7 +535,7 @@ static void test_driver_works(void **state)
 {
     const Place *place = *state;
     const char *record = arena_printf(place->arena, "%s/record", place->folder);
-    setenv("PTXOPT_CUDA_DRIVER", make_library(place, "fake_driver", ""), 1);
+    setenv("PTXOPT_CUDA_DRIVER", fake_library(place, "driver"), 1);
     Assembler *assembler = open_fake(place, ASSEMBLER_DRIVER);
     assert_string_equal(assembler_name(assembler), "CUDA driver");
     assert_string_equal(assembler_version(assembler), "13.0 on Fake GPU");
@@ -599,7 +595,7 @@ static void test_driver_fails(void **state)
         {"no-context", "cannot use Fake GPU: CUDA error 2"},
         {"no-cubin", "no cubin"},
     };
-    setenv("PTXOPT_CUDA_DRIVER", make_library(place, "fake_driver", ""), 1);
+    setenv("PTXOPT_CUDA_DRIVER", fake_library(place, "driver"), 1);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         setenv("FAKE_MODE", cases[i].mode, 1);
         Assembler *assembler = open_fake(place, ASSEMBLER_DRIVER);
@@ -616,7 +612,7 @@ static void test_driver_fails(void **state)
     }
     /* A driver that reports no figures of modules reports those of links. */
     setenv("FAKE_MODE", "quiet-load", 1);
-    setenv("PTXOPT_CUDA_DRIVER", make_library(place, "fake_driver", "-DWITHOUT_ERROR_NAME"), 1);
+    setenv("PTXOPT_CUDA_DRIVER", fake_library(place, "driver-without-error-name"), 1);
     Assembler *assembler = open_fake(place, ASSEMBLER_DRIVER);
     assert_int_equal(run_fake(place, assembler, 0).resources[0].spill_stores, 4);
     assembler_close(assembler);
@@ -626,10 +622,10 @@ static void test_automatic_choice(void **state)
 {
     const Place *place = *state;
     const char *garbage = arena_printf(place->arena, "%s/garbage.so", place->folder), *error = NULL;
-    write_fixture(garbage, "this is no library\n", 19, 0700);
+    write_fixture(garbage, "this is not a library\n", 22, 0700);
     make_ptxas(place, "good");
-    setenv("PTXOPT_NVJITLINK", make_library(place, "fake_nvjitlink", ""), 1);
-    setenv("PTXOPT_CUDA_DRIVER", make_library(place, "fake_driver", ""), 1);
+    setenv("PTXOPT_NVJITLINK", fake_library(place, "nvjitlink"), 1);
+    setenv("PTXOPT_CUDA_DRIVER", fake_library(place, "driver"), 1);
     static const struct {
         const char *broken; /* from here on */
         AssemblerKind chosen;
