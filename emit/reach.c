@@ -102,7 +102,7 @@ static void inst_reach(Reached *reached, const Inst *inst)
 {
     for (unsigned i = 0; i < inst->operand_count; i++) {
         operand_reach(reached, &inst->operands[i]);
-        if (inst_op(inst) == OP_CALL && inst->operands[i].kind == OPERAND_REG && !reached->indirect) {
+        if (inst_is_call(inst) && inst->operands[i].kind == OPERAND_REG && !reached->indirect) {
             reached->indirect = true;
             functions_reach(reached);
         }

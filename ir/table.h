@@ -94,6 +94,8 @@ const Signature *signature_intern(Module *module, Name opcode, const Name *mods,
 /* From text such as "mad.lo.s32". */
 const Signature *signature_parse(Module *module, const char *text);
 bool signature_has(const Signature *signature, ModId mod);
+/* Must all threads of a warp execute it together? */
+bool signature_is_aligned(const Signature *signature);
 const Form *signature_form(const Signature *signature, unsigned index); /* of the index-th match */
 /* The types of a form's operands, in order, as the signature's modifiers fix them; returns how many. An immediate
  * without a type has TYPE_B32, a list the type of its elements. */

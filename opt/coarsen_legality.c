@@ -182,11 +182,10 @@ static bool check_local_address(Coarsening *c, const Inst *inst)
                                     inst_spelling(c->scratch, inst));
 }
 
-/* All threads of a warp must reach it together: bar, and barriers with .aligned. */
 static bool is_aligned_barrier(const Inst *inst)
 {
     bool barrier = inst->sync == SYNC_BLOCK_BARRIER || inst->sync == SYNC_CLUSTER_BARRIER;
-    return barrier && (inst_op(inst) == OP_BAR || inst_has(inst, MOD_ALIGNED));
+    return barrier && signature_is_aligned(inst->signature);
 }
 
 /* An aligned barrier may be under a condition that differs along another dimension only, so that every warp agrees on

@@ -48,11 +48,9 @@ static void formals_place(Machine *machine, Code *code, Variable *const *variabl
 static bool moves_stack(const Body *body)
 {
     for (size_t i = 0; i < body->blocks.count; i++)
-        for (const Inst *inst = body->blocks.data[i]->first; inst; inst = inst->next) {
-            Opcode op = inst_op(inst);
-            if (op == OP_ALLOCA || op == OP_STACKSAVE || op == OP_STACKRESTORE)
+        for (const Inst *inst = body->blocks.data[i]->first; inst; inst = inst->next)
+            if (inst->effects & EFFECT_STACK)
                 return true;
-        }
     return false;
 }
 
@@ -172,7 +170,7 @@ bool machine_collect(Machine *machine, const Function *entry)
                 for (unsigned k = 0; k < inst->operand_count; k++)
                     if (!operand_collect(machine, &inst->operands[k]))
                         return false;
-                if (inst_op(inst) == OP_CALL && !indirect) {
+                if (inst_is_call(inst) && !indirect) {
                     const Operand *target = &inst->operands[inst->operands[0].kind == OPERAND_LIST];
                     indirect = target->kind == OPERAND_REG;
                     if (indirect && !initialisers_collect(machine))

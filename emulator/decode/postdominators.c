@@ -17,7 +17,7 @@ static bool exits_function(const Block *block)
     const Inst *last = block->last;
     if (!block->fall && (!last || !last->target_count))
         return true;
-    return last && (inst_op(last) == OP_RET || inst_op(last) == OP_EXIT);
+    return last && inst_is_terminator(last) && !last->target_count;
 }
 
 static Flow flow_new(Arena *arena, const Body *body)

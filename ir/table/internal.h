@@ -138,6 +138,7 @@ enum OpcodeRule {
     RULE_UNPACK = 1 << 22,
     RULE_ACCUMULATES = 1 << 23,
     RULE_SLOW = 1 << 24,
+    RULE_ALIGNED = 1 << 25,
 };
 
 typedef enum OrderKind { ORDER_ANY, ORDER_FIXED } OrderKind;
