@@ -70,10 +70,10 @@ typedef struct Variance {
  *
  * - Inherently variant: see the causes above. Loads of constants, entry parameters, .nc and textures are as uniform
  *   as their operands; loads from .local always vary. Reductions over the block (bar.red) are as uniform as their
- *   operands: a pass that changes the number of threads minds them itself.
+ *   operands: a pass that changes the number of threads must take care of them itself.
  * - An instruction is variant if it reads a variant value: an operand, its guard, a tied old value.
  * - A block is under variant control if it is control dependent on a variant branch or on a branch of such a block.
- *   What is made there is variant; so is what leaves a loop of variant trip count.
+ *   What is made there is variant; so are values that are used after a loop of variant trip count.
  * - A phi is variant if an argument is, or if it joins paths that separate at a variant branch.
  *
  * The body must be in SSA form. 'postdominance' may be NULL (it is computed then); options NULL: all false.

@@ -20,7 +20,7 @@ bool outputs_possible(Run *run)
     return true;
 }
 
-/* Where nothing is to be changed, the code is checked while it is read, and not kept. */
+/* Where nothing changes, the code is checked while it is read, and not kept. */
 static bool wants_bodies(const Options *options)
 {
     bool wanted = options->coarsen.count || options->registers.count || options->blocks.count || options->canonical;

@@ -31,7 +31,7 @@ typedef struct FlowGraph {
 } FlowGraph;
 
 /* A dominator tree, or, with 'post', a post-dominator tree: the same of the reversed graph, rooted at a virtual exit.
- * Every block that leaves the function has an edge to the virtual exit, and so has every block from which no exit can
+ * Every block that exits the function has an edge to the virtual exit, and so has every block from which no exit can
  * be reached: each block of an infinite loop counts as one where control might stop, so that whatever such a loop
  * decides stays decided by it.
  *

@@ -93,7 +93,7 @@ bool coarsening_find_regions(Coarsening *c);
 /* coarsen_mapping.c */
 /* Whether each replica executes an instruction outside regions for itself. */
 bool coarsening_clones(const Coarsening *c, const Inst *inst);
-/* Whether the instruction mentions a variable of the body of which each replica has its own. */
+/* Whether the instruction mentions a variable of the body that each replica has its own copy of. */
 bool coarsening_uses_private(const Inst *inst);
 /* Sets the maps: adds the replicas' registers and variables to the body. */
 void coarsening_map(Coarsening *c);

@@ -84,7 +84,7 @@ static Body *build(Arena *arena, Function *kernel, const char **reason)
     return body;
 }
 
-/* Whether there is anything to do: a module may have thousands of kernels of which one is to be changed. */
+/* Whether there is anything to do: a module may have thousands of kernels, and only one may be changed. */
 static bool is_wanted(const Function *kernel, const KernelRequest *request, const PipelineOptions *options,
                       const BlockSize *block)
 {

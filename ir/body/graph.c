@@ -68,7 +68,7 @@ BlockEdgeVec body_edges(Arena *arena, const Body *body)
     return edges;
 }
 
-/* The blocks from which some block that leaves the function can be reached. */
+/* The blocks from which some block that exits the function can be reached. */
 static BitSet blocks_that_end(Arena *scratch, const Body *body, const FlowGraph *graph)
 {
     uint32_t count = (uint32_t)body->blocks.count, pending = 0;

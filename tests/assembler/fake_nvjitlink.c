@@ -26,7 +26,7 @@ static int mode_is(const char *name)
     return !is_probe && mode && strcmp(mode, name) == 0;
 }
 
-// Leaves the process number of the worker where the test finds it.
+// Writes the process number of the worker where the test finds it.
 __attribute__((constructor)) static void loaded(void)
 {
     const char *path = getenv("FAKE_PID_FILE"), *mode = getenv("FAKE_MODE");

@@ -140,7 +140,7 @@ if [ -n "${HOSTILE_LARGE:-}" ]; then
                 timeout 300 "$program" -assembler none -o "$tmp/out" - >"$tmp/standard" 2>"$tmp/errors"
         )
         status=$?
-        result "4 GB behind '$start'" "$(run_wrong 1 "more than 256 MiB came from what is not a regular file")"
+        result "4 GB after '$start'" "$(run_wrong 1 "more than 256 MiB came from what is not a regular file")"
     done
 fi
 exit "$failed"

@@ -1,4 +1,4 @@
-"""One row of the table: ptxopt on one kernel of one PTX file with one option set, and what comes of it."""
+"""One row of the table: ptxopt on one kernel of one PTX file with one option set, and its result."""
 import json
 import os
 import re
