@@ -13,8 +13,9 @@
  * $CUDA_PATH, /usr/local/cuda.
  *
  * An assembler can crash or hang on its input, or ask for all memory. All back ends run in child processes under limits
- * of time and memory ($PTXOPT_ASSEMBLER_MEMORY, in MiB), so none of this affects the caller: the outcome says what happened, and the next call works. The two libraries run in one worker
- * process for each Assembler, which is restarted if it dies. */
+ * of time and memory ($PTXOPT_ASSEMBLER_MEMORY, in MiB), so none of this affects the caller: the outcome says what
+ * happened, and the next call works. The two libraries run in one worker process for each Assembler, which is restarted
+ * if it dies. */
 #ifndef PTXOPT_ASSEMBLER_H
 #define PTXOPT_ASSEMBLER_H
 

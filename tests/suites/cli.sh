@@ -257,8 +257,10 @@ cat >"$tmp/two.ptx" <<'END'
 .version 8.0
 .target sm_90
 .address_size 64
-.visible .entry first(.param .u64 p) { .reg .b32 r; mov.u32 r, %tid.x; .reg .b64 a; ld.param.u64 a, [p]; st.global.u32 [a], r; ret; }
-.visible .entry second(.param .u64 p) { .reg .b32 r; .reg .b64 a; ld.param.u64 a, [p]; mov.u32 r, %tid.x; st.global.u32 [a], r; ret; }
+.visible .entry first(.param .u64 p) { .reg .b32 r; mov.u32 r, %tid.x; .reg .b64 a; ld.param.u64 a, [p];
+  st.global.u32 [a], r; ret; }
+.visible .entry second(.param .u64 p) { .reg .b32 r; .reg .b64 a; ld.param.u64 a, [p]; mov.u32 r, %tid.x;
+  st.global.u32 [a], r; ret; }
 END
 # $1: name; $2: assembler; $3: status; $4: what -coarsen is given; $5: text.
 breaks() {

@@ -203,7 +203,8 @@ static void test_ptxas_swells(void **state)
 {
     const Place *place = *state;
     static const char *const cases[] = {
-        "head -c 300000000 /dev/zero | tail >/dev/null || { echo 'ptxas fatal   : Memory allocation failure'; exit 255; }",
+        "head -c 300000000 /dev/zero | tail >/dev/null || "
+        "{ echo 'ptxas fatal   : Memory allocation failure'; exit 255; }",
         "head -c 300000000 /dev/zero | tail >/dev/null; echo 'std::bad_alloc'; kill -ABRT $$",
     };
     setenv("PTXOPT_ASSEMBLER_MEMORY", "200", 1);
