@@ -3,18 +3,22 @@
  * where a VALUE is INTEGER | '-' INTEGER | NAME | .SECTION, optionally followed by '+' INTEGER or '-' NAME. */
 #include "lexer/internal.h"
 
+/* What may begin a line: a directive, a label or the end. */
+static SectionState line_start(SectionToken token)
+{
+    switch (token) {
+    case SECTION_T_DIRECTIVE: return SECTION_VALUE;
+    case SECTION_T_NAME: return SECTION_LABEL;
+    case SECTION_T_END: return SECTION_START;
+    default: return SECTION_BAD;
+    }
+}
+
 void lexer_section_step(Lexer *lexer, SectionToken token, Span span)
 {
     SectionState next = SECTION_BAD;
     switch (lexer->section) {
-    case SECTION_START:
-        if (token == SECTION_T_DIRECTIVE)
-            next = SECTION_VALUE;
-        else if (token == SECTION_T_NAME)
-            next = SECTION_LABEL;
-        else if (token == SECTION_T_END)
-            next = SECTION_START;
-        break;
+    case SECTION_START: next = line_start(token); break;
     case SECTION_LABEL:
         if (token == SECTION_T_COLON)
             next = SECTION_START;
@@ -34,12 +38,8 @@ void lexer_section_step(Lexer *lexer, SectionToken token, Span span)
             next = SECTION_VALUE;
         else if (token == SECTION_T_PLUS || token == SECTION_T_MINUS)
             next = SECTION_NUMBER;
-        else if (token == SECTION_T_DIRECTIVE)
-            next = SECTION_VALUE;
-        else if (token == SECTION_T_NAME)
-            next = SECTION_LABEL;
-        else if (token == SECTION_T_END)
-            next = SECTION_START;
+        else
+            next = line_start(token);
         break;
     case SECTION_BAD:
         return;
