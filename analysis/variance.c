@@ -425,6 +425,47 @@ typedef struct Step {
 
 static const Step step_end = {REG_NONE, NULL, false};
 
+static Step reg_next(const VarianceReason *reason)
+{
+    if (reason->reg != REG_NONE)
+        return (Step){reason->reg, NULL, false};
+    if (reason->cause == VARIANCE_CONTROL)
+        return (Step){REG_NONE, reason->block, false};
+    return (Step){REG_NONE, reason->branch, true};
+}
+
+/* A branch that was found variant before its block was found under variant control needs no other reason. */
+static Step block_next(const Variance *variance, const Block *block, bool parting)
+{
+    RegId condition = variance->conditions[block->id];
+    const Block *decider = variance->deciders[block->id];
+    if (condition != REG_NONE && (!decider || (parting && bitset_has(&variance->sources, block->id))))
+        return (Step){condition, NULL, false};
+    return (Step){REG_NONE, decider, true};
+}
+
+VarianceReason variance_block_reason(const Variance *variance, const Block *block, VarianceRoot *root)
+{
+    Step step = {REG_NONE, block, !variance_block(variance, block)};
+    VarianceReason reason = {VARIANCE_UNIFORM, NULL, NULL, REG_NONE, NULL};
+    *root = (VarianceRoot){NULL, REG_NONE, REG_NONE};
+    while (step.reg != REG_NONE || step.block) {
+        if (step.reg != REG_NONE) {
+            reason = variance_reason(variance, step.reg);
+            root->reg = step.reg;
+            step = reg_next(&reason);
+            continue;
+        }
+        const Block *from = step.block;
+        step = block_next(variance, from, step.parting);
+        if (step.reg != REG_NONE && root->condition == REG_NONE) {
+            root->condition = step.reg;
+            root->branch = from->last;
+        }
+    }
+    return reason;
+}
+
 static Step reg_explain(const Variance *variance, RegId reg, Buf *out)
 {
     VarianceReason reason = variance_reason(variance, reg);
@@ -438,27 +479,21 @@ static Step reg_explain(const Variance *variance, RegId reg, Buf *out)
     if (reason.reg != REG_NONE)
         buf_printf(out, " %s", variance->body->regs.data[reason.reg].name);
     buf_putc(out, '\n');
-    if (reason.reg != REG_NONE)
-        return (Step){reason.reg, NULL, false};
-    if (reason.cause == VARIANCE_CONTROL)
-        return (Step){REG_NONE, reason.block, false};
-    return (Step){REG_NONE, reason.branch, true};
+    return reg_next(&reason);
 }
 
 static Step block_explain(const Variance *variance, const Block *block, bool parting, Buf *out)
 {
-    RegId condition = variance->conditions[block->id];
-    const Block *decider = variance->deciders[block->id];
+    Step next = block_next(variance, block, parting);
     print_block(block, out);
-    /* A branch that was found variant before its block was found under variant control needs no other reason. */
-    if (condition != REG_NONE && (!decider || (parting && bitset_has(&variance->sources, block->id)))) {
-        buf_printf(out, ": branches on %s\n", variance->body->regs.data[condition].name);
-        return (Step){condition, NULL, false};
+    if (next.reg != REG_NONE) {
+        buf_printf(out, ": branches on %s\n", variance->body->regs.data[next.reg].name);
+    } else {
+        buf_puts(out, ": depends on the branch of ");
+        print_block(next.block, out);
+        buf_putc(out, '\n');
     }
-    buf_puts(out, ": depends on the branch of ");
-    print_block(decider, out);
-    buf_putc(out, '\n');
-    return (Step){REG_NONE, decider, true};
+    return next;
 }
 
 static void explain(const Variance *variance, Step step, unsigned limit, Buf *out)

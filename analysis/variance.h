@@ -96,6 +96,15 @@ bool variance_inst(const Variance *variance, const Inst *inst);
 
 /* cause VARIANCE_UNIFORM for a uniform value. */
 VarianceReason variance_reason(const Variance *variance, RegId reg);
+/* Where the chain of reasons of a block under variant control leads. */
+typedef struct VarianceRoot {
+    const Inst *branch; /* the first branch on a condition; may be NULL */
+    RegId condition;    /* its condition */
+    RegId reg;          /* the value of the inherent cause */
+} VarianceRoot;
+
+/* The inherent cause at the end of that chain. */
+VarianceReason variance_block_reason(const Variance *variance, const Block *block, VarianceRoot *root);
 const char *variance_cause_text(VarianceCause cause); /* "reads the thread index" */
 /* Appends the chain from the register to an inherent cause, one step a line:
  *     %r5: mad.lo.s32 (line 12) reads %r4

@@ -20,6 +20,10 @@
 
 #include <string.h>
 
+/* Of a block, on every architecture (CUDA Programming Guide, "Compute Capabilities"). */
+enum { MOST_THREADS = 1024 };
+static const unsigned most_along[3] = {1024, 1024, 64};
+
 static bool coarsen_dimension(Body *body, unsigned dimension, unsigned factor, Stride stride, LaunchContract *contract,
                               Refusal *refusal)
 {
@@ -37,7 +41,8 @@ static bool coarsen_dimension(Body *body, unsigned dimension, unsigned factor, S
         c.dominance = analyses_dominance(c.analyses);
         c.postdominance = analyses_postdominance(c.analyses);
         c.loops = analyses_loops(c.analyses);
-        VarianceOptions options = {.lane_uniform = c.needs_whole_warps, .merge_loads = coarsening_loads_merge(&c)};
+        c.observation = coarsening_observation(&c);
+        VarianceOptions options = {.lane_uniform = c.needs_whole_warps, .merge_loads = !c.observation};
         c.variance = analyses_variance(c.analyses, dimension, &options);
         done = coarsening_find_regions(&c) && coarsening_check_regions(&c);
     }
@@ -93,21 +98,26 @@ static void shrink_tuning(Tuning *tuning, const unsigned factor[3])
     }
 }
 
-/* Whether .maxntid allows any block that keeps its warps whole. */
-static bool check_maxntid_keeps_warps(const CoarsenRequest *request, Coarsening *c)
+/* Whether any block meets the conditions of the contract. */
+static bool check_some_block_fits(const LaunchContract *contract, Coarsening *c)
 {
     const Tuning *tuning = &c->body->tuning;
-    uint64_t most = 1, least = 32;
+    uint64_t most = 1, least = contract->whole_warps ? 32 : 1;
     for (unsigned d = 0; d < 3; d++) {
+        unsigned unit = contract->factor[d] > 1 ? contract->factor[d] * contract->stride_unit : 1;
         most *= d < tuning->maxntid_count ? tuning->maxntid[d] : 1;
-        least *= request->factor[d];
+        least *= unit;
+        if (unit > most_along[d])
+            return coarsening_refuse(c, NULL, "it would need blocks of at least %u threads along %c, and none has "
+                                     "more than %u", unit, "xyz"[d], most_along[d]);
     }
-    if (tuning->maxntid_count && most < least)
-        return coarsening_refuse(c, NULL,
-                                 "the kernel has instructions that whole warps execute; at this factor they need "
-                                 "blocks of at least %llu threads, but .maxntid allows only %llu",
-                                 (unsigned long long)least, (unsigned long long)most);
-    return true;
+    bool bounded = tuning->maxntid_count && most < MOST_THREADS;
+    if (least <= (bounded ? most : MOST_THREADS))
+        return true;
+    return coarsening_refuse(c, NULL, "%sat this factor it needs blocks of at least %llu threads, but %s %llu",
+                             contract->whole_warps ? "the kernel has instructions that whole warps execute; " : "",
+                             (unsigned long long)least, bounded ? ".maxntid allows only" : "no block has more than",
+                             bounded ? (unsigned long long)most : (unsigned long long)MOST_THREADS);
 }
 
 /* Whole warps as LaunchContract defines them. False if the known block size splits them. */
@@ -116,7 +126,7 @@ static bool check_warps(const CoarsenRequest *request, const LaunchContract *con
     unsigned threads = 1;
     for (unsigned d = 0; d < 3; d++) {
         if (!contract->block[d])
-            return check_maxntid_keeps_warps(request, c);
+            return true;
         threads *= contract->block[d] / request->factor[d];
         if (request->factor[d] > 1 && threads % 32)
             return coarsening_refuse(c, NULL,
@@ -150,7 +160,7 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
         if (request->factor[d] > 1 &&
             !coarsen_dimension(body, d, request->factor[d], request->stride, contract, refusal))
             return false;
-    if (contract->whole_warps && !check_warps(request, contract, &c))
+    if ((contract->whole_warps && !check_warps(request, contract, &c)) || !check_some_block_fits(contract, &c))
         return false;
     shrink_tuning(&body->tuning, request->factor);
     return true;

@@ -25,6 +25,7 @@ typedef struct Coarsening {
     const Dominance *dominance, *postdominance;
     const LoopForest *loops;
     const Variance *variance;
+    const Inst *observation; /* why equal loads of replicas are not merged; NULL: they are */
 
     size_t block_count;   /* blocks before cloning: the size of bit sets by Block.id */
     BitSet in_region;
@@ -50,6 +51,8 @@ typedef struct Coarsening {
 bool coarsening_refuse(Coarsening *c, const Inst *inst, const char *format, ...) PRINTF_LIKE(3, 4);
 /* The instruction's source line; 0 if it has none. */
 unsigned coarsening_line(const Coarsening *c, const Inst *inst);
+/* Refuses an instruction in a block under variant control: names the condition, its line, and why it differs. */
+bool coarsening_refuse_controlled(Coarsening *c, const Inst *inst);
 
 /* coarsen_rules.c */
 /* How coarsening treats an instruction that is not opaque. Never COARSEN_BY_REGISTER. */
@@ -74,9 +77,9 @@ void coarsening_gather_index(Coarsening *c);
 void coarsening_make_indices(Coarsening *c);
 
 /* coarsen_waiting.c */
-/* Whether equal loads of different replicas give equal values: nothing in the kernel lets one thread wait for another
- * within a barrier interval. */
-bool coarsening_loads_merge(const Coarsening *c);
+/* The first instruction by which a thread may learn what another one does within a barrier interval. NULL: there is
+ * none, so equal loads of different replicas give equal values. */
+const Inst *coarsening_observation(const Coarsening *c);
 /* Refuses loops that may wait for another thread. */
 bool coarsening_check_waiting(Coarsening *c);
 

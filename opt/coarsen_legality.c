@@ -157,18 +157,6 @@ static bool is_collective(const Inst *inst)
     return rule == COARSEN_ONCE || (rule == COARSEN_WHOLE_WARPS && inst->sync == SYNC_WARP);
 }
 
-static bool refuse_collective(Coarsening *c, const Inst *inst)
-{
-    const char *spelling = inst_spelling(c->scratch, inst);
-    const Block *block = inst->block;
-    const Block *decider = variance_block(c->variance, block) ? c->variance->deciders[block->id] : NULL;
-    if (decider && decider->last && decider->last->span.end)
-        return coarsening_refuse(c, inst,
-                                 "'%s' is executed under a condition that differs between the merged threads (line %u)",
-                                 spelling, coarsening_line(c, decider->last));
-    return coarsening_refuse(c, inst, "'%s' is between branches that differ between the merged threads", spelling);
-}
-
 /* Each replica has its own local variables, so an address in local memory must come from one of them. */
 static bool check_local_address(Coarsening *c, const Inst *inst)
 {
@@ -216,7 +204,7 @@ bool coarsening_check_regions(Coarsening *c)
             if (!is_collective(inst))
                 continue;
             if (in_region)
-                return refuse_collective(c, inst);
+                return coarsening_refuse_controlled(c, inst);
             if (inst->guard != REF_NONE && variance_reg(c->variance, inst->refs[inst->guard].reg))
                 return coarsening_refuse(c, inst, "the guard of '%s' differs between the merged threads",
                                          inst_spelling(c->scratch, inst));

@@ -31,6 +31,14 @@ static CoarsenTreatment treat_unsynchronized(const Form *form)
     return (CoarsenTreatment){counts ? COARSEN_CLONED : COARSEN_IF_VARIANT, NULL};
 }
 
+static CoarsenTreatment treat_other(const Form *form)
+{
+    if (form_op(form) == OP_GRIDDEPCONTROL)
+        return refused("orders the kernel with the grids before and after it: what they write appears there, and "
+                       "coarsening models memory that changes at barriers only");
+    return refused("has effects beyond its thread that coarsening does not model");
+}
+
 CoarsenTreatment coarsen_treatment(const Form *form)
 {
     switch (form_sync(form)) {
@@ -47,7 +55,7 @@ CoarsenTreatment coarsen_treatment(const Form *form)
     case SYNC_MBARRIER: return refused("counts arrivals at a barrier in memory");
     case SYNC_OTHER: break;
     }
-    return refused("has effects beyond its thread that coarsening does not model");
+    return treat_other(form);
 }
 
 CoarsenTreatment coarsen_sreg_treatment(const Sreg *sreg)

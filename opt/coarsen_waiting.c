@@ -65,14 +65,14 @@ static bool observes(const Values *values, const Inst *inst)
     return false;
 }
 
-bool coarsening_loads_merge(const Coarsening *c)
+const Inst *coarsening_observation(const Coarsening *c)
 {
     const Values *values = analyses_values(c->analyses);
     for (size_t b = 0; b < c->body->blocks.count; b++)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
             if (observes(values, inst))
-                return false;
-    return true;
+                return inst;
+    return NULL;
 }
 
 static unsigned memory_kinds(const Inst *inst)
@@ -296,7 +296,7 @@ static const Inst *irreducible_observation(const Waiting *w)
 
 bool coarsening_check_waiting(Coarsening *c)
 {
-    if (c->variance->options.merge_loads) /* nothing is observed: coarsening_loads_merge */
+    if (c->variance->options.merge_loads) /* nothing is observed */
         return true;
     Waiting w = {.c = c, .values = analyses_values(c->analyses)};
     const Inst *irreducible = irreducible_observation(&w);

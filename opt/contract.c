@@ -99,20 +99,18 @@ unsigned contract_conditions(Arena *arena, const LaunchContract *contract, const
             continue;
         if (lowest == 3)
             lowest = d;
+        if (d == 0 && contract->whole_warps && !known)
+            continue; /* the condition on warps says more */
         if (contract->block[d])
             out[count++] = arena_printf(arena, "block.%c is %u", "xyz"[d], contract->block[d]);
         else
             out[count++] = arena_printf(arena, "block.%c is a multiple of %u", "xyz"[d],
                                         contract->factor[d] * contract->stride_unit);
     }
+    /* With the conditions above it holds for the dimensions after the lowest as well. */
     if (contract->whole_warps && !known && lowest < 3) {
         static const char *const products[3] = {"block.x", "block.x * block.y", "block.x * block.y * block.z"};
-        unsigned factor = 1;
-        for (unsigned d = 0; d < 3; d++) {
-            factor *= contract->factor[d];
-            if (contract->factor[d] > 1)
-                out[count++] = arena_printf(arena, "%s is a multiple of %u", products[d], 32 * factor);
-        }
+        out[count++] = arena_printf(arena, "%s is a multiple of %u", products[lowest], 32 * contract->factor[lowest]);
     }
     return count;
 }
