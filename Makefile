@@ -12,7 +12,7 @@
 ## make check-gpu    compare the emulator's instructions with a GPU; ACCEPT=FILE keeps the GPU's answers
 ## make bench-NAME   run the benchmark bench/NAME: frontend or emulator
 ## make inputs       make the PTX and the occupancies of tests/ again (needs the CUDA toolkit and clang)
-## make install      install the program and its manual page under PREFIX
+## make install      install the program, its manual page and the documentation of its formats under PREFIX
 ## make uninstall    remove them again
 ## make format       run clang-format over the lines that are too long
 ## make clean        remove everything that was built
@@ -65,7 +65,7 @@ ALL_CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE= $(CPPFLAGS)
 # Only fused multiply-adds that the source asks for: the emulator's results are the same on every host.
 ALL_CFLAGS = $(STANDARD) $(WARNINGS) $(CFLAGS) -ffp-contract=off -fPIC $(SANITIZE)
 ALL_LDFLAGS = $(CFLAGS) $(SANITIZE) $(LDFLAGS)
-LIBRARIES := -ljansson -ldl -lm -lpthread
+LIBRARIES := -ljansson -liberty -ldl -lm -lpthread
 
 # Every .c file below FOLDERS belongs to the program, except the generators, which run during the build.
 GENERATORS := $(wildcard ir/table/generator/*.c)
@@ -228,7 +228,7 @@ $(OUT)/check-gpu: $(OUT)/tests/gpu/check_gpu.o $(OUT)/tools/gpu-driver.o $(OUT)/
 # Runs launch files on a GPU. Links jansson statically where possible, so that it runs on machines that have a driver
 # and nothing else.
 JANSSON := $(firstword $(wildcard /usr/lib/*/libjansson.a /usr/lib/libjansson.a /usr/local/lib/libjansson.a) -ljansson)
-$(OUT)/gpu-run: LIBRARIES := $(JANSSON) -ldl -lm -lpthread
+$(OUT)/gpu-run: LIBRARIES := $(JANSSON) -liberty -ldl -lm -lpthread
 $(OUT)/gpu-run: $(TOOL_OBJECTS) $(OUT)/libptxopt.a
 	$(link)
 
@@ -321,12 +321,18 @@ inputs: $(OUT)/tests/compare-occupancy
 	tests/cases/coarsen/build.sh
 	$< --golden >tests/machine/occupancy.tsv
 
+DOCUMENTS := $(PREFIX)/share/doc/ptxopt
+INSTALLED_DOCUMENTS := README.md LICENSE docs/formats.md docs/emulator.md $(wildcard docs/*.schema.json)
+
 install: $(PROGRAM)
-	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/ptxopt
+	install -D -s -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/ptxopt
 	install -D -m 644 docs/ptxopt.1 $(DESTDIR)$(PREFIX)/share/man/man1/ptxopt.1
+	install -d $(DESTDIR)$(DOCUMENTS)
+	install -m 644 $(INSTALLED_DOCUMENTS) $(DESTDIR)$(DOCUMENTS)
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/ptxopt $(DESTDIR)$(PREFIX)/share/man/man1/ptxopt.1
+	rm -rf $(DESTDIR)$(DOCUMENTS)
 
 clean:
 	rm -rf build ptxopt

@@ -8,7 +8,9 @@
 
 #include "cli/emulation.h"
 #include "cli/input.h"
+#include "cli/kernel_name.h"
 #include "cli/output.h"
+#include "cli/template.h"
 #include "parser/parser.h"
 
 Launch *launch_by_contract(Arena *arena, const Module *module, const Launch *launch, bool *has_contract,
@@ -79,9 +81,45 @@ static double seconds_now(clockid_t clock)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+static const Function *find_kernel(const Module *module, const char *name)
+{
+    for (size_t i = 0; i < module->items.count; i++) {
+        const Item *item = &module->items.data[i];
+        if (item->kind == ITEM_FUNCTION && item->function->is_entry && kernel_name_matches(name, item->function->name))
+            return item->function;
+    }
+    return NULL;
+}
+
+static ExitStatus write_template(Emulation *run)
+{
+    const RunOptions *options = run->options;
+    Source *source = input_read(run->arena, options->input);
+    if (!source)
+        return EXIT_INPUT;
+    diag_init(&run->diag, source, stderr);
+    run->diag.quiet = options->quiet;
+    run->module = parse_module(run->arena, source, &run->diag);
+    const Function *kernel = run->module ? find_kernel(run->module, options->template) : NULL;
+    if (run->module && !kernel)
+        fprintf(stderr, "ptxopt: error: %s has no kernel '%s'\n", source->path, options->template);
+    if (!kernel)
+        return EXIT_INPUT;
+    Buf text = {0};
+    launch_template(kernel, &text);
+    Output output = {options->output ? options->output : "-", text.data, text.length};
+    const char *error = outputs_write(run->arena, &output, 1);
+    buf_free(&text);
+    if (error)
+        fprintf(stderr, "ptxopt: error: %s\n", error);
+    return error ? EXIT_INPUT : EXIT_DONE;
+}
+
 static ExitStatus emulate(Emulation *run)
 {
     const RunOptions *options = run->options;
+    if (options->template)
+        return write_template(run);
     if (!read_inputs(run))
         return EXIT_INPUT;
     EmulatorOptions machine = options->machine;

@@ -1,5 +1,6 @@
 /* The command line: one dash or two, "=" or a space, as getopt_long_only reads them. The values of the options are read
  * in options_read.c. */
+#include "cli/kernel_name.h"
 #include "cli/options_read.h"
 
 #include <getopt.h>
@@ -74,7 +75,8 @@ static bool ends_with(const char *text, const char *tail)
 /* "-report FILE": the next word is the file, unless it looks like an option or like the input. */
 static bool is_report_word(const Reader *reader, int argc, char *const *argv, int next)
 {
-    if (next >= argc || argv[next][0] == '-' || ends_with(argv[next], ".ptx"))
+    bool is_option = next < argc && argv[next][0] == '-' && argv[next][1];
+    if (next >= argc || is_option || ends_with(argv[next], ".ptx"))
         return false;
     return next + 1 < argc || reader->inputs.count > 0;
 }
@@ -86,6 +88,10 @@ static void fail_word(Reader *reader, const char *word)
     while (*name == '-')
         name++;
     size_t length = strcspn(name, "=");
+    if (name[0] == 'O' && name[1] >= '0' && name[1] <= '9') {
+        options_fail(reader, "unknown option '%s': there are -O0, -O1, -O2 and -O3", word);
+        return;
+    }
     const char *bare = arena_strndup(reader->arena, name, length);
     const char *names[COUNT_OF(long_options)];
     size_t count = 0;
@@ -276,7 +282,7 @@ OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options 
         for (size_t i = 0; i < (list).count; i++) {                                                                    \
             const char *named = (list).data[i].kernel;                                                                 \
             bool general = found == SIZE_MAX || !(list).data[found].kernel;                                            \
-            if (named ? strcmp(named, kernel_name) == 0 : general)                                                     \
+            if (named ? kernel_name_matches(named, kernel_name) : general)                                             \
                 found = i;                                                                                             \
         }                                                                                                              \
         return found == SIZE_MAX ? NULL : &(list).data[found];                                                         \
@@ -300,7 +306,7 @@ const BlockOption *options_block_for(const Options *options, const char *kernel)
 bool options_selects(const Options *options, const char *kernel)
 {
     for (size_t i = 0; i < options->entries.count; i++)
-        if (strcmp(options->entries.data[i], kernel) == 0)
+        if (kernel_name_matches(options->entries.data[i], kernel))
             return true;
     return options->entries.count == 0;
 }

@@ -61,9 +61,10 @@ OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options 
 /* What --help prints. */
 const char *options_help(Arena *arena);
 
-/* ptxopt run [options] FILE.ptx LAUNCH.json */
+/* ptxopt run [options] FILE.ptx LAUNCH.json, or -template FILE.ptx KERNEL */
 typedef struct RunOptions {
     const char *input, *launch;
+    const char *template; /* -template: a kernel; instead of 'launch' */
     const char *output; /* NULL: standard output */
     bool report_json;
     bool quiet;
@@ -76,6 +77,8 @@ typedef struct RunOptions {
 /* The same for "ptxopt run": argv[1] is "run". */
 OptionsOutcome run_options_parse(Arena *arena, int argc, char *const *argv, RunOptions *options, const char **error);
 const char *run_options_help(void);
+
+/* Kernels are named as in kernel_name.h. */
 
 /* The option that applies to a kernel: the last that names it, or else the last without a kernel, or else NULL. */
 const CoarsenOption *options_coarsen_for(const Options *options, const char *kernel);

@@ -28,6 +28,7 @@ const char *options_help(Arena *arena)
              "  -target-regs N|auto         at most N registers per thread, or the fewest that let one\n"
              "                              more block run; KERNEL:N for one kernel; may be repeated\n"
              "  -entry NAME[,NAME...]       change only these kernels\n"
+             "                              (NAME and KERNEL: mangled, as in C++, or with * ? [...])\n"
              "  -block X[,Y[,Z]]            threads per block at launch, unless the PTX fixes them;\n"
              "                              KERNEL:X,Y,Z for one kernel; may be repeated\n"
              "\n"
@@ -65,12 +66,14 @@ const char *options_help(Arena *arena)
 const char *run_options_help(void)
 {
     return "Usage: ptxopt run [options] FILE.ptx LAUNCH.json\n"
+           "       ptxopt run -template [-o LAUNCH.json] FILE.ptx KERNEL\n"
            "\n"
            "Runs the kernel that the launch file names in the emulator, which needs no GPU, and prints\n"
            "the first elements and checksums of its buffers and its counters. A coarsened kernel is\n"
            "launched by the contract in its module, so the launch file is that of the original\n"
            "kernel. What the kernel prints goes to standard output.\n"
            "\n"
+           "  -template                   print a launch file for the kernel, to be filled in\n"
            "  -dump BUFFER                print this buffer instead, one exact element per line; may be\n"
            "                              repeated. What the kernel prints then goes to standard error\n"
            "  -report-format text|json    how results are printed (text); with -dump, the elements are\n"

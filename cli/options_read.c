@@ -1,6 +1,8 @@
 /* The values of options: factors, strides, block sizes, lists of names. */
 #include "cli/options_read.h"
 
+#include "cli/kernel_name.h"
+
 #include <limits.h>
 #include <string.h>
 
@@ -45,10 +47,11 @@ static bool whole_number(const char *text, unsigned *number)
     return read_number(&text, number) && *text == 0;
 }
 
-/* Splits "KERNEL:REST" at the first colon, which no PTX name contains.  *kernel is NULL without one. */
+/* Splits "KERNEL:REST" at the last colon: C++ names contain "::", what follows the kernel has none.  *kernel is NULL
+ * without one. */
 static bool split_kernel(Reader *reader, const char *option, const char *text, const char **kernel, const char **rest)
 {
-    const char *colon = strchr(text, ':');
+    const char *colon = strrchr(text, ':');
     *kernel = NULL;
     *rest = text;
     if (!colon)
@@ -250,7 +253,7 @@ void options_read_dumps(Reader *reader, const char *letters)
 void options_read_entries(Reader *reader, const char *text)
 {
     for (const char *at = text;;) {
-        size_t length = strcspn(at, ",");
+        size_t length = (size_t)(kernel_name_end(at) - at);
         if (!length) {
             options_fail(reader, "-entry %s: expected NAME or NAME,NAME...", *text ? text : "''");
             return;

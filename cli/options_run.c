@@ -18,6 +18,7 @@ enum {
     OPTION_NO_SECTORS,
     OPTION_TIME,
     OPTION_QUIET,
+    OPTION_TEMPLATE,
     OPTION_VERSION,
     OPTION_HELP
 };
@@ -33,6 +34,7 @@ static const struct option long_options[] = {
     {"lines", no_argument, NULL, OPTION_LINES},
     {"no-sectors", no_argument, NULL, OPTION_NO_SECTORS},
     {"time", no_argument, NULL, OPTION_TIME},
+    {"template", no_argument, NULL, OPTION_TEMPLATE},
     {"q", no_argument, NULL, OPTION_QUIET},
     {"version", no_argument, NULL, OPTION_VERSION},
     {"help", no_argument, NULL, OPTION_HELP},
@@ -115,6 +117,7 @@ static const char *read_option(Arena *arena, int id, const char *value, RunOptio
     case OPTION_NO_SECTORS: options->machine.count_memory = false; break;
     case OPTION_TIME: options->timed = true; break;
     case OPTION_QUIET: options->quiet = true; break;
+    case OPTION_TEMPLATE: options->template = ""; break;
     }
     return NULL;
 }
@@ -147,9 +150,15 @@ OptionsOutcome run_options_parse(Arena *arena, int argc, char *const *argv, RunO
     for (int i = optind; !*error && i < argc; i++)
         VEC_PUSH(arena, files, words[i]);
     if (!*error && files.count != 2)
-        *error = "expected two files, FILE.ptx LAUNCH.json";
+        *error = options->template ? "-template: expected FILE.ptx KERNEL" : "expected two files, FILE.ptx LAUNCH.json";
     if (*error)
         return OPTIONS_WRONG;
+    if (options->template) {
+        bool turned = ends_with(files.data[1], ".ptx") && !ends_with(files.data[0], ".ptx");
+        options->input = files.data[turned];
+        options->template = files.data[!turned];
+        return OPTIONS_RUN;
+    }
     /* The files may come in either order: their names tell them apart. */
     bool swapped = ends_with(files.data[0], ".json") && !ends_with(files.data[1], ".json");
     options->input = files.data[swapped];

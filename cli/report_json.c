@@ -1,6 +1,7 @@
 /* -report-format json: the same content as the text (docs/formats.md). */
 #include "cli/emulate.h"
 #include "cli/json.h"
+#include "cli/kernel_name.h"
 #include "cli/report.h"
 
 static json_t *figures_json(const Figures *figures)
@@ -60,7 +61,8 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
     json_t *value = json_object();
-    json_object_set_new(value, "outcome", json_text(outcome_word(result->coarsening)));
+    bool is_declined = kernel->is_auto && result->coarsening == OUTCOME_NOT_ASKED;
+    json_object_set_new(value, "outcome", json_text(is_declined ? "declined" : outcome_word(result->coarsening)));
     if (result->coarsening == OUTCOME_DONE) {
         json_object_set_new(value, "factor", json_triple(result->contract.factor));
         json_object_set_new(value, "stride", json_stride(&result->contract.stride));
@@ -129,7 +131,11 @@ static json_t *registers_json(const KernelReport *kernel)
 static json_t *kernel_json(const Report *report, const KernelReport *kernel)
 {
     json_t *value = json_object();
+    Arena *scratch = arena_new();
     json_object_set_new(value, "kernel", json_text(kernel->result.kernel->name));
+    json_object_set_new(value, "demangled",
+                        json_text(kernel_name_demangled(scratch, kernel->result.kernel->name, true)));
+    arena_free(scratch);
     json_object_set_new(value, "line",
                         json_integer(source_position(report->source, kernel->result.kernel->span.begin).line));
     json_object_set_new(value, "coarsening", coarsening_json(report, kernel));

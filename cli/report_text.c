@@ -1,4 +1,5 @@
 /* -report: what was done to each kernel, with its figures before and after in two columns. */
+#include "cli/kernel_name.h"
 #include "cli/report.h"
 
 #include <string.h>
@@ -192,6 +193,21 @@ static void print_cost(Buf *out, const Figures *figures)
         buf_printf(out, "not assembled: %s", figures->message ? figures->message : "no reason given");
 }
 
+static bool figures_differ(const Figures *a, const Figures *b)
+{
+    return a->known && b->known &&
+           (a->registers != b->registers || a->stack != b->stack || figures_spills(a) != figures_spills(b));
+}
+
+/* An assembler may treat a kernel differently among others, for instance if it calls functions by address. */
+static void note_module(Buf *out, const KernelReport *kernel)
+{
+    const RegistersResult *reduction = &kernel->result.reduction;
+    if (figures_differ(&reduction->after, &kernel->after.figures) ||
+        (kernel->result.coarsening != OUTCOME_DONE && figures_differ(&reduction->before, &kernel->before.figures)))
+        buf_puts(out, "    these figures are of a module with this kernel alone; those below are of the whole file\n");
+}
+
 static void print_registers(Buf *out, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
@@ -221,6 +237,7 @@ static void print_registers(Buf *out, const KernelReport *kernel)
         print_cost(out, &reduction->steps[i].figures);
         buf_puts(out, "\n");
     }
+    note_module(out, kernel);
 }
 
 static void print_verification(Buf *out, const Verification *verification)
@@ -253,7 +270,11 @@ static void print_verification(Buf *out, const Verification *verification)
 
 static void print_kernel(Buf *out, const Report *report, const KernelReport *kernel)
 {
-    buf_printf(out, "\nkernel %s\n", kernel->result.kernel->name);
+    const char *name = kernel->result.kernel->name;
+    Arena *scratch = arena_new();
+    const char *readable = kernel_name_demangled(scratch, name, true);
+    buf_printf(out, "\nkernel %s%s%s\n", name, readable ? "  " : "", readable ? readable : "");
+    arena_free(scratch);
     print_coarsening(out, report, kernel);
     print_registers(out, kernel);
     print_figures(out, kernel);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/input.h"
+#include "cli/kernel_name.h"
 #include "cli/output.h"
 #include "cli/run_internal.h"
 #include "parser/parser.h"
@@ -60,7 +61,7 @@ static bool kernel_exists(Run *run, const char *option, const char *name)
         const Item *item = &run->module->items.data[i];
         if (!is_kernel(item))
             continue;
-        if (strcmp(item->function->name, name) == 0)
+        if (kernel_name_matches(name, item->function->name))
             return true;
         VEC_PUSH(run->arena, names, item->function->name);
     }
@@ -96,7 +97,13 @@ static bool named_kernel_usable(Run *run, const char *option, const char *name)
 {
     if (!kernel_exists(run, option, name))
         return false;
-    if (!name || options_selects(run->options, name))
+    for (size_t i = 0; name && i < run->module->items.count; i++) {
+        const Item *item = &run->module->items.data[i];
+        if (is_kernel(item) && kernel_name_matches(name, item->function->name) &&
+            options_selects(run->options, item->function->name))
+            return true;
+    }
+    if (!name)
         return true;
     fprintf(stderr, "ptxopt: error: %s names kernel '%s', which -entry excludes\n", option, name);
     return false;

@@ -91,7 +91,10 @@ static void run_kernel(Run *run, KernelReport *kernel)
     if (kernel->is_auto)
         choose_factor(run->arena, kernel, &run->pipeline);
     kernel->tuning = result->kernel->tuning;
-    pipeline_run(run->arena, result->kernel, &kernel->request, &run->pipeline, result);
+    /* The figures that are reported are those of the whole files. */
+    PipelineOptions pipeline = run->pipeline;
+    pipeline.no_figures = true;
+    pipeline_run(run->arena, result->kernel, &kernel->request, &pipeline, result);
     run->changed |= kernel_install(result);
     if (kernel->refusal.reason && kernel->is_auto) {
         result->coarsening = OUTCOME_REFUSED;

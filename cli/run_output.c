@@ -97,8 +97,7 @@ static void set_figures(Standing *standing, const Assembly *assembly, const char
         standing->figures = figures_of_resources(resources);
 }
 
-/* Figures come from assembling the two whole files, as a user of them would; where a whole file was not assembled, from
- * the passes. */
+/* Figures come from assembling the two whole files, as a user of them would. */
 static void complete_report(Run *run, const Assembly *before, const Assembly *after)
 {
     for (size_t i = 0; i < run->report.kernel_count; i++) {
@@ -143,7 +142,11 @@ void make_report(Run *run, Results *results)
     const Source *source = run->report.source;
     Assembly before;
     bool is_assembled = run->assembler && results->assembly.resources;
-    bool input_assembled = is_assembled && assemble(run, source->text, source->size, false, &before);
+    bool is_same = results->ptx == source->text;
+    bool input_assembled =
+        is_assembled && (is_same || assemble(run, source->text, source->size, false, &before));
+    if (is_assembled && is_same)
+        before = results->assembly;
     complete_report(run, input_assembled ? &before : NULL, is_assembled ? &results->assembly : NULL);
     run->report.assemblies += run->judge.calls;
     run->report.assembler_seconds += run->judge.seconds;

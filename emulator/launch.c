@@ -1,5 +1,6 @@
 /* Reading launch files. */
 #include "emulator/emulator.h"
+#include "emulator/launch_place.h"
 #include "emulator/semantics/semantics.h"
 
 #include <errno.h>
@@ -10,8 +11,26 @@
 typedef struct Reader {
     Arena *arena;
     const char *path;
+    const char *key;   /* of the outermost object, whose value is being read; NULL: none */
+    int index;         /* of its element; -1: none */
     const char *error; /* the first error; NULL: none */
 } Reader;
+
+/* "FILE:12: argument 3: " */
+static void print_place(const Reader *reader, Buf *text)
+{
+    Arena *scratch = arena_new();
+    const char *problem;
+    Source *source = reader->key ? source_read(scratch, reader->path, &problem) : NULL;
+    unsigned line = source ? launch_line(source->text, source->size, reader->key, reader->index) : 0;
+    buf_puts(text, reader->path);
+    if (line)
+        buf_printf(text, ":%u", line);
+    buf_puts(text, ": ");
+    if (reader->key && reader->index >= 0 && strcmp(reader->key, "args") == 0)
+        buf_printf(text, "argument %d: ", reader->index + 1);
+    arena_free(scratch);
+}
 
 static bool reader_fail(Reader *reader, const char *format, ...) PRINTF_LIKE(2, 3);
 static bool reader_fail(Reader *reader, const char *format, ...)
@@ -20,7 +39,7 @@ static bool reader_fail(Reader *reader, const char *format, ...)
         return false;
     Buf text = {0};
     va_list arguments;
-    buf_printf(&text, "%s: ", reader->path);
+    print_place(reader, &text);
     va_start(arguments, format);
     buf_vprintf(&text, format, arguments);
     va_end(arguments);
@@ -48,6 +67,7 @@ static double number_of(const json_t *object, const char *key, double otherwise)
 static bool read_dimensions(Reader *reader, const json_t *root, const char *key, unsigned dims[3])
 {
     const json_t *array = json_object_get(root, key);
+    reader->key = key;
     for (unsigned i = 0; i < 3; i++)
         dims[i] = 1;
     if (!json_is_array(array) || json_array_size(array) > 3 || json_array_size(array) == 0)
@@ -322,8 +342,10 @@ static bool read_argument(Reader *reader, const json_t *object, LaunchArgument *
     return fine || reader_fail(reader, "a scalar has no value");
 }
 
-static bool read_tolerance(Reader *reader, const json_t *object, Tolerance *tolerance)
+static bool read_tolerance(Reader *reader, const json_t *root, const char *key, Tolerance *tolerance)
 {
+    const json_t *object = json_object_get(root, key);
+    reader->key = key;
     *tolerance = (Tolerance){TOLERANCE_EXACT, 0, 0};
     if (!object)
         return true;
@@ -341,6 +363,7 @@ static bool read_names(Reader *reader, const json_t *root, const Launch *launch,
                        unsigned *count)
 {
     const json_t *array = json_object_get(root, key);
+    reader->key = key;
     if (array && !json_is_array(array))
         return reader_fail(reader, "\"%s\" must be an array of buffer names", key);
     *count = (unsigned)json_array_size(array);
@@ -370,24 +393,29 @@ static bool read_launch(Reader *reader, const json_t *root, Launch *launch)
         return false;
     if (json_object_get(root, "cluster") && !read_dimensions(reader, root, "cluster", launch->cluster))
         return false;
+    reader->key = "dynamic_shared";
     json_int_t dynamic = json_integer_value(json_object_get(root, "dynamic_shared"));
     if (dynamic < 0 || dynamic > INT32_MAX)
         return reader_fail(reader, "\"dynamic_shared\" is not a valid number of bytes");
     launch->dynamic_shared = (uint64_t)dynamic;
     launch->argument_count = (unsigned)json_array_size(arguments);
     launch->arguments = ARENA_ARRAY(reader->arena, LaunchArgument, launch->argument_count);
-    for (unsigned i = 0; i < launch->argument_count; i++)
+    reader->key = "args";
+    for (unsigned i = 0; i < launch->argument_count; i++) {
+        reader->index = (int)i;
         if (!read_argument(reader, json_array_get(arguments, i), &launch->arguments[i]))
             return false;
+    }
+    reader->index = -1;
     return read_names(reader, root, launch, "check", &launch->check, &launch->check_count) &&
            read_names(reader, root, launch, "ignore", &launch->ignore, &launch->ignore_count) &&
-           read_tolerance(reader, json_object_get(root, "tolerance"), &launch->tolerance) &&
-           read_tolerance(reader, json_object_get(root, "reference_tolerance"), &launch->reference_tolerance);
+           read_tolerance(reader, root, "tolerance", &launch->tolerance) &&
+           read_tolerance(reader, root, "reference_tolerance", &launch->reference_tolerance);
 }
 
 Launch *launch_read(Arena *arena, const char *path, const char **error)
 {
-    Reader reader = {.arena = arena, .path = path};
+    Reader reader = {.arena = arena, .path = path, .index = -1};
     json_error_t problem;
     json_t *root = json_load_file(path, 0, &problem);
     int reason = errno;

@@ -12,8 +12,8 @@ static const char no_assembler[] = "no assembler";
 
 static Figures measure(const PipelineOptions *options, const FunctionForm *form)
 {
-    Figures figures = {.message = no_assembler};
-    if (options->judge)
+    Figures figures = {.message = options->no_figures ? "not wanted" : no_assembler};
+    if (options->judge && !options->no_figures)
         options->judge->measure(options->judge->context, form, &figures);
     return figures;
 }

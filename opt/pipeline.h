@@ -21,6 +21,7 @@ typedef struct KernelRequest {
 typedef struct PipelineOptions {
     const Machine *machine; /* NULL: the architecture is unknown; the register search is then refused */
     const Judge *judge;     /* NULL: no assembler; the register search is then refused */
+    bool no_figures;        /* the result's figures before and after are not wanted */
     unsigned level;         /* -O0..-O3 */
     PassOptions passes;
 } PipelineOptions;

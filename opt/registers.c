@@ -139,24 +139,41 @@ static void nothing_changed(Search *search, PassContext *context, const char *ex
     search->result->explanation = explanation;
 }
 
+/* "28 registers, 2752 bytes spilled (40 under the cap alone)" */
+static const char *figures_describe(Search *search, const Figures *figures)
+{
+    const Figures *capped = &search->result->capped;
+    Arena *arena = search->passes.arena;
+    unsigned long long spilled = figures_spills(figures), under_cap = figures_spills(capped);
+    if (!spilled)
+        return arena_printf(arena, "%u registers, nothing spilled", figures->registers);
+    if (!capped->known || under_cap == spilled)
+        return arena_printf(arena, "%u registers, %llu bytes spilled", figures->registers, spilled);
+    return arena_printf(arena, "%u registers, %llu bytes spilled (%llu under the cap alone)", figures->registers,
+                        spilled, under_cap);
+}
+
 static void target_explain(Search *search)
 {
     RegistersResult *result = search->result;
-    const Figures *after = &result->after, *capped = &result->capped;
+    Arena *arena = search->passes.arena;
+    const Figures *after = &result->after, *dropped = &search->dropped;
     unsigned target = search->target;
     result->reached = after->known && after->registers <= target;
-    const char *low = target < LOWEST_CAP && !result->reached ? "; assemblers accept no cap below 24" : "";
-    if (result->reached && !figures_spills(after))
-        result->explanation = arena_printf(search->passes.arena, "%u registers, nothing spilled", after->registers);
-    else if (result->reached)
-        result->explanation =
-            arena_printf(search->passes.arena, "%u registers, %llu bytes spilled (%llu under the cap alone)",
-                         after->registers, (unsigned long long)figures_spills(after),
-                         (unsigned long long)(capped->known ? figures_spills(capped) : 0));
+    const char *found = figures_describe(search, after);
+    if (result->reached)
+        result->explanation = found;
+    else if (dropped->known)
+        result->explanation = arena_printf(
+            arena, "%s; a form with %u registers and %llu bytes spilled was found, but not used, because it has %llu "
+            "instructions and more than %llu would be %s", found, dropped->registers,
+            (unsigned long long)figures_spills(dropped), (unsigned long long)dropped->instructions,
+            (unsigned long long)search->most_instructions,
+            "over 1/16 more than the kernel has without a search");
     else
         result->explanation =
-            arena_printf(search->passes.arena, "%u registers; no form with %u was found in %u assemblies%s",
-                         after->registers, target, search->used, low);
+            arena_printf(arena, "%s; no form with %u was found in %u assemblies%s", found, target, search->used,
+                         target < LOWEST_CAP ? "; assemblers accept no cap below 24" : "");
 }
 
 static void target_fixed(Search *search, const Body *input, PassContext *context)

@@ -103,6 +103,9 @@ bool search_consider(Search *search, PassId pass, const Body *body, const char *
     search->tried[pass]++;
     Figures figures = search_measure(search, body);
     bool fits = search_accepts(search, &figures);
+    if (figures.known && !fits && !search_excess(search, &figures) &&
+        (!search->dropped.known || search_compare(search, &figures, &search->dropped) < 0))
+        search->dropped = figures;
     int order = fits ? search_compare(search, &figures, &search->current) : 1;
     bool best = fits && search_compare(search, &figures, &search->best_figures) < 0;
     if (best)

@@ -23,6 +23,7 @@ typedef struct Search {
     uint64_t most_instructions; /* the most that a candidate may have */
     Body *best;                 /* owned; SSA or not */
     Figures best_figures;
+    Figures dropped; /* the best form that was as low as the target, but had too many instructions; or not known */
     SearchStage stage;
     unsigned assemblies; /* what the next pass may use, roughly */
     unsigned replaced;   /* how often a candidate became the current form */

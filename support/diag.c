@@ -1,7 +1,9 @@
 /* Messages with file, line, column, the line itself and a caret. */
 #include "support/support.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     DEFAULT_ERROR_LIMIT = 20,
@@ -11,7 +13,24 @@ enum {
 
 void diag_init(Diag *diag, const Source *source, FILE *out)
 {
-    *diag = (Diag){.source = source, .out = out, .error_limit = DEFAULT_ERROR_LIMIT};
+    const char *unwanted = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    bool plain = (unwanted && *unwanted) || (terminal && strcmp(terminal, "dumb") == 0);
+    *diag = (Diag){.source = source,
+                   .out = out,
+                   .error_limit = DEFAULT_ERROR_LIMIT,
+                   .colored = !plain && fileno(out) >= 0 && isatty(fileno(out))};
+}
+
+#define COLOR_ERROR "\33[1;31m"
+#define COLOR_WARNING "\33[1;35m"
+#define COLOR_NOTE "\33[1;36m"
+#define COLOR_CARET "\33[1;32m"
+#define COLOR_END "\33[0m"
+
+static void put_colored(const Diag *diag, const char *color)
+{
+    if (diag->colored)
+        fputs(color, diag->out);
 }
 
 /* Counts the message; false if it is not to be printed. */
@@ -36,6 +55,17 @@ static bool admit(Diag *diag, Severity *severity)
 static const char *severity_name(Severity severity)
 {
     return severity == SEVERITY_ERROR ? "error" : severity == SEVERITY_WARNING ? "warning" : "note";
+}
+
+/* "error: " */
+static void put_severity(const Diag *diag, Severity severity)
+{
+    put_colored(diag, severity == SEVERITY_ERROR     ? COLOR_ERROR
+                      : severity == SEVERITY_WARNING ? COLOR_WARNING
+                                                     : COLOR_NOTE);
+    fprintf(diag->out, "%s:", severity_name(severity));
+    put_colored(diag, COLOR_END);
+    putc(' ', diag->out);
 }
 
 /* A tab stays a tab, so that the caret below lines up; other control and non-ASCII bytes become '?'. */
@@ -81,9 +111,11 @@ static void print_line(const Diag *diag, Span span, Position position)
     fputs("\n ", diag->out);
     for (size_t i = start; i < caret; i++)
         putc(source->text[i] == '\t' ? '\t' : ' ', diag->out);
+    put_colored(diag, COLOR_CARET);
     putc('^', diag->out);
     for (size_t i = caret + 1; i < span.end && i < end; i++)
         putc('~', diag->out);
+    put_colored(diag, COLOR_END);
     putc('\n', diag->out);
 }
 
@@ -99,7 +131,7 @@ void diag_report(Diag *diag, Severity severity, Span span, const char *format, .
         fprintf(diag->out, "%s:%u:%u: ", diag->source->path, position.line, position.column);
     } else
         fputs("ptxopt: ", diag->out);
-    fprintf(diag->out, "%s: ", severity_name(severity));
+    put_severity(diag, severity);
     va_list arguments;
     va_start(arguments, format);
     put_message(diag->out, format, arguments);
@@ -112,7 +144,8 @@ void diag_report_plain(Diag *diag, Severity severity, const char *format, ...)
 {
     if (!admit(diag, &severity))
         return;
-    fprintf(diag->out, "%s: %s: ", diag->source ? diag->source->path : "ptxopt", severity_name(severity));
+    fprintf(diag->out, "%s: ", diag->source ? diag->source->path : "ptxopt");
+    put_severity(diag, severity);
     va_list arguments;
     va_start(arguments, format);
     put_message(diag->out, format, arguments);

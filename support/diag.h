@@ -18,10 +18,12 @@ typedef struct Diag {
     FILE *out;            /* not owned; standard error in the program */
     bool warnings_are_errors;
     bool quiet; /* no warnings, no notes */
+    bool colored;
     unsigned error_limit;
     unsigned errors, warnings;
 } Diag;
 
+/* Messages are coloured if 'out' is a terminal, unless $NO_COLOR is set or $TERM is "dumb". */
 void diag_init(Diag *diag, const Source *source, FILE *out);
 void diag_report(Diag *diag, Severity severity, Span span, const char *format, ...) PRINTF_LIKE(4, 5);
 /* A message about the whole file or run: "PATH: error: ..." or "ptxopt: error: ...". */

@@ -34,7 +34,7 @@ missing_headers() {
 
 # $1: build or test. Prints the Debian packages that are missing for it; testing includes building.
 missing_packages() {
-    local tool compiler headers=(stdio.h:libc6-dev jansson.h:libjansson-dev)
+    local tool compiler headers=(stdio.h:libc6-dev jansson.h:libjansson-dev libiberty/demangle.h:libiberty-dev)
     local test_headers=(cmocka.h:libcmocka-dev mpfr.h:libmpfr-dev)
     read -r -a compiler <<<"${CC:-cc}"
     [ "$1" = build ] || headers+=("${test_headers[@]}")
