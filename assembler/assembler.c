@@ -199,8 +199,11 @@ static void recognize_memory(Outcome *outcome)
 /* Turns a request into a job. False, with the reason in *outcome, if the request is not valid. */
 static bool make_job(const Assembler *assembler, const AssemblyRequest *request, Job *job, Outcome *outcome)
 {
-    *job =
-        (Job){.ptx = request->ptx, .size = request->size, .arch = assembler->arch, .syntax_only = request->syntax_only};
+    *job = (Job){.ptx = request->ptx,
+                 .size = request->size,
+                 .arch = assembler->arch,
+                 .syntax_only = request->syntax_only,
+                 .line_info = request->line_info};
     if (request->arch && !find_arch(request->arch, &job->arch)) {
         outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "'%s' is not a known architecture such as sm_90", request->arch);
         return false;

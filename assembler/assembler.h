@@ -63,6 +63,7 @@ typedef struct AssemblyRequest {
     bool want_cubin;   /* false: the cubin is made and measured, but not kept */
     bool syntax_only;  /* only check whether the PTX is accepted: no cubin, no resources. ptxas parses and checks; the
                           others have no such mode and assemble without optimization */
+    bool line_info;      /* the cubin says which .loc line of the PTX each machine instruction comes from */
     unsigned timeout_ms; /* 0: ASSEMBLY_TIMEOUT_MS */
 } AssemblyRequest;
 
@@ -120,5 +121,18 @@ bool assembler_run(Assembler *assembler, Arena *arena, const AssemblyRequest *re
 
 /* The record of a kernel or function, or NULL. */
 const Resources *assembly_find(const Assembly *assembly, const char *name);
+
+/* nvdisasm, NVIDIA's disassembler: a cubin in, text out. It takes half a second to start, whatever the size. */
+typedef struct Disassembler {
+    const char *path;
+} Disassembler;
+
+/* Looked for in the places that the head of this file lists, as PTXOPT_NVDISASM and bin/nvdisasm. NULL if there is
+ * none, with *message in the arena, which says what to do. */
+const Disassembler *disassembler_find(Arena *arena, const char **message);
+/* Appends to *text what nvdisasm prints with the given options, a list that ends with NULL. NULL when done, else a
+ * message in the arena. */
+const char *disassembler_run(const Disassembler *disassembler, Arena *arena, const void *cubin, size_t size,
+                             const char *const *options, Buf *text);
 
 #endif

@@ -32,6 +32,7 @@ enum {
     JIT_TARGET_FROM_CONTEXT = 8,
     JIT_TARGET = 9,
     JIT_LOG_VERBOSE = 12,
+    JIT_GENERATE_LINE_INFO = 13,
 };
 
 #define JIT_INPUT_PTX 1 /* CUjitInputType */
@@ -181,8 +182,8 @@ static void *load(const char *path, Arch arch, Buf *version, Buf *message)
 
 /* The options of one compilation, and the buffers for its logs. */
 typedef struct Options {
-    int names[8];
-    void *values[8];
+    int names[9];
+    void *values[9];
     unsigned count;
     char *info, *error;
     size_t log_size;
@@ -219,6 +220,8 @@ static void options_make(Options *options, const Job *job)
         add_option(options, JIT_TARGET, job->arch.number);
     if (job->max_registers > 0)
         add_option(options, JIT_MAX_REGISTERS, job->max_registers);
+    if (job->line_info)
+        add_option(options, JIT_GENERATE_LINE_INFO, 1);
 }
 
 static void options_free(Options *options)

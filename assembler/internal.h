@@ -1,7 +1,7 @@
 /* What the files of this folder share; no other folder includes it.
  *
  * The files in the order of their calls, each calling only those above it: outcome.c, process.c, cubin.c, resources.c;
- * worker.c; driver.c, nvjitlink.c and ptxas.c; backends.c; locate.c; assembler.c. */
+ * worker.c; driver.c, nvjitlink.c and ptxas.c; backends.c; locate.c; nvdisasm.c; assembler.c. */
 #ifndef PTXOPT_ASSEMBLER_INTERNAL_H
 #define PTXOPT_ASSEMBLER_INTERNAL_H
 
@@ -38,6 +38,7 @@ typedef struct Job {
     unsigned max_registers;
     unsigned opt_level;
     bool syntax_only;
+    bool line_info;
 } Job;
 
 /* process.c: child processes. */

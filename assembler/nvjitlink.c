@@ -158,7 +158,7 @@ static void take_cubin(const Library *library, LinkHandle handle, Outcome *outco
 static LinkHandle create(const Library *library, const Job *job, int *result)
 {
     Buf arch = {0}, cap = {0}, level = {0};
-    const char *options[4];
+    const char *options[5];
     uint32_t count = 0;
     buf_printf(&arch, "-arch=%s", arch_names(job->arch).real);
     options[count++] = arch.data;
@@ -173,6 +173,8 @@ static LinkHandle create(const Library *library, const Job *job, int *result)
         buf_printf(&level, "%s%u", opt_level == 0 ? "-O" : "-Xptxas=-O", opt_level);
         options[count++] = level.data;
     }
+    if (job->line_info)
+        options[count++] = "-lineinfo";
     LinkHandle handle = NULL;
     *result = library->create(&handle, count, options);
     buf_free(&arch);

@@ -147,13 +147,15 @@ static void run_once(const char *path, const char *folder, const Job *job, Produ
     unsigned opt_level = job->syntax_only ? 0 : job->opt_level;
     ArchNames names = arch_names(job->arch);
     buf_printf(&arch, "-arch=%s", product == PRODUCT_NOTHING ? names.virtual : names.real);
-    const char *arguments[12] = {path, "-v", arch.data, INPUT_NAME};
+    const char *arguments[13] = {path, "-v", arch.data, INPUT_NAME};
     size_t count = 4;
     /* The default is 3, and with debugging information in the PTX ptxas accepts no other explicit level than 0. */
     if (opt_level < 3) {
         buf_printf(&level, "-O%u", opt_level);
         arguments[count++] = level.data;
     }
+    if (job->line_info)
+        arguments[count++] = "-lineinfo";
     if (product == PRODUCT_RELOCATABLE)
         arguments[count++] = "-c";
     if (product != PRODUCT_NOTHING) {

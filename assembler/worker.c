@@ -30,7 +30,7 @@
 typedef struct RequestHeader {
     uint64_t size;
     Arch arch;
-    uint32_t max_registers, opt_level, syntax_only;
+    uint32_t max_registers, opt_level, syntax_only, line_info;
 } RequestHeader;
 
 typedef struct ReplyHeader {
@@ -108,7 +108,13 @@ _Noreturn static void serve(const Worker *worker)
         going = receive_blocking(ptx, header.size);
         if (going) {
             ptx[header.size] = 0;
-            Job job = {ptx, header.size, header.arch, header.max_registers, header.opt_level, header.syntax_only};
+            Job job = {ptx,
+                       header.size,
+                       header.arch,
+                       header.max_registers,
+                       header.opt_level,
+                       header.syntax_only,
+                       header.line_info};
             Outcome outcome = {0};
             worker->engine->assemble(state, &job, &outcome);
             going = send_reply(&outcome);
@@ -358,6 +364,7 @@ void worker_run(Worker *worker, const Job *job, unsigned timeout_ms, Outcome *ou
     header.max_registers = job->max_registers;
     header.opt_level = job->opt_level;
     header.syntax_only = job->syntax_only;
+    header.line_info = job->line_info;
     Transfer transfer = send_all(worker->socket, &header, sizeof header, deadline);
     if (transfer == TRANSFER_DONE)
         transfer = send_all(worker->socket, job->ptx, job->size, deadline);

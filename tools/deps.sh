@@ -4,14 +4,16 @@
 # tools/deps.sh --missing build|test   installs nothing; prints the Debian packages that are missing
 #
 # Debian packages are installed with apt-get. If there is no CUDA toolkit, NVIDIA's ptxas and nvJitLink are fetched as
-# Python wheels into third_party/cuda, which git ignores: bin/ptxas and lib/libnvJitLink.so.13.
+# Python wheels into third_party/cuda, which git ignores: bin/ptxas and lib/libnvJitLink.so.13; and so is nvdisasm,
+# bin/nvdisasm, where it is not installed.
 #
 # $CC is the C compiler (cc). Exit status: 0 the project can be built and tested (a missing assembler is only a warning,
-# unless CI is set); 1 it cannot.
+# unless CI is set, and a missing nvdisasm always); 1 it cannot.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 cuda_version=13.0.88
+nvdisasm_version=13.5.37 # a newer one reads the cubins of older assemblers
 cuda_folder=third_party/cuda
 
 say() {
@@ -34,7 +36,8 @@ missing_headers() {
 
 # $1: build or test. Prints the Debian packages that are missing for it; testing includes building.
 missing_packages() {
-    local tool compiler headers=(stdio.h:libc6-dev jansson.h:libjansson-dev libiberty/demangle.h:libiberty-dev)
+    local tool compiler headers=(stdio.h:libc6-dev jansson.h:libjansson-dev elfutils/libdw.h:libdw-dev)
+    headers+=(libiberty/demangle.h:libiberty-dev)
     local test_headers=(cmocka.h:libcmocka-dev mpfr.h:libmpfr-dev)
     read -r -a compiler <<<"${CC:-cc}"
     [ "$1" = build ] || headers+=("${test_headers[@]}")
@@ -87,20 +90,20 @@ wheels_present() {
     [ -x "$cuda_folder/bin/ptxas" ] && [ -f "$cuda_folder/lib/libnvJitLink.so.13" ]
 }
 
-# $1: folder to work in; $2: package; $3: path of the file, below nvidia/cu13 in the wheel, below third_party/cuda here.
-# The file is moved into place last, so an interrupted run leaves no partial file.
+# $1: folder to work in; $2: package; $3: path of the file, below nvidia/cu13 in the wheel, below third_party/cuda here;
+# $4: version. The file is moved into place last, so an interrupted run leaves no partial file.
 install_from_wheel() {
-    local work="$1" package="$2" member="nvidia/cu13/$3" target="$cuda_folder/$3"
-    say "fetching $package==$cuda_version from the Python package index"
+    local work="$1" package="$2" member="nvidia/cu13/$3" target="$cuda_folder/$3" version="$4"
+    say "fetching $package==$version from the Python package index"
     if ! python3 -m pip download --quiet --disable-pip-version-check --no-input --retries 2 --no-deps \
-        --only-binary :all: --dest "$work/$package" "$package==$cuda_version" >"$work/log" 2>&1; then
+        --only-binary :all: --dest "$work/$package" "$package==$version" >"$work/log" 2>&1; then
         grep -v '^WARNING: Retrying' "$work/log" | tail -n 5 >&2
-        say "could not fetch $package==$cuda_version (no network, or no wheel for $(uname -sm))"
+        say "could not fetch $package==$version (no network, or no wheel for $(uname -sm))"
         return 1
     fi
     python3 -m zipfile -e "$work/$package"/*.whl "$work/$package/content"
     if [ ! -f "$work/$package/content/$member" ]; then
-        say "$package==$cuda_version does not contain $member"
+        say "$package==$version does not contain $member"
         return 1
     fi
     mkdir -p "$(dirname "$target")"
@@ -108,21 +111,33 @@ install_from_wheel() {
     mv "$work/$package/content/$member" "$target"
 }
 
-install_assembler() {
+# $1: a function that installs files from wheels, given a folder to work in.
+with_wheels() {
     if ! python3 -m pip --version >/dev/null 2>&1; then
         install_packages python3-pip ca-certificates || return 1
     fi
     mkdir -p third_party
-    local work
+    local work status=0
     work="$(mktemp -d third_party/fetch.XXXXXX)"
-    local status=0
-    install_from_wheel "$work" nvidia-nvjitlink lib/libnvJitLink.so.13 &&
-        install_from_wheel "$work" nvidia-cuda-nvcc bin/ptxas || status=1
+    "$1" "$work" || status=1
     rm -rf "$work"
-    if [ "$status" -eq 0 ]; then
-        say "installed $cuda_folder/bin/ptxas and $cuda_folder/lib/libnvJitLink.so.13 (under NVIDIA's licence)"
-    fi
     return "$status"
+}
+
+install_assembler() {
+    install_from_wheel "$1" nvidia-nvjitlink lib/libnvJitLink.so.13 "$cuda_version" &&
+        install_from_wheel "$1" nvidia-cuda-nvcc bin/ptxas "$cuda_version" || return 1
+    say "installed $cuda_folder/bin/ptxas and $cuda_folder/lib/libnvJitLink.so.13 (under NVIDIA's licence)"
+}
+
+nvdisasm_present() {
+    have nvdisasm || [ -x "$cuda_folder/bin/nvdisasm" ] || [ -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvdisasm" ] ||
+        [ -x /usr/local/cuda/bin/nvdisasm ]
+}
+
+install_nvdisasm() {
+    install_from_wheel "$1" nvidia-cuda-nvdisasm bin/nvdisasm "$nvdisasm_version" || return 1
+    say "installed $cuda_folder/bin/nvdisasm (under NVIDIA's licence)"
 }
 
 if [ "${1:-}" = --missing ]; then
@@ -158,11 +173,16 @@ fi
 
 if ! toolkit_present && ! wheels_present; then
     done_something=yes
-    if ! install_assembler; then
+    if ! with_wheels install_assembler; then
         say "no assembler: ptxopt still coarsens, but the register passes and the tests that use ptxas need one"
         if [ -n "${CI:-}" ]; then
             exit 1
         fi
     fi
+fi
+if ! nvdisasm_present; then
+    done_something=yes
+    with_wheels install_nvdisasm ||
+        say "no nvdisasm: listings lack operands and live registers, and the tests that use it are skipped"
 fi
 [ "$done_something" = yes ] || say "everything is installed already"
