@@ -31,7 +31,7 @@ MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
 
-FOLDERS := support ir lexer parser analysis machine opt emit assembler emulator cli
+FOLDERS := support ir lexer parser analysis machine opt emit assembler sass emulator cli
 
 # Generated C is made once, in build/, and shared by all variants; objects and programs are in $(OUT).
 GEN := build
@@ -65,7 +65,7 @@ ALL_CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE= $(CPPFLAGS)
 # Only fused multiply-adds that the source asks for: the emulator's results are the same on every host.
 ALL_CFLAGS = $(STANDARD) $(WARNINGS) $(CFLAGS) -ffp-contract=off -fPIC $(SANITIZE)
 ALL_LDFLAGS = $(CFLAGS) $(SANITIZE) $(LDFLAGS)
-LIBRARIES := -ljansson -liberty -ldl -lm -lpthread
+LIBRARIES := -ljansson -liberty -ldw -lelf -ldl -lm -lpthread
 
 # Every .c file below FOLDERS belongs to the program, except the generators, which run during the build.
 GENERATORS := $(wildcard ir/table/generator/*.c)
@@ -180,7 +180,7 @@ $(UNIT_TESTS): $(OUT)/tests/%: $(OUT)/tests/unit/%.o $(OUT)/libptxopt.a
 
 # The helpers of the test suites.
 TOOLS := $(addprefix $(OUT)/tests/,coarsen-check registers-check registers-probe miscompile roundtrip \
-    instruction-reference)
+    instruction-reference machine-code)
 $(OUT)/tests/coarsen-check $(OUT)/tests/registers-check: $(OUT)/tests/tools/random_kernel.o
 $(TOOLS): $(OUT)/tests/%: $(OUT)/tests/tools/%.o $(OUT)/libptxopt.a
 	$(link)

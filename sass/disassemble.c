@@ -1,0 +1,81 @@
+/* What only nvdisasm tells: the text of instructions, and how many registers are live. It prints for each section of
+ * code a line ".section .text.NAME", and for each instruction "/<*ADDRESS*>/ TEXT ; // | LIVE | ..." (without <>). */
+#include "sass/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The line's instruction; NULL if it has none, or one of another section. */
+static MachineInstruction *line_instruction(MachineCode *code, const MachineFunction *function, const char *line,
+                                            const char **text)
+{
+    line += strspn(line, " \t");
+    if (strncmp(line, "/*", 2) != 0)
+        return NULL;
+    char *end;
+    unsigned long address = strtoul(line + 2, &end, 16);
+    if (end == line + 2 || strncmp(end, "*/", 2) != 0)
+        return NULL;
+    *text = end + 2 + strspn(end + 2, " \t");
+    uint64_t index = function->first + address / MACHINE_BYTES;
+    return index < code->count && code->instructions[index].address == address ? &code->instructions[index] : NULL;
+}
+
+/* The mnemonic in "@!P0 IMAD.WIDE R2, ...": the longest name of the table that it begins with. */
+static void name_unknown(MachineCode *code, MachineInstruction *instruction)
+{
+    const char *text = instruction->text;
+    if (*text == '@')
+        text += strcspn(text, " ") + 1;
+    size_t length = strcspn(text, " .");
+    if (!machine_name_lookup(text, length, instruction))
+        return;
+    code->unknown--;
+}
+
+static void take_line(Arena *arena, MachineCode *code, const MachineFunction *function, const char *line)
+{
+    const char *text;
+    MachineInstruction *instruction = line_instruction(code, function, line, &text);
+    if (!instruction)
+        return;
+    instruction->text = arena_strndup(arena, text, strcspn(text, ";\n"));
+    for (char *end = (char *)instruction->text + strlen(instruction->text);
+         end > instruction->text && end[-1] == ' ';)
+        *--end = 0;
+    const char *live = strstr(text, "// |");
+    if (live)
+        instruction->live = (uint16_t)strtoul(live + 4, NULL, 10);
+    if (strcmp(instruction->mnemonic, "?") == 0)
+        name_unknown(code, instruction);
+}
+
+/* The first function of the section that a line names; NULL if it is not among the code. */
+static const MachineFunction *find_section(const MachineCode *code, const char *name)
+{
+    size_t length = strcspn(name, ",\n");
+    for (uint32_t f = 0; f < code->function_count; f++)
+        if (strlen(code->functions[f].section) == length && strncmp(code->functions[f].section, name, length) == 0)
+            return &code->functions[f];
+    return NULL;
+}
+
+const char *machine_code_disassemble(Arena *arena, MachineCode *code, const Disassembler *disassembler,
+                                     const void *cubin, size_t size, bool live_registers)
+{
+    static const char section[] = "\t.section\t";
+    const char *const options[] = {"-c", live_registers ? "-lrm" : NULL, "count", NULL};
+    Buf printed = {0};
+    const char *message = disassembler_run(disassembler, arena, cubin, size, options, &printed);
+    const MachineFunction *function = NULL;
+    for (const char *line = buf_text(&printed); !message && *line;) {
+        if (strncmp(line, section, sizeof section - 1) == 0)
+            function = find_section(code, line + sizeof section - 1);
+        else if (function)
+            take_line(arena, code, function, line);
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    buf_free(&printed);
+    return message;
+}

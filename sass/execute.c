@@ -1,0 +1,419 @@
+/* How often each block of machine code is executed, from the counts of PTX instructions.
+ *
+ * The unknowns are the threads that take each edge of the flow graph. They are conserved: as many enter a block as
+ * leave it. Evidence says what the counts of blocks should be; the sum of its weighted deviations is minimised by a
+ * linear program. Where that leaves a choice, as between an unrolled loop and its remainder, the fewest blocks are
+ * executed. A block's warps follow from its threads and from how many threads of a warp are active in the PTX that it
+ * comes from: threads are conserved, warps are not, because a warp that diverges executes both sides. */
+#include "sass/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What it costs to execute a block once more: less than any evidence. Mostly this is the same for all blocks, so that
+ * one execution of an unrolled body is better than several of its remainder. */
+#define PARSIMONY 1e-3
+
+typedef struct Flow {
+    Arena *arena;
+    const MachineMap *map;
+    const MachineCode *code;
+    const PtxExecution *executions;
+    PtxExecution start;
+    EvidenceVec evidence;
+    MachineLoops loops;
+    PtxLoops ptx_loops;
+    double *estimates; /* of each block's threads, from evidence of its own; -1: none */
+    double unit;       /* the largest count: the program computes in multiples of it */
+    LinearProgram program;
+    uint32_t *first_out; /* of each block its first variable for a way out; there are outs[] of them */
+    uint32_t *outs;
+} Flow;
+
+typedef struct Weighted {
+    double value, weight;
+} Weighted;
+
+typedef VEC(Weighted) WeightedVec;
+
+static int compare_values(const void *a, const void *b)
+{
+    double first = ((const Weighted *)a)->value, second = ((const Weighted *)b)->value;
+    return (first > second) - (first < second);
+}
+
+/* Sorts the values. -1 if there are none. */
+static double weighted_median(WeightedVec *values)
+{
+    double total = 0, passed = 0;
+    if (values->count)
+        qsort(values->data, values->count, sizeof *values->data, compare_values);
+    for (size_t i = 0; i < values->count; i++)
+        total += values->data[i].weight;
+    for (size_t i = 0; i < values->count; i++) {
+        passed += values->data[i].weight;
+        if (passed * 2 >= total)
+            return values->data[i].value;
+    }
+    return -1;
+}
+
+/* The median of what evidence says that concerns one block only. */
+static void estimate_blocks(Flow *flow)
+{
+    WeightedVec *values = ARENA_ARRAY(flow->arena, WeightedVec, flow->code->block_count + 1);
+    flow->estimates = ARENA_ARRAY(flow->arena, double, flow->code->block_count + 1);
+    for (size_t i = 0; i < flow->evidence.count; i++) {
+        const Evidence *evidence = &flow->evidence.data[i];
+        if (evidence->share_count == 1 && !evidence->may_exceed)
+            VEC_PUSH(flow->arena, values[evidence->shares[0].block],
+                     (Weighted){evidence->threads / evidence->shares[0].copies, evidence->weight});
+    }
+    for (uint32_t b = 0; b < flow->code->block_count; b++)
+        flow->estimates[b] = weighted_median(&values[b]);
+}
+
+/* Deviations count relative to the block's own count, or to the evidence's if that is higher, so that code moved out of
+ * a loop does not outweigh what is around it. Evidence that disagrees with its block's estimate has been moved. */
+static double relative_weight(const Flow *flow, const Evidence *evidence)
+{
+    double scale = fmax(evidence->threads, flow->unit * 1e-4), weight = evidence->weight;
+    for (uint32_t i = 0; i < evidence->share_count; i++)
+        scale = fmax(scale, flow->estimates[evidence->shares[i].block]);
+    double estimate = evidence->share_count == 1 ? flow->estimates[evidence->shares[0].block] : -1;
+    double said = evidence->threads / evidence->shares[0].copies;
+    if (estimate >= 0 && (said > 1.5 * estimate || said < estimate / 1.5))
+        weight *= 0.05;
+    return weight * flow->unit / scale;
+}
+
+/* Adds the terms of a block's executions to a row. */
+static void add_block(Flow *flow, uint32_t row, uint32_t block, double factor)
+{
+    for (uint32_t i = 0; i < flow->outs[block]; i++)
+        program_term(&flow->program, row, flow->first_out[block] + i, factor);
+}
+
+/* A variable for each way out of each block: its successors, and the end of the thread or function. */
+static void add_edges(Flow *flow)
+{
+    const MachineCode *code = flow->code;
+    flow->first_out = ARENA_ARRAY(flow->arena, uint32_t, code->block_count + 1);
+    flow->outs = ARENA_ARRAY(flow->arena, uint32_t, code->block_count + 1);
+    for (uint32_t b = 0; b < code->block_count; b++) {
+        const MachineBlock *block = &code->blocks[b];
+        flow->outs[b] = block->successor_count + block->exits;
+        flow->first_out[b] = (uint32_t)flow->program.costs.count;
+        for (uint32_t i = 0; i < flow->outs[b]; i++)
+            program_variable(&flow->program, PARSIMONY * (1 + 0.1 * block->count / code->count));
+    }
+}
+
+/* A row with two variables for its deviations from the value. */
+static uint32_t add_row(Flow *flow, double value, double below, double above)
+{
+    uint32_t row = program_row(&flow->program, value);
+    program_term(&flow->program, row, program_variable(&flow->program, below), 1);
+    program_term(&flow->program, row, program_variable(&flow->program, above), -1);
+    return row;
+}
+
+/* What enters each block leaves it. 'force' is a cost that outweighs all evidence on a block. */
+static void add_conservation(Flow *flow, double force)
+{
+    const MachineCode *code = flow->code;
+    uint32_t *row = ARENA_ARRAY(flow->arena, uint32_t, code->block_count + 1);
+    bool *called = ARENA_ARRAY(flow->arena, bool, code->block_count + 1);
+    for (uint32_t b = 0; b < code->block_count; b++) {
+        row[b] = add_row(flow, b == 0 ? flow->start.threads / flow->unit : 0, force, force);
+        add_block(flow, row[b], b, 1);
+    }
+    for (uint32_t b = 0; b < code->block_count; b++) {
+        const MachineBlock *block = &code->blocks[b];
+        for (uint32_t i = 0; i < block->successor_count; i++)
+            program_term(&flow->program, row[block->successors[i]], flow->first_out[b] + i, -1);
+        if (block->callee != MACHINE_NONE) {
+            add_block(flow, row[block->callee], b, -1);
+            called[block->callee] = true;
+        }
+    }
+    /* Functions that only indirect calls enter. */
+    for (uint32_t f = 1; f < code->function_count; f++) {
+        uint32_t entry = code->instructions[code->functions[f].first].block;
+        if (!called[entry])
+            program_term(&flow->program, row[entry], program_variable(&flow->program, PARSIMONY), -1);
+    }
+}
+
+static int compare_evidence(const void *a, const void *b)
+{
+    const Evidence *first = a, *second = b;
+    int order = shares_compare(first, second);
+    if (order)
+        return order;
+    if (first->threads != second->threads)
+        return first->threads < second->threads ? -1 : 1;
+    return (int)first->may_exceed - (int)second->may_exceed;
+}
+
+/* One row for all evidence that says the same; there are few different ones. Returns the largest sum of weights on a
+ * block. */
+static double add_evidence(Flow *flow)
+{
+    double *pull = ARENA_ARRAY(flow->arena, double, flow->code->block_count + 1), most = 1;
+    if (flow->evidence.count)
+        qsort(flow->evidence.data, flow->evidence.count, sizeof *flow->evidence.data, compare_evidence);
+    for (size_t i = 0, end; i < flow->evidence.count; i = end) {
+        const Evidence *evidence = &flow->evidence.data[i];
+        double weight = 0;
+        for (end = i; end < flow->evidence.count && compare_evidence(evidence, &flow->evidence.data[end]) == 0; end++)
+            weight += relative_weight(flow, &flow->evidence.data[end]);
+        if (!(weight > 0))
+            continue;
+        uint32_t row = add_row(flow, evidence->threads / flow->unit, weight,
+                               evidence->may_exceed ? weight * 1e-3 : weight);
+        for (uint32_t s = 0; s < evidence->share_count; s++) {
+            add_block(flow, row, evidence->shares[s].block, evidence->shares[s].copies);
+            pull[evidence->shares[s].block] += weight * evidence->shares[s].copies;
+            most = fmax(most, pull[evidence->shares[s].block]);
+        }
+    }
+    return most;
+}
+
+/* The smallest loop of the PTX that contains what a machine loop consists of; MACHINE_NONE if there is none. Code that
+ * moves easily does not count. */
+static uint32_t *match_loops(const Flow *flow)
+{
+    const PtxLoops *ptx = &flow->ptx_loops;
+    uint32_t *match = ARENA_ARRAY(flow->arena, uint32_t, flow->code->block_count + 1);
+    bool *matched = ARENA_ARRAY(flow->arena, bool, flow->code->block_count + 1);
+    for (size_t i = 0; i < flow->evidence.count; i++) {
+        const Evidence *evidence = &flow->evidence.data[i];
+        if (evidence->weight < 2)
+            continue;
+        for (uint32_t s = 0; s < evidence->share_count; s++) {
+            for (uint32_t h = machine_loop_of(&flow->loops, evidence->shares[s].block); h != MACHINE_NONE;
+                 h = flow->loops.around[h]) {
+                uint32_t loop = matched[h] ? match[h] : ptx->innermost[evidence->ptx];
+                while (loop != MACHINE_NONE &&
+                       (evidence->ptx < ptx->loops[loop].first || evidence->ptx > ptx->loops[loop].last))
+                    loop = ptx->loops[loop].parent;
+                match[h] = loop;
+                matched[h] = true;
+            }
+        }
+    }
+    for (uint32_t b = 0; b < flow->code->block_count; b++)
+        if (!matched[b])
+            match[b] = MACHINE_NONE;
+    return match;
+}
+
+/* What a block has of the PTX loop that its machine loop matches. */
+typedef struct LoopCopies {
+    double most;       /* copies of one instruction; 0: none */
+    bool elsewhere;    /* other blocks have copies of the same instructions */
+} LoopCopies;
+
+static LoopCopies *count_copies(const Flow *flow, const uint32_t *match)
+{
+    LoopCopies *copies = ARENA_ARRAY(flow->arena, LoopCopies, flow->code->block_count + 1);
+    for (size_t i = 0; i < flow->evidence.count; i++) {
+        const Evidence *evidence = &flow->evidence.data[i];
+        for (uint32_t s = 0; s < evidence->share_count && evidence->weight >= 2; s++) {
+            uint32_t b = evidence->shares[s].block, h = machine_loop_of(&flow->loops, b);
+            if (h == MACHINE_NONE || match[h] != flow->ptx_loops.innermost[evidence->ptx])
+                continue;
+            copies[b].most = fmax(copies[b].most, evidence->shares[s].copies);
+            copies[b].elsewhere |= evidence->share_count > 1;
+        }
+    }
+    return copies;
+}
+
+/* How often a block with copies of a loop's instructions can run each time its machine loop is entered; 0: not known.
+ * If the number of trips is whole, probably all threads make as many, and those that are not enough for all copies of
+ * the body are made elsewhere. Otherwise some threads may make many more than the mean. */
+static double trip_limit(double trips, LoopCopies copies)
+{
+    double whole = nearbyint(trips), each = trips / copies.most;
+    if (trips <= 0 || copies.most < 1)
+        return 0;
+    if (fabs(trips - whole) < 1e-3 && each >= 1)
+        return floor(whole / copies.most + 1e-6);
+    return copies.elsewhere || copies.most > 1 ? 2 * each + 1 : each;
+}
+
+/* The limits, by header: the lowest of the loop's blocks. Without limits, threads might circulate in a loop that they
+ * never enter. */
+static double *find_limits(const Flow *flow)
+{
+    const MachineCode *code = flow->code;
+    uint32_t *match = match_loops(flow);
+    LoopCopies *copies = count_copies(flow, match);
+    double *limits = ARENA_ARRAY(flow->arena, double, code->block_count + 1);
+    for (uint32_t b = 0; b < code->block_count; b++) {
+        uint32_t h = machine_loop_of(&flow->loops, b);
+        if (h == MACHINE_NONE || match[h] == MACHINE_NONE)
+            continue;
+        double limit = trip_limit(flow->ptx_loops.loops[match[h]].trips, copies[b]);
+        if (limit > 0 && (limits[h] == 0 || limit < limits[h]))
+            limits[h] = limit;
+    }
+    return limits;
+}
+
+/* A loop's header is executed at most so many times for each time it is entered. */
+static void add_trip_limits(Flow *flow, double force)
+{
+    const MachineCode *code = flow->code;
+    const double *limits = find_limits(flow);
+    uint32_t *row = ARENA_ARRAY(flow->arena, uint32_t, code->block_count + 1);
+    for (uint32_t b = 0; b < code->block_count; b++) {
+        if (limits[b] == 0)
+            continue;
+        row[b] = add_row(flow, 0, 1e-6, force);
+        add_block(flow, row[b], b, 1);
+    }
+    for (uint32_t b = 0; b < code->block_count; b++) {
+        const MachineBlock *block = &code->blocks[b];
+        for (uint32_t i = 0; i < block->successor_count; i++) {
+            uint32_t to = block->successors[i];
+            if (limits[to] > 0 && !machine_loop_contains(&flow->loops, to, b))
+                program_term(&flow->program, row[to], flow->first_out[b] + i, -limits[to]);
+        }
+    }
+}
+
+static void solve_threads(Flow *flow, double *threads)
+{
+    add_edges(flow);
+    double most = add_evidence(flow);
+    add_conservation(flow, 4 * most);
+    add_trip_limits(flow, most);
+    const double *values = program_solve(&flow->program);
+    for (uint32_t b = 0; b < flow->code->block_count; b++) {
+        for (uint32_t i = 0; i < flow->outs[b]; i++)
+            threads[b] += values[flow->first_out[b] + i] * flow->unit;
+        if (threads[b] < 0.5)
+            threads[b] = 0;
+    }
+}
+
+/* Active threads per warp in the PTX that a block comes from; the median over its instructions by weight. */
+static double *find_activity(Flow *flow)
+{
+    const MachineCode *code = flow->code;
+    WeightedVec *values = ARENA_ARRAY(flow->arena, WeightedVec, code->block_count + 1);
+    for (size_t i = 0; i < flow->evidence.count; i++) {
+        const Evidence *evidence = &flow->evidence.data[i];
+        const PtxExecution *execution = &flow->executions[evidence->ptx];
+        if (!(execution->warps > 0) || evidence->may_exceed)
+            continue;
+        for (uint32_t s = 0; s < evidence->share_count; s++)
+            VEC_PUSH(flow->arena, values[evidence->shares[s].block],
+                     (Weighted){execution->threads / execution->warps, evidence->weight});
+    }
+    double *activity = ARENA_ARRAY(flow->arena, double, code->block_count + 1);
+    for (uint32_t b = 0; b < code->block_count; b++)
+        activity[b] = weighted_median(&values[b]);
+    return activity;
+}
+
+/* Blocks without evidence take the activity of a neighbour, else of the kernel's start. */
+static void spread_activity(const Flow *flow, double *activity)
+{
+    const MachineCode *code = flow->code;
+    for (unsigned round = 0; round < 4; round++) {
+        for (uint32_t b = 0; b < code->block_count; b++) {
+            const MachineBlock *block = &code->blocks[b];
+            for (uint32_t i = 0; i < block->successor_count; i++) {
+                uint32_t next = block->successors[i];
+                if (activity[b] < 0)
+                    activity[b] = activity[next];
+                else if (activity[next] < 0)
+                    activity[next] = activity[b];
+            }
+        }
+    }
+    double start = flow->start.warps > 0 ? flow->start.threads / flow->start.warps : 32;
+    for (uint32_t b = 0; b < code->block_count; b++)
+        if (!(activity[b] > 0))
+            activity[b] = start;
+}
+
+static bool is_spill(const MachineMap *map, const MachineInstruction *instruction)
+{
+    if (instruction->class != MACHINE_LOCAL || !instruction->bytes)
+        return false;
+    Access access;
+    return instruction->ptx == MACHINE_NONE || !inst_access(map->lines.insts[instruction->ptx], &access) ||
+           (access.space != SPACE_LOCAL && access.space != SPACE_NONE);
+}
+
+static void add_totals(const Flow *flow, MachineExecutions *result)
+{
+    const MachineCode *code = flow->code;
+    for (uint32_t i = 0; i < code->count; i++) {
+        const MachineInstruction *instruction = &code->instructions[i];
+        double warps = result->block_warps[instruction->block];
+        result->total += warps;
+        result->by_class[instruction->class] += warps;
+        if (is_spill(flow->map, instruction)) {
+            result->spills += warps;
+            result->bytes_spilled += result->block_threads[instruction->block] * instruction->bytes;
+        }
+    }
+}
+
+/* How far the result is from what the evidence says, and how much of the result rests on evidence. */
+static void rate(const Flow *flow, MachineExecutions *result)
+{
+    double deviation = 0, whole = 0, known = 0;
+    bool *has_evidence = ARENA_ARRAY(flow->arena, bool, flow->code->block_count + 1);
+    for (size_t i = 0; i < flow->evidence.count; i++) {
+        const Evidence *evidence = &flow->evidence.data[i];
+        double executed = 0;
+        for (uint32_t s = 0; s < evidence->share_count; s++)
+            executed += result->block_threads[evidence->shares[s].block] * evidence->shares[s].copies;
+        for (uint32_t s = 0; s < evidence->share_count && evidence->weight > 0; s++)
+            has_evidence[evidence->shares[s].block] = true;
+        if (!evidence->may_exceed || executed < evidence->threads)
+            deviation += evidence->weight * fabs(executed - evidence->threads);
+        whole += evidence->weight * evidence->threads;
+    }
+    result->residual = whole > 0 ? deviation / whole : 0;
+    for (uint32_t b = 0; b < flow->code->block_count; b++)
+        if (has_evidence[b])
+            known += result->block_warps[b] * flow->code->blocks[b].count;
+    result->evidence = result->total > 0 ? known / result->total : 0;
+}
+
+MachineExecutions *machine_execute(Arena *arena, const MachineMap *map, const PtxCount *counts, size_t count)
+{
+    MachineExecutions *result = ARENA_NEW(arena, MachineExecutions);
+    Flow flow = {.arena = arena, .map = map, .code = map->code, .program = {.arena = arena}};
+    result->block_warps = ARENA_ARRAY(arena, double, map->code->block_count + 1);
+    result->block_threads = ARENA_ARRAY(arena, double, map->code->block_count + 1);
+    flow.executions = ptx_executions(arena, &map->lines, map->kernel, counts, count, &flow.start);
+    result->warps = flow.start.warps;
+    if (!map->mapped || !(flow.start.threads > 0))
+        return result;
+    flow.loops = machine_loops(arena, map->code);
+    flow.ptx_loops = ptx_loops(arena, &map->lines, flow.executions);
+    flow.evidence = evidence_collect(arena, map, flow.executions, flow.loops.reached);
+    flow.unit = flow.start.threads;
+    for (size_t i = 0; i < flow.evidence.count; i++)
+        flow.unit = fmax(flow.unit, flow.evidence.data[i].threads);
+    estimate_blocks(&flow);
+    solve_threads(&flow, result->block_threads);
+    double *activity = find_activity(&flow);
+    spread_activity(&flow, activity);
+    for (uint32_t b = 0; b < map->code->block_count; b++)
+        result->block_warps[b] = result->block_threads[b] / activity[b];
+    add_totals(&flow, result);
+    rate(&flow, result);
+    return result;
+}

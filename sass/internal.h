@@ -1,0 +1,143 @@
+/* What the files of this folder share; no other folder includes it.
+ *
+ * In the order of their calls, each file calling only those above it: decode.c; blocks.c; code.c; disassemble.c;
+ * lines.c, line_table.c; map.c; ptx_counts.c; loops.c; evidence.c; program.c; execute.c; list.c. */
+#ifndef PTXOPT_SASS_INTERNAL_H
+#define PTXOPT_SASS_INTERNAL_H
+
+#include "sass/sass.h"
+
+enum { MACHINE_BYTES = 16, NO_PREDICATE = 7, NO_SCOREBOARD = 7 };
+
+/* decode.c */
+
+/* Decodes 16 bytes at 'address'. Fills everything but block, target, ptx and what nvdisasm tells. *destination is the
+ * address where a direct branch or call leads; INT64_MAX if it is neither. False if the opcode is not in the table. */
+bool machine_decode(Arch arch, const unsigned char *bytes, uint32_t address, MachineInstruction *instruction,
+                    int64_t *destination);
+/* Class, flow and name of an opcode by what nvdisasm calls it. False if no row has that name. */
+bool machine_name_lookup(const char *name, size_t length, MachineInstruction *instruction);
+
+/* blocks.c */
+
+/* The targets of an indirect branch, as the cubin lists them. */
+typedef struct BranchTable {
+    uint32_t instruction;
+    uint32_t *targets; /* instructions */
+    uint32_t count;
+} BranchTable;
+
+/* Divides the instructions of the functions into blocks and links these. */
+void machine_blocks(Arena *arena, MachineCode *code, const BranchTable *tables, size_t table_count);
+
+/* line_table.c */
+
+/* Sets the 'ptx' of the instructions from the line table of a cubin with the same code, made from ptx_numbered() text
+ * of 'line_count' instructions. NULL when done, else a message in the arena. */
+const char *line_table_read(Arena *arena, const void *cubin, size_t size, MachineCode *code, uint32_t line_count);
+/* The name of the file that the numbered copy says it comes from. */
+#define NUMBERED_FILE "ptxopt-numbered"
+
+/* code.c */
+
+/* Whether both cubins have the same code sections. */
+bool same_code(Arena *arena, const void *a, size_t a_size, const void *b, size_t b_size);
+
+/* ptx_counts.c */
+
+/* What the counts say about one PTX instruction. */
+typedef struct PtxExecution {
+    double warps;   /* how often a warp executes it */
+    double threads; /* how many threads do, whether or not its guard holds */
+    double taken;   /* how many of them its guard lets execute it */
+    bool known;     /* false: the number of threads is not known */
+    uint32_t run;   /* the number of the first instruction of its run, a stretch without labels and branches */
+} PtxExecution;
+
+/* By number. */
+PtxExecution *ptx_executions(Arena *arena, const PtxLines *lines, const Function *kernel, const PtxCount *counts,
+                             size_t count, PtxExecution *start);
+
+/* loops.c */
+
+/* Which loops the blocks of machine code are in. Only what is reachable is in any. */
+typedef struct MachineLoops {
+    bool *reached;    /* from the kernel's entry, or from a function's */
+    bool *is_header;  /* of a loop */
+    uint32_t *around; /* the header of the innermost loop around a block, or of the next loop around a header's;
+                         MACHINE_NONE: there is none */
+} MachineLoops;
+
+MachineLoops machine_loops(Arena *arena, const MachineCode *code);
+/* The header of the innermost loop that a block is in, which may be the block itself; MACHINE_NONE: in none. */
+uint32_t machine_loop_of(const MachineLoops *loops, uint32_t block);
+/* Whether the block is in the loop of that header, or in a loop inside it. */
+bool machine_loop_contains(const MachineLoops *loops, uint32_t header, uint32_t block);
+
+/* A loop of the PTX: the instructions from a label to the last branch back to it. */
+typedef struct PtxLoop {
+    uint32_t first, last; /* numbers of instructions */
+    uint32_t parent;      /* the smallest loop that contains it; MACHINE_NONE: none */
+    double trips;         /* executions of its first instruction per entry; 0: not known */
+} PtxLoop;
+
+typedef struct PtxLoops {
+    PtxLoop *loops; /* a loop comes before those inside it */
+    uint32_t count;
+    uint32_t *innermost; /* of each instruction, by number; MACHINE_NONE: in no loop */
+} PtxLoops;
+
+PtxLoops ptx_loops(Arena *arena, const PtxLines *lines, const PtxExecution *executions);
+
+/* evidence.c */
+
+/* Copies of a PTX instruction in one block. */
+typedef struct Share {
+    uint32_t block;
+    double copies;
+} Share;
+
+/* One statement about the executions of blocks: those of the copies add up to the threads of a PTX instruction. */
+typedef struct Evidence {
+    uint32_t ptx;
+    Share *shares;
+    uint32_t share_count;
+    double threads;
+    double weight;    /* how much the statement is worth */
+    bool may_exceed;  /* the copies are guarded: they may be executed more often */
+} Evidence;
+
+typedef VEC(Evidence) EvidenceVec;
+
+/* 'reached' says which blocks can be executed at all. */
+/* Orders by shares: 0 if both name the same blocks with as many copies in each. */
+int shares_compare(const Evidence *a, const Evidence *b);
+EvidenceVec evidence_collect(Arena *arena, const MachineMap *map, const PtxExecution *executions,
+                             const bool *reached);
+
+/* program.c: linear programs. */
+
+typedef struct Term {
+    uint32_t row;
+    double factor;
+} Term;
+
+typedef VEC(Term) TermVec;
+
+/* Minimise the sum of cost * variable such that each row's terms add up to its value and no variable is negative. All
+ * costs must be positive, and each row must have two variables of its own, with factors 1 and -1: then there is a
+ * solution, and the rows are independent. */
+typedef struct LinearProgram {
+    Arena *arena;
+    VEC(double) values;   /* of the rows */
+    VEC(double) costs;    /* of the variables */
+    VEC(TermVec) columns; /* their terms */
+} LinearProgram;
+
+uint32_t program_row(LinearProgram *program, double value);
+uint32_t program_variable(LinearProgram *program, double cost);
+void program_term(LinearProgram *program, uint32_t row, uint32_t variable, double factor);
+/* The values of the variables, in the program's arena. */
+double *program_solve(const LinearProgram *program);
+
+#endif

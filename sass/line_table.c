@@ -1,0 +1,184 @@
+/* The line table of a cubin, by libdw. A cubin is a relocatable file: all code sections start at address 0, and
+ * relocations of .debug_line say to which section a sequence of lines belongs. So each code section gets an address of
+ * its own, where it is in the file, and the relocations are applied to a copy. */
+#include "sass/internal.h"
+
+#include <elfutils/libdw.h>
+#include <gelf.h>
+#include <string.h>
+
+enum { RELOCATION_32 = 1, RELOCATION_64 = 2 };
+
+/* Adds the symbol's address to what the table has at 'offset'. */
+static void relocate(Elf *elf, Elf_Data *table, uint64_t type, uint64_t offset, uint64_t addend, const GElf_Sym *symbol)
+{
+    GElf_Shdr target;
+    size_t width = type == RELOCATION_64 ? 8 : 4;
+    if ((type != RELOCATION_64 && type != RELOCATION_32) || offset > table->d_size || table->d_size - offset < width ||
+        !gelf_getshdr(elf_getscn(elf, symbol->st_shndx), &target))
+        return;
+    uint64_t value = target.sh_offset + symbol->st_value + addend;
+    memcpy((char *)table->d_buf + offset, &value, width);
+}
+
+static uint64_t stored_addend(const Elf_Data *table, uint64_t type, uint64_t offset)
+{
+    uint64_t addend = 0;
+    size_t width = type == RELOCATION_64 ? 8 : 4;
+    if (offset <= table->d_size && table->d_size - offset >= width)
+        memcpy(&addend, (const char *)table->d_buf + offset, width);
+    return addend;
+}
+
+static void apply_relocations(Elf *elf, Elf_Data *table, Elf_Scn *section, const GElf_Shdr *header)
+{
+    Elf_Data *entries = elf_getdata(section, NULL), *symbols = elf_getdata(elf_getscn(elf, header->sh_link), NULL);
+    if (!entries || !symbols || !header->sh_entsize)
+        return;
+    for (int i = 0; (uint64_t)i < header->sh_size / header->sh_entsize; i++) {
+        GElf_Rela rela;
+        GElf_Rel rel;
+        GElf_Sym symbol;
+        if (header->sh_type == SHT_RELA && gelf_getrela(entries, i, &rela)) {
+            if (gelf_getsym(symbols, (int)GELF_R_SYM(rela.r_info), &symbol))
+                relocate(elf, table, GELF_R_TYPE(rela.r_info), rela.r_offset, (uint64_t)rela.r_addend, &symbol);
+        } else if (header->sh_type == SHT_REL && gelf_getrel(entries, i, &rel)) {
+            uint64_t type = GELF_R_TYPE(rel.r_info);
+            if (gelf_getsym(symbols, (int)GELF_R_SYM(rel.r_info), &symbol))
+                relocate(elf, table, type, rel.r_offset, stored_addend(table, type, rel.r_offset), &symbol);
+        }
+    }
+}
+
+/* Relocates .debug_line in place. False if there is none. */
+static bool relocate_table(Elf *elf)
+{
+    size_t names;
+    Elf_Scn *table = NULL;
+    GElf_Shdr header;
+    if (elf_getshdrstrndx(elf, &names) != 0)
+        return false;
+    for (Elf_Scn *section = NULL; !table && (section = elf_nextscn(elf, section));) {
+        const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+        if (name && strcmp(name, ".debug_line") == 0)
+            table = section;
+    }
+    Elf_Data *data = table ? elf_rawdata(table, NULL) : NULL;
+    if (!data || !data->d_buf)
+        return false;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));)
+        if (gelf_getshdr(section, &header) && (header.sh_type == SHT_RELA || header.sh_type == SHT_REL) &&
+            header.sh_info == elf_ndxscn(table))
+            apply_relocations(elf, data, section, &header);
+    return true;
+}
+
+/* A code section as the table sees it. */
+typedef struct Place {
+    uint64_t begin, end; /* addresses */
+    uint32_t first;      /* instruction */
+} Place;
+
+/* The sections of the code, whose addresses are their offsets in the file. */
+static Place *find_places(Arena *arena, Elf *elf, const MachineCode *code, size_t *count)
+{
+    size_t names;
+    Place *places = ARENA_ARRAY(arena, Place, code->function_count);
+    *count = 0;
+    if (elf_getshdrstrndx(elf, &names) != 0)
+        return places;
+    for (uint32_t f = 0; f < code->function_count; f++) {
+        if (code->instructions[code->functions[f].first].address != 0)
+            continue; /* inside a section that is there already */
+        GElf_Shdr header;
+        for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+            const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+            if (name && strcmp(name, code->functions[f].section) == 0) {
+                places[(*count)++] =
+                    (Place){header.sh_offset, header.sh_offset + header.sh_size, code->functions[f].first};
+                break;
+            }
+        }
+    }
+    return places;
+}
+
+/* Gives the instructions of [begin, end) that line. */
+static void set_lines(MachineCode *code, const Place *places, size_t place_count, uint64_t begin, uint64_t end,
+                      uint32_t ptx)
+{
+    for (size_t p = 0; p < place_count; p++) {
+        if (begin < places[p].begin || begin >= places[p].end)
+            continue;
+        uint64_t stop = end < places[p].end ? end : places[p].end;
+        for (uint64_t at = begin; at < stop; at += MACHINE_BYTES) {
+            uint64_t index = places[p].first + (at - places[p].begin) / MACHINE_BYTES;
+            if (index < code->count && code->instructions[index].address == at - places[p].begin)
+                code->instructions[index].ptx = ptx;
+        }
+    }
+}
+
+static void read_table(MachineCode *code, const Place *places, size_t place_count, Dwarf_Lines *lines, size_t count,
+                       uint32_t line_count)
+{
+    for (size_t i = 0; i + 1 < count; i++) {
+        Dwarf_Line *line = dwarf_onesrcline(lines, i), *next = dwarf_onesrcline(lines, i + 1);
+        Dwarf_Addr begin, end;
+        int number;
+        bool ends = true;
+        const char *file = dwarf_linesrc(line, NULL, NULL);
+        if (dwarf_lineendsequence(line, &ends) != 0 || ends || dwarf_lineaddr(line, &begin) != 0 ||
+            dwarf_lineaddr(next, &end) != 0 || dwarf_lineno(line, &number) != 0 || !file)
+            continue;
+        const char *base = strrchr(file, '/');
+        bool numbered = strcmp(base ? base + 1 : file, NUMBERED_FILE) == 0;
+        bool known = numbered && number > 0 && (uint32_t)number <= line_count;
+        set_lines(code, places, place_count, begin, end, known ? (uint32_t)number - 1 : MACHINE_NONE);
+    }
+}
+
+/* Helpers of the assembler, such as divisions, come from no PTX: what the table says of them continues the function
+ * before. */
+static void forget_helpers(MachineCode *code)
+{
+    static const char prefix[] = "$__internal_";
+    for (uint32_t f = 0; f < code->function_count; f++) {
+        const MachineFunction *function = &code->functions[f];
+        if (strncmp(function->name, prefix, sizeof prefix - 1) == 0)
+            for (uint32_t i = 0; i < function->count; i++)
+                code->instructions[function->first + i].ptx = MACHINE_NONE;
+    }
+}
+
+const char *line_table_read(Arena *arena, const void *cubin, size_t size, MachineCode *code, uint32_t line_count)
+{
+    char *copy = arena_alloc(arena, size);
+    memcpy(copy, cubin, size);
+    Elf *elf = elf_version(EV_CURRENT) != EV_NONE ? elf_memory(copy, size) : NULL;
+    const char *message = NULL;
+    if (!elf || !relocate_table(elf)) {
+        message = "the cubin has no line table";
+    } else {
+        size_t place_count;
+        Place *places = find_places(arena, elf, code, &place_count);
+        Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+        Dwarf_Off offset = 0, next;
+        Dwarf_CU *unit = NULL;
+        Dwarf_Files *files;
+        size_t file_count, count;
+        Dwarf_Lines *lines;
+        int status = dwarf ? 0 : -1;
+        while (dwarf && (status = dwarf_next_lines(dwarf, offset, &next, &unit, &files, &file_count, &lines,
+                                                   &count)) == 0) {
+            read_table(code, places, place_count, lines, count, line_count);
+            offset = next;
+        }
+        forget_helpers(code);
+        if (status < 0)
+            message = arena_printf(arena, "the line table cannot be read: %s", dwarf_errmsg(-1));
+        dwarf_end(dwarf);
+    }
+    elf_end(elf);
+    return message;
+}

@@ -1,0 +1,180 @@
+/* sass: the machine code of a kernel, which PTX instruction each machine instruction comes from, and how often each is
+ * executed. docs/machine-code.md describes the methods and their errors.
+ *
+ * Everything is computed from the arguments and returned in the arena. The machine code of sm_75 and later is decoded
+ * here; nvdisasm is asked only for text, live registers and opcodes that the table lacks. */
+#ifndef PTXOPT_SASS_H
+#define PTXOPT_SASS_H
+
+#include "assembler/assembler.h"
+#include "ir/ir.h"
+
+/* What executes an instruction; sass/opcodes.def says which is which. */
+typedef enum MachineClass {
+    MACHINE_FP32,
+    MACHINE_INTEGER,
+    MACHINE_FP16,
+    MACHINE_FP64,
+    MACHINE_SFU, /* MUFU, conversions, bit counts */
+    MACHINE_TENSOR,
+    MACHINE_SHARED,
+    MACHINE_GLOBAL,   /* generic accesses too */
+    MACHINE_LOCAL,    /* spills, and the kernel's own local memory */
+    MACHINE_CONSTANT, /* loads of constants; operands in a constant bank are not instructions */
+    MACHINE_TEXTURE,  /* surfaces too */
+    MACHINE_WARP,     /* shuffles, votes */
+    MACHINE_CONTROL,
+    MACHINE_BARRIER, /* barriers, fences, waits for asynchronous copies */
+    MACHINE_MOVE,
+    MACHINE_UNIFORM, /* the datapath that computes one value for the whole warp */
+    MACHINE_OTHER,
+    MACHINE_CLASS_COUNT
+} MachineClass;
+
+/* "fp32", "integer" ... */
+const char *machine_class_name(MachineClass class);
+
+/* What follows an instruction. */
+typedef enum MachineFlow {
+    MACHINE_NEXT,     /* the next one */
+    MACHINE_BRANCH,   /* its target, and the next one if it is conditional */
+    MACHINE_INDIRECT, /* one of a table of targets */
+    MACHINE_CALL,     /* a function, and then the next one */
+    MACHINE_RETURN,
+    MACHINE_EXIT
+} MachineFlow;
+
+#define MACHINE_NONE UINT32_MAX
+
+/* Indices are into the arrays of MachineCode. */
+typedef struct MachineInstruction {
+    const char *mnemonic; /* "IMAD.WIDE"; most modifiers are left out. "?" if the opcode is not known */
+    const char *text;     /* as nvdisasm prints it, with guard and operands; NULL unless asked for */
+    uint32_t address;     /* bytes from the start of its section, as in a disassembly */
+    uint32_t block;
+    uint32_t target; /* of a branch, or the first instruction of the called function; MACHINE_NONE if there is none or
+                        it is not known */
+    uint32_t ptx;    /* the PTX instruction it comes from, an index into PtxLines; MACHINE_NONE if not known */
+    uint16_t code;   /* the low 12 bits: opcode and form */
+    uint16_t live;   /* registers that hold values here; 0 unless asked for */
+    uint8_t class;   /* MachineClass */
+    uint8_t flow;    /* MachineFlow */
+    bool conditional; /* whether control also continues with the next instruction, or the instruction may do nothing */
+    uint8_t guard;    /* predicate register 0..6; 7: none */
+    bool guard_inverted;
+    uint8_t bytes; /* that a thread loads or stores; 0: not a plain load or store */
+    /* The control word. */
+    uint8_t stall;         /* cycles until the next instruction of the warp may issue */
+    bool yield;            /* the scheduler prefers another warp next */
+    uint8_t write_barrier; /* the scoreboard that is released when the result is written; 7: none */
+    uint8_t read_barrier;  /* ... when the operands are read; 7: none */
+    uint8_t wait;          /* mask of the scoreboards 0..5 that it waits for */
+} MachineInstruction;
+
+/* Instructions that are executed together. Calls end a block; its successor is where the call returns to. */
+typedef struct MachineBlock {
+    uint32_t first, count; /* instructions */
+    uint32_t function;
+    uint32_t *successors;
+    uint32_t successor_count;
+    bool exits;      /* threads may leave the function from here: EXIT or RET */
+    uint32_t callee; /* the block that a call enters; MACHINE_NONE if this is no call, or an indirect one */
+} MachineBlock;
+
+typedef struct MachineFunction {
+    const char *name;    /* the kernel's, a function's, or that of a helper such as a division */
+    const char *section; /* of the cubin */
+    uint32_t first, count;
+} MachineFunction;
+
+typedef struct MachineCode {
+    Arch arch;
+    MachineInstruction *instructions; /* the kernel's, then those of the functions it may call; without padding */
+    uint32_t count;
+    MachineBlock *blocks; /* in the order of their addresses; the first is the kernel's entry */
+    uint32_t block_count;
+    MachineFunction *functions; /* the kernel is the first */
+    uint32_t function_count;
+    uint32_t unknown; /* instructions whose opcode is not known */
+} MachineCode;
+
+/* The code of a kernel and of the functions it may call, decoded. NULL with *error in the arena if the cubin cannot be
+ * read or has no such kernel, or the architecture is older than sm_75. */
+MachineCode *machine_code_read(Arena *arena, const void *cubin, size_t size, const char *kernel, const char **error);
+
+/* Adds nvdisasm's text to the instructions, names those that are not known, and, if asked, counts live registers. NULL
+ * when done, else a message in the arena. */
+const char *machine_code_disassemble(Arena *arena, MachineCode *code, const Disassembler *disassembler,
+                                     const void *cubin, size_t size, bool live_registers);
+
+/* The PTX instructions of a module in the order of its text, numbered from 0. */
+typedef struct PtxLines {
+    const Inst **insts;
+    const Function **functions; /* of each instruction */
+    uint32_t count;
+} PtxLines;
+
+PtxLines ptx_lines(Arena *arena, const Module *module);
+/* A copy of the module's text in which a line directive before each instruction gives its number; line directives and
+ * debugging sections of the original are left out. In the arena. */
+const char *ptx_numbered(Arena *arena, const Module *module, const PtxLines *lines, size_t *size);
+
+typedef struct MachineRequest {
+    Assembler *assembler;
+    const Module *module;      /* parsed; its source is what is assembled */
+    const char *kernel;
+    AssemblyRequest assembly;  /* options of the assembler; ptx, size, want_cubin and line_info are set here */
+    const void *cubin;         /* what the assembler made of the module with the same options, if it is at hand */
+    size_t cubin_size;         /* NULL and 0: it is assembled here */
+    const Disassembler *disassembler; /* adds text; NULL: none */
+    bool live_registers;              /* needs a disassembler */
+} MachineRequest;
+
+typedef struct MachineMap {
+    MachineCode *code;
+    const Function *kernel;
+    const Source *source; /* of the PTX */
+    PtxLines lines;
+    bool mapped;           /* the numbered copy assembles to the same code, so the instructions' 'ptx' are set */
+    const char *unmapped;  /* why not; NULL if mapped */
+    uint32_t mapped_count; /* instructions that have a PTX instruction */
+    const void *cubin;
+    size_t cubin_size;
+    double seconds; /* in all, and of that in the assembler */
+    double assembler_seconds;
+} MachineMap;
+
+/* Assembles the module, reads the kernel's code and finds the PTX instruction of each machine instruction. NULL with
+ * *error in the arena if there is no code to read. */
+MachineMap *machine_map(Arena *arena, const MachineRequest *request, const char **error);
+
+/* How often a PTX instruction was executed, over all warps. */
+typedef struct PtxCount {
+    Span span;        /* of the instruction, in the module that was mapped */
+    uint64_t warps;   /* warp instructions, whatever the guard says */
+    uint64_t threads; /* threads for which the guard held */
+} PtxCount;
+
+/* How often each part of the machine code is executed, summed over the warps of the launch. */
+typedef struct MachineExecutions {
+    double *block_warps;   /* of each block: how often a warp executes it */
+    double *block_threads; /* and how many threads do */
+    double warps;          /* that start the kernel */
+    double total;          /* warp instructions */
+    double by_class[MACHINE_CLASS_COUNT];
+    double spills;         /* loads and stores of local memory that the PTX does not contain */
+    double bytes_spilled;  /* by threads */
+    double residual; /* how far the counts disagree: the weighted mean of |executed - PTX count| over the weighted mean
+                        of the PTX counts; 0 is perfect */
+    double evidence; /* share of the executed instructions in blocks whose count follows from PTX counts of their own */
+} MachineExecutions;
+
+/* Distributes the counts over the code (docs/machine-code.md). Instructions that were not executed may be left out.
+ * Without a mapping all counts are 0. */
+MachineExecutions *machine_execute(Arena *arena, const MachineMap *map, const PtxCount *counts, size_t count);
+
+/* Appends the code to *out: address, executions, PTX line, class, stall cycles, scoreboards and text of each
+ * instruction, blocks apart. 'executions' may be NULL. */
+void machine_list(const MachineMap *map, const MachineExecutions *executions, Buf *out);
+
+#endif

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# The reader of machine code against nvdisasm, over the corpus, for each architecture that the cost model covers.
+set -uo pipefail
+. tests/suites/result.bash
+
+# $1: variable that may name the program; $2: its name. Prints its path.
+find_program() {
+    local candidate
+    for candidate in "${!1:-}" "$(command -v "$2")" "/usr/local/cuda/bin/$2" "third_party/cuda/bin/$2"; do
+        if [ -n "$candidate" ] && [ -x "$candidate" ]; then
+            printf '%s\n' "$candidate"
+            return
+        fi
+    done
+}
+
+PTXAS="$(find_program PTXOPT_PTXAS ptxas)"
+NVDISASM="$(find_program PTXOPT_NVDISASM nvdisasm)"
+MACHINE_CODE="$BUILD/tests/machine-code"
+export PTXAS NVDISASM MACHINE_CODE
+if [ -z "$PTXAS" ] || [ -z "$NVDISASM" ]; then
+    echo "no ptxas or no nvdisasm"
+    exit 77
+fi
+mkdir -p "$TEST_TMP/work"
+for arch in sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120; do
+    python3 tests/tools/compare-machine-code.py "$arch" "$TEST_TMP/work" corpus/*/*.sm_75.ptx >"$TEST_TMP/errors" 2>&1
+    status=$?
+    result "$arch: $(head -n 1 "$TEST_TMP/errors")" "$([ "$status" -eq 0 ] || echo "nvdisasm disagrees")"
+done
+exit "$failed"
