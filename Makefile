@@ -10,7 +10,7 @@
 ## make corpus-report  the same, and write build/corpus/report.html
 ## make gpu-run      build what `tools/corpus-run --gpu` needs to run launch files on a GPU
 ## make check-gpu    compare the emulator's instructions with a GPU; ACCEPT=FILE keeps the GPU's answers
-## make bench-NAME   run the benchmark bench/NAME: frontend or emulator
+## make bench-NAME   run the benchmark bench/NAME: frontend, emulator or time
 ## make inputs       make the PTX and the occupancies of tests/ again (needs the CUDA toolkit and clang)
 ## make install      install the program, its manual page and the documentation of its formats under PREFIX
 ## make uninstall    remove them again
@@ -31,7 +31,7 @@ MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
 
-FOLDERS := support ir lexer parser analysis machine opt emit assembler sass emulator cli
+FOLDERS := support ir lexer parser analysis machine opt emit assembler sass emulator cost cli
 
 # Generated C is made once, in build/, and shared by all variants; objects and programs are in $(OUT).
 GEN := build
@@ -274,7 +274,7 @@ corpus-report: $(PROGRAM)
 	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) tools/corpus-run; status=$$?; BUILD=$(OUT) tools/corpus-report && \
 	    exit $$status
 
-BENCHMARKS := $(patsubst bench/%,bench-%,$(wildcard bench/*))
+BENCHMARKS := $(patsubst bench/%,bench-%,$(shell find bench -maxdepth 1 -type f))
 .PHONY: $(BENCHMARKS)
 $(BENCHMARKS): bench-%: $(PROGRAM)
 	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) bench/$*

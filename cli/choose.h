@@ -1,17 +1,29 @@
-/* -coarsen auto: choosing a factor. */
+/* -coarsen auto: choosing dimension, factor and stride by predicted time. */
 #ifndef PTXOPT_CLI_CHOOSE_H
 #define PTXOPT_CLI_CHOOSE_H
 
+#include "cli/form_cost.h"
 #include "cli/report.h"
 
-/* Tries factors along one dimension after the other, the largest first, and puts the first good one into
- * kernel->request.  If none is good, nothing is coarsened, and kernel->choice says why; if none could even be tried,
- * kernel->refusal does, too.
+/* What the choice is for. */
+typedef struct ChoiceContext {
+    Device device;
+    const Launch *const *launches; /* -launch; those of other kernels are ignored */
+    size_t launch_count;
+    bool stride_given; /* only the request's stride is tried */
+} ChoiceContext;
+
+/* The launch of the kernel, or NULL. */
+const Launch *choice_launch(const ChoiceContext *context, const char *kernel);
+
+/* Predicts the time of every form that coarsening by 2 to 16 along x, y, z or their products gives, with the strides
+ * block and unit, and puts the fastest into kernel->request if it is predicted to be at least 3% faster than the input
+ * and spills no more.  Otherwise nothing is coarsened.  kernel->choice says what was decided and why, kernel->trials
+ * has all forms; if none could even be tried, kernel->refusal says why.
  *
- * A factor is good if the coarsened kernel is sound, spills no more than the input, leaves no more lanes of its warps
- * idle, and an SM holds as many of its blocks: then as many of the original threads are in flight, in fewer
- * instructions.  Coarsening too far costs registers and occupancy (Unkule, Shaltz and Qasem, CC'12, section 1).  The
- * figures are the judge's; the kernel does not change. */
-void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *options);
+ * With a launch of the kernel, its counts decide; without, estimates for the known block size do, or, if that is
+ * unknown, for 128, 256 and 1,024 threads: the form must be faster for each.  Estimates also decide which forms are
+ * assembled and counted, if there are many.  The kernel does not change. */
+void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *options, const ChoiceContext *context);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cost_command.h"
 #include "cli/emulate.h"
 
 static void exit_without_memory(void)
@@ -73,6 +74,29 @@ static int main_run(Arena *arena, int argc, char **argv)
     return EXIT_USAGE;
 }
 
+static int main_cost(Arena *arena, int argc, char **argv)
+{
+    CostOptions options;
+    const char *error;
+    switch (cost_options_parse(arena, argc, argv, &options, &error)) {
+    case OPTIONS_RUN: return (int)cost_file(&options);
+    case OPTIONS_HELP: return print_text(cost_options_help());
+    case OPTIONS_VERSION: return print_text("ptxopt " PTXOPT_VERSION "\n");
+    case OPTIONS_WRONG: fprintf(stderr, "ptxopt: error: cost: %s\n", error); break;
+    }
+    return EXIT_USAGE;
+}
+
+/* The command that the first word names; without one, files are transformed. */
+static int main_command(Arena *arena, int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "run") == 0)
+        return main_run(arena, argc, argv);
+    if (argc > 1 && strcmp(argv[1], "cost") == 0)
+        return main_cost(arena, argc, argv);
+    return main_file(arena, argc, argv);
+}
+
 int main(int argc, char **argv)
 {
     hold_standard_files();
@@ -81,7 +105,7 @@ int main(int argc, char **argv)
     set_out_of_memory_handler(exit_without_memory);
     json_set_alloc_funcs(json_allocate, free);
     Arena *arena = arena_new();
-    int status = argc > 1 && strcmp(argv[1], "run") == 0 ? main_run(arena, argc, argv) : main_file(arena, argc, argv);
+    int status = main_command(arena, argc, argv);
     arena_free(arena);
     return status;
 }

@@ -28,6 +28,8 @@ typedef enum OptionId {
     OPTION_PASS,
     OPTION_DUMP,
     OPTION_VERIFY,
+    OPTION_LAUNCH,
+    OPTION_MACHINE,
     OPTION_CANONICAL,
     OPTION_WERROR,
     OPTION_QUIET,
@@ -57,6 +59,8 @@ static const struct option long_options[] = {
     {"p", required_argument, NULL, OPTION_PASS},
     {"d", required_argument, NULL, OPTION_DUMP},
     {"verify", required_argument, NULL, OPTION_VERIFY},
+    {"launch", required_argument, NULL, OPTION_LAUNCH},
+    {"machine", required_argument, NULL, OPTION_MACHINE},
     {"canonical", no_argument, NULL, OPTION_CANONICAL},
     {"Werror", no_argument, NULL, OPTION_WERROR},
     {"q", no_argument, NULL, OPTION_QUIET},
@@ -174,6 +178,8 @@ static void read_option(Reader *reader, int id, const char *value)
     case OPTION_PASS: options_read_passes(reader, value); break;
     case OPTION_DUMP: options_read_dumps(reader, value); break;
     case OPTION_VERIFY: VEC_PUSH(reader->arena, options->verify, file_name(reader, id, value)); break;
+    case OPTION_LAUNCH: VEC_PUSH(reader->arena, options->launches, file_name(reader, id, value)); break;
+    case OPTION_MACHINE: options->machine = file_name(reader, id, value); break;
     case OPTION_CANONICAL: options->canonical = true; break;
     case OPTION_WERROR: options->warnings_are_errors = true; break;
     case OPTION_QUIET: options->quiet = true; break;
@@ -225,6 +231,7 @@ static void check_whole(Reader *reader)
         options->output = "-";
     if (options->cubin && options->assembler_none)
         options_fail(reader, "-cubin needs an assembler, but -assembler none is given");
+    options->stride_given = reader->stride_given;
     if (reader->stride_given && options->coarsen.count == 0)
         options_fail(reader, "-stride says how to coarsen, but -coarsen is not given");
     if (options->launch_out && options->coarsen.count == 0)

@@ -42,7 +42,10 @@ typedef struct Options {
     VEC(RegistersOption) registers;
     VEC(BlockOption) blocks;
     VEC(const char *) verify; /* launch files */
+    VEC(const char *) launches; /* launch files that decisions and the report are based on */
+    const char *machine;        /* a machine file; NULL: the device of the architecture */
     Stride stride;
+    bool stride_given;
     bool assembler_given; /* -assembler was on the command line */
     bool assembler_none;
     AssemblerKind assembler;
@@ -77,6 +80,24 @@ typedef struct RunOptions {
 /* The same for "ptxopt run": argv[1] is "run". */
 OptionsOutcome run_options_parse(Arena *arena, int argc, char *const *argv, RunOptions *options, const char **error);
 const char *run_options_help(void);
+
+/* ptxopt cost [options] FILE.ptx LAUNCH.json */
+typedef struct CostOptions {
+    const char *input, *launch;
+    const char *before;  /* NULL: no comparison */
+    const char *arch;    /* NULL: the module's .target */
+    const char *machine; /* NULL: the device as the table has it */
+    const char *output;  /* NULL: standard output */
+    bool assembler_given, assembler_none;
+    AssemblerKind assembler;
+    unsigned registers; /* 0: the assembler's figure */
+    bool estimate; /* do not run the launch */
+    bool report_json, quiet;
+} CostOptions;
+
+/* The same for "ptxopt cost". */
+OptionsOutcome cost_options_parse(Arena *arena, int argc, char *const *argv, CostOptions *options, const char **error);
+const char *cost_options_help(void);
 
 /* Kernels are named as in kernel_name.h. */
 

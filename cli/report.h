@@ -2,15 +2,18 @@
 #ifndef PTXOPT_CLI_REPORT_H
 #define PTXOPT_CLI_REPORT_H
 
+#include "cli/form_cost.h"
 #include "cli/verify.h"
 #include "opt/opt.h"
 
 enum { MOST_CONDITIONS = 8 };
 
-/* A factor that -coarsen auto tried. */
+/* A form that -coarsen auto tried. */
 typedef struct CoarsenTrial {
     unsigned factor[3];
+    Stride stride;
     bool sound;          /* false: refused, or not tried at all */
+    double speedup;      /* predicted; 0: unknown */
     bool chosen;
     const char *verdict; /* why it was chosen or not */
 } CoarsenTrial;
@@ -36,6 +39,9 @@ typedef struct KernelReport {
     unsigned trial_count;
     const char *choice; /* -coarsen auto: the outcome in words */
     Refusal refusal;    /* -coarsen auto: why no factor could be tried; reason NULL: one could */
+    bool has_cost; /* the three below are known: the kernel was changed, and the model can predict its time */
+    CostBasis basis;
+    FormCost cost_before, cost_after;
     const char *conditions[MOST_CONDITIONS]; /* of the launch contract */
     unsigned condition_count;
 } KernelReport;
@@ -62,5 +68,7 @@ void launch_print_json(const Report *report, Buf *out);
 
 /* "x2,y2"; "none" for 1, 1, 1. */
 const char *factor_text(const unsigned factor[3], char text[32]);
+/* "block", "unit", "16". */
+const char *stride_text(const Stride *stride, char text[16]);
 
 #endif

@@ -85,6 +85,8 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
             const CoarsenTrial *trial = &kernel->trials[i];
             json_t *one = json_object();
             json_object_set_new(one, "factor", json_triple(trial->factor));
+            json_object_set_new(one, "stride", json_stride(&trial->stride));
+            json_object_set_new(one, "speedup", trial->speedup > 0 ? json_real(trial->speedup) : json_null());
             json_object_set_new(one, "chosen", json_boolean(trial->chosen));
             json_object_set_new(one, "verdict", json_text(trial->verdict));
             json_array_append_new(trials, one);
@@ -128,6 +130,19 @@ static json_t *registers_json(const KernelReport *kernel)
     return value;
 }
 
+/* null where nothing was changed, or the time is unknown. */
+static json_t *cost_comparison_json(const KernelReport *kernel)
+{
+    if (!kernel->has_cost)
+        return json_null();
+    json_t *value = json_object();
+    json_object_set_new(value, "device", json_text(kernel->basis.device.name));
+    json_object_set_new(value, "before", cost_json(&kernel->cost_before));
+    json_object_set_new(value, "after", cost_json(&kernel->cost_after));
+    cost_set_verdict(kernel->basis.arena, &kernel->cost_before, &kernel->cost_after, value);
+    return value;
+}
+
 static json_t *kernel_json(const Report *report, const KernelReport *kernel)
 {
     json_t *value = json_object();
@@ -140,6 +155,7 @@ static json_t *kernel_json(const Report *report, const KernelReport *kernel)
                         json_integer(source_position(report->source, kernel->result.kernel->span.begin).line));
     json_object_set_new(value, "coarsening", coarsening_json(report, kernel));
     json_object_set_new(value, "registers", registers_json(kernel));
+    json_object_set_new(value, "cost", cost_comparison_json(kernel));
     json_object_set_new(value, "before", standing_json(&kernel->before));
     json_object_set_new(value, "after", standing_json(&kernel->after));
     return value;

@@ -17,7 +17,7 @@ const char *factor_text(const unsigned factor[3], char text[32])
 }
 
 /* "block", "unit", "16". */
-static const char *stride_text(const Stride *stride, char text[16])
+const char *stride_text(const Stride *stride, char text[16])
 {
     if (stride->kind == STRIDE_NUMBER)
         snprintf(text, 16, "%u", stride->number);
@@ -144,7 +144,8 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
         buf_printf(out, "  coarsening: auto: %s\n", kernel->choice);
     if (result->coarsening != OUTCOME_REFUSED)
         for (unsigned i = 0; i < kernel->trial_count; i++)
-            buf_printf(out, "    %s: %s\n", factor_text(kernel->trials[i].factor, factor), kernel->trials[i].verdict);
+            buf_printf(out, "    %s %s: %s\n", factor_text(kernel->trials[i].factor, factor),
+                       stride_text(&kernel->trials[i].stride, stride), kernel->trials[i].verdict);
     switch (result->coarsening) {
     case OUTCOME_DONE: {
         buf_printf(out, "  coarsening: done: %s, stride %s", factor_text(result->contract.factor, factor),
@@ -277,6 +278,11 @@ static void print_kernel(Buf *out, const Report *report, const KernelReport *ker
     arena_free(scratch);
     print_coarsening(out, report, kernel);
     print_registers(out, kernel);
+    if (kernel->has_cost) {
+        buf_printf(out, "  cost on %s:\n", kernel->basis.device.name);
+        cost_print_text(&kernel->basis, &kernel->cost_before, &kernel->cost_after, out);
+        cost_print_verdict(kernel->basis.arena, &kernel->cost_before, &kernel->cost_after, out);
+    }
     print_figures(out, kernel);
 }
 

@@ -32,7 +32,7 @@ static ExitStatus run_steps(Run *run)
         return EXIT_INPUT;
     if (!names_exist(run) || !choose_arch(run))
         return EXIT_USAGE;
-    if (!open_assembler(run))
+    if (!open_assembler(run) || !read_launches(run))
         return EXIT_INPUT;
     run_kernels(run);
     if (run->diag.errors || (run->diag.warnings && run->options->warnings_are_errors))

@@ -209,3 +209,30 @@ bool open_assembler(Run *run)
             error);
     return true;
 }
+
+bool read_launches(Run *run)
+{
+    const Options *options = run->options;
+    const char *error = NULL;
+    Arch arch = {0};
+    arch_parse(run->arch, &arch);
+    const Launch **launches = ARENA_ARRAY(run->arena, const Launch *, options->launches.count + 1);
+    run->choice = (ChoiceContext){.device = *device_for(arch.number),
+                                  .launches = launches,
+                                  .launch_count = options->launches.count,
+                                  .stride_given = options->stride_given};
+    if (options->machine && !device_read(run->arena, options->machine, &run->choice.device, &error)) {
+        fprintf(stderr, "ptxopt: error: %s\n", error);
+        return false;
+    }
+    for (size_t i = 0; i < options->launches.count; i++) {
+        launches[i] = launch_read(run->arena, options->launches.data[i], &error);
+        if (!launches[i]) {
+            fprintf(stderr, "ptxopt: error: %s\n", error);
+            return false;
+        }
+        if (!kernel_exists(run, options->launches.data[i], launches[i]->kernel))
+            return false;
+    }
+    return true;
+}

@@ -2,6 +2,7 @@
 #ifndef PTXOPT_CLI_RUN_INTERNAL_H
 #define PTXOPT_CLI_RUN_INTERNAL_H
 
+#include "cli/choose.h"
 #include "cli/judge.h"
 #include "cli/options.h"
 #include "cli/report.h"
@@ -17,6 +18,7 @@ typedef struct Run {
     Assembler *assembler;   /* NULL: none */
     AssemblerJudge judge;
     PipelineOptions pipeline;
+    ChoiceContext choice;
     Report report;
     bool changed;       /* some kernel differs from the input */
     bool named_refused; /* exit status 3 */
@@ -40,6 +42,10 @@ bool read_module(Run *run);
 bool names_exist(Run *run);
 bool choose_arch(Run *run);
 bool open_assembler(Run *run);
+bool read_launches(Run *run); /* and the machine file */
+
+/* run_costs.c: predicts the kernel's time before and after, and warns of losses. */
+void predict_costs(Run *run, KernelReport *kernel);
 
 /* run_kernels.c */
 void run_kernels(Run *run);

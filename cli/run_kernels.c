@@ -89,12 +89,13 @@ static void run_kernel(Run *run, KernelReport *kernel)
     if (is_coarse)
         kernel->request.coarsen = kernel->is_auto = false;
     if (kernel->is_auto)
-        choose_factor(run->arena, kernel, &run->pipeline);
+        choose_factor(run->arena, kernel, &run->pipeline, &run->choice);
     kernel->tuning = result->kernel->tuning;
     /* The figures that are reported are those of the whole files. */
     PipelineOptions pipeline = run->pipeline;
     pipeline.no_figures = true;
     pipeline_run(run->arena, result->kernel, &kernel->request, &pipeline, result);
+    predict_costs(run, kernel);
     run->changed |= kernel_install(result);
     if (kernel->refusal.reason && kernel->is_auto) {
         result->coarsening = OUTCOME_REFUSED;

@@ -15,6 +15,7 @@ static void warp_start(Machine *machine, BlockState *block, Warp *warp, unsigned
     warp->index = index;
     warp->runnable_count = warp->blocked_count = 0;
     warp->idle_steps = warp->steps = 0;
+    warp->loaded = 0;
     warp->cluster_arrived = 0;
     unsigned threads = machine->block_threads - index * LANES;
     warp->live = threads >= LANES ? ALL_LANES : (1u << threads) - 1;

@@ -174,6 +174,8 @@ typedef struct EmulatorFault {
     Position position;
 } EmulatorFault;
 
+enum { REUSE_DISTANCES = 24 };
+
 typedef struct EmulatorCounters {
     /* Warp instructions, and the sum of their active threads. */
     uint64_t warp_instructions, thread_instructions;
@@ -192,6 +194,9 @@ typedef struct EmulatorCounters {
     /* With count_reuse: the distinct global sectors that each block touches, summed over the blocks, and those that the
      * grid touches. */
     uint64_t block_load_sectors, block_store_sectors, load_footprint, store_footprint;
+    /* Loads of sectors that the block had loaded before: by another warp last, or by this warp 2^k to 2^(k+1) - 1
+     * sectors ago. */
+    uint64_t shared_reuse, own_reuse[REUSE_DISTANCES];
 } EmulatorCounters;
 
 /* The work of one block, in steps of the emulator: one for most warp instructions, a few for some. */

@@ -101,6 +101,7 @@ const Form *signature_form(const Signature *signature, unsigned index); /* of th
  * without a type has TYPE_B32, a list the type of its elements. */
 unsigned signature_operand_types(const Signature *signature, const Form *form, Type *types, unsigned capacity);
 const char *opcode_name(Opcode op);
+bool opcode_is_special_function(Opcode op); /* the special function units compute it: roots, sines, divisions ... */
 bool opcode_is_slow(Opcode op); /* machine code needs a loop or a call, as for divisions and roots */
 const char *mod_name(ModId mod); /* with its dot */
 

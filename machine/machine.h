@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "support/support.h"
+
 /* sm_90a is {90, 'a'}. The suffix is 'a' (this architecture only), 'f' (its family) or 0. PTX ISA, .target. */
 typedef struct Arch {
     unsigned number;
@@ -81,6 +83,30 @@ const Machine *architecture_machine(const Architecture *architecture);
 
 /* The PTX .version, times 10, that introduced the target with this suffix; 0 if there is no such target. */
 unsigned architecture_version(const Architecture *architecture, char suffix);
+
+/* What the time model knows of one product. Throughputs are for each cycle of one SM unless stated, latencies in
+ * cycles; machine/devices.def has the values and their sources. */
+typedef struct Device {
+    const char *name;
+    unsigned architecture;       /* 75 for sm_75: the limits of its SM are the architecture's */
+    double multiprocessors;
+    double clock_mhz;
+    double schedulers;           /* of an SM; each issues one warp instruction in a cycle */
+    double fp32, integer, special, fp64; /* results, in threads */
+    double tensor;               /* multiply-adds in FP16 */
+    double shared_bytes;
+    double alu_latency, special_latency, shared_latency, l1_latency, l2_latency, dram_latency;
+    double l1_size, l1_bytes;    /* bytes; bytes per cycle */
+    double l2_size, l2_bytes;    /* of the device */
+    double dram_bytes;           /* of the device */
+    double launch_cycles;        /* from the launch until every SM works, and from the last block to the end */
+} Device;
+
+/* The device of the architecture, or of the nearest one below (the first in the table if there is none). */
+const Device *device_for(unsigned architecture);
+/* Changes the members of *device that the machine file (docs/formats.md) names. False, with *error set to a message in
+ * the arena, if the file cannot be read or is invalid. */
+bool device_read(Arena *arena, const char *path, Device *device, const char **error);
 
 /* The limits that keep an SM from running one more block. Several can bind at once; then raising only one of them gains
  * nothing. */

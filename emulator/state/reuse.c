@@ -2,7 +2,9 @@
  *
  * Every region has, for each sector and for loads and stores apart, the number of the block that touched it last.  A
  * block's first touch of a sector is what a first-level cache of unlimited size would pass on; the sectors touched at
- * all are what a second-level cache would.  Neither depends on the order in which blocks run. */
+ * all are what a second-level cache would.  A later load of the sector has a distance: how many sectors its warp has
+ * loaded since.  Together with the number of warps that run at once, it says how large a cache has to be.  Nothing of
+ * this depends on the order in which blocks run. */
 #include "emulator/state/shape.h"
 
 static size_t sector_count(const Region *region)
@@ -16,39 +18,83 @@ void reuse_prepare(Machine *machine, Region *region)
         return;
     for (unsigned i = 0; i < 2; i++)
         region->toucher[i] = machine_alloc(machine, sector_count(region) + 1, sizeof *region->toucher[i]);
+    region->load_times = machine_alloc(machine, sector_count(region) + 1, sizeof *region->load_times);
+}
+
+/* A load's time: its warp in the high bits, the sectors that the warp had loaded in the low ones, modulo 2^27. */
+enum { TIME_BITS = 27 };
+#define TIME_MASK ((UINT32_C(1) << TIME_BITS) - 1)
+
+/* Counts a load of a sector that the block has loaded before, at 'time'; false if the same access has. */
+static bool count_repeat(EmulatorCounters *counters, uint32_t before, uint32_t time)
+{
+    if (before == time)
+        return false;
+    if (before >> TIME_BITS != time >> TIME_BITS) {
+        counters->shared_reuse++;
+        return true;
+    }
+    uint32_t distance = (time - before) & TIME_MASK;
+    unsigned k = 31 - (unsigned)__builtin_clz(distance | 1);
+    counters->own_reuse[k < REUSE_DISTANCES ? k : REUSE_DISTANCES - 1]++;
+    return true;
+}
+
+/* Counts one lane's load of a sector; true if no lane before it in the access touched the sector. */
+static bool count_load(Exec *x, const Region *region, uint64_t sector, uint32_t block)
+{
+    EmulatorCounters *counters = &x->machine->result->counters;
+    uint32_t time = x->warp->index << TIME_BITS | (x->warp->loaded & TIME_MASK);
+    bool is_new = true;
+    if (region->toucher[0][sector] != block)
+        counters->block_load_sectors++;
+    else
+        is_new = count_repeat(counters, region->load_times[sector], time);
+    region->toucher[0][sector] = block;
+    region->load_times[sector] = time;
+    return is_new;
+}
+
+static void count_store(Exec *x, const Region *region, uint64_t sector, uint32_t block)
+{
+    x->machine->result->counters.block_store_sectors += region->toucher[1][sector] != block;
+    region->toucher[1][sector] = block;
 }
 
 void reuse_count(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const Translation *at)
 {
-    EmulatorCounters *counters = &x->machine->result->counters;
-    unsigned stores = mode != MODE_LOAD;
-    uint32_t block = (uint32_t)x->block->index + 1;
-    uint64_t *count = stores ? &counters->block_store_sectors : &counters->block_load_sectors;
+    uint32_t block = (uint32_t)x->block->index + 1, loaded = 0;
     EACH_ACTIVE(lane, mask)
     {
         const Region *region = at->region[lane];
-        if (!region || !region->toucher[stores])
+        if (!region || !region->toucher[0])
             continue;
         uint64_t offset = at->address[lane] - region->base;
         for (uint64_t sector = offset / SECTOR_BYTES; sector <= (offset + bytes - 1) / SECTOR_BYTES; sector++) {
-            *count += region->toucher[stores][sector] != block;
-            region->toucher[stores][sector] = block;
+            if (mode == MODE_LOAD) {
+                loaded += count_load(x, region, sector, block);
+                continue;
+            }
+            count_store(x, region, sector, block);
         }
     }
+    x->warp->loaded += loaded;
 }
 
 void reuse_shape(Exec *x, const Region *region, const AccessShape *shape, uint32_t offset, bool writes)
 {
-    EmulatorCounters *counters = &x->machine->result->counters;
-    uint32_t block = (uint32_t)x->block->index + 1;
-    uint64_t *count = writes ? &counters->block_store_sectors : &counters->block_load_sectors;
+    uint32_t block = (uint32_t)x->block->index + 1, loaded = 0;
     for (unsigned i = 0; i < shape->run_count; i++) {
         uint32_t begin = offset + shape->runs[i].first, end = begin + shape->runs[i].bytes;
         for (uint32_t sector = begin / SECTOR_BYTES; sector <= (end - 1) / SECTOR_BYTES; sector++) {
-            *count += region->toucher[writes][sector] != block;
-            region->toucher[writes][sector] = block;
+            if (!writes) {
+                loaded += count_load(x, region, sector, block);
+                continue;
+            }
+            count_store(x, region, sector, block);
         }
     }
+    x->warp->loaded += loaded;
 }
 
 void reuse_merge(Region *region, const Region *other)

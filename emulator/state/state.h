@@ -42,6 +42,7 @@ typedef struct Region {
     bool watched;     /* EmulatorOptions.watch */
     uint32_t *toucher[2]; /* reuse.c: for each sector the last block that loaded [0] or stored [1] there, counted from
                            * 1; NULL: not tracked */
+    uint32_t *load_times; /* reuse.c: for each sector, who loaded it last and when */
 } Region;
 
 #define SECTOR_BYTES 32
@@ -107,6 +108,7 @@ struct Warp {
     uint32_t cluster_arrived; /* lanes that have arrived in the current phase of the cluster's barrier */
     uint64_t idle_steps;
     uint64_t steps; /* ops executed since the block started */
+    uint32_t loaded; /* with count_reuse: sectors loaded since the block started */
     /* Race check: a vector clock over the block's warps; its last entry is the latest tick known of other blocks. */
     uint32_t *clocks;
     uint32_t *fence_clocks; /* the clock at the warp's last fence; all 0: none yet */

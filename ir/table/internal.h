@@ -139,6 +139,7 @@ enum OpcodeRule {
     RULE_ACCUMULATES = 1 << 23,
     RULE_SLOW = 1 << 24,
     RULE_ALIGNED = 1 << 25,
+    RULE_SFU = 1 << 26,
 };
 
 typedef enum OrderKind { ORDER_ANY, ORDER_FIXED } OrderKind;

@@ -99,6 +99,11 @@ bool opcode_is_slow(Opcode op)
     return opcode_has(op, RULE_SLOW);
 }
 
+bool opcode_is_special_function(Opcode op)
+{
+    return opcode_has(op, RULE_SFU);
+}
+
 const Form *opcode_first_form(Opcode op, unsigned *count)
 {
     *count = op == OP_UNKNOWN ? 0 : opcode_forms[op + 1] - opcode_forms[op];

@@ -20,6 +20,7 @@ static const char scale_text[] = ".version 8.0\n"
                                  ".visible .entry scale(.param .u64 data)\n"
                                  "%s"
                                  "{\n"
+                                 "\t.reg .pred %%p<2>;\n"
                                  "\t.reg .b32 %%r<3>;\n"
                                  "\t.reg .b64 %%rd<4>;\n"
                                  "\tld.param.u64 %%rd1, [data];\n"
@@ -31,32 +32,19 @@ static const char scale_text[] = ".version 8.0\n"
                                  "\tret;\n"
                                  "}\n";
 
-/* The figures that the assembler would report for each form: 0 the original kernel, 1 eight threads merged, 2 four, 3
- * two. */
+/* The figures that the assembler would report: 0 for the original kernel, 1 for every other form. */
 typedef struct Script {
-    unsigned registers[4], spills[4];
-    unsigned last; /* this form and later ones get its figures */
-    bool broken;   /* the original kernel does not assemble */
+    unsigned registers[2], spills[2];
+    bool broken; /* the original kernel does not assemble */
 } Script;
-
-/* Each merged thread has its own store. */
-static unsigned form_of(const Body *candidate)
-{
-    unsigned stores = 0;
-    for (size_t b = 0; candidate && b < candidate->blocks.count; b++)
-        for (const Inst *inst = candidate->blocks.data[b]->first; inst; inst = inst->next)
-            stores += (inst->effects & EFFECT_WRITE) != 0;
-    return stores == 8 ? 1 : stores == 4 ? 2 : stores == 2 ? 3 : 0;
-}
 
 static bool script_measure(void *context, const FunctionForm *measured, Figures *out)
 {
     const Script *script = context;
-    unsigned form = form_of(measured->body);
+    unsigned form = measured->body != NULL;
     *out = (Figures){.message = "the script says so"};
     if (script->broken)
         return false;
-    form = form > script->last ? script->last : form;
     *out = (Figures){.known = true, .registers = script->registers[form], .spill_stores = script->spills[form]};
     return true;
 }
@@ -108,55 +96,104 @@ static void setup_free(Setup *setup)
 
 static const char plain[] = "ld.global.u32 %r2, [%rd3]";
 
-static void test_largest(void **state)
+/* Work that coarsening shares: a loop that is the same for all threads. */
+static const char shared_work[] = "mov.u32 %r2, 0;\n"
+                                  "again:\n"
+                                  "mad.lo.u32 %r2, %r2, 5, 7;\n"
+                                  "setp.lt.u32 %p1, %r2, 100000;\n"
+                                  "@%p1 bra again;\n"
+                                  "add.u32 %r2, %r2, %r1";
+
+static const ChoiceContext *context(void)
+{
+    static ChoiceContext context;
+    context = (ChoiceContext){.device = *device_for(90)};
+    return &context;
+}
+
+/* What always holds: the chosen form, if any, is the fastest of those that were weighed, and by enough. */
+static void check_choice(const Setup *setup)
+{
+    const KernelReport *report = &setup->report;
+    const CoarsenTrial *chosen = NULL;
+    for (unsigned i = 0; i < report->trial_count; i++) {
+        const CoarsenTrial *trial = &report->trials[i];
+        assert_non_null(trial->verdict);
+        if (!trial->chosen)
+            continue;
+        assert_null(chosen);
+        chosen = trial;
+    }
+    assert_int_equal(report->request.coarsen, chosen != NULL);
+    if (!chosen)
+        return;
+    assert_true(chosen->speedup >= 1.03);
+    assert_memory_equal(report->request.factor, chosen->factor, sizeof chosen->factor);
+    assert_non_null(strstr(report->choice, "predicted"));
+}
+
+static void test_shared_work(void **state)
 {
     (void)state;
-    Setup *setup = setup_new("", plain, 256, &(Script){.registers = {16, 20}, .last = 1});
-    choose_factor(setup->arena, &setup->report, &setup->options);
+    Setup *setup = setup_new("", shared_work, 256, &(Script){.registers = {16, 20}});
+    choose_factor(setup->arena, &setup->report, &setup->options, context());
+    check_choice(setup);
     assert_true(setup->report.request.coarsen);
-    assert_int_equal(setup->report.request.factor[0], 8);
-    assert_int_equal(setup->report.trial_count, 1);
-    assert_true(setup->report.trials[0].chosen);
     assert_null(setup->report.refusal.reason);
     setup_free(setup);
 }
 
-static void test_spills_and_blocks(void **state)
+static void test_copy(void **state)
 {
     (void)state;
-    /* x8 spills, x4 uses so many registers that fewer blocks fit. */
-    Script script = {.registers = {32, 40, 255, 24}, .spills = {0, 8, 0, 0}, .last = 3};
-    Setup *setup = setup_new("", plain, 1024, &script);
-    choose_factor(setup->arena, &setup->report, &setup->options);
-    assert_true(setup->report.request.coarsen);
-    assert_int_equal(setup->report.trial_count, 3);
-    assert_non_null(strstr(setup->report.trials[0].verdict, "8 bytes spilled instead of 0"));
-    assert_non_null(strstr(setup->report.trials[1].verdict, "blocks on an SM instead of"));
-    assert_int_equal(setup->report.request.factor[0], 2);
+    /* At full bandwidth either way. */
+    Setup *setup = setup_new("", plain, 256, &(Script){.registers = {16, 20}});
+    setup->report.request.stride = (Stride){.kind = STRIDE_UNIT};
+    ChoiceContext only_unit = *context();
+    only_unit.stride_given = true;
+    choose_factor(setup->arena, &setup->report, &setup->options, &only_unit);
+    check_choice(setup);
+    assert_false(setup->report.request.coarsen);
+    assert_non_null(strstr(setup->report.choice, "not coarsened: the best form"));
+    for (unsigned i = 0; i < setup->report.trial_count; i++)
+        assert_int_equal(setup->report.trials[i].stride.kind, STRIDE_UNIT);
     setup_free(setup);
 }
 
-static void test_none_good(void **state)
+static void test_spills(void **state)
 {
     (void)state;
-    Setup *setup = setup_new("", plain, 256, &(Script){.registers = {16, 16}, .spills = {0, 4}, .last = 1});
-    choose_factor(setup->arena, &setup->report, &setup->options);
+    Script script = {.registers = {16, 20}, .spills = {0, 8}};
+    Setup *setup = setup_new("", shared_work, 256, &script);
+    choose_factor(setup->arena, &setup->report, &setup->options, context());
+    check_choice(setup);
     assert_false(setup->report.request.coarsen);
     assert_null(setup->report.refusal.reason);
-    assert_non_null(strstr(setup->report.choice, "no factor"));
+    assert_non_null(strstr(setup->report.trials[0].verdict, "8 bytes spilled instead of 0"));
     setup_free(setup);
 }
 
-static void test_lanes(void **state)
+static void test_lost_warps(void **state)
 {
     (void)state;
-    Setup *setup = setup_new("", plain, 64, &(Script){.registers = {16, 20}, .last = 1});
-    choose_factor(setup->arena, &setup->report, &setup->options);
-    assert_int_equal(setup->report.request.factor[0], 2);
-    assert_non_null(strstr(setup->report.trials[0].verdict, "lanes idle"));
+    /* With 255 registers, two blocks of 128 threads are on an SM instead of 16. */
+    Setup *setup = setup_new("", plain, 128, &(Script){.registers = {32, 255}});
+    choose_factor(setup->arena, &setup->report, &setup->options, context());
+    check_choice(setup);
+    assert_false(setup->report.request.coarsen);
     setup_free(setup);
-    setup = setup_new("", plain, 7, &(Script){.registers = {16, 20}, .last = 1});
-    choose_factor(setup->arena, &setup->report, &setup->options);
+}
+
+static void test_small_blocks(void **state)
+{
+    (void)state;
+    Setup *setup = setup_new("", plain, 32, &(Script){.registers = {16, 20}});
+    choose_factor(setup->arena, &setup->report, &setup->options, context());
+    check_choice(setup);
+    assert_false(setup->report.request.coarsen);
+    setup_free(setup);
+    setup = setup_new("", plain, 7, &(Script){.registers = {16, 20}});
+    choose_factor(setup->arena, &setup->report, &setup->options, context());
     assert_false(setup->report.request.coarsen);
     assert_int_equal(setup->report.trial_count, 0);
     assert_non_null(strstr(setup->report.choice, "not divisible"));
@@ -166,38 +203,59 @@ static void test_lanes(void **state)
 static void test_block_of_module(void **state)
 {
     (void)state;
-    Setup *setup = setup_new(".reqntid 128\n", plain, 0, &(Script){.registers = {16, 20}, .last = 1});
-    choose_factor(setup->arena, &setup->report, &setup->options);
-    assert_int_equal(setup->report.request.factor[0], 4);
+    Setup *setup = setup_new(".reqntid 2\n", shared_work, 0, &(Script){.registers = {16, 20}});
+    choose_factor(setup->arena, &setup->report, &setup->options, context());
+    check_choice(setup);
+    assert_int_equal(setup->report.trial_count, 2); /* by 2, with two strides */
     setup_free(setup);
-    setup = setup_new(".maxntid 256\n", plain, 0, &(Script){.registers = {16, 20}, .last = 1});
-    choose_factor(setup->arena, &setup->report, &setup->options);
-    assert_int_equal(setup->report.request.factor[0], 8);
+}
+
+static void test_unknown_block(void **state)
+{
+    (void)state;
+    Setup *setup = setup_new("", shared_work, 0, &(Script){.registers = {16, 20}});
+    choose_factor(setup->arena, &setup->report, &setup->options, context());
+    check_choice(setup);
+    assert_true(setup->report.request.coarsen);
+    setup_free(setup);
+}
+
+static void test_launch(void **state)
+{
+    (void)state;
+    /* One block on a device for hundreds: fewer threads only make it longer. */
+    LaunchArgument argument = {.kind = ARGUMENT_BUFFER, .name = "data", .type = TYPE_U32, .count = 256};
+    const Launch launch = {.kernel = "scale", .grid = {1, 1, 1}, .block = {256, 1, 1}, .arguments = &argument,
+                           .argument_count = 1};
+    const Launch *const launches[] = {&launch};
+    ChoiceContext counted = *context();
+    counted.launches = launches;
+    counted.launch_count = 1;
+    Setup *setup = setup_new("", plain, 0, &(Script){.registers = {16, 20}});
+    choose_factor(setup->arena, &setup->report, &setup->options, &counted);
+    check_choice(setup);
+    assert_false(setup->report.request.coarsen);
+    assert_non_null(strstr(setup->report.choice, "counted"));
     setup_free(setup);
 }
 
 static void test_nothing_to_weigh(void **state)
 {
     (void)state;
-    Script script = {.registers = {16, 20}, .last = 1};
-    Setup *setup = setup_new("", plain, 0, &script);
-    choose_factor(setup->arena, &setup->report, &setup->options);
-    assert_non_null(strstr(setup->report.refusal.reason, "block size"));
-    setup_free(setup);
-
-    setup = setup_new("", plain, 256, &script);
+    Script script = {.registers = {16, 20}};
+    Setup *setup = setup_new("", plain, 256, &script);
     setup->options.judge = NULL;
-    choose_factor(setup->arena, &setup->report, &setup->options);
+    choose_factor(setup->arena, &setup->report, &setup->options, context());
     assert_non_null(strstr(setup->report.refusal.reason, "no assembler"));
     setup_free(setup);
 
     setup = setup_new("", plain, 256, &(Script){.broken = true});
-    choose_factor(setup->arena, &setup->report, &setup->options);
+    choose_factor(setup->arena, &setup->report, &setup->options, context());
     assert_non_null(strstr(setup->report.refusal.reason, "the script says so"));
     setup_free(setup);
 
     setup = setup_new("", "activemask.b32 %r2", 256, &script);
-    choose_factor(setup->arena, &setup->report, &setup->options);
+    choose_factor(setup->arena, &setup->report, &setup->options, context());
     assert_false(setup->report.request.coarsen);
     assert_non_null(strstr(setup->report.refusal.reason, "activemask"));
     assert_true(setup->report.refusal.has_span);
@@ -232,10 +290,10 @@ static void test_outputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_largest),         cmocka_unit_test(test_spills_and_blocks),
-        cmocka_unit_test(test_none_good),       cmocka_unit_test(test_lanes),
-        cmocka_unit_test(test_block_of_module), cmocka_unit_test(test_nothing_to_weigh),
-        cmocka_unit_test(test_outputs),
+        cmocka_unit_test(test_shared_work),     cmocka_unit_test(test_copy),          cmocka_unit_test(test_spills),
+        cmocka_unit_test(test_lost_warps),      cmocka_unit_test(test_small_blocks),  cmocka_unit_test(test_launch),
+        cmocka_unit_test(test_block_of_module), cmocka_unit_test(test_unknown_block),
+        cmocka_unit_test(test_nothing_to_weigh), cmocka_unit_test(test_outputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

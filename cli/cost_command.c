@@ -1,0 +1,163 @@
+#include "cli/cost_command.h"
+
+#include <string.h>
+
+#include "cli/emulate.h"
+#include "cli/form_cost.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/run_internal.h"
+
+/* One of the two files. */
+typedef struct Side {
+    Options options;
+    Run run;
+    const Function *kernel;
+    unsigned factor[3]; /* by which its launch contract divides the block */
+    FormCost cost;
+} Side;
+
+/* Reads a file and finds the kernel and its contract.  False after printing what is wrong. */
+static bool side_read(Side *side, Arena *arena, const CostOptions *options, const char *path, const Launch *launch)
+{
+    side->options = (Options){
+        .input = path,
+        .arch = options->arch,
+        .assembler = options->assembler,
+        .assembler_given = options->assembler_given,
+        .assembler_none = options->assembler_none,
+        .canonical = true,
+        .report = true,
+        .quiet = options->quiet,
+    };
+    side->run = (Run){.options = &side->options, .arena = arena};
+    if (!read_module(&side->run) || !choose_arch(&side->run))
+        return false;
+    side->kernel = module_find_function(side->run.module, launch->kernel);
+    if (!side->kernel || !side->kernel->is_entry) {
+        fprintf(stderr, "ptxopt: error: %s has no kernel '%s'\n", path, launch->kernel);
+        return false;
+    }
+    LaunchContract contract;
+    const char *error = NULL;
+    bool has_contract = contract_find(arena, side->run.module, launch->kernel, &contract, &error);
+    if (has_contract && !error)
+        error = contract_unmet(arena, &contract, launch->block);
+    if (error) {
+        fprintf(stderr, "ptxopt: error: %s: %s\n", path, error);
+        return false;
+    }
+    for (unsigned i = 0; i < 3; i++)
+        side->factor[i] = has_contract ? contract.factor[i] : 1;
+    return open_assembler(&side->run);
+}
+
+/* False after printing what is wrong with the machine file. */
+static bool make_basis(const Side *side, Arena *arena, const CostOptions *options, const Launch *launch,
+                       CostBasis *basis)
+{
+    Arch arch = {0};
+    const char *error = NULL;
+    arch_parse(side->run.arch, &arch);
+    *basis = (CostBasis){
+        .arena = arena,
+        .machine = side->run.machine,
+        .device = *device_for(arch.number),
+        .launch = options->estimate ? NULL : launch,
+        .block = {launch->block[0], launch->block[1], launch->block[2]},
+        .blocks = (double)launch->grid[0] * launch->grid[1] * launch->grid[2],
+        .dynamic_shared = launch->dynamic_shared,
+        .jobs = launch_jobs(launch),
+    };
+    if (options->machine && !device_read(arena, options->machine, &basis->device, &error)) {
+        fprintf(stderr, "ptxopt: error: %s\n", error);
+        return false;
+    }
+    return true;
+}
+
+/* The cost of the kernel as the file has it.  False after printing why it is unknown. */
+static bool side_cost(Side *side, const CostOptions *options, const CostBasis *basis)
+{
+    const FunctionForm form = {.function = side->kernel};
+    Figures figures = {.registers = options->registers, .known = options->registers > 0};
+    if (side->run.assembler && !options->registers)
+        side->run.judge.judge.measure(side->run.judge.judge.context, &form, &figures);
+    if (side->run.assembler && !figures.known) {
+        fprintf(stderr, "ptxopt: error: %s does not assemble: %s\n", side->options.input, figures.message);
+        return false;
+    }
+    side->cost = form_cost(basis, &form, &figures, side->factor);
+    if (!side->cost.known)
+        fprintf(stderr, "ptxopt: error: the cost of '%s' is unknown: %s\n", side->kernel->name, side->cost.error);
+    return side->cost.known;
+}
+
+static void print_text(const CostOptions *options, const CostBasis *basis, const Launch *launch, const Side *before,
+                       const Side *after, Buf *out)
+{
+    buf_printf(out, "%s on %s (%s): %u x %u x %u blocks of %u x %u x %u threads\n", launch->kernel,
+               basis->device.name, after->run.arch, launch->grid[0], launch->grid[1], launch->grid[2],
+               launch->block[0], launch->block[1], launch->block[2]);
+    cost_print_text(basis, options->before ? &before->cost : NULL, &after->cost, out);
+    if (options->before)
+        cost_print_verdict(basis->arena, &before->cost, &after->cost, out);
+}
+
+static void print_json(const CostOptions *options, const CostBasis *basis, const Launch *launch, const Side *before,
+                       const Side *after, Buf *out)
+{
+    json_t *root = json_object();
+    json_object_set_new(root, "format", json_string("ptxopt-cost"));
+    json_object_set_new(root, "version", json_integer(1));
+    json_object_set_new(root, "kernel", json_text(launch->kernel));
+    json_object_set_new(root, "arch", json_text(after->run.arch));
+    json_object_set_new(root, "device", json_text(basis->device.name));
+    json_object_set_new(root, "grid", json_triple(launch->grid));
+    json_object_set_new(root, "block", json_triple(launch->block));
+    json_object_set_new(root, "cost", cost_json(&after->cost));
+    if (options->before) {
+        json_object_set_new(root, "before", cost_json(&before->cost));
+        cost_set_verdict(basis->arena, &before->cost, &after->cost, root);
+    }
+    json_print(root, out);
+}
+
+static ExitStatus cost(const CostOptions *options, Arena *arena, Side *before, Side *after)
+{
+    const char *error = NULL;
+    CostBasis basis;
+    const Launch *launch = launch_read(arena, options->launch, &error);
+    if (!launch) {
+        fprintf(stderr, "ptxopt: error: %s\n", error);
+        return EXIT_INPUT;
+    }
+    if ((options->before && !side_read(before, arena, options, options->before, launch)) ||
+        !side_read(after, arena, options, options->input, launch) ||
+        !make_basis(after, arena, options, launch, &basis))
+        return EXIT_INPUT;
+    if ((options->before && !side_cost(before, options, &basis)) || !side_cost(after, options, &basis))
+        return EXIT_UNVERIFIED;
+    Buf out = {0};
+    if (options->report_json)
+        print_json(options, &basis, launch, before, after, &out);
+    else
+        print_text(options, &basis, launch, before, after, &out);
+    Output output = {options->output ? options->output : "-", out.data, out.length};
+    error = outputs_write(arena, &output, 1);
+    buf_free(&out);
+    if (error)
+        fprintf(stderr, "ptxopt: error: %s\n", error);
+    return error ? EXIT_INPUT : EXIT_DONE;
+}
+
+ExitStatus cost_file(const CostOptions *options)
+{
+    Arena *arena = arena_new();
+    Side before = {0}, after = {0};
+    ExitStatus status = cost(options, arena, &before, &after);
+    assembler_close(before.run.assembler);
+    assembler_close(after.run.assembler);
+    arena_free(arena);
+    return status;
+}

@@ -1,0 +1,10 @@
+/* "ptxopt cost": what a launch of a kernel costs, and what that of another form of it costs. */
+#ifndef PTXOPT_CLI_COST_COMMAND_H
+#define PTXOPT_CLI_COST_COMMAND_H
+
+#include "cli/options.h"
+#include "cli/run.h"
+
+ExitStatus cost_file(const CostOptions *options);
+
+#endif

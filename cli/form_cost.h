@@ -1,0 +1,48 @@
+/* The cost of one form of a kernel, as "ptxopt cost", -report and -coarsen auto use it. */
+#ifndef PTXOPT_CLI_FORM_COST_H
+#define PTXOPT_CLI_FORM_COST_H
+
+#include <jansson.h>
+
+#include "cost/cost.h"
+#include "opt/opt.h"
+
+/* What costs are computed for. */
+typedef struct CostBasis {
+    Arena *arena;
+    const Machine *machine;
+    Device device;
+    const Launch *launch; /* of the original kernel, to be counted; NULL: estimate */
+    unsigned block[3];    /* to be estimated: the original block */
+    double blocks;        /* to be estimated: of the grid; 0: as many as keep the device busy for several waves */
+    uint64_t dynamic_shared; /* bytes of each block */
+    unsigned jobs;        /* cores for the emulator */
+} CostBasis;
+
+typedef struct FormCost {
+    bool known;
+    const char *error; /* why not */
+    Figures figures;
+    const Profile *profile;
+    Time time;
+} FormCost;
+
+/* The cost of a form that the assembler gave 'figures'; unknown figures count as no limit on occupancy. */
+FormCost form_cost(const CostBasis *basis, const FunctionForm *form, const Figures *figures, const unsigned factor[3]);
+
+/* "1.31x faster: 0.50 times the shared memory accesses", or "0.82x: 16 warps on an SM instead of 32"; in the arena. */
+const char *cost_verdict(Arena *arena, const FormCost *before, const FormCost *after);
+double cost_speedup(const FormCost *before, const FormCost *after);
+/* A warning about the form after, such as lost warps, blocks below a warp or multiplied sectors; NULL if there is none.
+ * 'index' counts from 0. */
+const char *cost_warning(Arena *arena, const FormCost *before, const FormCost *after, unsigned index);
+
+/* A table of the figures per original thread; 'before' may be NULL. */
+void cost_print_text(const CostBasis *basis, const FormCost *before, const FormCost *after, Buf *out);
+json_t *cost_json(const FormCost *cost);
+/* The verdict and the warnings, a line each. */
+void cost_print_verdict(Arena *arena, const FormCost *before, const FormCost *after, Buf *out);
+/* Sets "speedup", "verdict" and "warnings". */
+void cost_set_verdict(Arena *arena, const FormCost *before, const FormCost *after, json_t *object);
+
+#endif

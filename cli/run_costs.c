@@ -1,0 +1,57 @@
+/* The predicted time of each kernel that was changed, and warnings about losses. */
+#include <string.h>
+
+#include "cli/emulate.h"
+#include "cli/run_internal.h"
+
+/* What costs are computed for: the launch of the kernel, or its block size; false if neither is known. */
+static bool find_basis(const Run *run, const KernelReport *kernel, CostBasis *basis)
+{
+    const KernelResult *result = &kernel->result;
+    const Launch *launch = choice_launch(&run->choice, result->kernel->name);
+    *basis = (CostBasis){.arena = run->arena, .machine = run->machine, .device = run->choice.device, .launch = launch};
+    if (launch) {
+        basis->jobs = launch_jobs(launch);
+        basis->dynamic_shared = launch->dynamic_shared;
+        memcpy(basis->block, launch->block, sizeof basis->block);
+        return true;
+    }
+    memcpy(basis->block, result->block_before.threads, sizeof basis->block);
+    return block_size_total(&result->block_before) > 0;
+}
+
+static void warn_losses(Run *run, const KernelReport *kernel)
+{
+    const Function *function = kernel->result.kernel;
+    const FormCost *before = &kernel->cost_before, *after = &kernel->cost_after;
+    const char *warning, *basis = kernel->basis.launch ? "predicted" : "estimated";
+    double speedup = cost_speedup(before, after);
+    if (speedup < 0.98)
+        diag_warning(&run->diag, function->span, "kernel '%s' becomes slower (%s): %s", function->name, basis,
+                     cost_verdict(run->arena, before, after));
+    for (unsigned i = 0; speedup < 1 && (warning = cost_warning(run->arena, before, after, i)) != NULL; i++)
+        diag_warning(&run->diag, function->span, "coarsening kernel '%s': %s", function->name, warning);
+}
+
+void predict_costs(Run *run, KernelReport *kernel)
+{
+    const KernelResult *result = &kernel->result;
+    const unsigned none[3] = {1, 1, 1};
+    bool is_changed = result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE;
+    if (!run->machine || !is_changed || !find_basis(run, kernel, &kernel->basis))
+        return;
+    const FunctionForm input = {.function = result->kernel};
+    const FunctionForm output = {.function = result->kernel, .body = result->body, .tuning = &result->tuning,
+                                 .added = result->contract_symbol};
+    Figures before = {0}, after = {0};
+    if (run->assembler && run->options->report) {
+        run->judge.judge.measure(run->judge.judge.context, &input, &before);
+        run->judge.judge.measure(run->judge.judge.context, &output, &after);
+    }
+    kernel->cost_before = form_cost(&kernel->basis, &input, &before, none);
+    kernel->cost_after = form_cost(&kernel->basis, &output, &after,
+                                   result->coarsening == OUTCOME_DONE ? result->contract.factor : none);
+    kernel->has_cost = kernel->cost_before.known && kernel->cost_after.known;
+    if (kernel->has_cost && result->coarsening == OUTCOME_DONE)
+        warn_losses(run, kernel);
+}

@@ -1,0 +1,263 @@
+/* Sectors and bank conflicts of an access, from how its address depends on the thread's index.
+ *
+ * The address is taken apart as far as its affine form goes, also through extensions to 64 bits, which are assumed not
+ * to wrap here: a figure may be wrong by that, nothing else. */
+#include "cost/estimate.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SECTOR = 32, LINE = 128, WARP = 32, BANKS = 32, WORD = 4, DEEPEST = 12 };
+static const double gathered = 0.75; /* of the lanes' sectors are distinct where an index is unknown */
+
+typedef struct Shape {
+    double stride[3];  /* bytes between neighbours along x, y, z */
+    bool unknown[3];   /* differs along x, y, z in an unknown way */
+    bool differs_by_block;
+    double repeats;    /* executions for each distinct address, by loops in which it stays the same */
+    double step;       /* bytes from one iteration of the innermost loop in which it moves to the next; 0: unknown */
+    BitSet moves;      /* by Loop.index: loops in which the address changes */
+    uint64_t key;      /* of everything that is added up, but constants: a sum, so the order does not matter */
+} Shape;
+
+static void add_register(const Estimate *estimate, Shape *shape, RegId reg, double scale, unsigned depth);
+
+static void add_key(Shape *shape, uint64_t what, double scale)
+{
+    uint64_t bits;
+    memcpy(&bits, &scale, sizeof bits);
+    shape->key += hash_mix(what, bits);
+}
+
+static void add_sreg(Shape *shape, const Sreg *sreg, double scale)
+{
+    add_key(shape, pointer_key(sreg), scale);
+    if (sreg->role == SREG_ROLE_TID && sreg->axis <= SREG_AXIS_Z)
+        shape->stride[sreg->axis] += scale;
+    else if (sreg->role == SREG_ROLE_LANEID)
+        shape->stride[0] += scale;
+    else if (sreg->dependence == SREG_BLOCK)
+        shape->differs_by_block = true;
+}
+
+static void add_terms(const Estimate *estimate, Shape *shape, const AffineForm *form, double scale, unsigned depth)
+{
+    for (unsigned i = 0; i < form->term_count; i++) {
+        const AffineTerm *term = &form->terms[i];
+        double coefficient = scale * (double)term->coefficient;
+        if (term->base == AFFINE_SREG)
+            add_sreg(shape, term->sreg, coefficient);
+        else if (term->base == AFFINE_VALUE || term->base == AFFINE_SIGNED)
+            add_register(estimate, shape, term->reg, coefficient, depth + 1);
+        else
+            add_key(shape, pointer_key(term->object) + (uint64_t)term->offset, coefficient);
+    }
+}
+
+/* A register that cannot be taken apart. */
+static void add_unknown(const Estimate *estimate, Shape *shape, RegId reg)
+{
+    add_key(shape, reg, 0);
+    const VarianceOptions by_block = {.blocks = true};
+    for (unsigned i = 0; i < 3; i++)
+        shape->unknown[i] |= bitset_has(&analyses_variance(estimate->analyses, i, NULL)->regs, reg);
+    shape->differs_by_block |= bitset_has(&analyses_variance(estimate->analyses, VARIANCE_ANY, &by_block)->regs, reg);
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    const Block *block = analyses_values(estimate->analyses)->defs[reg].block;
+    for (const Loop *loop = block ? loop_of(loops, block) : NULL; loop; loop = loop->parent)
+        bitset_add(&shape->moves, loop->index);
+}
+
+/* The bytes by which a phi of a loop's header advances; 0: unknown. */
+static double phi_step(const Estimate *estimate, RegId reg)
+{
+    const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
+    if (!def->block || def->inst)
+        return 0;
+    const Phi *phi = &def->block->phis.data[def->phi];
+    for (size_t i = 0; i < phi->args.count; i++) {
+        AffineForm next = affine_of_reg(analyses_affine(estimate->analyses), phi->args.data[i].reg);
+        if (next.term_count == 1 && next.terms[0].reg == reg && next.terms[0].coefficient == 1)
+            return (double)next.constant;
+    }
+    return 0;
+}
+
+/* The value with which a loop's phi starts. */
+static RegId phi_start(const Estimate *estimate, RegId reg)
+{
+    const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
+    const Loop *loop = def->block ? loop_of(analyses_loops(estimate->analyses), def->block) : NULL;
+    if (!loop || def->inst || loop->header != def->block)
+        return REG_NONE;
+    const Phi *phi = &def->block->phis.data[def->phi];
+    for (size_t i = 0; i < phi->args.count; i++)
+        if (!loop_contains(analyses_loops(estimate->analyses), loop, phi->args.data[i].pred))
+            return phi->args.data[i].reg;
+    return REG_NONE;
+}
+
+static void add_operand(const Estimate *estimate, Shape *shape, const Inst *inst, unsigned index, double scale,
+                        unsigned depth)
+{
+    const Operand *operand = &inst->operands[index];
+    if (operand->kind == OPERAND_REG)
+        add_register(estimate, shape, inst->refs[operand->ref].reg, scale, depth + 1);
+    else if (operand->kind == OPERAND_SREG)
+        add_sreg(shape, operand->sreg, scale);
+}
+
+/* A factor of a product that is not affine: where it differs, the product does, and nobody knows by how much. */
+static void add_factor(const Estimate *estimate, Shape *shape, const Inst *inst, unsigned index)
+{
+    if (inst->operands[index].kind == OPERAND_REG)
+        add_unknown(estimate, shape, inst->refs[inst->operands[index].ref].reg);
+}
+
+/* Adds what the instruction that makes a value adds up; false if it does something else. */
+static bool add_definition(const Estimate *estimate, Shape *shape, const Inst *inst, double scale, unsigned depth)
+{
+    const Operand *last = &inst->operands[inst->operand_count - 1];
+    switch (inst_op(inst)) {
+    case OP_MAD:
+    case OP_MUL:
+        add_factor(estimate, shape, inst, 1);
+        add_factor(estimate, shape, inst, 2);
+        if (inst->operand_count > 3)
+            add_operand(estimate, shape, inst, 3, scale, depth);
+        return true;
+    case OP_ADD:
+        add_operand(estimate, shape, inst, 1, scale, depth);
+        add_operand(estimate, shape, inst, 2, scale, depth);
+        return true;
+    case OP_CVT:
+    case OP_CVTA:
+    case OP_MOV: add_operand(estimate, shape, inst, 1, scale, depth); return true;
+    case OP_AND: /* keeps the low bits, which is where neighbours differ */
+        add_operand(estimate, shape, inst, 1, scale, depth);
+        return last->kind == OPERAND_CONSTANT;
+    case OP_SHR:
+        if (last->kind != OPERAND_CONSTANT || last->constant->bits > 31)
+            return false;
+        add_operand(estimate, shape, inst, 1, scale / (double)(UINT32_C(1) << last->constant->bits), depth);
+        return true;
+    default: return false;
+    }
+}
+
+static void add_register(const Estimate *estimate, Shape *shape, RegId reg, double scale, unsigned depth)
+{
+    AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), reg);
+    bool is_itself = form.term_count == 1 && form.terms[0].reg == reg &&
+                     (form.terms[0].base == AFFINE_VALUE || form.terms[0].base == AFFINE_SIGNED);
+    if (form.bits && !is_itself && depth < DEEPEST) {
+        add_terms(estimate, shape, &form, scale, depth);
+        return;
+    }
+    RegId start = phi_start(estimate, reg);
+    if (start == REG_NONE || depth >= DEEPEST) {
+        const Inst *inst = value_inst(analyses_values(estimate->analyses), reg);
+        if (!inst || depth >= DEEPEST || !add_definition(estimate, shape, inst, scale, depth))
+            add_unknown(estimate, shape, reg);
+        return;
+    }
+    bitset_add(&shape->moves, loop_of(analyses_loops(estimate->analyses),
+                                      analyses_values(estimate->analyses)->defs[reg].block)->index);
+    shape->step = fabs(phi_step(estimate, reg) * scale);
+    add_register(estimate, shape, start, scale, depth + 1);
+}
+
+/* How many threads of a warp lie along x, and how many rows it spans. */
+static void warp_extent(const Estimate *estimate, double *along, double *rows)
+{
+    double threads = estimate->block[0] * estimate->block[1] * estimate->block[2];
+    double lanes = threads < WARP ? threads : WARP;
+    *along = estimate->block[0] < lanes ? estimate->block[0] : lanes;
+    *rows = ceil(lanes / *along);
+}
+
+/* The pieces of 'size' bytes that a row of 'count' threads touches. */
+static double row_pieces(double count, double stride, double bytes, double size)
+{
+    if (stride == 0)
+        return ceil(bytes / size);
+    double span = (count - 1) * fabs(stride) + bytes;
+    double pieces = ceil(span / size), most = count * ceil(bytes / size);
+    return pieces < most ? pieces : most;
+}
+
+static double pieces_of(const Shape *shape, double along, double rows, double bytes, double size)
+{
+    if (shape->unknown[0])
+        return ceil(along * rows * gathered);
+    double row = row_pieces(along, shape->stride[0], bytes, size);
+    if (rows <= 1 || (shape->stride[1] == 0 && !shape->unknown[1]))
+        return row;
+    if (shape->unknown[1])
+        return row * rows;
+    double span = (rows - 1) * fabs(shape->stride[1]) + (along - 1) * fabs(shape->stride[0]) + bytes;
+    double pieces = ceil(span / size);
+    return pieces < row * rows ? pieces : row * rows;
+}
+
+/* Extra cycles: the lanes whose words are in the same bank. */
+static double conflicts_of(const Shape *shape, double along)
+{
+    if (shape->unknown[0])
+        return 2; /* of 32 random words, the fullest bank has about three */
+    unsigned words = (unsigned)(fabs(shape->stride[0]) / WORD), common = BANKS;
+    if (!words)
+        return 0;
+    while (words % common)
+        common /= 2;
+    double lanes = along < common ? along : common;
+    return lanes - 1;
+}
+
+/* Sectors that one warp touches for the first time, over all executions of the access. */
+static double distinct_of(const Estimate *estimate, const Shape *shape, const Inst *inst, double sectors)
+{
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    double executions = estimate->frequency[inst->block->id];
+    for (const Loop *loop = loop_of(loops, inst->block); loop; loop = loop->parent)
+        if (!bitset_has(&shape->moves, loop->index))
+            executions /= estimate->trips[loop->index];
+    bool creeps = shape->step > 0 && shape->step < SECTOR;
+    return sectors * (creeps ? 1 + (executions - 1) * shape->step / SECTOR : executions);
+}
+
+/* Whether a load, or a store, with the same address but for a constant has been estimated; remembers this one. */
+static bool is_neighbour(Estimate *estimate, uint64_t key)
+{
+    if (map_get(&estimate->seen, key | 1))
+        return true;
+    map_put(&estimate->seen, key | 1, 1);
+    return false;
+}
+
+AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *access)
+{
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    AffineAddress address;
+    Shape shape = {.moves = bitset_new(estimate->arena, loops->loop_count + 1)};
+    double along, rows, bytes = access->bytes ? access->bytes : WORD;
+    affine_of_address(analyses_affine(estimate->analyses), inst, access->address, &address);
+    if (address.form.bits)
+        add_terms(estimate, &shape, &address.form, 1, 0);
+    else
+        shape.unknown[0] = shape.differs_by_block = true;
+    warp_extent(estimate, &along, &rows);
+    double sectors = pieces_of(&shape, along, rows, bytes, SECTOR);
+    double distinct = distinct_of(estimate, &shape, inst, sectors);
+    bool differs_by_warp = shape.unknown[0] || shape.unknown[1] || shape.unknown[2] || shape.stride[1] != 0 ||
+                           shape.stride[2] != 0 || (shape.stride[0] != 0 && estimate->block[0] > WARP);
+    uint64_t key = hash_mix(shape.key, access->kind == ACCESS_LOAD);
+    bool is_repeated = address.form.bits && is_neighbour(estimate, key);
+    return (AccessShape){
+        .sectors = sectors,
+        .lines = pieces_of(&shape, along, rows, bytes, LINE),
+        .bank_conflicts = conflicts_of(&shape, along),
+        .distinct = is_repeated ? 0 : distinct * (differs_by_warp ? estimate_warps(estimate) : 1),
+        .differs_by_block = shape.differs_by_block,
+    };
+}

@@ -1,0 +1,136 @@
+/* cost: how long a launch of a kernel takes, and why.
+ *
+ * A Profile says what one launch executes: which instructions how often, and the memory traffic.  It is counted by the
+ * emulator, or estimated where there is no launch.  time_predict() turns a profile into cycles on a device, as
+ * docs/time.md describes.  Figures are compared per original thread: a coarsened launch has fewer threads and the same
+ * work.
+ *
+ * The model never asks what an instruction means, and the emulator never asks what it costs. */
+#ifndef PTXOPT_COST_H
+#define PTXOPT_COST_H
+
+#include "analysis/analysis.h"
+#include "emulator/emulator.h"
+#include "ir/ir.h"
+#include "machine/machine.h"
+#include "support/support.h"
+
+/* The pipe that an instruction occupies. */
+typedef enum Pipe {
+    PIPE_FP32,
+    PIPE_INTEGER, /* and logic, comparison, selection */
+    PIPE_SPECIAL, /* reciprocals, roots, sines, logarithms; divisions are several of these */
+    PIPE_FP64,
+    PIPE_TENSOR,
+    PIPE_SHARED,
+    PIPE_GLOBAL,  /* and generic, textures and surfaces */
+    PIPE_LOCAL,
+    PIPE_CONSTANT, /* parameters and .const: through the constant cache */
+    PIPE_BARRIER,
+    PIPE_CONTROL,
+    PIPE_MOVE, /* what assemblers usually remove */
+    PIPE_COUNT
+} Pipe;
+
+/* "FP32", "integer" ... */
+const char *pipe_name(Pipe pipe);
+
+/* How an instruction occupies the machine. */
+typedef struct UnitUse {
+    Pipe pipe;
+    bool is_load;  /* waits for memory */
+    bool is_store; /* or an atomic */
+    bool is_slow;  /* a division or a root: machine code needs a sequence */
+} UnitUse;
+
+UnitUse inst_unit(const Inst *inst);
+
+/* One instruction of the profiled code. */
+typedef struct InstProfile {
+    UnitUse unit;
+    Span span;
+    size_t first_input;   /* its inputs in Profile.inputs: the instructions, before it in the code, that produce ... */
+    unsigned input_count; /* ... its operands */
+    /* Counts over all warps of the launch. */
+    double warps, threads;
+    double sectors, lines, bank_conflicts;
+} InstProfile;
+
+/* Instructions that always execute one after the other: a basic block, or a part of one between calls. */
+typedef struct RunProfile {
+    size_t first, count; /* in Profile.instructions */
+} RunProfile;
+
+typedef struct Profile {
+    bool counted;            /* by the emulator; else estimated */
+    double blocks;           /* of the grid */
+    double block_threads;    /* of the form, so after coarsening */
+    double original_threads; /* of the grid, before coarsening */
+    InstProfile *instructions;
+    size_t instruction_count;
+    uint32_t *inputs;
+    RunProfile *runs;
+    size_t run_count;
+    /* Totals over the launch: warp instructions, and global sectors of 32 bytes and lines of 128. */
+    double warp_instructions, thread_instructions;
+    double pipe[PIPE_COUNT];
+    double shared_accesses, bank_conflicts;
+    double loads, load_sectors, load_lines, block_load_sectors, load_footprint;
+    double shared_reuse, own_reuse[REUSE_DISTANCES]; /* as in EmulatorCounters */
+    double stores, store_sectors, store_lines, block_store_sectors, store_footprint;
+    /* The longest warp of each block over the mean warp of the launch; NULL: all are 1. */
+    double *block_lengths;
+} Profile;
+
+/* Runs a form of the kernel (a NULL body: as written) in the emulator, on 'jobs' cores, and counts.  The launch is the
+ * original's; its block is divided by 'factor'.  NULL, with *error set to a message in the arena, if the kernel cannot
+ * be run. */
+Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *launch, const unsigned factor[3],
+                       unsigned jobs, const char **error);
+
+/* Estimates the profile of a launch of 'blocks' blocks that were 'block' threads large before they were divided by
+ * 'factor'.  Trip counts are taken from constants where they are known, else ESTIMATED_TRIPS; branches are judged by
+ * their shape, coalescing by affine addresses.  NULL, with *error set, if the kernel has no body form. */
+enum { ESTIMATED_TRIPS = 16 };
+Profile *profile_estimate(Arena *arena, const FunctionForm *form, const unsigned block[3], const unsigned factor[3],
+                          double blocks, const char **error);
+
+/* What limits a launch. */
+typedef enum Resource {
+    RESOURCE_ISSUE,
+    RESOURCE_FP32,
+    RESOURCE_INTEGER,
+    RESOURCE_SPECIAL,
+    RESOURCE_FP64,
+    RESOURCE_TENSOR,
+    RESOURCE_SHARED,
+    RESOURCE_L1,
+    RESOURCE_L2,
+    RESOURCE_DRAM,
+    RESOURCE_LATENCY, /* too few warps, or too little independent work in each, to hide latencies */
+    RESOURCE_COUNT
+} Resource;
+
+/* "shared memory", "latency" ... */
+const char *resource_name(Resource resource);
+
+/* A prediction. */
+typedef struct Time {
+    bool known;          /* false: the kernel cannot be launched like this */
+    double cycles;
+    double microseconds; /* at the device's clock */
+    double demand[RESOURCE_COUNT]; /* cycles for which each resource alone would be busy */
+    Resource binding;
+    double margin;       /* the binding resource's demand over the next one's */
+    double path;         /* cycles of one warp alone */
+    double waves;        /* blocks of the busiest SM over those it holds at once */
+    unsigned resident_blocks, resident_warps; /* of an SM */
+    double l1_hits;      /* share of load sectors */
+    double dram_sectors;
+} Time;
+
+/* 'registers' are of one thread, 'shared' bytes of one block. */
+Time time_predict(const Profile *profile, const Machine *machine, const Device *device, unsigned registers,
+                  uint64_t shared);
+
+#endif

@@ -1,0 +1,115 @@
+/* Profiles counted by the emulator. */
+#include "cost/internal.h"
+
+/* Gives the counts of one function, in 'counts' up to 'end', to its instructions in the profile, from 'first' on.  Both
+ * are in code order; the emulator leaves out what never ran. */
+static void assign_counts(ProfileBuilder *all, size_t first, const EmulatorInst *counts, const EmulatorInst *end)
+{
+    for (size_t i = first; i < all->instructions.count && counts < end; i++) {
+        const Inst *inst = all->places.data[i];
+        bool is_same = counts->inst ? counts->inst == inst
+                                    : counts->span.begin == inst->span.begin && counts->span.end == inst->span.end;
+        if (!is_same)
+            continue;
+        InstProfile *profile = &all->instructions.data[i];
+        profile->warps = (double)counts->warps;
+        profile->threads = (double)counts->threads;
+        profile->sectors = (double)counts->sectors;
+        profile->lines = (double)counts->lines;
+        profile->bank_conflicts = (double)counts->bank_conflicts;
+        counts++;
+    }
+}
+
+/* Adds the function that counts[0] belongs to; returns the first count of the next one. */
+static const EmulatorInst *add_function(ProfileBuilder *all, const FunctionForm *form, const EmulatorInst *counts,
+                                        const EmulatorInst *end)
+{
+    const Function *function = counts->function;
+    const EmulatorInst *next = counts;
+    const char *reason;
+    size_t first = all->instructions.count;
+    while (next < end && next->function == function)
+        next++;
+    Body *own = NULL;
+    const Body *body = form->function == function ? form->body : NULL;
+    if (!body)
+        body = own = body_build((Function *)function, &reason);
+    profile_add_body(all, body);
+    assign_counts(all, first, counts, next);
+    body_free(own);
+    return next;
+}
+
+static void set_totals(Arena *arena, Profile *profile, const EmulatorResult *result)
+{
+    const EmulatorCounters *counters = &result->counters;
+    double warps = 0, work = 0;
+    profile->counted = true;
+    profile->block_load_sectors = (double)counters->block_load_sectors;
+    profile->block_store_sectors = (double)counters->block_store_sectors;
+    profile->load_footprint = (double)counters->load_footprint;
+    profile->store_footprint = (double)counters->store_footprint;
+    profile->shared_reuse = (double)counters->shared_reuse;
+    for (unsigned i = 0; i < REUSE_DISTANCES; i++)
+        profile->own_reuse[i] = (double)counters->own_reuse[i];
+    profile->load_sectors = (double)counters->load_sectors;
+    profile->store_sectors = (double)counters->store_sectors;
+    profile->load_lines = (double)counters->load_lines;
+    profile->store_lines = (double)counters->store_lines;
+    profile->block_lengths = ARENA_ARRAY(arena, double, result->block_count + 1);
+    for (size_t i = 0; i < result->block_count; i++)
+        work += (double)result->blocks[i].all_warps;
+    warps = profile->blocks * (double)divide_up((uint64_t)profile->block_threads, 32);
+    for (size_t i = 0; i < result->block_count; i++)
+        profile->block_lengths[i] = work > 0 ? (double)result->blocks[i].longest_warp * warps / work : 1;
+}
+
+static double product(const unsigned values[3])
+{
+    double all = 1;
+    for (unsigned i = 0; i < 3; i++)
+        all *= values[i] ? values[i] : 1;
+    return all;
+}
+
+Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *launch, const unsigned factor[3],
+                       unsigned jobs, const char **error)
+{
+    Body *own = NULL;
+    FunctionForm whole = *form;
+    if (!whole.body && !(whole.body = own = body_build((Function *)form->function, error))) {
+        *error = arena_printf(arena, "the kernel has %s", *error);
+        return NULL;
+    }
+    Arena *scratch = arena_new();
+    const Module *module = form->function->module;
+    Launch *divided = launch_divide(scratch, launch, factor, NULL);
+    const EmulatorOptions options = {
+        .count_memory = true,
+        .count_reuse = true,
+        .count_blocks = true,
+        .count_instructions = true,
+        .jobs = jobs,
+        .forms = &whole,
+        .form_count = 1,
+    };
+    Profile *profile = NULL;
+    EmulatorResult *result = emulator_run(scratch, module, divided, &options);
+    if (result->fault.kind != FAULT_NONE) {
+        *error = fault_text(arena, module, &result->fault);
+    } else {
+        ProfileBuilder all = {.arena = arena};
+        const EmulatorInst *counts = result->instructions, *end = counts + result->instruction_count;
+        while (counts < end)
+            counts = add_function(&all, &whole, counts, end);
+        profile = profile_finish(&all);
+        profile->blocks = product(launch->grid);
+        profile->block_threads = product(divided->block);
+        profile->original_threads = profile->blocks * product(launch->block);
+        set_totals(arena, profile, result);
+    }
+    arena_free(scratch);
+    body_free(own);
+    return profile;
+}

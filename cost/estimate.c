@@ -1,0 +1,83 @@
+/* Profiles estimated without a launch: frequencies of blocks, and the shapes of accesses. */
+#include "cost/estimate.h"
+
+static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *profile, Profile *totals)
+{
+    double warps = estimate_warps(estimate) * estimate->blocks;
+    Access access;
+    profile->warps = estimate->frequency[inst->block->id] * warps;
+    profile->threads = profile->warps * 32;
+    if ((profile->unit.pipe != PIPE_GLOBAL && profile->unit.pipe != PIPE_SHARED) || !inst_access(inst, &access) ||
+        access.kind == ACCESS_OTHER)
+        return;
+    AccessShape shape = estimate_access(estimate, inst, &access);
+    if (profile->unit.pipe == PIPE_SHARED) {
+        profile->bank_conflicts = profile->warps * shape.bank_conflicts;
+        return;
+    }
+    profile->sectors = profile->warps * shape.sectors;
+    profile->lines = profile->warps * shape.lines;
+    double in_blocks = shape.distinct * estimate->blocks;
+    double in_grid = shape.distinct * (shape.differs_by_block ? estimate->blocks : 1);
+    if (profile->unit.is_store) {
+        totals->block_store_sectors += in_blocks;
+        totals->store_footprint += in_grid;
+    } else {
+        totals->block_load_sectors += in_blocks;
+        totals->load_footprint += in_grid;
+        totals->shared_reuse += profile->sectors > in_blocks ? profile->sectors - in_blocks : 0;
+    }
+}
+
+static Profile *estimate_body(Arena *arena, Estimate *estimate)
+{
+    ProfileBuilder all = {.arena = arena};
+    Profile totals = {0};
+    profile_add_body(&all, estimate->body);
+    estimate_frequencies(estimate);
+    for (size_t i = 0; i < all.instructions.count; i++)
+        estimate_inst(estimate, all.places.data[i], &all.instructions.data[i], &totals);
+    Profile *profile = profile_finish(&all);
+    profile->block_load_sectors = totals.block_load_sectors;
+    profile->block_store_sectors = totals.block_store_sectors;
+    profile->load_footprint = totals.load_footprint;
+    profile->store_footprint = totals.store_footprint;
+    profile->shared_reuse = totals.shared_reuse;
+    return profile;
+}
+
+Profile *profile_estimate(Arena *arena, const FunctionForm *form, const unsigned block[3], const unsigned factor[3],
+                          double blocks, const char **error)
+{
+    Arena *scratch = arena_new();
+    Body *body = form->body ? body_clone(form->body) : body_build((Function *)form->function, error);
+    if (!body) {
+        *error = arena_printf(arena, "the kernel has %s", *error);
+        arena_free(scratch);
+        return NULL;
+    }
+    if (!body->ssa)
+        body_to_ssa(body);
+    Estimate estimate = {
+        .arena = scratch,
+        .body = body,
+        .analyses = analyses_new(body),
+        .blocks = blocks,
+        .seen = {.arena = scratch},
+    };
+    double threads = 1, original = 1;
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned extent = block[i] ? block[i] : 1;
+        estimate.block[i] = (double)divide_up(extent, factor[i] ? factor[i] : 1);
+        threads *= estimate.block[i];
+        original *= extent;
+    }
+    Profile *profile = estimate_body(arena, &estimate);
+    profile->blocks = blocks;
+    profile->block_threads = threads;
+    profile->original_threads = blocks * original;
+    analyses_free(estimate.analyses);
+    body_free(body);
+    arena_free(scratch);
+    return profile;
+}

@@ -1,0 +1,48 @@
+/* What the files share that estimate a profile from the code alone. */
+#ifndef PTXOPT_COST_ESTIMATE_H
+#define PTXOPT_COST_ESTIMATE_H
+
+#include "cost/internal.h"
+
+/* A form being estimated: its body in SSA form, and what is known of the launch. */
+typedef struct Estimate {
+    Arena *arena;
+    const Body *body;
+    Analyses *analyses;
+    double block[3]; /* threads, after coarsening */
+    double blocks;
+    double *frequency; /* by Block.id: the share of the warps that execute it, times how often */
+    double *trips;     /* by Loop.index */
+    Map seen; /* keys of the accesses that have been estimated: coalescing.c */
+} Estimate;
+
+static inline double estimate_warps(const Estimate *estimate)
+{
+    return (double)divide_up((uint64_t)(estimate->block[0] * estimate->block[1] * estimate->block[2]), 32);
+}
+
+/* frequency.c: fills in 'trips' and 'frequency'. */
+void estimate_frequencies(Estimate *estimate);
+
+/* coalescing.c: the traffic of one access by a whole warp. */
+typedef struct AccessShape {
+    double sectors, lines; /* global */
+    double bank_conflicts; /* shared */
+    double distinct;       /* sectors that the access touches in a block, over all its executions there; 0: those of an
+                            * earlier access, whose address differs by a constant */
+    bool differs_by_block; /* else all blocks touch the same */
+} AccessShape;
+
+AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *access);
+
+/* values.c: what a value is computed from. */
+typedef enum ValueSource {
+    SOURCE_THREAD = 1 << 0, /* %tid */
+    SOURCE_MEMORY = 1 << 1, /* a load, other than of a parameter */
+    SOURCE_LOOP = 1 << 2,   /* a phi */
+} ValueSource;
+
+/* The set of sources of a register, as far as a bounded walk sees them. */
+unsigned value_sources(const Estimate *estimate, RegId reg);
+
+#endif

@@ -1,0 +1,251 @@
+/* How often blocks execute, without a launch.
+ *
+ * A loop whose control variable starts at, advances by and is compared with constants has a known trip count; any other
+ * has ESTIMATED_TRIPS.  A bounds check, which compares a thread's index with a size, is nearly always passed.  Of a
+ * branch on loaded data that differs between threads, a warp usually takes both sides; of one that does not, either. */
+#include "cost/estimate.h"
+
+#include <math.h>
+
+static const double in_bounds = 0.97, both_sides = 0.9, either_side = 0.5;
+
+/* The instruction that computes the condition of the block's branch; NULL if it has none. */
+static const Inst *condition_of(const Estimate *estimate, const Block *block)
+{
+    const Inst *last = block->last;
+    if (!last || !inst_is_terminator(last) || last->guard == REF_NONE)
+        return NULL;
+    return value_inst(analyses_values(estimate->analyses), last->refs[last->guard].reg);
+}
+
+/* Trip counts. */
+
+/* The constant that a register holds. */
+static bool constant_of(const Estimate *estimate, RegId reg, int64_t *value)
+{
+    AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), reg);
+    *value = form.constant;
+    return form.bits && !form.term_count;
+}
+
+/* Start and step of a phi of the loop's header, if both are constants. */
+static bool induction(const Estimate *estimate, const Loop *loop, RegId reg, int64_t *start, int64_t *step)
+{
+    const Affine *affine = analyses_affine(estimate->analyses);
+    const Block *header = loop->header;
+    for (size_t i = 0; i < header->phis.count; i++) {
+        const Phi *phi = &header->phis.data[i];
+        if (phi->dst != reg || phi->args.count != 2)
+            continue;
+        for (unsigned k = 0; k < 2; k++) {
+            AffineForm next = affine_of_reg(affine, phi->args.data[k].reg);
+            bool advances = next.term_count == 1 && next.terms[0].coefficient == 1 && next.terms[0].reg == reg &&
+                            (next.terms[0].base == AFFINE_VALUE || next.terms[0].base == AFFINE_SIGNED);
+            if (advances && constant_of(estimate, phi->args.data[1 - k].reg, start)) {
+                *step = next.constant;
+                return *step != 0;
+            }
+        }
+    }
+    return false;
+}
+
+/* The loop's variable that a register is, plus a constant. */
+static bool loop_variable(const Estimate *estimate, const Loop *loop, RegId reg, int64_t *start, int64_t *step)
+{
+    AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), reg);
+    if (form.term_count != 1 || form.terms[0].coefficient != 1 ||
+        (form.terms[0].base != AFFINE_VALUE && form.terms[0].base != AFFINE_SIGNED) ||
+        !induction(estimate, loop, form.terms[0].reg, start, step))
+        return false;
+    *start += form.constant;
+    return true;
+}
+
+/* How often a comparison of the loop's variable with a constant is made before it ends the loop; 0 if it is not one. */
+static double comparisons(const Estimate *estimate, const Loop *loop, const Inst *compare)
+{
+    int64_t start = 0, step = 0, bound = 0;
+    if (!compare || inst_op(compare) != OP_SETP || compare->operand_count < 3)
+        return 0;
+    const Operand *left = &compare->operands[1], *right = &compare->operands[2];
+    if (left->kind != OPERAND_REG || !loop_variable(estimate, loop, compare->refs[left->ref].reg, &start, &step))
+        return 0;
+    if (right->kind == OPERAND_CONSTANT)
+        bound = (int64_t)right->constant->bits;
+    else if (right->kind != OPERAND_REG || !constant_of(estimate, compare->refs[right->ref].reg, &bound))
+        return 0;
+    bool is_reached = inst_has(compare, MOD_LE) || inst_has(compare, MOD_GE);
+    double passes = ceil((double)(bound - start) / (double)step) + (is_reached && (bound - start) % step == 0);
+    return passes >= 0 && passes < 1e9 ? passes + 1 : 0;
+}
+
+static double loop_trips(const Estimate *estimate, const Loop *loop)
+{
+    for (unsigned i = 0; i < loop->latch_count; i++) {
+        double trips = comparisons(estimate, loop, condition_of(estimate, loop->latches[i]));
+        if (trips > 0)
+            return trips;
+    }
+    /* The header of a loop that is left there runs once more than the rest. */
+    double trips = comparisons(estimate, loop, condition_of(estimate, loop->header));
+    return trips > 0 ? trips : ESTIMATED_TRIPS;
+}
+
+/* Branches. */
+
+/* Whether nothing is left to do from this block on. */
+static bool only_leaves(const Block *block)
+{
+    const Inst *last = block->last;
+    return block->first == last && last && !last->target_count && !inst_falls_through(last);
+}
+
+/* The probability that a warp executes the part of an if-then that the branch guards. */
+static double guarded_share(const Estimate *estimate, const Block *block)
+{
+    const Inst *last = block->last;
+    unsigned sources = value_sources(estimate, last->refs[last->guard].reg);
+    const Inst *condition = condition_of(estimate, block);
+    bool is_equality = condition && (inst_has(condition, MOD_EQ) || inst_has(condition, MOD_NE));
+    if (sources & SOURCE_MEMORY)
+        return both_sides;
+    if (sources & SOURCE_THREAD)
+        return is_equality ? 1 / estimate_warps(estimate) : in_bounds;
+    return sources & SOURCE_LOOP ? either_side : in_bounds;
+}
+
+/* The probability of the edge to successor 'taken' of the block's two. */
+static double edge_share(const Estimate *estimate, const Block *block, const Block *taken, const Block *other)
+{
+    const Dominance *postdominance = analyses_postdominance(estimate->analyses);
+    if (block->last->guard == REF_NONE)
+        return either_side;
+    double guarded = guarded_share(estimate, block);
+    if (only_leaves(other) || dominance_has(postdominance, other, taken))
+        return guarded;
+    /* All warps meet again here, those that skipped the guarded part and, by that part's end, the others. */
+    if (only_leaves(taken) || dominance_has(postdominance, taken, other))
+        return 1 - guarded;
+    return guarded == both_sides ? both_sides : either_side;
+}
+
+/* Flow. */
+
+/* The number of edges that leave the loop. */
+static double loop_exits(const Estimate *estimate, const Loop *loop)
+{
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    const FlowGraph *graph = &analyses_dominance(estimate->analyses)->graph;
+    double exits = 0;
+    for (uint32_t i = 0; i < loop->block_count; i++) {
+        uint32_t block = loop->blocks[i]->id;
+        for (uint32_t k = graph->succ_start[block]; k < graph->succ_start[block + 1]; k++)
+            exits += graph->succs[k] < estimate->body->blocks.count &&
+                     !loop_contains(loops, loop, estimate->body->blocks.data[graph->succs[k]]);
+    }
+    return exits;
+}
+
+static void visit(const Block *block, const Loop *loop, const Estimate *estimate, const Block *to, double share,
+                  double *frequency)
+{
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    double flow = frequency[block->id] * share;
+    /* What enters a loop leaves it: over all trips, an exit is taken once. */
+    for (; loop && !loop_contains(loops, loop, to); loop = loop->parent) {
+        double exits = loop_exits(estimate, loop);
+        flow = frequency[loop->header->id] / estimate->trips[loop->index] / (exits > 0 ? exits : 1);
+    }
+    frequency[to->id] += flow;
+}
+
+/* The blocks in reverse postorder of the graph without its back edges. */
+static Block **ordered_blocks(const Estimate *estimate, size_t *count)
+{
+    const FlowGraph *graph = &analyses_dominance(estimate->analyses)->graph;
+    size_t blocks = estimate->body->blocks.count, depth = 0, end = blocks;
+    Block **order = ARENA_ARRAY(estimate->arena, Block *, blocks + 1);
+    uint32_t *stack = ARENA_ARRAY(estimate->arena, uint32_t, blocks + 1);
+    uint32_t *edge = ARENA_ARRAY(estimate->arena, uint32_t, blocks + 1);
+    bool *seen = ARENA_ARRAY(estimate->arena, bool, blocks + 1);
+    seen[0] = true;
+    stack[depth++] = 0;
+    while (depth) {
+        uint32_t node = stack[depth - 1];
+        uint32_t at = graph->succ_start[node] + edge[node];
+        if (at == graph->succ_start[node + 1]) {
+            order[--end] = estimate->body->blocks.data[node];
+            depth--;
+            continue;
+        }
+        edge[node]++;
+        uint32_t next = graph->succs[at];
+        if (next < blocks && !seen[next]) {
+            seen[next] = true;
+            stack[depth++] = next;
+        }
+    }
+    *count = blocks - end;
+    return order + end;
+}
+
+static bool is_back_edge(const LoopForest *loops, const Block *from, const Block *to)
+{
+    for (const Loop *loop = loop_of(loops, from); loop; loop = loop->parent)
+        if (loop->header == to)
+            return true;
+    return false;
+}
+
+static void flow_out(Estimate *estimate, const Block *block)
+{
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    const FlowGraph *graph = &analyses_dominance(estimate->analyses)->graph;
+    uint32_t begin = graph->succ_start[block->id], end = graph->succ_start[block->id + 1];
+    const Loop *loop = loop_of(loops, block);
+    for (uint32_t i = begin; i < end; i++) {
+        const Block *to = graph->succs[i] < estimate->body->blocks.count ? estimate->body->blocks.data[graph->succs[i]]
+                                                                         : NULL;
+        if (!to || is_back_edge(loops, block, to))
+            continue;
+        double share = 1.0 / (end - begin);
+        if (end - begin == 2) {
+            const Block *other = estimate->body->blocks.data[graph->succs[begin + end - 1 - i]];
+            bool leaves_loop = loop && (!loop_contains(loops, loop, to) || !loop_contains(loops, loop, other));
+            share = leaves_loop ? 1 : edge_share(estimate, block, to, other);
+        }
+        visit(block, loop, estimate, to, share, estimate->frequency);
+    }
+}
+
+/* Where the paths of an if-then meet, all of its warps are there again. */
+static double joined(const Estimate *estimate, const Block *block, double frequency)
+{
+    const Block *decider = dominance_parent(analyses_dominance(estimate->analyses), block);
+    if (!decider || block->pred_count < 2 ||
+        !dominance_has(analyses_postdominance(estimate->analyses), block, decider) ||
+        loop_of(analyses_loops(estimate->analyses), decider) != loop_of(analyses_loops(estimate->analyses), block))
+        return frequency;
+    return estimate->frequency[decider->id];
+}
+
+void estimate_frequencies(Estimate *estimate)
+{
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    size_t count;
+    Block **order = ordered_blocks(estimate, &count);
+    estimate->frequency = ARENA_ARRAY(estimate->arena, double, estimate->body->blocks.count + 1);
+    estimate->trips = ARENA_ARRAY(estimate->arena, double, loops->loop_count + 1);
+    for (uint32_t i = 0; i < loops->loop_count; i++)
+        estimate->trips[i] = loop_trips(estimate, &loops->loops[i]);
+    estimate->frequency[0] = 1;
+    for (size_t i = 0; i < count; i++) {
+        double *frequency = &estimate->frequency[order[i]->id];
+        *frequency = joined(estimate, order[i], *frequency);
+        const Loop *loop = loop_of(loops, order[i]);
+        if (loop && loop->header == order[i])
+            *frequency *= estimate->trips[loop->index];
+        flow_out(estimate, order[i]);
+    }
+}

@@ -1,0 +1,41 @@
+/* What the files of cost/ share. */
+#ifndef PTXOPT_COST_INTERNAL_H
+#define PTXOPT_COST_INTERNAL_H
+
+#include "cost/cost.h"
+
+/* A profile being built; everything is in the arena. */
+typedef struct ProfileBuilder {
+    Arena *arena;
+    VEC(InstProfile) instructions;
+    VEC(const Inst *) places; /* the instruction of each of them */
+    VEC(uint32_t) inputs;
+    VEC(RunProfile) runs;
+} ProfileBuilder;
+
+/* Adds the instructions of a body, without counts. */
+void profile_add_body(ProfileBuilder *all, const Body *body);
+/* The profile with its totals, from the counts of the instructions. */
+Profile *profile_finish(ProfileBuilder *all);
+
+/* The cycles that a warp alone spends in the profiled code, over the 'warps' warps of the launch, when a load from
+ * global memory takes 'global_latency'. */
+double warp_path(const Profile *profile, const Device *device, double global_latency, double warps);
+
+/* How a launch uses the caches. */
+typedef struct Traffic {
+    double l1_sectors;   /* load sectors that L1 serves or passes on */
+    double l2_sectors;   /* sectors that L2 reads or writes */
+    double dram_sectors;
+    double load_latency; /* mean, in cycles */
+    double l1_hits;      /* share of load sectors */
+} Traffic;
+
+/* 'blocks' of 'block_warps' warps run on an SM at once. */
+Traffic traffic_predict(const Profile *profile, const Device *device, double blocks, double block_warps);
+
+/* The time at which the last block ends, in units of the mean warp's path, when blocks start in order on whichever of
+ * 'slots' places is free first. */
+double blocks_makespan(const Profile *profile, double slots);
+
+#endif

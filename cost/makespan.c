@@ -1,0 +1,44 @@
+/* When the last block ends: list scheduling over the places that the device has for blocks, by a heap of the times at
+ * which they become free. */
+#include "cost/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Sinks the first element of a heap of which only that may be out of place. */
+static void heap_sink(double *heap, size_t count)
+{
+    size_t at = 0;
+    for (;;) {
+        size_t least = at;
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++)
+            if (heap[child] < heap[least])
+                least = child;
+        if (least == at)
+            return;
+        double held = heap[at];
+        heap[at] = heap[least];
+        heap[least] = held;
+        at = least;
+    }
+}
+
+double blocks_makespan(const Profile *profile, double slots)
+{
+    if (!profile->block_lengths || slots >= profile->blocks) {
+        double longest = 1;
+        for (size_t i = 0; profile->block_lengths && i < (size_t)profile->blocks; i++)
+            longest = profile->block_lengths[i] > longest ? profile->block_lengths[i] : longest;
+        return slots >= profile->blocks ? longest : ceil(profile->blocks / slots);
+    }
+    Arena *scratch = arena_new();
+    size_t count = (size_t)slots;
+    double *heap = ARENA_ARRAY(scratch, double, count), last = 0;
+    for (size_t i = 0; i < (size_t)profile->blocks; i++) {
+        heap[0] += profile->block_lengths[i];
+        last = heap[0] > last ? heap[0] : last;
+        heap_sink(heap, count);
+    }
+    arena_free(scratch);
+    return last;
+}

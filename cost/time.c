@@ -1,0 +1,113 @@
+/* The time model: docs/time.md.
+ *
+ * Each resource of an SM (issue slots, pipes, shared memory, L1) and of the device (L2, DRAM) would be busy for so many
+ * cycles; a launch takes about as long as the busiest, and a little more where several are nearly as busy.  Latency is
+ * a resource, too: the path of one warp, as often as blocks follow each other on a place of an SM.  It is hidden to the
+ * extent that other warps keep the resources busy.  To that come the launch, and the start of each wave of blocks. */
+#include "cost/internal.h"
+
+#include <math.h>
+
+/* Exponents of the norms that join resources, and throughput with latency: infinity would be the maximum. */
+static const double throughput_norm = 5, latency_norm = 2.7;
+/* Cycles of L1 for each line of a load, for each sector and line of a store in sectors of a load, and of an SM for the
+ * start of a wave; from the calibration in docs/time.md. */
+static const double line_cycles = 0.35, store_sector_cycles = 0.9, store_line_cycles = 0.45, wave_cycles = 100;
+static const double slow_passes = 2; /* of the special function units, for a division or root */
+
+enum { WARP = 32, SECTOR = 32 };
+
+const char *resource_name(Resource resource)
+{
+    static const char *const names[RESOURCE_COUNT] = {
+        [RESOURCE_ISSUE] = "issue slots", [RESOURCE_FP32] = "the FP32 units",
+        [RESOURCE_INTEGER] = "the integer units", [RESOURCE_SPECIAL] = "the special function units",
+        [RESOURCE_FP64] = "the FP64 units", [RESOURCE_TENSOR] = "the tensor cores",
+        [RESOURCE_SHARED] = "shared memory", [RESOURCE_L1] = "L1", [RESOURCE_L2] = "L2",
+        [RESOURCE_DRAM] = "DRAM", [RESOURCE_LATENCY] = "latency",
+    };
+    return (unsigned)resource < RESOURCE_COUNT ? names[resource] : "unknown";
+}
+
+/* Divisions and roots take several passes. */
+static double special_warps(const Profile *profile)
+{
+    double sum = 0;
+    for (size_t i = 0; i < profile->instruction_count; i++)
+        if (profile->instructions[i].unit.pipe == PIPE_SPECIAL)
+            sum += profile->instructions[i].warps * (profile->instructions[i].unit.is_slow ? slow_passes : 1);
+    return sum;
+}
+
+/* The cycles for which each resource is busy, on the SM that gets the share 'share' of the launch. */
+static void demands(const Profile *profile, const Device *device, const Traffic *traffic, double share, Time *time)
+{
+    double *demand = time->demand;
+    demand[RESOURCE_ISSUE] = share * profile->warp_instructions / device->schedulers;
+    demand[RESOURCE_FP32] = share * profile->pipe[PIPE_FP32] * WARP / device->fp32;
+    demand[RESOURCE_INTEGER] =
+        share * (profile->pipe[PIPE_INTEGER] + profile->pipe[PIPE_MOVE]) * WARP / device->integer;
+    demand[RESOURCE_SPECIAL] = share * special_warps(profile) * WARP / device->special;
+    demand[RESOURCE_FP64] = share * profile->pipe[PIPE_FP64] * WARP / device->fp64;
+    demand[RESOURCE_TENSOR] = share * profile->pipe[PIPE_TENSOR] * 2048 / device->tensor;
+    demand[RESOURCE_SHARED] =
+        share * (profile->shared_accesses + profile->bank_conflicts) * WARP * 4 / device->shared_bytes;
+    double sector_cycles = SECTOR / device->l1_bytes;
+    demand[RESOURCE_L1] = share * (profile->load_sectors * sector_cycles + profile->load_lines * line_cycles +
+                                   profile->store_sectors * store_sector_cycles * 2 * sector_cycles +
+                                   profile->store_lines * store_line_cycles);
+    demand[RESOURCE_L2] = traffic->l2_sectors * SECTOR / device->l2_bytes;
+    demand[RESOURCE_DRAM] = traffic->dram_sectors * SECTOR / device->dram_bytes;
+}
+
+static double norm(double sum)
+{
+    return pow(sum, 1 / throughput_norm);
+}
+
+static void find_binding(Time *time, double latency)
+{
+    double most = 0, next = 0;
+    time->demand[RESOURCE_LATENCY] = latency;
+    for (unsigned i = 0; i < RESOURCE_COUNT; i++) {
+        if (time->demand[i] > most) {
+            next = most;
+            most = time->demand[i];
+            time->binding = (Resource)i;
+        } else if (time->demand[i] > next) {
+            next = time->demand[i];
+        }
+    }
+    time->margin = next > 0 ? most / next : 1;
+}
+
+Time time_predict(const Profile *profile, const Machine *machine, const Device *device, unsigned registers,
+                  uint64_t shared)
+{
+    Time time = {0};
+    unsigned threads = (unsigned)profile->block_threads;
+    Occupancy occupancy = machine_occupancy(machine, threads, registers, shared);
+    if (!occupancy.blocks || profile->blocks < 1)
+        return time;
+    double most_blocks = ceil(profile->blocks / device->multiprocessors); /* on the busiest SM */
+    double resident = occupancy.blocks < most_blocks ? occupancy.blocks : most_blocks;
+    double warps = profile->blocks * (double)divide_up(threads, WARP);
+    Traffic traffic = traffic_predict(profile, device, resident, (double)divide_up(threads, WARP));
+    demands(profile, device, &traffic, most_blocks / profile->blocks, &time);
+    time.known = true;
+    time.resident_blocks = (unsigned)resident;
+    time.resident_warps = (unsigned)resident * (unsigned)divide_up(threads, WARP);
+    time.waves = most_blocks / resident;
+    time.l1_hits = traffic.l1_hits;
+    time.dram_sectors = traffic.dram_sectors;
+    time.path = warp_path(profile, device, traffic.load_latency, warps);
+    double latency = time.path * blocks_makespan(profile, occupancy.blocks * device->multiprocessors);
+    double sum = 0;
+    for (unsigned i = 0; i < RESOURCE_LATENCY; i++)
+        sum += pow(time.demand[i], throughput_norm);
+    time.cycles = pow(pow(norm(sum), latency_norm) + pow(latency, latency_norm), 1 / latency_norm) +
+                  device->launch_cycles + wave_cycles * time.waves;
+    time.microseconds = time.cycles / device->clock_mhz;
+    find_binding(&time, latency);
+    return time;
+}

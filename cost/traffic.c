@@ -1,0 +1,50 @@
+/* Where loads hit, from what blocks and the grid touch, and how soon warps come back to a sector.
+ *
+ * A warp that loads a sector again after d others needs a cache that keeps d sectors for each of the warps that share
+ * it: those of an SM for L1, those of all SMs for L2.  A sector that another warp of the block has loaded is in L1 as
+ * long as the sectors of the SM's blocks fit, and beyond that to the share that fits.  Of what several blocks load, L2
+ * keeps the share of the grid's sectors that fits.  Stores go through L1 to L2. */
+#include "cost/internal.h"
+
+enum { SECTOR = 32 };
+
+static double at_most_one(double value)
+{
+    return value < 1 ? value : 1;
+}
+
+/* The warps' own repeated loads that a cache of 'size' bytes, shared by 'warps' warps, does not serve. */
+static double own_misses(const Profile *profile, double size, double warps)
+{
+    double misses = 0;
+    for (unsigned k = 0; k < REUSE_DISTANCES; k++) {
+        double distance = 1.5 * (double)(UINT64_C(1) << k); /* the middle of the class */
+        misses += profile->own_reuse[k] * (1 - at_most_one(2 * size / (distance * SECTOR * warps)));
+    }
+    return misses;
+}
+
+Traffic traffic_predict(const Profile *profile, const Device *device, double blocks, double block_warps)
+{
+    double warps = blocks * block_warps;
+    double working_set = profile->blocks > 0 ? profile->block_load_sectors / profile->blocks * SECTOR * blocks : 0;
+    double kept = working_set > 0 ? at_most_one(device->l1_size / working_set) : 1;
+    double repeats = profile->shared_reuse * (1 - kept) + own_misses(profile, device->l1_size, warps);
+    double misses = profile->block_load_sectors + repeats;
+    double footprint = profile->load_footprint + profile->store_footprint;
+    double evicted = footprint > 0 ? 1 - at_most_one(device->l2_size / SECTOR / footprint) : 0;
+    double reads = profile->load_footprint + evicted * (profile->block_load_sectors - profile->load_footprint) +
+                   own_misses(profile, device->l2_size, warps * device->multiprocessors);
+    double writes = profile->store_footprint + evicted * (profile->block_store_sectors - profile->store_footprint);
+    /* A load waits for the slowest of its sectors. */
+    double miss_share = profile->loads > 0 ? at_most_one(misses / profile->loads) : 0;
+    double dram_share = misses > 0 ? at_most_one(reads / misses) : 0;
+    double miss_latency = device->l2_latency + dram_share * (device->dram_latency - device->l2_latency);
+    return (Traffic){
+        .l1_sectors = profile->load_sectors,
+        .l2_sectors = misses + profile->store_sectors,
+        .dram_sectors = reads + writes,
+        .load_latency = device->l1_latency + miss_share * (miss_latency - device->l1_latency),
+        .l1_hits = profile->load_sectors > 0 ? 1 - misses / profile->load_sectors : 0,
+    };
+}

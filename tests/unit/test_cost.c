@@ -1,0 +1,251 @@
+/* The cost model: units, profiles, traffic, makespan and time, on kernels whose figures are known by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cost/internal.h"
+#include "parser/parser.h"
+
+#define HEADER ".version 8.3\n.target sm_90\n.address_size 64\n"
+
+/* %rd1 is the parameter, %r1 the thread, %r2 the block, %rd3 the address of the thread's word. */
+#define ENTRY                                                                                                          \
+    ".visible .entry k(.param .u64 data)\n{\n"                                                                         \
+    ".reg .pred %p<8>; .reg .b32 %r<32>; .reg .b64 %rd<16>; .reg .f32 %f<8>; .reg .f64 %d<4>;\n"                       \
+    ".shared .align 4 .b8 tile[4096];\n"                                                                               \
+    "ld.param.u64 %rd1, [data];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\n"                \
+    "mad.lo.u32 %r4, %r2, %r3, %r1;\nmul.wide.u32 %rd2, %r4, 4;\nadd.s64 %rd3, %rd1, %rd2;\n"
+enum { ENTRY_INSTRUCTIONS = 7, WORDS = 1 << 16 };
+
+typedef struct Test {
+    Arena *arena;
+    Module *module;
+    Function *kernel;
+} Test;
+
+static Test test_new(const char *body)
+{
+    Test test = {.arena = arena_new()};
+    Diag diag;
+    const char *text = arena_printf(test.arena, "%s%s%s\nret;\n}\n", HEADER, ENTRY, body);
+    Source *source = source_from_memory(test.arena, "test.ptx", text, strlen(text));
+    diag_init(&diag, source, stderr);
+    test.module = parse_module(test.arena, source, &diag);
+    assert_non_null(test.module);
+    test.kernel = module_find_function(test.module, "k");
+    return test;
+}
+
+static Profile *count(Test *test, unsigned blocks, unsigned threads)
+{
+    static const unsigned none[3] = {1, 1, 1};
+    LaunchArgument argument = {.kind = ARGUMENT_BUFFER, .name = "data", .type = TYPE_U32, .count = WORDS};
+    Launch launch = {
+        .kernel = "k", .grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .arguments = &argument, .argument_count = 1};
+    const FunctionForm form = {.function = test->kernel};
+    const char *error = NULL;
+    Profile *profile = profile_count(test->arena, &form, &launch, none, 1, &error);
+    if (!profile)
+        fail_msg("%s", error);
+    return profile;
+}
+
+static Profile *estimate(Test *test, double blocks, unsigned x, unsigned y)
+{
+    static const unsigned none[3] = {1, 1, 1};
+    const unsigned block[3] = {x, y, 1};
+    const FunctionForm form = {.function = test->kernel};
+    const char *error = NULL;
+    Profile *profile = profile_estimate(test->arena, &form, block, none, blocks, &error);
+    if (!profile)
+        fail_msg("%s", error);
+    return profile;
+}
+
+static Time predict(const Profile *profile, unsigned registers)
+{
+    return time_predict(profile, machine_for("sm_90"), device_for(90), registers, 0);
+}
+
+/* The pipe of the first instruction after the entry's. */
+static UnitUse unit_of(const char *instruction)
+{
+    Test test = test_new(instruction);
+    Profile *profile = estimate(&test, 1, 32, 1);
+    UnitUse unit = profile->instructions[ENTRY_INSTRUCTIONS].unit;
+    arena_free(test.arena);
+    return unit;
+}
+
+static void units(void **state)
+{
+    (void)state;
+    assert_int_equal(unit_of("fma.rn.f32 %f1, %f2, %f3, %f1;").pipe, PIPE_FP32);
+    assert_int_equal(unit_of("add.f64 %d1, %d2, %d3;").pipe, PIPE_FP64);
+    assert_int_equal(unit_of("xor.b32 %r5, %r1, %r2;").pipe, PIPE_INTEGER);
+    assert_int_equal(unit_of("setp.lt.f32 %p1, %f1, %f2;").pipe, PIPE_INTEGER);
+    assert_int_equal(unit_of("ex2.approx.f32 %f1, %f2;").pipe, PIPE_SPECIAL);
+    assert_true(unit_of("div.rn.f32 %f1, %f2, %f3;").is_slow);
+    assert_true(unit_of("div.u32 %r5, %r1, %r2;").is_slow);
+    assert_int_equal(unit_of("ld.shared.u32 %r5, [tile];").pipe, PIPE_SHARED);
+    assert_true(unit_of("ld.global.u32 %r5, [%rd3];").is_load);
+    assert_true(unit_of("st.global.u32 [%rd3], %r1;").is_store);
+    assert_false(unit_of("st.global.u32 [%rd3], %r1;").is_load);
+    assert_int_equal(unit_of("ld.global.u32 %r5, [%rd3];").pipe, PIPE_GLOBAL);
+    assert_int_equal(unit_of("bar.sync 0;").pipe, PIPE_BARRIER);
+    assert_int_equal(unit_of("shfl.sync.down.b32 %r5, %r1, 1, 31, -1;").pipe, PIPE_SHARED);
+    assert_int_equal(unit_of("mov.u32 %r5, %r1;").pipe, PIPE_MOVE);
+}
+
+/* Counted and estimated agree where everything is known. */
+static void known_figures(void **state)
+{
+    (void)state;
+    Test test = test_new("mov.u32 %r5, 0;\nagain:\n"
+                         "ld.global.u32 %r6, [%rd3];\nadd.u32 %r5, %r5, 1;\nsetp.ne.u32 %p1, %r5, 20;\n"
+                         "@%p1 bra again;\n"
+                         "shl.b32 %r7, %r1, 3;\nmov.u32 %r8, tile;\nadd.u32 %r7, %r7, %r8;\nst.shared.u32 [%r7], %r6;\n"
+                         "st.global.u32 [%rd3], %r6;");
+    const Profile *both[] = {count(&test, 4, 64), estimate(&test, 4, 64, 1)};
+    for (unsigned i = 0; i < 2; i++) {
+        const Profile *profile = both[i];
+        const double warps = 4 * 64 / 32.0;
+        assert_true(profile->counted == (i == 0));
+        assert_true(profile->warp_instructions == warps * (ENTRY_INSTRUCTIONS + 1 + 4 * 20 + 6));
+        assert_true(profile->load_sectors == warps * 20 * 4);
+        assert_true(profile->store_sectors == warps * 4);
+        assert_true(profile->block_load_sectors == warps * 4);
+        assert_true(profile->load_footprint == warps * 4);
+        assert_true(profile->shared_accesses == warps);
+        assert_true(profile->bank_conflicts == warps); /* 32 words, 8 bytes apart: two in each bank */
+        assert_true(profile->original_threads == 4 * 64);
+    }
+    arena_free(test.arena);
+}
+
+static void estimated_shapes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *code;
+        unsigned x, y;
+        double sectors; /* of each warp's access */
+    } cases[] = {
+        {"ld.global.u32 %r5, [%rd3];", 128, 1, 4},
+        {"ld.global.u32 %r5, [%rd1];", 128, 1, 1},                                                     /* uniform */
+        {"shl.b32 %r5, %r1, 3;\ncvt.u64.u32 %rd4, %r5;\nadd.s64 %rd4, %rd1, %rd4;\n"
+         "ld.global.u32 %r6, [%rd4];", 128, 1, 8},
+        {"shl.b32 %r5, %r1, 7;\ncvt.u64.u32 %rd4, %r5;\nadd.s64 %rd4, %rd1, %rd4;\n"
+         "ld.global.u32 %r6, [%rd4];", 128, 1, 32},
+        /* Rows of 16: two in a warp, a pitch apart. */
+        {"ld.param.u32 %r5, [data];\nmov.u32 %r6, %tid.y;\nmad.lo.u32 %r7, %r6, %r5, %r1;\nmul.wide.u32 %rd4, %r7, 4;\n"
+         "add.s64 %rd4, %rd1, %rd4;\nld.global.u32 %r8, [%rd4];", 16, 8, 4},
+        /* Column-wise: each thread of a row has a row of its own. */
+        {"ld.param.u32 %r5, [data];\nmul.lo.u32 %r7, %r1, %r5;\nmul.wide.u32 %rd4, %r7, 4;\nadd.s64 %rd4, %rd1, %rd4;\n"
+         "ld.global.u32 %r8, [%rd4];", 128, 1, 24},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Test test = test_new(cases[i].code);
+        const Profile *profile = estimate(&test, 1, cases[i].x, cases[i].y);
+        double warps = cases[i].x * cases[i].y / 32.0;
+        if (profile->load_sectors != warps * cases[i].sectors)
+            fail_msg("case %zu: %g sectors for each warp", i, profile->load_sectors / warps);
+        arena_free(test.arena);
+    }
+}
+
+/* A guard at the start does not halve the kernel; a branch on loaded data has both sides executed. */
+static void estimated_branches(void **state)
+{
+    (void)state;
+    Test test = test_new("ld.param.u32 %r5, [data];\nsetp.ge.u32 %p1, %r4, %r5;\n@%p1 bra done;\n"
+                         "st.global.u32 [%rd3], %r1;\ndone:");
+    const Profile *profile = estimate(&test, 1, 128, 1);
+    assert_true(profile->stores > 0.9 * 4 && profile->stores < 4);
+    arena_free(test.arena);
+    test = test_new("ld.global.u32 %r5, [%rd3];\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 bra other;\n"
+                    "st.global.u32 [%rd3], %r1;\nbra.uni done;\nother:\nst.global.u32 [%rd3+4], %r2;\ndone:");
+    profile = estimate(&test, 1, 128, 1);
+    assert_true(profile->stores > 1.5 * 4);
+    arena_free(test.arena);
+}
+
+static void makespans(void **state)
+{
+    (void)state;
+    double lengths[] = {1, 1, 4, 1, 1, 1};
+    Profile profile = {.blocks = 6};
+    assert_true(blocks_makespan(&profile, 2) == 3);
+    assert_true(blocks_makespan(&profile, 6) == 1);
+    profile.block_lengths = lengths;
+    /* Two places: the long block starts at 1; the other place takes the three that are left. */
+    assert_true(blocks_makespan(&profile, 2) == 5);
+    assert_true(blocks_makespan(&profile, 8) == 4);
+}
+
+/* Dependent instructions take a latency each, independent ones a cycle. */
+static void paths(void **state)
+{
+    (void)state;
+    Test chain = test_new("add.u32 %r5, %r1, %r1;\nadd.u32 %r5, %r5, %r5;\nadd.u32 %r5, %r5, %r5;\n"
+                          "add.u32 %r5, %r5, %r5;\nadd.u32 %r5, %r5, %r5;\nst.global.u32 [%rd3], %r5;");
+    Test loads = test_new("ld.global.u32 %r5, [%rd3];\nld.global.u32 %r6, [%rd3+128];\nadd.u32 %r5, %r5, %r6;\n"
+                          "st.global.u32 [%rd3], %r5;");
+    Test serial = test_new("ld.global.u32 %r5, [%rd3];\ncvt.u64.u32 %rd4, %r5;\nadd.s64 %rd4, %rd3, %rd4;\n"
+                           "ld.global.u32 %r6, [%rd4];\nst.global.u32 [%rd3], %r6;");
+    const Device *device = device_for(90);
+    double latency = 400;
+    double chain_path = warp_path(count(&chain, 1, 32), device, latency, 1);
+    double loads_path = warp_path(count(&loads, 1, 32), device, latency, 1);
+    double serial_path = warp_path(count(&serial, 1, 32), device, latency, 1);
+    assert_true(chain_path < 100);
+    assert_true(loads_path > latency && loads_path < 1.5 * latency);
+    assert_true(serial_path > 2 * latency);
+    arena_free(chain.arena);
+    arena_free(loads.arena);
+    arena_free(serial.arena);
+}
+
+static void times(void **state)
+{
+    (void)state;
+    Test test = test_new("ld.global.u32 %r5, [%rd3];\nadd.u32 %r5, %r5, 1;\nst.global.u32 [%rd3], %r5;");
+    const Profile *small = estimate(&test, 16, 256, 1), *large = estimate(&test, 1 << 20, 256, 1);
+    Time one = predict(small, 32), many = predict(large, 32), fewer = predict(large, 200);
+    assert_true(one.known && many.known);
+    assert_int_equal(many.binding, RESOURCE_DRAM);
+    assert_true(many.cycles > 100 * one.cycles);
+    assert_true(fewer.resident_warps < many.resident_warps && fewer.cycles > many.cycles);
+    assert_int_equal(many.resident_warps, 64);
+    assert_true(one.resident_blocks == 1 && one.waves == 1);
+    /* A kernel that moves 8 bytes for each thread cannot be faster than DRAM. */
+    assert_true(many.cycles >= 8.0 * 256 * (1 << 20) / device_for(90)->dram_bytes);
+    Profile huge = *large;
+    huge.block_threads = 2048;
+    assert_false(predict(&huge, 32).known);
+    arena_free(test.arena);
+}
+
+static void devices(void **state)
+{
+    (void)state;
+    assert_string_equal(device_for(90)->name, "H100");
+    assert_int_equal(device_for(103)->architecture, 100);
+    assert_string_equal(device_for(50)->name, "T4");
+    assert_int_equal(device_for(89)->architecture, 89);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(units),     cmocka_unit_test(known_figures), cmocka_unit_test(estimated_shapes),
+        cmocka_unit_test(estimated_branches), cmocka_unit_test(makespans), cmocka_unit_test(paths),
+        cmocka_unit_test(times),     cmocka_unit_test(devices),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
