@@ -221,7 +221,7 @@ static void add_back_branches(Arena *arena, const PtxLines *lines, const PtxExec
                               uint32_t number, BackBranchVec *found)
 {
     const Inst *inst = lines->insts[number];
-    if (inst_op(inst) != OP_BRA)
+    if (!inst_is_branch(inst))
         return;
     for (unsigned o = 0; o < inst->operand_count; o++) {
         const Operand *operand = &inst->operands[o];

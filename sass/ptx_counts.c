@@ -40,7 +40,7 @@ static size_t find_runs(const Function *function, size_t number, const PtxCount 
             run.end++;
             if (!is_guarded(inst) && threads > run.threads)
                 run.threads = threads;
-            if (!(inst->effects & EFFECT_CONTROL) || inst_op(inst) == OP_CALL)
+            if (!(inst->effects & EFFECT_CONTROL) || inst_is_call(inst))
                 continue;
             if (is_guarded(inst) && run.threads >= threads)
                 next = run.threads - threads;
@@ -72,8 +72,8 @@ static PtxExecution find_start(const Function *kernel, const PtxLines *lines, co
         return start;
     double leaving = 0;
     for (uint32_t i = first; i < lines->count && lines->functions[i] == kernel; i++) {
-        Opcode op = inst_op(lines->insts[i]);
-        if (counts[i] && (op == OP_RET || op == OP_EXIT))
+        const Inst *inst = lines->insts[i];
+        if (counts[i] && inst_is_terminator(inst) && !inst_is_branch(inst))
             leaving += (double)counts[i]->threads;
     }
     if (leaving > 0 && leaving < start.threads)
