@@ -102,12 +102,14 @@ static bool says_more(const Evidence *a, const Evidence *b)
     return most_copies(a) < most_copies(b);
 }
 
-/* A spill says nothing about the instruction that it spills for. */
+/* A spill says nothing about the instruction that it spills for, and what the assembler adds to a branch, such as a vote
+ * on whether the warp has diverged, nothing about the branch. */
 static bool is_evidence(const MachineInstruction *machine, const Inst *inst)
 {
     Access access;
-    return machine->class != MACHINE_LOCAL ||
-           (inst_access(inst, &access) && (access.space == SPACE_LOCAL || access.space == SPACE_NONE));
+    if (machine->class == MACHINE_LOCAL)
+        return inst_access(inst, &access) && (access.space == SPACE_LOCAL || access.space == SPACE_NONE);
+    return machine->class == MACHINE_CONTROL || !(inst->effects & EFFECT_CONTROL);
 }
 
 /* Whether the opcode stays where the instruction is. */
