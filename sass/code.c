@@ -139,6 +139,8 @@ static Section *read_section(Reader *reader, size_t index)
         return NULL;
     const char *name = section_name(reader->elf, reader->names, &header);
     Section section = {.index = index, .name = arena_strndup(reader->arena, name, strlen(name))};
+    if (count_instructions(data) == 0)
+        return NULL;
     decode_section(reader, data, &section);
     VEC_PUSH(reader->arena, reader->sections, section);
     add_function(reader, section.name + sizeof TEXT_PREFIX - 1, &section, section.first);
@@ -298,7 +300,7 @@ static MachineCode *read_kernel(Reader *reader, const char *kernel, const char *
 {
     GElf_Shdr header;
     Elf_Scn *section = find_section(reader->elf, arena_printf(reader->arena, TEXT_PREFIX "%s", kernel), &header);
-    if (!section_data(section) || !read_section(reader, elf_ndxscn(section)) || !reader->instructions.count) {
+    if (!section_data(section) || !read_section(reader, elf_ndxscn(section))) {
         *error = arena_printf(reader->arena, "the cubin has no kernel '%s'", kernel);
         return NULL;
     }

@@ -102,8 +102,8 @@ static bool says_more(const Evidence *a, const Evidence *b)
     return most_copies(a) < most_copies(b);
 }
 
-/* A spill says nothing about the instruction that it spills for, and what the assembler adds to a branch, such as a vote
- * on whether the warp has diverged, nothing about the branch. */
+/* A spill says nothing about the instruction that it spills for, and what the assembler adds to a branch, such as a
+ * vote on whether the warp has diverged, nothing about the branch. */
 static bool is_evidence(const MachineInstruction *machine, const Inst *inst)
 {
     Access access;

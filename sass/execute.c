@@ -2,7 +2,7 @@
  *
  * The unknowns are the threads that take each edge of the flow graph. They are conserved: as many enter a block as
  * leave it. Evidence says what the counts of blocks should be; the sum of its weighted deviations is minimised by a
- * linear program. Where that leaves a choice, as between an unrolled loop and its remainder, the fewest blocks are
+ * linear program. Where that leaves a choice, as between an unrolled loop and its remainder, the fewest bodies are
  * executed. A block's warps follow from its threads and from how many threads of a warp are active in the PTX that it
  * comes from: threads are conserved, warps are not, because a warp that diverges executes both sides. */
 #include "sass/internal.h"
@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What it costs to execute a block once more: less than any evidence. Mostly this is the same for all blocks, so that
- * one execution of an unrolled body is better than several of its remainder. */
+/* What it costs to execute a block once more that has copies of what other blocks have too: less than any evidence,
+ * and the same however many copies it has, so that one execution of an unrolled body is better than several of what
+ * remains. Blocks without such copies cost a hundredth, and a little more if they are longer. */
 #define PARSIMONY 1e-3
 
 typedef struct Flow {
@@ -101,12 +102,19 @@ static void add_edges(Flow *flow)
     const MachineCode *code = flow->code;
     flow->first_out = ARENA_ARRAY(flow->arena, uint32_t, code->block_count + 1);
     flow->outs = ARENA_ARRAY(flow->arena, uint32_t, code->block_count + 1);
+    bool *shares = ARENA_ARRAY(flow->arena, bool, code->block_count + 1);
+    for (size_t i = 0; i < flow->evidence.count; i++) {
+        const Evidence *evidence = &flow->evidence.data[i];
+        for (uint32_t s = 0; evidence->weight > 0 && s < evidence->share_count; s++)
+            shares[evidence->shares[s].block] |= evidence->share_count > 1;
+    }
     for (uint32_t b = 0; b < code->block_count; b++) {
         const MachineBlock *block = &code->blocks[b];
+        double cost = PARSIMONY * (shares[b] ? 1 : 0.01) + 0.001 * PARSIMONY * block->count / code->count;
         flow->outs[b] = block->successor_count + block->exits;
         flow->first_out[b] = (uint32_t)flow->program.costs.count;
         for (uint32_t i = 0; i < flow->outs[b]; i++)
-            program_variable(&flow->program, PARSIMONY * (1 + 0.1 * block->count / code->count));
+            program_variable(&flow->program, cost);
     }
 }
 

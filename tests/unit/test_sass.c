@@ -103,7 +103,7 @@ static void test_program(void **state)
 }
 
 typedef struct HandCount {
-    const char *ptx, *launch, *kernel, *arch; /* below corpus/ */
+    const char *kernel, *arch; /* corpus/KERNEL/KERNEL.ARCH.ptx and its small launch file */
     int max_registers;
     double instructions, spills;
 } HandCount;
@@ -111,15 +111,26 @@ typedef struct HandCount {
 /* Counted from the listings of ptxas 13.0.88, block by block: instructions times executions by warps, the latter from
  * the launch files and the sources. docs/machine-code.md has the derivations. */
 static const HandCount hand_counts[] = {
-    {"matmul_tiled/matmul_tiled.sm_75.ptx", "matmul_tiled/matmul_tiled", "matmul_tiled", "sm_75", 0, 27904, 0},
-    {"nbody/nbody.sm_90.ptx", "nbody/nbody", "nbody", "sm_90", 0, 38280, 0},
-    {"softmax/softmax.sm_90.ptx", "softmax/softmax", "softmax", "sm_90", 0, 6488, 0},
+    {"matmul_tiled", "sm_75", 0, 27904, 0},
+    {"matmul_naive", "sm_90", 0, 18936, 0},
+    {"matmul_regtile", "sm_75", 0, 20240, 0},
+    {"nbody", "sm_90", 0, 38280, 0},
+    {"softmax", "sm_90", 0, 6488, 0},
+    {"scalarprod", "sm_90", 0, 10780, 0},
+    {"convolution", "sm_75", 0, 16288, 0},
+    {"histogram", "sm_75", 0, 3004, 0},
+    {"strsm", "sm_90", 0, 8308, 0},
+    {"bitonic", "sm_75", 0, 4260, 0},
+    {"blockmatch", "sm_75", 0, 20748, 0},
+    {"nlm", "sm_75", 24, 34872, 7512},
+    {"nlm", "sm_90", 24, 34128, 7488},
 };
 
 static MachineExecutions *execute(Arena *arena, const HandCount *count, Module *module, MachineMap *map)
 {
     const char *error;
-    Launch *launch = launch_read(arena, arena_printf(arena, "corpus/%s.launch.json", count->launch), &error);
+    const char *path = arena_printf(arena, "corpus/%s/%s.launch.json", count->kernel, count->kernel);
+    Launch *launch = launch_read(arena, path, &error);
     assert_non_null(launch);
     EmulatorOptions options = {.count_instructions = true};
     EmulatorResult *run = emulator_run(arena, module, launch, &options);
@@ -135,7 +146,8 @@ static void check_hand_count(const HandCount *count)
 {
     Arena *arena = arena_new(), *owner = arena_new();
     const char *error;
-    Source *source = source_read(owner, arena_printf(arena, "corpus/%s", count->ptx), &error);
+    const char *path = arena_printf(arena, "corpus/%s/%s.%s.ptx", count->kernel, count->kernel, count->arch);
+    Source *source = source_read(owner, path, &error);
     assert_non_null(source);
     Diag diag;
     diag_init(&diag, source, stderr);
