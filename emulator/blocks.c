@@ -16,6 +16,7 @@ static void warp_start(Machine *machine, BlockState *block, Warp *warp, unsigned
     warp->runnable_count = warp->blocked_count = 0;
     warp->idle_steps = warp->steps = 0;
     warp->loaded = 0;
+    warp->repeats = 0;
     warp->cluster_arrived = 0;
     unsigned threads = machine->block_threads - index * LANES;
     warp->live = threads >= LANES ? ALL_LANES : (1u << threads) - 1;
@@ -149,6 +150,8 @@ static bool block_run_turn(Machine *machine, BlockState *block, bool *moved)
         if (!warp->runnable_count)
             continue;
         *moved = true;
+        if (warp_repeats(machine, warp))
+            continue;
         if (!warp_run(&x, warp))
             return false;
         if (machine->steps > limit)
@@ -240,6 +243,34 @@ static bool cluster_take(Machine *machine, uint64_t *next, uint64_t total, uint6
     return *index < total;
 }
 
+static bool always_repeats(Machine *machine, Warp *warp)
+{
+    return warp_repeats(machine, warp);
+}
+
+/* True if lanes that wait to reconverge were released. */
+static bool keeps_lanes(Machine *machine, Warp *warp)
+{
+    bool released = false;
+    for (unsigned i = 0, count = warp->runnable_count; i < count; i++)
+        released |= release_arrived(machine, warp, warp->runnable[i]);
+    return !released;
+}
+
+/* Asks every warp; true if all say so. */
+static bool warps_all(Machine *machine, Cluster *const *clusters, unsigned count,
+                      bool (*ask)(Machine *machine, Warp *warp))
+{
+    bool all = true;
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned k = 0; k < clusters[i]->count && clusters[i]->active; k++) {
+            BlockState *block = clusters[i]->blocks[k];
+            for (unsigned w = 0; w < block->warp_count && block->active; w++)
+                all &= ask(machine, &block->warps[w]);
+        }
+    return all;
+}
+
 bool machine_run(Machine *machine)
 {
     unsigned size = machine->cluster[0] * machine->cluster[1] * machine->cluster[2];
@@ -258,6 +289,7 @@ bool machine_run(Machine *machine)
     }
     for (unsigned active = resident; active;) {
         bool moved = false;
+        uint64_t effects = machine->effects;
         active = 0;
         for (unsigned i = 0; i < resident; i++) {
             Cluster *cluster = clusters[i];
@@ -273,6 +305,9 @@ bool machine_run(Machine *machine)
             for (unsigned i = 0; i < resident; i++)
                 if (clusters[i]->active)
                     return cluster_stuck(machine, clusters[i]);
+        if (active && moved && effects == machine->effects && warps_all(machine, clusters, resident, always_repeats) &&
+            warps_all(machine, clusters, resident, keeps_lanes))
+            return launch_stuck(machine, clusters, resident, next < total ? (total - next) * size : 0);
     }
     return true;
 }

@@ -12,6 +12,9 @@ Machine *machine_new_worker(const Machine *primary);
 /* blocks.c */
 bool machine_run(Machine *machine);
 
+/* waits.c: reports that nothing that runs can change any more; returns false. */
+bool launch_stuck(Machine *machine, Cluster **clusters, unsigned count, uint64_t blocks_left);
+
 /* parallel.c */
 bool parallel_possible(const Machine *machine);
 /* False, with nothing reported, if the launch must run again on one core. */

@@ -201,7 +201,7 @@ static void row_store(Exec *x, const MemoryOp *memory, uint32_t mask, const RowA
         }
     }
     if (changed)
-        x->warp->idle_steps = 0;
+        effect_note(x);
 }
 
 /* Gathers the values that the lanes store: values[lane][stride]. */
@@ -260,7 +260,7 @@ Step access_store(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask)
         }
     }
     if (changed)
-        x->warp->idle_steps = 0;
+        effect_note(x);
     return STEP_NEXT;
 }
 
@@ -371,7 +371,7 @@ Step access_atomic(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask)
         }
     }
     if (changed)
-        x->warp->idle_steps = 0;
+        effect_note(x);
     else
         x->yield = true; /* probably a lock that another thread holds */
     return STEP_NEXT;

@@ -136,6 +136,7 @@ Step run_copy_bytes(Exec *x, const Op *op, uint32_t mask)
 Step run_clock(Exec *x, const Op *op, uint32_t mask)
 {
     uint64_t now = x->machine->steps + x->steps;
+    x->machine->effects++; /* reading it again gives another value */
     EACH_ACTIVE(lane, mask)
     {
         row_set(x->frame->registers + op->dest, op->dest_bytes, lane, now >> op->value);

@@ -30,6 +30,7 @@ static void barrier_complete(BlockState *block, unsigned id)
             split->pc++;
             split_wake(warp, split);
             warp->idle_steps = 0;
+            block->machine->effects++;
             if (!took)
                 clock_take(warp, barrier->clock);
             took = true;
@@ -76,6 +77,7 @@ static Step barrier_arrive(Exec *x, const Op *op, uint32_t mask)
         barrier->all = 1;
     }
     clock_join(x, barrier->clock);
+    x->machine->effects++;
     unsigned threads = (unsigned)__builtin_popcount(mask);
     /* An aligned barrier with a thread count counts whole warps. */
     barrier->arrived += op->barrier.has_count && op->barrier.aligned ? LANES : threads;

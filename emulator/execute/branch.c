@@ -4,7 +4,7 @@
 static void lanes_exit(Exec *x, uint32_t mask)
 {
     x->warp->live &= ~mask;
-    x->warp->idle_steps = 0;
+    effect_note(x);
     x->block->live_threads -= (unsigned)__builtin_popcount(mask);
     barrier_recheck(x->block);
 }

@@ -132,7 +132,7 @@ Step run_builtin(Exec *x, const Op *op, uint32_t mask)
 {
     const CallOp *call = op->call;
     const char *name = call->callee->name;
-    x->warp->idle_steps = 0;
+    effect_note(x);
     EACH_ACTIVE(lane, mask)
     {
         if (strcmp(name, "vprintf") == 0) {

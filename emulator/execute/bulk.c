@@ -165,7 +165,7 @@ Step run_copy_bulk(Exec *x, const Op *op, uint32_t mask)
             return fault_at(x, op, lane, FAULT_ALIGNMENT, "a bulk copy of %llu bytes, which is not a multiple of 16",
                             (unsigned long long)bytes[lane]);
     }
-    x->warp->idle_steps = 0;
+    effect_note(x);
     if (copy->multicast != NO_ROW)
         return multicast(x, op, mask, &from, &to, bytes);
     Step step = copy_all(x, op, mask, &from, &to, bytes);
@@ -194,7 +194,7 @@ Step run_store_bulk(Exec *x, const Op *op, uint32_t mask)
     Translation to, at;
     if (!mask || !access_addresses(x, op, &copy->to, mask, &to))
         return mask ? STEP_FAULT : STEP_NEXT;
-    x->warp->idle_steps = 0;
+    effect_note(x);
     for (uint64_t done = 0;; done += 8) {
         uint32_t left = 0;
         EACH_ACTIVE(lane, mask)
@@ -268,6 +268,8 @@ Step run_copy_async(Exec *x, const Op *op, uint32_t mask)
         return STEP_FAULT;
     EACH_ACTIVE(lane, mask)
     {
+        if (memcmp(to.host[lane], values + lane * bytes, bytes) != 0)
+            effect_note(x);
         memcpy(to.host[lane], values + lane * bytes, bytes);
     }
     return STEP_NEXT;

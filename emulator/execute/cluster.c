@@ -29,6 +29,7 @@ static void warp_release(Warp *warp)
         split->pc++;
         split_wake(warp, split);
         warp->idle_steps = 0;
+        warp->block->machine->effects++;
         if (!took)
             clock_take(warp, warp->block->cluster_done);
         took = true;
@@ -64,6 +65,7 @@ Step cluster_arrive(Exec *x, const Op *op, uint32_t mask)
         return fault_at(x, op, (unsigned)__builtin_ctz(again), FAULT_BARRIER,
                         "the thread arrives at the cluster's barrier twice without waiting in between");
     x->warp->cluster_arrived |= mask;
+    x->machine->effects++;
     x->machine->result->counters.barriers++;
     clock_join(x, x->block->cluster_clock);
     if (x->warp->clocks)

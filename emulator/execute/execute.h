@@ -34,6 +34,19 @@ uint32_t split_lanes_beside(const Warp *warp, const Split *split);
 /* The splits of the warp that wait at the same aligned barrier arrive with this one. */
 void partners_arrive(Exec *x, const Op *op, unsigned barrier);
 
+/* idle.c: for warps that have done nothing visible for some time */
+
+/* Lets lanes that wait to reconverge with the split continue without it: it may be waiting for them, as at a lock.
+ * False if there are none. */
+bool release_arrived(Machine *machine, Warp *warp, const Split *split);
+/* loop_look, after a jump of the running split, returns true if the split loops without a change; Split.repeats then
+ * says so.  loop_forget begins the turn of another. */
+void loop_forget(Machine *machine);
+bool loop_look(Exec *x);
+void warp_look(Exec *x); /* sets Warp.repeats if the warp does so */
+/* True if the warp cannot run, or only repeats what it did until another changes memory. */
+bool warp_repeats(const Machine *machine, const Warp *warp);
+
 /* frame.c, stack.c */
 
 #define STACK_BYTES UINT64_C(16384) /* available to alloca in each function */

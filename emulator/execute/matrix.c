@@ -289,7 +289,7 @@ static Step eights_execute(Exec *x, const Op *op, const MatrixOp *matrix)
                 }
             }
     if (mode == MODE_STORE)
-        x->warp->idle_steps = 0;
+        effect_note(x);
     return STEP_NEXT;
 }
 
@@ -352,7 +352,7 @@ static Step wmma_memory(Exec *x, const Op *op, const MatrixOp *matrix)
         }
     }
     if (!loads)
-        x->warp->idle_steps = 0;
+        effect_note(x);
     return STEP_NEXT;
 }
 

@@ -90,7 +90,7 @@ Step mbarrier_complete(Exec *x, const Op *op, uint32_t mask, Translation *at, co
         object = mbarrier_pack(state);
         memcpy(at->host[lane], &object, 8);
     }
-    x->warp->idle_steps = 0;
+    effect_note(x);
     clock_join(x, x->block->mbarrier_clock);
     cluster_publish(x, at, mask);
     return STEP_NEXT;
@@ -118,7 +118,7 @@ Step run_mbarrier(Exec *x, const Op *op, uint32_t mask)
         if (at.written[lane])
             memset(at.written[lane], 1, 8);
         if (object != before) {
-            x->warp->idle_steps = 0;
+            effect_note(x);
             clock_join(x, x->block->mbarrier_clock);
         } else if (op->dest != NO_ROW && result) {
             clock_take(x->warp, x->block->mbarrier_clock);

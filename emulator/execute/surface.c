@@ -108,7 +108,7 @@ static void store_lane(Exec *x, const ImageOp *op, unsigned lane, const Image *i
         if (op->formatted)
             value = channel_encode(image, (uint32_t)value);
         if (memcmp(to + i * bytes, &value, bytes) != 0)
-            x->warp->idle_steps = 0;
+            effect_note(x);
         memcpy(to + i * bytes, &value, bytes);
     }
 }
@@ -121,7 +121,7 @@ static void reduce_lane(Exec *x, const ImageOp *op, unsigned lane, const Image *
     memcpy(&old, at, memory.element_bytes);
     uint64_t value = atomic_value(&memory, old, operand & width_mask(8u * memory.element_bytes), 0, false);
     if (value != old)
-        x->warp->idle_steps = 0;
+        effect_note(x);
     memcpy(at, &value, memory.element_bytes);
 }
 

@@ -8,36 +8,7 @@
 #define IDLE_POLL 4096
 #define IDLE_LOOP (16 * QUANTUM)
 
-/* The lanes of a waiting split that are in none of its children: they have reached the reconvergence point. */
-static uint32_t lanes_arrived(const Warp *warp, const Split *waiting)
-{
-    uint32_t away = 0;
-    for (unsigned i = 0; i < warp->runnable_count + warp->blocked_count; i++) {
-        const Split *at = i < warp->runnable_count ? warp->runnable[i] : warp->blocked[i - warp->runnable_count];
-        while (at->parent && at->parent != waiting)
-            at = at->parent;
-        if (at->parent == waiting)
-            away |= at->mask;
-    }
-    return waiting->mask & warp->live & ~away;
-}
-
-/* Lets lanes that wait to reconverge with the split continue without it: it may be waiting for them, as at a lock. */
-static void release_arrived(Machine *machine, Warp *warp, const Split *split)
-{
-    for (Split *waiting = split->parent; waiting; waiting = waiting->parent) {
-        /* The lanes of a call return together. */
-        if (waiting->callee || waiting->pc == PC_EXIT)
-            continue;
-        uint32_t arrived = lanes_arrived(warp, waiting);
-        if (!arrived)
-            continue;
-        waiting->mask &= ~arrived;
-        machine->result->counters.warp_waits++;
-        warp_push(warp,
-                  split_new(machine, waiting->parent, waiting->frame, waiting->pc, arrived, waiting->reconvergence));
-    }
-}
+#define IDLE_LOOK 1024 /* after so many, whether the warp repeats what it did is looked at */
 
 void exec_enter(Exec *x, Split *split)
 {
@@ -63,8 +34,8 @@ static inline void execute_row(Exec *x, const Op *op, uint32_t mask)
     }
 }
 
-/* Runs the warp's top split until it stops or its quantum ends.  False on a fault. */
-static bool split_run(Exec *x)
+/* Runs the warp's top split until it stops or its quantum ends; *switched says that it stopped.  False on a fault. */
+static bool split_run(Exec *x, bool *switched)
 {
     Machine *machine = x->machine;
     Warp *warp = x->warp;
@@ -75,6 +46,8 @@ static bool split_run(Exec *x)
     uint32_t pc = split->pc;
     uint64_t steps = 0;
     Step step = STEP_NEXT;
+    uint64_t look_from = warp->idle_steps < IDLE_LOOK ? IDLE_LOOK : 0;
+    loop_forget(machine);
 
     x->yield = false;
     while (steps < QUANTUM) {
@@ -105,7 +78,10 @@ static bool split_run(Exec *x)
             continue;
         }
         if (step == STEP_JUMP) {
+            bool is_back = split->pc <= pc;
             pc = split->pc;
+            if (is_back && steps >= look_from && loop_look(x))
+                break;
             continue;
         }
         break;
@@ -113,26 +89,48 @@ static bool split_run(Exec *x)
     machine->steps += steps;
     warp->steps += steps;
     warp->idle_steps += steps;
-    if (step == STEP_FAULT)
-        return false;
-    if (step == STEP_SWITCH)
-        return true;
-    split->pc = pc;
-    if (warp->idle_steps > (x->yield ? IDLE_POLL : IDLE_LOOP))
-        release_arrived(machine, warp, split);
-    /* The quantum has ended: the other splits go first. */
-    if (warp->runnable_count > 1) {
-        warp_drop(warp, split);
-        for (unsigned i = warp->runnable_count++; i > 0; i--)
-            warp->runnable[i] = warp->runnable[i - 1];
-        warp->runnable[0] = split;
+    *switched = step == STEP_SWITCH;
+    if (!*switched)
+        split->pc = pc;
+    return step != STEP_FAULT;
+}
+
+/* Puts the split after the others of its warp. */
+static void split_defer(Warp *warp, Split *split)
+{
+    warp_drop(warp, split);
+    for (unsigned i = warp->runnable_count++; i > 0; i--)
+        warp->runnable[i] = warp->runnable[i - 1];
+    warp->runnable[0] = split;
+}
+
+/* The top split, or if that only repeats what it did, another one if possible. */
+static Split *split_choose(const Machine *machine, Warp *warp)
+{
+    for (unsigned i = 1; i < warp->runnable_count; i++) {
+        Split *split = warp->runnable[warp->runnable_count - 1];
+        if (split->repeats != machine->effects + 1)
+            return split;
+        split_defer(warp, split);
     }
-    uint64_t limit = machine->options.hang_steps ? machine->options.hang_steps : UINT64_C(1) << 24;
-    if (warp->idle_steps > limit)
-        return fault_at(x, &ops[pc], (unsigned)__builtin_ctz(split->mask), FAULT_HANG,
-                        "%llu instructions without a visible effect",
-                        (unsigned long long)warp->idle_steps) != STEP_FAULT;
-    return true;
+    return warp->runnable[warp->runnable_count - 1];
+}
+
+/* A split has had its turn: the others of its warp go first. */
+static bool split_rest(Exec *x, Split *split)
+{
+    Warp *warp = x->warp;
+    if (warp->idle_steps > (x->yield ? IDLE_POLL : IDLE_LOOP))
+        release_arrived(x->machine, warp, split);
+    split_defer(warp, split);
+    const EmulatorOptions *options = &x->machine->options;
+    uint64_t limit = options->hang_steps ? options->hang_steps : UINT64_C(1) << 24;
+    if (warp->idle_steps <= limit)
+        return true;
+    exec_enter(x, split);
+    return fault_at(x, &x->frame->code->ops.data[split->pc], (unsigned)__builtin_ctz(split->mask), FAULT_HANG,
+                    "%llu instructions without a visible effect",
+                    (unsigned long long)warp->idle_steps) != STEP_FAULT;
 }
 
 bool warp_run(Exec *x, Warp *warp)
@@ -140,10 +138,20 @@ bool warp_run(Exec *x, Warp *warp)
     uint64_t end = x->machine->steps + QUANTUM;
     x->warp = warp;
     do {
-        if (!split_run(x))
+        bool switched;
+        Split *split = split_choose(x->machine, warp);
+        if (!split_run(x, &switched) || (!switched && !split_rest(x, split)))
             return false;
         if (!warp->runnable_count && warp->blocked_count && !warp_resolve(x))
             return false;
-    } while (warp->runnable_count && x->machine->steps < end && !x->yield);
+        if (!warp->runnable_count)
+            return true;
+        /* A loop that diverges never uses up a split's quantum. */
+        if (switched && warp->idle_steps > IDLE_LOOP && x->machine->steps >= end &&
+            !split_rest(x, warp->runnable[warp->runnable_count - 1]))
+            return false;
+        if (x->yield || warp->idle_steps >= QUANTUM)
+            warp_look(x);
+    } while (x->machine->steps < end && !x->yield && !warp_repeats(x->machine, warp));
     return true;
 }

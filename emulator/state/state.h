@@ -11,6 +11,7 @@ typedef struct BlockState BlockState;
 typedef struct Cluster Cluster;
 typedef struct Warp Warp;
 typedef struct Split Split;
+typedef struct IdleProbe IdleProbe;
 
 /* Generic addresses.  Every global variable and buffer has a slot of 4 GiB above GLOBAL_BASE, so an address identifies
  * its region.  Each of the other spaces has a window; an address in the space is an offset into its window. */
@@ -83,6 +84,8 @@ struct Split {
     unsigned barrier; /* WAIT_BARRIER */
     uint32_t members; /* WAIT_WARP */
     uint32_t warp_kind;
+    uint64_t repeats; /* idle.c: Machine.effects, plus 1, when the split was found to loop without a change ... */
+    uint32_t loop;    /* ... from this pc */
 };
 
 #define BARRIER_COUNT 16
@@ -109,6 +112,8 @@ struct Warp {
     uint64_t idle_steps;
     uint64_t steps; /* ops executed since the block started */
     uint32_t loaded; /* with count_reuse: sectors loaded since the block started */
+    IdleProbe *idle;  /* idle.c; NULL: none yet */
+    uint64_t repeats; /* as of a split, for all runnable splits together */
     /* Race check: a vector clock over the block's warps; its last entry is the latest tick known of other blocks. */
     uint32_t *clocks;
     uint32_t *fence_clocks; /* the clock at the warp's last fence; all 0: none yet */
@@ -183,6 +188,8 @@ struct Machine {
     Split *free_splits;
     struct ProductCells *product; /* matrix.c's scratch memory, made at its first use */
     uint64_t steps;
+    uint64_t effects; /* counts what may change the course of a thread, besides its own registers */
+    IdleProbe *loop;  /* idle.c: of the split that runs */
     const Machine *primary; /* the machine whose global memory this one shares; NULL: it owns its memory */
     uint64_t *next_block;   /* the next block to run, shared by all cores; NULL: one core */
     bool ran;               /* parallel_run has run the whole launch */
@@ -238,6 +245,13 @@ static inline void row_set(void *row, unsigned bytes, unsigned lane, uint64_t va
     case 4: ((uint32_t *)row)[lane] = (uint32_t)value; break;
     default: ((uint64_t *)row)[lane] = value;
     }
+}
+
+/* The warp has done something that others can observe. */
+static inline void effect_note(Exec *x)
+{
+    x->warp->idle_steps = 0;
+    x->machine->effects++;
 }
 
 #define EACH_ACTIVE(lane, mask)                                                                                        \

@@ -49,7 +49,7 @@ bool track_access(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMo
         /* Stored now, so that the next lane's store is compared with it. */
         if (values && memcmp(at->host[lane], values, bytes) != 0) {
             memcpy(at->host[lane], values, bytes);
-            x->warp->idle_steps = 0;
+            effect_note(x);
         }
     }
     return true;

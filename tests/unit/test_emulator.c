@@ -246,6 +246,8 @@ static void spinning_is_a_hang_or_is_served(void **state)
     Run run = run_kernel(".global .u32 flag;\n",
                          "wait: ld.volatile.global.u32 %r2, [flag];\nsetp.eq.u32 %p1, %r2, 0; @%p1 bra wait;\nret;", 1,
                          32, &quick);
+    expect_fault(&run, FAULT_HANG, 0, "32 threads wait in this loop");
+    run = run_kernel("", "wait: add.u32 %r2, %r1, 1; add.u32 %r1, %r1, 1; bra wait;", 1, 32, &quick);
     expect_fault(&run, FAULT_HANG, 0, "without a visible effect");
     /* lane 5 of warp 1 sets the flag: all others wait, also those of its own warp */
     run = run_kernel(".global .u32 flag;\n",

@@ -134,7 +134,7 @@ static void phases_of_an_mbarrier(void **state)
                  (uint32_t[]){0, 1}, 2);
     expect_fault(&plain, "mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.shared.b64 _, [bar], 2;", FAULT_BARRIER,
                  "2 arrivals at an mbarrier that is waiting for 1");
-    expect_fault(&plain, "mbarrier.init.shared.b64 [bar], 1;\n" WAIT, FAULT_HANG, "without a visible effect");
+    expect_fault(&plain, "mbarrier.init.shared.b64 [bar], 1;\n" WAIT, FAULT_HANG, "in this loop");
 }
 
 int main(void)

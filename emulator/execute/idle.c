@@ -1,0 +1,212 @@
+/* Warps that do nothing visible: lanes that wait for lanes of their own warp, and loops that repeat without a change.
+ *
+ * A split whose registers return to what they were, at the same jump of the same turn, loops until something else
+ * changes memory.  A warp whose splits return to what they were, with all their registers, does the same: such a loop
+ * may diverge, call functions, or give way to others at a poll.  Machine.effects tells whether anything has changed in
+ * between.  Until it does, such a warp is not run.  If no other can run, lanes that wait to reconverge go on alone; if
+ * there are none, the launch never ends.
+ *
+ * States are compared as in Brent's search for cycles: with one that is kept, and replaced at each power of two. */
+#include "emulator/execute/execute.h"
+
+/* The first state is kept after so many looks: most polls succeed before, and most loops have an effect. */
+#define WARP_LOOKS 16
+#define LOOP_LOOKS 16
+
+struct IdleProbe {
+    uint64_t effects; /* Machine.effects when the counting began */
+    uint64_t looks;
+    uint8_t *state;
+    size_t length, capacity;
+    /* Of the look that is going on: keep the state, or compare it. */
+    bool keeps, differs;
+    size_t at;
+    /* Of a split: where its registers are in the state, and the first that differed at the last look. */
+    size_t registers, differed;
+};
+
+#define PIECE_BYTES 64 /* frames are a multiple of it */
+
+/* Keeps or compares a part of the state. */
+static void probe_part(Machine *machine, IdleProbe *probe, const void *bytes, size_t count)
+{
+    if (probe->keeps) {
+        if (probe->at + count > probe->capacity) {
+            probe->capacity = 2 * (probe->at + count);
+            probe->state = machine_realloc(machine, probe->state, probe->capacity);
+        }
+        memcpy(probe->state + probe->at, bytes, count);
+        probe->length = probe->at + count;
+    } else if (!probe->differs) {
+        probe->differs = probe->at + count > probe->length || memcmp(probe->state + probe->at, bytes, count) != 0;
+    }
+    probe->at += count;
+}
+
+static void probe_number(Machine *machine, IdleProbe *probe, uint64_t number)
+{
+    probe_part(machine, probe, &number, sizeof number);
+}
+
+static void probe_frame(Machine *machine, IdleProbe *probe, const Frame *frame)
+{
+    probe_number(machine, probe, (uintptr_t)frame);
+    probe_number(machine, probe, frame->carry);
+    probe_part(machine, probe, frame->registers, frame->code->frame_bytes);
+    probe_part(machine, probe, frame->local, (size_t)frame->code->local_bytes * LANES);
+}
+
+static bool uses_frame(const Split *split, const Frame *frame)
+{
+    for (const Frame *at = split->frame; at; at = at->parent)
+        if (at == frame)
+            return true;
+    return split->callee == frame;
+}
+
+static const Split *warp_split(const Warp *warp, unsigned index)
+{
+    return index < warp->runnable_count ? warp->runnable[index] : warp->blocked[index - warp->runnable_count];
+}
+
+static void probe_split(Exec *x, IdleProbe *probe)
+{
+    probe_number(x->machine, probe, x->split->pc);
+    probe_number(x->machine, probe, (uintptr_t)x->frame);
+    probe_number(x->machine, probe, x->frame->carry);
+    probe->registers = probe->at;
+    for (size_t i = 0; i < x->frame->code->frame_bytes && !probe->differs; i += PIECE_BYTES) {
+        probe->differed = i;
+        probe_part(x->machine, probe, x->frame->registers + i, PIECE_BYTES);
+    }
+}
+
+/* True if the register that differed last differs still: the usual case of a loop that counts. */
+static bool differs_still(const Exec *x, const IdleProbe *probe)
+{
+    size_t at = probe->registers + probe->differed;
+    return at + PIECE_BYTES <= probe->length &&
+           memcmp(probe->state + at, x->frame->registers + probe->differed, PIECE_BYTES) != 0;
+}
+
+/* The names of splits and frames are part of the state, so equal states have equal trees. */
+static void probe_warp(Exec *x, IdleProbe *probe)
+{
+    const Warp *warp = x->warp;
+    Machine *machine = x->machine;
+    unsigned count = warp->runnable_count + warp->blocked_count;
+    probe_number(machine, probe, (uint64_t)warp->runnable_count << 32 | warp->blocked_count);
+    for (unsigned i = 0; i < count && !probe->differs; i++) {
+        for (const Split *split = warp_split(warp, i); split; split = split->parent) {
+            const uint64_t fields[] = {(uintptr_t)split,     (uintptr_t)split->frame, (uintptr_t)split->callee,
+                                       split->pc,            split->mask,             split->reconvergence,
+                                       split->children,      split->wait,             split->barrier,
+                                       split->members,       split->warp_kind};
+            probe_part(machine, probe, fields, sizeof fields);
+            if (split->callee)
+                probe_frame(machine, probe, split->callee);
+        }
+        for (const Frame *frame = warp_split(warp, i)->frame; frame && !probe->differs; frame = frame->parent) {
+            bool seen = false;
+            for (unsigned k = 0; k < i && !seen; k++)
+                seen = uses_frame(warp_split(warp, k), frame);
+            if (!seen)
+                probe_frame(machine, probe, frame);
+        }
+    }
+}
+
+/* True if the state is the one that was kept, and nothing has happened since. */
+static bool probe_look(Exec *x, IdleProbe *probe, void (*visit)(Exec *x, IdleProbe *probe), uint64_t first)
+{
+    if (probe->effects != x->machine->effects) {
+        probe->effects = x->machine->effects;
+        probe->looks = probe->length = 0;
+    }
+    if (probe->length && !(visit == probe_split && differs_still(x, probe))) {
+        probe->keeps = probe->differs = false;
+        probe->at = 0;
+        visit(x, probe);
+        if (!probe->differs && probe->at == probe->length)
+            return true;
+    }
+    probe->looks++;
+    if (probe->looks >= first && (probe->looks & (probe->looks - 1)) == 0) {
+        probe->keeps = true;
+        probe->differs = false;
+        probe->at = probe->length = 0;
+        visit(x, probe);
+    }
+    return false;
+}
+
+void loop_forget(Machine *machine)
+{
+    if (!machine->loop)
+        machine->loop = ARENA_NEW(machine->arena, IdleProbe);
+    machine->loop->looks = machine->loop->length = machine->loop->differed = 0;
+}
+
+bool loop_look(Exec *x)
+{
+    if (!probe_look(x, x->machine->loop, probe_split, LOOP_LOOKS))
+        return false;
+    x->split->repeats = x->machine->effects + 1;
+    x->split->loop = x->split->pc;
+    return true;
+}
+
+void warp_look(Exec *x)
+{
+    Warp *warp = x->warp;
+    if (warp->repeats == x->machine->effects + 1)
+        return;
+    if (!warp->idle)
+        warp->idle = ARENA_NEW(x->machine->arena, IdleProbe);
+    if (probe_look(x, warp->idle, probe_warp, WARP_LOOKS))
+        warp->repeats = x->machine->effects + 1;
+}
+
+/* The lanes of a waiting split that are in none of its children: they have reached the reconvergence point. */
+static uint32_t lanes_arrived(const Warp *warp, const Split *waiting)
+{
+    uint32_t away = 0;
+    for (unsigned i = 0; i < warp->runnable_count + warp->blocked_count; i++) {
+        const Split *at = warp_split(warp, i);
+        while (at->parent && at->parent != waiting)
+            at = at->parent;
+        if (at->parent == waiting)
+            away |= at->mask;
+    }
+    return waiting->mask & warp->live & ~away;
+}
+
+/* The lanes that wait to reconverge and could go on alone.  The lanes of a call return together. */
+static uint32_t lanes_held(const Warp *warp, const Split *waiting)
+{
+    return waiting->callee || waiting->pc == PC_EXIT ? 0 : lanes_arrived(warp, waiting);
+}
+
+bool release_arrived(Machine *machine, Warp *warp, const Split *split)
+{
+    bool released = false;
+    for (Split *waiting = split->parent; waiting; waiting = waiting->parent) {
+        uint32_t held = lanes_held(warp, waiting);
+        if (!held)
+            continue;
+        waiting->mask &= ~held;
+        machine->result->counters.warp_waits++;
+        machine->effects++;
+        released = true;
+        warp_push(warp, split_new(machine, waiting->parent, waiting->frame, waiting->pc, held, waiting->reconvergence));
+    }
+    return released;
+}
+
+bool warp_repeats(const Machine *machine, const Warp *warp)
+{
+    unsigned i = 0;
+    while (i < warp->runnable_count && warp->runnable[i]->repeats == machine->effects + 1)
+        i++;
+    return i == warp->runnable_count || warp->repeats == machine->effects + 1;
+}
