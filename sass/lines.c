@@ -47,6 +47,13 @@ static void leave_out(Copy *copy, Span span)
         copy->at = span.end;
 }
 
+/* The span of a section, which includes its contents in braces; they have no braces of their own. */
+static Span section_span(const Source *source, Span header)
+{
+    const char *text = source->text + header.end, *close = memchr(text, '}', source->size - header.end);
+    return (Span){header.begin, close ? (uint32_t)(close + 1 - source->text) : header.end};
+}
+
 static void copy_function(Copy *copy, const Function *function, uint32_t file, uint32_t *number)
 {
     for (size_t s = 0; s < function->stmts.count; s++) {
@@ -71,7 +78,9 @@ const char *ptx_numbered(Arena *arena, const Module *module, const PtxLines *lin
             file = module->items.data[i].file.index + 1;
     for (size_t i = 0; i < module->items.count; i++) {
         const Item *item = &module->items.data[i];
-        if (item->kind == ITEM_SECTION || item->kind == ITEM_VERBATIM)
+        if (item->kind == ITEM_SECTION)
+            leave_out(&copy, section_span(module->source, item->span));
+        else if (item->kind == ITEM_VERBATIM)
             leave_out(&copy, item->span);
         else if (body_of(item))
             copy_function(&copy, item->function, file, &number);

@@ -29,15 +29,23 @@ static const char *assemble(Arena *arena, const MachineRequest *request, Machine
 /* NULL when done, else why the instructions cannot be mapped. */
 static const char *map_lines(Arena *arena, const MachineRequest *request, MachineMap *map)
 {
-    size_t size;
-    const char *numbered = ptx_numbered(arena, request->module, &map->lines, &size);
-    Assembly result;
-    const char *problem = assemble(arena, request, map, numbered, size, true, &result);
-    if (problem)
-        return arena_printf(arena, "a copy with numbered lines cannot be assembled: %s", problem);
-    if (!same_code(arena, map->cubin, map->cubin_size, result.cubin, result.cubin_size))
+    if (module_is_debug(request->module))
+        return "PTX that is made for debugging has lines of its own";
+    map->numbered = request->numbered;
+    map->numbered_size = request->numbered_size;
+    if (!map->numbered) {
+        size_t size;
+        const char *text = ptx_numbered(arena, request->module, &map->lines, &size);
+        Assembly result;
+        const char *problem = assemble(arena, request, map, text, size, true, &result);
+        if (problem)
+            return arena_printf(arena, "a copy with numbered lines cannot be assembled: %s", problem);
+        map->numbered = result.cubin;
+        map->numbered_size = result.cubin_size;
+    }
+    if (!same_code(arena, map->cubin, map->cubin_size, map->numbered, map->numbered_size))
         return "with numbered lines the assembler makes other code";
-    return line_table_read(arena, result.cubin, result.cubin_size, map->code, map->lines.count);
+    return line_table_read(arena, map->numbered, map->numbered_size, map->code, map->lines.count);
 }
 
 MachineMap *machine_map(Arena *arena, const MachineRequest *request, const char **error)

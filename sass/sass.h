@@ -124,8 +124,10 @@ typedef struct MachineRequest {
     const Module *module;      /* parsed; its source is what is assembled */
     const char *kernel;
     AssemblyRequest assembly;  /* options of the assembler; ptx, size, want_cubin and line_info are set here */
-    const void *cubin;         /* what the assembler made of the module with the same options, if it is at hand */
-    size_t cubin_size;         /* NULL and 0: it is assembled here */
+    const void *cubin;         /* what the assembler made of the module with the same options, if it is at hand: the */
+    size_t cubin_size;         /* 'cubin' of a MachineMap of another kernel, for example. NULL: it is assembled here */
+    const void *numbered;      /* the same for the numbered copy, MachineMap.numbered */
+    size_t numbered_size;
     const Disassembler *disassembler; /* adds text; NULL: none */
     bool live_registers;              /* needs a disassembler */
 } MachineRequest;
@@ -138,8 +140,10 @@ typedef struct MachineMap {
     bool mapped;           /* the numbered copy assembles to the same code, so the instructions' 'ptx' are set */
     const char *unmapped;  /* why not; NULL if mapped */
     uint32_t mapped_count; /* instructions that have a PTX instruction */
-    const void *cubin;
+    const void *cubin; /* of the module, in the arena unless it came with the request */
     size_t cubin_size;
+    const void *numbered; /* of the numbered copy; NULL if that cannot be assembled */
+    size_t numbered_size;
     double seconds; /* in all, and of that in the assembler */
     double assembler_seconds;
 } MachineMap;

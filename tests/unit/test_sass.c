@@ -74,6 +74,7 @@ static void test_numbered(void **state)
     assert_int_equal(strlen(text), size);
     assert_null(strstr(text, ".loc 3"));
     assert_null(strstr(text, "debug_str"));
+    assert_null(strstr(text, "$f"));
     assert_non_null(strstr(text, "\n.loc 4 1 0\nsetp.eq.u32 %p, 1, 1; \n.loc 4 2 0\n@%p bra L;"));
     assert_non_null(strstr(text, "\nL:  \n.loc 4 4 0\nret;"));
     assert_non_null(strstr(text, "\n.file 4 \"" NUMBERED_FILE "\"\n"));
@@ -142,17 +143,24 @@ static MachineExecutions *execute(Arena *arena, const HandCount *count, Module *
     return machine_execute(arena, map, counts, run->instruction_count);
 }
 
-static void check_hand_count(const HandCount *count)
+static Module *read_module(Arena *arena, const char *kernel, const char *arch)
 {
-    Arena *arena = arena_new(), *owner = arena_new();
     const char *error;
-    const char *path = arena_printf(arena, "corpus/%s/%s.%s.ptx", count->kernel, count->kernel, count->arch);
-    Source *source = source_read(owner, path, &error);
+    Arena *owner = arena_new();
+    Source *source = source_read(owner, arena_printf(arena, "corpus/%s/%s.%s.ptx", kernel, kernel, arch), &error);
     assert_non_null(source);
     Diag diag;
     diag_init(&diag, source, stderr);
     Module *module = parse_module(owner, source, &diag);
     assert_non_null(module);
+    return module;
+}
+
+static void check_hand_count(const HandCount *count)
+{
+    Arena *arena = arena_new();
+    const char *error;
+    Module *module = read_module(arena, count->kernel, count->arch);
     MachineRequest request = {.module = module, .kernel = count->kernel, .assembly = assembly_request(NULL, 0)};
     request.assembly.max_registers = count->max_registers;
     request.assembler = assembler_open(arena, ASSEMBLER_PTXAS, count->arch, &error);
@@ -167,7 +175,118 @@ static void check_hand_count(const HandCount *count)
         fabs(executions->spills - count->spills) > 0.05 * count->spills)
         fail_msg("%s for %s: %.0f instructions and %.0f spills, but by hand %.0f and %.0f", count->kernel, count->arch,
                  executions->total, executions->spills, count->instructions, count->spills);
-    arena_free(owner);
+    arena_free(module->arena);
+    arena_free(arena);
+}
+
+/* The code of a kernel by ptxas; NULL if there is no ptxas. */
+static MachineMap *map_kernel(Arena *arena, Module *module, const char *kernel, const char *arch,
+                              const Disassembler *disassembler)
+{
+    const char *error;
+    MachineRequest request = {.module = module,
+                              .kernel = kernel,
+                              .assembly = assembly_request(NULL, 0),
+                              .disassembler = disassembler,
+                              .live_registers = disassembler != NULL};
+    request.assembler = assembler_open(arena, ASSEMBLER_PTXAS, arch, &error);
+    if (!request.assembler)
+        return NULL;
+    MachineMap *map = machine_map(arena, &request, &error);
+    assembler_close(request.assembler);
+    assert_non_null(map);
+    return map;
+}
+
+/* Calls within a section, two kernels in a module, and helpers that come from no PTX. */
+static void test_functions(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    Module *module = read_module(arena, "calls", "sm_90");
+    MachineMap *map = map_kernel(arena, module, "calls", "sm_90", NULL);
+    if (!map)
+        skip();
+    const MachineCode *code = map->code;
+    assert_true(code->function_count >= 2);
+    assert_string_equal(code->functions[0].name, "calls");
+    unsigned calls = 0;
+    for (uint32_t b = 0; b < code->block_count; b++) {
+        const MachineBlock *block = &code->blocks[b];
+        if (block->callee == MACHINE_NONE)
+            continue;
+        calls++;
+        assert_true(code->blocks[block->callee].function != 0);
+        assert_int_equal(code->instructions[block->first + block->count - 1].flow, MACHINE_CALL);
+        assert_int_equal(block->successors[0], b + 1);
+    }
+    assert_true(calls > 0);
+    for (uint32_t i = 0; i < code->count; i++) {
+        const MachineFunction *function = &code->functions[code->blocks[code->instructions[i].block].function];
+        assert_true((code->instructions[i].ptx == MACHINE_NONE) == (strncmp(function->name, "$__internal", 11) == 0));
+    }
+    arena_free(module->arena);
+    arena_free(arena);
+}
+
+static void test_disassembly(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    const char *message;
+    const Disassembler *disassembler = disassembler_find(arena, &message);
+    Module *module = read_module(arena, "saxpy", "sm_75");
+    MachineMap *map = disassembler ? map_kernel(arena, module, "saxpy", "sm_75", disassembler) : NULL;
+    if (!map)
+        skip();
+    unsigned most = 0;
+    for (uint32_t i = 0; i < map->code->count; i++) {
+        MachineInstruction *it = &map->code->instructions[i];
+        assert_non_null(it->text);
+        assert_non_null(strstr(it->text, it->mnemonic));
+        most = it->live > most ? it->live : most;
+    }
+    assert_in_range(most, 4, 32);
+    /* An opcode without a row is named by nvdisasm. */
+    MachineInstruction *first = &map->code->instructions[0], before = *first;
+    first->mnemonic = "?";
+    first->class = MACHINE_OTHER;
+    map->code->unknown = 1;
+    assert_null(machine_code_disassemble(arena, map->code, disassembler, map->cubin, map->cubin_size, false));
+    assert_string_equal(first->mnemonic, before.mnemonic);
+    assert_int_equal(first->class, before.class);
+    assert_int_equal(map->code->unknown, 0);
+    arena_free(module->arena);
+    arena_free(arena);
+}
+
+/* Damaged cubins are refused, or read without harm. */
+static void test_damage(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    Module *module = read_module(arena, "calls", "sm_75");
+    MachineMap *map = map_kernel(arena, module, "calls", "sm_75", NULL);
+    if (!map)
+        skip();
+    uint64_t random = 1;
+    char *damaged = arena_alloc(arena, map->cubin_size);
+    for (unsigned round = 0; round < 400; round++) {
+        Arena *one = arena_new();
+        const char *error;
+        memcpy(damaged, map->cubin, map->cubin_size);
+        for (unsigned i = 0; i < 1 + round % 40; i++) {
+            random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+            damaged[(random >> 20) % map->cubin_size] = (char)(random >> 12);
+        }
+        size_t size = round % 4 ? map->cubin_size : (random >> 30) % map->cubin_size;
+        MachineCode *code = machine_code_read(one, damaged, size, "calls", &error);
+        assert_true((code == NULL) == (error != NULL));
+        if (code)
+            machine_loops(one, code);
+        arena_free(one);
+    }
+    arena_free(module->arena);
     arena_free(arena);
 }
 
@@ -192,6 +311,9 @@ int main(void)
         cmocka_unit_test(test_decode),
         cmocka_unit_test(test_numbered),
         cmocka_unit_test(test_program),
+        cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_disassembly),
+        cmocka_unit_test(test_damage),
         cmocka_unit_test(test_hand_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
