@@ -1,0 +1,80 @@
+/* The race check: accesses of each size and shape, in which one lane of 32 is at fault, and long memory. */
+#include "emulated.h"
+
+#define SHARED ".shared .align 16 .b8 box[2048];\n"
+
+/* Warp 0 stores, then warp 1 loads: each lane from a place of its own, but lane 'lane' what lane 'lane' of warp 0
+ * stored.  With lane 32 there is no race. */
+static void expect_race(const char *store, const char *load, unsigned bytes, unsigned lane, const char *swap)
+{
+    Arena *arena = arena_new();
+    Buf body = {0}, fault = {0};
+    Emulated kernel = {.globals = SHARED, .block = 64};
+    buf_printf(&body,
+               "mov.u32 %%r2, %%laneid; %s mov.u32 %%r9, box; setp.ge.u32 %%p1, %%r1, 32; setp.eq.u32 %%p2, %%r2, %u;\n"
+               "@%%p2 bra place; @%%p1 add.u32 %%r2, %%r2, 32;\nplace: mad.lo.u32 %%r3, %%r2, %u, %%r9;\n"
+               "mov.u16 %%h1, 1; mov.u32 %%r4, 1; mov.u64 %%rd5, 1; @%%p1 bra load;\n%s; bra end;\nload: %s;\nend:",
+               swap, lane, bytes, store, load);
+    EmulatorResult *result = emulate(arena, &kernel, buf_text(&body));
+    assert_int_equal(result->fault.kind, lane < 32 ? FAULT_RACE : FAULT_NONE);
+    if (lane < 32) {
+        buf_printf(&fault, "reads byte %u of shared memory, which thread %u,0,0 of block 0,0,0 wrote", lane * bytes,
+                   *swap ? 31 - lane : lane);
+        assert_non_null(strstr(result->fault.message, buf_text(&fault)));
+        assert_int_equal(result->fault.thread[0], 32 + (*swap ? 31 - lane : lane));
+    }
+    buf_free(&body);
+    buf_free(&fault);
+    arena_free(arena);
+}
+
+static void one_lane_of_a_warp_races(void **state)
+{
+    static const struct {
+        const char *store, *load;
+        unsigned bytes;
+    } sizes[] = {
+        {"st.shared.u8 [%r3], %h1", "ld.shared.u8 %h2, [%r3]", 1},
+        {"st.shared.u16 [%r3], %h1", "ld.shared.u16 %h2, [%r3]", 2},
+        {"st.shared.u32 [%r3], %r4", "ld.shared.u32 %r5, [%r3]", 4},
+        {"st.shared.u64 [%r3], %rd5", "ld.shared.u64 %rd6, [%r3]", 8},
+        {"st.shared.v2.u32 [%r3], {%r4, %r4}", "ld.shared.v2.u32 {%r5, %r6}, [%r3]", 8},
+        {"st.shared.v4.u32 [%r3], {%r4, %r4, %r4, %r4}", "ld.shared.v4.u32 {%r5, %r6, %r7, %r8}, [%r3]", 16},
+    };
+    static const unsigned lanes[] = {0, 1, 7, 8, 30, 31, 32};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(sizes); i++)
+        for (size_t k = 0; k < COUNT_OF(lanes); k++) {
+            expect_race(sizes[i].store, sizes[i].load, sizes[i].bytes, lanes[k], "");
+            expect_race(sizes[i].store, sizes[i].load, sizes[i].bytes, lanes[k], "xor.b32 %r2, %r2, 31;");
+        }
+}
+
+/* More epochs than the table of stamps holds at first: it drops those that no cell remembers. */
+static void old_accesses_are_remembered(void **state)
+{
+    Emulated kernel = {.block = 64};
+    Arena *arena = arena_new();
+    (void)state;
+    /* Warp 1 writes a word at its start; warp 0 passes 70,000 barriers of its own, and then reads it. */
+    expect_fault(&kernel,
+                 "setp.ge.u32 %p1, %r1, 32; @%p1 st.global.u32 [%rd2], %r1; @%p1 bra end; mov.u32 %r2, 0;\n"
+                 "loop: bar.sync 1, 32; st.global.u32 [%rd2], %r2; add.u32 %r2, %r2, 1;\n"
+                 "setp.lt.u32 %p2, %r2, 70000; @%p2 bra loop; ld.global.u32 %r3, [%rd2+128];\nend:",
+                 FAULT_RACE, "reads byte 128 of out, which thread 32,0,0 of block 0,0,0 wrote");
+    /* The same with barriers of the whole block. */
+    emulated_words(arena, &kernel,
+                   "st.global.u32 [%rd2], %r1; mov.u32 %r2, 0; xor.b32 %r4, %r1, 32; mul.wide.u32 %rd3, %r4, 4;\n"
+                   "add.u64 %rd3, %rd1, %rd3;\nloop: bar.sync 0; st.global.u32 [%rd2+1024], %r2;\n"
+                   "add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 40000; @%p2 bra loop; ld.global.u32 %r3, [%rd3];");
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_lane_of_a_warp_races),
+        cmocka_unit_test(old_accesses_are_remembered),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
