@@ -104,7 +104,7 @@ static bool says_more(const Evidence *a, const Evidence *b)
 
 /* A spill says nothing about the instruction that it spills for, and what the assembler adds to a branch, such as a
  * vote on whether the warp has diverged, nothing about the branch. */
-static bool is_evidence(const MachineInstruction *machine, const Inst *inst)
+bool is_evidence(const MachineInstruction *machine, const Inst *inst)
 {
     Access access;
     if (machine->class == MACHINE_LOCAL)

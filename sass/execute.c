@@ -15,6 +15,8 @@
  * and the same however many copies it has, so that one execution of an unrolled body is better than several of what
  * remains. Blocks without such copies cost a hundredth, and a little more if they are longer. */
 #define PARSIMONY 1e-3
+/* What it costs to run a loop more often than its trips suggest. */
+#define UNLIKELY (20 * PARSIMONY)
 
 typedef struct Flow {
     Arena *arena;
@@ -96,25 +98,55 @@ static void add_block(Flow *flow, uint32_t row, uint32_t block, double factor)
         program_term(&flow->program, row, flow->first_out[block] + i, factor);
 }
 
+static bool is_whole(double trips)
+{
+    return trips > 0 && fabs(trips - nearbyint(trips)) < 1e-3;
+}
+
+/* Whether the block is in a function that comes from no PTX, such as the slow path of a division. */
+static bool is_helper(const MachineCode *code, uint32_t block)
+{
+    static const char prefix[] = HELPER_PREFIX;
+    return strncmp(code->functions[code->blocks[block].function].name, prefix, sizeof prefix - 1) == 0;
+}
+
+/* What an execution of each block costs beside what evidence says. A block with more copies of a loop's body than the
+ * loop makes trips is hardly executed at all, nor is a slow path. */
+static double *find_costs(const Flow *flow)
+{
+    const MachineCode *code = flow->code;
+    double *costs = ARENA_ARRAY(flow->arena, double, code->block_count + 1);
+    for (uint32_t b = 0; b < code->block_count; b++) {
+        bool slow_path = code->blocks[b].callee != MACHINE_NONE && is_helper(code, code->blocks[b].callee);
+        costs[b] = slow_path ? UNLIKELY : 0.01 * PARSIMONY + 0.001 * PARSIMONY * code->blocks[b].count / code->count;
+    }
+    for (size_t i = 0; i < flow->evidence.count; i++) {
+        const Evidence *evidence = &flow->evidence.data[i];
+        uint32_t loop = flow->ptx_loops.innermost[evidence->ptx];
+        double trips = loop == MACHINE_NONE ? 0 : flow->ptx_loops.loops[loop].trips;
+        if (evidence->share_count < 2 || !(evidence->weight > 0))
+            continue;
+        for (uint32_t s = 0; s < evidence->share_count; s++) {
+            bool unlikely = is_whole(trips) && evidence->shares[s].copies > trips + 0.5;
+            double *cost = &costs[evidence->shares[s].block];
+            *cost = fmax(*cost, unlikely ? UNLIKELY : PARSIMONY);
+        }
+    }
+    return costs;
+}
+
 /* A variable for each way out of each block: its successors, and the end of the thread or function. */
 static void add_edges(Flow *flow)
 {
     const MachineCode *code = flow->code;
+    const double *costs = find_costs(flow);
     flow->first_out = ARENA_ARRAY(flow->arena, uint32_t, code->block_count + 1);
     flow->outs = ARENA_ARRAY(flow->arena, uint32_t, code->block_count + 1);
-    bool *shares = ARENA_ARRAY(flow->arena, bool, code->block_count + 1);
-    for (size_t i = 0; i < flow->evidence.count; i++) {
-        const Evidence *evidence = &flow->evidence.data[i];
-        for (uint32_t s = 0; evidence->weight > 0 && s < evidence->share_count; s++)
-            shares[evidence->shares[s].block] |= evidence->share_count > 1;
-    }
     for (uint32_t b = 0; b < code->block_count; b++) {
-        const MachineBlock *block = &code->blocks[b];
-        double cost = PARSIMONY * (shares[b] ? 1 : 0.01) + 0.001 * PARSIMONY * block->count / code->count;
-        flow->outs[b] = block->successor_count + block->exits;
+        flow->outs[b] = code->blocks[b].successor_count + code->blocks[b].exits;
         flow->first_out[b] = (uint32_t)flow->program.costs.count;
         for (uint32_t i = 0; i < flow->outs[b]; i++)
-            program_variable(&flow->program, cost);
+            program_variable(&flow->program, costs[b]);
     }
 }
 
@@ -241,57 +273,90 @@ static LoopCopies *count_copies(const Flow *flow, const uint32_t *match)
     return copies;
 }
 
-/* How often a block with copies of a loop's instructions can run each time its machine loop is entered; 0: not known.
- * If the number of trips is whole, probably all threads make as many, and those that are not enough for all copies of
- * the body are made elsewhere. Otherwise some threads may make many more than the mean. */
-static double trip_limit(double trips, LoopCopies copies)
+/* How often a loop's header is executed for each time the loop is entered. Without a limit, threads might circulate in
+ * a loop that they never enter. */
+typedef struct TripLimit {
+    double most;   /* cannot be more; 0: not known */
+    double likely; /* is hardly more; negative: not known */
+} TripLimit;
+
+/* By a block with copies of a PTX loop that makes so many trips each time it is entered. If the number is whole,
+ * probably all threads make as many, and those that are not enough for all copies of the body are made elsewhere.
+ * Otherwise some threads may make many more than the mean. */
+static TripLimit trip_limit(double trips, LoopCopies copies)
 {
-    double whole = nearbyint(trips), each = trips / copies.most;
+    TripLimit limit = {0, -1};
     if (trips <= 0 || copies.most < 1)
-        return 0;
-    if (fabs(trips - whole) < 1e-3 && each >= 1)
-        return floor(whole / copies.most + 1e-6);
-    return copies.elsewhere || copies.most > 1 ? 2 * each + 1 : each;
+        return limit;
+    limit.most = copies.elsewhere || copies.most > 1 ? 2 * trips / copies.most + 1 : trips;
+    if (is_whole(trips))
+        limit.likely = floor(nearbyint(trips) / copies.most + 1e-6);
+    return limit;
 }
 
-/* The limits, by header: the lowest of the loop's blocks. Without limits, threads might circulate in a loop that they
- * never enter. */
-static double *find_limits(const Flow *flow)
+/* The limits, by header: the lowest of the loop's blocks. */
+static TripLimit *find_limits(const Flow *flow)
 {
     const MachineCode *code = flow->code;
     uint32_t *match = match_loops(flow);
     LoopCopies *copies = count_copies(flow, match);
-    double *limits = ARENA_ARRAY(flow->arena, double, code->block_count + 1);
+    TripLimit *limits = ARENA_ARRAY(flow->arena, TripLimit, code->block_count + 1);
     for (uint32_t b = 0; b < code->block_count; b++) {
         uint32_t h = machine_loop_of(&flow->loops, b);
         if (h == MACHINE_NONE || match[h] == MACHINE_NONE)
             continue;
-        double limit = trip_limit(flow->ptx_loops.loops[match[h]].trips, copies[b]);
-        if (limit > 0 && (limits[h] == 0 || limit < limits[h]))
+        TripLimit limit = trip_limit(flow->ptx_loops.loops[match[h]].trips, copies[b]);
+        if (limit.most > 0 && (limits[h].most == 0 || limit.most < limits[h].most))
             limits[h] = limit;
     }
     return limits;
 }
 
-/* A loop's header is executed at most so many times for each time it is entered. */
+/* A row that says: a header is executed at most 'trips' times for each entry of its loop. Once more has the cost. */
+static void limit_trips(Flow *flow, uint32_t header, double trips, double cost)
+{
+    uint32_t row = add_row(flow, 0, 1e-6, cost);
+    add_block(flow, row, header, 1);
+    for (uint32_t i = flow->loops.first_in[header]; i < flow->loops.first_in[header + 1]; i++) {
+        uint32_t from = flow->loops.in[i];
+        const MachineBlock *block = &flow->code->blocks[from];
+        for (uint32_t k = 0; k < block->successor_count; k++)
+            if (block->successors[k] == header && !machine_loop_contains(&flow->loops, header, from) && trips > 0)
+                program_term(&flow->program, row, flow->first_out[from] + k, -trips);
+    }
+}
+
 static void add_trip_limits(Flow *flow, double force)
 {
+    const TripLimit *limits = find_limits(flow);
+    for (uint32_t b = 0; b < flow->code->block_count; b++) {
+        if (limits[b].most > 0)
+            limit_trips(flow, b, limits[b].most, force);
+        if (limits[b].most > 0 && limits[b].likely >= 0)
+            limit_trips(flow, b, limits[b].likely, UNLIKELY);
+    }
+}
+
+/* Blocks that no evidence speaks for, such as those that choose between the bodies of an unrolled loop, are executed
+ * rather than passed by, but not more often than the PTX that is in them. */
+static void prefer_passing(Flow *flow)
+{
     const MachineCode *code = flow->code;
-    const double *limits = find_limits(flow);
-    uint32_t *row = ARENA_ARRAY(flow->arena, uint32_t, code->block_count + 1);
-    for (uint32_t b = 0; b < code->block_count; b++) {
-        if (limits[b] == 0)
-            continue;
-        row[b] = add_row(flow, 0, 1e-6, force);
-        add_block(flow, row[b], b, 1);
+    bool *spoken_for = ARENA_ARRAY(flow->arena, bool, code->block_count + 1);
+    double *most = ARENA_ARRAY(flow->arena, double, code->block_count + 1);
+    for (size_t i = 0; i < flow->evidence.count; i++)
+        for (uint32_t s = 0; flow->evidence.data[i].weight > 0 && s < flow->evidence.data[i].share_count; s++)
+            spoken_for[flow->evidence.data[i].shares[s].block] = true;
+    for (uint32_t i = 0; i < code->count; i++) {
+        const MachineInstruction *machine = &code->instructions[i];
+        if (machine->ptx != MACHINE_NONE && machine->class != MACHINE_CONTROL &&
+            is_evidence(machine, flow->map->lines.insts[machine->ptx]))
+            most[machine->block] = fmax(most[machine->block], flow->executions[machine->ptx].threads);
     }
     for (uint32_t b = 0; b < code->block_count; b++) {
-        const MachineBlock *block = &code->blocks[b];
-        for (uint32_t i = 0; i < block->successor_count; i++) {
-            uint32_t to = block->successors[i];
-            if (limits[to] > 0 && !machine_loop_contains(&flow->loops, to, b))
-                program_term(&flow->program, row[to], flow->first_out[b] + i, -limits[to]);
-        }
+        if (spoken_for[b] || !flow->loops.reached[b] || most[b] == 0 || code->blocks[b].callee != MACHINE_NONE)
+            continue;
+        add_block(flow, add_row(flow, most[b] / flow->unit, 0.05 * PARSIMONY, 1e-4 * PARSIMONY), b, 1);
     }
 }
 
@@ -301,6 +366,7 @@ static void solve_threads(Flow *flow, double *threads)
     double most = add_evidence(flow);
     add_conservation(flow, 4 * most);
     add_trip_limits(flow, most);
+    prefer_passing(flow);
     const double *values = program_solve(&flow->program);
     for (uint32_t b = 0; b < flow->code->block_count; b++) {
         for (uint32_t i = 0; i < flow->outs[b]; i++)

@@ -7,6 +7,9 @@
 
 #include "sass/sass.h"
 
+/* How the names of functions begin that the assembler adds. */
+#define HELPER_PREFIX "$__internal_"
+
 enum { MACHINE_BYTES = 16, NO_PREDICATE = 7, NO_SCOREBOARD = 7 };
 
 /* decode.c */
@@ -66,6 +69,7 @@ typedef struct MachineLoops {
     bool *is_header;  /* of a loop */
     uint32_t *around; /* the header of the innermost loop around a block, or of the next loop around a header's;
                          MACHINE_NONE: there is none */
+    uint32_t *first_in, *in; /* predecessors of block b: in[first_in[b]] to in[first_in[b + 1] - 1] */
 } MachineLoops;
 
 MachineLoops machine_loops(Arena *arena, const MachineCode *code);
@@ -110,6 +114,8 @@ typedef struct Evidence {
 typedef VEC(Evidence) EvidenceVec;
 
 /* 'reached' says which blocks can be executed at all. */
+/* Whether a machine instruction says anything about the PTX instruction that it comes from. */
+bool is_evidence(const MachineInstruction *machine, const Inst *inst);
 /* Orders by shares: 0 if both name the same blocks with as many copies in each. */
 int shares_compare(const Evidence *a, const Evidence *b);
 EvidenceVec evidence_collect(Arena *arena, const MachineMap *map, const PtxExecution *executions,

@@ -142,7 +142,7 @@ static void read_table(MachineCode *code, const Place *places, size_t place_coun
  * before. */
 static void forget_helpers(MachineCode *code)
 {
-    static const char prefix[] = "$__internal_";
+    static const char prefix[] = HELPER_PREFIX;
     for (uint32_t f = 0; f < code->function_count; f++) {
         const MachineFunction *function = &code->functions[f];
         if (strncmp(function->name, prefix, sizeof prefix - 1) == 0)

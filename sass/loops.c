@@ -176,6 +176,8 @@ MachineLoops machine_loops(Arena *arena, const MachineCode *code)
     number_blocks(arena, &graph);
     find_predecessors(arena, &graph);
     find_dominators(arena, &graph);
+    loops.first_in = graph.first_in;
+    loops.in = graph.in;
     for (uint32_t b = 0; b < blocks; b++) {
         loops.reached[b] = graph.number[b] != MACHINE_NONE;
         loops.around[b] = MACHINE_NONE;
