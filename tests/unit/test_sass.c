@@ -118,6 +118,7 @@ static const HandCount hand_counts[] = {
     {"nbody", "sm_90", 0, 38280, 0},
     {"softmax", "sm_90", 0, 6488, 0},
     {"scalarprod", "sm_90", 0, 10780, 0},
+    {"conv", "sm_90", 0, 8064, 0},
     {"convolution", "sm_75", 0, 16288, 0},
     {"histogram", "sm_75", 0, 3004, 0},
     {"strsm", "sm_90", 0, 8308, 0},
