@@ -61,7 +61,10 @@ Name symbol_name(const Symbol *symbol);
 
 /* An initialiser, flat so that nesting costs no recursion: INIT_OPEN and INIT_CLOSE bracket a list. */
 typedef enum InitKind {
-    INIT_OPEN, INIT_CLOSE, INIT_CONSTANT, INIT_SYMBOL,
+    INIT_OPEN, INIT_CLOSE,
+    INIT_NUMBERS,  /* a run of decimal integers without a sign: tables have millions */
+    INIT_CONSTANT, /* any other number */
+    INIT_SYMBOL,
     INIT_FIELD, /* name = value, for texref and friends */
 } InitKind;
 typedef struct Init {
@@ -72,6 +75,10 @@ typedef struct Init {
     Constant constant; /* INIT_CONSTANT; INIT_SYMBOL: the offset; INIT_FIELD: a number, unless 'word' is set */
     union {
         Symbol symbol;          /* INIT_SYMBOL */
+        struct {
+            const uint64_t *numbers; /* INIT_NUMBERS */
+            unsigned number_count;
+        };
         struct {
             Name field, word; /* INIT_FIELD: "addr_mode_0", "wrap" */
         };

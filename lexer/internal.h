@@ -39,6 +39,7 @@ struct Lexer {
     int after_comment;       /* start condition to return to */
     SectionState section;
     bool ended;
+    bool rules_only;         /* lexer_use_rules */
     struct WordSlot {
         Name name;
         const Word *word;
@@ -94,6 +95,9 @@ int lexer_bad_bytes(Lexer *lexer, char first, Span span);
 /* Whether the line, which begins with '#', is a line marker: # N "FILE" or #line N "FILE".  Reports it if it is not. */
 bool lexer_line_marker(Lexer *lexer, const char *text, size_t length, Span span);
 
+/* section.c: reads lines of a section's body that are plain, from the beginning of one. Returns the offset of the first
+ * that is not, or of the '}'. */
+uint32_t lexer_section_lines(const Lexer *lexer, uint32_t offset);
 /* section.c: one step through a section's body. */
 void lexer_section_step(Lexer *lexer, SectionToken token, Span span);
 

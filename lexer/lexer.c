@@ -127,3 +127,8 @@ int lexer_next(Lexer *lexer, TokenValue *value, Span *span)
         *span = (Span){lexer->offset, lexer->offset};
     return token;
 }
+
+void lexer_use_rules(Lexer *lexer)
+{
+    lexer->rules_only = true;
+}

@@ -127,6 +127,23 @@ typedef struct PlainInst {
 /* For use where a statement may begin.  False if the next statement is not a plain instruction: then nothing was
  * consumed. */
 bool lexer_plain(Lexer *lexer, PlainInst *inst, Span *span);
+/* ".loc FILE LINE COLUMN" or, if 'inlined', that and ", WORD NAME [+ OFFSET], WORD FILE LINE COLUMN". */
+typedef struct PlainLocation {
+    uint64_t place[3], at[3];
+    bool inlined;
+    Name words[3];
+    Span word_spans[3];
+    uint64_t offset;
+} PlainLocation;
+
+/* The same for a .loc that a .loc, label or instruction follows. */
+bool lexer_location(Lexer *lexer, PlainLocation *location, Span *span);
+/* For use where an initial value may begin: reads "INTEGER ,", decimal and of at most 18 digits, as long as another
+ * integer follows. Returns how many; *first is the span of the first, *comma that of the last ','. */
+size_t lexer_numbers(Lexer *lexer, uint64_t *numbers, size_t most, Span *first, Span *comma);
+/* By the rules of ptx.l alone: sections, too, which are otherwise read in place where they are plain. */
+void lexer_use_rules(Lexer *lexer);
+
 /* The same for a label, NAME ':', whose name goes to value->name. */
 bool lexer_label(Lexer *lexer, TokenValue *value, Span *span);
 

@@ -346,3 +346,86 @@ bool lexer_label(Lexer *lexer, TokenValue *value, Span *span)
     lexer_seek(lexer, span->end);
     return true;
 }
+
+size_t lexer_numbers(Lexer *lexer, uint64_t *numbers, size_t most, Span *first, Span *comma)
+{
+    if (lexer->ended)
+        return 0;
+    const char *text = lexer->source->text, *at = skip_blanks(text + lexer->offset);
+    size_t count = 0;
+    while (count < most) {
+        const char *end = read_integer(at, &numbers[count]), *separator = end ? skip_blanks(end) : NULL;
+        const char *next = separator && *separator == ',' ? skip_blanks(separator + 1) : NULL;
+        if (!next || !is_digit(*next))
+            break;
+        if (!count++)
+            *first = (Span){(uint32_t)(at - text), (uint32_t)(end - text)};
+        *comma = lexer_span((uint32_t)(separator - text), 1);
+        at = next;
+    }
+    if (count)
+        lexer_seek(lexer, comma->end);
+    return count;
+}
+
+/* Three integers, with blanks before and after each. */
+static const char *read_place(const char *at, uint64_t place[3])
+{
+    for (unsigned i = 0; i < 3 && at; i++) {
+        const char *begin = skip_blanks(at);
+        at = begin > at ? read_integer(begin, &place[i]) : NULL;
+    }
+    return at;
+}
+
+static const char *read_location_word(const Reader *reader, const char *at, PlainLocation *location, unsigned index)
+{
+    at = skip_blanks(at);
+    const char *end = read_name(reader, at, &location->words[index]);
+    location->word_spans[index] = (Span){text_offset(reader, at), end ? text_offset(reader, end) : 0};
+    return end;
+}
+
+/* "function_name NAME [+ OFFSET], inlined_at FILE LINE COLUMN" */
+static const char *read_inlined(const Reader *reader, const char *at, PlainLocation *location)
+{
+    at = read_location_word(reader, at, location, 0);
+    at = at ? read_location_word(reader, at, location, 1) : NULL;
+    at = at ? skip_blanks(at) : NULL;
+    if (at && *at == '+')
+        at = read_integer(skip_blanks(at + 1), &location->offset);
+    at = at ? skip_blanks(at) : NULL;
+    at = at && *at == ',' ? read_location_word(reader, at + 1, location, 2) : NULL;
+    return at ? read_place(at, location->at) : NULL;
+}
+
+/* Whether a token begins here that can begin a statement: an instruction's or label's name, a guard, another .loc. */
+static bool begins_statement(const char *at)
+{
+    if (is_letter(*at))
+        return *at != 'W';
+    if (*at == '@')
+        return at[1] == '%' || at[1] == '!';
+    return ((*at == '$' || *at == '%') && is_name[(unsigned char)at[1]]) ||
+           (memcmp(at, ".loc", 4) == 0 && (at[4] == ' ' || at[4] == '\t'));
+}
+
+bool lexer_location(Lexer *lexer, PlainLocation *location, Span *span)
+{
+    if (lexer->ended)
+        return false;
+    Reader reader = {lexer, NULL};
+    const char *begin = skip_blanks(lexer->source->text + lexer->offset);
+    if (*begin != '.' || strncmp(begin, ".loc", 4) != 0)
+        return false;
+    const char *end = read_place(begin + 4, location->place);
+    location->offset = 0;
+    location->inlined = end && *end == ',';
+    if (location->inlined)
+        end = read_inlined(&reader, end + 1, location);
+    if (!end || !(*end == ' ' || *end == '\t' || *end == '\n' || *end == '\r') || !begins_statement(skip_blanks(end)))
+        return false;
+    *span = (Span){text_offset(&reader, begin), text_offset(&reader, end)};
+    lexer_seek(lexer, span->end);
+    return true;
+}

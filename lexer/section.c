@@ -3,6 +3,8 @@
  * where a VALUE is INTEGER | '-' INTEGER | NAME | .SECTION, optionally followed by '+' INTEGER or '-' NAME. */
 #include "lexer/internal.h"
 
+#include <string.h>
+
 /* What may begin a line: a directive, a label or the end. */
 static SectionState line_start(SectionToken token)
 {
@@ -53,4 +55,113 @@ void lexer_section_step(Lexer *lexer, SectionToken token, Span span)
             lexer_error(lexer, span, "unexpected '%.*s' in a section's data", lexer_excerpt(span), text);
     }
     lexer->section = next;
+}
+
+static inline bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static inline bool is_digit(char c)
+{
+    return (unsigned char)(c - '0') < 10;
+}
+
+static inline bool is_letter(char c)
+{
+    return (unsigned char)((c | 0x20) - 'a') < 26;
+}
+
+static inline bool is_word(char c)
+{
+    return is_letter(c) || is_digit(c) || c == '_' || c == '$';
+}
+
+/* Decimal digits; other integers are rare. NULL if there is none. */
+static inline const char *read_digits(const char *at)
+{
+    if (!is_digit(*at))
+        return NULL;
+    do
+        at++;
+    while (is_digit(*at));
+    return at;
+}
+
+/* The end of "NAME" or ".NAME", where a name has more than one character. NULL if there is none. */
+static const char *read_word(const char *at)
+{
+    bool dotted = *at == '.';
+    at += dotted;
+    if (!(is_letter(*at) || *at == '_' || (!dotted && *at == '$')) || (dotted && *at == 'b' && is_digit(at[1])))
+        return NULL;
+    const char *begin = at;
+    while (is_word(*at) || (dotted && *at == '.'))
+        at++;
+    return at - begin > 1 ? at : NULL;
+}
+
+/* "12", "$L__tmp5", ".debug_str+12", "$L__a-$L__b" */
+static inline const char *read_value(const char *at)
+{
+    if (is_digit(*at))
+        return read_digits(at);
+    at = read_word(at);
+    if (at && (*at == '+' || *at == '-'))
+        at = is_digit(at[1]) ? read_digits(at + 1) : at[1] != '.' ? read_word(at + 1) : NULL;
+    return at;
+}
+
+/* ".b8 1,2,3" */
+static const char *read_data(const char *at)
+{
+    static const char *const directives[] = {".b8", ".b64", ".b32", ".b16"};
+    size_t i = 0, length = strlen(directives[0]);
+    while (strncmp(at, directives[i], length) != 0) {
+        if (++i == COUNT_OF(directives))
+            return NULL;
+        length = strlen(directives[i]);
+    }
+    at += length;
+    if (!is_blank(*at))
+        return NULL;
+    do {
+        at++;
+        while (*at == ' ' || *at == '\t')
+            at++;
+        at = read_value(at);
+    } while (at && *at == ',');
+    return at && is_blank(*at) ? at : NULL;
+}
+
+/* "NAME:" */
+static const char *read_section_label(const char *at)
+{
+    at = read_word(at);
+    return at && *at == ':' ? at + 1 : NULL;
+}
+
+static const char *read_comment(const char *at)
+{
+    if (at[1] != '/')
+        return NULL;
+    while (*at != '\n' && (unsigned char)(*at - 1) < 0x7F)
+        at++;
+    return *at == '\n' ? at : NULL;
+}
+
+uint32_t lexer_section_lines(const Lexer *lexer, uint32_t offset)
+{
+    const char *text = lexer->source->text, *at = text + offset, *line = at;
+    while (at && !lexer->rules_only) {
+        while (is_blank(*at))
+            at++;
+        /* A value may go on in the next line. */
+        if (*at != '.' && *at != '}' && *at != '/' && !is_letter(*at) && *at != '$' && *at != '_')
+            break;
+        if (*at != '/')
+            line = at;
+        at = *at == '.' ? read_data(at) : *at == '/' ? read_comment(at) : *at == '}' ? NULL : read_section_label(at);
+    }
+    return (uint32_t)(line - text);
 }

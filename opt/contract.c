@@ -123,9 +123,12 @@ static bool contract_words(const Variable *variable, uint32_t words[CONTRACT_WOR
         const Init *init = &variable->inits[i];
         if (init->kind == INIT_OPEN || init->kind == INIT_CLOSE)
             continue;
-        if (init->kind != INIT_CONSTANT || count == CONTRACT_WORDS)
+        bool is_run = init->kind == INIT_NUMBERS;
+        unsigned more = is_run ? init->number_count : 1;
+        if ((!is_run && init->kind != INIT_CONSTANT) || more > CONTRACT_WORDS - count)
             return false;
-        words[count++] = (uint32_t)init->constant.bits;
+        for (unsigned k = 0; k < more; k++)
+            words[count++] = (uint32_t)(is_run ? init->numbers[k] : init->constant.bits);
     }
     for (; count < CONTRACT_WORDS; count++)
         words[count] = 0;

@@ -80,13 +80,16 @@ void parameter_declare(Parser *parser, Name name, Span span);
 
 /* The initial value of the declarator at hand, flat. */
 typedef struct Initializer {
-    VEC(Init) values;
-    VEC(Span) spans;
+    VEC(Init) values;      /* of INIT_NUMBERS only the count: the numbers are those of 'numbers', in order */
+    VEC(Span) spans;       /* of INIT_NUMBERS that of the first number */
+    VEC(uint64_t) numbers;
     bool bad; /* an error in it has been reported */
 } Initializer;
 
 void init_begin(Initializer *init);
 void init_push_constant(Parser *parser, ConstantValue value, Span span);
+/* Decimal integers without a sign, each of at most 18 digits; 'first' is the span of the first. */
+void init_push_numbers(Parser *parser, const uint64_t *numbers, size_t count, Span first);
 void init_push_symbol(Parser *parser, Name name, Span span, const ConstantValue *offset, Span offset_span);
 void init_push_call(Parser *parser, Name function, Span function_span, Name name, Span span,
                     const ConstantValue *offset, Span offset_span);

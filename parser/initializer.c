@@ -16,13 +16,29 @@ void init_begin(Initializer *init)
 {
     init->values.count = 0;
     init->spans.count = 0;
+    init->numbers.count = 0;
     init->bad = false;
 }
 
 void init_push_constant(Parser *parser, ConstantValue value, Span span)
 {
     parser->init.bad |= value.bad;
-    push(parser, INIT_CONSTANT, span)->constant = constant_value(parser, value, span);
+    Constant constant = constant_value(parser, value, span);
+    if (constant.kind == CONSTANT_INT && !constant.spelling && !constant.is_unsigned)
+        init_push_numbers(parser, &constant.bits, 1, span);
+    else
+        push(parser, INIT_CONSTANT, span)->constant = constant;
+}
+
+void init_push_numbers(Parser *parser, const uint64_t *numbers, size_t count, Span first)
+{
+    Initializer *list = &parser->init;
+    Init *last = list->values.count ? &VEC_LAST(list->values) : NULL;
+    if (!last || last->kind != INIT_NUMBERS)
+        last = push(parser, INIT_NUMBERS, first);
+    last->number_count += (unsigned)count;
+    for (size_t i = 0; i < count; i++)
+        VEC_PUSH(parser->scratch, list->numbers, numbers[i]);
 }
 
 /* The variable or function 'name'; false, reported, if there is none. */
@@ -164,6 +180,7 @@ static bool constant_fits(const Constant *constant, Type type)
 static const char *value_mistake(const Init *init, Type type)
 {
     switch ((InitKind)init->kind) {
+    case INIT_NUMBERS:
     case INIT_CONSTANT:
         if (type_class(type) == CLASS_OPAQUE)
             return "the initial value of a texture, sampler or surface must be a list of fields";
@@ -202,6 +219,32 @@ static Level level_at(const Variable *variable, unsigned depth)
     return (Level){.limit = 0};
 }
 
+static void report_excess(Parser *parser, const Variable *variable, Span span)
+{
+    diag_error(parser->diag, span, "there are more initial values than '%s' has elements", variable->name);
+}
+
+/* The number so far after the one that begins at 'at': between them are only blanks, comments and commas. */
+static Span number_span(const Parser *parser, uint32_t at, uint64_t index)
+{
+    const char *text = parser->source->text;
+    for (;;) {
+        uint32_t end = at;
+        while (text[end] >= '0' && text[end] <= '9')
+            end++;
+        if (!index--)
+            return (Span){at, end};
+        for (at = end; text[at] < '0' || text[at] > '9';) {
+            if (text[at] == '/' && text[at + 1] == '/')
+                at += (uint32_t)strcspn(text + at, "\n");
+            else if (text[at] == '/' && text[at + 1] == '*')
+                at = (uint32_t)(strstr(text + at + 2, "*/") + 2 - text);
+            else
+                at++;
+        }
+    }
+}
+
 /* Walks the list against the variable's dimensions.  False if a mistake was reported. */
 static bool check(Parser *parser, Variable *variable)
 {
@@ -222,8 +265,13 @@ static bool check(Parser *parser, Variable *variable)
                 variable->dims[0] = level.count;
             continue;
         }
-        if (stack.count > 0 && ++VEC_LAST(stack).count > VEC_LAST(stack).limit && VEC_LAST(stack).limit > 0) {
-            diag_error(diag, span, "there are more initial values than '%s' has elements", variable->name);
+        Level *level = stack.count ? &VEC_LAST(stack) : NULL;
+        uint64_t room = level && level->limit ? level->limit - level->count : UINT64_MAX;
+        uint64_t count = init->kind == INIT_NUMBERS ? init->number_count : 1;
+        if (level && room)
+            level->count += count;
+        if (!room) {
+            report_excess(parser, variable, span);
             return false;
         }
         if (init->kind == INIT_OPEN) {
@@ -231,8 +279,8 @@ static bool check(Parser *parser, Variable *variable)
                 diag_error(diag, span, "too many levels of braces for '%s'", variable->name);
                 return false;
             }
-            Level level = level_at(variable, (unsigned)stack.count);
-            VEC_PUSH(parser->scratch, stack, level);
+            Level inner = level_at(variable, (unsigned)stack.count);
+            VEC_PUSH(parser->scratch, stack, inner);
             continue;
         }
         if (stack.count < levels) {
@@ -242,6 +290,10 @@ static bool check(Parser *parser, Variable *variable)
         const char *mistake = value_mistake(init, variable->type);
         if (mistake) {
             diag_error(diag, span, "%s", mistake);
+            return false;
+        }
+        if (count > room) {
+            report_excess(parser, variable, number_span(parser, span.begin, room));
             return false;
         }
     }
@@ -263,4 +315,13 @@ void init_finish(Parser *parser, Variable *variable, Span span)
     variable->init_count = (unsigned)list->values.count;
     variable->inits = ARENA_ARRAY(parser->arena, Init, list->values.count);
     memcpy(variable->inits, list->values.data, list->values.count * sizeof *variable->inits);
+    if (!list->numbers.count)
+        return;
+    uint64_t *numbers = ARENA_ARRAY(parser->arena, uint64_t, list->numbers.count);
+    memcpy(numbers, list->numbers.data, list->numbers.count * sizeof *numbers);
+    for (unsigned i = 0; i < variable->init_count; i++)
+        if (variable->inits[i].kind == INIT_NUMBERS) {
+            variable->inits[i].numbers = numbers;
+            numbers += variable->inits[i].number_count;
+        }
 }

@@ -158,10 +158,18 @@ static void add_plain(Parser *parser, const PlainInst *plain, Span span)
     instruction_end(parser, span);
 }
 
+static bool next_plain(Parser *parser, Span *span)
+{
+    while (!lexer_plain(parser->lexer, &parser->tokens.plain, span))
+        if (!location_plain(parser))
+            return false;
+    return true;
+}
+
 uint32_t instruction_plain(Parser *parser, Span span)
 {
     do
         add_plain(parser, &parser->tokens.plain, span);
-    while (lexer_plain(parser->lexer, &parser->tokens.plain, &span));
+    while (next_plain(parser, &span));
     return span.end;
 }

@@ -87,3 +87,20 @@ void location_add_inlined(Parser *parser, const uint64_t *place, const Token *wo
     loc->at_line = (uint32_t)at[1];
     loc->at_column = (uint32_t)at[2];
 }
+
+bool location_plain(Parser *parser)
+{
+    PlainLocation plain;
+    Span span;
+    if (!lexer_location(parser->lexer, &plain, &span))
+        return false;
+    if (!plain.inlined) {
+        location_add(parser, plain.place, span);
+        return true;
+    }
+    Token words[3];
+    for (unsigned i = 0; i < 3; i++)
+        words[i] = (Token){.kind = TOKEN_IDENTIFIER, .value.name = plain.words[i], .span = plain.word_spans[i]};
+    location_add_inlined(parser, plain.place, words, plain.offset, plain.at, span);
+    return true;
+}

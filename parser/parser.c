@@ -23,6 +23,8 @@ Module *parse_module_with(Arena *arena, const Source *source, Diag *diag, const 
     parser->diag = diag;
     parser->module = module_new(arena, names, source);
     parser->lexer = lexer_new(names, source, diag, parser_words, parser_word_count);
+    if (options->grammar_only)
+        lexer_use_rules(parser->lexer);
     scope_table_init(&parser->scopes, scratch, names, diag);
 
     /* If the text cannot be scanned at all, lexer_new has reported it. */

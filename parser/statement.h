@@ -17,6 +17,8 @@ typedef struct Locations {
 } Locations;
 
 void location_add(Parser *parser, const uint64_t *place, Span span);
+/* Adds the next .loc if it is plain (lexer_location). */
+bool location_plain(Parser *parser);
 void location_add_inlined(Parser *parser, const uint64_t *place, const Token *words, uint64_t offset,
                           const uint64_t *at, Span span);
 

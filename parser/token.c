@@ -114,9 +114,28 @@ static inline bool begins_plain(const Parser *parser)
     return ended && parser->in_body && tokens->items_depth == 0 && !parser->options->grammar_only;
 }
 
+/* A table's numbers go past the grammar, to which the ',' after them is a ',' or '{' before them. */
+static void read_numbers(Parser *parser)
+{
+    TokenStream *tokens = &parser->tokens;
+    uint64_t numbers[256];
+    Span first;
+    for (size_t count; (count = lexer_numbers(parser->lexer, numbers, COUNT_OF(numbers), &first, &tokens->last_span));) {
+        init_push_numbers(parser, numbers, count, first);
+        tokens->last_kind = ',';
+    }
+}
+
 static inline int next_undisturbed(Parser *parser, TokenValue *value, Span *span)
 {
+    TokenStream *tokens = &parser->tokens;
+    if (tokens->items_depth > 0 && tokens->in_values && (tokens->last_kind == '{' || tokens->last_kind == ',') &&
+        !parser->options->grammar_only)
+        read_numbers(parser);
     if (begins_plain(parser)) {
+        /* The label before it would be added after it. */
+        while (tokens->last_kind != T_LABEL && tokens->loc_tokens != LOC_TOKENS && location_plain(parser))
+            ;
         if (lexer_plain(parser->lexer, &parser->tokens.plain, span))
             return T_INSTRUCTION;
         if (lexer_label(parser->lexer, value, span))
@@ -135,9 +154,11 @@ int token_next(Parser *parser, Value *value, Span *span)
                                                          : next_disturbed(parser, &value->token, span);
     if (kind == '}' && tokens->items_depth > 0) {
         tokens->items_depth--;
+        tokens->in_values &= tokens->items_depth > 0;
         kind = T_ITEMS_CLOSE;
     } else if (kind == ';') {
         tokens->items_depth = 0;
+        tokens->in_values = false;
     } else if (kind == TOKEN_ERROR) {
         parser->inst.bad = true;
         recovery_begin(parser, &(Token){.kind = kind, .span = *span});

@@ -48,6 +48,7 @@ typedef struct TokenStream {
     const Value *last_value; /* bison's own copy */
     unsigned loc_tokens;     /* so many tokens, up to the last, are ".loc" and integers */
     unsigned items_depth;    /* unclosed '{' of operands and initial values */
+    bool in_values;          /* while items_depth is not 0: they are of initial values */
     PlainInst plain;         /* of the last INSTRUCTION */
     Token queue[2];          /* the last 'queued' of them are delivered before anything else */
     unsigned queued;

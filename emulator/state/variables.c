@@ -63,6 +63,10 @@ static void variable_fill(Machine *machine, const Variable *variable, uint8_t *b
                 part = 0;
             if (depth && depth < COUNT_OF(starts))
                 at = starts[depth] + part;
+        } else if (init->kind == INIT_NUMBERS) {
+            for (unsigned k = 0; k < init->number_count; k++, at += unit)
+                if (at <= size && size - at >= unit && unit <= 8)
+                    memcpy(bytes + at, &init->numbers[k], (size_t)unit);
         } else if (init->kind == INIT_CONSTANT || init->kind == INIT_SYMBOL) {
             uint64_t value = init_value(machine, variable, init);
             if (at <= size && size - at >= unit && unit <= 8)

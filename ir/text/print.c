@@ -238,6 +238,7 @@ static void init_print(const Init *init, Buf *out)
     switch ((InitKind)init->kind) {
     case INIT_OPEN: buf_putc(out, '{'); break;
     case INIT_CLOSE: buf_putc(out, '}'); break;
+    case INIT_NUMBERS: break; /* inits_print */
     case INIT_CONSTANT: constant_print(&init->constant, out); break;
     case INIT_SYMBOL:
         if (init->masked)
@@ -258,22 +259,34 @@ static void init_print(const Init *init, Buf *out)
     }
 }
 
+static void init_separate(size_t *line, Buf *out)
+{
+    buf_putc(out, ',');
+    if (out->length - *line > INITIALISER_WIDTH) {
+        *line = out->length;
+        buf_puts(out, "\n\t");
+    } else {
+        buf_putc(out, ' ');
+    }
+}
+
 static void inits_print(const Variable *variable, Buf *out)
 {
     size_t line = out->length;
     buf_puts(out, " = ");
     for (unsigned i = 0; i < variable->init_count; i++) {
         const Init *init = &variable->inits[i];
-        if (i && init->kind != INIT_CLOSE && variable->inits[i - 1].kind != INIT_OPEN) {
-            buf_putc(out, ',');
-            if (out->length - line > INITIALISER_WIDTH) {
-                line = out->length;
-                buf_puts(out, "\n\t");
-            } else {
-                buf_putc(out, ' ');
-            }
+        if (i && init->kind != INIT_CLOSE && variable->inits[i - 1].kind != INIT_OPEN)
+            init_separate(&line, out);
+        if (init->kind != INIT_NUMBERS) {
+            init_print(init, out);
+            continue;
         }
-        init_print(init, out);
+        for (unsigned k = 0; k < init->number_count; k++) {
+            if (k)
+                init_separate(&line, out);
+            buf_unsigned(out, init->numbers[k]);
+        }
     }
 }
 

@@ -74,7 +74,10 @@ static bool inits_differ(Comparison *comparison, const Variable *a, const Variab
             return true;
         CHECK(x->kind != INIT_FIELD || (same_name(x->field, y->field) && same_name(x->word, y->word)),
               "field %u of %s", i, shown(a->name));
-        if (x->kind != INIT_OPEN && x->kind != INIT_CLOSE && constants_differ(comparison, &x->constant, &y->constant))
+        CHECK(x->kind != INIT_NUMBERS || (x->number_count == y->number_count &&
+                                          memcmp(x->numbers, y->numbers, x->number_count * sizeof *x->numbers) == 0),
+              "numbers %u of %s", i, shown(a->name));
+        if (x->kind != INIT_OPEN && x->kind != INIT_CLOSE && x->kind != INIT_NUMBERS && constants_differ(comparison, &x->constant, &y->constant))
             return true;
     }
     return false;

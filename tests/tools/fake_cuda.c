@@ -371,9 +371,13 @@ int cuModuleGetGlobal_v2(uint64_t *address, size_t *size, void *module, const ch
         *global = (Global){variable, memory_new(variable_bytes(variable)), fake->globals};
         fake->globals = global;
         uint32_t *words = (uint32_t *)(void *)global->memory->bytes;
-        for (unsigned i = 0, place = 0; i < variable->init_count && type_bits(variable->type) == 32; i++)
-            if (variable->inits[i].kind == INIT_CONSTANT && 4 * (place + 1) <= global->memory->size)
-                words[place++] = (uint32_t)variable->inits[i].constant.bits;
+        for (unsigned i = 0, place = 0; i < variable->init_count && type_bits(variable->type) == 32; i++) {
+            const Init *init = &variable->inits[i];
+            bool is_run = init->kind == INIT_NUMBERS;
+            unsigned count = is_run ? init->number_count : init->kind == INIT_CONSTANT;
+            for (unsigned k = 0; k < count && 4 * (place + 1) <= global->memory->size; k++)
+                words[place++] = (uint32_t)(is_run ? init->numbers[k] : init->constant.bits);
+        }
     }
     *address = global->memory->address;
     *size = global->memory->size;
