@@ -146,5 +146,7 @@ void lexer_use_rules(Lexer *lexer);
 
 /* The same for a label, NAME ':', whose name goes to value->name. */
 bool lexer_label(Lexer *lexer, TokenValue *value, Span *span);
+/* The same for a label that a .loc, another label or an instruction follows, not a table. */
+bool lexer_inner_label(Lexer *lexer, TokenValue *value, Span *span);
 
 #endif

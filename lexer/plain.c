@@ -347,6 +347,28 @@ bool lexer_label(Lexer *lexer, TokenValue *value, Span *span)
     return true;
 }
 
+/* Whether a token begins here that can begin a statement: an instruction's or label's name, a guard, another .loc. */
+static bool begins_statement(const char *at)
+{
+    if (is_letter(*at))
+        return *at != 'W';
+    if (*at == '@')
+        return at[1] == '%' || at[1] == '!';
+    return ((*at == '$' || *at == '%') && is_name[(unsigned char)at[1]]) ||
+           (memcmp(at, ".loc", 4) == 0 && (at[4] == ' ' || at[4] == '\t'));
+}
+
+bool lexer_inner_label(Lexer *lexer, TokenValue *value, Span *span)
+{
+    uint32_t offset = lexer->offset;
+    if (!lexer_label(lexer, value, span))
+        return false;
+    if (begins_statement(skip_blanks(lexer->source->text + span->end)))
+        return true;
+    lexer_seek(lexer, offset);
+    return false;
+}
+
 size_t lexer_numbers(Lexer *lexer, uint64_t *numbers, size_t most, Span *first, Span *comma)
 {
     if (lexer->ended)
@@ -397,17 +419,6 @@ static const char *read_inlined(const Reader *reader, const char *at, PlainLocat
     at = at ? skip_blanks(at) : NULL;
     at = at && *at == ',' ? read_location_word(reader, at + 1, location, 2) : NULL;
     return at ? read_place(at, location->at) : NULL;
-}
-
-/* Whether a token begins here that can begin a statement: an instruction's or label's name, a guard, another .loc. */
-static bool begins_statement(const char *at)
-{
-    if (is_letter(*at))
-        return *at != 'W';
-    if (*at == '@')
-        return at[1] == '%' || at[1] == '!';
-    return ((*at == '$' || *at == '%') && is_name[(unsigned char)at[1]]) ||
-           (memcmp(at, ".loc", 4) == 0 && (at[4] == ' ' || at[4] == '\t'));
 }
 
 bool lexer_location(Lexer *lexer, PlainLocation *location, Span *span)

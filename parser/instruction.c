@@ -160,8 +160,11 @@ static void add_plain(Parser *parser, const PlainInst *plain, Span span)
 
 static bool next_plain(Parser *parser, Span *span)
 {
+    TokenValue label;
     while (!lexer_plain(parser->lexer, &parser->tokens.plain, span))
-        if (!location_plain(parser))
+        if (lexer_inner_label(parser->lexer, &label, span))
+            statement_label(parser, label.name, *span);
+        else if (!location_plain(parser))
             return false;
     return true;
 }

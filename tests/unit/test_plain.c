@@ -352,6 +352,53 @@ static void test_shapes(void **state)
 }
 
 /* The comparisons above are meaningless unless some instructions are plain. */
+/* What is read in place beside instructions: initial values, .loc and the lines of sections. */
+static const char places[] =
+    ".version 8.0\n.target sm_90, debug\n.address_size 64\n"
+    ".file 1 \"a.cu\"\n"
+    ".global .u8 bytes[8] = {1, 2, 3,4 , 5, 0x6, 7};\n"
+    ".const .u32 rows[2][3] = {{1, 2, 3}, {4, 5, 18446744073709551615}};\n"
+    ".global .u64 mixed[6] = {1, bytes, 2, -3, 0x4, 017};\n"
+    ".global .u8 masked[3] = {1, 0xff(bytes), 2};\n"
+    ".global .f32 numbers[2] = {0f3F800000, 1.5};\n"
+    ".global .v2 .u32 pairs[2] = {{1, 2}, {3, 4}};\n"
+    ".visible .entry k(.param .u64 p)\n{\n"
+    "\t.reg .b32 \t%r<4>;\n"
+    "\t.loc\t1 5 0\n"
+    "$L__tmp0:\n"
+    "\t.loc\t1 6 3\n"
+    "\tmov.u32 \t%r1, %tid.x;\n"
+    "\t.loc\t1 7 3, function_name $L__info0, inlined_at 1 6 3\n"
+    "\tadd.s32 \t%r2, %r1, 1;\n"
+    "\t.loc\t1 8 3, function_name $L__info0 + 4, inlined_at 1 6 3\n"
+    "\t.loc 1 9 1\n"
+    "\t{ .loc 1 9 2\n mov.b32 {%r1, %r2}, %r3; }\n"
+    "\tret;\n"
+    "$L__tmp1:\n"
+    "}\n"
+    "\t.section\t.debug_str\n\t{\n"
+    "$L__info0:\n.b8 95,90,78,0\n"
+    ".b8 1 // a comment\n"
+    ".b32 $L__tmp1-$L__tmp0, 5\n"
+    ".b64 .debug_str+4\n"
+    ".b16 0x12\n, 3 .b8 -1 .b64 $L__tmp0\n"
+    "\t}\n";
+
+static void test_places(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 60 };
+    char text[sizeof places + ROUNDS];
+    size_t size = sizeof places - 1;
+    memcpy(text, places, size);
+    expect_same("places", text, size);
+    /* Each length has its own mutants. */
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        text[size++] = '\n';
+        expect_mutants_same("places", text, size);
+    }
+}
+
 static void test_plain(void **state)
 {
     (void)state;
@@ -395,6 +442,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plain),
         cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_places),
         cmocka_unit_test(test_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
