@@ -278,7 +278,9 @@ init:
 ;
 
 init_open:
-    '{'                                 { parser->tokens.items_depth++; parser->tokens.in_values = true; init_open(parser, @1); }
+    '{'                                 { parser->tokens.items_depth++;
+                                          parser->tokens.in_values = true;
+                                          init_open(parser, @1); }
 ;
 
 init_close:

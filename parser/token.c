@@ -120,10 +120,14 @@ static void read_numbers(Parser *parser)
     TokenStream *tokens = &parser->tokens;
     uint64_t numbers[256];
     Span first;
-    for (size_t count; (count = lexer_numbers(parser->lexer, numbers, COUNT_OF(numbers), &first, &tokens->last_span));) {
-        init_push_numbers(parser, numbers, count, first);
-        tokens->last_kind = ',';
-    }
+    size_t count;
+    do {
+        count = lexer_numbers(parser->lexer, numbers, COUNT_OF(numbers), &first, &tokens->last_span);
+        if (count) {
+            init_push_numbers(parser, numbers, count, first);
+            tokens->last_kind = ',';
+        }
+    } while (count);
 }
 
 static inline int next_undisturbed(Parser *parser, TokenValue *value, Span *span)

@@ -77,7 +77,8 @@ static bool inits_differ(Comparison *comparison, const Variable *a, const Variab
         CHECK(x->kind != INIT_NUMBERS || (x->number_count == y->number_count &&
                                           memcmp(x->numbers, y->numbers, x->number_count * sizeof *x->numbers) == 0),
               "numbers %u of %s", i, shown(a->name));
-        if (x->kind != INIT_OPEN && x->kind != INIT_CLOSE && x->kind != INIT_NUMBERS && constants_differ(comparison, &x->constant, &y->constant))
+        if (x->kind != INIT_OPEN && x->kind != INIT_CLOSE && x->kind != INIT_NUMBERS &&
+            constants_differ(comparison, &x->constant, &y->constant))
             return true;
     }
     return false;
