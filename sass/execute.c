@@ -384,7 +384,7 @@ static double *find_activity(Flow *flow)
     for (size_t i = 0; i < flow->evidence.count; i++) {
         const Evidence *evidence = &flow->evidence.data[i];
         const PtxExecution *execution = &flow->executions[evidence->ptx];
-        if (!(execution->warps > 0) || evidence->may_exceed)
+        if (!(execution->warps > 0) || !(evidence->weight > 0) || evidence->may_exceed)
             continue;
         for (uint32_t s = 0; s < evidence->share_count; s++)
             VEC_PUSH(flow->arena, values[evidence->shares[s].block],
