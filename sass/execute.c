@@ -396,18 +396,18 @@ static double *find_activity(Flow *flow)
     return activity;
 }
 
-/* Blocks without evidence take the activity of a neighbour, else of the kernel's start. */
+/* Blocks without evidence take the activity of a block that follows, else of one before, else of the kernel's start. */
 static void spread_activity(const Flow *flow, double *activity)
 {
     const MachineCode *code = flow->code;
-    for (unsigned round = 0; round < 4; round++) {
-        for (uint32_t b = 0; b < code->block_count; b++) {
+    for (unsigned round = 0; round < 8; round++) {
+        for (uint32_t b = code->block_count; b-- > 0;) {
             const MachineBlock *block = &code->blocks[b];
             for (uint32_t i = 0; i < block->successor_count; i++) {
                 uint32_t next = block->successors[i];
                 if (activity[b] < 0)
                     activity[b] = activity[next];
-                else if (activity[next] < 0)
+                else if (activity[next] < 0 && round >= 4)
                     activity[next] = activity[b];
             }
         }
