@@ -140,8 +140,20 @@ static bool form_measure(void *context, const FunctionForm *form, Figures *out)
     return out->known;
 }
 
+static Prediction form_predict(void *context, const FunctionForm *form, const Figures *figures,
+                               const unsigned factor[3])
+{
+    const AssemblerJudge *judge = context;
+    if (!judge->basis)
+        return (Prediction){0};
+    FormCost cost = form_cost(judge->basis, form, figures, factor);
+    if (!cost.known)
+        return (Prediction){0};
+    return (Prediction){true, cost.time.cycles, cost.profile->warp_instructions, cost.time.resident_warps};
+}
+
 void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assembler)
 {
     *judge = (AssemblerJudge){.assembler = assembler, .opt_level = 3, .arena = arena, .entries = {.arena = arena}};
-    judge->judge = (Judge){judge, form_measure};
+    judge->judge = (Judge){judge, form_measure, form_predict};
 }

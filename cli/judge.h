@@ -3,11 +3,13 @@
 #define PTXOPT_CLI_JUDGE_H
 
 #include "assembler/assembler.h"
+#include "cli/form_cost.h"
 #include "opt/opt.h"
 
 /* A Judge over one Assembler.  Equal texts are assembled once, so a candidate that prints like an earlier one costs
  * nothing. */
 typedef struct AssemblerJudge {
+    const CostBasis *basis; /* what times are predicted for; NULL: they are unknown */
     Judge judge; /* judge.context is this structure: it must not move while in use */
     Assembler *assembler;
     const char *arch;    /* NULL: the one that the assembler was opened for */

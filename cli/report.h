@@ -39,7 +39,8 @@ typedef struct KernelReport {
     unsigned trial_count;
     const char *choice; /* -coarsen auto: the outcome in words */
     Refusal refusal;    /* -coarsen auto: why no factor could be tried; reason NULL: one could */
-    bool has_cost; /* the three below are known: the kernel was changed, and the model can predict its time */
+    bool has_basis; /* 'basis' is known */
+    bool has_cost; /* the two below it are known: the kernel was changed, and the model can predict its time */
     CostBasis basis;
     FormCost cost_before, cost_after;
     const char *conditions[MOST_CONDITIONS]; /* of the launch contract */

@@ -4,11 +4,11 @@
 #include "cli/emulate.h"
 #include "cli/run_internal.h"
 
-/* What costs are computed for: the launch of the kernel, or its block size; false if neither is known. */
-static bool find_basis(const Run *run, const KernelReport *kernel, CostBasis *basis)
+bool find_basis(const Run *run, const KernelReport *kernel, CostBasis *basis)
 {
-    const KernelResult *result = &kernel->result;
-    const Launch *launch = choice_launch(&run->choice, result->kernel->name);
+    const Function *function = kernel->result.kernel;
+    const Launch *launch = choice_launch(&run->choice, function->name);
+    const BlockSize block = block_size_resolve(&function->tuning, kernel->request.block);
     *basis = (CostBasis){.arena = run->arena, .machine = run->machine, .device = run->choice.device, .launch = launch};
     if (launch) {
         basis->jobs = launch_jobs(launch);
@@ -16,8 +16,8 @@ static bool find_basis(const Run *run, const KernelReport *kernel, CostBasis *ba
         memcpy(basis->block, launch->block, sizeof basis->block);
         return true;
     }
-    memcpy(basis->block, result->block_before.threads, sizeof basis->block);
-    return block_size_total(&result->block_before) > 0;
+    memcpy(basis->block, block.threads, sizeof basis->block);
+    return run->machine && block_size_total(&block) > 0;
 }
 
 static void warn_losses(Run *run, const KernelReport *kernel)
@@ -38,7 +38,7 @@ void predict_costs(Run *run, KernelReport *kernel)
     const KernelResult *result = &kernel->result;
     const unsigned none[3] = {1, 1, 1};
     bool is_changed = result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE;
-    if (!run->machine || !is_changed || !find_basis(run, kernel, &kernel->basis))
+    if (!is_changed || !kernel->has_basis)
         return;
     const FunctionForm input = {.function = result->kernel};
     const FunctionForm output = {.function = result->kernel, .body = result->body, .tuning = &result->tuning,

@@ -44,7 +44,10 @@ bool choose_arch(Run *run);
 bool open_assembler(Run *run);
 bool read_launches(Run *run); /* and the machine file */
 
-/* run_costs.c: predicts the kernel's time before and after, and warns of losses. */
+/* run_costs.c */
+/* What costs of a kernel are computed for: its launch, or its block size; false if neither is known. */
+bool find_basis(const Run *run, const KernelReport *kernel, CostBasis *basis);
+/* Predicts the kernel's time before and after, and warns of losses. */
 void predict_costs(Run *run, KernelReport *kernel);
 
 /* run_kernels.c */

@@ -18,6 +18,14 @@ typedef struct Figures {
 
 static inline uint64_t figures_spills(const Figures *figures) { return figures->spill_stores + figures->spill_loads; }
 
+/* What the cost model says of a form (cost/). */
+typedef struct Prediction {
+    bool known;
+    double cycles;
+    double instructions; /* executed, in all warps of the launch */
+    unsigned warps;      /* on an SM at once */
+} Prediction;
+
 /* Assembles kernels.  The program implements it with emit/ and assembler/, tests as they like. */
 typedef struct Judge {
     void *context;
@@ -25,6 +33,9 @@ typedef struct Judge {
      * SSA form is copied, and the copy leaves SSA form before it is printed; nothing is changed.  False,
      * with out->known false and a message that lives as long as the judge, if it does not assemble. */
     bool (*measure)(void *context, const FunctionForm *form, Figures *out);
+    /* Predicts the time of a form that measure() gave 'figures', whose block is the original's divided by 'factor'.
+     * NULL: nobody predicts times. */
+    Prediction (*predict)(void *context, const FunctionForm *form, const Figures *figures, const unsigned factor[3]);
 } Judge;
 
 #endif

@@ -99,7 +99,7 @@ static void capped_start(Search *search, const Body *input)
     /* Some instructions (matrix fragments) need more registers at once than a low cap leaves.  Assemblers then reject
      * the cap, and a slightly higher one comes closest. */
     for (unsigned tries = 0; caps && tries < CAPS_MOST && result->before.registers > cap; tries++, cap += CAP_STEP) {
-        search->best->tuning.maxnreg = cap;
+        search->best->tuning.maxnreg = search->cap = cap;
         search->tried[PASS_BOUNDS]++;
         result->capped = search_measure(search, search->best);
         search_record(search, PASS_BOUNDS, arena_printf(search->passes.arena, ".maxnreg %u", cap), search->best,
@@ -176,6 +176,55 @@ static void target_explain(Search *search)
                          target < LOWEST_CAP ? "; assemblers accept no cap below 24" : "");
 }
 
+/* Why the best form is not worth its price by predicted time, against the input without a cap; NULL if it is, or if
+ * nobody predicts times. */
+static const char *time_objection(Search *search, const Body *input)
+{
+    const PassContext *passes = &search->passes;
+    const RegistersResult *result = search->result;
+    if (!passes->judge->predict)
+        return NULL;
+    Body *best = body_clone(search->best);
+    if (best->ssa)
+        body_from_ssa(best);
+    const FunctionForm before_form = pass_form(passes, input), after_form = pass_form(passes, best);
+    const unsigned *factor = search->request->factor;
+    void *judge = passes->judge->context;
+    Prediction before = passes->judge->predict(judge, &before_form, &result->before, factor);
+    Prediction after = passes->judge->predict(judge, &after_form, &search->best_figures, factor);
+    body_free(best);
+    if (!before.known || !after.known)
+        return NULL;
+    double longer = before.instructions > 0 ? after.instructions / before.instructions : 1;
+    if (after.warps <= before.warps && longer > 1.01)
+        return arena_printf(passes->arena, "%u registers were reached, but not used: an SM holds %u warps as before, and "
+                            "the form executes %.2f times the instructions", search->best_figures.registers,
+                            after.warps, longer);
+    if (search->request->is_auto && after.cycles > before.cycles)
+        return arena_printf(passes->arena, "%u registers were reached, but not used: with %u warps on an SM instead of "
+                            "%u, and %.2f times the instructions, the kernel is predicted to be slower (%.2fx)",
+                            search->best_figures.registers, after.warps, before.warps, longer,
+                            before.cycles / after.cycles);
+    return NULL;
+}
+
+/* Where the best form is not worth its price: the input under the cap, if that is better than without. */
+static void take_capped(Search *search, const Body *input, PassContext *context, const char *objection)
+{
+    RegistersResult *result = search->result;
+    if (search_compare(search, &result->capped, &result->before) >= 0 ||
+        figures_spills(&result->capped) > figures_spills(&result->before)) {
+        nothing_changed(search, context, objection);
+        return;
+    }
+    Body *capped = body_clone(input);
+    capped->tuning.maxnreg = search->cap;
+    search_set_best(search, capped, &result->capped);
+    best_take(search, context);
+    result->explanation = arena_printf(search->passes.arena, "%s; the cap alone gives %u", objection,
+                                       result->after.registers);
+}
+
 static void target_fixed(Search *search, const Body *input, PassContext *context)
 {
     RegistersResult *result = search->result;
@@ -196,11 +245,15 @@ static void target_fixed(Search *search, const Body *input, PassContext *context
         return;
     }
     target_search(search);
-    if (search_compare(search, &search->best_figures, &result->before) < 0)
+    const char *objection = NULL;
+    if (search_compare(search, &search->best_figures, &result->before) >= 0)
+        nothing_changed(search, context, NULL);
+    else if ((objection = time_objection(search, input)) == NULL)
         best_take(search, context);
     else
-        nothing_changed(search, context, NULL);
-    target_explain(search);
+        take_capped(search, input, context, objection);
+    if (!objection)
+        target_explain(search);
 }
 
 /* Takes lower boundaries that cost nothing: no more spills and no more instructions than the best form has. */
@@ -274,6 +327,12 @@ static void target_auto(Search *search, const Body *input, PassContext *context)
     }
     if (pass_is_enabled(search->passes.options, PASS_BOUNDS))
         boundaries_below(search, threads, shared, &then);
+    const char *objection = time_objection(search, input);
+    if (objection) {
+        result->target = 0;
+        nothing_changed(search, context, objection);
+        return;
+    }
     best_take(search, context);
     result->reached = true;
     result->explanation = arena_printf(search->passes.arena,

@@ -7,6 +7,7 @@
 typedef struct RegistersRequest {
     bool is_auto;    /* the highest boundary below the input's registers that can be reached without spilling */
     unsigned target; /* registers of each thread; unused with is_auto */
+    unsigned factor[3]; /* by which the kernel has been coarsened; 1 or 0: not */
     unsigned effort; /* how many candidates may be assembled; the input itself and its cap always are */
 } RegistersRequest;
 

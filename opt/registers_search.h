@@ -22,6 +22,7 @@ typedef struct Search {
     unsigned used;              /* assemblies so far */
     uint64_t most_instructions; /* the most that a candidate may have */
     Body *best;                 /* owned; SSA or not */
+    unsigned cap; /* the last .maxnreg tried for the input */
     Figures best_figures;
     Figures dropped; /* the best form that was as low as the target, but had too many instructions; or not known */
     SearchStage stage;
