@@ -155,5 +155,5 @@ static Prediction form_predict(void *context, const FunctionForm *form, const Fi
 void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assembler)
 {
     *judge = (AssemblerJudge){.assembler = assembler, .opt_level = 3, .arena = arena, .entries = {.arena = arena}};
-    judge->judge = (Judge){judge, form_measure, form_predict};
+    judge->judge = (Judge){.context = judge, .measure = form_measure, .predict = form_predict};
 }

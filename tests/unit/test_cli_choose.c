@@ -72,7 +72,7 @@ static Setup *setup_new(const char *tuning, const char *instruction, unsigned bl
     setup->module = parse_module(arena, source, &diag);
     assert_non_null(setup->module);
     setup->script = *script;
-    setup->judge = (Judge){&setup->script, script_measure};
+    setup->judge = (Judge){.context = &setup->script, .measure = script_measure};
     setup->options =
         (PipelineOptions){.machine = machine_for("sm_90"), .judge = &setup->judge, .level = 2};
     for (unsigned i = 0; i < PASS_COUNT; i++)

@@ -64,7 +64,7 @@ static bool model_measure(void *context, const FunctionForm *form, Figures *out)
 static void model_init(ModelJudge *judge, Temper temper)
 {
     *judge = (ModelJudge){.temper = temper};
-    judge->judge = (Judge){judge, model_measure};
+    judge->judge = (Judge){.context = judge, .measure = model_measure};
 }
 
 /* 'count' values made early from the thread's index and read late. */
@@ -313,6 +313,62 @@ static void auto_takes_the_next_boundary(void **state)
     case_end(&test);
 }
 
+/* Predictions by the number of instructions in the form; more warps if 'gains_warps'. */
+static bool gains_warps;
+static double cycles_each;
+
+static Prediction model_predict(void *context, const FunctionForm *form, const Figures *figures,
+                                const unsigned factor[3])
+{
+    (void)context;
+    (void)factor;
+    bool is_changed = form->body->tuning.maxnreg != 0;
+    double instructions = (double)figures->instructions * (is_changed ? 1.5 : 1);
+    return (Prediction){
+        .known = true,
+        .cycles = is_changed ? instructions * cycles_each : instructions,
+        .instructions = instructions,
+        .warps = is_changed && gains_warps ? 32 : 16,
+    };
+}
+
+static void instructions_without_warps_are_not_worth_it(void **state)
+{
+    (void)state;
+    for (unsigned is_auto = 0; is_auto < 2; is_auto++) {
+        Case test;
+        case_start(&test, late_values(text_arena, 40), HONEST);
+        test.request.is_auto = is_auto;
+        test.block_threads = 256;
+        test.judge.judge.predict = model_predict;
+        gains_warps = false;
+        case_run(&test);
+        assert_non_null(strstr(test.result.explanation, "times the instructions"));
+        assert_true(figures_spills(&test.result.after) <= figures_spills(&test.result.before));
+        case_end(&test);
+    }
+}
+
+static void auto_wants_time(void **state)
+{
+    (void)state;
+    static const double factors[] = {0.5, 2};
+    for (unsigned i = 0; i < 2; i++) {
+        Case test;
+        case_start(&test, late_values(text_arena, 40), HONEST);
+        test.request.is_auto = true;
+        test.block_threads = 256;
+        test.judge.judge.predict = model_predict;
+        gains_warps = true;
+        cycles_each = factors[i];
+        case_run(&test);
+        assert_int_equal(test.result.changed, i == 0);
+        if (i)
+            assert_non_null(strstr(test.result.explanation, "predicted to be slower"));
+        case_end(&test);
+    }
+}
+
 static void auto_says_when_nothing_is_to_be_gained(void **state)
 {
     (void)state;
@@ -430,6 +486,8 @@ int main(void)
         cmocka_unit_test(effort_is_a_limit),
         cmocka_unit_test(a_judge_that_fails_changes_nothing),
         cmocka_unit_test(auto_takes_the_next_boundary),
+        cmocka_unit_test(instructions_without_warps_are_not_worth_it),
+        cmocka_unit_test(auto_wants_time),
         cmocka_unit_test(auto_says_when_nothing_is_to_be_gained),
         cmocka_unit_test(auto_counts_shared_memory),
         cmocka_unit_test(auto_gives_up_where_spills_would_stay),
