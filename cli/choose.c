@@ -5,7 +5,7 @@
 
 #include "cli/emulate.h"
 
-enum { LARGEST_FACTOR = 16, MOST_BASES = 3, FEWEST_COUNTED = 6, COUNTED_INSTRUCTIONS = 20000000 };
+enum { LARGEST_FACTOR = 16, MOST_BASES = 3, FEWEST_COUNTED = 6, COUNTED_INSTRUCTIONS = 5000000 };
 static const double least_gain = 1.03;
 
 /* A form that coarsening gives. */

@@ -73,20 +73,35 @@ static bool set_field(Device *device, const char *name, const json_t *value)
     return false;
 }
 
+/* Cuts the device down to 'count' SMs with their share of L2 and DRAM. */
+static void device_slice(Device *device, double count)
+{
+    double share = count / device->multiprocessors;
+    device->multiprocessors = count;
+    device->l2_size *= share;
+    device->l2_bytes *= share;
+    device->dram_bytes *= share;
+}
+
 static bool set_fields(Arena *arena, Device *device, json_t *root, const char *path, const char **error)
 {
     const char *key;
     json_t *value;
+    double slice = 0;
     json_object_foreach(root, key, value)
     {
         if (strcmp(key, "name") == 0 && json_is_string(value))
             device->name = arena_strndup(arena, json_string_value(value), strlen(json_string_value(value)));
+        else if (strcmp(key, "slice") == 0 && json_is_number(value) && json_number_value(value) >= 1)
+            slice = json_number_value(value);
         else if (!set_field(device, key, value)) {
             *error = arena_printf(
                 arena, "%s: \"%s\" is not a member with a positive number (docs/formats.md lists them)", path, key);
             return false;
         }
     }
+    if (slice > 0)
+        device_slice(device, slice);
     return true;
 }
 

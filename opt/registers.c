@@ -13,6 +13,9 @@ enum {
     BATCHES_MOST = 16,   /* assemblies for each kind of rematerialization at the first stage */
 };
 
+/* Predicted times closer than this are equal. */
+static const double slower_by = 1.001;
+
 static unsigned cap_of(unsigned target)
 {
     return target < LOWEST_CAP ? LOWEST_CAP : target;
@@ -197,10 +200,11 @@ static const char *time_objection(Search *search, const Body *input)
         return NULL;
     double longer = before.instructions > 0 ? after.instructions / before.instructions : 1;
     if (after.warps <= before.warps && longer > 1.01)
-        return arena_printf(passes->arena, "%u registers were reached, but not used: an SM holds %u warps as before, and "
-                            "the form executes %.2f times the instructions", search->best_figures.registers,
-                            after.warps, longer);
-    if (search->request->is_auto && after.cycles > before.cycles)
+        return arena_printf(passes->arena,
+                            "%u registers were reached, but not used: an SM holds %u warps as before, and the form "
+                            "executes %.2f times the instructions",
+                            search->best_figures.registers, after.warps, longer);
+    if (after.cycles > slower_by * before.cycles)
         return arena_printf(passes->arena, "%u registers were reached, but not used: with %u warps on an SM instead of "
                             "%u, and %.2f times the instructions, the kernel is predicted to be slower (%.2fx)",
                             search->best_figures.registers, after.warps, before.warps, longer,

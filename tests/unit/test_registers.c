@@ -349,7 +349,7 @@ static void instructions_without_warps_are_not_worth_it(void **state)
     }
 }
 
-static void auto_wants_time(void **state)
+static void time_decides(void **state)
 {
     (void)state;
     static const double factors[] = {0.5, 2};
@@ -487,7 +487,7 @@ int main(void)
         cmocka_unit_test(a_judge_that_fails_changes_nothing),
         cmocka_unit_test(auto_takes_the_next_boundary),
         cmocka_unit_test(instructions_without_warps_are_not_worth_it),
-        cmocka_unit_test(auto_wants_time),
+        cmocka_unit_test(time_decides),
         cmocka_unit_test(auto_says_when_nothing_is_to_be_gained),
         cmocka_unit_test(auto_counts_shared_memory),
         cmocka_unit_test(auto_gives_up_where_spills_would_stay),

@@ -11,10 +11,10 @@ from kernels import OPTION_SETS, OTHER_PAPER, form_order
 from measure import COUNTERS
 
 KEY = ("kernel", "ptx", "options")
-STATES = ("coarsening", "reduction", "factor")
+STATES = ("coarsening", "reduction", "factor", "stride")
 # Name -> True where more is better.
 ASSEMBLER_FIGURES = {"registers": False, "spill_bytes": False, "stack_bytes": False, "instructions": False,
-                     "occupancy": True}
+                     "occupancy": True, "warps_per_sm": True, "speedup": True}
 EMULATOR_FIGURES = {name: False for name in COUNTERS}
 FIGURES = {**ASSEMBLER_FIGURES, **EMULATOR_FIGURES}
 COLUMNS = KEY + STATES + tuple(FIGURES) + ("reason",)
@@ -133,9 +133,10 @@ def row_changes(key, before, after, options_judged, same_assembler):
             changes.append(Change(key, state, old, new, verdict))
     if options_judged and not same_assembler:
         return changes
-    if before.get("factor", "") != after["factor"]:
-        # Other factors, other figures: those of the two cannot be held against each other.
-        return changes + [Change(key, "factor", before.get("factor", ""), after["factor"], "other")]
+    # Other factors, other figures: those of the two cannot be held against each other.
+    for name in ("factor", "stride"):
+        if before.get(name, "") != after[name]:
+            return changes + [Change(key, name, before.get(name, ""), after[name], "other")]
     for name, more_is_better in FIGURES.items():
         if name in ASSEMBLER_FIGURES and not same_assembler:
             continue

@@ -38,6 +38,9 @@ class Finished:
     problem: str = ""
 
 
+# The machine file for predicted times.
+SLICE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "slice.json")
+
 def call(command, environment=None, limit=TIME_LIMIT):
     """Runs a program without a terminal and without standard input."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
@@ -174,9 +177,14 @@ class Measurer:
         if self.verify:
             for launch in kernel.launches:
                 verification += ["-verify", os.path.join(self.root, launch)]
+        # Times are predicted for the first launch, on as much of a device as such a small launch fills.
+        predicted = []
+        if kernel.launches:
+            predicted = ["-launch", os.path.join(self.root, kernel.launches[0]), "-machine", SLICE]
         source = os.path.join(self.root, kernel.ptx[form])
         command = [self.program, "-q", "-assembler", self.assembler.kind, "-entry", kernel.name, "-block",
-                   block_text(kernel.block), *self.arch, *options.words, *self.extra, *verification, "-o", output,
+                   block_text(kernel.block), *self.arch, *options.words, *self.extra, *predicted, *verification,
+                   "-o", output,
                    "-report=" + report, "-report-format", "json", source]
         begin = time.monotonic()
         done = call(command, self.assembler.environment)
@@ -225,6 +233,13 @@ class Measurer:
                 row["not_watched"] = launch["not_watched"]
             if number == 0 and launch["output"]:
                 row.update((name, launch["output"]["counters"][name]) for name in COUNTERS)
+        row["stride"] = entry["coarsening"].get("stride", "")
+        cost = entry["cost"]
+        if cost:
+            row["speedup"] = round(cost["speedup"], 3)
+            row["warps_per_sm"] = cost["after"]["warps_per_sm"]
+            row["binding"] = cost["after"]["binding"]
+            row["verdict"] = cost["verdict"]
         capped = entry["registers"].get("capped")
         if capped:
             row["capped_spill_bytes"] = capped["spill_stores"] + capped["spill_loads"]

@@ -51,16 +51,19 @@ def print_option_sets(rows):
             return ratio_text(geometric_mean([value for value in ratios if value is not None]))
 
         counts = [sum(row["outcome"] == word for row in own) for word in ("done", "unchanged", "refused", "failed")]
+        speedups = [row["speedup"] for row in done if row.get("speedup")]
+        losses = sum(value < 0.995 for value in speedups)
         spilling = sum(bool(row.get("spill_bytes")) for row in own)
         table.append([options.name, *counts, mean("registers"), mean("instructions"), mean("occupancy"), spilling,
-                      mean("thread_instructions"), mean("load_sectors"),
+                      mean("thread_instructions"), mean("load_sectors"), ratio_text(geometric_mean(speedups)), losses,
                       f"{sum(row['seconds_ptxopt'] for row in own):.1f}",
                       f"{sum(row.get('seconds_assembler', 0) for row in own):.1f}"])
     print()
     print_table(["options", "done", "same", "refused", "failed", "registers", "instr.", "occupancy", "spilling",
-                 "executed", "sectors", "ptxopt s", "assembler s"], table)
+                 "executed", "sectors", "speedup", "slower", "ptxopt s", "assembler s"], table)
     print("\nregisters, instr. (machine instructions), occupancy, executed (thread instructions in the emulator) and "
-          "sectors\n(global, loaded): geometric means of after / before over the rows that are done; ptxopt s: "
+          "sectors\n(global, loaded): geometric means of after / before over the rows that are done; speedup: the same "
+          "of\npredicted time (docs/time.md), before / after; slower: rows predicted to be slower; ptxopt s: "
           "processor seconds,\nthe assembler's with it; assembler s: wall seconds of the assembler")
 
 
