@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/emulate.h"
+#include "cli/machine_cost.h"
 
 enum { LARGEST_FACTOR = 16, MOST_BASES = 3, FEWEST_COUNTED = 6, COUNTED_INSTRUCTIONS = 5000000 };
 static const double least_gain = 1.03;
@@ -23,6 +24,7 @@ typedef struct Choice {
     PipelineOptions quiet; /* without an assembler, and without dumps */
     CostBasis bases[MOST_BASES];
     FormCost before[MOST_BASES];
+    AssemblerJudge *judge;
     unsigned basis_count;
     Candidate *candidates; /* of those that are sound */
     unsigned candidate_count;
@@ -84,19 +86,24 @@ static bool divides(const Choice *choice, const unsigned factor[3])
 static bool candidate_cost(Choice *choice, Candidate *candidate, const Figures *figures, bool estimated)
 {
     const KernelResult *result = &candidate->result;
-    const FunctionForm form = {.function = result->kernel, .body = result->body};
+    const FunctionForm form = {.function = result->kernel,
+                               .body = result->body,
+                               .tuning = &result->tuning,
+                               .added = result->contract_symbol};
     candidate->speedup = 0;
     for (unsigned i = 0; i < choice->basis_count; i++) {
         CostBasis basis = choice->bases[i];
         FormCost before = choice->before[i];
-        if (estimated && basis.launch) {
+        if (estimated) {
             const FunctionForm input = {.function = result->kernel};
             const unsigned none[3] = {1, 1, 1};
-            basis.blocks = (double)basis.launch->grid[0] * basis.launch->grid[1] * basis.launch->grid[2];
+            if (basis.launch)
+                basis.blocks = (double)basis.launch->grid[0] * basis.launch->grid[1] * basis.launch->grid[2];
             basis.launch = NULL;
             before = form_cost(&basis, &input, &before.figures, none);
         }
-        FormCost cost = form_cost(&basis, &form, figures, candidate->trial->factor);
+        FormCost cost = estimated ? form_cost(&basis, &form, figures, candidate->trial->factor)
+                                  : machine_cost(choice->judge, &basis, &form, figures, candidate->trial->factor, NULL);
         if (!cost.known || !before.known) {
             candidate->trial->verdict =
                 arena_printf(choice->arena, "rejected: %s", cost.error ? cost.error : "unknown");
@@ -283,7 +290,7 @@ static bool weigh_input(Choice *choice)
         return false;
     }
     for (unsigned i = 0; i < choice->basis_count; i++) {
-        choice->before[i] = form_cost(&choice->bases[i], &input, &figures, none);
+        choice->before[i] = machine_cost(choice->judge, &choice->bases[i], &input, &figures, none, NULL);
         if (!choice->before[i].known && choice->basis_count == 1) {
             decline(choice->kernel, arena_printf(choice->arena, "the time of the input is unknown: %s",
                                                  choice->before[i].error));
@@ -302,7 +309,8 @@ void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *op
         decline(kernel, "there is no assembler, which choosing a factor needs");
         return;
     }
-    Choice choice = {.arena = arena, .kernel = kernel, .options = options, .quiet = *options};
+    Choice choice = {
+        .arena = arena, .kernel = kernel, .options = options, .quiet = *options, .judge = context->judge};
     choice.quiet.judge = NULL;
     memset(choice.quiet.passes.dumped, 0, sizeof choice.quiet.passes.dumped);
     set_bases(&choice, context, &block);

@@ -10,6 +10,7 @@ typedef struct ChoiceContext {
     Device device;
     const Launch *const *launches; /* -launch; those of other kernels are ignored */
     size_t launch_count;
+    struct AssemblerJudge *judge; /* counts machine instructions; NULL: PTX instructions count */
     bool stride_given; /* only the request's stride is tried */
 } ChoiceContext;
 

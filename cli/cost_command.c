@@ -5,6 +5,7 @@
 #include "cli/emulate.h"
 #include "cli/form_cost.h"
 #include "cli/json.h"
+#include "cli/machine_cost.h"
 #include "cli/output.h"
 #include "cli/run_internal.h"
 
@@ -15,6 +16,7 @@ typedef struct Side {
     const Function *kernel;
     unsigned factor[3]; /* by which its launch contract divides the block */
     FormCost cost;
+    Buf listing; /* the annotated machine code, if it was asked for */
 } Side;
 
 /* Reads a file and finds the kernel and its contract.  False after printing what is wrong. */
@@ -87,7 +89,8 @@ static bool side_cost(Side *side, const CostOptions *options, const CostBasis *b
         fprintf(stderr, "ptxopt: error: %s does not assemble: %s\n", side->options.input, figures.message);
         return false;
     }
-    side->cost = form_cost(basis, &form, &figures, side->factor);
+    AssemblerJudge *judge = side->run.assembler && !options->registers ? &side->run.judge : NULL;
+    side->cost = machine_cost(judge, basis, &form, &figures, side->factor, options->listing ? &side->listing : NULL);
     if (!side->cost.known)
         fprintf(stderr, "ptxopt: error: the cost of '%s' is unknown: %s\n", side->kernel->name, side->cost.error);
     return side->cost.known;
@@ -102,6 +105,8 @@ static void print_text(const CostOptions *options, const CostBasis *basis, const
     cost_print_text(basis, options->before ? &before->cost : NULL, &after->cost, out);
     if (options->before)
         cost_print_verdict(basis->arena, &before->cost, &after->cost, out);
+    if (options->listing)
+        buf_write(out, buf_text(&after->listing), after->listing.length);
 }
 
 static void print_json(const CostOptions *options, const CostBasis *basis, const Launch *launch, const Side *before,
@@ -156,6 +161,8 @@ ExitStatus cost_file(const CostOptions *options)
     Arena *arena = arena_new();
     Side before = {0}, after = {0};
     ExitStatus status = cost(options, arena, &before, &after);
+    buf_free(&before.listing);
+    buf_free(&after.listing);
     assembler_close(before.run.assembler);
     assembler_close(after.run.assembler);
     arena_free(arena);

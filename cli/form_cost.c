@@ -16,14 +16,19 @@ static Profile *make_profile(const CostBasis *basis, const FunctionForm *form, c
     return profile_estimate(basis->arena, form, basis->block, factor, blocks, error);
 }
 
+Time form_time(const CostBasis *basis, const FormCost *cost)
+{
+    return time_predict(cost->profile, basis->machine, &basis->device, cost->figures.registers,
+                        cost->figures.shared + basis->dynamic_shared);
+}
+
 FormCost form_cost(const CostBasis *basis, const FunctionForm *form, const Figures *figures, const unsigned factor[3])
 {
     FormCost cost = {.figures = *figures};
     cost.profile = make_profile(basis, form, factor, &cost.error);
     if (!cost.profile)
         return cost;
-    cost.time = time_predict(cost.profile, basis->machine, &basis->device, figures->registers,
-                             figures->shared + basis->dynamic_shared);
+    cost.time = form_time(basis, &cost);
     cost.known = cost.time.known;
     if (!cost.known)
         cost.error = "an SM cannot hold one of its blocks";
@@ -59,7 +64,7 @@ static Factor resource_factor(const FormCost *before, const FormCost *after, Res
     case RESOURCE_L2:
         return (Factor){before->time.demand[RESOURCE_L2], after->time.demand[RESOURCE_L2], "the sectors that miss L1"};
     case RESOURCE_DRAM: return (Factor){before->time.dram_sectors, after->time.dram_sectors, "the sectors from DRAM"};
-    case RESOURCE_ISSUE: return (Factor){x->warp_instructions, y->warp_instructions, "the instructions"};
+    case RESOURCE_ISSUE: return (Factor){profile_executed(x), profile_executed(y), "the instructions"};
     case RESOURCE_LATENCY:
         return (Factor){before->time.demand[resource], after->time.demand[resource], "the latency that is exposed"};
     default:
@@ -122,6 +127,14 @@ typedef struct Row {
 } Row;
 
 static double get_instructions(const FormCost *c) { return per_thread(c, c->profile->warp_instructions * 32); }
+static double get_machine(const FormCost *c)
+{
+    return c->profile->machine ? per_thread(c, c->profile->machine->instructions * 32) : 0;
+}
+static double get_executed_spills(const FormCost *c)
+{
+    return c->profile->machine ? per_thread(c, c->profile->machine->spills * 32) : 0;
+}
 static double get_registers(const FormCost *c) { return c->figures.registers; }
 static double get_spills(const FormCost *c) { return (double)figures_spills(&c->figures); }
 static double get_warps(const FormCost *c) { return c->time.resident_warps; }
@@ -140,6 +153,8 @@ static const Row rows[] = {
     {"warps on an SM", get_warps, "%.0f"},
     {"waves of blocks", get_waves, "%.2f"},
     {"PTX instructions *", get_instructions, "%.2f"},
+    {"machine instructions *", get_machine, "%.2f"},
+    {"of these, spills *", get_executed_spills, "%.2f"},
     {"sectors loaded *", get_load_sectors, "%.3f"},
     {"sectors stored *", get_store_sectors, "%.3f"},
     {"sectors from or to DRAM *", get_dram, "%.3f"},
@@ -207,6 +222,15 @@ json_t *cost_json(const FormCost *cost)
     json_object_set_new(root, "registers", json_integer(cost->figures.registers));
     json_t *thread = json_object(), *demand = json_object(), *pipes = json_object();
     set(thread, "instructions", get_instructions(cost));
+    if (profile->machine) {
+        json_t *machine = json_object();
+        for (unsigned i = 0; i < PIPE_COUNT; i++)
+            if (profile->machine->pipe[i] > 0)
+                set(machine, pipe_name((Pipe)i), per_thread(cost, profile->machine->pipe[i] * 32));
+        set(thread, "machine_instructions", get_machine(cost));
+        set(thread, "executed_spills", get_executed_spills(cost));
+        json_object_set_new(thread, "machine_by_pipe", machine);
+    }
     set(thread, "sectors_loaded", get_load_sectors(cost));
     set(thread, "sectors_stored", get_store_sectors(cost));
     set(thread, "sectors_dram", get_dram(cost));

@@ -23,12 +23,15 @@ typedef struct FormCost {
     bool known;
     const char *error; /* why not */
     Figures figures;
-    const Profile *profile;
+    Profile *profile;
     Time time;
 } FormCost;
 
 /* The cost of a form that the assembler gave 'figures'; unknown figures count as no limit on occupancy. */
 FormCost form_cost(const CostBasis *basis, const FunctionForm *form, const Figures *figures, const unsigned factor[3]);
+
+/* The time by the cost's profile and figures. */
+Time form_time(const CostBasis *basis, const FormCost *cost);
 
 /* "1.31x faster: 0.50 times the shared memory accesses", or "0.82x: 16 warps on an SM instead of 32"; in the arena. */
 const char *cost_verdict(Arena *arena, const FormCost *before, const FormCost *after);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cli/machine_cost.h"
 #include "emit/emit.h"
 
 /* A text is identified by its length and two 64-bit hashes; a false match would need all three. */
@@ -107,7 +108,7 @@ static Figures text_measure(AssemblerJudge *judge, const Buf *text, const char *
     return figures;
 }
 
-static void form_print(const FunctionForm *form, Buf *text)
+void judge_print_form(const FunctionForm *form, Buf *text)
 {
     if (!form->body || !form->body->ssa) {
         emit_module_with(form->function->module, form, text);
@@ -126,7 +127,7 @@ static bool form_measure(void *context, const FunctionForm *form, Figures *out)
     AssemblerJudge *judge = context;
     const char *kernel = form->function->name;
     Buf text = {0};
-    form_print(form, &text);
+    judge_print_form(form, &text);
     TextKey key = key_of(buf_text(&text), text.length, kernel);
     const JudgeEntry *entry = entry_find(judge, &key);
     if (entry) {
@@ -143,13 +144,13 @@ static bool form_measure(void *context, const FunctionForm *form, Figures *out)
 static Prediction form_predict(void *context, const FunctionForm *form, const Figures *figures,
                                const unsigned factor[3])
 {
-    const AssemblerJudge *judge = context;
+    AssemblerJudge *judge = context;
     if (!judge->basis)
         return (Prediction){0};
-    FormCost cost = form_cost(judge->basis, form, figures, factor);
+    FormCost cost = machine_cost(judge, judge->basis, form, figures, factor, NULL);
     if (!cost.known)
         return (Prediction){0};
-    return (Prediction){true, cost.time.cycles, cost.profile->warp_instructions, cost.time.resident_warps};
+    return (Prediction){true, cost.time.cycles, profile_executed(cost.profile), cost.time.resident_warps};
 }
 
 void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assembler)

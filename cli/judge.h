@@ -8,7 +8,8 @@
 
 /* A Judge over one Assembler.  Equal texts are assembled once, so a candidate that prints like an earlier one costs
  * nothing. */
-typedef struct AssemblerJudge {
+typedef struct AssemblerJudge AssemblerJudge;
+struct AssemblerJudge {
     const CostBasis *basis; /* what times are predicted for; NULL: they are unknown */
     Judge judge; /* judge.context is this structure: it must not move while in use */
     Assembler *assembler;
@@ -20,10 +21,13 @@ typedef struct AssemblerJudge {
     unsigned calls;      /* runs of the assembler */
     unsigned repeats;    /* answers from the cache */
     double seconds;      /* spent in the assembler */
-} AssemblerJudge;
+};
 
 /* 'assembler' and 'arena' are not owned and must outlive the judge; messages of its Figures live in 'arena'. */
 void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assembler);
+
+/* Appends the module with the form in it, and with the functions that it needs. */
+void judge_print_form(const FunctionForm *form, Buf *text);
 
 /* The assembler's figures in the form that passes see. */
 Figures figures_of_resources(const Resources *resources);

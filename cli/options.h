@@ -92,6 +92,7 @@ typedef struct CostOptions {
     AssemblerKind assembler;
     unsigned registers; /* 0: the assembler's figure */
     bool estimate; /* do not run the launch */
+    bool listing;  /* print the machine code */
     bool report_json, quiet;
 } CostOptions;
 

@@ -12,6 +12,7 @@ enum {
     OPTION_MACHINE,
     OPTION_REGISTERS,
     OPTION_ESTIMATE,
+    OPTION_SASS,
     OPTION_OUTPUT,
     OPTION_REPORT_FORMAT,
     OPTION_QUIET,
@@ -26,6 +27,7 @@ static const struct option long_options[] = {
     {"machine", required_argument, NULL, OPTION_MACHINE},
     {"registers", required_argument, NULL, OPTION_REGISTERS},
     {"estimate", no_argument, NULL, OPTION_ESTIMATE},
+    {"sass", no_argument, NULL, OPTION_SASS},
     {"o", required_argument, NULL, OPTION_OUTPUT},
     {"report-format", required_argument, NULL, OPTION_REPORT_FORMAT},
     {"q", no_argument, NULL, OPTION_QUIET},
@@ -67,6 +69,7 @@ static const char *read_option(Arena *arena, int id, const char *value, CostOpti
         if (!options->report_json && strcmp(value, "text") != 0)
             return arena_printf(arena, "-report-format %s: expected 'text' or 'json'", value);
         break;
+    case OPTION_SASS: options->listing = true; break;
     case OPTION_ESTIMATE: options->estimate = true; break;
     case OPTION_QUIET: options->quiet = true; break;
     }
@@ -130,6 +133,7 @@ const char *cost_options_help(void)
            "  -registers N                registers of a thread, instead of asking the assembler\n"
            "  -estimate                   do not run the launch: estimate trip counts, branches and\n"
            "                              coalescing from the code, as -coarsen auto does without -launch\n"
+           "  -sass                       print the machine code with the executions of each instruction\n"
            "  -report-format text|json    how results are printed (text)\n"
            "  -o FILE                     print to this file\n"
            "  -q                          no warnings\n"

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/emulate.h"
+#include "cli/machine_cost.h"
 #include "cli/run_internal.h"
 
 bool find_basis(const Run *run, const KernelReport *kernel, CostBasis *basis)
@@ -48,9 +49,10 @@ void predict_costs(Run *run, KernelReport *kernel)
         run->judge.judge.measure(run->judge.judge.context, &input, &before);
         run->judge.judge.measure(run->judge.judge.context, &output, &after);
     }
-    kernel->cost_before = form_cost(&kernel->basis, &input, &before, none);
-    kernel->cost_after = form_cost(&kernel->basis, &output, &after,
-                                   result->coarsening == OUTCOME_DONE ? result->contract.factor : none);
+    AssemblerJudge *judge = before.known && after.known ? &run->judge : NULL;
+    kernel->cost_before = machine_cost(judge, &kernel->basis, &input, &before, none, NULL);
+    kernel->cost_after = machine_cost(judge, &kernel->basis, &output, &after,
+                                      result->coarsening == OUTCOME_DONE ? result->contract.factor : none, NULL);
     kernel->has_cost = kernel->cost_before.known && kernel->cost_after.known;
     if (kernel->has_cost && result->coarsening == OUTCOME_DONE)
         warn_losses(run, kernel);

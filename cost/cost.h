@@ -61,7 +61,16 @@ typedef struct RunProfile {
     size_t first, count; /* in Profile.instructions */
 } RunProfile;
 
+/* Executed machine instructions of the whole launch. */
+typedef struct MachineProfile {
+    double instructions;     /* warp instructions */
+    double pipe[PIPE_COUNT]; /* of these; the uniform datapath counts as control */
+    double spills;           /* loads and stores of registers */
+    double residual;         /* how far the counts behind it disagree: sass.h */
+} MachineProfile;
+
 typedef struct Profile {
+    const MachineProfile *machine; /* NULL: unknown; then PTX instructions count */
     bool counted;            /* by the emulator; else estimated */
     double blocks;           /* of the grid */
     double block_threads;    /* of the form, so after coarsening */
@@ -81,6 +90,12 @@ typedef struct Profile {
     /* The longest warp of each block over the mean warp of the launch; NULL: all are 1. */
     double *block_lengths;
 } Profile;
+
+/* Warp instructions that the launch executes: machine instructions if they are known, else PTX instructions. */
+static inline double profile_executed(const Profile *profile)
+{
+    return profile->machine ? profile->machine->instructions : profile->warp_instructions;
+}
 
 /* Runs a form of the kernel (a NULL body: as written) in the emulator, on 'jobs' cores, and counts.  The launch is the
  * original's; its block is divided by 'factor'.  NULL, with *error set to a message in the arena, if the kernel cannot

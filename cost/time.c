@@ -43,13 +43,14 @@ static double special_warps(const Profile *profile)
 static void demands(const Profile *profile, const Device *device, const Traffic *traffic, double share, Time *time)
 {
     double *demand = time->demand;
-    demand[RESOURCE_ISSUE] = share * profile->warp_instructions / device->schedulers;
-    demand[RESOURCE_FP32] = share * profile->pipe[PIPE_FP32] * WARP / device->fp32;
-    demand[RESOURCE_INTEGER] =
-        share * (profile->pipe[PIPE_INTEGER] + profile->pipe[PIPE_MOVE]) * WARP / device->integer;
-    demand[RESOURCE_SPECIAL] = share * special_warps(profile) * WARP / device->special;
-    demand[RESOURCE_FP64] = share * profile->pipe[PIPE_FP64] * WARP / device->fp64;
-    demand[RESOURCE_TENSOR] = share * profile->pipe[PIPE_TENSOR] * 2048 / device->tensor;
+    const double *pipe = profile->machine ? profile->machine->pipe : profile->pipe;
+    double special = profile->machine ? pipe[PIPE_SPECIAL] : special_warps(profile);
+    demand[RESOURCE_ISSUE] = share * profile_executed(profile) / device->schedulers;
+    demand[RESOURCE_FP32] = share * pipe[PIPE_FP32] * WARP / device->fp32;
+    demand[RESOURCE_INTEGER] = share * (pipe[PIPE_INTEGER] + pipe[PIPE_MOVE]) * WARP / device->integer;
+    demand[RESOURCE_SPECIAL] = share * special * WARP / device->special;
+    demand[RESOURCE_FP64] = share * pipe[PIPE_FP64] * WARP / device->fp64;
+    demand[RESOURCE_TENSOR] = share * pipe[PIPE_TENSOR] * 2048 / device->tensor;
     demand[RESOURCE_SHARED] =
         share * (profile->shared_accesses + profile->bank_conflicts) * WARP * 4 / device->shared_bytes;
     double sector_cycles = SECTOR / device->l1_bytes;

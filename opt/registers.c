@@ -179,23 +179,23 @@ static void target_explain(Search *search)
                          target < LOWEST_CAP ? "; assemblers accept no cap below 24" : "");
 }
 
-/* Why the best form is not worth its price by predicted time, against the input without a cap; NULL if it is, or if
- * nobody predicts times. */
-static const char *time_objection(Search *search, const Body *input)
+/* Why a form is not worth its price by predicted time, against the input without a cap; NULL if it is, or if nobody
+ * predicts times. */
+static const char *time_objection(Search *search, const Body *input, const Body *form, const Figures *figures)
 {
     const PassContext *passes = &search->passes;
     const RegistersResult *result = search->result;
     if (!passes->judge->predict)
         return NULL;
-    Body *best = body_clone(search->best);
-    if (best->ssa)
-        body_from_ssa(best);
-    const FunctionForm before_form = pass_form(passes, input), after_form = pass_form(passes, best);
+    Body *changed = body_clone(form);
+    if (changed->ssa)
+        body_from_ssa(changed);
+    const FunctionForm before_form = pass_form(passes, input), after_form = pass_form(passes, changed);
     const unsigned *factor = search->request->factor;
     void *judge = passes->judge->context;
     Prediction before = passes->judge->predict(judge, &before_form, &result->before, factor);
-    Prediction after = passes->judge->predict(judge, &after_form, &search->best_figures, factor);
-    body_free(best);
+    Prediction after = passes->judge->predict(judge, &after_form, figures, factor);
+    body_free(changed);
     if (!before.known || !after.known)
         return NULL;
     double longer = before.instructions > 0 ? after.instructions / before.instructions : 1;
@@ -203,11 +203,11 @@ static const char *time_objection(Search *search, const Body *input)
         return arena_printf(passes->arena,
                             "%u registers were reached, but not used: an SM holds %u warps as before, and the form "
                             "executes %.2f times the instructions",
-                            search->best_figures.registers, after.warps, longer);
+                            figures->registers, after.warps, longer);
     if (after.cycles > slower_by * before.cycles)
         return arena_printf(passes->arena, "%u registers were reached, but not used: with %u warps on an SM instead of "
                             "%u, and %.2f times the instructions, the kernel is predicted to be slower (%.2fx)",
-                            search->best_figures.registers, after.warps, before.warps, longer,
+                            figures->registers, after.warps, before.warps, longer,
                             before.cycles / after.cycles);
     return NULL;
 }
@@ -223,6 +223,11 @@ static void take_capped(Search *search, const Body *input, PassContext *context,
     }
     Body *capped = body_clone(input);
     capped->tuning.maxnreg = search->cap;
+    if (time_objection(search, input, capped, &result->capped)) {
+        body_free(capped);
+        nothing_changed(search, context, objection);
+        return;
+    }
     search_set_best(search, capped, &result->capped);
     best_take(search, context);
     result->explanation = arena_printf(search->passes.arena, "%s; the cap alone gives %u", objection,
@@ -252,7 +257,7 @@ static void target_fixed(Search *search, const Body *input, PassContext *context
     const char *objection = NULL;
     if (search_compare(search, &search->best_figures, &result->before) >= 0)
         nothing_changed(search, context, NULL);
-    else if ((objection = time_objection(search, input)) == NULL)
+    else if ((objection = time_objection(search, input, search->best, &search->best_figures)) == NULL)
         best_take(search, context);
     else
         take_capped(search, input, context, objection);
@@ -331,7 +336,7 @@ static void target_auto(Search *search, const Body *input, PassContext *context)
     }
     if (pass_is_enabled(search->passes.options, PASS_BOUNDS))
         boundaries_below(search, threads, shared, &then);
-    const char *objection = time_objection(search, input);
+    const char *objection = time_objection(search, input, search->best, &search->best_figures);
     if (objection) {
         result->target = 0;
         nothing_changed(search, context, objection);
