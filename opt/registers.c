@@ -206,7 +206,7 @@ static const char *time_objection(Search *search, const Body *input, const Body 
                             figures->registers, after.warps, longer);
     if (after.cycles > slower_by * before.cycles)
         return arena_printf(passes->arena, "%u registers were reached, but not used: with %u warps on an SM instead of "
-                            "%u, and %.2f times the instructions, the kernel is predicted to be slower (%.2fx)",
+                            "%u, and %.2f times the instructions, the kernel is predicted to be slower (%.3fx)",
                             figures->registers, after.warps, before.warps, longer,
                             before.cycles / after.cycles);
     return NULL;
