@@ -38,9 +38,6 @@ class Finished:
     problem: str = ""
 
 
-# The machine file for predicted times.
-SLICE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "slice.json")
-
 def call(command, environment=None, limit=TIME_LIMIT):
     """Runs a program without a terminal and without standard input."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
@@ -180,7 +177,8 @@ class Measurer:
         # Times are predicted for the first launch, on as much of a device as such a small launch fills.
         predicted = []
         if kernel.launches:
-            predicted = ["-launch", os.path.join(self.root, kernel.launches[0]), "-machine", SLICE]
+            predicted = ["-launch", os.path.join(self.root, kernel.launches[0]), "-machine",
+                         os.path.join(self.root, "corpus", "two-sms.json")]
         source = os.path.join(self.root, kernel.ptx[form])
         command = [self.program, "-q", "-assembler", self.assembler.kind, "-entry", kernel.name, "-block",
                    block_text(kernel.block), *self.arch, *options.words, *self.extra, *predicted, *verification,
