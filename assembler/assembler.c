@@ -12,6 +12,7 @@ struct Assembler {
     Arch arch;
     const char *path, *version, *note;
     Worker *worker; /* NULL for a program */
+    const char *const *options; /* NULL: none */
 };
 
 /* An empty kernel, for an old version and target, that every working assembler can assemble. */
@@ -144,6 +145,11 @@ Assembler *assembler_open(Arena *arena, AssemblerKind kind, const char *arch_nam
     return assembler;
 }
 
+void assembler_set_options(Assembler *assembler, const char *const *options)
+{
+    assembler->options = options;
+}
+
 void assembler_close(Assembler *assembler)
 {
     if (assembler && assembler->worker) {
@@ -203,7 +209,8 @@ static bool make_job(const Assembler *assembler, const AssemblyRequest *request,
                  .size = request->size,
                  .arch = assembler->arch,
                  .syntax_only = request->syntax_only,
-                 .line_info = request->line_info};
+                 .line_info = request->line_info,
+                 .options = assembler->options};
     if (request->arch && !find_arch(request->arch, &job->arch)) {
         outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "'%s' is not a known architecture such as sm_90", request->arch);
         return false;

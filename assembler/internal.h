@@ -39,6 +39,7 @@ typedef struct Job {
     unsigned opt_level;
     bool syntax_only;
     bool line_info;
+    const char *const *options; /* for programs: more words of the command line, ending with NULL; or NULL */
 } Job;
 
 /* process.c: child processes. */

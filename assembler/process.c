@@ -140,7 +140,9 @@ _Noreturn static void child_run(const char *const *arguments, const char *direct
     sigprocmask(SIG_SETMASK, &hold->before, NULL);
     int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(output, 1) >= 0 && dup2(output, 2) >= 0 &&
-        (!directory || (chdir(directory) == 0 && setenv("TMPDIR", directory, 1) == 0))) {
+        (!directory || (chdir(directory) == 0 && setenv("TMPDIR", directory, 1) == 0)) &&
+        /* A ptxas that is ptxopt-ptxas then runs the real one. */
+        setenv("PTXOPT_NESTED", "1", 1) == 0) {
         /* Last, because this process has the parent's data until it runs the program. */
         child_limit_memory(0, memory);
         execv(arguments[0], (char *const *)arguments);

@@ -147,8 +147,18 @@ static void run_once(const char *path, const char *folder, const Job *job, Produ
     unsigned opt_level = job->syntax_only ? 0 : job->opt_level;
     ArchNames names = arch_names(job->arch);
     buf_printf(&arch, "-arch=%s", product == PRODUCT_NOTHING ? names.virtual : names.real);
-    const char *arguments[13] = {path, "-v", arch.data, INPUT_NAME};
-    size_t count = 4;
+    size_t extra = 0;
+    while (job->options && job->options[extra])
+        extra++;
+    Arena *arena = arena_new();
+    const char **arguments = ARENA_ARRAY(arena, const char *, extra + 13);
+    size_t count = 0;
+    arguments[count++] = path;
+    arguments[count++] = "-v";
+    arguments[count++] = arch.data;
+    arguments[count++] = INPUT_NAME;
+    for (size_t i = 0; i < extra; i++)
+        arguments[count++] = job->options[i];
     /* The default is 3, and with debugging information in the PTX ptxas accepts no other explicit level than 0. */
     if (opt_level < 3) {
         buf_printf(&level, "-O%u", opt_level);
@@ -176,6 +186,7 @@ static void run_once(const char *path, const char *folder, const Job *job, Produ
     buf_free(&arch);
     buf_free(&level);
     buf_free(&cap);
+    arena_free(arena);
 }
 
 static bool is_rejected_for(const Outcome *outcome, const char *reason)

@@ -108,13 +108,13 @@ _Noreturn static void serve(const Worker *worker)
         going = receive_blocking(ptx, header.size);
         if (going) {
             ptx[header.size] = 0;
-            Job job = {ptx,
-                       header.size,
-                       header.arch,
-                       header.max_registers,
-                       header.opt_level,
-                       header.syntax_only,
-                       header.line_info};
+            Job job = {.ptx = ptx,
+                       .size = header.size,
+                       .arch = header.arch,
+                       .max_registers = header.max_registers,
+                       .opt_level = header.opt_level,
+                       .syntax_only = header.syntax_only,
+                       .line_info = header.line_info};
             Outcome outcome = {0};
             worker->engine->assemble(state, &job, &outcome);
             going = send_reply(&outcome);

@@ -18,6 +18,8 @@ typedef enum OptionId {
     OPTION_TARGET_REGS,
     OPTION_BLOCK,
     OPTION_ASSEMBLER,
+    OPTION_XPTXAS,
+    OPTION_MISSING_OK,
     OPTION_LAUNCH_OUT,
     OPTION_REPORT,
     OPTION_REPORT_FORMAT,
@@ -49,6 +51,8 @@ static const struct option long_options[] = {
     {"target-regs", required_argument, NULL, OPTION_TARGET_REGS},
     {"block", required_argument, NULL, OPTION_BLOCK},
     {"assembler", required_argument, NULL, OPTION_ASSEMBLER},
+    {"Xptxas", required_argument, NULL, OPTION_XPTXAS},
+    {"missing-ok", no_argument, NULL, OPTION_MISSING_OK},
     {"launch-out", required_argument, NULL, OPTION_LAUNCH_OUT},
     {"report", optional_argument, NULL, OPTION_REPORT},
     {"report-format", required_argument, NULL, OPTION_REPORT_FORMAT},
@@ -165,6 +169,8 @@ static void read_option(Reader *reader, int id, const char *value)
     case OPTION_TARGET_REGS: options_read_target_regs(reader, value); break;
     case OPTION_BLOCK: options_read_block(reader, value); break;
     case OPTION_ASSEMBLER: options_read_assembler(reader, value); break;
+    case OPTION_XPTXAS: VEC_PUSH(reader->arena, options->ptxas_options, value); break;
+    case OPTION_MISSING_OK: options->missing_ok = true; break;
     case OPTION_REPORT_FORMAT:
         options->report_json = strcmp(value, "json") == 0;
         options->report = true;
@@ -232,6 +238,16 @@ static void check_whole(Reader *reader)
     if (options->cubin && options->assembler_none)
         options_fail(reader, "-cubin needs an assembler, but -assembler none is given");
     options->stride_given = reader->stride_given;
+    if (options->ptxas_options.count && options->assembler_given &&
+        (options->assembler_none || options->assembler != ASSEMBLER_PTXAS))
+        options_fail(reader, "-Xptxas passes options to ptxas, but -assembler says not to use it");
+    if (options->ptxas_options.count) {
+        options->assembler = ASSEMBLER_PTXAS;
+        options->assembler_given = true;
+    }
+    /* The list ends with NULL. */
+    VEC_PUSH(reader->arena, options->ptxas_options, NULL);
+    options->ptxas_options.count--;
     if (reader->stride_given && options->coarsen.count == 0)
         options_fail(reader, "-stride says how to coarsen, but -coarsen is not given");
     if (options->launch_out && options->coarsen.count == 0)

@@ -49,6 +49,8 @@ typedef struct Options {
     bool assembler_given; /* -assembler was on the command line */
     bool assembler_none;
     AssemblerKind assembler;
+    VEC(const char *) ptxas_options; /* -Xptxas */
+    bool missing_ok; /* options for kernels that the module does not have are ignored */
     unsigned level;
     PassOptions passes;
     bool canonical; /* print everything from its parsed form */

@@ -35,6 +35,8 @@ const char *options_help(Arena *arena)
              "Control\n"
              "  -arch sm_XX                 architecture to assemble for (the PTX's own .target)\n"
              "  -assembler KIND             auto, driver, nvjitlink, ptxas or none (auto)\n"
+             "  -Xptxas WORD                pass this word to ptxas, which then is the assembler; may be repeated\n"
+             "  -missing-ok                 ignore options for kernels that the module does not have\n"
              "  -O0 .. -O3                  how many forms to try (-O2)\n"
              "  -p PASS,-PASS...            switch passes on and off\n"
              "  -d LETTERS                  print the code after these passes to standard error\n"

@@ -112,6 +112,8 @@ static bool named_kernel_usable(Run *run, const char *option, const char *name)
 bool names_exist(Run *run)
 {
     const Options *options = run->options;
+    if (options->missing_ok)
+        return true;
     for (size_t i = 0; i < options->entries.count; i++)
         if (!kernel_exists(run, "-entry", options->entries.data[i]))
             return false;
@@ -184,6 +186,7 @@ bool open_assembler(Run *run)
         report->assembler = assembler_name(run->assembler);
         report->assembler_version = assembler_version(run->assembler);
         report->assembler_path = assembler_path(run->assembler);
+        assembler_set_options(run->assembler, options->ptxas_options.data);
         assembler_judge_init(&run->judge, run->arena, run->assembler);
         if (options->verbose) {
             fprintf(stderr, "ptxopt: %s %s (%s) assembles for %s\n", report->assembler, report->assembler_version,
@@ -231,7 +234,7 @@ bool read_launches(Run *run)
             fprintf(stderr, "ptxopt: error: %s\n", error);
             return false;
         }
-        if (!kernel_exists(run, options->launches.data[i], launches[i]->kernel))
+        if (!options->missing_ok && !kernel_exists(run, options->launches.data[i], launches[i]->kernel))
             return false;
     }
     return true;

@@ -1,0 +1,116 @@
+/* The program as a function: see cli.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/cost_command.h"
+#include "cli/emulate.h"
+
+static void exit_without_memory(void)
+{
+    static const char message[] = "ptxopt: error: out of memory\n";
+    if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
+        _exit(EXIT_INPUT);
+    _exit(EXIT_INPUT);
+}
+
+/* By default, jansson silently drops values that it has no memory for. */
+static void *json_allocate(size_t size)
+{
+    void *memory = malloc(size);
+    if (!memory)
+        out_of_memory();
+    return memory;
+}
+
+/* Opens placeholders for standard files that the caller has closed, so that no file opened later becomes standard
+ * output by accident.  Using a placeholder is an error: standard output's is read-only, standard input's write-only. */
+static void hold_standard_files(void)
+{
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+        if (fcntl(file, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", file == STDOUT_FILENO ? O_RDONLY : file == STDIN_FILENO ? O_WRONLY : O_RDWR) != file)
+            _exit(EXIT_INPUT);
+}
+
+static int print_text(const char *text)
+{
+    Arena *arena = arena_new();
+    const char *error = write_file(arena, "-", text, strlen(text));
+    if (error)
+        fprintf(stderr, "ptxopt: error: cannot write to standard output: %s\n", error);
+    arena_free(arena);
+    return error ? EXIT_INPUT : EXIT_DONE;
+}
+
+static int main_file(Arena *arena, int argc, char **argv)
+{
+    Options options;
+    const char *error;
+    switch (options_parse(arena, argc, argv, &options, &error)) {
+    case OPTIONS_RUN: return (int)run_file(&options);
+    case OPTIONS_HELP: return print_text(options_help(arena));
+    case OPTIONS_VERSION: return print_text("ptxopt " PTXOPT_VERSION "\n");
+    case OPTIONS_WRONG: fprintf(stderr, "ptxopt: error: %s\n", error); break;
+    }
+    return EXIT_USAGE;
+}
+
+static int main_run(Arena *arena, int argc, char **argv)
+{
+    RunOptions options;
+    const char *error;
+    switch (run_options_parse(arena, argc, argv, &options, &error)) {
+    case OPTIONS_RUN: return (int)emulate_file(&options);
+    case OPTIONS_HELP: return print_text(run_options_help());
+    case OPTIONS_VERSION: return print_text("ptxopt " PTXOPT_VERSION "\n");
+    case OPTIONS_WRONG: fprintf(stderr, "ptxopt: error: run: %s\n", error); break;
+    }
+    return EXIT_USAGE;
+}
+
+static int main_cost(Arena *arena, int argc, char **argv)
+{
+    CostOptions options;
+    const char *error;
+    switch (cost_options_parse(arena, argc, argv, &options, &error)) {
+    case OPTIONS_RUN: return (int)cost_file(&options);
+    case OPTIONS_HELP: return print_text(cost_options_help());
+    case OPTIONS_VERSION: return print_text("ptxopt " PTXOPT_VERSION "\n");
+    case OPTIONS_WRONG: fprintf(stderr, "ptxopt: error: cost: %s\n", error); break;
+    }
+    return EXIT_USAGE;
+}
+
+/* The command that the first word names; without one, files are transformed. */
+static int main_command(Arena *arena, int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "run") == 0)
+        return main_run(arena, argc, argv);
+    if (argc > 1 && strcmp(argv[1], "cost") == 0)
+        return main_cost(arena, argc, argv);
+    return main_file(arena, argc, argv);
+}
+
+void program_prepare(void)
+{
+    hold_standard_files();
+    /* A closed pipe is a write error with a message, like a full disk. */
+    signal(SIGPIPE, SIG_IGN);
+    set_out_of_memory_handler(exit_without_memory);
+    json_set_alloc_funcs(json_allocate, free);
+}
+
+int program_run(int argc, char **argv)
+{
+    Arena *arena = arena_new();
+    int status = main_command(arena, argc, argv);
+    arena_free(arena);
+    return status;
+}
