@@ -31,7 +31,7 @@ MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
 
-FOLDERS := support ir lexer parser analysis machine opt emit assembler sass emulator cost cli
+FOLDERS := support ir lexer parser analysis machine opt emit assembler sass emulator cost cli wrappers
 
 # Generated C is made once, in build/, and shared by all variants; objects and programs are in $(OUT).
 GEN := build
@@ -77,10 +77,12 @@ GENERATED_HEADERS := $(addprefix $(GEN)/,lexer/ptx_lexer.h parser/ptx_parser.h) 
 SOURCE_OBJECTS := $(SOURCES:%.c=$(OUT)/%.o)
 GENERATED_OBJECTS := $(GENERATED_SOURCES:%.c=$(OUT)/%.o)
 MAIN_OBJECT := $(OUT)/cli/main.o
-LIBRARY_OBJECTS := $(filter-out $(MAIN_OBJECT),$(SOURCE_OBJECTS) $(GENERATED_OBJECTS))
+WRAPPERS := $(addprefix $(dir $(PROGRAM)),ptxopt-ptxas ptxopt-nvcc)
+WRAPPER_MAINS := $(OUT)/wrappers/main_ptxas.o $(OUT)/wrappers/main_nvcc.o
+LIBRARY_OBJECTS := $(filter-out $(MAIN_OBJECT) $(WRAPPER_MAINS),$(SOURCE_OBJECTS) $(GENERATED_OBJECTS))
 
 .PHONY: all help deps check test asan demo corpus corpus-report install uninstall clean format inputs FORCE
-all: $(PROGRAM)
+all: $(PROGRAM) $(WRAPPERS)
 
 help:
 	@sed -n 's/^## \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
@@ -170,6 +172,10 @@ endef
 $(PROGRAM): $(MAIN_OBJECT) $(OUT)/libptxopt.a
 	$(link)
 
+# Take the place of ptxas and nvcc in builds.
+$(WRAPPERS): $(dir $(PROGRAM))ptxopt-%: $(OUT)/wrappers/main_%.o $(OUT)/libptxopt.a
+	$(link)
+
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(OUT)/tests/%,$(wildcard tests/unit/test_*.c))
 ORACLE_TESTS := $(filter $(OUT)/tests/test_oracle_%,$(UNIT_TESTS))
 $(UNIT_TESTS): LIBRARIES += -lcmocka
@@ -245,7 +251,7 @@ HELPERS := $(TOOLS) $(FAKES) $(OUT)/tests/ptxopt-faults $(OUT)/tests/libcuda-fak
 # Tests. The goals that must work on a fresh machine install what is missing first, and start make again for the rest.
 
 .PHONY: tests gpu-run check-gpu run-tests run-demo
-tests: $(PROGRAM) $(UNIT_TESTS) $(HELPERS) gpu-run
+tests: $(PROGRAM) $(WRAPPERS) $(UNIT_TESTS) $(HELPERS) gpu-run
 
 run-tests: tests
 	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) CC='$(CC)' ONLY='$(ONLY)' tests/run-tests $(QUICK) $(UNIT_TESTS)
@@ -324,7 +330,7 @@ inputs: $(OUT)/tests/compare-occupancy
 DOCUMENTS := $(PREFIX)/share/doc/ptxopt
 INSTALLED_DOCUMENTS := README.md LICENSE docs/formats.md docs/emulator.md $(wildcard docs/*.schema.json)
 
-install: $(PROGRAM)
+install: $(PROGRAM) $(WRAPPERS)
 	install -D -s -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/ptxopt
 	install -D -m 644 docs/ptxopt.1 $(DESTDIR)$(PREFIX)/share/man/man1/ptxopt.1
 	install -d $(DESTDIR)$(DOCUMENTS)

@@ -42,8 +42,8 @@ typedef struct Assembler Assembler;
  * 'arena' and must be closed. NULL if none works: *error (in the arena, lines without a newline at the end) says what
  * was tried, why each failed and what to do. */
 Assembler *assembler_open(Arena *arena, AssemblerKind kind, const char *arch, const char **error);
-/* More words for the command line of ptxas, in every later run: "-O1", "--def-load-cache=cg". The list ends with NULL and
- * is not copied. The other back ends ignore it. An option that the run itself sets must not be in it. */
+/* More words for the command line of ptxas, in every later run: "-O1", "--def-load-cache=cg". The list ends with NULL
+ * and is not copied. The other back ends ignore it. An option that the run itself sets must not be in it. */
 void assembler_set_options(Assembler *assembler, const char *const *options);
 /* Ends the worker process. 'assembler' may be NULL. */
 void assembler_close(Assembler *assembler);

@@ -1,0 +1,238 @@
+#!/usr/bin/env bash
+# ptxopt-ptxas and ptxopt-nvcc, in the place of ptxas and nvcc: first with fakes of both, which show what they are
+# given, then with the real ones where they are installed. Builds that fail on purpose are part of it.
+set -uo pipefail
+
+tmp="${TEST_TMP:?}"
+errors="$tmp/errors"
+tools="$(dirname "$(realpath "${PTXOPT:?}")")"
+shim="$tools/ptxopt-ptxas"
+nvcc="$tools/ptxopt-nvcc"
+root="$PWD"
+. tests/suites/result.bash
+unset PTXOPT_FLAGS PTXOPT_STRICT PTXOPT_NESTED PTXOPT_NESTED_NVCC PTXOPT_REAL_PTXAS PTXOPT_REAL_NVCC PTXOPT_PTXAS
+unset NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS CUDA_HOME CUDA_PATH
+export TMPDIR="$tmp/temporary files"
+mkdir -p "$TMPDIR" "$tmp/work/sub folder" "$tmp/fake"
+cp corpus/nlm/nlm.sm_90.ptx "$tmp/work/n.ptx"
+cp corpus/nlm/nlm.sm_90.ptx "$tmp/work/sub folder/n n.ptx"
+cd "$tmp/work" || exit 1
+
+# $1: name; $2: exit status wanted; $3...: command. Leaves $tmp/out and $errors.
+try() {
+    local name="$1" wanted="$2"
+    shift 2
+    "$@" >"$tmp/out" 2>"$errors"
+    local status=$? wrong=""
+    [ "$status" -eq "$wanted" ] || wrong="exit status $status"
+    result "$name" "$wrong"
+}
+# $1: name; $2...: grep's arguments.
+says() {
+    local name="$1"
+    shift
+    result "$name" "$(grep -q "$@" || echo "not found")"
+}
+same() {
+    result "$1" "$(cmp "$2" "$3" 2>&1)"
+}
+nothing_left() {
+    result "$1: no temporary files" "$(ls -A "$TMPDIR")"
+}
+
+# A ptxas that copies its inputs to its output, and rejects what contains "rejected".
+cat >"$tmp/fake/ptxas" <<'END'
+#!/bin/sh
+case "$1" in
+--version | -V) printf 'fake ptxas\nCuda compilation tools, release 1.0, V1.0\n'; exit 0 ;;
+esac
+inputs="$FAKE_FOLDER/inputs.$$" output=elf.o
+: >"$inputs" || exit 255
+trap 'rm -f "$inputs"' EXIT
+while [ $# -gt 0 ]; do
+    case "$1" in
+    -o | --output-file) output="$2"; shift ;;
+    --gpu-name) shift ;;
+    -v) echo 'ptxas info    : fake' >&2 ;;
+    -*) ;;
+    *) if grep -q rejected "$1"; then echo "ptxas $1, line 1; error : odd" >&2; exit 255; fi
+       cat "$1" >>"$inputs" || exit 255 ;;
+    esac
+    shift
+done
+cat "$inputs" >"$output"
+END
+chmod +x "$tmp/fake/ptxas"
+export PTXOPT_REAL_PTXAS="$tmp/fake/ptxas" FAKE_FOLDER="$tmp/fake"
+
+try "version" 0 "$shim" --version
+"$tmp/fake/ptxas" --version >"$tmp/wanted"
+same "version: as the real one says" "$tmp/out" "$tmp/wanted"
+# The fake makes no cubins, so ptxopt fails, and the original is assembled.
+try "ptxopt fails" 0 "$shim" -arch=sm_90 -v n.ptx -o "sub folder/o o.cubin"
+same "ptxopt fails: the original is assembled" n.ptx "sub folder/o o.cubin"
+says "ptxopt fails: a warning" 'ptxopt-ptxas: warning: n.ptx is assembled unchanged: ptxopt ended with exit' "$errors"
+says "ptxopt fails: messages of ptxas stay" '^ptxas info    : fake$' "$errors"
+nothing_left "ptxopt fails"
+rm "sub folder/o o.cubin"
+PTXOPT_STRICT=1 try "strict" 1 "$shim" -arch=sm_90 n.ptx -o s.cubin
+result "strict: no output" "$(ls s.cubin 2>/dev/null)"
+try "standard input" 0 "$shim" --gpu-name sm_90 - -o i.cubin <n.ptx
+same "standard input: assembled" n.ptx i.cubin
+try "several inputs" 0 "$shim" -arch=sm_90 n.ptx "sub folder/n n.ptx" -o two.cubin
+cat n.ptx n.ptx >"$tmp/wanted"
+same "several inputs: both assembled" two.cubin "$tmp/wanted"
+printf -- '-arch=sm_90\n-o "sub folder/f f.cubin" "sub folder/n n.ptx"\n' >options
+try "options file" 0 "$shim" -optf options
+same "options file: assembled" n.ptx "sub folder/f f.cubin"
+sed 's/^\.version.*/rejected/' n.ptx >broken.ptx
+try "broken PTX: status of ptxas" 255 "$shim" -arch=sm_90 broken.ptx -o b.cubin
+result "broken PTX: only ptxas complains" "$(grep -v '^ptxas broken.ptx, line 1; error : odd' "$errors")"
+PTXOPT_FLAGS="-target-rgs 32" try "wrong flags" 0 "$shim" -arch=sm_90 n.ptx -o w.cubin
+says "wrong flags: a warning" "unchanged: unknown option '-target-rgs'; did you mean '-target-regs'" "$errors"
+for flags in "-o x" "-arch sm_80" "-assembler none" "-Xptxas -O1" "-help" "'unclosed"; do
+    PTXOPT_STRICT=1 PTXOPT_FLAGS="$flags" try "flags that are not for builds: $flags" 1 \
+        "$shim" -arch=sm_90 n.ptx -o w.cubin
+done
+PTXOPT_FLAGS="-coarsen 2" try "coarsening never falls back" 1 "$shim" -arch=sm_90 n.ptx -o c.cubin
+says "coarsening never falls back: says why" 'because launches are adapted' "$errors"
+for text in '{"flags": "-target-rgs 1"}' '{"flags": ["-target-rgs", "1"]}' '{"flags": [1]}' '{"flagz": ""}' '{' '[]'; do
+    printf '%s\n' "$text" >"sub folder/ptxopt.json"
+    PTXOPT_STRICT=1 try "ptxopt.json: $text" 1 "$shim" -arch=sm_90 "sub folder/n n.ptx" -o j.cubin
+done
+printf '{"strict": true, "flags": "-target-rgs 1"}' >ptxopt.json
+try "ptxopt.json in the current folder, strict" 1 "$shim" -arch=sm_90 n.ptx -o j.cubin
+PTXOPT_FLAGS="-target-regs 32" try "PTXOPT_FLAGS before ptxopt.json" 0 "$shim" -arch=sm_90 n.ptx -o j.cubin
+rm ptxopt.json "sub folder/ptxopt.json"
+PTXOPT_FLAGS="-target-regs 32" try "debug code with flags" 0 "$shim" -g -arch=sm_90 n.ptx -o g.cubin
+says "debug code with flags: changed" 'assembled unchanged' "$errors"
+try "debug code" 0 "$shim" -g -arch=sm_90 n.ptx -o g.cubin
+result "debug code: ptxopt is not run" "$(cat "$errors")"
+try "virtual architecture" 0 "$shim" -arch=compute_90 n.ptx
+result "virtual architecture: ptxopt is not run" "$(cat "$errors")"
+TMPDIR=/nosuch try "no temporary folder" 0 "$shim" -arch=sm_90 n.ptx -o t.cubin
+says "no temporary folder: a warning" 'warning: ptxopt is not run: cannot create a temporary folder' "$errors"
+TMPDIR=/nosuch PTXOPT_STRICT=1 try "no temporary folder, strict" 1 "$shim" -arch=sm_90 n.ptx -o t.cubin
+try "missing input" 255 "$shim" -arch=sm_90 nosuch.ptx -o t.cubin
+PTXOPT_NESTED=1 try "as the judge of ptxopt" 0 "$shim" -arch=sm_90 n.ptx -o n.cubin
+result "as the judge of ptxopt: does not run ptxopt" "$(cat "$errors")"
+PTXOPT_REAL_PTXAS="$shim" try "itself as the real one" 127 "$shim" --version
+says "itself as the real one: says so" 'is this program itself' "$errors"
+PTXOPT_REAL_PTXAS=/nosuch try "no ptxas" 127 "$shim" --version
+says "no ptxas: says so" "PTXOPT_REAL_PTXAS is '/nosuch', which is not a program" "$errors"
+mkdir -p "$tmp/one" "$tmp/two"
+cp "$shim" "$tmp/one/ptxas"
+cp "$shim" "$tmp/two/ptxas"
+mkdir "$tmp/links"
+ln -s "$shim" "$tmp/links/ptxas"
+PTXOPT_REAL_PTXAS='' PATH="$tmp/links:$tmp/fake:$PATH" try "links are passed over" 0 \
+    "$tmp/links/ptxas" -V
+same "links are passed over: the real one answers" "$tmp/out" <("$tmp/fake/ptxas" -V)
+unset PTXOPT_REAL_PTXAS
+(PATH="$tmp/one:$tmp/two:$PATH" timeout 20 "$tmp/one/ptxas" -V >"$tmp/out" 2>"$errors")
+result "copies in a circle end" "$([ $? -ne 124 ] || echo "they do not")"
+nothing_left "ptxopt-ptxas"
+
+# An nvcc that makes a temporary file of PTX, lets ptxas assemble it, and "embeds" it.
+cat >"$tmp/fake/nvcc" <<'END'
+#!/bin/bash
+printf '%s\n' "$@" >"$FAKE_NVCC_WORDS"
+prefix= input= output=a.out
+while [ $# -gt 0 ]; do
+    case "$1" in
+    --ptxas-prefix) prefix="$2"; shift ;;
+    -o) output="$2"; shift ;;
+    -Xptxas) shift ;;
+    --version) echo fake nvcc; exit ;;
+    -dryrun) echo dry; exit ;;
+    -ptx) cp "${@: -1}" "$output"; exit ;;
+    -*) ;;
+    *) input="$1" ;;
+    esac
+    shift
+done
+ptx="$input"
+case "$input" in
+*.cu) ptx="$TMPDIR/tmpxft_1_k.ptx"; cp "$input" "$ptx" ;;
+esac
+export PATH="${0%/*}:$PATH"
+words="'${ptx}' -o '$output'"
+sh -c "$prefix ptxas -arch=sm_90 -m64 $words" || { status=$?; rm -f "$TMPDIR/tmpxft_1_k.ptx"; exit $status; }
+cp "$ptx" "$output.embedded"
+rm -f "$TMPDIR/tmpxft_1_k.ptx"
+END
+chmod +x "$tmp/fake/nvcc"
+export PTXOPT_REAL_NVCC="$tmp/fake/nvcc" FAKE_NVCC_WORDS="$tmp/nvcc-words"
+cp n.ptx k.cu
+try "nvcc: version" 0 "$nvcc" --version
+same "nvcc: version as the real one says" "$tmp/out" <(echo fake nvcc)
+try "nvcc: -dryrun" 0 "$nvcc" -dryrun k.cu -Xptxopt -target-regs=32
+same "nvcc: -dryrun is passed on as it is" "$tmp/nvcc-words" <(printf '%s\n' -dryrun k.cu)
+try "nvcc: words for ptxopt and for ptxas" 0 "$nvcc" -Xptxas -v,-target-regs=nlm:32,-block,16,16,-O2 \
+    -Xptxopt=-stride,unit -Xptxopt -coarsen,x1,y1 -Xptxopt -launches-adapted k.cu -o "sub folder/k k"
+says "nvcc: words for ptxopt" -F \
+    "flag '-target-regs=nlm:32' flag '-block=16,16' flag '-stride=unit' flag '-coarsen=x1,y1' --" "$tmp/nvcc-words"
+same "nvcc: words for ptxas stay" <(sed '/^--ptxas-prefix/,+1d' "$tmp/nvcc-words") \
+    <(printf '%s\n' -Xptxas -v -Xptxas -O2 k.cu -o "sub folder/k k")
+try "nvcc: the original where ptxopt fails" 0 "$nvcc" k.cu -o k
+same "nvcc: the original is embedded" k.cu k.embedded
+says "nvcc: a warning" 'ptxopt-nvcc: warning: .*tmpxft_1_k.ptx is assembled unchanged' "$errors"
+try "nvcc: strict" 1 "$nvcc" -Xptxopt -strict k.cu -o k
+try "nvcc: coarsening without adapted launches" 2 "$nvcc" -Xptxas -coarsen=2 k.cu -o k
+says "nvcc: coarsening without adapted launches: says why" 'say so with -Xptxopt -launches-adapted' "$errors"
+try "nvcc: coarsening never falls back" 1 "$nvcc" -Xptxas -coarsen=2 -Xptxopt -launches-adapted k.cu -o k
+try "nvcc: a factor of 1 is no coarsening" 0 "$nvcc" -Xptxas -coarsen=1 k.cu -o k
+try "nvcc: wrong option" 2 "$nvcc" -Xptxopt -coarsne=2 k.cu
+says "nvcc: wrong option: one message" "^ptxopt-nvcc: error: unknown option '-coarsne=2'; did you mean '-coarsen'?\$" \
+    "$errors"
+try "nvcc: a word that is no option" 2 "$nvcc" -Xptxopt coarsen k.cu
+try "nvcc: prefix given" 2 "$nvcc" --ptxas-prefix=time k.cu
+try "nvcc: options in the environment" 2 env NVCC_APPEND_FLAGS="-Xptxopt -coarsen=2" "$nvcc" k.cu
+printf -- '-Xptxopt -target-regs=40\n-o "sub folder/r"' >options
+try "nvcc: options file with words for ptxopt" 0 "$nvcc" -optf options k.cu
+says "nvcc: options file is expanded" -F "flag '-target-regs=40'" "$tmp/nvcc-words"
+printf -- '-DX="a b"' >options
+try "nvcc: options file without" 0 "$nvcc" --options-file options k.cu
+says "nvcc: options file stays" '^--options-file$' "$tmp/nvcc-words"
+try "nvcc: link-time optimization" 0 "$nvcc" -dlto k.cu
+says "nvcc: link-time optimization: a warning" 'does not call ptxas for link-time optimization' "$errors"
+PTXOPT_REAL_NVCC=/nosuch try "nvcc: missing" 127 "$nvcc" k.cu
+PTXOPT_REAL_NVCC="$nvcc" try "nvcc: itself" 127 "$nvcc" k.cu
+nothing_left "ptxopt-nvcc"
+unset PTXOPT_REAL_NVCC
+
+real=""
+for candidate in "$(command -v ptxas)" /usr/local/cuda/bin/ptxas "$root/third_party/cuda/bin/ptxas"; do
+    [ -n "$real" ] || [ ! -x "$candidate" ] || real="$candidate"
+done
+if [ -z "$real" ]; then
+    echo "skip with the real ptxas: not found"
+    exit "$failed"
+fi
+export PTXOPT_REAL_PTXAS="$real"
+"$real" --version >"$tmp/wanted"
+"$shim" --version >"$tmp/out"
+same "real: version" "$tmp/out" "$tmp/wanted"
+export PTXOPT_FLAGS="-target-regs 32 -block 16,16 -O1"
+try "real: registers" 0 "$shim" -arch=sm_90 -v n.ptx -o n.cubin
+says "real: registers reduced" 'Used 32 registers' "$errors"
+result "real: the input is as it was" "$(cmp n.ptx "$root/corpus/nlm/nlm.sm_90.ptx")"
+try "real: standard input" 0 "$shim" -arch=sm_90 -v - -o i.cubin <n.ptx
+same "real: standard input gives the same" n.cubin i.cubin
+cp n.ptx clang.s
+try "real: as clang calls it" 0 "$shim" -m64 -O3 -v --gpu-name sm_90 --output-file c.cubin clang.s
+says "real: as clang calls it: reduced" 'Used 32 registers' "$errors"
+try "real: as Triton calls it" 0 "$shim" -lineinfo -v --regAllocOptLevel=2 --gpu-name=sm_90 n.ptx -o n.ptx.o
+PTXOPT_FLAGS="-target-regs nosuch:32" try "real: kernels that are not there" 0 "$shim" -arch=sm_90 n.ptx -o n.cubin
+result "real: kernels that are not there: no message" "$(cat "$errors")"
+try "real: unknown option" 255 "$shim" -arch=sm_90 -nonsense n.ptx -o n.cubin
+result "real: unknown option: ptxas says so" "$(grep -v "^ptxas fatal   : Unknown option 'nonsense'" "$errors")"
+try "real: options that decide the code reach the judge" 0 "$shim" -arch=sm_90 -maxrregcount=24 -v n.ptx -o n.cubin
+says "real: the cap is there before ptxopt" 'Used 24 registers' "$errors"
+mkdir -p "$tmp/cuda/bin"
+ln -sf "$shim" "$tmp/cuda/bin/ptxas"
+try "real: in a CUDA folder of its own" 0 "$tmp/cuda/bin/ptxas" -arch=sm_90 -v n.ptx -o x.cubin
+says "real: in a CUDA folder of its own: reduced" 'Used 32 registers' "$errors"
+unset PTXOPT_FLAGS
+nothing_left "real"
+exit "$failed"

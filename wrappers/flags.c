@@ -1,0 +1,131 @@
+/* What ptxopt is asked to do: environment, ptxopt.json, defaults. docs/formats.md describes the file. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "wrappers/wrappers.h"
+
+#define FLAGS_FILE "ptxopt.json"
+
+static bool is_on(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value && *value && strcmp(value, "0") != 0;
+}
+
+/* A string of shell-like words, or an array of words. */
+static const char *read_words(Arena *arena, const json_t *value, Words *words)
+{
+    if (json_is_string(value))
+        return words_split(arena, json_string_value(value), QUOTING_SHELL, words);
+    if (!json_is_array(value))
+        return "'flags' is neither a string nor an array of strings";
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const char *word = json_string_value(json_array_get(value, i));
+        if (!word)
+            return "'flags' has an element that is not a string";
+        words_add(arena, words, arena_strndup(arena, word, strlen(word)));
+    }
+    return NULL;
+}
+
+static const char *read_members(Arena *arena, json_t *object, Flags *flags)
+{
+    const char *key;
+    json_t *value;
+    if (!json_is_object(object))
+        return "it is not an object";
+    json_object_foreach(object, key, value) {
+        const char *error = NULL;
+        if (strcmp(key, "flags") == 0)
+            error = read_words(arena, value, &flags->words);
+        else if (strcmp(key, "strict") == 0 && json_is_boolean(value))
+            flags->is_strict |= json_is_true(value);
+        else
+            error = arena_printf(arena, "there is no member '%s' with such a value", key);
+        if (error)
+            return error;
+    }
+    return NULL;
+}
+
+static void read_file(Arena *arena, const char *path, Flags *flags)
+{
+    json_error_t place;
+    json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &place);
+    if (!object) {
+        flags->problem = arena_printf(arena, "%s:%d:%d: %s", path, place.line, place.column, place.text);
+        return;
+    }
+    const char *error = read_members(arena, object, flags);
+    if (error)
+        flags->problem = arena_printf(arena, "%s: %s", path, error);
+    json_decref(object);
+}
+
+Flags flags_of_environment(Arena *arena, const char *input)
+{
+    Flags flags = {.is_strict = is_on("PTXOPT_STRICT")};
+    const char *words = getenv("PTXOPT_FLAGS");
+    const char *folders[] = {".", input ? folder_of(arena, input) : "."};
+    if (words) {
+        const char *error = words_split(arena, words, QUOTING_SHELL, &flags.words);
+        if (error)
+            flags.problem = arena_printf(arena, "PTXOPT_FLAGS: %s", error);
+    }
+    for (size_t i = 0; i < COUNT_OF(folders) && !words; i++) {
+        const char *path = i == 0 ? FLAGS_FILE : arena_printf(arena, "%s/" FLAGS_FILE, folders[i]);
+        if (access(path, F_OK) == 0) {
+            read_file(arena, path, &flags);
+            break;
+        }
+    }
+    flags_check(arena, &flags);
+    return flags;
+}
+
+static bool option_coarsens(const CoarsenOption *option)
+{
+    return option->is_auto || option->factor[0] > 1 || option->factor[1] > 1 || option->factor[2] > 1;
+}
+
+/* What the command line of ptxas decides cannot be decided twice. */
+static const char *reserved(const Options *options)
+{
+    if (options->output || options->cubin)
+        return "the output is that of the assembler's command line; -o and -cubin cannot be given";
+    if (options->arch)
+        return "the architecture is that of the assembler's command line; -arch cannot be given";
+    if (options->assembler_given || options->ptxas_options.count)
+        return "the assembler and its options are those of the build; -assembler and -Xptxas cannot be given";
+    return NULL;
+}
+
+void flags_check(Arena *arena, Flags *flags)
+{
+    static const char *const defaults[] = {"-target-regs", "auto", "-O1", "-q"};
+    flags->is_default = flags->words.count == 0;
+    for (size_t i = 0; flags->is_default && i < COUNT_OF(defaults); i++)
+        words_add(arena, &flags->words, defaults[i]);
+    Words line = {0};
+    words_add(arena, &line, "ptxopt");
+    words_add_all(arena, &line, &flags->words);
+    words_add(arena, &line, "--");
+    words_add(arena, &line, "input.ptx");
+    Options options;
+    const char *error = NULL;
+    OptionsOutcome outcome = options_parse(arena, (int)line.count, words_argv(arena, &line), &options, &error);
+    if (outcome == OPTIONS_RUN && options.output && strcmp(options.output, "-") == 0)
+        options.output = NULL; /* the default */
+    if (outcome == OPTIONS_RUN)
+        error = reserved(&options);
+    else if (outcome != OPTIONS_WRONG)
+        error = "-help and -version are not for builds";
+    if (error && !flags->problem)
+        flags->problem = error;
+    for (size_t i = 0; outcome == OPTIONS_RUN && i < options.coarsen.count; i++)
+        flags->coarsens |= option_coarsens(&options.coarsen.data[i]);
+    /* Where launches have been adapted, running the original would be wrong, and silently so. */
+    flags->is_strict |= flags->coarsens;
+}
