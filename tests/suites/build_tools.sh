@@ -3,8 +3,10 @@
 # given, then with the real ones where they are installed. Builds that fail on purpose are part of it.
 set -uo pipefail
 
-tmp="${TEST_TMP:?}"
-errors="$tmp/errors"
+# On PATH, where a colon would separate two folders.
+tmp="$(mktemp -d)"
+trap 'rm -rf "$tmp"' EXIT
+errors="${TEST_TMP:?}/errors"
 tools="$(dirname "$(realpath "${PTXOPT:?}")")"
 shim="$tools/ptxopt-ptxas"
 nvcc="$tools/ptxopt-nvcc"
