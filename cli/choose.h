@@ -19,8 +19,9 @@ const Launch *choice_launch(const ChoiceContext *context, const char *kernel);
 
 /* Predicts the time of every form that coarsening by 2 to 16 along x, y, z or their products gives, with the strides
  * block and unit, and puts the fastest into kernel->request if it is predicted to be at least 3% faster than the input
- * and spills no more.  Otherwise nothing is coarsened.  kernel->choice says what was decided and why, kernel->trials
- * has all forms; if none could even be tried, kernel->refusal says why.
+ * (15% by an estimate where loops end differently for each thread) and spills no more.  Otherwise nothing is coarsened.
+ * kernel->choice says what was decided and why, kernel->trials has all forms; if none could even be tried,
+ * kernel->refusal says why.
  *
  * With a launch of the kernel, its counts decide; without, estimates for the known block size do, or, if that is
  * unknown, for 128, 256 and 1,024 threads: the form must be faster for each.  Estimates also decide which forms are

@@ -212,6 +212,7 @@ json_t *cost_json(const FormCost *cost)
     }
     const Profile *profile = cost->profile;
     json_object_set_new(root, "counted", json_boolean(profile->counted));
+    json_object_set_new(root, "uneven", json_boolean(profile->uneven));
     set(root, "cycles", cost->time.cycles);
     set(root, "microseconds", cost->time.microseconds);
     json_object_set_new(root, "binding", json_string(resource_name(cost->time.binding)));

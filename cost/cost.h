@@ -72,6 +72,7 @@ typedef struct MachineProfile {
 typedef struct Profile {
     const MachineProfile *machine; /* NULL: unknown; then PTX instructions count */
     bool counted;            /* by the emulator; else estimated */
+    bool uneven;             /* estimated, and warps differ in length by an unknown amount */
     double blocks;           /* of the grid */
     double block_threads;    /* of the form, so after coarsening */
     double original_threads; /* of the grid, before coarsening */

@@ -38,6 +38,7 @@ static Profile *estimate_body(Arena *arena, Estimate *estimate)
     for (size_t i = 0; i < all.instructions.count; i++)
         estimate_inst(estimate, all.places.data[i], &all.instructions.data[i], &totals);
     Profile *profile = profile_finish(&all);
+    profile->uneven = estimate_is_uneven(estimate);
     profile->block_load_sectors = totals.block_load_sectors;
     profile->block_store_sectors = totals.block_store_sectors;
     profile->load_footprint = totals.load_footprint;

@@ -24,6 +24,10 @@ static inline double estimate_warps(const Estimate *estimate)
 /* frequency.c: fills in 'trips' and 'frequency'. */
 void estimate_frequencies(Estimate *estimate);
 
+/* Whether threads leave some loop for reasons other than a counted number of trips: then warps differ in length, and
+ * the estimate does not know by how much. */
+bool estimate_is_uneven(const Estimate *estimate);
+
 /* coalescing.c: the traffic of one access by a whole warp. */
 typedef struct AccessShape {
     double sectors, lines; /* global */

@@ -92,6 +92,58 @@ static double loop_trips(const Estimate *estimate, const Loop *loop)
     return trips > 0 ? trips : ESTIMATED_TRIPS;
 }
 
+/* Whether a phi of the loop's header advances by an amount that is added to it. */
+static bool advances(const Estimate *estimate, const Loop *loop, RegId reg)
+{
+    const Affine *affine = analyses_affine(estimate->analyses);
+    for (size_t i = 0; i < loop->header->phis.count; i++) {
+        const Phi *phi = &loop->header->phis.data[i];
+        for (size_t k = 0; phi->dst == reg && k < phi->args.count; k++) {
+            AffineForm next = affine_of_reg(affine, phi->args.data[k].reg);
+            for (unsigned t = 0; t < next.term_count; t++)
+                if (next.terms[t].reg == reg && next.terms[t].coefficient == 1 && phi->args.data[k].reg != reg)
+                    return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the condition compares an induction variable of the loop. */
+static bool compares_induction(const Estimate *estimate, const Loop *loop, const Inst *compare)
+{
+    for (unsigned i = 0; compare && i < compare->ref_count; i++) {
+        if (!ref_reads(&compare->refs[i]))
+            continue;
+        AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), compare->refs[i].reg);
+        for (unsigned t = 0; t < form.term_count; t++)
+            if ((form.terms[t].base == AFFINE_VALUE || form.terms[t].base == AFFINE_SIGNED) &&
+                advances(estimate, loop, form.terms[t].reg))
+                return true;
+    }
+    return false;
+}
+
+bool estimate_is_uneven(const Estimate *estimate)
+{
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    const Variance *variance = analyses_variance(estimate->analyses, VARIANCE_ANY, NULL);
+    const FlowGraph *graph = &analyses_dominance(estimate->analyses)->graph;
+    for (uint32_t i = 0; i < loops->loop_count; i++) {
+        const Loop *loop = &loops->loops[i];
+        for (uint32_t b = 0; b < loop->block_count; b++) {
+            const Block *block = loop->blocks[b];
+            bool leaves = false;
+            for (uint32_t k = graph->succ_start[block->id]; k < graph->succ_start[block->id + 1]; k++)
+                leaves |= graph->succs[k] >= estimate->body->blocks.count ||
+                          !loop_contains(loops, loop, estimate->body->blocks.data[graph->succs[k]]);
+            if (leaves && bitset_has(&variance->branches, block->id) &&
+                !compares_induction(estimate, loop, condition_of(estimate, block)))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Branches. */
 
 /* Whether nothing is left to do from this block on. */

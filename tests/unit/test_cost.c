@@ -175,6 +175,27 @@ static void estimated_branches(void **state)
     arena_free(test.arena);
 }
 
+/* Whether warps differ in length is known of counted loops, also with a stride, and unknown where data ends a loop. */
+static void estimated_lengths(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *code;
+        bool uneven;
+    } cases[] = {
+        {"mov.u32 %r5, 0;\nagain:\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p1, %r5, %r2;\n@%p1 bra again;", false},
+        {"mov.u32 %r5, %r4;\nagain:\nadd.u32 %r5, %r5, %r3;\nsetp.lt.u32 %p1, %r5, 5000;\n@%p1 bra again;", false},
+        {"ld.global.u32 %r5, [%rd3];\nagain:\nshr.u32 %r5, %r5, 1;\nsetp.ne.u32 %p1, %r5, 0;\n@%p1 bra again;", true},
+        {"cvt.rn.f32.u32 %f1, %r1;\nagain:\nmul.f32 %f1, %f1, %f1;\nsetp.lt.f32 %p1, %f1, %f2;\n@%p1 bra again;", true},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Test test = test_new(cases[i].code);
+        if (estimate(&test, 1, 128, 1)->uneven != cases[i].uneven)
+            fail_msg("case %zu", i);
+        arena_free(test.arena);
+    }
+}
+
 static void makespans(void **state)
 {
     (void)state;
@@ -244,7 +265,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units),     cmocka_unit_test(known_figures), cmocka_unit_test(estimated_shapes),
-        cmocka_unit_test(estimated_branches), cmocka_unit_test(makespans), cmocka_unit_test(paths),
+        cmocka_unit_test(estimated_branches), cmocka_unit_test(estimated_lengths),
+        cmocka_unit_test(makespans), cmocka_unit_test(paths),
         cmocka_unit_test(times),     cmocka_unit_test(devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
