@@ -12,7 +12,7 @@
 ## make check-gpu    compare the emulator's instructions with a GPU; ACCEPT=FILE keeps the GPU's answers
 ## make bench-NAME   run the benchmark bench/NAME: frontend, emulator or time
 ## make inputs       make the PTX and the occupancies of tests/ again (needs the CUDA toolkit and clang)
-## make install      install the program, its manual page and the documentation of its formats under PREFIX
+## make install      install the programs, their manual pages and the documentation of its formats under PREFIX
 ## make uninstall    remove them again
 ## make format       run clang-format over the lines that are too long
 ## make clean        remove everything that was built
@@ -337,11 +337,12 @@ install: $(PROGRAM) $(WRAPPERS)
 	install -m 644 $(INSTALLED_DOCUMENTS) $(DESTDIR)$(DOCUMENTS)
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/ptxopt $(DESTDIR)$(PREFIX)/share/man/man1/ptxopt.1
+	rm -f $(INSTALLED_PROGRAMS:%=$(DESTDIR)$(PREFIX)/bin/%) \
+	    $(INSTALLED_PROGRAMS:%=$(DESTDIR)$(PREFIX)/share/man/man1/%.1)
 	rm -rf $(DESTDIR)$(DOCUMENTS)
 
 clean:
-	rm -rf build ptxopt
+	rm -rf build ptxopt ptxopt-ptxas ptxopt-nvcc
 
 format:
 	tools/format-lines.sh $(shell find $(FOLDERS) tests tools -name '*.[ch]')

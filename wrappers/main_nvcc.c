@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "cli/cli.h"
 #include "wrappers/wrappers.h"
 
 /* The first word of a command line that nvcc completes. */
@@ -197,8 +196,7 @@ static int run(Arena *arena, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    program_prepare();
-    messages_from("ptxopt-nvcc");
+    wrapper_begin("ptxopt-nvcc");
     Arena *arena = arena_new();
     bool is_back_call = argc > 1 && strcmp(argv[1], BACK_CALL) == 0;
     int status = is_back_call ? run_back_call(arena, argc, argv) : run(arena, argc, argv);

@@ -1,7 +1,6 @@
 /* ptxopt-ptxas: the command line of ptxas, with ptxopt before it. */
 #include <stdlib.h>
 
-#include "cli/cli.h"
 #include "wrappers/wrappers.h"
 
 static int run(Arena *arena, int argc, char **argv)
@@ -23,8 +22,7 @@ static int run(Arena *arena, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    program_prepare();
-    messages_from("ptxopt-ptxas");
+    wrapper_begin("ptxopt-ptxas");
     Arena *arena = arena_new();
     int status = run(arena, argc, argv);
     arena_free(arena);

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
 #include "wrappers/wrappers.h"
 
 /* For the signal handler, which gets no context; everything else is passed. */
@@ -18,10 +19,14 @@ static volatile pid_t running_child;
 static volatile sig_atomic_t ending_signal;
 
 static const char *program_name = "ptxopt";
+/* What this program was started with, and the programs that it runs must be, too. */
+static struct sigaction pipe_action;
 
-void messages_from(const char *program)
+void wrapper_begin(const char *name)
 {
-    program_name = program;
+    program_name = name;
+    sigaction(SIGPIPE, NULL, &pipe_action);
+    program_prepare();
 }
 
 void say(const char *label, const char *format, ...)
@@ -102,6 +107,7 @@ const char *folder_make(Arena *arena)
 int replace_with(Arena *arena, Words *command)
 {
     char **argv = words_argv(arena, command);
+    sigaction(SIGPIPE, &pipe_action, NULL);
     execv(argv[0], argv);
     say("error", "cannot run '%s': %s", argv[0], strerror(errno));
     return 127;
@@ -171,6 +177,7 @@ int run_function(int (*function)(void *context), void *context, Log *log)
 static int execute(void *context)
 {
     char **argv = context;
+    sigaction(SIGPIPE, &pipe_action, NULL);
     execv(argv[0], argv);
     say("error", "cannot run '%s': %s", argv[0], strerror(errno));
     return 127;

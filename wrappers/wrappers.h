@@ -52,8 +52,8 @@ const char *folder_of(Arena *arena, const char *path);
 
 /* process.c: running programs, and a folder for their files. */
 
-/* Sets the program's name in messages. */
-void messages_from(const char *program);
+/* At the start of a program: its name in messages, and what every program of ptxopt's needs. */
+void wrapper_begin(const char *name);
 /* "PROGRAM: LABEL: ..." and a line end, to standard error. */
 void say(const char *label, const char *format, ...) PRINTF_LIKE(2, 3);
 

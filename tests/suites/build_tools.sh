@@ -237,4 +237,63 @@ try "real: in a CUDA folder of its own" 0 "$tmp/cuda/bin/ptxas" -arch=sm_90 -v n
 says "real: in a CUDA folder of its own: reduced" 'Used 32 registers' "$errors"
 unset PTXOPT_FLAGS
 nothing_left "real"
+
+# The real nvcc, on a program with two kernels.
+real="$(dirname "$real")/nvcc"
+if [ ! -x "$real" ]; then
+    echo "skip with the real nvcc: not found"
+    exit "$failed"
+fi
+unset PTXOPT_REAL_PTXAS
+export PTXOPT_REAL_NVCC="$real"
+cat >"sub folder/my app.cu" <<'END'
+__global__ void __launch_bounds__(256) heavy(const float *a, float *o, int n)
+{
+    float v[40], t = 0;
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+#pragma unroll
+    for (int j = 0; j < 40; j++)
+        v[j] = a[i + j * n];
+#pragma unroll
+    for (int j = 0; j < 40; j++)
+        t += v[j] * v[39 - j] + v[j * 7 % 40];
+    o[i] = t;
+}
+__global__ void light(float *a) { a[threadIdx.x] *= 2; }
+int main()
+{
+    light<<<1, 64>>>(nullptr);
+    heavy<<<1, 256>>>(nullptr, nullptr, 1);
+}
+END
+options=(-Xptxas "-v,-target-regs=*heavy*:32,-block=256" -Xptxopt -strict)
+try "real nvcc: a program" 0 "$nvcc" -arch=sm_90 "${options[@]}" "sub folder/my app.cu" -o "sub folder/my app"
+says "real nvcc: registers reduced" 'Used 32 registers' "$errors"
+mkdir "$tmp/kept"
+try "real nvcc: -keep" 0 "$nvcc" -keep -keep-dir "$tmp/kept" -arch=sm_90 "${options[@]}" -cubin "sub folder/my app.cu" \
+    -o x.cubin
+says "real nvcc: the PTX of nvcc is rewritten in place" '^// Rewritten by ptxopt' "$tmp/kept/my app.ptx"
+try "real nvcc: several architectures, relocatable, in parallel" 0 "$nvcc" -t 2 -dc "${options[@]}" -gencode \
+    arch=compute_80,code=[sm_80,sm_86] -gencode arch=compute_90,code=[sm_90,compute_90] "sub folder/my app.cu" -o app.o
+try "real nvcc: -ptx" 0 "$nvcc" -ptx -arch=sm_90 "${options[@]}" "sub folder/my app.cu"
+says "real nvcc: -ptx is rewritten" '^\.maxnreg 32' "my app.ptx"
+"$real" -ptx -arch=sm_90 "sub folder/my app.cu" -o mine.ptx
+cp mine.ptx before.ptx
+for more in "-cubin" "-fatbin" "-cubin -keep"; do
+    # shellcheck disable=SC2086
+    try "real nvcc: PTX of the user, $more" 0 "$nvcc" $more -arch=sm_90 "${options[@]}" mine.ptx -o mine.out
+    says "real nvcc: PTX of the user is optimized, $more" 'Used 32 registers' "$errors"
+    same "real nvcc: PTX of the user is not overwritten, $more" mine.ptx before.ptx
+done
+try "real nvcc: coarsened" 0 "$nvcc" -cubin -arch=sm_90 -Xptxopt -coarsen=*light*:2,-launches-adapted \
+    "sub folder/my app.cu" -o x.cubin
+says "real nvcc: the contract is in the cubin" __ptxopt_launch_ x.cubin
+chmod a-w "sub folder"
+[ "$(id -u)" -eq 0 ] ||
+    try "real nvcc: read-only folder" 1 "$nvcc" -cubin -arch=sm_90 "sub folder/my app.cu" -o "sub folder/y"
+chmod u+w "sub folder"
+echo 'int main( {' >wrong.cu
+"$nvcc" -arch=sm_90 wrong.cu -o wrong >"$tmp/out" 2>"$errors"
+result "real nvcc: wrong source" "$([ $? -ne 0 ] || echo "exit status 0")"
+result "real nvcc: no temporary files" "$(find "$TMPDIR" -name 'ptxopt*')"
 exit "$failed"

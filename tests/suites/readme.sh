@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
 # Runs the README's commands: those of each block marked `console`, in a folder that looks like the repository's root.
 # What they print is compared with the README, apart from numbers, blanks and the assembler's name; a line of three dots
-# matches any lines. A block marked `console assembler` is skipped if there is no assembler.
+# matches any lines. A block marked `console assembler` is skipped if there is no assembler, and one marked
+# `console PROGRAM` if that program is missing.
 set -uo pipefail
 
 folder="${TEST_TMP:?}/readme"
 mkdir -p "$folder"
 ln -sfn "$(realpath "${PTXOPT:?}")" "$folder/ptxopt"
+for name in ptxopt-ptxas ptxopt-nvcc; do
+    ln -sfn "$(dirname "$(realpath "$PTXOPT")")/$name" "$folder/$name"
+done
+PATH="$PATH:/usr/local/cuda/bin"
 for name in corpus tests docs; do
     ln -sfn "$PWD/$name" "$folder/$name"
 done
@@ -17,6 +22,7 @@ kernel=corpus/vectoradd/vectoradd.sm_90.ptx
 ASSEMBLER="$assembler" python3 - README.md "$folder" <<'CHECK'
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -40,14 +46,14 @@ def matches(wanted, got):
 
 
 def blocks(text):
-    for block in re.finditer(r"^```console( assembler)?\n(.*?)^```$", text, re.M | re.S):
-        yield bool(block.group(1)), block.group(2).splitlines()
+    for block in re.finditer(r"^```console(?: (\w+))?\n(.*?)^```$", text, re.M | re.S):
+        yield block.group(1), block.group(2).splitlines()
 
 
 failed = 0
 with open(readme) as file:
     text = file.read()
-for needs_assembler, lines in blocks(text):
+for needed, lines in blocks(text):
     steps = []
     for line in lines:
         if line.startswith("$ "):
@@ -55,8 +61,9 @@ for needs_assembler, lines in blocks(text):
         else:
             steps[-1][1].append(line)
     for command, wanted in steps:
-        if needs_assembler and os.environ["ASSEMBLER"] == "no":
-            print(f"skip {command}: no assembler")
+        missing = os.environ["ASSEMBLER"] == "no" if needed == "assembler" else needed and not shutil.which(needed)
+        if missing:
+            print(f"skip {command}: no {needed}")
             continue
         done = subprocess.run(["bash", "-c", command], cwd=folder, text=True, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
