@@ -246,29 +246,36 @@ if [ ! -x "$real" ]; then
 fi
 unset PTXOPT_REAL_PTXAS
 export PTXOPT_REAL_NVCC="$real"
+# With -t, nvcc itself fails where the name has a space.
+export TMPDIR="$tmp/nvcc"
+mkdir "$TMPDIR"
 cat >"sub folder/my app.cu" <<'END'
-__global__ void __launch_bounds__(256) heavy(const float *a, float *o, int n)
+__global__ void __launch_bounds__(256) heavy(const float *a, float *o, int w, int h, float s)
 {
-    float v[40], t = 0;
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-#pragma unroll
-    for (int j = 0; j < 40; j++)
-        v[j] = a[i + j * n];
-#pragma unroll
-    for (int j = 0; j < 40; j++)
-        t += v[j] * v[39 - j] + v[j * 7 % 40];
-    o[i] = t;
+    int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+    if (x < 4 || y < 4 || x >= w - 4 || y >= h - 4)
+        return;
+    float v[9], t = 0, q = 0;
+    for (int i = 0; i < 9; i++)
+        v[i] = a[(y + i - 4) * w + x];
+    for (int j = -4; j <= 4; j++)
+        for (int i = 0; i < 9; i++) {
+            float c = a[y * w + x + j], d = c - v[i], e = __expf(-d * d * s);
+            t += e * c * v[i];
+            q += e;
+        }
+    o[y * w + x] = t / q;
 }
 __global__ void light(float *a) { a[threadIdx.x] *= 2; }
 int main()
 {
     light<<<1, 64>>>(nullptr);
-    heavy<<<1, 256>>>(nullptr, nullptr, 1);
+    heavy<<<1, 256>>>(nullptr, nullptr, 1, 1, 1);
 }
 END
-options=(-Xptxas "-v,-target-regs=*heavy*:32,-block=256" -Xptxopt -strict)
+options=(-Xptxas "-v,-target-regs=*heavy*:26" -Xptxopt -strict)
 try "real nvcc: a program" 0 "$nvcc" -arch=sm_90 "${options[@]}" "sub folder/my app.cu" -o "sub folder/my app"
-says "real nvcc: registers reduced" 'Used 32 registers' "$errors"
+says "real nvcc: registers reduced" 'Used 26 registers' "$errors"
 mkdir "$tmp/kept"
 try "real nvcc: -keep" 0 "$nvcc" -keep -keep-dir "$tmp/kept" -arch=sm_90 "${options[@]}" -cubin "sub folder/my app.cu" \
     -o x.cubin
@@ -276,13 +283,13 @@ says "real nvcc: the PTX of nvcc is rewritten in place" '^// Rewritten by ptxopt
 try "real nvcc: several architectures, relocatable, in parallel" 0 "$nvcc" -t 2 -dc "${options[@]}" -gencode \
     arch=compute_80,code=[sm_80,sm_86] -gencode arch=compute_90,code=[sm_90,compute_90] "sub folder/my app.cu" -o app.o
 try "real nvcc: -ptx" 0 "$nvcc" -ptx -arch=sm_90 "${options[@]}" "sub folder/my app.cu"
-says "real nvcc: -ptx is rewritten" '^\.maxnreg 32' "my app.ptx"
+says "real nvcc: -ptx is rewritten" '^\.maxnreg 26' "my app.ptx"
 "$real" -ptx -arch=sm_90 "sub folder/my app.cu" -o mine.ptx
 cp mine.ptx before.ptx
 for more in "-cubin" "-fatbin" "-cubin -keep"; do
     # shellcheck disable=SC2086
     try "real nvcc: PTX of the user, $more" 0 "$nvcc" $more -arch=sm_90 "${options[@]}" mine.ptx -o mine.out
-    says "real nvcc: PTX of the user is optimized, $more" 'Used 32 registers' "$errors"
+    says "real nvcc: PTX of the user is optimized, $more" 'Used 26 registers' "$errors"
     same "real nvcc: PTX of the user is not overwritten, $more" mine.ptx before.ptx
 done
 try "real nvcc: coarsened" 0 "$nvcc" -cubin -arch=sm_90 -Xptxopt -coarsen=*light*:2,-launches-adapted \
