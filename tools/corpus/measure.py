@@ -174,9 +174,10 @@ class Measurer:
         if self.verify:
             for launch in kernel.launches:
                 verification += ["-verify", os.path.join(self.root, launch)]
-        # Times are predicted for the first launch, on as much of a device as such a small launch fills.
+        # Times are predicted for the first launch, on as much of a device as such a small launch fills. For fewer
+        # registers they are estimated for a launch that fills the device: in a small one no warp is ever added.
         predicted = []
-        if kernel.launches:
+        if kernel.launches and "-target-regs" not in options.words:
             predicted = ["-launch", os.path.join(self.root, kernel.launches[0]), "-machine",
                          os.path.join(self.root, "corpus", "two-sms.json")]
         source = os.path.join(self.root, kernel.ptx[form])
