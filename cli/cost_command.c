@@ -1,8 +1,5 @@
 #include "cli/cost_command.h"
 
-#include <string.h>
-
-#include "cli/emulate.h"
 #include "cli/form_cost.h"
 #include "cli/json.h"
 #include "cli/machine_cost.h"
@@ -30,7 +27,7 @@ static bool side_read(Side *side, Arena *arena, const CostOptions *options, cons
         .assembler_none = options->assembler_none,
         .canonical = true,
         .report = true,
-        .quiet = options->quiet,
+        .quiet = options->output.quiet,
     };
     side->run = (Run){.options = &side->options, .arena = arena};
     if (!read_module(&side->run) || !choose_arch(&side->run))
@@ -58,23 +55,12 @@ static bool side_read(Side *side, Arena *arena, const CostOptions *options, cons
 static bool make_basis(const Side *side, Arena *arena, const CostOptions *options, const Launch *launch,
                        CostBasis *basis)
 {
-    Arch arch = {0};
-    const char *error = NULL;
-    arch_parse(side->run.arch, &arch);
-    *basis = (CostBasis){
-        .arena = arena,
-        .machine = side->run.machine,
-        .device = *device_for(arch.number),
-        .launch = options->estimate ? NULL : launch,
-        .block = {launch->block[0], launch->block[1], launch->block[2]},
-        .blocks = (double)launch->grid[0] * launch->grid[1] * launch->grid[2],
-        .dynamic_shared = launch->dynamic_shared,
-        .jobs = launch_jobs(launch),
-    };
-    if (options->machine && !device_read(arena, options->machine, &basis->device, &error)) {
-        fprintf(stderr, "ptxopt: error: %s\n", error);
+    Device device;
+    if (!read_device(&side->run, options->machine, &device))
         return false;
-    }
+    *basis = cost_basis(arena, side->run.machine, &device, launch, NULL);
+    if (options->estimate)
+        basis->launch = NULL;
     return true;
 }
 
@@ -144,11 +130,11 @@ static ExitStatus cost(const CostOptions *options, Arena *arena, Side *before, S
     if ((options->before && !side_cost(before, options, &basis)) || !side_cost(after, options, &basis))
         return EXIT_UNVERIFIED;
     Buf out = {0};
-    if (options->report_json)
+    if (options->output.json)
         print_json(options, &basis, launch, before, after, &out);
     else
         print_text(options, &basis, launch, before, after, &out);
-    Output output = {options->output ? options->output : "-", out.data, out.length};
+    Output output = {options->output.file ? options->output.file : "-", out.data, out.length};
     error = outputs_write(arena, &output, 1);
     buf_free(&out);
     if (error)

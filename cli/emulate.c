@@ -52,7 +52,7 @@ static bool read_inputs(Emulation *run)
     if (!source)
         return false;
     diag_init(&run->diag, source, stderr);
-    run->diag.quiet = options->quiet;
+    run->diag.quiet = options->output.quiet;
     run->module = parse_module(run->arena, source, &run->diag);
     if (!run->module)
         return false;
@@ -98,7 +98,7 @@ static ExitStatus write_template(Emulation *run)
     if (!source)
         return EXIT_INPUT;
     diag_init(&run->diag, source, stderr);
-    run->diag.quiet = options->quiet;
+    run->diag.quiet = options->output.quiet;
     run->module = parse_module(run->arena, source, &run->diag);
     const Function *kernel = run->module ? find_kernel(run->module, options->template) : NULL;
     if (run->module && !kernel)
@@ -107,7 +107,7 @@ static ExitStatus write_template(Emulation *run)
         return EXIT_INPUT;
     Buf text = {0};
     launch_template(kernel, &text);
-    Output output = {options->output ? options->output : "-", text.data, text.length};
+    Output output = {options->output.file ? options->output.file : "-", text.data, text.length};
     const char *error = outputs_write(run->arena, &output, 1);
     buf_free(&text);
     if (error)
@@ -124,7 +124,7 @@ static ExitStatus emulate(Emulation *run)
         return EXIT_INPUT;
     EmulatorOptions machine = options->machine;
     machine.count_reuse = machine.count_memory;
-    FILE *printed = options->report_json ? open_memstream(&run->printed, &run->printed_size) : NULL;
+    FILE *printed = options->output.json ? open_memstream(&run->printed, &run->printed_size) : NULL;
     machine.jobs = options->jobs ? options->jobs : machine.check_races ? launch_jobs(run->launch) : 1;
     machine.output = printed ? printed : options->dumps.count ? stderr : stdout;
     double begin = seconds_now(CLOCK_MONOTONIC), processor_begin = seconds_now(CLOCK_PROCESS_CPUTIME_ID);
@@ -137,18 +137,18 @@ static ExitStatus emulate(Emulation *run)
     const EmulatorFault *fault = &run->result->fault;
     if (fault->kind != FAULT_NONE)
         fprintf(stderr, "%s\n", fault_text(run->arena, run->module, fault));
-    if (fault->kind == FAULT_LAUNCH || (!options->report_json && fault->kind != FAULT_NONE))
+    if (fault->kind == FAULT_LAUNCH || (!options->output.json && fault->kind != FAULT_NONE))
         return status_of(fault);
     if (!emulation_has_dumps(run))
         return EXIT_USAGE;
     Buf out = {0};
-    if (options->report_json)
+    if (options->output.json)
         emulation_print_json(run, &out);
     else if (options->dumps.count)
         emulation_print_dumps(run, &out);
     else
         emulation_print_text(run, &out);
-    Output output = {options->output ? options->output : "-", out.data, out.length};
+    Output output = {options->output.file ? options->output.file : "-", out.data, out.length};
     const char *error = outputs_write(run->arena, &output, 1);
     buf_free(&out);
     if (error) {

@@ -66,13 +66,18 @@ OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options 
 /* What --help prints. */
 const char *options_help(Arena *arena);
 
+/* Where and how a command prints. */
+typedef struct CommandOutput {
+    const char *file; /* NULL: standard output */
+    bool json;
+    bool quiet; /* no warnings */
+} CommandOutput;
+
 /* ptxopt run [options] FILE.ptx LAUNCH.json, or -template FILE.ptx KERNEL */
 typedef struct RunOptions {
     const char *input, *launch;
     const char *template; /* -template: a kernel; instead of 'launch' */
-    const char *output; /* NULL: standard output */
-    bool report_json;
-    bool quiet;
+    CommandOutput output;
     bool timed;
     VEC(const char *) dumps; /* buffers */
     unsigned jobs;           /* cores; 0: all of them, if races are checked and the launch is not small */
@@ -89,13 +94,12 @@ typedef struct CostOptions {
     const char *before;  /* NULL: no comparison */
     const char *arch;    /* NULL: the module's .target */
     const char *machine; /* NULL: the device as the table has it */
-    const char *output;  /* NULL: standard output */
+    CommandOutput output;
     bool assembler_given, assembler_none;
     AssemblerKind assembler;
     unsigned registers; /* 0: the assembler's figure */
     bool estimate; /* do not run the launch */
     bool listing;  /* print the machine code */
-    bool report_json, quiet;
 } CostOptions;
 
 /* The same for "ptxopt cost". */

@@ -1,23 +1,16 @@
 /* The command line of "ptxopt cost". */
-#include <getopt.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/command_line.h"
 
 enum {
-    OPTION_BEFORE = 256,
+    OPTION_BEFORE = COMMAND_OPTIONS,
     OPTION_ARCH,
     OPTION_ASSEMBLER,
     OPTION_MACHINE,
     OPTION_REGISTERS,
     OPTION_ESTIMATE,
-    OPTION_SASS,
-    OPTION_OUTPUT,
-    OPTION_REPORT_FORMAT,
-    OPTION_QUIET,
-    OPTION_VERSION,
-    OPTION_HELP
+    OPTION_SASS
 };
 
 static const struct option long_options[] = {
@@ -28,18 +21,14 @@ static const struct option long_options[] = {
     {"registers", required_argument, NULL, OPTION_REGISTERS},
     {"estimate", no_argument, NULL, OPTION_ESTIMATE},
     {"sass", no_argument, NULL, OPTION_SASS},
-    {"o", required_argument, NULL, OPTION_OUTPUT},
-    {"report-format", required_argument, NULL, OPTION_REPORT_FORMAT},
-    {"q", no_argument, NULL, OPTION_QUIET},
-    {"version", no_argument, NULL, OPTION_VERSION},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {NULL, 0, NULL, 0},
+    COMMON_OPTIONS,
 };
 
-static const char *read_option(Arena *arena, int id, const char *value, CostOptions *options)
+static const char *read_option(Arena *arena, int id, const char *value, void *result)
 {
+    CostOptions *options = result;
     Arch arch;
-    char *end;
+    uint64_t number;
     switch (id) {
     case OPTION_BEFORE: options->before = value; break;
     case OPTION_ARCH:
@@ -55,65 +44,31 @@ static const char *read_option(Arena *arena, int id, const char *value, CostOpti
         break;
     case OPTION_MACHINE: options->machine = value; break;
     case OPTION_REGISTERS:
-        options->registers = (unsigned)strtoul(value, &end, 10);
-        if (*value < '0' || *value > '9' || *end || !options->registers || options->registers > 255)
+        if (!read_number(value, 255, &number))
             return arena_printf(arena, "-registers %s: expected a number from 1 to 255", value);
-        break;
-    case OPTION_OUTPUT:
-        if (!*value)
-            return "-o: the file name is empty";
-        options->output = value;
-        break;
-    case OPTION_REPORT_FORMAT:
-        options->report_json = strcmp(value, "json") == 0;
-        if (!options->report_json && strcmp(value, "text") != 0)
-            return arena_printf(arena, "-report-format %s: expected 'text' or 'json'", value);
+        options->registers = (unsigned)number;
         break;
     case OPTION_SASS: options->listing = true; break;
     case OPTION_ESTIMATE: options->estimate = true; break;
-    case OPTION_QUIET: options->quiet = true; break;
     }
     return NULL;
 }
 
-static bool is_launch_file(const char *path)
-{
-    size_t length = strlen(path);
-    return length >= 5 && strcmp(path + length - 5, ".json") == 0;
-}
-
 OptionsOutcome cost_options_parse(Arena *arena, int argc, char *const *argv, CostOptions *options, const char **error)
 {
+    const CommandLine line = {"cost", long_options, read_option, options, &options->output};
+    const char *files[2];
     *options = (CostOptions){0};
-    *error = NULL;
-    VEC(const char *) files = {0};
-    /* getopt may reorder its argv; "cost" is where it expects the program's name. */
-    char **words = ARENA_ARRAY(arena, char *, (size_t)argc + 1);
-    memcpy(words, argv + 1, (size_t)(argc - 1) * sizeof *argv);
-    argc--;
-    optind = 0;
-    opterr = 0;
-    for (int id; !*error && (id = getopt_long_only(argc, words, "-:", long_options, NULL)) != -1;) {
-        switch (id) {
-        case 1: VEC_PUSH(arena, files, optarg); break;
-        case '?':
-            *error = arena_printf(arena, "unknown option '%s'; cost -help lists them all", words[optind - 1]);
-            break;
-        case ':': *error = arena_printf(arena, "option '%s' needs a value", words[optind - 1]); break;
-        case OPTION_HELP: return OPTIONS_HELP;
-        case OPTION_VERSION: return OPTIONS_VERSION;
-        default: *error = read_option(arena, id, optarg, options); break;
-        }
-    }
-    for (int i = optind; !*error && i < argc; i++)
-        VEC_PUSH(arena, files, words[i]);
-    if (!*error && files.count != 2)
+    OptionsOutcome outcome = command_line_parse(arena, argc, argv, &line, files, error);
+    if (outcome != OPTIONS_RUN)
+        return outcome;
+    if (!files[1]) {
         *error = "expected two files, FILE.ptx LAUNCH.json";
-    if (*error)
         return OPTIONS_WRONG;
-    bool swapped = is_launch_file(files.data[0]) && !is_launch_file(files.data[1]);
-    options->input = files.data[swapped];
-    options->launch = files.data[!swapped];
+    }
+    order_files(files, ".json");
+    options->input = files[0];
+    options->launch = files[1];
     return OPTIONS_RUN;
 }
 

@@ -49,43 +49,41 @@ static int print_text(const char *text)
     return error ? EXIT_INPUT : EXIT_DONE;
 }
 
+/* What is left to do where the command line does not ask for a run. */
+static int print_outcome(OptionsOutcome outcome, const char *command, const char *help, const char *error)
+{
+    if (outcome == OPTIONS_HELP)
+        return print_text(help);
+    if (outcome == OPTIONS_VERSION)
+        return print_text("ptxopt " PTXOPT_VERSION "\n");
+    fprintf(stderr, "ptxopt: error: %s%s\n", command, error);
+    return EXIT_USAGE;
+}
+
 static int main_file(Arena *arena, int argc, char **argv)
 {
     Options options;
     const char *error;
-    switch (options_parse(arena, argc, argv, &options, &error)) {
-    case OPTIONS_RUN: return (int)run_file(&options);
-    case OPTIONS_HELP: return print_text(options_help(arena));
-    case OPTIONS_VERSION: return print_text("ptxopt " PTXOPT_VERSION "\n");
-    case OPTIONS_WRONG: fprintf(stderr, "ptxopt: error: %s\n", error); break;
-    }
-    return EXIT_USAGE;
+    OptionsOutcome outcome = options_parse(arena, argc, argv, &options, &error);
+    return outcome == OPTIONS_RUN ? (int)run_file(&options) : print_outcome(outcome, "", options_help(arena), error);
 }
 
 static int main_run(Arena *arena, int argc, char **argv)
 {
     RunOptions options;
     const char *error;
-    switch (run_options_parse(arena, argc, argv, &options, &error)) {
-    case OPTIONS_RUN: return (int)emulate_file(&options);
-    case OPTIONS_HELP: return print_text(run_options_help());
-    case OPTIONS_VERSION: return print_text("ptxopt " PTXOPT_VERSION "\n");
-    case OPTIONS_WRONG: fprintf(stderr, "ptxopt: error: run: %s\n", error); break;
-    }
-    return EXIT_USAGE;
+    OptionsOutcome outcome = run_options_parse(arena, argc, argv, &options, &error);
+    return outcome == OPTIONS_RUN ? (int)emulate_file(&options)
+                                  : print_outcome(outcome, "run: ", run_options_help(), error);
 }
 
 static int main_cost(Arena *arena, int argc, char **argv)
 {
     CostOptions options;
     const char *error;
-    switch (cost_options_parse(arena, argc, argv, &options, &error)) {
-    case OPTIONS_RUN: return (int)cost_file(&options);
-    case OPTIONS_HELP: return print_text(cost_options_help());
-    case OPTIONS_VERSION: return print_text("ptxopt " PTXOPT_VERSION "\n");
-    case OPTIONS_WRONG: fprintf(stderr, "ptxopt: error: cost: %s\n", error); break;
-    }
-    return EXIT_USAGE;
+    OptionsOutcome outcome = cost_options_parse(arena, argc, argv, &options, &error);
+    return outcome == OPTIONS_RUN ? (int)cost_file(&options)
+                                  : print_outcome(outcome, "cost: ", cost_options_help(), error);
 }
 
 /* The command that the first word names; without one, files are transformed. */

@@ -303,7 +303,7 @@ static void test_run(void **state)
     assert_true(options.machine.check_races && options.machine.check_unwritten && options.machine.check_registers);
     assert_int_equal(RUN_LINE("a.ptx", "a.json", "-check", "races,unwritten", "-report-format", "json"), OPTIONS_RUN);
     assert_true(options.machine.check_races && options.machine.check_unwritten && !options.machine.check_registers);
-    assert_true(options.report_json);
+    assert_true(options.output.json);
     assert_int_equal(RUN_LINE("a.ptx", "a.json", "-check=none"), OPTIONS_RUN);
     assert_false(options.machine.check_races || options.machine.check_unwritten || options.machine.check_registers);
     assert_int_equal(RUN_LINE("-help"), OPTIONS_HELP);

@@ -1,0 +1,83 @@
+#include "cli/command_line.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool read_number(const char *text, uint64_t most, uint64_t *number)
+{
+    char *end;
+    *number = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == 0 && *number && *number <= most;
+}
+
+static bool ends_with(const char *text, const char *tail)
+{
+    size_t length = strlen(text), tail_length = strlen(tail);
+    return length >= tail_length && strcmp(text + length - tail_length, tail) == 0;
+}
+
+void order_files(const char *files[2], const char *ending)
+{
+    if (!ends_with(files[0], ending) || ends_with(files[1], ending))
+        return;
+    const char *first = files[0];
+    files[0] = files[1];
+    files[1] = first;
+}
+
+static const char *read_common(Arena *arena, int id, const char *value, CommandOutput *output)
+{
+    switch (id) {
+    case COMMAND_OUTPUT:
+        output->file = value;
+        return *value ? NULL : "-o: the file name is empty";
+    case COMMAND_REPORT_FORMAT:
+        output->json = strcmp(value, "json") == 0;
+        return output->json || strcmp(value, "text") == 0
+                   ? NULL
+                   : arena_printf(arena, "-report-format %s: expected 'text' or 'json'", value);
+    case COMMAND_QUIET: output->quiet = true; return NULL;
+    default: return NULL;
+    }
+}
+
+OptionsOutcome command_line_parse(Arena *arena, int argc, char *const *argv, const CommandLine *line,
+                                  const char *files[2], const char **error)
+{
+    size_t file_count = 0;
+    *error = NULL;
+    files[0] = files[1] = NULL;
+    /* getopt may reorder its argv; the command is where it expects the program's name. */
+    char **words = ARENA_ARRAY(arena, char *, (size_t)argc + 1);
+    memcpy(words, argv + 1, (size_t)(argc - 1) * sizeof *argv);
+    argc--;
+    optind = 0;
+    opterr = 0;
+    for (int id; !*error && (id = getopt_long_only(argc, words, "-:", line->table, NULL)) != -1;) {
+        switch (id) {
+        case 1:
+            if (file_count < 2)
+                files[file_count] = optarg;
+            file_count++;
+            break;
+        case '?':
+            *error = arena_printf(arena, "unknown option '%s'; %s -help lists them all", words[optind - 1], line->name);
+            break;
+        case ':': *error = arena_printf(arena, "option '%s' needs a value", words[optind - 1]); break;
+        case COMMAND_HELP: return OPTIONS_HELP;
+        case COMMAND_VERSION: return OPTIONS_VERSION;
+        default:
+            *error = id < COMMAND_OPTIONS ? read_common(arena, id, optarg, line->output)
+                                          : line->read(arena, id, optarg, line->options);
+            break;
+        }
+    }
+    for (; !*error && optind < argc; optind++) {
+        if (file_count < 2)
+            files[file_count] = words[optind];
+        file_count++;
+    }
+    if (file_count > 2)
+        files[1] = NULL;
+    return *error ? OPTIONS_WRONG : OPTIONS_RUN;
+}
