@@ -7,31 +7,42 @@
 #include <math.h>
 #include <string.h>
 
-enum { SECTOR = 32, LINE = 128, WARP = 32, BANKS = 32, WORD = 4, DEEPEST = 12 };
+enum { BANKS = 32, WORD = 4, DEEPEST = 12 };
 static const double gathered = 0.75; /* of the lanes' sectors are distinct where an index is unknown */
 
 typedef struct Shape {
     double stride[3];  /* bytes between neighbours along x, y, z */
     bool unknown[3];   /* differs along x, y, z in an unknown way */
     bool differs_by_block;
-    double repeats;    /* executions for each distinct address, by loops in which it stays the same */
     double step;       /* bytes from one iteration of the innermost loop in which it moves to the next; 0: unknown */
     BitSet moves;      /* by Loop.index: loops in which the address changes */
     uint64_t key;      /* of everything that is added up, but constants: a sum, so the order does not matter */
+    Map *objects;      /* Estimate.objects */
 } Shape;
 
 static void add_register(const Estimate *estimate, Shape *shape, RegId reg, double scale, unsigned depth);
 
-static void add_key(Shape *shape, uint64_t what, double scale)
+typedef enum KeyKind { KEY_REGISTER = 1, KEY_OBJECT } KeyKind;
+
+static void add_key(Shape *shape, KeyKind kind, uint64_t what, double scale)
 {
     uint64_t bits;
     memcpy(&bits, &scale, sizeof bits);
-    shape->key += hash_mix(what, bits);
+    shape->key += hash_mix(hash_mix(hash_mix(kind, what), bits), kind);
+}
+
+/* Special registers and variables are numbered as they come: their addresses differ from run to run. */
+static void add_object_key(Shape *shape, const void *object, int64_t offset, double scale)
+{
+    if (!map_get(shape->objects, pointer_key(object)))
+        map_put(shape->objects, pointer_key(object), shape->objects->count + 1);
+    uint64_t number = *map_get(shape->objects, pointer_key(object));
+    add_key(shape, KEY_OBJECT, hash_mix(number, (uint64_t)offset), scale);
 }
 
 static void add_sreg(Shape *shape, const Sreg *sreg, double scale)
 {
-    add_key(shape, pointer_key(sreg), scale);
+    add_object_key(shape, sreg, 0, scale);
     if (sreg->role == SREG_ROLE_TID && sreg->axis <= SREG_AXIS_Z)
         shape->stride[sreg->axis] += scale;
     else if (sreg->role == SREG_ROLE_LANEID)
@@ -50,14 +61,14 @@ static void add_terms(const Estimate *estimate, Shape *shape, const AffineForm *
         else if (term->base == AFFINE_VALUE || term->base == AFFINE_SIGNED)
             add_register(estimate, shape, term->reg, coefficient, depth + 1);
         else
-            add_key(shape, pointer_key(term->object) + (uint64_t)term->offset, coefficient);
+            add_object_key(shape, term->object, term->offset, coefficient);
     }
 }
 
 /* A register that cannot be taken apart. */
 static void add_unknown(const Estimate *estimate, Shape *shape, RegId reg)
 {
-    add_key(shape, reg, 0);
+    add_key(shape, KEY_REGISTER, reg, 0);
     const VarianceOptions by_block = {.blocks = true};
     for (unsigned i = 0; i < 3; i++)
         shape->unknown[i] |= bitset_has(&analyses_variance(estimate->analyses, i, NULL)->regs, reg);
@@ -171,7 +182,7 @@ static void add_register(const Estimate *estimate, Shape *shape, RegId reg, doub
 static void warp_extent(const Estimate *estimate, double *along, double *rows)
 {
     double threads = estimate->block[0] * estimate->block[1] * estimate->block[2];
-    double lanes = threads < WARP ? threads : WARP;
+    double lanes = threads < WARP_THREADS ? threads : WARP_THREADS;
     *along = estimate->block[0] < lanes ? estimate->block[0] : lanes;
     *rows = ceil(lanes / *along);
 }
@@ -222,8 +233,8 @@ static double distinct_of(const Estimate *estimate, const Shape *shape, const In
     for (const Loop *loop = loop_of(loops, inst->block); loop; loop = loop->parent)
         if (!bitset_has(&shape->moves, loop->index))
             executions /= estimate->trips[loop->index];
-    bool creeps = shape->step > 0 && shape->step < SECTOR;
-    return sectors * (creeps ? 1 + (executions - 1) * shape->step / SECTOR : executions);
+    bool creeps = shape->step > 0 && shape->step < SECTOR_BYTES;
+    return sectors * (creeps ? 1 + (executions - 1) * shape->step / SECTOR_BYTES : executions);
 }
 
 /* Whether a load, or a store, with the same address but for a constant has been estimated; remembers this one. */
@@ -239,7 +250,7 @@ AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *
 {
     const LoopForest *loops = analyses_loops(estimate->analyses);
     AffineAddress address;
-    Shape shape = {.moves = bitset_new(estimate->arena, loops->loop_count + 1)};
+    Shape shape = {.moves = bitset_new(estimate->arena, loops->loop_count + 1), .objects = &estimate->objects};
     double along, rows, bytes = access->bytes ? access->bytes : WORD;
     affine_of_address(analyses_affine(estimate->analyses), inst, access->address, &address);
     if (address.form.bits)
@@ -247,15 +258,15 @@ AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *
     else
         shape.unknown[0] = shape.differs_by_block = true;
     warp_extent(estimate, &along, &rows);
-    double sectors = pieces_of(&shape, along, rows, bytes, SECTOR);
+    double sectors = pieces_of(&shape, along, rows, bytes, SECTOR_BYTES);
     double distinct = distinct_of(estimate, &shape, inst, sectors);
     bool differs_by_warp = shape.unknown[0] || shape.unknown[1] || shape.unknown[2] || shape.stride[1] != 0 ||
-                           shape.stride[2] != 0 || (shape.stride[0] != 0 && estimate->block[0] > WARP);
+                           shape.stride[2] != 0 || (shape.stride[0] != 0 && estimate->block[0] > WARP_THREADS);
     uint64_t key = hash_mix(shape.key, access->kind == ACCESS_LOAD);
     bool is_repeated = address.form.bits && is_neighbour(estimate, key);
     return (AccessShape){
         .sectors = sectors,
-        .lines = pieces_of(&shape, along, rows, bytes, LINE),
+        .lines = pieces_of(&shape, along, rows, bytes, LINE_BYTES),
         .bank_conflicts = conflicts_of(&shape, along),
         .distinct = is_repeated ? 0 : distinct * (differs_by_warp ? estimate_warps(estimate) : 1),
         .differs_by_block = shape.differs_by_block,

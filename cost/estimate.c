@@ -6,7 +6,7 @@ static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *pro
     double warps = estimate_warps(estimate) * estimate->blocks;
     Access access;
     profile->warps = estimate->frequency[inst->block->id] * warps;
-    profile->threads = profile->warps * 32;
+    profile->threads = profile->warps * WARP_THREADS;
     if ((profile->unit.pipe != PIPE_GLOBAL && profile->unit.pipe != PIPE_SHARED) || !inst_access(inst, &access) ||
         access.kind == ACCESS_OTHER)
         return;
@@ -65,6 +65,7 @@ Profile *profile_estimate(Arena *arena, const FunctionForm *form, const unsigned
         .analyses = analyses_new(body),
         .blocks = blocks,
         .seen = {.arena = scratch},
+        .objects = {.arena = scratch},
     };
     double threads = 1, original = 1;
     for (unsigned i = 0; i < 3; i++) {

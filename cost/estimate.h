@@ -4,6 +4,12 @@
 
 #include "cost/internal.h"
 
+/* The edges that leave a loop. */
+typedef struct LoopExits {
+    unsigned count;
+    bool uneven; /* threads take some of them for reasons other than a counted number of trips */
+} LoopExits;
+
 /* A form being estimated: its body in SSA form, and what is known of the launch. */
 typedef struct Estimate {
     Arena *arena;
@@ -13,19 +19,21 @@ typedef struct Estimate {
     double blocks;
     double *frequency; /* by Block.id: the share of the warps that execute it, times how often */
     double *trips;     /* by Loop.index */
-    Map seen; /* keys of the accesses that have been estimated: coalescing.c */
+    LoopExits *exits;  /* by Loop.index */
+    Map seen;          /* keys of the accesses that have been estimated: coalescing.c */
+    Map objects;       /* from pointers to numbers of the objects in these keys */
 } Estimate;
 
 static inline double estimate_warps(const Estimate *estimate)
 {
-    return (double)divide_up((uint64_t)(estimate->block[0] * estimate->block[1] * estimate->block[2]), 32);
+    return (double)divide_up((uint64_t)(estimate->block[0] * estimate->block[1] * estimate->block[2]), WARP_THREADS);
 }
 
-/* frequency.c: fills in 'trips' and 'frequency'. */
+/* frequency.c: fills in 'trips', 'exits' and 'frequency'. */
 void estimate_frequencies(Estimate *estimate);
 
 /* Whether threads leave some loop for reasons other than a counted number of trips: then warps differ in length, and
- * the estimate does not know by how much. */
+ * the estimate does not know by how much.  After estimate_frequencies(). */
 bool estimate_is_uneven(const Estimate *estimate);
 
 /* coalescing.c: the traffic of one access by a whole warp. */

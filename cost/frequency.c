@@ -123,25 +123,30 @@ static bool compares_induction(const Estimate *estimate, const Loop *loop, const
     return false;
 }
 
-bool estimate_is_uneven(const Estimate *estimate)
+static LoopExits loop_exits(const Estimate *estimate, const Loop *loop)
 {
     const LoopForest *loops = analyses_loops(estimate->analyses);
     const Variance *variance = analyses_variance(estimate->analyses, VARIANCE_ANY, NULL);
     const FlowGraph *graph = &analyses_dominance(estimate->analyses)->graph;
-    for (uint32_t i = 0; i < loops->loop_count; i++) {
-        const Loop *loop = &loops->loops[i];
-        for (uint32_t b = 0; b < loop->block_count; b++) {
-            const Block *block = loop->blocks[b];
-            bool leaves = false;
-            for (uint32_t k = graph->succ_start[block->id]; k < graph->succ_start[block->id + 1]; k++)
-                leaves |= graph->succs[k] >= estimate->body->blocks.count ||
-                          !loop_contains(loops, loop, estimate->body->blocks.data[graph->succs[k]]);
-            if (leaves && bitset_has(&variance->branches, block->id) &&
-                !compares_induction(estimate, loop, condition_of(estimate, block)))
-                return true;
-        }
+    LoopExits exits = {0};
+    for (uint32_t i = 0; i < loop->block_count; i++) {
+        const Block *block = loop->blocks[i];
+        unsigned leaving = 0;
+        for (uint32_t k = graph->succ_start[block->id]; k < graph->succ_start[block->id + 1]; k++)
+            leaving += !loop_contains(loops, loop, estimate->body->blocks.data[graph->succs[k]]);
+        exits.count += leaving;
+        exits.uneven |= leaving && bitset_has(&variance->branches, block->id) &&
+                        !compares_induction(estimate, loop, condition_of(estimate, block));
     }
-    return false;
+    return exits;
+}
+
+bool estimate_is_uneven(const Estimate *estimate)
+{
+    bool uneven = false;
+    for (uint32_t i = 0; i < analyses_loops(estimate->analyses)->loop_count; i++)
+        uneven |= estimate->exits[i].uneven;
+    return uneven;
 }
 
 /* Branches. */
@@ -184,21 +189,6 @@ static double edge_share(const Estimate *estimate, const Block *block, const Blo
 
 /* Flow. */
 
-/* The number of edges that leave the loop. */
-static double loop_exits(const Estimate *estimate, const Loop *loop)
-{
-    const LoopForest *loops = analyses_loops(estimate->analyses);
-    const FlowGraph *graph = &analyses_dominance(estimate->analyses)->graph;
-    double exits = 0;
-    for (uint32_t i = 0; i < loop->block_count; i++) {
-        uint32_t block = loop->blocks[i]->id;
-        for (uint32_t k = graph->succ_start[block]; k < graph->succ_start[block + 1]; k++)
-            exits += graph->succs[k] < estimate->body->blocks.count &&
-                     !loop_contains(loops, loop, estimate->body->blocks.data[graph->succs[k]]);
-    }
-    return exits;
-}
-
 static void visit(const Block *block, const Loop *loop, const Estimate *estimate, const Block *to, double share,
                   double *frequency)
 {
@@ -206,8 +196,8 @@ static void visit(const Block *block, const Loop *loop, const Estimate *estimate
     double flow = frequency[block->id] * share;
     /* What enters a loop leaves it: over all trips, an exit is taken once. */
     for (; loop && !loop_contains(loops, loop, to); loop = loop->parent) {
-        double exits = loop_exits(estimate, loop);
-        flow = frequency[loop->header->id] / estimate->trips[loop->index] / (exits > 0 ? exits : 1);
+        unsigned exits = estimate->exits[loop->index].count;
+        flow = frequency[loop->header->id] / estimate->trips[loop->index] / (exits ? exits : 1);
     }
     frequency[to->id] += flow;
 }
@@ -233,7 +223,7 @@ static Block **ordered_blocks(const Estimate *estimate, size_t *count)
         }
         edge[node]++;
         uint32_t next = graph->succs[at];
-        if (next < blocks && !seen[next]) {
+        if (!seen[next]) {
             seen[next] = true;
             stack[depth++] = next;
         }
@@ -257,9 +247,8 @@ static void flow_out(Estimate *estimate, const Block *block)
     uint32_t begin = graph->succ_start[block->id], end = graph->succ_start[block->id + 1];
     const Loop *loop = loop_of(loops, block);
     for (uint32_t i = begin; i < end; i++) {
-        const Block *to = graph->succs[i] < estimate->body->blocks.count ? estimate->body->blocks.data[graph->succs[i]]
-                                                                         : NULL;
-        if (!to || is_back_edge(loops, block, to))
+        const Block *to = estimate->body->blocks.data[graph->succs[i]];
+        if (is_back_edge(loops, block, to))
             continue;
         double share = 1.0 / (end - begin);
         if (end - begin == 2) {
@@ -289,8 +278,11 @@ void estimate_frequencies(Estimate *estimate)
     Block **order = ordered_blocks(estimate, &count);
     estimate->frequency = ARENA_ARRAY(estimate->arena, double, estimate->body->blocks.count + 1);
     estimate->trips = ARENA_ARRAY(estimate->arena, double, loops->loop_count + 1);
-    for (uint32_t i = 0; i < loops->loop_count; i++)
+    estimate->exits = ARENA_ARRAY(estimate->arena, LoopExits, loops->loop_count + 1);
+    for (uint32_t i = 0; i < loops->loop_count; i++) {
         estimate->trips[i] = loop_trips(estimate, &loops->loops[i]);
+        estimate->exits[i] = loop_exits(estimate, &loops->loops[i]);
+    }
     estimate->frequency[0] = 1;
     for (size_t i = 0; i < count; i++) {
         double *frequency = &estimate->frequency[order[i]->id];

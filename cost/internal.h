@@ -4,6 +4,8 @@
 
 #include "cost/cost.h"
 
+enum { WARP_THREADS = 32, SECTOR_BYTES = 32, LINE_BYTES = 128 };
+
 /* A profile being built; everything is in the arena. */
 typedef struct ProfileBuilder {
     Arena *arena;
@@ -24,7 +26,6 @@ double warp_path(const Profile *profile, const Device *device, double global_lat
 
 /* How a launch uses the caches. */
 typedef struct Traffic {
-    double l1_sectors;   /* load sectors that L1 serves or passes on */
     double l2_sectors;   /* sectors that L2 reads or writes */
     double dram_sectors;
     double load_latency; /* mean, in cycles */

@@ -15,7 +15,6 @@ static const double throughput_norm = 5, latency_norm = 2.7;
 static const double line_cycles = 0.35, store_sector_cycles = 0.9, store_line_cycles = 0.45, wave_cycles = 100;
 static const double slow_passes = 2; /* of the special function units, for a division or root */
 
-enum { WARP = 32, SECTOR = 32 };
 
 const char *resource_name(Resource resource)
 {
@@ -46,19 +45,19 @@ static void demands(const Profile *profile, const Device *device, const Traffic 
     const double *pipe = profile->machine ? profile->machine->pipe : profile->pipe;
     double special = profile->machine ? pipe[PIPE_SPECIAL] : special_warps(profile);
     demand[RESOURCE_ISSUE] = share * profile_executed(profile) / device->schedulers;
-    demand[RESOURCE_FP32] = share * pipe[PIPE_FP32] * WARP / device->fp32;
-    demand[RESOURCE_INTEGER] = share * (pipe[PIPE_INTEGER] + pipe[PIPE_MOVE]) * WARP / device->integer;
-    demand[RESOURCE_SPECIAL] = share * special * WARP / device->special;
-    demand[RESOURCE_FP64] = share * pipe[PIPE_FP64] * WARP / device->fp64;
+    demand[RESOURCE_FP32] = share * pipe[PIPE_FP32] * WARP_THREADS / device->fp32;
+    demand[RESOURCE_INTEGER] = share * (pipe[PIPE_INTEGER] + pipe[PIPE_MOVE]) * WARP_THREADS / device->integer;
+    demand[RESOURCE_SPECIAL] = share * special * WARP_THREADS / device->special;
+    demand[RESOURCE_FP64] = share * pipe[PIPE_FP64] * WARP_THREADS / device->fp64;
     demand[RESOURCE_TENSOR] = share * pipe[PIPE_TENSOR] * 2048 / device->tensor;
     demand[RESOURCE_SHARED] =
-        share * (profile->shared_accesses + profile->bank_conflicts) * WARP * 4 / device->shared_bytes;
-    double sector_cycles = SECTOR / device->l1_bytes;
+        share * (profile->shared_accesses + profile->bank_conflicts) * WARP_THREADS * 4 / device->shared_bytes;
+    double sector_cycles = SECTOR_BYTES / device->l1_bytes;
     demand[RESOURCE_L1] = share * (profile->load_sectors * sector_cycles + profile->load_lines * line_cycles +
                                    profile->store_sectors * store_sector_cycles * 2 * sector_cycles +
                                    profile->store_lines * store_line_cycles);
-    demand[RESOURCE_L2] = traffic->l2_sectors * SECTOR / device->l2_bytes;
-    demand[RESOURCE_DRAM] = traffic->dram_sectors * SECTOR / device->dram_bytes;
+    demand[RESOURCE_L2] = traffic->l2_sectors * SECTOR_BYTES / device->l2_bytes;
+    demand[RESOURCE_DRAM] = traffic->dram_sectors * SECTOR_BYTES / device->dram_bytes;
 }
 
 static double norm(double sum)
@@ -92,12 +91,12 @@ Time time_predict(const Profile *profile, const Machine *machine, const Device *
         return time;
     double most_blocks = ceil(profile->blocks / device->multiprocessors); /* on the busiest SM */
     double resident = occupancy.blocks < most_blocks ? occupancy.blocks : most_blocks;
-    double warps = profile->blocks * (double)divide_up(threads, WARP);
-    Traffic traffic = traffic_predict(profile, device, resident, (double)divide_up(threads, WARP));
+    double warps = profile->blocks * (double)divide_up(threads, WARP_THREADS);
+    Traffic traffic = traffic_predict(profile, device, resident, (double)divide_up(threads, WARP_THREADS));
     demands(profile, device, &traffic, most_blocks / profile->blocks, &time);
     time.known = true;
     time.resident_blocks = (unsigned)resident;
-    time.resident_warps = (unsigned)resident * (unsigned)divide_up(threads, WARP);
+    time.resident_warps = (unsigned)resident * (unsigned)divide_up(threads, WARP_THREADS);
     time.waves = most_blocks / resident;
     time.l1_hits = traffic.l1_hits;
     time.dram_sectors = traffic.dram_sectors;

@@ -6,7 +6,6 @@
  * keeps the share of the grid's sectors that fits.  Stores go through L1 to L2. */
 #include "cost/internal.h"
 
-enum { SECTOR = 32 };
 
 static double at_most_one(double value)
 {
@@ -19,7 +18,7 @@ static double own_misses(const Profile *profile, double size, double warps)
     double misses = 0;
     for (unsigned k = 0; k < REUSE_DISTANCES; k++) {
         double distance = 1.5 * (double)(UINT64_C(1) << k); /* the middle of the class */
-        misses += profile->own_reuse[k] * (1 - at_most_one(2 * size / (distance * SECTOR * warps)));
+        misses += profile->own_reuse[k] * (1 - at_most_one(2 * size / (distance * SECTOR_BYTES * warps)));
     }
     return misses;
 }
@@ -27,12 +26,13 @@ static double own_misses(const Profile *profile, double size, double warps)
 Traffic traffic_predict(const Profile *profile, const Device *device, double blocks, double block_warps)
 {
     double warps = blocks * block_warps;
-    double working_set = profile->blocks > 0 ? profile->block_load_sectors / profile->blocks * SECTOR * blocks : 0;
+    double block_sectors = profile->blocks > 0 ? profile->block_load_sectors / profile->blocks : 0;
+    double working_set = block_sectors * SECTOR_BYTES * blocks;
     double kept = working_set > 0 ? at_most_one(device->l1_size / working_set) : 1;
     double repeats = profile->shared_reuse * (1 - kept) + own_misses(profile, device->l1_size, warps);
     double misses = profile->block_load_sectors + repeats;
     double footprint = profile->load_footprint + profile->store_footprint;
-    double evicted = footprint > 0 ? 1 - at_most_one(device->l2_size / SECTOR / footprint) : 0;
+    double evicted = footprint > 0 ? 1 - at_most_one(device->l2_size / SECTOR_BYTES / footprint) : 0;
     double reads = profile->load_footprint + evicted * (profile->block_load_sectors - profile->load_footprint) +
                    own_misses(profile, device->l2_size, warps * device->multiprocessors);
     double writes = profile->store_footprint + evicted * (profile->block_store_sectors - profile->store_footprint);
@@ -41,7 +41,6 @@ Traffic traffic_predict(const Profile *profile, const Device *device, double blo
     double dram_share = misses > 0 ? at_most_one(reads / misses) : 0;
     double miss_latency = device->l2_latency + dram_share * (device->dram_latency - device->l2_latency);
     return (Traffic){
-        .l1_sectors = profile->load_sectors,
         .l2_sectors = misses + profile->store_sectors,
         .dram_sectors = reads + writes,
         .load_latency = device->l1_latency + miss_share * (miss_latency - device->l1_latency),
