@@ -3,32 +3,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/emulate.h"
 #include "cli/machine_cost.h"
 
-enum { LARGEST_FACTOR = 16, MOST_BASES = 3, FEWEST_COUNTED = 6, COUNTED_INSTRUCTIONS = 5000000 };
+enum { LARGEST_FACTOR = 16, MOST_BASES = 3, FEWEST_COUNTED = 6, MOST_CONFIRMED = 3, COUNTED_INSTRUCTIONS = 5000000 };
 /* What is kept is at least so much faster; by estimates for warps of unknown lengths, whose tails nobody sees, more. */
 static const double least_gain = 1.03, least_uneven_gain = 1.15;
 
 /* A form that coarsening gives. */
 typedef struct Candidate {
     CoarsenTrial *trial;
-    KernelResult result;   /* with a body, while the candidate is in the running */
-    double speedup;        /* the least over the bases */
-    FormCost cost;         /* on the basis with the least */
+    KernelResult result; /* with a body, while the candidate is in the running */
+    Figures figures;     /* once it is assembled */
 } Candidate;
+
+/* What forms are compared for: a launch or a block size, and the input's cost there. */
+typedef struct Basis {
+    CostBasis basis;
+    FormCost before;
+} Basis;
 
 typedef struct Choice {
     Arena *arena;
     KernelReport *kernel;
     const PipelineOptions *options;
     PipelineOptions quiet; /* without an assembler, and without dumps */
-    CostBasis bases[MOST_BASES];
-    FormCost before[MOST_BASES];
     AssemblerJudge *judge;
+    /* The bases, three times, from the cheapest figures to the best: */
+    Basis rough[MOST_BASES]; /* estimated, which tells what to count */
+    Basis bases[MOST_BASES]; /* counted if there is a launch, which ranks */
+    Basis exact[MOST_BASES]; /* by machine instructions, which confirms; set up on first use */
     unsigned basis_count;
     Candidate *candidates; /* of those that are sound */
     unsigned candidate_count;
+    const CoarsenTrial **spilling; /* forms that spill more than the input */
+    unsigned spilling_count;
 } Choice;
 
 /* No form can even be tried. */
@@ -50,27 +58,13 @@ const Launch *choice_launch(const ChoiceContext *context, const char *kernel)
 
 static void set_bases(Choice *choice, const ChoiceContext *context, const BlockSize *block)
 {
-    static const unsigned usual_blocks[MOST_BASES] = {128, 256, 1024};
+    static const unsigned usual_blocks[MOST_BASES][3] = {{128, 1, 1}, {256, 1, 1}, {1024, 1, 1}};
     const Launch *launch = choice_launch(context, choice->kernel->result.kernel->name);
-    CostBasis basis = {.arena = choice->arena, .machine = choice->options->machine, .device = context->device};
-    choice->basis_count = 1;
-    if (launch) {
-        basis.launch = launch;
-        basis.jobs = launch_jobs(launch);
-        basis.dynamic_shared = launch->dynamic_shared;
-        memcpy(basis.block, launch->block, sizeof basis.block);
-        choice->bases[0] = basis;
-    } else if (block_size_total(block)) {
-        memcpy(basis.block, block->threads, sizeof basis.block);
-        choice->bases[0] = basis;
-    } else {
-        choice->basis_count = MOST_BASES;
-        for (unsigned i = 0; i < MOST_BASES; i++) {
-            choice->bases[i] = basis;
-            choice->bases[i].block[0] = usual_blocks[i];
-            choice->bases[i].block[1] = choice->bases[i].block[2] = 1;
-        }
-    }
+    bool is_known = launch || block_size_total(block);
+    choice->basis_count = is_known ? 1 : MOST_BASES;
+    for (unsigned i = 0; i < choice->basis_count; i++)
+        choice->bases[i].basis = cost_basis(choice->arena, choice->options->machine, &context->device, launch,
+                                            is_known ? block->threads : usual_blocks[i]);
 }
 
 /* Whether every basis has blocks that the factors divide. */
@@ -78,46 +72,41 @@ static bool divides(const Choice *choice, const unsigned factor[3])
 {
     for (unsigned i = 0; i < choice->basis_count; i++)
         for (unsigned k = 0; k < 3; k++)
-            if (choice->bases[i].block[k] % factor[k] || choice->bases[i].block[k] < factor[k])
+            if (choice->bases[i].basis.block[k] % factor[k] || choice->bases[i].basis.block[k] < factor[k])
                 return false;
     return true;
 }
 
-/* The cost of a form on every basis; the least speedup decides. */
-static bool candidate_cost(Choice *choice, Candidate *candidate, const Figures *figures, bool estimated)
+static FunctionForm candidate_form(const Candidate *candidate)
 {
     const KernelResult *result = &candidate->result;
-    const FunctionForm form = {.function = result->kernel,
-                               .body = result->body,
-                               .tuning = &result->tuning,
-                               .added = result->contract_symbol};
-    candidate->speedup = 0;
+    return (FunctionForm){.function = result->kernel,
+                          .body = result->body,
+                          .tuning = &result->tuning,
+                          .added = result->contract_symbol};
+}
+
+/* Compares a form with the input on every basis; the least speedup decides.  Machine instructions are counted by
+ * 'judge' (NULL: PTX instructions).  False, with the verdict, if a time is unknown. */
+static bool candidate_compare(const Choice *choice, Candidate *candidate, const Basis *bases, AssemblerJudge *judge,
+                              const Figures *figures)
+{
+    CoarsenTrial *trial = candidate->trial;
+    const FunctionForm form = candidate_form(candidate);
+    double least = 0;
     for (unsigned i = 0; i < choice->basis_count; i++) {
-        CostBasis basis = choice->bases[i];
-        FormCost before = choice->before[i];
-        if (estimated) {
-            const FunctionForm input = {.function = result->kernel};
-            const unsigned none[3] = {1, 1, 1};
-            if (basis.launch)
-                basis.blocks = (double)basis.launch->grid[0] * basis.launch->grid[1] * basis.launch->grid[2];
-            basis.launch = NULL;
-            before = form_cost(&basis, &input, &before.figures, none);
-        }
-        FormCost cost = estimated ? form_cost(&basis, &form, figures, candidate->trial->factor)
-                                  : machine_cost(choice->judge, &basis, &form, figures, candidate->trial->factor, NULL);
-        if (!cost.known || !before.known) {
-            candidate->trial->verdict =
-                arena_printf(choice->arena, "rejected: %s", cost.error ? cost.error : "unknown");
+        FormCost cost = machine_cost(judge, &bases[i].basis, &form, figures, trial->factor, NULL);
+        if (!cost.known || !bases[i].before.known) {
+            trial->verdict = arena_printf(choice->arena, "rejected: %s", cost.error ? cost.error : "unknown");
             return false;
         }
-        double speedup = cost_speedup(&before, &cost);
-        if (!i || speedup < candidate->speedup) {
-            candidate->speedup = speedup;
-            candidate->cost = cost;
-            candidate->trial->verdict = cost_verdict(choice->arena, &before, &cost);
+        double speedup = cost_speedup(&bases[i].before, &cost);
+        if (!i || speedup < least) {
+            least = speedup;
+            trial->verdict = cost_verdict(choice->arena, &bases[i].before, &cost);
         }
     }
-    candidate->trial->speedup = candidate->speedup;
+    trial->speedup = least;
     return true;
 }
 
@@ -131,13 +120,13 @@ static bool make_form(Choice *choice, CoarsenTrial *trial)
     request.registers = false;
     request.stride = trial->stride;
     memcpy(request.factor, trial->factor, sizeof trial->factor);
-    if (choice->bases[0].launch)
-        memcpy(request.block, choice->bases[0].block, sizeof request.block);
+    if (choice->bases[0].basis.launch)
+        memcpy(request.block, choice->bases[0].basis.block, sizeof request.block);
     *candidate = (Candidate){.trial = trial};
     pipeline_run(choice->arena, kernel->result.kernel, &request, &choice->quiet, &candidate->result);
     KernelResult *result = &candidate->result;
     if (result->coarsening == OUTCOME_DONE) {
-        const char *unmet = contract_unmet(choice->arena, &result->contract, choice->bases[0].block);
+        const char *unmet = contract_unmet(choice->arena, &result->contract, choice->bases[0].basis.block);
         trial->sound = unmet == NULL || choice->basis_count > 1;
         trial->verdict = unmet ? arena_printf(choice->arena, "rejected: %s", unmet) : "";
     } else {
@@ -184,8 +173,15 @@ static void make_forms(Choice *choice, const ChoiceContext *context)
 static int compare_candidates(const void *a, const void *b)
 {
     const Candidate *x = a, *y = b;
-    if (x->speedup != y->speedup)
-        return x->speedup < y->speedup ? 1 : -1;
+    if (x->trial->speedup != y->trial->speedup)
+        return x->trial->speedup < y->trial->speedup ? 1 : -1;
+    return x->trial < y->trial ? -1 : x->trial > y->trial;
+}
+
+/* From small factors to large ones. */
+static int compare_trials(const void *a, const void *b)
+{
+    const Candidate *x = a, *y = b;
     return x->trial < y->trial ? -1 : x->trial > y->trial;
 }
 
@@ -193,15 +189,15 @@ static int compare_candidates(const void *a, const void *b)
 static void prune(Choice *choice)
 {
     unsigned most = choice->options->level >= 3 ? choice->candidate_count : 2 * FEWEST_COUNTED;
-    if (choice->bases[0].launch) {
-        double each = choice->before[0].profile->warp_instructions;
+    if (choice->bases[0].basis.launch) {
+        double each = choice->bases[0].before.profile->warp_instructions;
         double affordable = each > 0 ? COUNTED_INSTRUCTIONS / each : most;
         most = affordable < FEWEST_COUNTED ? FEWEST_COUNTED : affordable < most ? (unsigned)affordable : most;
     }
     unsigned kept = 0;
     for (unsigned i = 0; i < choice->candidate_count; i++) {
         Candidate *candidate = &choice->candidates[i];
-        if (candidate_cost(choice, candidate, &choice->before[0].figures, true))
+        if (candidate_compare(choice, candidate, choice->rough, NULL, &choice->bases[0].before.figures))
             choice->candidates[kept++] = *candidate;
         else
             kernel_discard(&candidate->result);
@@ -216,38 +212,88 @@ static void prune(Choice *choice)
     choice->candidate_count = kept < most ? kept : most;
 }
 
+/* A form that spills and makes up a part of this one, which then spills, too; NULL if there is none. */
+static const CoarsenTrial *spilling_part(const Choice *choice, const CoarsenTrial *trial)
+{
+    for (unsigned i = 0; i < choice->spilling_count; i++) {
+        const CoarsenTrial *part = choice->spilling[i];
+        if (part->factor[0] <= trial->factor[0] && part->factor[1] <= trial->factor[1] &&
+            part->factor[2] <= trial->factor[2])
+            return part;
+    }
+    return NULL;
+}
+
 /* Assembles the form and predicts its time; false, with the verdict, if it is out of the running. */
 static bool weigh(Choice *choice, Candidate *candidate)
 {
     const Judge *judge = choice->options->judge;
-    KernelResult *result = &candidate->result;
-    const FunctionForm form = {.function = result->kernel,
-                               .body = result->body,
-                               .tuning = &result->tuning,
-                               .added = result->contract_symbol};
-    Figures figures;
-    if (!judge->measure(judge->context, &form, &figures)) {
-        candidate->trial->verdict = arena_printf(choice->arena, "does not assemble: %s",
-                                                 figures.message ? figures.message : "no reason given");
+    const FunctionForm form = candidate_form(candidate);
+    CoarsenTrial *trial = candidate->trial;
+    const CoarsenTrial *part = spilling_part(choice, trial);
+    char factor[32];
+    if (part) {
+        trial->verdict = arena_printf(choice->arena, "not assembled: %s spills already (else estimated %s)",
+                                      factor_text(part->factor, factor), trial->verdict);
         return false;
     }
-    if (!candidate_cost(choice, candidate, &figures, false))
+    Figures *figures = &candidate->figures;
+    if (!judge->measure(judge->context, &form, figures)) {
+        trial->verdict = arena_printf(choice->arena, "does not assemble: %s",
+                                      figures->message ? figures->message : "no reason given");
         return false;
-    uint64_t before = figures_spills(&choice->before[0].figures), after = figures_spills(&figures);
-    if (after > before)
-        candidate->trial->verdict =
-            arena_printf(choice->arena, "rejected: %llu bytes spilled instead of %llu (else %s)",
-                         (unsigned long long)after, (unsigned long long)before, candidate->trial->verdict);
+    }
+    if (!candidate_compare(choice, candidate, choice->bases, NULL, figures))
+        return false;
+    uint64_t before = figures_spills(&choice->bases[0].before.figures), after = figures_spills(figures);
+    if (after > before) {
+        choice->spilling[choice->spilling_count++] = trial;
+        trial->verdict = arena_printf(choice->arena, "rejected: %llu bytes spilled instead of %llu (else %s)",
+                                      (unsigned long long)after, (unsigned long long)before, trial->verdict);
+    }
     return after <= before;
 }
 
+/* Whether the form's speedup is worth a change. */
+static bool is_worthwhile(const Choice *choice, const CoarsenTrial *trial)
+{
+    return trial->speedup >= (choice->bases[0].before.profile->uneven ? least_uneven_gain : least_gain);
+}
+
+/* Compares the form with the input again, now by the machine instructions that both execute. */
+static void confirm(Choice *choice, Candidate *candidate)
+{
+    const FunctionForm input = {.function = choice->kernel->result.kernel};
+    const unsigned none[3] = {1, 1, 1};
+    for (unsigned i = 0; i < choice->basis_count && !choice->exact[i].before.known; i++) {
+        choice->exact[i] = choice->bases[i];
+        choice->exact[i].before = machine_cost(choice->judge, &choice->exact[i].basis, &input,
+                                               &choice->bases[i].before.figures, none, NULL);
+    }
+    candidate_compare(choice, candidate, choice->exact, choice->judge, &candidate->figures);
+}
+
+/* The fastest form that holds its promise in machine code; if the first few do not, the best of them. */
 static Candidate *fastest(Choice *choice)
 {
-    Candidate *best = NULL;
+    unsigned kept = 0;
+    qsort(choice->candidates, choice->candidate_count, sizeof *choice->candidates, compare_trials);
     for (unsigned i = 0; i < choice->candidate_count; i++) {
+        if (weigh(choice, &choice->candidates[i]))
+            choice->candidates[kept++] = choice->candidates[i];
+        else
+            kernel_discard(&choice->candidates[i].result);
+    }
+    choice->candidate_count = kept;
+    qsort(choice->candidates, kept, sizeof *choice->candidates, compare_candidates);
+    Candidate *best = kept ? &choice->candidates[0] : NULL;
+    for (unsigned i = 0; i < kept && i < MOST_CONFIRMED && is_worthwhile(choice, choice->candidates[i].trial); i++) {
         Candidate *candidate = &choice->candidates[i];
-        if (weigh(choice, candidate) && (!best || candidate->speedup > best->speedup))
+        confirm(choice, candidate);
+        if (candidate->trial->speedup > best->trial->speedup)
             best = candidate;
+        if (is_worthwhile(choice, candidate->trial))
+            return candidate;
     }
     return best;
 }
@@ -256,7 +302,7 @@ static void decide(Choice *choice, const Candidate *best)
 {
     KernelReport *kernel = choice->kernel;
     char factor[32], stride[16];
-    const char *basis = choice->bases[0].launch ? "counted" : "estimated";
+    const char *basis = choice->bases[0].basis.launch ? "counted" : "estimated";
     if (!best) {
         kernel->choice = kernel->trial_count ? "not coarsened: no factor is sound and spills no more than the input"
                                              : "not coarsened: the block size is not divisible by 2";
@@ -264,8 +310,8 @@ static void decide(Choice *choice, const Candidate *best)
     }
     const char *name = arena_printf(choice->arena, "%s with stride %s", factor_text(best->trial->factor, factor),
                                     stride_text(&best->trial->stride, stride));
-    bool is_uneven = choice->before[0].profile->uneven;
-    if (best->speedup < (is_uneven ? least_uneven_gain : least_gain)) {
+    bool is_uneven = choice->bases[0].before.profile->uneven;
+    if (!is_worthwhile(choice, best->trial)) {
         kernel->choice = arena_printf(
             choice->arena, "not coarsened: the best form, %s, is predicted (%s%s) to be %s", name, basis,
             is_uneven ? ", while threads make different numbers of trips" : "", best->trial->verdict);
@@ -275,8 +321,8 @@ static void decide(Choice *choice, const Candidate *best)
     kernel->request.coarsen = true;
     kernel->request.stride = best->trial->stride;
     memcpy(kernel->request.factor, best->trial->factor, sizeof best->trial->factor);
-    if (choice->bases[0].launch)
-        memcpy(kernel->request.block, choice->bases[0].block, sizeof kernel->request.block);
+    if (choice->bases[0].basis.launch)
+        memcpy(kernel->request.block, choice->bases[0].basis.block, sizeof kernel->request.block);
     kernel->choice = arena_printf(choice->arena, "%s, predicted (%s) to be %s", name, basis, best->trial->verdict);
 }
 
@@ -293,19 +339,23 @@ static bool weigh_input(Choice *choice)
         return false;
     }
     for (unsigned i = 0; i < choice->basis_count; i++) {
-        choice->before[i] = machine_cost(choice->judge, &choice->bases[i], &input, &figures, none, NULL);
-        if (!choice->before[i].known && choice->basis_count == 1) {
+        Basis *counted = &choice->bases[i], *rough = &choice->rough[i];
+        counted->before = form_cost(&counted->basis, &input, &figures, none);
+        if (!counted->before.known && choice->basis_count == 1) {
             decline(choice->kernel, arena_printf(choice->arena, "the time of the input is unknown: %s",
-                                                 choice->before[i].error));
+                                                 counted->before.error));
             return false;
         }
+        rough->basis = counted->basis;
+        rough->basis.launch = NULL;
+        rough->before = form_cost(&rough->basis, &input, &figures, none);
     }
     return true;
 }
 
 void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *options, const ChoiceContext *context)
 {
-    enum { FORMS = 64 }; /* products of powers of two up to 16 along three dimensions, with two strides: 68 less x16 */
+    enum { FORMS = 2 * (3 + 6 + 10 + 15) }; /* two strides; powers of two along x, y, z whose product is 2, 4, 8, 16 */
     const BlockSize block = block_size_resolve(&kernel->result.kernel->tuning, kernel->request.block);
     kernel->request.coarsen = false;
     if (!options->judge || !options->machine) {
@@ -319,8 +369,9 @@ void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *op
     set_bases(&choice, context, &block);
     if (!weigh_input(&choice))
         return;
-    kernel->trials = ARENA_ARRAY(arena, CoarsenTrial, 2 * FORMS);
-    choice.candidates = ARENA_ARRAY(arena, Candidate, 2 * FORMS);
+    kernel->trials = ARENA_ARRAY(arena, CoarsenTrial, FORMS);
+    choice.candidates = ARENA_ARRAY(arena, Candidate, FORMS);
+    choice.spilling = ARENA_ARRAY(arena, const CoarsenTrial *, FORMS);
     make_forms(&choice, context);
     if (choice.candidate_count)
         kernel->refusal = (Refusal){0};

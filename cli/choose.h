@@ -10,7 +10,7 @@ typedef struct ChoiceContext {
     Device device;
     const Launch *const *launches; /* -launch; those of other kernels are ignored */
     size_t launch_count;
-    struct AssemblerJudge *judge; /* counts machine instructions; NULL: PTX instructions count */
+    struct AssemblerJudge *judge; /* for machine instructions; NULL: PTX instructions decide */
     bool stride_given; /* only the request's stride is tried */
 } ChoiceContext;
 
@@ -25,7 +25,8 @@ const Launch *choice_launch(const ChoiceContext *context, const char *kernel);
  *
  * With a launch of the kernel, its counts decide; without, estimates for the known block size do, or, if that is
  * unknown, for 128, 256 and 1,024 threads: the form must be faster for each.  Estimates also decide which forms are
- * assembled and counted, if there are many.  The kernel does not change. */
+ * assembled and counted, if there are many, by PTX instructions.  What wins is compared with the input once more, by
+ * the machine instructions that both execute, and must keep its advantage there.  The kernel does not change. */
 void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *options, const ChoiceContext *context);
 
 #endif

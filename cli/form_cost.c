@@ -1,9 +1,24 @@
 #include "cli/form_cost.h"
 
-#include <inttypes.h>
+#include <string.h>
+
+#include "cli/emulate.h"
 
 /* Without a launch, this many original blocks for each place that the device has for blocks. */
 enum { ESTIMATED_WAVES = 8 };
+
+CostBasis cost_basis(Arena *arena, const Machine *machine, const Device *device, const Launch *launch,
+                     const unsigned block[3])
+{
+    CostBasis basis = {.arena = arena, .machine = machine, .device = *device, .launch = launch};
+    memcpy(basis.block, launch ? launch->block : block, sizeof basis.block);
+    if (launch) {
+        basis.blocks = (double)launch->grid[0] * launch->grid[1] * launch->grid[2];
+        basis.dynamic_shared = launch->dynamic_shared;
+        basis.jobs = launch_jobs(launch);
+    }
+    return basis;
+}
 
 static Profile *make_profile(const CostBasis *basis, const FunctionForm *form, const unsigned factor[3],
                              const char **error)

@@ -1,7 +1,4 @@
 /* The predicted time of each kernel that was changed, and warnings about losses. */
-#include <string.h>
-
-#include "cli/emulate.h"
 #include "cli/machine_cost.h"
 #include "cli/run_internal.h"
 
@@ -10,15 +7,8 @@ bool find_basis(const Run *run, const KernelReport *kernel, CostBasis *basis)
     const Function *function = kernel->result.kernel;
     const Launch *launch = choice_launch(&run->choice, function->name);
     const BlockSize block = block_size_resolve(&function->tuning, kernel->request.block);
-    *basis = (CostBasis){.arena = run->arena, .machine = run->machine, .device = run->choice.device, .launch = launch};
-    if (launch) {
-        basis->jobs = launch_jobs(launch);
-        basis->dynamic_shared = launch->dynamic_shared;
-        memcpy(basis->block, launch->block, sizeof basis->block);
-        return true;
-    }
-    memcpy(basis->block, block.threads, sizeof basis->block);
-    return run->machine && block_size_total(&block) > 0;
+    *basis = cost_basis(run->arena, run->machine, &run->choice.device, launch, block.threads);
+    return launch || (run->machine && block_size_total(&block) > 0);
 }
 
 static void warn_losses(Run *run, const KernelReport *kernel)

@@ -213,21 +213,29 @@ bool open_assembler(Run *run)
     return true;
 }
 
+bool read_device(const Run *run, const char *machine_file, Device *device)
+{
+    const char *error = NULL;
+    Arch arch = {0};
+    arch_parse(run->arch, &arch);
+    *device = *device_for(arch.number);
+    if (!machine_file || device_read(run->arena, machine_file, device, &error))
+        return true;
+    fprintf(stderr, "ptxopt: error: %s\n", error);
+    return false;
+}
+
 bool read_launches(Run *run)
 {
     const Options *options = run->options;
     const char *error = NULL;
-    Arch arch = {0};
-    arch_parse(run->arch, &arch);
     const Launch **launches = ARENA_ARRAY(run->arena, const Launch *, options->launches.count + 1);
-    run->choice = (ChoiceContext){.device = *device_for(arch.number),
-                                  .launches = launches,
+    run->choice = (ChoiceContext){.launches = launches,
                                   .launch_count = options->launches.count,
+                                  .judge = run->assembler ? &run->judge : NULL,
                                   .stride_given = options->stride_given};
-    if (options->machine && !device_read(run->arena, options->machine, &run->choice.device, &error)) {
-        fprintf(stderr, "ptxopt: error: %s\n", error);
+    if (!read_device(run, options->machine, &run->choice.device))
         return false;
-    }
     for (size_t i = 0; i < options->launches.count; i++) {
         launches[i] = launch_read(run->arena, options->launches.data[i], &error);
         if (!launches[i]) {

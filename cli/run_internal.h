@@ -43,6 +43,7 @@ bool names_exist(Run *run);
 bool choose_arch(Run *run);
 bool open_assembler(Run *run);
 bool read_launches(Run *run); /* and the machine file */
+bool read_device(const Run *run, const char *machine_file, Device *device); /* the file may be NULL */
 
 /* run_costs.c */
 /* What costs of a kernel are computed for: its launch, or its block size; false if neither is known. */

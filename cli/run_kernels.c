@@ -91,7 +91,6 @@ static void run_kernel(Run *run, KernelReport *kernel)
     if (kernel->is_auto)
         choose_factor(run->arena, kernel, &run->pipeline, &run->choice);
     kernel->has_basis = find_basis(run, kernel, &kernel->basis);
-    run->choice.judge = run->assembler ? &run->judge : NULL;
     run->judge.basis = kernel->has_basis ? &kernel->basis : NULL;
     kernel->tuning = result->kernel->tuning;
     /* The figures that are reported are those of the whole files. */

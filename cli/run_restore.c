@@ -25,6 +25,7 @@ static void restore(Run *run, KernelReport *kernel)
     const char *reason = arena_printf(run->arena, "%s breaks down on its %s form (%s)", run->report.assembler,
                                       is_coarse ? "coarsened" : "reduced", message ? message : "no reason given");
     kernel_restore(result, &kernel->tuning);
+    kernel->has_cost = false;
     if (is_coarse) {
         result->coarsening = OUTCOME_REFUSED;
         result->refusal = (Refusal){.reason = reason};
