@@ -30,6 +30,8 @@ void inst_set_guard(Body *body, Inst *inst, RegId predicate, bool inverted);
 void inst_replace_symbol(Body *body, Inst *inst, const Variable *from, Variable *to);
 /* Makes the instruction, a mov or cvt, read a 32-bit register instead of the special register. */
 void inst_replace_special(Body *body, Inst *inst, const Sreg *sreg, RegId reg);
+/* Makes the instruction read a register as its operand 'index', which is a register that it reads or a constant. */
+void inst_replace_operand(Body *body, Inst *inst, unsigned index, RegId reg);
 bool inst_uses(const Inst *inst, RegId reg);
 
 #endif

@@ -12,7 +12,7 @@
  *   2. the index is read in one place (coarsen_index.c);
  *   3. variance says which values differ between replicas (analysis/variance.h);
  *   4. blocks under variant control are closed to regions with one entry and one exit (coarsen_regions.c);
- *   5. what cannot be shown to be sound is refused (coarsen_legality.c, coarsen_waiting.c);
+ *   5. what cannot be shown to be sound is refused (coarsen_legality.c, coarsen_warps.c, coarsen_waiting.c);
  *   6. variant instructions are cloned in place, and regions as a whole (coarsen_mapping.c, coarsen_clone.c). */
 #include "opt/coarsen.h"
 
@@ -23,6 +23,20 @@
 /* Of a block, on every architecture (CUDA Programming Guide, "Compute Capabilities"). */
 enum { MOST_THREADS = 1024 };
 static const unsigned most_along[3] = {1024, 1024, 64};
+
+/* What differs between replicas, and where: the analyses of the body as it is now, and its regions. */
+static bool analyze(Coarsening *c)
+{
+    analyses_free(c->analyses);
+    c->analyses = analyses_new(c->body);
+    c->dominance = analyses_dominance(c->analyses);
+    c->postdominance = analyses_postdominance(c->analyses);
+    c->loops = analyses_loops(c->analyses);
+    c->observation = coarsening_observation(c);
+    VarianceOptions options = {.lane_uniform = c->needs_whole_warps, .merge_loads = !c->observation};
+    c->variance = analyses_variance(c->analyses, c->dimension, &options);
+    return coarsening_find_regions(c);
+}
 
 static bool coarsen_dimension(Body *body, unsigned dimension, unsigned factor, Stride stride, LaunchContract *contract,
                               Refusal *refusal)
@@ -37,15 +51,10 @@ static bool coarsen_dimension(Body *body, unsigned dimension, unsigned factor, S
     bool done = coarsening_check_instructions(&c);
     if (done) {
         coarsening_gather_index(&c);
-        c.analyses = analyses_new(body);
-        c.dominance = analyses_dominance(c.analyses);
-        c.postdominance = analyses_postdominance(c.analyses);
-        c.loops = analyses_loops(c.analyses);
-        c.observation = coarsening_observation(&c);
-        VarianceOptions options = {.lane_uniform = c.needs_whole_warps, .merge_loads = !c.observation};
-        c.variance = analyses_variance(c.analyses, dimension, &options);
-        done = coarsening_find_regions(&c) && coarsening_check_regions(&c);
+        done = analyze(&c) && coarsening_check_regions(&c);
     }
+    if (done && coarsening_exclude_exits(&c))
+        done = analyze(&c);
     if (done) {
         coarsening_clone(&c);
         contract->whole_warps |= c.needs_whole_warps;
@@ -102,7 +111,7 @@ static void shrink_tuning(Tuning *tuning, const unsigned factor[3])
 static bool check_some_block_fits(const LaunchContract *contract, Coarsening *c)
 {
     const Tuning *tuning = &c->body->tuning;
-    uint64_t most = 1, least = contract->whole_warps ? 32 : 1;
+    uint64_t most = 1, least = contract->whole_warps && contract->stride_unit % 32 ? 32 : 1;
     for (unsigned d = 0; d < 3; d++) {
         unsigned unit = contract->factor[d] > 1 ? contract->factor[d] * contract->stride_unit : 1;
         most *= d < tuning->maxntid_count ? tuning->maxntid[d] : 1;
@@ -160,6 +169,7 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
         if (request->factor[d] > 1 &&
             !coarsen_dimension(body, d, request->factor[d], request->stride, contract, refusal))
             return false;
+    coarsening_restore_exits(body);
     if ((contract->whole_warps && !check_warps(request, contract, &c)) || !check_some_block_fits(contract, &c))
         return false;
     shrink_tuning(&body->tuning, request->factor);

@@ -12,6 +12,14 @@ typedef struct Region {
     VEC(Block *) blocks;  /* in layout order */
 } Region;
 
+/* A warp-level instruction whose mask is to lose the threads that leave the kernel at a branch. */
+typedef struct Exclusion {
+    Inst *inst;
+    Block *branch;
+    bool taken;  /* those that take the branch execute the instruction; else those that do not */
+    RegId lanes; /* who stays; REG_NONE until coarsening_exclude_exits() */
+} Exclusion;
+
 typedef struct Coarsening {
     Body *body;
     Arena *scratch;
@@ -30,6 +38,7 @@ typedef struct Coarsening {
     size_t block_count;   /* blocks before cloning: the size of bit sets by Block.id */
     BitSet in_region;
     VEC(Region) regions;
+    VEC(Exclusion) exclusions;
 
     size_t reg_count;     /* registers before cloning */
     RegId **maps;         /* maps[k][reg]: replica k's register for reg; maps[0] is the identity */
@@ -66,6 +75,9 @@ bool coarsening_orders(const Inst *inst);
 /* Turns every ret and exit into a branch to one block, so that every region has a block where it ends. In an entry
  * function ret and exit mean the same. */
 void coarsening_unify_exits(Body *body);
+/* Gives the branches to that block their own exits again, so that no thread waits there for others: those may wait for
+ * it to exit, at a barrier or a warp-level instruction. */
+void coarsening_restore_exits(Body *body);
 /* Puts an empty block before an entry that ends in a branch table: a region that includes its several successors needs
  * a head. */
 void coarsening_separate_entry(Body *body);
@@ -82,6 +94,18 @@ void coarsening_make_indices(Coarsening *c);
 const Inst *coarsening_observation(const Coarsening *c);
 /* Refuses loops that may wait for another thread. */
 bool coarsening_check_waiting(Coarsening *c);
+
+/* coarsen_warps.c */
+/* An instruction that several threads of a warp execute together. */
+bool coarsening_is_warp_level(const Inst *inst);
+/* A warp-level instruction that names its participants by a mask, its last operand, and may be executed by a part of
+ * the warp. */
+bool coarsening_names_members(const Inst *inst);
+/* Refuses masks that may name threads which have left the kernel, where coarsening_exclude_exits() cannot help. */
+bool coarsening_check_exits(Coarsening *c);
+/* Takes threads that leave the kernel under variant control out of the masks of later instructions. True if the body
+ * has changed, by instructions only: variance and regions must be computed again. */
+bool coarsening_exclude_exits(Coarsening *c);
 
 /* coarsen_legality.c */
 /* Refuses what can be refused before variance is known; sets needs_whole_warps. */

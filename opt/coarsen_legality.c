@@ -2,7 +2,8 @@
  *
  * The first check runs before the analyses and looks at instructions one by one: coarsen_rules.c says what the
  * instruction table decides, the code here adds operands, calls and the carry flag. The second check runs when variance
- * and regions are known: collective operations must not be in a region or differ between replicas.
+ * and regions are known: collective operations must not be in a region or differ between replicas, except warp-level
+ * ones that name their participants (coarsen_warps.c).
  *
  * Requires SSA form. Changes nothing but needs_whole_warps and the refusal. */
 #include "opt/coarsen_internal.h"
@@ -11,8 +12,12 @@
 
 static bool want_whole_warps(Coarsening *c, const Inst *inst, const char *what)
 {
-    if (c->stride.kind != STRIDE_BLOCK)
-        return coarsening_refuse(c, inst, "'%s' needs whole warps, which only the block stride keeps", what);
+    /* With a number s, each s rows, planes or threads of the new block stand for s neighbours of the original one. If
+     * s is a multiple of 32, such a group begins and ends with a warp in both. */
+    bool keeps = c->stride.kind == STRIDE_BLOCK || (c->stride.kind == STRIDE_NUMBER && c->stride.number % 32 == 0);
+    if (!keeps)
+        return coarsening_refuse(
+            c, inst, "'%s' needs whole warps, which only the block stride and multiples of 32 keep", what);
     c->needs_whole_warps = true;
     return true;
 }
@@ -150,11 +155,12 @@ bool coarsening_check_instructions(Coarsening *c)
     return true;
 }
 
-/* To be executed by all threads of a block or warp, or exactly as often as before. */
+/* To be executed by all threads of a block or warp, or exactly as often as before.  Warp-level instructions that name
+ * their participants are not among them: coarsen_warps.c is about those. */
 static bool is_collective(const Inst *inst)
 {
-    CoarsenRule rule = coarsening_treatment(inst).rule;
-    return rule == COARSEN_ONCE || (rule == COARSEN_WHOLE_WARPS && inst->sync == SYNC_WARP);
+    return coarsening_treatment(inst).rule == COARSEN_ONCE ||
+           (coarsening_is_warp_level(inst) && !coarsening_names_members(inst));
 }
 
 /* Each replica has its own local variables, so an address in local memory must come from one of them. */
@@ -214,5 +220,5 @@ bool coarsening_check_regions(Coarsening *c)
         }
     }
     check_alignment(c);
-    return coarsening_check_waiting(c);
+    return coarsening_check_exits(c) && coarsening_check_waiting(c);
 }

@@ -50,7 +50,12 @@ CoarsenTreatment coarsen_treatment(const Form *form)
     case SYNC_ASYNC_GROUP: return (CoarsenTreatment){COARSEN_ONCE, NULL};
     case SYNC_WARP: return (CoarsenTreatment){COARSEN_WHOLE_WARPS, NULL};
     case SYNC_BLOCK_COUNT: return refused("counts or combines the threads of the block");
-    case SYNC_CONVERGED: return refused("depends on which threads of the warp run together");
+    case SYNC_CONVERGED:
+        /* Any set of threads that execute it together is a right answer of activemask, the only one that is volatile:
+         * those of one replica that do are one.  The others take the values of that set without naming it. */
+        if (form_effects(form) & EFFECT_VOLATILE)
+            return (CoarsenTreatment){COARSEN_WHOLE_WARPS, NULL};
+        return refused("depends on which threads of the warp run together");
     case SYNC_WARPGROUP: return refused("works on groups of four warps");
     case SYNC_MBARRIER: return refused("counts arrivals at a barrier in memory");
     case SYNC_OTHER: break;

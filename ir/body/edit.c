@@ -255,6 +255,51 @@ void inst_set_guard(Body *body, Inst *inst, RegId predicate, bool inverted)
     inst->guard_inverted = inverted;
 }
 
+/* Makes room for a register that the instruction reads, as its reference 'at'; the operands' references from there on
+ * have been shifted. */
+static void insert_use(Body *body, Inst *inst, uint16_t at, RegId reg)
+{
+    require(inst->ref_count < REF_NONE - 1);
+    RegRef *refs = ARENA_ARRAY(body->arena, RegRef, inst->ref_count + 1u);
+    if (at)
+        memcpy(refs, inst->refs, at * sizeof *refs);
+    if (inst->ref_count > at)
+        memcpy(refs + at + 1, inst->refs + at, (inst->ref_count - at) * sizeof *refs);
+    refs[at] = (RegRef){.reg = reg, .role = REF_USE, .partner = REF_NONE};
+    inst->refs = refs;
+    inst->ref_count++;
+    for (unsigned i = 0; i < inst->ref_count; i++)
+        if (refs[i].partner != REF_NONE && refs[i].partner >= at)
+            refs[i].partner++;
+    if (inst->guard != REF_NONE)
+        inst->guard++;
+}
+
+/* Where the references of the operands end: those of the guard and of tied old values follow. */
+static uint16_t operands_end(const Inst *inst)
+{
+    return inst->guard == REF_NONE ? inst->ref_count - inst->tied_count : inst->guard;
+}
+
+void inst_replace_operand(Body *body, Inst *inst, unsigned index, RegId reg)
+{
+    require(index < inst->operand_count);
+    Operand *operand = &inst->operands[index];
+    if (operand->kind == OPERAND_REG) {
+        require(inst->refs[operand->ref].role == REF_USE);
+        inst->refs[operand->ref].reg = reg;
+        return;
+    }
+    /* Operand trees are shared between clones. */
+    uint16_t at = operands_end(inst);
+    Operand *operands = ARENA_ARRAY(body->module->arena, Operand, inst->operand_count);
+    memcpy(operands, inst->operands, inst->operand_count * sizeof *operands);
+    operands[index] = (Operand){.kind = OPERAND_REG, .ref = at, .span = operand->span};
+    inst->operands = operands;
+    insert_use(body, inst, at, reg);
+    inst_bind_again(body, inst);
+}
+
 /* Shifts the references from 'at' on by one, and replaces each occurrence of the special register by a register; false
  * if there is none. */
 static bool tree_special_replace(Arena *arena, Operand *operand, const Sreg *sreg, uint16_t at)
@@ -279,26 +324,15 @@ static bool tree_special_replace(Arena *arena, Operand *operand, const Sreg *sre
 void inst_replace_special(Body *body, Inst *inst, const Sreg *sreg, RegId reg)
 {
     Arena *trees = body->module->arena; /* they outlive the body: clones of it share them */
-    uint16_t at = inst->guard == REF_NONE ? inst->ref_count - inst->tied_count : inst->guard;
-    require(inst->ref_count < REF_NONE - 1);
+    uint16_t at = operands_end(inst);
     Operand *operands = ARENA_ARRAY(trees, Operand, inst->operand_count);
     memcpy(operands, inst->operands, inst->operand_count * sizeof *operands);
     bool found = false;
     for (unsigned i = 0; i < inst->operand_count; i++)
         found |= tree_special_replace(trees, &operands[i], sreg, at);
     require(found);
-    RegRef *refs = ARENA_ARRAY(body->arena, RegRef, inst->ref_count + 1u);
-    memcpy(refs, inst->refs, at * sizeof *refs);
-    memcpy(refs + at + 1, inst->refs + at, (inst->ref_count - at) * sizeof *refs);
-    refs[at] = (RegRef){.reg = reg, .role = REF_USE, .partner = REF_NONE};
     inst->operands = operands;
-    inst->refs = refs;
-    inst->ref_count++;
-    for (unsigned i = 0; i < inst->ref_count; i++)
-        if (refs[i].partner != REF_NONE && refs[i].partner >= at)
-            refs[i].partner++;
-    if (inst->guard != REF_NONE)
-        inst->guard++;
+    insert_use(body, inst, at, reg);
     /* The 16 low bits of a special register are a plain mov; those of a register are a conversion. */
     if (inst_op(inst) == OP_MOV && operands[0].kind == OPERAND_REG && type_bits(inst->signature->types[0]) == 16)
         inst->signature = signature_parse(body->module, "cvt.u16.u32");

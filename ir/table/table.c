@@ -91,7 +91,9 @@ bool opcode_has(Opcode op, unsigned rules)
 
 bool signature_is_aligned(const Signature *signature)
 {
-    return opcode_has(signature->op, RULE_ALIGNED) || signature_has(signature, MOD_ALIGNED);
+    /* "bar.sync" is; "bar.warp.sync" names its threads. */
+    return (opcode_has(signature->op, RULE_ALIGNED) && !signature_has(signature, MOD_WARP)) ||
+           signature_has(signature, MOD_ALIGNED);
 }
 
 bool opcode_is_slow(Opcode op)

@@ -115,6 +115,8 @@ corpus matmul_tiled matmul_tiled y2
 corpus histogram histogram x2
 corpus stencil1d stencil1d x2
 transform small "$folder/small.ptx" "$folder/small.launch.json" -coarsen small:x2 -block 64,1,1
+hand=tests/cases/coarsen/hand
+transform warps "$hand/warps.ptx" "$hand/warps.launch.json" -coarsen leave:2
 
 plant "a replica at the wrong offset" matmul_tiled \
     's/add.u32 %tid_read_1, %tid_read, %ntid_coarse/add.u32 %tid_read_1, %tid_read, 1/' 'never written'
@@ -146,6 +148,10 @@ plant "an undefined register" small \
     's/(mad.lo.s32 %r6_1), %r5_1/.reg .b32 %nowhere;\n\t\1, %nowhere/' 'never written|undefined'
 plant "the widening of an index" stencil1d \
     '0,/mul.wide.s32 (%[a-z0-9_]+), (%[a-z0-9_]+), 4/s//mul.wide.s32 \1, \2, 8/' '.'
+plant "a mask that names threads which have left" warps 's/(redux.sync.add.u32 .*), %stay;/\1, -1;/' 'warp divergence'
+plant "the lanes that leave for those that stay" warps 's/(%stay_1), !%p1_1/\1, %p1_1/' 'warp divergence'
+plant "the other replica's lanes" warps 's/(vote.sync.ballot.b32 %r5, 1), %stay_1;/\1, %stay;/' '.'
+plant "a vote of the others' replica" warps 's/(%stay_1), !%p1_1/\1, !%p1/' '.'
 echo "$planted kinds of planted wrong code are caught"
 
 # $1: name; $2: survivors at most, in hundredths of the mutants; $3: one mutant out of so many is tried

@@ -10,11 +10,13 @@ enum { VARIANTS = 7, UNIFORMS = 4, SLOTS = 12, INPUTS = 256, DEPTH = 4 };
 typedef struct Maker {
     Random random;
     Buf *out;
-    unsigned labels, temporaries;
+    unsigned labels, temporaries; /* temporaries begin at 1 */
     int budget;
     bool uniform;     /* control is the same for all threads of the block here */
     bool exited;      /* some threads may have exited: no more collectives */
     bool warps;       /* the kernel may have warp collectives */
+    unsigned mask;    /* where control is not uniform: "%t<mask>" names the warp's lanes that are here; 0: unknown */
+    unsigned jumps;   /* breaks and gotos so far */
     bool shared, local, calls, barriers;
     unsigned loop_labels[DEPTH + 2], loops; /* enclosing, for breaks: "B<n>" after one, "C<n>" its next iteration */
     bool loop_uniform[DEPTH + 2];           /* all threads must make the same decision to exit it */
@@ -260,20 +262,29 @@ static void make_exchange(Maker *m)
 
 static void make_collective(Maker *m)
 {
-    if (!m->uniform || m->exited || !m->warps)
+    if (!(m->uniform || m->mask) || !m->warps)
         return;
+    Text mask = {"-1"};
+    if (!m->uniform)
+        snprintf(mask.text, sizeof mask.text, "%%t%u", m->mask);
     Text src = readable(m, chance(m, 15));
-    unsigned p = temporary(m);
-    switch (below(m, 3)) {
+    unsigned p = temporary(m), dst = below(m, VARIANTS);
+    bool all_lanes = m->uniform && !m->exited; /* every lane has a value to give */
+    switch (below(m, 6)) {
     case 0:
-        line(m, "shfl.sync.bfly.b32 %%v%u, %s, %u, 31, -1;", below(m, VARIANTS), src.text, 1u << below(m, 5));
+        if (all_lanes)
+            line(m, "shfl.sync.bfly.b32 %%v%u, %s, %u, 31, -1;", dst, src.text, 1u << below(m, 5));
         break;
     case 1:
-        line(m, "shfl.sync.down.b32 %%v%u|%%p%u, %s, %u, 31, -1;", below(m, VARIANTS), p, src.text, 1 + below(m, 16));
+        if (all_lanes)
+            line(m, "shfl.sync.down.b32 %%v%u|%%p%u, %s, %u, 31, -1;", dst, p, src.text, 1 + below(m, 16));
         break;
+    case 2: line(m, "match.any.sync.b32 %%v%u, %s, %s;", dst, src.text, mask.text); break;
+    case 3: line(m, "redux.sync.add.u32 %%v%u, %s, %s;", dst, src.text, mask.text); break;
+    case 4: line(m, "bar.warp.sync %s;", mask.text); break;
     default: {
         unsigned q = condition(m, false);
-        line(m, "vote.sync.ballot.b32 %%v%u, %%p%u, -1;", below(m, VARIANTS), q);
+        line(m, "vote.sync.ballot.b32 %%v%u, %%p%u, %s;", dst, q, mask.text);
         break;
     }
     }
@@ -281,9 +292,18 @@ static void make_collective(Maker *m)
 
 static void make_statements(Maker *m, unsigned depth, unsigned count);
 
+/* With mask 0, nothing is known of the lanes that execute it. */
+static void make_masked_body(Maker *m, unsigned depth, unsigned mask)
+{
+    unsigned outer = m->mask, jumps = m->jumps;
+    m->mask = mask;
+    make_statements(m, depth + 1, 1 + below(m, 3));
+    m->mask = m->jumps == jumps ? outer : 0;
+}
+
 static void make_body(Maker *m, unsigned depth)
 {
-    make_statements(m, depth + 1, 1 + below(m, 3));
+    make_masked_body(m, depth, 0);
 }
 
 static void enter_construct(Maker *m, unsigned number, bool has_else)
@@ -313,6 +333,8 @@ static void make_goto(Maker *m)
         return;
     bool uniform = crosses || (m->uniform && chance(m, 30));
     unsigned p = condition(m, uniform);
+    m->mask = 0;
+    m->jumps++;
     line(m, "@%s%%p%u bra %s%u;", maybe_not(m), p, m->joins[at].has_else && chance(m, 50) ? "E" : "J",
          m->joins[at].number);
     if (uniform)
@@ -327,20 +349,29 @@ static void make_if(Maker *m, unsigned depth)
     bool outer = m->uniform, uniform = m->uniform && chance(m, 40);
     unsigned number = m->labels++, p = condition(m, uniform);
     bool two = chance(m, 50);
+    const char *inverted = maybe_not(m);
+    unsigned then_mask = 0, else_mask = 0;
+    if (m->warps && m->uniform && !m->exited && !uniform) {
+        then_mask = temporary(m);
+        else_mask = temporary(m);
+        line(m, "vote.sync.ballot.b32 %%t%u, %s%%p%u, -1;", else_mask, inverted, p);
+        line(m, "not.b32 %%t%u, %%t%u;", then_mask, else_mask);
+    }
+    unsigned jumps = m->jumps;
     m->uniform = uniform;
     enter_construct(m, number, two);
     if (two) {
-        line(m, "@%s%%p%u bra E%u;", maybe_not(m), p, number);
-        make_body(m, depth);
+        line(m, "@%s%%p%u bra E%u;", inverted, p, number);
+        make_masked_body(m, depth, then_mask);
         line(m, "bra.uni J%u;", number);
         label(m, "E", number);
         m->joins[m->join_count - 1].has_else = false;
         m->uniform = uniform && m->floor == UINT32_MAX;
-        make_body(m, depth);
+        make_masked_body(m, depth, m->jumps == jumps ? else_mask : 0);
         label(m, "J", number);
     } else {
-        line(m, "@%s%%p%u bra J%u;", maybe_not(m), p, number);
-        make_body(m, depth);
+        line(m, "@%s%%p%u bra J%u;", inverted, p, number);
+        make_masked_body(m, depth, then_mask);
         label(m, "J", number);
     }
     leave_construct(m, outer);
@@ -406,6 +437,8 @@ static void make_break(Maker *m)
     for (unsigned i = at; i < m->loops; i++)
         uniform |= m->loop_uniform[i];
     unsigned p = condition(m, uniform);
+    m->mask = 0;
+    m->jumps++;
     line(m, "@%s%%p%u bra %s%u;", maybe_not(m), p, chance(m, 65) ? "B" : "C", m->loop_labels[at]);
 }
 
@@ -447,7 +480,7 @@ static void make_exit(Maker *m)
 {
     if (m->loops && chance(m, 60))
         return;
-    if (m->barriers || m->warps)
+    if (m->barriers || (m->warps && (!m->uniform || m->join_count || m->loops || m->exited)))
         return;
     unsigned p = condition(m, false);
     line(m, "@%s%%p%u %s;", maybe_not(m), p, chance(m, 50) ? "ret" : "exit");
@@ -485,7 +518,9 @@ static void make_statement(Maker *m, unsigned depth)
             return;
         }
     }
-    if (kind < 36)
+    if (m->warps && !depth && !m->exited && chance(m, 10))
+        make_exit(m);
+    else if (kind < 36)
         make_break(m);
     else if (kind < 38)
         make_goto(m);
@@ -505,7 +540,7 @@ static void make_statement(Maker *m, unsigned depth)
         make_call(m);
     else if (kind < 75)
         make_exchange(m);
-    else if (kind < 78)
+    else if (kind < 78 || (m->warps && kind < 86))
         make_collective(m);
     else if (kind < 80)
         make_carry(m);
@@ -588,6 +623,7 @@ void random_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
                .out = &code,
                .budget = 14,
                .uniform = true,
+               .temporaries = 1,
                .floor = UINT32_MAX};
     m.warps = chance(&m, 25);
     m.barriers = chance(&m, 50);

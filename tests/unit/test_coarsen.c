@@ -103,6 +103,31 @@ static void test_clones(void **state)
         OP_ADD, 4 + 3); /* three for the indices */
 }
 
+/* Warp-level instructions under a condition are cloned with it; a vote before the branch tells who stays. */
+static void test_warp_level(void **state)
+{
+    (void)state;
+    const char *under = "\tsetp.lt.u32 %p1, %t, 40;\n\t@%p1 bra L;\n\tshfl.sync.bfly.b32 %r1, %t, 1, 31, -1;\nL:\n";
+    check_count(under, OP_SHFL, 4);
+    check_count(under, OP_VOTE, 4);
+    /* who meets again before the kernel ends has not left it */
+    const char *meet = "\tsetp.lt.u32 %p1, %t, 40;\n\t@%p1 bra L;\n\tshfl.sync.bfly.b32 %r1, %t, 1, 31, -1;\nL:\n"
+                       "\tst.global.u32 [%a], %r0;\n";
+    check_count(meet, OP_SHFL, 4);
+    check_count(meet, OP_VOTE, 0);
+    check_count("\tsetp.lt.u32 %p1, %t, 40;\n\t@%p1 ret;\n\tactivemask.b32 %r2;\n\tmatch.any.sync.b32 %r1, %r0, %r2;\n",
+                OP_VOTE, 0);
+    check_count(OWN "\tactivemask.b32 %r1;\n\tst.global.u32 [%d1], %r1;\n", OP_ACTIVEMASK, 4);
+    /* each replica has its own guard */
+    check_count("\tsetp.lt.u32 %p1, %t, 40;\n\t@%p1 bar.warp.sync 0xff;\n", OP_BAR, 4);
+    /* a numeric stride keeps whole warps if it is made of them */
+    Try it = try_with("", "", meet, &(CoarsenRequest){.factor = {2, 1, 1}, .stride = {STRIDE_NUMBER, 64}});
+    assert_true(it.done);
+    assert_true(it.contract.whole_warps);
+    assert_int_equal(it.contract.stride_unit, 64);
+    release(it.module);
+}
+
 static void check_refused_with(const char *head, const char *tuning, const char *code, const CoarsenRequest *request,
                                const char *reason, const char *at)
 {
@@ -138,7 +163,15 @@ static void test_refuses_instructions(void **state)
     check_refused("\tbar.sync 0, 64;\n", "given number of threads", "bar.sync");
     check_refused("\tbar.arrive 0, 64;\n", "counts or combines", "bar.arrive");
     check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\tbar.red.popc.u32 %r1, 0, %p1;\n", "counts or combines", "bar.red");
-    check_refused("\tactivemask.b32 %r1;\n", "run together", "activemask");
+    check_refused_with(".version 6.3\n.target sm_60\n.address_size 64\n", "", "\tvote.ballot.b32 %r1, %p1;\n",
+                       &by_four, "run together", "vote");
+    /* a return that not everybody passes: who takes part in a vote after it? */
+    check_refused("\tsetp.lt.u32 %p1, %r0, 5;\n\t@%p1 bra L;\n\tsetp.lt.u32 %p2, %t, 5;\n\t@%p2 ret;\n"
+                  "\tvote.sync.ballot.b32 %r1, 1, -1;\n\tst.global.u32 [%a], %r1;\nL:\n",
+                  "left the kernel", "vote");
+    check_refused("\tsetp.lt.u32 %p2, %t, 5;\n\t@%p2 bra L;\n\t.reg .b32 %f<4>;\n"
+                  "\tmma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%f0, %f1}, {%f2}, {%f3}, {%f0, %f1};\nL:\n",
+                  "under a condition that differs", "mma");
     check_refused("\tmov.u32 %r1, %warpid;\n", "counts warps", "mov.u32");
     check_refused("\tmbarrier.arrive.shared.b64 %d1, [%a];\n", "counts arrivals", "mbarrier.arrive");
     check_refused("\tfrobnicate.b32 %r1, %t;\n", "is not a known", "frobnicate");
@@ -313,6 +346,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clones),
+        cmocka_unit_test(test_warp_level),
         cmocka_unit_test(test_refuses_instructions),
         cmocka_unit_test(test_refuses_waiting),
         cmocka_unit_test(test_refuses_calls),

@@ -1,0 +1,230 @@
+/* Warp-level instructions in regions.
+ *
+ * With whole warps, replica k of a warp's 32 threads is one warp of the original kernel, lane by lane.  Each replica's
+ * copy of a region is executed by exactly the lanes whose replica enters it, so a warp-level instruction that names its
+ * participants has the same ones as before, with the same values.  A copy has the region's own merge points, and it is
+ * entered from its head alone: no edge goes round a place where threads meet before such an instruction.
+ *
+ * Threads that have left the kernel are an exception.  A mask may name them, because nobody waits for a thread that has
+ * exited.  A merged thread is still there while one of its other replicas is alive, and it would be waited for.  So the
+ * branches that lead out of the kernel on one side and to the instruction on the other, all of them within the region
+ * or at its head, are looked at one by one:
+ *   - if the mask is the result of a warp-level instruction after the branch, it names only threads that stayed;
+ *   - if it is the branch at the head, and every thread of the kernel executes it once, a vote before it says who
+ *     stays, and those who do not are taken out of the mask;
+ *   - otherwise the kernel is refused.
+ * Where both sides of a branch meet before the kernel ends, nobody has left by it: CUDA requires that every thread
+ * which a mask names executes the instruction or has exited (docs/design.md).
+ *
+ * Requires SSA form, dominators, post-dominators, loops, variance and regions. */
+#include "opt/coarsen_internal.h"
+
+bool coarsening_is_warp_level(const Inst *inst)
+{
+    return inst->sync == SYNC_WARP && coarsening_treatment(inst).rule == COARSEN_WHOLE_WARPS;
+}
+
+bool coarsening_names_members(const Inst *inst)
+{
+    return coarsening_is_warp_level(inst) && !signature_is_aligned(inst->signature) &&
+           !(inst->effects & (EFFECT_READ | EFFECT_WRITE));
+}
+
+/* Whether a thread at the beginning of the block exits without doing anything else. */
+static bool only_exits(const Coarsening *c, const Block *block)
+{
+    for (size_t steps = 0; block && steps <= c->block_count; steps++) {
+        const Inst *first = block->first;
+        if (!first) {
+            block = block->fall;
+            continue;
+        }
+        if (!inst_is_terminator(first) || first->guard != REF_NONE || first->target_count > 1)
+            return false;
+        if (!first->target_count)
+            return true;
+        block = first->targets[0];
+    }
+    return false;
+}
+
+/* Whether the block's branch separates threads that may not meet again before the kernel ends. */
+static bool parts_for_good(const Coarsening *c, const Block *block)
+{
+    if (!block_chooses(block))
+        return false;
+    const Block *meeting = dominance_parent(c->postdominance, block);
+    return !meeting || only_exits(c, meeting);
+}
+
+static bool is_within(const Region *region, const BitSet *members, const Block *block)
+{
+    return block == region->head || bitset_has(members, block->id);
+}
+
+/* Adds the blocks of the region, and its head, from which 'to' can be reached; 'to' itself only if it is on a cycle. */
+static BitSet blocks_before(Coarsening *c, const Region *region, const BitSet *members, const Block *to)
+{
+    BitSet found = bitset_new(c->scratch, c->block_count);
+    VEC(const Block *) pending = {0};
+    VEC_PUSH(c->scratch, pending, to);
+    while (pending.count) {
+        const Block *block = VEC_POP(pending);
+        if (block == region->head)
+            continue;
+        for (unsigned p = 0; p < block->pred_count; p++) {
+            const Block *pred = block->preds[p];
+            if (!is_within(region, members, pred) || bitset_has(&found, pred->id))
+                continue;
+            bitset_add(&found, pred->id);
+            VEC_PUSH(c->scratch, pending, pred);
+        }
+    }
+    return found;
+}
+
+/* Where the mask is made, if a warp-level instruction makes it: it names threads that are alive there. */
+static const Block *mask_origin(Coarsening *c, const Inst *inst)
+{
+    const Operand *mask = &inst->operands[inst->operand_count - 1];
+    if (mask->kind != OPERAND_REG)
+        return NULL;
+    const Inst *maker = value_inst(analyses_values(c->analyses), inst->refs[mask->ref].reg);
+    return maker && (maker->sync == SYNC_WARP || maker->sync == SYNC_CONVERGED) ? maker->block : NULL;
+}
+
+/* Whether a vote of the whole warp can be cast at the end of the block: all threads execute it, once. */
+static bool everyone_passes(const Coarsening *c, const Block *block)
+{
+    if (loop_of(c->loops, block) || (c->loops->has_irreducible && bitset_has(&c->loops->irreducible, block->id)))
+        return false;
+    return dominance_has(c->postdominance, block, c->body->blocks.data[0]);
+}
+
+/* The members of one block's warp-level instructions, against the branches from which threads may leave. */
+typedef struct ExitCheck {
+    Coarsening *c;
+    const Region *region;
+    const BitSet *members; /* the region's blocks */
+    const Block *place;    /* the block of the instructions */
+    BitSet before;         /* blocks from which it is reached */
+} ExitCheck;
+
+static bool leads_there(const ExitCheck *check, const Block *from)
+{
+    return from == check->place || (is_within(check->region, check->members, from) && from != check->region->head &&
+                                    bitset_has(&check->before, from->id));
+}
+
+/* Whether the branch sends some threads to the instructions and lets others leave. */
+static bool lets_leave(const ExitCheck *check, const Block *branch)
+{
+    if (!bitset_has(&check->before, branch->id) || !parts_for_good(check->c, branch))
+        return false;
+    FOR_EACH_SUCC(branch, succ)
+        if (!leads_there(check, succ))
+            return true;
+    return false;
+}
+
+static bool check_exit(ExitCheck *check, Inst *inst, Block *branch)
+{
+    Coarsening *c = check->c;
+    const Block *origin = mask_origin(c, inst);
+    if (origin && bitset_has(check->members, origin->id)) {
+        BitSet before = blocks_before(c, check->region, check->members, branch);
+        if (origin != branch && !bitset_has(&before, origin->id))
+            return true;
+    }
+    const Inst *last = branch->last;
+    const Operand *mask = &inst->operands[inst->operand_count - 1];
+    bool simple = last && last->target_count == 1 && last->guard != REF_NONE &&
+                  (mask->kind == OPERAND_REG || mask->constant);
+    if (branch == check->region->head && simple && everyone_passes(c, branch)) {
+        bool taken = leads_there(check, last->targets[0]);
+        VEC_PUSH(c->scratch, c->exclusions, ((Exclusion){inst, branch, taken, REG_NONE}));
+        return true;
+    }
+    return coarsening_refuse(c, inst,
+                             "'%s' may name threads that have left the kernel at the branch on line %u, which differs "
+                             "between the merged threads",
+                             inst_spelling(c->scratch, inst), last ? coarsening_line(c, last) : 0);
+}
+
+static bool check_block(Coarsening *c, const Region *region, const BitSet *members, Block *block)
+{
+    ExitCheck check = {.c = c, .region = region, .members = members, .place = block};
+    for (Inst *inst = block->first; inst; inst = inst->next) {
+        if (!coarsening_names_members(inst))
+            continue;
+        if (!check.before.words)
+            check.before = blocks_before(c, region, members, block);
+        if (lets_leave(&check, region->head) && !check_exit(&check, inst, region->head))
+            return false;
+        for (size_t i = 0; i < region->blocks.count; i++)
+            if (lets_leave(&check, region->blocks.data[i]) && !check_exit(&check, inst, region->blocks.data[i]))
+                return false;
+    }
+    return true;
+}
+
+bool coarsening_check_exits(Coarsening *c)
+{
+    for (size_t r = 0; r < c->regions.count; r++) {
+        const Region *region = &c->regions.data[r];
+        if (!only_exits(c, region->join))
+            continue; /* nobody leaves within it */
+        BitSet members = bitset_new(c->scratch, c->block_count);
+        for (size_t i = 0; i < region->blocks.count; i++)
+            bitset_add(&members, region->blocks.data[i]->id);
+        for (size_t i = 0; i < region->blocks.count; i++)
+            if (!check_block(c, region, &members, region->blocks.data[i]))
+                return false;
+    }
+    return true;
+}
+
+/* The lanes that take the branch at the end of the block, or those that do not. */
+static RegId vote_before(Coarsening *c, Block *branch, bool taken)
+{
+    Body *body = c->body;
+    Inst *last = branch->last;
+    RegId lanes = body_add_reg(body, TYPE_B32, intern(body->module->names, "%stay"));
+    bool inverted = last->guard_inverted == taken;
+    inst_insert_before(last, inst_build(body, "vote.sync.ballot.b32", inverted ? "d!i" : "dri", lanes,
+                                        last->refs[last->guard].reg, (int64_t)UINT32_MAX));
+    return lanes;
+}
+
+/* Those of the mask's lanes that are among the given ones. */
+static RegId members_among(Coarsening *c, Inst *inst, RegId lanes)
+{
+    Body *body = c->body;
+    const Operand *mask = &inst->operands[inst->operand_count - 1];
+    if (mask->kind != OPERAND_REG && (uint32_t)mask->constant->bits == UINT32_MAX)
+        return lanes;
+    RegId members = body_add_reg(body, TYPE_B32, intern(body->module->names, "%members"));
+    Inst *narrowed = mask->kind == OPERAND_REG
+                         ? inst_build(body, "and.b32", "drr", members, lanes, inst->refs[mask->ref].reg)
+                         : inst_build(body, "and.b32", "dri", members, lanes, (int64_t)(uint32_t)mask->constant->bits);
+    inst_insert_before(inst, narrowed);
+    return members;
+}
+
+bool coarsening_exclude_exits(Coarsening *c)
+{
+    Body *body = c->body;
+    for (size_t i = 0; i < c->exclusions.count; i++) {
+        Exclusion *exclusion = &c->exclusions.data[i];
+        /* The instructions of one branch and side share a vote. */
+        for (size_t j = 0; j < i && exclusion->lanes == REG_NONE; j++)
+            if (c->exclusions.data[j].branch == exclusion->branch && c->exclusions.data[j].taken == exclusion->taken)
+                exclusion->lanes = c->exclusions.data[j].lanes;
+        if (exclusion->lanes == REG_NONE)
+            exclusion->lanes = vote_before(c, exclusion->branch, exclusion->taken);
+        Inst *inst = exclusion->inst;
+        RegId members = members_among(c, inst, exclusion->lanes);
+        inst_replace_operand(body, inst, inst->operand_count - 1u, members);
+    }
+    return c->exclusions.count > 0;
+}
