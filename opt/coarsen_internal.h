@@ -101,6 +101,8 @@ bool coarsening_is_warp_level(const Inst *inst);
 /* A warp-level instruction that names its participants by a mask, its last operand, and may be executed by a part of
  * the warp. */
 bool coarsening_names_members(const Inst *inst);
+/* Refuses what uses the set of threads that run together as more than a mask. */
+bool coarsening_check_active(Coarsening *c);
 /* Refuses masks that may name threads which have left the kernel, where coarsening_exclude_exits() cannot help. */
 bool coarsening_check_exits(Coarsening *c);
 /* Takes threads that leave the kernel under variant control out of the masks of later instructions. True if the body

@@ -220,5 +220,5 @@ bool coarsening_check_regions(Coarsening *c)
         }
     }
     check_alignment(c);
-    return coarsening_check_exits(c) && coarsening_check_waiting(c);
+    return coarsening_check_active(c) && coarsening_check_exits(c) && coarsening_check_waiting(c);
 }

@@ -51,8 +51,8 @@ CoarsenTreatment coarsen_treatment(const Form *form)
     case SYNC_WARP: return (CoarsenTreatment){COARSEN_WHOLE_WARPS, NULL};
     case SYNC_BLOCK_COUNT: return refused("counts or combines the threads of the block");
     case SYNC_CONVERGED:
-        /* Any set of threads that execute it together is a right answer of activemask, the only one that is volatile:
-         * those of one replica that do are one.  The others take the values of that set without naming it. */
+        /* Only activemask is volatile.  Any set of threads that execute it together is a right answer, but one that a
+         * kernel may show: coarsen_warps.c accepts it where it only names the participants of other instructions. */
         if (form_effects(form) & EFFECT_VOLATILE)
             return (CoarsenTreatment){COARSEN_WHOLE_WARPS, NULL};
         return refused("depends on which threads of the warp run together");

@@ -30,6 +30,58 @@ bool coarsening_names_members(const Inst *inst)
            !(inst->effects & (EFFECT_READ | EFFECT_WRITE));
 }
 
+static bool is_mask_of(const Inst *inst, RegId reg)
+{
+    if (!coarsening_names_members(inst) || !inst->operand_count)
+        return false;
+    const Operand *mask = &inst->operands[inst->operand_count - 1];
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (inst->refs[r].reg == reg && (mask->kind != OPERAND_REG || mask->ref != r))
+            return false;
+    return true;
+}
+
+/* The instruction that reads the register other than as a mask, directly or through phis; NULL if there is none. */
+static const Inst *other_reader(Coarsening *c, RegId reg)
+{
+    const Values *values = analyses_values(c->analyses);
+    BitSet seen = bitset_new(c->scratch, c->body->regs.count);
+    VEC(RegId) pending = {0};
+    VEC_PUSH(c->scratch, pending, reg);
+    bitset_add(&seen, reg);
+    while (pending.count) {
+        RegId at = VEC_POP(pending);
+        for (uint32_t u = 0; u < value_use_count(values, at); u++) {
+            const ValueUse *use = &value_uses(values, at)[u];
+            if (use->inst && !is_mask_of(use->inst, at))
+                return use->inst;
+            if (use->inst)
+                continue;
+            RegId merged = use->block->phis.data[use->index].dst;
+            if (!bitset_has(&seen, merged))
+                VEC_PUSH(c->scratch, pending, merged);
+            bitset_add(&seen, merged);
+        }
+    }
+    return NULL;
+}
+
+bool coarsening_check_active(Coarsening *c)
+{
+    for (size_t b = 0; b < c->body->blocks.count; b++)
+        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next) {
+            if (inst->sync != SYNC_CONVERGED)
+                continue;
+            const Inst *reader = inst->refs ? other_reader(c, inst->refs[0].reg) : NULL;
+            if (reader)
+                return coarsening_refuse(c, inst, "'%s' depends on which threads of the warp run together, and '%s' on "
+                                         "line %u uses the result as more than a mask",
+                                         inst_spelling(c->scratch, inst), inst_spelling(c->scratch, reader),
+                                         coarsening_line(c, reader));
+        }
+    return true;
+}
+
 /* Whether a thread at the beginning of the block exits without doing anything else. */
 static bool only_exits(const Coarsening *c, const Block *block)
 {
@@ -93,11 +145,10 @@ static const Block *mask_origin(Coarsening *c, const Inst *inst)
     return maker && (maker->sync == SYNC_WARP || maker->sync == SYNC_CONVERGED) ? maker->block : NULL;
 }
 
-/* Whether a vote of the whole warp can be cast at the end of the block: all threads execute it, once. */
+/* Whether a vote of the whole warp can be cast at the end of the block: all threads execute it.  They do so once, since
+ * a region whose head is in a loop does not end with the kernel. */
 static bool everyone_passes(const Coarsening *c, const Block *block)
 {
-    if (loop_of(c->loops, block) || (c->loops->has_irreducible && bitset_has(&c->loops->irreducible, block->id)))
-        return false;
     return dominance_has(c->postdominance, block, c->body->blocks.data[0]);
 }
 

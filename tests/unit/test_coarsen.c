@@ -117,7 +117,21 @@ static void test_warp_level(void **state)
     check_count(meet, OP_VOTE, 0);
     check_count("\tsetp.lt.u32 %p1, %t, 40;\n\t@%p1 ret;\n\tactivemask.b32 %r2;\n\tmatch.any.sync.b32 %r1, %r0, %r2;\n",
                 OP_VOTE, 0);
-    check_count(OWN "\tactivemask.b32 %r1;\n\tst.global.u32 [%d1], %r1;\n", OP_ACTIVEMASK, 4);
+    /* only who stays after a return can be named by a mask that is made there, by a warp-level instruction */
+    check_count("\tsetp.lt.u32 %p1, %t, 40;\n\t@%p1 ret;\n\tor.b32 %r2, %r0, 7;\n"
+                "\tmatch.any.sync.b32 %r1, %r0, %r2;\n",
+                OP_VOTE, 4);
+    check_count("\tactivemask.b32 %r2;\n\tsetp.lt.u32 %p2, %r0, 40;\n\t@%p2 bra L;\n\tst.global.u32 [%a], %r0;\nL:\n"
+                "\tsetp.lt.u32 %p1, %t, 40;\n\t@%p1 ret;\n\tmatch.any.sync.b32 %r1, %r0, %r2;\n",
+                OP_VOTE, 4);
+    /* nobody leaves at the second branch */
+    check_count("\tsetp.lt.u32 %p1, %t, 40;\n\t@%p1 ret;\n\tsetp.eq.u32 %p2, %t, 50;\n\t@%p2 bra L;\n"
+                "\tmatch.any.sync.b32 %r1, %r0, -1;\nL:\n\tst.global.u32 [%a], %r0;\n",
+                OP_VOTE, 4);
+    /* each has a mask of its own if it is made under a condition, even one that reaches the instruction by a phi */
+    check_count("\tsetp.lt.u32 %p1, %t, 40;\n\tmov.u32 %r2, -1;\n\t@%p1 bra L;\n\tactivemask.b32 %r2;\nL:\n"
+                "\tredux.sync.add.u32 %r1, %r0, %r2;\n\tst.global.u32 [%a], %r0;\n",
+                OP_ACTIVEMASK, 4);
     /* each replica has its own guard */
     check_count("\tsetp.lt.u32 %p1, %t, 40;\n\t@%p1 bar.warp.sync 0xff;\n", OP_BAR, 4);
     /* a numeric stride keeps whole warps if it is made of them */
@@ -165,10 +179,6 @@ static void test_refuses_instructions(void **state)
     check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\tbar.red.popc.u32 %r1, 0, %p1;\n", "counts or combines", "bar.red");
     check_refused_with(".version 6.3\n.target sm_60\n.address_size 64\n", "", "\tvote.ballot.b32 %r1, %p1;\n",
                        &by_four, "run together", "vote");
-    /* a return that not everybody passes: who takes part in a vote after it? */
-    check_refused("\tsetp.lt.u32 %p1, %r0, 5;\n\t@%p1 bra L;\n\tsetp.lt.u32 %p2, %t, 5;\n\t@%p2 ret;\n"
-                  "\tvote.sync.ballot.b32 %r1, 1, -1;\n\tst.global.u32 [%a], %r1;\nL:\n",
-                  "left the kernel", "vote");
     check_refused("\tsetp.lt.u32 %p2, %t, 5;\n\t@%p2 bra L;\n\t.reg .b32 %f<4>;\n"
                   "\tmma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%f0, %f1}, {%f2}, {%f3}, {%f0, %f1};\nL:\n",
                   "under a condition that differs", "mma");
@@ -184,6 +194,42 @@ static void test_refuses_instructions(void **state)
                   "3;\n\t@%p1 bra L;\n"
                   "\tst.volatile.global.u32 [%a], 0;\n",
                   "may wait", "atom");
+}
+
+/* Masks whose members may have left, and masks that are more than masks. */
+static void test_refuses_masks(void **state)
+{
+    (void)state;
+    /* a return that not everybody passes: who takes part in a vote after it? */
+    check_refused("\tsetp.lt.u32 %p1, %r0, 5;\n\t@%p1 bra L;\n\tsetp.lt.u32 %p2, %t, 5;\n\t@%p2 ret;\n"
+                  "\tvote.sync.ballot.b32 %r1, 1, -1;\n\tst.global.u32 [%a], %r1;\nL:\n",
+                  "left the kernel", "vote");
+    check_refused("\tsetp.lt.u32 %p1, %r0, 5;\n\t@%p1 bra L;\n\tsetp.lt.u32 %p2, %t, 5;\n\t@%p2 ret;\n"
+                  "\tvote.sync.ballot.b32 %r1, 1, -1;\n\tret;\nL:\n\tst.global.u32 [%a], %r1;\n",
+                  "left the kernel", "vote");
+    /* one that is passed again and again */
+    check_refused("\tmov.u32 %r2, 0;\nL:\n\tadd.u32 %r2, %r2, 1;\n\tsetp.gt.u32 %p2, %r2, %r0;\n\t@%p2 ret;\n"
+                  "\tsetp.eq.u32 %p1, %r2, %t;\n\t@%p1 ret;\n\tvote.sync.ballot.b32 %r1, 1, -1;\n\tbra L;\n",
+                  "left the kernel", "vote");
+    /* The mask names those who passed the first return, of whom some leave at the second: in the block that made the
+     * mask, and in a later one. */
+    check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 ret;\n\tactivemask.b32 %r2;\n\tsetp.eq.u32 %p2, %t, 9;\n"
+                  "\t@%p2 ret;\n\tmatch.any.sync.b32 %r1, %r0, %r2;\n",
+                  "left the kernel", "match");
+    check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 ret;\n\tvote.sync.ballot.b32 %r2, 1, 0xffe0;\n"
+                  "\tsetp.eq.u32 %p3, %r0, 4;\n\t@%p3 bra L;\n\tst.global.u32 [%a], %r0;\nL:\n"
+                  "\tsetp.eq.u32 %p2, %t, 9;\n\t@%p2 ret;\n\tmatch.any.sync.b32 %r1, %r0, %r2;\n",
+                  "left the kernel", "match");
+    /* the mask of an earlier turn of the loop */
+    check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 ret;\nL:\n\tadd.u32 %r3, %r3, %t;\n\tsetp.gt.u32 %p2, %r3, 99;\n"
+                  "\t@%p2 ret;\n\tactivemask.b32 %r2;\n\tmatch.any.sync.b32 %r1, %r0, %r2;\n\tbra L;\n",
+                  "left the kernel", "match");
+    check_refused(OWN "\tactivemask.b32 %r1;\n\tst.global.u32 [%d1], %r1;\n", "more than a mask", "activemask");
+    /* a mask, and the value */
+    check_refused("\tactivemask.b32 %r1;\n\tredux.sync.add.u32 %r2, %r1, %r1;\n", "more than a mask", "activemask");
+    check_refused("\tsetp.lt.u32 %p1, %t, 40;\n\tmov.u32 %r2, -1;\n\t@%p1 bra L;\n\tactivemask.b32 %r2;\nL:\n"
+                  "\tst.global.u32 [%a], %r2;\n",
+                  "more than a mask", "activemask");
 }
 
 /* How a value that was read can decide whether a loop continues. */
@@ -348,6 +394,7 @@ int main(void)
         cmocka_unit_test(test_clones),
         cmocka_unit_test(test_warp_level),
         cmocka_unit_test(test_refuses_instructions),
+        cmocka_unit_test(test_refuses_masks),
         cmocka_unit_test(test_refuses_waiting),
         cmocka_unit_test(test_refuses_calls),
         cmocka_unit_test(test_refuses_blocks),

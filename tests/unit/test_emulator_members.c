@@ -99,6 +99,26 @@ static void faults_remain(void **state)
     expect_fault(&kernel,
                  MASKS "setp.eq.u32 %p1, %r2, 20; selp.u32 %r3, -1, %r3, %p1; bar.warp.sync %r3;", FAULT_WARP_SYNC,
                  "wait for lanes");
+    /* Threads that part at a branch must not name each other before they meet: some wait there for the others. */
+    expect_fault(&kernel,
+                 "mov.u32 %r2, %laneid; setp.lt.u32 %p1, %r2, 16; @!%p1 bra M; vote.sync.ballot.b32 %r3, 1, -1;\n"
+                 "M: st.global.u32 [%rd2], %r2;",
+                 FAULT_WARP_SYNC, "0x0000ffff wait for lanes 0xffff0000, which wait elsewhere");
+    expect_fault(&kernel,
+                 "mov.u32 %r2, %laneid; setp.lt.u32 %p1, %r2, 16; @!%p1 bra E; bar.warp.sync -1; bra M;\n"
+                 "E: vote.sync.any.pred %p2, %p1, -1;\nM: st.global.u32 [%rd2], %r2;",
+                 FAULT_WARP_SYNC, "which wait elsewhere");
+}
+
+/* Those that part for good may exit before the others get there, or after. */
+static void exits_are_not_waited_for(void **state)
+{
+    (void)state;
+    const uint32_t words[] = {0x00ff, 0x00ff};
+    const char *leave = "mov.u32 %r2, %laneid; setp.lt.u32 %p1, %r2, 8; mov.u32 %r3, 0;\n@%p1 bra S;\n"
+                        "st.global.u32 [%rd2], %r3; exit;\n"
+                        "S: vote.sync.ballot.b32 %r3, 1, -1; st.global.u32 [%rd2], %r3;";
+    expect_words(&(Emulated){.block = 32}, leave, words, 2);
 }
 
 int main(void)
@@ -108,6 +128,7 @@ int main(void)
         cmocka_unit_test(groups_synchronise),
         cmocka_unit_test(groups_wait_for_other_splits),
         cmocka_unit_test(faults_remain),
+        cmocka_unit_test(exits_are_not_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
