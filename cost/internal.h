@@ -26,7 +26,7 @@ double warp_path(const Profile *profile, const Device *device, double global_lat
 
 /* How a launch uses the caches. */
 typedef struct Traffic {
-    double l2_sectors;   /* sectors that L2 reads or writes */
+    double l2_sectors;   /* read from L2, or written to it, whichever are more: they go different ways */
     double dram_sectors;
     double load_latency; /* mean, in cycles */
     double l1_hits;      /* share of load sectors */

@@ -15,7 +15,6 @@ static const double throughput_norm = 5, latency_norm = 2.7;
 static const double line_cycles = 0.35, store_sector_cycles = 0.9, store_line_cycles = 0.45, wave_cycles = 100;
 static const double slow_passes = 2; /* of the special function units, for a division or root */
 
-
 const char *resource_name(Resource resource)
 {
     static const char *const names[RESOURCE_COUNT] = {

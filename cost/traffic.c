@@ -3,9 +3,8 @@
  * A warp that loads a sector again after d others needs a cache that keeps d sectors for each of the warps that share
  * it: those of an SM for L1, those of all SMs for L2.  A sector that another warp of the block has loaded is in L1 as
  * long as the sectors of the SM's blocks fit, and beyond that to the share that fits.  Of what several blocks load, L2
- * keeps the share of the grid's sectors that fits.  Stores go through L1 to L2. */
+ * keeps the share of the grid's sectors that fits.  Stores go through L1 to L2, against the stream of what is loaded. */
 #include "cost/internal.h"
-
 
 static double at_most_one(double value)
 {
@@ -41,7 +40,7 @@ Traffic traffic_predict(const Profile *profile, const Device *device, double blo
     double dram_share = misses > 0 ? at_most_one(reads / misses) : 0;
     double miss_latency = device->l2_latency + dram_share * (device->dram_latency - device->l2_latency);
     return (Traffic){
-        .l2_sectors = misses + profile->store_sectors,
+        .l2_sectors = misses > profile->store_sectors ? misses : profile->store_sectors,
         .dram_sectors = reads + writes,
         .load_latency = device->l1_latency + miss_share * (miss_latency - device->l1_latency),
         .l1_hits = profile->load_sectors > 0 ? 1 - misses / profile->load_sectors : 0,
