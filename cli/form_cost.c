@@ -119,10 +119,15 @@ const char *cost_verdict(Arena *arena, const FormCost *before, const FormCost *a
     return arena_printf(arena, "%.2f%s: %.2f times %s", speedup, grade, factor.after / factor.before, factor.words);
 }
 
+double cost_sectors(const FormCost *before, const FormCost *after)
+{
+    double sectors = before->profile->load_sectors + before->profile->store_sectors;
+    return sectors > 0 ? (after->profile->load_sectors + after->profile->store_sectors) / sectors : 1;
+}
+
 const char *cost_warning(Arena *arena, const FormCost *before, const FormCost *after, unsigned index)
 {
     const Profile *x = before->profile, *y = after->profile;
-    double sectors_before = x->load_sectors + x->store_sectors, sectors_after = y->load_sectors + y->store_sectors;
     unsigned found = 0;
     if (y->block_threads < 32 && x->block_threads >= 32 && found++ == index)
         return arena_printf(arena, "blocks of %.0f threads waste %.0f lanes of each warp", y->block_threads,
@@ -130,8 +135,8 @@ const char *cost_warning(Arena *arena, const FormCost *before, const FormCost *a
     if (after->time.resident_warps < before->time.resident_warps && found++ == index)
         return arena_printf(arena, "%u warps on an SM instead of %u", after->time.resident_warps,
                             before->time.resident_warps);
-    if (sectors_after > 1.05 * sectors_before && sectors_before > 0 && found++ == index)
-        return arena_printf(arena, "%.2f times the global sectors", sectors_after / sectors_before);
+    if (cost_sectors(before, after) > MULTIPLIED_SECTORS && found++ == index)
+        return arena_printf(arena, "%.2f times the global sectors", cost_sectors(before, after));
     return NULL;
 }
 

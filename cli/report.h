@@ -43,6 +43,7 @@ typedef struct KernelReport {
     bool has_cost; /* the two below it are known: the kernel was changed, and the model can predict its time */
     CostBasis basis;
     FormCost cost_before, cost_after;
+    const char *advice; /* a better request, as far as the costs tell; NULL: none is known */
     const char *conditions[MOST_CONDITIONS]; /* of the launch contract */
     unsigned condition_count;
 } KernelReport;

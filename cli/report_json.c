@@ -140,6 +140,8 @@ static json_t *cost_comparison_json(const KernelReport *kernel)
     json_object_set_new(value, "before", cost_json(&kernel->cost_before));
     json_object_set_new(value, "after", cost_json(&kernel->cost_after));
     cost_set_verdict(kernel->basis.arena, &kernel->cost_before, &kernel->cost_after, value);
+    if (kernel->advice)
+        json_object_set_new(value, "advice", json_text(kernel->advice));
     return value;
 }
 

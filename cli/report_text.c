@@ -282,6 +282,8 @@ static void print_kernel(Buf *out, const Report *report, const KernelReport *ker
         buf_printf(out, "  cost on %s:\n", kernel->basis.device.name);
         cost_print_text(&kernel->basis, &kernel->cost_before, &kernel->cost_after, out);
         cost_print_verdict(kernel->basis.arena, &kernel->cost_before, &kernel->cost_after, out);
+        if (kernel->advice)
+            buf_printf(out, "  note: %s\n", kernel->advice);
     }
     print_figures(out, kernel);
 }

@@ -1,4 +1,6 @@
 /* The predicted time of each kernel that was changed, and warnings about losses. */
+#include <string.h>
+
 #include "cli/machine_cost.h"
 #include "cli/run_internal.h"
 
@@ -16,12 +18,44 @@ static void warn_losses(Run *run, const KernelReport *kernel)
     const Function *function = kernel->result.kernel;
     const FormCost *before = &kernel->cost_before, *after = &kernel->cost_after;
     const char *warning, *basis = kernel->basis.launch ? "predicted" : "estimated";
-    double speedup = cost_speedup(before, after);
-    if (speedup < 0.98)
+    if (cost_speedup(before, after) < 0.98)
         diag_warning(&run->diag, function->span, "kernel '%s' becomes slower (%s): %s", function->name, basis,
                      cost_verdict(run->arena, before, after));
-    for (unsigned i = 0; speedup < 1 && (warning = cost_warning(run->arena, before, after, i)) != NULL; i++)
+    for (unsigned i = 0; (warning = cost_warning(run->arena, before, after, i)) != NULL; i++)
         diag_warning(&run->diag, function->span, "coarsening kernel '%s': %s", function->name, warning);
+    if (kernel->advice)
+        diag_note(&run->diag, function->span, "%s", kernel->advice);
+}
+
+/* Factors along x cut the rows of a 2-D block into pieces, which multiplies sectors.  Says so if the same factor along
+ * y would not. */
+static const char *advise_rows(const Run *run, const KernelReport *kernel)
+{
+    const unsigned *factor = kernel->result.contract.factor, along_y[3] = {1, factor[0], 1};
+    const unsigned rows = kernel->basis.block[1];
+    if (factor[0] == 1 || factor[1] > 1 || factor[2] > 1 || rows < factor[0] || rows % factor[0] ||
+        cost_sectors(&kernel->cost_before, &kernel->cost_after) <= MULTIPLIED_SECTORS)
+        return NULL;
+    PipelineOptions quiet = run->pipeline;
+    KernelRequest request = kernel->request;
+    KernelResult result = {0};
+    quiet.judge = NULL;
+    memset(quiet.passes.dumped, 0, sizeof quiet.passes.dumped);
+    request.registers = false;
+    memcpy(request.factor, along_y, sizeof along_y);
+    pipeline_run(run->arena, kernel->result.kernel, &request, &quiet, &result);
+    const char *advice = NULL;
+    if (result.coarsening == OUTCOME_DONE) {
+        const FunctionForm form = {.function = result.kernel, .body = result.body, .tuning = &result.tuning,
+                                   .added = result.contract_symbol};
+        FormCost cost = form_cost(&kernel->basis, &form, &kernel->cost_after.figures, along_y);
+        double sectors = cost.known ? cost_sectors(&kernel->cost_before, &cost) : MULTIPLIED_SECTORS;
+        if (sectors < MULTIPLIED_SECTORS)
+            advice = arena_printf(run->arena, "y%u would keep the rows of the block whole: %.2f times the global "
+                                              "sectors", factor[0], sectors);
+    }
+    kernel_discard(&result);
+    return advice;
 }
 
 void predict_costs(Run *run, KernelReport *kernel)
@@ -44,6 +78,8 @@ void predict_costs(Run *run, KernelReport *kernel)
     kernel->cost_after = machine_cost(judge, &kernel->basis, &output, &after,
                                       result->coarsening == OUTCOME_DONE ? result->contract.factor : none, NULL);
     kernel->has_cost = kernel->cost_before.known && kernel->cost_after.known;
-    if (kernel->has_cost && result->coarsening == OUTCOME_DONE)
-        warn_losses(run, kernel);
+    if (!kernel->has_cost || result->coarsening != OUTCOME_DONE)
+        return;
+    kernel->advice = advise_rows(run, kernel);
+    warn_losses(run, kernel);
 }

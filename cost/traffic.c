@@ -3,7 +3,7 @@
  * A warp that loads a sector again after d others needs a cache that keeps d sectors for each of the warps that share
  * it: those of an SM for L1, those of all SMs for L2.  A sector that another warp of the block has loaded is in L1 as
  * long as the sectors of the SM's blocks fit, and beyond that to the share that fits.  Of what several blocks load, L2
- * keeps the share of the grid's sectors that fits.  Stores go through L1 to L2, against the stream of what is loaded. */
+ * keeps the share of the grid's sectors that fits.  Stores go through L1 to L2, against the stream of loads. */
 #include "cost/internal.h"
 
 static double at_most_one(double value)
