@@ -32,6 +32,7 @@ int poll_timeout(int64_t deadline, int most)
 
 void child_prepare(pid_t parent)
 {
+    guard_forget();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(127); /* the parent died before the line above */

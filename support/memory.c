@@ -1,5 +1,6 @@
 #include "support/memory.h"
 
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +10,30 @@ enum { ALIGNMENT = 16, FIRST_CHUNK = 4096, LARGEST_CHUNK = 64 << 20, HUGE_PAGE =
 
 static void (*out_of_memory_handler)(void);
 
+/* Of each thread: where it continues if it must leave what it is doing. */
+typedef struct Guard {
+    jmp_buf place;
+    GuardEnd end;
+    Arena *arenas; /* made since then, and not freed */
+    char *message;
+} Guard;
+
+static _Thread_local Guard *guard;
+
 void bug_at(const char *file, int line, const char *format, ...)
 {
     va_list arguments;
+    if (guard) {
+        char *message = NULL;
+        va_start(arguments, format);
+        if (vasprintf(&message, format, arguments) < 0 ||
+            asprintf(&guard->message, "%s (%s:%d)", message, file, line) < 0)
+            guard->message = NULL;
+        va_end(arguments);
+        free(message);
+        guard->end = GUARD_BUG;
+        longjmp(guard->place, 1);
+    }
     fputs("ptxopt: internal error: ", stderr);
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
@@ -27,6 +49,10 @@ void set_out_of_memory_handler(void (*handler)(void))
 
 void out_of_memory(void)
 {
+    if (guard) {
+        guard->end = GUARD_NO_MEMORY;
+        longjmp(guard->place, 1);
+    }
     if (out_of_memory_handler)
         out_of_memory_handler();
     bug("out of memory");
@@ -43,6 +69,8 @@ struct Arena {
     char *at, *end;
     size_t next_size;
     size_t bytes;
+    Guard *guard;           /* that lists it; or NULL */
+    Arena *next, *previous; /* in that list */
 };
 
 _Static_assert(sizeof(Chunk) % ALIGNMENT == 0, "what follows a chunk's head is aligned");
@@ -54,7 +82,28 @@ Arena *arena_new(void)
         out_of_memory();
     arena->next_size = FIRST_CHUNK;
     arena->bytes = sizeof *arena;
+    if (guard) {
+        arena->guard = guard;
+        arena->next = guard->arenas;
+        if (arena->next)
+            arena->next->previous = arena;
+        guard->arenas = arena;
+    }
     return arena;
+}
+
+static void leave_list(Arena *arena)
+{
+    if (!arena->guard)
+        return;
+    if (arena->previous)
+        arena->previous->next = arena->next;
+    else
+        arena->guard->arenas = arena->next;
+    if (arena->next)
+        arena->next->previous = arena->previous;
+    arena->guard = NULL;
+    arena->next = arena->previous = NULL;
 }
 
 /* All but 'kept', which may be NULL. */
@@ -74,8 +123,39 @@ void arena_free(Arena *arena)
 {
     if (!arena)
         return;
+    leave_list(arena);
     free_chunks(arena, NULL);
     free(arena);
+}
+
+GuardEnd guard_run(void (*function)(void *context), void (*cleanup)(void *context), void *context, char **message)
+{
+    Guard own = {.end = GUARD_DONE};
+    require(!guard);
+    guard = &own;
+    if (setjmp(own.place) == 0)
+        function(context);
+    guard = NULL;
+    if (own.end != GUARD_DONE)
+        cleanup(context);
+    while (own.arenas) {
+        Arena *arena = own.arenas;
+        leave_list(arena);
+        if (own.end != GUARD_DONE)
+            arena_free(arena);
+    }
+    *message = own.message;
+    return own.end;
+}
+
+bool guard_active(void)
+{
+    return guard != NULL;
+}
+
+void guard_forget(void)
+{
+    guard = NULL;
 }
 
 void arena_clear(Arena *arena)

@@ -32,6 +32,19 @@ _Noreturn void bug_at(const char *file, int line, const char *format, ...) PRINT
 void set_out_of_memory_handler(void (*handler)(void));
 _Noreturn void out_of_memory(void);
 
+/* For a library, which must not end the process that it is part of. */
+typedef enum GuardEnd { GUARD_DONE, GUARD_NO_MEMORY, GUARD_BUG } GuardEnd;
+
+/* Calls function(context). If memory runs out meanwhile in this thread, or bug() is called, the function is left at
+ * that point: cleanup(context) is called, and the arenas that the function made are freed; what it had in growing
+ * buffers is lost. With GUARD_BUG, *message is what went wrong; the caller frees it, and it may be NULL. Not to be
+ * nested. */
+GuardEnd guard_run(void (*function)(void *context), void (*cleanup)(void *context), void *context, char **message);
+/* Whether this thread is in such a function. */
+bool guard_active(void);
+/* In a new child process: it must not continue where the parent's guard would. */
+void guard_forget(void);
+
 typedef struct Arena Arena;
 
 Arena *arena_new(void);

@@ -318,6 +318,57 @@ static void sizes_are_rounded_up(void **state)
     assert_true(divide_up(UINT64_MAX, 2) == UINT64_C(1) << 63);
 }
 
+typedef struct Left {
+    Arena *before; /* made outside */
+    unsigned cleaned;
+    bool wants_bug;
+} Left;
+
+static void leave(void *context)
+{
+    Left *left = context;
+    arena_alloc(left->before, 100);
+    Arena *freed = arena_new();
+    arena_alloc(arena_new(), 100000);
+    arena_free(freed);
+    assert_true(guard_active());
+    if (left->wants_bug)
+        bug("number %d", 7);
+    arena_alloc(arena_new(), SIZE_MAX);
+}
+
+static void stay(void *context)
+{
+    Arena **made = context;
+    *made = arena_new();
+}
+
+static void clean(void *context)
+{
+    Left *left = context;
+    left->cleaned++;
+}
+
+static void test_guard(void **state)
+{
+    (void)state;
+    char *message;
+    Left left = {.before = arena_new()};
+    assert_int_equal(guard_run(leave, clean, &left, &message), GUARD_NO_MEMORY);
+    assert_null(message);
+    left.wants_bug = true;
+    assert_int_equal(guard_run(leave, clean, &left, &message), GUARD_BUG);
+    assert_non_null(strstr(message, "number 7 (tests/unit/test_support.c:"));
+    free(message);
+    assert_int_equal(left.cleaned, 2);
+    assert_false(guard_active());
+    arena_free(left.before);
+    Arena *kept;
+    assert_int_equal(guard_run(stay, clean, &kept, &message), GUARD_DONE);
+    arena_alloc(kept, 100);
+    arena_free(kept);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,6 +388,7 @@ int main(void)
         cmocka_unit_test(maps_keep_their_values_while_they_grow),
         cmocka_unit_test(random_numbers_are_those_of_the_paper),
         cmocka_unit_test(sizes_are_rounded_up),
+        cmocka_unit_test(test_guard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
