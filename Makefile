@@ -26,12 +26,13 @@ CFLAGS ?= -O2 -g
 FLEX ?= flex
 BISON ?= bison
 WERROR ?=
+OBJCOPY ?= objcopy
 
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
 
-FOLDERS := support ir lexer parser analysis machine opt emit assembler sass emulator cost cli wrappers
+FOLDERS := support ir lexer parser analysis machine opt emit assembler sass emulator cost cli library program wrappers
 
 # Generated C is made once, in build/, and shared by all variants; objects and programs are in $(OUT).
 GEN := build
@@ -76,13 +77,13 @@ GENERATED_HEADERS := $(addprefix $(GEN)/,lexer/ptx_lexer.h parser/ptx_parser.h) 
 
 SOURCE_OBJECTS := $(SOURCES:%.c=$(OUT)/%.o)
 GENERATED_OBJECTS := $(GENERATED_SOURCES:%.c=$(OUT)/%.o)
-MAIN_OBJECT := $(OUT)/cli/main.o
+MAIN_OBJECT := $(OUT)/program/main.o
 WRAPPERS := $(addprefix $(dir $(PROGRAM)),ptxopt-ptxas ptxopt-nvcc)
 WRAPPER_MAINS := $(OUT)/wrappers/main_ptxas.o $(OUT)/wrappers/main_nvcc.o
 LIBRARY_OBJECTS := $(filter-out $(MAIN_OBJECT) $(WRAPPER_MAINS),$(SOURCE_OBJECTS) $(GENERATED_OBJECTS))
 
-.PHONY: all help deps check test asan demo corpus corpus-report install uninstall clean format inputs FORCE
-all: $(PROGRAM) $(WRAPPERS)
+.PHONY: all public help deps check test asan demo corpus corpus-report install uninstall clean format inputs FORCE
+all: $(PROGRAM) $(WRAPPERS) public
 
 help:
 	@sed -n 's/^## \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
@@ -171,6 +172,31 @@ endef
 
 $(PROGRAM): $(MAIN_OBJECT) $(OUT)/libptxopt.a
 	$(link)
+
+# The library for other programs: one object with only the functions of ptxopt.h visible, and with what Debian has as a
+# static library alone; the shared library has them under version names.
+VERSION := $(shell sed -n 's/^\#define PTXOPT_VERSION "\(.*\)"/\1/p' cli/options.h)
+SONAME := libptxopt.so.0
+PUBLIC_OBJECTS := $(filter-out $(OUT)/program/% $(OUT)/wrappers/%,$(LIBRARY_OBJECTS))
+LIBIBERTY := $(shell $(CC) -print-file-name=libiberty.a)
+PUBLIC_LIBRARIES := $(filter-out -liberty,$(LIBRARIES))
+
+$(OUT)/public/ptxopt.o: $(PUBLIC_OBJECTS) $(OUT)/configuration
+	@mkdir -p $(@D)
+	$(LD) -r -o $@ $(PUBLIC_OBJECTS) $(LIBIBERTY)
+	$(OBJCOPY) --wildcard --keep-global-symbol='ptxopt_*' $@
+
+$(OUT)/public/libptxopt.a: $(OUT)/public/ptxopt.o
+	@rm -f $@
+	$(AR) rcsD $@ $<
+
+$(OUT)/public/$(SONAME): $(PUBLIC_OBJECTS) library/libptxopt.map $(OUT)/configuration
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script,library/libptxopt.map \
+	    $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $(PUBLIC_OBJECTS) $(LIBIBERTY) $(PUBLIC_LIBRARIES)
+
+PUBLIC := $(OUT)/public/libptxopt.a $(OUT)/public/$(SONAME)
+public: $(PUBLIC)
 
 # Take the place of ptxas and nvcc in builds.
 $(WRAPPERS): $(dir $(PROGRAM))ptxopt-%: $(OUT)/wrappers/main_%.o $(OUT)/libptxopt.a
@@ -327,22 +353,46 @@ inputs: $(OUT)/tests/compare-occupancy
 	tests/cases/coarsen/build.sh
 	$< --golden >tests/machine/occupancy.tsv
 
-DOCUMENTS := $(PREFIX)/share/doc/ptxopt
-INSTALLED_DOCUMENTS := README.md LICENSE docs/formats.md docs/emulator.md $(wildcard docs/*.schema.json)
+DOCUMENTS := share/doc/ptxopt
+INSTALLED_PROGRAMS := ptxopt ptxopt-ptxas ptxopt-nvcc
+INSTALLED_DOCUMENTS := README.md LICENSE docs/formats.md docs/emulator.md docs/library.md $(wildcard docs/*.schema.json)
+INSTALLED_MANUALS := $(wildcard docs/*.1)
+TO := $(DESTDIR)$(PREFIX)
 
-install: $(PROGRAM) $(WRAPPERS)
-	install -D -s -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/ptxopt
-	install -D -m 644 docs/ptxopt.1 $(DESTDIR)$(PREFIX)/share/man/man1/ptxopt.1
-	install -d $(DESTDIR)$(DOCUMENTS)
-	install -m 644 $(INSTALLED_DOCUMENTS) $(DESTDIR)$(DOCUMENTS)
+# Every file and link that `make install` makes, below PREFIX.
+INSTALLED := $(INSTALLED_PROGRAMS:%=bin/%) $(INSTALLED_MANUALS:docs/%=share/man/man1/%) include/ptxopt.h \
+    $(addprefix lib/,libptxopt.a libptxopt.so.$(VERSION) $(SONAME) libptxopt.so pkgconfig/ptxopt.pc \
+    cmake/ptxopt/ptxopt-config.cmake cmake/ptxopt/ptxopt-config-version.cmake)
+
+# $(call fill,TEMPLATE,FILE)
+fill = sed -e 's/@VERSION@/$(VERSION)/g' -e 's/@SONAME@/$(SONAME)/g' $(1) >$(2) && chmod 644 $(2)
+
+install: $(PROGRAM) $(WRAPPERS) $(PUBLIC)
+	install -d $(TO)/bin $(TO)/include $(TO)/lib/pkgconfig $(TO)/lib/cmake/ptxopt $(TO)/share/man/man1 $(TO)/$(DOCUMENTS)
+	install -s -m 755 $(PROGRAM) $(WRAPPERS) $(TO)/bin
+	install -m 644 library/ptxopt.h $(TO)/include
+	install -m 644 $(OUT)/public/libptxopt.a $(TO)/lib/libptxopt.a
+	strip --strip-debug -D $(TO)/lib/libptxopt.a
+	install -s -m 644 $(OUT)/public/$(SONAME) $(TO)/lib/libptxopt.so.$(VERSION)
+	ln -sf libptxopt.so.$(VERSION) $(TO)/lib/$(SONAME)
+	ln -sf $(SONAME) $(TO)/lib/libptxopt.so
+	$(call fill,library/ptxopt.pc.in,$(TO)/lib/pkgconfig/ptxopt.pc)
+	$(call fill,library/ptxopt-config.cmake.in,$(TO)/lib/cmake/ptxopt/ptxopt-config.cmake)
+	$(call fill,library/ptxopt-config-version.cmake.in,$(TO)/lib/cmake/ptxopt/ptxopt-config-version.cmake)
+	install -m 644 $(INSTALLED_MANUALS) $(TO)/share/man/man1
+	install -m 644 $(INSTALLED_DOCUMENTS) $(TO)/$(DOCUMENTS)
 
 uninstall:
-	rm -f $(INSTALLED_PROGRAMS:%=$(DESTDIR)$(PREFIX)/bin/%) \
-	    $(INSTALLED_PROGRAMS:%=$(DESTDIR)$(PREFIX)/share/man/man1/%.1)
-	rm -rf $(DESTDIR)$(DOCUMENTS)
+	rm -f $(INSTALLED:%=$(TO)/%)
+	rm -rf $(TO)/$(DOCUMENTS) $(TO)/lib/cmake/ptxopt
 
 clean:
 	rm -rf build ptxopt ptxopt-ptxas ptxopt-nvcc
 
 format:
 	tools/format-lines.sh $(shell find $(FOLDERS) tests tools -name '*.[ch]')
+
+# For the test of the installation.
+.PHONY: print-installed
+print-installed:
+	@echo $(INSTALLED)

@@ -1,15 +1,13 @@
-/* cli: the program `ptxopt`, for the programs that run it as a function. */
+/* cli: what the program `ptxopt` does: its options, a run of each command, and the reports. */
 #ifndef PTXOPT_CLI_H
 #define PTXOPT_CLI_H
 
+#include "cli/cost_command.h"
+#include "cli/emulate.h"
+#include "cli/input.h"
 #include "cli/options.h"
+#include "cli/output.h"
+#include "cli/report.h"
 #include "cli/run.h"
-
-/* Once, at the start of a program: holds closed standard files open, turns SIGPIPE into a write error, and lets running
- * out of memory end the program with a message. */
-void program_prepare(void);
-
-/* `ptxopt` with this command line. Returns its exit status. */
-int program_run(int argc, char **argv);
 
 #endif

@@ -1,6 +1,7 @@
 #include "cli/cost_command.h"
 
 #include "cli/form_cost.h"
+#include "cli/input.h"
 #include "cli/json.h"
 #include "cli/machine_cost.h"
 #include "cli/output.h"
@@ -29,8 +30,9 @@ static bool side_read(Side *side, Arena *arena, const CostOptions *options, cons
         .report = true,
         .quiet = options->output.quiet,
     };
-    side->run = (Run){.options = &side->options, .arena = arena};
-    if (!read_module(&side->run) || !choose_arch(&side->run))
+    side->run = (Run){.options = &side->options, .messages = stderr, .arena = arena};
+    side->run.source = input_read(arena, path);
+    if (!side->run.source || !read_module(&side->run) || !choose_arch(&side->run))
         return false;
     side->kernel = module_find_function(side->run.module, launch->kernel);
     if (!side->kernel || !side->kernel->is_entry) {

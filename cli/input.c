@@ -67,6 +67,20 @@ static const char *language(const Source *source)
     return NULL;
 }
 
+bool input_is_ptx(Source *source, FILE *messages)
+{
+    const char *kind = binary_kind(source);
+    if (!kind)
+        kind = language(source);
+    if (kind) {
+        fprintf(messages, "ptxopt: error: '%s' is not PTX but %s\n", source->path, kind);
+        return false;
+    }
+    if (source->size && source->text[source->size - 1] == 0)
+        source->size--;
+    return true;
+}
+
 Source *input_read(Arena *arena, const char *path)
 {
     const char *error = NULL;
@@ -75,14 +89,5 @@ Source *input_read(Arena *arena, const char *path)
         fprintf(stderr, "ptxopt: error: cannot read '%s': %s\n", path, error);
         return NULL;
     }
-    const char *kind = binary_kind(source);
-    if (!kind)
-        kind = language(source);
-    if (kind) {
-        fprintf(stderr, "ptxopt: error: '%s' is not PTX but %s\n", source->path, kind);
-        return NULL;
-    }
-    if (source->size && source->text[source->size - 1] == 0)
-        source->size--;
-    return source;
+    return input_is_ptx(source, stderr) ? source : NULL;
 }

@@ -169,7 +169,12 @@ static void read_option(Reader *reader, int id, const char *value)
     case OPTION_TARGET_REGS: options_read_target_regs(reader, value); break;
     case OPTION_BLOCK: options_read_block(reader, value); break;
     case OPTION_ASSEMBLER: options_read_assembler(reader, value); break;
-    case OPTION_XPTXAS: VEC_PUSH(reader->arena, options->ptxas_options, value); break;
+    case OPTION_XPTXAS:
+        VEC_PUSH(reader->arena, options->ptxas_options, value);
+        /* The list ends with NULL. */
+        VEC_PUSH(reader->arena, options->ptxas_options, NULL);
+        options->ptxas_options.count--;
+        break;
     case OPTION_MISSING_OK: options->missing_ok = true; break;
     case OPTION_REPORT_FORMAT:
         options->report_json = strcmp(value, "json") == 0;
@@ -219,7 +224,7 @@ static void check_outputs(Reader *reader)
             }
 }
 
-static void check_whole(Reader *reader)
+static void check_files(Reader *reader)
 {
     Options *options = reader->options;
     if (reader->inputs.count == 0 && reader->report_word) {
@@ -237,6 +242,12 @@ static void check_whole(Reader *reader)
         options->output = "-";
     if (options->cubin && options->assembler_none)
         options_fail(reader, "-cubin needs an assembler, but -assembler none is given");
+}
+
+/* Whether the options go together. */
+static void check_options(Reader *reader)
+{
+    Options *options = reader->options;
     options->stride_given = reader->stride_given;
     if (options->ptxas_options.count && options->assembler_given &&
         (options->assembler_none || options->assembler != ASSEMBLER_PTXAS))
@@ -245,9 +256,6 @@ static void check_whole(Reader *reader)
         options->assembler = ASSEMBLER_PTXAS;
         options->assembler_given = true;
     }
-    /* The list ends with NULL. */
-    VEC_PUSH(reader->arena, options->ptxas_options, NULL);
-    options->ptxas_options.count--;
     if (reader->stride_given && options->coarsen.count == 0)
         options_fail(reader, "-stride says how to coarsen, but -coarsen is not given");
     if (options->launch_out && options->coarsen.count == 0)
@@ -255,14 +263,52 @@ static void check_whole(Reader *reader)
     for (size_t i = 0; i < options->coarsen.count; i++)
         if (options->coarsen.data[i].is_auto && options->assembler_none)
             options_fail(reader, "-coarsen auto chooses by the assembler's figures, but -assembler none is given");
-    check_outputs(reader);
 }
 
-OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options *options, const char **error)
+void options_init(Options *options)
 {
     *options = (Options){.level = 2, .assembler = ASSEMBLER_AUTO, .stride = {.kind = STRIDE_BLOCK}};
     for (unsigned i = 0; i < PASS_COUNT; i++)
         options->passes.enabled[i] = true;
+}
+
+/* Files are the business of the program. */
+static bool is_for_program(int id)
+{
+    return id == OPTION_OUTPUT || id == OPTION_CUBIN || id == OPTION_LAUNCH_OUT || id == OPTION_REPORT ||
+           id == OPTION_DUMP || id == OPTION_VERSION || id == OPTION_HELP;
+}
+
+const char *options_set(Arena *arena, Options *options, const char *name, const char *value)
+{
+    Reader reader = {.arena = arena, .options = options, .stride_given = options->stride_given};
+    const struct option *option = long_options;
+    while (option->name && strcmp(option->name, name) != 0)
+        option++;
+    if (!option->name)
+        fail_word(&reader, name);
+    else if (is_for_program(option->val))
+        options_fail(&reader, "option '-%s' is for the program only", name);
+    else if (option->has_arg == required_argument && !value)
+        options_fail(&reader, "option '-%s' needs a value", name);
+    else if (option->has_arg == no_argument && value)
+        options_fail(&reader, "option '-%s' takes no value", name);
+    else
+        read_option(&reader, option->val, value ? arena_strndup(arena, value, strlen(value)) : NULL);
+    options->stride_given = reader.stride_given;
+    return reader.error;
+}
+
+const char *options_check(Arena *arena, Options *options)
+{
+    Reader reader = {.arena = arena, .options = options, .stride_given = options->stride_given};
+    check_options(&reader);
+    return reader.error;
+}
+
+OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options *options, const char **error)
+{
+    options_init(options);
     Reader reader = {.arena = arena, .options = options};
     *error = NULL;
     /* getopt may reorder its argv. */
@@ -293,7 +339,11 @@ OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options 
     for (int i = optind; !reader.error && i < argc; i++)
         VEC_PUSH(arena, reader.inputs, words[i]);
     if (!reader.error)
-        check_whole(&reader);
+        check_files(&reader);
+    if (!reader.error)
+        check_options(&reader);
+    if (!reader.error)
+        check_outputs(&reader);
     *error = reader.error;
     return reader.error ? OPTIONS_WRONG : OPTIONS_RUN;
 }

@@ -63,6 +63,13 @@ typedef enum OptionsOutcome { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTION
  * explains in one line what is wrong. */
 OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options *options, const char **error);
 
+/* The same without a command line, for callers in several threads: options as they are before any word, then each by
+ * its name, with NULL for a value that it does not have, then whether they go together. The two return NULL, or in one
+ * line what is wrong. Options for files and those that only print are rejected. */
+void options_init(Options *options);
+const char *options_set(Arena *arena, Options *options, const char *name, const char *value);
+const char *options_check(Arena *arena, Options *options);
+
 /* What --help prints. */
 const char *options_help(Arena *arena);
 

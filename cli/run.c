@@ -1,59 +1,68 @@
-/* One run: read, parse, change the requested kernels, assemble the result, report, and only then write. */
+/* One run: parse, change the requested kernels, assemble the result, and report. */
 #include "cli/run.h"
 
 #include "cli/run_internal.h"
 
-static ExitStatus finish(Run *run, Results *results)
+static ExitStatus finish(Run *run, Products *products)
 {
-    print_module(run, results);
-    ExitStatus status = assemble_output(run, results);
+    print_module(run, products);
+    ExitStatus status = assemble_output(run, products);
     if (status != EXIT_DONE)
         return status;
-    status = verify_output(run, results);
+    status = verify_output(run, products);
     if (run->options->launch_out)
-        launch_print_json(&run->report, &results->launch);
+        launch_print_json(&run->report, &products->launch);
     if (run->options->report)
-        make_report(run, results);
-    if (!write_results(run, results, status))
-        return EXIT_INPUT;
+        make_report(run, products);
     if (status != EXIT_DONE)
         return status;
     note_launches(run);
     if (run->options->verbose && run->assembler)
-        fprintf(stderr, "ptxopt: %u candidates assembled in %.2f seconds, %u answered from memory\n", run->judge.calls,
-                run->judge.seconds, run->judge.repeats);
+        fprintf(run->messages, "ptxopt: %u candidates assembled in %.2f seconds, %u answered from memory\n",
+                run->judge.calls, run->judge.seconds, run->judge.repeats);
     return run->named_refused ? EXIT_REFUSED : EXIT_DONE;
 }
 
 /* The steps, in order; the first that fails decides the status. */
-static ExitStatus run_steps(Run *run)
+static ExitStatus run_steps(Run *run, Products *products)
 {
-    if (!outputs_possible(run) || !read_module(run))
+    if (!read_module(run))
         return EXIT_INPUT;
     if (!names_exist(run) || !choose_arch(run))
         return EXIT_USAGE;
-    if (!open_assembler(run) || !read_launches(run))
+    bool is_ready = open_assembler(run);
+    products->assembler = run->assembler;
+    if (!is_ready || !read_launches(run))
         return EXIT_INPUT;
     run_kernels(run);
     if (run->diag.errors || (run->diag.warnings && run->options->warnings_are_errors))
         return EXIT_INPUT;
-    Results results = {0};
-    ExitStatus status = finish(run, &results);
-    buf_free(&results.printed);
-    buf_free(&results.launch);
-    buf_free(&results.report);
+    return finish(run, products);
+}
+
+ExitStatus run_source(Arena *arena, const Options *options, Source *source, FILE *messages, Products *products)
+{
+    Run *run = ARENA_NEW(arena, Run);
+    *run = (Run){.options = options, .source = source, .messages = messages, .arena = arena};
+    *products = (Products){0};
+    ExitStatus status = run_steps(run, products);
+    assembler_close(run->assembler);
+    products->assembler = NULL;
+    if (status != EXIT_DONE && status != EXIT_REFUSED)
+        products->ptx = products->cubin = NULL;
+    products->kernels = &run->report;
+    /* Bodies have arenas of their own. */
+    for (size_t i = 0; run->module && i < run->module->items.count; i++)
+        if (run->module->items.data[i].kind == ITEM_FUNCTION && run->module->items.data[i].function->body)
+            function_set_body(run->module->items.data[i].function, NULL);
     return status;
 }
 
-ExitStatus run_file(const Options *options)
+void products_free(Products *products)
 {
-    Run run = {.options = options, .arena = arena_new()};
-    ExitStatus status = run_steps(&run);
-    assembler_close(run.assembler);
-    /* Bodies have arenas of their own. */
-    for (size_t i = 0; run.module && i < run.module->items.count; i++)
-        if (run.module->items.data[i].kind == ITEM_FUNCTION && run.module->items.data[i].function->body)
-            function_set_body(run.module->items.data[i].function, NULL);
-    arena_free(run.arena);
-    return status;
+    assembler_close(products->assembler);
+    buf_free(&products->printed);
+    buf_free(&products->launch);
+    buf_free(&products->report);
+    *products = (Products){0};
 }

@@ -1,6 +1,8 @@
-/* One run of the program: from the file to its outputs. */
+/* One run: from the text of a module to its products, which are in memory. */
 #ifndef PTXOPT_CLI_RUN_H
 #define PTXOPT_CLI_RUN_H
+
+#include <stdio.h>
 
 #include "cli/options.h"
 
@@ -14,6 +16,21 @@ typedef enum ExitStatus {
     EXIT_UNVERIFIED = 6, /* the emulator could not run it, so -verify can say nothing; nothing is written */
 } ExitStatus;
 
-ExitStatus run_file(const Options *options);
+typedef struct Products {
+    const char *ptx; /* NULL unless the status is EXIT_DONE or EXIT_REFUSED */
+    size_t ptx_length;
+    const void *cubin; /* NULL unless asked for */
+    size_t cubin_size;
+    Buf printed;       /* what 'ptx' points into, if not the source */
+    Buf launch, report; /* if asked for; the report also with EXIT_DIFFERENT and EXIT_UNVERIFIED */
+    const struct Report *kernels; /* cli/report.h; with a report only; NULL before the options have been checked */
+    Assembler *assembler; /* while the run goes on */
+} Products;
+
+/* Does what the options ask for, apart from reading and writing files of PTX: the source is the input. What the run
+ * makes is in the arena, in *products, which may refer to the source, and goes with products_free. */
+ExitStatus run_source(Arena *arena, const Options *options, Source *source, FILE *messages, Products *products);
+/* May be called at any point of a run that was left. */
+void products_free(Products *products);
 
 #endif

@@ -3,23 +3,8 @@
 
 #include "cli/input.h"
 #include "cli/kernel_name.h"
-#include "cli/output.h"
 #include "cli/run_internal.h"
 #include "parser/parser.h"
-
-bool outputs_possible(Run *run)
-{
-    const Options *options = run->options;
-    const char *paths[] = {options->output, options->cubin, options->launch_out, options->report_file};
-    for (size_t i = 0; i < COUNT_OF(paths); i++) {
-        const char *error = paths[i] ? output_check(run->arena, paths[i]) : NULL;
-        if (error) {
-            fprintf(stderr, "ptxopt: error: cannot write '%s': %s\n", paths[i], error);
-            return false;
-        }
-    }
-    return true;
-}
 
 /* Where nothing changes, the code is checked while it is read, and not kept. */
 static bool wants_bodies(const Options *options)
@@ -39,10 +24,10 @@ static bool keeps_nothing(void *context, const Function *function)
 
 bool read_module(Run *run)
 {
-    Source *source = input_read(run->arena, run->options->input);
-    if (!source)
+    Source *source = run->source;
+    if (!input_is_ptx(source, run->messages))
         return false;
-    diag_init(&run->diag, source, stderr);
+    diag_init(&run->diag, source, run->messages);
     run->diag.warnings_are_errors = run->options->warnings_are_errors;
     run->diag.quiet = run->options->quiet;
     ParseOptions parse = {.keeps = wants_bodies(run->options) ? NULL : keeps_nothing};
@@ -87,7 +72,7 @@ static bool kernel_exists(Run *run, const char *option, const char *name)
         if (names.count > 8)
             buf_printf(&hint, " and %zu more", names.count - 8);
     }
-    fprintf(stderr, "ptxopt: error: %s: %s has no kernel '%s'%s\n", option, run->report.source->path, name,
+    fprintf(run->messages, "ptxopt: error: %s: %s has no kernel '%s'%s\n", option, run->report.source->path, name,
             buf_text(&hint));
     buf_free(&hint);
     return false;
@@ -105,7 +90,7 @@ static bool named_kernel_usable(Run *run, const char *option, const char *name)
     }
     if (!name)
         return true;
-    fprintf(stderr, "ptxopt: error: %s names kernel '%s', which -entry excludes\n", option, name);
+    fprintf(run->messages, "ptxopt: error: %s names kernel '%s', which -entry excludes\n", option, name);
     return false;
 }
 
@@ -143,17 +128,17 @@ bool choose_arch(Run *run)
     if (run->options->arch) {
         arch_parse(run->options->arch, &wanted);
         if (wanted.number < oldest.number) {
-            fprintf(stderr, "ptxopt: error: -arch %s: assemblers generate code for sm_%u and newer only\n",
+            fprintf(run->messages, "ptxopt: error: -arch %s: assemblers generate code for sm_%u and newer only\n",
                     run->options->arch, oldest.number);
             return false;
         }
         if (!machine_for(arch_names(wanted).real)) {
-            fprintf(stderr, "ptxopt: error: -arch %s: unknown architecture\n", run->options->arch);
+            fprintf(run->messages, "ptxopt: error: -arch %s: unknown architecture\n", run->options->arch);
             return false;
         }
         if (wanted.number < target.number || (target.suffix == 'a' && wanted.number != target.number)) {
-            fprintf(stderr, "ptxopt: error: -arch %s: %s is for %s%s\n", run->options->arch, run->report.source->path,
-                    target_name, target.suffix == 'a' ? " only" : " and newer");
+            fprintf(run->messages, "ptxopt: error: -arch %s: %s is for %s%s\n", run->options->arch,
+                    run->report.source->path, target_name, target.suffix == 'a' ? " only" : " and newer");
             return false;
         }
     }
@@ -189,10 +174,10 @@ bool open_assembler(Run *run)
         assembler_set_options(run->assembler, options->ptxas_options.data);
         assembler_judge_init(&run->judge, run->arena, run->assembler);
         if (options->verbose) {
-            fprintf(stderr, "ptxopt: %s %s (%s) assembles for %s\n", report->assembler, report->assembler_version,
-                    report->assembler_path, run->arch);
+            fprintf(run->messages, "ptxopt: %s %s (%s) assembles for %s\n", report->assembler,
+                    report->assembler_version, report->assembler_path, run->arch);
             if (assembler_note(run->assembler))
-                fprintf(stderr, "ptxopt: %s\n", assembler_note(run->assembler));
+                fprintf(run->messages, "ptxopt: %s\n", assembler_note(run->assembler));
         }
         return true;
     }
@@ -201,12 +186,12 @@ bool open_assembler(Run *run)
     for (size_t i = 0; i < options->coarsen.count; i++)
         is_needed |= options->coarsen.data[i].is_auto;
     if (is_needed) {
-        fprintf(stderr, "ptxopt: error: %s\n", error);
+        fprintf(run->messages, "ptxopt: error: %s\n", error);
         return false;
     }
     if (!options->quiet)
         fprintf(
-            stderr,
+            run->messages,
             "ptxopt: warning: %s\nptxopt: note: without an assembler, registers are not reduced and the output is not "
             "checked by assembling it\n",
             error);
@@ -221,7 +206,7 @@ bool read_device(const Run *run, const char *machine_file, Device *device)
     *device = *device_for(arch.number);
     if (!machine_file || device_read(run->arena, machine_file, device, &error))
         return true;
-    fprintf(stderr, "ptxopt: error: %s\n", error);
+    fprintf(run->messages, "ptxopt: error: %s\n", error);
     return false;
 }
 
@@ -239,7 +224,7 @@ bool read_launches(Run *run)
     for (size_t i = 0; i < options->launches.count; i++) {
         launches[i] = launch_read(run->arena, options->launches.data[i], &error);
         if (!launches[i]) {
-            fprintf(stderr, "ptxopt: error: %s\n", error);
+            fprintf(run->messages, "ptxopt: error: %s\n", error);
             return false;
         }
         if (!options->missing_ok && !kernel_exists(run, options->launches.data[i], launches[i]->kernel))

@@ -10,6 +10,8 @@
 
 typedef struct Run {
     const Options *options;
+    Source *source;
+    FILE *messages;
     Arena *arena;
     Diag diag;
     Module *module;
@@ -19,17 +21,11 @@ typedef struct Run {
     AssemblerJudge judge;
     PipelineOptions pipeline;
     ChoiceContext choice;
+    Assembly assembly; /* of the output */
     Report report;
     bool changed;       /* some kernel differs from the input */
     bool named_refused; /* exit status 3 */
 } Run;
-
-typedef struct Results {
-    const char *ptx; /* in 'printed' or the source */
-    size_t ptx_length;
-    Buf printed, launch, report;
-    Assembly assembly;
-} Results;
 
 static inline bool is_kernel(const Item *item)
 {
@@ -37,7 +33,6 @@ static inline bool is_kernel(const Item *item)
 }
 
 /* run_input.c: each prints what is wrong and returns false if the run must end. */
-bool outputs_possible(Run *run);
 bool read_module(Run *run);
 bool names_exist(Run *run);
 bool choose_arch(Run *run);
@@ -58,12 +53,10 @@ void run_kernels(Run *run);
 bool restore_broken_kernels(Run *run);
 
 /* run_output.c */
-void print_module(const Run *run, Results *results);
-ExitStatus assemble_output(Run *run, Results *results);
-ExitStatus verify_output(Run *run, const Results *results);
-void make_report(Run *run, Results *results);
-/* With a status other than EXIT_DONE only the report is written. */
-bool write_results(Run *run, const Results *results, ExitStatus status);
+void print_module(const Run *run, Products *products);
+ExitStatus assemble_output(Run *run, Products *products);
+ExitStatus verify_output(Run *run, const Products *products);
+void make_report(Run *run, Products *products);
 void note_launches(Run *run);
 
 #endif

@@ -127,7 +127,7 @@ void run_kernels(Run *run)
         .level = run->options->level,
         .passes = run->options->passes,
     };
-    run->pipeline.passes.dump_out = stderr;
+    run->pipeline.passes.dump_out = run->messages;
     /* Launch contracts add items to the module. */
     size_t item_count = run->module->items.count;
     for (size_t i = 0; i < item_count; i++) {

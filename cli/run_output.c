@@ -1,27 +1,26 @@
-/* After the passes: the module is printed, assembled, verified, reported on and written. */
+/* After the passes: the module is printed, assembled, verified and reported on. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/output.h"
 #include "cli/run_internal.h"
 #include "emit/emit.h"
 #include "parser/parser.h"
 
-void print_module(const Run *run, Results *results)
+void print_module(const Run *run, Products *products)
 {
     const Source *source = run->report.source;
-    buf_clear(&results->printed);
+    buf_clear(&products->printed);
     if (run->options->canonical) {
-        emit_module(run->module, &results->printed);
+        emit_module(run->module, &products->printed);
     } else if (module_is_as_written(run->module)) {
-        results->ptx = source->text;
-        results->ptx_length = source->size;
+        products->ptx = source->text;
+        products->ptx_length = source->size;
         return;
     } else {
-        emit_module_as_written(run->module, &results->printed);
+        emit_module_as_written(run->module, &products->printed);
     }
-    results->ptx = buf_text(&results->printed);
-    results->ptx_length = results->printed.length;
+    products->ptx = buf_text(&products->printed);
+    products->ptx_length = products->printed.length;
 }
 
 static const char *first_line(Arena *arena, const char *text)
@@ -54,25 +53,25 @@ static void explain_rejection(Run *run, const Assembly *assembly, const char *ou
     const Source *source = run->report.source;
     Assembly of_input;
     bool input_passes = assemble(run, source->text, source->size, false, &of_input);
-    fprintf(stderr, "%s: error: the output does not assemble: %s: %s\n", source->path,
+    fprintf(run->messages, "%s: error: the output does not assemble: %s: %s\n", source->path,
             assembly_failure_word(assembly->failure), assembly->message ? assembly->message : "no reason given");
     if (!input_passes) {
-        fprintf(stderr, "ptxopt: note: %s rejects the input, too: %s\n", run->report.assembler,
+        fprintf(run->messages, "ptxopt: note: %s rejects the input, too: %s\n", run->report.assembler,
                 of_input.message ? of_input.message : assembly_failure_word(of_input.failure));
-        fprintf(stderr, "ptxopt: note: -assembler none writes PTX without assembling it\n");
+        fprintf(run->messages, "ptxopt: note: -assembler none writes PTX without assembling it\n");
     } else {
         const char *line = text_line(run->arena, output, assembly->error_line);
         if (line)
-            fprintf(stderr, "ptxopt: note: line %u of the output is: %s\n", assembly->error_line, line);
+            fprintf(run->messages, "ptxopt: note: line %u of the output is: %s\n", assembly->error_line, line);
         fprintf(
-            stderr,
+            run->messages,
             "ptxopt: note: %s accepts the input, so this is a bug in ptxopt or in %s; switch passes off with -p -PASS "
             "to find the one at fault\n",
             run->report.assembler, run->report.assembler);
     }
     if (run->options->verbose && *assembly->log)
-        fprintf(stderr, "%s%s", assembly->log, assembly->log[strlen(assembly->log) - 1] == '\n' ? "" : "\n");
-    fprintf(stderr, "ptxopt: nothing is written\n");
+        fprintf(run->messages, "%s%s", assembly->log, assembly->log[strlen(assembly->log) - 1] == '\n' ? "" : "\n");
+    fprintf(run->messages, "ptxopt: nothing is written\n");
 }
 
 static void set_standing(const Run *run, Standing *standing)
@@ -113,51 +112,58 @@ static void complete_report(Run *run, const Assembly *before, const Assembly *af
     }
 }
 
-ExitStatus assemble_output(Run *run, Results *results)
+static ExitStatus keep_cubin(const Run *run, Products *products)
+{
+    products->cubin = run->assembly.cubin;
+    products->cubin_size = run->assembly.cubin_size;
+    return EXIT_DONE;
+}
+
+ExitStatus assemble_output(Run *run, Products *products)
 {
     const Options *options = run->options;
     bool is_wanted = run->changed || options->cubin || options->report || options->assembler_given;
     if (!run->assembler || !is_wanted)
         return EXIT_DONE;
-    if (assemble(run, results->ptx, results->ptx_length, options->cubin != NULL, &results->assembly))
-        return EXIT_DONE;
-    if (assembly_broke(results->assembly.failure) && restore_broken_kernels(run)) {
+    if (assemble(run, products->ptx, products->ptx_length, options->cubin != NULL, &run->assembly))
+        return keep_cubin(run, products);
+    if (assembly_broke(run->assembly.failure) && restore_broken_kernels(run)) {
         if (options->warnings_are_errors)
             return EXIT_INPUT;
-        print_module(run, results);
-        if (assemble(run, results->ptx, results->ptx_length, options->cubin != NULL, &results->assembly))
-            return EXIT_DONE;
+        print_module(run, products);
+        if (assemble(run, products->ptx, products->ptx_length, options->cubin != NULL, &run->assembly))
+            return keep_cubin(run, products);
     }
-    if (results->assembly.failure == ASSEMBLY_UNAVAILABLE) {
-        fprintf(stderr, "ptxopt: error: %s can no longer be used: %s\n", run->report.assembler,
-                results->assembly.message);
+    if (run->assembly.failure == ASSEMBLY_UNAVAILABLE) {
+        fprintf(run->messages, "ptxopt: error: %s can no longer be used: %s\n", run->report.assembler,
+                run->assembly.message);
         return EXIT_INPUT;
     }
-    explain_rejection(run, &results->assembly, results->ptx);
+    explain_rejection(run, &run->assembly, products->ptx);
     return EXIT_REJECTED;
 }
 
-void make_report(Run *run, Results *results)
+void make_report(Run *run, Products *products)
 {
     const Source *source = run->report.source;
     Assembly before;
-    bool is_assembled = run->assembler && results->assembly.resources;
-    bool is_same = results->ptx == source->text;
+    bool is_assembled = run->assembler && run->assembly.resources;
+    bool is_same = products->ptx == source->text;
     bool input_assembled =
         is_assembled && (is_same || assemble(run, source->text, source->size, false, &before));
     if (is_assembled && is_same)
-        before = results->assembly;
-    complete_report(run, input_assembled ? &before : NULL, is_assembled ? &results->assembly : NULL);
+        before = run->assembly;
+    complete_report(run, input_assembled ? &before : NULL, is_assembled ? &run->assembly : NULL);
     run->report.assemblies += run->judge.calls;
     run->report.assembler_seconds += run->judge.seconds;
     if (run->options->report_json)
-        report_print_json(&run->report, &results->report);
+        report_print_json(&run->report, &products->report);
     else
-        report_print_text(&run->report, &results->report);
+        report_print_text(&run->report, &products->report);
 }
 
 /* Parses both texts, so that exactly the text that is written is compared. */
-ExitStatus verify_output(Run *run, const Results *results)
+ExitStatus verify_output(Run *run, const Products *products)
 {
     const Options *options = run->options;
     Report *report = &run->report;
@@ -165,11 +171,11 @@ ExitStatus verify_output(Run *run, const Results *results)
     if (!options->verify.count)
         return EXIT_DONE;
     Diag quiet;
-    diag_init(&quiet, source, stderr);
+    diag_init(&quiet, source, run->messages);
     quiet.quiet = true;
     Module *input = parse_module(run->arena, source, &quiet);
-    Source *text = source_from_memory(run->arena, "output", results->ptx, results->ptx_length);
-    diag_init(&quiet, text, stderr);
+    Source *text = source_from_memory(run->arena, "output", products->ptx, products->ptx_length);
+    diag_init(&quiet, text, run->messages);
     quiet.quiet = true;
     Module *output = parse_module(run->arena, text, &quiet);
     if (!input || !output)
@@ -179,45 +185,22 @@ ExitStatus verify_output(Run *run, const Results *results)
     for (size_t i = 0; i < options->verify.count; i++) {
         Verification *verification = &report->verifications[report->verification_count++];
         verify_launch(run->arena, input, output, options->verify.data[i], verification);
-        verification_print(verification, input, stderr);
+        verification_print(verification, input, run->messages);
         if (verification->weakened && verification->outcome != VERIFY_NOT_DONE && !options->quiet)
-            fprintf(stderr, "ptxopt: warning: -verify %s: the input itself is at fault: %s\n", verification->path,
-                    verification->weakened);
+            fprintf(run->messages, "ptxopt: warning: -verify %s: the input itself is at fault: %s\n",
+                    verification->path, verification->weakened);
         if (verification->outcome == VERIFY_DIFFERENT)
             status = EXIT_DIFFERENT;
         else if (verification->outcome == VERIFY_NOT_DONE && status == EXIT_DONE)
             status = EXIT_UNVERIFIED;
     }
     if (status == EXIT_DIFFERENT)
-        fprintf(stderr, "ptxopt: note: what the kernel computes depends on the order in which its threads run, or this "
-                        "is a bug in ptxopt; -p -PASS finds the pass to blame\n");
+        fprintf(run->messages,
+                "ptxopt: note: what the kernel computes depends on the order in which its threads run, or this "
+                "is a bug in ptxopt; -p -PASS finds the pass to blame\n");
     if (status != EXIT_DONE)
-        fprintf(stderr, "ptxopt: nothing is written\n");
+        fprintf(run->messages, "ptxopt: nothing is written\n");
     return status;
-}
-
-bool write_results(Run *run, const Results *results, ExitStatus status)
-{
-    const Options *options = run->options;
-    Output outputs[4];
-    size_t count = 0;
-    bool all = status == EXIT_DONE;
-    if (options->output && all)
-        outputs[count++] = (Output){options->output, results->ptx, results->ptx_length};
-    if (options->cubin && all)
-        outputs[count++] = (Output){options->cubin, results->assembly.cubin, results->assembly.cubin_size};
-    if (options->launch_out && all)
-        outputs[count++] = (Output){options->launch_out, results->launch.data, results->launch.length};
-    if (options->report_file)
-        outputs[count++] = (Output){options->report_file, results->report.data, results->report.length};
-    const char *error = outputs_write(run->arena, outputs, count);
-    if (error) {
-        fprintf(stderr, "ptxopt: error: %s\n", error);
-        return false;
-    }
-    if (options->report && !options->report_file)
-        fputs(buf_text(&results->report), stderr);
-    return true;
 }
 
 /* The user must launch the kernel differently; a report or a launch file says so in more detail. */

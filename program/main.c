@@ -1,5 +1,5 @@
 /* ptxopt: reads PTX and writes PTX with fewer threads, which do more each, and fewer registers. */
-#include "cli/cli.h"
+#include "program/program.h"
 
 int main(int argc, char **argv)
 {

@@ -1,4 +1,4 @@
-/* The program as a function: see cli.h. */
+/* The program as a function: see program.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -8,9 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
-#include "cli/cost_command.h"
-#include "cli/emulate.h"
+#include "program/internal.h"
+#include "program/program.h"
 
 static void exit_without_memory(void)
 {
@@ -65,7 +64,8 @@ static int main_file(Arena *arena, int argc, char **argv)
     Options options;
     const char *error;
     OptionsOutcome outcome = options_parse(arena, argc, argv, &options, &error);
-    return outcome == OPTIONS_RUN ? (int)run_file(&options) : print_outcome(outcome, "", options_help(arena), error);
+    return outcome == OPTIONS_RUN ? (int)transform_file(&options)
+                                  : print_outcome(outcome, "", options_help(arena), error);
 }
 
 static int main_run(Arena *arena, int argc, char **argv)

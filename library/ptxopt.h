@@ -1,0 +1,136 @@
+/* libptxopt: changes PTX so that kernels need fewer threads and registers, as the program ptxopt does.
+ *
+ *     ptxopt_options *options = ptxopt_options_new();
+ *     ptxopt_options_set(options, "coarsen", "2");
+ *     ptxopt_module *module = ptxopt_module_from_text("k.ptx", text, length);
+ *     ptxopt_result *result = ptxopt_run(module, options);
+ *     if (ptxopt_result_status(result) == PTXOPT_DONE)
+ *         use(ptxopt_result_ptx(result, NULL), ptxopt_result_contract(result));
+ *     ptxopt_result_free(result); ptxopt_module_free(module); ptxopt_options_free(options);
+ *
+ * The library has no state of its own: objects may be used in any thread. Any number of runs at once may share a module
+ * and options, as long as nobody changes the options. It never ends the process and prints nothing; it installs no
+ * signal handlers. Assemblers run in child processes. What a function returns as text belongs to the object that it was
+ * asked of, ends with a NUL, and is UTF-8 unless the input is not.
+ *
+ * What is added later goes to the ends of structures and enumerations, and gets new symbol versions. */
+#ifndef PTXOPT_H
+#define PTXOPT_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The exit statuses of the program, and two more. */
+typedef enum ptxopt_status {
+    PTXOPT_DONE = 0,
+    PTXOPT_INPUT = 1,      /* the PTX is wrong, or there is no assembler and one is needed */
+    PTXOPT_USAGE = 2,      /* an option does not fit the module */
+    PTXOPT_REFUSED = 3,    /* as PTXOPT_DONE, but something asked for by kernel name was refused */
+    PTXOPT_REJECTED = 4,   /* the assembler rejects the output: there is none */
+    PTXOPT_DIFFERENT = 5,  /* "verify" found a difference: there is only a report */
+    PTXOPT_UNVERIFIED = 6, /* "verify" could not run the kernel: there is only a report */
+    PTXOPT_NO_MEMORY = 7,
+    PTXOPT_BUG = 8 /* of this library; the last diagnostic says where */
+} ptxopt_status;
+
+/* "0.1.0" */
+const char *ptxopt_version(void);
+
+typedef struct ptxopt_options ptxopt_options;
+typedef struct ptxopt_module ptxopt_module;
+typedef struct ptxopt_result ptxopt_result;
+
+/* Diagnostics. */
+
+typedef enum ptxopt_severity { PTXOPT_NOTE, PTXOPT_WARNING, PTXOPT_ERROR } ptxopt_severity;
+
+typedef struct ptxopt_diagnostic {
+    ptxopt_severity severity;
+    const char *name;      /* of the module; NULL: the message is not about a place in it */
+    unsigned line, column; /* from 1; 0: not known */
+    const char *message;   /* one line in most cases */
+    const char *text;      /* as the program prints it, with the line of the source */
+} ptxopt_diagnostic;
+
+/* Called in the thread of ptxopt_run, at its end, for each diagnostic in order. It may leave by an exception or
+ * longjmp, but the result is then lost. */
+typedef void (*ptxopt_diagnostic_function)(void *context, const ptxopt_diagnostic *diagnostic);
+
+/* Options. */
+
+/* NULL: no memory. */
+ptxopt_options *ptxopt_options_new(void);
+/* NULL is allowed. */
+void ptxopt_options_free(ptxopt_options *options);
+/* An option of the program by its name without a dash, "coarsen" or "target-regs", with its value, or NULL if it has
+ * none. Options that may be repeated add to each other, others replace. Options that name output files or only print
+ * are not for the library; "report-format" is "json" unless set. Returns PTXOPT_DONE, PTXOPT_USAGE or PTXOPT_NO_MEMORY;
+ * ptxopt_options_error then explains. */
+ptxopt_status ptxopt_options_set(ptxopt_options *options, const char *name, const char *value);
+/* What was wrong with the last option that was set; NULL if nothing was. */
+const char *ptxopt_options_error(const ptxopt_options *options);
+/* Asks for the assembled result, too. */
+void ptxopt_options_want_cubin(ptxopt_options *options, int wanted);
+/* NULL: nobody wants to know. */
+void ptxopt_options_on_diagnostic(ptxopt_options *options, ptxopt_diagnostic_function function, void *context);
+
+/* Modules. */
+
+/* PTX under a name for messages. The text is not copied: it must stay as it is while the module exists. It is read in
+ * each run, which reports what is wrong with it. A NUL at its end is ignored. NULL: no memory. */
+ptxopt_module *ptxopt_module_from_text(const char *name, const char *text, size_t length);
+/* NULL is allowed. */
+void ptxopt_module_free(ptxopt_module *module);
+
+/* Runs. */
+
+/* Never NULL but without memory; ask its status first. The result is independent of the module and the options. */
+ptxopt_result *ptxopt_run(const ptxopt_module *module, const ptxopt_options *options);
+/* NULL is allowed. */
+void ptxopt_result_free(ptxopt_result *result);
+
+ptxopt_status ptxopt_result_status(const ptxopt_result *result);
+/* The PTX, with a NUL after its *length bytes; 'length' may be NULL. NULL, unless the status is PTXOPT_DONE or
+ * PTXOPT_REFUSED. */
+const char *ptxopt_result_ptx(const ptxopt_result *result, size_t *length);
+/* NULL unless it was asked for, there is an assembler, and there is PTX. */
+const void *ptxopt_result_cubin(const ptxopt_result *result, size_t *length);
+/* How coarsened kernels must be launched, as JSON (docs/formats.md); NULL unless there is PTX. */
+const char *ptxopt_result_contract(const ptxopt_result *result);
+/* The report; NULL if there is none. */
+const char *ptxopt_result_report(const ptxopt_result *result);
+
+/* What the assembler says of a kernel. */
+typedef struct ptxopt_figures {
+    int known;                                     /* 0: all others are 0 */
+    unsigned registers;                            /* of each thread, 32-bit */
+    unsigned warps_per_sm;                         /* resident at once; 0: not known */
+    unsigned long long spill_stores, spill_loads;  /* bytes, of instructions in the code */
+    unsigned long long stack, shared;              /* bytes of each thread; static bytes of each block */
+    unsigned long long instructions;               /* of machine code */
+} ptxopt_figures;
+
+typedef struct ptxopt_kernel {
+    const char *name;
+    int coarsened;           /* 1: it must be launched by its contract */
+    unsigned factor[3];      /* along x, y, z; 1 each unless it is coarsened */
+    int registers_reduced;
+    double predicted_speedup; /* 0: not known */
+    const char *refusal; /* why it is not coarsened, or its registers are not reduced, although asked for; or NULL */
+    ptxopt_figures before, after;
+} ptxopt_kernel;
+
+/* The kernels that the options select, in their order in the module; none if there is no report. */
+size_t ptxopt_result_kernel_count(const ptxopt_result *result);
+/* Fills the first 'size' bytes of *kernel: sizeof(ptxopt_kernel) of the caller's header. Returns 1, or 0 if there is no
+ * kernel of that index. */
+int ptxopt_result_kernel(const ptxopt_result *result, size_t index, ptxopt_kernel *kernel, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
