@@ -72,8 +72,18 @@ kernel * coarsened 1 x2,y1,z1 registers 0: -; known 0,0*" one "$kernel" $none co
 "$tmp/shared" text "$kernel" $none coarsen=2 entry=vectoradd_exact >"$tmp/by-library.ptx"
 "$PTXOPT" -q -assembler none -coarsen 2 -entry vectoradd_exact -o "$tmp/by-program.ptx" "$kernel" 2>"$errors"
 result "the text is the program's" "$(cmp "$tmp/by-library.ptx" "$tmp/by-program.ptx" 2>&1)"
-says "a refusal by name" "warning input 115:2 \[kernel 'votes' is not coarsened: 'activemask.b32' depends*\]
-status 3 ptx 1 *" one tests/ptx/warp.sm_90.ptx $none coarsen=votes:2 entry=votes
+cat >"$tmp/refused.ptx" <<'END'
+.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry k()
+{
+    wgmma.fence.sync.aligned;
+    ret;
+}
+END
+says "a refusal by name" "warning input 6:5 \[kernel 'k' is not coarsened: *\]
+status 3 ptx 1 *" one "$tmp/refused.ptx" $none coarsen=k:2
 sed '20s/^/  nonsense.b32 %r1;\n/' "$kernel" >"$tmp/broken.ptx"
 says "broken PTX" "error input 20:*
 status 1 ptx 0 cubin 0 contract 0 report 0" one "$tmp/broken.ptx" $none
@@ -97,7 +107,7 @@ for name in o launch-out report d version help; do
         one "$kernel" $name=x
 done
 says "warnings are errors" "error *
-status 1 *" one tests/ptx/warp.sm_90.ptx $none coarsen=2 Werror
+status 1 *" one "$tmp/refused.ptx" $none coarsen=2 Werror
 says "verify" "status 0 *" one "$kernel" $none coarsen=2 entry=vectoradd_exact \
     verify=corpus/vectoradd/vectoradd_exact.launch.json
 says "verify: a difference" "error *computes a different result*status 5 ptx 0 cubin 0 contract 0 report 1*" \
