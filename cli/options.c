@@ -20,6 +20,7 @@ typedef enum OptionId {
     OPTION_ASSEMBLER,
     OPTION_XPTXAS,
     OPTION_MISSING_OK,
+    OPTION_SPILL,
     OPTION_LAUNCH_OUT,
     OPTION_REPORT,
     OPTION_REPORT_FORMAT,
@@ -52,6 +53,7 @@ static const struct option long_options[] = {
     {"block", required_argument, NULL, OPTION_BLOCK},
     {"assembler", required_argument, NULL, OPTION_ASSEMBLER},
     {"Xptxas", required_argument, NULL, OPTION_XPTXAS},
+    {"spill", no_argument, NULL, OPTION_SPILL},
     {"missing-ok", no_argument, NULL, OPTION_MISSING_OK},
     {"launch-out", required_argument, NULL, OPTION_LAUNCH_OUT},
     {"report", optional_argument, NULL, OPTION_REPORT},
@@ -175,6 +177,7 @@ static void read_option(Reader *reader, int id, const char *value)
         VEC_PUSH(reader->arena, options->ptxas_options, NULL);
         options->ptxas_options.count--;
         break;
+    case OPTION_SPILL: options->spill = true; break;
     case OPTION_MISSING_OK: options->missing_ok = true; break;
     case OPTION_REPORT_FORMAT:
         options->report_json = strcmp(value, "json") == 0;

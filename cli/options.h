@@ -50,6 +50,7 @@ typedef struct Options {
     bool assembler_none;
     AssemblerKind assembler;
     VEC(const char *) ptxas_options; /* -Xptxas */
+    bool spill;      /* -target-regs N may cost spills */
     bool missing_ok; /* options for kernels that the module does not have are ignored */
     unsigned level;
     PassOptions passes;

@@ -27,6 +27,7 @@ const char *options_help(Arena *arena)
              "                              neighbours (unit), or threads N apart (block)\n"
              "  -target-regs N|auto         at most N registers per thread, or the fewest that let one\n"
              "                              more block run; KERNEL:N for one kernel; may be repeated\n"
+             "  -spill                      let -target-regs N spill where N cannot be reached otherwise\n"
              "  -entry NAME[,NAME...]       change only these kernels\n"
              "                              (NAME and KERNEL: mangled, as in C++, or with * ? [...])\n"
              "  -block X[,Y[,Z]]            threads per block at launch, unless the PTX fixes them;\n"

@@ -24,6 +24,7 @@ static void set_request(const Run *run, KernelReport *report)
         request->registers = true;
         request->registers_named = registers->kernel != NULL;
         request->registers_auto = registers->is_auto;
+        request->registers_spill = run->options->spill;
         request->target_registers = registers->target;
     }
 }

@@ -51,8 +51,10 @@ static const char *search_refusal(const PipelineOptions *options)
 static void reduce_registers(PassContext *context, const KernelRequest *request, const PipelineOptions *options,
                              KernelResult *result)
 {
-    RegistersRequest wanted = {
-        .is_auto = request->registers_auto, .target = request->target_registers, .effort = effort_of(options)};
+    RegistersRequest wanted = {.is_auto = request->registers_auto,
+                               .target = request->target_registers,
+                               .spill = request->registers_spill,
+                               .effort = effort_of(options)};
     if (result->coarsening == OUTCOME_DONE)
         memcpy(wanted.factor, result->contract.factor, sizeof wanted.factor);
     registers_reduce(context, &wanted, &result->reduction);

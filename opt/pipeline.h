@@ -14,6 +14,7 @@ typedef struct KernelRequest {
     bool registers;
     bool registers_named;
     bool registers_auto;
+    bool registers_spill; /* a fixed target may cost spills */
     unsigned target_registers;
     unsigned block[3]; /* threads of a block at launch; 0: not given */
 } KernelRequest;

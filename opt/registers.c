@@ -16,6 +16,11 @@ enum {
 /* Predicted times closer than this are equal. */
 static const double slower_by = 1.001;
 
+static bool adds_spills(const Search *search, const Figures *figures)
+{
+    return figures_spills(figures) > figures_spills(&search->result->before);
+}
+
 static unsigned cap_of(unsigned target)
 {
     return target < LOWEST_CAP ? LOWEST_CAP : target;
@@ -179,6 +184,20 @@ static void target_explain(Search *search)
                          target < LOWEST_CAP ? "; assemblers accept no cap below 24" : "");
 }
 
+/* Why the target was not reached, although 'spilling' does. */
+static void spills_explain(Search *search, const Figures *spilling, const char *objection)
+{
+    RegistersResult *result = search->result;
+    result->reached = false;
+    result->explanation = arena_printf(
+        search->passes.arena, "%s; %u registers would cost %llu bytes of spills (-spill allows them)",
+        objection         ? objection
+        : result->changed ? arena_printf(search->passes.arena, "%u registers, the fewest found without more spills",
+                                         result->after.registers)
+                          : "no count below the input's was found without more spills",
+        spilling->registers, (unsigned long long)figures_spills(spilling));
+}
+
 /* Why a form is not worth its price by predicted time, against the input without a cap; NULL if it is, or if nobody
  * predicts times. */
 static const char *time_objection(Search *search, const Body *input, const Body *form, const Figures *figures)
@@ -234,6 +253,43 @@ static void take_capped(Search *search, const Body *input, PassContext *context,
                                        result->after.registers);
 }
 
+/* Whether the form under a cap of 'count' registers keeps it without more spills than the input has; the form is then
+ * the best one. */
+static bool fits_without_spills(Search *search, const Body *form, unsigned count)
+{
+    Body *body = body_clone(form);
+    body->tuning.maxnreg = count;
+    Figures figures = search_measure(search, body);
+    bool fits = search_accepts(search, &figures) && figures.registers <= count && !adds_spills(search, &figures);
+    search_record(search, PASS_BOUNDS, arena_printf(search->passes.arena, "without spills: .maxnreg %u", count), body,
+                  &figures, fits);
+    if (fits)
+        search_set_best(search, body, &figures);
+    else
+        body_free(body);
+    return fits;
+}
+
+/* Looks for the lowest count of registers that adds no spills, between the target, which does not, and the input's own;
+ * the candidates are the best form for the target and the input.  The search's best form is none if there is no such
+ * count. */
+static void lowest_without_spills(Search *search, const Body *input)
+{
+    unsigned low = cap_of(search->target), high = search->result->before.registers;
+    Body *form = search->best;
+    search->best = NULL;
+    search->best_figures = (Figures){0};
+    while (high > low + 1 && !search_is_over(search)) {
+        unsigned middle = low + (high - low) / 2;
+        if (fits_without_spills(search, form, middle) ||
+            (!search_is_over(search) && fits_without_spills(search, input, middle)))
+            high = search->best_figures.registers < middle ? search->best_figures.registers : middle;
+        else
+            low = middle;
+    }
+    body_free(form);
+}
+
 static void target_fixed(Search *search, const Body *input, PassContext *context)
 {
     RegistersResult *result = search->result;
@@ -253,15 +309,26 @@ static void target_fixed(Search *search, const Body *input, PassContext *context
                                      result->capped.message ? result->capped.message : "no reason given"));
         return;
     }
+    if (!search->request->spill)
+        search->reserved = search->request->effort / 4;
     target_search(search);
+    search->reserved = 0;
     const char *objection = NULL;
-    if (search_compare(search, &search->best_figures, &result->before) >= 0)
+    Figures spilling = search->best_figures;
+    bool refrains = !search->request->spill && adds_spills(search, &spilling);
+    if (refrains)
+        lowest_without_spills(search, input);
+    if (refrains && !search->best)
+        nothing_changed(search, context, NULL);
+    else if (search_compare(search, &search->best_figures, &result->before) >= 0)
         nothing_changed(search, context, NULL);
     else if ((objection = time_objection(search, input, search->best, &search->best_figures)) == NULL)
         best_take(search, context);
     else
         take_capped(search, input, context, objection);
-    if (!objection)
+    if (refrains)
+        spills_explain(search, &spilling, objection);
+    else if (!objection)
         target_explain(search);
 }
 

@@ -7,6 +7,8 @@
 typedef struct RegistersRequest {
     bool is_auto;    /* the highest boundary below the input's registers that can be reached without spilling */
     unsigned target; /* registers of each thread; unused with is_auto */
+    bool spill;      /* a fixed target may be reached by more spills than the input has; else the lowest count without
+                      * more is */
     unsigned factor[3]; /* by which the kernel has been coarsened; 1 or 0: not */
     unsigned effort; /* how many candidates may be assembled; the input itself and its cap always are */
 } RegistersRequest;

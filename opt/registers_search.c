@@ -25,7 +25,7 @@ int search_compare(const Search *search, const Figures *a, const Figures *b)
 
 bool search_is_over(const Search *search)
 {
-    return search->used >= search->request->effort;
+    return search->used + search->reserved >= search->request->effort;
 }
 
 bool search_is_reached(const Search *search)

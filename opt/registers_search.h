@@ -20,6 +20,7 @@ typedef struct Search {
     VEC(RegistersStep) steps;
     unsigned target;
     unsigned used;              /* assemblies so far */
+    unsigned reserved;          /* assemblies that are kept for what comes after the passes */
     uint64_t most_instructions; /* the most that a candidate may have */
     Body *best;                 /* owned; SSA or not */
     unsigned cap; /* the last .maxnreg tried for the input */

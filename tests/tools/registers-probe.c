@@ -184,6 +184,7 @@ static void kernel_reduce(const Options *options, Assembler *assembler, const ch
     RegistersRequest request = {
         .is_auto = strcmp(target, "auto") == 0,
         .target = (unsigned)atoi(target),
+        .spill = true,
         .effort = options->effort,
     };
     const PassOptions passes = {

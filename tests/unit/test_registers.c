@@ -101,7 +101,7 @@ static void case_start(Case *test, const char *text, Temper temper)
     test->kernel = module_find_function(test->module, "k");
     test->body = body_build(test->kernel, &reason);
     model_init(&test->judge, temper);
-    test->request = (RegistersRequest){.target = 32, .effort = 60};
+    test->request = (RegistersRequest){.target = 32, .spill = true, .effort = 60};
     memset(test->passes.enabled, true, sizeof test->passes.enabled);
 }
 
@@ -429,7 +429,7 @@ static void an_assembler_judges(void **state)
     AssemblerJudge judge;
     RegistersResult result;
     assembler_judge_init(&judge, arena, assembler);
-    RegistersRequest request = {.target = 24, .effort = 25};
+    RegistersRequest request = {.target = 24, .spill = true, .effort = 25};
     PassOptions passes = {0};
     memset(passes.enabled, true, sizeof passes.enabled);
     PassContext context = pass_context_new(arena, &passes, kernel, body);
@@ -472,6 +472,30 @@ static int texts_end(void **state)
     return 0;
 }
 
+/* The model spills under every cap below what a form needs, and forms differ in what they need. */
+static void spills_are_not_a_way_to_reach_a_target(void **state)
+{
+    (void)state;
+    for (unsigned effort = 10; effort <= 60; effort += 10) {
+        Case test;
+        case_start(&test, late_values(text_arena, 40), HONEST);
+        memset(test.passes.enabled, false, sizeof test.passes.enabled);
+        test.passes.enabled[PASS_BOUNDS] = true;
+        test.request = (RegistersRequest){.target = 24, .effort = effort};
+        case_run(&test);
+        const RegistersResult *result = &test.result;
+        assert_false(result->reached);
+        assert_int_equal(figures_spills(&result->after), 0);
+        assert_true(result->after.registers <= result->before.registers);
+        if (result->changed) {
+            assert_true(test.body->tuning.maxnreg >= result->after.registers);
+            assert_non_null(strstr(result->explanation, "the fewest found without more spills"));
+        }
+        assert_non_null(strstr(result->explanation, "-spill allows them"));
+        case_end(&test);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -492,6 +516,7 @@ int main(void)
         cmocka_unit_test(auto_counts_shared_memory),
         cmocka_unit_test(auto_gives_up_where_spills_would_stay),
         cmocka_unit_test(an_assembler_judges),
+        cmocka_unit_test(spills_are_not_a_way_to_reach_a_target),
     };
     return cmocka_run_group_tests(tests, texts_start, texts_end);
 }
