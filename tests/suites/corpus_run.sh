@@ -170,7 +170,8 @@ gpu() {
     PTXOPT_CUDA_DRIVER="$fake" run --gpu --small --assembler none --repeat 2 "$@"
 }
 gpu vectoradd_exact transpose_tiled --options 'coarsen 2*'
-expect "a GPU: checked and timed" 0 "Emulated GPU, sm_90" "vectoradd_exact  vectoradd_exact" "Geometric means"
+expect "a GPU: checked and timed" 0 "Emulated GPU, sm_90" "vectoradd_exact  vectoradd_exact" "Geometric means" \
+    "Predicted against cold times" "mean rho"
 wrong="$(python3 - "$out/gpu.json" <<'CHECK' 2>&1
 import json, sys
 table = json.load(open(sys.argv[1]))
@@ -181,6 +182,7 @@ assert row["state"] == "right" and row["reference"] == "plain C", row
 assert row["result"]["by_contract"] and row["result"]["block"] == [128, 1, 1], row
 # The emulated GPU takes a nanosecond for each warp instruction, and two threads' work shares its addresses.
 assert row["speedup_cold"] > 1.1, row
+assert all(row["predicted"] > 0 for row in table["rows"] if row["state"] == "right"), table["rows"]
 CHECK
 )"
 verdict "a GPU: the launch follows the contract" $? "$wrong"

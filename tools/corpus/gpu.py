@@ -11,6 +11,8 @@ import shlex
 import sys
 
 import summary
+from agreement import summary_line
+from gpu_predicted import AGREEMENT_HEAD, add_predictions, agreement_rows, agreements
 from kernels import OPTION_SETS, PAPERS, OTHER_PAPER, UsageError, architecture, triple
 from measure import Assembler, Measurer, call, last_words
 from progress import Progress
@@ -87,11 +89,13 @@ def run_launch(runner, references, kernel, form, root, made, environment_options
     except ValueError:
         note = done.problem or last_words(done.errors)
         return [{**base, "options": "none", "state": "failed", "note": note}] + rows, None
-    for form_result, options in zip(result["forms"], ["none"] + [row["options"] for row in changed]):
+    paths = [os.path.join(root, kernel.ptx[form])] + [row["output"] for row in changed]
+    names = ["none"] + [row["options"] for row in changed]
+    for form_result, options, path in zip(result["forms"], names, paths):
         note = form_result["problem"] or form_result["difference"] or ""
         times = {name: (form_result[name + "_us"] or {}).get("median") for name in ("cold", "warm")}
         rows.append({**base, "options": options, "state": "failed" if note else "right", "note": note,
-                     "reference": result["reference"], "rounds": result["rounds"], "result": form_result,
+                     "path": path, "reference": result["reference"], "rounds": result["rounds"], "result": form_result,
                      "registers": form_result.get("registers"), **times})
     first = next(row for row in rows if row["options"] == "none")
     for row in rows:
@@ -111,7 +115,8 @@ def ratio_text(value):
     return "" if value is None else f"{value:.2f}"
 
 
-HEAD = ["kernel", "launch", "options", "registers", "cold us", "warm us", "cold speedup", "warm speedup", "result"]
+HEAD = ["kernel", "launch", "options", "registers", "cold us", "predicted us", "warm us", "cold speedup",
+        "warm speedup", "result"]
 
 
 def table_rows(rows):
@@ -119,7 +124,7 @@ def table_rows(rows):
     for row in rows:
         launch = os.path.basename(row["launch"]).removesuffix(".launch.json")
         table.append([row["kernel"], launch, row["options"], row.get("registers", ""), time_text(row.get("cold")),
-                      time_text(row.get("warm")), ratio_text(row.get("speedup_cold")),
+                      time_text(row.get("predicted")), time_text(row.get("warm")), ratio_text(row.get("speedup_cold")),
                       ratio_text(row.get("speedup_warm")), row["state"] + (": " + row["note"] if row["note"] else "")])
     return table
 
@@ -168,6 +173,13 @@ def markdown(device, assembler, command, rows, results):
              "| paper | options | kernels | cold | warm |",
              "|---|---|---|---|---|"]
     lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in paper_means(rows)]
+    found = agreement_rows(rows)
+    if found:
+        lines += ["", "Predicted times (docs/time.md) against cold times; regret is the time of the form chosen by "
+                  "prediction over that of the fastest:", "", "| " + " | ".join(AGREEMENT_HEAD) + " |",
+                  "|---" * len(AGREEMENT_HEAD) + "|"]
+        lines += ["| " + " | ".join(row) + " |" for row in found]
+        lines += ["", summary_line(list(agreements(rows).values()))]
     lines += ["", "Every launch:", "", "| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
     lines += ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in table_rows(rows)]
     return "\n".join(lines) + "\n"
@@ -219,10 +231,15 @@ def run(program, root, arguments, kernels, jobs, folder):
         results.append(result)
         progress.step(kernel.name)
     progress.end()
+    add_predictions(rows, program, root, assembler, device["arch"])
     print()
     summary.print_table(HEAD, table_rows(rows), left=3, last_left=True)
     print("\nGeometric means of the speedups")
     summary.print_table(["paper", "options", "kernels", "cold", "warm"], paper_means(rows), left=2)
+    if agreements(rows):
+        print("\nPredicted against cold times")
+        summary.print_table(AGREEMENT_HEAD, agreement_rows(rows), left=3)
+        print(summary_line(list(agreements(rows).values())))
     print("\n" + how_it_was_timed(results, device))
     if none:
         print(f"no PTX that this device runs: {', '.join(none)}")
