@@ -12,7 +12,8 @@
 ## make check-gpu    compare the emulator's instructions with a GPU; ACCEPT=FILE keeps the GPU's answers
 ## make bench-NAME   run the benchmark bench/NAME: frontend, emulator or time
 ## make inputs       make the PTX and the occupancies of tests/ again (needs the CUDA toolkit and clang)
-## make install      install the programs, their manual pages and the documentation of its formats under PREFIX
+## make install      install the programs, the library, the manual pages and the documentation of formats under PREFIX
+## make wheel        build the Python package, build/wheel/ptxopt-*.whl (docs/library.md)
 ## make uninstall    remove them again
 ## make format       run clang-format over the lines that are too long
 ## make clean        remove everything that was built
@@ -391,6 +392,13 @@ clean:
 
 format:
 	tools/format-lines.sh $(shell find $(FOLDERS) tests tools -name '*.[ch]')
+
+# The Python package.
+.PHONY: wheel
+wheel: $(OUT)/public/$(SONAME)
+	@cp $< $(OUT)/public/stripped.so && strip $(OUT)/public/stripped.so && mkdir -p $(OUT)/wheel/library && \
+	    mv $(OUT)/public/stripped.so $(OUT)/wheel/library/$(SONAME)
+	@python/make-wheel $(VERSION) $(OUT)/wheel/library/$(SONAME) $(OUT)/wheel
 
 # For the test of the installation.
 .PHONY: print-installed
