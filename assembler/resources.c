@@ -39,7 +39,7 @@ typedef struct Table {
 
 static Table table_new(Arena *arena)
 {
-    return (Table){.arena = arena, .names = interner_new(arena), .positions = {.arena = arena}};
+    return (Table){.arena = arena, .names = interner_new(arena, 0), .positions = {.arena = arena}};
 }
 
 static Record *table_find(const Table *table, const char *name)

@@ -13,7 +13,7 @@ static uint64_t row_element(const void *row, unsigned bytes)
 static bool select(const char *spelling, unsigned count, Operation *operation)
 {
     Arena *arena = arena_new();
-    const Signature *signature = signature_parse(module_new(arena, interner_new(arena), NULL), spelling);
+    const Signature *signature = signature_parse(module_new(arena, interner_new(arena, 0), NULL), spelling);
     bool found = false;
     for (unsigned i = 0; i < signature->match_count && !found; i++) {
         bool known = true;

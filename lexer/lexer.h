@@ -87,8 +87,9 @@ void lexer_set_quiet(Lexer *lexer, bool quiet);
 
 /* A plain instruction, as nearly all are:
  *     [@[!]NAME] OPCODE [OPERAND {, OPERAND}] ;
- * where an operand is an ITEM, [NAME], [NAME+INTEGER], {ITEM, ...} or NAME|NAME, and an item is NAME, NAME.WORD, a
- * decimal integer with or without a sign, a 0f or 0d literal or '_'. */
+ * where an operand is an ITEM, [NAME], [NAME+INTEGER], {ITEM, ...}, (ITEM, ...) or NAME|NAME, and an item is NAME,
+ * NAME.WORD, a decimal integer with or without a sign, a 0f or 0d literal or '_'. Comments to the end of a line may
+ * precede it, and what the next functions read. */
 typedef enum PlainKind {
     PLAIN_NAME,        /* name; selector, or NULL */
     PLAIN_INTEGER,     /* bits, to be negated if 'negative' */
@@ -98,6 +99,7 @@ typedef enum PlainKind {
     PLAIN_ADDRESS,     /* name, with nothing between it and its brackets */
     PLAIN_SUM_ADDRESS, /* name '+' bits, to be negated if 'negative'; nothing else between the brackets */
     PLAIN_VECTOR,      /* bits: the number of operands before this one that are its items */
+    PLAIN_LIST,        /* the same, in parentheses */
     PLAIN_PAIR,        /* its items are the two operands before this one */
 } PlainKind;
 

@@ -28,6 +28,28 @@ static inline const char *skip_blanks(const char *at)
     return at;
 }
 
+/* Skips comments to the end of their lines, and blanks, where a comment may begin.  Stops at a comment with a byte that
+ * the scanner reports. */
+static const char *skip_comments(const char *at)
+{
+    while (at[0] == '/' && at[1] == '/') {
+        const char *end = at + 2;
+        while (*end != '\n' && (unsigned char)(*end - 1) < 0x7F)
+            end++;
+        if (*end != '\n')
+            return at;
+        at = skip_blanks(end);
+    }
+    return at;
+}
+
+/* What may precede a statement. */
+static inline const char *skip_space(const char *at)
+{
+    at = skip_blanks(at);
+    return *at == '/' ? skip_comments(at) : at;
+}
+
 static inline const char *skip_name(const char *at)
 {
     while (is_name[(unsigned char)*at])
@@ -79,13 +101,39 @@ static inline uint64_t bytes_between(uint64_t bytes, unsigned low, unsigned high
     return (bytes + EACH_BYTE(0x80 - low)) & ~(bytes + EACH_BYTE(0x7F - high));
 }
 
+/* All bits of the bytes below the lowest one whose top bit is set. */
+static inline uint64_t bytes_below(uint64_t tops)
+{
+    return ((tops & -tops) >> 7) - 1;
+}
+
+/* The top bit of each byte that may follow a dot; all are below 0x80, and other bits may be set. */
+static inline uint64_t word_bytes(uint64_t bytes)
+{
+    return bytes_between(bytes | EACH_BYTE(0x20), 'a', 'z') | bytes_between(bytes, '0', '9') |
+           bytes_between(bytes, '_', '_');
+}
+
 /* The top bit of each byte that does not belong to a name. */
 static inline uint64_t bytes_outside_name(uint64_t bytes)
 {
-    uint64_t low = bytes & EACH_BYTE(0x7F);
-    uint64_t name = bytes_between(low | EACH_BYTE(0x20), 'a', 'z') | bytes_between(low, '0', '9') |
-                    bytes_between(low, '_', '_') | bytes_between(low, '$', '$');
+    uint64_t low = bytes & EACH_BYTE(0x7F), name = word_bytes(low) | bytes_between(low, '$', '$');
     return (~name | bytes) & EACH_BYTE(0x80);
+}
+
+/* The end of the name at 'at', whose first character can be any, and the hash of its text. */
+static inline const char *scan_name(const char *at, uint32_t *hash)
+{
+    uint64_t mixed = 0, bytes = load_bytes(at), stops = bytes_outside_name(bytes) & ~UINT64_C(0xFF);
+    while (!stops) {
+        mixed = hash_mix(mixed, bytes);
+        at += 8;
+        bytes = load_bytes(at);
+        stops = bytes_outside_name(bytes);
+    }
+    uint64_t last = bytes & bytes_below(stops);
+    *hash = (uint32_t)(stops & 0x80 ? mixed : hash_mix(mixed, last));
+    return at + (size_t)__builtin_ctzll(stops) / 8;
 }
 
 /* The characters of a name; the first can be any.  Nearly all names end within eight bytes, and looking at all
@@ -95,11 +143,12 @@ static inline const char *read_characters(const Reader *reader, const char *at, 
     uint64_t bytes = load_bytes(at), stops = bytes_outside_name(bytes) & ~UINT64_C(0xFF);
     if (stops) {
         size_t length = (size_t)__builtin_ctzll(stops) / 8;
-        *name = intern_short(reader->lexer->names, bytes & (((stops & -stops) >> 7) - 1), length);
+        *name = intern_short(reader->lexer->names, bytes & bytes_below(stops), length);
         return at + length;
     }
-    const char *end = skip_name(at + 8);
-    *name = text_name(reader, at, end);
+    uint32_t hash;
+    const char *end = scan_name(at, &hash);
+    *name = intern_hashed(reader->lexer->names, at, (size_t)(end - at), hash);
     return end;
 }
 
@@ -225,8 +274,8 @@ static inline const char *read_item(Reader *reader, const char *at)
     return end;
 }
 
-/* "{%f1, %f2}" */
-static const char *read_vector(Reader *reader, const char *at)
+/* "{%f1, %f2}", "(param0, param1)" */
+static const char *read_list(Reader *reader, const char *at, PlainKind kind, char close)
 {
     const char *begin = at;
     unsigned count = 0;
@@ -237,11 +286,14 @@ static const char *read_vector(Reader *reader, const char *at)
         count++;
         at = skip_blanks(at);
     } while (*at == ',');
-    PlainOperand *operand = *at == '}' ? add_operand(reader, PLAIN_VECTOR, begin, at + 1) : NULL;
+    PlainOperand *operand = *at == close ? add_operand(reader, kind, begin, at + 1) : NULL;
     if (!operand)
         return NULL;
     operand->bits = count;
-    return at + 1;
+    /* "(5)" is an expression. */
+    return kind == PLAIN_LIST && count == 1 && operand[-1].kind != PLAIN_NAME && operand[-1].kind != PLAIN_SINK
+               ? NULL
+               : at + 1;
 }
 
 static inline const char *read_operand(Reader *reader, const char *at)
@@ -249,7 +301,9 @@ static inline const char *read_operand(Reader *reader, const char *at)
     if (*at == '[')
         return read_address(reader, at);
     if (*at == '{')
-        return read_vector(reader, at);
+        return read_list(reader, at, PLAIN_VECTOR, '}');
+    if (*at == '(')
+        return read_list(reader, at, PLAIN_LIST, ')');
     const char *end = read_item(reader, at);
     if (!end || *end != '|')
         return end;
@@ -260,16 +314,35 @@ static inline const char *read_operand(Reader *reader, const char *at)
     return end && add_operand(reader, PLAIN_PAIR, at, end) ? end : NULL;
 }
 
-/* "add.s32", "ld.shared::cta.f32" or "ret". */
-static inline const char *read_opcode(Reader *reader, const char *at)
+/* The end of the words with dots between them that begin with a letter at 'at', and the hash of the text.  NULL if two
+ * dots are neighbours or the last character is one.  A '$' ends it. */
+static inline const char *scan_opcode(const char *at, uint32_t *hash)
 {
-    const char *begin = at;
+    uint64_t mixed = 0, bytes, stops, dots, after_dot, carry = 0, bad = 0;
+    for (;; at += 8) {
+        bytes = load_bytes(at);
+        uint64_t low = bytes & EACH_BYTE(0x7F);
+        dots = bytes_between(low, '.', '.') & EACH_BYTE(0x80);
+        stops = ~(word_bytes(low) | dots) | bytes;
+        stops &= EACH_BYTE(0x80);
+        after_dot = dots << 8 | carry;
+        if (stops)
+            break;
+        bad |= after_dot & dots;
+        carry = dots >> 56;
+        mixed = hash_mix(mixed, bytes);
+    }
+    uint64_t first = stops & -stops;
+    bad |= after_dot & (dots | first) & (first | (first - 1));
+    *hash = (uint32_t)(first == 0x80 ? mixed : hash_mix(mixed, bytes & bytes_below(stops)));
+    return bad ? NULL : at + (size_t)__builtin_ctzll(stops) / 8;
+}
+
+/* The same by the character, and with '$' in the first word and "::" between the others, which are rare. */
+static const char *read_rare_opcode(const char *at)
+{
     bool dotted = false;
-    if (!is_letter(*at))
-        return NULL;
     at = skip_name(at);
-    if (*begin == 'W' && at - begin == 7 && memcmp(begin, "WARP_SZ", 7) == 0)
-        return NULL;
     while (*at == '.' || (*at == ':' && at[1] == ':' && dotted)) {
         at += *at == '.' ? 1 : 2;
         dotted = true;
@@ -278,9 +351,27 @@ static inline const char *read_opcode(Reader *reader, const char *at)
         if (at == word)
             return NULL;
     }
-    if (*at != ' ' && *at != '\t' && *at != ';')
+    return at;
+}
+
+/* "add.s32", "ld.shared::cta.f32" or "ret". */
+static inline const char *read_opcode(Reader *reader, const char *at)
+{
+    if (!is_letter(*at))
         return NULL;
-    reader->inst->opcode = text_name(reader, begin, at);
+    const char *begin = at;
+    uint32_t hash;
+    at = scan_opcode(begin, &hash);
+    bool rare = at && (*at == ':' || *at == '$');
+    if (rare)
+        at = read_rare_opcode(begin);
+    if (!at || (*at != ' ' && *at != '\t' && *at != ';'))
+        return NULL;
+    if (*begin == 'W' && memcmp(begin, "WARP_SZ", 7) == 0 && (at - begin == 7 || begin[7] == '.'))
+        return NULL;
+    size_t length = (size_t)(at - begin);
+    Interner *names = reader->lexer->names;
+    reader->inst->opcode = rare ? intern_n(names, begin, length) : intern_hashed(names, begin, length, hash);
     reader->inst->opcode_span = (Span){text_offset(reader, begin), text_offset(reader, at)};
     return at;
 }
@@ -326,7 +417,7 @@ bool lexer_plain(Lexer *lexer, PlainInst *inst, Span *span)
     if (lexer->ended)
         return false;
     Reader reader = {lexer, inst};
-    const char *begin = skip_blanks(lexer->source->text + lexer->offset), *end = read_inst(&reader, begin);
+    const char *begin = skip_space(lexer->source->text + lexer->offset), *end = read_inst(&reader, begin);
     if (!end)
         return false;
     *span = (Span){text_offset(&reader, begin), text_offset(&reader, end)};
@@ -339,9 +430,15 @@ bool lexer_label(Lexer *lexer, TokenValue *value, Span *span)
     if (lexer->ended)
         return false;
     Reader reader = {lexer, NULL};
-    const char *begin = skip_blanks(lexer->source->text + lexer->offset), *end = skip_name(begin + 1);
-    if (*begin == 0 || *end != ':' || !read_name(&reader, begin, &value->name))
+    const char *begin = skip_space(lexer->source->text + lexer->offset);
+    uint32_t hash;
+    if (!(is_letter(*begin) || *begin == '$' || *begin == '%' || *begin == '_'))
         return false;
+    const char *end = scan_name(begin, &hash);
+    size_t length = (size_t)(end - begin);
+    if (*end != ':' || (length == 1 && !is_letter(*begin)) || (length == 7 && memcmp(begin, "WARP_SZ", 7) == 0))
+        return false;
+    value->name = intern_hashed(lexer->names, begin, length, hash);
     *span = (Span){text_offset(&reader, begin), text_offset(&reader, end) + 1};
     lexer_seek(lexer, span->end);
     return true;
@@ -363,7 +460,7 @@ bool lexer_inner_label(Lexer *lexer, TokenValue *value, Span *span)
     uint32_t offset = lexer->offset;
     if (!lexer_label(lexer, value, span))
         return false;
-    if (begins_statement(skip_blanks(lexer->source->text + span->end)))
+    if (begins_statement(skip_space(lexer->source->text + span->end)))
         return true;
     lexer_seek(lexer, offset);
     return false;
@@ -426,7 +523,7 @@ bool lexer_location(Lexer *lexer, PlainLocation *location, Span *span)
     if (lexer->ended)
         return false;
     Reader reader = {lexer, NULL};
-    const char *begin = skip_blanks(lexer->source->text + lexer->offset);
+    const char *begin = skip_space(lexer->source->text + lexer->offset);
     if (*begin != '.' || strncmp(begin, ".loc", 4) != 0)
         return false;
     const char *end = read_place(begin + 4, location->place);
@@ -434,7 +531,7 @@ bool lexer_location(Lexer *lexer, PlainLocation *location, Span *span)
     location->inlined = end && *end == ',';
     if (location->inlined)
         end = read_inlined(&reader, end + 1, location);
-    if (!end || !(*end == ' ' || *end == '\t' || *end == '\n' || *end == '\r') || !begins_statement(skip_blanks(end)))
+    if (!end || !(*end == ' ' || *end == '\t' || *end == '\n' || *end == '\r') || !begins_statement(skip_space(end)))
         return false;
     *span = (Span){text_offset(&reader, begin), text_offset(&reader, end)};
     lexer_seek(lexer, span->end);

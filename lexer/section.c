@@ -112,16 +112,23 @@ static inline const char *read_value(const char *at)
     return at;
 }
 
-/* ".b8 1,2,3" */
-static const char *read_data(const char *at)
+/* The length of ".b8", ".b16", ".b32" or ".b64"; 0: there is none. */
+static inline size_t read_directive(const char *at)
 {
-    static const char *const directives[] = {".b8", ".b64", ".b32", ".b16"};
-    size_t i = 0, length = strlen(directives[0]);
-    while (strncmp(at, directives[i], length) != 0) {
-        if (++i == COUNT_OF(directives))
-            return NULL;
-        length = strlen(directives[i]);
-    }
+    if (at[1] != 'b')
+        return 0;
+    if (at[2] == '8')
+        return 3;
+    bool known = (at[2] == '6' && at[3] == '4') || (at[2] == '3' && at[3] == '2') || (at[2] == '1' && at[3] == '6');
+    return known ? 4 : 0;
+}
+
+/* ".b8 1,2,3" */
+static inline const char *read_data(const char *at)
+{
+    size_t length = read_directive(at);
+    if (!length)
+        return NULL;
     at += length;
     if (!is_blank(*at))
         return NULL;

@@ -350,6 +350,7 @@ void operand_plain(Parser *parser, const PlainOperand *plain)
         break;
     }
     case PLAIN_VECTOR: operand_fold(parser, OPERAND_VECTOR, (unsigned)plain->bits, span); break;
+    case PLAIN_LIST: operand_fold(parser, OPERAND_LIST, (unsigned)plain->bits, span); break;
     case PLAIN_PAIR: operand_fold(parser, OPERAND_PAIR, 2, span); break;
     }
 }

@@ -1,6 +1,9 @@
 /* A whole parse, from creating its state to freeing it. */
 #include "parser/internal.h"
 
+/* The bytes of text for each different name, more or less, in modules as compilers write them. */
+enum { BYTES_OF_NAME = 200 };
+
 Module *parse_module(Arena *arena, const Source *source, Diag *diag)
 {
     return parse_module_with(arena, source, diag, &(ParseOptions){0});
@@ -9,7 +12,7 @@ Module *parse_module(Arena *arena, const Source *source, Diag *diag)
 Module *parse_module_with(Arena *arena, const Source *source, Diag *diag, const ParseOptions *options)
 {
     unsigned errors = diag->errors;
-    Interner *names = interner_new(arena);
+    Interner *names = interner_new(arena, source->size / BYTES_OF_NAME);
     Arena *scratch = arena_new();
     Parser *parser = ARENA_NEW(scratch, Parser);
     parser->options = options;

@@ -119,10 +119,17 @@ static RangeBinding *find_range(const NameEntry *prefix, uint64_t number, uint32
 static Binding *push_range_register(ScopeTable *table, NameEntry *entry, const RangeBinding *range)
 {
     Binding *binding = push_binding(table, entry, range->depth, BINDING_REGISTER, range->span);
+    binding->from_range = true;
     binding->reg = REG_NONE;
     binding->type = range->type;
     binding->vector = range->vector;
     return binding;
+}
+
+/* Whether the name may be a register of a range. */
+static bool begins_like_range(const ScopeTable *table, Name name)
+{
+    return table->range_initials[(unsigned char)name[0]];
 }
 
 /* The register 'name' of a range in a scope deeper than 'above', or NULL. */
@@ -159,6 +166,8 @@ static Binding *find_in_ranges(ScopeTable *table, Name name, uint32_t above)
 
 Binding *scope_find_in_ranges(ScopeTable *table, Name name, Binding *binding)
 {
+    if (!begins_like_range(table, name))
+        return binding;
     NameEntry *entry = find_entry(name);
     uint32_t depth = binding ? binding->depth : 0;
     /* Functions use the same names over and over.  If no prefix ends with digits, a name can be split in only one way,
@@ -171,29 +180,51 @@ Binding *scope_find_in_ranges(ScopeTable *table, Name name, Binding *binding)
     return in_range ? in_range : binding;
 }
 
-/* Remembers the number that ends a name declared by itself, for ranges declared later in the same scope; reports a
- * clash with a range declared earlier. */
+/* Reports a clash of a name declared by itself with a range declared earlier in the same scope. */
 static bool check_against_ranges(ScopeTable *table, Name name, Span span)
 {
     uint32_t depth = scope_depth(table);
-    uint32_t serial = VEC_LAST(table->stack).position;
+    if (VEC_LAST(table->stack).range_depth != depth || !begins_like_range(table, name))
+        return true;
+    size_t length = name_length(name);
+    size_t digits = number_digits(name, length);
+    for (size_t tail = digits < length ? digits : length - 1; tail > 0; tail = shorter_number(tail)) {
+        Name text = intern_find(table->names, name, length - tail);
+        const NameEntry *prefix = text ? find_entry(text) : NULL;
+        if (prefix && prefix->range && prefix->range->depth == depth &&
+            number_at(name + length - tail) < prefix->range->count) {
+            diag_error(table->diag, span, "'%s' is already declared", name);
+            diag_note(table->diag, prefix->range->span, "by this range");
+            return false;
+        }
+    }
+    return true;
+}
+
+static void note_number(ScopeTable *table, Name name, uint32_t depth, uint32_t serial)
+{
     size_t length = name_length(name);
     size_t digits = number_digits(name, length);
     for (size_t tail = digits < length ? digits : length - 1; tail > 0; tail = shorter_number(tail)) {
         NameEntry *prefix = scope_entry(table, intern_n(table->names, name, length - tail));
         uint64_t number = number_at(name + length - tail);
-        if (prefix->range && prefix->range->depth == depth && number < prefix->range->count) {
-            diag_error(table->diag, span, "'%s' is already declared", name);
-            diag_note(table->diag, prefix->range->span, "by this range");
-            return false;
-        }
         if (prefix->exact_depth != depth || prefix->exact_serial != serial || number < prefix->exact_number) {
             prefix->exact_depth = depth;
             prefix->exact_serial = serial;
             prefix->exact_number = number;
         }
     }
-    return true;
+}
+
+/* Notes the numbers that end the names declared by themselves in the innermost scope, for a range that is about to be
+ * declared there: ranges are few and come first, so most names need no note. */
+static void note_numbers(ScopeTable *table)
+{
+    Scope *scope = &VEC_LAST(table->stack);
+    for (const Binding *binding = scope->bindings; binding != scope->noted; binding = binding->scope_next)
+        if (!binding->from_range && binding->kind != BINDING_BAD)
+            note_number(table, binding->entry->name, scope_depth(table), scope->position);
+    scope->noted = scope->bindings;
 }
 
 static Binding *declare_at(ScopeTable *table, uint32_t depth, Name name, Span span, BindingKind kind)
@@ -240,12 +271,15 @@ bool scope_declare_range(ScopeTable *table, Name prefix, uint64_t count, Type ty
         diag_note(table->diag, entry->range->span, "it was declared here");
         return false;
     }
+    if (depth > 0)
+        note_numbers(table);
     if (entry->exact_depth == depth && entry->exact_serial == scope->position && entry->exact_number < count) {
         diag_error(table->diag, span, "'%s%llu' is already declared", prefix, (unsigned long long)entry->exact_number);
         return false;
     }
     if (count == 0)
         return true;
+    table->range_initials[(unsigned char)prefix[0]] = true;
     size_t length = name_length(prefix);
     table->has_digit_prefix |= digit_count(prefix, length) > 0;
     RangeBinding *range = ARENA_NEW(table->arena, RangeBinding);

@@ -22,7 +22,8 @@ typedef struct Binding {
     struct Binding *scope_next; /* the scope's other bindings */
     uint32_t depth;
     BindingKind kind;
-    bool aliased; /* FUNCTION: .alias defines it */
+    bool aliased;    /* FUNCTION: .alias defines it */
+    bool from_range; /* REGISTER: of a range, so not declared by itself */
     Span span;
     union {
         struct {
@@ -71,7 +72,8 @@ struct NameEntry {
 };
 
 typedef struct Scope {
-    Binding *bindings;
+    Binding *bindings;      /* latest first */
+    const Binding *noted;   /* the latest one whose number is noted in NameEntry.exact_*; NULL: none */
     RangeBinding *ranges;
     uint32_t range_depth; /* the depth of the innermost scope, up to this one, that declares ranges; 0: none */
     uint32_t position;    /* uses of labels with this number or a higher one lie in this scope */
@@ -83,8 +85,9 @@ typedef struct ScopeTable {
     Interner *names;
     Diag *diag;
     NameEntry *entries, **last_entry;
-    bool has_digit_prefix; /* some range's prefix ended with a digit: "%r1<5>" */
-    VEC(Scope) stack;      /* stack.data[0] is the module */
+    bool has_digit_prefix;      /* some range's prefix ended with a digit: "%r1<5>" */
+    bool range_initials[256];   /* bytes with which the prefix of some range began: most names begin otherwise */
+    VEC(Scope) stack;           /* stack.data[0] is the module */
     uint32_t position;
     VEC(NameEntry *) used_labels; /* names with uses that wait for a label, some of them more than once */
     PendingLabel *free_pending;   /* for reuse */

@@ -17,11 +17,13 @@ struct Interner {
 
 _Static_assert(sizeof(NameHead) == 16, "names are aligned to 16");
 
-Interner *interner_new(Arena *arena)
+Interner *interner_new(Arena *arena, size_t expected)
 {
     Interner *names = ARENA_NEW(arena, Interner);
     names->arena = arena;
     names->slot_count = 256;
+    while (names->slot_count / 2 < expected)
+        names->slot_count *= 2;
     names->slots = ARENA_ARRAY(arena, NameHead *, names->slot_count);
     return names;
 }
@@ -54,13 +56,13 @@ static inline uint64_t load_short(const char *text, size_t length)
 
 static inline uint32_t hash_bytes(const char *text, size_t length)
 {
-    if (length < 8)
-        return (uint32_t)hash_mix(0, load_short(text, length));
-    size_t i = 0;
+    size_t i = 0, rest = length % 8;
     uint64_t hash = 0;
-    for (; i + 8 < length; i += 8)
+    for (; i + 8 <= length; i += 8)
         hash = hash_mix(hash, load_8(text + i));
-    return (uint32_t)hash_mix(hash, load_8(text + length - 8));
+    if (rest)
+        hash = hash_mix(hash, i ? load_8(text + length - 8) >> 8 * (8 - rest) : load_short(text, length));
+    return (uint32_t)hash;
 }
 
 static inline bool same_bytes(const char *a, const char *b, size_t length)
@@ -122,7 +124,11 @@ static Name add(Interner *names, const char *text, size_t length, uint32_t hash,
 
 Name intern_n(Interner *names, const char *text, size_t length)
 {
-    uint32_t hash = hash_bytes(text, length);
+    return intern_hashed(names, text, length, hash_bytes(text, length));
+}
+
+Name intern_hashed(Interner *names, const char *text, size_t length, uint32_t hash)
+{
     size_t slot = find_slot(names, text, length, hash);
     NameHead *head = names->slots[slot];
     return head ? (Name)(head + 1) : add(names, text, length, hash, slot);

@@ -8,9 +8,12 @@
 typedef const char *Name;
 typedef struct Interner Interner;
 
-Interner *interner_new(Arena *arena);
+/* With room for 'expected' names; it grows when there are more. */
+Interner *interner_new(Arena *arena, size_t expected);
 Name intern(Interner *names, const char *text);
 Name intern_n(Interner *names, const char *text, size_t length); /* text holds no NUL */
+/* The same with the text's hash: from 0, hash_mix of each eight bytes, the first lowest, and zeros after the last. */
+Name intern_hashed(Interner *names, const char *text, size_t length, uint32_t hash);
 /* The same for 1 to 8 bytes, of which the first is the lowest of 'bytes', with zeros above the last: much faster. */
 Name intern_short(Interner *names, uint64_t bytes, size_t length);
 Name intern_find(const Interner *names, const char *text, size_t length); /* NULL if it was never interned */

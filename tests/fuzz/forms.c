@@ -23,7 +23,7 @@ void harness_lexer(const char *text, size_t size)
     FILE *nowhere = fopen("/dev/null", "w");
     Diag diag;
     diag_init(&diag, source, nowhere);
-    Lexer *lexer = lexer_new(interner_new(arena), source, &diag, parser_words, parser_word_count);
+    Lexer *lexer = lexer_new(interner_new(arena, 0), source, &diag, parser_words, parser_word_count);
     TokenValue value = {0};
     Span span = {0}, last = {0};
     size_t tokens = 0;

@@ -198,7 +198,7 @@ static void name_variant(Probe *probe)
 static Module *walk_module(Walk *walk, unsigned number)
 {
     if (!walk->modules[number]) {
-        Module *module = module_new(walk->arena, interner_new(walk->arena), NULL);
+        Module *module = module_new(walk->arena, interner_new(walk->arena, 0), NULL);
         module->version = walk->target ? 90 : targets[number].version;
         module->targets = ARENA_ARRAY(walk->arena, Name, 1);
         module->targets[0] = intern(module->names, walk->target ? walk->target : targets[number].target);

@@ -135,7 +135,7 @@ static void vectors_agree(void **state)
 
 static Operation select_operation(Arena *arena, const char *instruction, unsigned count)
 {
-    const Signature *signature = signature_parse(module_new(arena, interner_new(arena), NULL), instruction);
+    const Signature *signature = signature_parse(module_new(arena, interner_new(arena, 0), NULL), instruction);
     Operation operation = {0};
     if (signature->op == OP_SETP)
         return comparison_select(signature);

@@ -256,7 +256,7 @@ static void test_instructions(void **state)
     (void)state;
     Arena *arena = arena_new();
     const char *text = ".version 9.0\n.target sm_90\n";
-    Module *module = module_new(arena, interner_new(arena), source_from_memory(arena, "none", text, strlen(text)));
+    Module *module = module_new(arena, interner_new(arena, 0), source_from_memory(arena, "none", text, strlen(text)));
     Sheet table = table_open(arena, "tests/isa/verdicts.tsv");
     bool seen[FORM_COUNT] = {false};
     unsigned rows = 0, wrong = 0;

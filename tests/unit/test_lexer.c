@@ -34,7 +34,7 @@ static void scan_begin_n(Scan *scan, const char *text, size_t length)
     scan->out = open_memstream(&scan->messages, &scan->message_length);
     assert_non_null(scan->out);
     diag_init(&scan->diag, scan->source, scan->out);
-    scan->lexer = lexer_new(interner_new(scan->arena), scan->source, &scan->diag, words, COUNT_OF(words));
+    scan->lexer = lexer_new(interner_new(scan->arena, 0), scan->source, &scan->diag, words, COUNT_OF(words));
 }
 
 static void scan_begin(Scan *scan, const char *text)

@@ -56,7 +56,7 @@ static int set_up(void **state)
                  {"%hf", TYPE_F16, 1}, {"%va", TYPE_B32, 2}, {"%vb", TYPE_F32, 4}};
     Fixture *f = calloc(1, sizeof *f);
     f->arena = arena_new();
-    f->module = module_new(f->arena, interner_new(f->arena), NULL);
+    f->module = module_new(f->arena, interner_new(f->arena, 0), NULL);
     f->module->version = 90;
     f->module->targets = ARENA_ARRAY(f->arena, Name, 1);
     f->module->targets[0] = intern(f->module->names, "sm_90a");

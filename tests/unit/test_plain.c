@@ -414,7 +414,19 @@ static void test_plain(void **state)
         {"shfl.sync.bfly.b32 %r1|%p1, %tid.x, a, 31 ;", TOKEN_INSTRUCTION, 6, 43},
         {"L: ret;", TOKEN_LABEL, 0, 2},
         {"add.s32 %r1, %r2, 3", TOKEN_END, 0, 0},
-        {"call.uni f, (%r1);", TOKEN_END, 0, 0},
+        {"call.uni (%r1), f, (%r2, 5, _);", TOKEN_INSTRUCTION, 7, 31},
+        {"// a comment\n  // and \t another\nret;", TOKEN_INSTRUCTION, 0, 36},
+        {"// 1\n// 2\nL: // 3\n", TOKEN_LABEL, 0, 12},
+        {"// \x80\nret;", TOKEN_END, 0, 0},
+        {"/**/ ret;", TOKEN_END, 0, 0},
+        {"call.uni f, (5);", TOKEN_END, 0, 0},
+        {"call.uni f, ();", TOKEN_END, 0, 0},
+        {"ld..f32 %f1, [%rd1];", TOKEN_END, 0, 0},
+        {"a.b.c.d.e..f32 %f1, [%rd1];", TOKEN_END, 0, 0},
+        {"atom.add. %f1, [%rd1];", TOKEN_END, 0, 0},
+        {"abcdefg. %f1, [%rd1];", TOKEN_END, 0, 0},
+        {"abcdef.$g %f1, [%rd1];", TOKEN_END, 0, 0},
+        {"ab$cdef.g %f1, [%rd1];", TOKEN_INSTRUCTION, 2, 22},
         {"mov.b32 %r1, WARP_SZ;", TOKEN_END, 0, 0},
         {".reg .b32 %r1;", TOKEN_END, 0, 0},
     };
@@ -423,7 +435,7 @@ static void test_plain(void **state)
         Source *source = source_from_memory(arena, "t.ptx", cases[i].text, strlen(cases[i].text));
         Diag diag;
         diag_init(&diag, source, stderr);
-        Lexer *lexer = lexer_new(interner_new(arena), source, &diag, NULL, 0);
+        Lexer *lexer = lexer_new(interner_new(arena, 0), source, &diag, NULL, 0);
         PlainInst inst;
         TokenValue value;
         Span span = {0, 0};

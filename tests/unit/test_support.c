@@ -99,7 +99,7 @@ static void equal_names_are_one_pointer(void **state)
 {
     (void)state;
     Arena *arena = arena_new();
-    Interner *names = interner_new(arena);
+    Interner *names = interner_new(arena, 0);
     Name first = intern(names, "%r1");
     char text[32];
     for (int i = 0; i < 5000; i++) {
