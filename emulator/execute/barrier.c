@@ -138,6 +138,11 @@ bool warp_resolve(Exec *x)
             return true;
         }
     }
+    /* Lanes that wait to reconverge need not: those that wait for them in a warp-level operation may be waiting for what
+     * they do after that point. */
+    for (unsigned i = 0; i < warp->blocked_count; i++)
+        if (warp->blocked[i]->wait == WAIT_WARP && release_arrived(x->machine, warp, warp->blocked[i]))
+            return true;
     Split *split = warp->blocked[0];
     x->split = split;
     x->frame = split->frame;

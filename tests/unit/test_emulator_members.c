@@ -90,6 +90,31 @@ static void groups_wait_for_other_splits(void **state)
                  words, 32);
 }
 
+static uint32_t itself(unsigned lane)
+{
+    return lane;
+}
+
+/* What some lanes wait for comes after a point at which the others wait to reconverge. */
+static void lanes_go_on_before_they_reconverge(void **state)
+{
+    (void)state;
+    /* Each half has its own bar.warp.sync; the second one's is after the point where the first one's branch ends. */
+    expect_lanes(MASKS "setp.lt.u32 %p1, %r2, 16; @!%p1 bra SECOND; bar.warp.sync -1;\n"
+                       "SECOND: @%p1 bra MEET; bar.warp.sync -1;\nMEET: st.global.u32 [%rd2], %r2;",
+                 itself);
+    /* Lanes 0 to 7 wait for lanes 8 to 15, which first wait for lanes 16 to 31, whose own operation is done. */
+    expect_lanes(MASKS "and.b32 %r7, %r2, 24; setp.eq.u32 %p1, %r7, 8; @%p1 bra OTHER;\n"
+                       "bar.warp.sync %r3; setp.lt.u32 %p1, %r2, 16; @%p1 bra MEET; bar.warp.sync 0xffffff00;\n"
+                       "bra MEET;\nOTHER: bar.warp.sync 0xffffff00; bar.warp.sync %r3;\n"
+                       "MEET: st.global.u32 [%rd2], %r2;",
+                 itself);
+    /* An aligned barrier remains one that all lanes must come to together. */
+    Emulated kernel = {.block = 32};
+    expect_fault(&kernel, MASKS "setp.lt.u32 %p1, %r2, 16; @!%p1 bra SECOND; bar.sync 0;\nSECOND: bar.sync 0;",
+                 FAULT_BARRIER, "are at the barrier, but lanes 0xffff0000 are not");
+}
+
 static void faults_remain(void **state)
 {
     (void)state;
@@ -127,6 +152,7 @@ int main(void)
         cmocka_unit_test(groups_execute_on_their_own),
         cmocka_unit_test(groups_synchronise),
         cmocka_unit_test(groups_wait_for_other_splits),
+        cmocka_unit_test(lanes_go_on_before_they_reconverge),
         cmocka_unit_test(faults_remain),
         cmocka_unit_test(exits_are_not_waited_for),
     };
