@@ -253,7 +253,7 @@ static bool keeps_lanes(Machine *machine, Warp *warp)
 {
     bool released = false;
     for (unsigned i = 0, count = warp->runnable_count; i < count; i++)
-        released |= release_arrived(machine, warp, warp->runnable[i]);
+        released |= release_arrived(machine, warp, warp->runnable[i]) != 0;
     return !released;
 }
 

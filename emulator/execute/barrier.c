@@ -120,6 +120,40 @@ Step run_barrier(Exec *x, const Op *op, uint32_t mask)
     return op->barrier.cluster ? cluster_arrive(x, op, mask) : barrier_arrive(x, op, mask);
 }
 
+/* Lanes that wait to reconverge need not: what others wait for in a warp-level operation may come after that point.
+ * They must come to it then. */
+static bool call_members(Exec *x, Split *split)
+{
+    if (split->wait != WAIT_WARP)
+        return false;
+    uint32_t released = release_arrived(x->machine, x->warp, split);
+    split->called |= released & split->members;
+    return released != 0;
+}
+
+/* Members that are missing for good. */
+static uint32_t members_missing(const Warp *warp, const Split *split)
+{
+    return split->members & (warp->live | split->called) & ~split->mask;
+}
+
+static void fault_waiting(Exec *x, Split *split)
+{
+    x->split = split;
+    x->frame = split->frame;
+    const Op *op = &split->frame->code->ops.data[split->pc];
+    if (split->wait == WAIT_ALIGNED) {
+        uint32_t missing = x->warp->live & ~split->mask;
+        fault_at(x, op, (unsigned)__builtin_ctz(missing), FAULT_BARRIER,
+                 "lanes 0x%08x of the warp are at the barrier, but lanes 0x%08x are not", split->mask, missing);
+        return;
+    }
+    uint32_t missing = members_missing(x->warp, split);
+    fault_at(x, op, (unsigned)__builtin_ctz(missing ? missing : split->mask), FAULT_WARP_SYNC,
+             "lanes 0x%08x wait for lanes 0x%08x, which %s", split->mask, missing,
+             missing & x->warp->live ? "wait elsewhere" : "exit without coming");
+}
+
 bool warp_resolve(Exec *x)
 {
     Warp *warp = x->warp;
@@ -133,27 +167,15 @@ bool warp_resolve(Exec *x)
             return true;
         }
         /* Exited members are not waited for. */
-        if (split->wait == WAIT_WARP && !(split->members & warp->live & ~split->mask)) {
+        if (split->wait == WAIT_WARP && !members_missing(warp, split)) {
             split_wake(warp, split);
             return true;
         }
     }
-    /* Lanes that wait to reconverge need not: those that wait for them in a warp-level operation may be waiting for what
-     * they do after that point. */
     for (unsigned i = 0; i < warp->blocked_count; i++)
-        if (warp->blocked[i]->wait == WAIT_WARP && release_arrived(x->machine, warp, warp->blocked[i]))
+        if (call_members(x, warp->blocked[i]))
             return true;
-    Split *split = warp->blocked[0];
-    x->split = split;
-    x->frame = split->frame;
-    const Op *op = &split->frame->code->ops.data[split->pc];
-    uint32_t missing = (split->wait == WAIT_ALIGNED ? warp->live : split->members & warp->live) & ~split->mask;
-    if (split->wait == WAIT_ALIGNED)
-        fault_at(x, op, (unsigned)__builtin_ctz(missing), FAULT_BARRIER,
-                 "lanes 0x%08x of the warp are at the barrier, but lanes 0x%08x are not", split->mask, missing);
-    else
-        fault_at(x, op, (unsigned)__builtin_ctz(missing ? missing : split->mask), FAULT_WARP_SYNC,
-                 "lanes 0x%08x wait for lanes 0x%08x, which wait elsewhere", split->mask, missing);
+    fault_waiting(x, warp->blocked[0]);
     return false;
 }
 

@@ -19,11 +19,13 @@ static bool is_partner(const Split *split, const Split *other, const Op *op, uin
 static uint32_t gather(Exec *x, const Op *op, uint32_t mask, uint32_t members)
 {
     Warp *warp = x->warp;
-    uint32_t together = mask;
+    uint32_t together = mask, awaited = warp->live;
     for (unsigned i = 0; i < warp->blocked_count; i++)
-        if (is_partner(x->split, warp->blocked[i], op, members))
+        if (is_partner(x->split, warp->blocked[i], op, members)) {
             together |= warp->blocked[i]->mask;
-    return members & warp->live & ~together ? 0 : together;
+            awaited |= warp->blocked[i]->called;
+        }
+    return members & awaited & ~together ? 0 : together;
 }
 
 static void release(Exec *x, const Op *op, uint32_t members)
@@ -268,6 +270,7 @@ Step run_collective(Exec *x, const Op *op, uint32_t mask)
     uint32_t together = gather(x, op, mask, members);
     if (!together) {
         x->split->members = members;
+        x->split->called = 0;
         x->split->warp_kind = op->warp.kind;
         split_block(x, WAIT_WARP);
         return STEP_SWITCH;

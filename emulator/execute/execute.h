@@ -37,8 +37,8 @@ void partners_arrive(Exec *x, const Op *op, unsigned barrier);
 /* idle.c: for warps that have done nothing visible for some time */
 
 /* Lets lanes that wait to reconverge with the split continue without it: it may be waiting for them, as at a lock.
- * False if there are none. */
-bool release_arrived(Machine *machine, Warp *warp, const Split *split);
+ * Returns these lanes. */
+uint32_t release_arrived(Machine *machine, Warp *warp, const Split *split);
 /* loop_look, after a jump of the running split, returns true if the split loops without a change; Split.repeats then
  * says so.  loop_forget begins the turn of another. */
 void loop_forget(Machine *machine);
@@ -120,7 +120,8 @@ OpFunction run_barrier, run_fence, run_mbarrier;
 /* complete_tx of bytes[lane] bytes on each lane's mbarrier object, whose address is in 'at'. */
 Step mbarrier_complete(Exec *x, const Op *op, uint32_t mask, Translation *at, const uint64_t bytes[LANES]);
 void barrier_recheck(BlockState *block); /* after threads exited */
-/* Wakes a split that waits only for lanes that have exited; false, with the fault, if the warp can never continue. */
+/* Wakes a split that waits only for lanes that have exited, or calls lanes that wait to reconverge; false, with the
+ * fault, if the warp can never continue. */
 bool warp_resolve(Exec *x);
 
 /* cluster.c */

@@ -187,9 +187,9 @@ static uint32_t lanes_held(const Warp *warp, const Split *waiting)
     return waiting->callee || waiting->pc == PC_EXIT ? 0 : lanes_arrived(warp, waiting);
 }
 
-bool release_arrived(Machine *machine, Warp *warp, const Split *split)
+uint32_t release_arrived(Machine *machine, Warp *warp, const Split *split)
 {
-    bool released = false;
+    uint32_t released = 0;
     for (Split *waiting = split->parent; waiting; waiting = waiting->parent) {
         uint32_t held = lanes_held(warp, waiting);
         if (!held)
@@ -197,7 +197,7 @@ bool release_arrived(Machine *machine, Warp *warp, const Split *split)
         waiting->mask &= ~held;
         machine->result->counters.warp_waits++;
         machine->effects++;
-        released = true;
+        released |= held;
         warp_push(warp, split_new(machine, waiting->parent, waiting->frame, waiting->pc, held, waiting->reconvergence));
     }
     return released;

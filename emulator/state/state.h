@@ -83,6 +83,7 @@ struct Split {
     WaitKind wait;
     unsigned barrier; /* WAIT_BARRIER */
     uint32_t members; /* WAIT_WARP */
+    uint32_t called;  /* WAIT_WARP: members that did not wait to reconverge, so that they come; they must not exit */
     uint32_t warp_kind;
     uint64_t repeats; /* idle.c: Machine.effects, plus 1, when the split was found to loop without a change ... */
     uint32_t loop;    /* ... from this pc */

@@ -128,7 +128,7 @@ static void faults_remain(void **state)
     expect_fault(&kernel,
                  "mov.u32 %r2, %laneid; setp.lt.u32 %p1, %r2, 16; @!%p1 bra M; vote.sync.ballot.b32 %r3, 1, -1;\n"
                  "M: st.global.u32 [%rd2], %r2;",
-                 FAULT_WARP_SYNC, "0x0000ffff wait for lanes 0xffff0000, which wait elsewhere");
+                 FAULT_WARP_SYNC, "0x0000ffff wait for lanes 0xffff0000, which exit without coming");
     expect_fault(&kernel,
                  "mov.u32 %r2, %laneid; setp.lt.u32 %p1, %r2, 16; @!%p1 bra E; bar.warp.sync -1; bra M;\n"
                  "E: vote.sync.any.pred %p2, %p1, -1;\nM: st.global.u32 [%rd2], %r2;",
