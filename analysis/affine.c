@@ -1,28 +1,19 @@
 /* Integer values as sums of multiples, evaluated once down the dominator tree. */
-#include "analysis/affine.h"
+#include "analysis/affine_internal.h"
 
 #include <string.h>
 
-/* A form in the making. */
-typedef struct Sum {
-    unsigned bits;
-    unsigned term_count;
-    int64_t constant;
-    AffineTerm terms[2 * AFFINE_TERMS];
-} Sum;
-
-static int64_t sign_extend(uint64_t value, unsigned bits)
+int64_t affine_sign_extend(uint64_t value, unsigned bits)
 {
     return bits == 32 ? (int64_t)(int32_t)(uint32_t)value : (int64_t)value;
 }
 
-static bool same_base(const AffineTerm *a, const AffineTerm *b)
+bool affine_base_equal(const AffineTerm *a, const AffineTerm *b)
 {
     return a->base == b->base && a->reg == b->reg && a->object == b->object && a->offset == b->offset;
 }
 
-/* Adds factor * term. */
-static void sum_add_term(Sum *sum, const AffineTerm *term, int64_t factor)
+void affine_sum_add_term(Sum *sum, const AffineTerm *term, int64_t factor)
 {
     uint64_t added = (uint64_t)term->coefficient * (uint64_t)factor;
     AffineTerm copy = *term;
@@ -34,47 +25,45 @@ static void sum_add_term(Sum *sum, const AffineTerm *term, int64_t factor)
     }
     for (unsigned i = 0; i < sum->term_count; i++) {
         AffineTerm *have = &sum->terms[i];
-        if (!same_base(have, &copy))
+        if (!affine_base_equal(have, &copy))
             continue;
-        have->coefficient = sign_extend((uint64_t)have->coefficient + added, sum->bits);
+        have->coefficient = affine_sign_extend((uint64_t)have->coefficient + added, sum->bits);
         if (!have->coefficient)
             *have = sum->terms[--sum->term_count];
         return;
     }
-    copy.coefficient = sign_extend(added, sum->bits);
+    copy.coefficient = affine_sign_extend(added, sum->bits);
     if (copy.coefficient)
         sum->terms[sum->term_count++] = copy;
 }
 
 static void sum_add_constant(Sum *sum, int64_t constant, int64_t factor)
 {
-    sum->constant = sign_extend((uint64_t)sum->constant + (uint64_t)constant * (uint64_t)factor, sum->bits);
+    sum->constant = affine_sign_extend((uint64_t)sum->constant + (uint64_t)constant * (uint64_t)factor, sum->bits);
 }
 
-/* Adds factor * form; false if the sum becomes too long, after which it must not be used. */
-static bool sum_add(Sum *sum, const AffineForm *form, int64_t factor)
+bool affine_sum_add(Sum *sum, const AffineForm *form, int64_t factor)
 {
     sum_add_constant(sum, form->constant, factor);
     for (unsigned i = 0; i < form->term_count; i++)
-        sum_add_term(sum, &form->terms[i], factor);
+        affine_sum_add_term(sum, &form->terms[i], factor);
     return sum->term_count <= AFFINE_TERMS;
 }
 
 static Sum sum_of_constant(unsigned bits, uint64_t constant)
 {
-    return (Sum){.bits = bits, .constant = sign_extend(constant, bits)};
+    return (Sum){.bits = bits, .constant = affine_sign_extend(constant, bits)};
 }
 
 static Sum sum_of_base(unsigned bits, AffineTerm base)
 {
     Sum sum = {.bits = bits};
     base.coefficient = 1;
-    sum_add_term(&sum, &base, 1);
+    affine_sum_add_term(&sum, &base, 1);
     return sum;
 }
 
-/* The bounds of the sum as an integer; false if a term has none. */
-static bool terms_bounds(const AffineTerm *terms, unsigned count, int64_t constant, __int128 *low, __int128 *high)
+bool affine_terms_bounds(const AffineTerm *terms, unsigned count, int64_t constant, __int128 *low, __int128 *high)
 {
     *low = *high = constant;
     for (unsigned i = 0; i < count; i++) {
@@ -88,12 +77,26 @@ static bool terms_bounds(const AffineTerm *terms, unsigned count, int64_t consta
     return true;
 }
 
-typedef struct Evaluator {
-    Arena *arena;
-    const Body *body;
-    Affine *affine;
-    uint64_t block_threads; /* a bound on the threads of a block */
-} Evaluator;
+AffineForm affine_terms_copy(Arena *arena, const Sum *sum, int64_t constant)
+{
+    AffineTerm *terms = ARENA_ARRAY(arena, AffineTerm, sum->term_count);
+    memcpy(terms, sum->terms, sum->term_count * sizeof *terms);
+    return (AffineForm){sum->bits, sum->term_count, constant, terms};
+}
+
+bool affine_terms_equal(const AffineForm *a, const AffineForm *b)
+{
+    if (a->bits != b->bits || a->term_count != b->term_count)
+        return false;
+    for (unsigned i = 0; i < a->term_count && a->terms != b->terms; i++) {
+        unsigned k = 0;
+        while (k < b->term_count && !affine_base_equal(&a->terms[i], &b->terms[k]))
+            k++;
+        if (k == b->term_count || a->terms[i].coefficient != b->terms[k].coefficient)
+            return false;
+    }
+    return true;
+}
 
 static bool is_integer(Type type)
 {
@@ -101,8 +104,7 @@ static bool is_integer(Type type)
            type == TYPE_B64;
 }
 
-/* The register as a base, with bounds if some narrower than its type are known (high 0: none). */
-static AffineTerm reg_base(const Body *body, RegId reg, uint64_t high)
+AffineTerm affine_reg_base(const Body *body, RegId reg, uint64_t high)
 {
     unsigned bits = type_bits(body->regs.data[reg].type);
     AffineTerm term = {.base = AFFINE_VALUE, .reg = reg, .coefficient = 1, .bounded = true, .high = UINT32_MAX};
@@ -170,7 +172,7 @@ static bool reg_sum(const Evaluator *evaluator, RegId reg, unsigned bits, Sum *s
     if (form->bits != bits)
         return false;
     *sum = (Sum){.bits = bits};
-    return sum_add(sum, form, 1);
+    return affine_sum_add(sum, form, 1);
 }
 
 /* A source operand as a sum of this width. */
@@ -216,13 +218,13 @@ static AffineForm sum_form(const Sum *sum)
 }
 
 /* A 32-bit sum extended to 64 bits: term by term if it cannot have wrapped, else as the register that holds it. */
-static bool sum_extend(const Evaluator *evaluator, const Inst *inst, const Operand *operand, bool is_signed, Sum *sum)
+static bool sum_extend(Evaluator *evaluator, const Inst *inst, const Operand *operand, bool is_signed, Sum *sum)
 {
     Sum narrow;
     __int128 low, high;
     if (!operand_sum(evaluator, inst, operand, 32, &narrow))
         return false;
-    bool known = terms_bounds(narrow.terms, narrow.term_count, narrow.constant, &low, &high);
+    bool known = affine_terms_bounds(narrow.terms, narrow.term_count, narrow.constant, &low, &high);
     __int128 least = is_signed ? INT32_MIN : 0, most = is_signed ? INT32_MAX : UINT32_MAX;
     if (known && low >= least && high <= most) {
         *sum = narrow;
@@ -235,18 +237,7 @@ static bool sum_extend(const Evaluator *evaluator, const Inst *inst, const Opera
     }
     if (operand->kind != OPERAND_REG || operand->constant)
         return false;
-    /* A copy is as good as the register that it is a copy of. */
-    AffineTerm base = reg_base(evaluator->body, inst->refs[operand->ref].reg, 0);
-    if (narrow.term_count == 1 && !narrow.constant && narrow.terms[0].coefficient == 1 &&
-        narrow.terms[0].base == AFFINE_VALUE &&
-        type_bits(evaluator->body->regs.data[narrow.terms[0].reg].type) == 32)
-        base = narrow.terms[0];
-    if (is_signed) {
-        base.base = AFFINE_SIGNED;
-        base.low = INT32_MIN;
-        base.high = INT32_MAX;
-    }
-    *sum = sum_of_base(64, base);
+    affine_class_extend(evaluator, &narrow, inst->refs[operand->ref].reg, is_signed, sum);
     return true;
 }
 
@@ -259,7 +250,7 @@ static bool sum_multiply(Sum *sum, const Sum *other)
     int64_t factor = sum->term_count ? other->constant : sum->constant;
     Sum product = {.bits = sum->bits};
     AffineForm form = sum_form(terms);
-    sum_add(&product, &form, factor);
+    affine_sum_add(&product, &form, factor);
     *sum = product;
     return true;
 }
@@ -307,14 +298,28 @@ static bool eval_add(const Evaluator *evaluator, const Inst *inst, unsigned bits
         !operand_sum(evaluator, inst, &inst->operands[2], bits, &other))
         return false;
     AffineForm form = sum_form(&other);
-    return sum_add(sum, &form, sign);
+    return affine_sum_add(sum, &form, sign);
+}
+
+/* The only register that the instruction writes, whole and unconditionally; REG_NONE if there is none. */
+static RegId single_result(const Inst *inst)
+{
+    if (inst_is_opaque(inst) || inst->guard != REF_NONE || inst->tied_count || !inst->operand_count)
+        return REG_NONE;
+    const Operand *result = &inst->operands[0];
+    if (result->kind != OPERAND_REG || result->selector || inst->refs[result->ref].role != REF_DEF)
+        return REG_NONE;
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (r != result->ref && ref_writes(&inst->refs[r]))
+            return REG_NONE;
+    return inst->refs[result->ref].reg;
 }
 
 /* mul.lo, mul.wide, and with four operands mad.lo, mad.wide. */
-static bool eval_multiply(const Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
+static bool eval_multiply(Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
 {
     Type type = inst->signature->types[0];
-    Sum other;
+    Sum other, addend = {.bits = bits};
     if (inst_has(inst, MOD_WIDE)) {
         bool is_signed = type == TYPE_S32;
         if (type_bits(type) != 32 || bits != 64 || !sum_extend(evaluator, inst, &inst->operands[1], is_signed, sum) ||
@@ -325,14 +330,14 @@ static bool eval_multiply(const Evaluator *evaluator, const Inst *inst, unsigned
                !operand_sum(evaluator, inst, &inst->operands[2], bits, &other)) {
         return false;
     }
-    if (!sum_multiply(sum, &other))
+    if (inst->operand_count == 4 && !operand_sum(evaluator, inst, &inst->operands[3], bits, &addend))
         return false;
-    if (inst->operand_count == 3)
-        return true;
-    if (!operand_sum(evaluator, inst, &inst->operands[3], bits, &other))
-        return false;
-    AffineForm form = sum_form(&other);
-    return sum_add(sum, &form, 1);
+    if (sum->term_count && other.term_count) {
+        Sum factor = *sum;
+        return affine_class_multiply(evaluator, &factor, &other, &addend, single_result(inst), sum);
+    }
+    AffineForm form = sum_form(&addend);
+    return sum_multiply(sum, &other) && affine_sum_add(sum, &form, 1);
 }
 
 /* A source operand of so many bits that is known to be constant. */
@@ -377,7 +382,7 @@ static bool eval_or(const Evaluator *evaluator, const Inst *inst, unsigned bits,
     return true;
 }
 
-static bool eval_cvt(const Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
+static bool eval_cvt(Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
 {
     const Signature *signature = inst->signature;
     if (signature->type_count != 2 || !is_integer(signature->types[0]) || !is_integer(signature->types[1]) ||
@@ -393,7 +398,7 @@ static bool eval_cvt(const Evaluator *evaluator, const Inst *inst, unsigned bits
         return false;
     AffineForm form = sum_form(&wide);
     *sum = (Sum){.bits = 32};
-    return sum_add(sum, &form, 1);
+    return affine_sum_add(sum, &form, 1);
 }
 
 /* PTX ISA, "Generic Addressing": an address within a state space's window is the address in the space plus the
@@ -407,11 +412,11 @@ static bool eval_cvta(const Evaluator *evaluator, const Inst *inst, unsigned bit
     if (space == SPACE_GLOBAL)
         return true;
     AffineTerm window = {.base = AFFINE_WINDOW, .coefficient = 1, .offset = space};
-    sum_add_term(sum, &window, inst_has(inst, MOD_TO) ? -1 : 1);
+    affine_sum_add_term(sum, &window, inst_has(inst, MOD_TO) ? -1 : 1);
     return sum->term_count <= AFFINE_TERMS;
 }
 
-static bool eval_inst(const Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
+static bool eval_inst(Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
 {
     const Signature *signature = inst->signature;
     Type type = signature->types[0];
@@ -479,10 +484,7 @@ static uint64_t result_bound(const Evaluator *evaluator, const Inst *inst)
 
 static void form_store(const Evaluator *evaluator, RegId reg, const Sum *sum)
 {
-    AffineForm *form = &evaluator->affine->forms[reg];
-    AffineTerm *terms = ARENA_ARRAY(evaluator->arena, AffineTerm, sum->term_count);
-    memcpy(terms, sum->terms, sum->term_count * sizeof *terms);
-    *form = (AffineForm){sum->bits, sum->term_count, sum->constant, terms};
+    evaluator->affine->forms[reg] = affine_terms_copy(evaluator->arena, sum, sum->constant);
 }
 
 static unsigned reg_bits(const Body *body, RegId reg)
@@ -496,29 +498,17 @@ static void reg_store_base(const Evaluator *evaluator, RegId reg, uint64_t high)
     unsigned bits = reg_bits(evaluator->body, reg);
     if (!bits)
         return;
-    Sum sum = sum_of_base(bits, reg_base(evaluator->body, reg, high));
+    Sum sum = sum_of_base(bits, affine_reg_base(evaluator->body, reg, high));
     form_store(evaluator, reg, &sum);
 }
 
-/* The only register that the instruction writes, whole and unconditionally; REG_NONE if there is none. */
-static RegId single_result(const Inst *inst)
-{
-    if (inst_is_opaque(inst) || inst->guard != REF_NONE || inst->tied_count || !inst->operand_count)
-        return REG_NONE;
-    const Operand *result = &inst->operands[0];
-    if (result->kind != OPERAND_REG || result->selector || inst->refs[result->ref].role != REF_DEF)
-        return REG_NONE;
-    for (unsigned r = 0; r < inst->ref_count; r++)
-        if (r != result->ref && ref_writes(&inst->refs[r]))
-            return REG_NONE;
-    return inst->refs[result->ref].reg;
-}
-
-static void inst_eval(const Evaluator *evaluator, const Inst *inst)
+static void inst_eval(Evaluator *evaluator, const Inst *inst)
 {
     RegId result = single_result(inst);
     unsigned bits = result == REG_NONE ? 0 : reg_bits(evaluator->body, result);
     Sum sum;
+    if (result != REG_NONE)
+        evaluator->makers[result] = inst;
     if (!bits)
         return;
     if (eval_inst(evaluator, inst, bits, &sum))
@@ -535,16 +525,29 @@ Affine *affine_compute(Arena *arena, const Body *body, const Dominance *dominanc
     affine->body = body;
     affine->reg_count = body->regs.count;
     affine->forms = ARENA_ARRAY(arena, AffineForm, body->regs.count);
-    Evaluator evaluator = {arena, body, affine, threads_bound(&body->tuning)};
+    affine->factors = ARENA_ARRAY(arena, AffineFactors *, body->regs.count);
+    Evaluator evaluator = {
+        .arena = arena,
+        .scratch = scratch,
+        .body = body,
+        .affine = affine,
+        .block_threads = threads_bound(&body->tuning),
+        .makers = ARENA_ARRAY(scratch, const Inst *, body->regs.count),
+        .facts = ARENA_ARRAY(scratch, const AffineFact *, body->blocks.count),
+    };
+    affine_classes_start(&evaluator);
     if (!dominance)
         dominance = dominance_compute(scratch, body);
     require(!dominance->post && dominance->body == body);
     for (RegId reg = 0; reg < body->regs.count; reg++)
         reg_store_base(&evaluator, reg, 0);
     /* Definitions come before their uses down the dominator tree; phis stay bases. */
-    for (uint32_t i = 0; i < dominance->order_count; i++)
-        for (const Inst *inst = body->blocks.data[dominance->order[i]]->first; inst; inst = inst->next)
+    for (uint32_t i = 0; i < dominance->order_count; i++) {
+        const Block *block = body->blocks.data[dominance->order[i]];
+        affine_facts_enter(&evaluator, dominance, block);
+        for (const Inst *inst = block->first; inst; inst = inst->next)
             inst_eval(&evaluator, inst);
+    }
     arena_free(scratch);
     return affine;
 }
@@ -576,73 +579,7 @@ void affine_of_address(const Affine *affine, const Inst *inst, const Operand *ad
         offset += at->constant->bits;
     if (address->constant)
         offset += address->constant->bits;
-    out->form.constant = sign_extend(offset, out->form.bits);
-}
-
-const Variable *affine_object(const AffineForm *form)
-{
-    const Variable *object = NULL;
-    for (unsigned i = 0; i < form->term_count; i++) {
-        if (form->terms[i].base != AFFINE_SYMBOL)
-            continue;
-        if (object || form->terms[i].coefficient != 1)
-            return NULL;
-        object = form->terms[i].variable;
-    }
-    return object;
-}
-
-Space affine_space(const AffineForm *form)
-{
-    const Variable *object = affine_object(form), *param = NULL;
-    for (unsigned i = 0; i < form->term_count; i++) {
-        const AffineTerm *term = &form->terms[i];
-        if (term->base == AFFINE_WINDOW)
-            return term->coefficient == 1 ? (Space)term->offset : SPACE_NONE;
-        if (term->base == AFFINE_PARAM && term->coefficient == 1 && term->variable->is_ptr)
-            param = param ? NULL : term->variable;
-    }
-    if (object)
-        return object->space == SPACE_GLOBAL ? SPACE_GLOBAL : SPACE_NONE;
-    return param && param->ptr_space == SPACE_GLOBAL ? SPACE_GLOBAL : SPACE_NONE;
-}
-
-Alias affine_compare(const AffineForm *a, uint64_t a_bytes, const AffineForm *b, uint64_t b_bytes)
-{
-    if (!a->bits || !b->bits)
-        return ALIAS_UNKNOWN;
-    /* Accesses with no byte in common modulo 2^32 have none modulo 2^64 either. */
-    Sum difference = {.bits = a->bits < b->bits ? a->bits : b->bits};
-    __int128 period = (__int128)1 << difference.bits, low, high;
-    if (a->terms == b->terms && a->bits == b->bits) {
-        sum_add_constant(&difference, a->constant, 1);
-        sum_add_constant(&difference, b->constant, -1);
-    } else {
-        if (!sum_add(&difference, a, 1))
-            return ALIAS_UNKNOWN;
-        sum_add(&difference, b, -1);
-    }
-    if (!difference.term_count && !difference.constant)
-        return a->bits == b->bits ? ALIAS_SAME : ALIAS_UNKNOWN;
-    if (!a_bytes || !b_bytes || a_bytes > UINT32_MAX || b_bytes > UINT32_MAX)
-        return ALIAS_UNKNOWN;
-    /* b covers [0, b_bytes), a covers [x, x + a_bytes), modulo 'period', with x known modulo 'step'. */
-    uint64_t coefficients = 0;
-    for (unsigned i = 0; i < difference.term_count; i++)
-        coefficients |= (uint64_t)difference.terms[i].coefficient;
-    __int128 step = coefficients ? (__int128)(coefficients & -coefficients) : period;
-    __int128 remainder = difference.constant % step;
-    if (remainder < 0)
-        remainder += step;
-    if (remainder >= b_bytes && remainder + a_bytes <= step)
-        return ALIAS_NONE;
-    if (!terms_bounds(difference.terms, difference.term_count, difference.constant, &low, &high))
-        return ALIAS_UNKNOWN;
-    if (low >= b_bytes && high + a_bytes <= period)
-        return ALIAS_NONE;
-    if (high + a_bytes <= 0 && low + period >= b_bytes)
-        return ALIAS_NONE;
-    return ALIAS_UNKNOWN;
+    out->form.constant = affine_sign_extend(offset, out->form.bits);
 }
 
 static void print_term(const Affine *affine, const AffineTerm *term, Buf *out)

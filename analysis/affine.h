@@ -43,14 +43,25 @@ typedef struct AffineForm {
     const AffineTerm *terms;
 } AffineForm;
 
+/* What a register was computed from that sums treat as a base: forms[0] * forms[1] + forms[2]. */
+typedef struct AffineFactors {
+    AffineForm forms[3];
+} AffineFactors;
+
 typedef struct Affine {
     const Body *body;
     size_t reg_count;
-    AffineForm *forms; /* by RegId */
+    AffineForm *forms;       /* by RegId */
+    AffineFactors **factors; /* by RegId: of a register that is the base of products; else NULL */
 } Affine;
 
 /* Follows mov, add, sub, neg, mul, mad, shl, or, cvt, cvta and ld.param; a phi or anything else is a base. SSA only.
- * O(I + R).  'dominance' may be NULL (it is computed then). */
+ * O(I + R).  'dominance' may be NULL (it is computed then).
+ *
+ * Extensions to 64 bits of 32-bit sums that differ by a constant, and products that share their factors but for
+ * constants, are written with one common base: a register that holds one of them, which need not dominate the others.
+ * Where that rests on a branch (i < n, so i + 1 does not wrap), the sum is right wherever its register has been
+ * computed. */
 Affine *affine_compute(Arena *arena, const Body *body, const Dominance *dominance);
 static inline AffineForm affine_of_reg(const Affine *affine, RegId reg) { return affine->forms[reg]; }
 
@@ -60,6 +71,14 @@ typedef struct AffineAddress {
     AffineTerm own;
 } AffineAddress;
 void affine_of_address(const Affine *affine, const Inst *inst, const Operand *address, AffineAddress *out);
+
+/* The registers that the sum is computed from, down to those that are no sums: phis, loads and the like. Appends each
+ * once to 'leaves'; false if there are more than 'most'. Their definitions dominate whatever has this sum. */
+typedef VEC(RegId) RegIdVec;
+bool affine_leaves(Arena *arena, const Affine *affine, const AffineForm *form, size_t most, RegIdVec *leaves);
+
+/* Whether the two terms are multiples of the same base. */
+bool affine_base_equal(const AffineTerm *a, const AffineTerm *b);
 
 /* The one variable whose address is in the sum once, or NULL. */
 const Variable *affine_object(const AffineForm *form);

@@ -35,6 +35,9 @@ MemoryModel *memory_model_new(Arena *arena, const Body *body, const Affine *affi
  * - one ends the block, or is opaque. */
 bool insts_may_swap(const MemoryModel *model, const Inst *first, const Inst *second);
 
+/* Whether the two memory accesses have no byte in common, as far as can be told; under the terms of affine_compare. */
+bool accesses_apart(const MemoryModel *model, const Inst *a, const Inst *b);
+
 typedef enum DependenceKind {
     DEPENDENCE_TRUE,   /* a register written, then read */
     DEPENDENCE_ANTI,   /* read, then written: never in SSA form */

@@ -159,3 +159,11 @@ bool insts_may_swap(const MemoryModel *model, const Inst *first, const Inst *sec
     ordering_find(model, second, &y);
     return !ordering_keeps(model, &x, &y);
 }
+
+bool accesses_apart(const MemoryModel *model, const Inst *a, const Inst *b)
+{
+    Ordering x, y;
+    ordering_find(model, a, &x);
+    ordering_find(model, b, &y);
+    return ordering_alias(model, &x, &y) == ALIAS_NONE;
+}

@@ -52,12 +52,13 @@ static void test_sums(void **state)
     body_drop(body);
 }
 
-enum { TRIALS = 6, LENGTH = 40 };
+enum { TRIALS = 6, LENGTH = 44 };
 
 /* One register of the program, with its value in each trial. */
 typedef struct Cell {
     unsigned bits;
     uint64_t value[TRIALS];
+    bool reached[TRIALS]; /* the trial passed all branches before it */
 } Cell;
 
 typedef struct Program {
@@ -66,6 +67,8 @@ typedef struct Program {
     Cell cells[LENGTH + 8];
     unsigned count;
     uint64_t tid[TRIALS], ctaid[TRIALS], n[TRIALS], p[TRIALS];
+    bool running[TRIALS];
+    unsigned guards;
 } Program;
 
 static uint64_t any_bits(Random *random)
@@ -89,12 +92,52 @@ static uint64_t extend(uint64_t value, bool is_signed)
     return is_signed ? (uint64_t)(int64_t)(int32_t)value : (uint32_t)value;
 }
 
+static bool compares(unsigned relation, int64_t a, int64_t b)
+{
+    switch (relation) {
+    case 0: return a < b;
+    case 1: return a <= b;
+    case 2: return a > b;
+    case 3: return a >= b;
+    case 4: return a == b;
+    default: return a != b;
+    }
+}
+
+/* Appends a comparison of two registers, or of one with a constant, and an exit for the smaller part of the trials. */
+static void guard_add(Program *program)
+{
+    static const char *const relations[] = {"lt", "le", "gt", "ge", "eq", "ne"};
+    Random *random = &program->random;
+    unsigned a = any_cell(program, 32), b = any_cell(program, 32), relation = random_below(random, 6);
+    unsigned held = 0, ran = 0;
+    bool is_signed = random_below(random, 2), constant = random_below(random, 2), holds[TRIALS];
+    int32_t k = (int32_t)any_bits(random);
+    for (unsigned t = 0; t < TRIALS; t++) {
+        uint64_t y = constant ? (uint32_t)k : program->cells[b].value[t];
+        holds[t] = compares(relation, (int64_t)extend(program->cells[a].value[t], is_signed),
+                            (int64_t)extend(y, is_signed));
+        held += holds[t] && program->running[t];
+        ran += program->running[t];
+    }
+    bool stay = 2 * held >= ran; /* where it holds */
+    buf_printf(&program->text, "setp.%s.%c32 %%q%u, %%r%u, ", relations[relation], is_signed ? 's' : 'u',
+               program->guards, a);
+    if (constant)
+        buf_printf(&program->text, "%d;\n", k);
+    else
+        buf_printf(&program->text, "%%r%u;\n", b);
+    buf_printf(&program->text, "@%s%%q%u bra E;\n", stay ? "!" : "", program->guards++);
+    for (unsigned t = 0; t < TRIALS; t++)
+        program->running[t] &= holds[t] == stay;
+}
+
 /* Appends one instruction that defines %r<count> (32 bits) or %d<count> (64 bits). */
 static void instruction_add(Program *program)
 {
     Random *random = &program->random;
     Cell *cell = &program->cells[program->count];
-    unsigned n = program->count, kind = random_below(random, 24), bits = random_below(random, 2) ? 64 : 32;
+    unsigned n = program->count, kind = random_below(random, 32), bits = random_below(random, 2) ? 64 : 32;
     char letter = bits == 64 ? 'd' : 'r';
     unsigned a = any_cell(program, bits), b = any_cell(program, bits), narrow = any_cell(program, 32);
     unsigned wide = any_cell(program, 64);
@@ -186,6 +229,33 @@ static void instruction_add(Program *program)
         buf_printf(text, "mov.u32 %%r%u, %%ctaid.x;\n", n);
         EACH(program->ctaid[t]);
         break;
+    case 24: case 25:
+        buf_printf(text, "mul.lo.%c%u %%%c%u, %%%c%u, %%%c%u;\n", sign, bits, letter, n, letter, a, letter, b);
+        EACH(x->value[t] * y->value[t]);
+        break;
+    case 26: {
+        const Cell *c = &program->cells[any_cell(program, bits)];
+        buf_printf(text, "mad.lo.s%u %%%c%u, %%%c%u, %%%c%u, %%%c%u;\n", bits, letter, n, letter, a, letter, b, letter,
+                   (unsigned)(c - program->cells));
+        EACH(x->value[t] * y->value[t] + c->value[t]);
+        break;
+    }
+    case 27: {
+        unsigned other = any_cell(program, 32);
+        const Cell *c = &program->cells[other];
+        bits = 64;
+        buf_printf(text, "mul.wide.%c32 %%d%u, %%r%u, %%r%u;\n", sign, n, narrow, other);
+        EACH(extend(z->value[t], is_signed) * extend(c->value[t], is_signed));
+        break;
+    }
+    case 28: case 29: {
+        /* neighbours, in 32 bits */
+        bits = 32;
+        int32_t by = (int32_t)random_below(random, 9) - 4;
+        buf_printf(text, "add.s32 %%r%u, %%r%u, %d;\n", n, narrow, by);
+        EACH(z->value[t] + (uint64_t)(int64_t)by);
+        break;
+    }
     case 22:
         bits = 32;
         buf_printf(text, "ld.global.u16 %%r%u, [%%d%u];\n", n, wide);
@@ -198,6 +268,7 @@ static void instruction_add(Program *program)
         break;
     }
     cell->bits = bits;
+    memcpy(cell->reached, program->running, sizeof cell->reached);
     for (unsigned t = 0; t < TRIALS && bits == 32; t++)
         cell->value[t] = (uint32_t)cell->value[t];
     program->count++;
@@ -217,20 +288,32 @@ static void program_make(Program *program)
         cells[2].value[t] = (uint32_t)any_bits(random);
         cells[3].value[t] = any_bits(random);
         cells[4].value[t] = program->tid[t];
+        program->running[t] = true;
+        for (unsigned i = 0; i < 5; i++)
+            cells[i].reached[t] = true;
     }
     cells[0].bits = cells[2].bits = cells[4].bits = 32;
     cells[1].bits = cells[3].bits = 64;
-    buf_puts(&program->text, ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n.reg .u32 %r<60>; .reg .u64 %d<60>;\n"
+    buf_puts(&program->text, ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n"
+                             ".reg .u32 %r<60>; .reg .u64 %d<60>; .reg .pred %q<60>;\n"
                              "ld.param.u32 %r0, [n]; ld.param.u64 %d1, [p];\n"
                              "ld.global.u32 %r2, [%d1]; ld.global.u64 %d3, [%d1]; mov.u32 %r4, %tid.x;\n");
-    for (program->count = 5; program->count < LENGTH;)
+    for (program->count = 5; program->count < LENGTH;) {
         instruction_add(program);
-    buf_puts(&program->text, "ret;\n}\n");
+        if (random_below(random, 8) == 0)
+            guard_add(program);
+    }
+    buf_puts(&program->text, "E: ret;\n}\n");
+}
+
+static const Cell *reg_cell(const Program *program, const Body *body, RegId reg)
+{
+    return &program->cells[atoi(body->regs.data[reg].name + 2)];
 }
 
 static uint64_t reg_value(const Program *program, const Body *body, RegId reg, unsigned trial)
 {
-    return program->cells[atoi(body->regs.data[reg].name + 2)].value[trial];
+    return reg_cell(program, body, reg)->value[trial];
 }
 
 static uint64_t form_value(const Program *program, const Body *body, const AffineForm *form, unsigned trial)
@@ -271,7 +354,7 @@ static void test_random_code(void **state)
 {
     (void)state;
     unsigned apart = 0, same = 0;
-    for (unsigned round = 0; round < 150; round++) {
+    for (unsigned round = 0; round < 400; round++) {
         Program program = {.random = {round + 1}};
         program_make(&program);
         Body *body = body_parse(program.text.data);
@@ -279,18 +362,26 @@ static void test_random_code(void **state)
         Affine *affine = affine_compute(arena, body, NULL);
         for (RegId reg = 0; reg < body->regs.count; reg++) {
             AffineForm form = affine_of_reg(affine, reg);
-            assert_int_equal(form.bits, program.cells[atoi(body->regs.data[reg].name + 2)].bits);
+            const Cell *cell = reg_cell(&program, body, reg);
+            if (body->regs.data[reg].type == TYPE_PRED)
+                continue;
+            assert_int_equal(form.bits, cell->bits);
             for (unsigned t = 0; t < TRIALS; t++)
-                assert_true(form_value(&program, body, &form, t) == reg_value(&program, body, reg, t));
+                assert_true(!cell->reached[t] ||
+                            form_value(&program, body, &form, t) == reg_value(&program, body, reg, t));
         }
         for (RegId x = 0; x < body->regs.count; x++)
             for (RegId y = 0; y < body->regs.count; y++) {
                 AffineForm a = affine_of_reg(affine, x), b = affine_of_reg(affine, y);
+                if (!a.bits || !b.bits)
+                    continue;
                 uint64_t a_bytes = 1u << (x + y) % 5, b_bytes = 1u << x % 4;
                 Alias alias = affine_compare(&a, a_bytes, &b, b_bytes);
                 apart += alias == ALIAS_NONE;
                 same += alias == ALIAS_SAME && x != y;
                 for (unsigned t = 0; t < TRIALS; t++) {
+                    if (!reg_cell(&program, body, x)->reached[t] || !reg_cell(&program, body, y)->reached[t])
+                        continue;
                     uint64_t u = reg_value(&program, body, x, t), v = reg_value(&program, body, y, t);
                     if (alias == ALIAS_NONE)
                         assert_false(overlap(u, a_bytes, v, b_bytes, a.bits < b.bits ? a.bits : b.bits));

@@ -1,0 +1,107 @@
+/* Questions about sums: what they count from, what they depend on, how far they are apart. */
+#include "analysis/affine_internal.h"
+
+/* Whether the register's sum is the register. */
+static bool is_base(const AffineForm *form, RegId reg)
+{
+    return form->term_count == 1 && !form->constant && form->terms[0].coefficient == 1 &&
+           form->terms[0].base == AFFINE_VALUE && form->terms[0].reg == reg;
+}
+
+bool affine_leaves(Arena *arena, const Affine *affine, const AffineForm *form, size_t most, RegIdVec *leaves)
+{
+    RegIdVec met = {0};
+    VEC(const AffineForm *) pending = {0};
+    VEC_PUSH(arena, pending, form);
+    while (pending.count) {
+        const AffineForm *at = VEC_POP(pending);
+        for (unsigned i = 0; i < at->term_count; i++) {
+            RegId reg = at->terms[i].reg;
+            bool known = at->terms[i].base != AFFINE_VALUE && at->terms[i].base != AFFINE_SIGNED;
+            for (size_t k = 0; k < met.count && !known; k++)
+                known = met.data[k] == reg;
+            if (known)
+                continue;
+            if (met.count > 4 * most)
+                return false;
+            VEC_PUSH(arena, met, reg);
+            if (affine->factors[reg]) {
+                for (unsigned k = 0; k < COUNT_OF(affine->factors[reg]->forms); k++)
+                    VEC_PUSH(arena, pending, &affine->factors[reg]->forms[k]);
+            } else if (!is_base(&affine->forms[reg], reg)) {
+                VEC_PUSH(arena, pending, &affine->forms[reg]);
+            } else {
+                if (leaves->count >= most)
+                    return false;
+                VEC_PUSH(arena, *leaves, reg);
+            }
+        }
+    }
+    return true;
+}
+
+const Variable *affine_object(const AffineForm *form)
+{
+    const Variable *object = NULL;
+    for (unsigned i = 0; i < form->term_count; i++) {
+        if (form->terms[i].base != AFFINE_SYMBOL)
+            continue;
+        if (object || form->terms[i].coefficient != 1)
+            return NULL;
+        object = form->terms[i].variable;
+    }
+    return object;
+}
+
+Space affine_space(const AffineForm *form)
+{
+    const Variable *object = affine_object(form), *param = NULL;
+    for (unsigned i = 0; i < form->term_count; i++) {
+        const AffineTerm *term = &form->terms[i];
+        if (term->base == AFFINE_WINDOW)
+            return term->coefficient == 1 ? (Space)term->offset : SPACE_NONE;
+        if (term->base == AFFINE_PARAM && term->coefficient == 1 && term->variable->is_ptr)
+            param = param ? NULL : term->variable;
+    }
+    if (object)
+        return object->space == SPACE_GLOBAL ? SPACE_GLOBAL : SPACE_NONE;
+    return param && param->ptr_space == SPACE_GLOBAL ? SPACE_GLOBAL : SPACE_NONE;
+}
+
+Alias affine_compare(const AffineForm *a, uint64_t a_bytes, const AffineForm *b, uint64_t b_bytes)
+{
+    if (!a->bits || !b->bits)
+        return ALIAS_UNKNOWN;
+    /* Accesses with no byte in common modulo 2^32 have none modulo 2^64 either. */
+    Sum difference = {.bits = a->bits < b->bits ? a->bits : b->bits};
+    __int128 period = (__int128)1 << difference.bits, low, high;
+    if (a->terms == b->terms && a->bits == b->bits) {
+        difference.constant =
+            affine_sign_extend((uint64_t)a->constant - (uint64_t)b->constant, difference.bits);
+    } else {
+        if (!affine_sum_add(&difference, a, 1))
+            return ALIAS_UNKNOWN;
+        affine_sum_add(&difference, b, -1);
+    }
+    if (!difference.term_count && !difference.constant)
+        return a->bits == b->bits ? ALIAS_SAME : ALIAS_UNKNOWN;
+    if (!a_bytes || !b_bytes || a_bytes > UINT32_MAX || b_bytes > UINT32_MAX)
+        return ALIAS_UNKNOWN;
+    /* b covers [0, b_bytes), a covers [x, x + a_bytes), modulo 'period', with x known modulo 'step'. */
+    uint64_t coefficients = 0;
+    for (unsigned i = 0; i < difference.term_count; i++)
+        coefficients |= (uint64_t)difference.terms[i].coefficient;
+    __int128 step = coefficients ? (__int128)(coefficients & -coefficients) : period;
+    __int128 remainder = difference.constant % step;
+    if (remainder < 0)
+        remainder += step;
+    if (remainder >= b_bytes && remainder + a_bytes <= step)
+        return ALIAS_NONE;
+    if (!affine_terms_bounds(difference.terms, difference.term_count, difference.constant, &low, &high))
+        return ALIAS_UNKNOWN;
+    if (low >= b_bytes && high + a_bytes <= period)
+        return ALIAS_NONE;
+    if (high + a_bytes <= 0 && low + period >= b_bytes)
+        return ALIAS_NONE;
+    return ALIAS_UNKNOWN;
+}
