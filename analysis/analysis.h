@@ -15,6 +15,7 @@
 #include "analysis/dependence.h"
 #include "analysis/loops.h"
 #include "analysis/liveness.h"
+#include "analysis/locations.h"
 #include "analysis/pressure.h"
 #include "analysis/values.h"
 #include "analysis/variance.h"

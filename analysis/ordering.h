@@ -1,4 +1,5 @@
-/* The properties of an instruction that constrain its order; shared by memory.c and dependence.c only. */
+/* The properties of an instruction that constrain its order; shared by memory.c, dependence.c and
+ * locations.c only. */
 #ifndef PTXOPT_ANALYSIS_ORDERING_H
 #define PTXOPT_ANALYSIS_ORDERING_H
 
