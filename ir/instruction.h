@@ -197,6 +197,7 @@ struct Inst {
     const Pragma *pragma; /* body form: printed before it; NULL */
     Span span;
     uint32_t id;         /* scratch for passes */
+    uint32_t replica;    /* coarsening: the number of the original thread that it works for, the first if for several */
     uint32_t effects;    /* Effect bits of this very instruction */
     uint16_t ref_count;  /* all of refs */
     uint16_t tied_count; /* the last of them */

@@ -38,16 +38,19 @@ static bool analyze(Coarsening *c)
     return coarsening_find_regions(c);
 }
 
-static bool coarsen_dimension(Body *body, unsigned dimension, unsigned factor, Stride stride, LaunchContract *contract,
+static bool coarsen_dimension(Body *body, unsigned dimension, const CoarsenRequest *request, LaunchContract *contract,
                               Refusal *refusal)
 {
     Arena *scratch = arena_new();
     Coarsening c = {.body = body,
                     .scratch = scratch,
                     .dimension = dimension,
-                    .factor = factor,
-                    .stride = stride,
+                    .factor = request->factor[dimension],
+                    .stride = request->stride,
+                    .replicas = 1,
                     .refusal = refusal};
+    for (unsigned d = 0; d < dimension; d++)
+        c.replicas *= request->factor[d];
     bool done = coarsening_check_instructions(&c);
     if (done) {
         coarsening_gather_index(&c);
@@ -166,8 +169,7 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
     coarsening_unify_exits(body);
     coarsening_separate_entry(body);
     for (unsigned d = 0; d < 3; d++)
-        if (request->factor[d] > 1 &&
-            !coarsen_dimension(body, d, request->factor[d], request->stride, contract, refusal))
+        if (request->factor[d] > 1 && !coarsen_dimension(body, d, request, contract, refusal))
             return false;
     coarsening_restore_exits(body);
     if ((contract->whole_warps && !check_warps(request, contract, &c)) || !check_some_block_fits(contract, &c))

@@ -24,6 +24,7 @@ typedef struct Coarsening {
     Body *body;
     Arena *scratch;
     unsigned dimension, factor;
+    unsigned replicas; /* of each thread so far, by the dimensions before this one */
     Stride stride;
     Refusal *refusal;
     bool needs_whole_warps; /* out */

@@ -103,6 +103,7 @@ RegId coarsening_reg(const Coarsening *c, unsigned replica, RegId reg)
 Inst *coarsening_clone_inst(const Coarsening *c, const Inst *inst, unsigned replica)
 {
     Inst *copy = inst_clone(c->body, inst);
+    copy->replica += replica * c->replicas;
     for (unsigned r = 0; r < copy->ref_count; r++)
         if (copy->refs[r].reg != REG_NONE)
             copy->refs[r].reg = coarsening_reg(c, replica, copy->refs[r].reg);

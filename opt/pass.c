@@ -20,6 +20,7 @@ static bool pass_coarsen(PassContext *context)
 }
 
 #define SSA PROPERTY_SSA
+#define LAUNCH (PROPERTY_SSA | PROPERTY_LAUNCH)
 #define KEEPS (PROPERTY_SSA | PROPERTY_FLOW | PROPERTY_LAUNCH)
 #define ROW(id, name, letter, is_fixed, requires, preserves, invalidates, description)                                 \
     [PASS_##id] = {PASS_##id,  #name, letter, is_fixed, pass_##name, requires, preserves, ANALYSES_##invalidates,      \
@@ -31,6 +32,10 @@ const Pass pass_table[PASS_COUNT] = {
     ROW(SSA,           ssa,           's', true,  0,   KEEPS, ALL,          "build the body form and SSA"),
     ROW(COARSEN,       coarsen,       'c', false, SSA, SSA,   ALL,          "thread coarsening"),
     ROW(CLEANUP,       cleanup,       'd', false, SSA, KEEPS, INSTRUCTIONS, "merge equal values, remove dead code"),
+    ROW(LOAD_REUSE,    load_reuse,    'l', false, SSA, KEEPS, INSTRUCTIONS, "load what several replicas read once"),
+    ROW(FORWARD,       forward,       'f', false, SSA, KEEPS, INSTRUCTIONS, "take stored values from registers"),
+    ROW(ADDRESSES,     addresses,     'a', false, SSA, LAUNCH, ALL,         "one base for the addresses of replicas"),
+    ROW(ACCUMULATOR,   accumulator,   'm', false, SSA, LAUNCH, ALL,         "keep what a loop updates in registers"),
     ROW(SCHEDULE,      schedule,      'o', false, SSA, KEEPS, NONE,         "order instructions for register pressure"),
     ROW(REMATERIALIZE, rematerialize, 'r', false, SSA, KEEPS, INSTRUCTIONS, "recompute values instead of keeping them"),
     ROW(SINK,          sink,          'k', false, SSA, KEEPS, INSTRUCTIONS, "move computations towards their uses"),
@@ -39,6 +44,7 @@ const Pass pass_table[PASS_COUNT] = {
 /* clang-format on */
 
 #undef SSA
+#undef LAUNCH
 #undef KEEPS
 #undef ROW
 

@@ -9,11 +9,16 @@
 #include "opt/block_size.h"
 #include "opt/coarsen.h"
 #include "opt/judge.h"
+#include "opt/reuse.h"
 
 typedef enum PassId {
     PASS_SSA,
     PASS_COARSEN,
     PASS_CLEANUP,
+    PASS_LOAD_REUSE,
+    PASS_FORWARD,
+    PASS_ADDRESSES,
+    PASS_ACCUMULATOR,
     PASS_SCHEDULE, /* the first that the register search runs */
     PASS_REMATERIALIZE,
     PASS_SINK,
@@ -46,6 +51,7 @@ typedef struct PassContext {
     Analyses *analyses;     /* of 'body' */
     const CoarsenRequest *coarsening;
     LaunchContract contract; /* set by coarsening */
+    ReuseList reuse;         /* what load_reuse and forward did; in the arena */
     Refusal refusal;         /* set by coarsening that was refused */
     struct Search *search;   /* the register search in progress, which judges what passes propose; NULL: none */
 } PassContext;
@@ -68,7 +74,8 @@ typedef struct Pass {
 extern const Pass pass_table[PASS_COUNT];
 
 /* The functions of the table, in the files of their names; ssa and coarsen are in pass.c. */
-PassFunction pass_cleanup, pass_schedule, pass_rematerialize, pass_sink, pass_bounds;
+PassFunction pass_cleanup, pass_load_reuse, pass_forward, pass_addresses, pass_accumulator,
+    pass_schedule, pass_rematerialize, pass_sink, pass_bounds;
 
 bool pass_is_enabled(const PassOptions *options, PassId id);
 

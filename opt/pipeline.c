@@ -1,6 +1,6 @@
 /* The pipeline, on one screen: pipeline_run at the end of this file.
  *
- *     statements -> body -> SSA -> coarsen -> clean up -> bounds or the register search -> body out of SSA form */
+ *     statements -> body -> SSA -> coarsen -> clean up -> reuse -> bounds or the register search -> body out of SSA */
 #include "opt/pipeline.h"
 
 #include <string.h>
@@ -18,6 +18,17 @@ static Figures measure(const PipelineOptions *options, const FunctionForm *form)
     return figures;
 }
 
+/* What the replicas of one thread, now side by side, load and compute in common. */
+static void reuse(PassContext *context)
+{
+    bool changed = pass_run(context, PASS_LOAD_REUSE);
+    changed |= pass_run(context, PASS_ADDRESSES);
+    changed |= pass_run(context, PASS_FORWARD);
+    changed |= pass_run(context, PASS_ACCUMULATOR);
+    if (changed)
+        pass_run(context, PASS_CLEANUP);
+}
+
 static void coarsen(PassContext *context, KernelResult *result)
 {
     if (!pass_is_enabled(context->options, PASS_COARSEN))
@@ -28,6 +39,7 @@ static void coarsen(PassContext *context, KernelResult *result)
         return;
     }
     pass_run(context, PASS_CLEANUP);
+    reuse(context);
     result->coarsening = OUTCOME_DONE;
     result->contract = context->contract;
     result->block_after = context->block;

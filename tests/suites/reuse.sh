@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Random kernels through the passes that reuse values between replicas, compared in the emulator with the originals; the
+# passes must have done something. A pass that does nothing there is not tested.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+. tests/suites/result.bash
+
+BUILD="${BUILD:-build}"
+TEST_TMP="${TEST_TMP:-$(mktemp -d)}"
+seeds=400
+case "$BUILD" in
+*/asan) seeds=100 ;;
+esac
+
+said="$("$BUILD/tests/reuse-check" "1,$seeds" 2>&1)" || said="$said
+failed"
+result "equal to the originals" "$(grep -E 'WRONG|failed|internal error' <<<"$said" | head -n 20)"
+result "every pass at work" "$(grep -oE '(load_reuse|addresses|forward|accumulator|self|group|stored) 0\b' <<<"$said")"
+exit "$failed"

@@ -1,0 +1,186 @@
+/* Checks the passes that reuse values between replicas: coarsens random kernels, runs the passes, and compares with the
+ * original in the emulator.
+ *
+ *     reuse-check [-v] [-d FOLDER] [-w WITHOUT] SEED,COUNT
+ *
+ * Each kernel is coarsened in one way, or not at all, and goes through all passes or a random selection. Prints what is
+ * wrong, and at the end how much the passes have done: a check of nothing would find nothing. -w leaves out passes by
+ * their letters; -d keeps wrong outputs. */
+#include "parse_text.h"
+#include "random_kernel.h"
+#include "reuse_kernel.h"
+
+#include "emit/emit.h"
+#include "opt/opt.h"
+#include "opt/pass.h"
+#include "support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const PassId passes[] = {PASS_LOAD_REUSE, PASS_ADDRESSES, PASS_FORWARD, PASS_ACCUMULATOR};
+
+typedef struct Way {
+    unsigned factor[3];
+    StrideKind stride;
+} Way;
+
+static const Way ways[] = {
+    {{1, 1, 1}, STRIDE_BLOCK}, {{2, 1, 1}, STRIDE_UNIT},  {{4, 1, 1}, STRIDE_UNIT}, {{1, 2, 1}, STRIDE_UNIT},
+    {{1, 4, 1}, STRIDE_UNIT},  {{2, 2, 1}, STRIDE_BLOCK}, {{2, 2, 1}, STRIDE_UNIT}, {{4, 1, 1}, STRIDE_BLOCK},
+};
+
+typedef struct Sums {
+    unsigned done, refused, wrong;
+    unsigned changed[PASS_COUNT];
+    unsigned reused[REUSE_CLASSES];
+} Sums;
+
+typedef struct Settings {
+    bool verbose;
+    const char *folder, *without;
+} Settings;
+
+static void reuses_count(const ReuseList *list, Sums *sums)
+{
+    for (size_t i = 0; i < list->items.count; i++)
+        sums->reused[list->items.data[i].class] += list->items.data[i].count;
+}
+
+/* The body, coarsened and after the passes; NULL if coarsening refuses it. */
+static Body *transform(const Settings *settings, Arena *arena, Function *kernel, const Launch *launch, const Way *way,
+                       Random *random, Sums *sums)
+{
+    const char *reason = NULL;
+    Body *body = body_build(kernel, &reason);
+    if (!body)
+        return NULL;
+    body_to_ssa(body);
+    CoarsenRequest request = {.stride = {way->stride, 0}};
+    memcpy(request.factor, way->factor, sizeof request.factor);
+    request.block = block_size_resolve(&body->tuning, launch->block);
+    bool coarse = way->factor[0] * way->factor[1] * way->factor[2] > 1;
+    LaunchContract contract;
+    Refusal refusal;
+    if (coarse && !coarsen_body(body, &request, &contract, &refusal)) {
+        body_free(body);
+        return NULL;
+    }
+    PassOptions options = {0};
+    bool all = random_below(random, 3) > 0;
+    options.enabled[PASS_CLEANUP] = random_below(random, 8) > 0;
+    for (size_t i = 0; i < COUNT_OF(passes); i++)
+        options.enabled[passes[i]] = (all || random_below(random, 2)) &&
+                                     !(settings->without && strchr(settings->without, pass_table[passes[i]].letter));
+    PassContext context = pass_context_new(arena, &options, kernel, body);
+    pass_run(&context, PASS_CLEANUP);
+    for (size_t i = 0; i < COUNT_OF(passes); i++)
+        sums->changed[passes[i]] += pass_run(&context, passes[i]);
+    pass_run(&context, PASS_CLEANUP);
+    reuses_count(&context.reuse, sums);
+    return pass_take_body(&context);
+}
+
+static const char *compare(Arena *arena, const Buf *text, const Launch *launch, const Way *way,
+                           const EmulatorResult *expected, const EmulatorOptions *options)
+{
+    Module *changed = parse_text("changed.ptx", buf_text(text), text->length);
+    if (!changed)
+        return "the output does not parse";
+    Launch *divided = launch_divide(arena, launch, way->factor, NULL);
+    EmulatorResult *actual = emulator_run(arena, changed, divided, options);
+    const char *message = actual->fault.kind != FAULT_NONE
+                              ? fault_text(arena, changed, &actual->fault)
+                              : emulator_difference(arena, launch, expected, actual,
+                                                    (Tolerance){.kind = TOLERANCE_EXACT});
+    arena_free(changed->arena);
+    return message;
+}
+
+static void check_seed(const Settings *settings, uint64_t seed, Sums *sums)
+{
+    Arena *arena = arena_new();
+    Random random = {seed * UINT64_C(0x9e3779b97f4a7c15) + 5};
+    Launch launch;
+    Buf text = {0}, after = {0};
+    EmulatorOptions options = {.check_registers = true};
+    if (seed % 4 == 0)
+        random_kernel(seed, arena, &text, &launch);
+    else
+        reuse_kernel(seed, arena, &text, &launch);
+    Module *module = parse_text("random.ptx", buf_text(&text), text.length);
+    require(module);
+    EmulatorResult *expected = emulator_run(arena, module, &launch, &options);
+    if (expected->fault.kind != FAULT_NONE) {
+        options.check_registers = false;
+        expected = emulator_run(arena, module, &launch, &options);
+    }
+    const Way *way = &ways[random_below(&random, COUNT_OF(ways))];
+    Function *kernel = module_find_function(module, "k");
+    if (expected->fault.kind != FAULT_NONE) {
+        printf("seed %llu: WRONG: the original fails: %s\n", (unsigned long long)seed,
+               fault_text(arena, module, &expected->fault));
+        sums->wrong++;
+    }
+    Body *body = expected->fault.kind != FAULT_NONE
+                     ? NULL : transform(settings, arena, kernel, &launch, way, &random, sums);
+    if (!body) {
+        sums->refused++;
+    } else {
+        body_from_ssa(body);
+        body_verify(body, "out of SSA");
+        function_set_body(kernel, body);
+        emit_module(module, &after);
+        const char *message = compare(arena, &after, &launch, way, expected, &options);
+        sums->done++;
+        if (message) {
+            printf("seed %llu: WRONG at %ux%u, %s: %s\n", (unsigned long long)seed, way->factor[0], way->factor[1],
+                   way->stride == STRIDE_UNIT ? "unit" : "block", message);
+            sums->wrong++;
+            if (settings->folder) {
+                char *path = arena_printf(arena, "%s/reuse.%llu.ptx", settings->folder, (unsigned long long)seed);
+                write_file(arena, path, buf_text(&after), after.length);
+                path = arena_printf(arena, "%s/reuse.%llu.original.ptx", settings->folder, (unsigned long long)seed);
+                write_file(arena, path, buf_text(&text), text.length);
+            }
+        }
+        function_set_body(kernel, NULL);
+    }
+    arena_free(module->arena);
+    arena_free(arena);
+    buf_free(&text);
+    buf_free(&after);
+}
+
+int main(int count, char **words)
+{
+    Settings settings = {0};
+    Sums sums = {0};
+    int option;
+    while ((option = getopt(count, words, "vd:w:")) != -1) {
+        switch (option) {
+        case 'v': settings.verbose = true; break;
+        case 'd': settings.folder = optarg; break;
+        case 'w': settings.without = optarg; break;
+        default: return 2;
+        }
+    }
+    if (optind + 1 != count)
+        return 2;
+    char *rest;
+    uint64_t seed = strtoull(words[optind], &rest, 10), many = *rest == ',' ? strtoull(rest + 1, NULL, 10) : 1;
+    for (uint64_t i = 0; i < many; i++) {
+        if (settings.verbose)
+            printf("seed %llu\n", (unsigned long long)(seed + i));
+        fflush(stdout);
+        check_seed(&settings, seed + i, &sums);
+    }
+    printf("%u done, %u refused, %u wrong;", sums.done, sums.refused, sums.wrong);
+    for (size_t i = 0; i < COUNT_OF(passes); i++)
+        printf(" %s %u", pass_table[passes[i]].name, sums.changed[passes[i]]);
+    printf("; loads: self %u, group %u, stored %u\n", sums.reused[REUSE_SELF_TEMPORAL],
+           sums.reused[REUSE_GROUP_TEMPORAL], sums.reused[REUSE_STORED]);
+    return sums.wrong != 0;
+}

@@ -1,0 +1,311 @@
+/* Reuse of loaded and stored values: what is replaced, and what must not be. */
+#include "parsed.h"
+
+#include "opt/opt.h"
+#include "opt/pass.h"
+
+/* A kernel with this code; %a and %b are addresses of buffers, %w and %n integers from the launch, %t the index of the
+ * thread. */
+static Body *body_of(Module **module, const char *code)
+{
+    Buf text = {0};
+    buf_puts(&text, HEADER ".shared .align 16 .b8 tile[1024];\n.func (.param .b32 r) f(.param .b32 x)\n{\n\tret;\n}\n"
+                           ".visible .entry k(.param .u64 pa, .param .u64 pb, .param .u32 pw, .param .u32 pn)\n{\n"
+                           "\t.reg .b32 %r<30>, %w, %n, %t;\n\t.reg .b64 %a, %b, %d<20>;\n\t.reg .f32 %f<20>;\n"
+                           "\t.reg .pred %p<8>;\n\t.reg .b16 %h<4>;\n"
+                           "\tld.param.u64 %a, [pa];\n\tld.param.u64 %b, [pb];\n"
+                           "\tld.param.u32 %w, [pw];\n\tld.param.u32 %n, [pn];\n\tmov.u32 %t, %tid.x;\n"
+                           "\tmov.u32 %r0, %ctaid.x;\n\tmov.u32 %r29, %ntid.x;\n\tmad.lo.s32 %t, %r0, %r29, %t;\n");
+    buf_puts(&text, code);
+    buf_puts(&text, "\tret;\n}\n");
+    *module = module_from(buf_text(&text));
+    Body *body = body_from(*module);
+    body_to_ssa(body);
+    buf_free(&text);
+    return body;
+}
+
+/* Loads, and with 'stores' stores, in blocks that are in a loop or not. */
+typedef struct Count {
+    unsigned loads, stores, looped_loads, looped_stores;
+} Count;
+
+static Count count_accesses(const Body *body)
+{
+    Count count = {0};
+    Arena *arena = arena_new();
+    LoopForest *loops = loops_compute(arena, dominance_compute(arena, body));
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
+            bool is_load = inst_op(inst) == OP_LD && inst->signature->space != SPACE_PARAM;
+            bool is_store = inst_op(inst) == OP_ST && inst->signature->space != SPACE_PARAM;
+            bool in_loop = loop_of(loops, body->blocks.data[b]) != NULL;
+            count.loads += is_load;
+            count.stores += is_store;
+            count.looped_loads += is_load && in_loop;
+            count.looped_stores += is_store && in_loop;
+        }
+    arena_free(arena);
+    return count;
+}
+
+/* Runs these passes, with a clean-up after each. */
+static Count run(const char *code, const PassId *passes, size_t count)
+{
+    Module *module;
+    Body *body = body_of(&module, code);
+    Arena *arena = arena_new();
+    PassOptions options = {0};
+    for (size_t i = 0; i < PASS_COUNT; i++)
+        options.enabled[i] = true;
+    PassContext context = pass_context_new(arena, &options, module_find_function(module, "k"), body_clone(body));
+    for (size_t i = 0; i < count; i++) {
+        pass_run(&context, passes[i]);
+        pass_run(&context, PASS_CLEANUP);
+    }
+    Count result = count_accesses(context.body);
+    pass_context_free(&context);
+    arena_free(arena);
+    release(module);
+    return result;
+}
+
+static void check_loads(const char *code, unsigned loads)
+{
+    static const PassId passes[] = {PASS_LOAD_REUSE};
+    Count count = run(code, passes, COUNT_OF(passes));
+    if (count.loads != loads)
+        fail_msg("%u loads remain, not %u:\n%s", count.loads, loads, code);
+}
+
+static void check_forward(const char *code, unsigned loads)
+{
+    static const PassId passes[] = {PASS_FORWARD};
+    Count count = run(code, passes, COUNT_OF(passes));
+    if (count.loads != loads)
+        fail_msg("%u loads remain, not %u:\n%s", count.loads, loads, code);
+}
+
+#define USE "\tst.global.u32 [%b], %r1;\n\tst.global.u32 [%b+4], %r2;\n"
+#define TWO(between)                                                                                                   \
+    "\tld.global.u32 %r1, [%a];\n" between "\tld.global.u32 %r2, [%a];\n" USE
+
+static void test_between(void **state)
+{
+    (void)state;
+    check_loads(TWO(""), 1);
+    check_loads(TWO("\tadd.s32 %r3, %r1, 1;\n"), 1);
+    check_loads(TWO("\tst.global.u32 [%a+4], 1;\n"), 1);
+    check_loads(TWO("\tst.shared.u32 [tile], 1;\n"), 1);
+    check_loads(TWO("\tst.global.u32 [%a], 1;\n"), 2);
+    check_loads(TWO("\tst.global.u8 [%a+3], 1;\n"), 2);
+    check_loads(TWO("\tst.global.u32 [%b], 1;\n"), 2);
+    check_loads(TWO("\tst.u32 [%b], 1;\n"), 2);
+    check_loads(TWO("\tsetp.eq.s32 %p1, %n, 0;\n\t@%p1 st.global.u32 [%b], 1;\n"), 2);
+    check_loads(TWO("\tbar.sync 0;\n"), 2);
+    check_loads(TWO("\tbar.warp.sync -1;\n"), 2);
+    check_loads(TWO("\tmembar.cta;\n"), 2);
+    check_loads(TWO("\tatom.shared.add.u32 %r3, [tile], 1;\n"), 2);
+    check_loads(TWO("\tred.global.add.u32 [%b], 1;\n"), 2);
+    check_loads(TWO("\tld.volatile.shared.u32 %r3, [tile];\n"), 3);
+    check_loads(TWO("\tst.volatile.shared.u32 [tile], 1;\n"), 2);
+    check_loads(TWO("\tld.acquire.gpu.global.u32 %r3, [%b];\n"), 3);
+    check_loads(TWO("\t{\n\t.param .b32 x; .param .b32 y;\n\tst.param.b32 [x], %r1;\n\tcall (y), f, (x);\n\t}\n"), 2);
+}
+
+static void test_ways_of_loading(void **state)
+{
+    (void)state;
+    check_loads("\tld.volatile.global.u32 %r1, [%a];\n\tld.volatile.global.u32 %r2, [%a];\n" USE, 2);
+    check_loads("\tld.global.cv.u32 %r1, [%a];\n\tld.global.cv.u32 %r2, [%a];\n" USE, 2);
+    check_loads("\tld.global.u32 %r1, [%a];\n\tld.global.b32 %r2, [%a];\n" USE, 1);
+    check_loads("\tld.global.f32 %f1, [%a];\n\tld.global.b32 %r2, [%a];\n\tmov.b32 %r1, %f1;\n" USE, 1);
+    check_loads("\tld.u32 %r1, [%a];\n\tld.global.u32 %r2, [%a];\n" USE, 1);
+    check_loads("\tld.global.u8 %r1, [%a];\n\tld.global.u8 %r2, [%a];\n" USE, 1);
+    check_loads("\tld.global.u8 %r1, [%a];\n\tld.global.s8 %r2, [%a];\n" USE, 2);
+    check_loads("\tld.global.u16 %r1, [%a];\n\tld.global.u8 %r2, [%a];\n" USE, 2);
+    /* what nothing in the kernel writes */
+    check_loads("\tld.global.nc.u32 %r1, [%a];\n\tbar.sync 0;\n\tst.global.u32 [%b], 1;\n"
+                "\tld.global.nc.u32 %r2, [%a];\n" USE, 1);
+    /* elements of vectors */
+    check_loads("\tld.global.v2.u32 {%r1, %r3}, [%a];\n\tld.global.u32 %r2, [%a+4];\n" USE, 1);
+    check_loads("\tld.global.u32 %r1, [%a];\n\tld.global.u32 %r3, [%a+4];\n\tld.global.v2.u32 {%r2, %r4}, [%a];\n"
+                "\tadd.s32 %r1, %r1, %r3;\n\tadd.s32 %r2, %r2, %r4;\n" USE, 2);
+    check_loads("\tld.global.u32 %r1, [%a];\n\tld.global.v2.u32 {%r2, %r4}, [%a];\n\tadd.s32 %r2, %r2, %r4;\n" USE, 2);
+    /* guarded: perhaps not executed */
+    check_loads("\tmov.u32 %r1, 0;\n\tsetp.eq.s32 %p1, %n, 0;\n\t@%p1 ld.global.u32 %r1, [%a];\n"
+                "\tld.global.u32 %r2, [%a];\n" USE, 2);
+}
+
+static void test_paths(void **state)
+{
+    (void)state;
+#define BRANCH "\tsetp.eq.s32 %p1, %n, 0;\n\t@%p1 bra E;\n"
+    check_loads("\tld.global.u32 %r1, [%a];\n" BRANCH "\tld.global.u32 %r1, [%a];\nE:\n\tmov.u32 %r2, 0;\n" USE, 1);
+    check_loads("\tmov.u32 %r1, 0;\n" BRANCH "\tld.global.u32 %r1, [%a];\nE:\n\tld.global.u32 %r2, [%a];\n" USE, 2);
+    /* both sides: a phi */
+    check_loads(BRANCH "\tld.global.u32 %r1, [%a];\n\tbra.uni J;\nE:\n\tld.global.u32 %r1, [%a];\n"
+                       "\tadd.s32 %r1, %r1, 1;\nJ:\n\tld.global.u32 %r2, [%a];\n" USE, 2);
+    check_loads(BRANCH "\tld.global.u32 %r1, [%a];\n\tbra.uni J;\nE:\n\tld.global.u32 %r1, [%a];\n"
+                       "\tst.global.u32 [%b], 1;\nJ:\n\tld.global.u32 %r2, [%a];\n" USE, 3);
+    /* round after round: the same place, and another */
+    check_loads("\tld.global.u32 %r1, [%a];\n\tmov.u32 %r2, 0;\nL:\n\tld.global.u32 %r3, [%a];\n"
+                "\tadd.s32 %r2, %r2, %r3;\n\tsetp.lt.s32 %p1, %r2, %n;\n\t@%p1 bra L;\n" USE, 1);
+    check_loads("\tld.global.u32 %r1, [%a];\n\tmov.u32 %r2, 0;\nL:\n\tld.global.u32 %r3, [%a];\n"
+                "\tst.global.u32 [%b], %r2;\n"
+                "\tadd.s32 %r2, %r2, %r3;\n\tsetp.lt.s32 %p1, %r2, %n;\n\t@%p1 bra L;\n" USE, 2);
+    check_loads("\tmov.u32 %r2, 0;\n\tmov.u32 %r1, 0;\n\tmov.u64 %d1, %a;\nL:\n\tld.global.u32 %r3, [%d1];\n"
+                "\tadd.s64 %d1, %d1, 4;\n\tadd.s32 %r2, %r2, %r3;\n\tsetp.lt.s32 %p1, %r2, %n;\n\t@%p1 bra L;\n"
+                "\tld.global.u32 %r1, [%d1+-4];\n" USE, 1);
+    /* an index that the loop makes anew only sometimes */
+    check_loads("\tmov.u32 %r2, 0;\n\tmov.u32 %r1, 0;\nL:\n\tadd.s32 %r4, %r2, %n;\n\tmul.wide.s32 %d1, %r4, 4;\n"
+                "\tadd.s64 %d2, %a, %d1;\n\tsetp.eq.s32 %p2, %r2, %w;\n\t@%p2 bra S;\n"
+                "\tadd.s32 %r5, %r2, %n;\n\tmul.wide.s32 %d3, %r5, 4;\n\tadd.s64 %d4, %a, %d3;\n"
+                "\tld.global.u32 %r6, [%d4];\n\tadd.s32 %r1, %r1, %r6;\nS:\n\tld.global.u32 %r3, [%d2];\n"
+                "\tadd.s32 %r1, %r1, %r3;\n\tadd.s32 %r2, %r2, 1;\n\tsetp.lt.s32 %p1, %r2, %n;\n\t@%p1 bra L;\n" USE,
+                2);
+}
+
+/* Loads at index %t + 1 by an offset, and by another index. */
+#define NEIGHBOURS(guard)                                                                                              \
+    "\tadd.s32 %r3, %t, 1;\n" guard "\tmul.wide.s32 %d1, %t, 4;\n\tadd.s64 %d2, %a, %d1;\n"                            \
+    "\tmul.wide.s32 %d3, %r3, 4;\n\tadd.s64 %d4, %a, %d3;\n"                                                           \
+    "\tld.global.u32 %r1, [%d2+4];\n\tld.global.u32 %r2, [%d4];\n" USE
+
+static void test_wrap(void **state)
+{
+    (void)state;
+    check_loads(NEIGHBOURS(""), 2);
+    check_loads(NEIGHBOURS("\tsetp.ge.s32 %p1, %t, %n;\n\t@%p1 ret;\n"), 1);
+    check_loads(NEIGHBOURS("\tsetp.le.s32 %p1, %n, %t;\n\t@%p1 ret;\n"), 1);
+    check_loads(NEIGHBOURS("\tsetp.gt.s32 %p1, %t, %n;\n\t@%p1 ret;\n"), 2);
+    check_loads(NEIGHBOURS("\tsetp.ge.u32 %p1, %t, %n;\n\t@%p1 ret;\n"), 2);
+    check_loads(NEIGHBOURS("\tsetp.ge.u32 %p1, %t, 2000;\n\t@%p1 ret;\n"), 1);
+    check_loads(NEIGHBOURS("\tsetp.lt.s32 %p1, %t, %n;\n\t@%p1 ret;\n"), 2);
+    check_loads(NEIGHBOURS("\tsetp.eq.s32 %p1, %t, 2147483647;\n\t@%p1 ret;\n"), 1);
+    check_loads(NEIGHBOURS("\tsetp.eq.s32 %p1, %t, 2147483646;\n\t@%p1 ret;\n"), 2);
+    check_loads(NEIGHBOURS("\tsetp.lt.s32 %p1, %r3, 1;\n\t@%p1 ret;\n"), 1);
+    /* one of two conditions */
+    check_loads(NEIGHBOURS("\tsetp.ge.s32 %p1, %t, %n;\n\tsetp.eq.s32 %p2, %w, 0;\n\tor.pred %p3, %p1, %p2;\n"
+                           "\t@%p3 ret;\n"), 1);
+    check_loads(NEIGHBOURS("\tsetp.ge.s32 %p1, %t, %n;\n\tsetp.eq.s32 %p2, %w, 0;\n\tand.pred %p3, %p1, %p2;\n"
+                           "\t@%p3 ret;\n"), 2);
+    check_loads(NEIGHBOURS("\tsetp.lt.s32 %p1, %t, %n;\n\tsetp.eq.s32 %p2, %w, 0;\n\tand.pred %p3, %p1, %p2;\n"
+                           "\t@!%p3 ret;\n"), 1);
+    /* rows: (y + 1) * w is y * w + w in 32 bits, and only there */
+    check_loads("\tadd.s32 %r3, %t, 1;\n\tmul.lo.s32 %r4, %t, %w;\n\tmad.lo.s32 %r5, %w, %r3, -3;\n"
+                "\tadd.s32 %r6, %r4, %w;\n\tadd.s32 %r7, %r6, -3;\n"
+                "\tmul.wide.s32 %d1, %r5, 4;\n\tadd.s64 %d2, %a, %d1;\n"
+                "\tmul.wide.s32 %d3, %r7, 4;\n\tadd.s64 %d4, %a, %d3;\n"
+                "\tld.global.u32 %r1, [%d2];\n\tld.global.u32 %r2, [%d4];\n" USE, 1);
+    check_loads("\tmul.lo.s32 %r4, %t, %w;\n\tadd.s32 %r6, %r4, %w;\n\tmul.wide.s32 %d1, %r6, 4;\n"
+                "\tadd.s64 %d2, %a, %d1;\n\tmul.wide.s32 %d3, %r4, 4;\n\tmul.wide.s32 %d5, %w, 4;\n"
+                "\tadd.s64 %d4, %a, %d3;\n\tadd.s64 %d6, %d4, %d5;\n"
+                "\tld.global.u32 %r1, [%d2];\n\tld.global.u32 %r2, [%d6];\n" USE, 2);
+    /* in 64 bits there is nothing to wrap */
+    check_loads("\tcvt.u64.u32 %d1, %t;\n\tadd.s64 %d2, %d1, 1;\n\tshl.b64 %d3, %d1, 2;\n\tshl.b64 %d4, %d2, 2;\n"
+                "\tadd.s64 %d5, %a, %d3;\n\tadd.s64 %d6, %a, %d4;\n"
+                "\tld.global.u32 %r1, [%d5+4];\n\tld.global.u32 %r2, [%d6];\n" USE, 1);
+}
+
+static void test_forward(void **state)
+{
+    (void)state;
+    check_forward("\tst.global.u32 [%a], %n;\n\tld.global.u32 %r1, [%a];\n\tmov.u32 %r2, 0;\n" USE, 0);
+    check_forward("\tst.global.u32 [%a], 7;\n\tld.global.u32 %r1, [%a];\n\tmov.u32 %r2, 0;\n" USE, 0);
+    check_forward("\tmov.b32 %f1, %n;\n\tst.global.f32 [%a], %f1;\n\tld.global.u32 %r1, [%a];\n\tmov.u32 %r2, 0;\n" USE,
+                  0);
+    check_forward("\tst.global.u32 [%a], %n;\n\tst.global.u32 [%b], %w;\n\tld.global.u32 %r1, [%a];\n"
+                  "\tmov.u32 %r2, 0;\n" USE, 1);
+    check_forward("\tst.global.u32 [%a], %n;\n\tbar.sync 0;\n\tld.global.u32 %r1, [%a];\n\tmov.u32 %r2, 0;\n" USE, 1);
+    check_forward("\tst.global.u8 [%a], %n;\n\tld.global.u8 %r1, [%a];\n\tmov.u32 %r2, 0;\n" USE, 1);
+    check_forward("\tst.global.u32 [%a], %n;\n\tst.global.u16 [%a+2], %w;\n\tld.global.u32 %r1, [%a];\n"
+                  "\tmov.u32 %r2, 0;\n" USE, 1);
+    check_forward("\tsetp.eq.s32 %p1, %n, 0;\n\t@%p1 st.global.u32 [%a], %n;\n\tld.global.u32 %r1, [%a];\n"
+                  "\tmov.u32 %r2, 0;\n" USE, 1);
+    check_forward("\tst.global.v2.u32 [%a], {%n, %w};\n\tld.global.u32 %r1, [%a+4];\n\tmov.u32 %r2, 0;\n" USE, 0);
+    /* load_reuse takes values of loads only */
+    check_loads("\tst.global.u32 [%a], %n;\n\tld.global.u32 %r1, [%a];\n\tmov.u32 %r2, 0;\n" USE, 1);
+}
+
+static void check_loop(const char *head, const char *code, unsigned loads, unsigned stores)
+{
+    static const PassId passes[] = {PASS_LOAD_REUSE, PASS_FORWARD, PASS_ACCUMULATOR};
+    Buf text = {0};
+    buf_printf(&text, "%s\tmov.u32 %%r9, 0;\n\tmov.u64 %%d9, %%b;\nL:\n%s\tadd.s64 %%d9, %%d9, 4;\n"
+                      "\tadd.s32 %%r9, %%r9, 1;\n\tsetp.lt.s32 %%p1, %%r9, %%n;\n\t@%%p1 bra L;\n",
+               head, code);
+    Count count = run(buf_text(&text), passes, COUNT_OF(passes));
+    if (count.looped_loads != loads || count.looped_stores != stores)
+        fail_msg("%u loads and %u stores remain in loops, not %u and %u:\n%s", count.looped_loads, count.looped_stores,
+                 loads, stores, code);
+    buf_free(&text);
+}
+
+/* One loop remains as it was, for where the cell and the array overlap; of the other, the array's load. */
+#define UPDATE "\tld.global.u32 %r1, [%a];\n\tld.global.u32 %r2, [%d9];\n\tmad.lo.s32 %r1, %r2, 3, %r1;\n"             \
+               "\tst.global.u32 [%a], %r1;\n"
+
+static void test_accumulator(void **state)
+{
+    (void)state;
+    check_loop("", UPDATE, 3, 1);
+    /* nothing to test: read-only memory, another space */
+    check_loop("", "\tld.global.u32 %r1, [%a];\n\tld.global.nc.u32 %r2, [%d9];\n\tadd.s32 %r1, %r1, %r2;\n"
+                   "\tst.global.u32 [%a], %r1;\n", 1, 0);
+    check_loop("", "\tld.global.u32 %r1, [%a];\n\tld.shared.u32 %r2, [tile];\n\tadd.s32 %r1, %r1, %r2;\n"
+                   "\tst.global.u32 [%a], %r1;\n", 1, 0);
+    /* a store only: the last one counts */
+    check_loop("", "\tld.global.u32 %r2, [%d9];\n\tst.global.u32 [%a], %r2;\n", 2, 1);
+    /* two updates in one round */
+    check_loop("", UPDATE "\tadd.s32 %r3, %r1, 5;\n\tst.global.u32 [%a], %r3;\n", 3, 2);
+    /* two cells that may be one: told apart at run time */
+    check_loop("", UPDATE "\tld.global.u32 %r3, [%b+-8];\n\tadd.s32 %r3, %r3, 1;\n\tst.global.u32 [%b+-8], %r3;\n", 4,
+               2);
+    /* not in every round */
+    check_loop("", "\tld.global.u32 %r2, [%d9];\n\tsetp.eq.s32 %p2, %r2, 0;\n"
+                   "\t@%p2 bra S;\n\tst.global.u32 [%a], %r2;\nS:\n", 1, 1);
+    check_loop("", UPDATE "\tbar.sync 0;\n", 2, 1);
+    check_loop("", UPDATE "\tmembar.gl;\n", 2, 1);
+    check_loop("", UPDATE "\tld.volatile.global.u32 %r4, [%b];\n", 3, 1);
+    check_loop("", UPDATE "\tred.global.add.u32 [%b], 1;\n", 2, 1);
+    /* bytes of the cell */
+    check_loop("", UPDATE "\tld.global.u8 %r4, [%a+1];\n\tst.shared.u32 [tile], %r4;\n", 3, 2);
+    /* addresses that do not grow evenly */
+    check_loop("", "\tld.global.u32 %r1, [%a];\n\tmul.wide.u32 %d3, %r1, 4;\n\tadd.s64 %d4, %b, %d3;\n"
+                   "\tld.global.u32 %r2, [%d4];\n\tst.global.u32 [%a], %r2;\n", 2, 1);
+    /* a way out before the store */
+    check_loop("", "\tld.global.u32 %r2, [%d9];\n\tsetp.eq.s32 %p2, %r2, 0;\n\t@%p2 ret;\n"
+                   "\tst.global.u32 [%a], %r2;\n", 1, 1);
+}
+
+static void test_addresses(void **state)
+{
+    (void)state;
+    static const PassId passes[] = {PASS_LOAD_REUSE, PASS_ADDRESSES};
+    /* Three rows of two threads' pixels, one below the other: eight loads, of which two rows are the same. */
+    const char *rows = "\tadd.s32 %r3, %t, 1;\n\tmad.lo.s32 %r4, %t, %w, %r0;\n\tmad.lo.s32 %r5, %r3, %w, %r0;\n"
+                       "\tmul.wide.s32 %d1, %r4, 4;\n\tmul.wide.s32 %d2, %r5, 4;\n\tmul.wide.s32 %d3, %w, 4;\n"
+                       "\tadd.s64 %d4, %a, %d1;\n\tadd.s64 %d5, %a, %d2;\n"
+                       "\tadd.s64 %d6, %d4, %d3;\n\tadd.s64 %d7, %d5, %d3;\n\tadd.s64 %d8, %d6, %d3;\n"
+                       "\tld.global.f32 %f1, [%d4];\n\tld.global.f32 %f2, [%d6];\n\tld.global.f32 %f3, [%d8];\n"
+                       "\tld.global.f32 %f4, [%d5];\n\tld.global.f32 %f5, [%d7];\n"
+                       "\tadd.f32 %f6, %f1, %f2;\n\tadd.f32 %f6, %f6, %f3;\n\tadd.f32 %f7, %f4, %f5;\n"
+                       "\tst.global.f32 [%b], %f6;\n\tst.global.f32 [%b+4], %f7;\n";
+    assert_int_equal(run(rows, passes, 2).loads, 5 + 3);
+    /* A version for each side of the test needs code that threads may execute apart. */
+    Buf text = {0};
+    buf_printf(&text, "%s\tbar.sync 0;\n", rows);
+    assert_int_equal(run(buf_text(&text), passes, 2).loads, 5);
+    buf_free(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_between), cmocka_unit_test(test_ways_of_loading), cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_wrap),    cmocka_unit_test(test_forward),         cmocka_unit_test(test_accumulator),
+        cmocka_unit_test(test_addresses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
