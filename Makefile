@@ -197,7 +197,23 @@ $(OUT)/public/$(SONAME): $(PUBLIC_OBJECTS) library/libptxopt.map $(OUT)/configur
 	    $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $(PUBLIC_OBJECTS) $(LIBIBERTY) $(PUBLIC_LIBRARIES)
 
 PUBLIC := $(OUT)/public/libptxopt.a $(OUT)/public/$(SONAME)
-public: $(PUBLIC)
+
+# What adapts launches in running programs: linked into them by ptxopt-nvcc.
+$(OUT)/runtime/contracts.o $(OUT)/runtime/link_adapter.o $(OUT)/runtime/preload.o: $(OUT)/runtime/%.o: runtime/%.c \
+    $(OUT)/configuration $(GEN)/needs-build
+	$(compile)
+
+ADAPTER := $(OUT)/runtime/libptxopt-launch.a
+$(ADAPTER): $(OUT)/runtime/contracts.o $(OUT)/runtime/link_adapter.o
+	@rm -f $@
+	$(AR) rcsD $@ $^
+
+# The same for programs that cannot be built again: preloaded.
+PRELOAD := $(OUT)/runtime/libptxopt-launch.so
+$(PRELOAD): $(OUT)/runtime/contracts.o $(OUT)/runtime/preload.o
+	$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(@F) -o $@ $^ -ldl -lpthread
+
+public: $(PUBLIC) $(ADAPTER) $(PRELOAD)
 
 # Take the place of ptxas and nvcc in builds.
 $(WRAPPERS): $(dir $(PROGRAM))ptxopt-%: $(OUT)/wrappers/main_%.o $(OUT)/libptxopt.a
@@ -231,8 +247,18 @@ $(OUT)/tests/ptxopt-faults: $(OUT)/tests/tools/faults.o $(MAIN_OBJECT) $(OUT)/li
 
 # A CUDA driver whose GPU is the emulator.
 $(OUT)/tests/libcuda-fake.so: LINK_FLAGS := -shared
-$(OUT)/tests/libcuda-fake.so: $(OUT)/tests/tools/fake_cuda.o $(OUT)/libptxopt.a
+$(OUT)/tests/libcuda-fake.so: $(OUT)/tests/tools/fake_cuda.o $(OUT)/tests/tools/fake_fatbin.o $(OUT)/libptxopt.a
 	$(link)
+
+# The same where the loader finds it, and a CUDA runtime on it.
+EMULATED := $(OUT)/tests/emulated
+$(EMULATED)/libcuda.so.1: $(OUT)/tests/libcuda-fake.so
+	@mkdir -p $(@D)
+	cp $< $@
+$(EMULATED)/libcudart.so.13: $(OUT)/tests/tools/fake_cudart.o tests/tools/fake_cudart.map
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script,tests/tools/fake_cudart.map -o $@ $< \
+	    -ldl
 
 # Fakes of NVIDIA's libraries, some of them incomplete, for test_assembler_faults.
 FAKES := $(addprefix $(OUT)/tests/fakes/,driver.so driver-without-error-name.so driver-without-link.so nvjitlink.so \
@@ -271,7 +297,8 @@ REFERENCES := $(OUT)/corpus-references.so
 $(REFERENCES): $(wildcard corpus/*/*.ref.c) corpus/reference.h $(OUT)/configuration
 	$(CC) $(STANDARD) -O2 -fPIC -shared -ffp-contract=off $(CPPFLAGS) -I. -o $@ $(filter %.ref.c,$^) -lm
 
-HELPERS := $(TOOLS) $(FAKES) $(OUT)/tests/ptxopt-faults $(OUT)/tests/libcuda-fake.so $(OUT)/check-gpu \
+HELPERS := $(TOOLS) $(FAKES) $(OUT)/tests/ptxopt-faults $(OUT)/tests/libcuda-fake.so \
+    $(EMULATED)/libcuda.so.1 $(EMULATED)/libcudart.so.13 $(OUT)/check-gpu \
     $(if $(OCCUPANCY),$(OUT)/tests/compare-occupancy)
 
 -include $(patsubst %.o,%.d,$(SOURCE_OBJECTS) $(GENERATED_OBJECTS) $(TOOL_OBJECTS) $(TEST_OBJECTS))
@@ -362,17 +389,21 @@ INSTALLED_MANUALS := $(wildcard docs/*.1)
 TO := $(DESTDIR)$(PREFIX)
 
 # Every file and link that `make install` makes, below PREFIX.
-INSTALLED := $(INSTALLED_PROGRAMS:%=bin/%) $(INSTALLED_MANUALS:docs/%=share/man/man1/%) include/ptxopt.h \
-    $(addprefix lib/,libptxopt.a libptxopt.so.$(VERSION) $(SONAME) libptxopt.so pkgconfig/ptxopt.pc \
-    cmake/ptxopt/ptxopt-config.cmake cmake/ptxopt/ptxopt-config-version.cmake)
+INSTALLED := $(INSTALLED_PROGRAMS:%=bin/%) $(INSTALLED_MANUALS:docs/%=share/man/man1/%) \
+    $(addprefix include/,ptxopt.h ptxopt-launch.h ptxopt-adapted.h) \
+    $(addprefix lib/,libptxopt-launch.a libptxopt-launch.so libptxopt.a libptxopt.so.$(VERSION) $(SONAME) \
+    libptxopt.so pkgconfig/ptxopt.pc cmake/ptxopt/ptxopt-config.cmake cmake/ptxopt/ptxopt-config-version.cmake)
 
 # $(call fill,TEMPLATE,FILE)
 fill = sed -e 's/@VERSION@/$(VERSION)/g' -e 's/@SONAME@/$(SONAME)/g' $(1) >$(2) && chmod 644 $(2)
 
-install: $(PROGRAM) $(WRAPPERS) $(PUBLIC)
+install: $(PROGRAM) $(WRAPPERS) $(PUBLIC) $(ADAPTER) $(PRELOAD)
 	install -d $(TO)/bin $(TO)/include $(TO)/lib/pkgconfig $(TO)/lib/cmake/ptxopt $(TO)/share/man/man1 $(TO)/$(DOCUMENTS)
 	install -s -m 755 $(PROGRAM) $(WRAPPERS) $(TO)/bin
-	install -m 644 library/ptxopt.h $(TO)/include
+	install -m 644 library/ptxopt.h runtime/ptxopt-launch.h runtime/ptxopt-adapted.h $(TO)/include
+	install -m 644 $(ADAPTER) $(TO)/lib/libptxopt-launch.a
+	strip --strip-debug -D $(TO)/lib/libptxopt-launch.a
+	install -s -m 644 $(PRELOAD) $(TO)/lib
 	install -m 644 $(OUT)/public/libptxopt.a $(TO)/lib/libptxopt.a
 	strip --strip-debug -D $(TO)/lib/libptxopt.a
 	install -s -m 644 $(OUT)/public/$(SONAME) $(TO)/lib/libptxopt.so.$(VERSION)

@@ -19,6 +19,7 @@ typedef enum OptionId {
     OPTION_BLOCK,
     OPTION_ASSEMBLER,
     OPTION_XPTXAS,
+    OPTION_KEEP_ORIGINAL,
     OPTION_MISSING_OK,
     OPTION_SPILL,
     OPTION_LAUNCH_OUT,
@@ -54,6 +55,7 @@ static const struct option long_options[] = {
     {"assembler", required_argument, NULL, OPTION_ASSEMBLER},
     {"Xptxas", required_argument, NULL, OPTION_XPTXAS},
     {"spill", no_argument, NULL, OPTION_SPILL},
+    {"keep-original", no_argument, NULL, OPTION_KEEP_ORIGINAL},
     {"missing-ok", no_argument, NULL, OPTION_MISSING_OK},
     {"launch-out", required_argument, NULL, OPTION_LAUNCH_OUT},
     {"report", optional_argument, NULL, OPTION_REPORT},
@@ -178,6 +180,7 @@ static void read_option(Reader *reader, int id, const char *value)
         options->ptxas_options.count--;
         break;
     case OPTION_SPILL: options->spill = true; break;
+    case OPTION_KEEP_ORIGINAL: options->keep_original = true; break;
     case OPTION_MISSING_OK: options->missing_ok = true; break;
     case OPTION_REPORT_FORMAT:
         options->report_json = strcmp(value, "json") == 0;

@@ -51,6 +51,7 @@ typedef struct Options {
     AssemblerKind assembler;
     VEC(const char *) ptxas_options; /* -Xptxas */
     bool spill;      /* -target-regs N may cost spills */
+    bool keep_original; /* of a coarsened kernel, as NAME__ptxopt_original */
     bool missing_ok; /* options for kernels that the module does not have are ignored */
     unsigned level;
     PassOptions passes;

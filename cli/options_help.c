@@ -25,6 +25,7 @@ const char *options_help(Arena *arena)
              "                              available in this build)\n"
              "  -stride block|unit|N        which threads are joined: tid and tid + ntid/factor (block),\n"
              "                              neighbours (unit), or threads N apart (block)\n"
+             "  -keep-original              add the original of a coarsened kernel, as NAME__ptxopt_original\n"
              "  -target-regs N|auto         at most N registers per thread, or the fewest that let one\n"
              "                              more block run; KERNEL:N for one kernel; may be repeated\n"
              "  -spill                      let -target-regs N spill where N cannot be reached otherwise\n"

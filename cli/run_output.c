@@ -6,6 +6,24 @@
 #include "emit/emit.h"
 #include "parser/parser.h"
 
+/* The original of a coarsened kernel, under a name of its own, so that a program can launch it where the contract does
+ * not allow the coarsened one. */
+static void print_original(const Function *kernel, const Source *source, Buf *out)
+{
+    Span text = kernel->text;
+    const char *begin = source->text + text.begin;
+    const char *entry = memmem(begin, text.end - text.begin, ".entry", 6);
+    size_t length = strlen(kernel->name);
+    const char *name = entry ? memmem(entry, (size_t)(source->text + text.end - entry), kernel->name, length) : NULL;
+    require(name != NULL);
+    if (out->length && out->data[out->length - 1] != '\n')
+        buf_putc(out, '\n');
+    buf_write(out, begin, (size_t)(name + length - begin));
+    buf_puts(out, "__ptxopt_original");
+    buf_write(out, name + length, (size_t)(source->text + text.end - name) - length);
+    buf_putc(out, '\n');
+}
+
 void print_module(const Run *run, Products *products)
 {
     const Source *source = run->report.source;
@@ -19,6 +37,9 @@ void print_module(const Run *run, Products *products)
     } else {
         emit_module_as_written(run->module, &products->printed);
     }
+    for (size_t i = 0; i < run->report.kernel_count && run->options->keep_original; i++)
+        if (run->report.kernels[i].result.coarsening == OUTCOME_DONE)
+            print_original(run->report.kernels[i].result.kernel, source, &products->printed);
     products->ptx = buf_text(&products->printed);
     products->ptx_length = products->printed.length;
 }

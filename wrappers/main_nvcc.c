@@ -116,10 +116,10 @@ static const char *check_line(Arena *arena, const NvccLine *line, const Flags *f
         return line->error ? line->error : flags->problem;
     if (line->has_prefix)
         return "--ptxas-prefix is how this program is called back; it cannot be given";
-    if (flags->coarsens && !line->launches_adapted)
-        return "-coarsen changes how kernels must be launched: with blocks that are smaller by the factor. Nothing in "
-               "this build adapts the launches of the program. If the program launches each coarsened kernel by its "
-               "launch contract, say so with -Xptxopt -launches-adapted";
+    if (flags->coarsens && line->makes_module && !line->launches_adapted)
+        return "-coarsen changes how kernels must be launched: with blocks that are smaller by the factor. Nothing "
+               "adapts the launches of a program that loads this file itself. If it launches each coarsened kernel by "
+               "its launch contract (ptxopt-launch.h), say so with -Xptxopt -launches-adapted";
     if (!own_path(arena))
         return "the path of this program is not known: /proc is needed";
     return NULL;
@@ -183,9 +183,18 @@ static int run(Arena *arena, int argc, char **argv)
                        "such code");
     Words command = {0};
     words_add(arena, &command, nvcc);
+    bool adapts = flags.coarsens && !line.launches_adapted;
+    if (adapts)
+        words_add(arena, &line.flags, "-keep-original");
     if (!line.asks_only) {
         words_add(arena, &command, "--ptxas-prefix");
         words_add(arena, &command, back_call(arena, &line));
+    }
+    if (adapts && !line.asks_only)
+        error = adapter_add(arena, &line, &command);
+    if (error) {
+        say("error", "%s", error);
+        return 1;
     }
     words_add_all(arena, &command, &line.words);
     if (!line.makes_ptx || line.asks_only)

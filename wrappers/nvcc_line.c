@@ -7,7 +7,7 @@
 
 static const char *const ptxopt_names[] = {
     "coarsen", "coarsen-level", "stride", "target-regs", "block", "launch", "launch-out", "machine", "verify", "report",
-    "report-format",
+    "report-format", "keep-original",
 };
 
 /* Options of the wrapper itself, in -Xptxopt. */
@@ -17,6 +17,12 @@ static const char *const ptxopt_names[] = {
 /* What runs no compiler, or must not look different: CMake reads the output of -dryrun. */
 static const char *const asking_names[] = {"dryrun", "version", "V", "help", "h", "list-gpu-code", "code-ls",
                                            "list-gpu-arch", "arch-ls", "clean-targets", "clean"};
+
+/* What ends before linking, or links no program. */
+static const char *const early_names[] = {"c", "compile", "dc", "device-c", "dw", "device-w", "E", "preprocess", "M",
+                                          "MM", "generate-dependencies", "cuda", "lib", "dlink", "device-link", "ptx",
+                                          "cubin", "fatbin", "optix-ir", "ltoir"};
+static const char *const module_names[] = {"ptx", "cubin", "fatbin"};
 
 /* Options whose value is the next word, which otherwise could be taken for an input. */
 static const char *const valued_names[] = {
@@ -127,6 +133,8 @@ static void take_plain(Arena *arena, NvccLine *line, const char *word)
     bool optimizes_late = word_option(word, "dlto") || word_option(word, "dlink-time-opt");
     line->asks_only |= word_is_one_of(word, asking_names, COUNT_OF(asking_names));
     line->makes_ptx |= word_option(word, "ptx") != NULL;
+    line->makes_module |= word_is_one_of(word, module_names, COUNT_OF(module_names));
+    line->links &= !word_is_one_of(word, early_names, COUNT_OF(early_names));
     line->keeps |= word_option(word, "keep") || word_option(word, "save-temps");
     line->links_late |= optimizes_late || (word[0] == '-' && strstr(word, "lto_"));
     line->has_prefix |= word_option(word, "ptxas-prefix") != NULL;
@@ -140,6 +148,7 @@ static void take_plain(Arena *arena, NvccLine *line, const char *word)
 void nvcc_line_parse(Arena *arena, const Words *words, NvccLine *line)
 {
     bool open = false;
+    line->links = true;
     for (size_t i = 0; i < words->count; i++) {
         size_t first = i;
         const char *value;

@@ -3,7 +3,7 @@
  * ptxopt-ptxas has the command line of ptxas; ptxopt-nvcc has that of nvcc, which calls it back in place of ptxas.
  *
  * The files in the order of their calls, each calling only those above it: words.c, find.c, process.c; flags.c,
- * ptxas_line.c; transform.c; assemble.c; nvcc_line.c; main_ptxas.c and main_nvcc.c. */
+ * ptxas_line.c; transform.c; assemble.c; nvcc_line.c, nvcc_adapt.c; main_ptxas.c and main_nvcc.c. */
 #ifndef PTXOPT_WRAPPERS_H
 #define PTXOPT_WRAPPERS_H
 
@@ -148,6 +148,8 @@ typedef struct NvccLine {
     const char *output, *output_folder; /* or NULL */
     bool asks_only;    /* -dryrun, -version ...: nothing is compiled */
     bool makes_ptx;    /* -ptx */
+    bool makes_module; /* device code alone: -ptx, -cubin, -fatbin */
+    bool links;        /* makes a program or a shared library */
     bool keeps;        /* -keep, -save-temps */
     bool links_late;   /* code is optimized when linking */
     bool has_prefix;   /* --ptxas-prefix */
@@ -157,5 +159,11 @@ typedef struct NvccLine {
 } NvccLine;
 
 void nvcc_line_parse(Arena *arena, const Words *words, NvccLine *line);
+
+/* nvcc_adapt.c: the launch adapter (runtime/) of programs that nvcc builds. */
+
+/* Adds to a command line of nvcc what makes the host code refer to the adapter, and links that. Returns NULL, or what
+ * is missing. */
+const char *adapter_add(Arena *arena, const NvccLine *line, Words *command);
 
 #endif

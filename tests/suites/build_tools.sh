@@ -180,8 +180,14 @@ try "nvcc: the original where ptxopt fails" 0 "$nvcc" k.cu -o k
 same "nvcc: the original is embedded" k.cu k.embedded
 says "nvcc: a warning" 'ptxopt-nvcc: warning: .*tmpxft_1_k.ptx is assembled unchanged' "$errors"
 try "nvcc: strict" 1 "$nvcc" -Xptxopt -strict k.cu -o k
-try "nvcc: coarsening without adapted launches" 2 "$nvcc" -Xptxas -coarsen=2 k.cu -o k
+try "nvcc: coarsening without adapted launches" 2 "$nvcc" -cubin -Xptxas -coarsen=2 k.cu -o k
 says "nvcc: coarsening without adapted launches: says why" 'say so with -Xptxopt -launches-adapted' "$errors"
+"$nvcc" -c -Xptxas -coarsen=2 k.cu -o k >/dev/null 2>&1
+says "nvcc: coarsened host code needs the adapter" 'ptxopt-adapted.h$' "$tmp/nvcc-words"
+result "nvcc: the adapter is not for compiling" "$(grep -e --wrap "$tmp/nvcc-words")"
+"$nvcc" -Xptxas -coarsen=2 k.cu -o k >/dev/null 2>&1
+says "nvcc: the adapter is linked" -e '--wrap=cudaLaunchKernel$' "$tmp/nvcc-words"
+says "nvcc: originals are kept" "flag '-keep-original'" "$tmp/nvcc-words"
 try "nvcc: coarsening never falls back" 1 "$nvcc" -Xptxas -coarsen=2 -Xptxopt -launches-adapted k.cu -o k
 try "nvcc: a factor of 1 is no coarsening" 0 "$nvcc" -Xptxas -coarsen=1 k.cu -o k
 try "nvcc: wrong option" 2 "$nvcc" -Xptxopt -coarsne=2 k.cu

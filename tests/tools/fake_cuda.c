@@ -5,6 +5,7 @@
  * buffers that its parameters point to.  Time is counted: one nanosecond for each warp instruction, and one for each
  * 1,024 bytes filled.  $FAKE_MODE selects a failure: no-init, no-device, reject, wrong (corrupts the results of
  * coarsened kernels), fault (every launch fails). */
+#include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +13,17 @@
 
 #include "emulator/emulator.h"
 #include "parser/parser.h"
+#include "tests/tools/fake_fatbin.h"
 
-enum { DONE = 0, INVALID_VALUE = 1, NO_DEVICE = 100, INVALID_PTX = 218, NOT_FOUND = 500, LAUNCH_FAILED = 719 };
+enum {
+    DONE = 0,
+    INVALID_VALUE = 1,
+    NO_DEVICE = 100,
+    NO_BINARY = 209,
+    INVALID_PTX = 218,
+    NOT_FOUND = 500,
+    LAUNCH_FAILED = 719
+};
 enum { MOST_BLOCKS = 4096 };
 
 typedef struct Memory {
@@ -192,7 +202,8 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream)
 {
     uint8_t *target = bytes_at(to, size);
     const uint8_t *source = bytes_at(from, size);
-    if (!target || !source || stream)
+    (void)stream;
+    if (!target || !source)
         return INVALID_VALUE;
     memcpy(target, source, size);
     clock_ms += (double)size / 1024 * 1e-6;
@@ -202,7 +213,8 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream)
 int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, void *stream)
 {
     uint8_t *bytes = bytes_at(to, size);
-    if (!bytes || stream)
+    (void)stream;
+    if (!bytes)
         return INVALID_VALUE;
     memset(bytes, value, size);
     clock_ms += (double)size / 1024 * 1e-6;
@@ -321,7 +333,13 @@ int cuSurfObjectDestroy(uint64_t handle)
 int cuModuleLoadDataEx(void **result, const void *image, unsigned count, int *options, void **values)
 {
     Arena *arena = arena_new();
-    Source *source = source_from_memory(arena, "image", image, strlen(image));
+    const char *error = NULL, *text = image_ptx(arena, image, &error);
+    if (!text) {
+        fprintf(stderr, "Emulated GPU: %s\n", error);
+        arena_free(arena);
+        return NO_BINARY;
+    }
+    Source *source = source_from_memory(arena, "image", text, strlen(text));
     Diag diag;
     diag_init(&diag, source, stderr);
     Module *module = mode_is("reject") ? NULL : parse_module(arena, source, &diag);
@@ -336,6 +354,11 @@ int cuModuleLoadDataEx(void **result, const void *image, unsigned count, int *op
     *fake = (FakeModule){.arena = arena, .module = module};
     *result = fake;
     return DONE;
+}
+
+int cuModuleLoadData(void **result, const void *image)
+{
+    return cuModuleLoadDataEx(result, image, 0, NULL, NULL);
 }
 
 int cuModuleUnload(void *module)
@@ -356,13 +379,14 @@ int cuModuleGetFunction(void **result, void *module, const char *name)
     return DONE;
 }
 
-/* Evaluates initializers that are plain 4-byte numbers, as in launch contracts; others stay zero. */
-int cuModuleGetGlobal_v2(uint64_t *address, size_t *size, void *module, const char *name)
+int cuFuncGetModule(void **module, void *function)
 {
-    FakeModule *fake = module;
-    const Variable *variable = module_find_variable(fake->module, name);
-    if (!variable || !variable_bytes(variable))
-        return NOT_FOUND;
+    *module = ((FakeFunction *)function)->module;
+    return DONE;
+}
+
+static Global *global_of(FakeModule *fake, const Variable *variable)
+{
     Global *global = fake->globals;
     while (global && global->variable != variable)
         global = global->next;
@@ -370,15 +394,33 @@ int cuModuleGetGlobal_v2(uint64_t *address, size_t *size, void *module, const ch
         global = ARENA_NEW(fake->arena, Global);
         *global = (Global){variable, memory_new(variable_bytes(variable)), fake->globals};
         fake->globals = global;
-        uint32_t *words = (uint32_t *)(void *)global->memory->bytes;
-        for (unsigned i = 0, place = 0; i < variable->init_count && type_bits(variable->type) == 32; i++) {
-            const Init *init = &variable->inits[i];
-            bool is_run = init->kind == INIT_NUMBERS;
-            unsigned count = is_run ? init->number_count : init->kind == INIT_CONSTANT;
-            for (unsigned k = 0; k < count && 4 * (place + 1) <= global->memory->size; k++)
-                words[place++] = (uint32_t)(is_run ? init->numbers[k] : init->constant.bits);
-        }
     }
+    return global;
+}
+
+/* Evaluates initializers that are plain numbers, as in launch contracts; others stay zero. */
+static void fill_global(const Global *global)
+{
+    const Variable *variable = global->variable;
+    size_t size = type_bits(variable->type) / 8, place = 0;
+    for (unsigned i = 0; i < variable->init_count && size; i++) {
+        const Init *init = &variable->inits[i];
+        bool is_run = init->kind == INIT_NUMBERS;
+        unsigned count = is_run ? init->number_count : init->kind == INIT_CONSTANT;
+        for (unsigned k = 0; k < count && place + size <= global->memory->size; k++, place += size)
+            memcpy(global->memory->bytes + place, is_run ? &init->numbers[k] : &init->constant.bits, size);
+    }
+}
+
+int cuModuleGetGlobal_v2(uint64_t *address, size_t *size, void *module, const char *name)
+{
+    FakeModule *fake = module;
+    const Variable *variable = module_find_variable(fake->module, name);
+    if (!variable || !variable_bytes(variable))
+        return NOT_FOUND;
+    const Global *first = fake->globals, *global = global_of(fake, variable);
+    if (fake->globals != first)
+        fill_global(global);
     *address = global->memory->address;
     *size = global->memory->size;
     return DONE;
@@ -470,11 +512,21 @@ static bool is_coarsened(const FakeFunction *called)
     return module_find_variable(called->module->module, name) != NULL;
 }
 
+/* What a kernel leaves in a variable is there for the next one. */
+static void keep_variable(FakeModule *module, const EmulatorBuffer *buffer)
+{
+    const Variable *variable = module_find_variable(module->module, buffer->name);
+    if (!variable || variable_bytes(variable) != buffer->size || variable->space == SPACE_CONST)
+        return;
+    memcpy(global_of(module, variable)->memory->bytes, buffer->bytes, buffer->size);
+}
+
 int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                    unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **parameters, void **extra)
 {
     FakeFunction *called = function;
-    if (mode_is("fault") || stream || extra)
+    (void)stream; /* all are in order */
+    if (mode_is("fault") || extra)
         return LAUNCH_FAILED;
     Arena *arena = arena_new();
     unsigned most = called->function->prototype.param_count;
@@ -513,6 +565,9 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
         if (memory && mode_is("wrong") && is_coarsened(called))
             memory->bytes[0] ^= 1;
     }
+    for (unsigned i = 0; i < result->buffer_count && fine; i++)
+        if (result->buffers[i].is_variable)
+            keep_variable(called->module, &result->buffers[i]);
     clock_ms += 1e-6 * (double)result->counters.warp_instructions;
     arena_free(arena);
     return fine ? DONE : LAUNCH_FAILED;
@@ -520,8 +575,9 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
 
 int cuEventCreate(void **event, unsigned flags)
 {
+    (void)flags;
     *event = calloc(1, sizeof(double));
-    return *event && !flags ? DONE : INVALID_VALUE;
+    return *event ? DONE : INVALID_VALUE;
 }
 
 int cuEventDestroy_v2(void *event)
@@ -532,8 +588,9 @@ int cuEventDestroy_v2(void *event)
 
 int cuEventRecord(void *event, void *stream)
 {
+    (void)stream;
     *(double *)event = clock_ms;
-    return stream ? INVALID_VALUE : DONE;
+    return DONE;
 }
 
 int cuEventSynchronize(void *event)
@@ -545,4 +602,20 @@ int cuEventElapsedTime(float *milliseconds, void *start, void *end)
 {
     *milliseconds = (float)(*(double *)end - *(double *)start);
     return DONE;
+}
+
+/* By the newest name. */
+int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags, int *status)
+{
+    (void)version, (void)flags;
+    char newest[256];
+    Dl_info own;
+    void *library = dladdr(&clock_ms, &own) ? dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD) : NULL;
+    snprintf(newest, sizeof newest, "%s_v2", name);
+    *function = library ? dlsym(library, newest) : NULL;
+    if (library && !*function)
+        *function = dlsym(library, name);
+    if (status)
+        *status = *function ? 0 : 1;
+    return *function ? DONE : NOT_FOUND;
 }

@@ -1,0 +1,137 @@
+/* The contracts of loaded kernels, and counts of launches: printed at the end of the program if $PTXOPT_LAUNCH_REPORT
+ * is 1, or to the file that it names. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "runtime/runtime.h"
+
+enum { MOST_THREADS = 1024, CAPTURE_RELAXED = 2 };
+
+static Contract *contracts;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void driver_load(Driver *driver, void *(*find)(const char *name))
+{
+    *(void **)&driver->module_get_global = find("cuModuleGetGlobal_v2");
+    *(void **)&driver->module_get_function = find("cuModuleGetFunction");
+    *(void **)&driver->library_get_global = find("cuLibraryGetGlobal");
+    *(void **)&driver->library_get_kernel = find("cuLibraryGetKernel");
+    *(void **)&driver->copy_out = find("cuMemcpyDtoH_v2");
+    *(void **)&driver->exchange_capture_mode = find("cuThreadExchangeStreamCaptureMode");
+    *(void **)&driver->function_get_module = find("cuFuncGetModule");
+    *(void **)&driver->launch = find("cuLaunchKernel");
+}
+
+static void print_counts(void)
+{
+    const char *wanted = getenv("PTXOPT_LAUNCH_REPORT");
+    FILE *out = strcmp(wanted, "1") == 0 ? stderr : fopen(wanted, "a");
+    pthread_mutex_lock(&lock);
+    for (const Contract *contract = contracts; out && contract; contract = contract->next)
+        if (contract->is_coarsened)
+            fprintf(out, "ptxopt: kernel '%s': %lu launches adapted, %lu of the original\n", contract->kernel,
+                    contract->adapted, contract->originals);
+    pthread_mutex_unlock(&lock);
+    if (out && out != stderr)
+        fclose(out);
+}
+
+void contract_keep(Contract *contract)
+{
+    const char *wanted = getenv("PTXOPT_LAUNCH_REPORT");
+    pthread_mutex_lock(&lock);
+    bool is_first = !contracts; /* it makes sure that the counts are printed */
+    contract->next = contracts;
+    contracts = contract;
+    pthread_mutex_unlock(&lock);
+    if (is_first && wanted && *wanted)
+        atexit(print_counts);
+}
+
+_Noreturn static void stop(const char *kernel, const char *why)
+{
+    fprintf(stderr, "ptxopt: error: the coarsened kernel '%s' cannot be launched like this: %s\n", kernel, why);
+    abort();
+}
+
+static void read_words(const Driver *driver, void *module, void *library, Contract *contract)
+{
+    char name[4096];
+    uint64_t address = 0;
+    size_t size = 0;
+    int length = snprintf(name, sizeof name, "__ptxopt_launch_%s", contract->kernel);
+    if (length < 0 || (size_t)length >= sizeof name)
+        return;
+    int error = module && driver->module_get_global ? driver->module_get_global(&address, &size, module, name)
+                : library && driver->library_get_global
+                    ? driver->library_get_global(&address, &size, library, name)
+                    : 1;
+    if (error)
+        return;
+    contract->is_coarsened = true;
+    /* While a graph is captured, the copy would otherwise spoil it. */
+    int mode = CAPTURE_RELAXED;
+    bool is_exchanged = driver->exchange_capture_mode && driver->exchange_capture_mode(&mode) == 0;
+    if (size != sizeof contract->words || !driver->copy_out || driver->copy_out(contract->words, address, size))
+        stop(contract->kernel, "its launch contract cannot be read");
+    if (is_exchanged)
+        driver->exchange_capture_mode(&mode);
+    snprintf(name, sizeof name, "%s__ptxopt_original", contract->kernel);
+    if (module && driver->module_get_function)
+        driver->module_get_function(&contract->original, module, name);
+    else if (library && driver->library_get_kernel)
+        driver->library_get_kernel(&contract->original, library, name);
+}
+
+Contract *contract_read(const Driver *driver, void *module, void *library, const char *kernel)
+{
+    Contract *contract = calloc(1, sizeof *contract);
+    if (!contract || !(contract->kernel = strdup(kernel)))
+        stop(kernel, "out of memory");
+    read_words(driver, module, library, contract);
+    return contract;
+}
+
+bool contract_same(const Contract *one, const Contract *other)
+{
+    return strcmp(one->kernel, other->kernel) == 0 && one->is_coarsened == other->is_coarsened &&
+           one->original == other->original && memcmp(one->words, other->words, sizeof one->words) == 0;
+}
+
+void contract_free(Contract *contract)
+{
+    free(contract->kernel);
+    free(contract);
+}
+
+Verdict launch_decide(Contract *contract, unsigned block[3])
+{
+    char why[256];
+    if (!contract || !contract->is_coarsened)
+        return LAUNCH_AS_GIVEN;
+    if (ptxopt_launch_adapt(contract->words, block, why, sizeof why)) {
+        __atomic_add_fetch(&contract->adapted, 1, __ATOMIC_RELAXED);
+        return LAUNCH_ADAPTED;
+    }
+    if (!contract->original)
+        stop(contract->kernel, why);
+    __atomic_add_fetch(&contract->originals, 1, __ATOMIC_RELAXED);
+    return LAUNCH_ORIGINAL;
+}
+
+static int factor_of(const Contract *contract)
+{
+    return contract && contract->is_coarsened ? (int)(contract->words[3] * contract->words[4] * contract->words[5]) : 1;
+}
+
+int threads_after(const Contract *contract, int threads)
+{
+    int factor = factor_of(contract);
+    return factor > 1 && threads % factor == 0 ? threads / factor : threads;
+}
+
+int threads_before(const Contract *contract, int threads)
+{
+    int factor = factor_of(contract);
+    return factor == 1 ? threads : threads > MOST_THREADS / factor ? MOST_THREADS : threads * factor;
+}

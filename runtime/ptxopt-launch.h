@@ -1,0 +1,128 @@
+/* Launching coarsened kernels by their launch contracts: for programs that load modules and launch kernels themselves.
+ * C and C++, no library needed.
+ *
+ *     uint32_t words[PTXOPT_CONTRACT_WORDS];
+ *     if (cuModuleGetGlobal(&address, &size, module, "__ptxopt_launch_mm") == CUDA_SUCCESS && size == sizeof words) {
+ *         cuMemcpyDtoH(words, address, size);                   // or ptxopt_contract_from_cubin(...)
+ *         if (!ptxopt_launch_adapt(words, block, message, sizeof message))
+ *             ...                                               // message says which condition is not met
+ *     }
+ *     cuLaunchKernel(mm, grid[0], grid[1], grid[2], block[0], block[1], block[2], ...);
+ *
+ * A module without that variable has the original kernel, which is launched as ever. docs/formats.md explains the
+ * words; docs/launching.md the adapters that do all this for programs that cannot be changed. */
+#ifndef PTXOPT_LAUNCH_H
+#define PTXOPT_LAUNCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PTXOPT_CONTRACT_WORDS = 16, PTXOPT_CONTRACT_MAGIC = 0x50584f50 };
+
+/* Turns the block of the original kernel's launch into that of the coarsened one; the grid and the dynamic shared
+ * memory stay. 1 if done. 0 if the contract forbids that launch, or is of a format that is not known here: 'message'
+ * then says why, and the block is as before. */
+static inline int ptxopt_launch_adapt(const uint32_t words[PTXOPT_CONTRACT_WORDS], unsigned block[3], char *message,
+                                      size_t message_size)
+{
+    static const char *const products[] = {"block.x", "block.x * block.y", "block.x * block.y * block.z"};
+    unsigned long long product = 1, factor = 1;
+    int d;
+    if (words[0] != PTXOPT_CONTRACT_MAGIC || words[1] != 1 || words[2] != 0 || !words[3] || !words[4] || !words[5] ||
+        !words[9]) {
+        snprintf(message, message_size, "its launch contract is of a format that is not known here");
+        return 0;
+    }
+    for (d = 0; d < 3; d++) {
+        const uint32_t own = words[3 + d], unit = words[9], fixed = words[10 + d];
+        product *= block[d];
+        factor *= own;
+        if (own == 1)
+            continue;
+        if (fixed && block[d] != fixed) {
+            snprintf(message, message_size, "block.%c is %u; the contract is for %u only", "xyz"[d], block[d],
+                     (unsigned)fixed);
+            return 0;
+        }
+        if (!block[d] || block[d] % ((unsigned long long)own * unit)) {
+            snprintf(message, message_size, "block.%c is %u, not a multiple of %llu", "xyz"[d], block[d],
+                     (unsigned long long)own * unit);
+            return 0;
+        }
+        if (words[8] && product % (32 * factor)) {
+            snprintf(message, message_size, "%s is %llu, not a multiple of %llu", products[d], product, 32 * factor);
+            return 0;
+        }
+    }
+    for (d = 0; d < 3; d++)
+        block[d] /= words[3 + d];
+    return 1;
+}
+
+/* Reads a kernel's contract from a cubin in memory, which may contain anything. 1 if there is one. */
+static inline int ptxopt_contract_from_cubin(const void *cubin, size_t size, const char *kernel,
+                                             uint32_t words[PTXOPT_CONTRACT_WORDS])
+{
+    static const char prefix[] = "__ptxopt_launch_";
+    enum { HEADER = 64, SECTION = 64, SYMBOL = 24, BYTES = 4 * PTXOPT_CONTRACT_WORDS, SYMBOLS = 2 };
+    const unsigned char *bytes = (const unsigned char *)cubin;
+    uint64_t sections, i, k;
+    uint16_t count;
+    if (size < HEADER || memcmp(bytes, "\177ELF\2\1", 6) != 0)
+        return 0;
+    memcpy(&sections, bytes + 40, 8);
+    memcpy(&count, bytes + 60, 2);
+    if (sections > size || (size - sections) / SECTION < count)
+        return 0;
+    for (i = 0; i < count; i++) {
+        const unsigned char *table = bytes + sections + i * SECTION, *strings;
+        uint32_t type, link;
+        uint64_t at, length, names, names_length;
+        memcpy(&type, table + 4, 4);
+        memcpy(&link, table + 40, 4);
+        memcpy(&at, table + 24, 8);
+        memcpy(&length, table + 32, 8);
+        if (type != SYMBOLS || link >= count || at > size || length > size - at)
+            continue;
+        strings = bytes + sections + link * (uint64_t)SECTION;
+        memcpy(&names, strings + 24, 8);
+        memcpy(&names_length, strings + 32, 8);
+        if (names > size || names_length > size - names || !names_length || bytes[names + names_length - 1])
+            continue;
+        for (k = 0; k + SYMBOL <= length; k += SYMBOL) {
+            const unsigned char *symbol = bytes + at + k, *home;
+            const char *name;
+            uint32_t name_at;
+            uint16_t section;
+            uint64_t value, start, room;
+            memcpy(&name_at, symbol, 4);
+            memcpy(&section, symbol + 6, 2);
+            memcpy(&value, symbol + 8, 8);
+            if (name_at >= names_length || section >= count)
+                continue;
+            name = (const char *)bytes + names + name_at;
+            if (strncmp(name, prefix, sizeof prefix - 1) != 0 || strcmp(name + sizeof prefix - 1, kernel) != 0)
+                continue;
+            home = bytes + sections + section * (uint64_t)SECTION;
+            memcpy(&start, home + 24, 8);
+            memcpy(&room, home + 32, 8);
+            if (start > size || room > size - start || value > room || room - value < BYTES)
+                return 0;
+            memcpy(words, bytes + start + value, BYTES);
+            return words[0] == PTXOPT_CONTRACT_MAGIC;
+        }
+    }
+    return 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,57 @@
+/* runtime: what adapts launches in running programs. Nothing here is part of ptxopt itself.
+ *
+ * ptxopt-launch.h  the rule, for programs that launch kernels themselves
+ * contracts.c      the contracts of loaded kernels, and counts of launches
+ * link_adapter.c   linked into programs by ptxopt-nvcc: wraps the launch functions of the CUDA runtime
+ * preload.c        preloaded: wraps those of the driver */
+#ifndef PTXOPT_RUNTIME_H
+#define PTXOPT_RUNTIME_H
+
+#include <stdbool.h>
+
+#include "runtime/ptxopt-launch.h"
+
+/* What is known of one kernel: found once, then only read. */
+typedef struct Contract {
+    char *kernel;
+    bool is_coarsened;
+    uint32_t words[PTXOPT_CONTRACT_WORDS];
+    void *original; /* the driver's handle of the original kernel, if the module has kept it; or NULL */
+    unsigned long adapted, originals; /* launches */
+    struct Contract *next;
+} Contract;
+
+/* The functions of the driver that this needs: those of the library that the program has loaded. */
+typedef struct Driver {
+    int (*module_get_global)(uint64_t *address, size_t *size, void *module, const char *name);
+    int (*module_get_function)(void **function, void *module, const char *name);
+    int (*library_get_global)(uint64_t *address, size_t *size, void *library, const char *name);
+    int (*library_get_kernel)(void **kernel, void *library, const char *name);
+    int (*copy_out)(void *to, uint64_t from, size_t size);
+    int (*exchange_capture_mode)(int *mode);
+    int (*function_get_module)(void **module, void *function);
+    int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+                  unsigned block_z, unsigned shared, void *stream, void **parameters, void **extra);
+} Driver;
+
+/* 'find' gives the driver's own function of a name, or NULL. */
+void driver_load(Driver *driver, void *(*find)(const char *name));
+
+/* Reads the contract of a kernel in a loaded module or, if there is none, library. */
+Contract *contract_read(const Driver *driver, void *module, void *library, const char *kernel);
+bool contract_same(const Contract *one, const Contract *other);
+/* From now on its launches are part of the report, and it stays. */
+void contract_keep(Contract *contract);
+void contract_free(Contract *contract);
+
+typedef enum Verdict { LAUNCH_AS_GIVEN, LAUNCH_ADAPTED, LAUNCH_ORIGINAL } Verdict;
+
+/* Decides about one launch, adapts its block, and counts it. A launch that the contract forbids ends the program with a
+ * message, unless there is the original kernel. 'contract' may be NULL: nothing is known, as for a kernel that was not
+ * coarsened. */
+Verdict launch_decide(Contract *contract, unsigned block[3]);
+/* The threads of the coarsened block, for that many of the original: for queries. */
+int threads_after(const Contract *contract, int threads);
+int threads_before(const Contract *contract, int threads);
+
+#endif

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# The launch adapters, without a GPU: programs run on a driver whose device is the emulator. First a program of the
+# driver's API, then, where nvcc is installed, a whole program of the runtime's, built by ptxopt-nvcc as users do.
+set -uo pipefail
+
+tmp="$(mktemp -d)"
+trap 'rm -rf "$tmp"' EXIT
+errors="${TEST_TMP:?}/errors"
+. tests/suites/result.bash
+tools="$(dirname "$(realpath "${PTXOPT:?}")")"
+emulated="$(realpath "${BUILD:?}/tests/emulated")"
+preload="$(realpath "$BUILD/runtime/libptxopt-launch.so")"
+if [ "$(basename "$BUILD")" != build ]; then
+    echo "the sanitizers cannot be loaded into other programs"
+    exit 77
+fi
+CC="${CC:-cc}"
+unset PTXOPT_LAUNCH_REPORT
+
+# $1: name; $2: exit status; $3: pattern of what is printed; $4...: the command.
+runs() {
+    local name="$1" wanted="$2" pattern="$3" status
+    shift 3
+    (env LD_LIBRARY_PATH="$emulated" "$@" >"$tmp/out" 2>"$errors"; exit $?) 2>/dev/null
+    status=$?
+    cat "$errors" >>"$tmp/out"
+    if [ "$status" -ne "$wanted" ]; then
+        result "$name" "exit status $status"
+    else
+        result "$name" "$(grep -qE "$pattern" "$tmp/out" || echo "'$pattern' is not in: $(head -n 3 "$tmp/out")")"
+    fi
+}
+
+ptx=tests/launching/reverse.ptx
+"$PTXOPT" -q -assembler none -coarsen 2 -o "$tmp/coarse.ptx" $ptx
+"$PTXOPT" -q -assembler none -coarsen 2 -keep-original -o "$tmp/both.ptx" $ptx
+"$PTXOPT" -q -assembler none -coarsen 2 -block 128 -o "$tmp/fixed.ptx" $ptx
+result "a C program" "$($CC -std=gnu11 -Wall -Wextra -Werror -Iruntime -o "$tmp/driver" tests/launching/driver.c \
+    -L"$emulated" -l:libcuda.so.1 -ldl 2>&1 | head -n 3)"
+result "the header in C++" "$(! command -v c++ >/dev/null || echo '#include <ptxopt-launch.h>' |
+    c++ -Wall -Wextra -Werror -Iruntime -fsyntax-only -x c++ - 2>&1 | head -n 3)"
+runs "original" 0 "0 wrong" "$tmp/driver" linked $ptx 128
+runs "coarsened, launched like the original" 1 "[1-9][0-9]* wrong" "$tmp/driver" linked "$tmp/coarse.ptx" 128
+runs "header" 0 "0 wrong" "$tmp/driver" header "$tmp/coarse.ptx" 128
+runs "header, original" 0 "0 wrong" "$tmp/driver" header $ptx 128
+runs "header, forbidden" 4 "not allowed: block.x is 127, not a multiple of 2" "$tmp/driver" header "$tmp/coarse.ptx" 127
+runs "header, another block" 4 "block.x is 64; the contract is for 128 only" "$tmp/driver" header "$tmp/fixed.ptx" 64
+export PTXOPT_LAUNCH_REPORT=1
+for way in linked dlsym proc; do
+    runs "preloaded, $way" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" $way "$tmp/coarse.ptx" 128
+    result "preloaded, $way: counted" "$(grep -qx "ptxopt: kernel 'reverse': 1 launches adapted, 0 of the original" \
+        "$errors" || echo "not counted")"
+    runs "preloaded, $way, original" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" $way $ptx 127
+    runs "preloaded, $way, forbidden" 134 "kernel 'reverse' cannot be launched like this: block.x is 127, not" \
+        LD_PRELOAD="$preload" "$tmp/driver" $way "$tmp/coarse.ptx" 127
+    runs "preloaded, $way, forbidden, original kept" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" $way \
+        "$tmp/both.ptx" 127
+    result "preloaded, $way, original kept: counted" "$(grep -q "0 launches adapted, 1 of the original" "$errors" ||
+        echo "not counted")"
+done
+runs "preloaded into another program" 0 "^hello" LD_PRELOAD="$preload" echo hello
+
+real=""
+for candidate in "$(command -v nvcc)" /usr/local/cuda/bin/nvcc "$PWD/third_party/cuda/bin/nvcc"; do
+    [ -n "$real" ] || [ ! -x "$candidate" ] || real="$candidate"
+done
+if [ -z "$real" ]; then
+    echo "skip a whole program: no nvcc"
+    exit "$failed"
+fi
+export PTXOPT_REAL_NVCC="$real"
+nvcc="$tools/ptxopt-nvcc"
+cp tests/launching/program.cu "$tmp/app.cu"
+cd "$tmp" || exit 1
+# $1: name; $2...: the command.
+builds() {
+    local name="$1"
+    shift
+    result "$name" "$("$@" >"$tmp/out" 2>"$errors" || echo "exit status $?")"
+}
+coarse=(-Xptxas -coarsen=2 -Xptxopt -q)
+builds "nvcc alone" "$real" -cudart shared -arch=sm_90 app.cu -o plain
+builds "ptxopt-nvcc" "$nvcc" -cudart shared -arch=sm_90 "${coarse[@]}" app.cu -o coarse
+builds "ptxopt-nvcc, static runtime" "$nvcc" -arch=sm_90 "${coarse[@]}" app.cu -o static
+builds "ptxopt-nvcc, compiled and linked apart" "$nvcc" -arch=sm_90 "${coarse[@]}" -c app.cu -o app.o
+builds "ptxopt-nvcc, linked" "$nvcc" -cudart shared "${coarse[@]}" app.o -o apart
+"$real" -cudart shared app.o -o wrong >"$tmp/out" 2>&1
+result "linking without the adapter fails" "$(grep -q 'undefined.*ptxopt_launch_adapter' "$tmp/out" ||
+    echo "it does not")"
+unset PTXOPT_LAUNCH_REPORT
+runs "nvcc alone: runs" 0 "^0 wrong, 1536 counted of 1536, at most 1024 threads, some time" ./plain
+for program in coarse apart; do
+    runs "$program: runs" 0 "^0 wrong, 1536 counted of 1536, at most 1024 threads, some time" PTXOPT_LAUNCH_REPORT=1 \
+        ./$program 128
+    sort "$errors" >"$tmp/counts"
+    result "$program: launches are counted" "$(diff - "$tmp/counts" <<'END'
+ptxopt: kernel '_Z5countPKff': 3 launches adapted, 0 of the original
+ptxopt: kernel '_Z7reversePKfPf': 1 launches adapted, 0 of the original
+ptxopt: kernel '_Z8weightedIfEvPKT_S2_PS0_i': 1 launches adapted, 0 of the original
+END
+)"
+    runs "$program: forbidden launches run the originals" 0 "^0 wrong, 1524 counted of 1524" \
+        PTXOPT_LAUNCH_REPORT="$tmp/report" ./$program 127
+    result "$program: they are counted, in a file" "$(grep -c '0 launches adapted, [13] of the original' "$tmp/report" |
+        grep -v '^3$')"
+    rm "$tmp/report"
+done
+# NVIDIA's runtime does not work here, but says so.
+runs "static runtime: ends with its own message" 1 "cudaMalloc.*: " ./static
+exit "$failed"

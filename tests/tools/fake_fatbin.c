@@ -1,0 +1,80 @@
+/* Fat binaries, as far as the PTX in them: a header of 16 bytes, then entries, each with a header. The layout is what
+ * `fatbinary` of CUDA 11 to 13 writes. PTX is plain, or compressed by Zstandard, for which libzstd.so.1 is loaded. */
+#include "tests/tools/fake_fatbin.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+enum { WRAPPER = 0x466243b1, CONTAINER = 0xba55ed50u, KIND_PTX = 1, COMPRESSED_LZ4 = 0x2000, COMPRESSED_ZSTD = 0x8000 };
+
+typedef struct Wrapper {
+    uint32_t magic, version;
+    const void *data;
+} Wrapper;
+
+typedef struct Container {
+    uint32_t magic;
+    uint16_t version, header_size;
+    uint64_t size;
+} Container;
+
+typedef struct Entry {
+    uint16_t kind, version;
+    uint32_t header_size;
+    uint64_t size;
+    uint32_t compressed_size, unknown[5];
+    uint64_t flags, more, full_size;
+} Entry;
+
+_Static_assert(sizeof(Container) == 16 && sizeof(Entry) == 64, "as fatbinary writes them");
+
+static const char *uncompress(Arena *arena, const char *bytes, const Entry *entry, const char **error)
+{
+    if (entry->flags & COMPRESSED_LZ4) {
+        *error = "the PTX in the fat binary is compressed by LZ4: compile with -no-compress";
+        return NULL;
+    }
+    if (!(entry->flags & COMPRESSED_ZSTD))
+        return arena_strndup(arena, bytes, strnlen(bytes, entry->size));
+    void *library = dlopen("libzstd.so.1", RTLD_NOW);
+    size_t (*decompress)(void *, size_t, const void *, size_t) = NULL;
+    if (library)
+        *(void **)&decompress = dlsym(library, "ZSTD_decompress");
+    char *text = arena_alloc(arena, entry->full_size + 1);
+    if (!decompress || decompress(text, entry->full_size, bytes, entry->compressed_size) != entry->full_size) {
+        *error = "the PTX in the fat binary is compressed: install libzstd.so.1, or compile with -no-compress";
+        return NULL;
+    }
+    return text;
+}
+
+const char *image_ptx(Arena *arena, const void *image, const char **error)
+{
+    Wrapper wrapper;
+    Container container;
+    Entry found = {0};
+    const char *at = image, *bytes = NULL;
+    memcpy(&wrapper.magic, image, sizeof wrapper.magic);
+    if (wrapper.magic == WRAPPER) {
+        memcpy(&wrapper, image, sizeof wrapper);
+        at = wrapper.data;
+    }
+    memcpy(&container.magic, at, sizeof container.magic);
+    if (container.magic != CONTAINER)
+        return at;
+    memcpy(&container, at, sizeof container);
+    at += container.header_size;
+    for (const char *end = at + container.size; at < end;) {
+        Entry entry;
+        memcpy(&entry, at, sizeof entry);
+        if (entry.kind == KIND_PTX) {
+            found = entry;
+            bytes = at + entry.header_size;
+        }
+        at += entry.header_size + entry.size;
+    }
+    if (bytes)
+        return uncompress(arena, bytes, &found, error);
+    *error = "the fat binary has no PTX: compile with -gencode arch=compute_90,code=compute_90";
+    return NULL;
+}

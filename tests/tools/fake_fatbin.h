@@ -1,0 +1,11 @@
+/* The PTX in what nvcc embeds. */
+#ifndef PTXOPT_TESTS_FAKE_FATBIN_H
+#define PTXOPT_TESTS_FAKE_FATBIN_H
+
+#include "support/support.h"
+
+/* 'image' is PTX, a fat binary, or the structure that compiled host code has for one. The PTX, in the arena, or NULL
+ * with *error set. Of several, the last: that of the newest architecture. */
+const char *image_ptx(Arena *arena, const void *image, const char **error);
+
+#endif
