@@ -13,6 +13,8 @@ struct Assembler {
     const char *path, *version, *note;
     Worker *worker; /* NULL for a program */
     const char *const *options; /* NULL: none */
+    AssemblerWaiting *waiting;  /* NULL: nobody waits */
+    void *waiting_context;
 };
 
 /* An empty kernel, for an old version and target, that every working assembler can assemble. */
@@ -150,6 +152,12 @@ void assembler_set_options(Assembler *assembler, const char *const *options)
     assembler->options = options;
 }
 
+void assembler_set_waiting(Assembler *assembler, AssemblerWaiting *waiting, void *context)
+{
+    assembler->waiting = waiting;
+    assembler->waiting_context = context;
+}
+
 void assembler_close(Assembler *assembler)
 {
     if (assembler && assembler->worker) {
@@ -267,7 +275,7 @@ bool assembler_run(Assembler *assembler, Arena *arena, const AssemblyRequest *re
 {
     *result = (Assembly){0};
     Job job;
-    Outcome outcome = {0};
+    Outcome outcome = {.waiting = assembler->waiting, .waiting_context = assembler->waiting_context};
     struct timespec begin, end;
     unsigned timeout_ms = request->timeout_ms ? request->timeout_ms : ASSEMBLY_TIMEOUT_MS;
     clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -277,6 +285,8 @@ bool assembler_run(Assembler *assembler, Arena *arena, const AssemblyRequest *re
         else
             backend_of(assembler->kind)->program->run(assembler->path, &job, timeout_ms, &outcome);
     }
+    if (assembler->waiting)
+        assembler->waiting(assembler->waiting_context, true);
     recognize_memory(&outcome);
     clock_gettime(CLOCK_MONOTONIC, &end);
     result->seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;

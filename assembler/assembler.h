@@ -45,6 +45,9 @@ Assembler *assembler_open(Arena *arena, AssemblerKind kind, const char *arch, co
 /* More words for the command line of ptxas, in every later run: "-O1", "--def-load-cache=cg". The list ends with NULL
  * and is not copied. The other back ends ignore it. An option that the run itself sets must not be in it. */
 void assembler_set_options(Assembler *assembler, const char *const *options);
+/* Called some times in a second while an assembler runs, and once more, with 'done', when it has ended. */
+typedef void AssemblerWaiting(void *context, bool done);
+void assembler_set_waiting(Assembler *assembler, AssemblerWaiting *waiting, void *context);
 /* Ends the worker process. 'assembler' may be NULL. */
 void assembler_close(Assembler *assembler);
 

@@ -25,7 +25,16 @@ typedef struct Outcome {
     Buf cubin;
     uint64_t peak;  /* the most memory that the process had resident, in bytes; 0: not known */
     Buf attributes; /* driver: a line "REGISTERS STACK SHARED CONSTANT NAME" for each kernel of the loaded module */
+    AssemblerWaiting *waiting; /* or NULL */
+    void *waiting_context;
 } Outcome;
+
+/* To be called at least some times in a second until the outcome is known. */
+static inline void outcome_wait(const Outcome *outcome)
+{
+    if (outcome->waiting)
+        outcome->waiting(outcome->waiting_context, false);
+}
 
 void outcome_free(Outcome *outcome);
 void outcome_fail(Outcome *outcome, AssemblyFailure failure, const char *format, ...) PRINTF_LIKE(3, 4);

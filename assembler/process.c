@@ -206,23 +206,24 @@ static bool has_ended(pid_t pid)
 
 /* Waits until the child has ended or must be stopped. It may close its output and continue, or leave a process running
  * that keeps the output open, so both the child and its output are polled. */
-static ProcessEnd watch(pid_t pid, int fd, int64_t deadline, int signal_fd, Buf *output)
+static ProcessEnd watch(pid_t pid, int fd, int64_t deadline, int signal_fd, Outcome *outcome)
 {
     bool open = true;
     for (;;) {
         struct pollfd watched[] = {{.fd = open ? fd : -1, .events = POLLIN}, {.fd = signal_fd, .events = POLLIN}};
         poll(watched, COUNT_OF(watched), poll_timeout(deadline, open ? 20 : 1));
         if (open && watched[0].revents)
-            open = read_output(fd, output);
+            open = read_output(fd, &outcome->log);
         if (has_ended(pid)) {
             if (open)
-                read_output(fd, output);
+                read_output(fd, &outcome->log);
             return PROCESS_ENDED;
         }
         if (watched[1].revents)
             return PROCESS_INTERRUPTED;
         if (clock_ms() >= deadline)
             return PROCESS_TIMED_OUT;
+        outcome_wait(outcome);
     }
 }
 
@@ -252,7 +253,7 @@ ProcessEnd process_run(const char *const *arguments, const char *directory, unsi
         while (count < 0 && errno == EINTR);
         if (count != (ssize_t)sizeof problem) {
             fcntl(pipes.output[0], F_SETFL, O_NONBLOCK);
-            end = watch(pid, pipes.output[0], deadline, hold->fd, &outcome->log);
+            end = watch(pid, pipes.output[0], deadline, hold->fd, outcome);
         }
         /* The child has not been waited for, so no other process can have its number yet. */
         kill(-pid, SIGKILL);

@@ -198,7 +198,7 @@ static void run_again(const char *path, const char *folder, const Job *job, Prod
                       const SignalHold *hold, Outcome *outcome)
 {
     outcome_free(outcome);
-    *outcome = (Outcome){0};
+    *outcome = (Outcome){.waiting = outcome->waiting, .waiting_context = outcome->waiting_context};
     run_once(path, folder, job, product, timeout_ms, hold, outcome);
 }
 

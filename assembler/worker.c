@@ -157,11 +157,15 @@ _Noreturn static void child_main(const Worker *worker, int service, uint64_t mem
 
 typedef enum Transfer { TRANSFER_DONE, TRANSFER_ENDED, TRANSFER_LATE, TRANSFER_GARBAGE } Transfer;
 
-static Transfer wait_for(int fd, short events, int64_t deadline)
+/* How often somebody who waits is told that there is nothing yet. */
+#define WAITING_MS 200
+
+static Transfer wait_for(int fd, short events, int64_t deadline, const Outcome *outcome)
 {
     for (;;) {
+        outcome_wait(outcome);
         struct pollfd watched = {.fd = fd, .events = events};
-        int count = poll(&watched, 1, poll_timeout(deadline, 1000));
+        int count = poll(&watched, 1, poll_timeout(deadline, WAITING_MS));
         if (count > 0)
             return TRANSFER_DONE;
         if (count < 0 && errno != EINTR)
@@ -171,7 +175,7 @@ static Transfer wait_for(int fd, short events, int64_t deadline)
     }
 }
 
-static Transfer send_all(int fd, const void *bytes, size_t length, int64_t deadline)
+static Transfer send_all(int fd, const void *bytes, size_t length, int64_t deadline, const Outcome *outcome)
 {
     for (size_t done = 0; done < length;) {
         ssize_t count = send(fd, (const char *)bytes + done, length - done, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -181,14 +185,14 @@ static Transfer send_all(int fd, const void *bytes, size_t length, int64_t deadl
         }
         if (errno != EAGAIN && errno != EINTR)
             return TRANSFER_ENDED;
-        Transfer transfer = wait_for(fd, POLLOUT, deadline);
+        Transfer transfer = wait_for(fd, POLLOUT, deadline, outcome);
         if (transfer != TRANSFER_DONE)
             return transfer;
     }
     return TRANSFER_DONE;
 }
 
-static Transfer receive_all(int fd, Buf *to, uint64_t length, int64_t deadline)
+static Transfer receive_all(int fd, Buf *to, uint64_t length, int64_t deadline, const Outcome *outcome)
 {
     char piece[65536];
     while (length > 0) {
@@ -201,7 +205,7 @@ static Transfer receive_all(int fd, Buf *to, uint64_t length, int64_t deadline)
         }
         if (count == 0 || (errno != EAGAIN && errno != EINTR))
             return TRANSFER_ENDED;
-        Transfer transfer = wait_for(fd, POLLIN, deadline);
+        Transfer transfer = wait_for(fd, POLLIN, deadline, outcome);
         if (transfer != TRANSFER_DONE)
             return transfer;
     }
@@ -212,7 +216,7 @@ static Transfer receive_reply(int fd, Outcome *outcome, int64_t deadline)
 {
     Buf raw = {0};
     ReplyHeader header = {0};
-    Transfer transfer = receive_all(fd, &raw, sizeof header, deadline);
+    Transfer transfer = receive_all(fd, &raw, sizeof header, deadline, outcome);
     if (transfer == TRANSFER_DONE)
         memcpy(&header, raw.data, sizeof header);
     buf_free(&raw);
@@ -226,7 +230,7 @@ static Transfer receive_reply(int fd, Outcome *outcome, int64_t deadline)
         if (header.lengths[i] > PART_LIMIT)
             return TRANSFER_GARBAGE;
     for (size_t i = 0; i < PART_COUNT && transfer == TRANSFER_DONE; i++)
-        transfer = receive_all(fd, parts[i], header.lengths[i], deadline);
+        transfer = receive_all(fd, parts[i], header.lengths[i], deadline, outcome);
     outcome->failure = (AssemblyFailure)header.failure;
     return transfer;
 }
@@ -365,9 +369,9 @@ void worker_run(Worker *worker, const Job *job, unsigned timeout_ms, Outcome *ou
     header.opt_level = job->opt_level;
     header.syntax_only = job->syntax_only;
     header.line_info = job->line_info;
-    Transfer transfer = send_all(worker->socket, &header, sizeof header, deadline);
+    Transfer transfer = send_all(worker->socket, &header, sizeof header, deadline, outcome);
     if (transfer == TRANSFER_DONE)
-        transfer = send_all(worker->socket, job->ptx, job->size, deadline);
+        transfer = send_all(worker->socket, job->ptx, job->size, deadline, outcome);
     if (transfer == TRANSFER_DONE)
         transfer = receive_reply(worker->socket, outcome, deadline);
     if (transfer != TRANSFER_DONE)

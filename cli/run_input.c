@@ -173,6 +173,8 @@ bool open_assembler(Run *run)
         report->assembler_path = assembler_path(run->assembler);
         assembler_set_options(run->assembler, options->ptxas_options.data);
         assembler_judge_init(&run->judge, run->arena, run->assembler);
+        if (!options->quiet)
+            progress_watch(&run->progress, run->assembler, run->messages);
         if (options->verbose) {
             fprintf(run->messages, "ptxopt: %s %s (%s) assembles for %s\n", report->assembler,
                     report->assembler_version, report->assembler_path, run->arch);

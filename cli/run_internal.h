@@ -5,6 +5,7 @@
 #include "cli/choose.h"
 #include "cli/judge.h"
 #include "cli/options.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/run.h"
 
@@ -19,6 +20,7 @@ typedef struct Run {
     const Machine *machine; /* NULL: the architecture is unknown */
     Assembler *assembler;   /* NULL: none */
     AssemblerJudge judge;
+    Progress progress; /* of the assembler, on a terminal */
     PipelineOptions pipeline;
     ChoiceContext choice;
     Assembly assembly; /* of the output */

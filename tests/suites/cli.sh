@@ -281,4 +281,36 @@ PTXOPT_ASSEMBLER_MEMORY=200 breaks "the assembler takes too much memory" swellin
 PTXOPT_ASSEMBLER_MEMORY=much "$program" -assembler ptxas -coarsen 2 "$tmp/two.ptx" >"$tmp/out" 2>"$tmp/errors"
 result "a memory limit that is not a number" "$(grep -q 'PTXOPT_ASSEMBLER_MEMORY is not a number' "$tmp/errors" ||
     echo "no message")"
+
+# On a terminal, a run of more than a second says that the assembler works, and removes the line again.
+make_assembler slow 'sleep 2'
+cat >"$tmp/terminal.py" <<'END'
+import os, pty, sys
+shown = b""
+def read(descriptor):
+    global shown
+    piece = os.read(descriptor, 4096)
+    shown += piece
+    return piece
+sys.stdout = open(os.devnull, "w")
+status = pty.spawn(sys.argv[2:], read, lambda descriptor: b"")
+open(sys.argv[1], "wb").write(shown)
+sys.exit(os.waitstatus_to_exitcode(status))
+END
+# $1: name; $2: whether the line is to appear; $3...: more arguments.
+progress() {
+    local name="$1" wanted="$2" wrong=""
+    shift 2
+    PTXOPT_PTXAS="$tmp/slow" python3 "$tmp/terminal.py" "$tmp/shown" "$program" -assembler ptxas -coarsen 2 "$@" \
+        -o "$tmp/o.ptx" "$kernel" >/dev/null 2>"$tmp/errors" </dev/null || wrong="status $?"
+    local found=no
+    ! grep -q 'assembling: 1 s' "$tmp/shown" || found=yes
+    [ "$found" = "$wanted" ] || wrong="$wrong the line is there: $found"
+    [ "$found" = no ] || grep -q "$(printf '\r\033\\[Kcorpus')" "$tmp/shown" || wrong="$wrong not removed"
+    result "$name" "$wrong"
+}
+progress "progress on a terminal" yes
+progress "no progress with -q" no -q
+PTXOPT_PTXAS="$tmp/slow" "$program" -assembler ptxas -coarsen 2 -o "$tmp/o.ptx" "$kernel" 2>"$tmp/errors"
+result "no progress without a terminal" "$(grep assembling "$tmp/errors")"
 exit "$failed"
