@@ -84,7 +84,7 @@ CHECK
 )"
     verdict "the tables" $? "$wrong"
     page="$(BUILD="$BUILD" tools/corpus-report --from "$out" 2>&1)"
-    wrong="$(python3 - "$out/report.html" <<'CHECK' 2>&1
+    wrong="$(python3 - "$out/report.html" "$out/corpus.json" <<'CHECK' 2>&1
 import html.parser, json, re, sys
 text = open(sys.argv[1]).read()
 class Page(html.parser.HTMLParser):
@@ -110,6 +110,9 @@ data = json.loads(re.search(r'id="texts">(.*?)</script>', text, re.S).group(1))
 steps = data["vectoradd_exact"]["outputs"]["-coarsen 2"]
 taken = sum(step if isinstance(step, int) else step[0] for step in steps)
 assert taken == len(data["vectoradd_exact"]["input"]) > 10, steps
+speedups = [row["speedup"] for row in json.load(open(sys.argv[2]))["rows"] if row.get("speedup")]
+losses = sum(speedup < 0.98 for speedup in speedups)
+assert speedups and f"Losses: {losses} of {len(speedups)} changed rows" in text, speedups
 assert any("ld.global.f32 %f1_1" in line for step in steps if not isinstance(step, int) for line in step[1]), steps
 CHECK
 )"

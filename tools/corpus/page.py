@@ -22,12 +22,23 @@ COLUMNS = (  # key, heading, unit, is a number
     ("thread_instructions", "executed", "thread instr.", True), ("load_sectors", "loaded", "32-byte sectors", True),
     ("store_sectors", "stored", "32-byte sectors", True), ("bank_conflicts", "bank conflicts", "cycles", True),
     ("divergent_branches", "divergent", "branches", True), ("barriers", "barriers", "by warps", True),
-    ("seconds_ptxopt", "ptxopt", "processor s", True), ("seconds_assembler", "assembler", "wall s", True),
+    ("warps_per_sm", "warps", "on an SM", True), ("speedup", "predicted", "time before / after", True),
+    ("verdict", "verdict", "", False), ("seconds_ptxopt", "ptxopt", "processor s", True), ("seconds_assembler", "assembler", "wall s", True),
     ("reason", "reason", "", False))
 
 
 def escape(text):
     return html.escape(str(text))
+
+
+LOSS = 0.98  # predicted speedups below this are losses, as in the program's warnings
+
+
+def style_of(row, key):
+    """The class of a row's cell."""
+    if key in ("speedup", "verdict"):
+        return "worse" if (row.get("speedup") or 1) < LOSS else "reason" if key == "verdict" else ""
+    return {"outcome": row["outcome"], "reason": "reason"}.get(key, "")
 
 
 def cell_text(value):
@@ -99,7 +110,7 @@ def all_rows_table(rows):
         cells = []
         for key, _, _, numeric in COLUMNS:
             text = cell_text(row.get(key))
-            style = {"outcome": row["outcome"], "reason": "reason"}.get(key, "")
+            style = style_of(row, key)
             cells.append((text, text if numeric else None, style) if style or numeric else text)
         made.append(({"ptx": row["ptx"], "options": row["options"], "outcome": row["outcome"],
                       "papers": " ".join(row["papers"])}, cells))
@@ -179,6 +190,8 @@ def plots_of(paper, form, rows):
                         head + "instructions executed", "after / before", "thread_instructions", kernels, True) +
             factor_plot("Sectors loaded from global memory, as a part of the original's",
                         head + "sectors loaded", "after / before", "load_sectors", kernels, True) +
+            factor_plot("Predicted speedup", head + "predicted speedup", "time before / after", "speedup", kernels,
+                        False) +
             spill_plot(paper, form, kernels) + "</div>")
 
 
@@ -228,6 +241,27 @@ def refusals_section(rows):
     return '<div class="wide" tabindex="0">' + sortable("refusals", columns, made) + "</div>"
 
 
+def times_section(rows):
+    """What is predicted to become faster and slower, the largest changes first."""
+    out = []
+    predicted = [row for row in rows if row.get("speedup") and row["outcome"] == "done"]
+    for title, own, style in (
+            ("Losses", sorted((row for row in predicted if row["speedup"] < LOSS), key=lambda row: row["speedup"]),
+             "worse"),
+            ("Wins", sorted((row for row in predicted if row["speedup"] >= 1.03), key=lambda row: -row["speedup"]), "")):
+        columns = [("kernel", "", False), ("PTX", "", False), ("options", "", False), ("form", "", False),
+                   ("predicted", "time before / after", True), ("verdict", "", False),
+                   ("limited by, afterwards", "", False)]
+        made = [({}, [row["kernel"], row["ptx"], row["options"],
+                      " ".join(str(row[key]) for key in ("factor", "stride") if row.get(key)),
+                      (cell_text(row["speedup"]), row["speedup"], style), (row["verdict"], None, "reason"),
+                      row["binding"]]) for row in own]
+        out.append(f'<details><summary class="{style}">{title}: {len(own)} of {len(predicted)} changed rows</summary>'
+                   f'<div class="inside"><div class="wide" tabindex="0">{sortable(title.lower(), columns, made)}</div>'
+                   "</div></details>")
+    return "".join(out)
+
+
 def kernels_section(rows, texts):
     """One fold for each kernel; fills 'texts' with what page.js lays out."""
     kernels = {}
@@ -249,7 +283,7 @@ def kernels_section(rows, texts):
                    f'{escape(", ".join(base["papers"]))}; {escape(form)}; {plain}</span></summary>')
         columns = [column for column in COLUMNS if column[0] not in ("kernel", "ptx")]
         table = [({}, [(cell_text(row.get(key)), cell_text(row.get(key)) if numeric else None,
-                        row["outcome"] if key == "outcome" else "reason" if key == "reason" else "")
+                        style_of(row, key))
                        for key, _, _, numeric in columns]) for row in shown]
         out.append(f'<div class="inside"><div class="wide" tabindex="0">'
                    f'{sortable("of-" + name, [column[1:] for column in columns], table)}</div>')
@@ -287,10 +321,13 @@ def means_table(rows):
         for name, _, offset in names:
             ratios = [summary.ratio(row, base.get((row["kernel"], row["ptx"])), name, offset) for row in done]
             cells.append(summary.ratio_text(summary.geometric_mean([one for one in ratios if one is not None])))
+        speedups = [row["speedup"] for row in done if row.get("speedup")]
+        cells += [summary.ratio_text(summary.geometric_mean(speedups)), str(sum(one < LOSS for one in speedups))]
         made.append(({}, cells))
     columns = [("options", "", False)]
     columns += [(title, "rows", True) for title in ("changed", "original", "refused", "failed")]
     columns += [(title, "after / before", True) for _, title, _ in names]
+    columns += [("predicted", "time before / after", True), ("losses", "rows", True)]
     return '<div class="wide" tabindex="0">' + sortable("means", columns, made) + "</div>"
 
 
@@ -337,6 +374,8 @@ def make_page(table, gpu):
 {changes_section(table.get("comparison"))}
 <p>Geometric means over the rows that were changed, each relative to the same kernel's original.</p>
 {means_table(rows)}
+<p>Predicted times (docs/time.md), of all option sets:</p>
+{times_section(rows)}
 {gpu_note}
 <h2 id="plots">Plots for each paper</h2>
 <p>Each bar is a kernel at one coarsening factor (block stride); × if there is no such form. A kernel is listed under
