@@ -1,5 +1,6 @@
 #include "cli/cost_command.h"
 
+#include "cli/accesses.h"
 #include "cli/form_cost.h"
 #include "cli/input.h"
 #include "cli/json.h"
@@ -14,6 +15,7 @@ typedef struct Side {
     const Function *kernel;
     unsigned factor[3]; /* by which its launch contract divides the block */
     FormCost cost;
+    const Profile *accesses; /* made of the file itself, if they were asked for; else NULL */
     Buf listing; /* the annotated machine code, if it was asked for */
 } Side;
 
@@ -78,6 +80,9 @@ static bool side_cost(Side *side, const CostOptions *options, const CostBasis *b
         return false;
     }
     AssemblerJudge *judge = side->run.assembler && !options->registers ? &side->run.judge : NULL;
+    /* The machine code's counts are those of a module of its own; places of accesses are in the file. */
+    if (options->accesses)
+        side->accesses = form_cost(basis, &form, &figures, side->factor).profile;
     side->cost = machine_cost(judge, basis, &form, &figures, side->factor, options->listing ? &side->listing : NULL);
     if (!side->cost.known)
         fprintf(stderr, "ptxopt: error: the cost of '%s' is unknown: %s\n", side->kernel->name, side->cost.error);
@@ -93,6 +98,8 @@ static void print_text(const CostOptions *options, const CostBasis *basis, const
     cost_print_text(basis, options->before ? &before->cost : NULL, &after->cost, out);
     if (options->before)
         cost_print_verdict(basis->arena, &before->cost, &after->cost, out);
+    if (after->accesses)
+        accesses_print_text(after->run.module, after->accesses, out);
     if (options->listing)
         buf_write(out, buf_text(&after->listing), after->listing.length);
 }
@@ -113,6 +120,8 @@ static void print_json(const CostOptions *options, const CostBasis *basis, const
         json_object_set_new(root, "before", cost_json(&before->cost));
         cost_set_verdict(basis->arena, &before->cost, &after->cost, root);
     }
+    if (after->accesses)
+        json_object_set_new(root, "accesses", accesses_json(after->run.module, after->accesses));
     json_print(root, out);
 }
 

@@ -109,6 +109,7 @@ typedef struct CostOptions {
     unsigned registers; /* 0: the assembler's figure */
     bool estimate; /* do not run the launch */
     bool listing;  /* print the machine code */
+    bool accesses; /* print each memory access */
 } CostOptions;
 
 /* The same for "ptxopt cost". */

@@ -10,7 +10,8 @@ enum {
     OPTION_MACHINE,
     OPTION_REGISTERS,
     OPTION_ESTIMATE,
-    OPTION_SASS
+    OPTION_SASS,
+    OPTION_ACCESSES
 };
 
 static const struct option long_options[] = {
@@ -21,6 +22,7 @@ static const struct option long_options[] = {
     {"registers", required_argument, NULL, OPTION_REGISTERS},
     {"estimate", no_argument, NULL, OPTION_ESTIMATE},
     {"sass", no_argument, NULL, OPTION_SASS},
+    {"accesses", no_argument, NULL, OPTION_ACCESSES},
     COMMON_OPTIONS,
 };
 
@@ -49,6 +51,7 @@ static const char *read_option(Arena *arena, int id, const char *value, void *re
         options->registers = (unsigned)number;
         break;
     case OPTION_SASS: options->listing = true; break;
+    case OPTION_ACCESSES: options->accesses = true; break;
     case OPTION_ESTIMATE: options->estimate = true; break;
     }
     return NULL;
@@ -89,6 +92,8 @@ const char *cost_options_help(void)
            "  -estimate                   do not run the launch: estimate trip counts, branches and\n"
            "                              coalescing from the code, as -coarsen auto does without -launch\n"
            "  -sass                       print the machine code with the executions of each instruction\n"
+           "  -accesses                   print sectors, lines and bank conflicts of each access, with its\n"
+           "                              lines in the PTX and in the CUDA source\n"
            "  -report-format text|json    how results are printed (text)\n"
            "  -o FILE                     print to this file\n"
            "  -q                          no warnings\n"

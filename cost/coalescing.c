@@ -65,14 +65,42 @@ static void add_terms(const Estimate *estimate, Shape *shape, const AffineForm *
     }
 }
 
+/* Whether the instruction makes different values of equal ones. */
+static bool makes_difference(const Inst *inst)
+{
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        if (inst->operands[i].kind == OPERAND_SREG && (inst->operands[i].sreg->dependence == SREG_THREAD ||
+                                                       inst->operands[i].sreg->dependence == SREG_BLOCK))
+            return true;
+    return inst->sync || (inst->effects & EFFECT_WRITE);
+}
+
+/* Whether a value differs between the lanes that compute it.  One computed from equal values is the same in all of
+ * them, even where a condition that differs decides which lanes those are. */
+static bool differs(const Estimate *estimate, const Variance *variance, RegId reg, unsigned depth)
+{
+    if (!bitset_has(&variance->regs, reg))
+        return false;
+    const Inst *inst = value_inst(analyses_values(estimate->analyses), reg);
+    VarianceCause cause = variance->reasons[reg].cause;
+    bool is_derived = cause == VARIANCE_CONTROL || cause == VARIANCE_OPERAND;
+    if (!is_derived || !inst || depth >= DEEPEST || makes_difference(inst))
+        return true;
+    bool result = false;
+    for (unsigned i = 0; i < inst->ref_count && !result; i++)
+        result = ref_reads(&inst->refs[i]) && differs(estimate, variance, inst->refs[i].reg, depth + 1);
+    return result;
+}
+
 /* A register that cannot be taken apart. */
 static void add_unknown(const Estimate *estimate, Shape *shape, RegId reg)
 {
     add_key(shape, KEY_REGISTER, reg, 0);
     const VarianceOptions by_block = {.blocks = true};
     for (unsigned i = 0; i < 3; i++)
-        shape->unknown[i] |= bitset_has(&analyses_variance(estimate->analyses, i, NULL)->regs, reg);
-    shape->differs_by_block |= bitset_has(&analyses_variance(estimate->analyses, VARIANCE_ANY, &by_block)->regs, reg);
+        shape->unknown[i] |= differs(estimate, analyses_variance(estimate->analyses, i, NULL), reg, 0);
+    shape->differs_by_block |=
+        differs(estimate, analyses_variance(estimate->analyses, VARIANCE_ANY, &by_block), reg, 0);
     const LoopForest *loops = analyses_loops(estimate->analyses);
     const Block *block = analyses_values(estimate->analyses)->defs[reg].block;
     for (const Loop *loop = block ? loop_of(loops, block) : NULL; loop; loop = loop->parent)
@@ -144,6 +172,11 @@ static bool add_definition(const Estimate *estimate, Shape *shape, const Inst *i
     case OP_CVT:
     case OP_CVTA:
     case OP_MOV: add_operand(estimate, shape, inst, 1, scale, depth); return true;
+    case OP_MIN: /* an index kept within bounds, which it mostly is anyway */
+    case OP_MAX:
+    case OP_SELP:
+        add_operand(estimate, shape, inst, 1, scale, depth);
+        return true;
     case OP_AND: /* keeps the low bits, which is where neighbours differ */
         add_operand(estimate, shape, inst, 1, scale, depth);
         return last->kind == OPERAND_CONSTANT;
@@ -178,51 +211,76 @@ static void add_register(const Estimate *estimate, Shape *shape, RegId reg, doub
     add_register(estimate, shape, start, scale, depth + 1);
 }
 
-/* How many threads of a warp lie along x, and how many rows it spans. */
-static void warp_extent(const Estimate *estimate, double *along, double *rows)
+/* The lanes of the first warp, as far as the block fills it. */
+static unsigned warp_lanes(const Estimate *estimate)
 {
     double threads = estimate->block[0] * estimate->block[1] * estimate->block[2];
-    double lanes = threads < WARP_THREADS ? threads : WARP_THREADS;
-    *along = estimate->block[0] < lanes ? estimate->block[0] : lanes;
-    *rows = ceil(lanes / *along);
+    return threads < WARP_THREADS ? (unsigned)threads : WARP_THREADS;
 }
 
-/* The pieces of 'size' bytes that a row of 'count' threads touches. */
-static double row_pieces(double count, double stride, double bytes, double size)
+/* The lane's address, relative to the first one's. */
+static double lane_offset(const Estimate *estimate, const Shape *shape, unsigned lane)
 {
-    if (stride == 0)
-        return ceil(bytes / size);
-    double span = (count - 1) * fabs(stride) + bytes;
-    double pieces = ceil(span / size), most = count * ceil(bytes / size);
-    return pieces < most ? pieces : most;
+    unsigned wide = (unsigned)estimate->block[0], high = (unsigned)estimate->block[1];
+    return shape->stride[0] * (lane % wide) + shape->stride[1] * (lane / wide % high) +
+           shape->stride[2] * (lane / wide / high);
 }
 
-static double pieces_of(const Shape *shape, double along, double rows, double bytes, double size)
+static bool insert(int64_t *set, unsigned *count, int64_t value)
 {
+    for (unsigned i = 0; i < *count; i++)
+        if (set[i] == value)
+            return false;
+    set[(*count)++] = value;
+    return true;
+}
+
+/* How many rows of the block a warp spans. */
+static double warp_rows(const Estimate *estimate)
+{
+    return ceil(warp_lanes(estimate) / estimate->block[0]);
+}
+
+/* The pieces of 'size' bytes that the lanes touch, if the first one's address is aligned.  Rows whose distance is
+ * unknown share none. */
+static double pieces_of(const Estimate *estimate, const Shape *shape, double bytes, double size)
+{
+    int64_t pieces[WARP_THREADS * 4];
+    unsigned count = 0, lanes = warp_lanes(estimate);
     if (shape->unknown[0])
-        return ceil(along * rows * gathered);
-    double row = row_pieces(along, shape->stride[0], bytes, size);
-    if (rows <= 1 || (shape->stride[1] == 0 && !shape->unknown[1]))
-        return row;
-    if (shape->unknown[1])
-        return row * rows;
-    double span = (rows - 1) * fabs(shape->stride[1]) + (along - 1) * fabs(shape->stride[0]) + bytes;
-    double pieces = ceil(span / size);
-    return pieces < row * rows ? pieces : row * rows;
+        return ceil(lanes * gathered);
+    bool rows_differ = shape->unknown[1] || shape->unknown[2];
+    if (rows_differ && estimate->block[0] < lanes)
+        lanes = (unsigned)estimate->block[0];
+    double last = bytes < 4 * size ? bytes - 1 : 4 * size - 1;
+    for (unsigned lane = 0; lane < lanes; lane++) {
+        double at = lane_offset(estimate, shape, lane);
+        for (int64_t piece = (int64_t)floor(at / size); piece <= (int64_t)floor((at + last) / size); piece++)
+            if (count < COUNT_OF(pieces))
+                insert(pieces, &count, piece);
+    }
+    return rows_differ ? count * warp_rows(estimate) : count;
 }
 
-/* Extra cycles: the lanes whose words are in the same bank. */
-static double conflicts_of(const Shape *shape, double along)
+/* Extra cycles: the lanes whose words are different ones of the same bank.  Lanes with wide accesses take turns. */
+static double conflicts_of(const Estimate *estimate, const Shape *shape, double bytes)
 {
     if (shape->unknown[0])
         return 2; /* of 32 random words, the fullest bank has about three */
-    unsigned words = (unsigned)(fabs(shape->stride[0]) / WORD), common = BANKS;
-    if (!words)
-        return 0;
-    while (words % common)
-        common /= 2;
-    double lanes = along < common ? along : common;
-    return lanes - 1;
+    unsigned lanes = warp_lanes(estimate), words = bytes > WORD ? (unsigned)(bytes / WORD) : 1, conflicts = 0;
+    unsigned together = BANKS / words ? BANKS / words : 1;
+    for (unsigned first = 0; first < lanes; first += together) {
+        int64_t seen[BANKS];
+        unsigned count = 0, fullest = 0, used[BANKS] = {0};
+        for (unsigned lane = first; lane < lanes && lane < first + together; lane++) {
+            int64_t word = (int64_t)floor(lane_offset(estimate, shape, lane) / WORD);
+            unsigned bank = (unsigned)word % BANKS;
+            if (insert(seen, &count, word) && ++used[bank] > fullest)
+                fullest = used[bank];
+        }
+        conflicts += fullest > 1 ? fullest - 1 : 0;
+    }
+    return conflicts;
 }
 
 /* Sectors that one warp touches for the first time, over all executions of the access. */
@@ -251,14 +309,13 @@ AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *
     const LoopForest *loops = analyses_loops(estimate->analyses);
     AffineAddress address;
     Shape shape = {.moves = bitset_new(estimate->arena, loops->loop_count + 1), .objects = &estimate->objects};
-    double along, rows, bytes = access->bytes ? access->bytes : WORD;
+    double bytes = access->bytes ? access->bytes : WORD;
     affine_of_address(analyses_affine(estimate->analyses), inst, access->address, &address);
     if (address.form.bits)
         add_terms(estimate, &shape, &address.form, 1, 0);
     else
         shape.unknown[0] = shape.differs_by_block = true;
-    warp_extent(estimate, &along, &rows);
-    double sectors = pieces_of(&shape, along, rows, bytes, SECTOR_BYTES);
+    double sectors = pieces_of(estimate, &shape, bytes, SECTOR_BYTES);
     double distinct = distinct_of(estimate, &shape, inst, sectors);
     bool differs_by_warp = shape.unknown[0] || shape.unknown[1] || shape.unknown[2] || shape.stride[1] != 0 ||
                            shape.stride[2] != 0 || (shape.stride[0] != 0 && estimate->block[0] > WARP_THREADS);
@@ -266,8 +323,8 @@ AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *
     bool is_repeated = address.form.bits && is_neighbour(estimate, key);
     return (AccessShape){
         .sectors = sectors,
-        .lines = pieces_of(&shape, along, rows, bytes, LINE_BYTES),
-        .bank_conflicts = conflicts_of(&shape, along),
+        .lines = pieces_of(estimate, &shape, bytes, LINE_BYTES),
+        .bank_conflicts = conflicts_of(estimate, &shape, bytes),
         .distinct = is_repeated ? 0 : distinct * (differs_by_warp ? estimate_warps(estimate) : 1),
         .differs_by_block = shape.differs_by_block,
     };

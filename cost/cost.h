@@ -49,6 +49,8 @@ UnitUse inst_unit(const Inst *inst);
 typedef struct InstProfile {
     UnitUse unit;
     Span span;
+    const Loc *loc;       /* the module's; NULL: none */
+    const char *spelling; /* "ld.global.f32": of instructions that access memory; else NULL */
     size_t first_input;   /* its inputs in Profile.inputs: the instructions, before it in the code, that produce ... */
     unsigned input_count; /* ... its operands */
     /* Counts over all warps of the launch. */

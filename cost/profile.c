@@ -24,7 +24,9 @@ static void add_instruction(Builder *builder, const Inst *inst)
 {
     ProfileBuilder *all = builder->profile;
     RunProfile *run = &all->runs.data[all->runs.count - 1];
-    InstProfile profile = {.unit = inst_unit(inst), .span = inst->span};
+    InstProfile profile = {.unit = inst_unit(inst), .span = inst->span, .loc = inst->loc};
+    if (inst->effects & (EFFECT_READ | EFFECT_WRITE))
+        profile.spelling = inst_spelling(all->arena, inst);
     add_inputs(builder, inst, &profile);
     for (unsigned i = 0; i < inst->ref_count; i++)
         if (inst->refs[i].role != REF_USE && inst->refs[i].role != REF_TIED)

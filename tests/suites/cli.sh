@@ -181,7 +181,43 @@ result "the one asked for not found" "$([ "$status" -eq 1 ] && [ ! -s "$tmp/out"
 
 if [ "$assembler" = no ]; then
     echo "skip with an assembler: none found"
-    exit "$failed"
+    # The traffic of each access, with its place in the CUDA source.
+cat >"$tmp/located.ptx" <<'END'
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+  .reg .b32 %r<4>; .reg .b64 %d<4>;
+  .shared .align 4 .b8 tile[4096];
+  ld.param.u64 %d1, [p];
+  mov.u32 %r1, %tid.x;
+  .loc 1 7 3
+  mul.wide.u32 %d2, %r1, 4;
+  add.u64 %d3, %d1, %d2;
+  ld.global.u32 %r2, [%d3];
+  .loc 1 8 3
+  shl.b32 %r3, %r1, 3;
+  st.shared.u32 [%r3], %r2;
+  ret;
+}
+.file 1 "/somewhere/else/k.cu"
+END
+printf '%s\n' '{"kernel": "k", "block": [64], "args": [{"buffer": "p", "type": "u32", "count": 64, "init": "iota"}]}' \
+    >"$tmp/located.json"
+for estimate in "" -estimate; do
+    run cost $estimate -accesses -assembler none "$tmp/located.ptx" "$tmp/located.json"
+    wrong="$(cat "$tmp/errors")"
+    grep -Eq '^ +13 k\.cu:7 +ld\.global\.u32 +2 +4\.00 +1\.00 +0\.00$' "$tmp/out" || wrong="$wrong, no load"
+    grep -Eq '^ +16 k\.cu:8 +st\.shared\.u32 +2 +0\.00 +0\.00 +1\.00$' "$tmp/out" || wrong="$wrong, no store"
+    result "accesses with their source lines${estimate:+, estimated}" "${wrong#, }"
+done
+run cost -accesses -assembler none -report-format json "$tmp/located.ptx" "$tmp/located.json"
+result "accesses as JSON" "$(python3 -c 'import json, sys
+found = json.load(open(sys.argv[1]))["accesses"]
+assert [one["source"] for one in found] == ["k.cu:7", "k.cu:8"], found
+assert [one["executions"] for one in found] == [2, 2], found' "$tmp/out" 2>&1)"
+exit "$failed"
 fi
 search=corpus/stencil27/stencil27.sm_90.ptx
 run -O1 -target-regs 24 -d obk -o /dev/null "$search"
