@@ -13,6 +13,7 @@
 ## make bench-NAME   run the benchmark bench/NAME: frontend, emulator or time
 ## make inputs       make the PTX and the occupancies of tests/ again (needs the CUDA toolkit and clang)
 ## make install      install the programs, the library, the manual pages and the documentation of formats under PREFIX
+## make deb          build Debian packages in build/deb (needs debhelper)
 ## make wheel        build the Python package, build/wheel/ptxopt-*.whl (docs/library.md)
 ## make uninstall    remove them again
 ## make format       run clang-format over the lines that are too long
@@ -65,7 +66,8 @@ STANDARD := -std=gnu11
 # Defined as empty, to match the files that define it themselves.
 ALL_CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE= $(CPPFLAGS)
 # Only fused multiply-adds that the source asks for: the emulator's results are the same on every host.
-ALL_CFLAGS = $(STANDARD) $(WARNINGS) $(CFLAGS) -ffp-contract=off -fPIC $(SANITIZE)
+# Nothing that is built depends on the folder that it is built in.
+ALL_CFLAGS = $(STANDARD) $(WARNINGS) $(CFLAGS) -ffile-prefix-map=$(CURDIR)=. -ffp-contract=off -fPIC $(SANITIZE)
 ALL_LDFLAGS = $(CFLAGS) $(SANITIZE) $(LDFLAGS)
 LIBRARIES := -ljansson -liberty -ldw -lelf -ldl -lm -lpthread
 
@@ -386,11 +388,13 @@ DOCUMENTS := share/doc/ptxopt
 INSTALLED_PROGRAMS := ptxopt ptxopt-ptxas ptxopt-nvcc
 INSTALLED_DOCUMENTS := README.md LICENSE docs/formats.md docs/emulator.md docs/library.md $(wildcard docs/*.schema.json)
 INSTALLED_MANUALS := $(wildcard docs/*.1)
+COMPLETIONS := share/bash-completion/completions/ptxopt share/zsh/site-functions/_ptxopt \
+    share/fish/vendor_completions.d/ptxopt.fish
 TO := $(DESTDIR)$(PREFIX)
 
 # Every file and link that `make install` makes, below PREFIX.
 INSTALLED := $(INSTALLED_PROGRAMS:%=bin/%) $(INSTALLED_MANUALS:docs/%=share/man/man1/%) \
-    $(addprefix include/,ptxopt.h ptxopt-launch.h ptxopt-adapted.h) \
+    $(COMPLETIONS) $(addprefix include/,ptxopt.h ptxopt-launch.h ptxopt-adapted.h) \
     $(addprefix lib/,libptxopt-launch.a libptxopt-launch.so libptxopt.a libptxopt.so.$(VERSION) $(SONAME) \
     libptxopt.so pkgconfig/ptxopt.pc cmake/ptxopt/ptxopt-config.cmake cmake/ptxopt/ptxopt-config-version.cmake)
 
@@ -398,6 +402,7 @@ INSTALLED := $(INSTALLED_PROGRAMS:%=bin/%) $(INSTALLED_MANUALS:docs/%=share/man/
 fill = sed -e 's/@VERSION@/$(VERSION)/g' -e 's/@SONAME@/$(SONAME)/g' $(1) >$(2) && chmod 644 $(2)
 
 install: $(PROGRAM) $(WRAPPERS) $(PUBLIC) $(ADAPTER) $(PRELOAD)
+	install -d $(dir $(COMPLETIONS:%=$(TO)/%))
 	install -d $(TO)/bin $(TO)/include $(TO)/lib/pkgconfig $(TO)/lib/cmake/ptxopt $(TO)/share/man/man1 $(TO)/$(DOCUMENTS)
 	install -s -m 755 $(PROGRAM) $(WRAPPERS) $(TO)/bin
 	install -m 644 library/ptxopt.h runtime/ptxopt-launch.h runtime/ptxopt-adapted.h $(TO)/include
@@ -412,6 +417,10 @@ install: $(PROGRAM) $(WRAPPERS) $(PUBLIC) $(ADAPTER) $(PRELOAD)
 	$(call fill,library/ptxopt.pc.in,$(TO)/lib/pkgconfig/ptxopt.pc)
 	$(call fill,library/ptxopt-config.cmake.in,$(TO)/lib/cmake/ptxopt/ptxopt-config.cmake)
 	$(call fill,library/ptxopt-config-version.cmake.in,$(TO)/lib/cmake/ptxopt/ptxopt-config-version.cmake)
+	$(abspath $(PROGRAM)) completion bash >$(TO)/$(word 1,$(COMPLETIONS))
+	$(abspath $(PROGRAM)) completion zsh >$(TO)/$(word 2,$(COMPLETIONS))
+	$(abspath $(PROGRAM)) completion fish >$(TO)/$(word 3,$(COMPLETIONS))
+	chmod 644 $(COMPLETIONS:%=$(TO)/%)
 	install -m 644 $(INSTALLED_MANUALS) $(TO)/share/man/man1
 	install -m 644 $(INSTALLED_DOCUMENTS) $(TO)/$(DOCUMENTS)
 
@@ -424,6 +433,15 @@ clean:
 
 format:
 	tools/format-lines.sh $(shell find $(FOLDERS) tests tools -name '*.[ch]')
+
+# Debian packages, in build/deb: from a copy of the tree, as git has it or would have it.
+.PHONY: deb
+deb:
+	@rm -rf build/deb && mkdir -p build/deb/ptxopt-$(VERSION)
+	@git ls-files -z --cached --others --exclude-standard | tar -c --null --ignore-failed-read -T - 2>/dev/null | \
+	    tar -x -C build/deb/ptxopt-$(VERSION)
+	cd build/deb/ptxopt-$(VERSION) && env -u MAKEFLAGS -u MAKELEVEL dpkg-buildpackage -us -uc -b $(DEB_OPTIONS)
+	@rm -rf build/deb/ptxopt-$(VERSION)
 
 # The Python package.
 .PHONY: wheel

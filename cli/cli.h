@@ -2,6 +2,7 @@
 #ifndef PTXOPT_CLI_H
 #define PTXOPT_CLI_H
 
+#include "cli/completion.h"
 #include "cli/cost_command.h"
 #include "cli/emulate.h"
 #include "cli/input.h"

@@ -78,6 +78,11 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
+const struct option *options_table(void)
+{
+    return long_options;
+}
+
 static bool ends_with(const char *text, const char *tail)
 {
     size_t length = strlen(text), tail_length = strlen(tail);

@@ -2,6 +2,8 @@
 #ifndef PTXOPT_CLI_OPTIONS_H
 #define PTXOPT_CLI_OPTIONS_H
 
+#include <getopt.h>
+
 #include "assembler/assembler.h"
 #include "emulator/emulator.h"
 #include "opt/opt.h"
@@ -115,6 +117,11 @@ typedef struct CostOptions {
 /* The same for "ptxopt cost". */
 OptionsOutcome cost_options_parse(Arena *arena, int argc, char *const *argv, CostOptions *options, const char **error);
 const char *cost_options_help(void);
+
+/* The options of each command, as getopt reads them, up to one without a name. */
+const struct option *options_table(void);
+const struct option *run_options_table(void);
+const struct option *cost_options_table(void);
 
 /* Kernels are named as in kernel_name.h. */
 

@@ -26,6 +26,11 @@ static const struct option long_options[] = {
     COMMON_OPTIONS,
 };
 
+const struct option *cost_options_table(void)
+{
+    return long_options;
+}
+
 static const char *read_option(Arena *arena, int id, const char *value, void *result)
 {
     CostOptions *options = result;

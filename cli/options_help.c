@@ -7,6 +7,7 @@ const char *options_help(Arena *arena)
     buf_puts(&text,
              "Usage: ptxopt [options] FILE.ptx        '-' reads standard input\n"
              "       ptxopt run [options] FILE.ptx LAUNCH.json\n"
+             "       ptxopt completion bash|zsh|fish\n"
              "\n"
              "Reads PTX, makes each thread do the work of several (thread coarsening), lowers the\n"
              "number of registers that a thread needs, as measured by NVIDIA's assembler, and writes PTX.\n"

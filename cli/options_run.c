@@ -28,6 +28,11 @@ static const struct option long_options[] = {
     COMMON_OPTIONS,
 };
 
+const struct option *run_options_table(void)
+{
+    return long_options;
+}
+
 /* "all", "none", or some of the four names, separated by commas. */
 static bool read_checks(const char *text, EmulatorOptions *machine)
 {

@@ -86,6 +86,17 @@ static int main_cost(Arena *arena, int argc, char **argv)
                                   : print_outcome(outcome, "cost: ", cost_options_help(), error);
 }
 
+static int main_completion(int argc, char **argv)
+{
+    Buf text = {0};
+    bool known = argc == 3 && completion_print(argv[2], &text);
+    if (!known)
+        fprintf(stderr, "ptxopt: error: completion: expected bash, zsh or fish\n");
+    int status = known ? print_text(buf_text(&text)) : EXIT_USAGE;
+    buf_free(&text);
+    return status;
+}
+
 /* The command that the first word names; without one, files are transformed. */
 static int main_command(Arena *arena, int argc, char **argv)
 {
@@ -93,6 +104,8 @@ static int main_command(Arena *arena, int argc, char **argv)
         return main_run(arena, argc, argv);
     if (argc > 1 && strcmp(argv[1], "cost") == 0)
         return main_cost(arena, argc, argv);
+    if (argc > 1 && strcmp(argv[1], "completion") == 0)
+        return main_completion(argc, argv);
     return main_file(arena, argc, argv);
 }
 

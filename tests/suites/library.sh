@@ -28,6 +28,22 @@ kernel=corpus/vectoradd/vectoradd.sm_90.ptx
 "${make[@]}" print-installed | tr ' ' '\n' | sort >"$tmp/listed"
 result "install: what is listed" "$(diff "$tmp/installed" "$tmp/listed" | head -n 3)"
 
+bash -c '. "$1"; COMP_WORDS=(ptxopt -coar) COMP_CWORD=1; _ptxopt; echo "${COMPREPLY[@]}"
+    COMP_WORDS=(ptxopt -stride u) COMP_CWORD=2; _ptxopt; echo "${COMPREPLY[@]}"
+    COMP_WORDS=(ptxopt run -max) COMP_CWORD=2; _ptxopt; echo "${COMPREPLY[@]}"' - \
+    "$root/usr/share/bash-completion/completions/ptxopt" >"$tmp/completed" 2>"$errors"
+printf "%s\n" "-coarsen -coarsen-level" unit -max-steps >"$tmp/wanted"
+result "completion in bash" "$(diff "$tmp/completed" "$tmp/wanted" | head -n 3)"
+for shell in zsh fish; do
+    if command -v $shell >/dev/null; then
+        result "completion in $shell" "$($shell -n "$root"/usr/share/$shell/*/*ptxopt* 2>&1 | head -n 2)"
+    else
+        echo "skip completion in $shell: not installed"
+    fi
+done
+"$PTXOPT" completion csh >"$tmp/out" 2>"$errors"
+result "completion in another shell" "$([ $? -eq 2 ] || echo "exit status $?")"
+
 flags="$(pkg-config --cflags --libs ptxopt 2>"$errors")"
 private="$(pkg-config --cflags --libs --static ptxopt 2>>"$errors" | sed 's/-lptxopt/-l:libptxopt.a/')"
 # shellcheck disable=SC2086

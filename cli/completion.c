@@ -1,0 +1,108 @@
+#include "cli/completion.h"
+
+#include <string.h>
+
+#include "cli/options.h"
+
+typedef struct Command {
+    const char *name; /* "": no command, files are transformed */
+    const struct option *(*options)(void);
+} Command;
+
+static const Command commands[] = {{"run", run_options_table}, {"cost", cost_options_table}, {"", options_table}};
+
+/* Options whose values are words. Other values are taken for files. */
+static const struct {
+    const char *option, *words;
+} values[] = {
+    {"assembler", "auto driver nvjitlink ptxas none"},
+    {"coarsen", "2 4 8 auto"},
+    {"coarsen-level", "thread block"},
+    {"report-format", "text json"},
+    {"stride", "block unit"},
+    {"target-regs", "auto"},
+};
+
+static const char *words_of(const char *option)
+{
+    for (size_t i = 0; i < COUNT_OF(values); i++)
+        if (strcmp(values[i].option, option) == 0)
+            return values[i].words;
+    return NULL;
+}
+
+static void print_bash(Buf *out)
+{
+    buf_puts(out, "_ptxopt()\n{\n"
+                  "    local word=\"${COMP_WORDS[COMP_CWORD]}\" options commands=\"\"\n"
+                  "    case \"${COMP_WORDS[COMP_CWORD - 1]}\" in\n");
+    for (size_t i = 0; i < COUNT_OF(values); i++)
+        buf_printf(out, "    -%s | --%s) COMPREPLY=($(compgen -W '%s' -- \"$word\")); return ;;\n", values[i].option,
+                   values[i].option, values[i].words);
+    buf_puts(out, "    esac\n    case \"${COMP_WORDS[1]}\" in\n");
+    for (size_t i = 0; i < COUNT_OF(commands); i++) {
+        buf_printf(out, "    %s) options='", *commands[i].name ? commands[i].name : "*");
+        for (const struct option *option = commands[i].options(); option->name; option++)
+            buf_printf(out, "%s-%s", option == commands[i].options() ? "" : " ", option->name);
+        buf_puts(out, "' ;;\n");
+    }
+    buf_puts(out, "    esac\n"
+                  "    [ \"$COMP_CWORD\" -ne 1 ] || commands='run cost completion'\n"
+                  "    if [[ $word == -* ]]; then\n"
+                  "        COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
+                  "    else\n"
+                  "        COMPREPLY=($(compgen -f -W \"$commands\" -- \"$word\"))\n"
+                  "    fi\n}\n"
+                  "complete -o filenames -F _ptxopt ptxopt\n");
+}
+
+static void print_zsh(Buf *out)
+{
+    buf_puts(out, "#compdef ptxopt\n_ptxopt() {\n    case $words[2] in\n");
+    for (size_t i = 0; i < COUNT_OF(commands); i++) {
+        buf_printf(out, "    %s) _arguments", *commands[i].name ? commands[i].name : "*");
+        for (const struct option *option = commands[i].options(); option->name; option++) {
+            const char *words = words_of(option->name);
+            buf_printf(out, " \\\n        '*-%s", option->name);
+            if (option->has_arg == required_argument && words)
+                buf_printf(out, ":%s:(%s)", option->name, words);
+            else if (option->has_arg == required_argument)
+                buf_printf(out, ":%s:_files", option->name);
+            buf_puts(out, "'");
+        }
+        buf_puts(out, " \\\n        '*:file:_files' ;;\n");
+    }
+    buf_puts(out, "    esac\n}\n_ptxopt \"$@\"\n");
+}
+
+static void print_fish(Buf *out)
+{
+    buf_puts(out, "complete -c ptxopt -n __fish_is_first_arg -a 'run cost completion'\n");
+    for (size_t i = 0; i < COUNT_OF(commands); i++)
+        for (const struct option *option = commands[i].options(); option->name; option++) {
+            const char *words = words_of(option->name);
+            if (*commands[i].name)
+                buf_printf(out, "complete -c ptxopt -n '__fish_seen_subcommand_from %s'", commands[i].name);
+            else
+                buf_puts(out, "complete -c ptxopt -n 'not __fish_seen_subcommand_from run cost'");
+            buf_printf(out, " -%s %s%s", option->name[1] ? "o" : "s", option->name,
+                       option->has_arg == required_argument ? words ? " -x" : " -r" : "");
+            if (words)
+                buf_printf(out, " -a '%s'", words);
+            buf_putc(out, '\n');
+        }
+}
+
+bool completion_print(const char *shell, Buf *out)
+{
+    static const struct {
+        const char *name;
+        void (*print)(Buf *out);
+    } shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
+    for (size_t i = 0; i < COUNT_OF(shells); i++)
+        if (strcmp(shells[i].name, shell) == 0) {
+            shells[i].print(out);
+            return true;
+        }
+    return false;
+}

@@ -1,0 +1,10 @@
+/* "ptxopt completion SHELL": the script with which a shell completes ptxopt's command line. */
+#ifndef PTXOPT_CLI_COMPLETION_H
+#define PTXOPT_CLI_COMPLETION_H
+
+#include "support/support.h"
+
+/* For bash, zsh or fish, from the tables of the options. False if the shell is another one. */
+bool completion_print(const char *shell, Buf *out);
+
+#endif
