@@ -157,7 +157,8 @@ static VarianceCause inherent_cause(const Variance *variance, const Inst *inst)
 
 static void mark_reg(Solver *solver, RegId reg, VarianceReason reason)
 {
-    if (bitset_has(&solver->variance->regs, reg))
+    const BitSet *agreed = solver->variance->options.agreed;
+    if (bitset_has(&solver->variance->regs, reg) || (agreed && bitset_has(agreed, reg)))
         return;
     bitset_add(&solver->variance->regs, reg);
     solver->variance->reasons[reg] = reason;

@@ -26,6 +26,7 @@ struct Block {
     unsigned pred_count;
     VEC(Phi) phis;  /* SSA only */
     VEC(const Pragma *) pragmas; /* printed after the label */
+    bool is_cold;    /* the slow side of a fast path (opt/coarsen_fast.c): executed where replicas part */
     VEC(Name) marks; /* with .target debug: all labels of this place, which sections may name, in the source's order */
 };
 

@@ -13,7 +13,8 @@
  *   3. variance says which values differ between replicas (analysis/variance.h);
  *   4. blocks under variant control are closed to regions with one entry and one exit (coarsen_regions.c);
  *   5. what cannot be shown to be sound is refused (coarsen_legality.c, coarsen_warps.c, coarsen_waiting.c);
- *   6. variant instructions are cloned in place, and regions as a whole (coarsen_mapping.c, coarsen_clone.c). */
+ *   6. regions get fast paths beside them, where replicas agree on the condition (coarsen_fast.c, coarsen_joint.c);
+ *   7. variant instructions are cloned in place, and regions as a whole (coarsen_mapping.c, coarsen_clone.c). */
 #include "opt/coarsen.h"
 
 #include "opt/coarsen_internal.h"
@@ -33,9 +34,36 @@ static bool analyze(Coarsening *c)
     c->postdominance = analyses_postdominance(c->analyses);
     c->loops = analyses_loops(c->analyses);
     c->observation = coarsening_observation(c);
-    VarianceOptions options = {.lane_uniform = c->needs_whole_warps, .merge_loads = !c->observation};
+    c->agreed = coarsening_agreed(c);
+    c->agreed_count = c->body->regs.count;
+    VarianceOptions options = {
+        .lane_uniform = c->needs_whole_warps, .merge_loads = !c->observation, .agreed = &c->agreed};
     c->variance = analyses_variance(c->analyses, c->dimension, &options);
     return coarsening_find_regions(c);
+}
+
+/* Regions within fast paths may have fast paths, so many deep. */
+enum { DEEPEST_PATHS = 6 };
+
+/* Gives regions their forms. */
+static bool form_regions(Coarsening *c, unsigned growth)
+{
+    if (c->guards == GUARDS_SEQUENTIAL)
+        return true;
+    size_t instructions = 0;
+    for (size_t b = 0; b < c->body->blocks.count; b++)
+        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
+            instructions++;
+    c->growth = instructions * c->factor * ((growth ? growth : GROWTH_DEFAULT) - 1);
+    bool closed = true;
+    for (unsigned depth = 0; closed && depth < DEEPEST_PATHS && coarsening_form_fast_paths(c); depth++)
+        closed = analyze(c);
+    if (closed)
+        return true;
+    /* A region within a fast path, an endless loop perhaps, has no end of its own.  Then no agreement counts, and the
+     * condition of the fast path is that of a region again. */
+    c->agreements.count = 0;
+    return analyze(c);
 }
 
 static bool coarsen_dimension(Body *body, unsigned dimension, const CoarsenRequest *request, LaunchContract *contract,
@@ -48,6 +76,7 @@ static bool coarsen_dimension(Body *body, unsigned dimension, const CoarsenReque
                     .factor = request->factor[dimension],
                     .stride = request->stride,
                     .replicas = 1,
+                    .guards = request->guards,
                     .refusal = refusal};
     for (unsigned d = 0; d < dimension; d++)
         c.replicas *= request->factor[d];
@@ -58,6 +87,7 @@ static bool coarsen_dimension(Body *body, unsigned dimension, const CoarsenReque
     }
     if (done && coarsening_exclude_exits(&c))
         done = analyze(&c);
+    done = done && form_regions(&c, request->growth);
     if (done) {
         coarsening_clone(&c);
         contract->whole_warps |= c.needs_whole_warps;

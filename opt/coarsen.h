@@ -13,11 +13,24 @@ typedef struct Stride {
     unsigned number; /* STRIDE_NUMBER */
 } Stride;
 
+/* The form of a region under a condition that differs between replicas. */
+typedef enum GuardForm {
+    GUARDS_AUTO,       /* by the region's size and contents */
+    GUARDS_SEQUENTIAL, /* one copy for each replica, one after the other */
+    GUARDS_FAST,       /* beside those, a merged one for where all replicas agree on the condition */
+} GuardForm;
+
+/* "auto", "sequential" ...; false if there is none of that name. */
+bool guard_form_read(const char *name, GuardForm *form);
+
 typedef struct CoarsenRequest {
     unsigned factor[3]; /* along x, y, z; 1: not coarsened */
     Stride stride;
     BlockSize block; /* of the original kernel */
+    GuardForm guards;
+    unsigned growth; /* a kernel with fast paths is at most so many times as long as without; 0: GROWTH_DEFAULT */
 } CoarsenRequest;
+enum { GROWTH_DEFAULT = 4 };
 
 /* How to launch a coarsened kernel, given the original launch. */
 typedef struct LaunchContract {
@@ -42,7 +55,7 @@ typedef struct Refusal {
  *
  * After Magni, Dubach and O'Boyle (SC'13, section 4) and Unkule, Shaltz and Qasem (CC'12): only replica-variant
  * instructions are cloned; uniform branches, loops and barriers are kept once; a region under a variant branch is
- * cloned as a whole, one replica after the other. Legality assumes that there are no data races between barriers
+ * cloned as a whole, one replica after the other, and may get a fast path beside that (coarsen_fast.c). Legality assumes that there are no data races between barriers
  * (CUDA's own rule). On success *contract is set, and the body's tuning (.maxntid, .reqntid) is adapted. Returns false
  * if the result cannot be shown to be correct: *refusal is then set (text in the module's arena), and the body is in an
  * unspecified state, so the caller works on a clone. */

@@ -11,6 +11,7 @@
  *
  * Requires SSA form, variance and regions. Preserves SSA form; the control flow and all analyses change. */
 #include "opt/coarsen_internal.h"
+#include "opt/coarsen_versions.h"
 
 #include <string.h>
 
@@ -62,6 +63,25 @@ static void find_groups(Inst *const *insts, size_t count, size_t *ends)
     }
 }
 
+/* The and (or or) of all replicas' predicates. */
+static void expand_agreement(Cloner *cloner, Inst *inst)
+{
+    Coarsening *c = cloner->c;
+    RegId predicate = inst->refs[1].reg, so_far = predicate;
+    if (coarsening_reg(c, 1, predicate) == predicate)
+        return;
+    for (unsigned k = 1; k < c->factor; k++) {
+        Inst *step = inst_clone(cloner->body, inst);
+        if (k + 1 < c->factor)
+            step->refs[0].reg = body_clone_reg(cloner->body, inst->refs[0].reg);
+        step->refs[1].reg = so_far;
+        step->refs[2].reg = coarsening_reg(c, k, predicate);
+        so_far = step->refs[0].reg;
+        inst_insert_before(inst, step);
+    }
+    inst_remove(inst);
+}
+
 static void clone_in_block(Cloner *cloner, Block *block)
 {
     Coarsening *c = cloner->c;
@@ -101,22 +121,15 @@ static void clone_in_block(Cloner *cloner, Block *block)
                 }
         i = end + 1;
     }
+    for (size_t i = 0; i < insts.count; i++)
+        if (coarsening_is_agreement(c, insts.data[i]))
+            expand_agreement(cloner, insts.data[i]);
 }
 
 static Block *copy_of(const Cloner *cloner, unsigned replica, Block *block)
 {
     Block *copy = block->id < cloner->c->block_count ? cloner->blocks[replica][block->id] : NULL;
     return copy ? copy : block;
-}
-
-static void retarget(Block *block, const Block *from, Block *to)
-{
-    if (block->last)
-        for (unsigned t = 0; t < block->last->target_count; t++)
-            if (block->last->targets[t] == from)
-                block->last->targets[t] = to;
-    if (block->fall == from)
-        block->fall = to;
 }
 
 static Block *new_block(Cloner *cloner)
@@ -145,12 +158,10 @@ static Block *separate_head(Cloner *cloner, Region *region)
     if (!elsewhere)
         return head;
     Block *separate = new_block(cloner);
-    retarget(head, entry, separate);
+    block_retarget(head, entry, separate);
     separate->fall = entry;
-    for (size_t p = 0; p < entry->phis.count; p++)
-        for (size_t a = 0; a < entry->phis.data[p].args.count; a++)
-            if (entry->phis.data[p].args.data[a].pred == head)
-                entry->phis.data[p].args.data[a].pred = separate;
+    separate->is_cold = entry->is_cold;
+    block_replace_pred(entry, head, separate);
     VEC_PUSH(cloner->scratch, cloner->before[region->blocks.data[0]->id], separate);
     return separate;
 }
@@ -175,6 +186,7 @@ static Block *clone_block(Cloner *cloner, const Block *block, unsigned replica, 
     for (const Inst *inst = block->first; inst; inst = inst->next)
         inst_append(copy, coarsening_clone_inst(c, inst, replica));
     copy->fall = block->fall;
+    copy->is_cold = block->is_cold;
     return copy;
 }
 
@@ -246,6 +258,7 @@ static void clone_region(Cloner *cloner, Region *region)
             VEC_PUSH(cloner->scratch, cloner->after[last], copy);
         }
         ends[k] = new_block(cloner);
+        ends[k]->is_cold = region->blocks.data[0]->is_cold;
         VEC_PUSH(cloner->scratch, cloner->after[last], ends[k]);
     }
     /* The copies come first: they are made from replica 0 before it changes. */
@@ -259,9 +272,9 @@ static void clone_region(Cloner *cloner, Region *region)
     }
     ends[c->factor - 1]->fall = join;
     move_choices(cloner, region, head, ends);
-    retarget(head, join, ends[0]);
+    block_retarget(head, join, ends[0]);
     for (size_t i = 0; i < region->blocks.count; i++)
-        retarget(region->blocks.data[i], join, ends[0]);
+        block_retarget(region->blocks.data[i], join, ends[0]);
 }
 
 static void place_blocks(Cloner *cloner, Block *const *originals)

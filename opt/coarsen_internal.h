@@ -5,6 +5,8 @@
 #include "analysis/analysis.h"
 #include "opt/coarsen.h"
 
+struct Versions;
+
 /* Blocks under variant control, with one entry and one exit: cloned as a whole, one replica after the other. */
 typedef struct Region {
     Block *head;          /* outside; every edge into the region comes from here */
@@ -40,6 +42,12 @@ typedef struct Coarsening {
     BitSet in_region;
     VEC(Region) regions;
     VEC(Exclusion) exclusions;
+
+    GuardForm guards;
+    size_t growth;        /* instructions that fast paths may still add */
+    VEC(RegId) agreements; /* results of agreement instructions: coarsen_fast.c */
+    BitSet agreed;         /* the same, by RegId, as variance was told; its size: */
+    size_t agreed_count;
 
     size_t reg_count;     /* registers before cloning */
     RegId **maps;         /* maps[k][reg]: replica k's register for reg; maps[0] is the identity */
@@ -119,6 +127,23 @@ bool coarsening_check_regions(Coarsening *c);
 /* coarsen_regions.c */
 /* Sets in_region and regions. */
 bool coarsening_find_regions(Coarsening *c);
+
+/* coarsen_agree.c */
+/* Adds to the block, before its branch, what the replicas agree on: whether the predicate is true in all of them, or in
+ * any of them. */
+RegId coarsening_agree(Coarsening *c, Block *block, RegId predicate, bool all);
+/* The results of all agreements, by RegId. */
+BitSet coarsening_agreed(const Coarsening *c);
+bool coarsening_is_agreement(const Coarsening *c, const Inst *inst);
+
+/* coarsen_joint.c */
+/* The region's loop, if the replicas can execute it together while all of them stay in it; else NULL. */
+const Loop *coarsening_joint_loop(const Coarsening *c, const Region *region);
+void coarsening_join_loop(Coarsening *c, struct Versions *v, const Region *region, const Loop *loop);
+
+/* coarsen_fast.c */
+/* Gives regions fast paths. True if the body has changed: the analyses and the regions must be computed again. */
+bool coarsening_form_fast_paths(Coarsening *c);
 
 /* coarsen_mapping.c */
 /* Whether each replica executes an instruction outside regions for itself. */

@@ -32,6 +32,8 @@ bool coarsening_uses_private(const Inst *inst)
 
 bool coarsening_clones(const Coarsening *c, const Inst *inst)
 {
+    if (coarsening_is_agreement(c, inst))
+        return false;
     if (variance_inst(c->variance, inst) || coarsening_uses_private(inst))
         return true;
     CoarsenRule rule = coarsening_treatment(inst).rule;

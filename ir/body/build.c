@@ -687,6 +687,7 @@ Body *body_clone(const Body *body)
         Block *copy = block_new(clone);
         copy->id = body->blocks.data[i]->id;
         copy->label = body->blocks.data[i]->label;
+        copy->is_cold = body->blocks.data[i]->is_cold;
         VEC_PUSH(arena, clone->blocks, copy);
         pointer_map_put(&copies, body->blocks.data[i], copy);
     }

@@ -5,7 +5,8 @@
  * buffers must be equal byte by byte.  Each result goes through the verifier, out of SSA form, through text and the
  * parser and, with -a, the assembler.  With -r the kernels are random (tests/tools/random_kernel.c), one for each seed.
  *
- * A CONFIG gives a factor for each coarsened dimension of x, y and z, and the stride: x2, x4y2, x2:unit, y2:16.
+ * A CONFIG gives a factor for each coarsened dimension of x, y and z, the stride, and the form of guards: x2, x4y2,
+ * x2:unit, y2:16, x4+fast, y2:unit+sequential.
  *
  * With -p sinking, rematerialization and scheduling follow.  With -e every kernel of the file is run under its launch;
  * with "-" for a launch they are not run, and the block's size is not known.
@@ -39,7 +40,8 @@ typedef struct Settings {
 typedef struct Config {
     unsigned factor[3];
     Stride stride;
-    char name[32];
+    GuardForm guards;
+    char name[40];
 } Config;
 
 typedef struct Counts {
@@ -63,13 +65,16 @@ static bool config_parse(const char *text, Config *config)
     *config = (Config){.factor = {1, 1, 1}};
     snprintf(config->name, sizeof config->name, "%s", text);
     char *at = config->name;
-    while (*at && *at != ':') {
+    char *form = strchr(at, '+');
+    if (form && !guard_form_read(form + 1, &config->guards))
+        return false;
+    while (*at && *at != ':' && *at != '+') {
         const char *letter = strchr("xyz", *at);
         if (!letter)
             return false;
         config->factor[letter - "xyz"] = (unsigned)strtoul(at + 1, &at, 10);
     }
-    if (strcmp(at, ":unit") == 0)
+    if (strncmp(at, ":unit", 5) == 0)
         config->stride.kind = STRIDE_UNIT;
     else if (*at == ':') {
         config->stride = (Stride){STRIDE_NUMBER, (unsigned)strtoul(at + 1, NULL, 10)};
@@ -94,7 +99,8 @@ static bool config_fits(const Config *config, const Launch *launch)
 }
 
 static const char *const all_configs =
-    "x2,x4,x8,y2,y4,z2,x2y2,x2y2z2,x2:unit,x4:unit,y2:unit,x2y2:unit,x2:16,x4:8,x2:32,y2:2,x2y2:4";
+    "x2,x4,x8,y2,y4,z2,x2y2,x2y2z2,x2:unit,x4:unit,y2:unit,x2y2:unit,x2:16,x4:8,x2:32,y2:2,x2y2:4,"
+    "x4+fast,x2y2+fast,y2:unit+fast,x4+sequential";
 
 static const char *assemble(const Case *it, const Buf *text)
 {
@@ -170,7 +176,7 @@ static void check_config(const Case *it, const Config *config, bool clean)
     }
     body_to_ssa(body);
     body_verify(body, "SSA");
-    CoarsenRequest request = {.stride = config->stride};
+    CoarsenRequest request = {.stride = config->stride, .guards = config->guards, .growth = 8};
     memcpy(request.factor, config->factor, sizeof request.factor);
     unsigned given[3];
     for (unsigned d = 0; d < 3; d++)
