@@ -14,6 +14,8 @@ typedef enum OptionId {
     OPTION_ENTRY,
     OPTION_COARSEN,
     OPTION_COARSEN_LEVEL,
+    OPTION_COARSEN_GUARDS,
+    OPTION_COARSEN_GROWTH,
     OPTION_STRIDE,
     OPTION_TARGET_REGS,
     OPTION_BLOCK,
@@ -49,6 +51,8 @@ static const struct option long_options[] = {
     {"entry", required_argument, NULL, OPTION_ENTRY},
     {"coarsen", required_argument, NULL, OPTION_COARSEN},
     {"coarsen-level", required_argument, NULL, OPTION_COARSEN_LEVEL},
+    {"coarsen-guards", required_argument, NULL, OPTION_COARSEN_GUARDS},
+    {"coarsen-growth", required_argument, NULL, OPTION_COARSEN_GROWTH},
     {"stride", required_argument, NULL, OPTION_STRIDE},
     {"target-regs", required_argument, NULL, OPTION_TARGET_REGS},
     {"block", required_argument, NULL, OPTION_BLOCK},
@@ -174,6 +178,8 @@ static void read_option(Reader *reader, int id, const char *value)
         else if (reader->level_block)
             options_fail(reader, "-coarsen-level block: not available in this build");
         break;
+    case OPTION_COARSEN_GUARDS: options_read_guards(reader, value); break;
+    case OPTION_COARSEN_GROWTH: options_read_growth(reader, value); break;
     case OPTION_STRIDE: options_read_stride(reader, value); break;
     case OPTION_TARGET_REGS: options_read_target_regs(reader, value); break;
     case OPTION_BLOCK: options_read_block(reader, value); break;
@@ -260,6 +266,7 @@ static void check_options(Reader *reader)
 {
     Options *options = reader->options;
     options->stride_given = reader->stride_given;
+    options->guards_given = reader->guards_given;
     if (options->ptxas_options.count && options->assembler_given &&
         (options->assembler_none || options->assembler != ASSEMBLER_PTXAS))
         options_fail(reader, "-Xptxas passes options to ptxas, but -assembler says not to use it");
@@ -269,6 +276,8 @@ static void check_options(Reader *reader)
     }
     if (reader->stride_given && options->coarsen.count == 0)
         options_fail(reader, "-stride says how to coarsen, but -coarsen is not given");
+    if (reader->guards_given && options->coarsen.count == 0)
+        options_fail(reader, "-coarsen-guards says how to coarsen, but -coarsen is not given");
     if (options->launch_out && options->coarsen.count == 0)
         options_fail(reader, "-launch-out describes how coarsened kernels are launched, but -coarsen is not given");
     for (size_t i = 0; i < options->coarsen.count; i++)

@@ -48,6 +48,9 @@ typedef struct Options {
     const char *machine;        /* a machine file; NULL: the device of the architecture */
     Stride stride;
     bool stride_given;
+    GuardForm guards;
+    bool guards_given;
+    unsigned growth; /* -coarsen-growth; 0: not given */
     bool assembler_given; /* -assembler was on the command line */
     bool assembler_none;
     AssemblerKind assembler;

@@ -8,6 +8,7 @@
 
 enum {
     LARGEST_FACTOR = 1024,
+    LARGEST_GROWTH = 1000,
     LARGEST_BLOCK = 1024,
     LARGEST_BLOCK_Z = 64,
     LARGEST_REGISTERS = 255,
@@ -123,6 +124,20 @@ void options_read_stride(Reader *reader, const char *text)
     else
         options_fail(reader, "-stride %s: expected 'block', 'unit' or a number of threads from 1 to %d", text,
                      LARGEST_BLOCK);
+}
+
+void options_read_guards(Reader *reader, const char *text)
+{
+    reader->guards_given = true;
+    if (!guard_form_read(text, &reader->options->guards))
+        options_fail(reader, "-coarsen-guards %s: expected 'auto', 'sequential' or 'fast'", text);
+}
+
+void options_read_growth(Reader *reader, const char *text)
+{
+    if (!whole_number(text, &reader->options->growth) || reader->options->growth < 1 ||
+        reader->options->growth > LARGEST_GROWTH)
+        options_fail(reader, "-coarsen-growth %s: expected a number from 1 to %d", text, LARGEST_GROWTH);
 }
 
 void options_read_target_regs(Reader *reader, const char *text)

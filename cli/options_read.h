@@ -9,7 +9,7 @@ typedef struct Reader {
     Options *options;
     const char *error; /* the first one found */
     bool level_block;
-    bool stride_given;
+    bool stride_given, guards_given;
     const char *report_word; /* the FILE of "-report FILE", which may turn out to be the input */
     VEC(const char *) inputs;
 } Reader;
@@ -20,6 +20,8 @@ void options_fail(Reader *reader, const char *format, ...) PRINTF_LIKE(2, 3);
 /* Each reads the value of one option into reader->options, or fails. */
 void options_read_coarsen(Reader *reader, const char *text);
 void options_read_stride(Reader *reader, const char *text);
+void options_read_guards(Reader *reader, const char *text);
+void options_read_growth(Reader *reader, const char *text);
 void options_read_target_regs(Reader *reader, const char *text);
 void options_read_block(Reader *reader, const char *text);
 void options_read_assembler(Reader *reader, const char *word);

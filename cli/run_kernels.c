@@ -11,7 +11,10 @@ static void set_request(const Run *run, KernelReport *report)
     const CoarsenOption *coarsen = options_coarsen_for(run->options, name);
     const RegistersOption *registers = options_registers_for(run->options, name);
     const BlockOption *block = options_block_for(run->options, name);
-    *request = (KernelRequest){.factor = {1, 1, 1}, .stride = run->options->stride};
+    *request = (KernelRequest){.factor = {1, 1, 1},
+                               .stride = run->options->stride,
+                               .guards = run->options->guards,
+                               .growth = run->options->growth};
     if (block)
         memcpy(request->block, block->threads, sizeof request->block);
     if (coarsen) {

@@ -172,12 +172,21 @@ static double guarded_share(const Estimate *estimate, const Block *block)
     return sources & SOURCE_LOOP ? either_side : in_bounds;
 }
 
+/* The probability that the replicas of all threads of a warp take a fast path. */
+static double agreeing_share(const Estimate *estimate, const Block *block)
+{
+    const Inst *last = block->last;
+    return value_sources(estimate, last->refs[last->guard].reg) & SOURCE_MEMORY ? either_side : in_bounds;
+}
+
 /* The probability of the edge to successor 'taken' of the block's two. */
 static double edge_share(const Estimate *estimate, const Block *block, const Block *taken, const Block *other)
 {
     const Dominance *postdominance = analyses_postdominance(estimate->analyses);
     if (block->last->guard == REF_NONE)
         return either_side;
+    if (taken->is_cold != other->is_cold && !block->is_cold)
+        return other->is_cold ? agreeing_share(estimate, block) : 1 - agreeing_share(estimate, block);
     double guarded = guarded_share(estimate, block);
     if (only_leaves(other) || dominance_has(postdominance, other, taken))
         return guarded;

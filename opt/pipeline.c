@@ -149,6 +149,8 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         .factor = {request->factor[0], request->factor[1], request->factor[2]},
         .stride = request->stride,
         .block = block,
+        .guards = request->guards,
+        .growth = request->growth,
     };
     PassContext context = pass_context_new(arena, &options->passes, kernel, body);
     context.machine = options->machine;

@@ -11,6 +11,8 @@ typedef struct KernelRequest {
     bool coarsen_named; /* requested by the kernel's name: a refusal then shows in the exit status */
     unsigned factor[3]; /* 1: not along this dimension */
     Stride stride;
+    GuardForm guards;
+    unsigned growth; /* as in CoarsenRequest */
     bool registers;
     bool registers_named;
     bool registers_auto;
