@@ -19,10 +19,10 @@ typedef struct VarianceOptions {
     /* Plain loads from global, shared and generic addresses that are the same give the same value. The caller
      * decides: it holds for programs without data races where all replicas load in one barrier interval. */
     bool merge_loads;
+    bool blocks; /* compare blocks, not threads: .shared variables and their addresses differ, %tid and lanes do not */
     /* By RegId, or NULL: values that are the same in all replicas, whatever they are computed from, because the caller
      * will compute them from all replicas' operands. */
     const BitSet *agreed;
-    bool blocks; /* compare blocks, not threads: .shared variables and their addresses differ, %tid and lanes do not */
 } VarianceOptions;
 
 typedef enum VarianceCause {

@@ -18,8 +18,8 @@
 
 #include <string.h>
 
-/* With GUARDS_AUTO, shorter regions without a loop are not worth the test. */
-enum { LEAST_INSTRUCTIONS = 6 };
+/* With GUARDS_AUTO, shorter regions are not worth the test. */
+enum { LEAST_INSTRUCTIONS = 4 };
 
 typedef struct FastPaths {
     Coarsening *c;
@@ -53,17 +53,15 @@ static bool is_separable(const Region *region)
     return true;
 }
 
-/* A guess for where nobody looks at costs: loads in flight together and shared work pay for the test. */
-static bool seems_worthwhile(const Coarsening *c, const Region *region)
+/* A guess for where nobody looks at costs: loads in flight together and shared work pay for the test.  Loops that read
+ * nothing share nothing but their control. */
+static bool seems_worthwhile(const Region *region)
 {
-    bool reads = false, loops = false;
-    for (size_t i = 0; i < region->blocks.count; i++) {
-        const Block *block = region->blocks.data[i];
-        loops |= loop_of(c->loops, block) != loop_of(c->loops, region->head);
-        for (const Inst *inst = block->first; inst && !reads; inst = inst->next)
+    bool reads = false;
+    for (size_t i = 0; i < region->blocks.count; i++)
+        for (const Inst *inst = region->blocks.data[i]->first; inst && !reads; inst = inst->next)
             reads = reads_memory(inst);
-    }
-    return loops || (reads && count_instructions(region->blocks.data, region->blocks.count) >= LEAST_INSTRUCTIONS);
+    return reads && count_instructions(region->blocks.data, region->blocks.count) >= LEAST_INSTRUCTIONS;
 }
 
 static Versions *versions(FastPaths *f)
@@ -210,7 +208,7 @@ static bool is_wanted(const Coarsening *c, const Region *region)
 {
     if (region->head->is_cold || region->blocks.data[0]->is_cold || !is_separable(region))
         return false;
-    return c->guards == GUARDS_FAST || seems_worthwhile(c, region);
+    return c->guards == GUARDS_FAST || seems_worthwhile(region);
 }
 
 static void form_region(FastPaths *f, const Region *region)

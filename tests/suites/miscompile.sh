@@ -118,6 +118,42 @@ transform small "$folder/small.ptx" "$folder/small.launch.json" -coarsen small:x
 hand=tests/cases/coarsen/hand
 transform warps "$hand/warps.ptx" "$hand/warps.launch.json" -coarsen leave:2
 
+cat >"$folder/guarded.ptx" <<'PTX'
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry guarded(.param .u64 in, .param .u64 out, .param .u32 n)
+{
+    .reg .pred %p<4>;
+    .reg .b32 %r<16>;
+    .reg .b64 %rd<8>;
+    ld.param.u64 %rd1, [in];
+    ld.param.u64 %rd2, [out];
+    ld.param.u32 %r0, [n];
+    mov.u32 %r1, %tid.x;
+    setp.ge.u32 %p1, %r1, %r0;
+    @%p1 ret;
+    mul.wide.u32 %rd3, %r1, 4;
+    add.s64 %rd4, %rd1, %rd3;
+    add.s64 %rd5, %rd2, %rd3;
+    ld.global.u32 %r2, [%rd4];
+    mov.u32 %r3, 0;
+L:
+    add.u32 %r3, %r3, 1;
+    setp.lt.u32 %p2, %r3, %r2;
+    @%p2 bra L;
+    st.global.u32 [%rd5], %r3;
+    ret;
+}
+PTX
+cat >"$folder/guarded.launch.json" <<'JSON'
+{ "kernel": "guarded", "grid": [1, 1, 1], "block": [64, 1, 1],
+  "args": [ {"buffer": "in", "type": "u32", "count": 50, "init": "uniform", "low": 0, "high": 9, "seed": 3},
+            {"buffer": "out", "type": "u32", "count": 64, "init": "zero"}, {"scalar": "u32", "value": 50} ] }
+JSON
+transform guarded "$folder/guarded.ptx" "$folder/guarded.launch.json" -coarsen guarded:x4 -coarsen-guards fast \
+    -assembler none
+
 plant "a replica at the wrong offset" matmul_tiled \
     's/add.u32 %tid_read_1, %tid_read, %ntid_coarse/add.u32 %tid_read_1, %tid_read, 1/' 'never written'
 plant "the wrong dimension's size as stride" stencil1d 's/(%ntid[a-z_]*), %ntid.x/\1, %ntid.y/' '.'

@@ -103,6 +103,95 @@ static void test_clones(void **state)
         OP_ADD, 4 + 3); /* three for the indices */
 }
 
+static Try try_guards(const char *code, unsigned factor, GuardForm guards, unsigned growth)
+{
+    CoarsenRequest request = {.factor = {factor, 1, 1}, .guards = guards, .growth = growth};
+    Try it = try_with("", "", code, &request);
+    if (!it.done)
+        fail_msg("refused: %s\n%s", it.refusal.reason, code);
+    return it;
+}
+
+static size_t count_guarded(const char *code, unsigned factor, GuardForm guards, unsigned growth, Opcode op)
+{
+    Try it = try_guards(code, factor, guards, growth);
+    size_t count = count_op(it.body, op);
+    release(it.module);
+    return count;
+}
+
+/* The most loads that come before the first store on a path through the code; there are no loops. */
+static unsigned loads_before_store(const Body *body)
+{
+    unsigned most = 0;
+    for (size_t b = 0; b < body->blocks.count; b++) {
+        unsigned loads = 0;
+        for (const Inst *inst = body->blocks.data[b]->first; inst && inst_op(inst) != OP_ST; inst = inst->next)
+            loads += inst_op(inst) == OP_LD && !inst_has(inst, MOD_PARAM);
+        most = loads > most ? loads : most;
+    }
+    return most;
+}
+
+static const char vectoradd[] = "\tsetp.ge.u32 %p1, %t, %r0;\n\t@%p1 ret;\n" OWN
+                                "\tld.global.u32 %r1, [%d1];\n\tld.global.u32 %r2, [%d1+4096];\n"
+                                "\tadd.u32 %r1, %r1, %r2;\n\tst.global.u32 [%d1+8192], %r1;\n";
+
+static void test_fast_paths(void **state)
+{
+    (void)state;
+    Try it = try_guards(vectoradd, 4, GUARDS_FAST, 0);
+    assert_int_equal(loads_before_store(it.body), 8);
+    assert_int_equal(count_op(it.body, OP_ST), 4 + 4);
+    release(it.module);
+    assert_int_equal(count_guarded(vectoradd, 4, GUARDS_AUTO, 0, OP_ST), 4 + 4);
+    assert_int_equal(count_guarded(vectoradd, 4, GUARDS_SEQUENTIAL, 0, OP_ST), 4);
+    assert_int_equal(count_guarded(vectoradd, 4, GUARDS_FAST, 1, OP_ST), 4);
+    /* a condition within the fast path has its own: merged, and beside it in a row, and all of it beside the fast path */
+    const char *nested = "\tsetp.ge.u32 %p1, %t, %r0;\n\t@%p1 ret;\n" OWN "\tld.global.u32 %r1, [%d1];\n"
+                         "\tsetp.ge.u32 %p2, %r1, 9;\n\t@%p2 bra L;\n\tbrev.b32 %r1, %r1;\nL:\n"
+                         "\tst.global.u32 [%d1], %r1;\n";
+    assert_int_equal(count_guarded(nested, 2, GUARDS_FAST, 8, OP_BREV), 2 + 2 + 2);
+    /* what all replicas compute alike is computed once on the fast path */
+    const char *uniform = "\tsetp.ge.u32 %p1, %t, %r0;\n\t@%p1 ret;\n" OWN "\tld.global.u32 %r1, [%d1];\n"
+                          "\tmov.u32 %r2, 0;\nL:\n\tbrev.b32 %r3, %r2;\n\tadd.u32 %r1, %r1, %r3;\n"
+                          "\tadd.u32 %r2, %r2, 1;\n\tsetp.lt.u32 %p2, %r2, %r0;\n\t@%p2 bra L;\n"
+                          "\tst.global.u32 [%d1], %r1;\n";
+    assert_int_equal(count_guarded(uniform, 4, GUARDS_FAST, 0, OP_BREV), 1 + 4);
+    /* both sides */
+    const char *sides = OWN "\tmov.u32 %r1, 0;\n\tsetp.ge.u32 %p1, %t, %r0;\n\t@%p1 bra E;\n\tbrev.b32 %r1, %t;\n"
+                            "\tbra J;\nE:\n\tpopc.b32 %r1, %t;\nJ:\n\tst.global.u32 [%d1], %r1;\n";
+    assert_int_equal(count_guarded(sides, 2, GUARDS_FAST, 0, OP_BREV), 4);
+    assert_int_equal(count_guarded(sides, 2, GUARDS_AUTO, 0, OP_BREV), 2); /* it reads nothing */
+    /* threads of a warp that part at the test would not meet at a shuffle */
+    const char *shuffle = "\tsetp.lt.u32 %p1, %t, 64;\n\t@%p1 bra L;\n\tshfl.sync.bfly.b32 %r1, %t, 1, 31, -1;\nL:\n";
+    assert_int_equal(count_guarded(shuffle, 2, GUARDS_FAST, 0, OP_SHFL), 2);
+}
+
+/* Loops that replicas leave at different times. */
+static void test_joint_loops(void **state)
+{
+    (void)state;
+    const char *at_end = OWN "\tmov.u32 %r1, 0;\nL:\n\tbrev.b32 %r2, %r1;\n\tadd.u32 %r1, %r1, 1;\n"
+                             "\tst.global.u32 [%d1], %r2;\n\tsetp.lt.u32 %p1, %r1, %t;\n\t@%p1 bra L;\n";
+    assert_int_equal(count_guarded(at_end, 2, GUARDS_FAST, 0, OP_BREV), 1 + 2); /* one value for all in the joint loop */
+    assert_int_equal(count_guarded(at_end, 2, GUARDS_FAST, 0, OP_ST), 2 + 2);
+    const char *at_header = OWN "\tmov.u32 %r1, 0;\nL:\n\tsetp.ge.u32 %p1, %r1, %t;\n\t@%p1 bra M;\n"
+                                "\tbrev.b32 %r2, %r1;\n\tadd.u32 %r1, %r1, 1;\n\tst.global.u32 [%d1], %r2;\n"
+                                "\tbra L;\nM:\n";
+    assert_int_equal(count_guarded(at_header, 2, GUARDS_FAST, 0, OP_BREV), 1 + 2);
+    /* a header that counts each time cannot be executed again */
+    const char *counts = OWN "\tmov.u32 %r1, 0;\nL:\n\tred.global.add.u32 [%a], 1;\n\tsetp.ge.u32 %p1, %r1, %t;\n"
+                             "\t@%p1 bra M;\n\tbrev.b32 %r2, %r1;\n\tadd.u32 %r1, %r1, 1;\n"
+                             "\tst.global.u32 [%d1], %r2;\n\tbra L;\nM:\n";
+    assert_int_equal(count_guarded(counts, 2, GUARDS_FAST, 0, OP_BREV), 2);
+    /* nor can two exits be told apart afterwards */
+    const char *two = OWN "\tmov.u32 %r1, 0;\nL:\n\tsetp.gt.u32 %p1, %r1, %t;\n\t@%p1 bra M;\n"
+                          "\tbrev.b32 %r2, %r1;\n\tadd.u32 %r1, %r1, 1;\n\tst.global.u32 [%d1], %r2;\n"
+                          "\tsetp.lt.u32 %p2, %r2, %t;\n\t@%p2 bra L;\nM:\n";
+    assert_int_equal(count_guarded(two, 2, GUARDS_FAST, 0, OP_BREV), 2);
+}
+
 /* Warp-level instructions under a condition are cloned with it; a vote before the branch tells who stays. */
 static void test_warp_level(void **state)
 {
@@ -392,6 +481,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clones),
+        cmocka_unit_test(test_fast_paths),
+        cmocka_unit_test(test_joint_loops),
         cmocka_unit_test(test_warp_level),
         cmocka_unit_test(test_refuses_instructions),
         cmocka_unit_test(test_refuses_masks),
