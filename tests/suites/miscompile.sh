@@ -79,7 +79,7 @@ transform() {
 corpus() {
     local name="$1" kernel="$2" how="$3" launch
     launch="corpus/$name/$kernel.launch.json"
-    transform "$name" "corpus/$name/$name.sm_75.ptx" "$launch" -coarsen "$kernel:$how"
+    transform "$name" "corpus/$name/$name.sm_75.ptx" "$launch" -coarsen "$kernel:$how" -coarsen-guards sequential
 }
 
 # $1: what is wrong; $2: the output to change; $3: the sed script; $4: what the report must say ("results", or a fault).
@@ -151,7 +151,7 @@ cat >"$folder/guarded.launch.json" <<'JSON'
   "args": [ {"buffer": "in", "type": "u32", "count": 50, "init": "uniform", "low": 0, "high": 9, "seed": 3},
             {"buffer": "out", "type": "u32", "count": 64, "init": "zero"}, {"scalar": "u32", "value": 50} ] }
 JSON
-transform guarded "$folder/guarded.ptx" "$folder/guarded.launch.json" -coarsen guarded:x4 -coarsen-guards fast \
+transform guarded "$folder/guarded.ptx" "$folder/guarded.launch.json" -coarsen guarded:x2 -coarsen-guards fast \
     -assembler none
 
 plant "a replica at the wrong offset" matmul_tiled \
@@ -188,6 +188,13 @@ plant "a mask that names threads which have left" warps 's/(redux.sync.add.u32 .
 plant "the lanes that leave for those that stay" warps 's/(%stay_1), !%p1_1/\1, %p1_1/' 'warp divergence'
 plant "the other replica's lanes" warps 's/(vote.sync.ballot.b32 %r5, 1), %stay_1;/\1, %stay;/' '.'
 plant "a vote of the others' replica" warps 's/(%stay_1), !%p1_1/\1, !%p1/' '.'
+plant "a fast path whose test leaves a replica out" guarded \
+    's/(or.pred %any), %p1, %p1_1/\1, %p1, %p1/' 'out of bounds'
+plant "a fast path beside which nothing is done" guarded 's/@%any bra .*/@%any ret;/' results
+plant "a joint loop that asks one replica only" guarded 's/(and.pred %all), %p2, %p2_3/\1, %p2, %p2/' results
+plant "a replica that leaves a joint loop for good" guarded 's/@%p2_3 bra/@!%p2_3 bra/' results
+plant "a replica that begins its loop again after a joint loop" guarded \
+    's/mov.b32 (%r3_[0-9]), %r3;/mov.b32 \1, 0;/' results
 echo "$planted kinds of planted wrong code are caught"
 
 # $1: name; $2: survivors at most, in hundredths of the mutants; $3: one mutant out of so many is tried
@@ -209,5 +216,6 @@ mutants matmul_tiled 12
 mutants histogram 30
 mutants stencil1d 40
 # So few that the sanitizers' sample would be a handful.
+mutants guarded 30 1
 mutants small 20 "$((sample < 3 ? sample : 3))"
 exit "$status"
