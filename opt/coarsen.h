@@ -55,10 +55,11 @@ typedef struct Refusal {
  *
  * After Magni, Dubach and O'Boyle (SC'13, section 4) and Unkule, Shaltz and Qasem (CC'12): only replica-variant
  * instructions are cloned; uniform branches, loops and barriers are kept once; a region under a variant branch is
- * cloned as a whole, one replica after the other, and may get a fast path beside that (coarsen_fast.c). Legality assumes that there are no data races between barriers
- * (CUDA's own rule). On success *contract is set, and the body's tuning (.maxntid, .reqntid) is adapted. Returns false
- * if the result cannot be shown to be correct: *refusal is then set (text in the module's arena), and the body is in an
- * unspecified state, so the caller works on a clone. */
+ * cloned as a whole, one replica after the other, perhaps with a fast path beside that (coarsen_fast.c).
+ * Legality assumes that there are no data races between barriers (CUDA's own rule). On success *contract is set, and
+ * the body's tuning (.maxntid, .reqntid) is adapted. Returns false if the result cannot be shown to be correct:
+ * *refusal is then set (text in the module's arena), and the body is in an unspecified state, so the caller works
+ * on a clone. */
 bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *contract, Refusal *refusal);
 
 /* How coarsening treats an instruction. */

@@ -83,7 +83,8 @@ else
     echo "skip assembled: no ptxas (set PTXOPT_PTXAS)"
 fi
 
-# Reasons are compared without line numbers, which change when files are made again.  The form of guards refuses nothing.
+# Reasons are compared without line numbers, which change when files are made again. No form of
+# guards refuses more.
 grep -h ': refused: ' "$folder"/{corpus.sm_90,shapes.sm_75,shapes.unoptimized,hand,compilers}.out |
     grep -v '+[a-z]*: refused: ' |
     sed -e 's/ (line [0-9]*)//g' -e 's/ on line [0-9]*//g' -e 's/_INTERNAL_[0-9a-f]*_/_INTERNAL_/' \

@@ -147,7 +147,7 @@ static void test_fast_paths(void **state)
     assert_int_equal(count_guarded(vectoradd, 4, GUARDS_AUTO, 0, OP_ST), 4 + 4);
     assert_int_equal(count_guarded(vectoradd, 4, GUARDS_SEQUENTIAL, 0, OP_ST), 4);
     assert_int_equal(count_guarded(vectoradd, 4, GUARDS_FAST, 1, OP_ST), 4);
-    /* a condition within the fast path has its own: merged, and beside it in a row, and all of it beside the fast path */
+    /* a condition within the fast path has its own, with copies in a row beside it; others are beside the fast path */
     const char *nested = "\tsetp.ge.u32 %p1, %t, %r0;\n\t@%p1 ret;\n" OWN "\tld.global.u32 %r1, [%d1];\n"
                          "\tsetp.ge.u32 %p2, %r1, 9;\n\t@%p2 bra L;\n\tbrev.b32 %r1, %r1;\nL:\n"
                          "\tst.global.u32 [%d1], %r1;\n";
@@ -174,7 +174,7 @@ static void test_joint_loops(void **state)
     (void)state;
     const char *at_end = OWN "\tmov.u32 %r1, 0;\nL:\n\tbrev.b32 %r2, %r1;\n\tadd.u32 %r1, %r1, 1;\n"
                              "\tst.global.u32 [%d1], %r2;\n\tsetp.lt.u32 %p1, %r1, %t;\n\t@%p1 bra L;\n";
-    assert_int_equal(count_guarded(at_end, 2, GUARDS_FAST, 0, OP_BREV), 1 + 2); /* one value for all in the joint loop */
+    assert_int_equal(count_guarded(at_end, 2, GUARDS_FAST, 0, OP_BREV), 1 + 2); /* one for all in the joint loop */
     assert_int_equal(count_guarded(at_end, 2, GUARDS_FAST, 0, OP_ST), 2 + 2);
     const char *at_header = OWN "\tmov.u32 %r1, 0;\nL:\n\tsetp.ge.u32 %p1, %r1, %t;\n\t@%p1 bra M;\n"
                                 "\tbrev.b32 %r2, %r1;\n\tadd.u32 %r1, %r1, 1;\n\tst.global.u32 [%d1], %r2;\n"
