@@ -130,7 +130,7 @@ void options_read_guards(Reader *reader, const char *text)
 {
     reader->guards_given = true;
     if (!guard_form_read(text, &reader->options->guards))
-        options_fail(reader, "-coarsen-guards %s: expected 'auto', 'sequential' or 'fast'", text);
+        options_fail(reader, "-coarsen-guards %s: expected 'auto', 'sequential', 'fast' or 'predicated'", text);
 }
 
 void options_read_growth(Reader *reader, const char *text)

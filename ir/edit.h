@@ -26,6 +26,9 @@ Inst *inst_build(Body *body, const char *spelling, const char *operands, ...);
 Inst *inst_build_branch(Body *body, Block *target, RegId predicate, bool inverted);
 /* Guards an unguarded instruction in non-SSA form or one without definitions. */
 void inst_set_guard(Body *body, Inst *inst, RegId predicate, bool inverted);
+/* Guards an unguarded instruction in SSA form.  Where the guard is false its result is 'old'; with REG_NONE, and with
+ * several results, they are undefined there. */
+void inst_guard(Body *body, Inst *inst, RegId predicate, bool inverted, RegId old);
 /* Makes the instruction name another variable: its trees are copied, its refs stay. */
 void inst_replace_symbol(Body *body, Inst *inst, const Variable *from, Variable *to);
 /* Makes the instruction, a mov or cvt, read a 32-bit register instead of the special register. */

@@ -55,8 +55,15 @@ static bool form_regions(Coarsening *c, unsigned growth)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
             instructions++;
     c->growth = instructions * c->factor * ((growth ? growth : GROWTH_DEFAULT) - 1);
-    bool closed = true;
-    for (unsigned depth = 0; closed && depth < DEEPEST_PATHS && coarsening_form_fast_paths(c); depth++)
+    bool closed = true, predicates = c->guards != GUARDS_FAST;
+    for (unsigned depth = 0; closed && depth < DEEPEST_PATHS; depth++) {
+        if (predicates && coarsening_predicate(c))
+            closed = analyze(c);
+        if (!closed || !coarsening_form_fast_paths(c))
+            break;
+        closed = analyze(c);
+    }
+    if (closed && predicates && coarsening_predicate(c))
         closed = analyze(c);
     if (closed)
         return true;

@@ -17,6 +17,7 @@ typedef struct Stride {
 typedef enum GuardForm {
     GUARDS_AUTO,       /* by the region's size and contents */
     GUARDS_SEQUENTIAL, /* one copy for each replica, one after the other */
+    GUARDS_PREDICATED, /* guarded instructions where that is possible, else a fast path */
     GUARDS_FAST,       /* beside those, a merged one for where all replicas agree on the condition */
 } GuardForm;
 

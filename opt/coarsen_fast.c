@@ -208,7 +208,7 @@ static bool is_wanted(const Coarsening *c, const Region *region)
 {
     if (region->head->is_cold || region->blocks.data[0]->is_cold || !is_separable(region))
         return false;
-    return c->guards == GUARDS_FAST || seems_worthwhile(region);
+    return c->guards == GUARDS_FAST || c->guards == GUARDS_PREDICATED || seems_worthwhile(region);
 }
 
 static void form_region(FastPaths *f, const Region *region)
@@ -240,7 +240,8 @@ bool coarsening_form_fast_paths(Coarsening *c)
 bool guard_form_read(const char *name, GuardForm *form)
 {
     static const char *const names[] = {
-        [GUARDS_AUTO] = "auto", [GUARDS_SEQUENTIAL] = "sequential", [GUARDS_FAST] = "fast"};
+        [GUARDS_AUTO] = "auto", [GUARDS_SEQUENTIAL] = "sequential", [GUARDS_FAST] = "fast",
+        [GUARDS_PREDICATED] = "predicated"};
     for (unsigned i = 0; i < COUNT_OF(names); i++)
         if (strcmp(name, names[i]) == 0) {
             *form = (GuardForm)i;

@@ -145,6 +145,10 @@ void coarsening_join_loop(Coarsening *c, struct Versions *v, const Region *regio
 /* Gives regions fast paths. True if the body has changed: the analyses and the regions must be computed again. */
 bool coarsening_form_fast_paths(Coarsening *c);
 
+/* coarsen_predicate.c */
+/* Replaces short regions by guarded instructions. True if the body has changed: as above. */
+bool coarsening_predicate(Coarsening *c);
+
 /* coarsen_mapping.c */
 /* Whether each replica executes an instruction outside regions for itself. */
 bool coarsening_clones(const Coarsening *c, const Inst *inst);

@@ -300,6 +300,31 @@ void inst_replace_operand(Body *body, Inst *inst, unsigned index, RegId reg)
     inst_bind_again(body, inst);
 }
 
+void inst_guard(Body *body, Inst *inst, RegId predicate, bool inverted, RegId old)
+{
+    require(body->ssa && inst->guard == REF_NONE && !inst->tied_count);
+    unsigned results = 0, place = inst->ref_count;
+    for (unsigned i = 0; i < inst->ref_count; i++)
+        results += inst->refs[i].role == REF_DEF && inst->refs[i].reg != REG_NONE;
+    require(place + 1 + results < REF_NONE && (old == REG_NONE || results == 1));
+    RegRef *refs = ARENA_ARRAY(body->arena, RegRef, place + 1 + results);
+    if (place)
+        memcpy(refs, inst->refs, place * sizeof *refs);
+    inst->guard = (uint16_t)place;
+    inst->guard_inverted = inverted;
+    refs[place++] = (RegRef){.reg = predicate, .role = REF_USE, .type = TYPE_PRED, .partner = REF_NONE};
+    for (unsigned i = 0; i < inst->guard; i++) {
+        if (refs[i].role != REF_DEF || refs[i].reg == REG_NONE)
+            continue;
+        RegId kept = old == REG_NONE ? body_clone_reg(body, refs[i].reg) : old;
+        refs[i].partner = (uint16_t)place;
+        refs[place++] = (RegRef){.reg = kept, .role = REF_TIED, .type = TYPE_NONE, .partner = (uint16_t)i};
+    }
+    inst->refs = refs;
+    inst->ref_count = (uint16_t)place;
+    inst->tied_count = (uint16_t)results;
+}
+
 /* Shifts the references from 'at' on by one, and replaces each occurrence of the special register by a register; false
  * if there is none. */
 static bool tree_special_replace(Arena *arena, Operand *operand, const Sreg *sreg, uint16_t at)
