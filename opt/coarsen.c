@@ -13,7 +13,8 @@
  *   3. variance says which values differ between replicas (analysis/variance.h);
  *   4. blocks under variant control are closed to regions with one entry and one exit (coarsen_regions.c);
  *   5. what cannot be shown to be sound is refused (coarsen_legality.c, coarsen_warps.c, coarsen_waiting.c);
- *   6. regions get fast paths beside them, where replicas agree on the condition (coarsen_fast.c, coarsen_joint.c);
+ *   6. short regions are predicated (coarsen_predicate.c), others get fast paths beside them, for where the replicas
+ *      agree on the condition (coarsen_fast.c, coarsen_joint.c);
  *   7. variant instructions are cloned in place, and regions as a whole (coarsen_mapping.c, coarsen_clone.c). */
 #include "opt/coarsen.h"
 

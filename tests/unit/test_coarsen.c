@@ -168,6 +168,59 @@ static void test_fast_paths(void **state)
     assert_int_equal(count_guarded(shuffle, 2, GUARDS_FAST, 0, OP_SHFL), 2);
 }
 
+static size_t count_guards(const Body *body, Opcode op)
+{
+    size_t count = 0;
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+            count += inst_op(inst) == op && inst->guard != REF_NONE;
+    return count;
+}
+
+static void check_predicated(const char *code, Opcode op, size_t guarded, size_t all, size_t branches)
+{
+    Try it = try_guards(code, 4, GUARDS_PREDICATED, 0);
+    assert_int_equal(count_guards(it.body, op), guarded);
+    assert_int_equal(count_op(it.body, op), all);
+    assert_int_equal(count_guards(it.body, OP_BRA), branches);
+    release(it.module);
+}
+
+static void test_predication(void **state)
+{
+    (void)state;
+    check_predicated(vectoradd, OP_ST, 4, 4, 0);
+    Try it = try_guards(vectoradd, 4, GUARDS_PREDICATED, 0);
+    assert_int_equal(loads_before_store(it.body), 8);
+    release(it.module);
+    /* what cannot fault is computed by all, and chosen; once, if it is uniform */
+    const char *select = OWN "\tmov.u32 %r1, %t;\n\tsetp.ge.u32 %p1, %t, 9;\n\t@%p1 bra L;\n\tbrev.b32 %r1, %t;\nL:\n"
+                             "\tst.global.u32 [%d1], %r1;\n";
+    check_predicated(select, OP_BREV, 0, 4, 0);
+    check_predicated(select, OP_SELP, 0, 4, 0);
+    const char *uniform = OWN "\tmov.u32 %r1, %t;\n\tsetp.ge.u32 %p1, %t, 9;\n\t@%p1 bra L;\n\tbrev.b32 %r1, %r0;\nL:\n"
+                              "\tst.global.u32 [%d1], %r1;\n";
+    check_predicated(uniform, OP_BREV, 0, 1, 0);
+    /* what is computed from a guarded load is guarded, and chosen by a guarded mov */
+    const char *loaded = OWN "\tmov.u32 %r1, %t;\n\tsetp.ge.u32 %p1, %t, 9;\n\t@%p1 bra L;\n\tld.global.u32 %r2, [%d1+4];\n"
+                             "\tbrev.b32 %r1, %r2;\nL:\n\tst.global.u32 [%d1], %r1;\n";
+    check_predicated(loaded, OP_BREV, 4, 4, 0);
+    check_predicated(loaded, OP_SELP, 0, 0, 0);
+    check_predicated(loaded, OP_MOV, 4, 4 + 2, 0); /* the index and the block's size */
+    /* two sides */
+    const char *sides = OWN "\tsetp.ge.u32 %p1, %t, %r0;\n\t@%p1 bra E;\n\tbrev.b32 %r1, %t;\n\tbra J;\nE:\n"
+                            "\tpopc.b32 %r1, %t;\nJ:\n\tst.global.u32 [%d1], %r1;\n";
+    check_predicated(sides, OP_SELP, 0, 4, 0);
+    /* each thread counts once, if it counts */
+    check_predicated("\tsetp.ge.u32 %p1, %t, %r0;\n\t@%p1 bra L;\n\tred.global.add.u32 [%a], 1;\nL:\n", OP_RED, 4, 4, 0);
+    /* calls, loops and inner branches stay under a branch */
+    Try loop = try_guards("\tsetp.ge.u32 %p1, %t, %r0;\n\t@%p1 bra L;\n\tmov.u32 %r1, 0;\nM:\n\tadd.u32 %r1, %r1, 1;\n"
+                          "\tred.global.add.u32 [%a], %r1;\n\tsetp.lt.u32 %p2, %r1, %t;\n\t@%p2 bra M;\nL:\n",
+                          2, GUARDS_PREDICATED, 1);
+    assert_int_equal(count_guards(loop.body, OP_RED), 0);
+    release(loop.module);
+}
+
 /* Loops that replicas leave at different times. */
 static void test_joint_loops(void **state)
 {
@@ -482,6 +535,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clones),
         cmocka_unit_test(test_fast_paths),
+        cmocka_unit_test(test_predication),
         cmocka_unit_test(test_joint_loops),
         cmocka_unit_test(test_warp_level),
         cmocka_unit_test(test_refuses_instructions),
