@@ -2,10 +2,10 @@
  *
  *     if (p) { x = *a; *b = x + 1; }        @p ld x, [a];  @p add y, x, 1;  @p st [b], y
  *
- * Then cloning interleaves the replicas' instructions, loads first if the original has them first, and no branch is left.
- * What cannot fault and reads nothing that was computed under the guard is computed by all threads, and once for all
- * replicas if it is uniform.  Values that the region's end chooses between are chosen by selp, or by a guarded mov where
- * one of them is computed under the guard: it is undefined elsewhere.
+ * Then cloning interleaves the replicas' instructions, loads first if the original has them first, and no branch is
+ * left.  What cannot fault and reads nothing that was computed under the guard is computed by all threads, and once for
+ * all replicas if it is uniform.  Values that the region's end chooses between are chosen by selp, or by a guarded mov
+ * where one of them is computed under the guard: it is undefined elsewhere.
  *
  * Requires SSA form, variance and regions.  Keeps SSA form; blocks, edges and all analyses change. */
 #include "opt/coarsen_internal.h"
@@ -38,8 +38,9 @@ typedef struct Predication {
 static bool is_simple(const Inst *inst)
 {
     const unsigned allowed = EFFECT_PURE | EFFECT_READ | EFFECT_WRITE | EFFECT_THREAD | EFFECT_HINT | EFFECT_TRAP |
-                             EFFECT_VOLATILE;
-    if (inst_is_opaque(inst) || inst->sync != SYNC_NONE || inst->effects & ~allowed || inst->guard != REF_NONE ||
+                             EFFECT_VOLATILE | EFFECT_SYNC;
+    bool syncs = inst->sync != SYNC_NONE && inst->sync != SYNC_STRONG; /* of other threads or accesses */
+    if (inst_is_opaque(inst) || syncs || inst->effects & ~allowed || inst->guard != REF_NONE ||
         inst->tied_count || inst->pragma)
         return false;
     Access access;
