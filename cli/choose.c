@@ -119,6 +119,7 @@ static bool make_form(Choice *choice, CoarsenTrial *trial)
     request.coarsen = true;
     request.registers = false;
     request.stride = trial->stride;
+    request.guards = trial->guards;
     memcpy(request.factor, trial->factor, sizeof trial->factor);
     if (choice->bases[0].basis.launch)
         memcpy(request.block, choice->bases[0].basis.block, sizeof request.block);
@@ -142,6 +143,32 @@ static bool make_form(Choice *choice, CoarsenTrial *trial)
     return trial->sound;
 }
 
+static bool has_fast_path(const Body *body)
+{
+    for (size_t b = 0; b < body->blocks.count; b++)
+        if (body->blocks.data[b]->is_cold)
+            return true;
+    return false;
+}
+
+/* Makes the form with this factor and stride and, where it has fast paths, the one without; true if that is sound. */
+static bool make_pair(Choice *choice, const ChoiceContext *context, const CoarsenTrial *wanted)
+{
+    KernelReport *kernel = choice->kernel;
+    CoarsenTrial *trial = &kernel->trials[kernel->trial_count++];
+    *trial = *wanted;
+    if (!make_form(choice, trial))
+        return false;
+    const Candidate *made = &choice->candidates[choice->candidate_count - 1];
+    if (!context->guards_given && has_fast_path(made->result.body)) {
+        trial = &kernel->trials[kernel->trial_count++];
+        *trial = *wanted;
+        trial->guards = GUARDS_SEQUENTIAL;
+        make_form(choice, trial);
+    }
+    return true;
+}
+
 /* Makes every form.  A dimension that is refused alone is not tried together with others. */
 static void make_forms(Choice *choice, const ChoiceContext *context)
 {
@@ -158,10 +185,10 @@ static void make_forms(Choice *choice, const ChoiceContext *context)
                 if (hopeless || !divides(choice, factor))
                     continue;
                 for (unsigned s = 0; s < (context->stride_given ? 1 : COUNT_OF(strides)); s++) {
-                    CoarsenTrial *trial = &kernel->trials[kernel->trial_count++];
-                    *trial = (CoarsenTrial){.factor = {factor[0], factor[1], factor[2]},
-                                            .stride = context->stride_given ? kernel->request.stride : strides[s]};
-                    bool is_sound = make_form(choice, trial);
+                    const CoarsenTrial wanted = {.factor = {factor[0], factor[1], factor[2]},
+                                                 .stride = context->stride_given ? kernel->request.stride : strides[s],
+                                                 .guards = kernel->request.guards};
+                    bool is_sound = make_pair(choice, context, &wanted);
                     for (unsigned k = 0; !is_sound && total == 2 && k < 3; k++)
                         refused[k] |= factor[k] > 1;
                     if (!is_sound)
@@ -217,8 +244,8 @@ static const CoarsenTrial *spilling_part(const Choice *choice, const CoarsenTria
 {
     for (unsigned i = 0; i < choice->spilling_count; i++) {
         const CoarsenTrial *part = choice->spilling[i];
-        if (part->factor[0] <= trial->factor[0] && part->factor[1] <= trial->factor[1] &&
-            part->factor[2] <= trial->factor[2])
+        if (part->guards == trial->guards && part->factor[0] <= trial->factor[0] &&
+            part->factor[1] <= trial->factor[1] && part->factor[2] <= trial->factor[2])
             return part;
     }
     return NULL;
@@ -308,8 +335,8 @@ static void decide(Choice *choice, const Candidate *best)
                                              : "not coarsened: the block size is not divisible by 2";
         return;
     }
-    const char *name = arena_printf(choice->arena, "%s with stride %s", factor_text(best->trial->factor, factor),
-                                    stride_text(&best->trial->stride, stride));
+    const char *name = arena_printf(choice->arena, "%s with stride %s%s", factor_text(best->trial->factor, factor),
+                                    stride_text(&best->trial->stride, stride), guards_text(best->trial));
     bool is_uneven = choice->bases[0].before.profile->uneven;
     if (!is_worthwhile(choice, best->trial)) {
         kernel->choice = arena_printf(
@@ -320,6 +347,7 @@ static void decide(Choice *choice, const Candidate *best)
     best->trial->chosen = true;
     kernel->request.coarsen = true;
     kernel->request.stride = best->trial->stride;
+    kernel->request.guards = best->trial->guards;
     memcpy(kernel->request.factor, best->trial->factor, sizeof best->trial->factor);
     if (choice->bases[0].basis.launch)
         memcpy(kernel->request.block, choice->bases[0].basis.block, sizeof kernel->request.block);
@@ -355,7 +383,8 @@ static bool weigh_input(Choice *choice)
 
 void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *options, const ChoiceContext *context)
 {
-    enum { FORMS = 2 * (3 + 6 + 10 + 15) }; /* two strides; powers of two along x, y, z whose product is 2, 4, 8, 16 */
+    /* Two strides, two forms of guards; powers of two along x, y, z whose product is 2, 4, 8, 16. */
+    enum { FORMS = 4 * (3 + 6 + 10 + 15) };
     const BlockSize block = block_size_resolve(&kernel->result.kernel->tuning, kernel->request.block);
     kernel->request.coarsen = false;
     if (!options->judge || !options->machine) {

@@ -12,14 +12,16 @@ typedef struct ChoiceContext {
     size_t launch_count;
     struct AssemblerJudge *judge; /* for machine instructions; NULL: PTX instructions decide */
     bool stride_given; /* only the request's stride is tried */
+    bool guards_given; /* only the request's form of guards is tried */
 } ChoiceContext;
 
 /* The launch of the kernel, or NULL. */
 const Launch *choice_launch(const ChoiceContext *context, const char *kernel);
 
 /* Predicts the time of every form that coarsening by 2 to 16 along x, y, z or their products gives, with the strides
- * block and unit, and puts the fastest into kernel->request if it is predicted to be at least 3% faster than the input
- * (15% by an estimate where loops end differently for each thread) and spills no more.  Otherwise nothing is coarsened.
+ * block and unit, with guards as GUARDS_AUTO makes them and, where these are fast paths, as sequential copies, and puts
+ * the fastest into kernel->request if it is predicted to be at least 3% faster than the input (15% by an estimate where
+ * loops end differently for each thread) and spills no more.  Otherwise nothing is coarsened.
  * kernel->choice says what was decided and why, kernel->trials has all forms; if none could even be tried,
  * kernel->refusal says why.
  *

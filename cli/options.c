@@ -266,7 +266,6 @@ static void check_options(Reader *reader)
 {
     Options *options = reader->options;
     options->stride_given = reader->stride_given;
-    options->guards_given = reader->guards_given;
     if (options->ptxas_options.count && options->assembler_given &&
         (options->assembler_none || options->assembler != ASSEMBLER_PTXAS))
         options_fail(reader, "-Xptxas passes options to ptxas, but -assembler says not to use it");
@@ -276,7 +275,7 @@ static void check_options(Reader *reader)
     }
     if (reader->stride_given && options->coarsen.count == 0)
         options_fail(reader, "-stride says how to coarsen, but -coarsen is not given");
-    if (reader->guards_given && options->coarsen.count == 0)
+    if (options->guards_given && options->coarsen.count == 0)
         options_fail(reader, "-coarsen-guards says how to coarsen, but -coarsen is not given");
     if (options->launch_out && options->coarsen.count == 0)
         options_fail(reader, "-launch-out describes how coarsened kernels are launched, but -coarsen is not given");

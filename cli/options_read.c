@@ -128,7 +128,7 @@ void options_read_stride(Reader *reader, const char *text)
 
 void options_read_guards(Reader *reader, const char *text)
 {
-    reader->guards_given = true;
+    reader->options->guards_given = true;
     if (!guard_form_read(text, &reader->options->guards))
         options_fail(reader, "-coarsen-guards %s: expected 'auto', 'sequential', 'fast' or 'predicated'", text);
 }

@@ -12,6 +12,7 @@ enum { MOST_CONDITIONS = 8 };
 typedef struct CoarsenTrial {
     unsigned factor[3];
     Stride stride;
+    GuardForm guards;
     bool sound;          /* false: refused, or not tried at all */
     double speedup;      /* predicted; 0: unknown */
     bool chosen;
@@ -72,5 +73,7 @@ void launch_print_json(const Report *report, Buf *out);
 const char *factor_text(const unsigned factor[3], char text[32]);
 /* "block", "unit", "16". */
 const char *stride_text(const Stride *stride, char text[16]);
+/* ", sequential guards", or "" where no form of guards was chosen. */
+const char *guards_text(const CoarsenTrial *trial);
 
 #endif

@@ -86,6 +86,7 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
             json_t *one = json_object();
             json_object_set_new(one, "factor", json_triple(trial->factor));
             json_object_set_new(one, "stride", json_stride(&trial->stride));
+            json_object_set_new(one, "guards", json_text(guard_form_name(trial->guards)));
             json_object_set_new(one, "speedup", trial->speedup > 0 ? json_real(trial->speedup) : json_null());
             json_object_set_new(one, "chosen", json_boolean(trial->chosen));
             json_object_set_new(one, "verdict", json_text(trial->verdict));

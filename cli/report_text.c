@@ -17,6 +17,11 @@ const char *factor_text(const unsigned factor[3], char text[32])
 }
 
 /* "block", "unit", "16". */
+const char *guards_text(const CoarsenTrial *trial)
+{
+    return trial->guards == GUARDS_SEQUENTIAL ? ", sequential guards" : "";
+}
+
 const char *stride_text(const Stride *stride, char text[16])
 {
     if (stride->kind == STRIDE_NUMBER)
@@ -144,8 +149,9 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
         buf_printf(out, "  coarsening: auto: %s\n", kernel->choice);
     if (result->coarsening != OUTCOME_REFUSED)
         for (unsigned i = 0; i < kernel->trial_count; i++)
-            buf_printf(out, "    %s %s: %s\n", factor_text(kernel->trials[i].factor, factor),
-                       stride_text(&kernel->trials[i].stride, stride), kernel->trials[i].verdict);
+            buf_printf(out, "    %s %s%s: %s\n", factor_text(kernel->trials[i].factor, factor),
+                       stride_text(&kernel->trials[i].stride, stride), guards_text(&kernel->trials[i]),
+                       kernel->trials[i].verdict);
     switch (result->coarsening) {
     case OUTCOME_DONE: {
         buf_printf(out, "  coarsening: done: %s, stride %s", factor_text(result->contract.factor, factor),

@@ -21,7 +21,9 @@ typedef enum GuardForm {
     GUARDS_FAST,       /* beside those, a merged one for where all replicas agree on the condition */
 } GuardForm;
 
-/* "auto", "sequential" ...; false if there is none of that name. */
+/* "auto", "sequential" ... */
+const char *guard_form_name(GuardForm form);
+/* False if there is none of that name. */
 bool guard_form_read(const char *name, GuardForm *form);
 
 typedef struct CoarsenRequest {

@@ -237,13 +237,20 @@ bool coarsening_form_fast_paths(Coarsening *c)
     return f.begun;
 }
 
+static const char *const form_names[] = {[GUARDS_AUTO] = "auto",
+                                         [GUARDS_SEQUENTIAL] = "sequential",
+                                         [GUARDS_FAST] = "fast",
+                                         [GUARDS_PREDICATED] = "predicated"};
+
+const char *guard_form_name(GuardForm form)
+{
+    return form_names[form];
+}
+
 bool guard_form_read(const char *name, GuardForm *form)
 {
-    static const char *const names[] = {
-        [GUARDS_AUTO] = "auto", [GUARDS_SEQUENTIAL] = "sequential", [GUARDS_FAST] = "fast",
-        [GUARDS_PREDICATED] = "predicated"};
-    for (unsigned i = 0; i < COUNT_OF(names); i++)
-        if (strcmp(name, names[i]) == 0) {
+    for (unsigned i = 0; i < COUNT_OF(form_names); i++)
+        if (strcmp(name, form_names[i]) == 0) {
             *form = (GuardForm)i;
             return true;
         }
