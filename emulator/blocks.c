@@ -252,8 +252,9 @@ static bool always_repeats(Machine *machine, Warp *warp)
 static bool keeps_lanes(Machine *machine, Warp *warp)
 {
     bool released = false;
+    uint32_t leaving;
     for (unsigned i = 0, count = warp->runnable_count; i < count; i++)
-        released |= release_arrived(machine, warp, warp->runnable[i]) != 0;
+        released |= release_arrived(machine, warp, warp->runnable[i], &leaving) != 0;
     return !released;
 }
 

@@ -121,20 +121,14 @@ Step run_barrier(Exec *x, const Op *op, uint32_t mask)
 }
 
 /* Lanes that wait to reconverge need not: what others wait for in a warp-level operation may come after that point.
- * They must come to it then. */
+ * They must come to it then, unless they have nothing left to do. */
 static bool call_members(Exec *x, Split *split)
 {
     if (split->wait != WAIT_WARP)
         return false;
-    uint32_t released = release_arrived(x->machine, x->warp, split);
-    split->called |= released & split->members;
+    uint32_t leaving, released = release_arrived(x->machine, x->warp, split, &leaving);
+    split->called |= released & split->members & ~leaving;
     return released != 0;
-}
-
-/* Members that are missing for good. */
-static uint32_t members_missing(const Warp *warp, const Split *split)
-{
-    return split->members & (warp->live | split->called) & ~split->mask;
 }
 
 static void fault_waiting(Exec *x, Split *split)
@@ -148,9 +142,9 @@ static void fault_waiting(Exec *x, Split *split)
                  "lanes 0x%08x of the warp are at the barrier, but lanes 0x%08x are not", split->mask, missing);
         return;
     }
-    uint32_t missing = members_missing(x->warp, split);
+    uint32_t missing, together = split_lanes_together(x->warp, split, &missing);
     fault_at(x, op, (unsigned)__builtin_ctz(missing ? missing : split->mask), FAULT_WARP_SYNC,
-             "lanes 0x%08x wait for lanes 0x%08x, which %s", split->mask, missing,
+             "lanes 0x%08x wait for lanes 0x%08x, which %s", together, missing,
              missing & x->warp->live ? "wait elsewhere" : "exit without coming");
 }
 
@@ -167,7 +161,8 @@ bool warp_resolve(Exec *x)
             return true;
         }
         /* Exited members are not waited for. */
-        if (split->wait == WAIT_WARP && !members_missing(warp, split)) {
+        uint32_t missing;
+        if (split->wait == WAIT_WARP && (split_lanes_together(warp, split, &missing), !missing)) {
             split_wake(warp, split);
             return true;
         }

@@ -15,17 +15,23 @@ static bool is_partner(const Split *split, const Split *other, const Op *op, uin
     return op->warp.kind == WARP_SYNC || (other->pc == split->pc && other->frame == split->frame);
 }
 
-/* The lanes that execute together, or 0 if the split must wait. */
-static uint32_t gather(Exec *x, const Op *op, uint32_t mask, uint32_t members)
+/* The lanes at the operation: those of the mask and of the splits that wait there.  *missing: members that must come. */
+static uint32_t gather(const Warp *warp, const Split *split, const Op *op, uint32_t mask, uint32_t members,
+                       uint32_t *missing)
 {
-    Warp *warp = x->warp;
-    uint32_t together = mask, awaited = warp->live;
+    uint32_t together = mask, awaited = warp->live | (split->wait == WAIT_WARP ? split->called : 0);
     for (unsigned i = 0; i < warp->blocked_count; i++)
-        if (is_partner(x->split, warp->blocked[i], op, members)) {
+        if (is_partner(split, warp->blocked[i], op, members)) {
             together |= warp->blocked[i]->mask;
             awaited |= warp->blocked[i]->called;
         }
-    return members & awaited & ~together ? 0 : together;
+    *missing = members & awaited & ~together;
+    return together;
+}
+
+uint32_t split_lanes_together(const Warp *warp, const Split *split, uint32_t *missing)
+{
+    return gather(warp, split, &split->frame->code->ops.data[split->pc], split->mask, split->members, missing);
 }
 
 static void release(Exec *x, const Op *op, uint32_t members)
@@ -267,8 +273,8 @@ Step run_collective(Exec *x, const Op *op, uint32_t mask)
     }
     if (mask & ~members)
         return fault_outsider(x, op, mask & ~members, members);
-    uint32_t together = gather(x, op, mask, members);
-    if (!together) {
+    uint32_t missing, together = gather(x->warp, x->split, op, mask, members, &missing);
+    if (missing) {
         x->split->members = members;
         x->split->called = 0;
         x->split->warp_kind = op->warp.kind;

@@ -37,8 +37,8 @@ void partners_arrive(Exec *x, const Op *op, unsigned barrier);
 /* idle.c: for warps that have done nothing visible for some time */
 
 /* Lets lanes that wait to reconverge with the split continue without it: it may be waiting for them, as at a lock.
- * Returns these lanes. */
-uint32_t release_arrived(Machine *machine, Warp *warp, const Split *split);
+ * Returns these lanes; *leaving: those of them that will only exit. */
+uint32_t release_arrived(Machine *machine, Warp *warp, const Split *split, uint32_t *leaving);
 /* loop_look, after a jump of the running split, returns true if the split loops without a change; Split.repeats then
  * says so.  loop_forget begins the turn of another. */
 void loop_forget(Machine *machine);
@@ -133,6 +133,10 @@ void cluster_recheck(BlockState *block); /* after threads exited */
 void cluster_publish(Exec *x, const Translation *at, uint32_t mask);
 
 /* collective.c, matrix.c */
+
+/* Of a split that waits in a warp-level operation: the lanes of all splits that wait there.  *missing: members that
+ * must still come. */
+uint32_t split_lanes_together(const Warp *warp, const Split *split, uint32_t *missing);
 
 enum {
     WARP_SHFL,

@@ -187,9 +187,19 @@ static uint32_t lanes_held(const Warp *warp, const Split *waiting)
     return waiting->callee || waiting->pc == PC_EXIT ? 0 : lanes_arrived(warp, waiting);
 }
 
-uint32_t release_arrived(Machine *machine, Warp *warp, const Split *split)
+/* Whether nothing but the end of the kernel follows. */
+static bool is_end(const Code *code, uint32_t pc)
+{
+    const Op *op = &code->ops.data[pc];
+    if (op->run == run_reconverge)
+        op++;
+    return op->run == run_exit || (op->run == run_return && code->is_entry);
+}
+
+uint32_t release_arrived(Machine *machine, Warp *warp, const Split *split, uint32_t *leaving)
 {
     uint32_t released = 0;
+    *leaving = 0;
     for (Split *waiting = split->parent; waiting; waiting = waiting->parent) {
         uint32_t held = lanes_held(warp, waiting);
         if (!held)
@@ -198,6 +208,7 @@ uint32_t release_arrived(Machine *machine, Warp *warp, const Split *split)
         machine->result->counters.warp_waits++;
         machine->effects++;
         released |= held;
+        *leaving |= is_end(waiting->frame->code, waiting->pc) ? held : 0;
         warp_push(warp, split_new(machine, waiting->parent, waiting->frame, waiting->pc, held, waiting->reconvergence));
     }
     return released;

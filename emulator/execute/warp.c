@@ -120,8 +120,9 @@ static Split *split_choose(const Machine *machine, Warp *warp)
 static bool split_rest(Exec *x, Split *split)
 {
     Warp *warp = x->warp;
+    uint32_t leaving;
     if (warp->idle_steps > (x->yield ? IDLE_POLL : IDLE_LOOP))
-        release_arrived(x->machine, warp, split);
+        release_arrived(x->machine, warp, split, &leaving);
     split_defer(warp, split);
     const EmulatorOptions *options = &x->machine->options;
     uint64_t limit = options->hang_steps ? options->hang_steps : UINT64_C(1) << 24;

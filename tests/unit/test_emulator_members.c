@@ -144,6 +144,19 @@ static void exits_are_not_waited_for(void **state)
                         "st.global.u32 [%rd2], %r3; exit;\n"
                         "S: vote.sync.ballot.b32 %r3, 1, -1; st.global.u32 [%rd2], %r3;";
     expect_words(&(Emulated){.block = 32}, leave, words, 2);
+    /* The same, but all exit at one place, where those that are done wait for the others to meet them. */
+    const uint32_t stayed[] = {0, 0, 0, 0, 7, 7, 7, 7};
+    expect_words(&(Emulated){.block = 32},
+                 "mov.u32 %r2, %laneid; mov.u32 %r3, 7; setp.lt.u32 %p1, %r2, 4; @%p1 bra E;\n"
+                 "setp.lt.u32 %p2, %r2, 16; @%p2 bra S; add.u32 %r2, %r2, 1;\n"
+                 "S: bar.warp.sync -1; st.global.u32 [%rd2], %r3;\nE:",
+                 stayed, 8);
+    /* Three groups, of which the last leaves when the others already wait for each other. */
+    expect_words(&(Emulated){.block = 32},
+                 "mov.u32 %r2, %laneid; mov.u32 %r3, 7; setp.lt.u32 %p1, %r2, 16; @%p1 bra L;\n"
+                 "bar.warp.sync -1; st.global.u32 [%rd2], %r3; bra E;\n"
+                 "L: setp.lt.u32 %p2, %r2, 4; @%p2 bra E; bar.warp.sync -1; st.global.u32 [%rd2], %r3;\nE:",
+                 stayed, 8);
 }
 
 int main(void)
