@@ -92,6 +92,11 @@ static uint64_t extend(uint64_t value, bool is_signed)
     return is_signed ? (uint64_t)(int64_t)(int32_t)value : (uint32_t)value;
 }
 
+static int64_t as_signed(uint64_t value, unsigned bits)
+{
+    return bits == 32 ? (int32_t)value : (int64_t)value;
+}
+
 static bool compares(unsigned relation, int64_t a, int64_t b)
 {
     switch (relation) {
@@ -192,12 +197,13 @@ static void instruction_add(Program *program)
         EACH(x->value[t] & mask);
         break;
     case 13:
-        buf_printf(text, "shr.u%u %%%c%u, %%%c%u, %u;\n", bits, letter, n, letter, a, shift);
-        EACH(shift < bits ? x->value[t] >> shift : 0);
+        buf_printf(text, "shr.%c%u %%%c%u, %%%c%u, %u;\n", sign, bits, letter, n, letter, a, shift);
+        EACH(is_signed ? (uint64_t)(as_signed(x->value[t], bits) >> (shift < bits ? shift : bits - 1))
+             : shift < bits ? x->value[t] >> shift : 0);
         break;
     case 14:
-        buf_printf(text, "rem.u%u %%%c%u, %%%c%u, 12;\n", bits, letter, n, letter, a);
-        EACH(x->value[t] % 12);
+        buf_printf(text, "rem.%c%u %%%c%u, %%%c%u, 12;\n", sign, bits, letter, n, letter, a);
+        EACH(is_signed ? (uint64_t)(as_signed(x->value[t], bits) % 12) : x->value[t] % 12);
         break;
     case 15:
         bits = 64;
@@ -263,8 +269,8 @@ static void instruction_add(Program *program)
         break;
     default:
         bits = 32;
-        buf_printf(text, "bfe.u32 %%r%u, %%r%u, 4, 5;\n", n, narrow);
-        EACH(z->value[t] >> 4 & 31);
+        buf_printf(text, "bfe.%c32 %%r%u, %%r%u, 4, 5;\n", sign, n, narrow);
+        EACH((z->value[t] >> 4 & 31) | (is_signed && z->value[t] >> 8 & 1 ? ~UINT64_C(31) : 0));
         break;
     }
     cell->bits = bits;

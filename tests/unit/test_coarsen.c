@@ -73,6 +73,9 @@ static void test_clones(void **state)
     check_count("\tred.global.add.u32 [%a], 1;\n", OP_RED, 4);
     check_count("\tbar.sync 0;\n", OP_BAR, 1);
     check_count("\tmembar.gl;\n", OP_MEMBAR, 1);
+    /* what counts, or takes time, does so once for each thread */
+    check_count("\tpmevent 3;\n", OP_PMEVENT, 4);
+    check_count("\tnanosleep.u32 20;\n", OP_NANOSLEEP, 4);
     check_count(OWN "\tld.global.u32 %r1, [%a+4096];\n\tst.global.u32 [%d1], %r1;\n", OP_LD, 2);
     /* each thread loads for itself if threads can see each other's writes */
     check_count(OWN
@@ -330,6 +333,7 @@ static void test_refuses_instructions(void **state)
     check_refused("\tmov.u32 %r1, %warpid;\n", "counts warps", "mov.u32");
     check_refused("\tmbarrier.arrive.shared.b64 %d1, [%a];\n", "counts arrivals", "mbarrier.arrive");
     check_refused("\tfrobnicate.b32 %r1, %t;\n", "is not a known", "frobnicate");
+    check_refused("\tst.local.u32 [%a], %r0;\n", "does not come from a local variable", "st.local");
     check_refused("\tadd.cc.u32 %r1, %t, 5;\n\tsetp.lt.u32 %p1, %r0, 5;\n\t@%p1 bra L;\nL:\n\taddc.u32 %r2, %r0, 0;\n",
                   "from one basic block to another", "addc");
     check_refused("\tadd.cc.u32 %r1, %t, 5;\n\tbar.sync 0;\n\taddc.u32 %r2, %r0, 0;\n", "across a barrier", "addc");
@@ -418,6 +422,9 @@ static void test_refuses_calls(void **state)
                        "which synchronizes", "call.uni");
     check_refused_with(".func h()\n{\n\tbar.sync 0;\n\tret;\n}\n.func g()\n{\n\tcall.uni h;\n\tret;\n}\n", "",
                        "\tcall.uni g;\n", &by_four, "calls 'h', which synchronizes", "call.uni");
+    check_refused_with(".global .u32 flag;\n.func g()\n{\n\t.reg .b32 %x;\n\t.reg .pred %q;\nL:\n"
+                       "\tld.volatile.global.u32 %x, [flag];\n\tsetp.eq.u32 %q, %x, 0;\n\t@%q bra L;\n\tret;\n}\n",
+                       "", "\tcall.uni g;\n", &by_four, "which synchronizes ('ld.volatile.global.u32'", "call.uni");
     check_refused_with(".func g()\n{\n\t.reg .b32 %x;\n\tmov.u32 %x, %ntid.x;\n\tret;\n}\n", "", "\tcall.uni g;\n",
                        &by_four, "which reads %ntid.x", "call.uni");
     check_refused_with(".func g()\n{\n\tret;\n}\n", "",
@@ -451,6 +458,34 @@ static void test_refuses_blocks(void **state)
         "the stride 16 does not divide the 24 threads", NULL);
 }
 
+/* The distance between replicas, along each dimension. */
+static void test_strides(void **state)
+{
+    (void)state;
+    for (unsigned d = 0; d < 3; d++) {
+        CoarsenRequest request = {.stride = {STRIDE_NUMBER, 4}};
+        char code[160];
+        for (unsigned i = 0; i < 3; i++) {
+            request.factor[i] = i == d ? 4 : 1;
+            request.block.threads[i] = i == d ? 16 : 2;
+        }
+        snprintf(code, sizeof code, "\tmov.u32 %%r1, %%tid.%c;\n\tmad.wide.u32 %%d1, %%r1, 4, %%a;\n"
+                                    "\tst.global.u32 [%%d1], %%r1;\n", "xyz"[d]);
+        Try it = try_with("", "", code, &request);
+        assert_true(it.done);
+        Buf text = {0};
+        body_print(it.body, false, &text);
+        for (unsigned k = 4; k < 16; k += 4) {
+            char step[16];
+            snprintf(step, sizeof step, ", %u;", k);
+            if (!buf_has(&text, step))
+                fail_msg("no replica is %u apart along %c:\n%s", k, "xyz"[d], buf_text(&text));
+        }
+        buf_free(&text);
+        release(it.module);
+    }
+}
+
 static void test_contract(void **state)
 {
     (void)state;
@@ -480,6 +515,18 @@ static void test_contract(void **state)
     assert_true(buf_has(&text, "1347964752, 1, 0, 2, 4, 1, 2, 8, 0, 8, 64, 0, 0, 0, 0, 0"));
     buf_free(&text);
     release(it.module);
+
+    /* An aligned barrier under a condition of rows: each warp must remain in one row. */
+    static const char *const barriers[] = {"bar.sync 0", "barrier.sync.aligned 0"};
+    for (unsigned i = 0; i < COUNT_OF(barriers); i++) {
+        char code[160];
+        snprintf(code, sizeof code,
+                 "\tmov.u32 %%r1, %%tid.y;\n\tsetp.lt.u32 %%p1, %%r1, 3;\n\t@%%p1 bra L;\n\t%s;\nL:\n", barriers[i]);
+        it = try_with("", "", code, &(CoarsenRequest){.factor = {2, 1, 1}});
+        assert_true(it.done);
+        assert_true(it.contract.whole_warps);
+        release(it.module);
+    }
 
     it = try_with("", "", "\tshfl.sync.bfly.b32 %r1, %t, 1, 31, -1;\n", &(CoarsenRequest){.factor = {1, 2, 1}});
     assert_true(it.done);
@@ -546,7 +593,7 @@ int main(void)
         cmocka_unit_test(test_refuses_waiting),
         cmocka_unit_test(test_refuses_calls),
         cmocka_unit_test(test_refuses_blocks),
-        cmocka_unit_test(test_contract),
+        cmocka_unit_test(test_strides), cmocka_unit_test(test_contract),
         cmocka_unit_test(test_tuning),
         cmocka_unit_test(test_functions),
     };
