@@ -15,7 +15,8 @@ static bool is_partner(const Split *split, const Split *other, const Op *op, uin
     return op->warp.kind == WARP_SYNC || (other->pc == split->pc && other->frame == split->frame);
 }
 
-/* The lanes at the operation: those of the mask and of the splits that wait there.  *missing: members that must come. */
+/* The lanes at the operation: those of the mask and of the splits that wait there.  *missing: members that must still
+ * come. */
 static uint32_t gather(const Warp *warp, const Split *split, const Op *op, uint32_t mask, uint32_t members,
                        uint32_t *missing)
 {
