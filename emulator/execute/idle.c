@@ -191,9 +191,10 @@ static uint32_t lanes_held(const Warp *warp, const Split *waiting)
 static bool is_end(const Code *code, uint32_t pc)
 {
     const Op *op = &code->ops.data[pc];
-    if (op->run == run_reconverge)
+    if (!op->inst) /* run_reconverge */
         op++;
-    return op->run == run_exit || (op->run == run_return && code->is_entry);
+    return op->inst && op->inst->guard == REF_NONE &&
+           (inst_op(op->inst) == OP_EXIT || (inst_op(op->inst) == OP_RET && code->is_entry));
 }
 
 uint32_t release_arrived(Machine *machine, Warp *warp, const Split *split, uint32_t *leaving)

@@ -66,7 +66,7 @@ typedef struct Program {
     Buf text;
     Cell cells[LENGTH + 8];
     unsigned count;
-    uint64_t tid[TRIALS], ctaid[TRIALS], n[TRIALS], p[TRIALS];
+    uint64_t tid[TRIALS], ntid[TRIALS], ctaid[TRIALS], n[TRIALS], p[TRIALS];
     bool running[TRIALS];
     unsigned guards;
 } Program;
@@ -227,8 +227,8 @@ static void instruction_add(Program *program)
         break;
     case 20:
         bits = 32;
-        buf_printf(text, "mov.u32 %%r%u, %%tid.x;\n", n);
-        EACH(program->tid[t]);
+        buf_printf(text, "mov.u32 %%r%u, %s;\n", n, is_signed ? "%ntid.x" : "%tid.x");
+        EACH(is_signed ? program->ntid[t] : program->tid[t]);
         break;
     case 21:
         bits = 32;
@@ -286,6 +286,7 @@ static void program_make(Program *program)
     Cell *cells = program->cells;
     for (unsigned t = 0; t < TRIALS; t++) {
         program->tid[t] = random_below(random, 3) ? random_below(random, 1024) : 1023;
+        program->ntid[t] = random_below(random, 2) ? 1024 : program->tid[t] + 1;
         program->ctaid[t] = random_below(random, 2) ? random_below(random, 4000) : 2147483646;
         program->n[t] = (uint32_t)any_bits(random);
         program->p[t] = any_bits(random);
@@ -332,7 +333,9 @@ static uint64_t form_value(const Program *program, const Body *body, const Affin
         case AFFINE_VALUE: base = reg_value(program, body, term->reg, trial); break;
         case AFFINE_SIGNED: base = extend(reg_value(program, body, term->reg, trial), true); break;
         case AFFINE_SREG:
-            base = !strcmp(term->sreg->name, "%tid.x") ? program->tid[trial] : program->ctaid[trial];
+            base = !strcmp(term->sreg->name, "%tid.x")    ? program->tid[trial]
+                   : !strcmp(term->sreg->name, "%ntid.x") ? program->ntid[trial]
+                                                          : program->ctaid[trial];
             break;
         case AFFINE_PARAM:
             base = !strcmp(term->variable->name, "n") ? program->n[trial] : program->p[trial];

@@ -82,6 +82,7 @@ static const Pair pairs[] = {
     {"st.u32 [%gs], %a", "ld.global.u32 %b, [%p]", true},
     {"st.u32 [%gs], %a", "ld.shared.u32 %b, [tile]", false},
     {"st.u32 [%q], %a", "ld.global.u32 %b, [%q+4]", true},
+    {"st.u32 [%q0], %a", "ld.shared.u32 %b, [%q0+4]", false},
     /* addresses */
     {"st.global.u32 [%p], %a", "ld.global.u32 %b, [%p+4]", true},
     {"st.global.u32 [%p], %a", "ld.global.u32 %b, [%p+2]", false},
@@ -136,6 +137,9 @@ static const Pair pairs[] = {
     {"call callee", "add.u32 %b, %a, 1", true},
     {"add.cc.u32 %b, %a, 1", "call callee", false},
     {"trap", "st.global.u32 [%p], %a", false},
+    {"ld.global.nc.u32 %b, [%p]", "trap", false},
+    {"trap", "ld.global.nc.u32 %b, [%p]", false},
+    {"add.u32 %b, %a, 1", "trap", true},
     {"brkpt", "st.global.u32 [%p], %a", false},
     /* registers */
     {"add.u32 %b, %a, 1", "add.u32 %c, %b, 1", false},
@@ -174,6 +178,7 @@ static void test_pairs(void **state)
             fail_msg("'%s' and '%s' may %sbe exchanged", pair->first, pair->second, pair->may_swap ? "not " : "");
         assert_false(insts_may_swap(analyses_memory(analyses), second, second->next));
         analyses_free(analyses);
+        check_body(body);
         body_drop(body);
     }
     buf_free(&text);
@@ -232,9 +237,30 @@ static uint32_t long_block_edges(bool apart, unsigned accesses)
     return edges;
 }
 
+/* More accesses than the graph keeps in mind, all apart, and one that meets the first. */
+static void check_forgotten_access(const char *early, const char *late)
+{
+    Buf text = {0};
+    buf_puts(&text, ".visible .entry k(.param .u64 p)\n{\n.reg .u64 %p; .reg .u32 %a, %b<400>;\n"
+                    "ld.param.u64 %p, [p]; mov.u32 %a, 1;\n");
+    for (unsigned i = 0; i < 300; i++)
+        if (!strcmp(early, "ld"))
+            buf_printf(&text, "ld.global.u32 %%b%u, [%%p+%u];\n", i, 8 * i);
+        else
+            buf_printf(&text, "st.global.u32 [%%p+%u], %%a;\n", 8 * i);
+    buf_printf(&text, "%s;\nret;\n}\n", late);
+    Body *body = body_parse(text.data);
+    check_body(body);
+    body_drop(body);
+    buf_free(&text);
+}
+
 static void test_long_block(void **state)
 {
     (void)state;
+    check_forgotten_access("st", "ld.global.u32 %b0, [%p]");
+    check_forgotten_access("st", "st.global.u32 [%p+8], %a");
+    check_forgotten_access("ld", "st.global.u32 [%p], %a");
     /* A load needs the pointer, a store the pointer and the load, the end the stores. */
     assert_int_equal(long_block_edges(true, 250), 250 * 4);
     assert_true(long_block_edges(true, 4000) < 4000 * 1000);
