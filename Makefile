@@ -386,7 +386,8 @@ inputs: $(OUT)/tests/compare-occupancy
 
 DOCUMENTS := share/doc/ptxopt
 INSTALLED_PROGRAMS := ptxopt ptxopt-ptxas ptxopt-nvcc
-INSTALLED_DOCUMENTS := README.md LICENSE docs/formats.md docs/emulator.md docs/library.md $(wildcard docs/*.schema.json)
+INSTALLED_DOCUMENTS := README.md LICENSE docs/formats.md docs/emulator.md docs/library.md \
+    docs/launching.md $(wildcard docs/*.schema.json)
 INSTALLED_MANUALS := $(wildcard docs/*.1)
 COMPLETIONS := share/bash-completion/completions/ptxopt share/zsh/site-functions/_ptxopt \
     share/fish/vendor_completions.d/ptxopt.fish
