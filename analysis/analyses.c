@@ -123,8 +123,8 @@ const Variance *analyses_variance(Analyses *analyses, unsigned dimension, const 
     VarianceOptions wanted = options ? *options : (VarianceOptions){0};
     const Variance *have = analyses->variance[dimension];
     if (have && have->options.lane_uniform == wanted.lane_uniform &&
-        have->options.merge_loads == wanted.merge_loads && have->options.blocks == wanted.blocks &&
-        have->options.agreed == wanted.agreed)
+        have->options.merge_loads == wanted.merge_loads && have->options.unmerged == wanted.unmerged &&
+        have->options.blocks == wanted.blocks && have->options.agreed == wanted.agreed)
         return have;
     return analyses->variance[dimension] =
                variance_compute(layer_arena(analyses, LAYER_VALUES), analyses->body,

@@ -107,7 +107,9 @@ static VarianceCause memory_cause(const Variance *variance, const Inst *inst)
     if (space_is_private(variance, access.space) || access.space == SPACE_PARAM)
         return VARIANCE_PRIVATE;
     bool merges = access.kind == ACCESS_LOAD || inst->sync == SYNC_WARP;
-    return merges && variance->options.merge_loads ? VARIANCE_UNIFORM : VARIANCE_MEMORY;
+    const PointerMap *unmerged = variance->options.unmerged;
+    merges &= variance->options.merge_loads && !(unmerged && pointer_map_get(unmerged, inst));
+    return merges ? VARIANCE_UNIFORM : VARIANCE_MEMORY;
 }
 
 /* Why the results of the instruction are variant whatever it reads; VARIANCE_UNIFORM: they are not. */
@@ -270,7 +272,9 @@ static void reg_propagate(Solver *solver, RegId reg)
             mark_phi(solver, use->block, &use->block->phis.data[use->index], VARIANCE_ARGUMENT, reg, NULL);
             continue;
         }
-        mark_results(solver, use->inst, VARIANCE_OPERAND, reg);
+        /* A barrier that combines gives all threads of the block the same. */
+        if (use->inst->sync != SYNC_BLOCK_COUNT || solver->variance->options.blocks)
+            mark_results(solver, use->inst, VARIANCE_OPERAND, reg);
         if (inst_decides(use->inst))
             mark_branch(solver, use->block, reg);
     }

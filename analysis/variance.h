@@ -19,6 +19,7 @@ typedef struct VarianceOptions {
     /* Plain loads from global, shared and generic addresses that are the same give the same value. The caller
      * decides: it holds for programs without data races where all replicas load in one barrier interval. */
     bool merge_loads;
+    const PointerMap *unmerged; /* the loads that are not merged, by Inst, in spite of merge_loads; NULL: none */
     bool blocks; /* compare blocks, not threads: .shared variables and their addresses differ, %tid and lanes do not */
     /* By RegId, or NULL: values that are the same in all replicas, whatever they are computed from, because the caller
      * will compute them from all replicas' operands. */

@@ -12,10 +12,12 @@
  *   2. the index is read in one place (coarsen_index.c);
  *   3. variance says which values differ between replicas (analysis/variance.h);
  *   4. blocks under variant control are closed to regions with one entry and one exit (coarsen_regions.c);
- *   5. what cannot be shown to be sound is refused (coarsen_legality.c, coarsen_warps.c, coarsen_waiting.c);
+ *   5. what cannot be shown to be sound is refused (coarsen_legality.c, coarsen_warps.c, coarsen_waiting.c,
+ *      coarsen_progress.c);
  *   6. short regions are predicated (coarsen_predicate.c), others get fast paths beside them, for where the replicas
  *      agree on the condition (coarsen_fast.c, coarsen_joint.c);
- *   7. variant instructions are cloned in place, and regions as a whole (coarsen_mapping.c, coarsen_clone.c). */
+ *   7. variant instructions are cloned in place, and regions as a whole (coarsen_mapping.c, coarsen_clone.c,
+ *      coarsen_combine.c). */
 #include "opt/coarsen.h"
 
 #include "opt/coarsen_internal.h"
@@ -34,11 +36,13 @@ static bool analyze(Coarsening *c)
     c->dominance = analyses_dominance(c->analyses);
     c->postdominance = analyses_postdominance(c->analyses);
     c->loops = analyses_loops(c->analyses);
-    c->observation = coarsening_observation(c);
+    coarsening_find_observations(c);
     c->agreed = coarsening_agreed(c);
     c->agreed_count = c->body->regs.count;
-    VarianceOptions options = {
-        .lane_uniform = c->needs_whole_warps, .merge_loads = !c->observation, .agreed = &c->agreed};
+    VarianceOptions options = {.lane_uniform = c->needs_whole_warps,
+                               .merge_loads = true,
+                               .unmerged = &c->observations,
+                               .agreed = &c->agreed};
     c->variance = analyses_variance(c->analyses, c->dimension, &options);
     return coarsening_find_regions(c);
 }
@@ -98,6 +102,7 @@ static bool coarsen_dimension(Body *body, unsigned dimension, const CoarsenReque
     done = done && form_regions(&c, request->growth);
     if (done) {
         coarsening_clone(&c);
+        coarsening_combine(&c);
         contract->whole_warps |= c.needs_whole_warps;
     }
     analyses_free(c.analyses);

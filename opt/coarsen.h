@@ -70,6 +70,7 @@ typedef enum CoarsenRule {
     COARSEN_IF_VARIANT,  /* cloned if its operands or its control differ between replicas, else kept once */
     COARSEN_CLONED,      /* cloned for every replica, because each execution counts */
     COARSEN_ONCE,        /* kept once; the kernel is refused if replicas differ in it */
+    COARSEN_COMBINED,    /* as COARSEN_ONCE, but takes the predicates of all replicas */
     COARSEN_WHOLE_WARPS, /* as COARSEN_IF_VARIANT, and the launch must keep warps whole */
     COARSEN_REWRITTEN,   /* a thread's index or a block's size: computed for each replica */
     COARSEN_BY_REGISTER, /* by the special register it reads: coarsen_sreg_treatment() */

@@ -12,6 +12,8 @@
  *
  * Within a barrier interval the accesses of replicas may be interleaved, because programs have no data races.  A region
  * with warp-level instructions gets no fast path: threads of one warp that took different paths would not meet there.
+ * Neither does one that observes other threads: whatever it may wait for, the replicas do that in order
+ * (coarsen_progress.c).
  *
  * Requires SSA form, variance and regions.  Keeps SSA form; blocks, edges and all analyses change. */
 #include "opt/coarsen_versions.h"
@@ -206,7 +208,8 @@ static void form_guard(Coarsening *c, Versions *v, const Guard *guard)
 
 static bool is_wanted(const Coarsening *c, const Region *region)
 {
-    if (region->head->is_cold || region->blocks.data[0]->is_cold || !is_separable(region))
+    if (region->head->is_cold || region->blocks.data[0]->is_cold || !is_separable(region) ||
+        coarsening_region_observes(c, region))
         return false;
     return c->guards == GUARDS_FAST || c->guards == GUARDS_PREDICATED || seems_worthwhile(region);
 }

@@ -36,7 +36,7 @@ typedef struct Coarsening {
     const Dominance *dominance, *postdominance;
     const LoopForest *loops;
     const Variance *variance;
-    const Inst *observation; /* why equal loads of replicas are not merged; NULL: they are */
+    PointerMap observations; /* by load: why equal ones of replicas are not merged, an Inst; none: they are */
 
     size_t block_count;   /* blocks before cloning: the size of bit sets by Block.id */
     BitSet in_region;
@@ -77,6 +77,8 @@ bool coarsening_refuse_controlled(Coarsening *c, const Inst *inst);
 CoarsenTreatment coarsening_treatment(const Inst *inst);
 /* The special register that the instruction reads, or NULL. */
 const Sreg *coarsening_sreg(const Inst *inst);
+/* A barrier that makes one result of a predicate of each thread: its last operand. */
+bool coarsening_combines(const Inst *inst);
 /* A barrier, fence or warp-level operation: what is before it in one replica must be before it in all. */
 bool coarsening_orders(const Inst *inst);
 
@@ -97,10 +99,27 @@ void coarsening_gather_index(Coarsening *c);
 /* Makes the register of index_read replica 0's index, and computes the others' after it. Requires coarsening_map(). */
 void coarsening_make_indices(Coarsening *c);
 
+/* coarsen_observations.c */
+/* Reads a value that other threads may write in the same barrier interval, and uses it. */
+bool coarsening_observes(const Values *values, const Inst *inst);
+/* Whether the region has an observation.  Its copies then run one after the other, which coarsen_progress.c counts
+ * on. */
+bool coarsening_region_observes(const Coarsening *c, const Region *region);
+/* A barrier that each thread of the block passes with all others that have not exited. */
+bool coarsening_is_meeting(const Inst *inst);
+/* Sets observations. */
+void coarsening_find_observations(Coarsening *c);
+
+/* coarsen_exclusive.c */
+/* Whether no replica but the first executes the block. */
+bool coarsening_is_exclusive(const Coarsening *c, const Block *block);
+
+/* coarsen_progress.c */
+/* Whether the loop, which may go on until another thread has done something, ends although its replicas are executed
+ * one after the other. */
+bool coarsening_needs_nobody(Coarsening *c, const Loop *loop);
+
 /* coarsen_waiting.c */
-/* The first instruction by which a thread may learn what another one does within a barrier interval. NULL: there is
- * none, so equal loads of different replicas give equal values. */
-const Inst *coarsening_observation(const Coarsening *c);
 /* Refuses loops that may wait for another thread. */
 bool coarsening_check_waiting(Coarsening *c);
 
@@ -160,6 +179,10 @@ void coarsening_map(Coarsening *c);
 RegId coarsening_reg(const Coarsening *c, unsigned replica, RegId reg);
 /* The replica's copy of an instruction, in no block; targets are still the original's. */
 Inst *coarsening_clone_inst(const Coarsening *c, const Inst *inst, unsigned replica);
+
+/* coarsen_combine.c */
+/* Makes the barriers that combine predicates take those of all replicas. To be called after coarsening_clone(). */
+void coarsening_combine(Coarsening *c);
 
 /* coarsen_clone.c */
 /* Clones instructions and regions for all replicas. Cannot fail. */

@@ -127,7 +127,9 @@ static bool check_instruction(Coarsening *c, const Inst *inst)
 {
     if (inst_is_opaque(inst))
         return coarsening_refuse(c, inst, "'%s' is not a known instruction", inst_spelling(c->scratch, inst));
-    if (inst->sync == SYNC_BLOCK_BARRIER && inst->operand_count > 1)
+    bool counts = (inst->sync == SYNC_BLOCK_BARRIER && inst->operand_count > 1) ||
+                  (coarsening_combines(inst) && inst->operand_count > 3);
+    if (counts)
         return coarsening_refuse(c, inst, "'%s' waits for a given number of threads", inst_spelling(c->scratch, inst));
     return check_treatment(c, inst);
 }
@@ -159,7 +161,8 @@ bool coarsening_check_instructions(Coarsening *c)
  * their participants are not among them: coarsen_warps.c is about those. */
 static bool is_collective(const Inst *inst)
 {
-    return coarsening_treatment(inst).rule == COARSEN_ONCE ||
+    CoarsenRule rule = coarsening_treatment(inst).rule;
+    return rule == COARSEN_ONCE || rule == COARSEN_COMBINED ||
            (coarsening_is_warp_level(inst) && !coarsening_names_members(inst));
 }
 
@@ -178,7 +181,7 @@ static bool check_local_address(Coarsening *c, const Inst *inst)
 
 static bool is_aligned_barrier(const Inst *inst)
 {
-    bool barrier = inst->sync == SYNC_BLOCK_BARRIER || inst->sync == SYNC_CLUSTER_BARRIER;
+    bool barrier = inst->sync == SYNC_BLOCK_BARRIER || inst->sync == SYNC_CLUSTER_BARRIER || coarsening_combines(inst);
     return barrier && signature_is_aligned(inst->signature);
 }
 
@@ -192,11 +195,20 @@ static void check_alignment(Coarsening *c)
             if (!is_aligned_barrier(inst))
                 continue;
             if (!any) {
-                VarianceOptions options = {.merge_loads = c->variance->options.merge_loads};
+                VarianceOptions options = {.merge_loads = true, .unmerged = &c->observations};
                 any = analyses_variance(c->analyses, VARIANCE_ANY, &options);
             }
             c->needs_whole_warps |= variance_inst(any, inst);
         }
+}
+
+/* Of what all replicas do together; each has a predicate of its own to be combined. */
+static bool operands_differ(const Coarsening *c, const Inst *inst)
+{
+    if (!coarsening_combines(inst))
+        return variance_inst(c->variance, inst);
+    const Operand *barrier = &inst->operands[1];
+    return barrier->kind == OPERAND_REG && variance_reg(c->variance, inst->refs[barrier->ref].reg);
 }
 
 bool coarsening_check_regions(Coarsening *c)
@@ -211,10 +223,12 @@ bool coarsening_check_regions(Coarsening *c)
                 continue;
             if (in_region)
                 return coarsening_refuse_controlled(c, inst);
+            if (inst->guard != REF_NONE && coarsening_combines(inst))
+                return coarsening_refuse(c, inst, "'%s' has a guard", inst_spelling(c->scratch, inst));
             if (inst->guard != REF_NONE && variance_reg(c->variance, inst->refs[inst->guard].reg))
                 return coarsening_refuse(c, inst, "the guard of '%s' differs between the merged threads",
                                          inst_spelling(c->scratch, inst));
-            if (inst->sync != SYNC_WARP && variance_inst(c->variance, inst))
+            if (inst->sync != SYNC_WARP && operands_differ(c, inst))
                 return coarsening_refuse(c, inst, "the operands of '%s' differ between the merged threads",
                                          inst_spelling(c->scratch, inst));
         }

@@ -32,7 +32,7 @@ bool coarsening_uses_private(const Inst *inst)
 
 bool coarsening_clones(const Coarsening *c, const Inst *inst)
 {
-    if (coarsening_is_agreement(c, inst))
+    if (coarsening_is_agreement(c, inst) || coarsening_combines(inst))
         return false;
     if (variance_inst(c->variance, inst) || coarsening_uses_private(inst))
         return true;

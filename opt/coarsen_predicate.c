@@ -232,7 +232,7 @@ bool coarsening_predicate(Coarsening *c)
     for (size_t r = 0; r < c->regions.count; r++) {
         Side sides[2];
         const Region *region = &c->regions.data[r];
-        if (!find_sides(c, region, sides) || !is_wanted(c, sides))
+        if (!find_sides(c, region, sides) || !is_wanted(c, sides) || coarsening_region_observes(c, region))
             continue;
         predicate_region(c, region, sides);
         changed = true;

@@ -37,7 +37,7 @@ static const char *name_value(const Coarsening *c, const VarianceReason *reason,
 static const char *describe_root(const Coarsening *c, const VarianceReason *reason, RegId reg)
 {
     const char *name = name_value(c, reason, reg);
-    const Inst *observation = c->observation;
+    const Inst *observation = reason->inst ? pointer_map_get(&c->observations, reason->inst) : NULL;
     if (reason->cause == VARIANCE_INDEX)
         return name;
     if (reason->cause != VARIANCE_MEMORY || !observation)

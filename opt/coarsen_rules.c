@@ -33,9 +33,10 @@ static CoarsenTreatment treat_unsynchronized(const Form *form)
 
 static CoarsenTreatment treat_other(const Form *form)
 {
+    /* What other grids have written is there for a thread that has waited for them, and it is enough that one thread of
+     * the block lets other grids start: neither counts threads or orders them. */
     if (form_op(form) == OP_GRIDDEPCONTROL)
-        return refused("orders the kernel with the grids before and after it: what they write appears there, and "
-                       "coarsening models memory that changes at barriers only");
+        return (CoarsenTreatment){COARSEN_IF_VARIANT, NULL};
     return refused("has effects beyond its thread that coarsening does not model");
 }
 
@@ -49,7 +50,10 @@ CoarsenTreatment coarsen_treatment(const Form *form)
     case SYNC_CLUSTER_BARRIER:
     case SYNC_ASYNC_GROUP: return (CoarsenTreatment){COARSEN_ONCE, NULL};
     case SYNC_WARP: return (CoarsenTreatment){COARSEN_WHOLE_WARPS, NULL};
-    case SYNC_BLOCK_COUNT: return refused("counts or combines the threads of the block");
+    case SYNC_BLOCK_COUNT:
+        if (form_has(form, MOD_RED))
+            return (CoarsenTreatment){COARSEN_COMBINED, NULL};
+        return refused("counts threads of the block");
     case SYNC_CONVERGED:
         /* Only activemask is volatile.  Any set of threads that execute it together is a right answer, but one that a
          * kernel may show: coarsen_warps.c accepts it where it only names the participants of other instructions. */
@@ -100,6 +104,11 @@ const Sreg *coarsening_sreg(const Inst *inst)
     return NULL;
 }
 
+bool coarsening_combines(const Inst *inst)
+{
+    return inst->sync == SYNC_BLOCK_COUNT && coarsening_treatment(inst).rule == COARSEN_COMBINED;
+}
+
 bool coarsening_orders(const Inst *inst)
 {
     return inst->sync != SYNC_NONE && inst->sync != SYNC_STRONG;
@@ -111,6 +120,7 @@ const char *coarsen_rule_text(CoarsenRule rule)
     case COARSEN_IF_VARIANT: return "cloned if variant";
     case COARSEN_CLONED: return "cloned";
     case COARSEN_ONCE: return "kept once";
+    case COARSEN_COMBINED: return "combined";
     case COARSEN_WHOLE_WARPS: return "whole warps";
     case COARSEN_REWRITTEN: return "rewritten";
     case COARSEN_BY_REGISTER: return "by register";

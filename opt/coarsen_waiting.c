@@ -19,6 +19,8 @@
  * TAG_MIXED, which stands for any loop.  A tag changes at most twice, so one solution takes time linear in the size of
  * the loop, however many observations it has.
  *
+ * Loops that cannot be waiting for one of the merged threads are let through (coarsen_progress.c).
+ *
  * Requires SSA form, post-dominators and loops.  Changes nothing. */
 #include "opt/coarsen_internal.h"
 
@@ -35,6 +37,8 @@ typedef struct Mark {
 typedef enum MemoryKind { MEMORY_LOCAL, MEMORY_PARAM, MEMORY_SHARED, MEMORY_GLOBAL, MEMORY_KINDS } MemoryKind;
 enum { MEMORY_ALL = (1 << MEMORY_KINDS) - 1, MEMORY_GENERIC = MEMORY_ALL & ~(1 << MEMORY_PARAM) };
 
+typedef enum Verdict { VERDICT_NONE, VERDICT_NEEDS_NOBODY, VERDICT_WAITS } Verdict;
+
 typedef struct Waiting {
     Coarsening *c;
     const Values *values;
@@ -47,33 +51,11 @@ typedef struct Waiting {
     Mark memory[MEMORY_KINDS];
     VEC(RegId) pending_regs; /* whose mark has changed */
     VEC(const Block *) pending_blocks;
+    uint8_t *verdicts; /* Verdict by Loop.index */
     VEC(RegId) marked; /* registers to be cleared before the next solution */
     const Inst *decides;     /* the branch that ends a waiting loop; NULL: none found */
     const Inst *observation; /* that it depends on */
 } Waiting;
-
-/* Reads a value that other threads may write in the same barrier interval, and uses it. */
-static bool observes(const Values *values, const Inst *inst)
-{
-    bool strong = inst->sync == SYNC_STRONG || inst->sync == SYNC_MBARRIER ||
-                  (inst->effects & EFFECT_VOLATILE && inst->effects & EFFECT_READ);
-    if (!strong)
-        return false;
-    for (unsigned r = 0; r < inst->ref_count; r++)
-        if (ref_writes(&inst->refs[r]) && value_use_count(values, inst->refs[r].reg) > 0)
-            return true;
-    return false;
-}
-
-const Inst *coarsening_observation(const Coarsening *c)
-{
-    const Values *values = analyses_values(c->analyses);
-    for (size_t b = 0; b < c->body->blocks.count; b++)
-        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
-            if (observes(values, inst))
-                return inst;
-    return NULL;
-}
 
 static unsigned memory_kinds(const Inst *inst)
 {
@@ -198,11 +180,19 @@ static bool leaves_loop(const Waiting *w, const Loop *loop, const Block *block)
     return false;
 }
 
+static bool may_wait(Waiting *w, const Loop *loop)
+{
+    uint8_t *verdict = &w->verdicts[loop->index];
+    if (*verdict == VERDICT_NONE)
+        *verdict = coarsening_needs_nobody(w->c, loop) ? VERDICT_NEEDS_NOBODY : VERDICT_WAITS;
+    return *verdict == VERDICT_WAITS;
+}
+
 static void reach_branch(Waiting *w, const Block *block, Mark mark)
 {
     const Loop *loop = loop_at_depth(w, block);
     bool is_own = loop && (mark.tag == TAG_MIXED || mark.tag == TAG_FIRST + loop->index);
-    if (is_own && block_chooses(block) && leaves_loop(w, loop, block)) {
+    if (is_own && block_chooses(block) && leaves_loop(w, loop, block) && may_wait(w, loop)) {
         w->decides = block->last;
         w->observation = mark.observation;
     } else if (mark_join(&w->blocks[block->id], mark)) {
@@ -267,7 +257,7 @@ static bool solve(Waiting *w)
         const Block *block = w->outermost->blocks[b];
         const Loop *loop = loop_at_depth(w, block);
         for (const Inst *inst = loop ? block->first : NULL; inst; inst = inst->next) {
-            if (!observes(w->values, inst))
+            if (!coarsening_observes(w->values, inst))
                 continue;
             found = true;
             reach_results(w, inst, (Mark){TAG_FIRST + loop->index, inst});
@@ -289,15 +279,13 @@ static const Inst *irreducible_observation(const Waiting *w)
     for (size_t b = 0; w->c->loops->has_irreducible && b < body->blocks.count; b++)
         if (bitset_has(&w->c->loops->irreducible, body->blocks.data[b]->id))
             for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
-                if (observes(w->values, inst))
+                if (coarsening_observes(w->values, inst))
                     return inst;
     return NULL;
 }
 
 bool coarsening_check_waiting(Coarsening *c)
 {
-    if (c->variance->options.merge_loads) /* nothing is observed */
-        return true;
     Waiting w = {.c = c, .values = analyses_values(c->analyses)};
     const Inst *irreducible = irreducible_observation(&w);
     if (irreducible)
@@ -306,6 +294,7 @@ bool coarsening_check_waiting(Coarsening *c)
     w.dependents = control_dependents(c->scratch, c->postdominance);
     w.regs = ARENA_ARRAY(c->scratch, Mark, c->body->regs.count);
     w.blocks = ARENA_ARRAY(c->scratch, Mark, c->body->blocks.count);
+    w.verdicts = ARENA_ARRAY(c->scratch, uint8_t, c->loops->loop_count);
     for (uint32_t i = 0; i < c->loops->loop_count && !w.decides; i = c->loops->loops[i].end) {
         w.outermost = &c->loops->loops[i];
         for (w.depth = 1; !w.decides && solve(&w); w.depth++)

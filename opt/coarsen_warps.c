@@ -10,7 +10,7 @@
  * branches that lead out of the kernel on one side and to the instruction on the other, all of them within the region
  * or at its head, are looked at one by one:
  *   - if the mask is the result of a warp-level instruction after the branch, it names only threads that stayed;
- *   - if it is the branch at the head, and every thread of the kernel executes it once, a vote before it says who
+ *   - if it is the branch at the head, and all threads of a warp come there or none, a vote before it says who
  *     stays, and those who do not are taken out of the mask;
  *   - otherwise the kernel is refused.
  * Where both sides of a branch meet before the kernel ends, nobody has left by it: CUDA requires that every thread
@@ -145,11 +145,12 @@ static const Block *mask_origin(Coarsening *c, const Inst *inst)
     return maker && (maker->sync == SYNC_WARP || maker->sync == SYNC_CONVERGED) ? maker->block : NULL;
 }
 
-/* Whether a vote of the whole warp can be cast at the end of the block: all threads execute it.  They do so once, since
- * a region whose head is in a loop does not end with the kernel. */
-static bool everyone_passes(const Coarsening *c, const Block *block)
+/* Whether a vote of the whole warp can be cast at the end of the block: all of its threads execute it, or none, since
+ * the whole block of threads agrees on coming there. */
+static bool everyone_passes(Coarsening *c, const Block *block)
 {
-    return dominance_has(c->postdominance, block, c->body->blocks.data[0]);
+    VarianceOptions options = {.merge_loads = true, .unmerged = &c->observations};
+    return !variance_block(analyses_variance(c->analyses, VARIANCE_ANY, &options), block);
 }
 
 /* The members of one block's warp-level instructions, against the branches from which threads may leave. */

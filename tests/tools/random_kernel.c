@@ -170,9 +170,28 @@ static void make_shared_store(Maker *m)
         line(m, "st.global.u32 [%%common+%u], %s;", below(m, 4) * 4, value(m, true).text);
 }
 
+/* Adds to a sum by comparing and swapping; what it finds is not used for anything else. */
+static void make_swap(Maker *m, unsigned place)
+{
+    unsigned number = m->labels++, expected = temporary(m), found = temporary(m), next = temporary(m);
+    Text addend = value(m, false);
+    bool equal = chance(m, 30);
+    line(m, "mov.u32 %%t%u, %u;", expected, below(m, 3));
+    label(m, "S", number);
+    line(m, "add.u32 %%t%u, %%t%u, %s;", next, expected, addend.text);
+    line(m, "atom.global.cas.b32 %%t%u, [%%sums+%u], %%t%u, %%t%u;", found, place, expected, next);
+    line(m, "setp.%s.b32 %%p%u, %%t%u, %%t%u;", equal ? "eq" : "ne", next, found, expected);
+    line(m, "mov.u32 %%t%u, %%t%u;", expected, found);
+    line(m, "@%s%%p%u bra S%u;", equal ? "!" : "", next, number);
+}
+
 static void make_atomic(Maker *m)
 {
     unsigned place = below(m, 8) * 4;
+    if (chance(m, 15)) {
+        make_swap(m, place);
+        return;
+    }
     switch (below(m, 4)) {
     case 0: line(m, "atom.global.add.u32 %%t%u, [%%sums+%u], %s;", temporary(m), place, value(m, false).text); break;
     case 1: {
@@ -228,11 +247,28 @@ static void make_call(Maker *m)
     line(m, "}");
 }
 
+/* A barrier that combines a predicate of each thread. */
+static void make_combined(Maker *m)
+{
+    unsigned p = condition(m, chance(m, 15)), result = temporary(m), u = below(m, UNIFORMS);
+    const char *barrier = chance(m, 50) ? "bar.red" : "barrier.red";
+    if (chance(m, 40)) {
+        line(m, "%s.popc.u32 %%u%u, 0, %s%%p%u;", barrier, u, maybe_not(m), p);
+        return;
+    }
+    line(m, "%s.%s.pred %%p%u, 0, %s%%p%u;", barrier, chance(m, 50) ? "and" : "or", result, maybe_not(m), p);
+    line(m, "selp.u32 %%u%u, %u, %%u%u, %%p%u;", u, below(m, 9), u, result);
+}
+
 /* Through shared memory to another thread and back, between barriers. */
 static void make_exchange(Maker *m)
 {
     if (!m->uniform || m->exited || !m->barriers)
         return;
+    if (chance(m, 20)) {
+        make_combined(m);
+        return;
+    }
     m->shared = true;
     unsigned t = temporary(m);
     if (chance(m, 30)) { /* one thread for all */

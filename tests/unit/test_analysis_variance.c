@@ -176,8 +176,7 @@ static void check_body(Body *body)
     Arena *arena = arena_new();
     Dominance *post = postdominance_compute(arena, body);
     for (unsigned options = 0; options < 8; options++) {
-        VarianceOptions chosen = {
-            .lane_uniform = options & 1, .merge_loads = options & 2, .blocks = options & 4};
+        VarianceOptions chosen = {.lane_uniform = options & 1, .merge_loads = options & 2, .blocks = options & 4};
         Variance *all = variance_compute(arena, body, post, VARIANCE_ANY, &chosen);
         reasons_check(body, all);
         for (unsigned dimension = VARIANCE_X; dimension <= VARIANCE_Z; dimension++) {

@@ -1,5 +1,5 @@
 /* Coarsening: what is cloned, what is refused and where, the contract.  That results stay the same is tested by
- * tests/suites/coarsen.sh. */
+ * tests/suites/coarsen.sh.  It is long because every rule has its cases. */
 #include "parsed.h"
 
 #include "opt/opt.h"
@@ -60,6 +60,7 @@ static void check_count(const char *code, Opcode op, size_t count)
     release(it.module);
 }
 
+#define SM_90 ".version 8.0\n.target sm_90\n.address_size 64\n"
 #define OWN "\tmad.wide.u32 %d1, %t, 4, %a;\n"
 
 static void test_clones(void **state)
@@ -251,6 +252,41 @@ static void test_joint_loops(void **state)
     assert_int_equal(count_guarded(two, 2, GUARDS_FAST, 0, OP_BREV), 2);
 }
 
+/* A barrier that combines: one for the predicates of all replicas; a count of each. */
+static void test_combines(void **state)
+{
+    (void)state;
+    const char *any = "\tsetp.lt.u32 %p1, %t, 5;\n\tbar.red.or.pred %p2, 0, %p1;\n\t@!%p2 bra L;\n"
+                      "\tst.global.u32 [%a], %r0;\nL:\n";
+    check_count(any, OP_BAR, 1);
+    check_count(any, OP_OR, 3);
+    check_count(any, OP_ST, 1);
+    check_count("\tsetp.lt.u32 %p1, %t, 5;\n\tbar.red.or.pred %p2, 0, !%p1;\n\t@%p2 st.global.u32 [%a], %r0;\n", OP_AND,
+                3);
+    check_count("\tsetp.lt.u32 %p1, %t, 5;\n\tbar.red.and.pred %p2, 0, !%p1;\n\t@%p2 st.global.u32 [%a], %r0;\n", OP_OR,
+                3);
+    check_count("\tsetp.lt.u32 %p1, %t, 5;\n\tbarrier.red.and.pred %p2, 0, %p1;\n\t@%p2 st.global.u32 [%a], %r0;\n",
+                OP_AND, 3);
+    check_count("\tsetp.lt.u32 %p1, %r0, 5;\n\tbar.red.and.pred %p2, 0, %p1;\n\t@%p2 st.global.u32 [%a], %r0;\n",
+                OP_AND, 0);
+    const char *count = "\tsetp.lt.u32 %p1, %t, 5;\n\tbar.red.popc.u32 %r1, 0, %p1;\n\tst.global.u32 [%a], %r1;\n";
+    check_count(count, OP_BAR, 4);
+    check_count(count, OP_ADD, 3 + 3); /* three for the indices */
+    const char *same = "\tsetp.lt.u32 %p1, %r0, 5;\n\tbar.red.popc.u32 %r1, 0, %p1;\n\tst.global.u32 [%a], %r1;\n";
+    check_count(same, OP_BAR, 1);
+    check_count(same, OP_MUL, 1);
+    Try it = try_with(SM_90, "", "\tgriddepcontrol.wait;\n" OWN "\tst.global.u32 [%d1], %t;\n"
+                                 "\tgriddepcontrol.launch_dependents;\n", &by_four);
+    assert_true(it.done);
+    assert_int_equal(count_op(it.body, OP_GRIDDEPCONTROL), 2);
+    assert_int_equal(count_op(it.body, OP_ST), 4);
+    release(it.module);
+    it = try_with(SM_90, "", "\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 ret;\n\tgriddepcontrol.wait;\n", &by_four);
+    assert_true(it.done);
+    assert_int_equal(count_op(it.body, OP_GRIDDEPCONTROL), 4);
+    release(it.module);
+}
+
 /* Warp-level instructions under a condition are cloned with it; a vote before the branch tells who stays. */
 static void test_warp_level(void **state)
 {
@@ -272,6 +308,10 @@ static void test_warp_level(void **state)
     check_count("\tactivemask.b32 %r2;\n\tsetp.lt.u32 %p2, %r0, 40;\n\t@%p2 bra L;\n\tst.global.u32 [%a], %r0;\nL:\n"
                 "\tsetp.lt.u32 %p1, %t, 40;\n\t@%p1 ret;\n\tmatch.any.sync.b32 %r1, %r0, %r2;\n",
                 OP_VOTE, 4);
+    /* the warp's threads agree on coming to the return */
+    check_count("\tsetp.lt.u32 %p1, %r0, 5;\n\t@%p1 bra L;\n\tsetp.lt.u32 %p2, %t, 5;\n\t@%p2 ret;\n"
+                "\tvote.sync.any.pred %p3, 1, -1;\n\tret;\nL:\n\tst.global.u32 [%a], %r1;\n",
+                OP_VOTE, 8);
     /* nobody leaves at the second branch */
     check_count("\tsetp.lt.u32 %p1, %t, 40;\n\t@%p1 ret;\n\tsetp.eq.u32 %p2, %t, 50;\n\t@%p2 bra L;\n"
                 "\tmatch.any.sync.b32 %r1, %r0, -1;\nL:\n\tst.global.u32 [%a], %r0;\n",
@@ -323,8 +363,16 @@ static void test_refuses_instructions(void **state)
     check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 bar.sync 0;\n", "guard of 'bar.sync'", "@%p1 bar.sync");
     check_refused("\tand.b32 %r1, %t, 1;\n\tbar.sync %r1;\n", "operands of 'bar.sync' differ", "bar.sync");
     check_refused("\tbar.sync 0, 64;\n", "given number of threads", "bar.sync");
-    check_refused("\tbar.arrive 0, 64;\n", "counts or combines", "bar.arrive");
-    check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\tbar.red.popc.u32 %r1, 0, %p1;\n", "counts or combines", "bar.red");
+    check_refused("\tbar.arrive 0, 64;\n", "counts threads", "bar.arrive");
+    check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\tbar.red.popc.u32 %r1, 0, 64, %p1;\n", "given number of threads",
+                  "bar.red");
+    check_refused(
+        "\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 bra L;\n\tbar.red.popc.u32 %r1, 0, %p1;\nL:\n\tst.global.u32 [%a], %r1;\n",
+        "under a condition that differs", "bar.red");
+    check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\tsetp.lt.u32 %p2, %r0, 5;\n\t@%p2 bar.red.or.pred %p3, 0, %p1;\n",
+                  "guard", "@%p2 bar.red");
+    check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\tand.b32 %r1, %t, 1;\n\tbar.red.or.pred %p3, %r1, %p1;\n",
+                  "operands of 'bar.red.or.pred' differ", "bar.red");
     check_refused_with(".version 6.3\n.target sm_60\n.address_size 64\n", "", "\tvote.ballot.b32 %r1, %p1;\n",
                        &by_four, "run together", "vote");
     check_refused("\tsetp.lt.u32 %p2, %t, 5;\n\t@%p2 bra L;\n\t.reg .b32 %f<4>;\n"
@@ -337,8 +385,6 @@ static void test_refuses_instructions(void **state)
     check_refused("\tadd.cc.u32 %r1, %t, 5;\n\tsetp.lt.u32 %p1, %r0, 5;\n\t@%p1 bra L;\nL:\n\taddc.u32 %r2, %r0, 0;\n",
                   "from one basic block to another", "addc");
     check_refused("\tadd.cc.u32 %r1, %t, 5;\n\tbar.sync 0;\n\taddc.u32 %r2, %r0, 0;\n", "across a barrier", "addc");
-    check_refused("L:\n\tld.volatile.global.u32 %r1, [%a];\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra L;\n", "may wait",
-                  "ld.volatile");
     check_refused("L:\n\tatom.global.cas.b32 %r1, [%a], 0, 1;\n\tadd.u32 %r2, %r1, 3;\n\tsetp.ne.u32 %p1, %r2, "
                   "3;\n\t@%p1 bra L;\n"
                   "\tst.volatile.global.u32 [%a], 0;\n",
@@ -349,12 +395,12 @@ static void test_refuses_instructions(void **state)
 static void test_refuses_masks(void **state)
 {
     (void)state;
-    /* a return that not everybody passes: who takes part in a vote after it? */
-    check_refused("\tsetp.lt.u32 %p1, %r0, 5;\n\t@%p1 bra L;\n\tsetp.lt.u32 %p2, %t, 5;\n\t@%p2 ret;\n"
-                  "\tvote.sync.ballot.b32 %r1, 1, -1;\n\tst.global.u32 [%a], %r1;\nL:\n",
+    /* a return that not every thread of the warp comes to: who takes part in a vote after it? */
+    check_refused("\tmov.u32 %r4, %tid.y;\n\tsetp.lt.u32 %p1, %r4, 5;\n\t@%p1 bra L;\n\tsetp.lt.u32 %p2, %t, 5;\n"
+                  "\t@%p2 ret;\n\tvote.sync.ballot.b32 %r1, 1, -1;\n\tret;\nL:\n\tst.global.u32 [%a], %r1;\n",
                   "left the kernel", "vote");
-    check_refused("\tsetp.lt.u32 %p1, %r0, 5;\n\t@%p1 bra L;\n\tsetp.lt.u32 %p2, %t, 5;\n\t@%p2 ret;\n"
-                  "\tvote.sync.ballot.b32 %r1, 1, -1;\n\tret;\nL:\n\tst.global.u32 [%a], %r1;\n",
+    check_refused("\tmov.u32 %r4, %tid.y;\n\tsetp.lt.u32 %p1, %r4, 5;\n\t@%p1 ret;\n\tsetp.lt.u32 %p2, %t, 5;\n"
+                  "\t@%p2 ret;\n\tvote.sync.ballot.b32 %r1, 1, -1;\n\tst.global.u32 [%a], %r1;\n",
                   "left the kernel", "vote");
     /* one that is passed again and again */
     check_refused("\tmov.u32 %r2, 0;\nL:\n\tadd.u32 %r2, %r2, 1;\n\tsetp.gt.u32 %p2, %r2, %r0;\n\t@%p2 ret;\n"
@@ -385,16 +431,20 @@ static void test_refuses_masks(void **state)
 static void test_refuses_waiting(void **state)
 {
     (void)state;
+    /* what the other replicas do next, which somebody may wait for */
+#define TELL "\tst.global.u32 [%a+64], %t;\n"
+    check_refused("L:\n\tld.volatile.global.u32 %r1, [%a];\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra L;\n" TELL,
+                  "may wait", "ld.volatile");
     check_refused(
         "\tmov.u32 %r2, 0;\nL:\n\tld.volatile.global.u32 %r1, [%a];\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra M;\n"
-        "\tmov.u32 %r2, 1;\nM:\n\tsetp.eq.u32 %p2, %r2, 0;\n\t@%p2 bra L;\n",
+        "\tmov.u32 %r2, 1;\nM:\n\tsetp.eq.u32 %p2, %r2, 0;\n\t@%p2 bra L;\n" TELL,
         "may wait", "ld.volatile");
     check_refused(
         "\t.local .align 4 .b8 spot[4];\n\tst.local.u32 [spot], 0;\nL:\n\tld.acquire.gpu.global.u32 %r1, [%a];\n"
-        "\tst.local.u32 [spot], %r1;\n\tld.local.u32 %r2, [spot];\n\tsetp.eq.u32 %p2, %r2, 0;\n\t@%p2 bra L;\n",
+        "\tst.local.u32 [spot], %r1;\n\tld.local.u32 %r2, [spot];\n\tsetp.eq.u32 %p2, %r2, 0;\n\t@%p2 bra L;\n" TELL,
         "may wait", "ld.acquire");
     check_refused(
-        "L:\n\tld.relaxed.gpu.global.u32 %r1, [%a];\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra L;\n\tbra M;\nM:\n",
+        "L:\n\tld.relaxed.gpu.global.u32 %r1, [%a];\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra L;\n\tbra M;\nM:\n" TELL,
         "may wait", "ld.relaxed");
     /* Neither of these waits. */
     Try it =
@@ -411,6 +461,161 @@ static void test_refuses_waiting(void **state)
                   &by_four);
     assert_true(it.done);
     release(it.module);
+}
+
+static void check_accepted_with(const char *code, const CoarsenRequest *request)
+{
+    Try it = try_with("", "", code, request);
+    if (!it.done)
+        fail_msg("refused: %s\n%s", it.refusal.reason, code);
+    release(it.module);
+}
+
+static void check_accepted(const char *code)
+{
+    check_accepted_with(code, &by_four);
+}
+
+/* A loop that replica 0 waits in if CONDITION, and what comes after it. */
+#define WAIT(CONDITION, TURN, AFTER)                                                                                   \
+    "\tsetp." CONDITION                                                                                                \
+    ";\n\t@!%p1 bra M;\nL:\n\tld.volatile.global.u32 %r1, [%a];\n\tsetp.eq.u32 %p2, %r1, 0;\n" TURN                    \
+    "\t@%p2 bra L;\nM:\n" AFTER
+#define ALL_LANES "\tvote.sync.any.pred %p2, %p2, -1;\n"
+
+/* A loop that waits, but not for a replica that it holds up. */
+static void test_waits_for_others(void **state)
+{
+    (void)state;
+    /* nobody tells anything before the barrier, or ever */
+    check_accepted("L:\n\tld.volatile.global.u32 %r1, [%a];\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra L;\n");
+    check_accepted(WAIT("lt.u32 %p1, %t, 99", "", "\tbar.sync 0;\n" TELL));
+    check_accepted(WAIT("lt.u32 %p1, %t, 99", ALL_LANES, "\tbar.sync 0;\n" TELL));
+    check_refused(WAIT("lt.u32 %p1, %t, 99", "", TELL "\tbar.sync 0;\n"), "may wait", "ld.volatile");
+    check_refused(WAIT("lt.u32 %p1, %t, 99", TELL, ""), "may wait", "ld.volatile");
+    check_refused(WAIT("lt.u32 %p1, %t, 99", "", "\t@%p1 bar.warp.sync -1;\n\tatom.shared.add.u32 %r4, [%a+4], 1;\n"),
+                  "may wait", "ld.volatile");
+    /* a loop that comes round to it without a barrier */
+    check_refused("\tmov.u32 %r3, 0;\nK:\n" TELL WAIT("lt.u32 %p1, %t, 99", "", "")
+                  "\tadd.u32 %r3, %r3, 1;\n\tsetp.lt.u32 %p3, %r3, %r0;\n\t@%p3 bra K;\n",
+                  "may wait", "ld.volatile");
+    check_accepted("\tmov.u32 %r3, 0;\nK:\n" TELL WAIT("lt.u32 %p1, %t, 99", "", "\tbar.sync 0;\n")
+                   "\tadd.u32 %r3, %r3, 1;\n\tsetp.lt.u32 %p3, %r3, %r0;\n\t@%p3 bra K;\n");
+    /* one thread waits, or one warp, and tells; then no other replica does */
+    check_accepted(WAIT("eq.u32 %p1, %t, 0", TELL, "\tbar.sync 0;\n"));
+    check_accepted(WAIT("lt.u32 %p1, %t, 1", TELL, "\tbar.sync 0;\n"));
+    check_accepted(WAIT("eq.u32 %p1, %t, 0", "", "\t@!%p1 bra N;\n" TELL "N:\n\tbar.sync 0;\n"));
+    check_refused(WAIT("eq.u32 %p1, %t, 0", "", "\t@%p1 bra N;\n" TELL "N:\n\tbar.sync 0;\n"), "may wait",
+                  "ld.volatile");
+    check_refused(WAIT("lt.u32 %p1, %t, 2", TELL, "\tbar.sync 0;\n"), "may wait", "ld.volatile");
+    check_refused(WAIT("lt.u32 %p1, %t, 32", TELL, "\tbar.sync 0;\n"), "may wait", "ld.volatile");
+    check_accepted(WAIT("lt.u32 %p1, %t, 32", ALL_LANES TELL, "\tbar.sync 0;\n"));
+    check_accepted(WAIT("le.s32 %p1, %t, 31", ALL_LANES TELL, "\tbar.sync 0;\n"));
+    check_refused(WAIT("le.s32 %p1, %t, 32", ALL_LANES TELL, "\tbar.sync 0;\n"), "may wait", "ld.volatile");
+    check_accepted("\tshr.u32 %r5, %t, 5;\n" WAIT("eq.s32 %p1, %r5, 0", ALL_LANES TELL, "\tbar.sync 0;\n"));
+    check_refused("\tshr.u32 %r5, %t, 5;\n" WAIT("eq.s32 %p1, %r5, 1", ALL_LANES TELL, "\tbar.sync 0;\n"), "may wait",
+                  "ld.volatile");
+    check_refused("\tand.b32 %r5, %t, 63;\n" WAIT("lt.s32 %p1, %r5, 32", ALL_LANES TELL, "\tbar.sync 0;\n"), "may wait",
+                  "ld.volatile");
+    check_accepted_with(WAIT("eq.u32 %p1, %t, 0", TELL, "\tbar.sync 0;\n"), &by_two_unit);
+    check_refused_with("", "", WAIT("lt.u32 %p1, %t, 2", TELL, "\tbar.sync 0;\n"), &by_two_unit, "may wait",
+                       "ld.volatile");
+    const CoarsenRequest by_number = {.factor = {2, 1, 1}, .stride = {STRIDE_NUMBER, 8}};
+    check_accepted_with(WAIT("lt.u32 %p1, %t, 8", TELL, "\tbar.sync 0;\n"), &by_number);
+    check_refused_with("", "", WAIT("lt.u32 %p1, %t, 9", TELL, "\tbar.sync 0;\n"), &by_number, "may wait",
+                       "ld.volatile");
+    const CoarsenRequest by_y = {.factor = {1, 2, 1}};
+    check_accepted_with("\tmov.u32 %r6, %tid.y;\n" WAIT("eq.u32 %p1, %r6, 0", ALL_LANES TELL, "\tbar.sync 0;\n"),
+                        &by_y);
+    check_refused_with("", "",
+                       "\tmov.u32 %r6, %tid.y;\n" WAIT("lt.u32 %p1, %r6, 32", ALL_LANES TELL, "\tbar.sync 0;\n"), &by_y,
+                       "may wait", "ld.volatile");
+    check_refused("\trem.u32 %r5, %t, 7;\n" WAIT("eq.u32 %p1, %r5, 0", TELL, "\tbar.sync 0;\n"), "may wait",
+                  "ld.volatile");
+    /* the others get there by another way */
+    check_refused("\tsetp.ne.u32 %p4, %t, 0;\n\t@!%p4 bra N;\n\tadd.u32 %r0, %r0, 1;\nN:\n"
+                  WAIT("lt.u32 %p1, %r0, 99", TELL, "\tbar.sync 0;\n"), "may wait", "ld.volatile");
+    /* The thread that tells is replica 0, but a wait of another replica holds it up. */
+    check_refused(
+        WAIT("ge.u32 %p1, %t, 7", "", "\tsetp.ne.u32 %p4, %t, 0;\n\t@%p4 bra N;\n" TELL "N:\n\tbar.sync 0;\n"),
+        "may wait", "ld.volatile");
+    /* All replicas go through the loop together. */
+    check_accepted("L:\n\tsetp.ne.u32 %p1, %t, 0;\n\t@%p1 bra M;\n\tatom.global.add.u32 %r1, [%a], 1;\n"
+                   "\tst.global.u32 [%a+8], %r1;\nM:\n\tbar.sync 0;\n\tld.global.u32 %r2, [%a+8];\n\tbar.sync 0;\n"
+                   "\tsetp.lt.u32 %p2, %r2, %r0;\n\t@%p2 bra L;\n" TELL);
+}
+
+/* A loop that swaps; what it expects at first, and what follows the swap in a turn. */
+#define SWAP(ADDRESS, COMPARE, NEXT)                                                                                   \
+    "\tmov.u32 %r1, 7;\n\tmov.u32 %r5, 9;\nL:\n\tadd.u32 %r2, %r1, %t;\n\tatom.global.cas.b32 %r3, [" ADDRESS          \
+    "], %r1, "                                                                                                         \
+    "%r2;\n\t" COMPARE ";\n" NEXT "\t@%p1 bra L;\n" TELL
+
+static void test_lock_free(void **state)
+{
+    (void)state;
+    check_accepted(SWAP("%a", "setp.ne.s32 %p1, %r3, %r1", "\tmov.u32 %r1, %r3;\n"));
+    check_accepted(SWAP("%a", "setp.ne.b32 %p1, %r1, %r3", "\tmov.u32 %r1, %r3;\n"));
+    check_accepted(SWAP("%a", "setp.eq.u32 %p2, %r1, %r3", "\tnot.pred %p1, %p2;\n\tmov.u32 %r1, %r3;\n\t@%p2 bra Q;\n")
+                   "Q:\n");
+    /* a turn that gives up */
+    check_accepted(SWAP("%a", "setp.ne.s32 %p1, %r3, %r1", "\tsetp.gt.u32 %p3, %r3, 99;\n\t@%p3 bra Q;\n"
+                                                          "\tmov.u32 %r1, %r3;\n") "Q:\n");
+    /* another value than the one found, an older one, another address each turn, half of the bits, as a float */
+    check_refused(SWAP("%a", "setp.ne.s32 %p1, %r3, %r1", ""), "may wait", "atom");
+    check_refused(SWAP("%a", "setp.ne.s32 %p1, %r3, %r1", "\tadd.u32 %r1, %r3, 1;\n"), "may wait", "atom");
+    check_refused(SWAP("%a", "setp.ne.s32 %p1, %r3, %r1", "\tmov.u32 %r1, %r5;\n\tmov.u32 %r5, %r3;\n"), "may wait",
+                  "atom");
+    check_refused(SWAP("%a", "setp.ne.s32 %p1, %r3, %r1", "\tadd.s64 %a, %a, 4;\n\tmov.u32 %r1, %r3;\n"), "may wait",
+                  "atom");
+    check_refused(SWAP("%a", "setp.ne.s32 %p1, %r3, %r5", "\tmov.u32 %r1, %r3;\n"), "may wait", "atom");
+    check_refused(SWAP("%a", "setp.ge.s32 %p1, %r3, %r1", "\tmov.u32 %r1, %r3;\n"), "may wait", "atom");
+    check_refused(SWAP("%a", "setp.eq.s32 %p1, %r3, %r1", "\tmov.u32 %r1, %r3;\n"), "may wait", "atom");
+    check_refused(SWAP("%a", "setp.neu.f32 %p1, %r3, %r1", "\tmov.u32 %r1, %r3;\n"), "may wait", "atom");
+    check_refused(SWAP("%a", "setp.ne.f32 %p1, %r3, %r1", "\tmov.u32 %r1, %r3;\n"), "may wait", "atom");
+    /* The second try of a turn fails because the first did not. */
+    check_refused("\tmov.u32 %r1, 7;\nL:\n\tmov.u32 %r4, 0;\nK:\n\tatom.global.cas.b32 %r3, [%a], %r1, %t;\n"
+                  "\tadd.u32 %r4, %r4, 1;\n\tsetp.lt.u32 %p2, %r4, %r0;\n\t@%p2 bra K;\n\tsetp.ne.s32 %p1, %r3, %r1;\n"
+                  "\tmov.u32 %r1, %r3;\n\t@%p1 bra L;\n" TELL,
+                  "may wait", "atom");
+    /* a turn that goes on without having failed, or without having tried */
+    check_refused("\tmov.u32 %r1, 7;\nL:\n\tatom.global.cas.b32 %r3, [%a], %r1, %t;\n\tsetp.ne.s32 %p1, %r3, %r1;\n"
+                  "\tmov.u32 %r1, %r3;\n\t@%p1 bra L;\n\tld.volatile.global.u32 %r4, [%a+4];\n"
+                  "\tsetp.eq.u32 %p3, %r4, 0;\n\t@%p3 bra L;\n" TELL,
+                  "may wait", "ld.volatile");
+    check_refused(SWAP("%a", "setp.ne.s32 %p1, %r3, %r1", "\tmov.u32 %r1, %r3;\n\tsetp.gt.u32 %p3, %r3, 99;\n"
+                                                         "\t@%p3 bra L;\n"),
+                  "may wait", "atom");
+    check_refused(
+        "\tmov.u32 %r1, 7;\nL:\n\tld.volatile.global.u32 %r4, [%a+4];\n\tsetp.eq.u32 %p3, %r4, 0;\n\t@%p3 bra L;\n"
+        "\tatom.global.cas.b32 %r3, [%a], %r1, %t;\n\tsetp.ne.s32 %p1, %r3, %r1;\n\tmov.u32 %r1, %r3;\n"
+        "\t@%p1 bra L;\n" TELL,
+        "may wait", "atom");
+    check_refused("\tmov.u32 %r1, 7;\nL:\n\tsetp.eq.u32 %p3, %t, 0;\n\tmov.u32 %r3, %r1;\n"
+                  "\t@%p3 atom.global.cas.b32 %r3, [%a], %r1, %t;\n\tsetp.ne.s32 %p1, %r3, %r1;\n\tmov.u32 %r1, %r3;\n"
+                  "\t@%p1 bra L;\n" TELL,
+                  "may wait", "@%p3 atom");
+}
+
+/* Loads are merged where no observation comes before them in their barrier interval. */
+static void test_merges_loads(void **state)
+{
+    (void)state;
+#define SEE "\tatom.global.inc.u32 %r2, [%a+8192], 9;\n\tst.global.u32 [%d1+4], %r2;\n"
+#define USE OWN "\tld.global.u32 %r1, [%a+4096];\n\tst.global.u32 [%d1], %r1;\n"
+    check_count(USE SEE, OP_LD, 2);
+    check_count(OWN SEE USE, OP_LD, 5);
+    check_count(OWN SEE "\tbar.sync 0;\n" USE, OP_LD, 2);
+    check_count(OWN SEE "\tmembar.gl;\n" USE, OP_LD, 5);
+    check_count(OWN SEE "\tsetp.eq.u32 %p1, %r0, 0;\n\t@%p1 bar.sync 0;\n" USE, OP_LD, 6);
+    check_count(OWN SEE "\tbar.red.or.pred %p1, 0, %p2;\n" USE, OP_LD, 2);
+    check_count(OWN SEE "\tsetp.eq.u32 %p1, %r0, 0;\n\t@%p1 bra L;\n\tbar.sync 0;\nL:\n" USE, OP_LD, 6);
+    check_count(OWN "\tmov.u32 %r3, 0;\nL:\n" USE SEE
+                    "\tadd.u32 %r3, %r3, 1;\n\tsetp.lt.u32 %p1, %r3, %r0;\n\t@%p1 bra L;\n",
+                OP_LD, 6);
+    check_count(OWN "\tmov.u32 %r3, 0;\nL:\n" USE SEE "\tbar.sync 0;\n\tadd.u32 %r3, %r3, 1;\n"
+                    "\tsetp.lt.u32 %p1, %r3, %r0;\n\t@%p1 bra L;\n",
+                OP_LD, 3);
 }
 
 static void test_refuses_calls(void **state)
@@ -587,10 +792,14 @@ int main(void)
         cmocka_unit_test(test_fast_paths),
         cmocka_unit_test(test_predication),
         cmocka_unit_test(test_joint_loops),
+        cmocka_unit_test(test_combines),
         cmocka_unit_test(test_warp_level),
         cmocka_unit_test(test_refuses_instructions),
         cmocka_unit_test(test_refuses_masks),
         cmocka_unit_test(test_refuses_waiting),
+        cmocka_unit_test(test_waits_for_others),
+        cmocka_unit_test(test_lock_free),
+        cmocka_unit_test(test_merges_loads),
         cmocka_unit_test(test_refuses_calls),
         cmocka_unit_test(test_refuses_blocks),
         cmocka_unit_test(test_strides), cmocka_unit_test(test_contract),
