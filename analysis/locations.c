@@ -9,7 +9,7 @@ enum {
     MOST_LEAVES = 24,               /* of an address; others are left alone */
     MOST_LOCATIONS = 8192,
     MOST_WORDS = 1 << 22,           /* of all bit sets together */
-    MOST_COMPARISONS = 1 << 22,     /* of stores with locations */
+    MOST_COMPARISONS = 1 << 20,     /* of stores with locations */
 };
 
 typedef struct Finder {
