@@ -55,7 +55,7 @@ struct Parser {
     Directives directives;
     FunctionBody body;
     InstructionState inst;
-    Locations locations;
+    LocTable locations;
     ConstantCache constants;
 };
 

@@ -22,7 +22,7 @@ static bool fits_loc(Parser *parser, const uint64_t *place, Span span)
     return false;
 }
 
-static const Location *find_location(const Locations *locations, const uint64_t *place)
+static const Location *find_location(const LocTable *locations, const uint64_t *place)
 {
     const uint64_t *first = map_get(&locations->places, place_key(place));
     const Location *location = first ? (const Location *)(uintptr_t)*first : NULL;
@@ -31,7 +31,7 @@ static const Location *find_location(const Locations *locations, const uint64_t 
     return location;
 }
 
-static void remember_location(Locations *locations, const Loc *loc, uint64_t key)
+static void remember_location(LocTable *locations, const Loc *loc, uint64_t key)
 {
     const uint64_t *first = map_get(&locations->places, key);
     Location *location = ARENA_NEW(locations->places.arena, Location);

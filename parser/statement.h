@@ -11,10 +11,10 @@ void statement_label(Parser *parser, Name name, Span span);
 void statement_table(Parser *parser, TableKind kind, Name name, Span name_span, Span span);
 void statement_pragma(Parser *parser, Span span);
 
-typedef struct Locations {
+typedef struct LocTable {
     const Loc *last;
     Map places; /* those of earlier .loc, by hash: chains of Location */
-} Locations;
+} LocTable;
 
 void location_add(Parser *parser, const uint64_t *place, Span span);
 /* Adds the next .loc if it is plain (lexer_location). */
