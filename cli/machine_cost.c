@@ -16,6 +16,38 @@ static Pipe class_pipe(MachineClass class)
     return pipes[class];
 }
 
+/* The body's instructions but jumps, which printing adds and drops: it keeps all others, in order. */
+typedef struct Walk {
+    const Body *body;
+    size_t block;
+    const Inst *inst;
+} Walk;
+
+static const Inst *walk_next(Walk *walk)
+{
+    walk->inst = walk->inst ? walk->inst->next : NULL;
+    for (;;) {
+        if (walk->inst && (!inst_is_terminator(walk->inst) || walk->inst->guard != REF_NONE))
+            return walk->inst;
+        if (walk->inst) {
+            walk->inst = walk->inst->next;
+        } else if (walk->block < walk->body->blocks.count) {
+            walk->inst = walk->body->blocks.data[walk->block++]->first;
+        } else {
+            return NULL;
+        }
+    }
+}
+
+/* Text does not say which blocks are the slow sides of tests, and estimates want to know: the parsed body gets that
+ * from the body that was printed. */
+static void carry_cold(const Body *printed, Body *parsed)
+{
+    Walk from = {.body = printed}, to = {.body = parsed};
+    for (const Inst *here, *there; (here = walk_next(&from)) != NULL && (there = walk_next(&to)) != NULL;)
+        there->block->is_cold = here->block->is_cold;
+}
+
 /* The form as a module of its own: instructions have places in its text. */
 static Module *print_and_parse(Arena *arena, const FunctionForm *form)
 {
@@ -73,15 +105,27 @@ FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const Funct
     if (!judge || !judge->assembler)
         return form_cost(basis, form, figures, factor);
     Arena *scratch = arena_new();
-    Module *module = print_and_parse(scratch, form);
+    FunctionForm printed = *form;
+    Body *clone = form->body ? body_clone(form->body) : NULL;
+    if (clone && clone->ssa)
+        body_from_ssa(clone);
+    printed.body = clone;
+    Module *module = print_and_parse(scratch, &printed);
     Function *kernel = module ? module_find_function(module, form->function->name) : NULL;
     FormCost cost = {0};
     if (kernel) {
-        const FunctionForm parsed = {.function = kernel};
+        const char *reason;
+        FunctionForm parsed = {.function = kernel};
+        Body *body = clone && !basis->launch ? body_build(kernel, &reason) : NULL;
+        if (body)
+            carry_cold(clone, body);
+        parsed.body = body;
         cost = form_cost(basis, &parsed, figures, factor);
+        body_free(body);
         if (cost.known && add_machine(judge, scratch, module, kernel->name, cost.profile, basis->arena, listing))
             cost.time = form_time(basis, &cost);
     }
+    body_free(clone);
     arena_free(scratch);
     return cost.known ? cost : form_cost(basis, form, figures, factor);
 }

@@ -320,7 +320,8 @@ AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *
     bool differs_by_warp = shape.unknown[0] || shape.unknown[1] || shape.unknown[2] || shape.stride[1] != 0 ||
                            shape.stride[2] != 0 || (shape.stride[0] != 0 && estimate->block[0] > WARP_THREADS);
     uint64_t key = hash_mix(shape.key, access->kind == ACCESS_LOAD);
-    bool is_repeated = address.form.bits && is_neighbour(estimate, key);
+    /* What the slow side of a test touches, the other side has to touch instead. */
+    bool is_repeated = inst->block->is_cold || (address.form.bits && is_neighbour(estimate, key));
     return (AccessShape){
         .sectors = sectors,
         .lines = pieces_of(estimate, &shape, bytes, LINE_BYTES),

@@ -26,7 +26,8 @@ struct Block {
     unsigned pred_count;
     VEC(Phi) phis;  /* SSA only */
     VEC(const Pragma *) pragmas; /* printed after the label */
-    bool is_cold;    /* the slow side of a fast path (opt/coarsen_fast.c): executed where replicas part */
+    bool is_cold;    /* the slow side of a test: where replicas part (opt/coarsen_fast.c), or what is hoped for does not
+                      * hold (opt/version.c) */
     VEC(Name) marks; /* with .target debug: all labels of this place, which sections may name, in the source's order */
 };
 

@@ -41,6 +41,7 @@ static RegId renamed(const Copier *copier, RegId reg)
 static Block *split_before(Body *body, Block *before, Inst *at)
 {
     Block *after = body_add_block(body, before);
+    after->is_cold = before->is_cold;
     for (Inst *inst = at, *next; inst; inst = next) {
         next = inst->next;
         inst_remove(inst);
@@ -133,6 +134,7 @@ Block *body_version(Body *body, Block *before, Inst *at, RegId predicate)
     for (size_t b = 0; b < copier.block_count; b++)
         if (dominance_has(dominance, head, originals[b])) {
             copier.copies[b] = body_add_block(body, NULL);
+            copier.copies[b]->is_cold = true;
             results_rename(&copier, originals[b]);
         }
     for (size_t b = 0; b < copier.block_count; b++)
