@@ -100,10 +100,12 @@ static bool candidate_compare(const Choice *choice, Candidate *candidate, const 
             trial->verdict = arena_printf(choice->arena, "rejected: %s", cost.error ? cost.error : "unknown");
             return false;
         }
-        double speedup = cost_speedup(&bases[i].before, &cost);
+        FormCost before = bases[i].before;
+        machine_costs_align(&bases[i].basis, &before, &cost);
+        double speedup = cost_speedup(&before, &cost);
         if (!i || speedup < least) {
             least = speedup;
-            trial->verdict = cost_verdict(choice->arena, &bases[i].before, &cost);
+            trial->verdict = cost_verdict(choice->arena, &before, &cost);
         }
     }
     trial->speedup = least;

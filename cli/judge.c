@@ -150,7 +150,8 @@ static Prediction form_predict(void *context, const FunctionForm *form, const Fi
     FormCost cost = machine_cost(judge, judge->basis, form, figures, factor, NULL);
     if (!cost.known)
         return (Prediction){0};
-    return (Prediction){true, cost.time.cycles, profile_executed(cost.profile), cost.time.resident_warps};
+    return (Prediction){true, cost.profile->machine != NULL, cost.time.cycles, profile_executed(cost.profile),
+                        cost.time.resident_warps};
 }
 
 void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assembler)

@@ -3,6 +3,10 @@
 #include "parser/parser.h"
 #include "sass/sass.h"
 
+/* Counts of machine instructions that disagree more with those of PTX are not used: then the program that shares them
+ * out has not converged. */
+static const double most_residual = 0.25;
+
 static Pipe class_pipe(MachineClass class)
 {
     static const Pipe pipes[MACHINE_CLASS_COUNT] = {
@@ -87,6 +91,8 @@ static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Module *mod
         return false;
     const PtxCount *counts = ptx_counts(scratch, profile);
     MachineExecutions *executions = machine_execute(scratch, map, counts, profile->instruction_count);
+    if (executions->residual > most_residual)
+        return false;
     MachineProfile *machine = ARENA_NEW(arena, MachineProfile);
     machine->instructions = executions->total;
     machine->spills = executions->spills;
@@ -97,6 +103,18 @@ static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Module *mod
     if (listing)
         machine_list(map, executions, listing);
     return true;
+}
+
+void machine_costs_align(const CostBasis *basis, FormCost *a, FormCost *b)
+{
+    if (!a->known || !b->known || !a->profile->machine == !b->profile->machine)
+        return;
+    FormCost *changed = a->profile->machine ? a : b;
+    Profile *plain = ARENA_NEW(basis->arena, Profile);
+    *plain = *changed->profile;
+    plain->machine = NULL;
+    changed->profile = plain;
+    changed->time = form_time(basis, changed);
 }
 
 FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const FunctionForm *form, const Figures *figures,

@@ -10,4 +10,7 @@
 FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const FunctionForm *form, const Figures *figures,
                       const unsigned factor[3], Buf *listing);
 
+/* Where machine instructions are known of only one of two costs, makes that one by PTX instructions, like the other. */
+void machine_costs_align(const CostBasis *basis, FormCost *a, FormCost *b);
+
 #endif

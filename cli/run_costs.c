@@ -77,6 +77,7 @@ void predict_costs(Run *run, KernelReport *kernel)
     kernel->cost_before = machine_cost(judge, &kernel->basis, &input, &before, none, NULL);
     kernel->cost_after = machine_cost(judge, &kernel->basis, &output, &after,
                                       result->coarsening == OUTCOME_DONE ? result->contract.factor : none, NULL);
+    machine_costs_align(&kernel->basis, &kernel->cost_before, &kernel->cost_after);
     kernel->has_cost = kernel->cost_before.known && kernel->cost_after.known;
     if (!kernel->has_cost || result->coarsening != OUTCOME_DONE)
         return;

@@ -21,6 +21,7 @@ static inline uint64_t figures_spills(const Figures *figures) { return figures->
 /* What the cost model says of a form (cost/). */
 typedef struct Prediction {
     bool known;
+    bool is_machine; /* instructions are those of machine code, else of PTX */
     double cycles;
     double instructions; /* executed, in all warps of the launch */
     unsigned warps;      /* on an SM at once */

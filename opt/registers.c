@@ -215,7 +215,7 @@ static const char *time_objection(Search *search, const Body *input, const Body 
     Prediction before = passes->judge->predict(judge, &before_form, &result->before, factor);
     Prediction after = passes->judge->predict(judge, &after_form, figures, factor);
     body_free(changed);
-    if (!before.known || !after.known)
+    if (!before.known || !after.known || before.is_machine != after.is_machine)
         return NULL;
     double longer = before.instructions > 0 ? after.instructions / before.instructions : 1;
     if (after.warps <= before.warps && longer > 1.01)
