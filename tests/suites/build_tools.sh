@@ -221,7 +221,7 @@ export PTXOPT_REAL_PTXAS="$real"
 "$real" --version >"$tmp/wanted"
 "$shim" --version >"$tmp/out"
 same "real: version" "$tmp/out" "$tmp/wanted"
-export PTXOPT_FLAGS="-target-regs 32 -spill -block 16,16 -O1"
+export PTXOPT_FLAGS="-target-regs 32 -spill -O1"
 try "real: registers" 0 "$shim" -arch=sm_90 -v n.ptx -o n.cubin
 says "real: registers reduced" 'Used 32 registers' "$errors"
 result "real: the input is as it was" "$(cmp n.ptx "$root/corpus/nlm/nlm.sm_90.ptx")"
