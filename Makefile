@@ -308,7 +308,7 @@ HELPERS := $(TOOLS) $(FAKES) $(OUT)/tests/ptxopt-faults $(OUT)/tests/libcuda-fak
 # Tests. The goals that must work on a fresh machine install what is missing first, and start make again for the rest.
 
 .PHONY: tests gpu-run check-gpu run-tests run-demo
-tests: $(PROGRAM) $(WRAPPERS) $(ADAPTER) $(UNIT_TESTS) $(HELPERS) gpu-run
+tests: $(PROGRAM) $(WRAPPERS) public $(UNIT_TESTS) $(HELPERS) gpu-run
 
 run-tests: tests
 	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) CC='$(CC)' ONLY='$(ONLY)' tests/run-tests $(QUICK) $(UNIT_TESTS)
