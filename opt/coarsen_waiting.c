@@ -284,9 +284,21 @@ static const Inst *irreducible_observation(const Waiting *w)
     return NULL;
 }
 
+static bool observes_anything(const Waiting *w)
+{
+    const Body *body = w->c->body;
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+            if (coarsening_observes(w->values, inst))
+                return true;
+    return false;
+}
+
 bool coarsening_check_waiting(Coarsening *c)
 {
     Waiting w = {.c = c, .values = analyses_values(c->analyses)};
+    if (!observes_anything(&w)) /* what follows takes quadratic memory in deep nests */
+        return true;
     const Inst *irreducible = irreducible_observation(&w);
     if (irreducible)
         return coarsening_refuse(c, irreducible, "'%s' is in a loop with several entries",
