@@ -26,7 +26,7 @@ extern "C" {
 /* The exit statuses of the program, and two more. */
 typedef enum ptxopt_status {
     PTXOPT_DONE = 0,
-    PTXOPT_INPUT = 1,      /* the PTX is wrong, or there is no assembler and one is needed */
+    PTXOPT_INPUT = 1,      /* the PTX is wrong, or an assembler is needed and none was found */
     PTXOPT_USAGE = 2,      /* an option does not fit the module */
     PTXOPT_REFUSED = 3,    /* as PTXOPT_DONE, but something asked for by kernel name was refused */
     PTXOPT_REJECTED = 4,   /* the assembler rejects the output: there is none */

@@ -41,7 +41,7 @@ bool accumulator_cell_has(const Cell *cell, const PlainAccess *access);
 /* accumulator_ranges.c */
 /* Collects the ranges that have to be compared with the cells' at run time. False if one cannot be. */
 bool accumulator_ranges_find(Promoter *promoter);
-/* Adds code to the preheader that tells whether no cell meets anything else. REG_NONE: there is no such code. */
+/* Adds code to the preheader that tells whether no cell meets anything else. REG_NONE if no code can tell. */
 RegId accumulator_test_build(Promoter *promoter, const SumPlace *place, const TripCount *trips);
 
 #endif

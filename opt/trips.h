@@ -26,7 +26,7 @@ RegId trip_count_build(const SumPlace *place, const TripCount *trips, uint32_t l
 /* The argument of a phi of the header for the preheader. */
 RegId loop_start(const Loop *loop, const Phi *phi);
 /* The sum that the phi grows by each time round: of the one value that all latches give it, less the phi. False if
- * there is no such sum. Terms are in 'terms'; coefficients are modulo 2^bits. */
+ * it is not such a sum. Terms are in 'terms'; coefficients are modulo 2^bits. */
 bool loop_step(const Loop *loop, const Phi *phi, const Affine *affine, AffineTerm terms[AFFINE_TERMS],
                AffineForm *step);
 

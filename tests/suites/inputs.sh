@@ -5,7 +5,7 @@ set -uo pipefail
 . tests/suites/result.bash
 nvcc="$(command -v nvcc || command -v /usr/local/cuda/bin/nvcc)"
 if ! "${nvcc:-false}" --version 2>/dev/null | grep -q 'V13\.0\.88'; then
-    echo "skip inputs: there is no nvcc 13.0.88, which made them"
+    echo "skip inputs: nvcc 13.0.88, which made them, is not installed"
     exit 0
 fi
 export NVCC="$nvcc"
