@@ -77,22 +77,13 @@ static bool divides(const Choice *choice, const unsigned factor[3])
     return true;
 }
 
-static FunctionForm candidate_form(const Candidate *candidate)
-{
-    const KernelResult *result = &candidate->result;
-    return (FunctionForm){.function = result->kernel,
-                          .body = result->body,
-                          .tuning = &result->tuning,
-                          .added = result->contract_symbol};
-}
-
 /* Compares a form with the input on every basis; the least speedup decides.  Machine instructions are counted by
  * 'judge' (NULL: PTX instructions).  False, with the verdict, if a time is unknown. */
 static bool candidate_compare(const Choice *choice, Candidate *candidate, const Basis *bases, AssemblerJudge *judge,
                               const Figures *figures)
 {
     CoarsenTrial *trial = candidate->trial;
-    const FunctionForm form = candidate_form(candidate);
+    const FunctionForm form = kernel_form(&candidate->result);
     double least = 0;
     for (unsigned i = 0; i < choice->basis_count; i++) {
         FormCost cost = machine_cost(judge, &bases[i].basis, &form, figures, trial->factor, NULL);
@@ -257,7 +248,7 @@ static const CoarsenTrial *spilling_part(const Choice *choice, const CoarsenTria
 static bool weigh(Choice *choice, Candidate *candidate)
 {
     const Judge *judge = choice->options->judge;
-    const FunctionForm form = candidate_form(candidate);
+    const FunctionForm form = kernel_form(&candidate->result);
     CoarsenTrial *trial = candidate->trial;
     const CoarsenTrial *part = spilling_part(choice, trial);
     char factor[32];
@@ -393,10 +384,11 @@ void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *op
         decline(kernel, "there is no assembler, which choosing a factor needs");
         return;
     }
-    Choice choice = {
-        .arena = arena, .kernel = kernel, .options = options, .quiet = *options, .judge = context->judge};
-    choice.quiet.judge = NULL;
-    memset(choice.quiet.passes.dumped, 0, sizeof choice.quiet.passes.dumped);
+    Choice choice = {.arena = arena,
+                     .kernel = kernel,
+                     .options = options,
+                     .quiet = pipeline_quiet(options),
+                     .judge = context->judge};
     set_bases(&choice, context, &block);
     if (!weigh_input(&choice))
         return;

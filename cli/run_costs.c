@@ -36,18 +36,15 @@ static const char *advise_rows(const Run *run, const KernelReport *kernel)
     if (factor[0] == 1 || factor[1] > 1 || factor[2] > 1 || rows < factor[0] || rows % factor[0] ||
         cost_sectors(&kernel->cost_before, &kernel->cost_after) <= MULTIPLIED_SECTORS)
         return NULL;
-    PipelineOptions quiet = run->pipeline;
+    const PipelineOptions quiet = pipeline_quiet(&run->pipeline);
     KernelRequest request = kernel->request;
     KernelResult result = {0};
-    quiet.judge = NULL;
-    memset(quiet.passes.dumped, 0, sizeof quiet.passes.dumped);
     request.registers = false;
     memcpy(request.factor, along_y, sizeof along_y);
     pipeline_run(run->arena, kernel->result.kernel, &request, &quiet, &result);
     const char *advice = NULL;
     if (result.coarsening == OUTCOME_DONE) {
-        const FunctionForm form = {.function = result.kernel, .body = result.body, .tuning = &result.tuning,
-                                   .added = result.contract_symbol};
+        const FunctionForm form = kernel_form(&result);
         FormCost cost = form_cost(&kernel->basis, &form, &kernel->cost_after.figures, along_y);
         double sectors = cost.known ? cost_sectors(&kernel->cost_before, &cost) : MULTIPLIED_SECTORS;
         if (sectors < MULTIPLIED_SECTORS)
@@ -66,8 +63,7 @@ void predict_costs(Run *run, KernelReport *kernel)
     if (!is_changed || !kernel->has_basis)
         return;
     const FunctionForm input = {.function = result->kernel};
-    const FunctionForm output = {.function = result->kernel, .body = result->body, .tuning = &result->tuning,
-                                 .added = result->contract_symbol};
+    const FunctionForm output = kernel_form(result);
     Figures before = {0}, after = {0};
     if (run->assembler && run->options->report) {
         run->judge.judge.measure(run->judge.judge.context, &input, &before);

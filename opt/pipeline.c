@@ -126,6 +126,22 @@ static void conclude(PassContext *context, const PipelineOptions *options, Kerne
     result->after = measure(options, &form);
 }
 
+FunctionForm kernel_form(const KernelResult *result)
+{
+    return (FunctionForm){.function = result->kernel,
+                          .body = result->body,
+                          .tuning = &result->tuning,
+                          .added = result->contract_symbol};
+}
+
+PipelineOptions pipeline_quiet(const PipelineOptions *options)
+{
+    PipelineOptions quiet = *options;
+    quiet.judge = NULL;
+    memset(quiet.passes.dumped, 0, sizeof quiet.passes.dumped);
+    return quiet;
+}
+
 void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
                   KernelResult *result)
 {

@@ -47,6 +47,10 @@ typedef struct KernelResult {
     const char *registers_refusal; /* registers refused */
 } KernelResult;
 
+/* The form that a result with a body is printed as. */
+FunctionForm kernel_form(const KernelResult *result);
+/* The same options for forms that are only looked at: without a judge, and without dumps. */
+PipelineOptions pipeline_quiet(const PipelineOptions *options);
 /* Runs the passes over one kernel; changes neither it nor the module, whose arena may grow.  Texts live in 'arena'. */
 void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
                   KernelResult *result);

@@ -122,14 +122,19 @@ OWN(int, cuKernelGetFunction, void **function, void *kernel)
     return error;
 }
 
+/* The function that is launched instead of this one; the block is changed to what it needs. */
+static void *launch_target(void *function, unsigned block[3])
+{
+    Contract *contract = contract_of(function);
+    return launch_decide(contract, block) == LAUNCH_ORIGINAL ? contract->original : function;
+}
+
 #define LAUNCH(NAME)                                                                                                   \
     OWN(int, NAME, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,                \
         unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **arguments, void **extra)             \
     {                                                                                                                  \
         unsigned block[3] = {block_x, block_y, block_z};                                                               \
-        Contract *contract = contract_of(function);                                                                    \
-        if (launch_decide(contract, block) == LAUNCH_ORIGINAL)                                                         \
-            function = contract->original;                                                                             \
+        function = launch_target(function, block);                                                                     \
         return real_##NAME() ? real_##NAME()(function, grid_x, grid_y, grid_z, block[0], block[1], block[2], shared,   \
                                              stream, arguments, extra)                                                 \
                              : NOT_FOUND;                                                                              \
@@ -143,9 +148,7 @@ LAUNCH(cuLaunchKernel_ptsz)
         unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **arguments)                           \
     {                                                                                                                  \
         unsigned block[3] = {block_x, block_y, block_z};                                                               \
-        Contract *contract = contract_of(function);                                                                    \
-        if (launch_decide(contract, block) == LAUNCH_ORIGINAL)                                                         \
-            function = contract->original;                                                                             \
+        function = launch_target(function, block);                                                                     \
         return real_##NAME() ? real_##NAME()(function, grid_x, grid_y, grid_z, block[0], block[1], block[2], shared,   \
                                              stream, arguments)                                                        \
                              : NOT_FOUND;                                                                              \
