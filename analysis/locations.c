@@ -40,7 +40,7 @@ static uint64_t location_hash(const Location *location)
 static bool location_equal(const Location *a, const Location *b)
 {
     return a->space == b->space && a->bytes == b->bytes && a->narrow == b->narrow && a->reg_bits == b->reg_bits &&
-           a->read_only == b->read_only &&
+           a->read_only == b->read_only && a->awaited == b->awaited &&
            affine_compare(&a->form, a->bytes, &b->form, b->bytes) == ALIAS_SAME;
 }
 
@@ -130,6 +130,7 @@ static bool access_find(Finder *finder, Inst *inst, PlainAccess *out)
             .narrow = bits != bytes * 8 ? type : TYPE_NONE,
             .reg_bits = bits,
             .read_only = access->read_only,
+            .awaited = access->awaited,
         };
         location.form.constant = (int64_t)((uint64_t)form->constant + (uint64_t)i * bytes);
         if (form->bits == 32)
@@ -163,10 +164,10 @@ static void inst_ends(Finder *finder, const Inst *inst, BitSet *ended)
     Locations *locations = finder->locations;
     Ordering ordering, other = {0};
     ordering_find(finder->model, inst, &ordering);
-    bool all = ends_all(inst), written = ends_written(inst, &ordering);
+    bool all = ends_all(inst), written = ends_written(inst, &ordering), awaits = inst_may_await(inst);
     for (uint32_t i = 0; i < locations->count; i++) {
         const Location *location = &locations->items[i];
-        bool ends = all || (written && !location->read_only);
+        bool ends = all || (written && !location->read_only) || (awaits && location->awaited);
         if (!ends && ordering.writes && !location->read_only) {
             other = (Ordering){.reads = true, .decoded = true, .space = location->lies_in};
             other.access = (Access){.kind = ACCESS_LOAD, .space = location->space, .bytes = location->bytes};

@@ -19,6 +19,7 @@ typedef struct Location {
     Type narrow;       /* elements narrower than their registers: the type of the access; else TYPE_NONE */
     unsigned reg_bits; /* of the registers that hold it */
     bool read_only;    /* nothing in the kernel writes there */
+    bool awaited;      /* Access.awaited */
     const RegId *leaves; /* the registers that the address is computed from (affine_leaves) */
     uint32_t leaf_count;
 } Location;

@@ -66,7 +66,8 @@ void ordering_find(const MemoryModel *model, const Inst *inst, Ordering *out)
     out->is_volatile = (effects & EFFECT_VOLATILE && !sreg) || sreg_volatile;
     /* A wait or an allocation: volatile, but neither a read of a register nor a memory access. */
     bool plain_volatile = out->is_volatile && !sreg && !(effects & (EFFECT_READ | EFFECT_WRITE));
-    out->full = inst_is_opaque(inst) || inst_is_terminator(inst) || (synchronises && model->late_results);
+    out->full = inst_is_opaque(inst) || inst_is_terminator(inst) || inst->sync == SYNC_GRID ||
+                (synchronises && model->late_results);
     out->may_stop = control || trap;
     out->may_fault = effects & EFFECT_TRAP;
     out->fence = synchronises || control || trap || plain_volatile;

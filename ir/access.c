@@ -36,7 +36,7 @@ bool inst_access(const Inst *inst, Access *access)
     if (inst_is_opaque(inst))
         return true;
     switch (form_category(inst->form)) {
-    case CATEGORY_TEXTURE: access->read_only = true; return true;
+    case CATEGORY_TEXTURE: access->read_only = access->awaited = true; return true;
     case CATEGORY_MEMORY:
     case CATEGORY_ATOMIC: break;
     default: return true;
@@ -58,8 +58,15 @@ bool inst_access(const Inst *inst, Access *access)
     access->address = address;
     access->bytes = access_bytes(signature);
     access->weak = kind != ACCESS_ATOMIC && inst->sync == SYNC_NONE && !(inst->effects & EFFECT_VOLATILE);
-    access->read_only = kind == ACCESS_LOAD && (signature->space == SPACE_CONST || signature->op == OP_LDU ||
-                                                inst_has(inst, MOD_NC) || inst_has(inst, MOD_PARAM_ENTRY) ||
-                                                (signature->space == SPACE_PARAM && is_entry_input(address)));
+    bool awaited = signature->op == OP_LDU || inst_has(inst, MOD_NC);
+    bool constant = signature->space == SPACE_CONST || inst_has(inst, MOD_PARAM_ENTRY) ||
+                    (signature->space == SPACE_PARAM && is_entry_input(address));
+    access->read_only = kind == ACCESS_LOAD && (awaited || constant);
+    access->awaited = access->read_only && !constant;
     return true;
+}
+
+bool inst_may_await(const Inst *inst)
+{
+    return inst_is_opaque(inst) || inst_is_call(inst) || inst->sync == SYNC_GRID;
 }

@@ -78,6 +78,8 @@ void body_verify(const Body *body, const char *after);
 /* Whether the instruction ends its block: a branch, ret or exit, guarded or not. */
 bool inst_is_terminator(const Inst *inst);
 bool inst_is_call(const Inst *inst);
+/* Whether something in the body may wait for other grids: inst_may_await(). */
+bool body_may_await(const Body *body);
 bool inst_is_branch(const Inst *inst);     /* bra or brx.idx: what has targets */
 bool inst_falls_through(const Inst *inst); /* control may continue after it: not an unguarded branch, ret or exit */
 /* A name derived from 'base' ("base", "base_1" ...) that is not taken in the body; from now on it is. */

@@ -229,9 +229,13 @@ typedef struct Access {
     unsigned bytes;       /* in all; 0: unknown */
     bool weak;            /* a plain access: neither volatile, nor atomic, nor relaxed/acquire/release */
     bool read_only;       /* .const, entry parameters, ld.global.nc, textures: nothing in the kernel writes there */
+    bool awaited;         /* read-only, but the grids that a kernel waits for may write there before the wait ends: all
+                             but .const and parameters */
 } Access;
 /* False if the instruction touches no memory.  ld, st, atom, red and their kin are decoded; anything else that reads
  * or writes memory is ACCESS_OTHER with address NULL. */
 bool inst_access(const Inst *inst, Access *access);
+/* Whether the instruction may wait for other grids, as griddepcontrol does, and so renew what Access.awaited reads. */
+bool inst_may_await(const Inst *inst);
 
 #endif

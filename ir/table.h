@@ -40,7 +40,8 @@ typedef enum SyncKind {
     SYNC_STRONG,          /* atom, red, relaxed, acquire, release, volatile-like strong accesses */
     SYNC_MBARRIER,
     SYNC_ASYNC_GROUP, /* cp.async.commit_group, wait_group ... */
-    SYNC_OTHER,       /* setmaxnreg, griddepcontrol, tcgen05 ...: never touched */
+    SYNC_GRID,        /* griddepcontrol: waits for other grids */
+    SYNC_OTHER,       /* setmaxnreg, tcgen05 ...: never touched */
 } SyncKind;
 
 typedef enum Category {

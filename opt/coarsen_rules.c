@@ -31,15 +31,6 @@ static CoarsenTreatment treat_unsynchronized(const Form *form)
     return (CoarsenTreatment){counts ? COARSEN_CLONED : COARSEN_IF_VARIANT, NULL};
 }
 
-static CoarsenTreatment treat_other(const Form *form)
-{
-    /* What other grids have written is there for a thread that has waited for them, and it is enough that one thread of
-     * the block lets other grids start: neither counts threads or orders them. */
-    if (form_op(form) == OP_GRIDDEPCONTROL)
-        return (CoarsenTreatment){COARSEN_IF_VARIANT, NULL};
-    return refused("has effects beyond its thread that coarsening does not model");
-}
-
 CoarsenTreatment coarsen_treatment(const Form *form)
 {
     switch (form_sync(form)) {
@@ -62,9 +53,12 @@ CoarsenTreatment coarsen_treatment(const Form *form)
         return refused("depends on which threads of the warp run together");
     case SYNC_WARPGROUP: return refused("works on groups of four warps");
     case SYNC_MBARRIER: return refused("counts arrivals at a barrier in memory");
+    /* What other grids have written is there for a thread that has waited for them, and it is enough that one thread of
+     * the block lets other grids start: neither counts threads or orders them. */
+    case SYNC_GRID: return (CoarsenTreatment){COARSEN_IF_VARIANT, NULL};
     case SYNC_OTHER: break;
     }
-    return treat_other(form);
+    return refused("has effects beyond its thread that coarsening does not model");
 }
 
 CoarsenTreatment coarsen_sreg_treatment(const Sreg *sreg)

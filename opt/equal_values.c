@@ -22,6 +22,7 @@ typedef struct Merger {
     RegId *replacement; /* by RegId: the register that is read instead */
     Entry **table;
     size_t mask;
+    bool awaits; /* something in the body may wait for other grids */
     unsigned merged;
 } Merger;
 
@@ -56,7 +57,7 @@ static bool type_replaces(const Body *body, RegId new, RegId old)
 }
 
 /* Whether equal operands give equal results, within a thread and at any time. */
-static bool is_repeatable(const Inst *inst)
+static bool is_repeatable(const Merger *merger, const Inst *inst)
 {
     const unsigned harmless = EFFECT_PURE | EFFECT_READ | EFFECT_THREAD | EFFECT_TRAP | EFFECT_HINT;
     if (inst_is_opaque(inst) || inst->sync != SYNC_NONE || inst->effects & ~harmless || inst->guard != REF_NONE ||
@@ -64,7 +65,8 @@ static bool is_repeatable(const Inst *inst)
         return false;
     if (inst->effects & EFFECT_READ) {
         Access access;
-        if (!inst_access(inst, &access) || access.kind != ACCESS_LOAD || !access.weak || !access.read_only)
+        if (!inst_access(inst, &access) || access.kind != ACCESS_LOAD || !access.weak || !access.read_only ||
+            (access.awaited && merger->awaits))
             return false;
     }
     bool writes = false;
@@ -257,7 +259,7 @@ static void merge_phis(Merger *merger, Block *block)
 /* True if another instruction has computed the results already. */
 static bool merge_inst(Merger *merger, Block *block, Inst *inst)
 {
-    if (!is_repeatable(inst))
+    if (!is_repeatable(merger, inst))
         return false;
     if (is_copy(merger->body, inst)) {
         RegId dst = inst->refs[inst->operands[0].ref].reg, src = inst->refs[inst->operands[1].ref].reg;
@@ -298,7 +300,7 @@ static void merge_block(Merger *merger, Block *block)
 static unsigned merge_once(Body *body, const Dominance *dominance)
 {
     Arena *scratch = arena_new();
-    Merger merger = {.body = body, .scratch = scratch, .dominance = dominance};
+    Merger merger = {.body = body, .scratch = scratch, .dominance = dominance, .awaits = body_may_await(body)};
     size_t values = body->regs.count, size = 64;
     while (size < values)
         size *= 2;

@@ -17,6 +17,7 @@ typedef struct Sinker {
     Body *body;
     SinkMode mode;
     bool loads;
+    bool awaits; /* something in the body may wait for other grids */
     const Dominance *dominance;
     const LoopForest *loops;
     const Liveness *liveness;
@@ -242,7 +243,7 @@ static unsigned inst_sink(Sinker *sinker, Inst *inst)
         return 0;
     bool memory = !(inst->effects & EFFECT_PURE);
     Access access;
-    bool ordered = memory && inst_access(inst, &access) && !access.read_only;
+    bool ordered = memory && inst_access(inst, &access) && (!access.read_only || (access.awaited && sinker->awaits));
     target = target_outside_loops(sinker, inst->block, target, ordered);
     if (!target || target == inst->block)
         return sinker->mode == SINK_COPIES && target ? value_copy_down(sinker, inst) : 0;
@@ -264,6 +265,7 @@ static unsigned sink_once(Body *body, Analyses *analyses, SinkMode mode, bool lo
         .body = body,
         .mode = mode,
         .loads = loads,
+        .awaits = body_may_await(body),
         .dominance = analyses_dominance(analyses),
         .loops = analyses_loops(analyses),
         .liveness = analyses_liveness(analyses),

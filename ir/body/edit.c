@@ -224,6 +224,15 @@ bool inst_is_call(const Inst *inst)
     return inst_op(inst) == OP_CALL;
 }
 
+bool body_may_await(const Body *body)
+{
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+            if (inst_may_await(inst))
+                return true;
+    return false;
+}
+
 bool inst_falls_through(const Inst *inst)
 {
     return inst->guard != REF_NONE || !inst_is_terminator(inst);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define HEADER ".version 8.0\n.target sm_80\n.address_size 64\n"
+#define SM_90 ".version 8.0\n.target sm_90\n.address_size 64\n"
 
 /* The module owns an arena of its own; free it with arena_free(module->arena). */
 static inline Module *module_from(const char *text)

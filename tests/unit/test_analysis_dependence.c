@@ -107,6 +107,10 @@ static const Pair pairs[] = {
     {"ld.global.u32 %b, [%p]", "bar.sync 0", false},
     {"bar.sync 0", "ld.shared.u32 %b, [tile]", false},
     {"bar.sync 0", "ld.global.nc.u32 %b, [%p]", true},
+    {"griddepcontrol.wait", "ld.global.nc.u32 %b, [%p]", false},
+    {"ld.global.nc.u32 %b, [%p]", "griddepcontrol.wait", false},
+    {"tex.1d.v4.u32.s32 {%b, %c, %t, %far}, [image, {%a}]", "griddepcontrol.wait", false},
+    {"griddepcontrol.launch_dependents", "st.global.u32 [%p], %a", false},
     {"bar.sync 0", "ld.param.u32 %b, [n]", true},
     {"bar.sync 0", "add.u32 %b, %a, 1", true},
     {"bar.sync 0", "bar.sync 0", false},
@@ -150,7 +154,8 @@ static const Pair pairs[] = {
 static const char *swap_text(const char *first, const char *second, Buf *text)
 {
     buf_clear(text);
-    buf_puts(text, ".const .align 4 .b8 table[64];\n.shared .align 8 .b8 tile[1024];\n.shared .align 4 .b8 other[64];\n"
+    buf_puts(text, ".global .texref image;\n"
+                   ".const .align 4 .b8 table[64];\n.shared .align 8 .b8 tile[1024];\n.shared .align 4 .b8 other[64];\n"
                    ".extern .shared .align 4 .b8 dynamic[];\n.extern .shared .align 4 .b8 dynamic2[];\n"
                    ".extern .func callee;\n"
                    ".visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n)\n{\n"

@@ -60,7 +60,6 @@ static void check_count(const char *code, Opcode op, size_t count)
     release(it.module);
 }
 
-#define SM_90 ".version 8.0\n.target sm_90\n.address_size 64\n"
 #define OWN "\tmad.wide.u32 %d1, %t, 4, %a;\n"
 
 static void test_clones(void **state)

@@ -8,7 +8,7 @@
 static Body *body_of(Module **module, const char *code)
 {
     Buf text = {0};
-    buf_puts(&text, HEADER ".func (.param .b32 r) f(.param .b32 x)\n{\n\tret;\n}\n"
+    buf_puts(&text, SM_90 ".func (.param .b32 r) f(.param .b32 x)\n{\n\tret;\n}\n"
                            ".visible .entry k(.param .u64 out, .param .u32 n)\n{\n"
                            "\t.reg .b32 %r<20>;\n\t.reg .b64 %a, %d<8>;\n\t.reg .f32 %f<8>;\n\t.reg .s32 %s<8>;\n"
                            "\t.reg .pred %p<8>;\n\t.reg .b16 %h<4>;\n\tld.param.u64 %a, [out];\n");
@@ -122,6 +122,8 @@ static void test_merge_straight(void **state)
     check_merged(
         "\tld.global.nc.u32 %r1, [%a];\n\tld.global.nc.u32 %r2, [%a];\n\tst.global.v2.u32 [%a+8], {%r1, %r2};\n", OP_LD,
         2);
+    check_merged("\tld.global.nc.u32 %r1, [%a];\n\tgriddepcontrol.wait;\n\tld.global.nc.u32 %r2, [%a];\n"
+                 "\tst.global.v2.u32 [%a+8], {%r1, %r2};\n", OP_LD, 3);
     check_merged(
         "\tmov.u32 %r1, %tid.x;\n\tmov.u32 %r2, %tid.x;\n\tadd.u32 %r3, %r1, %r2;\n\tst.global.u32 [%a], %r3;\n",
         OP_MOV, 1);

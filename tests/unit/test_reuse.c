@@ -9,7 +9,8 @@
 static Body *body_of(Module **module, const char *code)
 {
     Buf text = {0};
-    buf_puts(&text, HEADER ".shared .align 16 .b8 tile[1024];\n.func (.param .b32 r) f(.param .b32 x)\n{\n\tret;\n}\n"
+    buf_puts(&text, SM_90 ".shared .align 16 .b8 tile[1024];\n.const .align 4 .u32 fixed;\n"
+                           ".func (.param .b32 r) f(.param .b32 x)\n{\n\tret;\n}\n"
                            ".visible .entry k(.param .u64 pa, .param .u64 pb, .param .u32 pw, .param .u32 pn)\n{\n"
                            "\t.reg .b32 %r<30>, %w, %n, %t;\n\t.reg .b64 %a, %b, %d<20>;\n\t.reg .f32 %f<20>;\n"
                            "\t.reg .pred %p<8>;\n\t.reg .b16 %h<4>;\n"
@@ -127,6 +128,12 @@ static void test_ways_of_loading(void **state)
     /* what nothing in the kernel writes */
     check_loads("\tld.global.nc.u32 %r1, [%a];\n\tbar.sync 0;\n\tst.global.u32 [%b], 1;\n"
                 "\tld.global.nc.u32 %r2, [%a];\n" USE, 1);
+    check_loads("\tld.const.u32 %r1, [fixed];\n\tgriddepcontrol.wait;\n\tld.const.u32 %r2, [fixed];\n" USE, 1);
+    /* what the grids before write until the kernel, or a function that it calls, has waited for them */
+    check_loads("\tld.global.nc.u32 %r1, [%a];\n\tgriddepcontrol.wait;\n\tld.global.nc.u32 %r2, [%a];\n" USE, 2);
+    check_loads("\tgriddepcontrol.wait;\n\tld.global.nc.u32 %r1, [%a];\n\tld.global.nc.u32 %r2, [%a];\n" USE, 1);
+    check_loads("\tld.global.nc.u32 %r1, [%a];\n\t{\n\t.param .b32 x; .param .b32 y;\n\tst.param.b32 [x], %r1;\n"
+                "\tcall (y), f, (x);\n\t}\n\tld.global.nc.u32 %r2, [%a];\n" USE, 2);
     /* elements of vectors */
     check_loads("\tld.global.v2.u32 {%r1, %r3}, [%a];\n\tld.global.u32 %r2, [%a+4];\n" USE, 1);
     check_loads("\tld.global.u32 %r1, [%a];\n\tld.global.u32 %r3, [%a+4];\n\tld.global.v2.u32 {%r2, %r4}, [%a];\n"

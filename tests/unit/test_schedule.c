@@ -181,6 +181,28 @@ static void loads_stay_above_stores_that_may_meet_them(void **state)
     arena_free(module->arena);
 }
 
+/* What other grids write until the kernel has waited for them is read before the wait, if it is in the input. */
+static void loads_stay_on_their_side_of_a_wait(void **state)
+{
+    (void)state;
+    static const char text[] = KERNEL_HEAD
+        ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n.reg .pred %p1;\n.reg .b32 %r<3>;\n.reg .b64 %rd1;\n"
+        "ld.param.u64 %rd1, [p];\nld.param.u32 %r1, [n];\nld.global.nc.u32 %r2, [%rd1];\ngriddepcontrol.wait;\n"
+        "setp.eq.s32 %p1, %r1, 7;\n@%p1 bra END;\nst.global.u32 [%rd1+4], %r2;\nEND:\nret;\n}\n";
+    for (unsigned loads = 0; loads < 2; loads++)
+        for (SinkMode mode = SINK_ALL; mode <= SINK_COPIES; mode++) {
+            Module *module = module_of_text(text);
+            Body *body = body_in_ssa(module_find_function(module, "k"));
+            one_sink(body, mode, loads);
+            const Inst *load = NULL;
+            for (const Inst *inst = body->blocks.data[0]->first; inst && inst->sync != SYNC_GRID; inst = inst->next)
+                load = inst_op(inst) == OP_LD && inst->signature->space == SPACE_GLOBAL ? inst : load;
+            assert_non_null(load);
+            body_free(body);
+            arena_free(module->arena);
+        }
+}
+
 /* Values defined early and used late, with many others live in between. */
 static const char *late_values(Arena *arena)
 {
@@ -344,6 +366,7 @@ int main(void)
         cmocka_unit_test(sinking_moves_below_loops_but_not_into_them),
         cmocka_unit_test(copies_are_made_in_each_using_block),
         cmocka_unit_test(loads_stay_above_stores_that_may_meet_them),
+        cmocka_unit_test(loads_stay_on_their_side_of_a_wait),
         cmocka_unit_test(recomputation_shortens_live_ranges),
         cmocka_unit_test(corpus_stays_as_it_is),
     };
