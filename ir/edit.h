@@ -22,6 +22,10 @@ Inst *inst_clone(Body *body, const Inst *inst);
  * (Variable *), a address [REG+offset] (RegId, int64_t), f the bits of a 0f literal (uint32_t), e those of a 0d literal
  * (uint64_t).  inst_build(body, "mad.lo.s32", "drri", d, a, b, (int64_t)4). */
 Inst *inst_build(Body *body, const char *spelling, const char *operands, ...);
+/* A load or store of a vector, bound; not in any block: inst_build_vector(body, "ld.global.v2.f32", false, regs, 2,
+ * base, 8) is "ld.global.v2.f32 {regs[0], regs[1]}, [base+8]". */
+Inst *inst_build_vector(Body *body, const char *spelling, bool is_store, const RegId *regs, unsigned count, RegId base,
+                        int64_t offset);
 /* A branch to the block, guarded unless the predicate is REG_NONE; not in any block. */
 Inst *inst_build_branch(Body *body, Block *target, RegId predicate, bool inverted);
 /* Guards an unguarded instruction in non-SSA form or one without definitions. */

@@ -61,6 +61,11 @@ static Block *split_before(Body *body, Block *before, Inst *at)
     return after;
 }
 
+Block *body_split(Body *body, Inst *at)
+{
+    return split_before(body, at->block, at);
+}
+
 static void results_rename(Copier *copier, const Block *block)
 {
     for (size_t p = 0; p < block->phis.count; p++)

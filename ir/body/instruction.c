@@ -144,6 +144,35 @@ Inst *inst_build_copy(Body *body, const char *spelling, const RegId *regs, unsig
     return inst;
 }
 
+Inst *inst_build_vector(Body *body, const char *spelling, bool is_store, const RegId *regs, unsigned count, RegId base,
+                        int64_t offset)
+{
+    Inst *inst = ARENA_NEW(body->arena, Inst);
+    Parts parts = {.body = body, .trees = body->module->arena, .refs = ARENA_ARRAY(body->arena, RegRef, count + 1)};
+    inst->signature = signature_parse(body->module, spelling);
+    inst->operands = ARENA_ARRAY(parts.trees, Operand, 2);
+    inst->operand_count = 2;
+    inst->guard = REF_NONE;
+    for (unsigned i = 0; i < 2; i++) {
+        parts.operand = &inst->operands[i];
+        if (is_store == (i == 0)) {
+            address_put(&parts, base, offset);
+            continue;
+        }
+        parts.operand->kind = OPERAND_VECTOR;
+        parts.operand->item_count = (uint16_t)count;
+        parts.operand->items = ARENA_ARRAY(parts.trees, Operand, count);
+        for (unsigned e = 0; e < count; e++)
+            register_put(&parts, &parts.operand->items[e], regs[e]);
+    }
+    inst->refs = parts.refs;
+    inst->ref_count = parts.ref_count;
+    bind(body, inst, spelling);
+    for (unsigned i = 0; i < inst->ref_count; i++)
+        inst->refs[i].partner = REF_NONE;
+    return inst;
+}
+
 Inst *inst_build_branch(Body *body, Block *target, RegId predicate, bool inverted)
 {
     Arena *trees = body->module->arena;
