@@ -57,6 +57,27 @@ static const char *outcome_word(Outcome outcome)
     return "unknown";
 }
 
+/* Lines are those of the source; a value that several places leave has none. */
+static json_t *reuse_json(const Report *report, const ReuseList *list)
+{
+    json_t *values = json_array();
+    for (size_t i = 0; i < list->items.count; i++) {
+        const Reuse *reuse = &list->items.data[i];
+        bool one = reuse->source.end > reuse->source.begin;
+        json_t *value = json_object();
+        json_object_set_new(value, "class", json_text(reuse_class_text(reuse->class)));
+        json_object_set_new(value, "line", json_integer(source_position(report->source, reuse->load.begin).line));
+        json_object_set_new(
+            value, "of_line",
+            one ? json_integer(source_position(report->source, reuse->source.begin).line) : json_null());
+        json_object_set_new(value, "replica", json_integer(reuse->replica));
+        json_object_set_new(value, "of_replica", one ? json_integer(reuse->of) : json_null());
+        json_object_set_new(value, "loads", json_integer(reuse->count));
+        json_array_append_new(values, value);
+    }
+    return values;
+}
+
 static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
@@ -70,6 +91,7 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
         for (unsigned i = 0; i < kernel->condition_count; i++)
             json_array_append_new(conditions, json_text(kernel->conditions[i]));
         json_object_set_new(value, "conditions", conditions);
+        json_object_set_new(value, "reuse", reuse_json(report, &result->reuse));
     }
     if (result->coarsening == OUTCOME_REFUSED) {
         json_object_set_new(value, "reason", json_text(result->refusal.reason));

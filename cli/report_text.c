@@ -141,6 +141,23 @@ static void print_place(Buf *out, const Report *report, const Refusal *refusal)
     }
 }
 
+/* How many loads the classes of reuse have saved, and between how many pairs of replicas. */
+static void print_reuse(Buf *out, const ReuseList *list)
+{
+    for (unsigned class = 0; class < REUSE_CLASSES; class++) {
+        unsigned loads = 0, across = 0;
+        for (size_t i = 0; i < list->items.count; i++) {
+            const Reuse *reuse = &list->items.data[i];
+            bool one = reuse->source.end > reuse->source.begin;
+            loads += reuse->class == (ReuseClass)class ? reuse->count : 0;
+            across += reuse->class == (ReuseClass)class && one && reuse->replica != reuse->of ? reuse->count : 0;
+        }
+        if (loads)
+            buf_printf(out, "    reuse: %u load%s %s, %u of %s from another thread of the original\n", loads,
+                       loads == 1 ? "" : "s", reuse_class_text((ReuseClass)class), across, loads == 1 ? "it" : "them");
+    }
+}
+
 static void print_coarsening(Buf *out, const Report *report, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
@@ -175,6 +192,7 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
         }
         for (unsigned i = 0; i < kernel->condition_count; i++)
             buf_printf(out, "    provided that %s\n", kernel->conditions[i]);
+        print_reuse(out, &result->reuse);
         break;
     }
     case OUTCOME_REFUSED:

@@ -6,10 +6,12 @@
  * the two are as far apart only if it does not. Compilers know that from the source, PTX does not say. So the indices
  * of a block that differ by a multiple of one value and by constants are compared with the 32-bit range once, and what
  * follows is made twice (opt/version.h): as it was, and with one extension from which the others are reached by one
- * multiply-add each. Now rows that two replicas read have one address, and load_reuse loads them once: the pass is
- * tried on a copy of the body, and kept if that saves loads. */
+ * multiply-add each. Now rows that two replicas read have one address, and load_reuse loads them once; neighbours
+ * can become vectors. The pass is tried on a copy of the body, and kept if that saves accesses. */
 #include "opt/cleanup.h"
+#include "opt/induction.h"
 #include "opt/pass.h"
+#include "opt/vectorize.h"
 #include "opt/version.h"
 
 enum {
@@ -376,6 +378,15 @@ static bool widen_block(Widener *widener, Block *block)
     return true;
 }
 
+/* Accesses that vectors could save in the copy and not before. What was possible before is so in both versions. */
+static unsigned wider_count(PassContext *context, Body *copy, Analyses *analyses)
+{
+    if (!pass_is_enabled(context->options, PASS_VECTORIZE))
+        return 0;
+    unsigned before = 2 * vectors_count(context->body, context->analyses), after = vectors_count(copy, analyses);
+    return after > before ? after - before : 0;
+}
+
 /* Tries the block on a copy of the body, which becomes the body if that saves loads. */
 static bool try_block(PassContext *context, size_t block)
 {
@@ -388,7 +399,11 @@ static bool try_block(PassContext *context, size_t block)
     if (widen_block(&widener, copy->blocks.data[block])) {
         merge_equal_values(copy, analyses);
         analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
-        pays = reuse_values(scratch, copy, analyses, LOCATION_LOADS, &list) >= LEAST_SAVED;
+        join_inductions(copy, analyses);
+        analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
+        unsigned saved = reuse_values(scratch, copy, analyses, LOCATION_LOADS, &list);
+        analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
+        pays = saved + wider_count(context, copy, analyses) >= LEAST_SAVED;
     }
     analyses_free(analyses);
     if (!pays) {

@@ -23,8 +23,10 @@ static void reuse(PassContext *context)
 {
     bool changed = pass_run(context, PASS_LOAD_REUSE);
     changed |= pass_run(context, PASS_ADDRESSES);
+    changed |= pass_run(context, PASS_INDUCTION);
     changed |= pass_run(context, PASS_FORWARD);
     changed |= pass_run(context, PASS_ACCUMULATOR);
+    changed |= pass_run(context, PASS_VECTORIZE);
     if (changed)
         pass_run(context, PASS_CLEANUP);
 }
@@ -40,6 +42,7 @@ static void coarsen(PassContext *context, KernelResult *result)
     }
     pass_run(context, PASS_CLEANUP);
     reuse(context);
+    result->reuse = context->reuse;
     result->coarsening = OUTCOME_DONE;
     result->contract = context->contract;
     result->block_after = context->block;

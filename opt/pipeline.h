@@ -41,6 +41,7 @@ typedef struct KernelResult {
     BlockSize block_before, block_after; /* at launch */
     Outcome coarsening;
     LaunchContract contract; /* coarsening done */
+    ReuseList reuse;         /* loads that took a known value; where code is made twice, in one version at least */
     Refusal refusal;         /* coarsening refused */
     Outcome registers;
     RegistersResult reduction;

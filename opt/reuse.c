@@ -125,6 +125,12 @@ static void phis_fill(Reuser *reuser)
     }
 }
 
+const char *reuse_class_text(ReuseClass class)
+{
+    static const char *const texts[] = {"self-temporal", "group-temporal", "stored"};
+    return texts[class];
+}
+
 static bool span_equal(Span a, Span b)
 {
     return a.begin == b.begin && a.end == b.end;

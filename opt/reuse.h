@@ -25,6 +25,9 @@ typedef struct ReuseList {
     VEC(Reuse) items;
 } ReuseList;
 
+/* "group-temporal" */
+const char *reuse_class_text(ReuseClass class);
+
 /* Replaces plain loads, in SSA form, whose value the thread already has on every path, by copies; new phis join values
  * of several paths. Adds what it did to the list, in the arena. Returns how many loads are gone; dead copies stay. */
 unsigned reuse_values(Arena *arena, Body *body, Analyses *analyses, LocationSource source, ReuseList *list);

@@ -123,17 +123,85 @@ static bool term_add(Vectorizer *vectorizer, const AffineTerm *term)
     return true;
 }
 
-/* Shows that the sum without its constant is a multiple of 'unit', or collects terms that have to be. False if the
- * constants of a phi's values are in the way, or there are too many terms. */
+/* Whether all threads of a block agree on the term: a test of it then takes one way for all. */
+static bool term_is_uniform(const Vectorizer *vectorizer, const AffineTerm *term)
+{
+    if (term->base == AFFINE_SREG)
+        return term->sreg->dependence != SREG_THREAD;
+    if (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED)
+        return term->base == AFFINE_PARAM || term->base == AFFINE_SYMBOL;
+    return !variance_reg(analyses_variance(vectorizer->analyses, VARIANCE_ANY, NULL), term->reg);
+}
+
+static bool form_is_uniform(const Vectorizer *vectorizer, const AffineForm *form)
+{
+    for (unsigned i = 0; i < form->term_count; i++)
+        if (!term_is_uniform(vectorizer, &form->terms[i]))
+            return false;
+    return true;
+}
+
+/* Sums that have to be multiples of 'unit', but for the constant of the first, which is looked at elsewhere. */
+typedef struct Worklist {
+    const AffineForm *forms[MOST_FORMS];
+    unsigned count;
+} Worklist;
+
+/* Adds coefficient * form. False if there is no room. */
+static bool work_add(Vectorizer *vectorizer, Worklist *work, const AffineForm *form, int64_t coefficient)
+{
+    AffineForm *scaled = ARENA_NEW(vectorizer->scratch, AffineForm);
+    AffineTerm *terms = ARENA_ARRAY(vectorizer->scratch, AffineTerm, form->term_count);
+    if (work->count == MOST_FORMS)
+        return false;
+    for (unsigned i = 0; i < form->term_count; i++) {
+        terms[i] = form->terms[i];
+        terms[i].coefficient = (int64_t)((uint64_t)terms[i].coefficient * (uint64_t)coefficient);
+    }
+    *scaled = (AffineForm){64, form->term_count, (int64_t)((uint64_t)form->constant * (uint64_t)coefficient), terms};
+    work->forms[work->count++] = scaled;
+    return true;
+}
+
+/* What makes a phi's term a multiple in every round: its start and its step. */
+static bool phi_expand(Vectorizer *vectorizer, Worklist *work, const Loop *loop, const Phi *phi)
+{
+    AffineTerm terms[AFFINE_TERMS];
+    AffineForm step;
+    const Affine *affine = analyses_affine(vectorizer->analyses);
+    RegId start = loop_start(loop, phi);
+    return start != REG_NONE && loop_step(loop, phi, affine, terms, &step) && work_add(vectorizer, work, &step, 1) &&
+           work_add(vectorizer, work, &affine->forms[start], 1);
+}
+
+/* A term that differs between threads: a product is a multiple if a factor is that all threads share, as the width of
+ * a row. */
+static bool variant_expand(Vectorizer *vectorizer, Worklist *work, const AffineTerm *term)
+{
+    const Affine *affine = analyses_affine(vectorizer->analyses);
+    if (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED)
+        return false;
+    const AffineFactors *factors = affine->factors[term->reg];
+    const AffineForm *form = &affine->forms[term->reg];
+    for (unsigned i = 0; factors && i < 2; i++)
+        if (form_is_uniform(vectorizer, &factors->forms[i]))
+            return work_add(vectorizer, work, &factors->forms[i], term->coefficient) &&
+                   work_add(vectorizer, work, &factors->forms[2], term->coefficient);
+    bool itself = form->term_count == 1 && form->terms[0].reg == term->reg;
+    return !factors && !itself && form->bits == 32 && work_add(vectorizer, work, form, term->coefficient);
+}
+
+/* Shows that the sum without its constant is a multiple of 'unit', or collects terms that have to be, on which all
+ * threads of a block agree. False if that is not enough, or there are too many. */
 static bool alignment_find(Vectorizer *vectorizer, const AffineForm *form, uint64_t unit)
 {
     const Affine *affine = analyses_affine(vectorizer->analyses);
-    const AffineForm *pending[MOST_FORMS] = {form};
     const Phi *met[MOST_FORMS];
-    unsigned count = 1, phis = 0;
-    while (count) {
-        const AffineForm *at = pending[--count];
-        if (at != form && (uint64_t)at->constant % unit)
+    Worklist work = {.forms = {form}, .count = 1};
+    unsigned phis = 0;
+    for (unsigned looked = 0; work.count; looked++) {
+        const AffineForm *at = work.forms[--work.count];
+        if ((at != form && (uint64_t)at->constant % unit) || looked > MOST_FORMS)
             return false;
         for (unsigned i = 0; i < at->term_count; i++) {
             const AffineTerm *term = &at->terms[i];
@@ -141,25 +209,19 @@ static bool alignment_find(Vectorizer *vectorizer, const AffineForm *form, uint6
             if (term_alignment(affine, term, 0) >= unit)
                 continue;
             const Phi *phi = header_phi(vectorizer, term, &loop);
-            if (!phi) {
-                if (!term_add(vectorizer, term))
-                    return false;
-                continue;
-            }
             bool seen = false;
-            for (unsigned k = 0; k < phis; k++)
+            for (unsigned k = 0; k < phis && phi; k++)
                 seen |= met[k] == phi;
-            if (seen)
+            if (seen && term->coefficient == 1)
                 continue;
-            AffineTerm *terms = ARENA_ARRAY(vectorizer->scratch, AffineTerm, AFFINE_TERMS);
-            AffineForm *step = ARENA_NEW(vectorizer->scratch, AffineForm);
-            RegId start = loop_start(loop, phi);
-            if (term->coefficient != 1 || start == REG_NONE || phis == MOST_FORMS || count + 2 > MOST_FORMS ||
-                !loop_step(loop, phi, affine, terms, step))
+            if (phi) {
+                if (term->coefficient != 1 || phis == MOST_FORMS || !phi_expand(vectorizer, &work, loop, phi))
+                    return false;
+                met[phis++] = phi;
+            } else if (!(term_is_uniform(vectorizer, term) ? term_add(vectorizer, term)
+                                                           : variant_expand(vectorizer, &work, term))) {
                 return false;
-            met[phis++] = phi;
-            pending[count++] = step;
-            pending[count++] = &affine->forms[start];
+            }
         }
     }
     return true;

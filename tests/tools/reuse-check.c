@@ -20,7 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const PassId passes[] = {PASS_LOAD_REUSE, PASS_ADDRESSES, PASS_FORWARD, PASS_ACCUMULATOR};
+static const PassId passes[] = {PASS_LOAD_REUSE, PASS_ADDRESSES, PASS_INDUCTION, PASS_FORWARD,
+                                PASS_ACCUMULATOR, PASS_VECTORIZE};
 
 typedef struct Way {
     unsigned factor[3];

@@ -188,7 +188,16 @@ static void make_loop(Maker *m)
     line(m, "mul.lo.s32 %%k%u, %%n, %u;", t, unroll);
     line(m, "mov.u32 %%j%u, 0;", t);
     line(m, "add.s64 %%b%u, %%slot, %u;", t, 4 * below(m, 8));
+    /* A second pointer that keeps its distance, or does not. */
+    bool second = chance(m, 40), apart = chance(m, 30);
+    if (second)
+        line(m, "add.s64 %%c%u, %%b%u, %u;", t, t, 4 * below(m, 6));
     buf_printf(m->out, "L%u:\n", label);
+    if (second) {
+        line(m, "ld.global.u32 %%g0, [%%c%u];", t);
+        line(m, "add.s32 %%v%u, %%v%u, %%g0;", value, value);
+        line(m, "add.s64 %%c%u, %%c%u, %d;", t, t, (down ? -(int)step : (int)step) + (apart ? 4 : 0));
+    }
     for (unsigned i = 0; i < unroll; i++) {
         line(m, "ld.global.u32 %%t%u, [%%b%u+%u];", t, t, 4 * i);
         if (!fresh)

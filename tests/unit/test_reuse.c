@@ -307,12 +307,98 @@ static void test_addresses(void **state)
     buf_free(&text);
 }
 
+/* Accesses of vectors and others. */
+static void check_vectors(const char *code, unsigned vectors, unsigned scalars)
+{
+    Module *module;
+    Body *body = body_of(&module, code);
+    Arena *arena = arena_new();
+    PassOptions options = {0};
+    unsigned wide = 0, narrow = 0;
+    options.enabled[PASS_VECTORIZE] = options.enabled[PASS_CLEANUP] = true;
+    PassContext context = pass_context_new(arena, &options, module_find_function(module, "k"), body_clone(body));
+    pass_run(&context, PASS_VECTORIZE);
+    for (size_t b = 0; b < context.body->blocks.count; b++)
+        for (const Inst *inst = context.body->blocks.data[b]->first; inst; inst = inst->next)
+            if ((inst_op(inst) == OP_LD || inst_op(inst) == OP_ST) && inst->signature->space != SPACE_PARAM) {
+                wide += inst->signature->vector > 1;
+                narrow += inst->signature->vector == 1;
+            }
+    pass_context_free(&context);
+    arena_free(arena);
+    release(module);
+    if (wide != vectors || narrow != scalars)
+        fail_msg("%u vectors and %u others, not %u and %u:\n%s", wide, narrow, vectors, scalars, code);
+}
+
+static void test_vectorize(void **state)
+{
+    (void)state;
+#define TILE "\tmov.u32 %r3, tile;\n\tmov.u32 %r5, %tid.x;\n\tshl.b32 %r6, %r5, 4;\n\tadd.s32 %r4, %r3, %r6;\n"
+#define FOUR(between)                                                                                                  \
+    TILE "\tld.shared.f32 %f1, [%r4];\n\tld.shared.f32 %f2, [%r4+4];\n" between                                      \
+         "\tld.shared.f32 %f3, [%r4+8];\n\tld.shared.f32 %f4, [%r4+12];\n"
+    check_vectors(FOUR(""), 1, 0);
+    check_vectors(FOUR("\tst.global.f32 [%a], %f1;\n"), 1, 1);
+    check_vectors(FOUR("\tst.shared.f32 [%r4+64], %f1;\n"), 1, 1);
+    check_vectors(FOUR("\tst.shared.f32 [%r4+8], %f1;\n"), 2, 1);
+    check_vectors(FOUR("\tbar.sync 0;\n"), 2, 0);
+    check_vectors(FOUR("\tmembar.cta;\n"), 2, 0);
+    /* not a multiple of the size */
+    check_vectors(TILE "\tld.shared.f32 %f1, [%r4+4];\n\tld.shared.f32 %f2, [%r4+8];\n"
+                       "\tld.shared.f32 %f3, [%r4+12];\n\tld.shared.f32 %f4, [%r4+16];\n", 1, 2);
+    check_vectors(TILE "\tld.shared.f32 %f1, [%r4];\n\tld.shared.b32 %r1, [%r4+4];\n", 0, 2);
+    check_vectors(TILE "\tld.volatile.shared.f32 %f1, [%r4];\n\tld.volatile.shared.f32 %f2, [%r4+4];\n", 0, 2);
+    /* stores, in any order, but not past what reads them */
+    check_vectors(TILE "\tst.shared.f32 [%r4+4], %f1;\n\tst.shared.f32 [%r4], %f2;\n", 1, 0);
+    check_vectors(TILE "\tst.shared.f32 [%r4+4], %f1;\n\tld.shared.f32 %f3, [%r4+4];\n\tst.shared.f32 [%r4], %f3;\n", 0,
+                  3);
+    check_vectors(TILE "\tst.shared.f32 [%r4], %f1;\n\tst.shared.f32 [%r4], %f2;\n\tst.shared.f32 [%r4+4], %f2;\n", 0,
+                  3);
+    /* a pointer that only the launch knows: a test, and both forms */
+    check_vectors("\tld.global.f32 %f1, [%a];\n\tld.global.f32 %f2, [%a+4];\n\tld.global.f32 %f3, [%a+8];\n"
+                  "\tld.global.f32 %f4, [%a+12];\n", 1, 4);
+    check_vectors("\tld.global.f32 %f1, [%a];\n\tld.global.f32 %f2, [%a+4];\n", 0, 2);
+    check_vectors("\tld.global.f64 %d3, [%a];\n", 0, 1);
+}
+
+static void test_induction(void **state)
+{
+    (void)state;
+    static const char *const steps[] = {"4", "4", "8"};
+    static const unsigned phis[] = {3, 4, 4};
+    for (unsigned i = 0; i < COUNT_OF(steps); i++) {
+        Module *module;
+        Buf code = {0};
+        buf_printf(&code, "\tmov.u32 %%r1, 0;\n\tmov.u32 %%r2, 0;\n\tmov.u64 %%d1, %%a;\n\tadd.s64 %%d2, %s, 12;\nL:\n"
+                          "\tld.global.u32 %%r3, [%%d1];\n\tld.global.u32 %%r4, [%%d2];\n"
+                          "\tmad.lo.s32 %%r1, %%r3, %%r4, %%r1;\n\tadd.s64 %%d1, %%d1, 4;\n\tadd.s64 %%d2, %%d2, %s;\n"
+                          "\tadd.s32 %%r2, %%r2, 1;\n\tsetp.lt.s32 %%p1, %%r2, %%n;\n\t@%%p1 bra L;\n"
+                          "\tst.global.u32 [%%b], %%r1;\n",
+                   i == 1 ? "%b" : "%a", steps[i]);
+        Body *body = body_of(&module, buf_text(&code));
+        Arena *arena = arena_new();
+        PassOptions options = {0};
+        options.enabled[PASS_INDUCTION] = true;
+        PassContext context = pass_context_new(arena, &options, module_find_function(module, "k"), body_clone(body));
+        pass_run(&context, PASS_INDUCTION);
+        size_t count = 0;
+        for (size_t b = 0; b < context.body->blocks.count; b++)
+            count += context.body->blocks.data[b]->phis.count;
+        assert_int_equal(count, phis[i]);
+        pass_context_free(&context);
+        arena_free(arena);
+        release(module);
+        buf_free(&code);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_between), cmocka_unit_test(test_ways_of_loading), cmocka_unit_test(test_paths),
         cmocka_unit_test(test_wrap),    cmocka_unit_test(test_forward),         cmocka_unit_test(test_accumulator),
-        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_addresses), cmocka_unit_test(test_vectorize), cmocka_unit_test(test_induction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
