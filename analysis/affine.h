@@ -77,6 +77,9 @@ void affine_of_address(const Affine *affine, const Inst *inst, const Operand *ad
 typedef VEC(RegId) RegIdVec;
 bool affine_leaves(Arena *arena, const Affine *affine, const AffineForm *form, size_t most, RegIdVec *leaves);
 
+/* The bounds of a 32-bit sum as a signed integer; false: none narrower than its type are known. */
+bool affine_bounds(const AffineForm *form, int64_t *low, int64_t *high);
+
 /* Whether the two terms are multiples of the same base. */
 bool affine_base_equal(const AffineTerm *a, const AffineTerm *b);
 

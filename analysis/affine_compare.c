@@ -105,3 +105,14 @@ Alias affine_compare(const AffineForm *a, uint64_t a_bytes, const AffineForm *b,
         return ALIAS_NONE;
     return ALIAS_UNKNOWN;
 }
+
+bool affine_bounds(const AffineForm *form, int64_t *low, int64_t *high)
+{
+    __int128 least, most;
+    if (form->bits != 32 || !affine_terms_bounds(form->terms, form->term_count, form->constant, &least, &most) ||
+        least < INT32_MIN || most > INT32_MAX)
+        return false;
+    *low = (int64_t)least;
+    *high = (int64_t)most;
+    return true;
+}

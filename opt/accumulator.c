@@ -22,6 +22,7 @@ enum {
     MOST_CELLS = 32,
     MOST_COPIED = 2000, /* instructions that are made twice */
     MOST_LOOPS = 8,     /* that are changed */
+    LEAST_ROUNDS = 8,   /* of a loop that may go as often: fewer, as of what unrolling leaves over, pay for no test */
 };
 
 bool accumulator_is_invariant(const Promoter *promoter, RegId reg)
@@ -270,6 +271,7 @@ static bool loop_test(Promoter *promoter)
     SumPlace place = sum_place_new(body, preheader, promoter->analyses);
     TripCount trips;
     if (!trip_count_find(promoter->loop, promoter->loops, promoter->analyses, &trips) ||
+        trip_count_bound(&trips, place.affine) < LEAST_ROUNDS ||
         !body_may_version(body, place.dominance, preheader, end, MOST_COPIED))
         return false;
     RegId holds = accumulator_test_build(promoter, &place, &trips);

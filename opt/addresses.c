@@ -22,7 +22,7 @@ enum {
     MOST_GROUPS = 6,          /* of one block: each costs a test */
     MOST_COPIED = 4000,       /* instructions that are made twice */
     MOST_TRIED = 6,           /* blocks, each on a copy of the body */
-    LEAST_SAVED = 2,          /* loads: fewer do not pay for the tests */
+    LEAST_SAVED = 2,          /* accesses for each test: fewer do not pay for it */
 };
 
 /* The extension of one index: scale * (base + factor * step + constant), with 'base' and 'step' of its group. */
@@ -403,7 +403,7 @@ static bool try_block(PassContext *context, size_t block)
         analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
         unsigned saved = reuse_values(scratch, copy, analyses, LOCATION_LOADS, &list);
         analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
-        pays = saved + wider_count(context, copy, analyses) >= LEAST_SAVED;
+        pays = saved + wider_count(context, copy, analyses) >= LEAST_SAVED * widener.groups.count;
     }
     analyses_free(analyses);
     if (!pays) {

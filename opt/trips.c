@@ -157,6 +157,19 @@ bool trip_count_find(const Loop *loop, const LoopForest *loops, Analyses *analys
     return counts(loop, loops, analyses, compare, leaves == branch->guard_inverted, out);
 }
 
+int64_t trip_count_bound(const TripCount *trips, const Affine *affine)
+{
+    const AffineForm constant = {32, 0, trips->constant, NULL};
+    const AffineForm *start = &affine->forms[trips->start];
+    const AffineForm *bound = trips->bound == REG_NONE ? &constant : &affine->forms[trips->bound];
+    int64_t low[2], high[2], size = trips->step < 0 ? -trips->step : trips->step;
+    if (start->bits != 32 || bound->bits != 32 || !affine_bounds(start, &low[0], &high[0]) ||
+        !affine_bounds(bound, &low[1], &high[1]))
+        return INT64_MAX;
+    int64_t way = trips->step > 0 ? high[1] - low[0] : high[0] - low[1];
+    return way < 0 ? 1 : way / size + 1;
+}
+
 static unsigned log_two(uint64_t value)
 {
     unsigned bits = 0;

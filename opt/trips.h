@@ -19,6 +19,9 @@ typedef struct TripCount {
 /* False if the loop is not of that kind. */
 bool trip_count_find(const Loop *loop, const LoopForest *loops, Analyses *analyses, TripCount *out);
 
+/* The most rounds that the loop can go, as far as bounds of the values tell; INT64_MAX: unknown. */
+int64_t trip_count_bound(const TripCount *trips, const Affine *affine);
+
 /* Adds code to the loop's preheader. *rounds: a 64-bit register with the number of the last round, or more. Gives a
  * predicate that says that this is right, and that the number is below 'limit'. */
 RegId trip_count_build(const SumPlace *place, const TripCount *trips, uint32_t limit, RegId *rounds);
