@@ -136,14 +136,6 @@ static bool make_form(Choice *choice, CoarsenTrial *trial)
     return trial->sound;
 }
 
-static bool has_fast_path(const Body *body)
-{
-    for (size_t b = 0; b < body->blocks.count; b++)
-        if (body->blocks.data[b]->is_cold)
-            return true;
-    return false;
-}
-
 /* Makes the form with this factor and stride and, where it has fast paths, the one without; true if that is sound. */
 static bool make_pair(Choice *choice, const ChoiceContext *context, const CoarsenTrial *wanted)
 {
@@ -153,7 +145,7 @@ static bool make_pair(Choice *choice, const ChoiceContext *context, const Coarse
     if (!make_form(choice, trial))
         return false;
     const Candidate *made = &choice->candidates[choice->candidate_count - 1];
-    if (!context->guards_given && has_fast_path(made->result.body)) {
+    if (!context->guards_given && made->result.has_fast_paths) {
         trial = &kernel->trials[kernel->trial_count++];
         *trial = *wanted;
         trial->guards = GUARDS_SEQUENTIAL;

@@ -14,6 +14,7 @@ typedef struct Shape {
     double stride[3];  /* bytes between neighbours along x, y, z */
     bool unknown[3];   /* differs along x, y, z in an unknown way */
     bool differs_by_block;
+    double constant;   /* bytes that are added up */
     double step;       /* bytes from one iteration of the innermost loop in which it moves to the next; 0: unknown */
     BitSet moves;      /* by Loop.index: loops in which the address changes */
     uint64_t key;      /* of everything that is added up, but constants: a sum, so the order does not matter */
@@ -53,6 +54,7 @@ static void add_sreg(Shape *shape, const Sreg *sreg, double scale)
 
 static void add_terms(const Estimate *estimate, Shape *shape, const AffineForm *form, double scale, unsigned depth)
 {
+    shape->constant += scale * (double)form->constant;
     for (unsigned i = 0; i < form->term_count; i++) {
         const AffineTerm *term = &form->terms[i];
         double coefficient = scale * (double)term->coefficient;
@@ -295,7 +297,35 @@ static double distinct_of(const Estimate *estimate, const Shape *shape, const In
     return sectors * (creeps ? 1 + (executions - 1) * shape->step / SECTOR_BYTES : executions);
 }
 
-/* Whether a load, or a store, with the same address but for a constant has been estimated; remembers this one. */
+/* The sector that the constant of an address leads to, counted from those that other threads, or other rounds of the
+ * loop, touch with another constant: addresses that are a multiple of their distance apart meet. 0 where they are
+ * dense, or where nobody knows. */
+static uint64_t sector_between_threads(const Estimate *estimate, const Shape *shape)
+{
+    double row = fabs(shape->stride[0]) * estimate->block[0], apart = fabs(shape->stride[0]);
+    double constant = shape->constant;
+    int64_t rows = 0;
+    for (unsigned k = 3; k-- > 1;)
+        if (!shape->unknown[k] && fabs(shape->stride[k]) > row)
+            constant -= shape->stride[k] * round(constant / shape->stride[k]);
+    if (row > 0 && shape->stride[1] != 0 && fabs(constant) > row) {
+        rows = (int64_t)round(constant / row);
+        constant = 0;
+    }
+    if (shape->unknown[0] || (apart > 0 && apart <= SECTOR_BYTES))
+        return (uint64_t)rows;
+    double step = fabs(shape->step);
+    bool moves = bitset_next(&shape->moves, 0) != SIZE_MAX;
+    if (moves && step <= SECTOR_BYTES)
+        return (uint64_t)rows;
+    if (moves && (apart == 0 || step < apart))
+        apart = step;
+    if (apart > 0)
+        constant -= apart * floor(constant / apart);
+    return hash_mix((uint64_t)rows, (uint64_t)(int64_t)floor(constant / SECTOR_BYTES));
+}
+
+/* Whether a load, or a store, that touches the same has been estimated; remembers this one. */
 static bool is_neighbour(Estimate *estimate, uint64_t key)
 {
     if (map_get(&estimate->seen, key | 1))
@@ -320,6 +350,7 @@ AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *
     bool differs_by_warp = shape.unknown[0] || shape.unknown[1] || shape.unknown[2] || shape.stride[1] != 0 ||
                            shape.stride[2] != 0 || (shape.stride[0] != 0 && estimate->block[0] > WARP_THREADS);
     uint64_t key = hash_mix(shape.key, access->kind == ACCESS_LOAD);
+    key = hash_mix(key, sector_between_threads(estimate, &shape));
     /* What the slow side of a test touches, the other side has to touch instead. */
     bool is_repeated = inst->block->is_cold || (address.form.bits && is_neighbour(estimate, key));
     return (AccessShape){

@@ -31,6 +31,14 @@ static void reuse(PassContext *context)
         pass_run(context, PASS_CLEANUP);
 }
 
+static bool has_slow_side(const Body *body)
+{
+    for (size_t b = 0; b < body->blocks.count; b++)
+        if (body->blocks.data[b]->is_cold)
+            return true;
+    return false;
+}
+
 static void coarsen(PassContext *context, KernelResult *result)
 {
     if (!pass_is_enabled(context->options, PASS_COARSEN))
@@ -40,6 +48,7 @@ static void coarsen(PassContext *context, KernelResult *result)
         result->refusal = context->refusal;
         return;
     }
+    result->has_fast_paths = has_slow_side(context->body);
     pass_run(context, PASS_CLEANUP);
     reuse(context);
     result->reuse = context->reuse;
