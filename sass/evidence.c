@@ -102,14 +102,18 @@ static bool says_more(const Evidence *a, const Evidence *b)
     return most_copies(a) < most_copies(b);
 }
 
-/* A spill says nothing about the instruction that it spills for, and what the assembler adds to a branch, such as a
- * vote on whether the warp has diverged, nothing about the branch. */
+/* A spill says nothing about the instruction that it spills for, nor does what the assembler adds: to a branch a vote
+ * on whether the warp has diverged, and anywhere what makes diverged threads wait for each other (BSSY, BSYNC) and
+ * branches of its own. */
 bool is_evidence(const MachineInstruction *machine, const Inst *inst)
 {
     Access access;
+    bool is_control = (inst->effects & EFFECT_CONTROL) != 0;
     if (machine->class == MACHINE_LOCAL)
         return inst_access(inst, &access) && (access.space == SPACE_LOCAL || access.space == SPACE_NONE);
-    return machine->class == MACHINE_CONTROL || !(inst->effects & EFFECT_CONTROL);
+    if (machine->class == MACHINE_CONTROL)
+        return is_control && machine->flow != MACHINE_NEXT;
+    return !is_control;
 }
 
 /* Whether the opcode stays where the instruction is. */

@@ -237,8 +237,7 @@ static uint32_t *match_loops(const Flow *flow)
             for (uint32_t h = machine_loop_of(&flow->loops, evidence->shares[s].block); h != MACHINE_NONE;
                  h = flow->loops.around[h]) {
                 uint32_t loop = matched[h] ? match[h] : ptx->innermost[evidence->ptx];
-                while (loop != MACHINE_NONE &&
-                       (evidence->ptx < ptx->loops[loop].first || evidence->ptx > ptx->loops[loop].last))
+                while (loop != MACHINE_NONE && !ptx_loop_contains(ptx, loop, evidence->ptx))
                     loop = ptx->loops[loop].parent;
                 match[h] = loop;
                 matched[h] = true;

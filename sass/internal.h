@@ -1,7 +1,7 @@
 /* What the files of this folder share; no other folder includes it.
  *
  * In the order of their calls, each file calling only those above it: decode.c; blocks.c; code.c; disassemble.c;
- * lines.c, line_table.c; map.c; ptx_counts.c; loops.c; evidence.c; program.c; execute.c; list.c. */
+ * lines.c, line_table.c; map.c; ptx_counts.c; loops.c; ptx_loops.c; evidence.c; program.c; execute.c; list.c. */
 #ifndef PTXOPT_SASS_INTERNAL_H
 #define PTXOPT_SASS_INTERNAL_H
 
@@ -78,11 +78,12 @@ uint32_t machine_loop_of(const MachineLoops *loops, uint32_t block);
 /* Whether the block is in the loop of that header, or in a loop inside it. */
 bool machine_loop_contains(const MachineLoops *loops, uint32_t header, uint32_t block);
 
-/* A loop of the PTX: the instructions from a label to the last branch back to it. */
+/* ptx_loops.c */
+
+/* A natural loop of a PTX function. */
 typedef struct PtxLoop {
-    uint32_t first, last; /* numbers of instructions */
-    uint32_t parent;      /* the smallest loop that contains it; MACHINE_NONE: none */
-    double trips;         /* executions of its first instruction per entry; 0: not known */
+    uint32_t parent; /* the smallest loop that contains it; MACHINE_NONE: none */
+    double trips;    /* executions of its header per entry; 0: not known */
 } PtxLoop;
 
 typedef struct PtxLoops {
@@ -92,6 +93,8 @@ typedef struct PtxLoops {
 } PtxLoops;
 
 PtxLoops ptx_loops(Arena *arena, const PtxLines *lines, const PtxExecution *executions);
+/* Whether the instruction is in the loop, or in a loop inside it. */
+bool ptx_loop_contains(const PtxLoops *loops, uint32_t loop, uint32_t number);
 
 /* evidence.c */
 

@@ -1,11 +1,6 @@
-/* Loops of the machine code and of the PTX.
- *
- * Machine loops are natural loops, found by dominators (Cooper, Harvey and Kennedy, "A simple, fast dominance
- * algorithm", 2001). A loop of the PTX is the text between a label and the last branch back to it, which is what
- * compilers write. */
+/* Loops of the machine code: natural loops, found by dominators (Cooper, Harvey and Kennedy, "A simple, fast dominance
+ * algorithm", 2001). */
 #include "sass/internal.h"
-
-#include <stdlib.h>
 
 /* Depth-first numbering of the blocks, and immediate dominators. */
 typedef struct Graph {
@@ -199,92 +194,4 @@ bool machine_loop_contains(const MachineLoops *loops, uint32_t header, uint32_t 
     while (at != MACHINE_NONE && at != header)
         at = loops->around[at];
     return at == header;
-}
-
-/* A branch back: from the instruction 'last' to 'first'. */
-typedef struct BackBranch {
-    uint32_t first, last;
-    double taken;
-} BackBranch;
-
-typedef VEC(BackBranch) BackBranchVec;
-
-/* The number of the first instruction after each label of the function, by label. */
-static void place_labels(const Function *function, uint32_t number, Map *places)
-{
-    for (size_t s = 0; s < function->stmts.count; s++) {
-        if (function->stmts.data[s].kind == STMT_LABEL)
-            map_put(places, pointer_key(function->stmts.data[s].label), number);
-        number += function->stmts.data[s].kind == STMT_INST;
-    }
-}
-
-static void add_back_branches(Arena *arena, const PtxLines *lines, const PtxExecution *executions, const Map *places,
-                              uint32_t number, BackBranchVec *found)
-{
-    const Inst *inst = lines->insts[number];
-    if (!inst_is_branch(inst))
-        return;
-    for (unsigned o = 0; o < inst->operand_count; o++) {
-        const Operand *operand = &inst->operands[o];
-        if (operand->kind != OPERAND_SYMBOL || operand->symbol.kind != SYMBOL_LABEL)
-            continue;
-        const uint64_t *place = map_get(places, pointer_key(operand->symbol.label));
-        if (place && *place <= number)
-            VEC_PUSH(arena, *found, (BackBranch){(uint32_t)*place, number, executions[number].taken});
-    }
-}
-
-/* By label; loops that begin earlier or end later come first. */
-static int compare_branches(const void *a, const void *b)
-{
-    const BackBranch *first = a, *second = b;
-    if (first->first != second->first)
-        return first->first < second->first ? -1 : 1;
-    return first->last > second->last ? -1 : first->last < second->last;
-}
-
-/* All branches back to one label make one loop. */
-static PtxLoop join_branches(const BackBranch *branches, size_t count, const PtxExecution *executions)
-{
-    PtxLoop loop = {.first = branches->first, .last = branches->last, .parent = MACHINE_NONE};
-    double entries = executions[loop.first].threads;
-    for (size_t i = 0; i < count; i++)
-        entries -= branches[i].taken;
-    if (executions[loop.first].known && entries >= 1)
-        loop.trips = executions[loop.first].threads / entries;
-    return loop;
-}
-
-PtxLoops ptx_loops(Arena *arena, const PtxLines *lines, const PtxExecution *executions)
-{
-    Map places = {.arena = arena};
-    BackBranchVec branches = {0};
-    for (uint32_t i = 0; i < lines->count; i++)
-        if (i == 0 || lines->functions[i] != lines->functions[i - 1])
-            place_labels(lines->functions[i], i, &places);
-    for (uint32_t i = 0; i < lines->count; i++)
-        add_back_branches(arena, lines, executions, &places, i, &branches);
-    if (branches.count)
-        qsort(branches.data, branches.count, sizeof *branches.data, compare_branches);
-    PtxLoops loops = {.loops = ARENA_ARRAY(arena, PtxLoop, branches.count + 1),
-                      .innermost = ARENA_ARRAY(arena, uint32_t, lines->count + 1)};
-    for (size_t i = 0, end; i < branches.count; i = end) {
-        for (end = i; end < branches.count && branches.data[end].first == branches.data[i].first;)
-            end++;
-        loops.loops[loops.count++] = join_branches(&branches.data[i], end - i, executions);
-    }
-    /* The loops are in order of their beginnings, so the one around the last instruction that is still open is the
-     * innermost. */
-    uint32_t open = MACHINE_NONE, next = 0;
-    for (uint32_t i = 0; i < lines->count; i++) {
-        while (open != MACHINE_NONE && loops.loops[open].last < i)
-            open = loops.loops[open].parent;
-        if (next < loops.count && loops.loops[next].first == i) {
-            loops.loops[next].parent = open;
-            open = next++;
-        }
-        loops.innermost[i] = open;
-    }
-    return loops;
 }

@@ -12,6 +12,7 @@ shim="$tools/ptxopt-ptxas"
 nvcc="$tools/ptxopt-nvcc"
 root="$PWD"
 . tests/suites/result.bash
+. tests/suites/programs.bash
 unset PTXOPT_FLAGS PTXOPT_STRICT PTXOPT_NESTED PTXOPT_NESTED_NVCC PTXOPT_REAL_PTXAS PTXOPT_REAL_NVCC PTXOPT_PTXAS
 unset NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS CUDA_HOME CUDA_PATH
 export TMPDIR="$tmp/temporary files"
@@ -209,10 +210,7 @@ PTXOPT_REAL_NVCC="$nvcc" try "nvcc: itself" 127 "$nvcc" k.cu
 nothing_left "ptxopt-nvcc"
 unset PTXOPT_REAL_NVCC
 
-real=""
-for candidate in "$(command -v ptxas)" /usr/local/cuda/bin/ptxas "$root/third_party/cuda/bin/ptxas"; do
-    [ -n "$real" ] || [ ! -x "$candidate" ] || real="$candidate"
-done
+real="$(cd "$root" && nvidia_program PTXOPT_PTXAS ptxas)"
 if [ -z "$real" ]; then
     echo "skip with the real ptxas: not found"
     exit "$failed"

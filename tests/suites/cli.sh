@@ -7,6 +7,7 @@ program="${PTXOPT:?}"
 tmp="${TEST_TMP:?}"
 kernel=corpus/vectoradd/vectoradd.sm_90.ptx
 . tests/suites/result.bash
+. tests/suites/programs.bash
 
 # $@: the program's arguments. Leaves status, $tmp/out and $tmp/errors.
 run() {
@@ -256,10 +257,7 @@ grep -q 'rejects the input, too' "$tmp/errors" || wrong="$wrong, does not blame 
 result "rejected: nothing written" "${wrong#, }"
 
 # An assembler that rejects only what ptxopt has coarsened, and one that crashes on it.
-ptxas="$(command -v ptxas || true)"
-for candidate in /usr/local/cuda/bin/ptxas third_party/cuda/bin/ptxas; do
-    [ -n "$ptxas" ] || [ ! -x "$candidate" ] || ptxas="$(realpath "$candidate")"
-done
+ptxas="$(nvidia_program PTXOPT_PTXAS ptxas)"
 if [ -z "$ptxas" ]; then
     echo "skip assemblers that fail: no ptxas"
     exit "$failed"

@@ -4,6 +4,7 @@
 # `tests/suites/coarsen.sh -u` rewrites.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
+. tests/suites/programs.bash
 
 BUILD="${BUILD:-build}"
 folder="${TEST_TMP:-$(mktemp -d)}"
@@ -40,13 +41,7 @@ corpus() {
     done
 }
 
-assembler=""
-for candidate in "${PTXOPT_PTXAS:-}" "$(command -v ptxas)" /usr/local/cuda/bin/ptxas third_party/cuda/bin/ptxas; do
-    if [ -n "$candidate" ] && [ -x "$candidate" ]; then
-        assembler="$candidate"
-        break
-    fi
-done
+assembler="$(nvidia_program PTXOPT_PTXAS ptxas)"
 
 shapes=tests/cases/coarsen
 for target in sm_75 sm_90; do

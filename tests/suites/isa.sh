@@ -1,14 +1,9 @@
 #!/usr/bin/env bash
 # The conformance set of tests/isa against ptxas itself, of the version that the set was made with.
 set -uo pipefail
+. tests/suites/programs.bash
 
-assembler=""
-for candidate in "${PTXOPT_PTXAS:-}" "$(command -v ptxas)" /usr/local/cuda/bin/ptxas third_party/cuda/bin/ptxas; do
-    if [ -n "$candidate" ] && [ -x "$candidate" ]; then
-        assembler="$candidate"
-        break
-    fi
-done
+assembler="$(nvidia_program PTXOPT_PTXAS ptxas)"
 case "$([ -z "$assembler" ] || "$assembler" --version)" in
 *"release 13.0"*) ;;
 *)

@@ -7,6 +7,7 @@ tmp="$(mktemp -d)"
 trap 'rm -rf "$tmp"' EXIT
 errors="${TEST_TMP:?}/errors"
 . tests/suites/result.bash
+. tests/suites/programs.bash
 tools="$(dirname "$(realpath "${PTXOPT:?}")")"
 emulated="$(realpath "${BUILD:?}/tests/emulated")"
 preload="$(realpath "$BUILD/runtime/libptxopt-launch.so")"
@@ -60,10 +61,7 @@ for way in linked dlsym proc; do
 done
 runs "preloaded into another program" 0 "^hello" LD_PRELOAD="$preload" echo hello
 
-real=""
-for candidate in "$(command -v nvcc)" /usr/local/cuda/bin/nvcc "$PWD/third_party/cuda/bin/nvcc"; do
-    [ -n "$real" ] || [ ! -x "$candidate" ] || real="$candidate"
-done
+real="$(nvidia_program PTXOPT_REAL_NVCC nvcc)"
 if [ -z "$real" ]; then
     echo "skip a whole program: no nvcc"
     exit "$failed"

@@ -2,16 +2,11 @@
 # Converts every PTX file of the repository to the program's forms and back (tests/tools/roundtrip.c); ptxas judges
 # the results.
 set -uo pipefail
+. tests/suites/programs.bash
 
 tool="${BUILD:?}/tests/roundtrip"
 
-assembler=""
-for candidate in "${PTXOPT_PTXAS:-}" "$(command -v ptxas)" /usr/local/cuda/bin/ptxas third_party/cuda/bin/ptxas; do
-    if [ -n "$candidate" ] && [ -x "$candidate" ]; then
-        assembler="$candidate"
-        break
-    fi
-done
+assembler="$(nvidia_program PTXOPT_PTXAS ptxas)"
 options=(-t "$TEST_TMP" -j "${TEST_JOBS:-2}")
 if [ -n "$assembler" ]; then
     options+=(-a "$assembler")

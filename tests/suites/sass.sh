@@ -2,20 +2,10 @@
 # The reader of machine code against nvdisasm, over the corpus, for each architecture that the cost model covers.
 set -uo pipefail
 . tests/suites/result.bash
+. tests/suites/programs.bash
 
-# $1: variable that may name the program; $2: its name. Prints its path.
-find_program() {
-    local candidate
-    for candidate in "${!1:-}" "$(command -v "$2")" "/usr/local/cuda/bin/$2" "third_party/cuda/bin/$2"; do
-        if [ -n "$candidate" ] && [ -x "$candidate" ]; then
-            printf '%s\n' "$candidate"
-            return
-        fi
-    done
-}
-
-PTXAS="$(find_program PTXOPT_PTXAS ptxas)"
-NVDISASM="$(find_program PTXOPT_NVDISASM nvdisasm)"
+PTXAS="$(nvidia_program PTXOPT_PTXAS ptxas)"
+NVDISASM="$(nvidia_program PTXOPT_NVDISASM nvdisasm)"
 MACHINE_CODE="$BUILD/tests/machine-code"
 export PTXAS NVDISASM MACHINE_CODE
 if [ -z "$PTXAS" ] || [ -z "$NVDISASM" ]; then

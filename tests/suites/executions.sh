@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Executed machine instructions of coarsened kernels: the counts of the PTX must be found again in the machine code. The
+# fast paths' slow sides are behind everything else in these forms, in the PTX and in the machine code.
+set -uo pipefail
+. tests/suites/result.bash
+. tests/suites/programs.bash
+
+ARCH=sm_90
+if [ -z "$(nvidia_program PTXOPT_PTXAS ptxas)" ]; then
+    echo "no ptxas"
+    exit 77
+fi
+
+# $1: kernel's folder in the corpus. Prints how far the counts of its form with two threads merged disagree.
+residual() {
+    local folder="corpus/$1" kernel
+    kernel="$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["kernel"])' "$folder/$1.launch.json")"
+    "$PTXOPT" -q -coarsen x2 -entry "$kernel" -launch "$folder/$1.launch.json" "$folder/$1.$ARCH.ptx" \
+        -o "$TEST_TMP/form.ptx" 2>"$TEST_TMP/errors" || return
+    python3 - "$folder/$1.launch.json" >"$TEST_TMP/form.json" <<'PYTHON' || return
+import json, sys
+launch = json.load(open(sys.argv[1]))
+launch["block"][0] //= 2
+json.dump(launch, sys.stdout)
+PYTHON
+    "$BUILD/tests/machine-code" list "$TEST_TMP/form.ptx" $ARCH "$kernel" "$TEST_TMP/form.json" |
+        sed -n 's/.*residual \([0-9.]*\),.*/\1/p'
+}
+
+for name in mriq scalarprod blockmatch softmax sobel; do
+    found="$(residual $name)"
+    result "$name: the counts disagree by ${found:-?}" \
+        "$(awk -v found="${found:-1}" 'BEGIN { if (!(found < 0.02)) print "more than 0.02" }')"
+done
+exit "$failed"
