@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/options_read.h"
 
 typedef struct Command {
     const char *name; /* "": no command, files are transformed */
@@ -11,24 +11,46 @@ typedef struct Command {
 
 static const Command commands[] = {{"run", run_options_table}, {"cost", cost_options_table}, {"", options_table}};
 
+static void print_assemblers(Buf *out)
+{
+    assembler_choice_print(out, " ", " ");
+}
+
+static void print_guards(Buf *out)
+{
+    for (GuardForm form = 0; form < GUARD_FORM_COUNT; form++)
+        buf_printf(out, "%s%s", form ? " " : "", guard_form_name(form));
+}
+
 /* Options whose values are words. Other values are taken for files. */
 static const struct {
     const char *option, *words;
+    void (*print)(Buf *out); /* instead of 'words' */
 } values[] = {
-    {"assembler", "auto driver nvjitlink ptxas none"},
-    {"coarsen", "2 4 8 auto"},
-    {"coarsen-level", "thread block"},
-    {"report-format", "text json"},
-    {"stride", "block unit"},
-    {"target-regs", "auto"},
+    {"assembler", NULL, print_assemblers},
+    {"check", "all none races unwritten registers division", NULL},
+    {"coarsen", "2 4 8 auto", NULL},
+    {"coarsen-guards", NULL, print_guards},
+    {"coarsen-level", "thread block", NULL},
+    {"report-format", "text json", NULL},
+    {"stride", "block unit", NULL},
+    {"target-regs", "auto", NULL},
 };
 
-static const char *words_of(const char *option)
+/* Prints the words of a value between two texts; false if it is not one of words. */
+static bool print_words(Buf *out, const char *before, const char *option, const char *after)
 {
     for (size_t i = 0; i < COUNT_OF(values); i++)
-        if (strcmp(values[i].option, option) == 0)
-            return values[i].words;
-    return NULL;
+        if (strcmp(values[i].option, option) == 0) {
+            buf_puts(out, before);
+            if (values[i].print)
+                values[i].print(out);
+            else
+                buf_puts(out, values[i].words);
+            buf_puts(out, after);
+            return true;
+        }
+    return false;
 }
 
 static void print_bash(Buf *out)
@@ -36,9 +58,10 @@ static void print_bash(Buf *out)
     buf_puts(out, "_ptxopt()\n{\n"
                   "    local word=\"${COMP_WORDS[COMP_CWORD]}\" options commands=\"\"\n"
                   "    case \"${COMP_WORDS[COMP_CWORD - 1]}\" in\n");
-    for (size_t i = 0; i < COUNT_OF(values); i++)
-        buf_printf(out, "    -%s | --%s) COMPREPLY=($(compgen -W '%s' -- \"$word\")); return ;;\n", values[i].option,
-                   values[i].option, values[i].words);
+    for (size_t i = 0; i < COUNT_OF(values); i++) {
+        buf_printf(out, "    -%s | --%s) COMPREPLY=($(compgen -W '", values[i].option, values[i].option);
+        print_words(out, "", values[i].option, "' -- \"$word\")); return ;;\n");
+    }
     buf_puts(out, "    esac\n    case \"${COMP_WORDS[1]}\" in\n");
     for (size_t i = 0; i < COUNT_OF(commands); i++) {
         buf_printf(out, "    %s) options='", *commands[i].name ? commands[i].name : "*");
@@ -62,12 +85,12 @@ static void print_zsh(Buf *out)
     for (size_t i = 0; i < COUNT_OF(commands); i++) {
         buf_printf(out, "    %s) _arguments", *commands[i].name ? commands[i].name : "*");
         for (const struct option *option = commands[i].options(); option->name; option++) {
-            const char *words = words_of(option->name);
             buf_printf(out, " \\\n        '*-%s", option->name);
-            if (option->has_arg == required_argument && words)
-                buf_printf(out, ":%s:(%s)", option->name, words);
-            else if (option->has_arg == required_argument)
-                buf_printf(out, ":%s:_files", option->name);
+            if (option->has_arg == required_argument) {
+                buf_printf(out, ":%s:", option->name);
+                if (!print_words(out, "(", option->name, ")"))
+                    buf_puts(out, "_files");
+            }
             buf_puts(out, "'");
         }
         buf_puts(out, " \\\n        '*:file:_files' ;;\n");
@@ -80,15 +103,13 @@ static void print_fish(Buf *out)
     buf_puts(out, "complete -c ptxopt -n __fish_is_first_arg -a 'run cost completion'\n");
     for (size_t i = 0; i < COUNT_OF(commands); i++)
         for (const struct option *option = commands[i].options(); option->name; option++) {
-            const char *words = words_of(option->name);
             if (*commands[i].name)
                 buf_printf(out, "complete -c ptxopt -n '__fish_seen_subcommand_from %s'", commands[i].name);
             else
                 buf_puts(out, "complete -c ptxopt -n 'not __fish_seen_subcommand_from run cost'");
-            buf_printf(out, " -%s %s%s", option->name[1] ? "o" : "s", option->name,
-                       option->has_arg == required_argument ? words ? " -x" : " -r" : "");
-            if (words)
-                buf_printf(out, " -a '%s'", words);
+            buf_printf(out, " -%s %s", option->name[1] ? "o" : "s", option->name);
+            if (option->has_arg == required_argument && !print_words(out, " -x -a '", option->name, "'"))
+                buf_puts(out, " -r");
             buf_putc(out, '\n');
         }
 }

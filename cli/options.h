@@ -119,7 +119,7 @@ typedef struct CostOptions {
 
 /* The same for "ptxopt cost". */
 OptionsOutcome cost_options_parse(Arena *arena, int argc, char *const *argv, CostOptions *options, const char **error);
-const char *cost_options_help(void);
+const char *cost_options_help(Arena *arena);
 
 /* The options of each command, as getopt reads them, up to one without a name. */
 const struct option *options_table(void);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/command_line.h"
+#include "cli/options_read.h"
 
 enum {
     OPTION_BEFORE = COMMAND_OPTIONS,
@@ -45,10 +46,7 @@ static const char *read_option(Arena *arena, int id, const char *value, void *re
         break;
     case OPTION_ASSEMBLER:
         options->assembler_given = true;
-        options->assembler_none = strcmp(value, "none") == 0;
-        if (!options->assembler_none && !assembler_kind_parse(value, &options->assembler))
-            return arena_printf(arena, "-assembler %s: expected auto, driver, nvjitlink, ptxas or none", value);
-        break;
+        return assembler_choice_read(arena, value, &options->assembler_none, &options->assembler);
     case OPTION_MACHINE: options->machine = value; break;
     case OPTION_REGISTERS:
         if (!read_number(value, 255, &number))
@@ -78,31 +76,4 @@ OptionsOutcome cost_options_parse(Arena *arena, int argc, char *const *argv, Cos
     options->input = files[0];
     options->launch = files[1];
     return OPTIONS_RUN;
-}
-
-const char *cost_options_help(void)
-{
-    return "Usage: ptxopt cost [options] FILE.ptx LAUNCH.json\n"
-           "\n"
-           "Predicts how long the launch takes on a device, and what limits it. The emulator counts what\n"
-           "the kernel executes, the assembler gives its registers, and the model of docs/time.md turns\n"
-           "both into time. A coarsened kernel is launched by the contract in its module, so the launch\n"
-           "file is that of the original kernel; figures are per original thread.\n"
-           "\n"
-           "  -before ORIGINAL.ptx        compare with this file, which has the kernel before a change\n"
-           "  -arch sm_XX                 architecture (the PTX's own .target)\n"
-           "  -machine FILE.json          change figures of the device (docs/formats.md)\n"
-           "  -assembler KIND             auto, driver, nvjitlink, ptxas or none (auto)\n"
-           "  -registers N                registers of a thread, instead of asking the assembler\n"
-           "  -estimate                   do not run the launch: estimate trip counts, branches and\n"
-           "                              coalescing from the code, as -coarsen auto does without -launch\n"
-           "  -sass                       print the machine code with the executions of each instruction\n"
-           "  -accesses                   print sectors, lines and bank conflicts of each access, with its\n"
-           "                              lines in the PTX and in the CUDA source\n"
-           "  -report-format text|json    how results are printed (text)\n"
-           "  -o FILE                     print to this file\n"
-           "  -q                          no warnings\n"
-           "\n"
-           "Exit status: 0 done; 1 a file is wrong; 2 the usage is wrong; 6 the emulator cannot run the\n"
-           "kernel, or an SM cannot hold one of its blocks.\n";
 }

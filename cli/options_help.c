@@ -1,5 +1,19 @@
 /* The texts of -help. */
-#include "cli/options.h"
+#include "cli/options_read.h"
+
+static void print_assembler(Buf *out)
+{
+    buf_puts(out, "  -assembler KIND             ");
+    assembler_choice_print(out, ", ", " or ");
+    buf_puts(out, " (auto)\n");
+}
+
+static const char *take_text(Arena *arena, Buf *text)
+{
+    const char *taken = arena_strndup(arena, buf_text(text), text->length);
+    buf_free(text);
+    return taken;
+}
 
 const char *options_help(Arena *arena)
 {
@@ -7,6 +21,7 @@ const char *options_help(Arena *arena)
     buf_puts(&text,
              "Usage: ptxopt [options] FILE.ptx        '-' reads standard input\n"
              "       ptxopt run [options] FILE.ptx LAUNCH.json\n"
+             "       ptxopt cost [options] FILE.ptx LAUNCH.json\n"
              "       ptxopt completion bash|zsh|fish\n"
              "\n"
              "Reads PTX, makes each thread do the work of several (thread coarsening), lowers the\n"
@@ -40,8 +55,9 @@ const char *options_help(Arena *arena)
              "                              KERNEL:X,Y,Z for one kernel; may be repeated\n"
              "\n"
              "Control\n"
-             "  -arch sm_XX                 architecture to assemble for (the PTX's own .target)\n"
-             "  -assembler KIND             auto, driver, nvjitlink, ptxas or none (auto)\n"
+             "  -arch sm_XX                 architecture to assemble for (the PTX's own .target)\n");
+    print_assembler(&text);
+    buf_puts(&text,
              "  -Xptxas WORD                pass this word to ptxas, which then is the assembler; may be repeated\n"
              "  -missing-ok                 ignore options for kernels that the module does not have\n"
              "  -O0 .. -O3                  how many forms to try (-O2)\n"
@@ -69,10 +85,8 @@ const char *options_help(Arena *arena)
                     "with that kernel unchanged); 4 the assembler rejected the output; 5 -verify found a\n"
                     "difference; 6 -verify could not run the kernel (with 4, 5 and 6 nothing is written).\n"
                     "\n"
-                    "'ptxopt run -help' describes the emulator.\n");
-    const char *help = arena_strndup(arena, buf_text(&text), text.length);
-    buf_free(&text);
-    return help;
+                    "'ptxopt run -help' describes the emulator, 'ptxopt cost -help' how times are predicted.\n");
+    return take_text(arena, &text);
 }
 
 const char *run_options_help(void)
@@ -105,4 +119,35 @@ const char *run_options_help(void)
            "Exit status: 0 the kernel ran; 1 a file is wrong, or the launch does not fit the kernel; 2\n"
            "the usage is wrong; 5 the kernel did something forbidden, such as an access out of\n"
            "bounds; 6 it has an instruction that the emulator does not execute.\n";
+}
+
+const char *cost_options_help(Arena *arena)
+{
+    Buf text = {0};
+    buf_puts(&text,
+             "Usage: ptxopt cost [options] FILE.ptx LAUNCH.json\n"
+             "\n"
+             "Predicts how long the launch takes on a device, and what limits it. The emulator counts what\n"
+             "the kernel executes, the assembler gives its registers, and the model of docs/time.md turns\n"
+             "both into time. A coarsened kernel is launched by the contract in its module, so the launch\n"
+             "file is that of the original kernel; figures are per original thread.\n"
+             "\n"
+             "  -before ORIGINAL.ptx        compare with this file, which has the kernel before a change\n"
+             "  -arch sm_XX                 architecture (the PTX's own .target)\n"
+             "  -machine FILE.json          change figures of the device (docs/formats.md)\n");
+    print_assembler(&text);
+    buf_puts(&text,
+             "  -registers N                registers of a thread, instead of asking the assembler\n"
+             "  -estimate                   do not run the launch: estimate trip counts, branches and\n"
+             "                              coalescing from the code, as -coarsen auto does without -launch\n"
+             "  -sass                       print the machine code with the executions of each instruction\n"
+             "  -accesses                   print sectors, lines and bank conflicts of each access, with its\n"
+             "                              lines in the PTX and in the CUDA source\n"
+             "  -report-format text|json    how results are printed (text)\n"
+             "  -o FILE                     print to this file\n"
+             "  -q                          no warnings\n"
+             "\n"
+             "Exit status: 0 done; 1 a file is wrong; 2 the usage is wrong; 6 the emulator cannot run the\n"
+             "kernel, or an SM cannot hold one of its blocks.\n");
+    return take_text(arena, &text);
 }

@@ -188,22 +188,38 @@ void options_read_block(Reader *reader, const char *text)
     VEC_PUSH(reader->arena, reader->options->blocks, option);
 }
 
+void assembler_choice_print(Buf *out, const char *between, const char *before_last)
+{
+    for (AssemblerKind kind = 0; kind < ASSEMBLER_KIND_COUNT; kind++)
+        buf_printf(out, "%s%s", kind ? between : "", assembler_kind_word(kind));
+    buf_printf(out, "%snone", before_last);
+}
+
+const char *assembler_choice_read(Arena *arena, const char *word, bool *none, AssemblerKind *kind)
+{
+    const char *words[ASSEMBLER_KIND_COUNT + 1] = {[ASSEMBLER_KIND_COUNT] = "none"};
+    *none = strcmp(word, "none") == 0;
+    if (*none || assembler_kind_parse(word, kind))
+        return NULL;
+    for (AssemblerKind i = 0; i < ASSEMBLER_KIND_COUNT; i++)
+        words[i] = assembler_kind_word(i);
+    const char *closest = closest_word(word, words, COUNT_OF(words));
+    Buf expected = {0};
+    assembler_choice_print(&expected, ", ", " or ");
+    const char *error = arena_printf(arena, "-assembler %s: expected %s%s%s%s", word, buf_text(&expected),
+                                     closest ? "; did you mean '" : "", closest ? closest : "", closest ? "'?" : "");
+    buf_free(&expected);
+    return error;
+}
+
 void options_read_assembler(Reader *reader, const char *word)
 {
     Options *options = reader->options;
     options->assembler_given = true;
-    options->assembler_none = strcmp(word, "none") == 0;
-    if (options->assembler_none || assembler_kind_parse(word, &options->assembler))
-        return;
-    const char *words[ASSEMBLER_KIND_COUNT + 1] = {[ASSEMBLER_KIND_COUNT] = "none"};
-    const char *list = "";
-    for (AssemblerKind kind = 0; kind < ASSEMBLER_KIND_COUNT; kind++) {
-        words[kind] = assembler_kind_word(kind);
-        list = arena_printf(reader->arena, "%s%s%s", list, kind > 0 ? ", " : "", words[kind]);
-    }
-    const char *closest = closest_word(word, words, COUNT_OF(words));
-    options_fail(reader, "-assembler %s: expected %s or none%s%s%s", word, list, closest ? "; did you mean '" : "",
-                 closest ? closest : "", closest ? "'?" : "");
+    const char *error =
+        assembler_choice_read(reader->arena, word, &options->assembler_none, &options->assembler);
+    if (error)
+        options_fail(reader, "%s", error);
 }
 
 static const Pass *find_pass(const char *name)

@@ -17,6 +17,11 @@ typedef struct Reader {
 /* Records an error, unless there is one already. */
 void options_fail(Reader *reader, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/* The value of -assembler, for all commands. Returns what is wrong with it, or NULL. */
+const char *assembler_choice_read(Arena *arena, const char *word, bool *none, AssemblerKind *kind);
+/* Its words, in the order of help: "auto, driver, nvjitlink, ptxas or none" with ", " and " or ". */
+void assembler_choice_print(Buf *out, const char *between, const char *before_last);
+
 /* Each reads the value of one option into reader->options, or fails. */
 void options_read_coarsen(Reader *reader, const char *text);
 void options_read_stride(Reader *reader, const char *text);

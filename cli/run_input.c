@@ -183,7 +183,7 @@ bool open_assembler(Run *run)
         }
         return true;
     }
-    report->assembler_missing = arena_strndup(run->arena, error, strcspn(error, "\n"));
+    report->assembler_missing = arena_strndup(run->arena, error, strcspn(error, ":\n"));
     bool is_needed = options->assembler_given || options->cubin || options->warnings_are_errors;
     for (size_t i = 0; i < options->coarsen.count; i++)
         is_needed |= options->coarsen.data[i].is_auto;

@@ -19,6 +19,7 @@ typedef enum GuardForm {
     GUARDS_SEQUENTIAL, /* one copy for each replica, one after the other */
     GUARDS_PREDICATED, /* guarded instructions where that is possible, else a fast path */
     GUARDS_FAST,       /* beside those, a merged one for where all replicas agree on the condition */
+    GUARD_FORM_COUNT
 } GuardForm;
 
 /* "auto", "sequential" ... */

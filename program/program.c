@@ -83,7 +83,7 @@ static int main_cost(Arena *arena, int argc, char **argv)
     const char *error;
     OptionsOutcome outcome = cost_options_parse(arena, argc, argv, &options, &error);
     return outcome == OPTIONS_RUN ? (int)cost_file(&options)
-                                  : print_outcome(outcome, "cost: ", cost_options_help(), error);
+                                  : print_outcome(outcome, "cost: ", cost_options_help(arena), error);
 }
 
 static int main_completion(int argc, char **argv)
