@@ -3,7 +3,6 @@
 #include "emulator/launch_place.h"
 #include "emulator/semantics/semantics.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
@@ -416,17 +415,9 @@ static bool read_launch(Reader *reader, const json_t *root, Launch *launch)
 Launch *launch_read(Arena *arena, const char *path, const char **error)
 {
     Reader reader = {.arena = arena, .path = path, .index = -1};
-    json_error_t problem;
-    json_t *root = json_load_file(path, 0, &problem);
-    int reason = errno;
+    json_t *root = json_file_read(arena, path, &reader.error);
     Launch *launch = ARENA_NEW(arena, Launch);
-    if (!root && json_error_code(&problem) == json_error_cannot_open_file)
-        reader_fail(&reader, "%s", strerror(reason));
-    else if (!root && problem.line < 1)
-        reader_fail(&reader, "%s", problem.text);
-    else if (!root)
-        reader.error = arena_printf(arena, "%s:%d:%d: %s", path, problem.line, problem.column, problem.text);
-    else
+    if (root)
         read_launch(&reader, root, launch);
     json_decref(root);
     *error = reader.error;

@@ -107,11 +107,10 @@ static bool set_fields(Arena *arena, Device *device, json_t *root, const char *p
 
 bool device_read(Arena *arena, const char *path, Device *device, const char **error)
 {
-    json_error_t problem;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &problem);
+    json_t *root = json_file_read(arena, path, error);
     if (!json_is_object(root)) {
-        *error = root ? arena_printf(arena, "%s: expected a JSON object", path)
-                      : arena_printf(arena, "%s:%d:%d: %s", path, problem.line, problem.column, problem.text);
+        if (root)
+            *error = arena_printf(arena, "%s: expected a JSON object", path);
         json_decref(root);
         return false;
     }

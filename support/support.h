@@ -9,6 +9,7 @@
 #include "support/buffer.h"
 #include "support/diag.h"
 #include "support/intern.h"
+#include "support/json_file.h"
 #include "support/map.h"
 #include "support/memory.h"
 #include "support/random.h"

@@ -52,12 +52,9 @@ static const char *read_members(Arena *arena, json_t *object, Flags *flags)
 
 static void read_file(Arena *arena, const char *path, Flags *flags)
 {
-    json_error_t place;
-    json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &place);
-    if (!object) {
-        flags->problem = arena_printf(arena, "%s:%d:%d: %s", path, place.line, place.column, place.text);
+    json_t *object = json_file_read(arena, path, &flags->problem);
+    if (!object)
         return;
-    }
     const char *error = read_members(arena, object, flags);
     if (error)
         flags->problem = arena_printf(arena, "%s: %s", path, error);

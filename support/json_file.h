@@ -1,0 +1,13 @@
+/* Files in JSON: launches, devices, options. */
+#ifndef PTXOPT_SUPPORT_JSON_FILE_H
+#define PTXOPT_SUPPORT_JSON_FILE_H
+
+#include "support/memory.h"
+
+struct json_t;
+
+/* The value in the file, a new reference. NULL if it cannot be read, is not JSON, or has a key twice in one object:
+ * *error (in the arena) says which, with the path and where in the file. */
+struct json_t *json_file_read(Arena *arena, const char *path, const char **error);
+
+#endif
