@@ -1,11 +1,27 @@
-/* Runs one transformation of a body in SSA form, with its own analyses. */
+/* Runs one pass or transformation of a body in SSA form, with its own analyses. */
 #ifndef PTXOPT_TESTS_ONE_PASS_H
 #define PTXOPT_TESTS_ONE_PASS_H
 
+#include <string.h>
+
 #include "opt/cleanup.h"
+#include "opt/pass.h"
 #include "opt/rematerialize.h"
 #include "opt/schedule.h"
 #include "opt/sink.h"
+
+/* Runs a pass of the table on the body, which it may replace; returns whether it changed anything. */
+static inline bool one_pass(Body **body, PassId id)
+{
+    Arena *arena = arena_new();
+    PassOptions options = {0};
+    memset(options.enabled, true, sizeof options.enabled);
+    PassContext context = pass_context_new(arena, &options, (*body)->function, *body);
+    bool changed = pass_run(&context, id);
+    *body = pass_take_body(&context);
+    arena_free(arena);
+    return changed;
+}
 
 static inline unsigned one_dead_code(Body *body)
 {

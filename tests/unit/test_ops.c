@@ -422,7 +422,6 @@ static void test_effects_are_consistent(void **state)
             if (effects == EFFECT_HINT && form->pattern_count)
                 assert_int_equal(form_patterns(form)[0].kind, PATTERN_ADDRESS);
             assert_in_range(form_min_version(form), 10, 90);
-            assert_true(form_note(form)[0] != 0);
         }
     }
 }

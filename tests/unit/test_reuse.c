@@ -2,7 +2,7 @@
 #include "parsed.h"
 
 #include "opt/opt.h"
-#include "opt/pass.h"
+#include "tests/tools/one_pass.h"
 
 /* A kernel with this code; %a and %b are addresses of buffers, %w and %n integers from the launch, %t the index of the
  * thread. */
@@ -54,19 +54,13 @@ static Count count_accesses(const Body *body)
 static Count run(const char *code, const PassId *passes, size_t count)
 {
     Module *module;
-    Body *body = body_of(&module, code);
-    Arena *arena = arena_new();
-    PassOptions options = {0};
-    for (size_t i = 0; i < PASS_COUNT; i++)
-        options.enabled[i] = true;
-    PassContext context = pass_context_new(arena, &options, module_find_function(module, "k"), body_clone(body));
+    Body *body = body_clone(body_of(&module, code));
     for (size_t i = 0; i < count; i++) {
-        pass_run(&context, passes[i]);
-        pass_run(&context, PASS_CLEANUP);
+        one_pass(&body, passes[i]);
+        one_pass(&body, PASS_CLEANUP);
     }
-    Count result = count_accesses(context.body);
-    pass_context_free(&context);
-    arena_free(arena);
+    Count result = count_accesses(body);
+    body_free(body);
     release(module);
     return result;
 }

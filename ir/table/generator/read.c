@@ -244,6 +244,9 @@ static void read_notes(const char *path, Rows *rows)
             fail(place, "'%.*s' has two notes", (int)length, line);
         rows->items[found]->note = copy(line + length + strspn(line + length, " "));
     }
+    for (size_t i = 0; i < rows->count; i++)
+        if (!*rows->items[i]->note)
+            fail(rows->items[i]->place, "%s does not say what '%s' does", path, rows->items[i]->id);
 }
 
 static void check_ids(const Rows *rows)
