@@ -16,6 +16,7 @@
 #include "analysis/loops.h"
 #include "analysis/liveness.h"
 #include "analysis/locations.h"
+#include "analysis/orders.h"
 #include "analysis/pressure.h"
 #include "analysis/values.h"
 #include "analysis/variance.h"

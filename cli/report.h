@@ -35,6 +35,7 @@ typedef struct KernelReport {
     KernelResult result;
     Tuning tuning; /* as it was written */
     Standing before, after;
+    RegisterEstimate estimate_before, estimate_after; /* by the register model; for reports */
     bool is_auto; /* -coarsen auto */
     CoarsenTrial *trials;
     unsigned trial_count;

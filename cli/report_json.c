@@ -1,6 +1,7 @@
 /* -report-format json: the same content as the text (docs/formats.md). */
 #include "cli/emulate.h"
 #include "cli/json.h"
+#include "cli/kernel_estimate.h"
 #include "cli/kernel_name.h"
 #include "cli/report.h"
 
@@ -183,6 +184,10 @@ static json_t *kernel_json(const Report *report, const KernelReport *kernel)
     json_object_set_new(value, "cost", cost_comparison_json(kernel));
     json_object_set_new(value, "before", standing_json(&kernel->before));
     json_object_set_new(value, "after", standing_json(&kernel->after));
+    json_t *estimate = json_object();
+    json_object_set_new(estimate, "before", estimate_json(&kernel->estimate_before, report->source));
+    json_object_set_new(estimate, "after", estimate_json(&kernel->estimate_after, report->source));
+    json_object_set_new(value, "estimate", estimate);
     return value;
 }
 

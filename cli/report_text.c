@@ -1,4 +1,5 @@
 /* -report: what was done to each kernel, with its figures before and after in two columns. */
+#include "cli/kernel_estimate.h"
 #include "cli/kernel_name.h"
 #include "cli/report.h"
 
@@ -116,6 +117,11 @@ static void print_figures(Buf *out, const KernelReport *kernel)
     print_row(out, "", "before", "after");
     print_row(out, "threads per block", block_text(kernel->before.block.threads, left),
               block_text(kernel->after.block.threads, right));
+    if (!before->known && !after->known && kernel->estimate_before.known) {
+        snprintf(left, sizeof left, "%u", kernel->estimate_before.registers);
+        snprintf(right, sizeof right, "%u", kernel->estimate_after.registers);
+        print_row(out, "registers, estimated", left, right);
+    }
     if (before->known || after->known) {
         print_number_row(out, "registers", kernel, before->registers, after->registers);
         print_number_row(out, "spilled bytes", kernel, figures_spills(before), figures_spills(after));
@@ -310,6 +316,8 @@ static void print_kernel(Buf *out, const Report *report, const KernelReport *ker
             buf_printf(out, "  note: %s\n", kernel->advice);
     }
     print_figures(out, kernel);
+    if (kernel->estimate_before.known)
+        estimate_print_peak(&kernel->estimate_before, report->source, out);
 }
 
 void report_print_text(const Report *report, Buf *out)

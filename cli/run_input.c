@@ -9,7 +9,8 @@
 /* Where nothing changes, the code is checked while it is read, and not kept. */
 static bool wants_bodies(const Options *options)
 {
-    bool wanted = options->coarsen.count || options->registers.count || options->blocks.count || options->canonical;
+    bool wanted = options->coarsen.count || options->registers.count || options->blocks.count || options->canonical ||
+                  options->report;
     for (unsigned i = 0; i < PASS_COUNT; i++)
         wanted |= options->passes.dumped[i];
     return wanted;

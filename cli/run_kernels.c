@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/choose.h"
+#include "cli/kernel_estimate.h"
 #include "cli/run_internal.h"
 
 static void set_request(const Run *run, KernelReport *report)
@@ -97,11 +98,16 @@ static void run_kernel(Run *run, KernelReport *kernel)
     kernel->has_basis = find_basis(run, kernel, &kernel->basis);
     run->judge.basis = kernel->has_basis ? &kernel->basis : NULL;
     kernel->tuning = result->kernel->tuning;
+    if (run->options->report)
+        kernel->estimate_before = kernel_estimate(run->arena, result->kernel, NULL, run->machine);
     /* The figures that are reported are those of the whole files. */
     PipelineOptions pipeline = run->pipeline;
     pipeline.no_figures = true;
     pipeline_run(run->arena, result->kernel, &kernel->request, &pipeline, result);
     predict_costs(run, kernel);
+    kernel->estimate_after = kernel->estimate_before;
+    if (run->options->report && result->body)
+        kernel->estimate_after = kernel_estimate(run->arena, result->kernel, result->body, run->machine);
     run->changed |= kernel_install(result);
     if (kernel->refusal.reason && kernel->is_auto) {
         result->coarsening = OUTCOME_REFUSED;

@@ -8,7 +8,7 @@
 
 static const Architecture architectures[] = {
 #define ARCHITECTURE(sm, version_, version_a_, version_f_, code, registers, warps, blocks, partitions_, shared,        \
-                     shared_block, system, cubin, unit)                                                                \
+                     shared_block, system, cubin, unit, loads)                                                         \
     {                                                                                                                  \
         .number = (sm), .version = (version_), .version_a = (version_a_), .version_f = (version_f_),                   \
         .is_assembled = (code), .shared_in_cubin = (cubin)*KIB,                                                        \
@@ -30,6 +30,7 @@ static const Architecture architectures[] = {
             .shared_per_block_opt_in = (shared_block)*KIB,                                                             \
             .shared_reserved = (system)*KIB,                                                                           \
             .shared_unit = (unit),                                                                                     \
+            .loads_parameters = (loads),                                                                               \
         },                                                                                                             \
     },
 #include "machine/architectures.def"

@@ -57,6 +57,7 @@ typedef struct Machine {
     unsigned shared_per_block_opt_in; /* bytes that a kernel can use after opting in (cuFuncSetAttribute) */
     unsigned shared_reserved;       /* bytes of each block's allocation that the system keeps */
     unsigned shared_unit;           /* a block's shared memory is allocated in multiples of this many bytes */
+    bool loads_parameters;          /* its code loads addresses from parameters into registers to add to them */
 } Machine;
 
 /* The machine of a target: "sm_90", "sm_90a", "sm_100f", "compute_90". NULL if the text is not an architecture's name

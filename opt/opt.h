@@ -14,6 +14,7 @@
 #include "opt/block_size.h"
 #include "opt/cleanup.h"
 #include "opt/coarsen.h"
+#include "opt/estimate.h"
 #include "opt/judge.h"
 #include "opt/pass.h"
 #include "opt/pipeline.h"

@@ -1,4 +1,5 @@
 /* The rematerialize pass: the recomputations that it proposes to the register search. */
+#include "opt/estimate.h"
 #include "opt/registers_search.h"
 #include "opt/rematerialize.h"
 
@@ -17,13 +18,23 @@ static bool has_exploded(const Search *search, const Body *body)
     return body_length(body) > 2 * body_length(search->passes.body) + 200;
 }
 
+/* Whether the model sees more registers live than without the recomputations.  Of orders the model cannot tell which
+ * are better, for the assembler chooses its own; but operands that stay live cost what they cost. */
+static bool needs_more(Search *search, Candidate *candidate)
+{
+    PassContext *passes = &search->passes;
+    uint64_t now = register_excess(passes->body, passes->analyses, passes->machine, search->target);
+    uint64_t then = register_excess(candidate->body, candidate->analyses, passes->machine, search->target);
+    return then > now + now / 4;
+}
+
 static bool batch_try(Search *search, const RematerializeRequest *request, const RematerializeCandidate *values,
                       uint32_t count)
 {
     Candidate candidate = candidate_new(search);
     bool taken = false;
     if (rematerialize_values(candidate.body, candidate.analyses, request, values, count) &&
-        !has_exploded(search, candidate.body)) {
+        !has_exploded(search, candidate.body) && !needs_more(search, &candidate)) {
         const char *what = arena_printf(search->passes.arena, "rematerialize %u value%s%s", count,
                                         count == 1 ? "" : "s", request->opaque ? " from opaque copies" : "");
         taken = search_consider(search, PASS_REMATERIALIZE, candidate.body, what, 0, false);

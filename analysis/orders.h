@@ -1,0 +1,30 @@
+/* How many registers a block of lowered instructions needs in the orders that an assembler might choose. */
+#ifndef PTXOPT_ANALYSIS_ORDERS_H
+#define PTXOPT_ANALYSIS_ORDERS_H
+
+#include "analysis/lowered.h"
+
+/* The highest number of registers that are live at once. */
+typedef struct OrderPeaks {
+    int32_t source;   /* in the body's order */
+    int32_t least;    /* in the best of this order and two greedy ones */
+    int32_t plenty;   /* where what takes long starts early as long as 'limit' registers suffice, with the widths for
+                       * plenty of registers, and four iterations at once of a loop of one block */
+    int32_t across;   /* in the greedy order from the top, live where a subroutine may be called; 0: there is none */
+    uint32_t peak;    /* in the body's order, the index of the instruction with the most registers live */
+} OrderPeaks;
+
+/* O(n * w) for n instructions, of which w may be next at once.  'memory' tells what may be exchanged. */
+OrderPeaks order_peaks(const Lowered *lowered, const LoweredBlock *block, const MemoryModel *memory, int32_t limit);
+
+/* How far the body's own order is above 'limit': registers, summed over its instructions; and its peak.  O(n). */
+typedef struct OrderLoad {
+    int32_t peak;
+    int64_t above;
+} OrderLoad;
+OrderLoad order_load(const Lowered *lowered, const LoweredBlock *block, int32_t limit);
+
+/* The values that are live after an instruction of the block, in the body's order, with its results; in 'arena'. */
+uint32_t order_live(Arena *arena, const Lowered *lowered, const LoweredBlock *block, uint32_t index, RegId **out);
+
+#endif

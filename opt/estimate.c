@@ -1,0 +1,133 @@
+/* The register model: from peaks of live registers to what an assembler will use.
+ *
+ * ptxas moves loads up and puts iterations of loops side by side until a thread has as many registers as full occupancy
+ * leaves it; above that it orders instructions for few registers.  So an estimate is the larger of what is needed and
+ * the smaller of what plenty of registers invite and that limit.  bench/pressure fits the coefficients and measures the
+ * error (docs/results/pressure.md). */
+#include "opt/estimate.h"
+
+#include <stdlib.h>
+
+enum {
+    SPARE = 4, /* registers below the limit at which ptxas stops moving loads up */
+};
+
+/* By least absolute deviation: usual = base + plenty * plenty_peak + least * least_peak; needed = floor + slope *
+ * least_peak, and around subroutines call + across_peak. */
+typedef struct Coefficients {
+    double base, plenty, least, floor, slope, call;
+} Coefficients;
+
+static const Coefficients operands = {5.24, 0.81, 0.12, 3.69, 1.08, 13.0};
+static const Coefficients loaded = {4.79, 0.83, 0.30, 5.54, 1.08, 13.07};
+
+/* The registers that leave an SM as many warps as it can hold. */
+static unsigned full_occupancy(const Machine *machine)
+{
+    unsigned each = machine->registers_per_sm / (machine->warps_per_sm * machine->warp_size);
+    return each - each % (machine->register_unit / machine->warp_size);
+}
+
+static unsigned whole(double registers, const Machine *machine)
+{
+    double most = machine->registers_per_thread;
+    return (unsigned)((registers < most ? registers : most) + 0.5);
+}
+
+static void peaks_note(RegisterEstimate *estimate, const OrderPeaks *peaks)
+{
+    unsigned least = (unsigned)peaks->least, plenty = (unsigned)peaks->plenty, across = (unsigned)peaks->across;
+    estimate->least_peak = least > estimate->least_peak ? least : estimate->least_peak;
+    estimate->plenty_peak = plenty > estimate->plenty_peak ? plenty : estimate->plenty_peak;
+    estimate->across_peak = across > estimate->across_peak ? across : estimate->across_peak;
+}
+
+static int compare_live(const void *a, const void *b)
+{
+    const LiveValue *x = a, *y = b;
+    if (x->width != y->width)
+        return x->width > y->width ? -1 : 1;
+    return x->span.begin < y->span.begin ? -1 : x->span.begin > y->span.begin;
+}
+
+static void live_list(Arena *arena, RegisterEstimate *estimate, const Lowered *lowered, const LoweredBlock *block,
+                      const Values *values, uint32_t index)
+{
+    Arena *scratch = arena_new();
+    RegId *regs;
+    uint32_t count = order_live(scratch, lowered, block, index, &regs);
+    const RegVec *all = &lowered->body->regs;
+    estimate->live = ARENA_ARRAY(arena, LiveValue, count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (regs[i] >= values->reg_count)
+            continue;
+        const Inst *inst = value_inst(values, regs[i]);
+        Name name = all->data[all->data[regs[i]].origin].name;
+        estimate->live[estimate->live_count++] =
+            (LiveValue){name, inst ? inst->span : (Span){0}, lowered->width[regs[i]]};
+    }
+    if (estimate->live_count)
+        qsort(estimate->live, estimate->live_count, sizeof *estimate->live, compare_live);
+    arena_free(scratch);
+}
+
+static Span place_of(const LoweredBlock *block, uint32_t index)
+{
+    for (uint32_t i = index; i < block->count; i++)
+        if (block->insts[i].inst)
+            return block->insts[i].inst->span;
+    return (Span){0};
+}
+
+RegisterEstimate register_estimate(Arena *arena, const Body *body, Analyses *analyses, const Machine *machine)
+{
+    RegisterEstimate estimate = {.known = true};
+    Arena *scratch = arena_new();
+    const Values *values = analyses_values(analyses);
+    const Lowered *lowered = lowered_compute(scratch, body, values, machine->loads_parameters);
+    const Coefficients *by = machine->loads_parameters ? &loaded : &operands;
+    const LoweredBlock *highest = NULL;
+    unsigned limit = full_occupancy(machine);
+    uint32_t index = 0;
+    for (size_t b = 0; b < body->blocks.count; b++) {
+        const LoweredBlock *block = &lowered->blocks[b];
+        OrderPeaks peaks = order_peaks(lowered, block, analyses_memory(analyses), (int32_t)limit - SPARE);
+        peaks_note(&estimate, &peaks);
+        if (!highest || (unsigned)peaks.source > estimate.peak) {
+            estimate.peak = (unsigned)peaks.source;
+            highest = block;
+            index = peaks.peak;
+        }
+    }
+    double usual = by->base + by->plenty * estimate.plenty_peak + by->least * estimate.least_peak;
+    double needed = by->floor + by->slope * estimate.least_peak;
+    double call = estimate.across_peak ? by->call + estimate.across_peak : 0;
+    needed = call > needed ? call : needed;
+    usual = usual < limit ? usual : limit;
+    estimate.least = whole(needed, machine);
+    estimate.registers = whole(needed > usual ? needed : usual, machine);
+    if (highest) {
+        estimate.span = place_of(highest, index);
+        live_list(arena, &estimate, lowered, highest, values, index);
+    }
+    arena_free(scratch);
+    return estimate;
+}
+
+uint64_t register_excess(const Body *body, Analyses *analyses, const Machine *machine, unsigned target)
+{
+    Arena *scratch = arena_new();
+    const Lowered *lowered =
+        lowered_compute(scratch, body, analyses_values(analyses), machine->loads_parameters);
+    const Coefficients *by = machine->loads_parameters ? &loaded : &operands;
+    const LoopForest *loops = analyses_loops(analyses);
+    double room = (target - by->floor) / by->slope;
+    uint64_t sum = 0;
+    for (size_t b = 0; b < body->blocks.count; b++) {
+        unsigned depth = loop_depth(loops, body->blocks.data[b]);
+        OrderLoad load = order_load(lowered, &lowered->blocks[b], room > 0 ? (int32_t)room : 0);
+        sum += (uint64_t)load.above << 2 * (depth < 4 ? depth : 4);
+    }
+    arena_free(scratch);
+    return sum;
+}

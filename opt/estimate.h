@@ -1,0 +1,34 @@
+/* How many registers an assembler will use, estimated from the body: for reports, for candidates that are not worth
+ * assembling, and where there is no assembler. */
+#ifndef PTXOPT_OPT_ESTIMATE_H
+#define PTXOPT_OPT_ESTIMATE_H
+
+#include "analysis/analysis.h"
+#include "machine/machine.h"
+
+/* A value that is live where pressure peaks. */
+typedef struct LiveValue {
+    Name name;      /* of the register that the input has it in */
+    Span span;      /* of the instruction that makes it; empty for one that several paths make */
+    unsigned width; /* registers */
+} LiveValue;
+
+typedef struct RegisterEstimate {
+    bool known;
+    unsigned registers; /* without a cap */
+    unsigned least;     /* the lowest cap without spills */
+    /* What the two are computed from (analysis/orders.h), the highest of any block. */
+    unsigned peak, least_peak, plenty_peak, across_peak;
+    Span span; /* of the instruction where the body's own order has its peak */
+    LiveValue *live; /* there: the widest first, then in the order of the code */
+    unsigned live_count;
+} RegisterEstimate;
+
+/* In 'arena'.  The body must be in SSA form. */
+RegisterEstimate register_estimate(Arena *arena, const Body *body, Analyses *analyses, const Machine *machine);
+
+/* How far the body's own order exceeds 'target' registers: their number, summed over its instructions, which count more
+ * in loops.  Cheaper than the estimate. */
+uint64_t register_excess(const Body *body, Analyses *analyses, const Machine *machine, unsigned target);
+
+#endif

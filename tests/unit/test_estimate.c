@@ -1,0 +1,149 @@
+/* The register model: what takes registers in machine code, and what the estimate makes of it. */
+#include "tests/unit/parsed.h"
+
+#include "opt/estimate.h"
+
+typedef struct Estimated {
+    Module *module;
+    Arena *arena;
+    RegisterEstimate estimate;
+} Estimated;
+
+static Estimated estimate_of(const char *code, const char *machine)
+{
+    Estimated made = {.arena = arena_new()};
+    made.module = module_from(arena_printf(
+        made.arena,
+        HEADER ".visible .entry k(.param .u64 in, .param .u64 out, .param .u32 n)\n{\n.reg .pred %%p<9>;\n"
+               ".reg .b32 %%r<40>;\n.reg .b64 %%d<40>;\n.reg .f32 %%f<40>;\n.reg .f64 %%g<9>;\n%s\nret;\n}\n", code));
+    Body *body = body_from(made.module);
+    body_to_ssa(body);
+    Analyses *analyses = analyses_new(body);
+    made.estimate = register_estimate(made.arena, body, analyses, machine_for(machine));
+    analyses_free(analyses);
+    assert_true(made.estimate.known);
+    return made;
+}
+
+static void estimated_free(Estimated *made)
+{
+    release(made->module);
+    arena_free(made->arena);
+}
+
+static unsigned peak_of(const char *code)
+{
+    Estimated made = estimate_of(code, "sm_80");
+    unsigned peak = made.estimate.peak;
+    estimated_free(&made);
+    return peak;
+}
+
+static void operands_take_no_registers(void **state)
+{
+    (void)state;
+    /* Parameters, constants, predicates, what is the same for a block, copies and offsets of addresses. */
+    assert_int_equal(peak_of("ld.param.u32 %r1, [n];\nmov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\n"
+                             "mad.lo.s32 %r4, %r2, %r3, %r1;\nmov.u32 %r5, 7;\nsetp.eq.s32 %p1, %r4, %r5;\n"
+                             "@%p1 bra $out;\n$out:"),
+                     0);
+    /* An index, and the pair of the address that a product and a sum become. */
+    const char *store = "ld.param.u64 %d1, [out];\ncvta.to.global.u64 %d2, %d1;\nmov.u32 %r1, %tid.x;\n"
+                        "mul.wide.s32 %d3, %r1, 4;\nadd.s64 %d4, %d2, %d3;\nadd.s64 %d5, %d4, 16;\n"
+                        "st.global.u32 [%d4], %r1;\nst.global.u32 [%d5], %r1;\n";
+    assert_int_equal(peak_of(store), 3);
+}
+
+static void widths_count(void **state)
+{
+    (void)state;
+    const char *single = "ld.param.u64 %d1, [in];\nld.global.f32 %f1, [%d1];\nld.global.f32 %f2, [%d1+4];\n"
+                         "add.f32 %f3, %f1, %f2;\nst.global.f32 [%d1], %f3;\n";
+    const char *wide = "ld.param.u64 %d1, [in];\nld.global.f64 %g1, [%d1];\nld.global.f64 %g2, [%d1+8];\n"
+                       "add.f64 %g3, %g1, %g2;\nst.global.f64 [%d1], %g3;\n";
+    assert_int_equal(peak_of(single), 2);
+    assert_int_equal(peak_of(wide), 4);
+}
+
+static void the_peak_is_named(void **state)
+{
+    (void)state;
+    Estimated made = estimate_of("ld.param.u64 %d1, [in];\nmov.u32 %r1, %tid.x;\nld.global.f64 %g1, [%d1];\n"
+                                 "ld.global.f32 %f1, [%d1+8];\nld.global.f32 %f2, [%d1+12];\n"
+                                 "st.global.f32 [%d1+16], %f1;\nst.global.f32 [%d1+20], %f2;\n"
+                                 "st.global.f64 [%d1+24], %g1;\nst.global.u32 [%d1+32], %r1;\n",
+                                 "sm_80");
+    const RegisterEstimate *estimate = &made.estimate;
+    assert_int_equal(estimate->peak, 5);
+    assert_int_equal(estimate->live_count, 4);
+    assert_string_equal(estimate->live[0].name, "%g1");
+    assert_int_equal(estimate->live[0].width, 2);
+    assert_string_equal(estimate->live[1].name, "%r1");
+    assert_string_equal(estimate->live[3].name, "%f2");
+    assert_true(estimate->live[3].span.begin < estimate->span.end);
+    estimated_free(&made);
+}
+
+/* Loads of a loop with a constant step are put side by side until full occupancy is in danger; behind a subroutine
+ * they are not. */
+static const char *loop(Arena *arena, const char *inside, int step)
+{
+    return arena_printf(
+        arena, "ld.param.u64 %%d1, [in];\nmov.u32 %%r1, 0;\nmov.f32 %%f1, 0f00000000;\nmov.u32 %%r3, %%tid.x;\n$loop:\n"
+               "mul.wide.s32 %%d2, %%r1, 4;\nadd.s64 %%d3, %%d1, %%d2;\nld.global.nc.f32 %%f2, [%%d3];\n"
+               "ld.global.nc.f32 %%f3, [%%d3+64];\nld.global.nc.f32 %%f4, [%%d3+128];\n"
+               "ld.global.nc.f32 %%f5, [%%d3+192];\n%s\nfma.rn.f32 %%f1, %%f2, %%f3, %%f1;\n"
+               "fma.rn.f32 %%f1, %%f4, %%f5, %%f1;\nadd.s32 %%r1, %%r1, %s;\nsetp.lt.s32 %%p1, %%r1, 1000;\n"
+               "@%%p1 bra $loop;\nld.param.u64 %%d9, [out];\nst.global.f32 [%%d9], %%f1;\n",
+        inside, step ? "1" : "%r3");
+}
+
+static void loops_are_unrolled(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    Estimated counted = estimate_of(loop(arena, "", 1), "sm_80"), other = estimate_of(loop(arena, "", 0), "sm_80");
+    Estimated divided = estimate_of(loop(arena, "div.rn.f32 %f2, %f2, %f3;", 1), "sm_80");
+    assert_true(counted.estimate.registers >= 28 && counted.estimate.registers <= 32);
+    assert_true(other.estimate.registers <= 20);
+    assert_true(divided.estimate.across_peak > 0);
+    assert_true(divided.estimate.registers < counted.estimate.registers);
+    assert_true(counted.estimate.least < counted.estimate.registers);
+    Estimated turing = estimate_of(loop(arena, "", 1), "sm_75");
+    assert_true(turing.estimate.registers > counted.estimate.registers); /* 64 registers leave it all its warps */
+    estimated_free(&counted);
+    estimated_free(&other);
+    estimated_free(&divided);
+    estimated_free(&turing);
+    arena_free(arena);
+}
+
+static void excess_counts_places(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    Module *module = module_from(arena_printf(arena, "%s", HEADER ".visible .entry k(.param .u64 in)\n{\n"
+        ".reg .b64 %d<3>;\n.reg .f32 %f<20>;\nld.param.u64 %d1, [in];\nld.global.f32 %f1, [%d1];\n"
+        "ld.global.f32 %f2, [%d1+4];\nld.global.f32 %f3, [%d1+8];\nst.global.f32 [%d1], %f1;\n"
+        "st.global.f32 [%d1+4], %f2;\nst.global.f32 [%d1+8], %f3;\nret;\n}\n"));
+    Body *body = body_from(module);
+    body_to_ssa(body);
+    Analyses *analyses = analyses_new(body);
+    const Machine *machine = machine_for("sm_80");
+    assert_int_equal(register_excess(body, analyses, machine, 64), 0);
+    /* With no room at all each place counts what is live after it: 1, 2, 3, 2 and 1. */
+    assert_int_equal(register_excess(body, analyses, machine, 1), 9);
+    analyses_free(analyses);
+    release(module);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operands_take_no_registers), cmocka_unit_test(widths_count),
+        cmocka_unit_test(the_peak_is_named),          cmocka_unit_test(loops_are_unrolled),
+        cmocka_unit_test(excess_counts_places),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
