@@ -234,7 +234,9 @@ static void mark_parting(Solver *solver, const Block *block)
 
 static void mark_branch(Solver *solver, const Block *block, RegId condition)
 {
-    if (bitset_has(&solver->variance->branches, block->id) || !block_chooses(block))
+    const BitSet *uniform = solver->variance->options.uniform_branches;
+    if (bitset_has(&solver->variance->branches, block->id) || !block_chooses(block) ||
+        (uniform && bitset_has(uniform, block->id)))
         return;
     bitset_add(&solver->variance->branches, block->id);
     solver->variance->conditions[block->id] = condition;

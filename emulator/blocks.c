@@ -61,6 +61,8 @@ static void block_start(Machine *machine, BlockState *block)
         if (clock)
             memset(clock, 0, block->clock_size * sizeof *clock);
     }
+    for (uint32_t a = 0; a < machine->entry->agreement_count; a++)
+        block->agreements[a].taken.count = 0;
     if (block->mbarrier_clock) {
         memset(block->mbarrier_clock, 0, block->clock_size * sizeof *block->mbarrier_clock);
         memset(block->cluster_clock, 0, block->clock_size * sizeof *block->cluster_clock);
@@ -70,6 +72,8 @@ static void block_start(Machine *machine, BlockState *block)
         Warp *warp = &block->warps[i];
         warp_start(machine, block, warp, i);
         warp->epoch = 0;
+        if (warp->decided)
+            memset(warp->decided, 0, machine->entry->agreement_count * LANES * sizeof *warp->decided);
         if (!warp->clocks)
             continue;
         memset(warp->clocks, 0, block->clock_size * sizeof *warp->clocks);
@@ -90,6 +94,8 @@ static BlockState *block_new(Machine *machine, Cluster *cluster, unsigned rank)
     block->warps = ARENA_ARRAY(machine->arena, Warp, block->warp_count);
     for (unsigned i = 0; i < block->warp_count; i++) {
         block->warps[i].special = machine_alloc(machine, SPECIAL_COUNT, SPECIAL_ROW_BYTES);
+        if (machine->entry->agreement_count)
+            block->warps[i].decided = machine_alloc(machine, machine->entry->agreement_count * LANES, sizeof(uint32_t));
         if (machine->options.check_races) {
             block->warps[i].clocks = machine_alloc(machine, block->clock_size, sizeof(uint32_t));
             block->warps[i].fence_clocks = machine_alloc(machine, block->clock_size, sizeof(uint32_t));
@@ -102,6 +108,8 @@ static BlockState *block_new(Machine *machine, Cluster *cluster, unsigned rank)
         for (unsigned i = 0; i < BARRIER_COUNT; i++)
             block->barriers[i].clock = machine_alloc(machine, block->clock_size, sizeof(uint32_t));
     }
+    if (machine->entry->agreement_count)
+        block->agreements = ARENA_ARRAY(machine->arena, Agreement, machine->entry->agreement_count);
     block->shared =
         (Region){.name = "shared memory", .space = SPACE_SHARED, .base = WINDOW_SHARED, .size = machine->shared_bytes};
     block->shared.bytes = machine_alloc(machine, (size_t)machine->shared_bytes, 1);

@@ -10,7 +10,8 @@
  * that is coarse along x is a kernel like any other. For each dimension:
  *   1. instructions that coarsening cannot handle are refused (coarsen_legality.c, coarsen_rules.c);
  *   2. the index is read in one place (coarsen_index.c);
- *   3. variance says which values differ between replicas (analysis/variance.h);
+ *   3. variance says which values differ between replicas (analysis/variance.h), given what CUDA guarantees
+ *      (coarsen_observations.c, coarsen_barriers.c);
  *   4. blocks under variant control are closed to regions with one entry and one exit (coarsen_regions.c);
  *   5. what cannot be shown to be sound is refused (coarsen_legality.c, coarsen_warps.c, coarsen_waiting.c,
  *      coarsen_progress.c);
@@ -37,11 +38,13 @@ static bool analyze(Coarsening *c)
     c->postdominance = analyses_postdominance(c->analyses);
     c->loops = analyses_loops(c->analyses);
     coarsening_find_observations(c);
+    coarsening_find_uniform_branches(c);
     c->agreed = coarsening_agreed(c);
     c->agreed_count = c->body->regs.count;
     VarianceOptions options = {.lane_uniform = c->needs_whole_warps,
                                .merge_loads = true,
                                .unmerged = &c->observations,
+                               .uniform_branches = &c->uniform_branches,
                                .agreed = &c->agreed};
     c->variance = analyses_variance(c->analyses, c->dimension, &options);
     return coarsening_find_regions(c);

@@ -7,6 +7,23 @@
 
 #include <string.h>
 
+bool coarsening_only_exits(const Body *body, const Block *block)
+{
+    for (size_t steps = 0; block && steps <= body->blocks.count; steps++) {
+        const Inst *first = block->first;
+        if (!first) {
+            block = block->fall;
+            continue;
+        }
+        if (!inst_is_terminator(first) || first->guard != REF_NONE || first->target_count > 1)
+            return false;
+        if (!first->target_count)
+            return true;
+        block = first->targets[0];
+    }
+    return false;
+}
+
 static bool is_exit(const Inst *inst)
 {
     return inst_is_terminator(inst) && inst->target_count == 0;

@@ -36,6 +36,7 @@ typedef struct Coarsening {
     const Dominance *dominance, *postdominance;
     const LoopForest *loops;
     const Variance *variance;
+    BitSet uniform_branches; /* by Block.id: all threads of the block take them alike */
     PointerMap observations; /* by load: why equal ones of replicas are not merged, an Inst; none: they are */
 
     size_t block_count;   /* blocks before cloning: the size of bit sets by Block.id */
@@ -83,6 +84,8 @@ bool coarsening_combines(const Inst *inst);
 bool coarsening_orders(const Inst *inst);
 
 /* coarsen_exits.c */
+/* Whether a thread at the beginning of the block exits without doing anything else. */
+bool coarsening_only_exits(const Body *body, const Block *block);
 /* Turns every ret and exit into a branch to one block, so that every region has a block where it ends. In an entry
  * function ret and exit mean the same. */
 void coarsening_unify_exits(Body *body);
@@ -109,6 +112,10 @@ bool coarsening_region_observes(const Coarsening *c, const Region *region);
 bool coarsening_is_meeting(const Inst *inst);
 /* Sets observations. */
 void coarsening_find_observations(Coarsening *c);
+
+/* coarsen_barriers.c */
+/* Sets uniform_branches. */
+void coarsening_find_uniform_branches(Coarsening *c);
 
 /* coarsen_exclusive.c */
 /* Whether no replica but the first executes the block. */

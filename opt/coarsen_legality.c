@@ -195,7 +195,8 @@ static void check_alignment(Coarsening *c)
             if (!is_aligned_barrier(inst))
                 continue;
             if (!any) {
-                VarianceOptions options = {.merge_loads = true, .unmerged = &c->observations};
+                VarianceOptions options = {.merge_loads = true, .unmerged = &c->observations,
+                                           .uniform_branches = &c->uniform_branches};
                 any = analyses_variance(c->analyses, VARIANCE_ANY, &options);
             }
             c->needs_whole_warps |= variance_inst(any, inst);

@@ -82,31 +82,13 @@ bool coarsening_check_active(Coarsening *c)
     return true;
 }
 
-/* Whether a thread at the beginning of the block exits without doing anything else. */
-static bool only_exits(const Coarsening *c, const Block *block)
-{
-    for (size_t steps = 0; block && steps <= c->block_count; steps++) {
-        const Inst *first = block->first;
-        if (!first) {
-            block = block->fall;
-            continue;
-        }
-        if (!inst_is_terminator(first) || first->guard != REF_NONE || first->target_count > 1)
-            return false;
-        if (!first->target_count)
-            return true;
-        block = first->targets[0];
-    }
-    return false;
-}
-
 /* Whether the block's branch separates threads that may not meet again before the kernel ends. */
 static bool parts_for_good(const Coarsening *c, const Block *block)
 {
     if (!block_chooses(block))
         return false;
     const Block *meeting = dominance_parent(c->postdominance, block);
-    return !meeting || only_exits(c, meeting);
+    return !meeting || coarsening_only_exits(c->body, meeting);
 }
 
 static bool is_within(const Region *region, const BitSet *members, const Block *block)
@@ -149,7 +131,8 @@ static const Block *mask_origin(Coarsening *c, const Inst *inst)
  * the whole block of threads agrees on coming there. */
 static bool everyone_passes(Coarsening *c, const Block *block)
 {
-    VarianceOptions options = {.merge_loads = true, .unmerged = &c->observations};
+    VarianceOptions options = {.merge_loads = true, .unmerged = &c->observations,
+                               .uniform_branches = &c->uniform_branches};
     return !variance_block(analyses_variance(c->analyses, VARIANCE_ANY, &options), block);
 }
 
@@ -224,7 +207,7 @@ bool coarsening_check_exits(Coarsening *c)
 {
     for (size_t r = 0; r < c->regions.count; r++) {
         const Region *region = &c->regions.data[r];
-        if (!only_exits(c, region->join))
+        if (!coarsening_only_exits(c->body, region->join))
             continue; /* nobody leaves within it */
         BitSet members = bitset_new(c->scratch, c->block_count);
         for (size_t i = 0; i < region->blocks.count; i++)

@@ -10,7 +10,10 @@ bool decode_bra(Decoder *d)
     if (d->guard == NO_ROW) {
         decoder_emit(d, run_jump);
     } else {
-        decoder_emit(d, run_branch)->branch.fall = at + 1;
+        Op *op = decoder_emit(d, run_branch);
+        op->branch.fall = at + 1;
+        if (d->code->is_entry && bitset_has(&d->agreements, inst->block->id))
+            op->branch.agreement = ++d->code->agreement_count;
         decoder_fixup(d, at, d->postdominators[inst->block->id], FIXUP_RECONVERGENCE);
     }
     decoder_fixup(d, at, inst->targets[0]->id, FIXUP_TARGET);

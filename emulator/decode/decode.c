@@ -128,6 +128,8 @@ bool code_decode(Machine *machine, Code *code)
         code_watch_registers(machine, code);
     d->block_pcs = ARENA_ARRAY(d->arena, uint32_t, body->blocks.count);
     d->postdominators = body_postdominators(d->arena, body);
+    if (code->is_entry)
+        d->agreements = body_agreements(d->arena, body, d->postdominators);
     BitSet meets = meeting_blocks(d);
     for (uint32_t i = 0; i < body->blocks.count; i++)
         if (!decode_block(d, body->blocks.data[i], i, bitset_has(&meets, i)))

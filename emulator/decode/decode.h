@@ -12,6 +12,8 @@ bool machine_collect(Machine *machine, const Function *entry);
 bool code_decode(Machine *machine, Code *code);
 /* For each block of a body, the index of its immediate post-dominator, or UINT32_MAX for the exit. */
 uint32_t *body_postdominators(Arena *arena, const Body *body);
+/* The blocks whose branch decides whether threads get to a barrier, by Block.id (agreements.c). */
+BitSet body_agreements(Arena *arena, const Body *body, const uint32_t *postdominators);
 
 /* Finds the registers of the code that must be watched (Code.defined), and whether an instruction has such a one. */
 void code_watch_registers(Machine *machine, Code *code);
@@ -39,6 +41,7 @@ struct Decoder {
     bool first;
     uint32_t *block_pcs;
     VEC(Fixup) fixups;
+    BitSet agreements; /* of a kernel */
     uint32_t *postdominators;
     bool failed;
 };

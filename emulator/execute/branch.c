@@ -29,10 +29,32 @@ static void count_divergence(Exec *x, const Op *op)
         code->costs[op - code->ops.data].divergent_branches++;
 }
 
+/* Compares the lanes' decisions with those that others of the block have made the same number of times before. */
+static bool check_agreement(Exec *x, const Op *op, uint32_t mask, uint32_t taken)
+{
+    uint32_t number = op->branch.agreement - 1;
+    Agreement *agreement = &x->block->agreements[number];
+    uint32_t *decided = x->warp->decided + number * LANES;
+    EACH_ACTIVE(lane, mask)
+    {
+        uint8_t decision = taken >> lane & 1;
+        if (decided[lane] == agreement->taken.count)
+            VEC_PUSH(x->machine->arena, agreement->taken, decision);
+        if (agreement->taken.data[decided[lane]++] != decision) {
+            fault_at(x, op, lane, FAULT_BARRIER, "the threads of the block do not agree on this branch, which decides "
+                     "whether they get to a barrier");
+            return false;
+        }
+    }
+    return true;
+}
+
 Step run_branch(Exec *x, const Op *op, uint32_t taken)
 {
     Split *split = x->split;
     uint32_t others = split->mask & ~taken;
+    if (op->branch.agreement && !check_agreement(x, op, split->mask, taken))
+        return STEP_FAULT;
     x->machine->result->counters.branches += op->guard != NO_ROW;
     if (!taken) {
         split->pc = op->branch.fall;

@@ -127,6 +127,7 @@ struct Op {
         } scalar;
         struct {
             uint32_t target, fall, reconvergence;
+            uint32_t agreement; /* the block's threads must agree: its number from 1; 0: they need not */
         } branch;
         struct {
             uint32_t *targets, count, reconvergence;
@@ -187,6 +188,7 @@ struct Code {
     uint8_t *local_owner; /* for each byte, its variable's number modulo 255, plus 1; 0: a gap */
     uint64_t *formals, *formal_bytes, *returns, *return_bytes; /* offsets in local memory */
     unsigned formal_count, return_count;
+    uint32_t agreement_count;
     Frame *free_frames;
 };
 

@@ -122,7 +122,13 @@ struct Warp {
     /* Race check: the number of its epoch (0: none), and the state in which it was taken (stamps.c). */
     uint32_t epoch, epoch_clock, epoch_tick, epoch_generation;
     uint8_t *special;
+    uint32_t *decided; /* how often each lane has executed each branch on which the block must agree; NULL: none */
 };
+
+/* What a block has decided at a branch on which its threads must agree, each time. */
+typedef struct Agreement {
+    VEC(uint8_t) taken;
+} Agreement;
 
 /* What the strong writes of an address published: everything their warps knew at their last fences. */
 typedef struct SyncObject {
@@ -146,6 +152,7 @@ struct BlockState {
     unsigned live_threads;
     Region shared;
     Barrier barriers[BARRIER_COUNT];
+    Agreement *agreements; /* by number of the branch, from 0; NULL: there are none */
     uint32_t *mbarrier_clock; /* race check: one clock for all mbarrier objects */
     SyncTable syncs;          /* race check: in shared memory */
     uint32_t *cluster_clock;  /* race check: what the warps that arrived at the cluster's barrier knew ... */

@@ -260,6 +260,30 @@ static void make_combined(Maker *m)
     line(m, "selp.u32 %%u%u, %u, %%u%u, %%p%u;", u, below(m, 9), u, result);
 }
 
+/* A barrier under a condition that all threads of the block meet alike, computed from what differs between them. */
+static void make_agreed(Maker *m)
+{
+    unsigned number = m->labels++, t = temporary(m), p = temporary(m), place = below(m, 8) * 4;
+    line(m, "sub.u32 %%t%u, %%lin, %%lin;", t);
+    if (chance(m, 40)) { /* a loop */
+        label(m, "A", number);
+        line(m, "bar.sync 0;");
+        line(m, "red.global.add.u32 [%%sums+%u], %s;", place, value(m, false).text);
+        line(m, "add.u32 %%t%u, %%t%u, 1;", t, t);
+        line(m, "setp.lt.u32 %%p%u, %%t%u, %u;", p, t, 1 + below(m, 3));
+        line(m, "@%%p%u bra A%u;", p, number);
+        line(m, "add.u32 %%v0, %%v0, %%t%u;", t);
+        return;
+    }
+    line(m, "add.u32 %%t%u, %%t%u, %s;", t, t, readable(m, true).text);
+    line(m, "setp.lt.u32 %%p%u, %%t%u, %u;", p, t, below(m, 20));
+    line(m, "@%s%%p%u bra A%u;", maybe_not(m), p, number);
+    line(m, "red.global.add.u32 [%%sums+%u], %s;", place, value(m, false).text);
+    line(m, "bar.sync 0;");
+    line(m, "add.u32 %%v%u, %%v0, %%t%u;", below(m, VARIANTS), t);
+    label(m, "A", number);
+}
+
 /* Through shared memory to another thread and back, between barriers. */
 static void make_exchange(Maker *m)
 {
@@ -267,6 +291,10 @@ static void make_exchange(Maker *m)
         return;
     if (chance(m, 20)) {
         make_combined(m);
+        return;
+    }
+    if (chance(m, 15)) {
+        make_agreed(m);
         return;
     }
     m->shared = true;

@@ -106,6 +106,44 @@ static void test_clones(void **state)
         OP_ADD, 4 + 3); /* three for the indices */
 }
 
+static void check_accepted(const char *code);
+static void check_refused(const char *code, const char *reason, const char *at);
+
+/* A branch that decides whether threads get to a barrier is the same for all. */
+static void test_decisions(void **state)
+{
+    (void)state;
+#define ODD "\tsetp.lt.u32 %p1, %t, 40;\n"
+#define END "\tst.global.u32 [%a], %t;\n"
+    check_count(ODD "\t@%p1 bra L;\n\tatom.global.add.u32 %r1, [%a], 1;\n\tbar.sync 0;\nL:\n" END, OP_BAR, 1);
+    check_count(ODD "\t@%p1 bra L;\n\tatom.global.add.u32 %r1, [%a], 1;\n\tbar.sync 0;\nL:\n" END, OP_BRA, 1);
+    check_count(ODD "\t@%p1 bra L;\n\tbarrier.sync.aligned 0;\nL:\n" END, OP_BARRIER, 1);
+    /* a loop whose turns all take alike, before and after */
+    check_count("\tmov.u32 %r1, %t;\nL:\n\tbar.sync 0;\n\tadd.u32 %r1, %r1, 7;\n\tsetp.lt.u32 %p1, %r1, 40;\n"
+                "\t@%p1 bra L;\n" END,
+                OP_BAR, 1);
+    check_count("\tmov.u32 %r1, %t;\nL:\n\tsetp.lt.u32 %p1, %r1, 40;\n\t@%p1 bra Q;\n\tbar.sync 0;\n"
+                "\tadd.u32 %r1, %r1, 7;\n\tbra L;\nQ:\n" END,
+                OP_BAR, 1);
+    /* the last of two conditions */
+    check_accepted(ODD "\tsetp.lt.u32 %p2, %r0, 4;\n\t@%p2 bra B;\n\t@%p1 bra M;\nB:\n\tbar.sync 0;\nM:\n" END);
+    const char *reason = "under a condition that differs";
+    check_refused(ODD "\tsetp.lt.u32 %p2, %r0, 4;\n\t@%p1 bra B;\n\t@%p2 bra M;\nB:\n\tbar.sync 0;\nM:\n" END, reason,
+                  "bar");
+    /* one side goes on to the end, one need not come to the barrier, other barriers */
+    check_refused(ODD "\t@%p1 bra L;\n" END "\tbar.sync 0;\nL:\n", reason, "bar");
+    check_refused(ODD "\tsetp.lt.u32 %p2, %r0, 4;\n\t@%p1 bra L;\n\t@%p2 bra L;\n\tbar.sync 0;\nL:\n" END, reason,
+                  "bar");
+    check_refused(ODD "\t@%p1 bra L;\n\tbar.sync 1;\nL:\n" END, reason, "bar");
+    check_refused(ODD "\t@%p1 bra L;\n\tbar.sync 0;\n\tbra Q;\nL:\n\tbar.sync 0;\nQ:\n" END, reason, "bar");
+    check_count(ODD "\t@%p1 bra L;\n\tbar.red.and.pred %p2, 0, %p1;\nL:\n" END, OP_BAR, 1);
+    check_refused(ODD "\t@%p1 bra L;\n\tbarrier.sync 0;\nL:\n" END, reason, "barrier");
+    /* A barrier after the sides have met says nothing. */
+    check_count(ODD "\t@%p1 bra L;\n\tatom.global.add.u32 %r1, [%a], 1;\nL:\n\tbar.sync 0;\n" END, OP_ATOM, 4);
+    check_count(ODD "\t@%p1 bra L;\n\tatom.global.add.u32 %r1, [%a], 1;\nL:\n\tbar.sync 0;\n" END, OP_BRA, 4);
+    check_count(ODD "\t@%p1 bra L;\n\tatom.global.add.u32 %r1, [%a], 1;\nL:\n" END "\tbar.sync 0;\n" END, OP_BRA, 4);
+}
+
 static Try try_guards(const char *code, unsigned factor, GuardForm guards, unsigned growth)
 {
     CoarsenRequest request = {.factor = {factor, 1, 1}, .guards = guards, .growth = growth};
@@ -366,7 +404,7 @@ static void test_refuses_instructions(void **state)
     check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\tbar.red.popc.u32 %r1, 0, 64, %p1;\n", "given number of threads",
                   "bar.red");
     check_refused(
-        "\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 bra L;\n\tbar.red.popc.u32 %r1, 0, %p1;\nL:\n\tst.global.u32 [%a], %r1;\n",
+        "\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 bra L;\n\tbar.red.popc.u32 %r1, 1, %p1;\nL:\n\tst.global.u32 [%a], %r1;\n",
         "under a condition that differs", "bar.red");
     check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\tsetp.lt.u32 %p2, %r0, 5;\n\t@%p2 bar.red.or.pred %p3, 0, %p1;\n",
                   "guard", "@%p2 bar.red");
@@ -791,6 +829,7 @@ int main(void)
         cmocka_unit_test(test_fast_paths),
         cmocka_unit_test(test_predication),
         cmocka_unit_test(test_joint_loops),
+        cmocka_unit_test(test_decisions),
         cmocka_unit_test(test_combines),
         cmocka_unit_test(test_warp_level),
         cmocka_unit_test(test_refuses_instructions),

@@ -179,8 +179,67 @@ static void divergent_barrier_is_a_fault(void **state)
         "over: bar.sync 0;\nend: st.global.u32 [%rd2], %r1; ret;",
         1, 32, NULL);
     expect_fault(&run, FAULT_BARRIER, 0, "lanes");
+    run = run_kernel("", "setp.lt.u32 %p1, %r1, 16;\n@%p1 bar.sync 0;\nst.global.u32 [%rd2], %r1; ret;", 1, 32, NULL);
+    expect_fault(&run, FAULT_BARRIER, 0, "lanes");
     run = run_kernel("", "bar.sync 0, 96;\nret;", 1, 64, NULL);
     expect_fault(&run, FAULT_BARRIER, 9, "64 of 96");
+}
+
+/* Branches that decide whether threads get to a barrier: all threads of the block take them alike, each time. */
+static void barriers_need_agreement(void **state)
+{
+    (void)state;
+    const char *say = "do not agree";
+    Run run =
+        run_kernel("", "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra over;\nbar.sync 0;\nover: st.global.u32 [%rd2], %r1; ret;",
+                   1, 64, NULL);
+    expect_fault(&run, FAULT_BARRIER, 10, say);
+    /* a loop with a barrier, of which some threads take more turns */
+    run = run_kernel("", "shr.u32 %r3, %r1, 5; mov.u32 %r2, 0;\nagain: add.u32 %r2, %r2, 1; bar.sync 0;\n"
+                         "setp.le.u32 %p1, %r2, %r3;\n@%p1 bra again;\nst.global.u32 [%rd2], %r1; ret;",
+                     1, 64, NULL);
+    expect_fault(&run, FAULT_BARRIER, 12, say);
+    /* the same barrier in different turns */
+    run = run_kernel(
+        "",
+        "shr.u32 %r3, %r1, 5; mov.u32 %r2, 0;\nagain: setp.ne.u32 %p1, %r2, %r3;\n@%p1 bra over;\nbar.sync 0;\n"
+        "over: add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 2; @%p2 bra again; st.global.u32 [%rd2], %r1; ret;",
+        1, 64, NULL);
+    expect_fault(&run, FAULT_BARRIER, 11, say);
+    /* either of two conditions, a barrier that all get to later, an exit, a barrier with another number */
+    run = run_kernel("", "setp.lt.u32 %p1, %r1, 32; setp.ge.u32 %p2, %r1, 32;\n@%p1 bra meet; @!%p2 bra over;\n"
+                         "meet: bar.sync 0;\nover: st.global.u32 [%rd2], %r1; ret;",
+                     1, 64, NULL);
+    expect_fine(&run);
+    arena_free(run.arena);
+    run = run_kernel("", "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra over; add.u32 %r1, %r1, 1;\nover: bar.sync 0;\n"
+                         "st.global.u32 [%rd2], %r1; ret;",
+                     1, 64, NULL);
+    expect_fine(&run);
+    arena_free(run.arena);
+    run = run_kernel("", "setp.lt.u32 %p1, %r1, 32; st.global.u32 [%rd2], %r1;\n@%p1 bra over;\nbar.sync 0;\n"
+                         "st.global.u32 [%rd2], %r1;\nover: ret;",
+                     1, 64, NULL);
+    expect_fine(&run);
+    arena_free(run.arena);
+    run = run_kernel("", "setp.lt.u32 %p1, %r1, 32; st.global.u32 [%rd2], %r1;\n@%p1 bra over;\nbar.sync 0;\n"
+                         "st.global.u32 [%rd2], %r1;\nover: bra last;\nlast: ret;",
+                     1, 64, NULL);
+    expect_fine(&run);
+    arena_free(run.arena);
+    for (unsigned number = 0; number < 2; number++) {
+        run = run_kernel("", number ? "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra other;\nbar.sync 1; bra over;\n"
+                                      "other: bar.sync 1;\nover: st.global.u32 [%rd2], %r1; ret;"
+                                    : "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra other;\nbar.sync 0; bra over;\n"
+                                      "other: bar.sync 0;\nover: st.global.u32 [%rd2], %r1; ret;",
+                         1, 64, NULL);
+        expect_fine(&run);
+        arena_free(run.arena);
+    }
+    run = run_kernel("", "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra over;\nbar.red.popc.u32 %r2, 0, %p1;\n"
+                         "over: st.global.u32 [%rd2], %r1; ret;",
+                     1, 64, NULL);
+    expect_fault(&run, FAULT_BARRIER, 10, say);
 }
 
 static void bad_addresses_are_faults(void **state)
@@ -616,6 +675,7 @@ int main(void)
         cmocka_unit_test(exited_threads_are_not_waited_for),
         cmocka_unit_test(named_barriers_pass_work_on),
         cmocka_unit_test(divergent_barrier_is_a_fault),
+        cmocka_unit_test(barriers_need_agreement),
         cmocka_unit_test(bad_addresses_are_faults),
         cmocka_unit_test(undefined_registers_are_faults),
         cmocka_unit_test(races_are_faults),
