@@ -136,6 +136,9 @@ static void test_decisions(void **state)
                   "bar");
     check_refused(ODD "\t@%p1 bra L;\n\tbar.sync 1;\nL:\n" END, reason, "bar");
     check_refused(ODD "\t@%p1 bra L;\n\tbar.sync 0;\n\tbra Q;\nL:\n\tbar.sync 0;\nQ:\n" END, reason, "bar");
+    check_refused(ODD "\t@%p1 bra L;\n\tbar.sync 0;\n\tbra Q;\nL:\n\tbar.red.or.pred %p2, 0, %p1;\nQ:\n" END, reason,
+                  "bar.sync");
+    check_refused(ODD "\tsetp.lt.u32 %p2, %r0, 4;\n\t@%p1 bra L;\n\t@%p2 bar.sync 0;\nL:\n" END, reason, "@%p2 bar");
     check_count(ODD "\t@%p1 bra L;\n\tbar.red.and.pred %p2, 0, %p1;\nL:\n" END, OP_BAR, 1);
     check_refused(ODD "\t@%p1 bra L;\n\tbarrier.sync 0;\nL:\n" END, reason, "barrier");
     /* A barrier after the sides have met says nothing. */
