@@ -111,7 +111,7 @@ static void lanes_go_on_before_they_reconverge(void **state)
                  itself);
     /* An aligned barrier remains one that all lanes must come to together. */
     Emulated kernel = {.block = 32};
-    expect_fault(&kernel, MASKS "setp.lt.u32 %p1, %r2, 16; @!%p1 bra SECOND; bar.sync 0;\nSECOND: bar.sync 0;",
+    expect_fault(&kernel, MASKS "setp.lt.u32 %p1, %r2, 16; @!%p1 bra SECOND; bar.sync 1;\nSECOND: bar.sync 1;",
                  FAULT_BARRIER, "are at the barrier, but lanes 0xffff0000 are not");
 }
 
