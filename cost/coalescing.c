@@ -19,9 +19,10 @@ typedef struct Shape {
     BitSet moves;      /* by Loop.index: loops in which the address changes */
     uint64_t key;      /* of everything that is added up, but constants: a sum, so the order does not matter */
     Map *objects;      /* Estimate.objects */
+    const Block *block; /* of the access */
 } Shape;
 
-static void add_register(const Estimate *estimate, Shape *shape, RegId reg, double scale, unsigned depth);
+static void add_register(Estimate *estimate, Shape *shape, RegId reg, double scale, unsigned depth);
 
 typedef enum KeyKind { KEY_REGISTER = 1, KEY_OBJECT } KeyKind;
 
@@ -52,7 +53,7 @@ static void add_sreg(Shape *shape, const Sreg *sreg, double scale)
         shape->differs_by_block = true;
 }
 
-static void add_terms(const Estimate *estimate, Shape *shape, const AffineForm *form, double scale, unsigned depth)
+static void add_terms(Estimate *estimate, Shape *shape, const AffineForm *form, double scale, unsigned depth)
 {
     shape->constant += scale * (double)form->constant;
     for (unsigned i = 0; i < form->term_count; i++) {
@@ -67,42 +68,13 @@ static void add_terms(const Estimate *estimate, Shape *shape, const AffineForm *
     }
 }
 
-/* Whether the instruction makes different values of equal ones. */
-static bool makes_difference(const Inst *inst)
-{
-    for (unsigned i = 0; i < inst->operand_count; i++)
-        if (inst->operands[i].kind == OPERAND_SREG && (inst->operands[i].sreg->dependence == SREG_THREAD ||
-                                                       inst->operands[i].sreg->dependence == SREG_BLOCK))
-            return true;
-    return inst->sync || (inst->effects & EFFECT_WRITE);
-}
-
-/* Whether a value differs between the lanes that compute it.  One computed from equal values is the same in all of
- * them, even where a condition that differs decides which lanes those are. */
-static bool differs(const Estimate *estimate, const Variance *variance, RegId reg, unsigned depth)
-{
-    if (!bitset_has(&variance->regs, reg))
-        return false;
-    const Inst *inst = value_inst(analyses_values(estimate->analyses), reg);
-    VarianceCause cause = variance->reasons[reg].cause;
-    bool is_derived = cause == VARIANCE_CONTROL || cause == VARIANCE_OPERAND;
-    if (!is_derived || !inst || depth >= DEEPEST || makes_difference(inst))
-        return true;
-    bool result = false;
-    for (unsigned i = 0; i < inst->ref_count && !result; i++)
-        result = ref_reads(&inst->refs[i]) && differs(estimate, variance, inst->refs[i].reg, depth + 1);
-    return result;
-}
-
 /* A register that cannot be taken apart. */
-static void add_unknown(const Estimate *estimate, Shape *shape, RegId reg)
+static void add_unknown(Estimate *estimate, Shape *shape, RegId reg)
 {
     add_key(shape, KEY_REGISTER, reg, 0);
-    const VarianceOptions by_block = {.blocks = true};
     for (unsigned i = 0; i < 3; i++)
-        shape->unknown[i] |= differs(estimate, analyses_variance(estimate->analyses, i, NULL), reg, 0);
-    shape->differs_by_block |=
-        differs(estimate, analyses_variance(estimate->analyses, VARIANCE_ANY, &by_block), reg, 0);
+        shape->unknown[i] |= estimate_differs(estimate, i, reg, shape->block);
+    shape->differs_by_block |= estimate_differs(estimate, ALONG_BLOCKS, reg, shape->block);
     const LoopForest *loops = analyses_loops(estimate->analyses);
     const Block *block = analyses_values(estimate->analyses)->defs[reg].block;
     for (const Loop *loop = block ? loop_of(loops, block) : NULL; loop; loop = loop->parent)
@@ -138,7 +110,7 @@ static RegId phi_start(const Estimate *estimate, RegId reg)
     return REG_NONE;
 }
 
-static void add_operand(const Estimate *estimate, Shape *shape, const Inst *inst, unsigned index, double scale,
+static void add_operand(Estimate *estimate, Shape *shape, const Inst *inst, unsigned index, double scale,
                         unsigned depth)
 {
     const Operand *operand = &inst->operands[index];
@@ -149,14 +121,14 @@ static void add_operand(const Estimate *estimate, Shape *shape, const Inst *inst
 }
 
 /* A factor of a product that is not affine: where it differs, the product does, and nobody knows by how much. */
-static void add_factor(const Estimate *estimate, Shape *shape, const Inst *inst, unsigned index)
+static void add_factor(Estimate *estimate, Shape *shape, const Inst *inst, unsigned index)
 {
     if (inst->operands[index].kind == OPERAND_REG)
         add_unknown(estimate, shape, inst->refs[inst->operands[index].ref].reg);
 }
 
 /* Adds what the instruction that makes a value adds up; false if it does something else. */
-static bool add_definition(const Estimate *estimate, Shape *shape, const Inst *inst, double scale, unsigned depth)
+static bool add_definition(Estimate *estimate, Shape *shape, const Inst *inst, double scale, unsigned depth)
 {
     const Operand *last = &inst->operands[inst->operand_count - 1];
     switch (inst_op(inst)) {
@@ -191,7 +163,7 @@ static bool add_definition(const Estimate *estimate, Shape *shape, const Inst *i
     }
 }
 
-static void add_register(const Estimate *estimate, Shape *shape, RegId reg, double scale, unsigned depth)
+static void add_register(Estimate *estimate, Shape *shape, RegId reg, double scale, unsigned depth)
 {
     AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), reg);
     bool is_itself = form.term_count == 1 && form.terms[0].reg == reg &&
@@ -338,7 +310,9 @@ AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *
 {
     const LoopForest *loops = analyses_loops(estimate->analyses);
     AffineAddress address;
-    Shape shape = {.moves = bitset_new(estimate->arena, loops->loop_count + 1), .objects = &estimate->objects};
+    Shape shape = {.moves = bitset_new(estimate->arena, loops->loop_count + 1),
+                   .objects = &estimate->objects,
+                   .block = inst->block};
     double bytes = access->bytes ? access->bytes : WORD;
     affine_of_address(analyses_affine(estimate->analyses), inst, access->address, &address);
     if (address.form.bits)

@@ -10,6 +10,15 @@ typedef struct LoopExits {
     bool uneven; /* threads take some of them for reasons other than a counted number of trips */
 } LoopExits;
 
+/* The values that differ between lanes: differing.c. */
+typedef struct Differing {
+    bool is_known;
+    BitSet values;       /* by RegId */
+    BitSet uneven_loops; /* by Loop.index: lanes leave them at different times */
+} Differing;
+
+enum { ALONG_BLOCKS = 3 };
+
 /* A form being estimated: its body in SSA form, and what is known of the launch. */
 typedef struct Estimate {
     Arena *arena;
@@ -22,6 +31,7 @@ typedef struct Estimate {
     LoopExits *exits;  /* by Loop.index */
     Map seen;          /* keys of the accesses that have been estimated: coalescing.c */
     Map objects;       /* from pointers to numbers of the objects in these keys */
+    Differing differing[4]; /* along x, y, z, and from block to block */
 } Estimate;
 
 static inline double estimate_warps(const Estimate *estimate)
@@ -35,6 +45,10 @@ void estimate_frequencies(Estimate *estimate);
 /* Whether threads leave some loop for reasons other than a counted number of trips: then warps differ in length, and
  * the estimate does not know by how much.  After estimate_frequencies(). */
 bool estimate_is_uneven(const Estimate *estimate);
+
+/* differing.c: whether a value differs between the lanes that use it together in the block. 'along' is 0 to 2 for lanes
+ * whose indices differ in x, y or z, or ALONG_BLOCKS for the threads of different blocks. */
+bool estimate_differs(Estimate *estimate, unsigned along, RegId reg, const Block *block);
 
 /* coalescing.c: the traffic of one access by a whole warp. */
 typedef struct AccessShape {

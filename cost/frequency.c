@@ -172,11 +172,14 @@ static double guarded_share(const Estimate *estimate, const Block *block)
     return sources & SOURCE_LOOP ? either_side : in_bounds;
 }
 
-/* The probability that the replicas of all threads of a warp take a fast path. */
-static double agreeing_share(const Estimate *estimate, const Block *block)
+/* The share of the warps that go to one side of a test whether replicas agree. Where data decide, a warp has threads
+ * whose replicas agree and others. */
+static double agreement_share(const Estimate *estimate, const Block *block, bool is_agreed)
 {
     const Inst *last = block->last;
-    return value_sources(estimate, last->refs[last->guard].reg) & SOURCE_MEMORY ? either_side : in_bounds;
+    if (value_sources(estimate, last->refs[last->guard].reg) & SOURCE_MEMORY)
+        return both_sides;
+    return is_agreed ? in_bounds : 1 - in_bounds;
 }
 
 /* The probability of the edge to successor 'taken' of the block's two. */
@@ -186,7 +189,7 @@ static double edge_share(const Estimate *estimate, const Block *block, const Blo
     if (block->last->guard == REF_NONE)
         return either_side;
     if (taken->is_cold != other->is_cold && !block->is_cold)
-        return other->is_cold ? agreeing_share(estimate, block) : 1 - agreeing_share(estimate, block);
+        return agreement_share(estimate, block, other->is_cold);
     double guarded = guarded_share(estimate, block);
     if (only_leaves(other) || dominance_has(postdominance, other, taken))
         return guarded;

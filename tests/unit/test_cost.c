@@ -1,4 +1,5 @@
 /* The cost model: units, profiles, traffic, makespan and time, on kernels whose figures are known by hand. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -159,6 +160,45 @@ static void estimated_shapes(void **state)
     }
 }
 
+/* The sectors of the last load of a profile, for each execution by a warp. */
+static double last_load_sectors(const Profile *profile)
+{
+    double sectors = 0;
+    for (size_t i = 0; i < profile->instruction_count; i++)
+        if (profile->instructions[i].sectors > 0)
+            sectors = profile->instructions[i].sectors / profile->instructions[i].warps;
+    return sectors;
+}
+
+/* Which lanes are still there does not make values differ between them; when they leave a loop does, and so does which
+ * way they come. */
+static void estimated_lanes(void **state)
+{
+    (void)state;
+    static const char guard[] = "ld.param.u32 %r5, [data];\nsetp.ge.u32 %p1, %r4, %r5;\n@%p1 bra done;\n";
+    static const char load[] = "mul.lo.u32 %r7, %r6, %r5;\nmul.wide.u32 %rd4, %r7, 4;\nadd.s64 %rd4, %rd1, %rd4;\n"
+                               "ld.global.u32 %r8, [%rd4];\n";
+    static const struct {
+        const char *before, *after;
+        double sectors;
+    } cases[] = {
+        {"mov.u32 %r6, 0;\nagain:\n", "add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p2, %r6, %r5;\n@%p2 bra again;\ndone:", 1},
+        {"ld.global.u32 %r9, [%rd3];\nmov.u32 %r6, 0;\nagain:\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 %p2, %r6, %r9;\n"
+         "@%p2 bra again;\n", "done:", 24},
+        {"setp.eq.u32 %p2, %r5, 9;\nmov.u32 %r6, 3;\n@%p2 bra join;\nmov.u32 %r6, 5;\njoin:\n", "done:", 1},
+        {"setp.eq.u32 %p2, %r1, 9;\nmov.u32 %r6, 3;\n@%p2 bra join;\nmov.u32 %r6, 5;\njoin:\n", "done:", 24},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char text[1024];
+        snprintf(text, sizeof text, "%s%s%s%s", guard, cases[i].before, load, cases[i].after);
+        Test test = test_new(text);
+        double sectors = last_load_sectors(estimate(&test, 1, 128, 1));
+        if (fabs(sectors - cases[i].sectors) > 1e-6)
+            fail_msg("case %zu: %g sectors", i, sectors);
+        arena_free(test.arena);
+    }
+}
+
 /* A guard at the start does not halve the kernel; a branch on loaded data has both sides executed. */
 static void estimated_branches(void **state)
 {
@@ -265,7 +305,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units),     cmocka_unit_test(known_figures), cmocka_unit_test(estimated_shapes),
-        cmocka_unit_test(estimated_branches), cmocka_unit_test(estimated_lengths),
+        cmocka_unit_test(estimated_lanes), cmocka_unit_test(estimated_branches), cmocka_unit_test(estimated_lengths),
         cmocka_unit_test(makespans), cmocka_unit_test(paths),
         cmocka_unit_test(times),     cmocka_unit_test(devices),
     };
