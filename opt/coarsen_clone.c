@@ -11,7 +11,7 @@
  *
  * Requires SSA form, variance and regions. Preserves SSA form; the control flow and all analyses change. */
 #include "opt/coarsen_internal.h"
-#include "opt/coarsen_versions.h"
+#include "opt/versions.h"
 
 #include <string.h>
 

@@ -16,7 +16,8 @@
  * (coarsen_progress.c).
  *
  * Requires SSA form, variance and regions.  Keeps SSA form; blocks, edges and all analyses change. */
-#include "opt/coarsen_versions.h"
+#include "opt/coarsen_internal.h"
+#include "opt/versions.h"
 
 #include <string.h>
 
@@ -69,7 +70,7 @@ static bool seems_worthwhile(const Region *region)
 static Versions *versions(FastPaths *f)
 {
     if (!f->begun)
-        f->versions = versions_new(f->c);
+        f->versions = versions_new(f->c->scratch, f->c->body, analyses_values(f->c->analyses));
     f->begun = true;
     return &f->versions;
 }

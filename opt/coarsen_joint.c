@@ -8,7 +8,8 @@
  * at its header, the replicas execute the header again: it must do nothing that counts twice.
  *
  * Requires SSA form, regions, loops.  Keeps SSA form. */
-#include "opt/coarsen_versions.h"
+#include "opt/coarsen_internal.h"
+#include "opt/versions.h"
 
 /* Whether executing the block's instructions twice in a row is the same as once. */
 static bool is_repeatable(const Block *block)

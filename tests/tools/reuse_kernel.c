@@ -1,9 +1,8 @@
 /* See reuse_kernel.h. Every thread reads the neighbours of its place in an image, and reads and writes 64 words of its
  * own, at offsets that depend on the launch: so only run time tells which accesses meet, and no two threads race. Loops
- * walk pointers over the own words while they update one of them. Indices are 32-bit sums and products, extended to 64
- * bits; with a large width they wrap. */
+ * walk pointers over the own words while they update one of them, often one that the last round or none after it meets.
+ * Indices are 32-bit sums and products, extended to 64 bits; with a large width they wrap. */
 #include "reuse_kernel.h"
-
 
 #include <string.h>
 
@@ -13,6 +12,7 @@ typedef struct Maker {
     Random random;
     Buf *out;
     unsigned temporaries, labels, budget;
+    unsigned rounds, shift; /* what the launch passes as n and shift */
     bool uniform;
 } Maker;
 
@@ -102,10 +102,11 @@ static void make_neighbour(Maker *m)
 static void make_stencil(Maker *m)
 {
     unsigned label = m->labels++, count = 3 + below(m, 5), row = temporary(m);
+    const char *image = chance(m, 30) ? "%moved" : "%image"; /* one is aligned, the other as the launch has it */
     line(m, "@!%%small bra N%u;", label);
     line(m, "mad.lo.s32 %%s%u, %%y, %%w, %%x;", row);
     line(m, "mul.wide.s32 %%a%u, %%s%u, 4;", row, row);
-    line(m, "add.s64 %%b%u, %%image, %%a%u;", row, row);
+    line(m, "add.s64 %%b%u, %s, %%a%u;", row, image, row);
     line(m, "mul.wide.s32 %%c%u, %%w, 4;", row);
     for (unsigned i = 0; i < count; i++) {
         unsigned t = temporary(m), dst = below(m, VALUES);
@@ -113,7 +114,7 @@ static void make_stencil(Maker *m)
             line(m, "add.s32 %%t%u, %%y, %d;", t, (int)below(m, 3) - 1);
             line(m, "mad.lo.s32 %%s%u, %%t%u, %%w, %%x;", t, t);
             line(m, "mul.wide.s32 %%a%u, %%s%u, 4;", t, t);
-            line(m, "add.s64 %%b%u, %%image, %%a%u;", t, t);
+            line(m, "add.s64 %%b%u, %s, %%a%u;", t, image, t);
         } else {
             line(m, "%s.s64 %%b%u, %%b%u, %%c%u;", chance(m, 50) ? "add" : "sub", t, row, row);
         }
@@ -121,6 +122,34 @@ static void make_stencil(Maker *m)
         line(m, "mad.lo.s32 %%v%u, %%v%u, 3, %%t%u;", dst, below(m, VALUES), t);
         if (chance(m, 15))
             line(m, "st.global.u32 [%%own+%u], %%v%u;", 4 * below(m, OWN), dst);
+    }
+    buf_printf(m->out, "N%u:\n", label);
+}
+
+/* Neighbours in one block whose indices wrap with a large width: then none of them is loaded, and the extended indices
+ * are the result. */
+static void make_wrapping(Maker *m)
+{
+    unsigned label = m->labels++, count = 2 + below(m, 3), first = m->temporaries, all = first + count;
+    const char *extension = chance(m, 70) ? "mul.wide.s32" : "mul.wide.u32";
+    m->temporaries += count + 1;
+    line(m, "setp.eq.u32 %%p%u, %%w, %%w;", all);
+    for (unsigned t = first; t < all; t++) {
+        line(m, "add.s32 %%t%u, %%y, %d;", t, chance(m, 40) ? (int)below(m, 3) - 1 : 0);
+        line(m, "mad.lo.s32 %%s%u, %%t%u, %%w, %%x;", t, t);
+        line(m, "add.s32 %%q%u, %%s%u, %d;", t, t, (int)below(m, 4) - 1);
+        line(m, "%s %%a%u, %%q%u, 4;", extension, t, t);
+        line(m, "add.s64 %%b%u, %%image, %%a%u;", t, t);
+        line(m, "sub.s64 %%e%u, %%b%u, %%lowest;", t, t);
+        line(m, "setp.lt.and.u64 %%p%u, %%e%u, %u, %%p%u;", all, t, 4 * IMAGE - 16, all);
+        line(m, "shr.u64 %%e%u, %%e%u, 2;", t, t);
+        line(m, "cvt.u32.u64 %%q%u, %%e%u;", t, t);
+        line(m, "mad.lo.u32 %%v%u, %%v%u, 3, %%q%u;", t % VALUES, below(m, VALUES), t);
+    }
+    line(m, "@!%%p%u bra N%u;", all, label);
+    for (unsigned t = first; t < all; t++) {
+        line(m, "ld.global.u32 %%t%u, [%%b%u];", t, t);
+        line(m, "mad.lo.u32 %%v%u, %%v%u, 5, %%t%u;", below(m, VALUES), below(m, VALUES), t);
     }
     buf_printf(m->out, "N%u:\n", label);
 }
@@ -176,18 +205,32 @@ static void make_arithmetic(Maker *m)
          below(m, VALUES));
 }
 
+/* The word at which a walk begins whose last round is at the word 'last', or beside it; any word where that is not
+ * among the thread's own. */
+static unsigned walk_to(Maker *m, unsigned last, unsigned words, bool down)
+{
+    unsigned way = words * (m->rounds ? m->rounds - 1 : 0), beside = below(m, 4);
+    last = last + (beside == 1) - (beside == 2);
+    unsigned start = down ? last + way : last - way; /* below 0: large */
+    return start < OWN - 4 && last < OWN - 4 ? start : below(m, 8);
+}
+
 /* A loop that updates a word of its own while it walks over others. */
 static void make_loop(Maker *m)
 {
     unsigned t = temporary(m), label = m->labels++, cell = 4 * below(m, 12), unroll = 1 + below(m, 2);
     unsigned step = 4 * (1 + below(m, 2)), value = below(m, VALUES);
     bool down = chance(m, 30), ordered = chance(m, 40), skips = chance(m, 15), fresh = chance(m, 25);
-    const char *base = chance(m, 50) ? "%slot" : "%own";
+    bool at_slot = chance(m, 50);
+    const char *base = at_slot ? "%slot" : "%own";
     line(m, "setp.lt.s32 %%p%u, %%n, 1;", t);
     line(m, "@%%p%u bra E%u;", t, label);
     line(m, "mul.lo.s32 %%k%u, %%n, %u;", t, unroll);
     line(m, "mov.u32 %%j%u, 0;", t);
-    line(m, "add.s64 %%b%u, %%slot, %u;", t, 4 * below(m, 8));
+    if (at_slot && chance(m, 60))
+        line(m, "add.s64 %%b%u, %%own, %u;", t, 4 * walk_to(m, m->shift + cell / 4, step / 4, down));
+    else
+        line(m, "add.s64 %%b%u, %%slot, %u;", t, 4 * below(m, 8));
     /* A second pointer that keeps its distance, or does not. */
     bool second = chance(m, 40), apart = chance(m, 30);
     if (second)
@@ -232,7 +275,8 @@ static void make_statements(Maker *m, unsigned depth, unsigned count)
     for (unsigned i = 0; i < count && m->budget; i++, m->budget--) {
         switch (below(m, 12)) {
         case 0: case 1: make_neighbour(m); break;
-        case 2: case 3: make_stencil(m); break;
+        case 2: make_stencil(m); break;
+        case 3: (chance(m, 50) ? make_stencil : make_wrapping)(m); break;
         case 4: case 5: case 6: make_own(m); break;
         case 7: make_order(m); break;
         case 8: case 9: make_loop(m); break;
@@ -273,6 +317,7 @@ static void make_prologue(Maker *m)
     line(m, "add.s64 %%own, %%out, %%d0;");
     line(m, "mul.wide.s32 %%d1, %%shift, 4;");
     line(m, "add.s64 %%slot, %%own, %%d1;");
+    line(m, "add.s64 %%moved, %%image, %%d1;");
     line(m, "setp.lt.u32 %%small, %%w, 64;");
     for (unsigned i = 0; i < VALUES; i++)
         line(m, "mad.lo.u32 %%v%u, %%x, %u, %%y;", i, i + 1);
@@ -306,8 +351,10 @@ static void make_launch(Maker *m, Arena *arena, Launch *launch)
         .kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U32, .count = threads * OWN, .fill = FILL_POISON};
     scalar_argument(arena, &launch->arguments[2],
                     chance(m, 70) ? widths[below(m, 4)] : widths[below(m, COUNT_OF(widths))]);
-    scalar_argument(arena, &launch->arguments[3], below(m, 6));
-    scalar_argument(arena, &launch->arguments[4], chance(m, 50) ? 24 : 10 + below(m, 16));
+    m->rounds = below(m, 6);
+    m->shift = chance(m, 50) ? 24 : 10 + below(m, 16);
+    scalar_argument(arena, &launch->arguments[3], m->rounds);
+    scalar_argument(arena, &launch->arguments[4], m->shift);
 }
 
 void reuse_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
@@ -328,7 +375,7 @@ void reuse_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
                t, t, t);
     buf_printf(text, "\t.reg .b32 %%k<%u>, %%j<%u>;\n\t.reg .f32 %%f<2>;\n\t.reg .pred %%p<%u>, %%small;\n", t, t, t);
     buf_printf(text, "\t.reg .b64 %%a<%u>, %%b<%u>, %%c<%u>, %%e<%u>;\n", t, t, t, t);
-    buf_puts(text, "\t.reg .b64 %d<2>, %own, %slot, %out, %image, %lowest;\n");
+    buf_puts(text, "\t.reg .b64 %d<2>, %own, %slot, %out, %image, %moved, %lowest;\n");
     buf_write(text, buf_text(&code), code.length);
     buf_puts(text, "}\n");
     buf_free(&code);

@@ -1,24 +1,23 @@
-/* See coarsen_versions.h.  Time and memory are linear in the size of the body and of the copies.
+/* See versions.h.  Time and memory are linear in the size of the body and of the copies.
  *
  * Requires and keeps SSA form. */
-#include "opt/coarsen_versions.h"
+#include "opt/versions.h"
 
-Versions versions_new(Coarsening *c)
+Versions versions_new(Arena *scratch, Body *body, const Values *values)
 {
-    Body *body = c->body;
     Versions v = {
         .body = body,
-        .scratch = c->scratch,
-        .values = analyses_values(c->analyses),
+        .scratch = scratch,
+        .values = values,
         .block_count = body->blocks.count,
         .reg_count = body->regs.count,
-        .parts = ARENA_ARRAY(c->scratch, uint32_t, body->blocks.count),
-        .blocks = ARENA_ARRAY(c->scratch, Block *, body->blocks.count),
-        .reg_parts = ARENA_ARRAY(c->scratch, uint32_t, body->regs.count),
-        .regs = ARENA_ARRAY(c->scratch, RegId, body->regs.count),
-        .origins = {.arena = c->scratch},
+        .parts = ARENA_ARRAY(scratch, uint32_t, body->blocks.count),
+        .blocks = ARENA_ARRAY(scratch, Block *, body->blocks.count),
+        .reg_parts = ARENA_ARRAY(scratch, uint32_t, body->regs.count),
+        .regs = ARENA_ARRAY(scratch, RegId, body->regs.count),
+        .origins = {.arena = scratch},
     };
-    v.after = arena_array(c->scratch, body->blocks.count, sizeof *v.after);
+    v.after = arena_array(scratch, body->blocks.count, sizeof *v.after);
     return v;
 }
 
@@ -150,10 +149,10 @@ static bool escapes(const Versions *v, RegId reg)
     return false;
 }
 
-void versions_join(Versions *v, Block *join)
+void versions_lead(const Versions *v, Block *to)
 {
-    for (size_t p = 0; p < join->phis.count; p++) {
-        Phi *phi = &join->phis.data[p];
+    for (size_t p = 0; p < to->phis.count; p++) {
+        Phi *phi = &to->phis.data[p];
         for (size_t a = 0, count = phi->args.count; a < count; a++) {
             PhiArg arg = phi->args.data[a];
             Block *copy = versions_block(v, arg.pred);
@@ -161,6 +160,11 @@ void versions_join(Versions *v, Block *join)
                 VEC_PUSH(v->body->arena, phi->args, ((PhiArg){copy, versions_reg(v, arg.reg)}));
         }
     }
+}
+
+void versions_join(Versions *v, Block *join)
+{
+    versions_lead(v, join);
     for (size_t i = 0; i < v->copied.count; i++)
         if (escapes(v, v->copied.data[i]))
             VEC_PUSH(v->scratch, v->escapes, ((Escape){v->copied.data[i], join}));

@@ -3,10 +3,10 @@
  * A *part* is a set of blocks; a version of it is a copy with registers of its own, to which the caller leads edges.
  * The parts of one body are disjoint.  Until versions_finish(), which places the new blocks, ids, predecessors and the
  * analyses are those of the body before the first part. */
-#ifndef PTXOPT_OPT_COARSEN_VERSIONS_H
-#define PTXOPT_OPT_COARSEN_VERSIONS_H
+#ifndef PTXOPT_OPT_VERSIONS_H
+#define PTXOPT_OPT_VERSIONS_H
 
-#include "opt/coarsen_internal.h"
+#include "analysis/analysis.h"
 
 /* Whose values come from a block. */
 typedef struct Origin {
@@ -37,7 +37,8 @@ struct Versions {
     VEC(Block *) *after; /* by Block.id: new blocks to place after it */
 };
 
-Versions versions_new(Coarsening *c);
+/* Of the body in SSA form; 'values' may be NULL if no parts join. */
+Versions versions_new(Arena *scratch, Body *body, const Values *values);
 /* Begins a part. */
 void versions_begin(Versions *v, Block *const *blocks, size_t count);
 /* Copies blocks of the current part; the copies are placed after 'place', a block of the old body.  Edges and phi
@@ -48,8 +49,10 @@ Block *versions_block(const Versions *v, Block *block);
 RegId versions_reg(const Versions *v, RegId reg);
 /* A new block after 'place'.  Where 'is_copy' is set, the values of the current part's version come from it. */
 Block *versions_add_block(Versions *v, const Block *place, bool is_copy);
-/* The paths of the current part and its version meet at the block: its phis get an argument for each edge from a copy,
- * and values that are used outside the part are merged there. */
+/* Gives the phis of a block outside the part an argument for each edge from a copy. */
+void versions_lead(const Versions *v, Block *to);
+/* The paths of the current part and its version meet at the block: versions_lead(), and values that are used outside
+ * the part are merged there. */
 void versions_join(Versions *v, Block *join);
 /* Places the new blocks, updates ids and predecessors, and merges values. */
 void versions_finish(Versions *v);
