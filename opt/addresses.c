@@ -307,8 +307,8 @@ static RegId build_distance(Widener *widener, const Group *group, const Member *
 /* The other operand of "add.s64 d, a, b" where one is the register; REG_NONE if it is not that. */
 static RegId added_to(const Inst *inst, RegId reg)
 {
-    if (!inst || inst_op(inst) != OP_ADD || inst->guard != REF_NONE || inst->operand_count != 3 ||
-        inst->signature->type_count != 1 || type_bits(inst->signature->types[0]) != 64 ||
+    if (!inst || inst_op(inst) != OP_ADD || inst->effects != EFFECT_PURE || inst->guard != REF_NONE ||
+        inst->operand_count != 3 || inst->signature->type_count != 1 || type_bits(inst->signature->types[0]) != 64 ||
         type_class(inst->signature->types[0]) == CLASS_FLOAT)
         return REG_NONE;
     for (unsigned i = 1; i < 3; i++)

@@ -154,6 +154,221 @@ JSON
 transform guarded "$folder/guarded.ptx" "$folder/guarded.launch.json" -coarsen guarded:x2 -coarsen-guards fast \
     -assembler none
 
+# $1: name; $2: parameters. The head of a kernel whose code follows.
+kernel() {
+    printf '.version 8.0\n.target sm_75\n.address_size 64\n.visible .entry %s(%s)\n{\n' "$1" "$2"
+    printf '    .reg .pred %%p<8>;\n    .reg .b32 %%r<24>;\n    .reg .b64 %%rd<24>;\n'
+}
+# A loop over words of its own updates a cell, which thread 1 meets in its last round.
+{
+    kernel sums '.param .u64 data, .param .u32 n, .param .u32 shift'
+    cat <<'PTX'
+    ld.param.u64 %rd1, [data];
+    ld.param.u32 %r1, [n];
+    ld.param.s32 %r2, [shift];
+    mov.u32 %r3, %tid.x;
+    mul.wide.u32 %rd2, %r3, 64;
+    add.s64 %rd3, %rd1, %rd2;
+    sub.s32 %r8, %r2, %r3;
+    mul.wide.s32 %rd4, %r8, 4;
+    add.s64 %rd5, %rd1, %rd4;
+    mov.u32 %r4, 0;
+L:
+    ld.global.u32 %r5, [%rd3];
+    ld.global.u32 %r6, [%rd5];
+    mad.lo.u32 %r7, %r5, 5, %r6;
+    st.global.u32 [%rd5], %r7;
+    add.s64 %rd3, %rd3, 4;
+    add.s32 %r4, %r4, 1;
+    setp.lt.s32 %p1, %r4, %r1;
+    @%p1 bra L;
+    ret;
+}
+PTX
+} >"$folder/sums.ptx"
+# Three neighbours of each thread; with a large "from" their indices wrap, and nothing is loaded.
+{
+    kernel wraps '.param .u64 in, .param .u64 out, .param .u32 from'
+    cat <<'PTX'
+    ld.param.u64 %rd1, [in];
+    ld.param.u64 %rd2, [out];
+    ld.param.u32 %r1, [from];
+    mov.u32 %r2, %tid.x;
+    add.s32 %r3, %r1, %r2;
+    add.s32 %r4, %r3, 1;
+    add.s32 %r5, %r3, 2;
+    mul.wide.s32 %rd3, %r3, 4;
+    mul.wide.s32 %rd4, %r4, 4;
+    mul.wide.s32 %rd5, %r5, 4;
+    add.s64 %rd6, %rd1, %rd3;
+    add.s64 %rd7, %rd1, %rd4;
+    add.s64 %rd8, %rd1, %rd5;
+    shr.s64 %rd9, %rd5, 8;
+    cvt.u32.u64 %r6, %rd9;
+    setp.gt.u32 %p1, %r1, 1000;
+    @%p1 bra L;
+    ld.global.u32 %r7, [%rd6];
+    ld.global.u32 %r8, [%rd7];
+    ld.global.u32 %r9, [%rd8];
+    mad.lo.u32 %r10, %r7, 3, %r8;
+    mad.lo.u32 %r6, %r10, 3, %r9;
+L:
+    mul.wide.u32 %rd10, %r2, 4;
+    add.s64 %rd11, %rd2, %rd10;
+    st.global.u32 [%rd11], %r6;
+    ret;
+}
+PTX
+} >"$folder/wraps.ptx"
+# Four neighbours for each coarsened thread, at any alignment.
+{
+    kernel wide '.param .u64 in, .param .u64 out, .param .u32 from'
+    cat <<'PTX'
+    ld.param.u64 %rd1, [in];
+    ld.param.u64 %rd2, [out];
+    ld.param.u32 %r1, [from];
+    mov.u32 %r2, %tid.x;
+    mul.wide.u32 %rd3, %r1, 4;
+    add.s64 %rd4, %rd1, %rd3;
+    mul.wide.u32 %rd5, %r2, 4;
+    add.s64 %rd6, %rd4, %rd5;
+    add.s64 %rd7, %rd2, %rd5;
+    ld.global.u32 %r3, [%rd6];
+    mad.lo.u32 %r4, %r3, 3, %r2;
+    st.global.u32 [%rd7], %r4;
+    ret;
+}
+PTX
+} >"$folder/wide.ptx"
+# Each thread walks a row of its own.
+{
+    kernel rows '.param .u64 in, .param .u64 out, .param .u32 n, .param .u32 pitch'
+    cat <<'PTX'
+    ld.param.u64 %rd1, [in];
+    ld.param.u64 %rd2, [out];
+    ld.param.u32 %r1, [n];
+    ld.param.u32 %r2, [pitch];
+    mov.u32 %r3, %tid.x;
+    mul.wide.u32 %rd3, %r3, 4;
+    add.s64 %rd4, %rd2, %rd3;
+    mul.wide.u32 %rd5, %r3, %r2;
+    mov.u32 %r4, 0;
+    mov.u32 %r5, 0;
+L:
+    add.s64 %rd6, %rd1, %rd5;
+    ld.global.u32 %r6, [%rd6];
+    ld.global.u32 %r7, [%rd6+4];
+    mad.lo.u32 %r5, %r6, 5, %r5;
+    xor.b32 %r5, %r5, %r7;
+    add.s64 %rd1, %rd1, 4;
+    add.s32 %r4, %r4, 1;
+    setp.lt.s32 %p1, %r4, %r1;
+    @%p1 bra L;
+    st.global.u32 [%rd4], %r5;
+    ret;
+}
+PTX
+} >"$folder/rows.ptx"
+# A stored value that another store may replace, and a word of a tile on both sides of a barrier.
+{
+    kernel kept '.param .u64 data, .param .u32 shift'
+    cat <<'PTX'
+    .shared .align 4 .b8 tile[512];
+    ld.param.u64 %rd1, [data];
+    ld.param.s32 %r1, [shift];
+    mov.u32 %r2, %tid.x;
+    mul.wide.u32 %rd2, %r2, 64;
+    add.s64 %rd3, %rd1, %rd2;
+    mul.wide.s32 %rd4, %r1, 4;
+    add.s64 %rd5, %rd3, %rd4;
+    ld.global.u32 %r3, [%rd3+4];
+    st.global.u32 [%rd3], %r3;
+    st.global.u32 [%rd5], %r2;
+    ld.global.u32 %r4, [%rd3];
+    shl.b32 %r5, %r2, 2;
+    mov.u32 %r6, tile;
+    add.s32 %r7, %r6, %r5;
+    st.shared.u32 [%r7], %r4;
+    bar.sync 0;
+    ld.shared.u32 %r8, [tile+4];
+    bar.sync 0;
+    add.s32 %r9, %r4, %r8;
+    st.shared.u32 [%r7], %r9;
+    bar.sync 0;
+    ld.shared.u32 %r10, [tile+4];
+    mad.lo.u32 %r11, %r8, 7, %r10;
+    add.s32 %r11, %r11, %r4;
+    st.global.u32 [%rd3+8], %r11;
+    ret;
+}
+PTX
+} >"$folder/kept.ptx"
+# Two sides, and threads that take neither.
+{
+    kernel chosen '.param .u64 in, .param .u64 out, .param .u32 n'
+    cat <<'PTX'
+    ld.param.u64 %rd1, [in];
+    ld.param.u64 %rd2, [out];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, %tid.x;
+    setp.ge.u32 %p1, %r2, %r1;
+    @%p1 ret;
+    mul.wide.u32 %rd3, %r2, 4;
+    add.s64 %rd4, %rd1, %rd3;
+    add.s64 %rd5, %rd2, %rd3;
+    ld.global.s32 %r3, [%rd4];
+    mov.u32 %r4, 7;
+    setp.lt.s32 %p2, %r3, 0;
+    @%p2 bra N;
+    add.s32 %r4, %r3, 100;
+    bra.uni S;
+N:
+    ld.global.s32 %r5, [%rd4+4];
+    mul.lo.s32 %r4, %r5, 3;
+S:
+    st.global.u32 [%rd5], %r4;
+    ret;
+}
+PTX
+} >"$folder/chosen.ptx"
+
+# $1: kernel; $2: threads; $3: words of the first buffer; the rest: scalars. With $outputs, as many words of output.
+launch() {
+    local name="$1" threads="$2" words="$3" scalars=""
+    shift 3
+    for value in "$@"; do scalars="$scalars, {\"scalar\": \"u32\", \"value\": $value}"; done
+    local out=""
+    [ "$outputs" -eq 0 ] ||
+        out=", {\"buffer\": \"out\", \"type\": \"u32\", \"count\": $outputs, \"init\": \"zero\"}"
+    cat <<JSON
+{ "kernel": "$name", "grid": [1, 1, 1], "block": [$threads, 1, 1],
+  "args": [ {"buffer": "data", "type": "s32", "count": $words, "init": "uniform", "low": -99, "high": 99, "seed": 3}
+            $out $scalars ] }
+JSON
+}
+# $1: case; $2: kernel; the rest: options.
+reuse() {
+    local name="$1" kernel="$2"
+    shift 2
+    transform "$name" "$folder/$kernel.ptx" "$folder/$name.launch.json" -assembler none -coarsen "$@"
+}
+outputs=0 launch sums 2 64 16 32 >"$folder/sums.launch.json"
+reuse sums sums sums:x2
+outputs=0 launch sums 2 64 16 40 >"$folder/apart.launch.json"
+reuse apart sums sums:x2
+outputs=64 launch wraps 64 80 2147483600 >"$folder/wraps.launch.json"
+reuse wraps wraps wraps:x4 -stride unit
+outputs=64 launch wide 64 80 1 >"$folder/crooked.launch.json"
+reuse crooked wide wide:x4 -stride unit
+outputs=64 launch wide 64 80 4 >"$folder/wide.launch.json"
+reuse wide wide wide:x4 -stride unit
+outputs=8 launch rows 8 256 9 80 >"$folder/rows.launch.json"
+reuse rows rows rows:x2
+outputs=0 launch kept 8 128 0 >"$folder/kept.launch.json"
+reuse kept kept kept:x2
+outputs=64 launch chosen 64 50 50 >"$folder/chosen.launch.json"
+reuse chosen chosen chosen:x2 -coarsen-guards predicated
+
 plant "a replica at the wrong offset" matmul_tiled \
     's/add.u32 %tid_read_1, %tid_read, %ntid_coarse/add.u32 %tid_read_1, %tid_read, 1/' 'never written'
 plant "the wrong dimension's size as stride" stencil1d 's/(%ntid[a-z_]*), %ntid.x/\1, %ntid.y/' '.'
@@ -195,6 +410,29 @@ plant "a joint loop that asks one replica only" guarded 's/(and.pred %all), %p2,
 plant "a replica that leaves a joint loop for good" guarded 's/@%p2_3 bra/@!%p2_3 bra/' results
 plant "a replica that begins its loop again after a joint loop" guarded \
     's/mov.b32 (%r3_[0-9]), %r3;/mov.b32 \1, 0;/' results
+plant "an accumulator whose test is left out" sums '/@!%apart_4 bra/d' results
+plant "an accumulator whose test is one round short" sums 's/(add.s64 %way_1, %way), -1;/\1, -2;/' results
+plant "an accumulator whose test forgets an access's size" sums 's/(add.s64 %range_5, %range_1), 4;/\1, 0;/' results
+plant "an accumulator whose test asks one replica only" sums 's/(max.s64 %range_1), .*;/\1, %rd3, %rd3;/' results
+plant "an accumulator that is not stored" apart 's/st.global.u32 \[%rd5_1\], %r6_5;//' results
+plant "addresses whose test is left out" wraps '/@!%fits bra/d' results
+plant "addresses whose test forgets the farthest index" wraps \
+    's/(setp.lt.u64 %fits, %first), [0-9]+;/\1, 4294967296;/' results
+plant "vectors whose test is left out" crooked '/@!%aligned bra/d' 'misaligned|aligned'
+plant "vectors whose test asks for half the alignment" crooked 's/(and.b64 %bits_2, %bits_1), 15;/\1, 3;/' \
+    'misaligned|aligned'
+plant "elements of a vector exchanged" wide 's/\{%r3, %r3_1, /{%r3_1, %r3, /' results
+plant "a vector of stores at the wrong end" wide 's/\[%rd7_3\+-12\]/[%rd7_3+-8]/' '.'
+plant "a pointer that starts without its offset" rows 's/(add.s64 %rd6_4, %rd1), %rd5_1;/\1, %rd5;/' results
+plant "a pointer that does not advance" rows '/add.s64 %rd6_4, %rd6_4, 4;/d' results
+plant "a stored value kept past a store that may replace it" kept \
+    's/ld.global.u32 %r4_1, \[%rd3_1\];/mov.b32 %r4_1, %r3_1;/' results
+plant "a loaded value kept past a barrier" kept 's/ld.shared.u32 %r10, \[tile\+4\];/mov.b32 %r10, %r8;/' results
+plant "a predicated load without its guard" chosen 's/@%p2_2 (ld.global.s32 %r5_3)/\1/' 'out of bounds'
+plant "a predicated value of the other replica's guard" chosen 's/@%p2_2 (mul.lo.s32)/@%p2 \1/' 'results|never written'
+plant "a choice by the other replica's guard" chosen 's/@!%p2_2 (mov.b32)/@!%p2 \1/' 'never written'
+plant "a choice the wrong way round" chosen 's/@!%p2_2 (mov.b32)/@%p2_2 \1/' 'never written'
+plant "a predicated side that all replicas keep" chosen 's/@!%p2_2 (mov.b32)/\1/' results
 echo "$planted kinds of planted wrong code are caught"
 
 # $1: name; $2: survivors at most, in hundredths of the mutants; $3: one mutant out of so many is tried
@@ -215,6 +453,7 @@ mutants() {
 mutants matmul_tiled 12
 mutants histogram 30
 mutants stencil1d 40
+mutants chosen 40
 # So few that the sanitizers' sample would be a handful.
 mutants guarded 30 1
 mutants small 20 "$((sample < 3 ? sample : 3))"

@@ -13,7 +13,7 @@ typedef struct Maker {
     Buf *out;
     unsigned temporaries, labels, budget;
     unsigned rounds, shift; /* what the launch passes as n and shift */
-    bool uniform;
+    bool uniform, wraps; /* wraps: the launch has a width with which indices do */
 } Maker;
 
 static unsigned below(Maker *m, unsigned bound)
@@ -235,14 +235,21 @@ static void make_loop(Maker *m)
     bool second = chance(m, 40), apart = chance(m, 30);
     if (second)
         line(m, "add.s64 %%c%u, %%b%u, %u;", t, t, 4 * below(m, 6));
+    /* The walk's pointer is only added to an offset. */
+    bool leads = chance(m, 30);
+    const char *walk = leads ? "%e" : "%b";
+    if (leads)
+        line(m, "sub.s64 %%b%u, %%b%u, %%d1;", t, t);
     buf_printf(m->out, "L%u:\n", label);
+    if (leads)
+        line(m, "add.s64 %%e%u, %%b%u, %%d1;", t, t);
     if (second) {
         line(m, "ld.global.u32 %%g0, [%%c%u];", t);
         line(m, "add.s32 %%v%u, %%v%u, %%g0;", value, value);
         line(m, "add.s64 %%c%u, %%c%u, %d;", t, t, (down ? -(int)step : (int)step) + (apart ? 4 : 0));
     }
     for (unsigned i = 0; i < unroll; i++) {
-        line(m, "ld.global.u32 %%t%u, [%%b%u+%u];", t, t, 4 * i);
+        line(m, "ld.global.u32 %%t%u, [%s%u+%u];", t, walk, t, 4 * i);
         if (!fresh)
             line(m, "ld.global.u32 %%q%u, [%s+%u];", t, base, cell);
         else
@@ -275,8 +282,7 @@ static void make_statements(Maker *m, unsigned depth, unsigned count)
     for (unsigned i = 0; i < count && m->budget; i++, m->budget--) {
         switch (below(m, 12)) {
         case 0: case 1: make_neighbour(m); break;
-        case 2: make_stencil(m); break;
-        case 3: (chance(m, 50) ? make_stencil : make_wrapping)(m); break;
+        case 2: case 3: (chance(m, m->wraps ? 90 : 30) ? make_wrapping : make_stencil)(m); break;
         case 4: case 5: case 6: make_own(m); break;
         case 7: make_order(m); break;
         case 8: case 9: make_loop(m); break;
@@ -349,8 +355,8 @@ static void make_launch(Maker *m, Arena *arena, Launch *launch)
                                             .fill = FILL_UNIFORM, .low = 0, .high = 4000, .seed = m->random.state};
     launch->arguments[1] = (LaunchArgument){
         .kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U32, .count = threads * OWN, .fill = FILL_POISON};
-    scalar_argument(arena, &launch->arguments[2],
-                    chance(m, 70) ? widths[below(m, 4)] : widths[below(m, COUNT_OF(widths))]);
+    m->wraps = chance(m, 20);
+    scalar_argument(arena, &launch->arguments[2], widths[m->wraps ? 4 + below(m, COUNT_OF(widths) - 4) : below(m, 4)]);
     m->rounds = below(m, 6);
     m->shift = chance(m, 50) ? 24 : 10 + below(m, 16);
     scalar_argument(arena, &launch->arguments[3], m->rounds);
