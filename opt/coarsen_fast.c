@@ -21,9 +21,6 @@
 
 #include <string.h>
 
-/* With GUARDS_AUTO, shorter regions are not worth the test. */
-enum { LEAST_INSTRUCTIONS = 4 };
-
 typedef struct FastPaths {
     Coarsening *c;
     Versions versions;
@@ -39,7 +36,7 @@ static size_t count_instructions(Block *const *blocks, size_t count)
     return instructions;
 }
 
-static bool reads_memory(const Inst *inst)
+bool coarsening_reads_memory(const Inst *inst)
 {
     Access access;
     return inst->effects & EFFECT_READ && inst_access(inst, &access) && access.space != SPACE_LOCAL &&
@@ -63,8 +60,8 @@ static bool seems_worthwhile(const Region *region)
     bool reads = false;
     for (size_t i = 0; i < region->blocks.count; i++)
         for (const Inst *inst = region->blocks.data[i]->first; inst && !reads; inst = inst->next)
-            reads = reads_memory(inst);
-    return reads && count_instructions(region->blocks.data, region->blocks.count) >= LEAST_INSTRUCTIONS;
+            reads = coarsening_reads_memory(inst);
+    return reads && count_instructions(region->blocks.data, region->blocks.count) >= LEAST_FAST;
 }
 
 static Versions *versions(FastPaths *f)

@@ -168,6 +168,10 @@ const Loop *coarsening_joint_loop(const Coarsening *c, const Region *region);
 void coarsening_join_loop(Coarsening *c, struct Versions *v, const Region *region, const Loop *loop);
 
 /* coarsen_fast.c */
+/* With GUARDS_AUTO, shorter regions are not worth a test. */
+enum { LEAST_FAST = 4 };
+/* Whether the instruction reads memory that threads share. */
+bool coarsening_reads_memory(const Inst *inst);
 /* Gives regions fast paths. True if the body has changed: the analyses and the regions must be computed again. */
 bool coarsening_form_fast_paths(Coarsening *c);
 

@@ -22,7 +22,7 @@ typedef struct Side {
     Block *last;   /* from which the join is reached */
     bool inverted; /* executed where the predicate is false */
     size_t instructions;
-    bool reads, writes; /* memory */
+    bool reads; /* memory that threads share */
 } Side;
 
 typedef struct Predication {
@@ -74,8 +74,7 @@ static bool walk_side(const Coarsening *c, const Region *region, Block *first, S
             if (!is_simple(inst))
                 return false;
             side->instructions++;
-            side->reads |= inst->effects & EFFECT_READ;
-            side->writes |= inst->effects & EFFECT_WRITE;
+            side->reads |= coarsening_reads_memory(inst);
         }
         side->last = block;
     }
@@ -106,9 +105,14 @@ static bool find_sides(const Coarsening *c, const Region *region, Side sides[2])
     return true;
 }
 
+/* With GUARDS_AUTO, where replicas are neighbours a fast path's loads are shared and become vectors; guarded ones are
+ * not. */
 static bool is_wanted(const Coarsening *c, const Side sides[2])
 {
     size_t instructions = sides[0].instructions + sides[1].instructions;
+    bool reads = sides[0].reads || sides[1].reads;
+    if (c->guards == GUARDS_AUTO && c->stride.kind == STRIDE_UNIT && reads && instructions >= LEAST_FAST)
+        return false;
     return instructions <= (c->guards == GUARDS_PREDICATED ? LONGEST : LONGEST_AUTO);
 }
 

@@ -142,7 +142,7 @@ static void make_wrapping(Maker *m)
         line(m, "add.s64 %%b%u, %%image, %%a%u;", t, t);
         line(m, "sub.s64 %%e%u, %%b%u, %%lowest;", t, t);
         line(m, "setp.lt.and.u64 %%p%u, %%e%u, %u, %%p%u;", all, t, 4 * IMAGE - 16, all);
-        line(m, "shr.u64 %%e%u, %%e%u, 2;", t, t);
+        line(m, "shr.u64 %%e%u, %%e%u, 5;", t, t);
         line(m, "cvt.u32.u64 %%q%u, %%e%u;", t, t);
         line(m, "mad.lo.u32 %%v%u, %%v%u, 3, %%q%u;", t % VALUES, below(m, VALUES), t);
     }
