@@ -115,23 +115,26 @@ unsigned contract_conditions(Arena *arena, const LaunchContract *contract, const
     return count;
 }
 
-/* The words of the symbol's initializer. False if it has more, or anything but numbers. */
+/* The words of the symbol's initializer, which compilers write as bytes. False if it has more, or anything but
+ * numbers. */
 static bool contract_words(const Variable *variable, uint32_t words[CONTRACT_WORDS])
 {
-    unsigned count = 0;
+    const bool is_bytes = type_bits(variable->type) == 8;
+    unsigned count = 0, most = is_bytes ? 4 * CONTRACT_WORDS : CONTRACT_WORDS;
+    memset(words, 0, CONTRACT_WORDS * sizeof *words);
     for (unsigned i = 0; i < variable->init_count; i++) {
         const Init *init = &variable->inits[i];
         if (init->kind == INIT_OPEN || init->kind == INIT_CLOSE)
             continue;
         bool is_run = init->kind == INIT_NUMBERS;
         unsigned more = is_run ? init->number_count : 1;
-        if ((!is_run && init->kind != INIT_CONSTANT) || more > CONTRACT_WORDS - count)
+        if ((!is_run && init->kind != INIT_CONSTANT) || more > most - count)
             return false;
-        for (unsigned k = 0; k < more; k++)
-            words[count++] = (uint32_t)(is_run ? init->numbers[k] : init->constant.bits);
+        for (unsigned k = 0; k < more; k++, count++) {
+            uint32_t number = (uint32_t)(is_run ? init->numbers[k] : init->constant.bits);
+            words[is_bytes ? count / 4 : count] |= is_bytes ? (number & 0xff) << count % 4 * 8 : number;
+        }
     }
-    for (; count < CONTRACT_WORDS; count++)
-        words[count] = 0;
     return true;
 }
 
