@@ -10,11 +10,14 @@
 struct Assembler {
     AssemblerKind kind;
     Arch arch;
+    const char *arch_name;
     const char *path, *version, *note;
     Worker *worker; /* NULL for a program */
     const char *const *options; /* NULL: none */
     AssemblerWaiting *waiting;  /* NULL: nobody waits */
     void *waiting_context;
+    VEC(Assembler *) twins; /* for runs at the same time; NULL: it could not be started */
+    int stop_fd;            /* readable when a run should stop early; -1: there is none */
 };
 
 /* An empty kernel, for an old version and target, that every working assembler can assemble. */
@@ -50,6 +53,16 @@ const char *assembler_path(const Assembler *assembler)
     return assembler->path;
 }
 
+const char *assembler_arch(const Assembler *assembler)
+{
+    return assembler->arch_name;
+}
+
+const char *const *assembler_options(const Assembler *assembler)
+{
+    return assembler->options;
+}
+
 const char *assembler_note(const Assembler *assembler)
 {
     return assembler->note;
@@ -59,7 +72,8 @@ const char *assembler_note(const Assembler *assembler)
 static Assembler *open_path(Arena *arena, AssemblerKind kind, const char *path, Arch arch, const char **message)
 {
     Assembler *assembler = ARENA_NEW(arena, Assembler);
-    *assembler = (Assembler){.kind = kind, .arch = arch, .path = path};
+    *assembler = (Assembler){.kind = kind, .arch = arch, .path = path, .stop_fd = -1};
+    assembler->arch_name = arena_printf(arena, "%s", arch_names(arch).real);
     const Backend *backend = backend_of(kind);
     if (backend->program)
         assembler->version = backend->program->version(arena, path, message);
@@ -158,8 +172,42 @@ void assembler_set_waiting(Assembler *assembler, AssemblerWaiting *waiting, void
     assembler->waiting_context = context;
 }
 
+AssemblerKind assembler_kind(const Assembler *assembler)
+{
+    return assembler->kind;
+}
+
+Assembler *assembler_twin(Assembler *assembler, Arena *arena, unsigned index)
+{
+    while (assembler->twins.count <= index) {
+        Assembler *twin = ARENA_NEW(arena, Assembler);
+        const char *version, *message;
+        *twin = (Assembler){.kind = assembler->kind, .arch = assembler->arch, .path = assembler->path, .stop_fd = -1};
+        if (assembler->worker) {
+            twin->worker = worker_start(arena, backend_of(twin->kind)->engine, twin->path, twin->arch, &version,
+                                        &message);
+            twin = twin->worker ? twin : NULL;
+        }
+        VEC_PUSH(arena, assembler->twins, twin);
+    }
+    Assembler *twin = assembler->twins.data[index];
+    if (twin)
+        twin->options = assembler->options;
+    return twin;
+}
+
+void assembler_stop_by(Assembler *assembler, int fd)
+{
+    assembler->stop_fd = fd;
+    for (size_t i = 0; i < assembler->twins.count; i++)
+        if (assembler->twins.data[i])
+            assembler->twins.data[i]->stop_fd = fd;
+}
+
 void assembler_close(Assembler *assembler)
 {
+    for (size_t i = 0; assembler && i < assembler->twins.count; i++)
+        assembler_close(assembler->twins.data[i]);
     if (assembler && assembler->worker) {
         worker_stop(assembler->worker);
         assembler->worker = NULL;
@@ -218,7 +266,8 @@ static bool make_job(const Assembler *assembler, const AssemblyRequest *request,
                  .arch = assembler->arch,
                  .syntax_only = request->syntax_only,
                  .line_info = request->line_info,
-                 .options = assembler->options};
+                 .options = assembler->options,
+                 .stop_fd = assembler->stop_fd};
     if (request->arch && !find_arch(request->arch, &job->arch)) {
         outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "'%s' is not a known architecture such as sm_90", request->arch);
         return false;

@@ -54,6 +54,8 @@ void assembler_close(Assembler *assembler);
 const char *assembler_name(const Assembler *assembler);    /* "CUDA driver", "nvJitLink", "ptxas" */
 const char *assembler_version(const Assembler *assembler); /* "13.0.88"; or "unknown" */
 const char *assembler_path(const Assembler *assembler);    /* the file, or the name given to the loader */
+const char *assembler_arch(const Assembler *assembler);    /* "sm_90" */
+const char *const *assembler_options(const Assembler *assembler); /* as set; NULL: none */
 /* Why a back end that is installed, or that an environment variable names, was not used; NULL if none was skipped. */
 const char *assembler_note(const Assembler *assembler);
 
@@ -124,6 +126,13 @@ typedef struct Assembly {
 
 /* Assembles once. True when done. Sets all of *result, in 'arena', either way. */
 bool assembler_run(Assembler *assembler, Arena *arena, const AssemblyRequest *request, Assembly *result);
+
+/* How many runs at once this machine has cores for. */
+unsigned assembler_width(void);
+/* The same for several requests, assembler_width() at a time; results[i] is in arenas[i], of which no two are the same.
+ * The first call starts what the others run in, which lives in 'arena', that of assembler_open(). */
+void assembler_run_many(Assembler *assembler, Arena *arena, const AssemblyRequest *requests, Arena **arenas,
+                        Assembly *results, unsigned count);
 
 /* The record of a kernel or function, or NULL. */
 const Resources *assembly_find(const Assembly *assembly, const char *name);

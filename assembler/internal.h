@@ -49,6 +49,7 @@ typedef struct Job {
     bool syntax_only;
     bool line_info;
     const char *const *options; /* for programs: more words of the command line, ending with NULL; or NULL */
+    int stop_fd; /* for programs: readable when the run should stop early, in place of the signals; -1: there is none */
 } Job;
 
 /* process.c: child processes. */
@@ -163,6 +164,14 @@ const Backend *backend_of(AssemblerKind kind);
 extern const Engine driver_engine;    /* driver.c */
 extern const Engine nvjitlink_engine; /* nvjitlink.c */
 extern const Program ptxas_program;   /* ptxas.c */
+
+/* assembler.c, for many.c */
+
+AssemblerKind assembler_kind(const Assembler *assembler);
+/* Another of the same, for one run at a time beside the first; NULL if it cannot be started. */
+Assembler *assembler_twin(Assembler *assembler, Arena *arena, unsigned index);
+/* Until called with -1, runs of it and of its twins stop early when the file is readable. */
+void assembler_stop_by(Assembler *assembler, int fd);
 
 /* locate.c: where a back end's file is. */
 

@@ -231,10 +231,13 @@ static void run(const char *path, const Job *job, unsigned timeout_ms, Outcome *
 {
     SignalHold hold;
     signals_hold(&hold);
+    SignalHold watched = hold;
+    if (job->stop_fd >= 0)
+        watched.fd = job->stop_fd;
     char *name = make_folder();
     int folder = name ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (folder >= 0)
-        run_in(path, name, folder, job, timeout_ms, &hold, outcome);
+        run_in(path, name, folder, job, timeout_ms, &watched, outcome);
     else
         outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "cannot create a temporary folder for its files: %s",
                      strerror(errno));

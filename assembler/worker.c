@@ -138,6 +138,8 @@ static void close_from(unsigned first)
 _Noreturn static void child_main(const Worker *worker, int service, uint64_t memory, pid_t parent)
 {
     child_prepare(parent);
+    /* A terminal's interrupt is for the parent, which may want to go on. */
+    setpgid(0, 0);
     child_limit_memory(memory_used(), memory);
     /* First moved away from the numbers that are assigned below. */
     int socket = fcntl(service, F_DUPFD, 10), printed = worker->printed >= 0 ? fcntl(worker->printed, F_DUPFD, 10) : -1;

@@ -285,12 +285,30 @@ static void confirm(Choice *choice, Candidate *candidate)
     candidate_compare(choice, candidate, choice->exact, choice->judge, &candidate->figures);
 }
 
+/* Assembles as many of the forms from 'first' on as the judge can at once. */
+static void prepare(const Choice *choice, unsigned first)
+{
+    const Judge *judge = choice->options->judge;
+    Arena *scratch = arena_new();
+    unsigned width = judge->prepare ? judge->width : 0, count = 0;
+    FunctionForm *forms = ARENA_ARRAY(scratch, FunctionForm, width + 1);
+    for (unsigned i = first; i < choice->candidate_count && count < width; i++)
+        if (!spilling_part(choice, choice->candidates[i].trial))
+            forms[count++] = kernel_form(&choice->candidates[i].result);
+    if (count > 1)
+        judge->prepare(judge->context, forms, count);
+    arena_free(scratch);
+}
+
 /* The fastest form that holds its promise in machine code; if the first few do not, the best of them. */
 static Candidate *fastest(Choice *choice)
 {
     unsigned kept = 0;
     qsort(choice->candidates, choice->candidate_count, sizeof *choice->candidates, compare_trials);
+    unsigned width = choice->options->judge->width > 1 ? choice->options->judge->width : 1;
     for (unsigned i = 0; i < choice->candidate_count; i++) {
+        if (i % width == 0)
+            prepare(choice, i);
         if (weigh(choice, &choice->candidates[i]))
             choice->candidates[kept++] = choice->candidates[i];
         else

@@ -162,6 +162,8 @@ ExitStatus cost_file(const CostOptions *options)
     ExitStatus status = cost(options, arena, &before, &after);
     buf_free(&before.listing);
     buf_free(&after.listing);
+    assembler_judge_close(&before.run.judge);
+    assembler_judge_close(&after.run.judge);
     assembler_close(before.run.assembler);
     assembler_close(after.run.assembler);
     arena_free(arena);

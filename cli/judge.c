@@ -1,14 +1,11 @@
 #include "cli/judge.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "cli/machine_cost.h"
 #include "emit/emit.h"
-
-/* A text is identified by its length and two 64-bit hashes; a false match would need all three. */
-typedef struct TextKey {
-    uint64_t length, first, second;
-} TextKey;
 
 typedef struct JudgeEntry {
     TextKey key;
@@ -35,10 +32,30 @@ static uint64_t hash_words(const char *text, size_t length)
     return hash;
 }
 
-/* Includes the kernel's name, since one text can hold several kernels. */
-static TextKey key_of(const char *text, size_t length, const char *kernel)
+/* All that decides about an assembler's figures beside the text: the assembler itself and its options. */
+static uint64_t hash_setting(const AssemblerJudge *judge)
 {
-    TextKey key = {length, hash_bytes(text, length, UINT64_C(0xcbf29ce484222325)), hash_words(text, length)};
+    Buf setting = {0};
+    const char *path = assembler_path(judge->assembler);
+    struct stat file = {0};
+    if (stat(path, &file) != 0)
+        memset(&file, 0, sizeof file);
+    buf_printf(&setting, "%s %s %s %lld %lld %s -O%d", assembler_name(judge->assembler),
+               assembler_version(judge->assembler), path, (long long)file.st_size, (long long)file.st_mtime,
+               judge->arch ? judge->arch : assembler_arch(judge->assembler), judge->opt_level);
+    for (const char *const *word = assembler_options(judge->assembler); word && *word; word++)
+        buf_printf(&setting, "\n%s", *word);
+    uint64_t hash = hash_bytes(buf_text(&setting), setting.length, UINT64_C(0xcbf29ce484222325));
+    buf_free(&setting);
+    return hash;
+}
+
+/* Includes the kernel's name, since one text can hold several kernels. */
+static TextKey key_of(AssemblerJudge *judge, const char *text, size_t length, const char *kernel)
+{
+    if (!judge->setting)
+        judge->setting = hash_setting(judge) | 1;
+    TextKey key = {length, hash_bytes(text, length, judge->setting), hash_words(text, length)};
     key.first = hash_bytes(kernel, strlen(kernel), key.first);
     return key;
 }
@@ -81,31 +98,65 @@ Figures figures_of_resources(const Resources *resources)
     };
 }
 
-static Figures text_measure(AssemblerJudge *judge, const Buf *text, const char *kernel)
+static AssemblyRequest text_request(const AssemblerJudge *judge, const Buf *text)
 {
-    Arena *scratch = arena_new();
     AssemblyRequest request = assembly_request(buf_text(text), text->length);
-    Assembly assembly;
-    Figures figures = {0};
     request.arch = judge->arch;
     request.opt_level = judge->opt_level;
     request.timeout_ms = judge->timeout_ms;
-    bool done = assembler_run(judge->assembler, scratch, &request, &assembly);
-    judge->calls++;
-    judge->seconds += assembly.seconds;
-    const Resources *resources = done ? assembly_find(&assembly, kernel) : NULL;
+    return request;
+}
+
+static Figures figures_of_assembly(const AssemblerJudge *judge, const Assembly *assembly, const char *kernel)
+{
+    Figures figures = {0};
+    bool done = assembly->failure == ASSEMBLY_DONE;
+    const Resources *resources = done ? assembly_find(assembly, kernel) : NULL;
     if (resources)
         figures = figures_of_resources(resources);
     else if (done)
         figures.message =
             arena_printf(judge->arena, "%s reports no figures for %s", assembler_name(judge->assembler), kernel);
     else
-        figures.broke = assembly_broke(assembly.failure);
+        figures.broke = assembly_broke(assembly->failure);
     if (!done)
-        figures.message = arena_printf(judge->arena, "%s: %s", assembly_failure_word(assembly.failure),
-                                       assembly.message ? assembly.message : "no reason given");
-    arena_free(scratch);
+        figures.message = arena_printf(judge->arena, "%s: %s", assembly_failure_word(assembly->failure),
+                                       assembly->message ? assembly->message : "no reason given");
+    /* "(C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to ..." */
+    figures.serialized = done && assembly->log && strstr(assembly->log, "(C75");
     return figures;
+}
+
+/* A form that is to be assembled. */
+typedef struct Order {
+    Buf text;
+    TextKey key;
+    const char *kernel;
+} Order;
+
+static void orders_assemble(AssemblerJudge *judge, const Order *orders, unsigned count)
+{
+    Arena *scratch = arena_new();
+    AssemblyRequest *requests = ARENA_ARRAY(scratch, AssemblyRequest, count);
+    Assembly *results = ARENA_ARRAY(scratch, Assembly, count);
+    Arena **arenas = ARENA_ARRAY(scratch, Arena *, count);
+    struct timespec begin, end;
+    for (unsigned i = 0; i < count; i++) {
+        requests[i] = text_request(judge, &orders[i].text);
+        arenas[i] = arena_new();
+    }
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    assembler_run_many(judge->assembler, judge->arena, requests, arenas, results, count);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    judge->calls += count;
+    judge->seconds += (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
+    for (unsigned i = 0; i < count; i++) {
+        Figures figures = figures_of_assembly(judge, &results[i], orders[i].kernel);
+        entry_add(judge, &orders[i].key, &figures);
+        figures_cache_store(&judge->cache, &orders[i].key, &figures);
+        arena_free(arenas[i]);
+    }
+    arena_free(scratch);
 }
 
 void judge_print_form(const FunctionForm *form, Buf *text)
@@ -122,23 +173,81 @@ void judge_print_form(const FunctionForm *form, Buf *text)
     body_free(copy);
 }
 
+static Order order_of(AssemblerJudge *judge, const FunctionForm *form)
+{
+    Order order = {.kernel = form->function->name};
+    judge_print_form(form, &order.text);
+    order.key = key_of(judge, buf_text(&order.text), order.text.length, order.kernel);
+    return order;
+}
+
+/* Whether the figures are known already, here or on disk; then they are in judge->entries. */
+static bool is_answered(AssemblerJudge *judge, const TextKey *key)
+{
+    Figures figures;
+    if (entry_find(judge, key))
+        return true;
+    if (!figures_cache_find(&judge->cache, key, &figures))
+        return false;
+    entry_add(judge, key, &figures);
+    return true;
+}
+
 static bool form_measure(void *context, const FunctionForm *form, Figures *out)
 {
     AssemblerJudge *judge = context;
-    const char *kernel = form->function->name;
-    Buf text = {0};
-    judge_print_form(form, &text);
-    TextKey key = key_of(buf_text(&text), text.length, kernel);
-    const JudgeEntry *entry = entry_find(judge, &key);
-    if (entry) {
+    Order order = order_of(judge, form);
+    if (is_answered(judge, &order.key))
         judge->repeats++;
-        *out = entry->figures;
-    } else {
-        *out = text_measure(judge, &text, kernel);
-        entry_add(judge, &key, out);
-    }
-    buf_free(&text);
+    else
+        orders_assemble(judge, &order, 1);
+    *out = entry_find(judge, &order.key)->figures;
+    buf_free(&order.text);
     return out->known;
+}
+
+static void forms_prepare(void *context, const FunctionForm *forms, unsigned count)
+{
+    AssemblerJudge *judge = context;
+    Arena *scratch = arena_new();
+    Order *orders = ARENA_ARRAY(scratch, Order, count);
+    unsigned wanted = 0;
+    for (unsigned i = 0; i < count; i++) {
+        Order order = order_of(judge, &forms[i]);
+        bool is_new = !is_answered(judge, &order.key);
+        for (unsigned k = 0; k < wanted; k++)
+            is_new &= memcmp(&orders[k].key, &order.key, sizeof order.key) != 0;
+        if (is_new)
+            orders[wanted++] = order;
+        else
+            buf_free(&order.text);
+    }
+    if (wanted)
+        orders_assemble(judge, orders, wanted);
+    for (unsigned i = 0; i < wanted; i++)
+        buf_free(&orders[i].text);
+    arena_free(scratch);
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+void assembler_judge_limit(AssemblerJudge *judge, double seconds)
+{
+    judge->end = now() + seconds;
+    judge->ended = false;
+}
+
+static bool search_time_is_over(void *context)
+{
+    AssemblerJudge *judge = context;
+    bool interrupted = judge->interrupted && *judge->interrupted;
+    judge->ended |= interrupted || (judge->end > 0 && now() >= judge->end);
+    return judge->ended;
 }
 
 static Prediction form_predict(void *context, const FunctionForm *form, const Figures *figures,
@@ -157,5 +266,17 @@ static Prediction form_predict(void *context, const FunctionForm *form, const Fi
 void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assembler)
 {
     *judge = (AssemblerJudge){.assembler = assembler, .opt_level = 3, .arena = arena, .entries = {.arena = arena}};
-    judge->judge = (Judge){.context = judge, .measure = form_measure, .predict = form_predict};
+    judge->cache = figures_cache_open();
+    judge->judge = (Judge){.context = judge,
+                           .measure = form_measure,
+                           .prepare = forms_prepare,
+                           .width = assembler_width(),
+                           .is_over = search_time_is_over,
+                           .predict = form_predict};
+}
+
+void assembler_judge_close(AssemblerJudge *judge)
+{
+    if (judge->assembler)
+        figures_cache_close(&judge->cache);
 }

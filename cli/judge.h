@@ -2,12 +2,15 @@
 #ifndef PTXOPT_CLI_JUDGE_H
 #define PTXOPT_CLI_JUDGE_H
 
+#include <signal.h>
+
 #include "assembler/assembler.h"
+#include "cli/figures_cache.h"
 #include "cli/form_cost.h"
 #include "opt/opt.h"
 
-/* A Judge over one Assembler.  Equal texts are assembled once, so a candidate that prints like an earlier one costs
- * nothing. */
+/* A Judge over one Assembler.  Equal texts are assembled once, so a candidate that prints like an earlier one, or like
+ * one of an earlier run (cli/figures_cache.h), costs nothing. */
 typedef struct AssemblerJudge AssemblerJudge;
 struct AssemblerJudge {
     const CostBasis *basis; /* what times are predicted for; NULL: they are unknown */
@@ -21,10 +24,19 @@ struct AssemblerJudge {
     unsigned calls;      /* runs of the assembler */
     unsigned repeats;    /* answers from the cache */
     double seconds;      /* spent in the assembler */
+    FiguresCache cache;
+    uint64_t setting; /* a hash of the assembler and its options; 0: not computed yet */
+    double end;       /* of the time for the search that is going on, on the monotonic clock; 0: it is not limited */
+    bool ended;       /* that time was over when somebody asked */
+    const volatile sig_atomic_t *interrupted; /* not 0 there: the user wants the search's end.  NULL: nobody says */
 };
 
 /* 'assembler' and 'arena' are not owned and must outlive the judge; messages of its Figures live in 'arena'. */
 void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assembler);
+
+void assembler_judge_close(AssemblerJudge *judge);
+/* The next search may take so many seconds. */
+void assembler_judge_limit(AssemblerJudge *judge, double seconds);
 
 /* Appends the module with the form in it, and with the functions that it needs. */
 void judge_print_form(const FunctionForm *form, Buf *text);

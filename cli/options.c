@@ -27,6 +27,7 @@ typedef enum OptionId {
     OPTION_LAUNCH_OUT,
     OPTION_REPORT,
     OPTION_REPORT_FORMAT,
+    OPTION_SEARCH,
     OPTION_O0,
     OPTION_O1,
     OPTION_O2,
@@ -64,6 +65,7 @@ static const struct option long_options[] = {
     {"launch-out", required_argument, NULL, OPTION_LAUNCH_OUT},
     {"report", optional_argument, NULL, OPTION_REPORT},
     {"report-format", required_argument, NULL, OPTION_REPORT_FORMAT},
+    {"search", required_argument, NULL, OPTION_SEARCH},
     {"O0", no_argument, NULL, OPTION_O0},
     {"O1", no_argument, NULL, OPTION_O1},
     {"O2", no_argument, NULL, OPTION_O2},
@@ -199,6 +201,7 @@ static void read_option(Reader *reader, int id, const char *value)
         if (!options->report_json && strcmp(value, "text") != 0)
             options_fail(reader, "-report-format %s: expected 'text' or 'json'", value);
         break;
+    case OPTION_SEARCH: options_read_search(reader, value); break;
     case OPTION_O0:
     case OPTION_O1:
     case OPTION_O2:
@@ -286,7 +289,10 @@ static void check_options(Reader *reader)
 
 void options_init(Options *options)
 {
-    *options = (Options){.level = 2, .assembler = ASSEMBLER_AUTO, .stride = {.kind = STRIDE_BLOCK}};
+    *options = (Options){.level = 2,
+                         .search = SEARCH_SECONDS,
+                         .assembler = ASSEMBLER_AUTO,
+                         .stride = {.kind = STRIDE_BLOCK}};
     for (unsigned i = 0; i < PASS_COUNT; i++)
         options->passes.enabled[i] = true;
 }

@@ -3,6 +3,7 @@
 #define PTXOPT_CLI_OPTIONS_H
 
 #include <getopt.h>
+#include <signal.h>
 
 #include "assembler/assembler.h"
 #include "emulator/emulator.h"
@@ -29,6 +30,15 @@ typedef struct BlockOption {
     const char *kernel;
     unsigned threads[3];
 } BlockOption;
+
+/* The default of -search. */
+#define SEARCH_SECONDS 20
+
+/* What a signal handler and a search share. */
+typedef struct Interrupt {
+    volatile sig_atomic_t armed; /* a search goes on, which an interrupt is to end, not the process */
+    volatile sig_atomic_t seen;
+} Interrupt;
 
 typedef struct Options {
     const char *input;      /* "-": standard input */
@@ -59,6 +69,8 @@ typedef struct Options {
     bool keep_original; /* of a coarsened kernel, as NAME__ptxopt_original */
     bool missing_ok; /* options for kernels that the module does not have are ignored */
     unsigned level;
+    double search;  /* -search: seconds that the search for a form of one kernel may take */
+    Interrupt *interrupt; /* the user's wish to end a search; NULL: an interrupt ends the process */
     PassOptions passes;
     bool canonical; /* print everything from its parsed form */
     bool warnings_are_errors, quiet, verbose;

@@ -4,11 +4,12 @@
 #include "cli/kernel_name.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
     LARGEST_FACTOR = 1024,
-    LARGEST_GROWTH = 1000,
+    LARGEST_GROWTH = 1000, LONGEST_SEARCH = 1000000,
     LARGEST_BLOCK = 1024,
     LARGEST_BLOCK_Z = 64,
     LARGEST_REGISTERS = 255,
@@ -138,6 +139,15 @@ void options_read_growth(Reader *reader, const char *text)
     if (!whole_number(text, &reader->options->growth) || reader->options->growth < 1 ||
         reader->options->growth > LARGEST_GROWTH)
         options_fail(reader, "-coarsen-growth %s: expected a number from 1 to %d", text, LARGEST_GROWTH);
+}
+
+void options_read_search(Reader *reader, const char *text)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+    if (text[0] < '0' || text[0] > '9' || *end || !(seconds <= LONGEST_SEARCH))
+        options_fail(reader, "-search %s: expected seconds, from 0 to %d", text, LONGEST_SEARCH);
+    reader->options->search = seconds;
 }
 
 void options_read_target_regs(Reader *reader, const char *text)

@@ -27,6 +27,7 @@ void options_read_coarsen(Reader *reader, const char *text);
 void options_read_stride(Reader *reader, const char *text);
 void options_read_guards(Reader *reader, const char *text);
 void options_read_growth(Reader *reader, const char *text);
+void options_read_search(Reader *reader, const char *text);
 void options_read_target_regs(Reader *reader, const char *text);
 void options_read_block(Reader *reader, const char *text);
 void options_read_assembler(Reader *reader, const char *word);

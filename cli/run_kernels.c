@@ -85,6 +85,29 @@ static bool is_coarsened_already(Run *run, const KernelReport *report)
     return (report->request.coarsen || report->is_auto) && module_find_variable(run->module, symbol);
 }
 
+/* From here on an interrupt ends the search for a form of the kernel, not the process. */
+static void search_begin(Run *run)
+{
+    Interrupt *interrupt = run->options->interrupt;
+    if (!run->assembler)
+        return;
+    assembler_judge_limit(&run->judge, run->options->search);
+    run->judge.interrupted = interrupt ? &interrupt->seen : NULL;
+    if (interrupt)
+        interrupt->armed = 1;
+}
+
+static void search_end(Run *run, const KernelReport *kernel)
+{
+    Interrupt *interrupt = run->options->interrupt;
+    if (interrupt)
+        interrupt->armed = 0;
+    if (run->assembler && run->judge.ended && kernel->request.registers)
+        diag_note(&run->diag, kernel->result.kernel->span, "the search for fewer registers in kernel '%s' %s; the best "
+                  "form until then is used", kernel->result.kernel->name,
+                  interrupt && interrupt->seen ? "was interrupted" : "reached its time limit (-search)");
+}
+
 static void run_kernel(Run *run, KernelReport *kernel)
 {
     KernelResult *result = &kernel->result;
@@ -103,7 +126,9 @@ static void run_kernel(Run *run, KernelReport *kernel)
     /* The figures that are reported are those of the whole files. */
     PipelineOptions pipeline = run->pipeline;
     pipeline.no_figures = true;
+    search_begin(run);
     pipeline_run(run->arena, result->kernel, &kernel->request, &pipeline, result);
+    search_end(run, kernel);
     predict_costs(run, kernel);
     kernel->estimate_after = kernel->estimate_before;
     if (run->options->report && result->body)

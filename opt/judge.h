@@ -7,6 +7,7 @@
 /* The assembler's own figures for one kernel. */
 typedef struct Figures {
     bool known;         /* false: it was not assembled; 'message' says why */
+    bool serialized;    /* the assembler warns that asynchronous matrix products wait for one another (C75xx) */
     bool broke;         /* the assembler crashed, or reached its limit of time or memory */
     unsigned registers; /* 32-bit, for each thread */
     unsigned barriers;
@@ -34,6 +35,11 @@ typedef struct Judge {
      * SSA form is copied, and the copy leaves SSA form before it is printed; nothing is changed.  False,
      * with out->known false and a message that lives as long as the judge, if it does not assemble. */
     bool (*measure)(void *context, const FunctionForm *form, Figures *out);
+    /* Assembles several forms at once, so that measure() of them answers at once.  NULL: there is no need to. */
+    void (*prepare)(void *context, const FunctionForm *forms, unsigned count);
+    unsigned width; /* forms that prepare() assembles at the same time; 0 is taken for 1 */
+    /* Whether the time for a search is over, or the user wants its end.  NULL: never. */
+    bool (*is_over)(void *context);
     /* Predicts the time of a form that measure() gave 'figures', whose block is the original's divided by 'factor'.
      * NULL: nobody predicts times. */
     Prediction (*predict)(void *context, const FunctionForm *form, const Figures *figures, const unsigned factor[3]);

@@ -270,6 +270,21 @@ static bool fits_without_spills(Search *search, const Body *form, unsigned count
     return fits;
 }
 
+/* Assembles both forms under the cap together. */
+static void cap_prepare(Search *search, const Body *form, const Body *input, unsigned count)
+{
+    Arena *arena = arena_new();
+    Proposals proposals = proposals_new(search, arena, 2);
+    const Body *const bodies[] = {form, input};
+    for (size_t i = 0; i < COUNT_OF(bodies) && proposals.count < proposals.capacity; i++) {
+        Body *body = body_clone(bodies[i]);
+        body->tuning.maxnreg = count;
+        proposals_add(&proposals, body);
+    }
+    proposals_prepare(search, &proposals);
+    arena_free(arena);
+}
+
 /* Looks for the lowest count of registers that adds no spills, between the target, which does not, and the input's own;
  * the candidates are the best form for the target and the input.  The search's best form is none if there is no such
  * count. */
@@ -277,10 +292,12 @@ static void lowest_without_spills(Search *search, const Body *input)
 {
     unsigned low = cap_of(search->target), high = search->result->before.registers;
     Body *form = search->best;
+    search->is_last = true;
     search->best = NULL;
     search->best_figures = (Figures){0};
     while (high > low + 1 && !search_is_over(search)) {
         unsigned middle = low + (high - low) / 2;
+        cap_prepare(search, form, input, middle);
         if (fits_without_spills(search, form, middle) ||
             (!search_is_over(search) && fits_without_spills(search, input, middle)))
             high = search->best_figures.registers < middle ? search->best_figures.registers : middle;

@@ -25,7 +25,40 @@ int search_compare(const Search *search, const Figures *a, const Figures *b)
 
 bool search_is_over(const Search *search)
 {
-    return search->used + search->reserved >= search->request->effort;
+    const Judge *judge = search->passes.judge;
+    return search->used + search->reserved >= search->request->effort ||
+           (!search->is_last && judge->is_over && judge->is_over(judge->context));
+}
+
+Proposals proposals_new(const Search *search, Arena *arena, unsigned most)
+{
+    const Judge *judge = search->passes.judge;
+    unsigned width = judge->prepare ? judge->width : 0;
+    unsigned left = search->request->effort - search->used;
+    width = width < most ? width : most;
+    width = width < left ? width : left;
+    return (Proposals){ARENA_ARRAY(arena, Body *, width + 1), 0, width > 1 ? width : 0};
+}
+
+void proposals_add(Proposals *proposals, Body *body)
+{
+    require(proposals->count < proposals->capacity);
+    proposals->bodies[proposals->count++] = body;
+}
+
+void proposals_prepare(const Search *search, Proposals *proposals)
+{
+    const PassContext *passes = &search->passes;
+    Arena *scratch = arena_new();
+    FunctionForm *forms = ARENA_ARRAY(scratch, FunctionForm, proposals->count + 1);
+    for (unsigned i = 0; i < proposals->count; i++)
+        forms[i] = pass_form(passes, proposals->bodies[i]);
+    if (proposals->count > 1)
+        passes->judge->prepare(passes->judge->context, forms, proposals->count);
+    for (unsigned i = 0; i < proposals->count; i++)
+        body_free(proposals->bodies[i]);
+    proposals->count = 0;
+    arena_free(scratch);
 }
 
 bool search_is_reached(const Search *search)
@@ -65,7 +98,8 @@ Figures search_measure(Search *search, const Body *body)
 
 bool search_accepts(const Search *search, const Figures *figures)
 {
-    return figures->known && figures->instructions <= search->most_instructions;
+    return figures->known && figures->instructions <= search->most_instructions &&
+           (!figures->serialized || search->result->before.serialized);
 }
 
 static void candidate_dump(const Search *search, PassId pass, const char *what, const Body *body,

@@ -21,6 +21,7 @@ typedef struct Search {
     unsigned target;
     unsigned used;              /* assemblies so far */
     unsigned reserved;          /* assemblies that are kept for what comes after the passes */
+    bool is_last;               /* what comes after the passes has begun, for which time is kept, too */
     uint64_t most_instructions; /* the most that a candidate may have */
     Body *best;                 /* owned; SSA or not */
     unsigned cap; /* the last .maxnreg tried for the input */
@@ -32,6 +33,19 @@ typedef struct Search {
     unsigned tried[PASS_COUNT], kept[PASS_COUNT]; /* candidates */
     Random random;
 } Search;
+
+/* Bodies that are about to be considered, so that the judge can assemble them at the same time. */
+typedef struct Proposals {
+    Body **bodies; /* owned */
+    unsigned count, capacity;
+} Proposals;
+/* Room for as many as the judge assembles at once, at most 'most', and none if that is one: then preparing gains
+ * nothing. */
+Proposals proposals_new(const Search *search, Arena *arena, unsigned most);
+/* Takes the body over. */
+void proposals_add(Proposals *proposals, Body *body);
+/* Assembles them, and frees the bodies.  What is considered later, and how it is judged, does not depend on this. */
+void proposals_prepare(const Search *search, Proposals *proposals);
 
 /* A copy of the current form, to be changed and considered. */
 typedef struct Candidate {
@@ -46,14 +60,14 @@ unsigned search_excess(const Search *search, const Figures *figures);
 /* Negative: a is better; 0: equal; positive: worse.  Compares excess, spilled bytes, instructions and registers, in
  * this order. */
 int search_compare(const Search *search, const Figures *a, const Figures *b);
-/* Whether no more may be assembled. */
+/* Whether no more may be assembled: the assemblies or the time are used up, or the user wants the end. */
 bool search_is_over(const Search *search);
 /* Whether the target is met without more spills than the uncapped input has and without growing too far. */
 bool search_is_reached(const Search *search);
 bool search_should_stop(const Search *search);
 /* Assembles a form, and counts that. */
 Figures search_measure(Search *search, const Body *body);
-/* Whether it assembled and has not grown too far. */
+/* Whether it assembled, has not grown too far, and is not serialized where the input is not. */
 bool search_accepts(const Search *search, const Figures *figures);
 /* Adds a line to the report ('what' must live as long), and dumps a form that was kept. */
 void search_record(Search *search, PassId pass, const char *what, const Body *body, const Figures *figures, bool kept);

@@ -3,6 +3,8 @@
 #include "opt/registers_search.h"
 #include "opt/rematerialize.h"
 
+enum { AHEAD = 4 }; /* batches that are assembled together */
+
 static size_t body_length(const Body *body)
 {
     size_t count = 0;
@@ -28,19 +30,48 @@ static bool needs_more(Search *search, Candidate *candidate)
     return then > now + now / 4;
 }
 
+/* Recomputes the values in a copy of the current form; false if that is not worth assembling. */
+static bool batch_make(Search *search, const RematerializeRequest *request, const RematerializeCandidate *values,
+                       uint32_t count, Candidate *candidate)
+{
+    *candidate = candidate_new(search);
+    if (rematerialize_values(candidate->body, candidate->analyses, request, values, count) &&
+        !has_exploded(search, candidate->body) && !needs_more(search, candidate))
+        return true;
+    candidate_free(candidate);
+    return false;
+}
+
 static bool batch_try(Search *search, const RematerializeRequest *request, const RematerializeCandidate *values,
                       uint32_t count)
 {
-    Candidate candidate = candidate_new(search);
-    bool taken = false;
-    if (rematerialize_values(candidate.body, candidate.analyses, request, values, count) &&
-        !has_exploded(search, candidate.body) && !needs_more(search, &candidate)) {
-        const char *what = arena_printf(search->passes.arena, "rematerialize %u value%s%s", count,
-                                        count == 1 ? "" : "s", request->opaque ? " from opaque copies" : "");
-        taken = search_consider(search, PASS_REMATERIALIZE, candidate.body, what, 0, false);
-    }
+    Candidate candidate;
+    if (!batch_make(search, request, values, count, &candidate))
+        return false;
+    const char *what = arena_printf(search->passes.arena, "rematerialize %u value%s%s", count, count == 1 ? "" : "s",
+                                    request->opaque ? " from opaque copies" : "");
+    bool taken = search_consider(search, PASS_REMATERIALIZE, candidate.body, what, 0, false);
     candidate_free(&candidate);
     return taken;
+}
+
+/* Assembles the batch together with those that come next while batches do not help; returns how many that are. */
+static unsigned batches_prepare(Search *search, const RematerializeRequest *request,
+                                const RematerializeCandidate *values, uint32_t count)
+{
+    Arena *arena = arena_new();
+    Proposals proposals = proposals_new(search, arena, AHEAD);
+    unsigned sizes = 0;
+    for (uint32_t size = count; size && proposals.count < proposals.capacity; size /= 2, sizes++) {
+        Candidate candidate;
+        if (!batch_make(search, request, values, size, &candidate))
+            continue;
+        proposals_add(&proposals, candidate.body);
+        analyses_free(candidate.analyses);
+    }
+    proposals_prepare(search, &proposals);
+    arena_free(arena);
+    return sizes ? sizes : 1;
 }
 
 /* Recomputes the best values together; while that does not help, half as many. */
@@ -51,15 +82,20 @@ static void batches_try(Search *search, const RematerializeRequest *request)
     PassContext *passes = &search->passes;
     uint32_t count = rematerialize_candidates(arena, passes->body, passes->analyses, request, &values);
     uint32_t at = 0, size = count;
-    unsigned begun = search->used;
+    unsigned begun = search->used, ahead = 0;
     while (at < count && size && search->used - begun < search->assemblies && !search_should_stop(search)) {
         uint32_t now = size < count - at ? size : count - at;
+        if (!ahead)
+            ahead = batches_prepare(search, request, values + at, now);
+        ahead--;
         if (batch_try(search, request, values + at, now)) {
             at += now;
+            ahead = 0;
         } else if (now > 1) {
             size = now / 2;
         } else {
             at++;
+            ahead = 0;
             size = count - at < 4 ? 1 : 4;
         }
     }

@@ -8,6 +8,7 @@ enum {
     BLOCKS_VARIED = 4,  /* blocks that are ordered one by one */
     SLACK_DIVISOR = 24, /* a walk may for a while spill more by this fraction of the best form's bytes */
     TRIES_BY_MODEL = 6, /* neighbours from which the one with the lowest modelled pressure is assembled */
+    NEIGHBOURS = 4,     /* random changes to one form, assembled together */
 };
 
 typedef struct Orders {
@@ -37,6 +38,13 @@ static unsigned orders_apply(Scheduler *scheduler, const Orders *orders)
         if (orders->blocks[i])
             changed += scheduler_apply(scheduler, &scheduler->blocks[i], orders->blocks[i]);
     return changed;
+}
+
+static void orders_copy(const Scheduler *scheduler, const Orders *from, Orders *to)
+{
+    for (size_t i = 0; i < scheduler->block_count; i++)
+        if (from->blocks[i])
+            memcpy(to->blocks[i], from->blocks[i], scheduler->blocks[i].graph->count * sizeof(uint32_t));
 }
 
 static void orders_choose(Scheduler *scheduler, const ScheduleRule *rule, Orders *out)
@@ -95,6 +103,24 @@ static void orders_of_blocks(Search *search, Scheduler *scheduler, Orders *kept,
         }
 }
 
+/* Assembles the orders by the rules from 'first' on together. */
+static void rules_prepare(Search *search, Scheduler *scheduler, unsigned first, Orders *trial)
+{
+    Arena *arena = arena_new();
+    Orders now = orders_new(arena, scheduler);
+    orders_save(scheduler, &now);
+    Proposals proposals = proposals_new(search, arena, schedule_rule_count - first);
+    for (unsigned r = first; r < schedule_rule_count && proposals.count < proposals.capacity; r++) {
+        ScheduleRule rule = rule_for(search, schedule_rules[r]);
+        orders_choose(scheduler, &rule, trial);
+        if (orders_apply(scheduler, trial))
+            proposals_add(&proposals, body_clone(scheduler->body));
+    }
+    orders_apply(scheduler, &now);
+    proposals_prepare(search, &proposals);
+    arena_free(arena);
+}
+
 /* Tries the rules, for all blocks alike and at the fine stage for the heaviest blocks one by one. */
 static void orders_by_rule(Search *search)
 {
@@ -103,7 +129,10 @@ static void orders_by_rule(Search *search)
     Scheduler *scheduler = scheduler_new(arena, candidate.body, candidate.analyses);
     Orders kept = orders_new(arena, scheduler), trial = orders_new(arena, scheduler);
     orders_save(scheduler, &kept);
+    unsigned width = search->passes.judge->width > 1 ? search->passes.judge->width : 1;
     for (unsigned r = 0; r < schedule_rule_count && !search_should_stop(search); r++) {
+        if (r % width == 0)
+            rules_prepare(search, scheduler, r, &trial);
         ScheduleRule rule = rule_for(search, schedule_rules[r]);
         orders_choose(scheduler, &rule, &trial);
         if (!orders_apply(scheduler, &trial))
@@ -159,53 +188,90 @@ static void neighbour_choose(Search *search, Scheduler *scheduler, BlockOrder *b
     }
 }
 
-/* Changes orders at random and keeps those that are not worse. */
+/* A random change to the orders that are kept, and the rule that made it. */
+typedef struct Neighbour {
+    Orders orders;
+    ScheduleRule rule;
+    const char *what;
+    bool by_rule, changed;
+} Neighbour;
+
+static void neighbour_draw(Search *search, Scheduler *scheduler, const Orders *kept, const ScheduleRule *lucky,
+                           Orders *spare, Neighbour *out)
+{
+    unsigned kind = random_below(&search->random, 8);
+    ScheduleRule rule = lucky->name && random_below(&search->random, 2) ? schedule_rule_near(&search->random, lucky)
+                                                                        : schedule_rule_random(&search->random);
+    BlockOrder *block = block_choose(search, scheduler);
+    out->rule = rule_for(search, rule);
+    out->by_rule = kind < 5;
+    out->what = kind == 0 ? "schedule with random weights"
+                : kind < 5 ? "schedule one block with random weights"
+                           : "change an order at random";
+    orders_copy(scheduler, kept, &out->orders);
+    if (!block)
+        return;
+    uint32_t id = block->block->id;
+    if (kind == 0)
+        orders_choose(scheduler, &out->rule, &out->orders);
+    else if (kind < 5)
+        scheduler_choose(scheduler, block, &out->rule, out->orders.blocks[id]);
+    else
+        neighbour_choose(search, scheduler, block, out->orders.blocks[id], spare->blocks[id]);
+}
+
+/* Draws as many neighbours of the form as are assembled together; returns how many differ from it. */
+static unsigned neighbours_draw(Search *search, Scheduler *scheduler, const Orders *kept, const ScheduleRule *lucky,
+                                Orders *spare, Neighbour *neighbours)
+{
+    Arena *arena = arena_new();
+    Proposals proposals = proposals_new(search, arena, NEIGHBOURS);
+    unsigned changed = 0;
+    for (unsigned i = 0; i < NEIGHBOURS; i++) {
+        neighbour_draw(search, scheduler, kept, lucky, spare, &neighbours[i]);
+        neighbours[i].changed = orders_apply(scheduler, &neighbours[i].orders) > 0;
+        changed += neighbours[i].changed;
+        if (neighbours[i].changed && proposals.count < proposals.capacity)
+            proposals_add(&proposals, body_clone(scheduler->body));
+        orders_apply(scheduler, kept);
+    }
+    proposals_prepare(search, &proposals);
+    arena_free(arena);
+    return changed;
+}
+
+/* Changes orders at random and keeps those that are not worse.  A few neighbours of one form are drawn before any of
+ * them is judged, however many the judge assembles at once, so that the result does not depend on that. */
 static void orders_at_random(Search *search)
 {
     Arena *arena = arena_new();
     Candidate candidate = candidate_new(search);
     Scheduler *scheduler = scheduler_new(arena, candidate.body, candidate.analyses);
-    Orders kept = orders_new(arena, scheduler), trial = orders_new(arena, scheduler),
-           spare = orders_new(arena, scheduler);
+    Orders kept = orders_new(arena, scheduler), spare = orders_new(arena, scheduler);
+    Neighbour neighbours[NEIGHBOURS];
+    for (unsigned i = 0; i < NEIGHBOURS; i++)
+        neighbours[i].orders = orders_new(arena, scheduler);
     orders_save(scheduler, &kept);
     ScheduleRule lucky = {0};
-    for (unsigned i = 0, idle = 0; i < search->assemblies && idle < 50 && !search_should_stop(search); idle++) {
-        unsigned kind = random_below(&search->random, 8);
-        ScheduleRule rule = lucky.name && random_below(&search->random, 2) ? schedule_rule_near(&search->random, &lucky)
-                                                                           : schedule_rule_random(&search->random);
-        rule = rule_for(search, rule);
-        const char *what = "change an order at random";
-        BlockOrder *block = block_choose(search, scheduler);
-        if (!block)
-            break;
-        uint32_t id = block->block->id;
-        bool changed;
-        if (kind == 0) {
-            orders_choose(scheduler, &rule, &trial);
-            changed = orders_apply(scheduler, &trial);
-            what = "schedule with random weights";
-        } else if (kind < 5) {
-            scheduler_choose(scheduler, block, &rule, trial.blocks[id]);
-            changed = scheduler_apply(scheduler, block, trial.blocks[id]);
-            what = "schedule one block with random weights";
-        } else {
-            neighbour_choose(search, scheduler, block, trial.blocks[id], spare.blocks[id]);
-            changed = scheduler_apply(scheduler, block, trial.blocks[id]);
+    for (unsigned i = 0, idle = 0; i < search->assemblies && idle < 50 && !search_should_stop(search);) {
+        unsigned changed = neighbours_draw(search, scheduler, &kept, &lucky, &spare, neighbours);
+        idle = changed ? 0 : idle + NEIGHBOURS;
+        i += changed;
+        for (unsigned n = 0; n < NEIGHBOURS && !search_should_stop(search); n++) {
+            const Neighbour *neighbour = &neighbours[n];
+            if (!neighbour->changed)
+                continue;
+            uint64_t slack = 1;
+            if (random_below(&search->random, 4) == 0)
+                slack += figures_spills(&search->best_figures) / SLACK_DIVISOR + 4;
+            orders_apply(scheduler, &neighbour->orders);
+            if (search_consider(search, PASS_SCHEDULE, candidate.body, neighbour->what, slack, true)) {
+                orders_save(scheduler, &kept);
+                if (neighbour->by_rule)
+                    lucky = neighbour->rule;
+            }
         }
-        if (!changed)
-            continue;
-        idle = 0;
-        i++;
-        uint64_t slack = 1;
-        if (random_below(&search->random, 4) == 0)
-            slack += figures_spills(&search->best_figures) / SLACK_DIVISOR + 4;
-        if (search_consider(search, PASS_SCHEDULE, candidate.body, what, slack, true)) {
-            orders_save(scheduler, &kept);
-            if (kind < 5)
-                lucky = rule;
-        } else {
-            orders_apply(scheduler, &kept);
-        }
+        orders_apply(scheduler, &kept);
     }
     candidate_free(&candidate);
     arena_free(arena);

@@ -328,6 +328,16 @@ bool pass_sink(PassContext *context)
     };
     Search *search = context->search;
     unsigned replaced = search->replaced;
+    Arena *arena = arena_new();
+    Proposals proposals = proposals_new(search, arena, COUNT_OF(modes));
+    for (size_t i = 0; i < COUNT_OF(modes) && proposals.count < proposals.capacity; i++) {
+        Candidate candidate = candidate_new(search);
+        sink_values(candidate.body, candidate.analyses, modes[i].mode, modes[i].loads);
+        proposals_add(&proposals, candidate.body);
+        analyses_free(candidate.analyses);
+    }
+    proposals_prepare(search, &proposals);
+    arena_free(arena);
     for (size_t i = 0; i < COUNT_OF(modes) && !search_should_stop(search); i++) {
         Candidate candidate = candidate_new(search);
         unsigned moved = sink_values(candidate.body, candidate.analyses, modes[i].mode, modes[i].loads);

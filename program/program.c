@@ -59,11 +59,27 @@ static int print_outcome(OptionsOutcome outcome, const char *command, const char
     return EXIT_USAGE;
 }
 
+static Interrupt interrupt;
+
+/* The first interrupt ends a search, whose best form is then written; any other ends the process. */
+static void on_interrupt(int number)
+{
+    if (interrupt.armed && !interrupt.seen) {
+        interrupt.seen = 1;
+        return;
+    }
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
 static int main_file(Arena *arena, int argc, char **argv)
 {
     Options options;
     const char *error;
     OptionsOutcome outcome = options_parse(arena, argc, argv, &options, &error);
+    struct sigaction before, action = {.sa_handler = on_interrupt};
+    if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler != SIG_IGN && sigaction(SIGINT, &action, NULL) == 0)
+        options.interrupt = &interrupt;
     return outcome == OPTIONS_RUN ? (int)transform_file(&options)
                                   : print_outcome(outcome, "", options_help(arena), error);
 }

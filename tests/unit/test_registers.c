@@ -17,6 +17,9 @@ typedef struct ModelJudge {
     Temper temper;
     unsigned shared; /* bytes that every form takes */
     unsigned calls;
+    unsigned prepared;   /* forms that prepare() was given */
+    unsigned ends_after; /* calls, after which the time is over; 0: never */
+    bool serializes;     /* it warns of every form but the input's */
 } ModelJudge;
 
 static uint64_t text_hash(const Body *body)
@@ -55,16 +58,32 @@ static bool model_measure(void *context, const FunctionForm *form, Figures *out)
         registers = cap;
     }
     out->known = true;
+    out->serialized = judge->serializes && judge->calls > 2;
     out->registers = registers;
     out->shared = judge->shared;
     out->instructions = count;
     return true;
 }
 
+static void model_prepare(void *context, const FunctionForm *forms, unsigned count)
+{
+    ModelJudge *judge = context;
+    assert_true(count > 1 && count <= judge->judge.width);
+    for (unsigned i = 0; i < count; i++)
+        assert_non_null(forms[i].body);
+    judge->prepared += count;
+}
+
+static bool model_is_over(void *context)
+{
+    const ModelJudge *judge = context;
+    return judge->ends_after && judge->calls >= judge->ends_after;
+}
+
 static void model_init(ModelJudge *judge, Temper temper)
 {
     *judge = (ModelJudge){.temper = temper};
-    judge->judge = (Judge){.context = judge, .measure = model_measure};
+    judge->judge = (Judge){.context = judge, .measure = model_measure, .is_over = model_is_over};
 }
 
 /* 'count' values made early from the thread's index and read late. */
@@ -263,6 +282,67 @@ static void the_search_is_deterministic(void **state)
     assert_string_equal(buf_text(&texts[0]), buf_text(&texts[1]));
     buf_free(&texts[0]);
     buf_free(&texts[1]);
+}
+
+/* However many forms the judge assembles at once, the same are considered, in the same order. */
+static void width_changes_nothing(void **state)
+{
+    (void)state;
+    static const unsigned widths[] = {0, 1, 2, 3, 8, 64};
+    for (Temper temper = HONEST; temper <= ERRATIC; temper++) {
+        Buf first = {0};
+        unsigned calls = 0;
+        for (size_t i = 0; i < COUNT_OF(widths); i++) {
+            Case test;
+            Buf text = {0};
+            case_start(&test, late_values(text_arena, 40), temper);
+            test.request.target = 24;
+            test.judge.judge.prepare = model_prepare;
+            test.judge.judge.width = widths[i];
+            case_run(&test);
+            body_dump(test.body, &text);
+            if (i == 0) {
+                buf_puts(&first, buf_text(&text));
+                calls = test.judge.calls;
+            }
+            assert_string_equal(buf_text(&text), buf_text(&first));
+            assert_int_equal(test.judge.calls, calls);
+            assert_int_equal(test.judge.prepared > 0, widths[i] > 1);
+            buf_free(&text);
+            case_end(&test);
+        }
+        buf_free(&first);
+    }
+}
+
+static void the_best_until_the_end_of_time_is_taken(void **state)
+{
+    (void)state;
+    uint64_t spills = UINT64_MAX;
+    for (unsigned ends_after = 2; ends_after < 40; ends_after += 3) {
+        Case test;
+        case_start(&test, late_values(text_arena, 60), HONEST);
+        test.request.target = 24;
+        test.judge.ends_after = ends_after;
+        case_run(&test);
+        assert_true(test.judge.calls <= ends_after + 1);
+        assert_true(figures_spills(&test.result.after) <= spills);
+        spills = figures_spills(&test.result.after);
+        case_end(&test);
+    }
+}
+
+static void serialized_forms_are_not_kept(void **state)
+{
+    (void)state;
+    Case test;
+    case_start(&test, late_values(text_arena, 40), HONEST);
+    test.request.target = 24;
+    test.judge.serializes = true;
+    case_run(&test);
+    assert_int_equal(figures_spills(&test.result.after), figures_spills(&test.result.capped));
+    assert_false(test.result.after.serialized);
+    case_end(&test);
 }
 
 static void effort_is_a_limit(void **state)
@@ -508,6 +588,9 @@ int main(void)
         cmocka_unit_test(the_result_is_never_worse),
         cmocka_unit_test(the_search_is_deterministic),
         cmocka_unit_test(effort_is_a_limit),
+        cmocka_unit_test(width_changes_nothing),
+        cmocka_unit_test(the_best_until_the_end_of_time_is_taken),
+        cmocka_unit_test(serialized_forms_are_not_kept),
         cmocka_unit_test(a_judge_that_fails_changes_nothing),
         cmocka_unit_test(auto_takes_the_next_boundary),
         cmocka_unit_test(instructions_without_warps_are_not_worth_it),

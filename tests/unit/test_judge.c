@@ -1,0 +1,201 @@
+/* Figures that are kept on disk, and several assemblies at once. */
+#include "tests/unit/parsed.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/judge.h"
+
+static const Figures some = {
+    .known = true,
+    .serialized = true,
+    .registers = 40,
+    .barriers = 1,
+    .spill_stores = 8,
+    .spill_loads = 12,
+    .stack = 16,
+    .shared = 1024,
+    .constant = 380,
+    .instructions = 77,
+};
+
+static const char *cache_folder(void)
+{
+    static char folder[4096];
+    const char *base = getenv("TEST_TMP");
+    snprintf(folder, sizeof folder, "%s/cache-XXXXXX", base ? base : "/tmp");
+    assert_non_null(mkdtemp(folder));
+    return folder;
+}
+
+static void figures_are_kept(void **state)
+{
+    (void)state;
+    char deep[5000];
+    snprintf(deep, sizeof deep, "%s/a/b", cache_folder());
+    setenv("PTXOPT_CACHE", deep, 1);
+    const TextKey key = {1000, 11, 22}, other = {1000, 11, 23}, longer = {1001, 11, 22};
+    FiguresCache cache = figures_cache_open();
+    Figures figures;
+    assert_true(cache.file >= 0);
+    assert_false(figures_cache_find(&cache, &key, &figures));
+    figures_cache_store(&cache, &key, &some);
+    figures_cache_close(&cache);
+    cache = figures_cache_open();
+    assert_true(figures_cache_find(&cache, &key, &figures));
+    assert_memory_equal(&figures, &some, sizeof figures);
+    assert_false(figures_cache_find(&cache, &other, &figures));
+    assert_false(figures_cache_find(&cache, &longer, &figures));
+    /* What failed is not kept, for it may be the machine's fault. */
+    Figures failed = {.message = "no"};
+    figures_cache_store(&cache, &other, &failed);
+    assert_false(figures_cache_find(&cache, &other, &figures));
+    figures_cache_close(&cache);
+    setenv("PTXOPT_CACHE", "none", 1);
+}
+
+/* Every byte of the file is changed in turn: the record is then not found, or unharmed. */
+static void damage_is_noticed(void **state)
+{
+    (void)state;
+    const char *folder = cache_folder();
+    char path[5000];
+    const TextKey key = {9, 0, 0}; /* the first place of the file */
+    setenv("PTXOPT_CACHE", folder, 1);
+    FiguresCache cache = figures_cache_open();
+    figures_cache_store(&cache, &key, &some);
+    snprintf(path, sizeof path, "%s/figures-1", folder);
+    int file = open(path, O_RDWR);
+    struct stat status;
+    assert_true(file >= 0 && fstat(file, &status) == 0 && status.st_size > 0 && status.st_size < 1000);
+    for (off_t at = 0; at < status.st_size; at++) {
+        unsigned char byte, changed;
+        Figures figures;
+        assert_int_equal(pread(file, &byte, 1, at), 1);
+        changed = byte ^ 0x40;
+        assert_int_equal(pwrite(file, &changed, 1, at), 1);
+        assert_false(figures_cache_find(&cache, &key, &figures));
+        assert_int_equal(pwrite(file, &byte, 1, at), 1);
+        assert_true(figures_cache_find(&cache, &key, &figures));
+    }
+    assert_int_equal(ftruncate(file, status.st_size - 1), 0);
+    Figures figures;
+    assert_false(figures_cache_find(&cache, &key, &figures));
+    close(file);
+    figures_cache_close(&cache);
+    setenv("PTXOPT_CACHE", "none", 1);
+}
+
+static void without_a_folder_there_is_no_cache(void **state)
+{
+    (void)state;
+    const char *const names[] = {"none", "", "/dev/null/x"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        setenv("PTXOPT_CACHE", names[i], 1);
+        FiguresCache cache = figures_cache_open();
+        Figures figures;
+        assert_int_equal(cache.file, -1);
+        figures_cache_store(&cache, &(TextKey){1, 2, 3}, &some);
+        assert_false(figures_cache_find(&cache, &(TextKey){1, 2, 3}, &figures));
+        figures_cache_close(&cache);
+    }
+    setenv("PTXOPT_CACHE", "none", 1);
+}
+
+static FunctionForm form_of(Module *module, Tuning *tuning, unsigned cap)
+{
+    Function *kernel = function_of(module, "k");
+    *tuning = kernel->tuning;
+    tuning->maxnreg = cap;
+    return (FunctionForm){.function = kernel, .tuning = tuning};
+}
+
+/* Forms that are prepared get the figures that they get one by one, with every assembler that is installed; one of
+ * them is wrong. */
+static void prepared_forms_are_answered(void **state)
+{
+    (void)state;
+    enum { FORMS = 5 };
+    Arena *arena = arena_new();
+    const char *error, *folder = cache_folder();
+    Module *module = module_from(HEADER ".visible .entry k(.param .u64 p)\n{\n.reg .b64 %d<3>;\n.reg .f32 %f<3>;\n"
+                                        "ld.param.u64 %d1, [p];\nld.global.f32 %f1, [%d1];\nadd.f32 %f2, %f1, %f1;\n"
+                                        "st.global.f32 [%d1], %f2;\nret;\n}\n");
+    Module *large = module_from(HEADER ".visible .entry k(.param .u64 p)\n{\n.reg .b64 %d<3>;\n"
+                                       ".shared .b8 s[500000];\nmov.u64 %d1, s;\nld.param.u64 %d2, [p];\n"
+                                       "st.global.u64 [%d2], %d1;\nret;\n}\n");
+    for (AssemblerKind kind = ASSEMBLER_NVJITLINK; kind <= ASSEMBLER_PTXAS; kind++) {
+        Assembler *assembler = assembler_open(arena, kind, "sm_90", &error);
+        if (!assembler)
+            continue;
+        setenv("PTXOPT_CACHE", folder, 1);
+        AssemblerJudge alone, together, later;
+        Tuning tunings[FORMS];
+        FunctionForm forms[FORMS];
+        assembler_judge_init(&together, arena, assembler);
+        setenv("PTXOPT_CACHE", "none", 1);
+        assembler_judge_init(&alone, arena, assembler);
+        for (unsigned i = 0; i < FORMS; i++)
+            forms[i] = form_of(i < 4 ? module : large, &tunings[i], i == 3 ? 32 : 24 + 8 * i); /* 3 repeats 1 */
+        together.judge.prepare(&together, forms, FORMS);
+        assert_int_equal(together.calls, FORMS - 1);
+        for (unsigned i = 0; i < FORMS; i++) {
+            Figures one, other;
+            assert_int_equal(alone.judge.measure(&alone, &forms[i], &one),
+                             together.judge.measure(&together, &forms[i], &other));
+            assert_int_equal(one.known, i < 4);
+            assert_int_equal(one.registers, other.registers);
+            assert_int_equal(one.instructions, other.instructions);
+        }
+        assert_int_equal(together.calls, FORMS - 1);
+        /* The next run answers from the disk what was right. */
+        setenv("PTXOPT_CACHE", folder, 1);
+        assembler_judge_init(&later, arena, assembler);
+        setenv("PTXOPT_CACHE", "none", 1);
+        later.judge.prepare(&later, forms, FORMS);
+        assert_int_equal(later.calls, 1);
+        assembler_judge_close(&alone);
+        assembler_judge_close(&together);
+        assembler_judge_close(&later);
+        assembler_close(assembler);
+    }
+    release(module);
+    release(large);
+    arena_free(arena);
+}
+
+static void time_ends(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    AssemblerJudge judge;
+    volatile sig_atomic_t interrupted = 0;
+    setenv("PTXOPT_CACHE", "none", 1);
+    assembler_judge_init(&judge, arena, NULL);
+    assert_false(judge.judge.is_over(&judge));
+    assembler_judge_limit(&judge, 1000);
+    assert_false(judge.judge.is_over(&judge));
+    judge.interrupted = &interrupted;
+    interrupted = 1;
+    assert_true(judge.judge.is_over(&judge));
+    interrupted = 0;
+    assembler_judge_limit(&judge, 0);
+    assert_true(judge.judge.is_over(&judge));
+    assert_true(judge.ended);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figures_are_kept),
+        cmocka_unit_test(damage_is_noticed),
+        cmocka_unit_test(without_a_folder_there_is_no_cache),
+        cmocka_unit_test(prepared_forms_are_answered),
+        cmocka_unit_test(time_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
