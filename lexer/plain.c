@@ -136,6 +136,15 @@ static inline const char *scan_name(const char *at, uint32_t *hash)
     return at + (size_t)__builtin_ctzll(stops) / 8;
 }
 
+/* Apart from the code for short names, which then needs fewer registers. */
+static __attribute__((noinline)) const char *read_long_name(const Reader *reader, const char *at, Name *name)
+{
+    uint32_t hash;
+    const char *end = scan_name(at, &hash);
+    *name = intern_hashed(reader->lexer->names, at, (size_t)(end - at), hash);
+    return end;
+}
+
 /* The characters of a name; the first can be any.  Nearly all names end within eight bytes, and looking at all
  * eight costs less than a loop whose last jump is always mispredicted. */
 static inline const char *read_characters(const Reader *reader, const char *at, Name *name)
@@ -146,10 +155,7 @@ static inline const char *read_characters(const Reader *reader, const char *at, 
         *name = intern_short(reader->lexer->names, bytes & bytes_below(stops), length);
         return at + length;
     }
-    uint32_t hash;
-    const char *end = scan_name(at, &hash);
-    *name = intern_hashed(reader->lexer->names, at, (size_t)(end - at), hash);
-    return end;
+    return read_long_name(reader, at, name);
 }
 
 /* {name}, but neither WARP_SZ, which is a token of its own, nor a name that a dotted word makes an instruction. */

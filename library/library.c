@@ -17,6 +17,7 @@ struct ptxopt_options {
 };
 
 struct ptxopt_module {
+    Source *source; /* NULL: each run makes its own */
     const char *text;
     size_t length;
     char name[];
@@ -142,6 +143,14 @@ ptxopt_module *ptxopt_module_from_text(const char *name, const char *text, size_
     return module;
 }
 
+ptxopt_module *library_module(Source *source)
+{
+    ptxopt_module *module = ptxopt_module_from_text(source->path, source->text, source->size);
+    if (module)
+        module->source = source;
+    return module;
+}
+
 void ptxopt_module_free(ptxopt_module *module)
 {
     free(module);
@@ -170,9 +179,10 @@ static void run(void *context)
     }
     if (is_library)
         options->launch_out = ""; /* made, and not written */
-    Source *source =
-        source_from_memory(result->arena, arena_printf(result->arena, "%s", running->module->name),
-                           running->module->text, running->module->length);
+    const ptxopt_module *module = running->module;
+    Source *source = module->source ? module->source
+                                    : source_from_memory(result->arena, arena_printf(result->arena, "%s", module->name),
+                                                         module->text, module->length);
     result->status =
         (ptxopt_status)run_source(result->arena, options, source, running->messages, &result->products);
 }

@@ -41,10 +41,10 @@ static bool write_products(Arena *arena, const Options *options, const ptxopt_re
     return true;
 }
 
-static ExitStatus transform_source(Arena *arena, const Options *options, const Source *source)
+static ExitStatus transform_source(Arena *arena, const Options *options, Source *source)
 {
     ptxopt_options *wanted = library_options(options, stderr);
-    ptxopt_module *module = ptxopt_module_from_text(source->path, source->text, source->size);
+    ptxopt_module *module = library_module(source);
     ptxopt_result *result = wanted && module ? ptxopt_run(module, wanted) : NULL;
     if (!result)
         out_of_memory();
@@ -63,7 +63,7 @@ ExitStatus transform_file(const Options *options)
     const char *error = NULL;
     ExitStatus status = EXIT_INPUT;
     if (outputs_possible(arena, options)) {
-        const Source *source = source_read(arena, options->input, &error);
+        Source *source = source_read(arena, options->input, &error);
         if (source)
             status = transform_source(arena, options, source);
         else

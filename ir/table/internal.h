@@ -274,7 +274,10 @@ bool binder_vector_register(Binder *binder, Operand *operand, Type type, const S
 bool binder_element(Binder *binder, Operand *item, Type type, const Slot *slot, RefRole role, const Reg *first,
                     bool mixed);
 bool binder_list_is_mixed(const Binder *binder, const Operand *list);
-const Reg *binder_reg(const Binder *binder, const Operand *operand);
+static inline const Reg *binder_reg(const Binder *binder, const Operand *operand)
+{
+    return &binder->regs->data[binder->inst->refs[operand->ref].reg];
+}
 /* Fits a texture, sampler, surface or tensor map: a 64-bit register or a variable of that type (TYPE_NONE: any). */
 bool binder_handle(Binder *binder, Operand *operand, Type type);
 /* Fits handles with coordinates. */

@@ -74,11 +74,6 @@ static void set_ref(Binder *binder, const Operand *operand, RefRole role, Type t
     ref->type = (uint8_t)type;
 }
 
-const Reg *binder_reg(const Binder *binder, const Operand *operand)
-{
-    return &binder->regs->data[binder->inst->refs[operand->ref].reg];
-}
-
 unsigned element_index(const char *selector)
 {
     static const char names[] = "xyzwrgba";
