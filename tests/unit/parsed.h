@@ -87,4 +87,14 @@ static inline bool buf_has(const Buf *buf, const char *text)
     return strstr(buf_text(buf), text) != NULL;
 }
 
+/* Instructions of an opcode. */
+static inline size_t count_op(const Body *body, Opcode op)
+{
+    size_t count = 0;
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+            count += inst_op(inst) == op;
+    return count;
+}
+
 #endif

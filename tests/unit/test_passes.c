@@ -22,15 +22,6 @@ static Body *body_of(Module **module, const char *code)
     return body;
 }
 
-static size_t count_op(const Body *body, Opcode op)
-{
-    size_t count = 0;
-    for (size_t b = 0; b < body->blocks.count; b++)
-        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
-            count += inst_op(inst) == op;
-    return count;
-}
-
 static size_t count_phis(const Body *body)
 {
     size_t count = 0;
