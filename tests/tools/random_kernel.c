@@ -3,14 +3,14 @@
  * they are legal. */
 #include "random_kernel.h"
 
+#include "kernel_writer.h"
+
 #include <string.h>
 
 enum { VARIANTS = 7, UNIFORMS = 4, SLOTS = 12, INPUTS = 256, DEPTH = 4 };
 
 typedef struct Maker {
-    Random random;
-    Buf *out;
-    unsigned labels, temporaries; /* temporaries begin at 1 */
+    Writer to; /* temporaries begin at 1 */
     int budget;
     bool uniform;     /* control is the same for all threads of the block here */
     bool exited;      /* some threads may have exited: no more collectives */
@@ -28,30 +28,9 @@ typedef struct Maker {
     unsigned floor; /* some threads have jumped to the end of joins[floor]: control is not uniform before it */
 } Maker;
 
-static unsigned below(Maker *m, unsigned bound)
-{
-    return (unsigned)(random_next(&m->random) % bound);
-}
-
-static bool chance(Maker *m, unsigned percent)
-{
-    return below(m, 100) < percent;
-}
-
-static void line(Maker *m, const char *format, ...) PRINTF_LIKE(2, 3);
-static void line(Maker *m, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    buf_putc(m->out, '\t');
-    buf_vprintf(m->out, format, arguments);
-    buf_putc(m->out, '\n');
-    va_end(arguments);
-}
-
 static void label(Maker *m, const char *kind, unsigned number)
 {
-    buf_printf(m->out, "%s%u:\n", kind, number);
+    buf_printf(m->to.out, "%s%u:\n", kind, number);
 }
 
 typedef struct Text {
@@ -62,21 +41,21 @@ typedef struct Text {
 static Text value(Maker *m, bool uniform)
 {
     Text text;
-    unsigned kind = below(m, 10);
+    unsigned kind = below(&m->to, 10);
     if (kind < 2)
-        snprintf(text.text, sizeof text.text, "%u", below(m, 20));
+        snprintf(text.text, sizeof text.text, "%u", below(&m->to, 20));
     else if (uniform || kind < 4)
-        snprintf(text.text, sizeof text.text, "%%u%u", below(m, UNIFORMS));
+        snprintf(text.text, sizeof text.text, "%%u%u", below(&m->to, UNIFORMS));
     else
-        snprintf(text.text, sizeof text.text, "%%v%u", below(m, VARIANTS));
+        snprintf(text.text, sizeof text.text, "%%v%u", below(&m->to, VARIANTS));
     return text;
 }
 
 static Text readable(Maker *m, bool uniform)
 {
     Text text;
-    bool common = uniform || chance(m, 20);
-    snprintf(text.text, sizeof text.text, "%%%c%u", common ? 'u' : 'v', below(m, common ? UNIFORMS : VARIANTS));
+    bool common = uniform || chance(&m->to, 20);
+    snprintf(text.text, sizeof text.text, "%%%c%u", common ? 'u' : 'v', below(&m->to, common ? UNIFORMS : VARIANTS));
     return text;
 }
 
@@ -84,33 +63,30 @@ static Text readable(Maker *m, bool uniform)
 static Text variable(Maker *m, bool *uniform)
 {
     Text text;
-    *uniform = m->uniform && chance(m, 35);
-    snprintf(text.text, sizeof text.text, "%%%c%u", *uniform ? 'u' : 'v', below(m, *uniform ? UNIFORMS : VARIANTS));
+    *uniform = m->uniform && chance(&m->to, 35);
+    snprintf(text.text, sizeof text.text, "%%%c%u", *uniform ? 'u' : 'v',
+             below(&m->to, *uniform ? UNIFORMS : VARIANTS));
     return text;
-}
-
-static unsigned temporary(Maker *m)
-{
-    return m->temporaries++;
 }
 
 /* A fresh predicate. */
 static unsigned condition(Maker *m, bool uniform)
 {
     static const char *const compare[] = {"lt.u32", "eq.s32", "ne.b32", "gt.s32", "le.u32"};
-    unsigned p = temporary(m), t = temporary(m);
+    unsigned p = temporary(&m->to), t = temporary(&m->to);
     Text a = readable(m, uniform);
-    if (chance(m, 50)) {
-        line(m, "and.b32 %%t%u, %s, %u;", t, a.text, 1 + below(m, 7));
-        line(m, "setp.%s %%p%u, %%t%u, %u;", compare[below(m, COUNT_OF(compare))], p, t, below(m, 5));
+    if (chance(&m->to, 50)) {
+        line(&m->to, "and.b32 %%t%u, %s, %u;", t, a.text, 1 + below(&m->to, 7));
+        line(&m->to, "setp.%s %%p%u, %%t%u, %u;", compare[below(&m->to, COUNT_OF(compare))], p, t, below(&m->to, 5));
     } else
-        line(m, "setp.%s %%p%u, %s, %s;", compare[below(m, COUNT_OF(compare))], p, a.text, value(m, uniform).text);
+        line(&m->to, "setp.%s %%p%u, %s, %s;", compare[below(&m->to, COUNT_OF(compare))], p, a.text,
+             value(m, uniform).text);
     return p;
 }
 
 static const char *maybe_not(Maker *m)
 {
-    return chance(m, 40) ? "!" : "";
+    return chance(&m->to, 40) ? "!" : "";
 }
 
 static void make_assignment(Maker *m)
@@ -119,23 +95,25 @@ static void make_assignment(Maker *m)
                                          "and.b32", "or.b32",  "min.u32",    "max.s32"};
     bool uniform;
     Text dst = variable(m, &uniform);
-    switch (below(m, 6)) {
-    case 0: line(m, "mad.lo.s32 %s, %s, %s, %s;", dst.text, readable(m, uniform).text, value(m, uniform).text,
+    switch (below(&m->to, 6)) {
+    case 0: line(&m->to, "mad.lo.s32 %s, %s, %s, %s;", dst.text, readable(m, uniform).text, value(m, uniform).text,
                  value(m, uniform).text); break;
     case 1: {
         unsigned p = condition(m, uniform);
-        line(m, "selp.b32 %s, %s, %s, %%p%u;", dst.text, value(m, uniform).text, value(m, uniform).text, p);
+        line(&m->to, "selp.b32 %s, %s, %s, %%p%u;", dst.text, value(m, uniform).text, value(m, uniform).text, p);
         break;
     }
     case 2: {
         unsigned p = condition(m, uniform);
-        line(m, "@%s%%p%u add.s32 %s, %s, %s;", maybe_not(m), p, dst.text, readable(m, uniform).text,
+        line(&m->to, "@%s%%p%u add.s32 %s, %s, %s;", maybe_not(m), p, dst.text, readable(m, uniform).text,
              value(m, uniform).text);
         break;
     }
-    case 3: line(m, "mov.u32 %s, %s;", dst.text, value(m, uniform).text); break;
-    default: line(m, "%s %s, %s, %s;", binary[below(m, COUNT_OF(binary))], dst.text, readable(m, uniform).text,
-                  value(m, uniform).text); break;
+    case 3: line(&m->to, "mov.u32 %s, %s;", dst.text, value(m, uniform).text); break;
+    default:
+        line(&m->to, "%s %s, %s, %s;", binary[below(&m->to, COUNT_OF(binary))], dst.text, readable(m, uniform).text,
+             value(m, uniform).text);
+        break;
     }
 }
 
@@ -143,144 +121,147 @@ static void make_load(Maker *m)
 {
     bool uniform;
     Text dst = variable(m, &uniform);
-    unsigned t = temporary(m);
-    line(m, "and.b32 %%t%u, %s, %u;", t, readable(m, uniform).text, INPUTS - 1);
-    line(m, "mad.wide.u32 %%a%u, %%t%u, 4, %%in;", t, t);
-    line(m, "ld.global%s.u32 %s, [%%a%u];", chance(m, 30) ? ".nc" : "", dst.text, t);
+    unsigned t = temporary(&m->to);
+    line(&m->to, "and.b32 %%t%u, %s, %u;", t, readable(m, uniform).text, INPUTS - 1);
+    line(&m->to, "mad.wide.u32 %%a%u, %%t%u, 4, %%in;", t, t);
+    line(&m->to, "ld.global%s.u32 %s, [%%a%u];", chance(&m->to, 30) ? ".nc" : "", dst.text, t);
 }
 
 /* The thread's own words of the output. */
 static void make_store(Maker *m)
 {
-    unsigned slot = below(m, SLOTS) * 4;
-    if (chance(m, 30))
-        line(m, "ld.global.u32 %%v%u, [%%own+%u];", below(m, VARIANTS), slot);
-    else if (chance(m, 30)) {
+    unsigned slot = below(&m->to, SLOTS) * 4;
+    if (chance(&m->to, 30))
+        line(&m->to, "ld.global.u32 %%v%u, [%%own+%u];", below(&m->to, VARIANTS), slot);
+    else if (chance(&m->to, 30)) {
         unsigned p = condition(m, false);
-        line(m, "@%s%%p%u st.global.u32 [%%own+%u], %s;", maybe_not(m), p, slot, value(m, false).text);
-    } else if (chance(m, 20))
-        line(m, "st.volatile.global.u32 [%%own+%u], %s;", slot, value(m, false).text);
+        line(&m->to, "@%s%%p%u st.global.u32 [%%own+%u], %s;", maybe_not(m), p, slot, value(m, false).text);
+    } else if (chance(&m->to, 20))
+        line(&m->to, "st.volatile.global.u32 [%%own+%u], %s;", slot, value(m, false).text);
     else
-        line(m, "st.global.u32 [%%own+%u], %s;", slot, value(m, false).text);
+        line(&m->to, "st.global.u32 [%%own+%u], %s;", slot, value(m, false).text);
 }
 
 static void make_shared_store(Maker *m)
 {
     if (m->uniform) /* every thread of the block stores the same */
-        line(m, "st.global.u32 [%%common+%u], %s;", below(m, 4) * 4, value(m, true).text);
+        line(&m->to, "st.global.u32 [%%common+%u], %s;", below(&m->to, 4) * 4, value(m, true).text);
 }
 
 /* Adds to a sum by comparing and swapping; what it finds is not used for anything else. */
 static void make_swap(Maker *m, unsigned place)
 {
-    unsigned number = m->labels++, expected = temporary(m), found = temporary(m), next = temporary(m);
+    unsigned number = m->to.labels++, expected = temporary(&m->to), found = temporary(&m->to), next = temporary(&m->to);
     Text addend = value(m, false);
-    bool equal = chance(m, 30);
-    line(m, "mov.u32 %%t%u, %u;", expected, below(m, 3));
+    bool equal = chance(&m->to, 30);
+    line(&m->to, "mov.u32 %%t%u, %u;", expected, below(&m->to, 3));
     label(m, "S", number);
-    line(m, "add.u32 %%t%u, %%t%u, %s;", next, expected, addend.text);
-    line(m, "atom.global.cas.b32 %%t%u, [%%sums+%u], %%t%u, %%t%u;", found, place, expected, next);
-    line(m, "setp.%s.b32 %%p%u, %%t%u, %%t%u;", equal ? "eq" : "ne", next, found, expected);
-    line(m, "mov.u32 %%t%u, %%t%u;", expected, found);
-    line(m, "@%s%%p%u bra S%u;", equal ? "!" : "", next, number);
+    line(&m->to, "add.u32 %%t%u, %%t%u, %s;", next, expected, addend.text);
+    line(&m->to, "atom.global.cas.b32 %%t%u, [%%sums+%u], %%t%u, %%t%u;", found, place, expected, next);
+    line(&m->to, "setp.%s.b32 %%p%u, %%t%u, %%t%u;", equal ? "eq" : "ne", next, found, expected);
+    line(&m->to, "mov.u32 %%t%u, %%t%u;", expected, found);
+    line(&m->to, "@%s%%p%u bra S%u;", equal ? "!" : "", next, number);
 }
 
 static void make_atomic(Maker *m)
 {
-    unsigned place = below(m, 8) * 4;
-    if (chance(m, 15)) {
+    unsigned place = below(&m->to, 8) * 4;
+    if (chance(&m->to, 15)) {
         make_swap(m, place);
         return;
     }
-    switch (below(m, 4)) {
-    case 0: line(m, "atom.global.add.u32 %%t%u, [%%sums+%u], %s;", temporary(m), place, value(m, false).text); break;
+    switch (below(&m->to, 4)) {
+    case 0:
+        line(&m->to, "atom.global.add.u32 %%t%u, [%%sums+%u], %s;", temporary(&m->to), place, value(m, false).text);
+        break;
     case 1: {
         unsigned p = condition(m, false);
-        line(m, "@%%p%u red.global.add.u32 [%%sums+%u], %s;", p, place, value(m, false).text);
+        line(&m->to, "@%%p%u red.global.add.u32 [%%sums+%u], %s;", p, place, value(m, false).text);
         break;
     }
-    default: line(m, "red.global.add.u32 [%%sums+%u], %s;", place, value(m, chance(m, 40)).text); break;
+    default: line(&m->to, "red.global.add.u32 [%%sums+%u], %s;", place, value(m, chance(&m->to, 40)).text); break;
     }
 }
 
 static void make_carry(Maker *m)
 {
-    line(m, "add.cc.u32 %%v%u, %s, %s;", below(m, VARIANTS), readable(m, false).text, value(m, false).text);
-    if (chance(m, 40))
-        line(m, "addc.cc.u32 %%v%u, %s, %s;", below(m, VARIANTS), readable(m, false).text, value(m, false).text);
-    line(m, "addc.u32 %%v%u, %s, %s;", below(m, VARIANTS), readable(m, false).text, value(m, false).text);
+    line(&m->to, "add.cc.u32 %%v%u, %s, %s;", below(&m->to, VARIANTS), readable(m, false).text, value(m, false).text);
+    if (chance(&m->to, 40))
+        line(&m->to, "addc.cc.u32 %%v%u, %s, %s;", below(&m->to, VARIANTS), readable(m, false).text,
+             value(m, false).text);
+    line(&m->to, "addc.u32 %%v%u, %s, %s;", below(&m->to, VARIANTS), readable(m, false).text, value(m, false).text);
 }
 
 static void make_uniform_carry(Maker *m)
 {
     if (!m->uniform)
         return;
-    line(m, "sub.cc.u32 %%u0, %s, %s;", readable(m, true).text, value(m, true).text);
-    line(m, "subc.u32 %%u1, %s, %s;", readable(m, true).text, value(m, true).text);
+    line(&m->to, "sub.cc.u32 %%u0, %s, %s;", readable(m, true).text, value(m, true).text);
+    line(&m->to, "subc.u32 %%u1, %s, %s;", readable(m, true).text, value(m, true).text);
 }
 
 static void make_local(Maker *m)
 {
-    unsigned t = temporary(m);
+    unsigned t = temporary(&m->to);
     m->local = true;
-    line(m, "and.b32 %%t%u, %s, 3;", t, readable(m, chance(m, 30)).text);
-    line(m, "mad.wide.u32 %%a%u, %%t%u, 4, %%array;", t, t);
-    if (chance(m, 50))
-        line(m, "st.local.u32 [%%a%u], %s;", t, value(m, chance(m, 30)).text);
+    line(&m->to, "and.b32 %%t%u, %s, 3;", t, readable(m, chance(&m->to, 30)).text);
+    line(&m->to, "mad.wide.u32 %%a%u, %%t%u, 4, %%array;", t, t);
+    if (chance(&m->to, 50))
+        line(&m->to, "st.local.u32 [%%a%u], %s;", t, value(m, chance(&m->to, 30)).text);
     else
-        line(m, "ld.local.u32 %%v%u, [%%a%u];", below(m, VARIANTS), t);
+        line(&m->to, "ld.local.u32 %%v%u, [%%a%u];", below(&m->to, VARIANTS), t);
 }
 
 static void make_call(Maker *m)
 {
     m->calls = true;
-    bool uniform = chance(m, 25);
+    bool uniform = chance(&m->to, 25);
     Text a = readable(m, uniform), b = readable(m, uniform);
-    line(m, "{");
-    line(m, ".param .b32 a0;");
-    line(m, ".param .b32 a1;");
-    line(m, ".param .b32 r0;");
-    line(m, "st.param.b32 [a0], %s;", a.text);
-    line(m, "st.param.b32 [a1], %s;", b.text);
-    line(m, "call.uni (r0), f, (a0, a1);");
-    line(m, "ld.param.b32 %%v%u, [r0];", below(m, VARIANTS));
-    line(m, "}");
+    line(&m->to, "{");
+    line(&m->to, ".param .b32 a0;");
+    line(&m->to, ".param .b32 a1;");
+    line(&m->to, ".param .b32 r0;");
+    line(&m->to, "st.param.b32 [a0], %s;", a.text);
+    line(&m->to, "st.param.b32 [a1], %s;", b.text);
+    line(&m->to, "call.uni (r0), f, (a0, a1);");
+    line(&m->to, "ld.param.b32 %%v%u, [r0];", below(&m->to, VARIANTS));
+    line(&m->to, "}");
 }
 
 /* A barrier that combines a predicate of each thread. */
 static void make_combined(Maker *m)
 {
-    unsigned p = condition(m, chance(m, 15)), result = temporary(m), u = below(m, UNIFORMS);
-    const char *barrier = chance(m, 50) ? "bar.red" : "barrier.red";
-    if (chance(m, 40)) {
-        line(m, "%s.popc.u32 %%u%u, 0, %s%%p%u;", barrier, u, maybe_not(m), p);
+    unsigned p = condition(m, chance(&m->to, 15)), result = temporary(&m->to), u = below(&m->to, UNIFORMS);
+    const char *barrier = chance(&m->to, 50) ? "bar.red" : "barrier.red";
+    if (chance(&m->to, 40)) {
+        line(&m->to, "%s.popc.u32 %%u%u, 0, %s%%p%u;", barrier, u, maybe_not(m), p);
         return;
     }
-    line(m, "%s.%s.pred %%p%u, 0, %s%%p%u;", barrier, chance(m, 50) ? "and" : "or", result, maybe_not(m), p);
-    line(m, "selp.u32 %%u%u, %u, %%u%u, %%p%u;", u, below(m, 9), u, result);
+    line(&m->to, "%s.%s.pred %%p%u, 0, %s%%p%u;", barrier, chance(&m->to, 50) ? "and" : "or", result, maybe_not(m), p);
+    line(&m->to, "selp.u32 %%u%u, %u, %%u%u, %%p%u;", u, below(&m->to, 9), u, result);
 }
 
 /* A barrier under a condition that all threads of the block meet alike, computed from what differs between them. */
 static void make_agreed(Maker *m)
 {
-    unsigned number = m->labels++, t = temporary(m), p = temporary(m), place = below(m, 8) * 4;
-    line(m, "sub.u32 %%t%u, %%lin, %%lin;", t);
-    if (chance(m, 40)) { /* a loop */
+    unsigned number = m->to.labels++, t = temporary(&m->to), p = temporary(&m->to), place = below(&m->to, 8) * 4;
+    line(&m->to, "sub.u32 %%t%u, %%lin, %%lin;", t);
+    if (chance(&m->to, 40)) { /* a loop */
         label(m, "A", number);
-        line(m, "bar.sync 0;");
-        line(m, "red.global.add.u32 [%%sums+%u], %s;", place, value(m, false).text);
-        line(m, "add.u32 %%t%u, %%t%u, 1;", t, t);
-        line(m, "setp.lt.u32 %%p%u, %%t%u, %u;", p, t, 1 + below(m, 3));
-        line(m, "@%%p%u bra A%u;", p, number);
-        line(m, "add.u32 %%v0, %%v0, %%t%u;", t);
+        line(&m->to, "bar.sync 0;");
+        line(&m->to, "red.global.add.u32 [%%sums+%u], %s;", place, value(m, false).text);
+        line(&m->to, "add.u32 %%t%u, %%t%u, 1;", t, t);
+        line(&m->to, "setp.lt.u32 %%p%u, %%t%u, %u;", p, t, 1 + below(&m->to, 3));
+        line(&m->to, "@%%p%u bra A%u;", p, number);
+        line(&m->to, "add.u32 %%v0, %%v0, %%t%u;", t);
         return;
     }
-    line(m, "add.u32 %%t%u, %%t%u, %s;", t, t, readable(m, true).text);
-    line(m, "setp.lt.u32 %%p%u, %%t%u, %u;", p, t, below(m, 20));
-    line(m, "@%s%%p%u bra A%u;", maybe_not(m), p, number);
-    line(m, "red.global.add.u32 [%%sums+%u], %s;", place, value(m, false).text);
-    line(m, "bar.sync 0;");
-    line(m, "add.u32 %%v%u, %%v0, %%t%u;", below(m, VARIANTS), t);
+    line(&m->to, "add.u32 %%t%u, %%t%u, %s;", t, t, readable(m, true).text);
+    line(&m->to, "setp.lt.u32 %%p%u, %%t%u, %u;", p, t, below(&m->to, 20));
+    line(&m->to, "@%s%%p%u bra A%u;", maybe_not(m), p, number);
+    line(&m->to, "red.global.add.u32 [%%sums+%u], %s;", place, value(m, false).text);
+    line(&m->to, "bar.sync 0;");
+    line(&m->to, "add.u32 %%v%u, %%v0, %%t%u;", below(&m->to, VARIANTS), t);
     label(m, "A", number);
 }
 
@@ -289,39 +270,39 @@ static void make_exchange(Maker *m)
 {
     if (!m->uniform || m->exited || !m->barriers)
         return;
-    if (chance(m, 20)) {
+    if (chance(&m->to, 20)) {
         make_combined(m);
         return;
     }
-    if (chance(m, 15)) {
+    if (chance(&m->to, 15)) {
         make_agreed(m);
         return;
     }
     m->shared = true;
-    unsigned t = temporary(m);
-    if (chance(m, 30)) { /* one thread for all */
-        unsigned p = temporary(m);
-        line(m, "setp.eq.u32 %%p%u, %%lin, %u;", p, below(m, 8));
-        if (chance(m, 50))
-            line(m, "@%%p%u st.shared.u32 [board], %s;", p, value(m, false).text);
+    unsigned t = temporary(&m->to);
+    if (chance(&m->to, 30)) { /* one thread for all */
+        unsigned p = temporary(&m->to);
+        line(&m->to, "setp.eq.u32 %%p%u, %%lin, %u;", p, below(&m->to, 8));
+        if (chance(&m->to, 50))
+            line(&m->to, "@%%p%u st.shared.u32 [board], %s;", p, value(m, false).text);
         else {
-            unsigned number = m->labels++;
-            line(m, "@!%%p%u bra S%u;", p, number);
-            line(m, "st.shared.u32 [board], %s;", value(m, false).text);
+            unsigned number = m->to.labels++;
+            line(&m->to, "@!%%p%u bra S%u;", p, number);
+            line(&m->to, "st.shared.u32 [board], %s;", value(m, false).text);
             label(m, "S", number);
         }
-        line(m, "bar.sync 0;");
-        line(m, "ld.shared.u32 %%u%u, [board];", below(m, UNIFORMS));
-        line(m, "bar.sync 0;");
+        line(&m->to, "bar.sync 0;");
+        line(&m->to, "ld.shared.u32 %%u%u, [board];", below(&m->to, UNIFORMS));
+        line(&m->to, "bar.sync 0;");
         return;
     }
-    line(m, "st.shared.u32 [%%cell], %s;", value(m, false).text);
-    line(m, "bar.sync 0;");
-    line(m, "add.u32 %%t%u, %%lin, %u;", t, 1 + below(m, 70));
-    line(m, "rem.u32 %%s%u, %%t%u, %%threads;", t, t);
-    line(m, "mad.lo.u32 %%s%u, %%s%u, 4, %%cells;", t, t);
-    line(m, "ld.shared.u32 %%v%u, [%%s%u];", below(m, VARIANTS), t);
-    line(m, "bar.sync 0;");
+    line(&m->to, "st.shared.u32 [%%cell], %s;", value(m, false).text);
+    line(&m->to, "bar.sync 0;");
+    line(&m->to, "add.u32 %%t%u, %%lin, %u;", t, 1 + below(&m->to, 70));
+    line(&m->to, "rem.u32 %%s%u, %%t%u, %%threads;", t, t);
+    line(&m->to, "mad.lo.u32 %%s%u, %%s%u, 4, %%cells;", t, t);
+    line(&m->to, "ld.shared.u32 %%v%u, [%%s%u];", below(&m->to, VARIANTS), t);
+    line(&m->to, "bar.sync 0;");
 }
 
 static void make_collective(Maker *m)
@@ -331,24 +312,24 @@ static void make_collective(Maker *m)
     Text mask = {"-1"};
     if (!m->uniform)
         snprintf(mask.text, sizeof mask.text, "%%t%u", m->mask);
-    Text src = readable(m, chance(m, 15));
-    unsigned p = temporary(m), dst = below(m, VARIANTS);
+    Text src = readable(m, chance(&m->to, 15));
+    unsigned p = temporary(&m->to), dst = below(&m->to, VARIANTS);
     bool all_lanes = m->uniform && !m->exited; /* every lane has a value to give */
-    switch (below(m, 6)) {
+    switch (below(&m->to, 6)) {
     case 0:
         if (all_lanes)
-            line(m, "shfl.sync.bfly.b32 %%v%u, %s, %u, 31, -1;", dst, src.text, 1u << below(m, 5));
+            line(&m->to, "shfl.sync.bfly.b32 %%v%u, %s, %u, 31, -1;", dst, src.text, 1u << below(&m->to, 5));
         break;
     case 1:
         if (all_lanes)
-            line(m, "shfl.sync.down.b32 %%v%u|%%p%u, %s, %u, 31, -1;", dst, p, src.text, 1 + below(m, 16));
+            line(&m->to, "shfl.sync.down.b32 %%v%u|%%p%u, %s, %u, 31, -1;", dst, p, src.text, 1 + below(&m->to, 16));
         break;
-    case 2: line(m, "match.any.sync.b32 %%v%u, %s, %s;", dst, src.text, mask.text); break;
-    case 3: line(m, "redux.sync.add.u32 %%v%u, %s, %s;", dst, src.text, mask.text); break;
-    case 4: line(m, "bar.warp.sync %s;", mask.text); break;
+    case 2: line(&m->to, "match.any.sync.b32 %%v%u, %s, %s;", dst, src.text, mask.text); break;
+    case 3: line(&m->to, "redux.sync.add.u32 %%v%u, %s, %s;", dst, src.text, mask.text); break;
+    case 4: line(&m->to, "bar.warp.sync %s;", mask.text); break;
     default: {
         unsigned q = condition(m, false);
-        line(m, "vote.sync.ballot.b32 %%v%u, %%p%u, %s;", dst, q, mask.text);
+        line(&m->to, "vote.sync.ballot.b32 %%v%u, %%p%u, %s;", dst, q, mask.text);
         break;
     }
     }
@@ -361,7 +342,7 @@ static void make_masked_body(Maker *m, unsigned depth, unsigned mask)
 {
     unsigned outer = m->mask, jumps = m->jumps;
     m->mask = mask;
-    make_statements(m, depth + 1, 1 + below(m, 3));
+    make_statements(m, depth + 1, 1 + below(&m->to, 3));
     m->mask = m->jumps == jumps ? outer : 0;
 }
 
@@ -389,17 +370,17 @@ static void make_goto(Maker *m)
 {
     if (!m->join_count)
         return;
-    unsigned at = below(m, m->join_count);
+    unsigned at = below(&m->to, m->join_count);
     bool crosses = false;
     for (unsigned i = m->joins[at].loops; i < m->loops; i++)
         crosses |= m->loop_uniform[i];
     if (crosses && !m->uniform)
         return;
-    bool uniform = crosses || (m->uniform && chance(m, 30));
+    bool uniform = crosses || (m->uniform && chance(&m->to, 30));
     unsigned p = condition(m, uniform);
     m->mask = 0;
     m->jumps++;
-    line(m, "@%s%%p%u bra %s%u;", maybe_not(m), p, m->joins[at].has_else && chance(m, 50) ? "E" : "J",
+    line(&m->to, "@%s%%p%u bra %s%u;", maybe_not(m), p, m->joins[at].has_else && chance(&m->to, 50) ? "E" : "J",
          m->joins[at].number);
     if (uniform)
         return;
@@ -410,31 +391,31 @@ static void make_goto(Maker *m)
 
 static void make_if(Maker *m, unsigned depth)
 {
-    bool outer = m->uniform, uniform = m->uniform && chance(m, 40);
-    unsigned number = m->labels++, p = condition(m, uniform);
-    bool two = chance(m, 50);
+    bool outer = m->uniform, uniform = m->uniform && chance(&m->to, 40);
+    unsigned number = m->to.labels++, p = condition(m, uniform);
+    bool two = chance(&m->to, 50);
     const char *inverted = maybe_not(m);
     unsigned then_mask = 0, else_mask = 0;
     if (m->warps && m->uniform && !m->exited && !uniform) {
-        then_mask = temporary(m);
-        else_mask = temporary(m);
-        line(m, "vote.sync.ballot.b32 %%t%u, %s%%p%u, -1;", else_mask, inverted, p);
-        line(m, "not.b32 %%t%u, %%t%u;", then_mask, else_mask);
+        then_mask = temporary(&m->to);
+        else_mask = temporary(&m->to);
+        line(&m->to, "vote.sync.ballot.b32 %%t%u, %s%%p%u, -1;", else_mask, inverted, p);
+        line(&m->to, "not.b32 %%t%u, %%t%u;", then_mask, else_mask);
     }
     unsigned jumps = m->jumps;
     m->uniform = uniform;
     enter_construct(m, number, two);
     if (two) {
-        line(m, "@%s%%p%u bra E%u;", inverted, p, number);
+        line(&m->to, "@%s%%p%u bra E%u;", inverted, p, number);
         make_masked_body(m, depth, then_mask);
-        line(m, "bra.uni J%u;", number);
+        line(&m->to, "bra.uni J%u;", number);
         label(m, "E", number);
         m->joins[m->join_count - 1].has_else = false;
         m->uniform = uniform && m->floor == UINT32_MAX;
         make_masked_body(m, depth, m->jumps == jumps ? else_mask : 0);
         label(m, "J", number);
     } else {
-        line(m, "@%s%%p%u bra J%u;", inverted, p, number);
+        line(&m->to, "@%s%%p%u bra J%u;", inverted, p, number);
         make_masked_body(m, depth, then_mask);
         label(m, "J", number);
     }
@@ -444,20 +425,20 @@ static void make_if(Maker *m, unsigned depth)
 /* if (a || b) { } else { }, by jumps into the sides. */
 static void make_short_circuit(Maker *m, unsigned depth)
 {
-    bool outer = m->uniform, first = m->uniform && chance(m, 50), second = m->uniform && chance(m, 30);
-    unsigned number = m->labels++;
+    bool outer = m->uniform, first = m->uniform && chance(&m->to, 50), second = m->uniform && chance(&m->to, 30);
+    unsigned number = m->to.labels++;
     unsigned p = condition(m, first);
-    line(m, "@%%p%u bra T%u;", p, number);
+    line(&m->to, "@%%p%u bra T%u;", p, number);
     m->uniform = first;
-    if (chance(m, 30))
+    if (chance(&m->to, 30))
         make_statements(m, DEPTH, 1);
     p = condition(m, second);
-    line(m, "@%s%%p%u bra E%u;", maybe_not(m), p, number);
+    line(&m->to, "@%s%%p%u bra E%u;", maybe_not(m), p, number);
     m->uniform = first && second && m->floor == UINT32_MAX;
     label(m, "T", number);
     enter_construct(m, number, true);
     make_body(m, depth);
-    line(m, "bra.uni J%u;", number);
+    line(&m->to, "bra.uni J%u;", number);
     label(m, "E", number);
     m->joins[m->join_count - 1].has_else = false;
     m->uniform = first && second && m->floor == UINT32_MAX;
@@ -468,21 +449,21 @@ static void make_short_circuit(Maker *m, unsigned depth)
 
 static void make_switch(Maker *m, unsigned depth)
 {
-    bool outer = m->uniform, uniform = m->uniform && chance(m, 30);
-    unsigned number = m->labels++, t = temporary(m), cases = 2 + below(m, 3);
-    line(m, "rem.u32 %%t%u, %s, %u;", t, readable(m, uniform).text, cases);
-    buf_printf(m->out, "W%u: .branchtargets ", number);
+    bool outer = m->uniform, uniform = m->uniform && chance(&m->to, 30);
+    unsigned number = m->to.labels++, t = temporary(&m->to), cases = 2 + below(&m->to, 3);
+    line(&m->to, "rem.u32 %%t%u, %s, %u;", t, readable(m, uniform).text, cases);
+    buf_printf(m->to.out, "W%u: .branchtargets ", number);
     for (unsigned i = 0; i < cases; i++)
-        buf_printf(m->out, "%sW%u_%u", i ? ", " : "", number, i);
-    buf_puts(m->out, ";\n");
-    line(m, "brx.idx %%t%u, W%u;", t, number);
+        buf_printf(m->to.out, "%sW%u_%u", i ? ", " : "", number, i);
+    buf_puts(m->to.out, ";\n");
+    line(&m->to, "brx.idx %%t%u, W%u;", t, number);
     enter_construct(m, number, false);
     for (unsigned i = 0; i < cases; i++) {
         m->uniform = uniform && m->floor == UINT32_MAX;
-        buf_printf(m->out, "W%u_%u:\n", number, i);
+        buf_printf(m->to.out, "W%u_%u:\n", number, i);
         make_body(m, depth);
-        if (chance(m, 70) || i + 1 == cases)
-            line(m, "bra.uni J%u;", number);
+        if (chance(&m->to, 70) || i + 1 == cases)
+            line(&m->to, "bra.uni J%u;", number);
     }
     label(m, "J", number);
     leave_construct(m, outer);
@@ -493,7 +474,7 @@ static void make_break(Maker *m)
 {
     if (!m->loops)
         return;
-    unsigned at = chance(m, 75) ? m->loops - 1 : below(m, m->loops);
+    unsigned at = chance(&m->to, 75) ? m->loops - 1 : below(&m->to, m->loops);
     for (unsigned i = at; i < m->loops; i++)
         if (m->loop_uniform[i] && !m->uniform)
             return;
@@ -503,37 +484,37 @@ static void make_break(Maker *m)
     unsigned p = condition(m, uniform);
     m->mask = 0;
     m->jumps++;
-    line(m, "@%s%%p%u bra %s%u;", maybe_not(m), p, chance(m, 65) ? "B" : "C", m->loop_labels[at]);
+    line(&m->to, "@%s%%p%u bra %s%u;", maybe_not(m), p, chance(&m->to, 65) ? "B" : "C", m->loop_labels[at]);
 }
 
 static void make_loop(Maker *m, unsigned depth)
 {
-    bool outer = m->uniform, uniform = m->uniform && chance(m, 55);
-    unsigned number = m->labels++, bound = temporary(m), counter = temporary(m), p = temporary(m);
-    line(m, "and.b32 %%t%u, %s, 3;", bound, readable(m, uniform).text);
-    line(m, "mov.u32 %%t%u, 0;", counter);
-    if (chance(m, 8)) { /* a second way in */
+    bool outer = m->uniform, uniform = m->uniform && chance(&m->to, 55);
+    unsigned number = m->to.labels++, bound = temporary(&m->to), counter = temporary(&m->to), p = temporary(&m->to);
+    line(&m->to, "and.b32 %%t%u, %s, 3;", bound, readable(m, uniform).text);
+    line(&m->to, "mov.u32 %%t%u, 0;", counter);
+    if (chance(&m->to, 8)) { /* a second way in */
         unsigned q = condition(m, uniform);
-        line(m, "@%%p%u bra C%u;", q, number);
+        line(&m->to, "@%%p%u bra C%u;", q, number);
     }
     m->uniform = uniform;
     m->loop_labels[m->loops] = number;
     m->loop_uniform[m->loops++] = uniform;
-    if (chance(m, 50)) { /* while */
+    if (chance(&m->to, 50)) { /* while */
         label(m, "H", number);
-        line(m, "setp.ge.u32 %%p%u, %%t%u, %%t%u;", p, counter, bound);
-        line(m, "@%%p%u bra B%u;", p, number);
+        line(&m->to, "setp.ge.u32 %%p%u, %%t%u, %%t%u;", p, counter, bound);
+        line(&m->to, "@%%p%u bra B%u;", p, number);
         make_body(m, depth);
         label(m, "C", number);
-        line(m, "add.u32 %%t%u, %%t%u, 1;", counter, counter);
-        line(m, "bra.uni H%u;", number);
+        line(&m->to, "add.u32 %%t%u, %%t%u, 1;", counter, counter);
+        line(&m->to, "bra.uni H%u;", number);
     } else { /* do */
         label(m, "H", number);
         make_body(m, depth);
         label(m, "C", number);
-        line(m, "add.u32 %%t%u, %%t%u, 1;", counter, counter);
-        line(m, "setp.le.u32 %%p%u, %%t%u, %%t%u;", p, counter, bound);
-        line(m, "@%%p%u bra H%u;", p, number);
+        line(&m->to, "add.u32 %%t%u, %%t%u, 1;", counter, counter);
+        line(&m->to, "setp.le.u32 %%p%u, %%t%u, %%t%u;", p, counter, bound);
+        line(&m->to, "@%%p%u bra H%u;", p, number);
     }
     label(m, "B", number);
     m->loops--;
@@ -542,27 +523,27 @@ static void make_loop(Maker *m, unsigned depth)
 
 static void make_exit(Maker *m)
 {
-    if (m->loops && chance(m, 60))
+    if (m->loops && chance(&m->to, 60))
         return;
     if (m->barriers || (m->warps && (!m->uniform || m->join_count || m->loops || m->exited)))
         return;
     unsigned p = condition(m, false);
-    line(m, "@%s%%p%u %s;", maybe_not(m), p, chance(m, 50) ? "ret" : "exit");
+    line(&m->to, "@%s%%p%u %s;", maybe_not(m), p, chance(&m->to, 50) ? "ret" : "exit");
     m->exited = true;
 }
 
 static void make_unreachable(Maker *m)
 {
-    unsigned number = m->labels++;
-    line(m, "bra.uni J%u;", number);
+    unsigned number = m->to.labels++;
+    line(&m->to, "bra.uni J%u;", number);
     label(m, "D", number);
-    line(m, "add.s32 %%v0, %%v0, 1;");
+    line(&m->to, "add.s32 %%v0, %%v0, 1;");
     label(m, "J", number);
 }
 
 static void make_statement(Maker *m, unsigned depth)
 {
-    unsigned kind = below(m, 100);
+    unsigned kind = below(&m->to, 100);
     m->budget--;
     if (depth < DEPTH && m->budget > 0) {
         if (kind < 14) {
@@ -582,7 +563,7 @@ static void make_statement(Maker *m, unsigned depth)
             return;
         }
     }
-    if (m->warps && !depth && !m->exited && chance(m, 10))
+    if (m->warps && !depth && !m->exited && chance(&m->to, 10))
         make_exit(m);
     else if (kind < 36)
         make_break(m);
@@ -627,48 +608,48 @@ static void make_prologue(Maker *m)
     static const char *const sizes[] = {"%ntid.x", "%ntid.y", "%ntid.z"}, *const indices[] = {"%tid.x", "%tid.y",
                                                                                               "%tid.z"};
     for (unsigned d = 0; d < 3; d++) {
-        line(m, "mov.u32 %%size%u, %s;", d, sizes[d]);
-        line(m, "mov.u32 %%index%u, %s;", d, indices[d]);
+        line(&m->to, "mov.u32 %%size%u, %s;", d, sizes[d]);
+        line(&m->to, "mov.u32 %%index%u, %s;", d, indices[d]);
     }
-    line(m, "mov.u32 %%group, %%ctaid.x;");
-    line(m, "mad.lo.u32 %%lin, %%index2, %%size1, %%index1;");
-    line(m, "mad.lo.u32 %%lin, %%lin, %%size0, %%index0;");
-    line(m, "mul.lo.u32 %%threads, %%size0, %%size1;");
-    line(m, "mul.lo.u32 %%threads, %%threads, %%size2;");
-    line(m, "mad.lo.u32 %%gid, %%group, %%threads, %%lin;");
-    line(m, "ld.param.u64 %%in, [in];");
-    line(m, "ld.param.u64 %%own, [out];");
-    line(m, "mad.wide.u32 %%own, %%gid, %u, %%own;", SLOTS * 4);
-    line(m, "ld.param.u64 %%common, [common];");
-    line(m, "mad.wide.u32 %%common, %%group, 16, %%common;");
-    line(m, "ld.param.u64 %%sums, [sums];");
-    line(m, "mov.u32 %%cells, exchange;");
-    line(m, "mad.lo.u32 %%cell, %%lin, 4, %%cells;");
-    line(m, "mov.u64 %%array, spot;");
+    line(&m->to, "mov.u32 %%group, %%ctaid.x;");
+    line(&m->to, "mad.lo.u32 %%lin, %%index2, %%size1, %%index1;");
+    line(&m->to, "mad.lo.u32 %%lin, %%lin, %%size0, %%index0;");
+    line(&m->to, "mul.lo.u32 %%threads, %%size0, %%size1;");
+    line(&m->to, "mul.lo.u32 %%threads, %%threads, %%size2;");
+    line(&m->to, "mad.lo.u32 %%gid, %%group, %%threads, %%lin;");
+    line(&m->to, "ld.param.u64 %%in, [in];");
+    line(&m->to, "ld.param.u64 %%own, [out];");
+    line(&m->to, "mad.wide.u32 %%own, %%gid, %u, %%own;", SLOTS * 4);
+    line(&m->to, "ld.param.u64 %%common, [common];");
+    line(&m->to, "mad.wide.u32 %%common, %%group, 16, %%common;");
+    line(&m->to, "ld.param.u64 %%sums, [sums];");
+    line(&m->to, "mov.u32 %%cells, exchange;");
+    line(&m->to, "mad.lo.u32 %%cell, %%lin, 4, %%cells;");
+    line(&m->to, "mov.u64 %%array, spot;");
     for (unsigned i = 0; i < 4; i++)
-        line(m, "st.local.u32 [spot+%u], %u;", 4 * i, i);
+        line(&m->to, "st.local.u32 [spot+%u], %u;", 4 * i, i);
     for (unsigned i = 0; i < SLOTS; i++)
-        line(m, "st.global.u32 [%%own+%u], 7;", 4 * i);
+        line(&m->to, "st.global.u32 [%%own+%u], 7;", 4 * i);
     static const char *const seeds[] = {"%lin", "%gid", "%index0", "%index1", "%index2"};
     for (unsigned i = 0; i < VARIANTS; i++)
-        line(m, "mov.u32 %%v%u, %s;", i, seeds[below(m, COUNT_OF(seeds))]);
-    line(m, "ld.param.u32 %%u0, [n];");
-    line(m, "mov.u32 %%u1, %%group;");
-    line(m, "mov.u32 %%u2, %%size%u;", below(m, 3));
-    line(m, "ld.global.u32 %%u3, [%%in+16];");
+        line(&m->to, "mov.u32 %%v%u, %s;", i, seeds[below(&m->to, COUNT_OF(seeds))]);
+    line(&m->to, "ld.param.u32 %%u0, [n];");
+    line(&m->to, "mov.u32 %%u1, %%group;");
+    line(&m->to, "mov.u32 %%u2, %%size%u;", below(&m->to, 3));
+    line(&m->to, "ld.global.u32 %%u3, [%%in+16];");
 }
 
 static void make_launch(Maker *m, Arena *arena, Launch *launch)
 {
     static const unsigned blocks[][3] = {{64, 1, 1}, {16, 8, 1}, {8, 4, 4}, {32, 4, 1}, {128, 2, 1}, {128, 1, 1}};
-    unsigned shape = m->warps ? 3 + below(m, 3) : below(m, COUNT_OF(blocks));
+    unsigned shape = m->warps ? 3 + below(&m->to, 3) : below(&m->to, COUNT_OF(blocks));
     *launch = (Launch){.kernel = "k", .grid = {2, 1, 1}};
     memcpy(launch->block, blocks[shape], sizeof launch->block);
     unsigned threads = 2 * launch->block[0] * launch->block[1] * launch->block[2];
     launch->argument_count = 5;
     launch->arguments = ARENA_ARRAY(arena, LaunchArgument, 5);
     launch->arguments[0] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "in", .type = TYPE_U32, .count = INPUTS,
-                                            .fill = FILL_UNIFORM, .low = 0, .high = 4000, .seed = m->random.state};
+                                            .fill = FILL_UNIFORM, .low = 0, .high = 4000, .seed = m->to.random.state};
     launch->arguments[1] = (LaunchArgument){
         .kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U32, .count = threads * SLOTS, .fill = FILL_POISON};
     launch->arguments[2] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "common", .type = TYPE_U32, .count = 8,
@@ -676,29 +657,27 @@ static void make_launch(Maker *m, Arena *arena, Launch *launch)
     launch->arguments[3] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "sums", .type = TYPE_U32, .count = 8,
                                             .fill = FILL_ZERO};
     unsigned *number = ARENA_NEW(arena, unsigned);
-    *number = below(m, 12);
+    *number = below(&m->to, 12);
     launch->arguments[4] = (LaunchArgument){.kind = ARGUMENT_SCALAR, .type = TYPE_U32, .bytes = number, .size = 4};
 }
 
 void random_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
 {
     Buf code = {0};
-    Maker m = {.random = {seed * UINT64_C(0x2545f4914f6cdd1d) + 1},
-               .out = &code,
+    Maker m = {.to = {.random = {seed * UINT64_C(0x2545f4914f6cdd1d) + 1}, .out = &code, .temporaries = 1},
                .budget = 14,
                .uniform = true,
-               .temporaries = 1,
                .floor = UINT32_MAX};
-    m.warps = chance(&m, 25);
-    m.barriers = chance(&m, 50);
+    m.warps = chance(&m.to, 25);
+    m.barriers = chance(&m.to, 50);
     make_launch(&m, arena, launch);
     make_prologue(&m);
-    make_statements(&m, 0, 4 + below(&m, 5));
+    make_statements(&m, 0, 4 + below(&m.to, 5));
     for (unsigned i = 0; i < VARIANTS; i++)
-        line(&m, "st.global.u32 [%%own+%u], %%v%u;", 4 * i, i);
+        line(&m.to, "st.global.u32 [%%own+%u], %%v%u;", 4 * i, i);
     for (unsigned i = 0; i < UNIFORMS; i++)
-        line(&m, "st.global.u32 [%%own+%u], %%u%u;", 4 * (VARIANTS + i), i);
-    line(&m, "ret;");
+        line(&m.to, "st.global.u32 [%%own+%u], %%u%u;", 4 * (VARIANTS + i), i);
+    line(&m.to, "ret;");
     buf_puts(text, ".version 8.0\n.target sm_80\n.address_size 64\n");
     buf_puts(text, ".func (.param .b32 r) f(.param .b32 x, .param .b32 y)\n{\n\t.reg .b32 %a<4>;\n\t.reg .pred %p;\n"
                    "\tld.param.b32 %a0, [x];\n\tld.param.b32 %a1, [y];\n\tsetp.lt.s32 %p, %a0, %a1;\n"
@@ -707,9 +686,9 @@ void random_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     buf_puts(
         text,
         ".visible .entry k(.param .u64 in, .param .u64 out, .param .u64 common, .param .u64 sums, .param .u32 n)\n{\n");
-    buf_printf(text, "\t.reg .b32 %%v<%u>, %%u<%u>, %%t<%u>, %%s<%u>;\n", VARIANTS, UNIFORMS, m.temporaries + 1,
-               m.temporaries + 1);
-    buf_printf(text, "\t.reg .pred %%p<%u>;\n\t.reg .b64 %%a<%u>;\n", m.temporaries + 1, m.temporaries + 1);
+    buf_printf(text, "\t.reg .b32 %%v<%u>, %%u<%u>, %%t<%u>, %%s<%u>;\n", VARIANTS, UNIFORMS, m.to.temporaries + 1,
+               m.to.temporaries + 1);
+    buf_printf(text, "\t.reg .pred %%p<%u>;\n\t.reg .b64 %%a<%u>;\n", m.to.temporaries + 1, m.to.temporaries + 1);
     buf_puts(text, "\t.reg .b32 %size<3>, %index<3>, %group, %lin, %threads, %gid, %cells, %cell;\n"
                    "\t.reg .b64 %in, %own, %common, %sums, %array;\n"
                    "\t.shared .align 4 .b8 exchange[1024];\n\t.shared .align 4 .b8 board[4];\n"

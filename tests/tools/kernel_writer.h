@@ -1,0 +1,39 @@
+/* What the makers of random kernels write with. */
+#ifndef PTXOPT_TESTS_KERNEL_WRITER_H
+#define PTXOPT_TESTS_KERNEL_WRITER_H
+
+#include "support/support.h"
+
+typedef struct Writer {
+    Random random;
+    Buf *out;
+    unsigned labels, temporaries; /* the next number of each */
+} Writer;
+
+static inline unsigned below(Writer *writer, unsigned bound)
+{
+    return (unsigned)(random_next(&writer->random) % bound);
+}
+
+static inline bool chance(Writer *writer, unsigned percent)
+{
+    return below(writer, 100) < percent;
+}
+
+static inline unsigned temporary(Writer *writer)
+{
+    return writer->temporaries++;
+}
+
+static inline void line(Writer *writer, const char *format, ...) PRINTF_LIKE(2, 3);
+static inline void line(Writer *writer, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    buf_putc(writer->out, '\t');
+    buf_vprintf(writer->out, format, arguments);
+    buf_putc(writer->out, '\n');
+    va_end(arguments);
+}
+
+#endif
