@@ -80,8 +80,12 @@ static const PtxCount *ptx_counts(Arena *arena, const Profile *profile)
 static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Module *module, const char *kernel,
                         Profile *profile, Arena *arena, Buf *listing)
 {
-    const char *error;
+    const char *error, *no_text = NULL;
     MachineRequest request = {.assembler = judge->assembler, .module = module, .kernel = kernel};
+    if (listing) {
+        request.disassembler = disassembler_find(scratch, &no_text);
+        request.live_registers = request.disassembler != NULL;
+    }
     request.assembly = assembly_request(NULL, 0);
     request.assembly.arch = judge->arch;
     request.assembly.opt_level = judge->opt_level;
@@ -100,6 +104,8 @@ static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Module *mod
     for (unsigned class = 0; class < MACHINE_CLASS_COUNT; class++)
         machine->pipe[class_pipe((MachineClass)class)] += executions->by_class[class];
     profile->machine = machine;
+    if (listing && (no_text || map->no_text))
+        buf_printf(listing, "(without operands and live registers: %s)\n", no_text ? no_text : map->no_text);
     if (listing)
         machine_list(map, executions, listing);
     return true;

@@ -81,12 +81,9 @@ MachineMap *machine_map(Arena *arena, const MachineRequest *request, const char 
             map->code->instructions[i].ptx = MACHINE_NONE;
         map->mapped_count += map->code->instructions[i].ptx != MACHINE_NONE;
     }
-    if (request->disassembler) {
-        *error = machine_code_disassemble(arena, map->code, request->disassembler, map->cubin, map->cubin_size,
-                                          request->live_registers);
-        if (*error)
-            return NULL;
-    }
+    if (request->disassembler)
+        map->no_text = machine_code_disassemble(arena, map->code, request->disassembler, map->cubin, map->cubin_size,
+                                                request->live_registers);
     map->seconds = now() - begin;
     return map;
 }

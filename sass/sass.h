@@ -128,7 +128,7 @@ typedef struct MachineRequest {
     size_t cubin_size;         /* 'cubin' of a MachineMap of another kernel, for example. NULL: it is assembled here */
     const void *numbered;      /* the same for the numbered copy, MachineMap.numbered */
     size_t numbered_size;
-    const Disassembler *disassembler; /* adds text; NULL: none */
+    const Disassembler *disassembler; /* adds text, if it works; NULL: none */
     bool live_registers;              /* needs a disassembler */
 } MachineRequest;
 
@@ -139,6 +139,7 @@ typedef struct MachineMap {
     PtxLines lines;
     bool mapped;           /* the numbered copy assembles to the same code, so the instructions' 'ptx' are set */
     const char *unmapped;  /* why not; NULL if mapped */
+    const char *no_text;   /* why the disassembler added nothing; NULL if it did, or was not asked */
     uint32_t mapped_count; /* instructions that have a PTX instruction */
     const void *cubin; /* of the module, in the arena unless it came with the request */
     size_t cubin_size;

@@ -131,8 +131,8 @@ static int list(Arena *arena, int count, char **arguments)
     EmulatorResult *run = NULL;
     double seconds = 0;
     int status = 0;
-    if (!map) {
-        status = fail(arguments[0], error);
+    if (!map || map->no_text) {
+        status = fail(arguments[0], map ? map->no_text : error);
     } else {
         MachineExecutions *executions =
             count > 3 ? execute(arena, module, map, arguments[3], &run, &seconds) : NULL;
