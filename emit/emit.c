@@ -239,14 +239,6 @@ void emit_module_as_written(const Module *module, Buf *out)
     }
 }
 
-static bool is_debug(const Module *module)
-{
-    for (unsigned i = 0; i < module->target_count; i++)
-        if (strcmp(module->targets[i], "debug") == 0)
-            return true;
-    return false;
-}
-
 static bool item_is_wanted(const Item *item, const Reached *reached, bool debug)
 {
     switch (item->kind) {
@@ -265,7 +257,7 @@ void emit_module_with(const Module *module, const FunctionForm *form, Buf *out)
 {
     Arena *scratch = arena_new();
     Reached *reached = reached_find(module, form, scratch);
-    bool debug = is_debug(module);
+    bool debug = module_is_debug(module);
     header_emit(module, out);
     for (size_t i = 0; i < module->items.count; i++)
         if (item_is_wanted(&module->items.data[i], reached, debug))

@@ -185,6 +185,14 @@ typedef struct Pragma {
     unsigned count;
 } Pragma;
 
+/* What a pragma in a body applies to. */
+typedef enum PragmaScope {
+    PRAGMA_LOAD,     /* the next load: "used_bytes_mask" */
+    PRAGMA_FUNCTION, /* "enable_smem_spilling" */
+    PRAGMA_BLOCK,    /* the block that follows: "nounroll", "frequency", and all that is not known */
+} PragmaScope;
+PragmaScope pragma_scope(const char *text);
+
 struct Inst {
     Inst *prev, *next; /* within its Block */
     Block *block;

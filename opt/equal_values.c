@@ -35,12 +35,6 @@ static RegId find_value(const Merger *merger, RegId reg)
     return reg;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
-
 /* Whether a reader of 'old' may read 'new' instead: PTX accepts a .b register for any type of its width, and signed and
  * unsigned ones for each other. */
 static bool type_replaces(const Body *body, RegId new, RegId old)
@@ -94,7 +88,7 @@ static bool is_copy(const Body *body, const Inst *inst)
 
 static uint64_t constant_hash(uint64_t hash, const Constant *constant)
 {
-    return constant ? mix(mix(hash, constant->kind), constant->bits) : hash;
+    return constant ? hash_mix(hash_mix(hash, constant->kind), constant->bits) : hash;
 }
 
 static bool constant_equal(const Constant *a, const Constant *b)
@@ -130,18 +124,18 @@ static bool operand_equal(const Operand *a, const Operand *b)
 
 static uint64_t inst_hash(const Merger *merger, const Inst *inst)
 {
-    uint64_t hash = mix(1, (uintptr_t)inst->signature);
+    uint64_t hash = hash_mix(1, (uintptr_t)inst->signature);
     for (unsigned i = 0; i < inst->operand_count; i++) {
         const Operand *operand = &inst->operands[i];
-        hash = constant_hash(mix(hash, operand->kind), operand->constant);
+        hash = constant_hash(hash_mix(hash, operand->kind), operand->constant);
         if (operand->kind == OPERAND_SYMBOL)
-            hash = mix(hash, (uintptr_t)operand->symbol.variable);
+            hash = hash_mix(hash, (uintptr_t)operand->symbol.variable);
         if (operand->kind == OPERAND_SREG)
-            hash = mix(hash, (uintptr_t)operand->sreg);
+            hash = hash_mix(hash, (uintptr_t)operand->sreg);
     }
     for (unsigned r = 0; r < inst->ref_count; r++)
         if (ref_reads(&inst->refs[r]))
-            hash = mix(hash, find_value(merger, inst->refs[r].reg));
+            hash = hash_mix(hash, find_value(merger, inst->refs[r].reg));
     return hash;
 }
 
@@ -169,9 +163,9 @@ static bool inst_equal(const Merger *merger, const Inst *old, const Inst *inst)
 /* Arguments of an entered phi may have been replaced since: that can miss a merge, but not make a wrong one. */
 static uint64_t phi_hash(const Merger *merger, const Block *block, const Phi *phi)
 {
-    uint64_t hash = mix(2, block->id);
+    uint64_t hash = hash_mix(2, block->id);
     for (size_t a = 0; a < phi->args.count; a++)
-        hash = mix(hash, find_value(merger, phi->args.data[a].reg));
+        hash = hash_mix(hash, find_value(merger, phi->args.data[a].reg));
     return hash;
 }
 

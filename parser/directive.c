@@ -165,8 +165,7 @@ void directive_add_pragma(Parser *parser, Span span)
         diag_error(parser->diag, span, "'.pragma' is for entries, not for functions");
     for (size_t i = 0; i < parser->lists.strings.count; i++) {
         Name text = parser->lists.strings.data[i];
-        if (strncmp(text, "used_bytes_mask", strlen("used_bytes_mask")) == 0 ||
-            strcmp(text, "enable_smem_spilling") == 0)
+        if (pragma_scope(text) != PRAGMA_BLOCK)
             diag_error(parser->diag, span, "the pragma \"%s\" belongs in the body, among the instructions", text);
     }
     VEC_PUSH(parser->scratch, parser->directives.pragmas, *pragma_new(parser));

@@ -105,7 +105,7 @@ uint32_t decoder_temp(Decoder *d, unsigned row_bytes)
 
 uint32_t decoder_constant(Decoder *d, uint64_t bits, unsigned row_bytes)
 {
-    uint64_t key = (bits ^ (uint64_t)row_bytes << 56) * UINT64_C(0x9e3779b97f4a7c15) | 1;
+    uint64_t key = hash_mix(row_bytes, bits) | 1;
     const uint64_t *found;
     unsigned size = row_bytes ? LANES * row_bytes : 64;
     if (row_bytes && row_bytes < 8)

@@ -40,13 +40,6 @@ static bool is_clock(const Sreg *sreg, unsigned *shift)
     }
 }
 
-/* Registers without a role that read as zero: performance counters, environment registers and the like. */
-static bool reads_zero(const char *name)
-{
-    return strcmp(name, "%smid") == 0 || strncmp(name, "%reserved_smem", 14) == 0 || strncmp(name, "%pm", 3) == 0 ||
-           strncmp(name, "%envreg", 7) == 0 || strcmp(name, "%current_graph_exec") == 0;
-}
-
 /* The value of a register that is the same for all threads of a launch. */
 static bool launch_constant(const Machine *m, const Sreg *sreg, uint64_t *value)
 {
@@ -70,7 +63,8 @@ static bool launch_constant(const Machine *m, const Sreg *sreg, uint64_t *value)
     case SREG_ROLE_TOTAL_SMEM_SIZE:
     case SREG_ROLE_AGGR_SMEM_SIZE: *value = m->shared_bytes; return true;
     case SREG_ROLE_DYNAMIC_SMEM_SIZE: *value = m->launch->dynamic_shared; return true;
-    default: return reads_zero(sreg->name);
+    case SREG_ROLE_OTHER: return true;
+    default: return false;
     }
 }
 

@@ -123,7 +123,7 @@ static uint64_t heap_take(Machine *machine, uint64_t bytes)
     if (bytes > HEAP_BYTES - machine->heap_used)
         return 0;
     uint64_t address = machine->heap.base + machine->heap_used;
-    uint64_t rest = HEAP_BYTES - machine->heap_used, taken = (bytes + 15) & ~UINT64_C(15);
+    uint64_t rest = HEAP_BYTES - machine->heap_used, taken = align_up(bytes, 16);
     machine->heap_used += taken < rest ? taken : rest;
     return address;
 }

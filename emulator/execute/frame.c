@@ -36,7 +36,7 @@ Frame *frame_new(Machine *machine, Code *code, Frame *parent)
     frame->parent = parent;
     frame->carry = 0;
     frame->depth = parent ? parent->depth + 1 : 0;
-    frame->local_base = parent ? (parent->local_base + parent->code->local_bytes + 15) & ~UINT64_C(15) : 0;
+    frame->local_base = parent ? align_up(parent->local_base + parent->code->local_bytes, 16) : 0;
     if (code->stack_row != NO_ROW)
         stack_reset(frame);
     return frame;

@@ -432,17 +432,13 @@ static void inst_place(Builder *builder, const Inst *parsed)
         builder->block = NULL;
 }
 
-/* "used_bytes_mask" applies to the next load, "enable_smem_spilling" to the whole function, the others ("nounroll",
- * "frequency") to the block that follows. */
 static void pragma_place(Builder *builder, const Pragma *pragma)
 {
-    const char *text = pragma->count ? pragma->strings[0] : "";
-    if (strncmp(text, "used_bytes_mask", strlen("used_bytes_mask")) == 0)
-        VEC_PUSH(builder->scratch, builder->inst_pragmas, pragma);
-    else if (strcmp(text, "enable_smem_spilling") == 0)
-        VEC_PUSH(builder->body->arena, builder->body->blocks.data[0]->pragmas, pragma);
-    else
-        VEC_PUSH(builder->scratch, builder->pragmas, pragma);
+    switch (pragma_scope(pragma->count ? pragma->strings[0] : "")) {
+    case PRAGMA_LOAD: VEC_PUSH(builder->scratch, builder->inst_pragmas, pragma); break;
+    case PRAGMA_FUNCTION: VEC_PUSH(builder->body->arena, builder->body->blocks.data[0]->pragmas, pragma); break;
+    case PRAGMA_BLOCK: VEC_PUSH(builder->scratch, builder->pragmas, pragma); break;
+    }
 }
 
 static void blocks_cut(Builder *builder)

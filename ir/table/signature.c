@@ -16,9 +16,9 @@ typedef struct SignatureTable { /* open addressing; never more than half full */
 
 static uint32_t hash_spelling(Name opcode, const Name *mods, unsigned mod_count)
 {
-    uint64_t hash = (uintptr_t)opcode * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = hash_mix(0, (uintptr_t)opcode);
     for (unsigned i = 0; i < mod_count; i++)
-        hash = (hash ^ hash >> 29 ^ (uintptr_t)mods[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash = hash_mix(hash, (uintptr_t)mods[i]);
     return (uint32_t)(hash >> 32);
 }
 
