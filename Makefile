@@ -1,6 +1,6 @@
 ## make              build ./ptxopt
 ## make deps         install what building and testing need (Debian packages, and NVIDIA's assembler)
-## make check        the quick tests, to run before each commit (about a minute)
+## make check        the quick tests, to run before each commit (two minutes)
 ## make test         install what is missing and run every test; ONLY=GLOB selects jobs by name (ONLY='unit/*')
 ## make asan         the same under the address and undefined-behaviour sanitizers, built in build/asan
 ## make fuzz         run the fuzzers; TIME=SECONDS in all, FUZZ="HARNESS...", JOBS=N at once (docs/fuzzing.md)
@@ -13,9 +13,9 @@
 ## make bench-NAME   run the benchmark bench/NAME: frontend, emulator, time or acceptance
 ## make inputs       make the PTX and the occupancies of tests/ again (needs the CUDA toolkit and clang)
 ## make install      install the programs, the library, the manual pages and the documentation of formats under PREFIX
+## make uninstall    remove them again
 ## make deb          build Debian packages in build/deb (needs debhelper)
 ## make wheel        build the Python package, build/wheel/ptxopt-*.whl (docs/library.md)
-## make uninstall    remove them again
 ## make format       run clang-format over the lines that are too long
 ## make clean        remove everything that was built
 ##

@@ -37,7 +37,7 @@ static off_t place_of(const TextKey *key)
     return (off_t)((key->first ^ key->second) % SLOTS * sizeof(Record));
 }
 
-/* The folder, made if it does not exist; false if there is to be none. */
+/* The folder, made if it does not exist; false if none is wanted. */
 static bool folder_find(char path[PATH_MAX])
 {
     const char *given = getenv("PTXOPT_CACHE"), *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");

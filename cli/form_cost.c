@@ -66,7 +66,7 @@ static double per_thread(const FormCost *cost, double value)
     return value / cost->profile->original_threads;
 }
 
-/* The figure behind a resource. */
+/* The count that a resource depends on. */
 static Factor resource_factor(const FormCost *before, const FormCost *after, Resource resource)
 {
     const Profile *x = before->profile, *y = after->profile;

@@ -36,7 +36,7 @@ typedef struct BlockOption {
 
 /* What a signal handler and a search share. */
 typedef struct Interrupt {
-    volatile sig_atomic_t armed; /* a search goes on, which an interrupt is to end, not the process */
+    volatile sig_atomic_t armed; /* during a search, an interrupt ends the search, not the process */
     volatile sig_atomic_t seen;
 } Interrupt;
 

@@ -24,7 +24,7 @@ typedef struct Products {
     Buf printed;       /* what 'ptx' points into, if not the source */
     Buf launch, report; /* if asked for; the report also with EXIT_DIFFERENT and EXIT_UNVERIFIED */
     const struct Report *kernels; /* cli/report.h; with a report only; NULL before the options have been checked */
-    Assembler *assembler; /* while the run goes on */
+    Assembler *assembler; /* during the run */
 } Products;
 
 /* Does what the options ask for, apart from reading and writing files of PTX: the source is the input. What the run

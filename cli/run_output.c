@@ -232,7 +232,7 @@ void note_launches(Run *run)
         char factor[32];
         if (result->coarsening == OUTCOME_DONE)
             diag_note(&run->diag, result->kernel->span,
-                      "kernel '%s' is coarsened by %s: launch it with blocks that much smaller (see -report)",
+                      "kernel '%s' is coarsened by %s: launch it with smaller blocks (-report says which)",
                       result->kernel->name, factor_text(result->contract.factor, factor));
     }
 }

@@ -120,7 +120,7 @@ static void add_operand(Estimate *estimate, Shape *shape, const Inst *inst, unsi
         add_sreg(shape, operand->sreg, scale);
 }
 
-/* A factor of a product that is not affine: where it differs, the product does, and nobody knows by how much. */
+/* A factor of a product that is not affine: where it differs, the product does, by an unknown amount. */
 static void add_factor(Estimate *estimate, Shape *shape, const Inst *inst, unsigned index)
 {
     if (inst->operands[index].kind == OPERAND_REG)
@@ -271,7 +271,7 @@ static double distinct_of(const Estimate *estimate, const Shape *shape, const In
 
 /* The sector that the constant of an address leads to, counted from those that other threads, or other rounds of the
  * loop, touch with another constant: addresses that are a multiple of their distance apart meet. 0 where they are
- * dense, or where nobody knows. */
+ * dense, or where the places are unknown. */
 static uint64_t sector_between_threads(const Estimate *estimate, const Shape *shape)
 {
     double row = fabs(shape->stride[0]) * estimate->block[0], apart = fabs(shape->stride[0]);

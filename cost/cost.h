@@ -68,7 +68,7 @@ typedef struct MachineProfile {
     double instructions;     /* warp instructions */
     double pipe[PIPE_COUNT]; /* of these; the uniform datapath counts as control */
     double spills;           /* loads and stores of registers */
-    double residual;         /* how far the counts behind it disagree: sass.h */
+    double residual;         /* how far the counts that it rests on disagree: sass.h */
 } MachineProfile;
 
 typedef struct Profile {

@@ -9,7 +9,7 @@
  *     }
  *     cuLaunchKernel(mm, grid[0], grid[1], grid[2], block[0], block[1], block[2], ...);
  *
- * A module without that variable has the original kernel, which is launched as ever. docs/formats.md explains the
+ * A module without that variable has the original kernel, which is launched unchanged. docs/formats.md explains the
  * words; docs/launching.md the adapters that do all this for programs that cannot be changed. */
 #ifndef PTXOPT_LAUNCH_H
 #define PTXOPT_LAUNCH_H

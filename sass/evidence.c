@@ -1,7 +1,7 @@
 /* What the counts of PTX instructions say about machine blocks.
  *
- * A PTX instruction speaks through one machine opcode. If it expands to several instructions, that is the one that
- * occurs in most blocks and least often in each; if the assembler has unrolled a loop, each copy has one. What the
+ * Only one machine opcode is evidence for a PTX instruction. If it expands to several instructions, that is the one
+ * that occurs in most blocks and least often in each; if the assembler has unrolled a loop, each copy has one. What the
  * statement is worth depends on the opcode: accesses, barriers and floating-point arithmetic stay where they are in the
  * flow of control, while address arithmetic and moves are hoisted, shared and made again. */
 #include "sass/internal.h"

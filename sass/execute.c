@@ -336,7 +336,7 @@ static void add_trip_limits(Flow *flow, double force)
     }
 }
 
-/* Blocks that no evidence speaks for, such as those that choose between the bodies of an unrolled loop, are executed
+/* Blocks without evidence, such as those that choose between the bodies of an unrolled loop, are executed
  * rather than passed by, but not more often than the PTX that is in them. */
 static void prefer_passing(Flow *flow)
 {

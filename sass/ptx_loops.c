@@ -1,7 +1,7 @@
 /* The loops of the PTX, and how many trips they make each time they are entered.
  *
  * They are the natural loops of each function's flow graph (analysis/loops.h). Its text would not do: compilers place
- * code that hardly runs behind everything else, and its branches back into a loop are not branches back to a header. */
+ * code that hardly runs after everything else, and its branches back into a loop are not branches back to a header. */
 #include "sass/internal.h"
 
 #include "analysis/analysis.h"

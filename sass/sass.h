@@ -78,7 +78,7 @@ typedef struct MachineBlock {
     uint32_t *successors;
     uint32_t successor_count;
     bool exits;      /* threads may leave the function from here: EXIT or RET */
-    uint32_t callee; /* the block that a call enters; MACHINE_NONE if this is no call, or an indirect one */
+    uint32_t callee; /* the block that a call enters; MACHINE_NONE if it is not a call, or an indirect one */
 } MachineBlock;
 
 typedef struct MachineFunction {

@@ -113,8 +113,8 @@ static void input_transform(Call *call, Input *input, size_t number)
     if (input->flags.is_default && call->line.is_debug)
         return;
     if (assembling->in_place && !in_place && input->flags.coarsens) {
-        input_fail(input, "a file of yours is not overwritten, but nvcc would embed it next to the coarsened code: "
-                          "coarsen it with ptxopt, and give nvcc the result");
+        input_fail(input, "your file is never overwritten, but nvcc would embed it beside the coarsened code: "
+                          "coarsen it with ptxopt, and pass nvcc the result");
         return;
     }
     input->original = source_read(arena, input->path, &error);

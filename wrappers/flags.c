@@ -43,7 +43,7 @@ static const char *read_members(Arena *arena, json_t *object, Flags *flags)
         else if (strcmp(key, "strict") == 0 && json_is_boolean(value))
             flags->is_strict |= json_is_true(value);
         else
-            error = arena_printf(arena, "there is no member '%s' with such a value", key);
+            error = arena_printf(arena, "'%s' is not a member, or its value has the wrong type", key);
         if (error)
             return error;
     }

@@ -1,4 +1,4 @@
-/* ptxopt on one file, in a child process: whatever happens to it, the build goes on. */
+/* ptxopt on one file, in a child process: whatever happens to it, the build continues. */
 #include <stdlib.h>
 
 #include "program/program.h"

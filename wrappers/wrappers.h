@@ -34,14 +34,14 @@ bool word_is_one_of(const char *word, const char *const *names, size_t count);
  * are any. Returns NULL, or what is wrong. */
 const char *words_expand_files(Arena *arena, const Words *words, Words *all, bool *expanded);
 
-/* find.c: the programs that the wrappers stand for. */
+/* find.c: the programs that the wrappers replace. */
 
 /* The path of the real program 'name' ("ptxas"): the file that the environment variable names; 'first', if not NULL;
  * the first of that name on PATH; the one in $CUDA_HOME/bin, $CUDA_PATH/bin and /usr/local/cuda/bin. Never a file that
  * is the running program. NULL, with *error, if there is none. */
 const char *find_real(Arena *arena, const char *name, const char *variable, const char *first, const char **error);
 /* To be called before a real program is run. Returns how many programs of ptxopt's run each other, the environment
- * variable counts them: 0 if none of them runs this one; -1 if there is no end to it. */
+ * variable counts them: 0 if none of them runs this one; -1 if they run each other without end. */
 int enter_real(Arena *arena, const char *variable);
 /* The running program's own path; NULL if it is not known. */
 const char *own_path(Arena *arena);
