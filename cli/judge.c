@@ -256,7 +256,22 @@ static Prediction form_predict(void *context, const FunctionForm *form, const Fi
     AssemblerJudge *judge = context;
     if (!judge->basis)
         return (Prediction){0};
-    FormCost cost = machine_cost(judge, judge->basis, form, figures, factor, NULL);
+    /* What a form executes does not depend on how many registers it takes; many counts of one form are compared. */
+    Order order = order_of(judge, form);
+    FormCost cost;
+    if (judge->predicted.profile && judge->predicted_for == judge->basis &&
+        memcmp(&order.key, &judge->predicted_key, sizeof order.key) == 0) {
+        cost = judge->predicted;
+        cost.figures = *figures;
+        cost.time = form_time(judge->basis, &cost);
+        cost.known = cost.time.known;
+    } else {
+        cost = machine_cost(judge, judge->basis, form, figures, factor, NULL);
+        judge->predicted = cost;
+        judge->predicted_for = judge->basis;
+        judge->predicted_key = order.key;
+    }
+    buf_free(&order.text);
     if (!cost.known)
         return (Prediction){0};
     return (Prediction){true, cost.profile->machine != NULL, cost.time.cycles, profile_executed(cost.profile),

@@ -28,6 +28,8 @@ typedef struct Standing {
     unsigned free_up_to;   /* the most registers that cost no block */
     unsigned next_boundary; /* with this many registers more blocks fit; 0: fewer registers gain nothing */
     unsigned next_blocks;
+    unsigned better_block; /* threads of a block with which more warps fit; 0: none do, or the kernel fixes its size */
+    unsigned better_warps;
 } Standing;
 
 typedef struct KernelReport {

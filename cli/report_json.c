@@ -35,6 +35,10 @@ static json_t *occupancy_json(const Standing *standing)
                         standing->next_boundary ? json_pack("{s:i,s:i}", "registers", (int)standing->next_boundary,
                                                             "blocks", (int)standing->next_blocks)
                                                 : json_null());
+    json_object_set_new(value, "better_block",
+                        standing->better_block ? json_pack("{s:i,s:i}", "threads", (int)standing->better_block, "warps",
+                                                           (int)standing->better_warps)
+                                               : json_null());
     return value;
 }
 
@@ -142,6 +146,20 @@ static json_t *registers_json(const KernelReport *kernel)
     json_object_set_new(value, "before", figures_json(&reduction->before));
     json_object_set_new(value, "capped", figures_json(&reduction->capped));
     json_object_set_new(value, "after", figures_json(&reduction->after));
+    json_t *boundaries = json_array();
+    for (unsigned i = 0; i < reduction->boundary_count; i++) {
+        const RegistersBoundary *boundary = &reduction->boundaries[i];
+        json_t *one = json_object();
+        json_object_set_new(one, "registers", json_integer(boundary->registers));
+        json_object_set_new(one, "blocks", json_integer(boundary->blocks));
+        json_object_set_new(one, "warps", json_integer(boundary->warps));
+        json_object_set_new(one, "figures", figures_json(&boundary->figures));
+        json_object_set_new(one, "speedup", boundary->speedup > 0 ? json_real(boundary->speedup) : json_null());
+        json_object_set_new(one, "chosen", json_boolean(boundary->is_chosen));
+        json_object_set_new(one, "verdict", json_text(boundary->verdict));
+        json_array_append_new(boundaries, one);
+    }
+    json_object_set_new(value, "boundaries", boundaries);
     json_t *steps = json_array();
     for (unsigned i = 0; i < reduction->step_count; i++) {
         json_t *step = json_object();

@@ -108,6 +108,9 @@ static void print_limits(Buf *out, const KernelReport *kernel)
     buf_printf(out, "  %-*sbefore: %s; after: %s\n", LABEL_WIDTH, "blocks limited by",
                occupancy_limits_name(kernel->before.occupancy.limits),
                occupancy_limits_name(kernel->after.occupancy.limits));
+    if (kernel->after.better_block)
+        buf_printf(out, "  %-*sblocks of %u threads would fit %u warps on an SM\n", LABEL_WIDTH, "block size",
+                   kernel->after.better_block, kernel->after.better_warps);
 }
 
 static void print_figures(Buf *out, const KernelReport *kernel)
@@ -258,6 +261,12 @@ static void print_registers(Buf *out, const KernelReport *kernel)
     if (reduction->explanation)
         buf_printf(out, ": %s", reduction->explanation);
     buf_puts(out, "\n");
+    for (unsigned i = 0; i < reduction->boundary_count; i++) {
+        const RegistersBoundary *boundary = &reduction->boundaries[i];
+        buf_printf(out, "    %s %u registers, %u blocks and %u warps on an SM: %s\n",
+                   boundary->is_chosen ? "chosen" : "      ", boundary->registers, boundary->blocks, boundary->warps,
+                   boundary->verdict);
+    }
     if (reduction->capped.known) {
         buf_puts(out, "    capped, unchanged code: ");
         print_cost(out, &reduction->capped);

@@ -16,6 +16,8 @@ static void set_request(const Run *run, KernelReport *report)
                                .stride = run->options->stride,
                                .guards = run->options->guards,
                                .growth = run->options->growth};
+    const Launch *launch = choice_launch(&run->choice, name);
+    request->dynamic_shared = launch ? launch->dynamic_shared : 0;
     if (block)
         memcpy(request->block, block->threads, sizeof request->block);
     if (coarsen) {

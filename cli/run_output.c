@@ -95,7 +95,7 @@ static void explain_rejection(Run *run, const Assembly *assembly, const char *ou
     fprintf(run->messages, "ptxopt: nothing is written\n");
 }
 
-static void set_standing(const Run *run, Standing *standing)
+static void set_standing(const Run *run, const Tuning *tuning, Standing *standing)
 {
     const Figures *figures = &standing->figures;
     unsigned threads = block_size_total(&standing->block);
@@ -108,6 +108,9 @@ static void set_standing(const Run *run, Standing *standing)
     if (standing->next_boundary)
         standing->next_blocks =
             machine_occupancy(run->machine, threads, standing->next_boundary, figures->shared).blocks;
+    if (!tuning->reqntid_count)
+        standing->better_block =
+            machine_block_better(run->machine, threads, figures->registers, figures->shared, &standing->better_warps);
 }
 
 static void set_figures(Standing *standing, const Assembly *assembly, const char *kernel)
@@ -128,8 +131,8 @@ static void complete_report(Run *run, const Assembly *before, const Assembly *af
         set_figures(&kernel->after, after, kernel->result.kernel->name);
         kernel->before.block = kernel->result.block_before;
         kernel->after.block = kernel->result.block_after;
-        set_standing(run, &kernel->before);
-        set_standing(run, &kernel->after);
+        set_standing(run, &kernel->tuning, &kernel->before);
+        set_standing(run, &kernel->tuning, &kernel->after);
     }
 }
 

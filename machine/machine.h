@@ -166,4 +166,11 @@ unsigned machine_boundary_below(const Machine *machine, unsigned block_threads, 
 unsigned machine_boundary_above(const Machine *machine, unsigned block_threads, uint64_t shared_bytes,
                                 unsigned registers);
 
+/* A block size that fits better: the multiple of a warp, between half of block_threads and twice as many, with which an
+ * SM holds the most warps, and of these the nearest; 0 if none holds more than block_threads does. *warps is set to
+ * what it holds. Each block is taken to use the same shared memory. Nugteren et al., section 5.4, the third
+ * guideline. */
+unsigned machine_block_better(const Machine *machine, unsigned block_threads, unsigned registers, uint64_t shared_bytes,
+                              unsigned *warps);
+
 #endif

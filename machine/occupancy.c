@@ -143,3 +143,21 @@ unsigned machine_boundary_above(const Machine *machine, unsigned block_threads, 
     }
     return registers;
 }
+
+unsigned machine_block_better(const Machine *machine, unsigned block_threads, unsigned registers, uint64_t shared_bytes,
+                              unsigned *warps)
+{
+    unsigned best = 0, most = machine_occupancy(machine, block_threads, registers, shared_bytes).warps, nearest = 0;
+    unsigned last = minimum(2 * block_threads, machine->threads_per_block);
+    for (unsigned threads = machine->warp_size; threads <= last; threads += machine->warp_size) {
+        unsigned fits = machine_occupancy(machine, threads, registers, shared_bytes).warps;
+        unsigned distance = threads > block_threads ? threads - block_threads : block_threads - threads;
+        if (2 * threads < block_threads || fits < most || (fits == most && (!best || distance >= nearest)))
+            continue;
+        best = threads;
+        most = fits;
+        nearest = distance;
+    }
+    *warps = most;
+    return best;
+}

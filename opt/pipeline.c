@@ -79,6 +79,7 @@ static void reduce_registers(PassContext *context, const KernelRequest *request,
     RegistersRequest wanted = {.is_auto = request->registers_auto,
                                .target = request->target_registers,
                                .spill = request->registers_spill,
+                               .dynamic_shared = request->dynamic_shared,
                                .effort = effort_of(options)};
     if (result->coarsening == OUTCOME_DONE)
         memcpy(wanted.factor, result->contract.factor, sizeof wanted.factor);

@@ -19,6 +19,7 @@ typedef struct KernelRequest {
     bool registers_spill; /* a fixed target may cost spills */
     unsigned target_registers;
     unsigned block[3]; /* threads of a block at launch; 0: not given */
+    uint64_t dynamic_shared; /* bytes of a block at launch */
 } KernelRequest;
 
 typedef struct PipelineOptions {

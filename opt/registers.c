@@ -7,7 +7,6 @@
 #include "opt/registers_search.h"
 
 enum {
-    LOWEST_CAP = 24,     /* assemblers raise a lower .maxnreg to this, with a warning */
     CAPS_MOST = 3,       /* caps tried, each higher than the last, where the assembler rejects one */
     CAP_STEP = 4,        /* registers */
     BATCHES_MOST = 16,   /* assemblies for each kind of rematerialization at the first stage */
@@ -63,8 +62,7 @@ static void ssa_start(Search *search)
     search_record(search, PASS_SSA, "to SSA form and back", body, &search->current, better);
 }
 
-/* Looks for a form with at most search->target registers, starting from the input under its cap. */
-static void target_search(Search *search)
+void target_search(Search *search)
 {
     unsigned effort = search->request->effort;
     pass_set_body(&search->passes, body_clone(search->best));
@@ -96,8 +94,7 @@ static Body *input_clone(const Body *body)
     return input;
 }
 
-/* The first best form is the input under the cap that the target needs. */
-static void capped_start(Search *search, const Body *input)
+void capped_start(Search *search, const Body *input)
 {
     RegistersResult *result = search->result;
     search->best = body_clone(input);
@@ -117,16 +114,15 @@ static void capped_start(Search *search, const Body *input)
     }
     search->best_figures = result->capped;
     /* A candidate may be a few percent longer than the longer of the two forms that need no search; longer than the
-     * uncapped one only, where the user did not choose the target. */
+     * uncapped one only, where neither the user chose the target nor a predicted time decides. */
     uint64_t longest = result->before.instructions > result->capped.instructions ? result->before.instructions
                                                                                  : result->capped.instructions;
-    if (search->request->is_auto)
+    if (search->request->is_auto && !search->passes.judge->predict)
         longest = result->before.instructions;
     search->most_instructions = longest + longest / 16 + 4;
 }
 
-/* The best form becomes the caller's. */
-static void best_take(Search *search, PassContext *context)
+void best_take(Search *search, PassContext *context)
 {
     RegistersResult *result = search->result;
     if (search->best->ssa)
@@ -138,7 +134,7 @@ static void best_take(Search *search, PassContext *context)
     result->changed = true;
 }
 
-static void nothing_changed(Search *search, PassContext *context, const char *explanation)
+void nothing_changed(Search *search, PassContext *context, const char *explanation)
 {
     if (context->body->ssa)
         body_from_ssa(context->body);
@@ -198,37 +194,47 @@ static void spills_explain(Search *search, const Figures *spilling, const char *
         spilling->registers, (unsigned long long)figures_spills(spilling));
 }
 
+Prediction form_predicted(Search *search, const Body *form, const Figures *figures)
+{
+    const PassContext *passes = &search->passes;
+    if (!passes->judge->predict)
+        return (Prediction){0};
+    Body *changed = body_clone(form);
+    if (changed->ssa)
+        body_from_ssa(changed);
+    const FunctionForm printed = pass_form(passes, changed);
+    Prediction prediction =
+        passes->judge->predict(passes->judge->context, &printed, figures, search->request->factor);
+    body_free(changed);
+    return prediction;
+}
+
+const char *price_objection(Search *search, const Prediction *before, const Prediction *after, const Figures *figures)
+{
+    Arena *arena = search->passes.arena;
+    if (!before->known || !after->known || before->is_machine != after->is_machine)
+        return NULL;
+    double longer = before->instructions > 0 ? after->instructions / before->instructions : 1;
+    if (after->warps <= before->warps && longer > 1.01)
+        return arena_printf(arena,
+                            "%u registers were reached, but not used: an SM holds %u warps as before, and the form "
+                            "executes %.2f times the instructions",
+                            figures->registers, after->warps, longer);
+    if (after->cycles > slower_by * before->cycles)
+        return arena_printf(arena, "%u registers were reached, but not used: with %u warps on an SM instead of "
+                            "%u, and %.2f times the instructions, the kernel is predicted to be slower (%.3fx)",
+                            figures->registers, after->warps, before->warps, longer,
+                            before->cycles / after->cycles);
+    return NULL;
+}
+
 /* Why a form is not worth its price by predicted time, against the input without a cap; NULL if it is, or if nobody
  * predicts times. */
 static const char *time_objection(Search *search, const Body *input, const Body *form, const Figures *figures)
 {
-    const PassContext *passes = &search->passes;
-    const RegistersResult *result = search->result;
-    if (!passes->judge->predict)
-        return NULL;
-    Body *changed = body_clone(form);
-    if (changed->ssa)
-        body_from_ssa(changed);
-    const FunctionForm before_form = pass_form(passes, input), after_form = pass_form(passes, changed);
-    const unsigned *factor = search->request->factor;
-    void *judge = passes->judge->context;
-    Prediction before = passes->judge->predict(judge, &before_form, &result->before, factor);
-    Prediction after = passes->judge->predict(judge, &after_form, figures, factor);
-    body_free(changed);
-    if (!before.known || !after.known || before.is_machine != after.is_machine)
-        return NULL;
-    double longer = before.instructions > 0 ? after.instructions / before.instructions : 1;
-    if (after.warps <= before.warps && longer > 1.01)
-        return arena_printf(passes->arena,
-                            "%u registers were reached, but not used: an SM holds %u warps as before, and the form "
-                            "executes %.2f times the instructions",
-                            figures->registers, after.warps, longer);
-    if (after.cycles > slower_by * before.cycles)
-        return arena_printf(passes->arena, "%u registers were reached, but not used: with %u warps on an SM instead of "
-                            "%u, and %.2f times the instructions, the kernel is predicted to be slower (%.3fx)",
-                            figures->registers, after.warps, before.warps, longer,
-                            before.cycles / after.cycles);
-    return NULL;
+    Prediction before = form_predicted(search, input, &search->result->before);
+    Prediction after = form_predicted(search, form, figures);
+    return price_objection(search, &before, &after, figures);
 }
 
 /* Where the best form is not worth its price: the input under the cap, if that is better than without. */
@@ -347,90 +353,6 @@ static void target_fixed(Search *search, const Body *input, PassContext *context
         spills_explain(search, &spilling, objection);
     else if (!objection)
         target_explain(search);
-}
-
-/* Takes lower boundaries that cost nothing: no more spills and no more instructions than the best form has. */
-static void boundaries_below(Search *search, unsigned threads, uint64_t shared, Occupancy *now)
-{
-    const Machine *machine = search->passes.machine;
-    for (;;) {
-        unsigned next = machine_boundary_below(machine, threads, shared, search->target);
-        if (next < LOWEST_CAP || search_is_over(search))
-            return;
-        Body *body = body_clone(search->best);
-        body->tuning.maxnreg = next;
-        Figures figures = search_measure(search, body);
-        bool taken = figures.known && figures.registers <= next &&
-                     figures_spills(&figures) <= figures_spills(&search->best_figures) &&
-                     figures.instructions <= search->best_figures.instructions;
-        search->tried[PASS_BOUNDS]++;
-        search_record(search, PASS_BOUNDS, arena_printf(search->passes.arena, ".maxnreg %u", next), body, &figures,
-                      taken);
-        if (!taken) {
-            body_free(body);
-            return;
-        }
-        search_set_best(search, body, &figures);
-        search->target = search->result->target = next;
-        *now = machine_occupancy(machine, threads, next, shared);
-    }
-}
-
-static void target_auto(Search *search, const Body *input, PassContext *context)
-{
-    RegistersResult *result = search->result;
-    const Machine *machine = search->passes.machine;
-    const Figures *before = &result->before;
-    const char *note;
-    unsigned threads = block_size_total_assumed(&search->passes.block, &note);
-    uint64_t shared = before->shared;
-    Occupancy now = machine_occupancy(machine, threads, before->registers, shared);
-    unsigned boundary = machine_boundary_below(machine, threads, shared, before->registers);
-    result->capped = *before;
-    if (!boundary) {
-        const char *limits = occupancy_limits_name(now.limits);
-        nothing_changed(search, context,
-                        arena_printf(search->passes.arena,
-                                     "with %u threads per block%s an SM holds %u blocks, limited by %s; using fewer "
-                                     "than %u registers would not add one",
-                                     threads, note, now.blocks, limits, before->registers));
-        return;
-    }
-    search->target = result->target = boundary;
-    Occupancy then = machine_occupancy(machine, threads, boundary, shared);
-    capped_start(search, input);
-    if (result->capped.known)
-        target_search(search);
-    if (!search_is_reached(search)) {
-        result->target = 0;
-        const Figures *best = &search->best_figures;
-        nothing_changed(
-            search, context,
-            !best->known ? "the input does not assemble under the cap"
-            : search_excess(search, best)
-                ? arena_printf(search->passes.arena,
-                               "the next boundary, %u registers with %u threads per block%s, was not reached: "
-                               "%u at best",
-                               boundary, threads, note, best->registers)
-                : arena_printf(search->passes.arena,
-                               "the next boundary, %u registers with %u threads per block%s, costs %llu bytes "
-                               "of spills at best",
-                               boundary, threads, note, (unsigned long long)figures_spills(best)));
-        return;
-    }
-    if (pass_is_enabled(search->passes.options, PASS_BOUNDS))
-        boundaries_below(search, threads, shared, &then);
-    const char *objection = time_objection(search, input, search->best, &search->best_figures);
-    if (objection) {
-        result->target = 0;
-        nothing_changed(search, context, objection);
-        return;
-    }
-    best_take(search, context);
-    result->reached = true;
-    result->explanation = arena_printf(search->passes.arena,
-                                       "%u registers: with %u threads per block%s an SM holds %u blocks instead of %u",
-                                       result->after.registers, threads, note, then.blocks, now.blocks);
 }
 
 /* Says so of passes that have no form for -d to print. */

@@ -5,11 +5,12 @@
 #include "opt/pass.h"
 
 typedef struct RegistersRequest {
-    bool is_auto;    /* the highest boundary below the input's registers that can be reached without spilling */
+    bool is_auto;    /* the boundary below the input's registers at which the kernel is predicted to be the fastest */
     unsigned target; /* registers of each thread; unused with is_auto */
     bool spill;      /* a fixed target may be reached by more spills than the input has; else the lowest count without
                       * more is */
     unsigned factor[3]; /* by which the kernel has been coarsened; 1 or 0: not */
+    uint64_t dynamic_shared; /* bytes of each block at launch */
     unsigned effort; /* how many candidates may be assembled; the input itself and its cap always are */
 } RegistersRequest;
 
@@ -19,6 +20,15 @@ typedef struct RegistersStep { /* one candidate, for the report */
     bool kept;
 } RegistersStep;
 
+/* A register count at which more blocks fit than with the input's, and what it costs. */
+typedef struct RegistersBoundary {
+    unsigned registers, blocks, warps; /* the last two of an SM */
+    Figures figures;                   /* of the best form found; not known: none was looked for */
+    double speedup;                    /* predicted, over the input; 0: unknown */
+    bool is_chosen;
+    const char *verdict;
+} RegistersBoundary;
+
 typedef struct RegistersResult {
     Figures before;  /* the input, without a cap other than its own .maxnreg */
     Figures capped;  /* the input under the cap that the target needs; 'before' where it needs none */
@@ -26,6 +36,8 @@ typedef struct RegistersResult {
     unsigned target; /* the request's, or the boundary that auto chose; 0: auto found none worth reaching */
     bool reached;
     bool changed;
+    RegistersBoundary *boundaries; /* auto: from the highest down */
+    unsigned boundary_count;
     RegistersStep *steps;
     unsigned step_count;
     const char *explanation; /* a sentence or two on what was reached, or on the obstacle */

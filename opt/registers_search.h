@@ -84,6 +84,25 @@ bool search_run(Search *search, PassId pass, SearchStage stage, unsigned assembl
 /* Makes the best form the current one again: a walk may end at a worse one. */
 void search_restore(Search *search);
 
+/* registers.c, for registers_auto.c too: */
+
+enum { LOWEST_CAP = 24 }; /* assemblers raise a lower .maxnreg to this, with a warning */
+
+/* The input under the cap that search->target needs becomes the best form. */
+void capped_start(Search *search, const Body *input);
+/* Looks for a form with at most search->target registers, starting from the best form. */
+void target_search(Search *search);
+/* The best form becomes the context's. */
+void best_take(Search *search, PassContext *context);
+/* The context's body stays as it is. */
+void nothing_changed(Search *search, PassContext *context, const char *explanation);
+/* What the judge predicts for a form, SSA or not; not known if nobody predicts times. */
+Prediction form_predicted(Search *search, const Body *form, const Figures *figures);
+/* Why a form with these figures is not worth its price; NULL if it is, or if a prediction is missing. */
+const char *price_objection(Search *search, const Prediction *before, const Prediction *after, const Figures *figures);
+/* registers_auto.c: looks for the best boundary below the input's registers. */
+void target_auto(Search *search, const Body *input, PassContext *context);
+
 /* Proposes the block's size as .maxntid, for the best form; true if it is better. */
 bool search_bounds(Search *search);
 

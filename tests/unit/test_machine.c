@@ -263,6 +263,34 @@ static void boundaries_hold_everywhere(void **state)
     }
 }
 
+static void block_sizes_fit_better(void **state)
+{
+    (void)state;
+    const Machine *hopper = machine_for("sm_90"), *turing = machine_for("sm_75");
+    unsigned warps = 0;
+    assert_int_equal(machine_block_better(hopper, 320, 32, 0, &warps), 256); /* 6 blocks of 10 warps leave 4 places */
+    assert_int_equal(warps, 64);
+    assert_int_equal(machine_block_better(hopper, 480, 16, 0, &warps), 512);
+    assert_int_equal(warps, 64);
+    /* Full occupancy already. */
+    assert_int_equal(machine_block_better(turing, 256, 64, 0, &warps), 0);
+    assert_int_equal(machine_block_better(hopper, 1024, 32, 0, &warps), 0);
+    /* Each against the definition. */
+    for (unsigned threads = 32; threads <= 1024; threads += 32)
+        for (unsigned registers = 16; registers <= 255; registers += 13) {
+            unsigned now = machine_occupancy(hopper, threads, registers, 0).warps;
+            unsigned better = machine_block_better(hopper, threads, registers, 0, &warps);
+            unsigned most = now;
+            for (unsigned other = 32; other <= 1024 && other <= 2 * threads; other += 32)
+                if (2 * other >= threads && machine_occupancy(hopper, other, registers, 0).warps > most)
+                    most = machine_occupancy(hopper, other, registers, 0).warps;
+            assert_int_equal(warps, most);
+            assert_int_equal(better != 0, most > now);
+            if (better)
+                assert_int_equal(machine_occupancy(hopper, better, registers, 0).warps, most);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +304,7 @@ int main(void)
         cmocka_unit_test(survives_any_input),
         cmocka_unit_test(lists_boundaries),
         cmocka_unit_test(boundaries_hold_everywhere),
+        cmocka_unit_test(block_sizes_fit_better),
     };
     return cmocka_run_group_tests_name("machine", tests, NULL, NULL);
 }

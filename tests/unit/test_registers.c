@@ -113,6 +113,8 @@ typedef struct Case {
     RegistersResult result;
 } Case;
 
+static unsigned registers_before; /* in the first prediction; 0: none was asked for yet */
+
 static void case_start(Case *test, const char *text, Temper temper)
 {
     const char *reason;
@@ -120,6 +122,7 @@ static void case_start(Case *test, const char *text, Temper temper)
     test->kernel = module_find_function(test->module, "k");
     test->body = body_build(test->kernel, &reason);
     model_init(&test->judge, temper);
+    registers_before = 0;
     test->request = (RegistersRequest){.target = 32, .spill = true, .effort = 60};
     memset(test->passes.enabled, true, sizeof test->passes.enabled);
 }
@@ -393,7 +396,7 @@ static void auto_takes_the_next_boundary(void **state)
     case_end(&test);
 }
 
-/* Predictions by the number of instructions in the form; more warps if 'gains_warps'. */
+/* Predictions by the number of instructions in the form; more warps if 'gains_warps'.  The first is the input's. */
 static bool gains_warps;
 static double cycles_each;
 
@@ -402,7 +405,8 @@ static Prediction model_predict(void *context, const FunctionForm *form, const F
 {
     (void)context;
     (void)factor;
-    bool is_changed = form->body->tuning.maxnreg != 0;
+    registers_before = registers_before ? registers_before : figures->registers;
+    bool is_changed = form->body->tuning.maxnreg != 0 || figures->registers < registers_before;
     double instructions = (double)figures->instructions * (is_changed ? 1.5 : 1);
     return (Prediction){
         .known = true,
@@ -444,7 +448,82 @@ static void time_decides(void **state)
         case_run(&test);
         assert_int_equal(test.result.changed, i == 0);
         if (i)
-            assert_non_null(strstr(test.result.explanation, "predicted to be slower"));
+            assert_non_null(strstr(test.result.explanation, "even at no cost"));
+        case_end(&test);
+    }
+}
+
+/* Cycles by the boundary that the form's cap is: the table's first is the input's. */
+static double cycles_at[256];
+
+static Prediction boundary_predict(void *context, const FunctionForm *form, const Figures *figures,
+                                   const unsigned factor[3])
+{
+    (void)context;
+    (void)form;
+    (void)factor;
+    return (Prediction){.known = true,
+                        .cycles = cycles_at[figures->registers] ? cycles_at[figures->registers] : 1000,
+                        .instructions = 100,
+                        .warps = 256 - figures->registers};
+}
+
+static void auto_takes_the_fastest_boundary(void **state)
+{
+    (void)state;
+    static const struct {
+        double at[4]; /* cycles at 40, 38 ... below: with 256 threads on sm_90 boundaries are 40 and 32 */
+        unsigned target;
+    } cases[] = {
+        {{1000, 900, 800}, 32},  /* the lower one is faster */
+        {{1000, 800, 900}, 40},  /* the higher one is */
+        {{1000, 900, 900}, 40},  /* as fast, but no fewer registers than needed */
+        {{1000, 1100, 900}, 32}, /* the next boundary is slower than none */
+        {{1000, 1100, 1200}, 0}, /* both are */
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Case test;
+        case_start(&test, late_values(text_arena, 40), HONEST);
+        test.request.is_auto = true;
+        test.block_threads = 256;
+        test.judge.judge.predict = boundary_predict;
+        for (unsigned r = 0; r < COUNT_OF(cycles_at); r++)
+            cycles_at[r] = r > 40 ? cases[i].at[0] : r > 32 ? cases[i].at[1] : cases[i].at[2];
+        case_run(&test);
+        assert_true(test.result.before.registers > 40);
+        assert_int_equal(test.result.target, cases[i].target);
+        assert_int_equal(test.result.changed, cases[i].target != 0);
+        assert_true(test.result.boundary_count >= 2);
+        assert_int_equal(test.result.boundaries[0].registers, 40);
+        for (unsigned b = 0; b < test.result.boundary_count; b++) {
+            assert_non_null(test.result.boundaries[b].verdict);
+            assert_int_equal(test.result.boundaries[b].is_chosen,
+                             test.result.boundaries[b].registers == cases[i].target);
+        }
+        if (cases[i].target)
+            assert_non_null(strstr(test.result.explanation, "predicted 1."));
+        case_end(&test);
+    }
+}
+
+/* Where every form under a cap spills, only a large gain is worth it. */
+static void spills_need_a_large_gain(void **state)
+{
+    (void)state;
+    static const double gains[] = {1.01, 1.04, 1.2};
+    for (size_t i = 0; i < COUNT_OF(gains); i++) {
+        Case test;
+        case_start(&test, late_values(text_arena, 40), HONEST);
+        test.request.is_auto = true;
+        test.block_threads = 256;
+        test.passes.enabled[PASS_REMATERIALIZE] = test.passes.enabled[PASS_SINK] =
+            test.passes.enabled[PASS_SCHEDULE] = false;
+        test.judge.judge.predict = boundary_predict;
+        for (unsigned r = 0; r < COUNT_OF(cycles_at); r++)
+            cycles_at[r] = r > 40 ? 1000 : 1000 / gains[i];
+        case_run(&test);
+        assert_int_equal(test.result.changed, gains[i] > 1.05);
+        assert_non_null(strstr(test.result.explanation, "spills"));
         case_end(&test);
     }
 }
@@ -595,6 +674,8 @@ int main(void)
         cmocka_unit_test(auto_takes_the_next_boundary),
         cmocka_unit_test(instructions_without_warps_are_not_worth_it),
         cmocka_unit_test(time_decides),
+        cmocka_unit_test(auto_takes_the_fastest_boundary),
+        cmocka_unit_test(spills_need_a_large_gain),
         cmocka_unit_test(auto_says_when_nothing_is_to_be_gained),
         cmocka_unit_test(auto_counts_shared_memory),
         cmocka_unit_test(auto_gives_up_where_spills_would_stay),

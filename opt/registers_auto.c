@@ -1,0 +1,286 @@
+/* The choice among virtual register boundaries (Nugteren et al., SCOPES 2010, section 5.4).
+ *
+ * A block fits on an SM or it does not, so registers count only where one more block fits.  Of the boundaries below the
+ * input's registers, those are looked at that the assembler or a search reaches, and the one is taken at which the
+ * kernel is predicted to be the fastest.  Without predictions, that is the highest one that costs nothing. */
+#include "opt/registers_search.h"
+
+#include <stdlib.h>
+
+enum {
+    BOUNDARIES_MOST = 6, /* that are looked at, from the highest down */
+    SEARCHED_MOST = 2,   /* for which a form is searched, if the cap alone costs spills */
+};
+
+/* A form that spills more than the input has to be so much faster: what spilled bytes do to caches is not modelled. */
+static const double spilling_gain = 1.05;
+/* A boundary that could gain less than this, with the input's own code, is not worth a search. */
+static const double least_potential = 1.002;
+
+typedef struct Option {
+    RegistersBoundary *boundary;
+    Body *form; /* owned; NULL: none was found */
+    Figures capped; /* of the input under this cap */
+    Prediction prediction;
+    double potential; /* the speedup with the input's code and this boundary's warps; 0: unknown */
+} Option;
+
+typedef struct Boundaries {
+    Search *search;
+    const Body *input;
+    unsigned threads;
+    uint64_t shared;
+    Occupancy now;
+    Prediction before;
+    Option options[BOUNDARIES_MOST];
+    unsigned count;
+} Boundaries;
+
+static void boundaries_list(Boundaries *boundaries)
+{
+    Search *search = boundaries->search;
+    RegistersResult *result = search->result;
+    BoundaryList list = machine_boundaries(search->passes.machine, boundaries->threads, boundaries->shared);
+    result->boundaries = ARENA_ARRAY(search->passes.arena, RegistersBoundary, BOUNDARIES_MOST);
+    for (unsigned i = 0; i < list.count && boundaries->count < BOUNDARIES_MOST; i++) {
+        const Boundary *at = &list.items[i];
+        if (at->registers >= result->before.registers || at->blocks <= boundaries->now.blocks ||
+            (at->registers < LOWEST_CAP && boundaries->count))
+            continue;
+        RegistersBoundary *boundary = &result->boundaries[boundaries->count];
+        *boundary = (RegistersBoundary){
+            .registers = at->registers, .blocks = at->blocks, .warps = at->warps, .verdict = "not tried"};
+        boundaries->options[boundaries->count++].boundary = boundary;
+    }
+    result->boundary_count = boundaries->count;
+}
+
+/* Assembles the input under all caps together. */
+static void caps_prepare(const Boundaries *boundaries)
+{
+    Arena *arena = arena_new();
+    Search *search = boundaries->search;
+    Proposals proposals = proposals_new(search, arena, boundaries->count);
+    for (unsigned i = 0; i < boundaries->count && proposals.count < proposals.capacity; i++) {
+        Body *body = body_clone(boundaries->input);
+        unsigned cap = boundaries->options[i].boundary->registers;
+        body->tuning.maxnreg = cap < LOWEST_CAP ? LOWEST_CAP : cap;
+        proposals_add(&proposals, body);
+    }
+    proposals_prepare(search, &proposals);
+    arena_free(arena);
+}
+
+static void potentials_predict(Boundaries *boundaries)
+{
+    const RegistersResult *result = boundaries->search->result;
+    boundaries->before = form_predicted(boundaries->search, boundaries->input, &result->before);
+    for (unsigned i = 0; i < boundaries->count && boundaries->before.known; i++) {
+        Option *option = &boundaries->options[i];
+        Figures figures = result->before;
+        figures.registers = option->boundary->registers;
+        Prediction best = form_predicted(boundaries->search, boundaries->input, &figures);
+        option->potential = best.known && best.cycles > 0 ? boundaries->before.cycles / best.cycles : 0;
+    }
+}
+
+/* "6 more instructions", "8 bytes of spills and 6 fewer instructions"; NULL: no price. */
+static const char *price_text(const Boundaries *boundaries, const Option *option)
+{
+    const Figures *before = &boundaries->search->result->before, *after = &option->boundary->figures;
+    Arena *arena = boundaries->search->passes.arena;
+    uint64_t were = figures_spills(before), are = figures_spills(after), spills = are > were ? are - were : 0;
+    const char *instructions = NULL, *bytes = NULL;
+    if (after->instructions > before->instructions)
+        instructions = arena_printf(arena, "%llu more instructions",
+                                    (unsigned long long)(after->instructions - before->instructions));
+    else if (after->instructions < before->instructions)
+        instructions = arena_printf(arena, "%llu fewer instructions",
+                                    (unsigned long long)(before->instructions - after->instructions));
+    if (spills)
+        bytes = arena_printf(arena, "%llu bytes of spills", (unsigned long long)spills);
+    return bytes && instructions ? arena_printf(arena, "%s and %s", bytes, instructions)
+           : bytes               ? bytes
+                                 : instructions;
+}
+
+/* Whether the best form so far is under the boundary and costs no more spills than the input has. */
+static bool is_free(const Search *search)
+{
+    const Figures *best = &search->best_figures;
+    return search_is_reached(search) && best->instructions <= search->result->before.instructions;
+}
+
+/* The best form for the boundary: the input under its cap and, where that costs something, what a search finds. */
+static void option_try(Boundaries *boundaries, Option *option, bool may_search)
+{
+    Search *search = boundaries->search;
+    RegistersBoundary *boundary = option->boundary;
+    body_free(search->best);
+    search->best = NULL;
+    search->best_figures = search->dropped = (Figures){0};
+    pass_set_body(&search->passes, NULL);
+    search->target = boundary->registers;
+    capped_start(search, boundaries->input);
+    if (search->result->capped.known && may_search && !is_free(search))
+        target_search(search);
+    boundary->figures = search->best_figures;
+    option->capped = search->result->capped;
+    if (!boundary->figures.known || search_excess(search, &boundary->figures)) {
+        boundary->verdict = boundary->figures.known
+                                ? arena_printf(search->passes.arena, "not reached: %u registers at best",
+                                               boundary->figures.registers)
+                                : "the input does not assemble under the cap";
+        return;
+    }
+    option->form = body_clone(search->best);
+    if (option->form->ssa)
+        body_from_ssa(option->form);
+    bool spills = figures_spills(&boundary->figures) > figures_spills(&search->result->before);
+    if (spills && option->potential < spilling_gain)
+        return; /* no prediction could make it worth that */
+    option->prediction = form_predicted(search, option->form, &boundary->figures);
+    bool comparable = boundaries->before.known && option->prediction.known && option->prediction.cycles > 0 &&
+                      option->prediction.is_machine == boundaries->before.is_machine;
+    boundary->speedup = comparable ? boundaries->before.cycles / option->prediction.cycles : 0;
+}
+
+/* Why the option cannot be chosen; NULL if it can. */
+static const char *option_objection(const Boundaries *boundaries, const Option *option)
+{
+    Search *search = boundaries->search;
+    const Figures *before = &search->result->before, *after = &option->boundary->figures;
+    if (!option->form)
+        return option->boundary->verdict;
+    const char *objection = price_objection(search, &boundaries->before, &option->prediction, after);
+    bool spills = figures_spills(after) > figures_spills(before);
+    bool grows = after->instructions > search->most_instructions;
+    bool worth_it = option->boundary->speedup >= spilling_gain;
+    if (objection)
+        return objection;
+    if (spills && option->potential > 0 && option->potential < least_potential)
+        return arena_printf(search->passes.arena, "the cap alone costs %llu bytes of spills, and even at no cost the "
+                            "warps are predicted to give only %.3fx", (unsigned long long)figures_spills(after),
+                            option->potential);
+    if (spills && !worth_it)
+        return arena_printf(search->passes.arena, "it costs %llu bytes of spills at best",
+                            (unsigned long long)figures_spills(after));
+    return grows && !option->boundary->speedup ? "the code grows too much" : NULL;
+}
+
+/* Sets the verdicts; the option to be taken, or NULL. */
+static Option *option_choose(Boundaries *boundaries)
+{
+    Arena *arena = boundaries->search->passes.arena;
+    Option *best = NULL;
+    for (unsigned i = 0; i < boundaries->count; i++) {
+        Option *option = &boundaries->options[i];
+        const char *objection = option_objection(boundaries, option), *price = price_text(boundaries, option);
+        const char *gain = option->boundary->speedup > 0
+                               ? arena_printf(arena, ", predicted %.3fx", option->boundary->speedup)
+                               : "";
+        option->boundary->verdict =
+            objection ? objection : arena_printf(arena, "%s%s", price ? price : "no more instructions", gain);
+        if (objection)
+            continue;
+        bool faster = best && option->boundary->speedup > best->boundary->speedup * 1.001;
+        if (!best || faster)
+            best = option;
+    }
+    return best;
+}
+
+static int compare_potential(const void *a, const void *b)
+{
+    const Option *x = *(Option *const *)a, *y = *(Option *const *)b;
+    if (x->potential != y->potential)
+        return x->potential > y->potential ? -1 : 1;
+    return x->boundary->registers > y->boundary->registers ? -1 : x->boundary->registers < y->boundary->registers;
+}
+
+/* Tries the boundaries, those that could gain the most first; a search for one leaves half of the assemblies to the
+ * next. */
+static void options_try(Boundaries *boundaries)
+{
+    Search *search = boundaries->search;
+    Option *ranked[BOUNDARIES_MOST];
+    unsigned searched = 0, effort = search->request->effort;
+    double best = 0;
+    for (unsigned i = 0; i < boundaries->count; i++)
+        ranked[i] = &boundaries->options[i];
+    qsort(ranked, boundaries->count, sizeof *ranked, compare_potential);
+    for (unsigned i = 0; i < boundaries->count; i++) {
+        Option *option = ranked[i];
+        bool is_known = option->potential > 0;
+        /* Lower boundaries of unknown worth are only taken where they are free. */
+        bool may_search = is_known ? option->potential >= least_potential && option->potential > best : i == 0;
+        may_search &= searched < SEARCHED_MOST && !search_is_over(search);
+        search->reserved = may_search && is_known && !searched ? (effort - search->used) / 2 : 0;
+        searched += may_search;
+        option_try(boundaries, option, may_search);
+        search->reserved = 0;
+        if (option->form && !option_objection(boundaries, option) && option->boundary->speedup > best)
+            best = option->boundary->speedup;
+    }
+}
+
+static const char *nothing_to_gain(const Boundaries *boundaries, const char *note)
+{
+    const Search *search = boundaries->search;
+    const Occupancy *now = &boundaries->now;
+    if (!boundaries->count)
+        return arena_printf(search->passes.arena,
+                            "with %u threads per block%s an SM holds %u blocks, limited by %s; using fewer "
+                            "than %u registers would not add one",
+                            boundaries->threads, note, now->blocks, occupancy_limits_name(now->limits),
+                            search->result->before.registers);
+    const RegistersBoundary *next = boundaries->options[0].boundary;
+    return arena_printf(search->passes.arena, "the next boundary, %u registers with %u threads per block%s, is not "
+                        "used: %s%s", next->registers, boundaries->threads, note, next->verdict,
+                        boundaries->count > 1 ? "; lower ones are not, either" : "");
+}
+
+static void option_take(Boundaries *boundaries, const Option *option, PassContext *context, const char *note)
+{
+    Search *search = boundaries->search;
+    RegistersResult *result = search->result;
+    const RegistersBoundary *boundary = option->boundary;
+    const char *price = price_text(boundaries, option);
+    option->boundary->is_chosen = true;
+    search->target = result->target = boundary->registers;
+    result->capped = option->capped;
+    search_set_best(search, body_clone(option->form), &boundary->figures);
+    best_take(search, context);
+    result->reached = true;
+    result->explanation = arena_printf(
+        search->passes.arena, "%u registers: with %u threads per block%s an SM holds %u blocks instead of %u%s%s%s",
+        result->after.registers, boundaries->threads, note, boundary->blocks, boundaries->now.blocks,
+        price ? ", for " : "", price ? price : "",
+        boundary->speedup > 0 ? arena_printf(search->passes.arena, "; predicted %.3fx", boundary->speedup) : "");
+}
+
+void target_auto(Search *search, const Body *input, PassContext *context)
+{
+    RegistersResult *result = search->result;
+    const char *note;
+    Boundaries boundaries = {.search = search, .input = input};
+    boundaries.threads = block_size_total_assumed(&search->passes.block, &note);
+    boundaries.shared = result->before.shared + search->request->dynamic_shared;
+    boundaries.now = machine_occupancy(search->passes.machine, boundaries.threads, result->before.registers,
+                                       boundaries.shared);
+    result->capped = result->before;
+    boundaries_list(&boundaries);
+    if (boundaries.count) {
+        if (pass_is_enabled(search->passes.options, PASS_BOUNDS))
+            caps_prepare(&boundaries);
+        potentials_predict(&boundaries);
+        options_try(&boundaries);
+    }
+    Option *best = option_choose(&boundaries);
+    if (best)
+        option_take(&boundaries, best, context, note);
+    else
+        nothing_changed(search, context, nothing_to_gain(&boundaries, note));
+    for (unsigned i = 0; i < boundaries.count; i++)
+        body_free(boundaries.options[i].form);
+}
