@@ -38,7 +38,6 @@ const Pass pass_table[PASS_COUNT] = {
     ROW(INDUCTION,     induction,     'i', false, SSA, KEEPS, INSTRUCTIONS, "advance addresses of replicas once"),
     ROW(ACCUMULATOR,   accumulator,   'm', false, SSA, LAUNCH, ALL,         "keep what a loop updates in registers"),
     ROW(VECTORIZE,     vectorize,     'v', false, SSA, LAUNCH, ALL,         "join neighbouring accesses to vectors"),
-    ROW(POINTERS,      pointers,      'p', false, SSA, KEEPS, INSTRUCTIONS, "a pointer for each row of a loop"),
     ROW(SCHEDULE,      schedule,      'o', false, SSA, KEEPS, NONE,         "order instructions for register pressure"),
     ROW(REMATERIALIZE, rematerialize, 'r', false, SSA, KEEPS, INSTRUCTIONS, "recompute values instead of keeping them"),
     ROW(SINK,          sink,          'k', false, SSA, KEEPS, INSTRUCTIONS, "move computations towards their uses"),

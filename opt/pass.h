@@ -21,7 +21,6 @@ typedef enum PassId {
     PASS_INDUCTION,
     PASS_ACCUMULATOR,
     PASS_VECTORIZE,
-    PASS_POINTERS,
     PASS_SCHEDULE, /* the first that the register search runs */
     PASS_REMATERIALIZE,
     PASS_SINK,
@@ -78,7 +77,7 @@ extern const Pass pass_table[PASS_COUNT];
 
 /* The functions of the table, in the files of their names; ssa and coarsen are in pass.c. */
 PassFunction pass_cleanup, pass_load_reuse, pass_forward, pass_addresses, pass_induction,
-    pass_accumulator, pass_vectorize, pass_pointers, pass_schedule, pass_rematerialize, pass_sink, pass_bounds;
+    pass_accumulator, pass_vectorize, pass_schedule, pass_rematerialize, pass_sink, pass_bounds;
 
 bool pass_is_enabled(const PassOptions *options, PassId id);
 

@@ -240,35 +240,6 @@ PTX
 }
 PTX
 } >"$folder/wide.ptx"
-# Each thread walks a row of its own.
-{
-    kernel rows '.param .u64 in, .param .u64 out, .param .u32 n, .param .u32 pitch'
-    cat <<'PTX'
-    ld.param.u64 %rd1, [in];
-    ld.param.u64 %rd2, [out];
-    ld.param.u32 %r1, [n];
-    ld.param.u32 %r2, [pitch];
-    mov.u32 %r3, %tid.x;
-    mul.wide.u32 %rd3, %r3, 4;
-    add.s64 %rd4, %rd2, %rd3;
-    mul.wide.u32 %rd5, %r3, %r2;
-    mov.u32 %r4, 0;
-    mov.u32 %r5, 0;
-L:
-    add.s64 %rd6, %rd1, %rd5;
-    ld.global.u32 %r6, [%rd6];
-    ld.global.u32 %r7, [%rd6+4];
-    mad.lo.u32 %r5, %r6, 5, %r5;
-    xor.b32 %r5, %r5, %r7;
-    add.s64 %rd1, %rd1, 4;
-    add.s32 %r4, %r4, 1;
-    setp.lt.s32 %p1, %r4, %r1;
-    @%p1 bra L;
-    st.global.u32 [%rd4], %r5;
-    ret;
-}
-PTX
-} >"$folder/rows.ptx"
 # A stored value that another store may replace, and a word of a tile on both sides of a barrier.
 {
     kernel kept '.param .u64 data, .param .u32 shift'
@@ -362,8 +333,6 @@ outputs=64 launch wide 64 80 1 >"$folder/crooked.launch.json"
 reuse crooked wide wide:x4 -stride unit
 outputs=64 launch wide 64 80 4 >"$folder/wide.launch.json"
 reuse wide wide wide:x4 -stride unit
-outputs=8 launch rows 8 256 9 80 >"$folder/rows.launch.json"
-reuse rows rows rows:x2
 outputs=0 launch kept 8 128 0 >"$folder/kept.launch.json"
 reuse kept kept kept:x2
 outputs=64 launch chosen 64 50 50 >"$folder/chosen.launch.json"
@@ -423,8 +392,6 @@ plant "vectors whose test asks for half the alignment" crooked 's/(and.b64 %bits
     'misaligned|aligned'
 plant "elements of a vector exchanged" wide 's/\{%r3, %r3_1, /{%r3_1, %r3, /' results
 plant "a vector of stores at the wrong end" wide 's/\[%rd7_3\+-12\]/[%rd7_3+-8]/' '.'
-plant "a pointer that starts without its offset" rows 's/(add.s64 %rd6_4, %rd1), %rd5_1;/\1, %rd5;/' results
-plant "a pointer that does not advance" rows '/add.s64 %rd6_4, %rd6_4, 4;/d' results
 plant "a stored value kept past a store that may replace it" kept \
     's/ld.global.u32 %r4_1, \[%rd3_1\];/mov.b32 %r4_1, %r3_1;/' results
 plant "a loaded value kept past a barrier" kept 's/ld.shared.u32 %r10, \[tile\+4\];/mov.b32 %r10, %r8;/' results

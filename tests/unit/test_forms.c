@@ -55,10 +55,12 @@ static void test_product(void **state)
         if (!body->blocks.data[b]->is_cold && work.multiply_adds > most.multiply_adds)
             most = work;
     }
-    /* Four rounds of 16 sums, and two arrays. */
+    /* Four rounds of 16 sums. One addition for each round's row of B, and for each of the four rows of A, along which
+     * one pointer walks. With a pointer for each row that would be one addition less, but ptxas then copies pairs of
+     * registers around: 2% more machine instructions. */
     assert_int_equal(most.multiply_adds, 64);
     assert_true(most.loads * 10 <= most.multiply_adds * 3);
-    assert_true(most.pointer_sums <= 4 * 2);
+    assert_true(most.pointer_sums <= 4 + 4 + 1);
     body_free(body);
     arena_free(arena);
 }
