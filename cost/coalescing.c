@@ -15,6 +15,7 @@ typedef struct Shape {
     bool unknown[3];   /* differs along x, y, z in an unknown way */
     bool differs_by_block;
     double constant;   /* bytes that are added up */
+    double block_stride; /* bytes between neighbouring blocks along x; 0: none, or unknown */
     double step;       /* bytes from one iteration of the innermost loop in which it moves to the next; 0: unknown */
     BitSet moves;      /* by Loop.index: loops in which the address changes */
     uint64_t key;      /* of everything that is added up, but constants: a sum, so the order does not matter */
@@ -51,6 +52,8 @@ static void add_sreg(Shape *shape, const Sreg *sreg, double scale)
         shape->stride[0] += scale;
     else if (sreg->dependence == SREG_BLOCK)
         shape->differs_by_block = true;
+    if (sreg->role == SREG_ROLE_CTAID && sreg->axis == SREG_AXIS_X)
+        shape->block_stride += scale;
 }
 
 static void add_terms(Estimate *estimate, Shape *shape, const AffineForm *form, double scale, unsigned depth)
@@ -284,10 +287,16 @@ static uint64_t sector_between_threads(const Estimate *estimate, const Shape *sh
         rows = (int64_t)round(constant / row);
         constant = 0;
     }
+    double step = fabs(shape->step), share = fabs(shape->block_stride);
+    bool moves = bitset_next(&shape->moves, 0) != SIZE_MAX, is_alone = !shape->differs_by_block && !moves;
+    /* The pieces of the block's share that its threads touch one after the other. */
+    if (row > 0 && (share > row || is_alone)) {
+        constant -= share > row ? share * floor(constant / share) : 0;
+        rows = (int64_t)hash_mix((uint64_t)rows, (uint64_t)(int64_t)floor(constant / row));
+        constant -= row * floor(constant / row);
+    }
     if (shape->unknown[0] || (apart > 0 && apart <= SECTOR_BYTES))
         return (uint64_t)rows;
-    double step = fabs(shape->step);
-    bool moves = bitset_next(&shape->moves, 0) != SIZE_MAX;
     if (moves && step <= SECTOR_BYTES)
         return (uint64_t)rows;
     if (moves && (apart == 0 || step < apart))

@@ -89,6 +89,7 @@ static bool coarsen_dimension(Body *body, unsigned dimension, const CoarsenReque
                     .scratch = scratch,
                     .dimension = dimension,
                     .factor = request->factor[dimension],
+                    .size = block_size_exact(&request->block).threads[dimension],
                     .stride = request->stride,
                     .replicas = 1,
                     .guards = request->guards,

@@ -1,8 +1,8 @@
 /* The thread's index and the block's size along one dimension.
  *
  * Before the analyses, every read of %tid.d is replaced by one read in the entry block, and so is every read of
- * %ntid.d, which becomes the original size: factor times the new one. After cloning, each replica's index is computed
- * next to the one read.
+ * %ntid.d, which becomes the original size: factor times the new one, or a constant where the contract requires it.
+ * After cloning, each replica's index is computed next to the one read.
  *
  * Requires and keeps SSA form. */
 #include "opt/coarsen_internal.h"
@@ -43,6 +43,12 @@ void coarsening_gather_index(Coarsening *c)
     Inst *size_read = gather_reads(body, component("%ntid", c->dimension), "%ntid_read");
     if (size_read) {
         RegId original = size_read->refs[0].reg;
+        if (c->size) {
+            inst_insert_after(size_read, inst_build(body, "mov.u32", "di", original, (int64_t)c->size));
+            inst_remove(size_read);
+            body_update_preds(body);
+            return;
+        }
         RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%ntid_coarse"));
         size_read->refs[0].reg = size;
         inst_insert_after(size_read, inst_build(body, "mul.lo.u32", "dri", original, size, (int64_t)c->factor));
@@ -65,6 +71,12 @@ void coarsening_make_indices(Coarsening *c)
     RegId first = read->refs[0].reg;
     int64_t factor = c->factor;
     Inst *place = read;
+    if (c->stride.kind == STRIDE_BLOCK && c->size) {
+        for (unsigned k = 1; k < c->factor; k++)
+            place = insert_after(place, inst_build(body, "add.u32", "dri", c->maps[k][first], first,
+                                                   (int64_t)k * (c->size / c->factor)));
+        return;
+    }
     if (c->stride.kind == STRIDE_BLOCK) {
         RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%ntid_coarse"));
         place = insert_after(place, inst_build(body, "mov.u32", "ds", size, component("%ntid", c->dimension)->name));

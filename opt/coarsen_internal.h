@@ -26,6 +26,7 @@ typedef struct Coarsening {
     Body *body;
     Arena *scratch;
     unsigned dimension, factor;
+    unsigned size; /* threads of the original block along it, which the contract requires; 0: unknown */
     unsigned replicas; /* of each thread so far, by the dimensions before this one */
     Stride stride;
     Refusal *refusal;

@@ -38,6 +38,7 @@ const Pass pass_table[PASS_COUNT] = {
     ROW(INDUCTION,     induction,     'i', false, SSA, KEEPS, INSTRUCTIONS, "advance addresses of replicas once"),
     ROW(ACCUMULATOR,   accumulator,   'm', false, SSA, LAUNCH, ALL,         "keep what a loop updates in registers"),
     ROW(VECTORIZE,     vectorize,     'v', false, SSA, LAUNCH, ALL,         "join neighbouring accesses to vectors"),
+    ROW(BASES,         bases,         'e', false, SSA, KEEPS, INSTRUCTIONS, "a register and immediates for addresses"),
     ROW(SCHEDULE,      schedule,      'o', false, SSA, KEEPS, NONE,         "order instructions for register pressure"),
     ROW(REMATERIALIZE, rematerialize, 'r', false, SSA, KEEPS, INSTRUCTIONS, "recompute values instead of keeping them"),
     ROW(SINK,          sink,          'k', false, SSA, KEEPS, INSTRUCTIONS, "move computations towards their uses"),

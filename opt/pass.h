@@ -21,6 +21,7 @@ typedef enum PassId {
     PASS_INDUCTION,
     PASS_ACCUMULATOR,
     PASS_VECTORIZE,
+    PASS_BASES,
     PASS_SCHEDULE, /* the first that the register search runs */
     PASS_REMATERIALIZE,
     PASS_SINK,
@@ -77,7 +78,7 @@ extern const Pass pass_table[PASS_COUNT];
 
 /* The functions of the table, in the files of their names; ssa and coarsen are in pass.c. */
 PassFunction pass_cleanup, pass_load_reuse, pass_forward, pass_addresses, pass_induction,
-    pass_accumulator, pass_vectorize, pass_schedule, pass_rematerialize, pass_sink, pass_bounds;
+    pass_accumulator, pass_vectorize, pass_bases, pass_schedule, pass_rematerialize, pass_sink, pass_bounds;
 
 bool pass_is_enabled(const PassOptions *options, PassId id);
 

@@ -27,6 +27,7 @@ static void reuse(PassContext *context)
     changed |= pass_run(context, PASS_FORWARD);
     changed |= pass_run(context, PASS_ACCUMULATOR);
     changed |= pass_run(context, PASS_VECTORIZE);
+    changed |= pass_run(context, PASS_BASES);
     if (changed)
         pass_run(context, PASS_CLEANUP);
 }

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 static const PassId passes[] = {PASS_LOAD_REUSE, PASS_ADDRESSES, PASS_INDUCTION, PASS_FORWARD,
-                                PASS_ACCUMULATOR, PASS_VECTORIZE};
+                                PASS_ACCUMULATOR, PASS_VECTORIZE, PASS_BASES};
 
 typedef struct Way {
     unsigned factor[3];
