@@ -525,12 +525,14 @@ static void test_contract(void **state)
     release(it.module);
 
     /* An aligned barrier under a condition of rows: each warp must remain in one row. */
-    static const char *const barriers[] = {"bar.sync 0", "barrier.sync.aligned 0"};
+    static const char *const barriers[] = {"bar.sync 0", "barrier.sync.aligned 0",
+                                           "barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned"};
     for (unsigned i = 0; i < COUNT_OF(barriers); i++) {
         char code[160];
         snprintf(code, sizeof code,
                  "\tmov.u32 %%r1, %%tid.y;\n\tsetp.lt.u32 %%p1, %%r1, 3;\n\t@%%p1 bra L;\n\t%s;\nL:\n", barriers[i]);
-        it = try_with("", "", code, &(CoarsenRequest){.factor = {2, 1, 1}});
+        it = try_with(".version 8.0\n.target sm_90\n.address_size 64\n", "", code,
+                      &(CoarsenRequest){.factor = {2, 1, 1}});
         assert_true(it.done);
         assert_true(it.contract.whole_warps);
         release(it.module);
