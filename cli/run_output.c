@@ -73,14 +73,13 @@ static void explain_rejection(Run *run, const Assembly *assembly, const char *ou
 {
     const Source *source = run->report.source;
     Assembly of_input;
-    bool input_passes = assemble(run, source->text, source->size, false, &of_input);
-    fprintf(run->messages, "%s: error: the output does not assemble: %s: %s\n", source->path,
-            assembly_failure_word(assembly->failure), assembly->message ? assembly->message : "no reason given");
-    if (!input_passes) {
-        fprintf(run->messages, "ptxopt: note: %s rejects the input, too: %s\n", run->report.assembler,
+    if (!assemble(run, source->text, source->size, false, &of_input)) {
+        fprintf(run->messages, "%s: error: %s rejects the input already: %s\n", source->path, run->report.assembler,
                 of_input.message ? of_input.message : assembly_failure_word(of_input.failure));
         fprintf(run->messages, "ptxopt: note: -assembler none writes PTX without assembling it\n");
     } else {
+        fprintf(run->messages, "%s: error: the output does not assemble: %s: %s\n", source->path,
+                assembly_failure_word(assembly->failure), assembly->message ? assembly->message : "no reason given");
         const char *line = text_line(run->arena, output, assembly->error_line);
         if (line)
             fprintf(run->messages, "ptxopt: note: line %u of the output is: %s\n", assembly->error_line, line);

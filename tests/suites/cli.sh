@@ -253,7 +253,7 @@ wrong="$([ "$status" -eq 4 ] || echo "status $status")"
 for file in o.ptx o.cubin r.txt; do
     [ ! -e "$tmp/$file" ] || wrong="$wrong, $file is there"
 done
-grep -q 'rejects the input, too' "$tmp/errors" || wrong="$wrong, does not blame the input"
+grep -q 'rejects the input already' "$tmp/errors" || wrong="$wrong, does not blame the input"
 result "rejected: nothing written" "${wrong#, }"
 
 # An assembler that rejects only what ptxopt has coarsened, and one that crashes on it.
