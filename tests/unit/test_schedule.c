@@ -42,6 +42,44 @@ static void rules_lower_pressure(void **state)
     arena_free(arena);
 }
 
+/* The place of the first instruction with this opcode in the block. */
+static unsigned place_of(const Body *body, Opcode op)
+{
+    unsigned place = 0;
+    for (const Inst *inst = body->blocks.data[0]->first; inst; inst = inst->next, place++)
+        if (inst_op(inst) == op)
+            return place;
+    fail_msg("no %s", opcode_name(op));
+    return 0;
+}
+
+/* From the top, what begins the longest path to the end is first; from the bottom, what ends the longest path from the
+ * beginning is last. */
+static void longest_paths_go_first(void **state)
+{
+    (void)state;
+    Module *module = module_of_text(
+        KERNEL_HEAD ".visible .entry k(.param .u64 out)\n{\n.reg .b64 %rd<3>;\n.reg .b32 %r<20>;\n"
+                    "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\n"
+                    "add.u32 %r2, %r1, 1;\nadd.u32 %r2, %r2, %r1;\nadd.u32 %r2, %r2, %r1;\nadd.u32 %r2, %r2, %r1;\n"
+                    "xor.b32 %r2, %r2, 5;\n"
+                    "mul.lo.u32 %r3, %r1, %r1;\nsub.u32 %r3, %r3, %r1;\nsub.u32 %r3, %r3, %r1;\n"
+                    "sub.u32 %r3, %r3, %r1;\nsub.u32 %r3, %r3, %r1;\nsub.u32 %r3, %r3, %r1;\nsub.u32 %r3, %r3, %r1;\n"
+                    "st.global.u32 [%rd1], %r3;\nor.b32 %r4, %r2, 3;\nst.global.u32 [%rd1+4], %r4;\nret;\n}\n");
+    const ScheduleRule rules[] = {{.name = "from the top", .top_down = true, .chain = 4, .source = 1},
+                                  {.name = "from the bottom", .chain = 4, .source = 1}};
+    for (unsigned i = 0; i < COUNT_OF(rules); i++) {
+        Body *body = body_in_ssa(module_find_function(module, "k"));
+        one_schedule(body, &rules[i]);
+        bool as_wanted = i == 0 ? place_of(body, OP_MUL) < place_of(body, OP_XOR)
+                                : place_of(body, OP_OR) < place_of(body, OP_ST);
+        if (!as_wanted)
+            fail_msg("%s", rules[i].name);
+        body_free(body);
+    }
+    arena_free(module->arena);
+}
+
 static void scheduling_is_deterministic(void **state)
 {
     (void)state;
@@ -361,6 +399,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_lower_pressure),
+        cmocka_unit_test(longest_paths_go_first),
         cmocka_unit_test(scheduling_is_deterministic),
         cmocka_unit_test(mutations_respect_dependences),
         cmocka_unit_test(sinking_moves_below_loops_but_not_into_them),
