@@ -136,7 +136,7 @@ static void fail_word(Reader *reader, const char *word)
         if (closest)
             options_fail(reader, "unknown option '%s'; did you mean '-%s'?", word, closest);
         else
-            options_fail(reader, "unknown option '%s'; --help lists them all", word);
+            options_fail(reader, "unknown option '%s'; 'ptxopt -help' lists them all", word);
     }
     buf_free(&matches);
 }

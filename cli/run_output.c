@@ -226,10 +226,14 @@ ExitStatus verify_output(Run *run, const Products *products)
     return status;
 }
 
-/* The user must launch the kernel differently; a report or a launch file says so in more detail. */
+/* The user must launch the kernel differently. A report or a launch file says so in more detail, and originals are kept
+ * for a program that adapts its launches itself. */
 void note_launches(Run *run)
 {
-    for (size_t i = 0; i < run->report.kernel_count && !run->options->report && !run->options->launch_out; i++) {
+    const Options *options = run->options;
+    if (options->report || options->launch_out || options->keep_original)
+        return;
+    for (size_t i = 0; i < run->report.kernel_count; i++) {
         const KernelResult *result = &run->report.kernels[i].result;
         char factor[32];
         if (result->coarsening == OUTCOME_DONE)

@@ -29,7 +29,7 @@ static void print_counts(void)
     pthread_mutex_lock(&lock);
     for (const Contract *contract = contracts; out && contract; contract = contract->next)
         if (contract->is_coarsened)
-            fprintf(out, "ptxopt: kernel '%s': %lu launches adapted, %lu of the original\n", contract->kernel,
+            fprintf(out, "ptxopt: kernel '%s': launches: %lu adapted, %lu of the original\n", contract->kernel,
                     contract->adapted, contract->originals);
     pthread_mutex_unlock(&lock);
     if (out && out != stderr)
@@ -48,9 +48,9 @@ void contract_keep(Contract *contract)
         atexit(print_counts);
 }
 
-_Noreturn static void stop(const char *kernel, const char *why)
+_Noreturn static void stop(const char *kernel, const char *why, const char *hint)
 {
-    fprintf(stderr, "ptxopt: error: the coarsened kernel '%s' cannot be launched like this: %s\n", kernel, why);
+    fprintf(stderr, "ptxopt: error: the coarsened kernel '%s' cannot be launched like this: %s%s\n", kernel, why, hint);
     abort();
 }
 
@@ -73,7 +73,7 @@ static void read_words(const Driver *driver, void *module, void *library, Contra
     int mode = CAPTURE_RELAXED;
     bool is_exchanged = driver->exchange_capture_mode && driver->exchange_capture_mode(&mode) == 0;
     if (size != sizeof contract->words || !driver->copy_out || driver->copy_out(contract->words, address, size))
-        stop(contract->kernel, "its launch contract cannot be read");
+        stop(contract->kernel, "its launch contract cannot be read", "");
     if (is_exchanged)
         driver->exchange_capture_mode(&mode);
     snprintf(name, sizeof name, "%s__ptxopt_original", contract->kernel);
@@ -87,7 +87,7 @@ Contract *contract_read(const Driver *driver, void *module, void *library, const
 {
     Contract *contract = calloc(1, sizeof *contract);
     if (!contract || !(contract->kernel = strdup(kernel)))
-        stop(kernel, "out of memory");
+        stop(kernel, "out of memory", "");
     read_words(driver, module, library, contract);
     return contract;
 }
@@ -104,19 +104,36 @@ void contract_free(Contract *contract)
     free(contract);
 }
 
+/* False, with the reason, if the contract forbids the launch. */
+static bool adapt(Contract *contract, unsigned block[3], char *why, size_t size)
+{
+    if (!ptxopt_launch_adapt(contract->words, block, why, size))
+        return false;
+    __atomic_add_fetch(&contract->adapted, 1, __ATOMIC_RELAXED);
+    return true;
+}
+
 Verdict launch_decide(Contract *contract, unsigned block[3])
 {
     char why[256];
     if (!contract || !contract->is_coarsened)
         return LAUNCH_AS_GIVEN;
-    if (ptxopt_launch_adapt(contract->words, block, why, sizeof why)) {
-        __atomic_add_fetch(&contract->adapted, 1, __ATOMIC_RELAXED);
+    if (adapt(contract, block, why, sizeof why))
         return LAUNCH_ADAPTED;
-    }
     if (!contract->original)
-        stop(contract->kernel, why);
+        stop(contract->kernel, why, "");
     __atomic_add_fetch(&contract->originals, 1, __ATOMIC_RELAXED);
     return LAUNCH_ORIGINAL;
+}
+
+void launch_require(Contract *contract, unsigned block[3])
+{
+    char why[256];
+    if (contract && contract->is_coarsened && !adapt(contract, block, why, sizeof why))
+        stop(contract->kernel, why,
+             contract->original ? "; its original cannot be used in cooperative launches, graphs and launches with "
+                                  "attributes"
+                                : "");
 }
 
 static int factor_of(const Contract *contract)

@@ -131,14 +131,7 @@ WRAP_LAUNCH(cudaLaunchKernel_ptsz, const void *, THREAD_STREAM)
 static void adapt_or_stop(const void *kernel, Dim3 *block)
 {
     unsigned adapted[3] = {block->x, block->y, block->z};
-    Contract *contract = contract_of(kernel);
-    if (launch_decide(contract, adapted) == LAUNCH_ORIGINAL) {
-        fprintf(stderr,
-                "ptxopt: error: the coarsened kernel '%s' cannot be launched like this, and its original not in "
-                "a cooperative launch, a graph or one with attributes\n",
-                contract->kernel);
-        abort();
-    }
+    launch_require(contract_of(kernel), adapted);
     *block = (Dim3){adapted[0], adapted[1], adapted[2]};
 }
 

@@ -50,6 +50,8 @@ typedef enum Verdict { LAUNCH_AS_GIVEN, LAUNCH_ADAPTED, LAUNCH_ORIGINAL } Verdic
  * message, unless there is the original kernel. 'contract' may be NULL: nothing is known, as for a kernel that was not
  * coarsened. */
 Verdict launch_decide(Contract *contract, unsigned block[3]);
+/* The same for a launch that cannot be made with the original kernel instead. */
+void launch_require(Contract *contract, unsigned block[3]);
 /* The threads of the coarsened block, for that many of the original: for queries. */
 int threads_after(const Contract *contract, int threads);
 int threads_before(const Contract *contract, int threads);

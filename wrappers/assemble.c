@@ -314,11 +314,10 @@ int assemble(Arena *arena, const Assembling *assembling)
     const char *error = ptxas_line_parse(arena, &assembling->words, &call.line);
     if (error || !has_work(assembling, &call.line))
         return assemble_plainly(arena, assembling);
-    call.folder = folder_make(arena);
+    call.folder = folder_make(arena, &error);
     if (!call.folder) {
         Flags flags = assembling->flags ? *assembling->flags : flags_of_environment(arena, NULL);
-        say(flags.is_strict ? "error" : "warning", "ptxopt is not run: cannot create a temporary folder: %s",
-            strerror(errno));
+        say(flags.is_strict ? "error" : "warning", "ptxopt is not run: %s", error);
         return flags.is_strict ? 1 : assemble_plainly(arena, assembling);
     }
     int status = assemble_in_folder(&call);
@@ -329,11 +328,9 @@ int assemble(Arena *arena, const Assembling *assembling)
 int rewrite(Arena *arena, const Request *request, const char *path)
 {
     Log log = {0};
-    const char *error = NULL, *folder = folder_make(arena);
+    const char *error = NULL, *folder = folder_make(arena, &error);
     int status = 1;
-    if (!folder) {
-        error = arena_printf(arena, "cannot create a temporary folder: %s", strerror(errno));
-    } else {
+    if (folder) {
         const char *made = arena_printf(arena, "%s/made.ptx", folder);
         status = transform(arena, request, path, made, &log);
         bool is_done = status == 0 || (status == 3 && !request->flags->is_strict);

@@ -93,12 +93,14 @@ static void release_signals(void)
     }
 }
 
-const char *folder_make(Arena *arena)
+const char *folder_make(Arena *arena, const char **error)
 {
-    const char *parent = getenv("TMPDIR");
-    char *folder = arena_printf(arena, "%s/ptxopt-XXXXXX", parent && *parent ? parent : "/tmp");
-    if (!mkdtemp(folder))
+    const char *wanted = getenv("TMPDIR"), *parent = wanted && *wanted ? wanted : "/tmp";
+    char *folder = arena_printf(arena, "%s/ptxopt-XXXXXX", parent);
+    if (!mkdtemp(folder)) {
+        *error = arena_printf(arena, "cannot create a temporary folder in '%s': %s", parent, strerror(errno));
         return NULL;
+    }
     temporary_folder = folder;
     catch_signals();
     return folder;

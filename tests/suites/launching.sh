@@ -49,14 +49,14 @@ runs "header, another block" 4 "block.x is 64; the contract is for 128 only" "$t
 export PTXOPT_LAUNCH_REPORT=1
 for way in linked dlsym proc; do
     runs "preloaded, $way" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" $way "$tmp/coarse.ptx" 128
-    result "preloaded, $way: counted" "$(grep -qx "ptxopt: kernel 'reverse': 1 launches adapted, 0 of the original" \
+    result "preloaded, $way: counted" "$(grep -qx "ptxopt: kernel 'reverse': launches: 1 adapted, 0 of the original" \
         "$errors" || echo "not counted")"
     runs "preloaded, $way, original" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" $way $ptx 127
     runs "preloaded, $way, forbidden" 134 "kernel 'reverse' cannot be launched like this: block.x is 127, not" \
         LD_PRELOAD="$preload" "$tmp/driver" $way "$tmp/coarse.ptx" 127
     runs "preloaded, $way, forbidden, original kept" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" $way \
         "$tmp/both.ptx" 127
-    result "preloaded, $way, original kept: counted" "$(grep -q "0 launches adapted, 1 of the original" "$errors" ||
+    result "preloaded, $way, original kept: counted" "$(grep -q "launches: 0 adapted, 1 of the original" "$errors" ||
         echo "not counted")"
 done
 runs "preloaded into another program" 0 "^hello" LD_PRELOAD="$preload" echo hello
@@ -92,14 +92,14 @@ for program in coarse apart; do
         ./$program 128
     sort "$errors" >"$tmp/counts"
     result "$program: launches are counted" "$(diff - "$tmp/counts" <<'END'
-ptxopt: kernel '_Z5countPKff': 3 launches adapted, 0 of the original
-ptxopt: kernel '_Z7reversePKfPf': 1 launches adapted, 0 of the original
-ptxopt: kernel '_Z8weightedIfEvPKT_S2_PS0_i': 1 launches adapted, 0 of the original
+ptxopt: kernel '_Z5countPKff': launches: 3 adapted, 0 of the original
+ptxopt: kernel '_Z7reversePKfPf': launches: 1 adapted, 0 of the original
+ptxopt: kernel '_Z8weightedIfEvPKT_S2_PS0_i': launches: 1 adapted, 0 of the original
 END
 )"
     runs "$program: forbidden launches run the originals" 0 "^0 wrong, 1524 counted of 1524" \
         PTXOPT_LAUNCH_REPORT="$tmp/report" ./$program 127
-    result "$program: they are counted, in a file" "$(grep -c '0 launches adapted, [13] of the original' "$tmp/report" |
+    result "$program: they are counted, in a file" "$(grep -c 'launches: 0 adapted, [13] of the original' "$tmp/report" |
         grep -v '^3$')"
     rm "$tmp/report"
 done
