@@ -46,6 +46,8 @@ missing_packages() {
     done
     have ar || printf 'binutils\n'
     [ "$1" = build ] || have python3 || printf 'python3\n'
+    # moreutils has another program of that name.
+    [ "$1" = build ] || parallel --version 2>/dev/null | grep -q GNU || printf 'parallel\n'
     if have "${compiler[0]}"; then
         missing_headers "${headers[@]}"
     else

@@ -8,7 +8,7 @@ tmp="$(mktemp -d)"
 trap 'rm -rf "$tmp"' EXIT
 errors="${TEST_TMP:?}/errors"
 . tests/suites/result.bash
-if ! command -v parallel >/dev/null; then
+if ! parallel --version 2>/dev/null | grep -q GNU; then
     echo "GNU parallel is not installed"
     exit 77
 fi

@@ -99,8 +99,8 @@ END
 )"
     runs "$program: forbidden launches run the originals" 0 "^0 wrong, 1524 counted of 1524" \
         PTXOPT_LAUNCH_REPORT="$tmp/report" ./$program 127
-    result "$program: they are counted, in a file" "$(grep -c 'launches: 0 adapted, [13] of the original' "$tmp/report" |
-        grep -v '^3$')"
+    result "$program: they are counted, in a file" \
+        "$(grep -c 'launches: 0 adapted, [13] of the original' "$tmp/report" | grep -v '^3$')"
     rm "$tmp/report"
 done
 # NVIDIA's runtime does not work here, but says so.
