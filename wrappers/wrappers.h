@@ -71,8 +71,8 @@ int run_function(int (*function)(void *context), void *context, Log *log);
 void log_print(Log *log);
 void log_free(Log *log);
 
-/* A new folder in $TMPDIR, removed by folder_remove, and when a signal ends the program. NULL if it cannot be made, with
- * *error in the arena. One at a time. */
+/* A new folder in $TMPDIR, removed by folder_remove, and when a signal ends the program. NULL, with *error in the
+ * arena, if it cannot be made. One at a time. */
 const char *folder_make(Arena *arena, const char **error);
 void folder_remove(void);
 

@@ -160,6 +160,12 @@ sed -n '/^The passes,/,/^\.RE/p' docs/ptxopt.1 | sed 's/^\\&//' |
     sed -n '/^\.BR [a-z]* "/{N;s/^\.BR \([a-z]*\) ", " \([a-z]\)\n/\1 \2 /p}' >"$tmp/manual.passes"
 wrong="$([ -s "$tmp/help.passes" ] && diff "$tmp/help.passes" "$tmp/manual.passes" | head -4)"
 result "the manual page lists the passes of -help" "$wrong"
+"$PTXOPT" completion bash | sed -n "s/.*options='\(.*\)' ;;/\1/p" | tr ' ' '\n' | sort -u >"$tmp/options"
+sed 's/\\-/-/g; s/\\f[PRBI]//g' docs/ptxopt.1 >"$tmp/manual"
+wrong="$(while IFS= read -r option; do
+    grep -qE -- "^\.(B|BR|BI|RB) (.*[ \"])?$option( |,|\"|$)" "$tmp/manual" || printf '%s ' "$option"
+done <"$tmp/options")"
+result "the manual page has every option" "$wrong"
 run --version
 result "version" "$([ "$status" -eq 0 ] && grep -q '^ptxopt [0-9]' "$tmp/out" || echo "status $status")"
 run -assembler none -coarsen 2 -d scd -o /dev/null "$kernel"
