@@ -93,6 +93,13 @@ static VarianceCause operand_cause(const Variance *variance, const Operand *oper
     return cause;
 }
 
+/* A register can hold the address of a kernel's parameter, but not that of an argument or result of a call. */
+static bool is_input(const Variance *variance, const Access *access)
+{
+    return variance->body->function->is_entry && access->kind == ACCESS_LOAD && access->address &&
+           access->address->item_count && access->address->items[0].kind == OPERAND_REG;
+}
+
 static VarianceCause memory_cause(const Variance *variance, const Inst *inst)
 {
     Access access;
@@ -104,7 +111,7 @@ static VarianceCause memory_cause(const Variance *variance, const Inst *inst)
         return VARIANCE_UNIFORM;
     if (access.kind == ACCESS_LOAD && !access.weak)
         return VARIANCE_STRONG;
-    if (space_is_private(variance, access.space) || access.space == SPACE_PARAM)
+    if (space_is_private(variance, access.space) || (access.space == SPACE_PARAM && !is_input(variance, &access)))
         return VARIANCE_PRIVATE;
     bool merges = access.kind == ACCESS_LOAD || inst->sync == SYNC_WARP;
     const PointerMap *unmerged = variance->options.unmerged;
