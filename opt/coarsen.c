@@ -12,7 +12,8 @@
  *   2. the index is read in one place (coarsen_index.c);
  *   3. variance says which values differ between replicas (analysis/variance.h), given what CUDA guarantees
  *      (coarsen_observations.c, coarsen_barriers.c);
- *   4. blocks under variant control are closed to regions with one entry and one exit (coarsen_regions.c);
+ *   4. blocks under variant control are closed to regions with one entry and one exit (coarsen_regions.c); where that
+ *      is because replicas may leave before a barrier, the body is rewritten (coarsen_leave.c, coarsen_alive.c);
  *   5. what cannot be shown to be sound is refused (coarsen_legality.c, coarsen_warps.c, coarsen_waiting.c,
  *      coarsen_progress.c);
  *   6. short regions are predicated (coarsen_predicate.c), others get fast paths beside them, for where the replicas
@@ -39,6 +40,8 @@ static bool analyze(Coarsening *c)
     c->loops = analyses_loops(c->analyses);
     coarsening_find_observations(c);
     coarsening_find_uniform_branches(c);
+    for (size_t i = 0; i < c->leaves.count; i++)
+        bitset_add(&c->uniform_branches, c->leaves.data[i].branch->id);
     c->agreed = coarsening_agreed(c);
     c->agreed_count = c->body->regs.count;
     VarianceOptions options = {.lane_uniform = c->needs_whole_warps,
@@ -77,7 +80,22 @@ static bool form_regions(Coarsening *c, unsigned growth)
         return true;
     /* A region within a fast path, an endless loop perhaps, has no end of its own.  Then no agreement counts, and the
      * condition of the fast path is that of a region again. */
-    c->agreements.count = 0;
+    c->agreements.count = c->kept_agreements;
+    return analyze(c);
+}
+
+/* Rewrites the body where it has branches at which replicas may leave before a barrier. */
+static bool analyze_leaves(Coarsening *c)
+{
+    bool fits = analyze(c);
+    coarsening_find_leaves(c);
+    if (!c->leaves.count)
+        return fits;
+    if (analyze(c) && coarsening_may_leave(c)) {
+        coarsening_let_leave(c);
+        c->kept_agreements = c->agreements.count;
+    }
+    c->leaves.count = 0;
     return analyze(c);
 }
 
@@ -99,7 +117,7 @@ static bool coarsen_dimension(Body *body, unsigned dimension, const CoarsenReque
     bool done = coarsening_check_instructions(&c);
     if (done) {
         coarsening_gather_index(&c);
-        done = analyze(&c) && coarsening_check_regions(&c);
+        done = analyze_leaves(&c) && coarsening_check_regions(&c);
     }
     if (done && coarsening_exclude_exits(&c))
         done = analyze(&c);

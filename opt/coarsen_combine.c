@@ -1,7 +1,8 @@
 /* Barriers that combine a predicate of each thread: bar.red.
  *
  * The merged thread arrives once, with the conjunction or disjunction of its replicas' predicates.  A count takes a
- * barrier for each replica, whose counts are added.
+ * barrier for each replica, whose counts are added.  A replica that has left the kernel says what changes nothing:
+ * false to "or" and to a count, true to "and".
  *
  * Requires and keeps SSA form. */
 #include "opt/coarsen_internal.h"
@@ -9,6 +10,24 @@
 static const Operand *predicate_of(const Inst *inst)
 {
     return &inst->operands[inst->operand_count - 1];
+}
+
+static RegId add_logic(Body *body, Inst *place, const char *opcode, RegId x, RegId y)
+{
+    RegId result = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%said"));
+    inst_insert_before(place, y == REG_NONE ? inst_build(body, opcode, "dr", result, x)
+                                            : inst_build(body, opcode, "drr", result, x, y));
+    return result;
+}
+
+void coarsening_silence(Body *body, Inst *inst, RegId alive)
+{
+    const Operand *predicate = predicate_of(inst);
+    RegId *said = &inst->refs[predicate->ref].reg;
+    if (inst_has(inst, MOD_AND) == predicate->inverted)
+        *said = add_logic(body, inst, "and.pred", alive, *said);
+    else
+        *said = add_logic(body, inst, "or.pred", add_logic(body, inst, "not.pred", alive, REG_NONE), *said);
 }
 
 static bool differs(const Coarsening *c, RegId reg)

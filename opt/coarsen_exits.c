@@ -69,7 +69,8 @@ static bool waits_for_threads(const Body *body)
 {
     for (size_t b = 0; b < body->blocks.count; b++)
         for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
-            if (inst->sync == SYNC_WARP || inst->sync == SYNC_BLOCK_BARRIER || inst->sync == SYNC_CLUSTER_BARRIER)
+            if (inst->sync == SYNC_WARP || inst->sync == SYNC_BLOCK_BARRIER || inst->sync == SYNC_BLOCK_COUNT ||
+                inst->sync == SYNC_CLUSTER_BARRIER)
                 return true;
     return false;
 }

@@ -22,6 +22,14 @@ typedef struct Exclusion {
     RegId lanes; /* who stays; REG_NONE until coarsening_exclude_exits() */
 } Exclusion;
 
+/* A branch at which threads leave the kernel before a barrier. */
+typedef struct Leave {
+    Block *branch;
+    Block *leaves;        /* where those that leave go */
+    bool taken;           /* those that take the branch leave; else those that do not */
+    VEC(Block *) blocks;  /* that they execute before they exit */
+} Leave;
+
 typedef struct Coarsening {
     Body *body;
     Arena *scratch;
@@ -37,7 +45,8 @@ typedef struct Coarsening {
     const Dominance *dominance, *postdominance;
     const LoopForest *loops;
     const Variance *variance;
-    BitSet uniform_branches; /* by Block.id: all threads of the block take them alike */
+    BitSet uniform_branches; /* by Block.id: all threads of the block take them alike, or those that stay do: */
+    VEC(Leave) leaves;       /* branches that are left out of account */
     PointerMap observations; /* by load: why equal ones of replicas are not merged, an Inst; none: they are */
 
     size_t block_count;   /* blocks before cloning: the size of bit sets by Block.id */
@@ -47,7 +56,8 @@ typedef struct Coarsening {
 
     GuardForm guards;
     size_t growth;        /* instructions that fast paths may still add */
-    VEC(RegId) agreements; /* results of agreement instructions: coarsen_fast.c */
+    VEC(RegId) agreements; /* results of agreement instructions: coarsen_fast.c, coarsen_alive.c */
+    size_t kept_agreements; /* the first of them, which always count */
     BitSet agreed;         /* the same, by RegId, as variance was told; its size: */
     size_t agreed_count;
 
@@ -83,6 +93,12 @@ const Sreg *coarsening_sreg(const Inst *inst);
 bool coarsening_combines(const Inst *inst);
 /* A barrier, fence or warp-level operation: what is before it in one replica must be before it in all. */
 bool coarsening_orders(const Inst *inst);
+/* A warp-level instruction that names its participants by a mask, its last operand, and may be executed by a part of
+ * the warp. */
+bool coarsening_names_members(const Inst *inst);
+/* To be executed by all threads of a block or warp, or exactly as often as before.  Warp-level instructions that name
+ * their participants are not among them: coarsen_warps.c is about those. */
+bool coarsening_is_collective(const Inst *inst);
 
 /* coarsen_exits.c */
 /* Whether a thread at the beginning of the block exits without doing anything else. */
@@ -132,11 +148,6 @@ bool coarsening_needs_nobody(Coarsening *c, const Loop *loop);
 bool coarsening_check_waiting(Coarsening *c);
 
 /* coarsen_warps.c */
-/* An instruction that several threads of a warp execute together. */
-bool coarsening_is_warp_level(const Inst *inst);
-/* A warp-level instruction that names its participants by a mask, its last operand, and may be executed by a part of
- * the warp. */
-bool coarsening_names_members(const Inst *inst);
 /* Refuses what uses the set of threads that run together as more than a mask. */
 bool coarsening_check_active(Coarsening *c);
 /* Refuses masks that may name threads which have left the kernel, where coarsening_exclude_exits() cannot help. */
@@ -154,6 +165,10 @@ bool coarsening_check_regions(Coarsening *c);
 /* coarsen_regions.c */
 /* Sets in_region and regions. */
 bool coarsening_find_regions(Coarsening *c);
+
+/* coarsen_leave.c */
+/* Sets leaves: the branches to be left out of account so that no instruction of all threads is in a region. */
+void coarsening_find_leaves(Coarsening *c);
 
 /* coarsen_agree.c */
 /* Adds to the block, before its branch, what the replicas agree on: whether the predicate is true in all of them, or in
@@ -195,6 +210,15 @@ Inst *coarsening_clone_inst(const Coarsening *c, const Inst *inst, unsigned repl
 /* coarsen_combine.c */
 /* Makes the barriers that combine predicates take those of all replicas. To be called after coarsening_clone(). */
 void coarsening_combine(Coarsening *c);
+/* Makes a thread that is not alive say nothing to a barrier that combines. */
+void coarsening_silence(Body *body, Inst *inst, RegId alive);
+
+/* coarsen_alive.c */
+/* Whether coarsening_let_leave() can be called: variance and regions take no account of the leaves. */
+bool coarsening_may_leave(const Coarsening *c);
+/* Rewrites the body for merged threads some of whose replicas have left: the analyses and the regions must be computed
+ * again, without leaves. */
+void coarsening_let_leave(Coarsening *c);
 
 /* coarsen_clone.c */
 /* Clones instructions and regions for all replicas. Cannot fail. */

@@ -157,15 +157,6 @@ bool coarsening_check_instructions(Coarsening *c)
     return true;
 }
 
-/* To be executed by all threads of a block or warp, or exactly as often as before.  Warp-level instructions that name
- * their participants are not among them: coarsen_warps.c is about those. */
-static bool is_collective(const Inst *inst)
-{
-    CoarsenRule rule = coarsening_treatment(inst).rule;
-    return rule == COARSEN_ONCE || rule == COARSEN_COMBINED ||
-           (coarsening_is_warp_level(inst) && !coarsening_names_members(inst));
-}
-
 /* Each replica has its own local variables, so an address in local memory must come from one of them. */
 static bool check_local_address(Coarsening *c, const Inst *inst)
 {
@@ -185,18 +176,31 @@ static bool is_aligned_barrier(const Inst *inst)
     return barrier && signature_is_aligned(inst->signature);
 }
 
+/* The branches that say nothing about who comes to a barrier: threads take them alike, or exit. */
+static BitSet harmless_branches(const Coarsening *c)
+{
+    BitSet branches = bitset_new(c->scratch, c->body->blocks.count);
+    bitset_copy(&branches, &c->uniform_branches);
+    for (size_t b = 0; b < c->body->blocks.count; b++)
+        FOR_EACH_SUCC(c->body->blocks.data[b], succ)
+            if (coarsening_only_exits(c->body, succ))
+                bitset_add(&branches, b);
+    return branches;
+}
+
 /* An aligned barrier may be under a condition that differs along another dimension only, so that every warp agrees on
  * it. Narrower rows would put threads that disagree into one warp. */
 static void check_alignment(Coarsening *c)
 {
     const Variance *any = NULL;
+    BitSet harmless = harmless_branches(c);
     for (size_t b = 0; b < c->body->blocks.count; b++)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next) {
             if (!is_aligned_barrier(inst))
                 continue;
             if (!any) {
-                VarianceOptions options = {.merge_loads = true, .unmerged = &c->observations,
-                                           .uniform_branches = &c->uniform_branches};
+                VarianceOptions options = {
+                    .merge_loads = true, .unmerged = &c->observations, .uniform_branches = &harmless};
                 any = analyses_variance(c->analyses, VARIANCE_ANY, &options);
             }
             c->needs_whole_warps |= variance_inst(any, inst);
@@ -220,7 +224,7 @@ bool coarsening_check_regions(Coarsening *c)
         for (const Inst *inst = block->first; inst; inst = inst->next) {
             if (!check_local_address(c, inst))
                 return false;
-            if (!is_collective(inst))
+            if (!coarsening_is_collective(inst))
                 continue;
             if (in_region)
                 return coarsening_refuse_controlled(c, inst);

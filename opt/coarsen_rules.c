@@ -103,6 +103,25 @@ bool coarsening_combines(const Inst *inst)
     return inst->sync == SYNC_BLOCK_COUNT && coarsening_treatment(inst).rule == COARSEN_COMBINED;
 }
 
+/* An instruction that several threads of a warp execute together. */
+static bool is_warp_level(const Inst *inst)
+{
+    return inst->sync == SYNC_WARP && coarsening_treatment(inst).rule == COARSEN_WHOLE_WARPS;
+}
+
+bool coarsening_names_members(const Inst *inst)
+{
+    return is_warp_level(inst) && !signature_is_aligned(inst->signature) &&
+           !(inst->effects & (EFFECT_READ | EFFECT_WRITE));
+}
+
+bool coarsening_is_collective(const Inst *inst)
+{
+    CoarsenRule rule = coarsening_treatment(inst).rule;
+    return rule == COARSEN_ONCE || rule == COARSEN_COMBINED ||
+           (is_warp_level(inst) && !coarsening_names_members(inst));
+}
+
 bool coarsening_orders(const Inst *inst)
 {
     return inst->sync != SYNC_NONE && inst->sync != SYNC_STRONG;

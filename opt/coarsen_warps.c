@@ -19,17 +19,6 @@
  * Requires SSA form, dominators, post-dominators, loops, variance and regions. */
 #include "opt/coarsen_internal.h"
 
-bool coarsening_is_warp_level(const Inst *inst)
-{
-    return inst->sync == SYNC_WARP && coarsening_treatment(inst).rule == COARSEN_WHOLE_WARPS;
-}
-
-bool coarsening_names_members(const Inst *inst)
-{
-    return coarsening_is_warp_level(inst) && !signature_is_aligned(inst->signature) &&
-           !(inst->effects & (EFFECT_READ | EFFECT_WRITE));
-}
-
 static bool is_mask_of(const Inst *inst, RegId reg)
 {
     if (!coarsening_names_members(inst) || !inst->operand_count)

@@ -1,6 +1,8 @@
 /* See random_kernel.h.  A kernel has variables %v0.. that differ between threads and %u0.. that do not.  Uniform values
  * are computed only from uniform values under uniform control, so that barriers and collectives can be placed where
- * they are legal. */
+ * they are legal.
+ *
+ * The file is long because its functions call each other in a circle. */
 #include "random_kernel.h"
 
 #include "kernel_writer.h"
@@ -13,7 +15,8 @@ typedef struct Maker {
     Writer to; /* temporaries begin at 1 */
     int budget;
     bool uniform;     /* control is the same for all threads of the block here */
-    bool exited;      /* some threads may have exited: no more collectives */
+    bool exited;      /* some threads may have exited: no more collectives of warps */
+    bool leaves;      /* threads may exit before barriers */
     bool warps;       /* the kernel may have warp collectives */
     unsigned mask;    /* where control is not uniform: "%t<mask>" names the warp's lanes that are here; 0: unknown */
     unsigned jumps;   /* breaks and gotos so far */
@@ -268,7 +271,7 @@ static void make_agreed(Maker *m)
 /* Through shared memory to another thread and back, between barriers. */
 static void make_exchange(Maker *m)
 {
-    if (!m->uniform || m->exited || !m->barriers)
+    if (!m->uniform || !m->barriers)
         return;
     if (chance(&m->to, 20)) {
         make_combined(m);
@@ -521,10 +524,36 @@ static void make_loop(Maker *m, unsigned depth)
     m->uniform = outer && m->floor == UINT32_MAX;
 }
 
+/* Some threads leave, perhaps after some work; the others go on to barriers. */
+static void make_leave(Maker *m)
+{
+    unsigned p = condition(m, false), number = m->to.labels++;
+    const char *exit = chance(&m->to, 50) ? "ret" : "exit";
+    m->exited = true;
+    if (chance(&m->to, 50)) {
+        line(&m->to, "@%s%%p%u %s;", maybe_not(m), p, exit);
+        return;
+    }
+    line(&m->to, "@%s%%p%u bra X%u;", maybe_not(m), p, number);
+    for (unsigned i = below(&m->to, 3); i > 0; i--)
+        make_store(m);
+    if (chance(&m->to, 30)) {
+        unsigned q = condition(m, false);
+        line(&m->to, "@%%p%u %s;", q, exit);
+        make_atomic(m);
+    }
+    line(&m->to, "%s;", exit);
+    label(m, "X", number);
+}
+
 static void make_exit(Maker *m)
 {
     if (m->loops && chance(&m->to, 60))
         return;
+    if (m->leaves && m->uniform) {
+        make_leave(m);
+        return;
+    }
     if (m->barriers || (m->warps && (!m->uniform || m->join_count || m->loops || m->exited)))
         return;
     unsigned p = condition(m, false);
@@ -563,7 +592,7 @@ static void make_statement(Maker *m, unsigned depth)
             return;
         }
     }
-    if (m->warps && !depth && !m->exited && chance(&m->to, 10))
+    if (((m->warps && !m->exited) || m->leaves) && !depth && chance(&m->to, 10))
         make_exit(m);
     else if (kind < 36)
         make_break(m);
@@ -637,6 +666,13 @@ static void make_prologue(Maker *m)
     line(&m->to, "mov.u32 %%u1, %%group;");
     line(&m->to, "mov.u32 %%u2, %%size%u;", below(&m->to, 3));
     line(&m->to, "ld.global.u32 %%u3, [%%in+16];");
+    if (m->leaves) { /* what those that are gone have left */
+        unsigned p = temporary(&m->to);
+        line(&m->to, "st.shared.u32 [%%cell], %%v0;");
+        line(&m->to, "setp.eq.u32 %%p%u, %%lin, 0;", p);
+        line(&m->to, "@%%p%u st.shared.u32 [board], %%u3;", p);
+        line(&m->to, "bar.sync 0;");
+    }
 }
 
 static void make_launch(Maker *m, Arena *arena, Launch *launch)
@@ -670,6 +706,7 @@ void random_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
                .floor = UINT32_MAX};
     m.warps = chance(&m.to, 25);
     m.barriers = chance(&m.to, 50);
+    m.leaves = m.barriers && !m.warps && chance(&m.to, 40);
     make_launch(&m, arena, launch);
     make_prologue(&m);
     make_statements(&m, 0, 4 + below(&m.to, 5));

@@ -73,8 +73,8 @@ static void test_decisions(void **state)
     const char *reason = "under a condition that differs";
     check_refused(ODD "\tsetp.lt.u32 %p2, %r0, 4;\n\t@%p1 bra B;\n\t@%p2 bra M;\nB:\n\tbar.sync 0;\nM:\n" END, reason,
                   "bar");
-    /* one side goes on to the end, one need not come to the barrier, other barriers */
-    check_refused(ODD "\t@%p1 bra L;\n" END "\tbar.sync 0;\nL:\n", reason, "bar");
+    /* one need not come to the barrier, other barriers */
+    check_count(ODD "\t@%p1 bra L;\n" END "\tbar.sync 0;\nL:\n", OP_BRA, 4); /* one side goes on to the end */
     check_refused(ODD "\tsetp.lt.u32 %p2, %r0, 4;\n\t@%p1 bra L;\n\t@%p2 bra L;\n\tbar.sync 0;\nL:\n" END, reason,
                   "bar");
     check_refused(ODD "\t@%p1 bra L;\n\tbar.sync 1;\nL:\n" END, reason, "bar");
@@ -88,6 +88,43 @@ static void test_decisions(void **state)
     check_count(ODD "\t@%p1 bra L;\n\tatom.global.add.u32 %r1, [%a], 1;\nL:\n\tbar.sync 0;\n" END, OP_ATOM, 4);
     check_count(ODD "\t@%p1 bra L;\n\tatom.global.add.u32 %r1, [%a], 1;\nL:\n\tbar.sync 0;\n" END, OP_BRA, 4);
     check_count(ODD "\t@%p1 bra L;\n\tatom.global.add.u32 %r1, [%a], 1;\nL:\n" END "\tbar.sync 0;\n" END, OP_BRA, 4);
+}
+
+/* Threads that leave before a barrier: it is kept once, and what they do not do any more is guarded. */
+static void test_leaves(void **state)
+{
+    (void)state;
+#define BAR "\tbar.sync 0;\n"
+    const char *plain = ODD "\t@%p1 ret;\n" BAR OWN "\tst.global.u32 [%d1], %t;\n" BAR;
+    check_count(plain, OP_BAR, 2);
+    check_count(plain, OP_ST, 4);
+    check_count(plain, OP_BRA, 4); /* round the stores */
+    check_count(plain, OP_OR, 3); /* any of four */
+    /* what is done once stays as it is; so do what a barrier says, and loops of all */
+    check_count(ODD "\t@%p1 ret;\n" BAR "\tst.global.u32 [%a], %r0;\n" BAR, OP_ST, 1);
+    check_count(ODD "\t@%p1 ret;\n\tmov.u32 %r1, 0;\nL:\n" BAR "\tadd.u32 %r1, %r1, 1;\n"
+                "\tsetp.lt.u32 %p2, %r1, %r0;\n\t@%p2 bra L;\n", OP_BAR, 1);
+    check_count(ODD "\tsetp.lt.u32 %p2, %r0, 4;\n\t@%p1 ret;\n\tbar.red.or.pred %p3, 0, %p2;\n\t@%p3 ret;\n" END,
+                OP_BAR, 1);
+    check_count(ODD "\tsetp.lt.u32 %p2, %r0, 4;\n\t@%p1 ret;\n\tbar.red.popc.u32 %r1, 0, %p2;\n"
+                "\tst.global.u32 [%a], %r1;\n", OP_BAR, 4);
+    /* after some work of their own; from within a loop of all */
+    check_count(ODD "\t@%p1 bra L;\n" BAR "\tbra Q;\nL:\n" END "Q:\n", OP_ST, 4);
+    check_count("\tmov.u32 %r1, %t;\nL:\n" BAR "\tsetp.lt.u32 %p1, %r1, 4;\n\t@%p1 ret;\n\tadd.u32 %r1, %r1, 7;\n"
+                "\tbra L;\n", OP_BAR, 1);
+    /* Both sides may come to a barrier; not all threads come to the branch; a mask may name those that are gone. */
+    const char *reason = "under a condition that differs";
+    check_refused(ODD "\tsetp.lt.u32 %p2, %r0, 4;\n\t@%p1 bra L;\n" BAR "\tret;\nL:\n\t@%p2 ret;\n" BAR, reason,
+                  "bar");
+    check_refused(ODD "\tadd.u32 %r1, %t, %r0;\n\tsetp.lt.u32 %p2, %r1, 7;\n\t@%p2 bra L;\n\t@%p1 ret;\nL:\n" BAR
+                  END, reason, "bar");
+    check_refused(ODD "\t@%p1 ret;\n" BAR "\tshfl.sync.bfly.b32 %r1, %t, 1, 31, -1;\n" BAR, reason, "bar");
+    check_refused(ODD "\t@%p1 ret;\n" BAR "\tactivemask.b32 %r1;\n\tbar.warp.sync %r1;\n" BAR, reason, "bar");
+    check_refused(ODD "\t@%p1 bra L;\n" BAR "\tret;\nL:\n\tvote.sync.ballot.b32 %r1, %p1, -1;\n"
+                  "\tst.global.u32 [%a], %r1;\n", reason, "bar");
+    /* Carry flags pass no barrier, and nothing that is done once. */
+    check_refused(ODD "\t@%p1 ret;\n" BAR "\tadd.cc.u32 %r1, %t, 9;\n\tld.global.u32 %r4, [%a];\n"
+                  "\taddc.u32 %r2, %r4, 0;\n\tst.global.u32 [%a], %r2;\n" BAR, reason, "bar");
 }
 
 /* Warp-level instructions under a condition are cloned with it; a vote before the branch tells who stays. */
@@ -159,10 +196,8 @@ static void check_refused(const char *code, const char *reason, const char *at)
 static void test_refuses_instructions(void **state)
 {
     (void)state;
-    check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 bra L;\n\tbar.sync 0;\nL:\n", "under a condition that differs",
-                  "bar.sync");
-    check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 ret;\n\tbar.sync 0;\n", "under a condition that differs",
-                  "bar.sync");
+    check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 bra L;\n\tbar.sync 1;\nL:\n\tst.global.u32 [%a], %t;\n",
+                  "under a condition that differs", "bar.sync");
     check_refused("\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 bar.sync 0;\n", "guard of 'bar.sync'", "@%p1 bar.sync");
     check_refused("\tand.b32 %r1, %t, 1;\n\tbar.sync %r1;\n", "operands of 'bar.sync' differ", "bar.sync");
     check_refused("\tbar.sync 0, 64;\n", "given number of threads", "bar.sync");
@@ -525,14 +560,14 @@ static void test_contract(void **state)
     release(it.module);
 
     /* An aligned barrier under a condition of rows: each warp must remain in one row. */
-    static const char *const barriers[] = {"bar.sync 0", "barrier.sync.aligned 0",
+    static const char *const barriers[] = {"bar.sync 1", "barrier.sync.aligned 1",
                                            "barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned"};
     for (unsigned i = 0; i < COUNT_OF(barriers); i++) {
-        char code[160];
+        char code[200];
         snprintf(code, sizeof code,
-                 "\tmov.u32 %%r1, %%tid.y;\n\tsetp.lt.u32 %%p1, %%r1, 3;\n\t@%%p1 bra L;\n\t%s;\nL:\n", barriers[i]);
-        it = try_with(".version 8.0\n.target sm_90\n.address_size 64\n", "", code,
-                      &(CoarsenRequest){.factor = {2, 1, 1}});
+                 "\tmov.u32 %%r1, %%tid.y;\n\tsetp.lt.u32 %%p1, %%r1, 3;\n\t@%%p1 bra L;\n\t%s;\nL:\n"
+                 "\tst.global.u32 [%%a], %%t;\n", barriers[i]);
+        it = try_with(SM_90, "", code, &(CoarsenRequest){.factor = {2, 1, 1}});
         assert_true(it.done);
         assert_true(it.contract.whole_warps);
         release(it.module);
@@ -595,6 +630,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clones),
         cmocka_unit_test(test_decisions),
+        cmocka_unit_test(test_leaves),
         cmocka_unit_test(test_warp_level),
         cmocka_unit_test(test_refuses_instructions),
         cmocka_unit_test(test_refuses_masks),

@@ -381,9 +381,7 @@ KERNEL(infinite_for_some)
     out[t.gid] = v;
 }
 
-// What has to be refused.
-
-KERNEL(refused_barrier_behind_return)
+KERNEL(barrier_behind_return)
 {
     Thread t = self();
     if (t.lin > 1000)
@@ -391,6 +389,8 @@ KERNEL(refused_barrier_behind_return)
     __syncthreads();
     out[t.gid] = 1;
 }
+
+// What has to be refused.
 
 KERNEL(refused_spin)
 {
