@@ -11,6 +11,7 @@ struct Assembler {
     AssemblerKind kind;
     Arch arch;
     const char *arch_name;
+    Arena *arena; /* of assembler_open() */
     const char *path, *version, *note;
     Worker *worker; /* NULL for a program */
     const char *const *options; /* NULL: none */
@@ -72,7 +73,7 @@ const char *assembler_note(const Assembler *assembler)
 static Assembler *open_path(Arena *arena, AssemblerKind kind, const char *path, Arch arch, const char **message)
 {
     Assembler *assembler = ARENA_NEW(arena, Assembler);
-    *assembler = (Assembler){.kind = kind, .arch = arch, .path = path, .stop_fd = -1};
+    *assembler = (Assembler){.kind = kind, .arch = arch, .path = path, .arena = arena, .stop_fd = -1};
     assembler->arch_name = arena_printf(arena, "%s", arch_names(arch).real);
     const Backend *backend = backend_of(kind);
     if (backend->program)
@@ -177,8 +178,9 @@ AssemblerKind assembler_kind(const Assembler *assembler)
     return assembler->kind;
 }
 
-Assembler *assembler_twin(Assembler *assembler, Arena *arena, unsigned index)
+Assembler *assembler_twin(Assembler *assembler, unsigned index)
 {
+    Arena *arena = assembler->arena;
     while (assembler->twins.count <= index) {
         Assembler *twin = ARENA_NEW(arena, Assembler);
         const char *version, *message;

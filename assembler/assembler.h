@@ -130,9 +130,9 @@ bool assembler_run(Assembler *assembler, Arena *arena, const AssemblyRequest *re
 /* How many runs at once this machine has cores for. */
 unsigned assembler_width(void);
 /* The same for several requests, assembler_width() at a time; results[i] is in arenas[i], of which no two are the same.
- * The first call starts what the others run in, which lives in 'arena', that of assembler_open(). */
-void assembler_run_many(Assembler *assembler, Arena *arena, const AssemblyRequest *requests, Arena **arenas,
-                        Assembly *results, unsigned count);
+ * The first call starts what the others run in; the arena of assembler_open() must not be in use elsewhere then. */
+void assembler_run_many(Assembler *assembler, const AssemblyRequest *requests, Arena **arenas, Assembly *results,
+                        unsigned count);
 
 /* The record of a kernel or function, or NULL. */
 const Resources *assembly_find(const Assembly *assembly, const char *name);

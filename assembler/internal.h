@@ -169,7 +169,7 @@ extern const Program ptxas_program;   /* ptxas.c */
 
 AssemblerKind assembler_kind(const Assembler *assembler);
 /* Another of the same, for one run at a time beside the first; NULL if it cannot be started. */
-Assembler *assembler_twin(Assembler *assembler, Arena *arena, unsigned index);
+Assembler *assembler_twin(Assembler *assembler, unsigned index);
 /* Until called with -1, runs of it and of its twins stop early when the file is readable. */
 void assembler_stop_by(Assembler *assembler, int fd);
 

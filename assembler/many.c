@@ -46,8 +46,8 @@ static void *helper_main(void *context)
     return NULL;
 }
 
-void assembler_run_many(Assembler *assembler, Arena *arena, const AssemblyRequest *requests, Arena **arenas,
-                        Assembly *results, unsigned count)
+void assembler_run_many(Assembler *assembler, const AssemblyRequest *requests, Arena **arenas, Assembly *results,
+                        unsigned count)
 {
     Batch batch = {.requests = requests, .arenas = arenas, .results = results, .count = count};
     unsigned width = assembler_width(), others = (count < width ? count : width) - (count > 0);
@@ -59,7 +59,7 @@ void assembler_run_many(Assembler *assembler, Arena *arena, const AssemblyReques
     if (is_program)
         signals_hold(&hold);
     for (unsigned i = 0; i < others; i++)
-        helpers[i] = (Helper){.assembler = assembler_twin(assembler, arena, i), .batch = &batch};
+        helpers[i] = (Helper){.assembler = assembler_twin(assembler, i), .batch = &batch};
     assembler_stop_by(assembler, is_program ? hold.fd : -1);
     for (unsigned i = 0; i < others; i++)
         helpers[i].started =

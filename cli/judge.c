@@ -146,7 +146,7 @@ static void orders_assemble(AssemblerJudge *judge, const Order *orders, unsigned
         arenas[i] = arena_new();
     }
     clock_gettime(CLOCK_MONOTONIC, &begin);
-    assembler_run_many(judge->assembler, judge->arena, requests, arenas, results, count);
+    assembler_run_many(judge->assembler, requests, arenas, results, count);
     clock_gettime(CLOCK_MONOTONIC, &end);
     judge->calls += count;
     judge->seconds += (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;

@@ -80,7 +80,8 @@ static void reduce_registers(PassContext *context, const KernelRequest *request,
                                .target = request->target_registers,
                                .spill = request->registers_spill,
                                .dynamic_shared = request->dynamic_shared,
-                               .effort = effort_of(options)};
+                               .effort = effort_of(options),
+                               .scaled = options->level < 3};
     if (result->coarsening == OUTCOME_DONE)
         memcpy(wanted.factor, result->contract.factor, sizeof wanted.factor);
     registers_reduce(context, &wanted, &result->reduction);

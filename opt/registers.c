@@ -9,6 +9,8 @@
 enum {
     CAPS_MOST = 3,       /* caps tried, each higher than the last, where the assembler rejects one */
     CAP_STEP = 4,        /* registers */
+    LARGE = 1000,        /* instructions of machine code; larger kernels get fewer assemblies, if they are scaled */
+    LARGE_EFFORT = 16,   /* but no fewer than so many */
     BATCHES_MOST = 16,   /* assemblies for each kind of rematerialization at the first stage */
 };
 
@@ -365,6 +367,14 @@ static void dumps_complete(const Search *search)
                     search->passes.kernel->name, pass_table[pass].name, search->tried[pass]);
 }
 
+static unsigned effort_affordable(const RegistersRequest *request, const Figures *before)
+{
+    if (!request->scaled || before->instructions <= LARGE || request->effort <= LARGE_EFFORT)
+        return request->effort;
+    uint64_t effort = (uint64_t)request->effort * LARGE / before->instructions;
+    return effort < LARGE_EFFORT ? LARGE_EFFORT : (unsigned)effort;
+}
+
 void registers_reduce(PassContext *context, const RegistersRequest *request, RegistersResult *result)
 {
     require(context->machine && context->judge && context->judge->measure);
@@ -381,6 +391,9 @@ void registers_reduce(PassContext *context, const RegistersRequest *request, Reg
     search.passes.search = &search;
     Body *input = input_clone(context->body);
     result->before = search_measure(&search, input);
+    RegistersRequest affordable = *request;
+    affordable.effort = effort_affordable(request, &result->before);
+    search.request = &affordable;
     if (!result->before.known)
         nothing_changed(&search, context,
                         arena_printf(context->arena, "the input does not assemble: %s",

@@ -12,6 +12,7 @@ typedef struct RegistersRequest {
     unsigned factor[3]; /* by which the kernel has been coarsened; 1 or 0: not */
     uint64_t dynamic_shared; /* bytes of each block at launch */
     unsigned effort; /* how many candidates may be assembled; the input itself and its cap always are */
+    bool scaled;     /* fewer for a large kernel, whose assemblies take long: in inverse proportion to its length */
 } RegistersRequest;
 
 typedef struct RegistersStep { /* one candidate, for the report */

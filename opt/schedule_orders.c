@@ -3,12 +3,14 @@
 
 #include "opt/registers_search.h"
 #include "opt/schedule.h"
+#include "opt/schedule_exact.h"
 
 enum {
     BLOCKS_VARIED = 4,  /* blocks that are ordered one by one */
     SLACK_DIVISOR = 24, /* a walk may for a while spill more by this fraction of the best form's bytes */
     TRIES_BY_MODEL = 6, /* neighbours from which the one with the lowest modelled pressure is assembled */
     NEIGHBOURS = 4,     /* random changes to one form, assembled together */
+    EXACT_STEPS = 50000, /* of branch and bound, for one block */
 };
 
 typedef struct Orders {
@@ -121,13 +123,46 @@ static void rules_prepare(Search *search, Scheduler *scheduler, unsigned first, 
     arena_free(arena);
 }
 
+/* Orders the blocks in which too many registers are live by branch and bound, from the best of the rules' orders. */
+static void orders_exactly(Search *search, Scheduler *scheduler, Orders *kept, Orders *trial, Orders *spare)
+{
+    unsigned lowered = 0, proved = 0, changed = 0;
+    for (size_t i = 0; i < scheduler->block_count; i++) {
+        BlockOrder *block = &scheduler->blocks[i];
+        if (block->fixed || block->peak + 4 <= (int32_t)search->target)
+            continue;
+        OrderCost best = scheduler_cost(scheduler, block, block->order, 0);
+        memcpy(trial->blocks[i], block->order, block->graph->count * sizeof *block->order);
+        for (unsigned r = 0; r < schedule_rule_count; r++) {
+            ScheduleRule rule = rule_for(search, schedule_rules[r]);
+            scheduler_choose(scheduler, block, &rule, spare->blocks[i]);
+            OrderCost cost = scheduler_cost(scheduler, block, spare->blocks[i], 0);
+            if (cost.peak < best.peak || (cost.peak == best.peak && cost.above < best.above)) {
+                best = cost;
+                memcpy(trial->blocks[i], spare->blocks[i], block->graph->count * sizeof *block->order);
+            }
+        }
+        bool is_least;
+        lowered += schedule_exact(scheduler, block, trial->blocks[i], EXACT_STEPS, &is_least) < best.peak;
+        proved += is_least;
+        changed += scheduler_apply(scheduler, block, trial->blocks[i]);
+    }
+    const char *what = arena_printf(search->passes.arena,
+                                    "schedule: fewest registers (%u block%s changed, %u below the rules', %u proved)",
+                                    changed, changed == 1 ? "" : "s", lowered, proved);
+    if (changed && search_consider(search, PASS_SCHEDULE, scheduler->body, what, 0, false))
+        orders_save(scheduler, kept);
+    orders_apply(scheduler, kept);
+}
+
 /* Tries the rules, for all blocks alike and at the fine stage for the heaviest blocks one by one. */
 static void orders_by_rule(Search *search)
 {
     Arena *arena = arena_new();
     Candidate candidate = candidate_new(search);
     Scheduler *scheduler = scheduler_new(arena, candidate.body, candidate.analyses);
-    Orders kept = orders_new(arena, scheduler), trial = orders_new(arena, scheduler);
+    Orders kept = orders_new(arena, scheduler), trial = orders_new(arena, scheduler),
+           spare = orders_new(arena, scheduler);
     orders_save(scheduler, &kept);
     unsigned width = search->passes.judge->width > 1 ? search->passes.judge->width : 1;
     for (unsigned r = 0; r < schedule_rule_count && !search_should_stop(search); r++) {
@@ -142,6 +177,8 @@ static void orders_by_rule(Search *search)
             orders_save(scheduler, &kept);
     }
     orders_apply(scheduler, &kept);
+    if (!search_should_stop(search))
+        orders_exactly(search, scheduler, &kept, &trial, &spare);
     if (search->stage == STAGE_FINE)
         orders_of_blocks(search, scheduler, &kept, &trial);
     candidate_free(&candidate);

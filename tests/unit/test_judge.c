@@ -135,7 +135,8 @@ static void prepared_forms_are_answered(void **state)
         AssemblerJudge alone, together, later;
         Tuning tunings[FORMS];
         FunctionForm forms[FORMS];
-        assembler_judge_init(&together, arena, assembler);
+        Arena *passing = arena_new(); /* the assembler outlives the first judge and its arena */
+        assembler_judge_init(&together, passing, assembler);
         setenv("PTXOPT_CACHE", "none", 1);
         assembler_judge_init(&alone, arena, assembler);
         for (unsigned i = 0; i < FORMS; i++)
@@ -153,12 +154,18 @@ static void prepared_forms_are_answered(void **state)
         assert_int_equal(together.calls, FORMS - 1);
         /* The next run answers from the disk what was right. */
         setenv("PTXOPT_CACHE", folder, 1);
+        assembler_judge_close(&together);
+        arena_free(passing);
         assembler_judge_init(&later, arena, assembler);
         setenv("PTXOPT_CACHE", "none", 1);
         later.judge.prepare(&later, forms, FORMS);
         assert_int_equal(later.calls, 1);
+        Figures again;
+        forms[0].tuning = NULL; /* not seen before */
+        forms[1].tuning = NULL;
+        later.judge.prepare(&later, forms, 2);
+        assert_true(later.judge.measure(&later, &forms[1], &again));
         assembler_judge_close(&alone);
-        assembler_judge_close(&together);
         assembler_judge_close(&later);
         assembler_close(assembler);
     }
