@@ -3,12 +3,12 @@
  * Words for ptxopt are those of -Xptxopt, and among those of -Xptxas the ones that ptxas does not have and ptxopt does.
  * Both are separated by commas. A piece without a dash belongs to the option before it: "-coarsen=x2,y2" is one option,
  * and "-coarsen,2" too. */
+#include "cli/cli.h"
 #include "wrappers/wrappers.h"
 
-static const char *const ptxopt_names[] = {
-    "coarsen", "coarsen-level", "stride", "target-regs", "block", "launch", "launch-out", "machine", "verify", "report",
-    "report-format", "keep-original",
-};
+/* Options of ptxopt that ptxas has as well. */
+static const char *const common_names[] = {"arch", "entry", "help", "o", "O0", "O1", "O2", "O3", "v", "version",
+                                           "Werror"};
 
 /* Options of the wrapper itself, in -Xptxopt. */
 #define ADAPTED "launches-adapted"
@@ -42,6 +42,16 @@ static void fail(NvccLine *line, const char *error)
 {
     if (!line->error)
         line->error = error;
+}
+
+static bool is_for_ptxopt(const char *word)
+{
+    if (word_is_one_of(word, common_names, COUNT_OF(common_names)))
+        return false;
+    for (const struct option *option = options_table(); option->name; option++)
+        if (word_option(word, option->name))
+            return true;
+    return false;
 }
 
 static bool is_wrapper_option(const char *word)
@@ -99,7 +109,7 @@ static void take_ptxas(Arena *arena, NvccLine *line, const char *text, bool *ope
     for (size_t i = 0; i < pieces.count; i++) {
         const char *piece = pieces.data[i];
         if (piece[0] == '-')
-            *open = word_is_one_of(piece, ptxopt_names, COUNT_OF(ptxopt_names));
+            *open = is_for_ptxopt(piece);
         if (*open) {
             take_flag(arena, line, piece);
         } else {

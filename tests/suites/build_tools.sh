@@ -181,6 +181,9 @@ try "nvcc: the original where ptxopt fails" 0 "$nvcc" k.cu -o k
 same "nvcc: the original is embedded" k.cu k.embedded
 says "nvcc: a warning" 'ptxopt-nvcc: warning: .*tmpxft_1_k.ptx is assembled unchanged' "$errors"
 try "nvcc: strict" 1 "$nvcc" -Xptxopt -strict k.cu -o k
+try "nvcc: options that only ptxopt has" 0 "$nvcc" -Xptxas -spill,-search=3,-Werror,-O1 k.cu -o k
+same "nvcc: they do not go to ptxas" <(sed '/^--ptxas-prefix/,+1d' "$tmp/nvcc-words") \
+    <(printf '%s\n' -Xptxas -Werror -Xptxas -O1 k.cu -o k)
 try "nvcc: coarsening without adapted launches" 2 "$nvcc" -cubin -Xptxas -coarsen=2 k.cu -o k
 says "nvcc: coarsening without adapted launches: says why" 'say so with -Xptxopt -launches-adapted' "$errors"
 "$nvcc" -c -Xptxas -coarsen=2 k.cu -o k >/dev/null 2>&1
