@@ -150,13 +150,11 @@ static void report_unexpected(Diag *diag, Span span, const char *found, const ch
         diag_error(diag, span, "unexpected %s", found);
         return;
     }
-    char text[256];
-    size_t length = 0;
-    for (size_t i = 0; i < count; i++) {
-        const char *separator = i == 0 ? "" : i + 1 < count ? ", " : " or ";
-        length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", separator, list[i]);
-    }
-    diag_error(diag, span, "unexpected %s, expected %s", found, text);
+    Buf text = {0};
+    for (size_t i = 0; i < count; i++)
+        buf_printf(&text, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", list[i]);
+    diag_error(diag, span, "unexpected %s, expected %s", found, buf_text(&text));
+    buf_free(&text);
 }
 
 void parser_syntax_error(Parser *parser, Span span, const char *const *names, size_t name_count)
