@@ -33,6 +33,7 @@ typedef struct Alive {
     const Values *values;
     size_t block_count, reg_count; /* before the change */
     BitSet after;      /* by Block.id: some replicas may have left before */
+    BitSet last;       /* by Block.id: executed by replicas that leave */
     RegId *in, *out;   /* by Block.id: who is alive at its beginning and at its end; REG_NONE: all are */
     const Leave **leave; /* by Block.id: its branch lets threads leave */
     Block **tail;      /* by Block.id: the last of the blocks that it was split into */
@@ -444,6 +445,15 @@ static void meet_dead(Alive *a, const Region *region, Block *dead)
     }
 }
 
+/* Whether dead replicas come to the region.  Those that leave execute blocks of their own: no other replica does. */
+static bool is_for_alive(const Alive *a, const Region *region)
+{
+    for (size_t i = 0; i < region->blocks.count; i++)
+        if (bitset_has(&a->last, region->blocks.data[i]->id))
+            return false;
+    return a->out[region->head->id] != REG_NONE;
+}
+
 /* Lets only replicas enter the region that are alive. */
 static void guard_region(Alive *a, const Region *region)
 {
@@ -566,6 +576,7 @@ static Alive alive_new(Coarsening *c)
                .block_count = body->blocks.count,
                .reg_count = body->regs.count,
                .after = find_after(c),
+               .last = bitset_new(c->scratch, body->blocks.count),
                .in = ARENA_ARRAY(c->scratch, RegId, body->blocks.count),
                .out = ARENA_ARRAY(c->scratch, RegId, body->blocks.count),
                .leave = arena_array(c->scratch, body->blocks.count, sizeof *a.leave),
@@ -573,6 +584,9 @@ static Alive alive_new(Coarsening *c)
                .placed = arena_array(c->scratch, body->blocks.count, sizeof *a.placed),
                .truth = REG_NONE,
                .fresh = ARENA_ARRAY(c->scratch, RegId, body->regs.count)};
+    for (size_t i = 0; i < c->leaves.count; i++)
+        for (size_t b = 0; b < c->leaves.data[i].blocks.count; b++)
+            bitset_add(&a.last, c->leaves.data[i].blocks.data[b]->id);
     for (size_t b = 0; b < a.block_count; b++) {
         a.in[b] = a.out[b] = REG_NONE;
         a.tail[b] = body->blocks.data[b];
@@ -594,7 +608,7 @@ void coarsening_let_leave(Coarsening *c)
             ask_alive(&a, block);
     }
     for (size_t r = 0; r < c->regions.count; r++)
-        if (bitset_has(&a.after, c->regions.data[r].blocks.data[0]->id))
+        if (is_for_alive(&a, &c->regions.data[r]))
             guard_region(&a, &c->regions.data[r]);
     for (size_t i = 0; i < c->leaves.count; i++)
         let_leave(&a, &c->leaves.data[i], exit);
