@@ -3,8 +3,9 @@
  * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates what was computed from instructions.
  * After Briggs, Cooper and Torczon, "Rematerialization" (PLDI 1992), with chains of instructions instead of single
  * ones, and Nugteren et al. (SCOPES 2010, section 5.4), who achieve the same with 'volatile' in the source.  The
- * assembler merges equal computations again, so a recomputation can start from an opaque copy of an operand: prmt.b32
- * with the identity selector, which ptxas keeps.  The register search measures which ones pay. */
+ * assembler merges equal computations again, so a recomputation can start from an opaque copy of an operand, which
+ * ptxas keeps: prmt.b32 with the identity selector, or the exclusive or with a parameter, twice.  The register search
+ * measures which ones pay. */
 #include "opt/pass.h"
 #include "opt/rematerialize.h"
 #include "opt/sink.h"
@@ -43,6 +44,7 @@ typedef struct Remat {
     Copied *copies;        /* by RegId */
     RegId *originals;      /* by RegId, for registers that this pass made: the register whose value they hold */
     size_t original_count, original_capacity;
+    const Inst *parameter; /* a load of 64 bits from a parameter; NULL: there is none */
     Point *points;
 } Remat;
 
@@ -63,6 +65,25 @@ static void pressure_mark(Remat *remat, uint32_t total)
     for (uint32_t i = 1; i <= total; i++)
         remat->high[i] += remat->high[i - 1];
     remat->high[total + 1] = remat->high[total];
+}
+
+static bool is_parameter_load(const Inst *inst)
+{
+    Access access;
+    return inst_access(inst, &access) && access.kind == ACCESS_LOAD && access.read_only && access.space == SPACE_PARAM;
+}
+
+/* The first of the body that writes one integer of 64 bits and reads no register. */
+static const Inst *parameter_find(const Body *body)
+{
+    for (size_t i = 0; i < body->blocks.count; i++)
+        for (const Inst *inst = body->blocks.data[i]->first; inst; inst = inst->next)
+            if (inst->ref_count == 1 && ref_writes(&inst->refs[0]) && is_parameter_load(inst) &&
+                type_bits(body->regs.data[inst->refs[0].reg].type) == 64 &&
+                type_class(body->regs.data[inst->refs[0].reg].type) != CLASS_FLOAT &&
+                body->regs.data[inst->refs[0].reg].vector <= 1)
+                return inst;
+    return NULL;
 }
 
 static uint32_t high_between(const Remat *remat, uint32_t from, uint32_t to)
@@ -97,6 +118,7 @@ static void remat_start(Remat *remat, Arena *arena, Body *body, Analyses *analys
     }
     remat->liveness = analyses_liveness(analyses);
     remat->values = analyses_values(analyses);
+    remat->parameter = parameter_find(body);
     remat->loops = analyses_loops(analyses);
     remat->points = ARENA_ARRAY(arena, Point, USES_MOST);
     remat->copies = ARENA_ARRAY(arena, Copied, remat->values->reg_count + 1);
@@ -104,12 +126,6 @@ static void remat_start(Remat *remat, Arena *arena, Body *body, Analyses *analys
         remat->copies[i].reg = REG_NONE;
     pressure_mark(remat, position);
     cover_compute(remat);
-}
-
-static bool is_parameter_load(const Inst *inst)
-{
-    Access access;
-    return inst_access(inst, &access) && access.kind == ACCESS_LOAD && access.read_only && access.space == SPACE_PARAM;
 }
 
 /* One result, no other effect. */
@@ -420,7 +436,36 @@ static RegId copy_above(const Remat *remat, RegId value, const Point *point)
     return near ? last->reg : REG_NONE;
 }
 
-/* A copy of 'reg', which holds 'value', that ptxas does not see through; of 64 bits only the low half is opaque.
+/* The exclusive or with a parameter, twice.  ptxas merges equal computations by halves, so both must be opaque: 24 sums
+ * made of one value of 64 bits then take 24 registers (sm_90), where a copy with one opaque half leaves 42, for as many
+ * machine instructions. */
+static void wide_copy_by_parameter(Remat *remat, RegId reg, RegId copy, const Point *point)
+{
+    Body *body = remat->body;
+    Name base = fresh_base(body, reg);
+    RegId mask = body_add_reg(body, TYPE_B64, base), mixed = body_add_reg(body, TYPE_B64, base);
+    Inst *load = inst_clone(body, remat->parameter);
+    load->refs[0].reg = mask;
+    place_inst(body, point, load);
+    place_inst(body, point, inst_build(body, "xor.b64", "drr", mixed, reg, mask));
+    place_inst(body, point, inst_build(body, "xor.b64", "drr", copy, mixed, mask));
+}
+
+/* Without a parameter: machine code works on halves, so that only the prmt remains of these. */
+static void wide_copy_of_half(Remat *remat, RegId reg, RegId copy, const Point *point)
+{
+    Body *body = remat->body;
+    Name base = fresh_base(body, reg);
+    RegId low = body_add_reg(body, TYPE_B32, base), opaque = body_add_reg(body, TYPE_B32, base);
+    RegId low_half = body_add_reg(body, TYPE_B64, base), high_half = body_add_reg(body, TYPE_B64, base);
+    place_inst(body, point, inst_build(body, "cvt.u32.u64", "dr", low, reg));
+    place_inst(body, point, inst_build(body, "prmt.b32", "drri", opaque, low, low, (int64_t)0x3210));
+    place_inst(body, point, inst_build(body, "cvt.u64.u32", "dr", low_half, opaque));
+    place_inst(body, point, inst_build(body, "and.b64", "dri", high_half, reg, -(INT64_C(1) << 32)));
+    place_inst(body, point, inst_build(body, "or.b64", "drr", copy, low_half, high_half));
+}
+
+/* A copy of 'reg', which holds 'value', that ptxas does not see through.
  * REG_NONE if there is none for the type. */
 static RegId opaque_copy(Remat *remat, RegId value, RegId reg, const Point *point)
 {
@@ -435,16 +480,11 @@ static RegId opaque_copy(Remat *remat, RegId value, RegId reg, const Point *poin
         copy = register_again(remat, reg);
         place_inst(body, point, inst_build(body, "prmt.b32", "drri", copy, reg, reg, (int64_t)0x3210));
     } else if (type_bits(type) == 64 && type_class(type) != CLASS_FLOAT) {
-        /* Machine code works on halves, so that only the prmt remains of these. */
-        Name base = fresh_base(body, reg);
-        RegId low = body_add_reg(body, TYPE_B32, base), opaque = body_add_reg(body, TYPE_B32, base);
-        RegId low_half = body_add_reg(body, TYPE_B64, base), high_half = body_add_reg(body, TYPE_B64, base);
         copy = register_again(remat, reg);
-        place_inst(body, point, inst_build(body, "cvt.u32.u64", "dr", low, reg));
-        place_inst(body, point, inst_build(body, "prmt.b32", "drri", opaque, low, low, (int64_t)0x3210));
-        place_inst(body, point, inst_build(body, "cvt.u64.u32", "dr", low_half, opaque));
-        place_inst(body, point, inst_build(body, "and.b64", "dri", high_half, reg, -(INT64_C(1) << 32)));
-        place_inst(body, point, inst_build(body, "or.b64", "drr", copy, low_half, high_half));
+        if (remat->parameter)
+            wide_copy_by_parameter(remat, reg, copy, point);
+        else
+            wide_copy_of_half(remat, reg, copy, point);
     }
     if (copy != REG_NONE)
         remat->copies[value] = (Copied){point->block, point->position, copy};
