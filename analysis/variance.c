@@ -144,7 +144,10 @@ static VarianceCause inherent_cause(const Variance *variance, const Inst *inst)
     switch ((SyncKind)inst->sync) {
     case SYNC_NONE:
     case SYNC_BLOCK_BARRIER:
-    case SYNC_BLOCK_COUNT:
+        break;
+    case SYNC_BLOCK_COUNT: /* of two blocks, different threads may have exited */
+        if (variance->options.blocks)
+            return VARIANCE_UNSTABLE;
         break;
     case SYNC_WARP:
     case SYNC_CONVERGED:

@@ -13,7 +13,7 @@ static json_t *contract_json(const KernelReport *kernel)
         json_array_append_new(conditions, json_text(kernel->conditions[i]));
     json_t *value = json_object();
     json_object_set_new(value, "kernel", json_text(contract->kernel));
-    json_object_set_new(value, "level", json_string("thread"));
+    json_object_set_new(value, "level", json_text(coarsen_level_name(contract->level)));
     json_object_set_new(value, "factor", json_triple(contract->factor));
     json_object_set_new(value, "stride", json_stride(&contract->stride));
     json_object_set_new(value, "block_before", json_block(contract->block));
@@ -30,7 +30,8 @@ void launch_print_json(const Report *report, Buf *out)
 {
     json_t *kernels = json_array();
     for (size_t i = 0; i < report->kernel_count; i++)
-        if (report->kernels[i].result.coarsening == OUTCOME_DONE)
+        if (report->kernels[i].result.coarsening == OUTCOME_DONE &&
+            report->kernels[i].result.contract.level == LEVEL_THREAD)
             json_array_append_new(kernels, contract_json(&report->kernels[i]));
     json_t *value = json_object();
     json_object_set_new(value, "format", json_string("ptxopt-launch"));

@@ -174,11 +174,8 @@ static void read_option(Reader *reader, int id, const char *value)
     case OPTION_ENTRY: options_read_entries(reader, value); break;
     case OPTION_COARSEN: options_read_coarsen(reader, value); break;
     case OPTION_COARSEN_LEVEL:
-        reader->level_block = strcmp(value, "block") == 0;
-        if (!reader->level_block && strcmp(value, "thread") != 0)
+        if (!coarsen_level_read(value, &options->coarsen_level))
             options_fail(reader, "-coarsen-level %s: expected 'thread' or 'block'", value);
-        else if (reader->level_block)
-            options_fail(reader, "-coarsen-level block: not available in this build");
         break;
     case OPTION_COARSEN_GUARDS: options_read_guards(reader, value); break;
     case OPTION_COARSEN_GROWTH: options_read_growth(reader, value); break;
@@ -283,7 +280,9 @@ static void check_options(Reader *reader)
     if (options->launch_out && options->coarsen.count == 0)
         options_fail(reader, "-launch-out describes how coarsened kernels are launched, but -coarsen is not given");
     for (size_t i = 0; i < options->coarsen.count; i++)
-        if (options->coarsen.data[i].is_auto && options->assembler_none)
+        if (options->coarsen.data[i].is_auto && options->coarsen_level == LEVEL_BLOCK)
+            options_fail(reader, "-coarsen auto merges threads: it does not choose a factor for -coarsen-level block");
+        else if (options->coarsen.data[i].is_auto && options->assembler_none)
             options_fail(reader, "-coarsen auto chooses by the assembler's figures, but -assembler none is given");
 }
 

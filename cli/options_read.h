@@ -8,7 +8,6 @@ typedef struct Reader {
     Arena *arena;
     Options *options;
     const char *error; /* the first one found */
-    bool level_block;
     bool stride_given;
     const char *report_word; /* the FILE of "-report FILE", which may turn out to be the input */
     VEC(const char *) inputs;

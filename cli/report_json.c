@@ -90,7 +90,10 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
     bool is_declined = kernel->is_auto && result->coarsening == OUTCOME_NOT_ASKED;
     json_object_set_new(value, "outcome", json_text(is_declined ? "declined" : outcome_word(result->coarsening)));
     if (result->coarsening == OUTCOME_DONE) {
-        json_object_set_new(value, "factor", json_triple(result->contract.factor));
+        bool merges_blocks = result->contract.level == LEVEL_BLOCK;
+        json_object_set_new(value, "level", json_text(coarsen_level_name(result->contract.level)));
+        json_object_set_new(value, "factor",
+                            json_triple(merges_blocks ? result->contract.merged : result->contract.factor));
         json_object_set_new(value, "stride", json_stride(&result->contract.stride));
         json_t *conditions = json_array();
         for (unsigned i = 0; i < kernel->condition_count; i++)

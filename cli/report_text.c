@@ -180,6 +180,12 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
                        kernel->trials[i].verdict);
     switch (result->coarsening) {
     case OUTCOME_DONE: {
+        if (result->contract.level == LEVEL_BLOCK) {
+            buf_printf(out, "  coarsening: done: %s blocks of the grid, stride %s; launch it as before\n",
+                       factor_text(result->contract.merged, factor), stride_text(&result->contract.stride, stride));
+            print_reuse(out, &result->reuse);
+            break;
+        }
         buf_printf(out, "  coarsening: done: %s, stride %s", factor_text(result->contract.factor, factor),
                    stride_text(&result->contract.stride, stride));
         char before[CELL_SIZE], after[CELL_SIZE];

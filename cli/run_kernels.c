@@ -12,7 +12,8 @@ static void set_request(const Run *run, KernelReport *report)
     const CoarsenOption *coarsen = options_coarsen_for(run->options, name);
     const RegistersOption *registers = options_registers_for(run->options, name);
     const BlockOption *block = options_block_for(run->options, name);
-    *request = (KernelRequest){.factor = {1, 1, 1},
+    *request = (KernelRequest){.level = run->options->coarsen_level,
+                               .factor = {1, 1, 1},
                                .stride = run->options->stride,
                                .guards = run->options->guards,
                                .growth = run->options->growth};

@@ -236,7 +236,7 @@ void note_launches(Run *run)
     for (size_t i = 0; i < run->report.kernel_count; i++) {
         const KernelResult *result = &run->report.kernels[i].result;
         char factor[32];
-        if (result->coarsening == OUTCOME_DONE)
+        if (result->coarsening == OUTCOME_DONE && result->contract.level == LEVEL_THREAD)
             diag_note(&run->diag, result->kernel->span,
                       "kernel '%s' is coarsened by %s: launch it with smaller blocks (-report says which)",
                       result->kernel->name, factor_text(result->contract.factor, factor));

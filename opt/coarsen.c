@@ -46,6 +46,7 @@ static bool analyze(Coarsening *c)
     c->agreed_count = c->body->regs.count;
     VarianceOptions options = {.lane_uniform = c->needs_whole_warps,
                                .merge_loads = true,
+                               .blocks = c->level == LEVEL_BLOCK,
                                .unmerged = &c->observations,
                                .uniform_branches = &c->uniform_branches,
                                .agreed = &c->agreed};
@@ -99,15 +100,33 @@ static bool analyze_leaves(Coarsening *c)
     return analyze(c);
 }
 
+static const char *const level_names[] = {[LEVEL_THREAD] = "thread", [LEVEL_BLOCK] = "block"};
+
+const char *coarsen_level_name(CoarsenLevel level)
+{
+    return level_names[level];
+}
+
+bool coarsen_level_read(const char *name, CoarsenLevel *level)
+{
+    for (size_t i = 0; i < COUNT_OF(level_names); i++)
+        if (strcmp(name, level_names[i]) == 0) {
+            *level = (CoarsenLevel)i;
+            return true;
+        }
+    return false;
+}
+
 static bool coarsen_dimension(Body *body, unsigned dimension, const CoarsenRequest *request, LaunchContract *contract,
                               Refusal *refusal)
 {
     Arena *scratch = arena_new();
     Coarsening c = {.body = body,
                     .scratch = scratch,
+                    .level = request->level,
                     .dimension = dimension,
                     .factor = request->factor[dimension],
-                    .size = block_size_exact(&request->block).threads[dimension],
+                    .size = request->level == LEVEL_THREAD ? block_size_exact(&request->block).threads[dimension] : 0,
                     .stride = request->stride,
                     .replicas = 1,
                     .guards = request->guards,
@@ -125,6 +144,7 @@ static bool coarsen_dimension(Body *body, unsigned dimension, const CoarsenReque
     if (done) {
         coarsening_clone(&c);
         coarsening_combine(&c);
+        coarsening_stop_surplus(&c);
         contract->whole_warps |= c.needs_whole_warps;
     }
     analyses_free(c.analyses);
@@ -214,10 +234,29 @@ static bool check_warps(const CoarsenRequest *request, const LaunchContract *con
     return true;
 }
 
+/* Merges blocks: every launch stays as it is. */
+static bool coarsen_grid(Body *body, const CoarsenRequest *request, LaunchContract *contract, Coarsening *c)
+{
+    memcpy(contract->merged, request->factor, sizeof contract->merged);
+    contract->factor[0] = contract->factor[1] = contract->factor[2] = 1;
+    if (request->stride.kind == STRIDE_NUMBER)
+        return coarsening_refuse(c, NULL, "blocks are merged with the stride 'block' or 'unit' only");
+    coarsening_unify_exits(body);
+    coarsening_separate_entry(body);
+    for (unsigned d = 0; d < 3; d++)
+        if (request->factor[d] > 1 && !coarsen_dimension(body, d, request, contract, c->refusal))
+            return false;
+    coarsening_restore_exits(body);
+    return true;
+}
+
 bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *contract, Refusal *refusal)
 {
     require(body->ssa);
-    *contract = (LaunchContract){.kernel = body->function->name, .stride = request->stride, .stride_unit = 1};
+    *contract = (LaunchContract){.kernel = body->function->name,
+                                 .level = request->level,
+                                 .stride = request->stride,
+                                 .stride_unit = 1};
     *refusal = (Refusal){0};
     Coarsening c = {.body = body, .refusal = refusal};
     if (!body->function->is_entry)
@@ -226,9 +265,11 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
         return coarsening_refuse(&c, NULL,
                                  "its name begins with '%%', so its launch contract's symbol would not have a valid "
                                  "name");
+    if (request->level == LEVEL_BLOCK)
+        return coarsen_grid(body, request, contract, &c);
+    memcpy(contract->factor, request->factor, sizeof contract->factor);
     if (request->stride.kind == STRIDE_NUMBER)
         contract->stride_unit = request->stride.number;
-    memcpy(contract->factor, request->factor, sizeof contract->factor);
     if (!set_block(request, contract, &c))
         return false;
     coarsening_unify_exits(body);

@@ -27,7 +27,16 @@ const char *guard_form_name(GuardForm form);
 /* False if there is none of that name. */
 bool guard_form_read(const char *name, GuardForm *form);
 
+/* What is merged: threads of a block, or blocks of the grid, thread by thread. */
+typedef enum CoarsenLevel { LEVEL_THREAD, LEVEL_BLOCK } CoarsenLevel;
+
+/* "thread", "block" */
+const char *coarsen_level_name(CoarsenLevel level);
+/* False if there is none of that name. */
+bool coarsen_level_read(const char *name, CoarsenLevel *level);
+
 typedef struct CoarsenRequest {
+    CoarsenLevel level;
     unsigned factor[3]; /* along x, y, z; 1: not coarsened */
     Stride stride;
     BlockSize block; /* of the original kernel */
@@ -39,6 +48,8 @@ enum { GROWTH_DEFAULT = 4 };
 /* How to launch a coarsened kernel, given the original launch. */
 typedef struct LaunchContract {
     Name kernel;
+    CoarsenLevel level;   /* LEVEL_BLOCK: it is launched as the original, and only 'merged' and 'stride' say anything */
+    unsigned merged[3];   /* LEVEL_BLOCK: so many blocks of the grid into one */
     unsigned factor[3];   /* block' = block / factor, in each dimension; the grid stays */
     Stride stride;
     unsigned block[3];    /* of the original kernel; 0: not known */
@@ -60,6 +71,7 @@ typedef struct Refusal {
  * After Magni, Dubach and O'Boyle (SC'13, section 4) and Unkule, Shaltz and Qasem (CC'12): only replica-variant
  * instructions are cloned; uniform branches, loops and barriers are kept once; a region under a variant branch is
  * cloned as a whole, one replica after the other, perhaps with a fast path beside that (coarsen_fast.c).
+ * Merged blocks keep their size, and the grid keeps its own: the blocks that are left over exit at once.
  * Legality assumes that there are no data races between barriers (CUDA's own rule). On success *contract is set, and
  * the body's tuning (.maxntid, .reqntid) is adapted. Returns false if the result cannot be shown to be correct:
  * *refusal is then set (text in the module's arena), and the body is in an unspecified state, so the caller works

@@ -59,6 +59,8 @@ static Share share_of(const Coarsening *c, const Inst *inst)
     if (inst->effects & EFFECT_READ)
         quiet = inst_access(inst, &access) && access.read_only && access.space == SPACE_PARAM;
     quiet &= inst->sync == SYNC_NONE;
+    if (coarsening_combines(inst))
+        return SHARE_ORDERED; /* those that are not alive say nothing */
     if (coarsening_clones(c, inst))
         return quiet && !carries ? SHARE_ANYWAY : SHARE_ALIVE;
     return quiet || carries ? SHARE_PURE : SHARE_ORDERED;
@@ -79,13 +81,13 @@ static bool is_call_part(const Inst *inst)
 }
 
 /* Whether the block can be split: carry flags and the parts of a call stay in one section. */
-static bool may_split(const Coarsening *c, const Block *block)
+static bool may_split(const Coarsening *c, const Block *block, bool together)
 {
     bool carry = false, carry_cut = false, call = false, call_cut = false;
     for (const Inst *inst = block->first; inst; inst = inst->next) {
         if (inst_is_terminator(inst))
             continue;
-        if (inst->sync == SYNC_WARP || inst->sync == SYNC_CONVERGED)
+        if (!together && (inst->sync == SYNC_WARP || inst->sync == SYNC_CONVERGED))
             return false; /* its mask may name threads that have left */
         bool part = is_call_part(inst);
         if ((part && call_cut) || (inst->effects & EFFECT_CC_READ && carry_cut))
@@ -141,16 +143,28 @@ static BitSet find_after(const Coarsening *c)
     return after;
 }
 
+/* Whether all threads of a merged block leave for a replica, or none. */
+static bool leave_together(const Coarsening *c)
+{
+    VarianceOptions options = {.merge_loads = true, .unmerged = &c->observations};
+    const Variance *any = analyses_variance(c->analyses, VARIANCE_ANY, &options);
+    bool together = c->level == LEVEL_BLOCK;
+    for (size_t i = 0; i < c->leaves.count; i++)
+        together &= !variance_branch(any, c->leaves.data[i].branch) && !variance_block(any, c->leaves.data[i].branch);
+    return together;
+}
+
 bool coarsening_may_leave(const Coarsening *c)
 {
     BitSet after = find_after(c);
+    bool together = leave_together(c);
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         const Block *block = c->body->blocks.data[b];
         bool in_region = bitset_has(&c->in_region, b);
         for (const Inst *inst = block->first; inst && in_region; inst = inst->next)
             if (coarsening_is_collective(inst))
                 return false; /* so no leave is in a region: what it leads to would be, too */
-        if (bitset_has(&after, b) && (!may_split(c, block) || !values_have_zeros(c->body, block)))
+        if (bitset_has(&after, b) && (!may_split(c, block, together) || !values_have_zeros(c->body, block)))
             return false;
     }
     return c->leaves.count > 0;
@@ -510,17 +524,6 @@ static void ask_alive(Alive *a, Block *block)
     inst_append(tail, last);
 }
 
-/* The block where the kernel ends. */
-static Block *exit_block(const Body *body)
-{
-    for (size_t b = body->blocks.count; b-- > 0;) {
-        const Inst *first = body->blocks.data[b]->first;
-        if (first && inst_is_terminator(first) && !first->target_count && first->guard == REF_NONE)
-            return body->blocks.data[b];
-    }
-    bug("no block ends the kernel");
-}
-
 static void let_leave(Alive *a, const Leave *leave, Block *exit)
 {
     Block *tail = a->tail[leave->branch->id], *meeting = tail;
@@ -597,7 +600,7 @@ static Alive alive_new(Coarsening *c)
 void coarsening_let_leave(Coarsening *c)
 {
     Alive a = alive_new(c);
-    Block *exit = exit_block(c->body);
+    Block *exit = coarsening_exit(c->body);
     name_alive(&a);
     for (size_t b = 0; b < a.block_count; b++)
         if (bitset_has(&a.after, b) && !bitset_has(&c->in_region, b))

@@ -86,6 +86,8 @@ void coarsening_find_uniform_branches(Coarsening *c)
 {
     const Body *body = c->body;
     c->uniform_branches = bitset_new(c->scratch, body->blocks.count);
+    if (c->level == LEVEL_BLOCK) /* the rule says nothing about threads of several blocks */
+        return;
     BitSet barriers = bitset_new(c->scratch, body->blocks.count);
     bool any = false;
     for (size_t b = 0; b < body->blocks.count; b++)

@@ -29,7 +29,7 @@ typedef struct Cloner {
 
 /* Finds instructions that must stay together: a chain of carry flags, and the stores, the call and the loads of one
  * call sequence. Sets ends[i] to the last instruction of the group that begins at i, else to i. */
-static void find_groups(Inst *const *insts, size_t count, size_t *ends)
+static void find_groups(const Coarsening *c, Inst *const *insts, size_t count, size_t *ends)
 {
     for (size_t i = 0; i < count; i++)
         ends[i] = i;
@@ -47,7 +47,7 @@ static void find_groups(Inst *const *insts, size_t count, size_t *ends)
         else if (inst->effects & EFFECT_CC_WRITE)
             carry = i;
         bool is_call = inst_is_call(inst);
-        if (!is_call && !coarsening_uses_private(inst))
+        if (!is_call && !coarsening_uses_private(c, inst))
             continue;
         Access access;
         bool is_param = !is_call && inst_access(inst, &access) && access.space == SPACE_PARAM;
@@ -105,7 +105,7 @@ static void clone_in_block(Cloner *cloner, Block *block)
         if (!inst_is_terminator(inst))
             VEC_PUSH(cloner->scratch, insts, inst);
     size_t *ends = ARENA_ARRAY(cloner->scratch, size_t, insts.count);
-    find_groups(insts.data, insts.count, ends);
+    find_groups(c, insts.data, insts.count, ends);
     for (size_t i = 0; i < insts.count;) {
         size_t end = ends[i];
         for (size_t j = i; j <= end; j++)

@@ -99,7 +99,7 @@ void coarsening_combine(Coarsening *c)
     for (size_t b = 0; b < c->body->blocks.count; b++)
         for (Inst *inst = c->body->blocks.data[b]->first, *next; inst; inst = next) {
             next = inst->next;
-            if (coarsening_combines(inst))
+            if (coarsening_joins(c, inst))
                 combine(c, inst);
         }
 }

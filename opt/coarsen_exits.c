@@ -119,15 +119,30 @@ void coarsening_restore_exits(Body *body)
     body_remove_unreachable(body);
 }
 
-void coarsening_separate_entry(Body *body)
+Block *coarsening_add_entry(Body *body)
 {
-    Block *entry = body->blocks.data[0];
-    if (!entry->last || entry->last->target_count < 2)
-        return;
-    Block *first = body_add_block(body, NULL);
+    Block *entry = body->blocks.data[0], *first = body_add_block(body, NULL);
     memmove(body->blocks.data + 1, body->blocks.data, (body->blocks.count - 1) * sizeof *body->blocks.data);
     body->blocks.data[0] = first;
     first->fall = entry;
     body_renumber(body);
     body_update_preds(body);
+    return first;
+}
+
+void coarsening_separate_entry(Body *body)
+{
+    const Block *entry = body->blocks.data[0];
+    if (entry->last && entry->last->target_count >= 2)
+        coarsening_add_entry(body);
+}
+
+Block *coarsening_exit(const Body *body)
+{
+    for (size_t b = body->blocks.count; b-- > 0;) {
+        const Inst *first = body->blocks.data[b]->first;
+        if (first && inst_is_terminator(first) && !first->target_count && first->guard == REF_NONE)
+            return body->blocks.data[b];
+    }
+    bug("no block ends the kernel");
 }

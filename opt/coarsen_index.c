@@ -1,8 +1,12 @@
-/* The thread's index and the block's size along one dimension.
+/* The thread's index and the block's size along one dimension, or the block's index and the grid's size.
  *
  * Before the analyses, every read of %tid.d is replaced by one read in the entry block, and so is every read of
  * %ntid.d, which becomes the original size: factor times the new one, or a constant where the contract requires it.
  * After cloning, each replica's index is computed next to the one read.
+ *
+ * Of merged blocks, the grid keeps its size N: with H = N / factor, rounded up, the first H blocks do the work of all,
+ * and the others exit.  A replica whose index is beyond the grid's end exits, too; where it would come to barriers,
+ * coarsen_leave.c sees to it.
  *
  * Requires and keeps SSA form. */
 #include "opt/coarsen_internal.h"
@@ -36,9 +40,63 @@ static Inst *gather_reads(Body *body, const Sreg *sreg, const char *reg_name)
     return read;
 }
 
+static Inst *insert_after(Inst *place, Inst *inst)
+{
+    inst_insert_after(place, inst);
+    return inst;
+}
+
+/* Every replica is there only if its index is within the grid. */
+static void gather_block_index(Coarsening *c)
+{
+    Body *body = c->body;
+    const Sreg *index = component("%ctaid", c->dimension);
+    Block *entry = coarsening_add_entry(body);
+    RegId reg = body_add_reg(body, TYPE_B32, intern(body->module->names, "%ctaid_first"));
+    inst_append(entry, inst_build(body, "mov.u32", "ds", reg, index->name));
+    c->index_read = gather_reads(body, index, "%ctaid_read");
+    RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%nctaid_read"));
+    RegId beyond = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%beyond"));
+    inst_append(entry, inst_build(body, "mov.u32", "ds", size, component("%nctaid", c->dimension)->name));
+    inst_append(entry, inst_build(body, "setp.ge.u32", "drr", beyond, c->index_read->refs[0].reg, size));
+    inst_append(entry, inst_build_branch(body, coarsening_exit(body), beyond, false));
+    body_update_preds(body);
+}
+
+/* H, after the place. */
+static Inst *insert_stride(Coarsening *c, Inst *place, RegId stride)
+{
+    Body *body = c->body;
+    RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%nctaid_read"));
+    RegId up = body_add_reg(body, TYPE_B32, intern(body->module->names, "%nctaid_up"));
+    place = insert_after(place, inst_build(body, "mov.u32", "ds", size, component("%nctaid", c->dimension)->name));
+    place = insert_after(place, inst_build(body, "add.u32", "dri", up, size, (int64_t)c->factor - 1));
+    return insert_after(place, inst_build(body, "div.u32", "dri", stride, up, (int64_t)c->factor));
+}
+
+void coarsening_stop_surplus(Coarsening *c)
+{
+    Body *body = c->body;
+    if (c->level != LEVEL_BLOCK)
+        return;
+    Block *entry = coarsening_add_entry(body);
+    RegId index = body_add_reg(body, TYPE_B32, intern(body->module->names, "%ctaid_read"));
+    RegId kept = body_add_reg(body, TYPE_B32, intern(body->module->names, "%kept"));
+    RegId surplus = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%surplus"));
+    inst_append(entry, inst_build(body, "mov.u32", "ds", index, component("%ctaid", c->dimension)->name));
+    insert_stride(c, entry->last, kept);
+    inst_append(entry, inst_build(body, "setp.ge.u32", "drr", surplus, index, kept));
+    inst_append(entry, inst_build_branch(body, coarsening_exit(body), surplus, false));
+    body_update_preds(body);
+}
+
 void coarsening_gather_index(Coarsening *c)
 {
     Body *body = c->body;
+    if (c->level == LEVEL_BLOCK) {
+        gather_block_index(c);
+        return;
+    }
     c->index_read = gather_reads(body, component("%tid", c->dimension), "%tid_read");
     Inst *size_read = gather_reads(body, component("%ntid", c->dimension), "%ntid_read");
     if (size_read) {
@@ -54,12 +112,6 @@ void coarsening_gather_index(Coarsening *c)
         inst_insert_after(size_read, inst_build(body, "mul.lo.u32", "dri", original, size, (int64_t)c->factor));
     }
     body_update_preds(body);
-}
-
-static Inst *insert_after(Inst *place, Inst *inst)
-{
-    inst_insert_after(place, inst);
-    return inst;
 }
 
 void coarsening_make_indices(Coarsening *c)
@@ -78,8 +130,12 @@ void coarsening_make_indices(Coarsening *c)
         return;
     }
     if (c->stride.kind == STRIDE_BLOCK) {
-        RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%ntid_coarse"));
-        place = insert_after(place, inst_build(body, "mov.u32", "ds", size, component("%ntid", c->dimension)->name));
+        RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%stride"));
+        if (c->level == LEVEL_BLOCK)
+            place = insert_stride(c, place, size);
+        else
+            place = insert_after(place, inst_build(body, "mov.u32", "ds", size,
+                                                   component("%ntid", c->dimension)->name));
         for (unsigned k = 1; k < c->factor; k++) /* each from the one before: no product stays live */
             place = insert_after(place,
                                   inst_build(body, "add.u32", "drr", c->maps[k][first], c->maps[k - 1][first], size));

@@ -33,6 +33,7 @@ typedef struct Leave {
 typedef struct Coarsening {
     Body *body;
     Arena *scratch;
+    CoarsenLevel level;
     unsigned dimension, factor;
     unsigned size; /* threads of the original block along it, which the contract requires; 0: unknown */
     unsigned replicas; /* of each thread so far, by the dimensions before this one */
@@ -40,7 +41,8 @@ typedef struct Coarsening {
     Refusal *refusal;
     bool needs_whole_warps; /* out */
 
-    Inst *index_read;  /* "mov.u32 T, %tid.d" in the entry block, the only read of the index; or NULL */
+    /* "mov.u32 T, %tid.d" (or %ctaid.d) in the entry block, the only read of the index; or NULL */
+    Inst *index_read;
     Analyses *analyses; /* of the body before cloning */
     const Dominance *dominance, *postdominance;
     const LoopForest *loops;
@@ -63,8 +65,7 @@ typedef struct Coarsening {
 
     size_t reg_count;     /* registers before cloning */
     RegId **maps;         /* maps[k][reg]: replica k's register for reg; maps[0] is the identity */
-    Variable **private_variables;
-    size_t private_count;
+    VEC(Variable *) private_variables; /* that each replica has its own copy of */
     Variable ***private_copies; /* private_copies[k][i]: replica k's copy of private_variables[i]; k > 0 */
 } Coarsening;
 
@@ -91,6 +92,8 @@ CoarsenTreatment coarsening_treatment(const Inst *inst);
 const Sreg *coarsening_sreg(const Inst *inst);
 /* A barrier that makes one result of a predicate of each thread: its last operand. */
 bool coarsening_combines(const Inst *inst);
+/* Such a barrier that is done once, for replicas of one block. */
+bool coarsening_joins(const Coarsening *c, const Inst *inst);
 /* A barrier, fence or warp-level operation: what is before it in one replica must be before it in all. */
 bool coarsening_orders(const Inst *inst);
 /* A warp-level instruction that names its participants by a mask, its last operand, and may be executed by a part of
@@ -99,6 +102,21 @@ bool coarsening_names_members(const Inst *inst);
 /* To be executed by all threads of a block or warp, or exactly as often as before.  Warp-level instructions that name
  * their participants are not among them: coarsen_warps.c is about those. */
 bool coarsening_is_collective(const Inst *inst);
+
+/* coarsen_block_rules.c */
+/* How coarsening treats an instruction of merged blocks, and for special registers at either level. */
+CoarsenTreatment coarsening_block_rule(const Inst *inst);
+CoarsenTreatment coarsening_sreg_rule(const Coarsening *c, const Sreg *sreg);
+
+/* coarsen_private.c */
+/* A variable that each replica has its own copy of. */
+bool coarsening_is_private(const Coarsening *c, const Variable *variable);
+/* Whether the instruction mentions a variable of the body that each replica has its own copy of. */
+bool coarsening_uses_private(const Coarsening *c, const Inst *inst);
+/* The shared variable that the operand names, or NULL.  None names two. */
+Variable *coarsening_shared_variable(const Operand *operand);
+/* Refuses addresses of private memory that do not come from variables, and shared memory that cannot be multiplied. */
+bool coarsening_check_private(Coarsening *c);
 
 /* coarsen_exits.c */
 /* Whether a thread at the beginning of the block exits without doing anything else. */
@@ -112,10 +130,16 @@ void coarsening_restore_exits(Body *body);
 /* Puts an empty block before an entry that ends in a branch table: a region that includes its several successors needs
  * a head. */
 void coarsening_separate_entry(Body *body);
+/* Puts an empty block before the entry. */
+Block *coarsening_add_entry(Body *body);
+/* The block to which all exits have been led. */
+Block *coarsening_exit(const Body *body);
 
 /* coarsen_index.c */
-/* Replaces all reads of the index and the size. Sets index_read. */
+/* Replaces all reads of the index and the size. Sets index_read.  Merged blocks beyond the grid's end exit. */
 void coarsening_gather_index(Coarsening *c);
+/* After cloning: lets blocks exit that others do the work of. */
+void coarsening_stop_surplus(Coarsening *c);
 /* Makes the register of index_read replica 0's index, and computes the others' after it. Requires coarsening_map(). */
 void coarsening_make_indices(Coarsening *c);
 
@@ -125,8 +149,8 @@ bool coarsening_observes(const Values *values, const Inst *inst);
 /* Whether the region has an observation.  Its copies then run one after the other, which coarsen_progress.c counts
  * on. */
 bool coarsening_region_observes(const Coarsening *c, const Region *region);
-/* A barrier that each thread of the block passes with all others that have not exited. */
-bool coarsening_is_meeting(const Inst *inst);
+/* A barrier that the replicas pass together, with all other threads of the block that have not exited. */
+bool coarsening_is_meeting(const Coarsening *c, const Inst *inst);
 /* Sets observations. */
 void coarsening_find_observations(Coarsening *c);
 
@@ -198,8 +222,6 @@ bool coarsening_predicate(Coarsening *c);
 /* coarsen_mapping.c */
 /* Whether each replica executes an instruction outside regions for itself. */
 bool coarsening_clones(const Coarsening *c, const Inst *inst);
-/* Whether the instruction mentions a variable of the body that each replica has its own copy of. */
-bool coarsening_uses_private(const Inst *inst);
 /* Sets the maps: adds the replicas' registers and variables to the body. */
 void coarsening_map(Coarsening *c);
 /* The replica's register for one of the original code. */

@@ -12,6 +12,8 @@
 
 static bool want_whole_warps(Coarsening *c, const Inst *inst, const char *what)
 {
+    if (c->level == LEVEL_BLOCK)
+        return true; /* blocks keep their warps */
     /* With a number s, each s rows, planes or threads of the new block stand for s neighbours of the original one. If
      * s is a multiple of 32, such a group begins and ends with a warp in both. */
     bool keeps = c->stride.kind == STRIDE_BLOCK || (c->stride.kind == STRIDE_NUMBER && c->stride.number % 32 == 0);
@@ -69,10 +71,19 @@ static bool visit_callee(CallCheck *check, const Inst *call)
 }
 
 /* A called function reads the real thread's registers, never a replica's. */
-static bool depends_on_thread(const Sreg *sreg)
+static bool depends_on_thread(const Coarsening *c, const Sreg *sreg)
 {
-    CoarsenRule rule = coarsen_sreg_treatment(sreg).rule;
+    CoarsenRule rule = coarsening_sreg_rule(c, sreg).rule;
     return rule != COARSEN_IF_VARIANT && rule != COARSEN_CLONED;
+}
+
+/* Whether the instruction names shared memory, of which each merged block has its own. */
+static bool uses_shared(const Inst *inst)
+{
+    bool found = false;
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        found |= coarsening_shared_variable(&inst->operands[i]) != NULL;
+    return found;
 }
 
 static bool check_callee_inst(CallCheck *check, const Function *callee, const Inst *inst)
@@ -91,7 +102,10 @@ static bool check_callee_inst(CallCheck *check, const Function *callee, const In
         return coarsening_refuse(c, check->call, "it calls '%s', which synchronizes ('%s' on line %u)", name,
                                  inst_spelling(c->scratch, inst), coarsening_line(c, inst));
     const Sreg *sreg = coarsening_sreg(inst);
-    if (sreg && depends_on_thread(sreg))
+    if (c->level == LEVEL_BLOCK && uses_shared(inst))
+        return coarsening_refuse(c, check->call, "it calls '%s', which names shared memory (line %u)", name,
+                                 coarsening_line(c, inst));
+    if (sreg && depends_on_thread(c, sreg))
         return coarsening_refuse(c, check->call, "it calls '%s', which reads %s (line %u)", name, sreg->name,
                                  coarsening_line(c, inst));
     return true;
@@ -112,8 +126,10 @@ static bool check_call(Coarsening *c, const Inst *inst)
 
 static bool check_treatment(Coarsening *c, const Inst *inst)
 {
-    CoarsenTreatment treatment = coarsening_treatment(inst);
     const Sreg *sreg = coarsening_sreg(inst);
+    CoarsenTreatment treatment = coarsening_treatment(inst);
+    if (c->level == LEVEL_BLOCK)
+        treatment = sreg ? coarsening_sreg_rule(c, sreg) : coarsening_block_rule(inst);
     const char *what = sreg ? sreg->name : inst_spelling(c->scratch, inst);
     switch (treatment.rule) {
     case COARSEN_REFUSED: return coarsening_refuse(c, inst, "'%s' %s", what, treatment.reason);
@@ -127,15 +143,23 @@ static bool check_instruction(Coarsening *c, const Inst *inst)
 {
     if (inst_is_opaque(inst))
         return coarsening_refuse(c, inst, "'%s' is not a known instruction", inst_spelling(c->scratch, inst));
-    bool counts = (inst->sync == SYNC_BLOCK_BARRIER && inst->operand_count > 1) ||
-                  (coarsening_combines(inst) && inst->operand_count > 3);
+    bool counts = c->level == LEVEL_THREAD && ((inst->sync == SYNC_BLOCK_BARRIER && inst->operand_count > 1) ||
+                  (coarsening_combines(inst) && inst->operand_count > 3));
     if (counts)
         return coarsening_refuse(c, inst, "'%s' waits for a given number of threads", inst_spelling(c->scratch, inst));
     return check_treatment(c, inst);
 }
 
+static bool has_clusters(const Tuning *tuning)
+{
+    return tuning->reqnctapercluster_count || tuning->maxclusterrank || tuning->explicitcluster ||
+           tuning->blocksareclusters;
+}
+
 bool coarsening_check_instructions(Coarsening *c)
 {
+    if (c->level == LEVEL_BLOCK && has_clusters(&c->body->tuning))
+        return coarsening_refuse(c, NULL, "its blocks form clusters, whose blocks are not merged");
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         bool carry = false;   /* the flag was written in this block */
         bool ordered = false; /* and an instruction that orders memory came after it */
@@ -155,19 +179,6 @@ bool coarsening_check_instructions(Coarsening *c)
         }
     }
     return true;
-}
-
-/* Each replica has its own local variables, so an address in local memory must come from one of them. */
-static bool check_local_address(Coarsening *c, const Inst *inst)
-{
-    Access access;
-    if (!inst_access(inst, &access) || access.space != SPACE_LOCAL || !access.address || !access.address->item_count)
-        return true;
-    const Operand *base = &access.address->items[0];
-    bool own = base->kind == OPERAND_SYMBOL ||
-               (base->kind == OPERAND_REG && variance_reg(c->variance, inst->refs[base->ref].reg));
-    return own || coarsening_refuse(c, inst, "the address of '%s' in local memory does not come from a local variable",
-                                    inst_spelling(c->scratch, inst));
 }
 
 static bool is_aligned_barrier(const Inst *inst)
@@ -210,25 +221,37 @@ static void check_alignment(Coarsening *c)
 /* Of what all replicas do together; each has a predicate of its own to be combined. */
 static bool operands_differ(const Coarsening *c, const Inst *inst)
 {
+    if (c->level == LEVEL_BLOCK && coarsening_combines(inst))
+        return false; /* each merged block has its own */
     if (!coarsening_combines(inst))
         return variance_inst(c->variance, inst);
     const Operand *barrier = &inst->operands[1];
     return barrier->kind == OPERAND_REG && variance_reg(c->variance, inst->refs[barrier->ref].reg);
 }
 
+/* Whether all threads of a merged block come there together for a replica, or none: then its copy of a region may have
+ * what all threads execute. */
+static bool come_together(Coarsening *c, const Block *block)
+{
+    VarianceOptions options = {.merge_loads = true, .unmerged = &c->observations};
+    return c->level == LEVEL_BLOCK && !variance_block(analyses_variance(c->analyses, VARIANCE_ANY, &options), block);
+}
+
 bool coarsening_check_regions(Coarsening *c)
 {
+    if (!coarsening_check_private(c))
+        return false;
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         const Block *block = c->body->blocks.data[b];
         bool in_region = bitset_has(&c->in_region, block->id);
         for (const Inst *inst = block->first; inst; inst = inst->next) {
-            if (!check_local_address(c, inst))
-                return false;
             if (!coarsening_is_collective(inst))
+                continue;
+            if (in_region && come_together(c, block))
                 continue;
             if (in_region)
                 return coarsening_refuse_controlled(c, inst);
-            if (inst->guard != REF_NONE && coarsening_combines(inst))
+            if (inst->guard != REF_NONE && coarsening_joins(c, inst))
                 return coarsening_refuse(c, inst, "'%s' has a guard", inst_spelling(c->scratch, inst));
             if (inst->guard != REF_NONE && variance_reg(c->variance, inst->refs[inst->guard].reg))
                 return coarsening_refuse(c, inst, "the guard of '%s' differs between the merged threads",
@@ -238,6 +261,7 @@ bool coarsening_check_regions(Coarsening *c)
                                          inst_spelling(c->scratch, inst));
         }
     }
-    check_alignment(c);
+    if (c->level == LEVEL_THREAD)
+        check_alignment(c);
     return coarsening_check_active(c) && coarsening_check_exits(c) && coarsening_check_waiting(c);
 }

@@ -5,36 +5,11 @@
  * variables. */
 #include "opt/coarsen_internal.h"
 
-static bool is_private(const Variable *variable)
-{
-    return variable->function && !variable->is_parameter &&
-           (variable->space == SPACE_LOCAL || variable->space == SPACE_PARAM || variable->space == SPACE_REG);
-}
-
-static bool tree_uses_private(const Operand *operand)
-{
-    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE &&
-        is_private(operand->symbol.variable))
-        return true;
-    for (unsigned i = 0; i < operand->item_count; i++)
-        if (tree_uses_private(&operand->items[i]))
-            return true;
-    return false;
-}
-
-bool coarsening_uses_private(const Inst *inst)
-{
-    for (unsigned i = 0; i < inst->operand_count; i++)
-        if (tree_uses_private(&inst->operands[i]))
-            return true;
-    return false;
-}
-
 bool coarsening_clones(const Coarsening *c, const Inst *inst)
 {
-    if (coarsening_is_agreement(c, inst) || coarsening_combines(inst))
+    if (coarsening_is_agreement(c, inst) || coarsening_joins(c, inst))
         return false;
-    if (variance_inst(c->variance, inst) || coarsening_uses_private(inst))
+    if (variance_inst(c->variance, inst) || coarsening_uses_private(c, inst))
         return true;
     CoarsenRule rule = coarsening_treatment(inst).rule;
     return rule == COARSEN_CLONED || rule == COARSEN_BY_CALLEE;
@@ -76,21 +51,40 @@ static void map_registers(Coarsening *c)
     }
 }
 
+static void find_private(Coarsening *c)
+{
+    Body *body = c->body;
+    PointerMap seen = {.arena = c->scratch};
+    for (size_t i = 0; i < body->variables.count; i++)
+        if (coarsening_is_private(c, body->variables.data[i])) {
+            VEC_PUSH(c->scratch, c->private_variables, body->variables.data[i]);
+            pointer_map_put(&seen, body->variables.data[i], body->variables.data[i]);
+        }
+    for (size_t b = 0; b < body->blocks.count && c->level == LEVEL_BLOCK; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+            for (unsigned i = 0; i < inst->operand_count; i++) {
+                Variable *variable = coarsening_shared_variable(&inst->operands[i]);
+                if (!variable || pointer_map_get(&seen, variable))
+                    continue; /* it belongs to the module, or to another kernel */
+                pointer_map_put(&seen, variable, variable);
+                VEC_PUSH(c->scratch, c->private_variables, variable);
+            }
+}
+
 static void map_variables(Coarsening *c)
 {
     Body *body = c->body;
-    size_t count = body->variables.count;
-    c->private_variables = ARENA_ARRAY(c->scratch, Variable *, count);
-    for (size_t i = 0; i < count; i++)
-        if (is_private(body->variables.data[i]))
-            c->private_variables[c->private_count++] = body->variables.data[i];
+    find_private(c);
+    size_t count = c->private_variables.count;
     c->private_copies = ARENA_ARRAY(c->scratch, Variable **, c->factor);
     for (unsigned k = 1; k < c->factor; k++) {
-        c->private_copies[k] = ARENA_ARRAY(c->scratch, Variable *, c->private_count);
-        for (size_t i = 0; i < c->private_count; i++) {
+        c->private_copies[k] = ARENA_ARRAY(c->scratch, Variable *, count);
+        for (size_t i = 0; i < count; i++) {
             Variable *copy = ARENA_NEW(body->module->arena, Variable);
-            *copy = *c->private_variables[i];
-            copy->name = body_unique_name(body, copy->name);
+            *copy = *c->private_variables.data[i];
+            copy->name = body_unique_name(body, arena_printf(c->scratch, "%s_%u", copy->name, k));
+            copy->function = body->function;
+            copy->linkage = LINKAGE_NONE;
             VEC_PUSH(body->arena, body->variables, copy);
             c->private_copies[k][i] = copy;
         }
@@ -109,9 +103,9 @@ Inst *coarsening_clone_inst(const Coarsening *c, const Inst *inst, unsigned repl
     for (unsigned r = 0; r < copy->ref_count; r++)
         if (copy->refs[r].reg != REG_NONE)
             copy->refs[r].reg = coarsening_reg(c, replica, copy->refs[r].reg);
-    if (coarsening_uses_private(inst))
-        for (size_t i = 0; i < c->private_count; i++)
-            inst_replace_symbol(c->body, copy, c->private_variables[i], c->private_copies[replica][i]);
+    if (coarsening_uses_private(c, inst))
+        for (size_t i = 0; i < c->private_variables.count; i++)
+            inst_replace_symbol(c->body, copy, c->private_variables.data[i], c->private_copies[replica][i]);
     return copy;
 }
 

@@ -3,7 +3,8 @@
  * Without one, plain loads of equal addresses give equal values in all replicas: a write that differed between them
  * would race with one of the loads.  After one, a replica may have acquired what another thread has written, and the
  * other replicas not yet.  A barrier of the block ends this: what a thread has learned before it, all threads know
- * after it.  So loads are merged where no observation can come before them in their interval.
+ * after it.  So loads are merged where no observation can come before them in their interval.  Merged blocks have no
+ * barrier in common: what one of them has learned, the others may never learn.
  *
  * Requires SSA form.  Changes nothing. */
 #include "opt/coarsen_internal.h"
@@ -30,16 +31,17 @@ bool coarsening_region_observes(const Coarsening *c, const Region *region)
     return false;
 }
 
-bool coarsening_is_meeting(const Inst *inst)
+bool coarsening_is_meeting(const Coarsening *c, const Inst *inst)
 {
-    return (inst->sync == SYNC_BLOCK_BARRIER || coarsening_combines(inst)) && inst->guard == REF_NONE;
+    return c->level == LEVEL_THREAD && inst->guard == REF_NONE &&
+           (inst->sync == SYNC_BLOCK_BARRIER || coarsening_combines(inst));
 }
 
 /* Follows the observation through the block. */
-static const Inst *leave_block(const Values *values, const Block *block, const Inst *observation)
+static const Inst *leave_block(const Coarsening *c, const Values *values, const Block *block, const Inst *observation)
 {
     for (const Inst *inst = block->first; inst; inst = inst->next) {
-        if (coarsening_is_meeting(inst))
+        if (coarsening_is_meeting(c, inst))
             observation = NULL;
         else if (!observation && coarsening_observes(values, inst))
             observation = inst;
@@ -56,7 +58,7 @@ static const Inst **observations_before(Coarsening *c, const Values *values)
         VEC_PUSH(c->scratch, pending, c->body->blocks.data[b]);
     while (pending.count) {
         const Block *block = VEC_POP(pending);
-        const Inst *after = leave_block(values, block, before[block->id]);
+        const Inst *after = leave_block(c, values, block, before[block->id]);
         if (!after)
             continue;
         FOR_EACH_SUCC(block, succ)
@@ -77,7 +79,7 @@ void coarsening_find_observations(Coarsening *c)
         const Inst *observation = before[b];
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next) {
             Access access;
-            if (coarsening_is_meeting(inst))
+            if (coarsening_is_meeting(c, inst))
                 observation = NULL;
             else if (!observation && coarsening_observes(values, inst))
                 observation = inst;

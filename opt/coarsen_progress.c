@@ -51,7 +51,7 @@ static bool block_tells(const Coarsening *c, const Block *block, bool alone, boo
     bool others = !alone || !coarsening_is_exclusive(c, block);
     *on = others;
     for (const Inst *inst = block->first; inst && others; inst = inst->next) {
-        if (coarsening_is_meeting(inst)) {
+        if (coarsening_is_meeting(c, inst)) {
             *on = false;
             return false;
         }
@@ -205,5 +205,7 @@ static bool is_lock_free(const Coarsening *c, const Loop *loop)
 bool coarsening_needs_nobody(Coarsening *c, const Loop *loop)
 {
     const Region *region = region_of(c, loop->header);
+    if (c->level == LEVEL_BLOCK) /* a barrier holds replicas up that the loop does not */
+        return is_lock_free(c, loop);
     return !region || is_lock_free(c, loop) || !held_up_tell(c, loop, region);
 }

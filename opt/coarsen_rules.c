@@ -118,8 +118,13 @@ bool coarsening_names_members(const Inst *inst)
 bool coarsening_is_collective(const Inst *inst)
 {
     CoarsenRule rule = coarsening_treatment(inst).rule;
-    return rule == COARSEN_ONCE || rule == COARSEN_COMBINED ||
+    return rule == COARSEN_ONCE || rule == COARSEN_COMBINED || inst->sync == SYNC_BLOCK_COUNT ||
            (is_warp_level(inst) && !coarsening_names_members(inst));
+}
+
+bool coarsening_joins(const Coarsening *c, const Inst *inst)
+{
+    return c->level == LEVEL_THREAD && coarsening_combines(inst);
 }
 
 bool coarsening_orders(const Inst *inst)

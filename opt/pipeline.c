@@ -136,7 +136,7 @@ static void conclude(PassContext *context, const PipelineOptions *options, Kerne
         body_verify(result->body, "leaving SSA");
         form.body = result->body;
     }
-    if (result->coarsening == OUTCOME_DONE)
+    if (result->coarsening == OUTCOME_DONE && result->contract.level == LEVEL_THREAD)
         form.added = result->contract_symbol = contract_symbol(context->kernel->module, &result->contract);
     result->after = measure(options, &form);
 }
@@ -177,6 +177,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     }
 
     const CoarsenRequest coarsening = {
+        .level = request->level,
         .factor = {request->factor[0], request->factor[1], request->factor[2]},
         .stride = request->stride,
         .block = block,

@@ -9,6 +9,7 @@
 typedef struct KernelRequest {
     bool coarsen;
     bool coarsen_named; /* requested by the kernel's name: a refusal then shows in the exit status */
+    CoarsenLevel level;
     unsigned factor[3]; /* 1: not along this dimension */
     Stride stride;
     GuardForm guards;
@@ -37,7 +38,7 @@ typedef struct KernelResult {
     Function *kernel;
     Body *body;                          /* owned; NULL: the statements stay as they were written */
     Tuning tuning;                       /* of the kernel, without a body */
-    Variable *contract_symbol;           /* coarsening done; not yet in the module */
+    Variable *contract_symbol;           /* threads merged; not yet in the module */
     Figures before, after;               /* the judge's; known only with a judge */
     BlockSize block_before, block_after; /* at launch */
     Outcome coarsening;

@@ -52,7 +52,7 @@ one_message "architecture too old" 2 "is for sm_90 and newer" -arch sm_80 "$kern
 one_message "no architecture" 2 "expected an architecture" -arch h100 "$kernel"
 one_message "run without a launch" 2 "expected two files" run "$kernel"
 one_message "run with an unknown option" 2 "unknown option '-coarsen'" run -coarsen 2 "$kernel" a.json
-one_message "level block" 2 "not available in this build" -coarsen-level block -coarsen 2 "$kernel"
+one_message "level grid" 2 "expected 'thread' or 'block'" -coarsen-level grid -coarsen 2 "$kernel"
 
 # Files that are missing or not files.
 

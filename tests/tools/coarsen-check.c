@@ -6,7 +6,7 @@
  * parser and, with -a, the assembler.  With -r the kernels are random (tests/tools/random_kernel.c), one for each seed.
  *
  * A CONFIG gives a factor for each coarsened dimension of x, y and z, the stride, and the form of guards: x2, x4y2,
- * x2:unit, y2:16, x4+fast, y2:unit+sequential.
+ * x2:unit, y2:16, x4+fast, y2:unit+sequential.  After "b", blocks are merged: bx2, bx3y2:unit.
  *
  * With -p sinking, rematerialization and scheduling follow.  With -e every kernel of the file is run under its launch;
  * with "-" for a launch they are not run, and the block's size is not known.
@@ -38,6 +38,7 @@ typedef struct Settings {
 } Settings;
 
 typedef struct Config {
+    CoarsenLevel level;
     unsigned factor[3];
     Stride stride;
     GuardForm guards;
@@ -68,6 +69,10 @@ static bool config_parse(const char *text, Config *config)
     char *form = strchr(at, '+');
     if (form && !guard_form_read(form + 1, &config->guards))
         return false;
+    if (*at == 'b') {
+        config->level = LEVEL_BLOCK;
+        at++;
+    }
     while (*at && *at != ':' && *at != '+') {
         const char *letter = strchr("xyz", *at);
         if (!letter)
@@ -85,6 +90,8 @@ static bool config_parse(const char *text, Config *config)
 
 static bool config_fits(const Config *config, const Launch *launch)
 {
+    if (config->level == LEVEL_BLOCK)
+        return true;
     for (unsigned d = 0; d < 3; d++) {
         unsigned size = launch->block[d] ? launch->block[d] : 1;
         if (!launch->grid[0])
@@ -101,7 +108,8 @@ static bool config_fits(const Config *config, const Launch *launch)
 static const char *const all_configs =
     "x2,x4,x8,y2,y4,z2,x2y2,x2y2z2,x2:unit,x4:unit,y2:unit,x2y2:unit,x2:16,x4:8,x2:32,y2:2,x2y2:4,"
     "x4+fast,x2y2+fast,y2:unit+fast,x4+sequential,"
-    "x2+predicated,x2y2:unit+predicated";
+    "x2+predicated,x2y2:unit+predicated,"
+    "bx2,bx3,bx4:unit+fast,by2,bx2y2+sequential";
 
 static const char *assemble(const Case *it, const Buf *text)
 {
@@ -131,7 +139,9 @@ static const char *judge(const Case *it, const Buf *text, const Config *config)
         return "the output does not parse";
     const char *message = NULL;
     if (it->expected) {
-        Launch *launch = launch_divide(it->arena, it->launch, config->factor, NULL);
+        const unsigned none[3] = {1, 1, 1};
+        Launch *launch =
+            launch_divide(it->arena, it->launch, config->level == LEVEL_BLOCK ? none : config->factor, NULL);
         EmulatorResult *actual = emulator_run(it->arena, changed, launch, &it->options);
         if (actual->fault.kind != FAULT_NONE)
             message = fault_text(it->arena, changed, &actual->fault);
@@ -177,7 +187,7 @@ static void check_config(const Case *it, const Config *config, bool clean)
     }
     body_to_ssa(body);
     body_verify(body, "SSA");
-    CoarsenRequest request = {.stride = config->stride, .guards = config->guards, .growth = 8};
+    CoarsenRequest request = {.level = config->level, .stride = config->stride, .guards = config->guards, .growth = 8};
     memcpy(request.factor, config->factor, sizeof request.factor);
     unsigned given[3];
     for (unsigned d = 0; d < 3; d++)

@@ -640,7 +640,10 @@ static void make_prologue(Maker *m)
         line(&m->to, "mov.u32 %%size%u, %s;", d, sizes[d]);
         line(&m->to, "mov.u32 %%index%u, %s;", d, indices[d]);
     }
-    line(&m->to, "mov.u32 %%group, %%ctaid.x;");
+    line(&m->to, "mov.u32 %%group, %%nctaid.x;");
+    line(&m->to, "mov.u32 %%gid, %%ctaid.y;");
+    line(&m->to, "mov.u32 %%lin, %%ctaid.x;");
+    line(&m->to, "mad.lo.u32 %%group, %%group, %%gid, %%lin;");
     line(&m->to, "mad.lo.u32 %%lin, %%index2, %%size1, %%index1;");
     line(&m->to, "mad.lo.u32 %%lin, %%lin, %%size0, %%index0;");
     line(&m->to, "mul.lo.u32 %%threads, %%size0, %%size1;");
@@ -679,17 +682,19 @@ static void make_launch(Maker *m, Arena *arena, Launch *launch)
 {
     static const unsigned blocks[][3] = {{64, 1, 1}, {16, 8, 1}, {8, 4, 4}, {32, 4, 1}, {128, 2, 1}, {128, 1, 1}};
     unsigned shape = m->warps ? 3 + below(&m->to, 3) : below(&m->to, COUNT_OF(blocks));
-    *launch = (Launch){.kernel = "k", .grid = {2, 1, 1}};
+    unsigned along_x = 2 + (chance(&m->to, 30) ? below(&m->to, 4) : 0);
+    *launch = (Launch){.kernel = "k", .grid = {along_x, 1 + chance(&m->to, 15), 1}};
+    unsigned groups = launch->grid[0] * launch->grid[1];
     memcpy(launch->block, blocks[shape], sizeof launch->block);
-    unsigned threads = 2 * launch->block[0] * launch->block[1] * launch->block[2];
+    unsigned threads = groups * launch->block[0] * launch->block[1] * launch->block[2];
     launch->argument_count = 5;
     launch->arguments = ARENA_ARRAY(arena, LaunchArgument, 5);
     launch->arguments[0] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "in", .type = TYPE_U32, .count = INPUTS,
                                             .fill = FILL_UNIFORM, .low = 0, .high = 4000, .seed = m->to.random.state};
     launch->arguments[1] = (LaunchArgument){
         .kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U32, .count = threads * SLOTS, .fill = FILL_POISON};
-    launch->arguments[2] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "common", .type = TYPE_U32, .count = 8,
-                                            .fill = FILL_ZERO};
+    launch->arguments[2] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "common", .type = TYPE_U32,
+                                            .count = 4 * groups, .fill = FILL_ZERO};
     launch->arguments[3] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "sums", .type = TYPE_U32, .count = 8,
                                             .fill = FILL_ZERO};
     unsigned *number = ARENA_NEW(arena, unsigned);
