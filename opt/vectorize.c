@@ -55,8 +55,31 @@ static uint64_t lowest_bit(uint64_t value)
 }
 
 static uint64_t form_alignment(const Affine *affine, const AffineForm *form, unsigned depth);
+static uint64_t terms_alignment(const Affine *affine, const AffineForm *form, unsigned depth);
 
-/* The largest power of two that is known to divide the base. */
+/* The 32-bit sum that the term's register holds, whose low bits extending keeps; NULL: none that says more. */
+static const AffineForm *held_sum(const Affine *affine, const AffineTerm *term)
+{
+    if ((term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED) || affine->factors[term->reg])
+        return NULL;
+    const AffineForm *form = &affine->forms[term->reg];
+    bool itself = form->term_count == 1 && form->terms[0].reg == term->reg;
+    return itself || form->bits != 32 ? NULL : form;
+}
+
+/* The sum's constant with those of the sums that its terms hold: of one replica's index, another's may be the base. */
+static uint64_t form_constant(const Affine *affine, const AffineForm *form, unsigned depth)
+{
+    uint64_t constant = (uint64_t)form->constant;
+    for (unsigned i = 0; i < form->term_count && depth < DEEPEST; i++) {
+        const AffineForm *held = held_sum(affine, &form->terms[i]);
+        if (held)
+            constant += (uint64_t)form->terms[i].coefficient * form_constant(affine, held, depth + 1);
+    }
+    return constant;
+}
+
+/* The largest power of two that is known to divide the base, but for the constants of held sums. */
 static uint64_t base_alignment(const Affine *affine, const AffineTerm *term, unsigned depth)
 {
     const Variable *variable = term->variable;
@@ -69,7 +92,7 @@ static uint64_t base_alignment(const Affine *affine, const AffineTerm *term, uns
     default: return 1;
     }
     const AffineFactors *factors = affine->factors[term->reg];
-    const AffineForm *form = &affine->forms[term->reg];
+    const AffineForm *held = held_sum(affine, term);
     if (depth >= DEEPEST)
         return 1;
     if (factors) {
@@ -78,9 +101,7 @@ static uint64_t base_alignment(const Affine *affine, const AffineTerm *term, uns
         uint64_t rest = form_alignment(affine, &factors->forms[2], depth + 1);
         return product && product < rest ? product : rest;
     }
-    bool itself = form->term_count == 1 && form->terms[0].reg == term->reg;
-    /* Extending keeps the low bits. */
-    return itself || form->bits != 32 ? 1 : form_alignment(affine, form, depth + 1);
+    return held ? terms_alignment(affine, held, depth + 1) : 1;
 }
 
 static uint64_t term_alignment(const Affine *affine, const AffineTerm *term, unsigned depth)
@@ -91,12 +112,18 @@ static uint64_t term_alignment(const Affine *affine, const AffineTerm *term, uns
 
 static uint64_t form_alignment(const Affine *affine, const AffineForm *form, unsigned depth)
 {
-    uint64_t alignment = form->constant ? lowest_bit((uint64_t)form->constant) : UINT64_C(1) << 31;
+    uint64_t terms = terms_alignment(affine, form, depth), constant = lowest_bit(form_constant(affine, form, depth));
+    return terms < constant ? terms : constant;
+}
+
+static uint64_t terms_alignment(const Affine *affine, const AffineForm *form, unsigned depth)
+{
+    uint64_t alignment = UINT64_C(1) << 31;
     for (unsigned i = 0; i < form->term_count; i++) {
         uint64_t term = term_alignment(affine, &form->terms[i], depth);
         alignment = term < alignment ? term : alignment;
     }
-    return alignment < UINT64_C(1) << 31 ? alignment : UINT64_C(1) << 31;
+    return alignment;
 }
 
 /* The phi of a loop's header that the term is a multiple of; NULL: none. */
@@ -187,8 +214,12 @@ static bool variant_expand(Vectorizer *vectorizer, Worklist *work, const AffineT
         if (form_is_uniform(vectorizer, &factors->forms[i]))
             return work_add(vectorizer, work, &factors->forms[i], term->coefficient) &&
                    work_add(vectorizer, work, &factors->forms[2], term->coefficient);
-    bool itself = form->term_count == 1 && form->terms[0].reg == term->reg;
-    return !factors && !itself && form->bits == 32 && work_add(vectorizer, work, form, term->coefficient);
+    if (!held_sum(affine, term))
+        return false;
+    /* Its constant is part of form_constant() of the sum that the term is in. */
+    AffineForm rest = *form;
+    rest.constant = (int64_t)((uint64_t)form->constant - form_constant(affine, form, 1));
+    return work_add(vectorizer, work, &rest, term->coefficient);
 }
 
 /* Shows that the sum without its constant is a multiple of 'unit', or collects terms that have to be, on which all
@@ -201,7 +232,7 @@ static bool alignment_find(Vectorizer *vectorizer, const AffineForm *form, uint6
     unsigned phis = 0;
     for (unsigned looked = 0; work.count; looked++) {
         const AffineForm *at = work.forms[--work.count];
-        if ((at != form && (uint64_t)at->constant % unit) || looked > MOST_FORMS)
+        if ((at != form && form_constant(affine, at, 0) % unit) || looked > MOST_FORMS)
             return false;
         for (unsigned i = 0; i < at->term_count; i++) {
             const AffineTerm *term = &at->terms[i];
@@ -218,10 +249,12 @@ static bool alignment_find(Vectorizer *vectorizer, const AffineForm *form, uint6
                 if (term->coefficient != 1 || phis == MOST_FORMS || !phi_expand(vectorizer, &work, loop, phi))
                     return false;
                 met[phis++] = phi;
-            } else if (!(term_is_uniform(vectorizer, term) ? term_add(vectorizer, term)
-                                                           : variant_expand(vectorizer, &work, term))) {
-                return false;
+                continue;
             }
+            /* A held sum's constant is counted already, so the register itself cannot be tested. */
+            bool tests = term_is_uniform(vectorizer, term) && !held_sum(affine, term);
+            if (!(tests ? term_add(vectorizer, term) : variant_expand(vectorizer, &work, term)))
+                return false;
         }
     }
     return true;
@@ -331,6 +364,7 @@ static const char *vector_spelling(Arena *arena, const Inst *inst, unsigned coun
 static void vectors_find(Vectorizer *vectorizer, const Block *block)
 {
     const Locations *locations = vectorizer->locations;
+    const Affine *affine = analyses_affine(vectorizer->analyses);
     uint32_t begin = 0, end;
     while (begin < locations->access_count && locations->accesses[begin].inst->block != block)
         begin++;
@@ -349,7 +383,7 @@ static void vectors_find(Vectorizer *vectorizer, const Block *block)
                 continue;
             const Location *location = part_location(vectorizer, access);
             uint64_t unit = (uint64_t)count * location->bytes;
-            if (unit > MOST_BYTES || (uint64_t)location->form.constant % unit ||
+            if (unit > MOST_BYTES || form_constant(affine, &location->form, 0) % unit ||
                 !vector_collect(vectorizer, &taken, i, count, &vector) || !may_join(vectorizer, &vector) ||
                 !signature_parse(vectorizer->body->module, vector_spelling(vectorizer->scratch, access->inst, count))
                      ->match_count)

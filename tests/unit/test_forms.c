@@ -70,20 +70,23 @@ static void test_guard(void **state)
     (void)state;
     static const StrideKind strides[] = {STRIDE_BLOCK, STRIDE_UNIT};
     static const GuardForm guards[] = {GUARDS_AUTO, GUARDS_FAST, GUARDS_PREDICATED};
-    for (unsigned i = 0; i < COUNT_OF(strides) * COUNT_OF(guards); i++) {
+    for (unsigned i = 0; i < 2 * COUNT_OF(strides) * COUNT_OF(guards); i++) {
+        bool has_size = i >= COUNT_OF(strides) * COUNT_OF(guards);
         Arena *arena = arena_new();
         Module *module;
         const KernelRequest request = {.coarsen = true,
                                        .factor = {4, 1, 1},
                                        .stride = {strides[i % COUNT_OF(strides)], 0},
-                                       .guards = guards[i / COUNT_OF(strides)]};
+                                       .guards = guards[i / COUNT_OF(strides) % COUNT_OF(guards)],
+                                       .block = {has_size ? 256 : 0, has_size, has_size}};
         Body *body = form_of(arena, "corpus/vectoradd/vectoradd.sm_90.ptx", "vectoradd", &request, &module);
         size_t b = 0;
         while (b < body->blocks.count && !work_of(body->blocks.data[b]).stores)
             b++;
         assert_true(b < body->blocks.count);
         Work work = work_of(body->blocks.data[b]);
-        bool wide = work.stores == 1;
+        bool wide = strides[i % COUNT_OF(strides)] == STRIDE_UNIT &&
+                    guards[i / COUNT_OF(strides) % COUNT_OF(guards)] != GUARDS_PREDICATED;
         assert_int_equal(work.stores, wide ? 1 : 4);
         assert_int_equal(work.loads_first, wide ? 2 : 8);
         assert_int_equal(work.loads, work.loads_first);
