@@ -673,6 +673,18 @@ static void test_blocks(void **state)
     check_refused_with(SM_90, "", "\tbarrier.cluster.arrive;\n", request, "clusters", "barrier.cluster");
     check_refused_with(SM_90, " .reqnctapercluster 2", "", request, "form clusters", NULL);
     check_refused_with("", "", "\tmbarrier.arrive.shared.b64 %d1, [%a];\n", request, "counts arrivals", "mbarrier");
+    /* masks may name threads that have left, but not where a whole block leaves */
+    const char *shuffle = "\tshfl.sync.bfly.b32 %r2, %t, 1, 31, -1;\n\tst.global.u32 [%a], %r2;\n";
+    check_blocks("", shuffle, OP_SHFL, 4);
+    Buf text = {0};
+    buf_printf(&text, "\tmov.u32 %%r1, %%ctaid.x;\n\tsetp.lt.u32 %%p1, %%t, %%r1;\n\t@%%p1 ret;\n"
+                      "\tadd.u32 %%t, %%t, %%r1;\n\tsetp.eq.u32 %%p2, %%t, 40;\n\t@%%p2 ret;\n%s", shuffle);
+    check_refused_with("", "", buf_text(&text), request, "may name threads that have left", "shfl");
+    buf_clear(&text);
+    buf_printf(&text, "\tmov.u32 %%r1, %%ctaid.x;\n\tsetp.lt.u32 %%p1, %%t, %%r1;\n\t@%%p1 ret;\n\tbar.sync 0;\n%s"
+                      "\tbar.sync 0;\n", shuffle);
+    check_refused_with("", "", buf_text(&text), request, "under a condition that differs", "bar.sync");
+    buf_free(&text);
     /* what a block has learned, the others may not have: a barrier of the block does not tell them */
     check_blocks("", "\tatom.global.add.u32 %r1, [%a], 1;\n\tst.global.u32 [%a+4], %r1;\n\tbar.sync 0;\n"
                      "\tld.global.u32 %r2, [%a+8];\n\tst.global.u32 [%a+12], %r2;\n", OP_LD, 1 + 4);
