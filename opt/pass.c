@@ -32,6 +32,7 @@ const Pass pass_table[PASS_COUNT] = {
     ROW(SSA,           ssa,           's', true,  0,   KEEPS, ALL,          "build the body form and SSA"),
     ROW(COARSEN,       coarsen,       'c', false, SSA, SSA,   ALL,          "thread coarsening"),
     ROW(CLEANUP,       cleanup,       'd', false, SSA, KEEPS, INSTRUCTIONS, "merge equal values, remove dead code"),
+    ROW(DECIDE,        decide,        'n', false, SSA, LAUNCH, ALL,         "conditions that ranges decide"),
     ROW(LOAD_REUSE,    load_reuse,    'l', false, SSA, KEEPS, INSTRUCTIONS, "load what several replicas read once"),
     ROW(FORWARD,       forward,       'f', false, SSA, KEEPS, INSTRUCTIONS, "take stored values from registers"),
     ROW(ADDRESSES,     addresses,     'a', false, SSA, LAUNCH, ALL,         "one base for the addresses of replicas"),

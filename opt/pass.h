@@ -15,6 +15,7 @@ typedef enum PassId {
     PASS_SSA,
     PASS_COARSEN,
     PASS_CLEANUP,
+    PASS_DECIDE,
     PASS_LOAD_REUSE,
     PASS_FORWARD,
     PASS_ADDRESSES,
@@ -77,7 +78,7 @@ typedef struct Pass {
 extern const Pass pass_table[PASS_COUNT];
 
 /* The functions of the table, in the files of their names; ssa and coarsen are in pass.c. */
-PassFunction pass_cleanup, pass_load_reuse, pass_forward, pass_addresses, pass_induction,
+PassFunction pass_cleanup, pass_decide, pass_load_reuse, pass_forward, pass_addresses, pass_induction,
     pass_accumulator, pass_vectorize, pass_bases, pass_schedule, pass_rematerialize, pass_sink, pass_bounds;
 
 bool pass_is_enabled(const PassOptions *options, PassId id);

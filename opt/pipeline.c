@@ -51,6 +51,7 @@ static void coarsen(PassContext *context, KernelResult *result)
     }
     result->has_fast_paths = has_slow_side(context->body);
     pass_run(context, PASS_CLEANUP);
+    pass_run(context, PASS_DECIDE);
     reuse(context);
     result->reuse = context->reuse;
     result->coarsening = OUTCOME_DONE;

@@ -255,6 +255,15 @@ static void make_loop(Maker *m)
     buf_printf(m->to.out, "E%u:\n", label);
 }
 
+/* A condition on the thread's index, as that of a halo: with a known block size some replicas' are decided. */
+static void make_bound(Maker *m, unsigned predicate)
+{
+    static const char *const compares[] = {"lt", "le", "gt", "ge", "eq", "ne"};
+    static const unsigned bounds[] = {0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63};
+    line(&m->to, "setp.%s.%c32 %%p%u, %%%s, %u;", compares[below(&m->to, COUNT_OF(compares))], "us"[below(&m->to, 2)],
+         predicate, chance(&m->to, 50) ? "g2" : "g5", bounds[below(&m->to, COUNT_OF(bounds))]);
+}
+
 static void make_statements(Maker *m, unsigned depth, unsigned count)
 {
     for (unsigned i = 0; i < count && m->budget; i++, m->budget--) {
@@ -271,8 +280,12 @@ static void make_statements(Maker *m, unsigned depth, unsigned count)
             if (depth >= DEPTH)
                 break;
             m->uniform = was && chance(&m->to, 50);
-            line(&m->to, "and.b32 %%t%u, %%%s, %u;", t, m->uniform ? "n" : "v0", 1 + below(&m->to, 3));
-            line(&m->to, "setp.eq.u32 %%p%u, %%t%u, 1;", t, t);
+            if (!m->uniform && chance(&m->to, 50)) {
+                make_bound(m, t);
+            } else {
+                line(&m->to, "and.b32 %%t%u, %%%s, %u;", t, m->uniform ? "n" : "v0", 1 + below(&m->to, 3));
+                line(&m->to, "setp.eq.u32 %%p%u, %%t%u, 1;", t, t);
+            }
             line(&m->to, "@%%p%u bra I%u;", t, label);
             make_statements(m, depth + 1, 1 + below(&m->to, 4));
             buf_printf(m->to.out, "I%u:\n", label);
