@@ -387,12 +387,75 @@ static void test_induction(void **state)
     }
 }
 
+/* What is left of "if (condition) store" after decide: branches and stores. */
+static void check_decision(const char *code, bool can_skip, bool can_store)
+{
+    Module *module;
+    Body *body = body_of(&module, code);
+    Arena *arena = arena_new();
+    PassOptions options = {0};
+    unsigned branches = 0, stores = 0;
+    options.enabled[PASS_DECIDE] = true;
+    PassContext context = pass_context_new(arena, &options, module_find_function(module, "k"), body_clone(body));
+    pass_run(&context, PASS_DECIDE);
+    for (size_t b = 0; b < context.body->blocks.count; b++)
+        for (const Inst *inst = context.body->blocks.data[b]->first; inst; inst = inst->next) {
+            branches += inst_is_branch(inst) && inst->guard != REF_NONE;
+            stores += inst_op(inst) == OP_ST;
+        }
+    if (branches != (can_skip && can_store) || stores != can_store)
+        fail_msg("%u branches and %u stores are left of\n%s", branches, stores, code);
+    pass_context_free(&context);
+    arena_free(arena);
+    release(module);
+}
+
+static bool compares(unsigned how, int64_t a, int64_t b)
+{
+    const bool results[] = {a < b, a <= b, a > b, a >= b, a == b, a != b};
+    return results[how];
+}
+
+static void test_decide(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"lt", "le", "gt", "ge", "eq", "ne"};
+    static const int bounds[] = {-1, 0, 1, 63, 64, 65, 1023, 1087, 1088, 2000};
+    for (unsigned i = 0; i < 2 * 2 * COUNT_OF(names) * COUNT_OF(bounds); i++) {
+        bool is_signed = i % 2, inverted = i / 2 % 2, both[2] = {false, false};
+        unsigned how = i / 4 % COUNT_OF(names);
+        int bound = bounds[i / 4 / COUNT_OF(names)];
+        Buf code = {0};
+        buf_printf(&code, "\tmov.u32 %%r1, %%tid.x;\n\tadd.s32 %%r2, %%r1, 64;\n\tsetp.%s.%c32 %%p1, %%r2, %d;\n"
+                          "\t@%s%%p1 bra L;\n\tst.global.u32 [%%a], 1;\nL:\n",
+                   names[how], is_signed ? 's' : 'u', bound, inverted ? "!" : "");
+        int64_t right = is_signed ? (int64_t)bound : (int64_t)(uint32_t)bound;
+        for (int64_t value = 64; value < 1024 + 64; value++)
+            both[compares(how, value, right) != inverted] = true;
+        check_decision(buf_text(&code), both[1], both[0]);
+        buf_free(&code);
+    }
+    /* r2 is at least 64; n is anything */
+#define PARTS "\tmov.u32 %r1, %tid.x;\n\tadd.s32 %r2, %r1, 64;\n\tsetp.gt.u32 %p1, %r2, 2;\n" \
+              "\tsetp.lt.u32 %p2, %r2, 2;\n\tsetp.eq.u32 %p3, %n, 7;\n"
+#define REST "\t@%p4 bra L;\n\tst.global.u32 [%a], 1;\nL:\n"
+    check_decision(PARTS "\tor.pred %p4, %p1, %p3;\n" REST, true, false);
+    check_decision(PARTS "\tor.pred %p4, %p3, %p2;\n" REST, true, true);
+    check_decision(PARTS "\tand.pred %p4, %p3, %p2;\n" REST, false, true);
+    check_decision(PARTS "\tand.pred %p4, %p1, %p3;\n" REST, true, true);
+    check_decision(PARTS "\tor.pred %p4, %p2, %p2;\n" REST, false, true);
+    check_decision(PARTS "\t@%p2 st.global.u32 [%a], 1;\n", false, false);
+    check_decision(PARTS "\t@!%p1 st.global.u32 [%a], 1;\n", false, false);
+    check_decision(PARTS "\t@%p1 st.global.u32 [%a], 1;\n", false, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_between), cmocka_unit_test(test_ways_of_loading), cmocka_unit_test(test_paths),
         cmocka_unit_test(test_wrap),    cmocka_unit_test(test_forward),         cmocka_unit_test(test_accumulator),
-        cmocka_unit_test(test_addresses), cmocka_unit_test(test_vectorize), cmocka_unit_test(test_induction),
+        cmocka_unit_test(test_addresses), cmocka_unit_test(test_decide),        cmocka_unit_test(test_vectorize),
+        cmocka_unit_test(test_induction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
