@@ -199,6 +199,37 @@ static double edge_share(const Estimate *estimate, const Block *block, const Blo
     return guarded == both_sides ? both_sides : either_side;
 }
 
+/* Whether a register is one special register plus a constant. */
+static bool is_special(const Estimate *estimate, RegId reg, unsigned role)
+{
+    AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), reg);
+    return form.term_count == 1 && form.terms[0].base == AFFINE_SREG && form.terms[0].coefficient == 1 &&
+           form.terms[0].sreg->role == role;
+}
+
+static RegId operand_reg(const Inst *inst, unsigned index)
+{
+    const Operand *operand = &inst->operands[index];
+    return operand->kind == OPERAND_REG ? inst->refs[operand->ref].reg : REG_NONE;
+}
+
+/* The share of the thread blocks that go on after a guarded exit. Where they are merged, those behind the k-th part of
+ * the grid exit (opt/coarsen_index.c). */
+static double staying_share(const Estimate *estimate, const Block *block)
+{
+    const Inst *compare = condition_of(estimate, block);
+    if (!compare || inst_op(compare) != OP_SETP || !inst_has(compare, MOD_GE) || compare->operand_count != 3)
+        return 1;
+    RegId index = operand_reg(compare, 1), part = operand_reg(compare, 2);
+    const Inst *division = part == REG_NONE ? NULL : value_inst(analyses_values(estimate->analyses), part);
+    if (index == REG_NONE || !is_special(estimate, index, SREG_ROLE_CTAID) || !division ||
+        inst_op(division) != OP_DIV || division->operands[2].kind != OPERAND_CONSTANT)
+        return 1;
+    RegId size = operand_reg(division, 1);
+    uint64_t parts = division->operands[2].constant->bits;
+    return size != REG_NONE && is_special(estimate, size, SREG_ROLE_NCTAID) && parts ? 1 / (double)parts : 1;
+}
+
 /* Flow. */
 
 static void visit(const Block *block, const Loop *loop, const Estimate *estimate, const Block *to, double share,
@@ -262,7 +293,7 @@ static void flow_out(Estimate *estimate, const Block *block)
         const Block *to = estimate->body->blocks.data[graph->succs[i]];
         if (is_back_edge(loops, block, to))
             continue;
-        double share = 1.0 / (end - begin);
+        double share = end - begin == 1 ? staying_share(estimate, block) : 1.0 / (end - begin);
         if (end - begin == 2) {
             const Block *other = estimate->body->blocks.data[graph->succs[begin + end - 1 - i]];
             bool leaves_loop = loop && (!loop_contains(loops, loop, to) || !loop_contains(loops, loop, other));

@@ -15,7 +15,7 @@ static bool pass_coarsen(PassContext *context)
         return false;
     }
     pass_set_body(context, copy);
-    context->block = block_size_coarsened(&context->block, context->coarsening->factor, &copy->tuning);
+    context->block = block_size_coarsened(&context->block, context->contract.factor, &copy->tuning);
     return true;
 }
 

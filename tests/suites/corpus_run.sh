@@ -143,7 +143,7 @@ EDIT
     expect "one register more than accepted" 1 "WORSE: 1 row" "vectoradd_exact sm_90 -coarsen 2: registers " \
         "Where this is meant, tools/corpus-run --accept takes the new figures."
     run "${few[@]}" --expected "$mine" --with='-p -cleanup'
-    expect "a pass switched off" 1 "WORSE: 2 rows" "vectoradd_exact sm_90 -coarsen 2: instructions 28 -> "
+    expect "a pass switched off" 1 "WORSE: 2 rows" "vectoradd_exact sm_90 -coarsen 2: "
     sed 's/^\(nlm.*none\t-\t-\t\)/\1/; s/^\(nlm\tsm_90\t-coarsen 2\t\)done/\1refused/' "$mine" >"$tmp/refusing.tsv"
     run "${few[@]}" --expected "$tmp/refusing.tsv"
     expect "a refusal that is gone" 0 "better: 1 row" "coarsening refused -> done"

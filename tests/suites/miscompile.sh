@@ -339,7 +339,7 @@ outputs=64 launch chosen 64 50 50 >"$folder/chosen.launch.json"
 reuse chosen chosen chosen:x2 -coarsen-guards predicated
 
 plant "a replica at the wrong offset" matmul_tiled \
-    's/add.u32 %tid_read_1, %tid_read, %ntid_coarse/add.u32 %tid_read_1, %tid_read, 1/' 'never written'
+    's/add.u32 %tid_read_1, %tid_read, [^;]*/add.u32 %tid_read_1, %tid_read, 1/' 'never written'
 plant "the wrong dimension's size as stride" stencil1d 's/(%ntid[a-z_]*), %ntid.x/\1, %ntid.y/' '.'
 plant "a replica's store dropped" matmul_tiled '/st.global.f32 \[%rd17_1\]/d' results
 plant "a replica \

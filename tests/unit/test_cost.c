@@ -213,6 +213,12 @@ static void estimated_branches(void **state)
     profile = estimate(&test, 1, 128, 1);
     assert_true(profile->stores > 1.5 * 4);
     arena_free(test.arena);
+    /* Merged blocks: half of the grid's blocks exit. */
+    test = test_new("mov.u32 %r5, %nctaid.x;\nadd.u32 %r6, %r5, 1;\ndiv.u32 %r7, %r6, 2;\n"
+                    "setp.ge.u32 %p1, %r2, %r7;\n@%p1 ret;\nst.global.u32 [%rd3], %r1;");
+    profile = estimate(&test, 1, 128, 1);
+    assert_true(fabs(profile->stores - 0.5 * 4) < 1e-9);
+    arena_free(test.arena);
 }
 
 /* Whether warps differ in length is known of counted loops, also with a stride, and unknown where data ends a loop. */
