@@ -25,11 +25,7 @@ typedef struct Record {
 
 static uint64_t checksum(const Record *record)
 {
-    uint64_t sum = UINT64_C(0xcbf29ce484222325);
-    const unsigned char *bytes = (const unsigned char *)record;
-    for (size_t i = 0; i < offsetof(Record, checksum); i++)
-        sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
-    return sum;
+    return hash_fnv(record, offsetof(Record, checksum), HASH_START);
 }
 
 static off_t place_of(const TextKey *key)

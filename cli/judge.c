@@ -13,13 +13,6 @@ typedef struct JudgeEntry {
     struct JudgeEntry *next; /* with the same hash */
 } JudgeEntry;
 
-static uint64_t hash_bytes(const char *text, size_t length, uint64_t hash)
-{
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
-    return hash;
-}
-
 static uint64_t hash_words(const char *text, size_t length)
 {
     uint64_t hash = 0x9e3779b97f4a7c15u;
@@ -45,7 +38,7 @@ static uint64_t hash_setting(const AssemblerJudge *judge)
                judge->arch ? judge->arch : assembler_arch(judge->assembler), judge->opt_level);
     for (const char *const *word = assembler_options(judge->assembler); word && *word; word++)
         buf_printf(&setting, "\n%s", *word);
-    uint64_t hash = hash_bytes(buf_text(&setting), setting.length, UINT64_C(0xcbf29ce484222325));
+    uint64_t hash = hash_fnv(buf_text(&setting), setting.length, HASH_START);
     buf_free(&setting);
     return hash;
 }
@@ -55,8 +48,8 @@ static TextKey key_of(AssemblerJudge *judge, const char *text, size_t length, co
 {
     if (!judge->setting)
         judge->setting = hash_setting(judge) | 1;
-    TextKey key = {length, hash_bytes(text, length, judge->setting), hash_words(text, length)};
-    key.first = hash_bytes(kernel, strlen(kernel), key.first);
+    TextKey key = {length, hash_fnv(text, length, judge->setting), hash_words(text, length)};
+    key.first = hash_fnv(kernel, strlen(kernel), key.first);
     return key;
 }
 
@@ -127,6 +120,13 @@ static Figures figures_of_assembly(const AssemblerJudge *judge, const Assembly *
     return figures;
 }
 
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
 /* A form that is to be assembled. */
 typedef struct Order {
     Buf text;
@@ -140,16 +140,14 @@ static void orders_assemble(AssemblerJudge *judge, const Order *orders, unsigned
     AssemblyRequest *requests = ARENA_ARRAY(scratch, AssemblyRequest, count);
     Assembly *results = ARENA_ARRAY(scratch, Assembly, count);
     Arena **arenas = ARENA_ARRAY(scratch, Arena *, count);
-    struct timespec begin, end;
     for (unsigned i = 0; i < count; i++) {
         requests[i] = text_request(judge, &orders[i].text);
         arenas[i] = arena_new();
     }
-    clock_gettime(CLOCK_MONOTONIC, &begin);
+    double begin = now();
     assembler_run_many(judge->assembler, requests, arenas, results, count);
-    clock_gettime(CLOCK_MONOTONIC, &end);
     judge->calls += count;
-    judge->seconds += (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
+    judge->seconds += now() - begin;
     for (unsigned i = 0; i < count; i++) {
         Figures figures = figures_of_assembly(judge, &results[i], orders[i].kernel);
         entry_add(judge, &orders[i].key, &figures);
@@ -227,13 +225,6 @@ static void forms_prepare(void *context, const FunctionForm *forms, unsigned cou
     for (unsigned i = 0; i < wanted; i++)
         buf_free(&orders[i].text);
     arena_free(scratch);
-}
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
 void assembler_judge_limit(AssemblerJudge *judge, double seconds)

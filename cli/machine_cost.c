@@ -3,8 +3,8 @@
 #include "parser/parser.h"
 #include "sass/sass.h"
 
-/* Counts of machine instructions that disagree more with those of PTX are not used: then the program that shares them
- * out has not converged. */
+/* Counts of machine instructions that disagree more with those of PTX are not used: then the evidence behind them
+ * cannot be right (docs/machine-code.md). */
 static const double most_residual = 0.25;
 
 static Pipe class_pipe(MachineClass class)

@@ -213,8 +213,8 @@ static RegId operand_reg(const Inst *inst, unsigned index)
     return operand->kind == OPERAND_REG ? inst->refs[operand->ref].reg : REG_NONE;
 }
 
-/* The share of the thread blocks that go on after a guarded exit. Where they are merged, those behind the k-th part of
- * the grid exit (opt/coarsen_index.c). */
+/* The share of the thread blocks that go on after a guarded exit. Where k blocks of the grid are merged into one, only
+ * the first 1/k of the grid goes on (opt/coarsen_index.c). */
 static double staying_share(const Estimate *estimate, const Block *block)
 {
     const Inst *compare = condition_of(estimate, block);

@@ -35,7 +35,7 @@ typedef struct Judge {
      * SSA form is copied, and the copy leaves SSA form before it is printed; nothing is changed.  False,
      * with out->known false and a message that lives as long as the judge, if it does not assemble. */
     bool (*measure)(void *context, const FunctionForm *form, Figures *out);
-    /* Assembles several forms at once, so that measure() of them answers at once.  NULL: there is no need to. */
+    /* Assembles several forms in parallel; a later measure() of one of them takes no time.  NULL: not offered. */
     void (*prepare)(void *context, const FunctionForm *forms, unsigned count);
     unsigned width; /* forms that prepare() assembles at the same time; 0 is taken for 1 */
     /* Whether the time for a search is over, or the user wants its end.  NULL: never. */

@@ -8,18 +8,24 @@
 
 typedef struct Finder {
     Arena *arena;
-    const PtxLines *lines;
     const PtxExecution *executions;
     Map numbers; /* of the instructions, by where they begin in the text, plus 1 */
     VEC(PtxLoop) loops;
     uint32_t *innermost;
 } Finder;
 
-/* NULL if the instruction is not in the text, or how often it is executed is not known. */
+/* MACHINE_NONE if the instruction is not in the text. */
+static uint32_t number_of(const Finder *finder, const Inst *inst)
+{
+    const uint64_t *number = map_get(&finder->numbers, (uint64_t)inst->span.begin + 1);
+    return number ? (uint32_t)*number : MACHINE_NONE;
+}
+
+/* NULL if there is no instruction, or how often it is executed is not known. */
 static const PtxExecution *execution_of(const Finder *finder, const Inst *inst)
 {
-    const uint64_t *number = inst ? map_get(&finder->numbers, (uint64_t)inst->span.begin + 1) : NULL;
-    return number && finder->executions[*number].known ? &finder->executions[*number] : NULL;
+    uint32_t number = inst ? number_of(finder, inst) : MACHINE_NONE;
+    return number != MACHINE_NONE && finder->executions[number].known ? &finder->executions[number] : NULL;
 }
 
 static bool is_target(const Inst *branch, const Block *block)
@@ -75,9 +81,9 @@ static void add_function(Finder *finder, const Function *function)
     for (size_t b = 0; b < body->blocks.count; b++) {
         const Loop *loop = loop_of(forest, body->blocks.data[b]);
         for (const Inst *inst = body->blocks.data[b]->first; loop && inst; inst = inst->next) {
-            const uint64_t *number = map_get(&finder->numbers, (uint64_t)inst->span.begin + 1);
-            if (number)
-                finder->innermost[*number] = first + loop->index;
+            uint32_t number = number_of(finder, inst);
+            if (number != MACHINE_NONE)
+                finder->innermost[number] = first + loop->index;
         }
     }
     arena_free(scratch);
@@ -86,7 +92,7 @@ static void add_function(Finder *finder, const Function *function)
 
 PtxLoops ptx_loops(Arena *arena, const PtxLines *lines, const PtxExecution *executions)
 {
-    Finder finder = {.arena = arena, .lines = lines, .executions = executions, .numbers = {.arena = arena}};
+    Finder finder = {.arena = arena, .executions = executions, .numbers = {.arena = arena}};
     finder.innermost = ARENA_ARRAY(arena, uint32_t, lines->count + 1);
     for (uint32_t i = 0; i < lines->count; i++) {
         finder.innermost[i] = MACHINE_NONE;

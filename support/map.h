@@ -19,6 +19,16 @@ typedef struct Map {
     size_t count, capacity; /* the capacity is 0 or a power of two, and more than twice the count */
 } Map;
 
+/* FNV-1a of bytes, going on from the hash of what comes before them; HASH_START: nothing does. */
+#define HASH_START UINT64_C(0xcbf29ce484222325)
+static inline uint64_t hash_fnv(const void *bytes, size_t size, uint64_t hash)
+{
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 /* Mixes one more word into a hash.  The upper bits are the good ones. */
 static inline uint64_t hash_mix(uint64_t hash, uint64_t word)
 {

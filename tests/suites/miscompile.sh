@@ -118,15 +118,14 @@ transform small "$folder/small.ptx" "$folder/small.launch.json" -coarsen small:x
 hand=tests/cases/coarsen/hand
 transform warps "$hand/warps.ptx" "$hand/warps.launch.json" -coarsen leave:2
 
-cat >"$folder/guarded.ptx" <<'PTX'
-.version 8.0
-.target sm_75
-.address_size 64
-.visible .entry guarded(.param .u64 in, .param .u64 out, .param .u32 n)
+# $1: name; $2: parameters. The head of a kernel whose code follows.
+kernel() {
+    printf '.version 8.0\n.target sm_75\n.address_size 64\n.visible .entry %s(%s)\n{\n' "$1" "$2"
+    printf '    .reg .pred %%p<8>;\n    .reg .b32 %%r<24>;\n    .reg .b64 %%rd<24>;\n'
+}
 {
-    .reg .pred %p<4>;
-    .reg .b32 %r<16>;
-    .reg .b64 %rd<8>;
+    kernel guarded '.param .u64 in, .param .u64 out, .param .u32 n'
+    cat <<'PTX'
     ld.param.u64 %rd1, [in];
     ld.param.u64 %rd2, [out];
     ld.param.u32 %r0, [n];
@@ -146,6 +145,7 @@ L:
     ret;
 }
 PTX
+} >"$folder/guarded.ptx"
 cat >"$folder/guarded.launch.json" <<'JSON'
 { "kernel": "guarded", "grid": [1, 1, 1], "block": [64, 1, 1],
   "args": [ {"buffer": "in", "type": "u32", "count": 50, "init": "uniform", "low": 0, "high": 9, "seed": 3},
@@ -154,11 +154,6 @@ JSON
 transform guarded "$folder/guarded.ptx" "$folder/guarded.launch.json" -coarsen guarded:x2 -coarsen-guards fast \
     -assembler none
 
-# $1: name; $2: parameters. The head of a kernel whose code follows.
-kernel() {
-    printf '.version 8.0\n.target sm_75\n.address_size 64\n.visible .entry %s(%s)\n{\n' "$1" "$2"
-    printf '    .reg .pred %%p<8>;\n    .reg .b32 %%r<24>;\n    .reg .b64 %%rd<24>;\n'
-}
 # A loop over words of its own updates a cell, which thread 1 meets in its last round.
 {
     kernel sums '.param .u64 data, .param .u32 n, .param .u32 shift'

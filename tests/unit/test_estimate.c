@@ -84,8 +84,8 @@ static void the_peak_is_named(void **state)
     estimated_free(&made);
 }
 
-/* Loads of a loop with a constant step are put side by side until full occupancy is in danger; behind a subroutine
- * they are not. */
+/* A loop with a constant step is unrolled, with its loads first, until that would cost occupancy; around a subroutine
+ * call it is not. */
 static const char *loop(Arena *arena, const char *inside, int step)
 {
     return arena_printf(
