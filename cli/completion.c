@@ -29,7 +29,7 @@ static const struct {
 } values[] = {
     {"assembler", NULL, print_assemblers},
     {"check", "all none races unwritten registers division", NULL},
-    {"coarsen", "2 4 8 auto", NULL},
+    {"coarsen", "2 4 8 x2,bx2 auto source", NULL},
     {"coarsen-guards", NULL, print_guards},
     {"coarsen-level", "thread block", NULL},
     {"report-format", "text json", NULL},

@@ -261,6 +261,11 @@ static void check_files(Reader *reader)
         options_fail(reader, "-cubin needs an assembler, but -assembler none is given");
 }
 
+static bool has_factor(const unsigned factor[3])
+{
+    return factor[0] > 1 || factor[1] > 1 || factor[2] > 1;
+}
+
 /* Whether the options go together. */
 static void check_options(Reader *reader)
 {
@@ -280,7 +285,10 @@ static void check_options(Reader *reader)
     if (options->launch_out && options->coarsen.count == 0)
         options_fail(reader, "-launch-out describes how coarsened kernels are launched, but -coarsen is not given");
     for (size_t i = 0; i < options->coarsen.count; i++)
-        if (options->coarsen.data[i].is_auto && options->coarsen_level == LEVEL_BLOCK)
+        if (options->coarsen_level == LEVEL_BLOCK && has_factor(options->coarsen.data[i].factor) &&
+            has_factor(options->coarsen.data[i].merged))
+            options_fail(reader, "-coarsen-level block makes all factors those of blocks, with 'b' and without");
+        else if (options->coarsen.data[i].is_auto && options->coarsen_level == LEVEL_BLOCK)
             options_fail(reader, "-coarsen auto merges threads: it does not choose a factor for -coarsen-level block");
         else if (options->coarsen.data[i].is_auto && options->assembler_none)
             options_fail(reader, "-coarsen auto chooses by the assembler's figures, but -assembler none is given");
@@ -373,10 +381,12 @@ OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options 
 }
 
 /* The last option that names the kernel, or else the last one without a kernel. */
-#define OPTION_FOR(list, kernel_name)                                                                                  \
+#define OPTION_FOR(list, kernel_name, applies)                                                                         \
     do {                                                                                                               \
         size_t found = SIZE_MAX;                                                                                       \
         for (size_t i = 0; i < (list).count; i++) {                                                                    \
+            if (!(applies))                                                                                            \
+                continue;                                                                                              \
             const char *named = (list).data[i].kernel;                                                                 \
             bool general = found == SIZE_MAX || !(list).data[found].kernel;                                            \
             if (named ? kernel_name_matches(named, kernel_name) : general)                                             \
@@ -387,17 +397,17 @@ OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options 
 
 const CoarsenOption *options_coarsen_for(const Options *options, const char *kernel)
 {
-    OPTION_FOR(options->coarsen, kernel);
+    OPTION_FOR(options->coarsen, kernel, !options->coarsen.data[i].is_source);
 }
 
 const RegistersOption *options_registers_for(const Options *options, const char *kernel)
 {
-    OPTION_FOR(options->registers, kernel);
+    OPTION_FOR(options->registers, kernel, true);
 }
 
 const BlockOption *options_block_for(const Options *options, const char *kernel)
 {
-    OPTION_FOR(options->blocks, kernel);
+    OPTION_FOR(options->blocks, kernel, true);
 }
 
 bool options_selects(const Options *options, const char *kernel)

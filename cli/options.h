@@ -15,7 +15,9 @@
 typedef struct CoarsenOption {
     const char *kernel; /* NULL: every kernel that no other -coarsen names */
     bool is_auto;
+    bool is_source; /* kernels with a directive are coarsened as it says (cli/directive.h) */
     unsigned factor[3]; /* 1: not coarsened along this dimension */
+    unsigned merged[3]; /* the same for blocks of the grid, besides: "bx2" */
 } CoarsenOption;
 
 /* -target-regs [KERNEL:]N */
@@ -141,7 +143,8 @@ const struct option *cost_options_table(void);
 
 /* Kernels are named as in kernel_name.h. */
 
-/* The option that applies to a kernel: the last that names it, or else the last without a kernel, or else NULL. */
+/* The option that applies to a kernel: the last that names it, or else the last without a kernel, or else NULL.
+ * "-coarsen source" applies to none by itself. */
 const CoarsenOption *options_coarsen_for(const Options *options, const char *kernel);
 const RegistersOption *options_registers_for(const Options *options, const char *kernel);
 const BlockOption *options_block_for(const Options *options, const char *kernel);

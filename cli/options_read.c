@@ -67,62 +67,89 @@ static bool split_kernel(Reader *reader, const char *option, const char *text, c
     return true;
 }
 
+/* Reads "[b][x|y|z]N" into the factor that it names, and moves *at past it. */
+static const char *read_factor(Arena *arena, const char **at, CoarsenOption *option)
+{
+    static const char *const axes[2][3] = {{"x", "y", "z"}, {"bx", "by", "bz"}};
+    unsigned dimension = 0, factor;
+    bool of_blocks = **at == 'b';
+    *at += of_blocks;
+    if (**at >= 'x' && **at <= 'z')
+        dimension = (unsigned)(*(*at)++ - 'x');
+    if (!read_number(at, &factor) || (**at && **at != ','))
+        return "expected a factor (2, x2, x2,y2, bx2) or 'auto'";
+    if (factor < 1 || factor > LARGEST_FACTOR)
+        return arena_printf(arena, "the factor is %u, but must be from 1 (not coarsened) to %d", factor,
+                            LARGEST_FACTOR);
+    unsigned *place = of_blocks ? &option->merged[dimension] : &option->factor[dimension];
+    if (*place)
+        return arena_printf(arena, "a factor for %s is given twice", axes[of_blocks][dimension]);
+    *place = factor;
+    return NULL;
+}
+
+const char *coarsen_factors_read(Arena *arena, const char *text, CoarsenOption *option)
+{
+    if (strcmp(text, "auto") == 0) {
+        option->is_auto = true;
+        text = "1";
+    }
+    for (unsigned d = 0; d < 3; d++)
+        option->factor[d] = option->merged[d] = 0;
+    for (const char *at = text;; at++) {
+        const char *error = read_factor(arena, &at, option);
+        if (error)
+            return error;
+        if (!*at)
+            break;
+    }
+    uint64_t threads = 1, blocks = 1;
+    for (unsigned d = 0; d < 3; d++) {
+        option->factor[d] += option->factor[d] == 0;
+        option->merged[d] += option->merged[d] == 0;
+        threads *= option->factor[d];
+        blocks *= option->merged[d];
+    }
+    if (threads > LARGEST_FACTOR)
+        return arena_printf(arena, "a block has at most %d threads, so the product of the factors cannot be larger",
+                            LARGEST_FACTOR);
+    if (blocks > LARGEST_FACTOR)
+        return arena_printf(arena, "at most %d blocks can be merged", LARGEST_FACTOR);
+    return NULL;
+}
+
 void options_read_coarsen(Reader *reader, const char *text)
 {
-    CoarsenOption option = {.factor = {1, 1, 1}};
+    CoarsenOption option = {.factor = {1, 1, 1}, .merged = {1, 1, 1}};
     const char *at;
     if (!split_kernel(reader, "-coarsen", text, &option.kernel, &at))
         return;
-    if (strcmp(at, "auto") == 0) {
-        option.is_auto = true;
+    option.is_source = strcmp(at, "source") == 0;
+    const char *error = option.is_source ? NULL : coarsen_factors_read(reader->arena, at, &option);
+    if (option.is_source && option.kernel)
+        error = "'source' is about all kernels";
+    if (error)
+        options_fail(reader, "-coarsen %s: %s", text, error);
+    else
         VEC_PUSH(reader->arena, reader->options->coarsen, option);
-        return;
-    }
-    bool seen[3] = {false};
-    for (;;) {
-        unsigned dimension = 0, factor;
-        if (*at >= 'x' && *at <= 'z')
-            dimension = (unsigned)(*at++ - 'x');
-        if (!read_number(&at, &factor) || (*at && *at != ',')) {
-            options_fail(reader, "-coarsen %s: expected a factor (2, x2, x2,y2) or 'auto', optionally after 'KERNEL:'",
-                         text);
-            return;
-        }
-        if (factor < 1 || factor > LARGEST_FACTOR) {
-            options_fail(reader, "-coarsen %s: the factor is %u, but must be from 1 (not coarsened) to %d", text,
-                         factor, LARGEST_FACTOR);
-            return;
-        }
-        if (seen[dimension]) {
-            options_fail(reader, "-coarsen %s: a factor for %c is given twice", text, "xyz"[dimension]);
-            return;
-        }
-        seen[dimension] = true;
-        option.factor[dimension] = factor;
-        if (*at++ == 0)
-            break;
-    }
-    if ((uint64_t)option.factor[0] * option.factor[1] * option.factor[2] > LARGEST_FACTOR) {
-        options_fail(reader,
-                     "-coarsen %s: a block has at most %d threads, so the product of the factors cannot be larger",
-                     text, LARGEST_FACTOR);
-        return;
-    }
-    VEC_PUSH(reader->arena, reader->options->coarsen, option);
+}
+
+bool stride_read(const char *text, Stride *stride)
+{
+    *stride = (Stride){.kind = STRIDE_BLOCK};
+    if (strcmp(text, "block") == 0)
+        return true;
+    stride->kind = STRIDE_UNIT;
+    if (strcmp(text, "unit") == 0)
+        return true;
+    stride->kind = STRIDE_NUMBER;
+    return whole_number(text, &stride->number) && stride->number >= 1 && stride->number <= LARGEST_BLOCK;
 }
 
 void options_read_stride(Reader *reader, const char *text)
 {
-    Stride *stride = &reader->options->stride;
     reader->stride_given = true;
-    *stride = (Stride){.kind = STRIDE_BLOCK};
-    if (strcmp(text, "block") == 0)
-        return;
-    if (strcmp(text, "unit") == 0)
-        stride->kind = STRIDE_UNIT;
-    else if (whole_number(text, &stride->number) && stride->number >= 1 && stride->number <= LARGEST_BLOCK)
-        stride->kind = STRIDE_NUMBER;
-    else
+    if (!stride_read(text, &reader->options->stride))
         options_fail(reader, "-stride %s: expected 'block', 'unit' or a number of threads from 1 to %d", text,
                      LARGEST_BLOCK);
 }

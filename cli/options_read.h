@@ -21,6 +21,11 @@ const char *assembler_choice_read(Arena *arena, const char *word, bool *none, As
 /* Its words, in the order of help: "auto, driver, nvjitlink, ptxas or none" with ", " and " or ". */
 void assembler_choice_print(Buf *out, const char *between, const char *before_last);
 
+/* "2", "x2,y2", "x2,bx4" or "auto" into factor, merged and is_auto.  Returns what is wrong with it, or NULL. */
+const char *coarsen_factors_read(Arena *arena, const char *text, CoarsenOption *option);
+/* "block", "unit" or a number.  False if it is neither. */
+bool stride_read(const char *text, Stride *stride);
+
 /* Each reads the value of one option into reader->options, or fails. */
 void options_read_coarsen(Reader *reader, const char *text);
 void options_read_stride(Reader *reader, const char *text);

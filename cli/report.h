@@ -39,6 +39,7 @@ typedef struct KernelReport {
     Standing before, after;
     RegisterEstimate estimate_before, estimate_after; /* by the register model; for reports */
     bool is_auto; /* -coarsen auto */
+    Refusal directive; /* what is wrong with the one in its source; reason NULL: nothing */
     CoarsenTrial *trials;
     unsigned trial_count;
     const char *choice; /* -coarsen auto: the outcome in words */

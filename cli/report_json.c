@@ -94,6 +94,7 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
         json_object_set_new(value, "level", json_text(coarsen_level_name(result->contract.level)));
         json_object_set_new(value, "factor",
                             json_triple(merges_blocks ? result->contract.merged : result->contract.factor));
+        json_object_set_new(value, "merged_blocks", json_triple(result->contract.merged));
         json_object_set_new(value, "stride", json_stride(&result->contract.stride));
         json_t *conditions = json_array();
         for (unsigned i = 0; i < kernel->condition_count; i++)

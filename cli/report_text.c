@@ -167,6 +167,11 @@ static void print_reuse(Buf *out, const ReuseList *list)
     }
 }
 
+static bool merges_blocks(const LaunchContract *contract)
+{
+    return contract->merged[0] > 1 || contract->merged[1] > 1 || contract->merged[2] > 1;
+}
+
 static void print_coarsening(Buf *out, const Report *report, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
@@ -188,6 +193,8 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
         }
         buf_printf(out, "  coarsening: done: %s, stride %s", factor_text(result->contract.factor, factor),
                    stride_text(&result->contract.stride, stride));
+        if (merges_blocks(&result->contract))
+            buf_printf(out, ", and %s blocks of the grid", factor_text(result->contract.merged, factor));
         char before[CELL_SIZE], after[CELL_SIZE];
         if (result->contract.block[0]) {
             unsigned shrunk[3];

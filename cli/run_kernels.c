@@ -2,8 +2,61 @@
 #include <string.h>
 
 #include "cli/choose.h"
+#include "cli/directive.h"
 #include "cli/kernel_estimate.h"
 #include "cli/run_internal.h"
+
+static bool has_factor(const unsigned factor[3])
+{
+    return factor[0] > 1 || factor[1] > 1 || factor[2] > 1;
+}
+
+/* Factors of blocks alone are those of the level 'block'. */
+static void set_factors(KernelReport *report, const CoarsenOption *coarsen)
+{
+    KernelRequest *request = &report->request;
+    const unsigned *first = coarsen->factor;
+    report->is_auto = coarsen->is_auto;
+    request->coarsen_named = coarsen->kernel != NULL;
+    memset(request->merged, 0, sizeof request->merged);
+    if (has_factor(coarsen->factor)) {
+        memcpy(request->merged, coarsen->merged, sizeof coarsen->merged);
+    } else if (has_factor(coarsen->merged)) {
+        request->level = LEVEL_BLOCK;
+        first = coarsen->merged;
+    }
+    memcpy(request->factor, first, sizeof request->factor);
+    request->coarsen = has_factor(first);
+}
+
+static bool follows_source(const Options *options)
+{
+    for (size_t i = 0; i < options->coarsen.count; i++)
+        if (options->coarsen.data[i].is_source)
+            return true;
+    return false;
+}
+
+/* A directive says more about its kernel than an option for all kernels, and less than one that names it. */
+static void follow_directive(const Run *run, KernelReport *report)
+{
+    const Directive directive = directive_find(run->arena, report->result.kernel);
+    KernelRequest *request = &report->request;
+    if (!directive.span.end)
+        return;
+    if (directive.error) {
+        report->is_auto = request->coarsen = false;
+        report->directive = (Refusal){.reason = arena_printf(run->arena, "its directive is wrong: %s",
+                                                             directive.error),
+                                      .span = directive.span, .has_span = true};
+    } else {
+        request->level = LEVEL_THREAD;
+        set_factors(report, &directive.coarsen);
+        if (directive.stride_given)
+            request->stride = directive.stride;
+    }
+    request->coarsen_named = true;
+}
 
 static void set_request(const Run *run, KernelReport *report)
 {
@@ -21,12 +74,10 @@ static void set_request(const Run *run, KernelReport *report)
     request->dynamic_shared = launch ? launch->dynamic_shared : 0;
     if (block)
         memcpy(request->block, block->threads, sizeof request->block);
-    if (coarsen) {
-        report->is_auto = coarsen->is_auto;
-        request->coarsen_named = coarsen->kernel != NULL;
-        memcpy(request->factor, coarsen->factor, sizeof coarsen->factor);
-        request->coarsen = coarsen->factor[0] > 1 || coarsen->factor[1] > 1 || coarsen->factor[2] > 1;
-    }
+    if (coarsen)
+        set_factors(report, coarsen);
+    if (follows_source(run->options) && !(coarsen && coarsen->kernel))
+        follow_directive(run, report);
     if (registers) {
         request->registers = true;
         request->registers_named = registers->kernel != NULL;
@@ -144,6 +195,10 @@ static void run_kernel(Run *run, KernelReport *kernel)
     if (is_coarse) {
         result->coarsening = OUTCOME_REFUSED;
         result->refusal = (Refusal){.reason = "it is already coarsened; coarsening twice is not supported"};
+    }
+    if (kernel->directive.reason) {
+        result->coarsening = OUTCOME_REFUSED;
+        result->refusal = kernel->directive;
     }
     if (result->coarsening == OUTCOME_DONE)
         kernel->condition_count = contract_conditions(run->arena, &result->contract, kernel->conditions);

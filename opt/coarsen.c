@@ -117,22 +117,30 @@ bool coarsen_level_read(const char *name, CoarsenLevel *level)
     return false;
 }
 
-static bool coarsen_dimension(Body *body, unsigned dimension, const CoarsenRequest *request, LaunchContract *contract,
+/* One step: so many threads of a block, or blocks, along one dimension, into one. */
+typedef struct Step {
+    CoarsenLevel level;
+    unsigned dimension, factor;
+    unsigned replicas; /* of each thread before this step */
+} Step;
+
+static bool coarsen_dimension(Body *body, const Step *step, const CoarsenRequest *request, LaunchContract *contract,
                               Refusal *refusal)
 {
+    const BlockSize block = block_size_exact(&request->block);
     Arena *scratch = arena_new();
     Coarsening c = {.body = body,
                     .scratch = scratch,
-                    .level = request->level,
-                    .dimension = dimension,
-                    .factor = request->factor[dimension],
-                    .size = request->level == LEVEL_THREAD ? block_size_exact(&request->block).threads[dimension] : 0,
+                    .level = step->level,
+                    .dimension = step->dimension,
+                    .factor = step->factor,
+                    .size = step->level == LEVEL_THREAD ? block.threads[step->dimension] : 0,
                     .stride = request->stride,
-                    .replicas = 1,
+                    .replicas = step->replicas,
                     .guards = request->guards,
                     .refusal = refusal};
-    for (unsigned d = 0; d < dimension; d++)
-        c.replicas *= request->factor[d];
+    if (step->level == LEVEL_BLOCK && request->stride.kind == STRIDE_NUMBER)
+        c.stride = (Stride){.kind = STRIDE_BLOCK};
     bool done = coarsening_check_instructions(&c);
     if (done) {
         coarsening_gather_index(&c);
@@ -152,13 +160,27 @@ static bool coarsen_dimension(Body *body, unsigned dimension, const CoarsenReque
     return done;
 }
 
+/* Threads first: blocks that are merged afterwards have fewer of them, but are blocks like any other. */
+static bool coarsen_dimensions(Body *body, const CoarsenRequest *request, LaunchContract *contract, Refusal *refusal)
+{
+    unsigned replicas = 1;
+    for (unsigned i = 0; i < 6; i++) {
+        Step step = {.level = i < 3 ? LEVEL_THREAD : LEVEL_BLOCK, .dimension = i % 3, .replicas = replicas};
+        step.factor = i < 3 ? contract->factor[i] : contract->merged[i - 3];
+        if (step.factor > 1 && !coarsen_dimension(body, &step, request, contract, refusal))
+            return false;
+        replicas *= step.factor;
+    }
+    return true;
+}
+
 /* Sets the contract's block size if it is exact. False if the factor or the stride does not divide it. */
 static bool set_block(const CoarsenRequest *request, LaunchContract *contract, Coarsening *c)
 {
     const BlockSize block = block_size_exact(&request->block);
     for (unsigned d = 0; d < 3; d++) {
         contract->block[d] = block.threads[d];
-        unsigned factor = request->factor[d], size = contract->block[d];
+        unsigned factor = contract->factor[d], size = contract->block[d];
         if (factor > 1 && size && size % factor)
             return coarsening_refuse(c, NULL, "the factor %u does not divide the block's %u threads along %c", factor,
                                      size, "xyz"[d]);
@@ -218,36 +240,31 @@ static bool check_some_block_fits(const LaunchContract *contract, Coarsening *c)
 }
 
 /* Whole warps as LaunchContract defines them. False if the known block size splits them. */
-static bool check_warps(const CoarsenRequest *request, const LaunchContract *contract, Coarsening *c)
+static bool check_warps(const LaunchContract *contract, Coarsening *c)
 {
     unsigned threads = 1;
     for (unsigned d = 0; d < 3; d++) {
         if (!contract->block[d])
             return true;
-        threads *= contract->block[d] / request->factor[d];
-        if (request->factor[d] > 1 && threads % 32)
+        threads *= contract->block[d] / contract->factor[d];
+        if (contract->factor[d] > 1 && threads % 32)
             return coarsening_refuse(c, NULL,
                                      "the kernel has instructions that whole warps execute, and a factor of %u along "
                                      "%c would split its warps",
-                                     request->factor[d], "xyz"[d]);
+                                     contract->factor[d], "xyz"[d]);
     }
     return true;
 }
 
-/* Merges blocks: every launch stays as it is. */
-static bool coarsen_grid(Body *body, const CoarsenRequest *request, LaunchContract *contract, Coarsening *c)
+/* The contract's factors of threads and of blocks. */
+static void set_factors(const CoarsenRequest *request, LaunchContract *contract)
 {
-    memcpy(contract->merged, request->factor, sizeof contract->merged);
-    contract->factor[0] = contract->factor[1] = contract->factor[2] = 1;
-    if (request->stride.kind == STRIDE_NUMBER)
-        return coarsening_refuse(c, NULL, "blocks are merged with the stride 'block' or 'unit' only");
-    coarsening_unify_exits(body);
-    coarsening_separate_entry(body);
-    for (unsigned d = 0; d < 3; d++)
-        if (request->factor[d] > 1 && !coarsen_dimension(body, d, request, contract, c->refusal))
-            return false;
-    coarsening_restore_exits(body);
-    return true;
+    for (unsigned d = 0; d < 3; d++) {
+        bool merges_blocks = request->level == LEVEL_BLOCK;
+        unsigned more = request->merged[d] ? request->merged[d] : 1;
+        contract->factor[d] = merges_blocks ? 1 : request->factor[d];
+        contract->merged[d] = merges_blocks ? request->factor[d] : more;
+    }
 }
 
 bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *contract, Refusal *refusal)
@@ -265,21 +282,20 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
         return coarsening_refuse(&c, NULL,
                                  "its name begins with '%%', so its launch contract's symbol would not have a valid "
                                  "name");
-    if (request->level == LEVEL_BLOCK)
-        return coarsen_grid(body, request, contract, &c);
-    memcpy(contract->factor, request->factor, sizeof contract->factor);
+    if (request->level == LEVEL_BLOCK && request->stride.kind == STRIDE_NUMBER)
+        return coarsening_refuse(&c, NULL, "blocks are merged with the stride 'block' or 'unit' only");
+    set_factors(request, contract);
     if (request->stride.kind == STRIDE_NUMBER)
         contract->stride_unit = request->stride.number;
     if (!set_block(request, contract, &c))
         return false;
     coarsening_unify_exits(body);
     coarsening_separate_entry(body);
-    for (unsigned d = 0; d < 3; d++)
-        if (request->factor[d] > 1 && !coarsen_dimension(body, d, request, contract, refusal))
-            return false;
-    coarsening_restore_exits(body);
-    if ((contract->whole_warps && !check_warps(request, contract, &c)) || !check_some_block_fits(contract, &c))
+    if (!coarsen_dimensions(body, request, contract, refusal))
         return false;
-    shrink_tuning(&body->tuning, request->factor);
+    coarsening_restore_exits(body);
+    if ((contract->whole_warps && !check_warps(contract, &c)) || !check_some_block_fits(contract, &c))
+        return false;
+    shrink_tuning(&body->tuning, contract->factor);
     return true;
 }

@@ -38,6 +38,7 @@ bool coarsen_level_read(const char *name, CoarsenLevel *level);
 typedef struct CoarsenRequest {
     CoarsenLevel level;
     unsigned factor[3]; /* along x, y, z; 1: not coarsened */
+    unsigned merged[3]; /* LEVEL_THREAD: so many blocks of what this gives into one; 0 or 1: not along it */
     Stride stride;
     BlockSize block; /* of the original kernel */
     GuardForm guards;
@@ -49,7 +50,7 @@ enum { GROWTH_DEFAULT = 4 };
 typedef struct LaunchContract {
     Name kernel;
     CoarsenLevel level;   /* LEVEL_BLOCK: it is launched as the original, and only 'merged' and 'stride' say anything */
-    unsigned merged[3];   /* LEVEL_BLOCK: so many blocks of the grid into one */
+    unsigned merged[3];   /* so many blocks of the grid into one */
     unsigned factor[3];   /* block' = block / factor, in each dimension; the grid stays */
     Stride stride;
     unsigned block[3];    /* of the original kernel; 0: not known */

@@ -180,6 +180,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     const CoarsenRequest coarsening = {
         .level = request->level,
         .factor = {request->factor[0], request->factor[1], request->factor[2]},
+        .merged = {request->merged[0], request->merged[1], request->merged[2]},
         .stride = request->stride,
         .block = block,
         .guards = request->guards,

@@ -11,6 +11,7 @@ typedef struct KernelRequest {
     bool coarsen_named; /* requested by the kernel's name: a refusal then shows in the exit status */
     CoarsenLevel level;
     unsigned factor[3]; /* 1: not along this dimension */
+    unsigned merged[3]; /* as in CoarsenRequest */
     Stride stride;
     GuardForm guards;
     unsigned growth; /* as in CoarsenRequest */

@@ -84,7 +84,8 @@ Flags flags_of_environment(Arena *arena, const char *input)
 
 static bool option_coarsens(const CoarsenOption *option)
 {
-    return option->is_auto || option->factor[0] > 1 || option->factor[1] > 1 || option->factor[2] > 1;
+    return option->is_auto || option->is_source ||
+           option->factor[0] > 1 || option->factor[1] > 1 || option->factor[2] > 1;
 }
 
 /* What the command line of ptxas decides cannot be decided twice. */

@@ -302,6 +302,15 @@ done
 try "real nvcc: coarsened" 0 "$nvcc" -cubin -arch=sm_90 -Xptxopt -coarsen=*light*:2,-launches-adapted \
     "sub folder/my app.cu" -o x.cubin
 says "real nvcc: the contract is in the cubin" __ptxopt_launch_ x.cubin
+try "real nvcc: directives in the source" 0 "$nvcc" -keep -keep-dir "$tmp/kept" -cubin -arch=sm_90 \
+    -Xptxopt -coarsen=source,-launches-adapted,-Werror "$root/docs/examples/directive.cu" -o x.cubin
+says "real nvcc: the directive says x4" '__ptxopt_launch__Z5scalePffi.*{1347964752, 1, 0, 4, 1, 1, 0' \
+    "$tmp/kept/directive.ptx"
+says "real nvcc: the directive says x2, unit" '__ptxopt_launch__Z9transpose.*{1347964752, 1, 0, 2, 1, 1, 1' \
+    "$tmp/kept/directive.ptx"
+try "real nvcc: directives without ptxopt" 0 "$real" -cubin -arch=sm_90 -Werror all-warnings \
+    "$root/docs/examples/directive.cu" -o x.cubin
+result "real nvcc: directives are no concern of its own" "$(cat "$errors")"
 chmod a-w "sub folder"
 [ "$(id -u)" -eq 0 ] ||
     try "real nvcc: read-only folder" 1 "$nvcc" -cubin -arch=sm_90 "sub folder/my app.cu" -o "sub folder/y"

@@ -6,7 +6,8 @@
  * parser and, with -a, the assembler.  With -r the kernels are random (tests/tools/random_kernel.c), one for each seed.
  *
  * A CONFIG gives a factor for each coarsened dimension of x, y and z, the stride, and the form of guards: x2, x4y2,
- * x2:unit, y2:16, x4+fast, y2:unit+sequential.  After "b", blocks are merged: bx2, bx3y2:unit.
+ * x2:unit, y2:16, x4+fast, y2:unit+sequential.  After "b", blocks are merged: bx2, bx3y2:unit;
+ * x2bx2 does both.
  *
  * With -p sinking, rematerialization and scheduling follow.  With -e every kernel of the file is run under its launch;
  * with "-" for a launch they are not run, and the block's size is not known.
@@ -39,7 +40,7 @@ typedef struct Settings {
 
 typedef struct Config {
     CoarsenLevel level;
-    unsigned factor[3];
+    unsigned factor[3], merged[3];
     Stride stride;
     GuardForm guards;
     char name[40];
@@ -63,7 +64,7 @@ typedef struct Case {
 
 static bool config_parse(const char *text, Config *config)
 {
-    *config = (Config){.factor = {1, 1, 1}};
+    *config = (Config){.factor = {1, 1, 1}, .merged = {1, 1, 1}};
     snprintf(config->name, sizeof config->name, "%s", text);
     char *at = config->name;
     char *form = strchr(at, '+');
@@ -73,11 +74,17 @@ static bool config_parse(const char *text, Config *config)
         config->level = LEVEL_BLOCK;
         at++;
     }
+    static const char letters[] = "xyz";
+    unsigned *factor = config->factor;
     while (*at && *at != ':' && *at != '+') {
-        const char *letter = strchr("xyz", *at);
+        if (*at == 'b') {
+            factor = config->merged;
+            at++;
+        }
+        const char *letter = strchr(letters, *at);
         if (!letter)
             return false;
-        config->factor[letter - "xyz"] = (unsigned)strtoul(at + 1, &at, 10);
+        factor[letter - letters] = (unsigned)strtoul(at + 1, &at, 10);
     }
     if (strncmp(at, ":unit", 5) == 0)
         config->stride.kind = STRIDE_UNIT;
@@ -109,7 +116,8 @@ static const char *const all_configs =
     "x2,x4,x8,y2,y4,z2,x2y2,x2y2z2,x2:unit,x4:unit,y2:unit,x2y2:unit,x2:16,x4:8,x2:32,y2:2,x2y2:4,"
     "x4+fast,x2y2+fast,y2:unit+fast,x4+sequential,"
     "x2+predicated,x2y2:unit+predicated,"
-    "bx2,bx3,bx4:unit+fast,by2,bx2y2+sequential";
+    "bx2,bx3,bx4:unit+fast,by2,bx2y2+sequential,"
+    "x2bx2,x2y2by2:unit,y2bx3+fast,x2bx2y2:16";
 
 static const char *assemble(const Case *it, const Buf *text)
 {
@@ -189,6 +197,7 @@ static void check_config(const Case *it, const Config *config, bool clean)
     body_verify(body, "SSA");
     CoarsenRequest request = {.level = config->level, .stride = config->stride, .guards = config->guards, .growth = 8};
     memcpy(request.factor, config->factor, sizeof request.factor);
+    memcpy(request.merged, config->merged, sizeof request.merged);
     unsigned given[3];
     for (unsigned d = 0; d < 3; d++)
         given[d] = it->launch->block[d] || !it->launch->grid[0] ? it->launch->block[d] : 1;

@@ -130,6 +130,15 @@ static void test_coarsen(void **state)
     assert_int_equal(options_coarsen_for(&line.options, "k")->factor[0], 2);
     assert_int_equal(options_coarsen_for(&line.options, "other")->factor[1], 4);
     line_free(&line);
+    line = line_read("-coarsen source -coarsen k:x2,bx3,bz4 -coarsen 8 -coarsen source in.ptx");
+    assert_int_equal(options_coarsen_for(&line.options, "k")->factor[0], 2);
+    assert_int_equal(options_coarsen_for(&line.options, "k")->merged[0], 3);
+    assert_int_equal(options_coarsen_for(&line.options, "k")->merged[1], 1);
+    assert_int_equal(options_coarsen_for(&line.options, "k")->merged[2], 4);
+    assert_int_equal(options_coarsen_for(&line.options, "other")->factor[0], 8);
+    check_wrong("-coarsen k:source in.ptx", "'source' is about all kernels");
+    check_wrong("-coarsen bx64,by64 in.ptx", "at most 1024 blocks");
+    check_wrong("-coarsen b in.ptx", "expected a factor");
     check_wrong("-coarsen 0 in.ptx", "the factor is 0");
     check_wrong("-coarsen 1025 in.ptx", "the factor is 1025");
     check_wrong("-coarsen x2,x4 in.ptx", "a factor for x is given twice");
