@@ -5,7 +5,8 @@
 
 #include "cli/machine_cost.h"
 
-enum { LARGEST_FACTOR = 16, MOST_BASES = 3, FEWEST_COUNTED = 6, MOST_CONFIRMED = 3, COUNTED_INSTRUCTIONS = 5000000 };
+enum { LARGEST_FACTOR = 16, LEVELS = 2, MOST_BASES = 3 };
+enum { FEWEST_COUNTED = 6, MOST_CONFIRMED = 3, COUNTED_INSTRUCTIONS = 5000000 };
 /* What is kept is at least so much faster; by estimates for warps of unknown lengths, whose tails nobody sees, more. */
 static const double least_gain = 1.03, least_uneven_gain = 1.15;
 
@@ -67,13 +68,35 @@ static void set_bases(Choice *choice, const ChoiceContext *context, const BlockS
                                             is_known ? block->threads : usual_blocks[i]);
 }
 
-/* Whether every basis has blocks that the factors divide. */
-static bool divides(const Choice *choice, const unsigned factor[3])
+/* Whether the kernel reads its block's index along the axis; if not, merged blocks would do the same work again. */
+static bool reads_block_index(const Function *kernel, unsigned axis)
 {
-    for (unsigned i = 0; i < choice->basis_count; i++)
-        for (unsigned k = 0; k < 3; k++)
-            if (choice->bases[i].basis.block[k] % factor[k] || choice->bases[i].basis.block[k] < factor[k])
+    for (size_t i = 0; i < kernel->stmts.count; i++) {
+        const Stmt *stmt = &kernel->stmts.data[i];
+        for (unsigned k = 0; stmt->kind == STMT_INST && k < stmt->inst->operand_count; k++) {
+            const Operand *operand = &stmt->inst->operands[k];
+            if (operand->kind == OPERAND_SREG && operand->sreg->role == SREG_ROLE_CTAID &&
+                (operand->sreg->axis == SREG_AXIS_ALL || operand->sreg->axis == axis))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Whether there is enough to merge on every basis: blocks that the factors divide, or a grid that is as large. */
+static bool fits(const Choice *choice, CoarsenLevel level, const unsigned factor[3])
+{
+    for (unsigned i = 0; i < choice->basis_count; i++) {
+        const CostBasis *basis = &choice->bases[i].basis;
+        for (unsigned k = 0; k < 3; k++) {
+            if (level == LEVEL_THREAD && (basis->block[k] % factor[k] || basis->block[k] < factor[k]))
                 return false;
+            if (level == LEVEL_BLOCK && factor[k] > 1 &&
+                ((basis->launch && basis->launch->grid[k] < factor[k]) ||
+                 !reads_block_index(choice->kernel->result.kernel, k)))
+                return false;
+        }
+    }
     return true;
 }
 
@@ -86,7 +109,7 @@ static bool candidate_compare(const Choice *choice, Candidate *candidate, const 
     const FunctionForm form = kernel_form(&candidate->result);
     double least = 0;
     for (unsigned i = 0; i < choice->basis_count; i++) {
-        FormCost cost = machine_cost(judge, &bases[i].basis, &form, figures, trial->factor, NULL);
+        FormCost cost = machine_cost(judge, &bases[i].basis, &form, figures, candidate->result.contract.factor, NULL);
         if (!cost.known || !bases[i].before.known) {
             trial->verdict = arena_printf(choice->arena, "rejected: %s", cost.error ? cost.error : "unknown");
             return false;
@@ -111,6 +134,7 @@ static bool make_form(Choice *choice, CoarsenTrial *trial)
     Candidate *candidate = &choice->candidates[choice->candidate_count];
     request.coarsen = true;
     request.registers = false;
+    request.level = trial->level;
     request.stride = trial->stride;
     request.guards = trial->guards;
     memcpy(request.factor, trial->factor, sizeof trial->factor);
@@ -154,8 +178,8 @@ static bool make_pair(Choice *choice, const ChoiceContext *context, const Coarse
     return true;
 }
 
-/* Makes every form.  A dimension that is refused alone is not tried together with others. */
-static void make_forms(Choice *choice, const ChoiceContext *context)
+/* Makes every form of a level.  A dimension that is refused alone is not tried together with others. */
+static void make_level(Choice *choice, const ChoiceContext *context, CoarsenLevel level)
 {
     KernelReport *kernel = choice->kernel;
     const Stride strides[] = {{.kind = STRIDE_BLOCK}, {.kind = STRIDE_UNIT}};
@@ -167,10 +191,11 @@ static void make_forms(Choice *choice, const ChoiceContext *context)
                 bool hopeless = false;
                 for (unsigned k = 0; k < 3; k++)
                     hopeless |= factor[k] > 1 && refused[k];
-                if (hopeless || !divides(choice, factor))
+                if (hopeless || !fits(choice, level, factor))
                     continue;
                 for (unsigned s = 0; s < (context->stride_given ? 1 : COUNT_OF(strides)); s++) {
-                    const CoarsenTrial wanted = {.factor = {factor[0], factor[1], factor[2]},
+                    const CoarsenTrial wanted = {.level = level,
+                                                 .factor = {factor[0], factor[1], factor[2]},
                                                  .stride = context->stride_given ? kernel->request.stride : strides[s],
                                                  .guards = kernel->request.guards};
                     bool is_sound = make_pair(choice, context, &wanted);
@@ -180,6 +205,14 @@ static void make_forms(Choice *choice, const ChoiceContext *context)
                         break;
                 }
             }
+}
+
+static void make_forms(Choice *choice, const ChoiceContext *context)
+{
+    const CoarsenLevel levels[LEVELS] = {LEVEL_THREAD, LEVEL_BLOCK};
+    for (unsigned i = 0; i < LEVELS; i++)
+        if (!context->level_given || choice->kernel->request.level == levels[i])
+            make_level(choice, context, levels[i]);
 }
 
 static int compare_candidates(const void *a, const void *b)
@@ -229,7 +262,7 @@ static const CoarsenTrial *spilling_part(const Choice *choice, const CoarsenTria
 {
     for (unsigned i = 0; i < choice->spilling_count; i++) {
         const CoarsenTrial *part = choice->spilling[i];
-        if (part->guards == trial->guards && part->factor[0] <= trial->factor[0] &&
+        if (part->level == trial->level && part->guards == trial->guards && part->factor[0] <= trial->factor[0] &&
             part->factor[1] <= trial->factor[1] && part->factor[2] <= trial->factor[2])
             return part;
     }
@@ -245,8 +278,8 @@ static bool weigh(Choice *choice, Candidate *candidate)
     const CoarsenTrial *part = spilling_part(choice, trial);
     char factor[32];
     if (part) {
-        trial->verdict = arena_printf(choice->arena, "not assembled: %s spills already (else estimated %s)",
-                                      factor_text(part->factor, factor), trial->verdict);
+        trial->verdict = arena_printf(choice->arena, "not assembled: %s%s spills already (else estimated %s)",
+                                      factor_text(part->factor, factor), level_text(part->level), trial->verdict);
         return false;
     }
     Figures *figures = &candidate->figures;
@@ -300,7 +333,7 @@ static void prepare(const Choice *choice, unsigned first)
     arena_free(scratch);
 }
 
-/* The fastest form that holds its promise in machine code; if the first few do not, the best of them. */
+/* The fastest form by machine code, of the first few; those that promise less than it keeps are not looked at. */
 static Candidate *fastest(Choice *choice)
 {
     unsigned kept = 0;
@@ -319,11 +352,11 @@ static Candidate *fastest(Choice *choice)
     Candidate *best = kept ? &choice->candidates[0] : NULL;
     for (unsigned i = 0; i < kept && i < MOST_CONFIRMED && is_worthwhile(choice, choice->candidates[i].trial); i++) {
         Candidate *candidate = &choice->candidates[i];
+        if (i && candidate->trial->speedup <= best->trial->speedup)
+            break;
         confirm(choice, candidate);
         if (candidate->trial->speedup > best->trial->speedup)
             best = candidate;
-        if (is_worthwhile(choice, candidate->trial))
-            return candidate;
     }
     return best;
 }
@@ -335,11 +368,13 @@ static void decide(Choice *choice, const Candidate *best)
     const char *basis = choice->bases[0].basis.launch ? "counted" : "estimated";
     if (!best) {
         kernel->choice = kernel->trial_count ? "not coarsened: no factor is sound and spills no more than the input"
-                                             : "not coarsened: the block size is not divisible by 2";
+                                             : "not coarsened: the block size is not divisible by 2, and "
+                                               "there are no blocks to merge";
         return;
     }
-    const char *name = arena_printf(choice->arena, "%s with stride %s%s", factor_text(best->trial->factor, factor),
-                                    stride_text(&best->trial->stride, stride), guards_text(best->trial));
+    const char *name = arena_printf(choice->arena, "%s%s with stride %s%s", factor_text(best->trial->factor, factor),
+                                    level_text(best->trial->level), stride_text(&best->trial->stride, stride),
+                                    guards_text(best->trial));
     bool is_uneven = choice->bases[0].before.profile->uneven;
     if (!is_worthwhile(choice, best->trial)) {
         kernel->choice = arena_printf(
@@ -349,6 +384,7 @@ static void decide(Choice *choice, const Candidate *best)
     }
     best->trial->chosen = true;
     kernel->request.coarsen = true;
+    kernel->request.level = best->trial->level;
     kernel->request.stride = best->trial->stride;
     kernel->request.guards = best->trial->guards;
     memcpy(kernel->request.factor, best->trial->factor, sizeof best->trial->factor);
@@ -387,7 +423,7 @@ static bool weigh_input(Choice *choice)
 void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *options, const ChoiceContext *context)
 {
     /* Two strides, two forms of guards; powers of two along x, y, z whose product is 2, 4, 8, 16. */
-    enum { FORMS = 4 * (3 + 6 + 10 + 15) };
+    enum { FORMS = LEVELS * 4 * (3 + 6 + 10 + 15) };
     const BlockSize block = block_size_resolve(&kernel->result.kernel->tuning, kernel->request.block);
     kernel->request.coarsen = false;
     if (!options->judge || !options->machine) {

@@ -11,6 +11,7 @@ typedef struct ChoiceContext {
     const Launch *const *launches; /* -launch; those of other kernels are ignored */
     size_t launch_count;
     struct AssemblerJudge *judge; /* for machine instructions; NULL: PTX instructions decide */
+    bool level_given;  /* only the request's level is tried */
     bool stride_given; /* only the request's stride is tried */
     bool guards_given; /* only the request's form of guards is tried */
 } ChoiceContext;
@@ -18,10 +19,11 @@ typedef struct ChoiceContext {
 /* The launch of the kernel, or NULL. */
 const Launch *choice_launch(const ChoiceContext *context, const char *kernel);
 
-/* Predicts the time of every form that coarsening by 2 to 16 along x, y, z or their products gives, with the strides
- * block and unit, with guards as GUARDS_AUTO makes them and, where these are fast paths, as sequential copies, and puts
- * the fastest into kernel->request if it is predicted to be at least 3% faster than the input (15% by an estimate where
- * loops end differently for each thread) and spills no more.  Otherwise nothing is coarsened.
+/* Predicts the time of every form that merging 2 to 16 threads, or as many blocks, along x, y, z or their products
+ * gives, with the strides block and unit, with guards as GUARDS_AUTO makes them and, where these are fast paths, as
+ * sequential copies, and puts the fastest into kernel->request if it is predicted to be at least 3% faster than the
+ * input (15% by an estimate where loops end differently for each thread) and spills no more.  Otherwise nothing is
+ * coarsened.
  * kernel->choice says what was decided and why, kernel->trials has all forms; if none could even be tried,
  * kernel->refusal says why.
  *

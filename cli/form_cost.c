@@ -55,6 +55,9 @@ double cost_speedup(const FormCost *before, const FormCost *after)
     return before->time.cycles / after->time.cycles;
 }
 
+/* Beyond this, a greater share of the work on one SM is named as the reason for a loss. */
+#define CROWDED 1.05
+
 /* A figure that a verdict can name. */
 typedef struct Factor {
     double before, after;
@@ -113,6 +116,9 @@ const char *cost_verdict(Arena *arena, const FormCost *before, const FormCost *a
     if (!is_faster && after->time.resident_warps < before->time.resident_warps)
         return arena_printf(arena, "%.2f%s: %u warps on an SM instead of %u", speedup, grade,
                             after->time.resident_warps, before->time.resident_warps);
+    if (!is_faster && after->time.busiest > CROWDED * before->time.busiest)
+        return arena_printf(arena, "%.2f%s: one SM has %.3g%% of the work instead of %.3g%%", speedup, grade,
+                            100 * after->time.busiest, 100 * before->time.busiest);
     Factor factor = best_factor(before, after, is_faster);
     if (!factor.words || !(factor.before > 0))
         return arena_printf(arena, "%.2f%s", speedup, grade);

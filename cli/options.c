@@ -174,6 +174,7 @@ static void read_option(Reader *reader, int id, const char *value)
     case OPTION_ENTRY: options_read_entries(reader, value); break;
     case OPTION_COARSEN: options_read_coarsen(reader, value); break;
     case OPTION_COARSEN_LEVEL:
+        options->level_given = true;
         if (!coarsen_level_read(value, &options->coarsen_level))
             options_fail(reader, "-coarsen-level %s: expected 'thread' or 'block'", value);
         break;
@@ -288,8 +289,6 @@ static void check_options(Reader *reader)
         if (options->coarsen_level == LEVEL_BLOCK && has_factor(options->coarsen.data[i].factor) &&
             has_factor(options->coarsen.data[i].merged))
             options_fail(reader, "-coarsen-level block makes all factors those of blocks, with 'b' and without");
-        else if (options->coarsen.data[i].is_auto && options->coarsen_level == LEVEL_BLOCK)
-            options_fail(reader, "-coarsen auto merges threads: it does not choose a factor for -coarsen-level block");
         else if (options->coarsen.data[i].is_auto && options->assembler_none)
             options_fail(reader, "-coarsen auto chooses by the assembler's figures, but -assembler none is given");
 }

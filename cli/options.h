@@ -59,6 +59,7 @@ typedef struct Options {
     VEC(const char *) launches; /* launch files that decisions and the report are based on */
     const char *machine;        /* a machine file; NULL: the device of the architecture */
     CoarsenLevel coarsen_level;
+    bool level_given;
     Stride stride;
     bool stride_given;
     GuardForm guards;

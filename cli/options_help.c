@@ -39,7 +39,7 @@ const char *options_help(Arena *arena)
              "  -coarsen SPEC               2 | x2 | x2,y2 | bx2 (blocks) | x2,bx2 (both) | KERNEL:x4 | auto |\n"
              "                              source (as comments in the kernels say); may be repeated\n"
              "  -coarsen-level thread|block what is merged: threads of a block, or blocks of the grid, which is\n"
-             "                              then launched as before (thread)\n"
+             "                              then launched as before (thread; auto tries both)\n"
              "  -coarsen-guards FORM        code under conditions that merged threads decide alone: sequential\n"
              "                              copies, a fast path beside them where they agree, predicated\n"
              "                              instructions, or auto (auto)\n"

@@ -10,6 +10,7 @@ enum { MOST_CONDITIONS = 8 };
 
 /* A form that -coarsen auto tried. */
 typedef struct CoarsenTrial {
+    CoarsenLevel level;
     unsigned factor[3];
     Stride stride;
     GuardForm guards;
@@ -75,6 +76,8 @@ void launch_print_json(const Report *report, Buf *out);
 
 /* "x2,y2"; "none" for 1, 1, 1. */
 const char *factor_text(const unsigned factor[3], char text[32]);
+/* "" for threads of a block, or " blocks of the grid". */
+const char *level_text(CoarsenLevel level);
 /* "block", "unit", "16". */
 const char *stride_text(const Stride *stride, char text[16]);
 /* ", sequential guards", or "" where no form of guards was chosen. */

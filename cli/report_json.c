@@ -115,6 +115,7 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
         for (unsigned i = 0; i < kernel->trial_count; i++) {
             const CoarsenTrial *trial = &kernel->trials[i];
             json_t *one = json_object();
+            json_object_set_new(one, "level", json_text(coarsen_level_name(trial->level)));
             json_object_set_new(one, "factor", json_triple(trial->factor));
             json_object_set_new(one, "stride", json_stride(&trial->stride));
             json_object_set_new(one, "guards", json_text(guard_form_name(trial->guards)));

@@ -17,7 +17,11 @@ const char *factor_text(const unsigned factor[3], char text[32])
     return length ? text : "none";
 }
 
-/* "block", "unit", "16". */
+const char *level_text(CoarsenLevel level)
+{
+    return level == LEVEL_BLOCK ? " blocks of the grid" : "";
+}
+
 const char *guards_text(const CoarsenTrial *trial)
 {
     return trial->guards == GUARDS_SEQUENTIAL ? ", sequential guards" : "";
@@ -180,14 +184,15 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
         buf_printf(out, "  coarsening: auto: %s\n", kernel->choice);
     if (result->coarsening != OUTCOME_REFUSED)
         for (unsigned i = 0; i < kernel->trial_count; i++)
-            buf_printf(out, "    %s %s%s: %s\n", factor_text(kernel->trials[i].factor, factor),
-                       stride_text(&kernel->trials[i].stride, stride), guards_text(&kernel->trials[i]),
-                       kernel->trials[i].verdict);
+            buf_printf(out, "    %s%s %s%s: %s\n", factor_text(kernel->trials[i].factor, factor),
+                       level_text(kernel->trials[i].level), stride_text(&kernel->trials[i].stride, stride),
+                       guards_text(&kernel->trials[i]), kernel->trials[i].verdict);
     switch (result->coarsening) {
     case OUTCOME_DONE: {
         if (result->contract.level == LEVEL_BLOCK) {
-            buf_printf(out, "  coarsening: done: %s blocks of the grid, stride %s; launch it as before\n",
-                       factor_text(result->contract.merged, factor), stride_text(&result->contract.stride, stride));
+            buf_printf(out, "  coarsening: done: %s%s, stride %s; launch it as before\n",
+                       factor_text(result->contract.merged, factor), level_text(LEVEL_BLOCK),
+                       stride_text(&result->contract.stride, stride));
             print_reuse(out, &result->reuse);
             break;
         }

@@ -222,7 +222,8 @@ bool read_launches(Run *run)
                                   .launch_count = options->launches.count,
                                   .judge = run->assembler ? &run->judge : NULL,
                                   .stride_given = options->stride_given,
-                                  .guards_given = options->guards_given};
+                                  .guards_given = options->guards_given,
+                                  .level_given = options->level_given};
     if (!read_device(run, options->machine, &run->choice.device))
         return false;
     for (size_t i = 0; i < options->launches.count; i++) {

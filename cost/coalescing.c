@@ -71,10 +71,10 @@ static void add_terms(Estimate *estimate, Shape *shape, const AffineForm *form, 
     }
 }
 
-/* A register that cannot be taken apart. */
-static void add_unknown(Estimate *estimate, Shape *shape, RegId reg)
+/* A register that cannot be taken apart, times 'scale'; 0: times something unknown. */
+static void add_unknown(Estimate *estimate, Shape *shape, RegId reg, double scale)
 {
-    add_key(shape, KEY_REGISTER, reg, 0);
+    add_key(shape, KEY_REGISTER, reg, scale);
     for (unsigned i = 0; i < 3; i++)
         shape->unknown[i] |= estimate_differs(estimate, i, reg, shape->block);
     shape->differs_by_block |= estimate_differs(estimate, ALONG_BLOCKS, reg, shape->block);
@@ -127,7 +127,7 @@ static void add_operand(Estimate *estimate, Shape *shape, const Inst *inst, unsi
 static void add_factor(Estimate *estimate, Shape *shape, const Inst *inst, unsigned index)
 {
     if (inst->operands[index].kind == OPERAND_REG)
-        add_unknown(estimate, shape, inst->refs[inst->operands[index].ref].reg);
+        add_unknown(estimate, shape, inst->refs[inst->operands[index].ref].reg, 0);
 }
 
 /* Adds what the instruction that makes a value adds up; false if it does something else. */
@@ -179,7 +179,7 @@ static void add_register(Estimate *estimate, Shape *shape, RegId reg, double sca
     if (start == REG_NONE || depth >= DEEPEST) {
         const Inst *inst = value_inst(analyses_values(estimate->analyses), reg);
         if (!inst || depth >= DEEPEST || !add_definition(estimate, shape, inst, scale, depth))
-            add_unknown(estimate, shape, reg);
+            add_unknown(estimate, shape, reg, scale);
         return;
     }
     bitset_add(&shape->moves, loop_of(analyses_loops(estimate->analyses),
@@ -260,11 +260,11 @@ static double conflicts_of(const Estimate *estimate, const Shape *shape, double 
     return conflicts;
 }
 
-/* Sectors that one warp touches for the first time, over all executions of the access. */
+/* Sectors that a warp of a block that is not surplus touches for the first time, over all executions of the access. */
 static double distinct_of(const Estimate *estimate, const Shape *shape, const Inst *inst, double sectors)
 {
     const LoopForest *loops = analyses_loops(estimate->analyses);
-    double executions = estimate->frequency[inst->block->id];
+    double executions = estimate->frequency[inst->block->id] / estimate->present[inst->block->id];
     for (const Loop *loop = loop_of(loops, inst->block); loop; loop = loop->parent)
         if (!bitset_has(&shape->moves, loop->index))
             executions /= estimate->trips[loop->index];

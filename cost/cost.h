@@ -141,6 +141,7 @@ typedef struct Time {
     Resource binding;
     double margin;       /* the binding resource's demand over the next one's */
     double path;         /* cycles of one warp alone */
+    double busiest;      /* the share of the launch's work that one SM has */
     double waves;        /* blocks of the busiest SM over those it holds at once */
     unsigned resident_blocks, resident_warps; /* of an SM */
     double l1_hits;      /* share of load sectors */

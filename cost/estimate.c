@@ -17,8 +17,9 @@ static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *pro
     }
     profile->sectors = profile->warps * shape.sectors;
     profile->lines = profile->warps * shape.lines;
-    double in_blocks = shape.distinct * estimate->blocks;
-    double in_grid = shape.distinct * (shape.differs_by_block ? estimate->blocks : 1);
+    double blocks = estimate->blocks * estimate->present[inst->block->id];
+    double in_blocks = shape.distinct * blocks;
+    double in_grid = shape.distinct * (shape.differs_by_block ? blocks : 1);
     if (profile->unit.is_store) {
         totals->block_store_sectors += in_blocks;
         totals->store_footprint += in_grid;

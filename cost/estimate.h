@@ -27,6 +27,7 @@ typedef struct Estimate {
     double block[3]; /* threads, after coarsening */
     double blocks;
     double *frequency; /* by Block.id: the share of the warps that execute it, times how often */
+    double *present;   /* by Block.id: the share of the thread blocks that come here, of which others may be surplus */
     double *trips;     /* by Loop.index */
     LoopExits *exits;  /* by Loop.index */
     Map seen;          /* keys of the accesses that have been estimated: coalescing.c */
@@ -39,7 +40,7 @@ static inline double estimate_warps(const Estimate *estimate)
     return (double)divide_up((uint64_t)(estimate->block[0] * estimate->block[1] * estimate->block[2]), WARP_THREADS);
 }
 
-/* frequency.c: fills in 'trips', 'exits' and 'frequency'. */
+/* frequency.c: fills in 'trips', 'exits', 'present' and 'frequency'. */
 void estimate_frequencies(Estimate *estimate);
 
 /* Whether threads leave some loop for reasons other than a counted number of trips: then warps differ in length, and

@@ -172,6 +172,37 @@ static double guarded_share(const Estimate *estimate, const Block *block)
     return sources & SOURCE_LOOP ? either_side : in_bounds;
 }
 
+/* Whether a register is one special register plus a constant. */
+static bool is_special(const Estimate *estimate, RegId reg, unsigned role)
+{
+    AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), reg);
+    return form.term_count == 1 && form.terms[0].base == AFFINE_SREG && form.terms[0].coefficient == 1 &&
+           form.terms[0].sreg->role == role;
+}
+
+static RegId operand_reg(const Inst *inst, unsigned index)
+{
+    const Operand *operand = &inst->operands[index];
+    return operand->kind == OPERAND_REG ? inst->refs[operand->ref].reg : REG_NONE;
+}
+
+/* The share of the thread blocks that go on after a conditional exit. Where k blocks of the grid are merged into one,
+ * only the first 1/k of the grid goes on (opt/coarsen_index.c). */
+static double staying_share(const Estimate *estimate, const Block *block)
+{
+    const Inst *compare = condition_of(estimate, block);
+    if (!compare || inst_op(compare) != OP_SETP || !inst_has(compare, MOD_GE) || compare->operand_count != 3)
+        return 1;
+    RegId index = operand_reg(compare, 1), part = operand_reg(compare, 2);
+    const Inst *division = part == REG_NONE ? NULL : value_inst(analyses_values(estimate->analyses), part);
+    if (index == REG_NONE || !is_special(estimate, index, SREG_ROLE_CTAID) || !division ||
+        inst_op(division) != OP_DIV || division->operands[2].kind != OPERAND_CONSTANT)
+        return 1;
+    RegId size = operand_reg(division, 1);
+    uint64_t parts = division->operands[2].constant->bits;
+    return size != REG_NONE && is_special(estimate, size, SREG_ROLE_NCTAID) && parts ? 1 / (double)parts : 1;
+}
+
 /* The share of the warps that go to one side of a test whether replicas agree. Where data decide, a warp has threads
  * whose replicas agree and others. */
 static double agreement_share(const Estimate *estimate, const Block *block, bool is_agreed)
@@ -190,44 +221,14 @@ static double edge_share(const Estimate *estimate, const Block *block, const Blo
         return either_side;
     if (taken->is_cold != other->is_cold && !block->is_cold)
         return agreement_share(estimate, block, other->is_cold);
-    double guarded = guarded_share(estimate, block);
+    double staying = staying_share(estimate, block);
+    double guarded = staying < 1 ? staying : guarded_share(estimate, block);
     if (only_leaves(other) || dominance_has(postdominance, other, taken))
         return guarded;
     /* All warps meet again here, those that skipped the guarded part and, by that part's end, the others. */
     if (only_leaves(taken) || dominance_has(postdominance, taken, other))
         return 1 - guarded;
     return guarded == both_sides ? both_sides : either_side;
-}
-
-/* Whether a register is one special register plus a constant. */
-static bool is_special(const Estimate *estimate, RegId reg, unsigned role)
-{
-    AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), reg);
-    return form.term_count == 1 && form.terms[0].base == AFFINE_SREG && form.terms[0].coefficient == 1 &&
-           form.terms[0].sreg->role == role;
-}
-
-static RegId operand_reg(const Inst *inst, unsigned index)
-{
-    const Operand *operand = &inst->operands[index];
-    return operand->kind == OPERAND_REG ? inst->refs[operand->ref].reg : REG_NONE;
-}
-
-/* The share of the thread blocks that go on after a guarded exit. Where k blocks of the grid are merged into one, only
- * the first 1/k of the grid goes on (opt/coarsen_index.c). */
-static double staying_share(const Estimate *estimate, const Block *block)
-{
-    const Inst *compare = condition_of(estimate, block);
-    if (!compare || inst_op(compare) != OP_SETP || !inst_has(compare, MOD_GE) || compare->operand_count != 3)
-        return 1;
-    RegId index = operand_reg(compare, 1), part = operand_reg(compare, 2);
-    const Inst *division = part == REG_NONE ? NULL : value_inst(analyses_values(estimate->analyses), part);
-    if (index == REG_NONE || !is_special(estimate, index, SREG_ROLE_CTAID) || !division ||
-        inst_op(division) != OP_DIV || division->operands[2].kind != OPERAND_CONSTANT)
-        return 1;
-    RegId size = operand_reg(division, 1);
-    uint64_t parts = division->operands[2].constant->bits;
-    return size != REG_NONE && is_special(estimate, size, SREG_ROLE_NCTAID) && parts ? 1 / (double)parts : 1;
 }
 
 /* Flow. */
@@ -319,6 +320,7 @@ void estimate_frequencies(Estimate *estimate)
     const LoopForest *loops = analyses_loops(estimate->analyses);
     size_t count;
     Block **order = ordered_blocks(estimate, &count);
+    estimate->present = ARENA_ARRAY(estimate->arena, double, estimate->body->blocks.count + 1);
     estimate->frequency = ARENA_ARRAY(estimate->arena, double, estimate->body->blocks.count + 1);
     estimate->trips = ARENA_ARRAY(estimate->arena, double, loops->loop_count + 1);
     estimate->exits = ARENA_ARRAY(estimate->arena, LoopExits, loops->loop_count + 1);
@@ -330,6 +332,9 @@ void estimate_frequencies(Estimate *estimate)
     for (size_t i = 0; i < count; i++) {
         double *frequency = &estimate->frequency[order[i]->id];
         *frequency = joined(estimate, order[i], *frequency);
+        const Block *parent = dominance_parent(analyses_dominance(estimate->analyses), order[i]);
+        estimate->present[order[i]->id] =
+            parent ? estimate->present[parent->id] * staying_share(estimate, parent) : 1;
         const Loop *loop = loop_of(loops, order[i]);
         if (loop && loop->header == order[i])
             *frequency *= estimate->trips[loop->index];

@@ -38,5 +38,7 @@ Traffic traffic_predict(const Profile *profile, const Device *device, double blo
 /* The time at which the last block ends, in units of the mean warp's path, when blocks start in order on whichever of
  * 'slots' places is free first. */
 double blocks_makespan(const Profile *profile, double slots);
+/* The share of the launch's work that the SM does which gets the most. */
+double busiest_share(const Profile *profile, const Device *device);
 
 #endif

@@ -23,6 +23,16 @@ static void heap_sink(double *heap, size_t count)
     }
 }
 
+double busiest_share(const Profile *profile, const Device *device)
+{
+    double total = 0;
+    if (!profile->block_lengths)
+        return ceil(profile->blocks / device->multiprocessors) / profile->blocks;
+    for (size_t i = 0; i < (size_t)profile->blocks; i++)
+        total += profile->block_lengths[i];
+    return blocks_makespan(profile, device->multiprocessors) / total;
+}
+
 double blocks_makespan(const Profile *profile, double slots)
 {
     if (!profile->block_lengths || slots >= profile->blocks) {

@@ -92,7 +92,8 @@ Time time_predict(const Profile *profile, const Machine *machine, const Device *
     double resident = occupancy.blocks < most_blocks ? occupancy.blocks : most_blocks;
     double warps = profile->blocks * (double)divide_up(threads, WARP_THREADS);
     Traffic traffic = traffic_predict(profile, device, resident, (double)divide_up(threads, WARP_THREADS));
-    demands(profile, device, &traffic, most_blocks / profile->blocks, &time);
+    time.busiest = busiest_share(profile, device);
+    demands(profile, device, &traffic, time.busiest, &time);
     time.known = true;
     time.resident_blocks = (unsigned)resident;
     time.resident_warps = (unsigned)resident * (unsigned)divide_up(threads, WARP_THREADS);

@@ -152,7 +152,6 @@ static bool coarsen_dimension(Body *body, const Step *step, const CoarsenRequest
     if (done) {
         coarsening_clone(&c);
         coarsening_combine(&c);
-        coarsening_stop_surplus(&c);
         contract->whole_warps |= c.needs_whole_warps;
     }
     analyses_free(c.analyses);
@@ -171,6 +170,10 @@ static bool coarsen_dimensions(Body *body, const CoarsenRequest *request, Launch
             return false;
         replicas *= step.factor;
     }
+    /* Last, so that they come first: what a dimension adds does not depend on them. */
+    for (unsigned d = 0; d < 3; d++)
+        if (contract->merged[d] > 1)
+            coarsening_stop_surplus(body, d, contract->merged[d]);
     return true;
 }
 

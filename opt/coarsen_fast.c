@@ -12,6 +12,7 @@
  *
  * Within a barrier interval the accesses of replicas may be interleaved, because programs have no data races.  A region
  * with warp-level instructions gets no fast path: threads of one warp that took different paths would not meet there.
+ * Of merged blocks, whether a replica is beyond the end of the grid is no such condition: all threads take one path.
  * Neither does one that observes other threads: whatever it may wait for, the replicas do that in order
  * (coarsen_progress.c).
  *
@@ -49,6 +50,19 @@ static bool is_separable(const Region *region)
     for (size_t i = 0; i < region->blocks.count; i++)
         for (const Inst *inst = region->blocks.data[i]->first; inst; inst = inst->next)
             if (coarsening_orders(inst) && inst->sync != SYNC_FENCE)
+                return false;
+    return true;
+}
+
+/* Whether a version may have the region's instructions that all threads of a block execute together: they all take the
+ * head's branch alike, because it is about their merged block. */
+static bool keeps_together(const Coarsening *c, const Region *region)
+{
+    if (!coarsening_go_together(c, region->head))
+        return false;
+    for (size_t i = 0; i < region->blocks.count; i++)
+        for (const Inst *inst = region->blocks.data[i]->first; inst; inst = inst->next)
+            if (coarsening_is_collective(inst) && coarsening_why_not_once(c, inst))
                 return false;
     return true;
 }
@@ -206,8 +220,11 @@ static void form_guard(Coarsening *c, Versions *v, const Guard *guard)
 
 static bool is_wanted(const Coarsening *c, const Region *region)
 {
-    if (region->head->is_cold || region->blocks.data[0]->is_cold || !is_separable(region) ||
-        coarsening_region_observes(c, region))
+    if (region->head->is_cold || region->blocks.data[0]->is_cold || coarsening_region_observes(c, region))
+        return false;
+    if (keeps_together(c, region))
+        return true;
+    if (!is_separable(region))
         return false;
     return c->guards == GUARDS_FAST || c->guards == GUARDS_PREDICATED || seems_worthwhile(region);
 }

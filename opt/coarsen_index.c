@@ -58,33 +58,30 @@ static void gather_block_index(Coarsening *c)
     RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%nctaid_read"));
     RegId beyond = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%beyond"));
     inst_append(entry, inst_build(body, "mov.u32", "ds", size, component("%nctaid", c->dimension)->name));
-    inst_append(entry, inst_build(body, "setp.ge.u32", "drr", beyond, c->index_read->refs[0].reg, size));
+    c->beyond = inst_build(body, "setp.ge.u32", "drr", beyond, c->index_read->refs[0].reg, size);
+    inst_append(entry, c->beyond);
     inst_append(entry, inst_build_branch(body, coarsening_exit(body), beyond, false));
     body_update_preds(body);
 }
 
 /* H, after the place. */
-static Inst *insert_stride(Coarsening *c, Inst *place, RegId stride)
+static Inst *insert_stride(Body *body, unsigned dimension, unsigned factor, Inst *place, RegId stride)
 {
-    Body *body = c->body;
     RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%nctaid_read"));
     RegId up = body_add_reg(body, TYPE_B32, intern(body->module->names, "%nctaid_up"));
-    place = insert_after(place, inst_build(body, "mov.u32", "ds", size, component("%nctaid", c->dimension)->name));
-    place = insert_after(place, inst_build(body, "add.u32", "dri", up, size, (int64_t)c->factor - 1));
-    return insert_after(place, inst_build(body, "div.u32", "dri", stride, up, (int64_t)c->factor));
+    place = insert_after(place, inst_build(body, "mov.u32", "ds", size, component("%nctaid", dimension)->name));
+    place = insert_after(place, inst_build(body, "add.u32", "dri", up, size, (int64_t)factor - 1));
+    return insert_after(place, inst_build(body, "div.u32", "dri", stride, up, (int64_t)factor));
 }
 
-void coarsening_stop_surplus(Coarsening *c)
+void coarsening_stop_surplus(Body *body, unsigned dimension, unsigned factor)
 {
-    Body *body = c->body;
-    if (c->level != LEVEL_BLOCK)
-        return;
     Block *entry = coarsening_add_entry(body);
     RegId index = body_add_reg(body, TYPE_B32, intern(body->module->names, "%ctaid_read"));
     RegId kept = body_add_reg(body, TYPE_B32, intern(body->module->names, "%kept"));
     RegId surplus = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%surplus"));
-    inst_append(entry, inst_build(body, "mov.u32", "ds", index, component("%ctaid", c->dimension)->name));
-    insert_stride(c, entry->last, kept);
+    inst_append(entry, inst_build(body, "mov.u32", "ds", index, component("%ctaid", dimension)->name));
+    insert_stride(body, dimension, factor, entry->last, kept);
     inst_append(entry, inst_build(body, "setp.ge.u32", "drr", surplus, index, kept));
     inst_append(entry, inst_build_branch(body, coarsening_exit(body), surplus, false));
     body_update_preds(body);
@@ -121,6 +118,11 @@ void coarsening_make_indices(Coarsening *c)
         return;
     Body *body = c->body;
     RegId first = read->refs[0].reg;
+    if (c->beyond) { /* the first replica never is: H <= N, and factor * (H - 1) < N */
+        RegId beyond = c->beyond->refs[0].reg;
+        inst_insert_after(c->beyond, inst_build(body, "setp.ne.u32", "dii", beyond, (int64_t)0, (int64_t)0));
+        inst_remove(c->beyond);
+    }
     int64_t factor = c->factor;
     Inst *place = read;
     if (c->stride.kind == STRIDE_BLOCK && c->size) {
@@ -132,7 +134,7 @@ void coarsening_make_indices(Coarsening *c)
     if (c->stride.kind == STRIDE_BLOCK) {
         RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%stride"));
         if (c->level == LEVEL_BLOCK)
-            place = insert_stride(c, place, size);
+            place = insert_stride(body, c->dimension, c->factor, place, size);
         else
             place = insert_after(place, inst_build(body, "mov.u32", "ds", size,
                                                    component("%ntid", c->dimension)->name));

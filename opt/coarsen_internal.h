@@ -43,6 +43,7 @@ typedef struct Coarsening {
 
     /* "mov.u32 T, %tid.d" (or %ctaid.d) in the entry block, the only read of the index; or NULL */
     Inst *index_read;
+    Inst *beyond; /* of merged blocks: the comparison of that index with the size of the grid */
     Analyses *analyses; /* of the body before cloning */
     const Dominance *dominance, *postdominance;
     const LoopForest *loops;
@@ -138,8 +139,8 @@ Block *coarsening_exit(const Body *body);
 /* coarsen_index.c */
 /* Replaces all reads of the index and the size. Sets index_read.  Merged blocks beyond the grid's end exit. */
 void coarsening_gather_index(Coarsening *c);
-/* After cloning: lets blocks exit that others do the work of. */
-void coarsening_stop_surplus(Coarsening *c);
+/* Lets the blocks exit whose work others do. */
+void coarsening_stop_surplus(Body *body, unsigned dimension, unsigned factor);
 /* Makes the register of index_read replica 0's index, and computes the others' after it. Requires coarsening_map(). */
 void coarsening_make_indices(Coarsening *c);
 
@@ -185,13 +186,19 @@ bool coarsening_exclude_exits(Coarsening *c);
 bool coarsening_check_instructions(Coarsening *c);
 /* Refuses what depends on variance and regions; may set needs_whole_warps. */
 bool coarsening_check_regions(Coarsening *c);
+/* Why the collective instruction cannot be executed once for all replicas, with '%s' for its name; NULL: it can. */
+const char *coarsening_why_not_once(const Coarsening *c, const Inst *inst);
+/* Whether all threads of a merged block come to the block together for a replica, or none does, and take its branch
+ * alike. */
+bool coarsening_go_together(const Coarsening *c, const Block *block);
 
 /* coarsen_regions.c */
 /* Sets in_region and regions. */
 bool coarsening_find_regions(Coarsening *c);
 
 /* coarsen_leave.c */
-/* Sets leaves: the branches to be left out of account so that no instruction of all threads is in a region. */
+/* Sets leaves: the branches to be left out of account so that no instruction of all threads is in a region.  None of
+ * those that all threads of a merged block take together, if there are no others: for them, fast paths do better. */
 void coarsening_find_leaves(Coarsening *c);
 
 /* coarsen_agree.c */

@@ -80,6 +80,7 @@ void coarsening_find_leaves(Coarsening *c)
     if (!is_in_some(c, coarsening_is_collective))
         return;
     BitSet before = blocks_before_collectives(c);
+    bool is_needed = false;
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         Block *block = c->body->blocks.data[b];
         const Inst *last = block->last;
@@ -89,10 +90,13 @@ void coarsening_find_leaves(Coarsening *c)
         bool taken_waits = bitset_has(&before, last->targets[0]->id);
         if (taken_waits == bitset_has(&before, block->fall->id))
             continue;
+        is_needed |= c->guards == GUARDS_SEQUENTIAL || !coarsening_go_together(c, block);
         Leave leave = {.branch = block,
                        .leaves = taken_waits ? block->fall : last->targets[0],
                        .taken = !taken_waits};
         if (find_last_blocks(c, &before, &leave))
             VEC_PUSH(c->scratch, c->leaves, leave);
     }
+    if (!is_needed)
+        c->leaves.count = 0;
 }

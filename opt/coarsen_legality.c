@@ -223,18 +223,40 @@ static bool operands_differ(const Coarsening *c, const Inst *inst)
 {
     if (c->level == LEVEL_BLOCK && coarsening_combines(inst))
         return false; /* each merged block has its own */
-    if (!coarsening_combines(inst))
-        return variance_inst(c->variance, inst);
-    const Operand *barrier = &inst->operands[1];
-    return barrier->kind == OPERAND_REG && variance_reg(c->variance, inst->refs[barrier->ref].reg);
+    if (coarsening_combines(inst)) {
+        const Operand *barrier = &inst->operands[1];
+        return barrier->kind == OPERAND_REG && variance_reg(c->variance, inst->refs[barrier->ref].reg);
+    }
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (inst->refs[r].reg != REG_NONE && variance_reg(c->variance, inst->refs[r].reg))
+            return true;
+    return false;
 }
 
-/* Whether all threads of a merged block come there together for a replica, or none: then its copy of a region may have
- * what all threads execute. */
-static bool come_together(Coarsening *c, const Block *block)
+/* Whether all threads of a merged block come to the block together for a replica, or none does: then the copy of a
+ * region may have what all threads execute. */
+static bool come_together(const Coarsening *c, const Block *block)
 {
     VarianceOptions options = {.merge_loads = true, .unmerged = &c->observations};
     return c->level == LEVEL_BLOCK && !variance_block(analyses_variance(c->analyses, VARIANCE_ANY, &options), block);
+}
+
+bool coarsening_go_together(const Coarsening *c, const Block *block)
+{
+    VarianceOptions options = {.merge_loads = true, .unmerged = &c->observations};
+    return come_together(c, block) &&
+           !variance_branch(analyses_variance(c->analyses, VARIANCE_ANY, &options), block);
+}
+
+const char *coarsening_why_not_once(const Coarsening *c, const Inst *inst)
+{
+    if (inst->guard != REF_NONE && coarsening_joins(c, inst))
+        return "'%s' has a guard";
+    if (inst->guard != REF_NONE && variance_reg(c->variance, inst->refs[inst->guard].reg))
+        return "the guard of '%s' differs between the merged threads";
+    if (inst->sync != SYNC_WARP && operands_differ(c, inst))
+        return "the operands of '%s' differ between the merged threads";
+    return NULL;
 }
 
 bool coarsening_check_regions(Coarsening *c)
@@ -251,14 +273,9 @@ bool coarsening_check_regions(Coarsening *c)
                 continue;
             if (in_region)
                 return coarsening_refuse_controlled(c, inst);
-            if (inst->guard != REF_NONE && coarsening_joins(c, inst))
-                return coarsening_refuse(c, inst, "'%s' has a guard", inst_spelling(c->scratch, inst));
-            if (inst->guard != REF_NONE && variance_reg(c->variance, inst->refs[inst->guard].reg))
-                return coarsening_refuse(c, inst, "the guard of '%s' differs between the merged threads",
-                                         inst_spelling(c->scratch, inst));
-            if (inst->sync != SYNC_WARP && operands_differ(c, inst))
-                return coarsening_refuse(c, inst, "the operands of '%s' differ between the merged threads",
-                                         inst_spelling(c->scratch, inst));
+            const char *reason = coarsening_why_not_once(c, inst);
+            if (reason)
+                return coarsening_refuse(c, inst, reason, inst_spelling(c->scratch, inst));
         }
     }
     if (c->level == LEVEL_THREAD)

@@ -116,7 +116,7 @@ static const char *const all_configs =
     "x2,x4,x8,y2,y4,z2,x2y2,x2y2z2,x2:unit,x4:unit,y2:unit,x2y2:unit,x2:16,x4:8,x2:32,y2:2,x2y2:4,"
     "x4+fast,x2y2+fast,y2:unit+fast,x4+sequential,"
     "x2+predicated,x2y2:unit+predicated,"
-    "bx2,bx3,bx4:unit+fast,by2,bx2y2+sequential,"
+    "bx2,bx3,bx4:unit+fast,by2,bx2y2+sequential,bx3y2+fast,bx2y2z2,"
     "x2bx2,x2y2by2:unit,y2bx3+fast,x2bx2y2:16";
 
 static const char *assemble(const Case *it, const Buf *text)

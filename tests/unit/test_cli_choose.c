@@ -143,6 +143,47 @@ static void test_shared_work(void **state)
     setup_free(setup);
 }
 
+/* The same loop in blocks of one warp, of which each writes its own part. */
+static const char shared_by_blocks[] = "mov.u32 %r1, %ctaid.x;\n"
+                                       "mul.wide.u32 %rd2, %r1, 128;\n"
+                                       "add.s64 %rd3, %rd3, %rd2;\n"
+                                       "mov.u32 %r2, 0;\n"
+                                       "again:\n"
+                                       "mad.lo.u32 %r2, %r2, 5, 7;\n"
+                                       "setp.lt.u32 %p1, %r2, 100000;\n"
+                                       "@%p1 bra again;\n"
+                                       "add.u32 %r2, %r2, %r1";
+
+static void test_merged_blocks(void **state)
+{
+    (void)state;
+    Setup *setup = setup_new("", shared_by_blocks, 32, &(Script){.registers = {16, 20}});
+    choose_factor(setup->arena, &setup->report, &setup->options, context());
+    check_choice(setup);
+    assert_true(setup->report.request.coarsen);
+    assert_int_equal(setup->report.request.level, LEVEL_BLOCK);
+    assert_non_null(strstr(setup->report.choice, "blocks of the grid"));
+    setup_free(setup);
+    /* Not of a grid that is too small, and not if only threads may be merged. */
+    LaunchArgument argument = {.kind = ARGUMENT_BUFFER, .name = "data", .type = TYPE_U32, .count = 32};
+    const Launch launch = {.kernel = "scale", .grid = {1, 1, 1}, .block = {32, 1, 1}, .arguments = &argument,
+                           .argument_count = 1};
+    const Launch *const launches[] = {&launch};
+    for (unsigned i = 0; i < 2; i++) {
+        ChoiceContext only_threads = *context();
+        only_threads.level_given = i == 0;
+        only_threads.launches = launches;
+        only_threads.launch_count = i;
+        setup = setup_new("", shared_by_blocks, 32, &(Script){.registers = {16, 20}});
+        choose_factor(setup->arena, &setup->report, &setup->options, &only_threads);
+        check_choice(setup);
+        assert_true(setup->report.trial_count > 0);
+        for (unsigned k = 0; k < setup->report.trial_count; k++)
+            assert_int_equal(setup->report.trials[k].level, LEVEL_THREAD);
+        setup_free(setup);
+    }
+}
+
 static void test_copy(void **state)
 {
     (void)state;
@@ -291,7 +332,8 @@ static void test_outputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shared_work),     cmocka_unit_test(test_copy),          cmocka_unit_test(test_spills),
+        cmocka_unit_test(test_shared_work),     cmocka_unit_test(test_merged_blocks), cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_spills),
         cmocka_unit_test(test_lost_warps),      cmocka_unit_test(test_small_blocks),  cmocka_unit_test(test_launch),
         cmocka_unit_test(test_block_of_module), cmocka_unit_test(test_unknown_block),
         cmocka_unit_test(test_nothing_to_weigh), cmocka_unit_test(test_outputs),

@@ -272,7 +272,6 @@ static void test_rest(void **state)
     check_wrong("-verify", "needs a value");
     check_good("-coarsen-level block -coarsen 2 in.ptx");
     check_good("-coarsen-level thread in.ptx");
-    check_wrong("-coarsen-level block -coarsen auto in.ptx", "does not choose a factor");
     check_wrong("-coarsen-level grid in.ptx", "-coarsen-level grid");
     check_wrong("", "no input file");
     check_wrong("a.ptx b.ptx", "one input file at a time");

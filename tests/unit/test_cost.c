@@ -307,6 +307,32 @@ static void devices(void **state)
     assert_int_equal(device_for(89)->architecture, 89);
 }
 
+/* Of merged blocks, the second half of the grid exits at once, and each of the first loads for two. */
+static void surplus_blocks(void **state)
+{
+    (void)state;
+    Test test = test_new("mov.u32 %r5, %nctaid.x;\nadd.u32 %r6, %r5, 1;\ndiv.u32 %r7, %r6, 2;\n"
+                         "setp.ge.u32 %p1, %r2, %r7;\n@%p1 bra leave;\n"
+                         "add.u32 %r8, %r2, %r7;\nmad.lo.u32 %r9, %r8, %r3, %r1;\nmul.wide.u32 %rd4, %r9, 4;\n"
+                         "add.s64 %rd5, %rd1, %rd4;\nld.global.u32 %r10, [%rd3];\nld.global.u32 %r11, [%rd5];\n"
+                         "add.u32 %r12, %r10, %r11;\nst.global.u32 [%rd3], %r12;\nleave:\n");
+    const double sectors = 64 * 2 * 4; /* of 64 blocks, two warps each */
+    Profile *estimated = estimate(&test, 64, 64, 1);
+    assert_float_equal(estimated->load_sectors, sectors, 0.01);
+    assert_float_equal(estimated->load_footprint, sectors, 0.01);
+    assert_float_equal(estimated->stores, 64 * 2 / 2, 0.01);
+    Profile *counted = count(&test, 64, 64);
+    assert_float_equal(counted->load_sectors, sectors, 0.01);
+    assert_float_equal(counted->stores, 64 * 2 / 2, 0.01);
+    /* On as many SMs as blocks, one has twice the mean work, but for what surplus blocks execute. */
+    Device device = *device_for(90);
+    device.multiprocessors = 64;
+    assert_in_range((unsigned)(busiest_share(counted, &device) * 64 * 100), 120, 200);
+    device.multiprocessors = 1;
+    assert_float_equal(busiest_share(counted, &device), 1, 0.01);
+    arena_free(test.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +340,7 @@ int main(void)
         cmocka_unit_test(estimated_lanes), cmocka_unit_test(estimated_branches), cmocka_unit_test(estimated_lengths),
         cmocka_unit_test(makespans), cmocka_unit_test(paths),
         cmocka_unit_test(times),     cmocka_unit_test(devices),
+        cmocka_unit_test(surplus_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
