@@ -337,10 +337,15 @@ corpus-report: $(PROGRAM)
 	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) tools/corpus-run; status=$$?; BUILD=$(OUT) tools/corpus-report && \
 	    exit $$status
 
-BENCHMARKS := $(patsubst bench/%,bench-%,$(shell find bench -maxdepth 1 -type f))
+BENCHMARKS := $(patsubst bench/%,bench-%,$(shell find bench -maxdepth 1 -type f ! -name '*.c'))
 .PHONY: $(BENCHMARKS)
 $(BENCHMARKS): bench-%: $(PROGRAM)
 	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) bench/$*
+
+bench-frontend: $(OUT)/bench/usage
+$(OUT)/bench/usage: bench/usage.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -o $@ $<
 
 # Fuzzers: one program, which finds its harness by its own name (tests/fuzz/harness.c).
 

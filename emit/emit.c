@@ -167,8 +167,10 @@ static void header_emit(const Module *module, Buf *out)
 /* The output is about as long as the source: with room for it the buffer need not grow, and be copied, on the way. */
 static void reserve(const Module *module, Buf *out)
 {
-    if (module->source)
-        buf_reserve(out, module->source->size + module->source->size / 16);
+    if (!module->source)
+        return;
+    buf_reserve(out, module->source->size + module->source->size / 16);
+    memory_prefault(out->data + out->length, module->source->size);
 }
 
 void emit_module(const Module *module, Buf *out)

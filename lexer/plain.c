@@ -132,7 +132,7 @@ static inline const char *scan_name(const char *at, uint32_t *hash)
         stops = bytes_outside_name(bytes);
     }
     uint64_t last = bytes & bytes_below(stops);
-    *hash = (uint32_t)(stops & 0x80 ? mixed : hash_mix(mixed, last));
+    *hash = stops & 0x80 ? (uint32_t)mixed : name_hash_end(mixed, last);
     return at + (size_t)__builtin_ctzll(stops) / 8;
 }
 
@@ -340,7 +340,7 @@ static inline const char *scan_opcode(const char *at, uint32_t *hash)
     }
     uint64_t first = stops & -stops;
     bad |= after_dot & (dots | first) & (first | (first - 1));
-    *hash = (uint32_t)(first == 0x80 ? mixed : hash_mix(mixed, bytes & bytes_below(stops)));
+    *hash = first == 0x80 ? (uint32_t)mixed : name_hash_end(mixed, bytes & bytes_below(stops));
     return bad ? NULL : at + (size_t)__builtin_ctzll(stops) / 8;
 }
 

@@ -93,6 +93,7 @@ static Source *read_whole(Arena *arena, const char *path, int file, const char *
         return NULL;
     }
     char *text = text_new(arena, size);
+    memory_prefault(text, size);
     ssize_t length = read_some(file, text, size);
     if (length < 0) {
         *error = strerror(errno);

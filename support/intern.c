@@ -1,7 +1,6 @@
 /* Interned strings, and the closest of several words. */
 #include "support/buffer.h"
 #include "support/diag.h"
-#include "support/map.h"
 
 #include <endian.h>
 #include <string.h>
@@ -17,6 +16,14 @@ struct Interner {
 
 _Static_assert(sizeof(NameHead) == 16, "names are aligned to 16");
 
+/* Aligned, so that neighbours share a cache line. */
+static NameHead **slots_new(Arena *arena, size_t count)
+{
+    NameHead **slots = ARENA_ARRAY(arena, NameHead *, count + NAME_NEIGHBOURS);
+    memory_prefault(slots, count * sizeof *slots);
+    return (NameHead **)align_up((uintptr_t)slots, NAME_NEIGHBOURS * sizeof *slots);
+}
+
 Interner *interner_new(Arena *arena, size_t expected)
 {
     Interner *names = ARENA_NEW(arena, Interner);
@@ -24,7 +31,7 @@ Interner *interner_new(Arena *arena, size_t expected)
     names->slot_count = 256;
     while (names->slot_count / 2 < expected)
         names->slot_count *= 2;
-    names->slots = ARENA_ARRAY(arena, NameHead *, names->slot_count);
+    names->slots = slots_new(arena, names->slot_count);
     return names;
 }
 
@@ -61,7 +68,7 @@ static inline uint32_t hash_bytes(const char *text, size_t length)
     for (; i + 8 <= length; i += 8)
         hash = hash_mix(hash, load_8(text + i));
     if (rest)
-        hash = hash_mix(hash, i ? load_8(text + length - 8) >> 8 * (8 - rest) : load_short(text, length));
+        return name_hash_end(hash, i ? load_8(text + length - 8) >> 8 * (8 - rest) : load_short(text, length));
     return (uint32_t)hash;
 }
 
@@ -81,7 +88,7 @@ static void grow(Interner *names)
     NameHead **old = names->slots;
     size_t old_count = names->slot_count;
     names->slot_count *= 2;
-    names->slots = ARENA_ARRAY(names->arena, NameHead *, names->slot_count);
+    names->slots = slots_new(names->arena, names->slot_count);
     for (size_t i = 0; i < old_count; i++) {
         if (!old[i])
             continue;
@@ -138,7 +145,7 @@ Name intern_hashed(Interner *names, const char *text, size_t length, uint32_t ha
  * above. */
 Name intern_short(Interner *names, uint64_t bytes, size_t length)
 {
-    uint32_t hash = (uint32_t)hash_mix(0, bytes);
+    uint32_t hash = name_hash_end(0, bytes);
     size_t slot = hash & (names->slot_count - 1);
     for (const NameHead *head; (head = names->slots[slot]); slot = (slot + 1) & (names->slot_count - 1))
         if (load_8((const char *)(head + 1)) == bytes && head->length == length)

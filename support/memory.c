@@ -6,7 +6,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ALIGNMENT = 16, FIRST_CHUNK = 4096, LARGEST_CHUNK = 64 << 20, HUGE_PAGE = 2 << 20, PAGE = 4096 };
+enum {
+    ALIGNMENT = 16,
+    FIRST_CHUNK = 4096,
+    LARGEST_CHUNK = 64 << 20,
+    HUGE_PAGE = 2 << 20,
+    PAGE = 4096,
+    WINDOW = 64 << 10, /* what is prefaulted of a chunk at a time */
+};
 
 static void (*out_of_memory_handler)(void);
 
@@ -58,6 +65,7 @@ void out_of_memory(void)
     bug("out of memory");
 }
 
+/* Chunks of HUGE_PAGE bytes or more are mappings of their own, smaller ones come from malloc. */
 typedef struct Chunk {
     struct Chunk *next;
     size_t size; /* of the whole chunk */
@@ -66,7 +74,8 @@ typedef struct Chunk {
 struct Arena {
     Chunk *chunks;
     Chunk *current; /* the one being filled; NULL: none yet */
-    char *at, *end;
+    char *at, *end; /* the prefaulted part that is left of it */
+    char *chunk_end;
     size_t next_size;
     size_t bytes;
     Guard *guard;           /* that lists it; or NULL */
@@ -106,6 +115,39 @@ static void leave_list(Arena *arena)
     arena->next = arena->previous = NULL;
 }
 
+/* A mapping that begins where a huge page can: malloc's begin anywhere, so that one of 2 MiB has room for none. */
+static void *map_aligned(size_t size)
+{
+    size_t mapped = align_up(size, PAGE) + HUGE_PAGE;
+    char *begin = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (begin == MAP_FAILED)
+        return NULL;
+    char *piece = (char *)align_up((uintptr_t)begin, HUGE_PAGE), *end = piece + align_up(size, PAGE);
+    if (piece > begin)
+        munmap(begin, (size_t)(piece - begin));
+    munmap(end, (size_t)(begin + mapped - end));
+    memory_want_huge_pages(piece, size);
+    return piece;
+}
+
+/* Zeroed. */
+static Chunk *chunk_new(size_t size)
+{
+    Chunk *chunk = size < HUGE_PAGE ? calloc(1, size) : map_aligned(size);
+    if (!chunk)
+        out_of_memory();
+    chunk->size = size;
+    return chunk;
+}
+
+static void chunk_free(Chunk *chunk)
+{
+    if (chunk->size < HUGE_PAGE)
+        free(chunk);
+    else
+        munmap(chunk, align_up(chunk->size, PAGE));
+}
+
 /* All but 'kept', which may be NULL. */
 static void free_chunks(Arena *arena, const Chunk *kept)
 {
@@ -113,7 +155,7 @@ static void free_chunks(Arena *arena, const Chunk *kept)
         Chunk *next = chunk->next;
         if (chunk != kept) {
             arena->bytes -= chunk->size;
-            free(chunk);
+            chunk_free(chunk);
         }
         chunk = next;
     }
@@ -178,19 +220,56 @@ void memory_want_huge_pages(void *piece, size_t size)
         madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }
 
+/* A page fault for each page would cost as much as filling it. Systems that do not know the advice ignore it. */
+void memory_prefault(void *piece, size_t size)
+{
+#ifdef MADV_POPULATE_WRITE
+    uintptr_t begin = align_up((uintptr_t)piece, PAGE), end = ((uintptr_t)piece + size) / PAGE * PAGE;
+    if (end > begin + PAGE)
+        madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
+#endif
+}
+
 static Chunk *add_chunk(Arena *arena, size_t payload)
 {
-    if (payload > SIZE_MAX - sizeof(Chunk))
+    if (payload > SIZE_MAX / 2)
         out_of_memory();
-    Chunk *chunk = calloc(1, sizeof(Chunk) + payload);
-    if (!chunk)
-        out_of_memory();
-    chunk->size = sizeof(Chunk) + payload;
-    memory_want_huge_pages(chunk, chunk->size);
+    Chunk *chunk = chunk_new(sizeof(Chunk) + payload);
     arena->bytes += chunk->size;
     chunk->next = arena->chunks;
     arena->chunks = chunk;
     return chunk;
+}
+
+/* Makes room in the current chunk. */
+static bool extend_window(Arena *arena, size_t size)
+{
+    if (size > (size_t)(arena->chunk_end - arena->at))
+        return false;
+    size_t left = (size_t)(arena->chunk_end - arena->end), more = left;
+    size_t missing = size - (size_t)(arena->end - arena->at);
+    if (more > missing + WINDOW)
+        more = missing + WINDOW;
+    memory_prefault(arena->end, more);
+    arena->end += more;
+    return true;
+}
+
+static void *alloc_slowly(Arena *arena, size_t size)
+{
+    if (!extend_window(arena, size)) {
+        if (size > arena->next_size / 4) /* a chunk of its own; the current one continues to be filled */
+            return add_chunk(arena, size) + 1;
+        arena->current = add_chunk(arena, arena->next_size - sizeof(Chunk));
+        arena->at = arena->end = (char *)(arena->current + 1);
+        arena->chunk_end = (char *)arena->current + arena->next_size;
+        if (arena->next_size < LARGEST_CHUNK)
+            arena->next_size *= 2;
+        extend_window(arena, size);
+    }
+    void *memory = arena->at;
+    arena->at += size;
+    return memory;
 }
 
 void *arena_alloc(Arena *arena, size_t size)
@@ -205,16 +284,7 @@ void *arena_alloc(Arena *arena, size_t size)
         arena->at += size;
         return memory;
     }
-    if (size > arena->next_size / 4) /* a chunk of its own; the current one continues to be filled */
-        return add_chunk(arena, size) + 1;
-    arena->current = add_chunk(arena, arena->next_size);
-    arena->at = (char *)(arena->current + 1);
-    arena->end = arena->at + arena->next_size;
-    if (arena->next_size < LARGEST_CHUNK)
-        arena->next_size *= 2;
-    void *memory = arena->at;
-    arena->at += size;
-    return memory;
+    return alloc_slowly(arena, size);
 }
 
 void *arena_array(Arena *arena, size_t count, size_t size)

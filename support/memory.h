@@ -63,6 +63,8 @@ size_t arena_bytes(const Arena *arena); /* bytes taken from the system so far; t
  * faults.  All pages that the piece touches are advised, not only those within whole huge pages, so that neighbouring
  * pieces are one mapping to the system and realloc can move them without copying. */
 void memory_want_huge_pages(void *piece, size_t size);
+/* Has the system provide the pages of a piece, which are about to be written, all at once. */
+void memory_prefault(void *piece, size_t size);
 
 #define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
 #define ARENA_ARRAY(arena, type, count) ((type *)arena_array((arena), (count), sizeof(type)))

@@ -213,14 +213,28 @@ void inst_print(const Inst *inst, const RegVec *regs, Buf *out)
     inst_print_named(inst, &names, out);
 }
 
+static void place_print(uint32_t file, uint32_t line, uint32_t column, Buf *out)
+{
+    buf_unsigned(out, file);
+    buf_putc(out, ' ');
+    buf_unsigned(out, line);
+    buf_putc(out, ' ');
+    buf_unsigned(out, column);
+}
+
 void loc_print(const Loc *loc, Buf *out)
 {
-    buf_printf(out, "\t.loc %" PRIu32 " %" PRIu32 " %" PRIu32, loc->file, loc->line, loc->column);
+    buf_puts(out, "\t.loc ");
+    place_print(loc->file, loc->line, loc->column, out);
     if (loc->inlined) {
-        buf_printf(out, ", function_name %s", loc->function_name);
-        if (loc->function_offset)
-            buf_printf(out, "+%" PRIu64, loc->function_offset);
-        buf_printf(out, ", inlined_at %" PRIu32 " %" PRIu32 " %" PRIu32, loc->at_file, loc->at_line, loc->at_column);
+        buf_puts(out, ", function_name ");
+        buf_name(out, loc->function_name);
+        if (loc->function_offset) {
+            buf_putc(out, '+');
+            buf_unsigned(out, loc->function_offset);
+        }
+        buf_puts(out, ", inlined_at ");
+        place_print(loc->at_file, loc->at_line, loc->at_column, out);
     }
     buf_putc(out, '\n');
 }
