@@ -268,6 +268,7 @@ static bool make_job(const Assembler *assembler, const AssemblyRequest *request,
                  .arch = assembler->arch,
                  .syntax_only = request->syntax_only,
                  .line_info = request->line_info,
+                 .many_cores = request->many_cores,
                  .options = assembler->options,
                  .stop_fd = assembler->stop_fd};
     if (request->arch && !find_arch(request->arch, &job->arch)) {

@@ -71,6 +71,7 @@ typedef struct AssemblyRequest {
     bool want_cubin;   /* false: the cubin is made and measured, but not kept */
     bool syntax_only;  /* only check whether the PTX is accepted: no cubin, no resources. ptxas parses and checks; the
                           others have no such mode and assemble without optimization */
+    bool many_cores;   /* the assembler may work on all of them, if it can; its code may differ a little */
     bool line_info;      /* the cubin says which .loc line of the PTX each machine instruction comes from */
     unsigned timeout_ms; /* 0: ASSEMBLY_TIMEOUT_MS */
 } AssemblyRequest;

@@ -48,6 +48,7 @@ typedef struct Job {
     unsigned opt_level;
     bool syntax_only;
     bool line_info;
+    bool many_cores;            /* for programs */
     const char *const *options; /* for programs: more words of the command line, ending with NULL; or NULL */
     int stop_fd; /* for programs: readable when the run should stop early, in place of the signals; -1: there is none */
 } Job;

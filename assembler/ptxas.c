@@ -139,6 +139,9 @@ static bool names_error(const char *log)
 /* What a run makes. */
 typedef enum Product { PRODUCT_PROGRAM, PRODUCT_RELOCATABLE, PRODUCT_NOTHING } Product;
 
+/* ptxas 12.4 does not know it, 12.9 does. */
+static const char many_cores[] = "-split-compile=0";
+
 /* One run on the input in the folder. For a virtual architecture ptxas parses and checks, and makes nothing. */
 static void run_once(const char *path, const char *folder, const Job *job, Product product, unsigned timeout_ms,
                      const SignalHold *hold, Outcome *outcome)
@@ -151,7 +154,7 @@ static void run_once(const char *path, const char *folder, const Job *job, Produ
     while (job->options && job->options[extra])
         extra++;
     Arena *arena = arena_new();
-    const char **arguments = ARENA_ARRAY(arena, const char *, extra + 13);
+    const char **arguments = ARENA_ARRAY(arena, const char *, extra + 14);
     size_t count = 0;
     arguments[count++] = path;
     arguments[count++] = "-v";
@@ -166,6 +169,8 @@ static void run_once(const char *path, const char *folder, const Job *job, Produ
     }
     if (job->line_info)
         arguments[count++] = "-lineinfo";
+    if (job->many_cores)
+        arguments[count++] = many_cores;
     if (product == PRODUCT_RELOCATABLE)
         arguments[count++] = "-c";
     if (product != PRODUCT_NOTHING) {
@@ -202,15 +207,21 @@ static void run_again(const char *path, const char *folder, const Job *job, Prod
     run_once(path, folder, job, product, timeout_ms, hold, outcome);
 }
 
-static void run_in(const char *path, const char *folder_name, int folder, const Job *job, unsigned timeout_ms,
+static void run_in(const char *path, const char *folder_name, int folder, const Job *requested, unsigned timeout_ms,
                    const SignalHold *hold, Outcome *outcome)
 {
+    Job known = *requested;
+    const Job *job = &known;
     if (!write_all(folder, INPUT_NAME, job->ptx, job->size)) {
         outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "cannot write its input in %s: %s", folder_name, strerror(errno));
         return;
     }
     Product product = job->syntax_only ? PRODUCT_NOTHING : PRODUCT_PROGRAM;
     run_once(path, folder_name, job, product, timeout_ms, hold, outcome);
+    if (job->many_cores && is_rejected_for(outcome, "Unknown option 'split-compile'")) {
+        known.many_cores = false;
+        run_again(path, folder_name, job, product, timeout_ms, hold, outcome);
+    }
     /* ptxas 12.4 lists compute_90a, but does not accept it. */
     if (product == PRODUCT_NOTHING && is_rejected_for(outcome, "Unsupported gpu architecture 'compute_")) {
         product = PRODUCT_PROGRAM;

@@ -65,5 +65,7 @@ void products_free(Products *products)
     buf_free(&products->printed);
     buf_free(&products->launch);
     buf_free(&products->report);
+    for (unsigned i = 0; i < COUNT_OF(products->assemblies); i++)
+        arena_free(products->assemblies[i]);
     *products = (Products){0};
 }

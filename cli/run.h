@@ -25,6 +25,7 @@ typedef struct Products {
     Buf launch, report; /* if asked for; the report also with EXIT_DIFFERENT and EXIT_UNVERIFIED */
     const struct Report *kernels; /* cli/report.h; with a report only; NULL before the options have been checked */
     Assembler *assembler; /* during the run */
+    Arena *assemblies[2]; /* what 'cubin' points into, if they are there */
 } Products;
 
 /* Does what the options ask for, apart from reading and writing files of PTX: the source is the input. What the run

@@ -66,6 +66,8 @@ void predict_costs(Run *run, KernelReport *kernel)
     const FunctionForm output = kernel_form(result);
     Figures before = {0}, after = {0};
     if (run->assembler && run->options->report) {
+        const FunctionForm both[] = {input, output};
+        run->judge.judge.prepare(run->judge.judge.context, both, COUNT_OF(both));
         run->judge.judge.measure(run->judge.judge.context, &input, &before);
         run->judge.judge.measure(run->judge.judge.context, &output, &after);
     }

@@ -24,6 +24,7 @@ typedef struct Run {
     PipelineOptions pipeline;
     ChoiceContext choice;
     Assembly assembly; /* of the output */
+    Assembly of_input; /* all zero: not made yet */
     Report report;
     bool changed;       /* some kernel differs from the input */
     bool named_refused; /* exit status 3 */

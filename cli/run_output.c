@@ -49,14 +49,54 @@ static const char *first_line(Arena *arena, const char *text)
     return arena_strndup(arena, text, strcspn(text, "\n"));
 }
 
-static bool assemble(Run *run, const char *text, size_t length, bool want_cubin, Assembly *assembly)
+static bool note_assembly(Run *run, const Assembly *assembly)
 {
-    AssemblyRequest request = assembly_request(text, length);
-    request.want_cubin = want_cubin;
-    bool done = assembler_run(run->assembler, run->arena, &request, assembly);
     run->report.assemblies++;
     run->report.assembler_seconds += assembly->seconds;
-    return done;
+    return assembly->failure == ASSEMBLY_DONE;
+}
+
+/* If only whether it assembles matters, on all cores. */
+static AssemblyRequest output_request(const Run *run, const Products *products)
+{
+    AssemblyRequest request = assembly_request(products->ptx, products->ptx_length);
+    request.want_cubin = run->options->cubin != NULL;
+    request.many_cores = !run->options->cubin && !run->options->report;
+    return request;
+}
+
+static bool assemble_output_alone(Run *run, const Products *products)
+{
+    const AssemblyRequest request = output_request(run, products);
+    assembler_run(run->assembler, run->arena, &request, &run->assembly);
+    return note_assembly(run, &run->assembly);
+}
+
+/* A report compares it with the input, which is assembled at the same time. */
+static bool assemble_output_and_input(Run *run, Products *products)
+{
+    enum { BOTH = COUNT_OF(products->assemblies) };
+    const Source *source = run->report.source;
+    const AssemblyRequest requests[BOTH] = {output_request(run, products),
+                                            assembly_request(source->text, source->size)};
+    Assembly results[BOTH];
+    for (unsigned i = 0; i < BOTH; i++)
+        products->assemblies[i] = arena_new();
+    assembler_run_many(run->assembler, requests, products->assemblies, results, BOTH);
+    run->assembly = results[0];
+    run->of_input = results[1];
+    note_assembly(run, &run->of_input);
+    return note_assembly(run, &run->assembly);
+}
+
+static bool assemble_input(Run *run)
+{
+    const Source *source = run->report.source;
+    if (run->of_input.resources || run->of_input.failure != ASSEMBLY_DONE)
+        return run->of_input.failure == ASSEMBLY_DONE;
+    const AssemblyRequest request = assembly_request(source->text, source->size);
+    assembler_run(run->assembler, run->arena, &request, &run->of_input);
+    return note_assembly(run, &run->of_input);
 }
 
 /* The line of the output that the assembler complains about. */
@@ -72,10 +112,10 @@ static const char *text_line(Arena *arena, const char *text, unsigned line)
 static void explain_rejection(Run *run, const Assembly *assembly, const char *output)
 {
     const Source *source = run->report.source;
-    Assembly of_input;
-    if (!assemble(run, source->text, source->size, false, &of_input)) {
+    const Assembly *of_input = &run->of_input;
+    if (!assemble_input(run)) {
         fprintf(run->messages, "%s: error: %s rejects the input already: %s\n", source->path, run->report.assembler,
-                of_input.message ? of_input.message : assembly_failure_word(of_input.failure));
+                of_input->message ? of_input->message : assembly_failure_word(of_input->failure));
         fprintf(run->messages, "ptxopt: note: -assembler none writes PTX without assembling it\n");
     } else {
         fprintf(run->messages, "%s: error: the output does not assemble: %s: %s\n", source->path,
@@ -148,13 +188,14 @@ ExitStatus assemble_output(Run *run, Products *products)
     bool is_wanted = run->changed || options->cubin || options->report || options->assembler_given;
     if (!run->assembler || !is_wanted)
         return EXIT_DONE;
-    if (assemble(run, products->ptx, products->ptx_length, options->cubin != NULL, &run->assembly))
+    bool is_compared = options->report && products->ptx != run->report.source->text;
+    if (is_compared ? assemble_output_and_input(run, products) : assemble_output_alone(run, products))
         return keep_cubin(run, products);
     if (assembly_broke(run->assembly.failure) && restore_broken_kernels(run)) {
         if (options->warnings_are_errors)
             return EXIT_INPUT;
         print_module(run, products);
-        if (assemble(run, products->ptx, products->ptx_length, options->cubin != NULL, &run->assembly))
+        if (assemble_output_alone(run, products))
             return keep_cubin(run, products);
     }
     if (run->assembly.failure == ASSEMBLY_UNAVAILABLE) {
@@ -168,15 +209,13 @@ ExitStatus assemble_output(Run *run, Products *products)
 
 void make_report(Run *run, Products *products)
 {
-    const Source *source = run->report.source;
-    Assembly before;
     bool is_assembled = run->assembler && run->assembly.resources;
-    bool is_same = products->ptx == source->text;
-    bool input_assembled =
-        is_assembled && (is_same || assemble(run, source->text, source->size, false, &before));
-    if (is_assembled && is_same)
-        before = run->assembly;
-    complete_report(run, input_assembled ? &before : NULL, is_assembled ? &run->assembly : NULL);
+    const Assembly *before = NULL;
+    if (is_assembled && products->ptx == run->report.source->text)
+        before = &run->assembly;
+    else if (is_assembled && assemble_input(run))
+        before = &run->of_input;
+    complete_report(run, before, is_assembled ? &run->assembly : NULL);
     run->report.assemblies += run->judge.calls;
     run->report.assembler_seconds += run->judge.seconds;
     if (run->options->report_json)

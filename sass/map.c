@@ -2,6 +2,7 @@
  * lines, and its line table is believed if the code is the same, to the byte, as without. */
 #include "sass/internal.h"
 
+#include <string.h>
 #include <time.h>
 
 static double now(void)
@@ -11,38 +12,79 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* One run of the assembler on 'ptx'. NULL when done, else what failed. */
-static const char *assemble(Arena *arena, const MachineRequest *request, MachineMap *map, const char *ptx, size_t size,
-                            bool line_info, Assembly *result)
+/* A module and its copy with numbered lines. */
+enum { PLAIN, NUMBERED, TEXTS };
+
+typedef struct Text {
+    const char *ptx; /* NULL: its cubin is there, or not needed */
+    size_t size;
+    const char *problem; /* why the assembler made nothing of it; NULL: it made the cubin */
+    const void *cubin;
+    size_t cubin_size;
+} Text;
+
+/* Both at once, where there are cores for it. */
+static void assemble(Arena *arena, const MachineRequest *request, MachineMap *map, Text texts[TEXTS])
 {
-    AssemblyRequest assembly = request->assembly;
-    assembly.ptx = ptx;
-    assembly.size = size;
-    assembly.want_cubin = true;
-    assembly.syntax_only = false;
-    assembly.line_info = line_info;
-    bool done = assembler_run(request->assembler, arena, &assembly, result);
-    map->assembler_seconds += result->seconds;
-    return done ? NULL : result->message;
+    Arena *arenas[TEXTS];
+    AssemblyRequest requests[TEXTS];
+    Assembly results[TEXTS];
+    Text *made[TEXTS];
+    unsigned count = 0;
+    for (unsigned i = 0; i < TEXTS; i++) {
+        if (!texts[i].ptx)
+            continue;
+        requests[count] = request->assembly;
+        requests[count].ptx = texts[i].ptx;
+        requests[count].size = texts[i].size;
+        requests[count].want_cubin = true;
+        requests[count].syntax_only = false;
+        requests[count].line_info = i == NUMBERED;
+        arenas[count] = arena_new();
+        made[count++] = &texts[i];
+    }
+    double begin = now();
+    assembler_run_many(request->assembler, requests, arenas, results, count);
+    map->assembler_seconds += now() - begin;
+    for (unsigned i = 0; i < count; i++) {
+        if (results[i].failure != ASSEMBLY_DONE) {
+            made[i]->problem = arena_printf(arena, "%s", results[i].message);
+        } else {
+            void *copy = arena_alloc(arena, results[i].cubin_size);
+            made[i]->cubin = memcpy(copy, results[i].cubin, results[i].cubin_size);
+            made[i]->cubin_size = results[i].cubin_size;
+        }
+        arena_free(arenas[i]);
+    }
+}
+
+/* Sets the cubins of the map, which must have its lines. NULL when done, else why there is no code to read. */
+static const char *make_cubins(Arena *arena, const MachineRequest *request, MachineMap *map)
+{
+    Text texts[TEXTS] = {[PLAIN] = {.cubin = request->cubin, .cubin_size = request->cubin_size},
+                         [NUMBERED] = {.cubin = request->numbered, .cubin_size = request->numbered_size}};
+    if (!texts[PLAIN].cubin) {
+        texts[PLAIN].ptx = request->module->source->text;
+        texts[PLAIN].size = request->module->source->size;
+    }
+    if (module_is_debug(request->module))
+        map->unmapped = "PTX that is made for debugging has lines of its own";
+    else if (!texts[NUMBERED].cubin)
+        texts[NUMBERED].ptx = ptx_numbered(arena, request->module, &map->lines, &texts[NUMBERED].size);
+    assemble(arena, request, map, texts);
+    map->cubin = texts[PLAIN].cubin;
+    map->cubin_size = texts[PLAIN].cubin_size;
+    map->numbered = texts[NUMBERED].cubin;
+    map->numbered_size = texts[NUMBERED].cubin_size;
+    if (texts[NUMBERED].problem)
+        map->unmapped =
+            arena_printf(arena, "a copy with numbered lines cannot be assembled: %s", texts[NUMBERED].problem);
+    return texts[PLAIN].problem;
 }
 
 /* NULL when done, else why the instructions cannot be mapped. */
-static const char *map_lines(Arena *arena, const MachineRequest *request, MachineMap *map)
+static const char *map_lines(Arena *arena, MachineMap *map)
 {
-    if (module_is_debug(request->module))
-        return "PTX that is made for debugging has lines of its own";
-    map->numbered = request->numbered;
-    map->numbered_size = request->numbered_size;
-    if (!map->numbered) {
-        size_t size;
-        const char *text = ptx_numbered(arena, request->module, &map->lines, &size);
-        Assembly result;
-        const char *problem = assemble(arena, request, map, text, size, true, &result);
-        if (problem)
-            return arena_printf(arena, "a copy with numbered lines cannot be assembled: %s", problem);
-        map->numbered = result.cubin;
-        map->numbered_size = result.cubin_size;
-    }
     if (!same_code(arena, map->cubin, map->cubin_size, map->numbered, map->numbered_size))
         return "with numbered lines the assembler makes other code";
     return line_table_read(arena, map->numbered, map->numbered_size, map->code, map->lines.count);
@@ -54,27 +96,20 @@ MachineMap *machine_map(Arena *arena, const MachineRequest *request, const char 
     MachineMap *map = ARENA_NEW(arena, MachineMap);
     map->source = request->module->source;
     map->kernel = module_find_function(request->module, request->kernel);
-    map->cubin = request->cubin;
-    map->cubin_size = request->cubin_size;
     *error = NULL;
     if (!map->kernel) {
         *error = arena_printf(arena, "the module has no kernel '%s'", request->kernel);
         return NULL;
     }
-    if (!map->cubin) {
-        Assembly plain;
-        *error = assemble(arena, request, map, request->module->source->text, request->module->source->size, false,
-                          &plain);
-        if (*error)
-            return NULL;
-        map->cubin = plain.cubin;
-        map->cubin_size = plain.cubin_size;
-    }
+    map->lines = ptx_lines(arena, request->module);
+    *error = make_cubins(arena, request, map);
+    if (*error)
+        return NULL;
     map->code = machine_code_read(arena, map->cubin, map->cubin_size, request->kernel, error);
     if (!map->code)
         return NULL;
-    map->lines = ptx_lines(arena, request->module);
-    map->unmapped = map_lines(arena, request, map);
+    if (!map->unmapped)
+        map->unmapped = map_lines(arena, map);
     map->mapped = !map->unmapped;
     for (uint32_t i = 0; i < map->code->count; i++) {
         if (!map->mapped)

@@ -244,6 +244,28 @@ static void test_ptxas_cannot_only_parse(void **state)
     assembler_close(assembler);
 }
 
+/* ptxas 12.4 works on one core only; later ones are told that only the verdict matters. */
+static void test_ptxas_has_one_core(void **state)
+{
+    static const char *const bodies[] = {
+        "case \"$*\" in *split-compile*) echo \"ptxas fatal   : Unknown option 'split-compile'\"; exit 1;; esac\n"
+        "echo \"$@\"; good",
+        "echo \"$@\"; good"};
+    for (unsigned knows = 0; knows < 2; knows++) {
+        make_ptxas(*state, bodies[knows]);
+        Assembler *assembler = open_fake(*state, ASSEMBLER_PTXAS);
+        AssemblyRequest request = assembly_request("right", 5);
+        Assembly assembly;
+        request.many_cores = true;
+        assert_true(assembler_run(assembler, ((const Place *)*state)->arena, &request, &assembly));
+        assert_int_equal(strstr(assembly.log, "-split-compile=0") != NULL, knows);
+        request.many_cores = false;
+        assert_true(assembler_run(assembler, ((const Place *)*state)->arena, &request, &assembly));
+        assert_null(strstr(assembly.log, "split-compile"));
+        assembler_close(assembler);
+    }
+}
+
 static void test_ptxas_hangs(void **state)
 {
     const Place *place = *state;
@@ -662,6 +684,7 @@ int main(void)
         FAULT_TEST(test_ptxas_fails),
         FAULT_TEST(test_ptxas_swells),
         FAULT_TEST(test_ptxas_cannot_only_parse),
+        FAULT_TEST(test_ptxas_has_one_core),
         FAULT_TEST(test_ptxas_hangs),
         FAULT_TEST(test_ptxas_leaves_a_process),
         FAULT_TEST(test_much_output),
