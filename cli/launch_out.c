@@ -7,7 +7,7 @@ static json_t *contract_json(const KernelReport *kernel)
     const LaunchContract *contract = &kernel->result.contract;
     unsigned block_after[3];
     for (unsigned i = 0; i < 3; i++)
-        block_after[i] = contract->block[i] / contract->factor[i];
+        block_after[i] = (unsigned)divide_up(contract->block[i], contract->factor[i]);
     json_t *conditions = json_array();
     for (unsigned i = 0; i < kernel->condition_count; i++)
         json_array_append_new(conditions, json_text(kernel->conditions[i]));

@@ -204,7 +204,7 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
         if (result->contract.block[0]) {
             unsigned shrunk[3];
             for (unsigned i = 0; i < 3; i++)
-                shrunk[i] = result->contract.block[i] / result->contract.factor[i];
+                shrunk[i] = (unsigned)divide_up(result->contract.block[i], result->contract.factor[i]);
             buf_printf(out, "; launch it with blocks of %s threads instead of %s, the grid unchanged\n",
                        block_text(shrunk, after), block_text(result->contract.block, before));
         } else {

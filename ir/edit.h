@@ -33,6 +33,9 @@ void inst_set_guard(Body *body, Inst *inst, RegId predicate, bool inverted);
 /* Guards an unguarded instruction in SSA form.  Where the guard is false its result is 'old'; with REG_NONE, and with
  * several results, they are undefined there. */
 void inst_guard(Body *body, Inst *inst, RegId predicate, bool inverted, RegId old);
+/* Makes a guarded instruction in SSA form an unguarded one.  False, and nothing changed, if it reads an old value that
+ * its guard does not ask for. */
+bool inst_unguard(Inst *inst);
 /* Makes the instruction name another variable: its trees are copied, its refs stay. */
 void inst_replace_symbol(Body *body, Inst *inst, const Variable *from, Variable *to);
 /* Makes the instruction, a mov or cvt, read a 32-bit register instead of the special register. */

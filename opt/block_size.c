@@ -52,7 +52,7 @@ BlockSize block_size_coarsened(const BlockSize *block, const unsigned factor[3],
 {
     unsigned given[3] = {0};
     for (unsigned d = 0; d < 3 && block->origin == BLOCK_GIVEN; d++)
-        given[d] = block->threads[d] / factor[d];
+        given[d] = (unsigned)divide_up(block->threads[d], factor[d]);
     return block_size_resolve(tuning, given);
 }
 

@@ -117,6 +117,34 @@ bool coarsen_level_read(const char *name, CoarsenLevel *level)
     return false;
 }
 
+/* Whether the original block has one row (or plane) only along the dimension and those below it. */
+static bool is_flat(const LaunchContract *contract, unsigned dimension)
+{
+    for (unsigned d = dimension + 1; d < 3; d++)
+        if (contract->block[d] > 1)
+            return false;
+    return true;
+}
+
+/* Whole warps as LaunchContract defines them. False if the known block size splits them. */
+static bool check_warps(const LaunchContract *contract, Coarsening *c)
+{
+    unsigned threads = 1;
+    for (unsigned d = 0; d < 3; d++) {
+        if (!contract->block[d])
+            return true;
+        /* Where the factor does not divide it, the warps of the original must not reach over the end either. */
+        bool aligned = threads * contract->block[d] % 32 == 0 || is_flat(contract, d);
+        threads *= (unsigned)divide_up(contract->block[d], contract->factor[d]);
+        if (contract->factor[d] > 1 && (threads % 32 || !aligned))
+            return coarsening_refuse(c, NULL,
+                                     "the kernel has instructions that whole warps execute, and a factor of %u along "
+                                     "%c would split its warps",
+                                     contract->factor[d], "xyz"[d]);
+    }
+    return true;
+}
+
 /* One step: so many threads of a block, or blocks, along one dimension, into one. */
 typedef struct Step {
     CoarsenLevel level;
@@ -141,7 +169,7 @@ static bool coarsen_dimension(Body *body, const Step *step, const CoarsenRequest
                     .refusal = refusal};
     if (step->level == LEVEL_BLOCK && request->stride.kind == STRIDE_NUMBER)
         c.stride = (Stride){.kind = STRIDE_BLOCK};
-    bool done = coarsening_check_instructions(&c);
+    bool done = coarsening_check_instructions(&c) && (!c.needs_whole_warps || check_warps(contract, &c));
     if (done) {
         coarsening_gather_index(&c);
         done = analyze_leaves(&c) && coarsening_check_regions(&c);
@@ -177,30 +205,40 @@ static bool coarsen_dimensions(Body *body, const CoarsenRequest *request, Launch
     return true;
 }
 
-/* Sets the contract's block size if it is exact. False if the factor or the stride does not divide it. */
+/* Sets the contract's block size if it is exact. False if the factor or the stride does not fit. */
 static bool set_block(const CoarsenRequest *request, LaunchContract *contract, Coarsening *c)
 {
     const BlockSize block = block_size_exact(&request->block);
     for (unsigned d = 0; d < 3; d++) {
         contract->block[d] = block.threads[d];
-        unsigned factor = contract->factor[d], size = contract->block[d];
-        if (factor > 1 && size && size % factor)
-            return coarsening_refuse(c, NULL, "the factor %u does not divide the block's %u threads along %c", factor,
+        unsigned factor = contract->factor[d], size = contract->block[d], kept = (unsigned)divide_up(size, factor);
+        if (factor > 1 && size && size < factor)
+            return coarsening_refuse(c, NULL, "the factor %u is more than the block's %u threads along %c", factor,
                                      size, "xyz"[d]);
-        if (factor > 1 && size && contract->stride_unit > 1 && size / factor % contract->stride_unit)
+        if (factor > 1 && kept % contract->stride_unit)
             return coarsening_refuse(c, NULL,
                                      "the stride %u does not divide the %u threads that the block keeps along %c",
-                                     contract->stride_unit, size / factor, "xyz"[d]);
+                                     contract->stride_unit, kept, "xyz"[d]);
     }
     return true;
 }
 
-static void shrink_tuning(Tuning *tuning, const unsigned factor[3])
+static void shrink_tuning(Tuning *tuning, const LaunchContract *contract)
 {
+    const unsigned *factor = contract->factor;
     unsigned product = factor[0] * factor[1] * factor[2];
+    bool divides = true;
     for (unsigned d = 0; d < 3; d++) {
         if (d < tuning->reqntid_count)
-            tuning->reqntid[d] /= factor[d];
+            tuning->reqntid[d] = (unsigned)divide_up(tuning->reqntid[d], factor[d]);
+        divides &= contract->block[d] % factor[d] == 0;
+    }
+    if (!divides && !tuning->reqntid_count) { /* tells later passes which replicas are never beyond the end */
+        BlockSize kept = {.origin = BLOCK_GIVEN};
+        for (unsigned d = 0; d < 3; d++)
+            kept.threads[d] = (unsigned)divide_up(contract->block[d], factor[d]);
+        block_size_declare(&kept, tuning);
+        return;
     }
     /* .maxntid limits the number of threads in a block, whatever its shape. */
     if (tuning->maxntid_count) {
@@ -240,23 +278,6 @@ static bool check_some_block_fits(const LaunchContract *contract, Coarsening *c)
                              contract->whole_warps ? "the kernel has instructions that whole warps execute; " : "",
                              (unsigned long long)least, bounded ? ".maxntid allows only" : "no block has more than",
                              bounded ? (unsigned long long)most : (unsigned long long)MOST_THREADS);
-}
-
-/* Whole warps as LaunchContract defines them. False if the known block size splits them. */
-static bool check_warps(const LaunchContract *contract, Coarsening *c)
-{
-    unsigned threads = 1;
-    for (unsigned d = 0; d < 3; d++) {
-        if (!contract->block[d])
-            return true;
-        threads *= contract->block[d] / contract->factor[d];
-        if (contract->factor[d] > 1 && threads % 32)
-            return coarsening_refuse(c, NULL,
-                                     "the kernel has instructions that whole warps execute, and a factor of %u along "
-                                     "%c would split its warps",
-                                     contract->factor[d], "xyz"[d]);
-    }
-    return true;
 }
 
 /* The contract's factors of threads and of blocks. */
@@ -299,6 +320,6 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
     coarsening_restore_exits(body);
     if ((contract->whole_warps && !check_warps(contract, &c)) || !check_some_block_fits(contract, &c))
         return false;
-    shrink_tuning(&body->tuning, contract->factor);
+    shrink_tuning(&body->tuning, contract);
     return true;
 }

@@ -51,9 +51,9 @@ typedef struct LaunchContract {
     Name kernel;
     CoarsenLevel level;   /* LEVEL_BLOCK: it is launched as the original, and only 'merged' and 'stride' say anything */
     unsigned merged[3];   /* so many blocks of the grid into one */
-    unsigned factor[3];   /* block' = block / factor, in each dimension; the grid stays */
+    unsigned factor[3];   /* block' = block / factor, rounded up, in each dimension; the grid stays */
     Stride stride;
-    unsigned block[3];    /* of the original kernel; 0: not known */
+    unsigned block[3];    /* of the original kernel; 0: not known, and the factor must divide it */
     bool whole_warps; /* the kernel has warp-level instructions, or barriers under a condition: block'.x is a multiple
                          of 32 where x is coarsened; where only y or z is, the product of block' up to and including
                          that dimension is */

@@ -4,6 +4,10 @@
  * %ntid.d, which becomes the original size: factor times the new one, or a constant where the contract requires it.
  * After cloning, each replica's index is computed next to the one read.
  *
+ * A block whose known size S the factor does not divide has S / factor threads afterwards, rounded up.  A replica whose
+ * index is S or more has no thread of the original, and exits at once; where it would come to barriers, coarsen_leave.c
+ * sees to it.
+ *
  * Of merged blocks, the grid keeps its size N: with H = N / factor, rounded up, the first H blocks do the work of all,
  * and the others exit.  A replica whose index is beyond the grid's end exits, too; where it would come to barriers,
  * coarsen_leave.c sees to it.
@@ -46,22 +50,53 @@ static Inst *insert_after(Inst *place, Inst *inst)
     return inst;
 }
 
+/* Adds an entry block that reads the index, and takes it from there everywhere. */
+static Block *gather_in_entry(Coarsening *c, const char *vector, const char *first, const char *name)
+{
+    Body *body = c->body;
+    const Sreg *index = component(vector, c->dimension);
+    Block *entry = coarsening_add_entry(body);
+    RegId reg = body_add_reg(body, TYPE_B32, intern(body->module->names, first));
+    inst_append(entry, inst_build(body, "mov.u32", "ds", reg, index->name));
+    c->index_read = gather_reads(body, index, name);
+    return entry;
+}
+
+/* Ends the entry: a replica exits if its index is the size or more. */
+static void exit_beyond(Coarsening *c, Block *entry, Inst *test)
+{
+    c->beyond = test;
+    inst_append(entry, test);
+    inst_append(entry, inst_build_branch(c->body, coarsening_exit(c->body), test->refs[0].reg, false));
+    body_update_preds(c->body);
+}
+
+static RegId add_predicate(Coarsening *c, const char *name)
+{
+    return body_add_reg(c->body, TYPE_PRED, intern(c->body->module->names, name));
+}
+
 /* Every replica is there only if its index is within the grid. */
 static void gather_block_index(Coarsening *c)
 {
     Body *body = c->body;
-    const Sreg *index = component("%ctaid", c->dimension);
-    Block *entry = coarsening_add_entry(body);
-    RegId reg = body_add_reg(body, TYPE_B32, intern(body->module->names, "%ctaid_first"));
-    inst_append(entry, inst_build(body, "mov.u32", "ds", reg, index->name));
-    c->index_read = gather_reads(body, index, "%ctaid_read");
+    Block *entry = gather_in_entry(c, "%ctaid", "%ctaid_first", "%ctaid_read");
     RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%nctaid_read"));
-    RegId beyond = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%beyond"));
     inst_append(entry, inst_build(body, "mov.u32", "ds", size, component("%nctaid", c->dimension)->name));
-    c->beyond = inst_build(body, "setp.ge.u32", "drr", beyond, c->index_read->refs[0].reg, size);
-    inst_append(entry, c->beyond);
-    inst_append(entry, inst_build_branch(body, coarsening_exit(body), beyond, false));
-    body_update_preds(body);
+    exit_beyond(c, entry, inst_build(body, "setp.ge.u32", "drr", add_predicate(c, "%beyond"),
+                                     c->index_read->refs[0].reg, size));
+}
+
+/* The same with a block whose size the factor does not divide. */
+static void gather_thread_index(Coarsening *c)
+{
+    if (c->size % c->factor == 0) {
+        c->index_read = gather_reads(c->body, component("%tid", c->dimension), "%tid_read");
+        return;
+    }
+    Block *entry = gather_in_entry(c, "%tid", "%tid_first", "%tid_read");
+    exit_beyond(c, entry, inst_build(c->body, "setp.ge.u32", "dri", add_predicate(c, "%beyond"),
+                                     c->index_read->refs[0].reg, (int64_t)c->size));
 }
 
 /* H, after the place. */
@@ -94,7 +129,7 @@ void coarsening_gather_index(Coarsening *c)
         gather_block_index(c);
         return;
     }
-    c->index_read = gather_reads(body, component("%tid", c->dimension), "%tid_read");
+    gather_thread_index(c);
     Inst *size_read = gather_reads(body, component("%ntid", c->dimension), "%ntid_read");
     if (size_read) {
         RegId original = size_read->refs[0].reg;
@@ -118,7 +153,7 @@ void coarsening_make_indices(Coarsening *c)
         return;
     Body *body = c->body;
     RegId first = read->refs[0].reg;
-    if (c->beyond) { /* the first replica never is: H <= N, and factor * (H - 1) < N */
+    if (c->beyond) { /* the first replica never is: H is N / factor, rounded up */
         RegId beyond = c->beyond->refs[0].reg;
         inst_insert_after(c->beyond, inst_build(body, "setp.ne.u32", "dii", beyond, (int64_t)0, (int64_t)0));
         inst_remove(c->beyond);
@@ -128,7 +163,7 @@ void coarsening_make_indices(Coarsening *c)
     if (c->stride.kind == STRIDE_BLOCK && c->size) {
         for (unsigned k = 1; k < c->factor; k++)
             place = insert_after(place, inst_build(body, "add.u32", "dri", c->maps[k][first], first,
-                                                   (int64_t)k * (c->size / c->factor)));
+                                                   (int64_t)(k * divide_up(c->size, c->factor))));
         return;
     }
     if (c->stride.kind == STRIDE_BLOCK) {

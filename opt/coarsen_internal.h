@@ -43,7 +43,7 @@ typedef struct Coarsening {
 
     /* "mov.u32 T, %tid.d" (or %ctaid.d) in the entry block, the only read of the index; or NULL */
     Inst *index_read;
-    Inst *beyond; /* of merged blocks: the comparison of that index with the size of the grid */
+    Inst *beyond; /* the comparison of that index with the size of the grid, or of the block; or NULL */
     Analyses *analyses; /* of the body before cloning */
     const Dominance *dominance, *postdominance;
     const LoopForest *loops;

@@ -214,7 +214,9 @@ static void check_alignment(Coarsening *c)
                     .merge_loads = true, .unmerged = &c->observations, .uniform_branches = &harmless};
                 any = analyses_variance(c->analyses, VARIANCE_ANY, &options);
             }
-            c->needs_whole_warps |= variance_inst(any, inst);
+            /* The predicate that a barrier combines is each thread's own. */
+            c->needs_whole_warps |= coarsening_combines(inst) ? variance_block(any, inst->block)
+                                                              : variance_inst(any, inst);
         }
 }
 

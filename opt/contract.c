@@ -173,25 +173,25 @@ bool contract_find(Arena *arena, const Module *module, const char *kernel, Launc
 
 const char *contract_unmet(Arena *arena, const LaunchContract *contract, const unsigned block[3])
 {
-    uint64_t product = 1, factor = 1;
+    uint64_t kept = 1, factor = 1;
     for (unsigned d = 0; d < 3; d++) {
         uint64_t size = block[d] ? block[d] : 1;
-        product *= size;
+        kept *= divide_up(size, contract->factor[d]);
         factor *= contract->factor[d];
         if (contract->factor[d] == 1)
             continue;
         if (contract->block[d] && size != contract->block[d])
             return arena_printf(arena, "block.%c is %u; the contract is for %u only", "xyz"[d], (unsigned)size,
                                 contract->block[d]);
-        if (size % ((uint64_t)contract->factor[d] * contract->stride_unit))
+        if (!contract->block[d] && size % ((uint64_t)contract->factor[d] * contract->stride_unit))
             return arena_printf(arena, "block.%c is %u, not a multiple of %u", "xyz"[d], (unsigned)size,
                                 contract->factor[d] * contract->stride_unit);
-        if (contract->whole_warps && product % (32 * factor))
+        if (contract->whole_warps && kept % 32)
             return arena_printf(arena, "%s is %llu, not a multiple of %llu",
                                 d == 0   ? "block.x"
                                 : d == 1 ? "block.x * block.y"
                                          : "block.x * block.y * block.z",
-                                (unsigned long long)product, (unsigned long long)(32 * factor));
+                                (unsigned long long)(kept * factor), (unsigned long long)(32 * factor));
     }
     return NULL;
 }

@@ -110,20 +110,44 @@ static bool branch_settle(Decider *decider, Block *block)
     return true;
 }
 
-/* Removes a guarded instruction without results that is never executed: a store of a predicated region. What computes
- * its operands is dead then. */
+/* A guarded instruction that is always executed loses its guard.  One that never is goes, if it has no results: a store
+ * of a predicated region.  What computes its operands is dead then. */
 static bool guarded_settle(const Decider *decider, Inst *inst)
 {
     if (inst->guard == REF_NONE || inst_is_opaque(inst) || inst_is_terminator(inst))
         return false;
-    Decision skipped = inst->guard_inverted ? ALWAYS : NEVER;
-    if (decider->known[inst->refs[inst->guard].reg] != skipped)
+    Decision outcome = (Decision)decider->known[inst->refs[inst->guard].reg];
+    if (outcome == OPEN)
         return false;
+    if ((outcome == ALWAYS) != inst->guard_inverted)
+        return inst_unguard(inst);
     for (unsigned r = 0; r < inst->ref_count; r++)
         if (ref_writes(&inst->refs[r]))
             return false;
     inst_remove(inst);
     return true;
+}
+
+/* "and" and "or" of a predicate that is known and one that is not are the other one. */
+static bool joined_settle(const Decider *decider, Inst *inst)
+{
+    bool joins = !inst_is_opaque(inst) && (inst_op(inst) == OP_AND || inst_op(inst) == OP_OR) &&
+                 inst->operand_count == 3 && inst->operands[0].kind == OPERAND_REG && inst->guard == REF_NONE &&
+                 inst->signature->type_count && inst->signature->types[0] == TYPE_PRED;
+    if (!joins || decider->known[inst->refs[inst->operands[0].ref].reg] != OPEN)
+        return false;
+    for (unsigned i = 1; i <= 2; i++) {
+        const Operand *other = &inst->operands[3 - i];
+        if (operand_outcome(decider, inst, &inst->operands[i]) == OPEN || other->kind != OPERAND_REG ||
+            other->negated || other->inverted)
+            continue;
+        Inst *copy = inst_build(decider->body, "mov.pred", "dr", inst->refs[inst->operands[0].ref].reg,
+                                inst->refs[other->ref].reg);
+        inst_insert_before(inst, copy);
+        inst_remove(inst);
+        return true;
+    }
+    return false;
 }
 
 bool pass_decide(PassContext *context)
@@ -144,7 +168,7 @@ bool pass_decide(PassContext *context)
     for (size_t b = 0; b < body->blocks.count; b++) {
         for (Inst *inst = body->blocks.data[b]->first, *next; inst; inst = next) {
             next = inst->next;
-            settled += guarded_settle(&decider, inst);
+            settled += guarded_settle(&decider, inst) || joined_settle(&decider, inst);
         }
         settled += branch_settle(&decider, body->blocks.data[b]);
     }

@@ -32,7 +32,7 @@ static inline int ptxopt_launch_adapt(const uint32_t words[PTXOPT_CONTRACT_WORDS
                                       size_t message_size)
 {
     static const char *const products[] = {"block.x", "block.x * block.y", "block.x * block.y * block.z"};
-    unsigned long long product = 1, factor = 1;
+    unsigned long long kept = 1, factor = 1;
     int d;
     if (words[0] != PTXOPT_CONTRACT_MAGIC || words[1] != 1 || words[2] != 0 || !words[3] || !words[4] || !words[5] ||
         !words[9]) {
@@ -41,7 +41,7 @@ static inline int ptxopt_launch_adapt(const uint32_t words[PTXOPT_CONTRACT_WORDS
     }
     for (d = 0; d < 3; d++) {
         const uint32_t own = words[3 + d], unit = words[9], fixed = words[10 + d];
-        product *= block[d];
+        kept *= ((unsigned long long)block[d] + own - 1) / own;
         factor *= own;
         if (own == 1)
             continue;
@@ -50,18 +50,19 @@ static inline int ptxopt_launch_adapt(const uint32_t words[PTXOPT_CONTRACT_WORDS
                      (unsigned)fixed);
             return 0;
         }
-        if (!block[d] || block[d] % ((unsigned long long)own * unit)) {
+        if (!block[d] || (!fixed && block[d] % ((unsigned long long)own * unit))) {
             snprintf(message, message_size, "block.%c is %u, not a multiple of %llu", "xyz"[d], block[d],
                      (unsigned long long)own * unit);
             return 0;
         }
-        if (words[8] && product % (32 * factor)) {
-            snprintf(message, message_size, "%s is %llu, not a multiple of %llu", products[d], product, 32 * factor);
+        if (words[8] && kept % 32) {
+            snprintf(message, message_size, "%s is %llu, not a multiple of %llu", products[d], kept * factor,
+                     32 * factor);
             return 0;
         }
     }
     for (d = 0; d < 3; d++)
-        block[d] /= words[3 + d];
+        block[d] = (block[d] + words[3 + d] - 1) / words[3 + d];
     return 1;
 }
 

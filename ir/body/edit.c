@@ -334,6 +334,22 @@ void inst_guard(Body *body, Inst *inst, RegId predicate, bool inverted, RegId ol
     inst->tied_count = (uint16_t)results;
 }
 
+bool inst_unguard(Inst *inst)
+{
+    require(inst->guard != REF_NONE && inst->guard + 1u + inst->tied_count == inst->ref_count);
+    for (unsigned i = inst->guard + 1u; i < inst->ref_count; i++)
+        if (inst->refs[i].type != TYPE_NONE)
+            return false;
+    for (unsigned i = 0; i < inst->guard; i++)
+        if (inst->refs[i].role == REF_DEF)
+            inst->refs[i].partner = REF_NONE;
+    inst->ref_count = inst->guard;
+    inst->guard = REF_NONE;
+    inst->guard_inverted = false;
+    inst->tied_count = 0;
+    return true;
+}
+
 /* Shifts the references from 'at' on by one, and replaces each occurrence of the special register by a register; false
  * if there is none. */
 static bool tree_special_replace(Arena *arena, Operand *operand, const Sreg *sreg, uint16_t at)

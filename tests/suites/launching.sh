@@ -36,6 +36,7 @@ ptx=tests/launching/reverse.ptx
 "$PTXOPT" -q -assembler none -coarsen 2 -o "$tmp/coarse.ptx" $ptx
 "$PTXOPT" -q -assembler none -coarsen 2 -keep-original -o "$tmp/both.ptx" $ptx
 "$PTXOPT" -q -assembler none -coarsen 2 -block 128 -o "$tmp/fixed.ptx" $ptx
+"$PTXOPT" -q -assembler none -coarsen 8 -block 100 -o "$tmp/uneven.ptx" $ptx
 result "a C program" "$($CC -std=gnu11 -Wall -Wextra -Werror -Iruntime -o "$tmp/driver" tests/launching/driver.c \
     -L"$emulated" -l:libcuda.so.1 -ldl 2>&1 | head -n 3)"
 result "the header in C++" "$(! command -v c++ >/dev/null || echo '#include <ptxopt-launch.h>' |
@@ -46,6 +47,9 @@ runs "header" 0 "0 wrong" "$tmp/driver" header "$tmp/coarse.ptx" 128
 runs "header, original" 0 "0 wrong" "$tmp/driver" header $ptx 128
 runs "header, forbidden" 4 "not allowed: block.x is 127, not a multiple of 2" "$tmp/driver" header "$tmp/coarse.ptx" 127
 runs "header, another block" 4 "block.x is 64; the contract is for 128 only" "$tmp/driver" header "$tmp/fixed.ptx" 64
+runs "header, a factor that does not divide the block" 0 "0 wrong" "$tmp/driver" header "$tmp/uneven.ptx" 100
+runs "preloaded, a factor that does not divide the block" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" linked \
+    "$tmp/uneven.ptx" 100
 export PTXOPT_LAUNCH_REPORT=1
 for way in linked dlsym proc; do
     runs "preloaded, $way" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" $way "$tmp/coarse.ptx" 128

@@ -103,10 +103,10 @@ static bool config_fits(const Config *config, const Launch *launch)
         unsigned size = launch->block[d] ? launch->block[d] : 1;
         if (!launch->grid[0])
             continue;
-        if (size % config->factor[d])
+        if (size < config->factor[d])
             return false;
         if (config->factor[d] > 1 && config->stride.kind == STRIDE_NUMBER &&
-            size / config->factor[d] % config->stride.number)
+            divide_up(size, config->factor[d]) % config->stride.number)
             return false;
     }
     return true;
@@ -117,7 +117,8 @@ static const char *const all_configs =
     "x4+fast,x2y2+fast,y2:unit+fast,x4+sequential,"
     "x2+predicated,x2y2:unit+predicated,"
     "bx2,bx3,bx4:unit+fast,by2,bx2y2+sequential,bx3y2+fast,bx2y2z2,"
-    "x2bx2,x2y2by2:unit,y2bx3+fast,x2bx2y2:16";
+    "x2bx2,x2y2by2:unit,y2bx3+fast,x2bx2y2:16,"
+    "x3,x5:unit,y3+fast,x3y3+sequential,x16+fast";
 
 static const char *assemble(const Case *it, const Buf *text)
 {

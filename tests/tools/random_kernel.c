@@ -680,8 +680,10 @@ static void make_prologue(Maker *m)
 
 static void make_launch(Maker *m, Arena *arena, Launch *launch)
 {
-    static const unsigned blocks[][3] = {{64, 1, 1}, {16, 8, 1}, {8, 4, 4}, {32, 4, 1}, {128, 2, 1}, {128, 1, 1}};
-    unsigned shape = m->warps ? 3 + below(&m->to, 3) : below(&m->to, COUNT_OF(blocks));
+    static const unsigned blocks[][3] = {{100, 1, 1}, {33, 3, 1}, {64, 1, 1}, {16, 8, 1}, {8, 4, 4},
+                                         {32, 4, 1}, {128, 2, 1}, {128, 1, 1}, {96, 1, 1}};
+    enum { UNEVEN = 5 }; /* the first ones are not whole warps, or rows narrower than one */
+    unsigned shape = m->warps ? UNEVEN + below(&m->to, COUNT_OF(blocks) - UNEVEN) : below(&m->to, COUNT_OF(blocks));
     unsigned along_x = 2 + (chance(&m->to, 30) ? below(&m->to, 4) : 0);
     *launch = (Launch){.kernel = "k", .grid = {along_x, 1 + chance(&m->to, 15), 1}};
     unsigned groups = launch->grid[0] * launch->grid[1];

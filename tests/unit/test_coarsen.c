@@ -490,11 +490,12 @@ static void test_refuses_blocks(void **state)
                        "split its warps", NULL);
     check_refused_with("", "", shuffle, &(CoarsenRequest){.factor = {1, 2, 1}, .block = {BLOCK_GIVEN, {16, 2, 1}}},
                        "split its warps", NULL);
-    check_refused_with("", "", "", &(CoarsenRequest){.factor = {4, 1, 1}, .block = {BLOCK_GIVEN, {30, 1, 1}}},
-                       "the factor 4 does not divide the block's 30 threads along x", NULL);
-    check_refused_with("", ".reqntid 30", "",
+    check_refused_with("", ".reqntid 3", "",
                        &(CoarsenRequest){.factor = {4, 1, 1}, .block = {BLOCK_GIVEN, {32, 1, 1}}},
-                       "the factor 4 does not divide the block's 30 threads along x", NULL);
+                       "the factor 4 is more than the block's 3 threads along x", NULL);
+    /* Replica 1 begins with a warp, but rows of 63 threads do not, in the original. */
+    check_refused_with("", "", shuffle, &(CoarsenRequest){.factor = {2, 1, 1}, .block = {BLOCK_GIVEN, {63, 2, 1}}},
+                       "split its warps", NULL);
     check_refused_with("", ".reqntid 32", "", &(CoarsenRequest){.factor = {1, 2, 1}}, "the block's 1 threads along y",
                        NULL);
     check_refused_with(
@@ -597,7 +598,7 @@ static Tuning tuning_after(const char *tuning, unsigned x, unsigned y)
 static void test_tuning(void **state)
 {
     (void)state;
-    Tuning tuning = tuning_after(".reqntid 64, 4", 2, 4);
+    Tuning tuning = tuning_after(".reqntid 63, 4", 2, 4);
     assert_int_equal(tuning.reqntid_count, 2);
     assert_int_equal(tuning.reqntid[0], 32);
     assert_int_equal(tuning.reqntid[1], 1);
