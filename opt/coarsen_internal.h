@@ -19,6 +19,7 @@ typedef struct Exclusion {
     Inst *inst;
     Block *branch;
     bool taken;  /* those that take the branch execute the instruction; else those that do not */
+    size_t after; /* the branch is executed by those that stay there: another of the instruction's; SIZE_MAX: by all */
     RegId lanes; /* who stays; REG_NONE until coarsening_exclude_exits() */
 } Exclusion;
 

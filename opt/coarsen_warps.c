@@ -10,8 +10,8 @@
  * branches that lead out of the kernel on one side and to the instruction on the other, all of them within the region
  * or at its head, are looked at one by one:
  *   - if the mask is the result of a warp-level instruction after the branch, it names only threads that stayed;
- *   - if it is the branch at the head, and all threads of a warp come there or none, a vote before it says who
- *     stays, and those who do not are taken out of the mask;
+ *   - if all threads of a warp come to the branch or none, a vote before it says who stays, and those who do not are
+ *     taken out of the mask; so does a vote before a branch to which all come who stay at such a one, cast by these;
  *   - otherwise the kernel is refused.
  * Where both sides of a branch meet before the kernel ends, nobody has left by it: CUDA requires that every thread
  * which a mask names executes the instruction or has exited (docs/design.md).
@@ -161,43 +161,102 @@ static bool lets_leave(const ExitCheck *check, const Block *branch)
     return false;
 }
 
-static bool check_exit(ExitCheck *check, Inst *inst, Block *branch)
+/* Whether the mask is made after the branch, by threads that have stayed. */
+static bool made_after(const ExitCheck *check, const Inst *inst, const Block *branch)
 {
     Coarsening *c = check->c;
     const Block *origin = mask_origin(c, inst);
-    if (origin && bitset_has(check->members, origin->id)) {
-        BitSet before = blocks_before(c, check->region, check->members, branch);
-        if (origin != branch && !bitset_has(&before, origin->id))
+    if (!origin || !bitset_has(check->members, origin->id))
+        return false;
+    BitSet before = blocks_before(c, check->region, check->members, branch);
+    return origin != branch && !bitset_has(&before, origin->id);
+}
+
+/* Whether all threads that go from the branch to 'to', and no others, come to 'next', once each. */
+static bool all_come(const Coarsening *c, const Block *branch, const Block *to, const Block *next)
+{
+    for (unsigned p = 0; p < to->pred_count; p++)
+        if (to->preds[p] != branch)
+            return false; /* there is another way in */
+    return branch != next && dominance_has(c->dominance, to, next) && dominance_has(c->postdominance, next, to) &&
+           loop_of(c->loops, branch) == loop_of(c->loops, next);
+}
+
+/* Finds the vote at an earlier branch, of the instruction's exclusions from 'first' on, that says who comes to this
+ * one, or SIZE_MAX if all do; false if neither. */
+static bool find_voters(const ExitCheck *check, size_t first, const Block *branch, size_t *after)
+{
+    Coarsening *c = check->c;
+    *after = SIZE_MAX;
+    if (everyone_passes(c, branch))
+        return true;
+    for (*after = first; *after < c->exclusions.count; ++*after) {
+        const Exclusion *earlier = &c->exclusions.data[*after];
+        const Inst *last = earlier->branch->last;
+        if (all_come(c, earlier->branch, earlier->taken ? last->targets[0] : earlier->branch->fall, branch))
             return true;
     }
-    const Inst *last = branch->last;
+    return false;
+}
+
+/* Whether a vote can be cast at the end of the branch's block, and used in the mask. */
+static bool can_vote(const Inst *inst, const Block *branch)
+{
     const Operand *mask = &inst->operands[inst->operand_count - 1];
-    bool simple = last && last->target_count == 1 && last->guard != REF_NONE &&
-                  (mask->kind == OPERAND_REG || mask->constant);
-    if (branch == check->region->head && simple && everyone_passes(c, branch)) {
-        bool taken = leads_there(check, last->targets[0]);
-        VEC_PUSH(c->scratch, c->exclusions, ((Exclusion){inst, branch, taken, REG_NONE}));
-        return true;
+    const Inst *last = branch->last;
+    return last && last->target_count == 1 && last->guard != REF_NONE && branch->fall != last->targets[0] &&
+           (mask->kind == OPERAND_REG || mask->constant);
+}
+
+/* Checks one instruction against the branches at which threads may leave; each may rest on votes at others. */
+static bool check_branches(ExitCheck *check, Inst *inst, Block *const *branches, size_t count)
+{
+    Coarsening *c = check->c;
+    const size_t first = c->exclusions.count;
+    bool *settled = ARENA_ARRAY(c->scratch, bool, count);
+    for (bool again = true; again;) {
+        again = false;
+        for (size_t i = 0; i < count; i++) {
+            size_t after;
+            if (settled[i])
+                continue;
+            settled[i] = made_after(check, inst, branches[i]);
+            if (!settled[i] && can_vote(inst, branches[i]) && find_voters(check, first, branches[i], &after)) {
+                bool taken = leads_there(check, branches[i]->last->targets[0]);
+                VEC_PUSH(c->scratch, c->exclusions, ((Exclusion){inst, branches[i], taken, after, REG_NONE}));
+                settled[i] = true;
+            }
+            again |= settled[i];
+        }
     }
-    return coarsening_refuse(c, inst,
-                             "'%s' may name threads that have left the kernel at the branch on line %u, which differs "
-                             "between the merged threads",
-                             inst_spelling(c->scratch, inst), last ? coarsening_line(c, last) : 0);
+    for (size_t i = 0; i < count; i++)
+        if (!settled[i])
+            return coarsening_refuse(c, inst,
+                                     "'%s' may name threads that have left the kernel at the branch on line %u, which "
+                                     "differs between the merged threads", inst_spelling(c->scratch, inst),
+                                     branches[i]->last ? coarsening_line(c, branches[i]->last) : 0);
+    return true;
 }
 
 static bool check_block(Coarsening *c, const Region *region, const BitSet *members, Block *block)
 {
     ExitCheck check = {.c = c, .region = region, .members = members, .place = block};
+    VEC(Block *) branches = {0};
+    bool known = false;
     for (Inst *inst = block->first; inst; inst = inst->next) {
         if (!coarsening_names_members(inst))
             continue;
-        if (!check.before.words)
+        if (!known) {
             check.before = blocks_before(c, region, members, block);
-        if (lets_leave(&check, region->head) && !check_exit(&check, inst, region->head))
+            if (lets_leave(&check, region->head))
+                VEC_PUSH(c->scratch, branches, region->head);
+            for (size_t i = 0; i < region->blocks.count; i++)
+                if (lets_leave(&check, region->blocks.data[i]))
+                    VEC_PUSH(c->scratch, branches, region->blocks.data[i]);
+            known = true;
+        }
+        if (!check_branches(&check, inst, branches.data, branches.count))
             return false;
-        for (size_t i = 0; i < region->blocks.count; i++)
-            if (lets_leave(&check, region->blocks.data[i]) && !check_exit(&check, inst, region->blocks.data[i]))
-                return false;
     }
     return true;
 }
@@ -218,15 +277,19 @@ bool coarsening_check_exits(Coarsening *c)
     return true;
 }
 
-/* The lanes that take the branch at the end of the block, or those that do not. */
-static RegId vote_before(Coarsening *c, Block *branch, bool taken)
+/* Of the voters' lanes, those that take the branch at the end of the block, or those that do not. */
+static RegId vote_before(Coarsening *c, Block *branch, bool taken, RegId voters)
 {
     Body *body = c->body;
     Inst *last = branch->last;
     RegId lanes = body_add_reg(body, TYPE_B32, intern(body->module->names, "%stay"));
+    RegId guard = last->refs[last->guard].reg;
     bool inverted = last->guard_inverted == taken;
-    inst_insert_before(last, inst_build(body, "vote.sync.ballot.b32", inverted ? "d!i" : "dri", lanes,
-                                        last->refs[last->guard].reg, (int64_t)UINT32_MAX));
+    const char *spelling = "vote.sync.ballot.b32";
+    Inst *vote = voters == REG_NONE
+                     ? inst_build(body, spelling, inverted ? "d!i" : "dri", lanes, guard, (int64_t)UINT32_MAX)
+                     : inst_build(body, spelling, inverted ? "d!r" : "drr", lanes, guard, voters);
+    inst_insert_before(last, vote);
     return lanes;
 }
 
@@ -245,19 +308,27 @@ static RegId members_among(Coarsening *c, Inst *inst, RegId lanes)
     return members;
 }
 
+/* Casts the vote of an exclusion, after that which says who votes.  Instructions share the votes of a branch and side. */
+static void cast_vote(Coarsening *c, size_t index)
+{
+    Exclusion *exclusion = &c->exclusions.data[index];
+    RegId voters = REG_NONE;
+    for (size_t j = 0; j < index; j++)
+        if (c->exclusions.data[j].branch == exclusion->branch && c->exclusions.data[j].taken == exclusion->taken)
+            exclusion->lanes = c->exclusions.data[j].lanes;
+    if (exclusion->after != SIZE_MAX)
+        voters = c->exclusions.data[exclusion->after].lanes; /* which has been pushed before this one */
+    if (exclusion->lanes == REG_NONE)
+        exclusion->lanes = vote_before(c, exclusion->branch, exclusion->taken, voters);
+}
+
 bool coarsening_exclude_exits(Coarsening *c)
 {
     Body *body = c->body;
     for (size_t i = 0; i < c->exclusions.count; i++) {
-        Exclusion *exclusion = &c->exclusions.data[i];
-        /* The instructions of one branch and side share a vote. */
-        for (size_t j = 0; j < i && exclusion->lanes == REG_NONE; j++)
-            if (c->exclusions.data[j].branch == exclusion->branch && c->exclusions.data[j].taken == exclusion->taken)
-                exclusion->lanes = c->exclusions.data[j].lanes;
-        if (exclusion->lanes == REG_NONE)
-            exclusion->lanes = vote_before(c, exclusion->branch, exclusion->taken);
-        Inst *inst = exclusion->inst;
-        RegId members = members_among(c, inst, exclusion->lanes);
+        cast_vote(c, i);
+        Inst *inst = c->exclusions.data[i].inst;
+        RegId members = members_among(c, inst, c->exclusions.data[i].lanes);
         inst_replace_operand(body, inst, inst->operand_count - 1u, members);
     }
     return c->exclusions.count > 0;
