@@ -83,6 +83,24 @@ static json_t *reuse_json(const Report *report, const ReuseList *list)
     return values;
 }
 
+static json_t *legality_json(const Report *report, const Legality *legality)
+{
+    json_t *values = json_array();
+    for (unsigned i = 0; i < LEGALITY_COUNT; i++) {
+        bool is_somewhere = legality->first[i].end > 0;
+        json_t *value = json_object();
+        json_object_set_new(value, "condition", json_text(legality_name((LegalityCondition)i)));
+        json_object_set_new(value, "state", json_text(legality_state_text(legality->state[i])));
+        json_object_set_new(value, "means", json_text(legality_text((LegalityCondition)i)));
+        json_object_set_new(value, "instructions", json_integer(legality->count[i]));
+        json_object_set_new(value, "line",
+                            is_somewhere ? json_integer(source_position(report->source, legality->first[i].begin).line)
+                                         : json_null());
+        json_array_append_new(values, value);
+    }
+    return values;
+}
+
 static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
@@ -110,6 +128,8 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
             json_object_set_new(value, "column", json_integer(position.column));
         }
     }
+    if (result->coarsening == OUTCOME_DONE || result->coarsening == OUTCOME_REFUSED)
+        json_object_set_new(value, "legality", legality_json(report, &result->legality));
     if (kernel->is_auto) {
         json_t *trials = json_array();
         for (unsigned i = 0; i < kernel->trial_count; i++) {

@@ -171,9 +171,63 @@ static void print_reuse(Buf *out, const ReuseList *list)
     }
 }
 
+/* Each condition of coarsening: whether it held, what it says, and for how many instructions, from which line on. */
+static void print_legality(Buf *out, const Report *report, const KernelResult *result)
+{
+    const Legality *legality = &result->legality;
+    unsigned checked = 0;
+    for (unsigned i = 0; i < LEGALITY_COUNT; i++)
+        checked += legality->state[i] != LEGALITY_UNCHECKED;
+    for (unsigned i = 0; i < LEGALITY_COUNT && checked; i++) {
+        LegalityCondition condition = (LegalityCondition)i;
+        buf_printf(out, "    %-12s %s: %s", legality_state_text(legality->state[i]), legality_name(condition),
+                   legality_text(condition));
+        if (legality->state[i] == LEGALITY_FAILED)
+            print_place(out, report, &result->refusal);
+        else if (legality->first[i].end)
+            buf_printf(out, " (%u, the first on line %u)", legality->count[i],
+                       source_position(report->source, legality->first[i].begin).line);
+        buf_puts(out, "\n");
+    }
+}
+
 static bool merges_blocks(const LaunchContract *contract)
 {
     return contract->merged[0] > 1 || contract->merged[1] > 1 || contract->merged[2] > 1;
+}
+
+static void print_done(Buf *out, const KernelReport *kernel)
+{
+    const KernelResult *result = &kernel->result;
+    char factor[32], stride[16], before[CELL_SIZE], after[CELL_SIZE];
+    if (result->contract.level == LEVEL_BLOCK) {
+        buf_printf(out, "  coarsening: done: %s%s, stride %s; launch it as before\n",
+                   factor_text(result->contract.merged, factor), level_text(LEVEL_BLOCK),
+                   stride_text(&result->contract.stride, stride));
+        return;
+    }
+    buf_printf(out, "  coarsening: done: %s, stride %s", factor_text(result->contract.factor, factor),
+               stride_text(&result->contract.stride, stride));
+    if (merges_blocks(&result->contract))
+        buf_printf(out, ", and %s blocks of the grid", factor_text(result->contract.merged, factor));
+    if (result->contract.block[0]) {
+        unsigned shrunk[3];
+        for (unsigned i = 0; i < 3; i++)
+            shrunk[i] = (unsigned)divide_up(result->contract.block[i], result->contract.factor[i]);
+        buf_printf(out, "; launch it with blocks of %s threads instead of %s, the grid unchanged\n",
+                   block_text(shrunk, after), block_text(result->contract.block, before));
+    } else {
+        buf_puts(out, "; launch it with blocks that have");
+        const char *separator = " ";
+        for (unsigned i = 0; i < 3; i++)
+            if (result->contract.factor[i] > 1) {
+                buf_printf(out, "%s1/%u of the threads along %c", separator, result->contract.factor[i], "xyz"[i]);
+                separator = " and ";
+            }
+        buf_puts(out, ", the grid unchanged\n");
+    }
+    for (unsigned i = 0; i < kernel->condition_count; i++)
+        buf_printf(out, "    provided that %s\n", kernel->conditions[i]);
 }
 
 static void print_coarsening(Buf *out, const Report *report, const KernelReport *kernel)
@@ -188,44 +242,16 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
                        level_text(kernel->trials[i].level), stride_text(&kernel->trials[i].stride, stride),
                        guards_text(&kernel->trials[i]), kernel->trials[i].verdict);
     switch (result->coarsening) {
-    case OUTCOME_DONE: {
-        if (result->contract.level == LEVEL_BLOCK) {
-            buf_printf(out, "  coarsening: done: %s%s, stride %s; launch it as before\n",
-                       factor_text(result->contract.merged, factor), level_text(LEVEL_BLOCK),
-                       stride_text(&result->contract.stride, stride));
-            print_reuse(out, &result->reuse);
-            break;
-        }
-        buf_printf(out, "  coarsening: done: %s, stride %s", factor_text(result->contract.factor, factor),
-                   stride_text(&result->contract.stride, stride));
-        if (merges_blocks(&result->contract))
-            buf_printf(out, ", and %s blocks of the grid", factor_text(result->contract.merged, factor));
-        char before[CELL_SIZE], after[CELL_SIZE];
-        if (result->contract.block[0]) {
-            unsigned shrunk[3];
-            for (unsigned i = 0; i < 3; i++)
-                shrunk[i] = (unsigned)divide_up(result->contract.block[i], result->contract.factor[i]);
-            buf_printf(out, "; launch it with blocks of %s threads instead of %s, the grid unchanged\n",
-                       block_text(shrunk, after), block_text(result->contract.block, before));
-        } else {
-            buf_puts(out, "; launch it with blocks that have");
-            const char *separator = " ";
-            for (unsigned i = 0; i < 3; i++)
-                if (result->contract.factor[i] > 1) {
-                    buf_printf(out, "%s1/%u of the threads along %c", separator, result->contract.factor[i], "xyz"[i]);
-                    separator = " and ";
-                }
-            buf_puts(out, ", the grid unchanged\n");
-        }
-        for (unsigned i = 0; i < kernel->condition_count; i++)
-            buf_printf(out, "    provided that %s\n", kernel->conditions[i]);
+    case OUTCOME_DONE:
+        print_done(out, kernel);
         print_reuse(out, &result->reuse);
+        print_legality(out, report, result);
         break;
-    }
     case OUTCOME_REFUSED:
         buf_printf(out, "  coarsening: refused: %s", result->refusal.reason);
         print_place(out, report, &result->refusal);
         buf_puts(out, "\n");
+        print_legality(out, report, result);
         break;
     case OUTCOME_UNCHANGED:
         if (!kernel->is_auto)

@@ -51,7 +51,7 @@ static bool analyze(Coarsening *c)
                                .uniform_branches = &c->uniform_branches,
                                .agreed = &c->agreed};
     c->variance = analyses_variance(c->analyses, c->dimension, &options);
-    return coarsening_find_regions(c);
+    return coarsening_condition(c, LEGAL_FLOW, coarsening_find_regions(c));
 }
 
 /* Regions within fast paths may have fast paths, so many deep. */
@@ -89,6 +89,8 @@ static bool form_regions(Coarsening *c, unsigned growth)
 static bool analyze_leaves(Coarsening *c)
 {
     bool fits = analyze(c);
+    if (c->replicas == 1)
+        coarsening_find_evidence(c);
     coarsening_find_leaves(c);
     if (!c->leaves.count)
         return fits;
@@ -152,12 +154,12 @@ typedef struct Step {
     unsigned replicas; /* of each thread before this step */
 } Step;
 
-static bool coarsen_dimension(Body *body, const Step *step, const CoarsenRequest *request, LaunchContract *contract,
-                              Refusal *refusal)
+static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRequest *request,
+                              LaunchContract *contract)
 {
     const BlockSize block = block_size_exact(&request->block);
     Arena *scratch = arena_new();
-    Coarsening c = {.body = body,
+    Coarsening c = {.body = all->body,
                     .scratch = scratch,
                     .level = step->level,
                     .dimension = step->dimension,
@@ -166,10 +168,14 @@ static bool coarsen_dimension(Body *body, const Step *step, const CoarsenRequest
                     .stride = request->stride,
                     .replicas = step->replicas,
                     .guards = request->guards,
-                    .refusal = refusal};
+                    .refusal = all->refusal,
+                    .legality = all->legality};
     if (step->level == LEVEL_BLOCK && request->stride.kind == STRIDE_NUMBER)
         c.stride = (Stride){.kind = STRIDE_BLOCK};
-    bool done = coarsening_check_instructions(&c) && (!c.needs_whole_warps || check_warps(contract, &c));
+    if (c.replicas == 1)
+        coarsening_count_instructions(&c);
+    bool done = coarsening_condition(&c, LEGAL_INSTRUCTIONS, coarsening_check_instructions(&c)) &&
+                (!c.needs_whole_warps || coarsening_condition(&c, LEGAL_LAUNCH, check_warps(contract, &c)));
     if (done) {
         coarsening_gather_index(&c);
         done = analyze_leaves(&c) && coarsening_check_regions(&c);
@@ -188,20 +194,20 @@ static bool coarsen_dimension(Body *body, const Step *step, const CoarsenRequest
 }
 
 /* Threads first: blocks that are merged afterwards have fewer of them, but are blocks like any other. */
-static bool coarsen_dimensions(Body *body, const CoarsenRequest *request, LaunchContract *contract, Refusal *refusal)
+static bool coarsen_dimensions(Coarsening *c, const CoarsenRequest *request, LaunchContract *contract)
 {
     unsigned replicas = 1;
     for (unsigned i = 0; i < 6; i++) {
         Step step = {.level = i < 3 ? LEVEL_THREAD : LEVEL_BLOCK, .dimension = i % 3, .replicas = replicas};
         step.factor = i < 3 ? contract->factor[i] : contract->merged[i - 3];
-        if (step.factor > 1 && !coarsen_dimension(body, &step, request, contract, refusal))
+        if (step.factor > 1 && !coarsen_dimension(c, &step, request, contract))
             return false;
         replicas *= step.factor;
     }
     /* Last, so that they come first: what a dimension adds does not depend on them. */
     for (unsigned d = 0; d < 3; d++)
         if (contract->merged[d] > 1)
-            coarsening_stop_surplus(body, d, contract->merged[d]);
+            coarsening_stop_surplus(c->body, d, contract->merged[d]);
     return true;
 }
 
@@ -291,7 +297,14 @@ static void set_factors(const CoarsenRequest *request, LaunchContract *contract)
     }
 }
 
-bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *contract, Refusal *refusal)
+/* Whether a block can be launched as the contract says, now that all is known about it. */
+static bool check_launch(const LaunchContract *contract, Coarsening *c)
+{
+    return (!contract->whole_warps || check_warps(contract, c)) && check_some_block_fits(contract, c);
+}
+
+bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *contract, Refusal *refusal,
+                  Legality *legality)
 {
     require(body->ssa);
     *contract = (LaunchContract){.kernel = body->function->name,
@@ -299,26 +312,31 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
                                  .stride = request->stride,
                                  .stride_unit = 1};
     *refusal = (Refusal){0};
-    Coarsening c = {.body = body, .refusal = refusal};
+    Legality unwanted;
+    legality = legality ? legality : &unwanted;
+    *legality = (Legality){0};
+    Coarsening c = {.body = body, .refusal = refusal, .legality = legality};
     if (!body->function->is_entry)
         return coarsening_refuse(&c, NULL, "it is not a kernel");
     if (body->function->name[0] == '%')
         return coarsening_refuse(&c, NULL,
                                  "its name begins with '%%', so its launch contract's symbol would not have a valid "
                                  "name");
-    if (request->level == LEVEL_BLOCK && request->stride.kind == STRIDE_NUMBER)
-        return coarsening_refuse(&c, NULL, "blocks are merged with the stride 'block' or 'unit' only");
+    if (request->level == LEVEL_BLOCK && request->stride.kind == STRIDE_NUMBER) {
+        coarsening_refuse(&c, NULL, "blocks are merged with the stride 'block' or 'unit' only");
+        return coarsening_condition(&c, LEGAL_LAUNCH, false);
+    }
     set_factors(request, contract);
     if (request->stride.kind == STRIDE_NUMBER)
         contract->stride_unit = request->stride.number;
     if (!set_block(request, contract, &c))
-        return false;
+        return coarsening_condition(&c, LEGAL_LAUNCH, false);
     coarsening_unify_exits(body);
     coarsening_separate_entry(body);
-    if (!coarsen_dimensions(body, request, contract, refusal))
+    if (!coarsen_dimensions(&c, request, contract))
         return false;
     coarsening_restore_exits(body);
-    if ((contract->whole_warps && !check_warps(contract, &c)) || !check_some_block_fits(contract, &c))
+    if (!coarsening_condition(&c, LEGAL_LAUNCH, check_launch(contract, &c)))
         return false;
     shrink_tuning(&body->tuning, contract);
     return true;

@@ -67,6 +67,34 @@ typedef struct Refusal {
     bool has_span;
 } Refusal;
 
+/* The conditions under which coarsening is correct, in the order in which they are checked. */
+typedef enum LegalityCondition {
+    LEGAL_INSTRUCTIONS,
+    LEGAL_FLOW,
+    LEGAL_MEMORY,
+    LEGAL_BARRIERS,
+    LEGAL_PARTICIPANTS,
+    LEGAL_WAITING,
+    LEGAL_LAUNCH, /* also checked first, as far as it is known */
+    LEGALITY_COUNT
+} LegalityCondition;
+
+typedef enum LegalityState { LEGALITY_UNCHECKED, LEGALITY_HELD, LEGALITY_FAILED } LegalityState;
+
+/* What was found about each condition. */
+typedef struct Legality {
+    LegalityState state[LEGALITY_COUNT];
+    unsigned count[LEGALITY_COUNT]; /* of instructions (LEGAL_FLOW: branches) that it is about, before any change */
+    Span first[LEGALITY_COUNT];     /* the first of them; end 0: none */
+} Legality;
+
+/* "barriers" ... */
+const char *legality_name(LegalityCondition condition);
+/* What holds, as a sentence without its full stop. */
+const char *legality_text(LegalityCondition condition);
+/* "held", "failed", "not checked" */
+const char *legality_state_text(LegalityState state);
+
 /* Coarsens 'body', in SSA form, in place.
  *
  * After Magni, Dubach and O'Boyle (SC'13, section 4) and Unkule, Shaltz and Qasem (CC'12): only replica-variant
@@ -76,8 +104,9 @@ typedef struct Refusal {
  * Legality assumes that there are no data races between barriers (CUDA's own rule). On success *contract is set, and
  * the body's tuning (.maxntid, .reqntid) is adapted. Returns false if the result cannot be shown to be correct:
  * *refusal is then set (text in the module's arena), and the body is in an unspecified state, so the caller works
- * on a clone. */
-bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *contract, Refusal *refusal);
+ * on a clone. *legality is set in any case, if it is not NULL. */
+bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *contract, Refusal *refusal,
+                  Legality *legality);
 
 /* How coarsening treats an instruction. */
 typedef enum CoarsenRule {

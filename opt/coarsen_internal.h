@@ -40,6 +40,7 @@ typedef struct Coarsening {
     unsigned replicas; /* of each thread so far, by the dimensions before this one */
     Stride stride;
     Refusal *refusal;
+    Legality *legality;
     bool needs_whole_warps; /* out */
 
     /* "mov.u32 T, %tid.d" (or %ctaid.d) in the entry block, the only read of the index; or NULL */
@@ -159,6 +160,13 @@ void coarsening_find_observations(Coarsening *c);
 /* coarsen_barriers.c */
 /* Sets uniform_branches. */
 void coarsening_find_uniform_branches(Coarsening *c);
+
+/* coarsen_conditions.c */
+/* Records whether the condition held; what failed it is in the refusal.  Returns 'held'. */
+bool coarsening_condition(Coarsening *c, LegalityCondition condition, bool held);
+/* Records the instructions that conditions are about: all of them, and once variance is known, those of the others. */
+void coarsening_count_instructions(Coarsening *c);
+void coarsening_find_evidence(Coarsening *c);
 
 /* coarsen_exclusive.c */
 /* Whether no replica but the first executes the block. */

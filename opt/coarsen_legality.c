@@ -261,10 +261,9 @@ const char *coarsening_why_not_once(const Coarsening *c, const Inst *inst)
     return NULL;
 }
 
-bool coarsening_check_regions(Coarsening *c)
+/* Refuses collective instructions that merged threads do not come to together. */
+static bool check_collectives(Coarsening *c)
 {
-    if (!coarsening_check_private(c))
-        return false;
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         const Block *block = c->body->blocks.data[b];
         bool in_region = bitset_has(&c->in_region, block->id);
@@ -282,5 +281,13 @@ bool coarsening_check_regions(Coarsening *c)
     }
     if (c->level == LEVEL_THREAD)
         check_alignment(c);
-    return coarsening_check_active(c) && coarsening_check_exits(c) && coarsening_check_waiting(c);
+    return true;
+}
+
+bool coarsening_check_regions(Coarsening *c)
+{
+    return coarsening_condition(c, LEGAL_MEMORY, coarsening_check_private(c)) &&
+           coarsening_condition(c, LEGAL_BARRIERS, check_collectives(c)) &&
+           coarsening_condition(c, LEGAL_PARTICIPANTS, coarsening_check_active(c) && coarsening_check_exits(c)) &&
+           coarsening_condition(c, LEGAL_WAITING, coarsening_check_waiting(c));
 }

@@ -308,7 +308,7 @@ static RegId members_among(Coarsening *c, Inst *inst, RegId lanes)
     return members;
 }
 
-/* Casts the vote of an exclusion, after that which says who votes.  Instructions share the votes of a branch and side. */
+/* Casts the vote of an exclusion, after that which says who votes.  Instructions share the vote at a branch. */
 static void cast_vote(Coarsening *c, size_t index)
 {
     Exclusion *exclusion = &c->exclusions.data[index];

@@ -10,7 +10,8 @@ static bool pass_ssa(PassContext *context)
 static bool pass_coarsen(PassContext *context)
 {
     Body *copy = body_clone(context->body);
-    if (!coarsen_body(copy, context->coarsening, &context->contract, &context->refusal)) {
+    if (!coarsen_body(copy, context->coarsening, &context->contract, &context->refusal,
+                      &context->legality)) {
         body_free(copy);
         return false;
     }

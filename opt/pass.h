@@ -57,6 +57,7 @@ typedef struct PassContext {
     LaunchContract contract; /* set by coarsening */
     ReuseList reuse;         /* what load_reuse and forward did; in the arena */
     Refusal refusal;         /* set by coarsening that was refused */
+    Legality legality;       /* set by coarsening */
     struct Search *search;   /* the register search in progress, which judges what passes propose; NULL: none */
 } PassContext;
 

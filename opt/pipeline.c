@@ -44,7 +44,9 @@ static void coarsen(PassContext *context, KernelResult *result)
 {
     if (!pass_is_enabled(context->options, PASS_COARSEN))
         context->refusal = (Refusal){.reason = "the pass is switched off"};
-    if (!pass_run(context, PASS_COARSEN)) {
+    bool done = pass_run(context, PASS_COARSEN);
+    result->legality = context->legality;
+    if (!done) {
         result->coarsening = OUTCOME_REFUSED;
         result->refusal = context->refusal;
         return;

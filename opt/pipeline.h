@@ -47,6 +47,7 @@ typedef struct KernelResult {
     bool has_fast_paths;     /* for conditions that replicas agree on (opt/coarsen_fast.c) */
     ReuseList reuse;         /* loads that took a known value; where code is made twice, in one version at least */
     Refusal refusal;         /* coarsening refused */
+    Legality legality;       /* coarsening done or refused */
     Outcome registers;
     RegistersResult reduction;
     const char *registers_refusal; /* registers refused */

@@ -220,7 +220,7 @@ static bool body_coarsen(Body **body, Random *random)
     LaunchContract contract;
     Refusal refusal = {0};
     Body *changed = body_clone(*body);
-    if (!coarsen_body(changed, &request, &contract, &refusal)) {
+    if (!coarsen_body(changed, &request, &contract, &refusal, NULL)) {
         if (!refusal.reason)
             property_broken("coarsening is refused without a reason");
         body_free(changed);

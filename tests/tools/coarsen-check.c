@@ -205,7 +205,7 @@ static void check_config(const Case *it, const Config *config, bool clean)
     request.block = block_size_resolve(&body->tuning, given);
     LaunchContract contract;
     Refusal refusal;
-    if (!coarsen_body(body, &request, &contract, &refusal)) {
+    if (!coarsen_body(body, &request, &contract, &refusal, NULL)) {
         unsigned line = refusal.has_span ? source_position(it->module->source, refusal.span.begin).line : 0;
         if (!it->quiet && clean)
             say(it, config, arena_printf(it->arena, "refused: %s (line %u)", refusal.reason, line));

@@ -65,7 +65,7 @@ static Body *transform(const Settings *settings, Arena *arena, Function *kernel,
     bool coarse = way->factor[0] * way->factor[1] * way->factor[2] > 1;
     LaunchContract contract;
     Refusal refusal;
-    if (coarse && !coarsen_body(body, &request, &contract, &refusal)) {
+    if (coarse && !coarsen_body(body, &request, &contract, &refusal, NULL)) {
         body_free(body);
         return NULL;
     }

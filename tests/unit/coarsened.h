@@ -32,7 +32,7 @@ static inline Try try_with(const char *head, const char *tuning, const char *cod
     body_to_ssa(it.body);
     CoarsenRequest wanted = *request;
     wanted.block = block_size_resolve(&it.body->tuning, request->block.threads);
-    it.done = coarsen_body(it.body, &wanted, &it.contract, &it.refusal);
+    it.done = coarsen_body(it.body, &wanted, &it.contract, &it.refusal, NULL);
     if (it.done) {
         body_verify(it.body, "coarsening");
         one_merge(it.body);

@@ -145,7 +145,7 @@ static const char *coarsened(Arena *arena, const char *code)
     CoarsenRequest request = {.factor = {2, 1, 1}};
     LaunchContract contract;
     Refusal refusal;
-    if (!coarsen_body(body, &request, &contract, &refusal))
+    if (!coarsen_body(body, &request, &contract, &refusal, NULL))
         fail_msg("refused: %s\n%s", refusal.reason, code);
     one_merge(body);
     one_dead_code(body);
