@@ -5,16 +5,18 @@
 
 #include "cli/machine_cost.h"
 
-enum { LARGEST_FACTOR = 16, LEVELS = 2, MOST_BASES = 3 };
+enum { LARGEST_FACTOR = 16, LEVELS = 2, MOST_BASES = 3, WARP = 32 };
 enum { FEWEST_COUNTED = 6, MOST_CONFIRMED = 3, COUNTED_INSTRUCTIONS = 5000000 };
-/* What is kept is at least so much faster; by estimates for warps of unknown lengths, whose tails nobody sees, more. */
-static const double least_gain = 1.03, least_uneven_gain = 1.15;
+/* What is kept is at least so much faster; more where the model is least reliable: by estimates for warps of unknown
+ * lengths, whose tails nobody sees, and of blocks that fall below a warp. */
+static const double least_gain = 1.03, least_doubtful_gain = 1.15;
 
 /* A form that coarsening gives. */
 typedef struct Candidate {
     CoarsenTrial *trial;
     KernelResult result; /* with a body, while the candidate is in the running */
     Figures figures;     /* once it is assembled */
+    bool is_narrow;      /* its blocks have less than a warp, which the input's have */
 } Candidate;
 
 /* What forms are compared for: a launch or a block size, and the input's cost there. */
@@ -126,6 +128,12 @@ static bool candidate_compare(const Choice *choice, Candidate *candidate, const 
     return true;
 }
 
+static bool is_narrow(const CostBasis *basis, const unsigned factor[3])
+{
+    unsigned before = basis->block[0] * basis->block[1] * basis->block[2];
+    return before >= WARP && before / (factor[0] * factor[1] * factor[2]) < WARP;
+}
+
 /* Coarsens the kernel as the trial says; true if that is sound. */
 static bool make_form(Choice *choice, CoarsenTrial *trial)
 {
@@ -147,6 +155,7 @@ static bool make_form(Choice *choice, CoarsenTrial *trial)
         const char *unmet = contract_unmet(choice->arena, &result->contract, choice->bases[0].basis.block);
         trial->sound = unmet == NULL || choice->basis_count > 1;
         trial->verdict = unmet ? arena_printf(choice->arena, "rejected: %s", unmet) : "";
+        candidate->is_narrow = is_narrow(&choice->bases[0].basis, result->contract.factor);
     } else {
         bool is_refused = result->coarsening == OUTCOME_REFUSED;
         trial->verdict =
@@ -215,11 +224,29 @@ static void make_forms(Choice *choice, const ChoiceContext *context)
             make_level(choice, context, levels[i]);
 }
 
+/* The speedup that a form has to promise. */
+static double gain_asked(const Choice *choice, const Candidate *candidate)
+{
+    bool is_doubtful = choice->bases[0].before.profile->uneven || candidate->is_narrow;
+    return is_doubtful ? least_doubtful_gain : least_gain;
+}
+
+static bool is_worthwhile(const Choice *choice, const Candidate *candidate)
+{
+    return candidate->trial->speedup >= gain_asked(choice, candidate);
+}
+
+/* By what is left of their speedups when those of narrow blocks are doubted. */
+static double worth(const Candidate *candidate)
+{
+    return candidate->trial->speedup * (candidate->is_narrow ? least_gain / least_doubtful_gain : 1);
+}
+
 static int compare_candidates(const void *a, const void *b)
 {
     const Candidate *x = a, *y = b;
-    if (x->trial->speedup != y->trial->speedup)
-        return x->trial->speedup < y->trial->speedup ? 1 : -1;
+    if (worth(x) != worth(y))
+        return worth(x) < worth(y) ? 1 : -1;
     return x->trial < y->trial ? -1 : x->trial > y->trial;
 }
 
@@ -299,12 +326,6 @@ static bool weigh(Choice *choice, Candidate *candidate)
     return after <= before;
 }
 
-/* Whether the form's speedup is worth a change. */
-static bool is_worthwhile(const Choice *choice, const CoarsenTrial *trial)
-{
-    return trial->speedup >= (choice->bases[0].before.profile->uneven ? least_uneven_gain : least_gain);
-}
-
 /* Compares the form with the input again, now by the machine instructions that both execute. */
 static void confirm(Choice *choice, Candidate *candidate)
 {
@@ -350,12 +371,12 @@ static Candidate *fastest(Choice *choice)
     choice->candidate_count = kept;
     qsort(choice->candidates, kept, sizeof *choice->candidates, compare_candidates);
     Candidate *best = kept ? &choice->candidates[0] : NULL;
-    for (unsigned i = 0; i < kept && i < MOST_CONFIRMED && is_worthwhile(choice, choice->candidates[i].trial); i++) {
+    for (unsigned i = 0; i < kept && i < MOST_CONFIRMED && is_worthwhile(choice, &choice->candidates[i]); i++) {
         Candidate *candidate = &choice->candidates[i];
-        if (i && candidate->trial->speedup <= best->trial->speedup)
+        if (i && worth(candidate) <= worth(best))
             break;
         confirm(choice, candidate);
-        if (candidate->trial->speedup > best->trial->speedup)
+        if (worth(candidate) > worth(best))
             best = candidate;
     }
     return best;
@@ -376,10 +397,12 @@ static void decide(Choice *choice, const Candidate *best)
                                     level_text(best->trial->level), stride_text(&best->trial->stride, stride),
                                     guards_text(best->trial));
     bool is_uneven = choice->bases[0].before.profile->uneven;
-    if (!is_worthwhile(choice, best->trial)) {
-        kernel->choice = arena_printf(
-            choice->arena, "not coarsened: the best form, %s, is predicted (%s%s) to be %s", name, basis,
-            is_uneven ? ", while threads make different numbers of trips" : "", best->trial->verdict);
+    if (!is_worthwhile(choice, best)) {
+        const char *doubt = is_uneven         ? ", while threads make different numbers of trips"
+                            : best->is_narrow ? ", with blocks below a warp"
+                                              : "";
+        kernel->choice = arena_printf(choice->arena, "not coarsened: the best form, %s, is predicted (%s%s) to be %s",
+                                      name, basis, doubt, best->trial->verdict);
         return;
     }
     best->trial->chosen = true;
