@@ -257,6 +257,24 @@ static int compare_trials(const void *a, const void *b)
     return x->trial < y->trial ? -1 : x->trial > y->trial;
 }
 
+/* Drops all but the first 'most' candidates that merge threads, and half as many that merge blocks: estimates compare
+ * forms of one level better than levels. */
+static void take_first(Choice *choice, unsigned most)
+{
+    unsigned kept = 0, taken[LEVELS] = {0};
+    for (unsigned i = 0; i < choice->candidate_count; i++) {
+        Candidate *candidate = &choice->candidates[i];
+        CoarsenTrial *trial = candidate->trial;
+        if (taken[trial->level]++ < (trial->level == LEVEL_BLOCK ? (most + 1) / 2 : most)) {
+            choice->candidates[kept++] = *candidate;
+            continue;
+        }
+        trial->verdict = arena_printf(choice->arena, "not assembled: estimated %s", trial->verdict);
+        kernel_discard(&candidate->result);
+    }
+    choice->candidate_count = kept;
+}
+
 /* Forms beyond the ones that estimates rank first are not assembled and counted. */
 static void prune(Choice *choice)
 {
@@ -276,12 +294,7 @@ static void prune(Choice *choice)
     }
     choice->candidate_count = kept;
     qsort(choice->candidates, kept, sizeof *choice->candidates, compare_candidates);
-    for (unsigned i = most; i < kept; i++) {
-        choice->candidates[i].trial->verdict =
-            arena_printf(choice->arena, "not assembled: estimated %s", choice->candidates[i].trial->verdict);
-        kernel_discard(&choice->candidates[i].result);
-    }
-    choice->candidate_count = kept < most ? kept : most;
+    take_first(choice, most);
 }
 
 /* A form that spills and makes up a part of this one, which then spills, too; NULL if there is none. */
