@@ -48,8 +48,10 @@ static const Inst *walk_next(Walk *walk)
 static void carry_cold(const Body *printed, Body *parsed)
 {
     Walk from = {.body = printed}, to = {.body = parsed};
-    for (const Inst *here, *there; (here = walk_next(&from)) != NULL && (there = walk_next(&to)) != NULL;)
+    for (const Inst *here, *there; (here = walk_next(&from)) != NULL && (there = walk_next(&to)) != NULL;) {
         there->block->is_cold = here->block->is_cold;
+        there->block->is_never = here->block->is_never;
+    }
 }
 
 /* The form as a module of its own: instructions have places in its text. */

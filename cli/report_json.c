@@ -118,6 +118,9 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
         for (unsigned i = 0; i < kernel->condition_count; i++)
             json_array_append_new(conditions, json_text(kernel->conditions[i]));
         json_object_set_new(value, "conditions", conditions);
+        if (!merges_blocks)
+            json_object_set_new(value, "launched_as_before",
+                                json_text(result->unadapted ? result->unadapted : "not noticed"));
         json_object_set_new(value, "reuse", reuse_json(report, &result->reuse));
     }
     if (result->coarsening == OUTCOME_REFUSED) {

@@ -244,6 +244,8 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
     switch (result->coarsening) {
     case OUTCOME_DONE:
         print_done(out, kernel);
+        if (result->contract.level == LEVEL_THREAD)
+            buf_printf(out, "    launched as before: %s\n", result->unadapted ? result->unadapted : "not noticed");
         print_reuse(out, &result->reuse);
         print_legality(out, report, result);
         break;

@@ -219,6 +219,8 @@ static double edge_share(const Estimate *estimate, const Block *block, const Blo
     const Dominance *postdominance = analyses_postdominance(estimate->analyses);
     if (block->last->guard == REF_NONE)
         return either_side;
+    if (taken->is_never != other->is_never)
+        return other->is_never;
     if (taken->is_cold != other->is_cold && !block->is_cold)
         return agreement_share(estimate, block, other->is_cold);
     double staying = staying_share(estimate, block);

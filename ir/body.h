@@ -28,6 +28,7 @@ struct Block {
     VEC(const Pragma *) pragmas; /* printed after the label */
     bool is_cold;    /* the slow side of a test: where replicas part (opt/coarsen_fast.c), or what is hoped for does not
                       * hold (opt/version.c) */
+    bool is_never;   /* only a launch that is wrong gets here (opt/check.c) */
     VEC(Name) marks; /* with .target debug: all labels of this place, which sections may name, in the source's order */
 };
 
@@ -40,6 +41,7 @@ struct Body {
     VEC(Variable *) variables; /* .local, .shared, .param ... declared in the body, with unique names */
     VEC(Table *) tables; /* call targets and prototypes; branch tables are made anew from Inst.targets */
     VEC(Name) end_marks; /* like Block.marks, after the last instruction */
+    VEC(Function *) declared; /* external functions that it calls, and the module does not declare */
     Tuning tuning; /* starts as the function's; what is printed */
     struct BodyNames *names; /* ir/body/names.c: every name that is taken in the body */
     bool ssa;

@@ -26,6 +26,8 @@ Inst *inst_build(Body *body, const char *spelling, const char *operands, ...);
  * base, 8) is "ld.global.v2.f32 {regs[0], regs[1]}, [base+8]". */
 Inst *inst_build_vector(Body *body, const char *spelling, bool is_store, const RegId *regs, unsigned count, RegId base,
                         int64_t offset);
+/* A call of the function with values of registers; not in any block. It returns nothing. */
+Inst *inst_build_call(Body *body, Function *callee, const RegId *arguments, unsigned count);
 /* A branch to the block, guarded unless the predicate is REG_NONE; not in any block. */
 Inst *inst_build_branch(Body *body, Block *target, RegId predicate, bool inverted);
 /* Guards an unguarded instruction in non-SSA form or one without definitions. */

@@ -4,6 +4,8 @@
 
 #include "ir/ir.h"
 
+enum { BLOCK_MOST_THREADS = 1024 }; /* on every architecture (CUDA Programming Guide, "Compute Capabilities") */
+
 /* Where a block size comes from, the source that prevails first. */
 typedef enum BlockOrigin {
     BLOCK_UNKNOWN,

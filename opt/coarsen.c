@@ -27,7 +27,6 @@
 #include <string.h>
 
 /* Of a block, on every architecture (CUDA Programming Guide, "Compute Capabilities"). */
-enum { MOST_THREADS = 1024 };
 static const unsigned most_along[3] = {1024, 1024, 64};
 
 /* What differs between replicas, and where: the analyses of the body as it is now, and its regions. */
@@ -277,13 +276,13 @@ static bool check_some_block_fits(const LaunchContract *contract, Coarsening *c)
             return coarsening_refuse(c, NULL, "it would need blocks of at least %u threads along %c, and none has "
                                      "more than %u", unit, "xyz"[d], most_along[d]);
     }
-    bool bounded = tuning->maxntid_count && most < MOST_THREADS;
-    if (least <= (bounded ? most : MOST_THREADS))
+    bool bounded = tuning->maxntid_count && most < BLOCK_MOST_THREADS;
+    if (least <= (bounded ? most : BLOCK_MOST_THREADS))
         return true;
     return coarsening_refuse(c, NULL, "%sat this factor it needs blocks of at least %llu threads, but %s %llu",
                              contract->whole_warps ? "the kernel has instructions that whole warps execute; " : "",
                              (unsigned long long)least, bounded ? ".maxntid allows only" : "no block has more than",
-                             bounded ? (unsigned long long)most : (unsigned long long)MOST_THREADS);
+                             bounded ? (unsigned long long)most : (unsigned long long)BLOCK_MOST_THREADS);
 }
 
 /* The contract's factors of threads and of blocks. */

@@ -93,13 +93,17 @@ void contract_remove_symbol(Module *module, const Variable *symbol)
 unsigned contract_conditions(Arena *arena, const LaunchContract *contract, const char **out)
 {
     unsigned count = 0, lowest = 3;
-    bool known = contract->block[0] && contract->block[1] && contract->block[2];
+    if (contract->block[0] && contract->block[1] && contract->block[2]) {
+        out[0] = arena_printf(arena, "the block is %u,%u,%u", contract->block[0], contract->block[1],
+                              contract->block[2]);
+        return 1;
+    }
     for (unsigned d = 0; d < 3; d++) {
         if (contract->factor[d] == 1)
             continue;
         if (lowest == 3)
             lowest = d;
-        if (d == 0 && contract->whole_warps && !known)
+        if (d == 0 && contract->whole_warps)
             continue; /* the condition on warps says more */
         if (contract->block[d])
             out[count++] = arena_printf(arena, "block.%c is %u", "xyz"[d], contract->block[d]);
@@ -108,7 +112,7 @@ unsigned contract_conditions(Arena *arena, const LaunchContract *contract, const
                                         contract->factor[d] * contract->stride_unit);
     }
     /* With the conditions above it holds for the dimensions after the lowest as well. */
-    if (contract->whole_warps && !known && lowest < 3) {
+    if (contract->whole_warps && lowest < 3) {
         static const char *const products[3] = {"block.x", "block.x * block.y", "block.x * block.y * block.z"};
         out[count++] = arena_printf(arena, "%s is a multiple of %u", products[lowest], 32 * contract->factor[lowest]);
     }
@@ -178,11 +182,11 @@ const char *contract_unmet(Arena *arena, const LaunchContract *contract, const u
         uint64_t size = block[d] ? block[d] : 1;
         kept *= divide_up(size, contract->factor[d]);
         factor *= contract->factor[d];
-        if (contract->factor[d] == 1)
-            continue;
         if (contract->block[d] && size != contract->block[d])
             return arena_printf(arena, "block.%c is %u; the contract is for %u only", "xyz"[d], (unsigned)size,
                                 contract->block[d]);
+        if (contract->factor[d] == 1)
+            continue;
         if (!contract->block[d] && size % ((uint64_t)contract->factor[d] * contract->stride_unit))
             return arena_printf(arena, "block.%c is %u, not a multiple of %u", "xyz"[d], (unsigned)size,
                                 contract->factor[d] * contract->stride_unit);

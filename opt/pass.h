@@ -27,6 +27,7 @@ typedef enum PassId {
     PASS_REMATERIALIZE,
     PASS_SINK,
     PASS_BOUNDS,
+    PASS_CHECK, /* the last of all */
     PASS_COUNT
 } PassId;
 
@@ -55,6 +56,7 @@ typedef struct PassContext {
     Analyses *analyses;     /* of 'body' */
     const CoarsenRequest *coarsening;
     LaunchContract contract; /* set by coarsening */
+    const char *unadapted;   /* what becomes of launches that are not adapted, in words; set by the check pass */
     ReuseList reuse;         /* what load_reuse and forward did; in the arena */
     Refusal refusal;         /* set by coarsening that was refused */
     Legality legality;       /* set by coarsening */
@@ -80,7 +82,7 @@ extern const Pass pass_table[PASS_COUNT];
 
 /* The functions of the table, in the files of their names; ssa and coarsen are in pass.c. */
 PassFunction pass_cleanup, pass_decide, pass_load_reuse, pass_forward, pass_addresses, pass_induction,
-    pass_accumulator, pass_vectorize, pass_bases, pass_schedule, pass_rematerialize, pass_sink, pass_bounds;
+    pass_accumulator, pass_vectorize, pass_bases, pass_schedule, pass_rematerialize, pass_sink, pass_bounds, pass_check;
 
 bool pass_is_enabled(const PassOptions *options, PassId id);
 

@@ -1,6 +1,7 @@
 /* The pipeline, on one screen: pipeline_run at the end of this file.
  *
- *     statements -> body -> SSA -> coarsen -> clean up -> reuse -> bounds or the register search -> body out of SSA */
+ *     statements -> body -> SSA -> coarsen -> clean up -> reuse -> bounds or the register search -> check
+ *     -> body out of SSA */
 #include "opt/pipeline.h"
 
 #include <string.h>
@@ -202,6 +203,9 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         reduce_registers(&context, request, options, result);
     else
         pass_run(&context, PASS_BOUNDS);
+    if (result->coarsening == OUTCOME_DONE && result->contract.level == LEVEL_THREAD)
+        pass_run(&context, PASS_CHECK);
+    result->unadapted = context.unadapted;
     conclude(&context, options, result);
     pass_context_free(&context);
 }

@@ -43,13 +43,13 @@ static inline int ptxopt_launch_adapt(const uint32_t words[PTXOPT_CONTRACT_WORDS
         const uint32_t own = words[3 + d], unit = words[9], fixed = words[10 + d];
         kept *= ((unsigned long long)block[d] + own - 1) / own;
         factor *= own;
-        if (own == 1)
-            continue;
         if (fixed && block[d] != fixed) {
             snprintf(message, message_size, "block.%c is %u; the contract is for %u only", "xyz"[d], block[d],
                      (unsigned)fixed);
             return 0;
         }
+        if (own == 1)
+            continue;
         if (!block[d] || (!fixed && block[d] % ((unsigned long long)own * unit))) {
             snprintf(message, message_size, "block.%c is %u, not a multiple of %llu", "xyz"[d], block[d],
                      (unsigned long long)own * unit);

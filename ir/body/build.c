@@ -677,6 +677,8 @@ Body *body_clone(const Body *body)
         VEC_PUSH(arena, clone->variables, body->variables.data[i]);
     for (size_t i = 0; i < body->tables.count; i++)
         VEC_PUSH(arena, clone->tables, body->tables.data[i]);
+    for (size_t i = 0; i < body->declared.count; i++)
+        VEC_PUSH(arena, clone->declared, body->declared.data[i]);
     for (size_t i = 0; i < body->end_marks.count; i++)
         VEC_PUSH(arena, clone->end_marks, body->end_marks.data[i]);
     for (size_t i = 0; i < body->blocks.count; i++) {
@@ -684,6 +686,7 @@ Body *body_clone(const Body *body)
         copy->id = body->blocks.data[i]->id;
         copy->label = body->blocks.data[i]->label;
         copy->is_cold = body->blocks.data[i]->is_cold;
+        copy->is_never = body->blocks.data[i]->is_never;
         VEC_PUSH(arena, clone->blocks, copy);
         pointer_map_put(&copies, body->blocks.data[i], copy);
     }

@@ -173,6 +173,31 @@ Inst *inst_build_vector(Body *body, const char *spelling, bool is_store, const R
     return inst;
 }
 
+Inst *inst_build_call(Body *body, Function *callee, const RegId *arguments, unsigned count)
+{
+    Arena *trees = body->module->arena;
+    Inst *inst = ARENA_NEW(body->arena, Inst);
+    Parts parts = {.body = body, .trees = trees, .refs = ARENA_ARRAY(body->arena, RegRef, count)};
+    inst->signature = signature_parse(body->module, "call.uni");
+    inst->operands = ARENA_ARRAY(trees, Operand, 2);
+    inst->operand_count = 2;
+    inst->guard = REF_NONE;
+    inst->operands[0] = (Operand){
+        .kind = OPERAND_SYMBOL, .ref = REF_NONE, .symbol = {.kind = SYMBOL_FUNCTION, .function = callee}};
+    inst->operands[1] = (Operand){.kind = OPERAND_LIST,
+                                  .ref = REF_NONE,
+                                  .items = ARENA_ARRAY(trees, Operand, count),
+                                  .item_count = (uint16_t)count};
+    for (unsigned i = 0; i < count; i++)
+        register_put(&parts, &inst->operands[1].items[i], arguments[i]);
+    inst->refs = parts.refs;
+    inst->ref_count = parts.ref_count;
+    bind(body, inst, "call.uni");
+    for (unsigned i = 0; i < inst->ref_count; i++)
+        inst->refs[i].partner = REF_NONE;
+    return inst;
+}
+
 Inst *inst_build_branch(Body *body, Block *target, RegId predicate, bool inverted)
 {
     Arena *trees = body->module->arena;

@@ -43,6 +43,8 @@ result "the header in C++" "$(! command -v c++ >/dev/null || echo '#include <ptx
     c++ -Wall -Wextra -Werror -Iruntime -fsyntax-only -x c++ - 2>&1 | head -n 3)"
 runs "original" 0 "0 wrong" "$tmp/driver" linked $ptx 128
 runs "coarsened, launched like the original" 1 "[1-9][0-9]* wrong" "$tmp/driver" linked "$tmp/coarse.ptx" 128
+runs "a known block, launched like the original" 1 "requires .reqntid 64 along x, but the launch has 128" \
+    "$tmp/driver" linked "$tmp/fixed.ptx" 128
 runs "header" 0 "0 wrong" "$tmp/driver" header "$tmp/coarse.ptx" 128
 runs "header, original" 0 "0 wrong" "$tmp/driver" header $ptx 128
 runs "header, forbidden" 4 "not allowed: block.x is 127, not a multiple of 2" "$tmp/driver" header "$tmp/coarse.ptx" 127

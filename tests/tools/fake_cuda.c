@@ -20,6 +20,7 @@ enum {
     INVALID_VALUE = 1,
     NO_DEVICE = 100,
     NO_BINARY = 209,
+    ASSERTED = 710,
     INVALID_PTX = 218,
     NOT_FOUND = 500,
     LAUNCH_FAILED = 719
@@ -521,6 +522,14 @@ static void keep_variable(FakeModule *module, const EmulatorBuffer *buffer)
     memcpy(global_of(module, variable)->memory->bytes, buffer->bytes, buffer->size);
 }
 
+static int error_of(FaultKind fault)
+{
+    return fault == FAULT_NONE     ? DONE
+           : fault == FAULT_LAUNCH ? INVALID_VALUE
+           : fault == FAULT_TRAP   ? ASSERTED
+                                   : LAUNCH_FAILED;
+}
+
 int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                    unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **parameters, void **extra)
 {
@@ -569,8 +578,9 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
         if (result->buffers[i].is_variable)
             keep_variable(called->module, &result->buffers[i]);
     clock_ms += 1e-6 * (double)result->counters.warp_instructions;
+    const int error = error_of(result->fault.kind);
     arena_free(arena);
-    return fine ? DONE : LAUNCH_FAILED;
+    return error;
 }
 
 int cuEventCreate(void **event, unsigned flags)
