@@ -64,7 +64,8 @@ static void ssa_start(Search *search)
     search_record(search, PASS_SSA, "to SSA form and back", body, &search->current, better);
 }
 
-void target_search(Search *search)
+/* The passes propose until the target is reached or nothing is left to try. */
+static void propose(Search *search)
 {
     unsigned effort = search->request->effort;
     pass_set_body(&search->passes, body_clone(search->best));
@@ -86,6 +87,14 @@ void target_search(Search *search)
         if (search->used == used)
             break;
     }
+}
+
+void target_search(Search *search)
+{
+    search->reserved++; /* what is spilled is known last */
+    propose(search);
+    search->reserved--;
+    search_run(search, PASS_SPILLING, STAGE_FINE, 1);
 }
 
 static Body *input_clone(const Body *body)

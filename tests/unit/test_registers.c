@@ -16,6 +16,7 @@ typedef struct ModelJudge {
     Judge judge;
     Temper temper;
     unsigned shared; /* bytes that every form takes */
+    unsigned places; /* bytes of shared memory for spills, for each thread of .maxntid, where the pragma asks for it */
     unsigned calls;
     unsigned prepared;   /* forms that prepare() was given */
     unsigned ends_after; /* calls, after which the time is over; 0: never */
@@ -57,10 +58,15 @@ static bool model_measure(void *context, const FunctionForm *form, Figures *out)
         count += 2 * (registers - cap);
         registers = cap;
     }
+    if (judge->places && candidate->blocks.data[0]->pragmas.count) {
+        assert_int_equal(candidate->blocks.data[0]->pragmas.count, 1);
+        out->spill_stores = out->spill_loads = 0;
+        out->shared = judge->places * (candidate->tuning.maxntid_count ? candidate->tuning.maxntid[0] : 1024);
+    }
     out->known = true;
     out->serialized = judge->serializes && judge->calls > 2;
     out->registers = registers;
-    out->shared = judge->shared;
+    out->shared += judge->shared;
     out->instructions = count;
     return true;
 }
@@ -655,6 +661,32 @@ static void spills_are_not_a_way_to_reach_a_target(void **state)
     }
 }
 
+/* With 24 registers, 16 blocks of 128 threads are on an SM.  Each may then use 13 KiB. */
+static void spills_go_to_unused_shared_memory(void **state)
+{
+    (void)state;
+    const struct {
+        unsigned threads, places;
+        bool expected;
+    } cases[] = {{128, 64, true}, {128, 128, false}, {0, 8, false}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Case test;
+        case_start(&test, late_values(text_arena, 40), HONEST);
+        memset(test.passes.enabled, false, sizeof test.passes.enabled);
+        test.passes.enabled[PASS_BOUNDS] = test.passes.enabled[PASS_SPILLING] = true;
+        test.block_threads = cases[i].threads;
+        test.judge.places = cases[i].places;
+        test.request.target = 24;
+        case_run(&test);
+        assert_true(test.result.reached);
+        assert_true((figures_spills(&test.result.after) == 0) == cases[i].expected);
+        assert_true((test.body->blocks.data[0]->pragmas.count == 1) == cases[i].expected);
+        if (cases[i].expected)
+            assert_int_equal(test.body->tuning.maxntid[0], cases[i].threads);
+        case_end(&test);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -681,6 +713,7 @@ int main(void)
         cmocka_unit_test(auto_gives_up_where_spills_would_stay),
         cmocka_unit_test(an_assembler_judges),
         cmocka_unit_test(spills_are_not_a_way_to_reach_a_target),
+        cmocka_unit_test(spills_go_to_unused_shared_memory),
     };
     return cmocka_run_group_tests(tests, texts_start, texts_end);
 }
