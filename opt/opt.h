@@ -15,6 +15,7 @@
 #include "opt/cleanup.h"
 #include "opt/coarsen.h"
 #include "opt/estimate.h"
+#include "opt/inline.h"
 #include "opt/judge.h"
 #include "opt/pass.h"
 #include "opt/pipeline.h"

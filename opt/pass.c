@@ -1,5 +1,23 @@
 #include "opt/pass.h"
 
+#include "opt/inline.h"
+
+/* Works on a copy: if one of the calls has to stay, all do. */
+static bool pass_inline(PassContext *context)
+{
+    const CoarsenRequest *request = context->coarsening;
+    bool merges_blocks = request->level == LEVEL_BLOCK;
+    for (unsigned d = 0; d < 3; d++)
+        merges_blocks |= request->merged[d] > 1;
+    Body *copy = body_clone(context->body);
+    if (!inline_calls(copy, merges_blocks)) {
+        body_free(copy);
+        return false;
+    }
+    pass_set_body(context, copy);
+    return true;
+}
+
 static bool pass_ssa(PassContext *context)
 {
     body_to_ssa(context->body);
@@ -30,6 +48,7 @@ static bool pass_coarsen(PassContext *context)
 /* clang-format off */
 const Pass pass_table[PASS_COUNT] = {
     /*  id             name           -d   fixed  requires/preserves invalidates description */
+    ROW(INLINE,        inline,        'j', false, 0,   PROPERTY_LAUNCH, ALL, "inline calls that mind their thread"),
     ROW(SSA,           ssa,           's', true,  0,   KEEPS, ALL,          "build the body form and SSA"),
     ROW(COARSEN,       coarsen,       'c', false, SSA, SSA,   ALL,          "thread coarsening"),
     ROW(CLEANUP,       cleanup,       'd', false, SSA, KEEPS, INSTRUCTIONS, "merge equal values, remove dead code"),

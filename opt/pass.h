@@ -12,6 +12,7 @@
 #include "opt/reuse.h"
 
 typedef enum PassId {
+    PASS_INLINE,
     PASS_SSA,
     PASS_COARSEN,
     PASS_CLEANUP,
@@ -81,7 +82,7 @@ typedef struct Pass {
 
 extern const Pass pass_table[PASS_COUNT];
 
-/* The functions of the table, in the files of their names; ssa and coarsen are in pass.c. */
+/* The functions of the table, in the files of their names; inline, ssa and coarsen are in pass.c. */
 PassFunction pass_cleanup, pass_decide, pass_load_reuse, pass_forward, pass_addresses, pass_induction,
     pass_accumulator, pass_vectorize, pass_bases, pass_schedule, pass_rematerialize, pass_sink, pass_spilling,
     pass_bounds, pass_check;

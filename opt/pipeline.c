@@ -1,7 +1,9 @@
 /* The pipeline, on one screen: pipeline_run at the end of this file.
  *
  *     statements -> body -> SSA -> coarsen -> clean up -> reuse -> bounds or the register search -> check
- *     -> body out of SSA */
+ *     -> body out of SSA
+ *
+ * Before coarsening, calls are inlined that it could not leave as they are. */
 #include "opt/pipeline.h"
 
 #include <string.h>
@@ -194,6 +196,8 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     context.judge = options->judge;
     context.block = block;
     context.coarsening = &coarsening;
+    if (request->coarsen)
+        pass_run(&context, PASS_INLINE);
     pass_run(&context, PASS_SSA);
     if (request->coarsen)
         coarsen(&context, result);

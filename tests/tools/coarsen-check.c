@@ -184,6 +184,15 @@ static void press(const Case *it, Body *body, uint64_t choice)
     body_verify(body, "scheduling");
 }
 
+/* Inlines calls where all that need it can be. */
+static Body *inlined(Body *body, bool merges_blocks)
+{
+    Body *copy = body_clone(body);
+    bool done = inline_calls(copy, merges_blocks);
+    body_free(done ? body : copy);
+    return done ? copy : body;
+}
+
 static void check_config(const Case *it, const Config *config, bool clean)
 {
     Function *kernel = module_find_function(it->module, it->launch->kernel);
@@ -194,6 +203,7 @@ static void check_config(const Case *it, const Config *config, bool clean)
         it->counts->refused++;
         return;
     }
+    body = inlined(body, config->level == LEVEL_BLOCK || config->merged[0] * config->merged[1] * config->merged[2] > 1);
     body_to_ssa(body);
     body_verify(body, "SSA");
     CoarsenRequest request = {.level = config->level, .stride = config->stride, .guards = config->guards, .growth = 8};
