@@ -261,16 +261,29 @@ const char *coarsening_why_not_once(const Coarsening *c, const Inst *inst)
     return NULL;
 }
 
+/* Whether every wait for asynchronous copies is for all of a thread's groups.  Then it does not matter how many groups
+ * there are, and each copy of a region may make its own. */
+static bool waits_for_all_groups(const Coarsening *c)
+{
+    for (size_t b = 0; b < c->body->blocks.count; b++)
+        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
+            if (inst->sync == SYNC_ASYNC_GROUP && inst->operand_count &&
+                (inst->operands[0].kind != OPERAND_CONSTANT || inst->operands[0].constant->bits != 0))
+                return false;
+    return true;
+}
+
 /* Refuses collective instructions that merged threads do not come to together. */
 static bool check_collectives(Coarsening *c)
 {
+    const bool counts_groups = !waits_for_all_groups(c);
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         const Block *block = c->body->blocks.data[b];
         bool in_region = bitset_has(&c->in_region, block->id);
         for (const Inst *inst = block->first; inst; inst = inst->next) {
             if (!coarsening_is_collective(inst))
                 continue;
-            if (in_region && come_together(c, block))
+            if (in_region && (come_together(c, block) || (inst->sync == SYNC_ASYNC_GROUP && !counts_groups)))
                 continue;
             if (in_region)
                 return coarsening_refuse_controlled(c, inst);
