@@ -387,14 +387,14 @@ static void test_induction(void **state)
     }
 }
 
-/* What is left of "if (condition) store" after decide: branches and stores. */
+/* What is left of "if (condition) store" after decide: branches and stores, and no guard. */
 static void check_decision(const char *code, bool can_skip, bool can_store)
 {
     Module *module;
     Body *body = body_of(&module, code);
     Arena *arena = arena_new();
     PassOptions options = {0};
-    unsigned branches = 0, stores = 0;
+    unsigned branches = 0, stores = 0, guarded = 0;
     options.enabled[PASS_DECIDE] = true;
     PassContext context = pass_context_new(arena, &options, module_find_function(module, "k"), body_clone(body));
     pass_run(&context, PASS_DECIDE);
@@ -402,9 +402,10 @@ static void check_decision(const char *code, bool can_skip, bool can_store)
         for (const Inst *inst = context.body->blocks.data[b]->first; inst; inst = inst->next) {
             branches += inst_is_branch(inst) && inst->guard != REF_NONE;
             stores += inst_op(inst) == OP_ST;
+            guarded += !inst_is_branch(inst) && inst->guard != REF_NONE;
         }
-    if (branches != (can_skip && can_store) || stores != can_store)
-        fail_msg("%u branches and %u stores are left of\n%s", branches, stores, code);
+    if (branches != (can_skip && can_store) || stores != can_store || guarded)
+        fail_msg("%u branches, %u stores and %u guards are left of\n%s", branches, stores, guarded, code);
     pass_context_free(&context);
     arena_free(arena);
     release(module);
@@ -447,6 +448,7 @@ static void test_decide(void **state)
     check_decision(PARTS "\t@%p2 st.global.u32 [%a], 1;\n", false, false);
     check_decision(PARTS "\t@!%p1 st.global.u32 [%a], 1;\n", false, false);
     check_decision(PARTS "\t@%p1 st.global.u32 [%a], 1;\n", false, true);
+    check_decision(PARTS "\t@!%p2 ld.global.u32 %r3, [%a];\n\tst.global.u32 [%a], %r3;\n", false, true);
 }
 
 int main(void)
