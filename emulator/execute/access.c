@@ -126,7 +126,9 @@ static void row_load(Exec *x, const MemoryOp *memory, uint32_t mask, const RowAc
         if (memory->elements[i] == NO_ROW)
             continue;
         uint8_t *dest = x->frame->registers + memory->elements[i];
-        if (bytes == 4 && row_bytes == 4) {
+        if (bytes == 4 && row_bytes == 4 && mask == ALL_LANES) {
+            x->machine->loops->load_words((uint32_t *)dest, from, at->offsets);
+        } else if (bytes == 4 && row_bytes == 4) {
             COPY_ROW(uint32_t, dest + 4 * lane, from + at->offsets[lane]);
         } else if (bytes == 8 && row_bytes == 8) {
             COPY_ROW(uint64_t, dest + 8 * lane, from + at->offsets[lane]);
@@ -187,6 +189,10 @@ static void row_store(Exec *x, const MemoryOp *memory, uint32_t mask, const RowA
         uint8_t *to = at->region->bytes + i * bytes;
         const uint8_t *from = source_row(x, memory->elements[i]);
         unsigned row_bytes = memory->row_bytes[i];
+        if (bytes == 4 && row_bytes == 4 && mask == ALL_LANES) {
+            changed |= x->machine->loops->store_words(to, at->offsets, (const uint32_t *)from);
+            continue;
+        }
         switch (bytes) {
         case 1: STORE_ROW(uint8_t); break;
         case 2: STORE_ROW(uint16_t); break;

@@ -207,6 +207,10 @@ typedef struct LaneLoops {
     bool (*are_relative)(const uint32_t *offsets, const uint32_t *relative);
     /* How many of the first 'count' values differ from all before them; count is at most 32. */
     unsigned (*distinct)(const uint64_t *values, unsigned count);
+    /* words[i] = the word at from + offsets[i], and the other way around: true if that changes a word. Of lanes that
+     * store to one place, the last wins. */
+    void (*load_words)(uint32_t *words, const uint8_t *from, const uint32_t *offsets);
+    bool (*store_words)(uint8_t *to, const uint32_t *offsets, const uint32_t *words);
     /* True if each word is 0, has the time of 'when', or is now | lanes[i] but for bit 0. */
     bool (*are_settled)(const uint32_t *words, const uint32_t *lanes, unsigned count, uint32_t now, uint32_t when);
     bool (*are_stamped)(const uint32_t *words, const uint32_t *lanes, unsigned count, uint32_t now);

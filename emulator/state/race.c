@@ -133,21 +133,43 @@ bool race_check(Exec *x, const Op *op, unsigned lane, unsigned bytes, AccessMode
     return true;
 }
 
-/* True if none of the stamps conflicts with an access of the lanes; 'lanes' is NULL if lanes share cells. */
-static bool stamps_agree(const Exec *x, const uint32_t *stamps, const uint32_t *lanes, unsigned count, uint32_t now)
+/* True if none of the stamps conflicts with an access of the lanes; 'lanes' is NULL if lanes share cells. *when is a
+ * stamp that is known to be ordered, or 0. */
+static inline bool stamps_agree(const Exec *x, const uint32_t *stamps, const uint32_t *lanes, unsigned count,
+                                uint32_t now, uint32_t *when)
 {
     static const uint32_t none[32 * LANES] = {[0 ... 32 * LANES - 1] = UINT32_MAX};
-    uint32_t first = stamps[0], when = first && stamp_is_ordered(x, first) ? first : 0;
-    if (x->machine->loops->are_settled(stamps, lanes ? lanes : none, count, now, when))
+    uint32_t first = stamps[0];
+    if (first && (first ^ *when) >> STAMP_SHIFT && stamp_is_ordered(x, first))
+        *when = first;
+    if (count > 1 && x->machine->loops->are_settled(stamps, lanes ? lanes : none, count, now, *when))
         return true;
     for (unsigned i = 0; i < count; i++)
-        if (stamps[i] && (stamps[i] ^ when) >> STAMP_SHIFT) {
+        if (stamps[i] && (stamps[i] ^ *when) >> STAMP_SHIFT) {
             if (stamp_is_ordered(x, stamps[i]))
-                when = stamps[i];
+                *when = stamps[i];
             else if (!lanes || (stamps[i] ^ lanes[i]) & STAMP_LANE || !stamp_is_of_warp(x, stamps[i]))
                 return false;
         }
     return true;
+}
+
+/* The same for one lane each, of cells that were read at different times: few, so the last one is remembered. */
+static void cells_read_each(const Exec *x, uint32_t *newer, uint32_t *older, const uint32_t *lanes, unsigned count,
+                            uint32_t now)
+{
+    uint32_t when = 0;
+    bool of_warp = true;
+    for (unsigned i = 0; i < count; i++) {
+        uint32_t before = newer[i];
+        if (before && (before ^ when) >> STAMP_SHIFT) {
+            when = before;
+            of_warp = stamp_is_of_warp(x, before);
+        }
+        if (before && ((before ^ lanes[i]) & STAMP_LANE || !of_warp))
+            older[i] = before;
+        newer[i] = now | lanes[i];
+    }
 }
 
 /* Remembers the reads of cells by one lane each. */
@@ -161,14 +183,22 @@ static void cells_read(const Exec *x, RaceCells *cells, size_t begin, const uint
     if (loops->are_same_time(newer, count, first))
         loops->push(newer, older, lanes, count, now, first ? stamp_is_of_warp(x, first) : true);
     else
-        for (unsigned i = 0; i < count; i++)
-            cell_read(x, cells, begin + i, now | lanes[i]);
+        cells_read_each(x, newer, older, lanes, count, now);
 }
 
 static void cells_see(RaceCells *cells, size_t begin, unsigned count, uint8_t seen)
 {
-    for (unsigned i = 0; i < count; i++)
-        cells->seen[begin + i] |= seen;
+    uint8_t *kinds = &cells->seen[begin];
+    const uint64_t each = UINT64_C(0x0101010101010101) * seen;
+    unsigned i = 0;
+    for (; i + 8 <= count; i += 8) {
+        uint64_t eight;
+        memcpy(&eight, &kinds[i], sizeof eight);
+        eight |= each;
+        memcpy(&kinds[i], &eight, sizeof eight);
+    }
+    for (; i < count; i++)
+        kinds[i] |= seen;
 }
 
 /* The first cell of a run, and how many it has. */
@@ -186,7 +216,10 @@ static void row_read(const Exec *x, RaceCells *cells, const AccessShape *shape, 
         const uint32_t *lanes = &shape->lanes[run->cell];
         unsigned count;
         size_t begin = run_cells(cells, run, offset, &count);
-        if (run->is_shared) {
+        if (run->is_shared && count == 1) {
+            cells->newer[begin] = now | lanes[0];
+            cells->older[begin] = now | shape->others[run->cell];
+        } else if (run->is_shared) {
             loops->stamp(&cells->newer[begin], lanes, count, now);
             loops->stamp(&cells->older[begin], &shape->others[run->cell], count, now);
         } else {
@@ -213,13 +246,16 @@ static void row_write(const Exec *x, RaceCells *cells, const AccessShape *shape,
 
 unsigned race_shift(Machine *machine, Region *region, unsigned bytes)
 {
+    const RaceCells *cells = region->race;
+    if (cells->writes && bytes >> cells->shift)
+        return cells->shift;
     return cells_ready(machine, region, 0, bytes)->shift;
 }
 
 bool race_row(Exec *x, Region *region, const AccessShape *shape, uint32_t offset, bool writes)
 {
     RaceCells *cells = region->race;
-    uint32_t now = stamp_now(x);
+    uint32_t now = stamp_now(x), when = 0;
     if (writes && shape->overlaps)
         return false;
     for (unsigned i = 0; i < shape->run_count; i++) {
@@ -227,10 +263,10 @@ bool race_row(Exec *x, Region *region, const AccessShape *shape, uint32_t offset
         const uint32_t *lanes = run->is_shared ? NULL : &shape->lanes[run->cell];
         unsigned count;
         size_t begin = run_cells(cells, run, offset, &count);
-        if (!stamps_agree(x, &cells->writes[begin], lanes, count, now))
+        if (!stamps_agree(x, &cells->writes[begin], lanes, count, now, &when))
             return false;
-        if (writes && (!stamps_agree(x, &cells->newer[begin], lanes, count, now) ||
-                       !stamps_agree(x, &cells->older[begin], lanes, count, now)))
+        if (writes && (!stamps_agree(x, &cells->newer[begin], lanes, count, now, &when) ||
+                       !stamps_agree(x, &cells->older[begin], lanes, count, now, &when)))
             return false;
     }
     if (writes)
