@@ -148,9 +148,24 @@ static void fault_waiting(Exec *x, Split *split)
              missing & x->warp->live ? "wait elsewhere" : "exit without coming");
 }
 
+/* Threads that have exited are not waited for at a barrier, so lanes that wait for the others only to exit do so. */
+static bool let_leave(Exec *x)
+{
+    Warp *warp = x->warp;
+    for (unsigned i = 0; i < warp->blocked_count; i++) {
+        const Split *split = warp->blocked[i];
+        if ((split->wait == WAIT_BARRIER || split->wait == WAIT_ALIGNED) &&
+            release_leaving(x->machine, warp, split))
+            return true;
+    }
+    return false;
+}
+
 bool warp_resolve(Exec *x)
 {
     Warp *warp = x->warp;
+    if (let_leave(x))
+        return true;
     for (unsigned i = 0; i < warp->blocked_count; i++)
         if (warp->blocked[i]->wait == WAIT_BARRIER)
             return true;

@@ -39,6 +39,8 @@ void partners_arrive(Exec *x, const Op *op, unsigned barrier);
 /* Lets lanes that wait to reconverge with the split continue without it: it may be waiting for them, as at a lock.
  * Returns these lanes; *leaving: those of them that will only exit. */
 uint32_t release_arrived(Machine *machine, Warp *warp, const Split *split, uint32_t *leaving);
+/* The same for those lanes only that will do nothing but exit. True if there are any. */
+bool release_leaving(Machine *machine, Warp *warp, const Split *split);
 /* loop_look, after a jump of the running split, returns true if the split loops without a change; Split.repeats then
  * says so.  loop_forget begins the turn of another. */
 void loop_forget(Machine *machine);

@@ -197,6 +197,13 @@ static bool is_end(const Code *code, uint32_t pc)
            (inst_op(op->inst) == OP_EXIT || (inst_op(op->inst) == OP_RET && code->is_entry));
 }
 
+static void release(Machine *machine, Warp *warp, Split *waiting, uint32_t held)
+{
+    waiting->mask &= ~held;
+    machine->effects++;
+    warp_push(warp, split_new(machine, waiting->parent, waiting->frame, waiting->pc, held, waiting->reconvergence));
+}
+
 uint32_t release_arrived(Machine *machine, Warp *warp, const Split *split, uint32_t *leaving)
 {
     uint32_t released = 0;
@@ -205,12 +212,23 @@ uint32_t release_arrived(Machine *machine, Warp *warp, const Split *split, uint3
         uint32_t held = lanes_held(warp, waiting);
         if (!held)
             continue;
-        waiting->mask &= ~held;
         machine->result->counters.warp_waits++;
-        machine->effects++;
         released |= held;
         *leaving |= is_end(waiting->frame->code, waiting->pc) ? held : 0;
-        warp_push(warp, split_new(machine, waiting->parent, waiting->frame, waiting->pc, held, waiting->reconvergence));
+        release(machine, warp, waiting, held);
+    }
+    return released;
+}
+
+bool release_leaving(Machine *machine, Warp *warp, const Split *split)
+{
+    bool released = false;
+    for (Split *waiting = split->parent; waiting; waiting = waiting->parent) {
+        uint32_t held = lanes_held(warp, waiting);
+        if (!held || !is_end(waiting->frame->code, waiting->pc))
+            continue;
+        release(machine, warp, waiting, held);
+        released = true;
     }
     return released;
 }

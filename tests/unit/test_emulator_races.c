@@ -70,11 +70,30 @@ static void old_accesses_are_remembered(void **state)
     arena_free(arena);
 }
 
+/* Readers of a word that another one has read since. */
+static void earlier_readers_are_remembered(void **state)
+{
+    Emulated kernel = {.globals = SHARED, .block = 96};
+    (void)state;
+    /* All lanes read one word, and the last of them writes it. */
+    expect_fault(&kernel,
+                 "ld.shared.u32 %r3, [box]; setp.eq.u32 %p1, %r1, 31; @%p1 st.shared.u32 [box], 7; bar.sync 0;",
+                 FAULT_RACE, "writes byte 0 of shared memory, which thread 30,0,0 of block 0,0,0 read");
+    /* Warps 0 and 1 read 16 words each; warp 2 reads all of them, and then writes those of warp 0. */
+    expect_fault(&kernel,
+                 "mov.u32 %r9, box; mov.u32 %r2, %laneid; shl.b32 %r3, %r2, 2; add.u32 %r9, %r9, %r3;\n"
+                 "setp.ge.u32 %p1, %r1, 64; @%p1 bra all; and.b32 %r4, %r1, 48; setp.eq.u32 %p2, %r4, 0;\n"
+                 "setp.eq.u32 %p3, %r4, 48; or.pred %p2, %p2, %p3; @%p2 ld.shared.u32 %r5, [%r9]; bra end;\n"
+                 "all: ld.shared.u32 %r5, [%r9]; st.shared.u32 [%r9], 7;\nend: bar.sync 0;",
+                 FAULT_RACE, "writes byte 0 of shared memory, which thread 0,0,0 of block 0,0,0 read");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_lane_of_a_warp_races),
         cmocka_unit_test(old_accesses_are_remembered),
+        cmocka_unit_test(earlier_readers_are_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
