@@ -248,19 +248,30 @@ $(OUT)/tests/ptxopt-faults: $(OUT)/tests/tools/faults.o $(MAIN_OBJECT) $(OUT)/li
 	$(link)
 
 # A CUDA driver whose GPU is the emulator.
-$(OUT)/tests/libcuda-fake.so: LINK_FLAGS := -shared
-$(OUT)/tests/libcuda-fake.so: $(OUT)/tests/tools/fake_cuda.o $(OUT)/tests/tools/fake_fatbin.o $(OUT)/libptxopt.a
+$(OUT)/tests/libcuda-fake.so: LINK_FLAGS := -shared -Wl,--version-script,tests/tools/fake_cuda.map
+$(OUT)/tests/libcuda-fake.so: tests/tools/fake_cuda.map
+$(OUT)/tests/libcuda-fake.so: $(addprefix $(OUT)/tests/tools/,fake_cuda.o fake_fatbin.o fake_graph.o fake_query.o) \
+    $(OUT)/libptxopt.a
 	$(link)
 
-# The same where the loader finds it, and a CUDA runtime on it.
+# The same where the loader finds it, and CUDA runtimes on it: shared for nvcc 11 to 13, and static.
 EMULATED := $(OUT)/tests/emulated
+EMULATED_RUNTIMES := $(addprefix $(EMULATED)/,libcudart.so.11.0 libcudart.so.12 libcudart.so.13)
 $(EMULATED)/libcuda.so.1: $(OUT)/tests/libcuda-fake.so
 	@mkdir -p $(@D)
 	cp $< $@
-$(EMULATED)/libcudart.so.13: $(OUT)/tests/tools/fake_cudart.o tests/tools/fake_cudart.map
+
+RUNTIME_SOURCES := tests/tools/fake_cudart.c tests/tools/fake_cudart_graph.c
+$(EMULATED_RUNTIMES): $(EMULATED)/libcudart.so.%: $(RUNTIME_SOURCES) tests/tools/fake_cudart.h $(OUT)/configuration
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script,tests/tools/fake_cudart.map -o $@ $< \
-	    -ldl
+	@echo 'libcudart.so.$* { global: *; };' >$@.map
+	$(CC) $(ALL_CPPFLAGS) -DRUNTIME_VERSION=$(basename $*)000 $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared \
+	    -Wl,-soname,$(@F) -Wl,--version-script,$@.map -o $@ $(RUNTIME_SOURCES) -ldl
+
+$(EMULATED)/static/libcudart_static.a: $(RUNTIME_SOURCES:%.c=$(OUT)/%.o)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(AR) rcsD $@ $^
 
 # Fakes of NVIDIA's libraries, some of them incomplete, for test_assembler_faults.
 FAKES := $(addprefix $(OUT)/tests/fakes/,driver.so driver-without-error-name.so driver-without-link.so nvjitlink.so \
@@ -300,7 +311,7 @@ $(REFERENCES): $(wildcard corpus/*/*.ref.c) corpus/reference.h $(OUT)/configurat
 	$(CC) $(STANDARD) -O2 -fPIC -shared -ffp-contract=off $(CPPFLAGS) -I. -o $@ $(filter %.ref.c,$^) -lm
 
 HELPERS := $(TOOLS) $(FAKES) $(OUT)/tests/ptxopt-faults $(OUT)/tests/libcuda-fake.so \
-    $(EMULATED)/libcuda.so.1 $(EMULATED)/libcudart.so.13 $(OUT)/check-gpu \
+    $(EMULATED)/libcuda.so.1 $(EMULATED_RUNTIMES) $(EMULATED)/static/libcudart_static.a $(OUT)/check-gpu \
     $(if $(OCCUPANCY),$(OUT)/tests/compare-occupancy)
 
 -include $(patsubst %.o,%.d,$(SOURCE_OBJECTS) $(GENERATED_OBJECTS) $(TOOL_OBJECTS) $(TEST_OBJECTS))
@@ -401,16 +412,23 @@ TO := $(DESTDIR)$(PREFIX)
 # Every file and link that `make install` makes, below PREFIX.
 INSTALLED := $(INSTALLED_PROGRAMS:%=bin/%) $(INSTALLED_MANUALS:docs/%=share/man/man1/%) \
     $(COMPLETIONS) $(addprefix include/,ptxopt.h ptxopt-launch.h ptxopt-adapted.h) \
-    $(addprefix lib/,libptxopt-launch.a libptxopt-launch.so libptxopt.a libptxopt.so.$(VERSION) $(SONAME) \
-    libptxopt.so pkgconfig/ptxopt.pc cmake/ptxopt/ptxopt-config.cmake cmake/ptxopt/ptxopt-config-version.cmake)
+    $(addprefix lib/,ptxopt/cicc libptxopt-launch.a libptxopt-launch.so libptxopt.a libptxopt.so.$(VERSION) $(SONAME) \
+    libptxopt.so $(addprefix pkgconfig/,ptxopt.pc ptxopt-launch.pc) \
+    cmake/ptxopt/ptxopt-config.cmake cmake/ptxopt/ptxopt-config-version.cmake)
+
+# Options for the linker (wrappers/wrapped.def).
+WRAPPED = $(shell sed -n 's/^WRAPPED(\(.*\))$$/-Wl,--wrap=\1/p' wrappers/wrapped.def)
 
 # $(call fill,TEMPLATE,FILE)
-fill = sed -e 's/@VERSION@/$(VERSION)/g' -e 's/@SONAME@/$(SONAME)/g' $(1) >$(2) && chmod 644 $(2)
+fill = sed -e 's/@VERSION@/$(VERSION)/g' -e 's/@WRAPPED@/$(WRAPPED)/' -e 's/@SONAME@/$(SONAME)/g' $(1) >$(2) && \
+    chmod 644 $(2)
 
 install: $(PROGRAM) $(WRAPPERS) $(PUBLIC) $(ADAPTER) $(PRELOAD)
 	install -d $(dir $(COMPLETIONS:%=$(TO)/%))
+	install -d $(TO)/lib/ptxopt
 	install -d $(TO)/bin $(TO)/include $(TO)/lib/pkgconfig $(TO)/lib/cmake/ptxopt $(TO)/share/man/man1 $(TO)/$(DOCUMENTS)
 	install -s -m 755 $(PROGRAM) $(WRAPPERS) $(TO)/bin
+	install -m 755 wrappers/cicc $(TO)/lib/ptxopt
 	install -m 644 library/ptxopt.h runtime/ptxopt-launch.h runtime/ptxopt-adapted.h $(TO)/include
 	install -m 644 $(ADAPTER) $(TO)/lib/libptxopt-launch.a
 	strip --strip-debug -D $(TO)/lib/libptxopt-launch.a
@@ -421,6 +439,7 @@ install: $(PROGRAM) $(WRAPPERS) $(PUBLIC) $(ADAPTER) $(PRELOAD)
 	ln -sf libptxopt.so.$(VERSION) $(TO)/lib/$(SONAME)
 	ln -sf $(SONAME) $(TO)/lib/libptxopt.so
 	$(call fill,library/ptxopt.pc.in,$(TO)/lib/pkgconfig/ptxopt.pc)
+	$(call fill,runtime/ptxopt-launch.pc.in,$(TO)/lib/pkgconfig/ptxopt-launch.pc)
 	$(call fill,library/ptxopt-config.cmake.in,$(TO)/lib/cmake/ptxopt/ptxopt-config.cmake)
 	$(call fill,library/ptxopt-config-version.cmake.in,$(TO)/lib/cmake/ptxopt/ptxopt-config-version.cmake)
 	$(abspath $(PROGRAM)) completion bash >$(TO)/$(word 1,$(COMPLETIONS))
@@ -432,7 +451,7 @@ install: $(PROGRAM) $(WRAPPERS) $(PUBLIC) $(ADAPTER) $(PRELOAD)
 
 uninstall:
 	rm -f $(INSTALLED:%=$(TO)/%)
-	rm -rf $(TO)/$(DOCUMENTS) $(TO)/lib/cmake/ptxopt
+	rm -rf $(TO)/$(DOCUMENTS) $(TO)/lib/cmake/ptxopt $(TO)/lib/ptxopt
 
 clean:
 	rm -rf build ptxopt ptxopt-ptxas ptxopt-nvcc

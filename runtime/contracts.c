@@ -20,6 +20,15 @@ void driver_load(Driver *driver, void *(*find)(const char *name))
     *(void **)&driver->exchange_capture_mode = find("cuThreadExchangeStreamCaptureMode");
     *(void **)&driver->function_get_module = find("cuFuncGetModule");
     *(void **)&driver->launch = find("cuLaunchKernel");
+    *(void **)&driver->launch_cooperative = find("cuLaunchCooperativeKernel");
+    *(void **)&driver->launch_ex = find("cuLaunchKernelEx");
+    *(void **)&driver->graph_add = find("cuGraphAddKernelNode_v2");
+    *(void **)&driver->graph_get = find("cuGraphKernelNodeGetParams_v2");
+    *(void **)&driver->graph_set = find("cuGraphKernelNodeSetParams_v2");
+    *(void **)&driver->graph_set_instance = find("cuGraphExecKernelNodeSetParams_v2");
+    *(void **)&driver->function_name = find("cuFuncGetName");
+    *(void **)&driver->kernel_name = find("cuKernelGetName");
+    *(void **)&driver->kernel_library = find("cuKernelGetLibrary");
 }
 
 static void print_counts(void)
@@ -48,9 +57,9 @@ void contract_keep(Contract *contract)
         atexit(print_counts);
 }
 
-_Noreturn static void stop(const char *kernel, const char *why, const char *hint)
+_Noreturn static void stop(const char *kernel, const char *why)
 {
-    fprintf(stderr, "ptxopt: error: the coarsened kernel '%s' cannot be launched like this: %s%s\n", kernel, why, hint);
+    fprintf(stderr, "ptxopt: error: the coarsened kernel '%s' cannot be launched like this: %s\n", kernel, why);
     abort();
 }
 
@@ -73,21 +82,21 @@ static void read_words(const Driver *driver, void *module, void *library, Contra
     int mode = CAPTURE_RELAXED;
     bool is_exchanged = driver->exchange_capture_mode && driver->exchange_capture_mode(&mode) == 0;
     if (size != sizeof contract->words || !driver->copy_out || driver->copy_out(contract->words, address, size))
-        stop(contract->kernel, "its launch contract cannot be read", "");
+        stop(contract->kernel, "its launch contract cannot be read");
     if (is_exchanged)
         driver->exchange_capture_mode(&mode);
     snprintf(name, sizeof name, "%s__ptxopt_original", contract->kernel);
     if (module && driver->module_get_function)
         driver->module_get_function(&contract->original, module, name);
     else if (library && driver->library_get_kernel)
-        driver->library_get_kernel(&contract->original, library, name);
+        contract->is_of_library = driver->library_get_kernel(&contract->original, library, name) == 0;
 }
 
 Contract *contract_read(const Driver *driver, void *module, void *library, const char *kernel)
 {
     Contract *contract = calloc(1, sizeof *contract);
     if (!contract || !(contract->kernel = strdup(kernel)))
-        stop(kernel, "out of memory", "");
+        stop(kernel, "out of memory");
     read_words(driver, module, library, contract);
     return contract;
 }
@@ -104,51 +113,55 @@ void contract_free(Contract *contract)
     free(contract);
 }
 
-/* False, with the reason, if the contract forbids the launch. */
-static bool adapt(Contract *contract, unsigned block[3], char *why, size_t size)
-{
-    if (!ptxopt_launch_adapt(contract->words, block, why, size))
-        return false;
-    __atomic_add_fetch(&contract->adapted, 1, __ATOMIC_RELAXED);
-    return true;
-}
-
 Verdict launch_decide(Contract *contract, unsigned block[3])
 {
     char why[256];
     if (!contract || !contract->is_coarsened)
         return LAUNCH_AS_GIVEN;
-    if (adapt(contract, block, why, sizeof why))
+    if (ptxopt_launch_adapt(contract->words, block, why, sizeof why)) {
+        __atomic_add_fetch(&contract->adapted, 1, __ATOMIC_RELAXED);
         return LAUNCH_ADAPTED;
+    }
     if (!contract->original)
-        stop(contract->kernel, why, "");
+        stop(contract->kernel, why);
     __atomic_add_fetch(&contract->originals, 1, __ATOMIC_RELAXED);
     return LAUNCH_ORIGINAL;
 }
 
-void launch_require(Contract *contract, unsigned block[3])
+/* Words of contracts: the factor, and the original's block where it is known, along x, y and z. */
+enum { WORD_FACTOR = 3, WORD_BLOCK = 10 };
+
+void block_before(const Contract *contract, unsigned block[3])
 {
-    char why[256];
-    if (contract && contract->is_coarsened && !adapt(contract, block, why, sizeof why))
-        stop(contract->kernel, why,
-             contract->original ? "; its original cannot be used in cooperative launches, graphs and launches with "
-                                  "attributes"
-                                : "");
+    for (int d = 0; d < 3 && contract && contract->is_coarsened; d++) {
+        uint32_t known = contract->words[WORD_BLOCK + d];
+        block[d] = known ? known : block[d] * contract->words[WORD_FACTOR + d];
+    }
 }
 
-static int factor_of(const Contract *contract)
+/* Threads of a block of the original, and of the coarsened kernel: in proportion, or of the only block there is. */
+static void proportion(const Contract *contract, int *before, int *after)
 {
-    return contract && contract->is_coarsened ? (int)(contract->words[3] * contract->words[4] * contract->words[5]) : 1;
+    *before = *after = 1;
+    for (int d = 0; d < 3 && contract && contract->is_coarsened; d++) {
+        int factor = (int)contract->words[WORD_FACTOR + d], known = (int)contract->words[WORD_BLOCK + d];
+        *before *= known ? known : factor;
+        *after *= known ? (known + factor - 1) / factor : 1;
+    }
 }
 
 int threads_after(const Contract *contract, int threads)
 {
-    int factor = factor_of(contract);
-    return factor > 1 && threads % factor == 0 ? threads / factor : threads;
+    int before, after;
+    proportion(contract, &before, &after);
+    return threads % before == 0 ? threads / before * after : threads;
 }
 
 int threads_before(const Contract *contract, int threads)
 {
-    int factor = factor_of(contract);
-    return factor == 1 ? threads : threads > MOST_THREADS / factor ? MOST_THREADS : threads * factor;
+    int before, after;
+    proportion(contract, &before, &after);
+    if (before == after)
+        return threads;
+    return threads / after > MOST_THREADS / before ? MOST_THREADS : threads / after * before;
 }

@@ -1,9 +1,9 @@
 /* Preloaded (LD_PRELOAD=libptxopt-launch.so) into a program that uses the CUDA driver, also by cuGetProcAddress or
  * dlsym as CUDA's shared runtime, CuPy and others do: launches of coarsened kernels are adapted by their contracts.
  *
- * Handles of functions are noted when the program asks for them by name. The static runtime asks for its functions
- * where nothing can be preloaded but dlsym; programs that ptxopt-nvcc builds have link_adapter.c, and need this one
- * not. */
+ * A handle is looked up when the program asks for it by name, or else when it is first used, by the name that the
+ * driver has for it. The static runtime asks for the driver's functions where nothing can be preloaded but dlsym;
+ * programs that ptxopt-nvcc builds have link_adapter.c, and do not need this one. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -48,7 +48,7 @@ static void load(void)
 }
 
 /* The newest: handles may be used again after a module is gone. */
-static Contract *contract_of(const void *handle)
+static Contract *contract_known(const void *handle)
 {
     pthread_mutex_lock(&lock);
     const Function *function = functions[(uintptr_t)handle / 16 % SLOTS];
@@ -75,13 +75,31 @@ static void note(const void *handle, void *module, void *library, const char *na
 {
     pthread_once(&once, load);
     Contract *contract = contract_read(&driver, module, library, name);
-    const Contract *before = contract_of(handle);
+    const Contract *before = contract_known(handle);
     if (before && contract_same(before, contract)) {
         contract_free(contract);
         return;
     }
     contract_keep(contract);
     remember(handle, contract);
+}
+
+/* Of a handle that the program was not given by name, such as one of those that a module enumerates. */
+static Contract *contract_of(void *handle)
+{
+    Contract *contract = contract_known(handle);
+    const char *name = NULL;
+    void *owner = NULL;
+    if (contract || !handle)
+        return contract;
+    pthread_once(&once, load);
+    if (driver.function_name && driver.function_get_module && driver.function_name(&name, handle) == 0 &&
+        driver.function_get_module(&owner, handle) == 0)
+        note(handle, owner, NULL, name);
+    else if (driver.kernel_name && driver.kernel_library && driver.kernel_name(&name, handle) == 0 &&
+             driver.kernel_library(&owner, handle) == 0)
+        note(handle, NULL, owner, name);
+    return contract_known(handle);
 }
 
 /* Each function calls the driver's own of the same name. */
@@ -116,8 +134,8 @@ OWN(int, cuLibraryGetKernel, void **kernel, void *library, const char *name)
 OWN(int, cuKernelGetFunction, void **function, void *kernel)
 {
     int error = real_cuKernelGetFunction() ? real_cuKernelGetFunction()(function, kernel) : NOT_FOUND;
-    Contract *contract = contract_of(kernel);
-    if (!error && contract && contract_of(*function) != contract)
+    Contract *contract = contract_known(kernel);
+    if (!error && contract && contract_known(*function) != contract)
         remember(*function, contract);
     return error;
 }
@@ -157,17 +175,10 @@ LAUNCH(cuLaunchKernel_ptsz)
 COOPERATIVE(cuLaunchCooperativeKernel)
 COOPERATIVE(cuLaunchCooperativeKernel_ptsz)
 
-/* CUlaunchConfig */
-typedef struct LaunchConfig {
-    unsigned grid[3], block[3], shared;
-    void *stream, *attributes;
-    unsigned attribute_count;
-} LaunchConfig;
-
 #define LAUNCH_EX(NAME)                                                                                                \
-    OWN(int, NAME, const LaunchConfig *config, void *function, void **arguments, void **extra)                         \
+    OWN(int, NAME, const DriverConfig *config, void *function, void **arguments, void **extra)                         \
     {                                                                                                                  \
-        LaunchConfig adapted = *config;                                                                                \
+        DriverConfig adapted = *config;                                                                                \
         Contract *contract = contract_of(function);                                                                    \
         if (launch_decide(contract, adapted.block) == LAUNCH_ORIGINAL)                                                 \
             function = contract->original;                                                                             \
@@ -176,6 +187,111 @@ typedef struct LaunchConfig {
 
 LAUNCH_EX(cuLaunchKernelEx)
 LAUNCH_EX(cuLaunchKernelEx_ptsz)
+
+/* Nodes of graphs. The first version of the parameters ends before the kernel. */
+
+/* The node with what is to be launched: its function, or else its kernel, and the block that this needs. */
+static DriverNode node_adapted(const DriverNode *given, bool has_kernel)
+{
+    DriverNode node = {0};
+    memcpy(&node, given, has_kernel ? sizeof node : offsetof(DriverNode, kernel));
+    Contract *contract = contract_of(has_kernel && !node.function ? node.kernel : node.function);
+    if (launch_decide(contract, node.block) != LAUNCH_ORIGINAL)
+        return node;
+    /* Originals are found where the kernel was: as functions of modules, or kernels of libraries. */
+    bool is_kernel = has_kernel && contract->is_of_library;
+    node.function = is_kernel ? NULL : contract->original;
+    node.kernel = is_kernel ? contract->original : NULL;
+    return node;
+}
+
+#define ADD_NODE(NAME, HAS_KERNEL)                                                                                     \
+    OWN(int, NAME, void **node, void *graph, void *const *needs, size_t count, const DriverNode *parameters)           \
+    {                                                                                                                  \
+        DriverNode adapted = node_adapted(parameters, HAS_KERNEL);                                                     \
+        return real_##NAME() ? real_##NAME()(node, graph, needs, count, &adapted) : NOT_FOUND;                         \
+    }
+
+ADD_NODE(cuGraphAddKernelNode, false)
+ADD_NODE(cuGraphAddKernelNode_v2, true)
+
+#define SET_NODE(NAME, HAS_KERNEL)                                                                                     \
+    OWN(int, NAME, void *node, const DriverNode *parameters)                                                           \
+    {                                                                                                                  \
+        DriverNode adapted = node_adapted(parameters, HAS_KERNEL);                                                     \
+        return real_##NAME() ? real_##NAME()(node, &adapted) : NOT_FOUND;                                              \
+    }
+
+SET_NODE(cuGraphKernelNodeSetParams, false)
+SET_NODE(cuGraphKernelNodeSetParams_v2, true)
+
+#define SET_INSTANCE_NODE(NAME, HAS_KERNEL)                                                                            \
+    OWN(int, NAME, void *instance, void *node, const DriverNode *parameters)                                           \
+    {                                                                                                                  \
+        DriverNode adapted = node_adapted(parameters, HAS_KERNEL);                                                     \
+        return real_##NAME() ? real_##NAME()(instance, node, &adapted) : NOT_FOUND;                                    \
+    }
+
+SET_INSTANCE_NODE(cuGraphExecKernelNodeSetParams, false)
+SET_INSTANCE_NODE(cuGraphExecKernelNodeSetParams_v2, true)
+
+/* Programs change what they get, and set it again. */
+#define GET_NODE(NAME, HAS_KERNEL)                                                                                     \
+    OWN(int, NAME, void *node, DriverNode *parameters)                                                                 \
+    {                                                                                                                  \
+        int error = real_##NAME() ? real_##NAME()(node, parameters) : NOT_FOUND;                                       \
+        void *target = error ? NULL : HAS_KERNEL && !parameters->function ? parameters->kernel : parameters->function; \
+        if (!error)                                                                                                    \
+            block_before(contract_of(target), parameters->block);                                                      \
+        return error;                                                                                                  \
+    }
+
+GET_NODE(cuGraphKernelNodeGetParams, false)
+GET_NODE(cuGraphKernelNodeGetParams_v2, true)
+
+/* CUgraphNodeParams, whose kernel's parameters are those of the second version */
+enum { KERNEL_NODE = 0 };
+typedef struct AnyNode {
+    int type, reserved[3];
+    union {
+        long long padding[29];
+        DriverNode kernel;
+    };
+    long long more_padding;
+} AnyNode;
+
+static AnyNode any_adapted(const AnyNode *given)
+{
+    AnyNode node = *given;
+    if (node.type == KERNEL_NODE)
+        node.kernel = node_adapted(&given->kernel, true);
+    return node;
+}
+
+OWN(int, cuGraphAddNode, void **node, void *graph, void *const *needs, size_t count, AnyNode *parameters)
+{
+    AnyNode adapted = any_adapted(parameters);
+    return real_cuGraphAddNode() ? real_cuGraphAddNode()(node, graph, needs, count, &adapted) : NOT_FOUND;
+}
+
+OWN(int, cuGraphAddNode_v2, void **node, void *graph, void *const *needs, const void *edges, size_t count,
+    AnyNode *parameters)
+{
+    AnyNode adapted = any_adapted(parameters);
+    return real_cuGraphAddNode_v2() ? real_cuGraphAddNode_v2()(node, graph, needs, edges, count, &adapted) : NOT_FOUND;
+}
+
+OWN(int, cuGraphNodeSetParams, void *node, AnyNode *parameters)
+{
+    AnyNode adapted = any_adapted(parameters);
+    return real_cuGraphNodeSetParams() ? real_cuGraphNodeSetParams()(node, &adapted) : NOT_FOUND;
+}
+
+OWN(int, cuGraphExecNodeSetParams, void *instance, void *node, AnyNode *parameters)
+{
+    AnyNode adapted = any_adapted(parameters);
+    return real_cuGraphExecNodeSetParams() ? real_cuGraphExecNodeSetParams()(instance, node, &adapted) : NOT_FOUND;
+}
 
 enum { MOST_THREADS_PER_BLOCK = 0 }; /* CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK */
 
@@ -193,21 +309,87 @@ OWN(int, cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, void *functio
     return real ? real(blocks, function, threads_after(contract_of(function), threads), shared) : NOT_FOUND;
 }
 
+OWN(int, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, void *function, int threads, size_t shared,
+    unsigned flags)
+{
+    __typeof__(&cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags) real =
+        real_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags();
+    return real ? real(blocks, function, threads_after(contract_of(function), threads), shared, flags) : NOT_FOUND;
+}
+
+OWN(int, cuOccupancyAvailableDynamicSMemPerBlock, size_t *shared, void *function, int blocks, int threads)
+{
+    __typeof__(&cuOccupancyAvailableDynamicSMemPerBlock) real = real_cuOccupancyAvailableDynamicSMemPerBlock();
+    return real ? real(shared, function, blocks, threads_after(contract_of(function), threads)) : NOT_FOUND;
+}
+
+/* What the driver calls back with this kernel's threads, and the program reckons in those of the original. */
+static _Thread_local struct {
+    size_t (*shared_of)(int threads);
+    const Contract *contract;
+} asked;
+
+static size_t shared_of_after(int threads)
+{
+    return asked.shared_of(threads_before(asked.contract, threads));
+}
+
+OWN(int, cuOccupancyMaxPotentialBlockSize, int *grid, int *threads, void *function, size_t (*shared_of)(int),
+    size_t shared, int limit)
+{
+    __typeof__(&cuOccupancyMaxPotentialBlockSize) real = real_cuOccupancyMaxPotentialBlockSize();
+    Contract *contract = contract_of(function);
+    asked.shared_of = shared_of;
+    asked.contract = contract;
+    int error = real ? real(grid, threads, function, shared_of ? shared_of_after : NULL, shared,
+                            threads_after(contract, limit))
+                     : NOT_FOUND;
+    if (!error)
+        *threads = threads_before(contract, *threads);
+    return error;
+}
+
+OWN(int, cuKernelGetAttribute, int *value, int attribute, void *kernel, int device)
+{
+    int error = real_cuKernelGetAttribute() ? real_cuKernelGetAttribute()(value, attribute, kernel, device) : NOT_FOUND;
+    if (!error && attribute == MOST_THREADS_PER_BLOCK)
+        *value = threads_before(contract_of(kernel), *value);
+    return error;
+}
+
 static const struct {
     const char *name;
     void *function;
 } own[] = {
-    {"cuModuleGetFunction", (void *)cuModuleGetFunction},
-    {"cuLibraryGetKernel", (void *)cuLibraryGetKernel},
-    {"cuKernelGetFunction", (void *)cuKernelGetFunction},
-    {"cuLaunchKernel", (void *)cuLaunchKernel},
-    {"cuLaunchKernel_ptsz", (void *)cuLaunchKernel_ptsz},
-    {"cuLaunchCooperativeKernel", (void *)cuLaunchCooperativeKernel},
-    {"cuLaunchCooperativeKernel_ptsz", (void *)cuLaunchCooperativeKernel_ptsz},
-    {"cuLaunchKernelEx", (void *)cuLaunchKernelEx},
-    {"cuLaunchKernelEx_ptsz", (void *)cuLaunchKernelEx_ptsz},
-    {"cuFuncGetAttribute", (void *)cuFuncGetAttribute},
-    {"cuOccupancyMaxActiveBlocksPerMultiprocessor", (void *)cuOccupancyMaxActiveBlocksPerMultiprocessor},
+#define OWNED(NAME) {#NAME, (void *)NAME}
+    OWNED(cuModuleGetFunction),
+    OWNED(cuLibraryGetKernel),
+    OWNED(cuKernelGetFunction),
+    OWNED(cuLaunchKernel),
+    OWNED(cuLaunchKernel_ptsz),
+    OWNED(cuLaunchCooperativeKernel),
+    OWNED(cuLaunchCooperativeKernel_ptsz),
+    OWNED(cuLaunchKernelEx),
+    OWNED(cuLaunchKernelEx_ptsz),
+    OWNED(cuGraphAddKernelNode),
+    OWNED(cuGraphAddKernelNode_v2),
+    OWNED(cuGraphKernelNodeSetParams),
+    OWNED(cuGraphKernelNodeSetParams_v2),
+    OWNED(cuGraphExecKernelNodeSetParams),
+    OWNED(cuGraphExecKernelNodeSetParams_v2),
+    OWNED(cuGraphKernelNodeGetParams),
+    OWNED(cuGraphKernelNodeGetParams_v2),
+    OWNED(cuGraphAddNode),
+    OWNED(cuGraphAddNode_v2),
+    OWNED(cuGraphNodeSetParams),
+    OWNED(cuGraphExecNodeSetParams),
+    OWNED(cuFuncGetAttribute),
+    OWNED(cuKernelGetAttribute),
+    OWNED(cuOccupancyMaxActiveBlocksPerMultiprocessor),
+    OWNED(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags),
+    OWNED(cuOccupancyAvailableDynamicSMemPerBlock),
+    OWNED(cuOccupancyMaxPotentialBlockSize),
+#undef OWNED
 };
 
 static void *own_function(const char *name)
@@ -218,22 +400,28 @@ static void *own_function(const char *name)
     return NULL;
 }
 
-/* The flag chooses the functions whose default stream is each thread's. */
+/* The flag chooses the functions whose default stream is each thread's, and the program's version of CUDA those with
+ * newer parameters. */
 enum { PER_THREAD_STREAM = 2 };
 
-static void *own_for(const char *symbol, uint64_t flags)
+static void *own_for(const char *symbol, int version, uint64_t flags)
 {
     char name[128];
-    snprintf(name, sizeof name, "%s%s", symbol, flags & PER_THREAD_STREAM ? "_ptsz" : "");
+    bool is_newer = version >= (strcmp(symbol, "cuGraphAddNode") == 0 ? 13000 : 12000);
+    snprintf(name, sizeof name, "%s%s", symbol, flags & PER_THREAD_STREAM ? "_ptsz" : is_newer ? "_v2" : "");
     void *function = own_function(name);
+    if (!function && is_newer) {
+        snprintf(name, sizeof name, "%s_v2", symbol);
+        function = own_function(name);
+    }
     return function ? function : own_function(symbol);
 }
 
 OWN(int, cuGetProcAddress, const char *symbol, void **function, int version, uint64_t flags)
 {
     int error = real_cuGetProcAddress() ? real_cuGetProcAddress()(symbol, function, version, flags) : NOT_FOUND;
-    if (!error && *function && own_for(symbol, flags))
-        *function = own_for(symbol, flags);
+    if (!error && *function && own_for(symbol, version, flags))
+        *function = own_for(symbol, version, flags);
     return error;
 }
 
@@ -241,8 +429,8 @@ OWN(int, cuGetProcAddress_v2, const char *symbol, void **function, int version, 
 {
     int error =
         real_cuGetProcAddress_v2() ? real_cuGetProcAddress_v2()(symbol, function, version, flags, status) : NOT_FOUND;
-    if (!error && *function && own_for(symbol, flags))
-        *function = own_for(symbol, flags);
+    if (!error && *function && own_for(symbol, version, flags))
+        *function = own_for(symbol, version, flags);
     else if (!error && *function && strcmp(symbol, "cuGetProcAddress") == 0)
         *function = version >= 12000 ? (void *)cuGetProcAddress_v2 : (void *)cuGetProcAddress;
     return error;

@@ -17,9 +17,25 @@ typedef struct Contract {
     bool is_coarsened;
     uint32_t words[PTXOPT_CONTRACT_WORDS];
     void *original; /* the driver's handle of the original kernel, if the module has kept it; or NULL */
+    bool is_of_library; /* 'original' is a kernel of a library, not a function of a module */
     unsigned long adapted, originals; /* launches */
     struct Contract *next;
 } Contract;
+
+/* CUlaunchConfig */
+typedef struct DriverConfig {
+    unsigned grid[3], block[3], shared;
+    void *stream, *attributes;
+    unsigned attribute_count;
+} DriverConfig;
+
+/* CUDA_KERNEL_NODE_PARAMS, of which older versions lack the end */
+typedef struct DriverNode {
+    void *function;
+    unsigned grid[3], block[3], shared;
+    void **arguments, **extra;
+    void *kernel, *context;
+} DriverNode;
 
 /* The functions of the driver that this needs: those of the library that the program has loaded. */
 typedef struct Driver {
@@ -32,6 +48,16 @@ typedef struct Driver {
     int (*function_get_module)(void **module, void *function);
     int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
                   unsigned block_z, unsigned shared, void *stream, void **parameters, void **extra);
+    int (*launch_cooperative)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                              unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **parameters);
+    int (*launch_ex)(const DriverConfig *config, void *function, void **parameters, void **extra);
+    int (*graph_add)(void **node, void *graph, void *const *needs, size_t count, const DriverNode *parameters);
+    int (*graph_get)(void *node, DriverNode *parameters);
+    int (*graph_set)(void *node, const DriverNode *parameters);
+    int (*graph_set_instance)(void *instance, void *node, const DriverNode *parameters);
+    int (*function_name)(const char **name, void *function);
+    int (*kernel_name)(const char **name, void *kernel);
+    int (*kernel_library)(void **library, void *kernel);
 } Driver;
 
 /* 'find' gives the driver's own function of a name, or NULL. */
@@ -50,8 +76,8 @@ typedef enum Verdict { LAUNCH_AS_GIVEN, LAUNCH_ADAPTED, LAUNCH_ORIGINAL } Verdic
  * message, unless there is the original kernel. 'contract' may be NULL: nothing is known, as for a kernel that was not
  * coarsened. */
 Verdict launch_decide(Contract *contract, unsigned block[3]);
-/* The same for a launch that cannot be made with the original kernel instead. */
-void launch_require(Contract *contract, unsigned block[3]);
+/* The block of the original kernel, from the one that a node of a graph has. */
+void block_before(const Contract *contract, unsigned block[3]);
 /* The threads of the coarsened block, for that many of the original: for queries. */
 int threads_after(const Contract *contract, int threads);
 int threads_before(const Contract *contract, int threads);

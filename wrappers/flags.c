@@ -82,10 +82,16 @@ Flags flags_of_environment(Arena *arena, const char *input)
     return flags;
 }
 
-static bool option_coarsens(const CoarsenOption *option)
+/* Whether kernels will be launched differently. Blocks of the grid are merged without that. */
+static bool changes_launches(const Options *options, const CoarsenOption *option)
 {
-    return option->is_auto || option->is_source ||
-           option->factor[0] > 1 || option->factor[1] > 1 || option->factor[2] > 1;
+    bool names_blocks = false, has_factor = false;
+    for (unsigned d = 0; d < 3; d++) {
+        names_blocks |= option->merged[d] > 1;
+        has_factor |= option->factor[d] > 1;
+    }
+    bool is_of_blocks = options->level_given && options->coarsen_level == LEVEL_BLOCK && !names_blocks;
+    return option->is_source || ((option->is_auto || has_factor) && !is_of_blocks);
 }
 
 /* What the command line of ptxas decides cannot be decided twice. */
@@ -123,7 +129,7 @@ void flags_check(Arena *arena, Flags *flags)
     if (error && !flags->problem)
         flags->problem = error;
     for (size_t i = 0; outcome == OPTIONS_RUN && i < options.coarsen.count; i++)
-        flags->coarsens |= option_coarsens(&options.coarsen.data[i]);
+        flags->coarsens |= changes_launches(&options, &options.coarsen.data[i]);
     /* Where launches have been adapted, running the original would be wrong, and silently so. */
     flags->is_strict |= flags->coarsens;
 }

@@ -11,6 +11,15 @@
 
 /* The first word of a command line that nvcc completes. */
 #define BACK_CALL "--ptxopt-back-call"
+/* That of wrappers/cicc, which takes the compiler's place. */
+#define COMPILE "--ptxopt-compile"
+
+/* The path of ptxas, whatever PTXOPT_REAL_PTXAS says: no cache would see that. */
+static const char *find_ptxas(Arena *arena, const char *first, const char **error)
+{
+    unsetenv("PTXOPT_REAL_PTXAS");
+    return find_real(arena, "ptxas", "PTXOPT_REAL_PTXAS", first, error);
+}
 
 /* BACK_CALL [strict] [keep] [flag WORD]... [mine FILE]... -- ptxas ARGUMENT... */
 static int run_back_call(Arena *arena, int argc, char **argv)
@@ -35,8 +44,7 @@ static int run_back_call(Arena *arena, int argc, char **argv)
     }
     const char *error = NULL;
     /* nvcc has put its own folder on PATH. */
-    unsetenv("PTXOPT_REAL_PTXAS");
-    assembling.ptxas = find_real(arena, "ptxas", "PTXOPT_REAL_PTXAS", argv[at + 1], &error);
+    assembling.ptxas = find_ptxas(arena, argv[at + 1], &error);
     if (!assembling.ptxas || enter_real(arena, "PTXOPT_NESTED") < 0) {
         say("error", "%s", error ? error : "ptxas runs this program again");
         return 127;
@@ -89,8 +97,7 @@ static int rewrite_outputs(Arena *arena, const NvccLine *line, const Flags *flag
     PtxasLine ptxas_line;
     Request request = {.flags = flags, .judge = &ptxas_line.judge};
     ptxas_line_parse(arena, &line->ptxas, &ptxas_line);
-    unsetenv("PTXOPT_REAL_PTXAS");
-    request.ptxas = find_real(arena, "ptxas", "PTXOPT_REAL_PTXAS", beside, &error);
+    request.ptxas = find_ptxas(arena, beside, &error);
     if (!request.ptxas) {
         say("error", "%s", error);
         return 127;
@@ -156,6 +163,24 @@ static const char *read_line(Arena *arena, int argc, char **argv, NvccLine *line
     return NULL;
 }
 
+/* Prints what nvcc would do, with ptxopt in it. */
+static int run_dryrun(Arena *arena, const NvccLine *line, const Flags *flags, Words *command, const char *nvcc)
+{
+    Log log = {0};
+    PtxasLine ptxas_line;
+    const char *error = NULL, *beside = arena_printf(arena, "%s/ptxas", folder_of(arena, nvcc));
+    ptxas_line_parse(arena, &line->ptxas, &ptxas_line);
+    Step step = {.link = find_own(arena, "cicc"),
+                 .ptxas = find_ptxas(arena, beside, &error),
+                 .flags = flags,
+                 .judge = &ptxas_line.judge};
+    int status = run_command(arena, command, &log);
+    if (step.link && step.ptxas)
+        dryrun_replace(arena, &step, &log.errors);
+    log_print(&log);
+    return status;
+}
+
 static int run(Arena *arena, int argc, char **argv)
 {
     const char *error = NULL;
@@ -184,19 +209,23 @@ static int run(Arena *arena, int argc, char **argv)
     Words command = {0};
     words_add(arena, &command, nvcc);
     bool adapts = flags.coarsens && !line.launches_adapted;
-    if (adapts)
+    if (adapts) {
         words_add(arena, &line.flags, "-keep-original");
+        words_add(arena, &flags.words, "-keep-original");
+    }
     if (!line.asks_only) {
         words_add(arena, &command, "--ptxas-prefix");
         words_add(arena, &command, back_call(arena, &line));
     }
-    if (adapts && !line.asks_only)
+    if (adapts && (!line.asks_only || line.is_dryrun))
         error = adapter_add(arena, &line, &command);
     if (error) {
         say("error", "%s", error);
         return 1;
     }
     words_add_all(arena, &command, &line.words);
+    if (line.is_dryrun)
+        return run_dryrun(arena, &line, &flags, &command, nvcc);
     if (!line.makes_ptx || line.asks_only)
         return replace_with(arena, &command);
     int status = run_command(arena, &command, NULL);
@@ -208,7 +237,10 @@ int main(int argc, char **argv)
     wrapper_begin("ptxopt-nvcc");
     Arena *arena = arena_new();
     bool is_back_call = argc > 1 && strcmp(argv[1], BACK_CALL) == 0;
-    int status = is_back_call ? run_back_call(arena, argc, argv) : run(arena, argc, argv);
+    bool is_compiler = argc > 1 && strcmp(argv[1], COMPILE) == 0;
+    int status = is_back_call  ? run_back_call(arena, argc, argv)
+                 : is_compiler ? run_compiler(arena, argc, argv)
+                               : run(arena, argc, argv);
     arena_free(arena);
     return status;
 }

@@ -4,30 +4,17 @@
 
 #include "wrappers/wrappers.h"
 
-/* Those of runtime/link_adapter.c. */
 static const char *const wrapped[] = {
-    "__cudaRegisterFunction",
-    "__cudaGetKernel",
-    "__cudaLaunchKernel",
-    "__cudaLaunchKernel_ptsz",
-    "cudaLaunchKernel",
-    "cudaLaunchKernel_ptsz",
-    "cudaLaunchCooperativeKernel",
-    "cudaLaunchCooperativeKernel_ptsz",
-    "cudaLaunchKernelExC",
-    "cudaLaunchKernelExC_ptsz",
-    "cudaGraphAddKernelNode",
-    "cudaGraphKernelNodeSetParams",
-    "cudaGraphExecKernelNodeSetParams",
-    "cudaFuncGetAttributes",
-    "cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-    "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+#define WRAPPED(NAME) #NAME,
+#include "wrappers/wrapped.def"
+#undef WRAPPED
 };
 
 /* A file in one of these folders, as seen from that of this program: as it is installed, and as it was built. */
-static const char *find_own(Arena *arena, const char *name)
+const char *find_own(Arena *arena, const char *name)
 {
-    static const char *const folders[] = {"../include", "../lib", "runtime", "build/runtime", "../../runtime"};
+    static const char *const folders[] = {"../include", "../lib",          "../lib/ptxopt", "runtime",
+                                          "wrappers",   "build/runtime", "../../runtime", "../../wrappers"};
     for (size_t i = 0; i < COUNT_OF(folders); i++) {
         const char *path = arena_printf(arena, "%s/%s/%s", folder_of(arena, own_path(arena)), folders[i], name);
         if (access(path, R_OK) == 0)

@@ -142,6 +142,7 @@ static void take_plain(Arena *arena, NvccLine *line, const char *word)
 {
     bool optimizes_late = word_option(word, "dlto") || word_option(word, "dlink-time-opt");
     line->asks_only |= word_is_one_of(word, asking_names, COUNT_OF(asking_names));
+    line->is_dryrun |= word_option(word, "dryrun") != NULL;
     line->makes_ptx |= word_option(word, "ptx") != NULL;
     line->makes_module |= word_is_one_of(word, module_names, COUNT_OF(module_names));
     line->links &= !word_is_one_of(word, early_names, COUNT_OF(early_names));

@@ -3,7 +3,7 @@
  * ptxopt-ptxas has the command line of ptxas; ptxopt-nvcc has that of nvcc, which calls it back in place of ptxas.
  *
  * The files in the order of their calls, each calling only those above it: words.c, find.c, process.c; flags.c,
- * ptxas_line.c; transform.c; assemble.c; nvcc_line.c, nvcc_adapt.c; main_ptxas.c and main_nvcc.c. */
+ * ptxas_line.c; transform.c; assemble.c; nvcc_line.c, nvcc_adapt.c, nvcc_dryrun.c; main_ptxas.c and main_nvcc.c. */
 #ifndef PTXOPT_WRAPPERS_H
 #define PTXOPT_WRAPPERS_H
 
@@ -147,6 +147,7 @@ typedef struct NvccLine {
     Words sources;     /* words that name other inputs */
     const char *output, *output_folder; /* or NULL */
     bool asks_only;    /* -dryrun, -version ...: nothing is compiled */
+    bool is_dryrun;
     bool makes_ptx;    /* -ptx */
     bool makes_module; /* device code alone: -ptx, -cubin, -fatbin */
     bool links;        /* makes a program or a shared library */
@@ -160,10 +161,26 @@ typedef struct NvccLine {
 
 void nvcc_line_parse(Arena *arena, const Words *words, NvccLine *line);
 
+/* nvcc_dryrun.c: nvcc's steps, for tools that run them themselves. */
+
+typedef struct Step {
+    const char *link;   /* the program that takes the compiler's place, and has its name */
+    const char *ptxas;  /* path */
+    const Flags *flags;
+    const Words *judge; /* options for ptxas */
+} Step;
+
+/* In what -dryrun has printed, replaces the compiler. */
+void dryrun_replace(Arena *arena, const Step *step, Buf *printed);
+/* The step: the real compiler, then ptxopt. Returns the exit status. */
+int run_compiler(Arena *arena, int argc, char **argv);
+
 /* nvcc_adapt.c: the launch adapter (runtime/) of programs that nvcc builds. */
 
 /* Adds to a command line of nvcc what makes the host code refer to the adapter, and links that. Returns NULL, or what
  * is missing. */
 const char *adapter_add(Arena *arena, const NvccLine *line, Words *command);
+/* A file of ours, where it is installed or in the tree; NULL if there is none. */
+const char *find_own(Arena *arena, const char *name);
 
 #endif

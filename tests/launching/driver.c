@@ -1,7 +1,8 @@
 /* A program that uses the CUDA driver: loads a module and launches its kernel 'reverse'.
  *
- * driver linked|dlsym|proc|header FILE.ptx BLOCK: how it finds the driver's functions; header: it adapts the launch
- * itself by ptxopt-launch.h. */
+ * driver WAY FILE.ptx BLOCK
+ * linked, dlsym, proc: how it finds the driver's functions; header: it adapts the launch itself by ptxopt-launch.h.
+ * library, enumerated: where it has the kernel from; ex, cooperative, graph, changed, any: what launches it. */
 #include <dlfcn.h>
 #include <ptxopt-launch.h>
 #include <stdlib.h>
@@ -16,7 +17,88 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size);
 int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                    unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **parameters, void **extra);
 
+int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags, int *status);
+int cuLibraryLoadData(void **library, const void *image, void *options, void *values, unsigned count,
+                      void *library_options, void *library_values, unsigned library_count);
+int cuLibraryGetKernel(void **kernel, void *library, const char *name);
+int cuModuleEnumerateFunctions(void **functions, unsigned count, void *module);
+
 enum { BLOCKS = 3, MOST = 1024 };
+
+typedef struct Node {
+    void *function;
+    unsigned grid[3], block[3], shared;
+    void **arguments, **extra;
+    void *kernel, *context;
+} Node;
+
+typedef struct AnyNode {
+    int type, reserved[3];
+    union {
+        long long padding[29];
+        Node kernel;
+    };
+    long long more_padding;
+} AnyNode;
+
+static int is(const char *way, const char *name)
+{
+    return strcmp(way, name) == 0;
+}
+
+/* A function of the driver, as libraries ask for it today. */
+static void *ask(const char *name)
+{
+    void *function = NULL;
+    return cuGetProcAddress_v2(name, &function, 13000, 0, NULL) == 0 ? function : NULL;
+}
+
+/* By a graph of one node, which is added, or got, changed and set, before or after the graph is instantiated. */
+static int launch_graph(const char *way, void *function, const unsigned block[3], void **arguments)
+{
+    int (*create)(void **, unsigned) = ask("cuGraphCreate");
+    int (*add)(void **, void *, void *const *, size_t, const Node *) = ask("cuGraphAddKernelNode");
+    int (*add_any)(void **, void *, void *const *, const void *, size_t, AnyNode *) = ask("cuGraphAddNode");
+    int (*get)(void *, Node *) = ask("cuGraphKernelNodeGetParams");
+    int (*set)(void *, const Node *) = ask("cuGraphKernelNodeSetParams");
+    int (*set_instance)(void *, void *, const Node *) = ask("cuGraphExecKernelNodeSetParams");
+    int (*instantiate)(void **, void *, unsigned long long) = ask("cuGraphInstantiateWithFlags");
+    int (*launch)(void *, void *) = ask("cuGraphLaunch");
+    AnyNode any = {.kernel = {function, {BLOCKS, 1, 1}, {block[0], 1, 1}, 0, arguments, NULL, NULL, NULL}};
+    Node now;
+    void *graph, *node, *instance;
+    if (create(&graph, 0) || (is(way, "any") ? add_any(&node, graph, NULL, NULL, 0, &any)
+                                             : add(&node, graph, NULL, 0, &any.kernel)))
+        return 1;
+    if (get(node, &now) || now.block[0] != block[0])
+        return 2;
+    any.kernel.grid[0] = 1; /* which is wrong, and set right again */
+    if (is(way, "changed") && (set(node, &any.kernel) || set(node, &now)))
+        return 3;
+    if (instantiate(&instance, graph, 0))
+        return 4;
+    if (is(way, "changed") && (set_instance(instance, node, &any.kernel) || set_instance(instance, node, &now)))
+        return 5;
+    return launch(instance, NULL);
+}
+
+static int launch_config(void *function, const unsigned block[3], void **arguments)
+{
+    const struct {
+        unsigned grid[3], block[3], shared;
+        void *stream, *attributes;
+        unsigned attribute_count;
+    } config = {{BLOCKS, 1, 1}, {block[0], block[1], block[2]}, 0, NULL, NULL, 0};
+    int (*launch)(const void *, void *, void **, void **) = ask("cuLaunchKernelEx");
+    return launch(&config, function, arguments, NULL);
+}
+
+static int launch_cooperative(void *function, const unsigned block[3], void **arguments)
+{
+    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **) =
+        ask("cuLaunchCooperativeKernel");
+    return launch(function, BLOCKS, 1, 1, block[0], block[1], block[2], 0, NULL, arguments);
+}
 
 static int adapt(void *module, unsigned block[3])
 {
@@ -61,8 +143,15 @@ int main(int argc, char **argv)
     void *module, *function, *arguments[] = {&a, &b};
     if (cuInit(0) || cuModuleLoadData(&module, text))
         return 3;
-    /* More than once, as some programs do. */
-    if (get_function(&function, module, "reverse") || get_function(&function, module, "reverse"))
+    if (is(argv[1], "library")) {
+        if (cuLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0) ||
+            cuLibraryGetKernel(&function, library, "reverse"))
+            return 3;
+    } else if (is(argv[1], "enumerated")) {
+        if (cuModuleEnumerateFunctions(&function, 1, module))
+            return 3;
+    } /* More than once, as some programs do. */
+    else if (get_function(&function, module, "reverse") || get_function(&function, module, "reverse"))
         return 3;
     for (unsigned i = 0; i < BLOCKS * threads; i++)
         in[i] = (float)i;
@@ -71,7 +160,11 @@ int main(int argc, char **argv)
     cuMemcpyHtoD_v2(a, in, sizeof in);
     if (strcmp(argv[1], "header") == 0 && !adapt(module, block))
         return 4;
-    int error = launch(function, BLOCKS, 1, 1, block[0], 1, 1, 0, NULL, arguments, NULL);
+    int error = is(argv[1], "ex")            ? launch_config(function, block, arguments)
+                : is(argv[1], "cooperative") ? launch_cooperative(function, block, arguments)
+                : is(argv[1], "graph") || is(argv[1], "changed") || is(argv[1], "any")
+                    ? launch_graph(argv[1], function, block, arguments)
+                    : launch(function, BLOCKS, 1, 1, block[0], 1, 1, 0, NULL, arguments, NULL);
     cuMemcpyDtoH_v2(out, b, sizeof out);
     for (unsigned i = 0; i < BLOCKS * threads; i++)
         wrong += out[i] != in[i / threads * threads + threads - 1 - i % threads];

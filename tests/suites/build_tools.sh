@@ -99,6 +99,13 @@ for flags in "-o x" "-arch sm_80" "-assembler none" "-Xptxas -O1" "-help" "'uncl
 done
 PTXOPT_FLAGS="-coarsen 2" try "coarsening never falls back" 1 "$shim" -arch=sm_90 n.ptx -o c.cubin
 says "coarsening never falls back: says why" 'because launches are adapted' "$errors"
+for flags in "-coarsen bx2" "-coarsen 2 -coarsen-level block" "-coarsen auto -coarsen-level block"; do
+    PTXOPT_FLAGS="$flags" try "merging blocks falls back: $flags" 0 "$shim" -arch=sm_90 n.ptx -o c.cubin
+    says "merging blocks falls back, with a warning: $flags" 'n.ptx is assembled unchanged' "$errors"
+done
+for flags in "-coarsen x2,bx2" "-coarsen auto" "-coarsen source"; do
+    PTXOPT_FLAGS="$flags" try "merging threads does not: $flags" 1 "$shim" -arch=sm_90 n.ptx -o c.cubin
+done
 for text in '{"flags": "-target-rgs 1"}' '{"flags": ["-target-rgs", "1"]}' '{"flags": [1]}' '{"flagz": ""}' '{' '[]'; do
     printf '%s\n' "$text" >"sub folder/ptxopt.json"
     PTXOPT_STRICT=1 try "ptxopt.json: $text" 1 "$shim" -arch=sm_90 "sub folder/n n.ptx" -o j.cubin
@@ -193,6 +200,9 @@ result "nvcc: the adapter is not for compiling" "$(grep -e --wrap "$tmp/nvcc-wor
 says "nvcc: the adapter is linked" -e '--wrap=cudaLaunchKernel$' "$tmp/nvcc-words"
 says "nvcc: originals are kept" "flag '-keep-original'" "$tmp/nvcc-words"
 try "nvcc: coarsening never falls back" 1 "$nvcc" -Xptxas -coarsen=2 -Xptxopt -launches-adapted k.cu -o k
+try "nvcc: merging blocks needs no adapter" 0 "$nvcc" -cubin -Xptxas -coarsen=bx2 k.cu -o k
+"$nvcc" -c -Xptxopt -coarsen=2,-coarsen-level=block k.cu -o k >/dev/null 2>&1
+result "nvcc: merging blocks needs no adapter: none" "$(grep -e ptxopt-adapted -e keep-original "$tmp/nvcc-words")"
 try "nvcc: a factor of 1 is no coarsening" 0 "$nvcc" -Xptxas -coarsen=1 k.cu -o k
 try "nvcc: wrong option" 2 "$nvcc" -Xptxopt -coarsne=2 k.cu
 says "nvcc: wrong option: one message" "^ptxopt-nvcc: error: unknown option '-coarsne=2'; did you mean '-coarsen'?\$" \
@@ -210,6 +220,32 @@ try "nvcc: link-time optimization" 0 "$nvcc" -dlto k.cu
 says "nvcc: link-time optimization: a warning" 'does not call ptxas for link-time optimization' "$errors"
 PTXOPT_REAL_NVCC=/nosuch try "nvcc: missing" 127 "$nvcc" k.cu
 PTXOPT_REAL_NVCC="$nvcc" try "nvcc: itself" 127 "$nvcc" k.cu
+cat >"$tmp/fake/cicc" <<'END'
+#!/bin/sh
+printf '%s\n' "$@" >"$FAKE_NVCC_WORDS"
+for last; do :; done
+cp k.cu "$last"
+END
+chmod +x "$tmp/fake/cicc"
+cat >"$tmp/fake/dryrun" <<END
+#$ CICC_PATH=$tmp/fake
+#$ "\$CICC_PATH/cicc" -a k.ii -o k.ptx
+#$ ptxas k.ptx
+END
+sed -i "s|^    -dryrun) .*|    -dryrun) cat '$tmp/fake/dryrun' >\&2; exit ;;|" "$tmp/fake/nvcc"
+"$nvcc" -Xptxopt -target-regs=40,-strict -Xptxas -O2 -dryrun k.cu >"$tmp/out" 2>"$errors"
+says "nvcc: -dryrun: ptxopt is in the compiler's step" -F \
+    "#\$ '$tools/wrappers/cicc' '--ptxopt-program=$nvcc' '--ptxopt-compiler=$tmp/fake/cicc' " "$errors"
+says "nvcc: -dryrun: its options are words of the step" -F \
+    " --ptxopt-strict '--ptxopt-flag=-target-regs=40' '--ptxopt-judge=-O2' -a k.ii -o k.ptx" "$errors"
+says "nvcc: -dryrun: other steps stay" -Fx '#$ ptxas k.ptx' "$errors"
+sed -n 's/^#\$ \(.*cicc.*\)/\1/p' "$errors" >step
+try "nvcc: the compiler's step, strict" 1 sh -c "$(cat step)"
+same "nvcc: the compiler's step: words of the compiler" "$tmp/nvcc-words" <(printf '%s\n' -a k.ii -o k.ptx)
+try "nvcc: the compiler's step" 0 sh -c "$(sed 's/ --ptxopt-strict//' step)"
+same "nvcc: the compiler's step: the original where ptxopt fails" k.ptx k.cu
+says "nvcc: the compiler's step: a warning" 'warning: k.ptx is not changed' "$errors"
+rm -f k.ptx
 nothing_left "ptxopt-nvcc"
 unset PTXOPT_REAL_NVCC
 
@@ -311,6 +347,26 @@ says "real nvcc: the directive says x2, unit" '__ptxopt_launch__Z9transpose.*{13
 try "real nvcc: directives without ptxopt" 0 "$real" -cubin -arch=sm_90 -Werror all-warnings \
     "$root/docs/examples/directive.cu" -o x.cubin
 result "real nvcc: directives are no concern of its own" "$(cat "$errors")"
+try "real nvcc: merged blocks" 0 "$nvcc" -ptx -arch=sm_90 -Xptxopt "-coarsen=*light*:bx2,-q" "sub folder/my app.cu" \
+    -o b.ptx
+result "real nvcc: merged blocks: launched as before" "$(grep -o '__ptxopt_launch' b.ptx; grep -q '%nctaid.x' b.ptx ||
+    echo "not merged")"
+# sccache runs the steps itself.
+if command -v sccache >/dev/null; then
+    export SCCACHE_DIR="$tmp/sccache" SCCACHE_SERVER_PORT=4226
+    sccache --start-server >/dev/null 2>&1
+    for step in "once" "again"; do
+        try "sccache, $step" 0 sccache "$nvcc" -arch=sm_90 -Xptxopt -coarsen=2,-q -c "sub folder/my app.cu" -o cached.o
+        says "sccache, $step: coarsened" __ptxopt_launch_ cached.o
+    done
+    try "sccache, other options" 0 sccache "$nvcc" -arch=sm_90 -c "sub folder/my app.cu" -o cached.o
+    result "sccache, other options: not coarsened" "$(grep -o __ptxopt_launch_ cached.o)"
+    sccache --show-stats >"$tmp/out"
+    says "sccache: hits" -E '^Cache hits +[1-9]' "$tmp/out"
+    sccache --stop-server >/dev/null 2>&1
+else
+    echo "skip sccache: not installed"
+fi
 chmod a-w "sub folder"
 [ "$(id -u)" -eq 0 ] ||
     try "real nvcc: read-only folder" 1 "$nvcc" -cubin -arch=sm_90 "sub folder/my app.cu" -o "sub folder/y"

@@ -25,15 +25,28 @@ fi
 python3 -m pip --python "$tmp/venv/bin/python" install --no-index --quiet "$wheel" >"$tmp/out" 2>"$errors"
 result "pip install" "$([ $? -eq 0 ] || tail -n 1 "$errors")"
 "$tmp/venv/bin/python" tests/library/package.py || failed=1
-for python in "$tmp/venv/bin/python" python3; do
-    nvrtc="$python"
-    "$python" -c 'from cuda.bindings import nvrtc' 2>/dev/null && break
-    nvrtc=""
-done
-if [ -n "$nvrtc" ]; then
-    PYTHONPATH="$(echo "$tmp"/venv/lib/python3*/site-packages)" "$nvrtc" docs/examples/nvrtc.py >"$tmp/out" 2>"$errors"
-    result "with NVRTC" "$(grep -q 'a block of (64, 1, 1)' "$tmp/out" || echo "another launch")"
-else
-    echo "skip with NVRTC: no cuda.bindings"
-fi
+
+# The examples, each with a Python that has what it needs: python3, or one of those that $PTXOPT_PYTHONS lists.
+packages="$(echo "$tmp"/venv/lib/python3*/site-packages)"
+emulated="$(realpath "$BUILD/tests/emulated")"
+# $1: the example; $2: the module that it needs; $3: what it prints, a pattern; $4...: environment.
+example() {
+    local name="$1" module="$2" pattern="$3" python found=""
+    shift 3
+    # shellcheck disable=SC2086
+    for python in python3 ${PTXOPT_PYTHONS:-}; do
+        [ -z "$found" ] && "$python" -c "import $module" 2>/dev/null && found="$python"
+    done
+    if [ -z "$found" ]; then
+        echo "skip docs/examples/$name.py: no $module"
+        return
+    fi
+    env "$@" PYTHONPATH="$packages" "$found" "docs/examples/$name.py" >"$tmp/out" 2>"$errors"
+    result "docs/examples/$name.py" "$(grep -qE "$pattern" "$tmp/out" || echo "'$pattern' is not printed")"
+}
+example nvrtc cuda.bindings.nvrtc 'a block of \(64, 1, 1\)'
+# The driver is the emulator, and so the kernel runs, too.
+example cuda_core cuda.core '^wrong: 0$' LD_LIBRARY_PATH="$emulated"
+example numba_kernel numba.cuda 'a block of \(64, 1, 1\) instead of 256'
+example triton_kernel triton 'softmax needs [0-9]+ registers instead of [0-9]+' TRITON_CACHE_DIR="$tmp/triton"
 exit "$failed"

@@ -13,18 +13,9 @@
 
 #include "emulator/emulator.h"
 #include "parser/parser.h"
+#include "tests/tools/fake_cuda.h"
 #include "tests/tools/fake_fatbin.h"
 
-enum {
-    DONE = 0,
-    INVALID_VALUE = 1,
-    NO_DEVICE = 100,
-    NO_BINARY = 209,
-    ASSERTED = 710,
-    INVALID_PTX = 218,
-    NOT_FOUND = 500,
-    LAUNCH_FAILED = 719
-};
 enum { MOST_BLOCKS = 4096 };
 
 typedef struct Memory {
@@ -37,17 +28,6 @@ typedef struct Global {
     Memory *memory;
     struct Global *next;
 } Global;
-
-typedef struct FakeModule {
-    Arena *arena;
-    Module *module;
-    Global *globals;
-} FakeModule;
-
-typedef struct FakeFunction {
-    FakeModule *module;
-    const Function *function;
-} FakeFunction;
 
 /* Arrays, and textures and surfaces over them; the arguments of cuArray3DCreate and cuTexObjectCreate begin like
  * these. */
@@ -117,6 +97,14 @@ int cuDriverGetVersion(int *version)
     return DONE;
 }
 
+/* NVIDIA's libraries ask for tables of private functions. There are none here. */
+int cuGetExportTable(const void **table, const void *id)
+{
+    (void)id;
+    *table = NULL;
+    return NOT_FOUND;
+}
+
 int cuDeviceGetCount(int *count)
 {
     *count = mode_is("no-device") ? 0 : 1;
@@ -137,7 +125,27 @@ int cuDeviceGetName(char *name, int length, int device)
 
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
-    *value = attribute == 75 ? 9 : attribute == 38 ? 1 << 20 : attribute == 16 ? 2 : 0;
+    enum {
+        MOST_THREADS = 1,
+        MOST_SHARED = 8,
+        WARP_SIZE = 10,
+        MULTIPROCESSORS = 16,
+        L2_CACHE = 38,
+        THREADS_PER_MULTIPROCESSOR = 39,
+        MAJOR = 75,
+        COOPERATIVE = 95
+    };
+    switch (attribute) {
+    case MOST_THREADS: *value = 1024; break;
+    case MOST_SHARED: *value = 48 * 1024; break;
+    case WARP_SIZE: *value = 32; break;
+    case MULTIPROCESSORS: *value = 2; break;
+    case L2_CACHE: *value = 1 << 20; break;
+    case THREADS_PER_MULTIPROCESSOR: *value = 2048; break;
+    case MAJOR: *value = 9; break;
+    case COOPERATIVE: *value = 1; break;
+    default: *value = 0; break;
+    }
     return device ? INVALID_VALUE : DONE;
 }
 
@@ -145,6 +153,23 @@ int cuDevicePrimaryCtxRetain(void **context, int device)
 {
     *context = memories;
     return device ? INVALID_VALUE : DONE;
+}
+
+int cuDevicePrimaryCtxRelease_v2(int device)
+{
+    return device ? INVALID_VALUE : DONE;
+}
+
+int cuCtxGetCurrent(void **context)
+{
+    *context = memories;
+    return DONE;
+}
+
+int cuCtxGetDevice(int *device)
+{
+    *device = 0;
+    return DONE;
 }
 
 int cuCtxSetCurrent(void *context)
@@ -427,12 +452,6 @@ int cuModuleGetGlobal_v2(uint64_t *address, size_t *size, void *module, const ch
     return DONE;
 }
 
-int cuFuncGetAttribute(int *value, int attribute, void *function)
-{
-    *value = attribute == 4 ? 32 : 0;
-    return function ? DONE : INVALID_VALUE;
-}
-
 int cuFuncSetAttribute(void *function, int attribute, int value)
 {
     return function && attribute == 8 && value > 0 ? DONE : INVALID_VALUE;
@@ -530,22 +549,31 @@ static int error_of(FaultKind fault)
                                    : LAUNCH_FAILED;
 }
 
-int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                   unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **parameters, void **extra)
+/* All blocks of a cooperative grid must be on the device at once. */
+static bool is_too_large(const FakeLaunch *launch)
 {
-    FakeFunction *called = function;
-    (void)stream; /* all are in order */
-    if (mode_is("fault") || extra)
+    unsigned blocks = launch->grid[0] * launch->grid[1] * launch->grid[2];
+    unsigned threads = launch->block[0] * launch->block[1] * launch->block[2];
+    return blocks > 2 * fake_blocks_on_sm(threads, launch->shared);
+}
+
+int fake_run(const FakeLaunch *wanted)
+{
+    FakeFunction *called = wanted->function;
+    void **parameters = wanted->arguments;
+    if (mode_is("fault"))
         return LAUNCH_FAILED;
+    if (wanted->is_cooperative && is_too_large(wanted))
+        return TOO_LARGE;
     Arena *arena = arena_new();
     unsigned most = called->function->prototype.param_count;
     for (Global *global = called->module->globals; global; global = global->next)
         most++;
     Launch launch = {
         .kernel = called->function->name,
-        .grid = {grid_x, grid_y, grid_z},
-        .block = {block_x, block_y, block_z},
-        .dynamic_shared = shared,
+        .grid = {wanted->grid[0], wanted->grid[1], wanted->grid[2]},
+        .block = {wanted->block[0], wanted->block[1], wanted->block[2]},
+        .dynamic_shared = wanted->shared,
         .arguments = ARENA_ARRAY(arena, LaunchArgument, most + 1),
     };
     for (unsigned i = 0; i < called->function->prototype.param_count; i++) {
@@ -558,7 +586,9 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
         argument.name = global->variable->name;
         launch.arguments[launch.argument_count++] = argument;
     }
-    EmulatorOptions options = {0};
+    EmulatorOptions options = {.output = stdout};
+    if (wanted->is_cooperative)
+        options.resident_blocks = wanted->grid[0] * wanted->grid[1] * wanted->grid[2];
     EmulatorResult *result = emulator_run(arena, called->module->module, &launch, &options);
     bool fine = result->fault.kind == FAULT_NONE;
     if (!fine)
@@ -581,6 +611,52 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
     const int error = error_of(result->fault.kind);
     arena_free(arena);
     return error;
+}
+
+int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                   unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **parameters, void **extra)
+{
+    const FakeLaunch launch = {.function = function,
+                               .grid = {grid_x, grid_y, grid_z},
+                               .block = {block_x, block_y, block_z},
+                               .shared = shared,
+                               .arguments = parameters};
+    if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z)
+        return INVALID_VALUE;
+    return extra ? LAUNCH_FAILED : fake_launch(&launch, stream);
+}
+
+int cuLaunchCooperativeKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                              unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **parameters)
+{
+    const FakeLaunch launch = {.function = function,
+                               .grid = {grid_x, grid_y, grid_z},
+                               .block = {block_x, block_y, block_z},
+                               .shared = shared,
+                               .is_cooperative = true,
+                               .arguments = parameters};
+    return fake_launch(&launch, stream);
+}
+
+/* CUlaunchConfig; an attribute has an int and, from its eighth byte, a value of 64 bytes. */
+typedef struct LaunchConfig {
+    unsigned grid[3], block[3], shared;
+    void *stream;
+    const int *attributes;
+    unsigned attribute_count;
+} LaunchConfig;
+
+int cuLaunchKernelEx(const LaunchConfig *config, void *function, void **parameters, void **extra)
+{
+    enum { COOPERATIVE = 2, ATTRIBUTE_INTS = 18 };
+    FakeLaunch launch = {.function = function, .shared = config->shared, .arguments = parameters};
+    memcpy(launch.grid, config->grid, sizeof launch.grid);
+    memcpy(launch.block, config->block, sizeof launch.block);
+    for (unsigned i = 0; i < config->attribute_count; i++) {
+        const int *attribute = config->attributes + i * ATTRIBUTE_INTS;
+        launch.is_cooperative |= attribute[0] == COOPERATIVE && attribute[2];
+    }
+    return extra ? LAUNCH_FAILED : fake_launch(&launch, config->stream);
 }
 
 int cuEventCreate(void **event, unsigned flags)

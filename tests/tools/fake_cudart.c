@@ -11,19 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DONE = 0, INVALID_VALUE = 1, NO_MEMORY = 2, NO_DEVICE = 100, NO_FUNCTION = 98, LAUNCH_FAILED = 719 };
+#include "tests/tools/fake_cudart.h"
+
 enum { TO_DEVICE = 1, TO_HOST = 2, WITHIN = 3, BY_ADDRESS = 4 };
-
-typedef struct Dim3 {
-    unsigned x, y, z;
-} Dim3;
-
-typedef struct Kernel {
-    void **binary;
-    const char *host, *name;
-    void *function; /* NULL: not asked for yet */
-    struct Kernel *next;
-} Kernel;
 
 typedef struct Symbol {
     void **binary;
@@ -37,27 +27,9 @@ typedef struct Binary {
     void *module;
 } Binary;
 
-static struct {
-    int (*init)(unsigned flags);
-    int (*load)(void **module, const void *image);
-    int (*function)(void **function, void *module, const char *name);
-    int (*global)(uint64_t *address, size_t *size, void *module, const char *name);
-    int (*alloc)(uint64_t *address, size_t size);
-    int (*release)(uint64_t address);
-    int (*copy_in)(uint64_t to, const void *from, size_t size);
-    int (*copy_out)(void *to, uint64_t from, size_t size);
-    int (*copy_within)(uint64_t to, uint64_t from, size_t size, void *stream);
-    int (*fill)(uint64_t to, unsigned char value, size_t size, void *stream);
-    int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                  unsigned block_z, unsigned shared, void *stream, void **parameters, void **extra);
-    int (*event_create)(void **event, unsigned flags);
-    int (*event_destroy)(void *event);
-    int (*event_record)(void *event, void *stream);
-    int (*event_elapsed)(float *milliseconds, void *start, void *end);
-} driver;
-
 static bool is_loaded;
-static Kernel *kernels;
+Driver driver;
+Kernel *kernels;
 static Symbol *symbols;
 static int last_error;
 static struct {
@@ -69,9 +41,40 @@ static struct {
 static bool load_driver(void)
 {
     static const char *const names[] = {
-        "cuInit",         "cuModuleLoadData", "cuModuleGetFunction", "cuModuleGetGlobal_v2", "cuMemAlloc_v2",
-        "cuMemFree_v2",   "cuMemcpyHtoD_v2",  "cuMemcpyDtoH_v2",     "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async",
-        "cuLaunchKernel", "cuEventCreate",    "cuEventDestroy_v2",   "cuEventRecord",        "cuEventElapsedTime",
+        "cuInit",
+        "cuModuleLoadData",
+        "cuModuleGetFunction",
+        "cuModuleGetGlobal_v2",
+        "cuMemAlloc_v2",
+        "cuMemFree_v2",
+        "cuMemcpyHtoD_v2",
+        "cuMemcpyDtoH_v2",
+        "cuMemcpyDtoDAsync_v2",
+        "cuMemsetD8Async",
+        "cuLaunchKernel",
+        "cuLaunchCooperativeKernel",
+        "cuLaunchKernelEx",
+        "cuFuncGetAttribute",
+        "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+        "cuDeviceGetAttribute",
+        "cuLibraryLoadData",
+        "cuLibraryGetKernel",
+        "cuStreamCreate",
+        "cuStreamDestroy_v2",
+        "cuStreamBeginCapture_v2",
+        "cuStreamEndCapture",
+        "cuGraphCreate",
+        "cuGraphAddKernelNode_v2",
+        "cuGraphKernelNodeGetParams_v2",
+        "cuGraphKernelNodeSetParams_v2",
+        "cuGraphInstantiateWithFlags",
+        "cuGraphExecKernelNodeSetParams_v2",
+        "cuGraphExecUpdate_v2",
+        "cuGraphLaunch",
+        "cuEventCreate",
+        "cuEventDestroy_v2",
+        "cuEventRecord",
+        "cuEventElapsedTime",
     };
     void **functions = (void **)&driver;
     _Static_assert(sizeof driver == sizeof names, "one name for each function");
@@ -85,14 +88,14 @@ static bool load_driver(void)
     return is_loaded;
 }
 
-static int fail(int error)
+int fail(int error)
 {
     if (error)
         last_error = error;
     return error;
 }
 
-static int ready(void)
+int ready(void)
 {
     return load_driver() ? DONE : NO_DEVICE;
 }
@@ -178,6 +181,17 @@ int cudaGetSymbolAddress(void **address, const void *host)
     return fail(error);
 }
 
+/* Handles of kernels, which __cudaGetKernel and libraries give, are used in place of host functions. */
+int function_of(void **function, const void *host)
+{
+    *function = NULL;
+    for (const Kernel *kernel = kernels; kernel; kernel = kernel->next)
+        if (kernel->host == host)
+            return cudaGetFuncBySymbol(function, host);
+    *function = (void *)host;
+    return host ? DONE : fail(NO_FUNCTION);
+}
+
 /* Launches. */
 
 unsigned __cudaPushCallConfiguration(Dim3 grid, Dim3 block, size_t shared, void *stream)
@@ -206,6 +220,8 @@ int __cudaGetKernel(void **handle, const void *host)
 int __cudaLaunchKernel(void *function, Dim3 grid, Dim3 block, void **arguments, size_t shared, void *stream)
 {
     int error = ready();
+    if (!error && !grid.x)
+        error = INVALID_CONFIGURATION;
     if (!error)
         error = driver.launch(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, (unsigned)shared, stream,
                               arguments, NULL);
@@ -215,13 +231,17 @@ int __cudaLaunchKernel(void *function, Dim3 grid, Dim3 block, void **arguments, 
 int cudaLaunchKernel(const void *host, Dim3 grid, Dim3 block, void **arguments, size_t shared, void *stream)
 {
     void *function = NULL;
-    int error = cudaGetFuncBySymbol(&function, host);
+    int error = function_of(&function, host);
     return error ? error : __cudaLaunchKernel(function, grid, block, arguments, shared, stream);
 }
 
 int cudaLaunchCooperativeKernel(const void *host, Dim3 grid, Dim3 block, void **arguments, size_t shared, void *stream)
 {
-    return cudaLaunchKernel(host, grid, block, arguments, shared, stream);
+    void *function = NULL;
+    int error = function_of(&function, host);
+    return fail(error ? error
+                      : driver.launch_cooperative(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                                  (unsigned)shared, stream, arguments));
 }
 
 typedef struct LaunchConfig {
@@ -233,28 +253,44 @@ typedef struct LaunchConfig {
 
 int cudaLaunchKernelExC(const LaunchConfig *config, const void *host, void **arguments)
 {
-    return cudaLaunchKernel(host, config->grid, config->block, arguments, config->shared, config->stream);
+    struct {
+        Dim3 grid, block;
+        unsigned shared;
+        void *stream, *attributes;
+        unsigned attribute_count;
+    } given = {config->grid,   config->block,      (unsigned)config->shared,
+               config->stream, config->attributes, config->attribute_count};
+    void *function = NULL;
+    int error = function_of(&function, host);
+    return fail(error ? error : driver.launch_ex(&given, function, arguments, NULL));
 }
+
+/* Queries. */
 
 int cudaFuncGetAttributes(void *attributes, const void *host)
 {
+    enum { MOST_THREADS = 0, REGISTERS = 4 };
     struct {
         size_t shared, constant, local;
         int most_threads, registers;
-    } known = {0, 0, 0, 1024, 32};
-    void *function;
-    int error = cudaGetFuncBySymbol(&function, host);
+    } known = {0, 0, 0, 0, 0};
+    void *function = NULL;
+    int error = function_of(&function, host);
+    if (!error)
+        error = driver.attribute(&known.most_threads, MOST_THREADS, function);
+    if (!error)
+        error = driver.attribute(&known.registers, REGISTERS, function);
     if (!error)
         memcpy(attributes, &known, sizeof known);
-    return error;
+    return fail(error);
 }
 
 int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *host, int threads, size_t shared,
                                                            unsigned flags)
 {
-    (void)host, (void)shared, (void)flags;
-    *blocks = threads > 0 ? 2048 / threads : 0;
-    return DONE;
+    void *function = NULL;
+    int error = function_of(&function, host);
+    return fail(error ? error : driver.occupancy(blocks, function, threads, shared, flags));
 }
 
 int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *host, int threads, size_t shared)
@@ -262,24 +298,24 @@ int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *host,
     return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, host, threads, shared, 0);
 }
 
-/* Graphs are not emulated. */
-
-int cudaGraphAddKernelNode(void **node, void *graph, void *const *needs, size_t count, const void *parameters)
+int cudaOccupancyAvailableDynamicSMemPerBlock(size_t *shared, const void *host, int blocks, int threads)
 {
-    (void)node, (void)graph, (void)needs, (void)count, (void)parameters;
-    return fail(INVALID_VALUE);
+    int fit = 0;
+    int error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, host, threads, 0);
+    *shared = !error && fit >= blocks ? 227 * 1024 / (size_t)blocks : 0;
+    return error;
 }
 
-int cudaGraphKernelNodeSetParams(void *node, const void *parameters)
+int cudaDeviceGetAttribute(int *value, int attribute, int device)
 {
-    (void)node, (void)parameters;
-    return fail(INVALID_VALUE);
+    int error = ready();
+    return fail(error ? error : driver.device_attribute(value, attribute, device));
 }
 
-int cudaGraphExecKernelNodeSetParams(void *graph, void *node, const void *parameters)
+int cudaRuntimeGetVersion(int *version)
 {
-    (void)graph, (void)node, (void)parameters;
-    return fail(INVALID_VALUE);
+    *version = RUNTIME_VERSION;
+    return DONE;
 }
 
 /* Memory. */
@@ -363,8 +399,8 @@ int cudaMemset(void *to, int value, size_t size)
 
 int cudaStreamCreate(void **stream)
 {
-    *stream = malloc(1);
-    return ready();
+    int error = ready();
+    return fail(error ? error : driver.stream_create(stream, 0));
 }
 
 int cudaStreamCreateWithFlags(void **stream, unsigned flags)
@@ -375,14 +411,13 @@ int cudaStreamCreateWithFlags(void **stream, unsigned flags)
 
 int cudaStreamDestroy(void *stream)
 {
-    free(stream);
-    return DONE;
+    return fail(driver.stream_destroy(stream));
 }
 
 int cudaStreamSynchronize(void *stream)
 {
     (void)stream;
-    return last_error == LAUNCH_FAILED ? last_error : DONE;
+    return last_error == LAUNCH_FAILED || last_error == ASSERTED ? last_error : DONE;
 }
 
 int cudaStreamWaitEvent(void *stream, void *event, unsigned flags)
@@ -466,7 +501,11 @@ const char *cudaGetErrorString(int error)
     case DONE: return "no error";
     case NO_DEVICE: return "no CUDA-capable device is detected";
     case NO_FUNCTION: return "invalid device function";
+    case INVALID_VALUE: return "invalid argument";
+    case INVALID_CONFIGURATION: return "invalid configuration argument";
+    case ASSERTED: return "device-side assert triggered";
     case LAUNCH_FAILED: return "unspecified launch failure";
+    case TOO_LARGE: return "too many blocks in cooperative launch";
     default: return "an error of the emulated runtime";
     }
 }

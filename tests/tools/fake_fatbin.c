@@ -1,5 +1,6 @@
 /* Fat binaries, as far as the PTX in them: a header of 16 bytes, then entries, each with a header. The layout is what
- * `fatbinary` of CUDA 11 to 13 writes. PTX is plain, or compressed by Zstandard, for which libzstd.so.1 is loaded. */
+ * `fatbinary` of CUDA 11 to 13 writes. PTX is plain, compressed by LZ4 (CUDA 11 and 12), or by Zstandard, for which
+ * libzstd.so.1 is loaded. */
 #include "tests/tools/fake_fatbin.h"
 
 #include <dlfcn.h>
@@ -28,14 +29,57 @@ typedef struct Entry {
 
 _Static_assert(sizeof(Container) == 16 && sizeof(Entry) == 64, "as fatbinary writes them");
 
+/* A length of which four bits are known: while the bytes that follow are 255, there are more. */
+static size_t lz4_length(size_t length, const uint8_t **at, const uint8_t *end)
+{
+    uint8_t more = length == 15 ? 255 : 0;
+    while (more == 255 && *at < end) {
+        more = *(*at)++;
+        length += more;
+    }
+    return length;
+}
+
+/* One LZ4 block: runs of literal bytes, each followed by a copy of earlier output. False if it is damaged. */
+static bool lz4_decompress(char *to, size_t room, const uint8_t *at, size_t size)
+{
+    const uint8_t *end = at + size;
+    size_t done = 0;
+    while (at < end) {
+        uint8_t token = *at++;
+        size_t literals = lz4_length(token >> 4, &at, end);
+        if (literals > (size_t)(end - at) || literals > room - done)
+            return false;
+        memcpy(to + done, at, literals);
+        done += literals;
+        at += literals;
+        if (at == end)
+            break;
+        if (end - at < 2)
+            return false;
+        size_t back = at[0] | (size_t)at[1] << 8;
+        at += 2;
+        size_t copied = lz4_length(token & 15, &at, end) + 4;
+        if (!back || back > done || copied > room - done)
+            return false;
+        for (; copied; copied--, done++)
+            to[done] = to[done - back];
+    }
+    return done == room;
+}
+
 static const char *uncompress(Arena *arena, const char *bytes, const Entry *entry, const char **error)
 {
+    if (!(entry->flags & (COMPRESSED_LZ4 | COMPRESSED_ZSTD)))
+        return arena_strndup(arena, bytes, strnlen(bytes, entry->size));
     if (entry->flags & COMPRESSED_LZ4) {
-        *error = "the PTX in the fat binary is compressed by LZ4: compile with -no-compress";
+        char *text = arena_alloc(arena, entry->full_size + 1);
+        text[entry->full_size] = 0;
+        if (lz4_decompress(text, entry->full_size, (const uint8_t *)bytes, entry->compressed_size))
+            return text;
+        *error = "the PTX in the fat binary is damaged";
         return NULL;
     }
-    if (!(entry->flags & COMPRESSED_ZSTD))
-        return arena_strndup(arena, bytes, strnlen(bytes, entry->size));
     void *library = dlopen("libzstd.so.1", RTLD_NOW);
     size_t (*decompress)(void *, size_t, const void *, size_t) = NULL;
     if (library)

@@ -1,0 +1,57 @@
+/* What the files of the emulated driver share. */
+#ifndef PTXOPT_TESTS_FAKE_CUDA_H
+#define PTXOPT_TESTS_FAKE_CUDA_H
+
+#include "emulator/emulator.h"
+
+/* CUresult */
+enum {
+    DONE = 0,
+    INVALID_VALUE = 1,
+    NO_DEVICE = 100,
+    NO_BINARY = 209,
+    INVALID_PTX = 218,
+    INVALID_HANDLE = 400,
+    NOT_FOUND = 500,
+    ASSERTED = 710,
+    LAUNCH_FAILED = 719,
+    TOO_LARGE = 720, /* a cooperative launch */
+    CAPTURE_INVALID = 901
+};
+
+struct Global;
+
+typedef struct FakeModule {
+    Arena *arena;
+    Module *module;
+    struct Global *globals;
+} FakeModule;
+
+typedef struct FakeFunction {
+    FakeModule *module;
+    const Function *function;
+} FakeFunction;
+
+/* A launch of a function, without its stream. */
+typedef struct FakeLaunch {
+    FakeFunction *function;
+    unsigned grid[3], block[3], shared;
+    bool is_cooperative;
+    void **arguments;
+} FakeLaunch;
+
+/* How many blocks of so many threads are on one of the two multiprocessors at once. */
+unsigned fake_blocks_on_sm(unsigned threads, size_t shared);
+
+/* Runs it in the emulator. */
+int fake_run(const FakeLaunch *launch);
+/* Runs it, or makes it a node of the graph that is captured from the stream. */
+int fake_launch(const FakeLaunch *launch, void *stream);
+
+/* Of the driver's own functions, those that others are made of. */
+int cuModuleLoadDataEx(void **result, const void *image, unsigned count, int *options, void **values);
+int cuModuleUnload(void *module);
+int cuModuleGetFunction(void **result, void *module, const char *name);
+int cuModuleGetGlobal_v2(uint64_t *address, size_t *size, void *module, const char *name);
+
+#endif

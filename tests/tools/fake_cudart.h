@@ -1,0 +1,88 @@
+/* What the files of the emulated runtime share. */
+#ifndef PTXOPT_TESTS_FAKE_CUDART_H
+#define PTXOPT_TESTS_FAKE_CUDART_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef RUNTIME_VERSION
+#define RUNTIME_VERSION 13000
+#endif
+
+/* cudaError_t */
+enum {
+    DONE = 0,
+    INVALID_VALUE = 1,
+    NO_MEMORY = 2,
+    INVALID_CONFIGURATION = 9,
+    NO_FUNCTION = 98,
+    NO_DEVICE = 100,
+    ASSERTED = 710,
+    LAUNCH_FAILED = 719,
+    TOO_LARGE = 720
+};
+
+typedef struct Dim3 {
+    unsigned x, y, z;
+} Dim3;
+
+typedef struct Kernel {
+    void **binary;
+    const char *host, *name;
+    void *function; /* NULL: not asked for yet */
+    struct Kernel *next;
+} Kernel;
+
+/* The driver. */
+typedef struct Driver {
+    int (*init)(unsigned flags);
+    int (*load)(void **module, const void *image);
+    int (*function)(void **function, void *module, const char *name);
+    int (*global)(uint64_t *address, size_t *size, void *module, const char *name);
+    int (*alloc)(uint64_t *address, size_t size);
+    int (*release)(uint64_t address);
+    int (*copy_in)(uint64_t to, const void *from, size_t size);
+    int (*copy_out)(void *to, uint64_t from, size_t size);
+    int (*copy_within)(uint64_t to, uint64_t from, size_t size, void *stream);
+    int (*fill)(uint64_t to, unsigned char value, size_t size, void *stream);
+    int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+                  unsigned block_z, unsigned shared, void *stream, void **parameters, void **extra);
+    int (*launch_cooperative)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                              unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **parameters);
+    int (*launch_ex)(const void *config, void *function, void **parameters, void **extra);
+    int (*attribute)(int *value, int attribute, void *function);
+    int (*occupancy)(int *blocks, void *function, int threads, size_t shared, unsigned flags);
+    int (*device_attribute)(int *value, int attribute, int device);
+    int (*library_load)(void **library, const void *image, void *options, void *values, unsigned count,
+                        void *library_options, void *library_values, unsigned library_count);
+    int (*library_kernel)(void **kernel, void *library, const char *name);
+    int (*stream_create)(void **stream, unsigned flags);
+    int (*stream_destroy)(void *stream);
+    int (*capture_begin)(void *stream, int mode);
+    int (*capture_end)(void *stream, void **graph);
+    int (*graph_create)(void **graph, unsigned flags);
+    int (*graph_add)(void **node, void *graph, void *const *needs, size_t count, const void *parameters);
+    int (*graph_get)(void *node, void *parameters);
+    int (*graph_set)(void *node, const void *parameters);
+    int (*graph_instantiate)(void **instance, void *graph, unsigned long long flags);
+    int (*graph_set_instance)(void *instance, void *node, const void *parameters);
+    int (*graph_update)(void *instance, void *graph, void *result);
+    int (*graph_launch)(void *instance, void *stream);
+    int (*event_create)(void **event, unsigned flags);
+    int (*event_destroy)(void *event);
+    int (*event_record)(void *event, void *stream);
+    int (*event_elapsed)(float *milliseconds, void *start, void *end);
+} Driver;
+
+extern Driver driver;
+extern Kernel *kernels; /* that host code has registered */
+
+/* Opens the driver if need be: DONE or NO_DEVICE. */
+int ready(void);
+/* The error, which is remembered. */
+int fail(int error);
+/* The driver's function for a host function, or for the handle of a kernel, which it is itself. */
+int function_of(void **function, const void *host);
+
+#endif

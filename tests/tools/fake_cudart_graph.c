@@ -1,0 +1,150 @@
+/* Graphs and libraries of the emulated runtime. */
+#include <string.h>
+
+#include "tests/tools/fake_cudart.h"
+
+/* Libraries. */
+
+int cudaLibraryLoadData(void **library, const void *image, void *options, void *values, unsigned count,
+                        void *library_options, void *library_values, unsigned library_count)
+{
+    int error = ready();
+    return fail(error ? error
+                      : driver.library_load(library, image, options, values, count, library_options, library_values,
+                                            library_count));
+}
+
+int cudaLibraryGetKernel(void **kernel, void *library, const char *name)
+{
+    return fail(driver.library_kernel(kernel, library, name));
+}
+
+int cudaLibraryUnload(void *library)
+{
+    return library ? DONE : fail(INVALID_VALUE);
+}
+
+/* Graphs. */
+
+/* cudaKernelNodeParams, and the driver's */
+typedef struct NodeParameters {
+    const void *kernel;
+    Dim3 grid, block;
+    unsigned shared;
+    void **arguments, **extra;
+} NodeParameters;
+
+typedef struct DriverNode {
+    NodeParameters parameters;
+    void *kernel, *context;
+} DriverNode;
+
+static int node_of(const NodeParameters *parameters, DriverNode *node)
+{
+    void *function = NULL;
+    int error = function_of(&function, parameters->kernel);
+    *node = (DriverNode){.parameters = *parameters};
+    node->parameters.kernel = function;
+    return error;
+}
+
+int cudaGraphCreate(void **graph, unsigned flags)
+{
+    int error = ready();
+    return fail(error ? error : driver.graph_create(graph, flags));
+}
+
+int cudaGraphAddKernelNode(void **added, void *graph, void *const *needs, size_t count,
+                           const NodeParameters *parameters)
+{
+    DriverNode node;
+    int error = node_of(parameters, &node);
+    return fail(error ? error : driver.graph_add(added, graph, needs, count, &node));
+}
+
+/* cudaGraphNodeParams */
+typedef struct AnyNode {
+    int type, reserved[3];
+    NodeParameters kernel;
+} AnyNode;
+
+int cudaGraphAddNode(void **added, void *graph, void *const *needs, void *fourth, void *fifth, void *sixth)
+{
+    const bool has_edges = RUNTIME_VERSION >= 13000;
+    const AnyNode *node = has_edges ? sixth : fifth;
+    const size_t count = (size_t)(has_edges ? fifth : fourth);
+    return node->type ? fail(INVALID_VALUE) : cudaGraphAddKernelNode(added, graph, needs, count, &node->kernel);
+}
+
+int cudaGraphKernelNodeGetParams(void *added, NodeParameters *parameters)
+{
+    DriverNode node;
+    int error = driver.graph_get(added, &node);
+    for (const Kernel *kernel = kernels; kernel && !error; kernel = kernel->next)
+        if (kernel->function == node.parameters.kernel) {
+            *parameters = node.parameters;
+            parameters->kernel = kernel->host;
+            return DONE;
+        }
+    return fail(error ? error : NO_FUNCTION);
+}
+
+int cudaGraphKernelNodeSetParams(void *added, const NodeParameters *parameters)
+{
+    DriverNode node;
+    int error = node_of(parameters, &node);
+    return fail(error ? error : driver.graph_set(added, &node));
+}
+
+int cudaGraphNodeSetParams(void *added, const AnyNode *node)
+{
+    return node->type ? fail(INVALID_VALUE) : cudaGraphKernelNodeSetParams(added, &node->kernel);
+}
+
+int cudaGraphInstantiate(void **instance, void *graph, unsigned long long flags)
+{
+    (void)flags; /* before CUDA 12 a node to report, and a log */
+    return fail(driver.graph_instantiate(instance, graph, 0));
+}
+
+int cudaGraphExecKernelNodeSetParams(void *instance, void *added, const NodeParameters *parameters)
+{
+    DriverNode node;
+    int error = node_of(parameters, &node);
+    return fail(error ? error : driver.graph_set_instance(instance, added, &node));
+}
+
+int cudaGraphExecNodeSetParams(void *instance, void *added, const AnyNode *node)
+{
+    return node->type ? fail(INVALID_VALUE) : cudaGraphExecKernelNodeSetParams(instance, added, &node->kernel);
+}
+
+int cudaGraphExecUpdate(void *instance, void *graph, void *result)
+{
+    return fail(driver.graph_update(instance, graph, result));
+}
+
+int cudaGraphLaunch(void *instance, void *stream)
+{
+    return fail(driver.graph_launch(instance, stream));
+}
+
+int cudaGraphDestroy(void *graph)
+{
+    return graph ? DONE : fail(INVALID_VALUE);
+}
+
+int cudaGraphExecDestroy(void *instance)
+{
+    return instance ? DONE : fail(INVALID_VALUE);
+}
+
+int cudaStreamBeginCapture(void *stream, int mode)
+{
+    return fail(driver.capture_begin(stream, mode));
+}
+
+int cudaStreamEndCapture(void *stream, void **graph)
+{
+    return fail(driver.capture_end(stream, graph));
+}
