@@ -420,7 +420,8 @@ INSTALLED := $(INSTALLED_PROGRAMS:%=bin/%) $(INSTALLED_MANUALS:docs/%=share/man/
 WRAPPED = $(shell sed -n 's/^WRAPPED(\(.*\))$$/-Wl,--wrap=\1/p' wrappers/wrapped.def)
 
 # $(call fill,TEMPLATE,FILE)
-fill = sed -e 's/@VERSION@/$(VERSION)/g' -e 's/@WRAPPED@/$(WRAPPED)/' -e 's/@SONAME@/$(SONAME)/g' $(1) >$(2) && \
+fill = sed -e 's/@VERSION@/$(VERSION)/g' -e 's/@WRAPPED@/$(WRAPPED)/' -e 's/@SONAME@/$(SONAME)/g' \
+    -e "s/@WRAPPED_LIST@/$$(echo '$(WRAPPED)' | tr ' ' ';')/" $(1) >$(2) && \
     chmod 644 $(2)
 
 install: $(PROGRAM) $(WRAPPERS) $(PUBLIC) $(ADAPTER) $(PRELOAD)

@@ -68,6 +68,8 @@ static Node *graph_add(Graph *graph, const FakeLaunch *launch)
 int fake_launch(const FakeLaunch *launch, void *stream)
 {
     enum { SPECIAL_STREAMS = 2 };
+    if (!launch->function)
+        return INVALID_HANDLE;
     Graph *captured = (uintptr_t)stream > SPECIAL_STREAMS ? ((Stream *)stream)->captured : NULL;
     if (!captured)
         return fake_run(launch);
