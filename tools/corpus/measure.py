@@ -122,8 +122,13 @@ def safe_name(kernel, form, options, launch=""):
     return re.sub(r"[^\w.=,-]+", "_", f"{name}.{form}.{options.name.lstrip('-')}")
 
 
-def factor_text(triple):
-    return ",".join(f"{axis}{factor}" for axis, factor in zip("xyz", triple) if factor > 1) or "1"
+def factor_text(coarsening):
+    """As -coarsen takes them: "x2,y2", of blocks "bx2"."""
+    threads = coarsening.get("factor", []) if coarsening.get("level") == "thread" else []
+    blocks = coarsening.get("merged_blocks", [])
+    parts = [f"{prefix}{axis}{factor}" for prefix, triple in (("", threads), ("b", blocks))
+             for axis, factor in zip("xyz", triple) if factor > 1]
+    return ",".join(parts) or "1"
 
 
 def block_text(triple):
@@ -212,7 +217,7 @@ class Measurer:
         row["coarsening"], row["reduction"] = ("-" if word == "not asked" else word for word in asked)
         row["outcome"] = next((word for word in ("refused", "done", "unchanged") if word in asked), "unchanged")
         row["reason"] = refusal_text(entry)
-        row["factor"] = factor_text(entry["coarsening"].get("factor", [1]))
+        row["factor"] = factor_text(entry["coarsening"])
         assembler = report["assembler"] or {}
         if "seconds" in assembler:
             row["seconds_assembler"] = round(assembler["seconds"], 3)
