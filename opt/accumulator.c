@@ -310,15 +310,19 @@ static bool loop_promote(Promoter *promoter, const Block *header)
     return true;
 }
 
-static bool header_promote(PassContext *context, const Block *header)
+static const Locations *find_locations(Arena *arena, PassContext *context)
+{
+    return locations_compute(arena, context->body, analyses_memory(context->analyses),
+                             analyses_values(context->analyses), LOCATION_STORES);
+}
+
+static bool header_promote(PassContext *context, const Locations *locations, const Block *header)
 {
     Arena *scratch = arena_new();
-    Promoter promoter = {.body = context->body, .scratch = scratch, .analyses = context->analyses};
-    bool changed = false;
-    promoter.locations = locations_compute(scratch, context->body, analyses_memory(context->analyses),
-                                           analyses_values(context->analyses), LOCATION_STORES);
-    if (promoter.locations && loop_find(&promoter, header) && loop_is_plain(&promoter))
-        changed = loop_promote(&promoter, header);
+    Promoter promoter = {
+        .body = context->body, .scratch = scratch, .analyses = context->analyses, .locations = locations};
+    bool changed = locations && loop_find(&promoter, header) && loop_is_plain(&promoter) &&
+                   loop_promote(&promoter, header);
     arena_free(scratch);
     return changed;
 }
@@ -332,11 +336,18 @@ bool pass_accumulator(PassContext *context)
     /* Inner loops first: what they keep in registers, the loops around them may keep longer. */
     for (uint32_t i = loops->loop_count; i-- > 0;)
         VEC_PUSH(scratch, headers, loops->loops[i].header);
-    for (size_t i = 0; i < headers.count && changed < MOST_LOOPS; i++)
-        if (header_promote(context, headers.data[i])) {
-            changed++;
-            analyses_invalidate(context->analyses, ANALYSES_ALL);
-        }
+    Arena *facts = arena_new(); /* about the body as it is now */
+    const Locations *locations = headers.count ? find_locations(facts, context) : NULL;
+    for (size_t i = 0; i < headers.count && changed < MOST_LOOPS; i++) {
+        if (!header_promote(context, locations, headers.data[i]))
+            continue;
+        changed++;
+        analyses_invalidate(context->analyses, ANALYSES_ALL);
+        arena_free(facts);
+        facts = arena_new();
+        locations = find_locations(facts, context);
+    }
+    arena_free(facts);
     arena_free(scratch);
     return changed > 0;
 }
