@@ -127,6 +127,7 @@ bool race_check(Exec *x, const Op *op, unsigned lane, unsigned bytes, AccessMode
             return race_report(x, op, lane, cells->newer[i], false, true, region, at);
         if (conflicts(x, cells->older[i], now))
             return race_report(x, op, lane, cells->older[i], false, true, region, at);
+        cells->is_written = true;
         cells->writes[i] = now;
         cells->newer[i] = cells->older[i] = 0;
     }
@@ -232,6 +233,7 @@ static void row_read(const Exec *x, RaceCells *cells, const AccessShape *shape, 
 
 static void row_write(const Exec *x, RaceCells *cells, const AccessShape *shape, uint32_t offset, uint32_t now)
 {
+    cells->is_written = true;
     for (unsigned i = 0; i < shape->run_count; i++) {
         const Run *run = &shape->runs[i];
         unsigned count;
@@ -258,7 +260,7 @@ bool race_row(Exec *x, Region *region, const AccessShape *shape, uint32_t offset
     uint32_t now = stamp_now(x), when = 0;
     if (writes && shape->overlaps)
         return false;
-    for (unsigned i = 0; i < shape->run_count; i++) {
+    for (unsigned i = 0; i < shape->run_count && (writes || cells->is_written); i++) {
         const Run *run = &shape->runs[i];
         const uint32_t *lanes = run->is_shared ? NULL : &shape->lanes[run->cell];
         unsigned count;

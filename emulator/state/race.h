@@ -15,6 +15,7 @@ typedef struct Epoch {
 /* The accesses to a region.  A cell is 1 << shift bytes. */
 struct RaceCells {
     unsigned shift;               /* 2 until an access smaller than a word */
+    bool is_written;              /* some cell has been; else no read can conflict */
     uint32_t *writes;             /* for each cell, the stamp of its last write; NULL: no access yet */
     uint32_t *newer, *older;      /* and those of the last reads of two threads after that write */
     uint8_t *seen;                /* the kinds of access that each cell has seen, for race_merge; NULL: not needed */
