@@ -146,11 +146,9 @@ static BitSet find_after(const Coarsening *c)
 /* Whether all threads of a merged block leave for a replica, or none. */
 static bool leave_together(const Coarsening *c)
 {
-    VarianceOptions options = {.merge_loads = true, .unmerged = &c->observations};
-    const Variance *any = analyses_variance(c->analyses, VARIANCE_ANY, &options);
     bool together = c->level == LEVEL_BLOCK;
     for (size_t i = 0; i < c->leaves.count; i++)
-        together &= !variance_branch(any, c->leaves.data[i].branch) && !variance_block(any, c->leaves.data[i].branch);
+        together &= coarsening_go_together(c, c->leaves.data[i].branch);
     return together;
 }
 

@@ -71,20 +71,11 @@ bool coarsening_check_active(Coarsening *c)
     return true;
 }
 
-/* Whether all threads of a merged block take the branch alike for a replica: then none that stays has lost another. */
-static bool part_together(Coarsening *c, const Block *block)
-{
-    VarianceOptions options = {.merge_loads = true, .unmerged = &c->observations};
-    if (c->level != LEVEL_BLOCK)
-        return false;
-    const Variance *any = analyses_variance(c->analyses, VARIANCE_ANY, &options);
-    return !variance_branch(any, block) && !variance_block(any, block);
-}
-
-/* Whether the block's branch separates threads that may not meet again before the kernel ends. */
+/* Whether the block's branch separates threads that may not meet again before the kernel ends.  Where all threads of a
+ * merged block take it alike for a replica, none that stays has lost another. */
 static bool parts_for_good(Coarsening *c, const Block *block)
 {
-    if (!block_chooses(block) || part_together(c, block))
+    if (!block_chooses(block) || coarsening_go_together(c, block))
         return false;
     const Block *meeting = dominance_parent(c->postdominance, block);
     return !meeting || coarsening_only_exits(c->body, meeting);
