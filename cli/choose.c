@@ -36,6 +36,7 @@ typedef struct Choice {
     Basis bases[MOST_BASES]; /* counted if there is a launch, which ranks */
     Basis exact[MOST_BASES]; /* by machine instructions, which confirms; set up on first use */
     unsigned basis_count;
+    bool reads_block_index[3]; /* along x, y, z; if not, merged blocks would do the same work again */
     Candidate *candidates; /* of those that are sound */
     unsigned candidate_count;
     const CoarsenTrial **spilling; /* forms that spill more than the input */
@@ -70,19 +71,20 @@ static void set_bases(Choice *choice, const ChoiceContext *context, const BlockS
                                             is_known ? block->threads : usual_blocks[i]);
 }
 
-/* Whether the kernel reads its block's index along the axis; if not, merged blocks would do the same work again. */
-static bool reads_block_index(const Function *kernel, unsigned axis)
+static void find_block_indices(Choice *choice)
 {
+    const Function *kernel = choice->kernel->result.kernel;
     for (size_t i = 0; i < kernel->stmts.count; i++) {
         const Stmt *stmt = &kernel->stmts.data[i];
         for (unsigned k = 0; stmt->kind == STMT_INST && k < stmt->inst->operand_count; k++) {
             const Operand *operand = &stmt->inst->operands[k];
-            if (operand->kind == OPERAND_SREG && operand->sreg->role == SREG_ROLE_CTAID &&
-                (operand->sreg->axis == SREG_AXIS_ALL || operand->sreg->axis == axis))
-                return true;
+            if (operand->kind != OPERAND_SREG || operand->sreg->role != SREG_ROLE_CTAID)
+                continue;
+            for (unsigned axis = 0; axis < 3; axis++)
+                choice->reads_block_index[axis] |=
+                    operand->sreg->axis == SREG_AXIS_ALL || operand->sreg->axis == axis;
         }
     }
-    return false;
 }
 
 /* Whether there is enough to merge on every basis: blocks that the factors divide, or a grid that is as large. */
@@ -95,7 +97,7 @@ static bool fits(const Choice *choice, CoarsenLevel level, const unsigned factor
                 return false;
             if (level == LEVEL_BLOCK && factor[k] > 1 &&
                 ((basis->launch && basis->launch->grid[k] < factor[k]) ||
-                 !reads_block_index(choice->kernel->result.kernel, k)))
+                 !choice->reads_block_index[k]))
                 return false;
         }
     }
@@ -477,6 +479,7 @@ void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *op
     kernel->trials = ARENA_ARRAY(arena, CoarsenTrial, FORMS);
     choice.candidates = ARENA_ARRAY(arena, Candidate, FORMS);
     choice.spilling = ARENA_ARRAY(arena, const CoarsenTrial *, FORMS);
+    find_block_indices(&choice);
     make_forms(&choice, context);
     if (choice.candidate_count)
         kernel->refusal = (Refusal){0};

@@ -262,11 +262,6 @@ static void check_files(Reader *reader)
         options_fail(reader, "-cubin needs an assembler, but -assembler none is given");
 }
 
-static bool has_factor(const unsigned factor[3])
-{
-    return factor[0] > 1 || factor[1] > 1 || factor[2] > 1;
-}
-
 /* Whether the options go together. */
 static void check_options(Reader *reader)
 {

@@ -20,6 +20,8 @@ typedef struct CoarsenOption {
     unsigned merged[3]; /* the same for blocks of the grid, besides: "bx2" */
 } CoarsenOption;
 
+static inline bool has_factor(const unsigned factor[3]) { return factor[0] > 1 || factor[1] > 1 || factor[2] > 1; }
+
 /* -target-regs [KERNEL:]N */
 typedef struct RegistersOption {
     const char *kernel;

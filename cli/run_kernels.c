@@ -6,11 +6,6 @@
 #include "cli/kernel_estimate.h"
 #include "cli/run_internal.h"
 
-static bool has_factor(const unsigned factor[3])
-{
-    return factor[0] > 1 || factor[1] > 1 || factor[2] > 1;
-}
-
 /* Factors of blocks alone are those of the level 'block'. */
 static void set_factors(KernelReport *report, const CoarsenOption *coarsen)
 {

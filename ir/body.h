@@ -57,6 +57,8 @@ Body *body_build(Function *function, const char **reason);
 void body_free(Body *body);
 /* A deep copy with an arena of its own; operand trees, variables and names stay shared with the module. */
 Body *body_clone(const Body *body);
+/* The instructions of all blocks. */
+size_t body_inst_count(const Body *body);
 /* Makes the function print from 'body' (which it then owns), or, with NULL, from its statements again. */
 void function_set_body(Function *function, Body *body);
 

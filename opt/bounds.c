@@ -16,13 +16,6 @@ static Figures measure(const PassContext *context, const Tuning *tuning)
     return figures;
 }
 
-static unsigned blocks_on_sm(const PassContext *context, const Figures *figures)
-{
-    return machine_occupancy(context->machine, block_size_total(&context->block), figures->registers,
-                             (unsigned)figures->shared)
-        .blocks;
-}
-
 static bool does_harm(const PassContext *context, const Tuning *declared)
 {
     if (!context->judge || !context->machine)
@@ -30,7 +23,7 @@ static bool does_harm(const PassContext *context, const Tuning *declared)
     Figures with = measure(context, declared), without = measure(context, &context->body->tuning);
     return with.known && without.known &&
            (figures_spills(&with) > figures_spills(&without) ||
-            blocks_on_sm(context, &with) < blocks_on_sm(context, &without));
+            pass_blocks_on_sm(context, &with, 0) < pass_blocks_on_sm(context, &without, 0));
 }
 
 bool pass_bounds(PassContext *context)

@@ -27,13 +27,12 @@ static bool costs(const PassContext *context, const FunctionForm *form)
     context->judge->measure(context->judge->context, &now, &without);
     if (!with.known || !without.known)
         return without.known;
-    unsigned threads = block_size_total(&context->block), fewest = without.registers;
+    unsigned fewest = without.registers;
     if (fewest < REGISTERS_OF_CALLS)
         fewest = REGISTERS_OF_CALLS;
     bool fits_less = with.registers > fewest;
-    if (threads)
-        fits_less = machine_occupancy(context->machine, threads, with.registers, (unsigned)with.shared).blocks <
-                    machine_occupancy(context->machine, threads, without.registers, (unsigned)without.shared).blocks;
+    if (block_size_total(&context->block))
+        fits_less = pass_blocks_on_sm(context, &with, 0) < pass_blocks_on_sm(context, &without, 0);
     return fits_less || figures_spills(&with) > figures_spills(&without) || with.stack > without.stack;
 }
 
@@ -152,6 +151,19 @@ static RegId put_constant(Body *body, Block *block, Type type, int64_t value)
     return reg;
 }
 
+/* A special register's value, joined with those before it (REG_NONE: there are none). */
+static RegId put_joined(Body *body, Block *block, const char *opcode, RegId before, const char *name)
+{
+    Name base = intern(body->module->names, "%check");
+    RegId value = body_add_reg(body, TYPE_B32, base);
+    inst_append(block, inst_build(body, "mov.u32", "ds", value, name));
+    if (before == REG_NONE)
+        return value;
+    RegId joined = body_add_reg(body, TYPE_B32, base);
+    inst_append(block, inst_build(body, opcode, "drr", joined, before, value));
+    return joined;
+}
+
 /* Whether the block has the wrong size, by the dimension that tells, or by all. */
 static RegId put_condition(Body *body, Block *entry, const LaunchContract *contract)
 {
@@ -160,21 +172,13 @@ static RegId put_condition(Body *body, Block *entry, const LaunchContract *contr
     RegId wrong = body_add_reg(body, TYPE_PRED, base), threads = REG_NONE;
     unsigned d = contract->factor[0] > 1 ? 0 : contract->factor[1] > 1 ? 1 : 2;
     if (contract->block[d]) {
-        threads = body_add_reg(body, TYPE_B32, base);
-        inst_append(entry, inst_build(body, "mov.u32", "ds", threads, names[d]));
+        threads = put_joined(body, entry, NULL, REG_NONE, names[d]);
         inst_append(entry, inst_build(body, "setp.ne.u32", "dri", wrong, threads,
                                       (int64_t)kept_threads(contract, d)));
         return wrong;
     }
-    for (d = 0; d < 3; d++) {
-        RegId size = body_add_reg(body, TYPE_B32, base), product = size;
-        inst_append(entry, inst_build(body, "mov.u32", "ds", size, names[d]));
-        if (threads != REG_NONE) {
-            product = body_add_reg(body, TYPE_B32, base);
-            inst_append(entry, inst_build(body, "mul.lo.u32", "drr", product, threads, size));
-        }
-        threads = product;
-    }
+    for (d = 0; d < 3; d++)
+        threads = put_joined(body, entry, "mul.lo.u32", threads, names[d]);
     inst_append(entry, inst_build(body, "setp.gt.u32", "dri", wrong, threads,
                                   (int64_t)most_threads(contract)));
     return wrong;
@@ -186,15 +190,8 @@ static RegId put_is_other(Body *body, Block *block)
     static const char *const names[] = {"%tid.x", "%tid.y", "%tid.z", "%ctaid.x", "%ctaid.y", "%ctaid.z"};
     Name base = intern(body->module->names, "%check");
     RegId any = REG_NONE, other = body_add_reg(body, TYPE_PRED, base);
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        RegId index = body_add_reg(body, TYPE_B32, base), both = index;
-        inst_append(block, inst_build(body, "mov.u32", "ds", index, names[i]));
-        if (any != REG_NONE) {
-            both = body_add_reg(body, TYPE_B32, base);
-            inst_append(block, inst_build(body, "or.b32", "drr", both, any, index));
-        }
-        any = both;
-    }
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        any = put_joined(body, block, "or.b32", any, names[i]);
     inst_append(block, inst_build(body, "setp.ne.u32", "dri", other, any, (int64_t)0));
     return other;
 }

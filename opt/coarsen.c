@@ -61,11 +61,7 @@ static bool form_regions(Coarsening *c, unsigned growth)
 {
     if (c->guards == GUARDS_SEQUENTIAL)
         return true;
-    size_t instructions = 0;
-    for (size_t b = 0; b < c->body->blocks.count; b++)
-        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
-            instructions++;
-    c->growth = instructions * c->factor * ((growth ? growth : GROWTH_DEFAULT) - 1);
+    c->growth = body_inst_count(c->body) * c->factor * ((growth ? growth : GROWTH_DEFAULT) - 1);
     bool closed = true, predicates = c->guards != GUARDS_FAST;
     for (unsigned depth = 0; closed && depth < DEEPEST_PATHS; depth++) {
         if (predicates && coarsening_predicate(c))

@@ -12,7 +12,8 @@
  *
  * Within a barrier interval the accesses of replicas may be interleaved, because programs have no data races.  A region
  * with warp-level instructions gets no fast path: threads of one warp that took different paths would not meet there.
- * Of merged blocks, whether a replica is beyond the end of the grid is no such condition: all threads take one path.
+ * Where blocks are merged, all threads of a block agree on whether a replica is beyond the end of the grid, so that
+ * condition does not keep them apart.
  * Neither does one that observes other threads: whatever it may wait for, the replicas do that in order
  * (coarsen_progress.c).
  *

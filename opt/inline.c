@@ -456,15 +456,6 @@ static void inline_call(Inliner *inliner)
     body_remove_unreachable(body);
 }
 
-static size_t count_instructions(const Body *body)
-{
-    size_t count = 0;
-    for (size_t b = 0; b < body->blocks.count; b++)
-        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
-            count++;
-    return count;
-}
-
 /* Inlines the call if it can be. */
 static bool try_call(Inliner *inliner, Inst *call)
 {
@@ -477,7 +468,7 @@ static bool try_call(Inliner *inliner, Inst *call)
     if (!inliner->callee)
         return false;
     inliner->slots.count = 0;
-    size_t instructions = inliner->instructions + count_instructions(inliner->callee);
+    size_t instructions = inliner->instructions + body_inst_count(inliner->callee);
     bool fits = instructions <= MOST_INSTRUCTIONS && callee_fits(inliner) && pair_variables(inliner) &&
                 find_slots(inliner, inliner->body) && find_slots(inliner, inliner->callee);
     if (fits) {
@@ -510,7 +501,7 @@ bool inline_calls(Body *body, bool merges_blocks)
     bool all = true;
     for (Inst *call; all && (call = next_call(&inliner)) != NULL; inlined++) {
         if (!inlined)
-            inliner.instructions = count_instructions(body);
+            inliner.instructions = body_inst_count(body);
         all = inlined < MOST_CALLS && try_call(&inliner, call);
     }
     arena_free(scratch);

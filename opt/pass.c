@@ -126,6 +126,13 @@ void pass_dump(const PassContext *context, PassId id, const Body *body, const ch
     buf_free(&text);
 }
 
+unsigned pass_blocks_on_sm(const PassContext *context, const Figures *figures, uint64_t dynamic_shared)
+{
+    return machine_occupancy(context->machine, block_size_total(&context->block), figures->registers,
+                             figures->shared + dynamic_shared)
+        .blocks;
+}
+
 FunctionForm pass_form(const PassContext *context, const Body *body)
 {
     return (FunctionForm){.function = context->kernel, .body = body};

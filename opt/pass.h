@@ -105,6 +105,8 @@ bool pass_run(PassContext *context, PassId id);
 void pass_verify(PassId id, const Body *body);
 /* Prints a form of the body after the pass, where -d asks for it; 'comment' (NULL: none) follows in the heading. */
 void pass_dump(const PassContext *context, PassId id, const Body *body, const char *comment);
+/* The blocks of the context's size that an SM holds at once, each with so many bytes of shared memory at launch. */
+unsigned pass_blocks_on_sm(const PassContext *context, const Figures *figures, uint64_t dynamic_shared);
 /* The form of the kernel that has this body. */
 FunctionForm pass_form(const PassContext *context, const Body *body);
 

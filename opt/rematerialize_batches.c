@@ -5,19 +5,10 @@
 
 enum { AHEAD = 4 }; /* batches that are assembled together */
 
-static size_t body_length(const Body *body)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < body->blocks.count; i++)
-        for (const Inst *inst = body->blocks.data[i]->first; inst; inst = inst->next)
-            count++;
-    return count;
-}
-
 /* Whether a candidate is too long to be worth assembling: tens of thousands of instructions take assemblers minutes. */
 static bool has_exploded(const Search *search, const Body *body)
 {
-    return body_length(body) > 2 * body_length(search->passes.body) + 200;
+    return body_inst_count(body) > 2 * body_inst_count(search->passes.body) + 200;
 }
 
 /* Whether the model sees more registers live than without the recomputations.  Of orders the model cannot tell which

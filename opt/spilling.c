@@ -38,9 +38,7 @@ static void add_pragma(Body *body)
 
 static unsigned blocks_on_sm(const Search *search, const Figures *figures)
 {
-    return machine_occupancy(search->passes.machine, block_size_total(&search->passes.block), figures->registers,
-                             figures->shared + search->request->dynamic_shared)
-        .blocks;
+    return pass_blocks_on_sm(&search->passes, figures, search->request->dynamic_shared);
 }
 
 /* Predicted, over the best form; 1 if that is unknown. */

@@ -323,7 +323,8 @@ OWN(int, cuOccupancyAvailableDynamicSMemPerBlock, size_t *shared, void *function
     return real ? real(shared, function, blocks, threads_after(contract_of(function), threads)) : NOT_FOUND;
 }
 
-/* What the driver calls back with this kernel's threads, and the program reckons in those of the original. */
+/* The program's callback for a block's dynamic shared memory expects the original's threads; the driver passes the
+ * coarsened kernel's. */
 static _Thread_local struct {
     size_t (*shared_of)(int threads);
     const Contract *contract;

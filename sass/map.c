@@ -58,7 +58,7 @@ static void assemble(Arena *arena, const MachineRequest *request, MachineMap *ma
     }
 }
 
-/* Sets the cubins of the map, which must have its lines. NULL when done, else why there is no code to read. */
+/* Makes the map's cubins; its lines must be set already. Returns NULL, or why there is no machine code to read. */
 static const char *make_cubins(Arena *arena, const MachineRequest *request, MachineMap *map)
 {
     Text texts[TEXTS] = {[PLAIN] = {.cubin = request->cubin, .cubin_size = request->cubin_size},

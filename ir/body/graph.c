@@ -108,3 +108,12 @@ FlowGraph flow_graph_build(Arena *arena, const Body *body, bool virtual_exit)
     arena_free(scratch);
     return graph;
 }
+
+size_t body_inst_count(const Body *body)
+{
+    size_t count = 0;
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+            count++;
+    return count;
+}
