@@ -182,8 +182,6 @@ bool coarsening_needs_nobody(Coarsening *c, const Loop *loop);
 bool coarsening_check_waiting(Coarsening *c);
 
 /* coarsen_warps.c */
-/* Refuses what uses the set of threads that run together as more than a mask. */
-bool coarsening_check_active(Coarsening *c);
 /* Refuses masks that may name threads which have left the kernel, where coarsening_exclude_exits() cannot help. */
 bool coarsening_check_exits(Coarsening *c);
 /* Takes threads that leave the kernel under variant control out of the masks of later instructions. True if the body

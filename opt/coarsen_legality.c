@@ -301,6 +301,6 @@ bool coarsening_check_regions(Coarsening *c)
 {
     return coarsening_condition(c, LEGAL_MEMORY, coarsening_check_private(c)) &&
            coarsening_condition(c, LEGAL_BARRIERS, check_collectives(c)) &&
-           coarsening_condition(c, LEGAL_PARTICIPANTS, coarsening_check_active(c) && coarsening_check_exits(c)) &&
+           coarsening_condition(c, LEGAL_PARTICIPANTS, coarsening_check_exits(c)) &&
            coarsening_condition(c, LEGAL_WAITING, coarsening_check_waiting(c));
 }

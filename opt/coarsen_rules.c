@@ -46,8 +46,7 @@ CoarsenTreatment coarsen_treatment(const Form *form)
             return (CoarsenTreatment){COARSEN_COMBINED, NULL};
         return refused("counts threads of the block");
     case SYNC_CONVERGED:
-        /* Only activemask is volatile.  Any set of threads that execute it together is a right answer, but one that a
-         * kernel may show: coarsen_warps.c accepts it where it only names the participants of other instructions. */
+        /* Only activemask is volatile, and right for any set of threads (coarsen_warps.c). */
         if (form_effects(form) & EFFECT_VOLATILE)
             return (CoarsenTreatment){COARSEN_WHOLE_WARPS, NULL};
         return refused("depends on which threads of the warp run together");

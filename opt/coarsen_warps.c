@@ -5,6 +5,13 @@
  * participants has the same ones as before, with the same values.  A copy has the region's own merge points, and it is
  * entered from its head alone: no edge goes round a place where threads meet before such an instruction.
  *
+ * 'activemask' names nobody; its result is the set of threads that execute it together.  Those of one copy belong to
+ * one warp of the original kernel, and each of them comes there in the original kernel too.  Which of them do so
+ * together is up to the machine, before as after: a program is right for any such set (docs/design.md), whatever it
+ * does with the value.  Yet they are those that met there before, because nothing that executes a region's
+ * instructions for other lanes than the replica's own takes one that has it: no fast path (coarsen_fast.c), predication
+ * (coarsen_predicate.c) or joint loop (coarsen_joint.c).  Its result is variant, and so it is never shared by replicas.
+ *
  * Threads that have left the kernel are an exception.  A mask may name them, because nobody waits for a thread that has
  * exited.  A merged thread is still there while one of its other replicas is alive, and it would be waited for.  So the
  * branches that lead out of the kernel on one side and to the instruction on the other, all of them within the region
@@ -18,58 +25,6 @@
  *
  * Requires SSA form, dominators, post-dominators, loops, variance and regions. */
 #include "opt/coarsen_internal.h"
-
-static bool is_mask_of(const Inst *inst, RegId reg)
-{
-    if (!coarsening_names_members(inst) || !inst->operand_count)
-        return false;
-    const Operand *mask = &inst->operands[inst->operand_count - 1];
-    for (unsigned r = 0; r < inst->ref_count; r++)
-        if (inst->refs[r].reg == reg && (mask->kind != OPERAND_REG || mask->ref != r))
-            return false;
-    return true;
-}
-
-/* The instruction that reads the register other than as a mask, directly or through phis; NULL if there is none. */
-static const Inst *other_reader(Coarsening *c, RegId reg)
-{
-    const Values *values = analyses_values(c->analyses);
-    BitSet seen = bitset_new(c->scratch, c->body->regs.count);
-    VEC(RegId) pending = {0};
-    VEC_PUSH(c->scratch, pending, reg);
-    bitset_add(&seen, reg);
-    while (pending.count) {
-        RegId at = VEC_POP(pending);
-        for (uint32_t u = 0; u < value_use_count(values, at); u++) {
-            const ValueUse *use = &value_uses(values, at)[u];
-            if (use->inst && !is_mask_of(use->inst, at))
-                return use->inst;
-            if (use->inst)
-                continue;
-            RegId merged = use->block->phis.data[use->index].dst;
-            if (!bitset_has(&seen, merged))
-                VEC_PUSH(c->scratch, pending, merged);
-            bitset_add(&seen, merged);
-        }
-    }
-    return NULL;
-}
-
-bool coarsening_check_active(Coarsening *c)
-{
-    for (size_t b = 0; b < c->body->blocks.count; b++)
-        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next) {
-            if (inst->sync != SYNC_CONVERGED)
-                continue;
-            const Inst *reader = inst->refs ? other_reader(c, inst->refs[0].reg) : NULL;
-            if (reader)
-                return coarsening_refuse(c, inst, "'%s' depends on which threads of the warp run together, and '%s' on "
-                                         "line %u uses the result as more than a mask",
-                                         inst_spelling(c->scratch, inst), inst_spelling(c->scratch, reader),
-                                         coarsening_line(c, reader));
-        }
-    return true;
-}
 
 /* Whether the block's branch separates threads that may not meet again before the kernel ends.  Where all threads of a
  * merged block take it alike for a replica, none that stays has lost another. */
