@@ -67,7 +67,7 @@ STANDARD := -std=gnu11
 ALL_CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE= $(CPPFLAGS)
 # Only fused multiply-adds that the source asks for: the emulator's results are the same on every host.
 # Nothing that is built depends on the folder that it is built in.
-ALL_CFLAGS = $(STANDARD) $(WARNINGS) $(CFLAGS) -ffile-prefix-map=$(CURDIR)=. -ffp-contract=off -fPIC $(SANITIZE)
+ALL_CFLAGS = $(STANDARD) $(WARNINGS) $(CFLAGS) -ffile-prefix-map="$(CURDIR)"=. -ffp-contract=off -fPIC $(SANITIZE)
 ALL_LDFLAGS = $(CFLAGS) $(SANITIZE) $(LDFLAGS)
 LIBRARIES := -ljansson -liberty -ldw -lelf -ldl -lm -lpthread
 
@@ -247,8 +247,8 @@ $(OUT)/tests/ptxopt-faults: LINK_FLAGS := $(PLANTED:%=-Wl,--wrap=%)
 $(OUT)/tests/ptxopt-faults: $(OUT)/tests/tools/faults.o $(MAIN_OBJECT) $(OUT)/libptxopt.a
 	$(link)
 
-# A CUDA driver whose GPU is the emulator.
-$(OUT)/tests/libcuda-fake.so: LINK_FLAGS := -shared -Wl,--version-script,tests/tools/fake_cuda.map
+# A CUDA driver whose GPU is the emulator. Its functions call each other, whatever is preloaded.
+$(OUT)/tests/libcuda-fake.so: LINK_FLAGS := -shared -Wl,-Bsymbolic,--version-script,tests/tools/fake_cuda.map
 $(OUT)/tests/libcuda-fake.so: tests/tools/fake_cuda.map
 $(OUT)/tests/libcuda-fake.so: $(addprefix $(OUT)/tests/tools/,fake_cuda.o fake_fatbin.o fake_graph.o fake_query.o) \
     $(OUT)/libptxopt.a
@@ -443,9 +443,9 @@ install: $(PROGRAM) $(WRAPPERS) $(PUBLIC) $(ADAPTER) $(PRELOAD)
 	$(call fill,runtime/ptxopt-launch.pc.in,$(TO)/lib/pkgconfig/ptxopt-launch.pc)
 	$(call fill,library/ptxopt-config.cmake.in,$(TO)/lib/cmake/ptxopt/ptxopt-config.cmake)
 	$(call fill,library/ptxopt-config-version.cmake.in,$(TO)/lib/cmake/ptxopt/ptxopt-config-version.cmake)
-	$(abspath $(PROGRAM)) completion bash >$(TO)/$(word 1,$(COMPLETIONS))
-	$(abspath $(PROGRAM)) completion zsh >$(TO)/$(word 2,$(COMPLETIONS))
-	$(abspath $(PROGRAM)) completion fish >$(TO)/$(word 3,$(COMPLETIONS))
+	./$(PROGRAM) completion bash >$(TO)/$(word 1,$(COMPLETIONS))
+	./$(PROGRAM) completion zsh >$(TO)/$(word 2,$(COMPLETIONS))
+	./$(PROGRAM) completion fish >$(TO)/$(word 3,$(COMPLETIONS))
 	chmod 644 $(COMPLETIONS:%=$(TO)/%)
 	install -m 644 $(INSTALLED_MANUALS) $(TO)/share/man/man1
 	install -m 644 $(INSTALLED_DOCUMENTS) $(TO)/$(DOCUMENTS)

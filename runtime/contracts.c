@@ -25,10 +25,20 @@ void driver_load(Driver *driver, void *(*find)(const char *name))
     *(void **)&driver->graph_add = find("cuGraphAddKernelNode_v2");
     *(void **)&driver->graph_get = find("cuGraphKernelNodeGetParams_v2");
     *(void **)&driver->graph_set = find("cuGraphKernelNodeSetParams_v2");
+    *(void **)&driver->graph_add_any = find("cuGraphAddNode_v2");
     *(void **)&driver->graph_set_instance = find("cuGraphExecKernelNodeSetParams_v2");
     *(void **)&driver->function_name = find("cuFuncGetName");
     *(void **)&driver->kernel_name = find("cuKernelGetName");
     *(void **)&driver->kernel_library = find("cuKernelGetLibrary");
+    *(void **)&driver->kernel_count = find("cuLibraryGetKernelCount");
+    *(void **)&driver->kernel_function = find("cuKernelGetFunction");
+    *(void **)&driver->current_device = find("cuCtxGetDevice");
+    *(void **)&driver->function_set = find("cuFuncSetAttribute");
+    *(void **)&driver->kernel_set = find("cuKernelSetAttribute");
+    *(void **)&driver->occupancy = find("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags");
+    *(void **)&driver->available_shared = find("cuOccupancyAvailableDynamicSMemPerBlock");
+    *(void **)&driver->active_clusters = find("cuOccupancyMaxActiveClusters");
+    *(void **)&driver->cluster_size = find("cuOccupancyMaxPotentialClusterSize");
 }
 
 static void print_counts(void)
@@ -128,8 +138,37 @@ Verdict launch_decide(Contract *contract, unsigned block[3])
     return LAUNCH_ORIGINAL;
 }
 
-/* Words of contracts: the factor, and the original's block where it is known, along x, y and z. */
-enum { WORD_FACTOR = 3, WORD_BLOCK = 10 };
+KernelNode node_copy(const KernelNode *given, bool has_kernel)
+{
+    KernelNode node = {0};
+    memcpy(&node, given, has_kernel ? sizeof node : offsetof(KernelNode, kernel));
+    return node;
+}
+
+/* Originals are found where the kernel was: as functions of modules, or kernels of libraries. */
+void node_set_original(const Driver *driver, const Contract *contract, KernelNode *node, bool has_kernel)
+{
+    bool is_kernel = has_kernel && contract->is_of_library;
+    node->function = is_kernel ? NULL : contract->original;
+    node->kernel = is_kernel ? contract->original : NULL;
+    if (contract->is_of_library && !has_kernel && driver->kernel_function)
+        driver->kernel_function(&node->function, contract->original);
+}
+
+int original_set(const Driver *driver, const Contract *contract, int attribute, int value, int device)
+{
+    if (!contract || !contract->original)
+        return 0;
+    if (!contract->is_of_library)
+        return driver->function_set ? driver->function_set(contract->original, attribute, value) : 0;
+    if (device < 0 && (!driver->current_device || driver->current_device(&device)))
+        return 0;
+    return driver->kernel_set ? driver->kernel_set(attribute, value, contract->original, device) : 0;
+}
+
+/* Words of contracts: the factor, whether warps must stay whole, the stride's unit, and the original's block where it is
+ * known. What has a place for each dimension has three words. */
+enum { WORD_FACTOR = 3, WORD_WHOLE_WARPS = 8, WORD_UNIT = 9, WORD_BLOCK = 10, WARP = 32 };
 
 void block_before(const Contract *contract, unsigned block[3])
 {
@@ -155,6 +194,36 @@ int threads_after(const Contract *contract, int threads)
     int before, after;
     proportion(contract, &before, &after);
     return threads % before == 0 ? threads / before * after : threads;
+}
+
+/* Whether the contract allows a block of so many threads, as far as their number tells. */
+static bool count_fits(const Contract *contract, int threads)
+{
+    const uint32_t *words = contract->words;
+    int before, after;
+    proportion(contract, &before, &after);
+    if (words[WORD_BLOCK])
+        return threads == before;
+    for (int d = 0; d < 3; d++)
+        if (words[WORD_FACTOR + d] > 1)
+            before *= (int)words[WORD_UNIT];
+    return threads % before == 0 && (!words[WORD_WHOLE_WARPS] || threads_after(contract, threads) % WARP == 0);
+}
+
+void *query_threads(const Contract *contract, int *threads)
+{
+    if (contract && contract->is_coarsened && contract->original && !count_fits(contract, *threads))
+        return contract->original;
+    *threads = threads_after(contract, *threads);
+    return NULL;
+}
+
+void *query_block(const Contract *contract, unsigned block[3])
+{
+    char why[256];
+    if (!contract || !contract->is_coarsened || ptxopt_launch_adapt(contract->words, block, why, sizeof why))
+        return NULL;
+    return contract->original;
 }
 
 int threads_before(const Contract *contract, int threads)

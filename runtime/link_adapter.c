@@ -53,12 +53,12 @@ static Entry *entry_of(const void *host)
 
 extern int cudaGetFuncBySymbol(void **function, const void *symbol);
 
-/* NULL: not a kernel of the compiled host code. */
+/* NULL: not a kernel of the compiled host code, nor of a library. */
 static Contract *contract_of(const void *kernel)
 {
     pthread_once(&once, load);
     pthread_mutex_lock(&lock);
-    Entry *entry = entry_of(kernel);
+    Entry *entry = kernel ? entry_of(kernel) : NULL;
     Contract *contract = entry ? entry->contract : NULL;
     void *function = NULL, *module = NULL;
     if (entry && !contract && entry->library)
@@ -70,15 +70,15 @@ static Contract *contract_of(const void *kernel)
     return contract;
 }
 
+/* Programs may ask for a kernel of a library before each launch. */
 static void entry_add(const void *host, void *library, const char *name)
 {
-    Entry *entry = calloc(1, sizeof *entry);
-    if (!entry)
-        return;
-    *entry = (Entry){.host = host, .library = library, .name = strdup(name)};
     pthread_mutex_lock(&lock);
-    entry->next = entries;
-    entries = entry;
+    Entry *entry = library && entry_of(host) ? NULL : calloc(1, sizeof *entry);
+    if (entry) {
+        *entry = (Entry){.host = host, .library = library, .name = strdup(name), .next = entries};
+        entries = entry;
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -91,17 +91,21 @@ void __wrap___cudaRegisterFunction(void **module, const char *host, char *device
     __real___cudaRegisterFunction(module, host, device, name, limit, thread, block, block_size, grid, warp);
 }
 
-extern int __real___cudaGetKernel(void **handle, const void *host) __attribute__((weak));
-int __wrap___cudaGetKernel(void **handle, const void *host)
-{
-    int error = __real___cudaGetKernel(handle, host);
-    pthread_mutex_lock(&lock);
-    Entry *entry = error ? NULL : entry_of(host);
-    if (entry)
-        entry->handle = *handle;
-    pthread_mutex_unlock(&lock);
-    return error;
-}
+#define WRAP_GET_KERNEL(NAME)                                                                                          \
+    extern int __real_##NAME(void **handle, const void *host) __attribute__((weak));                                   \
+    int __wrap_##NAME(void **handle, const void *host)                                                                 \
+    {                                                                                                                  \
+        int error = __real_##NAME(handle, host);                                                                       \
+        pthread_mutex_lock(&lock);                                                                                     \
+        Entry *entry = error ? NULL : entry_of(host);                                                                  \
+        if (entry)                                                                                                     \
+            entry->handle = *handle;                                                                                   \
+        pthread_mutex_unlock(&lock);                                                                                   \
+        return error;                                                                                                  \
+    }
+
+WRAP_GET_KERNEL(__cudaGetKernel)
+WRAP_GET_KERNEL(cudaGetKernel)
 
 /* The runtime's libraries and kernels are the driver's. */
 extern int __real_cudaLibraryGetKernel(void **kernel, void *library, const char *name) __attribute__((weak));
@@ -111,6 +115,34 @@ int __wrap_cudaLibraryGetKernel(void **kernel, void *library, const char *name)
     if (!error)
         entry_add(*kernel, library, name);
     return error;
+}
+
+/* The driver says how many there are: the rest of the array is not written. */
+extern int __real_cudaLibraryEnumerateKernels(void **kernels, unsigned count, void *library) __attribute__((weak));
+int __wrap_cudaLibraryEnumerateKernels(void **kernels, unsigned count, void *library)
+{
+    int error = __real_cudaLibraryEnumerateKernels(kernels, count, library);
+    const char *name;
+    unsigned there = 0;
+    pthread_once(&once, load);
+    if (error || !driver.kernel_name || !driver.kernel_count || driver.kernel_count(&there, library))
+        return error;
+    for (unsigned i = 0; i < count && i < there; i++)
+        if (driver.kernel_name(&name, kernels[i]) == 0)
+            entry_add(kernels[i], library, name);
+    return error;
+}
+
+/* Its handles may be used again. */
+extern int __real_cudaLibraryUnload(void *library) __attribute__((weak));
+int __wrap_cudaLibraryUnload(void *library)
+{
+    pthread_mutex_lock(&lock);
+    for (Entry *entry = entries; entry; entry = entry->next)
+        if (entry->library && entry->library == library)
+            entry->host = entry->library = NULL;
+    pthread_mutex_unlock(&lock);
+    return __real_cudaLibraryUnload(library);
 }
 
 enum { LEGACY_STREAM = 1, THREAD_STREAM = 2, NOT_SUPPORTED = 801 };
@@ -192,7 +224,7 @@ typedef struct LaunchConfig {
     unsigned attribute_count;
 } LaunchConfig;
 
-static int launch_original_config(void *original, const LaunchConfig *config, void **arguments, void *stream)
+static DriverConfig driver_config(const LaunchConfig *config, void *stream)
 {
     DriverConfig given = {.shared = (unsigned)config->shared,
                           .stream = stream,
@@ -200,6 +232,12 @@ static int launch_original_config(void *original, const LaunchConfig *config, vo
                           .attribute_count = config->attribute_count};
     unpack(&config->grid, given.grid);
     unpack(&config->block, given.block);
+    return given;
+}
+
+static int launch_original_config(void *original, const LaunchConfig *config, void **arguments, void *stream)
+{
+    const DriverConfig given = driver_config(config, stream);
     return driver.launch_ex ? driver.launch_ex(&given, original, arguments, NULL) : NOT_SUPPORTED;
 }
 
@@ -223,71 +261,63 @@ WRAP_CONFIG(cudaLaunchKernelExC_ptsz, THREAD_STREAM)
 
 /* Nodes of graphs. The runtime's graphs and nodes are the driver's. */
 
-/* cudaKernelNodeParams; cudaKernelNodeParamsV2 begins like it. */
-typedef struct NodeParameters {
-    const void *kernel;
-    Dim3 grid, block;
-    unsigned shared;
-    void **arguments, **extra;
-} NodeParameters;
-
-static DriverNode node_of_original(void *original, const NodeParameters *parameters)
+/* How a node is given to the runtime, or, where the kernel's original is used, to the driver. */
+static Verdict node_decide(const KernelNode *given, KernelNode *node)
 {
-    DriverNode node = {.function = original,
-                       .shared = parameters->shared,
-                       .arguments = parameters->arguments,
-                       .extra = parameters->extra};
-    unpack(&parameters->grid, node.grid);
-    unpack(&parameters->block, node.block);
-    return node;
+    *node = node_copy(given, false);
+    Contract *contract = contract_of(node->function);
+    Verdict verdict = launch_decide(contract, node->block);
+    if (verdict == LAUNCH_ORIGINAL)
+        node_set_original(&driver, contract, node, true);
+    return verdict;
 }
 
-static int add_original(void *original, void **node, void *graph, void *const *needs, size_t count,
-                        const NodeParameters *parameters)
+static int add_original(void **node, void *graph, void *const *needs, const void *edges, size_t count,
+                        const KernelNode *given)
 {
-    const DriverNode given = node_of_original(original, parameters);
-    return driver.graph_add ? driver.graph_add(node, graph, needs, count, &given) : NOT_SUPPORTED;
+    AnyNode any = {.type = KERNEL_NODE, .kernel = *given};
+    if (edges)
+        return driver.graph_add_any ? driver.graph_add_any(node, graph, needs, edges, count, &any) : NOT_SUPPORTED;
+    return driver.graph_add ? driver.graph_add(node, graph, needs, count, given) : NOT_SUPPORTED;
 }
 
-static int set_original(void *original, void *node, const NodeParameters *parameters)
+static int set_original(void *node, const KernelNode *given)
 {
-    const DriverNode given = node_of_original(original, parameters);
-    return driver.graph_set ? driver.graph_set(node, &given) : NOT_SUPPORTED;
+    return driver.graph_set ? driver.graph_set(node, given) : NOT_SUPPORTED;
 }
 
-static int set_instance_original(void *original, void *instance, void *node, const NodeParameters *parameters)
+static int set_instance_original(void *instance, void *node, const KernelNode *given)
 {
-    const DriverNode given = node_of_original(original, parameters);
-    return driver.graph_set_instance ? driver.graph_set_instance(instance, node, &given) : NOT_SUPPORTED;
+    return driver.graph_set_instance ? driver.graph_set_instance(instance, node, given) : NOT_SUPPORTED;
 }
 
 extern int __real_cudaGraphAddKernelNode(void **node, void *graph, void *const *needs, size_t count,
-                                         const NodeParameters *parameters) __attribute__((weak));
+                                         const KernelNode *parameters) __attribute__((weak));
 int __wrap_cudaGraphAddKernelNode(void **node, void *graph, void *const *needs, size_t count,
-                                  const NodeParameters *parameters)
+                                  const KernelNode *parameters)
 {
-    NodeParameters adapted = *parameters;
-    void *original = decide(adapted.kernel, &adapted.block);
-    return original ? add_original(original, node, graph, needs, count, &adapted)
-                    : __real_cudaGraphAddKernelNode(node, graph, needs, count, &adapted);
+    KernelNode given;
+    return node_decide(parameters, &given) == LAUNCH_ORIGINAL
+               ? add_original(node, graph, needs, NULL, count, &given)
+               : __real_cudaGraphAddKernelNode(node, graph, needs, count, &given);
 }
 
-extern int __real_cudaGraphKernelNodeSetParams(void *node, const NodeParameters *parameters) __attribute__((weak));
-int __wrap_cudaGraphKernelNodeSetParams(void *node, const NodeParameters *parameters)
+extern int __real_cudaGraphKernelNodeSetParams(void *node, const KernelNode *parameters) __attribute__((weak));
+int __wrap_cudaGraphKernelNodeSetParams(void *node, const KernelNode *parameters)
 {
-    NodeParameters adapted = *parameters;
-    void *original = decide(adapted.kernel, &adapted.block);
-    return original ? set_original(original, node, &adapted) : __real_cudaGraphKernelNodeSetParams(node, &adapted);
+    KernelNode given;
+    return node_decide(parameters, &given) == LAUNCH_ORIGINAL ? set_original(node, &given)
+                                                              : __real_cudaGraphKernelNodeSetParams(node, &given);
 }
 
-extern int __real_cudaGraphExecKernelNodeSetParams(void *instance, void *node, const NodeParameters *parameters)
+extern int __real_cudaGraphExecKernelNodeSetParams(void *instance, void *node, const KernelNode *parameters)
     __attribute__((weak));
-int __wrap_cudaGraphExecKernelNodeSetParams(void *instance, void *node, const NodeParameters *parameters)
+int __wrap_cudaGraphExecKernelNodeSetParams(void *instance, void *node, const KernelNode *parameters)
 {
-    NodeParameters adapted = *parameters;
-    void *original = decide(adapted.kernel, &adapted.block);
-    return original ? set_instance_original(original, instance, node, &adapted)
-                    : __real_cudaGraphExecKernelNodeSetParams(instance, node, &adapted);
+    KernelNode given;
+    return node_decide(parameters, &given) == LAUNCH_ORIGINAL
+               ? set_instance_original(instance, node, &given)
+               : __real_cudaGraphExecKernelNodeSetParams(instance, node, &given);
 }
 
 /* The host function of an original that is used in place of its kernel. */
@@ -301,43 +331,55 @@ static const Entry *entry_of_original(const void *original)
     return entry;
 }
 
-/* Programs change what they get, and set it again: the block is that of the original, whichever kernel the node has. */
-extern int __real_cudaGraphKernelNodeGetParams(void *node, NodeParameters *parameters) __attribute__((weak));
-int __wrap_cudaGraphKernelNodeGetParams(void *node, NodeParameters *parameters)
+/* Programs change what they get, and set it again: the kernel is the one that they know, with the original's block,
+ * whichever of the two the node has. */
+static bool node_of_original(void *node, KernelNode *found)
 {
-    DriverNode given;
     pthread_once(&once, load);
-    const Entry *entry =
-        driver.graph_get && driver.graph_get(node, &given) == 0 ? entry_of_original(given.function) : NULL;
-    if (entry) {
-        *parameters = (NodeParameters){.kernel = entry->host,
-                                       .grid = pack(given.grid),
-                                       .block = pack(given.block),
-                                       .shared = given.shared,
-                                       .arguments = given.arguments,
-                                       .extra = given.extra};
+    if (!driver.graph_get || driver.graph_get(node, found))
+        return false;
+    const Entry *entry = entry_of_original(found->function ? found->function : found->kernel);
+    found->function = entry ? (void *)entry->host : NULL;
+    return entry;
+}
+
+extern int __real_cudaGraphKernelNodeGetParams(void *node, KernelNode *parameters) __attribute__((weak));
+int __wrap_cudaGraphKernelNodeGetParams(void *node, KernelNode *parameters)
+{
+    KernelNode found;
+    if (node_of_original(node, &found)) {
+        memcpy(parameters, &found, offsetof(KernelNode, kernel));
         return 0;
     }
     int error = __real_cudaGraphKernelNodeGetParams(node, parameters);
-    if (!error) {
-        unsigned block[3];
-        unpack(&parameters->block, block);
-        block_before(contract_of(parameters->kernel), block);
-        parameters->block = pack(block);
-    }
+    if (!error)
+        block_before(contract_of(parameters->function), parameters->block);
     return error;
 }
 
-/* cudaGraphNodeParams */
-enum { KERNEL_NODE = 0 };
-typedef struct AnyNode {
-    int type, reserved[3];
-    union {
-        long long padding[29];
-        NodeParameters kernel;
-    };
-    long long more_padding;
-} AnyNode;
+extern int __real_cudaGraphNodeGetParams(void *node, AnyNode *parameters) __attribute__((weak));
+int __wrap_cudaGraphNodeGetParams(void *node, AnyNode *parameters)
+{
+    KernelNode found;
+    if (node_of_original(node, &found)) {
+        *parameters = (AnyNode){.type = KERNEL_NODE, .kernel = node_copy(&found, false)};
+        return 0;
+    }
+    int error = __real_cudaGraphNodeGetParams(node, parameters);
+    if (!error && parameters->type == KERNEL_NODE)
+        block_before(contract_of(parameters->kernel.function), parameters->kernel.block);
+    return error;
+}
+
+/* Nodes of any kind. The runtime is given what the program gave, or, for a kernel, a changed copy: it writes into nodes
+ * of other kinds. NULL: 'room' is for the driver. */
+static AnyNode *any_decide(AnyNode *given, AnyNode *room)
+{
+    if (given->type != KERNEL_NODE)
+        return given;
+    *room = *given;
+    return node_decide(&given->kernel, &room->kernel) == LAUNCH_ORIGINAL ? NULL : room;
+}
 
 extern int cudaRuntimeGetVersion(int *version);
 
@@ -348,35 +390,42 @@ int __wrap_cudaGraphAddNode(void **node, void *graph, void *const *needs, void *
 {
     int version = 0;
     cudaRuntimeGetVersion(&version);
-    bool has_data = version >= 13000;
-    AnyNode adapted = *(const AnyNode *)(has_data ? sixth : fifth);
-    void *original = adapted.type == KERNEL_NODE ? decide(adapted.kernel.kernel, &adapted.kernel.block) : NULL;
-    if (original && has_data && fourth)
-        return NOT_SUPPORTED; /* what edges say has no place there */
-    if (original)
-        return add_original(original, node, graph, needs, (size_t)(has_data ? fifth : fourth), &adapted.kernel);
-    return has_data ? __real_cudaGraphAddNode(node, graph, needs, fourth, fifth, &adapted)
-                    : __real_cudaGraphAddNode(node, graph, needs, fourth, &adapted, sixth);
+    bool has_edges = version >= 13000;
+    AnyNode room, *any = any_decide(has_edges ? sixth : fifth, &room);
+    if (!any)
+        return add_original(node, graph, needs, has_edges ? fourth : NULL, (size_t)(has_edges ? fifth : fourth),
+                            &room.kernel);
+    return has_edges ? __real_cudaGraphAddNode(node, graph, needs, fourth, fifth, any)
+                     : __real_cudaGraphAddNode(node, graph, needs, fourth, any, sixth);
+}
+
+/* Of CUDA 12.3 to 12.9. */
+extern int __real_cudaGraphAddNode_v2(void **node, void *graph, void *const *needs, const void *edges, size_t count,
+                                      AnyNode *parameters) __attribute__((weak));
+int __wrap_cudaGraphAddNode_v2(void **node, void *graph, void *const *needs, const void *edges, size_t count,
+                               AnyNode *parameters)
+{
+    AnyNode room, *any = any_decide(parameters, &room);
+    return any ? __real_cudaGraphAddNode_v2(node, graph, needs, edges, count, any)
+               : add_original(node, graph, needs, edges, count, &room.kernel);
 }
 
 extern int __real_cudaGraphNodeSetParams(void *node, AnyNode *parameters) __attribute__((weak));
 int __wrap_cudaGraphNodeSetParams(void *node, AnyNode *parameters)
 {
-    AnyNode adapted = *parameters;
-    void *original = adapted.type == KERNEL_NODE ? decide(adapted.kernel.kernel, &adapted.kernel.block) : NULL;
-    return original ? set_original(original, node, &adapted.kernel) : __real_cudaGraphNodeSetParams(node, &adapted);
+    AnyNode room, *any = any_decide(parameters, &room);
+    return any ? __real_cudaGraphNodeSetParams(node, any) : set_original(node, &room.kernel);
 }
 
 extern int __real_cudaGraphExecNodeSetParams(void *instance, void *node, AnyNode *parameters) __attribute__((weak));
 int __wrap_cudaGraphExecNodeSetParams(void *instance, void *node, AnyNode *parameters)
 {
-    AnyNode adapted = *parameters;
-    void *original = adapted.type == KERNEL_NODE ? decide(adapted.kernel.kernel, &adapted.kernel.block) : NULL;
-    return original ? set_instance_original(original, instance, node, &adapted.kernel)
-                    : __real_cudaGraphExecNodeSetParams(instance, node, &adapted);
+    AnyNode room, *any = any_decide(parameters, &room);
+    return any ? __real_cudaGraphExecNodeSetParams(instance, node, any)
+               : set_instance_original(instance, node, &room.kernel);
 }
 
-/* Queries: the program counts in threads of the original kernel. */
+/* Attributes and queries: the program counts in threads of the original kernel. */
 
 /* cudaFuncAttributes, as far as it is looked at */
 typedef struct FunctionAttributes {
@@ -393,12 +442,33 @@ int __wrap_cudaFuncGetAttributes(FunctionAttributes *attributes, const void *ker
     return error;
 }
 
+extern int __real_cudaFuncSetAttribute(const void *kernel, int attribute, int value) __attribute__((weak));
+int __wrap_cudaFuncSetAttribute(const void *kernel, int attribute, int value)
+{
+    int error = __real_cudaFuncSetAttribute(kernel, attribute, value);
+    return error ? error : original_set(&driver, contract_of(kernel), attribute, value, -1);
+}
+
+extern int __real_cudaKernelSetAttributeForDevice(void *kernel, int attribute, int value, int device)
+    __attribute__((weak));
+int __wrap_cudaKernelSetAttributeForDevice(void *kernel, int attribute, int value, int device)
+{
+    int error = __real_cudaKernelSetAttributeForDevice(kernel, attribute, value, device);
+    return error ? error : original_set(&driver, contract_of(kernel), attribute, value, device);
+}
+
+static int occupancy_of_original(int *blocks, void *original, int threads, size_t shared, unsigned flags)
+{
+    return driver.occupancy ? driver.occupancy(blocks, original, threads, shared, flags) : NOT_SUPPORTED;
+}
+
 extern int __real_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *kernel, int threads,
                                                                 size_t shared) __attribute__((weak));
 int __wrap_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *kernel, int threads, size_t shared)
 {
-    return __real_cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel,
-                                                                threads_after(contract_of(kernel), threads), shared);
+    void *original = query_threads(contract_of(kernel), &threads);
+    return original ? occupancy_of_original(blocks, original, threads, shared, 0)
+                    : __real_cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, shared);
 }
 
 extern int __real_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *kernel, int threads,
@@ -407,14 +477,35 @@ extern int __real_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *bl
 int __wrap_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *kernel, int threads,
                                                                   size_t shared, unsigned flags)
 {
-    return __real_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-        blocks, kernel, threads_after(contract_of(kernel), threads), shared, flags);
+    void *original = query_threads(contract_of(kernel), &threads);
+    return original ? occupancy_of_original(blocks, original, threads, shared, flags)
+                    : __real_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, kernel, threads, shared,
+                                                                                    flags);
 }
 
 extern int __real_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *shared, const void *kernel, int blocks, int threads)
     __attribute__((weak));
 int __wrap_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *shared, const void *kernel, int blocks, int threads)
 {
-    return __real_cudaOccupancyAvailableDynamicSMemPerBlock(shared, kernel, blocks,
-                                                            threads_after(contract_of(kernel), threads));
+    void *original = query_threads(contract_of(kernel), &threads);
+    if (!original)
+        return __real_cudaOccupancyAvailableDynamicSMemPerBlock(shared, kernel, blocks, threads);
+    return driver.available_shared ? driver.available_shared(shared, original, blocks, threads) : NOT_SUPPORTED;
 }
+
+/* Queries about clusters, which are given a whole launch. */
+#define WRAP_CLUSTERS(NAME, ORIGINAL)                                                                                  \
+    extern int __real_##NAME(int *answer, const void *kernel, const LaunchConfig *config) __attribute__((weak));       \
+    int __wrap_##NAME(int *answer, const void *kernel, const LaunchConfig *config)                                     \
+    {                                                                                                                  \
+        LaunchConfig adapted = *config;                                                                                \
+        DriverConfig given = driver_config(config, config->stream);                                                    \
+        void *original = query_block(contract_of(kernel), given.block);                                                \
+        adapted.block = pack(given.block);                                                                             \
+        return !original         ? __real_##NAME(answer, kernel, &adapted)                                             \
+               : driver.ORIGINAL ? driver.ORIGINAL(answer, original, &given)                                           \
+                                 : NOT_SUPPORTED;                                                                      \
+    }
+
+WRAP_CLUSTERS(cudaOccupancyMaxActiveClusters, active_clusters)
+WRAP_CLUSTERS(cudaOccupancyMaxPotentialClusterSize, cluster_size)

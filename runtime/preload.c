@@ -12,7 +12,7 @@
 #include "runtime/runtime.h"
 
 typedef struct Function {
-    const void *handle;
+    const void *handle, *owner; /* and its module or library */
     Contract *contract;
     struct Function *next;
 } Function;
@@ -47,26 +47,43 @@ static void load(void)
     driver_load(&driver, driver_function);
 }
 
-/* The newest: handles may be used again after a module is gone. */
-static Contract *contract_known(const void *handle)
+static Function *function_known(const void *handle)
 {
     pthread_mutex_lock(&lock);
-    const Function *function = functions[(uintptr_t)handle / 16 % SLOTS];
+    Function *function = functions[(uintptr_t)handle / 16 % SLOTS];
     while (function && function->handle != handle)
         function = function->next;
     pthread_mutex_unlock(&lock);
+    return function;
+}
+
+static Contract *contract_known(const void *handle)
+{
+    const Function *function = function_known(handle);
     return function ? function->contract : NULL;
 }
 
-static void remember(const void *handle, Contract *contract)
+/* The newest comes first. */
+static void remember(const void *handle, const void *owner, Contract *contract)
 {
     Function *function = calloc(1, sizeof *function);
     if (!function)
         return;
     pthread_mutex_lock(&lock);
     Function **slot = &functions[(uintptr_t)handle / 16 % SLOTS];
-    *function = (Function){handle, contract, *slot};
+    *function = (Function){handle, owner, contract, *slot};
     *slot = function;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Handles may be used again after their module or library is gone. */
+static void forget(const void *owner)
+{
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < SLOTS; i++)
+        for (Function *function = functions[i]; function; function = function->next)
+            if (function->owner == owner)
+                function->handle = function->owner = NULL;
     pthread_mutex_unlock(&lock);
 }
 
@@ -81,7 +98,7 @@ static void note(const void *handle, void *module, void *library, const char *na
         return;
     }
     contract_keep(contract);
-    remember(handle, contract);
+    remember(handle, module ? module : library, contract);
 }
 
 /* Of a handle that the program was not given by name, such as one of those that a module enumerates. */
@@ -134,11 +151,21 @@ OWN(int, cuLibraryGetKernel, void **kernel, void *library, const char *name)
 OWN(int, cuKernelGetFunction, void **function, void *kernel)
 {
     int error = real_cuKernelGetFunction() ? real_cuKernelGetFunction()(function, kernel) : NOT_FOUND;
-    Contract *contract = contract_known(kernel);
-    if (!error && contract && contract_known(*function) != contract)
-        remember(*function, contract);
+    const Function *known = function_known(kernel);
+    if (!error && known && contract_known(*function) != known->contract)
+        remember(*function, known->owner, known->contract);
     return error;
 }
+
+#define UNLOAD(NAME)                                                                                                   \
+    OWN(int, NAME, void *owner)                                                                                        \
+    {                                                                                                                  \
+        forget(owner);                                                                                                 \
+        return real_##NAME() ? real_##NAME()(owner) : NOT_FOUND;                                                       \
+    }
+
+UNLOAD(cuModuleUnload)
+UNLOAD(cuLibraryUnload)
 
 /* The function that is launched instead of this one; the block is changed to what it needs. */
 static void *launch_target(void *function, unsigned block[3])
@@ -191,24 +218,19 @@ LAUNCH_EX(cuLaunchKernelEx_ptsz)
 /* Nodes of graphs. The first version of the parameters ends before the kernel. */
 
 /* The node with what is to be launched: its function, or else its kernel, and the block that this needs. */
-static DriverNode node_adapted(const DriverNode *given, bool has_kernel)
+static KernelNode node_adapted(const KernelNode *given, bool has_kernel)
 {
-    DriverNode node = {0};
-    memcpy(&node, given, has_kernel ? sizeof node : offsetof(DriverNode, kernel));
+    KernelNode node = node_copy(given, has_kernel);
     Contract *contract = contract_of(has_kernel && !node.function ? node.kernel : node.function);
-    if (launch_decide(contract, node.block) != LAUNCH_ORIGINAL)
-        return node;
-    /* Originals are found where the kernel was: as functions of modules, or kernels of libraries. */
-    bool is_kernel = has_kernel && contract->is_of_library;
-    node.function = is_kernel ? NULL : contract->original;
-    node.kernel = is_kernel ? contract->original : NULL;
+    if (launch_decide(contract, node.block) == LAUNCH_ORIGINAL)
+        node_set_original(&driver, contract, &node, has_kernel);
     return node;
 }
 
 #define ADD_NODE(NAME, HAS_KERNEL)                                                                                     \
-    OWN(int, NAME, void **node, void *graph, void *const *needs, size_t count, const DriverNode *parameters)           \
+    OWN(int, NAME, void **node, void *graph, void *const *needs, size_t count, const KernelNode *parameters)           \
     {                                                                                                                  \
-        DriverNode adapted = node_adapted(parameters, HAS_KERNEL);                                                     \
+        KernelNode adapted = node_adapted(parameters, HAS_KERNEL);                                                     \
         return real_##NAME() ? real_##NAME()(node, graph, needs, count, &adapted) : NOT_FOUND;                         \
     }
 
@@ -216,9 +238,9 @@ ADD_NODE(cuGraphAddKernelNode, false)
 ADD_NODE(cuGraphAddKernelNode_v2, true)
 
 #define SET_NODE(NAME, HAS_KERNEL)                                                                                     \
-    OWN(int, NAME, void *node, const DriverNode *parameters)                                                           \
+    OWN(int, NAME, void *node, const KernelNode *parameters)                                                           \
     {                                                                                                                  \
-        DriverNode adapted = node_adapted(parameters, HAS_KERNEL);                                                     \
+        KernelNode adapted = node_adapted(parameters, HAS_KERNEL);                                                     \
         return real_##NAME() ? real_##NAME()(node, &adapted) : NOT_FOUND;                                              \
     }
 
@@ -226,9 +248,9 @@ SET_NODE(cuGraphKernelNodeSetParams, false)
 SET_NODE(cuGraphKernelNodeSetParams_v2, true)
 
 #define SET_INSTANCE_NODE(NAME, HAS_KERNEL)                                                                            \
-    OWN(int, NAME, void *instance, void *node, const DriverNode *parameters)                                           \
+    OWN(int, NAME, void *instance, void *node, const KernelNode *parameters)                                           \
     {                                                                                                                  \
-        DriverNode adapted = node_adapted(parameters, HAS_KERNEL);                                                     \
+        KernelNode adapted = node_adapted(parameters, HAS_KERNEL);                                                     \
         return real_##NAME() ? real_##NAME()(instance, node, &adapted) : NOT_FOUND;                                    \
     }
 
@@ -236,62 +258,72 @@ SET_INSTANCE_NODE(cuGraphExecKernelNodeSetParams, false)
 SET_INSTANCE_NODE(cuGraphExecKernelNodeSetParams_v2, true)
 
 /* Programs change what they get, and set it again. */
+static void node_before(KernelNode *node, bool has_kernel)
+{
+    block_before(contract_of(has_kernel && !node->function ? node->kernel : node->function), node->block);
+}
+
 #define GET_NODE(NAME, HAS_KERNEL)                                                                                     \
-    OWN(int, NAME, void *node, DriverNode *parameters)                                                                 \
+    OWN(int, NAME, void *node, KernelNode *parameters)                                                                 \
     {                                                                                                                  \
         int error = real_##NAME() ? real_##NAME()(node, parameters) : NOT_FOUND;                                       \
-        void *target = error ? NULL : HAS_KERNEL && !parameters->function ? parameters->kernel : parameters->function; \
         if (!error)                                                                                                    \
-            block_before(contract_of(target), parameters->block);                                                      \
+            node_before(parameters, HAS_KERNEL);                                                                       \
         return error;                                                                                                  \
     }
 
 GET_NODE(cuGraphKernelNodeGetParams, false)
 GET_NODE(cuGraphKernelNodeGetParams_v2, true)
 
-/* CUgraphNodeParams, whose kernel's parameters are those of the second version */
-enum { KERNEL_NODE = 0 };
-typedef struct AnyNode {
-    int type, reserved[3];
-    union {
-        long long padding[29];
-        DriverNode kernel;
-    };
-    long long more_padding;
-} AnyNode;
-
-static AnyNode any_adapted(const AnyNode *given)
+/* What is to be given to the driver: nodes of other kinds as they are, because it writes into them. */
+static AnyNode *any_adapted(AnyNode *given, AnyNode *room)
 {
-    AnyNode node = *given;
-    if (node.type == KERNEL_NODE)
-        node.kernel = node_adapted(&given->kernel, true);
-    return node;
+    if (given->type != KERNEL_NODE)
+        return given;
+    *room = *given;
+    room->kernel = node_adapted(&given->kernel, true);
+    return room;
 }
 
 OWN(int, cuGraphAddNode, void **node, void *graph, void *const *needs, size_t count, AnyNode *parameters)
 {
-    AnyNode adapted = any_adapted(parameters);
-    return real_cuGraphAddNode() ? real_cuGraphAddNode()(node, graph, needs, count, &adapted) : NOT_FOUND;
+    AnyNode room;
+    return real_cuGraphAddNode() ? real_cuGraphAddNode()(node, graph, needs, count, any_adapted(parameters, &room))
+                                 : NOT_FOUND;
 }
 
 OWN(int, cuGraphAddNode_v2, void **node, void *graph, void *const *needs, const void *edges, size_t count,
     AnyNode *parameters)
 {
-    AnyNode adapted = any_adapted(parameters);
-    return real_cuGraphAddNode_v2() ? real_cuGraphAddNode_v2()(node, graph, needs, edges, count, &adapted) : NOT_FOUND;
+    AnyNode room;
+    return real_cuGraphAddNode_v2()
+               ? real_cuGraphAddNode_v2()(node, graph, needs, edges, count, any_adapted(parameters, &room))
+               : NOT_FOUND;
 }
 
 OWN(int, cuGraphNodeSetParams, void *node, AnyNode *parameters)
 {
-    AnyNode adapted = any_adapted(parameters);
-    return real_cuGraphNodeSetParams() ? real_cuGraphNodeSetParams()(node, &adapted) : NOT_FOUND;
+    AnyNode room;
+    return real_cuGraphNodeSetParams() ? real_cuGraphNodeSetParams()(node, any_adapted(parameters, &room)) : NOT_FOUND;
 }
 
 OWN(int, cuGraphExecNodeSetParams, void *instance, void *node, AnyNode *parameters)
 {
-    AnyNode adapted = any_adapted(parameters);
-    return real_cuGraphExecNodeSetParams() ? real_cuGraphExecNodeSetParams()(instance, node, &adapted) : NOT_FOUND;
+    AnyNode room;
+    return real_cuGraphExecNodeSetParams()
+               ? real_cuGraphExecNodeSetParams()(instance, node, any_adapted(parameters, &room))
+               : NOT_FOUND;
 }
+
+OWN(int, cuGraphNodeGetParams, void *node, AnyNode *parameters)
+{
+    int error = real_cuGraphNodeGetParams() ? real_cuGraphNodeGetParams()(node, parameters) : NOT_FOUND;
+    if (!error && parameters->type == KERNEL_NODE)
+        node_before(&parameters->kernel, true);
+    return error;
+}
+
+/* Attributes and queries. */
 
 enum { MOST_THREADS_PER_BLOCK = 0 }; /* CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK */
 
@@ -303,10 +335,30 @@ OWN(int, cuFuncGetAttribute, int *value, int attribute, void *function)
     return error;
 }
 
+OWN(int, cuFuncSetAttribute, void *function, int attribute, int value)
+{
+    int error = real_cuFuncSetAttribute() ? real_cuFuncSetAttribute()(function, attribute, value) : NOT_FOUND;
+    return error ? error : original_set(&driver, contract_of(function), attribute, value, -1);
+}
+
+OWN(int, cuKernelSetAttribute, int attribute, int value, void *kernel, int device)
+{
+    int error = real_cuKernelSetAttribute() ? real_cuKernelSetAttribute()(attribute, value, kernel, device) : NOT_FOUND;
+    return error ? error : original_set(&driver, contract_of(kernel), attribute, value, device);
+}
+
+/* The function that a query is about; the threads of a block are changed to what it needs. */
+static void *asked_by_threads(void *function, int *threads)
+{
+    void *original = query_threads(contract_of(function), threads);
+    return original ? original : function;
+}
+
 OWN(int, cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, void *function, int threads, size_t shared)
 {
     __typeof__(&cuOccupancyMaxActiveBlocksPerMultiprocessor) real = real_cuOccupancyMaxActiveBlocksPerMultiprocessor();
-    return real ? real(blocks, function, threads_after(contract_of(function), threads), shared) : NOT_FOUND;
+    function = asked_by_threads(function, &threads);
+    return real ? real(blocks, function, threads, shared) : NOT_FOUND;
 }
 
 OWN(int, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, void *function, int threads, size_t shared,
@@ -314,14 +366,27 @@ OWN(int, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, void
 {
     __typeof__(&cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags) real =
         real_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags();
-    return real ? real(blocks, function, threads_after(contract_of(function), threads), shared, flags) : NOT_FOUND;
+    function = asked_by_threads(function, &threads);
+    return real ? real(blocks, function, threads, shared, flags) : NOT_FOUND;
 }
 
 OWN(int, cuOccupancyAvailableDynamicSMemPerBlock, size_t *shared, void *function, int blocks, int threads)
 {
     __typeof__(&cuOccupancyAvailableDynamicSMemPerBlock) real = real_cuOccupancyAvailableDynamicSMemPerBlock();
-    return real ? real(shared, function, blocks, threads_after(contract_of(function), threads)) : NOT_FOUND;
+    function = asked_by_threads(function, &threads);
+    return real ? real(shared, function, blocks, threads) : NOT_FOUND;
 }
+
+#define CLUSTERS(NAME)                                                                                                 \
+    OWN(int, NAME, int *answer, void *function, const DriverConfig *config)                                            \
+    {                                                                                                                  \
+        DriverConfig adapted = *config;                                                                                \
+        void *original = query_block(contract_of(function), adapted.block);                                            \
+        return real_##NAME() ? real_##NAME()(answer, original ? original : function, &adapted) : NOT_FOUND;            \
+    }
+
+CLUSTERS(cuOccupancyMaxActiveClusters)
+CLUSTERS(cuOccupancyMaxPotentialClusterSize)
 
 /* The program's callback for a block's dynamic shared memory expects the original's threads; the driver passes the
  * coarsened kernel's. */
@@ -335,19 +400,27 @@ static size_t shared_of_after(int threads)
     return asked.shared_of(threads_before(asked.contract, threads));
 }
 
-OWN(int, cuOccupancyMaxPotentialBlockSize, int *grid, int *threads, void *function, size_t (*shared_of)(int),
-    size_t shared, int limit)
+OWN(int, cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid, int *threads, void *function, size_t (*shared_of)(int),
+    size_t shared, int limit, unsigned flags)
 {
-    __typeof__(&cuOccupancyMaxPotentialBlockSize) real = real_cuOccupancyMaxPotentialBlockSize();
+    __typeof__(&cuOccupancyMaxPotentialBlockSizeWithFlags) real = real_cuOccupancyMaxPotentialBlockSizeWithFlags();
     Contract *contract = contract_of(function);
     asked.shared_of = shared_of;
     asked.contract = contract;
     int error = real ? real(grid, threads, function, shared_of ? shared_of_after : NULL, shared,
-                            threads_after(contract, limit))
+                            threads_after(contract, limit), flags)
                      : NOT_FOUND;
     if (!error)
         *threads = threads_before(contract, *threads);
     return error;
+}
+
+OWN(int, cuOccupancyMaxPotentialBlockSize, int *grid, int *threads, void *function, size_t (*shared_of)(int),
+    size_t shared, int limit)
+{
+    return real_cuOccupancyMaxPotentialBlockSize()
+               ? cuOccupancyMaxPotentialBlockSizeWithFlags(grid, threads, function, shared_of, shared, limit, 0)
+               : NOT_FOUND;
 }
 
 OWN(int, cuKernelGetAttribute, int *value, int attribute, void *kernel, int device)
@@ -366,6 +439,8 @@ static const struct {
     OWNED(cuModuleGetFunction),
     OWNED(cuLibraryGetKernel),
     OWNED(cuKernelGetFunction),
+    OWNED(cuModuleUnload),
+    OWNED(cuLibraryUnload),
     OWNED(cuLaunchKernel),
     OWNED(cuLaunchKernel_ptsz),
     OWNED(cuLaunchCooperativeKernel),
@@ -384,12 +459,18 @@ static const struct {
     OWNED(cuGraphAddNode_v2),
     OWNED(cuGraphNodeSetParams),
     OWNED(cuGraphExecNodeSetParams),
+    OWNED(cuGraphNodeGetParams),
+    OWNED(cuFuncSetAttribute),
+    OWNED(cuKernelSetAttribute),
     OWNED(cuFuncGetAttribute),
     OWNED(cuKernelGetAttribute),
     OWNED(cuOccupancyMaxActiveBlocksPerMultiprocessor),
     OWNED(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags),
     OWNED(cuOccupancyAvailableDynamicSMemPerBlock),
     OWNED(cuOccupancyMaxPotentialBlockSize),
+    OWNED(cuOccupancyMaxPotentialBlockSizeWithFlags),
+    OWNED(cuOccupancyMaxActiveClusters),
+    OWNED(cuOccupancyMaxPotentialClusterSize),
 #undef OWNED
 };
 

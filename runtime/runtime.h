@@ -29,13 +29,24 @@ typedef struct DriverConfig {
     unsigned attribute_count;
 } DriverConfig;
 
-/* CUDA_KERNEL_NODE_PARAMS, of which older versions lack the end */
-typedef struct DriverNode {
+/* cudaKernelNodeParams and CUDA_KERNEL_NODE_PARAMS: only newer versions of the driver's have 'kernel' and 'context' */
+typedef struct KernelNode {
     void *function;
     unsigned grid[3], block[3], shared;
     void **arguments, **extra;
     void *kernel, *context;
-} DriverNode;
+} KernelNode;
+
+/* cudaGraphNodeParams and CUgraphNodeParams: the driver's has all of a kernel's node */
+enum { KERNEL_NODE = 0 };
+typedef struct AnyNode {
+    int type, reserved[3];
+    union {
+        long long padding[29];
+        KernelNode kernel;
+    };
+    long long more_padding;
+} AnyNode;
 
 /* The functions of the driver that this needs: those of the library that the program has loaded. */
 typedef struct Driver {
@@ -51,13 +62,23 @@ typedef struct Driver {
     int (*launch_cooperative)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                               unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **parameters);
     int (*launch_ex)(const DriverConfig *config, void *function, void **parameters, void **extra);
-    int (*graph_add)(void **node, void *graph, void *const *needs, size_t count, const DriverNode *parameters);
-    int (*graph_get)(void *node, DriverNode *parameters);
-    int (*graph_set)(void *node, const DriverNode *parameters);
-    int (*graph_set_instance)(void *instance, void *node, const DriverNode *parameters);
+    int (*graph_add)(void **node, void *graph, void *const *needs, size_t count, const KernelNode *parameters);
+    int (*graph_get)(void *node, KernelNode *parameters);
+    int (*graph_set)(void *node, const KernelNode *parameters);
+    int (*graph_add_any)(void **node, void *graph, void *const *needs, const void *edges, size_t count, AnyNode *any);
+    int (*graph_set_instance)(void *instance, void *node, const KernelNode *parameters);
     int (*function_name)(const char **name, void *function);
     int (*kernel_name)(const char **name, void *kernel);
     int (*kernel_library)(void **library, void *kernel);
+    int (*kernel_count)(unsigned *count, void *library);
+    int (*kernel_function)(void **function, void *kernel);
+    int (*current_device)(int *device);
+    int (*function_set)(void *function, int attribute, int value);
+    int (*kernel_set)(int attribute, int value, void *kernel, int device);
+    int (*occupancy)(int *blocks, void *function, int threads, size_t shared, unsigned flags);
+    int (*available_shared)(size_t *shared, void *function, int blocks, int threads);
+    int (*active_clusters)(int *clusters, void *function, const DriverConfig *config);
+    int (*cluster_size)(int *size, void *function, const DriverConfig *config);
 } Driver;
 
 /* 'find' gives the driver's own function of a name, or NULL. */
@@ -78,7 +99,19 @@ typedef enum Verdict { LAUNCH_AS_GIVEN, LAUNCH_ADAPTED, LAUNCH_ORIGINAL } Verdic
 Verdict launch_decide(Contract *contract, unsigned block[3]);
 /* The block of the original kernel, from the one that a node of a graph has. */
 void block_before(const Contract *contract, unsigned block[3]);
-/* The threads of the coarsened block, for that many of the original: for queries. */
+
+/* A node as a program gives it; 'has_kernel': with the end that only newer versions have. */
+KernelNode node_copy(const KernelNode *given, bool has_kernel);
+/* The node launches the original. */
+void node_set_original(const Driver *driver, const Contract *contract, KernelNode *node, bool has_kernel);
+/* What the program sets for the kernel holds for its original, too. A device below 0: the current one. */
+int original_set(const Driver *driver, const Contract *contract, int attribute, int value, int device);
+
+/* Queries are about the kernel that a launch with this block would run: the original, or NULL: the coarsened one, with
+ * the block that this needs. Of some, only the number of threads is known. */
+void *query_block(const Contract *contract, unsigned block[3]);
+void *query_threads(const Contract *contract, int *threads);
+/* In proportion. */
 int threads_after(const Contract *contract, int threads);
 int threads_before(const Contract *contract, int threads);
 

@@ -2,7 +2,8 @@
  *
  * driver WAY FILE.ptx BLOCK
  * linked, dlsym, proc: how it finds the driver's functions; header: it adapts the launch itself by ptxopt-launch.h.
- * library, enumerated: where it has the kernel from; ex, cooperative, graph, changed, any: what launches it. */
+ * library, enumerated, again: where it has the kernel from; ex, cooperative, graph, changed, first, any, older: what
+ * launches it; asks: prints what it is told of such a block instead. */
 #include <dlfcn.h>
 #include <ptxopt-launch.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t
 int cuLibraryLoadData(void **library, const void *image, void *options, void *values, unsigned count,
                       void *library_options, void *library_values, unsigned library_count);
 int cuLibraryGetKernel(void **kernel, void *library, const char *name);
+int cuModuleUnload(void *module);
 int cuModuleEnumerateFunctions(void **functions, unsigned count, void *module);
 
 enum { BLOCKS = 3, MOST = 1024 };
@@ -46,49 +48,64 @@ static int is(const char *way, const char *name)
     return strcmp(way, name) == 0;
 }
 
-/* A function of the driver, as libraries ask for it today. */
-static void *ask(const char *name)
+/* A function of the driver, as libraries of a version of CUDA ask for it. */
+static void *ask_of(const char *name, int version)
 {
     void *function = NULL;
-    return cuGetProcAddress_v2(name, &function, 13000, 0, NULL) == 0 ? function : NULL;
+    return cuGetProcAddress_v2(name, &function, version, 0, NULL) == 0 ? function : NULL;
+}
+
+static void *ask(const char *name)
+{
+    return ask_of(name, 13000);
 }
 
 /* By a graph of one node, which is added, or got, changed and set, before or after the graph is instantiated. */
 static int launch_graph(const char *way, void *function, const unsigned block[3], void **arguments)
 {
+    const int version = is(way, "first") ? 11000 : 13000;
     int (*create)(void **, unsigned) = ask("cuGraphCreate");
-    int (*add)(void **, void *, void *const *, size_t, const Node *) = ask("cuGraphAddKernelNode");
+    int (*add)(void **, void *, void *const *, size_t, const Node *) = ask_of("cuGraphAddKernelNode", version);
     int (*add_any)(void **, void *, void *const *, const void *, size_t, AnyNode *) = ask("cuGraphAddNode");
-    int (*get)(void *, Node *) = ask("cuGraphKernelNodeGetParams");
-    int (*set)(void *, const Node *) = ask("cuGraphKernelNodeSetParams");
-    int (*set_instance)(void *, void *, const Node *) = ask("cuGraphExecKernelNodeSetParams");
+    int (*add_older)(void **, void *, void *const *, size_t, AnyNode *) = ask_of("cuGraphAddNode", 12020);
+    int (*get)(void *, Node *) = ask_of("cuGraphKernelNodeGetParams", version);
+    int (*get_any)(void *, AnyNode *) = ask("cuGraphNodeGetParams");
+    int (*set)(void *, const Node *) = ask_of("cuGraphKernelNodeSetParams", version);
+    int (*set_any)(void *, AnyNode *) = ask("cuGraphNodeSetParams");
+    int (*set_instance)(void *, void *, const Node *) = ask_of("cuGraphExecKernelNodeSetParams", version);
+    int (*set_instance_any)(void *, void *, AnyNode *) = ask("cuGraphExecNodeSetParams");
     int (*instantiate)(void **, void *, unsigned long long) = ask("cuGraphInstantiateWithFlags");
     int (*launch)(void *, void *) = ask("cuGraphLaunch");
-    AnyNode any = {.kernel = {function, {BLOCKS, 1, 1}, {block[0], 1, 1}, 0, arguments, NULL, NULL, NULL}};
-    Node now;
+    const int is_any = is(way, "any") || is(way, "older"), is_changed = !is(way, "graph");
+    AnyNode any = {.kernel = {function, {BLOCKS, 1, 1}, {block[0], 1, 1}, 0, arguments, NULL, NULL, NULL}}, now = {0};
     void *graph, *node, *instance;
-    if (create(&graph, 0) || (is(way, "any") ? add_any(&node, graph, NULL, NULL, 0, &any)
-                                             : add(&node, graph, NULL, 0, &any.kernel)))
+    if (create(&graph, 0) || (is(way, "any")     ? add_any(&node, graph, NULL, NULL, 0, &any)
+                              : is(way, "older") ? add_older(&node, graph, NULL, 0, &any)
+                                                 : add(&node, graph, NULL, 0, &any.kernel)))
         return 1;
-    if (get(node, &now) || now.block[0] != block[0])
+    if ((is_any ? get_any(node, &now) : get(node, &now.kernel)) || now.kernel.block[0] != block[0])
         return 2;
     any.kernel.grid[0] = 1; /* which is wrong, and set right again */
-    if (is(way, "changed") && (set(node, &any.kernel) || set(node, &now)))
+    if (is_changed && (is_any ? set_any(node, &any) || set_any(node, &now)
+                              : set(node, &any.kernel) || set(node, &now.kernel)))
         return 3;
     if (instantiate(&instance, graph, 0))
         return 4;
-    if (is(way, "changed") && (set_instance(instance, node, &any.kernel) || set_instance(instance, node, &now)))
+    if (is_changed && (is_any ? set_instance_any(instance, node, &any) || set_instance_any(instance, node, &now)
+                              : set_instance(instance, node, &any.kernel) || set_instance(instance, node, &now.kernel)))
         return 5;
     return launch(instance, NULL);
 }
 
+typedef struct Config {
+    unsigned grid[3], block[3], shared;
+    void *stream, *attributes;
+    unsigned attribute_count;
+} Config;
+
 static int launch_config(void *function, const unsigned block[3], void **arguments)
 {
-    const struct {
-        unsigned grid[3], block[3], shared;
-        void *stream, *attributes;
-        unsigned attribute_count;
-    } config = {{BLOCKS, 1, 1}, {block[0], block[1], block[2]}, 0, NULL, NULL, 0};
+    const Config config = {{BLOCKS, 1, 1}, {block[0], block[1], block[2]}, 0, NULL, NULL, 0};
     int (*launch)(const void *, void *, void **, void **) = ask("cuLaunchKernelEx");
     return launch(&config, function, arguments, NULL);
 }
@@ -98,6 +115,29 @@ static int launch_cooperative(void *function, const unsigned block[3], void **ar
     int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **) =
         ask("cuLaunchCooperativeKernel");
     return launch(function, BLOCKS, 1, 1, block[0], block[1], block[2], 0, NULL, arguments);
+}
+
+/* The same for each block that is not coarsened, whichever kernel the module has. */
+static void print_answers(void *function, const unsigned block[3])
+{
+    const Config config = {{BLOCKS, 1, 1}, {block[0], block[1], block[2]}, 0, NULL, NULL, 0};
+    int (*occupancy)(int *, void *, int, size_t) = ask("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    int (*with_flags)(int *, void *, int, size_t, unsigned) =
+        ask("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags");
+    int (*available)(size_t *, void *, int, int) = ask("cuOccupancyAvailableDynamicSMemPerBlock");
+    int (*best)(int *, int *, void *, size_t (*)(int), size_t, int) = ask("cuOccupancyMaxPotentialBlockSize");
+    int (*clusters)(int *, void *, const Config *) = ask("cuOccupancyMaxActiveClusters");
+    int (*cluster_size)(int *, void *, const Config *) = ask("cuOccupancyMaxPotentialClusterSize");
+    int (*set)(void *, int, int) = ask("cuFuncSetAttribute");
+    int blocks = -1, flagged = -1, grid = -1, threads = -1, count = -1, size = -1;
+    size_t shared = 0;
+    int error = occupancy(&blocks, function, (int)block[0], 0) ||
+                with_flags(&flagged, function, (int)block[0], 0, 0) ||
+                available(&shared, function, 2, (int)block[0]) || best(&grid, &threads, function, NULL, 0, 0) ||
+                clusters(&count, function, &config) || cluster_size(&size, function, &config) ||
+                set(function, 8, 100 << 10);
+    printf("error %d: %d or %d blocks of %u threads, %zu bytes, best %d, %d clusters of %d\n", error, blocks, flagged,
+           block[0], shared, threads, count, size);
 }
 
 static int adapt(void *module, unsigned block[3])
@@ -115,16 +155,24 @@ static int adapt(void *module, unsigned block[3])
     return 0;
 }
 
+static int read_text(const char *path, char *text, size_t room)
+{
+    FILE *file = fopen(path, "rb");
+    size_t size = file ? fread(text, 1, room - 1, file) : 0;
+    text[size] = 0;
+    if (file)
+        fclose(file);
+    return size == 0;
+}
+
 int main(int argc, char **argv)
 {
     static char text[1 << 20];
     static float in[BLOCKS * MOST], out[BLOCKS * MOST];
     if (argc < 4)
         return 2;
-    FILE *file = fopen(argv[2], "rb");
-    if (!file || !fread(text, 1, sizeof text - 1, file))
+    if (read_text(argv[2], text, sizeof text))
         return 2;
-    fclose(file);
     int (*get_function)(void **, void *, const char *) = cuModuleGetFunction;
     __typeof__(&cuLaunchKernel) launch = cuLaunchKernel;
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
@@ -150,6 +198,12 @@ int main(int argc, char **argv)
     } else if (is(argv[1], "enumerated")) {
         if (cuModuleEnumerateFunctions(&function, 1, module))
             return 3;
+    } else if (is(argv[1], "again")) { /* a module of another file, whose handles may be those of the first */
+        if (argc < 5 || cuModuleEnumerateFunctions(&function, 1, module) ||
+            launch(function, 1, 1, 1, 1024, 1, 1, 1 << 30, NULL, arguments, NULL) == 0 || cuModuleUnload(module) ||
+            read_text(argv[4], text, sizeof text) || cuModuleLoadData(&module, text) ||
+            cuModuleEnumerateFunctions(&function, 1, module))
+            return 3;
     } /* More than once, as some programs do. */
     else if (get_function(&function, module, "reverse") || get_function(&function, module, "reverse"))
         return 3;
@@ -160,11 +214,15 @@ int main(int argc, char **argv)
     cuMemcpyHtoD_v2(a, in, sizeof in);
     if (strcmp(argv[1], "header") == 0 && !adapt(module, block))
         return 4;
+    if (is(argv[1], "asks"))
+        print_answers(function, block);
+    const unsigned more = is(argv[1], "asks") ? 100 << 10 : 0;
     int error = is(argv[1], "ex")            ? launch_config(function, block, arguments)
                 : is(argv[1], "cooperative") ? launch_cooperative(function, block, arguments)
-                : is(argv[1], "graph") || is(argv[1], "changed") || is(argv[1], "any")
+                : is(argv[1], "graph") || is(argv[1], "changed") || is(argv[1], "first") || is(argv[1], "any") ||
+                        is(argv[1], "older")
                     ? launch_graph(argv[1], function, block, arguments)
-                    : launch(function, BLOCKS, 1, 1, block[0], 1, 1, 0, NULL, arguments, NULL);
+                    : launch(function, BLOCKS, 1, 1, block[0], 1, 1, more, NULL, arguments, NULL);
     cuMemcpyDtoH_v2(out, b, sizeof out);
     for (unsigned i = 0; i < BLOCKS * threads; i++)
         wrong += out[i] != in[i / threads * threads + threads - 1 - i % threads];

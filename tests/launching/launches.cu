@@ -1,8 +1,11 @@
 // Every other way in which programs launch kernels: cooperative, with attributes, by graphs that are built, changed,
-// updated and captured, and by the driver's functions for libraries. Its argument is the block size, which only the
-// running program knows. Prints what is wrong.
+// updated and captured, and by kernels of libraries. Its arguments are the block size, which only the running program
+// knows, and a file of PTX with a kernel 'reverse'. Prints what is wrong.
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <vector>
 
 #include <cuda_runtime.h>
@@ -14,6 +17,15 @@ __global__ void reverse(const float *in, float *out)
     part[threadIdx.x] = in[blockIdx.x * blockDim.x + threadIdx.x];
     __syncthreads();
     out[blockIdx.x * blockDim.x + threadIdx.x] = part[blockDim.x - 1 - threadIdx.x];
+}
+
+// The same in memory of which the launch gives the size.
+__global__ void reverse_large(const float *in, float *out)
+{
+    extern __shared__ float large[];
+    large[threadIdx.x] = in[blockIdx.x * blockDim.x + threadIdx.x];
+    __syncthreads();
+    out[blockIdx.x * blockDim.x + threadIdx.x] = large[blockDim.x - 1 - threadIdx.x];
 }
 
 __global__ void scale(float *a, float factor)
@@ -69,6 +81,112 @@ static void run(cudaGraph_t graph, cudaStream_t stream)
 #endif
     CHECK(cudaGraphLaunch(instance, stream));
     CHECK(cudaGraphExecDestroy(instance));
+}
+
+#if CUDART_VERSION >= 12020
+static cudaError_t add_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *needs, int count,
+                            cudaGraphNodeParams *any)
+{
+#if CUDART_VERSION >= 12030
+    cudaGraphEdgeData edge = {};
+#endif
+#if CUDART_VERSION >= 13000
+    return cudaGraphAddNode(node, graph, needs, count ? &edge : nullptr, count, any);
+#elif CUDART_VERSION >= 12030
+    return count ? cudaGraphAddNode_v2(node, graph, needs, &edge, count, any)
+                 : cudaGraphAddNode(node, graph, needs, count, any);
+#else
+    return cudaGraphAddNode(node, graph, needs, count, any);
+#endif
+}
+
+#ifdef WITH_NODE_GET // newer than the toolkit
+extern "C" cudaError_t cudaGraphNodeGetParams(cudaGraphNode_t node, cudaGraphNodeParams *any);
+#endif
+
+// Nodes of any kind.
+static void any_nodes(cudaStream_t stream, void **of_reverse, void **of_scale)
+{
+    cudaGraph_t graph;
+    cudaGraphNode_t first, second, memory;
+    cudaGraphNodeParams any = {cudaGraphNodeTypeKernel}, other = {cudaGraphNodeTypeKernel};
+    any.kernel.func = (void *)reverse;
+    other.kernel.func = (void *)scale;
+    any.kernel.gridDim = other.kernel.gridDim = dim3(blocks);
+    any.kernel.blockDim = other.kernel.blockDim = dim3(block);
+    any.kernel.kernelParams = of_reverse;
+    other.kernel.kernelParams = of_scale;
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(add_node(&first, graph, nullptr, 0, &any));
+    CHECK(add_node(&second, graph, &first, 1, &other));
+    CHECK(cudaGraphNodeSetParams(first, &any));
+#ifdef WITH_NODE_GET
+    CHECK(cudaGraphNodeGetParams(second, &other));
+    if (other.kernel.blockDim.x != block || other.kernel.func != (void *)scale)
+        printf("a node: 1 wrong\n");
+    other.kernel.kernelParams = of_scale;
+#endif
+    cudaGraphExec_t instance;
+    CHECK(cudaGraphInstantiate(&instance, graph, 0));
+    CHECK(cudaGraphExecNodeSetParams(instance, second, &other));
+    begin();
+    CHECK(cudaGraphLaunch(instance, stream));
+    end("any nodes", *(float *)of_scale[1]);
+    cudaGraphNodeParams more = {cudaGraphNodeTypeMemAlloc};
+    more.alloc.poolProps.allocType = cudaMemAllocationTypePinned;
+    more.alloc.poolProps.location.type = cudaMemLocationTypeDevice;
+    more.alloc.bytesize = 1 << 10;
+    CHECK(add_node(&memory, graph, &second, 1, &more));
+    printf("a node's memory: %d wrong\n", !more.alloc.dptr);
+}
+#endif
+
+// Kernels of a library, by name and as it lists them.
+static void libraries(const char *file, cudaStream_t stream, void **of_reverse)
+{
+#if CUDART_VERSION >= 12080
+    std::ifstream stored(file);
+    std::string text((std::istreambuf_iterator<char>(stored)), std::istreambuf_iterator<char>());
+    for (int again = 0; again < 2; again++) {
+        cudaLibrary_t library;
+        cudaKernel_t kernel, all[3] = {};
+        CHECK(cudaLibraryLoadData(&library, text.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+        for (int i = 0; i < 3; i++) {
+            CHECK(cudaLibraryGetKernel(&kernel, library, "reverse"));
+            begin();
+            CHECK(cudaLaunchKernel((const void *)kernel, dim3(blocks), dim3(block), of_reverse, 0, stream));
+            end("library", 1);
+        }
+        CHECK(cudaLibraryUnload(library));
+        CHECK(cudaLibraryLoadData(&library, text.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+        CHECK(cudaLibraryEnumerateKernels(all, 3, library));
+        CHECK(cudaKernelSetAttributeForDevice(all[0], cudaFuncAttributeMaxDynamicSharedMemorySize, 100 << 10, 0));
+        begin();
+        CHECK(cudaLaunchKernel((const void *)all[0], dim3(blocks), dim3(block), of_reverse, 100 << 10, stream));
+        end("library, as it lists them", 1);
+        CHECK(cudaLibraryUnload(library));
+    }
+#endif
+}
+
+// What the program is told of a block that coarsening by 2 does not allow: as without it.
+static void questions()
+{
+    const int odd = 1023;
+    int fitting = 0, flagged = 0, clusters = 0, size = 0;
+    size_t shared = 0;
+    CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fitting, reverse, odd, 0));
+    CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&flagged, reverse, odd, 0, 0));
+    CHECK(cudaOccupancyAvailableDynamicSMemPerBlock(&shared, reverse, 2, odd));
+#if CUDART_VERSION >= 11080
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(odd);
+    CHECK(cudaOccupancyMaxActiveClusters(&clusters, reverse, &config));
+    CHECK(cudaOccupancyMaxPotentialClusterSize(&size, reverse, &config));
+#endif
+    printf("of %d threads, %d blocks, %d blocks fit, with %zu bytes, %d clusters of %d\n", odd, fitting, flagged, shared,
+           clusters, size);
 }
 
 int main(int argc, char **argv)
@@ -163,20 +281,24 @@ int main(int argc, char **argv)
     CHECK(cudaGraphLaunch(instance, stream));
     end("instance updated", 9);
 #endif
-#if CUDART_VERSION >= 13000
-    cudaGraph_t modern;
-    cudaGraphNodeParams any = {cudaGraphNodeTypeKernel};
-    any.kernel.func = (void *)reverse;
-    any.kernel.gridDim = dim3(blocks);
-    any.kernel.blockDim = dim3(block);
-    any.kernel.kernelParams = of_reverse;
-    CHECK(cudaGraphCreate(&modern, 0));
-    CHECK(cudaGraphAddNode(&first, modern, nullptr, nullptr, 0, &any));
-    CHECK(cudaGraphNodeSetParams(first, &any));
-    begin();
-    run(modern, stream);
-    end("any node", 1);
+#if CUDART_VERSION >= 12020
+    any_nodes(stream, of_reverse, of_scale);
 #endif
+    CHECK(cudaFuncSetAttribute(reverse_large, cudaFuncAttributeMaxDynamicSharedMemorySize, 100 << 10));
+    begin();
+    reverse_large<<<blocks, block, 100 << 10, stream>>>(a, b);
+    CHECK(cudaGetLastError());
+    end("much shared memory", 1);
+#if CUDART_VERSION >= 12040
+    cudaKernel_t handle;
+    CHECK(cudaGetKernel(&handle, (const void *)reverse));
+    begin();
+    CHECK(cudaLaunchKernel((const void *)handle, dim3(blocks), dim3(block), of_reverse, 0, stream));
+    end("by its handle", 1);
+#endif
+    if (argc > 2)
+        libraries(argv[2], stream, of_reverse);
+    questions();
     cudaFuncAttributes attributes;
     CHECK(cudaFuncGetAttributes(&attributes, reverse));
     int grid, best;

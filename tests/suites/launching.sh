@@ -9,6 +9,7 @@ errors="${TEST_TMP:?}/errors"
 . tests/suites/result.bash
 . tests/suites/programs.bash
 tools="$(dirname "$(realpath "${PTXOPT:?}")")"
+root="$PWD"
 emulated="$(realpath "${BUILD:?}/tests/emulated")"
 preload="$(realpath "$BUILD/runtime/libptxopt-launch.so")"
 if [ "$(basename "$BUILD")" != build ]; then
@@ -53,7 +54,7 @@ runs "header, a factor that does not divide the block" 0 "0 wrong" "$tmp/driver"
 runs "preloaded, a factor that does not divide the block" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" linked \
     "$tmp/uneven.ptx" 100
 export PTXOPT_LAUNCH_REPORT=1
-for way in linked dlsym proc library enumerated ex cooperative graph changed any; do
+for way in linked dlsym proc library enumerated ex cooperative graph changed first any older asks; do
     runs "preloaded, $way" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" $way "$tmp/coarse.ptx" 128
     result "preloaded, $way: counted" \
         "$(grep -qx "ptxopt: kernel 'reverse': launches: [1-5] adapted, 0 of the original" "$errors" || echo no)"
@@ -65,6 +66,12 @@ for way in linked dlsym proc library enumerated ex cooperative graph changed any
     result "preloaded, $way, original kept: counted" \
         "$(grep -q "launches: 0 adapted, [1-5] of the original" "$errors" || echo no)"
 done
+# What the program asks about a block that the contract forbids is answered for the original.
+runs "asks, original" 0 "0 wrong" "$tmp/driver" asks $ptx 1023
+grep '^error 0: 2 or 2 blocks of 1023' "$tmp/out" >"$tmp/answers"
+runs "preloaded, asks, original kept" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" asks "$tmp/both.ptx" 1023
+result "preloaded, asks: the same answers" "$(grep '^error .* threads' "$tmp/out" | diff "$tmp/answers" - | head -n 4)"
+runs "preloaded, another module" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" again "$tmp/coarse.ptx" 127 $ptx
 runs "preloaded into another program" 0 "^hello" LD_PRELOAD="$preload" echo hello
 
 real="$(nvidia_program PTXOPT_REAL_NVCC nvcc)"
@@ -74,6 +81,13 @@ if [ -z "$real" ]; then
 fi
 export PTXOPT_REAL_NVCC="$real"
 nvcc="$tools/ptxopt-nvcc"
+headers="$(dirname "$(realpath "$real")")/../include"
+if [ -f "$headers/cuda.h" ]; then
+    result "the CUDA headers' structures" "$($CC -std=gnu11 -I. -isystem "$headers" -fsyntax-only \
+        tests/launching/layout.c 2>&1 | head -n 3)"
+else
+    echo "skip the CUDA headers' structures: no cuda.h"
+fi
 cp tests/launching/program.cu "$tmp/app.cu"
 cp tests/launching/launches.cu "$tmp/launches.cu"
 cd "$tmp" || exit 1
@@ -121,17 +135,31 @@ runs "NVIDIA's static runtime: ends with its own message" 1 "cudaMalloc.*: " ./s
 # Every other way to launch: the same results as without ptxopt, adapted or by the originals.
 builds "launches, nvcc alone" "$real" -cudart shared -arch=sm_90 launches.cu -o launches-plain
 builds "launches" "$nvcc" -cudart shared -arch=sm_90 "${coarse[@]}" launches.cu -o launches
-builds "launches, a static runtime" "$nvcc" "${static[@]}" -arch=sm_90 "${coarse[@]}" launches.cu -o launches-inside
+builds "launches, a static runtime" "$nvcc" "${static[@]}" -arch=sm_90 "${coarse[@]}" -DWITH_NODE_GET launches.cu \
+    -o launches-inside
 builds "launches, a known block" "$nvcc" -cudart shared -arch=sm_90 "${coarse[@]}" -Xptxopt -block=128 launches.cu \
     -o launches-known
 for program in launches-plain launches launches-inside launches-known; do
+    library="$tmp/both.ptx"
+    [ $program != launches-plain ] || library="$root/$ptx"
     for block in 128 127; do
-        runs "$program, $block" 0 "^captured: 0 wrong" PTXOPT_LAUNCH_REPORT=1 ./$program $block
+        runs "$program, $block" 0 "^library, as it lists them: 0 wrong" PTXOPT_LAUNCH_REPORT=1 ./$program $block "$library"
+        grep '^of 1023 threads' "$tmp/out" >"$tmp/asked-$program"
+        result "$program, $block: what it is told" "$(diff "$tmp/asked-launches-plain" "$tmp/asked-$program")"
         result "$program, $block: all right" "$(grep -E ': [1-9][0-9]* wrong' "$tmp/out")"
         result "$program, $block: what is asked for" "$(grep -qx "a node has blocks of $block threads of this kernel" \
             "$tmp/out" && grep -qx 'too large: too many blocks in cooperative launch' "$tmp/out" || cat "$tmp/out")"
     done
 done
 result "launches: they are counted" \
-    "$(grep -cE 'launches: 0 adapted, [0-9]+ of the original' "$errors" | grep -v '^2$')"
+    "$(sort "$errors" | diff - <(cat <<'END'
+ptxopt: kernel '_Z13reverse_largePKfPf': launches: 0 adapted, 1 of the original
+ptxopt: kernel '_Z5scalePff': launches: 0 adapted, 6 of the original
+ptxopt: kernel '_Z7reversePKfPf': launches: 0 adapted, 9 of the original
+ptxopt: kernel 'reverse': launches: 0 adapted, 1 of the original
+ptxopt: kernel 'reverse': launches: 0 adapted, 1 of the original
+ptxopt: kernel 'reverse': launches: 0 adapted, 3 of the original
+ptxopt: kernel 'reverse': launches: 0 adapted, 3 of the original
+END
+) )"
 exit "$failed"

@@ -16,7 +16,7 @@
 #include "tests/tools/fake_cuda.h"
 #include "tests/tools/fake_fatbin.h"
 
-enum { MOST_BLOCKS = 4096 };
+enum { MOST_BLOCKS = 4096, MOST_FUNCTIONS = 4096 };
 
 typedef struct Memory {
     uint64_t address, size;
@@ -47,6 +47,7 @@ typedef struct Object {
 
 enum { MOST_OBJECTS = 64, FIRST_HANDLE = 0x5eed00 };
 
+static FakeFunction functions[MOST_FUNCTIONS]; /* handles, which are used again */
 static Object objects[MOST_OBJECTS];
 static Memory memories[MOST_BLOCKS];
 static uint64_t next_address = UINT64_C(0x7f0000000000);
@@ -127,7 +128,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
     enum {
         MOST_THREADS = 1,
-        MOST_SHARED = 8,
+        SHARED_PER_BLOCK = 8,
         WARP_SIZE = 10,
         MULTIPROCESSORS = 16,
         L2_CACHE = 38,
@@ -137,7 +138,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
     };
     switch (attribute) {
     case MOST_THREADS: *value = 1024; break;
-    case MOST_SHARED: *value = 48 * 1024; break;
+    case SHARED_PER_BLOCK: *value = USUAL_SHARED; break;
     case WARP_SIZE: *value = 32; break;
     case MULTIPROCESSORS: *value = 2; break;
     case L2_CACHE: *value = 1 << 20; break;
@@ -389,6 +390,9 @@ int cuModuleLoadData(void **result, const void *image)
 
 int cuModuleUnload(void *module)
 {
+    for (size_t i = 0; i < MOST_FUNCTIONS; i++)
+        if (functions[i].module == module)
+            functions[i] = (FakeFunction){0};
     arena_free(((FakeModule *)module)->arena);
     return DONE;
 }
@@ -399,10 +403,19 @@ int cuModuleGetFunction(void **result, void *module, const char *name)
     const Function *function = module_find_function(fake->module, name);
     if (!function || !function->is_entry)
         return NOT_FOUND;
-    FakeFunction *found = ARENA_NEW(fake->arena, FakeFunction);
-    *found = (FakeFunction){fake, function};
-    *result = found;
-    return DONE;
+    FakeFunction *unused = NULL;
+    for (size_t i = 0; i < MOST_FUNCTIONS; i++) {
+        if (functions[i].function == function) {
+            *result = &functions[i];
+            return DONE;
+        }
+        if (!functions[i].function && !unused)
+            unused = &functions[i];
+    }
+    if (unused)
+        *unused = (FakeFunction){fake, function, USUAL_SHARED};
+    *result = unused;
+    return unused ? DONE : INVALID_VALUE;
 }
 
 int cuFuncGetModule(void **module, void *function)
@@ -450,11 +463,6 @@ int cuModuleGetGlobal_v2(uint64_t *address, size_t *size, void *module, const ch
     *address = global->memory->address;
     *size = global->memory->size;
     return DONE;
-}
-
-int cuFuncSetAttribute(void *function, int attribute, int value)
-{
-    return function && attribute == 8 && value > 0 ? DONE : INVALID_VALUE;
 }
 
 static LaunchArgument buffer_argument(Arena *arena, const Memory *memory)
@@ -563,6 +571,8 @@ int fake_run(const FakeLaunch *wanted)
     void **parameters = wanted->arguments;
     if (mode_is("fault"))
         return LAUNCH_FAILED;
+    if (wanted->shared > called->most_shared)
+        return INVALID_VALUE;
     if (wanted->is_cooperative && is_too_large(wanted))
         return TOO_LARGE;
     Arena *arena = arena_new();
@@ -621,8 +631,6 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
                                .block = {block_x, block_y, block_z},
                                .shared = shared,
                                .arguments = parameters};
-    if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z)
-        return INVALID_VALUE;
     return extra ? LAUNCH_FAILED : fake_launch(&launch, stream);
 }
 

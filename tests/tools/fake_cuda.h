@@ -27,9 +27,13 @@ typedef struct FakeModule {
     struct Global *globals;
 } FakeModule;
 
+/* Dynamic shared memory that a launch may have unless the program asks for more. */
+enum { USUAL_SHARED = 48 * 1024, MOST_SHARED = 227 * 1024 };
+
 typedef struct FakeFunction {
     FakeModule *module;
     const Function *function;
+    unsigned most_shared;
 } FakeFunction;
 
 /* A launch of a function, without its stream. */
@@ -50,6 +54,7 @@ int fake_launch(const FakeLaunch *launch, void *stream);
 
 /* Of the driver's own functions, those that others are made of. */
 int cuModuleLoadDataEx(void **result, const void *image, unsigned count, int *options, void **values);
+int cuMemAlloc_v2(uint64_t *address, size_t size);
 int cuModuleUnload(void *module);
 int cuModuleGetFunction(void **result, void *module, const char *name);
 int cuModuleGetGlobal_v2(uint64_t *address, size_t *size, void *module, const char *name);

@@ -55,16 +55,24 @@ static bool load_driver(void)
         "cuLaunchCooperativeKernel",
         "cuLaunchKernelEx",
         "cuFuncGetAttribute",
+        "cuFuncSetAttribute",
         "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+        "cuOccupancyAvailableDynamicSMemPerBlock",
+        "cuOccupancyMaxActiveClusters",
+        "cuOccupancyMaxPotentialClusterSize",
         "cuDeviceGetAttribute",
         "cuLibraryLoadData",
+        "cuLibraryUnload",
         "cuLibraryGetKernel",
+        "cuLibraryGetKernelCount",
+        "cuLibraryEnumerateKernels",
         "cuStreamCreate",
         "cuStreamDestroy_v2",
         "cuStreamBeginCapture_v2",
         "cuStreamEndCapture",
         "cuGraphCreate",
         "cuGraphAddKernelNode_v2",
+        "cuGraphAddNode_v2",
         "cuGraphKernelNodeGetParams_v2",
         "cuGraphKernelNodeSetParams_v2",
         "cuGraphInstantiateWithFlags",
@@ -217,6 +225,11 @@ int __cudaGetKernel(void **handle, const void *host)
     return cudaGetFuncBySymbol(handle, host);
 }
 
+int cudaGetKernel(void **handle, const void *host)
+{
+    return cudaGetFuncBySymbol(handle, host);
+}
+
 int __cudaLaunchKernel(void *function, Dim3 grid, Dim3 block, void **arguments, size_t shared, void *stream)
 {
     int error = ready();
@@ -251,15 +264,23 @@ typedef struct LaunchConfig {
     unsigned attribute_count;
 } LaunchConfig;
 
+/* CUlaunchConfig */
+typedef struct DriverConfig {
+    Dim3 grid, block;
+    unsigned shared;
+    void *stream, *attributes;
+    unsigned attribute_count;
+} DriverConfig;
+
+static DriverConfig driver_config(const LaunchConfig *config)
+{
+    return (DriverConfig){config->grid,   config->block,      (unsigned)config->shared,
+                          config->stream, config->attributes, config->attribute_count};
+}
+
 int cudaLaunchKernelExC(const LaunchConfig *config, const void *host, void **arguments)
 {
-    struct {
-        Dim3 grid, block;
-        unsigned shared;
-        void *stream, *attributes;
-        unsigned attribute_count;
-    } given = {config->grid,   config->block,      (unsigned)config->shared,
-               config->stream, config->attributes, config->attribute_count};
+    const DriverConfig given = driver_config(config);
     void *function = NULL;
     int error = function_of(&function, host);
     return fail(error ? error : driver.launch_ex(&given, function, arguments, NULL));
@@ -300,10 +321,37 @@ int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *host,
 
 int cudaOccupancyAvailableDynamicSMemPerBlock(size_t *shared, const void *host, int blocks, int threads)
 {
-    int fit = 0;
-    int error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, host, threads, 0);
-    *shared = !error && fit >= blocks ? 227 * 1024 / (size_t)blocks : 0;
-    return error;
+    void *function = NULL;
+    int error = function_of(&function, host);
+    return fail(error ? error : driver.available_shared(shared, function, blocks, threads));
+}
+
+int cudaOccupancyMaxActiveClusters(int *clusters, const void *host, const LaunchConfig *config)
+{
+    const DriverConfig given = driver_config(config);
+    void *function = NULL;
+    int error = function_of(&function, host);
+    return fail(error ? error : driver.clusters(clusters, function, &given));
+}
+
+int cudaOccupancyMaxPotentialClusterSize(int *size, const void *host, const LaunchConfig *config)
+{
+    const DriverConfig given = driver_config(config);
+    void *function = NULL;
+    int error = function_of(&function, host);
+    return fail(error ? error : driver.cluster_size(size, function, &given));
+}
+
+int cudaFuncSetAttribute(const void *host, int attribute, int value)
+{
+    void *function = NULL;
+    int error = function_of(&function, host);
+    return fail(error ? error : driver.set_attribute(function, attribute, value));
+}
+
+int cudaKernelSetAttributeForDevice(void *kernel, int attribute, int value, int device)
+{
+    return device ? fail(INVALID_VALUE) : cudaFuncSetAttribute(kernel, attribute, value);
 }
 
 int cudaDeviceGetAttribute(int *value, int attribute, int device)

@@ -52,17 +52,25 @@ typedef struct Driver {
                               unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **parameters);
     int (*launch_ex)(const void *config, void *function, void **parameters, void **extra);
     int (*attribute)(int *value, int attribute, void *function);
+    int (*set_attribute)(void *function, int attribute, int value);
     int (*occupancy)(int *blocks, void *function, int threads, size_t shared, unsigned flags);
+    int (*available_shared)(size_t *shared, void *function, int blocks, int threads);
+    int (*clusters)(int *clusters, void *function, const void *config);
+    int (*cluster_size)(int *size, void *function, const void *config);
     int (*device_attribute)(int *value, int attribute, int device);
     int (*library_load)(void **library, const void *image, void *options, void *values, unsigned count,
                         void *library_options, void *library_values, unsigned library_count);
+    int (*library_unload)(void *library);
     int (*library_kernel)(void **kernel, void *library, const char *name);
+    int (*library_count)(unsigned *count, void *library);
+    int (*library_kernels)(void **kernels, unsigned count, void *library);
     int (*stream_create)(void **stream, unsigned flags);
     int (*stream_destroy)(void *stream);
     int (*capture_begin)(void *stream, int mode);
     int (*capture_end)(void *stream, void **graph);
     int (*graph_create)(void **graph, unsigned flags);
     int (*graph_add)(void **node, void *graph, void *const *needs, size_t count, const void *parameters);
+    int (*graph_add_any)(void **node, void *graph, void *const *needs, const void *edges, size_t count, void *any);
     int (*graph_get)(void *node, void *parameters);
     int (*graph_set)(void *node, const void *parameters);
     int (*graph_instantiate)(void **instance, void *graph, unsigned long long flags);

@@ -19,9 +19,19 @@ int cudaLibraryGetKernel(void **kernel, void *library, const char *name)
     return fail(driver.library_kernel(kernel, library, name));
 }
 
+int cudaLibraryGetKernelCount(unsigned *count, void *library)
+{
+    return fail(driver.library_count(count, library));
+}
+
+int cudaLibraryEnumerateKernels(void **found, unsigned count, void *library)
+{
+    return fail(driver.library_kernels(found, count, library));
+}
+
 int cudaLibraryUnload(void *library)
 {
-    return library ? DONE : fail(INVALID_VALUE);
+    return fail(driver.library_unload(library));
 }
 
 /* Graphs. */
@@ -62,18 +72,24 @@ int cudaGraphAddKernelNode(void **added, void *graph, void *const *needs, size_t
     return fail(error ? error : driver.graph_add(added, graph, needs, count, &node));
 }
 
+enum { KERNEL_NODE = 0 };
+
 /* cudaGraphNodeParams */
 typedef struct AnyNode {
     int type, reserved[3];
     NodeParameters kernel;
 } AnyNode;
 
+int cudaGraphAddNode_v2(void **added, void *graph, void *const *needs, const void *edges, size_t count, AnyNode *node)
+{
+    return node->type == KERNEL_NODE ? cudaGraphAddKernelNode(added, graph, needs, count, &node->kernel)
+                                     : fail(driver.graph_add_any(added, graph, needs, edges, count, node));
+}
+
 int cudaGraphAddNode(void **added, void *graph, void *const *needs, void *fourth, void *fifth, void *sixth)
 {
-    const bool has_edges = RUNTIME_VERSION >= 13000;
-    const AnyNode *node = has_edges ? sixth : fifth;
-    const size_t count = (size_t)(has_edges ? fifth : fourth);
-    return node->type ? fail(INVALID_VALUE) : cudaGraphAddKernelNode(added, graph, needs, count, &node->kernel);
+    return RUNTIME_VERSION >= 13000 ? cudaGraphAddNode_v2(added, graph, needs, fourth, (size_t)fifth, sixth)
+                                    : cudaGraphAddNode_v2(added, graph, needs, NULL, (size_t)fourth, fifth);
 }
 
 int cudaGraphKernelNodeGetParams(void *added, NodeParameters *parameters)
@@ -94,6 +110,12 @@ int cudaGraphKernelNodeSetParams(void *added, const NodeParameters *parameters)
     DriverNode node;
     int error = node_of(parameters, &node);
     return fail(error ? error : driver.graph_set(added, &node));
+}
+
+int cudaGraphNodeGetParams(void *added, AnyNode *node)
+{
+    node->type = KERNEL_NODE;
+    return cudaGraphKernelNodeGetParams(added, &node->kernel);
 }
 
 int cudaGraphNodeSetParams(void *added, const AnyNode *node)

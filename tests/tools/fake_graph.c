@@ -1,5 +1,6 @@
 /* Streams and graphs of the emulated driver. Streams are in order with each other; a graph is a list of launches, in
  * the order in which they were added, which is one that dependencies allow. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,8 +69,11 @@ static Node *graph_add(Graph *graph, const FakeLaunch *launch)
 int fake_launch(const FakeLaunch *launch, void *stream)
 {
     enum { SPECIAL_STREAMS = 2 };
+    const unsigned *grid = launch->grid, *block = launch->block;
     if (!launch->function)
         return INVALID_HANDLE;
+    if (!grid[0] || !grid[1] || !grid[2] || !block[0] || !block[1] || !block[2])
+        return INVALID_VALUE;
     Graph *captured = (uintptr_t)stream > SPECIAL_STREAMS ? ((Stream *)stream)->captured : NULL;
     if (!captured)
         return fake_run(launch);
@@ -165,17 +169,36 @@ int cuGraphAddKernelNode_v2(void **node, void *graph, void *const *needs, size_t
     return add(node, graph, parameters, true);
 }
 
+enum { KERNEL_NODE = 0, ALLOCATION_NODE = 10 };
+
 /* CUgraphNodeParams */
 typedef struct AnyNode {
     int type, reserved[3];
-    NodeParameters kernel;
+    union {
+        NodeParameters kernel;
+        struct {
+            size_t properties[13]; /* of the pool, and who has access */
+            size_t size;
+            uint64_t address;
+        } memory;
+    };
 } AnyNode;
 
-int cuGraphAddNode_v2(void **node, void *graph, void *const *needs, const void *edges, size_t count,
-                      const AnyNode *parameters)
+/* Memory is there at once, and stays: no launch of the graph needs it made. */
+int cuGraphAddNode(void **node, void *graph, void *const *needs, size_t count, AnyNode *parameters)
 {
     (void)needs, (void)count;
-    return parameters->type || edges ? INVALID_VALUE : add(node, graph, &parameters->kernel, true);
+    *node = graph;
+    return parameters->type == KERNEL_NODE       ? add(node, graph, &parameters->kernel, true)
+           : parameters->type == ALLOCATION_NODE ? cuMemAlloc_v2(&parameters->memory.address, parameters->memory.size)
+                                                 : INVALID_VALUE;
+}
+
+int cuGraphAddNode_v2(void **node, void *graph, void *const *needs, const void *edges, size_t count,
+                      AnyNode *parameters)
+{
+    (void)edges;
+    return cuGraphAddNode(node, graph, needs, count, parameters);
 }
 
 int cuGraphKernelNodeGetParams_v2(void *node, NodeParameters *parameters)
@@ -195,6 +218,32 @@ int cuGraphKernelNodeSetParams_v2(void *node, const NodeParameters *parameters)
     return DONE;
 }
 
+int cuGraphKernelNodeGetParams(void *node, NodeParameters *parameters)
+{
+    NodeParameters newer;
+    int error = cuGraphKernelNodeGetParams_v2(node, &newer);
+    memcpy(parameters, &newer, offsetof(NodeParameters, kernel));
+    return error;
+}
+
+int cuGraphKernelNodeSetParams(void *node, const NodeParameters *parameters)
+{
+    const FakeLaunch launch = launch_of(parameters, false);
+    node_set(node, &launch);
+    return DONE;
+}
+
+int cuGraphNodeGetParams(void *node, AnyNode *parameters)
+{
+    parameters->type = KERNEL_NODE;
+    return cuGraphKernelNodeGetParams_v2(node, &parameters->kernel);
+}
+
+int cuGraphNodeSetParams(void *node, const AnyNode *parameters)
+{
+    return parameters->type ? INVALID_VALUE : cuGraphKernelNodeSetParams_v2(node, &parameters->kernel);
+}
+
 int cuGraphInstantiateWithFlags(void **instance, void *graph, unsigned long long flags)
 {
     (void)flags;
@@ -204,15 +253,31 @@ int cuGraphInstantiateWithFlags(void **instance, void *graph, unsigned long long
     return DONE;
 }
 
-int cuGraphExecKernelNodeSetParams_v2(void *instance, void *node, const NodeParameters *parameters)
+static int set_instance(const Graph *instance, const void *node, const FakeLaunch *launch)
 {
-    const FakeLaunch launch = launch_of(parameters, true);
-    for (Node *own = ((Graph *)instance)->first; own; own = own->next)
+    for (Node *own = instance->first; own; own = own->next)
         if (own->of == node) {
-            node_set(own, &launch);
+            node_set(own, launch);
             return DONE;
         }
     return INVALID_VALUE;
+}
+
+int cuGraphExecKernelNodeSetParams(void *instance, void *node, const NodeParameters *parameters)
+{
+    const FakeLaunch launch = launch_of(parameters, false);
+    return set_instance(instance, node, &launch);
+}
+
+int cuGraphExecKernelNodeSetParams_v2(void *instance, void *node, const NodeParameters *parameters)
+{
+    const FakeLaunch launch = launch_of(parameters, true);
+    return set_instance(instance, node, &launch);
+}
+
+int cuGraphExecNodeSetParams(void *instance, void *node, const AnyNode *parameters)
+{
+    return parameters->type ? INVALID_VALUE : cuGraphExecKernelNodeSetParams_v2(instance, node, &parameters->kernel);
 }
 
 /* The graph must have the same shape. */

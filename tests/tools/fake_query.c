@@ -70,6 +70,16 @@ int cuModuleEnumerateFunctions(void **functions, unsigned count, void *module)
     return DONE;
 }
 
+int cuLibraryGetKernelCount(unsigned *count, void *library)
+{
+    return cuModuleGetFunctionCount(count, library);
+}
+
+int cuLibraryEnumerateKernels(void **kernels, unsigned count, void *library)
+{
+    return cuModuleEnumerateFunctions(kernels, count, library);
+}
+
 int cuLibraryGetGlobal(uint64_t *address, size_t *size, void *library, const char *name)
 {
     return cuModuleGetGlobal_v2(address, size, library, name);
@@ -103,6 +113,20 @@ int cuKernelGetAttribute(int *value, int attribute, void *kernel, int device)
     return device ? INVALID_VALUE : cuFuncGetAttribute(value, attribute, kernel);
 }
 
+int cuFuncSetAttribute(void *function, int attribute, int value)
+{
+    enum { DYNAMIC_SHARED = 8 };
+    if (!function || attribute != DYNAMIC_SHARED || value < 0 || value > MOST_SHARED)
+        return INVALID_VALUE;
+    ((FakeFunction *)function)->most_shared = (unsigned)value;
+    return DONE;
+}
+
+int cuKernelSetAttribute(int attribute, int value, void *kernel, int device)
+{
+    return device ? INVALID_VALUE : cuFuncSetAttribute(kernel, attribute, value);
+}
+
 unsigned fake_blocks_on_sm(unsigned threads, size_t shared)
 {
     return threads ? machine_occupancy(machine_for("sm_90"), threads, REGISTERS, (unsigned)shared).blocks : 0;
@@ -130,4 +154,40 @@ int cuOccupancyMaxPotentialBlockSize(int *grid, int *threads, void *function, si
     *threads = limit && limit < most ? limit : most;
     *grid = 2 * (int)fake_blocks_on_sm((unsigned)*threads, shared_of ? shared_of(*threads) : shared);
     return DONE;
+}
+
+int cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *threads, void *function, size_t (*shared_of)(int),
+                                              size_t shared, int limit, unsigned flags)
+{
+    (void)flags;
+    return cuOccupancyMaxPotentialBlockSize(grid, threads, function, shared_of, shared, limit);
+}
+
+/* That so many blocks leave to each. */
+int cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, void *function, int blocks, int threads)
+{
+    int fit = 0;
+    int error = cuOccupancyMaxActiveBlocksPerMultiprocessor(&fit, function, threads, 0);
+    *shared = !error && fit >= blocks ? MOST_SHARED / (size_t)blocks : 0;
+    return error;
+}
+
+/* CUlaunchConfig, as far as it is looked at */
+typedef struct LaunchConfig {
+    unsigned grid[3], block[3], shared;
+} LaunchConfig;
+
+/* A cluster is as large as the device: one block of each multiprocessor. */
+int cuOccupancyMaxActiveClusters(int *clusters, void *function, const LaunchConfig *config)
+{
+    const unsigned *block = config->block;
+    return cuOccupancyMaxActiveBlocksPerMultiprocessor(clusters, function, (int)(block[0] * block[1] * block[2]),
+                                                       config->shared);
+}
+
+int cuOccupancyMaxPotentialClusterSize(int *size, void *function, const LaunchConfig *config)
+{
+    int error = cuOccupancyMaxActiveClusters(size, function, config);
+    *size = *size > 0 ? 2 : 0;
+    return error;
 }
