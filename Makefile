@@ -250,8 +250,8 @@ $(OUT)/tests/ptxopt-faults: $(OUT)/tests/tools/faults.o $(MAIN_OBJECT) $(OUT)/li
 # A CUDA driver whose GPU is the emulator. Its functions call each other, whatever is preloaded.
 $(OUT)/tests/libcuda-fake.so: LINK_FLAGS := -shared -Wl,-Bsymbolic,--version-script,tests/tools/fake_cuda.map
 $(OUT)/tests/libcuda-fake.so: tests/tools/fake_cuda.map
-$(OUT)/tests/libcuda-fake.so: $(addprefix $(OUT)/tests/tools/,fake_cuda.o fake_fatbin.o fake_graph.o fake_query.o) \
-    $(OUT)/libptxopt.a
+$(OUT)/tests/libcuda-fake.so: $(addprefix $(OUT)/tests/tools/,fake_cuda.o fake_fatbin.o fake_graph.o fake_link.o \
+    fake_query.o) $(OUT)/libptxopt.a
 	$(link)
 
 # The same where the loader finds it, and CUDA runtimes on it: shared for nvcc 11 to 13, and static.

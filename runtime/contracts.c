@@ -166,8 +166,8 @@ int original_set(const Driver *driver, const Contract *contract, int attribute, 
     return driver->kernel_set ? driver->kernel_set(attribute, value, contract->original, device) : 0;
 }
 
-/* Words of contracts: the factor, whether warps must stay whole, the stride's unit, and the original's block where it is
- * known. What has a place for each dimension has three words. */
+/* Words of contracts: the factor, whether warps must stay whole, the stride's unit, and the original's block where it
+ * is known. Factor and block have three words, along x, y and z. */
 enum { WORD_FACTOR = 3, WORD_WHOLE_WARPS = 8, WORD_UNIT = 9, WORD_BLOCK = 10, WARP = 32 };
 
 void block_before(const Contract *contract, unsigned block[3])

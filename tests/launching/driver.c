@@ -83,6 +83,13 @@ static int launch_graph(const char *way, void *function, const unsigned block[3]
                               : is(way, "older") ? add_older(&node, graph, NULL, 0, &any)
                                                  : add(&node, graph, NULL, 0, &any.kernel)))
         return 1;
+    enum { ALLOCATION = 10, SIZE = 13, ADDRESS = 14 }; /* the driver writes the address into the node */
+    AnyNode memory = {.type = ALLOCATION, .padding = {[SIZE] = 256}};
+    void *memory_node;
+    if (is_any && ((is(way, "any") ? add_any(&memory_node, graph, NULL, NULL, 0, &memory)
+                                   : add_older(&memory_node, graph, NULL, 0, &memory)) ||
+                   !memory.padding[ADDRESS]))
+        return 6;
     if ((is_any ? get_any(node, &now) : get(node, &now.kernel)) || now.kernel.block[0] != block[0])
         return 2;
     any.kernel.grid[0] = 1; /* which is wrong, and set right again */

@@ -185,8 +185,8 @@ static void questions()
     CHECK(cudaOccupancyMaxActiveClusters(&clusters, reverse, &config));
     CHECK(cudaOccupancyMaxPotentialClusterSize(&size, reverse, &config));
 #endif
-    printf("of %d threads, %d blocks, %d blocks fit, with %zu bytes, %d clusters of %d\n", odd, fitting, flagged, shared,
-           clusters, size);
+    printf("of %d threads, %d blocks, %d blocks fit, with %zu bytes, %d clusters of %d\n", odd, fitting, flagged,
+           shared, clusters, size);
 }
 
 int main(int argc, char **argv)

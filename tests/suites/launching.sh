@@ -89,7 +89,7 @@ else
     echo "skip the CUDA headers' structures: no cuda.h"
 fi
 cp tests/launching/program.cu "$tmp/app.cu"
-cp tests/launching/launches.cu "$tmp/launches.cu"
+cp tests/launching/launches.cu tests/launching/unit.cu tests/launching/other_unit.cu "$tmp"
 cd "$tmp" || exit 1
 # $1: name; $2...: the command.
 builds() {
@@ -160,6 +160,25 @@ ptxopt: kernel 'reverse': launches: 0 adapted, 1 of the original
 ptxopt: kernel 'reverse': launches: 0 adapted, 1 of the original
 ptxopt: kernel 'reverse': launches: 0 adapted, 3 of the original
 ptxopt: kernel 'reverse': launches: 0 adapted, 3 of the original
+END
+) )"
+
+# Two units that are linked for the device.
+builds "relocatable, nvcc alone" "$real" -cudart shared -rdc=true -arch=sm_90 unit.cu other_unit.cu -o units-plain
+builds "relocatable" "$nvcc" -cudart shared -rdc=true -arch=sm_90 "${coarse[@]}" unit.cu other_unit.cu -o units
+builds "relocatable, first" "$nvcc" -dc -arch=sm_90 "${coarse[@]}" unit.cu -o unit.o
+builds "relocatable, second" "$nvcc" -dc -arch=sm_90 "${coarse[@]}" other_unit.cu -o other_unit.o
+builds "relocatable, linked" "$nvcc" -cudart shared -arch=sm_90 "${coarse[@]}" unit.o other_unit.o -o units-apart
+for program in units-plain units units-apart; do
+    for block in 128 127; do
+        runs "$program, $block" 0 "^0 wrong, 0 different, all counted, weights 2 and 3" PTXOPT_LAUNCH_REPORT=1 \
+            ./$program $block
+    done
+done
+result "units: they are counted" "$(sort "$errors" | diff - <(cat <<'END'
+ptxopt: kernel '_Z5countPKfi': launches: 0 adapted, 1 of the original
+ptxopt: kernel '_Z7double_Pf': launches: 0 adapted, 1 of the original
+ptxopt: kernel '_Z7reversePKfPf': launches: 0 adapted, 1 of the original
 END
 ) )"
 exit "$failed"

@@ -6,11 +6,13 @@
 #include <dlfcn.h>
 #include <string.h>
 
-enum { WRAPPER = 0x466243b1, CONTAINER = 0xba55ed50u, KIND_PTX = 1, COMPRESSED_LZ4 = 0x2000, COMPRESSED_ZSTD = 0x8000 };
+enum { WRAPPER = 0x466243b1, LINKED = 2, CONTAINER = 0xba55ed50u, KIND_PTX = 1 };
+enum { COMPRESSED_LZ4 = 0x2000, COMPRESSED_ZSTD = 0x8000 };
 
 typedef struct Wrapper {
     uint32_t magic, version;
     const void *data;
+    const void *const *units; /* of version 2, which nvlink makes: what each unit had, up to a NULL */
 } Wrapper;
 
 typedef struct Container {
@@ -92,17 +94,12 @@ static const char *uncompress(Arena *arena, const char *bytes, const Entry *entr
     return text;
 }
 
-const char *image_ptx(Arena *arena, const void *image, const char **error)
+/* The PTX of a container, or what is not in one: PTX itself. */
+static const char *container_ptx(Arena *arena, const char *at, const char **error)
 {
-    Wrapper wrapper;
     Container container;
     Entry found = {0};
-    const char *at = image, *bytes = NULL;
-    memcpy(&wrapper.magic, image, sizeof wrapper.magic);
-    if (wrapper.magic == WRAPPER) {
-        memcpy(&wrapper, image, sizeof wrapper);
-        at = wrapper.data;
-    }
+    const char *bytes = NULL;
     memcpy(&container.magic, at, sizeof container.magic);
     if (container.magic != CONTAINER)
         return at;
@@ -121,4 +118,27 @@ const char *image_ptx(Arena *arena, const void *image, const char **error)
         return uncompress(arena, bytes, &found, error);
     *error = "the fat binary has no PTX: compile with -gencode arch=compute_90,code=compute_90";
     return NULL;
+}
+
+static const char *linked_ptx(Arena *arena, const Wrapper *wrapper, const char **error)
+{
+    size_t count = 0;
+    while (wrapper->units[count])
+        count++;
+    const char **texts = ARENA_ARRAY(arena, const char *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        if (!(texts[i] = container_ptx(arena, wrapper->units[i], error)))
+            return NULL;
+    return link_ptx(arena, texts, count, error);
+}
+
+const char *image_ptx(Arena *arena, const void *image, const char **error)
+{
+    Wrapper wrapper;
+    memcpy(&wrapper.magic, image, sizeof wrapper.magic);
+    if (wrapper.magic != WRAPPER)
+        return container_ptx(arena, image, error);
+    memcpy(&wrapper, image, sizeof wrapper);
+    return wrapper.version == LINKED ? linked_ptx(arena, &wrapper, error)
+                                     : container_ptx(arena, wrapper.data, error);
 }

@@ -8,4 +8,7 @@
  * with *error set. Of several, the last: that of the newest architecture. */
 const char *image_ptx(Arena *arena, const void *image, const char **error);
 
+/* The PTX of several units as one. NULL with *error set if one of them cannot be read. */
+const char *link_ptx(Arena *arena, const char *const *texts, size_t count, const char **error);
+
 #endif
