@@ -143,7 +143,8 @@ for program in launches-plain launches launches-inside launches-known; do
     library="$tmp/both.ptx"
     [ $program != launches-plain ] || library="$root/$ptx"
     for block in 128 127; do
-        runs "$program, $block" 0 "^library, as it lists them: 0 wrong" PTXOPT_LAUNCH_REPORT=1 ./$program $block "$library"
+        runs "$program, $block" 0 "^library, as it lists them: 0 wrong" PTXOPT_LAUNCH_REPORT=1 \
+            ./$program $block "$library"
         grep '^of 1023 threads' "$tmp/out" >"$tmp/asked-$program"
         result "$program, $block: what it is told" "$(diff "$tmp/asked-launches-plain" "$tmp/asked-$program")"
         result "$program, $block: all right" "$(grep -E ': [1-9][0-9]* wrong' "$tmp/out")"
