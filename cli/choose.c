@@ -111,9 +111,10 @@ static bool candidate_compare(const Choice *choice, Candidate *candidate, const 
 {
     CoarsenTrial *trial = candidate->trial;
     const FunctionForm form = kernel_form(&candidate->result);
+    const LaunchChange change = contract_change(&candidate->result.contract);
     double least = 0;
     for (unsigned i = 0; i < choice->basis_count; i++) {
-        FormCost cost = machine_cost(judge, &bases[i].basis, &form, figures, candidate->result.contract.factor, NULL);
+        FormCost cost = machine_cost(judge, &bases[i].basis, &form, figures, &change, NULL);
         if (!cost.known || !bases[i].before.known) {
             trial->verdict = arena_printf(choice->arena, "rejected: %s", cost.error ? cost.error : "unknown");
             return false;
@@ -154,7 +155,9 @@ static bool make_form(Choice *choice, CoarsenTrial *trial)
     pipeline_run(choice->arena, kernel->result.kernel, &request, &choice->quiet, &candidate->result);
     KernelResult *result = &candidate->result;
     if (result->coarsening == OUTCOME_DONE) {
-        const char *unmet = contract_unmet(choice->arena, &result->contract, choice->bases[0].basis.block);
+        const CostBasis *basis = &choice->bases[0].basis;
+        const char *unmet = contract_unmet(choice->arena, &result->contract, basis->block,
+                                           basis->launch ? basis->launch->grid : NULL);
         trial->sound = unmet == NULL || choice->basis_count > 1;
         trial->verdict = unmet ? arena_printf(choice->arena, "rejected: %s", unmet) : "";
         candidate->is_narrow = is_narrow(&choice->bases[0].basis, result->contract.factor);
@@ -345,11 +348,10 @@ static bool weigh(Choice *choice, Candidate *candidate)
 static void confirm(Choice *choice, Candidate *candidate)
 {
     const FunctionForm input = {.function = choice->kernel->result.kernel};
-    const unsigned none[3] = {1, 1, 1};
     for (unsigned i = 0; i < choice->basis_count && !choice->exact[i].before.known; i++) {
         choice->exact[i] = choice->bases[i];
         choice->exact[i].before = machine_cost(choice->judge, &choice->exact[i].basis, &input,
-                                               &choice->bases[i].before.figures, none, NULL);
+                                               &choice->bases[i].before.figures, NULL, NULL);
     }
     candidate_compare(choice, candidate, choice->exact, choice->judge, &candidate->figures);
 }
@@ -435,7 +437,6 @@ static void decide(Choice *choice, const Candidate *best)
 static bool weigh_input(Choice *choice)
 {
     const FunctionForm input = {.function = choice->kernel->result.kernel};
-    const unsigned none[3] = {1, 1, 1};
     const Judge *judge = choice->options->judge;
     Figures figures = {0};
     if (!judge->measure(judge->context, &input, &figures)) {
@@ -445,7 +446,7 @@ static bool weigh_input(Choice *choice)
     }
     for (unsigned i = 0; i < choice->basis_count; i++) {
         Basis *counted = &choice->bases[i], *rough = &choice->rough[i];
-        counted->before = form_cost(&counted->basis, &input, &figures, none);
+        counted->before = form_cost(&counted->basis, &input, &figures, NULL);
         if (!counted->before.known && choice->basis_count == 1) {
             decline(choice->kernel, arena_printf(choice->arena, "the time of the input is unknown: %s",
                                                  counted->before.error));
@@ -453,7 +454,7 @@ static bool weigh_input(Choice *choice)
         }
         rough->basis = counted->basis;
         rough->basis.launch = NULL;
-        rough->before = form_cost(&rough->basis, &input, &figures, none);
+        rough->before = form_cost(&rough->basis, &input, &figures, NULL);
     }
     return true;
 }

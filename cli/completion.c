@@ -30,6 +30,7 @@ static const struct {
     {"assembler", NULL, print_assemblers},
     {"check", "all none races unwritten registers division", NULL},
     {"coarsen", "2 4 8 x2,bx2 auto source", NULL},
+    {"coarsen-grid", "keep shrink", NULL},
     {"coarsen-guards", NULL, print_guards},
     {"coarsen-level", "thread block", NULL},
     {"report-format", "text json", NULL},

@@ -13,7 +13,7 @@ typedef struct Side {
     Options options;
     Run run;
     const Function *kernel;
-    unsigned factor[3]; /* by which its launch contract divides the block */
+    LaunchChange change; /* by its launch contract */
     FormCost cost;
     const Profile *accesses; /* made of the file itself, if they were asked for; else NULL */
     Buf listing; /* the annotated machine code, if it was asked for */
@@ -45,13 +45,12 @@ static bool side_read(Side *side, Arena *arena, const CostOptions *options, cons
     const char *error = NULL;
     bool has_contract = contract_find(arena, side->run.module, launch->kernel, &contract, &error);
     if (has_contract && !error)
-        error = contract_unmet(arena, &contract, launch->block);
+        error = contract_unmet(arena, &contract, launch->block, launch->grid);
     if (error) {
         fprintf(stderr, "ptxopt: error: %s: %s\n", path, error);
         return false;
     }
-    for (unsigned i = 0; i < 3; i++)
-        side->factor[i] = has_contract ? contract.factor[i] : 1;
+    side->change = has_contract ? contract_change(&contract) : (LaunchChange){.shared_factor = 1};
     return open_assembler(&side->run);
 }
 
@@ -82,8 +81,8 @@ static bool side_cost(Side *side, const CostOptions *options, const CostBasis *b
     AssemblerJudge *judge = side->run.assembler && !options->registers ? &side->run.judge : NULL;
     /* The machine code's counts are those of a module of its own; places of accesses are in the file. */
     if (options->accesses)
-        side->accesses = form_cost(basis, &form, &figures, side->factor).profile;
-    side->cost = machine_cost(judge, basis, &form, &figures, side->factor, options->listing ? &side->listing : NULL);
+        side->accesses = form_cost(basis, &form, &figures, &side->change).profile;
+    side->cost = machine_cost(judge, basis, &form, &figures, &side->change, options->listing ? &side->listing : NULL);
     if (!side->cost.known)
         fprintf(stderr, "ptxopt: error: the cost of '%s' is unknown: %s\n", side->kernel->name, side->cost.error);
     return side->cost.known;

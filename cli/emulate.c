@@ -20,16 +20,16 @@ Launch *launch_by_contract(Arena *arena, const Module *module, const Launch *lau
     *has_contract = contract_find(arena, module, launch->kernel, &contract, error);
     if (*error)
         return NULL;
-    const unsigned none[3] = {1, 1, 1};
-    if (*has_contract) {
-        const char *unmet = contract_unmet(arena, &contract, launch->block);
-        if (unmet) {
-            *error = arena_printf(arena, "the launch does not meet the launch contract of '%s': %s", launch->kernel,
-                                  unmet);
-            return NULL;
-        }
+    if (!*has_contract)
+        return launch_changed(arena, launch, NULL);
+    const char *unmet = contract_unmet(arena, &contract, launch->block, launch->grid);
+    if (unmet) {
+        *error = arena_printf(arena, "the launch does not meet the launch contract of '%s': %s", launch->kernel,
+                              unmet);
+        return NULL;
     }
-    return launch_divide(arena, launch, *has_contract ? contract.factor : none, none);
+    const LaunchChange change = contract_change(&contract);
+    return launch_changed(arena, launch, &change);
 }
 
 unsigned launch_jobs(const Launch *launch)

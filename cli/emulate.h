@@ -8,8 +8,8 @@
 #include "cli/run.h"
 #include "emulator/emulator.h"
 
-/* Adapts a launch of the original kernel to the module: if the module has a launch contract for the kernel, the block
- * is divided as it says, and *has_contract is set.  NULL with *error set if the launch does not meet the contract. */
+/* Adapts a launch of the original kernel to the module: if the module has a launch contract for the kernel, it
+ * is changed as that says, and *has_contract is set.  NULL with *error set if the launch does not meet the contract. */
 Launch *launch_by_contract(Arena *arena, const Module *module, const Launch *launch, bool *has_contract,
                            const char **error);
 

@@ -20,27 +20,30 @@ CostBasis cost_basis(Arena *arena, const Machine *machine, const Device *device,
     return basis;
 }
 
-static Profile *make_profile(const CostBasis *basis, const FunctionForm *form, const unsigned factor[3],
+static Profile *make_profile(const CostBasis *basis, const FunctionForm *form, const LaunchChange *change,
                              const char **error)
 {
     if (basis->launch)
-        return profile_count(basis->arena, form, basis->launch, factor, basis->jobs, error);
+        return profile_count(basis->arena, form, basis->launch, change, basis->jobs, error);
     unsigned threads = basis->block[0] * basis->block[1] * basis->block[2];
     double places = basis->device.multiprocessors * machine_occupancy(basis->machine, threads, 0, 0).blocks;
     double blocks = basis->blocks > 0 ? basis->blocks : places * ESTIMATED_WAVES;
-    return profile_estimate(basis->arena, form, basis->block, factor, blocks, error);
+    return profile_estimate(basis->arena, form, basis->block, change, blocks, error);
 }
 
 Time form_time(const CostBasis *basis, const FormCost *cost)
 {
     return time_predict(cost->profile, basis->machine, &basis->device, cost->figures.registers,
-                        cost->figures.shared + basis->dynamic_shared);
+                        cost->figures.shared + launch_change_shared(&cost->change, basis->dynamic_shared));
 }
 
-FormCost form_cost(const CostBasis *basis, const FunctionForm *form, const Figures *figures, const unsigned factor[3])
+FormCost form_cost(const CostBasis *basis, const FunctionForm *form, const Figures *figures,
+                   const LaunchChange *change)
 {
     FormCost cost = {.figures = *figures};
-    cost.profile = make_profile(basis, form, factor, &cost.error);
+    if (change)
+        cost.change = *change;
+    cost.profile = make_profile(basis, form, change, &cost.error);
     if (!cost.profile)
         return cost;
     cost.time = form_time(basis, &cost);

@@ -15,7 +15,7 @@ typedef struct CostBasis {
     const Launch *launch; /* of the original kernel, to be counted; NULL: estimate */
     unsigned block[3];    /* to be estimated: the original block */
     double blocks;        /* to be estimated: of the grid; 0: as many as keep the device busy for several waves */
-    uint64_t dynamic_shared; /* bytes of each block */
+    uint64_t dynamic_shared; /* bytes of each block of the original */
     unsigned jobs;        /* cores for the emulator */
 } CostBasis;
 
@@ -27,12 +27,15 @@ typedef struct FormCost {
     bool known;
     const char *error; /* why not */
     Figures figures;
+    LaunchChange change; /* of the original's launch */
     Profile *profile;
     Time time;
 } FormCost;
 
-/* The cost of a form that the assembler gave 'figures'; unknown figures count as no limit on occupancy. */
-FormCost form_cost(const CostBasis *basis, const FunctionForm *form, const Figures *figures, const unsigned factor[3]);
+/* The cost of a form that the assembler gave 'figures', and that is launched with this change (NULL: none); unknown
+ * figures count as no limit on occupancy. */
+FormCost form_cost(const CostBasis *basis, const FunctionForm *form, const Figures *figures,
+                   const LaunchChange *change);
 
 /* The time by the cost's profile and figures. */
 Time form_time(const CostBasis *basis, const FormCost *cost);

@@ -242,7 +242,7 @@ static bool search_time_is_over(void *context)
 }
 
 static Prediction form_predict(void *context, const FunctionForm *form, const Figures *figures,
-                               const unsigned factor[3])
+                               const LaunchChange *change)
 {
     AssemblerJudge *judge = context;
     if (!judge->basis)
@@ -257,7 +257,7 @@ static Prediction form_predict(void *context, const FunctionForm *form, const Fi
         cost.time = form_time(judge->basis, &cost);
         cost.known = cost.time.known;
     } else {
-        cost = machine_cost(judge, judge->basis, form, figures, factor, NULL);
+        cost = machine_cost(judge, judge->basis, form, figures, change, NULL);
         judge->predicted = cost;
         judge->predicted_for = judge->basis;
         judge->predicted_key = order.key;

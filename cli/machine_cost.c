@@ -126,10 +126,10 @@ void machine_costs_align(const CostBasis *basis, FormCost *a, FormCost *b)
 }
 
 FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const FunctionForm *form, const Figures *figures,
-                      const unsigned factor[3], Buf *listing)
+                      const LaunchChange *change, Buf *listing)
 {
     if (!judge || !judge->assembler)
-        return form_cost(basis, form, figures, factor);
+        return form_cost(basis, form, figures, change);
     Arena *scratch = arena_new();
     FunctionForm printed = *form;
     Body *clone = form->body ? body_clone(form->body) : NULL;
@@ -146,12 +146,12 @@ FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const Funct
         if (body)
             carry_cold(clone, body);
         parsed.body = body;
-        cost = form_cost(basis, &parsed, figures, factor);
+        cost = form_cost(basis, &parsed, figures, change);
         body_free(body);
         if (cost.known && add_machine(judge, scratch, module, kernel->name, cost.profile, basis->arena, listing))
             cost.time = form_time(basis, &cost);
     }
     body_free(clone);
     arena_free(scratch);
-    return cost.known ? cost : form_cost(basis, form, figures, factor);
+    return cost.known ? cost : form_cost(basis, form, figures, change);
 }

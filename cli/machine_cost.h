@@ -8,7 +8,7 @@
  * the executed machine instructions and the time are those of the machine code (sass/).  'listing' (may be NULL) then
  * receives the annotated machine code. */
 FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const FunctionForm *form, const Figures *figures,
-                      const unsigned factor[3], Buf *listing);
+                      const LaunchChange *change, Buf *listing);
 
 /* Where machine instructions are known of only one of two costs, makes that one by PTX instructions, like the other. */
 void machine_costs_align(const CostBasis *basis, FormCost *a, FormCost *b);

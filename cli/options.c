@@ -14,6 +14,7 @@ typedef enum OptionId {
     OPTION_ENTRY,
     OPTION_COARSEN,
     OPTION_COARSEN_LEVEL,
+    OPTION_COARSEN_GRID,
     OPTION_COARSEN_GUARDS,
     OPTION_COARSEN_GROWTH,
     OPTION_STRIDE,
@@ -52,6 +53,7 @@ static const struct option long_options[] = {
     {"entry", required_argument, NULL, OPTION_ENTRY},
     {"coarsen", required_argument, NULL, OPTION_COARSEN},
     {"coarsen-level", required_argument, NULL, OPTION_COARSEN_LEVEL},
+    {"coarsen-grid", required_argument, NULL, OPTION_COARSEN_GRID},
     {"coarsen-guards", required_argument, NULL, OPTION_COARSEN_GUARDS},
     {"coarsen-growth", required_argument, NULL, OPTION_COARSEN_GROWTH},
     {"stride", required_argument, NULL, OPTION_STRIDE},
@@ -178,6 +180,7 @@ static void read_option(Reader *reader, int id, const char *value)
         if (!coarsen_level_read(value, &options->coarsen_level))
             options_fail(reader, "-coarsen-level %s: expected 'thread' or 'block'", value);
         break;
+    case OPTION_COARSEN_GRID: options_read_grid(reader, value); break;
     case OPTION_COARSEN_GUARDS: options_read_guards(reader, value); break;
     case OPTION_COARSEN_GROWTH: options_read_growth(reader, value); break;
     case OPTION_STRIDE: options_read_stride(reader, value); break;
@@ -276,6 +279,8 @@ static void check_options(Reader *reader)
     }
     if (reader->stride_given && options->coarsen.count == 0)
         options_fail(reader, "-stride says how to coarsen, but -coarsen is not given");
+    if (options->grid_given && options->coarsen.count == 0)
+        options_fail(reader, "-coarsen-grid says how to coarsen, but -coarsen is not given");
     if (options->guards_given && options->coarsen.count == 0)
         options_fail(reader, "-coarsen-guards says how to coarsen, but -coarsen is not given");
     if (options->launch_out && options->coarsen.count == 0)

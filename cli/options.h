@@ -64,6 +64,8 @@ typedef struct Options {
     bool level_given;
     Stride stride;
     bool stride_given;
+    bool shrinks_grid;   /* -coarsen-grid shrink */
+    bool grid_given;
     GuardForm guards;
     bool guards_given;
     unsigned growth; /* -coarsen-growth; 0: not given */

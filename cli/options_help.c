@@ -40,6 +40,8 @@ const char *options_help(Arena *arena)
              "                              source (as comments in the kernels say); may be repeated\n"
              "  -coarsen-level thread|block what is merged: threads of a block, or blocks of the grid, which is\n"
              "                              then launched as before (thread; auto tries both)\n"
+             "  -coarsen-grid keep|shrink   merged blocks: the grid stays, and the blocks left over exit, or the\n"
+             "                              launch has fewer, and more dynamic shared memory (keep)\n"
              "  -coarsen-guards FORM        code under conditions that merged threads decide alone: sequential\n"
              "                              copies, a fast path beside them where they agree, predicated\n"
              "                              instructions, or auto (auto)\n"

@@ -154,6 +154,14 @@ void options_read_stride(Reader *reader, const char *text)
                      LARGEST_BLOCK);
 }
 
+void options_read_grid(Reader *reader, const char *text)
+{
+    reader->options->grid_given = true;
+    reader->options->shrinks_grid = strcmp(text, "shrink") == 0;
+    if (!reader->options->shrinks_grid && strcmp(text, "keep") != 0)
+        options_fail(reader, "-coarsen-grid %s: expected 'keep' or 'shrink'", text);
+}
+
 void options_read_guards(Reader *reader, const char *text)
 {
     reader->options->guards_given = true;

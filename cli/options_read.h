@@ -29,6 +29,7 @@ bool stride_read(const char *text, Stride *stride);
 /* Each reads the value of one option into reader->options, or fails. */
 void options_read_coarsen(Reader *reader, const char *text);
 void options_read_stride(Reader *reader, const char *text);
+void options_read_grid(Reader *reader, const char *text);
 void options_read_guards(Reader *reader, const char *text);
 void options_read_growth(Reader *reader, const char *text);
 void options_read_search(Reader *reader, const char *text);

@@ -113,12 +113,14 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
         json_object_set_new(value, "factor",
                             json_triple(merges_blocks ? result->contract.merged : result->contract.factor));
         json_object_set_new(value, "merged_blocks", json_triple(result->contract.merged));
+        json_object_set_new(value, "grid_factor", json_triple(result->contract.grid_factor));
+        json_object_set_new(value, "dynamic_shared_factor", json_integer(result->contract.dynamic_factor));
         json_object_set_new(value, "stride", json_stride(&result->contract.stride));
         json_t *conditions = json_array();
         for (unsigned i = 0; i < kernel->condition_count; i++)
             json_array_append_new(conditions, json_text(kernel->conditions[i]));
         json_object_set_new(value, "conditions", conditions);
-        if (!merges_blocks)
+        if (contract_changes_launch(&result->contract))
             json_object_set_new(value, "launched_as_before",
                                 json_text(result->unadapted ? result->unadapted : "not noticed"));
         json_object_set_new(value, "reuse", reuse_json(report, &result->reuse));

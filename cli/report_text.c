@@ -196,36 +196,60 @@ static bool merges_blocks(const LaunchContract *contract)
     return contract->merged[0] > 1 || contract->merged[1] > 1 || contract->merged[2] > 1;
 }
 
-static void print_done(Buf *out, const KernelReport *kernel)
+/* How the launch changes beyond the block. */
+static void print_grid(Buf *out, const LaunchContract *contract)
 {
-    const KernelResult *result = &kernel->result;
-    char factor[32], stride[16], before[CELL_SIZE], after[CELL_SIZE];
-    if (result->contract.level == LEVEL_BLOCK) {
-        buf_printf(out, "  coarsening: done: %s%s, stride %s; launch it as before\n",
-                   factor_text(result->contract.merged, factor), level_text(LEVEL_BLOCK),
-                   stride_text(&result->contract.stride, stride));
+    char factor[32];
+    if (!contract_changes_grid(contract)) {
+        buf_puts(out, ", the grid unchanged\n");
         return;
     }
-    buf_printf(out, "  coarsening: done: %s, stride %s", factor_text(result->contract.factor, factor),
-               stride_text(&result->contract.stride, stride));
-    if (merges_blocks(&result->contract))
-        buf_printf(out, ", and %s blocks of the grid", factor_text(result->contract.merged, factor));
-    if (result->contract.block[0]) {
+    buf_printf(out, "%sthe grid divided by %s", contract->level == LEVEL_THREAD ? ", " : "",
+               factor_text(contract->grid_factor, factor));
+    if (contract->dynamic_factor > 1)
+        buf_printf(out, ", and %u times the dynamic shared memory, rounded up to a multiple of %d bytes before",
+                   contract->dynamic_factor, CONTRACT_SHARED_UNIT);
+    buf_puts(out, "\n");
+}
+
+static void print_block(Buf *out, const LaunchContract *contract)
+{
+    char before[CELL_SIZE], after[CELL_SIZE];
+    if (contract->block[0]) {
         unsigned shrunk[3];
         for (unsigned i = 0; i < 3; i++)
-            shrunk[i] = (unsigned)divide_up(result->contract.block[i], result->contract.factor[i]);
-        buf_printf(out, "; launch it with blocks of %s threads instead of %s, the grid unchanged\n",
-                   block_text(shrunk, after), block_text(result->contract.block, before));
-    } else {
-        buf_puts(out, "; launch it with blocks that have");
-        const char *separator = " ";
-        for (unsigned i = 0; i < 3; i++)
-            if (result->contract.factor[i] > 1) {
-                buf_printf(out, "%s1/%u of the threads along %c", separator, result->contract.factor[i], "xyz"[i]);
-                separator = " and ";
-            }
-        buf_puts(out, ", the grid unchanged\n");
+            shrunk[i] = (unsigned)divide_up(contract->block[i], contract->factor[i]);
+        buf_printf(out, "blocks of %s threads instead of %s", block_text(shrunk, after),
+                   block_text(contract->block, before));
+        return;
     }
+    buf_puts(out, "blocks that have");
+    const char *separator = " ";
+    for (unsigned i = 0; i < 3; i++)
+        if (contract->factor[i] > 1) {
+            buf_printf(out, "%s1/%u of the threads along %c", separator, contract->factor[i], "xyz"[i]);
+            separator = " and ";
+        }
+}
+
+static void print_done(Buf *out, const KernelReport *kernel)
+{
+    const LaunchContract *contract = &kernel->result.contract;
+    bool is_of_blocks = contract->level == LEVEL_BLOCK;
+    char factor[32], stride[16];
+    buf_printf(out, "  coarsening: done: %s%s, stride %s",
+               factor_text(is_of_blocks ? contract->merged : contract->factor, factor), level_text(contract->level),
+               stride_text(&contract->stride, stride));
+    if (!contract_changes_launch(contract)) {
+        buf_puts(out, "; launch it as before\n");
+        return;
+    }
+    if (!is_of_blocks && merges_blocks(contract))
+        buf_printf(out, ", and %s blocks of the grid", factor_text(contract->merged, factor));
+    buf_puts(out, "; launch it with ");
+    if (!is_of_blocks)
+        print_block(out, contract);
+    print_grid(out, contract);
     for (unsigned i = 0; i < kernel->condition_count; i++)
         buf_printf(out, "    provided that %s\n", kernel->conditions[i]);
 }
@@ -244,7 +268,7 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
     switch (result->coarsening) {
     case OUTCOME_DONE:
         print_done(out, kernel);
-        if (result->contract.level == LEVEL_THREAD)
+        if (contract_changes_launch(&result->contract))
             buf_printf(out, "    launched as before: %s\n", result->unadapted ? result->unadapted : "not noticed");
         print_reuse(out, &result->reuse);
         print_legality(out, report, result);

@@ -45,7 +45,8 @@ static const char *advise_rows(const Run *run, const KernelReport *kernel)
     const char *advice = NULL;
     if (result.coarsening == OUTCOME_DONE) {
         const FunctionForm form = kernel_form(&result);
-        FormCost cost = form_cost(&kernel->basis, &form, &kernel->cost_after.figures, along_y);
+        const LaunchChange change = contract_change(&result.contract);
+        FormCost cost = form_cost(&kernel->basis, &form, &kernel->cost_after.figures, &change);
         double sectors = cost.known ? cost_sectors(&kernel->cost_before, &cost) : MULTIPLIED_SECTORS;
         if (sectors < MULTIPLIED_SECTORS)
             advice = arena_printf(run->arena, "y%u would keep the rows of the block whole: %.2f times the global "
@@ -58,8 +59,8 @@ static const char *advise_rows(const Run *run, const KernelReport *kernel)
 void predict_costs(Run *run, KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
-    const unsigned none[3] = {1, 1, 1};
-    bool is_changed = result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE;
+    const bool is_coarsened = result->coarsening == OUTCOME_DONE;
+    bool is_changed = is_coarsened || result->registers == OUTCOME_DONE;
     if (!is_changed || !kernel->has_basis)
         return;
     const FunctionForm input = {.function = result->kernel};
@@ -72,12 +73,12 @@ void predict_costs(Run *run, KernelReport *kernel)
         run->judge.judge.measure(run->judge.judge.context, &output, &after);
     }
     AssemblerJudge *judge = before.known && after.known ? &run->judge : NULL;
-    kernel->cost_before = machine_cost(judge, &kernel->basis, &input, &before, none, NULL);
-    kernel->cost_after = machine_cost(judge, &kernel->basis, &output, &after,
-                                      result->coarsening == OUTCOME_DONE ? result->contract.factor : none, NULL);
+    kernel->cost_before = machine_cost(judge, &kernel->basis, &input, &before, NULL, NULL);
+    const LaunchChange change = is_coarsened ? contract_change(&result->contract) : (LaunchChange){.shared_factor = 1};
+    kernel->cost_after = machine_cost(judge, &kernel->basis, &output, &after, &change, NULL);
     machine_costs_align(&kernel->basis, &kernel->cost_before, &kernel->cost_after);
     kernel->has_cost = kernel->cost_before.known && kernel->cost_after.known;
-    if (!kernel->has_cost || result->coarsening != OUTCOME_DONE)
+    if (!kernel->has_cost || !is_coarsened)
         return;
     kernel->advice = advise_rows(run, kernel);
     warn_losses(run, kernel);

@@ -62,6 +62,7 @@ static void set_request(const Run *run, KernelReport *report)
     const BlockOption *block = options_block_for(run->options, name);
     *request = (KernelRequest){.level = run->options->coarsen_level,
                                .factor = {1, 1, 1},
+                               .shrinks_grid = run->options->shrinks_grid,
                                .stride = run->options->stride,
                                .guards = run->options->guards,
                                .growth = run->options->growth};

@@ -275,7 +275,14 @@ void note_launches(Run *run)
     for (size_t i = 0; i < run->report.kernel_count; i++) {
         const KernelResult *result = &run->report.kernels[i].result;
         char factor[32];
-        if (result->coarsening == OUTCOME_DONE && result->contract.level == LEVEL_THREAD)
+        if (result->coarsening != OUTCOME_DONE || !contract_changes_launch(&result->contract))
+            continue;
+        if (result->contract.level == LEVEL_BLOCK)
+            diag_note(&run->diag, result->kernel->span,
+                      "kernel '%s' does the work of %s blocks in one: launch it with fewer blocks (-report says how "
+                      "many)",
+                      result->kernel->name, factor_text(result->contract.merged, factor));
+        else
             diag_note(&run->diag, result->kernel->span,
                       "kernel '%s' is coarsened by %s: launch it with smaller blocks (-report says which)",
                       result->kernel->name, factor_text(result->contract.factor, factor));

@@ -101,16 +101,16 @@ static inline double profile_executed(const Profile *profile)
 }
 
 /* Runs a form of the kernel (a NULL body: as written) in the emulator, on 'jobs' cores, and counts.  The launch is the
- * original's; its block is divided by 'factor'.  NULL, with *error set to a message in the arena, if the kernel cannot
- * be run. */
-Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *launch, const unsigned factor[3],
+ * original's, and changed for the form (NULL: not).  NULL, with *error set to a message in the arena, if the kernel
+ * cannot be run. */
+Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *launch, const LaunchChange *change,
                        unsigned jobs, const char **error);
 
-/* Estimates the profile of a launch of 'blocks' blocks that were 'block' threads large before they were divided by
- * 'factor'.  Trip counts are taken from constants where they are known, else ESTIMATED_TRIPS; branches are judged by
- * their shape, coalescing by affine addresses.  NULL, with *error set, if the kernel has no body form. */
+/* Estimates the profile of a launch that the change (NULL: none) makes of 'blocks' blocks of 'block' threads.  Trip
+ * counts are taken from constants where they are known, else ESTIMATED_TRIPS; branches are judged by their shape,
+ * coalescing by affine addresses.  NULL, with *error set, if the kernel has no body form. */
 enum { ESTIMATED_TRIPS = 16 };
-Profile *profile_estimate(Arena *arena, const FunctionForm *form, const unsigned block[3], const unsigned factor[3],
+Profile *profile_estimate(Arena *arena, const FunctionForm *form, const unsigned block[3], const LaunchChange *change,
                           double blocks, const char **error);
 
 /* What limits a launch. */

@@ -73,7 +73,7 @@ static double product(const unsigned values[3])
     return all;
 }
 
-Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *launch, const unsigned factor[3],
+Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *launch, const LaunchChange *change,
                        unsigned jobs, const char **error)
 {
     Body *own = NULL;
@@ -84,7 +84,7 @@ Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *lau
     }
     Arena *scratch = arena_new();
     const Module *module = form->function->module;
-    Launch *divided = launch_divide(scratch, launch, factor, NULL);
+    Launch *changed = launch_changed(scratch, launch, change);
     const EmulatorOptions options = {
         .count_memory = true,
         .count_reuse = true,
@@ -95,7 +95,7 @@ Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *lau
         .form_count = 1,
     };
     Profile *profile = NULL;
-    EmulatorResult *result = emulator_run(scratch, module, divided, &options);
+    EmulatorResult *result = emulator_run(scratch, module, changed, &options);
     if (result->fault.kind != FAULT_NONE) {
         *error = fault_text(arena, module, &result->fault);
     } else {
@@ -104,9 +104,9 @@ Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *lau
         while (counts < end)
             counts = add_function(&all, &whole, counts, end);
         profile = profile_finish(&all);
-        profile->blocks = product(launch->grid);
-        profile->block_threads = product(divided->block);
-        profile->original_threads = profile->blocks * product(launch->block);
+        profile->blocks = product(changed->grid);
+        profile->block_threads = product(changed->block);
+        profile->original_threads = product(launch->grid) * product(launch->block);
         set_totals(arena, profile, result);
     }
     arena_free(scratch);

@@ -48,9 +48,10 @@ static Profile *estimate_body(Arena *arena, Estimate *estimate)
     return profile;
 }
 
-Profile *profile_estimate(Arena *arena, const FunctionForm *form, const unsigned block[3], const unsigned factor[3],
+Profile *profile_estimate(Arena *arena, const FunctionForm *form, const unsigned block[3], const LaunchChange *change,
                           double blocks, const char **error)
 {
+    const LaunchChange none = {.shared_factor = 1};
     Arena *scratch = arena_new();
     Body *body = form->body ? body_clone(form->body) : body_build((Function *)form->function, error);
     if (!body) {
@@ -69,14 +70,16 @@ Profile *profile_estimate(Arena *arena, const FunctionForm *form, const unsigned
         .objects = {.arena = scratch},
     };
     double threads = 1, original = 1;
+    change = change ? change : &none;
     for (unsigned i = 0; i < 3; i++) {
         unsigned extent = block[i] ? block[i] : 1;
-        estimate.block[i] = (double)divide_up(extent, factor[i] ? factor[i] : 1);
+        estimate.block[i] = (double)divide_up(extent, change->block[i] ? change->block[i] : 1);
+        estimate.blocks /= change->grid[i] ? change->grid[i] : 1;
         threads *= estimate.block[i];
         original *= extent;
     }
     Profile *profile = estimate_body(arena, &estimate);
-    profile->blocks = blocks;
+    profile->blocks = estimate.blocks;
     profile->block_threads = threads;
     profile->original_threads = blocks * original;
     analyses_free(estimate.analyses);

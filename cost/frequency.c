@@ -186,21 +186,33 @@ static RegId operand_reg(const Inst *inst, unsigned index)
     return operand->kind == OPERAND_REG ? inst->refs[operand->ref].reg : REG_NONE;
 }
 
+/* The instruction that makes the value, if it is of the opcode and its second operand is a constant; else NULL. */
+static const Inst *made_with_constant(const Estimate *estimate, RegId reg, Opcode op)
+{
+    const Inst *inst = reg == REG_NONE ? NULL : value_inst(analyses_values(estimate->analyses), reg);
+    return inst && inst_op(inst) == op && inst->operands[2].kind == OPERAND_CONSTANT ? inst : NULL;
+}
+
 /* The share of the thread blocks that go on after a conditional exit. Where k blocks of the grid are merged into one,
- * only the first 1/k of the grid goes on (opt/coarsen_index.c). */
+ * only the first 1/k of the grid goes on (opt/coarsen_index.c): those whose index is at most (size - 1) / k, which is
+ * computed by a shift, perhaps after a multiplication. */
 static double staying_share(const Estimate *estimate, const Block *block)
 {
     const Inst *compare = condition_of(estimate, block);
-    if (!compare || inst_op(compare) != OP_SETP || !inst_has(compare, MOD_GE) || compare->operand_count != 3)
+    if (!compare || inst_op(compare) != OP_SETP || !inst_has(compare, MOD_GT) || compare->operand_count != 3)
         return 1;
-    RegId index = operand_reg(compare, 1), part = operand_reg(compare, 2);
-    const Inst *division = part == REG_NONE ? NULL : value_inst(analyses_values(estimate->analyses), part);
-    if (index == REG_NONE || !is_special(estimate, index, SREG_ROLE_CTAID) || !division ||
-        inst_op(division) != OP_DIV || division->operands[2].kind != OPERAND_CONSTANT)
+    RegId index = operand_reg(compare, 1);
+    const Inst *shift = made_with_constant(estimate, operand_reg(compare, 2), OP_SHR);
+    if (index == REG_NONE || !is_special(estimate, index, SREG_ROLE_CTAID) || !shift)
         return 1;
-    RegId size = operand_reg(division, 1);
-    uint64_t parts = division->operands[2].constant->bits;
-    return size != REG_NONE && is_special(estimate, size, SREG_ROLE_NCTAID) && parts ? 1 / (double)parts : 1;
+    RegId size = operand_reg(shift, 1);
+    const Inst *product = made_with_constant(estimate, size, OP_MUL);
+    double share = ldexp(1, -(int)(shift->operands[2].constant->bits & 31));
+    if (product && inst_has(product, MOD_HI)) {
+        share *= ldexp((double)(uint32_t)product->operands[2].constant->bits, -32);
+        size = operand_reg(product, 1);
+    }
+    return size != REG_NONE && is_special(estimate, size, SREG_ROLE_NCTAID) ? share : 1;
 }
 
 /* The share of the warps that go to one side of a test whether replicas agree. Where data decide, a warp has threads

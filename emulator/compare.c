@@ -161,7 +161,7 @@ void element_print(Type type, const uint8_t *bytes, Buf *out)
 /* Says that a launch does not fulfil the contract; NULL if it does. */
 static const char *undivided(Arena *arena, const unsigned size[3], const unsigned factor[3], const char *what)
 {
-    for (unsigned i = 0; i < 3 && factor; i++)
+    for (unsigned i = 0; i < 3; i++)
         if (factor[i] > 1 && (size[i] ? size[i] : 1) % factor[i])
             return arena_printf(arena, "the %s has %u along %c, which is not a multiple of %u", what,
                                 size[i] ? size[i] : 1, "xyz"[i], factor[i]);
@@ -169,19 +169,18 @@ static const char *undivided(Arena *arena, const unsigned size[3], const unsigne
 }
 
 EmulatorComparison *emulator_compare(Arena *arena, const Module *original, const Module *changed, const char *kernel,
-                                     const Launch *launch, const unsigned block_factor[3],
-                                     const unsigned grid_factor[3], const EmulatorOptions *options)
+                                     const Launch *launch, const LaunchChange *change, const EmulatorOptions *options)
 {
     EmulatorComparison *comparison = ARENA_NEW(arena, EmulatorComparison);
     Launch first = *launch;
     if (kernel)
         first.kernel = kernel;
-    comparison->message = undivided(arena, launch->block, block_factor, "block");
-    if (!comparison->message)
-        comparison->message = undivided(arena, launch->grid, grid_factor, "grid");
+    comparison->message = change ? undivided(arena, launch->block, change->block, "block") : NULL;
+    if (change && !comparison->message)
+        comparison->message = undivided(arena, launch->grid, change->grid, "grid");
     if (comparison->message)
         return comparison;
-    Launch *second = launch_divide(arena, &first, block_factor, grid_factor);
+    Launch *second = launch_changed(arena, &first, change);
     comparison->original = emulator_run(arena, original, &first, options);
     comparison->changed = emulator_run(arena, changed, second, options);
     if (comparison->original->fault.kind != FAULT_NONE)

@@ -107,10 +107,8 @@ Launch *launch_read(Arena *arena, const char *path, const char **error);
  * integers. */
 void *launch_fill(Arena *arena, const LaunchArgument *argument);
 
-/* The launch of a transformed kernel: block divided by block_factor, grid by grid_factor, per dimension, rounded up
- * (NULL: 1). */
-Launch *launch_divide(Arena *arena, const Launch *launch, const unsigned block_factor[3],
-                      const unsigned grid_factor[3]);
+/* The launch of a transformed kernel, given the original's (NULL: nothing changes). */
+Launch *launch_changed(Arena *arena, const Launch *launch, const LaunchChange *change);
 
 typedef struct EmulatorOptions {
     bool check_unwritten;     /* a load of memory that was never written is a fault */
@@ -267,11 +265,10 @@ typedef struct EmulatorComparison {
     EmulatorResult *original, *changed; /* NULL if the factors do not divide the launch */
 } EmulatorComparison;
 
-/* Runs 'kernel' (NULL: the one the launch names) of both modules, the changed one with block and grid divided by the
- * factors (NULL: 1), and compares the checked buffers: byte for byte, or as the launch's tolerance says. */
+/* Runs 'kernel' (NULL: the one the launch names) of both modules, the changed one with the launch changed (NULL: as it
+ * is), and compares the checked buffers: byte for byte, or as the launch's tolerance says. */
 EmulatorComparison *emulator_compare(Arena *arena, const Module *original, const Module *changed, const char *kernel,
-                                     const Launch *launch, const unsigned block_factor[3],
-                                     const unsigned grid_factor[3], const EmulatorOptions *options);
+                                     const Launch *launch, const LaunchChange *change, const EmulatorOptions *options);
 /* An element that differs after two runs. */
 typedef struct EmulatorDifference {
     const char *buffer;

@@ -424,16 +424,17 @@ Launch *launch_read(Arena *arena, const char *path, const char **error)
     return reader.error ? NULL : launch;
 }
 
-Launch *launch_divide(Arena *arena, const Launch *launch, const unsigned block_factor[3], const unsigned grid_factor[3])
+Launch *launch_changed(Arena *arena, const Launch *launch, const LaunchChange *change)
 {
-    Launch *divided = ARENA_NEW(arena, Launch);
-    *divided = *launch;
+    const LaunchChange none = {.shared_factor = 1};
+    Launch *changed = ARENA_NEW(arena, Launch);
+    *changed = *launch;
+    change = change ? change : &none;
     for (unsigned i = 0; i < 3; i++) {
         unsigned block = launch->block[i] ? launch->block[i] : 1, grid = launch->grid[i] ? launch->grid[i] : 1;
-        unsigned by = block_factor && block_factor[i] ? block_factor[i] : 1;
-        unsigned grid_by = grid_factor && grid_factor[i] ? grid_factor[i] : 1;
-        divided->block[i] = (unsigned)divide_up(block, by);
-        divided->grid[i] = (unsigned)divide_up(grid, grid_by);
+        changed->block[i] = (unsigned)divide_up(block, change->block[i] ? change->block[i] : 1);
+        changed->grid[i] = (unsigned)divide_up(grid, change->grid[i] ? change->grid[i] : 1);
     }
-    return divided;
+    changed->dynamic_shared = launch_change_shared(change, launch->dynamic_shared);
+    return changed;
 }

@@ -42,6 +42,8 @@ bool inst_unguard(Inst *inst);
 void inst_replace_symbol(Body *body, Inst *inst, const Variable *from, Variable *to);
 /* Makes the instruction, a mov or cvt, read a 32-bit register instead of the special register. */
 void inst_replace_special(Body *body, Inst *inst, const Sreg *sreg, RegId reg);
+/* Makes the instruction read a register, which holds the variable's address, instead of naming the variable. */
+void inst_replace_variable(Body *body, Inst *inst, const Variable *variable, RegId reg);
 /* Makes the instruction read a register as its operand 'index', which is a register that it reads or a constant. */
 void inst_replace_operand(Body *body, Inst *inst, unsigned index, RegId reg);
 bool inst_uses(const Inst *inst, RegId reg);

@@ -11,6 +11,7 @@
 #include "ir/dominance.h"
 #include "ir/edit.h"
 #include "ir/instruction.h"
+#include "ir/launch_change.h"
 #include "ir/parsed.h"
 #include "ir/table.h"
 #include "ir/text.h"

@@ -146,7 +146,7 @@ static bool check_warps(const LaunchContract *contract, Coarsening *c)
 typedef struct Step {
     CoarsenLevel level;
     unsigned dimension, factor;
-    unsigned replicas; /* of each thread before this step */
+    unsigned replicas, blocks; /* of each thread before this step, and the blocks among them */
 } Step;
 
 static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRequest *request,
@@ -162,6 +162,9 @@ static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRe
                     .size = step->level == LEVEL_THREAD ? block.threads[step->dimension] : 0,
                     .stride = request->stride,
                     .replicas = step->replicas,
+                    .shrinks_grid = request->shrinks_grid,
+                    .all_blocks = contract->merged[0] * contract->merged[1] * contract->merged[2],
+                    .blocks = step->blocks,
                     .guards = request->guards,
                     .refusal = all->refusal,
                     .legality = all->legality};
@@ -173,6 +176,7 @@ static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRe
                 (!c.needs_whole_warps || coarsening_condition(&c, LEGAL_LAUNCH, check_warps(contract, &c)));
     if (done) {
         coarsening_gather_index(&c);
+        coarsening_gather_dynamic(&c);
         done = analyze_leaves(&c) && coarsening_check_regions(&c);
     }
     if (done && coarsening_exclude_exits(&c))
@@ -182,6 +186,8 @@ static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRe
         coarsening_clone(&c);
         coarsening_combine(&c);
         contract->whole_warps |= c.needs_whole_warps;
+        if (c.splits_dynamic)
+            contract->dynamic_factor = c.all_blocks;
     }
     analyses_free(c.analyses);
     arena_free(scratch);
@@ -191,17 +197,21 @@ static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRe
 /* Threads first: blocks that are merged afterwards have fewer of them, but are blocks like any other. */
 static bool coarsen_dimensions(Coarsening *c, const CoarsenRequest *request, LaunchContract *contract)
 {
-    unsigned replicas = 1;
+    unsigned replicas = 1, blocks = 1;
     for (unsigned i = 0; i < 6; i++) {
-        Step step = {.level = i < 3 ? LEVEL_THREAD : LEVEL_BLOCK, .dimension = i % 3, .replicas = replicas};
+        Step step = {.level = i < 3 ? LEVEL_THREAD : LEVEL_BLOCK,
+                     .dimension = i % 3,
+                     .replicas = replicas,
+                     .blocks = blocks};
         step.factor = i < 3 ? contract->factor[i] : contract->merged[i - 3];
         if (step.factor > 1 && !coarsen_dimension(c, &step, request, contract))
             return false;
         replicas *= step.factor;
+        blocks *= i < 3 ? 1 : step.factor;
     }
     /* Last, so that they come first: what a dimension adds does not depend on them. */
     for (unsigned d = 0; d < 3; d++)
-        if (contract->merged[d] > 1)
+        if (contract->merged[d] > 1 && !request->shrinks_grid)
             coarsening_stop_surplus(c->body, d, contract->merged[d]);
     return true;
 }
@@ -211,7 +221,7 @@ static bool set_block(const CoarsenRequest *request, LaunchContract *contract, C
 {
     const BlockSize block = block_size_exact(&request->block);
     for (unsigned d = 0; d < 3; d++) {
-        contract->block[d] = block.threads[d];
+        contract->block[d] = request->level == LEVEL_BLOCK ? 0 : block.threads[d];
         unsigned factor = contract->factor[d], size = contract->block[d], kept = (unsigned)divide_up(size, factor);
         if (factor > 1 && size && size < factor)
             return coarsening_refuse(c, NULL, "the factor %u is more than the block's %u threads along %c", factor,
@@ -289,6 +299,7 @@ static void set_factors(const CoarsenRequest *request, LaunchContract *contract)
         unsigned more = request->merged[d] ? request->merged[d] : 1;
         contract->factor[d] = merges_blocks ? 1 : request->factor[d];
         contract->merged[d] = merges_blocks ? request->factor[d] : more;
+        contract->grid_factor[d] = request->shrinks_grid ? contract->merged[d] : 1;
     }
 }
 
@@ -305,7 +316,8 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
     *contract = (LaunchContract){.kernel = body->function->name,
                                  .level = request->level,
                                  .stride = request->stride,
-                                 .stride_unit = 1};
+                                 .stride_unit = 1,
+                                 .dynamic_factor = 1};
     *refusal = (Refusal){0};
     Legality unwanted;
     legality = legality ? legality : &unwanted;

@@ -39,6 +39,7 @@ typedef struct CoarsenRequest {
     CoarsenLevel level;
     unsigned factor[3]; /* along x, y, z; 1: not coarsened */
     unsigned merged[3]; /* LEVEL_THREAD: so many blocks of what this gives into one; 0 or 1: not along it */
+    bool shrinks_grid;  /* where blocks are merged, fewer are launched; else those left over exit */
     Stride stride;
     BlockSize block; /* of the original kernel */
     GuardForm guards;
@@ -49,9 +50,12 @@ enum { GROWTH_DEFAULT = 4 };
 /* How to launch a coarsened kernel, given the original launch. */
 typedef struct LaunchContract {
     Name kernel;
-    CoarsenLevel level;   /* LEVEL_BLOCK: it is launched as the original, and only 'merged' and 'stride' say anything */
+    CoarsenLevel level;
     unsigned merged[3];   /* so many blocks of the grid into one */
-    unsigned factor[3];   /* block' = block / factor, rounded up, in each dimension; the grid stays */
+    unsigned factor[3];   /* block' = block / factor, rounded up, in each dimension */
+    unsigned grid_factor[3]; /* grid' = grid / grid_factor in each dimension, which it must divide: as 'merged', or 1 */
+    unsigned dynamic_factor; /* the dynamic shared memory, rounded up to a multiple of CONTRACT_SHARED_UNIT, times this;
+                                1: it stays */
     Stride stride;
     unsigned block[3];    /* of the original kernel; 0: not known, and the factor must divide it */
     bool whole_warps; /* the kernel has warp-level instructions, or barriers under a condition: block'.x is a multiple
@@ -59,6 +63,15 @@ typedef struct LaunchContract {
                          that dimension is */
     unsigned stride_unit; /* STRIDE_NUMBER: block' is a multiple of it in each coarsened dimension; else 1 */
 } LaunchContract;
+
+enum { CONTRACT_SHARED_UNIT = 128 }; /* bytes */
+
+/* How the original's launch is changed. */
+LaunchChange contract_change(const LaunchContract *contract);
+/* Whether the kernel is launched differently from the original. */
+bool contract_changes_launch(const LaunchContract *contract);
+/* Whether its grid or its dynamic shared memory is different. */
+bool contract_changes_grid(const LaunchContract *contract);
 
 /* Why a kernel was left unchanged. */
 typedef struct Refusal {
@@ -100,7 +113,8 @@ const char *legality_state_text(LegalityState state);
  * After Magni, Dubach and O'Boyle (SC'13, section 4) and Unkule, Shaltz and Qasem (CC'12): only replica-variant
  * instructions are cloned; uniform branches, loops and barriers are kept once; a region under a variant branch is
  * cloned as a whole, one replica after the other, perhaps with a fast path beside that (coarsen_fast.c).
- * Merged blocks keep their size, and the grid keeps its own: the blocks that are left over exit at once.
+ * Merged blocks keep their size.  The grid keeps its own, and the blocks that are left over exit at once; or it
+ * shrinks, and the dynamic shared memory grows.
  * Legality assumes that there are no data races between barriers (CUDA's own rule). On success *contract is set, and
  * the body's tuning (.maxntid, .reqntid) is adapted. Returns false if the result cannot be shown to be correct:
  * *refusal is then set (text in the module's arena), and the body is in an unspecified state, so the caller works
@@ -135,8 +149,9 @@ const char *coarsen_rule_text(CoarsenRule rule);
 
 /* The constant symbol __ptxopt_launch_<kernel>, in the module's arena but not yet one of its items: it carries the
  * contract into the cubin. An array of 16 .u32: magic 0x50584f50, format 1, level (0 thread), factor x y z, stride
- * kind, stride number, whole_warps, stride_unit, block x y z (0: unknown), 0, 0, 0. If the module leaves no room in
- * constant memory, it is in global memory. */
+ * kind, stride number, whole_warps, stride_unit, block x y z (0: unknown), 0, 0, 0. Where it changes the grid or the
+ * dynamic shared memory, the format is 2, word 2 dynamic_factor, and the last three grid_factor x y z. If the module
+ * leaves no room in constant memory, it is in global memory. */
 Variable *contract_symbol(Module *module, const LaunchContract *contract);
 void contract_add_symbol(Module *module, Variable *symbol);
 void contract_remove_symbol(Module *module, const Variable *symbol);
@@ -145,8 +160,10 @@ Name contract_symbol_name(Module *module, Name kernel);
  * symbol, or says, in the arena, what is wrong with it. */
 bool contract_find(Arena *arena, const Module *module, const char *kernel, LaunchContract *contract,
                    const char **error);
-/* The condition of the contract that a launch with this original block violates, in the arena; NULL if it meets all. */
-const char *contract_unmet(Arena *arena, const LaunchContract *contract, const unsigned block[3]);
+/* The condition of the contract that a launch with this original block and grid (NULL: unknown) violates, in the arena;
+ * NULL if it meets all. */
+const char *contract_unmet(Arena *arena, const LaunchContract *contract, const unsigned block[3],
+                           const unsigned grid[3]);
 /* Writes the conditions in words, one string each, in the arena. Returns how many: at most 8. */
 unsigned contract_conditions(Arena *arena, const LaunchContract *contract, const char **out);
 

@@ -1,7 +1,8 @@
 /* How instructions are treated where blocks are merged, as far as that differs from merging threads.
  *
  * The threads of a block stay what they are, so what counts them, their warps or their arrivals needs no change.  What
- * is about blocks does: their index, which coarsen_index.c replaces, clusters, and the size of shared memory. */
+ * is about blocks does: their index and, in a grid that shrinks, their number, which coarsen_index.c replaces,
+ * clusters, and the size of shared memory. */
 #include "opt/coarsen_internal.h"
 
 static CoarsenTreatment refused(const char *reason)
@@ -18,6 +19,12 @@ CoarsenTreatment coarsening_sreg_rule(const Coarsening *c, const Sreg *sreg)
         if (sreg->axis == SREG_AXIS_ALL)
             return refused("is a whole vector, and only its components can be replaced");
         return (CoarsenTreatment){COARSEN_REWRITTEN, NULL};
+    case SREG_ROLE_NCTAID:
+        if (!c->shrinks_grid)
+            break;
+        if (sreg->axis == SREG_AXIS_ALL)
+            return refused("is a whole vector, and only its components can be replaced");
+        return (CoarsenTreatment){COARSEN_REWRITTEN, NULL};
     case SREG_ROLE_CLUSTERID:
     case SREG_ROLE_NCLUSTERID:
     case SREG_ROLE_CLUSTER_CTAID:
@@ -25,6 +32,10 @@ CoarsenTreatment coarsening_sreg_rule(const Coarsening *c, const Sreg *sreg)
     case SREG_ROLE_CLUSTER_CTARANK:
     case SREG_ROLE_CLUSTER_NCTARANK:
     case SREG_ROLE_IS_EXPLICIT_CLUSTER: return refused("is about clusters, whose blocks are not merged");
+    case SREG_ROLE_DYNAMIC_SMEM_SIZE: /* after the first step, it is coarsening that reads it */
+        if (!c->splits_dynamic || c->blocks > 1)
+            break;
+        return refused("is the size of shared memory, which merging blocks changes");
     case SREG_ROLE_TOTAL_SMEM_SIZE:
     case SREG_ROLE_AGGR_SMEM_SIZE: return refused("is the size of shared memory, which merging blocks changes");
     default: break;

@@ -114,7 +114,7 @@ static void clone_in_block(Cloner *cloner, Block *block)
         Inst *place = insts.data[end];
         for (unsigned k = 1; k < c->factor; k++)
             for (size_t j = i; j <= end; j++)
-                if (insts.data[j] != c->index_read && coarsening_clones(c, insts.data[j])) {
+                if (!coarsening_is_computed(c, insts.data[j]) && coarsening_clones(c, insts.data[j])) {
                     Inst *copy = coarsening_clone_inst(c, insts.data[j], k);
                     inst_insert_after(place, copy);
                     place = copy;
@@ -311,6 +311,7 @@ void coarsening_clone(Coarsening *c)
         if (!bitset_has(&c->in_region, b))
             clone_in_block(&cloner, originals[b]);
     coarsening_make_indices(c);
+    coarsening_make_dynamic(c);
     cloner.regions = ARENA_ARRAY(scratch, const Region *, c->block_count);
     for (size_t r = 0; r < c->regions.count; r++)
         for (size_t i = 0; i < c->regions.data[r].blocks.count; i++)

@@ -8,9 +8,9 @@
  * index is S or more has no thread of the original, and exits at once; where it would come to barriers, coarsen_leave.c
  * sees to it.
  *
- * Of merged blocks, the grid keeps its size N: with H = N / factor, rounded up, the first H blocks do the work of all,
- * and the others exit.  A replica whose index is beyond the grid's end exits, too; where it would come to barriers,
- * coarsen_leave.c sees to it.
+ * Of merged blocks, the grid may keep its size N: with H = N / factor, rounded up, the first H blocks do the work of
+ * all, and the others exit.  A replica whose index is beyond the grid's end exits, too; where it would come to
+ * barriers, coarsen_leave.c sees to it.  Or the grid shrinks: then the contract requires that the factor divides it.
  *
  * Requires and keeps SSA form. */
 #include "opt/coarsen_internal.h"
@@ -19,6 +19,15 @@
 static const Sreg *component(const char *vector, unsigned dimension)
 {
     return sreg_component(sreg_find(vector), dimension);
+}
+
+void coarsening_insert_first(Body *body, Inst *inst)
+{
+    Block *entry = body->blocks.data[0];
+    if (entry->first)
+        inst_insert_before(entry->first, inst);
+    else
+        inst_append(entry, inst);
 }
 
 /* Replaces all reads of a special register by one in the entry block, and returns it; NULL if nothing reads it. */
@@ -32,11 +41,7 @@ static Inst *gather_reads(Body *body, const Sreg *sreg, const char *reg_name)
             if (!read) {
                 RegId reg = body_add_reg(body, TYPE_B32, intern(body->module->names, reg_name));
                 read = inst_build(body, "mov.u32", "ds", reg, sreg->name);
-                Block *entry = body->blocks.data[0];
-                if (entry->first)
-                    inst_insert_before(entry->first, read);
-                else
-                    inst_append(entry, read);
+                coarsening_insert_first(body, read);
             }
             inst_replace_special(body, inst, sreg, read->refs[0].reg);
         }
@@ -99,51 +104,73 @@ static void gather_thread_index(Coarsening *c)
                                      c->index_read->refs[0].reg, (int64_t)c->size));
 }
 
-/* H, after the place. */
-static Inst *insert_stride(Body *body, unsigned dimension, unsigned factor, Inst *place, RegId stride)
+Inst *coarsening_insert_quotient(Body *body, Inst *place, RegId quotient, RegId number, unsigned divisor)
+{
+    unsigned bits = 0; /* 2 to this power is no less than the divisor */
+    while (1u << bits < divisor)
+        bits++;
+    if (1u << bits == divisor)
+        return insert_after(place, inst_build(body, "shr.u32", "dri", quotient, number, (int64_t)bits));
+    /* Granlund and Montgomery (PLDI'94): one more than 2^(31+bits) / divisor is exact for numbers below 2^31. */
+    int64_t factor = (int64_t)((UINT64_C(1) << (31 + bits)) / divisor + 1);
+    RegId high = body_clone_reg(body, quotient);
+    place = insert_after(place, inst_build(body, "mul.hi.u32", "dri", high, number, factor));
+    return insert_after(place, inst_build(body, "shr.u32", "dri", quotient, high, (int64_t)bits - 1));
+}
+
+/* H - 1, after the place. */
+static Inst *insert_last(Body *body, unsigned dimension, unsigned factor, Inst *place, RegId last)
 {
     RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%nctaid_read"));
-    RegId up = body_add_reg(body, TYPE_B32, intern(body->module->names, "%nctaid_up"));
+    RegId less = body_add_reg(body, TYPE_B32, intern(body->module->names, "%nctaid_less"));
     place = insert_after(place, inst_build(body, "mov.u32", "ds", size, component("%nctaid", dimension)->name));
-    place = insert_after(place, inst_build(body, "add.u32", "dri", up, size, (int64_t)factor - 1));
-    return insert_after(place, inst_build(body, "div.u32", "dri", stride, up, (int64_t)factor));
+    place = insert_after(place, inst_build(body, "add.u32", "dri", less, size, (int64_t)-1));
+    return coarsening_insert_quotient(body, place, last, less, factor);
 }
 
 void coarsening_stop_surplus(Body *body, unsigned dimension, unsigned factor)
 {
     Block *entry = coarsening_add_entry(body);
     RegId index = body_add_reg(body, TYPE_B32, intern(body->module->names, "%ctaid_read"));
-    RegId kept = body_add_reg(body, TYPE_B32, intern(body->module->names, "%kept"));
+    RegId last = body_add_reg(body, TYPE_B32, intern(body->module->names, "%last"));
     RegId surplus = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%surplus"));
     inst_append(entry, inst_build(body, "mov.u32", "ds", index, component("%ctaid", dimension)->name));
-    insert_stride(body, dimension, factor, entry->last, kept);
-    inst_append(entry, inst_build(body, "setp.ge.u32", "drr", surplus, index, kept));
+    insert_last(body, dimension, factor, entry->last, last);
+    inst_append(entry, inst_build(body, "setp.gt.u32", "drr", surplus, index, last));
     inst_append(entry, inst_build_branch(body, coarsening_exit(body), surplus, false));
     body_update_preds(body);
 }
 
-void coarsening_gather_index(Coarsening *c)
+/* Makes every read of the size that of the original. */
+static void gather_size(Coarsening *c, const char *vector, const char *name, const char *name_coarse)
 {
     Body *body = c->body;
-    if (c->level == LEVEL_BLOCK) {
-        gather_block_index(c);
+    Inst *size_read = gather_reads(body, component(vector, c->dimension), name);
+    if (!size_read)
+        return;
+    RegId original = size_read->refs[0].reg;
+    if (c->size) {
+        inst_insert_after(size_read, inst_build(body, "mov.u32", "di", original, (int64_t)c->size));
+        inst_remove(size_read);
         return;
     }
-    gather_thread_index(c);
-    Inst *size_read = gather_reads(body, component("%ntid", c->dimension), "%ntid_read");
-    if (size_read) {
-        RegId original = size_read->refs[0].reg;
-        if (c->size) {
-            inst_insert_after(size_read, inst_build(body, "mov.u32", "di", original, (int64_t)c->size));
-            inst_remove(size_read);
-            body_update_preds(body);
-            return;
-        }
-        RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%ntid_coarse"));
-        size_read->refs[0].reg = size;
-        inst_insert_after(size_read, inst_build(body, "mul.lo.u32", "dri", original, size, (int64_t)c->factor));
+    RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, name_coarse));
+    size_read->refs[0].reg = size;
+    inst_insert_after(size_read, inst_build(body, "mul.lo.u32", "dri", original, size, (int64_t)c->factor));
+}
+
+void coarsening_gather_index(Coarsening *c)
+{
+    if (c->level == LEVEL_THREAD) {
+        gather_thread_index(c);
+        gather_size(c, "%ntid", "%ntid_read", "%ntid_coarse");
+    } else if (c->shrinks_grid) {
+        c->index_read = gather_reads(c->body, component("%ctaid", c->dimension), "%ctaid_read");
+        gather_size(c, "%nctaid", "%nctaid_read", "%nctaid_coarse");
+    } else {
+        gather_block_index(c);
     }
-    body_update_preds(body);
+    body_update_preds(c->body);
 }
 
 void coarsening_make_indices(Coarsening *c)
@@ -168,11 +195,14 @@ void coarsening_make_indices(Coarsening *c)
     }
     if (c->stride.kind == STRIDE_BLOCK) {
         RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%stride"));
-        if (c->level == LEVEL_BLOCK)
-            place = insert_stride(body, c->dimension, c->factor, place, size);
-        else
+        const char *vector = c->level == LEVEL_BLOCK ? "%nctaid" : "%ntid";
+        if (c->level == LEVEL_BLOCK && !c->shrinks_grid) {
+            RegId last = body_add_reg(body, TYPE_B32, intern(body->module->names, "%last"));
+            place = insert_last(body, c->dimension, c->factor, place, last);
+            place = insert_after(place, inst_build(body, "add.u32", "dri", size, last, (int64_t)1));
+        } else
             place = insert_after(place, inst_build(body, "mov.u32", "ds", size,
-                                                   component("%ntid", c->dimension)->name));
+                                                   component(vector, c->dimension)->name));
         for (unsigned k = 1; k < c->factor; k++) /* each from the one before: no product stays live */
             place = insert_after(place,
                                   inst_build(body, "add.u32", "drr", c->maps[k][first], c->maps[k - 1][first], size));

@@ -39,6 +39,10 @@ typedef struct Coarsening {
     unsigned size; /* threads of the original block along it, which the contract requires; 0: unknown */
     unsigned replicas; /* of each thread so far, by the dimensions before this one */
     Stride stride;
+    bool shrinks_grid; /* LEVEL_BLOCK: the launch has fewer blocks */
+    unsigned all_blocks, blocks; /* that one does the work of: after the last step, and before this one */
+    bool splits_dynamic; /* out: replicas have parts of the dynamic shared memory */
+    VEC(Inst *) dynamic_reads; /* "mov.u32 T, ARRAY": the only reads of their addresses, in the entry block */
     Refusal *refusal;
     Legality *legality;
     bool needs_whole_warps; /* out */
@@ -139,12 +143,27 @@ Block *coarsening_add_entry(Body *body);
 Block *coarsening_exit(const Body *body);
 
 /* coarsen_index.c */
+/* Puts the instruction at the beginning of the entry. */
+void coarsening_insert_first(Body *body, Inst *inst);
+/* The number, which is less than 2^31, divided by a constant, after the place.  Assemblers make a division of "div".
+ * Returns the last instruction. */
+Inst *coarsening_insert_quotient(Body *body, Inst *place, RegId quotient, RegId number, unsigned divisor);
 /* Replaces all reads of the index and the size. Sets index_read.  Merged blocks beyond the grid's end exit. */
 void coarsening_gather_index(Coarsening *c);
 /* Lets the blocks exit whose work others do. */
 void coarsening_stop_surplus(Body *body, unsigned dimension, unsigned factor);
 /* Makes the register of index_read replica 0's index, and computes the others' after it. Requires coarsening_map(). */
 void coarsening_make_indices(Coarsening *c);
+
+/* coarsen_dynamic.c */
+/* Shared memory whose size the launch gives. */
+bool coarsening_is_dynamic(const Variable *variable);
+/* Refuses it where it cannot be split; sets splits_dynamic. */
+bool coarsening_check_dynamic(Coarsening *c);
+/* Replaces all reads of its address.  Sets dynamic_reads. */
+void coarsening_gather_dynamic(Coarsening *c);
+/* Computes the replicas' addresses. Requires coarsening_map(). */
+void coarsening_make_dynamic(Coarsening *c);
 
 /* coarsen_observations.c */
 /* Reads a value that other threads may write in the same barrier interval, and uses it. */
@@ -234,6 +253,8 @@ bool coarsening_form_fast_paths(Coarsening *c);
 bool coarsening_predicate(Coarsening *c);
 
 /* coarsen_mapping.c */
+/* The read of an index or address that is not copied, because the replicas' are computed after it. */
+bool coarsening_is_computed(const Coarsening *c, const Inst *inst);
 /* Whether each replica executes an instruction outside regions for itself. */
 bool coarsening_clones(const Coarsening *c, const Inst *inst);
 /* Sets the maps: adds the replicas' registers and variables to the body. */

@@ -160,6 +160,8 @@ bool coarsening_check_instructions(Coarsening *c)
 {
     if (c->level == LEVEL_BLOCK && has_clusters(&c->body->tuning))
         return coarsening_refuse(c, NULL, "its blocks form clusters, whose blocks are not merged");
+    if (c->level == LEVEL_BLOCK && !coarsening_check_dynamic(c))
+        return false;
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         bool carry = false;   /* the flag was written in this block */
         bool ordered = false; /* and an instruction that orders memory came after it */

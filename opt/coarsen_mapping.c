@@ -15,6 +15,14 @@ bool coarsening_clones(const Coarsening *c, const Inst *inst)
     return rule == COARSEN_CLONED || rule == COARSEN_BY_CALLEE;
 }
 
+bool coarsening_is_computed(const Coarsening *c, const Inst *inst)
+{
+    bool found = inst == c->index_read;
+    for (size_t i = 0; i < c->dynamic_reads.count; i++)
+        found |= inst == c->dynamic_reads.data[i];
+    return found;
+}
+
 static void map_register(Coarsening *c, RegId reg)
 {
     for (unsigned k = 1; k < c->factor; k++)
@@ -64,7 +72,7 @@ static void find_private(Coarsening *c)
         for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
             for (unsigned i = 0; i < inst->operand_count; i++) {
                 Variable *variable = coarsening_shared_variable(&inst->operands[i]);
-                if (!variable || pointer_map_get(&seen, variable))
+                if (!variable || pointer_map_get(&seen, variable) || coarsening_is_dynamic(variable))
                     continue; /* it belongs to the module, or to another kernel */
                 pointer_map_put(&seen, variable, variable);
                 VEC_PUSH(c->scratch, c->private_variables, variable);

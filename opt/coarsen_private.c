@@ -2,7 +2,7 @@
  *
  * A copy of a variable is another place, so an address must come from the variable itself: one that is only a number
  * would lead all replicas to one place.  What is loaded, or returned by a call, may be an address that was kept there.
- * Shared memory whose size is given at launch is refused, and more than a block can have.
+ * More shared memory than a block can have is refused; coarsen_dynamic.c is about that whose size the launch gives.
  *
  * Requires SSA form and values.  Changes nothing. */
 #include "opt/coarsen_internal.h"
@@ -140,11 +140,11 @@ static bool check_shared(Coarsening *c)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
             for (unsigned i = 0; i < inst->operand_count; i++) {
                 Variable *variable = coarsening_shared_variable(&inst->operands[i]);
-                if (!variable || pointer_map_get(&seen, variable))
+                if (!variable || pointer_map_get(&seen, variable) || coarsening_is_dynamic(variable))
                     continue;
-                if (!variable_bytes(variable) || variable->linkage == LINKAGE_EXTERN)
-                    return coarsening_refuse(c, inst, "the size of '%s', which each merged block needs a copy of, is "
-                                             "only known at launch", variable->name);
+                if (variable->linkage == LINKAGE_EXTERN)
+                    return coarsening_refuse(c, inst, "'%s', which each merged block needs a copy of, is defined "
+                                             "elsewhere", variable->name);
                 pointer_map_put(&seen, variable, variable);
                 bytes += variable_bytes(variable);
             }

@@ -3,7 +3,37 @@
 
 #include <string.h>
 
-enum { CONTRACT_MAGIC = 0x50584f50, CONTRACT_FORMAT = 1, CONTRACT_WORDS = 16, CONSTANT_MEMORY = 65536 };
+enum { CONTRACT_MAGIC = 0x50584f50, CONTRACT_WORDS = 16, CONSTANT_MEMORY = 65536 };
+
+/* Programs that know only the first format must not launch what needs the second. */
+enum { FORMAT_BLOCK = 1, FORMAT_GRID = 2 };
+
+bool contract_changes_grid(const LaunchContract *contract)
+{
+    bool changes = contract->dynamic_factor > 1;
+    for (unsigned d = 0; d < 3; d++)
+        changes |= contract->grid_factor[d] > 1;
+    return changes;
+}
+
+LaunchChange contract_change(const LaunchContract *contract)
+{
+    LaunchChange change = {.shared_factor = contract->dynamic_factor};
+    change.shared_unit = contract->dynamic_factor > 1 ? CONTRACT_SHARED_UNIT : 0;
+    for (unsigned d = 0; d < 3; d++) {
+        change.block[d] = contract->factor[d];
+        change.grid[d] = contract->grid_factor[d];
+    }
+    return change;
+}
+
+bool contract_changes_launch(const LaunchContract *contract)
+{
+    bool changes = contract_changes_grid(contract);
+    for (unsigned d = 0; d < 3; d++)
+        changes |= contract->factor[d] > 1;
+    return changes;
+}
 
 Name contract_symbol_name(Module *module, Name kernel)
 {
@@ -36,10 +66,11 @@ static Space contract_space(const Module *module)
 Variable *contract_symbol(Module *module, const LaunchContract *contract)
 {
     Name name = contract_symbol_name(module, contract->kernel);
+    bool is_grid = contract_changes_grid(contract);
     const uint32_t words[CONTRACT_WORDS] = {
         CONTRACT_MAGIC,
-        CONTRACT_FORMAT,
-        0,
+        is_grid ? FORMAT_GRID : FORMAT_BLOCK,
+        is_grid ? contract->dynamic_factor : 0,
         contract->factor[0],
         contract->factor[1],
         contract->factor[2],
@@ -50,6 +81,9 @@ Variable *contract_symbol(Module *module, const LaunchContract *contract)
         contract->block[0],
         contract->block[1],
         contract->block[2],
+        is_grid ? contract->grid_factor[0] : 0,
+        is_grid ? contract->grid_factor[1] : 0,
+        is_grid ? contract->grid_factor[2] : 0,
     };
     Variable *variable = ARENA_NEW(module->arena, Variable);
     variable->name = name;
@@ -90,9 +124,12 @@ void contract_remove_symbol(Module *module, const Variable *symbol)
     module->items.count = kept;
 }
 
-unsigned contract_conditions(Arena *arena, const LaunchContract *contract, const char **out)
+/* Those on the block. */
+static unsigned block_conditions(Arena *arena, const LaunchContract *contract, const char **out)
 {
     unsigned count = 0, lowest = 3;
+    if (contract->factor[0] * contract->factor[1] * contract->factor[2] == 1)
+        return 0;
     if (contract->block[0] && contract->block[1] && contract->block[2]) {
         out[0] = arena_printf(arena, "the block is %u,%u,%u", contract->block[0], contract->block[1],
                               contract->block[2]);
@@ -116,6 +153,15 @@ unsigned contract_conditions(Arena *arena, const LaunchContract *contract, const
         static const char *const products[3] = {"block.x", "block.x * block.y", "block.x * block.y * block.z"};
         out[count++] = arena_printf(arena, "%s is a multiple of %u", products[lowest], 32 * contract->factor[lowest]);
     }
+    return count;
+}
+
+unsigned contract_conditions(Arena *arena, const LaunchContract *contract, const char **out)
+{
+    unsigned count = block_conditions(arena, contract, out);
+    for (unsigned d = 0; d < 3; d++)
+        if (contract->grid_factor[d] > 1)
+            out[count++] = arena_printf(arena, "grid.%c is a multiple of %u", "xyz"[d], contract->grid_factor[d]);
     return count;
 }
 
@@ -154,7 +200,8 @@ bool contract_find(Arena *arena, const Module *module, const char *kernel, Launc
         *error = arena_printf(arena, "%s is not a launch contract", symbol);
         return false;
     }
-    if (words[1] != CONTRACT_FORMAT || words[2] != 0) {
+    bool is_grid = words[1] == FORMAT_GRID;
+    if (!is_grid && (words[1] != FORMAT_BLOCK || words[2] != 0)) {
         *error = arena_printf(arena, "the launch contract %s has a format that this program does not know", symbol);
         return false;
     }
@@ -166,22 +213,28 @@ bool contract_find(Arena *arena, const Module *module, const char *kernel, Launc
         .whole_warps = words[8] != 0,
         .stride_unit = words[9] ? words[9] : 1,
         .block = {words[10], words[11], words[12]},
+        .grid_factor = {is_grid ? words[13] : 1, is_grid ? words[14] : 1, is_grid ? words[15] : 1},
+        .dynamic_factor = is_grid ? words[2] : 1,
     };
     for (unsigned d = 0; d < 3; d++)
-        if (!contract->factor[d]) {
+        if (!contract->factor[d] || !contract->grid_factor[d] || !contract->dynamic_factor) {
             *error = arena_printf(arena, "the launch contract %s has the factor 0", symbol);
             return false;
         }
     return true;
 }
 
-const char *contract_unmet(Arena *arena, const LaunchContract *contract, const unsigned block[3])
+const char *contract_unmet(Arena *arena, const LaunchContract *contract, const unsigned block[3],
+                           const unsigned grid[3])
 {
     uint64_t kept = 1, factor = 1;
     for (unsigned d = 0; d < 3; d++) {
         uint64_t size = block[d] ? block[d] : 1;
         kept *= divide_up(size, contract->factor[d]);
         factor *= contract->factor[d];
+        if (grid && contract->grid_factor[d] > 1 && (grid[d] ? grid[d] : 1) % contract->grid_factor[d])
+            return arena_printf(arena, "grid.%c is %u, not a multiple of %u", "xyz"[d], grid[d] ? grid[d] : 1,
+                                contract->grid_factor[d]);
         if (contract->block[d] && size != contract->block[d])
             return arena_printf(arena, "block.%c is %u; the contract is for %u only", "xyz"[d], (unsigned)size,
                                 contract->block[d]);

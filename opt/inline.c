@@ -88,7 +88,7 @@ static bool inst_minds(const Inliner *inliner, const Inst *inst)
         CoarsenRule rule = coarsen_sreg_treatment(sreg).rule;
         if (rule != COARSEN_IF_VARIANT && rule != COARSEN_CLONED)
             return true;
-        if (inliner->merges_blocks && sreg->role == SREG_ROLE_CTAID)
+        if (inliner->merges_blocks && (sreg->role == SREG_ROLE_CTAID || sreg->role == SREG_ROLE_NCTAID))
             return true;
     }
     return false;

@@ -40,9 +40,10 @@ typedef struct Judge {
     unsigned width; /* forms that prepare() assembles at the same time; 0 is taken for 1 */
     /* Whether the time for a search is over, or the user wants its end.  NULL: never. */
     bool (*is_over)(void *context);
-    /* Predicts the time of a form that measure() gave 'figures', whose block is the original's divided by 'factor'.
-     * NULL: nobody predicts times. */
-    Prediction (*predict)(void *context, const FunctionForm *form, const Figures *figures, const unsigned factor[3]);
+    /* Predicts the time of a form that measure() gave 'figures', and that is launched with this change.  NULL: nobody
+     * predicts times. */
+    Prediction (*predict)(void *context, const FunctionForm *form, const Figures *figures,
+                          const LaunchChange *change);
 } Judge;
 
 #endif

@@ -82,14 +82,16 @@ static const char *search_refusal(const PipelineOptions *options)
 static void reduce_registers(PassContext *context, const KernelRequest *request, const PipelineOptions *options,
                              KernelResult *result)
 {
+    LaunchChange launch_change = {.shared_factor = 1};
+    if (result->coarsening == OUTCOME_DONE)
+        launch_change = contract_change(&result->contract);
     RegistersRequest wanted = {.is_auto = request->registers_auto,
                                .target = request->target_registers,
                                .spill = request->registers_spill,
-                               .dynamic_shared = request->dynamic_shared,
+                               .change = launch_change,
+                               .dynamic_shared = launch_change_shared(&launch_change, request->dynamic_shared),
                                .effort = effort_of(options),
                                .scaled = options->level < 3};
-    if (result->coarsening == OUTCOME_DONE)
-        memcpy(wanted.factor, result->contract.factor, sizeof wanted.factor);
     registers_reduce(context, &wanted, &result->reduction);
     result->registers = result->reduction.changed ? OUTCOME_DONE : OUTCOME_UNCHANGED;
 }
@@ -142,7 +144,7 @@ static void conclude(PassContext *context, const PipelineOptions *options, Kerne
         body_verify(result->body, "leaving SSA");
         form.body = result->body;
     }
-    if (result->coarsening == OUTCOME_DONE && result->contract.level == LEVEL_THREAD)
+    if (result->coarsening == OUTCOME_DONE && contract_changes_launch(&result->contract))
         form.added = result->contract_symbol = contract_symbol(context->kernel->module, &result->contract);
     result->after = measure(options, &form);
 }
@@ -186,6 +188,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         .level = request->level,
         .factor = {request->factor[0], request->factor[1], request->factor[2]},
         .merged = {request->merged[0], request->merged[1], request->merged[2]},
+        .shrinks_grid = request->shrinks_grid,
         .stride = request->stride,
         .block = block,
         .guards = request->guards,
@@ -207,7 +210,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         reduce_registers(&context, request, options, result);
     else
         pass_run(&context, PASS_BOUNDS);
-    if (result->coarsening == OUTCOME_DONE && result->contract.level == LEVEL_THREAD)
+    if (result->coarsening == OUTCOME_DONE && result->contract.level == LEVEL_THREAD) /* the block's size can tell */
         pass_run(&context, PASS_CHECK);
     result->unadapted = context.unadapted;
     conclude(&context, options, result);

@@ -12,6 +12,7 @@ typedef struct KernelRequest {
     CoarsenLevel level;
     unsigned factor[3]; /* 1: not along this dimension */
     unsigned merged[3]; /* as in CoarsenRequest */
+    bool shrinks_grid;  /* the same */
     Stride stride;
     GuardForm guards;
     unsigned growth; /* as in CoarsenRequest */
@@ -21,7 +22,7 @@ typedef struct KernelRequest {
     bool registers_spill; /* a fixed target may cost spills */
     unsigned target_registers;
     unsigned block[3]; /* threads of a block at launch; 0: not given */
-    uint64_t dynamic_shared; /* bytes of a block at launch */
+    uint64_t dynamic_shared; /* bytes of a block of the original at launch */
 } KernelRequest;
 
 typedef struct PipelineOptions {

@@ -215,7 +215,7 @@ Prediction form_predicted(Search *search, const Body *form, const Figures *figur
         body_from_ssa(changed);
     const FunctionForm printed = pass_form(passes, changed);
     Prediction prediction =
-        passes->judge->predict(passes->judge->context, &printed, figures, search->request->factor);
+        passes->judge->predict(passes->judge->context, &printed, figures, &search->request->change);
     body_free(changed);
     return prediction;
 }

@@ -9,7 +9,7 @@ typedef struct RegistersRequest {
     unsigned target; /* registers of each thread; unused with is_auto */
     bool spill;      /* a fixed target may be reached by more spills than the input has; else the lowest count without
                       * more is */
-    unsigned factor[3]; /* by which the kernel has been coarsened; 1 or 0: not */
+    LaunchChange change; /* of the original's launch, by coarsening */
     uint64_t dynamic_shared; /* bytes of each block at launch */
     unsigned effort; /* how many candidates may be assembled; the input itself and its cap always are */
     bool scaled;     /* fewer for a large kernel, whose assemblies take long: in inverse proportion to its length */

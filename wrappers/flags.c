@@ -82,7 +82,7 @@ Flags flags_of_environment(Arena *arena, const char *input)
     return flags;
 }
 
-/* Whether kernels will be launched differently. Blocks of the grid are merged without that. */
+/* Whether kernels will be launched differently. Blocks of the grid may be merged without that. */
 static bool changes_launches(const Options *options, const CoarsenOption *option)
 {
     bool names_blocks = false, has_factor = false;
@@ -91,6 +91,8 @@ static bool changes_launches(const Options *options, const CoarsenOption *option
         has_factor |= option->factor[d] > 1;
     }
     bool is_of_blocks = options->level_given && options->coarsen_level == LEVEL_BLOCK && !names_blocks;
+    if (options->shrinks_grid && (names_blocks || option->is_auto || has_factor))
+        return true;
     return option->is_source || ((option->is_auto || has_factor) && !is_of_blocks);
 }
 

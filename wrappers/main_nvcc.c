@@ -124,7 +124,7 @@ static const char *check_line(Arena *arena, const NvccLine *line, const Flags *f
     if (line->has_prefix)
         return "--ptxas-prefix is how this program is called back; it cannot be given";
     if (flags->coarsens && line->makes_module && !line->launches_adapted)
-        return "-coarsen changes how kernels must be launched: with blocks that are smaller by the factor. Nothing "
+        return "-coarsen changes how kernels must be launched: with smaller blocks, or fewer. Nothing "
                "adapts the launches of a program that loads this file itself. If it launches each coarsened kernel by "
                "its launch contract (ptxopt-launch.h), say so with -Xptxopt -launches-adapted";
     if (!own_path(arena))

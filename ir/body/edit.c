@@ -350,13 +350,21 @@ bool inst_unguard(Inst *inst)
     return true;
 }
 
-/* Shifts the references from 'at' on by one, and replaces each occurrence of the special register by a register; false
- * if there is none. */
-static bool tree_special_replace(Arena *arena, Operand *operand, const Sreg *sreg, uint16_t at)
+static bool operand_is(const Operand *operand, const void *named)
 {
-    bool found = operand->kind == OPERAND_SREG && operand->sreg == sreg;
+    return operand->kind == OPERAND_SREG ? operand->sreg == named
+                                         : operand->kind == OPERAND_SYMBOL &&
+                                               operand->symbol.kind == SYMBOL_VARIABLE &&
+                                               operand->symbol.variable == named;
+}
+
+/* Shifts the references from 'at' on by one, and replaces each occurrence of the special register or variable by a
+ * register; false if there is none. */
+static bool tree_replace(Arena *arena, Operand *operand, const void *named, uint16_t at)
+{
+    bool found = operand_is(operand, named);
     if (found) {
-        *operand = (Operand){.kind = OPERAND_REG, .ref = at, .span = operand->span};
+        *operand = (Operand){.kind = OPERAND_REG, .ref = at, .span = operand->span, .constant = operand->constant};
         return true;
     }
     if (operand->kind == OPERAND_REG && operand->ref >= at)
@@ -367,11 +375,12 @@ static bool tree_special_replace(Arena *arena, Operand *operand, const Sreg *sre
     memcpy(items, operand->items, operand->item_count * sizeof *items);
     operand->items = items;
     for (unsigned i = 0; i < operand->item_count; i++)
-        found |= tree_special_replace(arena, &items[i], sreg, at);
+        found |= tree_replace(arena, &items[i], named, at);
     return found;
 }
 
-void inst_replace_special(Body *body, Inst *inst, const Sreg *sreg, RegId reg)
+/* Makes the instruction read a register in place of what it names; still to be bound. */
+static void replace_named(Body *body, Inst *inst, const void *named, RegId reg)
 {
     Arena *trees = body->module->arena; /* they outlive the body: clones of it share them */
     uint16_t at = operands_end(inst);
@@ -379,10 +388,22 @@ void inst_replace_special(Body *body, Inst *inst, const Sreg *sreg, RegId reg)
     memcpy(operands, inst->operands, inst->operand_count * sizeof *operands);
     bool found = false;
     for (unsigned i = 0; i < inst->operand_count; i++)
-        found |= tree_special_replace(trees, &operands[i], sreg, at);
+        found |= tree_replace(trees, &operands[i], named, at);
     require(found);
     inst->operands = operands;
     insert_use(body, inst, at, reg);
+}
+
+void inst_replace_variable(Body *body, Inst *inst, const Variable *variable, RegId reg)
+{
+    replace_named(body, inst, variable, reg);
+    inst_bind_again(body, inst);
+}
+
+void inst_replace_special(Body *body, Inst *inst, const Sreg *sreg, RegId reg)
+{
+    replace_named(body, inst, sreg, reg);
+    const Operand *operands = inst->operands;
     /* The 16 low bits of a special register are a plain mov; those of a register are a conversion. */
     if (inst_op(inst) == OP_MOV && operands[0].kind == OPERAND_REG && type_bits(inst->signature->types[0]) == 16)
         inst->signature = signature_parse(body->module, "cvt.u16.u32");

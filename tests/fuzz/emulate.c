@@ -123,16 +123,19 @@ void harness_meaning(const char *text, size_t size)
 static void launch_use(Arena *arena, const Launch *launch)
 {
     enum { LARGEST = 1 << 20 };
-    const unsigned factor[3] = {2, 3, 1};
+    const LaunchChange change = {
+        .block = {2, 3, 1}, .grid = {2, 3, 1}, .shared_factor = 6, .shared_unit = 128};
     for (unsigned i = 0; i < launch->argument_count; i++) {
         const LaunchArgument *argument = &launch->arguments[i];
         if (argument->count <= LARGEST && argument->kind != ARGUMENT_POINTER)
             launch_fill(arena, argument);
     }
-    Launch *divided = launch_divide(arena, launch, factor, factor);
+    Launch *changed = launch_changed(arena, launch, &change);
     for (unsigned i = 0; i < 3; i++)
-        if (!divided->grid[i] || divided->block[i] > launch->block[i])
-            property_broken("divided into %u and %u", divided->grid[i], divided->block[i]);
+        if (!changed->grid[i] || changed->block[i] > launch->block[i])
+            property_broken("divided into %u and %u", changed->grid[i], changed->block[i]);
+    if (changed->dynamic_shared < 6 * launch->dynamic_shared)
+        property_broken("%llu bytes of dynamic shared memory", (unsigned long long)changed->dynamic_shared);
 }
 
 void harness_launch(const char *text, size_t size)

@@ -103,7 +103,7 @@ for flags in "-coarsen bx2" "-coarsen 2 -coarsen-level block" "-coarsen auto -co
     PTXOPT_FLAGS="$flags" try "merging blocks falls back: $flags" 0 "$shim" -arch=sm_90 n.ptx -o c.cubin
     says "merging blocks falls back, with a warning: $flags" 'n.ptx is assembled unchanged' "$errors"
 done
-for flags in "-coarsen x2,bx2" "-coarsen auto" "-coarsen source"; do
+for flags in "-coarsen x2,bx2" "-coarsen auto" "-coarsen source" "-coarsen bx2 -coarsen-grid shrink"; do
     PTXOPT_FLAGS="$flags" try "merging threads does not: $flags" 1 "$shim" -arch=sm_90 n.ptx -o c.cubin
 done
 for text in '{"flags": "-target-rgs 1"}' '{"flags": ["-target-rgs", "1"]}' '{"flags": [1]}' '{"flagz": ""}' '{' '[]'; do

@@ -7,7 +7,7 @@
  *
  * A CONFIG gives a factor for each coarsened dimension of x, y and z, the stride, and the form of guards: x2, x4y2,
  * x2:unit, y2:16, x4+fast, y2:unit+sequential.  After "b", blocks are merged: bx2, bx3y2:unit;
- * x2bx2 does both.
+ * x2bx2 does both.  With "g" instead, the grid shrinks, and is skipped where the factor does not divide it.
  *
  * With -p sinking, rematerialization and scheduling follow.  With -e every kernel of the file is run under its launch;
  * with "-" for a launch they are not run, and the block's size is not known.
@@ -41,6 +41,7 @@ typedef struct Settings {
 typedef struct Config {
     CoarsenLevel level;
     unsigned factor[3], merged[3];
+    bool shrinks_grid;
     Stride stride;
     GuardForm guards;
     char name[40];
@@ -70,14 +71,15 @@ static bool config_parse(const char *text, Config *config)
     char *form = strchr(at, '+');
     if (form && !guard_form_read(form + 1, &config->guards))
         return false;
-    if (*at == 'b') {
+    config->shrinks_grid = strchr(at, 'g') != NULL;
+    if (*at == 'b' || *at == 'g') {
         config->level = LEVEL_BLOCK;
         at++;
     }
     static const char letters[] = "xyz";
     unsigned *factor = config->factor;
     while (*at && *at != ':' && *at != '+') {
-        if (*at == 'b') {
+        if (*at == 'b' || *at == 'g') {
             factor = config->merged;
             at++;
         }
@@ -97,6 +99,10 @@ static bool config_parse(const char *text, Config *config)
 
 static bool config_fits(const Config *config, const Launch *launch)
 {
+    const unsigned *merged = config->level == LEVEL_BLOCK ? config->factor : config->merged;
+    for (unsigned d = 0; d < 3 && config->shrinks_grid; d++)
+        if ((launch->grid[d] ? launch->grid[d] : 1) % merged[d])
+            return false;
     if (config->level == LEVEL_BLOCK)
         return true;
     for (unsigned d = 0; d < 3; d++) {
@@ -118,6 +124,7 @@ static const char *const all_configs =
     "x2+predicated,x2y2:unit+predicated,"
     "bx2,bx3,bx4:unit+fast,by2,bx2y2+sequential,bx3y2+fast,bx2y2z2,"
     "x2bx2,x2y2by2:unit,y2bx3+fast,x2bx2y2:16,"
+    "gx2,gy2:unit,gx2y2+fast,x2gx2,gx3+sequential,"
     "x3,x5:unit,y3+fast,x3y3+sequential,x16+fast";
 
 static const char *assemble(const Case *it, const Buf *text)
@@ -141,16 +148,15 @@ static const char *assemble(const Case *it, const Buf *text)
 }
 
 /* Returns what is wrong with the changed text, or NULL. */
-static const char *judge(const Case *it, const Buf *text, const Config *config)
+static const char *judge(const Case *it, const Buf *text, const LaunchContract *contract)
 {
     Module *changed = parse_text("changed.ptx", buf_text(text), text->length);
     if (!changed)
         return "the output does not parse";
     const char *message = NULL;
     if (it->expected) {
-        const unsigned none[3] = {1, 1, 1};
-        Launch *launch =
-            launch_divide(it->arena, it->launch, config->level == LEVEL_BLOCK ? none : config->factor, NULL);
+        const LaunchChange change = contract_change(contract);
+        Launch *launch = launch_changed(it->arena, it->launch, &change);
         EmulatorResult *actual = emulator_run(it->arena, changed, launch, &it->options);
         if (actual->fault.kind != FAULT_NONE)
             message = fault_text(it->arena, changed, &actual->fault);
@@ -209,6 +215,7 @@ static void check_config(const Case *it, const Config *config, bool clean)
     CoarsenRequest request = {.level = config->level, .stride = config->stride, .guards = config->guards, .growth = 8};
     memcpy(request.factor, config->factor, sizeof request.factor);
     memcpy(request.merged, config->merged, sizeof request.merged);
+    request.shrinks_grid = config->shrinks_grid;
     unsigned given[3];
     for (unsigned d = 0; d < 3; d++)
         given[d] = it->launch->block[d] || !it->launch->grid[0] ? it->launch->block[d] : 1;
@@ -239,7 +246,7 @@ static void check_config(const Case *it, const Config *config, bool clean)
     function_set_body(kernel, body);
     Buf text = {0};
     emit_module(it->module, &text);
-    const char *message = judge(it, &text, config);
+    const char *message = judge(it, &text, &contract);
     function_set_body(kernel, NULL);
     if (message) {
         if (it->settings->keep) {

@@ -715,6 +715,8 @@ void random_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     m.barriers = chance(&m.to, 50);
     m.leaves = m.barriers && !m.warps && chance(&m.to, 40);
     make_launch(&m, arena, launch);
+    if (seed % 3 == 0)
+        launch->dynamic_shared = 1024 + seed % 11 * 4;
     make_prologue(&m);
     make_statements(&m, 0, 4 + below(&m.to, 5));
     for (unsigned i = 0; i < VARIANTS; i++)
@@ -727,6 +729,8 @@ void random_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
                    "\tld.param.b32 %a0, [x];\n\tld.param.b32 %a1, [y];\n\tsetp.lt.s32 %p, %a0, %a1;\n"
                    "\t@%p bra L;\n\tmad.lo.s32 %a0, %a1, 3, %a0;\nL:\n\txor.b32 %a2, %a0, %a1;\n"
                    "\tst.param.b32 [r], %a2;\n\tret;\n}\n");
+    if (launch->dynamic_shared)
+        buf_puts(text, ".extern .shared .align 4 .b8 exchange[];\n");
     buf_puts(
         text,
         ".visible .entry k(.param .u64 in, .param .u64 out, .param .u64 common, .param .u64 sums, .param .u32 n)\n{\n");
@@ -735,8 +739,10 @@ void random_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     buf_printf(text, "\t.reg .pred %%p<%u>;\n\t.reg .b64 %%a<%u>;\n", m.to.temporaries + 1, m.to.temporaries + 1);
     buf_puts(text, "\t.reg .b32 %size<3>, %index<3>, %group, %lin, %threads, %gid, %cells, %cell;\n"
                    "\t.reg .b64 %in, %own, %common, %sums, %array;\n"
-                   "\t.shared .align 4 .b8 exchange[1024];\n\t.shared .align 4 .b8 board[4];\n"
+                   "\t.shared .align 4 .b8 board[4];\n"
                    "\t.local .align 4 .b8 spot[16];\n");
+    if (!launch->dynamic_shared)
+        buf_puts(text, "\t.shared .align 4 .b8 exchange[1024];\n");
     buf_write(text, buf_text(&code), code.length);
     buf_puts(text, "}\n");
     buf_free(&code);

@@ -81,7 +81,7 @@ static bool seed_check(uint64_t seed)
         function_set_body(kernel, body);
         launch.tolerance.kind = TOLERANCE_EXACT;
         EmulatorComparison *comparison =
-            emulator_compare(arena, original, changed, "k", &launch, NULL, NULL, &options);
+            emulator_compare(arena, original, changed, "k", &launch, NULL, &options);
         equal = comparison->equal;
         if (!equal)
             printf("seed %llu:%s: %s\n", (unsigned long long)seed, buf_text(&what), comparison->message);

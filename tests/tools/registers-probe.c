@@ -101,7 +101,7 @@ static unsigned launches_compare(const char *path, const Module *changed, const 
             launch->tolerance.kind = TOLERANCE_EXACT;
             totals->launches++;
             EmulatorComparison *comparison =
-                emulator_compare(arena, original, changed, kernel, launch, NULL, NULL, &options);
+                emulator_compare(arena, original, changed, kernel, launch, NULL, &options);
             if (!comparison->equal) {
                 printf("WRONG: %s: %s\n", found.gl_pathv[i], comparison->message);
                 wrong++;

@@ -90,7 +90,8 @@ static const char *compare(Arena *arena, const Buf *text, const Launch *launch, 
     Module *changed = parse_text("changed.ptx", buf_text(text), text->length);
     if (!changed)
         return "the output does not parse";
-    Launch *divided = launch_divide(arena, launch, way->factor, NULL);
+    const LaunchChange change = {.block = {way->factor[0], way->factor[1], way->factor[2]}};
+    Launch *divided = launch_changed(arena, launch, &change);
     EmulatorResult *actual = emulator_run(arena, changed, divided, options);
     const char *message = actual->fault.kind != FAULT_NONE
                               ? fault_text(arena, changed, &actual->fault)

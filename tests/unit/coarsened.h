@@ -56,4 +56,22 @@ static inline void check_count(const char *code, Opcode op, size_t count)
     release(it.module);
 }
 
+static inline void check_refused_with(const char *head, const char *tuning, const char *code,
+                                      const CoarsenRequest *request, const char *reason, const char *at)
+{
+    Try it = try_with(head, tuning, code, request);
+    if (it.done)
+        fail_msg("not refused:\n%s", code);
+    if (!strstr(it.refusal.reason, reason))
+        fail_msg("refused for another reason: %s\n%s", it.refusal.reason, code);
+    if (at) {
+        assert_true(it.refusal.has_span);
+        const char *place = it.module->source->text + it.refusal.span.begin;
+        if (strncmp(place, at, strlen(at)) != 0)
+            fail_msg("the reason is seen in '%.20s', not in '%s'", place, at);
+    } else
+        assert_false(it.refusal.has_span);
+    release(it.module);
+}
+
 #endif

@@ -163,8 +163,8 @@ static void a_known_block_is_the_only_one(void **state)
     assert_int_equal(contract_conditions(arena, &contract, conditions), 1);
     assert_string_equal(conditions[0], "the block is 64,32,1");
     for (unsigned i = 0; i < COUNT_OF(others); i++)
-        assert_non_null(contract_unmet(arena, &contract, others[i]));
-    assert_null(contract_unmet(arena, &contract, contract.block));
+        assert_non_null(contract_unmet(arena, &contract, others[i], NULL));
+    assert_null(contract_unmet(arena, &contract, contract.block, NULL));
     arena_free(arena);
 }
 

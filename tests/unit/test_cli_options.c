@@ -271,6 +271,9 @@ static void test_rest(void **state)
     line_free(&line);
     check_wrong("-verify", "needs a value");
     check_good("-coarsen-level block -coarsen 2 in.ptx");
+    check_good("-coarsen bx2 -coarsen-grid shrink in.ptx");
+    check_wrong("-coarsen-grid shrink in.ptx", "-coarsen-grid says how to coarsen, but -coarsen is not given");
+    check_wrong("-coarsen bx2 -coarsen-grid half in.ptx", "-coarsen-grid half: expected 'keep' or 'shrink'");
     check_good("-coarsen-level thread in.ptx");
     check_wrong("-coarsen-level grid in.ptx", "-coarsen-level grid");
     check_wrong("", "no input file");

@@ -1,9 +1,8 @@
 /* Coarsening: what is cloned, what is refused and where, the contract.  That results stay the same is tested by
- * tests/suites/coarsen.sh.  Guards are in test_coarsen_guards.c. */
+ * tests/suites/coarsen.sh.  Guards are in test_coarsen_guards.c, merged
+ * blocks in test_coarsen_blocks.c. */
 #include "coarsened.h"
 
-static const CoarsenRequest four_blocks = {
-    .level = LEVEL_BLOCK, .factor = {4, 1, 1}, .guards = GUARDS_SEQUENTIAL};
 static const CoarsenRequest by_two_unit = {.factor = {2, 1, 1}, .stride = {.kind = STRIDE_UNIT}};
 
 
@@ -175,24 +174,6 @@ static void test_warp_level(void **state)
     assert_true(it.done);
     assert_true(it.contract.whole_warps);
     assert_int_equal(it.contract.stride_unit, 64);
-    release(it.module);
-}
-
-static void check_refused_with(const char *head, const char *tuning, const char *code, const CoarsenRequest *request,
-                               const char *reason, const char *at)
-{
-    Try it = try_with(head, tuning, code, request);
-    if (it.done)
-        fail_msg("not refused:\n%s", code);
-    if (!strstr(it.refusal.reason, reason))
-        fail_msg("refused for another reason: %s\n%s", it.refusal.reason, code);
-    if (at) {
-        assert_true(it.refusal.has_span);
-        const char *place = it.module->source->text + it.refusal.span.begin;
-        if (strncmp(place, at, strlen(at)) != 0)
-            fail_msg("the reason is seen in '%.20s', not in '%s'", place, at);
-    } else
-        assert_false(it.refusal.has_span);
     release(it.module);
 }
 
@@ -627,82 +608,12 @@ static void test_functions(void **state)
     release(module);
 }
 
-static void check_blocks(const char *head, const char *code, Opcode op, size_t count)
-{
-    Try it = try_with(head, "", code, &four_blocks);
-    if (!it.done)
-        fail_msg("refused: %s\n%s", it.refusal.reason, code);
-    if (count_op(it.body, op) != count)
-        fail_msg("%zu %s, not %zu:\n%s", count_op(it.body, op), opcode_name(op), count, code);
-    assert_int_equal(it.contract.factor[0], 1);
-    assert_int_equal(it.contract.merged[0], 4);
-    assert_false(it.contract.whole_warps);
-    release(it.module);
-}
-
-/* Merged blocks: what threads of one block share stays theirs, and barriers are passed once. */
-static void test_blocks(void **state)
-{
-    (void)state;
-    const char *shared = "\t.shared .b32 s[64];\n\tmov.u32 %r1, s;\n\tmad.lo.u32 %r1, %t, 4, %r1;\n"
-                         "\tst.shared.u32 [%r1], %t;\n\tbar.sync 0;\n\tld.shared.u32 %r2, [s];\n"
-                         "\tst.global.u32 [%a], %r2;\n";
-    check_blocks("", shared, OP_BAR, 1);
-    check_blocks("", shared, OP_ST, 4 + 4);
-    check_blocks("", OWN "\tld.global.u32 %r1, [%d1];\n\tst.global.u32 [%d1+4], %r1;\n", OP_LD, 4 + 4);
-    /* a condition on blocks; one on threads; an answer for each block */
-    const char *some = "\tmov.u32 %r1, %ctaid.x;\n\tsetp.lt.u32 %p1, %r1, 3;\n\t@%p1 bra L;\n\tbar.sync 0;\nL:\n"
-                       "\tst.global.u32 [%a], %r1;\n";
-    check_blocks("", some, OP_BAR, 4);
-    check_blocks("", "\tsetp.lt.u32 %p1, %t, %r0;\n\tbar.red.popc.u32 %r1, 0, %p1;\n\tst.global.u32 [%a], %r1;\n",
-                 OP_BAR, 4); /* in each block, other threads may be left */
-    check_blocks("", "\tmov.u32 %r2, %ctaid.x;\n\tsetp.lt.u32 %p1, %t, %r2;\n\tbar.red.popc.u32 %r1, 0, %p1;\n"
-                     "\tst.global.u32 [%a], %r1;\n", OP_BAR, 4);
-    check_blocks("", "\tbar.sync 0, 64;\n\tbar.arrive 1, 64;\n", OP_BAR, 2);
-    check_blocks("", "\tmov.u32 %r1, %warpid;\n\tst.global.u32 [%a], %r1;\n", OP_ST, 4);
-    const CoarsenRequest *request = &four_blocks;
-    check_refused_with("", "", "\tmov.u32 %r1, %ctaid.x;\n\tsetp.lt.u32 %p1, %t, %r1;\n\t@%p1 bra L;\n"
-                       "\tbar.sync 1;\nL:\n\tst.global.u32 [%a], %r1;\n\tbar.sync 0;\n",
-                       request, "between the merged", "bar.sync 1");
-    check_refused_with(".extern .shared .b32 s[];\n", "", "\tst.shared.u32 [s], %t;\n", request, "known at launch",
-                       "st.shared");
-    check_refused_with("", "", "\t.shared .b32 s[8192];\n\tst.shared.u32 [s], %t;\n", request, "131072 bytes", NULL);
-    check_refused_with("", "", "\tst.shared.u32 [%t], %t;\n", request, "does not come from a shared", "st.shared");
-    check_refused_with("", "", "\tmov.u32 %r1, %total_smem_size;\n", request, "merging blocks changes", "mov.u32");
-    check_refused_with(SM_90, "", "\tmov.u32 %r1, %cluster_ctarank;\n", request, "clusters", "mov.u32");
-    check_refused_with(SM_90, "", "\tbarrier.cluster.arrive;\n", request, "clusters", "barrier.cluster");
-    check_refused_with(SM_90, " .reqnctapercluster 2", "", request, "form clusters", NULL);
-    check_refused_with("", "", "\tmbarrier.arrive.shared.b64 %d1, [%a];\n", request, "counts arrivals", "mbarrier");
-    /* masks may name threads that have left: those that stay vote */
-    const char *shuffle = "\tshfl.sync.bfly.b32 %r2, %t, 1, 31, -1;\n\tst.global.u32 [%a], %r2;\n";
-    check_blocks("", shuffle, OP_SHFL, 4);
-    Buf text = {0};
-    buf_printf(&text, "\tmov.u32 %%r1, %%ctaid.x;\n\tsetp.lt.u32 %%p1, %%t, %%r1;\n\t@%%p1 ret;\n"
-                      "\tadd.u32 %%t, %%t, %%r1;\n\tsetp.eq.u32 %%p2, %%t, 40;\n\t@%%p2 ret;\n%s", shuffle);
-    check_blocks("", buf_text(&text), OP_VOTE, 8);
-    buf_clear(&text);
-    buf_printf(&text, "\tmov.u32 %%r1, %%ctaid.x;\n\tsetp.lt.u32 %%p1, %%t, %%r1;\n\t@%%p1 ret;\n\tbar.sync 0;\n%s"
-                      "\tbar.sync 0;\n", shuffle);
-    check_refused_with("", "", buf_text(&text), request, "under a condition that differs", "bar.sync");
-    buf_free(&text);
-    /* what a block has learned, the others may not have: a barrier of the block does not tell them */
-    check_blocks("", "\tatom.global.add.u32 %r1, [%a], 1;\n\tst.global.u32 [%a+4], %r1;\n\tbar.sync 0;\n"
-                     "\tld.global.u32 %r2, [%a+8];\n\tst.global.u32 [%a+12], %r2;\n", OP_LD, 1 + 4);
-    /* waiting for another block */
-    check_refused_with("", "", "\tmov.u32 %r2, %ctaid.x;\nL:\n\tld.volatile.global.u32 %r1, [%a];\n"
-                       "\tsetp.ne.u32 %p1, %r1, %r2;\n\t@%p1 bra L;\n", request, "may wait", "ld.volatile");
-    check_refused_with("", "", "\tst.global.u32 [%a], %t;\n",
-                       &(CoarsenRequest){.level = LEVEL_BLOCK, .factor = {2, 1, 1}, .stride = {STRIDE_NUMBER, 8}},
-                       "'block' or 'unit' only", NULL);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clones),
         cmocka_unit_test(test_decisions),
         cmocka_unit_test(test_leaves),
-        cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_warp_level),
         cmocka_unit_test(test_refuses_instructions),
         cmocka_unit_test(test_refuses_masks),

@@ -44,13 +44,12 @@ static Test test_new(const char *body)
 
 static Profile *count(Test *test, unsigned blocks, unsigned threads)
 {
-    static const unsigned none[3] = {1, 1, 1};
     LaunchArgument argument = {.kind = ARGUMENT_BUFFER, .name = "data", .type = TYPE_U32, .count = WORDS};
     Launch launch = {
         .kernel = "k", .grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .arguments = &argument, .argument_count = 1};
     const FunctionForm form = {.function = test->kernel};
     const char *error = NULL;
-    Profile *profile = profile_count(test->arena, &form, &launch, none, 1, &error);
+    Profile *profile = profile_count(test->arena, &form, &launch, NULL, 1, &error);
     if (!profile)
         fail_msg("%s", error);
     return profile;
@@ -58,11 +57,10 @@ static Profile *count(Test *test, unsigned blocks, unsigned threads)
 
 static Profile *estimate(Test *test, double blocks, unsigned x, unsigned y)
 {
-    static const unsigned none[3] = {1, 1, 1};
     const unsigned block[3] = {x, y, 1};
     const FunctionForm form = {.function = test->kernel};
     const char *error = NULL;
-    Profile *profile = profile_estimate(test->arena, &form, block, none, blocks, &error);
+    Profile *profile = profile_estimate(test->arena, &form, block, NULL, blocks, &error);
     if (!profile)
         fail_msg("%s", error);
     return profile;
@@ -214,10 +212,16 @@ static void estimated_branches(void **state)
     assert_true(profile->stores > 1.5 * 4);
     arena_free(test.arena);
     /* Merged blocks: half of the grid's blocks exit. */
-    test = test_new("mov.u32 %r5, %nctaid.x;\nadd.u32 %r6, %r5, 1;\ndiv.u32 %r7, %r6, 2;\n"
-                    "setp.ge.u32 %p1, %r2, %r7;\n@%p1 ret;\nst.global.u32 [%rd3], %r1;");
+    test = test_new("mov.u32 %r5, %nctaid.x;\nadd.u32 %r6, %r5, -1;\nshr.u32 %r7, %r6, 1;\n"
+                    "setp.gt.u32 %p1, %r2, %r7;\n@%p1 ret;\nst.global.u32 [%rd3], %r1;");
     profile = estimate(&test, 1, 128, 1);
     assert_true(fabs(profile->stores - 0.5 * 4) < 1e-9);
+    arena_free(test.arena);
+    /* Or two thirds of them. */
+    test = test_new("mov.u32 %r5, %nctaid.x;\nadd.u32 %r6, %r5, -1;\nmul.hi.u32 %r7, %r6, 2863311531;\n"
+                    "shr.u32 %r7, %r7, 1;\nsetp.gt.u32 %p1, %r2, %r7;\n@%p1 ret;\nst.global.u32 [%rd3], %r1;");
+    profile = estimate(&test, 1, 128, 1);
+    assert_true(fabs(profile->stores - 4.0 / 3) < 1e-8);
     arena_free(test.arena);
 }
 
@@ -311,8 +315,8 @@ static void devices(void **state)
 static void surplus_blocks(void **state)
 {
     (void)state;
-    Test test = test_new("mov.u32 %r5, %nctaid.x;\nadd.u32 %r6, %r5, 1;\ndiv.u32 %r7, %r6, 2;\n"
-                         "setp.ge.u32 %p1, %r2, %r7;\n@%p1 bra leave;\n"
+    Test test = test_new("mov.u32 %r5, %nctaid.x;\nadd.u32 %r6, %r5, -1;\nshr.u32 %r6, %r6, 1;\n"
+                         "setp.gt.u32 %p1, %r2, %r6;\n@%p1 bra leave;\nadd.u32 %r7, %r6, 1;\n"
                          "add.u32 %r8, %r2, %r7;\nmad.lo.u32 %r9, %r8, %r3, %r1;\nmul.wide.u32 %rd4, %r9, 4;\n"
                          "add.s64 %rd5, %rd1, %rd4;\nld.global.u32 %r10, [%rd3];\nld.global.u32 %r11, [%rd5];\n"
                          "add.u32 %r12, %r10, %r11;\nst.global.u32 [%rd3], %r12;\nleave:\n");

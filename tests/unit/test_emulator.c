@@ -609,7 +609,7 @@ static void comparisons_find_the_difference(void **state)
         "mov.u32 %r2, %ntid.x; mul.wide.u32 %rd3, %r2, 4; add.s64 %rd3, %rd2, %rd3; add.u32 %r3, %r1, %r2;\n"
         "mul.lo.u32 %r4, %r3, %r3; st.global.u32 [%rd3], %r4;\n",
     };
-    static const unsigned factor[3] = {2, 1, 1};
+    static const LaunchChange change = {.block = {2, 1, 1}}, odd = {.block = {1, 1, 3}};
     Arena *arena = arena_new();
     LaunchArgument argument = {
         .kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U32, .count = WORDS, .fill = FILL_POISON};
@@ -623,14 +623,13 @@ static void comparisons_find_the_difference(void **state)
         modules[i] = parse(arena_new(), buf_text(&text));
         buf_free(&text);
     }
-    EmulatorComparison *same = emulator_compare(arena, modules[0], modules[1], NULL, &launch, factor, NULL, NULL);
+    EmulatorComparison *same = emulator_compare(arena, modules[0], modules[1], NULL, &launch, &change, NULL);
     assert_true(same->equal);
     assert_true(same->changed->counters.warp_instructions < same->original->counters.warp_instructions * 2);
-    EmulatorComparison *other = emulator_compare(arena, modules[0], modules[2], "k", &launch, factor, NULL, NULL);
+    EmulatorComparison *other = emulator_compare(arena, modules[0], modules[2], "k", &launch, &change, NULL);
     assert_false(other->equal);
     assert_non_null(strstr(other->message, "out[32]"));
-    static const unsigned odd[3] = {1, 1, 3};
-    EmulatorComparison *undivided = emulator_compare(arena, modules[0], modules[1], NULL, &launch, odd, NULL, NULL);
+    EmulatorComparison *undivided = emulator_compare(arena, modules[0], modules[1], NULL, &launch, &odd, NULL);
     assert_false(undivided->equal);
     assert_non_null(strstr(undivided->message, "along z"));
     for (unsigned i = 0; i < 3; i++)

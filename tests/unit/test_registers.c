@@ -407,10 +407,10 @@ static bool gains_warps;
 static double cycles_each;
 
 static Prediction model_predict(void *context, const FunctionForm *form, const Figures *figures,
-                                const unsigned factor[3])
+                                const LaunchChange *change)
 {
     (void)context;
-    (void)factor;
+    (void)change;
     registers_before = registers_before ? registers_before : figures->registers;
     bool is_changed = form->body->tuning.maxnreg != 0 || figures->registers < registers_before;
     double instructions = (double)figures->instructions * (is_changed ? 1.5 : 1);
@@ -463,11 +463,11 @@ static void time_decides(void **state)
 static double cycles_at[256];
 
 static Prediction boundary_predict(void *context, const FunctionForm *form, const Figures *figures,
-                                   const unsigned factor[3])
+                                   const LaunchChange *change)
 {
     (void)context;
     (void)form;
-    (void)factor;
+    (void)change;
     return (Prediction){.known = true,
                         .cycles = cycles_at[figures->registers] ? cycles_at[figures->registers] : 1000,
                         .instructions = 100,
@@ -615,7 +615,7 @@ static void an_assembler_judges(void **state)
     assert_ptr_equal(kernel->body, body);
     Launch *launch = launch_read(arena, "corpus/nlm/nlm.launch.json", &error);
     EmulatorOptions options = {0};
-    assert_true(emulator_compare(arena, original, module, "nlm", launch, NULL, NULL, &options)->equal);
+    assert_true(emulator_compare(arena, original, module, "nlm", launch, NULL, &options)->equal);
     function_set_body(kernel, NULL);
     assembler_close(assembler);
     arena_free(original->arena);

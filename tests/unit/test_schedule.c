@@ -346,7 +346,7 @@ static void kernel_vary(const char *path, const char *launch_path, const Variant
     EmulatorOptions options = {0};
     launch->tolerance.kind = TOLERANCE_EXACT;
     EmulatorComparison *comparison =
-        emulator_compare(arena, original, changed, launch->kernel, launch, NULL, NULL, &options);
+        emulator_compare(arena, original, changed, launch->kernel, launch, NULL, &options);
     if (!comparison->equal)
         fail_msg("%s, %s: %s", launch_path, variant->name, comparison->message);
     function_set_body(kernel, NULL);
