@@ -73,6 +73,32 @@ _Noreturn static void stop(const char *kernel, const char *why)
     abort();
 }
 
+/* Words of contracts: what multiplies the dynamic shared memory, the factor, whether warps must stay whole, the
+ * stride's unit, the original's block where it is known, and what divides the grid. Factor, block and grid have three
+ * words, along x, y and z. */
+enum { WORD_SHARED = 2, WORD_FACTOR = 3, WORD_WHOLE_WARPS = 8, WORD_UNIT = 9, WORD_BLOCK = 10, WORD_GRID = 13 };
+enum { WARP = 32 };
+
+static bool changes_grid(const Contract *contract)
+{
+    return contract && contract->is_coarsened && ptxopt_contract_changes_grid(contract->words);
+}
+
+static size_t shared_factor(const Contract *contract)
+{
+    return changes_grid(contract) ? contract->words[WORD_SHARED] : 1;
+}
+
+/* The driver's handle of a kernel of the module or library; NULL if there is none. */
+static void *find_kernel(const Driver *driver, void *module, void *library, const char *name)
+{
+    void *found = NULL;
+    int error = module && driver->module_get_function     ? driver->module_get_function(&found, module, name)
+                : library && driver->library_get_kernel ? driver->library_get_kernel(&found, library, name)
+                                                        : 1;
+    return error ? NULL : found;
+}
+
 static void read_words(const Driver *driver, void *module, void *library, Contract *contract)
 {
     char name[4096];
@@ -96,10 +122,10 @@ static void read_words(const Driver *driver, void *module, void *library, Contra
     if (is_exchanged)
         driver->exchange_capture_mode(&mode);
     snprintf(name, sizeof name, "%s__ptxopt_original", contract->kernel);
-    if (module && driver->module_get_function)
-        driver->module_get_function(&contract->original, module, name);
-    else if (library && driver->library_get_kernel)
-        contract->is_of_library = driver->library_get_kernel(&contract->original, library, name) == 0;
+    contract->is_of_library = !module;
+    contract->original = find_kernel(driver, module, library, name);
+    if (shared_factor(contract) > 1)
+        contract->function = find_kernel(driver, module, library, contract->kernel);
 }
 
 Contract *contract_read(const Driver *driver, void *module, void *library, const char *kernel)
@@ -107,6 +133,7 @@ Contract *contract_read(const Driver *driver, void *module, void *library, const
     Contract *contract = calloc(1, sizeof *contract);
     if (!contract || !(contract->kernel = strdup(kernel)))
         stop(kernel, "out of memory");
+    contract->driver = driver;
     read_words(driver, module, library, contract);
     return contract;
 }
@@ -121,21 +148,6 @@ void contract_free(Contract *contract)
 {
     free(contract->kernel);
     free(contract);
-}
-
-Verdict launch_decide(Contract *contract, unsigned block[3])
-{
-    char why[256];
-    if (!contract || !contract->is_coarsened)
-        return LAUNCH_AS_GIVEN;
-    if (ptxopt_launch_adapt(contract->words, block, why, sizeof why)) {
-        __atomic_add_fetch(&contract->adapted, 1, __ATOMIC_RELAXED);
-        return LAUNCH_ADAPTED;
-    }
-    if (!contract->original)
-        stop(contract->kernel, why);
-    __atomic_add_fetch(&contract->originals, 1, __ATOMIC_RELAXED);
-    return LAUNCH_ORIGINAL;
 }
 
 KernelNode node_copy(const KernelNode *given, bool has_kernel)
@@ -166,16 +178,99 @@ int original_set(const Driver *driver, const Contract *contract, int attribute, 
     return driver->kernel_set ? driver->kernel_set(attribute, value, contract->original, device) : 0;
 }
 
-/* Words of contracts: the factor, whether warps must stay whole, the stride's unit, and the original's block where it
- * is known. Factor and block have three words, along x, y and z. */
-enum { WORD_FACTOR = 3, WORD_WHOLE_WARPS = 8, WORD_UNIT = 9, WORD_BLOCK = 10, WARP = 32 };
+enum { MOST_DYNAMIC_SHARED = 8 }; /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
 
-void block_before(const Contract *contract, unsigned block[3])
+/* Asks the driver for that much dynamic shared memory for the coarsened kernel, and at each launch, because the program
+ * may have asked for what the original needs. No less than before, because another thread may be about to launch it.
+ * False if there is none. */
+static bool grow_shared(Contract *contract, size_t shared)
+{
+    const Driver *driver = contract->driver;
+    void *function = contract->function;
+    size_t most = __atomic_load_n(&contract->most_shared, __ATOMIC_RELAXED);
+    if (shared_factor(contract) == 1 || !shared)
+        return true;
+    while (most < shared && !__atomic_compare_exchange_n(&contract->most_shared, &most, shared, false,
+                                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+    most = most > shared ? most : shared;
+    if (contract->is_of_library && (!driver->kernel_function || driver->kernel_function(&function, function)))
+        function = NULL;
+    if (function && driver->function_set && driver->function_set(function, MOST_DYNAMIC_SHARED, (int)most) == 0)
+        return true;
+    __atomic_store_n(&contract->most_shared, 0, __ATOMIC_RELAXED); /* smaller launches may still work */
+    return false;
+}
+
+/* The numbers of a launch that contracts change. */
+typedef struct LaunchShape {
+    unsigned grid[3], block[3];
+    size_t shared;
+} LaunchShape;
+
+static LaunchShape shape_of(const unsigned grid[3], const unsigned block[3], size_t shared)
+{
+    LaunchShape shape = {.shared = shared};
+    memcpy(shape.grid, grid, sizeof shape.grid);
+    memcpy(shape.block, block, sizeof shape.block);
+    return shape;
+}
+
+static void shape_put(const LaunchShape *shape, unsigned grid[3], unsigned block[3], unsigned *shared)
+{
+    memcpy(grid, shape->grid, sizeof shape->grid);
+    memcpy(block, shape->block, sizeof shape->block);
+    *shared = (unsigned)shape->shared;
+}
+
+static bool shape_adapt(const Contract *contract, LaunchShape *shape, char *why, size_t why_size)
+{
+    return ptxopt_launch_adapt_grid(contract->words, shape->grid, shape->block, &shape->shared, why, why_size);
+}
+
+Verdict launch_decide(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared)
+{
+    char why[256];
+    LaunchShape adapted = shape_of(grid, block, *shared);
+    if (!contract || !contract->is_coarsened)
+        return LAUNCH_AS_GIVEN;
+    bool fits = shape_adapt(contract, &adapted, why, sizeof why);
+    if (fits && !grow_shared(contract, adapted.shared)) {
+        fits = false;
+        snprintf(why, sizeof why, "it needs %zu bytes of dynamic shared memory, which the driver refuses",
+                 adapted.shared);
+    }
+    if (fits) {
+        shape_put(&adapted, grid, block, shared);
+        __atomic_add_fetch(&contract->adapted, 1, __ATOMIC_RELAXED);
+        return LAUNCH_ADAPTED;
+    }
+    if (!contract->original)
+        stop(contract->kernel, why);
+    __atomic_add_fetch(&contract->originals, 1, __ATOMIC_RELAXED);
+    return LAUNCH_ORIGINAL;
+}
+
+void launch_before(const Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared)
 {
     for (int d = 0; d < 3 && contract && contract->is_coarsened; d++) {
         uint32_t known = contract->words[WORD_BLOCK + d];
         block[d] = known ? known : block[d] * contract->words[WORD_FACTOR + d];
+        grid[d] *= changes_grid(contract) ? contract->words[WORD_GRID + d] : 1;
     }
+    *shared = (unsigned)shared_before(contract, *shared);
+}
+
+size_t shared_after(const Contract *contract, size_t shared)
+{
+    const size_t unit = PTXOPT_CONTRACT_SHARED_UNIT, factor = shared_factor(contract);
+    return factor == 1 ? shared : (shared + unit - 1) / unit * unit * factor;
+}
+
+size_t shared_before(const Contract *contract, size_t shared)
+{
+    const size_t unit = PTXOPT_CONTRACT_SHARED_UNIT, factor = shared_factor(contract);
+    return factor == 1 ? shared : shared / factor / unit * unit;
 }
 
 /* Threads of a block of the original, and of the coarsened kernel: in proportion, or of the only block there is. */
@@ -210,20 +305,26 @@ static bool count_fits(const Contract *contract, int threads)
     return threads % before == 0 && (!words[WORD_WHOLE_WARPS] || threads_after(contract, threads) % WARP == 0);
 }
 
-void *query_threads(const Contract *contract, int *threads)
+void *query_threads(const Contract *contract, int *threads, size_t *shared)
 {
     if (contract && contract->is_coarsened && contract->original && !count_fits(contract, *threads))
         return contract->original;
     *threads = threads_after(contract, *threads);
+    if (shared)
+        *shared = shared_after(contract, *shared);
     return NULL;
 }
 
-void *query_block(const Contract *contract, unsigned block[3])
+void *query_launch(const Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared)
 {
     char why[256];
-    if (!contract || !contract->is_coarsened || ptxopt_launch_adapt(contract->words, block, why, sizeof why))
+    LaunchShape adapted = shape_of(grid, block, *shared);
+    if (!contract || !contract->is_coarsened)
         return NULL;
-    return contract->original;
+    if (!shape_adapt(contract, &adapted, why, sizeof why))
+        return contract->original;
+    shape_put(&adapted, grid, block, shared);
+    return NULL;
 }
 
 int threads_before(const Contract *contract, int threads)

@@ -165,15 +165,18 @@ static Dim3 pack(const unsigned numbers[3])
     return (Dim3){numbers[0], numbers[1], numbers[2]};
 }
 
-/* The original, if it is to be launched instead; NULL: the block is as this kernel needs it. */
-static void *decide(const void *kernel, Dim3 *block)
+/* The original, if it is to be launched instead; NULL: the launch is as this kernel needs it. */
+static void *decide(const void *kernel, Dim3 *grid, Dim3 *block, size_t *shared)
 {
     Contract *contract = contract_of(kernel);
-    unsigned adapted[3];
-    unpack(block, adapted);
-    if (launch_decide(contract, adapted) == LAUNCH_ORIGINAL)
+    unsigned blocks[3], threads[3], bytes = (unsigned)*shared;
+    unpack(grid, blocks);
+    unpack(block, threads);
+    if (launch_decide(contract, blocks, threads, &bytes) == LAUNCH_ORIGINAL)
         return contract->original;
-    *block = pack(adapted);
+    *grid = pack(blocks);
+    *block = pack(threads);
+    *shared = bytes;
     return NULL;
 }
 
@@ -200,7 +203,7 @@ static int launch_original_cooperative(void *original, Dim3 grid, Dim3 block, vo
         __attribute__((weak));                                                                                         \
     int __wrap_##NAME(KERNEL kernel, Dim3 grid, Dim3 block, void **arguments, size_t shared, void *stream)             \
     {                                                                                                                  \
-        void *original = decide(kernel, &block);                                                                       \
+        void *original = decide(kernel, &grid, &block, &shared);                                                       \
         int error = 0;                                                                                                 \
         if (original &&                                                                                                \
             (error = ORIGINAL(original, grid, block, arguments, shared, driver_stream(stream, DEFAULT))) != 0)         \
@@ -246,7 +249,7 @@ static int launch_original_config(void *original, const LaunchConfig *config, vo
     int __wrap_##NAME(const LaunchConfig *config, const void *kernel, void **arguments)                                \
     {                                                                                                                  \
         LaunchConfig adapted = *config;                                                                                \
-        void *original = decide(kernel, &adapted.block);                                                               \
+        void *original = decide(kernel, &adapted.grid, &adapted.block, &adapted.shared);                               \
         int error = 0;                                                                                                 \
         if (original && (error = launch_original_config(original, config, arguments,                                   \
                                                         driver_stream(config->stream, DEFAULT))) != 0) {               \
@@ -266,7 +269,7 @@ static Verdict node_decide(const KernelNode *given, KernelNode *node)
 {
     *node = node_copy(given, false);
     Contract *contract = contract_of(node->function);
-    Verdict verdict = launch_decide(contract, node->block);
+    Verdict verdict = launch_decide(contract, node->grid, node->block, &node->shared);
     if (verdict == LAUNCH_ORIGINAL)
         node_set_original(&driver, contract, node, true);
     return verdict;
@@ -353,7 +356,7 @@ int __wrap_cudaGraphKernelNodeGetParams(void *node, KernelNode *parameters)
     }
     int error = __real_cudaGraphKernelNodeGetParams(node, parameters);
     if (!error)
-        block_before(contract_of(parameters->function), parameters->block);
+        launch_before(contract_of(parameters->function), parameters->grid, parameters->block, &parameters->shared);
     return error;
 }
 
@@ -367,7 +370,8 @@ int __wrap_cudaGraphNodeGetParams(void *node, AnyNode *parameters)
     }
     int error = __real_cudaGraphNodeGetParams(node, parameters);
     if (!error && parameters->type == KERNEL_NODE)
-        block_before(contract_of(parameters->kernel.function), parameters->kernel.block);
+        launch_before(contract_of(parameters->kernel.function), parameters->kernel.grid, parameters->kernel.block,
+                      &parameters->kernel.shared);
     return error;
 }
 
@@ -466,7 +470,7 @@ extern int __real_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, con
                                                                 size_t shared) __attribute__((weak));
 int __wrap_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *kernel, int threads, size_t shared)
 {
-    void *original = query_threads(contract_of(kernel), &threads);
+    void *original = query_threads(contract_of(kernel), &threads, &shared);
     return original ? occupancy_of_original(blocks, original, threads, shared, 0)
                     : __real_cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, shared);
 }
@@ -477,7 +481,7 @@ extern int __real_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *bl
 int __wrap_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *kernel, int threads,
                                                                   size_t shared, unsigned flags)
 {
-    void *original = query_threads(contract_of(kernel), &threads);
+    void *original = query_threads(contract_of(kernel), &threads, &shared);
     return original ? occupancy_of_original(blocks, original, threads, shared, flags)
                     : __real_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, kernel, threads, shared,
                                                                                     flags);
@@ -487,9 +491,13 @@ extern int __real_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *shared, cons
     __attribute__((weak));
 int __wrap_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *shared, const void *kernel, int blocks, int threads)
 {
-    void *original = query_threads(contract_of(kernel), &threads);
-    if (!original)
-        return __real_cudaOccupancyAvailableDynamicSMemPerBlock(shared, kernel, blocks, threads);
+    const Contract *contract = contract_of(kernel);
+    void *original = query_threads(contract, &threads, NULL);
+    if (!original) {
+        int error = __real_cudaOccupancyAvailableDynamicSMemPerBlock(shared, kernel, blocks, threads);
+        *shared = error ? *shared : shared_before(contract, *shared);
+        return error;
+    }
     return driver.available_shared ? driver.available_shared(shared, original, blocks, threads) : NOT_SUPPORTED;
 }
 
@@ -500,8 +508,10 @@ int __wrap_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *shared, const void 
     {                                                                                                                  \
         LaunchConfig adapted = *config;                                                                                \
         DriverConfig given = driver_config(config, config->stream);                                                    \
-        void *original = query_block(contract_of(kernel), given.block);                                                \
+        void *original = query_launch(contract_of(kernel), given.grid, given.block, &given.shared);                    \
+        adapted.grid = pack(given.grid);                                                                               \
         adapted.block = pack(given.block);                                                                             \
+        adapted.shared = given.shared;                                                                                 \
         return !original         ? __real_##NAME(answer, kernel, &adapted)                                             \
                : driver.ORIGINAL ? driver.ORIGINAL(answer, original, &given)                                           \
                                  : NOT_SUPPORTED;                                                                      \

@@ -167,21 +167,21 @@ OWN(int, cuKernelGetFunction, void **function, void *kernel)
 UNLOAD(cuModuleUnload)
 UNLOAD(cuLibraryUnload)
 
-/* The function that is launched instead of this one; the block is changed to what it needs. */
-static void *launch_target(void *function, unsigned block[3])
+/* The function that is launched instead of this one; the launch is changed to what it needs. */
+static void *launch_target(void *function, unsigned grid[3], unsigned block[3], unsigned *shared)
 {
     Contract *contract = contract_of(function);
-    return launch_decide(contract, block) == LAUNCH_ORIGINAL ? contract->original : function;
+    return launch_decide(contract, grid, block, shared) == LAUNCH_ORIGINAL ? contract->original : function;
 }
 
 #define LAUNCH(NAME)                                                                                                   \
     OWN(int, NAME, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,                \
         unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **arguments, void **extra)             \
     {                                                                                                                  \
-        unsigned block[3] = {block_x, block_y, block_z};                                                               \
-        function = launch_target(function, block);                                                                     \
-        return real_##NAME() ? real_##NAME()(function, grid_x, grid_y, grid_z, block[0], block[1], block[2], shared,   \
-                                             stream, arguments, extra)                                                 \
+        unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};                           \
+        function = launch_target(function, grid, block, &shared);                                                      \
+        return real_##NAME() ? real_##NAME()(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],        \
+                                             shared, stream, arguments, extra)                                         \
                              : NOT_FOUND;                                                                              \
     }
 
@@ -192,10 +192,10 @@ LAUNCH(cuLaunchKernel_ptsz)
     OWN(int, NAME, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,                \
         unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **arguments)                           \
     {                                                                                                                  \
-        unsigned block[3] = {block_x, block_y, block_z};                                                               \
-        function = launch_target(function, block);                                                                     \
-        return real_##NAME() ? real_##NAME()(function, grid_x, grid_y, grid_z, block[0], block[1], block[2], shared,   \
-                                             stream, arguments)                                                        \
+        unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};                           \
+        function = launch_target(function, grid, block, &shared);                                                      \
+        return real_##NAME() ? real_##NAME()(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],        \
+                                             shared, stream, arguments)                                                \
                              : NOT_FOUND;                                                                              \
     }
 
@@ -206,9 +206,7 @@ COOPERATIVE(cuLaunchCooperativeKernel_ptsz)
     OWN(int, NAME, const DriverConfig *config, void *function, void **arguments, void **extra)                         \
     {                                                                                                                  \
         DriverConfig adapted = *config;                                                                                \
-        Contract *contract = contract_of(function);                                                                    \
-        if (launch_decide(contract, adapted.block) == LAUNCH_ORIGINAL)                                                 \
-            function = contract->original;                                                                             \
+        function = launch_target(function, adapted.grid, adapted.block, &adapted.shared);                              \
         return real_##NAME() ? real_##NAME()(&adapted, function, arguments, extra) : NOT_FOUND;                        \
     }
 
@@ -217,12 +215,12 @@ LAUNCH_EX(cuLaunchKernelEx_ptsz)
 
 /* Nodes of graphs. The first version of the parameters ends before the kernel. */
 
-/* The node with what is to be launched: its function, or else its kernel, and the block that this needs. */
+/* The node with what is to be launched: its function, or else its kernel, and the launch that this needs. */
 static KernelNode node_adapted(const KernelNode *given, bool has_kernel)
 {
     KernelNode node = node_copy(given, has_kernel);
     Contract *contract = contract_of(has_kernel && !node.function ? node.kernel : node.function);
-    if (launch_decide(contract, node.block) == LAUNCH_ORIGINAL)
+    if (launch_decide(contract, node.grid, node.block, &node.shared) == LAUNCH_ORIGINAL)
         node_set_original(&driver, contract, &node, has_kernel);
     return node;
 }
@@ -260,7 +258,8 @@ SET_INSTANCE_NODE(cuGraphExecKernelNodeSetParams_v2, true)
 /* Programs change what they get, and set it again. */
 static void node_before(KernelNode *node, bool has_kernel)
 {
-    block_before(contract_of(has_kernel && !node->function ? node->kernel : node->function), node->block);
+    const Contract *contract = contract_of(has_kernel && !node->function ? node->kernel : node->function);
+    launch_before(contract, node->grid, node->block, &node->shared);
 }
 
 #define GET_NODE(NAME, HAS_KERNEL)                                                                                     \
@@ -347,17 +346,18 @@ OWN(int, cuKernelSetAttribute, int attribute, int value, void *kernel, int devic
     return error ? error : original_set(&driver, contract_of(kernel), attribute, value, device);
 }
 
-/* The function that a query is about; the threads of a block are changed to what it needs. */
-static void *asked_by_threads(void *function, int *threads)
+/* The function that a query is about; the threads of a block, and its shared memory unless 'shared' is NULL, are
+ * changed to what it needs. */
+static void *asked_by_threads(void *function, int *threads, size_t *shared)
 {
-    void *original = query_threads(contract_of(function), threads);
+    void *original = query_threads(contract_of(function), threads, shared);
     return original ? original : function;
 }
 
 OWN(int, cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, void *function, int threads, size_t shared)
 {
     __typeof__(&cuOccupancyMaxActiveBlocksPerMultiprocessor) real = real_cuOccupancyMaxActiveBlocksPerMultiprocessor();
-    function = asked_by_threads(function, &threads);
+    function = asked_by_threads(function, &threads, &shared);
     return real ? real(blocks, function, threads, shared) : NOT_FOUND;
 }
 
@@ -366,22 +366,25 @@ OWN(int, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, void
 {
     __typeof__(&cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags) real =
         real_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags();
-    function = asked_by_threads(function, &threads);
+    function = asked_by_threads(function, &threads, &shared);
     return real ? real(blocks, function, threads, shared, flags) : NOT_FOUND;
 }
 
 OWN(int, cuOccupancyAvailableDynamicSMemPerBlock, size_t *shared, void *function, int blocks, int threads)
 {
     __typeof__(&cuOccupancyAvailableDynamicSMemPerBlock) real = real_cuOccupancyAvailableDynamicSMemPerBlock();
-    function = asked_by_threads(function, &threads);
-    return real ? real(shared, function, blocks, threads) : NOT_FOUND;
+    void *asked_for = asked_by_threads(function, &threads, NULL);
+    int error = real ? real(shared, asked_for, blocks, threads) : NOT_FOUND;
+    if (!error && asked_for == function)
+        *shared = shared_before(contract_of(function), *shared);
+    return error;
 }
 
 #define CLUSTERS(NAME)                                                                                                 \
     OWN(int, NAME, int *answer, void *function, const DriverConfig *config)                                            \
     {                                                                                                                  \
         DriverConfig adapted = *config;                                                                                \
-        void *original = query_block(contract_of(function), adapted.block);                                            \
+        void *original = query_launch(contract_of(function), adapted.grid, adapted.block, &adapted.shared);            \
         return real_##NAME() ? real_##NAME()(answer, original ? original : function, &adapted) : NOT_FOUND;            \
     }
 
@@ -397,7 +400,7 @@ static _Thread_local struct {
 
 static size_t shared_of_after(int threads)
 {
-    return asked.shared_of(threads_before(asked.contract, threads));
+    return shared_after(asked.contract, asked.shared_of(threads_before(asked.contract, threads)));
 }
 
 OWN(int, cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid, int *threads, void *function, size_t (*shared_of)(int),
@@ -407,8 +410,8 @@ OWN(int, cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid, int *threads, voi
     Contract *contract = contract_of(function);
     asked.shared_of = shared_of;
     asked.contract = contract;
-    int error = real ? real(grid, threads, function, shared_of ? shared_of_after : NULL, shared,
-                            threads_after(contract, limit), flags)
+    int error = real ? real(grid, threads, function, shared_of ? shared_of_after : NULL,
+                            shared_after(contract, shared), threads_after(contract, limit), flags)
                      : NOT_FOUND;
     if (!error)
         *threads = threads_before(contract, *threads);

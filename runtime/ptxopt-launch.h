@@ -4,10 +4,10 @@
  *     uint32_t words[PTXOPT_CONTRACT_WORDS];
  *     if (cuModuleGetGlobal(&address, &size, module, "__ptxopt_launch_mm") == CUDA_SUCCESS && size == sizeof words) {
  *         cuMemcpyDtoH(words, address, size);                   // or ptxopt_contract_from_cubin(...)
- *         if (!ptxopt_launch_adapt(words, block, message, sizeof message))
+ *         if (!ptxopt_launch_adapt_grid(words, grid, block, &shared, message, sizeof message))
  *             ...                                               // message says which condition is not met
  *     }
- *     cuLaunchKernel(mm, grid[0], grid[1], grid[2], block[0], block[1], block[2], ...);
+ *     cuLaunchKernel(mm, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared, ...);
  *
  * A module without that variable has the original kernel, which is launched unchanged. docs/formats.md explains the
  * words; docs/launching.md the adapters that do all this for programs that cannot be changed. */
@@ -25,24 +25,41 @@ extern "C" {
 
 enum { PTXOPT_CONTRACT_WORDS = 16, PTXOPT_CONTRACT_MAGIC = 0x50584f50 };
 
-/* Turns the block of the original kernel's launch into that of the coarsened one; the grid and the dynamic shared
- * memory stay. 1 if done. 0 if the contract forbids that launch, or is of a format that is not known here: 'message'
- * then says why, and the block is as before. */
-static inline int ptxopt_launch_adapt(const uint32_t words[PTXOPT_CONTRACT_WORDS], unsigned block[3], char *message,
-                                      size_t message_size)
+/* The dynamic shared memory of each block is rounded up to a multiple of this before it is multiplied. */
+enum { PTXOPT_CONTRACT_SHARED_UNIT = 128 };
+
+static inline int ptxopt_contract_changes_grid(const uint32_t words[PTXOPT_CONTRACT_WORDS])
+{
+    return words[1] == 2;
+}
+
+/* Turns the grid, the block and the bytes of dynamic shared memory of the original kernel's launch into those of the
+ * coarsened one. 1 if done. 0 if the contract forbids that launch, or is of a format that is not known here: 'message'
+ * then says why, and nothing is changed. Where shared memory has grown, the kernel may need
+ * CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES. */
+static inline int ptxopt_launch_adapt_grid(const uint32_t words[PTXOPT_CONTRACT_WORDS], unsigned grid[3],
+                                           unsigned block[3], size_t *shared, char *message, size_t message_size)
 {
     static const char *const products[] = {"block.x", "block.x * block.y", "block.x * block.y * block.z"};
+    const int is_grid = ptxopt_contract_changes_grid(words);
+    const size_t unit = PTXOPT_CONTRACT_SHARED_UNIT;
     unsigned long long kept = 1, factor = 1;
     int d;
-    if (words[0] != PTXOPT_CONTRACT_MAGIC || words[1] != 1 || words[2] != 0 || !words[3] || !words[4] || !words[5] ||
-        !words[9]) {
+    if (words[0] != PTXOPT_CONTRACT_MAGIC || (is_grid ? !words[2] || !words[13] || !words[14] || !words[15]
+                                                      : words[1] != 1 || words[2] != 0) ||
+        !words[3] || !words[4] || !words[5] || !words[9]) {
         snprintf(message, message_size, "its launch contract is of a format that is not known here");
         return 0;
     }
     for (d = 0; d < 3; d++) {
-        const uint32_t own = words[3 + d], unit = words[9], fixed = words[10 + d];
+        const uint32_t own = words[3 + d], unit_of_block = words[9], fixed = words[10 + d];
         kept *= ((unsigned long long)block[d] + own - 1) / own;
         factor *= own;
+        if (is_grid && grid[d] % words[13 + d]) {
+            snprintf(message, message_size, "grid.%c is %u, not a multiple of %u", "xyz"[d], grid[d],
+                     (unsigned)words[13 + d]);
+            return 0;
+        }
         if (fixed && block[d] != fixed) {
             snprintf(message, message_size, "block.%c is %u; the contract is for %u only", "xyz"[d], block[d],
                      (unsigned)fixed);
@@ -50,9 +67,9 @@ static inline int ptxopt_launch_adapt(const uint32_t words[PTXOPT_CONTRACT_WORDS
         }
         if (own == 1)
             continue;
-        if (!block[d] || (!fixed && block[d] % ((unsigned long long)own * unit))) {
+        if (!block[d] || (!fixed && block[d] % ((unsigned long long)own * unit_of_block))) {
             snprintf(message, message_size, "block.%c is %u, not a multiple of %llu", "xyz"[d], block[d],
-                     (unsigned long long)own * unit);
+                     (unsigned long long)own * unit_of_block);
             return 0;
         }
         if (words[8] && kept % 32) {
@@ -61,9 +78,27 @@ static inline int ptxopt_launch_adapt(const uint32_t words[PTXOPT_CONTRACT_WORDS
             return 0;
         }
     }
-    for (d = 0; d < 3; d++)
+    for (d = 0; d < 3; d++) {
         block[d] = (block[d] + words[3 + d] - 1) / words[3 + d];
+        grid[d] /= is_grid ? words[13 + d] : 1;
+    }
+    if (is_grid && words[2] > 1)
+        *shared = (*shared + unit - 1) / unit * unit * words[2];
     return 1;
+}
+
+/* The same for contracts that change only the block, as all do but those of -coarsen-grid shrink; others are
+ * refused. */
+static inline int ptxopt_launch_adapt(const uint32_t words[PTXOPT_CONTRACT_WORDS], unsigned block[3], char *message,
+                                      size_t message_size)
+{
+    unsigned grid[3] = {1, 1, 1};
+    size_t shared = 0;
+    if (ptxopt_contract_changes_grid(words)) {
+        snprintf(message, message_size, "its launch contract changes the grid, too: use ptxopt_launch_adapt_grid");
+        return 0;
+    }
+    return ptxopt_launch_adapt_grid(words, grid, block, &shared, message, message_size);
 }
 
 /* Reads a kernel's contract from a cubin in memory, which may contain anything. 1 if there is one. */

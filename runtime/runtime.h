@@ -18,6 +18,9 @@ typedef struct Contract {
     uint32_t words[PTXOPT_CONTRACT_WORDS];
     void *original; /* the driver's handle of the original kernel, if the module has kept it; or NULL */
     bool is_of_library; /* 'original' is a kernel of a library, not a function of a module */
+    const struct Driver *driver;
+    void *function;     /* the coarsened kernel itself, if its dynamic shared memory grows: as 'original' */
+    size_t most_shared; /* that has been asked for */
     unsigned long adapted, originals; /* launches */
     struct Contract *next;
 } Contract;
@@ -93,12 +96,12 @@ void contract_free(Contract *contract);
 
 typedef enum Verdict { LAUNCH_AS_GIVEN, LAUNCH_ADAPTED, LAUNCH_ORIGINAL } Verdict;
 
-/* Decides about one launch, adapts its block, and counts it. A launch that the contract forbids ends the program with a
- * message, unless there is the original kernel. 'contract' may be NULL: nothing is known, as for a kernel that was not
- * coarsened. */
-Verdict launch_decide(Contract *contract, unsigned block[3]);
-/* The block of the original kernel, from the one that a node of a graph has. */
-void block_before(const Contract *contract, unsigned block[3]);
+/* Decides about one launch, adapts its grid, block and bytes of dynamic shared memory, and counts it. A launch that the
+ * contract forbids ends the program with a message, unless there is the original kernel. 'contract' may be NULL:
+ * nothing is known, as for a kernel that was not coarsened. */
+Verdict launch_decide(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared);
+/* The launch of the original kernel, from the one that a node of a graph has. */
+void launch_before(const Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared);
 
 /* A node as a program gives it; 'has_kernel': with the end that only newer versions have. */
 KernelNode node_copy(const KernelNode *given, bool has_kernel);
@@ -107,10 +110,13 @@ void node_set_original(const Driver *driver, const Contract *contract, KernelNod
 /* What the program sets for the kernel holds for its original, too. A device below 0: the current one. */
 int original_set(const Driver *driver, const Contract *contract, int attribute, int value, int device);
 
-/* Queries are about the kernel that a launch with this block would run: the original, or NULL: the coarsened one, with
- * the block that this needs. Of some, only the number of threads is known. */
-void *query_block(const Contract *contract, unsigned block[3]);
-void *query_threads(const Contract *contract, int *threads);
+/* Queries are about the kernel that such a launch would run: the original, or NULL: the coarsened one, with the launch
+ * that this needs. Of some, only the number of threads and the shared memory ('shared' may be NULL) are known. */
+void *query_launch(const Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared);
+void *query_threads(const Contract *contract, int *threads, size_t *shared);
+/* The dynamic shared memory of the coarsened kernel, and of the original. */
+size_t shared_after(const Contract *contract, size_t shared);
+size_t shared_before(const Contract *contract, size_t shared);
 /* In proportion. */
 int threads_after(const Contract *contract, int threads);
 int threads_before(const Contract *contract, int threads);

@@ -4,7 +4,8 @@
     result = ptxopt.optimize(ptx, coarsen=2, target_regs="auto", block=256)
     result.text, result.contract, result.report
 
-A coarsened kernel must be launched by its contract: result.launch(kernel, block) gives the block for it.
+A coarsened kernel must be launched by its contract: result.launch(kernel, block) gives the block for it, and
+result.launch_grid(kernel, grid, block, shared) all that a contract may change.
 """
 import ctypes
 import json
@@ -68,26 +69,46 @@ class Result:
 
     def launch(self, kernel, block):
         """The block to launch a kernel with, where the original is launched with this one; the grid stays."""
-        given = tuple(block) if isinstance(block, Iterable) else (block,)
-        block = given + (1,) * (3 - len(given))
+        contract = self.contract_of(kernel)
+        if contract and contract["grid"] != "unchanged":
+            raise LaunchError(f"{kernel}: its contract changes the grid, too: use launch_grid()")
+        return self.launch_grid(kernel, (1, 1, 1), block)[1]
+
+    def launch_grid(self, kernel, grid, block, shared=0):
+        """The grid, the block and the bytes of dynamic shared memory to launch a kernel with, where the original is
+        launched with these."""
+        grid, block = _triple(grid), _triple(block)
         contract = self.contract_of(kernel)
         if not contract:
-            return block
-        if contract["level"] != "thread":
+            return grid, block, shared
+        if contract["level"] not in ("thread", "block"):
             raise LaunchError(f"{kernel}: contracts of level {contract['level']!r} are not known here")
         before, factor = contract["block_before"], contract["factor"]
         if before and tuple(before) != block:
             raise LaunchError(f"{kernel} is coarsened for blocks of {tuple(before)}, not of {block}")
-        after = tuple(b // f for b, f in zip(block, factor))
-        for axis, (b, f, a) in enumerate(zip(block, factor, after)):
-            if b % f or (f > 1 and a % contract["stride_unit"]):
+        after = tuple(-(-b // f) for b, f in zip(block, factor))
+        for b, f, a in zip(block, factor, after):
+            if (not before and b % f) or (f > 1 and a % contract["stride_unit"]):
                 raise LaunchError(f"{kernel}: a block of {block} does not meet: {'; '.join(contract['conditions'])}")
         if contract["whole_warps"]:
             last = max(i for i in range(3) if factor[i] > 1) if max(factor[1:]) > 1 else 0
             joined = after[0] if factor[0] > 1 else after[0] * after[1] * (after[2] if last == 2 else 1)
             if joined % 32:
                 raise LaunchError(f"{kernel}: a block of {block} does not meet: {'; '.join(contract['conditions'])}")
-        return after
+        if contract["grid"] != "unchanged":
+            divisors = contract["grid"]["divided_by"]
+            if any(g % d for g, d in zip(grid, divisors)):
+                raise LaunchError(f"{kernel}: a grid of {grid} does not meet: {'; '.join(contract['conditions'])}")
+            grid = tuple(g // d for g, d in zip(grid, divisors))
+        if contract["dynamic_shared"] != "unchanged":
+            unit = contract["dynamic_shared"]["rounded_up_to"]
+            shared = -(-shared // unit) * unit * contract["dynamic_shared"]["times"]
+        return grid, after, shared
+
+
+def _triple(size):
+    given = tuple(size) if isinstance(size, Iterable) else (size,)
+    return given + (1,) * (3 - len(given))
 
 
 def version():

@@ -25,7 +25,9 @@ int cuLibraryGetKernel(void **kernel, void *library, const char *name);
 int cuModuleUnload(void *module);
 int cuModuleEnumerateFunctions(void **functions, unsigned count, void *module);
 
-enum { BLOCKS = 3, MOST = 1024 };
+enum { BLOCKS = 6, MOST = 1024 };
+
+static unsigned shared; /* bytes of dynamic shared memory */
 
 typedef struct Node {
     void *function;
@@ -77,7 +79,8 @@ static int launch_graph(const char *way, void *function, const unsigned block[3]
     int (*instantiate)(void **, void *, unsigned long long) = ask("cuGraphInstantiateWithFlags");
     int (*launch)(void *, void *) = ask("cuGraphLaunch");
     const int is_any = is(way, "any") || is(way, "older"), is_changed = !is(way, "graph");
-    AnyNode any = {.kernel = {function, {BLOCKS, 1, 1}, {block[0], 1, 1}, 0, arguments, NULL, NULL, NULL}}, now = {0};
+    AnyNode any = {.kernel = {function, {BLOCKS, 1, 1}, {block[0], 1, 1}, shared, arguments, NULL, NULL, NULL}};
+    AnyNode now = {0};
     void *graph, *node, *instance;
     if (create(&graph, 0) || (is(way, "any")     ? add_any(&node, graph, NULL, NULL, 0, &any)
                               : is(way, "older") ? add_older(&node, graph, NULL, 0, &any)
@@ -90,9 +93,10 @@ static int launch_graph(const char *way, void *function, const unsigned block[3]
                                    : add_older(&memory_node, graph, NULL, 0, &memory)) ||
                    !memory.padding[ADDRESS]))
         return 6;
-    if ((is_any ? get_any(node, &now) : get(node, &now.kernel)) || now.kernel.block[0] != block[0])
+    if ((is_any ? get_any(node, &now) : get(node, &now.kernel)) || now.kernel.block[0] != block[0] ||
+        now.kernel.grid[0] != BLOCKS || now.kernel.shared < shared)
         return 2;
-    any.kernel.grid[0] = 1; /* which is wrong, and set right again */
+    any.kernel.grid[0] = 2 * BLOCKS; /* which is wrong, and set right again */
     if (is_changed && (is_any ? set_any(node, &any) || set_any(node, &now)
                               : set(node, &any.kernel) || set(node, &now.kernel)))
         return 3;
@@ -112,7 +116,7 @@ typedef struct Config {
 
 static int launch_config(void *function, const unsigned block[3], void **arguments)
 {
-    const Config config = {{BLOCKS, 1, 1}, {block[0], block[1], block[2]}, 0, NULL, NULL, 0};
+    const Config config = {{BLOCKS, 1, 1}, {block[0], block[1], block[2]}, shared, NULL, NULL, 0};
     int (*launch)(const void *, void *, void **, void **) = ask("cuLaunchKernelEx");
     return launch(&config, function, arguments, NULL);
 }
@@ -121,7 +125,7 @@ static int launch_cooperative(void *function, const unsigned block[3], void **ar
 {
     int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **) =
         ask("cuLaunchCooperativeKernel");
-    return launch(function, BLOCKS, 1, 1, block[0], block[1], block[2], 0, NULL, arguments);
+    return launch(function, BLOCKS, 1, 1, block[0], block[1], block[2], shared, NULL, arguments);
 }
 
 /* The same for each block that is not coarsened, whichever kernel the module has. */
@@ -137,27 +141,29 @@ static void print_answers(void *function, const unsigned block[3])
     int (*cluster_size)(int *, void *, const Config *) = ask("cuOccupancyMaxPotentialClusterSize");
     int (*set)(void *, int, int) = ask("cuFuncSetAttribute");
     int blocks = -1, flagged = -1, grid = -1, threads = -1, count = -1, size = -1;
-    size_t shared = 0;
+    size_t free = 0;
     int error = occupancy(&blocks, function, (int)block[0], 0) ||
                 with_flags(&flagged, function, (int)block[0], 0, 0) ||
-                available(&shared, function, 2, (int)block[0]) || best(&grid, &threads, function, NULL, 0, 0) ||
+                available(&free, function, 2, (int)block[0]) || best(&grid, &threads, function, NULL, 0, 0) ||
                 clusters(&count, function, &config) || cluster_size(&size, function, &config) ||
                 set(function, 8, 100 << 10);
     printf("error %d: %d or %d blocks of %u threads, %zu bytes, best %d, %d clusters of %d\n", error, blocks, flagged,
-           block[0], shared, threads, count, size);
+           block[0], free, threads, count, size);
 }
 
-static int adapt(void *module, unsigned block[3])
+static int adapt(void *module, unsigned grid[3], unsigned block[3])
 {
     uint32_t words[PTXOPT_CONTRACT_WORDS];
     uint64_t address;
-    size_t size;
+    size_t size, bytes = shared;
     char message[200];
     if (cuModuleGetGlobal_v2(&address, &size, module, "__ptxopt_launch_reverse") != 0 || size != sizeof words)
         return 1;
     cuMemcpyDtoH_v2(words, address, size);
-    if (ptxopt_launch_adapt(words, block, message, sizeof message))
+    if (ptxopt_launch_adapt_grid(words, grid, block, &bytes, message, sizeof message)) {
+        shared = (unsigned)bytes;
         return 1;
+    }
     printf("not allowed: %s\n", message);
     return 0;
 }
@@ -193,7 +199,8 @@ int main(int argc, char **argv)
             get("cuLaunchKernel", (void **)&launch, 12000, 0, NULL))
             return 3;
     }
-    unsigned block[3] = {(unsigned)atoi(argv[3]), 1, 1}, threads = block[0], wrong = 0;
+    unsigned grid[3] = {BLOCKS, 1, 1}, block[3] = {(unsigned)atoi(argv[3]), 1, 1}, threads = block[0], wrong = 0;
+    shared = threads * (unsigned)sizeof *in;
     uint64_t a, b;
     void *module, *function, *arguments[] = {&a, &b};
     if (cuInit(0) || cuModuleLoadData(&module, text))
@@ -219,17 +226,17 @@ int main(int argc, char **argv)
     cuMemAlloc_v2(&a, sizeof in);
     cuMemAlloc_v2(&b, sizeof in);
     cuMemcpyHtoD_v2(a, in, sizeof in);
-    if (strcmp(argv[1], "header") == 0 && !adapt(module, block))
+    if (strcmp(argv[1], "header") == 0 && !adapt(module, grid, block))
         return 4;
     if (is(argv[1], "asks"))
         print_answers(function, block);
-    const unsigned more = is(argv[1], "asks") ? 100 << 10 : 0;
+    shared = is(argv[1], "asks") ? 100 << 10 : shared;
     int error = is(argv[1], "ex")            ? launch_config(function, block, arguments)
                 : is(argv[1], "cooperative") ? launch_cooperative(function, block, arguments)
                 : is(argv[1], "graph") || is(argv[1], "changed") || is(argv[1], "first") || is(argv[1], "any") ||
                         is(argv[1], "older")
                     ? launch_graph(argv[1], function, block, arguments)
-                    : launch(function, BLOCKS, 1, 1, block[0], 1, 1, more, NULL, arguments, NULL);
+                    : launch(function, grid[0], 1, 1, block[0], 1, 1, shared, NULL, arguments, NULL);
     cuMemcpyDtoH_v2(out, b, sizeof out);
     for (unsigned i = 0; i < BLOCKS * threads; i++)
         wrong += out[i] != in[i / threads * threads + threads - 1 - i % threads];

@@ -40,6 +40,23 @@ for made, block in ((result, 255), (fixed, 128)):
         check(f"launch of {block} is refused", False)
     except ptxopt.LaunchError as error:
         check(f"launch of {block} is refused", "vectoradd_exact" in str(error))
+grid = ptxopt.optimize(ptx, coarsen="bx4", coarsen_grid="shrink", entry="vectoradd_exact", **none)
+check("launch_grid", grid.launch_grid("vectoradd_exact", 12, (64, 2), 100) == ((3, 1, 1), (64, 2, 1), 100) and
+      result.launch_grid("vectoradd_exact", 12, 256) == ((12, 1, 1), (128, 1, 1), 0))
+dynamic = ptxopt.optimize("""
+.version 8.0
+.target sm_80
+.address_size 64
+.extern .shared .align 4 .b8 s[];
+.visible .entry k() { .reg .b32 %r; mov.u32 %r, s; st.shared.u32 [%r], 1; ret; }
+""", coarsen="x2,bx2", coarsen_grid="shrink", **none)
+check("launch_grid: dynamic shared memory", dynamic.launch_grid("k", 6, 64, 130) == ((3, 1, 1), (32, 1, 1), 512))
+for launch in (lambda: grid.launch("vectoradd_exact", 64), lambda: grid.launch_grid("vectoradd_exact", 11, 64)):
+    try:
+        launch()
+        check("a launch of a grid is refused", False)
+    except ptxopt.LaunchError as error:
+        check("a launch of a grid is refused", "grid" in str(error))
 raises("unknown option", ValueError, "did you mean '-coarsen'?", ptx, coarsne=2)
 raises("wrong value", ValueError, "expected a factor", ptx, coarsen="z")
 raises("options for files", ValueError, "for the program only", ptx, o="x")

@@ -72,6 +72,38 @@ grep '^error 0: 2 or 2 blocks of 1023' "$tmp/out" >"$tmp/answers"
 runs "preloaded, asks, original kept" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" asks "$tmp/both.ptx" 1023
 result "preloaded, asks: the same answers" "$(grep '^error .* threads' "$tmp/out" | diff "$tmp/answers" - | head -n 4)"
 runs "preloaded, another module" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" again "$tmp/coarse.ptx" 127 $ptx
+# The grid shrinks, and the dynamic shared memory grows.
+blocks=(-q -assembler none -coarsen-level block -coarsen-grid shrink)
+sed -e 's/^\(\.address_size.*\)$/\1\n.extern .shared .align 4 .b8 part[];/' \
+    -e '/\.shared.*part\[4096\]/d' $ptx >"$tmp/dynamic.ptx"
+"$PTXOPT" "${blocks[@]}" -coarsen 2 -o "$tmp/grid.ptx" "$tmp/dynamic.ptx"
+"$PTXOPT" "${blocks[@]}" -coarsen 3 -o "$tmp/thirds.ptx" "$tmp/dynamic.ptx"
+"$PTXOPT" "${blocks[@]}" -coarsen 3 -keep-original -o "$tmp/thirds-both.ptx" "$tmp/dynamic.ptx"
+"$PTXOPT" "${blocks[@]}" -coarsen 4 -o "$tmp/quarters.ptx" "$tmp/dynamic.ptx"
+"$PTXOPT" "${blocks[@]}" -coarsen 4 -keep-original -o "$tmp/quarters-both.ptx" "$tmp/dynamic.ptx"
+runs "shrunk grid, original" 0 "0 wrong" "$tmp/driver" linked "$tmp/dynamic.ptx" 100
+runs "shrunk grid, launched like the original" 1 "[1-9][0-9]* wrong" "$tmp/driver" linked "$tmp/grid.ptx" 100
+for file in grid thirds; do
+    runs "shrunk grid, $file, header" 0 "0 wrong" "$tmp/driver" header "$tmp/$file.ptx" 100
+    for way in linked library ex cooperative graph changed any; do
+        runs "shrunk grid, $file, preloaded, $way" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" $way \
+            "$tmp/$file.ptx" 100
+        result "shrunk grid, $file, preloaded, $way: counted" \
+            "$(grep -qx "ptxopt: kernel 'reverse': launches: [1-5] adapted, 0 of the original" "$errors" || echo no)"
+    done
+done
+runs "shrunk grid, forbidden, header" 4 "not allowed: grid.x is 6, not a multiple of 4" "$tmp/driver" header \
+    "$tmp/quarters.ptx" 100
+runs "shrunk grid, forbidden, preloaded" 134 "grid.x is 6, not a multiple of 4" LD_PRELOAD="$preload" "$tmp/driver" \
+    linked "$tmp/quarters.ptx" 100
+runs "shrunk grid, forbidden, original kept" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" linked \
+    "$tmp/quarters-both.ptx" 100
+# As much as the driver has for two parts, and not for three.
+runs "shrunk grid, much shared memory" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" asks "$tmp/grid.ptx" 100
+runs "shrunk grid, too much" 134 "needs 307200 bytes of dynamic shared memory, which the driver refuses" \
+    LD_PRELOAD="$preload" "$tmp/driver" asks "$tmp/thirds.ptx" 100
+runs "shrunk grid, too much, original kept" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" asks \
+    "$tmp/thirds-both.ptx" 100
 runs "preloaded into another program" 0 "^hello" LD_PRELOAD="$preload" echo hello
 
 real="$(nvidia_program PTXOPT_REAL_NVCC nvcc)"
