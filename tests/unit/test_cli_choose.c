@@ -296,10 +296,10 @@ static void test_nothing_to_weigh(void **state)
     assert_non_null(strstr(setup->report.refusal.reason, "the script says so"));
     setup_free(setup);
 
-    setup = setup_new("", "activemask.b32 %r2; popc.b32 %r2, %r2", 256, &script);
+    setup = setup_new("", "mbarrier.inval.b64 [%rd1]", 256, &script);
     choose_factor(setup->arena, &setup->report, &setup->options, context());
     assert_false(setup->report.request.coarsen);
-    assert_non_null(strstr(setup->report.refusal.reason, "activemask"));
+    assert_non_null(strstr(setup->report.refusal.reason, "mbarrier.inval"));
     assert_true(setup->report.refusal.has_span);
     setup_free(setup);
 }
