@@ -49,3 +49,14 @@ Values *values_compute(Arena *arena, const Body *body)
     }
     return values;
 }
+
+void value_replace_uses(const Values *values, RegId old, RegId replacement)
+{
+    for (uint32_t u = 0; u < value_use_count(values, old); u++) {
+        const ValueUse *use = &value_uses(values, old)[u];
+        if (use->inst)
+            use->inst->refs[use->index].reg = replacement;
+        else
+            use->block->phis.data[use->index].args.data[use->arg].reg = replacement;
+    }
+}

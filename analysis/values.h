@@ -38,6 +38,9 @@ typedef struct Values {
 /* O(I + R). The body must be in SSA form. */
 Values *values_compute(Arena *arena, const Body *body);
 
+/* Lets all instructions and phis that read the value read another; 'values' is outdated then. */
+void value_replace_uses(const Values *values, RegId old, RegId replacement);
+
 static inline bool value_is_undefined(const Values *values, RegId reg) { return !values->defs[reg].block; }
 static inline uint32_t value_use_count(const Values *values, RegId reg)
 {

@@ -11,6 +11,7 @@
 #include "opt/cleanup.h"
 #include "opt/induction.h"
 #include "opt/pass.h"
+#include "opt/sums.h"
 #include "opt/vectorize.h"
 #include "opt/version.h"
 
@@ -304,20 +305,6 @@ static RegId build_distance(Widener *widener, const Group *group, const Member *
     return reg;
 }
 
-/* The other operand of "add.s64 d, a, b" where one is the register; REG_NONE if it is not that. */
-static RegId added_to(const Inst *inst, RegId reg)
-{
-    if (!inst || inst_op(inst) != OP_ADD || inst->effects != EFFECT_PURE || inst->guard != REF_NONE ||
-        inst->operand_count != 3 || inst->signature->type_count != 1 || type_bits(inst->signature->types[0]) != 64 ||
-        type_class(inst->signature->types[0]) == CLASS_FLOAT)
-        return REG_NONE;
-    for (unsigned i = 1; i < 3; i++)
-        if (inst->operands[i].kind != OPERAND_REG || inst->operands[i].constant || inst->operands[i].negated)
-            return REG_NONE;
-    RegId a = inst->refs[inst->operands[1].ref].reg, b = inst->refs[inst->operands[2].ref].reg;
-    return a == reg && b != reg ? b : b == reg && a != reg ? a : REG_NONE;
-}
-
 /* Makes the instruction's only result a copy of the register. */
 static void result_replace(Widener *widener, Inst *inst, RegId with)
 {
@@ -337,7 +324,7 @@ static void member_rewrite(Widener *widener, const Group *group, const Member *m
     inst_insert_before(member->inst, inst_build(body, spelling, "dri", start, group->base, member->scale));
     for (uint32_t u = 0; u < value_use_count(values, dst); u++) {
         Inst *use = value_uses(values, dst)[u].inst;
-        RegId other = added_to(use, dst), base;
+        RegId other = sum_other(use, dst), base;
         if (other == REG_NONE || use->block != member->inst->block)
             continue;
         new_reg(widener, TYPE_B64, "%base", &base);

@@ -46,17 +46,6 @@ static bool is_apart_by(const Induction *first, const Induction *second, int64_t
     return true;
 }
 
-static void uses_replace(const Values *values, RegId old, RegId new)
-{
-    for (uint32_t u = 0; u < value_use_count(values, old); u++) {
-        const ValueUse *use = &value_uses(values, old)[u];
-        if (use->inst)
-            use->inst->refs[use->index].reg = new;
-        else
-            use->block->phis.data[use->index].args.data[use->arg].reg = new;
-    }
-}
-
 static unsigned header_join(Body *body, const Loop *loop, const Affine *affine, const Values *values)
 {
     Block *header = loop->header;
@@ -78,7 +67,7 @@ static unsigned header_join(Body *body, const Loop *loop, const Affine *affine, 
         RegId reg = body_clone_reg(body, found[count].reg);
         bool wide = found[first].start.bits == 64;
         Inst *sum = inst_build(body, wide ? "add.s64" : "add.s32", "dri", reg, found[first].reg, distance);
-        uses_replace(values, found[count].reg, reg);
+        value_replace_uses(values, found[count].reg, reg);
         if (header->first)
             inst_insert_before(header->first, sum);
         else

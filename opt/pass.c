@@ -60,6 +60,7 @@ const Pass pass_table[PASS_COUNT] = {
     ROW(ACCUMULATOR,   accumulator,   'm', false, SSA, LAUNCH, ALL,         "keep what a loop updates in registers"),
     ROW(VECTORIZE,     vectorize,     'v', false, SSA, LAUNCH, ALL,         "join neighbouring accesses to vectors"),
     ROW(BASES,         bases,         'e', false, SSA, KEEPS, INSTRUCTIONS, "a register and immediates for addresses"),
+    ROW(POINTERS,      pointers,      'p', false, SSA, KEEPS, INSTRUCTIONS, "advance what is read, not its parts"),
     ROW(SCHEDULE,      schedule,      'o', false, SSA, KEEPS, NONE,         "order instructions for register pressure"),
     ROW(REMATERIALIZE, rematerialize, 'r', false, SSA, KEEPS, INSTRUCTIONS, "recompute values instead of keeping them"),
     ROW(SINK,          sink,          'k', false, SSA, KEEPS, INSTRUCTIONS, "move computations towards their uses"),

@@ -31,6 +31,7 @@ static void reuse(PassContext *context)
     changed |= pass_run(context, PASS_ACCUMULATOR);
     changed |= pass_run(context, PASS_VECTORIZE);
     changed |= pass_run(context, PASS_BASES);
+    changed |= pass_run(context, PASS_POINTERS);
     if (changed)
         pass_run(context, PASS_CLEANUP);
 }

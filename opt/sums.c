@@ -1,6 +1,25 @@
 /* Registers for sums: one that has the sum, or term by term. */
 #include "opt/sums.h"
 
+bool sum_is_wide(const Inst *inst)
+{
+    return inst && !inst_is_opaque(inst) && inst_op(inst) == OP_ADD && inst->effects == EFFECT_PURE &&
+           inst->guard == REF_NONE && !inst->tied_count && inst->operand_count == 3 &&
+           inst->signature->type_count == 1 && type_bits(inst->signature->types[0]) == 64 &&
+           type_class(inst->signature->types[0]) != CLASS_FLOAT;
+}
+
+RegId sum_other(const Inst *inst, RegId reg)
+{
+    if (!sum_is_wide(inst))
+        return REG_NONE;
+    for (unsigned i = 1; i < 3; i++)
+        if (inst->operands[i].kind != OPERAND_REG || inst->operands[i].constant || inst->operands[i].negated)
+            return REG_NONE;
+    RegId a = inst->refs[inst->operands[1].ref].reg, b = inst->refs[inst->operands[2].ref].reg;
+    return a == reg && b != reg ? b : b == reg && a != reg ? a : REG_NONE;
+}
+
 SumPlace sum_place_new(Body *body, Block *block, Analyses *analyses)
 {
     return (SumPlace){body, block, analyses_affine(analyses), analyses_values(analyses),

@@ -1,8 +1,13 @@
-/* Code that computes affine sums at the end of a block. */
+/* Sums: what instructions add, and code that computes affine ones at the end of a block. */
 #ifndef PTXOPT_OPT_SUMS_H
 #define PTXOPT_OPT_SUMS_H
 
 #include "analysis/analysis.h"
+
+/* Whether the instruction is an addition of two 64-bit integers, without a guard.  NULL is allowed. */
+bool sum_is_wide(const Inst *inst);
+/* The other operand of such an addition of two registers of which one is 'reg'; REG_NONE if it is not that. */
+RegId sum_other(const Inst *inst, RegId reg);
 
 /* Where code is added: to the end of a block, before the branch that ends it. The analyses are of the body as it was
  * before anything was added. */

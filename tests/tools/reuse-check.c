@@ -20,8 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const PassId passes[] = {PASS_DECIDE,  PASS_LOAD_REUSE,  PASS_ADDRESSES, PASS_INDUCTION,
-                                PASS_FORWARD, PASS_ACCUMULATOR, PASS_VECTORIZE, PASS_BASES};
+static const PassId passes[] = {PASS_DECIDE,  PASS_LOAD_REUSE,  PASS_ADDRESSES, PASS_INDUCTION, PASS_FORWARD,
+                                PASS_ACCUMULATOR, PASS_VECTORIZE, PASS_BASES,     PASS_POINTERS};
 
 typedef struct Way {
     unsigned factor[3];

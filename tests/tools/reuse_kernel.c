@@ -255,6 +255,57 @@ static void make_loop(Maker *m)
     buf_printf(m->to.out, "E%u:\n", label);
 }
 
+/* A loop that reads rows a distance apart, by a pointer that is mostly for nothing else. */
+static void make_rows(Maker *m)
+{
+    unsigned t = temporary(&m->to), label = m->to.labels++, words = 1 + below(&m->to, 2), start = below(&m->to, 3);
+    bool of_own = chance(&m->to, 40), second = chance(&m->to, 70), early = chance(&m->to, 30);
+    const char *near = of_own ? "%d1" : "%d0";
+    line(&m->to, "setp.lt.s32 %%p%u, %%n, 1;", t);
+    line(&m->to, "@%%p%u bra E%u;", t, label);
+    line(&m->to, "mad.wide.s32 %%c%u, %%shift, %u, %s;", t, of_own ? 4 : 4 * words, near);
+    line(&m->to, "add.s64 %%b%u, %s, %u;", t, of_own ? "%own" : "%out", 4 * start);
+    line(&m->to, "mov.u32 %%j%u, 0;", t);
+    buf_printf(m->to.out, "L%u:\n", label);
+    if (early && second)
+        line(&m->to, "add.s64 %%a%u, %%c%u, %%b%u;", t, t, t);
+    line(&m->to, "add.s64 %%e%u, %%b%u, %s;", t, t, near);
+    line(&m->to, "ld.global.u32 %%t%u, [%%e%u];", t, t);
+    line(&m->to, "mad.lo.s32 %%v%u, %%t%u, 5, %%v%u;", below(&m->to, VALUES), t, below(&m->to, VALUES));
+    if (chance(&m->to, 20)) /* what is added changes from round to round */
+        line(&m->to, "add.s64 %%c%u, %%c%u, 4;", t, t);
+    if (chance(&m->to, 15)) {
+        line(&m->to, "sub.s64 %%e%u, %%b%u, %%out;", t, t);
+        line(&m->to, "cvt.u32.u64 %%v%u, %%e%u;", below(&m->to, VALUES), t);
+    }
+    bool skips = second && chance(&m->to, 20);
+    if (skips) {
+        line(&m->to, "setp.eq.u32 %%p%u, %%j%u, 1;", t, t);
+        line(&m->to, "@%%p%u bra S%u;", t, label);
+    }
+    if (second && !early)
+        line(&m->to, "add.s64 %%a%u, %%b%u, %%c%u;", t, t, t);
+    if (second) {
+        line(&m->to, "ld.global.u32 %%q%u, [%%a%u];", t, t);
+        line(&m->to, "mad.lo.s32 %%v%u, %%q%u, 3, %%v%u;", below(&m->to, VALUES), t, below(&m->to, VALUES));
+    }
+    if (skips)
+        buf_printf(m->to.out, "S%u:\n", label);
+    line(&m->to, "add.s64 %%b%u, %%b%u, 4;", t, t);
+    if (chance(&m->to, 20)) {
+        line(&m->to, "add.s64 %%e%u, %%b%u, %s;", t, t, near);
+        line(&m->to, "ld.global.u32 %%v%u, [%%e%u];", below(&m->to, VALUES), t);
+    }
+    line(&m->to, "add.s32 %%j%u, %%j%u, 1;", t, t);
+    line(&m->to, "setp.lt.s32 %%p%u, %%j%u, %%n;", t, t);
+    line(&m->to, "@%%p%u bra L%u;", t, label);
+    if (chance(&m->to, 30)) {
+        line(&m->to, "sub.s64 %%b%u, %%b%u, %%out;", t, t);
+        line(&m->to, "cvt.u32.u64 %%v%u, %%b%u;", below(&m->to, VALUES), t);
+    }
+    buf_printf(m->to.out, "E%u:\n", label);
+}
+
 /* A condition on the thread's index, as that of a halo: with a known block size some replicas' are decided. */
 static void make_bound(Maker *m, unsigned predicate)
 {
@@ -267,13 +318,14 @@ static void make_bound(Maker *m, unsigned predicate)
 static void make_statements(Maker *m, unsigned depth, unsigned count)
 {
     for (unsigned i = 0; i < count && m->budget; i++, m->budget--) {
-        switch (below(&m->to, 12)) {
+        switch (below(&m->to, 13)) {
         case 0: case 1: make_neighbour(m); break;
         case 2: case 3: (chance(&m->to, m->wraps ? 90 : 30) ? make_wrapping : make_stencil)(m); break;
         case 4: case 5: case 6: make_own(m); break;
         case 7: make_order(m); break;
         case 8: case 9: make_loop(m); break;
         case 10: make_arithmetic(m); break;
+        case 11: make_rows(m); break;
         default: {
             unsigned t = temporary(&m->to), label = m->to.labels++;
             bool was = m->uniform;
