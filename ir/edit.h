@@ -9,6 +9,8 @@ void body_update_preds(Body *body);  /* from fall and targets; also drops phi ar
 void body_remove_unreachable(Body *body);
 /* Placed after 'after' in the layout (NULL: at the end); no label, no edges. */
 Block *body_add_block(Body *body, Block *after);
+/* The pragma belongs to the module, as copies of the body share it. */
+void block_add_pragma(Body *body, Block *block, const char *text);
 RegId body_add_reg(Body *body, Type type, Name base); /* a new register named after 'base', made unique */
 RegId body_clone_reg(Body *body, RegId reg); /* same type and origin; the name is derived from the original's */
 void inst_append(Block *block, Inst *inst);

@@ -19,7 +19,7 @@
  *   6. short regions are predicated (coarsen_predicate.c), others get fast paths beside them, for where the replicas
  *      agree on the condition (coarsen_fast.c, coarsen_joint.c);
  *   7. variant instructions are cloned in place, and regions as a whole (coarsen_mapping.c, coarsen_clone.c,
- *      coarsen_combine.c). */
+ *      coarsen_combine.c), but slow paths become loops over the replicas (coarsen_slow.c). */
 #include "opt/coarsen.h"
 
 #include "opt/coarsen_internal.h"
@@ -161,6 +161,8 @@ static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRe
                     .factor = step->factor,
                     .size = step->level == LEVEL_THREAD ? block.threads[step->dimension] : 0,
                     .stride = request->stride,
+                    .index = REG_NONE,
+                    .distance = REG_NONE,
                     .replicas = step->replicas,
                     .shrinks_grid = request->shrinks_grid,
                     .all_blocks = contract->merged[0] * contract->merged[1] * contract->merged[2],

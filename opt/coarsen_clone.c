@@ -7,7 +7,7 @@
  *
  * where 'between' and 'end' are new blocks: all edges out of one replica's copy lead there, and 'between' branches like
  * the head, on the next replica's condition. The values that the join's phis choose between are chosen in these blocks,
- * each replica's in its own.
+ * each replica's in its own.  Slow paths become loops instead (coarsen_slow.c).
  *
  * Requires SSA form, variance and regions. Preserves SSA form; the control flow and all analyses change. */
 #include "opt/coarsen_internal.h"
@@ -250,6 +250,12 @@ static void clone_region(Cloner *cloner, Region *region)
     Block *head = separate_head(cloner, region);
     Block *join = region->join;
     size_t last = VEC_LAST(region->blocks)->id;
+    ReplicaLoop loop;
+    if (coarsening_loop_over(c, region, head, &loop)) {
+        VEC_PUSH(cloner->scratch, cloner->before[region->blocks.data[0]->id], loop.next);
+        VEC_PUSH(cloner->scratch, cloner->after[last], loop.end);
+        return;
+    }
     Block **ends = ARENA_ARRAY(cloner->scratch, Block *, c->factor);
     for (unsigned k = 0; k < c->factor; k++) {
         for (size_t i = 0; k > 0 && i < region->blocks.count; i++) {

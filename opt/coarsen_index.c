@@ -173,6 +173,13 @@ void coarsening_gather_index(Coarsening *c)
     body_update_preds(c->body);
 }
 
+Inst *coarsening_next_index(const Coarsening *c, RegId next, RegId index)
+{
+    if (c->distance != REG_NONE)
+        return inst_build(c->body, "add.u32", "drr", next, index, c->distance);
+    return inst_build(c->body, "add.u32", "dri", next, index, c->step);
+}
+
 void coarsening_make_indices(Coarsening *c)
 {
     Inst *read = c->index_read;
@@ -180,6 +187,7 @@ void coarsening_make_indices(Coarsening *c)
         return;
     Body *body = c->body;
     RegId first = read->refs[0].reg;
+    c->index = first;
     if (c->beyond) { /* the first replica never is: H is N / factor, rounded up */
         RegId beyond = c->beyond->refs[0].reg;
         inst_insert_after(c->beyond, inst_build(body, "setp.ne.u32", "dii", beyond, (int64_t)0, (int64_t)0));
@@ -188,9 +196,9 @@ void coarsening_make_indices(Coarsening *c)
     int64_t factor = c->factor;
     Inst *place = read;
     if (c->stride.kind == STRIDE_BLOCK && c->size) {
+        c->step = (int64_t)divide_up(c->size, c->factor);
         for (unsigned k = 1; k < c->factor; k++)
-            place = insert_after(place, inst_build(body, "add.u32", "dri", c->maps[k][first], first,
-                                                   (int64_t)(k * divide_up(c->size, c->factor))));
+            place = insert_after(place, inst_build(body, "add.u32", "dri", c->maps[k][first], first, k * c->step));
         return;
     }
     if (c->stride.kind == STRIDE_BLOCK) {
@@ -203,23 +211,23 @@ void coarsening_make_indices(Coarsening *c)
         } else
             place = insert_after(place, inst_build(body, "mov.u32", "ds", size,
                                                    component(vector, c->dimension)->name));
+        c->distance = size;
         for (unsigned k = 1; k < c->factor; k++) /* each from the one before: no product stays live */
-            place = insert_after(place,
-                                  inst_build(body, "add.u32", "drr", c->maps[k][first], c->maps[k - 1][first], size));
+            place = insert_after(place, coarsening_next_index(c, c->maps[k][first], c->maps[k - 1][first]));
         return;
     }
     RegId index = body_add_reg(body, TYPE_B32, intern(body->module->names, "%tid_coarse"));
     read->refs[0].reg = index;
-    int64_t step = 1;
+    c->step = c->stride.kind == STRIDE_UNIT ? 1 : c->stride.number;
     if (c->stride.kind == STRIDE_UNIT)
         place = insert_after(place, inst_build(body, "mul.lo.u32", "dri", first, index, factor));
     else {
         /* (t / s) * c * s + t % s  =  t + (t / s) * (c - 1) * s */
-        step = c->stride.number;
         RegId group = body_add_reg(body, TYPE_B32, intern(body->module->names, "%tid_group"));
-        place = insert_after(place, inst_build(body, "div.u32", "dri", group, index, step));
-        place = insert_after(place, inst_build(body, "mad.lo.u32", "drir", first, group, (factor - 1) * step, index));
+        place = insert_after(place, inst_build(body, "div.u32", "dri", group, index, c->step));
+        int64_t ahead = (factor - 1) * c->step;
+        place = insert_after(place, inst_build(body, "mad.lo.u32", "drir", first, group, ahead, index));
     }
     for (unsigned k = 1; k < c->factor; k++)
-        place = insert_after(place, inst_build(body, "add.u32", "dri", c->maps[k][first], first, k * step));
+        place = insert_after(place, inst_build(body, "add.u32", "dri", c->maps[k][first], first, k * c->step));
 }

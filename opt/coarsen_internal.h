@@ -49,6 +49,9 @@ typedef struct Coarsening {
 
     /* "mov.u32 T, %tid.d" (or %ctaid.d) in the entry block, the only read of the index; or NULL */
     Inst *index_read;
+    RegId index;    /* replica 0's, once coarsening_make_indices() has been called; REG_NONE: nothing reads it */
+    RegId distance; /* from one replica's index to the next one's; REG_NONE: it is 'step' */
+    int64_t step;
     Inst *beyond; /* the comparison of that index with the size of the grid, or of the block; or NULL */
     Analyses *analyses; /* of the body before cloning */
     const Dominance *dominance, *postdominance;
@@ -154,6 +157,8 @@ void coarsening_gather_index(Coarsening *c);
 void coarsening_stop_surplus(Body *body, unsigned dimension, unsigned factor);
 /* Makes the register of index_read replica 0's index, and computes the others' after it. Requires coarsening_map(). */
 void coarsening_make_indices(Coarsening *c);
+/* The instruction, in no block, that computes the index of a replica from that of the one before it. */
+Inst *coarsening_next_index(const Coarsening *c, RegId next, RegId index);
 
 /* coarsen_dynamic.c */
 /* Shared memory whose size the launch gives. */
@@ -276,6 +281,14 @@ bool coarsening_may_leave(const Coarsening *c);
 /* Rewrites the body for merged threads some of whose replicas have left: the analyses and the regions must be computed
  * again, without leaves. */
 void coarsening_let_leave(Coarsening *c);
+
+/* coarsen_slow.c */
+typedef struct ReplicaLoop {
+    Block *next, *end; /* before and after the region; the caller places them */
+} ReplicaLoop;
+/* Makes the region, whose head has no way past it but to the join, a loop over the replicas.  False, with nothing
+ * changed, if it is not on a slow path, if its code cannot be all replicas', or if that does not pay. */
+bool coarsening_loop_over(Coarsening *c, const Region *region, Block *head, ReplicaLoop *loop);
 
 /* coarsen_clone.c */
 /* Clones instructions and regions for all replicas. Cannot fail. */

@@ -27,15 +27,6 @@ static bool has_pragma(const Body *body)
     return false;
 }
 
-static void add_pragma(Body *body)
-{
-    Pragma *pragma = ARENA_NEW(body->arena, Pragma);
-    pragma->strings = ARENA_ARRAY(body->arena, Name, 1);
-    pragma->strings[0] = pragma_name(body);
-    pragma->count = 1;
-    VEC_PUSH(body->arena, body->blocks.data[0]->pragmas, pragma);
-}
-
 static unsigned blocks_on_sm(const Search *search, const Figures *figures)
 {
     return pass_blocks_on_sm(&search->passes, figures, search->request->dynamic_shared);
@@ -59,7 +50,7 @@ bool pass_spilling(PassContext *context)
     Body *body = body_clone(search->best);
     if (!body->tuning.maxntid_count && !body->tuning.reqntid_count)
         block_size_declare(&search->passes.block, &body->tuning);
-    add_pragma(body);
+    block_add_pragma(body, body->blocks.data[0], pragma_text);
     search->tried[PASS_SPILLING]++;
     Figures figures = search_measure(search, body);
     const char *what = "spills in shared memory";

@@ -37,6 +37,16 @@ Block *body_add_block(Body *body, Block *after)
     return block;
 }
 
+void block_add_pragma(Body *body, Block *block, const char *text)
+{
+    Module *module = body->module;
+    Pragma *pragma = ARENA_NEW(module->arena, Pragma);
+    pragma->strings = ARENA_ARRAY(module->arena, Name, 1);
+    pragma->strings[0] = intern(module->names, text);
+    pragma->count = 1;
+    VEC_PUSH(body->arena, block->pragmas, pragma);
+}
+
 static void phi_args_prune(Body *body, Arena *scratch)
 {
     uint32_t *stamp = ARENA_ARRAY(scratch, uint32_t, body->blocks.count);

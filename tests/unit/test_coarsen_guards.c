@@ -66,6 +66,44 @@ static void test_fast_paths(void **state)
     assert_int_equal(count_guarded(shuffle, 2, GUARDS_FAST, 0, OP_SHFL), 2);
 }
 
+static const char bits_reversed_20_times[] =
+    "\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n"
+    "\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n"
+    "\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n"
+    "\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n";
+
+/* 'times' is how often the code between 'before' and 'after', repeated, is there for four replicas: four times on the
+ * fast path, and once or four times beside it. */
+static void check_slow(const char *before, unsigned repeated, const char *after, unsigned times)
+{
+    Buf code = {0};
+    buf_puts(&code, before);
+    for (unsigned i = 0; i < repeated; i++)
+        buf_puts(&code, bits_reversed_20_times);
+    buf_puts(&code, after);
+    size_t count = count_guarded(buf_text(&code), 4, GUARDS_FAST, 0, OP_BREV);
+    if (count != (size_t)20 * repeated * times)
+        fail_msg("%zu instructions in:\n%s", count, buf_text(&code));
+    buf_free(&code);
+}
+
+static void test_slow_paths(void **state)
+{
+    (void)state;
+    const char *end = "\tst.global.u32 [%d1], %r1;\n";
+    const char *guard = OWN "\tsetp.ge.u32 %p1, %t, %r0;\n\t@%p1 ret;\n\tld.global.u32 %r1, [%d1];\n";
+    check_slow(guard, 1, end, 4 + 1);
+    /* a result, which the loop collects for each replica: too much for so short a region */
+    const char *result = OWN "\tmov.u32 %r1, 0;\n\tsetp.ge.u32 %p1, %t, %r0;\n\t@%p1 bra L;\n"
+                             "\tld.global.u32 %r1, [%d1];\n";
+    check_slow(result, 1, "L:\n\tst.global.u32 [%d1], %r1;\n", 4 + 4);
+    check_slow(result, 4, "L:\n\tst.global.u32 [%d1], %r1;\n", 4 + 1);
+    /* a loaded value cannot be computed again, but moves up */
+    const char *loaded = OWN "\tld.global.u32 %r1, [%d1];\n\tsetp.ge.u32 %p1, %t, %r0;\n\t@%p1 ret;\n";
+    check_slow(loaded, 1, end, 4 + 4);
+    check_slow(loaded, 4, end, 4 + 1);
+}
+
 static size_t count_guards(const Body *body, Opcode op)
 {
     size_t count = 0;
@@ -185,6 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fast_paths),
+        cmocka_unit_test(test_slow_paths),
         cmocka_unit_test(test_predication),
         cmocka_unit_test(test_joint_loops),
         cmocka_unit_test(test_combines),
