@@ -1,0 +1,145 @@
+#!/usr/bin/env bash
+# The installed programs in the hands of other tools: CMake, clang, Triton and XLA, each where it is installed. Programs
+# run on the emulated GPU.
+#
+# $CUDA_OF_CLANG is a toolkit that clang++ ($CLANG) can use, where it is another than nvcc's. $PTXOPT_PYTHONS lists
+# Pythons besides python3, for Triton, and for JAX with its CUDA plugin.
+set -uo pipefail
+
+tmp="$(mktemp -d)"
+trap 'rm -rf "$tmp"' EXIT
+errors="${TEST_TMP:?}/errors"
+. tests/suites/result.bash
+. tests/suites/programs.bash
+if [ "$(basename "${BUILD:?}")" != build ]; then
+    echo "the sanitizers cannot be linked into other programs"
+    exit 77
+fi
+unset PTXOPT_FLAGS PTXOPT_STRICT PTXOPT_REAL_PTXAS PTXOPT_REAL_NVCC PTXOPT_LAUNCH_REPORT XLA_FLAGS
+root="$PWD"
+emulated="$(realpath "$BUILD/tests/emulated")"
+own="$tmp/usr"
+if ! make --no-print-directory install PREFIX="$own" >"$tmp/out" 2>"$errors"; then
+    result "make install" "failed"
+    exit 1
+fi
+nvcc="$(nvidia_program PTXOPT_REAL_NVCC nvcc)"
+ptxas="$(nvidia_program PTXOPT_PTXAS ptxas)"
+python_with() {
+    local python
+    # shellcheck disable=SC2086
+    for python in python3 ${PTXOPT_PYTHONS:-}; do
+        if "$python" -c "import $1" 2>/dev/null; then
+            echo "$python"
+            return
+        fi
+    done
+}
+# $1: name; $2: pattern; $3...: the command.
+prints() {
+    local name="$1" pattern="$2"
+    shift 2
+    "$@" >"$tmp/out" 2>"$errors"
+    local status=$?
+    result "$name" "$([ $status -eq 0 ] || echo "exit status $status: $(tail -n 2 "$tmp/out")"
+        [ -z "$pattern" ] || grep -qE "$pattern" "$tmp/out" || echo "'$pattern' is not printed")"
+}
+
+# CMake, with the wrapper as its compiler.
+if [ -z "$nvcc" ] || ! command -v cmake >/dev/null; then
+    echo "skip CMake: no $(command -v cmake >/dev/null && echo nvcc || echo cmake)"
+else
+    export PTXOPT_REAL_NVCC="$nvcc"
+    prints "CMake: configured" "Generating done" cmake -S tests/compilers -B "$tmp/a build" -DCMAKE_PREFIX_PATH="$own" \
+        -DLAUNCHING="$root/tests/launching" -DCMAKE_CUDA_COMPILER="$own/bin/ptxopt-nvcc"
+    prints "CMake: built, in parallel" "Built target units" cmake --build "$tmp/a build" -j 2
+    for block in 128 127; do
+        prints "CMake: a program, $block" "^0 wrong" env LD_LIBRARY_PATH="$emulated" PTXOPT_LAUNCH_REPORT=1 \
+            "$tmp/a build/app" $block
+        result "CMake: a program, $block: counted" "$(grep -c "^ptxopt: kernel" "$errors" | grep -v '^3$')"
+        prints "CMake: linked units, $block" "^0 wrong, 0 different, all counted" env LD_LIBRARY_PATH="$emulated" \
+            PTXOPT_LAUNCH_REPORT=1 "$tmp/a build/units" $block
+        result "CMake: linked units, $block: counted" "$(grep -c "^ptxopt: kernel" "$errors" | grep -v '^3$')"
+    done
+    prints "CMake: without options" "^0 wrong" env LD_LIBRARY_PATH="$emulated" PTXOPT_LAUNCH_REPORT=1 "$tmp/a build/plain"
+    result "CMake: without options: nothing is adapted" "$(grep "^ptxopt" "$errors")"
+    unset PTXOPT_REAL_NVCC
+fi
+
+# A ptxas that notes which inputs are files of ptxopt's, between ptxopt-ptxas and the real one.
+if [ -z "$ptxas" ]; then
+    echo "skip clang, Triton and XLA: no ptxas"
+    exit "$failed"
+fi
+cat >"$tmp/ptxas" <<END
+#!/bin/sh
+for word; do
+    case "\$word" in */ptxopt-[A-Za-z0-9]*/*) echo "\$word" >>"$tmp/seen" ;; esac
+done
+exec "\$KEPT_PTXAS" "\$@"
+END
+chmod +x "$tmp/ptxas"
+export PTXOPT_REAL_PTXAS="$tmp/ptxas" KEPT_PTXAS="$ptxas"
+# $1: name. ptxas was given what ptxopt made, so often ($2) at least.
+seen() {
+    result "$1" "$([ "$(sort -u "$tmp/seen" 2>/dev/null | wc -l)" -ge "$2" ] || echo "it was not")"
+    rm -f "$tmp/seen"
+}
+
+# clang: a kernel alone, which needs no toolkit but ptxas, and a whole program.
+clang="${CLANG:-clang++}"
+shim=(--ptxas-path="$own/bin/ptxopt-ptxas")
+if ! "$clang" --print-targets 2>/dev/null | grep -q nvptx64; then
+    echo "skip clang: no $clang for NVIDIA's GPUs"
+else
+    export PTXOPT_STRICT=1
+    PTXOPT_FLAGS="-coarsen 2 -block 128" prints "clang: a kernel" "" "$clang" -x cuda -nocudainc -nocudalib \
+        --cuda-device-only --cuda-gpu-arch=sm_75 -O2 "${shim[@]}" -c tests/compilers/device.cu -o "$tmp/device.cubin"
+    seen "clang: a kernel: it is ptxopt's" 1
+    result "clang: a kernel: its contract" "$(grep -q __ptxopt_launch_ "$tmp/device.cubin" || echo "none")"
+    cuda="${CUDA_OF_CLANG:-$(dirname "$(dirname "$(realpath "$ptxas")")")}"
+    program=(-x cuda --cuda-path="$cuda" -isystem "$cuda/include" --cuda-gpu-arch=sm_75 --cuda-include-ptx=all -O2
+        -Wno-unknown-cuda-version)
+    if ! "$clang" "${program[@]}" -c tests/launching/program.cu -o "$tmp/app.o" >"$tmp/out" 2>"$errors" ||
+        ! [ -d "$cuda/lib64" ]; then
+        echo "skip clang, a whole program: it cannot use $cuda: $(grep -m 1 error "$errors")"
+    else
+        export KEPT_PTXAS="$cuda/bin/ptxas" PKG_CONFIG_PATH="$own/lib/pkgconfig"
+        # shellcheck disable=SC2046
+        PTXOPT_FLAGS="-coarsen 2 -keep-original -q" prints "clang: a program" "" "$clang" "${program[@]}" "${shim[@]}" \
+            tests/launching/program.cu -o "$tmp/app" $(pkg-config --cflags --libs ptxopt-launch) -L"$cuda/lib64" -lcudart
+        seen "clang: a program: it is ptxopt's" 1
+        # Its PTX is clang's own, so nothing is coarsened on the emulated GPU.
+        prints "clang: a program: runs" "^0 wrong" env LD_LIBRARY_PATH="$emulated" "$tmp/app"
+    fi
+    unset PTXOPT_STRICT PKG_CONFIG_PATH
+fi
+
+# Triton asks for the version, and passes over what gives no good answer. Its own ptxas reads the PTX that it writes.
+python="$(python_with triton)"
+if [ -z "$python" ]; then
+    echo "skip Triton: not installed"
+else
+    KEPT_PTXAS="$("$python" -c 'import triton; print(triton.__path__[0])')/backends/nvidia/bin/ptxas"
+    export TRITON_CACHE_DIR="$tmp/triton" PTXOPT_STRICT=1
+    TRITON_PTXAS_PATH="$own/bin/ptxopt-ptxas" TRITON_PTXAS_BLACKWELL_PATH="$own/bin/ptxopt-ptxas" \
+        PTXOPT_FLAGS="-target-regs 64 -O1 -q" prints "Triton" "^sm_100: [0-9]+ bytes" "$python" \
+        tests/compilers/triton_kernel.py
+    seen "Triton: both kernels are ptxopt's" 2
+    unset PTXOPT_STRICT
+fi
+
+# XLA looks for bin/ptxas in the CUDA folder that it is told.
+python="$(python_with jax_plugins.xla_cuda13)"
+if [ -z "$python" ]; then
+    echo "skip XLA: JAX with its plugin for CUDA 13 is not installed"
+else
+    KEPT_PTXAS="$ptxas"
+    plugin="$("$python" -c 'import jax_plugins.xla_cuda13 as plugin; print(plugin.__path__[0])')/xla_cuda_plugin.so"
+    mkdir -p "$tmp/cuda/bin"
+    ln -s "$own/bin/ptxopt-ptxas" "$tmp/cuda/bin/ptxas"
+    XLA_FLAGS="--xla_gpu_cuda_data_dir=$tmp/cuda" PTXOPT_STRICT=1 PTXOPT_FLAGS="-coarsen bx2 -q" \
+        prints "XLA" "^compiled" "$python" tests/compilers/xla_kernel.py "$plugin"
+    seen "XLA: the kernel is ptxopt's" 1
+fi
+exit "$failed"
