@@ -55,19 +55,19 @@ static bool declare(PassContext *context)
     Tuning declared = context->body->tuning;
     FunctionForm form = pass_form(context, context->body);
     form.tuning = &declared;
-    if (declared.reqntid_count)
+    if (declared.reqntid_count || (!contract->block[0] && declared.maxntid_count))
         return true;
     if (contract->block[0]) {
         for (unsigned d = 0; d < 3; d++)
             declared.reqntid[d] = kept_threads(contract, d);
         declared.reqntid_count = declared.reqntid[2] > 1 ? 3 : declared.reqntid[1] > 1 ? 2 : 1;
         declared.maxntid_count = 0;
-    } else if (!declared.maxntid_count) {
+    } else {
         declared.maxntid[0] = most_threads(contract);
         declared.maxntid_count = 1;
     }
     if (costs(context, &form))
-        return declared.maxntid_count && context->body->tuning.maxntid_count;
+        return false;
     context->body->tuning = declared;
     return true;
 }

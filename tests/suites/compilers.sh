@@ -61,7 +61,8 @@ else
             PTXOPT_LAUNCH_REPORT=1 "$tmp/a build/units" $block
         result "CMake: linked units, $block: counted" "$(grep -c "^ptxopt: kernel" "$errors" | grep -v '^3$')"
     done
-    prints "CMake: without options" "^0 wrong" env LD_LIBRARY_PATH="$emulated" PTXOPT_LAUNCH_REPORT=1 "$tmp/a build/plain"
+    prints "CMake: without options" "^0 wrong" env LD_LIBRARY_PATH="$emulated" PTXOPT_LAUNCH_REPORT=1 \
+        "$tmp/a build/plain"
     result "CMake: without options: nothing is adapted" "$(grep "^ptxopt" "$errors")"
     unset PTXOPT_REAL_NVCC
 fi
@@ -107,7 +108,8 @@ else
         export KEPT_PTXAS="$cuda/bin/ptxas" PKG_CONFIG_PATH="$own/lib/pkgconfig"
         # shellcheck disable=SC2046
         PTXOPT_FLAGS="-coarsen 2 -keep-original -q" prints "clang: a program" "" "$clang" "${program[@]}" "${shim[@]}" \
-            tests/launching/program.cu -o "$tmp/app" $(pkg-config --cflags --libs ptxopt-launch) -L"$cuda/lib64" -lcudart
+            tests/launching/program.cu -o "$tmp/app" $(pkg-config --cflags --libs ptxopt-launch) -L"$cuda/lib64" \
+            -lcudart
         seen "clang: a program: it is ptxopt's" 1
         # Its PTX is clang's own, so nothing is coarsened on the emulated GPU.
         prints "clang: a program: runs" "^0 wrong" env LD_LIBRARY_PATH="$emulated" "$tmp/app"
