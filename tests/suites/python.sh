@@ -47,6 +47,8 @@ example() {
 example nvrtc cuda.bindings.nvrtc 'a block of \(64, 1, 1\)'
 # The driver is the emulator, and so the kernel runs, too.
 example cuda_core cuda.core '^wrong: 0$' LD_LIBRARY_PATH="$emulated"
+# CuPy has NVIDIA's runtime inside, which works on NVIDIA's driver only.
+example cupy_kernel cupy 'launch scale with \(64, 1, 1\) instead of 256'
 example numba_kernel numba.cuda 'a block of \(64, 1, 1\) instead of 256'
 example triton_kernel triton 'softmax needs [0-9]+ registers instead of [0-9]+' TRITON_CACHE_DIR="$tmp/triton"
 exit "$failed"
