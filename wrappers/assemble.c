@@ -321,6 +321,8 @@ int assemble(Arena *arena, const Assembling *assembling)
         return flags.is_strict ? 1 : assemble_plainly(arena, assembling);
     }
     int status = assemble_in_folder(&call);
+    for (size_t i = 0; i < call.line.inputs.count; i++)
+        log_free(&call.inputs[i].log); /* those that nobody had to see */
     folder_remove();
     return status;
 }

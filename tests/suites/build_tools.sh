@@ -234,8 +234,8 @@ cat >"$tmp/fake/dryrun" <<END
 END
 sed -i "s|^    -dryrun) .*|    -dryrun) cat '$tmp/fake/dryrun' >\&2; exit ;;|" "$tmp/fake/nvcc"
 "$nvcc" -Xptxopt -target-regs=40,-strict -Xptxas -O2 -dryrun k.cu >"$tmp/out" 2>"$errors"
-says "nvcc: -dryrun: ptxopt is in the compiler's step" -F \
-    "#\$ '$tools/wrappers/cicc' '--ptxopt-program=$nvcc' '--ptxopt-compiler=$tmp/fake/cicc' " "$errors"
+says "nvcc: -dryrun: ptxopt is in the compiler's step" -E \
+    "^#\\$ '$tools/([.]{2}/)*wrappers/cicc' '--ptxopt-program=$nvcc' '--ptxopt-compiler=$tmp/fake/cicc' " "$errors"
 says "nvcc: -dryrun: its options are words of the step" -F \
     " --ptxopt-strict '--ptxopt-flag=-target-regs=40' '--ptxopt-judge=-O2' -a k.ii -o k.ptx" "$errors"
 says "nvcc: -dryrun: other steps stay" -Fx '#$ ptxas k.ptx' "$errors"
