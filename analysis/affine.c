@@ -382,6 +382,24 @@ static bool eval_or(const Evaluator *evaluator, const Inst *inst, unsigned bits,
     return true;
 }
 
+/* The complement of all bits from the k-th on, as compilers write rows above: -sum - 2^k, if the others are clear. */
+static bool eval_complement(unsigned bits, uint64_t mask, Sum *sum)
+{
+    uint64_t first = bits == 32 ? (uint32_t)-mask : -mask, alignment = sum_alignment(sum);
+    Sum minus = sum_of_constant(bits, UINT64_MAX);
+    if (!first || first & (first - 1) || (alignment && alignment < first) || !sum_multiply(sum, &minus))
+        return false;
+    sum_add_constant(sum, -(int64_t)first, 1);
+    return true;
+}
+
+static bool eval_xor(const Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
+{
+    uint64_t mask;
+    return inst->operand_count == 3 && constant_operand(evaluator, inst, 2, bits, &mask) &&
+           operand_sum(evaluator, inst, &inst->operands[1], bits, sum) && eval_complement(bits, mask, sum);
+}
+
 static bool eval_cvt(Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
 {
     const Signature *signature = inst->signature;
@@ -434,6 +452,10 @@ static bool eval_inst(Evaluator *evaluator, const Inst *inst, unsigned bits, Sum
     case OP_MAD: return !inst_has(inst, MOD_SAT) && eval_multiply(evaluator, inst, bits, sum);
     case OP_SHL: return eval_shl(evaluator, inst, bits, sum);
     case OP_OR: return eval_or(evaluator, inst, bits, sum);
+    case OP_XOR: return eval_xor(evaluator, inst, bits, sum);
+    case OP_NOT:
+        return inst->operand_count == 2 && operand_sum(evaluator, inst, &inst->operands[1], bits, sum) &&
+               eval_complement(bits, UINT64_MAX, sum);
     case OP_CVT: return eval_cvt(evaluator, inst, bits, sum);
     case OP_CVTA: return eval_cvta(evaluator, inst, bits, sum);
     case OP_NEG: {

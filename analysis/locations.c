@@ -17,6 +17,7 @@ typedef struct Finder {
     const Body *body;
     const MemoryModel *model;
     const Values *values;
+    bool any_width; /* loads that extend a place to different widths have one location */
     Locations *locations;
     VEC(Location) items;
     VEC(PlainAccess) accesses;
@@ -36,10 +37,17 @@ static uint64_t location_hash(const Location *location)
     return hash ^ hash >> 31;
 }
 
-/* The same place by the same sum, which 'affine_compare' decides. */
-static bool location_equal(const Location *a, const Location *b)
+/* Whether loads of the type fill wider registers with zeros or with the sign. */
+static bool is_extended(Type narrow)
 {
-    return a->space == b->space && a->bytes == b->bytes && a->narrow == b->narrow && a->reg_bits == b->reg_bits &&
+    return narrow != TYPE_NONE && type_class(narrow) != CLASS_FLOAT;
+}
+
+/* The same place by the same sum, which 'affine_compare' decides. */
+static bool location_equal(const Finder *finder, const Location *a, const Location *b)
+{
+    bool same_width = a->reg_bits == b->reg_bits || (finder->any_width && is_extended(a->narrow));
+    return a->space == b->space && a->bytes == b->bytes && a->narrow == b->narrow && same_width &&
            a->read_only == b->read_only && a->awaited == b->awaited &&
            affine_compare(&a->form, a->bytes, &b->form, b->bytes) == ALIAS_SAME;
 }
@@ -50,7 +58,7 @@ static uint32_t location_number(Finder *finder, const Location *wanted)
     size_t slot = location_hash(wanted) & finder->mask;
     for (; finder->table[slot]; slot = (slot + 1) & finder->mask) {
         Location *have = &finder->items.data[finder->table[slot] - 1];
-        if (!location_equal(have, wanted))
+        if (!location_equal(finder, have, wanted))
             continue;
         if (have->lies_in == SPACE_NONE)
             have->lies_in = wanted->lies_in;
@@ -310,7 +318,8 @@ Locations *locations_compute(Arena *arena, const Body *body, const MemoryModel *
     Locations *locations = ARENA_NEW(arena, Locations);
     locations->body = body;
     Finder finder = {
-        .arena = arena, .scratch = scratch, .body = body, .model = model, .values = values, .locations = locations};
+        .arena = arena, .scratch = scratch, .body = body, .model = model, .values = values, .locations = locations,
+        .any_width = source == LOCATION_LOADS};
     accesses_find(&finder);
     /* The numbers live as long as the result. */
     Location *items = ARENA_ARRAY(arena, Location, locations->count);

@@ -10,14 +10,15 @@
 
 #define LOCATION_NONE UINT32_MAX
 
-/* One element of an access: the same bytes at an address that is the same sum, read in one way. */
+/* One element of an access: the same bytes at an address that is the same sum, read in one way. Loads that extend it
+ * may do so to registers of several widths. */
 typedef struct Location {
     Space space;       /* of the address: SPACE_NONE for generic and global ones */
     Space lies_in;     /* where it is known to lie; SPACE_NONE: unknown */
     AffineForm form;   /* of the address */
     unsigned bytes;
     Type narrow;       /* elements narrower than their registers: the type of the access; else TYPE_NONE */
-    unsigned reg_bits; /* of the registers that hold it */
+    unsigned reg_bits; /* of the registers that hold it, or that the first of them has */
     bool read_only;    /* nothing in the kernel writes there */
     bool awaited;      /* Access.awaited */
     const RegId *leaves; /* the registers that the address is computed from (affine_leaves) */
@@ -54,6 +55,7 @@ typedef enum LocationSource { LOCATION_LOADS, LOCATION_STORES } LocationSource;
  * - a store that may meet them, and anything that writes memory in an unknown way;
  * - a barrier, a fence, a strong or volatile access, a call, an opaque instruction, but for read-only memory;
  * - the computation of a register of their address, as in the next iteration of a loop.
+ * LOCATION_LOADS has one location for loads that extend it to different widths, LOCATION_STORES one for each.
  * Writes a number into Inst.id. NULL if the body has too many accesses. SSA only. */
 Locations *locations_compute(Arena *arena, const Body *body, const MemoryModel *model, const Values *values,
                              LocationSource source);

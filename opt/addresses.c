@@ -15,6 +15,8 @@
 #include "opt/vectorize.h"
 #include "opt/version.h"
 
+#include <string.h>
+
 enum {
     MOST_FACTOR = 64,         /* of the common value in a difference */
     MOST_SCALE = 4096,        /* bytes of an element */
@@ -26,7 +28,8 @@ enum {
     LEAST_SAVED = 2,          /* accesses for each test: fewer do not pay for it */
 };
 
-/* The extension of one index: scale * (base + factor * step + constant), with 'base' and 'step' of its group. */
+/* The extension of one index: scale * (base + factor * step + constant), with 'base' and 'step' of its group; without
+ * a base, scale * (factor * step + constant). */
 typedef struct Member {
     Inst *inst; /* cvt, mul.wide or mad.wide */
     int64_t factor, constant;
@@ -34,13 +37,16 @@ typedef struct Member {
 } Member;
 
 typedef struct Group {
+    unsigned number; /* among those of the block */
     AffineForm form; /* of the first member's index */
-    RegId base;      /* that index, 32 bits */
+    RegId base;      /* that index, 32 bits; REG_NONE: the indices are multiples of the step and constants alone */
     bool is_signed;
     bool has_step;
     AffineTerm term; /* the common value */
     RegId step;      /* a register that holds it */
     int64_t factors[2], constants[2]; /* the least and the greatest */
+    bool has_ends;
+    RegId ends[2];   /* the indices with those factors, if only factors differ */
     VEC(Member) members;
 } Group;
 
@@ -48,6 +54,7 @@ typedef struct Widener {
     Arena *scratch;
     Body *body;
     Analyses *analyses;
+    uint32_t left_out; /* groups that are not to be used, by number */
     VEC(Group) groups;
 } Widener;
 
@@ -110,6 +117,18 @@ static bool is_near(int64_t value, int64_t most)
     return value >= -most && value <= most;
 }
 
+static void add_bounds(Group *group, const Member *member)
+{
+    if (member->factor < group->factors[0])
+        group->factors[0] = member->factor;
+    if (member->factor > group->factors[1])
+        group->factors[1] = member->factor;
+    if (member->constant < group->constants[0])
+        group->constants[0] = member->constant;
+    if (member->constant > group->constants[1])
+        group->constants[1] = member->constant;
+}
+
 static bool group_join(Widener *widener, Group *group, const AffineForm *form, Member member)
 {
     AffineTerm terms[2 * AFFINE_TERMS];
@@ -124,16 +143,42 @@ static bool group_join(Widener *widener, Group *group, const AffineForm *form, M
         group->term = terms[0];
         member.factor = terms[0].coefficient;
     }
-    if (member.factor < group->factors[0])
-        group->factors[0] = member.factor;
-    if (member.factor > group->factors[1])
-        group->factors[1] = member.factor;
-    if (member.constant < group->constants[0])
-        group->constants[0] = member.constant;
-    if (member.constant > group->constants[1])
-        group->constants[1] = member.constant;
+    add_bounds(group, &member);
     VEC_PUSH(widener->scratch, group->members, member);
     return true;
+}
+
+static bool is_step_of(const Group *group, const AffineTerm *term)
+{
+    return group->has_step && affine_base_equal(&group->term, term);
+}
+
+/* Counts the indices of a group from zero where each is a multiple of a group's step and a constant: only then have the
+ * offsets of the rows above and below, "-width" and "width - 1", to do with those of the replicas' rows. */
+static void count_from_zero(Widener *widener, Group *group)
+{
+    const AffineForm *form = &group->form;
+    bool is_known = false;
+    if (form->term_count != 1 || !is_near(form->terms[0].coefficient, MOST_FACTOR) ||
+        !is_near((int32_t)form->constant, MOST_CONSTANT) || (group->has_step && !is_step_of(group, &form->terms[0])))
+        return;
+    for (size_t g = 0; g < widener->groups.count; g++)
+        is_known |= is_step_of(&widener->groups.data[g], &form->terms[0]);
+    if (!is_known)
+        return;
+    group->base = REG_NONE;
+    group->has_step = true;
+    group->term = form->terms[0];
+    for (size_t m = 0; m < group->members.count; m++) {
+        Member *member = &group->members.data[m];
+        member->factor += form->terms[0].coefficient;
+        member->constant += (int32_t)form->constant;
+        if (!m) {
+            group->factors[0] = group->factors[1] = member->factor;
+            group->constants[0] = group->constants[1] = member->constant;
+        }
+        add_bounds(group, member);
+    }
 }
 
 /* The block's indices, in groups whose extensions may be far apart. */
@@ -154,10 +199,13 @@ static void groups_find(Widener *widener, const Block *block)
                      group_join(widener, &widener->groups.data[g], form, member);
         if (joined || widener->groups.count >= MOST_GROUPS)
             continue;
-        Group group = {.form = *form, .base = index, .is_signed = is_signed, .step = REG_NONE};
+        Group group = {.number = (unsigned)widener->groups.count, .form = *form, .base = index,
+                       .is_signed = is_signed, .step = REG_NONE};
         VEC_PUSH(widener->scratch, group.members, member);
         VEC_PUSH(widener->scratch, widener->groups, group);
     }
+    for (size_t g = 0; g < widener->groups.count; g++)
+        count_from_zero(widener, &widener->groups.data[g]);
 }
 
 static bool precedes(const Inst *a, const Inst *b)
@@ -226,6 +274,21 @@ static bool step_find(Widener *widener, Group *group, Inst *at)
     return !group->has_step;
 }
 
+/* Finds the indices with the least and the greatest factor, if they can be there before 'at'. */
+static void ends_find(Widener *widener, Group *group, Inst *at)
+{
+    int64_t scale;
+    bool is_signed;
+    group->has_ends = group->base != REG_NONE && !group->constants[0] && !group->constants[1];
+    for (unsigned i = 0; i < 2 && group->has_ends; i++) {
+        group->ends[i] = REG_NONE;
+        for (size_t m = 0; m < group->members.count && group->ends[i] == REG_NONE; m++)
+            if (group->members.data[m].factor == group->factors[i])
+                group->ends[i] = extended_index(widener->body, group->members.data[m].inst, &scale, &is_signed);
+        group->has_ends = group->ends[i] != REG_NONE && make_available(widener, group->ends[i], at);
+    }
+}
+
 /* Keeps the groups that say something: more than one index, and all that they need can be there before 'at'. */
 static Inst *groups_prepare(Widener *widener)
 {
@@ -234,7 +297,8 @@ static Inst *groups_prepare(Widener *widener)
     for (size_t g = 0; g < widener->groups.count; g++) {
         const Group *group = &widener->groups.data[g];
         bool differs = group->factors[0] != group->factors[1] || group->constants[0] != group->constants[1];
-        if (!differs)
+        bool is_step = group->base == REG_NONE && group->factors[0] == 1 && !group->constants[0];
+        if (widener->left_out & UINT32_C(1) << group->number || (!differs && (group->base != REG_NONE || is_step)))
             continue;
         if (!at || precedes(group->members.data[0].inst, at))
             at = group->members.data[0].inst;
@@ -244,8 +308,10 @@ static Inst *groups_prepare(Widener *widener)
     kept = 0;
     for (size_t g = 0; g < widener->groups.count; g++) {
         Group group = widener->groups.data[g];
-        if (make_available(widener, group.base, at) && step_find(widener, &group, at))
+        if ((group.base == REG_NONE || make_available(widener, group.base, at)) && step_find(widener, &group, at)) {
+            ends_find(widener, &group, at);
             widener->groups.data[kept++] = group;
+        }
     }
     widener->groups.count = kept;
     return at;
@@ -256,48 +322,146 @@ static void new_reg(Widener *widener, Type type, const char *name, RegId *reg)
     *reg = body_add_reg(widener->body, type, name);
 }
 
-/* Tests before 'at' that none of the group's indices has wrapped. The indices are linear in factor and constant, so
- * the outermost ones decide. Gives the predicate that joins 'before' (REG_NONE: none) and the test. */
-static RegId group_test(Widener *widener, const Group *group, Inst *at, RegId before)
+/* A place for tests, all of which have to hold. */
+typedef struct Tests {
+    Widener *widener;
+    Inst *at;    /* before which they are */
+    RegId holds; /* those until now; REG_NONE: there is none */
+} Tests;
+
+static void tests_add(Tests *tests, const char *comparison, RegId a, RegId b, int64_t constant)
 {
-    Body *body = widener->body;
+    Body *body = tests->widener->body;
+    RegId both;
+    new_reg(tests->widener, TYPE_PRED, "%fits", &both);
+    bool first = tests->holds == REG_NONE;
+    const char *spelling = arena_printf(tests->widener->scratch, "setp.%s", comparison);
+    if (!first) {
+        const char *type = strrchr(comparison, '.');
+        spelling = arena_printf(tests->widener->scratch, "setp.%.*s.and%s", (int)(type - comparison), comparison, type);
+    }
+    Inst *inst = b != REG_NONE ? first ? inst_build(body, spelling, "drr", both, a, b)
+                                       : inst_build(body, spelling, "drrr", both, a, b, tests->holds)
+                 : first       ? inst_build(body, spelling, "dri", both, a, constant)
+                               : inst_build(body, spelling, "drir", both, a, constant, tests->holds);
+    inst_insert_before(tests->at, inst);
+    tests->holds = both;
+}
+
+static int64_t divide_down(int64_t a, int64_t b)
+{
+    return a / b - (a % b && (a < 0) != (b < 0));
+}
+
+/* The steps for which all indices of a group that is counted from zero fit in 32 bits. */
+static void step_range(const Group *group, int64_t range[2])
+{
+    int64_t least = group->is_signed ? INT32_MIN : 0, most = group->is_signed ? INT32_MAX : UINT32_MAX;
+    range[0] = INT32_MIN;
+    range[1] = INT32_MAX;
+    for (unsigned i = 0; i < 2; i++) {
+        int64_t factor = group->factors[i], low = least - group->constants[0], high = most - group->constants[1];
+        if (!factor) {
+            if (low > 0 || high < 0)
+                range[1] = INT64_MIN; /* none */
+            continue;
+        }
+        int64_t first = factor > 0 ? -divide_down(-low, factor) : -divide_down(-high, factor);
+        int64_t last = divide_down(factor > 0 ? high : low, factor);
+        if (first > range[0])
+            range[0] = first;
+        if (last < range[1])
+            range[1] = last;
+    }
+}
+
+static void test_from_zero(Tests *tests, const Group *group)
+{
+    Widener *widener = tests->widener;
+    int64_t range[2];
+    RegId shifted;
+    step_range(group, range);
+    new_reg(widener, TYPE_B32, "%first", &shifted);
+    inst_insert_before(tests->at, inst_build(widener->body, "add.s32", "dri", shifted, group->step, -range[0]));
+    tests_add(tests, "lt.u32", shifted, REG_NONE, range[1] < range[0] ? 0 : range[1] - range[0] + 1);
+}
+
+/* The two indices that are furthest from the first, against what they should be: the others lie in between. */
+static void test_ends(Tests *tests, const Group *group, RegId wide)
+{
+    Widener *widener = tests->widener;
+    for (unsigned i = 0; i < 2; i++) {
+        RegId sum, own;
+        if (!group->factors[i])
+            continue;
+        new_reg(widener, TYPE_B64, "%row", &sum);
+        new_reg(widener, TYPE_B64, "%wide", &own);
+        inst_insert_before(tests->at, inst_build(widener->body, "mad.wide.s32", "drir", sum, group->step,
+                                                 group->factors[i], wide));
+        inst_insert_before(tests->at, inst_build(widener->body, group->is_signed ? "cvt.s64.s32" : "cvt.u64.u32", "dr",
+                                                 own, group->ends[i]));
+        tests_add(tests, "eq.s64", sum, own, 0);
+    }
+}
+
+/* The indices are linear in factor and constant, so the outermost ones decide. */
+static void test_corners(Tests *tests, const Group *group, RegId wide)
+{
+    Widener *widener = tests->widener;
     int64_t least = group->is_signed ? INT32_MIN : 0;
     int64_t room = (INT64_C(1) << 32) - (group->constants[1] - group->constants[0]);
-    RegId wide, first;
-    new_reg(widener, TYPE_B64, "%wide", &wide);
+    RegId first;
     new_reg(widener, TYPE_B64, "%first", &first);
-    inst_insert_before(at, inst_build(body, group->is_signed ? "cvt.s64.s32" : "cvt.u64.u32", "dr", wide, group->base));
-    inst_insert_before(at, inst_build(body, "add.s64", "dri", first, wide, group->constants[0] - least));
+    inst_insert_before(tests->at,
+                       inst_build(widener->body, "add.s64", "dri", first, wide, group->constants[0] - least));
     for (unsigned i = 0; i < 2; i++) {
-        RegId value = first, fits;
+        RegId value = first;
         if (i && group->factors[0] == group->factors[1])
             break;
         if (group->factors[i]) {
             new_reg(widener, TYPE_B64, "%first", &value);
-            inst_insert_before(at, inst_build(body, "mad.wide.s32", "drir", value, group->step, group->factors[i],
-                                              first));
+            inst_insert_before(tests->at, inst_build(widener->body, "mad.wide.s32", "drir", value, group->step,
+                                                     group->factors[i], first));
         }
-        new_reg(widener, TYPE_PRED, "%fits", &fits);
-        inst_insert_before(at, before == REG_NONE
-                                   ? inst_build(body, "setp.lt.u64", "dri", fits, value, room)
-                                   : inst_build(body, "setp.lt.and.u64", "drir", fits, value, room, before));
-        before = fits;
+        tests_add(tests, "lt.u64", value, REG_NONE, room);
     }
-    return before;
 }
 
-/* Appends "sum = start + factor * step + constant", and gives the register. */
+/* Tests that none of the group's indices has wrapped. */
+static void group_test(Tests *tests, const Group *group)
+{
+    Widener *widener = tests->widener;
+    RegId wide;
+    if (group->base == REG_NONE) {
+        test_from_zero(tests, group);
+        return;
+    }
+    new_reg(widener, TYPE_B64, "%wide", &wide);
+    inst_insert_before(tests->at, inst_build(widener->body, group->is_signed ? "cvt.s64.s32" : "cvt.u64.u32", "dr",
+                                             wide, group->base));
+    if (group->has_ends)
+        test_ends(tests, group, wide);
+    else
+        test_corners(tests, group, wide);
+}
+
+/* Appends "sum = start + factor * step + constant", and gives the register; REG_NONE stands for a start of 0. */
 static RegId build_distance(Widener *widener, const Group *group, const Member *member, RegId start, Inst *place)
 {
     Body *body = widener->body;
     RegId reg = start, sum;
     if (member->factor) {
         new_reg(widener, TYPE_B64, "%row", &sum);
-        inst_insert_before(place, inst_build(body, "mad.wide.s32", "drir", sum, group->step,
-                                             member->factor * member->scale, reg));
+        int64_t factor = member->factor * member->scale;
+        inst_insert_before(place, start == REG_NONE
+                                      ? inst_build(body, "mul.wide.s32", "dri", sum, group->step, factor)
+                                      : inst_build(body, "mad.wide.s32", "drir", sum, group->step, factor, reg));
         reg = sum;
     }
-    if (member->constant) {
+    if (reg == REG_NONE) {
+        new_reg(widener, TYPE_B64, "%row", &reg);
+        inst_insert_before(place, inst_build(body, "mov.b64", "di", reg, member->constant * member->scale));
+    } else if (member->constant) {
         new_reg(widener, TYPE_B64, "%row", &sum);
         inst_insert_before(place, inst_build(body, "add.s64", "dri", sum, reg, member->constant * member->scale));
         reg = sum;
@@ -318,17 +482,27 @@ static void result_replace(Widener *widener, Inst *inst, RegId with)
 static void member_rewrite(Widener *widener, const Group *group, const Member *member, const Values *values)
 {
     Body *body = widener->body;
-    RegId dst = member->inst->refs[member->inst->operands[0].ref].reg, start;
-    const char *spelling = group->is_signed ? "mul.wide.s32" : "mul.wide.u32";
-    new_reg(widener, TYPE_B64, "%row", &start);
-    inst_insert_before(member->inst, inst_build(body, spelling, "dri", start, group->base, member->scale));
+    RegId dst = member->inst->refs[member->inst->operands[0].ref].reg, start = REG_NONE;
+    if (group->base != REG_NONE) {
+        char sign = group->is_signed ? 's' : 'u';
+        new_reg(widener, TYPE_B64, "%row", &start);
+        inst_insert_before(member->inst,
+                           member->scale == 1
+                               ? inst_build(body, arena_printf(widener->scratch, "cvt.%c64.%c32", sign, sign), "dr",
+                                            start, group->base)
+                               : inst_build(body, arena_printf(widener->scratch, "mul.wide.%c32", sign), "dri", start,
+                                            group->base, member->scale));
+    }
     for (uint32_t u = 0; u < value_use_count(values, dst); u++) {
         Inst *use = value_uses(values, dst)[u].inst;
         RegId other = sum_other(use, dst), base;
         if (other == REG_NONE || use->block != member->inst->block)
             continue;
-        new_reg(widener, TYPE_B64, "%base", &base);
-        inst_insert_before(use, inst_build(body, "add.s64", "drr", base, other, start));
+        base = other;
+        if (start != REG_NONE) {
+            new_reg(widener, TYPE_B64, "%base", &base);
+            inst_insert_before(use, inst_build(body, "add.s64", "drr", base, other, start));
+        }
         result_replace(widener, use, build_distance(widener, group, member, base, use));
     }
     result_replace(widener, member->inst, build_distance(widener, group, member, start, member->inst));
@@ -347,10 +521,10 @@ static bool widen_block(Widener *widener, Block *block)
     if (!widener->groups.count || !body_may_version(body, analyses_dominance(widener->analyses), block, at,
                                                           MOST_COPIED))
         return false;
-    RegId fits = REG_NONE;
+    Tests tests = {widener, at, REG_NONE};
     for (size_t g = 0; g < widener->groups.count; g++)
-        fits = group_test(widener, &widener->groups.data[g], at, fits);
-    body_version(body, block, at, fits);
+        group_test(&tests, &widener->groups.data[g]);
+    body_version(body, block, at, tests.holds);
     analyses_invalidate(widener->analyses, ANALYSES_ALL);
     const Values *values = analyses_values(widener->analyses);
     for (size_t g = 0; g < widener->groups.count; g++) {
@@ -374,34 +548,71 @@ static unsigned wider_count(PassContext *context, Body *copy, Analyses *analyses
     return after > before ? after - before : 0;
 }
 
-/* Tries the block on a copy of the body, which becomes the body if that saves loads. */
-static bool try_block(PassContext *context, size_t block)
+/* A version of the body, and what it saves. */
+typedef struct Trial {
+    Arena *scratch;
+    Body *body;
+    uint32_t groups;    /* that it needs, by number */
+    unsigned group_count;
+    unsigned saved;     /* accesses */
+    ReuseList reuse;
+} Trial;
+
+/* Tries the block on a copy of the body, without the groups that are left out. */
+static Trial trial_make(PassContext *context, size_t block, uint32_t left_out)
 {
-    Arena *scratch = arena_new();
-    Body *copy = body_clone(context->body);
-    Analyses *analyses = analyses_new(copy);
-    Widener widener = {.scratch = scratch, .body = copy, .analyses = analyses};
-    ReuseList list = {0};
-    bool pays = false;
-    if (widen_block(&widener, copy->blocks.data[block])) {
-        merge_equal_values(copy, analyses);
+    Trial trial = {.scratch = arena_new(), .body = body_clone(context->body)};
+    Analyses *analyses = analyses_new(trial.body);
+    Widener widener = {.scratch = trial.scratch, .body = trial.body, .analyses = analyses, .left_out = left_out};
+    if (widen_block(&widener, trial.body->blocks.data[block])) {
+        merge_equal_values(trial.body, analyses);
         analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
-        join_inductions(copy, analyses);
+        join_inductions(trial.body, analyses);
         analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
-        unsigned saved = reuse_values(scratch, copy, analyses, LOCATION_LOADS, &list);
+        trial.saved = reuse_values(trial.scratch, trial.body, analyses, LOCATION_LOADS, &trial.reuse);
         analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
-        pays = saved + wider_count(context, copy, analyses) >= LEAST_SAVED * widener.groups.count;
+        trial.saved += wider_count(context, trial.body, analyses);
+        trial.group_count = (unsigned)widener.groups.count;
+        for (size_t g = 0; g < widener.groups.count; g++)
+            trial.groups |= UINT32_C(1) << widener.groups.data[g].number;
     }
     analyses_free(analyses);
-    if (!pays) {
-        body_free(copy);
-        arena_free(scratch);
+    return trial;
+}
+
+static void trial_drop(Trial *trial)
+{
+    body_free(trial->body);
+    arena_free(trial->scratch);
+}
+
+/* Tries the block with fewer groups: those without which as much is saved are not tested. */
+static Trial trial_refine(PassContext *context, size_t block, Trial trial)
+{
+    for (unsigned g = 0; g < MOST_GROUPS && trial.saved && trial.group_count > 1; g++) {
+        if (!(trial.groups & UINT32_C(1) << g))
+            continue;
+        Trial fewer = trial_make(context, block, ~trial.groups | UINT32_C(1) << g);
+        Trial *worse = fewer.saved >= trial.saved ? &trial : &fewer;
+        trial_drop(worse);
+        if (worse == &trial)
+            trial = fewer;
+    }
+    return trial;
+}
+
+/* Makes the versions of the block if that saves accesses. */
+static bool try_block(PassContext *context, size_t block)
+{
+    Trial trial = trial_refine(context, block, trial_make(context, block, 0));
+    if (!trial.saved || trial.saved < LEAST_SAVED * trial.group_count) {
+        trial_drop(&trial);
         return false;
     }
-    for (size_t i = 0; i < list.items.count; i++)
-        VEC_PUSH(context->arena, context->reuse.items, list.items.data[i]);
-    arena_free(scratch);
-    pass_set_body(context, copy);
+    for (size_t i = 0; i < trial.reuse.items.count; i++)
+        VEC_PUSH(context->arena, context->reuse.items, trial.reuse.items.data[i]);
+    arena_free(trial.scratch);
+    pass_set_body(context, trial.body);
     return true;
 }
 

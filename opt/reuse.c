@@ -9,7 +9,7 @@
 typedef struct Holder {
     const PlainAccess *access;
     unsigned element;
-    RegId constant; /* a register that holds a stored constant; REG_NONE: not made yet */
+    RegId made; /* a register that holds a stored constant, or the value as wide as others; REG_NONE: not made yet */
 } Holder;
 
 typedef struct Reuser {
@@ -39,21 +39,36 @@ static const char *move_spelling(unsigned bits)
     return bits == 64 ? "mov.b64" : bits == 32 ? "mov.b32" : "mov.b16";
 }
 
-/* The register with the value that the access left. */
+/* Copies the location's value to a register that may be wider or narrower; all of them have it extended alike. */
+static Inst *build_copy(Reuser *reuser, RegId to, RegId from)
+{
+    const Body *body = reuser->body;
+    unsigned bits = type_bits(body->regs.data[to].type), have = type_bits(body->regs.data[from].type);
+    char sign = type_class(reuser->location->narrow) == CLASS_SIGNED ? 's' : 'u';
+    const char *spelling = bits == have ? move_spelling(bits)
+                                        : arena_printf(reuser->scratch, "cvt.%c%u.%c%u", sign, bits, sign, have);
+    return inst_build(reuser->body, spelling, "dr", to, from);
+}
+
+/* The register with the value that the access left, as wide as the location's registers. */
 static RegId holder_value(Reuser *reuser, Holder *holder)
 {
     Body *body = reuser->body;
     Inst *inst = holder->access->inst;
     const Operand *data = &holder->access->data[holder->element];
-    if (data->kind == OPERAND_REG)
-        return inst->refs[data->ref].reg;
-    if (holder->constant == REG_NONE) {
-        unsigned bits = reuser->location->reg_bits;
-        int64_t value = (int64_t)constant_bits(data->constant, reuser->location->bytes);
-        holder->constant = body_add_reg(body, type_bits_of_width(bits), "%stored");
-        inst_insert_before(inst, inst_build(body, move_spelling(bits), "di", holder->constant, value));
-    }
-    return holder->constant;
+    unsigned bits = reuser->location->reg_bits;
+    RegId reg = data->kind == OPERAND_REG ? inst->refs[data->ref].reg : REG_NONE;
+    if (reg != REG_NONE && type_bits(body->regs.data[reg].type) == bits)
+        return reg;
+    if (holder->made != REG_NONE)
+        return holder->made;
+    holder->made = body_add_reg(body, type_bits_of_width(bits), reg == REG_NONE ? "%stored" : "%extended");
+    if (reg == REG_NONE)
+        inst_insert_before(inst, inst_build(body, move_spelling(bits), "di", holder->made,
+                                            (int64_t)constant_bits(data->constant, reuser->location->bytes)));
+    else
+        inst_insert_after(inst, build_copy(reuser, holder->made, reg));
+    return holder->made;
 }
 
 static Holder *block_last_holder(Reuser *reuser, const Block *block)
@@ -167,7 +182,6 @@ static Holder *holder_before(Reuser *reuser, size_t index)
 
 static void location_reuse(Reuser *reuser, Arena *arena, ReuseList *list)
 {
-    Body *body = reuser->body;
     joins_find(reuser);
     for (size_t i = 0; i < reuser->holders.count; i++) {
         const PlainAccess *access = reuser->holders.data[i].access;
@@ -178,8 +192,7 @@ static void location_reuse(Reuser *reuser, Arena *arena, ReuseList *list)
         Origin origin = before ? (Origin){holder_value(reuser, before), before}
                                : value_at(reuser, access->inst->block, false);
         RegId dst = access->inst->refs[data->ref].reg;
-        inst_insert_before(access->inst, inst_build(body, move_spelling(reuser->location->reg_bits), "dr", dst,
-                                                    origin.reg));
+        inst_insert_before(access->inst, build_copy(reuser, dst, origin.reg));
         if (reuser->holders.data[i].element == 0)
             record(arena, list, access->inst, origin.holder ? origin.holder->access->inst : NULL);
     }

@@ -17,6 +17,21 @@ typedef struct Maker {
     bool uniform, wraps; /* wraps: the launch has a width with which indices do */
 } Maker;
 
+/* Loads a word at the address, or part of one, to %t; parts pass through registers of two widths. */
+static void load_part(Maker *m, unsigned t, int offset)
+{
+    static const char *const parts[] = {"u8", "s8", "u16", "s16"};
+    const char *part = parts[below(&m->to, 4)];
+    if (chance(&m->to, 60)) {
+        line(&m->to, "ld.global.u32 %%t%u, [%%b%u+%d];", t, t, offset);
+    } else if (chance(&m->to, 50)) {
+        line(&m->to, "ld.global.%s %%t%u, [%%b%u+%d];", part, t, t, offset);
+    } else {
+        line(&m->to, "ld.global.%s %%h%u, [%%b%u+%d];", part, t, t, offset);
+        line(&m->to, "cvt.s32.s16 %%t%u, %%h%u;", t, t);
+    }
+}
+
 /* A neighbour of the thread's pixel, by one of the ways in which compilers write that. */
 static void make_neighbour(Maker *m)
 {
@@ -94,7 +109,7 @@ static void make_stencil(Maker *m)
         } else {
             line(&m->to, "%s.s64 %%b%u, %%b%u, %%c%u;", chance(&m->to, 50) ? "add" : "sub", t, row, row);
         }
-        line(&m->to, "ld.global.u32 %%t%u, [%%b%u+%d];", t, t, 4 * ((int)below(&m->to, 3) - 1));
+        load_part(m, t, 4 * ((int)below(&m->to, 3) - 1));
         line(&m->to, "mad.lo.s32 %%v%u, %%v%u, 3, %%t%u;", dst, below(&m->to, VALUES), t);
         if (chance(&m->to, 15))
             line(&m->to, "st.global.u32 [%%own+%u], %%v%u;", 4 * below(&m->to, OWN), dst);
@@ -103,18 +118,27 @@ static void make_stencil(Maker *m)
 }
 
 /* Neighbours in one block whose indices wrap with a large width: then none of them is loaded, and the extended indices
- * are the result. */
+ * are the result. Rows above and below may be offsets that are extended by themselves. */
 static void make_wrapping(Maker *m)
 {
+    static const char *const offsets[] = {"mov.b32 %%k%u, %%w;", "neg.s32 %%k%u, %%w;", "not.b32 %%k%u, %%w;",
+                                          "add.s32 %%k%u, %%w, -1;", "shl.b32 %%k%u, %%w, 1;"};
+    bool by_offsets = chance(&m->to, 50), in_column = chance(&m->to, 50);
+    int column = (int)below(&m->to, 4) - 1;
     unsigned label = m->to.labels++, count = 2 + below(&m->to, 3), first = m->to.temporaries, all = first + count;
     const char *extension = chance(&m->to, 70) ? "mul.wide.s32" : "mul.wide.u32";
     m->to.temporaries += count + 1;
     line(&m->to, "setp.eq.u32 %%p%u, %%w, %%w;", all);
     for (unsigned t = first; t < all; t++) {
-        line(&m->to, "add.s32 %%t%u, %%y, %d;", t, chance(&m->to, 40) ? (int)below(&m->to, 3) - 1 : 0);
+        line(&m->to, "add.s32 %%t%u, %%y, %d;", t, chance(&m->to, 70) ? (int)below(&m->to, 3) - 1 : 0);
         line(&m->to, "mad.lo.s32 %%s%u, %%t%u, %%w, %%x;", t, t);
-        line(&m->to, "add.s32 %%q%u, %%s%u, %d;", t, t, (int)below(&m->to, 4) - 1);
+        line(&m->to, "add.s32 %%q%u, %%s%u, %d;", t, t, in_column ? column : (int)below(&m->to, 4) - 1);
         line(&m->to, "%s %%a%u, %%q%u, 4;", extension, t, t);
+        if (by_offsets) {
+            line(&m->to, offsets[below(&m->to, COUNT_OF(offsets))], t);
+            line(&m->to, "mul.wide.s32 %%c%u, %%k%u, 4;", t, t);
+            line(&m->to, "add.s64 %%a%u, %%a%u, %%c%u;", t, t, t);
+        }
         line(&m->to, "add.s64 %%b%u, %%image, %%a%u;", t, t);
         line(&m->to, "sub.s64 %%e%u, %%b%u, %%lowest;", t, t);
         line(&m->to, "setp.lt.and.u64 %%p%u, %%e%u, %u, %%p%u;", all, t, 4 * IMAGE - 16, all);
@@ -124,7 +148,7 @@ static void make_wrapping(Maker *m)
     }
     line(&m->to, "@!%%p%u bra N%u;", all, label);
     for (unsigned t = first; t < all; t++) {
-        line(&m->to, "ld.global.u32 %%t%u, [%%b%u];", t, t);
+        load_part(m, t, 0);
         line(&m->to, "mad.lo.u32 %%v%u, %%v%u, 5, %%t%u;", below(&m->to, VALUES), below(&m->to, VALUES), t);
     }
     buf_printf(m->to.out, "N%u:\n", label);
@@ -386,7 +410,7 @@ static void scalar_argument(Arena *arena, LaunchArgument *argument, unsigned val
 static void make_launch(Maker *m, Arena *arena, Launch *launch)
 {
     static const unsigned blocks[][3] = {{16, 8, 1}, {32, 4, 1}, {8, 8, 1}, {64, 2, 1}};
-    static const unsigned widths[] = {40, 33, 60, 17, 1u << 29, 0x7ffffff0, 0xfffffff0};
+    static const unsigned widths[] = {40, 33, 60, 17, 1u << 29, 0x7ffffff0, 0xfffffff0, 1u << 31};
     *launch = (Launch){.kernel = "k", .grid = {2, 1, 1}};
     memcpy(launch->block, blocks[below(&m->to, COUNT_OF(blocks))], sizeof launch->block);
     if (chance(&m->to, 30))
@@ -424,6 +448,7 @@ void reuse_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
                    ".param .u32 shift)\n{\n");
     buf_printf(text, "\t.reg .b32 %%v<%u>, %%g<9>, %%w, %%n, %%x, %%y, %%shift, %%t<%u>, %%s<%u>, %%q<%u>;\n", VALUES,
                t, t, t);
+    buf_printf(text, "\t.reg .b16 %%h<%u>;\n", t);
     buf_printf(text, "\t.reg .b32 %%k<%u>, %%j<%u>;\n\t.reg .f32 %%f<2>;\n\t.reg .pred %%p<%u>, %%small;\n", t, t, t);
     buf_printf(text, "\t.reg .b64 %%a<%u>, %%b<%u>, %%c<%u>, %%e<%u>;\n", t, t, t, t);
     buf_puts(text, "\t.reg .b64 %d<2>, %own, %slot, %out, %image, %moved, %lowest;\n");

@@ -15,7 +15,7 @@ static void test_sums(void **state)
     (void)state;
     Body *body = body_parse(".shared .align 4 .b8 tile[4096];\n"
                             ".visible .entry k(.param .u64 p, .param .u32 n) .reqntid 16, 16\n{\n"
-                            ".reg .u32 %x, %y, %n, %t<12>; .reg .u64 %p, %g, %d<12>;\n"
+                            ".reg .u32 %x, %y, %n, %t<14>; .reg .u64 %p, %g, %d<14>;\n"
                             "mov.u32 %x, %tid.x; mov.u32 %y, %tid.y;\n"
                             "ld.param.u32 %n, [n]; ld.param.u64 %p, [p]; cvta.to.global.u64 %g, %p;\n"
                             "shl.b32 %t1, %y, 6; mad.lo.s32 %t2, %x, 4, %t1; mov.u32 %t3, tile;\n"
@@ -26,7 +26,9 @@ static void test_sums(void **state)
                             "cvt.u32.u64 %t10, %d2;\n"
                             "add.s32 %t11, %x, -1; cvt.s64.s32 %d6, %t11; cvt.u64.u32 %d7, %t11;\n"
                             "cvta.shared.u64 %d8, %d1; cvta.to.shared.u64 %d9, %d8; neg.s64 %d10, %d9;\n"
-                            "mul.lo.s64 %d11, %d3, %d5;\n"
+                            "mul.lo.s64 %d11, %d3, %d5; not.b32 %t12, %t11; xor.b64 %d12, %d2, -4;\n"
+                            "xor.b64 %d13, %d2, -8; "
+                            "xor.b32 %t13, %x, -2147483648;\n"
                             "ret;\n}\n");
     Arena *arena = arena_new();
     Affine *affine = affine_compute(arena, body, NULL);
@@ -48,6 +50,10 @@ static void test_sums(void **state)
     sum_check(affine, "%d9", "16*%tid.x + 256*%tid.y");
     sum_check(affine, "%d10", "-16*%tid.x - 256*%tid.y");
     sum_check(affine, "%d11", "%d11");
+    sum_check(affine, "%t12", "-%tid.x");
+    sum_check(affine, "%d12", "-4*signed(%n) - 4");
+    sum_check(affine, "%d13", "%d13");
+    sum_check(affine, "%t13", "%t13");
     arena_free(arena);
     body_drop(body);
 }
@@ -142,7 +148,7 @@ static void instruction_add(Program *program)
 {
     Random *random = &program->random;
     Cell *cell = &program->cells[program->count];
-    unsigned n = program->count, kind = random_below(random, 32), bits = random_below(random, 2) ? 64 : 32;
+    unsigned n = program->count, kind = random_below(random, 34), bits = random_below(random, 2) ? 64 : 32;
     char letter = bits == 64 ? 'd' : 'r';
     unsigned a = any_cell(program, bits), b = any_cell(program, bits), narrow = any_cell(program, 32);
     unsigned wide = any_cell(program, 64);
@@ -187,6 +193,14 @@ static void instruction_add(Program *program)
     case 10:
         buf_printf(text, "neg.s%u %%%c%u, %%%c%u;\n", bits, letter, n, letter, a);
         EACH(-x->value[t]);
+        break;
+    case 32:
+        buf_printf(text, "not.b%u %%%c%u, %%%c%u;\n", bits, letter, n, letter, a);
+        EACH(~x->value[t]);
+        break;
+    case 33:
+        buf_printf(text, "xor.b%u %%%c%u, %%%c%u, %lld;\n", bits, letter, n, letter, a, -(1LL << shift % 8));
+        EACH(x->value[t] ^ -(UINT64_C(1) << shift % 8));
         break;
     case 11:
         buf_printf(text, "or.b%u %%%c%u, %%%c%u, %u;\n", bits, letter, n, letter, a, shift % 8);

@@ -119,6 +119,10 @@ static void test_ways_of_loading(void **state)
     check_loads("\tld.global.u8 %r1, [%a];\n\tld.global.u8 %r2, [%a];\n" USE, 1);
     check_loads("\tld.global.u8 %r1, [%a];\n\tld.global.s8 %r2, [%a];\n" USE, 2);
     check_loads("\tld.global.u16 %r1, [%a];\n\tld.global.u8 %r2, [%a];\n" USE, 2);
+    /* extended to two widths, in both orders */
+    check_loads("\tld.global.u8 %h1, [%a];\n\tld.global.u8 %r2, [%a];\n\tcvt.u32.u16 %r1, %h1;\n" USE, 1);
+    check_loads("\tld.global.s8 %r2, [%a];\n\tld.global.s8 %h1, [%a];\n\tcvt.s32.s16 %r1, %h1;\n" USE, 1);
+    check_loads("\tld.global.s8 %r2, [%a];\n\tld.global.u8 %h1, [%a];\n\tcvt.s32.s16 %r1, %h1;\n" USE, 2);
     /* what nothing in the kernel writes */
     check_loads("\tld.global.nc.u32 %r1, [%a];\n\tbar.sync 0;\n\tst.global.u32 [%b], 1;\n"
                 "\tld.global.nc.u32 %r2, [%a];\n" USE, 1);
@@ -294,6 +298,24 @@ static void test_addresses(void **state)
                        "\tadd.f32 %f6, %f1, %f2;\n\tadd.f32 %f6, %f6, %f3;\n\tadd.f32 %f7, %f4, %f5;\n"
                        "\tst.global.f32 [%b], %f6;\n\tst.global.f32 [%b+4], %f7;\n";
     assert_int_equal(run(rows, passes, 2).loads, 5 + 3);
+    /* Rows above and below as offsets that are extended by themselves: twelve loads, of which two rows are
+     * the same. */
+    const char *offsets = "\tadd.s32 %r3, %t, 1;\n\tmul.lo.s32 %r4, %t, %w;\n\tmul.lo.s32 %r5, %r3, %w;\n"
+                          "\tcvt.s64.s32 %d1, %r4;\n\tcvt.s64.s32 %d2, %r5;\n\tnot.b32 %r6, %w;\n"
+                          "\tadd.s32 %r7, %w, -1;\n\tcvt.s64.s32 %d3, %r6;\n\tcvt.s64.s32 %d4, %r7;\n"
+                          "\tadd.s64 %d5, %a, %d1;\n\tadd.s64 %d6, %a, %d2;\n\tadd.s64 %d7, %d5, %d3;\n"
+                          "\tadd.s64 %d8, %d6, %d3;\n\tadd.s64 %d9, %d5, %d4;\n\tadd.s64 %d10, %d6, %d4;\n"
+                          "\tld.global.u8 %r8, [%d7];\n\tld.global.u8 %r9, [%d7+1];\n\tld.global.u8 %r10, [%d5];\n"
+                          "\tld.global.u8 %r11, [%d9];\n\tld.global.u8 %r12, [%d9+1];\n"
+                          "\tld.global.u8 %r13, [%d8];\n\tld.global.u8 %r14, [%d8+1];\n\tld.global.u8 %r15, [%d6];\n"
+                          "\tld.global.u8 %r18, [%d5+-1];\n\tld.global.u8 %r19, [%d6+-1];\n"
+                          "\tld.global.u8 %r16, [%d10];\n\tld.global.u8 %r17, [%d10+1];\n"
+                          "\tadd.s32 %r8, %r8, %r9;\n\tadd.s32 %r8, %r8, %r10;\n\tadd.s32 %r8, %r8, %r11;\n"
+                          "\tadd.s32 %r8, %r8, %r12;\n\tadd.s32 %r13, %r13, %r14;\n\tadd.s32 %r13, %r13, %r15;\n"
+                          "\tadd.s32 %r13, %r13, %r16;\n\tadd.s32 %r13, %r13, %r17;\n"
+                          "\tadd.s32 %r8, %r8, %r18;\n\tadd.s32 %r13, %r13, %r19;\n"
+                          "\tst.global.u32 [%b], %r8;\n\tst.global.u32 [%b+4], %r13;\n";
+    assert_int_equal(run(offsets, passes, 2).loads, 12 + 8);
     /* A version for each side of the test needs code that threads may execute apart. */
     Buf text = {0};
     buf_printf(&text, "%s\tbar.sync 0;\n", rows);
