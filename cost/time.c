@@ -55,6 +55,8 @@ static void demands(const Profile *profile, const Device *device, const Traffic 
     demand[RESOURCE_L1] = share * (profile->load_sectors * sector_cycles + profile->load_lines * line_cycles +
                                    profile->store_sectors * store_sector_cycles * 2 * sector_cycles +
                                    profile->store_lines * store_line_cycles);
+    if (profile->machine) /* a word for each thread of the warp */
+        demand[RESOURCE_L1] += share * profile->machine->spills * WARP_THREADS * 4 / device->l1_bytes;
     demand[RESOURCE_L2] = traffic->l2_sectors * SECTOR_BYTES / device->l2_bytes;
     demand[RESOURCE_DRAM] = traffic->dram_sectors * SECTOR_BYTES / device->dram_bytes;
 }
