@@ -241,32 +241,50 @@ static bool search_time_is_over(void *context)
     return judge->ended;
 }
 
+typedef struct PredictedForm {
+    TextKey key;
+    const CostBasis *basis;
+    FormCost cost;
+    struct PredictedForm *next;
+} PredictedForm;
+
+static const PredictedForm *predicted_find(const AssemblerJudge *judge, const TextKey *key)
+{
+    const PredictedForm *form = judge->predicted;
+    while (form && (form->basis != judge->basis || memcmp(key, &form->key, sizeof *key) != 0))
+        form = form->next;
+    return form;
+}
+
 static Prediction form_predict(void *context, const FunctionForm *form, const Figures *figures,
                                const LaunchChange *change)
 {
     AssemblerJudge *judge = context;
     if (!judge->basis)
         return (Prediction){0};
-    /* What a form executes does not depend on how many registers it takes; many counts of one form are compared. */
     Order order = order_of(judge, form);
     FormCost cost;
-    if (judge->predicted.profile && judge->predicted_for == judge->basis &&
-        memcmp(&order.key, &judge->predicted_key, sizeof order.key) == 0) {
-        cost = judge->predicted;
+    /* What a form executes does not depend on how many registers it takes; many counts of one form are compared. */
+    const PredictedForm *known = predicted_find(judge, &order.key);
+    if (known) {
+        cost = known->cost;
         cost.figures = *figures;
         cost.time = form_time(judge->basis, &cost);
         cost.known = cost.time.known;
     } else {
         cost = machine_cost(judge, judge->basis, form, figures, change, NULL);
-        judge->predicted = cost;
-        judge->predicted_for = judge->basis;
-        judge->predicted_key = order.key;
+        if (cost.profile) {
+            PredictedForm *predicted = ARENA_NEW(judge->arena, PredictedForm);
+            *predicted = (PredictedForm){order.key, judge->basis, cost, judge->predicted};
+            judge->predicted = predicted;
+        }
     }
     buf_free(&order.text);
     if (!cost.known)
         return (Prediction){0};
-    return (Prediction){true, cost.profile->machine != NULL, cost.time.cycles, profile_executed(cost.profile),
-                        cost.time.resident_warps};
+    const MachineProfile *machine = cost.profile->machine;
+    return (Prediction){true, machine != NULL, cost.time.cycles, profile_executed(cost.profile),
+                        cost.time.resident_warps, cost.profile->shared_accesses + (machine ? machine->spills : 0)};
 }
 
 void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assembler)

@@ -24,9 +24,7 @@ struct AssemblerJudge {
     unsigned calls;      /* runs of the assembler */
     unsigned repeats;    /* answers from the cache */
     double seconds;      /* spent in the assembler */
-    FormCost predicted; /* of the form that predict() was last asked about; profile NULL: of none */
-    const CostBasis *predicted_for;
-    TextKey predicted_key;
+    struct PredictedForm *predicted; /* the forms that predict() has been asked about, the last one first */
     FiguresCache cache;
     uint64_t setting; /* a hash of the assembler and its options; 0: not computed yet */
     double end;       /* of the time for the search that is going on, on the monotonic clock; 0: it is not limited */

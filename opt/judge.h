@@ -26,6 +26,7 @@ typedef struct Prediction {
     double cycles;
     double instructions; /* executed, in all warps of the launch */
     unsigned warps;      /* on an SM at once */
+    double accesses;     /* executed, in all warps: loads and stores of shared memory and of spilled registers */
 } Prediction;
 
 /* Assembles kernels.  The program implements it with emit/ and assembler/, tests as they like. */
