@@ -232,6 +232,12 @@ LoopForest *loops_compute(Arena *arena, const Dominance *dominance)
     return forest;
 }
 
+uint64_t loop_weight(const LoopForest *forest, const Block *block)
+{
+    unsigned depth = loop_depth(forest, block);
+    return UINT64_C(1) << 3 * (depth < 4 ? depth : 4);
+}
+
 bool loop_contains(const LoopForest *forest, const Loop *loop, const Block *block)
 {
     const Loop *inner = forest->innermost[block->id];

@@ -36,6 +36,9 @@ static inline unsigned loop_depth(const LoopForest *forest, const Block *block)
 {
     return forest->innermost[block->id] ? forest->innermost[block->id]->depth : 0;
 }
+/* How often a block is executed for each execution of the body, by a rule of thumb: eight times for each loop around
+ * it, up to four. */
+uint64_t loop_weight(const LoopForest *forest, const Block *block);
 bool loop_contains(const LoopForest *forest, const Loop *loop, const Block *block); /* O(1) */
 
 #endif

@@ -114,19 +114,24 @@ RegisterEstimate register_estimate(Arena *arena, const Body *body, Analyses *ana
     return estimate;
 }
 
+int32_t register_room(const Machine *machine, unsigned target)
+{
+    const Coefficients *by = machine->loads_parameters ? &loaded : &operands;
+    double room = (target - by->floor) / by->slope;
+    return room > 0 ? (int32_t)room : 0;
+}
+
 uint64_t register_excess(const Body *body, Analyses *analyses, const Machine *machine, unsigned target)
 {
     Arena *scratch = arena_new();
     const Lowered *lowered =
         lowered_compute(scratch, body, analyses_values(analyses), machine->loads_parameters);
-    const Coefficients *by = machine->loads_parameters ? &loaded : &operands;
     const LoopForest *loops = analyses_loops(analyses);
-    double room = (target - by->floor) / by->slope;
+    int32_t room = register_room(machine, target);
     uint64_t sum = 0;
     for (size_t b = 0; b < body->blocks.count; b++) {
-        unsigned depth = loop_depth(loops, body->blocks.data[b]);
-        OrderLoad load = order_load(lowered, &lowered->blocks[b], room > 0 ? (int32_t)room : 0);
-        sum += (uint64_t)load.above << 2 * (depth < 4 ? depth : 4);
+        OrderLoad load = order_load(lowered, &lowered->blocks[b], room);
+        sum += (uint64_t)load.above * loop_weight(loops, body->blocks.data[b]);
     }
     arena_free(scratch);
     return sum;

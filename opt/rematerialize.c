@@ -7,6 +7,7 @@
  * ptxas keeps: prmt.b32 with the identity selector, or the exclusive or with a parameter, twice.  The register search
  * measures which ones pay. */
 #include "opt/pass.h"
+#include "opt/places.h"
 #include "opt/rematerialize.h"
 #include "opt/sink.h"
 
@@ -14,16 +15,8 @@
 
 enum {
     CHAIN_MOST = 10,  /* instructions of one recomputation */
-    USES_MOST = 512,  /* a value with more uses is left alone */
     LEAVES_MOST = 16, /* distinct operands that one recomputation reads from outside */
 };
-
-/* A use, or a place at the end of a block where a phi reads. */
-typedef struct Point {
-    uint32_t block;
-    uint32_t position; /* in layout order; the end of a block is its terminator's, or one after its last */
-    const ValueUse *use;
-} Point;
 
 /* The latest opaque copy of a register. */
 typedef struct Copied {
@@ -38,14 +31,13 @@ typedef struct Remat {
     const Liveness *liveness;
     const Values *values;
     const LoopForest *loops;
-    uint32_t *begin, *end; /* by Block.id: positions [begin, end) */
+    Places places;
     uint32_t *high;        /* by position: the number of places before it with high pressure */
     uint64_t *cover; /* by RegId: places of high pressure in the blocks that it is live out of, after its definition */
     Copied *copies;        /* by RegId */
     RegId *originals;      /* by RegId, for registers that this pass made: the register whose value they hold */
     size_t original_count, original_capacity;
     const Inst *parameter; /* a load of 64 bits from a parameter; NULL: there is none */
-    Point *points;
 } Remat;
 
 static void pressure_mark(Remat *remat, uint32_t total)
@@ -99,32 +91,24 @@ static void cover_compute(Remat *remat)
         for (uint32_t j = 0; j < out.count; j++) {
             const ValueDef *def = &remat->values->defs[out.regs[j]];
             bool here = def->block == remat->body->blocks.data[i] && def->inst;
-            remat->cover[out.regs[j]] += high_between(remat, here ? def->inst->id : remat->begin[i], remat->end[i]);
+            remat->cover[out.regs[j]] += high_between(remat, here ? def->inst->id : remat->places.begin[i],
+                                                       remat->places.end[i]);
         }
     }
 }
 
 static void remat_start(Remat *remat, Arena *arena, Body *body, Analyses *analyses, const RematerializeRequest *request)
 {
-    uint32_t position = 0;
     *remat = (Remat){.body = body, .arena = arena, .request = request};
-    remat->begin = ARENA_ARRAY(arena, uint32_t, body->blocks.count);
-    remat->end = ARENA_ARRAY(arena, uint32_t, body->blocks.count);
-    for (size_t i = 0; i < body->blocks.count; i++) {
-        remat->begin[i] = position;
-        for (Inst *inst = body->blocks.data[i]->first; inst; inst = inst->next)
-            inst->id = position++;
-        remat->end[i] = position;
-    }
     remat->liveness = analyses_liveness(analyses);
     remat->values = analyses_values(analyses);
     remat->parameter = parameter_find(body);
     remat->loops = analyses_loops(analyses);
-    remat->points = ARENA_ARRAY(arena, Point, USES_MOST);
+    places_number(&remat->places, arena, body, remat->values, request->distance);
     remat->copies = ARENA_ARRAY(arena, Copied, remat->values->reg_count + 1);
     for (size_t i = 0; i < remat->values->reg_count; i++)
         remat->copies[i].reg = REG_NONE;
-    pressure_mark(remat, position);
+    pressure_mark(remat, remat->places.total);
     cover_compute(remat);
 }
 
@@ -282,87 +266,30 @@ static bool recipe_find(const Remat *remat, RegId value, uint32_t block, uint32_
     return true;
 }
 
-static int compare_points(const void *a, const void *b)
-{
-    const Point *x = a, *y = b;
-    if (x->block != y->block)
-        return x->block < y->block ? -1 : 1;
-    if (x->position != y->position)
-        return x->position < y->position ? -1 : 1;
-    return x->use < y->use ? -1 : x->use > y->use;
-}
-
-static uint32_t points_collect(Remat *remat, RegId value)
-{
-    uint32_t count = value_use_count(remat->values, value);
-    const ValueUse *uses = value_uses(remat->values, value);
-    if (count > USES_MOST)
-        return 0;
-    for (uint32_t u = 0; u < count; u++) {
-        const Block *block = uses[u].block;
-        uint32_t position;
-        if (uses[u].inst) {
-            position = uses[u].inst->id;
-        } else {
-            block = block->phis.data[uses[u].index].args.data[uses[u].arg].pred;
-            position = remat->end[block->id] - (block->last && inst_is_terminator(block->last));
-        }
-        remat->points[u] = (Point){block->id, position, &uses[u]};
-    }
-    qsort(remat->points, count, sizeof *remat->points, compare_points);
-    return count;
-}
-
-/* The end of the points that stay with the first computation: those that follow it, or one another, closely. */
-static uint32_t near_end(const Remat *remat, const ValueDef *def, uint32_t count, uint32_t *first)
-{
-    uint32_t last = def->inst->id, i = 0;
-    while (i < count && remat->points[i].block < def->block->id)
-        i++;
-    *first = i;
-    while (i < count && remat->points[i].block == def->block->id &&
-           remat->points[i].position <= last + remat->request->distance)
-        last = remat->points[i++].position;
-    return i;
-}
-
-static uint32_t cluster_end(const Remat *remat, uint32_t from, uint32_t count)
-{
-    uint32_t i = from + 1;
-    while (i < count && remat->points[i].block == remat->points[from].block &&
-           remat->points[i].position <= remat->points[i - 1].position + remat->request->distance)
-        i++;
-    return i;
-}
-
-static uint64_t block_weight(const Remat *remat, uint32_t block)
-{
-    unsigned depth = loop_depth(remat->loops, remat->body->blocks.data[block]);
-    return UINT64_C(1) << 2 * (depth < 4 ? depth : 4);
-}
-
 static int64_t value_gain(Remat *remat, RegId value)
 {
     const ValueDef *def = &remat->values->defs[value];
     int64_t size = pressure_of_reg(remat->body, value).regs32;
     if (!def->inst || !size || !is_recomputable(def->inst))
         return 0;
-    uint32_t count = points_collect(remat, value), near_first, far = 0;
-    uint32_t near = near_end(remat, def, count, &near_first);
+    uint32_t count = places_collect(&remat->places, value), near_first, far = 0;
+    uint32_t near = places_near_end(&remat->places, def, count, &near_first);
     uint64_t covered = remat->cover[value], kept = 0, cost = 0;
     if (near > near_first)
-        kept += high_between(remat, def->inst->id, remat->points[near - 1].position);
+        kept += high_between(remat, def->inst->id, remat->places.points[near - 1].position);
     for (uint32_t i = 0; i < count;) {
         if (i >= near_first && i < near) {
             i = near;
             continue;
         }
         Recipe recipe;
-        uint32_t end = cluster_end(remat, i, i < near_first ? near_first : count), block = remat->points[i].block;
-        if (!recipe_find(remat, value, block, remat->points[i].position, &recipe))
+        uint32_t end = places_cluster_end(&remat->places, i, i < near_first ? near_first : count);
+        uint32_t block = remat->places.points[i].block;
+        if (!recipe_find(remat, value, block, remat->places.points[i].position, &recipe))
             return 0;
-        kept += high_between(remat, remat->points[i].position, remat->points[end - 1].position);
-        cost += (recipe.cost + (remat->request->opaque ? 1 : 0)) * block_weight(remat, block);
+        kept += high_between(remat, remat->places.points[i].position, remat->places.points[end - 1].position);
+        cost += (recipe.cost + (remat->request->opaque ? 1 : 0)) *
+                loop_weight(remat->loops, remat->body->blocks.data[block]);
         far++;
         i = end;
     }
@@ -370,12 +297,13 @@ static int64_t value_gain(Remat *remat, RegId value)
         return 0;
     /* In blocks that it is not live out of, up to its last use. */
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t block = remat->points[i].block;
-        if ((i + 1 < count && remat->points[i + 1].block == block) ||
+        uint32_t block = remat->places.points[i].block;
+        if ((i + 1 < count && remat->places.points[i + 1].block == block) ||
             live_set_has(live_out(remat->liveness, remat->body->blocks.data[block]), value))
             continue;
         bool here = def->block->id == block;
-        covered += high_between(remat, here ? def->inst->id : remat->begin[block], remat->points[i].position);
+        covered += high_between(remat, here ? def->inst->id : remat->places.begin[block],
+                                remat->places.points[i].position);
     }
     if (covered <= kept)
         return 0;
@@ -409,17 +337,6 @@ uint32_t rematerialize_candidates(Arena *arena, Body *body, Analyses *analyses, 
     arena_free(scratch);
     *out = found.data;
     return (uint32_t)found.count;
-}
-
-static void place_inst(Body *body, const Point *point, Inst *inst)
-{
-    Block *block = body->blocks.data[point->block];
-    if (point->use->inst)
-        inst_insert_before(point->use->inst, inst);
-    else if (block->last && inst_is_terminator(block->last))
-        inst_insert_before(block->last, inst);
-    else
-        inst_append(block, inst);
 }
 
 static Name fresh_base(const Body *body, RegId reg)
@@ -491,14 +408,6 @@ static RegId opaque_copy(Remat *remat, RegId value, RegId reg, const Point *poin
     return copy;
 }
 
-static void use_set(const ValueUse *use, RegId reg)
-{
-    if (use->inst)
-        use->inst->refs[use->index].reg = reg;
-    else
-        use->block->phis.data[use->index].args.data[use->arg].reg = reg;
-}
-
 static void refs_rename(Inst *inst, RegId from, RegId to)
 {
     for (unsigned r = 0; r < inst->ref_count; r++)
@@ -558,20 +467,20 @@ static unsigned value_recompute(Remat *remat, RegId value)
     unsigned made = 0;
     if (!def->inst || !is_recomputable(def->inst))
         return 0;
-    uint32_t count = points_collect(remat, value), near_first;
-    uint32_t near = near_end(remat, def, count, &near_first);
+    uint32_t count = places_collect(&remat->places, value), near_first;
+    uint32_t near = places_near_end(&remat->places, def, count, &near_first);
     for (uint32_t i = 0; i < count;) {
         if (i >= near_first && i < near) {
             i = near;
             continue;
         }
         Recipe recipe;
-        Point point = remat->points[i];
-        uint32_t end = cluster_end(remat, i, i < near_first ? near_first : count);
+        Point point = remat->places.points[i];
+        uint32_t end = places_cluster_end(&remat->places, i, i < near_first ? near_first : count);
         if (recipe_find(remat, value, point.block, point.position, &recipe)) {
             RegId fresh = recipe_apply(remat, &recipe, value, &point);
             for (uint32_t j = i; j < end; j++)
-                use_set(remat->points[j].use, fresh);
+                use_set(remat->places.points[j].use, fresh);
             made++;
         }
         i = end;
