@@ -103,6 +103,8 @@ const char *price_objection(Search *search, const Prediction *before, const Pred
 /* registers_auto.c: looks for the best boundary below the input's registers. */
 void target_auto(Search *search, const Body *input, PassContext *context);
 
+/* spilling.c: the assemblies that its pass may need; 0: it cannot propose anything. */
+unsigned spilling_effort(const PassContext *context);
 /* Proposes the block's size as .maxntid, for the best form; true if it is better. */
 bool search_bounds(Search *search);
 

@@ -2,12 +2,13 @@
  *
  *     registers-check FIRST COUNT
  *
- * Each seed gives a kernel (random_kernel.c) and a random sequence of sinks, recomputations and reorderings; none is
- * measured.  Prints the differences; the exit status is 1 if there are any. */
+ * Each seed gives a kernel (random_kernel.c) and a random sequence of sinks, recomputations, reorderings and demotions
+ * to shared memory; none is measured.  Prints the differences; the exit status is 1 if there are any. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "emulator/emulator.h"
+#include "opt/demote.h"
 #include "opt/schedule.h"
 #include "parser/parser.h"
 
@@ -41,18 +42,32 @@ static void orders_mutate(Body *body, Random *random, Arena *arena)
     analyses_free(analyses);
 }
 
-static void body_change(Body *body, Random *random, Buf *what)
+static void values_demote(Body *body, const Launch *launch, Random *random)
+{
+    const unsigned *block = launch->block;
+    DemoteRequest request = {.limit = (int32_t)random_below(random, 8),
+                             .slots = 1 + random_below(random, 24),
+                             .threads = block[0] * block[1] * block[2],
+                             .is_line = block[1] == 1 && block[2] == 1 && random_below(random, 2)};
+    Analyses *analyses = analyses_new(body);
+    if (!demote_obstacle(body, true))
+        demote_values(body, analyses, machine_for(random_below(random, 2) ? "sm_90" : "sm_75"), &request);
+    analyses_free(analyses);
+}
+
+static void body_change(Body *body, const Launch *launch, Random *random, Buf *what)
 {
     Arena *arena = arena_new();
     for (unsigned moves = 1 + random_below(random, 5); moves > 0; moves--) {
-        unsigned kind = random_below(random, 4);
+        unsigned kind = random_below(random, 5);
         ScheduleRule rule = schedule_rule_random(random);
-        static const char *const names[] = {"sink", "recompute", "schedule", "mutate"};
+        static const char *const names[] = {"sink", "recompute", "schedule", "demote", "mutate"};
         buf_printf(what, " %s", names[kind]);
         switch (kind) {
         case 0: one_sink(body, (SinkMode)random_below(random, 3), random_below(random, 2)); break;
         case 1: random_values_recompute(body, random); break;
         case 2: one_schedule(body, &rule); break;
+        case 3: values_demote(body, launch, random); break;
         default: orders_mutate(body, random, arena); break;
         }
         body_verify(body, names[kind]);
@@ -75,7 +90,7 @@ static bool seed_check(uint64_t seed)
         Random random = {seed};
         EmulatorOptions options = {0};
         body_to_ssa(body);
-        body_change(body, &random, &what);
+        body_change(body, &launch, &random, &what);
         body_from_ssa(body);
         body_verify(body, "leave SSA form");
         function_set_body(kernel, body);

@@ -1,0 +1,29 @@
+/* Keeping values in shared memory where too many are live for the registers. */
+#ifndef PTXOPT_OPT_DEMOTE_H
+#define PTXOPT_OPT_DEMOTE_H
+
+#include "analysis/analysis.h"
+#include "machine/machine.h"
+#include "opt/block_size.h"
+
+typedef struct DemoteRequest {
+    int32_t limit;     /* values leave the registers until no more than so many are live */
+    unsigned slots;    /* of four bytes for each thread, at most */
+    unsigned threads;  /* that a block has at most, whatever its launch */
+    bool is_line;      /* no block extends along y or z */
+} DemoteRequest;
+
+typedef struct Demotion {
+    unsigned values; /* that left the registers; 0: the body is unchanged */
+    unsigned slots;  /* that they take; values that are never live at the same time share them */
+} Demotion;
+
+/* Why the body's values cannot be kept in shared memory, as the end of a sentence; NULL if they can. */
+const char *demote_obstacle(const Body *body, bool dynamic_is_known);
+
+/* Stores values in shared memory where they are defined, and loads them again before distant uses: first those that
+ * leave the most places free where more than request->limit registers are live, for each word stored or loaded, which
+ * count more in loops.  Requires and preserves SSA form; blocks and edges stay. */
+Demotion demote_values(Body *body, Analyses *analyses, const Machine *machine, const DemoteRequest *request);
+
+#endif
