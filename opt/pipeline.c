@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* How many candidates the register search may assemble, by -O level. */
-static const unsigned search_effort[4] = {0, 12, 40, 120};
+static const unsigned search_effort[4] = {0, 8, 16, 120};
 
 static const char no_assembler[] = "no assembler";
 
@@ -91,7 +91,8 @@ static void reduce_registers(PassContext *context, const KernelRequest *request,
                                .spill = request->registers_spill,
                                .change = launch_change,
                                .dynamic_shared = launch_change_shared(&launch_change, request->dynamic_shared),
-                               .effort = effort_of(options),
+                               /* auto searches for two boundaries */
+                               .effort = effort_of(options) * (request->registers_auto ? 2 : 1),
                                .scaled = options->level < 3};
     registers_reduce(context, &wanted, &result->reduction);
     result->registers = result->reduction.changed ? OUTCOME_DONE : OUTCOME_UNCHANGED;

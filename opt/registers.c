@@ -10,8 +10,7 @@ enum {
     CAPS_MOST = 3,       /* caps tried, each higher than the last, where the assembler rejects one */
     CAP_STEP = 4,        /* registers */
     LARGE = 1000,        /* instructions of machine code; larger kernels get fewer assemblies, if they are scaled */
-    LARGE_EFFORT = 16,   /* but no fewer than so many */
-    BATCHES_MOST = 16,   /* assemblies for each kind of rematerialization at the first stage */
+    LARGE_EFFORT = 10,   /* but no fewer than so many */
 };
 
 /* Predicted times closer than this are equal. */
@@ -54,14 +53,16 @@ static void ssa_start(Search *search)
     pass_set_body(&search->passes, body);
     body_to_ssa(body);
     pass_verify(PASS_SSA, body);
-    if (search_is_over(search))
-        return;
-    search->current = search_measure(search, body);
-    bool better = search_accepts(search, &search->current) &&
-                  search_compare(search, &search->current, &search->best_figures) < 0;
-    if (better)
-        search_set_best(search, body_clone(body), &search->current);
-    search_record(search, PASS_SSA, "to SSA form and back", body, &search->current, better);
+    /* Out of SSA form again the code is nearly the same; what passes make of it must be better than the best form. */
+    search->current = search->best_figures;
+}
+
+/* A part of the assemblies that are left, but at least 'least'. */
+static unsigned share_of(const Search *search, unsigned divisor, unsigned least)
+{
+    unsigned taken = search->used + search->reserved, effort = search->request->effort;
+    unsigned share = effort > taken ? (effort - taken) / divisor : 0;
+    return share > least ? share : least;
 }
 
 /* The passes propose until the target is reached or nothing is left to try. */
@@ -74,10 +75,10 @@ static void propose(Search *search)
     if (search_should_stop(search))
         return;
     ssa_start(search);
+    search_run(search, PASS_SCHEDULE, STAGE_COARSE, share_of(search, 3, 2));
+    search_run(search, PASS_SINK, STAGE_COARSE, share_of(search, 4, 1));
+    search_run(search, PASS_REMATERIALIZE, STAGE_COARSE, share_of(search, 2, 2));
     search_run(search, PASS_SCHEDULE, STAGE_COARSE, effort);
-    search_run(search, PASS_SINK, STAGE_COARSE, effort);
-    search_run(search, PASS_REMATERIALIZE, STAGE_COARSE,
-               effort / 24 < 3 ? 3 : effort / 24 < BATCHES_MOST ? effort / 24 : BATCHES_MOST);
     search_run(search, PASS_SCHEDULE, STAGE_FINE, effort);
     while (!search_should_stop(search)) {
         unsigned used = search->used, left = effort - used;
@@ -91,10 +92,12 @@ static void propose(Search *search)
 
 void target_search(Search *search)
 {
-    search->reserved++; /* what is spilled is known last */
+    /* What is spilled is known last. */
+    unsigned kept = spilling_effort(&search->passes);
+    search->reserved += kept;
     propose(search);
-    search->reserved--;
-    search_run(search, PASS_SPILLING, STAGE_FINE, 1);
+    search->reserved -= kept;
+    search_run(search, PASS_SPILLING, STAGE_FINE, kept);
 }
 
 static Body *input_clone(const Body *body)

@@ -65,15 +65,15 @@ static unsigned batches_prepare(Search *search, const RematerializeRequest *requ
     return sizes ? sizes : 1;
 }
 
-/* Recomputes the best values together; while that does not help, half as many. */
-static void batches_try(Search *search, const RematerializeRequest *request)
+/* Recomputes the best values together; while that does not help, half as many.  'begun': assemblies before the pass. */
+static void batches_try(Search *search, const RematerializeRequest *request, unsigned begun)
 {
     Arena *arena = arena_new();
     RematerializeCandidate *values;
     PassContext *passes = &search->passes;
     uint32_t count = rematerialize_candidates(arena, passes->body, passes->analyses, request, &values);
     uint32_t at = 0, size = count;
-    unsigned begun = search->used, ahead = 0;
+    unsigned ahead = 0;
     while (at < count && size && search->used - begun < search->assemblies && !search_should_stop(search)) {
         uint32_t now = size < count - at ? size : count - at;
         if (!ahead)
@@ -96,7 +96,7 @@ static void batches_try(Search *search, const RematerializeRequest *request)
 bool pass_rematerialize(PassContext *context)
 {
     Search *search = context->search;
-    unsigned replaced = search->replaced;
+    unsigned replaced = search->replaced, begun = search->used;
     int32_t limit = search->target > 8 ? (int32_t)search->target - 8 : 1;
     /* Opaque copies first: plain recomputations look as good to the model, but the assembler merges them again. */
     const RematerializeRequest requests[] = {
@@ -107,6 +107,6 @@ bool pass_rematerialize(PassContext *context)
         {.limit = limit, .cost = 6, .opaque = false, .distance = 12, .extend = true, .ignore_pressure = true},
     };
     for (size_t i = 0; i < COUNT_OF(requests) && !search_should_stop(search); i++)
-        batches_try(search, &requests[i]);
+        batches_try(search, &requests[i], begun);
     return search->replaced > replaced;
 }

@@ -15,19 +15,20 @@ enum {
     LARGEST_BLOCK = 20000, /* instructions; larger blocks keep their order */
 };
 
+/* In the order in which they helped most often, over kernels of CUB and Thrust at a cap of 32. */
 const ScheduleRule schedule_rules[] = {
     {.name = "depth first", .recent = 1000, .need = 100, .source = 1},
-    {.name = "least pressure, then source order", .pressure = 1000, .source = 1},
-    {.name = "least pressure, then depth first", .pressure = 1000, .recent = 400, .need = 20, .source = 1},
     {.name = "least pressure from the top", .top_down = true, .pressure = 1000, .source = 1},
+    {.name = "loads late, stores early", .top_down = true, .store = 100000, .load = -100000, .source = 1},
+    {.name = "least pressure, then depth first", .pressure = 1000, .recent = 400, .need = 20, .source = 1},
     {.name = "least pressure from the top, then depth first",
      .top_down = true,
      .pressure = 1000,
      .recent = 400,
      .source = 1},
-    {.name = "loads late", .load = 100000, .source = 1},
-    {.name = "loads late, stores early", .top_down = true, .store = 100000, .load = -100000, .source = 1},
     {.name = "source order below the limit", .top_down = true, .pressure = 1000, .source = 1, .limit = 1},
+    {.name = "least pressure, then source order", .pressure = 1000, .source = 1},
+    {.name = "loads late", .load = 100000, .source = 1},
     {.name = "source order below the limit, bottom up", .pressure = 1000, .source = 1, .limit = 1},
     {.name = "least pressure, then longest path", .pressure = 1000, .chain = 4, .source = 1},
 };

@@ -165,7 +165,10 @@ static void orders_by_rule(Search *search)
            spare = orders_new(arena, scheduler);
     orders_save(scheduler, &kept);
     unsigned width = search->passes.judge->width > 1 ? search->passes.judge->width : 1;
-    for (unsigned r = 0; r < schedule_rule_count && !search_should_stop(search); r++) {
+    unsigned begun = search->used;
+    for (unsigned r = 0; r < schedule_rule_count && search->used - begun < search->assemblies &&
+                         !search_should_stop(search);
+         r++) {
         if (r % width == 0)
             rules_prepare(search, scheduler, r, &trial);
         ScheduleRule rule = rule_for(search, schedule_rules[r]);

@@ -322,15 +322,16 @@ bool pass_sink(PassContext *context)
         const char *what;
     } modes[] = {
         {SINK_SAVING, true, "sink where it saves registers, including loads"},
-        {SINK_SAVING, false, "sink where it saves registers"},
-        {SINK_ALL, true, "sink everything, including loads"},
         {SINK_COPIES, false, "sink copies to each using block"},
+        {SINK_ALL, true, "sink everything, including loads"},
+        {SINK_SAVING, false, "sink where it saves registers"},
     };
     Search *search = context->search;
     unsigned replaced = search->replaced;
+    size_t count = search->assemblies < COUNT_OF(modes) ? search->assemblies : COUNT_OF(modes);
     Arena *arena = arena_new();
-    Proposals proposals = proposals_new(search, arena, COUNT_OF(modes));
-    for (size_t i = 0; i < COUNT_OF(modes) && proposals.count < proposals.capacity; i++) {
+    Proposals proposals = proposals_new(search, arena, (unsigned)count);
+    for (size_t i = 0; i < count && proposals.count < proposals.capacity; i++) {
         Candidate candidate = candidate_new(search);
         sink_values(candidate.body, candidate.analyses, modes[i].mode, modes[i].loads);
         proposals_add(&proposals, candidate.body);
@@ -338,7 +339,7 @@ bool pass_sink(PassContext *context)
     }
     proposals_prepare(search, &proposals);
     arena_free(arena);
-    for (size_t i = 0; i < COUNT_OF(modes) && !search_should_stop(search); i++) {
+    for (size_t i = 0; i < count && !search_should_stop(search); i++) {
         Candidate candidate = candidate_new(search);
         unsigned moved = sink_values(candidate.body, candidate.analyses, modes[i].mode, modes[i].loads);
         const char *what = arena_printf(context->arena, "%s: %u", modes[i].what, moved);
