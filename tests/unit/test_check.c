@@ -245,11 +245,12 @@ static void what_costs(void **state)
         {{.of_directives = {.stack = 4}}, unknown, 'c'},
         {{.of_directives = {.is_unknown = true}}, unknown, 'c'},
         {{.of_directives = {.registers = 30}, .of_calls = {.is_unknown = true}}, known, 'n'},
-        {{.is_unknown = true}, known, 'd'},
+        {{.is_unknown = true}, unknown, 'd'},
         {{.registers = 20, .of_directives = {.registers = 5}, .of_calls = {.registers = 4}}, unknown, 'c'},
         {{.registers = 20, .of_directives = {.registers = 4}}, unknown, 'd'},
         {{.registers = 20, .of_directives = {.registers = 5}, .of_calls = {.registers = 5}}, unknown, 'n'},
         {{.registers = 60, .of_directives = {.registers = 5}, .of_calls = {.registers = 1}}, unknown, 'n'},
+        {{.of_directives = {.registers = 30}, .of_calls = {.registers = 1}}, known, 'c'},
         {{.of_directives = {.registers = 30}, .of_calls = {.spills = 4}}, known, 'n'},
         {{.of_directives = {.registers = 30}, .of_calls = {.stack = 4}}, known, 'n'},
     };
