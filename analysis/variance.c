@@ -64,6 +64,12 @@ static bool space_is_private(const Variance *variance, Space space)
     return space == SPACE_LOCAL || (space == SPACE_SHARED && variance->options.blocks);
 }
 
+static bool is_common(const Variance *variance, const void *variable_or_access)
+{
+    const PointerMap *common = variance->options.common;
+    return common && pointer_map_get(common, variable_or_access);
+}
+
 static VarianceCause symbol_cause(const Variance *variance, const Symbol *symbol)
 {
     if (symbol->kind != SYMBOL_VARIABLE)
@@ -71,6 +77,8 @@ static VarianceCause symbol_cause(const Variance *variance, const Symbol *symbol
     const Variable *variable = symbol->variable;
     if (variable->space == SPACE_REG) /* a parameter in a register: a value */
         return VARIANCE_OPAQUE;
+    if (is_common(variance, variable))
+        return VARIANCE_UNIFORM;
     bool own_param = variable->space == SPACE_PARAM && !(variable->is_parameter && variance->body->function->is_entry);
     return own_param || space_is_private(variance, variable->space) ? VARIANCE_PRIVATE : VARIANCE_UNIFORM;
 }
@@ -111,7 +119,8 @@ static VarianceCause memory_cause(const Variance *variance, const Inst *inst)
         return VARIANCE_UNIFORM;
     if (access.kind == ACCESS_LOAD && !access.weak)
         return VARIANCE_STRONG;
-    if (space_is_private(variance, access.space) || (access.space == SPACE_PARAM && !is_input(variance, &access)))
+    bool is_private = space_is_private(variance, access.space) && !is_common(variance, inst);
+    if (is_private || (access.space == SPACE_PARAM && !is_input(variance, &access)))
         return VARIANCE_PRIVATE;
     bool merges = access.kind == ACCESS_LOAD || inst->sync == SYNC_WARP;
     const PointerMap *unmerged = variance->options.unmerged;

@@ -20,6 +20,9 @@ typedef struct VarianceOptions {
      * decides: it holds for programs without data races where all replicas load in one barrier interval. */
     bool merge_loads;
     const PointerMap *unmerged; /* the loads that are not merged, by Inst, in spite of merge_loads; NULL: none */
+    /* The shared variables that the compared blocks have in common, in spite of 'blocks', and the plain loads and
+     * stores of them, by Variable and Inst; NULL: none. */
+    const PointerMap *common;
     const BitSet *uniform_branches; /* by Block.id, or NULL: all compared threads take them alike, whatever they test */
     bool blocks; /* compare blocks, not threads: .shared variables and their addresses differ, %tid and lanes do not */
     /* By RegId, or NULL: values that are the same in all replicas, whatever they are computed from, because the caller

@@ -18,7 +18,8 @@
  *      coarsen_progress.c);
  *   6. short regions are predicated (coarsen_predicate.c), others get fast paths beside them, for where the replicas
  *      agree on the condition (coarsen_fast.c, coarsen_joint.c);
- *   7. variant instructions are cloned in place, and regions as a whole (coarsen_mapping.c, coarsen_clone.c,
+ *   7. of merged blocks, shared arrays are found that one copy of is enough for (coarsen_common.c);
+ *   8. variant instructions are cloned in place, and regions as a whole (coarsen_mapping.c, coarsen_clone.c,
  *      coarsen_combine.c), but slow paths become loops over the replicas (coarsen_slow.c). */
 #include "opt/coarsen.h"
 
@@ -47,6 +48,7 @@ static bool analyze(Coarsening *c)
                                .merge_loads = true,
                                .blocks = c->level == LEVEL_BLOCK,
                                .unmerged = &c->observations,
+                               .common = &c->common,
                                .uniform_branches = &c->uniform_branches,
                                .agreed = &c->agreed};
     c->variance = analyses_variance(c->analyses, c->dimension, &options);
@@ -78,6 +80,23 @@ static bool form_regions(Coarsening *c, unsigned growth)
      * condition of the fast path is that of a region again. */
     c->agreements.count = c->kept_agreements;
     return analyze(c);
+}
+
+/* Finds the shared arrays that one copy of is enough for. */
+static bool share_memory(Coarsening *c)
+{
+    if (c->level == LEVEL_THREAD)
+        return true;
+    coarsening_propose_common(c);
+    bool is_tried = c->common_arrays.count > 0;
+    while (c->common_arrays.count) {
+        if (!analyze(c))
+            c->common_arrays.count = 0;
+        else if (coarsening_keep_common(c))
+            return true;
+    }
+    c->common = (PointerMap){.arena = c->scratch};
+    return !is_tried || analyze(c);
 }
 
 /* Rewrites the body where it has branches at which replicas may leave before a barrier. */
@@ -169,7 +188,8 @@ static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRe
                     .blocks = step->blocks,
                     .guards = request->guards,
                     .refusal = all->refusal,
-                    .legality = all->legality};
+                    .legality = all->legality,
+                    .common = {.arena = scratch}};
     if (step->level == LEVEL_BLOCK && request->stride.kind == STRIDE_NUMBER)
         c.stride = (Stride){.kind = STRIDE_BLOCK};
     if (c.replicas == 1)
@@ -183,7 +203,8 @@ static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRe
     }
     if (done && coarsening_exclude_exits(&c))
         done = analyze(&c);
-    done = done && form_regions(&c, request->growth);
+    done = done && form_regions(&c, request->growth) && share_memory(&c) &&
+           coarsening_condition(&c, LEGAL_MEMORY, coarsening_check_shared(&c));
     if (done) {
         coarsening_clone(&c);
         coarsening_combine(&c);

@@ -6,8 +6,9 @@
  *     head -> region -> between -> region' -> end -> join
  *
  * where 'between' and 'end' are new blocks: all edges out of one replica's copy lead there, and 'between' branches like
- * the head, on the next replica's condition. The values that the join's phis choose between are chosen in these blocks,
- * each replica's in its own.  Slow paths become loops instead (coarsen_slow.c).
+ * the head, on the next replica's condition; where the copies use a shared array in turn (coarsen_common.c), all
+ * threads of the block wait for each other there. The values that the join's phis choose between are chosen in these
+ * blocks, each replica's in its own.  Slow paths become loops instead (coarsen_slow.c).
  *
  * Requires SSA form, variance and regions. Preserves SSA form; the control flow and all analyses change. */
 #include "opt/coarsen_internal.h"
@@ -271,6 +272,8 @@ static void clone_region(Cloner *cloner, Region *region)
     for (unsigned k = 1; k < c->factor; k++) {
         for (size_t i = 0; i < region->blocks.count; i++)
             redirect(cloner, clone_block(cloner, region->blocks.data[i], k, head, ends[k - 1]), k, join, ends[k]);
+        if (coarsening_takes_turns(c, region))
+            inst_append(ends[k - 1], inst_build(cloner->body, "bar.sync", "i", (int64_t)0));
         if (head->last && inst_is_terminator(head->last))
             inst_append(ends[k - 1], coarsening_clone_inst(c, head->last, k));
         ends[k - 1]->fall = head->fall;

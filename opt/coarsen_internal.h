@@ -61,6 +61,9 @@ typedef struct Coarsening {
     VEC(Leave) leaves;       /* branches that are left out of account */
     PointerMap observations; /* by load: why equal ones of replicas are not merged, an Inst; none: they are */
 
+    VEC(const Variable *) common_arrays; /* shared ones that are one for all replicas: coarsen_common.c */
+    PointerMap common;    /* these, and the instructions that access them: Variable, Inst */
+
     size_t block_count;   /* blocks before cloning: the size of bit sets by Block.id */
     BitSet in_region;
     VEC(Region) regions;
@@ -125,8 +128,10 @@ bool coarsening_is_private(const Coarsening *c, const Variable *variable);
 bool coarsening_uses_private(const Coarsening *c, const Inst *inst);
 /* The shared variable that the operand names, or NULL.  None names two. */
 Variable *coarsening_shared_variable(const Operand *operand);
-/* Refuses addresses of private memory that do not come from variables, and shared memory that cannot be multiplied. */
+/* Refuses addresses of private memory that do not come from variables. */
 bool coarsening_check_private(Coarsening *c);
+/* Refuses more shared memory than a block can have, once it is known what replicas have in common. */
+bool coarsening_check_shared(Coarsening *c);
 
 /* coarsen_exits.c */
 /* Whether a thread at the beginning of the block exits without doing anything else. */
@@ -252,6 +257,15 @@ enum { LEAST_FAST = 4 };
 bool coarsening_reads_memory(const Inst *inst);
 /* Gives regions fast paths. True if the body has changed: the analyses and the regions must be computed again. */
 bool coarsening_form_fast_paths(Coarsening *c);
+
+/* coarsen_common.c */
+/* Sets common_arrays to those that may be common by their uses: variance must be computed again. */
+void coarsening_propose_common(Coarsening *c);
+/* Drops those that are not common, given variance and regions that assume it.  True if there are none: otherwise these
+ * must be computed again. */
+bool coarsening_keep_common(Coarsening *c);
+/* Whether the replicas' copies of the region use a common array in turn, with a barrier between them. */
+bool coarsening_takes_turns(const Coarsening *c, const Region *region);
 
 /* coarsen_predicate.c */
 /* Replaces short regions by guarded instructions. True if the body has changed: as above. */

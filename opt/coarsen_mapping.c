@@ -72,7 +72,8 @@ static void find_private(Coarsening *c)
         for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
             for (unsigned i = 0; i < inst->operand_count; i++) {
                 Variable *variable = coarsening_shared_variable(&inst->operands[i]);
-                if (!variable || pointer_map_get(&seen, variable) || coarsening_is_dynamic(variable))
+                if (!variable || pointer_map_get(&seen, variable) || coarsening_is_dynamic(variable) ||
+                    !coarsening_is_private(c, variable))
                     continue; /* it belongs to the module, or to another kernel */
                 pointer_map_put(&seen, variable, variable);
                 VEC_PUSH(c->scratch, c->private_variables, variable);

@@ -21,7 +21,7 @@ Variable *coarsening_shared_variable(const Operand *operand)
 bool coarsening_is_private(const Coarsening *c, const Variable *variable)
 {
     if (c->level == LEVEL_BLOCK && variable->space == SPACE_SHARED)
-        return true;
+        return !pointer_map_get(&c->common, variable);
     return variable->function && !variable->is_parameter &&
            (variable->space == SPACE_LOCAL || variable->space == SPACE_PARAM || variable->space == SPACE_REG);
 }
@@ -131,26 +131,26 @@ static bool check_address(Coarsening *c, const BitSet *addresses, const Inst *in
 /* Static shared memory of a block, on every architecture (CUDA Programming Guide, "Compute Capabilities"). */
 enum { MOST_SHARED = 49152 };
 
-/* Merged blocks have a copy of each shared variable. */
-static bool check_shared(Coarsening *c)
+bool coarsening_check_shared(Coarsening *c)
 {
     uint64_t bytes = 0;
     PointerMap seen = {.arena = c->scratch};
-    for (size_t b = 0; b < c->body->blocks.count; b++)
+    for (size_t b = 0; b < c->body->blocks.count && c->level == LEVEL_BLOCK; b++)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
             for (unsigned i = 0; i < inst->operand_count; i++) {
                 Variable *variable = coarsening_shared_variable(&inst->operands[i]);
                 if (!variable || pointer_map_get(&seen, variable) || coarsening_is_dynamic(variable))
                     continue;
-                if (variable->linkage == LINKAGE_EXTERN)
+                bool is_private = coarsening_is_private(c, variable);
+                if (is_private && variable->linkage == LINKAGE_EXTERN)
                     return coarsening_refuse(c, inst, "'%s', which each merged block needs a copy of, is defined "
                                              "elsewhere", variable->name);
                 pointer_map_put(&seen, variable, variable);
-                bytes += variable_bytes(variable);
+                bytes += variable_bytes(variable) * (is_private ? c->factor : 1);
             }
-    return bytes * c->factor <= MOST_SHARED ||
+    return bytes <= MOST_SHARED ||
            coarsening_refuse(c, NULL, "merged blocks need %llu bytes of shared memory, and no more than %d can be "
-                             "declared", (unsigned long long)bytes * c->factor, MOST_SHARED);
+                             "declared", (unsigned long long)bytes, MOST_SHARED);
 }
 
 bool coarsening_check_private(Coarsening *c)
@@ -160,5 +160,5 @@ bool coarsening_check_private(Coarsening *c)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
             if (!check_address(c, &addresses, inst))
                 return false;
-    return c->level == LEVEL_THREAD || check_shared(c);
+    return true;
 }

@@ -9,8 +9,9 @@
  *   - what is computed from it in a few instructions is computed again,
  *   - others move up: with factor 4, v0, v1, v2, v3 is v1, v2, v3, v3 in the next round, and so on,
  *   - those that the join's phis take are collected likewise, from behind.
- * A region keeps its copies if it has barriers, warp-level instructions or variables of each replica, if others read
- * its values elsewhere, if it observes other threads, or if the loop would not pay.
+ * A region keeps its copies if it has barriers, warp-level instructions or variables of each replica, if replicas use
+ * an array in it in turn (coarsen_common.c), if others read its values elsewhere, if it observes other threads, or if
+ * the loop would not pay.
  *
  * Requires SSA form, variance, regions and coarsening_map(), and that the code outside regions has been cloned.  Keeps
  * SSA form. */
@@ -225,7 +226,7 @@ static bool is_suitable_region(const SlowLoop *s)
             if (!is_suitable_inst(s, inst))
                 return false;
     }
-    return !coarsening_region_observes(s->c, region);
+    return !coarsening_region_observes(s->c, region) && !coarsening_takes_turns(s->c, region);
 }
 
 /* Whether one register from outside the region is what the phi takes from all of it. */

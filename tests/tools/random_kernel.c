@@ -678,6 +678,25 @@ static void make_prologue(Maker *m)
     }
 }
 
+/* A table in shared memory, filled from what all blocks have alike, or those of a row or column only, and looked up at
+ * another place. */
+static void make_table(Maker *m, unsigned kind)
+{
+    static const char *const own[] = {"%u0", "%ctaid.x", "%ctaid.y"};
+    line(&m->to, "bar.sync 0;");
+    line(&m->to, "mov.u32 %%mark0, chart;");
+    line(&m->to, "mad.lo.u32 %%mark1, %%lin, 4, %%mark0;");
+    line(&m->to, "mov.u32 %%mark2, %s;", own[kind % COUNT_OF(own)]);
+    line(&m->to, "mad.lo.u32 %%mark2, %%lin, 5, %%mark2;");
+    line(&m->to, "st.shared.u32 [%%mark1], %%mark2;");
+    line(&m->to, "bar.sync 0;");
+    line(&m->to, "add.u32 %%mark2, %%lin, %%gid;");
+    line(&m->to, "rem.u32 %%mark2, %%mark2, %%threads;");
+    line(&m->to, "mad.lo.u32 %%mark1, %%mark2, 4, %%mark0;");
+    line(&m->to, "ld.shared.u32 %%mark3, [%%mark1];");
+    line(&m->to, "xor.b32 %%v0, %%v0, %%mark3;");
+}
+
 static void make_launch(Maker *m, Arena *arena, Launch *launch)
 {
     static const unsigned blocks[][3] = {{100, 1, 1}, {33, 3, 1}, {64, 1, 1}, {16, 8, 1}, {8, 4, 4},
@@ -718,7 +737,11 @@ void random_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     if (seed % 3 == 0)
         launch->dynamic_shared = 1024 + seed % 11 * 4;
     make_prologue(&m);
+    if (seed % 2)
+        make_table(&m, (unsigned)(seed / 2));
     make_statements(&m, 0, 4 + below(&m.to, 5));
+    if (seed % 2 && m.barriers && !m.leaves)
+        make_table(&m, (unsigned)(seed / 6));
     for (unsigned i = 0; i < VARIANTS; i++)
         line(&m.to, "st.global.u32 [%%own+%u], %%v%u;", 4 * i, i);
     for (unsigned i = 0; i < UNIFORMS; i++)
@@ -737,9 +760,10 @@ void random_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     buf_printf(text, "\t.reg .b32 %%v<%u>, %%u<%u>, %%t<%u>, %%s<%u>;\n", VARIANTS, UNIFORMS, m.to.temporaries + 1,
                m.to.temporaries + 1);
     buf_printf(text, "\t.reg .pred %%p<%u>;\n\t.reg .b64 %%a<%u>;\n", m.to.temporaries + 1, m.to.temporaries + 1);
-    buf_puts(text, "\t.reg .b32 %size<3>, %index<3>, %group, %lin, %threads, %gid, %cells, %cell;\n"
+    buf_puts(text, "\t.reg .b32 %mark<4>;\n"
+                   "\t.reg .b32 %size<3>, %index<3>, %group, %lin, %threads, %gid, %cells, %cell;\n"
                    "\t.reg .b64 %in, %own, %common, %sums, %array;\n"
-                   "\t.shared .align 4 .b8 board[4];\n"
+                   "\t.shared .align 4 .b8 board[4];\n\t.shared .align 4 .b8 chart[1024];\n"
                    "\t.local .align 4 .b8 spot[16];\n");
     if (!launch->dynamic_shared)
         buf_puts(text, "\t.shared .align 4 .b8 exchange[1024];\n");

@@ -43,7 +43,10 @@ static void test_blocks(void **state)
                        request, "between the merged", "bar.sync 1");
     check_refused_with(".extern .shared .b32 s[];\n", "", "\tst.shared.u32 [s], %t;\n", request, "a launch as before",
                        "st.shared");
-    check_refused_with("", "", "\t.shared .b32 s[8192];\n\tst.shared.u32 [s], %t;\n", request, "131072 bytes", NULL);
+    check_refused_with("", "", "\t.shared .b32 s[8192];\n\tmov.u32 %r1, %ctaid.x;\n\tst.shared.u32 [s], %r1;\n",
+                       &(CoarsenRequest){.level = LEVEL_BLOCK, .factor = {4, 1, 1}, .shrinks_grid = true},
+                       "131072 bytes", NULL);
+    check_blocks("", "\t.shared .b32 s[8192];\n\tst.shared.u32 [s], %t;\n", OP_ST, 4); /* in turn */
     check_refused_with("", "", "\tst.shared.u32 [%t], %t;\n", request, "does not come from a shared", "st.shared");
     check_refused_with("", "", "\tmov.u32 %r1, %total_smem_size;\n", request, "merging blocks changes", "mov.u32");
     check_refused_with(SM_90, "", "\tmov.u32 %r1, %cluster_ctarank;\n", request, "clusters", "mov.u32");
@@ -111,11 +114,64 @@ static void test_shrunk_grids(void **state)
                        "\tcall f;\n", &four, "reads %nctaid.x", "call");
 }
 
+static void check_arrays(const char *code, bool shrinks_grid, size_t arrays, size_t barriers)
+{
+    const CoarsenRequest four = {.level = LEVEL_BLOCK, .factor = {4, 1, 1}, .shrinks_grid = shrinks_grid};
+    Buf text = {0};
+    buf_printf(&text, "\t.shared .b32 s[64];\n\tmov.u32 %%r1, s;\n\tmad.lo.u32 %%r1, %%t, 4, %%r1;\n%s", code);
+    Try it = try_with("", "", buf_text(&text), &four);
+    size_t found = 0;
+    if (!it.done)
+        fail_msg("refused: %s\n%s", it.refusal.reason, code);
+    for (size_t i = 0; i < it.body->variables.count; i++)
+        found += it.body->variables.data[i]->space == SPACE_SHARED;
+    if (found != arrays || count_op(it.body, OP_BAR) != barriers)
+        fail_msg("%zu arrays and %zu barriers, not %zu and %zu:\n%s", found, count_op(it.body, OP_BAR), arrays,
+                 barriers, code);
+    release(it.module);
+    buf_free(&text);
+}
+
+/* An array that merged blocks fill alike is one for all; where they run in turn, they may use it in turn. */
+static void test_common_arrays(void **state)
+{
+    (void)state;
+#define BAR "\tbar.sync 0;\n"
+#define LOOK_UP BAR "\tld.shared.u32 %r2, [s];\n\tst.global.u32 [%a], %r2;\n"
+#define BLOCK "\tmov.u32 %r3, %ctaid.x;\n"
+    check_arrays("\tst.shared.u32 [%r1], %t;\n" LOOK_UP, true, 1, 1);
+    check_arrays("\tst.shared.u32 [%r1], %t;\n" BAR BLOCK "\tand.b32 %r3, %r3, 3;\n\tmad.lo.u32 %r3, %r3, 4, %r1;\n"
+                 "\tld.shared.u32 %r2, [%r3];\n\tst.global.u32 [%a], %r2;\n", true, 1, 1);
+    /* what differs: the value, the place, the condition */
+    check_arrays(BLOCK "\tst.shared.u32 [%r1], %r3;\n" LOOK_UP, true, 4, 1);
+    check_arrays(BLOCK "\tmad.lo.u32 %r3, %r3, 4, %r1;\n\tst.shared.u32 [%r3], 1;\n" LOOK_UP, true, 4, 1);
+    check_arrays(BLOCK "\tsetp.lt.u32 %p1, %r3, 2;\n\t@%p1 st.shared.u32 [%r1], 1;\n" LOOK_UP, true, 4, 1);
+    /* a copy of a load that would come after the store */
+#define NEAR BLOCK "\tand.b32 %r3, %r3, 3;\n\tmad.lo.u32 %r4, %r3, 4, %r1;\n"
+#define TURN "\tld.shared.u32 %r2, [%r4];\n\tst.shared.u32 [%r1], %t;\n"
+#define SEE "\tst.global.u32 [%a], %r2;\n\tst.global.u32 [%a+4], %r5;\n"
+    check_arrays(NEAR TURN "\tadd.cc.u32 %r5, %r3, 5;\n\taddc.u32 %r5, %r3, 0;\n" SEE LOOK_UP, true, 4, 1);
+    check_arrays(NEAR "\tadd.cc.u32 %r5, %r3, 5;\n" TURN "\taddc.u32 %r5, %r3, 0;\n" SEE LOOK_UP, true, 4, 1);
+    check_arrays(NEAR TURN "\tadd.u32 %r5, %r3, 5;\n" SEE LOOK_UP, true, 1, 1);
+    /* what may be done with the array elsewhere */
+    check_arrays("\tst.shared.u32 [%r1], %t;\n\tst.shared.u32 [%r1+4], %r1;\n" LOOK_UP, true, 4, 1);
+    check_arrays("\tst.shared.u32 [%r1], %t;\n\tst.global.u32 [%a+8], %r1;\n" LOOK_UP, true, 4, 1);
+    check_arrays("\tst.shared.u32 [%r1], %t;\n\tred.shared.add.u32 [%r1], 1;\n" LOOK_UP, true, 4, 1);
+    check_arrays("\tst.volatile.shared.u32 [%r1], %t;\n" LOOK_UP, true, 4, 1);
+    check_arrays("\tst.shared.u32 [%r1], %t;\n\tcvt.u64.u32 %d1, %r1;\n\tcvta.shared.u64 %d1, %d1;\n"
+                 "\tst.u32 [%d1], %t;\n" LOOK_UP, true, 4, 1);
+    /* in turn, in the copies beside the fast path, with a barrier between them; not if nobody writes to it */
+    check_arrays("\tst.shared.u32 [%r1], %t;\n" LOOK_UP, false, 1, 1 + 4 + 3);
+    check_arrays(LOOK_UP, false, 1, 1 + 4);
+    check_arrays(BLOCK "\tst.shared.u32 [%r1], %r3;\n" LOOK_UP, false, 4, 1 + 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_shrunk_grids),
+        cmocka_unit_test(test_common_arrays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
