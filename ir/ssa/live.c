@@ -72,6 +72,30 @@ typedef struct Walk {
     VEC(uint32_t) work, found;
 } Walk;
 
+/* The blocks found, in their order.  Those of a value that lives long are close together: then it is enough to look at
+ * the blocks between the first and the last. */
+static uint32_t *sort_found(Leaver *leaver, const Walk *walk, uint32_t mark)
+{
+    enum { DENSE = 4 };
+    const size_t count = walk->found.count;
+    uint32_t *blocks = ARENA_ARRAY(leaver->scratch, uint32_t, count), first = UINT32_MAX, last = 0;
+    for (size_t i = 0; i < count; i++) {
+        blocks[i] = walk->found.data[i];
+        first = blocks[i] < first ? blocks[i] : first;
+        last = blocks[i] > last ? blocks[i] : last;
+    }
+    if (last - first >= DENSE * count) {
+        qsort(blocks, count, sizeof *blocks, block_compare);
+        return blocks;
+    }
+    size_t place = 0;
+    for (uint32_t b = first; b <= last; b++)
+        if (walk->left[b] == mark)
+            blocks[place++] = b;
+    require(place == count);
+    return blocks;
+}
+
 static void range_walk(Leaver *leaver, Walk *walk, uint32_t reg)
 {
     const Value *value = &leaver->values.data[reg];
@@ -101,11 +125,7 @@ static void range_walk(Leaver *leaver, Walk *walk, uint32_t reg)
     }
     if (!walk->found.count)
         return;
-    uint32_t *blocks = ARENA_ARRAY(leaver->scratch, uint32_t, walk->found.count);
-    for (size_t i = 0; i < walk->found.count; i++)
-        blocks[i] = walk->found.data[i];
-    qsort(blocks, walk->found.count, sizeof *blocks, block_compare);
-    range->blocks = blocks;
+    range->blocks = sort_found(leaver, walk, mark);
     range->block_count = (uint32_t)walk->found.count;
 }
 
