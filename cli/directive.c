@@ -74,7 +74,7 @@ Directive directive_find(Arena *arena, const Function *kernel)
     Directive found = {0};
     for (const char *at = text + kernel->braces.begin; at < end && !found.error;) {
         const char *after = skip_quoted(at, end);
-        if ((size_t)(after - at) > sizeof mark && memcmp(at, mark, sizeof mark - 1) == 0) {
+        if ((size_t)(after - at) >= sizeof mark - 1 && memcmp(at, mark, sizeof mark - 1) == 0) {
             Directive one = {.span = {(uint32_t)(at - text), (uint32_t)(after - text)}};
             one.span.end -= after[-1] == '\n';
             const char *words = at + sizeof mark - 1;

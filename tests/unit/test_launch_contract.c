@@ -123,11 +123,105 @@ static void other_formats_are_refused(void **state)
     }
 }
 
+/* Reads the contract of 'k' from a module with this symbol. */
+static bool read_symbol(const char *symbol, LaunchContract *contract, char message[200])
+{
+    Buf text = {0};
+    const char *error;
+    buf_printf(&text, HEADER "%s\n.visible .entry k()\n{\n\tret;\n}\n", symbol);
+    Module *module = module_from(buf_text(&text));
+    bool found = contract_find(module->arena, module, "k", contract, &error);
+    snprintf(message, 200, "%s", error ? error : "");
+    release(module);
+    buf_free(&text);
+    return found;
+}
+
+static void check_symbol_wrong(const char *symbol, const char *error)
+{
+    LaunchContract contract;
+    char message[200];
+    if (read_symbol(symbol, &contract, message) || !strstr(message, error))
+        fail_msg("%s: '%s', not '%s'", symbol, message, error);
+}
+
+/* What a module may have under the name of a contract. */
+static void symbols(void **state)
+{
+    (void)state;
+#define CONST ".visible .const .align 4 .u32 __ptxopt_launch_k"
+    LaunchContract contract;
+    char message[200];
+    assert_true(read_symbol(CONST "[16] = {1347964752, 1, 0, 2, 4, 1, 2, 8, 1, 8, 64, 32, 1, 0, 0, 0};", &contract,
+                            message));
+    assert_int_equal(contract.factor[1], 4);
+    assert_int_equal(contract.grid_factor[0], 1);
+    assert_int_equal(contract.dynamic_factor, 1);
+    assert_int_equal(contract.stride.number, 8);
+    assert_int_equal(contract.block[1], 32);
+    assert_true(contract.whole_warps);
+    assert_true(read_symbol(".visible .const .align 4 .b8 __ptxopt_launch_k[64] = {80, 79, 88, 80, 2, 0, 0, 0, "
+                            "6, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
+                            "1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0};",
+                            &contract, message));
+    assert_int_equal(contract.grid_factor[0], 3);
+    assert_int_equal(contract.grid_factor[1], 2);
+    assert_int_equal(contract.dynamic_factor, 6);
+    assert_false(read_symbol("", &contract, message));
+    assert_string_equal(message, "");
+    check_symbol_wrong(CONST "[16] = {1, 1, 0, 2, 1, 1, 0, 0, 0, 1};", "is not a launch contract");
+    check_symbol_wrong(CONST "[17] = {1347964752, 1, 0, 2, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 5};",
+                       "is not a launch contract");
+    check_symbol_wrong(".global .u64 g;\n.visible .const .align 8 .u64 __ptxopt_launch_k[2] = {1347964752, g};",
+                       "is not a launch contract");
+    check_symbol_wrong(CONST "[16] = {1347964752, 3, 0, 2, 1, 1, 0, 0, 0, 1};", "does not know");
+    check_symbol_wrong(CONST "[16] = {1347964752, 1, 1, 2, 1, 1, 0, 0, 0, 1};", "does not know");
+    check_symbol_wrong(CONST "[16] = {1347964752, 1, 0, 2, 0, 1, 0, 0, 0, 1};", "the factor 0");
+    check_symbol_wrong(CONST "[16] = {1347964752, 1};", "the factor 0");
+    check_symbol_wrong(CONST "[16] = {1347964752, 2, 0, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0, 2, 1, 1};", "the factor 0");
+    check_symbol_wrong(CONST "[16] = {1347964752, 2, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 1};", "the factor 0");
+}
+
+static void check_conditions(const LaunchContract *contract, const char *first, const char *second)
+{
+    Arena *arena = arena_new();
+    const char *conditions[8];
+    unsigned count = contract_conditions(arena, contract, conditions);
+    assert_int_equal(count, 1 + (second != NULL));
+    assert_string_equal(conditions[0], first);
+    if (second)
+        assert_string_equal(conditions[1], second);
+    arena_free(arena);
+}
+
+static void conditions_in_words(void **state)
+{
+    (void)state;
+    LaunchContract contract = {.factor = {2, 1, 1}, .grid_factor = {1, 1, 1}, .dynamic_factor = 1, .stride_unit = 1};
+    check_conditions(&contract, "block.x is a multiple of 2", NULL);
+    contract.stride_unit = 8;
+    check_conditions(&contract, "block.x is a multiple of 16", NULL);
+    contract.whole_warps = true;
+    check_conditions(&contract, "block.x is a multiple of 64", NULL);
+    contract.factor[1] = 4;
+    check_conditions(&contract, "block.y is a multiple of 32", "block.x is a multiple of 64");
+    contract.factor[0] = 1;
+    check_conditions(&contract, "block.y is a multiple of 32", "block.x * block.y is a multiple of 128");
+    contract.whole_warps = false;
+    contract.grid_factor[2] = 3;
+    check_conditions(&contract, "block.y is a multiple of 32", "grid.z is a multiple of 3");
+    contract.factor[1] = 1;
+    contract.whole_warps = true; /* of threads, which are not merged */
+    check_conditions(&contract, "grid.z is a multiple of 3", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_header_agrees),
         cmocka_unit_test(other_formats_are_refused),
+        cmocka_unit_test(symbols),
+        cmocka_unit_test(conditions_in_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
