@@ -12,7 +12,7 @@ enum {
     CAPS_MOST = 3,       /* caps tried, each higher than the last, where the assembler rejects one */
     CAP_STEP = 4,        /* registers */
     LARGE = 1000,        /* instructions of machine code; larger kernels get fewer assemblies, if they are scaled */
-    LARGE_EFFORT = 10,   /* but no fewer than so many */
+    LARGE_EFFORT = 16,   /* but no fewer than so many */
 };
 
 /* Predicted times closer than this are equal. */
