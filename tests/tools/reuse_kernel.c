@@ -125,14 +125,23 @@ static void make_wrapping(Maker *m)
                                           "add.s32 %%k%u, %%w, -1;", "shl.b32 %%k%u, %%w, 1;"};
     bool by_offsets = chance(&m->to, 50), in_column = chance(&m->to, 50);
     int column = (int)below(&m->to, 4) - 1;
-    unsigned label = m->to.labels++, count = 2 + below(&m->to, 3), first = m->to.temporaries, all = first + count;
+    unsigned label = m->to.labels++, count = 2 + below(&m->to, 4), first = m->to.temporaries, all = first + count;
     const char *extension = chance(&m->to, 70) ? "mul.wide.s32" : "mul.wide.u32";
+    enum { COLUMN, ROW, ANY } shape = below(&m->to, 3);
+    bool mixed = chance(&m->to, 15);
     m->to.temporaries += count + 1;
     line(&m->to, "setp.eq.u32 %%p%u, %%w, %%w;", all);
     for (unsigned t = first; t < all; t++) {
-        line(&m->to, "add.s32 %%t%u, %%y, %d;", t, chance(&m->to, 70) ? (int)below(&m->to, 3) - 1 : 0);
+        if (mixed)
+            extension = chance(&m->to, 50) ? "mul.wide.s32" : "mul.wide.u32";
+        int next = (int)(t - first) - 1, dy = shape == COLUMN ? next : 0, dx = shape == ROW ? next : 0;
+        if (shape == ANY) {
+            dy = chance(&m->to, 70) ? (int)below(&m->to, 3) - 1 : 0;
+            dx = in_column ? column : (int)below(&m->to, 4) - 1;
+        }
+        line(&m->to, "add.s32 %%t%u, %%y, %d;", t, dy);
         line(&m->to, "mad.lo.s32 %%s%u, %%t%u, %%w, %%x;", t, t);
-        line(&m->to, "add.s32 %%q%u, %%s%u, %d;", t, t, in_column ? column : (int)below(&m->to, 4) - 1);
+        line(&m->to, "add.s32 %%q%u, %%s%u, %d;", t, t, dx);
         line(&m->to, "%s %%a%u, %%q%u, 4;", extension, t, t);
         if (by_offsets) {
             line(&m->to, offsets[below(&m->to, COUNT_OF(offsets))], t);
@@ -285,12 +294,17 @@ static void make_rows(Maker *m)
     unsigned t = temporary(&m->to), label = m->to.labels++, words = 1 + below(&m->to, 2), start = below(&m->to, 3);
     bool of_own = chance(&m->to, 40), second = chance(&m->to, 70), early = chance(&m->to, 30);
     const char *near = of_own ? "%d1" : "%d0";
+    bool tops = chance(&m->to, 30); /* the test is at the top, after which the pointer is not one step further */
+    line(&m->to, "add.s64 %%b%u, %s, %u;", t, of_own ? "%own" : "%out", 4 * start);
     line(&m->to, "setp.lt.s32 %%p%u, %%n, 1;", t);
     line(&m->to, "@%%p%u bra E%u;", t, label);
     line(&m->to, "mad.wide.s32 %%c%u, %%shift, %u, %s;", t, of_own ? 4 : 4 * words, near);
-    line(&m->to, "add.s64 %%b%u, %s, %u;", t, of_own ? "%own" : "%out", 4 * start);
     line(&m->to, "mov.u32 %%j%u, 0;", t);
     buf_printf(m->to.out, "L%u:\n", label);
+    if (tops) {
+        line(&m->to, "setp.ge.s32 %%p%u, %%j%u, %%n;", t, t);
+        line(&m->to, "@%%p%u bra E%u;", t, label);
+    }
     if (early && second)
         line(&m->to, "add.s64 %%a%u, %%c%u, %%b%u;", t, t, t);
     line(&m->to, "add.s64 %%e%u, %%b%u, %s;", t, t, near);
@@ -321,13 +335,17 @@ static void make_rows(Maker *m)
         line(&m->to, "ld.global.u32 %%v%u, [%%e%u];", below(&m->to, VALUES), t);
     }
     line(&m->to, "add.s32 %%j%u, %%j%u, 1;", t, t);
-    line(&m->to, "setp.lt.s32 %%p%u, %%j%u, %%n;", t, t);
-    line(&m->to, "@%%p%u bra L%u;", t, label);
+    if (tops) {
+        line(&m->to, "bra L%u;", label);
+    } else {
+        line(&m->to, "setp.lt.s32 %%p%u, %%j%u, %%n;", t, t);
+        line(&m->to, "@%%p%u bra L%u;", t, label);
+    }
+    buf_printf(m->to.out, "E%u:\n", label);
     if (chance(&m->to, 30)) {
         line(&m->to, "sub.s64 %%b%u, %%b%u, %%out;", t, t);
         line(&m->to, "cvt.u32.u64 %%v%u, %%b%u;", below(&m->to, VALUES), t);
     }
-    buf_printf(m->to.out, "E%u:\n", label);
 }
 
 /* A condition on the thread's index, as that of a halo: with a known block size some replicas' are decided. */
@@ -410,7 +428,9 @@ static void scalar_argument(Arena *arena, LaunchArgument *argument, unsigned val
 static void make_launch(Maker *m, Arena *arena, Launch *launch)
 {
     static const unsigned blocks[][3] = {{16, 8, 1}, {32, 4, 1}, {8, 8, 1}, {64, 2, 1}};
-    static const unsigned widths[] = {40, 33, 60, 17, 1u << 29, 0x7ffffff0, 0xfffffff0, 1u << 31};
+    /* With the large ones some rows are within 32 bits and the next are not, at a multiple of 2^31 or within a row. */
+    static const unsigned widths[] = {40,         33,         60,         17,         1u << 29,  0x7ffffff0,
+                                      0xfffffff0, 0x1ffffffc, 0x3ffffff8, 0x3ffffffc, 1u << 31};
     *launch = (Launch){.kernel = "k", .grid = {2, 1, 1}};
     memcpy(launch->block, blocks[below(&m->to, COUNT_OF(blocks))], sizeof launch->block);
     if (chance(&m->to, 30))
@@ -422,7 +442,7 @@ static void make_launch(Maker *m, Arena *arena, Launch *launch)
                                             .fill = FILL_UNIFORM, .low = 0, .high = 4000, .seed = m->to.random.state};
     launch->arguments[1] = (LaunchArgument){
         .kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U32, .count = threads * OWN, .fill = FILL_POISON};
-    m->wraps = chance(&m->to, 20);
+    m->wraps = chance(&m->to, 30);
     scalar_argument(arena, &launch->arguments[2],
                     widths[m->wraps ? 4 + below(&m->to, COUNT_OF(widths) - 4) : below(&m->to, 4)]);
     m->rounds = below(&m->to, 6);
