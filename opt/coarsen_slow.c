@@ -271,14 +271,16 @@ static size_t count_instructions(const Region *region)
 }
 
 /* Whether the loop is shorter than the copies, and little of it is for going round.  A plain guard, which gives no
- * results and needs no values but those of the index, is mostly about the end of the data: few threads come there. */
+ * results and needs no values but those of the index, is mostly about the end of the data: few threads come there.
+ * What is in a loop may be passed by in most of its rounds, by all replicas: copies then cost a branch each. */
 static bool is_worthwhile(const SlowLoop *s)
 {
     size_t others = s->c->factor - 1, size = count_instructions(s->region);
     bool is_plain = !s->moving.count && !s->choices;
     /* Four are the counter's. */
     size_t round = 4 + s->reads_index + s->computing.count + (s->moving.count + s->choices) * others;
-    return round + LEAST_SAVED <= size * others && round * (is_plain ? 2 : 4) <= size;
+    bool is_once = loop_depth(s->c->loops, s->region->head) == 0;
+    return is_once && round + LEAST_SAVED <= size * others && round * (is_plain ? 2 : 4) <= size;
 }
 
 static Block *add_block(SlowLoop *s)
