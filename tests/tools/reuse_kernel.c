@@ -10,8 +10,12 @@
 
 enum { VALUES = 8, OWN = 64, IMAGE = 4096, MIDDLE = 2048, DEPTH = 3 };
 
+/* What kernels are made of: passes seldom see the edges of ranges among many other things. */
+typedef enum Subject { ALL, EDGES, BOUNDS, SUBJECT_COUNT } Subject;
+
 typedef struct Maker {
     Writer to;
+    Subject subject; /* EDGES: indices that wrap; BOUNDS: conditions on the thread's index */
     unsigned budget;
     unsigned rounds, shift; /* what the launch passes as n and shift */
     bool uniform, wraps; /* wraps: the launch has a width with which indices do */
@@ -360,7 +364,8 @@ static void make_bound(Maker *m, unsigned predicate)
 static void make_statements(Maker *m, unsigned depth, unsigned count)
 {
     for (unsigned i = 0; i < count && m->budget; i++, m->budget--) {
-        switch (below(&m->to, 13)) {
+        static const unsigned kinds[SUBJECT_COUNT] = {[EDGES] = 2, [BOUNDS] = 12};
+        switch (m->subject == ALL || depth ? below(&m->to, 13) : kinds[m->subject]) {
         case 0: case 1: make_neighbour(m); break;
         case 2: case 3: (chance(&m->to, m->wraps ? 90 : 30) ? make_wrapping : make_stencil)(m); break;
         case 4: case 5: case 6: make_own(m); break;
@@ -373,8 +378,8 @@ static void make_statements(Maker *m, unsigned depth, unsigned count)
             bool was = m->uniform;
             if (depth >= DEPTH)
                 break;
-            m->uniform = was && chance(&m->to, 50);
-            if (!m->uniform && chance(&m->to, 50)) {
+            m->uniform = m->subject != BOUNDS && was && chance(&m->to, 50);
+            if (!m->uniform && (m->subject == BOUNDS || chance(&m->to, 50))) {
                 make_bound(m, t);
             } else {
                 line(&m->to, "and.b32 %%t%u, %%%s, %u;", t, m->uniform ? "n" : "v0", 1 + below(&m->to, 3));
@@ -442,7 +447,7 @@ static void make_launch(Maker *m, Arena *arena, Launch *launch)
                                             .fill = FILL_UNIFORM, .low = 0, .high = 4000, .seed = m->to.random.state};
     launch->arguments[1] = (LaunchArgument){
         .kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U32, .count = threads * OWN, .fill = FILL_POISON};
-    m->wraps = chance(&m->to, 30);
+    m->wraps = m->subject == EDGES || chance(&m->to, 30);
     scalar_argument(arena, &launch->arguments[2],
                     widths[m->wraps ? 4 + below(&m->to, COUNT_OF(widths) - 4) : below(&m->to, 4)]);
     m->rounds = below(&m->to, 6);
@@ -456,9 +461,10 @@ void reuse_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     Buf code = {0};
     Maker m = {
         .to = {.random = {seed * UINT64_C(0x2545f4914f6cdd1d) + 77}, .out = &code}, .uniform = true, .budget = 16};
+    m.subject = below(&m.to, 5) < 3 ? ALL : chance(&m.to, 60) ? EDGES : BOUNDS;
     make_launch(&m, arena, launch);
     make_prologue(&m);
-    make_statements(&m, 0, 4 + below(&m.to, 8));
+    make_statements(&m, 0, m.subject == ALL ? 4 + below(&m.to, 8) : 2 + below(&m.to, 2));
     for (unsigned i = 0; i < VALUES; i++)
         line(&m.to, "st.global.u32 [%%own+%u], %%v%u;", 4 * i, i);
     line(&m.to, "ret;");
