@@ -138,6 +138,7 @@ $(GEN)/ir/table/ops_enum.h $(GEN)/ir/table/ops_tables.inc $(GEN)/ir/table/ops_ru
 
 TEST_SOURCES := $(wildcard $(addprefix tests/,unit/*.c oracle/*.c tools/*.c gpu/*.c machine/*.c))
 TEST_OBJECTS := $(TEST_SOURCES:%.c=$(OUT)/%.o)
+EMULATED_OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard emulated/*.c)))
 TOOL_OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(wildcard tools/*.c))
 
 # On a fresh tree the generated headers are made first; afterwards the dependency files say who needs which.
@@ -146,8 +147,8 @@ define compile
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 endef
 
-$(SOURCE_OBJECTS) $(TOOL_OBJECTS) $(TEST_OBJECTS): $(OUT)/%.o: %.c $(OUT)/configuration $(GEN)/needs-build | \
-    $(GENERATED_HEADERS)
+$(SOURCE_OBJECTS) $(TOOL_OBJECTS) $(TEST_OBJECTS) $(EMULATED_OBJECTS): $(OUT)/%.o: %.c $(OUT)/configuration \
+    $(GEN)/needs-build | $(GENERATED_HEADERS)
 	$(compile)
 
 $(GENERATED_OBJECTS): $(OUT)/%.o: $(GEN)/%.c $(OUT)/configuration $(GEN)/needs-build | $(GENERATED_HEADERS)
@@ -248,21 +249,16 @@ $(OUT)/tests/ptxopt-faults: $(OUT)/tests/tools/faults.o $(MAIN_OBJECT) $(OUT)/li
 	$(link)
 
 # A CUDA driver whose GPU is the emulator. Its functions call each other, whatever is preloaded.
-$(OUT)/tests/libcuda-fake.so: LINK_FLAGS := -shared -Wl,-Bsymbolic,--version-script,tests/tools/fake_cuda.map
-$(OUT)/tests/libcuda-fake.so: tests/tools/fake_cuda.map
-$(OUT)/tests/libcuda-fake.so: $(addprefix $(OUT)/tests/tools/,fake_cuda.o fake_fatbin.o fake_graph.o fake_link.o \
-    fake_query.o) $(OUT)/libptxopt.a
+EMULATED := $(OUT)/emulated
+$(EMULATED)/libcuda.so.1: LINK_FLAGS := -shared -Wl,-Bsymbolic,-soname,libcuda.so.1,--version-script,emulated/driver.map
+$(EMULATED)/libcuda.so.1: emulated/driver.map
+$(EMULATED)/libcuda.so.1: $(filter-out $(EMULATED)/runtime%,$(EMULATED_OBJECTS)) $(OUT)/libptxopt.a
 	$(link)
 
-# The same where the loader finds it, and CUDA runtimes on it: shared for nvcc 11 to 13, and static.
-EMULATED := $(OUT)/tests/emulated
+# CUDA runtimes on it: shared for nvcc 11 to 13, and static.
 EMULATED_RUNTIMES := $(addprefix $(EMULATED)/,libcudart.so.11.0 libcudart.so.12 libcudart.so.13)
-$(EMULATED)/libcuda.so.1: $(OUT)/tests/libcuda-fake.so
-	@mkdir -p $(@D)
-	cp $< $@
-
-RUNTIME_SOURCES := tests/tools/fake_cudart.c tests/tools/fake_cudart_graph.c
-$(EMULATED_RUNTIMES): $(EMULATED)/libcudart.so.%: $(RUNTIME_SOURCES) tests/tools/fake_cudart.h $(OUT)/configuration
+RUNTIME_SOURCES := emulated/runtime.c emulated/runtime_graph.c
+$(EMULATED_RUNTIMES): $(EMULATED)/libcudart.so.%: $(RUNTIME_SOURCES) emulated/runtime.h $(OUT)/configuration
 	@mkdir -p $(@D)
 	@echo 'libcudart.so.$* { global: *; };' >$@.map
 	$(CC) $(ALL_CPPFLAGS) -DRUNTIME_VERSION=$(basename $*)000 $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared \
@@ -272,6 +268,8 @@ $(EMULATED)/static/libcudart_static.a: $(RUNTIME_SOURCES:%.c=$(OUT)/%.o)
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(AR) rcsD $@ $^
+
+EMULATED_LIBRARIES := $(EMULATED)/libcuda.so.1 $(EMULATED_RUNTIMES) $(EMULATED)/static/libcudart_static.a
 
 # Fakes of NVIDIA's libraries, some of them incomplete, for test_assembler_faults.
 FAKES := $(addprefix $(OUT)/tests/fakes/,driver.so driver-without-error-name.so driver-without-link.so nvjitlink.so \
@@ -310,11 +308,11 @@ REFERENCES := $(OUT)/corpus-references.so
 $(REFERENCES): $(wildcard corpus/*/*.ref.c) corpus/reference.h $(OUT)/configuration
 	$(CC) $(STANDARD) -O2 -fPIC -shared -ffp-contract=off $(CPPFLAGS) -I. -o $@ $(filter %.ref.c,$^) -lm
 
-HELPERS := $(TOOLS) $(FAKES) $(OUT)/tests/ptxopt-faults $(OUT)/tests/libcuda-fake.so \
-    $(EMULATED)/libcuda.so.1 $(EMULATED_RUNTIMES) $(EMULATED)/static/libcudart_static.a $(OUT)/check-gpu \
+HELPERS := $(TOOLS) $(FAKES) $(OUT)/tests/ptxopt-faults $(EMULATED_LIBRARIES) $(OUT)/check-gpu \
     $(if $(OCCUPANCY),$(OUT)/tests/compare-occupancy)
 
--include $(patsubst %.o,%.d,$(SOURCE_OBJECTS) $(GENERATED_OBJECTS) $(TOOL_OBJECTS) $(TEST_OBJECTS))
+-include $(patsubst %.o,%.d,$(SOURCE_OBJECTS) $(GENERATED_OBJECTS) $(TOOL_OBJECTS) $(TEST_OBJECTS) \
+    $(EMULATED_OBJECTS))
 
 # Tests. The goals that must work on a fresh machine install what is missing first, and start make again for the rest.
 
@@ -413,6 +411,7 @@ TO := $(DESTDIR)$(PREFIX)
 INSTALLED := $(INSTALLED_PROGRAMS:%=bin/%) $(INSTALLED_MANUALS:docs/%=share/man/man1/%) \
     $(COMPLETIONS) $(addprefix include/,ptxopt.h ptxopt-launch.h ptxopt-adapted.h) \
     $(addprefix lib/,ptxopt/cicc libptxopt-launch.a libptxopt-launch.so libptxopt.a libptxopt.so.$(VERSION) $(SONAME) \
+    $(addprefix ptxopt/,$(patsubst $(OUT)/%,%,$(EMULATED_LIBRARIES))) \
     libptxopt.so $(addprefix pkgconfig/,ptxopt.pc ptxopt-launch.pc) \
     cmake/ptxopt/ptxopt-config.cmake cmake/ptxopt/ptxopt-config-version.cmake)
 
@@ -424,12 +423,15 @@ fill = sed -e 's/@VERSION@/$(VERSION)/g' -e 's/@WRAPPED@/$(WRAPPED)/' -e 's/@SON
     -e "s/@WRAPPED_LIST@/$$(echo '$(WRAPPED)' | tr ' ' ';')/" $(1) >$(2) && \
     chmod 644 $(2)
 
-install: $(PROGRAM) $(WRAPPERS) $(PUBLIC) $(ADAPTER) $(PRELOAD)
+install: $(PROGRAM) $(WRAPPERS) $(PUBLIC) $(ADAPTER) $(PRELOAD) $(EMULATED_LIBRARIES)
 	install -d $(dir $(COMPLETIONS:%=$(TO)/%))
-	install -d $(TO)/lib/ptxopt
+	install -d $(TO)/lib/ptxopt/emulated/static
 	install -d $(TO)/bin $(TO)/include $(TO)/lib/pkgconfig $(TO)/lib/cmake/ptxopt $(TO)/share/man/man1 $(TO)/$(DOCUMENTS)
 	install -s -m 755 $(PROGRAM) $(WRAPPERS) $(TO)/bin
 	install -m 755 wrappers/cicc $(TO)/lib/ptxopt
+	install -s -m 644 $(filter-out %.a,$(EMULATED_LIBRARIES)) $(TO)/lib/ptxopt/emulated
+	install -m 644 $(filter %.a,$(EMULATED_LIBRARIES)) $(TO)/lib/ptxopt/emulated/static
+	strip --strip-debug -D $(TO)/lib/ptxopt/emulated/static/libcudart_static.a
 	install -m 644 library/ptxopt.h runtime/ptxopt-launch.h runtime/ptxopt-adapted.h $(TO)/include
 	install -m 644 $(ADAPTER) $(TO)/lib/libptxopt-launch.a
 	strip --strip-debug -D $(TO)/lib/libptxopt-launch.a

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.." || exit 1
 
 BUILD="${BUILD:-build}"
 folder="${TEST_TMP:-$(mktemp -d)}"
-fake="$PWD/$BUILD/tests/libcuda-fake.so"
+fake="$PWD/$BUILD/emulated/libcuda.so.1"
 
 status=0
 # $1: name; $2: expected status; $3: extended regular expression for a line of the output; the rest: the command
@@ -26,7 +26,7 @@ check() {
     PTXOPT_CUDA_DRIVER="$fake" "$BUILD/check-gpu" "$@"
 }
 broken() {
-    FAKE_MODE="$1" check "${@:2}"
+    PTXOPT_EMULATED_FAILURE="$1" check "${@:2}"
 }
 
 expect "no driver" 77 "^no GPU: " env PTXOPT_CUDA_DRIVER=/nowhere/libcuda.so "$BUILD/check-gpu"

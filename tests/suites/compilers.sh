@@ -17,8 +17,8 @@ if [ "$(basename "${BUILD:?}")" != build ]; then
 fi
 unset PTXOPT_FLAGS PTXOPT_STRICT PTXOPT_REAL_PTXAS PTXOPT_REAL_NVCC PTXOPT_LAUNCH_REPORT XLA_FLAGS
 root="$PWD"
-emulated="$(realpath "$BUILD/tests/emulated")"
 own="$tmp/usr"
+emulated="$own/lib/ptxopt/emulated"
 if ! make --no-print-directory install PREFIX="$own" >"$tmp/out" 2>"$errors"; then
     result "make install" "failed"
     exit 1

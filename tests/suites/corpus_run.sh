@@ -168,7 +168,7 @@ else
     expect "without an assembler" 0 "no assembler"
 fi
 
-fake="$PWD/$BUILD/tests/libcuda-fake.so"
+fake="$PWD/$BUILD/emulated/libcuda.so.1"
 gpu() {
     PTXOPT_CUDA_DRIVER="$fake" run --gpu --small --assembler none --repeat 2 "$@"
 }
@@ -206,7 +206,7 @@ text="$(PTXOPT_CUDA_DRIVER="$fake" "$BUILD/gpu-run" --repeat 1 "$tmp/image.launc
 status=$?
 errors=""
 expect "a GPU: textures and surfaces" 0 '"by_contract": true' '"difference": null'
-text="$(FAKE_MODE=wrong PTXOPT_CUDA_DRIVER="$fake" "$BUILD/gpu-run" --repeat 1 "$tmp/image.launch.json" \
+text="$(PTXOPT_EMULATED_FAILURE=wrong PTXOPT_CUDA_DRIVER="$fake" "$BUILD/gpu-run" --repeat 1 "$tmp/image.launch.json" \
     "$tmp/image.ptx" "$tmp/image2.ptx" 2>&1)"
 status=$?
 expect "a GPU: a wrong buffer beside images" 5 '"difference": "out[0] is'
@@ -216,15 +216,15 @@ expect "gpu-run: a wrong option" 2 "gpu-run: --repeat: a number from 1"
 text="$(PTXOPT_CUDA_DRIVER="$fake" "$BUILD/gpu-run" "$tmp/nothing.json" "$tmp/image.ptx" 2>&1)"
 status=$?
 expect "gpu-run: no launch file" 1 "nothing.json"
-FAKE_MODE=wrong gpu vectoradd_exact --options 'coarsen 2'
+PTXOPT_EMULATED_FAILURE=wrong gpu vectoradd_exact --options 'coarsen 2'
 expect "a GPU: wrong results" 1 "failed: c[0] is" "FAILED: 1 of 2"
-FAKE_MODE=reject gpu vectoradd_exact --options 'coarsen 2'
+PTXOPT_EMULATED_FAILURE=reject gpu vectoradd_exact --options 'coarsen 2'
 expect "a GPU: PTX that its driver rejects" 1 "CUDA_ERROR_INVALID_PTX" "No such thing"
-FAKE_MODE=fault gpu vectoradd_exact --options 'coarsen 2'
+PTXOPT_EMULATED_FAILURE=fault gpu vectoradd_exact --options 'coarsen 2'
 expect "a GPU: launches that fail" 1 "launching it: CUDA_ERROR_LAUNCH_FAILED"
-FAKE_MODE=no-device gpu vectoradd_exact
+PTXOPT_EMULATED_FAILURE=no-device gpu vectoradd_exact
 expect "a driver without a GPU" 3 "corpus-run: --gpu: the CUDA driver is here, but no GPU"
-FAKE_MODE=no-init gpu vectoradd_exact
+PTXOPT_EMULATED_FAILURE=no-init gpu vectoradd_exact
 expect "a driver that does not start" 3 "the CUDA driver does not start: CUDA_ERROR_NO_DEVICE"
 PTXOPT_CUDA_DRIVER=/nonexistent/libcuda.so run --gpu vectoradd
 expect "no driver" 3 "corpus-run: --gpu: no CUDA driver here"

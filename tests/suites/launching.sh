@@ -10,7 +10,7 @@ errors="${TEST_TMP:?}/errors"
 . tests/suites/programs.bash
 tools="$(dirname "$(realpath "${PTXOPT:?}")")"
 root="$PWD"
-emulated="$(realpath "${BUILD:?}/tests/emulated")"
+emulated="$(realpath "${BUILD:?}/emulated")"
 preload="$(realpath "$BUILD/runtime/libptxopt-launch.so")"
 if [ "$(basename "$BUILD")" != build ]; then
     echo "the sanitizers cannot be loaded into other programs"

@@ -28,7 +28,7 @@ result "pip install" "$([ $? -eq 0 ] || tail -n 1 "$errors")"
 
 # The examples, each with a Python that has what it needs: python3, or one of those that $PTXOPT_PYTHONS lists.
 packages="$(echo "$tmp"/venv/lib/python3*/site-packages)"
-emulated="$(realpath "$BUILD/tests/emulated")"
+emulated="$(realpath "$BUILD/emulated")"
 # $1: the example; $2: the module that it needs; $3: what it prints, a pattern; $4...: environment.
 example() {
     local name="$1" module="$2" pattern="$3" python found=""

@@ -1,6 +1,6 @@
 /* What the files of the emulated runtime share. */
-#ifndef PTXOPT_TESTS_FAKE_CUDART_H
-#define PTXOPT_TESTS_FAKE_CUDART_H
+#ifndef PTXOPT_EMULATED_RUNTIME_H
+#define PTXOPT_EMULATED_RUNTIME_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/tools/fake_cuda.h"
+#include "emulated/driver.h"
 
 typedef struct Node {
-    FakeLaunch launch; /* its arguments are copies */
+    EmulatedLaunch launch; /* its arguments are copies */
     struct Node *of;   /* of an instance: the graph's node */
     struct Node *next;
 } Node;
@@ -22,16 +22,16 @@ typedef struct Stream {
 
 /* CUDA_KERNEL_NODE_PARAMS_v2; the first version ends before 'kernel' */
 typedef struct NodeParameters {
-    FakeFunction *function;
+    EmulatedFunction *function;
     unsigned grid[3], block[3], shared;
     void **arguments, **extra;
-    FakeFunction *kernel;
+    EmulatedFunction *kernel;
     void *context;
 } NodeParameters;
 
-static FakeLaunch launch_of(const NodeParameters *parameters, bool has_kernel)
+static EmulatedLaunch launch_of(const NodeParameters *parameters, bool has_kernel)
 {
-    FakeLaunch launch = {.function = parameters->function,
+    EmulatedLaunch launch = {.function = parameters->function,
                          .shared = parameters->shared,
                          .arguments = parameters->arguments};
     if (!launch.function && has_kernel)
@@ -42,7 +42,7 @@ static FakeLaunch launch_of(const NodeParameters *parameters, bool has_kernel)
 }
 
 /* The node gets the launch, with a copy of its arguments. */
-static void node_set(Node *node, const FakeLaunch *launch)
+static void node_set(Node *node, const EmulatedLaunch *launch)
 {
     const Prototype *prototype = &launch->function->function->prototype;
     node->launch = *launch;
@@ -54,7 +54,7 @@ static void node_set(Node *node, const FakeLaunch *launch)
     }
 }
 
-static Node *graph_add(Graph *graph, const FakeLaunch *launch)
+static Node *graph_add(Graph *graph, const EmulatedLaunch *launch)
 {
     Node *node = calloc(1, sizeof *node);
     node_set(node, launch);
@@ -66,7 +66,7 @@ static Node *graph_add(Graph *graph, const FakeLaunch *launch)
     return node;
 }
 
-int fake_launch(const FakeLaunch *launch, void *stream)
+int emulated_launch(const EmulatedLaunch *launch, void *stream)
 {
     enum { SPECIAL_STREAMS = 2 };
     const unsigned *grid = launch->grid, *block = launch->block;
@@ -76,7 +76,7 @@ int fake_launch(const FakeLaunch *launch, void *stream)
         return INVALID_VALUE;
     Graph *captured = (uintptr_t)stream > SPECIAL_STREAMS ? ((Stream *)stream)->captured : NULL;
     if (!captured)
-        return fake_run(launch);
+        return emulated_run(launch);
     graph_add(captured, launch);
     return DONE;
 }
@@ -151,7 +151,7 @@ int cuGraphCreate(void **graph, unsigned flags)
 
 static int add(void **node, Graph *graph, const NodeParameters *parameters, bool has_kernel)
 {
-    const FakeLaunch launch = launch_of(parameters, has_kernel);
+    const EmulatedLaunch launch = launch_of(parameters, has_kernel);
     *node = launch.function && !parameters->extra ? graph_add(graph, &launch) : NULL;
     return *node ? DONE : INVALID_HANDLE;
 }
@@ -203,7 +203,7 @@ int cuGraphAddNode_v2(void **node, void *graph, void *const *needs, const void *
 
 int cuGraphKernelNodeGetParams_v2(void *node, NodeParameters *parameters)
 {
-    const FakeLaunch *launch = &((Node *)node)->launch;
+    const EmulatedLaunch *launch = &((Node *)node)->launch;
     *parameters = (NodeParameters){
         .function = launch->function, .shared = launch->shared, .arguments = launch->arguments};
     memcpy(parameters->grid, launch->grid, sizeof launch->grid);
@@ -213,7 +213,7 @@ int cuGraphKernelNodeGetParams_v2(void *node, NodeParameters *parameters)
 
 int cuGraphKernelNodeSetParams_v2(void *node, const NodeParameters *parameters)
 {
-    const FakeLaunch launch = launch_of(parameters, true);
+    const EmulatedLaunch launch = launch_of(parameters, true);
     node_set(node, &launch);
     return DONE;
 }
@@ -228,7 +228,7 @@ int cuGraphKernelNodeGetParams(void *node, NodeParameters *parameters)
 
 int cuGraphKernelNodeSetParams(void *node, const NodeParameters *parameters)
 {
-    const FakeLaunch launch = launch_of(parameters, false);
+    const EmulatedLaunch launch = launch_of(parameters, false);
     node_set(node, &launch);
     return DONE;
 }
@@ -253,7 +253,7 @@ int cuGraphInstantiateWithFlags(void **instance, void *graph, unsigned long long
     return DONE;
 }
 
-static int set_instance(const Graph *instance, const void *node, const FakeLaunch *launch)
+static int set_instance(const Graph *instance, const void *node, const EmulatedLaunch *launch)
 {
     for (Node *own = instance->first; own; own = own->next)
         if (own->of == node) {
@@ -265,13 +265,13 @@ static int set_instance(const Graph *instance, const void *node, const FakeLaunc
 
 int cuGraphExecKernelNodeSetParams(void *instance, void *node, const NodeParameters *parameters)
 {
-    const FakeLaunch launch = launch_of(parameters, false);
+    const EmulatedLaunch launch = launch_of(parameters, false);
     return set_instance(instance, node, &launch);
 }
 
 int cuGraphExecKernelNodeSetParams_v2(void *instance, void *node, const NodeParameters *parameters)
 {
-    const FakeLaunch launch = launch_of(parameters, true);
+    const EmulatedLaunch launch = launch_of(parameters, true);
     return set_instance(instance, node, &launch);
 }
 
@@ -295,7 +295,7 @@ int cuGraphLaunch(void *instance, void *stream)
     int error = DONE;
     (void)stream;
     for (Node *node = ((Graph *)instance)->first; node && !error; node = node->next)
-        error = fake_run(&node->launch);
+        error = emulated_run(&node->launch);
     return error;
 }
 

@@ -6,7 +6,7 @@
 
 #include "emit/emit.h"
 #include "parser/parser.h"
-#include "tests/tools/fake_fatbin.h"
+#include "emulated/fatbin.h"
 
 typedef struct Unit {
     Module *module;

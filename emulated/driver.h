@@ -1,6 +1,6 @@
 /* What the files of the emulated driver share. */
-#ifndef PTXOPT_TESTS_FAKE_CUDA_H
-#define PTXOPT_TESTS_FAKE_CUDA_H
+#ifndef PTXOPT_EMULATED_DRIVER_H
+#define PTXOPT_EMULATED_DRIVER_H
 
 #include "emulator/emulator.h"
 
@@ -21,36 +21,36 @@ enum {
 
 struct Global;
 
-typedef struct FakeModule {
+typedef struct EmulatedModule {
     Arena *arena;
     Module *module;
     struct Global *globals;
-} FakeModule;
+} EmulatedModule;
 
 /* Dynamic shared memory that a launch may have unless the program asks for more. */
 enum { USUAL_SHARED = 48 * 1024, MOST_SHARED = 227 * 1024 };
 
-typedef struct FakeFunction {
-    FakeModule *module;
+typedef struct EmulatedFunction {
+    EmulatedModule *module;
     const Function *function;
     unsigned most_shared;
-} FakeFunction;
+} EmulatedFunction;
 
 /* A launch of a function, without its stream. */
-typedef struct FakeLaunch {
-    FakeFunction *function;
+typedef struct EmulatedLaunch {
+    EmulatedFunction *function;
     unsigned grid[3], block[3], shared;
     bool is_cooperative;
     void **arguments;
-} FakeLaunch;
+} EmulatedLaunch;
 
 /* How many blocks of so many threads are on one of the two multiprocessors at once. */
-unsigned fake_blocks_on_sm(unsigned threads, size_t shared);
+unsigned emulated_blocks_on_sm(unsigned threads, size_t shared);
 
 /* Runs it in the emulator. */
-int fake_run(const FakeLaunch *launch);
+int emulated_run(const EmulatedLaunch *launch);
 /* Runs it, or makes it a node of the graph that is captured from the stream. */
-int fake_launch(const FakeLaunch *launch, void *stream);
+int emulated_launch(const EmulatedLaunch *launch, void *stream);
 
 /* Of the driver's own functions, those that others are made of. */
 int cuModuleLoadDataEx(void **result, const void *image, unsigned count, int *options, void **values);

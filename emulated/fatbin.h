@@ -1,6 +1,6 @@
 /* The PTX in what nvcc embeds. */
-#ifndef PTXOPT_TESTS_FAKE_FATBIN_H
-#define PTXOPT_TESTS_FAKE_FATBIN_H
+#ifndef PTXOPT_EMULATED_FATBIN_H
+#define PTXOPT_EMULATED_FATBIN_H
 
 #include "support/support.h"
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/tools/fake_cudart.h"
+#include "emulated/runtime.h"
 
 enum { TO_DEVICE = 1, TO_HOST = 2, WITHIN = 3, BY_ADDRESS = 4 };
 

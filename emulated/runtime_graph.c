@@ -1,7 +1,7 @@
 /* Graphs and libraries of the emulated runtime. */
 #include <string.h>
 
-#include "tests/tools/fake_cudart.h"
+#include "emulated/runtime.h"
 
 /* Libraries. */
 

@@ -1,7 +1,7 @@
 /* Fat binaries, as far as the PTX in them: a header of 16 bytes, then entries, each with a header. The layout is what
  * `fatbinary` of CUDA 11 to 13 writes. PTX is plain, compressed by LZ4 (CUDA 11 and 12), or by Zstandard, for which
  * libzstd.so.1 is loaded. */
-#include "tests/tools/fake_fatbin.h"
+#include "emulated/fatbin.h"
 
 #include <dlfcn.h>
 #include <string.h>

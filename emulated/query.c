@@ -1,6 +1,6 @@
 /* Libraries of the emulated driver, and what can be asked of kernels. Each kernel has 32 registers. */
 #include "machine/machine.h"
-#include "tests/tools/fake_cuda.h"
+#include "emulated/driver.h"
 
 /* A library is a module, and a kernel a function. */
 
@@ -35,13 +35,13 @@ int cuKernelGetFunction(void **function, void *kernel)
 
 int cuKernelGetLibrary(void **library, void *kernel)
 {
-    *library = ((FakeFunction *)kernel)->module;
+    *library = ((EmulatedFunction *)kernel)->module;
     return DONE;
 }
 
 int cuFuncGetName(const char **name, void *function)
 {
-    *name = ((FakeFunction *)function)->function->name;
+    *name = ((EmulatedFunction *)function)->function->name;
     return DONE;
 }
 
@@ -52,7 +52,7 @@ int cuKernelGetName(const char **name, void *kernel)
 
 int cuModuleGetFunctionCount(unsigned *count, void *module)
 {
-    const Module *parsed = ((FakeModule *)module)->module;
+    const Module *parsed = ((EmulatedModule *)module)->module;
     *count = 0;
     for (size_t i = 0; i < parsed->items.count; i++)
         *count += parsed->items.data[i].kind == ITEM_FUNCTION && parsed->items.data[i].function->is_entry;
@@ -61,7 +61,7 @@ int cuModuleGetFunctionCount(unsigned *count, void *module)
 
 int cuModuleEnumerateFunctions(void **functions, unsigned count, void *module)
 {
-    const Module *parsed = ((FakeModule *)module)->module;
+    const Module *parsed = ((EmulatedModule *)module)->module;
     for (size_t i = 0; i < parsed->items.count && count; i++)
         if (parsed->items.data[i].kind == ITEM_FUNCTION && parsed->items.data[i].function->is_entry) {
             cuModuleGetFunction(functions++, module, parsed->items.data[i].function->name);
@@ -104,7 +104,7 @@ int cuFuncGetAttribute(int *value, int attribute, void *function)
     enum { MOST_THREADS = 0, REGISTER_COUNT = 4 };
     *value = attribute == REGISTER_COUNT ? REGISTERS : 0;
     if (attribute == MOST_THREADS)
-        *value = (int)most_threads(((FakeFunction *)function)->function);
+        *value = (int)most_threads(((EmulatedFunction *)function)->function);
     return function ? DONE : INVALID_VALUE;
 }
 
@@ -118,7 +118,7 @@ int cuFuncSetAttribute(void *function, int attribute, int value)
     enum { DYNAMIC_SHARED = 8 };
     if (!function || attribute != DYNAMIC_SHARED || value < 0 || value > MOST_SHARED)
         return INVALID_VALUE;
-    ((FakeFunction *)function)->most_shared = (unsigned)value;
+    ((EmulatedFunction *)function)->most_shared = (unsigned)value;
     return DONE;
 }
 
@@ -127,7 +127,7 @@ int cuKernelSetAttribute(int attribute, int value, void *kernel, int device)
     return device ? INVALID_VALUE : cuFuncSetAttribute(kernel, attribute, value);
 }
 
-unsigned fake_blocks_on_sm(unsigned threads, size_t shared)
+unsigned emulated_blocks_on_sm(unsigned threads, size_t shared)
 {
     return threads ? machine_occupancy(machine_for("sm_90"), threads, REGISTERS, (unsigned)shared).blocks : 0;
 }
@@ -136,8 +136,8 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, void *func
                                                          unsigned flags)
 {
     (void)flags;
-    bool fits = threads > 0 && (unsigned)threads <= most_threads(((FakeFunction *)function)->function);
-    *blocks = fits ? (int)fake_blocks_on_sm((unsigned)threads, shared) : 0;
+    bool fits = threads > 0 && (unsigned)threads <= most_threads(((EmulatedFunction *)function)->function);
+    *blocks = fits ? (int)emulated_blocks_on_sm((unsigned)threads, shared) : 0;
     return DONE;
 }
 
@@ -150,9 +150,9 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int
 int cuOccupancyMaxPotentialBlockSize(int *grid, int *threads, void *function, size_t (*shared_of)(int), size_t shared,
                                      int limit)
 {
-    int most = (int)most_threads(((FakeFunction *)function)->function);
+    int most = (int)most_threads(((EmulatedFunction *)function)->function);
     *threads = limit && limit < most ? limit : most;
-    *grid = 2 * (int)fake_blocks_on_sm((unsigned)*threads, shared_of ? shared_of(*threads) : shared);
+    *grid = 2 * (int)emulated_blocks_on_sm((unsigned)*threads, shared_of ? shared_of(*threads) : shared);
     return DONE;
 }
 

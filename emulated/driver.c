@@ -1,10 +1,9 @@
-/* A CUDA driver whose GPU is the emulator, for tests of the tools that launch kernels: one device, sm_90, "Emulated
- * GPU".
+/* A CUDA driver whose GPU is the emulator, for programs without another: one device, sm_90, "Emulated GPU".
  *
- * Modules are parsed, device memory is host memory with fake addresses, and a launch runs in the emulator with the
+ * Modules are parsed, device memory is host memory at addresses of its own, and a launch runs in the emulator with the
  * buffers that its parameters point to.  Time is counted: one nanosecond for each warp instruction, and one for each
- * 1,024 bytes filled.  $FAKE_MODE selects a failure: no-init, no-device, reject, wrong (corrupts the results of
- * coarsened kernels), fault (every launch fails). */
+ * 1,024 bytes filled.  $PTXOPT_EMULATED_FAILURE selects a failure: no-init, no-device, reject, wrong (corrupts the
+ * results of coarsened kernels), fault (every launch fails). */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -13,8 +12,8 @@
 
 #include "emulator/emulator.h"
 #include "parser/parser.h"
-#include "tests/tools/fake_cuda.h"
-#include "tests/tools/fake_fatbin.h"
+#include "emulated/driver.h"
+#include "emulated/fatbin.h"
 
 enum { MOST_BLOCKS = 4096, MOST_FUNCTIONS = 4096 };
 
@@ -47,7 +46,7 @@ typedef struct Object {
 
 enum { MOST_OBJECTS = 64, FIRST_HANDLE = 0x5eed00 };
 
-static FakeFunction functions[MOST_FUNCTIONS]; /* handles, which are used again */
+static EmulatedFunction functions[MOST_FUNCTIONS]; /* handles, which are used again */
 static Object objects[MOST_OBJECTS];
 static Memory memories[MOST_BLOCKS];
 static uint64_t next_address = UINT64_C(0x7f0000000000);
@@ -55,7 +54,7 @@ static double clock_ms;
 
 static bool mode_is(const char *name)
 {
-    const char *mode = getenv("FAKE_MODE");
+    const char *mode = getenv("PTXOPT_EMULATED_FAILURE");
     return mode && strcmp(mode, name) == 0;
 }
 
@@ -377,9 +376,9 @@ int cuModuleLoadDataEx(void **result, const void *image, unsigned count, int *op
         arena_free(arena);
         return INVALID_PTX;
     }
-    FakeModule *fake = ARENA_NEW(arena, FakeModule);
-    *fake = (FakeModule){.arena = arena, .module = module};
-    *result = fake;
+    EmulatedModule *loaded = ARENA_NEW(arena, EmulatedModule);
+    *loaded = (EmulatedModule){.arena = arena, .module = module};
+    *result = loaded;
     return DONE;
 }
 
@@ -392,18 +391,18 @@ int cuModuleUnload(void *module)
 {
     for (size_t i = 0; i < MOST_FUNCTIONS; i++)
         if (functions[i].module == module)
-            functions[i] = (FakeFunction){0};
-    arena_free(((FakeModule *)module)->arena);
+            functions[i] = (EmulatedFunction){0};
+    arena_free(((EmulatedModule *)module)->arena);
     return DONE;
 }
 
 int cuModuleGetFunction(void **result, void *module, const char *name)
 {
-    FakeModule *fake = module;
-    const Function *function = module_find_function(fake->module, name);
+    EmulatedModule *loaded = module;
+    const Function *function = module_find_function(loaded->module, name);
     if (!function || !function->is_entry)
         return NOT_FOUND;
-    FakeFunction *unused = NULL;
+    EmulatedFunction *unused = NULL;
     for (size_t i = 0; i < MOST_FUNCTIONS; i++) {
         if (functions[i].function == function) {
             *result = &functions[i];
@@ -413,26 +412,26 @@ int cuModuleGetFunction(void **result, void *module, const char *name)
             unused = &functions[i];
     }
     if (unused)
-        *unused = (FakeFunction){fake, function, USUAL_SHARED};
+        *unused = (EmulatedFunction){loaded, function, USUAL_SHARED};
     *result = unused;
     return unused ? DONE : INVALID_VALUE;
 }
 
 int cuFuncGetModule(void **module, void *function)
 {
-    *module = ((FakeFunction *)function)->module;
+    *module = ((EmulatedFunction *)function)->module;
     return DONE;
 }
 
-static Global *global_of(FakeModule *fake, const Variable *variable)
+static Global *global_of(EmulatedModule *loaded, const Variable *variable)
 {
-    Global *global = fake->globals;
+    Global *global = loaded->globals;
     while (global && global->variable != variable)
         global = global->next;
     if (!global) {
-        global = ARENA_NEW(fake->arena, Global);
-        *global = (Global){variable, memory_new(variable_bytes(variable)), fake->globals};
-        fake->globals = global;
+        global = ARENA_NEW(loaded->arena, Global);
+        *global = (Global){variable, memory_new(variable_bytes(variable)), loaded->globals};
+        loaded->globals = global;
     }
     return global;
 }
@@ -453,12 +452,12 @@ static void fill_global(const Global *global)
 
 int cuModuleGetGlobal_v2(uint64_t *address, size_t *size, void *module, const char *name)
 {
-    FakeModule *fake = module;
-    const Variable *variable = module_find_variable(fake->module, name);
+    EmulatedModule *loaded = module;
+    const Variable *variable = module_find_variable(loaded->module, name);
     if (!variable || !variable_bytes(variable))
         return NOT_FOUND;
-    const Global *first = fake->globals, *global = global_of(fake, variable);
-    if (fake->globals != first)
+    const Global *first = loaded->globals, *global = global_of(loaded, variable);
+    if (loaded->globals != first)
         fill_global(global);
     *address = global->memory->address;
     *size = global->memory->size;
@@ -533,7 +532,7 @@ static LaunchArgument argument_of(Arena *arena, const Launch *before, const Vari
     return argument;
 }
 
-static bool is_coarsened(const FakeFunction *called)
+static bool is_coarsened(const EmulatedFunction *called)
 {
     char name[512];
     snprintf(name, sizeof name, "__ptxopt_launch_%s", called->function->name);
@@ -541,7 +540,7 @@ static bool is_coarsened(const FakeFunction *called)
 }
 
 /* What a kernel leaves in a variable is there for the next one. */
-static void keep_variable(FakeModule *module, const EmulatorBuffer *buffer)
+static void keep_variable(EmulatedModule *module, const EmulatorBuffer *buffer)
 {
     const Variable *variable = module_find_variable(module->module, buffer->name);
     if (!variable || variable_bytes(variable) != buffer->size || variable->space == SPACE_CONST)
@@ -558,16 +557,16 @@ static int error_of(FaultKind fault)
 }
 
 /* All blocks of a cooperative grid must be on the device at once. */
-static bool is_too_large(const FakeLaunch *launch)
+static bool is_too_large(const EmulatedLaunch *launch)
 {
     unsigned blocks = launch->grid[0] * launch->grid[1] * launch->grid[2];
     unsigned threads = launch->block[0] * launch->block[1] * launch->block[2];
-    return blocks > 2 * fake_blocks_on_sm(threads, launch->shared);
+    return blocks > 2 * emulated_blocks_on_sm(threads, launch->shared);
 }
 
-int fake_run(const FakeLaunch *wanted)
+int emulated_run(const EmulatedLaunch *wanted)
 {
-    FakeFunction *called = wanted->function;
+    EmulatedFunction *called = wanted->function;
     void **parameters = wanted->arguments;
     if (mode_is("fault"))
         return LAUNCH_FAILED;
@@ -626,24 +625,24 @@ int fake_run(const FakeLaunch *wanted)
 int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                    unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **parameters, void **extra)
 {
-    const FakeLaunch launch = {.function = function,
+    const EmulatedLaunch launch = {.function = function,
                                .grid = {grid_x, grid_y, grid_z},
                                .block = {block_x, block_y, block_z},
                                .shared = shared,
                                .arguments = parameters};
-    return extra ? LAUNCH_FAILED : fake_launch(&launch, stream);
+    return extra ? LAUNCH_FAILED : emulated_launch(&launch, stream);
 }
 
 int cuLaunchCooperativeKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                               unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **parameters)
 {
-    const FakeLaunch launch = {.function = function,
+    const EmulatedLaunch launch = {.function = function,
                                .grid = {grid_x, grid_y, grid_z},
                                .block = {block_x, block_y, block_z},
                                .shared = shared,
                                .is_cooperative = true,
                                .arguments = parameters};
-    return fake_launch(&launch, stream);
+    return emulated_launch(&launch, stream);
 }
 
 /* CUlaunchConfig; an attribute has an int and, from its eighth byte, a value of 64 bytes. */
@@ -657,14 +656,14 @@ typedef struct LaunchConfig {
 int cuLaunchKernelEx(const LaunchConfig *config, void *function, void **parameters, void **extra)
 {
     enum { COOPERATIVE = 2, ATTRIBUTE_INTS = 18 };
-    FakeLaunch launch = {.function = function, .shared = config->shared, .arguments = parameters};
+    EmulatedLaunch launch = {.function = function, .shared = config->shared, .arguments = parameters};
     memcpy(launch.grid, config->grid, sizeof launch.grid);
     memcpy(launch.block, config->block, sizeof launch.block);
     for (unsigned i = 0; i < config->attribute_count; i++) {
         const int *attribute = config->attributes + i * ATTRIBUTE_INTS;
         launch.is_cooperative |= attribute[0] == COOPERATIVE && attribute[2];
     }
-    return extra ? LAUNCH_FAILED : fake_launch(&launch, config->stream);
+    return extra ? LAUNCH_FAILED : emulated_launch(&launch, config->stream);
 }
 
 int cuEventCreate(void **event, unsigned flags)
