@@ -32,7 +32,7 @@ bash -c '. "$1"; COMP_WORDS=(ptxopt -coar) COMP_CWORD=1; _ptxopt; echo "${COMPRE
     COMP_WORDS=(ptxopt -stride u) COMP_CWORD=2; _ptxopt; echo "${COMPREPLY[@]}"
     COMP_WORDS=(ptxopt run -max) COMP_CWORD=2; _ptxopt; echo "${COMPREPLY[@]}"' - \
     "$root/usr/share/bash-completion/completions/ptxopt" >"$tmp/completed" 2>"$errors"
-printf "%s\n" "-coarsen -coarsen-level -coarsen-guards -coarsen-growth" unit -max-steps >"$tmp/wanted"
+printf "%s\n" "-coarsen -coarsen-level -coarsen-grid -coarsen-guards -coarsen-growth" unit -max-steps >"$tmp/wanted"
 result "completion in bash" "$(diff "$tmp/completed" "$tmp/wanted" | head -n 3)"
 for shell in zsh fish; do
     if command -v $shell >/dev/null; then
