@@ -6,8 +6,6 @@
  * Binaries" (SCOPES 2010, section 5.4): reordering, rematerialization, and a target at a virtual register boundary. */
 #include "opt/registers_search.h"
 
-#include <string.h>
-
 enum {
     CAPS_MOST = 3,       /* caps tried, each higher than the last, where the assembler rejects one */
     CAP_STEP = 4,        /* registers */
@@ -249,12 +247,6 @@ const char *price_objection(Search *search, const Prediction *before, const Pred
  * predicts times. */
 static const char *time_objection(Search *search, const Body *input, const Body *form, const Figures *figures)
 {
-    const Figures *unlimited = &search->result->before, *capped = &search->result->capped;
-    bool is_capped_input = !memcmp(figures, capped, sizeof *capped);
-    /* The cap has cost nothing, so only the number of warps differs: not worth the assemblies of a prediction. */
-    if (is_capped_input && capped->instructions == unlimited->instructions &&
-        figures_spills(capped) <= figures_spills(unlimited))
-        return NULL;
     Prediction before = form_predicted(search, input, &search->result->before);
     Prediction after = form_predicted(search, form, figures);
     return price_objection(search, &before, &after, figures);
