@@ -8,6 +8,8 @@ void *machine_alloc(Machine *machine, size_t count, size_t size)
     void *memory = calloc(count ? count : 1, size ? size : 1);
     if (!memory)
         out_of_memory();
+    /* What is read before it is written would fault twice for each small page, and interrupt the other threads. */
+    memory_want_huge_pages(memory, count * size);
     VEC_PUSH(machine->arena, machine->owned, memory);
     return memory;
 }
