@@ -645,22 +645,15 @@ int cuLaunchCooperativeKernel(void *function, unsigned grid_x, unsigned grid_y, 
     return emulated_launch(&launch, stream);
 }
 
-/* CUlaunchConfig; an attribute has an int and, from its eighth byte, a value of 64 bytes. */
-typedef struct LaunchConfig {
-    unsigned grid[3], block[3], shared;
-    void *stream;
-    const int *attributes;
-    unsigned attribute_count;
-} LaunchConfig;
-
-int cuLaunchKernelEx(const LaunchConfig *config, void *function, void **parameters, void **extra)
+/* An attribute has an int and, from its eighth byte, a value of 64 bytes. */
+int cuLaunchKernelEx(const DriverConfig *config, void *function, void **parameters, void **extra)
 {
     enum { COOPERATIVE = 2, ATTRIBUTE_INTS = 18 };
     EmulatedLaunch launch = {.function = function, .shared = config->shared, .arguments = parameters};
     memcpy(launch.grid, config->grid, sizeof launch.grid);
     memcpy(launch.block, config->block, sizeof launch.block);
     for (unsigned i = 0; i < config->attribute_count; i++) {
-        const int *attribute = config->attributes + i * ATTRIBUTE_INTS;
+        const int *attribute = (const int *)config->attributes + i * ATTRIBUTE_INTS;
         launch.is_cooperative |= attribute[0] == COOPERATIVE && attribute[2];
     }
     return extra ? LAUNCH_FAILED : emulated_launch(&launch, config->stream);

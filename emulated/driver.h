@@ -3,6 +3,7 @@
 #define PTXOPT_EMULATED_DRIVER_H
 
 #include "emulator/emulator.h"
+#include "abi/abi.h"
 
 /* CUresult */
 enum {

@@ -20,20 +20,10 @@ typedef struct Stream {
     Graph *captured; /* NULL: it executes */
 } Stream;
 
-/* CUDA_KERNEL_NODE_PARAMS_v2; the first version ends before 'kernel' */
-typedef struct NodeParameters {
-    EmulatedFunction *function;
-    unsigned grid[3], block[3], shared;
-    void **arguments, **extra;
-    EmulatedFunction *kernel;
-    void *context;
-} NodeParameters;
-
-static EmulatedLaunch launch_of(const NodeParameters *parameters, bool has_kernel)
+static EmulatedLaunch launch_of(const KernelNode *parameters, bool has_kernel)
 {
-    EmulatedLaunch launch = {.function = parameters->function,
-                         .shared = parameters->shared,
-                         .arguments = parameters->arguments};
+    EmulatedLaunch launch = {
+        .function = parameters->function, .shared = parameters->shared, .arguments = parameters->arguments};
     if (!launch.function && has_kernel)
         launch.function = parameters->kernel;
     memcpy(launch.grid, parameters->grid, sizeof launch.grid);
@@ -149,40 +139,25 @@ int cuGraphCreate(void **graph, unsigned flags)
     return flags ? INVALID_VALUE : DONE;
 }
 
-static int add(void **node, Graph *graph, const NodeParameters *parameters, bool has_kernel)
+static int add(void **node, Graph *graph, const KernelNode *parameters, bool has_kernel)
 {
     const EmulatedLaunch launch = launch_of(parameters, has_kernel);
     *node = launch.function && !parameters->extra ? graph_add(graph, &launch) : NULL;
     return *node ? DONE : INVALID_HANDLE;
 }
 
-int cuGraphAddKernelNode(void **node, void *graph, void *const *needs, size_t count, const NodeParameters *parameters)
+int cuGraphAddKernelNode(void **node, void *graph, void *const *needs, size_t count, const KernelNode *parameters)
 {
     (void)needs, (void)count;
     return add(node, graph, parameters, false);
 }
 
 int cuGraphAddKernelNode_v2(void **node, void *graph, void *const *needs, size_t count,
-                            const NodeParameters *parameters)
+                            const KernelNode *parameters)
 {
     (void)needs, (void)count;
     return add(node, graph, parameters, true);
 }
-
-enum { KERNEL_NODE = 0, ALLOCATION_NODE = 10 };
-
-/* CUgraphNodeParams */
-typedef struct AnyNode {
-    int type, reserved[3];
-    union {
-        NodeParameters kernel;
-        struct {
-            size_t properties[13]; /* of the pool, and who has access */
-            size_t size;
-            uint64_t address;
-        } memory;
-    };
-} AnyNode;
 
 /* Memory is there at once, and stays: no launch of the graph needs it made. */
 int cuGraphAddNode(void **node, void *graph, void *const *needs, size_t count, AnyNode *parameters)
@@ -201,32 +176,32 @@ int cuGraphAddNode_v2(void **node, void *graph, void *const *needs, const void *
     return cuGraphAddNode(node, graph, needs, count, parameters);
 }
 
-int cuGraphKernelNodeGetParams_v2(void *node, NodeParameters *parameters)
+int cuGraphKernelNodeGetParams_v2(void *node, KernelNode *parameters)
 {
     const EmulatedLaunch *launch = &((Node *)node)->launch;
-    *parameters = (NodeParameters){
+    *parameters = (KernelNode){
         .function = launch->function, .shared = launch->shared, .arguments = launch->arguments};
     memcpy(parameters->grid, launch->grid, sizeof launch->grid);
     memcpy(parameters->block, launch->block, sizeof launch->block);
     return DONE;
 }
 
-int cuGraphKernelNodeSetParams_v2(void *node, const NodeParameters *parameters)
+int cuGraphKernelNodeSetParams_v2(void *node, const KernelNode *parameters)
 {
     const EmulatedLaunch launch = launch_of(parameters, true);
     node_set(node, &launch);
     return DONE;
 }
 
-int cuGraphKernelNodeGetParams(void *node, NodeParameters *parameters)
+int cuGraphKernelNodeGetParams(void *node, KernelNode *parameters)
 {
-    NodeParameters newer;
+    KernelNode newer;
     int error = cuGraphKernelNodeGetParams_v2(node, &newer);
-    memcpy(parameters, &newer, offsetof(NodeParameters, kernel));
+    memcpy(parameters, &newer, offsetof(KernelNode, kernel));
     return error;
 }
 
-int cuGraphKernelNodeSetParams(void *node, const NodeParameters *parameters)
+int cuGraphKernelNodeSetParams(void *node, const KernelNode *parameters)
 {
     const EmulatedLaunch launch = launch_of(parameters, false);
     node_set(node, &launch);
@@ -263,13 +238,13 @@ static int set_instance(const Graph *instance, const void *node, const EmulatedL
     return INVALID_VALUE;
 }
 
-int cuGraphExecKernelNodeSetParams(void *instance, void *node, const NodeParameters *parameters)
+int cuGraphExecKernelNodeSetParams(void *instance, void *node, const KernelNode *parameters)
 {
     const EmulatedLaunch launch = launch_of(parameters, false);
     return set_instance(instance, node, &launch);
 }
 
-int cuGraphExecKernelNodeSetParams_v2(void *instance, void *node, const NodeParameters *parameters)
+int cuGraphExecKernelNodeSetParams_v2(void *instance, void *node, const KernelNode *parameters)
 {
     const EmulatedLaunch launch = launch_of(parameters, true);
     return set_instance(instance, node, &launch);

@@ -172,20 +172,15 @@ int cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, void *function, int 
     return error;
 }
 
-/* CUlaunchConfig, as far as it is looked at */
-typedef struct LaunchConfig {
-    unsigned grid[3], block[3], shared;
-} LaunchConfig;
-
 /* A cluster is as large as the device: one block of each multiprocessor. */
-int cuOccupancyMaxActiveClusters(int *clusters, void *function, const LaunchConfig *config)
+int cuOccupancyMaxActiveClusters(int *clusters, void *function, const DriverConfig *config)
 {
     const unsigned *block = config->block;
     return cuOccupancyMaxActiveBlocksPerMultiprocessor(clusters, function, (int)(block[0] * block[1] * block[2]),
                                                        config->shared);
 }
 
-int cuOccupancyMaxPotentialClusterSize(int *size, void *function, const LaunchConfig *config)
+int cuOccupancyMaxPotentialClusterSize(int *size, void *function, const DriverConfig *config)
 {
     int error = cuOccupancyMaxActiveClusters(size, function, config);
     *size = *size > 0 ? 2 : 0;

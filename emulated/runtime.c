@@ -257,30 +257,9 @@ int cudaLaunchCooperativeKernel(const void *host, Dim3 grid, Dim3 block, void **
                                                   (unsigned)shared, stream, arguments));
 }
 
-typedef struct LaunchConfig {
-    Dim3 grid, block;
-    size_t shared;
-    void *stream, *attributes;
-    unsigned attribute_count;
-} LaunchConfig;
-
-/* CUlaunchConfig */
-typedef struct DriverConfig {
-    Dim3 grid, block;
-    unsigned shared;
-    void *stream, *attributes;
-    unsigned attribute_count;
-} DriverConfig;
-
-static DriverConfig driver_config(const LaunchConfig *config)
-{
-    return (DriverConfig){config->grid,   config->block,      (unsigned)config->shared,
-                          config->stream, config->attributes, config->attribute_count};
-}
-
 int cudaLaunchKernelExC(const LaunchConfig *config, const void *host, void **arguments)
 {
-    const DriverConfig given = driver_config(config);
+    const DriverConfig given = driver_config(config, config->stream);
     void *function = NULL;
     int error = function_of(&function, host);
     return fail(error ? error : driver.launch_ex(&given, function, arguments, NULL));
@@ -328,7 +307,7 @@ int cudaOccupancyAvailableDynamicSMemPerBlock(size_t *shared, const void *host, 
 
 int cudaOccupancyMaxActiveClusters(int *clusters, const void *host, const LaunchConfig *config)
 {
-    const DriverConfig given = driver_config(config);
+    const DriverConfig given = driver_config(config, config->stream);
     void *function = NULL;
     int error = function_of(&function, host);
     return fail(error ? error : driver.clusters(clusters, function, &given));
@@ -336,7 +315,7 @@ int cudaOccupancyMaxActiveClusters(int *clusters, const void *host, const Launch
 
 int cudaOccupancyMaxPotentialClusterSize(int *size, const void *host, const LaunchConfig *config)
 {
-    const DriverConfig given = driver_config(config);
+    const DriverConfig given = driver_config(config, config->stream);
     void *function = NULL;
     int error = function_of(&function, host);
     return fail(error ? error : driver.cluster_size(size, function, &given));

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/abi.h"
+
 #ifndef RUNTIME_VERSION
 #define RUNTIME_VERSION 13000
 #endif
@@ -22,10 +24,6 @@ enum {
     LAUNCH_FAILED = 719,
     TOO_LARGE = 720
 };
-
-typedef struct Dim3 {
-    unsigned x, y, z;
-} Dim3;
 
 typedef struct Kernel {
     void **binary;
@@ -50,13 +48,13 @@ typedef struct Driver {
                   unsigned block_z, unsigned shared, void *stream, void **parameters, void **extra);
     int (*launch_cooperative)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                               unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **parameters);
-    int (*launch_ex)(const void *config, void *function, void **parameters, void **extra);
+    int (*launch_ex)(const DriverConfig *config, void *function, void **parameters, void **extra);
     int (*attribute)(int *value, int attribute, void *function);
     int (*set_attribute)(void *function, int attribute, int value);
     int (*occupancy)(int *blocks, void *function, int threads, size_t shared, unsigned flags);
     int (*available_shared)(size_t *shared, void *function, int blocks, int threads);
-    int (*clusters)(int *clusters, void *function, const void *config);
-    int (*cluster_size)(int *size, void *function, const void *config);
+    int (*clusters)(int *clusters, void *function, const DriverConfig *config);
+    int (*cluster_size)(int *size, void *function, const DriverConfig *config);
     int (*device_attribute)(int *value, int attribute, int device);
     int (*library_load)(void **library, const void *image, void *options, void *values, unsigned count,
                         void *library_options, void *library_values, unsigned library_count);
@@ -69,12 +67,12 @@ typedef struct Driver {
     int (*capture_begin)(void *stream, int mode);
     int (*capture_end)(void *stream, void **graph);
     int (*graph_create)(void **graph, unsigned flags);
-    int (*graph_add)(void **node, void *graph, void *const *needs, size_t count, const void *parameters);
-    int (*graph_add_any)(void **node, void *graph, void *const *needs, const void *edges, size_t count, void *any);
-    int (*graph_get)(void *node, void *parameters);
-    int (*graph_set)(void *node, const void *parameters);
+    int (*graph_add)(void **node, void *graph, void *const *needs, size_t count, const KernelNode *parameters);
+    int (*graph_add_any)(void **node, void *graph, void *const *needs, const void *edges, size_t count, AnyNode *any);
+    int (*graph_get)(void *node, KernelNode *parameters);
+    int (*graph_set)(void *node, const KernelNode *parameters);
     int (*graph_instantiate)(void **instance, void *graph, unsigned long long flags);
-    int (*graph_set_instance)(void *instance, void *node, const void *parameters);
+    int (*graph_set_instance)(void *instance, void *node, const KernelNode *parameters);
     int (*graph_update)(void *instance, void *graph, void *result);
     int (*graph_launch)(void *instance, void *stream);
     int (*event_create)(void **event, unsigned flags);

@@ -36,26 +36,12 @@ int cudaLibraryUnload(void *library)
 
 /* Graphs. */
 
-/* cudaKernelNodeParams, and the driver's */
-typedef struct NodeParameters {
-    const void *kernel;
-    Dim3 grid, block;
-    unsigned shared;
-    void **arguments, **extra;
-} NodeParameters;
-
-typedef struct DriverNode {
-    NodeParameters parameters;
-    void *kernel, *context;
-} DriverNode;
-
-static int node_of(const NodeParameters *parameters, DriverNode *node)
+/* The driver's node, of which the runtime's has only the beginning. */
+static int node_of(const KernelNode *given, KernelNode *node)
 {
-    void *function = NULL;
-    int error = function_of(&function, parameters->kernel);
-    *node = (DriverNode){.parameters = *parameters};
-    node->parameters.kernel = function;
-    return error;
+    *node = (KernelNode){0};
+    memcpy(node, given, offsetof(KernelNode, kernel));
+    return function_of(&node->function, given->function);
 }
 
 int cudaGraphCreate(void **graph, unsigned flags)
@@ -65,20 +51,12 @@ int cudaGraphCreate(void **graph, unsigned flags)
 }
 
 int cudaGraphAddKernelNode(void **added, void *graph, void *const *needs, size_t count,
-                           const NodeParameters *parameters)
+                           const KernelNode *parameters)
 {
-    DriverNode node;
+    KernelNode node;
     int error = node_of(parameters, &node);
     return fail(error ? error : driver.graph_add(added, graph, needs, count, &node));
 }
-
-enum { KERNEL_NODE = 0 };
-
-/* cudaGraphNodeParams */
-typedef struct AnyNode {
-    int type, reserved[3];
-    NodeParameters kernel;
-} AnyNode;
 
 int cudaGraphAddNode_v2(void **added, void *graph, void *const *needs, const void *edges, size_t count, AnyNode *node)
 {
@@ -92,22 +70,22 @@ int cudaGraphAddNode(void **added, void *graph, void *const *needs, void *fourth
                                     : cudaGraphAddNode_v2(added, graph, needs, NULL, (size_t)fourth, fifth);
 }
 
-int cudaGraphKernelNodeGetParams(void *added, NodeParameters *parameters)
+int cudaGraphKernelNodeGetParams(void *added, KernelNode *parameters)
 {
-    DriverNode node;
+    KernelNode node;
     int error = driver.graph_get(added, &node);
     for (const Kernel *kernel = kernels; kernel && !error; kernel = kernel->next)
-        if (kernel->function == node.parameters.kernel) {
-            *parameters = node.parameters;
-            parameters->kernel = kernel->host;
+        if (kernel->function == node.function) {
+            memcpy(parameters, &node, offsetof(KernelNode, kernel));
+            parameters->function = (void *)kernel->host;
             return DONE;
         }
     return fail(error ? error : NO_FUNCTION);
 }
 
-int cudaGraphKernelNodeSetParams(void *added, const NodeParameters *parameters)
+int cudaGraphKernelNodeSetParams(void *added, const KernelNode *parameters)
 {
-    DriverNode node;
+    KernelNode node;
     int error = node_of(parameters, &node);
     return fail(error ? error : driver.graph_set(added, &node));
 }
@@ -129,9 +107,9 @@ int cudaGraphInstantiate(void **instance, void *graph, unsigned long long flags)
     return fail(driver.graph_instantiate(instance, graph, 0));
 }
 
-int cudaGraphExecKernelNodeSetParams(void *instance, void *added, const NodeParameters *parameters)
+int cudaGraphExecKernelNodeSetParams(void *instance, void *added, const KernelNode *parameters)
 {
-    DriverNode node;
+    KernelNode node;
     int error = node_of(parameters, &node);
     return fail(error ? error : driver.graph_set_instance(instance, added, &node));
 }

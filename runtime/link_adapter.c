@@ -10,10 +10,6 @@
 
 #include "runtime/runtime.h"
 
-typedef struct Dim3 {
-    unsigned x, y, z;
-} Dim3;
-
 /* What the compiled host code registers, or the program gets from a library, and the contract once it is known. */
 typedef struct Entry {
     const void *host;   /* a library's: its handle */
@@ -218,25 +214,6 @@ WRAP_LAUNCH(cudaLaunchKernel, const void *, launch_original, LEGACY_STREAM)
 WRAP_LAUNCH(cudaLaunchKernel_ptsz, const void *, launch_original, THREAD_STREAM)
 WRAP_LAUNCH(cudaLaunchCooperativeKernel, const void *, launch_original_cooperative, LEGACY_STREAM)
 WRAP_LAUNCH(cudaLaunchCooperativeKernel_ptsz, const void *, launch_original_cooperative, THREAD_STREAM)
-
-/* cudaLaunchConfig_t */
-typedef struct LaunchConfig {
-    Dim3 grid, block;
-    size_t shared;
-    void *stream, *attributes;
-    unsigned attribute_count;
-} LaunchConfig;
-
-static DriverConfig driver_config(const LaunchConfig *config, void *stream)
-{
-    DriverConfig given = {.shared = (unsigned)config->shared,
-                          .stream = stream,
-                          .attributes = config->attributes,
-                          .attribute_count = config->attribute_count};
-    unpack(&config->grid, given.grid);
-    unpack(&config->block, given.block);
-    return given;
-}
 
 static int launch_original_config(void *original, const LaunchConfig *config, void **arguments, void *stream)
 {

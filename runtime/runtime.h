@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "abi/abi.h"
 #include "runtime/ptxopt-launch.h"
 
 /* What is known of one kernel: found once, then only read. */
@@ -24,32 +25,6 @@ typedef struct Contract {
     unsigned long adapted, originals; /* launches */
     struct Contract *next;
 } Contract;
-
-/* CUlaunchConfig */
-typedef struct DriverConfig {
-    unsigned grid[3], block[3], shared;
-    void *stream, *attributes;
-    unsigned attribute_count;
-} DriverConfig;
-
-/* cudaKernelNodeParams and CUDA_KERNEL_NODE_PARAMS: only newer versions of the driver's have 'kernel' and 'context' */
-typedef struct KernelNode {
-    void *function;
-    unsigned grid[3], block[3], shared;
-    void **arguments, **extra;
-    void *kernel, *context;
-} KernelNode;
-
-/* cudaGraphNodeParams and CUgraphNodeParams: the driver's has all of a kernel's node */
-enum { KERNEL_NODE = 0 };
-typedef struct AnyNode {
-    int type, reserved[3];
-    union {
-        long long padding[29];
-        KernelNode kernel;
-    };
-    long long more_padding;
-} AnyNode;
 
 /* The functions of the driver that this needs: those of the library that the program has loaded. */
 typedef struct Driver {

@@ -1,4 +1,4 @@
-/* Compiles where the structures in runtime/ are those of the CUDA headers. Only kernel nodes of the newest driver have
+/* Compiles where the structures in abi/ are those of the CUDA headers. Only kernel nodes of the newest driver have
  * 'kern' and 'ctx'. */
 #include <cuda.h>
 #include <driver_types.h>
@@ -30,12 +30,22 @@ _Static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS) == sizeof(KernelNode), "CUDA_KERN
 SAME(CUgraphNodeParams, kernel, AnyNode, kernel);
 SAME(CUgraphNodeParams, reserved2, AnyNode, more_padding);
 SAME(struct cudaGraphNodeParams, kernel, AnyNode, kernel);
+SAME(CUgraphNodeParams, alloc.bytesize, AnyNode, memory.size);
+SAME(CUgraphNodeParams, alloc.dptr, AnyNode, memory.address);
+_Static_assert((int)CU_GRAPH_NODE_TYPE_MEM_ALLOC == (int)ALLOCATION_NODE, "the driver's type of allocations");
 _Static_assert(sizeof(CUgraphNodeParams) == sizeof(AnyNode), "CUgraphNodeParams");
 _Static_assert(sizeof(struct cudaGraphNodeParams) == sizeof(AnyNode), "cudaGraphNodeParams");
 _Static_assert((int)cudaGraphNodeTypeKernel == (int)KERNEL_NODE, "the runtime's type of kernels' nodes");
 _Static_assert((int)CU_GRAPH_NODE_TYPE_KERNEL == (int)KERNEL_NODE, "the driver's type of kernels' nodes");
 #endif
 #if CUDA_VERSION >= 11080
+SAME(cudaLaunchConfig_t, gridDim, LaunchConfig, grid);
+SAME(cudaLaunchConfig_t, blockDim, LaunchConfig, block);
+SAME(cudaLaunchConfig_t, dynamicSmemBytes, LaunchConfig, shared);
+SAME(cudaLaunchConfig_t, stream, LaunchConfig, stream);
+SAME(cudaLaunchConfig_t, attrs, LaunchConfig, attributes);
+SAME(cudaLaunchConfig_t, numAttrs, LaunchConfig, attribute_count);
+_Static_assert(sizeof(cudaLaunchConfig_t) == sizeof(LaunchConfig), "cudaLaunchConfig_t");
 SAME(CUlaunchConfig, gridDimX, DriverConfig, grid);
 SAME(CUlaunchConfig, blockDimX, DriverConfig, block);
 SAME(CUlaunchConfig, sharedMemBytes, DriverConfig, shared);
