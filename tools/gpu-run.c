@@ -21,11 +21,11 @@
 #include "corpus/reference.h"
 #include "emulator/emulator.h"
 #include "opt/opt.h"
+#include "runtime/ptxopt-launch.h"
 #include "tools/gpu-driver.h"
 #include "tools/gpu-images.h"
 
 enum { STATUS_DONE = 0, STATUS_INPUT = 1, STATUS_USAGE = 2, STATUS_NO_GPU = 3, STATUS_DIFFERENT = 5 };
-enum { CONTRACT_MAGIC = 0x50584f50, CONTRACT_BLOCK = 1, CONTRACT_GRID = 2, CONTRACT_WORDS = 16 };
 enum { LEAST_FLUSH = 64 << 20 };
 
 typedef void Reference(const RefLaunch *launch, void **args);
@@ -245,35 +245,19 @@ static const char *adapt(Gpu *gpu, Form *form)
 {
     DevicePointer address;
     size_t size;
-    uint32_t words[CONTRACT_WORDS];
-    const Launch *launch = gpu->launch;
-    const char *name = arena_printf(gpu->arena, "__ptxopt_launch_%s", launch->kernel);
-    LaunchChange change = {.shared_factor = 1};
+    uint32_t words[PTXOPT_CONTRACT_WORDS];
+    const char *name = arena_printf(gpu->arena, "__ptxopt_launch_%s", gpu->launch->kernel);
+    form->launch = launch_changed(gpu->arena, gpu->launch, NULL);
     if (gpu->driver.module_global(&address, &size, form->module, name) == CUDA_DONE) {
-        if (size != sizeof words || gpu->driver.copy_out(words, address, sizeof words) != CUDA_DONE ||
-            words[0] != CONTRACT_MAGIC || (words[1] != CONTRACT_GRID && (words[1] != CONTRACT_BLOCK || words[2] != 0)))
+        char why[256];
+        size_t shared = form->launch->dynamic_shared;
+        if (size != sizeof words || gpu->driver.copy_out(words, address, sizeof words) != CUDA_DONE)
             return arena_printf(gpu->arena, "%s is not a known launch contract", name);
+        if (!ptxopt_launch_adapt_grid(words, form->launch->grid, form->launch->block, &shared, why, sizeof why))
+            return arena_printf(gpu->arena, "%s: %s", name, why);
         form->has_contract = true;
-        for (unsigned d = 0; d < 3; d++) {
-            uint32_t block = words[10 + d];
-            change.block[d] = words[3 + d];
-            change.grid[d] = words[1] == CONTRACT_GRID ? words[13 + d] : 1;
-            if (!change.grid[d] || launch->grid[d] % change.grid[d])
-                return arena_printf(gpu->arena, "the launch contract is not for grids of %u along %c",
-                                    launch->grid[d], "xyz"[d]);
-            if (!change.block[d] || (block && block != launch->block[d]) ||
-                launch->block[d] % (change.block[d] * (uint64_t)words[9]))
-                return arena_printf(gpu->arena, "the launch contract is not for blocks of %u along %c",
-                                    launch->block[d], "xyz"[d]);
-        }
-        if (words[1] == CONTRACT_GRID && words[2] > 1) {
-            change.shared_factor = words[2];
-            change.shared_unit = CONTRACT_SHARED_UNIT;
-        }
+        form->launch->dynamic_shared = shared;
     }
-    form->launch = launch_changed(gpu->arena, launch, &change);
-    if (!form->launch)
-        return "the launch cannot be divided as its contract says";
     if (form->launch->dynamic_shared > (48 << 10))
         return failure(gpu,
                        gpu->driver.function_set(form->function, FUNCTION_MOST_DYNAMIC_SHARED,
