@@ -50,7 +50,7 @@ static bool side_read(Side *side, Arena *arena, const CostOptions *options, cons
         fprintf(stderr, "ptxopt: error: %s: %s\n", path, error);
         return false;
     }
-    side->change = has_contract ? contract_change(&contract) : (LaunchChange){.shared_factor = 1};
+    side->change = has_contract ? contract_change(&contract) : (LaunchChange){0};
     return open_assembler(&side->run);
 }
 

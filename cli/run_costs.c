@@ -74,7 +74,7 @@ void predict_costs(Run *run, KernelReport *kernel)
     }
     AssemblerJudge *judge = before.known && after.known ? &run->judge : NULL;
     kernel->cost_before = machine_cost(judge, &kernel->basis, &input, &before, NULL, NULL);
-    const LaunchChange change = is_coarsened ? contract_change(&result->contract) : (LaunchChange){.shared_factor = 1};
+    const LaunchChange change = is_coarsened ? contract_change(&result->contract) : (LaunchChange){0};
     kernel->cost_after = machine_cost(judge, &kernel->basis, &output, &after, &change, NULL);
     machine_costs_align(&kernel->basis, &kernel->cost_before, &kernel->cost_after);
     kernel->has_cost = kernel->cost_before.known && kernel->cost_after.known;

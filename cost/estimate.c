@@ -51,7 +51,7 @@ static Profile *estimate_body(Arena *arena, Estimate *estimate)
 Profile *profile_estimate(Arena *arena, const FunctionForm *form, const unsigned block[3], const LaunchChange *change,
                           double blocks, const char **error)
 {
-    const LaunchChange none = {.shared_factor = 1};
+    const LaunchChange none = {0};
     Arena *scratch = arena_new();
     Body *body = form->body ? body_clone(form->body) : body_build((Function *)form->function, error);
     if (!body) {

@@ -426,7 +426,7 @@ Launch *launch_read(Arena *arena, const char *path, const char **error)
 
 Launch *launch_changed(Arena *arena, const Launch *launch, const LaunchChange *change)
 {
-    const LaunchChange none = {.shared_factor = 1};
+    const LaunchChange none = {0};
     Launch *changed = ARENA_NEW(arena, Launch);
     *changed = *launch;
     change = change ? change : &none;

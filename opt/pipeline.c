@@ -83,7 +83,7 @@ static const char *search_refusal(const PipelineOptions *options)
 static void reduce_registers(PassContext *context, const KernelRequest *request, const PipelineOptions *options,
                              KernelResult *result)
 {
-    LaunchChange launch_change = {.shared_factor = 1};
+    LaunchChange launch_change = {0};
     if (result->coarsening == OUTCOME_DONE)
         launch_change = contract_change(&result->contract);
     RegistersRequest wanted = {.is_auto = request->registers_auto,
