@@ -12,8 +12,12 @@ Block *body_add_block(Body *body, Block *after);
 /* The pragma belongs to the module, as copies of the body share it. */
 void block_add_pragma(Body *body, Block *block, const char *text);
 RegId body_add_reg(Body *body, Type type, Name base); /* a new register named after 'base', made unique */
+/* A new array of bytes in the body's function, of the module's memory, as copies of the body share it.  Its name is
+ * derived from 'base'. */
+Variable *body_add_array(Body *body, const char *base, Space space, uint64_t bytes, unsigned align);
 RegId body_clone_reg(Body *body, RegId reg); /* same type and origin; the name is derived from the original's */
 void inst_append(Block *block, Inst *inst);
+void inst_insert_first(Block *block, Inst *inst);
 void inst_insert_before(Inst *position, Inst *inst);
 void inst_insert_after(Inst *position, Inst *inst);
 void inst_remove(Inst *inst); /* from its block */

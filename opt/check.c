@@ -77,29 +77,15 @@ static RegId put_text(Body *body, Block *block, const char *name, const char *te
 {
     Arena *arena = body->module->arena;
     size_t length = strlen(text) + 1;
-    uint64_t *numbers = ARENA_ARRAY(arena, uint64_t, length), *size = ARENA_NEW(arena, uint64_t);
+    uint64_t *numbers = ARENA_ARRAY(arena, uint64_t, length);
     for (size_t i = 0; i < length; i++)
         numbers[i] = (unsigned char)text[i];
-    *size = length;
-    Variable *variable = ARENA_NEW(arena, Variable);
-    *variable = (Variable){
-        .name = body_unique_name(body, name),
-        .space = SPACE_GLOBAL,
-        .type = TYPE_B8,
-        .vector = 1,
-        .align = 1,
-        .is_array = true,
-        .dims = size,
-        .dim_count = 1,
-        .inits = ARENA_ARRAY(arena, Init, 3),
-        .init_count = 3,
-        .function = body->function,
-        .const_bank = -1,
-    };
+    Variable *variable = body_add_array(body, name, SPACE_GLOBAL, length, 1);
+    variable->inits = ARENA_ARRAY(arena, Init, 3);
+    variable->init_count = 3;
     variable->inits[0].kind = INIT_OPEN;
     variable->inits[1] = (Init){.kind = INIT_NUMBERS, .numbers = numbers, .number_count = (unsigned)length};
     variable->inits[2].kind = INIT_CLOSE;
-    VEC_PUSH(body->arena, body->variables, variable);
     const Name base = intern(body->module->names, "%check");
     RegId place = body_add_reg(body, TYPE_B64, base), address = body_add_reg(body, TYPE_B64, base);
     inst_append(block, inst_build(body, "mov.u64", "dv", place, variable));

@@ -66,8 +66,7 @@ static Share share_of(const Coarsening *c, const Inst *inst)
     return quiet || carries ? SHARE_PURE : SHARE_ORDERED;
 }
 
-/* Whether there is a zero of the register's type. */
-static bool has_zero(const Body *body, RegId reg)
+bool coarsening_has_zero(const Body *body, RegId reg)
 {
     const Reg *r = &body->regs.data[reg];
     unsigned bits = type_bits(r->type);
@@ -110,11 +109,12 @@ static bool may_split(const Coarsening *c, const Block *block, bool together)
 static bool values_have_zeros(const Body *body, const Block *block)
 {
     for (size_t p = 0; p < block->phis.count; p++)
-        if (!has_zero(body, block->phis.data[p].dst))
+        if (!coarsening_has_zero(body, block->phis.data[p].dst))
             return false;
     for (const Inst *inst = block->first; inst; inst = inst->next)
         for (unsigned r = 0; r < inst->ref_count; r++)
-            if (ref_writes(&inst->refs[r]) && inst->refs[r].reg != REG_NONE && !has_zero(body, inst->refs[r].reg))
+            if (ref_writes(&inst->refs[r]) && inst->refs[r].reg != REG_NONE &&
+                !coarsening_has_zero(body, inst->refs[r].reg))
                 return false;
     return true;
 }
@@ -190,27 +190,20 @@ static RegId append_logic(Alive *a, Block *block, const char *opcode, RegId x, R
     return result;
 }
 
-/* A new register with a zero of the other's type, at the end of the block. */
-static RegId append_zero(Alive *a, Block *block, RegId like)
+RegId coarsening_append_zero(Coarsening *c, Block *block, RegId like)
 {
-    RegId zero = body_clone_reg(a->body, like);
-    Type type = a->body->regs.data[like].type;
-    const char *spelling = type == TYPE_PRED ? "mov.pred" : arena_printf(a->scratch, "mov.b%u", type_bits(type));
-    inst_append(block, inst_build(a->body, spelling, "di", zero, (int64_t)0));
+    RegId zero = body_clone_reg(c->body, like);
+    Type type = c->body->regs.data[like].type;
+    const char *spelling = type == TYPE_PRED ? "mov.pred" : arena_printf(c->scratch, "mov.b%u", type_bits(type));
+    inst_append(block, inst_build(c->body, spelling, "di", zero, (int64_t)0));
     return zero;
 }
 
 static RegId truth(Alive *a)
 {
     if (a->truth == REG_NONE) {
-        Block *entry = a->body->blocks.data[0];
-        Inst *inst;
         a->truth = new_predicate(a, "%all_alive");
-        inst = inst_build(a->body, "mov.pred", "di", a->truth, (int64_t)-1);
-        if (entry->first)
-            inst_insert_before(entry->first, inst);
-        else
-            inst_append(entry, inst);
+        inst_insert_first(a->body->blocks.data[0], inst_build(a->body, "mov.pred", "di", a->truth, (int64_t)-1));
     }
     return a->truth;
 }
@@ -328,7 +321,7 @@ static void end_section(Split *split)
     for (size_t i = 0; i < escapes.count; i++) {
         RegId reg = escapes.data[i];
         Phi phi = {.dst = reg};
-        VEC_PUSH(a->body->arena, phi.args, ((PhiArg){split->now, append_zero(a, split->now, reg)}));
+        VEC_PUSH(a->body->arena, phi.args, ((PhiArg){split->now, coarsening_append_zero(a->c, split->now, reg)}));
         VEC_PUSH(a->body->arena, phi.args, ((PhiArg){section, a->fresh[reg]}));
         VEC_PUSH(a->body->arena, next->phis, phi);
         a->fresh[reg] = 0;
@@ -419,7 +412,7 @@ static void meet_dead(Alive *a, const Region *region, Block *dead)
     }
     for (size_t p = 0; p < join->phis.count; p++)
         VEC_PUSH(a->body->arena, join->phis.data[p].args,
-                 ((PhiArg){dead, append_zero(a, dead, join->phis.data[p].dst)}));
+                 ((PhiArg){dead, coarsening_append_zero(a->c, dead, join->phis.data[p].dst)}));
     if (!escapes.count)
         return;
     for (size_t i = 0; i < escapes.count; i++)
@@ -451,7 +444,7 @@ static void meet_dead(Alive *a, const Region *region, Block *dead)
             if (is_member(&members, pred, a->block_count))
                 VEC_PUSH(a->body->arena, phi.args, ((PhiArg){pred, a->fresh[reg]}));
         }
-        VEC_PUSH(a->body->arena, phi.args, ((PhiArg){dead, append_zero(a, dead, reg)}));
+        VEC_PUSH(a->body->arena, phi.args, ((PhiArg){dead, coarsening_append_zero(a->c, dead, reg)}));
         VEC_PUSH(a->body->arena, join->phis, phi);
         a->fresh[reg] = 0;
     }

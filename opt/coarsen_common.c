@@ -113,15 +113,6 @@ static bool is_in_region(const Coarsening *c, const Inst *inst)
     return bitset_has(&c->in_region, inst->block->id);
 }
 
-static const Region *region_of(const Coarsening *c, const Block *block)
-{
-    for (size_t r = 0; r < c->regions.count; r++)
-        for (size_t i = 0; i < c->regions.data[r].blocks.count; i++)
-            if (c->regions.data[r].blocks.data[i] == block)
-                return &c->regions.data[r];
-    return NULL;
-}
-
 /* The blocks that can be executed after those from which the search begins. */
 static BitSet reached(const Coarsening *c, Block *const *from, size_t count)
 {
@@ -152,7 +143,7 @@ static bool is_alone(const Coarsening *c, const Trace *t, const Region *region)
         Block *block = t->accesses.data[i]->block;
         if (bitset_has(&after, block->id))
             return false;
-        if (region_of(c, block) != region)
+        if (coarsening_region_of(c, block) != region)
             VEC_PUSH(c->scratch, others, block);
     }
     BitSet later = reached(c, others.data, others.count);
@@ -187,7 +178,7 @@ static bool is_common(Coarsening *c, const Trace *t)
                 return false;
             continue;
         }
-        const Region *region = region_of(c, inst->block);
+        const Region *region = coarsening_region_of(c, inst->block);
         if (!coarsening_go_together(c, region->head) || !is_alone(c, t, region))
             return false;
     }

@@ -5,7 +5,7 @@
  *
  *     b * S,   S = %dynamic_smem_size / T, rounded down to that multiple
  *
- * which is no less than the original's size whatever the driver adds, and keeps alignments up to the unit.  Before the
+ * which is at least the original's size whatever the driver adds, and keeps alignments up to the unit.  Before the
  * analyses, the address of each array is read in one place, and taken from there everywhere; after cloning, each
  * replica's is computed next to that.
  *
@@ -71,7 +71,7 @@ static Inst *read_of(Coarsening *c, const Variable *variable)
             return c->dynamic_reads.data[i];
     RegId reg = body_add_reg(body, TYPE_B32, intern(body->module->names, "%dynamic_shared"));
     Inst *read = inst_build(body, "mov.u32", "dv", reg, variable);
-    coarsening_insert_first(body, read);
+    inst_insert_first(body->blocks.data[0], read);
     VEC_PUSH(c->scratch, c->dynamic_reads, read);
     return read;
 }

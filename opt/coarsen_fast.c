@@ -29,15 +29,6 @@ typedef struct FastPaths {
     bool begun;
 } FastPaths;
 
-static size_t count_instructions(Block *const *blocks, size_t count)
-{
-    size_t instructions = 0;
-    for (size_t i = 0; i < count; i++)
-        for (const Inst *inst = blocks[i]->first; inst; inst = inst->next)
-            instructions++;
-    return instructions;
-}
-
 bool coarsening_reads_memory(const Inst *inst)
 {
     Access access;
@@ -76,7 +67,7 @@ static bool seems_worthwhile(const Region *region)
     for (size_t i = 0; i < region->blocks.count; i++)
         for (const Inst *inst = region->blocks.data[i]->first; inst && !reads; inst = inst->next)
             reads = coarsening_reads_memory(inst);
-    return reads && count_instructions(region->blocks.data, region->blocks.count) >= LEAST_FAST;
+    return reads && coarsening_size_of(region->blocks.data, region->blocks.count) >= LEAST_FAST;
 }
 
 static Versions *versions(FastPaths *f)
@@ -237,12 +228,12 @@ static void form_region(FastPaths *f, const Region *region)
     if (!is_wanted(c, region))
         return;
     if (find_guard(c, region, &guard)) {
-        if (take_growth(c, count_instructions(guard.blocks.data, guard.blocks.count)))
+        if (take_growth(c, coarsening_size_of(guard.blocks.data, guard.blocks.count)))
             form_guard(c, versions(f), &guard);
         return;
     }
     const Loop *loop = coarsening_joint_loop(c, region);
-    if (loop && take_growth(c, count_instructions(loop->blocks, loop->block_count)))
+    if (loop && take_growth(c, coarsening_size_of(loop->blocks, loop->block_count)))
         coarsening_join_loop(c, versions(f), region, loop);
 }
 

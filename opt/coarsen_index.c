@@ -21,15 +21,6 @@ static const Sreg *component(const char *vector, unsigned dimension)
     return sreg_component(sreg_find(vector), dimension);
 }
 
-void coarsening_insert_first(Body *body, Inst *inst)
-{
-    Block *entry = body->blocks.data[0];
-    if (entry->first)
-        inst_insert_before(entry->first, inst);
-    else
-        inst_append(entry, inst);
-}
-
 /* Replaces all reads of a special register by one in the entry block, and returns it; NULL if nothing reads it. */
 static Inst *gather_reads(Body *body, const Sreg *sreg, const char *reg_name)
 {
@@ -41,7 +32,7 @@ static Inst *gather_reads(Body *body, const Sreg *sreg, const char *reg_name)
             if (!read) {
                 RegId reg = body_add_reg(body, TYPE_B32, intern(body->module->names, reg_name));
                 read = inst_build(body, "mov.u32", "ds", reg, sreg->name);
-                coarsening_insert_first(body, read);
+                inst_insert_first(body->blocks.data[0], read);
             }
             inst_replace_special(body, inst, sreg, read->refs[0].reg);
         }
@@ -106,7 +97,7 @@ static void gather_thread_index(Coarsening *c)
 
 Inst *coarsening_insert_quotient(Body *body, Inst *place, RegId quotient, RegId number, unsigned divisor)
 {
-    unsigned bits = 0; /* 2 to this power is no less than the divisor */
+    unsigned bits = 0; /* 2 to this power is at least the divisor */
     while (1u << bits < divisor)
         bits++;
     if (1u << bits == divisor)

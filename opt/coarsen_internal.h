@@ -151,8 +151,6 @@ Block *coarsening_add_entry(Body *body);
 Block *coarsening_exit(const Body *body);
 
 /* coarsen_index.c */
-/* Puts the instruction at the beginning of the entry. */
-void coarsening_insert_first(Body *body, Inst *inst);
 /* The number, which is less than 2^31, divided by a constant, after the place.  Assemblers make a division of "div".
  * Returns the last instruction. */
 Inst *coarsening_insert_quotient(Body *body, Inst *place, RegId quotient, RegId number, unsigned divisor);
@@ -231,6 +229,10 @@ bool coarsening_go_together(const Coarsening *c, const Block *block);
 /* coarsen_regions.c */
 /* Sets in_region and regions. */
 bool coarsening_find_regions(Coarsening *c);
+/* The region that the block is in, or NULL. */
+const Region *coarsening_region_of(const Coarsening *c, const Block *block);
+/* The instructions of the blocks. */
+size_t coarsening_size_of(Block *const *blocks, size_t count);
 
 /* coarsen_leave.c */
 /* Sets leaves: the branches to be left out of account so that no instruction of all threads is in a region.  None of
@@ -290,6 +292,10 @@ void coarsening_combine(Coarsening *c);
 void coarsening_silence(Body *body, Inst *inst, RegId alive);
 
 /* coarsen_alive.c */
+/* Whether there is a zero of the register's type. */
+bool coarsening_has_zero(const Body *body, RegId reg);
+/* A new register with a zero of the other's type, at the end of the block. */
+RegId coarsening_append_zero(Coarsening *c, Block *block, RegId like);
 /* Whether coarsening_let_leave() can be called: variance and regions take no account of the leaves. */
 bool coarsening_may_leave(const Coarsening *c);
 /* Rewrites the body for merged threads some of whose replicas have left: the analyses and the regions must be computed

@@ -15,15 +15,6 @@
  * Requires SSA form, dominators, loops, variance and regions.  Changes nothing. */
 #include "opt/coarsen_internal.h"
 
-static const Region *region_of(const Coarsening *c, const Block *block)
-{
-    for (size_t r = 0; bitset_has(&c->in_region, block->id) && r < c->regions.count; r++)
-        for (size_t i = 0; i < c->regions.data[r].blocks.count; i++)
-            if (c->regions.data[r].blocks.data[i] == block)
-                return &c->regions.data[r];
-    return NULL;
-}
-
 /* Whether another thread may learn that the instruction was executed. */
 static bool tells(const Inst *inst)
 {
@@ -204,7 +195,7 @@ static bool is_lock_free(const Coarsening *c, const Loop *loop)
 
 bool coarsening_needs_nobody(Coarsening *c, const Loop *loop)
 {
-    const Region *region = region_of(c, loop->header);
+    const Region *region = coarsening_region_of(c, loop->header);
     if (c->level == LEVEL_BLOCK) /* a barrier holds replicas up that the loop does not */
         return is_lock_free(c, loop);
     return !region || is_lock_free(c, loop) || !held_up_tell(c, loop, region);

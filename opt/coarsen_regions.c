@@ -188,3 +188,21 @@ bool coarsening_find_regions(Coarsening *c)
     }
     return true;
 }
+
+const Region *coarsening_region_of(const Coarsening *c, const Block *block)
+{
+    for (size_t r = 0; bitset_has(&c->in_region, block->id) && r < c->regions.count; r++)
+        for (size_t i = 0; i < c->regions.data[r].blocks.count; i++)
+            if (c->regions.data[r].blocks.data[i] == block)
+                return &c->regions.data[r];
+    return NULL;
+}
+
+size_t coarsening_size_of(Block *const *blocks, size_t count)
+{
+    size_t instructions = 0;
+    for (size_t i = 0; i < count; i++)
+        for (const Inst *inst = blocks[i]->first; inst; inst = inst->next)
+            instructions++;
+    return instructions;
+}

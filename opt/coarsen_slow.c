@@ -248,26 +248,15 @@ static bool are_suitable_choices(SlowLoop *s)
 {
     for (size_t p = 0; p < s->region->join->phis.count; p++) {
         const Phi *phi = &s->region->join->phis.data[p];
-        Type type = s->body->regs.data[phi->dst].type;
-        unsigned bits = type_bits(type);
         if (phi->dst >= s->c->reg_count)
             continue; /* another replica's */
         if (!differs(s, phi->dst) && !takes_one_value(s, phi))
             return false;
-        if (differs(s, phi->dst) && type != TYPE_PRED && bits != 16 && bits != 32 && bits != 64)
+        if (differs(s, phi->dst) && !coarsening_has_zero(s->body, phi->dst))
             return false;
         s->choices += differs(s, phi->dst);
     }
     return true;
-}
-
-static size_t count_instructions(const Region *region)
-{
-    size_t count = 0;
-    for (size_t b = 0; b < region->blocks.count; b++)
-        for (const Inst *inst = region->blocks.data[b]->first; inst; inst = inst->next)
-            count++;
-    return count;
 }
 
 /* Whether the loop is shorter than the copies, and little of it is for going round.  A plain guard, which gives no
@@ -275,7 +264,7 @@ static size_t count_instructions(const Region *region)
  * What is in a loop may be passed by in most of its rounds, by all replicas: copies then cost a branch each. */
 static bool is_worthwhile(const SlowLoop *s)
 {
-    size_t others = s->c->factor - 1, size = count_instructions(s->region);
+    size_t others = s->c->factor - 1, size = coarsening_size_of(s->region->blocks.data, s->region->blocks.count);
     bool is_plain = !s->moving.count && !s->choices;
     /* Four are the counter's. */
     size_t round = 4 + s->reads_index + s->computing.count + (s->moving.count + s->choices) * others;
@@ -376,17 +365,6 @@ static void read_current_in_region(SlowLoop *s)
     }
 }
 
-/* A defined value, for rounds before there is one. */
-static RegId add_nothing(SlowLoop *s, RegId like)
-{
-    RegId reg = body_clone_reg(s->body, like);
-    Type type = s->body->regs.data[like].type;
-    const char *move = type_bits(type) == 16 ? "mov.b16" : type_bits(type) == 32 ? "mov.b32" : "mov.b64";
-    inst_append(s->head, type == TYPE_PRED ? inst_build(s->body, "setp.ne.u32", "dii", reg, (int64_t)0, (int64_t)0)
-                                           : inst_build(s->body, move, "di", reg, (int64_t)0));
-    return reg;
-}
-
 static Phi *join_phi(const SlowLoop *s, RegId dst)
 {
     Block *join = s->region->join;
@@ -431,7 +409,8 @@ static RegId add_choice(SlowLoop *s, const Phi *phi)
 static void collect(SlowLoop *s, RegId dst)
 {
     Coarsening *c = s->c;
-    RegId then = add_choice(s, join_phi(s, dst)), nothing = add_nothing(s, dst);
+    /* Before a round has given a value, a zero stands for it. */
+    RegId then = add_choice(s, join_phi(s, dst)), nothing = coarsening_append_zero(c, s->head, dst);
     for (unsigned k = c->factor; k-- > 0;) {
         set_result(s, c->maps[k][dst], then);
         if (k)

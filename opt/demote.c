@@ -10,8 +10,6 @@
 #include "opt/pass.h"
 #include "opt/places.h"
 
-#include <string.h>
-
 enum {
     DISTANCE = 16, /* instructions after which a value is loaded again */
     BASE_WIDTH = 1, /* registers that the address of the slots takes, wherever there are any */
@@ -53,12 +51,15 @@ static bool uses_dynamic_memory(const Operand *operand)
     return false;
 }
 
-/* "%total_smem_size" and its kin. */
 static bool reads_shared_size(const Inst *inst)
 {
-    for (unsigned i = 0; i < inst->operand_count; i++)
-        if (inst->operands[i].kind == OPERAND_SREG && strstr(inst->operands[i].sreg->name, "_smem_size"))
+    for (unsigned i = 0; i < inst->operand_count; i++) {
+        const Operand *operand = &inst->operands[i];
+        unsigned role = operand->kind == OPERAND_SREG ? operand->sreg->role : SREG_ROLE_OTHER;
+        if (role == SREG_ROLE_TOTAL_SMEM_SIZE || role == SREG_ROLE_AGGR_SMEM_SIZE ||
+            role == SREG_ROLE_DYNAMIC_SMEM_SIZE)
             return true;
+    }
     return false;
 }
 
@@ -378,17 +379,11 @@ static void store_place(Demoter *demoter, RegId value, const unsigned slots[2])
     const ValueDef *def = &demoter->values->defs[value];
     Sequence sequence = {0};
     store_make(demoter, value, slots, &sequence);
-    Inst *first = def->inst ? NULL : def->block->first;
-    for (unsigned i = 0; i < sequence.count; i++) {
-        if (i)
-            inst_insert_after(sequence.insts[i - 1], sequence.insts[i]);
-        else if (def->inst)
+    for (unsigned i = sequence.count; i-- > 0;)
+        if (def->inst)
             inst_insert_after(def->inst, sequence.insts[i]);
-        else if (first)
-            inst_insert_before(first, sequence.insts[i]);
         else
-            inst_append(def->block, sequence.insts[i]);
-    }
+            inst_insert_first(def->block, sequence.insts[i]);
 }
 
 static void loads_place(Demoter *demoter, RegId value, const unsigned slots[2])
@@ -432,28 +427,6 @@ static RegId thread_number(Demoter *demoter, Sequence *out)
     return number;
 }
 
-static Variable *variable_make(Body *body, uint64_t bytes)
-{
-    Arena *arena = body->module->arena; /* clones of the body share it */
-    uint64_t *size = ARENA_NEW(arena, uint64_t);
-    Variable *variable = ARENA_NEW(arena, Variable);
-    *size = bytes;
-    *variable = (Variable){
-        .name = body_unique_name(body, "ptxopt_slots"),
-        .space = SPACE_SHARED,
-        .type = TYPE_B8,
-        .vector = 1,
-        .align = 4,
-        .is_array = true,
-        .dims = size,
-        .dim_count = 1,
-        .function = body->function,
-        .const_bank = -1,
-    };
-    VEC_PUSH(body->arena, body->variables, variable);
-    return variable;
-}
-
 /* At the top of the body: base = address of the slots + 4 * the thread's number in its block. */
 static void base_make(Demoter *demoter, unsigned slots)
 {
@@ -462,17 +435,12 @@ static void base_make(Demoter *demoter, unsigned slots)
     Name name = intern(body->module->names, "%slot");
     RegId number = thread_number(demoter, &sequence), bytes = body_add_reg(body, TYPE_U32, name);
     RegId address = body_add_reg(body, TYPE_U32, name);
-    Variable *variable = variable_make(body, (uint64_t)slot_offset(demoter, slots));
+    Variable *variable = body_add_array(body, "ptxopt_slots", SPACE_SHARED, (uint64_t)slot_offset(demoter, slots), 4);
     sequence_add(&sequence, inst_build(body, "shl.b32", "dri", bytes, number, (int64_t)2));
     sequence_add(&sequence, inst_build(body, "mov.u32", "dv", address, variable));
     sequence_add(&sequence, inst_build(body, "add.u32", "drr", demoter->base, address, bytes));
-    for (unsigned i = sequence.count; i-- > 0;) {
-        Block *entry = body->blocks.data[0];
-        if (entry->first)
-            inst_insert_before(entry->first, sequence.insts[i]);
-        else
-            inst_append(entry, sequence.insts[i]);
-    }
+    for (unsigned i = sequence.count; i-- > 0;)
+        inst_insert_first(body->blocks.data[0], sequence.insts[i]);
 }
 
 /* The option with the highest gain, whose gain is up to date; NULL: nothing more is to be gained. */
@@ -538,7 +506,7 @@ Demotion demote_values(Body *body, Analyses *analyses, const Machine *machine, c
     if (choices.count)
         demoter.base = body_add_reg(body, TYPE_U32, intern(body->module->names, "%slot"));
     for (size_t i = 0; i < choices.count; i++) {
-        /* The loads first: the store is no use of theirs. */
+        /* Loads first: they go by the uses that there were, to which the store is added. */
         loads_place(&demoter, choices.data[i].value, choices.data[i].slots);
         store_place(&demoter, choices.data[i].value, choices.data[i].slots);
     }

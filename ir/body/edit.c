@@ -37,6 +37,27 @@ Block *body_add_block(Body *body, Block *after)
     return block;
 }
 
+Variable *body_add_array(Body *body, const char *base, Space space, uint64_t bytes, unsigned align)
+{
+    Arena *arena = body->module->arena;
+    Variable *variable = ARENA_NEW(arena, Variable);
+    *variable = (Variable){
+        .name = body_unique_name(body, base),
+        .space = space,
+        .type = TYPE_B8,
+        .vector = 1,
+        .align = align,
+        .is_array = true,
+        .dims = ARENA_NEW(arena, uint64_t),
+        .dim_count = 1,
+        .function = body->function,
+        .const_bank = -1,
+    };
+    variable->dims[0] = bytes;
+    VEC_PUSH(body->arena, body->variables, variable);
+    return variable;
+}
+
 void block_add_pragma(Body *body, Block *block, const char *text)
 {
     Module *module = body->module;
@@ -151,6 +172,14 @@ void inst_append(Block *block, Inst *inst)
     else
         block->first = inst;
     block->last = inst;
+}
+
+void inst_insert_first(Block *block, Inst *inst)
+{
+    if (block->first)
+        inst_insert_before(block->first, inst);
+    else
+        inst_append(block, inst);
 }
 
 void inst_insert_before(Inst *position, Inst *inst)
