@@ -255,6 +255,12 @@ static bool sum_multiply(Sum *sum, const Sum *other)
     return true;
 }
 
+static bool sum_negate(Sum *sum)
+{
+    Sum minus = sum_of_constant(sum->bits, UINT64_MAX);
+    return sum_multiply(sum, &minus);
+}
+
 /* The largest power of two that divides the sum whatever the bases are; 0: the sum is 0. */
 static uint64_t sum_alignment(const Sum *sum)
 {
@@ -386,8 +392,7 @@ static bool eval_or(const Evaluator *evaluator, const Inst *inst, unsigned bits,
 static bool eval_complement(unsigned bits, uint64_t mask, Sum *sum)
 {
     uint64_t first = bits == 32 ? (uint32_t)-mask : -mask, alignment = sum_alignment(sum);
-    Sum minus = sum_of_constant(bits, UINT64_MAX);
-    if (!first || first & (first - 1) || (alignment && alignment < first) || !sum_multiply(sum, &minus))
+    if (!first || first & (first - 1) || (alignment && alignment < first) || !sum_negate(sum))
         return false;
     sum_add_constant(sum, -(int64_t)first, 1);
     return true;
@@ -458,11 +463,9 @@ static bool eval_inst(Evaluator *evaluator, const Inst *inst, unsigned bits, Sum
                eval_complement(bits, UINT64_MAX, sum);
     case OP_CVT: return eval_cvt(evaluator, inst, bits, sum);
     case OP_CVTA: return eval_cvta(evaluator, inst, bits, sum);
-    case OP_NEG: {
-        Sum minus = sum_of_constant(bits, UINT64_MAX);
+    case OP_NEG:
         return inst->operand_count == 2 && operand_sum(evaluator, inst, &inst->operands[1], bits, sum) &&
-               sum_multiply(sum, &minus);
-    }
+               sum_negate(sum);
     default: return false;
     }
 }

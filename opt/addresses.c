@@ -322,6 +322,11 @@ static void new_reg(Widener *widener, Type type, const char *name, RegId *reg)
     *reg = body_add_reg(widener->body, type, name);
 }
 
+static const char *extension_of(const Group *group)
+{
+    return group->is_signed ? "cvt.s64.s32" : "cvt.u64.u32";
+}
+
 /* A place for tests, all of which have to hold. */
 typedef struct Tests {
     Widener *widener;
@@ -398,7 +403,7 @@ static void test_ends(Tests *tests, const Group *group, RegId wide)
         new_reg(widener, TYPE_B64, "%wide", &own);
         inst_insert_before(tests->at, inst_build(widener->body, "mad.wide.s32", "drir", sum, group->step,
                                                  group->factors[i], wide));
-        inst_insert_before(tests->at, inst_build(widener->body, group->is_signed ? "cvt.s64.s32" : "cvt.u64.u32", "dr",
+        inst_insert_before(tests->at, inst_build(widener->body, extension_of(group), "dr",
                                                  own, group->ends[i]));
         tests_add(tests, "eq.s64", sum, own, 0);
     }
@@ -437,7 +442,7 @@ static void group_test(Tests *tests, const Group *group)
         return;
     }
     new_reg(widener, TYPE_B64, "%wide", &wide);
-    inst_insert_before(tests->at, inst_build(widener->body, group->is_signed ? "cvt.s64.s32" : "cvt.u64.u32", "dr",
+    inst_insert_before(tests->at, inst_build(widener->body, extension_of(group), "dr",
                                              wide, group->base));
     if (group->has_ends)
         test_ends(tests, group, wide);
@@ -484,14 +489,11 @@ static void member_rewrite(Widener *widener, const Group *group, const Member *m
     Body *body = widener->body;
     RegId dst = member->inst->refs[member->inst->operands[0].ref].reg, start = REG_NONE;
     if (group->base != REG_NONE) {
-        char sign = group->is_signed ? 's' : 'u';
+        const char *product = group->is_signed ? "mul.wide.s32" : "mul.wide.u32";
         new_reg(widener, TYPE_B64, "%row", &start);
         inst_insert_before(member->inst,
-                           member->scale == 1
-                               ? inst_build(body, arena_printf(widener->scratch, "cvt.%c64.%c32", sign, sign), "dr",
-                                            start, group->base)
-                               : inst_build(body, arena_printf(widener->scratch, "mul.wide.%c32", sign), "dri", start,
-                                            group->base, member->scale));
+                           member->scale == 1 ? inst_build(body, extension_of(group), "dr", start, group->base)
+                                              : inst_build(body, product, "dri", start, group->base, member->scale));
     }
     for (uint32_t u = 0; u < value_use_count(values, dst); u++) {
         Inst *use = value_uses(values, dst)[u].inst;

@@ -19,7 +19,7 @@ enum {
     LIMIT_STEP = 5,      /* registers between these */
 };
 
-/* Predicted speedups of at least this are no loss. */
+/* Forms with a predicted speedup of at least this are as good. */
 static const double no_difference = 0.995;
 /* More instructions than so many times as many are a loss. */
 static const double most_instructions = 1.01;
@@ -44,7 +44,7 @@ static unsigned blocks_on_sm(const Search *search, const Figures *figures)
     return pass_blocks_on_sm(&search->passes, figures, search->request->dynamic_shared);
 }
 
-/* Whether the form is no loss against the best one, and what is predicted.  The time model knows on which paths the
+/* Whether the form is as good as the best one, and what is predicted.  The time model knows on which paths the
  * accesses of a form are, but not those of the assembler's own spills: where no more words move, a word in shared
  * memory costs no more than one in local memory, which goes through the same pipe. */
 static bool is_no_loss(Search *search, const Body *body, const Figures *figures, double *speedup)

@@ -58,7 +58,7 @@ static void assemble(Arena *arena, const MachineRequest *request, MachineMap *ma
     }
 }
 
-/* Makes the map's cubins; its lines must be set already. Returns NULL, or why there is no machine code to read. */
+/* Makes the map's cubins, after its lines have been set. Returns NULL, or why there is no machine code to read. */
 static const char *make_cubins(Arena *arena, const MachineRequest *request, MachineMap *map)
 {
     Text texts[TEXTS] = {[PLAIN] = {.cubin = request->cubin, .cubin_size = request->cubin_size},
