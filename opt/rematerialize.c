@@ -3,11 +3,10 @@
  * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates what was computed from instructions.
  * After Briggs, Cooper and Torczon, "Rematerialization" (PLDI 1992), with chains of instructions instead of single
  * ones, and Nugteren et al. (SCOPES 2010, section 5.4), who achieve the same with 'volatile' in the source.  The
- * assembler merges equal computations again, so a recomputation can start from an opaque copy of an operand, which
- * ptxas keeps: prmt.b32 with the identity selector, or the exclusive or with a parameter, twice.  The register search
- * measures which ones pay. */
+ * assembler merges equal computations again, so a recomputation can start from an opaque copy of an operand
+ * (opt/opaque.h).  The register search measures which ones pay. */
+#include "opt/opaque.h"
 #include "opt/pass.h"
-#include "opt/places.h"
 #include "opt/rematerialize.h"
 #include "opt/sink.h"
 
@@ -22,6 +21,7 @@ enum {
 typedef struct Copied {
     uint32_t block, position;
     RegId reg;
+    OpaqueHalves halves;
 } Copied;
 
 typedef struct Remat {
@@ -35,9 +35,9 @@ typedef struct Remat {
     uint32_t *high;        /* by position: the number of places before it with high pressure */
     uint64_t *cover; /* by RegId: places of high pressure in the blocks that it is live out of, after its definition */
     Copied *copies;        /* by RegId */
+    const Inst *mask;      /* for opaque copies of 64 bits */
     RegId *originals;      /* by RegId, for registers that this pass made: the register whose value they hold */
     size_t original_count, original_capacity;
-    const Inst *parameter; /* a load of 64 bits from a parameter; NULL: there is none */
 } Remat;
 
 static void pressure_mark(Remat *remat, uint32_t total)
@@ -65,19 +65,6 @@ static bool is_parameter_load(const Inst *inst)
     return inst_access(inst, &access) && access.kind == ACCESS_LOAD && access.read_only && access.space == SPACE_PARAM;
 }
 
-/* The first of the body that writes one integer of 64 bits and reads no register. */
-static const Inst *parameter_find(const Body *body)
-{
-    for (size_t i = 0; i < body->blocks.count; i++)
-        for (const Inst *inst = body->blocks.data[i]->first; inst; inst = inst->next)
-            if (inst->ref_count == 1 && ref_writes(&inst->refs[0]) && is_parameter_load(inst) &&
-                type_bits(body->regs.data[inst->refs[0].reg].type) == 64 &&
-                type_class(body->regs.data[inst->refs[0].reg].type) != CLASS_FLOAT &&
-                body->regs.data[inst->refs[0].reg].vector <= 1)
-                return inst;
-    return NULL;
-}
-
 static uint32_t high_between(const Remat *remat, uint32_t from, uint32_t to)
 {
     return to > from ? remat->high[to] - remat->high[from] : 0;
@@ -102,8 +89,8 @@ static void remat_start(Remat *remat, Arena *arena, Body *body, Analyses *analys
     *remat = (Remat){.body = body, .arena = arena, .request = request};
     remat->liveness = analyses_liveness(analyses);
     remat->values = analyses_values(analyses);
-    remat->parameter = parameter_find(body);
     remat->loops = analyses_loops(analyses);
+    remat->mask = opaque_mask_find(body);
     places_number(&remat->places, arena, body, remat->values, request->distance);
     remat->copies = ARENA_ARRAY(arena, Copied, remat->values->reg_count + 1);
     for (size_t i = 0; i < remat->values->reg_count; i++)
@@ -339,73 +326,37 @@ uint32_t rematerialize_candidates(Arena *arena, Body *body, Analyses *analyses, 
     return (uint32_t)found.count;
 }
 
-static Name fresh_base(const Body *body, RegId reg)
-{
-    return body->regs.data[body->regs.data[reg].origin].name;
-}
-
 /* An opaque copy of this original value made shortly above the point, or REG_NONE. */
-static RegId copy_above(const Remat *remat, RegId value, const Point *point)
+static RegId copy_above(const Remat *remat, RegId value, OpaqueHalves halves, const Point *point)
 {
     const Copied *last = &remat->copies[value];
     bool near = last->reg != REG_NONE && last->block == point->block && last->position <= point->position &&
                 point->position - last->position <= remat->request->distance;
-    return near ? last->reg : REG_NONE;
+    return near && last->halves >= halves ? last->reg : REG_NONE;
 }
 
-/* The exclusive or with a parameter, twice.  ptxas merges equal computations by halves, so both must be opaque: 24 sums
- * made of one value of 64 bits then take 24 registers (sm_90), where a copy with one opaque half leaves 42, for as many
- * machine instructions. */
-static void wide_copy_by_parameter(Remat *remat, RegId reg, RegId copy, const Point *point)
+/* A copy of 'reg', which holds 'value', that the assembler does not see through; REG_NONE if there is none. */
+static RegId opaque_copy(Remat *remat, RegId value, RegId reg, OpaqueHalves halves, const Point *point)
 {
-    Body *body = remat->body;
-    Name base = fresh_base(body, reg);
-    RegId mask = body_add_reg(body, TYPE_B64, base), mixed = body_add_reg(body, TYPE_B64, base);
-    Inst *load = inst_clone(body, remat->parameter);
-    load->refs[0].reg = mask;
-    place_inst(body, point, load);
-    place_inst(body, point, inst_build(body, "xor.b64", "drr", mixed, reg, mask));
-    place_inst(body, point, inst_build(body, "xor.b64", "drr", copy, mixed, mask));
-}
-
-/* Without a parameter: machine code works on halves, so that only the prmt remains of these. */
-static void wide_copy_of_half(Remat *remat, RegId reg, RegId copy, const Point *point)
-{
-    Body *body = remat->body;
-    Name base = fresh_base(body, reg);
-    RegId low = body_add_reg(body, TYPE_B32, base), opaque = body_add_reg(body, TYPE_B32, base);
-    RegId low_half = body_add_reg(body, TYPE_B64, base), high_half = body_add_reg(body, TYPE_B64, base);
-    place_inst(body, point, inst_build(body, "cvt.u32.u64", "dr", low, reg));
-    place_inst(body, point, inst_build(body, "prmt.b32", "drri", opaque, low, low, (int64_t)0x3210));
-    place_inst(body, point, inst_build(body, "cvt.u64.u32", "dr", low_half, opaque));
-    place_inst(body, point, inst_build(body, "and.b64", "dri", high_half, reg, -(INT64_C(1) << 32)));
-    place_inst(body, point, inst_build(body, "or.b64", "drr", copy, low_half, high_half));
-}
-
-/* A copy of 'reg', which holds 'value', that ptxas does not see through.
- * REG_NONE if there is none for the type. */
-static RegId opaque_copy(Remat *remat, RegId value, RegId reg, const Point *point)
-{
-    Body *body = remat->body;
-    Type type = body->regs.data[reg].type;
-    if (body->regs.data[reg].vector > 1 || type_class(type) == CLASS_PRED || type_class(type) == CLASS_OPAQUE)
+    if (!opaque_copy_exists(remat->body, reg))
         return REG_NONE;
-    RegId copy = copy_above(remat, value, point);
+    RegId copy = copy_above(remat, value, halves, point);
     if (copy != REG_NONE)
         return copy;
-    if (type_bits(type) == 32) {
-        copy = register_again(remat, reg);
-        place_inst(body, point, inst_build(body, "prmt.b32", "drri", copy, reg, reg, (int64_t)0x3210));
-    } else if (type_bits(type) == 64 && type_class(type) != CLASS_FLOAT) {
-        copy = register_again(remat, reg);
-        if (remat->parameter)
-            wide_copy_by_parameter(remat, reg, copy, point);
-        else
-            wide_copy_of_half(remat, reg, copy, point);
-    }
-    if (copy != REG_NONE)
-        remat->copies[value] = (Copied){point->block, point->position, copy};
+    copy = register_again(remat, reg);
+    opaque_copy_place(remat->body, remat->mask, reg, copy, halves, point);
+    remat->copies[value] = (Copied){point->block, point->position, copy, halves};
     return copy;
+}
+
+/* The halves of a copy of the value that make all of the recipe's instructions opaque that read it. */
+static OpaqueHalves halves_needed(const Recipe *recipe, Inst *const *copies, RegId value)
+{
+    OpaqueHalves halves = OPAQUE_LOW;
+    for (unsigned i = 0; i < recipe->count; i++)
+        if (opaque_halves_for(copies[i], value) == OPAQUE_BOTH)
+            halves = OPAQUE_BOTH;
+    return halves;
 }
 
 static void refs_rename(Inst *inst, RegId from, RegId to)
@@ -436,20 +387,22 @@ static RegId recipe_apply(Remat *remat, const Recipe *recipe, RegId value, const
                 copies[i]->refs[r].reg = original_of(remat, copies[i]->refs[r].reg);
     }
     for (unsigned i = 0; i < recipe->leaf_count && remat->request->opaque; i++) {
-        RegId copy = opaque_copy(remat, recipe->leaves[i], recipe->leaves[i], point);
+        RegId leaf = recipe->leaves[i];
+        RegId copy = opaque_copy(remat, leaf, leaf, halves_needed(recipe, copies, leaf), point);
         for (unsigned j = 0; j < recipe->count && copy != REG_NONE; j++)
-            refs_rename(copies[j], recipe->leaves[i], copy);
+            refs_rename(copies[j], leaf, copy);
     }
     bool from_sources = remat->request->opaque && !recipe->leaf_count;
     for (unsigned i = 0; i < recipe->count; i++) {
         RegId old = result_of(copies[i]);
         bool source = from_sources && is_source(copies[i]);
-        RegId fresh = source ? copy_above(remat, old, point) : REG_NONE;
+        OpaqueHalves halves = halves_needed(recipe, copies, old);
+        RegId fresh = source ? copy_above(remat, old, halves, point) : REG_NONE;
         if (fresh == REG_NONE) {
             fresh = register_again(remat, old);
             refs_rename(copies[i], old, fresh);
             place_inst(remat->body, point, copies[i]);
-            RegId copy = source ? opaque_copy(remat, old, fresh, point) : REG_NONE;
+            RegId copy = source ? opaque_copy(remat, old, fresh, halves, point) : REG_NONE;
             if (copy != REG_NONE)
                 fresh = copy;
         }
