@@ -134,12 +134,26 @@ static bool is_step(const Values *values, const Loop *loop, size_t phi, const In
            is_read_by_phi_only(values, loop->header, phi, inst->refs[inst->operands[0].ref].reg);
 }
 
+/* Whether the phi is itself plus something in every round but the first: the sums that it then begins with and that it
+ * grows by are the same. */
+static bool is_stepped(const Values *values, const Loop *loop, size_t phi)
+{
+    const Phi *pointer = &loop->header->phis.data[phi];
+    for (size_t a = 0; a < pointer->args.count; a++)
+        if (pointer->args.data[a].pred != loop->preheader &&
+            !is_step(values, loop, phi, value_inst(values, pointer->args.data[a].reg)))
+            return false;
+    return true;
+}
+
 /* The only value, from outside the loop, that is added to the phi in every round, for all that the phi is for;
  * REG_NONE if there is none. */
 static RegId added_always(Analyses *analyses, const Loop *loop, size_t phi)
 {
     const Values *values = analyses_values(analyses);
     RegId pointer = loop->header->phis.data[phi].dst, added = REG_NONE;
+    if (!is_stepped(values, loop, phi))
+        return REG_NONE;
     for (uint32_t u = 0; u < value_use_count(values, pointer); u++) {
         const Inst *inst = value_uses(values, pointer)[u].inst;
         if (!inst)
