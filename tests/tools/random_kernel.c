@@ -6,6 +6,7 @@
 #include "random_kernel.h"
 
 #include "kernel_writer.h"
+#include "random_walk.h"
 
 #include <string.h>
 
@@ -742,6 +743,8 @@ void random_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     make_statements(&m, 0, 4 + below(&m.to, 5));
     if (seed % 2 && m.barriers && !m.leaves)
         make_table(&m, (unsigned)(seed / 6));
+    if (seed % 5 == 0)
+        random_walk(&m.to);
     for (unsigned i = 0; i < VARIANTS; i++)
         line(&m.to, "st.global.u32 [%%own+%u], %%v%u;", 4 * i, i);
     for (unsigned i = 0; i < UNIFORMS; i++)
