@@ -12,14 +12,7 @@
 
 enum { MOST_PHIS = 128 }; /* of one header that are compared in pairs */
 
-/* A phi that grows by a sum. */
-typedef struct Induction {
-    RegId reg;
-    AffineForm start, step;
-    AffineTerm terms[AFFINE_TERMS];
-} Induction;
-
-static bool induction_find(const Loop *loop, const Phi *phi, const Affine *affine, Induction *out)
+bool induction_find(const Loop *loop, const Phi *phi, const Affine *affine, Induction *out)
 {
     RegId start = loop_start(loop, phi);
     if (start == REG_NONE || affine->forms[phi->dst].bits == 0)
@@ -30,16 +23,19 @@ static bool induction_find(const Loop *loop, const Phi *phi, const Affine *affin
            loop_step(loop, phi, affine, out->terms, &out->step) && out->step.bits == out->start.bits;
 }
 
+bool inductions_step_alike(const Induction *first, const Induction *second)
+{
+    return first->start.bits == second->start.bits && first->step.constant == second->step.constant &&
+           first->step.term_count == second->step.term_count &&
+           (!first->step.term_count || affine_compare(&first->step, 1, &second->step, 1) == ALIAS_SAME);
+}
+
 /* Whether the second is the first plus a constant in every round. */
 static bool is_apart_by(const Induction *first, const Induction *second, int64_t *distance)
 {
     AffineForm moved = first->start;
     moved.constant = second->start.constant;
-    if (first->start.bits != second->start.bits || first->step.constant != second->step.constant ||
-        first->step.term_count != second->step.term_count)
-        return false;
-    if ((first->step.term_count && affine_compare(&first->step, 1, &second->step, 1) != ALIAS_SAME) ||
-        affine_compare(&moved, 1, &second->start, 1) != ALIAS_SAME)
+    if (!inductions_step_alike(first, second) || affine_compare(&moved, 1, &second->start, 1) != ALIAS_SAME)
         return false;
     uint64_t difference = (uint64_t)second->start.constant - (uint64_t)first->start.constant;
     *distance = moved.bits == 32 ? (int64_t)(int32_t)difference : (int64_t)difference;

@@ -4,6 +4,18 @@
 
 #include "analysis/analysis.h"
 
+/* A phi of a loop's header that grows by a sum each time round. */
+typedef struct Induction {
+    RegId reg;
+    AffineForm start, step;
+    AffineTerm terms[AFFINE_TERMS]; /* of the step */
+} Induction;
+
+/* False if the phi is not one.  Not to be copied: out->step points into it. */
+bool induction_find(const Loop *loop, const Phi *phi, const Affine *affine, Induction *out);
+/* Whether both grow by the same sum. */
+bool inductions_step_alike(const Induction *first, const Induction *second);
+
 /* Replaces phis of loop headers by others plus a constant; the phis stay, without readers but their own next values.
  * SSA form. Returns how many; what depends on instructions is then to be invalidated by the caller. */
 unsigned join_inductions(Body *body, Analyses *analyses);

@@ -1,10 +1,10 @@
 /* Opaque copies.
  *
  * The assembler merges equal computations again, so a recomputation has to start from something that it takes for
- * another value.  ptxas keeps prmt.b32 with the identity selector, and the exclusive or with a parameter, twice, which is
- * one machine instruction for 32 bits.  Of 64 bits the latter is the better one: prmt takes the halves apart, and ptxas
- * then moves the other half to where the pair is.  Machine code computes on halves, and merges by halves: where the low
- * half carries into the high one, hiding the low half hides the whole result. */
+ * another value.  ptxas keeps prmt.b32 with the identity selector, and the exclusive or with a parameter, twice, which
+ * is one machine instruction for 32 bits.  Of 64 bits the latter is the better one: prmt takes the halves apart, and
+ * ptxas then moves the other half to where the pair is.  Machine code computes on halves, and merges by halves: where
+ * the low half carries into the high one, hiding the low half hides the whole result. */
 #include "opt/opaque.h"
 
 bool opaque_copy_exists(const Body *body, RegId reg)
@@ -74,7 +74,7 @@ static void wide_copy_by_mask(Body *body, const Inst *mask, RegId reg, RegId cop
     place_inst(body, point, inst_build(body, "xor.b64", "drr", copy, mixed, bits));
 }
 
-/* Without a parameter only the low half is opaque; machine code works on halves, so that only the prmt remains of this. */
+/* Without a parameter only the low half is opaque; machine code works on halves, so that only the prmt remains. */
 static void wide_copy_of_half(Body *body, RegId reg, RegId copy, const Point *point)
 {
     Name base = body->regs.data[body->regs.data[reg].origin].name;

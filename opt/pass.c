@@ -64,6 +64,8 @@ const Pass pass_table[PASS_COUNT] = {
     ROW(SCHEDULE,      schedule,      'o', false, SSA, KEEPS, NONE,         "order instructions for register pressure"),
     ROW(REMATERIALIZE, rematerialize, 'r', false, SSA, KEEPS, INSTRUCTIONS, "recompute values instead of keeping them"),
     ROW(SINK,          sink,          'k', false, SSA, KEEPS, INSTRUCTIONS, "move computations towards their uses"),
+    ROW(HOIST,         hoist,         'h', false, SSA, KEEPS, INSTRUCTIONS, "compute early where operands die"),
+    ROW(OFFSETS,       offsets,       'w', false, SSA, KEEPS, INSTRUCTIONS, "one pointer for each stride of a loop"),
     ROW(SPILLING,      spilling,      't', false, 0,   KEEPS, NONE,         "spill to shared memory that is unused"),
     ROW(BOUNDS,        bounds,        'b', false, 0,   KEEPS, NONE,         ".maxnreg and .maxntid where they help"),
     ROW(CHECK,         check,         'g', false, 0,   LAUNCH, ALL,         "stop launches with the original's blocks"),

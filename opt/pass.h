@@ -28,6 +28,8 @@ typedef enum PassId {
     PASS_SCHEDULE, /* the first that the register search runs */
     PASS_REMATERIALIZE,
     PASS_SINK,
+    PASS_HOIST,
+    PASS_OFFSETS,
     PASS_SPILLING,
     PASS_BOUNDS,
     PASS_CHECK, /* the last of all */
@@ -83,10 +85,11 @@ typedef struct Pass {
 
 extern const Pass pass_table[PASS_COUNT];
 
-/* The functions of the table, in the files of their names; inline, ssa and coarsen are in pass.c. */
+/* The functions of the table, in the files of their names; inline, ssa and coarsen are in pass.c, hoist and offsets in
+ * moves.c. */
 PassFunction pass_cleanup, pass_decide, pass_load_reuse, pass_forward, pass_addresses, pass_induction,
     pass_accumulator, pass_vectorize, pass_bases, pass_pointers, pass_schedule, pass_rematerialize, pass_sink,
-    pass_spilling, pass_bounds, pass_check;
+    pass_hoist, pass_offsets, pass_spilling, pass_bounds, pass_check;
 
 bool pass_is_enabled(const PassOptions *options, PassId id);
 

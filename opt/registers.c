@@ -76,8 +76,10 @@ static void propose(Search *search)
     if (search_should_stop(search))
         return;
     ssa_start(search);
+    search_run(search, PASS_OFFSETS, STAGE_COARSE, 2);
     search_run(search, PASS_SCHEDULE, STAGE_COARSE, share_of(search, 3, 2));
     search_run(search, PASS_SINK, STAGE_COARSE, share_of(search, 4, 1));
+    search_run(search, PASS_HOIST, STAGE_COARSE, 1);
     search_run(search, PASS_REMATERIALIZE, STAGE_COARSE, share_of(search, 2, 2));
     search_run(search, PASS_SCHEDULE, STAGE_COARSE, effort);
     search_run(search, PASS_SCHEDULE, STAGE_FINE, effort);

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "opt/cleanup.h"
+#include "opt/hoist.h"
+#include "opt/offsets.h"
 #include "opt/pass.h"
 #include "opt/rematerialize.h"
 #include "opt/schedule.h"
@@ -43,6 +45,22 @@ static inline unsigned one_sink(Body *body, SinkMode mode, bool loads)
 {
     Analyses *analyses = analyses_new(body);
     unsigned count = sink_values(body, analyses, mode, loads);
+    analyses_free(analyses);
+    return count;
+}
+
+static inline unsigned one_hoist(Body *body)
+{
+    Analyses *analyses = analyses_new(body);
+    unsigned count = hoist_values(body, analyses);
+    analyses_free(analyses);
+    return count;
+}
+
+static inline unsigned one_offsets(Body *body)
+{
+    Analyses *analyses = analyses_new(body);
+    unsigned count = offset_pointers(body, analyses);
     analyses_free(analyses);
     return count;
 }

@@ -2,14 +2,15 @@
  *
  *     registers-check FIRST COUNT
  *
- * Each seed gives a kernel (random_kernel.c) and a random sequence of sinks, recomputations, reorderings and demotions
- * to shared memory; none is measured.  Prints the differences; the exit status is 1 if there are any. */
+ * Each seed gives a kernel (random_kernel.c) and a random sequence of what the passes of the search do: sinks, hoists,
+ * recomputations, reorderings, demotions to shared memory, and addresses from others; none is measured.
+ * Prints the differences; the exit status is 1 if there are any. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "emulator/emulator.h"
 #include "opt/demote.h"
-#include "opt/schedule.h"
+#include "opt/schedule_exact.h"
 #include "parser/parser.h"
 
 #include "random_kernel.h"
@@ -55,22 +56,45 @@ static void values_demote(Body *body, const Launch *launch, Random *random)
     analyses_free(analyses);
 }
 
-static void body_change(Body *body, const Launch *launch, Random *random, Buf *what)
+/* What branch and bound makes of the blocks' own orders. */
+static void orders_exactly(Body *body, Arena *arena)
+{
+    Analyses *analyses = analyses_new(body);
+    Scheduler *scheduler = scheduler_new(arena, body, analyses);
+    for (size_t b = 0; b < scheduler->block_count; b++) {
+        BlockOrder *block = &scheduler->blocks[b];
+        uint32_t *order = block->fixed ? NULL : ARENA_ARRAY(arena, uint32_t, block->graph->count);
+        if (!order)
+            continue;
+        memcpy(order, block->order, block->graph->count * sizeof *order);
+        schedule_exact(scheduler, block, order, 2000, NULL);
+        scheduler_apply(scheduler, block, order);
+    }
+    analyses_free(analyses);
+}
+
+static void body_change(Body **body, const Launch *launch, Random *random, Buf *what)
 {
     Arena *arena = arena_new();
     for (unsigned moves = 1 + random_below(random, 5); moves > 0; moves--) {
-        unsigned kind = random_below(random, 5);
+        unsigned kind = random_below(random, 10);
         ScheduleRule rule = schedule_rule_random(random);
-        static const char *const names[] = {"sink", "recompute", "schedule", "demote", "mutate"};
+        static const char *const names[] = {"sink", "recompute", "schedule", "demote", "mutate",
+                                            "exact", "hoist", "offsets", "bases", "pointers"};
         buf_printf(what, " %s", names[kind]);
         switch (kind) {
-        case 0: one_sink(body, (SinkMode)random_below(random, 3), random_below(random, 2)); break;
-        case 1: random_values_recompute(body, random); break;
-        case 2: one_schedule(body, &rule); break;
-        case 3: values_demote(body, launch, random); break;
-        default: orders_mutate(body, random, arena); break;
+        case 0: one_sink(*body, (SinkMode)random_below(random, 3), random_below(random, 2)); break;
+        case 1: random_values_recompute(*body, random); break;
+        case 2: one_schedule(*body, &rule); break;
+        case 3: values_demote(*body, launch, random); break;
+        case 4: orders_mutate(*body, random, arena); break;
+        case 5: orders_exactly(*body, arena); break;
+        case 6: one_hoist(*body); break;
+        case 7: one_offsets(*body); break;
+        case 8: one_pass(body, random_below(random, 2) ? PASS_INDUCTION : PASS_BASES); break;
+        default: one_pass(body, PASS_POINTERS); break;
         }
-        body_verify(body, names[kind]);
+        body_verify(*body, names[kind]);
     }
     arena_free(arena);
 }
@@ -90,7 +114,7 @@ static bool seed_check(uint64_t seed)
         Random random = {seed};
         EmulatorOptions options = {0};
         body_to_ssa(body);
-        body_change(body, &launch, &random, &what);
+        body_change(&body, &launch, &random, &what);
         body_from_ssa(body);
         body_verify(body, "leave SSA form");
         function_set_body(kernel, body);

@@ -287,6 +287,7 @@ typedef struct Variant {
     SinkMode mode;
     unsigned remat; /* 0: no; 1: plain; 2: from opaque copies; 3: both, operands kept longer */
     unsigned mutations;
+    bool moves; /* hoists, and addresses from others */
 } Variant;
 
 static void body_vary(Body *body, const Variant *variant)
@@ -295,6 +296,12 @@ static void body_vary(Body *body, const Variant *variant)
     if (variant->sink) {
         one_sink(body, variant->mode, true);
         body_verify(body, "sink");
+    }
+    if (variant->moves) {
+        one_hoist(body);
+        body_verify(body, "hoist");
+        one_offsets(body);
+        body_verify(body, "offsets");
     }
     for (unsigned way = 1; way <= 2; way++) {
         if (!(variant->remat & way))
@@ -370,6 +377,7 @@ static void corpus_stays_as_it_is(void **state)
          .mode = SINK_COPIES,
          .remat = 1},
         {.name = "recomputation twice, mutations", .remat = 3, .mutations = 12},
+        {.name = "hoists and offsets", .moves = true},
         {.name = "saving sinks, loads late", .rule = &schedule_rules[6], .sink = true, .mode = SINK_SAVING},
     };
     glob_t launches = {0};
@@ -387,7 +395,8 @@ static void corpus_stays_as_it_is(void **state)
             kernel_vary(path, launch, &variants[v]);
         ScheduleRule rule = schedule_rule_random(&random);
         const Variant drawn = {
-            .name = "weights at random", .rule = &rule, .sink = i & 1, .mode = SINK_ALL, .remat = i & 3};
+            .name = "weights at random", .rule = &rule, .sink = i & 1, .mode = SINK_ALL, .remat = i & 3,
+            .moves = i & 2};
         kernel_vary(path, launch, &drawn);
         count++;
     }

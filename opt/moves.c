@@ -1,0 +1,54 @@
+/* The hoist and offsets passes: the one form, or two, that they propose to the register search. */
+#include "opt/hoist.h"
+#include "opt/offsets.h"
+#include "opt/registers_search.h"
+
+bool pass_hoist(PassContext *context)
+{
+    Search *search = context->search;
+    unsigned replaced = search->replaced;
+    Candidate candidate = candidate_new(search);
+    unsigned moved = hoist_values(candidate.body, candidate.analyses);
+    const char *what = arena_printf(context->arena, "hoist where it saves registers: %u", moved);
+    if (moved)
+        search_consider(search, PASS_HOIST, candidate.body, what, 0, false);
+    candidate_free(&candidate);
+    return search->replaced > replaced;
+}
+
+/* Runs passes on the candidate that otherwise follow coarsening; whether one of them changed it. */
+static bool addresses_join(const Search *search, Candidate *candidate)
+{
+    static const PassId passes[] = {PASS_INDUCTION, PASS_BASES, PASS_POINTERS, PASS_CLEANUP};
+    PassContext context = search->passes;
+    bool changed = false;
+    context.body = candidate->body;
+    context.analyses = candidate->analyses;
+    context.search = NULL;
+    for (size_t i = 0; i < COUNT_OF(passes); i++)
+        if (pass_table[passes[i]].run(&context)) {
+            analyses_invalidate(context.analyses, pass_table[passes[i]].invalidates);
+            changed |= passes[i] != PASS_CLEANUP;
+        }
+    candidate->body = context.body;
+    candidate->analyses = context.analyses;
+    return changed;
+}
+
+bool pass_offsets(PassContext *context)
+{
+    Search *search = context->search;
+    unsigned replaced = search->replaced;
+    for (unsigned way = 0; way < 2 && !search_should_stop(search); way++) {
+        Candidate candidate = candidate_new(search);
+        unsigned joined = way ? addresses_join(search, &candidate)
+                              : offset_pointers(candidate.body, candidate.analyses);
+        const char *what = way ? "addresses from one base"
+                               : arena_printf(context->arena, "%u pointer%s by uniform distances", joined,
+                                              joined == 1 ? "" : "s");
+        if (joined)
+            search_consider(search, PASS_OFFSETS, candidate.body, what, 0, false);
+        candidate_free(&candidate);
+    }
+    return search->replaced > replaced;
+}

@@ -1,0 +1,83 @@
+/* Hoisting: what moves up to where its operands die, and what stays. */
+#include "tests/unit/test_registers_support.h"
+
+#define HEAD                                                                                                           \
+    KERNEL_HEAD                                                                                                        \
+    ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n.reg .pred %p<4>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n"    \
+    "ld.param.u64 %rd1, [p];\nld.param.u32 %r1, [n];\nmov.u32 %r2, %tid.x;\nsetp.eq.s32 %p1, %r1, 7;\n"
+
+static Block *block_with(const Body *body, const char *opcode)
+{
+    Block *found = NULL;
+    for (size_t i = 0; i < body->blocks.count; i++)
+        for (const Inst *inst = body->blocks.data[i]->first; inst; inst = inst->next)
+            if (strcmp(inst->signature->opcode, opcode) == 0)
+                found = body->blocks.data[i];
+    return found;
+}
+
+/* How often the pass moves something, and in which block the last instruction with this opcode then is. */
+static unsigned hoisted(const char *code, const char *opcode, uint32_t *block)
+{
+    Module *module = module_of_text(code);
+    Body *body = body_in_ssa(module_find_function(module, "k"));
+    unsigned moved = one_hoist(body);
+    body_verify(body, "hoist");
+    assert_int_equal(one_hoist(body), 0);
+    *block = block_with(body, opcode)->id;
+    body_free(body);
+    arena_free(module->arena);
+    return moved;
+}
+
+#define WIDE "mul.wide.u32 %rd2, %r2, 24;\nmul.wide.u32 %rd3, %r1, 40;\n"
+
+static void what_leaves_less_moves_up(void **state)
+{
+    (void)state;
+    uint32_t block;
+    /* Two products of 64 bits for 32, and then for a predicate. */
+    assert_int_equal(hoisted(HEAD WIDE "@%p1 bra SKIP;\nst.global.u32 [%rd1], 1;\nbar.sync 0;\n"
+                                  "sub.s64 %rd4, %rd2, %rd3;\ncvt.u32.u64 %r3, %rd4;\n"
+                                  "st.global.u32 [%rd1+4], %r3;\nSKIP:\nret;\n}\n", "sub", &block), 2);
+    assert_int_equal(block, 0);
+    assert_int_equal(hoisted(HEAD WIDE "@%p1 bra SKIP;\nst.global.u32 [%rd1], 1;\nsetp.lt.u64 %p2, %rd2, %rd3;\n"
+                                  "@%p2 st.global.u32 [%rd1+4], 3;\nSKIP:\nret;\n}\n", "setp", &block), 1);
+    assert_int_equal(block, 0);
+    /* Out of a loop that reads both. */
+    assert_int_equal(hoisted(HEAD WIDE "LOOP:\nsetp.lt.u64 %p2, %rd2, %rd3;\n@%p2 st.global.u32 [%rd1+4], 3;\n"
+                                  "add.s32 %r1, %r1, -1;\nsetp.gt.s32 %p3, %r1, 0;\n@%p3 bra LOOP;\nret;\n}\n",
+                             "mul", &block), 1);
+}
+
+static void what_leaves_as_much_stays(void **state)
+{
+    (void)state;
+    uint32_t block;
+    /* The operands are read below, too. */
+    assert_int_equal(hoisted(HEAD WIDE "@%p1 bra SKIP;\nst.global.u32 [%rd1], 1;\nsub.s64 %rd4, %rd2, %rd3;\n"
+                                  "st.global.u64 [%rd1+8], %rd4;\nst.global.u64 [%rd1+16], %rd2;\n"
+                                  "st.global.u64 [%rd1+24], %rd3;\nSKIP:\nret;\n}\n", "sub", &block), 0);
+    /* On the other path. */
+    assert_int_equal(hoisted(HEAD WIDE "@%p1 bra SKIP;\nsub.s64 %rd4, %rd2, %rd3;\n"
+                                  "st.global.u64 [%rd1+8], %rd4;\nret;\n"
+                                  "SKIP:\nst.global.u64 [%rd1], %rd2;\nst.global.u64 [%rd1+8], %rd3;\nret;\n}\n",
+                             "sub", &block), 0);
+    /* A load stays, although its address dies: what it reads may change, and other paths may have no such address. */
+    assert_int_equal(hoisted(HEAD "add.s64 %rd2, %rd1, 8;\n@%p1 bra SKIP;\nbar.sync 0;\nld.global.u32 %r3, [%rd2];\n"
+                                  "st.global.u32 [%rd1], %r3;\nSKIP:\nret;\n}\n", "ld", &block), 0);
+    /* The last round's values: nothing moves into the loop that makes them. */
+    assert_int_equal(hoisted(HEAD "mul.wide.u32 %rd2, %r2, 24;\nLOOP:\nmul.wide.u32 %rd3, %r1, 40;\n"
+                                  "st.global.u64 [%rd1], %rd3;\nadd.s32 %r1, %r1, -1;\nsetp.gt.s32 %p3, %r1, 0;\n"
+                                  "@%p3 bra LOOP;\nbar.sync 0;\nsub.s64 %rd4, %rd2, %rd3;\ncvt.u32.u64 %r3, %rd4;\n"
+                                  "st.global.u32 [%rd1], %r3;\nret;\n}\n", "sub", &block), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_leaves_less_moves_up),
+        cmocka_unit_test(what_leaves_as_much_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,71 @@
+/* Pointers of a loop: which become one pointer and uniform distances. */
+#include "tests/unit/test_registers_support.h"
+
+/* A loop over three arrays; 'start' sets %rd4 to %rd6 from the parameters %rd1 to %rd3 and the thread's %rd7, 'steps'
+ * advances them. */
+static unsigned joined(const char *start, const char *steps, unsigned *phis)
+{
+    Arena *arena = arena_new();
+    Module *module = module_of_text(arena_printf(arena, KERNEL_HEAD
+        ".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n)\n{\n.reg .pred %%p<3>;\n"
+        ".reg .b32 %%r<9>;\n.reg .b64 %%rd<12>;\n.reg .f32 %%f<4>;\nld.param.u64 %%rd1, [a];\n"
+        "ld.param.u64 %%rd2, [b];\nld.param.u64 %%rd3, [c];\nld.param.u32 %%r1, [n];\n"
+        "mov.u32 %%r2, %%tid.x;\nmul.wide.u32 %%rd7, %%r2, 4;\n"
+        "%sLOOP:\nld.global.f32 %%f1, [%%rd4];\nld.global.f32 %%f2, [%%rd5];\nadd.f32 %%f3, %%f1, %%f2;\n"
+        "st.global.f32 [%%rd6], %%f3;\n%sadd.s32 %%r1, %%r1, -1;\nsetp.gt.s32 %%p1, %%r1, 0;\n@%%p1 bra LOOP;\n"
+        "ret;\n}\n", start, steps));
+    Body *body = body_in_ssa(module_find_function(module, "k"));
+    unsigned count = one_offsets(body);
+    body_verify(body, "offsets");
+    *phis = 0;
+    for (size_t i = 0; i < body->blocks.count; i++)
+        *phis += (unsigned)body->blocks.data[i]->phis.count;
+    body_free(body);
+    arena_free(module->arena);
+    arena_free(arena);
+    return count;
+}
+
+#define ALIKE "add.s64 %rd4, %rd1, %rd7;\nadd.s64 %rd5, %rd2, %rd7;\nadd.s64 %rd6, %rd3, %rd7;\n"
+#define BY_BYTES "add.s64 %rd4, %rd4, 128;\nadd.s64 %rd5, %rd5, 128;\nadd.s64 %rd6, %rd6, 128;\n"
+
+static void pointers_that_advance_alike_become_one(void **state)
+{
+    (void)state;
+    unsigned phis;
+    assert_int_equal(joined(ALIKE, BY_BYTES, &phis), 2);
+    assert_int_equal(phis, 2); /* the counter's is the other one */
+    /* By a register. */
+    assert_int_equal(joined("mul.wide.u32 %rd8, %r1, 4;\n" ALIKE,
+                            "add.s64 %rd4, %rd4, %rd8;\nadd.s64 %rd5, %rd8, %rd5;\nadd.s64 %rd6, %rd6, %rd8;\n",
+                            &phis), 2);
+    /* A distance that the launch and the block decide. */
+    assert_int_equal(joined("mov.u32 %r3, %ctaid.x;\nmul.lo.s32 %r3, %r3, %r1;\nmul.wide.s32 %rd8, %r3, 4;\n"
+                            "add.s64 %rd4, %rd1, %rd7;\nadd.s64 %rd5, %rd4, %rd8;\nadd.s64 %rd6, %rd3, %rd7;\n",
+                            BY_BYTES, &phis), 2);
+}
+
+static void others_stay(void **state)
+{
+    (void)state;
+    unsigned phis;
+    /* Another stride. */
+    assert_int_equal(joined(ALIKE, "add.s64 %rd4, %rd4, 128;\nadd.s64 %rd5, %rd5, 64;\nadd.s64 %rd6, %rd6, %rd7;\n",
+                            &phis), 0);
+    assert_int_equal(phis, 4);
+    /* One advances in some rounds only. */
+    assert_int_equal(joined(ALIKE, "setp.eq.s32 %p2, %r1, 2;\nadd.s64 %rd4, %rd4, 128;\n@%p2 add.s64 %rd5, %rd5, 128;\n"
+                                   "add.s64 %rd6, %rd6, 64;\n", &phis), 0);
+    /* A distance that threads do not agree on would take registers. */
+    assert_int_equal(joined("add.s64 %rd4, %rd1, %rd7;\nmov.b64 %rd5, %rd2;\nadd.s64 %rd6, %rd4, %rd7;\n", BY_BYTES,
+                            &phis), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pointers_that_advance_alike_become_one),
+        cmocka_unit_test(others_stay),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
