@@ -1,5 +1,6 @@
 #include "cli/judge.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -7,10 +8,17 @@
 #include "cli/machine_cost.h"
 #include "emit/emit.h"
 
+/* Machine code of at most so many bytes is kept, for predictions. */
+static const size_t most_kept = (size_t)64 << 20;
+
 typedef struct JudgeEntry {
     TextKey key;
     Figures figures;
-    struct JudgeEntry *next; /* with the same hash */
+    bool is_asked; /* somebody got these figures */
+    void *cubin;   /* owned; NULL: not kept */
+    size_t cubin_size;
+    struct JudgeEntry *next;  /* with the same hash */
+    struct JudgeEntry *older; /* in judge->kept: all with a cubin */
 } JudgeEntry;
 
 static uint64_t hash_words(const char *text, size_t length)
@@ -68,12 +76,48 @@ static JudgeEntry *entry_find(const AssemblerJudge *judge, const TextKey *key)
     return entry;
 }
 
-static void entry_add(AssemblerJudge *judge, const TextKey *key, const Figures *figures)
+static JudgeEntry *entry_add(AssemblerJudge *judge, const TextKey *key, const Figures *figures)
 {
     const uint64_t *others = map_get(&judge->entries, key_hash(key));
     JudgeEntry *entry = ARENA_NEW(judge->arena, JudgeEntry);
-    *entry = (JudgeEntry){*key, *figures, others ? (JudgeEntry *)(uintptr_t)*others : NULL};
+    *entry = (JudgeEntry){
+        .key = *key, .figures = *figures, .next = others ? (JudgeEntry *)(uintptr_t)*others : NULL};
     map_put(&judge->entries, key_hash(key), pointer_key(entry));
+    return entry;
+}
+
+/* A prediction then need not assemble the text again. */
+static void entry_keep_cubin(AssemblerJudge *judge, JudgeEntry *entry, const Assembly *assembly)
+{
+    if (!judge->basis || !assembly->cubin || assembly->cubin_size > most_kept - judge->kept_bytes)
+        return;
+    entry->cubin = malloc(assembly->cubin_size);
+    if (!entry->cubin)
+        return;
+    memcpy(entry->cubin, assembly->cubin, assembly->cubin_size);
+    entry->cubin_size = assembly->cubin_size;
+    entry->older = judge->kept;
+    judge->kept = entry;
+    judge->kept_bytes += entry->cubin_size;
+}
+
+void assembler_judge_forget(AssemblerJudge *judge)
+{
+    for (JudgeEntry *entry = judge->kept; entry; entry = entry->older) {
+        free(entry->cubin);
+        entry->cubin = NULL;
+    }
+    judge->kept = NULL;
+    judge->kept_bytes = 0;
+}
+
+const void *assembler_judge_cubin(AssemblerJudge *judge, const char *text, size_t length, const char *kernel,
+                                  size_t *size)
+{
+    const TextKey key = key_of(judge, text, length, kernel);
+    const JudgeEntry *entry = entry_find(judge, &key);
+    *size = entry && entry->cubin ? entry->cubin_size : 0;
+    return entry ? entry->cubin : NULL;
 }
 
 Figures figures_of_resources(const Resources *resources)
@@ -97,6 +141,7 @@ static AssemblyRequest text_request(const AssemblerJudge *judge, const Buf *text
     request.arch = judge->arch;
     request.opt_level = judge->opt_level;
     request.timeout_ms = judge->timeout_ms;
+    request.want_cubin = judge->basis != NULL;
     return request;
 }
 
@@ -134,6 +179,13 @@ typedef struct Order {
     const char *kernel;
 } Order;
 
+static void order_answer(AssemblerJudge *judge, const Order *order, const Assembly *assembly)
+{
+    Figures figures = figures_of_assembly(judge, assembly, order->kernel);
+    entry_keep_cubin(judge, entry_add(judge, &order->key, &figures), assembly);
+    figures_cache_store(&judge->cache, &order->key, &figures);
+}
+
 static void orders_assemble(AssemblerJudge *judge, const Order *orders, unsigned count)
 {
     Arena *scratch = arena_new();
@@ -149,9 +201,7 @@ static void orders_assemble(AssemblerJudge *judge, const Order *orders, unsigned
     judge->calls += count;
     judge->seconds += now() - begin;
     for (unsigned i = 0; i < count; i++) {
-        Figures figures = figures_of_assembly(judge, &results[i], orders[i].kernel);
-        entry_add(judge, &orders[i].key, &figures);
-        figures_cache_store(&judge->cache, &orders[i].key, &figures);
+        order_answer(judge, &orders[i], &results[i]);
         arena_free(arenas[i]);
     }
     arena_free(scratch);
@@ -191,6 +241,14 @@ static bool is_answered(AssemblerJudge *judge, const TextKey *key)
     return true;
 }
 
+void assembler_judge_answer(AssemblerJudge *judge, const FunctionForm *form, const Assembly *assembly)
+{
+    Order order = order_of(judge, form);
+    if (!entry_find(judge, &order.key))
+        order_answer(judge, &order, assembly);
+    buf_free(&order.text);
+}
+
 static bool form_measure(void *context, const FunctionForm *form, Figures *out)
 {
     AssemblerJudge *judge = context;
@@ -199,7 +257,10 @@ static bool form_measure(void *context, const FunctionForm *form, Figures *out)
         judge->repeats++;
     else
         orders_assemble(judge, &order, 1);
-    *out = entry_find(judge, &order.key)->figures;
+    JudgeEntry *entry = entry_find(judge, &order.key);
+    *out = entry->figures;
+    out->repeated = entry->is_asked;
+    entry->is_asked = true;
     buf_free(&order.text);
     return out->known;
 }
@@ -256,16 +317,14 @@ static const PredictedForm *predicted_find(const AssemblerJudge *judge, const Te
     return form;
 }
 
-static Prediction form_predict(void *context, const FunctionForm *form, const Figures *figures,
-                               const LaunchChange *change)
+FormCost assembler_judge_cost(AssemblerJudge *judge, const FunctionForm *form, const Figures *figures,
+                              const LaunchChange *change, bool *is_new)
 {
-    AssemblerJudge *judge = context;
-    if (!judge->basis)
-        return (Prediction){0};
     Order order = order_of(judge, form);
     FormCost cost;
     /* What a form executes does not depend on how many registers it takes; many counts of one form are compared. */
     const PredictedForm *known = predicted_find(judge, &order.key);
+    *is_new = !known;
     if (known) {
         cost = known->cost;
         cost.figures = *figures;
@@ -280,11 +339,27 @@ static Prediction form_predict(void *context, const FunctionForm *form, const Fi
         }
     }
     buf_free(&order.text);
-    if (!cost.known)
+    return cost;
+}
+
+static Prediction form_predict(void *context, const FunctionForm *form, const Figures *figures,
+                               const LaunchChange *change)
+{
+    AssemblerJudge *judge = context;
+    bool is_new;
+    if (!judge->basis)
         return (Prediction){0};
+    FormCost cost = assembler_judge_cost(judge, form, figures, change, &is_new);
+    if (!cost.known)
+        return (Prediction){.is_new = is_new};
     const MachineProfile *machine = cost.profile->machine;
-    return (Prediction){true, machine != NULL, cost.time.cycles, profile_executed(cost.profile),
-                        cost.time.resident_warps, cost.profile->shared_accesses + (machine ? machine->spills : 0)};
+    return (Prediction){.known = true,
+                        .is_new = is_new,
+                        .is_machine = machine != NULL,
+                        .cycles = cost.time.cycles,
+                        .instructions = profile_executed(cost.profile),
+                        .warps = cost.time.resident_warps,
+                        .accesses = cost.profile->shared_accesses + (machine ? machine->spills : 0)};
 }
 
 void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assembler)
@@ -301,6 +376,8 @@ void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assemb
 
 void assembler_judge_close(AssemblerJudge *judge)
 {
-    if (judge->assembler)
-        figures_cache_close(&judge->cache);
+    if (!judge->assembler)
+        return;
+    assembler_judge_forget(judge);
+    figures_cache_close(&judge->cache);
 }

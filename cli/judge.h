@@ -24,6 +24,8 @@ struct AssemblerJudge {
     unsigned calls;      /* runs of the assembler */
     unsigned repeats;    /* answers from the cache */
     double seconds;      /* spent in the assembler */
+    struct JudgeEntry *kept; /* what machine code is kept of */
+    size_t kept_bytes;
     struct PredictedForm *predicted; /* the forms that predict() has been asked about, the last one first */
     FiguresCache cache;
     uint64_t setting; /* a hash of the assembler and its options; 0: not computed yet */
@@ -38,6 +40,16 @@ void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assemb
 void assembler_judge_close(AssemblerJudge *judge);
 /* The next search may take so many seconds. */
 void assembler_judge_limit(AssemblerJudge *judge, double seconds);
+/* Frees the machine code that is kept; the figures stay. */
+void assembler_judge_forget(AssemblerJudge *judge);
+/* The form has been assembled elsewhere, as the judge would, but for what does not change the code. */
+void assembler_judge_answer(AssemblerJudge *judge, const FunctionForm *form, const Assembly *assembly);
+/* The machine code of a text that was measured for the kernel; NULL if it is not kept. */
+const void *assembler_judge_cubin(AssemblerJudge *judge, const char *text, size_t length, const char *kernel,
+                                  size_t *size);
+/* What judge->basis, which must be set, predicts for a form with these figures; *is_new: it had to be computed. */
+FormCost assembler_judge_cost(AssemblerJudge *judge, const FunctionForm *form, const Figures *figures,
+                              const LaunchChange *change, bool *is_new);
 
 /* Appends the module with the form in it, and with the functions that it needs. */
 void judge_print_form(const FunctionForm *form, Buf *text);

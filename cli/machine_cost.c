@@ -88,6 +88,8 @@ static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Module *mod
         request.disassembler = disassembler_find(scratch, &no_text);
         request.live_registers = request.disassembler != NULL;
     }
+    request.cubin = assembler_judge_cubin(judge, module->source->text, module->source->size, kernel,
+                                          &request.cubin_size);
     request.assembly = assembly_request(NULL, 0);
     request.assembly.arch = judge->arch;
     request.assembly.opt_level = judge->opt_level;

@@ -56,6 +56,17 @@ static const char *advise_rows(const Run *run, const KernelReport *kernel)
     return advice;
 }
 
+/* With the machine code, if the assembler gave figures; the search may have predicted the same form. */
+static FormCost form_costs(Run *run, const KernelReport *kernel, const FunctionForm *form, const Figures *figures,
+                           const LaunchChange *change)
+{
+    bool is_new;
+    if (figures)
+        return assembler_judge_cost(&run->judge, form, figures, change, &is_new);
+    const Figures none = {0};
+    return form_cost(&kernel->basis, form, &none, change);
+}
+
 void predict_costs(Run *run, KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
@@ -72,10 +83,9 @@ void predict_costs(Run *run, KernelReport *kernel)
         run->judge.judge.measure(run->judge.judge.context, &input, &before);
         run->judge.judge.measure(run->judge.judge.context, &output, &after);
     }
-    AssemblerJudge *judge = before.known && after.known ? &run->judge : NULL;
-    kernel->cost_before = machine_cost(judge, &kernel->basis, &input, &before, NULL, NULL);
     const LaunchChange change = is_coarsened ? contract_change(&result->contract) : (LaunchChange){0};
-    kernel->cost_after = machine_cost(judge, &kernel->basis, &output, &after, &change, NULL);
+    kernel->cost_before = form_costs(run, kernel, &input, before.known && after.known ? &before : NULL, NULL);
+    kernel->cost_after = form_costs(run, kernel, &output, before.known && after.known ? &after : NULL, &change);
     machine_costs_align(&kernel->basis, &kernel->cost_before, &kernel->cost_after);
     kernel->has_cost = kernel->cost_before.known && kernel->cost_after.known;
     if (!kernel->has_cost || !is_coarsened)

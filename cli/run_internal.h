@@ -56,6 +56,9 @@ void run_kernels(Run *run);
 bool restore_broken_kernels(Run *run);
 
 /* run_output.c */
+/* Where the input is assembled for the report or to be written, that is done here, and the judge learns what it says of
+ * the only kernel in it. */
+void answer_input(Run *run, const Function *kernel);
 void print_module(const Run *run, Products *products);
 ExitStatus assemble_output(Run *run, Products *products);
 ExitStatus verify_output(Run *run, const Products *products);

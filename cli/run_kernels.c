@@ -158,6 +158,14 @@ static void search_end(Run *run, const KernelReport *kernel)
                   interrupt && interrupt->seen ? "was interrupted" : "reached its time limit (-search)");
 }
 
+static bool is_only_kernel(const Run *run)
+{
+    unsigned kernels = 0;
+    for (size_t i = 0; i < run->module->items.count; i++)
+        kernels += is_kernel(&run->module->items.data[i]);
+    return kernels == 1;
+}
+
 static void run_kernel(Run *run, KernelReport *kernel)
 {
     KernelResult *result = &kernel->result;
@@ -170,6 +178,9 @@ static void run_kernel(Run *run, KernelReport *kernel)
         choose_factor(run->arena, kernel, &run->pipeline, &run->choice);
     kernel->has_basis = find_basis(run, kernel, &kernel->basis);
     run->judge.basis = kernel->has_basis ? &kernel->basis : NULL;
+    assembler_judge_forget(&run->judge);
+    if (kernel->request.registers && is_only_kernel(run))
+        answer_input(run, result->kernel);
     kernel->tuning = result->kernel->tuning;
     if (run->options->report)
         kernel->estimate_before = kernel_estimate(run->arena, result->kernel, NULL, run->machine);

@@ -89,14 +89,34 @@ static bool assemble_output_and_input(Run *run, Products *products)
     return note_assembly(run, &run->assembly);
 }
 
+static bool is_input_assembled(const Run *run)
+{
+    return run->of_input.resources || run->of_input.failure != ASSEMBLY_DONE;
+}
+
 static bool assemble_input(Run *run)
 {
     const Source *source = run->report.source;
-    if (run->of_input.resources || run->of_input.failure != ASSEMBLY_DONE)
+    if (is_input_assembled(run))
         return run->of_input.failure == ASSEMBLY_DONE;
-    const AssemblyRequest request = assembly_request(source->text, source->size);
+    AssemblyRequest request = assembly_request(source->text, source->size);
+    request.want_cubin = true;
     assembler_run(run->assembler, run->arena, &request, &run->of_input);
     return note_assembly(run, &run->of_input);
+}
+
+/* An output that nothing changed is assembled only if somebody wants that. */
+static bool wants_unchanged(const Options *options)
+{
+    return options->cubin || options->report || options->assembler_given;
+}
+
+void answer_input(Run *run, const Function *kernel)
+{
+    if (!run->assembler || !wants_unchanged(run->options))
+        return;
+    if (assemble_input(run))
+        assembler_judge_answer(&run->judge, &(FunctionForm){.function = kernel}, &run->of_input);
 }
 
 /* The line of the output that the assembler complains about. */
@@ -185,10 +205,14 @@ static ExitStatus keep_cubin(const Run *run, Products *products)
 ExitStatus assemble_output(Run *run, Products *products)
 {
     const Options *options = run->options;
-    bool is_wanted = run->changed || options->cubin || options->report || options->assembler_given;
-    if (!run->assembler || !is_wanted)
+    bool is_input = products->ptx == run->report.source->text;
+    if (!run->assembler || !(run->changed || wants_unchanged(options)))
         return EXIT_DONE;
-    bool is_compared = options->report && products->ptx != run->report.source->text;
+    bool is_compared = options->report && !is_input && !is_input_assembled(run);
+    if (is_input && is_input_assembled(run))
+        run->assembly = run->of_input;
+    if (run->assembly.resources)
+        return keep_cubin(run, products);
     if (is_compared ? assemble_output_and_input(run, products) : assemble_output_alone(run, products))
         return keep_cubin(run, products);
     if (assembly_broke(run->assembly.failure) && restore_broken_kernels(run)) {

@@ -8,6 +8,7 @@
 typedef struct Figures {
     bool known;         /* false: it was not assembled; 'message' says why */
     bool serialized;    /* the assembler warns that asynchronous matrix products wait for one another (C75xx) */
+    bool repeated;      /* the judge has answered for the same text before, so it took no time */
     bool broke;         /* the assembler crashed, or reached its limit of time or memory */
     unsigned registers; /* 32-bit, for each thread */
     unsigned barriers;
@@ -22,6 +23,7 @@ static inline uint64_t figures_spills(const Figures *figures) { return figures->
 /* What the cost model says of a form (cost/). */
 typedef struct Prediction {
     bool known;
+    bool is_new;     /* it took work: one more assembly, at least */
     bool is_machine; /* instructions are those of machine code, else of PTX */
     double cycles;
     double instructions; /* executed, in all warps of the launch */

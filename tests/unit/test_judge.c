@@ -174,6 +174,94 @@ static void prepared_forms_are_answered(void **state)
     arena_free(arena);
 }
 
+static void count_run(void *context, bool done)
+{
+    *(unsigned *)context += done;
+}
+
+/* A prediction takes one assembly of what was measured, and two of what was not. */
+static void predictions_use_the_machine_code_at_hand(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    const char *error;
+    const unsigned block[3] = {128, 1, 1};
+    Module *module = module_from(HEADER ".visible .entry k(.param .u64 p)\n{\n.reg .b64 %d<3>;\n.reg .f32 %f<3>;\n"
+                                        "ld.param.u64 %d1, [p];\nld.global.f32 %f1, [%d1];\nadd.f32 %f2, %f1, %f1;\n"
+                                        "st.global.f32 [%d1], %f2;\nret;\n}\n");
+    const CostBasis basis = cost_basis(arena, machine_for("sm_90"), device_for(90), NULL, block);
+    Assembler *assembler = assembler_open(arena, ASSEMBLER_PTXAS, "sm_90", &error);
+    setenv("PTXOPT_CACHE", "none", 1);
+    for (unsigned forgets = 0; assembler && forgets < 2; forgets++) {
+        unsigned runs = 0;
+        AssemblerJudge judge;
+        Tuning tuning;
+        Figures figures;
+        bool is_new;
+        const FunctionForm form = form_of(module, &tuning, 32);
+        const LaunchChange change = {0};
+        assembler_judge_init(&judge, arena, assembler);
+        judge.basis = &basis;
+        assembler_set_waiting(assembler, count_run, &runs);
+        assert_true(judge.judge.measure(&judge, &form, &figures));
+        assert_false(figures.repeated);
+        assert_int_equal(runs, 1);
+        if (forgets)
+            assembler_judge_forget(&judge);
+        FormCost cost = assembler_judge_cost(&judge, &form, &figures, &change, &is_new);
+        assert_true(cost.known && is_new);
+        assert_non_null(cost.profile->machine);
+        if (!forgets)
+            assert_int_equal(runs, 2);
+        unsigned before = runs;
+        FormCost again = assembler_judge_cost(&judge, &form, &figures, &change, &is_new);
+        assert_false(is_new);
+        assert_float_equal(again.time.cycles, cost.time.cycles, 0);
+        assert_true(judge.judge.measure(&judge, &form, &figures));
+        assert_true(figures.repeated);
+        assert_int_equal(runs, before);
+        assembler_set_waiting(assembler, NULL, NULL);
+        assembler_judge_close(&judge);
+    }
+    assembler_close(assembler);
+    release(module);
+    arena_free(arena);
+    if (!assembler)
+        skip();
+}
+
+/* What was assembled elsewhere is not assembled again. */
+static void the_judge_is_told(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    const char *error;
+    Module *module = module_from(HEADER ".visible .entry k(.param .u64 p)\n{\n.reg .b64 %d<2>;\n"
+                                        "ld.param.u64 %d1, [p];\nst.global.u64 [%d1], %d1;\nret;\n}\n");
+    Assembler *assembler = assembler_open(arena, ASSEMBLER_PTXAS, "sm_90", &error);
+    setenv("PTXOPT_CACHE", "none", 1);
+    if (assembler) {
+        AssemblerJudge judge;
+        Assembly assembly;
+        Figures figures;
+        const AssemblyRequest request = assembly_request(module->source->text, module->source->size);
+        const FunctionForm form = {.function = function_of(module, "k")};
+        assembler_judge_init(&judge, arena, assembler);
+        assert_true(assembler_run(assembler, arena, &request, &assembly));
+        assembler_judge_answer(&judge, &form, &assembly);
+        assert_true(judge.judge.measure(&judge, &form, &figures));
+        assert_false(figures.repeated);
+        assert_int_equal(judge.calls, 0);
+        assert_int_equal(figures.registers, assembly.resources[0].registers);
+        assembler_judge_close(&judge);
+    }
+    assembler_close(assembler);
+    release(module);
+    arena_free(arena);
+    if (!assembler)
+        skip();
+}
+
 static void time_ends(void **state)
 {
     (void)state;
@@ -202,6 +290,8 @@ int main(void)
         cmocka_unit_test(damage_is_noticed),
         cmocka_unit_test(without_a_folder_there_is_no_cache),
         cmocka_unit_test(prepared_forms_are_answered),
+        cmocka_unit_test(predictions_use_the_machine_code_at_hand),
+        cmocka_unit_test(the_judge_is_told),
         cmocka_unit_test(time_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
