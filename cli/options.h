@@ -36,7 +36,7 @@ typedef struct BlockOption {
 } BlockOption;
 
 /* The default of -search. */
-#define SEARCH_SECONDS 20
+#define SEARCH_SECONDS 600
 
 /* What a signal handler and a search share. */
 typedef struct Interrupt {

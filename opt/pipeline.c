@@ -8,8 +8,9 @@
 
 #include <string.h>
 
-/* How many candidates the register search may assemble, by -O level. */
-static const unsigned search_effort[4] = {0, 8, 16, 120};
+/* What the register search may assemble, in assemblies of the kernel, by -O level.  With what is assembled for the
+ * report and to check the output, the default stays below 20. */
+static const unsigned search_effort[4] = {0, 8, 14, 120};
 
 static const char no_assembler[] = "no assembler";
 
@@ -91,9 +92,8 @@ static void reduce_registers(PassContext *context, const KernelRequest *request,
                                .spill = request->registers_spill,
                                .change = launch_change,
                                .dynamic_shared = launch_change_shared(&launch_change, request->dynamic_shared),
-                               /* auto searches for two boundaries */
-                               .effort = effort_of(options) * (request->registers_auto ? 2 : 1),
-                               .scaled = options->level < 3};
+                               .effort = effort_of(options),
+                               .is_original = !request->coarsen};
     registers_reduce(context, &wanted, &result->reduction);
     result->registers = result->reduction.changed ? OUTCOME_DONE : OUTCOME_UNCHANGED;
 }

@@ -9,8 +9,7 @@
 enum {
     CAPS_MOST = 3,       /* caps tried, each higher than the last, where the assembler rejects one */
     CAP_STEP = 4,        /* registers */
-    LARGE = 1000,        /* instructions of machine code; larger kernels get fewer assemblies, if they are scaled */
-    LARGE_EFFORT = 16,   /* but no fewer than so many */
+    PREDICTIONS = 2,     /* of the input and of what was found, at the end */
 };
 
 /* Predicted times closer than this are equal. */
@@ -65,6 +64,21 @@ static unsigned share_of(const Search *search, unsigned divisor, unsigned least)
     return share > least ? share : least;
 }
 
+static unsigned at_most(unsigned most, unsigned count)
+{
+    return count < most ? count : most;
+}
+
+/* Runs a pass that may use so many assemblies and no more. */
+static void run_within(Search *search, PassId pass, unsigned assemblies)
+{
+    unsigned reserved = search->reserved, taken = search->used + reserved, effort = search->request->effort;
+    if (effort > taken && effort - taken > assemblies)
+        search->reserved = effort - search->used - assemblies;
+    search_run(search, pass, STAGE_COARSE, assemblies);
+    search->reserved = reserved;
+}
+
 /* The passes propose until the target is reached or nothing is left to try. */
 static void propose(Search *search)
 {
@@ -72,16 +86,14 @@ static void propose(Search *search)
     pass_set_body(&search->passes, body_clone(search->best));
     if (search_should_stop(search))
         return;
-    pass_run(&search->passes, PASS_BOUNDS);
-    if (search_should_stop(search))
-        return;
     ssa_start(search);
-    search_run(search, PASS_OFFSETS, STAGE_COARSE, 2);
-    search_run(search, PASS_SCHEDULE, STAGE_COARSE, share_of(search, 3, 2));
-    search_run(search, PASS_SINK, STAGE_COARSE, share_of(search, 4, 1));
-    search_run(search, PASS_HOIST, STAGE_COARSE, 1);
-    search_run(search, PASS_REMATERIALIZE, STAGE_COARSE, share_of(search, 2, 2));
+    run_within(search, PASS_OFFSETS, at_most(2, share_of(search, 8, 0)));
+    run_within(search, PASS_SCHEDULE, share_of(search, 3, 3));
+    run_within(search, PASS_SINK, share_of(search, 4, 1));
+    run_within(search, PASS_REMATERIALIZE, share_of(search, 2, 2));
+    run_within(search, PASS_HOIST, at_most(1, share_of(search, 2, 0)));
     search_run(search, PASS_SCHEDULE, STAGE_COARSE, effort);
+    search_run(search, PASS_BOUNDS, STAGE_FINE, 1);
     search_run(search, PASS_SCHEDULE, STAGE_FINE, effort);
     while (!search_should_stop(search)) {
         unsigned used = search->used, left = effort - used;
@@ -96,11 +108,13 @@ static void propose(Search *search)
 void target_search(Search *search)
 {
     /* What is spilled is known last. */
-    unsigned kept = spilling_effort(&search->passes);
-    search->reserved += kept;
+    unsigned kept = search_effort_of(search, spilling_effort(search));
+    unsigned predictions = search->passes.judge->predict ? search_effort_of(search, PREDICTIONS) : 0;
+    search->reserved += kept + predictions;
     propose(search);
     search->reserved -= kept;
     search_run(search, PASS_SPILLING, STAGE_FINE, kept);
+    search->reserved -= predictions;
 }
 
 static Body *input_clone(const Body *body)
@@ -211,21 +225,6 @@ static void spills_explain(Search *search, const Figures *spilling, const char *
         spilling->registers, (unsigned long long)figures_spills(spilling));
 }
 
-Prediction form_predicted(Search *search, const Body *form, const Figures *figures)
-{
-    const PassContext *passes = &search->passes;
-    if (!passes->judge->predict)
-        return (Prediction){0};
-    Body *changed = body_clone(form);
-    if (changed->ssa)
-        body_from_ssa(changed);
-    const FunctionForm printed = pass_form(passes, changed);
-    Prediction prediction =
-        passes->judge->predict(passes->judge->context, &printed, figures, &search->request->change);
-    body_free(changed);
-    return prediction;
-}
-
 const char *price_objection(Search *search, const Prediction *before, const Prediction *after, const Figures *figures)
 {
     Arena *arena = search->passes.arena;
@@ -249,8 +248,8 @@ const char *price_objection(Search *search, const Prediction *before, const Pred
  * predicts times. */
 static const char *time_objection(Search *search, const Body *input, const Body *form, const Figures *figures)
 {
-    Prediction before = form_predicted(search, input, &search->result->before);
-    Prediction after = form_predicted(search, form, figures);
+    Prediction before = search_predict(search, input, &search->result->before);
+    Prediction after = search_predict(search, form, figures);
     return price_objection(search, &before, &after, figures);
 }
 
@@ -382,14 +381,6 @@ static void dumps_complete(const Search *search)
                     search->passes.kernel->name, pass_table[pass].name, search->tried[pass]);
 }
 
-static unsigned effort_affordable(const RegistersRequest *request, const Figures *before)
-{
-    if (!request->scaled || before->instructions <= LARGE || request->effort <= LARGE_EFFORT)
-        return request->effort;
-    uint64_t effort = (uint64_t)request->effort * LARGE / before->instructions;
-    return effort < LARGE_EFFORT ? LARGE_EFFORT : (unsigned)effort;
-}
-
 void registers_reduce(PassContext *context, const RegistersRequest *request, RegistersResult *result)
 {
     require(context->machine && context->judge && context->judge->measure);
@@ -405,10 +396,8 @@ void registers_reduce(PassContext *context, const RegistersRequest *request, Reg
     search.passes.analyses = NULL;
     search.passes.search = &search;
     Body *input = input_clone(context->body);
+    search.input = input;
     result->before = search_measure(&search, input);
-    RegistersRequest affordable = *request;
-    affordable.effort = effort_affordable(request, &result->before);
-    search.request = &affordable;
     if (!result->before.known)
         nothing_changed(&search, context,
                         arena_printf(context->arena, "the input does not assemble: %s",

@@ -11,8 +11,9 @@ typedef struct RegistersRequest {
                       * more is */
     LaunchChange change; /* of the original's launch, by coarsening */
     uint64_t dynamic_shared; /* bytes of each block at launch */
-    unsigned effort; /* how many candidates may be assembled; the input itself and its cap always are */
-    bool scaled;     /* fewer for a large kernel, whose assemblies take long: in inverse proportion to its length */
+    unsigned effort; /* what may be assembled, for figures and for predicted times, in assemblies of the input: a form
+                      * that is longer counts for more; the input itself and its cap are always assembled */
+    bool is_original; /* the body says what the kernel's own statements say, which then are what is assembled for it */
 } RegistersRequest;
 
 typedef struct RegistersStep { /* one candidate, for the report */

@@ -74,12 +74,12 @@ static void caps_prepare(const Boundaries *boundaries)
 static void potentials_predict(Boundaries *boundaries)
 {
     const RegistersResult *result = boundaries->search->result;
-    boundaries->before = form_predicted(boundaries->search, boundaries->input, &result->before);
+    boundaries->before = search_predict(boundaries->search, boundaries->input, &result->before);
     for (unsigned i = 0; i < boundaries->count && boundaries->before.known; i++) {
         Option *option = &boundaries->options[i];
         Figures figures = result->before;
         figures.registers = option->boundary->registers;
-        Prediction best = form_predicted(boundaries->search, boundaries->input, &figures);
+        Prediction best = search_predict(boundaries->search, boundaries->input, &figures);
         option->potential = best.known && best.cycles > 0 ? boundaries->before.cycles / best.cycles : 0;
     }
 }
@@ -139,7 +139,7 @@ static void option_try(Boundaries *boundaries, Option *option, bool may_search)
     bool spills = figures_spills(&boundary->figures) > figures_spills(&search->result->before);
     if (spills && option->potential < spilling_gain)
         return; /* no prediction could make it worth that */
-    option->prediction = form_predicted(search, option->form, &boundary->figures);
+    option->prediction = search_predict(search, option->form, &boundary->figures);
     bool comparable = boundaries->before.known && option->prediction.known && option->prediction.cycles > 0 &&
                       option->prediction.is_machine == boundaries->before.is_machine;
     boundary->speedup = comparable ? boundaries->before.cycles / option->prediction.cycles : 0;
@@ -215,7 +215,8 @@ static void options_try(Boundaries *boundaries)
         /* Lower boundaries of unknown worth are only taken where they are free. */
         bool may_search = is_known ? option->potential >= least_potential && option->potential > best : i == 0;
         may_search &= searched < SEARCHED_MOST && !search_is_over(search);
-        search->reserved = may_search && is_known && !searched ? (effort - search->used) / 2 : 0;
+        bool is_next_known = i + 1 < boundaries->count && ranked[i + 1]->potential >= least_potential;
+        search->reserved = may_search && is_next_known && !searched ? (effort - search->used) / 2 : 0;
         searched += may_search;
         option_try(boundaries, option, may_search);
         search->reserved = 0;

@@ -17,10 +17,12 @@ typedef struct Search {
     Figures current;     /* of passes.body */
     const RegistersRequest *request;
     RegistersResult *result;
+    const Body *input; /* not in SSA form */
     VEC(RegistersStep) steps;
     unsigned target;
-    unsigned used;              /* assemblies so far */
-    unsigned reserved;          /* assemblies that are kept for what comes after the passes */
+    uint64_t work;     /* what has been assembled, in parts of the input: registers_search.c */
+    unsigned used;     /* the same, in assemblies of the input; a longer form counts for more than one */
+    unsigned reserved; /* of these, what is kept for what comes after the passes */
     bool is_last;               /* what comes after the passes has begun, for which time is kept, too */
     uint64_t most_instructions; /* the most that a candidate may have */
     Body *best;                 /* owned; SSA or not */
@@ -65,8 +67,13 @@ bool search_is_over(const Search *search);
 /* Whether the target is met without more spills than the uncapped input has and without growing too far. */
 bool search_is_reached(const Search *search);
 bool search_should_stop(const Search *search);
-/* Assembles a form, and counts that. */
+/* Assembles a form, and counts that; of the input, what the user wrote. */
 Figures search_measure(Search *search, const Body *body);
+/* What the judge predicts for a form, SSA or not, that was measured; not known if nobody predicts times.  It counts,
+ * too. */
+Prediction search_predict(Search *search, const Body *body, const Figures *figures);
+/* So many assemblies of forms like the best one, in assemblies of the input. */
+unsigned search_effort_of(const Search *search, unsigned count);
 /* Whether it assembled, has not grown too far, and is not serialized where the input is not. */
 bool search_accepts(const Search *search, const Figures *figures);
 /* Adds a line to the report ('what' must live as long), and dumps a form that was kept. */
@@ -96,15 +103,14 @@ void target_search(Search *search);
 void best_take(Search *search, PassContext *context);
 /* The context's body stays as it is. */
 void nothing_changed(Search *search, PassContext *context, const char *explanation);
-/* What the judge predicts for a form, SSA or not; not known if nobody predicts times. */
-Prediction form_predicted(Search *search, const Body *form, const Figures *figures);
 /* Why a form with these figures is not worth its price; NULL if it is, or if a prediction is missing. */
 const char *price_objection(Search *search, const Prediction *before, const Prediction *after, const Figures *figures);
 /* registers_auto.c: looks for the best boundary below the input's registers. */
 void target_auto(Search *search, const Body *input, PassContext *context);
 
-/* spilling.c: the assemblies that its pass may need; 0: it cannot propose anything. */
-unsigned spilling_effort(const PassContext *context);
+/* spilling.c: what its pass may assemble for the best form, in assemblies of the input; 0: it cannot propose
+ * anything. */
+unsigned spilling_effort(const Search *search);
 /* Proposes the block's size as .maxntid, for the best form; true if it is better. */
 bool search_bounds(Search *search);
 

@@ -16,13 +16,17 @@ static const char pragma_text[] = "enable_smem_spilling";
 enum {
     MOST_SHARED = 49152, /* bytes that a kernel can declare, on every architecture */
     FORMS = 4,           /* the assembler's own spills, and demotion with three limits of live registers */
-    LIMIT_STEP = 5,      /* registers between these */
+    FORMS_FIRST = 3,     /* that are tried if there are few assemblies */
+    FEW = 30,            /* assemblies */
 };
+
+/* Live registers below what the target has room for, that demotion leaves. */
+static const int32_t demotion_limits[FORMS - 1] = {0, 5, 10};
 
 /* Forms with a predicted speedup of at least this are as good. */
 static const double no_difference = 0.995;
-/* More instructions than so many times as many are a loss. */
-static const double most_instructions = 1.01;
+/* Otherwise more instructions than so many times as many are a loss, and more words stored or loaded. */
+static const double most_instructions = 1.01, most_accesses = 1.02;
 
 static Name pragma_name(const Body *body)
 {
@@ -45,41 +49,80 @@ static unsigned blocks_on_sm(const Search *search, const Figures *figures)
 }
 
 /* Whether the form is as good as the best one, and what is predicted.  The time model knows on which paths the
- * accesses of a form are, but not those of the assembler's own spills: where no more words move, a word in shared
+ * accesses of a form are, but not those of the assembler's own spills: where hardly more words move, a word in shared
  * memory costs no more than one in local memory, which goes through the same pipe. */
 static bool is_no_loss(Search *search, const Body *body, const Figures *figures, double *speedup)
 {
-    Prediction before = form_predicted(search, search->best, &search->best_figures);
-    Prediction after = form_predicted(search, body, figures);
+    Prediction before = search_predict(search, search->best, &search->best_figures);
+    Prediction after = search_predict(search, body, figures);
     bool comparable = before.known && after.known && before.is_machine == after.is_machine && after.cycles > 0;
     *speedup = comparable ? before.cycles / after.cycles : 1;
     if (*speedup >= no_difference)
         return true;
-    return before.is_machine && after.accesses <= before.accesses &&
+    return before.is_machine && after.accesses <= most_accesses * before.accesses &&
            after.instructions <= most_instructions * before.instructions;
 }
 
-/* Keeps a form if it spills less, fits on an SM in no fewer blocks, and is not predicted to be slower; takes the body
- * over. */
-static void form_judge(Search *search, Body *body, const char *what)
+/* A form that spills less than the best one. */
+typedef struct Form {
+    Body *body; /* owned */
+    Figures figures;
+    const char *what;
+} Form;
+
+/* Where times are predicted, they tell whether a form with more instructions pays, and the limit is not strict. */
+static bool is_acceptable(const Search *search, const Figures *figures)
+{
+    Figures less = *figures;
+    if (search->passes.judge->predict)
+        less.instructions -= less.instructions / 16;
+    return search_accepts(search, &less);
+}
+
+/* Measures a form and takes its body over; true if it is better than the best one by its figures, and as many blocks
+ * fit on an SM. */
+static bool form_measure(Search *search, Body *body, const char *what, Form *form)
 {
     pass_verify(PASS_SPILLING, body);
     search->tried[PASS_SPILLING]++;
-    Figures figures = search_measure(search, body);
-    bool better = search_accepts(search, &figures) && search_compare(search, &figures, &search->best_figures) < 0;
-    if (better) {
-        unsigned before = blocks_on_sm(search, &search->best_figures), after = blocks_on_sm(search, &figures);
-        double faster;
-        bool pays = is_no_loss(search, body, &figures, &faster);
-        what = arena_printf(search->passes.arena, "%s (%u blocks on an SM instead of %u, predicted %.3fx)", what, after,
-                            before, faster);
-        better = after >= before && pays;
-    }
-    search_record(search, PASS_SPILLING, what, body, &figures, better);
-    if (better)
-        search_set_best(search, body, &figures);
+    *form = (Form){body, search_measure(search, body), what};
+    const Figures *figures = &form->figures, *best = &search->best_figures;
+    if (is_acceptable(search, figures) && search_compare(search, figures, best) < 0 &&
+        blocks_on_sm(search, figures) >= blocks_on_sm(search, best))
+        return true;
+    search_record(search, PASS_SPILLING, what, body, &form->figures, false);
+    body_free(body);
+    return false;
+}
+
+/* Takes a form's body over, and makes the form the best one if it pays, which costs an assembly to predict. */
+static bool form_take(Search *search, const Form *form, bool may_pay)
+{
+    double faster = 1;
+    bool pays = may_pay && is_no_loss(search, form->body, &form->figures, &faster);
+    const char *what = form->what;
+    if (may_pay)
+        what = arena_printf(search->passes.arena, "%s (%u blocks on an SM instead of %u, predicted %.3fx)", what,
+                            blocks_on_sm(search, &form->figures), blocks_on_sm(search, &search->best_figures), faster);
+    search_record(search, PASS_SPILLING, what, form->body, &form->figures, pays);
+    if (pays)
+        search_set_best(search, form->body, &form->figures);
     else
-        body_free(body);
+        body_free(form->body);
+    return pays;
+}
+
+/* Takes the best of the forms that pays, unless one is 'taken' already. */
+static void forms_take(Search *search, Form *forms, unsigned count, bool taken)
+{
+    for (unsigned i = 1; i < count; i++)
+        for (unsigned k = i; k && search_compare(search, &forms[k].figures, &forms[k - 1].figures) < 0; k--) {
+            Form form = forms[k];
+            forms[k] = forms[k - 1];
+            forms[k - 1] = form;
+        }
+    for (unsigned i = 0; i < count; i++)
+        taken |= form_take(search, &forms[i], !taken);
 }
 
 static Body *sized_clone(const Search *search)
@@ -121,16 +164,17 @@ static unsigned free_slots(const Search *search, unsigned threads)
 
 /* What can be proposed for the best form. */
 typedef struct Spilling {
-    Search *search;
+    const Search *search;
     Body *sized;           /* the best form with a limit of its threads */
     DemoteRequest request; /* no slots: values cannot be demoted */
+    unsigned forms;        /* that are tried */
 } Spilling;
 
 /* Form number 'index', to be freed, and what it is; NULL if there is none.  The assembler's own spills come first: they
- * are those that it needs.  Then values are demoted for fewer and fewer registers. */
+ * are those that it needs. */
 static Body *form_make(const Spilling *spilling, unsigned index, const char **what)
 {
-    Search *search = spilling->search;
+    const Search *search = spilling->search;
     Body *body = body_clone(spilling->sized);
     if (!index) {
         block_add_pragma(body, body->blocks.data[0], pragma_text);
@@ -138,7 +182,7 @@ static Body *form_make(const Spilling *spilling, unsigned index, const char **wh
         return body;
     }
     DemoteRequest request = spilling->request;
-    request.limit = register_room(search->passes.machine, search->target) - LIMIT_STEP * ((int32_t)index - 1);
+    request.limit = register_room(search->passes.machine, search->target) - demotion_limits[index - 1];
     if (!body->ssa)
         body_to_ssa(body);
     Analyses *analyses = analyses_new(body);
@@ -159,7 +203,7 @@ static void forms_prepare(const Spilling *spilling, unsigned first, unsigned cou
 {
     Arena *arena = arena_new();
     Proposals proposals = proposals_new(spilling->search, arena, count);
-    for (unsigned i = first; i < FORMS && proposals.count < proposals.capacity; i++) {
+    for (unsigned i = first; i < spilling->forms && proposals.count < proposals.capacity; i++) {
         const char *what;
         Body *body = form_make(spilling, i, &what);
         if (body)
@@ -169,38 +213,62 @@ static void forms_prepare(const Spilling *spilling, unsigned first, unsigned cou
     arena_free(arena);
 }
 
-static void forms_try(const Spilling *spilling)
+/* Until nothing is spilled by a form that pays. */
+static void forms_try(Search *search, const Spilling *spilling)
 {
-    Search *search = spilling->search;
-    unsigned width = search->passes.judge->width > 1 ? search->passes.judge->width : 1;
-    for (unsigned i = 0; i < FORMS && figures_spills(&search->best_figures) && !search_is_over(search); i++) {
+    Form forms[FORMS];
+    unsigned width = search->passes.judge->width > 1 ? search->passes.judge->width : 1, count = 0;
+    bool taken = false;
+    for (unsigned i = 0; i < spilling->forms && !taken && !search_is_over(search); i++) {
         const char *what;
         if (i % width == 0)
             forms_prepare(spilling, i, width);
         Body *body = form_make(spilling, i, &what);
-        if (body)
-            form_judge(search, body, what);
+        if (!body || !form_measure(search, body, what, &forms[count]))
+            continue;
+        if (figures_spills(&forms[count].figures))
+            count++;
+        else
+            taken = form_take(search, &forms[count], true);
     }
+    forms_take(search, forms, count, taken);
 }
 
-unsigned spilling_effort(const PassContext *context)
+static Spilling spilling_new(const Search *search)
 {
-    return block_size_total(&context->block) && pass_is_enabled(context->options, PASS_SPILLING) ? FORMS : 0;
-}
-
-bool pass_spilling(PassContext *context)
-{
-    Search *search = context->search;
-    if (!search || !search->best || !figures_spills(&search->best_figures) || has_pragma(search->best) ||
-        !block_size_total(&search->passes.block))
-        return false;
-    unsigned kept = search->kept[PASS_SPILLING];
     Spilling spilling = {.search = search, .sized = sized_clone(search)};
     spilling.request.threads = most_threads(&spilling.sized->tuning);
     spilling.request.is_line = is_line(&spilling.sized->tuning);
     if (!demote_obstacle(spilling.sized, search->request->dynamic_shared > 0))
         spilling.request.slots = free_slots(search, spilling.request.threads);
-    forms_try(&spilling);
+    unsigned most = search->request->effort < FEW ? FORMS_FIRST : FORMS;
+    spilling.forms = spilling.request.slots ? most : 1;
+    return spilling;
+}
+
+static bool can_spill(const Search *search)
+{
+    return search->best && figures_spills(&search->best_figures) && !has_pragma(search->best) &&
+           block_size_total(&search->passes.block);
+}
+
+unsigned spilling_effort(const Search *search)
+{
+    if (!can_spill(search) || !pass_is_enabled(search->passes.options, PASS_SPILLING))
+        return 0;
+    Spilling spilling = spilling_new(search);
+    body_free(spilling.sized);
+    return spilling.forms + (search->passes.judge->predict != NULL);
+}
+
+bool pass_spilling(PassContext *context)
+{
+    Search *search = context->search;
+    if (!search || !can_spill(search))
+        return false;
+    unsigned kept = search->kept[PASS_SPILLING];
+    Spilling spilling = spilling_new(search);
+    forms_try(search, &spilling);
     body_free(spilling.sized);
     return search->kept[PASS_SPILLING] > kept;
 }

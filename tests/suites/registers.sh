@@ -43,6 +43,32 @@ grep -q 'was interrupted; the best form' "$folder/errors" || problem="${problem:
 grep -q '\.maxnreg 24' "$folder/interrupted.ptx" 2>/dev/null || problem="${problem:+$problem, }no form under the cap"
 result "interrupt: the best form is written" "$problem"
 
+# How often ptxas runs. An input that fits is assembled once, besides the empty kernel and --version of its start; the
+# default effort, the report and the check of the output together stay below 20 times.
+cat >"$folder/counting" <<EOF
+#!/bin/sh
+echo >>"$folder/runs"
+exec "$(command -v "${PTXOPT_PTXAS:-ptxas}")" "\$@"
+EOF
+chmod +x "$folder/counting"
+core=$(taskset -cp $$ 2>/dev/null | sed 's/.*: *\([0-9]*\).*/\1/')
+if command -v "${PTXOPT_PTXAS:-ptxas}" >/dev/null && [ -n "$core" ]; then
+    for run in "saxpy 256 32 3" "fft16 64 32 20" "nlm 8,8 32 20" "nlm 8,8 auto 20"; do
+        read -r name block target most <<<"$run"
+        : >"$folder/runs"
+        problem=
+        PTXOPT_CACHE=none PTXOPT_PTXAS="$folder/counting" taskset -c "$core" \
+            "$program" -q -assembler ptxas -report "$folder/report" -spill -target-regs "$target" -block "$block" \
+            -o "$folder/counted.ptx" "corpus/$name/$name.sm_90.ptx" 2>"$folder/errors" || problem="exit status $?"
+        count=$(wc -l <"$folder/runs")
+        [ "$count" -le "$most" ] || problem="${problem:+$problem, }$count runs"
+        [ "$count" -gt 1 ] || problem="${problem:+$problem, }$count runs"
+        result "runs of ptxas: $name, $target registers" "$problem"
+    done
+else
+    echo "skip runs of ptxas: it or taskset is not on the search path"
+fi
+
 # The time limit ends a search, too.
 "$program" -assembler ptxas -O3 -search 0 -spill -target-regs 24 -o "$folder/limited.ptx" "$kernel" 2>"$folder/errors"
 problem=
