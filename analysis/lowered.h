@@ -6,13 +6,14 @@
 #include "analysis/loops.h"
 #include "analysis/values.h"
 #include "ir/ir.h"
+#include "machine/machine.h"
 #include "support/support.h"
 
 /* One machine instruction, or a few that no register comes between. */
 typedef struct LoweredInst {
     Inst *inst; /* NULL: no instruction of the body's, but a parameter that is loaded, or a phi within a region */
-    const RegId *reads;  /* distinct; only values that take registers */
-    const RegId *writes; /* results that take registers, read or not */
+    const RegId *reads;  /* distinct; only values that take registers, and predicates */
+    const RegId *writes; /* such results, read or not */
     uint16_t read_count, write_count;
     uint16_t latency; /* cycles until its result can be used: short, or that of a memory access */
     bool splits;      /* a call, or a rare case that is a subroutine: nothing is scheduled across it */
@@ -23,11 +24,12 @@ typedef struct LoweredBlock {
     Block *block;
     Block *last;        /* where the region ends: the block itself if nothing was merged */
     bool merged;        /* it is part of an earlier block's region, and has no instructions here */
-    bool counted;       /* it loops to itself until a counter with a constant step reaches its end */
+    Block *latch;       /* it loops to itself, from here, until a counter with a constant step is at its end; or NULL */
+    uint32_t trips;     /* how often then; 0: not known */
     uint8_t conditions; /* branches that the region has instead of predicates */
     LoweredInst *insts; /* in the body's order */
     uint32_t count;
-    const RegId *out; /* live at the end; with the arguments of the successors' phis */
+    const RegId *out; /* live at the end, predicates too; with the arguments of the successors' phis */
     uint32_t out_count;
     const RegId *phis; /* results of phis at the top that take registers */
     uint32_t phi_count;
@@ -44,13 +46,11 @@ typedef struct Lowered {
     const Body *body;
     size_t reg_count;     /* the body's registers, and one for each parameter that is loaded where it is used */
     uint8_t *width;       /* by RegId: registers that the value takes; 0: none */
-    uint8_t *loose;       /* the same where registers are plenty: of what is loaded, only every other one is used */
     LoweredBlock *blocks; /* by Block.id */
     uint32_t *numbers;    /* by RegId, all 0: for orders.c */
 } Lowered;
 
-/* O(I + R + the size of all live sets). The body must be in SSA form. 'loads_parameters': machine code loads addresses
- * from parameters into registers first, as it does from sm_90 on. */
-Lowered *lowered_compute(Arena *arena, const Body *body, const Values *values, bool loads_parameters);
+/* O(I + R + the size of all live sets). The body must be in SSA form. */
+Lowered *lowered_compute(Arena *arena, const Body *body, const Values *values, ParameterLoads loads);
 
 #endif

@@ -1,9 +1,14 @@
 /* Registers needed by a block in several orders of its instructions. */
 #include "analysis/orders.h"
 
+#include "analysis/register_file.h"
+
 enum {
     UNROLLED = 4,          /* iterations that assemblers put side by side in a loop of unknown length */
-    UNROLLED_MOST = 96,    /* instructions of a block beyond which they do not */
+    UNROLLED_MOST = 64,    /* instructions of a block beyond which they do not */
+    CONDITION_COST = 8,    /* what a condition counts for there */
+    UNROLLED_FULLY = 1200, /* instructions of all iterations of a loop whose length is known, */
+    UNROLLED_PARTLY = 300, /* and of those side by side in a longer one */
     COMPARED_MOST = 128,   /* earlier accesses that one is compared with; with all before these it keeps its order */
     LARGEST_BLOCK = 20000, /* instructions; of a larger one only the body's order is looked at */
     READY_LOOKED_AT = 192,
@@ -28,7 +33,6 @@ typedef struct Plan {
     const LoweredBlock *block;
     const MemoryModel *memory;
     unsigned copies;
-    bool loose;   /* widths where registers are plenty */
     bool ordered; /* what may be exchanged is known */
     Node *nodes;
     uint32_t count;
@@ -39,12 +43,14 @@ typedef struct Plan {
     VEC(uint32_t) maker;    /* by value: node + 1 that writes it; 0: it is live at the top */
     VEC(uint32_t) reads;    /* by value: nodes that read it */
     VEC(uint32_t) kept;     /* by value: 1 if live at the end */
+    VEC(uint8_t) banks;     /* by value: Bank */
     int32_t through; /* registers of values that are live throughout and not touched */
 } Plan;
 
 static uint32_t value_new(Plan *plan, RegId reg, uint32_t maker)
 {
-    VEC_PUSH(plan->arena, plan->width, plan->loose ? plan->lowered->loose[reg] : plan->lowered->width[reg]);
+    VEC_PUSH(plan->arena, plan->width, plan->lowered->width[reg]);
+    VEC_PUSH(plan->arena, plan->banks, BANK_ANY);
     VEC_PUSH(plan->arena, plan->maker, maker);
     VEC_PUSH(plan->arena, plan->reads, 0);
     VEC_PUSH(plan->arena, plan->kept, 0);
@@ -111,7 +117,7 @@ static RegId latch_argument(const LoweredBlock *block, RegId phi)
     for (size_t p = 0; p < block->block->phis.count; p++) {
         const Phi *found = &block->block->phis.data[p];
         for (size_t a = 0; a < found->args.count && found->dst == phi; a++)
-            if (found->args.data[a].pred == block->last)
+            if (found->args.data[a].pred == block->latch)
                 return found->args.data[a].reg;
     }
     return REG_NONE;
@@ -173,6 +179,37 @@ static void ends_mark(Plan *plan)
     }
 }
 
+static Bank other_bank(Bank bank)
+{
+    return bank == BANK_EVEN ? BANK_ODD : BANK_EVEN;
+}
+
+static bool is_single(const Plan *plan, uint32_t value)
+{
+    return plan->width.data[value] == 1;
+}
+
+/* Gives the first two operands of each instruction different banks; a result replaces an operand that ends there. */
+static void banks_assign(Plan *plan)
+{
+    for (uint32_t n = 0; n < plan->count; n++) {
+        const Node *node = &plan->nodes[n];
+        uint8_t *banks[2];
+        unsigned found = 0;
+        for (unsigned r = 0; r < node->inst->read_count && found < 2; r++)
+            if (is_single(plan, node->reads[r]))
+                banks[found++] = &plan->banks.data[node->reads[r]];
+        if (found < 2)
+            continue;
+        if (!*banks[0])
+            *banks[0] = *banks[1] ? (uint8_t)other_bank((Bank)*banks[1]) : BANK_EVEN;
+        if (!*banks[1])
+            *banks[1] = (uint8_t)other_bank((Bank)*banks[0]);
+        if (node->inst->write_count == 1 && is_single(plan, node->writes[0]) && !plan->banks.data[node->writes[0]])
+            plan->banks.data[node->writes[0]] = *banks[0];
+    }
+}
+
 static void plan_make(Plan *plan)
 {
     const LoweredBlock *block = plan->block;
@@ -204,10 +241,12 @@ static void plan_make(Plan *plan)
             } else if (is_ordered(inst)) {
                 memory_edges(plan, node, ordered.data, (uint32_t)ordered.count);
                 VEC_PUSH(plan->arena, ordered, node);
+                split = inst->effects & EFFECT_SYNC ? node + 1 : split;
             }
         }
     }
     ends_mark(plan);
+    banks_assign(plan);
     heights_compute(plan);
 }
 
@@ -216,17 +255,37 @@ typedef struct Place {
     const Plan *plan;
     uint32_t *left;  /* by value: reads to come; going up: reads done */
     int32_t now, peak;
+    RegisterFile *file;  /* NULL: only counted */
     uint32_t peak_node;
     int32_t across; /* the highest at a subroutine */
+    int32_t around; /* the highest at a call */
 } Place;
 
-static Place place_top(const Plan *plan)
+static void place_add(Place *place, uint32_t value)
 {
-    Place place = {.plan = plan, .left = ARENA_ARRAY(plan->arena, uint32_t, plan->width.count), .now = plan->through};
+    place->now += place->plan->width.data[value];
+    if (place->file)
+        register_file_take(place->file, value, place->plan->width.data[value], (Bank)place->plan->banks.data[value]);
+}
+
+static void place_remove(Place *place, uint32_t value, const Inst *reader)
+{
+    Access access;
+    place->now -= place->plan->width.data[value];
+    if (place->file)
+        register_file_give(place->file, value, reader && inst_access(reader, &access));
+}
+
+static Place place_top(const Plan *plan, RegisterFile *file)
+{
+    Place place = {.plan = plan,
+                   .left = ARENA_ARRAY(plan->arena, uint32_t, plan->width.count),
+                   .now = plan->through,
+                   .file = file};
     for (size_t v = 0; v < plan->width.count; v++) {
         place.left[v] = plan->reads.data[v];
         if (!plan->maker.data[v] && (place.left[v] || plan->kept.data[v]))
-            place.now += plan->width.data[v];
+            place_add(&place, (uint32_t)v);
     }
     place.peak = place.now;
     return place;
@@ -251,14 +310,21 @@ static void place_advance(Place *place, uint32_t node)
     const Plan *plan = place->plan;
     const Node *next = &plan->nodes[node];
     int32_t unread = 0;
-    place->now += advance_delta(place, node);
+    if (place->file)
+        register_file_step(place->file);
     for (unsigned r = 0; r < next->inst->read_count; r++)
-        place->left[next->reads[r]]--;
-    for (unsigned w = 0; w < next->inst->write_count; w++)
-        if (!plan->reads.data[next->writes[w]] && !plan->kept.data[next->writes[w]])
+        if (--place->left[next->reads[r]] == 0 && !plan->kept.data[next->reads[r]])
+            place_remove(place, next->reads[r], next->inst->inst);
+    for (unsigned w = 0; w < next->inst->write_count; w++) {
+        if (plan->reads.data[next->writes[w]] || plan->kept.data[next->writes[w]])
+            place_add(place, next->writes[w]);
+        else
             unread += plan->width.data[next->writes[w]];
-    if (next->inst->splits && !inst_is_call(next->inst->inst) && place->now > place->across)
-        place->across = place->now;
+    }
+    if (next->inst->splits) {
+        int32_t *most = inst_is_call(next->inst->inst) ? &place->around : &place->across;
+        *most = place->now > *most ? place->now : *most;
+    }
     if (place->now + unread > place->peak) {
         place->peak = place->now + unread;
         place->peak_node = node;
@@ -267,7 +333,7 @@ static void place_advance(Place *place, uint32_t node)
 
 static int32_t source_peak(const Plan *plan, uint32_t *at)
 {
-    Place place = place_top(plan);
+    Place place = place_top(plan, NULL);
     for (uint32_t n = 0; n < plan->count; n++)
         place_advance(&place, n);
     *at = place.peak_node;
@@ -315,9 +381,10 @@ static void result_ready(const Plan *plan, uint32_t node, uint32_t now, uint32_t
 
 /* Issues one instruction in a cycle: of those whose operands are ready, the one with the longest way to the end, as
  * long as that takes no more than 'limit' registers; above, what frees the most. */
-static int32_t eager_peak(const Plan *plan, int32_t limit, int32_t *across)
+static Place eager_order(const Plan *plan, int32_t limit)
 {
-    Place place = place_top(plan);
+    RegisterFile *file = limit ? register_file_new(plan->arena, plan->width.count, limit, plan->through) : NULL;
+    Place place = place_top(plan, file);
     Ready ready = ready_new(plan, true);
     uint32_t *times = ARENA_ARRAY(plan->arena, uint32_t, plan->count);
     for (uint32_t now = 0; ready.count; now++) {
@@ -341,8 +408,7 @@ static int32_t eager_peak(const Plan *plan, int32_t limit, int32_t *across)
         place_advance(&place, taken);
         result_ready(plan, taken, now, times);
     }
-    *across = place.across;
-    return place.peak;
+    return place;
 }
 
 /* From the end up: what makes the fewest operands live for the results that it ends. */
@@ -390,24 +456,27 @@ static int32_t upward_peak(const Plan *plan)
     return peak;
 }
 
-/* Whether assemblers put iterations side by side. */
-static bool is_unrolled(const LoweredBlock *block)
+/* How many iterations assemblers put side by side. */
+static unsigned copies_of(const LoweredBlock *block)
 {
-    if (!block->counted || block->count > UNROLLED_MOST || block->block->pragmas.count)
-        return false;
-    for (uint32_t i = 0; i < block->count; i++) {
-        const Inst *inst = block->insts[i].inst;
-        if (block->insts[i].splits || (inst && (inst_is_opaque(inst) || inst->effects & EFFECT_SYNC)))
-            return false;
-    }
-    return true;
+    uint64_t size = block->count + (uint64_t)CONDITION_COST * block->conditions;
+    if (!block->latch || block->block->pragmas.count)
+        return 1;
+    for (uint32_t i = 0; i < block->count; i++)
+        if (block->insts[i].splits || (block->insts[i].inst && inst_is_opaque(block->insts[i].inst)))
+            return 1;
+    if (size > UNROLLED_MOST)
+        return 1;
+    if (block->trips && block->trips * size <= UNROLLED_FULLY)
+        return block->trips;
+    return block->trips && UNROLLED_PARTLY / size > UNROLLED ? UNROLLED_PARTLY / (unsigned)size : UNROLLED;
 }
 
 static Plan plan_new(Arena *arena, const Lowered *lowered, const LoweredBlock *block, const MemoryModel *memory,
-                     unsigned copies, bool loose)
+                     unsigned copies)
 {
     Plan plan = {.arena = arena, .lowered = lowered, .block = block, .memory = memory, .copies = copies,
-                 .loose = loose, .ordered = memory != NULL};
+                 .ordered = memory != NULL};
     plan.local = lowered->numbers;
     plan_make(&plan);
     for (size_t i = 0; i < plan.numbered.count; i++)
@@ -420,14 +489,19 @@ OrderPeaks order_peaks(const Lowered *lowered, const LoweredBlock *block, const 
     Arena *scratch = arena_new();
     OrderPeaks peaks = {0};
     bool large = block->count > LARGEST_BLOCK;
-    Plan plan = plan_new(scratch, lowered, block, large ? NULL : memory, 1, false);
-    peaks.source = peaks.least = peaks.plenty = source_peak(&plan, &peaks.peak);
+    Plan plan = plan_new(scratch, lowered, block, large ? NULL : memory, 1);
+    peaks.source = peaks.least = peaks.plenty = peaks.spread = source_peak(&plan, &peaks.peak);
     if (!large) {
-        int32_t down = eager_peak(&plan, 0, &peaks.across), up = upward_peak(&plan), ignored;
-        peaks.least = down < peaks.least ? down : peaks.least;
+        Place greedy = eager_order(&plan, 0);
+        int32_t up = upward_peak(&plan);
+        peaks.across = greedy.across;
+        peaks.around = greedy.around;
+        peaks.least = greedy.peak < peaks.least ? greedy.peak : peaks.least;
         peaks.least = up < peaks.least ? up : peaks.least;
-        Plan loose = plan_new(scratch, lowered, block, memory, is_unrolled(block) ? UNROLLED : 1, true);
-        peaks.plenty = eager_peak(&loose, limit, &ignored);
+        Plan unrolled = plan_new(scratch, lowered, block, memory, copies_of(block));
+        Place eager = eager_order(&unrolled, limit);
+        peaks.plenty = eager.peak;
+        peaks.spread = register_file_highest(eager.file);
     }
     arena_free(scratch);
     return peaks;
@@ -436,9 +510,9 @@ OrderPeaks order_peaks(const Lowered *lowered, const LoweredBlock *block, const 
 OrderLoad order_load(const Lowered *lowered, const LoweredBlock *block, int32_t limit)
 {
     Arena *scratch = arena_new();
-    Plan plan = plan_new(scratch, lowered, block, NULL, 1, false);
+    Plan plan = plan_new(scratch, lowered, block, NULL, 1);
     OrderLoad load = {0, 0};
-    Place place = place_top(&plan);
+    Place place = place_top(&plan, NULL);
     for (uint32_t n = 0; n < plan.count; n++) {
         place_advance(&place, n);
         load.above += place.now > limit ? place.now - limit : 0;
@@ -457,7 +531,8 @@ uint32_t order_live(Arena *arena, const Lowered *lowered, const LoweredBlock *bl
     for (uint32_t i = index + 1; i < block->count; i++) {
         const LoweredInst *inst = &block->insts[i];
         for (unsigned r = 0; r < inst->read_count; r++)
-            if (!bitset_has(&made, inst->reads[r]) && !bitset_has(&seen, inst->reads[r])) {
+            if (lowered->width[inst->reads[r]] && !bitset_has(&made, inst->reads[r]) &&
+                !bitset_has(&seen, inst->reads[r])) {
                 bitset_add(&seen, inst->reads[r]);
                 VEC_PUSH(arena, live, inst->reads[r]);
             }
@@ -465,7 +540,7 @@ uint32_t order_live(Arena *arena, const Lowered *lowered, const LoweredBlock *bl
             bitset_add(&made, inst->writes[w]);
     }
     for (uint32_t i = 0; i < block->out_count; i++)
-        if (!bitset_has(&made, block->out[i]) && !bitset_has(&seen, block->out[i]))
+        if (lowered->width[block->out[i]] && !bitset_has(&made, block->out[i]) && !bitset_has(&seen, block->out[i]))
             VEC_PUSH(arena, live, block->out[i]);
     arena_free(scratch);
     *out = live.data;

@@ -71,6 +71,8 @@ json_t *estimate_json(const RegisterEstimate *estimate, const Source *source)
     }
     json_object_set_new(value, "live", live);
     json_object_set_new(peaks, "plenty", json_integer(estimate->plenty_peak));
+    json_object_set_new(peaks, "spread", json_integer(estimate->spread_peak));
+    json_object_set_new(peaks, "called", json_integer(estimate->called));
     json_object_set_new(peaks, "least", json_integer(estimate->least_peak));
     json_object_set_new(peaks, "across", json_integer(estimate->across_peak));
     json_object_set_new(value, "peaks", peaks);

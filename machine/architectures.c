@@ -30,7 +30,7 @@ static const Architecture architectures[] = {
             .shared_per_block_opt_in = (shared_block)*KIB,                                                             \
             .shared_reserved = (system)*KIB,                                                                           \
             .shared_unit = (unit),                                                                                     \
-            .loads_parameters = (loads),                                                                               \
+            .loads_parameters = (ParameterLoads)(loads),                                                               \
         },                                                                                                             \
     },
 #include "machine/architectures.def"

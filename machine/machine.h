@@ -39,6 +39,13 @@ enum {
     MACHINE_MAX_BLOCKS = 32, /* no SM of the table holds more blocks */
 };
 
+/* Where machine code needs an address from a parameter, or one that is the same in all threads, in registers. */
+typedef enum ParameterLoads {
+    LOADS_NOWHERE,       /* uniform registers address memory */
+    LOADS_IN_ACCESSES,
+    LOADS_IN_ARITHMETIC, /* and in accesses: nothing is added to an operand from the constant bank */
+} ParameterLoads;
+
 /* The limits of one SM. */
 typedef struct Machine {
     unsigned registers_per_sm;      /* 32-bit registers */
@@ -57,7 +64,7 @@ typedef struct Machine {
     unsigned shared_per_block_opt_in; /* bytes that a kernel can use after opting in (cuFuncSetAttribute) */
     unsigned shared_reserved;       /* bytes of each block's allocation that the system keeps */
     unsigned shared_unit;           /* a block's shared memory is allocated in multiples of this many bytes */
-    bool loads_parameters;          /* its code loads addresses from parameters into registers to add to them */
+    ParameterLoads loads_parameters; /* where its code needs addresses from parameters in registers */
 } Machine;
 
 /* The machine of a target: "sm_90", "sm_90a", "sm_100f", "compute_90". NULL if the text is not an architecture's name

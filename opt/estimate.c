@@ -1,25 +1,23 @@
 /* The register model: from peaks of live registers to what an assembler will use.
  *
  * ptxas moves loads up and puts iterations of loops side by side until a thread has as many registers as full occupancy
- * leaves it; above that it orders instructions for few registers.  So an estimate is the larger of what is needed and
- * the smaller of what plenty of registers invite and that limit.  bench/pressure fits the coefficients and measures the
- * error (docs/results/pressure.md). */
+ * leaves it, and gives registers out freely; above that it orders instructions for few registers.  So an estimate is
+ * the larger of what is needed and the smaller of what plenty of registers invite and that limit.  bench/pressure fits
+ * the coefficients and measures the error (docs/results/pressure.md). */
 #include "opt/estimate.h"
 
 #include <stdlib.h>
 
 enum {
+    CALLS_DEEP = 4, /* calls within calls that are looked into */
     SPARE = 4, /* registers below the limit at which ptxas stops moving loads up */
 };
 
-/* By least absolute deviation: usual = base + plenty * plenty_peak + least * least_peak; needed = floor + slope *
- * least_peak, and around subroutines call + across_peak. */
-typedef struct Coefficients {
-    double base, plenty, least, floor, slope, call;
-} Coefficients;
-
-static const Coefficients operands = {5.24, 0.81, 0.12, 3.69, 1.08, 13.0};
-static const Coefficients loaded = {4.79, 0.83, 0.30, 5.54, 1.08, 13.07};
+/* By least absolute deviation, for all architectures together: usual = base + plenty * plenty_peak +
+ * spread * spread_peak; needed = floor + slope * least_peak, and around subroutines call + across_peak. */
+static const struct {
+    double base, plenty, spread, floor, slope, call;
+} by = {4.2, 0.5, 0.5, 5.5, 1.07, 12.5};
 
 /* The registers that leave an SM as many warps as it can hold. */
 static unsigned full_occupancy(const Machine *machine)
@@ -37,8 +35,10 @@ static unsigned whole(double registers, const Machine *machine)
 static void peaks_note(RegisterEstimate *estimate, const OrderPeaks *peaks)
 {
     unsigned least = (unsigned)peaks->least, plenty = (unsigned)peaks->plenty, across = (unsigned)peaks->across;
+    unsigned spread = (unsigned)peaks->spread;
     estimate->least_peak = least > estimate->least_peak ? least : estimate->least_peak;
     estimate->plenty_peak = plenty > estimate->plenty_peak ? plenty : estimate->plenty_peak;
+    estimate->spread_peak = spread > estimate->spread_peak ? spread : estimate->spread_peak;
     estimate->across_peak = across > estimate->across_peak ? across : estimate->across_peak;
 }
 
@@ -79,13 +79,53 @@ static Span place_of(const LoweredBlock *block, uint32_t index)
     return (Span){0};
 }
 
+/* The function with a body that the instruction calls by its name; or NULL. */
+static Function *called_function(const Inst *inst)
+{
+    for (unsigned i = 0; inst && inst_is_call(inst) && i < inst->operand_count; i++)
+        if (inst->operands[i].kind == OPERAND_SYMBOL && inst->operands[i].symbol.kind == SYMBOL_FUNCTION) {
+            Function *function = inst->operands[i].symbol.function;
+            function = function->definition ? function->definition : function;
+            return function->has_body ? function : NULL;
+        }
+    return NULL;
+}
+
+static RegisterEstimate estimate_at(Arena *arena, const Body *body, Analyses *analyses, const Machine *machine,
+                                    unsigned depth);
+
+/* The registers of the functions that the block calls. */
+static unsigned called_registers(Arena *arena, const LoweredBlock *block, const Machine *machine, unsigned depth)
+{
+    unsigned most = 0;
+    for (uint32_t i = 0; i < block->count && depth; i++) {
+        const char *reason;
+        Function *function = called_function(block->insts[i].inst);
+        Body *body = function ? body_build(function, &reason) : NULL;
+        if (!body)
+            continue;
+        body_to_ssa(body);
+        Analyses *analyses = analyses_new(body);
+        unsigned registers = estimate_at(arena, body, analyses, machine, depth - 1).registers;
+        most = registers > most ? registers : most;
+        analyses_free(analyses);
+        body_free(body);
+    }
+    return most;
+}
+
 RegisterEstimate register_estimate(Arena *arena, const Body *body, Analyses *analyses, const Machine *machine)
+{
+    return estimate_at(arena, body, analyses, machine, CALLS_DEEP);
+}
+
+static RegisterEstimate estimate_at(Arena *arena, const Body *body, Analyses *analyses, const Machine *machine,
+                                    unsigned depth)
 {
     RegisterEstimate estimate = {.known = true};
     Arena *scratch = arena_new();
     const Values *values = analyses_values(analyses);
     const Lowered *lowered = lowered_compute(scratch, body, values, machine->loads_parameters);
-    const Coefficients *by = machine->loads_parameters ? &loaded : &operands;
     const LoweredBlock *highest = NULL;
     unsigned limit = full_occupancy(machine);
     uint32_t index = 0;
@@ -93,16 +133,20 @@ RegisterEstimate register_estimate(Arena *arena, const Body *body, Analyses *ana
         const LoweredBlock *block = &lowered->blocks[b];
         OrderPeaks peaks = order_peaks(lowered, block, analyses_memory(analyses), (int32_t)limit - SPARE);
         peaks_note(&estimate, &peaks);
+        unsigned called = called_registers(scratch, block, machine, depth);
+        called += called ? (unsigned)peaks.around : 0;
+        estimate.called = called > estimate.called ? called : estimate.called;
         if (!highest || (unsigned)peaks.source > estimate.peak) {
             estimate.peak = (unsigned)peaks.source;
             highest = block;
             index = peaks.peak;
         }
     }
-    double usual = by->base + by->plenty * estimate.plenty_peak + by->least * estimate.least_peak;
-    double needed = by->floor + by->slope * estimate.least_peak;
-    double call = estimate.across_peak ? by->call + estimate.across_peak : 0;
+    double usual = by.base + by.plenty * estimate.plenty_peak + by.spread * estimate.spread_peak;
+    double needed = by.floor + by.slope * estimate.least_peak;
+    double call = estimate.across_peak ? by.call + estimate.across_peak : 0;
     needed = call > needed ? call : needed;
+    needed = estimate.called > needed ? estimate.called : needed;
     usual = usual < limit ? usual : limit;
     estimate.least = whole(needed, machine);
     estimate.registers = whole(needed > usual ? needed : usual, machine);
@@ -116,8 +160,8 @@ RegisterEstimate register_estimate(Arena *arena, const Body *body, Analyses *ana
 
 int32_t register_room(const Machine *machine, unsigned target)
 {
-    const Coefficients *by = machine->loads_parameters ? &loaded : &operands;
-    double room = (target - by->floor) / by->slope;
+    unsigned most = target < machine->registers_per_thread ? target : machine->registers_per_thread;
+    double room = (most - by.floor) / by.slope;
     return room > 0 ? (int32_t)room : 0;
 }
 

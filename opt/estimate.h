@@ -18,7 +18,8 @@ typedef struct RegisterEstimate {
     unsigned registers; /* without a cap */
     unsigned least;     /* the lowest cap without spills */
     /* What the two are computed from (analysis/orders.h), the highest of any block. */
-    unsigned peak, least_peak, plenty_peak, across_peak;
+    unsigned peak, least_peak, plenty_peak, spread_peak, across_peak;
+    unsigned called; /* registers of a function that is called, and what is live around the call */
     Span span; /* of the instruction where the body's own order has its peak */
     LiveValue *live; /* there: the widest first, then in the order of the code */
     unsigned live_count;
