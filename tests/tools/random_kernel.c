@@ -745,6 +745,8 @@ void random_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
         make_table(&m, (unsigned)(seed / 6));
     if (seed % 5 == 0)
         random_walk(&m.to);
+    if (seed % 5 < 2)
+        random_keep(&m.to);
     for (unsigned i = 0; i < VARIANTS; i++)
         line(&m.to, "st.global.u32 [%%own+%u], %%v%u;", 4 * i, i);
     for (unsigned i = 0; i < UNIFORMS; i++)

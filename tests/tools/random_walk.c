@@ -68,3 +68,49 @@ void random_walk(Writer *to)
             line(to, "sub.s64 %%x3, %%w%u, %%in;\n\tcvt.u32.u64 %%q3, %%x3;\n\tadd.u32 %%v%u, %%v%u, %%q3;", i, i, i);
     line(to, "}");
 }
+
+static void maybe_store(Writer *to, unsigned percent, unsigned slot)
+{
+    static const char *const spaces[] = {"st.global", "st.global", "st", "st.volatile.global"};
+    if (chance(to, percent))
+        line(to, "%s.u32 [%%own+%u], %%v%u;", spaces[below(to, COUNT_OF(spaces))],
+             4 * (chance(to, 60) ? slot : below(to, 12)), below(to, 4));
+}
+
+static void maybe_use(Writer *to, unsigned percent)
+{
+    if (chance(to, percent))
+        line(to, "mad.lo.u32 %%v%u, %%v%u, 3, %%k%u;", below(to, 4), below(to, 4), below(to, 2));
+}
+
+void random_keep(Writer *to)
+{
+    unsigned number = to->labels++, slot = below(to, 12);
+    bool outer = chance(to, 50), inner = chance(to, 50);
+    line(to, "{\n\t.reg .b32 %%k<5>;\n\t.reg .pred %%c<3>;\n\tmov.u32 %%k4, 0;");
+    if (outer)
+        buf_printf(to->out, "O%u:\n", number);
+    line(to, "setp.lt.s32 %%c0, %%v0, %%v1;\n\tsetp.lt.s32 %%c1, %%v2, %%v3;");
+    line(to, "ld.global.u32 %%k0, [%%own+%u];\n\txor.b32 %%k1, %%k0, %u;", 4 * slot, below(to, 9));
+    maybe_store(to, 30, slot);
+    line(to, "@%%c0 bra A%u;", number);
+    maybe_store(to, 50, slot);
+    buf_printf(to->out, "A%u:\n", number);
+    if (inner) {
+        line(to, "mov.u32 %%k2, 0;");
+        buf_printf(to->out, "B%u:\n", number);
+        maybe_use(to, 30);
+        maybe_store(to, 40, slot);
+        line(to, "add.u32 %%k2, %%k2, 1;\n\tsetp.lt.u32 %%c2, %%k2, 3;\n\t@%%c2 bra B%u;", number);
+    }
+    line(to, "@%%c1 bra C%u;", number);
+    maybe_store(to, 30, slot);
+    maybe_use(to, 90);
+    maybe_store(to, 30, slot);
+    buf_printf(to->out, "C%u:\n", number);
+    if (outer)
+        line(to, "add.u32 %%k4, %%k4, 1;\n\tsetp.lt.u32 %%c2, %%k4, 2;\n\t@%%c2 bra O%u;", number);
+    maybe_store(to, 30, slot);
+    maybe_use(to, 30);
+    line(to, "}");
+}
