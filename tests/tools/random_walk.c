@@ -91,7 +91,10 @@ void random_keep(Writer *to)
     if (outer)
         buf_printf(to->out, "O%u:\n", number);
     line(to, "setp.lt.s32 %%c0, %%v0, %%v1;\n\tsetp.lt.s32 %%c1, %%v2, %%v3;");
-    line(to, "ld.global.u32 %%k0, [%%own+%u];\n\txor.b32 %%k1, %%k0, %u;", 4 * slot, below(to, 9));
+    if (chance(to, 40))
+        line(to, "ld.global.v2.u32 {%%k0, %%k1}, [%%own+%u];", 4 * (slot & ~1u));
+    else
+        line(to, "ld.global.u32 %%k0, [%%own+%u];\n\txor.b32 %%k1, %%k0, %u;", 4 * slot, below(to, 9));
     maybe_store(to, 30, slot);
     line(to, "@%%c0 bra A%u;", number);
     maybe_store(to, 50, slot);
