@@ -8,8 +8,8 @@
  * %v0 to %v3, which differ between threads.  %n is a parameter. */
 void random_walk(Writer *to);
 
-/* Writes loads from the thread's own 12 words at %own, stores to them under conditions and in loops, and late uses of what was
- * loaded; it changes %v0 to %v3. */
+/* Writes loads from the thread's own 12 words at %own, stores to them under conditions and in loops, and late uses of
+ * what was loaded; it changes %v0 to %v3. */
 void random_keep(Writer *to);
 
 #endif
