@@ -35,17 +35,18 @@ static bool addresses_join(const Search *search, Candidate *candidate)
     return changed;
 }
 
+/* The form that helps more often comes first. */
 bool pass_offsets(PassContext *context)
 {
     Search *search = context->search;
     unsigned replaced = search->replaced;
     for (unsigned way = 0; way < 2 && !search_should_stop(search); way++) {
         Candidate candidate = candidate_new(search);
-        unsigned joined = way ? addresses_join(search, &candidate)
-                              : offset_pointers(candidate.body, candidate.analyses);
-        const char *what = way ? "addresses from one base"
-                               : arena_printf(context->arena, "%u pointer%s by uniform distances", joined,
-                                              joined == 1 ? "" : "s");
+        unsigned joined = way ? offset_pointers(candidate.body, candidate.analyses)
+                              : addresses_join(search, &candidate);
+        const char *what = way ? arena_printf(context->arena, "%u pointer%s by uniform distances", joined,
+                                              joined == 1 ? "" : "s")
+                               : "addresses from one base";
         if (joined)
             search_consider(search, PASS_OFFSETS, candidate.body, what, 0, false);
         candidate_free(&candidate);

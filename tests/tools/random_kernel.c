@@ -633,7 +633,16 @@ static void make_statements(Maker *m, unsigned depth, unsigned count)
         make_statement(m, depth);
 }
 
-static void make_prologue(Maker *m)
+/* A parameter may be loaded by halves, so that no register has it until they are joined. */
+static void make_pointer(Maker *m, const char *reg, const char *parameter, bool halves)
+{
+    if (halves)
+        line(&m->to, "ld.param.v2.b32 {%%mark0, %%mark1}, [%s];\n\tmov.b64 %%%s, {%%mark0, %%mark1};", parameter, reg);
+    else
+        line(&m->to, "ld.param.u64 %%%s, [%s];", reg, parameter);
+}
+
+static void make_prologue(Maker *m, bool halves)
 {
     static const char *const sizes[] = {"%ntid.x", "%ntid.y", "%ntid.z"}, *const indices[] = {"%tid.x", "%tid.y",
                                                                                               "%tid.z"};
@@ -650,12 +659,12 @@ static void make_prologue(Maker *m)
     line(&m->to, "mul.lo.u32 %%threads, %%size0, %%size1;");
     line(&m->to, "mul.lo.u32 %%threads, %%threads, %%size2;");
     line(&m->to, "mad.lo.u32 %%gid, %%group, %%threads, %%lin;");
-    line(&m->to, "ld.param.u64 %%in, [in];");
-    line(&m->to, "ld.param.u64 %%own, [out];");
+    make_pointer(m, "in", "in", halves);
+    make_pointer(m, "own", "out", halves);
     line(&m->to, "mad.wide.u32 %%own, %%gid, %u, %%own;", SLOTS * 4);
-    line(&m->to, "ld.param.u64 %%common, [common];");
+    make_pointer(m, "common", "common", halves);
     line(&m->to, "mad.wide.u32 %%common, %%group, 16, %%common;");
-    line(&m->to, "ld.param.u64 %%sums, [sums];");
+    make_pointer(m, "sums", "sums", halves);
     line(&m->to, "mov.u32 %%cells, exchange;");
     line(&m->to, "mad.lo.u32 %%cell, %%lin, 4, %%cells;");
     line(&m->to, "mov.u64 %%array, spot;");
@@ -737,7 +746,7 @@ void random_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     make_launch(&m, arena, launch);
     if (seed % 3 == 0)
         launch->dynamic_shared = 1024 + seed % 11 * 4;
-    make_prologue(&m);
+    make_prologue(&m, seed % 11 == 5);
     if (seed % 2)
         make_table(&m, (unsigned)(seed / 2));
     make_statements(&m, 0, 4 + below(&m.to, 5));
