@@ -746,7 +746,7 @@ void random_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     make_launch(&m, arena, launch);
     if (seed % 3 == 0)
         launch->dynamic_shared = 1024 + seed % 11 * 4;
-    make_prologue(&m, seed % 11 == 5);
+    make_prologue(&m, seed % 4 == 2);
     if (seed % 2)
         make_table(&m, (unsigned)(seed / 2));
     make_statements(&m, 0, 4 + below(&m.to, 5));

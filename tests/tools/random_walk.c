@@ -87,13 +87,15 @@ void random_keep(Writer *to)
 {
     unsigned number = to->labels++, slot = below(to, 12);
     bool outer = chance(to, 50), inner = chance(to, 50);
-    line(to, "{\n\t.reg .b32 %%k<5>;\n\t.reg .b64 %%l;\n\t.reg .pred %%c<3>;\n\tmov.u32 %%k4, 0;");
+    line(to, "{\n\t.reg .b32 %%k<5>;\n\t.reg .b64 %%l, %%h;\n\t.reg .pred %%c<3>;\n\tmov.u32 %%k4, 0;");
     if (outer)
         buf_printf(to->out, "O%u:\n", number);
     line(to, "setp.lt.s32 %%c0, %%v0, %%v1;\n\tsetp.lt.s32 %%c1, %%v2, %%v3;");
-    switch (below(to, 3)) {
+    switch (below(to, 4)) {
     case 0: line(to, "ld.global.v2.u32 {%%k0, %%k1}, [%%own+%u];", 4 * (slot & ~1u)); break;
     case 1: line(to, "mul.wide.u32 %%l, %%v0, %%v1;\n\tmov.b64 {%%k0, %%k1}, %%l;"); break;
+    case 2: line(to, "mul.wide.u32 %%l, %%v0, %%v1;\n\tshr.u64 %%h, %%l, 28;\n\tcvt.u32.u64 %%k0, %%h;\n\t"
+                     "cvt.u32.u64 %%k1, %%l;"); break;
     default: line(to, "ld.global.u32 %%k0, [%%own+%u];\n\txor.b32 %%k1, %%k0, %u;", 4 * slot, below(to, 9)); break;
     }
     maybe_store(to, 30, slot);

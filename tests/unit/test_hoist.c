@@ -66,6 +66,10 @@ static void what_leaves_as_much_stays(void **state)
     /* A load stays, although its address dies: what it reads may change, and other paths may have no such address. */
     assert_int_equal(hoisted(HEAD "add.s64 %rd2, %rd1, 8;\n@%p1 bra SKIP;\nbar.sync 0;\nld.global.u32 %r3, [%rd2];\n"
                                   "st.global.u32 [%rd1], %r3;\nSKIP:\nret;\n}\n", "ld", &block), 0);
+    /* A carry stays with what it is added to. */
+    assert_int_equal(hoisted(HEAD "add.u32 %r5, %r2, 1;\nxor.b32 %r6, %r1, 3;\n@%p1 bra SKIP;\nbar.sync 0;\n"
+                                  "add.cc.u32 %r3, %r1, %r2;\naddc.u32 %r4, %r5, %r6;\n"
+                                  "st.global.v2.u32 [%rd1], {%r3, %r4};\nSKIP:\nret;\n}\n", "addc", &block), 0);
     /* The last round's values: nothing moves into the loop that makes them. */
     assert_int_equal(hoisted(HEAD "mul.wide.u32 %rd2, %r2, 24;\nLOOP:\nmul.wide.u32 %rd3, %r1, 40;\n"
                                   "st.global.u64 [%rd1], %rd3;\nadd.s32 %r1, %r1, -1;\nsetp.gt.s32 %p3, %r1, 0;\n"
