@@ -232,10 +232,11 @@ $(UNIT_TESTS): $(OUT)/tests/%: $(OUT)/tests/unit/%.o $(OUT)/libptxopt.a
 
 # The helpers of the test suites.
 TOOLS := $(addprefix $(OUT)/tests/,coarsen-check registers-check registers-probe miscompile roundtrip \
-    instruction-reference machine-code reuse-check)
+    instruction-reference machine-code reuse-check jam-check)
 $(OUT)/tests/coarsen-check $(OUT)/tests/registers-check $(OUT)/tests/reuse-check: \
     $(OUT)/tests/tools/random_kernel.o $(OUT)/tests/tools/random_walk.o
 $(OUT)/tests/reuse-check: $(OUT)/tests/tools/reuse_kernel.o
+$(OUT)/tests/jam-check: $(OUT)/tests/tools/jam_kernel.o
 $(TOOLS): $(OUT)/tests/%: $(OUT)/tests/tools/%.o $(OUT)/libptxopt.a
 	$(link)
 

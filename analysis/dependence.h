@@ -37,6 +37,8 @@ bool insts_may_swap(const MemoryModel *model, const Inst *first, const Inst *sec
 
 /* Whether the two memory accesses have no byte in common, as far as can be told; under the terms of affine_compare. */
 bool accesses_apart(const MemoryModel *model, const Inst *a, const Inst *b);
+/* The same wherever and however often the two are executed: in other state spaces, or on other variables. */
+bool accesses_apart_always(const MemoryModel *model, const Inst *a, const Inst *b);
 
 typedef enum DependenceKind {
     DEPENDENCE_TRUE,   /* a register written, then read */

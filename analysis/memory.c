@@ -93,6 +93,13 @@ static bool placed_alone(const Variable *variable)
     return variable->space != SPACE_SHARED || (variable_bytes(variable) && variable->linkage != LINKAGE_EXTERN);
 }
 
+/* Whether the addresses are on variables that are placed apart. */
+static bool objects_differ(const Ordering *a, const Ordering *b)
+{
+    const Variable *from = affine_object(&a->address.form), *to = affine_object(&b->address.form);
+    return from && to && from != to && placed_alone(from) && placed_alone(to);
+}
+
 static Alias address_compare(const MemoryModel *model, const Ordering *a, const Ordering *b)
 {
     if (!model->affine) {
@@ -105,23 +112,32 @@ static Alias address_compare(const MemoryModel *model, const Ordering *a, const 
         return affine_compare(&from, a->access.bytes, &to, b->access.bytes);
     }
     const AffineForm *x = &a->address.form, *y = &b->address.form;
-    const Variable *from = affine_object(x), *to = affine_object(y);
-    if (from && to && from != to && placed_alone(from) && placed_alone(to))
+    if (objects_differ(a, b))
         return ALIAS_NONE;
     return affine_compare(x, a->access.bytes, y, b->access.bytes);
 }
 
+/* Whether the addresses are in the same terms: not a generic one and one within a space, but for global, where both are
+ * the same. */
+static bool have_same_terms(const Ordering *a, const Ordering *b)
+{
+    return a->access.space == b->access.space || ((a->access.space == SPACE_NONE || a->access.space == SPACE_GLOBAL) &&
+                                                  (b->access.space == SPACE_NONE || b->access.space == SPACE_GLOBAL));
+}
+
+/* Whether memory that may be written is in different places by its state space. */
+static bool spaces_differ(const Ordering *a, const Ordering *b)
+{
+    return !(a->reads || a->writes) || !(b->reads || b->writes) || !spaces_meet(a->space, b->space);
+}
+
 Alias ordering_alias(const MemoryModel *model, const Ordering *a, const Ordering *b)
 {
-    if (!(a->reads || a->writes) || !(b->reads || b->writes) || !spaces_meet(a->space, b->space))
+    if (spaces_differ(a, b))
         return ALIAS_NONE;
     if (!a->decoded || !b->decoded)
         return ALIAS_UNKNOWN;
-    /* Addresses in different terms: a generic one and one within a space, global apart, where both are the same. */
-    bool same_terms = a->access.space == b->access.space ||
-                      ((a->access.space == SPACE_NONE || a->access.space == SPACE_GLOBAL) &&
-                       (b->access.space == SPACE_NONE || b->access.space == SPACE_GLOBAL));
-    return same_terms ? address_compare(model, a, b) : ALIAS_UNKNOWN;
+    return have_same_terms(a, b) ? address_compare(model, a, b) : ALIAS_UNKNOWN;
 }
 
 /* Whether the two have to stay in order for a reason other than registers. */
@@ -167,4 +183,13 @@ bool accesses_apart(const MemoryModel *model, const Inst *a, const Inst *b)
     ordering_find(model, a, &x);
     ordering_find(model, b, &y);
     return ordering_alias(model, &x, &y) == ALIAS_NONE;
+}
+
+bool accesses_apart_always(const MemoryModel *model, const Inst *a, const Inst *b)
+{
+    Ordering x, y;
+    ordering_find(model, a, &x);
+    ordering_find(model, b, &y);
+    return spaces_differ(&x, &y) ||
+           (model->affine && x.decoded && y.decoded && have_same_terms(&x, &y) && objects_differ(&x, &y));
 }

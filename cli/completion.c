@@ -36,6 +36,7 @@ static const struct {
     {"report-format", "text json", NULL},
     {"stride", "block unit", NULL},
     {"target-regs", "auto", NULL},
+    {"uj", "auto source", NULL},
 };
 
 /* Prints the words of a value between two texts; false if it is not one of words. */

@@ -35,15 +35,9 @@ static const char *next_word(char **rest)
     return length ? word : NULL;
 }
 
-static void read_words(Arena *arena, char *text, Directive *directive)
+static void read_coarsen(Arena *arena, char *rest, Directive *directive)
 {
-    char *rest = text;
     const char *word = next_word(&rest);
-    if (!word || strcmp(word, "coarsen") != 0) {
-        directive->error = "expected 'coarsen'";
-        return;
-    }
-    word = next_word(&rest);
     directive->error = coarsen_factors_read(arena, word ? word : "", &directive->coarsen);
     word = directive->error ? NULL : next_word(&rest);
     if (word && strcmp(word, "stride") == 0) {
@@ -67,23 +61,92 @@ static bool same(const Directive *a, const Directive *b)
                       (a->stride.kind != STRIDE_NUMBER || a->stride.number == b->stride.number)));
 }
 
+/* A comment that begins with the mark, cut into words. */
+typedef struct Comment {
+    Span span;
+    const char *first; /* NULL: no word */
+    char *rest;
+} Comment;
+
+/* The next such comment of the kernel from *at on, which is moved past it; false if there is none. */
+static bool comment_next(Arena *arena, const Function *kernel, const char **at, Comment *out)
+{
+    const char *text = kernel->module->source->text, *end = text + kernel->braces.end;
+    while (*at < end) {
+        const char *begin = *at, *after = skip_quoted(begin, end);
+        *at = after > begin ? after : begin + 1;
+        if ((size_t)(after - begin) < sizeof mark - 1 || memcmp(begin, mark, sizeof mark - 1) != 0)
+            continue;
+        out->span = (Span){(uint32_t)(begin - text), (uint32_t)(after - text)};
+        out->span.end -= after[-1] == '\n';
+        const char *words = begin + sizeof mark - 1;
+        out->rest = arena_strndup(arena, words, out->span.end - (uint32_t)(words - text));
+        out->first = next_word(&out->rest);
+        return true;
+    }
+    return false;
+}
+
+static const char *braces_begin(const Function *kernel)
+{
+    return kernel->module->source->text + kernel->braces.begin;
+}
+
+static bool is_word(const char *word, const char *wanted)
+{
+    return word && strcmp(word, wanted) == 0;
+}
+
 Directive directive_find(Arena *arena, const Function *kernel)
 {
-    const char *text = kernel->module->source->text;
-    const char *end = text + kernel->braces.end;
     Directive found = {0};
-    for (const char *at = text + kernel->braces.begin; at < end && !found.error;) {
-        const char *after = skip_quoted(at, end);
-        if ((size_t)(after - at) >= sizeof mark - 1 && memcmp(at, mark, sizeof mark - 1) == 0) {
-            Directive one = {.span = {(uint32_t)(at - text), (uint32_t)(after - text)}};
-            one.span.end -= after[-1] == '\n';
-            const char *words = at + sizeof mark - 1;
-            read_words(arena, arena_strndup(arena, words, one.span.end - (uint32_t)(words - text)), &one);
-            if (found.span.end && !one.error && !same(&found, &one))
-                one.error = "another directive of the kernel says something else";
-            found = one;
-        }
-        at = after > at ? after : at + 1;
+    Comment comment;
+    for (const char *at = braces_begin(kernel); !found.error && comment_next(arena, kernel, &at, &comment);) {
+        Directive one = {.span = comment.span};
+        if (is_word(comment.first, "uj"))
+            continue;
+        if (is_word(comment.first, "coarsen"))
+            read_coarsen(arena, comment.rest, &one);
+        else
+            one.error = "expected 'coarsen' or 'uj'";
+        if (found.span.end && !one.error && !same(&found, &one))
+            one.error = "another directive of the kernel says something else";
+        found = one;
     }
     return found;
+}
+
+static void read_loop(Function *kernel, char *rest, LoopDirective *one)
+{
+    const char *word = next_word(&rest);
+    one->jam.loop = unroll_jam_loop_at(kernel, one->span.begin);
+    if (!word || !jam_factor_read(word, &one->jam.factor) || next_word(&rest))
+        one->error = "after 'uj', expected a number of iterations from 2 to 16";
+    else if (!one->jam.loop)
+        one->error = "it is in no loop";
+}
+
+unsigned directive_loops(Arena *arena, Function *kernel, LoopDirective **out)
+{
+    VEC(LoopDirective) found = {0};
+    Comment comment;
+    for (const char *at = braces_begin(kernel); comment_next(arena, kernel, &at, &comment);) {
+        LoopDirective one = {.span = comment.span};
+        bool is_known = false;
+        if (!is_word(comment.first, "uj"))
+            continue;
+        read_loop(kernel, comment.rest, &one);
+        for (size_t i = 0; i < found.count && !one.error; i++) {
+            const LoopDirective *other = &found.data[i];
+            if (other->error || strcmp(other->jam.loop, one.jam.loop) != 0)
+                continue;
+            is_known = other->jam.factor == one.jam.factor;
+            if (!is_known)
+                one.error = "another directive of the loop says something else";
+        }
+        if (!is_known)
+            VEC_PUSH(arena, found, one);
+    }
+    *out = found.data;
+    return (unsigned)found.count;
 }

@@ -18,6 +18,7 @@ typedef enum OptionId {
     OPTION_COARSEN_GUARDS,
     OPTION_COARSEN_GROWTH,
     OPTION_STRIDE,
+    OPTION_UNROLL_JAM,
     OPTION_TARGET_REGS,
     OPTION_BLOCK,
     OPTION_ASSEMBLER,
@@ -57,6 +58,7 @@ static const struct option long_options[] = {
     {"coarsen-guards", required_argument, NULL, OPTION_COARSEN_GUARDS},
     {"coarsen-growth", required_argument, NULL, OPTION_COARSEN_GROWTH},
     {"stride", required_argument, NULL, OPTION_STRIDE},
+    {"uj", required_argument, NULL, OPTION_UNROLL_JAM},
     {"target-regs", required_argument, NULL, OPTION_TARGET_REGS},
     {"block", required_argument, NULL, OPTION_BLOCK},
     {"assembler", required_argument, NULL, OPTION_ASSEMBLER},
@@ -184,6 +186,7 @@ static void read_option(Reader *reader, int id, const char *value)
     case OPTION_COARSEN_GUARDS: options_read_guards(reader, value); break;
     case OPTION_COARSEN_GROWTH: options_read_growth(reader, value); break;
     case OPTION_STRIDE: options_read_stride(reader, value); break;
+    case OPTION_UNROLL_JAM: options_read_jam(reader, value); break;
     case OPTION_TARGET_REGS: options_read_target_regs(reader, value); break;
     case OPTION_BLOCK: options_read_block(reader, value); break;
     case OPTION_ASSEMBLER: options_read_assembler(reader, value); break;
@@ -285,6 +288,8 @@ static void check_options(Reader *reader)
         options_fail(reader, "-coarsen-guards says how to coarsen, but -coarsen is not given");
     if (options->launch_out && options->coarsen.count == 0)
         options_fail(reader, "-launch-out describes how coarsened kernels are launched, but -coarsen is not given");
+    if (options_jam_auto(options) && options->assembler_none)
+        options_fail(reader, "-uj auto chooses by the assembler's figures, but -assembler none is given");
     for (size_t i = 0; i < options->coarsen.count; i++)
         if (options->coarsen_level == LEVEL_BLOCK && has_factor(options->coarsen.data[i].factor) &&
             has_factor(options->coarsen.data[i].merged))
@@ -407,6 +412,14 @@ const RegistersOption *options_registers_for(const Options *options, const char 
 const BlockOption *options_block_for(const Options *options, const char *kernel)
 {
     OPTION_FOR(options->blocks, kernel, true);
+}
+
+bool options_jam_auto(const Options *options)
+{
+    for (size_t i = 0; i < options->jams.count; i++)
+        if (options->jams.data[i].is_auto)
+            return true;
+    return false;
 }
 
 bool options_selects(const Options *options, const char *kernel)

@@ -29,6 +29,13 @@ typedef struct RegistersOption {
     unsigned target;
 } RegistersOption;
 
+/* -uj LABEL:N */
+typedef struct JamOption {
+    bool is_auto, is_source; /* loops that pay, and loops with a directive (cli/directive.h), of every kernel */
+    const char *loop; /* else the loop */
+    unsigned factor;
+} JamOption;
+
 /* -block [KERNEL:]X,Y,Z */
 typedef struct BlockOption {
     const char *kernel;
@@ -55,6 +62,7 @@ typedef struct Options {
     const char *report_file; /* NULL: standard error */
     VEC(const char *) entries; /* empty: all kernels */
     VEC(CoarsenOption) coarsen;
+    VEC(JamOption) jams;
     VEC(RegistersOption) registers;
     VEC(BlockOption) blocks;
     VEC(const char *) verify; /* launch files */
@@ -153,6 +161,8 @@ const struct option *cost_options_table(void);
 const CoarsenOption *options_coarsen_for(const Options *options, const char *kernel);
 const RegistersOption *options_registers_for(const Options *options, const char *kernel);
 const BlockOption *options_block_for(const Options *options, const char *kernel);
+/* Whether "-uj auto" is given. */
+bool options_jam_auto(const Options *options);
 /* Whether -entry selects the kernel. */
 bool options_selects(const Options *options, const char *kernel);
 

@@ -154,6 +154,31 @@ void options_read_stride(Reader *reader, const char *text)
                      LARGEST_BLOCK);
 }
 
+bool jam_factor_read(const char *text, unsigned *factor)
+{
+    return whole_number(text, factor) && *factor >= 2 && *factor <= UNROLL_JAM_MOST;
+}
+
+void options_read_jam(Reader *reader, const char *text)
+{
+    JamOption option = {.is_source = strcmp(text, "source") == 0, .is_auto = strcmp(text, "auto") == 0};
+    const char *colon = strrchr(text, ':');
+    if (!option.is_source && !option.is_auto) {
+        if (!colon || colon == text || !jam_factor_read(colon + 1, &option.factor)) {
+            options_fail(reader, "-uj %s: expected LABEL:N, with the label that the loop begins with and N from 2 to "
+                                 "%d iterations, 'source' or 'auto'", text, UNROLL_JAM_MOST);
+            return;
+        }
+        option.loop = arena_strndup(reader->arena, text, (size_t)(colon - text));
+    }
+    for (size_t i = 0; i < reader->options->jams.count; i++) {
+        const char *other = reader->options->jams.data[i].loop;
+        if (option.loop && other && strcmp(option.loop, other) == 0)
+            options_fail(reader, "-uj names the loop at %s twice", option.loop);
+    }
+    VEC_PUSH(reader->arena, reader->options->jams, option);
+}
+
 void options_read_grid(Reader *reader, const char *text)
 {
     reader->options->grid_given = true;

@@ -2,6 +2,7 @@
 #ifndef PTXOPT_CLI_REPORT_H
 #define PTXOPT_CLI_REPORT_H
 
+#include "cli/directive.h"
 #include "cli/form_cost.h"
 #include "cli/verify.h"
 #include "opt/opt.h"
@@ -19,6 +20,14 @@ typedef struct CoarsenTrial {
     bool chosen;
     const char *verdict; /* why it was chosen or not */
 } CoarsenTrial;
+
+/* A form that -uj auto tried. */
+typedef struct JamTrial {
+    UnrollJam jam;
+    double speedup; /* predicted; 0: unknown */
+    bool chosen;
+    const char *verdict;
+} JamTrial;
 
 /* A kernel's figures and occupancy, before or after. */
 typedef struct Standing {
@@ -40,6 +49,12 @@ typedef struct KernelReport {
     Standing before, after;
     RegisterEstimate estimate_before, estimate_after; /* by the register model; for reports */
     bool is_auto; /* -coarsen auto */
+    LoopDirective *loop_directives; /* -uj source */
+    unsigned loop_directive_count;
+    bool is_jam_auto; /* -uj auto */
+    JamTrial *jam_trials;
+    unsigned jam_trial_count;
+    const char *jam_choice; /* -uj auto: the outcome in words */
     Refusal directive; /* what is wrong with the one in its source; reason NULL: nothing */
     CoarsenTrial *trials;
     unsigned trial_count;

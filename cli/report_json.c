@@ -155,6 +155,45 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
     return value;
 }
 
+/* The loops whose iterations were to be put side by side. */
+static json_t *jams_json(const Report *report, const KernelReport *kernel)
+{
+    const KernelResult *result = &kernel->result;
+    json_t *loops = json_array(), *value = json_object();
+    for (unsigned i = 0; i < result->jam_count; i++) {
+        const UnrollJamResult *jam = &result->jams[i];
+        json_t *one = json_object();
+        json_object_set_new(one, "loop", json_text(jam->jam.loop));
+        json_object_set_new(one, "factor", json_integer(jam->jam.factor));
+        json_object_set_new(one, "outcome", json_string(outcome_word(jam->done ? OUTCOME_DONE : OUTCOME_REFUSED)));
+        if (!jam->done) {
+            const Refusal *refusal = &jam->refusal;
+            json_object_set_new(one, "reason", json_text(refusal->reason));
+            json_object_set_new(one, "line", refusal->has_span ? json_integer(source_position(
+                                                                     report->source, refusal->span.begin).line)
+                                                               : json_null());
+        }
+        json_array_append_new(loops, one);
+    }
+    json_object_set_new(value, "loops", loops);
+    if (!kernel->is_jam_auto)
+        return value;
+    json_t *trials = json_array();
+    for (unsigned i = 0; i < kernel->jam_trial_count; i++) {
+        const JamTrial *trial = &kernel->jam_trials[i];
+        json_t *one = json_object();
+        json_object_set_new(one, "loop", json_text(trial->jam.loop));
+        json_object_set_new(one, "factor", json_integer(trial->jam.factor));
+        json_object_set_new(one, "speedup", trial->speedup > 0 ? json_real(trial->speedup) : json_null());
+        json_object_set_new(one, "chosen", json_boolean(trial->chosen));
+        json_object_set_new(one, "verdict", json_text(trial->verdict));
+        json_array_append_new(trials, one);
+    }
+    json_object_set_new(value, "auto", json_text(kernel->jam_choice));
+    json_object_set_new(value, "trials", trials);
+    return value;
+}
+
 static json_t *registers_json(const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
@@ -228,6 +267,7 @@ static json_t *kernel_json(const Report *report, const KernelReport *kernel)
     json_object_set_new(value, "line",
                         json_integer(source_position(report->source, kernel->result.kernel->span.begin).line));
     json_object_set_new(value, "coarsening", coarsening_json(report, kernel));
+    json_object_set_new(value, "unroll_jam", jams_json(report, kernel));
     json_object_set_new(value, "registers", registers_json(kernel));
     json_object_set_new(value, "cost", cost_comparison_json(kernel));
     json_object_set_new(value, "before", standing_json(&kernel->before));

@@ -287,6 +287,26 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
     }
 }
 
+static void print_jams(Buf *out, const Report *report, const KernelReport *kernel)
+{
+    const KernelResult *result = &kernel->result;
+    if (kernel->is_jam_auto)
+        buf_printf(out, "  unroll and jam: auto: %s\n", kernel->jam_choice);
+    for (unsigned i = 0; i < kernel->jam_trial_count; i++)
+        buf_printf(out, "    %s x%u: %s\n", kernel->jam_trials[i].jam.loop, kernel->jam_trials[i].jam.factor,
+                   kernel->jam_trials[i].verdict);
+    for (unsigned i = 0; i < result->jam_count; i++) {
+        const UnrollJamResult *jam = &result->jams[i];
+        buf_printf(out, "  unroll and jam: %s x%u: %s", jam->jam.loop, jam->jam.factor,
+                   jam->done ? "done" : "refused: ");
+        if (!jam->done) {
+            buf_puts(out, jam->refusal.reason);
+            print_place(out, report, &jam->refusal);
+        }
+        buf_puts(out, "\n");
+    }
+}
+
 /* "24 registers, 0 bytes spilled, 118 instructions". */
 static void print_cost(Buf *out, const Figures *figures)
 {
@@ -386,6 +406,7 @@ static void print_kernel(Buf *out, const Report *report, const KernelReport *ker
     buf_printf(out, "\nkernel %s%s%s\n", name, readable ? "  " : "", readable ? readable : "");
     arena_free(scratch);
     print_coarsening(out, report, kernel);
+    print_jams(out, report, kernel);
     print_registers(out, kernel);
     if (kernel->has_cost) {
         buf_printf(out, "  cost on %s:\n", kernel->basis.device.name);

@@ -22,7 +22,8 @@ static void warn_losses(Run *run, const KernelReport *kernel)
         diag_warning(&run->diag, function->span, "kernel '%s' becomes slower (%s): %s", function->name, basis,
                      cost_verdict(run->arena, before, after));
     for (unsigned i = 0; (warning = cost_warning(run->arena, before, after, i)) != NULL; i++)
-        diag_warning(&run->diag, function->span, "coarsening kernel '%s': %s", function->name, warning);
+        diag_warning(&run->diag, function->span, "%s kernel '%s': %s",
+                     kernel->result.coarsening == OUTCOME_DONE ? "coarsening" : "unrolling", function->name, warning);
     if (kernel->advice)
         diag_note(&run->diag, function->span, "%s", kernel->advice);
 }
@@ -71,7 +72,8 @@ void predict_costs(Run *run, KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
     const bool is_coarsened = result->coarsening == OUTCOME_DONE;
-    bool is_changed = is_coarsened || result->registers == OUTCOME_DONE;
+    const bool is_jammed = kernel_is_jammed(result);
+    bool is_changed = is_coarsened || is_jammed || result->registers == OUTCOME_DONE;
     if (!is_changed || !kernel->has_basis)
         return;
     const FunctionForm input = {.function = result->kernel};
@@ -88,8 +90,9 @@ void predict_costs(Run *run, KernelReport *kernel)
     kernel->cost_after = form_costs(run, kernel, &output, before.known && after.known ? &after : NULL, &change);
     machine_costs_align(&kernel->basis, &kernel->cost_before, &kernel->cost_after);
     kernel->has_cost = kernel->cost_before.known && kernel->cost_after.known;
-    if (!kernel->has_cost || !is_coarsened)
+    if (!kernel->has_cost || (!is_coarsened && !is_jammed))
         return;
-    kernel->advice = advise_rows(run, kernel);
+    if (is_coarsened)
+        kernel->advice = advise_rows(run, kernel);
     warn_losses(run, kernel);
 }

@@ -9,7 +9,8 @@
 /* Where nothing changes, the code is checked while it is read, and not kept. */
 static bool wants_bodies(const Options *options)
 {
-    bool wanted = options->coarsen.count || options->registers.count || options->blocks.count || options->canonical ||
+    bool wanted = options->coarsen.count || options->jams.count || options->registers.count ||
+                  options->blocks.count || options->canonical ||
                   options->report;
     for (unsigned i = 0; i < PASS_COUNT; i++)
         wanted |= options->passes.dumped[i];
@@ -95,6 +96,35 @@ static bool named_kernel_usable(Run *run, const char *option, const char *name)
     return false;
 }
 
+bool kernel_has_label(const Function *kernel, const char *label)
+{
+    for (size_t i = 0; i < kernel->stmts.count; i++)
+        if (kernel->stmts.data[i].kind == STMT_LABEL && strcmp(kernel->stmts.data[i].label->name, label) == 0)
+            return true;
+    return false;
+}
+
+/* Every label of -uj is in a selected kernel. */
+static bool loops_exist(Run *run)
+{
+    const Options *options = run->options;
+    for (size_t i = 0; i < options->jams.count; i++) {
+        const char *loop = options->jams.data[i].loop;
+        bool found = !loop;
+        for (size_t k = 0; k < run->module->items.count && !found; k++) {
+            const Item *item = &run->module->items.data[k];
+            found = is_kernel(item) && options_selects(options, item->function->name) &&
+                    kernel_has_label(item->function, loop);
+        }
+        if (!found) {
+            fprintf(run->messages, "ptxopt: error: -uj: %s has no kernel with a label '%s'%s\n",
+                    run->report.source->path, loop, options->entries.count ? " among those that -entry selects" : "");
+            return false;
+        }
+    }
+    return true;
+}
+
 bool names_exist(Run *run)
 {
     const Options *options = run->options;
@@ -112,7 +142,7 @@ bool names_exist(Run *run)
     for (size_t i = 0; i < options->blocks.count; i++)
         if (!kernel_exists(run, "-block", options->blocks.data[i].kernel))
             return false;
-    return true;
+    return loops_exist(run);
 }
 
 /* The architecture to assemble for: -arch, else the .target.  PTX runs on its target and on newer ones; with a suffix,
@@ -152,7 +182,8 @@ bool choose_arch(Run *run)
 /* Rewriting without a change needs no assembler, so it is started only if some option needs it. */
 static bool wants_assembler(const Options *options)
 {
-    return options->assembler_given || options->coarsen.count || options->registers.count || options->cubin ||
+    return options->assembler_given || options->coarsen.count || options->jams.count ||
+           options->registers.count || options->cubin ||
            options->report;
 }
 

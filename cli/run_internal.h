@@ -38,6 +38,8 @@ static inline bool is_kernel(const Item *item)
 /* run_input.c: each prints what is wrong and returns false if the run must end. */
 bool read_module(Run *run);
 bool names_exist(Run *run);
+/* Whether the label is in the kernel, as it was written. */
+bool kernel_has_label(const Function *kernel, const char *label);
 bool choose_arch(Run *run);
 bool open_assembler(Run *run);
 bool read_launches(Run *run); /* and the machine file */

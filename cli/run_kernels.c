@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/choose.h"
+#include "cli/choose_jam.h"
 #include "cli/directive.h"
 #include "cli/kernel_estimate.h"
 #include "cli/run_internal.h"
@@ -53,6 +54,31 @@ static void follow_directive(const Run *run, KernelReport *report)
     request->coarsen_named = true;
 }
 
+/* The loops that options and directives name. */
+static void set_jams(const Run *run, KernelReport *report)
+{
+    const Options *options = run->options;
+    VEC(UnrollJam) jams = {0};
+    for (size_t i = 0; i < options->jams.count; i++) {
+        const JamOption *option = &options->jams.data[i];
+        if (option->is_source)
+            report->loop_directive_count =
+                directive_loops(run->arena, report->result.kernel, &report->loop_directives);
+        else if (option->loop && kernel_has_label(report->result.kernel, option->loop))
+            VEC_PUSH(run->arena, jams, ((UnrollJam){option->loop, option->factor}));
+    }
+    for (unsigned i = 0; i < report->loop_directive_count; i++) {
+        const LoopDirective *directive = &report->loop_directives[i];
+        bool is_named = directive->error != NULL; /* by an option, which prevails */
+        for (size_t k = 0; k < jams.count && !is_named; k++)
+            is_named = strcmp(jams.data[k].loop, directive->jam.loop) == 0;
+        if (!is_named)
+            VEC_PUSH(run->arena, jams, directive->jam);
+    }
+    report->request.jams = jams.data;
+    report->request.jam_count = (unsigned)jams.count;
+}
+
 static void set_request(const Run *run, KernelReport *report)
 {
     const char *name = report->result.kernel->name;
@@ -74,6 +100,8 @@ static void set_request(const Run *run, KernelReport *report)
         set_factors(report, coarsen);
     if (follows_source(run->options) && !(coarsen && coarsen->kernel))
         follow_directive(run, report);
+    report->is_jam_auto = options_jam_auto(run->options);
+    set_jams(run, report);
     if (registers) {
         request->registers = true;
         request->registers_named = registers->kernel != NULL;
@@ -115,6 +143,20 @@ static void warn_refusals(Run *run, KernelReport *report)
         Span span = result->refusal.has_span ? result->refusal.span : result->kernel->span;
         diag_warning(&run->diag, span, "kernel '%s' is not coarsened: %s", name, result->refusal.reason);
         run->named_refused |= report->request.coarsen_named;
+    }
+    for (unsigned i = 0; i < report->loop_directive_count; i++) {
+        const LoopDirective *directive = &report->loop_directives[i];
+        if (directive->error)
+            diag_warning(&run->diag, directive->span, "the loop's directive is wrong: %s", directive->error);
+        run->named_refused |= directive->error != NULL;
+    }
+    for (unsigned i = 0; i < result->jam_count; i++) {
+        const UnrollJamResult *jam = &result->jams[i];
+        if (jam->done)
+            continue;
+        diag_warning(&run->diag, jam->refusal.has_span ? jam->refusal.span : result->kernel->span,
+                     "the loop at %s is not unrolled and jammed: %s", jam->jam.loop, jam->refusal.reason);
+        run->named_refused = true;
     }
     if (result->registers == OUTCOME_REFUSED) {
         diag_warning(&run->diag, result->kernel->span, "the registers of kernel '%s' are not reduced: %s", name,
@@ -176,6 +218,8 @@ static void run_kernel(Run *run, KernelReport *kernel)
         kernel->request.coarsen = kernel->is_auto = false;
     if (kernel->is_auto)
         choose_factor(run->arena, kernel, &run->pipeline, &run->choice);
+    if (kernel->is_jam_auto)
+        choose_jams(run->arena, kernel, &run->pipeline, &run->choice);
     kernel->has_basis = find_basis(run, kernel, &kernel->basis);
     run->judge.basis = kernel->has_basis ? &kernel->basis : NULL;
     assembler_judge_forget(&run->judge);

@@ -4,7 +4,7 @@
 
 static bool is_changed(const KernelResult *result)
 {
-    return result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE;
+    return result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE || kernel_is_jammed(result);
 }
 
 /* Whether the assembler breaks down on this kernel alone. */
@@ -22,8 +22,14 @@ static void restore(Run *run, KernelReport *kernel)
     KernelResult *result = &kernel->result;
     const char *message = result->after.message, *name = result->kernel->name;
     bool is_coarse = result->coarsening == OUTCOME_DONE, is_reduced = result->registers == OUTCOME_DONE;
-    const char *reason = arena_printf(run->arena, "%s breaks down on its %s form (%s)", run->report.assembler,
-                                      is_coarse ? "coarsened" : "reduced", message ? message : "no reason given");
+    const char *form = is_coarse ? "coarsened" : is_reduced ? "reduced" : "unrolled";
+    const char *reason = arena_printf(run->arena, "%s breaks down on its %s form (%s)", run->report.assembler, form,
+                                      message ? message : "no reason given");
+    for (unsigned i = 0; i < result->jam_count; i++)
+        if (result->jams[i].done) {
+            result->jams[i] = (UnrollJamResult){.jam = result->jams[i].jam, .refusal = {.reason = reason}};
+            run->named_refused |= !kernel->is_jam_auto;
+        }
     kernel_restore(result, &kernel->tuning);
     kernel->has_cost = false;
     if (is_coarse) {

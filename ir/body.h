@@ -47,6 +47,12 @@ struct Body {
     bool ssa;
 };
 
+/* Runs the statement for every successor; for some perhaps twice. */
+#define FOR_EACH_SUCC(block, succ)                                                                                     \
+    for (unsigned succ##_i = 0, succ##_n = (block)->last ? (block)->last->target_count : 0; succ##_i <= succ##_n;      \
+         succ##_i++)                                                                                                   \
+        for (Block *succ = succ##_i < succ##_n ? (block)->last->targets[succ##_i] : (block)->fall; succ; succ = NULL)
+
 /* Builds the body form from the statements: nested scopes are flattened (clashing names get a suffix), unreachable
  * blocks are left out, guarded instructions keep their guards.  Vector registers are split ("%v.x" is "%v_x"), and so
  * are reads of whole special registers; parameters and results in registers are copied at the entry and before returns,

@@ -82,12 +82,6 @@ typedef struct Coarsening {
     Variable ***private_copies; /* private_copies[k][i]: replica k's copy of private_variables[i]; k > 0 */
 } Coarsening;
 
-/* Runs the statement for every successor; for some perhaps twice. */
-#define FOR_EACH_SUCC(block, succ)                                                                                     \
-    for (unsigned succ##_i = 0, succ##_n = (block)->last ? (block)->last->target_count : 0; succ##_i <= succ##_n;      \
-         succ##_i++)                                                                                                   \
-        for (Block *succ = succ##_i < succ##_n ? (block)->last->targets[succ##_i] : (block)->fall; succ; succ = NULL)
-
 /* The files in the order of their calls: each calls only those above it. */
 
 /* coarsen_refuse.c */

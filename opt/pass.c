@@ -24,6 +24,18 @@ static bool pass_ssa(PassContext *context)
     return true;
 }
 
+/* Works on a copy, too. */
+static bool pass_unroll_jam(PassContext *context)
+{
+    Body *copy = body_clone(context->body);
+    if (!unroll_and_jam(copy, context->jam, &context->refusal)) {
+        body_free(copy);
+        return false;
+    }
+    pass_set_body(context, copy);
+    return true;
+}
+
 /* Works on a copy: coarsening that is refused half-way leaves a useless body. */
 static bool pass_coarsen(PassContext *context)
 {
@@ -50,6 +62,7 @@ const Pass pass_table[PASS_COUNT] = {
     /*  id             name           -d   fixed  requires/preserves invalidates description */
     ROW(INLINE,        inline,        'j', false, 0,   PROPERTY_LAUNCH, ALL, "inline calls that mind their thread"),
     ROW(SSA,           ssa,           's', true,  0,   KEEPS, ALL,          "build the body form and SSA"),
+    ROW(UNROLL_JAM,    unroll_jam,    'u', false, SSA, LAUNCH, ALL,         "iterations of a loop side by side"),
     ROW(COARSEN,       coarsen,       'c', false, SSA, SSA,   ALL,          "thread coarsening"),
     ROW(CLEANUP,       cleanup,       'd', false, SSA, KEEPS, INSTRUCTIONS, "merge equal values, remove dead code"),
     ROW(DECIDE,        decide,        'n', false, SSA, LAUNCH, ALL,         "conditions that ranges decide"),

@@ -10,10 +10,12 @@
 #include "opt/coarsen.h"
 #include "opt/judge.h"
 #include "opt/reuse.h"
+#include "opt/unroll_jam.h"
 
 typedef enum PassId {
     PASS_INLINE,
     PASS_SSA,
+    PASS_UNROLL_JAM,
     PASS_COARSEN,
     PASS_CLEANUP,
     PASS_DECIDE,
@@ -59,11 +61,12 @@ typedef struct PassContext {
     BlockSize block;        /* at a launch of 'body' */
     Body *body;             /* owned; replaced by pass_set_body only */
     Analyses *analyses;     /* of 'body' */
+    const UnrollJam *jam;
     const CoarsenRequest *coarsening;
     LaunchContract contract; /* set by coarsening */
     const char *unadapted;   /* what becomes of launches that are not adapted, in words; set by the check pass */
     ReuseList reuse;         /* what load_reuse and forward did; in the arena */
-    Refusal refusal;         /* set by coarsening that was refused */
+    Refusal refusal;         /* set by coarsening and unroll-and-jam that were refused */
     Legality legality;       /* set by coarsening */
     struct Search *search;   /* the register search in progress, which judges what passes propose; NULL: none */
 } PassContext;
@@ -85,8 +88,8 @@ typedef struct Pass {
 
 extern const Pass pass_table[PASS_COUNT];
 
-/* The functions of the table, in the files of their names; inline, ssa and coarsen are in pass.c, hoist and offsets in
- * moves.c. */
+/* The functions of the table, in the files of their names; inline, ssa, unroll_jam and coarsen are in pass.c, hoist and
+ * offsets in moves.c. */
 PassFunction pass_cleanup, pass_decide, pass_load_reuse, pass_forward, pass_addresses, pass_induction,
     pass_accumulator, pass_vectorize, pass_bases, pass_pointers, pass_schedule, pass_rematerialize, pass_sink,
     pass_hoist, pass_offsets, pass_spilling, pass_bounds, pass_check;

@@ -1,7 +1,7 @@
 /* The pipeline, on one screen: pipeline_run at the end of this file.
  *
- *     statements -> body -> SSA -> coarsen -> clean up -> reuse -> bounds or the register search -> check
- *     -> body out of SSA
+ *     statements -> body -> SSA -> unroll and jam -> coarsen -> clean up -> reuse
+ *     -> bounds or the register search -> check -> body out of SSA
  *
  * Before coarsening, calls are inlined that it could not leave as they are. */
 #include "opt/pipeline.h"
@@ -45,8 +45,35 @@ static bool has_slow_side(const Body *body)
     return false;
 }
 
+bool kernel_is_jammed(const KernelResult *result)
+{
+    for (unsigned i = 0; i < result->jam_count; i++)
+        if (result->jams[i].done)
+            return true;
+    return false;
+}
+
+static void unroll_jam(PassContext *context, const KernelRequest *request, KernelResult *result)
+{
+    result->jams = ARENA_ARRAY(context->arena, UnrollJamResult, request->jam_count);
+    result->jam_count = request->jam_count;
+    for (unsigned i = 0; i < request->jam_count; i++) {
+        UnrollJamResult *jam = &result->jams[i];
+        jam->jam = request->jams[i];
+        context->jam = &jam->jam;
+        context->refusal = (Refusal){.reason = "the pass is switched off"};
+        jam->done = pass_run(context, PASS_UNROLL_JAM);
+        if (!jam->done)
+            jam->refusal = context->refusal;
+    }
+    context->refusal = (Refusal){.reason = NULL};
+    if (kernel_is_jammed(result))
+        pass_run(context, PASS_CLEANUP);
+}
+
 static void coarsen(PassContext *context, KernelResult *result)
 {
+    bool had_slow_side = has_slow_side(context->body);
     if (!pass_is_enabled(context->options, PASS_COARSEN))
         context->refusal = (Refusal){.reason = "the pass is switched off"};
     bool done = pass_run(context, PASS_COARSEN);
@@ -56,7 +83,7 @@ static void coarsen(PassContext *context, KernelResult *result)
         result->refusal = context->refusal;
         return;
     }
-    result->has_fast_paths = has_slow_side(context->body);
+    result->has_fast_paths = !had_slow_side && has_slow_side(context->body);
     pass_run(context, PASS_CLEANUP);
     pass_run(context, PASS_DECIDE);
     reuse(context);
@@ -98,7 +125,7 @@ static void reduce_registers(PassContext *context, const KernelRequest *request,
     result->registers = result->reduction.changed ? OUTCOME_DONE : OUTCOME_UNCHANGED;
 }
 
-static void refuse(const KernelRequest *request, KernelResult *result, const char *reason)
+static void refuse(Arena *arena, const KernelRequest *request, KernelResult *result, const char *reason)
 {
     if (request->coarsen) {
         result->coarsening = OUTCOME_REFUSED;
@@ -108,6 +135,10 @@ static void refuse(const KernelRequest *request, KernelResult *result, const cha
         result->registers = OUTCOME_REFUSED;
         result->registers_refusal = reason;
     }
+    result->jams = ARENA_ARRAY(arena, UnrollJamResult, request->jam_count);
+    result->jam_count = request->jam_count;
+    for (unsigned i = 0; i < request->jam_count; i++)
+        result->jams[i] = (UnrollJamResult){.jam = request->jams[i], .refusal = {.reason = reason}};
     result->after = result->before;
 }
 
@@ -130,7 +161,7 @@ static bool is_wanted(const Function *kernel, const KernelRequest *request, cons
                       const BlockSize *block)
 {
     bool is_declared = kernel->tuning.reqntid_count || kernel->tuning.maxntid_count;
-    return request->coarsen || request->registers || (block_size_total(block) && !is_declared) ||
+    return request->coarsen || request->jam_count || request->registers || (block_size_total(block) && !is_declared) ||
            options->passes.dumped[PASS_SSA];
 }
 
@@ -139,7 +170,7 @@ static void conclude(PassContext *context, const PipelineOptions *options, Kerne
 {
     FunctionForm form = {.function = context->kernel, .tuning = &result->tuning};
     result->tuning = context->body->tuning;
-    if (result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE) {
+    if (result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE || kernel_is_jammed(result)) {
         result->body = pass_take_body(context);
         if (result->body->ssa)
             body_from_ssa(result->body);
@@ -182,7 +213,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     result->before = measure(options, &input);
     Body *body = build(arena, kernel, &reason);
     if (!body) {
-        refuse(request, result, reason);
+        refuse(arena, request, result, reason);
         return;
     }
 
@@ -204,8 +235,14 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     if (request->coarsen)
         pass_run(&context, PASS_INLINE);
     pass_run(&context, PASS_SSA);
+    if (request->jam_count)
+        unroll_jam(&context, request, result);
     if (request->coarsen)
         coarsen(&context, result);
+    if (kernel_is_jammed(result) && result->coarsening != OUTCOME_DONE) {
+        pass_run(&context, PASS_DECIDE);
+        reuse(&context);
+    }
     if (request->registers && (result->registers_refusal = search_refusal(options)) != NULL)
         result->registers = OUTCOME_REFUSED;
     if (request->registers && !result->registers_refusal)

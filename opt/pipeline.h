@@ -16,6 +16,8 @@ typedef struct KernelRequest {
     Stride stride;
     GuardForm guards;
     unsigned growth; /* as in CoarsenRequest */
+    const UnrollJam *jams; /* loops whose iterations are put side by side, in this order */
+    unsigned jam_count;
     bool registers;
     bool registers_named;
     bool registers_auto;
@@ -50,11 +52,15 @@ typedef struct KernelResult {
     ReuseList reuse;         /* loads that took a known value; where code is made twice, in one version at least */
     Refusal refusal;         /* coarsening refused */
     Legality legality;       /* coarsening done or refused */
+    UnrollJamResult *jams;   /* one for each that was requested */
+    unsigned jam_count;
     Outcome registers;
     RegistersResult reduction;
     const char *registers_refusal; /* registers refused */
 } KernelResult;
 
+/* Whether iterations of some loop were put side by side. */
+bool kernel_is_jammed(const KernelResult *result);
 /* The form that a result with a body is printed as. */
 FunctionForm kernel_form(const KernelResult *result);
 /* The same options for forms that are only looked at: without a judge, and without dumps. */

@@ -238,7 +238,7 @@ static void test_passes(void **state)
     assert_int_equal(line.options.level, 3);
     line_free(&line);
     check_wrong("-p schedul in.ptx", "did you mean 'schedule'?");
-    check_wrong("-p zzzzzz in.ptx", "the passes are inline, ssa, coarsen");
+    check_wrong("-p zzzzzz in.ptx", "the passes are inline, ssa, unroll_jam, coarsen");
     check_wrong("-p ,sink in.ptx", "no pass is called ''");
     check_wrong("-d Q in.ptx", "no pass has the letter 'Q'");
     check_wrong("-d= in.ptx", "no letter");

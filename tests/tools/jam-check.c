@@ -1,0 +1,164 @@
+/* Checks unroll-and-jam: puts iterations of the loops of random kernels side by side, and compares with the original in
+ * the emulator.
+ *
+ *     jam-check [-v] [-d FOLDER] SEED,COUNT
+ *
+ * The kernel then perhaps goes through the passes that reuse values, or is coarsened. Prints what is wrong, and at the
+ * end how many loops were done and refused, and how many of those done had their addresses compared at run time, had a
+ * number of iterations that the factor divides, or passed values on in chains: a check of nothing would find nothing.
+ * -v names the refusals; -d keeps wrong outputs. */
+#include "jam_kernel.h"
+#include "parse_text.h"
+
+#include "emit/emit.h"
+#include "opt/opt.h"
+#include "opt/pass.h"
+#include "support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct Sums {
+    unsigned done, refused, wrong;
+    unsigned compared, whole, carried;
+} Sums;
+
+typedef struct Settings {
+    bool verbose;
+    const char *folder;
+} Settings;
+
+typedef struct Way {
+    unsigned jam, coarse;
+    bool is_unit, reuses;
+} Way;
+
+static const char *random_loop(Function *kernel, Arena *arena, Random *random)
+{
+    const char **labels;
+    unsigned count = unroll_jam_loops(arena, kernel, &labels);
+    if (!count)
+        return NULL;
+    return random_below(random, 4) ? "LOOP" : labels[random_below(random, count)];
+}
+
+/* What was done, by the names that the pass gives to registers and blocks. */
+static void count_forms(const char *text, Sums *sums)
+{
+    sums->compared += strstr(text, "%apart") != NULL;
+    sums->whole += strstr(text, "LOOP:") == NULL;
+    sums->carried += strstr(text, "%c0_") || strstr(text, "%c1_") || strstr(text, "%c2_");
+}
+
+/* The kernel's result; not done if it was refused. */
+static bool transform(const Settings *settings, Arena *arena, Function *kernel, const Way *way, const char *loop,
+                      KernelResult *result)
+{
+    PipelineOptions options = {.no_figures = true};
+    for (unsigned i = 0; i < PASS_COUNT; i++)
+        options.passes.enabled[i] = way->reuses || i == PASS_UNROLL_JAM || i == PASS_CLEANUP || i == PASS_COARSEN;
+    const UnrollJam jam = {loop, way->jam};
+    KernelRequest request = {.coarsen = way->coarse > 1, .factor = {way->coarse, 1, 1}, .jams = &jam, .jam_count = 1};
+    request.stride.kind = way->is_unit ? STRIDE_UNIT : STRIDE_BLOCK;
+    pipeline_run(arena, kernel, &request, &options, result);
+    if (!kernel_is_jammed(result) && settings->verbose)
+        printf("  refused: %s\n", result->jams[0].refusal.reason);
+    return kernel_is_jammed(result);
+}
+
+static const char *compare(Arena *arena, const Buf *text, const Launch *launch, const KernelResult *result,
+                           const EmulatorResult *expected)
+{
+    const EmulatorOptions options = {0};
+    Module *changed = parse_text("changed.ptx", buf_text(text), text->length);
+    if (!changed)
+        return "the output does not parse";
+    LaunchChange change = {0};
+    if (result->coarsening == OUTCOME_DONE)
+        change = contract_change(&result->contract);
+    EmulatorResult *actual = emulator_run(arena, changed, launch_changed(arena, launch, &change), &options);
+    const char *message = actual->fault.kind != FAULT_NONE
+                              ? fault_text(arena, changed, &actual->fault)
+                              : emulator_difference(arena, launch, expected, actual,
+                                                    (Tolerance){.kind = TOLERANCE_EXACT});
+    arena_free(changed->arena);
+    return message;
+}
+
+static void check_seed(const Settings *settings, uint64_t seed, Sums *sums)
+{
+    Arena *arena = arena_new();
+    Random random = {seed * UINT64_C(0x9e3779b97f4a7c15) + 9};
+    Launch launch;
+    Buf text = {0}, after = {0};
+    const EmulatorOptions options = {0};
+    jam_kernel(seed, arena, &text, &launch);
+    Module *module = parse_text("random.ptx", buf_text(&text), text.length);
+    require(module);
+    EmulatorResult *expected = emulator_run(arena, module, &launch, &options);
+    const Way way = {.jam = 2 + (unsigned)random_below(&random, 4),
+                     .coarse = random_below(&random, 4) ? 1 : 2,
+                     .is_unit = random_below(&random, 2),
+                     .reuses = random_below(&random, 2)};
+    Function *kernel = module_find_function(module, "k");
+    const char *loop = random_loop(kernel, arena, &random);
+    KernelResult result = {0};
+    if (expected->fault.kind != FAULT_NONE) {
+        printf("seed %llu: WRONG: the original fails: %s\n", (unsigned long long)seed,
+               fault_text(arena, module, &expected->fault));
+        sums->wrong++;
+    } else if (!loop || !transform(settings, arena, kernel, &way, loop, &result)) {
+        sums->refused++;
+        kernel_discard(&result);
+    } else {
+        kernel_install(&result);
+        emit_module(module, &after);
+        const char *message = compare(arena, &after, &launch, &result, expected);
+        sums->done++;
+        count_forms(buf_text(&after), sums);
+        if (message) {
+            printf("seed %llu: WRONG: %s x%u, coarse %u: %s\n", (unsigned long long)seed, loop, way.jam, way.coarse,
+                   message);
+            sums->wrong++;
+        }
+        if (message && settings->folder) {
+            char *path = arena_printf(arena, "%s/jam.%llu.ptx", settings->folder, (unsigned long long)seed);
+            write_file(arena, path, buf_text(&after), after.length);
+            path = arena_printf(arena, "%s/jam.%llu.original.ptx", settings->folder, (unsigned long long)seed);
+            write_file(arena, path, buf_text(&text), text.length);
+        }
+    }
+    arena_free(module->arena);
+    arena_free(arena);
+    buf_free(&text);
+    buf_free(&after);
+}
+
+int main(int count, char **words)
+{
+    Settings settings = {0};
+    Sums sums = {0};
+    int option;
+    while ((option = getopt(count, words, "vd:")) != -1) {
+        switch (option) {
+        case 'v': settings.verbose = true; break;
+        case 'd': settings.folder = optarg; break;
+        default: return 2;
+        }
+    }
+    if (optind + 1 != count)
+        return 2;
+    char *rest;
+    uint64_t seed = strtoull(words[optind], &rest, 10), many = *rest == ',' ? strtoull(rest + 1, NULL, 10) : 1;
+    for (uint64_t i = 0; i < many; i++) {
+        if (settings.verbose)
+            printf("seed %llu\n", (unsigned long long)(seed + i));
+        fflush(stdout);
+        check_seed(&settings, seed + i, &sums);
+    }
+    printf("%u done, %u refused, %u wrong; compared %u, whole %u, carried %u\n", sums.done, sums.refused, sums.wrong,
+           sums.compared, sums.whole, sums.carried);
+    return sums.wrong != 0;
+}
