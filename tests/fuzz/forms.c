@@ -233,11 +233,33 @@ static bool body_coarsen(Body **body, Random *random)
     return true;
 }
 
+/* Puts iterations of a loop side by side, if a random block begins one. */
+static void body_jam(Body **body, Random *random)
+{
+    const Block *block = (*body)->blocks.data[random_below(random, (unsigned)(*body)->blocks.count)];
+    const UnrollJam jam = {block->label, 2 + (unsigned)random_below(random, 3)};
+    Refusal refusal = {0};
+    if (!jam.loop)
+        return;
+    Body *changed = body_clone(*body);
+    if (!unroll_and_jam(changed, &jam, &refusal)) {
+        if (!refusal.reason)
+            property_broken("unroll-and-jam is refused without a reason");
+        body_free(changed);
+        return;
+    }
+    body_verify(changed, "unroll_and_jam");
+    body_free(*body);
+    *body = changed;
+}
+
 static Body *body_change(Body *body, Random *random, bool coarsen)
 {
     body_to_ssa(body);
-    if (coarsen)
+    if (coarsen) {
+        body_jam(&body, random);
         body_coarsen(&body, random);
+    }
     for (unsigned moves = 1 + random_below(random, 4); moves > 0; moves--) {
         ScheduleRule rule = schedule_rule_random(random);
         unsigned kind = random_below(random, 7);

@@ -37,6 +37,50 @@ static void check_none(const char *code)
     assert_int_equal(directive.span.end, 0);
 }
 
+/* The loops of a kernel with these statements between two labels, A, which a branch leads back to, and B. */
+static unsigned find_loops(const char *code, LoopDirective **loops)
+{
+    Buf text = {0};
+    buf_printf(&text, "\t.reg .pred %%p;\nA:\n%s\t@%%p bra A;\nB:\n", code);
+    find(buf_text(&text));
+    buf_free(&text);
+    return directive_loops(module->arena, module_find_function(module, "k"), loops);
+}
+
+static void check_loop_wrong(const char *code, const char *error)
+{
+    LoopDirective *loops;
+    unsigned count = find_loops(code, &loops);
+    assert_in_range(count, 1, 2);
+    if (!loops[count - 1].error || !strstr(loops[count - 1].error, error))
+        fail_msg("%s: '%s', not '%s'", code, loops[count - 1].error ? loops[count - 1].error : "", error);
+}
+
+static void loops(void **state)
+{
+    LoopDirective *found;
+    (void)state;
+    assert_int_equal(find_loops("\tmov.u32 %r, 1;\n", &found), 0);
+    assert_int_equal(find_loops("\t// ptxopt: uj 4\n\tmov.u32 %r, 1;\n\t// ptxopt: uj 4\n", &found), 1);
+    assert_null(found[0].error);
+    assert_string_equal(found[0].jam.loop, "A");
+    assert_int_equal(found[0].jam.factor, 4);
+    /* The inner loop's comment is its own. */
+    assert_int_equal(find_loops("\tmov.u32 %r, 1;\n\t// ptxopt: uj 2\nI:\t// ptxopt: uj 8\n\t@%p bra I;\n", &found), 2);
+    assert_string_equal(found[0].jam.loop, "A");
+    assert_string_equal(found[1].jam.loop, "I");
+    assert_int_equal(find_loops("\tmov.u32 %r, 1;\nI:\tmov.u32 %r, 1;\n\t@%p bra I;\n\t// ptxopt: uj 8\n", &found), 1);
+    assert_string_equal(found[0].jam.loop, "A");
+    assert_int_equal(find_loops("\t// ptxopt: coarsen 2\n", &found), 0);
+    check_none("\t// ptxopt: uj 4\n");
+    check_loop_wrong("\t// ptxopt: uj\n", "expected a number");
+    check_loop_wrong("\t// ptxopt: uj 1\n", "expected a number");
+    check_loop_wrong("\t// ptxopt: uj 17\n", "expected a number");
+    check_loop_wrong("\t// ptxopt: uj 4 5\n", "expected a number");
+    check_loop_wrong("\t// ptxopt: uj 4\n\t// ptxopt: uj 2\n", "something else");
+    check_loop_wrong("\t@%p bra A;\nC:\t// ptxopt: uj 4\n\tret;\nD:\n", "it is in no loop");
+}
+
 static void check_wrong(const char *code, const char *error)
 {
     const Directive directive = find(code);
@@ -101,6 +145,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_one),
+        cmocka_unit_test(loops),
         cmocka_unit_test(what_is_wrong),
         cmocka_unit_test(when_two_agree),
     };

@@ -272,6 +272,13 @@ static void test_rest(void **state)
     check_wrong("-verify", "needs a value");
     check_good("-coarsen-level block -coarsen 2 in.ptx");
     check_good("-coarsen bx2 -coarsen-grid shrink in.ptx");
+    check_good("-uj $L__BB0_2:4 -uj LOOP:16 -uj auto -uj source in.ptx");
+    check_wrong("-uj LOOP in.ptx", "-uj LOOP: expected LABEL:N");
+    check_wrong("-uj :4 in.ptx", "-uj :4: expected LABEL:N");
+    check_wrong("-uj LOOP:1 in.ptx", "-uj LOOP:1: expected LABEL:N");
+    check_wrong("-uj LOOP:17 in.ptx", "-uj LOOP:17: expected LABEL:N");
+    check_wrong("-uj L:2 -uj L:4 in.ptx", "-uj names the loop at L twice");
+    check_wrong("-uj auto -assembler none in.ptx", "-uj auto chooses by the assembler's figures");
     check_wrong("-coarsen-grid shrink in.ptx", "-coarsen-grid says how to coarsen, but -coarsen is not given");
     check_wrong("-coarsen bx2 -coarsen-grid half in.ptx", "-coarsen-grid half: expected 'keep' or 'shrink'");
     check_good("-coarsen-level thread in.ptx");
