@@ -60,3 +60,53 @@ void value_replace_uses(const Values *values, RegId old, RegId replacement)
             use->block->phis.data[use->index].args.data[use->arg].reg = replacement;
     }
 }
+
+static bool phi_may_be_undefined(const BitSet *undefined, const Phi *phi)
+{
+    for (size_t a = 0; a < phi->args.count; a++)
+        if (bitset_has(undefined, phi->args.data[a].reg))
+            return true;
+    return false;
+}
+
+/* Where the guard is false, the results are the old values, or, without one, nothing. */
+static bool results_may_be_undefined(const BitSet *undefined, const Inst *inst)
+{
+    bool keeps = false;
+    for (unsigned r = 0; r < inst->ref_count; r++) {
+        keeps |= inst->refs[r].role == REF_TIED;
+        if (inst->refs[r].role == REF_TIED && bitset_has(undefined, inst->refs[r].reg))
+            return true;
+    }
+    return inst->guard != REF_NONE && !keeps;
+}
+
+static bool undefined_add(BitSet *undefined, RegId reg)
+{
+    bool is_new = !bitset_has(undefined, reg);
+    bitset_add(undefined, reg);
+    return is_new;
+}
+
+BitSet values_maybe_undefined(Arena *arena, const Values *values)
+{
+    const Body *body = values->body;
+    BitSet undefined = bitset_new(arena, values->reg_count);
+    for (size_t r = 0; r < values->reg_count; r++)
+        if (value_is_undefined(values, (RegId)r))
+            bitset_add(&undefined, r);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t b = 0; b < body->blocks.count; b++) {
+            const Block *block = body->blocks.data[b];
+            for (size_t p = 0; p < block->phis.count; p++)
+                if (phi_may_be_undefined(&undefined, &block->phis.data[p]))
+                    changed |= undefined_add(&undefined, block->phis.data[p].dst);
+            for (const Inst *inst = block->first; inst; inst = inst->next)
+                for (unsigned r = 0; r < inst->ref_count; r++)
+                    if (ref_writes(&inst->refs[r]) && results_may_be_undefined(&undefined, inst))
+                        changed |= undefined_add(&undefined, inst->refs[r].reg);
+        }
+    }
+    return undefined;
+}

@@ -38,6 +38,10 @@ typedef struct Values {
 /* O(I + R). The body must be in SSA form. */
 Values *values_compute(Arena *arena, const Body *body);
 
+/* The values that nothing has computed on some path, by RegId: those without a definition, what phis make of them, and
+ * what a guarded instruction leaves of them where its guard is false.  The code does not read them there. */
+BitSet values_maybe_undefined(Arena *arena, const Values *values);
+
 /* Lets all instructions and phis that read the value read another; 'values' is outdated then. */
 void value_replace_uses(const Values *values, RegId old, RegId replacement);
 

@@ -21,6 +21,7 @@ typedef struct Demoter {
     const DemoteRequest *request;
     const Liveness *liveness;
     const Values *values;
+    BitSet undefined; /* by RegId: perhaps, so that it cannot be stored (values_maybe_undefined) */
     const LoopForest *loops;
     const Lowered *lowered;
     Places places;
@@ -158,6 +159,7 @@ static void demoter_start(Demoter *demoter, Arena *arena, Body *body, Analyses *
                          .request = request,
                          .liveness = analyses_liveness(analyses),
                          .values = analyses_values(analyses),
+                         .undefined = values_maybe_undefined(arena, analyses_values(analyses)),
                          .loops = analyses_loops(analyses),
                          .base = REG_NONE};
     demoter->lowered = lowered_compute(arena, body, demoter->values, machine->loads_parameters);
@@ -245,7 +247,7 @@ static bool is_demotable(const Demoter *demoter, RegId value)
     const Reg *reg = &demoter->body->regs.data[value];
     const ValueDef *def = &demoter->values->defs[value];
     unsigned bits = type_bits(reg->type);
-    if (!def->block || !width_of(demoter, value) || reg->vector > 1 || type_class(reg->type) == CLASS_PRED ||
+    if (bitset_has(&demoter->undefined, value) || !width_of(demoter, value) || reg->vector > 1 || type_class(reg->type) == CLASS_PRED ||
         type_class(reg->type) == CLASS_OPAQUE || (bits != 16 && bits != 32 && bits != 64))
         return false;
     return !def->inst || !(def->inst->effects & (EFFECT_ASYNC | EFFECT_CONTROL));

@@ -16,6 +16,7 @@ typedef struct Hoister {
     const LoopForest *loops;
     const Liveness *liveness;
     const Values *values;
+    BitSet undefined; /* by RegId: perhaps, where nothing reads it */
 } Hoister;
 
 static bool is_movable(const Inst *inst)
@@ -42,7 +43,7 @@ static Block *operands_block(const Hoister *hoister, const Inst *inst)
         RegId reg = inst->refs[r].reg;
         if (!ref_reads(&inst->refs[r]))
             continue;
-        if (!is_known(hoister, reg))
+        if (!is_known(hoister, reg) || bitset_has(&hoister->undefined, reg))
             return NULL;
         Block *block = hoister->values->defs[reg].block;
         if (block && (!lowest || dominance_has(hoister->dominance, lowest, block)))
@@ -120,12 +121,14 @@ static bool inst_hoist(const Hoister *hoister, Inst *inst)
 
 static unsigned hoist_once(Body *body, Analyses *analyses)
 {
+    Arena *scratch = arena_new();
     Hoister hoister = {
         .body = body,
         .dominance = analyses_dominance(analyses),
         .loops = analyses_loops(analyses),
         .liveness = analyses_liveness(analyses),
         .values = analyses_values(analyses),
+        .undefined = values_maybe_undefined(scratch, analyses_values(analyses)),
     };
     unsigned moved = 0;
     for (size_t i = 0; i < body->blocks.count; i++) {
@@ -138,6 +141,7 @@ static unsigned hoist_once(Body *body, Analyses *analyses)
             moved += inst_hoist(&hoister, inst);
         }
     }
+    arena_free(scratch);
     return moved;
 }
 

@@ -262,6 +262,39 @@ static void test_many_registers(void **state)
     buf_free(&text);
 }
 
+/* Of %r2 only one path has a value, of %r3 both, and of %r4 none where the guard is false. */
+static void test_maybe_undefined(void **state)
+{
+    (void)state;
+    Body *body = body_parse(".visible .entry k(.param .u64 out)\n{\n"
+                            ".reg .pred %p<3>; .reg .u32 %r<6>; .reg .u64 %d<3>;\n"
+                            "ld.param.u64 %d1, [out];\n"
+                            "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 7;\n"
+                            "mov.u32 %r3, 1;\n"
+                            "@%p1 bra L;\n"
+                            "mov.u32 %r2, 5; mov.u32 %r3, 2;\n"
+                            "L: @%p1 mov.u32 %r4, 3; st.global.u32 [%d1], %r3;\n"
+                            "@%p1 bra M; st.global.u32 [%d1+4], %r2; ret;\n"
+                            "M: st.global.u32 [%d1+8], %r4;\n"
+                            "ret;\n}\n");
+    Arena *arena = arena_new();
+    Values *values = values_compute(arena, body);
+    BitSet undefined = values_maybe_undefined(arena, values);
+    const Block *join = block_named(body, "L");
+    assert_int_equal(join->phis.count, 2);
+    for (size_t p = 0; p < 2; p++) {
+        RegId reg = join->phis.data[p].dst;
+        bool is_known = body->regs.data[reg].origin == reg_named(body, "%r3");
+        assert_int_equal(bitset_has(&undefined, reg), !is_known);
+    }
+    const Inst *guarded = inst_nth(body, "mov", 4);
+    assert_int_equal(guarded->guard != REF_NONE, true);
+    assert_true(bitset_has(&undefined, guarded->refs[0].reg));
+    assert_false(bitset_has(&undefined, reg_named(body, "%d1")));
+    arena_free(arena);
+    body_drop(body);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +302,7 @@ int main(void)
         cmocka_unit_test(test_guards_and_phis),
         cmocka_unit_test(test_widths),
         cmocka_unit_test(test_many_registers),
+        cmocka_unit_test(test_maybe_undefined),
     };
     return cmocka_run_group_tests_name("analysis_liveness", tests, NULL, NULL);
 }
