@@ -247,8 +247,10 @@ static bool is_demotable(const Demoter *demoter, RegId value)
     const Reg *reg = &demoter->body->regs.data[value];
     const ValueDef *def = &demoter->values->defs[value];
     unsigned bits = type_bits(reg->type);
-    if (bitset_has(&demoter->undefined, value) || !width_of(demoter, value) || reg->vector > 1 || type_class(reg->type) == CLASS_PRED ||
-        type_class(reg->type) == CLASS_OPAQUE || (bits != 16 && bits != 32 && bits != 64))
+    if (bitset_has(&demoter->undefined, value) || !width_of(demoter, value) || reg->vector > 1)
+        return false;
+    if (type_class(reg->type) == CLASS_PRED || type_class(reg->type) == CLASS_OPAQUE ||
+        (bits != 16 && bits != 32 && bits != 64))
         return false;
     return !def->inst || !(def->inst->effects & (EFFECT_ASYNC | EFFECT_CONTROL));
 }

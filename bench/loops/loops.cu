@@ -1,4 +1,4 @@
-// Loops whose iterations share something, for bench/unroll.  Compiled by:
+// Loops whose iterations share something, for bench/papers -l.  Compiled by:
 //     nvcc -std=c++17 -O3 -arch=compute_90 -ptx loops.cu -o loops.ptx
 
 // Several rows of a matrix times a vector: the vector's elements are the same in each.
