@@ -39,6 +39,9 @@ bool insts_may_swap(const MemoryModel *model, const Inst *first, const Inst *sec
 bool accesses_apart(const MemoryModel *model, const Inst *a, const Inst *b);
 /* The same wherever and however often the two are executed: in other state spaces, or on other variables. */
 bool accesses_apart_always(const MemoryModel *model, const Inst *a, const Inst *b);
+/* Whether the addresses are in the same terms: not a generic one and one within a space, but for global, where both are
+ * the same. */
+bool accesses_have_same_terms(const Access *a, const Access *b);
 
 typedef enum DependenceKind {
     DEPENDENCE_TRUE,   /* a register written, then read */

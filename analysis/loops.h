@@ -32,6 +32,12 @@ typedef struct LoopForest {
 /* O(E + B * depth) time, O(B) memory; no recursion. */
 LoopForest *loops_compute(Arena *arena, const Dominance *dominance);
 static inline Loop *loop_of(const LoopForest *forest, const Block *block) { return forest->innermost[block->id]; }
+/* The loop that begins with the block, or NULL. */
+static inline Loop *loop_headed(const LoopForest *forest, const Block *block)
+{
+    Loop *loop = forest->innermost[block->id];
+    return loop && loop->header == block ? loop : NULL;
+}
 static inline unsigned loop_depth(const LoopForest *forest, const Block *block)
 {
     return forest->innermost[block->id] ? forest->innermost[block->id]->depth : 0;

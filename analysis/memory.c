@@ -117,12 +117,14 @@ static Alias address_compare(const MemoryModel *model, const Ordering *a, const 
     return affine_compare(x, a->access.bytes, y, b->access.bytes);
 }
 
-/* Whether the addresses are in the same terms: not a generic one and one within a space, but for global, where both are
- * the same. */
-static bool have_same_terms(const Ordering *a, const Ordering *b)
+static bool is_global(const Access *access)
 {
-    return a->access.space == b->access.space || ((a->access.space == SPACE_NONE || a->access.space == SPACE_GLOBAL) &&
-                                                  (b->access.space == SPACE_NONE || b->access.space == SPACE_GLOBAL));
+    return access->space == SPACE_NONE || access->space == SPACE_GLOBAL;
+}
+
+bool accesses_have_same_terms(const Access *a, const Access *b)
+{
+    return a->space == b->space || (is_global(a) && is_global(b));
 }
 
 /* Whether memory that may be written is in different places by its state space. */
@@ -137,7 +139,7 @@ Alias ordering_alias(const MemoryModel *model, const Ordering *a, const Ordering
         return ALIAS_NONE;
     if (!a->decoded || !b->decoded)
         return ALIAS_UNKNOWN;
-    return have_same_terms(a, b) ? address_compare(model, a, b) : ALIAS_UNKNOWN;
+    return accesses_have_same_terms(&a->access, &b->access) ? address_compare(model, a, b) : ALIAS_UNKNOWN;
 }
 
 /* Whether the two have to stay in order for a reason other than registers. */
@@ -191,5 +193,5 @@ bool accesses_apart_always(const MemoryModel *model, const Inst *a, const Inst *
     ordering_find(model, a, &x);
     ordering_find(model, b, &y);
     return spaces_differ(&x, &y) ||
-           (model->affine && x.decoded && y.decoded && have_same_terms(&x, &y) && objects_differ(&x, &y));
+           (model->affine && x.decoded && y.decoded && accesses_have_same_terms(&x.access, &y.access) && objects_differ(&x, &y));
 }

@@ -29,7 +29,7 @@ bool stride_read(const char *text, Stride *stride);
 /* Each reads the value of one option into reader->options, or fails. */
 void options_read_coarsen(Reader *reader, const char *text);
 void options_read_stride(Reader *reader, const char *text);
-/* How many iterations, from 2 to UNROLL_JAM_MOST.  False if it is no such number. */
+/* A number of iterations, from 2 to UNROLL_JAM_MOST.  False if the text is anything else. */
 bool jam_factor_read(const char *text, unsigned *factor);
 void options_read_jam(Reader *reader, const char *text);
 void options_read_grid(Reader *reader, const char *text);

@@ -284,10 +284,7 @@ static bool loop_test(Promoter *promoter)
 static bool loop_find(Promoter *promoter, const Block *header)
 {
     promoter->loops = analyses_loops(promoter->analyses);
-    promoter->loop = NULL;
-    for (uint32_t i = 0; i < promoter->loops->loop_count; i++)
-        if (promoter->loops->loops[i].header == header)
-            promoter->loop = &promoter->loops->loops[i];
+    promoter->loop = loop_headed(promoter->loops, header);
     return promoter->loop && promoter->loop->preheader;
 }
 

@@ -80,6 +80,11 @@ typedef struct Refusal {
     bool has_span;
 } Refusal;
 
+/* Sets the refusal, its text in the module's arena; 'inst' may be NULL. */
+void refusal_set(Refusal *refusal, const Body *body, const Inst *inst, const char *format, va_list arguments);
+/* The line of the source that the instruction is on; 0: there is none. */
+unsigned inst_line(const Body *body, const Inst *inst);
+
 /* The conditions under which coarsening is correct, in the order in which they are checked. */
 typedef enum LegalityCondition {
     LEGAL_INSTRUCTIONS,

@@ -1,25 +1,34 @@
 /* Refusals: the reason why a kernel is left unchanged, with the place of the instruction that causes it. */
 #include "opt/coarsen_internal.h"
 
-bool coarsening_refuse(Coarsening *c, const Inst *inst, const char *format, ...)
+void refusal_set(Refusal *refusal, const Body *body, const Inst *inst, const char *format, va_list arguments)
 {
     Buf text = {0};
+    buf_vprintf(&text, format, arguments);
+    *refusal = (Refusal){.reason = arena_strndup(body->module->arena, buf_text(&text), text.length),
+                         .has_span = inst && inst->span.end > 0,
+                         .span = inst ? inst->span : (Span){0, 0}};
+    buf_free(&text);
+}
+
+unsigned inst_line(const Body *body, const Inst *inst)
+{
+    const Source *source = body->module->source;
+    return source ? source_position(source, inst->span.begin).line : 0;
+}
+
+bool coarsening_refuse(Coarsening *c, const Inst *inst, const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
-    buf_vprintf(&text, format, arguments);
+    refusal_set(c->refusal, c->body, inst, format, arguments);
     va_end(arguments);
-    Arena *arena = c->body->module->arena;
-    c->refusal->reason = arena_strndup(arena, buf_text(&text), text.length);
-    c->refusal->has_span = inst != NULL && inst->span.end > 0;
-    c->refusal->span = inst ? inst->span : (Span){0, 0};
-    buf_free(&text);
     return false;
 }
 
 unsigned coarsening_line(const Coarsening *c, const Inst *inst)
 {
-    const Source *source = c->body->module->source;
-    return source ? source_position(source, inst->span.begin).line : 0;
+    return inst_line(c->body, inst);
 }
 
 /* "%tid.x"; "'ld.global.u32' on line 7"; "%r5". */

@@ -24,27 +24,24 @@
 #include "opt/unroll_jam_internal.h"
 #include "opt/versions.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 bool jam_refuse(Jam *jam, const Inst *inst, const char *format, ...)
 {
-    Buf text = {0};
     va_list arguments;
     va_start(arguments, format);
-    buf_vprintf(&text, format, arguments);
+    refusal_set(jam->refusal, jam->body, inst, format, arguments);
     va_end(arguments);
-    *jam->refusal = (Refusal){.reason = arena_strndup(jam->body->module->arena, buf_text(&text), text.length),
-                              .has_span = inst && inst->span.end > 0,
-                              .span = inst ? inst->span : (Span){0, 0}};
-    buf_free(&text);
     return false;
 }
 
-unsigned jam_line(const Jam *jam, const Inst *inst)
+const Phi *jam_phi(const Jam *jam, RegId reg)
 {
-    const Source *source = jam->body->module->source;
-    return source ? source_position(source, inst->span.begin).line : 0;
+    const Block *header = jam->loop->header;
+    for (size_t p = 0; p < header->phis.count; p++)
+        if (header->phis.data[p].dst == reg)
+            return &header->phis.data[p];
+    return NULL;
 }
 
 bool jam_is_inside(const Jam *jam, RegId reg)
@@ -68,10 +65,7 @@ static bool jam_analyze(Jam *jam, const Block *header)
     jam->analyses = analyses_new(jam->body);
     jam->loops = analyses_loops(jam->analyses);
     jam->values = analyses_values(jam->analyses);
-    jam->loop = NULL;
-    for (uint32_t i = 0; i < jam->loops->loop_count; i++)
-        if (jam->loops->loops[i].header == header)
-            jam->loop = &jam->loops->loops[i];
+    jam->loop = loop_headed(jam->loops, header);
     return jam->loop != NULL;
 }
 
@@ -309,7 +303,7 @@ static bool check_branches(Jam *jam)
         for (unsigned r = 0; last && inst_is_branch(last) && block != jam->latch && r < last->ref_count; r++)
             if (last->refs[r].reg != REG_NONE && bitset_has(&jam->variant, last->refs[r].reg))
                 return jam_refuse(jam, last, "iterations may go different ways at the branch on line %u",
-                                  jam_line(jam, last));
+                                  inst_line(jam->body, last));
     }
     if (jam_is_inside(jam, jam->predicate) && !bitset_has(&jam->early, jam->predicate))
         return jam_refuse(jam, jam->latch->last,

@@ -50,15 +50,6 @@ static Inst *build_move(const Copier *copier, RegId to, RegId from)
 
 /* Early values: computed in the test for one iteration after the other. */
 
-static size_t phi_place(const Jam *jam, RegId reg)
-{
-    const Block *header = jam->loop->header;
-    size_t place = 0;
-    while (place < header->phis.count && header->phis.data[place].dst != reg)
-        place++;
-    return place;
-}
-
 /* Whether the value is known; else it has to be computed. */
 static bool early_find(const Copier *copier, RegId reg, RegId *out)
 {
@@ -66,7 +57,7 @@ static bool early_find(const Copier *copier, RegId reg, RegId *out)
     if (!jam_is_inside(jam, reg))
         *out = reg;
     else if (!value_inst(jam->values, reg))
-        *out = copier->phis[phi_place(jam, reg)];
+        *out = copier->phis[jam_phi(jam, reg) - jam->loop->header->phis.data];
     else
         *out = copier->known[reg];
     return *out != REG_NONE;

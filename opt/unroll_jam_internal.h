@@ -45,8 +45,8 @@ bool jam_is_inside(const Jam *jam, RegId reg);
 RegId jam_next(const Jam *jam, const Phi *phi);
 /* Sets the refusal, with the place of the instruction (NULL: none), and returns false. */
 bool jam_refuse(Jam *jam, const Inst *inst, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* The line of the source that the instruction is on. */
-unsigned jam_line(const Jam *jam, const Inst *inst);
+/* The phi of the loop's header with this result, or NULL. */
+const Phi *jam_phi(const Jam *jam, RegId reg);
 
 /* unroll_jam_order.c */
 /* Whether memory lets the iterations be executed together; sets the conflicts.  Else it refuses. */

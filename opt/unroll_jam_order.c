@@ -94,22 +94,13 @@ static bool term_is_invariant(const Jam *jam, const AffineTerm *term)
     return true;
 }
 
-static const Phi *phi_of_header(const Jam *jam, RegId reg)
-{
-    const Block *header = jam->loop->header;
-    for (size_t p = 0; p < header->phis.count; p++)
-        if (header->phis.data[p].dst == reg)
-            return &header->phis.data[p];
-    return NULL;
-}
-
 /* What an iteration adds to the sum: a constant.  False if it is something else. */
 static bool sum_step(const Jam *jam, const AffineForm *form, int64_t *out)
 {
     uint64_t sum = 0;
     for (unsigned i = 0; i < form->term_count; i++) {
         const AffineTerm *term = &form->terms[i];
-        const Phi *phi = term->base == AFFINE_VALUE ? phi_of_header(jam, term->reg) : NULL;
+        const Phi *phi = term->base == AFFINE_VALUE ? jam_phi(jam, term->reg) : NULL;
         AffineTerm terms[AFFINE_TERMS];
         AffineForm step;
         if (!phi && term_is_invariant(jam, term))
@@ -168,18 +159,11 @@ static bool address_is_early(const Jam *jam, const JamAccess *one)
     return reg != REG_NONE && (!jam_is_inside(jam, reg) || bitset_has(&jam->early, reg));
 }
 
-static bool have_one_space(const JamAccess *a, const JamAccess *b)
-{
-    bool is_global = (a->access.space == SPACE_GLOBAL || a->access.space == SPACE_NONE) &&
-                     (b->access.space == SPACE_GLOBAL || b->access.space == SPACE_NONE);
-    return a->access.space == b->access.space || is_global;
-}
-
 /* Whether code can compare the two addresses before the iterations. */
 static bool are_comparable(const Jam *jam, const JamAccess *a, const JamAccess *b)
 {
     int64_t offset;
-    if (!have_one_space(a, b) || !address_is_early(jam, a) || !address_is_early(jam, b))
+    if (!accesses_have_same_terms(&a->access, &b->access) || !address_is_early(jam, a) || !address_is_early(jam, b))
         return false;
     RegId x = jam_address(a->inst, &offset), y = jam_address(b->inst, &offset);
     return type_bits(jam->body->regs.data[x].type) == type_bits(jam->body->regs.data[y].type);
@@ -193,7 +177,7 @@ static bool refuse_pair(Jam *jam, const JamAccess *earlier, const JamAccess *lat
         return jam_refuse(jam, later->inst, "'%s' may write the same place in several iterations", spelling);
     return jam_refuse(jam, later->inst, "'%s' may %s what '%s' on line %u %s in an earlier iteration%s", spelling,
                       reads ? "read" : "write", inst_spelling(jam->scratch, earlier->inst),
-                      jam_line(jam, earlier->inst), earlier->access.kind == ACCESS_LOAD ? "reads" : "writes",
+                      inst_line(jam->body, earlier->inst), earlier->access.kind == ACCESS_LOAD ? "reads" : "writes",
                       earlier->access.kind == ACCESS_LOAD || reads ? "; const pointers with __restrict__ would rule "
                                                                      "that out" : "");
 }

@@ -29,22 +29,19 @@ static bool side_find(const Jam *jam, const Inst *compare, const Operand *operan
     if (form->bits != bits || form->term_count > 1)
         return false;
     const AffineTerm *term = form->term_count ? &form->terms[0] : NULL;
-    for (size_t p = 0; term && p < jam->loop->header->phis.count; p++) {
-        const Phi *phi = &jam->loop->header->phis.data[p];
-        AffineTerm terms[AFFINE_TERMS];
-        AffineForm step;
-        if (term->base != AFFINE_VALUE || term->reg != phi->dst)
-            continue;
-        RegId start = loop_start(jam->loop, phi);
-        if (start == REG_NONE || affine->forms[start].bits != bits || affine->forms[start].term_count ||
-            type_bits(jam->body->regs.data[phi->dst].type) != bits ||
-            !loop_step(jam->loop, phi, affine, terms, &step) || step.term_count)
-            return false;
-        out->constant += (uint64_t)term->coefficient * (uint64_t)affine->forms[start].constant;
-        out->step = (uint64_t)term->coefficient * (uint64_t)step.constant;
+    if (!term)
         return true;
-    }
-    return term == NULL;
+    const Phi *phi = term->base == AFFINE_VALUE ? jam_phi(jam, term->reg) : NULL;
+    RegId start = phi ? loop_start(jam->loop, phi) : REG_NONE;
+    AffineTerm terms[AFFINE_TERMS];
+    AffineForm step;
+    if (start == REG_NONE || affine->forms[start].bits != bits || affine->forms[start].term_count ||
+        type_bits(jam->body->regs.data[phi->dst].type) != bits ||
+        !loop_step(jam->loop, phi, affine, terms, &step) || step.term_count)
+        return false;
+    out->constant += (uint64_t)term->coefficient * (uint64_t)affine->forms[start].constant;
+    out->step = (uint64_t)term->coefficient * (uint64_t)step.constant;
+    return true;
 }
 
 /* -1, 0, 1: a is less than, equal to, greater than b. */
