@@ -9,6 +9,7 @@
  * -v names the refusals; -d keeps wrong outputs. */
 #include "jam_kernel.h"
 #include "parse_text.h"
+#include "seeds.h"
 
 #include "emit/emit.h"
 #include "opt/opt.h"
@@ -29,6 +30,11 @@ typedef struct Settings {
     bool verbose;
     const char *folder;
 } Settings;
+
+typedef struct Check {
+    Settings settings;
+    Sums sums;
+} Check;
 
 typedef struct Way {
     unsigned jam, coarse;
@@ -87,8 +93,10 @@ static const char *compare(Arena *arena, const Buf *text, const Launch *launch, 
     return message;
 }
 
-static void check_seed(const Settings *settings, uint64_t seed, Sums *sums)
+static void check_seed(void *context, uint64_t seed)
 {
+    const Settings *settings = &((const Check *)context)->settings;
+    Sums *sums = &((Check *)context)->sums;
     Arena *arena = arena_new();
     Random random = {seed * UINT64_C(0x9e3779b97f4a7c15) + 9};
     Launch launch;
@@ -123,12 +131,8 @@ static void check_seed(const Settings *settings, uint64_t seed, Sums *sums)
                    message);
             sums->wrong++;
         }
-        if (message && settings->folder) {
-            char *path = arena_printf(arena, "%s/jam.%llu.ptx", settings->folder, (unsigned long long)seed);
-            write_file(arena, path, buf_text(&after), after.length);
-            path = arena_printf(arena, "%s/jam.%llu.original.ptx", settings->folder, (unsigned long long)seed);
-            write_file(arena, path, buf_text(&text), text.length);
-        }
+        if (message)
+            keep_wrong(arena, settings->folder, "jam", seed, &after, &text);
     }
     arena_free(module->arena);
     arena_free(arena);
@@ -138,27 +142,21 @@ static void check_seed(const Settings *settings, uint64_t seed, Sums *sums)
 
 int main(int count, char **words)
 {
-    Settings settings = {0};
-    Sums sums = {0};
+    Check check = {0};
+    Settings *settings = &check.settings;
+    const Sums *sums = &check.sums;
     int option;
     while ((option = getopt(count, words, "vd:")) != -1) {
         switch (option) {
-        case 'v': settings.verbose = true; break;
-        case 'd': settings.folder = optarg; break;
+        case 'v': settings->verbose = true; break;
+        case 'd': settings->folder = optarg; break;
         default: return 2;
         }
     }
     if (optind + 1 != count)
         return 2;
-    char *rest;
-    uint64_t seed = strtoull(words[optind], &rest, 10), many = *rest == ',' ? strtoull(rest + 1, NULL, 10) : 1;
-    for (uint64_t i = 0; i < many; i++) {
-        if (settings.verbose)
-            printf("seed %llu\n", (unsigned long long)(seed + i));
-        fflush(stdout);
-        check_seed(&settings, seed + i, &sums);
-    }
-    printf("%u done, %u refused, %u wrong; compared %u, whole %u, carried %u\n", sums.done, sums.refused, sums.wrong,
-           sums.compared, sums.whole, sums.carried);
-    return sums.wrong != 0;
+    each_seed(words[optind], settings->verbose, check_seed, &check);
+    printf("%u done, %u refused, %u wrong; compared %u, whole %u, carried %u\n", sums->done, sums->refused, sums->wrong,
+           sums->compared, sums->whole, sums->carried);
+    return sums->wrong != 0;
 }

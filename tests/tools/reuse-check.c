@@ -9,6 +9,7 @@
 #include "parse_text.h"
 #include "random_kernel.h"
 #include "reuse_kernel.h"
+#include "seeds.h"
 
 #include "emit/emit.h"
 #include "opt/opt.h"
@@ -43,6 +44,11 @@ typedef struct Settings {
     bool verbose;
     const char *folder, *without;
 } Settings;
+
+typedef struct Check {
+    Settings settings;
+    Sums sums;
+} Check;
 
 static void reuses_count(const ReuseList *list, Sums *sums)
 {
@@ -101,8 +107,10 @@ static const char *compare(Arena *arena, const Buf *text, const Launch *launch, 
     return message;
 }
 
-static void check_seed(const Settings *settings, uint64_t seed, Sums *sums)
+static void check_seed(void *context, uint64_t seed)
 {
+    const Settings *settings = &((const Check *)context)->settings;
+    Sums *sums = &((Check *)context)->sums;
     Arena *arena = arena_new();
     Random random = {seed * UINT64_C(0x9e3779b97f4a7c15) + 5};
     Launch launch;
@@ -141,12 +149,7 @@ static void check_seed(const Settings *settings, uint64_t seed, Sums *sums)
             printf("seed %llu: WRONG at %ux%u, %s: %s\n", (unsigned long long)seed, way->factor[0], way->factor[1],
                    way->stride == STRIDE_UNIT ? "unit" : "block", message);
             sums->wrong++;
-            if (settings->folder) {
-                char *path = arena_printf(arena, "%s/reuse.%llu.ptx", settings->folder, (unsigned long long)seed);
-                write_file(arena, path, buf_text(&after), after.length);
-                path = arena_printf(arena, "%s/reuse.%llu.original.ptx", settings->folder, (unsigned long long)seed);
-                write_file(arena, path, buf_text(&text), text.length);
-            }
+            keep_wrong(arena, settings->folder, "reuse", seed, &after, &text);
         }
         function_set_body(kernel, NULL);
     }
@@ -158,31 +161,25 @@ static void check_seed(const Settings *settings, uint64_t seed, Sums *sums)
 
 int main(int count, char **words)
 {
-    Settings settings = {0};
-    Sums sums = {0};
+    Check check = {0};
+    Settings *settings = &check.settings;
+    const Sums *sums = &check.sums;
     int option;
     while ((option = getopt(count, words, "vd:w:")) != -1) {
         switch (option) {
-        case 'v': settings.verbose = true; break;
-        case 'd': settings.folder = optarg; break;
-        case 'w': settings.without = optarg; break;
+        case 'v': settings->verbose = true; break;
+        case 'd': settings->folder = optarg; break;
+        case 'w': settings->without = optarg; break;
         default: return 2;
         }
     }
     if (optind + 1 != count)
         return 2;
-    char *rest;
-    uint64_t seed = strtoull(words[optind], &rest, 10), many = *rest == ',' ? strtoull(rest + 1, NULL, 10) : 1;
-    for (uint64_t i = 0; i < many; i++) {
-        if (settings.verbose)
-            printf("seed %llu\n", (unsigned long long)(seed + i));
-        fflush(stdout);
-        check_seed(&settings, seed + i, &sums);
-    }
-    printf("%u done, %u refused, %u wrong;", sums.done, sums.refused, sums.wrong);
+    each_seed(words[optind], settings->verbose, check_seed, &check);
+    printf("%u done, %u refused, %u wrong;", sums->done, sums->refused, sums->wrong);
     for (size_t i = 0; i < COUNT_OF(passes); i++)
-        printf(" %s %u", pass_table[passes[i]].name, sums.changed[passes[i]]);
-    printf("; loads: self %u, group %u, stored %u\n", sums.reused[REUSE_SELF_TEMPORAL],
-           sums.reused[REUSE_GROUP_TEMPORAL], sums.reused[REUSE_STORED]);
-    return sums.wrong != 0;
+        printf(" %s %u", pass_table[passes[i]].name, sums->changed[passes[i]]);
+    printf("; loads: self %u, group %u, stored %u\n", sums->reused[REUSE_SELF_TEMPORAL],
+           sums->reused[REUSE_GROUP_TEMPORAL], sums->reused[REUSE_STORED]);
+    return sums->wrong != 0;
 }

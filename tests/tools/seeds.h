@@ -1,0 +1,36 @@
+/* What the tools share that check random kernels by their seeds. */
+#ifndef PTXOPT_TESTS_SEEDS_H
+#define PTXOPT_TESTS_SEEDS_H
+
+#include "support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* "SEED,COUNT", or "SEED" for one: calls 'check' with each, after printing it if that is wanted. */
+static inline void each_seed(const char *text, bool verbose, void (*check)(void *context, uint64_t seed), void *context)
+{
+    char *rest;
+    uint64_t seed = strtoull(text, &rest, 10), many = *rest == ',' ? strtoull(rest + 1, NULL, 10) : 1;
+    for (uint64_t i = 0; i < many; i++) {
+        if (verbose)
+            printf("seed %llu\n", (unsigned long long)(seed + i));
+        fflush(stdout);
+        check(context, seed + i);
+    }
+}
+
+/* Writes a wrong output and its original to the folder, unless that is NULL, as NAME.SEED.ptx and
+ * NAME.SEED.original.ptx. */
+static inline void keep_wrong(Arena *arena, const char *folder, const char *name, uint64_t seed, const Buf *output,
+                              const Buf *original)
+{
+    if (!folder)
+        return;
+    char *path = arena_printf(arena, "%s/%s.%llu.ptx", folder, name, (unsigned long long)seed);
+    write_file(arena, path, buf_text(output), output->length);
+    path = arena_printf(arena, "%s/%s.%llu.original.ptx", folder, name, (unsigned long long)seed);
+    write_file(arena, path, buf_text(original), original->length);
+}
+
+#endif
