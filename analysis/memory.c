@@ -193,5 +193,6 @@ bool accesses_apart_always(const MemoryModel *model, const Inst *a, const Inst *
     ordering_find(model, a, &x);
     ordering_find(model, b, &y);
     return spaces_differ(&x, &y) ||
-           (model->affine && x.decoded && y.decoded && accesses_have_same_terms(&x.access, &y.access) && objects_differ(&x, &y));
+           (model->affine && x.decoded && y.decoded && accesses_have_same_terms(&x.access, &y.access) &&
+            objects_differ(&x, &y));
 }

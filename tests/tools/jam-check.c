@@ -156,7 +156,7 @@ int main(int count, char **words)
     if (optind + 1 != count)
         return 2;
     each_seed(words[optind], settings->verbose, check_seed, &check);
-    printf("%u done, %u refused, %u wrong; compared %u, whole %u, carried %u\n", sums->done, sums->refused, sums->wrong,
-           sums->compared, sums->whole, sums->carried);
+    printf("%u done, %u refused, %u wrong; compared %u, whole %u, carried %u\n", sums->done, sums->refused,
+           sums->wrong, sums->compared, sums->whole, sums->carried);
     return sums->wrong != 0;
 }
