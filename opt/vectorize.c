@@ -138,6 +138,31 @@ static const Phi *header_phi(const Vectorizer *vectorizer, const AffineTerm *ter
     return *loop && (*loop)->header == def->block && (*loop)->preheader ? &def->block->phis.data[def->phi] : NULL;
 }
 
+/* The sum's constant with those of the sums that its terms hold, as in form_constant(), and of the values that its phis
+ * start with: compilers let a pointer begin in the middle of what a round reads, and count back from there. */
+static uint64_t whole_constant(const Vectorizer *vectorizer, const AffineForm *form, unsigned depth)
+{
+    const Affine *affine = analyses_affine(vectorizer->analyses);
+    uint64_t constant = (uint64_t)form->constant;
+    for (unsigned i = 0; i < form->term_count && depth < DEEPEST; i++) {
+        const Loop *loop;
+        const Phi *phi = header_phi(vectorizer, &form->terms[i], &loop);
+        RegId start = phi ? loop_start(loop, phi) : REG_NONE;
+        const AffineForm *held = start != REG_NONE ? &affine->forms[start] : held_sum(affine, &form->terms[i]);
+        if (held)
+            constant += (uint64_t)form->terms[i].coefficient * whole_constant(vectorizer, held, depth + 1);
+    }
+    return constant;
+}
+
+/* The form without the constant that whole_constant() of a sum that has it as a term counts. */
+static AffineForm without_constant(const Vectorizer *vectorizer, const AffineForm *form)
+{
+    AffineForm rest = *form;
+    rest.constant = (int64_t)((uint64_t)form->constant - whole_constant(vectorizer, form, 1));
+    return rest;
+}
+
 static bool term_add(Vectorizer *vectorizer, const AffineTerm *term)
 {
     for (unsigned i = 0; i < vectorizer->term_count; i++)
@@ -190,15 +215,17 @@ static bool work_add(Vectorizer *vectorizer, Worklist *work, const AffineForm *f
     return true;
 }
 
-/* What makes a phi's term a multiple in every round: its start and its step. */
+/* What makes a phi's term a multiple in every round, but for the constant that it starts with: start and step. */
 static bool phi_expand(Vectorizer *vectorizer, Worklist *work, const Loop *loop, const Phi *phi)
 {
     AffineTerm terms[AFFINE_TERMS];
     AffineForm step;
     const Affine *affine = analyses_affine(vectorizer->analyses);
     RegId start = loop_start(loop, phi);
-    return start != REG_NONE && loop_step(loop, phi, affine, terms, &step) && work_add(vectorizer, work, &step, 1) &&
-           work_add(vectorizer, work, &affine->forms[start], 1);
+    if (start == REG_NONE || !loop_step(loop, phi, affine, terms, &step))
+        return false;
+    AffineForm rest = without_constant(vectorizer, &affine->forms[start]);
+    return work_add(vectorizer, work, &step, 1) && work_add(vectorizer, work, &rest, 1);
 }
 
 /* A term that differs between threads: a product is a multiple if a factor is that all threads share, as the width of
@@ -209,16 +236,13 @@ static bool variant_expand(Vectorizer *vectorizer, Worklist *work, const AffineT
     if (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED)
         return false;
     const AffineFactors *factors = affine->factors[term->reg];
-    const AffineForm *form = &affine->forms[term->reg];
     for (unsigned i = 0; factors && i < 2; i++)
         if (form_is_uniform(vectorizer, &factors->forms[i]))
             return work_add(vectorizer, work, &factors->forms[i], term->coefficient) &&
                    work_add(vectorizer, work, &factors->forms[2], term->coefficient);
     if (!held_sum(affine, term))
         return false;
-    /* Its constant is part of form_constant() of the sum that the term is in. */
-    AffineForm rest = *form;
-    rest.constant = (int64_t)((uint64_t)form->constant - form_constant(affine, form, 1));
+    AffineForm rest = without_constant(vectorizer, &affine->forms[term->reg]);
     return work_add(vectorizer, work, &rest, term->coefficient);
 }
 
@@ -232,7 +256,7 @@ static bool alignment_find(Vectorizer *vectorizer, const AffineForm *form, uint6
     unsigned phis = 0;
     for (unsigned looked = 0; work.count; looked++) {
         const AffineForm *at = work.forms[--work.count];
-        if ((at != form && form_constant(affine, at, 0) % unit) || looked > MOST_FORMS)
+        if ((at != form && whole_constant(vectorizer, at, 0) % unit) || looked > MOST_FORMS)
             return false;
         for (unsigned i = 0; i < at->term_count; i++) {
             const AffineTerm *term = &at->terms[i];
@@ -364,7 +388,6 @@ static const char *vector_spelling(Arena *arena, const Inst *inst, unsigned coun
 static void vectors_find(Vectorizer *vectorizer, const Block *block)
 {
     const Locations *locations = vectorizer->locations;
-    const Affine *affine = analyses_affine(vectorizer->analyses);
     uint32_t begin = 0, end;
     while (begin < locations->access_count && locations->accesses[begin].inst->block != block)
         begin++;
@@ -383,7 +406,7 @@ static void vectors_find(Vectorizer *vectorizer, const Block *block)
                 continue;
             const Location *location = part_location(vectorizer, access);
             uint64_t unit = (uint64_t)count * location->bytes;
-            if (unit > MOST_BYTES || form_constant(affine, &location->form, 0) % unit ||
+            if (unit > MOST_BYTES || whole_constant(vectorizer, &location->form, 0) % unit ||
                 !vector_collect(vectorizer, &taken, i, count, &vector) || !may_join(vectorizer, &vector) ||
                 !signature_parse(vectorizer->body->module, vector_spelling(vectorizer->scratch, access->inst, count))
                      ->match_count)

@@ -352,6 +352,29 @@ static void make_rows(Maker *m)
     }
 }
 
+/* A loop that reads several words a round, beside a pointer that starts within them or not. */
+static void make_pointer(Maker *m)
+{
+    unsigned t = temporary(&m->to), label = m->to.labels++, count = 2 << below(&m->to, 2), back = below(&m->to, 3);
+    unsigned start = chance(&m->to, 60) ? back + count * below(&m->to, 2) : 2 + below(&m->to, 6);
+    unsigned step = chance(&m->to, 70) ? count : 1 + below(&m->to, 4);
+    static const char *const bases[] = {"%own", "%slot", "%moved"};
+    line(&m->to, "add.s64 %%b%u, %s, %u;", t, bases[below(&m->to, COUNT_OF(bases))], 4 * start);
+    line(&m->to, "setp.lt.s32 %%p%u, %%n, 1;", t);
+    line(&m->to, "@%%p%u bra E%u;", t, label);
+    line(&m->to, "mov.u32 %%j%u, 0;", t);
+    buf_printf(m->to.out, "L%u:\n", label);
+    for (unsigned i = 0; i < count; i++) {
+        line(&m->to, "ld.global.u32 %%t%u, [%%b%u+%d];", t, t, 4 * (int)i - 4 * (int)back);
+        line(&m->to, "mad.lo.s32 %%v%u, %%t%u, 3, %%v%u;", below(&m->to, VALUES), t, below(&m->to, VALUES));
+    }
+    line(&m->to, "add.s64 %%b%u, %%b%u, %u;", t, t, 4 * step);
+    line(&m->to, "add.s32 %%j%u, %%j%u, 1;", t, t);
+    line(&m->to, "setp.lt.s32 %%p%u, %%j%u, %%n;", t, t);
+    line(&m->to, "@%%p%u bra L%u;", t, label);
+    buf_printf(m->to.out, "E%u:\n", label);
+}
+
 /* A condition on the thread's index, as that of a halo: with a known block size some replicas' are decided. */
 static void make_bound(Maker *m, unsigned predicate)
 {
@@ -364,8 +387,8 @@ static void make_bound(Maker *m, unsigned predicate)
 static void make_statements(Maker *m, unsigned depth, unsigned count)
 {
     for (unsigned i = 0; i < count && m->budget; i++, m->budget--) {
-        static const unsigned kinds[SUBJECT_COUNT] = {[EDGES] = 2, [BOUNDS] = 12};
-        switch (m->subject == ALL || depth ? below(&m->to, 13) : kinds[m->subject]) {
+        static const unsigned kinds[SUBJECT_COUNT] = {[EDGES] = 2, [BOUNDS] = 13};
+        switch (m->subject == ALL || depth ? below(&m->to, 14) : kinds[m->subject]) {
         case 0: case 1: make_neighbour(m); break;
         case 2: case 3: (chance(&m->to, m->wraps ? 90 : 30) ? make_wrapping : make_stencil)(m); break;
         case 4: case 5: case 6: make_own(m); break;
@@ -373,6 +396,7 @@ static void make_statements(Maker *m, unsigned depth, unsigned count)
         case 8: case 9: make_loop(m); break;
         case 10: make_arithmetic(m); break;
         case 11: make_rows(m); break;
+        case 12: make_pointer(m); break;
         default: {
             unsigned t = temporary(&m->to), label = m->to.labels++;
             bool was = m->uniform;

@@ -378,6 +378,41 @@ static void test_vectorize(void **state)
     check_vectors("\tld.global.f64 %d3, [%a];\n", 0, 1);
 }
 
+/* Four loads of a round, from two words before a pointer on, which starts and grows by so many bytes. */
+static void check_pointer(const char *start, unsigned step, unsigned vectors, unsigned scalars)
+{
+    Buf code = {0};
+    buf_printf(&code, "\tmov.u32 %%r1, 0;\n%s\tadd.s64 %%d1, %%a, %%d3;\n\tmov.f32 %%f5, 0f00000000;\nL:\n"
+                      "\tld.global.f32 %%f1, [%%d1+-8];\n\tld.global.f32 %%f2, [%%d1+-4];\n"
+                      "\tld.global.f32 %%f3, [%%d1];\n\tld.global.f32 %%f4, [%%d1+4];\n"
+                      "\tfma.rn.f32 %%f5, %%f1, %%f2, %%f5;\n\tfma.rn.f32 %%f5, %%f3, %%f4, %%f5;\n"
+                      "\tadd.s64 %%d1, %%d1, %u;\n\tadd.s32 %%r1, %%r1, 1;\n\tsetp.lt.s32 %%p1, %%r1, %%n;\n"
+                      "\t@%%p1 bra L;\n\tst.global.f32 [%%b], %%f5;\n",
+               start, step);
+    check_vectors(buf_text(&code), vectors, scalars);
+    buf_free(&code);
+}
+
+/* A pointer that starts in the middle of what a round reads. */
+static void test_vectorize_pointers(void **state)
+{
+    (void)state;
+    check_pointer("\tmov.u64 %d3, 8;\n", 16, 1, 6);
+    check_pointer("\tmov.u64 %d3, 24;\n", 32, 1, 6);
+    check_pointer("\tmov.u64 %d3, 0;\n", 16, 2, 6);
+    check_pointer("\tmov.u64 %d3, 8;\n", 8, 2, 6);
+    check_pointer("\tmov.u64 %d3, 8;\n", 4, 0, 5);
+    check_pointer("\tmov.u64 %d3, 4;\n", 16, 0, 5);
+    check_pointer("\tmov.u64 %d3, 12;\n", 16, 0, 5);
+    /* a row of a width from the launch; the start of another loop's pointer */
+    check_pointer("\tmul.lo.s32 %r2, %t, %w;\n\tmul.wide.s32 %d4, %r2, 4;\n\tadd.s64 %d3, %d4, 8;\n", 16, 1, 6);
+    check_pointer("\tmul.lo.s32 %r2, %t, %w;\n\tmul.wide.s32 %d4, %r2, 4;\n\tadd.s64 %d3, %d4, 4;\n", 16, 0, 5);
+    check_pointer("\tmov.u32 %r3, 0;\n\tmov.u64 %d3, 8;\nM:\n\tadd.s64 %d3, %d3, 16;\n\tadd.s32 %r3, %r3, 1;\n"
+                  "\tsetp.lt.s32 %p2, %r3, %w;\n\t@%p2 bra M;\n", 16, 1, 6);
+    check_pointer("\tmov.u32 %r3, 0;\n\tmov.u64 %d3, 8;\nM:\n\tadd.s64 %d3, %d3, 12;\n\tadd.s32 %r3, %r3, 1;\n"
+                  "\tsetp.lt.s32 %p2, %r3, %w;\n\t@%p2 bra M;\n", 16, 0, 5);
+}
+
 static void test_induction(void **state)
 {
     (void)state;
@@ -479,6 +514,7 @@ int main(void)
         cmocka_unit_test(test_between), cmocka_unit_test(test_ways_of_loading), cmocka_unit_test(test_paths),
         cmocka_unit_test(test_wrap),    cmocka_unit_test(test_forward),         cmocka_unit_test(test_accumulator),
         cmocka_unit_test(test_addresses), cmocka_unit_test(test_decide),        cmocka_unit_test(test_vectorize),
+        cmocka_unit_test(test_vectorize_pointers),
         cmocka_unit_test(test_induction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
