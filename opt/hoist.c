@@ -14,7 +14,6 @@ typedef struct Hoister {
     Body *body;
     const Dominance *dominance;
     const LoopForest *loops;
-    const Liveness *liveness;
     const Values *values;
     BitSet undefined; /* by RegId: perhaps, where nothing reads it */
 } Hoister;
@@ -22,20 +21,11 @@ typedef struct Hoister {
 static bool is_movable(const Inst *inst)
 {
     return inst->effects & EFFECT_PURE && !(inst->effects & EFFECTS_IN_PLACE) && !inst_is_opaque(inst) &&
-           !inst_is_terminator(inst) && inst->guard == REF_NONE && !inst->tied_count && inst->sync == SYNC_NONE &&
-           !inst->pragma && !opcode_is_slow(inst_op(inst));
+           !inst_is_terminator(inst) && inst->sync == SYNC_NONE && !inst->pragma && !opcode_is_slow(inst_op(inst));
 }
 
-/* Whether the analyses are right about the register: it is older than them, and what makes it has not moved. */
-static bool is_known(const Hoister *hoister, RegId reg)
-{
-    if (reg >= hoister->values->reg_count)
-        return false;
-    const ValueDef *def = &hoister->values->defs[reg];
-    return !def->inst || def->inst->block == def->block;
-}
-
-/* The lowest block with a definition of an operand; NULL: there is none, or it is unknown. */
+/* The lowest block with a definition of an operand; NULL: there is none, or it may have no value.  Where what makes an
+ * operand has moved, that is a block below it: in the next round more is known. */
 static Block *operands_block(const Hoister *hoister, const Inst *inst)
 {
     Block *lowest = NULL;
@@ -43,7 +33,7 @@ static Block *operands_block(const Hoister *hoister, const Inst *inst)
         RegId reg = inst->refs[r].reg;
         if (!ref_reads(&inst->refs[r]))
             continue;
-        if (!is_known(hoister, reg) || bitset_has(&hoister->undefined, reg))
+        if (bitset_has(&hoister->undefined, reg))
             return NULL;
         Block *block = hoister->values->defs[reg].block;
         if (block && (!lowest || dominance_has(hoister->dominance, lowest, block)))
@@ -76,8 +66,7 @@ static bool dies_with(const Hoister *hoister, const Inst *inst, RegId reg, const
     for (uint32_t u = 0; u < value_use_count(hoister->values, reg); u++) {
         if (uses[u].inst == inst)
             continue;
-        if (!uses[u].inst || uses[u].inst->block != uses[u].block ||
-            !dominance_has(hoister->dominance, uses[u].block, target))
+        if (!uses[u].inst || !dominance_has(hoister->dominance, uses[u].block, target))
             return false;
     }
     return true;
@@ -97,7 +86,7 @@ static bool saves_registers(const Hoister *hoister, const Inst *inst, const Bloc
             continue;
         if (ref_writes(&inst->refs[r]))
             saved -= size;
-        else if (!live_is_undefined(hoister->liveness, reg) && dies_with(hoister, inst, reg, target))
+        else if (dies_with(hoister, inst, reg, target))
             saved += size;
     }
     return saved > 0;
@@ -126,17 +115,12 @@ static unsigned hoist_once(Body *body, Analyses *analyses)
         .body = body,
         .dominance = analyses_dominance(analyses),
         .loops = analyses_loops(analyses),
-        .liveness = analyses_liveness(analyses),
         .values = analyses_values(analyses),
         .undefined = values_maybe_undefined(scratch, analyses_values(analyses)),
     };
     unsigned moved = 0;
     for (size_t i = 0; i < body->blocks.count; i++) {
-        Block *block = body->blocks.data[i];
-        if (!dominance_has(hoister.dominance, body->blocks.data[0], block) ||
-            bitset_has(&hoister.loops->irreducible, block->id))
-            continue;
-        for (Inst *inst = block->first, *next; inst; inst = next) {
+        for (Inst *inst = body->blocks.data[i]->first, *next; inst; inst = next) {
             next = inst->next;
             moved += inst_hoist(&hoister, inst);
         }

@@ -19,14 +19,12 @@ bool induction_find(const Loop *loop, const Phi *phi, const Affine *affine, Indu
         return false;
     out->reg = phi->dst;
     out->start = affine->forms[start];
-    return out->start.bits == affine->forms[phi->dst].bits &&
-           loop_step(loop, phi, affine, out->terms, &out->step) && out->step.bits == out->start.bits;
+    return loop_step(loop, phi, affine, out->terms, &out->step);
 }
 
 bool inductions_step_alike(const Induction *first, const Induction *second)
 {
-    return first->start.bits == second->start.bits && first->step.constant == second->step.constant &&
-           first->step.term_count == second->step.term_count &&
+    return first->step.constant == second->step.constant && first->step.term_count == second->step.term_count &&
            (!first->step.term_count || affine_compare(&first->step, 1, &second->step, 1) == ALIAS_SAME);
 }
 

@@ -154,7 +154,7 @@ unsigned offset_pointers(Body *body, Analyses *analyses)
                        .values = analyses_values(analyses)};
     places_number(&offsets.places, arena, body, offsets.values, CLUSTER);
     for (uint32_t i = 0; i < loops->loop_count; i++)
-        if (loops->loops[i].preheader && loops->loops[i].header->phis.count > 1)
+        if (loops->loops[i].header->phis.count > 1)
             header_join(&offsets, &loops->loops[i]);
     arena_free(arena);
     analyses_invalidate(analyses, pass_table[PASS_OFFSETS].invalidates);

@@ -44,7 +44,7 @@ static RegId sum_before(Analyses *analyses, RegId a, RegId b, const Inst *at)
     const Values *values = analyses_values(analyses);
     for (uint32_t u = 0; u < value_use_count(values, a); u++) {
         const Inst *inst = value_uses(values, a)[u].inst;
-        if (inst != at && sum_other(inst, a) == b && comes_before(analyses_dominance(analyses), inst, at))
+        if (sum_other(inst, a) == b && comes_before(analyses_dominance(analyses), inst, at))
             return inst->refs[inst->operands[0].ref].reg;
     }
     return REG_NONE;
@@ -194,9 +194,7 @@ static bool advance_sums(Body *body, Analyses *analyses, const Loop *loop)
 {
     bool changed = false;
     for (size_t p = 0; loop->preheader && p < loop->header->phis.count; p++) {
-        RegId added = REG_NONE;
-        if (type_bits(body->regs.data[loop->header->phis.data[p].dst].type) == 64)
-            added = added_always(analyses, loop, p);
+        RegId added = added_always(analyses, loop, p);
         if (added != REG_NONE)
             advance_sum(body, analyses, loop, p, added);
         changed |= added != REG_NONE;

@@ -266,6 +266,10 @@ static void test_long_block(void **state)
     check_forgotten_access("st", "ld.global.u32 %b0, [%p]");
     check_forgotten_access("st", "st.global.u32 [%p+8], %a");
     check_forgotten_access("ld", "st.global.u32 [%p], %a");
+    /* The last of them, and one in the middle. */
+    check_forgotten_access("st", "ld.global.u32 %b0, [%p+2392]");
+    check_forgotten_access("ld", "st.global.u32 [%p+2392], %a");
+    check_forgotten_access("st", "st.global.u32 [%p+2200], %a");
     /* A load needs the pointer, a store the pointer and the load, the end the stores. */
     assert_int_equal(long_block_edges(true, 250), 250 * 4);
     assert_true(long_block_edges(true, 4000) < 4000 * 1000);
@@ -284,12 +288,28 @@ static void test_covered(void **state)
     Analyses *analyses = analyses_new(body);
     Arena *arena = arena_new();
     DependenceGraph *graph = block_dependences(arena, analyses_memory(analyses), body->blocks.data[0]);
-static const int expected[9] = {0, 0, 2, 2, 3, 2, 3, 3, 1};
+    static const int expected[9] = {0, 0, 2, 2, 3, 2, 3, 3, 1};
     for (uint32_t i = 0; i < graph->count; i++)
         assert_int_equal(graph->pred_start[i + 1] - graph->pred_start[i], expected[i]);
     arena_free(arena);
     analyses_free(analyses);
     body_drop(body);
+}
+
+/* It does not hide those of another space, which more may meet. */
+static void test_covered_in_another_space(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"st.u32 [%q], %a; st.global.u32 [%q], %a",
+                                        "st.global.u32 [%q], %a; st.u32 [%q], %a",
+                                        "ld.u32 %b, [%q]; st.global.u32 [%q], %a"};
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        Buf text = {0};
+        Body *body = body_parse(swap_text(words[i], "st.shared.u32 [%s], %c", &text));
+        check_body(body);
+        body_drop(body);
+        buf_free(&text);
+    }
 }
 
 static void test_cache(void **state)
@@ -331,6 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_corpus),  cmocka_unit_test(test_pairs),   cmocka_unit_test(test_late_results),
         cmocka_unit_test(test_covered), cmocka_unit_test(test_long_block), cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_covered_in_another_space),
     };
     return cmocka_run_group_tests_name("analysis_dependence", tests, NULL, NULL);
 }

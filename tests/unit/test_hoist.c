@@ -77,9 +77,55 @@ static void what_leaves_as_much_stays(void **state)
                                   "st.global.u32 [%rd1], %r3;\nret;\n}\n", "sub", &block), 0);
 }
 
+#define WIDE_LOOP                                                                                                      \
+    "mul.wide.u32 %rd2, %r2, 24;\nmul.wide.u32 %rd3, %r1, 40;\nst.global.u64 [%rd1], %rd3;\n"                          \
+    "st.global.u64 [%rd1], %rd2;\nadd.s32 %r1, %r1, -1;\nsetp.gt.s32 %p3, %r1, 0;\n"
+#define USE "sub.s64 %rd4, %rd2, %rd3;\ncvt.u32.u64 %r3, %rd4;\nst.global.u32 [%rd1], %r3;\nret;\n}\n"
+
+/* Where it would be executed more often. */
+static void nothing_moves_into_loops(void **state)
+{
+    (void)state;
+    uint32_t block;
+    assert_int_equal(hoisted(HEAD "LOOP:\n" WIDE_LOOP "@%p3 bra LOOP;\nbar.sync 0;\n" USE, "sub", &block), 0);
+    assert_int_equal(block, 2);
+    /* A loop with two entries, which is not in the forest of loops. */
+    assert_int_equal(hoisted(HEAD "@%p1 bra B;\nA:\n" WIDE_LOOP "@!%p3 bra OUT;\nB:\nst.global.u32 [%rd1+8], %r1;\n"
+                                  "bra A;\nOUT:\nbar.sync 0;\n" USE, "sub", &block), 0);
+    /* One operand is live all through the loop anyway. */
+    assert_int_equal(hoisted(HEAD "mul.wide.u32 %rd2, %r2, 24;\nLOOP:\nmul.wide.u32 %rd3, %r1, 40;\n"
+                                  "st.global.u32 [%rd1], 1;\n@%p1 bra SKIP;\nsub.s64 %rd4, %rd2, %rd3;\n"
+                                  "st.global.u64 [%rd1+8], %rd4;\nSKIP:\nadd.s32 %r1, %r1, -1;\n"
+                                  "setp.gt.s32 %p3, %r1, 0;\n@%p3 bra LOOP;\nret;\n}\n", "sub", &block), 0);
+}
+
+static void what_costs_more_stays(void **state)
+{
+    (void)state;
+    uint32_t block;
+    /* A division, which machine code makes of a loop or a call. */
+    assert_int_equal(hoisted(HEAD WIDE "@%p1 bra SKIP;\nst.global.u32 [%rd1], 1;\ndiv.u64 %rd4, %rd2, %rd3;\n"
+                                  "st.global.u64 [%rd1+4], %rd4;\nSKIP:\nret;\n}\n", "div", &block), 0);
+    /* One register, read twice. */
+    assert_int_equal(hoisted(HEAD "mul.wide.u32 %rd2, %r2, 24;\n@%p1 bra SKIP;\nst.global.u32 [%rd1], 1;\n"
+                                  "mul.lo.s64 %rd4, %rd2, %rd2;\nst.global.u64 [%rd1+8], %rd4;\nSKIP:\nret;\n}\n",
+                             "mul", &block), 0);
+    /* Another path takes the operands on. */
+    assert_int_equal(hoisted(HEAD WIDE "@%p1 bra SKIP;\nst.global.u32 [%rd1], 1;\nsub.s64 %rd4, %rd2, %rd3;\n"
+                                  "st.global.u64 [%rd1+8], %rd4;\nadd.s64 %rd2, %rd4, 1;\nadd.s64 %rd3, %rd4, 2;\n"
+                                  "SKIP:\nst.global.u64 [%rd1+16], %rd2;\nst.global.u64 [%rd1+24], %rd3;\nret;\n}\n",
+                             "sub", &block), 0);
+    /* On a path on which nothing reads it, an operand has no value. */
+    assert_int_equal(hoisted(HEAD "mul.wide.u32 %rd3, %r1, 40;\n@%p1 bra ON;\nmul.wide.u32 %rd2, %r2, 24;\nON:\n"
+                                  "st.global.u32 [%rd1], 1;\n@%p1 bra SKIP;\nbar.sync 0;\nsub.s64 %rd4, %rd2, %rd3;\n"
+                                  "st.global.u64 [%rd1+8], %rd4;\nSKIP:\nret;\n}\n", "sub", &block), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_moves_into_loops),
+        cmocka_unit_test(what_costs_more_stays),
         cmocka_unit_test(what_leaves_less_moves_up),
         cmocka_unit_test(what_leaves_as_much_stays),
     };

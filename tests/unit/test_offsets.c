@@ -45,10 +45,58 @@ static void pointers_that_advance_alike_become_one(void **state)
                             BY_BYTES, &phis), 2);
 }
 
+/* %rd6 joins %rd4; %rd5 is %rd8 bytes from there. */
+#define APART "add.s64 %rd4, %rd1, %rd7;\nadd.s64 %rd5, %rd4, %rd8;\nadd.s64 %rd6, %rd3, %rd7;\n"
+
+/* A distance that threads may not agree on would take registers. */
+static void distances_are_uniform(void **state)
+{
+    (void)state;
+    unsigned phis;
+    static const char *const distances[] = {
+        "ld.global.u64 %rd8, [%rd1];\n",
+        "ld.global.nc.s32 %r3, [%rd1];\nmul.wide.s32 %rd8, %r3, 4;\n",
+        "mov.u32 %r3, %tid.y;\nmul.lo.s32 %r3, %r3, %r1;\nmul.wide.s32 %rd8, %r3, 4;\n",
+        "mul.lo.s32 %r3, %r2, %r1;\nmul.wide.s32 %rd8, %r3, 4;\n",
+        "mov.u32 %r3, %clock;\nmul.lo.s32 %r3, %r3, %r1;\nmul.wide.s32 %rd8, %r3, 4;\n",
+        "activemask.b32 %r3;\nmul.wide.s32 %rd8, %r3, 4;\n",
+        "atom.global.add.u32 %r3, [%rd1], 1;\nmul.wide.u32 %rd8, %r3, 4;\n",
+    };
+    for (size_t i = 0; i < COUNT_OF(distances); i++) {
+        Arena *arena = arena_new();
+        unsigned count = joined(arena_printf(arena, "%s%s", distances[i], APART), BY_BYTES, &phis);
+        if (count != 1)
+            fail_msg("%u joined by %s", count, distances[i]);
+        arena_free(arena);
+    }
+}
+
+/* Products of products are not followed to their end, of which there are 2^40. */
+static void long_chains_are_not_followed(void **state)
+{
+    (void)state;
+    unsigned phis;
+    Arena *arena = arena_new();
+    const char *start = "mov.u32 %r3, %r1;\n";
+    for (unsigned i = 0; i < 40; i++)
+        start = arena_printf(arena, "%smul.lo.s32 %%r3, %%r3, %%r3;\n", start);
+    start = arena_printf(arena, "%smul.wide.s32 %%rd8, %%r3, 4;\n%s", start, APART);
+    assert_int_equal(joined(start, BY_BYTES, &phis), 1);
+    arena_free(arena);
+}
+
 static void others_stay(void **state)
 {
     (void)state;
     unsigned phis;
+    /* 32 bits, which take one register as they are. */
+    assert_int_equal(joined("mov.u32 %r4, %r2;\nadd.s32 %r5, %r2, %r1;\n" ALIKE,
+                            "st.shared.u32 [%r4], %r2;\nst.shared.u32 [%r5], %r2;\nadd.s32 %r4, %r4, 128;\n"
+                            "add.s32 %r5, %r5, 128;\n" BY_BYTES, &phis), 2);
+    assert_int_equal(phis, 4);
+    /* A loop that is entered in two ways: there is no one place before it for the distances. */
+    assert_int_equal(joined(ALIKE "setp.eq.s32 %p2, %r1, 2;\n@%p2 bra LOOP;\nadd.s64 %rd4, %rd4, 4;\n", BY_BYTES,
+                            &phis), 0);
     /* Another stride. */
     assert_int_equal(joined(ALIKE, "add.s64 %rd4, %rd4, 128;\nadd.s64 %rd5, %rd5, 64;\nadd.s64 %rd6, %rd6, %rd7;\n",
                             &phis), 0);
@@ -65,6 +113,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pointers_that_advance_alike_become_one),
+        cmocka_unit_test(distances_are_uniform),
+        cmocka_unit_test(long_chains_are_not_followed),
         cmocka_unit_test(others_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
