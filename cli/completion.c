@@ -35,7 +35,7 @@ static const struct {
     {"coarsen-level", "thread block", NULL},
     {"report-format", "text json", NULL},
     {"stride", "block unit", NULL},
-    {"target-regs", "auto", NULL},
+    {"target-regs", "auto fewest", NULL},
     {"uj", "auto source", NULL},
 };
 

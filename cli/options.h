@@ -22,11 +22,12 @@ typedef struct CoarsenOption {
 
 static inline bool has_factor(const unsigned factor[3]) { return factor[0] > 1 || factor[1] > 1 || factor[2] > 1; }
 
-/* -target-regs [KERNEL:]N */
+/* -target-regs [KERNEL:]N|auto|fewest[:P] */
 typedef struct RegistersOption {
     const char *kernel;
-    bool is_auto;
-    unsigned target;
+    RegistersGoal goal;
+    unsigned target; /* GOAL_COUNT */
+    double price;    /* GOAL_FEWEST: percent */
 } RegistersOption;
 
 /* -uj LABEL:N */

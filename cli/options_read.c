@@ -13,7 +13,8 @@ enum {
     LARGEST_BLOCK = 1024,
     LARGEST_BLOCK_Z = 64,
     LARGEST_REGISTERS = 255,
-    LEAST_REGISTERS = 8
+    LEAST_REGISTERS = 8,
+    LARGEST_PRICE = 100
 };
 
 void options_fail(Reader *reader, const char *format, ...)
@@ -210,20 +211,54 @@ void options_read_search(Reader *reader, const char *text)
     reader->options->search = seconds;
 }
 
+/* The word in "fewest", "fewest:P" or "KERNEL:fewest:P", in which the last colon does not end a kernel; NULL: another
+ * value. */
+static const char *fewest_word(const char *text)
+{
+    const char *found = NULL;
+    for (const char *at = strstr(text, "fewest"); at; at = strstr(at + 1, "fewest")) {
+        const char *rest = at + strlen("fewest");
+        if ((at == text || at[-1] == ':') && (!*rest || (*rest == ':' && !strchr(rest + 1, ':'))))
+            found = at;
+    }
+    return found;
+}
+
+/* "fewest:P", or without P: 0. */
+static void read_fewest(Reader *reader, const char *text, const char *word, RegistersOption *option)
+{
+    const char *price = strchr(word, ':');
+    char *end = NULL;
+    option->goal = GOAL_FEWEST;
+    if (word > text)
+        option->kernel = arena_strndup(reader->arena, text, (size_t)(word - text) - 1);
+    if (!price)
+        return;
+    option->price = strtod(price + 1, &end);
+    if (price[1] < '0' || price[1] > '9' || *end || !(option->price <= LARGEST_PRICE))
+        options_fail(reader, "-target-regs %s: after 'fewest:', expected percent of the time, from 0 to %d", text,
+                     LARGEST_PRICE);
+}
+
 void options_read_target_regs(Reader *reader, const char *text)
 {
     RegistersOption option = {0};
-    const char *at;
+    const char *at, *fewest = fewest_word(text);
+    if (fewest && fewest != text + 1) {
+        read_fewest(reader, text, fewest, &option);
+        VEC_PUSH(reader->arena, reader->options->registers, option);
+        return;
+    }
     if (!split_kernel(reader, "-target-regs", text, &option.kernel, &at))
         return;
     if (strcmp(at, "auto") == 0)
-        option.is_auto = true;
+        option.goal = GOAL_AUTO;
     else if (!whole_number(at, &option.target) || option.target < LEAST_REGISTERS ||
              option.target > LARGEST_REGISTERS) {
         options_fail(
             reader,
-            "-target-regs %s: expected a number of registers from %d to %d or 'auto', optionally after 'KERNEL:'", text,
-            LEAST_REGISTERS, LARGEST_REGISTERS);
+            "-target-regs %s: expected a number of registers from %d to %d, 'auto' or 'fewest', optionally after "
+            "'KERNEL:'", text, LEAST_REGISTERS, LARGEST_REGISTERS);
         return;
     }
     VEC_PUSH(reader->arena, reader->options->registers, option);

@@ -202,9 +202,13 @@ static json_t *registers_json(const KernelReport *kernel)
     json_object_set_new(value, "outcome", json_text(outcome_word(result->registers)));
     if (result->registers == OUTCOME_NOT_ASKED)
         return value;
+    const KernelRequest *request = &kernel->request;
     json_object_set_new(value, "asked",
-                        kernel->request.registers_auto ? json_string("auto")
-                                                       : json_integer(kernel->request.target_registers));
+                        request->registers_goal == GOAL_AUTO     ? json_string("auto")
+                        : request->registers_goal == GOAL_FEWEST ? json_string("fewest")
+                                                                 : json_integer(request->target_registers));
+    if (request->registers_goal == GOAL_FEWEST)
+        json_object_set_new(value, "price", json_real(request->registers_price));
     if (result->registers == OUTCOME_REFUSED) {
         json_object_set_new(value, "reason", json_text(result->registers_refusal));
         return value;

@@ -342,10 +342,12 @@ static void print_registers(Buf *out, const KernelReport *kernel)
         buf_printf(out, "  registers: refused: %s\n", result->registers_refusal);
         return;
     }
-    if (kernel->request.registers_auto && reduction->target)
+    if (kernel->request.registers_goal == GOAL_AUTO && reduction->target)
         buf_printf(out, "  registers: auto, target %u", reduction->target);
-    else if (kernel->request.registers_auto)
+    else if (kernel->request.registers_goal == GOAL_AUTO)
         buf_puts(out, "  registers: auto");
+    else if (kernel->request.registers_goal == GOAL_FEWEST)
+        buf_printf(out, "  registers: the fewest for at most %g%% more time", kernel->request.registers_price);
     else
         buf_printf(out, "  registers: %u requested", kernel->request.target_registers);
     if (reduction->explanation)

@@ -105,7 +105,8 @@ static void set_request(const Run *run, KernelReport *report)
     if (registers) {
         request->registers = true;
         request->registers_named = registers->kernel != NULL;
-        request->registers_auto = registers->is_auto;
+        request->registers_goal = registers->goal;
+        request->registers_price = registers->price;
         request->registers_spill = run->options->spill;
         request->target_registers = registers->target;
     }
@@ -162,8 +163,8 @@ static void warn_refusals(Run *run, KernelReport *report)
         diag_warning(&run->diag, result->kernel->span, "the registers of kernel '%s' are not reduced: %s", name,
                      result->registers_refusal);
         run->named_refused |= report->request.registers_named;
-    } else if (report->request.registers && !report->request.registers_auto && result->registers != OUTCOME_NOT_ASKED &&
-               !result->reduction.reached) {
+    } else if (report->request.registers && report->request.registers_goal == GOAL_COUNT &&
+               result->registers != OUTCOME_NOT_ASKED && !result->reduction.reached) {
         diag_warning(&run->diag, result->kernel->span, "kernel '%s' does not reach %u registers%s%s", name,
                      report->request.target_registers, result->reduction.explanation ? ": " : "",
                      result->reduction.explanation ? result->reduction.explanation : "");

@@ -11,8 +11,8 @@
 /* What the register search may assemble, in assemblies of the kernel, by -O level.  With what is assembled for the
  * report and to check the output, the default stays below 20. */
 static const unsigned search_effort[4] = {0, 8, 14, 120};
-/* More for 'auto': the input under each boundary's cap, and the times that these could gain. */
-enum { AUTO_EFFORT = 2 };
+/* More for 'auto' and 'fewest': the input under several caps, and the times that these could gain. */
+enum { GOAL_EFFORT = 2 };
 
 static const char no_assembler[] = "no assembler";
 
@@ -116,12 +116,13 @@ static void reduce_registers(PassContext *context, const KernelRequest *request,
     LaunchChange launch_change = {0};
     if (result->coarsening == OUTCOME_DONE)
         launch_change = contract_change(&result->contract);
-    RegistersRequest wanted = {.is_auto = request->registers_auto,
+    RegistersRequest wanted = {.goal = request->registers_goal,
+                               .price = request->registers_price,
                                .target = request->target_registers,
                                .spill = request->registers_spill,
                                .change = launch_change,
                                .dynamic_shared = launch_change_shared(&launch_change, request->dynamic_shared),
-                               .effort = effort_of(options) + (request->registers_auto ? AUTO_EFFORT : 0),
+                               .effort = effort_of(options) + (request->registers_goal != GOAL_COUNT ? GOAL_EFFORT : 0),
                                .is_original = !request->coarsen};
     registers_reduce(context, &wanted, &result->reduction);
     result->registers = result->reduction.changed ? OUTCOME_DONE : OUTCOME_UNCHANGED;

@@ -20,9 +20,10 @@ typedef struct KernelRequest {
     unsigned jam_count;
     bool registers;
     bool registers_named;
-    bool registers_auto;
+    RegistersGoal registers_goal;
     bool registers_spill; /* a fixed target may cost spills */
-    unsigned target_registers;
+    unsigned target_registers; /* GOAL_COUNT */
+    double registers_price;    /* GOAL_FEWEST: percent of the predicted time */
     unsigned block[3]; /* threads of a block at launch; 0: not given */
     uint64_t dynamic_shared; /* bytes of a block of the original at launch */
 } KernelRequest;

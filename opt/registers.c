@@ -20,7 +20,7 @@ static bool adds_spills(const Search *search, const Figures *figures)
     return figures_spills(figures) > figures_spills(&search->result->before);
 }
 
-static unsigned cap_of(unsigned target)
+unsigned cap_of(unsigned target)
 {
     return target < LOWEST_CAP ? LOWEST_CAP : target;
 }
@@ -79,8 +79,7 @@ static void run_within(Search *search, PassId pass, unsigned assemblies)
     search->reserved = reserved;
 }
 
-/* The passes propose until the target is reached or nothing is left to try. */
-static void propose(Search *search)
+void search_propose(Search *search)
 {
     unsigned effort = search->request->effort;
     pass_set_body(&search->passes, body_clone(search->best));
@@ -111,7 +110,7 @@ void target_search(Search *search)
     unsigned kept = search_effort_of(search, spilling_effort(search));
     unsigned predictions = search->passes.judge->predict ? search_effort_of(search, PREDICTIONS) : 0;
     search->reserved += kept + predictions;
-    propose(search);
+    search_propose(search);
     search->reserved -= kept;
     search_run(search, PASS_SPILLING, STAGE_FINE, kept);
     search->reserved -= predictions;
@@ -140,7 +139,7 @@ void capped_start(Search *search, const Body *input)
         result->capped = search_measure(search, search->best);
         search_record(search, PASS_BOUNDS, arena_printf(search->passes.arena, ".maxnreg %u", cap), search->best,
                       &result->capped, result->capped.known);
-        if (result->capped.known || search->request->is_auto)
+        if (result->capped.known || search->request->goal != GOAL_COUNT)
             break;
     }
     search->best_figures = result->capped;
@@ -148,7 +147,7 @@ void capped_start(Search *search, const Body *input)
      * uncapped one only, where neither the user chose the target nor a predicted time decides. */
     uint64_t longest = result->before.instructions > result->capped.instructions ? result->before.instructions
                                                                                  : result->capped.instructions;
-    if (search->request->is_auto && !search->passes.judge->predict)
+    if (search->request->goal == GOAL_AUTO && !search->passes.judge->predict)
         longest = result->before.instructions;
     search->most_instructions = longest + longest / 16 + 4;
 }
@@ -402,8 +401,10 @@ void registers_reduce(PassContext *context, const RegistersRequest *request, Reg
         nothing_changed(&search, context,
                         arena_printf(context->arena, "the input does not assemble: %s",
                                      result->before.message ? result->before.message : "no reason given"));
-    else if (request->is_auto)
+    else if (request->goal == GOAL_AUTO)
         target_auto(&search, input, context);
+    else if (request->goal == GOAL_FEWEST)
+        target_fewest(&search, input, context);
     else
         target_fixed(&search, input, context);
     dumps_complete(&search);

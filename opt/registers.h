@@ -4,9 +4,17 @@
 
 #include "opt/pass.h"
 
+/* What registers are lowered to. */
+typedef enum RegistersGoal {
+    GOAL_COUNT,  /* a number */
+    GOAL_AUTO,   /* the boundary below the input's registers at which the kernel is predicted to be the fastest */
+    GOAL_FEWEST, /* the fewest at a limited price */
+} RegistersGoal;
+
 typedef struct RegistersRequest {
-    bool is_auto;    /* the boundary below the input's registers at which the kernel is predicted to be the fastest */
-    unsigned target; /* registers of each thread; unused with is_auto */
+    RegistersGoal goal;
+    unsigned target; /* GOAL_COUNT: registers of each thread */
+    double price;    /* GOAL_FEWEST: what the form may take longer, in percent of the predicted time */
     bool spill;      /* a fixed target may be reached by more spills than the input has; else the lowest count without
                       * more is */
     LaunchChange change; /* of the original's launch, by coarsening */
@@ -35,7 +43,7 @@ typedef struct RegistersResult {
     Figures before;  /* the input, without a cap other than its own .maxnreg */
     Figures capped;  /* the input under the cap that the target needs; 'before' where it needs none */
     Figures after;
-    unsigned target; /* the request's, or the boundary that auto chose; 0: auto found none worth reaching */
+    unsigned target; /* the request's, or the boundary that auto chose, or the fewest; 0: none is worth reaching */
     bool reached;
     bool changed;
     RegistersBoundary *boundaries; /* auto: from the highest down */

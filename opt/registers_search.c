@@ -137,6 +137,8 @@ Figures search_measure(Search *search, const Body *body)
         figures.known = false;
     if (!figures.repeated)
         charge(search, body, &figures, WORK_PARTS);
+    if (search->front && search_accepts(search, &figures))
+        front_offer(search->front, body, &figures);
     return figures;
 }
 

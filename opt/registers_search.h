@@ -29,6 +29,7 @@ typedef struct Search {
     unsigned cap; /* the last .maxnreg tried for the input */
     Figures best_figures;
     Figures dropped; /* the best form that was as low as the target, but had too many instructions; or not known */
+    struct Front *front; /* the forms of each count of registers; NULL: nobody asks for them */
     SearchStage stage;
     unsigned assemblies; /* what the next pass may use, roughly */
     unsigned replaced;   /* how often a candidate became the current form */
@@ -91,12 +92,16 @@ bool search_run(Search *search, PassId pass, SearchStage stage, unsigned assembl
 /* Makes the best form the current one again: a walk may end at a worse one. */
 void search_restore(Search *search);
 
-/* registers.c, for registers_auto.c too: */
+/* registers.c, for registers_auto.c and registers_fewest.c too: */
 
 enum { LOWEST_CAP = 24 }; /* assemblers raise a lower .maxnreg to this, with a warning */
 
+/* The .maxnreg for this many registers. */
+unsigned cap_of(unsigned target);
 /* The input under the cap that search->target needs becomes the best form. */
 void capped_start(Search *search, const Body *input);
+/* Runs the passes, which propose until the target is reached or nothing is left to try. */
+void search_propose(Search *search);
 /* Looks for a form with at most search->target registers, starting from the best form. */
 void target_search(Search *search);
 /* The best form becomes the context's. */
@@ -107,6 +112,10 @@ void nothing_changed(Search *search, PassContext *context, const char *explanati
 const char *price_objection(Search *search, const Prediction *before, const Prediction *after, const Figures *figures);
 /* registers_auto.c: looks for the best boundary below the input's registers. */
 void target_auto(Search *search, const Body *input, PassContext *context);
+/* registers_fewest.c: looks for the fewest registers at the price that is allowed. */
+void target_fewest(Search *search, const Body *input, PassContext *context);
+/* Keeps a copy of a form that was measured, if it is the best one with so many registers. */
+void front_offer(struct Front *front, const Body *body, const Figures *figures);
 
 /* spilling.c: what its pass may assemble for the best form, in assemblies of the input; 0: it cannot propose
  * anything. */

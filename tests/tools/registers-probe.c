@@ -182,7 +182,7 @@ static void kernel_reduce(const Options *options, Assembler *assembler, const ch
     AssemblerJudge judge;
     assembler_judge_init(&judge, arena, assembler);
     RegistersRequest request = {
-        .is_auto = strcmp(target, "auto") == 0,
+        .goal = strcmp(target, "auto") == 0 ? GOAL_AUTO : GOAL_COUNT,
         .target = (unsigned)atoi(target),
         .spill = true,
         .effort = options->effort,

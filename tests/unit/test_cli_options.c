@@ -176,11 +176,26 @@ static void test_registers_and_blocks(void **state)
     Line line = line_read("-target-regs 32 -target-regs k:auto -block 16,16 -block k:8,4,2 in.ptx");
     assert_int_equal(line.outcome, OPTIONS_RUN);
     assert_int_equal(options_registers_for(&line.options, "a")->target, 32);
-    assert_true(options_registers_for(&line.options, "k")->is_auto);
+    assert_true(options_registers_for(&line.options, "k")->goal == GOAL_AUTO);
     const BlockOption *a = options_block_for(&line.options, "a"), *k = options_block_for(&line.options, "k");
     assert_true(a->threads[0] == 16 && a->threads[1] == 16 && a->threads[2] == 1);
     assert_true(k->threads[0] == 8 && k->threads[1] == 4 && k->threads[2] == 2);
     line_free(&line);
+    line = line_read("-target-regs fewest -target-regs a::k:fewest:2.5 -target-regs fewest:fewest "
+                     "-target-regs m:fewest in.ptx");
+    assert_int_equal(line.outcome, OPTIONS_RUN);
+    const RegistersOption *all = options_registers_for(&line.options, "a"), *one = &line.options.registers.data[1];
+    assert_true(all->goal == GOAL_FEWEST && all->price == 0 && !all->kernel);
+    assert_true(one->goal == GOAL_FEWEST && one->price == 2.5);
+    assert_string_equal(one->kernel, "a::k");
+    assert_string_equal(line.options.registers.data[2].kernel, "fewest");
+    assert_string_equal(line.options.registers.data[3].kernel, "m");
+    line_free(&line);
+    check_wrong("-target-regs fewest: in.ptx", "after 'fewest:', expected percent");
+    check_wrong("-target-regs fewest:101 in.ptx", "from 0 to 100");
+    check_wrong("-target-regs k:fewest:2x in.ptx", "expected percent");
+    check_wrong("-target-regs :fewest in.ptx", "no kernel before the ':'");
+    check_wrong("-target-regs fewestest in.ptx", "'auto' or 'fewest'");
     check_wrong("-target-regs 0 in.ptx", "-target-regs 0");
     check_wrong("-target-regs 256 in.ptx", "-target-regs 256");
     check_wrong("-target-regs few in.ptx", "-target-regs few");

@@ -63,7 +63,8 @@ static void pointers_stay(void **state)
     assert_false(changes(HEAD "LOOP:\nadd.s64 %rd6, %rd3, %rd4;\n" READ("%rd6", "8") "mov.b64 %rd7, %rd3;\n"
                               "add.s64 %rd3, %rd3, 16;\n" NEXT READ("%rd7", "4") TAIL));
     assert_false(changes(HEAD "setp.eq.u32 %p2, %r1, 3;\n@%p2 bra OUT;\nmov.u32 %r3, 1;\nLOOP:\n"
-                              "add.s64 %rd6, %rd3, %rd4;\n" READ("%rd6", "8") "add.u32 %r3, %r3, 1;\nsetp.gt.u32 %p1, %r3, 5;\n@%p1 bra OUT;\n"
+                              "add.s64 %rd6, %rd3, %rd4;\n" READ("%rd6", "8") "add.u32 %r3, %r3, 1;\n"
+                              "setp.gt.u32 %p1, %r3, 5;\n@%p1 bra OUT;\n"
                               "add.s64 %rd3, %rd3, 16;\nbra LOOP;\nOUT:\n" READ("%rd3", "4") TAIL));
     /* Its next value is not a sum with it. */
     assert_false(changes(HEAD "mov.b64 %rd8, %rd2;\nLOOP:\nadd.s64 %rd6, %rd3, %rd4;\n" READ("%rd6", "8")

@@ -442,7 +442,7 @@ static void a_judge_that_fails_changes_nothing(void **state)
         for (unsigned is_auto = 0; is_auto < 2; is_auto++) {
             Case test;
             case_start(&test, late_values(text_arena, 40), temper);
-            test.request.is_auto = is_auto;
+            test.request.goal = is_auto ? GOAL_AUTO : GOAL_COUNT;
             case_run(&test);
             assert_false(test.result.changed);
             assert_int_equal(test.body->tuning.maxnreg, 0);
@@ -456,7 +456,7 @@ static void auto_takes_the_next_boundary(void **state)
     (void)state;
     Case test;
     case_start(&test, late_values(text_arena, 40), HONEST);
-    test.request.is_auto = true;
+    test.request.goal = GOAL_AUTO;
     test.block_threads = 256;
     case_run(&test);
     unsigned before = test.result.before.registers;
@@ -496,7 +496,7 @@ static void instructions_without_warps_are_not_worth_it(void **state)
     for (unsigned is_auto = 0; is_auto < 2; is_auto++) {
         Case test;
         case_start(&test, late_values(text_arena, 40), HONEST);
-        test.request.is_auto = is_auto;
+        test.request.goal = is_auto ? GOAL_AUTO : GOAL_COUNT;
         test.block_threads = 256;
         test.judge.judge.predict = model_predict;
         gains_warps = false;
@@ -514,7 +514,7 @@ static void time_decides(void **state)
     for (unsigned i = 0; i < 2; i++) {
         Case test;
         case_start(&test, late_values(text_arena, 40), HONEST);
-        test.request.is_auto = true;
+        test.request.goal = GOAL_AUTO;
         test.block_threads = 256;
         test.judge.judge.predict = model_predict;
         gains_warps = true;
@@ -558,7 +558,7 @@ static void auto_takes_the_fastest_boundary(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Case test;
         case_start(&test, late_values(text_arena, 40), HONEST);
-        test.request.is_auto = true;
+        test.request.goal = GOAL_AUTO;
         test.block_threads = 256;
         test.judge.judge.predict = boundary_predict;
         for (unsigned r = 0; r < COUNT_OF(cycles_at); r++)
@@ -588,7 +588,7 @@ static void spills_need_a_large_gain(void **state)
     for (size_t i = 0; i < COUNT_OF(gains); i++) {
         Case test;
         case_start(&test, late_values(text_arena, 40), HONEST);
-        test.request.is_auto = true;
+        test.request.goal = GOAL_AUTO;
         test.block_threads = 256;
         test.passes.enabled[PASS_REMATERIALIZE] = test.passes.enabled[PASS_SINK] =
             test.passes.enabled[PASS_SCHEDULE] = test.passes.enabled[PASS_SPILLING] = false;
@@ -607,7 +607,7 @@ static void auto_says_when_nothing_is_to_be_gained(void **state)
     (void)state;
     Case test;
     case_start(&test, late_values(text_arena, 8), HONEST);
-    test.request.is_auto = true;
+    test.request.goal = GOAL_AUTO;
     case_run(&test);
     assert_false(test.result.changed);
     assert_int_equal(test.result.target, 0);
@@ -621,7 +621,7 @@ static void auto_counts_shared_memory(void **state)
     (void)state;
     Case test;
     case_start(&test, late_values(text_arena, 40), HONEST);
-    test.request.is_auto = true;
+    test.request.goal = GOAL_AUTO;
     test.block_threads = 256;
     test.judge.shared = 100 * 1024;
     case_run(&test);
@@ -635,7 +635,7 @@ static void auto_gives_up_where_spills_would_stay(void **state)
     (void)state;
     Case test;
     case_start(&test, late_values(text_arena, 40), HONEST);
-    test.request.is_auto = true;
+    test.request.goal = GOAL_AUTO;
     test.block_threads = 256;
     test.passes.enabled[PASS_REMATERIALIZE] = test.passes.enabled[PASS_SINK] = test.passes.enabled[PASS_SCHEDULE] =
         false;
@@ -788,6 +788,128 @@ static void forms_that_are_slower_are_not_taken(void **state)
     case_end(&test);
 }
 
+/* The fewest registers: predictions as the test wants them, by the registers of the form. */
+static unsigned cheap_registers;             /* fewer than these cost */
+static double cycles_more, instructions_more; /* for each register fewer, of 1000 */
+
+static Prediction predict_by_registers(void *context, const FunctionForm *form, const Figures *figures,
+                                       const LaunchChange *change)
+{
+    (void)context;
+    (void)form;
+    (void)change;
+    double fewer = figures->registers < cheap_registers ? cheap_registers - figures->registers : 0;
+    return (Prediction){.known = true, .is_new = true, .warps = 16, .cycles = 1000 + fewer * cycles_more,
+                        .instructions = 1000 + fewer * instructions_more};
+}
+
+static void fewest_start(Case *test, Temper temper)
+{
+    case_start(test, late_values(text_arena, 40), temper);
+    test->request.goal = GOAL_FEWEST;
+    cheap_registers = 0;
+    cycles_more = instructions_more = 0;
+}
+
+static void fewest_is_as_low_as_nothing_is_spilled(void **state)
+{
+    (void)state;
+    for (unsigned predicts = 0; predicts < 2; predicts++) {
+        Case test;
+        fewest_start(&test, HONEST);
+        test.judge.judge.predict = predicts ? predict_by_registers : NULL;
+        case_run(&test);
+        const RegistersResult *result = &test.result;
+        assert_true(result->changed && result->reached);
+        assert_true(result->after.registers < 24 && result->before.registers > 40);
+        assert_int_equal(result->target, result->after.registers);
+        assert_int_equal(figures_spills(&result->after), 0);
+        assert_true(predicts || result->after.instructions * 100 <= result->before.instructions * 103);
+        case_end(&test);
+    }
+}
+
+/* With an erratic judge there are forms of many counts.  Each register fewer than all but one costs 0.5%. */
+static unsigned fewest_for(double price, double cycles, double instructions, const char *objection)
+{
+    Case test;
+    fewest_start(&test, ERRATIC);
+    test.judge.judge.predict = predict_by_registers;
+    test.request.price = price;
+    test.request.effort = 120;
+    cycles_more = cycles;
+    instructions_more = instructions;
+    cheap_registers = 31;
+    case_run(&test);
+    unsigned after = test.result.after.registers;
+    assert_true(test.result.changed && test.result.before.registers == 32);
+    if (objection)
+        assert_non_null(strstr(test.result.explanation, objection));
+    case_end(&test);
+    return after;
+}
+
+static void fewest_costs_what_is_allowed(void **state)
+{
+    (void)state;
+    assert_int_equal(fewest_for(0, 5, 0, "registers would take"), 31);
+    assert_in_range(fewest_for(1, 5, 0, "registers would take"), 29, 30);
+    assert_in_range(fewest_for(2.5, 5, 0, "registers would take"), 26, 28);
+    assert_in_range(fewest_for(50, 5, 0, NULL), 24, 25);
+    /* Nearly the same time is the same. */
+    assert_in_range(fewest_for(0, 0.2, 0, "registers would take"), 26, 28);
+}
+
+/* What is executed is limited, too, whatever the time; only a higher price raises that. */
+static void fewest_executes_little_more(void **state)
+{
+    (void)state;
+    unsigned free = fewest_for(0, 0, 10, "more instructions");
+    assert_in_range(free, 28, 30);
+    assert_int_equal(fewest_for(2, 0, 10, "more instructions"), free);
+    assert_in_range(fewest_for(5, 0, 10, "more instructions"), 26, free - 1);
+}
+
+static void fewest_leaves_alone_what_costs(void **state)
+{
+    (void)state;
+    Case test;
+    fewest_start(&test, HONEST);
+    test.judge.judge.predict = predict_by_registers;
+    cheap_registers = 255;
+    cycles_more = 5;
+    case_run(&test);
+    assert_false(test.result.changed || test.result.reached);
+    assert_int_equal(test.result.target, 0);
+    assert_int_equal(test.body->tuning.maxnreg, 0);
+    assert_non_null(strstr(test.result.explanation, "would take"));
+    case_end(&test);
+    for (Temper temper = REFUSING; temper <= REFUSING_CAPS; temper++) {
+        fewest_start(&test, temper);
+        case_run(&test);
+        assert_false(temper == REFUSING && test.result.changed);
+        assert_int_equal(test.body->tuning.maxnreg, 0);
+        case_end(&test);
+    }
+}
+
+static void fewest_is_never_worse(void **state)
+{
+    (void)state;
+    for (unsigned effort = 1; effort < 120; effort += 17) {
+        Case test;
+        fewest_start(&test, ERRATIC);
+        test.request.effort = effort;
+        test.judge.judge.predict = effort % 2 ? predict_by_registers : NULL;
+        case_run(&test);
+        const RegistersResult *result = &test.result;
+        assert_true(figures_spills(&result->after) <= figures_spills(&result->before));
+        assert_true(result->changed ? result->after.registers < result->before.registers
+                                    : result->after.registers == result->before.registers);
+        case_end(&test);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -795,6 +917,11 @@ int main(void)
         cmocka_unit_test(what_fits_stays_as_it_is),
         cmocka_unit_test(without_bounds_no_directive_is_added),
         cmocka_unit_test(low_targets_are_capped_at_24),
+        cmocka_unit_test(fewest_is_as_low_as_nothing_is_spilled),
+        cmocka_unit_test(fewest_costs_what_is_allowed),
+        cmocka_unit_test(fewest_executes_little_more),
+        cmocka_unit_test(fewest_leaves_alone_what_costs),
+        cmocka_unit_test(fewest_is_never_worse),
         cmocka_unit_test(passes_can_be_left_out),
         cmocka_unit_test(an_ssa_body_leaves_ssa_form),
         cmocka_unit_test(the_result_is_never_worse),

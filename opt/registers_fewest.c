@@ -1,0 +1,254 @@
+/* The fewest registers at a limited price.
+ *
+ * Of each count of registers the shortest form that was measured is kept, the front: of the input under caps, and of
+ * what the passes propose for targets lower and lower.  The front's forms are predicted, and one is worth taking if it
+ * takes no longer than the input and the price allow.  None of them spills more than the input, and none executes more
+ * than a few percent more, whatever the price: predicted times are less certain than counts. */
+#include "opt/registers_search.h"
+
+enum {
+    COUNTS = 256,       /* of registers */
+    LEAST_TARGET = 8,   /* below the lowest cap there is no nearer target: the passes go as far down as they can */
+    STEP_PART = 8,      /* of the registers, between one target and the next */
+    CAPS_APART = 2,     /* registers between two caps for the input, at least */
+    ROUND_LEAST = 6,    /* assemblies for one target */
+    PREDICTIONS = 2,    /* of the forms for one target, and in the end */
+    LONGER = 3,         /* percent more instructions that are always allowed */
+};
+
+/* Predicted times closer than this are equal. */
+static const double slower_by = 1.001;
+
+typedef struct FrontForm {
+    Body *body; /* owned, not in SSA form; NULL: none has so many registers */
+    Figures figures;
+    bool judged;           /* and then: */
+    const char *objection; /* NULL: it is worth its price */
+    const char *gain;      /* in words */
+} FrontForm;
+
+typedef struct Front {
+    unsigned below;       /* only fewer registers than this are of interest: the input's, or those of the form taken */
+    uint64_t most_spills; /* bytes */
+    FrontForm forms[COUNTS];
+} Front;
+
+typedef struct Fewest {
+    Search *search;
+    const Body *input;
+    Prediction before; /* of the input */
+    Front front;
+} Fewest;
+
+void front_offer(Front *front, const Body *body, const Figures *figures)
+{
+    if (figures->registers >= front->below || figures_spills(figures) > front->most_spills)
+        return;
+    FrontForm *form = &front->forms[figures->registers];
+    if (form->body && form->figures.instructions <= figures->instructions)
+        return;
+    body_free(form->body);
+    *form = (FrontForm){.body = body_clone(body), .figures = *figures};
+    if (form->body->ssa)
+        body_from_ssa(form->body);
+}
+
+static void front_free(Front *front)
+{
+    for (unsigned registers = 0; registers < COUNTS; registers++)
+        body_free(front->forms[registers].body);
+}
+
+/* The form to be written; NULL: the input. */
+static const FrontForm *form_taken(const Fewest *fewest)
+{
+    const FrontForm *form = &fewest->front.forms[fewest->front.below];
+    return fewest->front.below < fewest->search->result->before.registers ? form : NULL;
+}
+
+/* Percent more instructions that a form may execute; without predictions, that it may have. */
+static double longer_allowed(const Search *search)
+{
+    return search->request->price > LONGER ? search->request->price : LONGER;
+}
+
+/* Compares the form's predicted time with the input's; where they cannot be compared, the instructions of the code. */
+static void form_judge(const Fewest *fewest, FrontForm *form)
+{
+    Search *search = fewest->search;
+    Arena *arena = search->passes.arena;
+    const Prediction *before = &fewest->before, after = search_predict(search, form->body, &form->figures);
+    double length = (double)form->figures.instructions / (double)search->result->before.instructions;
+    form->judged = true;
+    form->gain = "";
+    if (!before->known || !after.known || before->is_machine != after.is_machine) {
+        if (length > 1 + longer_allowed(search) / 100)
+            form->objection = arena_printf(arena, "%u registers would take %.1f%% more instructions, of which nobody "
+                                           "knows the time", form->figures.registers, 100 * (length - 1));
+        return;
+    }
+    double longer = before->instructions > 0 ? after.instructions / before->instructions : 1;
+    form->gain = arena_printf(arena, ", predicted %.3fx, with %.3f times the instructions",
+                              before->cycles / after.cycles, longer);
+    if (after.cycles > slower_by * (1 + search->request->price / 100) * before->cycles)
+        form->objection = arena_printf(arena, "%u registers would take %.1f%% longer", form->figures.registers,
+                                       100 * (after.cycles / before->cycles - 1));
+    else if (longer > 1 + longer_allowed(search) / 100)
+        form->objection = arena_printf(arena, "%u registers would execute %.1f%% more instructions",
+                                       form->figures.registers, 100 * (longer - 1));
+}
+
+/* Takes the form with so many registers, if it is worth its price; then only fewer are of interest. */
+static bool form_take(Fewest *fewest, unsigned registers)
+{
+    FrontForm *form = &fewest->front.forms[registers];
+    Search *search = fewest->search;
+    if (!form->judged)
+        form_judge(fewest, form);
+    if (form->objection)
+        return false;
+    fewest->front.below = registers;
+    search_record(search, PASS_BOUNDS, arena_printf(search->passes.arena, "the fewest so far: %u", registers),
+                  form->body, &form->figures, true);
+    return true;
+}
+
+/* Takes a lower form, the lowest first, after at most PREDICTIONS new predictions: of more forms, some are skipped. */
+static bool lower_take(Fewest *fewest)
+{
+    unsigned counts[COUNTS], count = 0, tries = PREDICTIONS;
+    for (unsigned registers = 0; registers < fewest->front.below; registers++) {
+        const FrontForm *form = &fewest->front.forms[registers];
+        if (form->body && !form->judged)
+            counts[count++] = registers;
+    }
+    for (unsigned at = 0; at < count && tries; at += 1 + (count - at - 1) / (tries + 1), tries--)
+        if (form_take(fewest, counts[at]))
+            return true;
+    return false;
+}
+
+/* The form under the cap for the target, assembled; NULL if it does not assemble. */
+static Body *form_capped(Search *search, const Body *form, unsigned target, Figures *figures)
+{
+    Body *body = body_clone(form);
+    if (pass_is_enabled(search->passes.options, PASS_BOUNDS) && search->result->before.registers > LOWEST_CAP)
+        body->tuning.maxnreg = cap_of(target);
+    search->tried[PASS_BOUNDS]++;
+    *figures = search_measure(search, body);
+    const char *what = arena_printf(search->passes.arena, body->tuning.maxnreg ? ".maxnreg %u" : "target %u",
+                                    body->tuning.maxnreg ? body->tuning.maxnreg : target);
+    search_record(search, PASS_BOUNDS, what, body, figures, false);
+    if (figures->known)
+        return body;
+    body_free(body);
+    return NULL;
+}
+
+/* Looks for the lowest cap that the input bears by itself, at the price. */
+static void caps_try(Fewest *fewest)
+{
+    Search *search = fewest->search;
+    RegistersResult *result = search->result;
+    unsigned low = LOWEST_CAP - 1, cap = LOWEST_CAP;
+    if (!pass_is_enabled(search->passes.options, PASS_BOUNDS))
+        return;
+    while (fewest->front.below > low + CAPS_APART && !search_is_over(search)) {
+        Figures figures;
+        body_free(form_capped(search, fewest->input, cap, &figures));
+        bool fits = search_accepts(search, &figures) && figures.registers < fewest->front.below &&
+                    figures_spills(&figures) <= figures_spills(&result->before);
+        if (fits && form_take(fewest, figures.registers))
+            result->capped = figures;
+        else
+            low = cap;
+        cap = low + (fewest->front.below - low) / 2;
+    }
+}
+
+/* Lets the passes look for the target, with so many assemblies. */
+static void target_try(Search *search, const Body *form, unsigned target, unsigned assemblies)
+{
+    unsigned reserved = search->reserved, effort = search->request->effort, taken = search->used + reserved;
+    Figures figures;
+    search->target = target;
+    search->dropped = (Figures){0};
+    Body *body = form_capped(search, form, target, &figures);
+    if (!body)
+        return;
+    search_set_best(search, body, &figures);
+    if (effort > taken && effort - taken > assemblies)
+        search->reserved = effort - search->used - assemblies;
+    search_propose(search);
+    search->reserved = reserved;
+}
+
+/* Goes down from what caps reach: by as much again where a form for the target is taken, by half as much where not. */
+static void targets_try(Fewest *fewest)
+{
+    Search *search = fewest->search;
+    for (unsigned step = fewest->front.below / STEP_PART + 1; step && !search_is_over(search);) {
+        const FrontForm *taken = form_taken(fewest);
+        unsigned registers = fewest->front.below, left = search->request->effort - search->used - search->reserved;
+        bool is_capped = registers > LOWEST_CAP;
+        unsigned target = is_capped && registers > step ? registers - step : LEAST_TARGET;
+        target_try(search, taken ? taken->body : fewest->input, target,
+                   !is_capped || left / 2 < ROUND_LEAST ? left : left / 2);
+        bool lower = lower_take(fewest);
+        step = !is_capped ? 0 : lower ? step : step / 2;
+    }
+}
+
+/* Why there are not fewer; NULL if no lower form was found. */
+static const char *lower_objection(const Fewest *fewest)
+{
+    for (unsigned registers = fewest->front.below; registers-- > 0;)
+        if (fewest->front.forms[registers].objection)
+            return fewest->front.forms[registers].objection;
+    return NULL;
+}
+
+static void fewest_conclude(Fewest *fewest, PassContext *context)
+{
+    Search *search = fewest->search;
+    RegistersResult *result = search->result;
+    Arena *arena = search->passes.arena;
+    const FrontForm *form = form_taken(fewest);
+    const char *objection = lower_objection(fewest);
+    if (!form) {
+        nothing_changed(search, context,
+                        objection ? objection
+                                  : arena_printf(arena, "no form with fewer than %u was found in %u assemblies",
+                                                 result->before.registers, search->used));
+        return;
+    }
+    search_set_best(search, body_clone(form->body), &form->figures);
+    best_take(search, context);
+    result->target = result->after.registers;
+    result->reached = true;
+    result->explanation = arena_printf(arena, "%u registers instead of %u%s%s%s", result->after.registers,
+                                       result->before.registers, form->gain, objection ? "; " : "",
+                                       objection ? objection : "");
+}
+
+void target_fewest(Search *search, const Body *input, PassContext *context)
+{
+    const Figures *before = &search->result->before;
+    Fewest fewest = {.search = search, .input = input,
+                     .front = {.below = before->registers, .most_spills = figures_spills(before)}};
+    bool predicts = search->passes.judge->predict != NULL;
+    /* Most of what a form has more is seldom executed, so the code may grow more than what is executed. */
+    double longer = predicts ? 25 : longer_allowed(search);
+    search->most_instructions = before->instructions + (uint64_t)((double)before->instructions * longer / 100);
+    search->front = &fewest.front;
+    search->reserved = predicts ? PREDICTIONS + 1 : 0;
+    fewest.before = search_predict(search, input, before);
+    caps_try(&fewest);
+    targets_try(&fewest);
+    while (lower_take(&fewest) && !search_is_over(search))
+        continue;
+    search->front = NULL;
+    search->reserved = 0;
+    fewest_conclude(&fewest, context);
+    front_free(&fewest.front);
+}
