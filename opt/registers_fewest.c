@@ -12,7 +12,8 @@ enum {
     STEP_PART = 8,      /* of the registers, between one target and the next */
     CAPS_APART = 2,     /* registers between two caps for the input, at least */
     ROUND_LEAST = 6,    /* assemblies for one target */
-    PREDICTIONS = 2,    /* of the forms for one target, and in the end */
+    PREDICTIONS = 2,    /* of the forms for one target, and in the end, at least; there, */
+    LAST_PART = 10,     /* this part of all assemblies */
     LONGER = 3,         /* percent more instructions that are always allowed */
 };
 
@@ -38,6 +39,7 @@ typedef struct Fewest {
     const Body *input;
     Prediction before; /* of the input */
     Front front;
+    const FrontForm *taken; /* NULL: the input */
 } Fewest;
 
 void front_offer(Front *front, const Body *body, const Figures *figures)
@@ -57,13 +59,6 @@ static void front_free(Front *front)
 {
     for (unsigned registers = 0; registers < COUNTS; registers++)
         body_free(front->forms[registers].body);
-}
-
-/* The form to be written; NULL: the input. */
-static const FrontForm *form_taken(const Fewest *fewest)
-{
-    const FrontForm *form = &fewest->front.forms[fewest->front.below];
-    return fewest->front.below < fewest->search->result->before.registers ? form : NULL;
 }
 
 /* Percent more instructions that a form may execute; without predictions, that it may have. */
@@ -98,33 +93,38 @@ static void form_judge(const Fewest *fewest, FrontForm *form)
                                        form->figures.registers, 100 * (longer - 1));
 }
 
-/* Takes the form with so many registers, if it is worth its price; then only fewer are of interest. */
-static bool form_take(Fewest *fewest, unsigned registers)
+/* Takes the form if it is worth its price; then only fewer registers are of interest. */
+static bool form_take(Fewest *fewest, FrontForm *form)
 {
-    FrontForm *form = &fewest->front.forms[registers];
     Search *search = fewest->search;
+    unsigned registers = form->figures.registers;
     if (!form->judged)
         form_judge(fewest, form);
     if (form->objection)
         return false;
     fewest->front.below = registers;
+    fewest->taken = form;
     search_record(search, PASS_BOUNDS, arena_printf(search->passes.arena, "the fewest so far: %u", registers),
                   form->body, &form->figures, true);
     return true;
 }
 
-/* Takes a lower form, the lowest first, after at most PREDICTIONS new predictions: of more forms, some are skipped. */
-static bool lower_take(Fewest *fewest)
+/* Takes a lower form, the lowest first, after at most so many new predictions: of more forms, some are skipped. */
+static bool lower_take(Fewest *fewest, unsigned tries)
 {
-    unsigned counts[COUNTS], count = 0, tries = PREDICTIONS;
+    FrontForm *forms[COUNTS];
+    unsigned count = 0;
     for (unsigned registers = 0; registers < fewest->front.below; registers++) {
-        const FrontForm *form = &fewest->front.forms[registers];
+        FrontForm *form = &fewest->front.forms[registers];
         if (form->body && !form->judged)
-            counts[count++] = registers;
+            forms[count++] = form;
     }
-    for (unsigned at = 0; at < count && tries; at += 1 + (count - at - 1) / (tries + 1), tries--)
-        if (form_take(fewest, counts[at]))
+    for (unsigned at = 0; at < count && tries; at++) {
+        if (form_take(fewest, forms[at]))
             return true;
+        unsigned left = count - at - 1;
+        at += left > --tries ? (left - tries) / (tries + 1) : 0;
+    }
     return false;
 }
 
@@ -158,7 +158,7 @@ static void caps_try(Fewest *fewest)
         body_free(form_capped(search, fewest->input, cap, &figures));
         bool fits = search_accepts(search, &figures) && figures.registers < fewest->front.below &&
                     figures_spills(&figures) <= figures_spills(&result->before);
-        if (fits && form_take(fewest, figures.registers))
+        if (fits && form_take(fewest, &fewest->front.forms[figures.registers]))
             result->capped = figures;
         else
             low = cap;
@@ -183,19 +183,18 @@ static void target_try(Search *search, const Body *form, unsigned target, unsign
     search->reserved = reserved;
 }
 
-/* Goes down from what caps reach: by as much again where a form for the target is taken, by half as much where not. */
+/* Goes down from what caps reach: by as much again where a lower form is taken, by half as much where not. */
 static void targets_try(Fewest *fewest)
 {
     Search *search = fewest->search;
     for (unsigned step = fewest->front.below / STEP_PART + 1; step && !search_is_over(search);) {
-        const FrontForm *taken = form_taken(fewest);
         unsigned registers = fewest->front.below, left = search->request->effort - search->used - search->reserved;
         bool is_capped = registers > LOWEST_CAP;
         unsigned target = is_capped && registers > step ? registers - step : LEAST_TARGET;
-        target_try(search, taken ? taken->body : fewest->input, target,
-                   !is_capped || left / 2 < ROUND_LEAST ? left : left / 2);
-        bool lower = lower_take(fewest);
-        step = !is_capped ? 0 : lower ? step : step / 2;
+        target_try(search, fewest->taken ? fewest->taken->body : fewest->input, target,
+                   left / 2 < ROUND_LEAST ? left : left / 2);
+        bool lower = lower_take(fewest, PREDICTIONS);
+        step = lower ? step : is_capped ? step / 2 : 0;
     }
 }
 
@@ -213,7 +212,7 @@ static void fewest_conclude(Fewest *fewest, PassContext *context)
     Search *search = fewest->search;
     RegistersResult *result = search->result;
     Arena *arena = search->passes.arena;
-    const FrontForm *form = form_taken(fewest);
+    const FrontForm *form = fewest->taken;
     const char *objection = lower_objection(fewest);
     if (!form) {
         nothing_changed(search, context,
@@ -237,16 +236,17 @@ void target_fewest(Search *search, const Body *input, PassContext *context)
     Fewest fewest = {.search = search, .input = input,
                      .front = {.below = before->registers, .most_spills = figures_spills(before)}};
     bool predicts = search->passes.judge->predict != NULL;
+    unsigned last = search->request->effort / LAST_PART;
+    last = last > PREDICTIONS ? last : PREDICTIONS;
     /* Most of what a form has more is seldom executed, so the code may grow more than what is executed. */
     double longer = predicts ? 25 : longer_allowed(search);
     search->most_instructions = before->instructions + (uint64_t)((double)before->instructions * longer / 100);
     search->front = &fewest.front;
-    search->reserved = predicts ? PREDICTIONS + 1 : 0;
+    search->reserved = predicts ? last + 1 : 0;
     fewest.before = search_predict(search, input, before);
     caps_try(&fewest);
     targets_try(&fewest);
-    while (lower_take(&fewest) && !search_is_over(search))
-        continue;
+    lower_take(&fewest, last);
     search->front = NULL;
     search->reserved = 0;
     fewest_conclude(&fewest, context);
