@@ -7,7 +7,8 @@
  * memory. A vector's address must be a multiple of its size. That is shown by the sum of the address: multiples of
  * the size, parameters declared .ptr .align, variables' own alignment, and phis that start and grow by such values.
  * What remains, pointers and widths from the launch, is tested before the block or the outermost loop around it, and
- * what follows is made twice (opt/version.h). */
+ * what follows is made twice (opt/version.h). A place that moves from round to round in a way that only the launch
+ * knows, as half of half of the block, is tested in each round, if that saves more than the test costs. */
 #include "opt/pass.h"
 #include "opt/sums.h"
 #include "opt/trips.h"
@@ -26,6 +27,7 @@ enum {
     MOST_COPIED = 3000,  /* instructions that are made twice */
     MOST_VERSIONS = 2,
     LEAST_SAVED = 2,     /* accesses: fewer do not pay for a test */
+    LEAST_REPEATED = 3,  /* nor for one in every round of a loop */
 };
 
 /* Accesses that become one vector, by address. */
@@ -43,6 +45,7 @@ typedef struct Vectorizer {
     const Locations *locations;
     uint32_t begin, end; /* the block's accesses */
     VEC(Vector) vectors;
+    bool proven_only; /* no tests */
     /* What has to be a multiple of 'unit' for the vectors of one block. */
     AffineTerm terms[MOST_TERMS];
     unsigned term_count;
@@ -169,7 +172,7 @@ static bool term_add(Vectorizer *vectorizer, const AffineTerm *term)
         if (affine_base_equal(&vectorizer->terms[i], term) &&
             vectorizer->terms[i].coefficient == term->coefficient)
             return true;
-    if (vectorizer->term_count == MOST_TERMS)
+    if (vectorizer->term_count == MOST_TERMS || vectorizer->proven_only)
         return false;
     vectorizer->terms[vectorizer->term_count++] = *term;
     return true;
@@ -384,17 +387,22 @@ static const char *vector_spelling(Arena *arena, const Inst *inst, unsigned coun
     return arena_printf(arena, "%.*s.v%u%s", (int)(type - spelling), spelling, count, type);
 }
 
-/* The vectors of the block, the longest first. */
-static void vectors_find(Vectorizer *vectorizer, const Block *block)
+/* The vectors of the block, the longest first, and how many accesses they save. */
+static unsigned vectors_find(Vectorizer *vectorizer, const Block *block, bool proven_only)
 {
     const Locations *locations = vectorizer->locations;
     uint32_t begin = 0, end;
+    unsigned saved = 0;
+    vectorizer->proven_only = proven_only;
+    vectorizer->vectors.count = 0;
+    vectorizer->term_count = 0;
+    vectorizer->unit = 0;
     while (begin < locations->access_count && locations->accesses[begin].inst->block != block)
         begin++;
     for (end = begin; end < locations->access_count && locations->accesses[end].inst->block == block; end++)
         ;
     if (end - begin < 2 || end - begin > MOST_ACCESSES)
-        return;
+        return 0;
     vectorizer->begin = begin;
     vectorizer->end = end;
     BitSet taken = bitset_new(vectorizer->scratch, locations->access_count);
@@ -421,7 +429,9 @@ static void vectors_find(Vectorizer *vectorizer, const Block *block)
             for (unsigned e = 0; e < count; e++)
                 bitset_add(&taken, (size_t)(vector.parts[e] - locations->accesses));
             VEC_PUSH(vectorizer->scratch, vectorizer->vectors, vector);
+            saved += count - 1;
         }
+    return saved;
 }
 
 static void vector_build(const Vectorizer *vectorizer, const Vector *vector)
@@ -489,7 +499,22 @@ static Inst *block_end(const Block *block)
     return block->last && inst_is_terminator(block->last) ? block->last : NULL;
 }
 
-/* Tests the block's alignments and makes two versions of what follows. */
+/* Whether the block leads only to blocks of the loop that others lead to as well: no round and nothing after the loop is
+ * in the part that body_version() copies. */
+static bool stays_in_loop(const Vectorizer *vectorizer, const Loop *loop, const Block *block)
+{
+    const LoopForest *loops = analyses_loops(vectorizer->analyses);
+    const Dominance *dominance = analyses_dominance(vectorizer->analyses);
+    bool stays = block != loop->header;
+    for (size_t b = 0; b < vectorizer->body->blocks.count && stays; b++) {
+        const Block *other = vectorizer->body->blocks.data[b];
+        stays = !dominance_has(dominance, block, other) || loop_contains(loops, loop, other);
+    }
+    return stays;
+}
+
+/* Tests the block's alignments and makes two versions of what follows: of the loops around it, or, where those hold
+ * threads together, of what the block alone leads to. */
 static bool versions_make(Vectorizer *vectorizer, Block *block, unsigned saved)
 {
     Body *body = vectorizer->body;
@@ -513,7 +538,8 @@ static bool versions_make(Vectorizer *vectorizer, Block *block, unsigned saved)
         if (!first || inst->id < first->id)
             first = inst;
     }
-    if (loop || !body_may_version(body, analyses_dominance(vectorizer->analyses), block, first, MOST_COPIED))
+    if ((loop && (saved < LEAST_REPEATED || !stays_in_loop(vectorizer, loop, block))) ||
+        !body_may_version(body, analyses_dominance(vectorizer->analyses), block, first, MOST_COPIED))
         return false;
     body_split(body, first);
     analyses_invalidate(vectorizer->analyses, ANALYSES_ALL);
@@ -531,14 +557,15 @@ static bool block_vectorize(PassContext *context, const Locations *locations, Bl
     Arena *scratch = arena_new();
     Vectorizer vectorizer = {
         .scratch = scratch, .body = context->body, .analyses = context->analyses, .locations = locations};
-    unsigned saved = 0;
-    vectors_find(&vectorizer, block);
-    for (size_t i = 0; i < vectorizer.vectors.count; i++)
-        saved += vectorizer.vectors.data[i].count - 1;
-    bool splits = vectorizer.term_count > 0, changed = saved > 0;
-    if (changed && splits) {
-        changed = *versions < MOST_VERSIONS && versions_make(&vectorizer, block, saved);
+    unsigned proven = vectors_find(&vectorizer, block, true);
+    unsigned saved = vectors_find(&vectorizer, block, false);
+    size_t blocks = context->body->blocks.count;
+    bool changed = saved > 0;
+    if (changed && vectorizer.term_count) {
+        changed = *versions < MOST_VERSIONS && saved > proven && versions_make(&vectorizer, block, saved - proven);
         *versions += changed;
+        if (!changed && proven && context->body->blocks.count == blocks)
+            changed = vectors_find(&vectorizer, block, true) > 0;
     }
     for (size_t i = 0; i < vectorizer.vectors.count && changed; i++)
         vector_build(&vectorizer, &vectorizer.vectors.data[i]);
@@ -553,12 +580,8 @@ unsigned vectors_count(Body *body, Analyses *analyses)
     unsigned saved = 0;
     vectorizer.locations =
         locations_compute(scratch, body, analyses_memory(analyses), analyses_values(analyses), LOCATION_STORES);
-    for (size_t b = 0; b < body->blocks.count && vectorizer.locations; b++) {
-        vectorizer.term_count = 0;
-        vectors_find(&vectorizer, body->blocks.data[b]);
-    }
-    for (size_t i = 0; i < vectorizer.vectors.count; i++)
-        saved += vectorizer.vectors.data[i].count - 1;
+    for (size_t b = 0; b < body->blocks.count && vectorizer.locations; b++)
+        saved += vectors_find(&vectorizer, body->blocks.data[b], false);
     arena_free(scratch);
     return saved;
 }

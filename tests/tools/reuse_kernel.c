@@ -375,6 +375,38 @@ static void make_pointer(Maker *m)
     buf_printf(m->to.out, "E%u:\n", label);
 }
 
+/* Rounds that read and write words of the thread's own, some at a distance that halves or falls from round to round, as
+ * a tree in shared memory does. */
+static void make_halving(Maker *m)
+{
+    unsigned t = temporary(&m->to), label = m->to.labels++, count = 2 << below(&m->to, 2);
+    bool falls = chance(&m->to, 30), waits = m->uniform && chance(&m->to, 70);
+    const char *base = chance(&m->to, 70) ? "%own" : "%slot";
+    line(&m->to, "mov.u32 %%k%u, %u;", t, falls ? 6 + below(&m->to, 8) : 16);
+    line(&m->to, "shr.u32 %%k%u, %%k%u, %%n;", t, t);
+    line(&m->to, "setp.eq.u32 %%p%u, %%k%u, 0;", t, t);
+    line(&m->to, "@%%p%u bra E%u;", t, label);
+    buf_printf(m->to.out, "L%u:\n", label);
+    line(&m->to, "setp.ge.u32 %%p%u, %%%s, %%k%u;", t, chance(&m->to, 50) ? "g2" : "g5", t);
+    line(&m->to, "@%%p%u bra S%u;", t, label);
+    line(&m->to, "mul.wide.u32 %%a%u, %%k%u, 4;", t, t);
+    line(&m->to, "add.s64 %%b%u, %s, %%a%u;", t, base, t);
+    for (unsigned i = 0; i < count; i++) {
+        line(&m->to, "ld.global.u32 %%t%u, [%%b%u+%u];", t, t, 4 * i);
+        line(&m->to, "mad.lo.s32 %%v%u, %%t%u, 3, %%v%u;", i, t, below(&m->to, VALUES));
+    }
+    bool stores = chance(&m->to, 60);
+    for (unsigned i = 0; i < count && stores; i++)
+        line(&m->to, "st.global.u32 [%s+%u], %%v%u;", base, 4 * i, i);
+    buf_printf(m->to.out, "S%u:\n", label);
+    if (waits)
+        line(&m->to, "bar.sync 0;");
+    line(&m->to, "%s.%c32 %%k%u, %%k%u, %s;", falls ? "add" : "shr", falls ? 's' : 'u', t, t, falls ? "-1" : "1");
+    line(&m->to, "setp.ne.u32 %%p%u, %%k%u, 0;", t, t);
+    line(&m->to, "@%%p%u bra L%u;", t, label);
+    buf_printf(m->to.out, "E%u:\n", label);
+}
+
 /* A condition on the thread's index, as that of a halo: with a known block size some replicas' are decided. */
 static void make_bound(Maker *m, unsigned predicate)
 {
@@ -387,8 +419,8 @@ static void make_bound(Maker *m, unsigned predicate)
 static void make_statements(Maker *m, unsigned depth, unsigned count)
 {
     for (unsigned i = 0; i < count && m->budget; i++, m->budget--) {
-        static const unsigned kinds[SUBJECT_COUNT] = {[EDGES] = 2, [BOUNDS] = 13};
-        switch (m->subject == ALL || depth ? below(&m->to, 14) : kinds[m->subject]) {
+        static const unsigned kinds[SUBJECT_COUNT] = {[EDGES] = 2, [BOUNDS] = 14};
+        switch (m->subject == ALL || depth ? below(&m->to, 15) : kinds[m->subject]) {
         case 0: case 1: make_neighbour(m); break;
         case 2: case 3: (chance(&m->to, m->wraps ? 90 : 30) ? make_wrapping : make_stencil)(m); break;
         case 4: case 5: case 6: make_own(m); break;
@@ -397,6 +429,7 @@ static void make_statements(Maker *m, unsigned depth, unsigned count)
         case 10: make_arithmetic(m); break;
         case 11: make_rows(m); break;
         case 12: make_pointer(m); break;
+        case 13: make_halving(m); break;
         default: {
             unsigned t = temporary(&m->to), label = m->to.labels++;
             bool was = m->uniform;

@@ -393,6 +393,36 @@ static void check_pointer(const char *start, unsigned step, unsigned vectors, un
     buf_free(&code);
 }
 
+/* Rounds of a tree in shared memory, with code before its four loads and stores and after them. */
+static void check_tree(const char *before, const char *after, unsigned vectors, unsigned scalars)
+{
+    Buf code = {0};
+    buf_printf(&code, "%s\tshr.u32 %%r7, %%w, 1;\nL:\n%s\tshl.b32 %%r8, %%r7, 2;\n\tadd.s32 %%r9, %%r4, %%r8;\n"
+                      "\tld.shared.f32 %%f1, [%%r4];\n\tld.shared.f32 %%f2, [%%r4+4];\n"
+                      "\tld.shared.f32 %%f3, [%%r4+8];\n\tld.shared.f32 %%f4, [%%r4+12];\n"
+                      "\tld.shared.f32 %%f5, [%%r9];\n\tld.shared.f32 %%f6, [%%r9+4];\n"
+                      "\tld.shared.f32 %%f7, [%%r9+8];\n\tld.shared.f32 %%f8, [%%r9+12];\n"
+                      "\tadd.f32 %%f1, %%f1, %%f5;\n\tadd.f32 %%f2, %%f2, %%f6;\n\tadd.f32 %%f3, %%f3, %%f7;\n"
+                      "\tadd.f32 %%f4, %%f4, %%f8;\n\tst.shared.f32 [%%r4], %%f1;\n\tst.shared.f32 [%%r4+4], %%f2;\n"
+                      "\tst.shared.f32 [%%r4+8], %%f3;\n\tst.shared.f32 [%%r4+12], %%f4;\n%s"
+                      "\tshr.u32 %%r7, %%r7, 1;\n\tsetp.ne.s32 %%p1, %%r7, 0;\n\t@%%p1 bra L;\n",
+               TILE, before, after);
+    check_vectors(buf_text(&code), vectors, scalars);
+    buf_free(&code);
+}
+
+/* What moves from round to round is tested in each, if no other thread waits in what the test decides; what is known to
+ * be aligned needs no test. */
+static void test_vectorize_rounds(void **state)
+{
+    (void)state;
+    static const char branch[] = "\tsetp.ge.u32 %p2, %r5, %r7;\n\t@%p2 bra J;\n";
+    check_tree("", "", 2, 4);
+    check_tree("", "\tbar.sync 0;\n", 2, 4);
+    check_tree(branch, "J:\n\tbar.sync 0;\n", 3, 12);
+    check_tree(branch, "\tbar.warp.sync -1;\nJ:\n\tbar.sync 0;\n", 2, 4);
+}
+
 /* A pointer that starts in the middle of what a round reads. */
 static void test_vectorize_pointers(void **state)
 {
@@ -514,7 +544,7 @@ int main(void)
         cmocka_unit_test(test_between), cmocka_unit_test(test_ways_of_loading), cmocka_unit_test(test_paths),
         cmocka_unit_test(test_wrap),    cmocka_unit_test(test_forward),         cmocka_unit_test(test_accumulator),
         cmocka_unit_test(test_addresses), cmocka_unit_test(test_decide),        cmocka_unit_test(test_vectorize),
-        cmocka_unit_test(test_vectorize_pointers),
+        cmocka_unit_test(test_vectorize_pointers), cmocka_unit_test(test_vectorize_rounds),
         cmocka_unit_test(test_induction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
