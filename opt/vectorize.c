@@ -499,8 +499,8 @@ static Inst *block_end(const Block *block)
     return block->last && inst_is_terminator(block->last) ? block->last : NULL;
 }
 
-/* Whether the block leads only to blocks of the loop that others lead to as well: no round and nothing after the loop is
- * in the part that body_version() copies. */
+/* Whether the block leads only to blocks of the loop that others lead to as well: no round, and nothing after the loop,
+ * is in the part that body_version() copies. */
 static bool stays_in_loop(const Vectorizer *vectorizer, const Loop *loop, const Block *block)
 {
     const LoopForest *loops = analyses_loops(vectorizer->analyses);
