@@ -27,7 +27,7 @@ enum {
     MOST_COPIED = 3000,  /* instructions that are made twice */
     MOST_VERSIONS = 2,
     LEAST_SAVED = 2,     /* accesses: fewer do not pay for a test */
-    LEAST_REPEATED = 3,  /* nor for one in every round of a loop */
+    LEAST_REPEATED = 3,  /* nor, for each term, for one in every round of a loop */
 };
 
 /* Accesses that become one vector, by address. */
@@ -538,7 +538,7 @@ static bool versions_make(Vectorizer *vectorizer, Block *block, unsigned saved)
         if (!first || inst->id < first->id)
             first = inst;
     }
-    if ((loop && (saved < LEAST_REPEATED || !stays_in_loop(vectorizer, loop, block))) ||
+    if ((loop && (saved < LEAST_REPEATED * vectorizer->term_count || !stays_in_loop(vectorizer, loop, block))) ||
         !body_may_version(body, analyses_dominance(vectorizer->analyses), block, first, MOST_COPIED))
         return false;
     body_split(body, first);
