@@ -53,7 +53,7 @@ EOF
 chmod +x "$folder/counting"
 core=$(taskset -cp $$ 2>/dev/null | sed 's/.*: *\([0-9]*\).*/\1/')
 if command -v "${PTXOPT_PTXAS:-ptxas}" >/dev/null && [ -n "$core" ]; then
-    for run in "saxpy 256 32 3" "fft16 64 32 20" "nlm 8,8 32 20" "nlm 8,8 auto 20"; do
+    for run in "saxpy 256 32 3" "fft16 64 32 20" "nlm 8,8 32 20" "nlm 8,8 auto 20" "nlm 8,8 fewest 20"; do
         read -r name block target most <<<"$run"
         : >"$folder/runs"
         problem=
