@@ -246,7 +246,9 @@ void target_fewest(Search *search, const Body *input, PassContext *context)
     fewest.before = search_predict(search, input, before);
     caps_try(&fewest);
     targets_try(&fewest);
-    lower_take(&fewest, last);
+    /* At a time limit, or when the user wants the end, there is no time for many. */
+    const Judge *judge = search->passes.judge;
+    lower_take(&fewest, judge->is_over && judge->is_over(judge->context) ? PREDICTIONS : last);
     search->front = NULL;
     search->reserved = 0;
     fewest_conclude(&fewest, context);

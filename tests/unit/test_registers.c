@@ -914,6 +914,37 @@ static void fewest_leaves_alone_what_costs(void **state)
     }
 }
 
+static unsigned late_predictions; /* after the time is over */
+
+static Prediction predict_in_time(void *context, const FunctionForm *form, const Figures *figures,
+                                  const LaunchChange *change)
+{
+    late_predictions += model_is_over(context);
+    return predict_by_registers(context, form, figures, change);
+}
+
+/* What was found until the time is over is taken, after few more predictions. */
+static void fewest_ends_in_time(void **state)
+{
+    (void)state;
+    for (unsigned ends_after = 2; ends_after < 60; ends_after += 6)
+        for (unsigned costs = 0; costs < 2; costs++) {
+            Case test;
+            fewest_start(&test, ERRATIC);
+            test.judge.judge.predict = predict_in_time;
+            test.judge.ends_after = ends_after;
+            test.request.effort = 120;
+            cheap_registers = 40;
+            cycles_more = costs ? 5 : 0;
+            late_predictions = 0;
+            case_run(&test);
+            assert_true(test.judge.calls <= ends_after + 1);
+            assert_true(late_predictions <= 4);
+            assert_true(costs ? !test.result.changed : ends_after < 8 || test.result.changed);
+            case_end(&test);
+        }
+}
+
 static void fewest_is_never_worse(void **state)
 {
     (void)state;
@@ -947,6 +978,7 @@ int main(void)
         cmocka_unit_test(fewest_costs_what_is_allowed),
         cmocka_unit_test(fewest_executes_little_more),
         cmocka_unit_test(fewest_leaves_alone_what_costs),
+        cmocka_unit_test(fewest_ends_in_time),
         cmocka_unit_test(fewest_is_never_worse),
         cmocka_unit_test(passes_can_be_left_out),
         cmocka_unit_test(an_ssa_body_leaves_ssa_form),
