@@ -53,6 +53,7 @@ static void check_copies(const char *text, bool masked, bool carried)
     body_from_ssa(body);
     function_set_body(kernel, body);
     expect_executed_alike(original, changed, 0);
+    function_set_body(kernel, NULL);
     arena_free(original->arena);
     arena_free(changed->arena);
 }

@@ -26,6 +26,7 @@ static bool changes(const char *text)
     body_from_ssa(body);
     function_set_body(kernel, body);
     expect_executed_alike(original, changed, 3);
+    function_set_body(kernel, NULL);
     arena_free(original->arena);
     arena_free(changed->arena);
     return is_changed;
