@@ -136,6 +136,7 @@ static void test_coarsen(void **state)
     assert_int_equal(options_coarsen_for(&line.options, "k")->merged[1], 1);
     assert_int_equal(options_coarsen_for(&line.options, "k")->merged[2], 4);
     assert_int_equal(options_coarsen_for(&line.options, "other")->factor[0], 8);
+    line_free(&line);
     check_wrong("-coarsen k:source in.ptx", "'source' is about all kernels");
     check_wrong("-coarsen bx64,by64 in.ptx", "at most 1024 blocks");
     check_wrong("-coarsen b in.ptx", "expected a factor");
