@@ -91,7 +91,8 @@ Step run_lop3_predicate(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
-/* Instructions with the carry flag.  Kind: bits 0-2 are the operation, bit 3: reads the flag, bit 4: writes it. */
+/* Instructions with the carry flag.  Kind: bits 0-2 are the operation, bit 3: reads the flag, bit 4: writes it.
+ * A subtraction adds the complement, and its flag is the carry of that sum: 1 where nothing was borrowed. */
 Step run_carry(Exec *x, const Op *op, uint32_t mask)
 {
     unsigned kind = CONTROL_KIND(op->scalar.control), width = op->scalar.control & CONTROL_WIDTH;
@@ -109,9 +110,10 @@ Step run_carry(Exec *x, const Op *op, uint32_t mask)
             b = s[2];
             a = sum_kind == CARRY_MAD_LO ? (s[0] * s[1]) & width_mask(width) : scalar_mul_hi(s, op->scalar.control);
         }
-        unsigned flag = kind & CARRY_READS ? x->frame->carry >> lane & 1 : 0;
-        unsigned __int128 sum =
-            sum_kind == CARRY_SUB ? (unsigned __int128)a - b - flag : (unsigned __int128)a + b + flag;
+        if (sum_kind == CARRY_SUB)
+            b = ~b & width_mask(width);
+        unsigned flag = kind & CARRY_READS ? x->frame->carry >> lane & 1 : sum_kind == CARRY_SUB;
+        unsigned __int128 sum = (unsigned __int128)a + b + flag;
         carry_out |= (uint32_t)(sum >> width & 1) << lane;
         row_set(dest, op->dest_bytes, lane, (uint64_t)sum & width_mask(width));
     }

@@ -155,15 +155,16 @@ static uint64_t product_24(const Call *call, bool *saturates)
     return (uint64_t)result;
 }
 
-/* add.cc and the like: the carry or borrow out of the type's width. */
+/* add.cc and the like: the carry out of the type's width.  A borrow is a missing carry. */
 static uint64_t with_carry(const Call *call, uint64_t *carry)
 {
     const Probe *probe = call->probe;
     WideUnsigned flag = probe->carry_in ? call->in[probe->input_words - 1] & 1 : 0, sum;
     WideUnsigned a = low_bits(call->in[0], call->bits), b = low_bits(call->in[1], call->bits);
     if (probe->op == OP_SUB || probe->op == OP_SUBC) {
-        sum = a - b - flag;
-        *carry = a < b + flag;
+        WideUnsigned borrow = probe->carry_in ? !flag : 0;
+        sum = a - b - borrow;
+        *carry = a >= b + borrow;
         return (uint64_t)sum;
     }
     if (probe->op == OP_MAD || probe->op == OP_MADC) {
