@@ -1,5 +1,5 @@
 /* Video instructions: PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions".  Parts are extended by their
- * types, computed exactly, clamped with .sat to the destination's type and part, then combined with c. */
+ * types, computed in 34 bits, clamped with .sat to the destination's type and part, then combined with c. */
 #include "emulator/semantics/compare.h"
 #include "emulator/semantics/operation.h"
 
@@ -42,18 +42,20 @@ static bool video_compare(unsigned compare, int64_t a, int64_t b)
     }
 }
 
-/* 2^32 times a 33-bit number needs more than 64 bits. */
-static __int128 video_operation(uint32_t control, int64_t a, int64_t b)
+enum { INTERMEDIATE_BITS = 34 };
+
+/* Only a left shift has results that do not fit the 34 bits. */
+static int64_t video_operation(uint32_t control, int64_t a, int64_t b)
 {
     unsigned amount = control & VIDEO_WRAP ? (unsigned)b & 31 : b > 32 ? 32 : (unsigned)b;
     switch (VIDEO_OPERATION(control)) {
-    case VIDEO_ADD: return (__int128)a + b;
-    case VIDEO_SUB: return (__int128)a - b;
-    case VIDEO_ABSDIFF: return a > b ? (__int128)a - b : (__int128)b - a;
+    case VIDEO_ADD: return a + b;
+    case VIDEO_SUB: return a - b;
+    case VIDEO_ABSDIFF: return a > b ? a - b : b - a;
     case VIDEO_MIN: return a < b ? a : b;
     case VIDEO_MAX: return a > b ? a : b;
     case VIDEO_AVRG: return a + b >= 0 ? (a + b + 1) >> 1 : (a + b) >> 1;
-    case VIDEO_SHL: return (__int128)a * ((__int128)1 << amount);
+    case VIDEO_SHL: return sign_extend((uint64_t)a << amount, INTERMEDIATE_BITS);
     case VIDEO_SHR: return a >> amount;
     default: return video_compare(VIDEO_COMPARE(control), a, b);
     }
@@ -66,14 +68,17 @@ uint64_t scalar_video(const uint64_t *s, uint32_t control)
     bool is_signed = control & VIDEO_D_SIGNED;
     int64_t a = part_select(s[0], VIDEO_PART(control, VIDEO_A_SHIFT), control & VIDEO_A_SIGNED);
     int64_t b = part_select(s[1], VIDEO_PART(control, VIDEO_B_SHIFT), control & VIDEO_B_SIGNED);
-    __int128 value = video_operation(control, a, b);
+    int64_t value = video_operation(control, a, b);
     if (control & VIDEO_SAT)
-        value = saturate(value, part_bits(part), is_signed);
+        value = (int64_t)saturate(value, part_bits(part), is_signed);
     if (part != VIDEO_WHOLE) {
         uint64_t mask = width_mask(part_bits(part)) << part_shift(part);
         return (s[2] & ~mask & UINT32_MAX) | ((uint64_t)value << part_shift(part) & mask);
     }
-    __int128 c = extend(s[2], 32, is_signed);
+    /* The intermediate result has the destination's sign: if that is unsigned, a negative number is a large one. */
+    if (!is_signed)
+        value &= (int64_t)width_mask(INTERMEDIATE_BITS);
+    int64_t c = extend(s[2], 32, is_signed);
     switch (VIDEO_SECOND(control)) {
     case VIDEO_SECOND_ADD: value += c; break;
     case VIDEO_SECOND_MIN: value = value < c ? value : c; break;
@@ -109,10 +114,10 @@ uint64_t scalar_video_parts(const uint64_t *s, uint32_t control)
             result |= s[2] & width_mask(bits) << shift;
             continue;
         }
-        __int128 value = video_operation(control, extend(s[0] >> shift, bits, control & VIDEO_A_SIGNED),
-                                         extend(s[1] >> shift, bits, control & VIDEO_B_SIGNED));
+        int64_t value = video_operation(control, extend(s[0] >> shift, bits, control & VIDEO_A_SIGNED),
+                                        extend(s[1] >> shift, bits, control & VIDEO_B_SIGNED));
         if (control & VIDEO_SAT)
-            value = saturate(value, bits, control & VIDEO_D_SIGNED);
+            value = (int64_t)saturate(value, bits, control & VIDEO_D_SIGNED);
         sum += (uint64_t)value;
         result |= ((uint64_t)value & width_mask(bits)) << shift;
     }

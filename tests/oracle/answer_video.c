@@ -61,20 +61,21 @@ static bool primary(const Probe *probe, const char *opcode, Wide a, Wide b, Wide
     return true;
 }
 
-/* The value's low 32 bits; 'unclear' where the PTX ISA does not say what happens to the bits above. */
 static bool scalar_shift(const Probe *probe, Wide a, Wide b, Wide *result)
 {
     bool left = probe->op == OP_VSHL;
     if (!left && probe->op != OP_VSHR)
         return false;
     unsigned amount = (unsigned)(probe_has(probe, ".wrap") ? b & 31 : b > 32 ? 32 : b);
-    *result = left ? (Wide)((unsigned __int128)a << amount) : a >> amount;
+    *result = left ? a * ((Wide)1 << amount) : a >> amount;
     return true;
 }
 
-/* The value enters it exact, beyond 32 bits if need be. */
+/* "The sign of the intermediate result depends on dtype": an unsigned one is compared as it is in 34 bits. */
 static Wide second_operation(const Probe *probe, Wide value, uint64_t c_bits, bool is_signed)
 {
+    if (!is_signed)
+        value = (Wide)low_bits((uint64_t)value, 34);
     Wide c = is_signed ? (Wide)(int32_t)c_bits : (Wide)(uint32_t)c_bits;
     if (probe_has(probe, ".add"))
         return value + c;
@@ -101,15 +102,22 @@ static bool multiply_add(const Probe *probe, const uint64_t *in, Answer *answer)
     return true;
 }
 
-static bool answer_scalar(const Probe *probe, const uint64_t *in, Answer *answer)
+bool answer_video_exact(const Probe *probe, const uint64_t *in, __int128 *value)
 {
-    bool is_set = probe->op == OP_VSET, dest_signed = !is_set && is_signed_mod(probe, 0);
-    unsigned first = is_set ? 0 : 1;
+    unsigned first = probe->op == OP_VSET ? 0 : 1;
     Wide a = scalar_source(&probe->sources[0], in[0], is_signed_mod(probe, first));
     Wide b = scalar_source(&probe->sources[1], in[1], is_signed_mod(probe, first + 1));
+    return scalar_shift(probe, a, b, value) || primary(probe, opcode_name(probe->op), a, b, value);
+}
+
+static bool answer_scalar(const Probe *probe, const uint64_t *in, Answer *answer)
+{
+    bool dest_signed = probe->op != OP_VSET && is_signed_mod(probe, 0);
     Wide value;
-    if (!scalar_shift(probe, a, b, &value) && !primary(probe, opcode_name(probe->op), a, b, &value))
+    if (!answer_video_exact(probe, in, &value))
         return false;
+    /* The intermediate result is an .s34: a left shift may lose bits and change the sign. */
+    value = signed_bits((uint64_t)value, 34);
     const char *selector = probe->dests[0].selector;
     bool merges = selector[0];
     unsigned shift, bits;

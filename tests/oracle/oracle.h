@@ -124,6 +124,8 @@ bool answer_convert(const Probe *probe, const uint64_t *inputs, Answer *answer);
 bool answer_compare(const Probe *probe, const uint64_t *inputs, Answer *answer);
 bool answer_move(const Probe *probe, const uint64_t *inputs, Answer *answer);
 bool answer_video(const Probe *probe, const uint64_t *inputs, Answer *answer);
+/* The result of a scalar video instruction, vmad excepted, before it is cut off, clamped and combined with c. */
+bool answer_video_exact(const Probe *probe, const uint64_t *inputs, __int128 *value);
 
 Mode probe_mode(const Probe *probe); /* .rn, .rni: MODE_EVEN and so on */
 uint64_t low_bits(uint64_t value, unsigned bits);
