@@ -18,6 +18,8 @@ typedef void RowFunction(void *d, const void *const *s);
 
 #define FLOAT_BINARY(X, ID, e) X(ID, float, float, float, arithmetic(e))
 #define FLOAT_BINARY_FTZ(X, ID, e) X(ID##_FTZ, float, float, float, flush(arithmetic(e)))
+/* 'scaled' is the same value times FLUSH_SCALE.  Sums of normal numbers need none: what is subnormal is exact. */
+#define FLOAT_BINARY_TINY(X, ID, e, scaled) X(ID##_FTZ, float, float, float, flush_tiny(arithmetic(e), scaled))
 
 /* R1/R2/R3(ID, result type, operand types, value): the expression has the operands' elements as a, b, c. */
 #define ROW_LIST(R1, R2, R3, RS)                                                                                       \
@@ -91,10 +93,12 @@ typedef void RowFunction(void *d, const void *const *s);
     FLOAT_BINARY(R2, DIV_F32, a / b)                                                                                   \
     FLOAT_BINARY_FTZ(R2, ADD_F32, flush(a) + flush(b))                                                                 \
     FLOAT_BINARY_FTZ(R2, SUB_F32, flush(a) - flush(b))                                                                 \
-    FLOAT_BINARY_FTZ(R2, MUL_F32, flush(a) * flush(b))                                                                 \
-    FLOAT_BINARY_FTZ(R2, DIV_F32, flush(a) / flush(b))                                                                 \
+    FLOAT_BINARY_TINY(R2, MUL_F32, flush(a) * flush(b), flush(a) * FLUSH_SCALE * flush(b))                             \
+    FLOAT_BINARY_TINY(R2, DIV_F32, flush(a) / flush(b), flush(a) * FLUSH_SCALE / flush(b))                             \
     R3(FMA_F32, float, float, float, float, arithmetic(__builtin_fmaf(a, b, c)))                                       \
-    R3(FMA_F32_FTZ, float, float, float, float, flush(arithmetic(__builtin_fmaf(flush(a), flush(b), flush(c)))))       \
+    R3(FMA_F32_FTZ, float, float, float, float,                                                                        \
+       flush_tiny(arithmetic(__builtin_fmaf(flush(a), flush(b), flush(c))),                                            \
+                  __builtin_fmaf(flush(a) * FLUSH_SCALE, flush(b), flush(c) * FLUSH_SCALE)))                           \
     R2(ADD_F64, double, double, double, arithmetic_double(a + b))                                                      \
     R2(SUB_F64, double, double, double, arithmetic_double(a - b))                                                      \
     R2(MUL_F64, double, double, double, arithmetic_double(a *b))                                                       \

@@ -144,6 +144,17 @@ uint32_t format_flush(const FloatFormat *format, uint32_t bits)
     return bits & exponent ? bits : bits & sign;
 }
 
+uint32_t format_encode_flushed(const FloatFormat *format, double value, Rounding rounding)
+{
+    double least = ldexp(1, 1 - format_bias(format)), scale = ldexp(1, format->mantissa_bits + 1);
+    uint32_t bits = format_encode(format, value, rounding, false);
+    if (!(fabs(value) < least))
+        return bits;
+    double unbounded = format_decode(format, format_encode(format, value * scale, rounding, false));
+    return fabs(unbounded) < least * scale ? bits & UINT32_C(1) << (format->mantissa_bits + format->exponent_bits)
+                                           : bits;
+}
+
 /* 'nearest' is the exact value rounded to nearest, 'error' has the sign of exact minus nearest. */
 static double make_odd(double nearest, double error)
 {

@@ -69,6 +69,9 @@ uint32_t format_encode(const FloatFormat *format, double value, Rounding roundin
 uint32_t format_encode_stochastic(const FloatFormat *format, double value, uint32_t random, int random_bits);
 /* Subnormal patterns become zeros of the same sign. */
 uint32_t format_flush(const FloatFormat *format, uint32_t bits);
+/* format_encode, and zero of the same sign for results that are less than the least normal number when rounded as if
+ * exponents had no lower limit: the least normal number itself is a result only if that rounding gives it. */
+uint32_t format_encode_flushed(const FloatFormat *format, double value, Rounding rounding);
 static inline bool format_is_nan(const FloatFormat *format, uint32_t bits)
 {
     double value = format_decode(format, bits);

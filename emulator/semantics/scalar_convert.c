@@ -80,10 +80,9 @@ static uint64_t encode(ConvertType to, double value, uint32_t control)
         value = 0;
     if (to == CONVERT_F64)
         return double_bits(value);
-    uint32_t bits = format_encode(formats[to], value, rounding, control & CONTROL_FINITE);
     if (control & CONTROL_FTZ && to == CONVERT_F32)
-        bits = format_flush(&FORMAT_F32, bits);
-    return bits;
+        return format_encode_flushed(&FORMAT_F32, value, rounding);
+    return format_encode(formats[to], value, rounding, control & CONTROL_FINITE);
 }
 
 static uint64_t convert_float(const uint64_t *s, uint32_t control)

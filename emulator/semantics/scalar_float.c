@@ -99,8 +99,8 @@ static uint32_t float_compute(unsigned operation, const FloatFormat *format, con
         value = value > 0 ? value < 1 ? value : 1 : 0; /* NaN becomes +0 */
     if (control & CONTROL_RELU && !(value > 0) && value == value)
         value = 0;
-    result = format_encode(format, value, rounding, false);
-    return control & CONTROL_FTZ ? format_flush(format, result) : result;
+    return control & CONTROL_FTZ ? format_encode_flushed(format, value, rounding)
+                                 : format_encode(format, value, rounding, false);
 }
 
 uint64_t float_operation(unsigned operation, unsigned format, uint64_t a, uint64_t b, uint32_t control)

@@ -215,8 +215,8 @@ static uint64_t convert_element(const Probe *probe, const Side *to, const Side *
         result = scale_of(probe, value);
     else
         result = exact_round(value, to->spec, probe_mode(probe), probe_has(probe, ".satfinite"));
-    if (probe_has(probe, ".ftz") && to->spec == &specs[SPEC_F32])
-        result = spec_flush(to->spec, result);
+    if (probe_has(probe, ".ftz") && to->spec == &specs[SPEC_F32] && exact_is_tiny(value, to->spec, probe_mode(probe)))
+        result &= UINT64_C(1) << 31;
     mpfr_clear(value);
     return to->spec == &specs[SPEC_TF32] ? result << 13 : result;
 }

@@ -92,8 +92,8 @@ static bool exact_element(const Operation *element, uint64_t *result)
         mpfr_set_zero(value, 1);
     if (known) {
         *result = exact_round(value, element->spec, element->mode, false);
-        if (element->ftz)
-            *result = spec_flush(element->spec, *result);
+        if (element->ftz && exact_is_tiny(value, element->spec, element->mode))
+            *result &= UINT64_C(1) << (spec_bits(element->spec) - 1);
     }
     mpfr_clear(value);
     return known;

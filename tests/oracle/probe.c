@@ -1,6 +1,7 @@
 /* Probes: every spelling of a row, with operands and a kernel. */
-#include "tests/oracle/oracle.h"
+#include "tests/oracle/rounding.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -372,7 +373,7 @@ void probe_write_kernel(const Probe *probe, Buf *text)
     buf_puts(text, "done: ret;\n}\n");
 }
 
-enum { MOST_CORNERS = 48, MOST_CROSSED = 896, RANDOM_TUPLES = 192 };
+enum { MOST_CORNERS = 48, MOST_CROSSED = 896, RANDOM_TUPLES = 192, BOUNDARY_TUPLES = 128 };
 
 static void add_corner(uint64_t *corners, unsigned *count, uint64_t value)
 {
@@ -410,6 +411,9 @@ static void float_corners(const Spec *spec, uint64_t *corners, unsigned *count)
         spec->largest - (uint64_t)mantissa * step, /* half an ulp of the largest */
         one + 31 * step,
         step / 2,
+        2 * one - step,                          /* the reciprocal of the least normal */
+        2 * one - step + 1,
+        2 * one - step - 1,
     };
     for (unsigned i = 0; i < COUNT_OF(positive); i++) {
         add_corner(corners, count, positive[i] & (sign - 1));
@@ -497,6 +501,71 @@ static uint64_t random_value(const ProbeOperand *operand, Random *random)
     return result;
 }
 
+static void set_part(uint64_t *word, unsigned shift, const Spec *spec, double value)
+{
+    uint64_t field = low_bits(UINT64_MAX, spec_bits(spec)) << shift;
+    mpfr_t exact;
+    if (!isfinite(value))
+        return;
+    mpfr_init2(exact, 64);
+    mpfr_set_d(exact, value, MPFR_RNDN);
+    *word = (*word & ~field) | exact_round(exact, spec, MODE_EVEN, true) << shift;
+    mpfr_clear(exact);
+}
+
+/* A number of the format where what happens to results changes, or next to it by fractions of its last place. */
+static double boundary(const Spec *spec, Random *random)
+{
+    double least = ldexp(1, 2 - (1 << (spec->exponent_bits - 1)));
+    const double places[] = {least, least, spec_decode(spec, spec->largest), 1, ldexp(least, -spec->mantissa_bits)};
+    uint64_t bits = random_next(random);
+    int quarters = (int)(bits / 64 % 9) - 4;
+    double value = places[bits % COUNT_OF(places)] * (1 + ldexp(quarters, -spec->mantissa_bits - 2));
+    return bits / 8 % 2 ? value : -value;
+}
+
+/* Moves the operands of one element so that the exact result is at such a place; false if there are none for it. */
+static bool move_element(const Probe *probe, uint64_t *tuple, unsigned shift, Random *random)
+{
+    const Spec *spec = spec_of_type(probe->sources[0].type), *to = spec_of_type(probe->dests[0].type);
+    if (!spec || !to || (probe->op != OP_CVT && spec != to))
+        return false;
+    for (unsigned i = 1; i < probe->source_count; i++)
+        if (spec_of_type(probe->sources[i].type) != spec)
+            return false;
+    double target = boundary(to, random), a = spec_decode(spec, low_bits(tuple[0] >> shift, spec_bits(spec)));
+    double b = probe->source_count > 1 ? spec_decode(spec, low_bits(tuple[1] >> shift, spec_bits(spec))) : 0;
+    switch (probe->op) {
+    case OP_CVT: set_part(&tuple[0], shift, spec, target); return true;
+    case OP_RCP: set_part(&tuple[0], shift, spec, 1 / target); return true;
+    case OP_SQRT: set_part(&tuple[0], shift, spec, target * target); return true;
+    case OP_DIV: set_part(&tuple[0], shift, spec, target * b); return true;
+    case OP_ADD: set_part(&tuple[1], shift, spec, target - a); return true;
+    case OP_SUB: set_part(&tuple[1], shift, spec, a - target); return true;
+    case OP_MUL: set_part(&tuple[1], shift, spec, target / a); return true;
+    case OP_MAD:
+    case OP_FMA:
+        if (random_next(random) % 4) { /* a sum with a product that is less than its last place, or not much more */
+            set_part(&tuple[2], shift, spec, target);
+            target = ldexp(target, -spec->mantissa_bits - (int)(random_next(random) % 6));
+            target = random_next(random) % 2 ? target : -target;
+        }
+        set_part(&tuple[1], shift, spec, target / a);
+        return true;
+    default: return false;
+    }
+}
+
+static bool move_to_boundary(const Probe *probe, uint64_t *tuple, Random *random)
+{
+    const ProbeOperand *operand = &probe->sources[0];
+    const Spec *spec = spec_of_type(operand->type);
+    bool moved = spec != NULL && !operand->count && operand->reg_bits <= 64;
+    for (unsigned shift = 0; moved && shift < operand->reg_bits; shift += spec_bits(spec))
+        moved = move_element(probe, tuple, shift, random);
+    return moved;
+}
+
 /* The operand that each input word belongs to; NULL: the carry flag. */
 static const ProbeOperand *word_operand(const Probe *probe, unsigned word)
 {
@@ -522,7 +591,10 @@ uint64_t *probe_inputs(const Probe *probe, Arena *arena, unsigned *tuples)
             combinations *= counts[i];
     }
     unsigned crossed = combinations < MOST_CROSSED ? (unsigned)combinations : MOST_CROSSED;
-    unsigned count = (crossed + RANDOM_TUPLES + 63) / 64 * 64;
+    uint64_t ignored[PROBE_WORDS] = {0};
+    Random unused = {1};
+    unsigned boundaries = move_to_boundary(probe, ignored, &unused) ? BOUNDARY_TUPLES : 0;
+    unsigned count = (crossed + RANDOM_TUPLES + boundaries + 63) / 64 * 64;
     uint64_t *inputs = ARENA_ARRAY(arena, uint64_t, (size_t)count * words);
     for (unsigned t = 0; t < count; t++) {
         uint64_t number = t;
@@ -540,6 +612,8 @@ uint64_t *probe_inputs(const Probe *probe, Arena *arena, unsigned *tuples)
                 *value = random_value(operand ? operand : &flag, &random);
             }
         }
+        if (t >= count - boundaries)
+            move_to_boundary(probe, &inputs[(size_t)t * words], &random);
     }
     *tuples = count;
     return inputs;

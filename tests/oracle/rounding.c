@@ -25,6 +25,18 @@ uint64_t spec_flush(const Spec *spec, uint64_t bits)
     return spec_is_subnormal(spec, bits) ? bits & UINT64_C(1) << (spec_bits(spec) - 1) : bits;
 }
 
+bool exact_is_tiny(const mpfr_t value, const Spec *spec, Mode mode)
+{
+    mpfr_t rounded;
+    if (!mpfr_regular_p(value))
+        return false;
+    mpfr_init2(rounded, spec->mantissa_bits + 1);
+    mpfr_set(rounded, value, mpfr_mode(mode));
+    bool tiny = mpfr_get_exp(rounded) - 1 < 2 - (1L << (spec->exponent_bits - 1));
+    mpfr_clear(rounded);
+    return tiny;
+}
+
 static uint64_t overflow(const Spec *spec, bool negative, Mode mode, bool finite)
 {
     uint64_t sign = (uint64_t)negative << (spec_bits(spec) - 1);
