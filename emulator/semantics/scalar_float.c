@@ -90,9 +90,10 @@ static uint32_t float_compute(unsigned operation, const FloatFormat *format, con
     case FLOAT_TANH: value = approximate_tanh(a); break;
     }
     if (control & CONTROL_OOB) {
-        /* A particular NaN means "out of bounds". */
-        uint32_t mark = format_sign(format) - 1;
-        if ((p[0] & mark) == mark || (p[1] & mark) == mark)
+        /* This NaN, of either sign, means "out of bounds". */
+        enum { OUT_OF_BOUNDS = 0x7ff7 };
+        uint32_t magnitude = format_sign(format) - 1;
+        if ((p[0] & magnitude) == OUT_OF_BOUNDS || (p[1] & magnitude) == OUT_OF_BOUNDS)
             value = 0;
     }
     if (control & CONTROL_SAT)

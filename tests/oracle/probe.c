@@ -590,6 +590,9 @@ uint64_t *probe_inputs(const Probe *probe, Arena *arena, unsigned *tuples)
         if (combinations <= MOST_CROSSED)
             combinations *= counts[i];
     }
+    if (probe_has(probe, ".oob"))
+        for (unsigned i = 0; i < words; i++)
+            corners[i][0] = low_bits(UINT64_C(0xfff77ff7), probe->sources[0].reg_bits); /* the mark, in both halves */
     unsigned crossed = combinations < MOST_CROSSED ? (unsigned)combinations : MOST_CROSSED;
     uint64_t ignored[PROBE_WORDS] = {0};
     Random unused = {1};
