@@ -85,12 +85,31 @@ static uint64_t encode(ConvertType to, double value, uint32_t control)
     return format_encode(formats[to], value, rounding, control & CONTROL_FINITE);
 }
 
+/* A NaN of f64 keeps its sign and the upper bits of its payload, made quiet, in a narrower format; one of bf16 keeps
+ * all bits in f32.  The PTX ISA leaves both open; these are an H100's answers. */
+static bool convert_nan(ConvertType from, ConvertType to, uint64_t bits, uint32_t control, uint64_t *result)
+{
+    if (from == CONVERT_BF16 && to == CONVERT_F32 && !(control & CONTROL_FTZ)) {
+        *result = bits << 16;
+        return true;
+    }
+    if (from != CONVERT_F64 || to == CONVERT_F64)
+        return false;
+    unsigned mantissa = (unsigned)formats[to]->mantissa_bits, sign = mantissa + (unsigned)formats[to]->exponent_bits;
+    uint64_t quiet = width_mask(sign) & ~width_mask(mantissa - 1);
+    *result = (bits >> 63) << sign | quiet | (bits >> (52 - mantissa) & width_mask(mantissa));
+    return true;
+}
+
 static uint64_t convert_float(const uint64_t *s, uint32_t control)
 {
     ConvertType from = (ConvertType)(CONTROL_KIND(control) & 15), to = (ConvertType)(CONTROL_KIND(control) >> 4 & 15);
+    uint64_t nan;
     double value = source_value(s, control);
     if (CONTROL_KIND(control) >> 8 & 1)
         value = round_integral(value, CONTROL_ROUNDING(control));
+    if (value != value && !(control & (CONTROL_SAT | CONTROL_RELU)) && convert_nan(from, to, s[0], control, &nan))
+        return nan;
     if (from == CONVERT_F32 && to == CONVERT_F32 && value != value && !(control & CONTROL_SAT))
         return F32_NAN;
     return encode(to, value, control);

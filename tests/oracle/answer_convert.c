@@ -235,11 +235,14 @@ static uint64_t stochastic_element(const Probe *probe, const Side *to, uint64_t 
     return result;
 }
 
+/* Nothing is said of the sign and the payload of a NaN that f64 has on either side, that keeps its format, or that only
+ * becomes a pattern of the wider f32. */
 static bool is_loose_nan(const Probe *probe, const Side *to, const Side *from, uint64_t in)
 {
     if (!from->spec || !spec_is_nan(from->spec, in) || probe_has(probe, ".sat"))
         return false;
-    return to->spec == &specs[SPEC_F64] || to->spec == &specs[SPEC_TF32] ||
+    return to->spec == &specs[SPEC_F64] || from->spec == &specs[SPEC_F64] || to->spec == &specs[SPEC_TF32] ||
+           (from->spec == &specs[SPEC_BF16] && to->spec == &specs[SPEC_F32]) ||
            (to->spec == from->spec && !probe_has(probe, ".ftz"));
 }
 
