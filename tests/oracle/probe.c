@@ -217,6 +217,13 @@ static const FormMatch *match_form(const Signature *signature, const Form *form)
     return NULL;
 }
 
+/* vmad subtracts the product or c, not both. */
+static bool negates_all(const Probe *probe)
+{
+    const ProbeOperand *sources = probe->sources;
+    return probe->source_count == 3 && sources[0].negated != sources[1].negated && sources[2].negated;
+}
+
 static void visit_spelling(Walk *walk)
 {
     Probe plain = {.form = walk->form, .op = (Opcode)walk->form->op};
@@ -247,6 +254,8 @@ static void visit_spelling(Walk *walk)
             Probe probe = plain;
             if (!place_operands(&probe, match, variant))
                 return;
+            if (negates_all(&probe))
+                continue;
             name_variant(&probe);
             walk->visit(&probe, walk->context);
             walk->count++;
