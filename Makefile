@@ -295,7 +295,8 @@ $(OUT)/tests/compare-occupancy: $(OUT)/tests/machine/compare_occupancy.o $(OUT)/
 
 # Compares the emulator's instructions with a GPU.
 $(OUT)/check-gpu: LIBRARIES += -lmpfr -lgmp
-$(OUT)/check-gpu: $(OUT)/tests/gpu/check_gpu.o $(OUT)/tools/gpu-driver.o $(OUT)/liboracle.a $(OUT)/libptxopt.a
+$(OUT)/check-gpu: $(OUT)/tests/gpu/check_gpu.o $(OUT)/tests/gpu/departures.o $(OUT)/tools/gpu-driver.o \
+    $(OUT)/liboracle.a $(OUT)/libptxopt.a
 	$(link)
 
 # Runs launch files on a GPU. Links jansson statically where possible, so that it runs on machines that have a driver
