@@ -3,17 +3,37 @@
  * Requires SSA form. Preserves SSA form, blocks and edges. Invalidates what was computed from instructions.
  *
  * The address of a replica that is provably another's plus a constant (analysis/affine.h, wrap-around included) is
- * computed as that sum, which accesses take as an immediate; what it was computed from may then be dead. */
+ * computed as that sum, which accesses take as an immediate; what it was computed from may then be dead. The addresses
+ * of rows, in turn, which are multiples of one value apart, are computed each from the next:
+ *
+ *     row1 = p + (x + a);  row2 = p + (x + 2 * a)        becomes      row1 = row0 + a;  row2 = row1 + a
+ *
+ * That is for code outside of loops; rows in a loop are opt/pointers.c's. */
 #include "opt/pass.h"
+#include "opt/sums.h"
 
 /* Accesses take 24 bits with sign. */
 enum { MOST_DISTANCE = 1 << 22 };
+enum {
+    MOST_FACTOR = 1 << 16, /* of the value that rows are apart by */
+    LEAST_ROWS = 2,        /* that a product is made for */
+    MOST_LOOKED = 32,      /* addresses that may be a row away from one */
+};
 
 /* The address that others with the same terms are computed from. */
 typedef struct Leader {
     RegId reg;
     uint64_t next; /* index + 1 of another with the same hash; 0: none */
 } Leader;
+
+/* An address that is another's plus factor * step + constant. */
+typedef struct Row {
+    Inst *inst;
+    RegId reg, from;
+    RegId step; /* 32 bits, extended */
+    bool is_signed;
+    int64_t factor, constant;
+} Row;
 
 typedef struct Bases {
     Arena *scratch;
@@ -108,6 +128,130 @@ static RegId address_of(const Bases *bases, const Inst *inst)
     return is_sum ? reg : REG_NONE;
 }
 
+/* What is left of to - from, if that is one term and a constant. */
+static bool term_between(const AffineForm *from, const AffineForm *to, AffineTerm *term, int64_t *constant)
+{
+    unsigned different = 0;
+    *term = (AffineTerm){0};
+    for (unsigned i = 0; i < from->term_count + to->term_count; i++) {
+        bool is_new = i >= to->term_count;
+        AffineTerm at = is_new ? from->terms[i - to->term_count] : to->terms[i];
+        const AffineForm *other = is_new ? to : from;
+        unsigned k = 0;
+        while (k < other->term_count && !affine_base_equal(&other->terms[k], &at))
+            k++;
+        if (is_new && k < other->term_count)
+            continue; /* seen from there */
+        uint64_t subtracted = k < other->term_count ? (uint64_t)other->terms[k].coefficient : 0;
+        at.coefficient = (int64_t)(is_new ? -(uint64_t)at.coefficient : (uint64_t)at.coefficient - subtracted);
+        if (at.coefficient && different++)
+            return false;
+        if (at.coefficient)
+            *term = at;
+    }
+    *constant = (int64_t)((uint64_t)to->constant - (uint64_t)from->constant);
+    return different == 1 && *constant < MOST_DISTANCE && *constant > -MOST_DISTANCE;
+}
+
+static int64_t magnitude(int64_t value)
+{
+    return value < 0 ? -value : value;
+}
+
+/* Whether the instruction's block has the register before it. */
+static bool is_there(const Bases *bases, RegId reg, const Inst *inst)
+{
+    const Block *block = bases->values->defs[reg].block;
+    if (!block || block != inst->block)
+        return block && dominance_has(bases->dominance, block, inst->block);
+    const Inst *made = bases->values->defs[reg].inst;
+    for (const Inst *at = inst->prev; at && made; at = at->prev)
+        if (at == made)
+            return true;
+    return !made;
+}
+
+/* Whether the sum can be computed from that address, by adding a multiple of a value of 32 bits. */
+static bool row_between(const Bases *bases, Inst *inst, RegId from, RegId reg, Row *row)
+{
+    const AffineForm *a = &bases->affine->forms[from], *b = &bases->affine->forms[reg];
+    AffineTerm term;
+    if (a->bits != 64 || b->bits != 64 || !term_between(a, b, &term, &row->constant) ||
+        (term.base != AFFINE_SIGNED && term.base != AFFINE_VALUE) || magnitude(term.coefficient) > MOST_FACTOR ||
+        type_bits(bases->body->regs.data[term.reg].type) != 32 || sum_other(inst, from) != REG_NONE ||
+        !is_there(bases, term.reg, inst))
+        return false;
+    *row = (Row){inst, reg, from, term.reg, term.base == AFFINE_SIGNED, term.coefficient, row->constant};
+    return true;
+}
+
+/* The nearest of the block's addresses, and of those the last. */
+static bool row_find(const Bases *bases, const RegIdVec *before, Inst *inst, RegId reg, Row *best)
+{
+    bool found = false;
+    size_t end = before->count > MOST_LOOKED ? before->count - MOST_LOOKED : 0;
+    for (size_t i = before->count; i-- > end;) {
+        Row row;
+        if (row_between(bases, inst, before->data[i], reg, &row) &&
+            (!found || magnitude(row.factor) < magnitude(best->factor))) {
+            *best = row;
+            found = true;
+        }
+    }
+    return found;
+}
+
+static bool has_same_product(const Row *a, const Row *b)
+{
+    return a->step == b->step && a->is_signed == b->is_signed && magnitude(a->factor) == magnitude(b->factor);
+}
+
+/* Computes the row from the other. Equal products become one in the clean-up that follows. */
+static void row_rewrite(Body *body, const Row *row)
+{
+    RegId product = body_add_reg(body, TYPE_B64, "%row"), sum = row->reg;
+    int64_t times = magnitude(row->factor);
+    inst_insert_before(row->inst,
+                       times == 1 ? inst_build(body, row->is_signed ? "cvt.s64.s32" : "cvt.u64.u32", "dr", product,
+                                               row->step)
+                                  : inst_build(body, row->is_signed ? "mul.wide.s32" : "mul.wide.u32", "dri", product,
+                                               row->step, times));
+    if (row->constant)
+        sum = body_add_reg(body, TYPE_B64, "%row");
+    inst_insert_before(row->inst,
+                       inst_build(body, row->factor < 0 ? "sub.s64" : "add.s64", "drr", sum, row->from, product));
+    if (row->constant)
+        inst_insert_before(row->inst, inst_build(body, "add.s64", "dri", row->reg, sum, row->constant));
+    inst_remove(row->inst);
+}
+
+/* Finds the rows among the block's addresses and rewrites those whose product serves several. */
+static unsigned rows_rewrite(Bases *bases, const Block *block)
+{
+    VEC(Row) rows = {0};
+    RegIdVec before = {0};
+    unsigned rewritten = 0;
+    for (Inst *inst = block->first; inst; inst = inst->next) {
+        RegId reg = address_of(bases, inst);
+        Row row;
+        if (reg == REG_NONE)
+            continue;
+        if (sum_is_wide(inst) && inst->operands[2].kind == OPERAND_REG && row_find(bases, &before, inst, reg, &row))
+            VEC_PUSH(bases->scratch, rows, row);
+        VEC_PUSH(bases->scratch, before, reg);
+    }
+    for (size_t i = 0; i < rows.count; i++) {
+        unsigned same = 0;
+        for (size_t k = 0; k < rows.count; k++)
+            same += has_same_product(&rows.data[i], &rows.data[k]);
+        if (same < LEAST_ROWS)
+            continue;
+        row_rewrite(bases->body, &rows.data[i]);
+        rewritten++;
+    }
+    return rewritten;
+}
+
 bool pass_bases(PassContext *context)
 {
     Arena *scratch = arena_new();
@@ -119,7 +263,7 @@ bool pass_bases(PassContext *context)
                    .dominance = analyses_dominance(context->analyses),
                    .addresses = bitset_new(scratch, body->regs.count),
                    .by_terms = {.arena = scratch}};
-    unsigned rebased = 0;
+    unsigned rebased = 0, rows = 0;
     addresses_find(&bases);
     for (size_t b = 0; b < body->blocks.count; b++)
         for (Inst *inst = body->blocks.data[b]->first, *next; inst; inst = next) {
@@ -127,8 +271,17 @@ bool pass_bases(PassContext *context)
             RegId reg = address_of(&bases, inst);
             rebased += reg != REG_NONE && address_rebase(&bases, inst, reg);
         }
-    if (rebased)
+    if (rebased) {
+        analyses_invalidate(context->analyses, ANALYSES_INSTRUCTIONS);
+        bases.affine = analyses_affine(context->analyses);
+        bases.values = analyses_values(context->analyses);
+    }
+    const LoopForest *loops = analyses_loops(context->analyses);
+    for (size_t b = 0; b < body->blocks.count; b++)
+        if (!loop_of(loops, body->blocks.data[b]))
+            rows += rows_rewrite(&bases, body->blocks.data[b]);
+    if (rows)
         analyses_invalidate(context->analyses, ANALYSES_INSTRUCTIONS);
     arena_free(scratch);
-    return rebased > 0;
+    return rebased + rows > 0;
 }

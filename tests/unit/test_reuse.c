@@ -443,6 +443,42 @@ static void test_vectorize_pointers(void **state)
                   "\tsetp.lt.s32 %p2, %r3, %w;\n\t@%p2 bra M;\n", 16, 0, 5);
 }
 
+/* Multiplications and 64-bit additions that are left of rows' addresses. */
+static void check_rows(const char *code, unsigned products, unsigned sums)
+{
+    Module *module;
+    Body *body = body_clone(body_of(&module, code));
+    unsigned found_products = 0, found_sums = 0;
+    one_pass(&body, PASS_BASES);
+    one_pass(&body, PASS_CLEANUP);
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
+            bool wide = type_bits(inst->signature->types[0]) == 64 || inst_has(inst, MOD_WIDE);
+            found_products += inst_has(inst, MOD_WIDE);
+            found_sums += (inst_op(inst) == OP_ADD || inst_op(inst) == OP_SUB) && wide;
+        }
+    body_free(body);
+    release(module);
+    if (found_products != products || found_sums != sums)
+        fail_msg("%u products and %u sums, not %u and %u:\n%s", found_products, found_sums, products, sums, code);
+}
+
+/* The addresses of rows, each from the last; not for one row alone, in a loop, or where what is between is unknown. */
+static void test_rows(void **state)
+{
+    (void)state;
+#define PLACE "\tmul.wide.s32 %d1, %t, 4;\n\tadd.s64 %d2, %a, %d1;\n\tld.global.u32 %r1, [%d2];\n"
+#define ROW(row, times, load)                                                                                          \
+    "\tmad.wide.s32 %d1" row ", %w, " times ", %d1;\n\tadd.s64 %d" row ", %a, %d1" row ";\n\tld.global.u32 %r" row    \
+    ", [%d" row load "];\n"
+#define ROWS_END "\tadd.s32 %r1, %r1, %r3;\n\tst.global.u32 [%b], %r1;\n"
+    check_rows(PLACE ROW("3", "4", "") ROW("4", "8", "") ROW("5", "12", "") "\tadd.s32 %r3, %r3, %r4;\n"
+               "\tadd.s32 %r3, %r3, %r5;\n" ROWS_END, 2, 4);
+    check_rows(PLACE ROW("3", "-4", "") ROW("4", "-8", "+4") "\tadd.s32 %r3, %r3, %r4;\n" ROWS_END, 2, 3);
+    check_rows(PLACE ROW("3", "4", "") ROWS_END, 2, 2);
+    check_rows(PLACE ROW("3", "4", "") ROW("4", "12", "") "\tadd.s32 %r3, %r3, %r4;\n" ROWS_END, 3, 3);
+}
+
 static void test_induction(void **state)
 {
     (void)state;
@@ -545,6 +581,7 @@ int main(void)
         cmocka_unit_test(test_wrap),    cmocka_unit_test(test_forward),         cmocka_unit_test(test_accumulator),
         cmocka_unit_test(test_addresses), cmocka_unit_test(test_decide),        cmocka_unit_test(test_vectorize),
         cmocka_unit_test(test_vectorize_pointers), cmocka_unit_test(test_vectorize_rounds),
+        cmocka_unit_test(test_rows),
         cmocka_unit_test(test_induction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
