@@ -102,7 +102,12 @@ static void make_stencil(Maker *m)
     line(&m->to, "mad.lo.s32 %%s%u, %%y, %%w, %%x;", row);
     line(&m->to, "mul.wide.s32 %%a%u, %%s%u, 4;", row, row);
     line(&m->to, "add.s64 %%b%u, %s, %%a%u;", row, image, row);
-    line(&m->to, "mul.wide.s32 %%c%u, %%w, 4;", row);
+    if (chance(&m->to, 40)) {
+        line(&m->to, "neg.s32 %%k%u, %%w;", row);
+        line(&m->to, "mul.wide.s32 %%c%u, %%k%u, 4;", row, row);
+    } else {
+        line(&m->to, "mul.wide.s32 %%c%u, %%w, 4;", row);
+    }
     for (unsigned i = 0; i < count; i++) {
         unsigned t = temporary(&m->to), dst = below(&m->to, VALUES);
         if (chance(&m->to, 30)) {

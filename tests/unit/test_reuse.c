@@ -443,7 +443,7 @@ static void test_vectorize_pointers(void **state)
                   "\tsetp.lt.s32 %p2, %r3, %w;\n\t@%p2 bra M;\n", 16, 0, 5);
 }
 
-/* Multiplications and 64-bit additions that are left of rows' addresses. */
+/* Signed products of 64 bits, or extensions, and additions that are left of rows' addresses. */
 static void check_rows(const char *code, unsigned products, unsigned sums)
 {
     Module *module;
@@ -453,8 +453,11 @@ static void check_rows(const char *code, unsigned products, unsigned sums)
     one_pass(&body, PASS_CLEANUP);
     for (size_t b = 0; b < body->blocks.count; b++)
         for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
+            if (!inst->signature->type_count)
+                continue;
             bool wide = type_bits(inst->signature->types[0]) == 64 || inst_has(inst, MOD_WIDE);
-            found_products += inst_has(inst, MOD_WIDE);
+            Type from = inst->signature->types[inst->signature->type_count - 1];
+            found_products += from == TYPE_S32 && wide;
             found_sums += (inst_op(inst) == OP_ADD || inst_op(inst) == OP_SUB) && wide;
         }
     body_free(body);
@@ -475,6 +478,9 @@ static void test_rows(void **state)
     check_rows(PLACE ROW("3", "4", "") ROW("4", "8", "") ROW("5", "12", "") "\tadd.s32 %r3, %r3, %r4;\n"
                "\tadd.s32 %r3, %r3, %r5;\n" ROWS_END, 2, 4);
     check_rows(PLACE ROW("3", "-4", "") ROW("4", "-8", "+4") "\tadd.s32 %r3, %r3, %r4;\n" ROWS_END, 2, 3);
+    check_rows(PLACE "\tcvt.s64.s32 %d9, %w;\n\tadd.s64 %d8, %d1, %d9;\n\tadd.s64 %d7, %d8, %d9;\n"
+               "\tadd.s64 %d3, %a, %d8;\n\tadd.s64 %d4, %a, %d7;\n\tld.global.u8 %r3, [%d3];\n\tld.global.u8 %r4, [%d4];\n"
+               "\tadd.s32 %r3, %r3, %r4;\n" ROWS_END, 2, 3);
     check_rows(PLACE ROW("3", "4", "") ROWS_END, 2, 2);
     check_rows(PLACE ROW("3", "4", "") ROW("4", "12", "") "\tadd.s32 %r3, %r3, %r4;\n" ROWS_END, 3, 3);
 }
