@@ -479,7 +479,8 @@ static void test_rows(void **state)
                "\tadd.s32 %r3, %r3, %r5;\n" ROWS_END, 2, 4);
     check_rows(PLACE ROW("3", "-4", "") ROW("4", "-8", "+4") "\tadd.s32 %r3, %r3, %r4;\n" ROWS_END, 2, 3);
     check_rows(PLACE "\tcvt.s64.s32 %d9, %w;\n\tadd.s64 %d8, %d1, %d9;\n\tadd.s64 %d7, %d8, %d9;\n"
-               "\tadd.s64 %d3, %a, %d8;\n\tadd.s64 %d4, %a, %d7;\n\tld.global.u8 %r3, [%d3];\n\tld.global.u8 %r4, [%d4];\n"
+               "\tadd.s64 %d3, %a, %d8;\n\tadd.s64 %d4, %a, %d7;\n"
+               "\tld.global.u8 %r3, [%d3];\n\tld.global.u8 %r4, [%d4];\n"
                "\tadd.s32 %r3, %r3, %r4;\n" ROWS_END, 2, 3);
     check_rows(PLACE ROW("3", "4", "") ROWS_END, 2, 2);
     check_rows(PLACE ROW("3", "4", "") ROW("4", "12", "") "\tadd.s32 %r3, %r3, %r4;\n" ROWS_END, 3, 3);
