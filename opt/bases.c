@@ -177,7 +177,8 @@ static bool row_between(const Bases *bases, Inst *inst, RegId from, RegId reg, R
     const AffineForm *a = &bases->affine->forms[from], *b = &bases->affine->forms[reg];
     AffineTerm term;
     if (a->bits != 64 || b->bits != 64 || !term_between(a, b, &term, &row->constant) ||
-        (term.base != AFFINE_SIGNED && term.base != AFFINE_VALUE) || magnitude(term.coefficient) > MOST_FACTOR ||
+        (term.base != AFFINE_SIGNED && term.base != AFFINE_VALUE) || term.coefficient > MOST_FACTOR ||
+        term.coefficient < -MOST_FACTOR ||
         type_bits(bases->body->regs.data[term.reg].type) != 32 || sum_other(inst, from) != REG_NONE ||
         !is_there(bases, term.reg, inst))
         return false;
