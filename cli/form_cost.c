@@ -247,6 +247,9 @@ json_t *cost_json(const FormCost *cost)
     json_object_set_new(root, "binding", json_string(resource_name(cost->time.binding)));
     set(root, "margin", cost->time.margin);
     set(root, "waves", cost->time.waves);
+    set(root, "path_cycles", cost->time.path);
+    set(root, "load_latency", cost->time.load_latency);
+    set(root, "l1_hits", cost->time.l1_hits);
     json_object_set_new(root, "warps_per_sm", json_integer(cost->time.resident_warps));
     json_object_set_new(root, "blocks_per_sm", json_integer(cost->time.resident_blocks));
     json_object_set_new(root, "registers", json_integer(cost->figures.registers));
@@ -264,6 +267,7 @@ json_t *cost_json(const FormCost *cost)
     set(thread, "sectors_loaded", get_load_sectors(cost));
     set(thread, "sectors_stored", get_store_sectors(cost));
     set(thread, "sectors_dram", get_dram(cost));
+    set(thread, "wavefronts", per_thread(cost, 32 * (profile->load_wavefronts + profile->store_wavefronts)));
     set(thread, "shared_accesses", get_shared(cost));
     set(thread, "bank_conflicts", get_conflicts(cost));
     set(thread, "barriers", get_barriers(cost));

@@ -78,6 +78,40 @@ static const PtxCount *ptx_counts(Arena *arena, const Profile *profile)
     return counts;
 }
 
+/* Of the blocks that may come before 'block', the one that is executed most often. A call is followed by what it
+ * enters. */
+static size_t most_often_before(const MachineCode *code, const MachineExecutions *executions, uint32_t block)
+{
+    size_t found = SIZE_MAX;
+    for (uint32_t from = 0; from < code->block_count; from++) {
+        const MachineBlock *other = &code->blocks[from];
+        bool follows = other->callee == block;
+        for (uint32_t i = 0; i < other->successor_count; i++)
+            follows |= other->successors[i] == block;
+        if (follows && executions->block_warps[from] > 0 &&
+            (found == SIZE_MAX || executions->block_warps[from] > executions->block_warps[found]))
+            found = from;
+    }
+    return found;
+}
+
+static void add_runs(const MachineCode *code, const MachineExecutions *executions, MachineProfile *machine,
+                     Arena *arena)
+{
+    MachineStep *steps = ARENA_ARRAY(arena, MachineStep, code->count + 1);
+    MachineRun *runs = ARENA_ARRAY(arena, MachineRun, code->block_count + 1);
+    for (uint32_t i = 0; i < code->count; i++) {
+        const MachineInstruction *from = &code->instructions[i];
+        steps[i] = (MachineStep){from->stall, from->wait, from->write_barrier, from->read_barrier,
+                                 (uint8_t)class_pipe((MachineClass)from->class)};
+    }
+    for (uint32_t block = 0; block < code->block_count; block++)
+        runs[block] = (MachineRun){steps + code->blocks[block].first, code->blocks[block].count,
+                                   executions->block_warps[block], most_often_before(code, executions, block)};
+    machine->runs = runs;
+    machine->run_count = code->block_count;
+}
+
 /* Adds the executed machine instructions to the profile; false if the machine code is not mapped to PTX. */
 static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Module *module, const char *kernel,
                         Profile *profile, Arena *arena, Buf *listing)
@@ -107,6 +141,7 @@ static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Module *mod
     machine->residual = executions->residual;
     for (unsigned class = 0; class < MACHINE_CLASS_COUNT; class++)
         machine->pipe[class_pipe((MachineClass)class)] += executions->by_class[class];
+    add_runs(map->code, executions, machine, arena);
     profile->machine = machine;
     if (listing && (no_text || map->no_text))
         buf_printf(listing, "(without operands and live registers: %s)\n", no_text ? no_text : map->no_text);

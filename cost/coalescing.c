@@ -330,6 +330,7 @@ AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *
         shape.unknown[0] = shape.differs_by_block = true;
     double sectors = pieces_of(estimate, &shape, bytes, SECTOR_BYTES);
     double distinct = distinct_of(estimate, &shape, inst, sectors);
+    double conflicts = conflicts_of(estimate, &shape, bytes);
     bool differs_by_warp = shape.unknown[0] || shape.unknown[1] || shape.unknown[2] || shape.stride[1] != 0 ||
                            shape.stride[2] != 0 || (shape.stride[0] != 0 && estimate->block[0] > WARP_THREADS);
     uint64_t key = hash_mix(shape.key, access->kind == ACCESS_LOAD);
@@ -339,7 +340,8 @@ AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *
     return (AccessShape){
         .sectors = sectors,
         .lines = pieces_of(estimate, &shape, bytes, LINE_BYTES),
-        .bank_conflicts = conflicts_of(estimate, &shape, bytes),
+        .wavefronts = ceil((bytes > WORD ? bytes / WORD : 1) * warp_lanes(estimate) / WARP_THREADS) + conflicts,
+        .bank_conflicts = conflicts,
         .distinct = is_repeated ? 0 : distinct * (differs_by_warp ? estimate_warps(estimate) : 1),
         .differs_by_block = shape.differs_by_block,
     };

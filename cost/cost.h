@@ -55,7 +55,7 @@ typedef struct InstProfile {
     unsigned input_count; /* ... its operands */
     /* Counts over all warps of the launch. */
     double warps, threads;
-    double sectors, lines, bank_conflicts;
+    double sectors, lines, wavefronts, bank_conflicts;
 } InstProfile;
 
 /* Instructions that always execute one after the other: a basic block, or a part of one between calls. */
@@ -63,12 +63,33 @@ typedef struct RunProfile {
     size_t first, count; /* in Profile.instructions */
 } RunProfile;
 
+/* A machine instruction, as its control word and its class describe it. */
+typedef struct MachineStep {
+    uint8_t stall;         /* cycles until the warp's next instruction may issue */
+    uint8_t wait;          /* set of the scoreboards that it waits for */
+    uint8_t write_barrier; /* the scoreboard that is released when its result is there; MACHINE_STEP_NONE: none */
+    uint8_t read_barrier;  /* ... when its operands have been read */
+    uint8_t pipe;          /* Pipe */
+} MachineStep;
+
+enum { MACHINE_STEP_NONE = 7, MACHINE_SCOREBOARDS = 6 };
+
+/* A basic block of the machine code. */
+typedef struct MachineRun {
+    const MachineStep *steps;
+    size_t count;
+    double warps;  /* how often a warp executes it, over the launch */
+    size_t before; /* the block that most often comes before it, which may be itself; SIZE_MAX: none */
+} MachineRun;
+
 /* Executed machine instructions of the whole launch. */
 typedef struct MachineProfile {
     double instructions;     /* warp instructions */
     double pipe[PIPE_COUNT]; /* of these; the uniform datapath counts as control */
     double spills;           /* loads and stores of registers */
     double residual;         /* how far the counts that it rests on disagree: sass.h */
+    const MachineRun *runs;
+    size_t run_count;
 } MachineProfile;
 
 typedef struct Profile {
@@ -83,13 +104,14 @@ typedef struct Profile {
     uint32_t *inputs;
     RunProfile *runs;
     size_t run_count;
-    /* Totals over the launch: warp instructions, and global sectors of 32 bytes and lines of 128. */
+    /* Totals over the launch: warp instructions, global sectors of 32 bytes, and the passes that the data banks of L1
+     * need for global accesses. */
     double warp_instructions, thread_instructions;
     double pipe[PIPE_COUNT];
     double shared_accesses, bank_conflicts;
-    double loads, load_sectors, load_lines, block_load_sectors, load_footprint;
+    double loads, load_sectors, load_wavefronts, block_load_sectors, load_footprint;
     double shared_reuse, own_reuse[REUSE_DISTANCES]; /* as in EmulatorCounters */
-    double stores, store_sectors, store_lines, block_store_sectors, store_footprint;
+    double stores, store_sectors, store_wavefronts, block_store_sectors, store_footprint;
     /* The longest warp of each block over the mean warp of the launch; NULL: all are 1. */
     double *block_lengths;
 } Profile;
@@ -125,6 +147,7 @@ typedef enum Resource {
     RESOURCE_L1,
     RESOURCE_L2,
     RESOURCE_DRAM,
+    RESOURCE_LAUNCH,  /* how fast the device starts blocks */
     RESOURCE_LATENCY, /* too few warps, or too little independent work in each, to hide latencies */
     RESOURCE_COUNT
 } Resource;
@@ -141,6 +164,7 @@ typedef struct Time {
     Resource binding;
     double margin;       /* the binding resource's demand over the next one's */
     double path;         /* cycles of one warp alone */
+    double load_latency; /* mean, of a load from global memory, in cycles */
     double busiest;      /* the share of the launch's work that one SM has */
     double waves;        /* blocks of the busiest SM over those it holds at once */
     unsigned resident_blocks, resident_warps; /* of an SM */

@@ -16,6 +16,7 @@ static void assign_counts(ProfileBuilder *all, size_t first, const EmulatorInst 
         profile->threads = (double)counts->threads;
         profile->sectors = (double)counts->sectors;
         profile->lines = (double)counts->lines;
+        profile->wavefronts = (double)counts->wavefronts;
         profile->bank_conflicts = (double)counts->bank_conflicts;
         counts++;
     }
@@ -55,8 +56,6 @@ static void set_totals(Arena *arena, Profile *profile, const EmulatorResult *res
         profile->own_reuse[i] = (double)counters->own_reuse[i];
     profile->load_sectors = (double)counters->load_sectors;
     profile->store_sectors = (double)counters->store_sectors;
-    profile->load_lines = (double)counters->load_lines;
-    profile->store_lines = (double)counters->store_lines;
     profile->block_lengths = ARENA_ARRAY(arena, double, result->block_count + 1);
     for (size_t i = 0; i < result->block_count; i++)
         work += (double)result->blocks[i].all_warps;

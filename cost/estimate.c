@@ -17,6 +17,7 @@ static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *pro
     }
     profile->sectors = profile->warps * shape.sectors;
     profile->lines = profile->warps * shape.lines;
+    profile->wavefronts = profile->warps * shape.wavefronts;
     double blocks = estimate->blocks * estimate->present[inst->block->id];
     double in_blocks = shape.distinct * blocks;
     double in_grid = shape.distinct * (shape.differs_by_block ? blocks : 1);

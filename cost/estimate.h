@@ -54,7 +54,8 @@ bool estimate_differs(Estimate *estimate, unsigned along, RegId reg, const Block
 /* coalescing.c: the traffic of one access by a whole warp. */
 typedef struct AccessShape {
     double sectors, lines; /* global */
-    double bank_conflicts; /* shared */
+    double wavefronts;     /* passes of the data banks */
+    double bank_conflicts; /* of these, those beyond one for each group of lanes that is served together */
     double distinct;       /* sectors that the access touches in a block, over all its executions there; 0: those of an
                             * earlier access, whose address differs by a constant */
     bool differs_by_block; /* else all blocks touch the same */

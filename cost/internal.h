@@ -23,10 +23,12 @@ Profile *profile_finish(ProfileBuilder *all);
 /* The cycles that a warp alone spends in the profiled code, over the 'warps' warps of the launch, when a load from
  * global memory takes 'global_latency'. */
 double warp_path(const Profile *profile, const Device *device, double global_latency, double warps);
+/* The same for the profile's machine code, which must be known. */
+double machine_path(const Profile *profile, const Device *device, double global_latency, double warps);
 
 /* How a launch uses the caches. */
 typedef struct Traffic {
-    double l2_sectors;   /* read from L2, or written to it, whichever are more: they go different ways */
+    double l2_sectors;   /* read from L2, and twice those written to it */
     double dram_sectors;
     double load_latency; /* mean, in cycles */
     double l1_hits;      /* share of load sectors */

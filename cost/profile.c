@@ -66,11 +66,11 @@ static void add_access(Profile *profile, const InstProfile *inst)
     if (inst->unit.is_store) {
         profile->stores += inst->warps;
         profile->store_sectors += inst->sectors;
-        profile->store_lines += inst->lines;
+        profile->store_wavefronts += inst->wavefronts;
     } else {
         profile->loads += inst->warps;
         profile->load_sectors += inst->sectors;
-        profile->load_lines += inst->lines;
+        profile->load_wavefronts += inst->wavefronts;
     }
 }
 

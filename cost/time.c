@@ -9,10 +9,11 @@
 #include <math.h>
 
 /* Exponents of the norms that join resources, and throughput with latency: infinity would be the maximum. */
-static const double throughput_norm = 5, latency_norm = 2.7;
-/* Cycles of L1 for each line of a load, for each sector and line of a store in sectors of a load, and of an SM for the
- * start of a wave; from the calibration in docs/time.md. */
-static const double line_cycles = 0.35, store_sector_cycles = 0.9, store_line_cycles = 0.45, wave_cycles = 100;
+static const double throughput_norm = 4, latency_norm = 2;
+/* From the calibration in docs/time.md: the share of DRAM's bandwidth that accesses reach; how much longer a warp takes
+ * than its path says (fetching code, register banks); the cycles between the end of a block and the first
+ * instruction of the one that takes its place. */
+static const double dram_efficiency = 0.9, path_factor = 1.15, block_start_cycles = 550;
 static const double slow_passes = 2; /* of the special function units, for a division or root */
 
 const char *resource_name(Resource resource)
@@ -22,7 +23,7 @@ const char *resource_name(Resource resource)
         [RESOURCE_INTEGER] = "the integer units", [RESOURCE_SPECIAL] = "the special function units",
         [RESOURCE_FP64] = "the FP64 units", [RESOURCE_TENSOR] = "the tensor cores",
         [RESOURCE_SHARED] = "shared memory", [RESOURCE_L1] = "L1", [RESOURCE_L2] = "L2",
-        [RESOURCE_DRAM] = "DRAM", [RESOURCE_LATENCY] = "latency",
+        [RESOURCE_DRAM] = "DRAM", [RESOURCE_LAUNCH] = "launching blocks", [RESOURCE_LATENCY] = "latency",
     };
     return (unsigned)resource < RESOURCE_COUNT ? names[resource] : "unknown";
 }
@@ -37,6 +38,18 @@ static double special_warps(const Profile *profile)
     return sum;
 }
 
+/* L1 and shared memory are one array of data banks, so the busier of the two waits for the other as well. */
+static void data_bank_demands(const Profile *profile, const Device *device, double share, double *demand)
+{
+    double spills = profile->machine ? profile->machine->spills : 0; /* a word for each thread of the warp */
+    double wavefronts = profile->load_wavefronts + profile->store_wavefronts + spills;
+    double shared = share * (profile->shared_accesses + profile->bank_conflicts) * WARP_THREADS * 4 /
+                    device->shared_bytes;
+    double global = share * wavefronts * LINE_BYTES / device->l1_bytes;
+    demand[RESOURCE_SHARED] = shared >= global ? shared + global : shared;
+    demand[RESOURCE_L1] = shared >= global ? global : shared + global;
+}
+
 /* The cycles for which each resource is busy, on the SM that gets the share 'share' of the launch. */
 static void demands(const Profile *profile, const Device *device, const Traffic *traffic, double share, Time *time)
 {
@@ -49,16 +62,10 @@ static void demands(const Profile *profile, const Device *device, const Traffic 
     demand[RESOURCE_SPECIAL] = share * special * WARP_THREADS / device->special;
     demand[RESOURCE_FP64] = share * pipe[PIPE_FP64] * WARP_THREADS / device->fp64;
     demand[RESOURCE_TENSOR] = share * pipe[PIPE_TENSOR] * 2048 / device->tensor;
-    demand[RESOURCE_SHARED] =
-        share * (profile->shared_accesses + profile->bank_conflicts) * WARP_THREADS * 4 / device->shared_bytes;
-    double sector_cycles = SECTOR_BYTES / device->l1_bytes;
-    demand[RESOURCE_L1] = share * (profile->load_sectors * sector_cycles + profile->load_lines * line_cycles +
-                                   profile->store_sectors * store_sector_cycles * 2 * sector_cycles +
-                                   profile->store_lines * store_line_cycles);
-    if (profile->machine) /* a word for each thread of the warp */
-        demand[RESOURCE_L1] += share * profile->machine->spills * WARP_THREADS * 4 / device->l1_bytes;
+    data_bank_demands(profile, device, share, demand);
     demand[RESOURCE_L2] = traffic->l2_sectors * SECTOR_BYTES / device->l2_bytes;
-    demand[RESOURCE_DRAM] = traffic->dram_sectors * SECTOR_BYTES / device->dram_bytes;
+    demand[RESOURCE_DRAM] = traffic->dram_sectors * SECTOR_BYTES / device->dram_bytes / dram_efficiency;
+    demand[RESOURCE_LAUNCH] = profile->blocks / device->blocks_per_cycle;
 }
 
 static double norm(double sum)
@@ -102,13 +109,16 @@ Time time_predict(const Profile *profile, const Machine *machine, const Device *
     time.waves = most_blocks / resident;
     time.l1_hits = traffic.l1_hits;
     time.dram_sectors = traffic.dram_sectors;
-    time.path = warp_path(profile, device, traffic.load_latency, warps);
-    double latency = time.path * blocks_makespan(profile, occupancy.blocks * device->multiprocessors);
+    time.load_latency = traffic.load_latency;
+    time.path = profile->machine ? machine_path(profile, device, traffic.load_latency, warps)
+                                 : warp_path(profile, device, traffic.load_latency, warps);
+    double latency = (path_factor * time.path + block_start_cycles) *
+                     blocks_makespan(profile, occupancy.blocks * device->multiprocessors);
     double sum = 0;
     for (unsigned i = 0; i < RESOURCE_LATENCY; i++)
         sum += pow(time.demand[i], throughput_norm);
     time.cycles = pow(pow(norm(sum), latency_norm) + pow(latency, latency_norm), 1 / latency_norm) +
-                  device->launch_cycles + wave_cycles * time.waves;
+                  device->launch_cycles;
     time.microseconds = time.cycles / device->clock_mhz;
     find_binding(&time, latency);
     return time;

@@ -6,6 +6,9 @@
  * keeps the share of the grid's sectors that fits.  Stores go through L1 to L2, against the stream of loads. */
 #include "cost/internal.h"
 
+/* Of L2, for a sector that is stored. */
+static const double store_passes = 2;
+
 static double at_most_one(double value)
 {
     return value < 1 ? value : 1;
@@ -40,7 +43,7 @@ Traffic traffic_predict(const Profile *profile, const Device *device, double blo
     double dram_share = misses > 0 ? at_most_one(reads / misses) : 0;
     double miss_latency = device->l2_latency + dram_share * (device->dram_latency - device->l2_latency);
     return (Traffic){
-        .l2_sectors = misses > profile->store_sectors ? misses : profile->store_sectors,
+        .l2_sectors = misses + store_passes * profile->store_sectors,
         .dram_sectors = reads + writes,
         .load_latency = device->l1_latency + miss_share * (miss_latency - device->l1_latency),
         .l1_hits = profile->load_sectors > 0 ? 1 - misses / profile->load_sectors : 0,

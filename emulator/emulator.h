@@ -219,8 +219,8 @@ typedef struct EmulatorInst {
     const Inst *inst; /* in the body that the function ran from; NULL if the emulator built that body itself */
     Span span;
     uint64_t warps, threads; /* that executed it; with a false guard a thread is not counted, and a warp is */
-    /* With count_memory. */
-    uint64_t sectors, lines, bank_conflicts;
+    /* With count_memory; wavefronts: the passes that the data banks of L1 need for global accesses. */
+    uint64_t sectors, lines, wavefronts, bank_conflicts;
 } EmulatorInst;
 
 typedef struct EmulatorBuffer {

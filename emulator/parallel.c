@@ -100,6 +100,7 @@ static void worker_collect(Machine *machine, const Machine *worker)
             if (to->costs) {
                 to->costs[k].sectors += from->costs[k].sectors;
                 to->costs[k].lines += from->costs[k].lines;
+                to->costs[k].wavefronts += from->costs[k].wavefronts;
                 to->costs[k].bank_conflicts += from->costs[k].bank_conflicts;
                 to->costs[k].divergent_branches += from->costs[k].divergent_branches;
             }

@@ -30,6 +30,7 @@ static const Device devices[] = {
      .l2_size = l2_mib_ * 1048576.0,                                                                                   \
      .l2_bytes = l2_bytes_,                                                                                            \
      .dram_bytes = dram_bytes_,                                                                                        \
+     .blocks_per_cycle = 0.8,                                                                                          \
      .launch_cycles = 500},
 #include "machine/devices.def"
 #undef DEVICE
@@ -57,7 +58,7 @@ static const Field fields[] = {
     FIELD(special),         FIELD(fp64),            FIELD(tensor),         FIELD(shared_bytes), FIELD(alu_latency),
     FIELD(special_latency), FIELD(shared_latency),  FIELD(l1_latency),     FIELD(l2_latency), FIELD(dram_latency),
     FIELD(l1_size),         FIELD(l1_bytes),        FIELD(l2_size),        FIELD(l2_bytes),   FIELD(dram_bytes),
-    FIELD(launch_cycles),
+    FIELD(blocks_per_cycle), FIELD(launch_cycles),
 #undef FIELD
 };
 
@@ -81,6 +82,7 @@ static void device_slice(Device *device, double count)
     device->l2_size *= share;
     device->l2_bytes *= share;
     device->dram_bytes *= share;
+    device->blocks_per_cycle *= share;
 }
 
 static bool set_fields(Arena *arena, Device *device, json_t *root, const char *path, const char **error)

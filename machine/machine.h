@@ -107,6 +107,7 @@ typedef struct Device {
     double l1_size, l1_bytes;    /* bytes; bytes per cycle */
     double l2_size, l2_bytes;    /* of the device */
     double dram_bytes;           /* of the device */
+    double blocks_per_cycle;     /* that the device can start */
     double launch_cycles;        /* from the launch until every SM works, and from the last block to the end */
 } Device;
 

@@ -1,11 +1,27 @@
-/* Counts the sectors, lines and bank conflicts of an access. */
+/* Counts the sectors, lines, wavefronts and bank conflicts of an access. */
 #include "emulator/state/shape.h"
 
-/* Extra cycles, beyond one for each group of lanes that the hardware serves together: all lanes for 4 bytes, half of
- * them for 8, a quarter for 16.  Addresses count from any multiple of 128. */
+/* The lanes that the hardware serves together: all for 4 bytes, half of them for 8, a quarter for 16. */
+static unsigned lanes_together(unsigned bytes)
+{
+    unsigned words = bytes < 4 ? 1 : bytes / 4;
+    return words > 8 ? LANES / 8 : LANES / words;
+}
+
+/* The groups of such lanes of which any are active. */
+static unsigned groups_active(uint32_t mask, unsigned bytes)
+{
+    unsigned lanes = lanes_together(bytes), groups = 0;
+    for (unsigned begin = 0; begin < LANES; begin += lanes)
+        groups += (mask >> begin & (uint32_t)((UINT64_C(1) << lanes) - 1)) != 0;
+    return groups;
+}
+
+/* Extra cycles, beyond one for each group.  Addresses count from any multiple of 128.  The banks of L1 are those of
+ * shared memory. */
 static unsigned bank_conflicts(uint32_t mask, unsigned bytes, const uint64_t *address)
 {
-    unsigned words = bytes < 4 ? 1 : bytes / 4, lanes = words > 8 ? LANES / 8 : LANES / words, conflicts = 0;
+    unsigned words = bytes < 4 ? 1 : bytes / 4, lanes = lanes_together(bytes), conflicts = 0;
     for (unsigned begin = 0; begin < LANES; begin += lanes) {
         uint64_t seen[32][LANES];
         unsigned per_bank[32] = {0}, most = 1;
@@ -25,7 +41,8 @@ static unsigned bank_conflicts(uint32_t mask, unsigned bytes, const uint64_t *ad
     return conflicts;
 }
 
-static void counts_add(Exec *x, bool writes, unsigned sectors, unsigned lines, unsigned conflicts)
+static void counts_add(Exec *x, bool writes, unsigned sectors, unsigned lines, unsigned wavefronts,
+                       unsigned conflicts)
 {
     EmulatorCounters *counters = &x->machine->result->counters;
     if (writes) {
@@ -40,6 +57,7 @@ static void counts_add(Exec *x, bool writes, unsigned sectors, unsigned lines, u
     if (costs) {
         costs->sectors += sectors;
         costs->lines += lines;
+        costs->wavefronts += wavefronts;
         costs->bank_conflicts += conflicts;
     }
 }
@@ -49,7 +67,7 @@ void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const
     const LaneLoops *loops = x->machine->loops;
     uint64_t sectors[LANES] = {0}, lines[LANES] = {0}, shared[LANES] = {0};
     unsigned count = 0;
-    uint32_t shared_lanes = 0;
+    uint32_t shared_lanes = 0, global_lanes = 0;
     EACH_ACTIVE(lane, mask)
     {
         const Region *region = at->region[lane];
@@ -60,12 +78,17 @@ void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const
             sectors[count] = at->address[lane] / SECTOR_BYTES;
             lines[count] = at->address[lane] / LINE_BYTES;
             count++;
+            global_lanes |= 1u << lane;
         }
     }
+    unsigned wavefronts = 0;
+    if (global_lanes)
+        wavefronts = groups_active(global_lanes, bytes) + bank_conflicts(global_lanes, bytes, at->address);
     unsigned conflicts = shared_lanes ? bank_conflicts(shared_lanes, bytes, shared) : 0;
     if (x->machine->options.count_reuse)
         reuse_count(x, mask, bytes, mode, at);
-    counts_add(x, mode != MODE_LOAD, loops->distinct(sectors, count), loops->distinct(lines, count), conflicts);
+    counts_add(x, mode != MODE_LOAD, loops->distinct(sectors, count), loops->distinct(lines, count), wavefronts,
+               conflicts);
 }
 
 /* The pieces of 'size' bytes that the runs touch. */
@@ -85,17 +108,18 @@ static inline unsigned pieces_count(const AccessShape *shape, uint32_t offset, u
 
 void count_shape(Exec *x, const Region *region, AccessShape *shape, uint32_t offset, bool writes)
 {
-    if (region->space == SPACE_GLOBAL) {
-        if (region->toucher[writes])
-            reuse_shape(x, region, shape, offset, writes);
-        counts_add(x, writes, pieces_count(shape, offset, SECTOR_BYTES), pieces_count(shape, offset, LINE_BYTES), 0);
-        return;
-    }
     if (shape->conflicts < 0) {
         uint64_t address[LANES];
         for (unsigned lane = 0; lane < LANES; lane++)
             address[lane] = (uint32_t)(offset + shape->relative[lane]);
         shape->conflicts = (int)bank_conflicts(shape->mask, shape->bytes, address);
     }
-    counts_add(x, writes, 0, 0, (unsigned)shape->conflicts);
+    if (region->space != SPACE_GLOBAL) {
+        counts_add(x, writes, 0, 0, 0, (unsigned)shape->conflicts);
+        return;
+    }
+    if (region->toucher[writes])
+        reuse_shape(x, region, shape, offset, writes);
+    counts_add(x, writes, pieces_count(shape, offset, SECTOR_BYTES), pieces_count(shape, offset, LINE_BYTES),
+               groups_active(shape->mask, shape->bytes) + (unsigned)shape->conflicts, 0);
 }

@@ -150,6 +150,7 @@ void instructions_collect(Arena *arena, Machine *machine)
                 continue;
             count->sectors += code->costs[k].sectors;
             count->lines += code->costs[k].lines;
+            count->wavefronts += code->costs[k].wavefronts;
             count->bank_conflicts += code->costs[k].bank_conflicts;
         }
     }

@@ -162,7 +162,7 @@ struct Op {
 };
 
 typedef struct OpCosts {
-    uint64_t sectors, lines, bank_conflicts, divergent_branches;
+    uint64_t sectors, lines, wavefronts, bank_conflicts, divergent_branches;
 } OpCosts;
 
 typedef struct LocalPlace {

@@ -158,6 +158,7 @@ static void test_merged_blocks(void **state)
 {
     (void)state;
     Setup *setup = setup_new("", shared_by_blocks, 32, &(Script){.registers = {16, 20}});
+    setup->report.request.shrinks_grid = true;
     choose_factor(setup->arena, &setup->report, &setup->options, context());
     check_choice(setup);
     assert_true(setup->report.request.coarsen);

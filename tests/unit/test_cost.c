@@ -282,6 +282,68 @@ static void paths(void **state)
     arena_free(serial.arena);
 }
 
+/* A result is waited for where its scoreboard is; a loop finds what its previous round has left on the way. */
+static void machine_paths(void **state)
+{
+    (void)state;
+    enum { NONE = MACHINE_STEP_NONE };
+    const Device *device = device_for(90);
+    double latency = 400;
+    const MachineStep load = {1, 0, 0, NONE, PIPE_GLOBAL}, add = {4, 0, NONE, NONE, PIPE_INTEGER},
+                      use = {4, 1 << 0, NONE, NONE, PIPE_INTEGER}, branch = {5, 0, NONE, NONE, PIPE_CONTROL};
+    const MachineStep straight[] = {load, add, add, use}, ahead[] = {use, load, add, branch};
+    MachineRun runs[2] = {{straight, COUNT_OF(straight), 2, SIZE_MAX}};
+    MachineProfile machine = {.runs = runs, .run_count = 1};
+    const Profile profile = {.machine = &machine};
+    /* The two additions are done while the load is on its way. */
+    assert_true(machine_path(&profile, device, latency, 2) == latency + 4);
+    assert_true(machine_path(&profile, device, latency, 1) == 2 * (latency + 4));
+    /* Each round uses what the one before has loaded, but the first. */
+    runs[0] = (MachineRun){ahead, COUNT_OF(ahead), 10, 0};
+    assert_true(machine_path(&profile, device, latency, 1) == 10 * (latency + 4));
+    runs[0].before = SIZE_MAX;
+    assert_true(machine_path(&profile, device, latency, 1) == 10 * 14);
+    /* A block that was never executed costs nothing; nor does it as a predecessor. */
+    runs[1] = (MachineRun){straight, COUNT_OF(straight), 0, SIZE_MAX};
+    machine.run_count = 2;
+    assert_true(machine_path(&profile, device, latency, 1) == 10 * 14);
+}
+
+/* Passes of the 32 banks of L1, which are those of shared memory. */
+static void wavefronts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *code;
+        double of_a_load;
+    } cases[] = {
+        {"ld.global.u32 %r5, [%rd3];\nst.global.u32 [%rd3], %r5;", 1},
+        /* Eight bytes are served in two halves, sixteen in four quarters. */
+        {"shl.b64 %rd4, %rd2, 1;\nadd.s64 %rd4, %rd1, %rd4;\nld.global.u64 %rd5, [%rd4];\nst.global.u64 [%rd4], %rd5;",
+         2},
+        {"shl.b64 %rd4, %rd2, 2;\nadd.s64 %rd4, %rd1, %rd4;\nld.global.v2.u64 {%rd5, %rd6}, [%rd4];\n"
+         "st.global.v2.u64 [%rd4], {%rd5, %rd6};",
+         4},
+        /* A column of rows of 128 bytes: all in one bank; of rows of 132 bytes: each in another. */
+        {"mul.wide.u32 %rd4, %r4, 128;\nadd.s64 %rd4, %rd1, %rd4;\nld.global.u32 %r5, [%rd4];\n"
+         "st.global.u32 [%rd4], %r5;",
+         32},
+        {"mul.wide.u32 %rd4, %r4, 132;\nadd.s64 %rd4, %rd1, %rd4;\nld.global.u32 %r5, [%rd4];\n"
+         "st.global.u32 [%rd4], %r5;",
+         1},
+        /* All the same word. */
+        {"ld.global.u32 %r5, [%rd1];\nst.global.u32 [%rd3], %r5;", 1},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Test test = test_new(cases[i].code);
+        Profile *counted = count(&test, 4, 64), *estimated = estimate(&test, 4, 64, 1);
+        if (counted->load_wavefronts != 8 * cases[i].of_a_load ||
+            estimated->load_wavefronts != counted->load_wavefronts)
+            fail_msg("case %zu: %g counted, %g estimated", i, counted->load_wavefronts, estimated->load_wavefronts);
+        arena_free(test.arena);
+    }
+}
+
 static void times(void **state)
 {
     (void)state;
@@ -289,7 +351,8 @@ static void times(void **state)
     const Profile *small = estimate(&test, 16, 256, 1), *large = estimate(&test, 1 << 20, 256, 1);
     Time one = predict(small, 32), many = predict(large, 32), fewer = predict(large, 200);
     assert_true(one.known && many.known);
-    assert_int_equal(many.binding, RESOURCE_DRAM);
+    assert_int_equal(many.binding, RESOURCE_LAUNCH); /* DRAM is nearly as busy */
+    assert_true(many.demand[RESOURCE_DRAM] > 0.9 * many.demand[RESOURCE_LAUNCH]);
     assert_true(many.cycles > 100 * one.cycles);
     assert_true(fewer.resident_warps < many.resident_warps && fewer.cycles > many.cycles);
     assert_int_equal(many.resident_warps, 64);
@@ -342,7 +405,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units),     cmocka_unit_test(known_figures), cmocka_unit_test(estimated_shapes),
         cmocka_unit_test(estimated_lanes), cmocka_unit_test(estimated_branches), cmocka_unit_test(estimated_lengths),
-        cmocka_unit_test(makespans), cmocka_unit_test(paths),
+        cmocka_unit_test(makespans), cmocka_unit_test(paths), cmocka_unit_test(machine_paths),
+        cmocka_unit_test(wavefronts),
         cmocka_unit_test(times),     cmocka_unit_test(devices),
         cmocka_unit_test(surplus_blocks),
     };

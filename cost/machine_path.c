@@ -1,0 +1,86 @@
+/* The cycles that one warp alone spends in the machine code.
+ *
+ * A warp issues in order.  The control word of an instruction says how many cycles its next one waits, which covers
+ * results of a known latency, and the six scoreboards do the rest: an instruction of unknown latency takes one for its
+ * result and one for its operands, and whatever needs them waits for it.  A block begins with the scoreboards as the
+ * block leaves them that most often comes before it, so a loop waits for the loads of its previous round. */
+#include "cost/internal.h"
+
+enum {
+    READ_LATENCY = 12,     /* until operands have been read */
+    CONSTANT_LATENCY = 26, /* an indexed load that hits the constant cache */
+    BARRIER_LATENCY = 20,
+    TENSOR_LATENCY = 32,
+    OTHER_LATENCY = 20, /* special registers, the uniform datapath */
+};
+
+typedef struct MachinePath {
+    const MachineProfile *machine;
+    const Device *device;
+    double global_latency, shared_latency;
+} MachinePath;
+
+/* Cycles from the start of a block until the scoreboard is released. */
+typedef struct Scoreboards {
+    double free[MACHINE_SCOREBOARDS];
+} Scoreboards;
+
+static double result_latency(const MachinePath *path, Pipe pipe)
+{
+    const Device *device = path->device;
+    switch (pipe) {
+    case PIPE_GLOBAL: return path->global_latency;
+    case PIPE_SHARED: return path->shared_latency;
+    case PIPE_LOCAL: return device->l1_latency;
+    case PIPE_CONSTANT: return CONSTANT_LATENCY;
+    case PIPE_SPECIAL: return device->special_latency;
+    case PIPE_FP64: return device->special_latency + WARP_THREADS / device->fp64;
+    case PIPE_TENSOR: return TENSOR_LATENCY;
+    case PIPE_BARRIER: return BARRIER_LATENCY;
+    default: return OTHER_LATENCY;
+    }
+}
+
+static void hold(Scoreboards *boards, unsigned board, double until)
+{
+    if (board < MACHINE_SCOREBOARDS && until > boards->free[board])
+        boards->free[board] = until;
+}
+
+/* The cycles that the block takes; leaves the scoreboards as its successor finds them. */
+static double run_block(const MachinePath *path, const MachineRun *run, Scoreboards *boards)
+{
+    double now = 0;
+    for (size_t i = 0; i < run->count; i++) {
+        const MachineStep *step = &run->steps[i];
+        for (unsigned board = 0; board < MACHINE_SCOREBOARDS; board++)
+            if (step->wait & 1u << board && boards->free[board] > now)
+                now = boards->free[board];
+        hold(boards, step->write_barrier, now + result_latency(path, (Pipe)step->pipe));
+        hold(boards, step->read_barrier, now + READ_LATENCY);
+        if (step->pipe == PIPE_BARRIER)
+            now += BARRIER_LATENCY;
+        now += step->stall ? step->stall : 1;
+    }
+    for (unsigned board = 0; board < MACHINE_SCOREBOARDS; board++)
+        boards->free[board] = boards->free[board] > now ? boards->free[board] - now : 0;
+    return now;
+}
+
+double machine_path(const Profile *profile, const Device *device, double global_latency, double warps)
+{
+    const MachineProfile *machine = profile->machine;
+    double accesses = profile->shared_accesses > 0 ? profile->shared_accesses : 1, sum = 0;
+    MachinePath path = {machine, device, global_latency,
+                        device->shared_latency + profile->bank_conflicts / accesses};
+    for (size_t i = 0; i < machine->run_count; i++) {
+        const MachineRun *run = &machine->runs[i];
+        Scoreboards boards = {{0}};
+        if (!(run->warps > 0))
+            continue;
+        if (run->before != SIZE_MAX)
+            run_block(&path, &machine->runs[run->before], &boards);
+        sum += run->warps / warps * run_block(&path, run, &boards);
+    }
+    return sum;
+}
