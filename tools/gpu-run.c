@@ -23,11 +23,10 @@
 #include "opt/opt.h"
 #include "runtime/ptxopt-launch.h"
 #include "tools/gpu-driver.h"
+#include "tools/gpu-flush.h"
 #include "tools/gpu-images.h"
 
 enum { STATUS_DONE = 0, STATUS_INPUT = 1, STATUS_USAGE = 2, STATUS_NO_GPU = 3, STATUS_DIFFERENT = 5 };
-enum { LEAST_FLUSH = 64 << 20 };
-
 typedef void Reference(const RefLaunch *launch, void **args);
 
 /* One PTX file, loaded. */
@@ -63,8 +62,7 @@ typedef struct Gpu {
     DevicePointer *buffers, *kept; /* kept: contents to restore before a launch; 0: none needed */
     GpuImage *images;
     void **contents; /* as the launch file fills them */
-    DevicePointer flush;
-    size_t flush_bytes;
+    GpuFlush flush;
     const char *reference; /* the reference's results; NULL: there is no reference */
 } Gpu;
 
@@ -135,11 +133,7 @@ static const char *make_buffers(Gpu *gpu)
         if (problem)
             return problem;
     }
-    gpu->flush_bytes = 2 * gpu->driver.cache_bytes;
-    if (gpu->flush_bytes < LEAST_FLUSH)
-        gpu->flush_bytes = LEAST_FLUSH;
-    return failure(gpu, gpu->driver.memory_alloc(&gpu->flush, gpu->flush_bytes),
-                   "allocating memory to flush the cache");
+    return NULL;
 }
 
 static const char *fill_buffers(const Gpu *gpu)
@@ -396,7 +390,7 @@ static int queue_form(const Gpu *gpu, const Form *form)
     for (unsigned i = 0; i < gpu->launch->argument_count; i++)
         restores |= gpu->kept[i] != 0;
     int error = restore(gpu);
-    error = error ? error : driver->fill(gpu->flush, 0, gpu->flush_bytes, NULL);
+    error = error ? error : gpu_flush_run(&gpu->driver, &gpu->flush);
     error = error ? error : driver->event_record(form->events[0], NULL);
     error = error ? error : launch_form(gpu, form);
     error = error ? error : driver->event_record(form->events[1], NULL);
@@ -438,6 +432,8 @@ static double now_seconds(void)
 static const char *time_forms(Gpu *gpu)
 {
     const char *problem = keep_changed(gpu);
+    if (!problem)
+        problem = failure(gpu, gpu_flush_open(&gpu->driver, &gpu->flush), "preparing to flush the cache");
     for (unsigned i = 0; i < gpu->form_count && !problem; i++) {
         Form *form = &gpu->forms[i];
         form->cold = ARENA_ARRAY(gpu->arena, double, gpu->request.repeat);
@@ -535,7 +531,7 @@ static void print_result(const Gpu *gpu)
     json_object_set_new(value, "kernel", text_or_null(gpu->launch->kernel));
     json_object_set_new(value, "reference", text_or_null(gpu->reference));
     json_object_set_new(value, "rounds", json_integer(gpu->rounds));
-    json_object_set_new(value, "flushed_bytes", json_integer((json_int_t)gpu->flush_bytes));
+    json_object_set_new(value, "flushed_bytes", json_integer((json_int_t)gpu->flush.bytes));
     json_object_set_new(value, "forms", forms);
     print_json(value);
 }
@@ -617,8 +613,7 @@ static void clean_up(Gpu *gpu)
         if (gpu->kept[i])
             driver->memory_free(gpu->kept[i]);
     }
-    if (gpu->flush)
-        driver->memory_free(gpu->flush);
+    gpu_flush_close(driver, &gpu->flush);
 }
 
 static int run(Gpu *gpu, char **files, unsigned count)

@@ -4,6 +4,7 @@ The program build/gpu-run does one launch file at a time; it needs a CUDA driver
 the GPU that is there, first all of them, so that nothing else runs while kernels are timed."""
 import concurrent.futures
 import dataclasses
+import fnmatch
 import json
 import os
 import re
@@ -11,9 +12,10 @@ import shlex
 import sys
 
 import summary
+from cut import predicted_launch
 from agreement import summary_line
 from gpu_predicted import AGREEMENT_HEAD, add_predictions, agreement_rows, agreements
-from kernels import OPTION_SETS, PAPERS, OTHER_PAPER, UsageError, architecture, triple
+from kernels import GPU_SETS, OPTION_SETS, PAPERS, OTHER_PAPER, UsageError, architecture, plain, triple
 from measure import Assembler, Measurer, call, last_words
 from progress import Progress
 
@@ -47,16 +49,25 @@ def best_form(kernel, number, patterns):
     return max(fitting, key=lambda form: int(form[3:]), default=None)
 
 
-def launches_of(kernel, root, small):
+def launches_of(kernel, root, small, folder, multiprocessors):
     """The kernel once for each launch file that counts here: the large ones, or the small ones where these are asked for
     or there are no others."""
     found = []
     for path in not small and kernel.large or kernel.launches:
         with open(os.path.join(root, path), encoding="utf-8") as file:
             launch = json.load(file)
+        part, options, scale = predicted_launch(os.path.join(root, path), folder, root, multiprocessors)
         found.append(dataclasses.replace(kernel, launches=[path], block=triple(launch.get("block", ())),
-                                         grid=triple(launch.get("grid", ()))))
+                                         grid=triple(launch.get("grid", ())), counted=("-launch", part, *options),
+                                         scale=scale))
     return found
+
+
+def option_sets(wanted, patterns):
+    """Those of the table that are wanted, and those for GPUs that the patterns name."""
+    more = [one for one in GPU_SETS
+            if not patterns or any(fnmatch.fnmatchcase(plain(one.name), plain(text)) for text in patterns)]
+    return [one for one in OPTION_SETS if one.words and one.name in wanted] + more
 
 
 def open_assembler(program, word, arch):
@@ -72,7 +83,8 @@ def open_assembler(program, word, arch):
 def run_launch(runner, references, kernel, form, root, made, environment_options):
     """The rows of one launch file: one for the input, one for each output that is another kernel."""
     rows = []
-    base = {"kernel": kernel.name, "papers": list(kernel.papers), "ptx": form, "launch": kernel.launches[0]}
+    base = {"kernel": kernel.name, "papers": list(kernel.papers), "ptx": form, "launch": kernel.launches[0],
+            "counted": list(kernel.counted[1:]), "scale": kernel.scale}
     changed = []
     for row in made:
         if row["outcome"] in ("failed", "refused"):
@@ -102,7 +114,7 @@ def run_launch(runner, references, kernel, form, root, made, environment_options
         for name in ("cold", "warm"):
             if first.get(name) and row.get(name):
                 row["speedup_" + name] = first[name] / row[name]
-    order = [one.name for one in OPTION_SETS]
+    order = [one.name for one in (*OPTION_SETS, *GPU_SETS)]
     rows.sort(key=lambda row: order.index(row["options"]))
     return rows, result
 
@@ -135,7 +147,7 @@ def paper_means(rows):
     for paper in [name for name, _ in PAPERS] + [OTHER_PAPER, "all"]:
         own = [row for row in rows if paper == "all" or paper in row["papers"]]
         best = {}
-        for options in OPTION_SETS[1:]:
+        for options in (*OPTION_SETS[1:], *GPU_SETS):
             timed = [row for row in own if row["options"] == options.name and row["state"] == "right" and
                      row.get("speedup_cold")]
             if timed:
@@ -159,7 +171,7 @@ def how_it_was_timed(results, device):
     count = str(rounds[0]) if len(rounds) == 1 else f"{rounds[0]} to {rounds[-1]}"
     return (f"Medians of {count} rounds; in a round, the original kernel "
             "and each changed form take turns, timed by events on the device. "
-            f"cold: {flushed >> 20} MiB are written first, the L2 cache has {device['cache_bytes'] >> 20} MiB. "
+            f"cold: {flushed >> 20} MiB are written and read first, the L2 cache has {device['cache_bytes'] >> 20} MiB. "
             "warm: right after a launch of the same form, or, where a kernel changes what it reads, after its buffers "
             "were written again. speedup: original time / changed time.")
 
@@ -207,9 +219,9 @@ def run(program, root, arguments, kernels, jobs, folder):
         if not form:
             none.append(kernel.name)
             continue
-        work += [(one, form) for one in launches_of(kernel, root, arguments.small)]
-    sets = [one for one in OPTION_SETS
-            if one.words and one.name in wanted and (assembler.kind != "none" or not one.judged)]
+        work += [(one, form) for one in launches_of(kernel, root, arguments.small, measurer.folder,
+                                                    device["multiprocessors"])]
+    sets = [one for one in option_sets(wanted, arguments.options) if assembler.kind != "none" or not one.judged]
     tasks = [(kernel, form, options) for kernel, form in work for options in sets
              if not options.only_2d or kernel.block[1] > 1]
     made = {}
@@ -231,7 +243,7 @@ def run(program, root, arguments, kernels, jobs, folder):
         results.append(result)
         progress.step(kernel.name)
     progress.end()
-    add_predictions(rows, program, root, assembler, device["arch"])
+    add_predictions(rows, program, assembler, device["arch"])
     print()
     summary.print_table(HEAD, table_rows(rows), left=3, last_left=True)
     print("\nGeometric means of the speedups")

@@ -10,29 +10,26 @@ AGREEMENT_HEAD = ["kernel", "launch", "chosen by prediction", "rho", "measured s
 
 
 def predict(program, assembler, arch, row):
-    """The predicted cost of a form that ran, as `ptxopt cost` prints it, or None. What takes the emulator too long, the
-    large launches, is estimated from the code."""
-    command = [program, "cost", "-q", "-report-format", "json", "-arch", arch, "-assembler", assembler.kind]
+    """The predicted cost of a form that ran, as `ptxopt cost` prints it, or None."""
+    launch, *options = row["counted"]
+    command = [program, "cost", "-q", "-report-format", "json", "-arch", arch, "-assembler", assembler.kind, *options]
     if assembler.kind == "none":
         command += ["-registers", str(row["registers"])] if row.get("registers") else []
-    if row["launch"].endswith(".large.launch.json"):
-        command.append("-estimate")
-    done = call(command + [row["path"], row["launch"]])
+    done = call(command + [row["path"], launch])
     try:
         return json.loads(done.output)["cost"]
     except (ValueError, KeyError):
         return None
 
 
-def add_predictions(rows, program, root, assembler, arch):
+def add_predictions(rows, program, assembler, arch):
     """Sets "predicted" (microseconds) and "uneven" of what ran."""
     ran = [row for row in rows if row["state"] == "right"]
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        costs = pool.map(lambda row: predict(program, assembler, arch, {**row, "launch": os.path.join(
-            root, row["launch"])}), ran)
+        costs = pool.map(lambda row: predict(program, assembler, arch, row), ran)
         for row, cost in zip(ran, costs):
             if cost and cost.get("microseconds"):
-                row["predicted"], row["uneven"] = cost["microseconds"], cost["uneven"]
+                row["predicted"], row["uneven"] = cost["microseconds"] * row["scale"], cost["uneven"]
 
 
 def agreements(rows):

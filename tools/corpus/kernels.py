@@ -42,6 +42,9 @@ OPTION_SETS = (
     option_set("-coarsen 2 -target-regs 32"),
 )
 
+# With corpus-run --gpu besides: a grid of fewer blocks, which only a launch shows.
+GPU_SETS = (option_set("-coarsen auto -coarsen-grid shrink"),)
+
 # The papers, in the order in which the tables name them: how corpus/README.md and docs/corpus.md write them.
 PAPERS = (
     ("CC'12", re.compile(r"CC'12|\bthesis\b")),
@@ -63,6 +66,8 @@ class Kernel:
     grid: tuple = (1, 1, 1)
     papers: tuple = (OTHER_PAPER,)
     ptx: dict = field(default_factory=dict)  # form -> file
+    counted: tuple = ()  # the options by which its time is predicted; empty: for the first launch, on two SMs
+    scale: float = 1.0   # of the whole launch's time over that of the counted one
 
 
 def triple(value):
@@ -162,13 +167,15 @@ def find_kernels(root):
     return [kernels[key] for key in sorted(kernels, key=lambda key: (key[1], key[0])) if kernels[key].ptx], odd
 
 
+def plain(text):
+    """Options as patterns name them: without dashes."""
+    return " ".join(word.lstrip("-") for word in text.split())
+
+
 def select(kernels, patterns, architectures, option_patterns):
     """The (kernel, form, option set) triples that the patterns take; empty patterns take all."""
     def fits(words, patterns):
         return not patterns or any(fnmatch.fnmatchcase(word, pattern) for word in words for pattern in patterns)
-
-    def plain(text):
-        return " ".join(word.lstrip("-") for word in text.split())
 
     for pattern in patterns:
         if not any(fits([kernel.name, os.path.basename(kernel.folder)], [pattern]) for kernel in kernels):

@@ -182,9 +182,9 @@ class Measurer:
         # Times are predicted for the first launch, on as much of a device as such a small launch fills. For fewer
         # registers they are estimated for a launch that fills the device: in a small one no warp is ever added.
         predicted = []
-        if kernel.launches and "-target-regs" not in options.words:
-            predicted = ["-launch", os.path.join(self.root, kernel.launches[0]), "-machine",
-                         os.path.join(self.root, "corpus", "two-sms.json")]
+        if kernel.launches and "-target-regs" not in options.words and (options.judged or not kernel.counted):
+            predicted = list(kernel.counted) or ["-launch", os.path.join(self.root, kernel.launches[0]), "-machine",
+                                                 os.path.join(self.root, "corpus", "two-sms.json")]
         source = os.path.join(self.root, kernel.ptx[form])
         command = [self.program, "-q", "-assembler", self.assembler.kind, "-entry", kernel.name, "-block",
                    block_text(kernel.block), *self.arch, *options.words, *self.extra, *predicted, *verification,
