@@ -26,21 +26,21 @@
 typedef enum AssemblerKind {
     ASSEMBLER_AUTO,
     ASSEMBLER_DRIVER,
-    ASSEMBLER_NVJITLINK,
     ASSEMBLER_PTXAS,
+    ASSEMBLER_NVJITLINK,
     ASSEMBLER_KIND_COUNT
 } AssemblerKind;
 
-/* "auto", "driver", "nvjitlink", "ptxas": the words of the command line. */
+/* "auto", "driver", "ptxas", "nvjitlink": the words of the command line. */
 const char *assembler_kind_word(AssemblerKind kind);
 bool assembler_kind_parse(const char *word, AssemblerKind *kind);
 
 typedef struct Assembler Assembler;
 
 /* Finds and starts a back end that can assemble for 'arch' ("sm_90"; arch_assembled() of it). ASSEMBLER_AUTO uses the
- * first that works of: the driver, if there is a GPU of that architecture; nvJitLink; ptxas. The Assembler is in
- * 'arena' and must be closed. NULL if none works: *error (in the arena, lines without a newline at the end) says what
- * was tried, why each failed and what to do. */
+ * first that works of: the driver, if there is a GPU of that architecture; ptxas; nvJitLink, whose code can differ from
+ * theirs. The Assembler is in 'arena' and must be closed. NULL if none works: *error (in the arena, lines without a
+ * newline at the end) says what was tried, why each failed and what to do. */
 Assembler *assembler_open(Arena *arena, AssemblerKind kind, const char *arch, const char **error);
 /* More words for the command line of ptxas, in every later run: "-O1", "--def-load-cache=cg". The list ends with NULL
  * and is not copied. The other back ends ignore it. An option that the run itself sets must not be in it. */

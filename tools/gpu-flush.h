@@ -1,5 +1,5 @@
-/* Fills the L2 cache with data that no kernel uses, and that memory has as well: a kernel would pay for what is still to
- * be written back. */
+/* Fills the L2 cache with data that no kernel uses, and that memory has as well: a kernel would pay for what is still
+ * to be written back. */
 #ifndef PTXOPT_TOOLS_GPU_FLUSH_H
 #define PTXOPT_TOOLS_GPU_FLUSH_H
 

@@ -653,8 +653,8 @@ static void test_automatic_choice(void **state)
         const char *broken; /* from here on */
         AssemblerKind chosen;
     } steps[] = {{NULL, ASSEMBLER_DRIVER},
-                 {"PTXOPT_CUDA_DRIVER", ASSEMBLER_NVJITLINK},
-                 {"PTXOPT_NVJITLINK", ASSEMBLER_PTXAS}};
+                 {"PTXOPT_CUDA_DRIVER", ASSEMBLER_PTXAS},
+                 {"PTXOPT_PTXAS", ASSEMBLER_NVJITLINK}};
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
         if (steps[i].broken)
             setenv(steps[i].broken, garbage, 1);
@@ -668,7 +668,7 @@ static void test_automatic_choice(void **state)
         assert_int_equal(run_fake(place, assembler, 0).failure, ASSEMBLY_DONE);
         assembler_close(assembler);
     }
-    setenv("PTXOPT_PTXAS", garbage, 1);
+    setenv("PTXOPT_NVJITLINK", garbage, 1);
     for (size_t i = 0; i < 3; i++)
         expect_no_assembler(place, ASSEMBLER_AUTO, variables[i], "no assembler can be used for sm_90");
     assert_null(assembler_open(place->arena, ASSEMBLER_AUTO, "gfx90a", &error));

@@ -71,7 +71,7 @@ def option_sets(wanted, patterns):
 
 
 def open_assembler(program, word, arch):
-    for one in [word] if word else ["driver", "nvjitlink", "ptxas"]:
+    for one in [word] if word else ["driver", "ptxas", "nvjitlink"]:
         assembler = Assembler(program, one, arch)
         if not assembler.missing:
             return assembler
