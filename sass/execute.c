@@ -395,20 +395,34 @@ static double *find_activity(Flow *flow)
     return activity;
 }
 
-/* Blocks without evidence take the activity of a block that follows, else of one before, else of the kernel's start. */
-static void spread_activity(const Flow *flow, double *activity)
+/* Whether the neighbour has an activity, and more nearly as many threads as the block than the best so far. */
+static bool is_nearer(const double *threads, const double *activity, uint32_t block, uint32_t neighbour, uint32_t best)
+{
+    if (!(activity[neighbour] > 0) || !(threads[neighbour] > 0))
+        return false;
+    return best == MACHINE_NONE ||
+           fabs(log(threads[neighbour] / threads[block])) < fabs(log(threads[best] / threads[block]));
+}
+
+/* Blocks without evidence take the activity of the block before or after them that has most nearly as many threads: what
+ * most threads pass by, only some lanes of a warp execute. The others take that of the kernel's start. */
+static void spread_activity(const Flow *flow, const double *threads, double *activity)
 {
     const MachineCode *code = flow->code;
     for (unsigned round = 0; round < 8; round++) {
         for (uint32_t b = code->block_count; b-- > 0;) {
             const MachineBlock *block = &code->blocks[b];
-            for (uint32_t i = 0; i < block->successor_count; i++) {
-                uint32_t next = block->successors[i];
-                if (activity[b] < 0)
-                    activity[b] = activity[next];
-                else if (activity[next] < 0 && round >= 4)
-                    activity[next] = activity[b];
-            }
+            uint32_t best = MACHINE_NONE;
+            if (activity[b] > 0 || !(threads[b] > 0))
+                continue;
+            for (uint32_t i = 0; i < block->successor_count; i++)
+                if (is_nearer(threads, activity, b, block->successors[i], best))
+                    best = block->successors[i];
+            for (uint32_t i = flow->loops.first_in[b]; i < flow->loops.first_in[b + 1]; i++)
+                if (is_nearer(threads, activity, b, flow->loops.in[i], best))
+                    best = flow->loops.in[i];
+            if (best != MACHINE_NONE)
+                activity[b] = activity[best];
         }
     }
     double start = flow->start.warps > 0 ? flow->start.threads / flow->start.warps : 32;
@@ -483,7 +497,7 @@ MachineExecutions *machine_execute(Arena *arena, const MachineMap *map, const Pt
     estimate_blocks(&flow);
     solve_threads(&flow, result->block_threads);
     double *activity = find_activity(&flow);
-    spread_activity(&flow, activity);
+    spread_activity(&flow, result->block_threads, activity);
     for (uint32_t b = 0; b < map->code->block_count; b++)
         result->block_warps[b] = result->block_threads[b] / activity[b];
     add_totals(&flow, result);
