@@ -404,8 +404,8 @@ static bool is_nearer(const double *threads, const double *activity, uint32_t bl
            fabs(log(threads[neighbour] / threads[block])) < fabs(log(threads[best] / threads[block]));
 }
 
-/* Blocks without evidence take the activity of the block before or after them that has most nearly as many threads: what
- * most threads pass by, only some lanes of a warp execute. The others take that of the kernel's start. */
+/* Blocks without evidence take the activity of the block before or after them that has most nearly as many threads:
+ * what most threads pass by, only some lanes of a warp execute. The others take that of the kernel's start. */
 static void spread_activity(const Flow *flow, const double *threads, double *activity)
 {
     const MachineCode *code = flow->code;
