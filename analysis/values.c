@@ -88,6 +88,17 @@ static bool undefined_add(BitSet *undefined, RegId reg)
     return is_new;
 }
 
+bool value_is_available(const Values *values, const Dominance *dominance, RegId reg, const Inst *at)
+{
+    const ValueDef *def = &values->defs[reg];
+    if (!def->block || def->block != at->block)
+        return def->block && dominance_has(dominance, def->block, at->block);
+    const Inst *before = at->prev;
+    while (before && def->inst && before != def->inst)
+        before = before->prev;
+    return !def->inst || before;
+}
+
 BitSet values_maybe_undefined(Arena *arena, const Values *values)
 {
     const Body *body = values->body;

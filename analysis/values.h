@@ -45,6 +45,10 @@ BitSet values_maybe_undefined(Arena *arena, const Values *values);
 /* Lets all instructions and phis that read the value read another; 'values' is outdated then. */
 void value_replace_uses(const Values *values, RegId old, RegId replacement);
 
+/* Whether the value has been computed wherever control comes to the instruction. O(1), but within a block O(distance);
+ * instructions may have been added since the values were computed. */
+bool value_is_available(const Values *values, const Dominance *dominance, RegId reg, const Inst *at);
+
 static inline bool value_is_undefined(const Values *values, RegId reg) { return !values->defs[reg].block; }
 static inline uint32_t value_use_count(const Values *values, RegId reg)
 {

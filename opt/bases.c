@@ -158,19 +158,6 @@ static int64_t magnitude(int64_t value)
     return value < 0 ? -value : value;
 }
 
-/* Whether the instruction's block has the register before it. */
-static bool is_there(const Bases *bases, RegId reg, const Inst *inst)
-{
-    const Block *block = bases->values->defs[reg].block;
-    if (!block || block != inst->block)
-        return block && dominance_has(bases->dominance, block, inst->block);
-    const Inst *made = bases->values->defs[reg].inst;
-    for (const Inst *at = inst->prev; at && made; at = at->prev)
-        if (at == made)
-            return true;
-    return !made;
-}
-
 /* Whether the sum can be computed from that address, by adding a multiple of a value of 32 bits. */
 static bool row_between(const Bases *bases, Inst *inst, RegId from, RegId reg, Row *row)
 {
@@ -180,7 +167,7 @@ static bool row_between(const Bases *bases, Inst *inst, RegId from, RegId reg, R
         (term.base != AFFINE_SIGNED && term.base != AFFINE_VALUE) || term.coefficient > MOST_FACTOR ||
         term.coefficient < -MOST_FACTOR ||
         type_bits(bases->body->regs.data[term.reg].type) != 32 || sum_other(inst, from) != REG_NONE ||
-        !is_there(bases, term.reg, inst))
+        !value_is_available(bases->values, bases->dominance, term.reg, inst))
         return false;
     *row = (Row){inst, reg, from, term.reg, term.base == AFFINE_SIGNED, term.coefficient, row->constant};
     return true;

@@ -16,16 +16,6 @@
 #include "opt/sums.h"
 #include "opt/trips.h"
 
-/* Whether what the first instruction computes can be read by the second. */
-static bool comes_before(const Dominance *dominance, const Inst *first, const Inst *second)
-{
-    if (first->block != second->block)
-        return dominance_has(dominance, first->block, second->block);
-    while (first && first != second)
-        first = first->next;
-    return first && first == second;
-}
-
 /* The register c of "mad.wide d, a, b, c" with 64-bit d; REG_NONE if the instruction is not that. */
 static RegId widened_addend(const Inst *inst)
 {
@@ -44,8 +34,11 @@ static RegId sum_before(Analyses *analyses, RegId a, RegId b, const Inst *at)
     const Values *values = analyses_values(analyses);
     for (uint32_t u = 0; u < value_use_count(values, a); u++) {
         const Inst *inst = value_uses(values, a)[u].inst;
-        if (sum_other(inst, a) == b && comes_before(analyses_dominance(analyses), inst, at))
-            return inst->refs[inst->operands[0].ref].reg;
+        if (sum_other(inst, a) != b)
+            continue;
+        RegId sum = inst->refs[inst->operands[0].ref].reg;
+        if (value_is_available(values, analyses_dominance(analyses), sum, at))
+            return sum;
     }
     return REG_NONE;
 }
