@@ -78,21 +78,13 @@ static const PtxCount *ptx_counts(Arena *arena, const Profile *profile)
     return counts;
 }
 
-/* Of the blocks that may come before 'block', the one that is executed most often. A call is followed by what it
- * enters. */
-static size_t most_often_before(const MachineCode *code, const MachineExecutions *executions, uint32_t block)
+/* Control may come to block 'to' from block 'from': of those where that holds, the one that is executed most often is
+ * kept. */
+static void note_edge(const MachineExecutions *executions, MachineRun *runs, uint32_t from, uint32_t to)
 {
-    size_t found = SIZE_MAX;
-    for (uint32_t from = 0; from < code->block_count; from++) {
-        const MachineBlock *other = &code->blocks[from];
-        bool follows = other->callee == block;
-        for (uint32_t i = 0; i < other->successor_count; i++)
-            follows |= other->successors[i] == block;
-        if (follows && executions->block_warps[from] > 0 &&
-            (found == SIZE_MAX || executions->block_warps[from] > executions->block_warps[found]))
-            found = from;
-    }
-    return found;
+    double warps = executions->block_warps[from];
+    if (warps > 0 && (runs[to].before == SIZE_MAX || warps > executions->block_warps[runs[to].before]))
+        runs[to].before = from;
 }
 
 static void add_runs(const MachineCode *code, const MachineExecutions *executions, MachineProfile *machine,
@@ -105,9 +97,16 @@ static void add_runs(const MachineCode *code, const MachineExecutions *execution
         steps[i] = (MachineStep){from->stall, from->wait, from->write_barrier, from->read_barrier,
                                  (uint8_t)class_pipe((MachineClass)from->class)};
     }
-    for (uint32_t block = 0; block < code->block_count; block++)
-        runs[block] = (MachineRun){steps + code->blocks[block].first, code->blocks[block].count,
-                                   executions->block_warps[block], most_often_before(code, executions, block)};
+    for (uint32_t b = 0; b < code->block_count; b++)
+        runs[b] = (MachineRun){steps + code->blocks[b].first, code->blocks[b].count, executions->block_warps[b],
+                               SIZE_MAX};
+    for (uint32_t from = 0; from < code->block_count; from++) {
+        const MachineBlock *block = &code->blocks[from];
+        for (uint32_t i = 0; i < block->successor_count; i++)
+            note_edge(executions, runs, from, block->successors[i]);
+        if (block->callee != MACHINE_NONE)
+            note_edge(executions, runs, from, block->callee);
+    }
     machine->runs = runs;
     machine->run_count = code->block_count;
 }
