@@ -130,9 +130,8 @@ static void check_seed(void *context, uint64_t seed)
             printf("seed %llu: WRONG: %s x%u, coarse %u: %s\n", (unsigned long long)seed, loop, way.jam, way.coarse,
                    message);
             sums->wrong++;
-        }
-        if (message)
             keep_wrong(arena, settings->folder, "jam", seed, &after, &text);
+        }
     }
     arena_free(module->arena);
     arena_free(arena);

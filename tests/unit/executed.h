@@ -23,4 +23,18 @@ static inline void expect_executed_alike(Module *original, Module *changed, uint
     arena_free(arena);
 }
 
+/* Fails unless the body, in SSA form, is well-formed and computes what 'original' does.  'changed' is a second copy of
+ * the module, and the body that of its 'kernel'. Frees both modules. */
+static inline void expect_body_alike(Module *original, Module *changed, Function *kernel, Body *body, const char *what,
+                                     uint32_t value)
+{
+    body_verify(body, what);
+    body_from_ssa(body);
+    function_set_body(kernel, body);
+    expect_executed_alike(original, changed, value);
+    function_set_body(kernel, NULL);
+    arena_free(original->arena);
+    arena_free(changed->arena);
+}
+
 #endif

@@ -94,7 +94,7 @@ static void others_stay(void **state)
                             "st.shared.u32 [%r4], %r2;\nst.shared.u32 [%r5], %r2;\nadd.s32 %r4, %r4, 128;\n"
                             "add.s32 %r5, %r5, 128;\n" BY_BYTES, &phis), 2);
     assert_int_equal(phis, 4);
-    /* A loop that is entered in two ways: there is no one place before it for the distances. */
+    /* An irreducible loop has no preheader for the distances. */
     assert_int_equal(joined(ALIKE "setp.eq.s32 %p2, %r1, 2;\n@%p2 bra LOOP;\nadd.s64 %rd4, %rd4, 4;\n", BY_BYTES,
                             &phis), 0);
     /* Another stride. */

@@ -49,13 +49,7 @@ static void check_copies(const char *text, bool masked, bool carried)
     Function *kernel = module_find_function(changed, "k");
     Body *body = body_in_ssa(kernel);
     assert_true(operands_copy(body, masked, carried) > 20);
-    body_verify(body, "opaque copies");
-    body_from_ssa(body);
-    function_set_body(kernel, body);
-    expect_executed_alike(original, changed, 0);
-    function_set_body(kernel, NULL);
-    arena_free(original->arena);
-    arena_free(changed->arena);
+    expect_body_alike(original, changed, kernel, body, "opaque copies", 0);
 }
 
 static void copies_hold_what_they_copy(void **state)

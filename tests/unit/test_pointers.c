@@ -22,13 +22,7 @@ static bool changes(const char *text)
     Function *kernel = module_find_function(changed, "k");
     Body *body = body_in_ssa(kernel);
     bool is_changed = one_pass(&body, PASS_POINTERS);
-    body_verify(body, "pointers");
-    body_from_ssa(body);
-    function_set_body(kernel, body);
-    expect_executed_alike(original, changed, 3);
-    function_set_body(kernel, NULL);
-    arena_free(original->arena);
-    arena_free(changed->arena);
+    expect_body_alike(original, changed, kernel, body, "pointers", 3);
     return is_changed;
 }
 

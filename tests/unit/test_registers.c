@@ -1,6 +1,5 @@
-/* The register search, judged by models and, where one is installed, by a real assembler.  Long: one model of a judge
- * serves all of its tests. */
-#include "tests/unit/test_registers_support.h"
+/* The register search, judged by models and, where one is installed, by a real assembler. */
+#include "tests/unit/test_registers_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,167 +8,11 @@
 #include "emulator/emulator.h"
 #include "opt/registers.h"
 
-typedef enum Temper { HONEST, ERRATIC, REFUSING, REFUSING_CAPS } Temper;
-
-enum { LEAST_CAP = 24 }; /* assemblers raise lower ones */
-
-/* HONEST: uses pressure + 4 registers and spills those above the cap.  ERRATIC: takes its figures from a hash of the
- * text. */
-typedef struct ModelJudge {
-    Judge judge;
-    Temper temper;
-    unsigned shared; /* bytes that every form takes */
-    unsigned places; /* bytes of shared memory for spills, for each thread of .maxntid, where the pragma asks for it */
-    unsigned calls;
-    unsigned prepared;   /* forms that prepare() was given */
-    unsigned ends_after; /* calls, after which the time is over; 0: never */
-    bool serializes;     /* it warns of every form but the input's */
-    bool repeats;        /* it claims that it has answered for every form before */
-    unsigned added;      /* instructions of every form with a cap */
-} ModelJudge;
-
-static uint64_t text_hash(const Body *body)
-{
-    Buf text = {0};
-    uint64_t hash = 1469598103934665603u;
-    body_dump(body, &text);
-    for (const char *c = buf_text(&text); *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
-    buf_free(&text);
-    return hash ^ hash >> 31;
-}
-
-static bool model_measure(void *context, const FunctionForm *form, Figures *out)
-{
-    ModelJudge *judge = context;
-    const Body *candidate = form->body;
-    judge->calls++;
-    *out = (Figures){0};
-    if (judge->temper == REFUSING || (judge->temper == REFUSING_CAPS && candidate->tuning.maxnreg)) {
-        out->message = "it does not want to";
-        return false;
-    }
-    unsigned count = 0, registers = (unsigned)body_peak(candidate) + 4, cap = candidate->tuning.maxnreg;
-    assert_true(!cap || cap >= LEAST_CAP);
-    for (size_t i = 0; i < candidate->blocks.count; i++)
-        for (const Inst *inst = candidate->blocks.data[i]->first; inst; inst = inst->next)
-            count++;
-    if (judge->temper == ERRATIC) {
-        uint64_t hash = text_hash(candidate);
-        registers = 24 + hash % 9;
-        out->spill_stores = cap ? hash / 64 % 8 * 4 : 0;
-        count = 100 + hash / 1024 % 20;
-    } else if (cap && registers > cap) {
-        out->spill_stores = out->spill_loads = 4 * (registers - cap);
-        count += 2 * (registers - cap);
-        registers = cap;
-    }
-    if (judge->places && candidate->blocks.data[0]->pragmas.count) {
-        assert_int_equal(candidate->blocks.data[0]->pragmas.count, 1);
-        out->spill_stores = out->spill_loads = 0;
-        out->shared = judge->places * (candidate->tuning.maxntid_count ? candidate->tuning.maxntid[0] : 1024);
-    }
-    out->known = true;
-    out->repeated = judge->repeats;
-    count += cap ? judge->added : 0;
-    out->serialized = judge->serializes && judge->calls > 2;
-    out->registers = registers;
-    out->shared += judge->shared;
-    out->instructions = count;
-    return true;
-}
-
-static void model_prepare(void *context, const FunctionForm *forms, unsigned count)
-{
-    ModelJudge *judge = context;
-    assert_true(count > 1 && count <= judge->judge.width);
-    for (unsigned i = 0; i < count; i++)
-        assert_non_null(forms[i].body);
-    judge->prepared += count;
-}
-
-static bool model_is_over(void *context)
-{
-    const ModelJudge *judge = context;
-    return judge->ends_after && judge->calls >= judge->ends_after;
-}
-
-static void model_init(ModelJudge *judge, Temper temper)
-{
-    *judge = (ModelJudge){.temper = temper};
-    judge->judge = (Judge){.context = judge, .measure = model_measure, .is_over = model_is_over};
-}
-
-/* 'count' values made early from the thread's index and read late. */
-static const char *late_values(Arena *arena, int count)
-{
-    const char *text = KERNEL_HEAD ".visible .entry k(.param .u64 out)\n{\n.reg .b32 %r<300>;\n.reg .b64 %rd<2>;\n"
-                                   "ld.param.u64 %rd1, [out];\nmov.u32 %r200, %tid.x;\n";
-    for (int i = 0; i < count; i++)
-        text = arena_printf(arena, "%smad.lo.s32 %%r%d, %%r200, %d, %d;\n", text, i, 2 * i + 3, i + 1);
-    for (int i = 0; i < 40; i++)
-        text = arena_printf(arena, "%sxor.b32 %%r%d, %%r%d, %d;\n", text, 201 + i, 200 + i, i);
-    text = arena_printf(arena, "%sst.global.u32 [%%rd1+400], %%r240;\n", text);
-    for (int i = 0; i < count; i++)
-        text = arena_printf(arena, "%sst.global.u32 [%%rd1+%d], %%r%d;\n", text, 4 * i, i);
-    return arena_printf(arena, "%sst.global.u32 [%%rd1+404], %%r200;\nret;\n}\n", text);
-}
-
-typedef struct Case {
-    Arena *arena;
-    Module *module;
-    Function *kernel;
-    Body *body;
-    ModelJudge judge;
-    PassOptions passes;
-    unsigned block_threads; /* 0: unknown */
-    RegistersRequest request;
-    RegistersResult result;
-} Case;
-
-static unsigned registers_before; /* in the first prediction; 0: none was asked for yet */
-
-static void case_start(Case *test, const char *text, Temper temper)
-{
-    const char *reason;
-    *test = (Case){.arena = arena_new(), .module = module_of_text(text)};
-    test->kernel = module_find_function(test->module, "k");
-    test->body = body_build(test->kernel, &reason);
-    model_init(&test->judge, temper);
-    registers_before = 0;
-    test->request = (RegistersRequest){.target = 32, .spill = true, .effort = 60};
-    memset(test->passes.enabled, true, sizeof test->passes.enabled);
-}
-
-static void case_run(Case *test)
-{
-    const unsigned given[3] = {test->block_threads, 1, 1};
-    PassContext context = pass_context_new(test->arena, &test->passes, test->kernel, test->body);
-    context.machine = machine_for("sm_90");
-    context.judge = &test->judge.judge;
-    context.block = block_size_resolve(&test->body->tuning, given);
-    registers_reduce(&context, &test->request, &test->result);
-    test->body = pass_take_body(&context);
-    assert_false(test->body->ssa);
-    assert_true(test->judge.repeats || test->judge.calls <= (test->request.effort > 2 ? test->request.effort : 2));
-    assert_non_null(test->result.explanation);
-    body_verify(test->body, "registers");
-}
-
-static void case_end(Case *test)
-{
-    body_free(test->body);
-    arena_free(test->module->arena);
-    arena_free(test->arena);
-}
-
-static Arena *text_arena;
-
 static void a_target_is_reached(void **state)
 {
     (void)state;
     Case test;
-    case_start(&test, late_values(text_arena, 40), HONEST);
+    case_start(&test, values_read_late(text_arena, 40), HONEST);
     case_run(&test);
     assert_true(test.result.before.registers > 40);
     assert_true(figures_spills(&test.result.capped) > 0);
@@ -185,7 +28,7 @@ static void what_fits_stays_as_it_is(void **state)
 {
     (void)state;
     Case test;
-    case_start(&test, late_values(text_arena, 10), HONEST);
+    case_start(&test, values_read_late(text_arena, 10), HONEST);
     Body *body = test.body;
     case_run(&test);
     assert_true(test.result.reached);
@@ -200,7 +43,7 @@ static void without_bounds_no_directive_is_added(void **state)
 {
     (void)state;
     Case test;
-    case_start(&test, late_values(text_arena, 40), HONEST);
+    case_start(&test, values_read_late(text_arena, 40), HONEST);
     test.passes.enabled[PASS_BOUNDS] = false;
     test.block_threads = 64;
     case_run(&test);
@@ -214,7 +57,7 @@ static void low_targets_are_capped_at_24(void **state)
 {
     (void)state;
     Case test;
-    case_start(&test, late_values(text_arena, 60), HONEST);
+    case_start(&test, values_read_late(text_arena, 60), HONEST);
     test.request.target = 8;
     test.passes.enabled[PASS_REMATERIALIZE] = test.passes.enabled[PASS_SINK] = test.passes.enabled[PASS_SCHEDULE] =
         false;
@@ -231,7 +74,7 @@ static void passes_can_be_left_out(void **state)
     static const char *const words[] = {"schedule", "rematerialize", "sink", ".maxn"};
     for (unsigned off = 0; off < 4; off++) {
         Case test;
-        case_start(&test, late_values(text_arena, 40), HONEST);
+        case_start(&test, values_read_late(text_arena, 40), HONEST);
         test.passes.enabled[PASS_SCHEDULE] = off != 0;
         test.passes.enabled[PASS_REMATERIALIZE] = off != 1;
         test.passes.enabled[PASS_SINK] = off != 2;
@@ -248,7 +91,7 @@ static void an_ssa_body_leaves_ssa_form(void **state)
     (void)state;
     for (int count = 5; count <= 40; count += 35) {
         Case test;
-        case_start(&test, late_values(text_arena, count), HONEST);
+        case_start(&test, values_read_late(text_arena, count), HONEST);
         body_to_ssa(test.body);
         case_run(&test);
         case_end(&test);
@@ -271,7 +114,7 @@ static void the_result_is_never_worse(void **state)
     (void)state;
     for (int count = 8; count < 40; count += 3) {
         Case test;
-        case_start(&test, late_values(text_arena, count), ERRATIC);
+        case_start(&test, values_read_late(text_arena, count), ERRATIC);
         test.request.target = 24;
         case_run(&test);
         if (test.result.changed)
@@ -290,7 +133,7 @@ static void the_search_is_deterministic(void **state)
     Buf texts[2] = {{0}, {0}};
     for (unsigned i = 0; i < 2; i++) {
         Case test;
-        case_start(&test, late_values(text_arena, 50), HONEST);
+        case_start(&test, values_read_late(text_arena, 50), HONEST);
         test.request.target = 24;
         case_run(&test);
         body_dump(test.body, &texts[i]);
@@ -312,7 +155,7 @@ static void width_changes_nothing(void **state)
         for (size_t i = 0; i < COUNT_OF(widths); i++) {
             Case test;
             Buf text = {0};
-            case_start(&test, late_values(text_arena, 40), temper);
+            case_start(&test, values_read_late(text_arena, 40), temper);
             test.request.target = 24;
             test.judge.judge.prepare = model_prepare;
             test.judge.judge.width = widths[i];
@@ -338,7 +181,7 @@ static void the_best_until_the_end_of_time_is_taken(void **state)
     uint64_t spills = UINT64_MAX;
     for (unsigned ends_after = 2; ends_after < 40; ends_after += 3) {
         Case test;
-        case_start(&test, late_values(text_arena, 60), HONEST);
+        case_start(&test, values_read_late(text_arena, 60), HONEST);
         test.request.target = 24;
         test.judge.ends_after = ends_after;
         case_run(&test);
@@ -353,7 +196,7 @@ static void serialized_forms_are_not_kept(void **state)
 {
     (void)state;
     Case test;
-    case_start(&test, late_values(text_arena, 40), HONEST);
+    case_start(&test, values_read_late(text_arena, 40), HONEST);
     test.request.target = 24;
     test.judge.serializes = true;
     case_run(&test);
@@ -367,7 +210,7 @@ static void effort_is_a_limit(void **state)
     (void)state;
     for (unsigned effort = 0; effort < 30; effort += 3) {
         Case test;
-        case_start(&test, late_values(text_arena, 60), ERRATIC);
+        case_start(&test, values_read_late(text_arena, 60), ERRATIC);
         test.request.effort = effort;
         test.request.target = 16;
         case_run(&test);
@@ -382,7 +225,7 @@ static void long_forms_count_for_more(void **state)
     unsigned before = 61;
     for (unsigned added = 0; added <= 4000; added += 1000) {
         Case test;
-        case_start(&test, late_values(text_arena, 60), ERRATIC);
+        case_start(&test, values_read_late(text_arena, 60), ERRATIC);
         test.request.target = 16;
         test.judge.added = added;
         case_run(&test);
@@ -398,7 +241,7 @@ static void repeated_forms_do_not_count(void **state)
 {
     (void)state;
     Case test;
-    case_start(&test, late_values(text_arena, 60), ERRATIC);
+    case_start(&test, values_read_late(text_arena, 60), ERRATIC);
     test.request = (RegistersRequest){.target = 16, .spill = true, .effort = 10};
     test.judge.repeats = true;
     case_run(&test);
@@ -425,7 +268,7 @@ static void predictions_count(void **state)
     (void)state;
     for (unsigned effort = 8; effort <= 60; effort += 4) {
         Case test;
-        case_start(&test, late_values(text_arena, 60), ERRATIC);
+        case_start(&test, values_read_late(text_arena, 60), ERRATIC);
         test.request.target = 16;
         test.request.effort = effort;
         test.block_threads = 128;
@@ -444,7 +287,7 @@ static void a_judge_that_fails_changes_nothing(void **state)
     for (Temper temper = REFUSING; temper <= REFUSING_CAPS; temper++)
         for (unsigned is_auto = 0; is_auto < 2; is_auto++) {
             Case test;
-            case_start(&test, late_values(text_arena, 40), temper);
+            case_start(&test, values_read_late(text_arena, 40), temper);
             test.request.goal = is_auto ? GOAL_AUTO : GOAL_COUNT;
             case_run(&test);
             assert_false(test.result.changed);
@@ -458,7 +301,7 @@ static void auto_takes_the_next_boundary(void **state)
 {
     (void)state;
     Case test;
-    case_start(&test, late_values(text_arena, 40), HONEST);
+    case_start(&test, values_read_late(text_arena, 40), HONEST);
     test.request.goal = GOAL_AUTO;
     test.block_threads = 256;
     case_run(&test);
@@ -498,7 +341,7 @@ static void instructions_without_warps_are_not_worth_it(void **state)
     (void)state;
     for (unsigned is_auto = 0; is_auto < 2; is_auto++) {
         Case test;
-        case_start(&test, late_values(text_arena, 40), HONEST);
+        case_start(&test, values_read_late(text_arena, 40), HONEST);
         test.request.goal = is_auto ? GOAL_AUTO : GOAL_COUNT;
         test.block_threads = 256;
         test.judge.judge.predict = model_predict;
@@ -516,7 +359,7 @@ static void time_decides(void **state)
     static const double factors[] = {0.5, 2};
     for (unsigned i = 0; i < 2; i++) {
         Case test;
-        case_start(&test, late_values(text_arena, 40), HONEST);
+        case_start(&test, values_read_late(text_arena, 40), HONEST);
         test.request.goal = GOAL_AUTO;
         test.block_threads = 256;
         test.judge.judge.predict = model_predict;
@@ -560,7 +403,7 @@ static void auto_takes_the_fastest_boundary(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Case test;
-        case_start(&test, late_values(text_arena, 40), HONEST);
+        case_start(&test, values_read_late(text_arena, 40), HONEST);
         test.request.goal = GOAL_AUTO;
         test.block_threads = 256;
         test.judge.judge.predict = boundary_predict;
@@ -590,7 +433,7 @@ static void spills_need_a_large_gain(void **state)
     static const double gains[] = {1.01, 1.04, 1.2};
     for (size_t i = 0; i < COUNT_OF(gains); i++) {
         Case test;
-        case_start(&test, late_values(text_arena, 40), HONEST);
+        case_start(&test, values_read_late(text_arena, 40), HONEST);
         test.request.goal = GOAL_AUTO;
         test.block_threads = 256;
         test.passes.enabled[PASS_REMATERIALIZE] = test.passes.enabled[PASS_SINK] =
@@ -609,7 +452,7 @@ static void auto_says_when_nothing_is_to_be_gained(void **state)
 {
     (void)state;
     Case test;
-    case_start(&test, late_values(text_arena, 8), HONEST);
+    case_start(&test, values_read_late(text_arena, 8), HONEST);
     test.request.goal = GOAL_AUTO;
     case_run(&test);
     assert_false(test.result.changed);
@@ -623,7 +466,7 @@ static void auto_counts_shared_memory(void **state)
 {
     (void)state;
     Case test;
-    case_start(&test, late_values(text_arena, 40), HONEST);
+    case_start(&test, values_read_late(text_arena, 40), HONEST);
     test.request.goal = GOAL_AUTO;
     test.block_threads = 256;
     test.judge.shared = 100 * 1024;
@@ -637,7 +480,7 @@ static void auto_gives_up_where_spills_would_stay(void **state)
 {
     (void)state;
     Case test;
-    case_start(&test, late_values(text_arena, 40), HONEST);
+    case_start(&test, values_read_late(text_arena, 40), HONEST);
     test.request.goal = GOAL_AUTO;
     test.block_threads = 256;
     test.passes.enabled[PASS_REMATERIALIZE] = test.passes.enabled[PASS_SINK] = test.passes.enabled[PASS_SCHEDULE] =
@@ -694,27 +537,13 @@ static void an_assembler_judges(void **state)
     arena_free(arena);
 }
 
-static int texts_start(void **state)
-{
-    (void)state;
-    text_arena = arena_new();
-    return 0;
-}
-
-static int texts_end(void **state)
-{
-    (void)state;
-    arena_free(text_arena);
-    return 0;
-}
-
 /* The model spills under every cap below what a form needs, and forms differ in what they need. */
 static void spills_are_not_a_way_to_reach_a_target(void **state)
 {
     (void)state;
     for (unsigned effort = 10; effort <= 60; effort += 10) {
         Case test;
-        case_start(&test, late_values(text_arena, 40), HONEST);
+        case_start(&test, values_read_late(text_arena, 40), HONEST);
         memset(test.passes.enabled, false, sizeof test.passes.enabled);
         test.passes.enabled[PASS_BOUNDS] = true;
         test.request = (RegistersRequest){.target = 24, .effort = effort};
@@ -743,7 +572,7 @@ static void spills_go_to_unused_shared_memory(void **state)
     } cases[] = {{128, 64, true, false}, {128, 128, false, true}, {128, 0, false, true}, {0, 8, false, false}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Case test;
-        case_start(&test, late_values(text_arena, 40), HONEST);
+        case_start(&test, values_read_late(text_arena, 40), HONEST);
         memset(test.passes.enabled, false, sizeof test.passes.enabled);
         test.passes.enabled[PASS_BOUNDS] = test.passes.enabled[PASS_SPILLING] = true;
         test.block_threads = cases[i].threads;
@@ -776,7 +605,7 @@ static void forms_that_are_slower_are_not_taken(void **state)
 {
     (void)state;
     Case test;
-    case_start(&test, late_values(text_arena, 40), HONEST);
+    case_start(&test, values_read_late(text_arena, 40), HONEST);
     memset(test.passes.enabled, false, sizeof test.passes.enabled);
     test.passes.enabled[PASS_BOUNDS] = test.passes.enabled[PASS_SPILLING] = true;
     test.block_threads = 128;
@@ -791,182 +620,6 @@ static void forms_that_are_slower_are_not_taken(void **state)
     case_end(&test);
 }
 
-/* The fewest registers: predictions as the test wants them, by the registers of the form. */
-static unsigned cheap_registers;             /* fewer than these cost */
-static double cycles_more, instructions_more; /* for each register fewer, of 1000 */
-static bool counts_machine; /* machine instructions, of forms that cost nothing */
-
-static Prediction predict_by_registers(void *context, const FunctionForm *form, const Figures *figures,
-                                       const LaunchChange *change)
-{
-    (void)context;
-    (void)form;
-    (void)change;
-    double fewer = figures->registers < cheap_registers ? cheap_registers - figures->registers : 0;
-    return (Prediction){
-        .known = true,
-        .is_new = true,
-        .warps = 16,
-        .is_machine = counts_machine && figures->registers >= cheap_registers,
-        .cycles = 1000 + fewer * cycles_more,
-        .instructions = 1000 + fewer * instructions_more,
-    };
-}
-
-static void fewest_start(Case *test, Temper temper)
-{
-    case_start(test, late_values(text_arena, 40), temper);
-    test->request.goal = GOAL_FEWEST;
-    cheap_registers = 0;
-    cycles_more = instructions_more = 0;
-    counts_machine = false;
-}
-
-static void fewest_is_as_low_as_nothing_is_spilled(void **state)
-{
-    (void)state;
-    for (unsigned predicts = 0; predicts < 2; predicts++) {
-        Case test;
-        fewest_start(&test, HONEST);
-        test.judge.judge.predict = predicts ? predict_by_registers : NULL;
-        case_run(&test);
-        const RegistersResult *result = &test.result;
-        assert_true(result->changed && result->reached);
-        assert_true(result->after.registers < 24 && result->before.registers > 40);
-        assert_int_equal(result->target, result->after.registers);
-        assert_int_equal(figures_spills(&result->after), 0);
-        assert_true(predicts || result->after.instructions * 100 <= result->before.instructions * 103);
-        case_end(&test);
-    }
-}
-
-/* What is taken costs no more than is allowed, in percent, and each lower form that the report lists costs more.  With
- * an erratic judge there are forms of many counts; each register fewer than 31 costs that many of 1000. */
-static unsigned check_fewest(double price, double cycles, double instructions)
-{
-    Case test;
-    fewest_start(&test, ERRATIC);
-    test.judge.judge.predict = predict_by_registers;
-    test.request.price = price;
-    test.request.effort = 120;
-    cycles_more = cycles;
-    instructions_more = instructions;
-    cheap_registers = 31;
-    case_run(&test);
-    const RegistersResult *result = &test.result;
-    unsigned after = result->after.registers, lowest = after;
-    double executed = price > 3 ? price : 3;
-    assert_true(result->changed && result->before.registers == 32 && !figures_spills(&result->after));
-    for (unsigned i = 0; i < result->step_count; i++)
-        if (!figures_spills(&result->steps[i].figures) && result->steps[i].figures.registers < lowest)
-            lowest = result->steps[i].figures.registers;
-    for (unsigned registers = lowest; registers <= after; registers++) {
-        double fewer = registers < 31 ? 31 - registers : 0;
-        bool is_allowed = fewer * cycles <= price * 10 + 1.02 && fewer * instructions <= executed * 10;
-        assert_true(registers == after ? is_allowed : registers > lowest || !is_allowed);
-    }
-    assert_true(lowest == after || strstr(result->explanation, "; "));
-    case_end(&test);
-    return after;
-}
-
-static void fewest_costs_what_is_allowed(void **state)
-{
-    (void)state;
-    assert_int_equal(check_fewest(0, 5, 0), 31);
-    assert_int_equal(check_fewest(1, 5, 0), 31); /* there is none with 30 or 29 */
-    assert_in_range(check_fewest(2.5, 5, 0), 26, 30);
-    assert_in_range(check_fewest(50, 5, 0), 24, 27);
-    /* Nearly the same time is the same. */
-    assert_in_range(check_fewest(0, 0.2, 0), 26, 30);
-}
-
-/* What is executed is limited, too, whatever the time; only a higher price raises that. */
-static void fewest_executes_little_more(void **state)
-{
-    (void)state;
-    unsigned free = check_fewest(0, 0, 10);
-    assert_in_range(free, 28, 30);
-    assert_int_equal(check_fewest(2, 0, 10), free);
-    assert_in_range(check_fewest(5, 0, 10), 26, free - 1);
-}
-
-static void fewest_leaves_alone_what_costs(void **state)
-{
-    (void)state;
-    Case test;
-    fewest_start(&test, HONEST);
-    test.judge.judge.predict = predict_by_registers;
-    cheap_registers = 255;
-    cycles_more = 5;
-    case_run(&test);
-    assert_false(test.result.changed || test.result.reached);
-    assert_int_equal(test.result.target, 0);
-    assert_int_equal(test.body->tuning.maxnreg, 0);
-    assert_non_null(strstr(test.result.explanation, "would take"));
-    case_end(&test);
-    for (Temper temper = REFUSING; temper <= REFUSING_CAPS; temper++) {
-        fewest_start(&test, temper);
-        case_run(&test);
-        assert_false(temper == REFUSING && test.result.changed);
-        assert_int_equal(test.body->tuning.maxnreg, 0);
-        case_end(&test);
-    }
-}
-
-static unsigned late_predictions; /* after the time is over */
-
-static Prediction predict_in_time(void *context, const FunctionForm *form, const Figures *figures,
-                                  const LaunchChange *change)
-{
-    late_predictions += model_is_over(context);
-    return predict_by_registers(context, form, figures, change);
-}
-
-/* What was found until the time is over is taken, after few more predictions. */
-static void fewest_ends_in_time(void **state)
-{
-    (void)state;
-    for (unsigned ends_after = 2; ends_after < 60; ends_after += 6)
-        for (unsigned costs = 0; costs < 2; costs++) {
-            Case test;
-            fewest_start(&test, ERRATIC);
-            test.judge.judge.predict = predict_in_time;
-            test.judge.ends_after = ends_after;
-            test.request.effort = 120;
-            cheap_registers = 40;
-            cycles_more = costs ? 5 : 0;
-            late_predictions = 0;
-            case_run(&test);
-            assert_true(test.judge.calls <= ends_after + 1);
-            assert_true(late_predictions <= 4);
-            assert_true(costs ? !test.result.changed : ends_after < 8 || test.result.changed);
-            case_end(&test);
-        }
-}
-
-static void fewest_is_never_worse(void **state)
-{
-    (void)state;
-    for (unsigned effort = 1; effort < 120; effort += 17) {
-        Case test;
-        fewest_start(&test, ERRATIC);
-        test.request.effort = effort;
-        test.judge.judge.predict = effort % 2 ? predict_by_registers : NULL;
-        counts_machine = true;
-        cheap_registers = 32;
-        cycles_more = -1;
-        case_run(&test);
-        const RegistersResult *result = &test.result;
-        /* Nothing is known of the time that all lower forms take: their instructions decide. */
-        assert_true(result->after.instructions * 100 <= result->before.instructions * 103);
-        assert_true(figures_spills(&result->after) <= figures_spills(&result->before));
-        assert_true(result->changed ? result->after.registers < result->before.registers
-                                    : result->after.registers == result->before.registers);
-        case_end(&test);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -974,12 +627,6 @@ int main(void)
         cmocka_unit_test(what_fits_stays_as_it_is),
         cmocka_unit_test(without_bounds_no_directive_is_added),
         cmocka_unit_test(low_targets_are_capped_at_24),
-        cmocka_unit_test(fewest_is_as_low_as_nothing_is_spilled),
-        cmocka_unit_test(fewest_costs_what_is_allowed),
-        cmocka_unit_test(fewest_executes_little_more),
-        cmocka_unit_test(fewest_leaves_alone_what_costs),
-        cmocka_unit_test(fewest_ends_in_time),
-        cmocka_unit_test(fewest_is_never_worse),
         cmocka_unit_test(passes_can_be_left_out),
         cmocka_unit_test(an_ssa_body_leaves_ssa_form),
         cmocka_unit_test(the_result_is_never_worse),

@@ -67,4 +67,31 @@ static inline const char *block_opcodes(Arena *arena, const Block *block)
 
 #define KERNEL_HEAD ".version 9.0\n.target sm_90\n.address_size 64\n"
 
+/* Of the dump of a body. */
+static inline uint64_t text_hash(const Body *body)
+{
+    Buf text = {0};
+    uint64_t hash = 1469598103934665603u;
+    body_dump(body, &text);
+    for (const char *c = buf_text(&text); *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+    buf_free(&text);
+    return hash ^ hash >> 31;
+}
+
+/* 'count' values made early from the thread's index and read late. */
+static inline const char *values_read_late(Arena *arena, int count)
+{
+    const char *text = KERNEL_HEAD ".visible .entry k(.param .u64 out)\n{\n.reg .b32 %r<300>;\n.reg .b64 %rd<2>;\n"
+                                   "ld.param.u64 %rd1, [out];\nmov.u32 %r200, %tid.x;\n";
+    for (int i = 0; i < count; i++)
+        text = arena_printf(arena, "%smad.lo.s32 %%r%d, %%r200, %d, %d;\n", text, i, 2 * i + 3, i + 1);
+    for (int i = 0; i < 40; i++)
+        text = arena_printf(arena, "%sxor.b32 %%r%d, %%r%d, %d;\n", text, 201 + i, 200 + i, i);
+    text = arena_printf(arena, "%sst.global.u32 [%%rd1+400], %%r240;\n", text);
+    for (int i = 0; i < count; i++)
+        text = arena_printf(arena, "%sst.global.u32 [%%rd1+%d], %%r%d;\n", text, 4 * i, i);
+    return arena_printf(arena, "%sst.global.u32 [%%rd1+404], %%r200;\nret;\n}\n", text);
+}
+
 #endif

@@ -18,17 +18,6 @@ typedef struct Stub {
     unsigned prepared_count;
 } Stub;
 
-static uint64_t text_hash(const Body *body)
-{
-    Buf text = {0};
-    uint64_t hash = 1469598103934665603u;
-    body_dump(body, &text);
-    for (const char *c = buf_text(&text); *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
-    buf_free(&text);
-    return hash;
-}
-
 static bool stub_measure(void *context, const FunctionForm *form, Figures *out)
 {
     Stub *stub = context;
@@ -119,21 +108,6 @@ static const char *batches(const Run *run)
 
 static Arena *text_arena;
 
-/* 'count' values made early from the thread's index and read late. */
-static const char *late_values(Arena *arena, unsigned count)
-{
-    const char *text = KERNEL_HEAD ".visible .entry k(.param .u64 out)\n{\n.reg .b32 %r<300>;\n.reg .b64 %rd<2>;\n"
-                                   "ld.param.u64 %rd1, [out];\nmov.u32 %r200, %tid.x;\n";
-    for (unsigned i = 0; i < count; i++)
-        text = arena_printf(arena, "%smad.lo.s32 %%r%u, %%r200, %u, %u;\n", text, i, 2 * i + 3, i + 1);
-    for (unsigned i = 0; i < 40; i++)
-        text = arena_printf(arena, "%sxor.b32 %%r%u, %%r%u, %u;\n", text, 201 + i, 200 + i, i);
-    text = arena_printf(arena, "%sst.global.u32 [%%rd1+400], %%r240;\n", text);
-    for (unsigned i = 0; i < count; i++)
-        text = arena_printf(arena, "%sst.global.u32 [%%rd1+%u], %%r%u;\n", text, 4 * i, i);
-    return arena_printf(arena, "%sst.global.u32 [%%rd1+404], %%r200;\nret;\n}\n", text);
-}
-
 /* As many sums of two loads. */
 static const char *late_sums(Arena *arena, unsigned count)
 {
@@ -178,7 +152,7 @@ static void batches_are_halved(void **state)
     (void)state;
     for (unsigned begun = 0; begun <= 70; begun += 70) {
         Run run;
-        run_start(&run, late_values(text_arena, 40));
+        run_start(&run, values_read_late(text_arena, 40));
         run.begun = begun;
         run_pass(&run);
         assert_true(strncmp(batches(&run), "42 21 10 5 2 1 4 2 1 4 2 1 4", 28) == 0);
@@ -197,7 +171,7 @@ static void what_helps_is_followed_by_the_next(void **state)
     static const char *const expected[] = {"42 21 21 8p", "42 21 10 10 10 10 2 5p"};
     for (unsigned i = 0; i < COUNT_OF(expected); i++) {
         Run run;
-        run_start(&run, late_values(text_arena, 40));
+        run_start(&run, values_read_late(text_arena, 40));
         run.stub.better_from = i + 1;
         run_pass(&run);
         assert_string_equal(batches(&run), expected[i]);
@@ -210,7 +184,7 @@ static void it_ends_when_the_target_is_reached(void **state)
 {
     (void)state;
     Run run;
-    run_start(&run, late_values(text_arena, 40));
+    run_start(&run, values_read_late(text_arena, 40));
     run.stub.reached_from = 2;
     run_pass(&run);
     assert_string_equal(batches(&run), "42 21 10");
@@ -224,7 +198,7 @@ static void batches_are_prepared(void **state)
     (void)state;
     for (unsigned better_from = 0; better_from <= 2; better_from++) {
         Run run;
-        run_start(&run, late_values(text_arena, 40));
+        run_start(&run, values_read_late(text_arena, 40));
         run.stub.better_from = better_from;
         run.stub.judge.prepare = stub_prepare;
         run.stub.judge.width = 4;
