@@ -8,7 +8,7 @@
 
 enum {
     COUNTS = 256,       /* of registers */
-    LEAST_TARGET = 8,   /* below the lowest cap there is no nearer target: the passes go as far down as they can */
+    LEAST_TARGET = 8,   /* a form below the lowest cap has no next target: the passes go as low as they can */
     STEP_PART = 8,      /* of the registers, between one target and the next */
     CAPS_APART = 2,     /* registers between two caps for the input, at least */
     ROUND_LEAST = 6,    /* assemblies for one target */
@@ -246,7 +246,7 @@ void target_fewest(Search *search, const Body *input, PassContext *context)
     fewest.before = search_predict(search, input, before);
     caps_try(&fewest);
     targets_try(&fewest);
-    /* At a time limit, or when the user wants the end, there is no time for many. */
+    /* Out of time, or interrupted: predict only a few. */
     const Judge *judge = search->passes.judge;
     lower_take(&fewest, judge->is_over && judge->is_over(judge->context) ? PREDICTIONS : last);
     search->front = NULL;

@@ -27,6 +27,7 @@
 #include "tools/gpu-images.h"
 
 enum { STATUS_DONE = 0, STATUS_INPUT = 1, STATUS_USAGE = 2, STATUS_NO_GPU = 3, STATUS_DIFFERENT = 5 };
+
 typedef void Reference(const RefLaunch *launch, void **args);
 
 /* One PTX file, loaded. */
