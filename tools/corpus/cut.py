@@ -8,6 +8,11 @@ WARPS = 64                   # that an SM holds
 BUSY_WARPS = 4 * SLICE * WARPS  # four times what the slice holds
 
 
+def slice_options(root):
+    """What makes ptxopt predict for the slice."""
+    return ["-machine", os.path.join(root, "corpus", "two-sms.json")]
+
+
 def cut_launch(path, folder):
     """The launch file with fewer blocks: the path of the new file. The longest axis is halved first: a strip along the
     border has neighbours on one side only, and shares less than the grid does."""
@@ -40,4 +45,4 @@ def predicted_launch(path, folder, root, multiprocessors):
     part = cut_launch(path, folder)
     with open(part, encoding="utf-8") as file:
         part_blocks = math.prod(json.load(file)["grid"])
-    return part, ["-machine", os.path.join(root, "corpus", "two-sms.json")], blocks / part_blocks * SLICE / multiprocessors
+    return part, slice_options(root), blocks / part_blocks * SLICE / multiprocessors

@@ -58,7 +58,7 @@ def launches_of(kernel, root, small, folder, multiprocessors):
             launch = json.load(file)
         part, options, scale = predicted_launch(os.path.join(root, path), folder, root, multiprocessors)
         found.append(dataclasses.replace(kernel, launches=[path], block=triple(launch.get("block", ())),
-                                         grid=triple(launch.get("grid", ())), counted=("-launch", part, *options),
+                                         grid=triple(launch.get("grid", ())), counted=(part, *options),
                                          scale=scale))
     return found
 
@@ -84,7 +84,7 @@ def run_launch(runner, references, kernel, form, root, made, environment_options
     """The rows of one launch file: one for the input, one for each output that is another kernel."""
     rows = []
     base = {"kernel": kernel.name, "papers": list(kernel.papers), "ptx": form, "launch": kernel.launches[0],
-            "counted": list(kernel.counted[1:]), "scale": kernel.scale}
+            "counted": list(kernel.counted), "scale": kernel.scale}
     changed = []
     for row in made:
         if row["outcome"] in ("failed", "refused"):

@@ -66,7 +66,7 @@ class Kernel:
     grid: tuple = (1, 1, 1)
     papers: tuple = (OTHER_PAPER,)
     ptx: dict = field(default_factory=dict)  # form -> file
-    counted: tuple = ()  # the options by which its time is predicted; empty: for the first launch, on two SMs
+    counted: tuple = ()  # launch file and options by which its time is predicted; empty: the first launch, on two SMs
     scale: float = 1.0   # of the whole launch's time over that of the counted one
 
 

@@ -9,6 +9,7 @@ import threading
 import time
 from dataclasses import dataclass
 
+from cut import slice_options
 from kernels import UsageError
 
 TIME_LIMIT = 300  # seconds for one call of ptxopt
@@ -180,11 +181,12 @@ class Measurer:
             for launch in kernel.launches:
                 verification += ["-verify", os.path.join(self.root, launch)]
         # Times are predicted for the first launch, on as much of a device as such a small launch fills. For fewer
-        # registers they are estimated for a launch that fills the device: in a small one no warp is ever added.
+        # registers they are estimated for a launch that fills the device: in a small one no warp is ever added. On a GPU
+        # only what is chosen by time needs it; predictions are made afterwards.
         predicted = []
         if kernel.launches and "-target-regs" not in options.words and (options.judged or not kernel.counted):
-            predicted = list(kernel.counted) or ["-launch", os.path.join(self.root, kernel.launches[0]), "-machine",
-                                                 os.path.join(self.root, "corpus", "two-sms.json")]
+            predicted = ["-launch", *(kernel.counted or (os.path.join(self.root, kernel.launches[0]),
+                                                         *slice_options(self.root)))]
         source = os.path.join(self.root, kernel.ptx[form])
         command = [self.program, "-q", "-assembler", self.assembler.kind, "-entry", kernel.name, "-block",
                    block_text(kernel.block), *self.arch, *options.words, *self.extra, *predicted, *verification,
