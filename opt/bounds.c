@@ -3,27 +3,25 @@
  * Requires nothing.  Preserves everything but the body's tuning.  Invalidates nothing.
  * Without .maxntid an assembler assumes blocks of 1,024 threads.  Told that blocks are smaller it may give each thread
  * more registers, and then fewer blocks may fit on an SM: so the directive is measured wherever there is a judge.  The
- * register search measures it as one candidate among others; without it the directive stays unless it does harm. */
+ * register search measures it as one candidate among others; without it the directive stays unless it does harm, by
+ * spills, or by fewer blocks where the kernel is not predicted to be as fast. */
 #include "opt/pass.h"
 #include "opt/registers_search.h"
-
-static Figures measure(const PassContext *context, const Tuning *tuning)
-{
-    FunctionForm form = pass_form(context, context->body);
-    form.tuning = tuning;
-    Figures figures = {0};
-    context->judge->measure(context->judge->context, &form, &figures);
-    return figures;
-}
 
 static bool does_harm(const PassContext *context, const Tuning *declared)
 {
     if (!context->judge || !context->machine)
         return false;
-    Figures with = measure(context, declared), without = measure(context, &context->body->tuning);
+    const FunctionForm now = pass_form(context, context->body);
+    FunctionForm form = now;
+    form.tuning = declared;
+    Figures with = {0}, without = {0};
+    context->judge->measure(context->judge->context, &form, &with);
+    context->judge->measure(context->judge->context, &now, &without);
     return with.known && without.known &&
            (figures_spills(&with) > figures_spills(&without) ||
-            pass_blocks_on_sm(context, &with, 0) < pass_blocks_on_sm(context, &without, 0));
+            (pass_blocks_on_sm(context, &with, 0) < pass_blocks_on_sm(context, &without, 0) &&
+             pass_is_slower(context, &form, &with, &now, &without)));
 }
 
 bool pass_bounds(PassContext *context)

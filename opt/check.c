@@ -5,9 +5,9 @@
  *
  * Launches that nobody adapts (runtime/) have blocks that are larger by the factor. Where the block size is known,
  * .reqntid makes the driver refuse them; otherwise .maxntid refuses those larger than any block can become. Either also
- * tells the assembler how many threads share the registers. Where that makes it fit fewer blocks on an SM, the kernel
- * looks at %ntid itself instead, before anything else, and ends with a message: three instructions, for which no
- * register is live. */
+ * tells the assembler how many threads share the registers. Where that makes it fit fewer blocks on an SM, and the
+ * kernel is not predicted to be as fast, it looks at %ntid itself instead, before anything else, and ends with a
+ * message: three instructions, for which no register is live. */
 #include "opt/coarsen_internal.h"
 #include "opt/pass.h"
 
@@ -33,7 +33,8 @@ static bool costs(const PassContext *context, const FunctionForm *form)
     bool fits_less = with.registers > fewest;
     if (block_size_total(&context->block))
         fits_less = pass_blocks_on_sm(context, &with, 0) < pass_blocks_on_sm(context, &without, 0);
-    return fits_less || figures_spills(&with) > figures_spills(&without) || with.stack > without.stack;
+    return figures_spills(&with) > figures_spills(&without) || with.stack > without.stack ||
+           (fits_less && pass_is_slower(context, form, &with, &now, &without));
 }
 
 /* That a block can have after coarsening. */

@@ -149,6 +149,18 @@ unsigned pass_blocks_on_sm(const PassContext *context, const Figures *figures, u
         .blocks;
 }
 
+bool pass_is_slower(const PassContext *context, const FunctionForm *a, const Figures *a_figures, const FunctionForm *b,
+                    const Figures *b_figures)
+{
+    const Judge *judge = context->judge;
+    if (!judge || !judge->predict)
+        return true;
+    const LaunchChange change = contract_change(&context->contract);
+    Prediction of_a = judge->predict(judge->context, a, a_figures, &change);
+    Prediction of_b = judge->predict(judge->context, b, b_figures, &change);
+    return !of_a.known || !of_b.known || of_a.cycles > of_b.cycles;
+}
+
 FunctionForm pass_form(const PassContext *context, const Body *body)
 {
     return (FunctionForm){.function = context->kernel, .body = body};

@@ -114,6 +114,10 @@ void pass_verify(PassId id, const Body *body);
 void pass_dump(const PassContext *context, PassId id, const Body *body, const char *comment);
 /* The blocks of the context's size that an SM holds at once, each with so many bytes of shared memory at launch. */
 unsigned pass_blocks_on_sm(const PassContext *context, const Figures *figures, uint64_t dynamic_shared);
+/* Whether form 'a' is predicted to take longer than form 'b', both launched by the contract; true where nobody
+ * predicts times. */
+bool pass_is_slower(const PassContext *context, const FunctionForm *a, const Figures *a_figures, const FunctionForm *b,
+                    const Figures *b_figures);
 /* The form of the kernel that has this body. */
 FunctionForm pass_form(const PassContext *context, const Body *body);
 
