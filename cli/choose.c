@@ -5,11 +5,13 @@
 
 #include "cli/machine_cost.h"
 
-enum { LARGEST_FACTOR = 16, LEVELS = 2, MOST_BASES = 3, WARP = 32 };
-enum { FEWEST_COUNTED = 6, MOST_CONFIRMED = 3, COUNTED_INSTRUCTIONS = 5000000 };
+enum { LARGEST_FACTOR = 16, LEVELS = 2, MOST_BASES = 3, WARP = 32, PARENTS = 2 };
+enum { FEWEST_COUNTED = 6, MOST_COUNTED = 24, MOST_CONFIRMED = 12, COUNTED_INSTRUCTIONS = 10000000 };
 /* What is kept is at least so much faster; more where the model is least reliable: by estimates for warps of unknown
  * lengths, whose tails nobody sees, and of blocks that fall below a warp. */
 static const double least_gain = 1.03, least_doubtful_gain = 1.15;
+/* What products of threads and blocks are at least faster than a form that merges only one of them. */
+static const double least_product_gain = 1.02;
 
 /* A form that coarsening gives. */
 typedef struct Candidate {
@@ -39,6 +41,7 @@ typedef struct Choice {
     bool reads_block_index[3]; /* along x, y, z; if not, merged blocks would do the same work again */
     Candidate *candidates; /* of those that are sound */
     unsigned candidate_count;
+    unsigned weighed_count; /* the first of them, which are assembled and counted */
     const CoarsenTrial **spilling; /* forms that spill more than the input */
     unsigned spilling_count;
 } Choice;
@@ -131,10 +134,15 @@ static bool candidate_compare(const Choice *choice, Candidate *candidate, const 
     return true;
 }
 
+static unsigned factor_total(const unsigned factor[3])
+{
+    return factor[0] * factor[1] * factor[2];
+}
+
 static bool is_narrow(const CostBasis *basis, const unsigned factor[3])
 {
     unsigned before = basis->block[0] * basis->block[1] * basis->block[2];
-    return before >= WARP && before / (factor[0] * factor[1] * factor[2]) < WARP;
+    return before >= WARP && before / factor_total(factor) < WARP;
 }
 
 /* Coarsens the kernel as the trial says; true if that is sound. */
@@ -149,6 +157,7 @@ static bool make_form(Choice *choice, CoarsenTrial *trial)
     request.stride = trial->stride;
     request.guards = trial->guards;
     memcpy(request.factor, trial->factor, sizeof trial->factor);
+    memcpy(request.merged, trial->merged, sizeof trial->merged);
     if (choice->bases[0].basis.launch)
         memcpy(request.block, choice->bases[0].basis.block, sizeof request.block);
     *candidate = (Candidate){.trial = trial};
@@ -210,6 +219,7 @@ static void make_level(Choice *choice, const ChoiceContext *context, CoarsenLeve
                 for (unsigned s = 0; s < (context->stride_given ? 1 : COUNT_OF(strides)); s++) {
                     const CoarsenTrial wanted = {.level = level,
                                                  .factor = {factor[0], factor[1], factor[2]},
+                                                 .merged = {1, 1, 1},
                                                  .stride = context->stride_given ? kernel->request.stride : strides[s],
                                                  .guards = kernel->request.guards};
                     bool is_sound = make_pair(choice, context, &wanted);
@@ -229,6 +239,52 @@ static void make_forms(Choice *choice, const ChoiceContext *context)
             make_level(choice, context, levels[i]);
 }
 
+/* Whether two blocks next to each other along the axis can be merged. */
+static bool merges_along(const KernelReport *kernel, unsigned axis)
+{
+    for (unsigned i = 0; i < kernel->trial_count; i++) {
+        const CoarsenTrial *trial = &kernel->trials[i];
+        if (trial->level == LEVEL_BLOCK && trial->sound && factor_total(trial->factor) == 2 && trial->factor[axis] == 2)
+            return true;
+    }
+    return false;
+}
+
+/* Makes the forms that merge blocks of what the trial makes of them. */
+static void make_products_of(Choice *choice, const CoarsenTrial *parent)
+{
+    KernelReport *kernel = choice->kernel;
+    const unsigned most = LARGEST_FACTOR / factor_total(parent->factor);
+    bool hopeless[3];
+    for (unsigned k = 0; k < 3; k++)
+        hopeless[k] = !merges_along(kernel, k);
+    for (unsigned total = 2; total <= most; total *= 2)
+        for (unsigned x = 1; x <= total; x *= 2)
+            for (unsigned y = 1; x * y <= total; y *= 2) {
+                const unsigned merged[3] = {x, y, total / x / y};
+                if ((x > 1 && hopeless[0]) || (y > 1 && hopeless[1]) || (merged[2] > 1 && hopeless[2]) ||
+                    !fits(choice, LEVEL_BLOCK, merged))
+                    continue;
+                CoarsenTrial *trial = &kernel->trials[kernel->trial_count++];
+                *trial = *parent;
+                trial->sound = false;
+                trial->speedup = 0;
+                memcpy(trial->merged, merged, sizeof trial->merged);
+                make_form(choice, trial);
+            }
+}
+
+/* Products of both levels, of the forms that are the fastest with threads merged alone. */
+static void make_products(Choice *choice, const ChoiceContext *context)
+{
+    unsigned made = 0;
+    for (unsigned i = 0; i < choice->weighed_count && made < PARENTS && !context->level_given; i++)
+        if (choice->candidates[i].trial->level == LEVEL_THREAD) {
+            make_products_of(choice, choice->candidates[i].trial);
+            made++;
+        }
+}
+
 /* The speedup that a form has to promise. */
 static double gain_asked(const Choice *choice, const Candidate *candidate)
 {
@@ -241,10 +297,13 @@ static bool is_worthwhile(const Choice *choice, const Candidate *candidate)
     return candidate->trial->speedup >= gain_asked(choice, candidate);
 }
 
-/* By what is left of their speedups when those of narrow blocks are doubted. */
+/* By what is left of their speedups when those of narrow blocks are doubted, and products have to pay. */
 static double worth(const Candidate *candidate)
 {
-    return candidate->trial->speedup * (candidate->is_narrow ? least_gain / least_doubtful_gain : 1);
+    const CoarsenTrial *trial = candidate->trial;
+    const bool is_product = trial->level == LEVEL_THREAD && factor_total(trial->merged) > 1;
+    return trial->speedup * (candidate->is_narrow ? least_gain / least_doubtful_gain : 1) /
+           (is_product ? least_product_gain : 1);
 }
 
 static int compare_candidates(const void *a, const void *b)
@@ -262,15 +321,17 @@ static int compare_trials(const void *a, const void *b)
     return x->trial < y->trial ? -1 : x->trial > y->trial;
 }
 
-/* Drops all but the first 'most' candidates that merge threads, and half as many that merge blocks: estimates compare
- * forms of one level better than levels. */
+/* Of the forms that are not weighed yet, drops all but the first 'most' of each level: estimates compare forms of one
+ * level better than levels.  Merged blocks get half as many where the grid stays, which pays less often. */
 static void take_first(Choice *choice, unsigned most)
 {
-    unsigned kept = 0, taken[LEVELS] = {0};
-    for (unsigned i = 0; i < choice->candidate_count; i++) {
+    const bool halves = !choice->kernel->request.shrinks_grid;
+    const unsigned share[LEVELS] = {[LEVEL_THREAD] = most, [LEVEL_BLOCK] = halves ? (most + 1) / 2 : most};
+    unsigned kept = choice->weighed_count, taken[LEVELS] = {0};
+    for (unsigned i = kept; i < choice->candidate_count; i++) {
         Candidate *candidate = &choice->candidates[i];
         CoarsenTrial *trial = candidate->trial;
-        if (taken[trial->level]++ < (trial->level == LEVEL_BLOCK ? (most + 1) / 2 : most)) {
+        if (taken[trial->level]++ < share[trial->level]) {
             choice->candidates[kept++] = *candidate;
             continue;
         }
@@ -280,17 +341,27 @@ static void take_first(Choice *choice, unsigned most)
     choice->candidate_count = kept;
 }
 
-/* Forms beyond the ones that estimates rank first are not assembled and counted. */
+/* So many forms of a level can be assembled and counted: fewer where the launch executes much. */
+static unsigned most_weighed(const Choice *choice)
+{
+    const double each = choice->bases[0].before.profile->warp_instructions;
+    if (choice->options->level >= 3)
+        return choice->candidate_count;
+    if (choice->weighed_count) /* products */
+        return FEWEST_COUNTED;
+    if (!choice->bases[0].basis.launch || each * MOST_COUNTED <= COUNTED_INSTRUCTIONS)
+        return MOST_COUNTED;
+    unsigned affordable = (unsigned)(COUNTED_INSTRUCTIONS / each);
+    return affordable < FEWEST_COUNTED ? FEWEST_COUNTED : affordable;
+}
+
+/* Of the forms that are not weighed yet, those beyond the ones that estimates rank first are not assembled and
+ * counted. */
 static void prune(Choice *choice)
 {
-    unsigned most = choice->options->level >= 3 ? choice->candidate_count : 2 * FEWEST_COUNTED;
-    if (choice->bases[0].basis.launch) {
-        double each = choice->bases[0].before.profile->warp_instructions;
-        double affordable = each > 0 ? COUNTED_INSTRUCTIONS / each : most;
-        most = affordable < FEWEST_COUNTED ? FEWEST_COUNTED : affordable < most ? (unsigned)affordable : most;
-    }
-    unsigned kept = 0;
-    for (unsigned i = 0; i < choice->candidate_count; i++) {
+    const unsigned weighed = choice->weighed_count;
+    unsigned kept = weighed;
+    for (unsigned i = weighed; i < choice->candidate_count; i++) {
         Candidate *candidate = &choice->candidates[i];
         if (candidate_compare(choice, candidate, choice->rough, NULL, &choice->bases[0].before.figures))
             choice->candidates[kept++] = *candidate;
@@ -298,8 +369,13 @@ static void prune(Choice *choice)
             kernel_discard(&candidate->result);
     }
     choice->candidate_count = kept;
-    qsort(choice->candidates, kept, sizeof *choice->candidates, compare_candidates);
-    take_first(choice, most);
+    qsort(choice->candidates + weighed, kept - weighed, sizeof *choice->candidates, compare_candidates);
+    take_first(choice, most_weighed(choice));
+}
+
+static bool is_within(const unsigned part[3], const unsigned whole[3])
+{
+    return part[0] <= whole[0] && part[1] <= whole[1] && part[2] <= whole[2];
 }
 
 /* A form that spills and makes up a part of this one, which then spills, too; NULL if there is none. */
@@ -307,8 +383,8 @@ static const CoarsenTrial *spilling_part(const Choice *choice, const CoarsenTria
 {
     for (unsigned i = 0; i < choice->spilling_count; i++) {
         const CoarsenTrial *part = choice->spilling[i];
-        if (part->level == trial->level && part->guards == trial->guards && part->factor[0] <= trial->factor[0] &&
-            part->factor[1] <= trial->factor[1] && part->factor[2] <= trial->factor[2])
+        if (part->level == trial->level && part->guards == trial->guards && is_within(part->factor, trial->factor) &&
+            is_within(part->merged, trial->merged))
             return part;
     }
     return NULL;
@@ -321,10 +397,10 @@ static bool weigh(Choice *choice, Candidate *candidate)
     const FunctionForm form = kernel_form(&candidate->result);
     CoarsenTrial *trial = candidate->trial;
     const CoarsenTrial *part = spilling_part(choice, trial);
-    char factor[32];
+    char parts[TRIAL_TEXT];
     if (part) {
-        trial->verdict = arena_printf(choice->arena, "not assembled: %s%s spills already (else estimated %s)",
-                                      factor_text(part->factor, factor), level_text(part->level), trial->verdict);
+        trial->verdict = arena_printf(choice->arena, "not assembled: %s spills already (else estimated %s)",
+                                      trial_text(part, parts), trial->verdict);
         return false;
     }
     Figures *figures = &candidate->figures;
@@ -371,27 +447,32 @@ static void prepare(const Choice *choice, unsigned first)
     arena_free(scratch);
 }
 
-/* The fastest form by machine code, of the first few; those that promise less than it keeps are not looked at. */
-static Candidate *fastest(Choice *choice)
+/* Prunes the forms that are not weighed yet, weighs the rest, and ranks all that are left. */
+static void weigh_all(Choice *choice)
 {
-    unsigned kept = 0;
-    qsort(choice->candidates, choice->candidate_count, sizeof *choice->candidates, compare_trials);
+    prune(choice);
+    const unsigned first = choice->weighed_count;
+    unsigned kept = first;
+    qsort(choice->candidates + first, choice->candidate_count - first, sizeof *choice->candidates, compare_trials);
     unsigned width = choice->options->judge->width > 1 ? choice->options->judge->width : 1;
-    for (unsigned i = 0; i < choice->candidate_count; i++) {
-        if (i % width == 0)
+    for (unsigned i = first; i < choice->candidate_count; i++) {
+        if ((i - first) % width == 0)
             prepare(choice, i);
         if (weigh(choice, &choice->candidates[i]))
             choice->candidates[kept++] = choice->candidates[i];
         else
             kernel_discard(&choice->candidates[i].result);
     }
-    choice->candidate_count = kept;
+    choice->candidate_count = choice->weighed_count = kept;
     qsort(choice->candidates, kept, sizeof *choice->candidates, compare_candidates);
-    Candidate *best = kept ? &choice->candidates[0] : NULL;
-    for (unsigned i = 0; i < kept && i < MOST_CONFIRMED && is_worthwhile(choice, &choice->candidates[i]); i++) {
+}
+
+/* The fastest form by machine code, of those that PTX instructions rank first. */
+static Candidate *fastest(Choice *choice)
+{
+    Candidate *best = choice->candidate_count ? &choice->candidates[0] : NULL;
+    for (unsigned i = 0; i < choice->candidate_count && i < MOST_CONFIRMED; i++) {
         Candidate *candidate = &choice->candidates[i];
-        if (i && worth(candidate) <= worth(best))
-            break;
         confirm(choice, candidate);
         if (worth(candidate) > worth(best))
             best = candidate;
@@ -402,7 +483,7 @@ static Candidate *fastest(Choice *choice)
 static void decide(Choice *choice, const Candidate *best)
 {
     KernelReport *kernel = choice->kernel;
-    char factor[32], stride[16];
+    char parts[TRIAL_TEXT], stride[16];
     const char *basis = choice->bases[0].basis.launch ? "counted" : "estimated";
     if (!best) {
         kernel->choice = kernel->trial_count ? "not coarsened: no factor is sound and spills no more than the input"
@@ -410,9 +491,8 @@ static void decide(Choice *choice, const Candidate *best)
                                                "there are no blocks to merge";
         return;
     }
-    const char *name = arena_printf(choice->arena, "%s%s with stride %s%s", factor_text(best->trial->factor, factor),
-                                    level_text(best->trial->level), stride_text(&best->trial->stride, stride),
-                                    guards_text(best->trial));
+    const char *name = arena_printf(choice->arena, "%s with stride %s%s", trial_text(best->trial, parts),
+                                    stride_text(&best->trial->stride, stride), guards_text(best->trial));
     bool is_uneven = choice->bases[0].before.profile->uneven;
     if (!is_worthwhile(choice, best)) {
         const char *doubt = is_uneven         ? ", while threads make different numbers of trips"
@@ -428,6 +508,7 @@ static void decide(Choice *choice, const Candidate *best)
     kernel->request.stride = best->trial->stride;
     kernel->request.guards = best->trial->guards;
     memcpy(kernel->request.factor, best->trial->factor, sizeof best->trial->factor);
+    memcpy(kernel->request.merged, best->trial->merged, sizeof best->trial->merged);
     if (choice->bases[0].basis.launch)
         memcpy(kernel->request.block, choice->bases[0].basis.block, sizeof kernel->request.block);
     kernel->choice = arena_printf(choice->arena, "%s, predicted (%s) to be %s", name, basis, best->trial->verdict);
@@ -461,8 +542,9 @@ static bool weigh_input(Choice *choice)
 
 void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *options, const ChoiceContext *context)
 {
-    /* Two strides, two forms of guards; powers of two along x, y, z whose product is 2, 4, 8, 16. */
-    enum { FORMS = LEVELS * 4 * (3 + 6 + 10 + 15) };
+    /* Two strides, two forms of guards; powers of two along x, y, z whose product is 2, 4, 8, 16.  Then those with
+     * products of 2, 4, 8 for blocks. */
+    enum { FORMS = LEVELS * 4 * (3 + 6 + 10 + 15) + PARENTS * (3 + 6 + 10) };
     const BlockSize block = block_size_resolve(&kernel->result.kernel->tuning, kernel->request.block);
     kernel->request.coarsen = false;
     if (!options->judge || !options->machine) {
@@ -484,7 +566,9 @@ void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *op
     make_forms(&choice, context);
     if (choice.candidate_count)
         kernel->refusal = (Refusal){0};
-    prune(&choice);
+    weigh_all(&choice);
+    make_products(&choice, context);
+    weigh_all(&choice);
     Candidate *best = fastest(&choice);
     decide(&choice, best);
     for (unsigned i = 0; i < choice.candidate_count; i++)

@@ -13,6 +13,7 @@ enum { MOST_CONDITIONS = 8 };
 typedef struct CoarsenTrial {
     CoarsenLevel level;
     unsigned factor[3];
+    unsigned merged[3];  /* LEVEL_THREAD: so many blocks of what this gives into one */
     Stride stride;
     GuardForm guards;
     bool sound;          /* false: refused, or not tried at all */
@@ -91,8 +92,9 @@ void launch_print_json(const Report *report, Buf *out);
 
 /* "x2,y2"; "none" for 1, 1, 1. */
 const char *factor_text(const unsigned factor[3], char text[32]);
-/* "" for threads of a block, or " blocks of the grid". */
-const char *level_text(CoarsenLevel level);
+/* "x2,y2", "x4 blocks of the grid", "x2,y2 and x4 blocks of the grid". */
+enum { TRIAL_TEXT = 96 };
+const char *trial_text(const CoarsenTrial *trial, char text[TRIAL_TEXT]);
 /* "block", "unit", "16". */
 const char *stride_text(const Stride *stride, char text[16]);
 /* ", sequential guards", or "" where no form of guards was chosen. */

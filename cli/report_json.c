@@ -142,6 +142,8 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
             json_t *one = json_object();
             json_object_set_new(one, "level", json_text(coarsen_level_name(trial->level)));
             json_object_set_new(one, "factor", json_triple(trial->factor));
+            json_object_set_new(one, "merged_blocks",
+                                json_triple(trial->level == LEVEL_BLOCK ? trial->factor : trial->merged));
             json_object_set_new(one, "stride", json_stride(&trial->stride));
             json_object_set_new(one, "guards", json_text(guard_form_name(trial->guards)));
             json_object_set_new(one, "speedup", trial->speedup > 0 ? json_real(trial->speedup) : json_null());

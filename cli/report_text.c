@@ -17,9 +17,25 @@ const char *factor_text(const unsigned factor[3], char text[32])
     return length ? text : "none";
 }
 
-const char *level_text(CoarsenLevel level)
+/* "" for threads of a block. */
+static const char *level_text(CoarsenLevel level)
 {
     return level == LEVEL_BLOCK ? " blocks of the grid" : "";
+}
+
+static bool is_factor(const unsigned factor[3])
+{
+    return factor[0] > 1 || factor[1] > 1 || factor[2] > 1;
+}
+
+const char *trial_text(const CoarsenTrial *trial, char text[TRIAL_TEXT])
+{
+    char factor[32], merged[32];
+    bool is_product = is_factor(trial->merged);
+    snprintf(text, TRIAL_TEXT, "%s%s%s%s", factor_text(trial->factor, factor), is_product ? " and " : "",
+             is_product ? factor_text(trial->merged, merged) : "",
+             level_text(is_product ? LEVEL_BLOCK : trial->level));
+    return text;
 }
 
 const char *guards_text(const CoarsenTrial *trial)
@@ -191,11 +207,6 @@ static void print_legality(Buf *out, const Report *report, const KernelResult *r
     }
 }
 
-static bool merges_blocks(const LaunchContract *contract)
-{
-    return contract->merged[0] > 1 || contract->merged[1] > 1 || contract->merged[2] > 1;
-}
-
 /* How the launch changes beyond the block. */
 static void print_grid(Buf *out, const LaunchContract *contract)
 {
@@ -244,7 +255,7 @@ static void print_done(Buf *out, const KernelReport *kernel)
         buf_puts(out, "; launch it as before\n");
         return;
     }
-    if (!is_of_blocks && merges_blocks(contract))
+    if (!is_of_blocks && is_factor(contract->merged))
         buf_printf(out, ", and %s blocks of the grid", factor_text(contract->merged, factor));
     buf_puts(out, "; launch it with ");
     if (!is_of_blocks)
@@ -257,13 +268,13 @@ static void print_done(Buf *out, const KernelReport *kernel)
 static void print_coarsening(Buf *out, const Report *report, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
-    char factor[32], stride[16];
+    char parts[TRIAL_TEXT], stride[16];
     if (kernel->is_auto && kernel->choice && result->coarsening != OUTCOME_REFUSED)
         buf_printf(out, "  coarsening: auto: %s\n", kernel->choice);
     if (result->coarsening != OUTCOME_REFUSED)
         for (unsigned i = 0; i < kernel->trial_count; i++)
-            buf_printf(out, "    %s%s %s%s: %s\n", factor_text(kernel->trials[i].factor, factor),
-                       level_text(kernel->trials[i].level), stride_text(&kernel->trials[i].stride, stride),
+            buf_printf(out, "    %s %s%s: %s\n", trial_text(&kernel->trials[i], parts),
+                       stride_text(&kernel->trials[i].stride, stride),
                        guards_text(&kernel->trials[i]), kernel->trials[i].verdict);
     switch (result->coarsening) {
     case OUTCOME_DONE:

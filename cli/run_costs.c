@@ -57,6 +57,14 @@ static const char *advise_rows(const Run *run, const KernelReport *kernel)
     return advice;
 }
 
+/* Says so if most of the time goes into starting blocks, and fewer of them can be launched. */
+static const char *advise_grid(const KernelReport *kernel)
+{
+    bool is_bound = kernel->cost_after.time.binding == RESOURCE_LAUNCH && !kernel->request.shrinks_grid;
+    return is_bound ? "starting its blocks takes most of the time; where blocks are merged, '-coarsen-grid shrink' "
+                      "launches fewer" : NULL;
+}
+
 /* With the machine code, if the assembler gave figures; the search may have predicted the same form. */
 static FormCost form_costs(Run *run, const KernelReport *kernel, const FunctionForm *form, const Figures *figures,
                            const LaunchChange *change)
@@ -94,5 +102,7 @@ void predict_costs(Run *run, KernelReport *kernel)
         return;
     if (is_coarsened)
         kernel->advice = advise_rows(run, kernel);
+    if (is_coarsened && !kernel->advice)
+        kernel->advice = advise_grid(kernel);
     warn_losses(run, kernel);
 }

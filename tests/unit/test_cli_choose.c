@@ -129,6 +129,7 @@ static void check_choice(const Setup *setup)
         return;
     assert_true(chosen->speedup >= 1.03);
     assert_memory_equal(report->request.factor, chosen->factor, sizeof chosen->factor);
+    assert_memory_equal(report->request.merged, chosen->merged, sizeof chosen->merged);
     assert_non_null(strstr(report->choice, "predicted"));
 }
 
@@ -181,6 +182,32 @@ static void test_merged_blocks(void **state)
         assert_true(setup->report.trial_count > 0);
         for (unsigned k = 0; k < setup->report.trial_count; k++)
             assert_int_equal(setup->report.trials[k].level, LEVEL_THREAD);
+        setup_free(setup);
+    }
+}
+
+/* Blocks are merged besides threads, unless only one of the two was asked for; what is chosen is what is requested. */
+static void test_products(void **state)
+{
+    (void)state;
+    for (unsigned given = 0; given < 2; given++) {
+        ChoiceContext one_level = *context();
+        one_level.level_given = given;
+        Setup *setup = setup_new("", shared_by_blocks, 128, &(Script){.registers = {16, 20}});
+        setup->report.request.shrinks_grid = true;
+        choose_factor(setup->arena, &setup->report, &setup->options, &one_level);
+        check_choice(setup);
+        unsigned products = 0;
+        for (unsigned i = 0; i < setup->report.trial_count; i++) {
+            const CoarsenTrial *trial = &setup->report.trials[i];
+            unsigned total = trial->factor[0] * trial->merged[0];
+            assert_int_equal(trial->merged[1] * trial->merged[2], 1);
+            assert_true(total >= 2 && total <= 16);
+            products += trial->merged[0] > 1;
+            if (trial->merged[0] > 1 && trial->sound)
+                assert_int_equal(trial->level, LEVEL_THREAD);
+        }
+        assert_int_equal(products > 0, !given);
         setup_free(setup);
     }
 }
@@ -334,7 +361,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shared_work),     cmocka_unit_test(test_merged_blocks), cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_spills),
+        cmocka_unit_test(test_products),      cmocka_unit_test(test_spills),
         cmocka_unit_test(test_lost_warps),      cmocka_unit_test(test_small_blocks),  cmocka_unit_test(test_launch),
         cmocka_unit_test(test_block_of_module), cmocka_unit_test(test_unknown_block),
         cmocka_unit_test(test_nothing_to_weigh), cmocka_unit_test(test_outputs),
