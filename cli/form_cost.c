@@ -115,7 +115,9 @@ const char *cost_verdict(Arena *arena, const FormCost *before, const FormCost *a
 {
     double speedup = cost_speedup(before, after);
     bool is_faster = speedup >= 1;
-    const char *grade = speedup >= 1.005 ? "x faster" : speedup <= 0.995 ? "x" : "x, no difference";
+    const char *grade = time_is_longer(speedup, 1)   ? "x faster"
+                        : time_is_longer(1, speedup) ? "x"
+                                                     : "x, no difference";
     if (!is_faster && after->time.resident_warps < before->time.resident_warps)
         return arena_printf(arena, "%.2f%s: %u warps on an SM instead of %u", speedup, grade,
                             after->time.resident_warps, before->time.resident_warps);
@@ -261,6 +263,7 @@ json_t *cost_json(const FormCost *cost)
             if (profile->machine->pipe[i] > 0)
                 set(machine, pipe_name((Pipe)i), per_thread(cost, profile->machine->pipe[i] * 32));
         set(thread, "machine_instructions", get_machine(cost));
+        set(thread, "machine_instructions_in_loops", per_thread(cost, profile->machine->looped * 32));
         set(thread, "executed_spills", get_executed_spills(cost));
         json_object_set_new(thread, "machine_by_pipe", machine);
     }

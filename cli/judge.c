@@ -358,6 +358,7 @@ static Prediction form_predict(void *context, const FunctionForm *form, const Fi
                         .is_machine = machine != NULL,
                         .cycles = cost.time.cycles,
                         .instructions = profile_executed(cost.profile),
+                        .looped = machine ? machine->looped : profile_executed(cost.profile),
                         .warps = cost.time.resident_warps,
                         .accesses = cost.profile->shared_accesses + (machine ? machine->spills : 0)};
 }

@@ -136,6 +136,7 @@ static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Module *mod
         return false;
     MachineProfile *machine = ARENA_NEW(arena, MachineProfile);
     machine->instructions = executions->total;
+    machine->looped = executions->looped;
     machine->spills = executions->spills;
     machine->residual = executions->residual;
     for (unsigned class = 0; class < MACHINE_CLASS_COUNT; class++)

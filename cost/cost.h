@@ -85,6 +85,7 @@ typedef struct MachineRun {
 /* Executed machine instructions of the whole launch. */
 typedef struct MachineProfile {
     double instructions;     /* warp instructions */
+    double looped;           /* of these, in loops */
     double pipe[PIPE_COUNT]; /* of these; the uniform datapath counts as control */
     double spills;           /* loads and stores of registers */
     double residual;         /* how far the counts that it rests on disagree: sass.h */

@@ -27,9 +27,14 @@ typedef struct Prediction {
     bool is_machine; /* instructions are those of machine code, else of PTX */
     double cycles;
     double instructions; /* executed, in all warps of the launch */
+    double looped;       /* of these, in loops of the machine code; of PTX, all */
     unsigned warps;      /* on an SM at once */
     double accesses;     /* executed, in all warps: loads and stores of shared memory and of spilled registers */
 } Prediction;
+
+/* Whether a predicted time is longer than another.  Those within half a percent are equal: the model does not tell them
+ * apart, and verdicts call that no difference. */
+static inline bool time_is_longer(double time, double than) { return time > 1.005 * than; }
 
 /* Assembles kernels.  The program implements it with emit/ and assembler/, tests as they like. */
 typedef struct Judge {

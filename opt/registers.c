@@ -12,9 +12,6 @@ enum {
     PREDICTIONS = 2,     /* of the input and of what was found, at the end */
 };
 
-/* Predicted times closer than this are equal. */
-static const double slower_by = 1.001;
-
 static bool adds_spills(const Search *search, const Figures *figures)
 {
     return figures_spills(figures) > figures_spills(&search->result->before);
@@ -235,7 +232,7 @@ const char *price_objection(Search *search, const Prediction *before, const Pred
                             "%u registers were reached, but not used: an SM holds %u warps as before, and the form "
                             "executes %.2f times the instructions",
                             figures->registers, after->warps, longer);
-    if (after->cycles > slower_by * before->cycles)
+    if (time_is_longer(after->cycles, before->cycles))
         return arena_printf(arena, "%u registers were reached, but not used: with %u warps on an SM instead of "
                             "%u, and %.2f times the instructions, the kernel is predicted to be slower (%.3fx)",
                             figures->registers, after->warps, before->warps, longer,

@@ -16,6 +16,8 @@ enum {
 static const double spilling_gain = 1.05;
 /* A boundary that could gain less than this, with the input's own code, is not worth a search. */
 static const double least_potential = 1.002;
+/* What is predicted for a boundary that is chosen, at least. */
+static const double not_slower = 0.999;
 
 typedef struct Option {
     RegistersBoundary *boundary;
@@ -158,6 +160,10 @@ static const char *option_objection(const Boundaries *boundaries, const Option *
     bool worth_it = option->boundary->speedup >= spilling_gain;
     if (objection)
         return objection;
+    /* A target that nobody asked for is not even slower by so little that the model cannot tell. */
+    if (option->boundary->speedup > 0 && option->boundary->speedup < not_slower)
+        return arena_printf(search->passes.arena, "nothing is gained: it is predicted %.3fx",
+                            option->boundary->speedup);
     if (spills && option->potential > 0 && option->potential < least_potential)
         return arena_printf(search->passes.arena, "the cap alone costs %llu bytes of spills, and even at no cost the "
                             "warps are predicted to give only %.3fx", (unsigned long long)figures_spills(after),
@@ -183,7 +189,7 @@ static Option *option_choose(Boundaries *boundaries)
             objection ? objection : arena_printf(arena, "%s%s", price ? price : "no more instructions", gain);
         if (objection)
             continue;
-        bool faster = best && option->boundary->speedup > best->boundary->speedup * 1.001;
+        bool faster = best && option->boundary->speedup * not_slower > best->boundary->speedup;
         if (!best || faster)
             best = option;
     }

@@ -3,22 +3,20 @@
  * Of each count of registers the shortest form that was measured is kept, the front: of the input under caps, and of
  * what the passes propose for targets lower and lower.  The front's forms are predicted, and one is worth taking if it
  * takes no longer than the input and the price allow.  None of them spills more than the input, and none executes more
- * than a few percent more, whatever the price: predicted times are less certain than counts. */
+ * than a few percent more in loops, whatever the price: predicted times are less certain than counts. */
 #include "opt/registers_search.h"
 
 enum {
-    COUNTS = 256,       /* of registers */
-    LEAST_TARGET = 8,   /* a form below the lowest cap has no next target: the passes go as low as they can */
-    STEP_PART = 8,      /* of the registers, between one target and the next */
-    CAPS_APART = 2,     /* registers between two caps for the input, at least */
-    ROUND_LEAST = 6,    /* assemblies for one target */
-    PREDICTIONS = 2,    /* of the forms for one target, and in the end, at least; there, */
-    LAST_PART = 10,     /* this part of all assemblies */
-    LONGER = 3,         /* percent more instructions that are always allowed */
+    COUNTS = 256,      /* of registers */
+    LEAST_TARGET = 8,  /* a form below the lowest cap has no next target: the passes go as low as they can */
+    STEP_PART = 8,     /* of the registers, between one target and the next */
+    CAPS_APART = 2,    /* registers between two caps for the input, at least */
+    ROUND_LEAST = 6,   /* assemblies for one target */
+    PREDICTIONS = 2,   /* of the forms for one target, and in the end, at least; there, */
+    LAST_PART = 10,    /* this part of all assemblies */
+    LONGER_LOOPS = 3,  /* percent more instructions that are always allowed in loops, */
+    LONGER_IN_ALL = 10,
 };
-
-/* Predicted times closer than this are equal. */
-static const double slower_by = 1.001;
 
 typedef struct FrontForm {
     Body *body; /* owned, not in SSA form; NULL: none has so many registers */
@@ -61,10 +59,18 @@ static void front_free(Front *front)
         body_free(front->forms[registers].body);
 }
 
-/* Percent more instructions that a form may execute; without predictions, that it may have. */
-static double longer_allowed(const Search *search)
+/* How many times the instructions are allowed where the price is not higher than these percent. */
+static double growth_allowed(const Search *search, double percent)
 {
-    return search->request->price > LONGER ? search->request->price : LONGER;
+    return 1 + (search->request->price > percent ? search->request->price : percent) / 100;
+}
+
+/* Where the input has no loop and the form has one, nothing is known but all instructions. */
+static double growth_in_loops(const Prediction *before, const Prediction *after)
+{
+    if (before->looped > 0)
+        return after->looped / before->looped;
+    return after->looped > 0 && before->instructions > 0 ? after->instructions / before->instructions : 1;
 }
 
 /* Compares the form's predicted time with the input's; where they cannot be compared, the instructions of the code. */
@@ -77,18 +83,22 @@ static void form_judge(const Fewest *fewest, FrontForm *form)
     form->judged = true;
     form->gain = "";
     if (!before->known || !after.known || before->is_machine != after.is_machine) {
-        if (length > 1 + longer_allowed(search) / 100)
+        if (length > growth_allowed(search, LONGER_LOOPS))
             form->objection = arena_printf(arena, "%u registers would take %.1f%% more instructions, of which nobody "
                                            "knows the time", form->figures.registers, 100 * (length - 1));
         return;
     }
-    double longer = before->instructions > 0 ? after.instructions / before->instructions : 1;
+    const double longer = before->instructions > 0 ? after.instructions / before->instructions : 1;
+    const double looped = growth_in_loops(before, &after);
     form->gain = arena_printf(arena, ", predicted %.3fx, with %.3f times the instructions",
                               before->cycles / after.cycles, longer);
-    if (after.cycles > slower_by * (1 + search->request->price / 100) * before->cycles)
+    if (time_is_longer(after.cycles, (1 + search->request->price / 100) * before->cycles))
         form->objection = arena_printf(arena, "%u registers would take %.1f%% longer", form->figures.registers,
                                        100 * (after.cycles / before->cycles - 1));
-    else if (longer > 1 + longer_allowed(search) / 100)
+    else if (looped > growth_allowed(search, LONGER_LOOPS))
+        form->objection = arena_printf(arena, "%u registers would execute %.1f%% more instructions in loops",
+                                       form->figures.registers, 100 * (looped - 1));
+    else if (longer > growth_allowed(search, LONGER_IN_ALL))
         form->objection = arena_printf(arena, "%u registers would execute %.1f%% more instructions",
                                        form->figures.registers, 100 * (longer - 1));
 }
@@ -239,8 +249,8 @@ void target_fewest(Search *search, const Body *input, PassContext *context)
     unsigned last = search->request->effort / LAST_PART;
     last = last > PREDICTIONS ? last : PREDICTIONS;
     /* Most of what a form has more is seldom executed, so the code may grow more than what is executed. */
-    double longer = predicts ? 25 : longer_allowed(search);
-    search->most_instructions = before->instructions + (uint64_t)((double)before->instructions * longer / 100);
+    double growth = predicts ? 1.25 : growth_allowed(search, LONGER_LOOPS);
+    search->most_instructions = (uint64_t)((double)before->instructions * growth);
     search->front = &fewest.front;
     search->reserved = predicts ? last + 1 : 0;
     fewest.before = search_predict(search, input, before);

@@ -446,7 +446,10 @@ static void add_totals(const Flow *flow, MachineExecutions *result)
     for (uint32_t i = 0; i < code->count; i++) {
         const MachineInstruction *instruction = &code->instructions[i];
         double warps = result->block_warps[instruction->block];
+        const MachineBlock *block = &code->blocks[instruction->block];
         result->total += warps;
+        if (block->function != 0 || machine_loop_of(&flow->loops, instruction->block) != MACHINE_NONE)
+            result->looped += warps;
         result->by_class[instruction->class] += warps;
         if (is_spill(flow->map, instruction)) {
             result->spills += warps;

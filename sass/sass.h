@@ -166,6 +166,7 @@ typedef struct MachineExecutions {
     double *block_threads; /* and how many threads do */
     double warps;          /* that start the kernel */
     double total;          /* warp instructions */
+    double looped;         /* of these, in loops, and in functions, which may be called from there */
     double by_class[MACHINE_CLASS_COUNT];
     double spills;         /* loads and stores of local memory that the PTX does not contain */
     double bytes_spilled;  /* by threads */

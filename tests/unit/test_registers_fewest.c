@@ -4,6 +4,7 @@
 /* The fewest registers: predictions as the test wants them, by the registers of the form. */
 static unsigned cheap_registers;             /* fewer than these cost */
 static double cycles_more, instructions_more; /* for each register fewer, of 1000 */
+static double looped_more;                    /* of the instructions, in loops */
 static bool counts_machine; /* machine instructions, of forms that cost nothing */
 
 static Prediction predict_by_registers(void *context, const FunctionForm *form, const Figures *figures,
@@ -20,6 +21,7 @@ static Prediction predict_by_registers(void *context, const FunctionForm *form, 
         .is_machine = counts_machine && figures->registers >= cheap_registers,
         .cycles = 1000 + fewer * cycles_more,
         .instructions = 1000 + fewer * instructions_more,
+        .looped = 500 + fewer * looped_more,
     };
 }
 
@@ -28,7 +30,7 @@ static void fewest_start(Case *test, Temper temper)
     case_start(test, values_read_late(text_arena, 40), temper);
     test->request.goal = GOAL_FEWEST;
     cheap_registers = 0;
-    cycles_more = instructions_more = 0;
+    cycles_more = instructions_more = looped_more = 0;
     counts_machine = false;
 }
 
@@ -52,7 +54,7 @@ static void fewest_is_as_low_as_nothing_is_spilled(void **state)
 
 /* What is taken costs no more than is allowed, in percent, and each lower form that the report lists costs more.  With
  * an erratic judge there are forms of many counts; each register fewer than 31 costs that many of 1000. */
-static unsigned check_fewest(double price, double cycles, double instructions)
+static unsigned check_fewest(double price, double cycles, double instructions, double looped)
 {
     Case test;
     fewest_start(&test, ERRATIC);
@@ -61,6 +63,7 @@ static unsigned check_fewest(double price, double cycles, double instructions)
     test.request.effort = 120;
     cycles_more = cycles;
     instructions_more = instructions;
+    looped_more = looped;
     cheap_registers = 31;
     case_run(&test);
     const RegistersResult *result = &test.result;
@@ -72,7 +75,8 @@ static unsigned check_fewest(double price, double cycles, double instructions)
             lowest = result->steps[i].figures.registers;
     for (unsigned registers = lowest; registers <= after; registers++) {
         double fewer = registers < 31 ? 31 - registers : 0;
-        bool is_allowed = fewer * cycles <= price * 10 + 1.02 && fewer * instructions <= executed * 10;
+        bool is_allowed = fewer * cycles <= price * 10 + 5.02 * (1 + price / 100) &&
+                          fewer * instructions <= (price > 10 ? price : 10) * 10 && fewer * looped <= executed * 5;
         assert_true(registers == after ? is_allowed : registers > lowest || !is_allowed);
     }
     assert_true(lowest == after || strstr(result->explanation, "; "));
@@ -83,22 +87,24 @@ static unsigned check_fewest(double price, double cycles, double instructions)
 static void fewest_costs_what_is_allowed(void **state)
 {
     (void)state;
-    assert_int_equal(check_fewest(0, 5, 0), 31);
-    assert_int_equal(check_fewest(1, 5, 0), 31); /* there is none with 30 or 29 */
-    assert_in_range(check_fewest(2.5, 5, 0), 26, 30);
-    assert_in_range(check_fewest(50, 5, 0), 24, 27);
+    assert_int_equal(check_fewest(0, 8, 0, 0), 31);
+    assert_int_equal(check_fewest(1, 8, 0, 0), 31); /* there is none with 30 or 29 */
+    assert_in_range(check_fewest(2.5, 5, 0, 0), 25, 30);
+    assert_in_range(check_fewest(50, 5, 0, 0), 24, 27);
     /* Nearly the same time is the same. */
-    assert_in_range(check_fewest(0, 0.2, 0), 26, 30);
+    assert_in_range(check_fewest(0, 1, 0, 0), 26, 30);
 }
 
-/* What is executed is limited, too, whatever the time; only a higher price raises that. */
+/* What is executed is limited, too, whatever the time, and more so in loops; only a higher price raises that. */
 static void fewest_executes_little_more(void **state)
 {
     (void)state;
-    unsigned free = check_fewest(0, 0, 10);
+    unsigned free = check_fewest(0, 0, 10, 5);
     assert_in_range(free, 28, 30);
-    assert_int_equal(check_fewest(2, 0, 10), free);
-    assert_in_range(check_fewest(5, 0, 10), 26, free - 1);
+    assert_int_equal(check_fewest(2, 0, 10, 5), free);
+    assert_in_range(check_fewest(5, 0, 10, 5), 26, free - 1);
+    assert_in_range(check_fewest(0, 0, 10, 0), 24, free - 1);
+    assert_int_equal(check_fewest(0, 0, 40, 0), 31);
 }
 
 static void fewest_leaves_alone_what_costs(void **state)
@@ -145,7 +151,7 @@ static void fewest_ends_in_time(void **state)
             test.judge.ends_after = ends_after;
             test.request.effort = 120;
             cheap_registers = 40;
-            cycles_more = costs ? 5 : 0;
+            cycles_more = costs ? 10 : 0;
             late_predictions = 0;
             case_run(&test);
             assert_true(test.judge.calls <= ends_after + 1);

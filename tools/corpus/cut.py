@@ -27,6 +27,9 @@ def cut_launch(path, folder):
         if less == grid[axis] or math.prod(grid) // grid[axis] * less < wanted:
             break
         grid[axis] = less
+    for argument in launch["args"]:
+        if "file" in argument:
+            argument["file"] = os.path.abspath(os.path.join(os.path.dirname(path), argument["file"]))
     out = os.path.join(folder, os.path.basename(path))
     with open(out, "w", encoding="utf-8") as file:
         json.dump(launch, file)
