@@ -6,7 +6,7 @@
 #include "cli/machine_cost.h"
 
 enum { LARGEST_FACTOR = 16, LEVELS = 2, MOST_BASES = 3, WARP = 32, PARENTS = 2 };
-enum { FEWEST_COUNTED = 6, MOST_COUNTED = 24, MOST_CONFIRMED = 12, COUNTED_INSTRUCTIONS = 10000000 };
+enum { FEWEST_COUNTED = 6, MOST_COUNTED = 24, MOST_CONFIRMED = 6, COUNTED_INSTRUCTIONS = 10000000 };
 /* What is kept is at least so much faster; more where the model is least reliable: by estimates for warps of unknown
  * lengths, whose tails nobody sees, and of blocks that fall below a warp. */
 static const double least_gain = 1.03, least_doubtful_gain = 1.15;
@@ -297,13 +297,16 @@ static bool is_worthwhile(const Choice *choice, const Candidate *candidate)
     return candidate->trial->speedup >= gain_asked(choice, candidate);
 }
 
+static bool is_product(const CoarsenTrial *trial)
+{
+    return trial->level == LEVEL_THREAD && factor_total(trial->merged) > 1;
+}
+
 /* By what is left of their speedups when those of narrow blocks are doubted, and products have to pay. */
 static double worth(const Candidate *candidate)
 {
-    const CoarsenTrial *trial = candidate->trial;
-    const bool is_product = trial->level == LEVEL_THREAD && factor_total(trial->merged) > 1;
-    return trial->speedup * (candidate->is_narrow ? least_gain / least_doubtful_gain : 1) /
-           (is_product ? least_product_gain : 1);
+    return candidate->trial->speedup * (candidate->is_narrow ? least_gain / least_doubtful_gain : 1) /
+           (is_product(candidate->trial) ? least_product_gain : 1);
 }
 
 static int compare_candidates(const void *a, const void *b)
@@ -467,12 +470,16 @@ static void weigh_all(Choice *choice)
     qsort(choice->candidates, kept, sizeof *choice->candidates, compare_candidates);
 }
 
-/* The fastest form by machine code, of those that PTX instructions rank first. */
+/* The fastest form by machine code, of those that PTX instructions rank first among what merges threads, blocks, and
+ * both. */
 static Candidate *fastest(Choice *choice)
 {
     Candidate *best = choice->candidate_count ? &choice->candidates[0] : NULL;
-    for (unsigned i = 0; i < choice->candidate_count && i < MOST_CONFIRMED; i++) {
+    unsigned confirmed[LEVELS + 1] = {0};
+    for (unsigned i = 0; i < choice->candidate_count; i++) {
         Candidate *candidate = &choice->candidates[i];
+        if (confirmed[is_product(candidate->trial) ? LEVELS : candidate->trial->level]++ >= MOST_CONFIRMED)
+            continue;
         confirm(choice, candidate);
         if (worth(candidate) > worth(best))
             best = candidate;
