@@ -63,7 +63,13 @@ typedef struct Affine {
  * Where that rests on a branch (i < n, so i + 1 does not wrap), the sum is right wherever its register has been
  * computed. */
 Affine *affine_compute(Arena *arena, const Body *body, const Dominance *dominance);
-static inline AffineForm affine_of_reg(const Affine *affine, RegId reg) { return affine->forms[reg]; }
+/* Whether the register was there when the forms were computed: passes add others. */
+static inline bool affine_knows(const Affine *affine, RegId reg) { return reg < affine->reg_count; }
+static inline AffineForm affine_of_reg(const Affine *affine, RegId reg)
+{
+    require(affine_knows(affine, reg));
+    return affine->forms[reg];
+}
 
 /* The address of an OPERAND_ADDRESS of the instruction: not to be copied, 'form' may point into it. */
 typedef struct AffineAddress {

@@ -25,7 +25,7 @@ typedef struct Shape {
 
 static void add_register(Estimate *estimate, Shape *shape, RegId reg, double scale, unsigned depth);
 
-typedef enum KeyKind { KEY_REGISTER = 1, KEY_OBJECT } KeyKind;
+typedef enum KeyKind { KEY_REGISTER = 1, KEY_OBJECT, KEY_WINDOW } KeyKind;
 
 static void add_key(Shape *shape, KeyKind kind, uint64_t what, double scale)
 {
@@ -66,6 +66,8 @@ static void add_terms(Estimate *estimate, Shape *shape, const AffineForm *form, 
             add_sreg(shape, term->sreg, coefficient);
         else if (term->base == AFFINE_VALUE || term->base == AFFINE_SIGNED)
             add_register(estimate, shape, term->reg, coefficient, depth + 1);
+        else if (term->base == AFFINE_WINDOW)
+            add_key(shape, KEY_WINDOW, (uint64_t)term->offset, coefficient);
         else
             add_object_key(shape, term->object, term->offset, coefficient);
     }

@@ -570,7 +570,6 @@ static Trial trial_make(PassContext *context, size_t block, uint32_t left_out)
         merge_equal_values(trial.body, analyses);
         analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
         join_inductions(trial.body, analyses);
-        analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
         trial.saved = reuse_values(trial.scratch, trial.body, analyses, LOCATION_LOADS, &trial.reuse);
         analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
         trial.saved += wider_count(context, trial.body, analyses);

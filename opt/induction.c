@@ -15,10 +15,10 @@ enum { MOST_PHIS = 128 }; /* of one header that are compared in pairs */
 bool induction_find(const Loop *loop, const Phi *phi, const Affine *affine, Induction *out)
 {
     RegId start = loop_start(loop, phi);
-    if (start == REG_NONE || affine->forms[phi->dst].bits == 0)
+    if (start == REG_NONE || !affine_knows(affine, start) || affine_of_reg(affine, phi->dst).bits == 0)
         return false;
     out->reg = phi->dst;
-    out->start = affine->forms[start];
+    out->start = affine_of_reg(affine, start);
     return loop_step(loop, phi, affine, out->terms, &out->step);
 }
 
@@ -75,12 +75,15 @@ static unsigned header_join(Body *body, const Loop *loop, const Affine *affine, 
 unsigned join_inductions(Body *body, Analyses *analyses)
 {
     const LoopForest *loops = analyses_loops(analyses);
-    const Affine *affine = analyses_affine(analyses);
-    const Values *values = analyses_values(analyses);
     unsigned joined = 0;
-    for (uint32_t i = 0; i < loops->loop_count; i++)
-        if (loops->loops[i].preheader && loops->loops[i].header->phis.count > 1)
-            joined += header_join(body, &loops->loops[i], affine, values);
+    for (uint32_t i = 0; i < loops->loop_count; i++) {
+        if (!loops->loops[i].preheader || loops->loops[i].header->phis.count < 2)
+            continue;
+        unsigned here = header_join(body, &loops->loops[i], analyses_affine(analyses), analyses_values(analyses));
+        if (here) /* a loop inside may start from one of the sums */
+            analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
+        joined += here;
+    }
     return joined;
 }
 
@@ -88,7 +91,6 @@ bool pass_induction(PassContext *context)
 {
     if (!join_inductions(context->body, context->analyses))
         return false;
-    analyses_invalidate(context->analyses, ANALYSES_INSTRUCTIONS);
     remove_dead_code(context->body, context->analyses);
     return true;
 }

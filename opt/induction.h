@@ -17,7 +17,7 @@ bool induction_find(const Loop *loop, const Phi *phi, const Affine *affine, Indu
 bool inductions_step_alike(const Induction *first, const Induction *second);
 
 /* Replaces phis of loop headers by others plus a constant; the phis stay, without readers but their own next values.
- * SSA form. Returns how many; what depends on instructions is then to be invalidated by the caller. */
+ * SSA form. Returns how many; what depends on instructions is then invalidated. */
 unsigned join_inductions(Body *body, Analyses *analyses);
 
 #endif

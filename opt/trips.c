@@ -14,9 +14,11 @@ bool loop_step(const Loop *loop, const Phi *phi, const Affine *affine, AffineTer
 {
     const AffineForm *next = NULL;
     for (size_t a = 0; a < phi->args.count; a++) {
-        const AffineForm *form = &affine->forms[phi->args.data[a].reg];
         if (phi->args.data[a].pred == loop->preheader)
             continue;
+        if (!affine_knows(affine, phi->args.data[a].reg))
+            return false;
+        const AffineForm *form = &affine->forms[phi->args.data[a].reg];
         if (next && affine_compare(form, 1, next, 1) != ALIAS_SAME)
             return false;
         next = form;
