@@ -17,6 +17,8 @@ typedef struct Costs {
     Cost of_directives, of_calls;
     unsigned registers; /* without either; 0: 60 */
     bool is_unknown;    /* so is all else */
+    bool predicts;
+    unsigned longer_with_directives; /* that prediction, in cycles */
 } Costs;
 
 static void add_cost(Figures *figures, const Cost *cost)
@@ -39,6 +41,15 @@ static bool measure(void *context, const FunctionForm *form, Figures *out)
         if (form->body->blocks.data[i]->is_never)
             add_cost(out, &costs->of_calls);
     return true;
+}
+
+static Prediction predict(void *context, const FunctionForm *form, const Figures *figures, const LaunchChange *change)
+{
+    const Costs *costs = context;
+    const Tuning *tuning = form->tuning ? form->tuning : &form->body->tuning;
+    assert_true(figures->known && change->block[0] * change->block[1] * change->block[2] > 1);
+    bool has_directives = tuning->reqntid_count || tuning->maxntid_count;
+    return (Prediction){.known = true, .cycles = 1000 + (has_directives ? costs->longer_with_directives : 0)};
 }
 
 typedef struct Checked {
@@ -83,7 +94,8 @@ static Checked check_sources(const Sources *sources, const Costs *costs)
                sources->before, sources->tuning, sources->after);
     Module *module = module_from(buf_text(&source));
     buf_free(&source);
-    Judge judge = {.context = (void *)costs, .measure = measure};
+    Judge judge = {
+        .context = (void *)costs, .measure = measure, .predict = costs && costs->predicts ? predict : NULL};
     PipelineOptions options = {.machine = machine_for("sm_90"), .judge = costs ? &judge : NULL};
     memset(options.passes.enabled, true, sizeof options.passes.enabled);
     KernelRequest request = {.coarsen = true};
@@ -253,6 +265,12 @@ static void what_costs(void **state)
         {{.of_directives = {.registers = 30}, .of_calls = {.registers = 1}}, known, 'c'},
         {{.of_directives = {.registers = 30}, .of_calls = {.spills = 4}}, known, 'n'},
         {{.of_directives = {.registers = 30}, .of_calls = {.stack = 4}}, known, 'n'},
+        /* Fewer blocks only matter where they take longer, and spills in any case. */
+        {{.of_directives = {.registers = 30}, .predicts = true}, known, 'd'},
+        {{.of_directives = {.registers = 30}, .predicts = true}, unknown, 'd'},
+        {{.of_directives = {.registers = 30}, .predicts = true, .longer_with_directives = 1}, known, 'c'},
+        {{.of_directives = {.registers = 30}, .predicts = true, .longer_with_directives = 1}, unknown, 'c'},
+        {{.of_directives = {.spills = 4}, .predicts = true}, known, 'c'},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         Checked it = check("", rows[i].block, 1, &rows[i].costs);
