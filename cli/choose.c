@@ -201,34 +201,48 @@ static bool make_pair(Choice *choice, const ChoiceContext *context, const Coarse
     return true;
 }
 
+/* Factors along x, y, z, powers of two, in the order of their products: 2, 4, 8, 16. */
+enum { FACTORS = 3 + 6 + 10 + 15 };
+static void list_factors(unsigned factors[FACTORS][3])
+{
+    unsigned count = 0;
+    for (unsigned total = 2; total <= LARGEST_FACTOR; total *= 2)
+        for (unsigned x = 1; x <= total; x *= 2)
+            for (unsigned y = 1; x * y <= total; y *= 2) {
+                const unsigned factor[3] = {x, y, total / x / y};
+                memcpy(factors[count++], factor, sizeof factor);
+            }
+}
+
+static bool is_along_any(const unsigned factor[3], const bool axes[3])
+{
+    return (factor[0] > 1 && axes[0]) || (factor[1] > 1 && axes[1]) || (factor[2] > 1 && axes[2]);
+}
+
 /* Makes every form of a level.  A dimension that is refused alone is not tried together with others. */
 static void make_level(Choice *choice, const ChoiceContext *context, CoarsenLevel level)
 {
     KernelReport *kernel = choice->kernel;
     const Stride strides[] = {{.kind = STRIDE_BLOCK}, {.kind = STRIDE_UNIT}};
     bool refused[3] = {false, false, false};
-    for (unsigned total = 2; total <= LARGEST_FACTOR; total *= 2)
-        for (unsigned x = 1; x <= total; x *= 2)
-            for (unsigned y = 1; x * y <= total; y *= 2) {
-                const unsigned factor[3] = {x, y, total / x / y};
-                bool hopeless = false;
-                for (unsigned k = 0; k < 3; k++)
-                    hopeless |= factor[k] > 1 && refused[k];
-                if (hopeless || !fits(choice, level, factor))
-                    continue;
-                for (unsigned s = 0; s < (context->stride_given ? 1 : COUNT_OF(strides)); s++) {
-                    const CoarsenTrial wanted = {.level = level,
-                                                 .factor = {factor[0], factor[1], factor[2]},
-                                                 .merged = {1, 1, 1},
-                                                 .stride = context->stride_given ? kernel->request.stride : strides[s],
-                                                 .guards = kernel->request.guards};
-                    bool is_sound = make_pair(choice, context, &wanted);
-                    for (unsigned k = 0; !is_sound && total == 2 && k < 3; k++)
-                        refused[k] |= factor[k] > 1;
-                    if (!is_sound)
-                        break;
-                }
-            }
+    unsigned factors[FACTORS][3];
+    list_factors(factors);
+    for (unsigned i = 0; i < FACTORS; i++) {
+        const unsigned *factor = factors[i];
+        if (is_along_any(factor, refused) || !fits(choice, level, factor))
+            continue;
+        bool is_sound = true;
+        for (unsigned s = 0; is_sound && s < (context->stride_given ? 1 : COUNT_OF(strides)); s++) {
+            const CoarsenTrial wanted = {.level = level,
+                                         .factor = {factor[0], factor[1], factor[2]},
+                                         .merged = {1, 1, 1},
+                                         .stride = context->stride_given ? kernel->request.stride : strides[s],
+                                         .guards = kernel->request.guards};
+            is_sound = make_pair(choice, context, &wanted);
+        }
+        for (unsigned k = 0; !is_sound && factor_total(factor) == 2 && k < 3; k++)
+            refused[k] |= factor[k] > 1;
+    }
 }
 
 static void make_forms(Choice *choice, const ChoiceContext *context)
@@ -254,24 +268,22 @@ static bool merges_along(const KernelReport *kernel, unsigned axis)
 static void make_products_of(Choice *choice, const CoarsenTrial *parent)
 {
     KernelReport *kernel = choice->kernel;
-    const unsigned most = LARGEST_FACTOR / factor_total(parent->factor);
+    unsigned factors[FACTORS][3];
     bool hopeless[3];
+    list_factors(factors);
     for (unsigned k = 0; k < 3; k++)
         hopeless[k] = !merges_along(kernel, k);
-    for (unsigned total = 2; total <= most; total *= 2)
-        for (unsigned x = 1; x <= total; x *= 2)
-            for (unsigned y = 1; x * y <= total; y *= 2) {
-                const unsigned merged[3] = {x, y, total / x / y};
-                if ((x > 1 && hopeless[0]) || (y > 1 && hopeless[1]) || (merged[2] > 1 && hopeless[2]) ||
-                    !fits(choice, LEVEL_BLOCK, merged))
-                    continue;
-                CoarsenTrial *trial = &kernel->trials[kernel->trial_count++];
-                *trial = *parent;
-                trial->sound = false;
-                trial->speedup = 0;
-                memcpy(trial->merged, merged, sizeof trial->merged);
-                make_form(choice, trial);
-            }
+    for (unsigned i = 0; i < FACTORS; i++) {
+        if (factor_total(factors[i]) * factor_total(parent->factor) > LARGEST_FACTOR ||
+            is_along_any(factors[i], hopeless) || !fits(choice, LEVEL_BLOCK, factors[i]))
+            continue;
+        CoarsenTrial *trial = &kernel->trials[kernel->trial_count++];
+        *trial = *parent;
+        trial->sound = false;
+        trial->speedup = 0;
+        memcpy(trial->merged, factors[i], sizeof trial->merged);
+        make_form(choice, trial);
+    }
 }
 
 /* Products of both levels, of the forms that are the fastest with threads merged alone. */
@@ -297,16 +309,11 @@ static bool is_worthwhile(const Choice *choice, const Candidate *candidate)
     return candidate->trial->speedup >= gain_asked(choice, candidate);
 }
 
-static bool is_product(const CoarsenTrial *trial)
-{
-    return trial->level == LEVEL_THREAD && factor_total(trial->merged) > 1;
-}
-
 /* By what is left of their speedups when those of narrow blocks are doubted, and products have to pay. */
 static double worth(const Candidate *candidate)
 {
     return candidate->trial->speedup * (candidate->is_narrow ? least_gain / least_doubtful_gain : 1) /
-           (is_product(candidate->trial) ? least_product_gain : 1);
+           (has_factor(candidate->trial->merged) ? least_product_gain : 1);
 }
 
 static int compare_candidates(const void *a, const void *b)
@@ -478,7 +485,7 @@ static Candidate *fastest(Choice *choice)
     unsigned confirmed[LEVELS + 1] = {0};
     for (unsigned i = 0; i < choice->candidate_count; i++) {
         Candidate *candidate = &choice->candidates[i];
-        if (confirmed[is_product(candidate->trial) ? LEVELS : candidate->trial->level]++ >= MOST_CONFIRMED)
+        if (confirmed[has_factor(candidate->trial->merged) ? LEVELS : candidate->trial->level]++ >= MOST_CONFIRMED)
             continue;
         confirm(choice, candidate);
         if (worth(candidate) > worth(best))
@@ -549,9 +556,8 @@ static bool weigh_input(Choice *choice)
 
 void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *options, const ChoiceContext *context)
 {
-    /* Two strides, two forms of guards; powers of two along x, y, z whose product is 2, 4, 8, 16.  Then those with
-     * products of 2, 4, 8 for blocks. */
-    enum { FORMS = LEVELS * 4 * (3 + 6 + 10 + 15) + PARENTS * (3 + 6 + 10) };
+    /* Two strides and two forms of guards; then blocks of what is merged already. */
+    enum { FORMS = (LEVELS * 4 + PARENTS) * FACTORS };
     const BlockSize block = block_size_resolve(&kernel->result.kernel->tuning, kernel->request.block);
     kernel->request.coarsen = false;
     if (!options->judge || !options->machine) {

@@ -23,15 +23,10 @@ static const char *level_text(CoarsenLevel level)
     return level == LEVEL_BLOCK ? " blocks of the grid" : "";
 }
 
-static bool is_factor(const unsigned factor[3])
-{
-    return factor[0] > 1 || factor[1] > 1 || factor[2] > 1;
-}
-
 const char *trial_text(const CoarsenTrial *trial, char text[TRIAL_TEXT])
 {
     char factor[32], merged[32];
-    bool is_product = is_factor(trial->merged);
+    bool is_product = has_factor(trial->merged);
     snprintf(text, TRIAL_TEXT, "%s%s%s%s", factor_text(trial->factor, factor), is_product ? " and " : "",
              is_product ? factor_text(trial->merged, merged) : "",
              level_text(is_product ? LEVEL_BLOCK : trial->level));
@@ -255,7 +250,7 @@ static void print_done(Buf *out, const KernelReport *kernel)
         buf_puts(out, "; launch it as before\n");
         return;
     }
-    if (!is_of_blocks && is_factor(contract->merged))
+    if (!is_of_blocks && has_factor(contract->merged))
         buf_printf(out, ", and %s blocks of the grid", factor_text(contract->merged, factor));
     buf_puts(out, "; launch it with ");
     if (!is_of_blocks)

@@ -79,6 +79,17 @@ static inline uint64_t text_hash(const Body *body)
     return hash ^ hash >> 31;
 }
 
+/* Forty steps from the thread's index, and then stores of 'count' values. */
+static inline const char *values_stored_late(Arena *arena, const char *text, int count)
+{
+    for (int i = 0; i < 40; i++)
+        text = arena_printf(arena, "%sxor.b32 %%r%d, %%r%d, %d;\n", text, 201 + i, 200 + i, i);
+    text = arena_printf(arena, "%sst.global.u32 [%%rd1+400], %%r240;\n", text);
+    for (int i = 0; i < count; i++)
+        text = arena_printf(arena, "%sst.global.u32 [%%rd1+%d], %%r%d;\n", text, 4 * i, i);
+    return text;
+}
+
 /* 'count' values made early from the thread's index and read late. */
 static inline const char *values_read_late(Arena *arena, int count)
 {
@@ -86,11 +97,7 @@ static inline const char *values_read_late(Arena *arena, int count)
                                    "ld.param.u64 %rd1, [out];\nmov.u32 %r200, %tid.x;\n";
     for (int i = 0; i < count; i++)
         text = arena_printf(arena, "%smad.lo.s32 %%r%d, %%r200, %d, %d;\n", text, i, 2 * i + 3, i + 1);
-    for (int i = 0; i < 40; i++)
-        text = arena_printf(arena, "%sxor.b32 %%r%d, %%r%d, %d;\n", text, 201 + i, 200 + i, i);
-    text = arena_printf(arena, "%sst.global.u32 [%%rd1+400], %%r240;\n", text);
-    for (int i = 0; i < count; i++)
-        text = arena_printf(arena, "%sst.global.u32 [%%rd1+%d], %%r%d;\n", text, 4 * i, i);
+    text = values_stored_late(arena, text, count);
     return arena_printf(arena, "%sst.global.u32 [%%rd1+404], %%r200;\nret;\n}\n", text);
 }
 

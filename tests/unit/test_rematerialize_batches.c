@@ -116,12 +116,7 @@ static const char *late_sums(Arena *arena, unsigned count)
     for (unsigned i = 0; i < count; i++)
         text = arena_printf(arena, "%sld.global.v2.u32 {%%r%u, %%r%u}, [%%rd1+%u];\nadd.s32 %%r%u, %%r%u, %%r%u;\n",
                             text, 50 + i, 100 + i, 8 * i, i, 50 + i, 100 + i);
-    for (unsigned i = 0; i < 40; i++)
-        text = arena_printf(arena, "%sxor.b32 %%r%u, %%r%u, %u;\n", text, 201 + i, 200 + i, i);
-    text = arena_printf(arena, "%sst.global.u32 [%%rd1+400], %%r240;\n", text);
-    for (unsigned i = 0; i < count; i++)
-        text = arena_printf(arena, "%sst.global.u32 [%%rd1+%u], %%r%u;\n", text, 4 * i, i);
-    return arena_printf(arena, "%sret;\n}\n", text);
+    return arena_printf(arena, "%sret;\n}\n", values_stored_late(arena, text, (int)count));
 }
 
 /* Values of four instructions each, which are read in turn. */
