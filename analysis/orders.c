@@ -511,13 +511,16 @@ OrderLoad order_load(const Lowered *lowered, const LoweredBlock *block, int32_t 
 {
     Arena *scratch = arena_new();
     Plan plan = plan_new(scratch, lowered, block, NULL, 1);
-    OrderLoad load = {0, 0};
     Place place = place_top(&plan, NULL);
+    OrderLoad load = {.peak = place.peak};
     for (uint32_t n = 0; n < plan.count; n++) {
         place_advance(&place, n);
         load.above += place.now > limit ? place.now - limit : 0;
+        if (place.peak > load.peak) {
+            load.peak = place.peak;
+            load.index = n;
+        }
     }
-    load.peak = place.peak;
     arena_free(scratch);
     return load;
 }

@@ -22,6 +22,7 @@ OrderPeaks order_peaks(const Lowered *lowered, const LoweredBlock *block, const 
 /* How far the body's own order is above 'limit': registers, summed over its instructions; and its peak.  O(n). */
 typedef struct OrderLoad {
     int32_t peak;
+    uint32_t index; /* of the first instruction with that peak */
     int64_t above;
 } OrderLoad;
 OrderLoad order_load(const Lowered *lowered, const LoweredBlock *block, int32_t limit);

@@ -58,6 +58,11 @@ static inline const ValueUse *value_uses(const Values *values, RegId reg)
 {
     return values->uses + values->use_start[reg];
 }
+/* The block in which the use reads: a phi reads at the end of a predecessor. */
+static inline Block *value_use_block(const ValueUse *use)
+{
+    return use->inst ? use->block : use->block->phis.data[use->index].args.data[use->arg].pred;
+}
 /* NULL: a phi, or undefined. */
 static inline Inst *value_inst(const Values *values, RegId reg) { return values->defs[reg].inst; }
 

@@ -12,7 +12,7 @@ bool opaque_copy_exists(const Body *body, RegId reg)
     Type type = body->regs.data[reg].type;
     if (body->regs.data[reg].vector > 1 || type_class(type) == CLASS_PRED || type_class(type) == CLASS_OPAQUE)
         return false;
-    return type_bits(type) == 32 || (type_bits(type) == 64 && type_class(type) != CLASS_FLOAT);
+    return type_bits(type) == 32 || type_bits(type) == 64;
 }
 
 /* Whether the high half of the result depends on the low half of this operand. */
@@ -87,13 +87,32 @@ static void wide_copy_of_half(Body *body, RegId reg, RegId copy, const Point *po
     place_inst(body, point, inst_build(body, "or.b64", "drr", copy, low_half, high_half));
 }
 
-void opaque_copy_place(Body *body, const Inst *mask, RegId reg, RegId copy, OpaqueHalves halves, const Point *point)
+static void wide_copy(Body *body, const Inst *mask, RegId reg, RegId copy, OpaqueHalves halves, const Point *point)
 {
-    require(opaque_copy_exists(body, reg));
-    if (type_bits(body->regs.data[reg].type) == 32)
-        place_inst(body, point, inst_build(body, "prmt.b32", "drri", copy, reg, reg, (int64_t)0x3210));
-    else if (mask)
+    if (mask)
         wide_copy_by_mask(body, mask, reg, copy, halves, point);
     else
         wide_copy_of_half(body, reg, copy, point);
+}
+
+/* Machine instructions for doubles read both halves, so that hiding one is enough. */
+static void double_copy(Body *body, const Inst *mask, RegId reg, RegId copy, const Point *point)
+{
+    Name base = body->regs.data[body->regs.data[reg].origin].name;
+    RegId bits = body_add_reg(body, TYPE_B64, base), opaque = body_add_reg(body, TYPE_B64, base);
+    place_inst(body, point, inst_build(body, "mov.b64", "dr", bits, reg));
+    wide_copy(body, mask, bits, opaque, OPAQUE_LOW, point);
+    place_inst(body, point, inst_build(body, "mov.b64", "dr", copy, opaque));
+}
+
+void opaque_copy_place(Body *body, const Inst *mask, RegId reg, RegId copy, OpaqueHalves halves, const Point *point)
+{
+    require(opaque_copy_exists(body, reg));
+    Type type = body->regs.data[reg].type;
+    if (type_bits(type) == 32)
+        place_inst(body, point, inst_build(body, "prmt.b32", "drri", copy, reg, reg, (int64_t)0x3210));
+    else if (type_class(type) == CLASS_FLOAT)
+        double_copy(body, mask, reg, copy, point);
+    else
+        wide_copy(body, mask, reg, copy, halves, point);
 }

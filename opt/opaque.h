@@ -7,7 +7,7 @@
 /* The halves of a 64-bit register that a copy hides. */
 typedef enum OpaqueHalves { OPAQUE_LOW = 1, OPAQUE_BOTH } OpaqueHalves;
 
-/* Whether there is an opaque copy for registers of this type: 32 and 64 bits, but no doubles. */
+/* Whether there is an opaque copy for registers of this type: scalars of 32 and 64 bits. */
 bool opaque_copy_exists(const Body *body, RegId reg);
 /* The halves of a copy of 'reg' that have to be opaque, so that the assembler merges nothing that the instruction
  * computes from the copy with what it computes from the register. */

@@ -76,6 +76,7 @@ const Pass pass_table[PASS_COUNT] = {
     ROW(POINTERS,      pointers,      'p', false, SSA, KEEPS, INSTRUCTIONS, "advance what is read, not its parts"),
     ROW(SCHEDULE,      schedule,      'o', false, SSA, KEEPS, NONE,         "order instructions for register pressure"),
     ROW(REMATERIALIZE, rematerialize, 'r', false, SSA, KEEPS, INSTRUCTIONS, "recompute values instead of keeping them"),
+    ROW(RECOMPUTE,     recompute,     'y', false, SSA, KEEPS, INSTRUCTIONS, "keep what most can be recomputed from"),
     ROW(SINK,          sink,          'k', false, SSA, KEEPS, INSTRUCTIONS, "move computations towards their uses"),
     ROW(HOIST,         hoist,         'h', false, SSA, KEEPS, INSTRUCTIONS, "compute early where operands die"),
     ROW(OFFSETS,       offsets,       'w', false, SSA, KEEPS, INSTRUCTIONS, "one pointer for each stride of a loop"),

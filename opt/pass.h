@@ -29,6 +29,7 @@ typedef enum PassId {
     PASS_POINTERS,
     PASS_SCHEDULE, /* the first that the register search runs */
     PASS_REMATERIALIZE,
+    PASS_RECOMPUTE,
     PASS_SINK,
     PASS_HOIST,
     PASS_OFFSETS,
@@ -91,8 +92,8 @@ extern const Pass pass_table[PASS_COUNT];
 /* The functions of the table, in the files of their names; inline, ssa, unroll_jam and coarsen are in pass.c, hoist and
  * offsets in moves.c. */
 PassFunction pass_cleanup, pass_decide, pass_load_reuse, pass_forward, pass_addresses, pass_induction,
-    pass_accumulator, pass_vectorize, pass_bases, pass_pointers, pass_schedule, pass_rematerialize, pass_sink,
-    pass_hoist, pass_offsets, pass_spilling, pass_bounds, pass_check;
+    pass_accumulator, pass_vectorize, pass_bases, pass_pointers, pass_schedule, pass_rematerialize, pass_recompute,
+    pass_sink, pass_hoist, pass_offsets, pass_spilling, pass_bounds, pass_check;
 
 bool pass_is_enabled(const PassOptions *options, PassId id);
 

@@ -84,6 +84,7 @@ void search_propose(Search *search)
         return;
     ssa_start(search);
     run_within(search, PASS_OFFSETS, at_most(2, share_of(search, 8, 0)));
+    run_within(search, PASS_RECOMPUTE, share_of(search, 3, 2));
     run_within(search, PASS_SCHEDULE, share_of(search, 3, 3));
     run_within(search, PASS_SINK, share_of(search, 4, 1));
     run_within(search, PASS_REMATERIALIZE, share_of(search, 2, 2));

@@ -99,8 +99,7 @@ static void remat_start(Remat *remat, Arena *arena, Body *body, Analyses *analys
     cover_compute(remat);
 }
 
-/* One result, no other effect. */
-static bool is_recomputable(const Inst *inst)
+bool inst_is_recomputable(const Inst *inst)
 {
     if (!inst || inst_is_opaque(inst) || inst->guard != REF_NONE || inst->tied_count || inst->sync != SYNC_NONE ||
         inst->pragma || opcode_is_slow(inst_op(inst)))
@@ -203,7 +202,7 @@ static bool operand_find(const Remat *remat, Recipe *recipe, RegId reg, uint32_t
     if (recipe_makes(recipe, reg) || value_is_undefined(remat->values, reg))
         return true;
     Inst *def = value_inst(remat->values, reg);
-    bool again = is_recomputable(def) && def->block;
+    bool again = inst_is_recomputable(def) && def->block;
     if (again && is_parameter_load(def))
         return recipe_add(remat, recipe, def);
     if (live_at(remat, reg, block, position))
@@ -242,7 +241,7 @@ static bool recipe_find(const Remat *remat, RegId value, uint32_t block, uint32_
 {
     *recipe = (Recipe){0};
     Inst *def = value_inst(remat->values, value);
-    if (!is_recomputable(def) || !def->block || !recipe_add(remat, recipe, def))
+    if (!inst_is_recomputable(def) || !def->block || !recipe_add(remat, recipe, def))
         return false;
     for (unsigned i = 0; i < recipe->count; i++)
         for (unsigned r = 0; r < recipe->insts[i]->ref_count; r++)
@@ -257,7 +256,7 @@ static int64_t value_gain(Remat *remat, RegId value)
 {
     const ValueDef *def = &remat->values->defs[value];
     int64_t size = pressure_of_reg(remat->body, value).regs32;
-    if (!def->inst || !size || !is_recomputable(def->inst))
+    if (!def->inst || !size || !inst_is_recomputable(def->inst))
         return 0;
     uint32_t count = places_collect(&remat->places, value), near_first, far = 0;
     uint32_t near = places_near_end(&remat->places, def, count, &near_first);
@@ -418,7 +417,7 @@ static unsigned value_recompute(Remat *remat, RegId value)
 {
     const ValueDef *def = &remat->values->defs[value];
     unsigned made = 0;
-    if (!def->inst || !is_recomputable(def->inst))
+    if (!def->inst || !inst_is_recomputable(def->inst))
         return 0;
     uint32_t count = places_collect(&remat->places, value), near_first;
     uint32_t near = places_near_end(&remat->places, def, count, &near_first);
@@ -467,7 +466,7 @@ static void dead_remove(Body *body)
         for (size_t i = body->blocks.count; i-- > 0;)
             for (Inst *inst = body->blocks.data[i]->last, *previous; inst; inst = previous) {
                 previous = inst->prev;
-                if (!is_recomputable(inst) || counts[result_of(inst)])
+                if (!inst_is_recomputable(inst) || counts[result_of(inst)])
                     continue;
                 for (unsigned r = 0; r < inst->ref_count; r++)
                     counts[inst->refs[r].reg] -= ref_reads(&inst->refs[r]);

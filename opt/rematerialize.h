@@ -4,6 +4,10 @@
 
 #include "analysis/analysis.h"
 
+/* Whether the instruction can be executed again elsewhere, from the same operands: it has one result, and no other
+ * effect.  Divisions and roots take too long. */
+bool inst_is_recomputable(const Inst *inst);
+
 typedef struct RematerializeRequest {
     int32_t limit;     /* pressure is high where more registers than this are live */
     unsigned cost;     /* instructions that one recomputation may take, not counting opaque copies */

@@ -40,12 +40,6 @@ static bool is_movable(const Sinker *sinker, const Inst *inst)
                             : sinker->loads;
 }
 
-/* The block in which the use reads; phis read at the end of a predecessor. */
-static Block *use_block(const ValueUse *use)
-{
-    return use->inst ? use->block : use->block->phis.data[use->index].args.data[use->arg].pred;
-}
-
 /* Goes up the dominator tree to a block outside all loops that 'from' is not in.  With 'same_loop' it stays in the loop
  * of 'from', for loads that must not leave it. */
 static Block *target_outside_loops(const Sinker *sinker, Block *from, Block *target, bool same_loop)
@@ -170,7 +164,7 @@ static Block *uses_common(const Sinker *sinker, const Inst *inst, uint32_t *use_
         RegId reg = inst->refs[r].reg;
         const ValueUse *uses = value_uses(sinker->values, reg);
         for (uint32_t u = 0; u < value_use_count(sinker->values, reg); u++) {
-            Block *block = use_block(&uses[u]);
+            Block *block = value_use_block(&uses[u]);
             target = target ? dominance_common(sinker->dominance, target, block) : block;
             ++*use_count;
         }
@@ -195,7 +189,7 @@ static unsigned value_copy_down(Sinker *sinker, Inst *inst)
     uint32_t use_count = value_use_count(sinker->values, reg);
     const ValueUse *uses = value_uses(sinker->values, reg);
     for (uint32_t u = 0; u < use_count; u++) {
-        Block *block = target_outside_loops(sinker, inst->block, use_block(&uses[u]), false);
+        Block *block = target_outside_loops(sinker, inst->block, value_use_block(&uses[u]), false);
         if (!block || block == inst->block)
             return 0;
         unsigned i = 0;
@@ -223,7 +217,7 @@ static unsigned value_copy_down(Sinker *sinker, Inst *inst)
                 copy->refs[r].reg = fresh;
         inst_place(copy, blocks[i], before);
         for (uint32_t u = 0; u < use_count; u++) {
-            if (target_outside_loops(sinker, inst->block, use_block(&uses[u]), false) != blocks[i])
+            if (target_outside_loops(sinker, inst->block, value_use_block(&uses[u]), false) != blocks[i])
                 continue;
             if (uses[u].inst)
                 uses[u].inst->refs[uses[u].index].reg = fresh;

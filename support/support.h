@@ -12,6 +12,7 @@
 #include "support/json_file.h"
 #include "support/map.h"
 #include "support/memory.h"
+#include "support/min_cut.h"
 #include "support/random.h"
 #include "support/source.h"
 

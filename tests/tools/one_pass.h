@@ -8,6 +8,7 @@
 #include "opt/hoist.h"
 #include "opt/offsets.h"
 #include "opt/pass.h"
+#include "opt/recompute.h"
 #include "opt/rematerialize.h"
 #include "opt/schedule.h"
 #include "opt/sink.h"
@@ -87,6 +88,14 @@ static inline unsigned one_rematerialize(Body *body, const RematerializeRequest 
 {
     Analyses *analyses = analyses_new(body);
     unsigned made = rematerialize_values(body, analyses, request, values, count);
+    analyses_free(analyses);
+    return made;
+}
+
+static inline unsigned one_recompute(Body *body, const RecomputeRequest *request)
+{
+    Analyses *analyses = analyses_new(body);
+    unsigned made = recompute_values(body, analyses, machine_for("sm_90"), request);
     analyses_free(analyses);
     return made;
 }

@@ -73,14 +73,21 @@ static void orders_exactly(Body *body, Arena *arena)
     analyses_free(analyses);
 }
 
+/* Recomputes values after places with hardly any live registers, too: random kernels are small. */
+static void values_recompute_across(Body *body, Random *random)
+{
+    const RecomputeRequest request = {(int32_t)random_below(random, 12), 1 + random_below(random, 64), UINT64_MAX};
+    one_recompute(body, &request);
+}
+
 static void body_change(Body **body, const Launch *launch, Random *random, Buf *what)
 {
     Arena *arena = arena_new();
     for (unsigned moves = 1 + random_below(random, 5); moves > 0; moves--) {
-        unsigned kind = random_below(random, 10);
+        unsigned kind = random_below(random, 12);
         ScheduleRule rule = schedule_rule_random(random);
         static const char *const names[] = {"sink", "recompute", "schedule", "demote", "mutate",
-                                            "exact", "hoist", "offsets", "bases", "pointers"};
+                                            "exact", "hoist", "offsets", "bases", "pointers", "across", "across"};
         buf_printf(what, " %s", names[kind]);
         switch (kind) {
         case 0: one_sink(*body, (SinkMode)random_below(random, 3), random_below(random, 2)); break;
@@ -92,7 +99,8 @@ static void body_change(Body **body, const Launch *launch, Random *random, Buf *
         case 6: one_hoist(*body); break;
         case 7: one_offsets(*body); break;
         case 8: one_pass(body, random_below(random, 2) ? PASS_INDUCTION : PASS_BASES); break;
-        default: one_pass(body, PASS_POINTERS); break;
+        case 9: one_pass(body, PASS_POINTERS); break;
+        default: values_recompute_across(*body, random); break;
         }
         body_verify(*body, names[kind]);
     }

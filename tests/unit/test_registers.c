@@ -60,7 +60,7 @@ static void low_targets_are_capped_at_24(void **state)
     case_start(&test, values_read_late(text_arena, 60), HONEST);
     test.request.target = 8;
     test.passes.enabled[PASS_REMATERIALIZE] = test.passes.enabled[PASS_SINK] = test.passes.enabled[PASS_SCHEDULE] =
-        false;
+        test.passes.enabled[PASS_RECOMPUTE] = false;
     case_run(&test);
     assert_int_equal(test.body->tuning.maxnreg, 24);
     assert_false(test.result.reached);
@@ -71,14 +71,15 @@ static void low_targets_are_capped_at_24(void **state)
 static void passes_can_be_left_out(void **state)
 {
     (void)state;
-    static const char *const words[] = {"schedule", "rematerialize", "sink", ".maxn"};
-    for (unsigned off = 0; off < 4; off++) {
+    static const char *const words[] = {"schedule", "rematerialize", "sink", ".maxn", "recompute"};
+    for (unsigned off = 0; off < COUNT_OF(words); off++) {
         Case test;
         case_start(&test, values_read_late(text_arena, 40), HONEST);
         test.passes.enabled[PASS_SCHEDULE] = off != 0;
         test.passes.enabled[PASS_REMATERIALIZE] = off != 1;
         test.passes.enabled[PASS_SINK] = off != 2;
         test.passes.enabled[PASS_BOUNDS] = off != 3;
+        test.passes.enabled[PASS_RECOMPUTE] = off != 4;
         case_run(&test);
         for (unsigned i = 0; i < test.result.step_count; i++)
             assert_null(strstr(test.result.steps[i].what, words[off]));
@@ -437,7 +438,8 @@ static void spills_need_a_large_gain(void **state)
         test.request.goal = GOAL_AUTO;
         test.block_threads = 256;
         test.passes.enabled[PASS_REMATERIALIZE] = test.passes.enabled[PASS_SINK] =
-            test.passes.enabled[PASS_SCHEDULE] = test.passes.enabled[PASS_SPILLING] = false;
+            test.passes.enabled[PASS_SCHEDULE] = test.passes.enabled[PASS_SPILLING] =
+                test.passes.enabled[PASS_RECOMPUTE] = false;
         test.judge.judge.predict = boundary_predict;
         for (unsigned r = 0; r < COUNT_OF(cycles_at); r++)
             cycles_at[r] = r > 40 ? 1000 : 1000 / gains[i];
@@ -484,7 +486,7 @@ static void auto_gives_up_where_spills_would_stay(void **state)
     test.request.goal = GOAL_AUTO;
     test.block_threads = 256;
     test.passes.enabled[PASS_REMATERIALIZE] = test.passes.enabled[PASS_SINK] = test.passes.enabled[PASS_SCHEDULE] =
-        false;
+        test.passes.enabled[PASS_RECOMPUTE] = false;
     case_run(&test);
     assert_false(test.result.changed);
     assert_int_equal(test.body->tuning.maxnreg, 0);

@@ -1,0 +1,71 @@
+/* The recompute pass: the recomputations across places that it proposes to the register search. */
+#include "opt/estimate.h"
+#include "opt/recompute.h"
+#include "opt/registers_search.h"
+
+/* Instructions that a register is worth.  A spill costs about four: a store, and a load with its latency. */
+static const unsigned worths[] = {4, 16, 2, 64};
+enum {
+    FORMS_FIRST = 2, /* that are tried with little effort */
+    FEW = 30,        /* assemblies */
+};
+
+/* The instructions that may be added to the current form, if half of its spills go. */
+static uint64_t growth_allowed(const Search *search)
+{
+    const Figures *current = &search->current;
+    uint64_t gone = figures_spills(current) / sizeof(uint32_t) / 2;
+    uint64_t least = current->instructions > gone ? current->instructions - gone : 0;
+    return search->most_instructions > least ? search->most_instructions - least : 0;
+}
+
+/* Whether the model sees fewer registers live where there are too many. */
+static bool saves_registers(Search *search, Candidate *candidate)
+{
+    PassContext *passes = &search->passes;
+    uint64_t now = register_excess(passes->body, passes->analyses, passes->machine, search->target);
+    uint64_t then = register_excess(candidate->body, candidate->analyses, passes->machine, search->target);
+    return then < now - now / 16;
+}
+
+/* The current form with values recomputed; false if that saves too little. */
+static bool form_make(Search *search, unsigned worth, Candidate *candidate, unsigned *made)
+{
+    PassContext *passes = &search->passes;
+    const RecomputeRequest request = {
+        register_room(passes->machine, search->target), worth, growth_allowed(search)};
+    *candidate = candidate_new(search);
+    *made = recompute_values(candidate->body, candidate->analyses, passes->machine, &request);
+    if (*made && saves_registers(search, candidate))
+        return true;
+    candidate_free(candidate);
+    return false;
+}
+
+bool pass_recompute(PassContext *context)
+{
+    Search *search = context->search;
+    Arena *arena = arena_new();
+    Candidate candidates[COUNT_OF(worths)];
+    const char *names[COUNT_OF(worths)];
+    unsigned replaced = search->replaced, count = 0;
+    unsigned most = search->request->effort < FEW ? FORMS_FIRST : COUNT_OF(worths);
+    Proposals proposals = proposals_new(search, arena, most);
+    for (unsigned i = 0; i < COUNT_OF(worths) && count < most && !search_should_stop(search); i++) {
+        unsigned made;
+        if (!form_make(search, worths[i], &candidates[count], &made))
+            continue;
+        if (proposals.count < proposals.capacity)
+            proposals_add(&proposals, body_clone(candidates[count].body));
+        names[count++] = arena_printf(search->passes.arena, "recompute across places: %u instruction%s (%u)", made,
+                                      made == 1 ? "" : "s", worths[i]);
+    }
+    proposals_prepare(search, &proposals);
+    for (unsigned i = 0; i < count; i++) {
+        if (!search_should_stop(search))
+            search_consider(search, PASS_RECOMPUTE, candidates[i].body, names[i], 0, false);
+        candidate_free(&candidates[i]);
+    }
+    arena_free(arena);
+    return search->replaced > replaced;
+}
