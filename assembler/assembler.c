@@ -260,8 +260,21 @@ static void recognize_memory(Outcome *outcome)
                      (unsigned long long)(limit >> 20));
 }
 
+/* The assembler's words and those of the request; NULL if there are none. */
+static const char *const *join_options(Arena *arena, const char *const *all, const char *const *own)
+{
+    size_t first = options_count(all), second = options_count(own);
+    if (!second)
+        return all;
+    const char **words = ARENA_ARRAY(arena, const char *, first + second + 1);
+    for (size_t i = 0; i < first + second; i++)
+        words[i] = i < first ? all[i] : own[i - first];
+    return words;
+}
+
 /* Turns a request into a job. False, with the reason in *outcome, if the request is not valid. */
-static bool make_job(const Assembler *assembler, const AssemblyRequest *request, Job *job, Outcome *outcome)
+static bool make_job(const Assembler *assembler, Arena *arena, const AssemblyRequest *request, Job *job,
+                     Outcome *outcome)
 {
     *job = (Job){.ptx = request->ptx,
                  .size = request->size,
@@ -269,10 +282,14 @@ static bool make_job(const Assembler *assembler, const AssemblyRequest *request,
                  .syntax_only = request->syntax_only,
                  .line_info = request->line_info,
                  .many_cores = request->many_cores,
-                 .options = assembler->options,
+                 .options = join_options(arena, assembler->options, request->options),
                  .stop_fd = assembler->stop_fd};
     if (request->arch && !find_arch(request->arch, &job->arch)) {
         outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "'%s' is not a known architecture such as sm_90", request->arch);
+        return false;
+    }
+    if (request->options && assembler->kind == ASSEMBLER_DRIVER) {
+        outcome_fail(outcome, ASSEMBLY_UNAVAILABLE, "takes no options for ptxas");
         return false;
     }
     job->max_registers = request->max_registers > 0 ? (unsigned)request->max_registers : 0;
@@ -331,7 +348,7 @@ bool assembler_run(Assembler *assembler, Arena *arena, const AssemblyRequest *re
     struct timespec begin, end;
     unsigned timeout_ms = request->timeout_ms ? request->timeout_ms : ASSEMBLY_TIMEOUT_MS;
     clock_gettime(CLOCK_MONOTONIC, &begin);
-    if (make_job(assembler, request, &job, &outcome)) {
+    if (make_job(assembler, arena, request, &job, &outcome)) {
         if (assembler->worker)
             worker_run(assembler->worker, &job, timeout_ms, &outcome);
         else

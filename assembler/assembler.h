@@ -43,7 +43,8 @@ typedef struct Assembler Assembler;
  * newline at the end) says what was tried, why each failed and what to do. */
 Assembler *assembler_open(Arena *arena, AssemblerKind kind, const char *arch, const char **error);
 /* More words for the command line of ptxas, in every later run: "-O1", "--def-load-cache=cg". The list ends with NULL
- * and is not copied. The other back ends ignore it. An option that the run itself sets must not be in it. */
+ * and is not copied. nvJitLink passes them to its own compiler, the driver ignores them. An option that the run itself
+ * sets must not be in it. */
 void assembler_set_options(Assembler *assembler, const char *const *options);
 /* Called some times in a second while an assembler runs, and once more, with 'done', when it has ended. */
 typedef void AssemblerWaiting(void *context, bool done);
@@ -73,6 +74,8 @@ typedef struct AssemblyRequest {
                           others have no such mode and assemble without optimization */
     bool many_cores;   /* the assembler may work on all of them, if it can; its code may differ a little */
     bool line_info;      /* the cubin says which .loc line of the PTX each machine instruction comes from */
+    const char *const *options; /* words for ptxas in this run alone, after those of assembler_set_options; the list
+                                   ends with NULL. NULL: none. The driver rejects a request that has some */
     unsigned timeout_ms; /* 0: ASSEMBLY_TIMEOUT_MS */
 } AssemblyRequest;
 

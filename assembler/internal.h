@@ -49,9 +49,18 @@ typedef struct Job {
     bool syntax_only;
     bool line_info;
     bool many_cores;            /* for programs */
-    const char *const *options; /* for programs: more words of the command line, ending with NULL; or NULL */
+    const char *const *options; /* words for ptxas, ending with NULL; or NULL */
     int stop_fd; /* for programs: readable when the run should stop early, in place of the signals; -1: there is none */
 } Job;
+
+/* How many words a list of options has; 0 if it is NULL. */
+static inline size_t options_count(const char *const *options)
+{
+    size_t count = 0;
+    while (options && options[count])
+        count++;
+    return count;
+}
 
 /* process.c: child processes. */
 

@@ -158,7 +158,9 @@ static void take_cubin(const Library *library, LinkHandle handle, Outcome *outco
 static LinkHandle create(const Library *library, const Job *job, int *result)
 {
     Buf arch = {0}, cap = {0}, level = {0};
-    const char *options[5];
+    Arena *arena = arena_new();
+    const size_t extra = options_count(job->options);
+    const char **options = ARENA_ARRAY(arena, const char *, extra + 5);
     uint32_t count = 0;
     buf_printf(&arch, "-arch=%s", arch_names(job->arch).real);
     options[count++] = arch.data;
@@ -175,11 +177,14 @@ static LinkHandle create(const Library *library, const Job *job, int *result)
     }
     if (job->line_info)
         options[count++] = "-lineinfo";
+    for (size_t i = 0; i < extra; i++)
+        options[count++] = arena_printf(arena, "-Xptxas=%s", job->options[i]);
     LinkHandle handle = NULL;
     *result = library->create(&handle, count, options);
     buf_free(&arch);
     buf_free(&cap);
     buf_free(&level);
+    arena_free(arena);
     return handle;
 }
 

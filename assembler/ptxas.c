@@ -150,9 +150,7 @@ static void run_once(const char *path, const char *folder, const Job *job, Produ
     unsigned opt_level = job->syntax_only ? 0 : job->opt_level;
     ArchNames names = arch_names(job->arch);
     buf_printf(&arch, "-arch=%s", product == PRODUCT_NOTHING ? names.virtual : names.real);
-    size_t extra = 0;
-    while (job->options && job->options[extra])
-        extra++;
+    const size_t extra = options_count(job->options);
     Arena *arena = arena_new();
     const char **arguments = ARENA_ARRAY(arena, const char *, extra + 14);
     size_t count = 0;

@@ -3,7 +3,7 @@
  *
  * Both ends are this program, so structures are sent as they are in memory. Replies are checked nevertheless, because
  * the library may have overwritten anything in the child.
- *     request: RequestHeader, the PTX
+ *     request: RequestHeader, the PTX, the options with a NUL after each
  *     reply:   ReplyHeader, then message, log, cubin, attributes
  * The first reply is sent when the library is open; its log is the version. */
 #include "assembler/internal.h"
@@ -28,7 +28,7 @@
 #define SERVICE_FD 3
 
 typedef struct RequestHeader {
-    uint64_t size;
+    uint64_t size, options_size;
     Arch arch;
     uint32_t max_registers, opt_level, syntax_only, line_info;
 } RequestHeader;
@@ -92,6 +92,18 @@ static bool send_reply(Outcome *outcome)
     return sent;
 }
 
+/* The words of a text with a NUL after each, as a list that ends with NULL, to be freed; NULL if there is no memory. */
+static const char **split_options(const char *text, size_t size)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < size; i++)
+        count += !text[i];
+    const char **words = calloc(count + 1, sizeof *words);
+    for (size_t i = 0; words && i < count; i++, text += strlen(text) + 1)
+        words[i] = text;
+    return words;
+}
+
 _Noreturn static void serve(const Worker *worker)
 {
     Outcome greeting = {0};
@@ -102,13 +114,15 @@ _Noreturn static void serve(const Worker *worker)
     outcome_free(&greeting);
     RequestHeader header;
     while (going && receive_blocking(&header, sizeof header)) {
-        char *ptx = malloc(header.size + 1);
-        if (!ptx)
+        char *ptx = malloc(header.size + 1), *text = malloc(header.options_size + 1);
+        if (!ptx || !text)
             break;
-        going = receive_blocking(ptx, header.size);
-        if (going) {
+        going = receive_blocking(ptx, header.size) && receive_blocking(text, header.options_size);
+        const char **options = going ? split_options(text, header.options_size) : NULL;
+        if (options) {
             ptx[header.size] = 0;
             Job job = {.ptx = ptx,
+                       .options = options,
                        .size = header.size,
                        .arch = header.arch,
                        .max_registers = header.max_registers,
@@ -120,6 +134,9 @@ _Noreturn static void serve(const Worker *worker)
             going = send_reply(&outcome);
             outcome_free(&outcome);
         }
+        going &= options != NULL;
+        free(options);
+        free(text);
         free(ptx);
     }
     /* Without running the exit handlers and flushing the buffers inherited from the parent. */
@@ -371,9 +388,16 @@ void worker_run(Worker *worker, const Job *job, unsigned timeout_ms, Outcome *ou
     header.opt_level = job->opt_level;
     header.syntax_only = job->syntax_only;
     header.line_info = job->line_info;
+    Buf options = {0};
+    for (size_t i = 0; i < options_count(job->options); i++)
+        buf_write(&options, job->options[i], strlen(job->options[i]) + 1);
+    header.options_size = options.length;
     Transfer transfer = send_all(worker->socket, &header, sizeof header, deadline, outcome);
     if (transfer == TRANSFER_DONE)
         transfer = send_all(worker->socket, job->ptx, job->size, deadline, outcome);
+    if (transfer == TRANSFER_DONE)
+        transfer = send_all(worker->socket, options.data, options.length, deadline, outcome);
+    buf_free(&options);
     if (transfer == TRANSFER_DONE)
         transfer = receive_reply(worker->socket, outcome, deadline);
     if (transfer != TRANSFER_DONE)

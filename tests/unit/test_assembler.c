@@ -474,6 +474,40 @@ static void test_architectures_of_requests(void **state)
 }
 
 /* PTX that crashes ptxas 13.0.  A later version may reject or accept it; the next call must work. */
+/* Options of one request change its code, those that do not exist are rejected, and the next request has none. */
+static void test_options_of_requests(void **state)
+{
+    (void)state;
+    static const char *const slow[] = {"--opt-level=0", "--register-usage-level=0", NULL};
+    static const char *const wrong[] = {"--register-usage-level=0", "--no-such-option=1", NULL};
+    static const AssemblerKind kinds[] = {ASSEMBLER_PTXAS, ASSEMBLER_NVJITLINK};
+    for (size_t k = 0; k < COUNT_OF(kinds); k++) {
+        Arena *arena = arena_new();
+        const char *error;
+        Assembler *assembler = assembler_open(arena, kinds[k], "sm_90", &error);
+        Source *source = source_read(arena, KERNELS, &error);
+        if (assembler) {
+            assert_non_null(source);
+            AssemblyRequest request = assembly_request(source->text, source->size);
+            Assembly before, changed, rejected, after;
+            assert_true(assembler_run(assembler, arena, &request, &before));
+            request.options = slow;
+            assert_true(assembler_run(assembler, arena, &request, &changed));
+            request.options = wrong;
+            assert_false(assembler_run(assembler, arena, &request, &rejected));
+            assert_int_equal(rejected.failure, ASSEMBLY_REJECTED);
+            assert_non_null(strstr(rejected.message, "no-such-option"));
+            request.options = NULL;
+            assert_true(assembler_run(assembler, arena, &request, &after));
+            const char *kernel = before.resources[0].name;
+            assert_true(assembly_find(&changed, kernel)->instructions != before.resources[0].instructions);
+            assert_int_equal(assembly_find(&after, kernel)->instructions, before.resources[0].instructions);
+        }
+        assembler_close(assembler);
+        arena_free(arena);
+    }
+}
+
 static void test_crash_is_survived(void **state)
 {
     (void)state;
@@ -575,6 +609,7 @@ int main(void)
         cmocka_unit_test(test_ptxas),
         cmocka_unit_test(test_nvjitlink),
         cmocka_unit_test(test_architectures_of_requests),
+        cmocka_unit_test(test_options_of_requests),
         cmocka_unit_test(test_crash_is_survived),
         cmocka_unit_test(test_kinds_of_ptx),
         cmocka_unit_test(test_nul_bytes),

@@ -590,6 +590,11 @@ static void test_driver_works(void **state)
     request.syntax_only = true;
     assert_true(assembler_run(assembler, place->arena, &request, &assembly));
     assert_string_equal(read_text(place, record), "load 4=1048624 6=1048624 12=1 7=0 9=90\n");
+    static const char *const options[] = {"--opt-level=1", NULL};
+    request.options = options;
+    assert_false(assembler_run(assembler, place->arena, &request, &assembly));
+    assert_non_null(strstr(assembly.message, "takes no options for ptxas"));
+    request.options = NULL;
     request.arch = "sm_80";
     assert_false(assembler_run(assembler, place->arena, &request, &assembly));
     assert_int_equal(assembly.failure, ASSEMBLY_UNAVAILABLE);
