@@ -456,8 +456,7 @@ static int32_t upward_peak(const Plan *plan)
     return peak;
 }
 
-/* How many iterations assemblers put side by side. */
-static unsigned copies_of(const LoweredBlock *block)
+unsigned orders_unrolled(const LoweredBlock *block)
 {
     uint64_t size = block->count + (uint64_t)CONDITION_COST * block->conditions;
     if (!block->latch || block->block->pragmas.count)
@@ -498,7 +497,7 @@ OrderPeaks order_peaks(const Lowered *lowered, const LoweredBlock *block, const 
         peaks.around = greedy.around;
         peaks.least = greedy.peak < peaks.least ? greedy.peak : peaks.least;
         peaks.least = up < peaks.least ? up : peaks.least;
-        Plan unrolled = plan_new(scratch, lowered, block, memory, copies_of(block));
+        Plan unrolled = plan_new(scratch, lowered, block, memory, orders_unrolled(block));
         Place eager = eager_order(&unrolled, limit);
         peaks.plenty = eager.peak;
         peaks.spread = register_file_highest(eager.file);

@@ -30,4 +30,8 @@ OrderLoad order_load(const Lowered *lowered, const LoweredBlock *block, int32_t 
 /* The values that are live after an instruction of the block, in the body's order, with its results; in 'arena'. */
 uint32_t order_live(Arena *arena, const Lowered *lowered, const LoweredBlock *block, uint32_t index, RegId **out);
 
+/* How many iterations of the loop that the block begins assemblers put side by side; 1 if it does not begin a loop that
+ * they unroll. */
+unsigned orders_unrolled(const LoweredBlock *block);
+
 #endif

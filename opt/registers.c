@@ -83,11 +83,16 @@ void search_propose(Search *search)
     if (search_should_stop(search))
         return;
     ssa_start(search);
+    /* With few assemblies the passes before it would leave none. */
+    unsigned unrolled = nounroll_effort(search);
+    search->reserved += unrolled;
     run_within(search, PASS_OFFSETS, at_most(2, share_of(search, 8, 0)));
     run_within(search, PASS_RECOMPUTE, share_of(search, 3, 2));
     run_within(search, PASS_SCHEDULE, share_of(search, 3, 3));
     run_within(search, PASS_SINK, share_of(search, 4, 1));
     run_within(search, PASS_REMATERIALIZE, share_of(search, 2, 2));
+    search->reserved -= unrolled;
+    run_within(search, PASS_NOUNROLL, at_most(3, share_of(search, 2, 1)));
     run_within(search, PASS_HOIST, at_most(1, share_of(search, 2, 0)));
     search_run(search, PASS_SCHEDULE, STAGE_COARSE, effort);
     search_run(search, PASS_BOUNDS, STAGE_FINE, 1);
