@@ -51,13 +51,19 @@ static uint64_t hash_setting(const AssemblerJudge *judge)
     return hash;
 }
 
-/* Includes the kernel's name, since one text can hold several kernels. */
-static TextKey key_of(AssemblerJudge *judge, const char *text, size_t length, const char *kernel)
+/* Includes the kernel's name, since one text can hold several kernels, and the options that its form is for. */
+static TextKey key_of(AssemblerJudge *judge, const char *text, size_t length, const char *kernel, unsigned knobs)
 {
     if (!judge->setting)
         judge->setting = hash_setting(judge) | 1;
     TextKey key = {length, hash_fnv(text, length, judge->setting), hash_words(text, length)};
     key.first = hash_fnv(kernel, strlen(kernel), key.first);
+    if (knobs) {
+        Arena *scratch = arena_new();
+        const char *words = knobs_text(scratch, knobs);
+        key.first = hash_fnv(words, strlen(words) + 1, key.first);
+        arena_free(scratch);
+    }
     return key;
 }
 
@@ -111,10 +117,9 @@ void assembler_judge_forget(AssemblerJudge *judge)
     judge->kept_bytes = 0;
 }
 
-const void *assembler_judge_cubin(AssemblerJudge *judge, const char *text, size_t length, const char *kernel,
-                                  size_t *size)
+const void *assembler_judge_cubin(AssemblerJudge *judge, const Source *text, const Function *kernel, size_t *size)
 {
-    const TextKey key = key_of(judge, text, length, kernel);
+    const TextKey key = key_of(judge, text->text, text->size, kernel->name, kernel->tuning.knobs);
     const JudgeEntry *entry = entry_find(judge, &key);
     *size = entry && entry->cubin ? entry->cubin_size : 0;
     return entry ? entry->cubin : NULL;
@@ -135,9 +140,18 @@ Figures figures_of_resources(const Resources *resources)
     };
 }
 
-static AssemblyRequest text_request(const AssemblerJudge *judge, const Buf *text)
+/* A form that is to be assembled. */
+typedef struct Order {
+    Buf text;
+    TextKey key;
+    const char *kernel;
+    unsigned knobs;
+} Order;
+
+static AssemblyRequest order_request(const AssemblerJudge *judge, Arena *arena, const Order *order)
 {
-    AssemblyRequest request = assembly_request(buf_text(text), text->length);
+    AssemblyRequest request = assembly_request(buf_text(&order->text), order->text.length);
+    request.options = knobs_words(arena, order->knobs);
     request.arch = judge->arch;
     request.opt_level = judge->opt_level;
     request.timeout_ms = judge->timeout_ms;
@@ -172,13 +186,6 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* A form that is to be assembled. */
-typedef struct Order {
-    Buf text;
-    TextKey key;
-    const char *kernel;
-} Order;
-
 static void order_answer(AssemblerJudge *judge, const Order *order, const Assembly *assembly)
 {
     Figures figures = figures_of_assembly(judge, assembly, order->kernel);
@@ -193,7 +200,7 @@ static void orders_assemble(AssemblerJudge *judge, const Order *orders, unsigned
     Assembly *results = ARENA_ARRAY(scratch, Assembly, count);
     Arena **arenas = ARENA_ARRAY(scratch, Arena *, count);
     for (unsigned i = 0; i < count; i++) {
-        requests[i] = text_request(judge, &orders[i].text);
+        requests[i] = order_request(judge, scratch, &orders[i]);
         arenas[i] = arena_new();
     }
     double begin = now();
@@ -223,9 +230,9 @@ void judge_print_form(const FunctionForm *form, Buf *text)
 
 static Order order_of(AssemblerJudge *judge, const FunctionForm *form)
 {
-    Order order = {.kernel = form->function->name};
+    Order order = {.kernel = form->function->name, .knobs = form_tuning(form)->knobs};
     judge_print_form(form, &order.text);
-    order.key = key_of(judge, buf_text(&order.text), order.text.length, order.kernel);
+    order.key = key_of(judge, buf_text(&order.text), order.text.length, order.kernel, order.knobs);
     return order;
 }
 

@@ -44,9 +44,8 @@ void assembler_judge_limit(AssemblerJudge *judge, double seconds);
 void assembler_judge_forget(AssemblerJudge *judge);
 /* The form has been assembled elsewhere, as the judge would, but for what does not change the code. */
 void assembler_judge_answer(AssemblerJudge *judge, const FunctionForm *form, const Assembly *assembly);
-/* The machine code of a text that was measured for the kernel; NULL if it is not kept. */
-const void *assembler_judge_cubin(AssemblerJudge *judge, const char *text, size_t length, const char *kernel,
-                                  size_t *size);
+/* The machine code of a text that was measured for the kernel, with its knobs; NULL if it is not kept. */
+const void *assembler_judge_cubin(AssemblerJudge *judge, const Source *text, const Function *kernel, size_t *size);
 /* What judge->basis, which must be set, predicts for a form with these figures; *is_new: it had to be computed. */
 FormCost assembler_judge_cost(AssemblerJudge *judge, const FunctionForm *form, const Figures *figures,
                               const LaunchChange *change, bool *is_new);

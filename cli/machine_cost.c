@@ -112,18 +112,18 @@ static void add_runs(const MachineCode *code, const MachineExecutions *execution
 }
 
 /* Adds the executed machine instructions to the profile; false if the machine code is not mapped to PTX. */
-static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Module *module, const char *kernel,
-                        Profile *profile, Arena *arena, Buf *listing)
+static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Function *kernel, Profile *profile, Arena *arena,
+                        Buf *listing)
 {
     const char *error, *no_text = NULL;
-    MachineRequest request = {.assembler = judge->assembler, .module = module, .kernel = kernel};
+    MachineRequest request = {.assembler = judge->assembler, .module = kernel->module, .kernel = kernel->name};
     if (listing) {
         request.disassembler = disassembler_find(scratch, &no_text);
         request.live_registers = request.disassembler != NULL;
     }
-    request.cubin = assembler_judge_cubin(judge, module->source->text, module->source->size, kernel,
-                                          &request.cubin_size);
+    request.cubin = assembler_judge_cubin(judge, kernel->module->source, kernel, &request.cubin_size);
     request.assembly = assembly_request(NULL, 0);
+    request.assembly.options = knobs_words(scratch, kernel->tuning.knobs);
     request.assembly.arch = judge->arch;
     request.assembly.opt_level = judge->opt_level;
     request.assembly.timeout_ms = judge->timeout_ms;
@@ -178,6 +178,7 @@ FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const Funct
     FormCost cost = {0};
     if (kernel) {
         const char *reason;
+        kernel->tuning.knobs = form_tuning(form)->knobs; /* which the text does not say */
         FunctionForm parsed = {.function = kernel};
         Body *body = clone && !basis->launch ? body_build(kernel, &reason) : NULL;
         if (body)
@@ -185,7 +186,7 @@ FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const Funct
         parsed.body = body;
         cost = form_cost(basis, &parsed, figures, change);
         body_free(body);
-        if (cost.known && add_machine(judge, scratch, module, kernel->name, cost.profile, basis->arena, listing))
+        if (cost.known && add_machine(judge, scratch, kernel, cost.profile, basis->arena, listing))
             cost.time = form_time(basis, &cost);
     }
     body_free(clone);

@@ -26,6 +26,8 @@ typedef enum OptionId {
     OPTION_KEEP_ORIGINAL,
     OPTION_MISSING_OK,
     OPTION_SPILL,
+    OPTION_KNOBS,
+    OPTION_KNOBS_OUT,
     OPTION_LAUNCH_OUT,
     OPTION_REPORT,
     OPTION_REPORT_FORMAT,
@@ -64,6 +66,8 @@ static const struct option long_options[] = {
     {"assembler", required_argument, NULL, OPTION_ASSEMBLER},
     {"Xptxas", required_argument, NULL, OPTION_XPTXAS},
     {"spill", no_argument, NULL, OPTION_SPILL},
+    {"knobs", no_argument, NULL, OPTION_KNOBS},
+    {"knobs-out", required_argument, NULL, OPTION_KNOBS_OUT},
     {"keep-original", no_argument, NULL, OPTION_KEEP_ORIGINAL},
     {"missing-ok", no_argument, NULL, OPTION_MISSING_OK},
     {"launch-out", required_argument, NULL, OPTION_LAUNCH_OUT},
@@ -197,6 +201,8 @@ static void read_option(Reader *reader, int id, const char *value)
         options->ptxas_options.count--;
         break;
     case OPTION_SPILL: options->spill = true; break;
+    case OPTION_KNOBS: options->knobs = true; break;
+    case OPTION_KNOBS_OUT: options->knobs_out = file_name(reader, id, value); break;
     case OPTION_KEEP_ORIGINAL: options->keep_original = true; break;
     case OPTION_MISSING_OK: options->missing_ok = true; break;
     case OPTION_REPORT_FORMAT:
@@ -235,6 +241,7 @@ static void check_outputs(Reader *reader)
         {"-o", options->output},
         {"-cubin", options->cubin},
         {"-launch-out", options->launch_out},
+        {"-knobs-out", options->knobs_out},
         {"-report", options->report_file},
     };
     for (size_t i = 0; i < COUNT_OF(outputs); i++)
@@ -288,6 +295,15 @@ static void check_options(Reader *reader)
         options_fail(reader, "-coarsen-guards says how to coarsen, but -coarsen is not given");
     if (options->launch_out && options->coarsen.count == 0)
         options_fail(reader, "-launch-out describes how coarsened kernels are launched, but -coarsen is not given");
+    if (options->knobs && options->registers.count == 0)
+        options_fail(reader, "-knobs widens the search of -target-regs, which is not given");
+    bool has_none = options->assembler_none || (options->assembler_given && options->assembler == ASSEMBLER_DRIVER);
+    if (options->knobs && has_none)
+        options_fail(reader, "-knobs tries options of ptxas, but -assembler says not to use it");
+    if (options->knobs && !options->assembler_given)
+        options->assembler = ASSEMBLER_PTXAS;
+    if (options->knobs_out && !options->knobs)
+        options_fail(reader, "-knobs-out is for the options that -knobs finds, but -knobs is not given");
     if (options_jam_auto(options) && options->assembler_none)
         options_fail(reader, "-uj auto chooses by the assembler's figures, but -assembler none is given");
     for (size_t i = 0; i < options->coarsen.count; i++)
@@ -311,8 +327,8 @@ void options_init(Options *options)
 /* Files are the business of the program. */
 static bool is_for_program(int id)
 {
-    return id == OPTION_OUTPUT || id == OPTION_CUBIN || id == OPTION_LAUNCH_OUT || id == OPTION_REPORT ||
-           id == OPTION_DUMP || id == OPTION_VERSION || id == OPTION_HELP;
+    return id == OPTION_OUTPUT || id == OPTION_CUBIN || id == OPTION_LAUNCH_OUT || id == OPTION_KNOBS_OUT ||
+           id == OPTION_REPORT || id == OPTION_DUMP || id == OPTION_VERSION || id == OPTION_HELP;
 }
 
 const char *options_set(Arena *arena, Options *options, const char *name, const char *value)

@@ -57,6 +57,7 @@ typedef struct Options {
     const char *output;     /* NULL: write no PTX; "-": standard output */
     const char *cubin;      /* NULL: do not write it */
     const char *launch_out; /* NULL: do not write it */
+    const char *knobs_out;  /* the same */
     const char *arch;       /* NULL: the module's .target */
     bool report;
     bool report_json;
@@ -83,6 +84,7 @@ typedef struct Options {
     AssemblerKind assembler;
     VEC(const char *) ptxas_options; /* -Xptxas */
     bool spill;      /* -target-regs N may cost spills */
+    bool knobs;      /* -target-regs may try options of the assembler */
     bool keep_original; /* of a coarsened kernel, as NAME__ptxopt_original */
     bool missing_ok; /* options for kernels that the module does not have are ignored */
     unsigned level;

@@ -196,6 +196,16 @@ static json_t *jams_json(const Report *report, const KernelReport *kernel)
     return value;
 }
 
+static json_t *knobs_json(unsigned knobs)
+{
+    json_t *words = json_array();
+    Arena *arena = arena_new();
+    for (const char *const *word = knobs_words(arena, knobs); word && *word; word++)
+        json_array_append_new(words, json_string(*word));
+    arena_free(arena);
+    return words;
+}
+
 static json_t *registers_json(const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
@@ -221,6 +231,7 @@ static json_t *registers_json(const KernelReport *kernel)
     json_object_set_new(value, "before", figures_json(&reduction->before));
     json_object_set_new(value, "capped", figures_json(&reduction->capped));
     json_object_set_new(value, "after", figures_json(&reduction->after));
+    json_object_set_new(value, "assembler_options", knobs_json(knobs_of(result->kernel)));
     json_t *boundaries = json_array();
     for (unsigned i = 0; i < reduction->boundary_count; i++) {
         const RegistersBoundary *boundary = &reduction->boundaries[i];

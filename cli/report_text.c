@@ -375,6 +375,12 @@ static void print_registers(Buf *out, const KernelReport *kernel)
         print_cost(out, &reduction->steps[i].figures);
         buf_puts(out, "\n");
     }
+    const unsigned knobs = knobs_of(result->kernel);
+    if (knobs) {
+        Arena *arena = arena_new();
+        buf_printf(out, "    assemble with: %s\n", knobs_text(arena, knobs));
+        arena_free(arena);
+    }
     note_module(out, kernel);
 }
 

@@ -6,6 +6,7 @@
 static ExitStatus finish(Run *run, Products *products)
 {
     print_module(run, products);
+    products->knobs = knobs_text(run->arena, output_knobs(run));
     ExitStatus status = assemble_output(run, products);
     if (status != EXIT_DONE)
         return status;
@@ -17,6 +18,7 @@ static ExitStatus finish(Run *run, Products *products)
     if (status != EXIT_DONE)
         return status;
     note_launches(run);
+    note_knobs(run);
     if (run->options->verbose && run->assembler)
         fprintf(run->messages, "ptxopt: %u candidates assembled in %.2f seconds, %u answered from memory\n",
                 run->judge.calls, run->judge.seconds, run->judge.repeats);
@@ -50,7 +52,7 @@ ExitStatus run_source(Arena *arena, const Options *options, Source *source, FILE
     assembler_close(run->assembler);
     products->assembler = NULL;
     if (status != EXIT_DONE && status != EXIT_REFUSED)
-        products->ptx = products->cubin = NULL;
+        products->ptx = products->cubin = products->knobs = NULL;
     products->kernels = &run->report;
     /* Bodies have arenas of their own. */
     for (size_t i = 0; run->module && i < run->module->items.count; i++)

@@ -21,6 +21,7 @@ typedef struct Products {
     size_t ptx_length;
     const void *cubin; /* NULL unless asked for */
     size_t cubin_size;
+    const char *knobs; /* the options of ptxas that 'ptx' is for, with spaces between them; "": none; NULL with 'ptx' */
     Buf printed;       /* what 'ptx' points into, if not the source */
     Buf launch, report; /* if asked for; the report also with EXIT_DIFFERENT and EXIT_UNVERIFIED */
     const struct Report *kernels; /* cli/report.h; with a report only; NULL before the options have been checked */

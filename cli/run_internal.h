@@ -26,6 +26,7 @@ typedef struct Run {
     Assembly assembly; /* of the output */
     Assembly of_input; /* all zero: not made yet */
     Report report;
+    unsigned knobs;     /* options of the assembler that searches may try: opt/knobs.h */
     bool changed;       /* some kernel differs from the input */
     bool named_refused; /* exit status 3 */
 } Run;
@@ -66,5 +67,8 @@ ExitStatus assemble_output(Run *run, Products *products);
 ExitStatus verify_output(Run *run, const Products *products);
 void make_report(Run *run, Products *products);
 void note_launches(Run *run);
+/* The options of the assembler that the output is for, as in opt/knobs.h. */
+unsigned output_knobs(const Run *run);
+void note_knobs(Run *run);
 
 #endif

@@ -108,6 +108,7 @@ static void set_request(const Run *run, KernelReport *report)
         request->registers_goal = registers->goal;
         request->registers_price = registers->price;
         request->registers_spill = run->options->spill;
+        request->registers_knobs = run->knobs;
         request->target_registers = registers->target;
     }
 }
@@ -201,12 +202,29 @@ static void search_end(Run *run, const KernelReport *kernel)
                   interrupt && interrupt->seen ? "was interrupted" : "reached its time limit (-search)");
 }
 
-static bool is_only_kernel(const Run *run)
+static unsigned count_kernels(const Run *run)
 {
     unsigned kernels = 0;
     for (size_t i = 0; i < run->module->items.count; i++)
         kernels += is_kernel(&run->module->items.data[i]);
-    return kernels == 1;
+    return kernels;
+}
+
+/* The options of the assembler that may be tried: none that the user has set, and none that would apply to other
+ * kernels, too. */
+static unsigned find_knobs(Run *run)
+{
+    unsigned open = knobs_open(run->options->ptxas_options.data);
+    const char *obstacle = NULL;
+    if (!run->options->knobs || !run->assembler)
+        return 0;
+    if (count_kernels(run) > 1)
+        obstacle = "the module has several kernels, and such options apply to all of them";
+    else if (!open)
+        obstacle = "-Xptxas sets them";
+    if (obstacle)
+        diag_report_plain(&run->diag, SEVERITY_WARNING, "-knobs tries no option of the assembler: %s", obstacle);
+    return obstacle ? 0 : open;
 }
 
 static void run_kernel(Run *run, KernelReport *kernel)
@@ -224,7 +242,7 @@ static void run_kernel(Run *run, KernelReport *kernel)
     kernel->has_basis = find_basis(run, kernel, &kernel->basis);
     run->judge.basis = kernel->has_basis ? &kernel->basis : NULL;
     assembler_judge_forget(&run->judge);
-    if (kernel->request.registers && is_only_kernel(run))
+    if (kernel->request.registers && count_kernels(run) == 1)
         answer_input(run, result->kernel);
     kernel->tuning = result->kernel->tuning;
     if (run->options->report)
@@ -260,9 +278,7 @@ static void run_kernel(Run *run, KernelReport *kernel)
 void run_kernels(Run *run)
 {
     Report *report = &run->report;
-    size_t kernels = 0;
-    for (size_t i = 0; i < run->module->items.count; i++)
-        kernels += is_kernel(&run->module->items.data[i]);
+    const size_t kernels = count_kernels(run);
     report->kernels = ARENA_ARRAY(run->arena, KernelReport, kernels + 1);
     if (!kernels && (run->options->coarsen.count || run->options->registers.count))
         diag_report_plain(&run->diag, SEVERITY_WARNING, "the module has no kernel, so there is nothing to change");
@@ -273,6 +289,7 @@ void run_kernels(Run *run)
         .passes = run->options->passes,
     };
     run->pipeline.passes.dump_out = run->messages;
+    run->knobs = find_knobs(run);
     /* Launch contracts add items to the module. */
     size_t item_count = run->module->items.count;
     for (size_t i = 0; i < item_count; i++) {

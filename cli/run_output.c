@@ -56,10 +56,20 @@ static bool note_assembly(Run *run, const Assembly *assembly)
     return assembly->failure == ASSEMBLY_DONE;
 }
 
+/* Only a module's only kernel has some. */
+unsigned output_knobs(const Run *run)
+{
+    unsigned knobs = 0;
+    for (size_t i = 0; i < run->report.kernel_count; i++)
+        knobs |= knobs_of(run->report.kernels[i].result.kernel);
+    return knobs;
+}
+
 /* If only whether it assembles matters, on all cores. */
 static AssemblyRequest output_request(const Run *run, const Products *products)
 {
     AssemblyRequest request = assembly_request(products->ptx, products->ptx_length);
+    request.options = knobs_words(run->arena, output_knobs(run));
     request.want_cubin = run->options->cubin != NULL;
     request.many_cores = !run->options->cubin && !run->options->report;
     return request;
@@ -311,4 +321,13 @@ void note_launches(Run *run)
                       "kernel '%s' is coarsened by %s: launch it with smaller blocks (-report says which)",
                       result->kernel->name, factor_text(result->contract.factor, factor));
     }
+}
+
+/* The PTX alone does not have the figures that were found for it.  A file that ptxas reads says so, too. */
+void note_knobs(Run *run)
+{
+    const unsigned knobs = output_knobs(run);
+    if (knobs && run->options->output && !run->options->knobs_out)
+        diag_report_plain(&run->diag, SEVERITY_NOTE, "assemble with: %s (options of ptxas, which PTX cannot say; "
+                          "-knobs-out writes a file for its --options-file)", knobs_text(run->arena, knobs));
 }

@@ -83,14 +83,13 @@ static void function_emit(const FunctionForm *form, bool locations, Buf *out)
 {
     const Function *function = form->function;
     const Body *body = form->body;
-    const Tuning *own = body ? &body->tuning : &function->tuning;
     size_t depth = 1;
     for (size_t i = 0; body && i < body->declared.count; i++) {
         const Function *declared = body->declared.data[i];
         function_print_header(declared, &declared->tuning, out);
         buf_puts(out, ";\n");
     }
-    function_print_header(function, form->tuning ? form->tuning : own, out);
+    function_print_header(function, form_tuning(form), out);
     if (!function->has_body) {
         buf_puts(out, ";\n");
         return;

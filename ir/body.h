@@ -76,6 +76,12 @@ typedef struct FunctionForm {
     const Variable *added; /* a variable that the form adds to the end of the module; NULL: none */
 } FunctionForm;
 
+/* The tuning that a form is printed with. */
+static inline const Tuning *form_tuning(const FunctionForm *form)
+{
+    return form->tuning ? form->tuning : form->body ? &form->body->tuning : &form->function->tuning;
+}
+
 /* SSA in (pruned; Cytron et al. 1991 over dominance frontiers) and out (Boissinot et al. 2009: copies, then
  * coalescing by congruence classes; the registers' original names survive where live ranges allow).  A register read
  * before any write keeps its own RegId as an undefined value. */

@@ -266,6 +266,11 @@ const char *ptxopt_result_contract(const ptxopt_result *result)
     return result->products.ptx && result->products.launch.length ? result->products.launch.data : NULL;
 }
 
+const char *ptxopt_result_assembler_options(const ptxopt_result *result)
+{
+    return result->products.knobs;
+}
+
 const char *ptxopt_result_report(const ptxopt_result *result)
 {
     return result->products.report.length ? result->products.report.data : NULL;

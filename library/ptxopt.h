@@ -100,6 +100,9 @@ const char *ptxopt_result_ptx(const ptxopt_result *result, size_t *length);
 const void *ptxopt_result_cubin(const ptxopt_result *result, size_t *length);
 /* How coarsened kernels must be launched, as JSON (docs/formats.md); NULL unless there is PTX. */
 const char *ptxopt_result_contract(const ptxopt_result *result);
+/* The options of ptxas that the PTX is meant for, which it cannot say: what the option 'knobs' found, with spaces
+ * between them. "" if there are none; NULL unless there is PTX. */
+const char *ptxopt_result_assembler_options(const ptxopt_result *result);
 /* The report; NULL if there is none. */
 const char *ptxopt_result_report(const ptxopt_result *result);
 

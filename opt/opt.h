@@ -17,6 +17,7 @@
 #include "opt/estimate.h"
 #include "opt/inline.h"
 #include "opt/judge.h"
+#include "opt/knobs.h"
 #include "opt/pass.h"
 #include "opt/pipeline.h"
 #include "opt/registers.h"

@@ -81,6 +81,7 @@ const Pass pass_table[PASS_COUNT] = {
     ROW(HOIST,         hoist,         'h', false, SSA, KEEPS, INSTRUCTIONS, "compute early where operands die"),
     ROW(OFFSETS,       offsets,       'w', false, SSA, KEEPS, INSTRUCTIONS, "one pointer for each stride of a loop"),
     ROW(NOUNROLL,      nounroll,      'q', false, SSA, KEEPS, NONE,         "loops that assemblers must not unroll"),
+    ROW(KNOBS,         knobs,         'x', false, 0,   KEEPS, NONE,         "options of the assembler that help"),
     ROW(SPILLING,      spilling,      't', false, 0,   KEEPS, NONE,         "spill to shared memory that is unused"),
     ROW(BOUNDS,        bounds,        'b', false, 0,   KEEPS, NONE,         ".maxnreg and .maxntid where they help"),
     ROW(CHECK,         check,         'g', false, 0,   LAUNCH, ALL,         "stop launches with the original's blocks"),

@@ -34,6 +34,7 @@ typedef enum PassId {
     PASS_HOIST,
     PASS_OFFSETS,
     PASS_NOUNROLL,
+    PASS_KNOBS,
     PASS_SPILLING,
     PASS_BOUNDS,
     PASS_CHECK, /* the last of all */
@@ -94,7 +95,7 @@ extern const Pass pass_table[PASS_COUNT];
  * offsets in moves.c. */
 PassFunction pass_cleanup, pass_decide, pass_load_reuse, pass_forward, pass_addresses, pass_induction,
     pass_accumulator, pass_vectorize, pass_bases, pass_pointers, pass_schedule, pass_rematerialize, pass_recompute,
-    pass_sink, pass_hoist, pass_offsets, pass_nounroll, pass_spilling, pass_bounds, pass_check;
+    pass_sink, pass_hoist, pass_offsets, pass_nounroll, pass_spilling, pass_knobs, pass_bounds, pass_check;
 
 bool pass_is_enabled(const PassOptions *options, PassId id);
 

@@ -8,9 +8,11 @@
 
 #include <string.h>
 
+#include "opt/knobs.h"
+
 /* What the register search may assemble, in assemblies of the kernel, by -O level.  With what is assembled for the
  * report and to check the output, the default stays below 20. */
-static const unsigned search_effort[4] = {0, 8, 14, 120};
+static const unsigned level_effort[4] = {0, 8, 14, 120};
 /* More for 'auto' and 'fewest': the input under several caps, and the times that these could gain. */
 enum { GOAL_EFFORT = 2 };
 
@@ -97,7 +99,15 @@ static void coarsen(PassContext *context, KernelResult *result)
 
 static unsigned effort_of(const PipelineOptions *options)
 {
-    return search_effort[options->level > 3 ? 3 : options->level];
+    return level_effort[options->level > 3 ? 3 : options->level];
+}
+
+static unsigned search_effort(const KernelRequest *request, const PipelineOptions *options)
+{
+    unsigned effort = effort_of(options) + (request->registers_goal != GOAL_COUNT ? GOAL_EFFORT : 0);
+    for (unsigned knobs = request->registers_knobs; knobs; knobs &= knobs - 1)
+        effort += KNOB_EFFORT;
+    return effort;
 }
 
 /* Why registers cannot be reduced, or NULL. */
@@ -120,9 +130,10 @@ static void reduce_registers(PassContext *context, const KernelRequest *request,
                                .price = request->registers_price,
                                .target = request->target_registers,
                                .spill = request->registers_spill,
+                               .knobs = request->registers_knobs,
                                .change = launch_change,
                                .dynamic_shared = launch_change_shared(&launch_change, request->dynamic_shared),
-                               .effort = effort_of(options) + (request->registers_goal != GOAL_COUNT ? GOAL_EFFORT : 0),
+                               .effort = search_effort(request, options),
                                .is_original = !request->coarsen};
     registers_reduce(context, &wanted, &result->reduction);
     result->registers = result->reduction.changed ? OUTCOME_DONE : OUTCOME_UNCHANGED;

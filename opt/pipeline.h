@@ -22,6 +22,7 @@ typedef struct KernelRequest {
     bool registers_named;
     RegistersGoal registers_goal;
     bool registers_spill; /* a fixed target may cost spills */
+    unsigned registers_knobs; /* options of the assembler that may be tried: opt/knobs.h */
     unsigned target_registers; /* GOAL_COUNT */
     double registers_price;    /* GOAL_FEWEST: percent of the predicted time */
     unsigned block[3]; /* threads of a block at launch; 0: not given */

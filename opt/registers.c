@@ -82,6 +82,8 @@ void search_propose(Search *search)
     pass_set_body(&search->passes, body_clone(search->best));
     if (search_should_stop(search))
         return;
+    unsigned kept = at_most(2 * share_of(search, 3, 0), search_effort_of(search, knobs_effort(search)));
+    search->reserved += kept;
     ssa_start(search);
     /* With few assemblies the passes before it would leave none. */
     unsigned unrolled = nounroll_effort(search);
@@ -105,6 +107,8 @@ void search_propose(Search *search)
         if (search->used == used)
             break;
     }
+    search->reserved -= kept;
+    search_run(search, PASS_KNOBS, STAGE_FINE, kept);
 }
 
 void target_search(Search *search)

@@ -21,6 +21,7 @@ typedef struct RegistersRequest {
     uint64_t dynamic_shared; /* bytes of each block at launch */
     unsigned effort; /* what may be assembled, for figures and for predicted times, in assemblies of the input: a form
                       * that is longer counts for more; the input itself and its cap are always assembled */
+    unsigned knobs;   /* options of the assembler that may be tried: opt/knobs.h */
     bool is_original; /* the body says what the kernel's own statements say, which then are what is assembled for it */
 } RegistersRequest;
 

@@ -120,6 +120,8 @@ void front_offer(struct Front *front, const Body *body, const Figures *figures);
 /* spilling.c: what its pass may assemble for the best form, in assemblies of the input; 0: it cannot propose
  * anything. */
 unsigned spilling_effort(const Search *search);
+/* knobs.c: the same. */
+unsigned knobs_effort(const Search *search);
 /* nounroll.c: the least that its pass needs for the current form, in assemblies of the input; 0: it has nothing to
  * propose. */
 unsigned nounroll_effort(const Search *search);

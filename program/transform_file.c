@@ -4,7 +4,8 @@
 /* Checked before any work is done. */
 static bool outputs_possible(Arena *arena, const Options *options)
 {
-    const char *paths[] = {options->output, options->cubin, options->launch_out, options->report_file};
+    const char *paths[] = {options->output, options->cubin, options->launch_out, options->knobs_out,
+                           options->report_file};
     for (size_t i = 0; i < COUNT_OF(paths); i++) {
         const char *error = paths[i] ? output_check(arena, paths[i]) : NULL;
         if (error) {
@@ -18,17 +19,20 @@ static bool outputs_possible(Arena *arena, const Options *options)
 /* Nothing but the report exists if the run has failed. */
 static bool write_products(Arena *arena, const Options *options, const ptxopt_result *result)
 {
-    Output outputs[4];
+    Output outputs[5];
     size_t count = 0, ptx_length, cubin_length;
     const char *ptx = ptxopt_result_ptx(result, &ptx_length), *report = ptxopt_result_report(result);
     const void *cubin = ptxopt_result_cubin(result, &cubin_length);
-    const char *contract = ptxopt_result_contract(result);
+    const char *contract = ptxopt_result_contract(result), *knobs = ptxopt_result_assembler_options(result);
+    const char *line = knobs && *knobs ? arena_printf(arena, "%s\n", knobs) : knobs;
     if (options->output && ptx)
         outputs[count++] = (Output){options->output, ptx, ptx_length};
     if (options->cubin && cubin)
         outputs[count++] = (Output){options->cubin, cubin, cubin_length};
     if (options->launch_out && contract)
         outputs[count++] = (Output){options->launch_out, contract, strlen(contract)};
+    if (options->knobs_out && knobs)
+        outputs[count++] = (Output){options->knobs_out, line, strlen(line)};
     if (options->report_file && report)
         outputs[count++] = (Output){options->report_file, report, strlen(report)};
     const char *error = outputs_write(arena, outputs, count);

@@ -62,6 +62,7 @@ class Result:
     contract: dict = field(repr=False)
     report: dict = field(repr=False)
     diagnostics: tuple = ()
+    assembler_options: tuple = ()  # of ptxas: those that knobs=True found, and that must be given with the PTX
 
     def contract_of(self, kernel):
         """The contract of a kernel, or None if it is launched as before."""
@@ -151,7 +152,9 @@ def _result(library, made, diagnostics):
     text = ctypes.string_at(ptx, length.value).decode("utf-8", "surrogateescape")
     cubin = library.ptxopt_result_cubin(made, ctypes.byref(length))
     contract = json.loads(library.ptxopt_result_contract(made))
-    return Result(text, ctypes.string_at(cubin, length.value) if cubin else None, contract, report, diagnostics)
+    options = tuple(library.ptxopt_result_assembler_options(made).decode().split())
+    code = ctypes.string_at(cubin, length.value) if cubin else None
+    return Result(text, code, contract, report, diagnostics, options)
 
 
 def optimize(ptx, *, name="<ptx>", cubin=False, warn=True, **options):

@@ -33,6 +33,7 @@ _FUNCTIONS = {
     "ptxopt_result_ptx": (_POINTER, [_POINTER, _LENGTH]),
     "ptxopt_result_cubin": (_POINTER, [_POINTER, _LENGTH]),
     "ptxopt_result_contract": (_TEXT, [_POINTER]),
+    "ptxopt_result_assembler_options": (_TEXT, [_POINTER]),
     "ptxopt_result_report": (_TEXT, [_POINTER]),
 }
 

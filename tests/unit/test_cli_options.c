@@ -114,6 +114,26 @@ static void test_outputs(void **state)
     check_wrong("-launch-out a in.ptx", "-coarsen is not given");
 }
 
+static void test_knobs(void **state)
+{
+    (void)state;
+    Line line = line_read("-target-regs 32 -knobs -knobs-out a.options in.ptx");
+    assert_true(line.options.knobs);
+    assert_string_equal(line.options.knobs_out, "a.options");
+    assert_int_equal(line.options.assembler, ASSEMBLER_PTXAS);
+    line_free(&line);
+    line = line_read("-target-regs 32 -knobs -assembler nvjitlink in.ptx");
+    assert_int_equal(line.options.assembler, ASSEMBLER_NVJITLINK);
+    line_free(&line);
+    check_wrong("-knobs in.ptx", "-target-regs, which is not given");
+    check_wrong("-target-regs 32 -knobs-out a in.ptx", "-knobs is not given");
+    check_wrong("-target-regs 32 -knobs -knobs-out= in.ptx", "-knobs-out: the file name is empty");
+    check_wrong("-target-regs 32 -knobs -knobs-out a -o a in.ptx", "-o and -knobs-out would both be written to a");
+    check_wrong("-target-regs 32 -knobs=3 in.ptx", "option '-knobs' takes no value");
+    check_wrong("-target-regs 32 -knobs -assembler none in.ptx", "-assembler says not to use it");
+    check_wrong("-target-regs 32 -knobs -assembler driver in.ptx", "-assembler says not to use it");
+}
+
 static void test_coarsen(void **state)
 {
     (void)state;
@@ -359,6 +379,7 @@ int main(void)
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_spellings),
         cmocka_unit_test(test_outputs),
+        cmocka_unit_test(test_knobs),
         cmocka_unit_test(test_coarsen),
         cmocka_unit_test(test_stride),
         cmocka_unit_test(test_registers_and_blocks),

@@ -174,6 +174,49 @@ static void prepared_forms_are_answered(void **state)
     arena_free(arena);
 }
 
+/* One text under other options is another form, for the figures here and for those on disk. */
+static void options_make_another_form(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    const char *error, *folder = cache_folder();
+    const char *text = HEADER ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<4>;\n.reg .b64 %d<2>;\n"
+                              ".reg .pred %q<2>;\nld.param.u64 %d1, [p];\nmov.u32 %r1, 0;\nL:\n"
+                              "ld.volatile.global.u32 %r2, [%d1];\nadd.u32 %r3, %r2, %r1;\n"
+                              "st.volatile.global.u32 [%d1], %r3;\nadd.u32 %r1, %r1, 1;\n"
+                              "setp.lt.u32 %q1, %r1, 12;\n@%q1 bra L;\nret;\n}\n";
+    Module *module = module_from(text);
+    for (AssemblerKind kind = ASSEMBLER_NVJITLINK; kind <= ASSEMBLER_PTXAS; kind++) {
+        Assembler *assembler = assembler_open(arena, kind, "sm_90", &error);
+        if (!assembler)
+            continue;
+        uint64_t instructions[2];
+        for (unsigned round = 0; round < 2; round++) { /* the second is answered from the disk */
+            AssemblerJudge judge;
+            setenv("PTXOPT_CACHE", folder, 1);
+            assembler_judge_init(&judge, arena, assembler);
+            setenv("PTXOPT_CACHE", "none", 1);
+            for (unsigned k = 0; k < 2; k++) {
+                Tuning tuning;
+                FunctionForm form = form_of(module, &tuning, 0);
+                Figures figures;
+                tuning.knobs = k << KNOB_LEVEL_1;
+                assert_true(judge.judge.measure(&judge, &form, &figures));
+                assert_false(figures.repeated);
+                if (!round)
+                    instructions[k] = figures.instructions;
+                assert_int_equal(figures.instructions, instructions[k]);
+            }
+            assert_int_equal(judge.calls, round ? 0 : 2);
+            assembler_judge_close(&judge);
+        }
+        assert_int_not_equal(instructions[0], instructions[1]); /* the loop is unrolled, or not */
+        assembler_close(assembler);
+    }
+    release(module);
+    arena_free(arena);
+}
+
 static void count_run(void *context, bool done)
 {
     *(unsigned *)context += done;
@@ -290,6 +333,7 @@ int main(void)
         cmocka_unit_test(damage_is_noticed),
         cmocka_unit_test(without_a_folder_there_is_no_cache),
         cmocka_unit_test(prepared_forms_are_answered),
+        cmocka_unit_test(options_make_another_form),
         cmocka_unit_test(predictions_use_the_machine_code_at_hand),
         cmocka_unit_test(the_judge_is_told),
         cmocka_unit_test(time_ends),
