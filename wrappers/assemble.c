@@ -1,5 +1,5 @@
 /* One call of ptxas: ptxopt on each input, then the real ptxas, on what ptxopt made of them or, failing that, on the
- * originals.
+ * originals. Options that ptxopt found for what it made go to ptxas with that, never with the originals.
  *
  * nvcc gives ptxas the file that it embeds in the fat binary afterwards. Such a file is rewritten in place, so that the
  * driver's compiler gets the same PTX as ptxas, with a last line that says so: nvcc assembles one file for several
@@ -24,6 +24,7 @@ typedef struct Input {
     const char *name; /* as given */
     const char *path; /* a regular file: 'name', or a copy of what came through a pipe */
     const char *made; /* by ptxopt */
+    Words knobs;      /* options of ptxas for that */
     Flags flags;
     State state;
     const char *failure;
@@ -98,6 +99,14 @@ static bool make_regular(Call *call, Input *input, size_t number)
     return !error;
 }
 
+/* Reads the options that 'made' is to be assembled with. NULL, or what is wrong. */
+static const char *read_knobs(Arena *arena, const char *path, Words *knobs)
+{
+    const char *error = NULL;
+    Source *text = source_read(arena, path, &error);
+    return text ? words_split(arena, text->text, QUOTING_OPTIONS, knobs) : error;
+}
+
 /* Runs ptxopt on an input, unless there is nothing to do. */
 static void input_transform(Call *call, Input *input, size_t number)
 {
@@ -117,23 +126,30 @@ static void input_transform(Call *call, Input *input, size_t number)
                           "coarsen it with ptxopt, and pass nvcc the result");
         return;
     }
+    if (input->flags.tries_knobs && call->line.inputs.count > 1) {
+        input_fail(input, "-knobs is for one input, since options of ptxas apply to all of them");
+        return;
+    }
     input->original = source_read(arena, input->path, &error);
     if (!input->original || (in_place && ends_with_mark(input->original)))
         return; /* ptxas says what is wrong with the file */
     const char *slash = strrchr(input->name, '/');
     input->made = arena_printf(arena, "%s/%zu-%s", call->folder, number, slash ? slash + 1 : input->name);
-    Request request = {&input->flags, &call->line.judge, call->line.arch, assembling->ptxas};
+    const char *knobs = input->flags.tries_knobs ? arena_printf(arena, "%s.options", input->made) : NULL;
+    Request request = {&input->flags, &call->line.judge, call->line.arch, assembling->ptxas, knobs};
     int status = transform(arena, &request, input->path, input->made, &input->log);
     if (status != 0 && (status != 3 || input->flags.is_strict)) {
         input_fail(input, arena_printf(arena, "ptxopt ended with exit status %d", status));
         return;
     }
     Source *made = source_read(arena, input->made, &error);
+    if (made && knobs && (error = read_knobs(arena, knobs, &input->knobs)) != NULL)
+        made = NULL;
     if (!made) {
         input_fail(input, arena_printf(arena, "cannot read what ptxopt wrote: %s", error));
         return;
     }
-    input->state = same_text(made, input->original) ? STATE_AS_IS : STATE_CHANGED;
+    input->state = same_text(made, input->original) && !input->knobs.count ? STATE_AS_IS : STATE_CHANGED;
     if (input->state == STATE_CHANGED && in_place) {
         error = write_marked(arena, input->path, made);
         input->rewritten = !error;
@@ -152,6 +168,8 @@ static Words real_command(Call *call, bool originals)
         const Input *input = &call->inputs[i];
         bool is_made = !originals && input->state == STATE_CHANGED && !input->rewritten;
         command.data[1 + input->word] = is_made ? input->made : input->path;
+        if (!originals && input->state == STATE_CHANGED)
+            words_add_all(call->arena, &command, &input->knobs);
     }
     return command;
 }

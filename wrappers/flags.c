@@ -99,8 +99,8 @@ static bool changes_launches(const Options *options, const CoarsenOption *option
 /* What the command line of ptxas decides cannot be decided twice. */
 static const char *reserved(const Options *options)
 {
-    if (options->output || options->cubin)
-        return "the output is that of the assembler's command line; -o and -cubin cannot be given";
+    if (options->output || options->cubin || options->knobs_out)
+        return "the output is that of the assembler's command line; -o, -cubin and -knobs-out cannot be given";
     if (options->arch)
         return "the architecture is that of the assembler's command line; -arch cannot be given";
     if (options->assembler_given || options->ptxas_options.count)
@@ -132,6 +132,7 @@ void flags_check(Arena *arena, Flags *flags)
         flags->problem = error;
     for (size_t i = 0; outcome == OPTIONS_RUN && i < options.coarsen.count; i++)
         flags->coarsens |= changes_launches(&options, &options.coarsen.data[i]);
+    flags->tries_knobs = outcome == OPTIONS_RUN && options.knobs;
     /* Where launches have been adapted, running the original would be wrong, and silently so. */
     flags->is_strict |= flags->coarsens;
 }

@@ -38,6 +38,8 @@ int transform(Arena *arena, const Request *request, const char *input, const cha
         words_add(arena, &line, arena_printf(arena, "-Xptxas=%s", request->judge->data[i]));
     if (request->arch)
         words_add(arena, &line, arena_printf(arena, "-arch=%s", real_arch(arena, request->arch)));
+    if (request->knobs)
+        words_add(arena, &line, arena_printf(arena, "-knobs-out=%s", request->knobs));
     words_add(arena, &line, "-o");
     words_add(arena, &line, output);
     words_add(arena, &line, "--");

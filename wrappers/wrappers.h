@@ -83,6 +83,7 @@ typedef struct Flags {
     bool is_default;     /* nobody asked for anything */
     bool is_strict;      /* failing is an error */
     bool coarsens;       /* launches must be adapted */
+    bool tries_knobs;    /* options of ptxas are found that must be given with the result */
     const char *problem; /* what is wrong with the words; or NULL */
 } Flags;
 
@@ -113,6 +114,7 @@ typedef struct Request {
     const Words *judge; /* options for ptxas */
     const char *arch;   /* "sm_90"; NULL: the PTX's own */
     const char *ptxas;  /* path */
+    const char *knobs;  /* where the options that -knobs finds are written; NULL: a note names them */
 } Request;
 
 /* Writes what ptxopt makes of 'input' to 'output'. Returns ptxopt's exit status (0: done; 3: done, but something

@@ -93,10 +93,15 @@ try "broken PTX: status of ptxas" 255 "$shim" -arch=sm_90 broken.ptx -o b.cubin
 result "broken PTX: only ptxas complains" "$(grep -v '^ptxas broken.ptx, line 1; error : odd' "$errors")"
 PTXOPT_FLAGS="-target-rgs 32" try "wrong flags" 0 "$shim" -arch=sm_90 n.ptx -o w.cubin
 says "wrong flags: a warning" "unchanged: unknown option '-target-rgs'; did you mean '-target-regs'" "$errors"
-for flags in "-o x" "-arch sm_80" "-assembler none" "-Xptxas -O1" "-help" "'unclosed"; do
+for flags in "-o x" "-arch sm_80" "-assembler none" "-Xptxas -O1" "-target-regs 32 -knobs -knobs-out x" "-help" \
+    "'unclosed"; do
     PTXOPT_STRICT=1 PTXOPT_FLAGS="$flags" try "flags that are not for builds: $flags" 1 \
         "$shim" -arch=sm_90 n.ptx -o w.cubin
 done
+PTXOPT_FLAGS="-target-regs 32 -knobs" try "options of ptxas for several inputs" 0 \
+    "$shim" -arch=sm_90 n.ptx "sub folder/n n.ptx" -o two.cubin
+says "options of ptxas for several inputs: a warning" 'n.ptx is assembled unchanged: -knobs is for one input' "$errors"
+same "options of ptxas for several inputs: both assembled" two.cubin <(cat n.ptx n.ptx)
 PTXOPT_FLAGS="-coarsen 2" try "coarsening never falls back" 1 "$shim" -arch=sm_90 n.ptx -o c.cubin
 says "coarsening never falls back: says why" 'because launches are adapted' "$errors"
 for flags in "-coarsen bx2" "-coarsen 2 -coarsen-level block" "-coarsen auto -coarsen-level block"; do
@@ -268,6 +273,19 @@ cp n.ptx clang.s
 try "real: as clang calls it" 0 "$shim" -m64 -O3 -v --gpu-name sm_90 --output-file c.cubin clang.s
 says "real: as clang calls it: reduced" 'Used 32 registers' "$errors"
 try "real: as Triton calls it" 0 "$shim" -lineinfo -v --regAllocOptLevel=2 --gpu-name=sm_90 n.ptx -o n.ptx.o
+# Nothing but an option of ptxas helps this kernel.
+passes="-schedule,-rematerialize,-sink,-hoist,-offsets,-nounroll"
+cp "$root/tests/cases/registers/knobs.ptx" knobs.ptx
+export PTXOPT_FLAGS="-target-regs 24 -spill -knobs -p $passes"
+try "real: options that -knobs found" 0 "$shim" -arch=sm_90 -v knobs.ptx -o k.cubin
+says "real: options that -knobs found reach ptxas" ' 0 bytes spill stores' "$errors"
+says "real: options that -knobs found: the cap is there" 'Used 24 registers' "$errors"
+try "real: options that the user gave" 0 "$shim" -arch=sm_90 -v -O3 -Ofc 0 -regUsageLevel 5 knobs.ptx -o k.cubin
+says "real: options that the user gave are not replaced" ' [1-9][0-9]* bytes spill stores' "$errors"
+PTXOPT_FLAGS="-target-regs 24 -spill -p $passes" try "real: without -knobs" 0 \
+    "$shim" -arch=sm_90 -v knobs.ptx -o k.cubin
+says "real: without -knobs it spills" ' [1-9][0-9]* bytes spill stores' "$errors"
+export PTXOPT_FLAGS="-target-regs 32 -spill -O1"
 PTXOPT_FLAGS="-target-regs nosuch:32" try "real: kernels that are not there" 0 "$shim" -arch=sm_90 n.ptx -o n.cubin
 result "real: kernels that are not there: no message" "$(cat "$errors")"
 try "real: unknown option" 255 "$shim" -arch=sm_90 -nonsense n.ptx -o n.cubin
