@@ -85,6 +85,7 @@ static int run_one(const char *path, char **words, int only_text)
     ptxopt_result_cubin(result, &cubin_length);
     ptxopt_status status = ptxopt_result_status(result);
     check((ptx != NULL) == (status == PTXOPT_DONE || status == PTXOPT_REFUSED), "PTX if, and only if, it is done");
+    check(!ptx == !ptxopt_result_assembler_options(result), "options of the assembler beside PTX");
     check(!ptx || (strlen(ptx) == ptx_length && ptxopt_result_contract(result)), "PTX and contract");
     if (only_text) {
         fputs(ptx ? ptx : "", stdout);

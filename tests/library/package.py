@@ -27,6 +27,7 @@ with open("corpus/vectoradd/vectoradd.sm_90.ptx", "rb") as file:
     ptx = file.read()
 none = {"assembler": "none"}
 result = ptxopt.optimize(ptx.decode(), coarsen=2, entry="vectoradd_exact", **none)
+check(result.assembler_options == (), "options of the assembler")
 check("text", "__ptxopt_launch_vectoradd_exact" in result.text)
 check("contract", result.contract_of("vectoradd_exact")["factor"] == [2, 1, 1] and not result.contract_of("other"))
 check("report", result.report["kernels"][0]["coarsening"]["outcome"] == "done")

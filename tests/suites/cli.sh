@@ -135,6 +135,19 @@ assert kernel["block_before"] == [256, 1, 1] and kernel["block_after"] == [128, 
 CHECK
 )"
 result "launch contract" "$wrong"
+if [ "$assembler" = yes ]; then
+    loop=tests/cases/registers/knobs.ptx
+    only=(-p -schedule,-rematerialize,-sink,-hoist,-offsets,-nounroll)
+    run -target-regs 24 -knobs "${only[@]}" -knobs-out "$tmp/options" -o "$tmp/o.ptx" "$loop"
+    wrong="$([ "$status" -eq 0 ] && grep -qx -e --opt-level=1 "$tmp/options" || echo "status $status")"
+    [ ! -s "$tmp/errors" ] || wrong="$wrong, messages"
+    result "-knobs-out says what the output needs, and no note does" "$wrong"
+    run -target-regs 64 -knobs -knobs-out "$tmp/options" -o "$tmp/o.ptx" "$loop"
+    wrong="$([ "$status" -eq 0 ] && [ -e "$tmp/options" ] && [ ! -s "$tmp/options" ] || echo "status $status")"
+    result "-knobs-out is empty where nothing is needed" "$wrong"
+    fails_with "-knobs-out cannot be written" 1 "cannot write '$tmp/none/options'" -target-regs 24 -knobs \
+        -knobs-out "$tmp/none/options" -o "$tmp/o.ptx" "$loop"
+fi
 run -assembler none -coarsen 2 -report-format json -report="$tmp/report.json" -o "$tmp/o.ptx" "$kernel"
 wrong="$(python3 - "$tmp/report.json" <<'CHECK' 2>&1
 import json, sys
