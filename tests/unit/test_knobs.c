@@ -26,7 +26,8 @@ static bool knobs_measure(void *context, const FunctionForm *form, Figures *out)
 /* Nothing but options helps the kernel. */
 static void knobs_case(Case *test, unsigned helps, unsigned allowed)
 {
-    static const PassId off[] = {PASS_SCHEDULE, PASS_REMATERIALIZE, PASS_SINK, PASS_HOIST, PASS_OFFSETS, PASS_SPILLING};
+    static const PassId off[] = {PASS_SCHEDULE, PASS_REMATERIALIZE, PASS_RECOMPUTE, PASS_SINK,
+                                 PASS_HOIST,    PASS_OFFSETS,       PASS_SPILLING};
     case_start(test, values_read_late(text_arena, 60), HONEST);
     for (size_t i = 0; i < COUNT_OF(off); i++)
         test->passes.enabled[off[i]] = false;

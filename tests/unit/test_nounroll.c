@@ -37,7 +37,8 @@ static bool loops_measure(void *context, const FunctionForm *form, Figures *out)
 
 static void loops_case(Case *test, const char *text, unsigned first, unsigned second)
 {
-    static const PassId off[] = {PASS_SCHEDULE, PASS_REMATERIALIZE, PASS_SINK, PASS_HOIST, PASS_OFFSETS, PASS_SPILLING};
+    static const PassId off[] = {PASS_SCHEDULE, PASS_REMATERIALIZE, PASS_RECOMPUTE, PASS_SINK,
+                                 PASS_HOIST,    PASS_OFFSETS,       PASS_SPILLING};
     case_start(test, text, HONEST);
     for (size_t i = 0; i < COUNT_OF(off); i++)
         test->passes.enabled[off[i]] = false;
