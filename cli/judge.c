@@ -367,6 +367,7 @@ static Prediction form_predict(void *context, const FunctionForm *form, const Fi
                         .instructions = profile_executed(cost.profile),
                         .looped = machine ? machine->looped : profile_executed(cost.profile),
                         .warps = cost.time.resident_warps,
+                        .path = machine ? cost.time.path : 0,
                         .accesses = cost.profile->shared_accesses + (machine ? machine->spills : 0)};
 }
 

@@ -149,7 +149,7 @@ static bool is_slower(Search *search, const Body *body, const Figures *figures)
 {
     Prediction best = search_predict(search, search->best, &search->best_figures);
     Prediction form = search_predict(search, body, figures);
-    return best.known && form.known && best.is_machine == form.is_machine && time_is_longer(form.cycles, best.cycles);
+    return best.known && form.known && best.is_machine == form.is_machine && form_is_slower(&form, &best);
 }
 
 /* Measures them all, and makes the best one the search's best form; false if none is better. */

@@ -247,6 +247,11 @@ const char *price_objection(Search *search, const Prediction *before, const Pred
                             "%u, and %.2f times the instructions, the kernel is predicted to be slower (%.3fx)",
                             figures->registers, after->warps, before->warps, longer,
                             before->cycles / after->cycles);
+    if (path_growth(after, before) > PATHS_ALIKE)
+        return arena_printf(arena,
+                            "%u registers were reached, but not used: a warp takes %.2f times as long, and an SM holds "
+                            "%u warps instead of %u", figures->registers, after->path / before->path, after->warps,
+                            before->warps);
     return NULL;
 }
 

@@ -89,12 +89,15 @@ static void form_judge(const Fewest *fewest, FrontForm *form)
         return;
     }
     const double longer = before->instructions > 0 ? after.instructions / before->instructions : 1;
-    const double looped = growth_in_loops(before, &after);
+    const double looped = growth_in_loops(before, &after), path = path_growth(&after, before);
     form->gain = arena_printf(arena, ", predicted %.3fx, with %.3f times the instructions",
                               before->cycles / after.cycles, longer);
     if (time_is_longer(after.cycles, (1 + search->request->price / 100) * before->cycles))
         form->objection = arena_printf(arena, "%u registers would take %.1f%% longer", form->figures.registers,
                                        100 * (after.cycles / before->cycles - 1));
+    else if (path > PATHS_ALIKE * (1 + search->request->price / 100))
+        form->objection = arena_printf(arena, "%u registers would let each warp wait %.1f%% longer",
+                                       form->figures.registers, 100 * (path - 1));
     else if (looped > growth_allowed(search, LONGER_LOOPS))
         form->objection = arena_printf(arena, "%u registers would execute %.1f%% more instructions in loops",
                                        form->figures.registers, 100 * (looped - 1));

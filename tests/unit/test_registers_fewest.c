@@ -5,6 +5,7 @@
 static unsigned cheap_registers;             /* fewer than these cost */
 static double cycles_more, instructions_more; /* for each register fewer, of 1000 */
 static double looped_more;                    /* of the instructions, in loops */
+static double path_more;                      /* of the path of a warp */
 static bool counts_machine; /* machine instructions, of forms that cost nothing */
 
 static Prediction predict_by_registers(void *context, const FunctionForm *form, const Figures *figures,
@@ -22,6 +23,7 @@ static Prediction predict_by_registers(void *context, const FunctionForm *form, 
         .cycles = 1000 + fewer * cycles_more,
         .instructions = 1000 + fewer * instructions_more,
         .looped = 500 + fewer * looped_more,
+        .path = 1000 + fewer * path_more,
     };
 }
 
@@ -32,7 +34,7 @@ static void fewest_start(Case *test, Temper temper)
     /* What an erratic judge says depends on each form that it sees. */
     test->passes.enabled[PASS_RECOMPUTE] = temper != ERRATIC;
     cheap_registers = 0;
-    cycles_more = instructions_more = looped_more = 0;
+    cycles_more = instructions_more = looped_more = path_more = 0;
     counts_machine = false;
 }
 
@@ -56,7 +58,7 @@ static void fewest_is_as_low_as_nothing_is_spilled(void **state)
 
 /* What is taken costs no more than is allowed, in percent, and each lower form that the report lists costs more.  With
  * an erratic judge there are forms of many counts; each register fewer than 31 costs that many of 1000. */
-static unsigned check_fewest(double price, double cycles, double instructions, double looped)
+static unsigned check_fewest_path(double price, double cycles, double instructions, double looped, double path)
 {
     Case test;
     fewest_start(&test, ERRATIC);
@@ -66,6 +68,7 @@ static unsigned check_fewest(double price, double cycles, double instructions, d
     cycles_more = cycles;
     instructions_more = instructions;
     looped_more = looped;
+    path_more = path;
     cheap_registers = 31;
     case_run(&test);
     const RegistersResult *result = &test.result;
@@ -78,12 +81,28 @@ static unsigned check_fewest(double price, double cycles, double instructions, d
     for (unsigned registers = lowest; registers <= after; registers++) {
         double fewer = registers < 31 ? 31 - registers : 0;
         bool is_allowed = fewer * cycles <= price * 10 + 5.02 * (1 + price / 100) &&
-                          fewer * instructions <= (price > 10 ? price : 10) * 10 && fewer * looped <= executed * 5;
+                          fewer * instructions <= (price > 10 ? price : 10) * 10 && fewer * looped <= executed * 5 &&
+                          fewer * path <= 20 + 10.2 * price;
         assert_true(registers == after ? is_allowed : registers > lowest || !is_allowed);
     }
     assert_true(lowest == after || strstr(result->explanation, "; "));
     case_end(&test);
     return after;
+}
+
+static unsigned check_fewest(double price, double cycles, double instructions, double looped)
+{
+    return check_fewest_path(price, cycles, instructions, looped, 0);
+}
+
+/* A warp may hardly wait longer, although the predicted time is the same; a price raises that. */
+static void fewest_waits_no_longer(void **state)
+{
+    (void)state;
+    unsigned free = check_fewest_path(0, 0, 0, 0, 5);
+    assert_in_range(free, 27, 30);
+    assert_int_equal(check_fewest_path(0, 0, 0, 0, 30), 31);
+    assert_in_range(check_fewest_path(5, 0, 0, 0, 5), 24, free - 1);
 }
 
 static void fewest_costs_what_is_allowed(void **state)
@@ -190,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fewest_is_as_low_as_nothing_is_spilled),
         cmocka_unit_test(fewest_costs_what_is_allowed),
+        cmocka_unit_test(fewest_waits_no_longer),
         cmocka_unit_test(fewest_executes_little_more),
         cmocka_unit_test(fewest_leaves_alone_what_costs),
         cmocka_unit_test(fewest_ends_in_time),
