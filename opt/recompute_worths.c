@@ -8,7 +8,6 @@ static const unsigned worths[] = {4, 16, 2, 64};
 enum {
     FORMS_FIRST = 2, /* that are tried with little effort */
     FEW = 30,        /* assemblies */
-    LARGE = 1000,    /* instructions; of fewer the work is little beside the assembler's start */
 };
 
 /* The instructions that may be added to the current form, if half of its spills go. */
@@ -37,8 +36,6 @@ static bool form_make(Search *search, unsigned worth, Candidate *candidate, unsi
         register_room(passes->machine, search->target), worth, growth_allowed(search)};
     *candidate = candidate_new(search);
     *made = recompute_values(candidate->body, candidate->analyses, passes->machine, &request);
-    if (body_inst_count(passes->body) > LARGE)
-        search_spend_half(search);
     if (*made && saves_registers(search, candidate))
         return true;
     candidate_free(candidate);

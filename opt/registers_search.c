@@ -128,12 +128,6 @@ static void charge(Search *search, const Body *body, const Figures *figures, uns
     search->used = (unsigned)(search->work / WORK_PARTS);
 }
 
-void search_spend_half(Search *search)
-{
-    search->work += WORK_PARTS / 2;
-    search->used = (unsigned)(search->work / WORK_PARTS);
-}
-
 Figures search_measure(Search *search, const Body *body)
 {
     const Judge *judge = search->passes.judge;

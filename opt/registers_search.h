@@ -68,8 +68,6 @@ bool search_is_over(const Search *search);
 /* Whether the target is met without more spills than the uncapped input has and without growing too far. */
 bool search_is_reached(const Search *search);
 bool search_should_stop(const Search *search);
-/* Counts work of a pass that took about half as long as an assembly. */
-void search_spend_half(Search *search);
 /* Assembles a form, and counts that; of the input, what the user wrote. */
 Figures search_measure(Search *search, const Body *body);
 /* What the judge predicts for a form, SSA or not, that was measured; not known if nobody predicts times.  It counts,
