@@ -231,8 +231,8 @@ $(UNIT_TESTS): $(OUT)/tests/%: $(OUT)/tests/unit/%.o $(OUT)/libptxopt.a
 	$(link)
 
 # The helpers of the test suites.
-TOOLS := $(addprefix $(OUT)/tests/,coarsen-check registers-check registers-probe miscompile roundtrip \
-    instruction-reference machine-code reuse-check jam-check)
+TOOLS := $(addprefix $(OUT)/tests/,coarsen-check registers-check registers-probe registers-needed miscompile \
+    roundtrip instruction-reference machine-code reuse-check jam-check)
 $(OUT)/tests/coarsen-check $(OUT)/tests/registers-check $(OUT)/tests/reuse-check: \
     $(OUT)/tests/tools/random_kernel.o $(OUT)/tests/tools/random_walk.o
 $(OUT)/tests/reuse-check: $(OUT)/tests/tools/reuse_kernel.o

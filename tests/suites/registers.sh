@@ -20,6 +20,18 @@ else
     exit 1
 fi
 
+# What no recomputation can do without: the accumulators of a tile of 8 by 8, and nothing of a sum of two vectors.
+least() {
+    "$BUILD/tests/registers-needed" "corpus/$1/$1.sm_90.ptx" | awk -v kernel="$1" '$2 == kernel { print $3 }'
+}
+tile=$(least matmul_regtile) sum=$(least vectoradd)
+if [ "$tile" -ge 64 ] && [ "$tile" -le 68 ] && [ "$sum" -eq 0 ]; then
+    echo "ok needed: $tile and $sum"
+else
+    echo "not ok needed: $tile and $sum"
+    exit 1
+fi
+
 # Interrupts. A long search is interrupted once: the best form so far is written, with a note.
 . tests/suites/result.bash
 program="${PTXOPT:-./ptxopt}"
