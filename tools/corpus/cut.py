@@ -13,6 +13,14 @@ def slice_options(root):
     return ["-machine", os.path.join(root, "corpus", "two-sms.json")]
 
 
+def half_of(blocks):
+    """About half of them, but no number that more powers of two divide: a form for the part must fit the whole."""
+    half = math.ceil(blocks / 2)
+    while blocks > 1 and half & -half > blocks & -blocks:
+        half += 1
+    return half
+
+
 def cut_launch(path, folder):
     """The launch file with fewer blocks: the path of the new file. The longest axis is halved first: a strip along the
     border has neighbours on one side only, and shares less than the grid does."""
@@ -23,7 +31,7 @@ def cut_launch(path, folder):
     wanted = max(1, math.ceil(BUSY_WARPS / warps))
     while True:
         axis = max(range(3), key=lambda k: grid[k])
-        less = math.ceil(grid[axis] / 2)
+        less = half_of(grid[axis])
         if less == grid[axis] or math.prod(grid) // grid[axis] * less < wanted:
             break
         grid[axis] = less
