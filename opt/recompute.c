@@ -167,22 +167,12 @@ static Block *block_of_uses(const Recompute *recompute, Need *need)
 /* The values that are live at the place. */
 static void live_collect(Recompute *recompute)
 {
-    RegSet live = regset_new(recompute->arena, recompute->values->reg_count);
-    LiveSet out = live_out(recompute->liveness, recompute->block);
-    for (uint32_t i = 0; i < out.count; i++)
-        regset_add(&live, out.regs[i]);
-    for (const Inst *inst = recompute->block->last;; inst = inst->prev) {
-        for (unsigned r = 0; r < inst->ref_count; r++)
-            if (ref_writes(&inst->refs[r]))
-                regset_remove(&live, inst->refs[r].reg);
-        for (unsigned r = 0; r < inst->ref_count; r++)
-            if (ref_reads(&inst->refs[r]) && !value_is_undefined(recompute->values, inst->refs[r].reg))
-                regset_add(&live, inst->refs[r].reg);
-        if (inst == recompute->before)
-            break;
-    }
-    for (uint32_t i = 0; i < live.count; i++) {
-        uint32_t index = need_add(recompute, live.members[i]);
+    PressureTracker tracker = pressure_tracker_new(recompute->arena, recompute->liveness);
+    pressure_tracker_start_bottom(&tracker, recompute->block);
+    for (const Inst *inst = recompute->block->last; inst != recompute->before->prev; inst = inst->prev)
+        pressure_tracker_recede(&tracker, inst);
+    for (uint32_t i = 0; i < tracker.live.count; i++) {
+        uint32_t index = need_add(recompute, tracker.live.members[i]);
         Need *need = &recompute->needs.data[index];
         const Block *block = block_of_uses(recompute, need);
         need->is_live = true;
@@ -190,18 +180,30 @@ static void live_collect(Recompute *recompute)
     }
 }
 
+/* Whether its recomputation is an instruction of machine code. */
+static bool is_executed(const Recompute *recompute, const Need *need)
+{
+    return width_of(recompute, need->reg) || is_predicate(recompute->body, need->reg);
+}
+
+/* The instructions of machine code that compute or copy it, if it is executed. */
+static unsigned words_of(const Recompute *recompute, const Need *need)
+{
+    unsigned width = width_of(recompute, need->reg);
+    return width ? width : 1;
+}
+
 /* What it costs to execute the value's instruction again. */
 static uint64_t cost_again(const Recompute *recompute, const Need *need)
 {
     const Inst *inst = value_inst(recompute->values, need->reg);
-    unsigned width = width_of(recompute, need->reg);
-    if (!width && !is_predicate(recompute->body, need->reg))
+    if (!is_executed(recompute, need))
         return 0;
     uint64_t each = UNIT * need->weight / loop_weight(recompute->loops, recompute->block);
     for (unsigned i = 0; i < inst->operand_count; i++)
         if (inst->operands[i].kind == OPERAND_SREG)
             each *= 3;
-    return (each ? each : 1) * (width ? width : 1);
+    return (each ? each : 1) * words_of(recompute, need);
 }
 
 /* What the registers are worth that hold the value at the place. */
@@ -365,12 +367,6 @@ static bool reads_changed(const Recompute *recompute, const Inst *inst)
     return false;
 }
 
-/* Whether its recomputation is an instruction of machine code. */
-static bool is_executed(const Recompute *recompute, const Need *need)
-{
-    return width_of(recompute, need->reg) || is_predicate(recompute->body, need->reg);
-}
-
 /* Chooses the operands that are hidden behind opaque copies, and marks what reads something else than before. */
 static void changes_mark(Recompute *recompute, const Again *list, uint32_t count)
 {
@@ -459,12 +455,6 @@ static void later_uses_rename(const Recompute *recompute, const Need *need)
     for (uint32_t u = 0; u < value_use_count(recompute->values, need->reg); u++)
         if (is_dominated(recompute, need, &uses[u]))
             use_set(&uses[u], need->later);
-}
-
-static unsigned words_of(const Recompute *recompute, const Need *need)
-{
-    unsigned width = width_of(recompute, need->reg);
-    return width ? width : 1;
 }
 
 /* Returns how many instructions of machine code are added. */

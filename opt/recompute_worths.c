@@ -19,24 +19,17 @@ static uint64_t growth_allowed(const Search *search)
     return search->most_instructions > least ? search->most_instructions - least : 0;
 }
 
-/* Whether the model sees fewer registers live where there are too many. */
-static bool saves_registers(Search *search, Candidate *candidate)
-{
-    PassContext *passes = &search->passes;
-    uint64_t now = register_excess(passes->body, passes->analyses, passes->machine, search->target);
-    uint64_t then = register_excess(candidate->body, candidate->analyses, passes->machine, search->target);
-    return then < now - now / 16;
-}
-
-/* The current form with values recomputed; false if that saves too little. */
-static bool form_make(Search *search, unsigned worth, Candidate *candidate, unsigned *made)
+/* The current form with values recomputed; false if the model sees hardly fewer registers live where there are too many
+ * than the 'excess' of the current form. */
+static bool form_make(Search *search, unsigned worth, uint64_t excess, Candidate *candidate, unsigned *made)
 {
     PassContext *passes = &search->passes;
     const RecomputeRequest request = {
         register_room(passes->machine, search->target), worth, growth_allowed(search)};
     *candidate = candidate_new(search);
     *made = recompute_values(candidate->body, candidate->analyses, passes->machine, &request);
-    if (*made && saves_registers(search, candidate))
+    if (*made && register_excess(candidate->body, candidate->analyses, passes->machine, search->target) <
+                     excess - excess / 16)
         return true;
     candidate_free(candidate);
     return false;
@@ -50,10 +43,12 @@ bool pass_recompute(PassContext *context)
     const char *names[COUNT_OF(worths)];
     unsigned replaced = search->replaced, count = 0;
     unsigned most = search->request->effort < FEW ? FORMS_FIRST : COUNT_OF(worths);
+    PassContext *passes = &search->passes;
+    uint64_t excess = register_excess(passes->body, passes->analyses, passes->machine, search->target);
     Proposals proposals = proposals_new(search, arena, most);
     for (unsigned i = 0; i < COUNT_OF(worths) && count < most && !search_should_stop(search); i++) {
         unsigned made;
-        if (!form_make(search, worths[i], &candidates[count], &made))
+        if (!form_make(search, worths[i], excess, &candidates[count], &made))
             continue;
         if (proposals.count < proposals.capacity)
             proposals_add(&proposals, body_clone(candidates[count].body));
