@@ -136,6 +136,7 @@ static void add_factor(Estimate *estimate, Shape *shape, const Inst *inst, unsig
 static bool add_definition(Estimate *estimate, Shape *shape, const Inst *inst, double scale, unsigned depth)
 {
     const Operand *last = &inst->operands[inst->operand_count - 1];
+    double parts, before;
     switch (inst_op(inst)) {
     case OP_MAD:
     case OP_MUL:
@@ -162,7 +163,11 @@ static bool add_definition(Estimate *estimate, Shape *shape, const Inst *inst, d
     case OP_SHR:
         if (last->kind != OPERAND_CONSTANT || last->constant->bits > 31)
             return false;
-        add_operand(estimate, shape, inst, 1, scale / (double)(UINT32_C(1) << last->constant->bits), depth);
+        parts = (double)(UINT32_C(1) << last->constant->bits);
+        before = shape->block_stride;
+        add_operand(estimate, shape, inst, 1, scale / parts, depth);
+        /* Of blocks that are merged, one works (opt/coarsen_index.c), and the next to work is as many further on. */
+        shape->block_stride = before + (shape->block_stride - before) * parts;
         return true;
     default: return false;
     }

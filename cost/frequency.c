@@ -193,26 +193,26 @@ static const Inst *made_with_constant(const Estimate *estimate, RegId reg, Opcod
     return inst && inst_op(inst) == op && inst->operands[2].kind == OPERAND_CONSTANT ? inst : NULL;
 }
 
-/* The share of the thread blocks that go on after a conditional exit. Where k blocks of the grid are merged into one,
- * only the first 1/k of the grid goes on (opt/coarsen_index.c): those whose index is at most (size - 1) / k, which is
- * computed by a shift, perhaps after a multiplication. */
+/* The share of the thread blocks that go on after a conditional exit.  Where k blocks of the grid are merged into one,
+ * of each k blocks one goes on (opt/coarsen_index.c): the one whose index modulo k is what is chosen for them. */
 static double staying_share(const Estimate *estimate, const Block *block)
 {
     const Inst *compare = condition_of(estimate, block);
-    if (!compare || inst_op(compare) != OP_SETP || !inst_has(compare, MOD_GT) || compare->operand_count != 3)
+    if (!compare || inst_op(compare) != OP_SETP || !inst_has(compare, MOD_NE) || compare->operand_count != 3)
         return 1;
-    RegId index = operand_reg(compare, 1);
-    const Inst *shift = made_with_constant(estimate, operand_reg(compare, 2), OP_SHR);
-    if (index == REG_NONE || !is_special(estimate, index, SREG_ROLE_CTAID) || !shift)
+    const Values *values = analyses_values(estimate->analyses);
+    RegId position = operand_reg(compare, 1), works = operand_reg(compare, 2);
+    const Inst *chosen = works == REG_NONE ? NULL : value_inst(values, works);
+    const Inst *rest = made_with_constant(estimate, position, OP_AND);
+    double merged = 0;
+    if (!chosen || inst_op(chosen) != OP_SELP || value_sources(estimate, works))
         return 1;
-    RegId size = operand_reg(shift, 1);
-    const Inst *product = made_with_constant(estimate, size, OP_MUL);
-    double share = ldexp(1, -(int)(shift->operands[2].constant->bits & 31));
-    if (product && inst_has(product, MOD_HI)) {
-        share *= ldexp((double)(uint32_t)product->operands[2].constant->bits, -32);
-        size = operand_reg(product, 1);
-    }
-    return size != REG_NONE && is_special(estimate, size, SREG_ROLE_NCTAID) ? share : 1;
+    if (rest)
+        merged = (double)(uint32_t)rest->operands[2].constant->bits + 1;
+    else if ((rest = made_with_constant(estimate, position, OP_MAD)))
+        merged = -(double)(int32_t)(uint32_t)rest->operands[2].constant->bits;
+    RegId index = rest ? operand_reg(rest, rest->operand_count == 4 ? 3 : 1) : REG_NONE;
+    return index != REG_NONE && is_special(estimate, index, SREG_ROLE_CTAID) && merged > 1 ? 1 / merged : 1;
 }
 
 /* The share of the warps that go to one side of a test whether replicas agree. Where data decide, a warp has threads

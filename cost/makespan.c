@@ -30,22 +30,22 @@ double busiest_share(const Profile *profile, const Device *device)
         return ceil(profile->blocks / device->multiprocessors) / profile->blocks;
     for (size_t i = 0; i < (size_t)profile->blocks; i++)
         total += profile->block_lengths[i];
-    return blocks_makespan(profile, device->multiprocessors) / total;
+    return blocks_makespan(profile, device->multiprocessors, 0) / total;
 }
 
-double blocks_makespan(const Profile *profile, double slots)
+double blocks_makespan(const Profile *profile, double slots, double start)
 {
     if (!profile->block_lengths || slots >= profile->blocks) {
         double longest = 1;
         for (size_t i = 0; profile->block_lengths && i < (size_t)profile->blocks; i++)
             longest = profile->block_lengths[i] > longest ? profile->block_lengths[i] : longest;
-        return slots >= profile->blocks ? longest : ceil(profile->blocks / slots);
+        return (longest + start) * (slots >= profile->blocks ? 1 : ceil(profile->blocks / slots));
     }
     Arena *scratch = arena_new();
     size_t count = (size_t)slots;
     double *heap = ARENA_ARRAY(scratch, double, count), last = 0;
     for (size_t i = 0; i < (size_t)profile->blocks; i++) {
-        heap[0] += profile->block_lengths[i];
+        heap[0] += profile->block_lengths[i] + start;
         last = heap[0] > last ? heap[0] : last;
         heap_sink(heap, count);
     }

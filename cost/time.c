@@ -112,8 +112,9 @@ Time time_predict(const Profile *profile, const Machine *machine, const Device *
     time.load_latency = traffic.load_latency;
     time.path = profile->machine ? machine_path(profile, device, traffic.load_latency, warps)
                                  : warp_path(profile, device, traffic.load_latency, warps);
-    double latency = (path_factor * time.path + block_start_cycles) *
-                     blocks_makespan(profile, occupancy.blocks * device->multiprocessors);
+    double path = fmax(path_factor * time.path, 1);
+    double latency = path * blocks_makespan(profile, occupancy.blocks * device->multiprocessors,
+                                            block_start_cycles / path);
     double sum = 0;
     for (unsigned i = 0; i < RESOURCE_LATENCY; i++)
         sum += pow(time.demand[i], throughput_norm);

@@ -8,9 +8,15 @@
  * index is S or more has no thread of the original, and exits at once; where it would come to barriers, coarsen_leave.c
  * sees to it.
  *
- * Of merged blocks, the grid may keep its size N: with H = N / factor, rounded up, the first H blocks do the work of
- * all, and the others exit.  A replica whose index is beyond the grid's end exits, too; where it would come to
- * barriers, coarsen_leave.c sees to it.  Or the grid shrinks: then the contract requires that the factor divides it.
+ * Of merged blocks, the grid may keep its size N.  Then each 'factor' blocks one after the other are a group: one of
+ * them does the work of group g, which is that of block g of a grid of H = N / factor blocks, rounded up, and the
+ * others exit.  A replica whose index is beyond the grid's end exits, too; where it would come to barriers,
+ * coarsen_leave.c sees to it.  Or the grid shrinks: then the contract requires that the factor divides it.
+ *
+ * Blocks that exit at once cost little while others keep the SMs busy, but their start is waited for where they come
+ * last, and an SM that is given only such blocks is idle (docs/time.md).  So they are spread evenly, whether an SM is
+ * filled with neighbouring blocks or with every n-th of n SMs: of each group one works, and which one moves on by one
+ * now and then.  Where the last group lacks that one, its first block works.
  *
  * Requires and keeps SSA form. */
 #include "opt/coarsen_internal.h"
@@ -38,6 +44,15 @@ static Inst *gather_reads(Body *body, const Sreg *sreg, const char *reg_name)
         }
     }
     return read;
+}
+
+/* Replaces all reads of a special register by a register. */
+static void replace_reads(Body *body, const Sreg *sreg, RegId reg)
+{
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+            if (coarsening_sreg(inst) == sreg)
+                inst_replace_special(body, inst, sreg, reg);
 }
 
 static Inst *insert_after(Inst *place, Inst *inst)
@@ -119,15 +134,60 @@ static Inst *insert_last(Body *body, unsigned dimension, unsigned factor, Inst *
     return coarsening_insert_quotient(body, place, last, less, factor);
 }
 
+/* A number modulo the factor, at the end of the block; 'quotient' is the number divided by it. */
+static RegId append_remainder(Body *body, Block *block, const char *name, RegId number, RegId quotient,
+                              unsigned factor)
+{
+    RegId rest = body_add_reg(body, TYPE_B32, intern(body->module->names, name));
+    if (factor & (factor - 1))
+        inst_append(block, inst_build(body, "mad.lo.u32", "drir", rest, quotient, -(int64_t)factor, number));
+    else
+        inst_append(block, inst_build(body, "and.b32", "dri", rest, number, (int64_t)factor - 1));
+    return rest;
+}
+
+/* The position in its group of the block that works, at the end of the entry.  Along x it moves on by one about every
+ * 128 blocks, which no number of SMs that GPUs have is in step with; along y and z it moves on with x. */
+static RegId append_turn(Body *body, Block *entry, unsigned dimension, unsigned factor, RegId group)
+{
+    Interner *names = body->module->names;
+    RegId moves = body_add_reg(body, TYPE_B32, intern(names, "%moves")), quotient = REG_NONE;
+    int64_t bits = 7;
+    for (unsigned merged = factor; merged > 1 && bits; merged /= 2)
+        bits--;
+    if (dimension)
+        inst_append(entry, inst_build(body, "mov.u32", "ds", moves, component("%ctaid", 0)->name));
+    else
+        inst_append(entry, inst_build(body, "shr.u32", "dri", moves, group, bits));
+    if (factor & (factor - 1)) {
+        quotient = body_add_reg(body, TYPE_B32, intern(names, "%turns"));
+        coarsening_insert_quotient(body, entry->last, quotient, moves, factor);
+    }
+    return append_remainder(body, entry, "%turn", moves, quotient, factor);
+}
+
 void coarsening_stop_surplus(Body *body, unsigned dimension, unsigned factor)
 {
+    const Sreg *sreg = component("%ctaid", dimension);
+    Interner *names = body->module->names;
     Block *entry = coarsening_add_entry(body);
-    RegId index = body_add_reg(body, TYPE_B32, intern(body->module->names, "%ctaid_read"));
-    RegId last = body_add_reg(body, TYPE_B32, intern(body->module->names, "%last"));
-    RegId surplus = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%surplus"));
-    inst_append(entry, inst_build(body, "mov.u32", "ds", index, component("%ctaid", dimension)->name));
-    insert_last(body, dimension, factor, entry->last, last);
-    inst_append(entry, inst_build(body, "setp.gt.u32", "drr", surplus, index, last));
+    RegId launched = body_add_reg(body, TYPE_B32, intern(names, "%ctaid_launched"));
+    RegId group = body_add_reg(body, TYPE_B32, intern(names, "%ctaid_group"));
+    RegId size = body_add_reg(body, TYPE_B32, intern(names, "%nctaid_read"));
+    RegId chosen = body_add_reg(body, TYPE_B32, intern(names, "%ctaid_chosen"));
+    RegId works = body_add_reg(body, TYPE_B32, intern(names, "%works"));
+    RegId is_missing = body_add_reg(body, TYPE_PRED, intern(names, "%missing"));
+    RegId surplus = body_add_reg(body, TYPE_PRED, intern(names, "%surplus"));
+    replace_reads(body, sreg, group);
+    inst_append(entry, inst_build(body, "mov.u32", "ds", launched, sreg->name));
+    coarsening_insert_quotient(body, entry->last, group, launched, factor);
+    RegId position = append_remainder(body, entry, "%ctaid_position", launched, group, factor);
+    RegId turn = append_turn(body, entry, dimension, factor, group);
+    inst_append(entry, inst_build(body, "mad.lo.u32", "drir", chosen, group, (int64_t)factor, turn));
+    inst_append(entry, inst_build(body, "mov.u32", "ds", size, component("%nctaid", dimension)->name));
+    inst_append(entry, inst_build(body, "setp.ge.u32", "drr", is_missing, chosen, size));
+    inst_append(entry, inst_build(body, "selp.b32", "dirr", works, (int64_t)0, turn, is_missing));
+    inst_append(entry, inst_build(body, "setp.ne.u32", "drr", surplus, position, works));
     inst_append(entry, inst_build_branch(body, coarsening_exit(body), surplus, false));
     body_update_preds(body);
 }

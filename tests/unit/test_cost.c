@@ -212,14 +212,16 @@ static void estimated_branches(void **state)
     assert_true(profile->stores > 1.5 * 4);
     arena_free(test.arena);
     /* Merged blocks: half of the grid's blocks exit. */
-    test = test_new("mov.u32 %r5, %nctaid.x;\nadd.u32 %r6, %r5, -1;\nshr.u32 %r7, %r6, 1;\n"
-                    "setp.gt.u32 %p1, %r2, %r7;\n@%p1 ret;\nst.global.u32 [%rd3], %r1;");
+    test = test_new("shr.u32 %r5, %r2, 1;\nand.b32 %r6, %r2, 1;\npopc.b32 %r7, %r5;\nand.b32 %r7, %r7, 1;\n"
+                    "selp.b32 %r7, 0, %r7, %p2;\nsetp.ne.u32 %p1, %r6, %r7;\n@%p1 ret;\n"
+                    "st.global.u32 [%rd3], %r1;");
     profile = estimate(&test, 1, 128, 1);
     assert_true(fabs(profile->stores - 0.5 * 4) < 1e-9);
     arena_free(test.arena);
     /* Or two thirds of them. */
-    test = test_new("mov.u32 %r5, %nctaid.x;\nadd.u32 %r6, %r5, -1;\nmul.hi.u32 %r7, %r6, 2863311531;\n"
-                    "shr.u32 %r7, %r7, 1;\nsetp.gt.u32 %p1, %r2, %r7;\n@%p1 ret;\nst.global.u32 [%rd3], %r1;");
+    test = test_new("mul.hi.u32 %r5, %r2, 2863311531;\nshr.u32 %r5, %r5, 1;\nmad.lo.u32 %r6, %r5, -3, %r2;\n"
+                    "popc.b32 %r7, %r5;\nselp.b32 %r7, 0, %r7, %p2;\nsetp.ne.u32 %p1, %r6, %r7;\n@%p1 ret;\n"
+                    "st.global.u32 [%rd3], %r1;");
     profile = estimate(&test, 1, 128, 1);
     assert_true(fabs(profile->stores - 4.0 / 3) < 1e-8);
     arena_free(test.arena);
@@ -251,12 +253,15 @@ static void makespans(void **state)
     (void)state;
     double lengths[] = {1, 1, 4, 1, 1, 1};
     Profile profile = {.blocks = 6};
-    assert_true(blocks_makespan(&profile, 2) == 3);
-    assert_true(blocks_makespan(&profile, 6) == 1);
+    assert_true(blocks_makespan(&profile, 2, 0) == 3);
+    assert_true(blocks_makespan(&profile, 6, 0) == 1);
+    assert_true(blocks_makespan(&profile, 2, 0.5) == 4.5);
     profile.block_lengths = lengths;
     /* Two places: the long block starts at 1; the other place takes the three that are left. */
-    assert_true(blocks_makespan(&profile, 2) == 5);
-    assert_true(blocks_makespan(&profile, 8) == 4);
+    assert_true(blocks_makespan(&profile, 2, 0) == 5);
+    assert_true(blocks_makespan(&profile, 2, 0.5) == 6);
+    assert_true(blocks_makespan(&profile, 8, 0) == 4);
+    assert_true(blocks_makespan(&profile, 8, 0.5) == 4.5);
 }
 
 /* Dependent instructions take a latency each, independent ones a cycle. */
@@ -374,13 +379,15 @@ static void devices(void **state)
     assert_int_equal(device_for(89)->architecture, 89);
 }
 
-/* Of merged blocks, the second half of the grid exits at once, and each of the first loads for two. */
+/* Of each two merged blocks one exits at once, and the other loads for both. */
 static void surplus_blocks(void **state)
 {
     (void)state;
-    Test test = test_new("mov.u32 %r5, %nctaid.x;\nadd.u32 %r6, %r5, -1;\nshr.u32 %r6, %r6, 1;\n"
-                         "setp.gt.u32 %p1, %r2, %r6;\n@%p1 bra leave;\nadd.u32 %r7, %r6, 1;\n"
-                         "add.u32 %r8, %r2, %r7;\nmad.lo.u32 %r9, %r8, %r3, %r1;\nmul.wide.u32 %rd4, %r9, 4;\n"
+    Test test = test_new("mov.u32 %r5, %nctaid.x;\nshr.u32 %r6, %r5, 1;\n"
+                         "shr.u32 %r13, %r2, 1;\nand.b32 %r14, %r2, 1;\nmov.u32 %r15, 0;\n"
+                         "selp.b32 %r15, 0, %r15, %p2;\nsetp.ne.u32 %p1, %r14, %r15;\n@%p1 bra leave;\n"
+                         "mad.lo.u32 %r16, %r13, %r3, %r1;\nmul.wide.u32 %rd6, %r16, 4;\nadd.s64 %rd3, %rd1, %rd6;\n"
+                         "add.u32 %r8, %r13, %r6;\nmad.lo.u32 %r9, %r8, %r3, %r1;\nmul.wide.u32 %rd4, %r9, 4;\n"
                          "add.s64 %rd5, %rd1, %rd4;\nld.global.u32 %r10, [%rd3];\nld.global.u32 %r11, [%rd5];\n"
                          "add.u32 %r12, %r10, %r11;\nst.global.u32 [%rd3], %r12;\nleave:\n");
     const double sectors = 64 * 2 * 4; /* of 64 blocks, two warps each */
