@@ -132,11 +132,19 @@ static void add_factor(Estimate *estimate, Shape *shape, const Inst *inst, unsig
         add_unknown(estimate, shape, inst->refs[inst->operands[index].ref].reg, 0);
 }
 
+/* Adds what a right shift divides into so many parts.  Of the thread blocks whose indices it makes equal only one works
+ * where they have been merged (opt/coarsen_index.c), so the next to work is as far away as neighbours were. */
+static void add_shifted(Estimate *estimate, Shape *shape, const Inst *inst, double scale, double parts, unsigned depth)
+{
+    double before = shape->block_stride;
+    add_operand(estimate, shape, inst, 1, scale / parts, depth);
+    shape->block_stride = before + (shape->block_stride - before) * parts;
+}
+
 /* Adds what the instruction that makes a value adds up; false if it does something else. */
 static bool add_definition(Estimate *estimate, Shape *shape, const Inst *inst, double scale, unsigned depth)
 {
     const Operand *last = &inst->operands[inst->operand_count - 1];
-    double parts, before;
     switch (inst_op(inst)) {
     case OP_MAD:
     case OP_MUL:
@@ -163,11 +171,7 @@ static bool add_definition(Estimate *estimate, Shape *shape, const Inst *inst, d
     case OP_SHR:
         if (last->kind != OPERAND_CONSTANT || last->constant->bits > 31)
             return false;
-        parts = (double)(UINT32_C(1) << last->constant->bits);
-        before = shape->block_stride;
-        add_operand(estimate, shape, inst, 1, scale / parts, depth);
-        /* Of blocks that are merged, one works (opt/coarsen_index.c), and the next to work is as many further on. */
-        shape->block_stride = before + (shape->block_stride - before) * parts;
+        add_shifted(estimate, shape, inst, scale, (double)(UINT32_C(1) << last->constant->bits), depth);
         return true;
     default: return false;
     }

@@ -193,6 +193,18 @@ static const Inst *made_with_constant(const Estimate *estimate, RegId reg, Opcod
     return inst && inst_op(inst) == op && inst->operands[2].kind == OPERAND_CONSTANT ? inst : NULL;
 }
 
+/* The k of which the register is the thread block's index modulo k: its low bits, or the index less k times something;
+ * 0: it is anything else. */
+static double block_modulus(const Estimate *estimate, RegId reg)
+{
+    const Inst *low = made_with_constant(estimate, reg, OP_AND), *less = made_with_constant(estimate, reg, OP_MAD);
+    RegId index = low ? operand_reg(low, 1) : less ? operand_reg(less, 3) : REG_NONE;
+    if (index == REG_NONE || !is_special(estimate, index, SREG_ROLE_CTAID))
+        return 0;
+    uint32_t constant = (uint32_t)(low ? low : less)->operands[2].constant->bits;
+    return low ? (double)constant + 1 : -(double)(int32_t)constant;
+}
+
 /* The share of the thread blocks that go on after a conditional exit.  Where k blocks of the grid are merged into one,
  * of each k blocks one goes on (opt/coarsen_index.c): the one whose index modulo k is what is chosen for them. */
 static double staying_share(const Estimate *estimate, const Block *block)
@@ -200,19 +212,12 @@ static double staying_share(const Estimate *estimate, const Block *block)
     const Inst *compare = condition_of(estimate, block);
     if (!compare || inst_op(compare) != OP_SETP || !inst_has(compare, MOD_NE) || compare->operand_count != 3)
         return 1;
-    const Values *values = analyses_values(estimate->analyses);
-    RegId position = operand_reg(compare, 1), works = operand_reg(compare, 2);
-    const Inst *chosen = works == REG_NONE ? NULL : value_inst(values, works);
-    const Inst *rest = made_with_constant(estimate, position, OP_AND);
-    double merged = 0;
+    RegId works = operand_reg(compare, 2);
+    const Inst *chosen = works == REG_NONE ? NULL : value_inst(analyses_values(estimate->analyses), works);
     if (!chosen || inst_op(chosen) != OP_SELP || value_sources(estimate, works))
         return 1;
-    if (rest)
-        merged = (double)(uint32_t)rest->operands[2].constant->bits + 1;
-    else if ((rest = made_with_constant(estimate, position, OP_MAD)))
-        merged = -(double)(int32_t)(uint32_t)rest->operands[2].constant->bits;
-    RegId index = rest ? operand_reg(rest, rest->operand_count == 4 ? 3 : 1) : REG_NONE;
-    return index != REG_NONE && is_special(estimate, index, SREG_ROLE_CTAID) && merged > 1 ? 1 / merged : 1;
+    double merged = block_modulus(estimate, operand_reg(compare, 1));
+    return merged > 1 ? 1 / merged : 1;
 }
 
 /* The share of the warps that go to one side of a test whether replicas agree. Where data decide, a warp has threads

@@ -38,7 +38,7 @@ typedef struct Traffic {
 Traffic traffic_predict(const Profile *profile, const Device *device, double blocks, double block_warps);
 
 /* The time at which the last block ends, in units of the mean warp's path, when blocks start in order on whichever of
- * 'slots' places is free first, each 'start' after the one before it. */
+ * 'slots' places is free first, each 'start' after the one before it on its place has ended. */
 double blocks_makespan(const Profile *profile, double slots, double start);
 /* The share of the launch's work that the SM does which gets the most. */
 double busiest_share(const Profile *profile, const Device *device);

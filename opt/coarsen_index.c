@@ -27,32 +27,31 @@ static const Sreg *component(const char *vector, unsigned dimension)
     return sreg_component(sreg_find(vector), dimension);
 }
 
+/* Replaces all reads of a special register by the register, or for REG_NONE by a new one with the name, if there are
+ * any. Returns the register, which nothing sets yet. */
+static RegId replace_reads(Body *body, const Sreg *sreg, RegId reg, const char *reg_name)
+{
+    for (size_t b = 0; b < body->blocks.count; b++) {
+        for (Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
+            if (coarsening_sreg(inst) != sreg)
+                continue;
+            if (reg == REG_NONE)
+                reg = body_add_reg(body, TYPE_B32, intern(body->module->names, reg_name));
+            inst_replace_special(body, inst, sreg, reg);
+        }
+    }
+    return reg;
+}
+
 /* Replaces all reads of a special register by one in the entry block, and returns it; NULL if nothing reads it. */
 static Inst *gather_reads(Body *body, const Sreg *sreg, const char *reg_name)
 {
-    Inst *read = NULL;
-    for (size_t b = 0; b < body->blocks.count; b++) {
-        for (Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
-            if (inst == read || coarsening_sreg(inst) != sreg)
-                continue;
-            if (!read) {
-                RegId reg = body_add_reg(body, TYPE_B32, intern(body->module->names, reg_name));
-                read = inst_build(body, "mov.u32", "ds", reg, sreg->name);
-                inst_insert_first(body->blocks.data[0], read);
-            }
-            inst_replace_special(body, inst, sreg, read->refs[0].reg);
-        }
-    }
+    RegId reg = replace_reads(body, sreg, REG_NONE, reg_name);
+    if (reg == REG_NONE)
+        return NULL;
+    Inst *read = inst_build(body, "mov.u32", "ds", reg, sreg->name);
+    inst_insert_first(body->blocks.data[0], read);
     return read;
-}
-
-/* Replaces all reads of a special register by a register. */
-static void replace_reads(Body *body, const Sreg *sreg, RegId reg)
-{
-    for (size_t b = 0; b < body->blocks.count; b++)
-        for (Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
-            if (coarsening_sreg(inst) == sreg)
-                inst_replace_special(body, inst, sreg, reg);
 }
 
 static Inst *insert_after(Inst *place, Inst *inst)
@@ -134,12 +133,18 @@ static Inst *insert_last(Body *body, unsigned dimension, unsigned factor, Inst *
     return coarsening_insert_quotient(body, place, last, less, factor);
 }
 
-/* A number modulo the factor, at the end of the block; 'quotient' is the number divided by it. */
+static bool is_power_of_two(unsigned number)
+{
+    return !(number & (number - 1));
+}
+
+/* A number modulo the factor, at the end of the block; 'quotient' is the number divided by it, which powers of two do
+ * not need. */
 static RegId append_remainder(Body *body, Block *block, const char *name, RegId number, RegId quotient,
                               unsigned factor)
 {
     RegId rest = body_add_reg(body, TYPE_B32, intern(body->module->names, name));
-    if (factor & (factor - 1))
+    if (!is_power_of_two(factor))
         inst_append(block, inst_build(body, "mad.lo.u32", "drir", rest, quotient, -(int64_t)factor, number));
     else
         inst_append(block, inst_build(body, "and.b32", "dri", rest, number, (int64_t)factor - 1));
@@ -152,14 +157,15 @@ static RegId append_turn(Body *body, Block *entry, unsigned dimension, unsigned 
 {
     Interner *names = body->module->names;
     RegId moves = body_add_reg(body, TYPE_B32, intern(names, "%moves")), quotient = REG_NONE;
-    int64_t bits = 7;
-    for (unsigned merged = factor; merged > 1 && bits; merged /= 2)
-        bits--;
-    if (dimension)
+    if (dimension) {
         inst_append(entry, inst_build(body, "mov.u32", "ds", moves, component("%ctaid", 0)->name));
-    else
+    } else {
+        int64_t bits = 7;
+        for (unsigned merged = factor; merged > 1 && bits; merged /= 2)
+            bits--;
         inst_append(entry, inst_build(body, "shr.u32", "dri", moves, group, bits));
-    if (factor & (factor - 1)) {
+    }
+    if (!is_power_of_two(factor)) {
         quotient = body_add_reg(body, TYPE_B32, intern(names, "%turns"));
         coarsening_insert_quotient(body, entry->last, quotient, moves, factor);
     }
@@ -178,7 +184,7 @@ void coarsening_stop_surplus(Body *body, unsigned dimension, unsigned factor)
     RegId works = body_add_reg(body, TYPE_B32, intern(names, "%works"));
     RegId is_missing = body_add_reg(body, TYPE_PRED, intern(names, "%missing"));
     RegId surplus = body_add_reg(body, TYPE_PRED, intern(names, "%surplus"));
-    replace_reads(body, sreg, group);
+    replace_reads(body, sreg, group, NULL);
     inst_append(entry, inst_build(body, "mov.u32", "ds", launched, sreg->name));
     coarsening_insert_quotient(body, entry->last, group, launched, factor);
     RegId position = append_remainder(body, entry, "%ctaid_position", launched, group, factor);

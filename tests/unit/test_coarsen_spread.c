@@ -2,8 +2,6 @@
 #include "coarsened.h"
 #include "cost/cost.h"
 
-#include <string.h>
-
 enum { MOST_BLOCKS = 4096 };
 
 /* Which blocks of the grid, along x first, have work after coarsening by blocks. */

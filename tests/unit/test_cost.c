@@ -212,7 +212,7 @@ static void estimated_branches(void **state)
     assert_true(profile->stores > 1.5 * 4);
     arena_free(test.arena);
     /* Merged blocks: half of the grid's blocks exit. */
-    test = test_new("shr.u32 %r5, %r2, 1;\nand.b32 %r6, %r2, 1;\npopc.b32 %r7, %r5;\nand.b32 %r7, %r7, 1;\n"
+    test = test_new("shr.u32 %r5, %r2, 1;\nand.b32 %r6, %r2, 1;\nshr.u32 %r7, %r5, 6;\nand.b32 %r7, %r7, 1;\n"
                     "selp.b32 %r7, 0, %r7, %p2;\nsetp.ne.u32 %p1, %r6, %r7;\n@%p1 ret;\n"
                     "st.global.u32 [%rd3], %r1;");
     profile = estimate(&test, 1, 128, 1);
@@ -220,7 +220,7 @@ static void estimated_branches(void **state)
     arena_free(test.arena);
     /* Or two thirds of them. */
     test = test_new("mul.hi.u32 %r5, %r2, 2863311531;\nshr.u32 %r5, %r5, 1;\nmad.lo.u32 %r6, %r5, -3, %r2;\n"
-                    "popc.b32 %r7, %r5;\nselp.b32 %r7, 0, %r7, %p2;\nsetp.ne.u32 %p1, %r6, %r7;\n@%p1 ret;\n"
+                    "shr.u32 %r7, %r5, 6;\nselp.b32 %r7, 0, %r7, %p2;\nsetp.ne.u32 %p1, %r6, %r7;\n@%p1 ret;\n"
                     "st.global.u32 [%rd3], %r1;");
     profile = estimate(&test, 1, 128, 1);
     assert_true(fabs(profile->stores - 4.0 / 3) < 1e-8);
