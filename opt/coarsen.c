@@ -232,8 +232,9 @@ static bool coarsen_dimensions(Coarsening *c, const CoarsenRequest *request, Lau
         replicas *= step.factor;
         blocks *= i < 3 ? 1 : step.factor;
     }
-    /* Last, so that they come first: what a dimension adds does not depend on them. */
-    for (unsigned d = 0; d < 3; d++)
+    /* Last, so that they come first: what a dimension adds does not depend on them.  x comes last of all, because the
+     * turns of the others move on with its groups. */
+    for (unsigned d = 3; d-- > 0;)
         if (contract->merged[d] > 1 && !request->shrinks_grid)
             coarsening_stop_surplus(c->body, d, contract->merged[d]);
     return true;

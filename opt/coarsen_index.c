@@ -151,22 +151,47 @@ static RegId append_remainder(Body *body, Block *block, const char *name, RegId 
     return rest;
 }
 
-/* The position in its group of the block that works, at the end of the entry.  Along x it moves on by one about every
- * 128 blocks, which no number of SMs that GPUs have is in step with; along y and z it moves on with x. */
-static RegId append_turn(Body *body, Block *entry, unsigned dimension, unsigned factor, RegId group)
+static bool reads_special(const Body *body, const Sreg *sreg)
+{
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+            if (coarsening_sreg(inst) == sreg)
+                return true;
+    return false;
+}
+
+/* How often the turn has moved on, at the end of the entry: along x about every 128 blocks, which no number of SMs that
+ * GPUs have is in step with, and with every other row of a grid that has rows; along y and z with each block along x,
+ * or each group of them where they are merged, too (stopping the surplus along x replaces this read). */
+static RegId append_moves(Body *body, Block *entry, unsigned dimension, unsigned factor, RegId group)
 {
     Interner *names = body->module->names;
-    RegId moves = body_add_reg(body, TYPE_B32, intern(names, "%moves")), quotient = REG_NONE;
+    RegId moves = body_add_reg(body, TYPE_B32, intern(names, "%moves"));
     if (dimension) {
         inst_append(entry, inst_build(body, "mov.u32", "ds", moves, component("%ctaid", 0)->name));
-    } else {
-        int64_t bits = 7;
-        for (unsigned merged = factor; merged > 1 && bits; merged /= 2)
-            bits--;
-        inst_append(entry, inst_build(body, "shr.u32", "dri", moves, group, bits));
+        return moves;
     }
+    const Sreg *row_sreg = component("%ctaid", 1);
+    int64_t bits = 7;
+    for (unsigned merged = factor; merged > 1 && bits > 1; merged /= 2)
+        bits--;
+    RegId number = group;
+    if (reads_special(body, row_sreg)) {
+        RegId row = body_add_reg(body, TYPE_B32, intern(names, "%ctaid_row"));
+        number = body_add_reg(body, TYPE_B32, intern(names, "%ctaid_ahead"));
+        inst_append(entry, inst_build(body, "mov.u32", "ds", row, row_sreg->name));
+        inst_append(entry, inst_build(body, "mad.lo.u32", "drir", number, row, INT64_C(1) << (bits - 1), group));
+    }
+    inst_append(entry, inst_build(body, "shr.u32", "dri", moves, number, bits));
+    return moves;
+}
+
+/* The position in its group of the block that works, at the end of the entry. */
+static RegId append_turn(Body *body, Block *entry, unsigned dimension, unsigned factor, RegId group)
+{
+    RegId moves = append_moves(body, entry, dimension, factor, group), quotient = REG_NONE;
     if (!is_power_of_two(factor)) {
-        quotient = body_add_reg(body, TYPE_B32, intern(names, "%turns"));
+        quotient = body_add_reg(body, TYPE_B32, intern(body->module->names, "%turns"));
         coarsening_insert_quotient(body, entry->last, quotient, moves, factor);
     }
     return append_remainder(body, entry, "%turn", moves, quotient, factor);

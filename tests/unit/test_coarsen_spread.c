@@ -63,7 +63,13 @@ static void spread(void **state)
         {{.level = LEVEL_BLOCK, .factor = {1, 2, 1}}, {64, 64, 1}, 1, 8, 5},
         {{.level = LEVEL_BLOCK, .factor = {1, 2, 1}}, {40, 64, 1}, 132, 8, 6},
         {{.level = LEVEL_BLOCK, .factor = {1, 2, 1}}, {256, 16, 1}, 132, 8, 6},
-        {{.level = LEVEL_BLOCK, .factor = {2, 2, 1}}, {64, 64, 1}, 1, 16, 9},
+        {{.level = LEVEL_BLOCK, .factor = {2, 1, 1}}, {64, 64, 1}, 132, 8, 5},
+        {{.level = LEVEL_BLOCK, .factor = {4, 1, 1}}, {64, 64, 1}, 132, 16, 5},
+        {{.level = LEVEL_BLOCK, .factor = {2, 2, 1}}, {64, 64, 1}, 1, 16, 5},
+        {{.level = LEVEL_BLOCK, .factor = {2, 2, 1}}, {64, 64, 1}, 132, 16, 8},
+        {{.level = LEVEL_BLOCK, .factor = {2, 2, 1}}, {40, 64, 1}, 132, 16, 6},
+        {{.level = LEVEL_BLOCK, .factor = {2, 4, 1}}, {64, 64, 1}, 1, 32, 5},
+        {{.level = LEVEL_BLOCK, .factor = {3, 2, 1}}, {63, 64, 1}, 1, 24, 9},
     };
     static bool works[MOST_BLOCKS];
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
