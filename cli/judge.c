@@ -7,6 +7,8 @@
 
 #include "cli/machine_cost.h"
 #include "emit/emit.h"
+#include "parser/parser.h"
+#include "sass/sass.h"
 
 /* Machine code of at most so many bytes is kept, for predictions. */
 static const size_t most_kept = (size_t)64 << 20;
@@ -14,8 +16,9 @@ static const size_t most_kept = (size_t)64 << 20;
 typedef struct JudgeEntry {
     TextKey key;
     Figures figures;
-    bool is_asked; /* somebody got these figures */
-    void *cubin;   /* owned; NULL: not kept */
+    bool is_asked;    /* somebody got these figures */
+    bool is_numbered; /* assembled with numbered lines (ptx_numbered), which tell how often its code is executed */
+    void *cubin;      /* owned; NULL: not kept */
     size_t cubin_size;
     struct JudgeEntry *next;  /* with the same hash */
     struct JudgeEntry *older; /* in judge->kept: all with a cubin */
@@ -117,12 +120,13 @@ void assembler_judge_forget(AssemblerJudge *judge)
     judge->kept_bytes = 0;
 }
 
-const void *assembler_judge_cubin(AssemblerJudge *judge, const Source *text, const Function *kernel, size_t *size)
+JudgeCubin assembler_judge_cubin(AssemblerJudge *judge, const Source *text, const Function *kernel)
 {
     const TextKey key = key_of(judge, text->text, text->size, kernel->name, kernel->tuning.knobs);
     const JudgeEntry *entry = entry_find(judge, &key);
-    *size = entry && entry->cubin ? entry->cubin_size : 0;
-    return entry ? entry->cubin : NULL;
+    if (!entry || !entry->cubin)
+        return (JudgeCubin){0};
+    return (JudgeCubin){entry->cubin, entry->cubin_size, entry->is_numbered};
 }
 
 Figures figures_of_resources(const Resources *resources)
@@ -148,6 +152,17 @@ typedef struct Order {
     unsigned knobs;
 } Order;
 
+Module *judge_parse_text(Arena *arena, const char *name, const Buf *text)
+{
+    Diag diag;
+    Source *source = source_from_memory(arena, name, arena_strndup(arena, buf_text(text), text->length), text->length);
+    diag_init(&diag, source, stderr);
+    diag.quiet = true;
+    return parse_module(arena, source, &diag);
+}
+
+/* Where times are predicted, lines are numbered, so that a prediction needs no assembly of its own; the code is the
+ * same without them. */
 static AssemblyRequest order_request(const AssemblerJudge *judge, Arena *arena, const Order *order)
 {
     AssemblyRequest request = assembly_request(buf_text(&order->text), order->text.length);
@@ -156,6 +171,12 @@ static AssemblyRequest order_request(const AssemblerJudge *judge, Arena *arena, 
     request.opt_level = judge->opt_level;
     request.timeout_ms = judge->timeout_ms;
     request.want_cubin = judge->basis != NULL;
+    const Module *module = judge->basis ? judge_parse_text(arena, order->kernel, &order->text) : NULL;
+    if (!module || module_is_debug(module))
+        return request;
+    const PtxLines lines = ptx_lines(arena, module);
+    request.ptx = ptx_numbered(arena, module, &lines, &request.size);
+    request.line_info = true;
     return request;
 }
 
@@ -186,11 +207,25 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-static void order_answer(AssemblerJudge *judge, const Order *order, const Assembly *assembly)
+static void order_answer(AssemblerJudge *judge, const Order *order, const Assembly *assembly, bool is_numbered)
 {
     Figures figures = figures_of_assembly(judge, assembly, order->kernel);
-    entry_keep_cubin(judge, entry_add(judge, &order->key, &figures), assembly);
+    JudgeEntry *entry = entry_add(judge, &order->key, &figures);
+    entry->is_numbered = is_numbered;
+    entry_keep_cubin(judge, entry, assembly);
     figures_cache_store(&judge->cache, &order->key, &figures);
+}
+
+/* Messages are about the text without numbers, whose lines they name. */
+static void assemble_plainly(AssemblerJudge *judge, Arena *arena, const Order *order, AssemblyRequest *request,
+                             Assembly *result)
+{
+    request->ptx = buf_text(&order->text);
+    request->size = order->text.length;
+    request->line_info = false;
+    *result = (Assembly){0};
+    assembler_run_many(judge->assembler, request, &arena, result, 1);
+    judge->calls++;
 }
 
 static void orders_assemble(AssemblerJudge *judge, const Order *orders, unsigned count)
@@ -206,9 +241,12 @@ static void orders_assemble(AssemblerJudge *judge, const Order *orders, unsigned
     double begin = now();
     assembler_run_many(judge->assembler, requests, arenas, results, count);
     judge->calls += count;
+    for (unsigned i = 0; i < count; i++)
+        if (requests[i].line_info && results[i].failure == ASSEMBLY_REJECTED)
+            assemble_plainly(judge, arenas[i], &orders[i], &requests[i], &results[i]);
     judge->seconds += now() - begin;
     for (unsigned i = 0; i < count; i++) {
-        order_answer(judge, &orders[i], &results[i]);
+        order_answer(judge, &orders[i], &results[i], requests[i].line_info);
         arena_free(arenas[i]);
     }
     arena_free(scratch);
@@ -252,7 +290,7 @@ void assembler_judge_answer(AssemblerJudge *judge, const FunctionForm *form, con
 {
     Order order = order_of(judge, form);
     if (!entry_find(judge, &order.key))
-        order_answer(judge, &order, assembly);
+        order_answer(judge, &order, assembly, false);
     buf_free(&order.text);
 }
 

@@ -44,14 +44,22 @@ void assembler_judge_limit(AssemblerJudge *judge, double seconds);
 void assembler_judge_forget(AssemblerJudge *judge);
 /* The form has been assembled elsewhere, as the judge would, but for what does not change the code. */
 void assembler_judge_answer(AssemblerJudge *judge, const FunctionForm *form, const Assembly *assembly);
-/* The machine code of a text that was measured for the kernel, with its knobs; NULL if it is not kept. */
-const void *assembler_judge_cubin(AssemblerJudge *judge, const Source *text, const Function *kernel, size_t *size);
+/* Machine code that belongs to the judge. */
+typedef struct JudgeCubin {
+    const void *data; /* NULL: it is not kept */
+    size_t size;
+    bool is_numbered; /* it was made of ptx_numbered() text */
+} JudgeCubin;
+/* That of a text that was measured for the kernel, with its knobs. */
+JudgeCubin assembler_judge_cubin(AssemblerJudge *judge, const Source *text, const Function *kernel);
 /* What judge->basis, which must be set, predicts for a form with these figures; *is_new: it had to be computed. */
 FormCost assembler_judge_cost(AssemblerJudge *judge, const FunctionForm *form, const Figures *figures,
                               const LaunchChange *change, bool *is_new);
 
 /* Appends the module with the form in it, and with the functions that it needs. */
 void judge_print_form(const FunctionForm *form, Buf *text);
+/* The module that such a text is, named so in messages; NULL if it has an error, which is not reported. */
+Module *judge_parse_text(Arena *arena, const char *name, const Buf *text);
 
 /* The assembler's figures in the form that passes see. */
 Figures figures_of_resources(const Resources *resources);

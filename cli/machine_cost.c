@@ -58,14 +58,10 @@ static void carry_cold(const Body *printed, Body *parsed)
 static Module *print_and_parse(Arena *arena, const FunctionForm *form)
 {
     Buf text = {0};
-    Diag diag;
     judge_print_form(form, &text);
-    Source *source = source_from_memory(arena, form->function->name, arena_strndup(arena, buf_text(&text), text.length),
-                                        text.length);
+    Module *module = judge_parse_text(arena, form->function->name, &text);
     buf_free(&text);
-    diag_init(&diag, source, stderr);
-    diag.quiet = true;
-    return parse_module(arena, source, &diag);
+    return module;
 }
 
 static const PtxCount *ptx_counts(Arena *arena, const Profile *profile)
@@ -121,7 +117,11 @@ static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Function *k
         request.disassembler = disassembler_find(scratch, &no_text);
         request.live_registers = request.disassembler != NULL;
     }
-    request.cubin = assembler_judge_cubin(judge, kernel->module->source, kernel, &request.cubin_size);
+    const JudgeCubin made = assembler_judge_cubin(judge, kernel->module->source, kernel);
+    request.cubin = made.data;
+    request.cubin_size = made.size;
+    request.numbered = made.is_numbered ? made.data : NULL;
+    request.numbered_size = made.is_numbered ? made.size : 0;
     request.assembly = assembly_request(NULL, 0);
     request.assembly.options = knobs_words(scratch, kernel->tuning.knobs);
     request.assembly.arch = judge->arch;

@@ -23,7 +23,7 @@ static inline uint64_t figures_spills(const Figures *figures) { return figures->
 /* What the cost model says of a form (cost/). */
 typedef struct Prediction {
     bool known;
-    bool is_new;     /* it took work: one more assembly, at least */
+    bool is_new;     /* it had to be computed; that takes an assembly only for what measure() did not assemble */
     bool is_machine; /* instructions are those of machine code, else of PTX */
     double cycles;
     double instructions; /* executed, in all warps of the launch */
@@ -67,8 +67,8 @@ typedef struct Judge {
     unsigned width; /* forms that prepare() assembles at the same time; 0 is taken for 1 */
     /* Whether the time for a search is over, or the user wants its end.  NULL: never. */
     bool (*is_over)(void *context);
-    /* Predicts the time of a form that measure() gave 'figures', and that is launched with this change.  NULL: nobody
-     * predicts times. */
+    /* Predicts the time of a form that measure() gave 'figures', and that is launched with this change; it needs no
+     * assembly of its own, but for what is not of a search, the input.  NULL: nobody predicts times. */
     Prediction (*predict)(void *context, const FunctionForm *form, const Figures *figures,
                           const LaunchChange *change);
 } Judge;

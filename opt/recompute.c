@@ -579,10 +579,13 @@ unsigned recompute_values(Body *body, Analyses *analyses, const Machine *machine
         tried[highest] = made ? tried[highest] + 1 : PLACES_OF_BLOCK;
         if (!made)
             continue;
+        const int32_t live = places[highest].live;
         all += made;
         arena_free(facts);
         recompute.arena = facts = arena_new();
         facts_gather(&recompute, analyses, machine, places);
+        if (places[highest].live >= live && tried[highest] < PLACES_OF_BLOCK)
+            tried[highest]++;
     }
     arena_free(facts);
     arena_free(kept);

@@ -9,7 +9,7 @@
 enum {
     CAPS_MOST = 3,       /* caps tried, each higher than the last, where the assembler rejects one */
     CAP_STEP = 4,        /* registers */
-    PREDICTIONS = 2,     /* of the input and of what was found, at the end */
+    PREDICTION = 2,      /* assemblies for the input's, at the end */
 };
 
 static bool adds_spills(const Search *search, const Figures *figures)
@@ -115,12 +115,12 @@ void target_search(Search *search)
 {
     /* What is spilled is known last. */
     unsigned kept = search_effort_of(search, spilling_effort(search));
-    unsigned predictions = search->passes.judge->predict ? search_effort_of(search, PREDICTIONS) : 0;
-    search->reserved += kept + predictions;
+    unsigned prediction = search->passes.judge->predict ? PREDICTION : 0;
+    search->reserved += kept + prediction;
     search_propose(search);
     search->reserved -= kept;
     search_run(search, PASS_SPILLING, STAGE_FINE, kept);
-    search->reserved -= predictions;
+    search->reserved -= prediction;
 }
 
 static Body *input_clone(const Body *body)

@@ -13,7 +13,7 @@ enum {
     CAPS_APART = 2,    /* registers between two caps for the input, at least */
     ROUND_LEAST = 6,   /* assemblies for one target */
     PREDICTIONS = 2,   /* of the forms for one target, and in the end, at least; there, */
-    LAST_PART = 10,    /* this part of all assemblies */
+    LAST_PART = 10,    /* one for so many assemblies of the search */
     LONGER_LOOPS = 3,  /* percent more instructions that are always allowed in loops, */
     LONGER_IN_ALL = 10,
 };
@@ -255,7 +255,6 @@ void target_fewest(Search *search, const Body *input, PassContext *context)
     double growth = predicts ? 1.25 : growth_allowed(search, LONGER_LOOPS);
     search->most_instructions = (uint64_t)((double)before->instructions * growth);
     search->front = &fewest.front;
-    search->reserved = predicts ? last + 1 : 0;
     fewest.before = search_predict(search, input, before);
     caps_try(&fewest);
     targets_try(&fewest);
@@ -263,7 +262,6 @@ void target_fewest(Search *search, const Body *input, PassContext *context)
     const Judge *judge = search->passes.judge;
     lower_take(&fewest, judge->is_over && judge->is_over(judge->context) ? PREDICTIONS : last);
     search->front = NULL;
-    search->reserved = 0;
     fewest_conclude(&fewest, context);
     front_free(&fewest.front);
 }

@@ -4,7 +4,7 @@
 /* What an assembly takes, in machine instructions that come out: these many for its start, and so many for each
  * instruction of PTX.  Measured with ptxas 13.0, whose time is within a fifth of that for forms of one kernel. */
 enum { START_WORK = 200, PTX_WORK = 2 };
-/* Parts of an assembly of the input; with numbered lines, for a prediction, it takes a quarter longer. */
+/* Parts of an assembly of the input; with numbered lines, for its prediction, it takes up to a quarter longer. */
 enum { WORK_PARTS = 64, NUMBERED_PARTS = 80 };
 
 unsigned search_excess(const Search *search, const Figures *figures)
@@ -152,7 +152,7 @@ Prediction search_predict(Search *search, const Body *body, const Figures *figur
         body_from_ssa(copy);
     const FunctionForm form = form_of(search, copy ? copy : body);
     Prediction prediction = judge->predict(judge->context, &form, figures, &search->request->change);
-    if (prediction.is_new)
+    if (prediction.is_new && body == search->input)
         charge(search, body, figures, NUMBERED_PARTS);
     body_free(copy);
     return prediction;

@@ -95,7 +95,7 @@ static bool form_measure(Search *search, Body *body, const char *what, Form *for
     return false;
 }
 
-/* Takes a form's body over, and makes the form the best one if it pays, which costs an assembly to predict. */
+/* Takes a form's body over, and makes the form the best one if it pays. */
 static bool form_take(Search *search, const Form *form, bool may_pay)
 {
     double faster = 1;
@@ -258,7 +258,7 @@ unsigned spilling_effort(const Search *search)
         return 0;
     Spilling spilling = spilling_new(search);
     body_free(spilling.sized);
-    return spilling.forms + (search->passes.judge->predict != NULL);
+    return spilling.forms;
 }
 
 bool pass_spilling(PassContext *context)

@@ -125,7 +125,7 @@ static void fewest_executes_little_more(void **state)
     assert_int_equal(check_fewest(2, 0, 10, 5), free);
     assert_in_range(check_fewest(5, 0, 10, 5), 26, free - 1);
     assert_in_range(check_fewest(0, 0, 10, 0), 24, free - 1);
-    assert_int_equal(check_fewest(0, 0, 40, 0), 31);
+    assert_in_range(check_fewest(0, 0, 40, 0), 29, 31);
 }
 
 static void fewest_leaves_alone_what_costs(void **state)
