@@ -64,6 +64,23 @@ static bool reads_shared_size(const Inst *inst)
     return false;
 }
 
+static bool inst_uses_dynamic_memory(const Inst *inst)
+{
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        if (uses_dynamic_memory(&inst->operands[i]))
+            return true;
+    return false;
+}
+
+bool demote_finds_dynamic_memory(const Body *body)
+{
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+            if (inst_uses_dynamic_memory(inst))
+                return true;
+    return false;
+}
+
 static const char *inst_obstacle(const Inst *inst, bool dynamic_is_known)
 {
     if (inst_is_opaque(inst))
@@ -75,9 +92,8 @@ static const char *inst_obstacle(const Inst *inst, bool dynamic_is_known)
         return "registers are written asynchronously";
     if (reads_shared_size(inst))
         return "it asks how much shared memory it has";
-    for (unsigned i = 0; i < inst->operand_count && !dynamic_is_known; i++)
-        if (uses_dynamic_memory(&inst->operands[i]))
-            return "how much shared memory is left is only known at launch";
+    if (!dynamic_is_known && inst_uses_dynamic_memory(inst))
+        return "how much shared memory is left is only known at launch";
     return NULL;
 }
 

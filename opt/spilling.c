@@ -15,13 +15,16 @@
 static const char pragma_text[] = "enable_smem_spilling";
 enum {
     MOST_SHARED = 49152, /* bytes that a kernel can declare, on every architecture */
-    FORMS = 4,           /* the assembler's own spills, and demotion with three limits of live registers */
-    FORMS_FIRST = 3,     /* that are tried if there are few assemblies */
+    FORMS = 5,           /* the assembler's own spills, and demotions */
+    FORMS_FIRST = 4,     /* that are tried if there are few assemblies */
     FEW = 30,            /* assemblies */
 };
 
-/* Live registers below what the target has room for, that demotion leaves. */
-static const int32_t demotion_limits[FORMS - 1] = {0, 5, 10};
+/* What is demoted, in the order in which it is tried. */
+static const struct {
+    bool of_capped; /* values of the input under the cap, which is in the order of the source; else of the best form */
+    int32_t below;  /* live registers below what the target has room for, that demotion leaves */
+} demotions[FORMS - 1] = {{false, 0}, {true, 0}, {false, 5}, {false, 10}};
 
 /* Forms with a predicted speedup of at least this are as good. */
 static const double no_difference = 0.995;
@@ -125,9 +128,9 @@ static void forms_take(Search *search, Form *forms, unsigned count, bool taken)
         taken |= form_take(search, &forms[i], !taken);
 }
 
-static Body *sized_clone(const Search *search)
+static Body *sized_clone(const Search *search, const Body *form)
 {
-    Body *body = body_clone(search->best);
+    Body *body = body_clone(form);
     if (!body->tuning.maxntid_count && !body->tuning.reqntid_count)
         block_size_declare(&search->passes.block, &body->tuning);
     return body;
@@ -166,23 +169,34 @@ static unsigned free_slots(const Search *search, unsigned threads)
 typedef struct Spilling {
     const Search *search;
     Body *sized;           /* the best form with a limit of its threads */
+    Body *capped;          /* the same of the input under the cap; NULL: it is the best form, or has no such limit */
     DemoteRequest request; /* no slots: values cannot be demoted */
+    bool takes_pragma;     /* the assembler may */
     unsigned forms;        /* that are tried */
 } Spilling;
+
+static void spilling_free(Spilling *spilling)
+{
+    body_free(spilling->sized);
+    body_free(spilling->capped);
+}
 
 /* Form number 'index', to be freed, and what it is; NULL if there is none.  The assembler's own spills come first: they
  * are those that it needs. */
 static Body *form_make(const Spilling *spilling, unsigned index, const char **what)
 {
     const Search *search = spilling->search;
-    Body *body = body_clone(spilling->sized);
+    const Body *from = index && demotions[index - 1].of_capped ? spilling->capped : spilling->sized;
+    if (!from || (!index && !spilling->takes_pragma))
+        return NULL;
+    Body *body = body_clone(from);
     if (!index) {
         block_add_pragma(body, body->blocks.data[0], pragma_text);
         *what = "spills in shared memory";
         return body;
     }
     DemoteRequest request = spilling->request;
-    request.limit = register_room(search->passes.machine, search->target) - demotion_limits[index - 1];
+    request.limit = register_room(search->passes.machine, search->target) - demotions[index - 1].below;
     if (!body->ssa)
         body_to_ssa(body);
     Analyses *analyses = analyses_new(body);
@@ -236,13 +250,19 @@ static void forms_try(Search *search, const Spilling *spilling)
 
 static Spilling spilling_new(const Search *search)
 {
-    Spilling spilling = {.search = search, .sized = sized_clone(search)};
+    Spilling spilling = {.search = search, .sized = sized_clone(search, search->best)};
     spilling.request.threads = most_threads(&spilling.sized->tuning);
     spilling.request.is_line = is_line(&spilling.sized->tuning);
     if (!demote_obstacle(spilling.sized, search->request->dynamic_shared > 0))
         spilling.request.slots = free_slots(search, spilling.request.threads);
+    bool is_capped = !search_compare(search, &search->result->capped, &search->best_figures);
+    if (spilling.request.slots && search->cap && !is_capped) {
+        spilling.capped = sized_clone(search, search->input);
+        spilling.capped->tuning.maxnreg = search->cap;
+    }
     unsigned most = search->request->effort < FEW ? FORMS_FIRST : FORMS;
-    spilling.forms = spilling.request.slots ? most : 1;
+    spilling.takes_pragma = !demote_finds_dynamic_memory(spilling.sized);
+    spilling.forms = spilling.request.slots ? most : spilling.takes_pragma;
     return spilling;
 }
 
@@ -257,8 +277,8 @@ unsigned spilling_effort(const Search *search)
     if (!can_spill(search) || !pass_is_enabled(search->passes.options, PASS_SPILLING))
         return 0;
     Spilling spilling = spilling_new(search);
-    body_free(spilling.sized);
-    return spilling.forms;
+    spilling_free(&spilling);
+    return spilling.forms - (spilling.forms && !spilling.takes_pragma);
 }
 
 bool pass_spilling(PassContext *context)
@@ -269,6 +289,6 @@ bool pass_spilling(PassContext *context)
     unsigned kept = search->kept[PASS_SPILLING];
     Spilling spilling = spilling_new(search);
     forms_try(search, &spilling);
-    body_free(spilling.sized);
+    spilling_free(&spilling);
     return search->kept[PASS_SPILLING] > kept;
 }
