@@ -53,6 +53,15 @@ static json_t *line_json(const Source *source, Span span)
     return has_place(span) ? json_integer(source_position(source, span.begin).line) : json_null();
 }
 
+/* Null where there is no barrier and no loop. */
+static json_t *needed_json(const RegistersNeeded *needed, const Source *source)
+{
+    if (!needed->registers)
+        return json_null();
+    return json_pack("{s:i,s:s,s:o}", "registers", (int)needed->registers, "at", needed->is_loop ? "loop" : "barrier",
+                     "line", line_json(source, needed->span));
+}
+
 json_t *estimate_json(const RegisterEstimate *estimate, const Source *source)
 {
     if (!estimate->known)
@@ -70,6 +79,7 @@ json_t *estimate_json(const RegisterEstimate *estimate, const Source *source)
         json_array_append_new(live, one);
     }
     json_object_set_new(value, "live", live);
+    json_object_set_new(value, "needed", needed_json(&estimate->needed, source));
     json_object_set_new(peaks, "plenty", json_integer(estimate->plenty_peak));
     json_object_set_new(peaks, "spread", json_integer(estimate->spread_peak));
     json_object_set_new(peaks, "called", json_integer(estimate->called));

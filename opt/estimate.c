@@ -116,7 +116,9 @@ static unsigned called_registers(Arena *arena, const LoweredBlock *block, const 
 
 RegisterEstimate register_estimate(Arena *arena, const Body *body, Analyses *analyses, const Machine *machine)
 {
-    return estimate_at(arena, body, analyses, machine, CALLS_DEEP);
+    RegisterEstimate estimate = estimate_at(arena, body, analyses, machine, CALLS_DEEP);
+    estimate.needed = registers_needed(body, analyses);
+    return estimate;
 }
 
 static RegisterEstimate estimate_at(Arena *arena, const Body *body, Analyses *analyses, const Machine *machine,

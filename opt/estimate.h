@@ -5,6 +5,7 @@
 
 #include "analysis/analysis.h"
 #include "machine/machine.h"
+#include "opt/registers_needed.h"
 
 /* A value that is live where pressure peaks. */
 typedef struct LiveValue {
@@ -23,6 +24,7 @@ typedef struct RegisterEstimate {
     Span span; /* of the instruction where the body's own order has its peak */
     LiveValue *live; /* there: the widest first, then in the order of the code */
     unsigned live_count;
+    RegistersNeeded needed; /* however code is ordered or recomputed: no estimate, but a lower bound */
 } RegisterEstimate;
 
 /* In 'arena'.  The body must be in SSA form. */

@@ -4,6 +4,7 @@
  * edges and the launch stay.  Passes only propose candidates; one that the judge finds worse is dropped.  The moves are
  * those of Nugteren, Mesman and Corporaal, "Analyzing CUDA's Compiler through the Visualization of Decoded GPU
  * Binaries" (SCOPES 2010, section 5.4): reordering, rematerialization, and a target at a virtual register boundary. */
+#include "opt/registers_needed.h"
 #include "opt/registers_search.h"
 
 enum {
@@ -194,6 +195,28 @@ static const char *figures_describe(Search *search, const Figures *figures)
                         spilled, under_cap);
 }
 
+/* "; 65 registers are needed at the head of the loop on line 87 ...", where that is more than the target; else "". */
+static const char *needed_describe(Search *search)
+{
+    Body *body = body_clone(search->input);
+    body_to_ssa(body);
+    Analyses *analyses = analyses_new(body);
+    const RegistersNeeded needed = registers_needed(body, analyses);
+    const char *text = "";
+    if (needed.registers > search->target) {
+        Arena *arena = search->passes.arena;
+        const char *line = "";
+        if (needed.span.end > needed.span.begin)
+            line = arena_printf(arena, " on line %u",
+                                source_position(body->module->source, needed.span.begin).line);
+        text = arena_printf(arena, "; %u registers are needed at the %s%s, however code is ordered or recomputed",
+                            needed.registers, needed.is_loop ? "head of the loop" : "barrier", line);
+    }
+    analyses_free(analyses);
+    body_free(body);
+    return text;
+}
+
 static void target_explain(Search *search)
 {
     RegistersResult *result = search->result;
@@ -202,19 +225,21 @@ static void target_explain(Search *search)
     unsigned target = search->target;
     result->reached = after->known && after->registers <= target;
     const char *found = figures_describe(search, after);
-    if (result->reached)
+    if (result->reached && !figures_spills(after))
         result->explanation = found;
+    else if (result->reached)
+        result->explanation = arena_printf(arena, "%s%s", found, needed_describe(search));
     else if (dropped->known)
         result->explanation = arena_printf(
             arena, "%s; a form with %u registers and %llu bytes spilled was found, but not used, because it has %llu "
-            "instructions and more than %llu would be %s", found, dropped->registers,
+            "instructions and more than %llu would be %s%s", found, dropped->registers,
             (unsigned long long)figures_spills(dropped), (unsigned long long)dropped->instructions,
             (unsigned long long)search->most_instructions,
-            "over 1/16 more than the kernel has without a search");
+            "over 1/16 more than the kernel has without a search", needed_describe(search));
     else
         result->explanation =
-            arena_printf(arena, "%s; no form with %u was found in %u assemblies%s", found, target, search->used,
-                         target < LOWEST_CAP ? "; assemblers accept no cap below 24" : "");
+            arena_printf(arena, "%s; no form with %u was found in %u assemblies%s%s", found, target, search->used,
+                         target < LOWEST_CAP ? "; assemblers accept no cap below 24" : "", needed_describe(search));
 }
 
 /* Why the target was not reached, although 'spilling' does. */
@@ -223,12 +248,12 @@ static void spills_explain(Search *search, const Figures *spilling, const char *
     RegistersResult *result = search->result;
     result->reached = false;
     result->explanation = arena_printf(
-        search->passes.arena, "%s; %u registers would cost %llu bytes of spills (-spill allows them)",
+        search->passes.arena, "%s; %u registers would cost %llu bytes of spills (-spill allows them)%s",
         objection         ? objection
         : result->changed ? arena_printf(search->passes.arena, "%u registers, the fewest found without more spills",
                                          result->after.registers)
                           : "no count below the input's was found without more spills",
-        spilling->registers, (unsigned long long)figures_spills(spilling));
+        spilling->registers, (unsigned long long)figures_spills(spilling), needed_describe(search));
 }
 
 const char *price_objection(Search *search, const Prediction *before, const Prediction *after, const Figures *figures)
