@@ -45,6 +45,8 @@ static void across_barriers(void **state)
         {LOADS BARRIER "\tadd.u32 %r6, %r1, %r2;\n\tadd.u32 %r6, %r6, %r3;\n" STORE(r6, 0), 1},
         {LOADS "\tadd.u32 %r6, %r1, %r2;\n\tadd.u32 %r7, %r6, %r3;\n" BARRIER STORE(r6, 0) STORE(r7, 4), 2},
         {LOADS "\tadd.u32 %r6, %r1, %r2;\n\tadd.u32 %r7, %r6, %r3;\n" BARRIER STORES STORE(r6, 20) STORE(r7, 24), 5},
+        /* What is read before the barrier need not cross it. */
+        {LOADS "\tadd.u32 %r6, %r1, %r2;\n" STORE(r6, 0) BARRIER "\tadd.u32 %r7, %r6, %r3;\n" STORE(r7, 4), 1},
         /* A sum with what is loaded after the barrier cannot be before it. */
         {LOADS BARRIER "\tld.global.u32 %r8, [%d1+4096];\n\tadd.u32 %r6, %r1, %r8;\n\tadd.u32 %r6, %r6, %r2;\n"
          STORE(r6, 0), 2},
@@ -78,6 +80,9 @@ static void at_loop_heads(void **state)
     assert_int_equal(needed.registers, 1);
     needed = needed_by(LOADS LOOP(LOAD "\tmad.lo.u32 %r1, %r1, %r7, %r2;\n") STORE(r1, 0));
     assert_int_equal(needed.registers, 2);
+    /* Not read after the loop. */
+    needed = needed_by(LOADS LOOP(LOAD "\tmad.lo.u32 %r1, %r1, %r7, %r20;\n" STORE(r1, 0)));
+    assert_int_equal(needed.registers, 1);
     /* It is not where threads leave the loop at different times. */
     needed = needed_by(LOADS "\tmov.u32 %r20, 0;\nhead:\n" LOAD "\tmad.lo.u32 %r1, %r1, %r7, %r20;\n"
                        "\tadd.u32 %r20, %r20, 1;\n\tsetp.lt.u32 %p1, %r20, %r2;\n@%p1\tbra head;\n" STORE(r1, 0));
