@@ -11,7 +11,7 @@
 #include "opt/knobs.h"
 
 /* What the register search may assemble, in assemblies of the kernel, by -O level.  With what is assembled for the
- * report and to check the output, a run at the default takes less than 20 times as long as the assembler. */
+ * report and to check the output, a run at the default takes about 20 times as long as the assembler at most. */
 static const unsigned level_effort[4] = {0, 8, 16, 120};
 
 static const char no_assembler[] = "no assembler";
