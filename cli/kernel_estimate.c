@@ -53,7 +53,7 @@ static json_t *line_json(const Source *source, Span span)
     return has_place(span) ? json_integer(source_position(source, span.begin).line) : json_null();
 }
 
-/* Null where there is no barrier and no loop. */
+/* Null if no barrier or loop head needs any. */
 static json_t *needed_json(const RegistersNeeded *needed, const Source *source)
 {
     if (!needed->registers)

@@ -225,10 +225,9 @@ static void target_explain(Search *search)
     unsigned target = search->target;
     result->reached = after->known && after->registers <= target;
     const char *found = figures_describe(search, after);
-    if (result->reached && !figures_spills(after))
-        result->explanation = found;
-    else if (result->reached)
-        result->explanation = arena_printf(arena, "%s%s", found, needed_describe(search));
+    if (result->reached)
+        result->explanation =
+            figures_spills(after) ? arena_printf(arena, "%s%s", found, needed_describe(search)) : found;
     else if (dropped->known)
         result->explanation = arena_printf(
             arena, "%s; a form with %u registers and %llu bytes spilled was found, but not used, because it has %llu "

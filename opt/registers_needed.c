@@ -9,7 +9,13 @@
  * which uniform registers may hold. */
 #include "opt/registers_needed.h"
 
+#include <stdlib.h>
+
 #include "opt/rematerialize.h"
+
+/* Values and registers that are looked at, over all places; those with the most live registers come first.  The bound
+ * holds for any number of them. */
+enum { WORK_MOST = 1 << 21 };
 
 typedef struct Need {
     RegId reg;
@@ -29,6 +35,7 @@ typedef struct Place {
     VEC(Need) needs;
     uint32_t *need_of; /* by RegId: + 1 */
     uint8_t *movable;  /* by RegId: 0 not known, 1 yes, 2 no */
+    VEC(const Inst *) undecided; /* each reads the next one */
 } Place;
 
 /* Whether it is executed after the place, always. */
@@ -39,27 +46,45 @@ static bool is_after(const Place *place, const Block *block, const Inst *inst)
     return dominance_has(place->dominance, place->block, block);
 }
 
-/* Whether the instruction, which is after the place, could be before it: it reads nothing that has to be after. */
-static bool can_be_before(Place *place, const Inst *inst)
+/* Decides for a recomputable instruction, unless one that it reads has to be decided first, which is returned. */
+static const Inst *movable_decide(const Place *place, const Inst *inst)
 {
-    if (!inst_is_recomputable(inst))
-        return false;
-    RegId made = REG_NONE;
-    for (unsigned r = 0; r < inst->ref_count; r++)
-        made = ref_writes(&inst->refs[r]) ? inst->refs[r].reg : made;
-    if (place->movable[made])
-        return place->movable[made] == 1;
-    place->movable[made] = 1;
+    bool is_movable = true;
     for (unsigned r = 0; r < inst->ref_count; r++) {
         const ValueDef *def = &place->values->defs[inst->refs[r].reg];
         if (!ref_reads(&inst->refs[r]) || !def->block)
             continue;
         bool is_late = def->inst ? is_after(place, def->block, def->inst)
                                  : def->block != place->block && is_after(place, def->block, NULL);
-        if (is_late && (!def->inst || !can_be_before(place, def->inst)))
-            place->movable[made] = 2;
+        if (!is_late)
+            continue;
+        if (!def->inst || !inst_is_recomputable(def->inst))
+            is_movable = false;
+        else if (!place->movable[inst->refs[r].reg])
+            return def->inst;
+        else
+            is_movable &= place->movable[inst->refs[r].reg] == 1;
     }
-    return place->movable[made] == 1;
+    place->movable[inst_result(inst)] = is_movable ? 1 : 2;
+    return NULL;
+}
+
+/* Whether the instruction, which is after the place, could be before it: it reads nothing that has to be after.  Not
+ * recursive, for chains can be as long as the kernel. */
+static bool can_be_before(Place *place, const Inst *inst)
+{
+    if (!inst_is_recomputable(inst))
+        return false;
+    VEC_PUSH(place->arena, place->undecided, inst);
+    while (place->undecided.count && !place->movable[inst_result(inst)]) {
+        const Inst *first = movable_decide(place, place->undecided.data[place->undecided.count - 1]);
+        if (first)
+            VEC_PUSH(place->arena, place->undecided, first);
+        else
+            place->undecided.count--;
+    }
+    place->undecided.count = 0;
+    return place->movable[inst_result(inst)] == 1;
 }
 
 static uint64_t width_of(const Place *place, RegId reg)
@@ -92,9 +117,7 @@ static void reads_add(Place *place, uint32_t index)
             min_cut_edge(&place->graph, out, place->after, CUT_NEVER);
             continue;
         }
-        for (unsigned r = 0; r < use->inst->ref_count; r++)
-            if (ref_writes(&use->inst->refs[r]))
-                need_add(place, use->inst->refs[r].reg);
+        need_add(place, inst_result(use->inst));
     }
 }
 
@@ -124,6 +147,8 @@ static uint64_t place_needs(Place *place, const RegSet *live)
     place->after = min_cut_node(&place->graph);
     place->needs.data = NULL;
     place->needs.count = place->needs.capacity = 0;
+    place->undecided.data = NULL;
+    place->undecided.count = place->undecided.capacity = 0;
     place->need_of = ARENA_ARRAY(place->arena, uint32_t, place->values->reg_count);
     place->movable = ARENA_ARRAY(place->arena, uint8_t, place->values->reg_count);
     for (uint32_t i = 0; i < live->count; i++)
@@ -146,13 +171,55 @@ static bool is_loop_head(const Dominance *dominance, const Block *block)
     return false;
 }
 
-static void place_compare(Place *place, const RegSet *live, RegistersNeeded *most)
+/* A barrier, or the head of a loop where 'at' is NULL. */
+typedef struct Candidate {
+    const Block *block;
+    const Inst *at;
+    int32_t live; /* registers: the place does not need more */
+} Candidate;
+
+typedef VEC(Candidate) Candidates;
+
+static void candidates_collect(Arena *arena, const Place *place, PressureTracker *tracker, Candidates *candidates)
 {
-    uint64_t needed = place_needs(place, live);
-    if (needed <= most->registers)
-        return;
-    const Inst *shown = place->at ? place->at : place->block->first;
-    *most = (RegistersNeeded){(unsigned)needed, !place->at, shown ? shown->span : (Span){0}};
+    const Body *body = place->body;
+    for (size_t b = 0; b < body->blocks.count; b++) {
+        const Block *block = body->blocks.data[b];
+        uint32_t position = 0;
+        for (Inst *inst = block->first; inst; inst = inst->next)
+            inst->id = position++;
+        pressure_tracker_start_bottom(tracker, block);
+        for (const Inst *at = block->last; at; at = at->prev) {
+            if (at->sync != SYNC_NONE)
+                VEC_PUSH(arena, *candidates, ((Candidate){block, at, tracker->current.regs32}));
+            pressure_tracker_recede(tracker, at);
+        }
+        if (!is_loop_head(place->dominance, block))
+            continue;
+        Candidate head = {block, NULL, tracker->current.regs32};
+        for (size_t i = 0; i < block->phis.count; i++)
+            head.live += pressure_of_reg(body, block->phis.data[i].dst).regs32;
+        VEC_PUSH(arena, *candidates, head);
+    }
+}
+
+/* The most live registers first, then the order of the code. */
+static int compare_candidates(const void *a, const void *b)
+{
+    const Candidate *x = a, *y = b;
+    if (x->live != y->live)
+        return x->live > y->live ? -1 : 1;
+    if (x->block != y->block)
+        return x->block->id < y->block->id ? -1 : 1;
+    uint32_t i = x->at ? x->at->id + 1 : 0, k = y->at ? y->at->id + 1 : 0;
+    return i < k ? -1 : i > k;
+}
+
+static void live_find(PressureTracker *tracker, const Candidate *candidate)
+{
+    pressure_tracker_start_bottom(tracker, candidate->block);
+    for (const Inst *inst = candidate->block->last; inst != candidate->at; inst = inst->prev)
+        pressure_tracker_recede(tracker, inst);
 }
 
 RegistersNeeded registers_needed(const Body *body, Analyses *analyses)
@@ -162,22 +229,24 @@ RegistersNeeded registers_needed(const Body *body, Analyses *analyses)
     Place place = {.body = body, .values = analyses_values(analyses), .dominance = analyses_dominance(analyses),
                    .variance = analyses_variance(analyses, VARIANCE_ANY, NULL)};
     PressureTracker tracker = pressure_tracker_new(arena, analyses_liveness(analyses));
+    Candidates candidates = {0};
     RegistersNeeded most = {0};
-    for (size_t b = 0; b < body->blocks.count; b++) {
-        uint32_t position = 0;
-        for (Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
-            inst->id = position++;
-    }
-    for (size_t b = 0; b < body->blocks.count; b++) {
-        place.block = body->blocks.data[b];
-        pressure_tracker_start_bottom(&tracker, place.block);
-        for (place.at = place.block->last; place.at; place.at = place.at->prev) {
-            if (place.at->sync != SYNC_NONE && tracker.current.regs32 > (int32_t)most.registers)
-                place_compare(&place, &tracker.live, &most);
-            pressure_tracker_recede(&tracker, place.at);
-        }
-        if (is_loop_head(place.dominance, place.block))
-            place_compare(&place, &tracker.live, &most);
+    candidates_collect(arena, &place, &tracker, &candidates);
+    if (candidates.count)
+        qsort(candidates.data, candidates.count, sizeof(Candidate), compare_candidates);
+    size_t work = 0;
+    for (size_t i = 0; i < candidates.count && work < WORK_MOST; i++) {
+        const Candidate *candidate = &candidates.data[i];
+        if (candidate->live <= (int32_t)most.registers)
+            break;
+        place.block = candidate->block;
+        place.at = candidate->at;
+        live_find(&tracker, candidate);
+        uint64_t needed = place_needs(&place, &tracker.live);
+        work += place.needs.count + place.values->reg_count / 8;
+        const Inst *shown = place.at ? place.at : place.block->first;
+        if (needed > most.registers)
+            most = (RegistersNeeded){(unsigned)needed, !place.at, shown ? shown->span : (Span){0}};
     }
     arena_free(arena);
     return most;

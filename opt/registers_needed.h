@@ -7,7 +7,7 @@
 /* What is needed at the place that needs the most: a barrier, or another instruction that synchronizes, or the head of
  * a loop. */
 typedef struct RegistersNeeded {
-    unsigned registers; /* 32-bit; 0: there is no such place, or nothing is needed there */
+    unsigned registers; /* 32-bit; 0: nothing has to be kept at any such place */
     bool is_loop;
     Span span; /* the barrier, or the first instruction of the loop; empty for what a pass has made */
 } RegistersNeeded;

@@ -114,6 +114,14 @@ bool inst_is_recomputable(const Inst *inst)
     return results == 1;
 }
 
+RegId inst_result(const Inst *inst)
+{
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_writes(&inst->refs[r]))
+            return inst->refs[r].reg;
+    return REG_NONE;
+}
+
 /* The register of the original body that holds the same value: the one that the analyses know. */
 static RegId original_of(const Remat *remat, RegId reg)
 {
@@ -158,18 +166,10 @@ typedef struct Recipe {
     unsigned leaf_count;
 } Recipe;
 
-static RegId result_of(const Inst *inst)
-{
-    for (unsigned r = 0; r < inst->ref_count; r++)
-        if (ref_writes(&inst->refs[r]))
-            return inst->refs[r].reg;
-    return REG_NONE;
-}
-
 static bool recipe_makes(const Recipe *recipe, RegId reg)
 {
     for (unsigned i = 0; i < recipe->count; i++)
-        if (result_of(recipe->insts[i]) == reg)
+        if (inst_result(recipe->insts[i]) == reg)
             return true;
     return false;
 }
@@ -227,7 +227,7 @@ static void recipe_sort(const Remat *remat, Recipe *recipe)
         for (unsigned i = done; i < recipe->count; i++) {
             bool ready = true;
             for (unsigned j = done; j < recipe->count; j++)
-                ready &= j == i || !inst_reads_value(remat, recipe->insts[i], result_of(recipe->insts[j]));
+                ready &= j == i || !inst_reads_value(remat, recipe->insts[i], inst_result(recipe->insts[j]));
             if (ready) {
                 Inst *inst = recipe->insts[i];
                 recipe->insts[i] = recipe->insts[done];
@@ -393,7 +393,7 @@ static RegId recipe_apply(Remat *remat, const Recipe *recipe, RegId value, const
     }
     bool from_sources = remat->request->opaque && !recipe->leaf_count;
     for (unsigned i = 0; i < recipe->count; i++) {
-        RegId old = result_of(copies[i]);
+        RegId old = inst_result(copies[i]);
         bool source = from_sources && is_source(copies[i]);
         OpaqueHalves halves = halves_needed(recipe, copies, old);
         RegId fresh = source ? copy_above(remat, old, halves, point) : REG_NONE;
@@ -466,7 +466,7 @@ static void dead_remove(Body *body)
         for (size_t i = body->blocks.count; i-- > 0;)
             for (Inst *inst = body->blocks.data[i]->last, *previous; inst; inst = previous) {
                 previous = inst->prev;
-                if (!inst_is_recomputable(inst) || counts[result_of(inst)])
+                if (!inst_is_recomputable(inst) || counts[inst_result(inst)])
                     continue;
                 for (unsigned r = 0; r < inst->ref_count; r++)
                     counts[inst->refs[r].reg] -= ref_reads(&inst->refs[r]);

@@ -98,11 +98,33 @@ static void at_loop_heads(void **state)
     assert_int_equal(needed.registers, 1);
 }
 
+/* Chains, and kernels with many barriers, may be as long as the kernel. */
+static void of_long_kernels(void **state)
+{
+    (void)state;
+    enum { CHAIN = 200000, BARRIERS = 4000 };
+    Buf text = {0};
+    buf_puts(&text, LOADS BARRIER "\tadd.u32 %r6, %t, 5;\n");
+    for (unsigned i = 0; i < CHAIN; i++)
+        buf_puts(&text, "\tadd.u32 %r6, %r6, %t;\n");
+    buf_puts(&text, "\tadd.u32 %r6, %r6, %r1;\n" STORE(r6, 0));
+    assert_int_equal(needed_by(buf_text(&text)).registers, 1);
+    buf_free(&text);
+    text = (Buf){0};
+    buf_puts(&text, LOADS);
+    for (unsigned i = 0; i < BARRIERS; i++)
+        buf_puts(&text, BARRIER "\tld.global.u32 %r6, [%d1+4];\n\tadd.u32 %r1, %r1, %r6;\n");
+    buf_puts(&text, STORES);
+    assert_int_equal(needed_by(buf_text(&text)).registers, 5);
+    buf_free(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(across_barriers),
         cmocka_unit_test(at_loop_heads),
+        cmocka_unit_test(of_long_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
