@@ -17,8 +17,12 @@ struct Assembler {
     const char *const *options; /* NULL: none */
     AssemblerWaiting *waiting;  /* NULL: nobody waits */
     void *waiting_context;
-    VEC(Assembler *) twins; /* for runs at the same time; NULL: it could not be started */
+    VEC(Assembler *) twins; /* for runs at the same time */
+    bool is_taken;          /* a twin: by one of them */
+    bool has_no_more;       /* no further twin could be started */
     int stop_fd;            /* readable when a run should stop early; -1: there is none */
+    unsigned holders;       /* of the signals */
+    SignalHold hold;        /* while there are any */
 };
 
 /* An empty kernel, for an old version and target, that every working assembler can assemble. */
@@ -167,43 +171,77 @@ void assembler_set_options(Assembler *assembler, const char *const *options)
     assembler->options = options;
 }
 
+void assembler_waits(const Assembler *assembler, bool done)
+{
+    if (assembler->waiting)
+        assembler->waiting(assembler->waiting_context, done);
+}
+
 void assembler_set_waiting(Assembler *assembler, AssemblerWaiting *waiting, void *context)
 {
     assembler->waiting = waiting;
     assembler->waiting_context = context;
 }
 
-AssemblerKind assembler_kind(const Assembler *assembler)
-{
-    return assembler->kind;
-}
-
-Assembler *assembler_twin(Assembler *assembler, unsigned index)
+static Assembler *twin_new(Assembler *assembler)
 {
     Arena *arena = assembler->arena;
-    while (assembler->twins.count <= index) {
-        Assembler *twin = ARENA_NEW(arena, Assembler);
-        const char *version, *message;
-        *twin = (Assembler){.kind = assembler->kind, .arch = assembler->arch, .path = assembler->path, .stop_fd = -1};
-        if (assembler->worker) {
-            twin->worker = worker_start(arena, backend_of(twin->kind)->engine, twin->path, twin->arch, &version,
-                                        &message);
-            twin = twin->worker ? twin : NULL;
+    Assembler *twin = ARENA_NEW(arena, Assembler);
+    const char *version, *message;
+    *twin = (Assembler){.kind = assembler->kind, .arch = assembler->arch, .path = assembler->path,
+                        .stop_fd = assembler->stop_fd};
+    if (assembler->worker) {
+        twin->worker = worker_start(arena, backend_of(twin->kind)->engine, twin->path, twin->arch, &version, &message);
+        if (!twin->worker) {
+            assembler->has_no_more = true;
+            return NULL;
         }
-        VEC_PUSH(arena, assembler->twins, twin);
     }
-    Assembler *twin = assembler->twins.data[index];
-    if (twin)
-        twin->options = assembler->options;
+    VEC_PUSH(arena, assembler->twins, twin);
     return twin;
 }
 
-void assembler_stop_by(Assembler *assembler, int fd)
+Assembler *assembler_twin_take(Assembler *assembler)
+{
+    Assembler *twin = NULL;
+    for (size_t i = 0; i < assembler->twins.count && !twin; i++)
+        if (!assembler->twins.data[i]->is_taken)
+            twin = assembler->twins.data[i];
+    if (!twin && !assembler->has_no_more)
+        twin = twin_new(assembler);
+    if (!twin)
+        return NULL;
+    twin->is_taken = true;
+    twin->options = assembler->options;
+    return twin;
+}
+
+void assembler_twin_give(Assembler *twin)
+{
+    twin->is_taken = false;
+}
+
+static void stop_by(Assembler *assembler, int fd)
 {
     assembler->stop_fd = fd;
     for (size_t i = 0; i < assembler->twins.count; i++)
-        if (assembler->twins.data[i])
-            assembler->twins.data[i]->stop_fd = fd;
+        assembler->twins.data[i]->stop_fd = fd;
+}
+
+void assembler_hold_signals(Assembler *assembler)
+{
+    if (!backend_of(assembler->kind)->program || assembler->holders++)
+        return;
+    signals_hold(&assembler->hold);
+    stop_by(assembler, assembler->hold.fd);
+}
+
+void assembler_release_signals(Assembler *assembler)
+{
+    if (!backend_of(assembler->kind)->program || --assembler->holders)
+        return;
+    stop_by(assembler, -1);
+    signals_release(&assembler->hold);
 }
 
 void assembler_close(Assembler *assembler)
@@ -354,8 +392,7 @@ bool assembler_run(Assembler *assembler, Arena *arena, const AssemblyRequest *re
         else
             backend_of(assembler->kind)->program->run(assembler->path, &job, timeout_ms, &outcome);
     }
-    if (assembler->waiting)
-        assembler->waiting(assembler->waiting_context, true);
+    assembler_waits(assembler, true);
     recognize_memory(&outcome);
     clock_gettime(CLOCK_MONOTONIC, &end);
     result->seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;

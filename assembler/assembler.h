@@ -138,6 +138,16 @@ unsigned assembler_width(void);
 void assembler_run_many(Assembler *assembler, const AssemblyRequest *requests, Arena **arenas, Assembly *results,
                         unsigned count);
 
+/* A run that goes on beside the caller, which may use the assembler in the meantime. */
+typedef struct AssemblyRun AssemblyRun;
+/* Starts one. *request (a copy of it; what it points to has to stay), 'arena' and *result belong to the run until it is
+ * finished, which must be before assembler_close(); until then signals that would end this process stay pending, and
+ * end the run early. Where no more can run at once, it is done when this returns. As assembler_run_many() this may use
+ * the arena of assembler_open(). */
+AssemblyRun *assembler_start(Assembler *assembler, Arena *arena, const AssemblyRequest *request, Assembly *result);
+/* Waits for it; *result is then set. */
+void assembler_finish(AssemblyRun *run);
+
 /* The record of a kernel or function, or NULL. */
 const Resources *assembly_find(const Assembly *assembly, const char *name);
 

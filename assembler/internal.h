@@ -177,11 +177,16 @@ extern const Program ptxas_program;   /* ptxas.c */
 
 /* assembler.c, for many.c */
 
-AssemblerKind assembler_kind(const Assembler *assembler);
-/* Another of the same, for one run at a time beside the first; NULL if it cannot be started. */
-Assembler *assembler_twin(Assembler *assembler, unsigned index);
-/* Until called with -1, runs of it and of its twins stop early when the file is readable. */
-void assembler_stop_by(Assembler *assembler, int fd);
+/* Tells whoever wants to know that the caller waits for a run, or that one is done. */
+void assembler_waits(const Assembler *assembler, bool done);
+/* Another of the same, for one run at a time beside the first, until it is given back; NULL if it cannot be started. */
+Assembler *assembler_twin_take(Assembler *assembler);
+void assembler_twin_give(Assembler *twin);
+/* The threads of a program inherit that ending signals stay pending, and the thread that they end must not end the
+ * process while there are temporary files. Each run of it and of its twins sees a pending signal through the hold's
+ * file, and stops early. Pairs may be nested. */
+void assembler_hold_signals(Assembler *assembler);
+void assembler_release_signals(Assembler *assembler);
 
 /* locate.c: where a back end's file is. */
 

@@ -1,12 +1,18 @@
-/* Several runs of one assembler at once: a thread for each, and for a library a worker process for each. */
+/* Several runs of one assembler at once, and runs beside the caller: a thread for each, and for a library a worker
+ * process. */
 #include "assembler/internal.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { MOST_AT_ONCE = 64 };
+enum {
+    MOST_AT_ONCE = 64,
+    WAITING_MS = 200, /* between calls of those who watch the time */
+};
 
 unsigned assembler_width(void)
 {
@@ -52,23 +58,70 @@ void assembler_run_many(Assembler *assembler, const AssemblyRequest *requests, A
     Batch batch = {.requests = requests, .arenas = arenas, .results = results, .count = count};
     unsigned width = assembler_width(), others = (count < width ? count : width) - (count > 0);
     Helper helpers[MOST_AT_ONCE] = {0};
-    /* The threads of a program inherit that ending signals stay pending, and this thread must not end the process while
-     * they have temporary files.  Each run sees a pending signal through the file and stops early. */
-    bool is_program = backend_of(assembler_kind(assembler))->program != NULL;
-    SignalHold hold;
-    if (is_program)
-        signals_hold(&hold);
-    for (unsigned i = 0; i < others; i++)
-        helpers[i] = (Helper){.assembler = assembler_twin(assembler, i), .batch = &batch};
-    assembler_stop_by(assembler, is_program ? hold.fd : -1);
-    for (unsigned i = 0; i < others; i++)
+    assembler_hold_signals(assembler);
+    for (unsigned i = 0; i < others; i++) {
+        helpers[i] = (Helper){.assembler = assembler_twin_take(assembler), .batch = &batch};
         helpers[i].started =
             helpers[i].assembler && pthread_create(&helpers[i].thread, NULL, helper_main, &helpers[i]) == 0;
+    }
     batch_work(&batch, assembler);
-    for (unsigned i = 0; i < others; i++)
+    for (unsigned i = 0; i < others; i++) {
         if (helpers[i].started)
             pthread_join(helpers[i].thread, NULL);
-    assembler_stop_by(assembler, -1);
-    if (is_program)
-        signals_release(&hold);
+        if (helpers[i].assembler)
+            assembler_twin_give(helpers[i].assembler);
+    }
+    assembler_release_signals(assembler);
+}
+
+struct AssemblyRun {
+    Assembler *assembler, *twin;
+    pthread_t thread;
+    Arena *arena;
+    AssemblyRequest request;
+    Assembly *result;
+};
+
+static void *run_main(void *context)
+{
+    AssemblyRun *run = context;
+    assembler_run(run->twin, run->arena, &run->request, run->result);
+    return NULL;
+}
+
+AssemblyRun *assembler_start(Assembler *assembler, Arena *arena, const AssemblyRequest *request, Assembly *result)
+{
+    AssemblyRun *run = ARENA_NEW(arena, AssemblyRun);
+    *run = (AssemblyRun){.assembler = assembler, .arena = arena, .request = *request, .result = result};
+    assembler_hold_signals(assembler);
+    run->twin = assembler_twin_take(assembler);
+    if (run->twin && pthread_create(&run->thread, NULL, run_main, run) == 0)
+        return run;
+    if (run->twin)
+        assembler_twin_give(run->twin);
+    run->twin = NULL;
+    assembler_run(assembler, arena, request, result);
+    return run;
+}
+
+/* Joins the thread if it ends within so many milliseconds. */
+static bool thread_ends(pthread_t thread, long milliseconds)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += milliseconds * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    return pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT;
+}
+
+void assembler_finish(AssemblyRun *run)
+{
+    if (run->twin) {
+        while (!thread_ends(run->thread, WAITING_MS))
+            assembler_waits(run->assembler, false);
+        assembler_twin_give(run->twin);
+        assembler_waits(run->assembler, true);
+    }
+    assembler_release_signals(run->assembler);
 }

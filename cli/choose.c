@@ -442,19 +442,18 @@ static void confirm(Choice *choice, Candidate *candidate)
     candidate_compare(choice, candidate, choice->exact, choice->judge, &candidate->figures);
 }
 
-/* Assembles as many of the forms from 'first' on as the judge can at once. */
+/* Lets the judge begin with as many of the forms from 'first' on as it can assemble at once. */
 static void prepare(const Choice *choice, unsigned first)
 {
     const Judge *judge = choice->options->judge;
-    Arena *scratch = arena_new();
     unsigned width = judge->prepare ? judge->width : 0, count = 0;
-    FunctionForm *forms = ARENA_ARRAY(scratch, FunctionForm, width + 1);
-    for (unsigned i = first; i < choice->candidate_count && count < width; i++)
-        if (!spilling_part(choice, choice->candidates[i].trial))
-            forms[count++] = kernel_form(&choice->candidates[i].result);
-    if (count > 1)
-        judge->prepare(judge->context, forms, count);
-    arena_free(scratch);
+    for (unsigned i = first; i < choice->candidate_count && count < width; i++) {
+        if (spilling_part(choice, choice->candidates[i].trial))
+            continue;
+        const FunctionForm form = kernel_form(&choice->candidates[i].result);
+        judge->prepare(judge->context, &form);
+        count++;
+    }
 }
 
 /* Prunes the forms that are not weighed yet, weighs the rest, and ranks all that are left. */

@@ -17,9 +17,9 @@ typedef struct JudgeEntry {
     TextKey key;
     Figures figures;
     bool is_asked;    /* somebody got these figures */
-    bool is_numbered; /* assembled with numbered lines (ptx_numbered), which tell how often its code is executed */
     void *cubin;      /* owned; NULL: not kept */
     size_t cubin_size;
+    bool is_numbered; /* the cubin has numbered lines (ptx_numbered), which tell how often its code is executed */
     struct JudgeEntry *next;  /* with the same hash */
     struct JudgeEntry *older; /* in judge->kept: all with a cubin */
 } JudgeEntry;
@@ -95,23 +95,31 @@ static JudgeEntry *entry_add(AssemblerJudge *judge, const TextKey *key, const Fi
     return entry;
 }
 
-/* A prediction then need not assemble the text again. */
-static void entry_keep_cubin(AssemblerJudge *judge, JudgeEntry *entry, const Assembly *assembly)
+/* A prediction then need not assemble the text again.  Code with numbered lines takes the place of code without. */
+static void entry_keep_cubin(AssemblerJudge *judge, JudgeEntry *entry, const Assembly *assembly, bool is_numbered)
 {
     if (!judge->basis || !assembly->cubin || assembly->cubin_size > most_kept - judge->kept_bytes)
         return;
-    entry->cubin = malloc(assembly->cubin_size);
-    if (!entry->cubin)
+    void *cubin = malloc(assembly->cubin_size);
+    if (!cubin)
         return;
-    memcpy(entry->cubin, assembly->cubin, assembly->cubin_size);
+    memcpy(cubin, assembly->cubin, assembly->cubin_size);
+    if (entry->cubin) {
+        judge->kept_bytes -= entry->cubin_size;
+        free(entry->cubin);
+    } else {
+        entry->older = judge->kept;
+        judge->kept = entry;
+    }
+    entry->cubin = cubin;
     entry->cubin_size = assembly->cubin_size;
-    entry->older = judge->kept;
-    judge->kept = entry;
+    entry->is_numbered = is_numbered;
     judge->kept_bytes += entry->cubin_size;
 }
 
 void assembler_judge_forget(AssemblerJudge *judge)
 {
+    assembler_judge_settle(judge);
     for (JudgeEntry *entry = judge->kept; entry; entry = entry->older) {
         free(entry->cubin);
         entry->cubin = NULL;
@@ -211,45 +219,102 @@ static void order_answer(AssemblerJudge *judge, const Order *order, const Assemb
 {
     Figures figures = figures_of_assembly(judge, assembly, order->kernel);
     JudgeEntry *entry = entry_add(judge, &order->key, &figures);
-    entry->is_numbered = is_numbered;
-    entry_keep_cubin(judge, entry, assembly);
+    entry_keep_cubin(judge, entry, assembly, is_numbered);
     figures_cache_store(&judge->cache, &order->key, &figures);
 }
 
+/* A form that is being assembled. */
+typedef struct JudgeRun {
+    Order order;
+    Arena *arena;
+    AssemblyRequest request;
+    Assembly result;
+    AssemblyRun *run;    /* NULL: it is done */
+    bool is_answered;    /* its figures are known; only the code with numbered lines is wanted */
+    struct JudgeRun *next;
+} JudgeRun;
+
 /* Messages are about the text without numbers, whose lines they name. */
-static void assemble_plainly(AssemblerJudge *judge, Arena *arena, const Order *order, AssemblyRequest *request,
-                             Assembly *result)
+static void assemble_plainly(AssemblerJudge *judge, JudgeRun *run)
 {
-    request->ptx = buf_text(&order->text);
-    request->size = order->text.length;
-    request->line_info = false;
-    *result = (Assembly){0};
-    assembler_run_many(judge->assembler, request, &arena, result, 1);
+    run->request.ptx = buf_text(&run->order.text);
+    run->request.size = run->order.text.length;
+    run->request.line_info = false;
+    run->result = (Assembly){0};
+    assembler_run(judge->assembler, run->arena, &run->request, &run->result);
     judge->calls++;
 }
 
-static void orders_assemble(AssemblerJudge *judge, const Order *orders, unsigned count)
+/* Takes the order's text over. */
+static JudgeRun *run_new(const AssemblerJudge *judge, const Order *order)
 {
-    Arena *scratch = arena_new();
-    AssemblyRequest *requests = ARENA_ARRAY(scratch, AssemblyRequest, count);
-    Assembly *results = ARENA_ARRAY(scratch, Assembly, count);
-    Arena **arenas = ARENA_ARRAY(scratch, Arena *, count);
-    for (unsigned i = 0; i < count; i++) {
-        requests[i] = order_request(judge, scratch, &orders[i]);
-        arenas[i] = arena_new();
-    }
+    Arena *arena = arena_new();
+    JudgeRun *run = ARENA_NEW(arena, JudgeRun);
+    *run = (JudgeRun){.order = *order, .arena = arena, .request = order_request(judge, arena, order)};
+    return run;
+}
+
+static void run_free(JudgeRun *run)
+{
+    buf_free(&run->order.text);
+    arena_free(run->arena);
+}
+
+/* Waits for the run, and keeps what it says. */
+static void run_finish(AssemblerJudge *judge, JudgeRun *run)
+{
     double begin = now();
-    assembler_run_many(judge->assembler, requests, arenas, results, count);
-    judge->calls += count;
-    for (unsigned i = 0; i < count; i++)
-        if (requests[i].line_info && results[i].failure == ASSEMBLY_REJECTED)
-            assemble_plainly(judge, arenas[i], &orders[i], &requests[i], &results[i]);
+    if (run->run)
+        assembler_finish(run->run);
+    if (run->request.line_info && run->result.failure == ASSEMBLY_REJECTED && !run->is_answered)
+        assemble_plainly(judge, run);
     judge->seconds += now() - begin;
-    for (unsigned i = 0; i < count; i++) {
-        order_answer(judge, &orders[i], &results[i], requests[i].line_info);
-        arena_free(arenas[i]);
-    }
-    arena_free(scratch);
+    if (!run->is_answered)
+        order_answer(judge, &run->order, &run->result, run->request.line_info);
+    else if (run->result.failure == ASSEMBLY_DONE)
+        entry_keep_cubin(judge, entry_find(judge, &run->order.key), &run->result, true);
+    run_free(run);
+}
+
+static void running_finish(AssemblerJudge *judge, JudgeRun *run)
+{
+    JudgeRun **at = &judge->running;
+    while (*at != run)
+        at = &(*at)->next;
+    *at = run->next;
+    run_finish(judge, run);
+}
+
+void assembler_judge_settle(AssemblerJudge *judge)
+{
+    while (judge->running)
+        running_finish(judge, judge->running);
+}
+
+/* Assembles while the caller waits. */
+static void run_now(AssemblerJudge *judge, JudgeRun *run)
+{
+    double begin = now();
+    assembler_run(judge->assembler, run->arena, &run->request, &run->result);
+    judge->calls++;
+    judge->seconds += now() - begin;
+    run_finish(judge, run);
+}
+
+/* Assembles beside the caller, who has to wait first if as many are running as can. */
+static void run_start(AssemblerJudge *judge, JudgeRun *run)
+{
+    unsigned running = 0;
+    for (const JudgeRun *other = judge->running; other; other = other->next)
+        running++;
+    if (running >= judge->judge.width)
+        running_finish(judge, judge->running);
+    run->run = assembler_start(judge->assembler, run->arena, &run->request, &run->result);
+    judge->calls++;
+    JudgeRun **last = &judge->running;
+    while (*last)
+        last = &(*last)->next;
+    *last = run;
 }
 
 void judge_print_form(const FunctionForm *form, Buf *text)
@@ -294,43 +359,71 @@ void assembler_judge_answer(AssemblerJudge *judge, const FunctionForm *form, con
     buf_free(&order.text);
 }
 
+static JudgeRun *running_find(const AssemblerJudge *judge, const TextKey *key)
+{
+    JudgeRun *run = judge->running;
+    while (run && memcmp(&run->order.key, key, sizeof *key) != 0)
+        run = run->next;
+    return run;
+}
+
 static bool form_measure(void *context, const FunctionForm *form, Figures *out)
 {
     AssemblerJudge *judge = context;
     Order order = order_of(judge, form);
-    if (is_answered(judge, &order.key))
+    const TextKey key = order.key;
+    JudgeRun *run = running_find(judge, &key);
+    if (run && !run->is_answered)
+        running_finish(judge, run);
+    if (is_answered(judge, &key)) {
         judge->repeats++;
-    else
-        orders_assemble(judge, &order, 1);
-    JudgeEntry *entry = entry_find(judge, &order.key);
+        buf_free(&order.text);
+    } else {
+        run_now(judge, run_new(judge, &order));
+    }
+    JudgeEntry *entry = entry_find(judge, &key);
     *out = entry->figures;
     out->repeated = entry->is_asked;
     entry->is_asked = true;
-    buf_free(&order.text);
     return out->known;
 }
 
-static void forms_prepare(void *context, const FunctionForm *forms, unsigned count)
+static void form_prepare(void *context, const FunctionForm *form)
 {
     AssemblerJudge *judge = context;
-    Arena *scratch = arena_new();
-    Order *orders = ARENA_ARRAY(scratch, Order, count);
-    unsigned wanted = 0;
-    for (unsigned i = 0; i < count; i++) {
-        Order order = order_of(judge, &forms[i]);
-        bool is_new = !is_answered(judge, &order.key);
-        for (unsigned k = 0; k < wanted; k++)
-            is_new &= memcmp(&orders[k].key, &order.key, sizeof order.key) != 0;
-        if (is_new)
-            orders[wanted++] = order;
-        else
-            buf_free(&order.text);
+    Order order = order_of(judge, form);
+    if (running_find(judge, &order.key) || is_answered(judge, &order.key))
+        buf_free(&order.text);
+    else
+        run_start(judge, run_new(judge, &order));
+}
+
+/* What is to be assembled for the prediction of a form, whose text is taken over; NULL: nothing. */
+static JudgeRun *prediction_run(const AssemblerJudge *judge, Order *order)
+{
+    const JudgeEntry *entry = entry_find(judge, &order->key);
+    if ((entry && entry->cubin && entry->is_numbered) || running_find(judge, &order->key)) {
+        buf_free(&order->text);
+        return NULL;
     }
-    if (wanted)
-        orders_assemble(judge, orders, wanted);
-    for (unsigned i = 0; i < wanted; i++)
-        buf_free(&orders[i].text);
-    arena_free(scratch);
+    JudgeRun *run = run_new(judge, order);
+    run->is_answered = entry != NULL;
+    if (run->request.line_info)
+        return run;
+    run_free(run);
+    return NULL;
+}
+
+static void prediction_prepare(void *context, const FunctionForm *form)
+{
+    AssemblerJudge *judge = context;
+    if (!judge->basis || judge->judge.width < 2)
+        return;
+    Order order = order_of(judge, form);
+    is_answered(judge, &order.key);
+    JudgeRun *run = prediction_run(judge, &order);
+    if (run)
+        run_start(judge, run);
 }
 
 void assembler_judge_limit(AssemblerJudge *judge, double seconds)
@@ -376,6 +469,12 @@ FormCost assembler_judge_cost(AssemblerJudge *judge, const FunctionForm *form, c
         cost.time = form_time(judge->basis, &cost);
         cost.known = cost.time.known;
     } else {
+        /* Were it the user who wanted the end, signals would be held until all runs have seen that. */
+        assembler_judge_settle(judge);
+        JudgeRun *run = prediction_run(judge, &order);
+        order.text = (Buf){0};
+        if (run)
+            run_now(judge, run);
         cost = machine_cost(judge, judge->basis, form, figures, change, NULL);
         if (cost.profile) {
             PredictedForm *predicted = ARENA_NEW(judge->arena, PredictedForm);
@@ -415,7 +514,8 @@ void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assemb
     judge->cache = figures_cache_open();
     judge->judge = (Judge){.context = judge,
                            .measure = form_measure,
-                           .prepare = forms_prepare,
+                           .prepare = form_prepare,
+                           .prepare_prediction = prediction_prepare,
                            .width = assembler_width(),
                            .is_over = search_time_is_over,
                            .predict = form_predict};

@@ -24,7 +24,8 @@ struct AssemblerJudge {
     unsigned calls;      /* runs of the assembler */
     unsigned repeats;    /* answers from the cache */
     double seconds;      /* spent in the assembler */
-    struct JudgeEntry *kept; /* what machine code is kept of */
+    struct JudgeRun *running; /* what is being assembled, the oldest first */
+    struct JudgeEntry *kept;  /* what machine code is kept of */
     size_t kept_bytes;
     struct PredictedForm *predicted; /* the forms that predict() has been asked about, the last one first */
     FiguresCache cache;
@@ -40,7 +41,9 @@ void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assemb
 void assembler_judge_close(AssemblerJudge *judge);
 /* The next search may take so many seconds. */
 void assembler_judge_limit(AssemblerJudge *judge, double seconds);
-/* Frees the machine code that is kept; the figures stay. */
+/* Waits for what is being assembled.  Until then signals that would end the process stay pending. */
+void assembler_judge_settle(AssemblerJudge *judge);
+/* Does so, and frees the machine code that is kept; the figures stay. */
 void assembler_judge_forget(AssemblerJudge *judge);
 /* The form has been assembled elsewhere, as the judge would, but for what does not change the code. */
 void assembler_judge_answer(AssemblerJudge *judge, const FunctionForm *form, const Assembly *assembly);

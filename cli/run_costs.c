@@ -88,10 +88,11 @@ void predict_costs(Run *run, KernelReport *kernel)
     const FunctionForm output = kernel_form(result);
     Figures before = {0}, after = {0};
     if (run->assembler && run->options->report) {
-        const FunctionForm both[] = {input, output};
-        run->judge.judge.prepare(run->judge.judge.context, both, COUNT_OF(both));
-        run->judge.judge.measure(run->judge.judge.context, &input, &before);
-        run->judge.judge.measure(run->judge.judge.context, &output, &after);
+        const Judge *judge = &run->judge.judge;
+        judge->prepare_prediction(judge->context, &input);
+        judge->prepare(judge->context, &output);
+        judge->measure(judge->context, &input, &before);
+        judge->measure(judge->context, &output, &after);
     }
     const LaunchChange change = is_coarsened ? contract_change(&result->contract) : (LaunchChange){0};
     kernel->cost_before = form_costs(run, kernel, &input, before.known && after.known ? &before : NULL, NULL);

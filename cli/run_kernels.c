@@ -194,6 +194,7 @@ static void search_begin(Run *run)
 static void search_end(Run *run, const KernelReport *kernel)
 {
     Interrupt *interrupt = run->options->interrupt;
+    assembler_judge_settle(&run->judge);
     if (interrupt)
         interrupt->armed = 0;
     if (run->assembler && run->judge.ended && kernel->request.registers)

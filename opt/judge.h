@@ -62,9 +62,11 @@ typedef struct Judge {
      * SSA form is copied, and the copy leaves SSA form before it is printed; nothing is changed.  False,
      * with out->known false and a message that lives as long as the judge, if it does not assemble. */
     bool (*measure)(void *context, const FunctionForm *form, Figures *out);
-    /* Assembles several forms in parallel; a later measure() of one of them takes no time.  NULL: not offered. */
-    void (*prepare)(void *context, const FunctionForm *forms, unsigned count);
-    unsigned width; /* forms that prepare() assembles at the same time; 0 is taken for 1 */
+    /* Begins to assemble a form, beside the caller; a later measure() waits for it.  NULL: not offered. */
+    void (*prepare)(void *context, const FunctionForm *form);
+    /* Begins what predict() has to assemble for a form that is not of a search, the input.  NULL: not offered. */
+    void (*prepare_prediction)(void *context, const FunctionForm *form);
+    unsigned width; /* forms that are assembled at the same time; 0 is taken for 1 */
     /* Whether the time for a search is over, or the user wants its end.  NULL: never. */
     bool (*is_over)(void *context);
     /* Predicts the time of a form that measure() gave 'figures', and that is launched with this change; it needs no

@@ -109,12 +109,12 @@ static Body *trial_body(const Trial *trial)
 
 static void trials_prepare(const Search *search, const Trial *trials, unsigned count)
 {
-    Arena *arena = arena_new();
-    Proposals proposals = proposals_new(search, arena, count);
-    for (unsigned i = 0; i < count && proposals.count < proposals.capacity; i++)
-        proposals_add(&proposals, trial_body(&trials[i]));
-    proposals_prepare(search, &proposals);
-    arena_free(arena);
+    Proposals proposals = proposals_new(search, count);
+    for (unsigned i = 0; i < count; i++) {
+        Body *body = trial_body(&trials[i]);
+        proposals_add(search, &proposals, body);
+        body_free(body);
+    }
 }
 
 static void trials_measure(Search *search, Trial *trials, unsigned count)

@@ -38,29 +38,25 @@ static bool form_make(Search *search, unsigned worth, uint64_t excess, Candidate
 bool pass_recompute(PassContext *context)
 {
     Search *search = context->search;
-    Arena *arena = arena_new();
     Candidate candidates[COUNT_OF(worths)];
     const char *names[COUNT_OF(worths)];
     unsigned replaced = search->replaced, count = 0;
     unsigned most = search->request->effort < FEW ? FORMS_FIRST : COUNT_OF(worths);
     PassContext *passes = &search->passes;
     uint64_t excess = register_excess(passes->body, passes->analyses, passes->machine, search->target);
-    Proposals proposals = proposals_new(search, arena, most);
+    Proposals proposals = proposals_new(search, most);
     for (unsigned i = 0; i < COUNT_OF(worths) && count < most && !search_should_stop(search); i++) {
         unsigned made;
         if (!form_make(search, worths[i], excess, &candidates[count], &made))
             continue;
-        if (proposals.count < proposals.capacity)
-            proposals_add(&proposals, body_clone(candidates[count].body));
+        proposals_add(search, &proposals, candidates[count].body);
         names[count++] = arena_printf(search->passes.arena, "recompute across places: %u instruction%s (%u)", made,
                                       made == 1 ? "" : "s", worths[i]);
     }
-    proposals_prepare(search, &proposals);
     for (unsigned i = 0; i < count; i++) {
         if (!search_should_stop(search))
             search_consider(search, PASS_RECOMPUTE, candidates[i].body, names[i], 0, false);
         candidate_free(&candidates[i]);
     }
-    arena_free(arena);
     return search->replaced > replaced;
 }

@@ -139,6 +139,7 @@ void capped_start(Search *search, const Body *input)
     result->capped = result->before;
     unsigned cap = cap_of(search->target);
     bool caps = pass_is_enabled(search->passes.options, PASS_BOUNDS);
+    search_prepare_prediction(search, input);
     /* Some instructions (matrix fragments) need more registers at once than a low cap leaves.  Assemblers then reject
      * the cap, and a slightly higher one comes closest. */
     for (unsigned tries = 0; caps && tries < CAPS_MOST && result->before.registers > cap; tries++, cap += CAP_STEP) {
@@ -217,6 +218,14 @@ static const char *needed_describe(Search *search)
     return text;
 }
 
+/* Why the target costs spills, or is missed. */
+static const char *obstacles_describe(Search *search)
+{
+    const char *needed = needed_describe(search), *obstacle = spilling_obstacle(search);
+    return obstacle ? arena_printf(search->passes.arena, "%s; no value can go to shared memory: %s", needed, obstacle)
+                    : needed;
+}
+
 static void target_explain(Search *search)
 {
     RegistersResult *result = search->result;
@@ -227,18 +236,18 @@ static void target_explain(Search *search)
     const char *found = figures_describe(search, after);
     if (result->reached)
         result->explanation =
-            figures_spills(after) ? arena_printf(arena, "%s%s", found, needed_describe(search)) : found;
+            figures_spills(after) ? arena_printf(arena, "%s%s", found, obstacles_describe(search)) : found;
     else if (dropped->known)
         result->explanation = arena_printf(
             arena, "%s; a form with %u registers and %llu bytes spilled was found, but not used, because it has %llu "
             "instructions and more than %llu would be %s%s", found, dropped->registers,
             (unsigned long long)figures_spills(dropped), (unsigned long long)dropped->instructions,
             (unsigned long long)search->most_instructions,
-            "over 1/16 more than the kernel has without a search", needed_describe(search));
+            "over 1/16 more than the kernel has without a search", obstacles_describe(search));
     else
         result->explanation =
             arena_printf(arena, "%s; no form with %u was found in %u assemblies%s%s", found, target, search->used,
-                         target < LOWEST_CAP ? "; assemblers accept no cap below 24" : "", needed_describe(search));
+                         target < LOWEST_CAP ? "; assemblers accept no cap below 24" : "", obstacles_describe(search));
 }
 
 /* Why the target was not reached, although 'spilling' does. */
@@ -252,7 +261,7 @@ static void spills_explain(Search *search, const Figures *spilling, const char *
         : result->changed ? arena_printf(search->passes.arena, "%u registers, the fewest found without more spills",
                                          result->after.registers)
                           : "no count below the input's was found without more spills",
-        spilling->registers, (unsigned long long)figures_spills(spilling), needed_describe(search));
+        spilling->registers, (unsigned long long)figures_spills(spilling), obstacles_describe(search));
 }
 
 const char *price_objection(Search *search, const Prediction *before, const Prediction *after, const Figures *figures)
@@ -330,16 +339,14 @@ static bool fits_without_spills(Search *search, const Body *form, unsigned count
 /* Assembles both forms under the cap together. */
 static void cap_prepare(Search *search, const Body *form, const Body *input, unsigned count)
 {
-    Arena *arena = arena_new();
-    Proposals proposals = proposals_new(search, arena, 2);
+    Proposals proposals = proposals_new(search, 2);
     const Body *const bodies[] = {form, input};
-    for (size_t i = 0; i < COUNT_OF(bodies) && proposals.count < proposals.capacity; i++) {
+    for (size_t i = 0; i < COUNT_OF(bodies); i++) {
         Body *body = body_clone(bodies[i]);
         body->tuning.maxnreg = count;
-        proposals_add(&proposals, body);
+        proposals_add(search, &proposals, body);
+        body_free(body);
     }
-    proposals_prepare(search, &proposals);
-    arena_free(arena);
 }
 
 /* Looks for the lowest count of registers that adds no spills, between the target, which does not, and the input's own;

@@ -60,17 +60,15 @@ static void boundaries_list(Boundaries *boundaries)
 /* Assembles the input under all caps together. */
 static void caps_prepare(const Boundaries *boundaries)
 {
-    Arena *arena = arena_new();
     Search *search = boundaries->search;
-    Proposals proposals = proposals_new(search, arena, boundaries->count);
-    for (unsigned i = 0; i < boundaries->count && proposals.count < proposals.capacity; i++) {
+    Proposals proposals = proposals_new(search, boundaries->count);
+    for (unsigned i = 0; i < boundaries->count; i++) {
         Body *body = body_clone(boundaries->input);
         unsigned cap = boundaries->options[i].boundary->registers;
         body->tuning.maxnreg = cap < LOWEST_CAP ? LOWEST_CAP : cap;
-        proposals_add(&proposals, body);
+        proposals_add(search, &proposals, body);
+        body_free(body);
     }
-    proposals_prepare(search, &proposals);
-    arena_free(arena);
 }
 
 static void potentials_predict(Boundaries *boundaries)
@@ -278,6 +276,7 @@ void target_auto(Search *search, const Body *input, PassContext *context)
     result->capped = result->before;
     boundaries_list(&boundaries);
     if (boundaries.count) {
+        search_prepare_prediction(search, input);
         if (pass_is_enabled(search->passes.options, PASS_BOUNDS))
             caps_prepare(&boundaries);
         potentials_predict(&boundaries);

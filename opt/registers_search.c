@@ -36,7 +36,7 @@ bool search_is_over(const Search *search)
            (!search->is_last && judge->is_over && judge->is_over(judge->context));
 }
 
-Proposals proposals_new(const Search *search, Arena *arena, unsigned most)
+Proposals proposals_new(const Search *search, unsigned most)
 {
     const Judge *judge = search->passes.judge;
     unsigned width = judge->prepare ? judge->width : 0;
@@ -44,28 +44,17 @@ Proposals proposals_new(const Search *search, Arena *arena, unsigned most)
     unsigned left = effort > taken ? effort - taken : 0;
     width = width < most ? width : most;
     width = width < left ? width : left;
-    return (Proposals){ARENA_ARRAY(arena, Body *, width + 1), 0, width > 1 ? width : 0};
+    return (Proposals){.capacity = width > 1 ? width : 0};
 }
 
-void proposals_add(Proposals *proposals, Body *body)
+void proposals_add(const Search *search, Proposals *proposals, const Body *body)
 {
-    require(proposals->count < proposals->capacity);
-    proposals->bodies[proposals->count++] = body;
-}
-
-void proposals_prepare(const Search *search, Proposals *proposals)
-{
-    const PassContext *passes = &search->passes;
-    Arena *scratch = arena_new();
-    FunctionForm *forms = ARENA_ARRAY(scratch, FunctionForm, proposals->count + 1);
-    for (unsigned i = 0; i < proposals->count; i++)
-        forms[i] = pass_form(passes, proposals->bodies[i]);
-    if (proposals->count > 1)
-        passes->judge->prepare(passes->judge->context, forms, proposals->count);
-    for (unsigned i = 0; i < proposals->count; i++)
-        body_free(proposals->bodies[i]);
-    proposals->count = 0;
-    arena_free(scratch);
+    const Judge *judge = search->passes.judge;
+    if (proposals->count >= proposals->capacity)
+        return;
+    proposals->count++;
+    const FunctionForm form = pass_form(&search->passes, body);
+    judge->prepare(judge->context, &form);
 }
 
 bool search_is_reached(const Search *search)
@@ -156,6 +145,15 @@ Prediction search_predict(Search *search, const Body *body, const Figures *figur
         charge(search, body, figures, NUMBERED_PARTS);
     body_free(copy);
     return prediction;
+}
+
+void search_prepare_prediction(const Search *search, const Body *input)
+{
+    const Judge *judge = search->passes.judge;
+    if (!judge->predict || !judge->prepare_prediction)
+        return;
+    const FunctionForm form = form_of(search, input);
+    judge->prepare_prediction(judge->context, &form);
 }
 
 bool search_accepts(const Search *search, const Figures *figures)

@@ -37,18 +37,16 @@ typedef struct Search {
     Random random;
 } Search;
 
-/* Bodies that are about to be considered, so that the judge can assemble them at the same time. */
+/* Bodies that are about to be considered, which the judge assembles in the meantime. */
 typedef struct Proposals {
-    Body **bodies; /* owned */
     unsigned count, capacity;
 } Proposals;
 /* Room for as many as the judge assembles at once, at most 'most', and none if that is one: then preparing gains
  * nothing. */
-Proposals proposals_new(const Search *search, Arena *arena, unsigned most);
-/* Takes the body over. */
-void proposals_add(Proposals *proposals, Body *body);
-/* Assembles them, and frees the bodies.  What is considered later, and how it is judged, does not depend on this. */
-void proposals_prepare(const Search *search, Proposals *proposals);
+Proposals proposals_new(const Search *search, unsigned most);
+/* Lets the judge begin with the body, if there is room.  What is considered later, and how it is judged, does not
+ * depend on this. */
+void proposals_add(const Search *search, Proposals *proposals, const Body *body);
 
 /* A copy of the current form, to be changed and considered. */
 typedef struct Candidate {
@@ -73,6 +71,8 @@ Figures search_measure(Search *search, const Body *body);
 /* What the judge predicts for a form, SSA or not, that was measured; not known if nobody predicts times.  It counts,
  * too. */
 Prediction search_predict(Search *search, const Body *body, const Figures *figures);
+/* Lets the judge begin with what it needs to predict the time of the input. */
+void search_prepare_prediction(const Search *search, const Body *input);
 /* So many assemblies of forms like the best one, in assemblies of the input. */
 unsigned search_effort_of(const Search *search, unsigned count);
 /* Whether it assembled, has not grown too far, and is not serialized where the input is not. */
@@ -120,6 +120,9 @@ void front_offer(struct Front *front, const Body *body, const Figures *figures);
 /* spilling.c: what its pass may assemble for the best form, in assemblies of the input; 0: it cannot propose
  * anything. */
 unsigned spilling_effort(const Search *search);
+/* Why its pass can keep no value of the input in shared memory, as the end of a sentence; NULL if it can, or is
+ * switched off. */
+const char *spilling_obstacle(const Search *search);
 /* knobs.c: the same. */
 unsigned knobs_effort(const Search *search);
 /* nounroll.c: the least that its pass needs for the current form, in assemblies of the input; 0: it has nothing to

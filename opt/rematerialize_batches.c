@@ -50,18 +50,15 @@ static bool batch_try(Search *search, const RematerializeRequest *request, const
 static unsigned batches_prepare(Search *search, const RematerializeRequest *request,
                                 const RematerializeCandidate *values, uint32_t count)
 {
-    Arena *arena = arena_new();
-    Proposals proposals = proposals_new(search, arena, AHEAD);
+    Proposals proposals = proposals_new(search, AHEAD);
     unsigned sizes = 0;
     for (uint32_t size = count; size && proposals.count < proposals.capacity; size /= 2, sizes++) {
         Candidate candidate;
         if (!batch_make(search, request, values, size, &candidate))
             continue;
-        proposals_add(&proposals, candidate.body);
-        analyses_free(candidate.analyses);
+        proposals_add(search, &proposals, candidate.body);
+        candidate_free(&candidate);
     }
-    proposals_prepare(search, &proposals);
-    arena_free(arena);
     return sizes ? sizes : 1;
 }
 

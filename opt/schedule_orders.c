@@ -111,15 +111,14 @@ static void rules_prepare(Search *search, Scheduler *scheduler, unsigned first, 
     Arena *arena = arena_new();
     Orders now = orders_new(arena, scheduler);
     orders_save(scheduler, &now);
-    Proposals proposals = proposals_new(search, arena, schedule_rule_count - first);
+    Proposals proposals = proposals_new(search, schedule_rule_count - first);
     for (unsigned r = first; r < schedule_rule_count && proposals.count < proposals.capacity; r++) {
         ScheduleRule rule = rule_for(search, schedule_rules[r]);
         orders_choose(scheduler, &rule, trial);
         if (orders_apply(scheduler, trial))
-            proposals_add(&proposals, body_clone(scheduler->body));
+            proposals_add(search, &proposals, scheduler->body);
     }
     orders_apply(scheduler, &now);
-    proposals_prepare(search, &proposals);
     arena_free(arena);
 }
 
@@ -264,19 +263,16 @@ static void neighbour_draw(Search *search, Scheduler *scheduler, const Orders *k
 static unsigned neighbours_draw(Search *search, Scheduler *scheduler, const Orders *kept, const ScheduleRule *lucky,
                                 Orders *spare, Neighbour *neighbours)
 {
-    Arena *arena = arena_new();
-    Proposals proposals = proposals_new(search, arena, NEIGHBOURS);
+    Proposals proposals = proposals_new(search, NEIGHBOURS);
     unsigned changed = 0;
     for (unsigned i = 0; i < NEIGHBOURS; i++) {
         neighbour_draw(search, scheduler, kept, lucky, spare, &neighbours[i]);
         neighbours[i].changed = orders_apply(scheduler, &neighbours[i].orders) > 0;
         changed += neighbours[i].changed;
-        if (neighbours[i].changed && proposals.count < proposals.capacity)
-            proposals_add(&proposals, body_clone(scheduler->body));
+        if (neighbours[i].changed)
+            proposals_add(search, &proposals, scheduler->body);
         orders_apply(scheduler, kept);
     }
-    proposals_prepare(search, &proposals);
-    arena_free(arena);
     return changed;
 }
 

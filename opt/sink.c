@@ -323,16 +323,13 @@ bool pass_sink(PassContext *context)
     Search *search = context->search;
     unsigned replaced = search->replaced;
     size_t count = search->assemblies < COUNT_OF(modes) ? search->assemblies : COUNT_OF(modes);
-    Arena *arena = arena_new();
-    Proposals proposals = proposals_new(search, arena, (unsigned)count);
+    Proposals proposals = proposals_new(search, (unsigned)count);
     for (size_t i = 0; i < count && proposals.count < proposals.capacity; i++) {
         Candidate candidate = candidate_new(search);
         sink_values(candidate.body, candidate.analyses, modes[i].mode, modes[i].loads);
-        proposals_add(&proposals, candidate.body);
-        analyses_free(candidate.analyses);
+        proposals_add(search, &proposals, candidate.body);
+        candidate_free(&candidate);
     }
-    proposals_prepare(search, &proposals);
-    arena_free(arena);
     for (size_t i = 0; i < count && !search_should_stop(search); i++) {
         Candidate candidate = candidate_new(search);
         unsigned moved = sink_values(candidate.body, candidate.analyses, modes[i].mode, modes[i].loads);

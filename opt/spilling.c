@@ -215,16 +215,14 @@ static Body *form_make(const Spilling *spilling, unsigned index, const char **wh
 
 static void forms_prepare(const Spilling *spilling, unsigned first, unsigned count)
 {
-    Arena *arena = arena_new();
-    Proposals proposals = proposals_new(spilling->search, arena, count);
+    Proposals proposals = proposals_new(spilling->search, count);
     for (unsigned i = first; i < spilling->forms && proposals.count < proposals.capacity; i++) {
         const char *what;
         Body *body = form_make(spilling, i, &what);
         if (body)
-            proposals_add(&proposals, body);
+            proposals_add(spilling->search, &proposals, body);
+        body_free(body);
     }
-    proposals_prepare(spilling->search, &proposals);
-    arena_free(arena);
 }
 
 /* Until nothing is spilled by a form that pays. */
@@ -270,6 +268,15 @@ static bool can_spill(const Search *search)
 {
     return search->best && figures_spills(&search->best_figures) && !has_pragma(search->best) &&
            block_size_total(&search->passes.block);
+}
+
+const char *spilling_obstacle(const Search *search)
+{
+    if (!pass_is_enabled(search->passes.options, PASS_SPILLING))
+        return NULL;
+    if (!block_size_total(&search->passes.block))
+        return "the block size is not known (-block)";
+    return demote_obstacle(search->input, search->request->dynamic_shared > 0);
 }
 
 unsigned spilling_effort(const Search *search)

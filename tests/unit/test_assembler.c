@@ -437,6 +437,47 @@ static void test_nvjitlink(void **state)
     check_real(ASSEMBLER_NVJITLINK, "sm_90a");
 }
 
+/* Runs beside the caller, who runs the assembler in the meantime, and waits for them in another order. */
+static void test_runs_beside_the_caller(void **state)
+{
+    (void)state;
+    enum { BESIDE = 3, ROUNDS = 2 };
+    for (AssemblerKind kind = ASSEMBLER_NVJITLINK; kind <= ASSEMBLER_PTXAS; kind++) {
+        Arena *arena = arena_new(), *arenas[BESIDE];
+        Assembler *assembler = open_real(arena, kind, "sm_90");
+        if (!assembler) {
+            arena_free(arena);
+            skip();
+        }
+        Source *source = read_fixture(arena, KERNELS);
+        const AssemblyRequest plain = assembly_request(source->text, source->size);
+        for (unsigned round = 0; round < ROUNDS; round++) {
+            Assembly here, results[BESIDE];
+            AssemblyRun *runs[BESIDE];
+            for (int i = 0; i < BESIDE; i++) {
+                AssemblyRequest request = plain;
+                request.max_registers = 24 + 8 * i;
+                arenas[i] = arena_new();
+                runs[i] = assembler_start(assembler, arenas[i], &request, &results[i]);
+            }
+            assert_true(assembler_run(assembler, arena, &plain, &here));
+            for (int i = BESIDE; i-- > 0;) {
+                assembler_finish(runs[i]);
+                assert_int_equal(results[i].failure, ASSEMBLY_DONE);
+                unsigned registers = assembly_find(&results[i], "crowded")->registers;
+                assert_true(registers <= 24 + 8 * (unsigned)i);
+                assert_true(registers < assembly_find(&here, "crowded")->registers);
+                arena_free(arenas[i]);
+            }
+        }
+        assembler_close(assembler);
+        arena_free(arena);
+        sigset_t blocked;
+        sigprocmask(SIG_BLOCK, NULL, &blocked);
+        assert_false(sigismember(&blocked, SIGTERM));
+    }
+}
+
 /* Kernels for the newest architectures, and a request for another architecture than the assembler was opened for. */
 static void test_architectures_of_requests(void **state)
 {
@@ -607,6 +648,7 @@ int main(void)
         cmocka_unit_test(test_hostile_logs),
         cmocka_unit_test(test_first_error),
         cmocka_unit_test(test_ptxas),
+        cmocka_unit_test(test_runs_beside_the_caller),
         cmocka_unit_test(test_nvjitlink),
         cmocka_unit_test(test_architectures_of_requests),
         cmocka_unit_test(test_options_of_requests),

@@ -105,10 +105,11 @@ static Assembler *open_fake(const Place *place, AssemblerKind kind)
     return assembler;
 }
 
+static const char some_ptx[] = ".version 8.0\n.target sm_90\n";
+
 static Assembly run_fake(const Place *place, Assembler *assembler, unsigned timeout_ms)
 {
-    static const char ptx[] = ".version 8.0\n.target sm_90\n";
-    AssemblyRequest request = assembly_request(ptx, sizeof ptx - 1);
+    AssemblyRequest request = assembly_request(some_ptx, sizeof some_ptx - 1);
     request.timeout_ms = timeout_ms;
     request.want_cubin = true;
     Assembly assembly;
@@ -402,6 +403,16 @@ static void expect_end_of(int pid)
     fail_msg("process %d still runs", pid);
 }
 
+/* Once beside the caller. */
+static void run_twice(const Place *place, Assembler *assembler)
+{
+    const AssemblyRequest request = assembly_request(some_ptx, sizeof some_ptx - 1);
+    Assembly beside;
+    AssemblyRun *run = assembler_start(assembler, arena_new(), &request, &beside);
+    run_fake(place, assembler, 0);
+    assembler_finish(run);
+}
+
 /* The program is told to terminate while ptxas runs: it removes its files first, and ptxas ends with it. */
 static void test_program_is_ended(void **state)
 {
@@ -415,7 +426,7 @@ static void test_program_is_ended(void **state)
         Assembler *assembler = open_fake(place, ASSEMBLER_PTXAS);
         pid_t program = fork();
         if (program == 0) {
-            run_fake(place, assembler, 0);
+            run_twice(place, assembler);
             _exit(0);
         }
         int pid = read_number(pid_file), status = 0;

@@ -141,7 +141,8 @@ static void prepared_forms_are_answered(void **state)
         assembler_judge_init(&alone, arena, assembler);
         for (unsigned i = 0; i < FORMS; i++)
             forms[i] = form_of(i < 4 ? module : large, &tunings[i], i == 3 ? 32 : 24 + 8 * i); /* 3 repeats 1 */
-        together.judge.prepare(&together, forms, FORMS);
+        for (unsigned i = 0; i < FORMS; i++)
+            together.judge.prepare(&together, &forms[i]);
         assert_int_equal(together.calls, FORMS - 1);
         for (unsigned i = 0; i < FORMS; i++) {
             Figures one, other;
@@ -158,12 +159,15 @@ static void prepared_forms_are_answered(void **state)
         arena_free(passing);
         assembler_judge_init(&later, arena, assembler);
         setenv("PTXOPT_CACHE", "none", 1);
-        later.judge.prepare(&later, forms, FORMS);
+        for (unsigned i = 0; i < FORMS; i++)
+            later.judge.prepare(&later, &forms[i]);
         assert_int_equal(later.calls, 1);
         Figures again;
         forms[0].tuning = NULL; /* not seen before */
         forms[1].tuning = NULL;
-        later.judge.prepare(&later, forms, 2);
+        for (unsigned i = 0; i < 2; i++)
+            later.judge.prepare(&later, &forms[i]);
+        assert_int_equal(later.calls, 2);
         assert_true(later.judge.measure(&later, &forms[1], &again));
         assembler_judge_close(&alone);
         assembler_judge_close(&later);
@@ -273,6 +277,60 @@ static void predictions_use_the_machine_code_at_hand(void **state)
         skip();
 }
 
+/* What a prediction of the input needs is assembled beside the caller, once, and so is what the disk has figures of. */
+static void predictions_are_prepared(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    const char *error, *folder = cache_folder();
+    const unsigned block[3] = {128, 1, 1};
+    Module *module = module_from(HEADER ".visible .entry k(.param .u64 p)\n{\n.reg .b64 %d<2>;\n"
+                                        "ld.param.u64 %d1, [p];\nst.global.u64 [%d1], %d1;\nret;\n}\n");
+    const CostBasis basis = cost_basis(arena, machine_for("sm_90"), device_for(90), NULL, block);
+    Assembler *assembler = assembler_open(arena, ASSEMBLER_PTXAS, "sm_90", &error);
+    double cycles = 0;
+    enum { TOLD, MEASURED, FROM_DISK, ROUNDS };
+    for (unsigned round = 0; assembler && round < ROUNDS; round++) {
+        AssemblerJudge judge;
+        Assembly assembly;
+        Figures figures;
+        bool is_new;
+        const AssemblyRequest request = assembly_request(module->source->text, module->source->size);
+        const FunctionForm form = {.function = function_of(module, "k")};
+        const LaunchChange change = {0};
+        setenv("PTXOPT_CACHE", folder, 1);
+        assembler_judge_init(&judge, arena, assembler);
+        setenv("PTXOPT_CACHE", "none", 1);
+        judge.basis = &basis;
+        judge.judge.width = 2;
+        if (round == TOLD) {
+            assert_true(assembler_run(assembler, arena, &request, &assembly));
+            assembler_judge_answer(&judge, &form, &assembly);
+        } else if (round == MEASURED) {
+            figures_cache_close(&judge.cache);
+            judge.cache = figures_cache_open(); /* none */
+        }
+        judge.judge.prepare_prediction(&judge, &form);
+        judge.judge.prepare_prediction(&judge, &form);
+        assert_int_equal(judge.calls, 1);
+        assert_true(judge.judge.measure(&judge, &form, &figures));
+        FormCost cost = assembler_judge_cost(&judge, &form, &figures, &change, &is_new);
+        assert_true(cost.known && is_new);
+        assert_non_null(cost.profile->machine);
+        judge.judge.prepare_prediction(&judge, &form);
+        assert_int_equal(judge.calls, 1);
+        if (round)
+            assert_float_equal(cost.time.cycles, cycles, 0);
+        cycles = cost.time.cycles;
+        assembler_judge_close(&judge);
+    }
+    assembler_close(assembler);
+    release(module);
+    arena_free(arena);
+    if (!assembler)
+        skip();
+}
+
 /* What was assembled elsewhere is not assembled again. */
 static void the_judge_is_told(void **state)
 {
@@ -335,6 +393,7 @@ int main(void)
         cmocka_unit_test(prepared_forms_are_answered),
         cmocka_unit_test(options_make_another_form),
         cmocka_unit_test(predictions_use_the_machine_code_at_hand),
+        cmocka_unit_test(predictions_are_prepared),
         cmocka_unit_test(the_judge_is_told),
         cmocka_unit_test(time_ends),
     };

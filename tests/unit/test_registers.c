@@ -588,6 +588,8 @@ static void spills_go_to_unused_shared_memory(void **state)
         assert_true((test.body->variables.count == 1) == cases[i].by_demotion);
         if (expected)
             assert_int_equal(test.body->tuning.maxntid[0], cases[i].threads);
+        else
+            assert_non_null(strstr(test.result.explanation, "shared memory: the block size is not known (-block)"));
         case_end(&test);
     }
 }

@@ -63,13 +63,12 @@ static inline bool model_measure(void *context, const FunctionForm *form, Figure
     return true;
 }
 
-static inline void model_prepare(void *context, const FunctionForm *forms, unsigned count)
+static inline void model_prepare(void *context, const FunctionForm *form)
 {
     ModelJudge *judge = context;
-    assert_true(count > 1 && count <= judge->judge.width);
-    for (unsigned i = 0; i < count; i++)
-        assert_non_null(forms[i].body);
-    judge->prepared += count;
+    assert_true(judge->judge.width > 1);
+    assert_non_null(form->body);
+    judge->prepared++;
 }
 
 static inline bool model_is_over(void *context)

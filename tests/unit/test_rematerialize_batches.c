@@ -33,12 +33,11 @@ static bool stub_measure(void *context, const FunctionForm *form, Figures *out)
     return true;
 }
 
-static void stub_prepare(void *context, const FunctionForm *forms, unsigned count)
+static void stub_prepare(void *context, const FunctionForm *form)
 {
     Stub *stub = context;
-    assert_true(count > 1 && count <= stub->judge.width && stub->prepared_count + count <= COUNT_OF(stub->prepared));
-    for (unsigned i = 0; i < count; i++)
-        stub->prepared[stub->prepared_count++] = text_hash(forms[i].body);
+    assert_true(stub->prepared_count < COUNT_OF(stub->prepared));
+    stub->prepared[stub->prepared_count++] = text_hash(form->body);
 }
 
 typedef struct Run {
