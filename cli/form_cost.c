@@ -173,7 +173,11 @@ static double get_waves(const FormCost *c) { return c->time.waves; }
 static double get_load_sectors(const FormCost *c) { return per_thread(c, c->profile->load_sectors); }
 static double get_store_sectors(const FormCost *c) { return per_thread(c, c->profile->store_sectors); }
 static double get_dram(const FormCost *c) { return per_thread(c, c->time.dram_sectors); }
-static double get_shared(const FormCost *c) { return per_thread(c, c->profile->shared_accesses * 32); }
+static double get_shared(const FormCost *c)
+{
+    const MachineProfile *machine = c->profile->machine;
+    return per_thread(c, (c->profile->shared_accesses + (machine ? machine->shared_spills : 0)) * 32);
+}
 static double get_conflicts(const FormCost *c) { return per_thread(c, c->profile->bank_conflicts * 32); }
 static double get_barriers(const FormCost *c) { return per_thread(c, c->profile->pipe[PIPE_BARRIER] * 32); }
 static double get_time(const FormCost *c) { return c->time.microseconds; }

@@ -138,6 +138,7 @@ static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Function *k
     machine->instructions = executions->total;
     machine->looped = executions->looped;
     machine->spills = executions->spills;
+    machine->shared_spills = executions->shared_spills;
     machine->residual = executions->residual;
     for (unsigned class = 0; class < MACHINE_CLASS_COUNT; class++)
         machine->pipe[class_pipe((MachineClass)class)] += executions->by_class[class];

@@ -87,7 +87,8 @@ typedef struct MachineProfile {
     double instructions;     /* warp instructions */
     double looped;           /* of these, in loops */
     double pipe[PIPE_COUNT]; /* of these; the uniform datapath counts as control */
-    double spills;           /* loads and stores of registers */
+    double spills;           /* loads and stores of registers in local memory */
+    double shared_spills;    /* and in shared memory */
     double residual;         /* how far the counts that it rests on disagree: sass.h */
     const MachineRun *runs;
     size_t run_count;

@@ -62,6 +62,7 @@ Profile *profile_estimate(Arena *arena, const FunctionForm *form, const unsigned
     }
     if (!body->ssa)
         body_to_ssa(body);
+    estimate_see_through_copies(body);
     Estimate estimate = {
         .arena = scratch,
         .body = body,

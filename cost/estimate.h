@@ -63,6 +63,9 @@ typedef struct AccessShape {
 
 AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *access);
 
+/* copies.c: lets what reads copies that are hidden from the assembler, in SSA form, read the originals. */
+void estimate_see_through_copies(Body *body);
+
 /* values.c: what a value is computed from. */
 typedef enum ValueSource {
     SOURCE_THREAD = 1 << 0, /* %tid */

@@ -43,8 +43,8 @@ static void data_bank_demands(const Profile *profile, const Device *device, doub
 {
     double spills = profile->machine ? profile->machine->spills : 0; /* a word for each thread of the warp */
     double wavefronts = profile->load_wavefronts + profile->store_wavefronts + spills;
-    double shared = share * (profile->shared_accesses + profile->bank_conflicts) * WARP_THREADS * 4 /
-                    device->shared_bytes;
+    double accesses = profile->shared_accesses + (profile->machine ? profile->machine->shared_spills : 0);
+    double shared = share * (accesses + profile->bank_conflicts) * WARP_THREADS * 4 / device->shared_bytes;
     double global = share * wavefronts * LINE_BYTES / device->l1_bytes;
     demand[RESOURCE_SHARED] = shared >= global ? shared + global : shared;
     demand[RESOURCE_L1] = shared >= global ? global : shared + global;

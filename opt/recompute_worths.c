@@ -3,8 +3,12 @@
 #include "opt/recompute.h"
 #include "opt/registers_search.h"
 
-/* Instructions that a register is worth.  A spill costs about four: a store, and a load with its latency. */
-static const unsigned worths[] = {4, 16, 2, 64};
+/* The forms, in the order in which they are tried. */
+static const struct {
+    unsigned worth; /* instructions that a register is worth; a spill costs about four: a store, and a load with its
+                     * latency */
+    int32_t below;  /* live registers below what the target has room for, that recomputation leaves */
+} worths[] = {{4, 0}, {16, 4}, {2, 0}, {64, 4}};
 enum {
     FORMS_FIRST = 2, /* that are tried with little effort */
     FEW = 30,        /* assemblies */
@@ -21,11 +25,11 @@ static uint64_t growth_allowed(const Search *search)
 
 /* The current form with values recomputed; false if the model sees hardly fewer registers live where there are too many
  * than the 'excess' of the current form. */
-static bool form_make(Search *search, unsigned worth, uint64_t excess, Candidate *candidate, unsigned *made)
+static bool form_make(Search *search, unsigned index, uint64_t excess, Candidate *candidate, unsigned *made)
 {
     PassContext *passes = &search->passes;
-    const RecomputeRequest request = {
-        register_room(passes->machine, search->target), worth, growth_allowed(search)};
+    const RecomputeRequest request = {register_room(passes->machine, search->target) - worths[index].below,
+                                      worths[index].worth, growth_allowed(search)};
     *candidate = candidate_new(search);
     *made = recompute_values(candidate->body, candidate->analyses, passes->machine, &request);
     if (*made && register_excess(candidate->body, candidate->analyses, passes->machine, search->target) <
@@ -47,11 +51,11 @@ bool pass_recompute(PassContext *context)
     Proposals proposals = proposals_new(search, most);
     for (unsigned i = 0; i < COUNT_OF(worths) && count < most && !search_should_stop(search); i++) {
         unsigned made;
-        if (!form_make(search, worths[i], excess, &candidates[count], &made))
+        if (!form_make(search, i, excess, &candidates[count], &made))
             continue;
         proposals_add(search, &proposals, candidates[count].body);
         names[count++] = arena_printf(search->passes.arena, "recompute across places: %u instruction%s (%u)", made,
-                                      made == 1 ? "" : "s", worths[i]);
+                                      made == 1 ? "" : "s", worths[i].worth);
     }
     for (unsigned i = 0; i < count; i++) {
         if (!search_should_stop(search))

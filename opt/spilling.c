@@ -26,8 +26,8 @@ static const struct {
     int32_t below;  /* live registers below what the target has room for, that demotion leaves */
 } demotions[FORMS - 1] = {{false, 0}, {true, 0}, {false, 5}, {false, 10}};
 
-/* Forms with a predicted speedup of at least this are as good. */
-static const double no_difference = 0.995;
+/* Forms with a predicted speedup of at least this are as good; but more than 'little' may not be lost in any case. */
+static const double no_difference = 0.995, little = 0.98;
 /* Otherwise more instructions than so many times as many are a loss, and more words stored or loaded. */
 static const double most_instructions = 1.01, most_accesses = 1.02;
 
@@ -51,16 +51,33 @@ static unsigned blocks_on_sm(const Search *search, const Figures *figures)
     return pass_blocks_on_sm(&search->passes, figures, search->request->dynamic_shared);
 }
 
-/* Whether the form is as good as the best one, and what is predicted.  The time model knows on which paths the
+static bool is_comparable(const Prediction *a, const Prediction *b)
+{
+    return a->known && b->known && a->is_machine == b->is_machine && b->cycles > 0;
+}
+
+/* Whether the form is as fast as the input under the cap. */
+static bool is_fast_as_capped(Search *search, const Prediction *form)
+{
+    if (!search->cap)
+        return false;
+    Body *capped = body_clone(search->input);
+    capped->tuning.maxnreg = search->cap;
+    Prediction before = search_predict(search, capped, &search->result->capped);
+    body_free(capped);
+    return is_comparable(&before, form) && before.cycles / form->cycles >= no_difference;
+}
+
+/* Whether the form is as good as the best one, and what is predicted.  Of two forms that are both as fast as the input
+ * under the cap, the one that spills less may be a little slower.  The time model knows on which paths the
  * accesses of a form are, but not those of the assembler's own spills: where hardly more words move, a word in shared
  * memory costs no more than one in local memory, which goes through the same pipe. */
 static bool is_no_loss(Search *search, const Body *body, const Figures *figures, double *speedup)
 {
     Prediction before = search_predict(search, search->best, &search->best_figures);
     Prediction after = search_predict(search, body, figures);
-    bool comparable = before.known && after.known && before.is_machine == after.is_machine && after.cycles > 0;
-    *speedup = comparable ? before.cycles / after.cycles : 1;
-    if (*speedup >= no_difference)
+    *speedup = is_comparable(&before, &after) ? before.cycles / after.cycles : 1;
+    if (*speedup >= no_difference || (*speedup >= little && is_fast_as_capped(search, &after)))
         return true;
     return before.is_machine && after.accesses <= most_accesses * before.accesses &&
            after.instructions <= most_instructions * before.instructions;

@@ -102,13 +102,26 @@ static bool says_more(const Evidence *a, const Evidence *b)
     return most_copies(a) < most_copies(b);
 }
 
+bool is_spill(const MachineInstruction *machine, const Inst *inst)
+{
+    Space space = machine->class == MACHINE_LOCAL ? SPACE_LOCAL : SPACE_SHARED;
+    if ((machine->class != MACHINE_LOCAL && machine->class != MACHINE_SHARED) || !machine->bytes)
+        return false;
+    Access access;
+    if (inst && inst_access(inst, &access))
+        return access.space != space && access.space != SPACE_NONE;
+    return !inst || space == SPACE_LOCAL || !(inst->effects & (EFFECT_READ | EFFECT_WRITE));
+}
+
 /* A spill says nothing about the instruction that it spills for, nor does what the assembler adds: to a branch a vote
  * on whether the warp has diverged, and anywhere what makes diverged threads wait for each other (BSSY, BSYNC) and
  * branches of its own. */
 bool is_evidence(const MachineInstruction *machine, const Inst *inst)
 {
-    Access access;
     bool is_control = (inst->effects & EFFECT_CONTROL) != 0;
+    if (is_spill(machine, inst))
+        return false;
+    Access access;
     if (machine->class == MACHINE_LOCAL)
         return inst_access(inst, &access) && (access.space == SPACE_LOCAL || access.space == SPACE_NONE);
     if (machine->class == MACHINE_CONTROL)

@@ -431,15 +431,6 @@ static void spread_activity(const Flow *flow, const double *threads, double *act
             activity[b] = start;
 }
 
-static bool is_spill(const MachineMap *map, const MachineInstruction *instruction)
-{
-    if (instruction->class != MACHINE_LOCAL || !instruction->bytes)
-        return false;
-    Access access;
-    return instruction->ptx == MACHINE_NONE || !inst_access(map->lines.insts[instruction->ptx], &access) ||
-           (access.space != SPACE_LOCAL && access.space != SPACE_NONE);
-}
-
 static void add_totals(const Flow *flow, MachineExecutions *result)
 {
     const MachineCode *code = flow->code;
@@ -451,7 +442,12 @@ static void add_totals(const Flow *flow, MachineExecutions *result)
         if (block->function != 0 || machine_loop_of(&flow->loops, instruction->block) != MACHINE_NONE)
             result->looped += warps;
         result->by_class[instruction->class] += warps;
-        if (is_spill(flow->map, instruction)) {
+        const Inst *inst = instruction->ptx == MACHINE_NONE ? NULL : flow->map->lines.insts[instruction->ptx];
+        if (!is_spill(instruction, inst))
+            continue;
+        if (instruction->class == MACHINE_SHARED) {
+            result->shared_spills += warps;
+        } else {
             result->spills += warps;
             result->bytes_spilled += result->block_threads[instruction->block] * instruction->bytes;
         }

@@ -117,6 +117,9 @@ typedef struct Evidence {
 typedef VEC(Evidence) EvidenceVec;
 
 /* 'reached' says which blocks can be executed at all. */
+/* Whether a machine instruction stores or loads a register in local or shared memory, which the PTX instruction that it
+ * comes from, if any (NULL: none), does not access. */
+bool is_spill(const MachineInstruction *machine, const Inst *inst);
 /* Whether a machine instruction says anything about the PTX instruction that it comes from. */
 bool is_evidence(const MachineInstruction *machine, const Inst *inst);
 /* Orders by shares: 0 if both name the same blocks with as many copies in each. */

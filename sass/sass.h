@@ -170,6 +170,7 @@ typedef struct MachineExecutions {
     double by_class[MACHINE_CLASS_COUNT];
     double spills;         /* loads and stores of local memory that the PTX does not contain */
     double bytes_spilled;  /* by threads */
+    double shared_spills;  /* loads and stores of shared memory that the PTX does not contain */
     double residual; /* how far the counts disagree: the weighted mean of |executed - PTX count| over the weighted mean
                         of the PTX counts; 0 is perfect */
     double evidence; /* share of the executed instructions in blocks whose count follows from PTX counts of their own */

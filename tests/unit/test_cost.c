@@ -158,6 +158,52 @@ static void estimated_shapes(void **state)
     }
 }
 
+/* Copies that are hidden from the assembler, and values that a thread keeps in shared memory, lead to the same sectors;
+ * their instructions count. */
+static void copies_are_seen_through(void **state)
+{
+    (void)state;
+    static const char load[] = "ld.global.u32 %r20, [%rd3];\n";
+    static const char own_word[] = "shl.b32 %r5, %r1, 2;\nmov.u32 %r6, tile;\nadd.u32 %r5, %r5, %r6;\n";
+    static const char by_index[] = "mul.wide.u32 %rd4, %r7, 4;\nadd.s64 %rd4, %rd1, %rd4;\nld.global.u32 %r8, [%rd4];";
+    static const struct {
+        const char *first, *second, *third;
+        bool is_seen;
+        unsigned shared; /* accesses */
+    } cases[] = {
+        {"prmt.b32 %r7, %r4, %r4, 0x3210;\n", by_index, "", true, 0},
+        {"prmt.b32 %r7, %r4, %r4, 0x3201;\n", by_index, "", false, 0},
+        {"prmt.b32 %r9, %r4, %r4, 0x3210;\nprmt.b32 %r7, %r9, %r9, 0x3210;\n", by_index, "", true, 0},
+        {"xor.b64 %rd4, %rd3, %rd1;\nxor.b64 %rd5, %rd4, %rd1;\n", "ld.global.u32 %r8, [%rd5];", "", true, 0},
+        {"xor.b64 %rd4, %rd3, %rd1;\nxor.b64 %rd5, %rd4, %rd2;\n", "ld.global.u32 %r8, [%rd5];", "", false, 0},
+        {"cvt.u32.u64 %r5, %rd3;\nprmt.b32 %r6, %r5, %r5, 0x3210;\ncvt.u64.u32 %rd4, %r6;\n",
+         "and.b64 %rd5, %rd3, -4294967296;\nor.b64 %rd6, %rd4, %rd5;\n", "ld.global.u32 %r8, [%rd6];", true, 0},
+        {own_word, "st.volatile.shared.b32 [%r5], %r4;\nld.volatile.shared.b32 %r7, [%r5];\n", by_index, true, 2},
+        {own_word, "st.shared.b32 [%r5], %r4;\nld.shared.b32 %r7, [%r5];\n", by_index, false, 2},
+        {own_word, "st.volatile.shared.b32 [%r5], %r4;\nld.volatile.shared.b32 %r7, [%r5+4];\n", by_index, false, 2},
+        /* The place holds something else meanwhile. */
+        {own_word, "st.volatile.shared.b32 [%r5], %r4;\nst.volatile.shared.b32 [%r5], %r20;\n"
+         "ld.volatile.shared.b32 %r7, [%r5];\n", by_index, false, 3},
+        /* 64 bits in two words. */
+        {own_word, "cvt.u32.u64 %r10, %rd3;\nshr.u64 %rd4, %rd3, 32;\ncvt.u32.u64 %r11, %rd4;\n"
+         "st.volatile.shared.b32 [%r5], %r10;\nst.volatile.shared.b32 [%r5+512], %r11;\n"
+         "ld.volatile.shared.b32 %r12, [%r5];\nld.volatile.shared.b32 %r13, [%r5+512];\n",
+         "cvt.u64.u32 %rd5, %r12;\ncvt.u64.u32 %rd6, %r13;\nshl.b64 %rd7, %rd6, 32;\nor.b64 %rd8, %rd5, %rd7;\n"
+         "ld.global.u32 %r8, [%rd8];", true, 4},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char text[1024];
+        snprintf(text, sizeof text, "%s%s%s%s", load, cases[i].first, cases[i].second, cases[i].third);
+        Test test = test_new(text);
+        const Profile *profile = estimate(&test, 1, 128, 1);
+        bool is_seen = profile->load_sectors == 2 * 4 * 4 && profile->load_footprint == 4 * 4;
+        if (is_seen != cases[i].is_seen || profile->shared_accesses != 4 * cases[i].shared)
+            fail_msg("case %zu: %g sectors loaded, %g different ones, %g shared accesses", i, profile->load_sectors,
+                     profile->load_footprint, profile->shared_accesses);
+        arena_free(test.arena);
+    }
+}
+
 /* The sectors of the last load of a profile, for each execution by a warp. */
 static double last_load_sectors(const Profile *profile)
 {
@@ -411,6 +457,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units),     cmocka_unit_test(known_figures), cmocka_unit_test(estimated_shapes),
+        cmocka_unit_test(copies_are_seen_through),
         cmocka_unit_test(estimated_lanes), cmocka_unit_test(estimated_branches), cmocka_unit_test(estimated_lengths),
         cmocka_unit_test(makespans), cmocka_unit_test(paths), cmocka_unit_test(machine_paths),
         cmocka_unit_test(wavefronts),

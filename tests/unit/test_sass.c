@@ -206,6 +206,32 @@ static MachineMap *map_kernel(Arena *arena, Module *module, const char *kernel, 
     return map;
 }
 
+/* Spills that ptxas sends to shared memory, of a kernel that has none itself. */
+static void test_shared_spills(void **state)
+{
+    (void)state;
+    static const HandCount fft = {"fft16", "sm_90", 32, 0, 0, NULL};
+    Arena *arena = arena_new();
+    Module *plain = read_module(arena, "fft16", "sm_90");
+    const char *text = plain->source->text, *body = strstr(text, "\n{");
+    assert_non_null(body);
+    text = arena_printf(arena, "%.*s\n.maxntid 64\n.maxnreg 32\n{\n.pragma \"enable_smem_spilling\";%s",
+                        (int)(body - text), text, body + 2);
+    Source *source = source_from_memory(arena, "spilling.ptx", text, strlen(text));
+    Diag diag;
+    diag_init(&diag, source, stderr);
+    Module *module = parse_module(arena, source, &diag);
+    assert_non_null(module);
+    MachineMap *map = map_kernel(arena, module, "fft16", "sm_90", NULL);
+    if (!map)
+        skip();
+    const MachineExecutions *executions = execute(arena, &fft, module, map);
+    assert_true(executions->shared_spills > 0);
+    assert_float_equal(executions->shared_spills, executions->by_class[MACHINE_SHARED], 0);
+    arena_free(plain->arena);
+    arena_free(arena);
+}
+
 /* Calls within a section, two kernels in a module, and helpers that come from no PTX. */
 static void test_functions(void **state)
 {
@@ -320,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_numbered),
         cmocka_unit_test(test_program),
         cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_shared_spills),
         cmocka_unit_test(test_disassembly),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_hand_counts),
