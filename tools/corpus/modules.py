@@ -1,5 +1,5 @@
-"""Kernels to measure registers with: those of the corpus, and modules compiled from bench/instances and bench/modules,
-each in a file of its own."""
+"""Kernels to measure registers with: those of the corpus, and modules compiled from folders of bench/, each in a file of
+its own."""
 import glob
 import os
 import re
@@ -64,11 +64,10 @@ def compile_source(source, virtual):
     return None if subprocess.run(words, capture_output=True, check=False).returncode else ptx
 
 
-def compiled(arch):
-    """The PTX of bench/instances and bench/modules; sources that the architecture cannot have are left out."""
+def compiled(arch, folders=("instances", "modules")):
+    """The PTX of these folders of bench/; sources that the architecture cannot have are left out."""
     found = []
-    for source in sorted(glob.glob(os.path.join(ROOT, "bench", "instances", "*.cu")) +
-                         glob.glob(os.path.join(ROOT, "bench", "modules", "*.cu"))):
+    for source in sorted(sum((glob.glob(os.path.join(ROOT, "bench", folder, "*.cu")) for folder in folders), [])):
         ptx = next(filter(None, (compile_source(source, virtual) for virtual in VIRTUAL[arch])), None)
         if ptx:
             found.append(ptx)
