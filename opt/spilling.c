@@ -69,9 +69,8 @@ static bool is_fast_as_capped(Search *search, const Prediction *form)
 }
 
 /* Whether the form is as good as the best one, and what is predicted.  Of two forms that are both as fast as the input
- * under the cap, the one that spills less may be a little slower.  The time model knows on which paths the
- * accesses of a form are, but not those of the assembler's own spills: where hardly more words move, a word in shared
- * memory costs no more than one in local memory, which goes through the same pipe. */
+ * under the cap, the one that spills less may be a little slower.  Where hardly more words move, a word in shared memory
+ * costs no more than one in local memory, which goes through the same pipe. */
 static bool is_no_loss(Search *search, const Body *body, const Figures *figures, double *speedup)
 {
     Prediction before = search_predict(search, search->best, &search->best_figures);
