@@ -56,8 +56,14 @@ static bool is_comparable(const Prediction *a, const Prediction *b)
     return a->known && b->known && a->is_machine == b->is_machine && b->cycles > 0;
 }
 
+static bool is_as_fast(const Prediction *form, const Prediction *than)
+{
+    return !is_comparable(than, form) ||
+           (than->cycles / form->cycles >= no_difference && path_growth(form, than) <= PATHS_ALIKE);
+}
+
 /* Whether the form is as fast as the input under the cap. */
-static bool is_fast_as_capped(Search *search, const Prediction *form)
+static bool is_as_fast_as_capped(Search *search, const Prediction *form)
 {
     if (!search->cap)
         return false;
@@ -65,18 +71,18 @@ static bool is_fast_as_capped(Search *search, const Prediction *form)
     capped->tuning.maxnreg = search->cap;
     Prediction before = search_predict(search, capped, &search->result->capped);
     body_free(capped);
-    return is_comparable(&before, form) && before.cycles / form->cycles >= no_difference;
+    return is_as_fast(form, &before);
 }
 
 /* Whether the form is as good as the best one, and what is predicted.  Of two forms that are both as fast as the input
- * under the cap, the one that spills less may be a little slower.  Where hardly more words move, a word in shared memory
+ * under the cap, the one that spills less may be a little slower.  Where hardly more words move, one in shared memory
  * costs no more than one in local memory, which goes through the same pipe. */
 static bool is_no_loss(Search *search, const Body *body, const Figures *figures, double *speedup)
 {
     Prediction before = search_predict(search, search->best, &search->best_figures);
     Prediction after = search_predict(search, body, figures);
     *speedup = is_comparable(&before, &after) ? before.cycles / after.cycles : 1;
-    if (*speedup >= no_difference || (*speedup >= little && is_fast_as_capped(search, &after)))
+    if (is_as_fast(&after, &before) || (*speedup >= little && is_as_fast_as_capped(search, &after)))
         return true;
     return before.is_machine && after.accesses <= most_accesses * before.accesses &&
            after.instructions <= most_instructions * before.instructions;

@@ -594,34 +594,45 @@ static void spills_go_to_unused_shared_memory(void **state)
     }
 }
 
+static double pragma_time, pragma_path; /* of forms with the pragma, as factors */
+
 static Prediction pragma_predict(void *context, const FunctionForm *form, const Figures *figures,
                                  const LaunchChange *change)
 {
     (void)context;
     (void)change;
-    bool is_slow = form->body && form->body->blocks.data[0]->pragmas.count;
-    return (Prediction){.known = true, .cycles = is_slow ? 2000 : 1000, .instructions = 100,
-                        .warps = 256 - figures->registers};
+    bool has_pragma = form->body && form->body->blocks.data[0]->pragmas.count;
+    return (Prediction){.known = true, .cycles = 1000 * (has_pragma ? pragma_time : 1), .instructions = 100,
+                        .path = 500 * (has_pragma ? pragma_path : 1), .warps = 256 - figures->registers};
 }
 
-/* Nothing is spilled with the pragma, but that is predicted to be slower: values are demoted. */
+/* Nothing is spilled with the pragma, but where that is predicted to be slower, or warps wait longer, values are
+ * demoted. */
 static void forms_that_are_slower_are_not_taken(void **state)
 {
     (void)state;
-    Case test;
-    case_start(&test, values_read_late(text_arena, 40), HONEST);
-    memset(test.passes.enabled, false, sizeof test.passes.enabled);
-    test.passes.enabled[PASS_BOUNDS] = test.passes.enabled[PASS_SPILLING] = true;
-    test.block_threads = 128;
-    test.judge.places = 64;
-    test.judge.judge.predict = pragma_predict;
-    test.request.target = 24;
-    case_run(&test);
-    assert_true(test.result.reached);
-    assert_int_equal(figures_spills(&test.result.after), 0);
-    assert_int_equal(test.body->blocks.data[0]->pragmas.count, 0);
-    assert_int_equal(test.body->variables.count, 1);
-    case_end(&test);
+    static const struct {
+        double time, path;
+        bool is_taken;
+    } cases[] = {{2, 1, false}, {1.01, 1, false}, {1, 1.05, false}, {1, 1.01, true}, {1.002, 1, true}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Case test;
+        case_start(&test, values_read_late(text_arena, 40), HONEST);
+        memset(test.passes.enabled, false, sizeof test.passes.enabled);
+        test.passes.enabled[PASS_BOUNDS] = test.passes.enabled[PASS_SPILLING] = true;
+        test.block_threads = 128;
+        test.judge.places = 64;
+        test.judge.judge.predict = pragma_predict;
+        test.request.target = 24;
+        pragma_time = cases[i].time;
+        pragma_path = cases[i].path;
+        case_run(&test);
+        assert_true(test.result.reached);
+        assert_int_equal(figures_spills(&test.result.after), 0);
+        assert_int_equal(test.body->blocks.data[0]->pragmas.count, cases[i].is_taken);
+        assert_int_equal(test.body->variables.count, !cases[i].is_taken);
+        case_end(&test);
+    }
 }
 
 int main(void)
