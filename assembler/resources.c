@@ -99,6 +99,17 @@ static void keep_larger(uint64_t *kept, uint64_t value)
         *kept = value;
 }
 
+/* ptxas 13.0 takes spills to shared memory off those to local memory, which may leave less than nothing. */
+static bool take_spills(const char **at, const char *end, uint64_t *number)
+{
+    bool is_negative = take_text(at, end, "-");
+    if (!take_number(at, end, number))
+        return false;
+    if (is_negative)
+        *number = 0;
+    return true;
+}
+
 /* "32 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads". A function that was compiled into several kernels
  * has several such lines: the largest figures count. */
 static bool read_frame_line(const char *line, const char *end, Record *record)
@@ -107,8 +118,8 @@ static bool read_frame_line(const char *line, const char *end, Record *record)
     while (line < end && (*line < '0' || *line > '9'))
         line++;
     if (!take_number(&line, end, &frame) || !take_text(&line, end, " bytes stack frame, ") ||
-        !take_number(&line, end, &stores) || !take_text(&line, end, " bytes spill stores, ") ||
-        !take_number(&line, end, &loads) || !take_text(&line, end, " bytes spill loads"))
+        !take_spills(&line, end, &stores) || !take_text(&line, end, " bytes spill stores, ") ||
+        !take_spills(&line, end, &loads) || !take_text(&line, end, " bytes spill loads"))
         return false;
     if (record) {
         record->has_frame = true;

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "cli/machine_cost.h"
+#include "cli/spilled.h"
 #include "emit/emit.h"
 #include "parser/parser.h"
 #include "sass/sass.h"
@@ -40,11 +41,12 @@ static uint64_t hash_words(const char *text, size_t length)
 static uint64_t hash_setting(const AssemblerJudge *judge)
 {
     Buf setting = {0};
+    static const char figures[] = "2"; /* another number where what is kept of an assembly means something else */
     const char *path = assembler_path(judge->assembler);
     struct stat file = {0};
     if (stat(path, &file) != 0)
         memset(&file, 0, sizeof file);
-    buf_printf(&setting, "%s %s %s %lld %lld %s -O%d", assembler_name(judge->assembler),
+    buf_printf(&setting, "%s %s %s %s %lld %lld %s -O%d", figures, assembler_name(judge->assembler),
                assembler_version(judge->assembler), path, (long long)file.st_size, (long long)file.st_mtime,
                judge->arch ? judge->arch : assembler_arch(judge->assembler), judge->opt_level);
     for (const char *const *word = assembler_options(judge->assembler); word && *word; word++)
@@ -178,7 +180,7 @@ static AssemblyRequest order_request(const AssemblerJudge *judge, Arena *arena, 
     request.arch = judge->arch;
     request.opt_level = judge->opt_level;
     request.timeout_ms = judge->timeout_ms;
-    request.want_cubin = judge->basis != NULL;
+    request.want_cubin = judge->basis != NULL || spills_need_counting(request.ptx, request.size);
     const Module *module = judge->basis ? judge_parse_text(arena, order->kernel, &order->text) : NULL;
     if (!module || module_is_debug(module))
         return request;
@@ -188,8 +190,9 @@ static AssemblyRequest order_request(const AssemblerJudge *judge, Arena *arena, 
     return request;
 }
 
-static Figures figures_of_assembly(const AssemblerJudge *judge, const Assembly *assembly, const char *kernel)
+static Figures figures_of_assembly(const AssemblerJudge *judge, const Order *order, const Assembly *assembly)
 {
+    const char *kernel = order->kernel;
     Figures figures = {0};
     bool done = assembly->failure == ASSEMBLY_DONE;
     const Resources *resources = done ? assembly_find(assembly, kernel) : NULL;
@@ -200,6 +203,8 @@ static Figures figures_of_assembly(const AssemblerJudge *judge, const Assembly *
             arena_printf(judge->arena, "%s reports no figures for %s", assembler_name(judge->assembler), kernel);
     else
         figures.broke = assembly_broke(assembly->failure);
+    if (figures.known && spills_need_counting(buf_text(&order->text), order->text.length))
+        spills_count(assembly, kernel, &figures);
     if (!done)
         figures.message = arena_printf(judge->arena, "%s: %s", assembly_failure_word(assembly->failure),
                                        assembly->message ? assembly->message : "no reason given");
@@ -217,7 +222,7 @@ static double now(void)
 
 static void order_answer(AssemblerJudge *judge, const Order *order, const Assembly *assembly, bool is_numbered)
 {
-    Figures figures = figures_of_assembly(judge, assembly, order->kernel);
+    Figures figures = figures_of_assembly(judge, order, assembly);
     JudgeEntry *entry = entry_add(judge, &order->key, &figures);
     entry_keep_cubin(judge, entry, assembly, is_numbered);
     figures_cache_store(&judge->cache, &order->key, &figures);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/run_internal.h"
+#include "cli/spilled.h"
 #include "emit/emit.h"
 #include "parser/parser.h"
 
@@ -70,7 +71,7 @@ static AssemblyRequest output_request(const Run *run, const Products *products)
 {
     AssemblyRequest request = assembly_request(products->ptx, products->ptx_length);
     request.options = knobs_words(run->arena, output_knobs(run));
-    request.want_cubin = run->options->cubin != NULL;
+    request.want_cubin = run->options->cubin != NULL || spills_need_counting(request.ptx, request.size);
     request.many_cores = !run->options->cubin && !run->options->report;
     return request;
 }
@@ -87,8 +88,8 @@ static bool assemble_output_and_input(Run *run, Products *products)
 {
     enum { BOTH = COUNT_OF(products->assemblies) };
     const Source *source = run->report.source;
-    const AssemblyRequest requests[BOTH] = {output_request(run, products),
-                                            assembly_request(source->text, source->size)};
+    AssemblyRequest requests[BOTH] = {output_request(run, products), assembly_request(source->text, source->size)};
+    requests[1].want_cubin = spills_need_counting(source->text, source->size);
     Assembly results[BOTH];
     for (unsigned i = 0; i < BOTH; i++)
         products->assemblies[i] = arena_new();
@@ -182,22 +183,29 @@ static void set_standing(const Run *run, const Tuning *tuning, Standing *standin
             machine_block_better(run->machine, threads, figures->registers, figures->shared, &standing->better_warps);
 }
 
-static void set_figures(Standing *standing, const Assembly *assembly, const char *kernel)
+/* 'text' is what was assembled. */
+static void set_figures(Standing *standing, const Assembly *assembly, const char *text, size_t size,
+                        const char *kernel)
 {
     const Resources *resources = assembly ? assembly_find(assembly, kernel) : NULL;
-    if (resources)
-        standing->figures = figures_of_resources(resources);
+    if (!resources)
+        return;
+    standing->figures = figures_of_resources(resources);
+    if (spills_need_counting(text, size))
+        spills_count(assembly, kernel, &standing->figures);
 }
 
 /* Figures come from assembling the two whole files, as a user of them would. */
-static void complete_report(Run *run, const Assembly *before, const Assembly *after)
+static void complete_report(Run *run, const Assembly *before, const Assembly *after, const Products *products)
 {
+    const Source *source = run->report.source;
     for (size_t i = 0; i < run->report.kernel_count; i++) {
         KernelReport *kernel = &run->report.kernels[i];
         kernel->before.figures = kernel->result.before;
         kernel->after.figures = kernel->result.after;
-        set_figures(&kernel->before, before, kernel->result.kernel->name);
-        set_figures(&kernel->after, after, kernel->result.kernel->name);
+        const char *name = kernel->result.kernel->name;
+        set_figures(&kernel->before, before, source->text, source->size, name);
+        set_figures(&kernel->after, after, products->ptx, products->ptx_length, name);
         kernel->before.block = kernel->result.block_before;
         kernel->after.block = kernel->result.block_after;
         set_standing(run, &kernel->tuning, &kernel->before);
@@ -249,7 +257,7 @@ void make_report(Run *run, Products *products)
         before = &run->assembly;
     else if (is_assembled && assemble_input(run))
         before = &run->of_input;
-    complete_report(run, before, is_assembled ? &run->assembly : NULL);
+    complete_report(run, before, is_assembled ? &run->assembly : NULL, products);
     run->report.assemblies += run->judge.calls;
     run->report.assembler_seconds += run->judge.seconds;
     if (run->options->report_json)

@@ -143,7 +143,7 @@ static void test_log_of_ptxas(void **state)
         "    32 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads\n"
         "ptxas info    : Compiling entry function 'second' for 'sm_90'\r\n"
         "ptxas info    : Function properties for second\r\n"
-        "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\r\n"
+        "    0 bytes stack frame, -32 bytes spill stores, -56 bytes spill loads\r\n"
         "ptxas info    : Used 10 registers, used 0 barriers, 360 bytes cmem[0], 8 bytes cmem[2], 3 textures\r\n"
         "ptxas info    : Function properties for helper\n"
         "    16 bytes stack frame, 12 bytes spill stores, 0 bytes spill loads\n";
@@ -165,6 +165,7 @@ static void test_log_of_ptxas(void **state)
     assert_int_equal(first->constant, 360);
     assert_int_equal(second->registers, 40);
     assert_int_equal(second->spill_stores, 0);
+    assert_int_equal(second->spill_loads, 0);
     assert_int_equal(helper->spill_stores, 12);
     assert_int_equal(helper->spill_loads, 8);
     assert_int_equal(helper->stack, 32);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/judge.h"
+#include "cli/spilled.h"
 
 static const Figures some = {
     .known = true,
@@ -331,6 +332,48 @@ static void predictions_are_prepared(void **state)
         skip();
 }
 
+/* Where spills go to shared memory, those to local memory are counted in the code, helpers included: a division calls
+ * one, and then the log says too little. */
+static void spills_are_counted(void **state)
+{
+    (void)state;
+    enum { VALUES = 30 };
+    Arena *arena = arena_new();
+    const char *error;
+    Assembler *assembler = assembler_open(arena, ASSEMBLER_PTXAS, "sm_90", &error);
+    if (!assembler) {
+        arena_free(arena);
+        skip();
+    }
+    Buf text = {0};
+    buf_puts(&text, ".version 8.7\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n.maxntid 128\n.maxnreg 24\n{\n"
+                    ".pragma \"enable_smem_spilling\";\n.reg .b64 %d<3>;\n.reg .f64 %f<64>;\n"
+                    "ld.param.u64 %d1, [p];\nmov.f64 %f0, 0d0000000000000000;\n");
+    for (unsigned i = 1; i <= VALUES; i++)
+        buf_printf(&text, "ld.global.f64 %%f%u, [%%d1+%u];\nadd.f64 %%f0, %%f0, %%f%u;\n", i, 8 * i, i);
+    for (unsigned i = 1; i <= VALUES; i++)
+        buf_printf(&text, "div.rn.f64 %%f%u, %%f%u, %%f0;\n", VALUES + i, i);
+    for (unsigned i = 1; i <= VALUES; i++)
+        buf_printf(&text, "fma.rn.f64 %%f%u, %%f%u, %%f%u, %%f0;\nst.global.f64 [%%d1+%u], %%f%u;\n", VALUES + i,
+                   VALUES + i, i, 8 * i, VALUES + i);
+    buf_puts(&text, "ret;\n}\n");
+    assert_true(spills_need_counting(buf_text(&text), text.length));
+    AssemblyRequest request = assembly_request(buf_text(&text), text.length);
+    Assembly assembly;
+    request.want_cubin = true;
+    if (!assembler_run(assembler, arena, &request, &assembly))
+        fail_msg("%s", assembly.message);
+    const Resources *resources = assembly_find(&assembly, "k");
+    Figures logged = figures_of_resources(resources), counted = logged;
+    spills_count(&assembly, "k", &counted);
+    /* A word that is loaded from the stack was stored there. */
+    assert_true(counted.spill_stores > 0 && counted.spill_loads > 0);
+    assert_true(counted.stack > 0 && figures_spills(&counted) >= figures_spills(&logged));
+    buf_free(&text);
+    assembler_close(assembler);
+    arena_free(arena);
+}
+
 /* What was assembled elsewhere is not assembled again. */
 static void the_judge_is_told(void **state)
 {
@@ -394,6 +437,7 @@ int main(void)
         cmocka_unit_test(options_make_another_form),
         cmocka_unit_test(predictions_use_the_machine_code_at_hand),
         cmocka_unit_test(predictions_are_prepared),
+        cmocka_unit_test(spills_are_counted),
         cmocka_unit_test(the_judge_is_told),
         cmocka_unit_test(time_ends),
     };
