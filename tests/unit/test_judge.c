@@ -346,7 +346,8 @@ static void spills_are_counted(void **state)
         skip();
     }
     Buf text = {0};
-    buf_puts(&text, ".version 8.7\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n.maxntid 128\n.maxnreg 24\n{\n"
+    buf_puts(&text, ".version 8.7\n.target sm_90\n.address_size 64\n"
+                    ".visible .entry k(.param .u64 p)\n.maxntid 128\n.maxnreg 24\n{\n"
                     ".pragma \"enable_smem_spilling\";\n.reg .b64 %d<3>;\n.reg .f64 %f<64>;\n"
                     "ld.param.u64 %d1, [p];\nmov.f64 %f0, 0d0000000000000000;\n");
     for (unsigned i = 1; i <= VALUES; i++)
