@@ -443,13 +443,15 @@ static void test_runs_beside_the_caller(void **state)
 {
     (void)state;
     enum { BESIDE = 3, ROUNDS = 2 };
-    for (AssemblerKind kind = ASSEMBLER_NVJITLINK; kind <= ASSEMBLER_PTXAS; kind++) {
+    unsigned kinds = 0;
+    for (AssemblerKind kind = ASSEMBLER_PTXAS; kind <= ASSEMBLER_NVJITLINK; kind++) {
         Arena *arena = arena_new(), *arenas[BESIDE];
         Assembler *assembler = open_real(arena, kind, "sm_90");
         if (!assembler) {
             arena_free(arena);
-            skip();
+            continue;
         }
+        kinds++;
         Source *source = read_fixture(arena, KERNELS);
         const AssemblyRequest plain = assembly_request(source->text, source->size);
         for (unsigned round = 0; round < ROUNDS; round++) {
@@ -477,13 +479,15 @@ static void test_runs_beside_the_caller(void **state)
         sigprocmask(SIG_BLOCK, NULL, &blocked);
         assert_false(sigismember(&blocked, SIGTERM));
     }
+    if (!kinds)
+        skip();
 }
 
 /* Kernels for the newest architectures, and a request for another architecture than the assembler was opened for. */
 static void test_architectures_of_requests(void **state)
 {
     (void)state;
-    for (AssemblerKind kind = ASSEMBLER_NVJITLINK; kind <= ASSEMBLER_PTXAS; kind++) {
+    for (AssemblerKind kind = ASSEMBLER_PTXAS; kind <= ASSEMBLER_NVJITLINK; kind++) {
         Arena *arena = arena_new();
         Assembler *assembler = open_real(arena, kind, "sm_52");
         if (!assembler) {
@@ -553,7 +557,7 @@ static void test_options_of_requests(void **state)
 static void test_crash_is_survived(void **state)
 {
     (void)state;
-    for (AssemblerKind kind = ASSEMBLER_NVJITLINK; kind <= ASSEMBLER_PTXAS; kind++) {
+    for (AssemblerKind kind = ASSEMBLER_PTXAS; kind <= ASSEMBLER_NVJITLINK; kind++) {
         Arena *arena = arena_new();
         Assembler *assembler = open_real(arena, kind, "sm_90");
         if (!assembler) {
@@ -586,7 +590,7 @@ static void test_kinds_of_ptx(void **state)
     static const char calling[] = ".version 7.8\n.target sm_75\n.address_size 64\n"
                                   ".extern .func elsewhere();\n"
                                   ".visible .entry k()\n{\n\tcall elsewhere, ();\n\tret;\n}\n";
-    for (AssemblerKind kind = ASSEMBLER_NVJITLINK; kind <= ASSEMBLER_PTXAS; kind++) {
+    for (AssemblerKind kind = ASSEMBLER_PTXAS; kind <= ASSEMBLER_NVJITLINK; kind++) {
         Arena *arena = arena_new();
         Assembler *assembler = open_real(arena, kind, "sm_75");
         if (!assembler) {

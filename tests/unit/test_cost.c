@@ -178,6 +178,8 @@ static void copies_are_seen_through(void **state)
         {"xor.b64 %rd4, %rd3, %rd1;\nxor.b64 %rd5, %rd4, %rd2;\n", "ld.global.u32 %r8, [%rd5];", "", false, 0},
         {"cvt.u32.u64 %r5, %rd3;\nprmt.b32 %r6, %r5, %r5, 0x3210;\ncvt.u64.u32 %rd4, %r6;\n",
          "and.b64 %rd5, %rd3, -4294967296;\nor.b64 %rd6, %rd4, %rd5;\n", "ld.global.u32 %r8, [%rd6];", true, 0},
+        {"cvt.u32.u64 %r5, %rd3;\nprmt.b32 %r6, %r5, %r5, 0x3210;\ncvt.u64.u32 %rd4, %r6;\n",
+         "and.b64 %rd5, %rd2, -4294967296;\nor.b64 %rd6, %rd4, %rd5;\n", "ld.global.u32 %r8, [%rd6];", false, 0},
         {own_word, "st.volatile.shared.b32 [%r5], %r4;\nld.volatile.shared.b32 %r7, [%r5];\n", by_index, true, 2},
         {own_word, "st.shared.b32 [%r5], %r4;\nld.shared.b32 %r7, [%r5];\n", by_index, false, 2},
         {own_word, "st.volatile.shared.b32 [%r5], %r4;\nld.volatile.shared.b32 %r7, [%r5+4];\n", by_index, false, 2},

@@ -128,7 +128,7 @@ static void prepared_forms_are_answered(void **state)
     Module *large = module_from(HEADER ".visible .entry k(.param .u64 p)\n{\n.reg .b64 %d<3>;\n"
                                        ".shared .b8 s[500000];\nmov.u64 %d1, s;\nld.param.u64 %d2, [p];\n"
                                        "st.global.u64 [%d2], %d1;\nret;\n}\n");
-    for (AssemblerKind kind = ASSEMBLER_NVJITLINK; kind <= ASSEMBLER_PTXAS; kind++) {
+    for (AssemblerKind kind = ASSEMBLER_PTXAS; kind <= ASSEMBLER_NVJITLINK; kind++) {
         Assembler *assembler = assembler_open(arena, kind, "sm_90", &error);
         if (!assembler)
             continue;
@@ -191,7 +191,7 @@ static void options_make_another_form(void **state)
                               "st.volatile.global.u32 [%d1], %r3;\nadd.u32 %r1, %r1, 1;\n"
                               "setp.lt.u32 %q1, %r1, 12;\n@%q1 bra L;\nret;\n}\n";
     Module *module = module_from(text);
-    for (AssemblerKind kind = ASSEMBLER_NVJITLINK; kind <= ASSEMBLER_PTXAS; kind++) {
+    for (AssemblerKind kind = ASSEMBLER_PTXAS; kind <= ASSEMBLER_NVJITLINK; kind++) {
         Assembler *assembler = assembler_open(arena, kind, "sm_90", &error);
         if (!assembler)
             continue;
