@@ -177,6 +177,9 @@ extern const Program ptxas_program;   /* ptxas.c */
 
 /* assembler.c, for many.c */
 
+/* How often somebody who waits is told that there is nothing yet; for worker.c, too. */
+enum { WAITING_MS = 200 };
+
 /* Tells whoever wants to know that the caller waits for a run, or that one is done. */
 void assembler_waits(const Assembler *assembler, bool done);
 /* Another of the same, for one run at a time beside the first, until it is given back; NULL if it cannot be started. */

@@ -9,10 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    MOST_AT_ONCE = 64,
-    WAITING_MS = 200, /* between calls of those who watch the time */
-};
+enum { MOST_AT_ONCE = 64 };
 
 unsigned assembler_width(void)
 {

@@ -176,9 +176,6 @@ _Noreturn static void child_main(const Worker *worker, int service, uint64_t mem
 
 typedef enum Transfer { TRANSFER_DONE, TRANSFER_ENDED, TRANSFER_LATE, TRANSFER_GARBAGE } Transfer;
 
-/* How often somebody who waits is told that there is nothing yet. */
-#define WAITING_MS 200
-
 static Transfer wait_for(int fd, short events, int64_t deadline, const Outcome *outcome)
 {
     for (;;) {

@@ -114,6 +114,16 @@ static FunctionForm form_of(Module *module, Tuning *tuning, unsigned cap)
     return (FunctionForm){.function = kernel, .tuning = tuning};
 }
 
+/* Frees what a test has used, which is skipped without an assembler. */
+static void test_end(Arena *arena, Module *module, Assembler *assembler)
+{
+    assembler_close(assembler);
+    release(module);
+    arena_free(arena);
+    if (!assembler)
+        skip();
+}
+
 /* Forms that are prepared get the figures that they get one by one, with every assembler that is installed; one of
  * them is wrong. */
 static void prepared_forms_are_answered(void **state)
@@ -271,11 +281,7 @@ static void predictions_use_the_machine_code_at_hand(void **state)
         assembler_set_waiting(assembler, NULL, NULL);
         assembler_judge_close(&judge);
     }
-    assembler_close(assembler);
-    release(module);
-    arena_free(arena);
-    if (!assembler)
-        skip();
+    test_end(arena, module, assembler);
 }
 
 /* What a prediction of the input needs is assembled beside the caller, once, and so is what the disk has figures of. */
@@ -325,11 +331,7 @@ static void predictions_are_prepared(void **state)
         cycles = cost.time.cycles;
         assembler_judge_close(&judge);
     }
-    assembler_close(assembler);
-    release(module);
-    arena_free(arena);
-    if (!assembler)
-        skip();
+    test_end(arena, module, assembler);
 }
 
 /* Where spills go to shared memory, those to local memory are counted in the code, helpers included: a division calls
@@ -400,11 +402,7 @@ static void the_judge_is_told(void **state)
         assert_int_equal(figures.registers, assembly.resources[0].registers);
         assembler_judge_close(&judge);
     }
-    assembler_close(assembler);
-    release(module);
-    arena_free(arena);
-    if (!assembler)
-        skip();
+    test_end(arena, module, assembler);
 }
 
 static void time_ends(void **state)
