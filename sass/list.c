@@ -14,6 +14,12 @@ static void print_control(const MachineInstruction *instruction, Buf *out)
                instruction->yield ? 'y' : '-', instruction->stall);
 }
 
+/* Whether nvdisasm was asked for live registers: one at least is live at the first instruction of every kernel. */
+static bool has_live_registers(const MachineCode *code)
+{
+    return code->count && code->instructions[0].live;
+}
+
 static void print_instruction(const MachineMap *map, uint32_t index, double executions, Buf *out)
 {
     const MachineCode *code = map->code;
@@ -28,8 +34,8 @@ static void print_instruction(const MachineMap *map, uint32_t index, double exec
         buf_puts(out, "      -");
     buf_printf(out, " %-8s", machine_class_name(instruction->class));
     print_control(instruction, out);
-    if (instruction->live)
-        buf_printf(out, " %3u", instruction->live);
+    if (has_live_registers(code))
+        buf_printf(out, "%8u", instruction->live);
     buf_puts(out, "  ");
     if (instruction->text) {
         buf_puts(out, instruction->text);
@@ -48,7 +54,8 @@ static void print_instruction(const MachineMap *map, uint32_t index, double exec
 void machine_list(const MachineMap *map, const MachineExecutions *executions, Buf *out)
 {
     const MachineCode *code = map->code;
-    buf_puts(out, " address     executions   line class    wait   rw y stall instruction\n");
+    buf_printf(out, " address     executions   line class    wait   rw y stall%s instruction\n",
+               has_live_registers(code) ? " live" : "");
     for (uint32_t b = 0; b < code->block_count; b++) {
         const MachineBlock *block = &code->blocks[b];
         if (code->functions[block->function].first == block->first)
