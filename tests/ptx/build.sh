@@ -93,6 +93,9 @@ build() {
         done
         nvidia floats $target .fast -use_fast_math
     done
+    for kernel in fft16 nlm reduce softmax spmv stencil27; do
+        nvidia corpus.$kernel sm_90 .unoptimized -Xcicc -O0
+    done
     nvidia floats sm_80 .unfused -fmad=false -ftz=true -prec-div=false -prec-sqrt=false
     for file in corpus.*.cu; do
         nvidia "${file%.cu}" sm_100 ""

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Compares coarsened kernels with the originals in the emulator, byte by byte: the corpus, shapes of control flow,
-# random kernels. The refusals and their reasons are compared with tests/cases/coarsen/refusals.txt, which
-# `tests/suites/coarsen.sh -u` rewrites.
+# Compares coarsened kernels with the originals in the emulator, byte by byte: the corpus, as several compilers and
+# options make it, shapes of control flow, random kernels. The refusals and their reasons are compared with
+# tests/cases/coarsen/refusals.txt, which `tests/suites/coarsen.sh -u` rewrites.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . tests/suites/programs.bash
@@ -59,6 +59,15 @@ for file in "$shapes"/hand/*.ptx; do
     others+=("$file" "$launch")
 done
 check hand -e "${others[@]}"
+pairs=()
+for file in tests/ptx/corpus.*.ptx; do
+    name="${file#tests/ptx/corpus.}"
+    for launch in "corpus/${name%%.*}"/*.launch.json; do
+        case "$launch" in *.large.launch.json) continue ;; esac
+        pairs+=("$file" "$launch")
+    done
+done
+check corpus.others -c x2,x4:unit "${pairs[@]}"
 others=()
 for file in tests/ptx/*.ptx; do
     others+=("$file" -)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# ptxopt run and -verify on the corpus: every kernel, coarsened in several ways, reduced to 32 registers, or both,
-# computes the same as before; results, counters and messages do not depend on the number of cores; a launch that cannot
-# be verified is reported as such.
+# ptxopt run and -verify on the corpus: every kernel, as several compilers and options make it, coarsened in several
+# ways, reduced to 32 registers, or both, computes the same as before; results, counters and messages do not depend on
+# the number of cores; a launch that cannot be verified is reported as such.
 set -uo pipefail
 
 program="${PTXOPT:?}"
@@ -19,8 +19,8 @@ launches() {
     for launch in corpus/*/*.launch.json; do
         case "$launch" in *.large.launch.json | *.slow.launch.json) continue ;; esac
         name="$(basename "$(dirname "$launch")")"
-        for ptx in corpus/"$name"/"$name".$1.ptx; do
-            printf '%s %s\n' "$ptx" "$launch"
+        for ptx in corpus/"$name"/"$name".$1.ptx tests/ptx/corpus."$name".$1{,.*}.ptx; do
+            [ ! -f "$ptx" ] || printf '%s %s\n' "$ptx" "$launch"
         done
     done
 }
