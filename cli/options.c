@@ -317,7 +317,7 @@ static void check_options(Reader *reader)
 void options_init(Options *options)
 {
     *options = (Options){.level = 2,
-                         .search = SEARCH_SECONDS,
+                         .search = -1,
                          .assembler = ASSEMBLER_AUTO,
                          .stride = {.kind = STRIDE_BLOCK}};
     for (unsigned i = 0; i < PASS_COUNT; i++)
@@ -398,6 +398,12 @@ OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options 
         check_outputs(&reader);
     *error = reader.error;
     return reader.error ? OPTIONS_WRONG : OPTIONS_RUN;
+}
+
+double options_search_seconds(const Options *options)
+{
+    static const double by_level[] = {0, 60, 120, 600};
+    return options->search < 0 ? by_level[options->level] : options->search;
 }
 
 /* The last option that names the kernel, or else the last one without a kernel. */

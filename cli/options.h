@@ -43,9 +43,6 @@ typedef struct BlockOption {
     unsigned threads[3];
 } BlockOption;
 
-/* The default of -search. */
-#define SEARCH_SECONDS 600
-
 /* What a signal handler and a search share. */
 typedef struct Interrupt {
     volatile sig_atomic_t armed; /* during a search, an interrupt ends the search, not the process */
@@ -88,7 +85,7 @@ typedef struct Options {
     bool keep_original; /* of a coarsened kernel, as NAME__ptxopt_original */
     bool missing_ok; /* options for kernels that the module does not have are ignored */
     unsigned level;
-    double search;  /* -search: seconds that the search for a form of one kernel may take */
+    double search;  /* -search: seconds that the search for a form of one kernel may take; negative: not given */
     Interrupt *interrupt; /* the user's wish to end a search; NULL: an interrupt ends the process */
     PassOptions passes;
     bool canonical; /* print everything from its parsed form */
@@ -164,6 +161,8 @@ const struct option *cost_options_table(void);
 const CoarsenOption *options_coarsen_for(const Options *options, const char *kernel);
 const RegistersOption *options_registers_for(const Options *options, const char *kernel);
 const BlockOption *options_block_for(const Options *options, const char *kernel);
+/* Seconds that the search for a form of one kernel may take: those of -search, or what the level allows. */
+double options_search_seconds(const Options *options);
 /* Whether "-uj auto" is given. */
 bool options_jam_auto(const Options *options);
 /* Whether -entry selects the kernel. */

@@ -72,7 +72,7 @@ const char *options_help(Arena *arena)
              "  -Xptxas WORD                pass this word to ptxas, which then is the assembler; may be repeated\n"
              "  -missing-ok                 ignore options for kernels that the module does not have\n"
              "  -O0 .. -O3                  how many forms to try (-O2)\n"
-             "  -search SECONDS             how long to look for a form with fewer registers (600); the best\n"
+             "  -search SECONDS             how long to look for a form with fewer registers; the best\n"
              "                              until then is written, as after an interrupt\n"
              "  -p PASS,-PASS...            switch passes on and off\n"
              "  -d LETTERS                  print the code after these passes to standard error\n"

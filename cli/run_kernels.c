@@ -185,7 +185,7 @@ static void search_begin(Run *run)
     Interrupt *interrupt = run->options->interrupt;
     if (!run->assembler)
         return;
-    assembler_judge_limit(&run->judge, run->options->search);
+    assembler_judge_limit(&run->judge, options_search_seconds(run->options));
     run->judge.interrupted = interrupt ? &interrupt->seen : NULL;
     if (interrupt)
         interrupt->armed = 1;

@@ -228,6 +228,25 @@ static void test_registers_and_blocks(void **state)
     check_wrong("-block 16x16 in.ptx", "expected X");
 }
 
+static double search_seconds(const char *text)
+{
+    Line line = line_read(text);
+    assert_int_equal(line.outcome, OPTIONS_RUN);
+    double seconds = options_search_seconds(&line.options);
+    line_free(&line);
+    return seconds;
+}
+
+static void test_search_time(void **state)
+{
+    (void)state;
+    assert_true(search_seconds("k.ptx") == 120);
+    assert_true(search_seconds("-O1 k.ptx") == 60);
+    assert_true(search_seconds("-O3 k.ptx") == 600);
+    assert_true(search_seconds("-search 2.5 -O3 k.ptx") == 2.5);
+    assert_true(search_seconds("-search 0 k.ptx") == 0);
+}
+
 static void test_report(void **state)
 {
     (void)state;
@@ -383,6 +402,7 @@ int main(void)
         cmocka_unit_test(test_coarsen),
         cmocka_unit_test(test_stride),
         cmocka_unit_test(test_registers_and_blocks),
+        cmocka_unit_test(test_search_time),
         cmocka_unit_test(test_report),
         cmocka_unit_test(test_passes),
         cmocka_unit_test(test_rest),
