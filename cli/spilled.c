@@ -12,7 +12,7 @@ static bool has_text(const char *ptx, size_t size, const char *text)
 /* Accesses to local memory of the kernel's own are no spills, and look alike. */
 bool spills_need_counting(const char *ptx, size_t size)
 {
-    return has_text(ptx, size, "\"enable_smem_spilling\"") && !has_text(ptx, size, ".local");
+    return has_text(ptx, size, "\"" SMEM_SPILLING "\"") && !has_text(ptx, size, ".local");
 }
 
 void spills_count(const Assembly *assembly, const char *kernel, Figures *figures)

@@ -185,10 +185,13 @@ typedef struct Pragma {
     unsigned count;
 } Pragma;
 
+/* The pragma with which ptxas spills to shared memory (PTX 9.0). */
+#define SMEM_SPILLING "enable_smem_spilling"
+
 /* What a pragma in a body applies to. */
 typedef enum PragmaScope {
     PRAGMA_LOAD,     /* the next load: "used_bytes_mask" */
-    PRAGMA_FUNCTION, /* "enable_smem_spilling" */
+    PRAGMA_FUNCTION, /* SMEM_SPILLING */
     PRAGMA_BLOCK,    /* the block that follows: "nounroll", "frequency", and all that is not known */
 } PragmaScope;
 PragmaScope pragma_scope(const char *text);

@@ -53,7 +53,7 @@ PragmaScope pragma_scope(const char *text)
     static const char load[] = "used_bytes_mask"; /* followed by the mask */
     if (strncmp(text, load, sizeof load - 1) == 0)
         return PRAGMA_LOAD;
-    return strcmp(text, "enable_smem_spilling") == 0 ? PRAGMA_FUNCTION : PRAGMA_BLOCK;
+    return strcmp(text, SMEM_SPILLING) == 0 ? PRAGMA_FUNCTION : PRAGMA_BLOCK;
 }
 
 bool module_is_debug(const Module *module)

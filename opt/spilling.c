@@ -12,7 +12,6 @@
 #include "opt/estimate.h"
 #include "opt/registers_search.h"
 
-static const char pragma_text[] = "enable_smem_spilling";
 enum {
     MOST_SHARED = 49152, /* bytes that a kernel can declare, on every architecture */
     FORMS = 5,           /* the assembler's own spills, and demotions */
@@ -33,7 +32,7 @@ static const double most_instructions = 1.01, most_accesses = 1.02;
 
 static Name pragma_name(const Body *body)
 {
-    return intern(body->module->names, pragma_text);
+    return intern(body->module->names, SMEM_SPILLING);
 }
 
 static bool has_pragma(const Body *body)
@@ -213,7 +212,7 @@ static Body *form_make(const Spilling *spilling, unsigned index, const char **wh
         return NULL;
     Body *body = body_clone(from);
     if (!index) {
-        block_add_pragma(body, body->blocks.data[0], pragma_text);
+        block_add_pragma(body, body->blocks.data[0], SMEM_SPILLING);
         *what = "spills in shared memory";
         return body;
     }
