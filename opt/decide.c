@@ -150,6 +150,37 @@ static bool joined_settle(const Decider *decider, Inst *inst)
     return false;
 }
 
+static bool has_cold_side_only(const Block *block)
+{
+    bool any = false;
+    FOR_EACH_SUCC(block, succ)
+    {
+        if (!succ->is_cold)
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+/* A slow side whose other side is gone is where all go: it is slow no longer, and neither is what follows in it. */
+static void slow_sides_check(const Body *body, Arena *scratch)
+{
+    VEC(Block *) warm = {0};
+    for (size_t b = 0; b < body->blocks.count; b++)
+        if (!body->blocks.data[b]->is_cold && has_cold_side_only(body->blocks.data[b]))
+            VEC_PUSH(scratch, warm, body->blocks.data[b]);
+    while (warm.count) {
+        const Block *block = warm.data[--warm.count];
+        FOR_EACH_SUCC(block, succ)
+        {
+            if (!succ->is_cold || succ->is_never)
+                continue;
+            succ->is_cold = false;
+            VEC_PUSH(scratch, warm, succ);
+        }
+    }
+}
+
 bool pass_decide(PassContext *context)
 {
     Arena *scratch = arena_new();
@@ -172,11 +203,14 @@ bool pass_decide(PassContext *context)
         }
         settled += branch_settle(&decider, body->blocks.data[b]);
     }
+    if (settled) {
+        body_update_preds(body);
+        body_remove_unreachable(body);
+        slow_sides_check(body, scratch);
+    }
     arena_free(scratch);
     if (!settled)
         return false;
-    body_update_preds(body);
-    body_remove_unreachable(body);
     analyses_invalidate(context->analyses, ANALYSES_ALL);
     remove_dead_code(body, context->analyses);
     return true;
