@@ -132,6 +132,7 @@ static void check_seed(void *context, uint64_t seed)
             sums->wrong++;
             keep_wrong(arena, settings->folder, "jam", seed, &after, &text);
         }
+        function_set_body(kernel, NULL);
     }
     arena_free(module->arena);
     arena_free(arena);
