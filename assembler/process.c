@@ -133,20 +133,65 @@ void signals_release(SignalHold *hold)
     sigprocmask(SIG_SETMASK, &hold->before, NULL);
 }
 
-_Noreturn static void child_run(const char *const *arguments, const char *directory, uint64_t memory, pid_t parent,
-                                int output, int failure, const SignalHold *hold)
+/* What a child is started with. It is made before the fork: other threads may hold locks then, those of the allocator
+ * and of the environment among them, so up to execve the child calls nothing that needs one (POSIX, fork). */
+typedef struct ChildStart {
+    const char *const *arguments;
+    const char *directory; /* its working directory, and TMPDIR; NULL: the caller's */
+    char *folder;          /* "TMPDIR=..." */
+    const char **environment;
+    uint64_t memory;
+    pid_t parent;
+} ChildStart;
+
+static bool is_setting_of(const char *setting, const char *name)
 {
-    child_prepare(parent);
+    size_t length = strlen(name);
+    return strncmp(setting, name, length) == 0 && setting[length] == '=';
+}
+
+/* False, with errno set, without memory. */
+static bool child_start_make(ChildStart *start, const char *const *arguments, const char *directory)
+{
+    size_t count = 0, kept = 0;
+    while (environ[count])
+        count++;
+    *start = (ChildStart){.arguments = arguments, .directory = directory, .parent = getpid()};
+    start->environment = malloc((count + 3) * sizeof *start->environment);
+    if (!start->environment || (directory && asprintf(&start->folder, "TMPDIR=%s", directory) < 0)) {
+        free(start->environment);
+        errno = ENOMEM;
+        return false;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!is_setting_of(environ[i], "PTXOPT_NESTED") && !(directory && is_setting_of(environ[i], "TMPDIR")))
+            start->environment[kept++] = environ[i];
+    /* A ptxas that is ptxopt-ptxas then runs the real one. */
+    start->environment[kept++] = "PTXOPT_NESTED=1";
+    if (directory)
+        start->environment[kept++] = start->folder;
+    start->environment[kept] = NULL;
+    memory_limit(&start->memory);
+    return true;
+}
+
+static void child_start_free(ChildStart *start)
+{
+    free(start->environment);
+    free(start->folder);
+}
+
+_Noreturn static void child_run(const ChildStart *start, int output, int failure, const SignalHold *hold)
+{
+    child_prepare(start->parent);
     setpgid(0, 0);
     sigprocmask(SIG_SETMASK, &hold->before, NULL);
     int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(output, 1) >= 0 && dup2(output, 2) >= 0 &&
-        (!directory || (chdir(directory) == 0 && setenv("TMPDIR", directory, 1) == 0)) &&
-        /* A ptxas that is ptxopt-ptxas then runs the real one. */
-        setenv("PTXOPT_NESTED", "1", 1) == 0) {
+        (!start->directory || chdir(start->directory) == 0)) {
         /* Last, because this process has the parent's data until it runs the program. */
-        child_limit_memory(0, memory);
-        execv(arguments[0], (char *const *)arguments);
+        child_limit_memory(0, start->memory);
+        execve(start->arguments[0], (char *const *)start->arguments, (char *const *)start->environment);
     }
     int problem = errno;
     if (write(failure, &problem, sizeof problem) < 0)
@@ -231,17 +276,22 @@ ProcessEnd process_run(const char *const *arguments, const char *directory, unsi
                        Outcome *outcome, int *status)
 {
     int64_t deadline = clock_ms() + timeout_ms;
-    uint64_t memory;
+    ChildStart start;
     Pipes pipes;
-    memory_limit(&memory);
-    if (!pipes_open(&pipes)) {
+    if (!child_start_make(&start, arguments, directory)) {
         *status = errno;
         return PROCESS_NOT_STARTED;
     }
-    pid_t parent = getpid(), pid = fork();
+    if (!pipes_open(&pipes)) {
+        *status = errno;
+        child_start_free(&start);
+        return PROCESS_NOT_STARTED;
+    }
+    pid_t pid = fork();
     if (pid == 0)
-        child_run(arguments, directory, memory, parent, pipes.output[1], pipes.failure[1], hold);
+        child_run(&start, pipes.output[1], pipes.failure[1], hold);
     int problem = pid < 0 ? errno : 0;
+    child_start_free(&start);
     close(pipes.output[1]);
     close(pipes.failure[1]);
     ProcessEnd end = PROCESS_NOT_STARTED;
