@@ -17,7 +17,7 @@ typedef struct Place {
 } Place;
 
 static const char *const variables[] = {"PTXOPT_PTXAS", "PTXOPT_NVJITLINK", "PTXOPT_CUDA_DRIVER", "FAKE_MODE",
-                                        "FAKE_RECORD",  "FAKE_PID_FILE",    "FAKE_CUBIN"};
+                                        "FAKE_RECORD",  "FAKE_PID_FILE",    "FAKE_CUBIN",         "PTXOPT_NESTED"};
 
 static size_t count_entries(const char *path)
 {
@@ -134,9 +134,10 @@ static Assembly run_script(const Place *place, const char *body, unsigned timeou
 static void test_ptxas_works(void **state)
 {
     const Place *place = *state;
-    Assembly assembly = run_script(place, "good; echo \"$@\"; pwd; echo scratch >core; mkdir -p deep/er; cd deep/er; "
-                                          "echo \"$TMPDIR\" >left",
-                                   0);
+    setenv("PTXOPT_NESTED", "before", 1); /* which the child has only once, as TMPDIR */
+    Assembly assembly = run_script(place, "n=$(xargs -0n1 </proc/$$/environ | grep -cE '^(TMPDIR|PTXOPT_NESTED)=')\n"
+                                          "[ $PTXOPT_NESTED$n$TMPDIR = 12$PWD ] && good; echo \"$@\"; pwd; "
+                                          "echo scratch >core; mkdir -p deep/er; echo \"$TMPDIR\" >deep/er/left", 0);
     assert_int_equal(assembly.failure, ASSEMBLY_DONE);
     assert_int_equal(assembly.resource_count, 1);
     assert_int_equal(assembly.resources[0].registers, 20);
