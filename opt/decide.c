@@ -207,11 +207,9 @@ bool pass_decide(PassContext *context)
         body_update_preds(body);
         body_remove_unreachable(body);
         slow_sides_check(body, scratch);
+        analyses_invalidate(context->analyses, ANALYSES_ALL);
+        remove_dead_code(body, context->analyses);
     }
     arena_free(scratch);
-    if (!settled)
-        return false;
-    analyses_invalidate(context->analyses, ANALYSES_ALL);
-    remove_dead_code(body, context->analyses);
-    return true;
+    return settled > 0;
 }
