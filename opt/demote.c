@@ -7,28 +7,20 @@
  * the assembler then neither forwards a stored value to its load in a register nor moves loads of different slots past
  * each other.  Values that are never live at the same time share a slot. */
 #include "opt/demote.h"
+#include "opt/gaps.h"
 #include "opt/pass.h"
-#include "opt/places.h"
 
 enum {
-    DISTANCE = 16, /* instructions after which a value is loaded again */
     BASE_WIDTH = 1, /* registers that the address of the slots takes, wherever there are any */
+    AHEAD = 4,      /* instructions between a load and the use, during which a warp need not wait */
 };
 
 typedef struct Demoter {
+    Gaps gaps;
     Body *body;
     Arena *arena;
     const DemoteRequest *request;
-    const Liveness *liveness;
-    const Values *values;
-    BitSet undefined; /* by RegId: perhaps, so that it cannot be stored (values_maybe_undefined) */
-    const LoopForest *loops;
-    const Lowered *lowered;
-    Places places;
-    int32_t *pressure; /* by position: registers live there */
-    uint32_t *high;    /* by position: places before it with more than the limit */
-    uint32_t *out_start, *out_blocks; /* by RegId: the blocks that it is live out of */
-    RegId base;                       /* the address of the thread's place in slot 0 */
+    RegId base; /* the address of the thread's place in slot 0 */
 } Demoter;
 
 /* A value that could be demoted. */
@@ -108,182 +100,27 @@ const char *demote_obstacle(const Body *body, bool dynamic_is_known)
     return NULL;
 }
 
-static int32_t width_of(const Demoter *demoter, RegId reg)
-{
-    return reg < demoter->lowered->reg_count ? demoter->lowered->width[reg] : 0;
-}
-
-/* Registers that are live at each position: before the instruction, or after it with its results. */
-static void pressure_find(Demoter *demoter)
-{
-    RegSet live = regset_new(demoter->arena, demoter->values->reg_count);
-    demoter->pressure = ARENA_ARRAY(demoter->arena, int32_t, demoter->places.total + 1);
-    for (size_t b = 0; b < demoter->body->blocks.count; b++) {
-        LiveSet out = live_out(demoter->liveness, demoter->body->blocks.data[b]);
-        int32_t now = BASE_WIDTH;
-        regset_clear(&live);
-        for (uint32_t i = 0; i < out.count; i++)
-            if (regset_add(&live, out.regs[i]))
-                now += width_of(demoter, out.regs[i]);
-        for (const Inst *inst = demoter->body->blocks.data[b]->last; inst; inst = inst->prev) {
-            int32_t after = now;
-            for (unsigned r = 0; r < inst->ref_count; r++)
-                if (ref_writes(&inst->refs[r])) {
-                    bool was_live = regset_remove(&live, inst->refs[r].reg);
-                    after += was_live ? 0 : width_of(demoter, inst->refs[r].reg);
-                    now -= was_live ? width_of(demoter, inst->refs[r].reg) : 0;
-                }
-            for (unsigned r = 0; r < inst->ref_count; r++)
-                if (ref_reads(&inst->refs[r]) && !live_is_undefined(demoter->liveness, inst->refs[r].reg) &&
-                    regset_add(&live, inst->refs[r].reg))
-                    now += width_of(demoter, inst->refs[r].reg);
-            demoter->pressure[inst->id] = after > now ? after : now;
-        }
-    }
-}
-
-static void high_count(Demoter *demoter)
-{
-    for (uint32_t p = 0; p < demoter->places.total; p++)
-        demoter->high[p + 1] = demoter->high[p] + (demoter->pressure[p] > demoter->request->limit);
-}
-
-static void out_blocks_find(Demoter *demoter)
-{
-    size_t count = demoter->values->reg_count;
-    uint32_t *start = demoter->out_start = ARENA_ARRAY(demoter->arena, uint32_t, count + 2);
-    for (size_t b = 0; b < demoter->body->blocks.count; b++) {
-        LiveSet out = live_out(demoter->liveness, demoter->body->blocks.data[b]);
-        for (uint32_t i = 0; i < out.count; i++)
-            start[out.regs[i] + 2]++;
-    }
-    for (size_t r = 2; r < count + 2; r++)
-        start[r] += start[r - 1];
-    demoter->out_blocks = ARENA_ARRAY(demoter->arena, uint32_t, start[count + 1] + 1);
-    for (size_t b = 0; b < demoter->body->blocks.count; b++) {
-        LiveSet out = live_out(demoter->liveness, demoter->body->blocks.data[b]);
-        for (uint32_t i = 0; i < out.count; i++)
-            demoter->out_blocks[start[out.regs[i] + 1]++] = (uint32_t)b;
-    }
-}
-
-static void demoter_start(Demoter *demoter, Arena *arena, Body *body, Analyses *analyses, const Machine *machine,
-                          const DemoteRequest *request)
-{
-    *demoter = (Demoter){.body = body,
-                         .arena = arena,
-                         .request = request,
-                         .liveness = analyses_liveness(analyses),
-                         .values = analyses_values(analyses),
-                         .undefined = values_maybe_undefined(arena, analyses_values(analyses)),
-                         .loops = analyses_loops(analyses),
-                         .base = REG_NONE};
-    demoter->lowered = lowered_compute(arena, body, demoter->values, machine->loads_parameters);
-    places_number(&demoter->places, arena, body, demoter->values, DISTANCE);
-    demoter->high = ARENA_ARRAY(arena, uint32_t, demoter->places.total + 1);
-    pressure_find(demoter);
-    high_count(demoter);
-    out_blocks_find(demoter);
-}
-
-/* Positions [from, to). */
-typedef struct Range {
-    uint32_t from, to;
-} Range;
-
-typedef VEC(Range) RangeList;
-
-static void range_add(const Demoter *demoter, RangeList *ranges, uint32_t from, uint32_t to)
-{
-    if (to > from)
-        VEC_PUSH(demoter->arena, *ranges, (Range){from, to});
-}
-
-/* Where the value is in a register that it leaves when it is demoted, and where it stays in one.  Returns what the
- * stores and loads cost, which is 0 where there is nothing to gain. */
-static uint64_t ranges_find(Demoter *demoter, RegId value, RangeList *live, RangeList *kept)
-{
-    Places *places = &demoter->places;
-    const ValueDef *def = &demoter->values->defs[value];
-    uint32_t count = places_collect(places, value), begin = places_definition(places, def), near_first;
-    uint32_t near = places_near_end(places, def, count, &near_first);
-    uint64_t cost = loop_weight(demoter->loops, def->block);
-    live->count = kept->count = 0;
-    if (!count || near == count)
-        return 0;
-    for (uint32_t i = demoter->out_start[value]; i < demoter->out_start[value + 1]; i++) {
-        uint32_t b = demoter->out_blocks[i];
-        range_add(demoter, live, b == def->block->id ? begin : places->begin[b], places->end[b]);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t b = places->points[i].block;
-        bool is_last = i + 1 == count || places->points[i + 1].block != b;
-        if (is_last && !live_set_has(live_out(demoter->liveness, demoter->body->blocks.data[b]), value))
-            range_add(demoter, live, b == def->block->id ? begin : places->begin[b], places->points[i].position);
-    }
-    if (near > near_first)
-        range_add(demoter, kept, begin, places->points[near - 1].position);
-    for (uint32_t i = 0; i < count;) {
-        if (i >= near_first && i < near) {
-            i = near;
-            continue;
-        }
-        uint32_t end = places_cluster_end(places, i, i < near_first ? near_first : count);
-        range_add(demoter, kept, places->points[i].position, places->points[end - 1].position);
-        cost += loop_weight(demoter->loops, demoter->body->blocks.data[places->points[i].block]);
-        i = end;
-    }
-    return cost;
-}
-
-static uint64_t high_in(const Demoter *demoter, const RangeList *ranges)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < ranges->count; i++)
-        sum += demoter->high[ranges->data[i].to] - demoter->high[ranges->data[i].from];
-    return sum;
-}
-
-static uint64_t gain_of(Demoter *demoter, RegId value, RangeList *live, RangeList *kept)
-{
-    uint64_t cost = ranges_find(demoter, value, live, kept), freed = cost ? high_in(demoter, live) : 0;
-    uint64_t stays = cost ? high_in(demoter, kept) : 0;
-    return freed > stays ? ((freed - stays) << 16) / cost : 0;
-}
-
-static void pressure_add_ranges(Demoter *demoter, const RangeList *ranges, int32_t change)
-{
-    for (size_t i = 0; i < ranges->count; i++)
-        for (uint32_t p = ranges->data[i].from; p < ranges->data[i].to; p++)
-            demoter->pressure[p] += change;
-}
-
 static bool is_demotable(const Demoter *demoter, RegId value)
 {
-    const Reg *reg = &demoter->body->regs.data[value];
-    const ValueDef *def = &demoter->values->defs[value];
-    unsigned bits = type_bits(reg->type);
-    if (bitset_has(&demoter->undefined, value) || !width_of(demoter, value) || reg->vector > 1)
-        return false;
-    if (type_class(reg->type) == CLASS_PRED || type_class(reg->type) == CLASS_OPAQUE ||
-        (bits != 16 && bits != 32 && bits != 64))
-        return false;
-    return !def->inst || !(def->inst->effects & (EFFECT_ASYNC | EFFECT_CONTROL));
+    Type type = demoter->gaps.body->regs.data[value].type;
+    unsigned bits = type_bits(type);
+    return gaps_may_leave(&demoter->gaps, value) && type_class(type) != CLASS_PRED &&
+           type_class(type) != CLASS_OPAQUE && (bits == 16 || bits == 32 || bits == 64);
 }
 
 /* Whether 'value' is live just after the definition of 'other': in SSA form two values interfere where one is live at
  * the definition of the other. */
 static bool live_after_definition(Demoter *demoter, RegId value, RegId other)
 {
-    const ValueDef *def = &demoter->values->defs[other];
-    if (live_set_has(live_out(demoter->liveness, def->block), value))
-        return demoter->values->defs[value].block != def->block ||
-               places_definition(&demoter->places, &demoter->values->defs[value]) <=
-                   places_definition(&demoter->places, def);
-    uint32_t count = value_use_count(demoter->values, value), at = places_definition(&demoter->places, def);
-    const ValueUse *uses = value_uses(demoter->values, value);
-    const ValueDef *own = &demoter->values->defs[value];
-    if (own->block == def->block && places_definition(&demoter->places, own) > at)
+    const ValueDef *def = &demoter->gaps.values->defs[other];
+    if (live_set_has(live_out(demoter->gaps.liveness, def->block), value))
+        return demoter->gaps.values->defs[value].block != def->block ||
+               places_definition(&demoter->gaps.places, &demoter->gaps.values->defs[value]) <=
+                   places_definition(&demoter->gaps.places, def);
+    uint32_t count = value_use_count(demoter->gaps.values, value), at = places_definition(&demoter->gaps.places, def);
+    const ValueUse *uses = value_uses(demoter->gaps.values, value);
+    const ValueDef *own = &demoter->gaps.values->defs[value];
+    if (own->block == def->block && places_definition(&demoter->gaps.places, own) > at)
         return false;
     for (uint32_t u = 0; u < count; u++)
         if (uses[u].inst && uses[u].block == def->block && uses[u].inst->id >= at)
@@ -394,38 +231,37 @@ static RegId load_make(Demoter *demoter, RegId value, const unsigned slots[2], S
     return loaded;
 }
 
-static void store_place(Demoter *demoter, RegId value, const unsigned slots[2])
+/* What a value is kept in. */
+typedef struct Choice {
+    RegId value;
+    unsigned slots[2];
+} Choice;
+
+typedef VEC(Choice) ChoiceList;
+
+static void store_place(Demoter *demoter, const Choice *choice)
 {
-    const ValueDef *def = &demoter->values->defs[value];
     Sequence sequence = {0};
-    store_make(demoter, value, slots, &sequence);
+    store_make(demoter, choice->value, choice->slots, &sequence);
     for (unsigned i = sequence.count; i-- > 0;)
-        if (def->inst)
-            inst_insert_after(def->inst, sequence.insts[i]);
-        else
-            inst_insert_first(def->block, sequence.insts[i]);
+        gaps_insert_after_definition(&demoter->gaps, choice->value, sequence.insts[i]);
 }
 
-static void loads_place(Demoter *demoter, RegId value, const unsigned slots[2])
+/* A choice that is being carried out. */
+typedef struct Loading {
+    Demoter *demoter;
+    const Choice *choice;
+} Loading;
+
+static RegId load_place(void *context, RegId value, const Point *point)
 {
-    Places *places = &demoter->places;
-    const ValueDef *def = &demoter->values->defs[value];
-    uint32_t count = places_collect(places, value), near_first;
-    uint32_t near = places_near_end(places, def, count, &near_first);
-    for (uint32_t i = 0; i < count;) {
-        if (i >= near_first && i < near) {
-            i = near;
-            continue;
-        }
-        uint32_t end = places_cluster_end(places, i, i < near_first ? near_first : count);
-        Sequence sequence = {0};
-        RegId loaded = load_make(demoter, value, slots, &sequence);
-        for (unsigned s = 0; s < sequence.count; s++)
-            place_inst(demoter->body, &places->points[i], sequence.insts[s]);
-        for (uint32_t j = i; j < end; j++)
-            use_set(places->points[j].use, loaded);
-        i = end;
-    }
+    const Loading *loading = context;
+    Sequence sequence = {0};
+    RegId loaded = load_make(loading->demoter, value, loading->choice->slots, &sequence);
+    gaps_insert_ahead(&loading->demoter->gaps, point, AHEAD, loading->demoter->request->loads_early, sequence.insts[0]);
+    for (unsigned i = 1; i < sequence.count; i++)
+        inst_insert_after(sequence.insts[i - 1], sequence.insts[i]);
+    return loaded;
 }
 
 /* The number of the thread in its block, whatever the block's shape. */
@@ -474,29 +310,21 @@ static Option *option_best(Demoter *demoter, Option *options, size_t count, uint
                 best = &options[i];
         if (!best || best->version == version)
             return best;
-        best->gain = gain_of(demoter, best->value, live, kept);
+        best->gain = gaps_gain(&demoter->gaps, best->value, live, kept);
         best->version = version;
     }
 }
 
-/* What is demoted, and where. */
-typedef struct Choice {
-    RegId value;
-    unsigned slots[2];
-} Choice;
-
-typedef VEC(Choice) ChoiceList;
-
 static void choices_make(Demoter *demoter, ChoiceList *choices, unsigned *used)
 {
     size_t count = 0;
-    Option *options = ARENA_ARRAY(demoter->arena, Option, demoter->values->reg_count + 1);
+    Option *options = ARENA_ARRAY(demoter->arena, Option, demoter->gaps.values->reg_count + 1);
     Slot *slots = ARENA_ARRAY(demoter->arena, Slot, demoter->request->slots + 1);
     RangeList live = {0}, kept = {0};
-    for (size_t v = 0; v < demoter->values->reg_count; v++)
+    for (size_t v = 0; v < demoter->gaps.values->reg_count; v++)
         if (is_demotable(demoter, (RegId)v))
-            options[count++] = (Option){(RegId)v, gain_of(demoter, (RegId)v, &live, &kept), 0};
-    for (uint32_t version = 0; demoter->high[demoter->places.total];) {
+            options[count++] = (Option){(RegId)v, gaps_gain(&demoter->gaps, (RegId)v, &live, &kept), 0};
+    for (uint32_t version = 0; gaps_are_wanted(&demoter->gaps);) {
         Option *best = option_best(demoter, options, count, version, &live, &kept);
         if (!best)
             break;
@@ -506,29 +334,29 @@ static void choices_make(Demoter *demoter, ChoiceList *choices, unsigned *used)
         if (!slots_take(demoter, slots, used, best->value, words, choice.slots))
             continue;
         VEC_PUSH(demoter->arena, *choices, choice);
-        ranges_find(demoter, best->value, &live, &kept);
-        pressure_add_ranges(demoter, &live, -width_of(demoter, best->value));
-        pressure_add_ranges(demoter, &kept, width_of(demoter, best->value));
-        high_count(demoter);
+        gaps_find(&demoter->gaps, best->value, &live, &kept);
+        gaps_press(&demoter->gaps, &live, -(int32_t)words);
+        gaps_press(&demoter->gaps, &kept, (int32_t)words);
+        gaps_update(&demoter->gaps);
         version++;
     }
 }
 
 Demotion demote_values(Body *body, Analyses *analyses, const Machine *machine, const DemoteRequest *request)
 {
-    require(body->ssa);
     Arena *arena = arena_new();
-    Demoter demoter;
+    Demoter demoter = {.body = body, .arena = arena, .request = request, .base = REG_NONE};
     ChoiceList choices = {0};
     unsigned used = 0;
-    demoter_start(&demoter, arena, body, analyses, machine, request);
+    gaps_start(&demoter.gaps, arena, body, analyses, machine, request->limit, BASE_WIDTH);
     choices_make(&demoter, &choices, &used);
     if (choices.count)
         demoter.base = body_add_reg(body, TYPE_U32, intern(body->module->names, "%slot"));
     for (size_t i = 0; i < choices.count; i++) {
         /* Loads first: they go by the uses that there were, to which the store is added. */
-        loads_place(&demoter, choices.data[i].value, choices.data[i].slots);
-        store_place(&demoter, choices.data[i].value, choices.data[i].slots);
+        Loading loading = {&demoter, &choices.data[i]};
+        gaps_close(&demoter.gaps, choices.data[i].value, load_place, &loading);
+        store_place(&demoter, &choices.data[i]);
     }
     if (choices.count)
         base_make(&demoter, used);

@@ -11,6 +11,7 @@ typedef struct DemoteRequest {
     unsigned slots;    /* of four bytes for each thread, at most */
     unsigned threads;  /* that a block has at most, whatever its launch */
     bool is_line;      /* no block extends along y or z */
+    bool loads_early;  /* even where that leaves too many live */
 } DemoteRequest;
 
 typedef struct Demotion {
