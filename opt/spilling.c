@@ -14,16 +14,12 @@
 
 enum {
     MOST_SHARED = 49152, /* bytes that a kernel can declare, on every architecture */
-    FORMS = 5,           /* the assembler's own spills, and demotions */
+    FORMS = 6,           /* the assembler's own spills, and demotions */
     FORMS_FIRST = 4,     /* that are tried if there are few assemblies */
     FEW = 30,            /* assemblies */
+    STEP = 5,            /* live registers */
+    LIMIT_MOST = 255,
 };
-
-/* What is demoted, in the order in which it is tried. */
-static const struct {
-    bool of_capped; /* values of the input under the cap, which is in the order of the source; else of the best form */
-    int32_t below;  /* live registers below what the target has room for, that demotion leaves */
-} demotions[FORMS - 1] = {{false, 0}, {true, 0}, {false, 5}, {false, 10}};
 
 /* Forms with a predicted speedup of at least this are as good; but more than 'little' may not be lost in any case. */
 static const double no_difference = 0.995, little = 0.98;
@@ -92,6 +88,8 @@ typedef struct Form {
     Body *body; /* owned */
     Figures figures;
     const char *what;
+    bool pays;
+    double faster; /* than the best form, as predicted */
 } Form;
 
 /* Where times are predicted, they tell whether a form with more instructions pays, and the limit is not strict. */
@@ -109,44 +107,34 @@ static bool form_measure(Search *search, Body *body, const char *what, Form *for
 {
     pass_verify(PASS_SPILLING, body);
     search->tried[PASS_SPILLING]++;
-    *form = (Form){body, search_measure(search, body), what};
+    *form = (Form){body, search_measure(search, body), what, false, 1};
     const Figures *figures = &form->figures, *best = &search->best_figures;
-    if (is_acceptable(search, figures) && search_compare(search, figures, best) < 0 &&
-        blocks_on_sm(search, figures) >= blocks_on_sm(search, best))
-        return true;
-    search_record(search, PASS_SPILLING, what, body, &form->figures, false);
-    body_free(body);
-    return false;
+    if (!is_acceptable(search, figures) || search_compare(search, figures, best) >= 0 ||
+        blocks_on_sm(search, figures) < blocks_on_sm(search, best)) {
+        search_record(search, PASS_SPILLING, what, body, figures, false);
+        body_free(body);
+        return false;
+    }
+    form->pays = is_no_loss(search, body, figures, &form->faster);
+    form->what = arena_printf(search->passes.arena, "%s (%u blocks on an SM instead of %u, predicted %.3fx)", what,
+                              blocks_on_sm(search, figures), blocks_on_sm(search, best), form->faster);
+    return true;
 }
 
-/* Takes a form's body over, and makes the form the best one if it pays. */
-static bool form_take(Search *search, const Form *form, bool may_pay)
+/* Makes the best of the forms that pay the best one, and frees the others. */
+static void forms_take(Search *search, const Form *forms, unsigned count)
 {
-    double faster = 1;
-    bool pays = may_pay && is_no_loss(search, form->body, &form->figures, &faster);
-    const char *what = form->what;
-    if (may_pay)
-        what = arena_printf(search->passes.arena, "%s (%u blocks on an SM instead of %u, predicted %.3fx)", what,
-                            blocks_on_sm(search, &form->figures), blocks_on_sm(search, &search->best_figures), faster);
-    search_record(search, PASS_SPILLING, what, form->body, &form->figures, pays);
-    if (pays)
-        search_set_best(search, form->body, &form->figures);
-    else
-        body_free(form->body);
-    return pays;
-}
-
-/* Takes the best of the forms that pays, unless one is 'taken' already. */
-static void forms_take(Search *search, Form *forms, unsigned count, bool taken)
-{
-    for (unsigned i = 1; i < count; i++)
-        for (unsigned k = i; k && search_compare(search, &forms[k].figures, &forms[k - 1].figures) < 0; k--) {
-            Form form = forms[k];
-            forms[k] = forms[k - 1];
-            forms[k - 1] = form;
-        }
+    const Form *taken = NULL;
     for (unsigned i = 0; i < count; i++)
-        taken |= form_take(search, &forms[i], !taken);
+        if (forms[i].pays && (!taken || search_compare(search, &forms[i].figures, &taken->figures) < 0))
+            taken = &forms[i];
+    for (unsigned i = 0; i < count; i++) {
+        search_record(search, PASS_SPILLING, forms[i].what, forms[i].body, &forms[i].figures, &forms[i] == taken);
+        if (&forms[i] != taken)
+            body_free(forms[i].body);
+    }
+    if (taken)
+        search_set_best(search, taken->body, &taken->figures);
 }
 
 static Body *sized_clone(const Search *search, const Body *form)
@@ -186,6 +174,18 @@ static unsigned free_slots(const Search *search, unsigned threads)
     }
 }
 
+/* Values that are demoted until no more than 'limit' registers are live, and what came of it. */
+typedef struct Attempt {
+    bool of_capped;  /* of the input under the cap, which is in the order of the source; else of the best form */
+    int32_t limit;
+    bool loads_early; /* (DemoteRequest) */
+    unsigned values; /* 0: there are none */
+    bool is_better;  /* it spills less than the best form */
+    bool pays;
+    bool waits; /* it does not, although it is predicted to be as fast: warps wait longer */
+    uint64_t spills;
+} Attempt;
+
 /* What can be proposed for the best form. */
 typedef struct Spilling {
     const Search *search;
@@ -194,6 +194,8 @@ typedef struct Spilling {
     DemoteRequest request; /* no slots: values cannot be demoted */
     bool takes_pragma;     /* the assembler may */
     unsigned forms;        /* that are tried */
+    Attempt attempts[FORMS];
+    unsigned attempt_count;
 } Spilling;
 
 static void spilling_free(Spilling *spilling)
@@ -202,69 +204,167 @@ static void spilling_free(Spilling *spilling)
     body_free(spilling->capped);
 }
 
-/* Form number 'index', to be freed, and what it is; NULL if there is none.  The assembler's own spills come first: they
- * are those that it needs. */
-static Body *form_make(const Spilling *spilling, unsigned index, const char **what)
+static Body *pragma_make(const Spilling *spilling)
 {
-    const Search *search = spilling->search;
-    const Body *from = index && demotions[index - 1].of_capped ? spilling->capped : spilling->sized;
-    if (!from || (!index && !spilling->takes_pragma))
-        return NULL;
-    Body *body = body_clone(from);
-    if (!index) {
-        block_add_pragma(body, body->blocks.data[0], SMEM_SPILLING);
-        *what = "spills in shared memory";
-        return body;
-    }
-    DemoteRequest request = spilling->request;
-    request.limit = register_room(search->passes.machine, search->target) - demotions[index - 1].below;
-    if (!body->ssa)
-        body_to_ssa(body);
-    Analyses *analyses = analyses_new(body);
-    Demotion demotion = {0};
-    if (request.slots && request.limit > 0)
-        demotion = demote_values(body, analyses, search->passes.machine, &request);
-    analyses_free(analyses);
-    if (!demotion.values) {
-        body_free(body);
-        return NULL;
-    }
-    *what = arena_printf(search->passes.arena, "%u values in %u slots of shared memory", demotion.values,
-                         demotion.slots);
+    Body *body = body_clone(spilling->sized);
+    block_add_pragma(body, body->blocks.data[0], SMEM_SPILLING);
     return body;
 }
 
-static void forms_prepare(const Spilling *spilling, unsigned first, unsigned count)
+/* The attempt's form, to be freed; NULL if no value is demoted. */
+static Body *demotion_make(const Spilling *spilling, const Attempt *attempt, Demotion *demotion)
 {
-    Proposals proposals = proposals_new(spilling->search, count);
-    for (unsigned i = first; i < spilling->forms && proposals.count < proposals.capacity; i++) {
-        const char *what;
-        Body *body = form_make(spilling, i, &what);
+    const Body *from = attempt->of_capped ? spilling->capped : spilling->sized;
+    DemoteRequest request = spilling->request;
+    request.limit = attempt->limit;
+    request.loads_early = attempt->loads_early;
+    *demotion = (Demotion){0};
+    if (!from || !request.slots || request.limit <= 0)
+        return NULL;
+    Body *body = body_clone(from);
+    if (!body->ssa)
+        body_to_ssa(body);
+    Analyses *analyses = analyses_new(body);
+    *demotion = demote_values(body, analyses, spilling->search->passes.machine, &request);
+    analyses_free(analyses);
+    if (demotion->values)
+        return body;
+    body_free(body);
+    return NULL;
+}
+
+static unsigned demoted_at(const Spilling *spilling, Attempt attempt, int32_t limit)
+{
+    Demotion demotion;
+    attempt.limit = limit;
+    body_free(demotion_make(spilling, &attempt, &demotion));
+    return demotion.values;
+}
+
+/* The lowest limit above the attempt's at which at most so many values are demoted. */
+static int32_t limit_for(const Spilling *spilling, const Attempt *attempt, unsigned values)
+{
+    int32_t low = attempt->limit, high = LIMIT_MOST;
+    while (low + 1 < high) {
+        int32_t middle = low + (high - low) / 2;
+        if (demoted_at(spilling, *attempt, middle) > values)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* Halfway to the lowest limit above the attempt's that pays; where none is known, that at which about as many values
+ * are demoted as the assembler spills. */
+static int32_t limit_above(const Spilling *spilling, const Attempt *attempt)
+{
+    int32_t high = LIMIT_MOST;
+    for (unsigned i = 0; i < spilling->attempt_count; i++) {
+        const Attempt *other = &spilling->attempts[i];
+        if (other->pays && other->of_capped == attempt->of_capped && other->limit > attempt->limit &&
+            other->limit < high)
+            high = other->limit;
+    }
+    if (high < LIMIT_MOST)
+        return attempt->limit + (high - attempt->limit) / 2;
+    uint64_t spilled = spilling->search->best_figures.spill_stores / sizeof(uint32_t) * 5 / 4;
+    unsigned fewer = attempt->values * 5 / 8;
+    return limit_for(spilling, attempt, spilled < fewer ? (unsigned)spilled + 1 : fewer);
+}
+
+/* The next attempt: as many registers as the model has room for; the same of the input; then more values than those
+ * that spilled the least, if these pay; else the same loaded earlier, if waiting is all that is lost, or fewer. */
+static Attempt attempt_next(const Spilling *spilling)
+{
+    const int32_t room = register_room(spilling->search->passes.machine, spilling->search->target);
+    unsigned count = spilling->attempt_count;
+    if (count < 2 && (!count || spilling->capped))
+        return (Attempt){.of_capped = count, .limit = room};
+    const Attempt *least = NULL, *lowest = &spilling->attempts[0];
+    for (unsigned i = 0; i < count; i++) {
+        const Attempt *attempt = &spilling->attempts[i];
+        if (attempt->is_better && (!least || attempt->spills < least->spills))
+            least = attempt;
+        if (attempt->limit < lowest->limit)
+            lowest = attempt;
+    }
+    if (least && least->waits && !least->loads_early)
+        return (Attempt){.of_capped = least->of_capped, .limit = least->limit, .loads_early = true};
+    if (least && !least->pays)
+        return (Attempt){.of_capped = least->of_capped, .limit = limit_above(spilling, least),
+                         .loads_early = least->waits};
+    return (Attempt){.of_capped = least && least->of_capped, .limit = (least ? least : lowest)->limit - STEP};
+}
+
+static const char *demotion_describe(const Search *search, const Demotion *demotion)
+{
+    return arena_printf(search->passes.arena, "%u values in %u slots of shared memory", demotion->values,
+                        demotion->slots);
+}
+
+/* What is tried whatever comes of it. */
+static void forms_prepare(const Spilling *spilling)
+{
+    Proposals proposals = proposals_new(spilling->search, spilling->forms);
+    if (spilling->takes_pragma && proposals.count < proposals.capacity) {
+        Body *body = pragma_make(spilling);
+        proposals_add(spilling->search, &proposals, body);
+        body_free(body);
+    }
+    Spilling later = *spilling;
+    for (later.attempt_count = 0; later.attempt_count < 2 && proposals.count < proposals.capacity;) {
+        Demotion demotion;
+        const Attempt attempt = attempt_next(&later);
+        Body *body = demotion_make(spilling, &attempt, &demotion);
         if (body)
             proposals_add(spilling->search, &proposals, body);
         body_free(body);
+        later.attempts[later.attempt_count++] = attempt;
     }
+}
+/* The form that is tried next, what it is, and the attempt that it comes from (NULL: the assembler's own spills, which
+ * come first, for they are those that it needs).  NULL: there is none. */
+static Body *form_next(Spilling *spilling, bool is_first, const char **what, Attempt **attempt)
+{
+    *attempt = NULL;
+    *what = "spills in shared memory";
+    if (is_first && spilling->takes_pragma)
+        return pragma_make(spilling);
+    Demotion demotion;
+    const Attempt next = attempt_next(spilling);
+    *attempt = &spilling->attempts[spilling->attempt_count++];
+    **attempt = next;
+    Body *body = demotion_make(spilling, &next, &demotion);
+    (*attempt)->values = demotion.values;
+    *what = demotion_describe(spilling->search, &demotion);
+    return body;
 }
 
 /* Until nothing is spilled by a form that pays. */
-static void forms_try(Search *search, const Spilling *spilling)
+static void forms_try(Search *search, Spilling *spilling)
 {
     Form forms[FORMS];
-    unsigned width = search->passes.judge->width > 1 ? search->passes.judge->width : 1, count = 0;
-    bool taken = false;
-    for (unsigned i = 0; i < spilling->forms && !taken && !search_is_over(search); i++) {
+    unsigned count = 0;
+    bool is_done = false;
+    forms_prepare(spilling);
+    for (unsigned i = 0; i < spilling->forms && !is_done && !search_is_over(search); i++) {
         const char *what;
-        if (i % width == 0)
-            forms_prepare(spilling, i, width);
-        Body *body = form_make(spilling, i, &what);
-        if (!body || !form_measure(search, body, what, &forms[count]))
+        Attempt *attempt;
+        Body *body = form_next(spilling, !i, &what, &attempt);
+        Form *form = &forms[count];
+        if (!body || !form_measure(search, body, what, form))
             continue;
-        if (figures_spills(&forms[count].figures))
-            count++;
-        else
-            taken = form_take(search, &forms[count], true);
+        count++;
+        is_done = form->pays && !figures_spills(&form->figures);
+        if (!attempt)
+            continue;
+        attempt->is_better = true;
+        attempt->pays = form->pays;
+        attempt->waits = !form->pays && form->faster >= no_difference;
+        attempt->spills = figures_spills(&form->figures);
     }
-    forms_take(search, forms, count, taken);
+    forms_take(search, forms, count);
 }
 
 static Spilling spilling_new(const Search *search)
