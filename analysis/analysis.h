@@ -18,6 +18,7 @@
 #include "analysis/locations.h"
 #include "analysis/orders.h"
 #include "analysis/pressure.h"
+#include "analysis/significant.h"
 #include "analysis/values.h"
 #include "analysis/variance.h"
 

@@ -1,6 +1,8 @@
-/* The hoist and offsets passes: the one form, or two, that they propose to the register search. */
+/* The hoist, offsets and pack passes: the one form, or two, that they propose to the register search. */
+#include "opt/estimate.h"
 #include "opt/hoist.h"
 #include "opt/offsets.h"
+#include "opt/pack.h"
 #include "opt/registers_search.h"
 
 bool pass_hoist(PassContext *context)
@@ -49,6 +51,35 @@ bool pass_offsets(PassContext *context)
                                : "addresses from one base";
         if (joined)
             search_consider(search, PASS_OFFSETS, candidate.body, what, 0, false);
+        candidate_free(&candidate);
+    }
+    return search->replaced > replaced;
+}
+
+/* How many instructions may be added where the last candidate, to which at most so many were, is too long; else 0. */
+static uint64_t growth_instead(const Search *search, unsigned most)
+{
+    const uint64_t now = search->current.instructions;
+    if (!search_is_too_long(search))
+        return 0;
+    return most * (search->most_instructions - now) / (search->last.instructions - now) * 7 / 8;
+}
+
+/* A second form, if the first one is too long. */
+bool pass_pack(PassContext *context)
+{
+    Search *search = context->search;
+    unsigned replaced = search->replaced;
+    const Machine *machine = search->passes.machine;
+    PackRequest request = {register_room(machine, search->target), search_growth_allowed(search)};
+    for (unsigned form = 0; form < 2 && request.most && !search_should_stop(search); form++) {
+        Candidate candidate = candidate_new(search);
+        Packing packing = pack_values(candidate.body, candidate.analyses, machine, &request);
+        const char *what = arena_printf(context->arena, "%u small values in %u register%s", packing.values,
+                                        packing.words, packing.words == 1 ? "" : "s");
+        if (packing.values)
+            search_consider(search, PASS_PACK, candidate.body, what, 0, false);
+        request.most = packing.values ? growth_instead(search, packing.insts) : 0;
         candidate_free(&candidate);
     }
     return search->replaced > replaced;

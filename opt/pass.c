@@ -80,6 +80,7 @@ const Pass pass_table[PASS_COUNT] = {
     ROW(SINK,          sink,          'k', false, SSA, KEEPS, INSTRUCTIONS, "move computations towards their uses"),
     ROW(HOIST,         hoist,         'h', false, SSA, KEEPS, INSTRUCTIONS, "compute early where operands die"),
     ROW(OFFSETS,       offsets,       'w', false, SSA, KEEPS, INSTRUCTIONS, "one pointer for each stride of a loop"),
+    ROW(PACK,          pack,          'z', false, SSA, KEEPS, INSTRUCTIONS, "small values in one register"),
     ROW(NOUNROLL,      nounroll,      'q', false, SSA, KEEPS, NONE,         "loops that assemblers must not unroll"),
     ROW(KNOBS,         knobs,         'x', false, 0,   KEEPS, NONE,         "options of the assembler that help"),
     ROW(SPILLING,      spilling,      't', false, 0,   KEEPS, NONE,         "spill to shared memory that is unused"),

@@ -33,6 +33,7 @@ typedef enum PassId {
     PASS_SINK,
     PASS_HOIST,
     PASS_OFFSETS,
+    PASS_PACK,
     PASS_NOUNROLL,
     PASS_KNOBS,
     PASS_SPILLING,
@@ -91,11 +92,11 @@ typedef struct Pass {
 
 extern const Pass pass_table[PASS_COUNT];
 
-/* The functions of the table, in the files of their names; inline, ssa, unroll_jam and coarsen are in pass.c, hoist and
- * offsets in moves.c. */
+/* The functions of the table, in the files of their names; inline, ssa, unroll_jam and coarsen are in pass.c, hoist,
+ * offsets and pack in moves.c. */
 PassFunction pass_cleanup, pass_decide, pass_load_reuse, pass_forward, pass_addresses, pass_induction,
     pass_accumulator, pass_vectorize, pass_bases, pass_pointers, pass_schedule, pass_rematerialize, pass_recompute,
-    pass_sink, pass_hoist, pass_offsets, pass_nounroll, pass_spilling, pass_knobs, pass_bounds, pass_check;
+    pass_sink, pass_hoist, pass_offsets, pass_pack, pass_nounroll, pass_spilling, pass_knobs, pass_bounds, pass_check;
 
 bool pass_is_enabled(const PassOptions *options, PassId id);
 

@@ -14,22 +14,13 @@ enum {
     FEW = 30,        /* assemblies */
 };
 
-/* The instructions that may be added to the current form, if half of its spills go. */
-static uint64_t growth_allowed(const Search *search)
-{
-    const Figures *current = &search->current;
-    uint64_t gone = figures_spills(current) / sizeof(uint32_t) / 2;
-    uint64_t least = current->instructions > gone ? current->instructions - gone : 0;
-    return search->most_instructions > least ? search->most_instructions - least : 0;
-}
-
 /* The current form with values recomputed; false if the model sees hardly fewer registers live where there are too many
  * than the 'excess' of the current form. */
 static bool form_make(Search *search, unsigned index, uint64_t excess, Candidate *candidate, unsigned *made)
 {
     PassContext *passes = &search->passes;
     const RecomputeRequest request = {register_room(passes->machine, search->target) - worths[index].below,
-                                      worths[index].worth, growth_allowed(search)};
+                                      worths[index].worth, search_growth_allowed(search)};
     *candidate = candidate_new(search);
     *made = recompute_values(candidate->body, candidate->analyses, passes->machine, &request);
     if (*made && register_excess(candidate->body, candidate->analyses, passes->machine, search->target) <

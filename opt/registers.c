@@ -77,6 +77,26 @@ static void run_within(Search *search, PassId pass, unsigned assemblies)
     search->reserved = reserved;
 }
 
+/* Packing and recomputation both add instructions, of which there may only be so many more.  So values are recomputed
+ * with and without packing, and what is best then is the current form. */
+static void values_thin(Search *search)
+{
+    Body *unpacked = body_clone(search->passes.body);
+    const Figures figures = search->current;
+    unsigned replaced = search->replaced;
+    run_within(search, PASS_PACK, at_most(2, share_of(search, 6, 2)));
+    bool is_packed = search->replaced > replaced;
+    run_within(search, PASS_RECOMPUTE, share_of(search, 3, 2));
+    if (!is_packed || search_should_stop(search)) {
+        body_free(unpacked);
+        return;
+    }
+    pass_set_body(&search->passes, unpacked);
+    search->current = figures;
+    run_within(search, PASS_RECOMPUTE, 1);
+    search_restore(search);
+}
+
 void search_propose(Search *search)
 {
     unsigned effort = search->request->effort;
@@ -90,7 +110,7 @@ void search_propose(Search *search)
     unsigned unrolled = nounroll_effort(search);
     search->reserved += unrolled;
     run_within(search, PASS_OFFSETS, at_most(2, share_of(search, 8, 0)));
-    run_within(search, PASS_RECOMPUTE, share_of(search, 3, 2));
+    values_thin(search);
     run_within(search, PASS_SCHEDULE, share_of(search, 3, 3));
     run_within(search, PASS_SINK, share_of(search, 4, 1));
     run_within(search, PASS_REMATERIALIZE, share_of(search, 2, 2));

@@ -156,6 +156,21 @@ void search_prepare_prediction(const Search *search, const Body *input)
     judge->prepare_prediction(judge->context, &form);
 }
 
+uint64_t search_growth_allowed(const Search *search)
+{
+    const Figures *current = &search->current;
+    uint64_t gone = figures_spills(current) / sizeof(uint32_t) / 2;
+    uint64_t least = current->instructions > gone ? current->instructions - gone : 0;
+    return search->most_instructions > least ? search->most_instructions - least : 0;
+}
+
+bool search_is_too_long(const Search *search)
+{
+    const Figures *last = &search->last, *current = &search->current;
+    return last->known && !search_excess(search, last) && last->instructions > search->most_instructions &&
+           current->instructions < search->most_instructions && figures_spills(last) < figures_spills(current);
+}
+
 bool search_accepts(const Search *search, const Figures *figures)
 {
     return figures->known && figures->instructions <= search->most_instructions &&
@@ -199,7 +214,7 @@ bool search_consider(Search *search, PassId pass, const Body *body, const char *
         return false;
     pass_verify(pass, body);
     search->tried[pass]++;
-    Figures figures = search_measure(search, body);
+    Figures figures = search->last = search_measure(search, body);
     bool fits = search_accepts(search, &figures);
     if (figures.known && !fits && !search_excess(search, &figures) &&
         (!search->dropped.known || search_compare(search, &figures, &search->dropped) < 0))

@@ -28,6 +28,7 @@ typedef struct Search {
     Body *best;                 /* owned; SSA or not */
     unsigned cap; /* the last .maxnreg tried for the input */
     Figures best_figures;
+    Figures last;    /* of the candidate that was considered last */
     Figures dropped; /* the best form that was as low as the target, but had too many instructions; or not known */
     struct Front *front; /* the forms of each count of registers; NULL: nobody asks for them */
     SearchStage stage;
@@ -75,6 +76,10 @@ Prediction search_predict(Search *search, const Body *body, const Figures *figur
 void search_prepare_prediction(const Search *search, const Body *input);
 /* So many assemblies of forms like the best one, in assemblies of the input. */
 unsigned search_effort_of(const Search *search, unsigned count);
+/* The instructions that may be added to the current form, if half of its spills go. */
+uint64_t search_growth_allowed(const Search *search);
+/* Whether the last candidate spills less than the current form, but is too long. */
+bool search_is_too_long(const Search *search);
 /* Whether it assembled, has not grown too far, and is not serialized where the input is not. */
 bool search_accepts(const Search *search, const Figures *figures);
 /* Adds a line to the report ('what' must live as long), and dumps a form that was kept. */

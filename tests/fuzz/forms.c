@@ -262,7 +262,7 @@ static Body *body_change(Body *body, Random *random, bool coarsen)
     }
     for (unsigned moves = 1 + random_below(random, 4); moves > 0; moves--) {
         ScheduleRule rule = schedule_rule_random(random);
-        unsigned kind = random_below(random, 7);
+        unsigned kind = random_below(random, 8);
         switch (kind) {
         case 0: one_dead_code(body); break;
         case 1: one_merge(body); break;
@@ -270,10 +270,12 @@ static Body *body_change(Body *body, Random *random, bool coarsen)
         case 3: random_values_recompute(body, random); break;
         case 4: one_hoist(body); break;
         case 5: one_offsets(body); break;
+        case 6: one_pack(body, &(PackRequest){(int32_t)random_below(random, 8), UINT64_MAX}); break;
         default: one_schedule(body, &rule); break;
         }
         static const char *const names[] = {"remove_dead_code", "merge_equal_values", "sink_values",
-                                            "rematerialize_values", "hoist_values", "offset_pointers", "schedule_body"};
+                                            "rematerialize_values", "hoist_values", "offset_pointers", "pack_values",
+                                            "schedule_body"};
         body_verify(body, names[kind]);
     }
     body_from_ssa(body);

@@ -7,6 +7,7 @@
 #include "opt/cleanup.h"
 #include "opt/hoist.h"
 #include "opt/offsets.h"
+#include "opt/pack.h"
 #include "opt/pass.h"
 #include "opt/recompute.h"
 #include "opt/rematerialize.h"
@@ -90,6 +91,14 @@ static inline unsigned one_rematerialize(Body *body, const RematerializeRequest 
     unsigned made = rematerialize_values(body, analyses, request, values, count);
     analyses_free(analyses);
     return made;
+}
+
+static inline Packing one_pack(Body *body, const PackRequest *request)
+{
+    Analyses *analyses = analyses_new(body);
+    Packing packing = pack_values(body, analyses, machine_for("sm_90"), request);
+    analyses_free(analyses);
+    return packing;
 }
 
 static inline unsigned one_recompute(Body *body, const RecomputeRequest *request)

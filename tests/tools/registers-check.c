@@ -3,7 +3,8 @@
  *     registers-check FIRST COUNT
  *
  * Each seed gives a kernel (random_kernel.c) and a random sequence of what the passes of the search do: sinks, hoists,
- * recomputations, reorderings, demotions to shared memory, and addresses from others; none is measured.
+ * recomputations, reorderings, demotions to shared memory, packing, and addresses from others; none is measured.
+ * Values of half of the kernels are cut to few bits at random, so that there is something to pack.
  * Prints the differences; the exit status is 1 if there are any. */
 #include <stdlib.h>
 #include <string.h>
@@ -80,14 +81,21 @@ static void values_recompute_across(Body *body, Random *random)
     one_recompute(body, &request);
 }
 
+static void values_pack(Body *body, Random *random)
+{
+    const PackRequest request = {1 + (int32_t)random_below(random, 12), UINT64_MAX};
+    one_pack(body, &request);
+}
+
 static void body_change(Body **body, const Launch *launch, Random *random, Buf *what)
 {
     Arena *arena = arena_new();
     for (unsigned moves = 1 + random_below(random, 5); moves > 0; moves--) {
-        unsigned kind = random_below(random, 12);
+        unsigned kind = random_below(random, 14);
         ScheduleRule rule = schedule_rule_random(random);
         static const char *const names[] = {"sink", "recompute", "schedule", "demote", "mutate",
-                                            "exact", "hoist", "offsets", "bases", "pointers", "across", "across"};
+                                            "exact", "hoist", "offsets", "bases", "pointers", "pack", "pack",
+                                            "across", "across"};
         buf_printf(what, " %s", names[kind]);
         switch (kind) {
         case 0: one_sink(*body, (SinkMode)random_below(random, 3), random_below(random, 2)); break;
@@ -100,6 +108,8 @@ static void body_change(Body **body, const Launch *launch, Random *random, Buf *
         case 7: one_offsets(*body); break;
         case 8: one_pass(body, random_below(random, 2) ? PASS_INDUCTION : PASS_BASES); break;
         case 9: one_pass(body, PASS_POINTERS); break;
+        case 10:
+        case 11: values_pack(*body, random); break;
         default: values_recompute_across(*body, random); break;
         }
         body_verify(*body, names[kind]);
@@ -107,12 +117,35 @@ static void body_change(Body **body, const Launch *launch, Random *random, Buf *
     arena_free(arena);
 }
 
+/* Cuts results of moves, sums and products to a few bits. */
+static void results_narrow(Buf *text, Random *random)
+{
+    static const unsigned masks[] = {1, 1, 3, 7, 15, 255, 511, 65535};
+    Buf narrow = {0};
+    char *save, *copy = strdup(buf_text(text));
+    for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        unsigned number;
+        buf_printf(&narrow, "%s\n", line);
+        if ((sscanf(line, " mov.u32 %%v%u,", &number) == 1 || sscanf(line, " add.s32 %%v%u,", &number) == 1 ||
+             sscanf(line, " mad.lo.s32 %%v%u,", &number) == 1 || sscanf(line, " ld.global.u32 %%v%u,", &number) == 1) &&
+            random_below(random, 4))
+            buf_printf(&narrow, "and.b32 %%v%u, %%v%u, %u;\n", number, number,
+                       masks[random_below(random, COUNT_OF(masks))]);
+    }
+    free(copy);
+    buf_free(text);
+    *text = narrow;
+}
+
 static bool seed_check(uint64_t seed)
 {
+    Random shape = {seed + 1};
     Arena *arena = arena_new();
     Buf text = {0}, what = {0};
     Launch launch = {0};
     random_kernel(seed, arena, &text, &launch);
+    if (random_below(&shape, 2))
+        results_narrow(&text, &shape);
     Module *original = module_parse(buf_text(&text)), *changed = module_parse(buf_text(&text));
     Function *kernel = module_find_function(changed, "k");
     const char *reason = NULL;

@@ -8,7 +8,7 @@
  * and after, in the emulator: bytes must agree -k  the assembler (ptxas)                                  -n  without
  * the block's size from the launch file -v  every step                                             -s  only kernels
  * that spill under the cap -w FOLDER  writes what was found there as KERNEL.TARGET.ptx -p LETTERS  only these passes: s
- * schedule, r rematerialize, k sink, h hoist, w offsets, b bounds */
+ * schedule, r rematerialize, k sink, h hoist, w offsets, z pack, b bounds */
 #include <glob.h>
 #include <libgen.h>
 #include <stdlib.h>
@@ -192,6 +192,7 @@ static void kernel_reduce(const Options *options, Assembler *assembler, const ch
                     [PASS_REMATERIALIZE] = has_pass(options, 'r'),
                     [PASS_SINK] = has_pass(options, 'k'),
                     [PASS_HOIST] = has_pass(options, 'h'),
+                    [PASS_PACK] = has_pass(options, 'z'),
                     [PASS_OFFSETS] = has_pass(options, 'w'),
                     [PASS_BOUNDS] = has_pass(options, 'b')},
     };
