@@ -1,7 +1,7 @@
 // cuRAND's generators: mostly large initialised tables.
 #include <curand_kernel.h>
 
-__global__ void xorwow(curandState *states, float *out)
+__global__ void __launch_bounds__(256) xorwow(curandState *states, float *out)
 {
     curandState state;
     curand_init(1, threadIdx.x, 0, &state);
@@ -9,7 +9,7 @@ __global__ void xorwow(curandState *states, float *out)
     states[threadIdx.x] = state;
 }
 
-__global__ void philox(curandStatePhilox4_32_10_t *states, unsigned *out)
+__global__ void __launch_bounds__(256) philox(curandStatePhilox4_32_10_t *states, unsigned *out)
 {
     curandStatePhilox4_32_10_t state;
     curand_init(1, threadIdx.x, 0, &state);
@@ -17,7 +17,7 @@ __global__ void philox(curandStatePhilox4_32_10_t *states, unsigned *out)
     states[threadIdx.x] = state;
 }
 
-__global__ void mrg32k3a(curandStateMRG32k3a *states, double *out)
+__global__ void __launch_bounds__(256) mrg32k3a(curandStateMRG32k3a *states, double *out)
 {
     curandStateMRG32k3a state;
     curand_init(1, threadIdx.x, 0, &state);

@@ -1,4 +1,4 @@
-// Matrix multiplications on tensor cores, unrolled as libraries of templates unroll them.
+// Matrix multiplications on tensor cores, unrolled as libraries of templates unroll them. A block is one warp.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <mma.h>
@@ -6,7 +6,7 @@
 using namespace nvcuda;
 
 template <typename In, typename Out, int M, int N, int K, int Rows, int Columns>
-__global__ void multiply(const In *a, const In *b, Out *c, int side)
+__global__ void __launch_bounds__(32) multiply(const In *a, const In *b, Out *c, int side)
 {
     wmma::fragment<wmma::accumulator, M, N, K, Out> sums[Rows][Columns];
     wmma::fragment<wmma::matrix_a, M, N, K, In, wmma::row_major> left[Rows];
