@@ -109,7 +109,9 @@ static void members_collect(Packer *packer, const uint8_t *bits)
                            .freed = freed - stays, .live = live, .kept = kept}));
         live = kept = (RangeList){0};
     }
-    qsort_r(packer->members.data, packer->members.count, sizeof *packer->members.data, compare_members, packer);
+    if (packer->members.count)
+        qsort_r(packer->members.data, packer->members.count, sizeof *packer->members.data, compare_members,
+                packer);
 }
 
 /* Whether control comes to the definition of 'b' only after that of 'a'. */
