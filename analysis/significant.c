@@ -20,8 +20,7 @@ static uint64_t mask_of(unsigned bits)
 
 static bool is_integer_type(Type type)
 {
-    TypeClass class = type_class(type);
-    return class == CLASS_SIGNED || class == CLASS_UNSIGNED || class == CLASS_BITS;
+    return class_is_integer(type_class(type));
 }
 
 static uint64_t reg_mask(const Body *body, RegId reg)

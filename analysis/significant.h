@@ -6,9 +6,9 @@
 #include "ir/ir.h"
 #include "support/support.h"
 
-/* By RegId: the bits above so many are zero in every execution; the register's size, where no fewer are known, and for
- * what is no integer of 16, 32 or 64 bits.  Follows loads of small types, constants, selections, masks, shifts, sums,
- * products, remainders, conversions, counts of bits and phis.  A value that is undefined has any bits.
+/* By RegId: the bits above so many are zero in every execution.  It is the register's size where no fewer are known,
+ * and 64 for a register that is not an integer.  Evaluates loads of small types, constants, selections, masks, shifts,
+ * sums, products, remainders, conversions, bit counts and phis.  An undefined value may have any bits.
  * O(I + R) for each of a few rounds. */
 uint8_t *significant_bits(Arena *arena, const Values *values);
 

@@ -47,6 +47,12 @@ struct Body {
     bool ssa;
 };
 
+/* Of the register that this one is a version of, for new registers named after it. */
+static inline Name body_reg_name(const Body *body, RegId reg)
+{
+    return body->regs.data[body->regs.data[reg].origin].name;
+}
+
 /* Runs the statement for every successor; for some perhaps twice. */
 #define FOR_EACH_SUCC(block, succ)                                                                                     \
     for (unsigned succ##_i = 0, succ##_n = (block)->last ? (block)->last->target_count : 0; succ##_i <= succ##_n;      \

@@ -57,6 +57,11 @@ typedef enum Type {
 const char *type_name(Type type); /* "u32", no dot; "" for TYPE_NONE */
 unsigned type_bits(Type type);
 TypeClass type_class(Type type);
+/* Bits, unsigned and signed integers. */
+static inline bool class_is_integer(TypeClass class)
+{
+    return class == CLASS_BITS || class == CLASS_UNSIGNED || class == CLASS_SIGNED;
+}
 Type type_from_name(const char *name); /* without the dot; TYPE_NONE if it is not a type */
 Type type_bits_of_width(unsigned bits); /* 32 -> TYPE_B32 */
 /* How many 32-bit registers a value takes (b64 2, b128 4, predicates 0, narrower than 32 bits 1). */

@@ -17,8 +17,6 @@ enum {
 
 typedef struct Demoter {
     Gaps gaps;
-    Body *body;
-    Arena *arena;
     const DemoteRequest *request;
     RegId base; /* the address of the thread's place in slot 0 */
 } Demoter;
@@ -147,15 +145,10 @@ static bool slots_take(Demoter *demoter, Slot *slots, unsigned *used, RegId valu
     if (found < words)
         return false;
     for (unsigned w = 0; w < words; w++) {
-        VEC_PUSH(demoter->arena, slots[out[w]], value);
+        VEC_PUSH(demoter->gaps.arena, slots[out[w]], value);
         *used = out[w] >= *used ? out[w] + 1 : *used;
     }
     return true;
-}
-
-static Name name_of(const Body *body, RegId reg)
-{
-    return body->regs.data[body->regs.data[reg].origin].name;
 }
 
 static int64_t slot_offset(const Demoter *demoter, unsigned slot)
@@ -178,9 +171,9 @@ static void sequence_add(Sequence *sequence, Inst *inst)
 /* Machine code has the halves of 64 bits in registers of their own, so that taking them apart costs nothing. */
 static void store_make(Demoter *demoter, RegId value, const unsigned slots[2], Sequence *out)
 {
-    Body *body = demoter->body;
+    Body *body = demoter->gaps.body;
     Type type = body->regs.data[value].type;
-    Name name = name_of(body, value);
+    Name name = body_reg_name(body, value);
     if (type_bits(type) < 64) {
         const char *spelling = type_bits(type) == 16 ? "st.volatile.shared.b16" : "st.volatile.shared.b32";
         sequence_add(out, inst_build(body, spelling, "ar", demoter->base, slot_offset(demoter, slots[0]), value));
@@ -204,9 +197,9 @@ static void store_make(Demoter *demoter, RegId value, const unsigned slots[2], S
 /* Returns the register that holds the value again. */
 static RegId load_make(Demoter *demoter, RegId value, const unsigned slots[2], Sequence *out)
 {
-    Body *body = demoter->body;
+    Body *body = demoter->gaps.body;
     Type type = body->regs.data[value].type;
-    Name name = name_of(body, value);
+    Name name = body_reg_name(body, value);
     RegId loaded = body_clone_reg(body, value);
     if (type_bits(type) < 64) {
         const char *spelling = type_bits(type) == 16 ? "ld.volatile.shared.b16" : "ld.volatile.shared.b32";
@@ -268,7 +261,7 @@ static RegId load_place(void *context, RegId value, const Point *point)
 static RegId thread_number(Demoter *demoter, Sequence *out)
 {
     static const char *const sources[] = {"%tid.x", "%tid.y", "%tid.z", "%ntid.x", "%ntid.y"};
-    Body *body = demoter->body;
+    Body *body = demoter->gaps.body;
     Name name = intern(body->module->names, "%slot");
     RegId regs[COUNT_OF(sources)];
     for (size_t i = 0; i < (demoter->request->is_line ? 1 : COUNT_OF(sources)); i++) {
@@ -286,7 +279,7 @@ static RegId thread_number(Demoter *demoter, Sequence *out)
 /* At the top of the body: base = address of the slots + 4 * the thread's number in its block. */
 static void base_make(Demoter *demoter, unsigned slots)
 {
-    Body *body = demoter->body;
+    Body *body = demoter->gaps.body;
     Sequence sequence = {0};
     Name name = intern(body->module->names, "%slot");
     RegId number = thread_number(demoter, &sequence), bytes = body_add_reg(body, TYPE_U32, name);
@@ -318,8 +311,8 @@ static Option *option_best(Demoter *demoter, Option *options, size_t count, uint
 static void choices_make(Demoter *demoter, ChoiceList *choices, unsigned *used)
 {
     size_t count = 0;
-    Option *options = ARENA_ARRAY(demoter->arena, Option, demoter->gaps.values->reg_count + 1);
-    Slot *slots = ARENA_ARRAY(demoter->arena, Slot, demoter->request->slots + 1);
+    Option *options = ARENA_ARRAY(demoter->gaps.arena, Option, demoter->gaps.values->reg_count + 1);
+    Slot *slots = ARENA_ARRAY(demoter->gaps.arena, Slot, demoter->request->slots + 1);
     RangeList live = {0}, kept = {0};
     for (size_t v = 0; v < demoter->gaps.values->reg_count; v++)
         if (is_demotable(demoter, (RegId)v))
@@ -329,14 +322,13 @@ static void choices_make(Demoter *demoter, ChoiceList *choices, unsigned *used)
         if (!best)
             break;
         Choice choice = {.value = best->value};
-        unsigned words = type_bits(demoter->body->regs.data[best->value].type) > 32 ? 2 : 1;
+        unsigned words = type_bits(demoter->gaps.body->regs.data[best->value].type) > 32 ? 2 : 1;
         best->gain = 0;
         if (!slots_take(demoter, slots, used, best->value, words, choice.slots))
             continue;
-        VEC_PUSH(demoter->arena, *choices, choice);
+        VEC_PUSH(demoter->gaps.arena, *choices, choice);
         gaps_find(&demoter->gaps, best->value, &live, &kept);
-        gaps_press(&demoter->gaps, &live, -(int32_t)words);
-        gaps_press(&demoter->gaps, &kept, (int32_t)words);
+        gaps_leave(&demoter->gaps, &live, &kept, words);
         gaps_update(&demoter->gaps);
         version++;
     }
@@ -345,7 +337,7 @@ static void choices_make(Demoter *demoter, ChoiceList *choices, unsigned *used)
 Demotion demote_values(Body *body, Analyses *analyses, const Machine *machine, const DemoteRequest *request)
 {
     Arena *arena = arena_new();
-    Demoter demoter = {.body = body, .arena = arena, .request = request, .base = REG_NONE};
+    Demoter demoter = {.request = request, .base = REG_NONE};
     ChoiceList choices = {0};
     unsigned used = 0;
     gaps_start(&demoter.gaps, arena, body, analyses, machine, request->limit, BASE_WIDTH);

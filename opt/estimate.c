@@ -56,13 +56,12 @@ static void live_list(Arena *arena, RegisterEstimate *estimate, const Lowered *l
     Arena *scratch = arena_new();
     RegId *regs;
     uint32_t count = order_live(scratch, lowered, block, index, &regs);
-    const RegVec *all = &lowered->body->regs;
     estimate->live = ARENA_ARRAY(arena, LiveValue, count);
     for (uint32_t i = 0; i < count; i++) {
         if (regs[i] >= values->reg_count)
             continue;
         const Inst *inst = value_inst(values, regs[i]);
-        Name name = all->data[all->data[regs[i]].origin].name;
+        Name name = body_reg_name(lowered->body, regs[i]);
         estimate->live[estimate->live_count++] =
             (LiveValue){name, inst ? inst->span : (Span){0}, lowered->width[regs[i]]};
     }

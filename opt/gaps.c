@@ -101,75 +101,83 @@ static void range_add(const Gaps *gaps, RangeList *ranges, uint32_t from, uint32
         VEC_PUSH(gaps->arena, *ranges, (Range){from, to});
 }
 
+/* The clusters of a value's uses after gaps, by number in places.points: [from, to). */
+typedef struct Clusters {
+    uint32_t count;            /* points */
+    uint32_t near_first, near; /* those that stay with the definition: [near_first, near) */
+    uint32_t from, to;
+} Clusters;
+
+static Clusters clusters_start(Gaps *gaps, RegId value)
+{
+    Clusters clusters = {.count = places_collect(&gaps->places, value)};
+    clusters.near = places_near_end(&gaps->places, &gaps->values->defs[value], clusters.count, &clusters.near_first);
+    return clusters;
+}
+
+/* The next cluster; false: there are no more. */
+static bool clusters_next(const Gaps *gaps, Clusters *clusters)
+{
+    bool is_near = clusters->to >= clusters->near_first && clusters->to < clusters->near;
+    clusters->from = is_near ? clusters->near : clusters->to;
+    if (clusters->from >= clusters->count)
+        return false;
+    uint32_t last = clusters->from < clusters->near_first ? clusters->near_first : clusters->count;
+    clusters->to = places_cluster_end(&gaps->places, clusters->from, last);
+    return true;
+}
+
 uint64_t gaps_find(Gaps *gaps, RegId value, RangeList *live, RangeList *kept)
 {
-    Places *places = &gaps->places;
+    const Places *places = &gaps->places;
     const ValueDef *def = &gaps->values->defs[value];
-    uint32_t count = places_collect(places, value), begin = places_definition(places, def), near_first;
-    uint32_t near = places_near_end(places, def, count, &near_first);
+    Clusters clusters = clusters_start(gaps, value);
+    uint32_t begin = places_definition(places, def);
     uint64_t cost = loop_weight(gaps->loops, def->block);
     live->count = kept->count = 0;
-    if (!count || near == count)
+    if (!clusters.count || clusters.near == clusters.count)
         return 0;
     for (uint32_t i = gaps->out_start[value]; i < gaps->out_start[value + 1]; i++) {
         uint32_t b = gaps->out_blocks[i];
         range_add(gaps, live, b == def->block->id ? begin : places->begin[b], places->end[b]);
     }
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < clusters.count; i++) {
         uint32_t b = places->points[i].block;
-        bool is_last = i + 1 == count || places->points[i + 1].block != b;
+        bool is_last = i + 1 == clusters.count || places->points[i + 1].block != b;
         if (is_last && !live_set_has(live_out(gaps->liveness, gaps->body->blocks.data[b]), value))
             range_add(gaps, live, b == def->block->id ? begin : places->begin[b], places->points[i].position);
     }
-    if (near > near_first)
-        range_add(gaps, kept, begin, places->points[near - 1].position);
-    for (uint32_t i = 0; i < count;) {
-        if (i >= near_first && i < near) {
-            i = near;
-            continue;
-        }
-        uint32_t end = places_cluster_end(places, i, i < near_first ? near_first : count);
-        range_add(gaps, kept, places->points[i].position, places->points[end - 1].position);
-        cost += loop_weight(gaps->loops, gaps->body->blocks.data[places->points[i].block]);
-        i = end;
+    if (clusters.near > clusters.near_first)
+        range_add(gaps, kept, begin, places->points[clusters.near - 1].position);
+    while (clusters_next(gaps, &clusters)) {
+        const Point *first = &places->points[clusters.from];
+        range_add(gaps, kept, first->position, places->points[clusters.to - 1].position);
+        cost += loop_weight(gaps->loops, gaps->body->blocks.data[first->block]);
     }
     return cost;
 }
 
-void gaps_close(Gaps *gaps, RegId value, GapReturn *back, void *context)
-{
-    Places *places = &gaps->places;
-    const ValueDef *def = &gaps->values->defs[value];
-    uint32_t count = places_collect(places, value), near_first;
-    uint32_t near = places_near_end(places, def, count, &near_first);
-    for (uint32_t i = 0; i < count;) {
-        if (i >= near_first && i < near) {
-            i = near;
-            continue;
-        }
-        uint32_t end = places_cluster_end(places, i, i < near_first ? near_first : count);
-        RegId returned = back(context, value, &places->points[i]);
-        for (uint32_t j = i; j < end && returned != value; j++)
-            use_set(places->points[j].use, returned);
-        i = end;
-    }
-}
-
-static RegId count_return(void *context, RegId value, const Point *point)
-{
-    (void)point;
-    ++*(unsigned *)context;
-    return value;
-}
-
 unsigned gaps_returns(Gaps *gaps, RegId value)
 {
+    Clusters clusters = clusters_start(gaps, value);
     unsigned returns = 0;
-    gaps_close(gaps, value, count_return, &returns);
+    while (clusters_next(gaps, &clusters))
+        returns++;
     return returns;
 }
 
-uint64_t gaps_high_in(const Gaps *gaps, const RangeList *ranges)
+void gaps_close(Gaps *gaps, RegId value, GapReturn *back, void *context)
+{
+    const Point *points = gaps->places.points;
+    Clusters clusters = clusters_start(gaps, value);
+    while (clusters_next(gaps, &clusters)) {
+        RegId returned = back(context, value, &points[clusters.from]);
+        for (uint32_t i = clusters.from; i < clusters.to && returned != value; i++)
+            use_set(points[i].use, returned);
+    }
+}
+
+static uint64_t high_in(const Gaps *gaps, const RangeList *ranges)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < ranges->count; i++)
@@ -177,18 +185,29 @@ uint64_t gaps_high_in(const Gaps *gaps, const RangeList *ranges)
     return sum;
 }
 
-uint64_t gaps_gain(Gaps *gaps, RegId value, RangeList *live, RangeList *kept)
+uint64_t gaps_freed(const Gaps *gaps, const RangeList *live, const RangeList *kept)
 {
-    uint64_t cost = gaps_find(gaps, value, live, kept), freed = cost ? gaps_high_in(gaps, live) : 0;
-    uint64_t stays = cost ? gaps_high_in(gaps, kept) : 0;
-    return freed > stays ? ((freed - stays) << 16) / cost : 0;
+    uint64_t freed = high_in(gaps, live), stays = high_in(gaps, kept);
+    return freed > stays ? freed - stays : 0;
 }
 
-void gaps_press(Gaps *gaps, const RangeList *ranges, int32_t change)
+uint64_t gaps_gain(Gaps *gaps, RegId value, RangeList *live, RangeList *kept)
+{
+    uint64_t cost = gaps_find(gaps, value, live, kept);
+    return cost ? (gaps_freed(gaps, live, kept) << 16) / cost : 0;
+}
+
+static void press(const Gaps *gaps, const RangeList *ranges, int32_t change)
 {
     for (size_t i = 0; i < ranges->count; i++)
         for (uint32_t p = ranges->data[i].from; p < ranges->data[i].to; p++)
             gaps->pressure[p] += change;
+}
+
+void gaps_leave(Gaps *gaps, const RangeList *live, const RangeList *kept, unsigned width)
+{
+    press(gaps, live, -(int32_t)width);
+    press(gaps, kept, (int32_t)width);
 }
 
 void gaps_insert_ahead(const Gaps *gaps, const Point *point, unsigned ahead, bool in_any_case, Inst *inst)

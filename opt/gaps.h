@@ -43,12 +43,12 @@ bool gaps_may_leave(const Gaps *gaps, RegId value);
 uint64_t gaps_find(Gaps *gaps, RegId value, RangeList *live, RangeList *kept);
 /* How often it returns then. */
 unsigned gaps_returns(Gaps *gaps, RegId value);
-/* The places of the ranges where too many are live. */
-uint64_t gaps_high_in(const Gaps *gaps, const RangeList *ranges);
-/* The places where too many are live that are freed for each instruction that it costs, in units of 2^-16; 0: none. */
+/* The places where too many are live, and the value's register is freed if it leaves. */
+uint64_t gaps_freed(const Gaps *gaps, const RangeList *live, const RangeList *kept);
+/* The same for each instruction that it costs, in units of 2^-16, with the ranges of gaps_find(). */
 uint64_t gaps_gain(Gaps *gaps, RegId value, RangeList *live, RangeList *kept);
-/* Adds so many registers to the pressure in the ranges.  gaps_update() when all is added. */
-void gaps_press(Gaps *gaps, const RangeList *ranges, int32_t change);
+/* Takes so many registers off the pressure where the value leaves them.  gaps_update() when all have left. */
+void gaps_leave(Gaps *gaps, const RangeList *live, const RangeList *kept, unsigned width);
 void gaps_update(Gaps *gaps);
 
 /* Makes instructions before the point and returns the register that the uses from there on read; the value itself: they

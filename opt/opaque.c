@@ -60,7 +60,7 @@ const Inst *opaque_mask_find(const Body *body)
 static void wide_copy_by_mask(Body *body, const Inst *mask, RegId reg, RegId copy, OpaqueHalves halves,
                               const Point *point)
 {
-    Name base = body->regs.data[body->regs.data[reg].origin].name;
+    Name base = body_reg_name(body, reg);
     RegId bits = body_add_reg(body, TYPE_B64, base), mixed = body_add_reg(body, TYPE_B64, base);
     Inst *load = inst_clone(body, mask);
     load->refs[0].reg = bits;
@@ -77,7 +77,7 @@ static void wide_copy_by_mask(Body *body, const Inst *mask, RegId reg, RegId cop
 /* Without a parameter only the low half is opaque; machine code works on halves, so that only the prmt remains. */
 static void wide_copy_of_half(Body *body, RegId reg, RegId copy, const Point *point)
 {
-    Name base = body->regs.data[body->regs.data[reg].origin].name;
+    Name base = body_reg_name(body, reg);
     RegId low = body_add_reg(body, TYPE_B32, base), opaque = body_add_reg(body, TYPE_B32, base);
     RegId low_half = body_add_reg(body, TYPE_B64, base), high_half = body_add_reg(body, TYPE_B64, base);
     place_inst(body, point, inst_build(body, "cvt.u32.u64", "dr", low, reg));
@@ -98,7 +98,7 @@ static void wide_copy(Body *body, const Inst *mask, RegId reg, RegId copy, Opaqu
 /* Machine instructions for doubles read both halves, so that hiding one is enough. */
 static void double_copy(Body *body, const Inst *mask, RegId reg, RegId copy, const Point *point)
 {
-    Name base = body->regs.data[body->regs.data[reg].origin].name;
+    Name base = body_reg_name(body, reg);
     RegId bits = body_add_reg(body, TYPE_B64, base), opaque = body_add_reg(body, TYPE_B64, base);
     place_inst(body, point, inst_build(body, "mov.b64", "dr", bits, reg));
     wide_copy(body, mask, bits, opaque, OPAQUE_LOW, point);

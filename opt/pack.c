@@ -50,13 +50,10 @@ typedef VEC(Word) WordList;
 
 typedef struct Packer {
     Gaps gaps;
-    Arena *arena;
     const Dominance *dominance;
     BitSet high; /* by position: too many are live */
     MemberList members; /* by their definitions' positions */
     WordList words;
-    const Word *closing; /* the word whose members are taken out */
-    unsigned index;      /* of the member */
 } Packer;
 
 static unsigned field_size(unsigned bits)
@@ -70,9 +67,8 @@ static unsigned field_size(unsigned bits)
 static bool is_packable(const Packer *packer, RegId value)
 {
     Type type = packer->gaps.body->regs.data[value].type;
-    TypeClass class = type_class(type);
-    return (class == CLASS_SIGNED || class == CLASS_UNSIGNED || class == CLASS_BITS) &&
-           (type_bits(type) == 16 || type_bits(type) == 32 || type_bits(type) == 64) &&
+    unsigned bits = type_bits(type);
+    return class_is_integer(type_class(type)) && (bits == 16 || bits == 32 || bits == 64) &&
            gaps_may_leave(&packer->gaps, value);
 }
 
@@ -99,14 +95,13 @@ static void members_collect(Packer *packer, const uint8_t *bits)
         if (bits[v] > FIELD_MOST || !is_packable(packer, value))
             continue;
         uint64_t cost = gaps_find(&packer->gaps, value, &live, &kept);
-        uint64_t freed = cost ? gaps_high_in(&packer->gaps, &live) : 0;
-        uint64_t stays = cost ? gaps_high_in(&packer->gaps, &kept) : 0;
-        if (freed <= stays)
+        uint64_t freed = cost ? gaps_freed(&packer->gaps, &live, &kept) : 0;
+        if (!freed)
             continue;
-        VEC_PUSH(packer->arena, packer->members,
+        VEC_PUSH(packer->gaps.arena, packer->members,
                  ((Member){.value = value, .size = field_size(bits[v]), .cost = cost,
                            .insts = 1 + (bits[v] > 8 ? 1 : 2) * gaps_returns(&packer->gaps, value),
-                           .freed = freed - stays, .live = live, .kept = kept}));
+                           .freed = freed, .live = live, .kept = kept}));
         live = kept = (RangeList){0};
     }
     if (packer->members.count)
@@ -172,7 +167,7 @@ static Word *word_for(const Packer *packer, const Member *member, const BitSet *
 static void words_fill(Packer *packer)
 {
     uint32_t positions = packer->gaps.places.total;
-    BitSet gaps = bitset_new(packer->arena, positions);
+    BitSet gaps = bitset_new(packer->gaps.arena, positions);
     for (size_t m = 0; m < packer->members.count; m++) {
         Member *member = &packer->members.data[m];
         gaps_mark(member, &gaps);
@@ -180,8 +175,8 @@ static void words_fill(Packer *packer)
         if (!word && packer->words.count == WORDS_MOST)
             continue;
         if (!word) {
-            const Word empty = {.size = member->size, .gaps = bitset_new(packer->arena, positions)};
-            VEC_PUSH(packer->arena, packer->words, empty);
+            const Word empty = {.size = member->size, .gaps = bitset_new(packer->gaps.arena, positions)};
+            VEC_PUSH(packer->gaps.arena, packer->words, empty);
             word = &packer->words.data[packer->words.count - 1];
         }
         word->members[word->count++] = member;
@@ -202,11 +197,8 @@ static uint64_t word_cost(const Word *word)
 static uint64_t word_gain(const Packer *packer, const Word *word)
 {
     uint64_t freed = 0, taken = high_in_both(packer, &word->gaps, &word->gaps);
-    for (unsigned m = 0; m < word->count; m++) {
-        uint64_t live = gaps_high_in(&packer->gaps, &word->members[m]->live);
-        uint64_t kept = gaps_high_in(&packer->gaps, &word->members[m]->kept);
-        freed += live > kept ? live - kept : 0;
-    }
+    for (unsigned m = 0; m < word->count; m++)
+        freed += gaps_freed(&packer->gaps, &word->members[m]->live, &word->members[m]->kept);
     return freed > taken ? ((freed - taken) << 16) / word_cost(word) : 0;
 }
 
@@ -220,10 +212,8 @@ static unsigned word_insts(const Word *word)
 
 static void word_press(Packer *packer, const Word *word)
 {
-    for (unsigned m = 0; m < word->count; m++) {
-        gaps_press(&packer->gaps, &word->members[m]->live, -1);
-        gaps_press(&packer->gaps, &word->members[m]->kept, 1);
-    }
+    for (unsigned m = 0; m < word->count; m++)
+        gaps_leave(&packer->gaps, &word->members[m]->live, &word->members[m]->kept, 1);
     for (uint32_t p = 0; p < packer->gaps.places.total; p++)
         packer->gaps.pressure[p] += bitset_has(&word->gaps, p);
     gaps_update(&packer->gaps);
@@ -249,11 +239,6 @@ static Word *word_best(Packer *packer, unsigned version, uint64_t most_insts)
     }
 }
 
-static Name name_of(const Body *body, RegId reg)
-{
-    return body->regs.data[body->regs.data[reg].origin].name;
-}
-
 /* Registers for the words that members are added to. */
 static void word_registers(Packer *packer, const Word *word)
 {
@@ -261,7 +246,7 @@ static void word_registers(Packer *packer, const Word *word)
     for (unsigned m = 0; m < word->count; m++) {
         RegId value = word->members[m]->value;
         bool is_word = !m && type_bits(body->regs.data[value].type) == WORD_BITS;
-        word->members[m]->word = is_word ? value : body_add_reg(body, TYPE_B32, name_of(body, value));
+        word->members[m]->word = is_word ? value : body_add_reg(body, TYPE_B32, body_reg_name(body, value));
     }
 }
 
@@ -282,11 +267,12 @@ static unsigned last_before(const Packer *packer, const Word *word, const Point 
     return last;
 }
 
-/* A field of a word, as a word. */
-static RegId field_make(Body *body, const Word *word, unsigned index, unsigned last, RegId from, const Point *point)
+/* A field of the word that its members up to 'last' have been added to, as a word. */
+static RegId field_make(Body *body, const Word *word, unsigned index, unsigned last, const Point *point)
 {
     int64_t shift = (int64_t)index * word->size, ones = (INT64_C(1) << word->size) - 1;
-    RegId field = body_add_reg(body, TYPE_B32, name_of(body, word->members[index]->value));
+    RegId from = word->members[last]->word;
+    RegId field = body_add_reg(body, TYPE_B32, body_reg_name(body, word->members[index]->value));
     Inst *inst;
     if (!index)
         inst = inst_build(body, "and.b32", "dri", field, from, ones);
@@ -300,15 +286,21 @@ static RegId field_make(Body *body, const Word *word, unsigned index, unsigned l
     return field;
 }
 
+/* A member that is taken out. */
+typedef struct Taking {
+    const Packer *packer;
+    const Word *word;
+    unsigned index;
+} Taking;
+
 static RegId take_out(void *context, RegId value, const Point *point)
 {
-    Packer *packer = context;
-    Body *body = packer->gaps.body;
-    const Word *word = packer->closing;
-    unsigned last = last_before(packer, word, point);
+    const Taking *taking = context;
+    Body *body = taking->packer->gaps.body;
+    unsigned last = last_before(taking->packer, taking->word, point);
     if (!last)
         return value;
-    RegId field = field_make(body, word, packer->index, last, word->members[last]->word, point);
+    RegId field = field_make(body, taking->word, taking->index, last, point);
     unsigned bits = type_bits(body->regs.data[value].type);
     if (bits == WORD_BITS)
         return field;
@@ -325,7 +317,7 @@ static unsigned add_make(const Packer *packer, const Word *word, unsigned index,
     RegId bits = member->value;
     unsigned count = 0, size = type_bits(body->regs.data[bits].type);
     if (size != WORD_BITS) {
-        bits = index ? body_add_reg(body, TYPE_B32, name_of(body, member->value)) : member->word;
+        bits = index ? body_add_reg(body, TYPE_B32, body_reg_name(body, member->value)) : member->word;
         out[count++] = inst_build(body, size == 16 ? "cvt.u32.u16" : "cvt.u32.u64", "dr", bits, member->value);
     }
     if (index)
@@ -359,17 +351,17 @@ static void members_add(const Packer *packer, const Word *word)
 static void word_apply(Packer *packer, const Word *word)
 {
     word_registers(packer, word);
-    packer->closing = word;
+    Taking taking = {packer, word, 0};
     /* What takes members out goes by the uses that there were, to which what adds them comes. */
-    for (packer->index = 0; packer->index < word->count; packer->index++)
-        gaps_close(&packer->gaps, word->members[packer->index]->value, take_out, packer);
+    for (; taking.index < word->count; taking.index++)
+        gaps_close(&packer->gaps, word->members[taking.index]->value, take_out, &taking);
     members_add(packer, word);
 }
 
 Packing pack_values(Body *body, Analyses *analyses, const Machine *machine, const PackRequest *request)
 {
     Arena *arena = arena_new();
-    Packer packer = {.arena = arena};
+    Packer packer = {0};
     Packing packing = {0};
     gaps_start(&packer.gaps, arena, body, analyses, machine, request->limit, 0);
     packer.dominance = analyses_dominance(analyses);

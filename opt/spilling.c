@@ -176,15 +176,18 @@ static unsigned free_slots(const Search *search, unsigned threads)
 
 /* Values that are demoted until no more than 'limit' registers are live, and what came of it. */
 typedef struct Attempt {
-    bool of_capped;  /* of the input under the cap, which is in the order of the source; else of the best form */
+    bool of_capped;   /* of the input under the cap, which is in the order of the source; else of the best form */
     int32_t limit;
     bool loads_early; /* (DemoteRequest) */
-    unsigned values; /* 0: there are none */
-    bool is_better;  /* it spills less than the best form */
-    bool pays;
-    bool waits; /* it does not, although it is predicted to be as fast: warps wait longer */
-    uint64_t spills;
+    unsigned values;  /* 0: there are none */
+    const Form *form; /* NULL: it spills no less than the best form */
 } Attempt;
+
+/* Whether it does not pay although it is predicted to be as fast: warps wait longer. */
+static bool only_waits(const Attempt *attempt)
+{
+    return !attempt->form->pays && attempt->form->faster >= no_difference;
+}
 
 /* What can be proposed for the best form. */
 typedef struct Spilling {
@@ -262,8 +265,8 @@ static int32_t limit_above(const Spilling *spilling, const Attempt *attempt)
     int32_t high = LIMIT_MOST;
     for (unsigned i = 0; i < spilling->attempt_count; i++) {
         const Attempt *other = &spilling->attempts[i];
-        if (other->pays && other->of_capped == attempt->of_capped && other->limit > attempt->limit &&
-            other->limit < high)
+        bool pays = other->form && other->form->pays;
+        if (pays && other->of_capped == attempt->of_capped && other->limit > attempt->limit && other->limit < high)
             high = other->limit;
     }
     if (high < LIMIT_MOST)
@@ -284,16 +287,17 @@ static Attempt attempt_next(const Spilling *spilling)
     const Attempt *least = NULL, *lowest = &spilling->attempts[0];
     for (unsigned i = 0; i < count; i++) {
         const Attempt *attempt = &spilling->attempts[i];
-        if (attempt->is_better && (!least || attempt->spills < least->spills))
+        const Form *form = attempt->form;
+        if (form && (!least || figures_spills(&form->figures) < figures_spills(&least->form->figures)))
             least = attempt;
         if (attempt->limit < lowest->limit)
             lowest = attempt;
     }
-    if (least && least->waits && !least->loads_early)
+    if (least && only_waits(least) && !least->loads_early)
         return (Attempt){.of_capped = least->of_capped, .limit = least->limit, .loads_early = true};
-    if (least && !least->pays)
+    if (least && !least->form->pays)
         return (Attempt){.of_capped = least->of_capped, .limit = limit_above(spilling, least),
-                         .loads_early = least->waits};
+                         .loads_early = only_waits(least)};
     return (Attempt){.of_capped = least && least->of_capped, .limit = (least ? least : lowest)->limit - STEP};
 }
 
@@ -357,12 +361,8 @@ static void forms_try(Search *search, Spilling *spilling)
             continue;
         count++;
         is_done = form->pays && !figures_spills(&form->figures);
-        if (!attempt)
-            continue;
-        attempt->is_better = true;
-        attempt->pays = form->pays;
-        attempt->waits = !form->pays && form->faster >= no_difference;
-        attempt->spills = figures_spills(&form->figures);
+        if (attempt)
+            attempt->form = form;
     }
     forms_take(search, forms, count);
 }

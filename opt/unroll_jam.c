@@ -322,7 +322,7 @@ static unsigned place_in_block(const Inst *inst)
 /* Finds the chain of a phi whose next value is not known in advance. */
 static bool find_chain(Jam *jam, const Phi *phi)
 {
-    const char *name = jam->body->regs.data[jam->body->regs.data[phi->dst].origin].name;
+    const char *name = body_reg_name(jam->body, phi->dst);
     RegId next = jam_next(jam, phi);
     const ValueDef *def = &jam->values->defs[next];
     /* Where the latch reads it, each iteration passes its block. */

@@ -83,7 +83,7 @@ uint64_t jam_rounds(const Jam *jam)
     TypeClass class = type_class(type);
     unsigned bits = type_bits(type);
     Side a, b;
-    if ((class != CLASS_SIGNED && class != CLASS_UNSIGNED && class != CLASS_BITS) || (bits != 32 && bits != 64) ||
+    if (!class_is_integer(class) || (bits != 32 && bits != 64) ||
         !side_find(jam, compare, &compare->operands[1], bits, &a) ||
         !side_find(jam, compare, &compare->operands[2], bits, &b))
         return 0;

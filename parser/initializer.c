@@ -170,9 +170,8 @@ void init_close(Parser *parser, Span span)
 
 static bool constant_fits(const Constant *constant, Type type)
 {
-    TypeClass class = type_class(type);
     if (constant->kind == CONSTANT_INT)
-        return class == CLASS_BITS || class == CLASS_UNSIGNED || class == CLASS_SIGNED;
+        return class_is_integer(type_class(type));
     return type == TYPE_F32 || type == TYPE_F64 || type == TYPE_B32 || type == TYPE_B64;
 }
 

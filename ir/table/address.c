@@ -25,7 +25,7 @@ static bool fit_address_register(Binder *binder, Operand *operand, const Slot *s
     const Reg *reg = &binder->regs->data[binder->inst->refs[operand->ref].reg];
     TypeClass class = type_class(reg->type);
     unsigned bits = type_bits(reg->type);
-    bool integer = class == CLASS_BITS || class == CLASS_UNSIGNED || class == CLASS_SIGNED;
+    bool integer = class_is_integer(class);
     if (slot->pattern->flags & PATTERN_TENSOR_MEMORY && (!integer || bits != 32))
         return binder_refuse(binder, operand->span,
                              "register '%s' of type .%s where an address in tensor memory of type .b32 is expected",

@@ -153,11 +153,9 @@ static bool takes_sreg(const Binder *binder)
         return true;
     if (!opcode_has(signature->op, RULE_SPECIAL) || signature->type_count != 2)
         return false;
-    for (unsigned i = 0; i < 2; i++) {
-        TypeClass class = type_class(signature->types[i]);
-        if (class != CLASS_UNSIGNED && class != CLASS_SIGNED && class != CLASS_BITS)
+    for (unsigned i = 0; i < 2; i++)
+        if (!class_is_integer(type_class(signature->types[i])))
             return false;
-    }
     return true;
 }
 

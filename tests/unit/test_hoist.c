@@ -25,8 +25,7 @@ static unsigned hoisted(const char *code, const char *opcode, uint32_t *block)
     body_verify(body, "hoist");
     assert_int_equal(one_hoist(body), 0);
     *block = block_with(body, opcode)->id;
-    body_free(body);
-    arena_free(module->arena);
+    body_and_module_free(module, body);
     return moved;
 }
 

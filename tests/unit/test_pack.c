@@ -55,17 +55,7 @@ static Form form_of(const char *text, int32_t limit, uint64_t most)
 
 static void form_free(Form *form)
 {
-    body_free(form->body);
-    arena_free(form->module->arena);
-}
-
-static unsigned count_of(const Body *body, const char *opcode)
-{
-    unsigned count = 0;
-    for (size_t b = 0; b < body->blocks.count; b++)
-        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
-            count += strcmp(inst->signature->opcode, opcode) == 0;
-    return count;
+    body_and_module_free(form->module, form->body);
 }
 
 static void flags_share_one_register(void **state)
@@ -77,10 +67,10 @@ static void flags_share_one_register(void **state)
     assert_int_equal(form.packing.values, SMALL);
     assert_int_equal(form.packing.words, 1);
     /* The first is the word that the others are added to. */
-    assert_int_equal(count_of(form.body, "mad"), FAR + SMALL - 1);
-    assert_int_equal(count_of(form.body, "and"), 1);
-    assert_int_equal(count_of(form.body, "bfe"), SMALL - 2);
-    assert_int_equal(count_of(form.body, "shr"), 1);
+    assert_int_equal(body_count(form.body, "mad"), FAR + SMALL - 1);
+    assert_int_equal(body_count(form.body, "and"), 1);
+    assert_int_equal(body_count(form.body, "bfe"), SMALL - 2);
+    assert_int_equal(body_count(form.body, "shr"), 1);
     form_free(&form);
     arena_free(arena);
 }

@@ -68,16 +68,7 @@ static Form form_of(const char *text, int32_t limit, unsigned worth, uint64_t mo
 
 static void form_free(Form *form)
 {
-    body_free(form->body);
-    arena_free(form->module->arena);
-}
-
-static unsigned count_of(const Block *block, const char *opcode)
-{
-    unsigned count = 0;
-    for (const Inst *inst = block->first; inst; inst = inst->next)
-        count += strcmp(inst->signature->opcode, opcode) == 0;
-    return count;
+    body_and_module_free(form->module, form->body);
 }
 
 static unsigned adds_in_loops(const Body *body)
@@ -86,7 +77,7 @@ static unsigned adds_in_loops(const Body *body)
     for (size_t b = 0; b < body->blocks.count; b++) {
         const Block *block = body->blocks.data[b];
         if (block->last && block->last->target_count)
-            adds += count_of(block, "add");
+            adds += block_count(block, "add");
     }
     return adds;
 }
@@ -108,8 +99,8 @@ static void items_are_kept_and_sums_computed_again(void **state)
     assert_true(form.after <= form.before - ITEMS / 2);
     assert_true(form.added >= ITEMS - 1);
     /* Each sum is there twice, and what they start from is hidden from the assembler. */
-    assert_int_equal(count_of(form.body->blocks.data[0], "add") >= 2 * (ITEMS - 1), true);
-    assert_true(count_of(form.body->blocks.data[0], "prmt") >= 1);
+    assert_int_equal(block_count(form.body->blocks.data[0], "add") >= 2 * (ITEMS - 1), true);
+    assert_true(block_count(form.body->blocks.data[0], "prmt") >= 1);
     form_free(&form);
     arena_free(arena);
 }
@@ -148,7 +139,7 @@ static void reads_after_a_join(void **state)
     text = arena_printf(arena, "%s%s", declared, text + strlen(KERNEL_HEAD));
     Form form = form_of(text, 8, 8, UINT64_MAX);
     Block *join = form.body->blocks.data[form.body->blocks.count - 1];
-    assert_true(count_of(join, "add") >= ITEMS - 1);
+    assert_true(block_count(join, "add") >= ITEMS - 1);
     assert_true(form.after < form.before);
     form_free(&form);
     arena_free(arena);

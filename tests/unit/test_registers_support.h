@@ -56,6 +56,28 @@ static inline int32_t body_peak(const Body *body)
     return peak;
 }
 
+static inline void body_and_module_free(Module *module, Body *body)
+{
+    body_free(body);
+    arena_free(module->arena);
+}
+
+static inline unsigned block_count(const Block *block, const char *opcode)
+{
+    unsigned count = 0;
+    for (const Inst *inst = block->first; inst; inst = inst->next)
+        count += strcmp(inst->signature->opcode, opcode) == 0;
+    return count;
+}
+
+static inline unsigned body_count(const Body *body, const char *opcode)
+{
+    unsigned count = 0;
+    for (size_t b = 0; b < body->blocks.count; b++)
+        count += block_count(body->blocks.data[b], opcode);
+    return count;
+}
+
 /* "op op ..." of a block, for expectations. */
 static inline const char *block_opcodes(Arena *arena, const Block *block)
 {

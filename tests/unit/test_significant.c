@@ -24,8 +24,7 @@ static unsigned stored_bits(const char *code)
     const Operand *value = &store->operands[1];
     assert_int_equal(value->kind, OPERAND_REG);
     unsigned bits = significant_bits(module->arena, values_compute(module->arena, body))[store->refs[value->ref].reg];
-    body_free(body);
-    arena_free(module->arena);
+    body_and_module_free(module, body);
     return bits;
 }
 
