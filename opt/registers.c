@@ -132,6 +132,27 @@ void search_propose(Search *search)
     search_run(search, PASS_KNOBS, STAGE_FINE, kept);
 }
 
+/* Where the best form is not worth its price, what is left to spill in the current one may go to shared memory
+ * instead. */
+static void spills_move(Search *search, unsigned assemblies)
+{
+    if (!search->is_best_objected) {
+        search_run(search, PASS_SPILLING, STAGE_FINE, assemblies);
+        return;
+    }
+    Body *objected = search->best;
+    const Figures figures = search->best_figures;
+    search->best = NULL;
+    search_set_best(search, body_clone(search->passes.body), &search->current);
+    search_run(search, PASS_SPILLING, STAGE_FINE, assemblies);
+    if (search_is_reached(search) && !time_objection(search, search->best, &search->best_figures)) {
+        body_free(objected);
+        return;
+    }
+    search_set_best(search, objected, &figures);
+    search->is_best_objected = true;
+}
+
 void target_search(Search *search)
 {
     /* What is spilled is known last. */
@@ -140,7 +161,7 @@ void target_search(Search *search)
     search->reserved += kept + prediction;
     search_propose(search);
     search->reserved -= kept;
-    search_run(search, PASS_SPILLING, STAGE_FINE, kept);
+    spills_move(search, kept);
     search->reserved -= prediction;
 }
 
@@ -308,11 +329,9 @@ const char *price_objection(Search *search, const Prediction *before, const Pred
     return NULL;
 }
 
-/* Why a form is not worth its price by predicted time, against the input without a cap; NULL if it is, or if nobody
- * predicts times. */
-static const char *time_objection(Search *search, const Body *input, const Body *form, const Figures *figures)
+const char *time_objection(Search *search, const Body *form, const Figures *figures)
 {
-    Prediction before = search_predict(search, input, &search->result->before);
+    Prediction before = search_predict(search, search->input, &search->result->before);
     Prediction after = search_predict(search, form, figures);
     return price_objection(search, &before, &after, figures);
 }
@@ -328,7 +347,7 @@ static void take_capped(Search *search, const Body *input, PassContext *context,
     }
     Body *capped = body_clone(input);
     capped->tuning.maxnreg = search->cap;
-    if (time_objection(search, input, capped, &result->capped)) {
+    if (time_objection(search, capped, &result->capped)) {
         body_free(capped);
         nothing_changed(search, context, objection);
         return;
@@ -337,6 +356,30 @@ static void take_capped(Search *search, const Body *input, PassContext *context,
     best_take(search, context);
     result->explanation = arena_printf(search->passes.arena, "%s; the cap alone gives %u", objection,
                                        result->after.registers);
+}
+
+/* Takes the input under the cap for the best form where it is predicted to be so much faster that its spills pay.  The
+ * reason, or NULL. */
+static const char *prefer_capped(Search *search)
+{
+    const Figures *capped = &search->result->capped, *best = &search->best_figures;
+    if (!search->cap || search_excess(search, capped) || figures_spills(capped) <= figures_spills(best) ||
+        (!search->request->spill && adds_spills(search, capped)))
+        return NULL;
+    Body *body = body_clone(search->input);
+    body->tuning.maxnreg = search->cap;
+    Prediction ours = search_predict(search, search->best, best), alone = search_predict(search, body, capped);
+    if (!ours.known || !alone.known || ours.is_machine != alone.is_machine ||
+        ours.cycles < SPILLING_GAIN * alone.cycles) {
+        body_free(body);
+        return NULL;
+    }
+    const char *reason = arena_printf(search->passes.arena,
+                                      "%s; a form with %llu bytes spilled was found, but not used: it is predicted to "
+                                      "be slower (%.3fx)", figures_describe(search, capped),
+                                      (unsigned long long)figures_spills(best), alone.cycles / ours.cycles);
+    search_set_best(search, body, capped);
+    return reason;
 }
 
 /* Whether the form under a cap of 'count' registers keeps it without more spills than the input has; the form is then
@@ -414,7 +457,7 @@ static void target_fixed(Search *search, const Body *input, PassContext *context
         search->reserved = search->request->effort / 4;
     target_search(search);
     search->reserved = 0;
-    const char *objection = NULL;
+    const char *objection = NULL, *preferred = NULL;
     Figures spilling = search->best_figures;
     bool refrains = !search->request->spill && adds_spills(search, &spilling);
     if (refrains)
@@ -423,14 +466,18 @@ static void target_fixed(Search *search, const Body *input, PassContext *context
         nothing_changed(search, context, NULL);
     else if (search_compare(search, &search->best_figures, &result->before) >= 0)
         nothing_changed(search, context, NULL);
-    else if ((objection = time_objection(search, input, search->best, &search->best_figures)) == NULL)
-        best_take(search, context);
-    else
+    else if ((objection = time_objection(search, search->best, &search->best_figures)) != NULL)
         take_capped(search, input, context, objection);
+    else {
+        preferred = prefer_capped(search);
+        best_take(search, context);
+    }
     if (refrains)
         spills_explain(search, &spilling, objection);
     else if (!objection)
         target_explain(search);
+    if (preferred)
+        result->explanation = preferred;
 }
 
 /* Says so of passes that have no form for -d to print. */

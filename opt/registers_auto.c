@@ -12,8 +12,6 @@ enum {
     SEARCHED_MOST = 2,   /* for which a form is searched, if the cap alone costs spills */
 };
 
-/* A form that spills more than the input has to be so much faster: what spilled bytes do to caches is not modelled. */
-static const double spilling_gain = 1.05;
 /* A boundary that could gain less than this, with the input's own code, is not worth a search. */
 static const double least_potential = 1.002;
 /* What is predicted for a boundary that is chosen, at least. */
@@ -137,7 +135,7 @@ static void option_try(Boundaries *boundaries, Option *option, bool may_search)
     if (option->form->ssa)
         body_from_ssa(option->form);
     bool spills = figures_spills(&boundary->figures) > figures_spills(&search->result->before);
-    if (spills && option->potential < spilling_gain)
+    if (spills && option->potential < SPILLING_GAIN)
         return; /* no prediction could make it worth that */
     option->prediction = search_predict(search, option->form, &boundary->figures);
     bool comparable = boundaries->before.known && option->prediction.known && option->prediction.cycles > 0 &&
@@ -155,7 +153,7 @@ static const char *option_objection(const Boundaries *boundaries, const Option *
     const char *objection = price_objection(search, &boundaries->before, &option->prediction, after);
     bool spills = figures_spills(after) > figures_spills(before);
     bool grows = after->instructions > search->most_instructions;
-    bool worth_it = option->boundary->speedup >= spilling_gain;
+    bool worth_it = option->boundary->speedup >= SPILLING_GAIN;
     if (objection)
         return objection;
     /* A target that nobody asked for is not even slower by so little that the model cannot tell. */

@@ -57,11 +57,17 @@ void proposals_add(const Search *search, Proposals *proposals, const Body *body)
     judge->prepare(judge->context, &form);
 }
 
+static bool reaches_target(const Search *search, const Figures *figures)
+{
+    return figures->known && !search_excess(search, figures) &&
+           figures_spills(figures) <= figures_spills(&search->result->before) &&
+           figures->instructions <= search->most_instructions;
+}
+
 bool search_is_reached(const Search *search)
 {
-    const Figures *best = &search->best_figures, *before = &search->result->before;
-    return best->known && !search_excess(search, best) && figures_spills(best) <= figures_spills(before) &&
-           best->instructions <= search->most_instructions;
+    return reaches_target(search, &search->best_figures) &&
+           (!search->is_best_objected || search->is_pass_over);
 }
 
 bool search_should_stop(const Search *search)
@@ -206,6 +212,15 @@ void search_set_best(Search *search, Body *body, const Figures *figures)
     body_free(search->best);
     search->best = body;
     search->best_figures = *figures;
+    search->is_best_objected = false;
+}
+
+/* Whether the form reaches the target at a price that is not worth it.  With the goal of the fewest registers, the
+ * user says what price is. */
+static bool is_objected(Search *search, const Body *body, const Figures *figures)
+{
+    return search->request->goal != GOAL_FEWEST && reaches_target(search, figures) &&
+           time_objection(search, body, figures) != NULL;
 }
 
 bool search_consider(Search *search, PassId pass, const Body *body, const char *what, uint64_t slack, bool silent)
@@ -220,10 +235,15 @@ bool search_consider(Search *search, PassId pass, const Body *body, const char *
         (!search->dropped.known || search_compare(search, &figures, &search->dropped) < 0))
         search->dropped = figures;
     int order = fits ? search_compare(search, &figures, &search->current) : 1;
-    bool best = fits && search_compare(search, &figures, &search->best_figures) < 0;
-    if (best)
+    bool objected = order <= 0 && is_objected(search, body, &figures);
+    bool best = fits && (search_compare(search, &figures, &search->best_figures) < 0 ||
+                         (search->is_best_objected && reaches_target(search, &figures) && order <= 0 && !objected));
+    search->is_pass_over |= objected;
+    if (best) {
         search_set_best(search, body_clone(body), &figures);
-    bool taken = order < 0 || (slack && order == 0);
+        search->is_best_objected = objected;
+    }
+    bool taken = !objected && (order < 0 || (slack && order == 0));
     if (!taken && slack > 1 && fits && search_excess(search, &figures) <= search_excess(search, &search->current))
         taken = figures_spills(&figures) < figures_spills(&search->current) + slack;
     if (taken) {
@@ -238,6 +258,7 @@ bool search_consider(Search *search, PassId pass, const Body *body, const char *
 
 bool search_run(Search *search, PassId pass, SearchStage stage, unsigned assemblies)
 {
+    search->is_pass_over = false;
     if (search_should_stop(search))
         return false;
     search->stage = stage;
@@ -247,7 +268,8 @@ bool search_run(Search *search, PassId pass, SearchStage stage, unsigned assembl
 
 void search_restore(Search *search)
 {
-    if (!search->best->ssa || !search_compare(search, &search->best_figures, &search->current))
+    if (!search->best->ssa || search->is_best_objected ||
+        !search_compare(search, &search->best_figures, &search->current))
         return;
     pass_set_body(&search->passes, body_clone(search->best));
     search->current = search->best_figures;

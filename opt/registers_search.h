@@ -26,6 +26,8 @@ typedef struct Search {
     bool is_last;               /* what comes after the passes has begun, for which time is kept, too */
     uint64_t most_instructions; /* the most that a candidate may have */
     Body *best;                 /* owned; SSA or not */
+    bool is_best_objected;      /* it reaches the target, but is not worth its price by predicted time */
+    bool is_pass_over;          /* the pass has found such a form; the next one goes on without it */
     unsigned cap; /* the last .maxnreg tried for the input */
     Figures best_figures;
     Figures last;    /* of the candidate that was considered last */
@@ -64,7 +66,8 @@ unsigned search_excess(const Search *search, const Figures *figures);
 int search_compare(const Search *search, const Figures *a, const Figures *b);
 /* Whether no more may be assembled: the assemblies or the time are used up, or the user wants the end. */
 bool search_is_over(const Search *search);
-/* Whether the target is met without more spills than the uncapped input has and without growing too far. */
+/* Whether the target is met without more spills than the uncapped input has, without growing too far, and at a price
+ * that is worth it, or the pass has nothing better to propose. */
 bool search_is_reached(const Search *search);
 bool search_should_stop(const Search *search);
 /* Assembles a form, and counts that; of the input, what the user wrote. */
@@ -88,14 +91,19 @@ void search_record(Search *search, PassId pass, const char *what, const Body *bo
 void search_set_best(Search *search, Body *body, const Figures *figures);
 
 /* Verifies and measures 'body' (in SSA form, not taken over), which the pass proposes.  Where it is better than the
- * current form it becomes that, and the best if it is better than the best.  With 'slack' a form that spills fewer than
- * so many bytes more becomes the current one too (1: one that is as good).  'silent': only success is recorded.  True
- * if it became the current one. */
+ * current form it becomes that, and the best if it is better than the best.  A form that reaches the target at a price
+ * that is not worth it only becomes the best: what is tried next is tried without it.  With 'slack' a form that spills
+ * fewer than so many bytes more becomes the current one too (1: one that is as good).  'silent': only success is
+ * recorded.  True if it became the current one. */
 bool search_consider(Search *search, PassId pass, const Body *body, const char *what, uint64_t slack, bool silent);
 /* Runs a pass on the current form; false if it is switched off, the search is at its end, or nothing became current. */
 bool search_run(Search *search, PassId pass, SearchStage stage, unsigned assemblies);
 /* Makes the best form the current one again: a walk may end at a worse one. */
 void search_restore(Search *search);
+
+/* A form that spills more than another one has to be so much faster: what spilled bytes do to caches is not
+ * modelled. */
+#define SPILLING_GAIN 1.05
 
 /* registers.c, for registers_auto.c and registers_fewest.c too: */
 
@@ -113,7 +121,10 @@ void target_search(Search *search);
 void best_take(Search *search, PassContext *context);
 /* The context's body stays as it is. */
 void nothing_changed(Search *search, PassContext *context, const char *explanation);
-/* Why a form with these figures is not worth its price; NULL if it is, or if a prediction is missing. */
+/* Why a form is not worth its price by predicted time, against the input without a cap; NULL if it is, or if nobody
+ * predicts times. */
+const char *time_objection(Search *search, const Body *form, const Figures *figures);
+/* The same with predictions at hand. */
 const char *price_objection(Search *search, const Prediction *before, const Prediction *after, const Figures *figures);
 /* registers_auto.c: looks for the best boundary below the input's registers. */
 void target_auto(Search *search, const Body *input, PassContext *context);
