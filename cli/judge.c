@@ -511,7 +511,8 @@ static Prediction form_predict(void *context, const FunctionForm *form, const Fi
                         .warps = cost.time.resident_warps,
                         .path = machine ? cost.time.path : 0,
                         .accesses = cost.profile->shared_accesses +
-                                    (machine ? machine->spills + machine->shared_spills : 0)};
+                                    (machine ? machine->spills + machine->shared_spills : 0),
+                        .spills = machine ? machine->spills : 0};
 }
 
 void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assembler)

@@ -31,6 +31,7 @@ typedef struct Prediction {
     unsigned warps;      /* on an SM at once */
     double path;         /* cycles of one warp alone, waiting for what it loads; 0: not known */
     double accesses;     /* executed, in all warps: loads and stores of shared memory and of spilled registers */
+    double spills;       /* executed, in all warps: loads and stores of registers that are spilled to local memory */
 } Prediction;
 
 /* Whether a predicted time is longer than another.  Those within half a percent are equal: the model does not tell them

@@ -185,6 +185,7 @@ void capped_start(Search *search, const Body *input)
      * the cap, and a slightly higher one comes closest. */
     for (unsigned tries = 0; caps && tries < CAPS_MOST && result->before.registers > cap; tries++, cap += CAP_STEP) {
         search->best->tuning.maxnreg = search->cap = cap;
+        search->capped = (Prediction){0};
         search->tried[PASS_BOUNDS]++;
         result->capped = search_measure(search, search->best);
         search_record(search, PASS_BOUNDS, arena_printf(search->passes.arena, ".maxnreg %u", cap), search->best,
@@ -366,18 +367,16 @@ static const char *prefer_capped(Search *search)
     if (!search->cap || search_excess(search, capped) || figures_spills(capped) <= figures_spills(best) ||
         (!search->request->spill && adds_spills(search, capped)))
         return NULL;
-    Body *body = body_clone(search->input);
-    body->tuning.maxnreg = search->cap;
-    Prediction ours = search_predict(search, search->best, best), alone = search_predict(search, body, capped);
+    Prediction ours = search_predict(search, search->best, best), alone = search_predict_capped(search);
     if (!ours.known || !alone.known || ours.is_machine != alone.is_machine ||
-        ours.cycles < SPILLING_GAIN * alone.cycles) {
-        body_free(body);
+        ours.cycles < SPILLING_GAIN * alone.cycles)
         return NULL;
-    }
     const char *reason = arena_printf(search->passes.arena,
                                       "%s; a form with %llu bytes spilled was found, but not used: it is predicted to "
                                       "be slower (%.3fx)", figures_describe(search, capped),
                                       (unsigned long long)figures_spills(best), alone.cycles / ours.cycles);
+    Body *body = body_clone(search->input);
+    body->tuning.maxnreg = search->cap;
     search_set_best(search, body, capped);
     return reason;
 }

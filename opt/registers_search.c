@@ -6,6 +6,8 @@
 enum { START_WORK = 200, PTX_WORK = 2 };
 /* Parts of an assembly of the input; with numbered lines, for its prediction, it takes up to a quarter longer. */
 enum { WORK_PARTS = 64, NUMBERED_PARTS = 80 };
+/* Executed spills that differ by less are the same. */
+static const double no_more = 1.005;
 
 unsigned search_excess(const Search *search, const Figures *figures)
 {
@@ -153,6 +155,17 @@ Prediction search_predict(Search *search, const Body *body, const Figures *figur
     return prediction;
 }
 
+Prediction search_predict_capped(Search *search)
+{
+    if (!search->capped.known && search->cap) {
+        Body *body = body_clone(search->input);
+        body->tuning.maxnreg = search->cap;
+        search->capped = search_predict(search, body, &search->result->capped);
+        body_free(body);
+    }
+    return search->capped;
+}
+
 void search_prepare_prediction(const Search *search, const Body *input)
 {
     const Judge *judge = search->passes.judge;
@@ -223,6 +236,28 @@ static bool is_objected(Search *search, const Body *body, const Figures *figures
            time_objection(search, body, figures) != NULL;
 }
 
+/* Whether the form spills more than the input under the cap, as a launch executes it: fewer bytes may be spilled in
+ * places that are executed more often, or in loops that the assembler does not unroll any more. */
+static bool spills_more_often(Search *search, const Body *body, const Figures *figures)
+{
+    const Figures *capped = &search->result->capped;
+    if (search->request->goal == GOAL_FEWEST || !figures_spills(figures) || !figures_spills(capped) ||
+        search_excess(search, figures) < search_excess(search, capped))
+        return false;
+    Prediction before = search_predict_capped(search);
+    if (!before.known || !before.is_machine)
+        return false;
+    Prediction after = search_predict(search, body, figures);
+    return after.known && after.is_machine && after.spills > no_more * before.spills;
+}
+
+/* Whether the form is better than the best one: of two that reach the target, one may not be worth its price. */
+static bool is_better(const Search *search, const Figures *figures, bool objected)
+{
+    return search_compare(search, figures, &search->best_figures) < 0 ||
+           (search->is_best_objected && !objected && reaches_target(search, figures));
+}
+
 bool search_consider(Search *search, PassId pass, const Body *body, const char *what, uint64_t slack, bool silent)
 {
     if (search_is_over(search))
@@ -235,9 +270,8 @@ bool search_consider(Search *search, PassId pass, const Body *body, const char *
         (!search->dropped.known || search_compare(search, &figures, &search->dropped) < 0))
         search->dropped = figures;
     int order = fits ? search_compare(search, &figures, &search->current) : 1;
-    bool objected = order <= 0 && is_objected(search, body, &figures);
-    bool best = fits && (search_compare(search, &figures, &search->best_figures) < 0 ||
-                         (search->is_best_objected && reaches_target(search, &figures) && order <= 0 && !objected));
+    bool objected = fits && is_objected(search, body, &figures);
+    bool best = fits && is_better(search, &figures, objected) && !spills_more_often(search, body, &figures);
     search->is_pass_over |= objected;
     if (best) {
         search_set_best(search, body_clone(body), &figures);

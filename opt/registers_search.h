@@ -29,6 +29,7 @@ typedef struct Search {
     bool is_best_objected;      /* it reaches the target, but is not worth its price by predicted time */
     bool is_pass_over;          /* the pass has found such a form; the next one goes on without it */
     unsigned cap; /* the last .maxnreg tried for the input */
+    Prediction capped; /* for the input under it; not known if nobody has asked yet */
     Figures best_figures;
     Figures last;    /* of the candidate that was considered last */
     Figures dropped; /* the best form that was as low as the target, but had too many instructions; or not known */
@@ -75,6 +76,8 @@ Figures search_measure(Search *search, const Body *body);
 /* What the judge predicts for a form, SSA or not, that was measured; not known if nobody predicts times.  It counts,
  * too. */
 Prediction search_predict(Search *search, const Body *body, const Figures *figures);
+/* The same for the input under the cap. */
+Prediction search_predict_capped(Search *search);
 /* Lets the judge begin with what it needs to predict the time of the input. */
 void search_prepare_prediction(const Search *search, const Body *input);
 /* So many assemblies of forms like the best one, in assemblies of the input. */

@@ -60,13 +60,8 @@ static bool is_as_fast(const Prediction *form, const Prediction *than)
 /* Whether the form is as fast as the input under the cap. */
 static bool is_as_fast_as_capped(Search *search, const Prediction *form)
 {
-    if (!search->cap)
-        return false;
-    Body *capped = body_clone(search->input);
-    capped->tuning.maxnreg = search->cap;
-    Prediction before = search_predict(search, capped, &search->result->capped);
-    body_free(capped);
-    return is_as_fast(form, &before);
+    Prediction capped = search_predict_capped(search);
+    return search->cap && is_as_fast(form, &capped);
 }
 
 /* Whether the form is as good as the best one, and what is predicted.  Of two forms that are both as fast as the input

@@ -138,12 +138,53 @@ static void spills_that_pay_are_taken(void **state)
     }
 }
 
+static double executed_more; /* spills of every form but the input's, as a factor */
+
+static Prediction more_is_executed(void *context, const FunctionForm *form, const Figures *figures,
+                                   const LaunchChange *change)
+{
+    (void)context;
+    (void)figures;
+    (void)change;
+    bool is_input = text_hash(form->body) == slow_forms[0];
+    return (Prediction){.known = true, .is_machine = true, .cycles = 100, .instructions = 100, .warps = 16,
+                        .spills = 1000 * (is_input ? 1 : executed_more)};
+}
+
+/* Of forms that spill fewer bytes, but execute more spills, none is taken. */
+static void executed_spills_do_not_grow(void **state)
+{
+    (void)state;
+    static const double factors[] = {0.5, 1.004, 1.01};
+    for (size_t i = 0; i < COUNT_OF(factors); i++) {
+        unsigned fewer = 0;
+        for (unsigned count = 30; count < 70; count++) {
+            Case test;
+            case_start(&test, values_read_late(text_arena, (int)count), ERRATIC);
+            test.request.target = 28;
+            test.request.effort = 6;
+            test.judge.judge.predict = more_is_executed;
+            test.body->tuning.maxnreg = test.request.target;
+            slow_forms[0] = text_hash(test.body);
+            test.body->tuning.maxnreg = 0;
+            executed_more = factors[i];
+            case_run(&test);
+            const Figures *capped = &test.result.capped, *after = &test.result.after;
+            fewer += test.result.changed && capped->registers <= 28 && figures_spills(after) &&
+                     figures_spills(after) < figures_spills(capped);
+            case_end(&test);
+        }
+        assert_true((fewer > 0) == (factors[i] < 1.005));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slow_forms_do_not_end_the_search),
         cmocka_unit_test(slow_forms_are_not_built_upon),
         cmocka_unit_test(spills_that_pay_are_taken),
+        cmocka_unit_test(executed_spills_do_not_grow),
     };
     return cmocka_run_group_tests(tests, texts_start, texts_end);
 }
