@@ -176,7 +176,7 @@ static Body *input_clone(const Body *body)
 void capped_start(Search *search, const Body *input)
 {
     RegistersResult *result = search->result;
-    search->best = body_clone(input);
+    search_set_best(search, body_clone(input), &result->before);
     result->capped = result->before;
     unsigned cap = cap_of(search->target);
     bool caps = pass_is_enabled(search->passes.options, PASS_BOUNDS);
