@@ -285,6 +285,8 @@ bool search_consider(Search *search, PassId pass, const Body *body, const char *
         search->current = figures;
         search->replaced++;
     }
+    if (objected)
+        what = arena_printf(search->passes.arena, "%s, not worth its price", what);
     if (best || !silent)
         search_record(search, pass, what, body, &figures, best);
     return taken;
