@@ -338,7 +338,7 @@ const char *time_objection(Search *search, const Body *form, const Figures *figu
 }
 
 /* Where the best form is not worth its price: the input under the cap, if that is better than without. */
-static void take_capped(Search *search, const Body *input, PassContext *context, const char *objection)
+static void take_capped(Search *search, PassContext *context, const char *objection)
 {
     RegistersResult *result = search->result;
     if (search_compare(search, &result->capped, &result->before) >= 0 ||
@@ -346,14 +346,12 @@ static void take_capped(Search *search, const Body *input, PassContext *context,
         nothing_changed(search, context, objection);
         return;
     }
-    Body *capped = body_clone(input);
-    capped->tuning.maxnreg = search->cap;
-    if (time_objection(search, capped, &result->capped)) {
-        body_free(capped);
+    Prediction before = search_predict(search, search->input, &result->before), alone = search_predict_capped(search);
+    if (price_objection(search, &before, &alone, &result->capped)) {
         nothing_changed(search, context, objection);
         return;
     }
-    search_set_best(search, capped, &result->capped);
+    search_set_best(search, input_capped(search), &result->capped);
     best_take(search, context);
     result->explanation = arena_printf(search->passes.arena, "%s; the cap alone gives %u", objection,
                                        result->after.registers);
@@ -375,9 +373,7 @@ static const char *prefer_capped(Search *search)
                                       "%s; a form with %llu bytes spilled was found, but not used: it is predicted to "
                                       "be slower (%.3fx)", figures_describe(search, capped),
                                       (unsigned long long)figures_spills(best), alone.cycles / ours.cycles);
-    Body *body = body_clone(search->input);
-    body->tuning.maxnreg = search->cap;
-    search_set_best(search, body, capped);
+    search_set_best(search, input_capped(search), capped);
     return reason;
 }
 
@@ -466,7 +462,7 @@ static void target_fixed(Search *search, const Body *input, PassContext *context
     else if (search_compare(search, &search->best_figures, &result->before) >= 0)
         nothing_changed(search, context, NULL);
     else if ((objection = time_objection(search, search->best, &search->best_figures)) != NULL)
-        take_capped(search, input, context, objection);
+        take_capped(search, context, objection);
     else {
         preferred = prefer_capped(search);
         best_take(search, context);

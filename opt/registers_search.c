@@ -155,11 +155,17 @@ Prediction search_predict(Search *search, const Body *body, const Figures *figur
     return prediction;
 }
 
+Body *input_capped(const Search *search)
+{
+    Body *body = body_clone(search->input);
+    body->tuning.maxnreg = search->cap;
+    return body;
+}
+
 Prediction search_predict_capped(Search *search)
 {
     if (!search->capped.known && search->cap) {
-        Body *body = body_clone(search->input);
-        body->tuning.maxnreg = search->cap;
+        Body *body = input_capped(search);
         search->capped = search_predict(search, body, &search->result->capped);
         body_free(body);
     }

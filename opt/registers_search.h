@@ -76,7 +76,9 @@ Figures search_measure(Search *search, const Body *body);
 /* What the judge predicts for a form, SSA or not, that was measured; not known if nobody predicts times.  It counts,
  * too. */
 Prediction search_predict(Search *search, const Body *body, const Figures *figures);
-/* The same for the input under the cap. */
+/* A copy of the input under the cap. */
+Body *input_capped(const Search *search);
+/* What is predicted for that. */
 Prediction search_predict_capped(Search *search);
 /* Lets the judge begin with what it needs to predict the time of the input. */
 void search_prepare_prediction(const Search *search, const Body *input);
