@@ -10,6 +10,8 @@ enum { FEWEST_COUNTED = 6, MOST_COUNTED = 24, MOST_CONFIRMED = 6, COUNTED_INSTRU
 /* What is kept is at least so much faster; more where the model is least reliable: by estimates for warps of unknown
  * lengths, whose tails nobody sees, and of blocks that fall below a warp. */
 static const double least_gain = 1.03, least_doubtful_gain = 1.15;
+/* With a boundary to be chosen, too, so many of the fastest forms are searched for one. */
+enum { MOST_SEARCHED = 3, SEARCH_LEVEL = 1 };
 /* What products of threads and blocks are at least faster than a form that merges only one of them. */
 static const double least_product_gain = 1.02;
 
@@ -44,6 +46,7 @@ typedef struct Choice {
     unsigned weighed_count; /* the first of them, which are assembled and counted */
     const CoarsenTrial **spilling; /* forms that spill more than the input */
     unsigned spilling_count;
+    double plain_speedup; /* of the input, where it is not coarsened: what registers alone give */
 } Choice;
 
 /* No form can even be tried. */
@@ -145,14 +148,11 @@ static bool is_narrow(const CostBasis *basis, const unsigned factor[3])
     return before >= WARP && before / factor_total(factor) < WARP;
 }
 
-/* Coarsens the kernel as the trial says; true if that is sound. */
-static bool make_form(Choice *choice, CoarsenTrial *trial)
+/* The request that coarsens as the trial says. */
+static KernelRequest trial_request(const Choice *choice, const CoarsenTrial *trial)
 {
-    KernelReport *kernel = choice->kernel;
-    KernelRequest request = kernel->request;
-    Candidate *candidate = &choice->candidates[choice->candidate_count];
+    KernelRequest request = choice->kernel->request;
     request.coarsen = true;
-    request.registers = false;
     request.level = trial->level;
     request.stride = trial->stride;
     request.guards = trial->guards;
@@ -160,6 +160,16 @@ static bool make_form(Choice *choice, CoarsenTrial *trial)
     memcpy(request.merged, trial->merged, sizeof trial->merged);
     if (choice->bases[0].basis.launch)
         memcpy(request.block, choice->bases[0].basis.block, sizeof request.block);
+    return request;
+}
+
+/* Coarsens the kernel as the trial says; true if that is sound. */
+static bool make_form(Choice *choice, CoarsenTrial *trial)
+{
+    KernelReport *kernel = choice->kernel;
+    KernelRequest request = trial_request(choice, trial);
+    Candidate *candidate = &choice->candidates[choice->candidate_count];
+    request.registers = false;
     *candidate = (Candidate){.trial = trial};
     pipeline_run(choice->arena, kernel->result.kernel, &request, &choice->quiet, &candidate->result);
     KernelResult *result = &candidate->result;
@@ -306,7 +316,7 @@ static double gain_asked(const Choice *choice, const Candidate *candidate)
 
 static bool is_worthwhile(const Choice *choice, const Candidate *candidate)
 {
-    return candidate->trial->speedup >= gain_asked(choice, candidate);
+    return candidate->trial->speedup >= choice->plain_speedup * gain_asked(choice, candidate);
 }
 
 /* By what is left of their speedups when those of narrow blocks are doubted, and products have to pay. */
@@ -493,6 +503,64 @@ static Candidate *fastest(Choice *choice)
     return best;
 }
 
+/* Looks for the boundary at which the form is the fastest, briefly, and predicts its time there; 0: nothing is changed,
+ * or the time is unknown. */
+static double searched_speedup(Choice *choice, const KernelRequest *request, const char **verdict)
+{
+    PipelineOptions options = *choice->options;
+    KernelResult result;
+    double speedup = 0;
+    const Basis *exact = &choice->exact[0];
+    memset(options.passes.dumped, 0, sizeof options.passes.dumped);
+    options.level = options.level < SEARCH_LEVEL ? options.level : SEARCH_LEVEL;
+    choice->judge->basis = &exact->basis;
+    pipeline_run(choice->arena, choice->kernel->result.kernel, request, &options, &result);
+    if (result.registers == OUTCOME_DONE && result.reduction.after.known && exact->before.known) {
+        const FunctionForm form = kernel_form(&result);
+        LaunchChange change = {0};
+        if (result.coarsening == OUTCOME_DONE)
+            change = contract_change(&result.contract);
+        FormCost before = exact->before;
+        FormCost cost = machine_cost(choice->judge, &exact->basis, &form, &result.reduction.after, &change, NULL);
+        machine_costs_align(&exact->basis, &before, &cost);
+        if (cost.known) {
+            speedup = cost_speedup(&before, &cost);
+            *verdict = arena_printf(choice->arena, "%s, with %u registers", cost_verdict(choice->arena, &before, &cost),
+                                    result.reduction.after.registers);
+        }
+    }
+    assembler_judge_settle(choice->judge);
+    choice->judge->basis = NULL;
+    kernel_discard(&result);
+    return speedup;
+}
+
+/* Factor and boundary are chosen together: which form is the fastest may depend on what its registers can be brought
+ * to, and coarsening has to pay against the input at its own best boundary. */
+static Candidate *fastest_with_boundary(Choice *choice, Candidate *best)
+{
+    KernelRequest plain = choice->kernel->request;
+    const char *verdict;
+    if (!best || !choice->judge || !plain.registers || plain.registers_goal != GOAL_AUTO || choice->basis_count > 1)
+        return best;
+    double speedup = searched_speedup(choice, &plain, &verdict);
+    choice->plain_speedup = speedup > 1 ? speedup : 1;
+    qsort(choice->candidates, choice->candidate_count, sizeof *choice->candidates, compare_candidates);
+    best = &choice->candidates[0];
+    for (unsigned i = 0; i < choice->candidate_count && i < MOST_SEARCHED; i++) {
+        Candidate *candidate = &choice->candidates[i];
+        const KernelRequest request = trial_request(choice, candidate->trial);
+        speedup = searched_speedup(choice, &request, &verdict);
+        if (speedup > candidate->trial->speedup) {
+            candidate->trial->speedup = speedup;
+            candidate->trial->verdict = verdict;
+        }
+        if (worth(candidate) > worth(best))
+            best = candidate;
+    }
+    return best;
+}
+
 static void decide(Choice *choice, const Candidate *best)
 {
     KernelReport *kernel = choice->kernel;
@@ -511,19 +579,16 @@ static void decide(Choice *choice, const Candidate *best)
         const char *doubt = is_uneven         ? ", while threads make different numbers of trips"
                             : best->is_narrow ? ", with blocks below a warp"
                                               : "";
-        kernel->choice = arena_printf(choice->arena, "not coarsened: the best form, %s, is predicted (%s%s) to be %s",
-                                      name, basis, doubt, best->trial->verdict);
+        const char *alone = "";
+        if (choice->plain_speedup > 1)
+            alone = arena_printf(choice->arena, "; without it, another number of registers alone gives %.2fx",
+                                 choice->plain_speedup);
+        kernel->choice = arena_printf(choice->arena, "not coarsened: the best form, %s, is predicted (%s%s) to be %s%s",
+                                      name, basis, doubt, best->trial->verdict, alone);
         return;
     }
     best->trial->chosen = true;
-    kernel->request.coarsen = true;
-    kernel->request.level = best->trial->level;
-    kernel->request.stride = best->trial->stride;
-    kernel->request.guards = best->trial->guards;
-    memcpy(kernel->request.factor, best->trial->factor, sizeof best->trial->factor);
-    memcpy(kernel->request.merged, best->trial->merged, sizeof best->trial->merged);
-    if (choice->bases[0].basis.launch)
-        memcpy(kernel->request.block, choice->bases[0].basis.block, sizeof kernel->request.block);
+    kernel->request = trial_request(choice, best->trial);
     kernel->choice = arena_printf(choice->arena, "%s, predicted (%s) to be %s", name, basis, best->trial->verdict);
 }
 
@@ -567,7 +632,8 @@ void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *op
                      .kernel = kernel,
                      .options = options,
                      .quiet = pipeline_quiet(options),
-                     .judge = context->judge};
+                     .judge = context->judge,
+                     .plain_speedup = 1};
     set_bases(&choice, context, &block);
     if (!weigh_input(&choice))
         return;
@@ -582,7 +648,7 @@ void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *op
     make_products(&choice, context);
     weigh_all(&choice);
     Candidate *best = fastest(&choice);
-    decide(&choice, best);
+    decide(&choice, fastest_with_boundary(&choice, best));
     for (unsigned i = 0; i < choice.candidate_count; i++)
         kernel_discard(&choice.candidates[i].result);
 }

@@ -94,6 +94,8 @@ static void set_request(const Run *run, KernelReport *report)
                                .growth = run->options->growth};
     const Launch *launch = choice_launch(&run->choice, name);
     request->dynamic_shared = launch ? launch->dynamic_shared : 0;
+    if (launch)
+        memcpy(request->launch_block, launch->block, sizeof request->launch_block);
     if (block)
         memcpy(request->block, block->threads, sizeof request->block);
     if (coarsen)

@@ -118,6 +118,15 @@ static const char *search_refusal(const PipelineOptions *options)
     return effort_of(options) ? NULL : "-O0 assembles no candidates";
 }
 
+/* Threads of a changed block. */
+static unsigned launch_threads(const unsigned block[3], const LaunchChange *change)
+{
+    unsigned threads = 1;
+    for (unsigned d = 0; d < 3; d++)
+        threads *= change->block[d] ? (unsigned)divide_up(block[d], change->block[d]) : block[d];
+    return threads;
+}
+
 static void reduce_registers(PassContext *context, const KernelRequest *request, const PipelineOptions *options,
                              KernelResult *result)
 {
@@ -131,6 +140,7 @@ static void reduce_registers(PassContext *context, const KernelRequest *request,
                                .knobs = request->registers_knobs,
                                .change = launch_change,
                                .dynamic_shared = launch_change_shared(&launch_change, request->dynamic_shared),
+                               .launch_threads = launch_threads(request->launch_block, &launch_change),
                                .effort = search_effort(request, options),
                                .is_original = !request->coarsen};
     registers_reduce(context, &wanted, &result->reduction);

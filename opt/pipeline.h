@@ -27,6 +27,7 @@ typedef struct KernelRequest {
     double registers_price;    /* GOAL_FEWEST: percent of the predicted time */
     unsigned block[3]; /* threads of a block at launch; 0: not given */
     uint64_t dynamic_shared; /* bytes of a block of the original at launch */
+    unsigned launch_block[3]; /* its threads in the launch that is counted; zeros: none is */
 } KernelRequest;
 
 typedef struct PipelineOptions {

@@ -7,7 +7,8 @@
 /* What registers are lowered to. */
 typedef enum RegistersGoal {
     GOAL_COUNT,  /* a number */
-    GOAL_AUTO,   /* the boundary below the input's registers at which the kernel is predicted to be the fastest */
+    GOAL_AUTO,   /* the boundary, below the input's registers or the next one above, at which the kernel is predicted to
+                  * be the fastest */
     GOAL_FEWEST, /* the fewest at a limited price */
 } RegistersGoal;
 
@@ -19,6 +20,7 @@ typedef struct RegistersRequest {
                       * more is */
     LaunchChange change; /* of the original's launch, by coarsening */
     uint64_t dynamic_shared; /* bytes of each block at launch */
+    unsigned launch_threads; /* of a block of the launch that is counted; 0: none is.  Others may have other blocks */
     unsigned effort; /* what may be assembled, for figures and for predicted times, in assemblies of the input: a form
                       * that is longer counts for more; the input itself and its cap are always assembled */
     unsigned knobs;   /* options of the assembler that may be tried: opt/knobs.h */
@@ -31,7 +33,7 @@ typedef struct RegistersStep { /* one candidate, for the report */
     bool kept;
 } RegistersStep;
 
-/* A register count at which more blocks fit than with the input's, and what it costs. */
+/* A register count at which more blocks fit than with the input's, or as many with more registers; and what it costs. */
 typedef struct RegistersBoundary {
     unsigned registers, blocks, warps; /* the last two of an SM */
     Figures figures;                   /* of the best form found; not known: none was looked for */

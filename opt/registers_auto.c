@@ -2,13 +2,14 @@
  *
  * A block fits on an SM or it does not, so registers count only where one more block fits.  Of the boundaries below the
  * input's registers, those are looked at that the assembler or a search reaches, and the one is taken at which the
- * kernel is predicted to be the fastest.  Without predictions, that is the highest one that costs nothing. */
+ * kernel is predicted to be the fastest.  Without predictions, that is the highest one that costs nothing.  The first
+ * option is to go up instead, to the registers that are free (registers_raise.c). */
 #include "opt/registers_search.h"
 
 #include <stdlib.h>
 
 enum {
-    BOUNDARIES_MOST = 6, /* that are looked at, from the highest down */
+    BOUNDARIES_MOST = 7, /* that are looked at, from the highest down */
     SEARCHED_MOST = 2,   /* for which a form is searched, if the cap alone costs spills */
 };
 
@@ -19,6 +20,7 @@ static const double not_slower = 0.999;
 
 typedef struct Option {
     RegistersBoundary *boundary;
+    bool is_raise; /* as many blocks as the input has, with more registers */
     Body *form; /* owned; NULL: none was found */
     Figures capped; /* of the input under this cap */
     Prediction prediction;
@@ -36,6 +38,12 @@ typedef struct Boundaries {
     unsigned count;
 } Boundaries;
 
+/* The options with fewer registers than the input: all but the first, where that is to raise them. */
+static unsigned boundaries_below(const Boundaries *boundaries)
+{
+    return boundaries->count - (boundaries->count && boundaries->options[0].is_raise);
+}
+
 static void boundaries_list(Boundaries *boundaries)
 {
     Search *search = boundaries->search;
@@ -44,26 +52,38 @@ static void boundaries_list(Boundaries *boundaries)
     result->boundaries = ARENA_ARRAY(search->passes.arena, RegistersBoundary, BOUNDARIES_MOST);
     for (unsigned i = 0; i < list.count && boundaries->count < BOUNDARIES_MOST; i++) {
         const Boundary *at = &list.items[i];
-        if (at->registers >= result->before.registers || at->blocks <= boundaries->now.blocks ||
-            (at->registers < LOWEST_CAP && boundaries->count))
+        bool is_raise = at->blocks == boundaries->now.blocks && at->registers > result->before.registers &&
+                        raise_is_possible(search, boundaries->input);
+        bool is_lower = at->blocks > boundaries->now.blocks && at->registers < result->before.registers &&
+                        (at->registers >= LOWEST_CAP || !boundaries_below(boundaries));
+        if (!is_raise && !is_lower)
             continue;
         RegistersBoundary *boundary = &result->boundaries[boundaries->count];
         *boundary = (RegistersBoundary){
             .registers = at->registers, .blocks = at->blocks, .warps = at->warps, .verdict = "not tried"};
-        boundaries->options[boundaries->count++].boundary = boundary;
+        boundaries->options[boundaries->count++] = (Option){.boundary = boundary, .is_raise = is_raise};
     }
     result->boundary_count = boundaries->count;
 }
 
-/* Assembles the input under all caps together. */
-static void caps_prepare(const Boundaries *boundaries)
+/* The input's code for the option; the caller frees it. */
+static Body *option_input(const Boundaries *boundaries, const Option *option)
+{
+    if (option->is_raise)
+        return raise_make(boundaries->search, boundaries->input, option->boundary->blocks);
+    Body *body = body_clone(boundaries->input);
+    unsigned cap = option->boundary->registers;
+    body->tuning.maxnreg = cap < LOWEST_CAP ? LOWEST_CAP : cap;
+    return body;
+}
+
+/* Assembles the input for all options together. */
+static void inputs_prepare(const Boundaries *boundaries)
 {
     Search *search = boundaries->search;
     Proposals proposals = proposals_new(search, boundaries->count);
     for (unsigned i = 0; i < boundaries->count; i++) {
-        Body *body = body_clone(boundaries->input);
-        unsigned cap = boundaries->options[i].boundary->registers;
-        body->tuning.maxnreg = cap < LOWEST_CAP ? LOWEST_CAP : cap;
+        Body *body = option_input(boundaries, &boundaries->options[i]);
         proposals_add(search, &proposals, body);
         body_free(body);
     }
@@ -109,11 +129,43 @@ static bool is_free(const Search *search)
     return search_is_reached(search) && best->instructions <= search->result->before.instructions;
 }
 
+static void option_predict(const Boundaries *boundaries, Option *option)
+{
+    const Prediction *before = &boundaries->before;
+    RegistersBoundary *boundary = option->boundary;
+    Prediction after = search_predict(boundaries->search, option->form, &boundary->figures);
+    bool comparable =
+        before->known && after.known && after.cycles > 0 && after.is_machine == before->is_machine;
+    option->prediction = after;
+    boundary->speedup = comparable ? before->cycles / after.cycles : 0;
+}
+
+static void raise_try(const Boundaries *boundaries, Option *option)
+{
+    Search *search = boundaries->search;
+    RegistersBoundary *boundary = option->boundary;
+    Body *form = option_input(boundaries, option);
+    search->tried[PASS_BOUNDS]++;
+    boundary->figures = search_measure(search, form);
+    option->capped = search->result->before;
+    if (!boundary->figures.known) {
+        boundary->verdict = "the input does not assemble with .minnctapersm";
+        body_free(form);
+        return;
+    }
+    option->form = form;
+    option_predict(boundaries, option);
+}
+
 /* The best form for the boundary: the input under its cap and, where that costs something, what a search finds. */
 static void option_try(Boundaries *boundaries, Option *option, bool may_search)
 {
     Search *search = boundaries->search;
     RegistersBoundary *boundary = option->boundary;
+    if (option->is_raise) {
+        raise_try(boundaries, option);
+        return;
+    }
     body_free(search->best);
     search->best = NULL;
     search->best_figures = search->dropped = (Figures){0};
@@ -137,10 +189,7 @@ static void option_try(Boundaries *boundaries, Option *option, bool may_search)
     bool spills = figures_spills(&boundary->figures) > figures_spills(&search->result->before);
     if (spills && option->potential < SPILLING_GAIN)
         return; /* no prediction could make it worth that */
-    option->prediction = search_predict(search, option->form, &boundary->figures);
-    bool comparable = boundaries->before.known && option->prediction.known && option->prediction.cycles > 0 &&
-                      option->prediction.is_machine == boundaries->before.is_machine;
-    boundary->speedup = comparable ? boundaries->before.cycles / option->prediction.cycles : 0;
+    option_predict(boundaries, option);
 }
 
 /* Why the option cannot be chosen; NULL if it can. */
@@ -150,6 +199,8 @@ static const char *option_objection(const Boundaries *boundaries, const Option *
     const Figures *before = &search->result->before, *after = &option->boundary->figures;
     if (!option->form)
         return option->boundary->verdict;
+    if (option->is_raise)
+        return raise_objection(search, option->boundary, &boundaries->before, &option->prediction);
     const char *objection = price_objection(search, &boundaries->before, &option->prediction, after);
     bool spills = figures_spills(after) > figures_spills(before);
     bool grows = after->instructions > search->most_instructions;
@@ -231,16 +282,32 @@ static const char *nothing_to_gain(const Boundaries *boundaries, const char *not
 {
     const Search *search = boundaries->search;
     const Occupancy *now = &boundaries->now;
-    if (!boundaries->count)
-        return arena_printf(search->passes.arena,
+    Arena *arena = search->passes.arena;
+    const unsigned below = boundaries_below(boundaries);
+    const char *above = "";
+    if (boundaries->count > below)
+        above = arena_printf(arena, "; the %u that are free are not used: %s",
+                             boundaries->options[0].boundary->registers, boundaries->options[0].boundary->verdict);
+    if (!below)
+        return arena_printf(arena,
                             "with %u threads per block%s an SM holds %u blocks, limited by %s; using fewer "
-                            "than %u registers would not add one",
+                            "than %u registers would not add one%s",
                             boundaries->threads, note, now->blocks, occupancy_limits_name(now->limits),
-                            search->result->before.registers);
-    const RegistersBoundary *next = boundaries->options[0].boundary;
-    return arena_printf(search->passes.arena, "the next boundary, %u registers with %u threads per block%s, is not "
-                        "used: %s%s", next->registers, boundaries->threads, note, next->verdict,
-                        boundaries->count > 1 ? "; lower ones are not, either" : "");
+                            search->result->before.registers, above);
+    const RegistersBoundary *next = boundaries->options[boundaries->count - below].boundary;
+    return arena_printf(arena, "the next boundary, %u registers with %u threads per block%s, is not used: %s%s%s",
+                        next->registers, boundaries->threads, note, next->verdict,
+                        below > 1 ? "; lower ones are not, either" : "", above);
+}
+
+/* "5 blocks instead of 4", or "16 blocks, as it does with 40 registers". */
+static const char *blocks_text(const Boundaries *boundaries, const Option *option)
+{
+    Arena *arena = boundaries->search->passes.arena;
+    if (option->is_raise)
+        return arena_printf(arena, "%u blocks, as it does with %u registers", boundaries->now.blocks,
+                            boundaries->search->result->before.registers);
+    return arena_printf(arena, "%u blocks instead of %u", option->boundary->blocks, boundaries->now.blocks);
 }
 
 static void option_take(Boundaries *boundaries, const Option *option, PassContext *context, const char *note)
@@ -256,8 +323,8 @@ static void option_take(Boundaries *boundaries, const Option *option, PassContex
     best_take(search, context);
     result->reached = true;
     result->explanation = arena_printf(
-        search->passes.arena, "%u registers: with %u threads per block%s an SM holds %u blocks instead of %u%s%s%s",
-        result->after.registers, boundaries->threads, note, boundary->blocks, boundaries->now.blocks,
+        search->passes.arena, "%u registers: with %u threads per block%s an SM holds %s%s%s%s",
+        result->after.registers, boundaries->threads, note, blocks_text(boundaries, option),
         price ? ", for " : "", price ? price : "",
         boundary->speedup > 0 ? arena_printf(search->passes.arena, "; predicted %.3fx", boundary->speedup) : "");
 }
@@ -268,6 +335,10 @@ void target_auto(Search *search, const Body *input, PassContext *context)
     const char *note;
     Boundaries boundaries = {.search = search, .input = input};
     boundaries.threads = block_size_total_assumed(&search->passes.block, &note);
+    if (!block_size_total(&search->passes.block) && search->request->launch_threads) {
+        boundaries.threads = search->request->launch_threads;
+        note = " (in the launch)";
+    }
     boundaries.shared = result->before.shared + search->request->dynamic_shared;
     boundaries.now = machine_occupancy(search->passes.machine, boundaries.threads, result->before.registers,
                                        boundaries.shared);
@@ -276,7 +347,7 @@ void target_auto(Search *search, const Body *input, PassContext *context)
     if (boundaries.count) {
         search_prepare_prediction(search, input);
         if (pass_is_enabled(search->passes.options, PASS_BOUNDS))
-            caps_prepare(&boundaries);
+            inputs_prepare(&boundaries);
         potentials_predict(&boundaries);
         options_try(&boundaries);
     }

@@ -131,7 +131,15 @@ void nothing_changed(Search *search, PassContext *context, const char *explanati
 const char *time_objection(Search *search, const Body *form, const Figures *figures);
 /* The same with predictions at hand. */
 const char *price_objection(Search *search, const Prediction *before, const Prediction *after, const Figures *figures);
-/* registers_auto.c: looks for the best boundary below the input's registers. */
+/* registers_raise.c: whether the input can be told how many blocks are on an SM, because the block size is known, and
+ * the user has not said it. */
+bool raise_is_possible(const Search *search, const Body *input);
+/* A copy of the input that says so; the caller frees it. */
+Body *raise_make(const Search *search, const Body *input, unsigned blocks);
+/* Why that form, the boundary's, is not worth taking; NULL if it is. */
+const char *raise_objection(const Search *search, const RegistersBoundary *boundary, const Prediction *before,
+                            const Prediction *after);
+/* registers_auto.c: looks for the best boundary: below the input's registers, or, without losing a block, above. */
 void target_auto(Search *search, const Body *input, PassContext *context);
 /* registers_fewest.c: looks for the fewest registers at the price that is allowed. */
 void target_fewest(Search *search, const Body *input, PassContext *context);

@@ -81,6 +81,33 @@ else
     echo "skip runs of ptxas: it or taskset is not on the search path"
 fi
 
+# Blocks of 16 threads leave each of them 64 registers: the kernel is raised to them, and coarsening, which is slower
+# than that, is not chosen beside it. Without the block size, which a launch does not fix, it is not raised.
+launch=corpus/strsm/strsm.launch.json
+strsm() {
+    "$program" -q -assembler ptxas "$@" -launch "$launch" -verify "$launch" -report "$folder/report" \
+        -o "$folder/strsm.ptx" corpus/strsm/strsm.sm_90.ptx 2>"$folder/errors"
+}
+problem=
+strsm -target-regs auto -block 16 || problem="exit status $?"
+grep -q '\.minnctapersm 32' "$folder/strsm.ptx" || problem="${problem:+$problem, }not raised"
+grep -q 'holds 32 blocks, as it does with' "$folder/report" || problem="${problem:+$problem, }not explained"
+result "free registers: strsm is told how many blocks there are" "$problem"
+problem=
+strsm -target-regs auto || problem="exit status $?"
+grep -q '\.minnctapersm' "$folder/strsm.ptx" && problem="${problem:+$problem, }raised"
+grep -q 'with 16 threads per block (in the launch)' "$folder/report" || problem="${problem:+$problem, }other blocks"
+result "free registers: no block size, no directive" "$problem"
+problem=
+strsm -coarsen auto || problem="exit status $?"
+grep -q 'coarsening: auto: x2' "$folder/report" || problem="${problem:+$problem, }not coarsened"
+result "factor and boundary: strsm alone is coarsened" "$problem"
+problem=
+strsm -coarsen auto -target-regs auto -block 16 || problem="exit status $?"
+grep -q 'not coarsened: .*another number of registers alone' "$folder/report" || problem="${problem:+$problem, }coarsened"
+grep -q '\.minnctapersm 32' "$folder/strsm.ptx" || problem="${problem:+$problem, }not raised"
+result "factor and boundary: strsm is raised instead" "$problem"
+
 # The time limit ends a search, too.
 "$program" -assembler ptxas -O3 -search 0 -spill -target-regs 24 -o "$folder/limited.ptx" "$kernel" 2>"$folder/errors"
 problem=
