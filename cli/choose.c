@@ -74,7 +74,8 @@ static void set_bases(Choice *choice, const ChoiceContext *context, const BlockS
     choice->basis_count = is_known ? 1 : MOST_BASES;
     for (unsigned i = 0; i < choice->basis_count; i++)
         choice->bases[i].basis = cost_basis(choice->arena, choice->options->machine, &context->device, launch,
-                                            is_known ? block->threads : usual_blocks[i]);
+                                            is_known ? block->threads : usual_blocks[i],
+                                            choice->kernel->request.dynamic_shared);
 }
 
 static void find_block_indices(Choice *choice)

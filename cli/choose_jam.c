@@ -143,7 +143,8 @@ void choose_jams(Arena *arena, KernelReport *kernel, const PipelineOptions *opti
                         .quiet = pipeline_quiet(options),
                         .options = options,
                         .judge = context->judge,
-                        .basis = cost_basis(arena, options->machine, &context->device, launch, block.threads),
+                        .basis = cost_basis(arena, options->machine, &context->device, launch, block.threads,
+                                             kernel->request.dynamic_shared),
                         .jams = ARENA_ARRAY(arena, UnrollJam, kernel->request.jam_count + count + 1),
                         .jam_count = kernel->request.jam_count};
     for (unsigned i = 0; i < choice.jam_count; i++)

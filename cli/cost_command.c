@@ -61,7 +61,7 @@ static bool make_basis(const Side *side, Arena *arena, const CostOptions *option
     Device device;
     if (!read_device(&side->run, options->machine, &device))
         return false;
-    *basis = cost_basis(arena, side->run.machine, &device, launch, NULL);
+    *basis = cost_basis(arena, side->run.machine, &device, launch, NULL, 0);
     if (options->estimate)
         basis->launch = NULL;
     return true;

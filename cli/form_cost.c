@@ -8,9 +8,10 @@
 enum { ESTIMATED_WAVES = 8 };
 
 CostBasis cost_basis(Arena *arena, const Machine *machine, const Device *device, const Launch *launch,
-                     const unsigned block[3])
+                     const unsigned block[3], uint64_t dynamic_shared)
 {
-    CostBasis basis = {.arena = arena, .machine = machine, .device = *device, .launch = launch};
+    CostBasis basis = {.arena = arena, .machine = machine, .device = *device, .launch = launch,
+                       .dynamic_shared = dynamic_shared};
     memcpy(basis.block, launch ? launch->block : block, sizeof basis.block);
     if (launch) {
         basis.blocks = (double)launch->grid[0] * launch->grid[1] * launch->grid[2];

@@ -21,6 +21,7 @@ typedef enum OptionId {
     OPTION_UNROLL_JAM,
     OPTION_TARGET_REGS,
     OPTION_BLOCK,
+    OPTION_DYNAMIC_SHARED,
     OPTION_ASSEMBLER,
     OPTION_XPTXAS,
     OPTION_KEEP_ORIGINAL,
@@ -63,6 +64,7 @@ static const struct option long_options[] = {
     {"uj", required_argument, NULL, OPTION_UNROLL_JAM},
     {"target-regs", required_argument, NULL, OPTION_TARGET_REGS},
     {"block", required_argument, NULL, OPTION_BLOCK},
+    {"dynamic-shared", required_argument, NULL, OPTION_DYNAMIC_SHARED},
     {"assembler", required_argument, NULL, OPTION_ASSEMBLER},
     {"Xptxas", required_argument, NULL, OPTION_XPTXAS},
     {"spill", no_argument, NULL, OPTION_SPILL},
@@ -193,6 +195,7 @@ static void read_option(Reader *reader, int id, const char *value)
     case OPTION_UNROLL_JAM: options_read_jam(reader, value); break;
     case OPTION_TARGET_REGS: options_read_target_regs(reader, value); break;
     case OPTION_BLOCK: options_read_block(reader, value); break;
+    case OPTION_DYNAMIC_SHARED: options_read_shared(reader, value); break;
     case OPTION_ASSEMBLER: options_read_assembler(reader, value); break;
     case OPTION_XPTXAS:
         VEC_PUSH(reader->arena, options->ptxas_options, value);
@@ -434,6 +437,11 @@ const RegistersOption *options_registers_for(const Options *options, const char 
 const BlockOption *options_block_for(const Options *options, const char *kernel)
 {
     OPTION_FOR(options->blocks, kernel, true);
+}
+
+const SharedOption *options_shared_for(const Options *options, const char *kernel)
+{
+    OPTION_FOR(options->dynamic_shared, kernel, true);
 }
 
 bool options_jam_auto(const Options *options)

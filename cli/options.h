@@ -43,6 +43,12 @@ typedef struct BlockOption {
     unsigned threads[3];
 } BlockOption;
 
+/* -dynamic-shared [KERNEL:]BYTES */
+typedef struct SharedOption {
+    const char *kernel;
+    unsigned bytes; /* of a block, beyond what the PTX declares */
+} SharedOption;
+
 /* What a signal handler and a search share. */
 typedef struct Interrupt {
     volatile sig_atomic_t armed; /* during a search, an interrupt ends the search, not the process */
@@ -64,6 +70,7 @@ typedef struct Options {
     VEC(JamOption) jams;
     VEC(RegistersOption) registers;
     VEC(BlockOption) blocks;
+    VEC(SharedOption) dynamic_shared;
     VEC(const char *) verify; /* launch files */
     VEC(const char *) launches; /* launch files that decisions and the report are based on */
     const char *machine;        /* a machine file; NULL: the device of the architecture */
@@ -161,6 +168,7 @@ const struct option *cost_options_table(void);
 const CoarsenOption *options_coarsen_for(const Options *options, const char *kernel);
 const RegistersOption *options_registers_for(const Options *options, const char *kernel);
 const BlockOption *options_block_for(const Options *options, const char *kernel);
+const SharedOption *options_shared_for(const Options *options, const char *kernel);
 /* Seconds that the search for a form of one kernel may take: those of -search, or what the level allows. */
 double options_search_seconds(const Options *options);
 /* Whether "-uj auto" is given. */

@@ -64,6 +64,8 @@ const char *options_help(Arena *arena)
              "                              (NAME and KERNEL: mangled, as in C++, or with * ? [...])\n"
              "  -block X[,Y[,Z]]            threads per block at launch, unless the PTX fixes them;\n"
              "                              KERNEL:X,Y,Z for one kernel; may be repeated\n"
+             "  -dynamic-shared BYTES       dynamic shared memory of a block at launch, where -launch does not\n"
+             "                              say it; KERNEL:BYTES for one kernel; may be repeated\n"
              "\n"
              "Control\n"
              "  -arch sm_XX                 architecture to assemble for (the PTX's own .target)\n");

@@ -12,6 +12,7 @@ enum {
     LARGEST_GROWTH = 1000, LONGEST_SEARCH = 1000000,
     LARGEST_BLOCK = 1024,
     LARGEST_BLOCK_Z = 64,
+    LARGEST_SHARED = 227 * 1024, /* that a block of any architecture can have */
     LARGEST_REGISTERS = 255,
     LEAST_REGISTERS = 8,
     LARGEST_PRICE = 100
@@ -291,6 +292,20 @@ void options_read_block(Reader *reader, const char *text)
         return;
     }
     VEC_PUSH(reader->arena, reader->options->blocks, option);
+}
+
+void options_read_shared(Reader *reader, const char *text)
+{
+    SharedOption option = {0};
+    const char *at;
+    if (!split_kernel(reader, "-dynamic-shared", text, &option.kernel, &at))
+        return;
+    if (!whole_number(at, &option.bytes) || option.bytes > LARGEST_SHARED) {
+        options_fail(reader, "-dynamic-shared %s: expected a number of bytes, up to %d, optionally after 'KERNEL:'", text,
+                     LARGEST_SHARED);
+        return;
+    }
+    VEC_PUSH(reader->arena, reader->options->dynamic_shared, option);
 }
 
 void assembler_choice_print(Buf *out, const char *between, const char *before_last)

@@ -38,6 +38,7 @@ void options_read_growth(Reader *reader, const char *text);
 void options_read_search(Reader *reader, const char *text);
 void options_read_target_regs(Reader *reader, const char *text);
 void options_read_block(Reader *reader, const char *text);
+void options_read_shared(Reader *reader, const char *text);
 void options_read_assembler(Reader *reader, const char *word);
 void options_read_passes(Reader *reader, const char *text);
 void options_read_dumps(Reader *reader, const char *letters);

@@ -35,7 +35,8 @@ typedef struct Standing {
     Figures figures;       /* of the whole file's assembly; known only with an assembler */
     BlockSize block;
     bool occupancy_known;  /* figures and block are */
-    Occupancy occupancy;   /* without dynamic shared memory */
+    uint64_t dynamic_shared; /* bytes of a block at launch, as far as that is known */
+    Occupancy occupancy;
     unsigned free_up_to;   /* the most registers that cost no block */
     unsigned next_boundary; /* with this many registers more blocks fit; 0: fewer registers gain nothing */
     unsigned next_blocks;

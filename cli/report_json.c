@@ -47,6 +47,7 @@ static json_t *standing_json(const Standing *standing)
     json_t *value = json_object();
     json_object_set_new(value, "block", json_block(standing->block.threads));
     json_object_set_new(value, "figures", figures_json(&standing->figures));
+    json_object_set_new(value, "dynamic_shared", json_integer((json_int_t)standing->dynamic_shared));
     json_object_set_new(value, "occupancy", occupancy_json(standing));
     return value;
 }

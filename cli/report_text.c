@@ -145,6 +145,9 @@ static void print_figures(Buf *out, const KernelReport *kernel)
         print_number_row(out, "spilled bytes", kernel, figures_spills(before), figures_spills(after));
         print_number_row(out, "stack bytes", kernel, before->stack, after->stack);
         print_number_row(out, "shared bytes", kernel, before->shared, after->shared);
+        if (kernel->before.dynamic_shared)
+            print_number_row(out, "dynamic shared bytes", kernel, kernel->before.dynamic_shared,
+                             kernel->after.dynamic_shared);
         print_number_row(out, "instructions", kernel, before->instructions, after->instructions);
     }
     if (kernel->before.occupancy_known || kernel->after.occupancy_known) {

@@ -9,7 +9,8 @@ bool find_basis(const Run *run, const KernelReport *kernel, CostBasis *basis)
     const Function *function = kernel->result.kernel;
     const Launch *launch = choice_launch(&run->choice, function->name);
     const BlockSize block = block_size_resolve(&function->tuning, kernel->request.block);
-    *basis = cost_basis(run->arena, run->machine, &run->choice.device, launch, block.threads);
+    *basis = cost_basis(run->arena, run->machine, &run->choice.device, launch, block.threads,
+                        kernel->request.dynamic_shared);
     return launch || (run->machine && block_size_total(&block) > 0);
 }
 

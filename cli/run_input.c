@@ -142,6 +142,9 @@ bool names_exist(Run *run)
     for (size_t i = 0; i < options->blocks.count; i++)
         if (!kernel_exists(run, "-block", options->blocks.data[i].kernel))
             return false;
+    for (size_t i = 0; i < options->dynamic_shared.count; i++)
+        if (!kernel_exists(run, "-dynamic-shared", options->dynamic_shared.data[i].kernel))
+            return false;
     return loops_exist(run);
 }
 

@@ -86,6 +86,7 @@ static void set_request(const Run *run, KernelReport *report)
     const CoarsenOption *coarsen = options_coarsen_for(run->options, name);
     const RegistersOption *registers = options_registers_for(run->options, name);
     const BlockOption *block = options_block_for(run->options, name);
+    const SharedOption *shared = options_shared_for(run->options, name);
     *request = (KernelRequest){.level = run->options->coarsen_level,
                                .factor = {1, 1, 1},
                                .shrinks_grid = run->options->shrinks_grid,
@@ -93,7 +94,7 @@ static void set_request(const Run *run, KernelReport *report)
                                .guards = run->options->guards,
                                .growth = run->options->growth};
     const Launch *launch = choice_launch(&run->choice, name);
-    request->dynamic_shared = launch ? launch->dynamic_shared : 0;
+    request->dynamic_shared = launch ? launch->dynamic_shared : shared ? shared->bytes : 0;
     if (launch)
         memcpy(request->launch_block, launch->block, sizeof request->launch_block);
     if (block)

@@ -172,15 +172,16 @@ static void set_standing(const Run *run, const Tuning *tuning, Standing *standin
     standing->occupancy_known = run->machine && figures->known && threads;
     if (!standing->occupancy_known)
         return;
-    standing->occupancy = machine_occupancy(run->machine, threads, figures->registers, figures->shared);
-    standing->free_up_to = machine_boundary_above(run->machine, threads, figures->shared, figures->registers);
-    standing->next_boundary = machine_boundary_below(run->machine, threads, figures->shared, figures->registers);
+    const uint64_t shared = figures->shared + standing->dynamic_shared;
+    standing->occupancy = machine_occupancy(run->machine, threads, figures->registers, shared);
+    standing->free_up_to = machine_boundary_above(run->machine, threads, shared, figures->registers);
+    standing->next_boundary = machine_boundary_below(run->machine, threads, shared, figures->registers);
     if (standing->next_boundary)
-        standing->next_blocks =
-            machine_occupancy(run->machine, threads, standing->next_boundary, figures->shared).blocks;
-    if (!tuning->reqntid_count)
+        standing->next_blocks = machine_occupancy(run->machine, threads, standing->next_boundary, shared).blocks;
+    /* Dynamic shared memory mostly grows with the block. */
+    if (!tuning->reqntid_count && !standing->dynamic_shared)
         standing->better_block =
-            machine_block_better(run->machine, threads, figures->registers, figures->shared, &standing->better_warps);
+            machine_block_better(run->machine, threads, figures->registers, shared, &standing->better_warps);
 }
 
 /* 'text' is what was assembled. */
@@ -208,6 +209,11 @@ static void complete_report(Run *run, const Assembly *before, const Assembly *af
         set_figures(&kernel->after, after, products->ptx, products->ptx_length, name);
         kernel->before.block = kernel->result.block_before;
         kernel->after.block = kernel->result.block_after;
+        kernel->before.dynamic_shared = kernel->after.dynamic_shared = kernel->request.dynamic_shared;
+        if (kernel->result.coarsening == OUTCOME_DONE) {
+            const LaunchChange change = contract_change(&kernel->result.contract);
+            kernel->after.dynamic_shared = launch_change_shared(&change, kernel->request.dynamic_shared);
+        }
         set_standing(run, &kernel->tuning, &kernel->before);
         set_standing(run, &kernel->tuning, &kernel->after);
     }

@@ -83,7 +83,7 @@ static const char *inst_obstacle(const Inst *inst, bool dynamic_is_known)
     if (reads_shared_size(inst))
         return "it asks how much shared memory it has";
     if (!dynamic_is_known && inst_uses_dynamic_memory(inst))
-        return "how much is left is only known at launch (-launch)";
+        return "how much is left is only known at launch (-dynamic-shared)";
     return NULL;
 }
 

@@ -226,6 +226,14 @@ static void test_registers_and_blocks(void **state)
     check_wrong("-block 1,1,65 in.ptx", "along z");
     check_wrong("-block 1,1,1,1 in.ptx", "-block 1,1,1,1");
     check_wrong("-block 16x16 in.ptx", "expected X");
+    line = line_read("-dynamic-shared 43008 -dynamic-shared k:0 in.ptx");
+    assert_int_equal(line.outcome, OPTIONS_RUN);
+    assert_int_equal(options_shared_for(&line.options, "a")->bytes, 43008);
+    assert_int_equal(options_shared_for(&line.options, "k")->bytes, 0);
+    line_free(&line);
+    check_wrong("-dynamic-shared 48K in.ptx", "expected a number of bytes");
+    check_wrong("-dynamic-shared 232449 in.ptx", "up to 232448");
+    check_wrong("-dynamic-shared :8 in.ptx", "no kernel before the ':'");
 }
 
 static double search_seconds(const char *text)

@@ -247,7 +247,7 @@ static void predictions_use_the_machine_code_at_hand(void **state)
     Module *module = module_from(HEADER ".visible .entry k(.param .u64 p)\n{\n.reg .b64 %d<3>;\n.reg .f32 %f<3>;\n"
                                         "ld.param.u64 %d1, [p];\nld.global.f32 %f1, [%d1];\nadd.f32 %f2, %f1, %f1;\n"
                                         "st.global.f32 [%d1], %f2;\nret;\n}\n");
-    const CostBasis basis = cost_basis(arena, machine_for("sm_90"), device_for(90), NULL, block);
+    const CostBasis basis = cost_basis(arena, machine_for("sm_90"), device_for(90), NULL, block, 0);
     Assembler *assembler = assembler_open(arena, ASSEMBLER_PTXAS, "sm_90", &error);
     setenv("PTXOPT_CACHE", "none", 1);
     for (unsigned forgets = 0; assembler && forgets < 2; forgets++) {
@@ -293,7 +293,7 @@ static void predictions_are_prepared(void **state)
     const unsigned block[3] = {128, 1, 1};
     Module *module = module_from(HEADER ".visible .entry k(.param .u64 p)\n{\n.reg .b64 %d<2>;\n"
                                         "ld.param.u64 %d1, [p];\nst.global.u64 [%d1], %d1;\nret;\n}\n");
-    const CostBasis basis = cost_basis(arena, machine_for("sm_90"), device_for(90), NULL, block);
+    const CostBasis basis = cost_basis(arena, machine_for("sm_90"), device_for(90), NULL, block, 0);
     Assembler *assembler = assembler_open(arena, ASSEMBLER_PTXAS, "sm_90", &error);
     double cycles = 0;
     enum { TOLD, MEASURED, FROM_DISK, ROUNDS };
