@@ -19,8 +19,8 @@ typedef struct CostBasis {
     unsigned jobs;        /* cores for the emulator */
 } CostBasis;
 
-/* For a launch of the kernel, or without one (NULL) for a block size and bytes of dynamic shared memory; block[0] is 0 if
- * that is unknown, too. */
+/* For a launch of the kernel, or without one (NULL) for a block size and bytes of dynamic shared memory; block[0] is 0
+ * if that is unknown, too. */
 CostBasis cost_basis(Arena *arena, const Machine *machine, const Device *device, const Launch *launch,
                      const unsigned block[3], uint64_t dynamic_shared);
 

@@ -301,8 +301,8 @@ void options_read_shared(Reader *reader, const char *text)
     if (!split_kernel(reader, "-dynamic-shared", text, &option.kernel, &at))
         return;
     if (!whole_number(at, &option.bytes) || option.bytes > LARGEST_SHARED) {
-        options_fail(reader, "-dynamic-shared %s: expected a number of bytes, up to %d, optionally after 'KERNEL:'", text,
-                     LARGEST_SHARED);
+        options_fail(reader, "-dynamic-shared %s: expected a number of bytes, up to %d, optionally after 'KERNEL:'",
+                     text, LARGEST_SHARED);
         return;
     }
     VEC_PUSH(reader->arena, reader->options->dynamic_shared, option);

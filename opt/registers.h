@@ -33,7 +33,7 @@ typedef struct RegistersStep { /* one candidate, for the report */
     bool kept;
 } RegistersStep;
 
-/* A register count at which more blocks fit than with the input's, or as many with more registers; and what it costs. */
+/* A register count at which more blocks fit than with the input's, or as many with more registers; and its price. */
 typedef struct RegistersBoundary {
     unsigned registers, blocks, warps; /* the last two of an SM */
     Figures figures;                   /* of the best form found; not known: none was looked for */
