@@ -30,8 +30,11 @@ void reads_resolve(Lowering *lowering, RegId reg, unsigned depth)
     ValueKind kind = (ValueKind)lowering->kinds[reg];
     if (kind == VALUE_FREE || kind == VALUE_UNIFORM) {
         const Inst *free = value_inst(lowering->values, reg);
-        lowering->loaded += kind == VALUE_FREE && free && reads_constant(free) &&
-                            type_bits(lowering->out->body->regs.data[reg].type) == 64;
+        if (kind == VALUE_FREE && free && reads_constant(free) &&
+            type_bits(lowering->out->body->regs.data[reg].type) == 64) {
+            lowering->loaded++;
+            lowering->loaded_last = reg;
+        }
         return;
     }
     if (kind == VALUE_OWN || depth > FUSED_DEPTH) {
@@ -73,26 +76,29 @@ static bool is_left(const Lowering *lowering, const Inst *inst)
     return reg == REG_NONE || predicate || lowering->kinds[reg] == VALUE_OWN;
 }
 
-/* An instruction that loads an operand for the next one; the register that it writes. */
-static RegId operand_load(Lowering *lowering, uint8_t width, uint16_t latency)
+/* An instruction that loads an operand for the next one, which reads the register that it writes. */
+static LoweredInst *operand_load(Lowering *lowering, uint8_t width, uint16_t latency)
 {
     RegId *made = ARENA_ARRAY(lowering->arena, RegId, 1);
     *made = (RegId)lowering->reg_count++;
     VEC_PUSH(lowering->scratch, lowering->extra, width);
     VEC_PUSH(lowering->arena, lowering->insts, (LoweredInst){.writes = made, .write_count = 1, .latency = latency});
     reads_add(lowering, *made);
-    return *made;
+    return &lowering->insts.data[lowering->insts.count - 1];
 }
 
 /* An address that is the same in all threads is loaded once in each block that accesses it. */
 static void address_load(Lowering *lowering, RegId address, const Block *block)
 {
+    address = lowering->roots[address];
     if (lowering->loaded_in[address] == block->id + 1) {
         reads_add(lowering, lowering->loaded_as[address]);
         return;
     }
     lowering->loaded_in[address] = block->id + 1;
-    lowering->loaded_as[address] = operand_load(lowering, 2, CONSTANT_LATENCY);
+    LoweredInst *load = operand_load(lowering, 2, CONSTANT_LATENCY);
+    load->loads = lowering->kinds[address] == VALUE_FREE;
+    lowering->loaded_as[address] = load->writes[0];
 }
 
 /* What accesses need in registers: addresses, except where uniform registers hold them, and what is stored. */
@@ -134,7 +140,10 @@ static LoweredInst inst_lower(Lowering *lowering, Inst *inst)
     for (unsigned r = 0; r < inst->ref_count; r++)
         if (ref_reads(&inst->refs[r]))
             reads_resolve(lowering, inst->refs[r].reg, 0);
-    if (lowering->loads == LOADS_IN_ARITHMETIC && lowering->loaded && only_result(inst) != REG_NONE && is_plain(inst))
+    bool adds = lowering->loads == LOADS_IN_ARITHMETIC && only_result(inst) != REG_NONE && is_plain(inst);
+    if (adds && lowering->loaded && lowering->close)
+        address_load(lowering, lowering->loaded_last, inst->block);
+    else if (adds && lowering->loaded)
         operand_load(lowering, 2, CONSTANT_LATENCY);
     if (inst_access(inst, &access) && access.address)
         access_loads(lowering, inst, &access);
@@ -287,7 +296,8 @@ static void widths_complete(Lowering *lowering)
     out->reg_count = lowering->reg_count;
 }
 
-Lowered *lowered_compute(Arena *arena, const Body *body, const Values *values, ParameterLoads loads)
+Lowered *lowered_compute(Arena *arena, const Body *body, const Values *values, ParameterLoads loads,
+                         LoweredDetail detail)
 {
     require(body->ssa);
     Arena *scratch = arena_new();
@@ -298,11 +308,13 @@ Lowered *lowered_compute(Arena *arena, const Body *body, const Values *values, P
                          .values = values,
                          .out = out,
                          .loads = loads,
+                         .close = detail == LOWERED_CLOSELY,
                          .reg_count = values->reg_count};
     out->width = ARENA_ARRAY(arena, uint8_t, values->reg_count + 1);
     out->blocks = ARENA_ARRAY(arena, LoweredBlock, body->blocks.count);
     lowering.kinds = ARENA_ARRAY(scratch, uint8_t, values->reg_count + 1);
     lowering.narrow = ARENA_ARRAY(scratch, uint8_t, values->reg_count + 1);
+    lowering.roots = ARENA_ARRAY(scratch, RegId, values->reg_count + 1);
     lowering.loaded_in = ARENA_ARRAY(scratch, uint32_t, values->reg_count + 1);
     lowering.loaded_as = ARENA_ARRAY(scratch, RegId, values->reg_count + 1);
     values_classify(&lowering);

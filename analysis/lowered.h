@@ -17,6 +17,7 @@ typedef struct LoweredInst {
     uint16_t read_count, write_count;
     uint16_t latency; /* cycles until its result can be used: short, or that of a memory access */
     bool splits;      /* a call, or a rare case that is a subroutine: nothing is scheduled across it */
+    bool loads;       /* an address from a parameter, which nothing changes */
 } LoweredInst;
 
 /* A block, with the short blocks after it that assemblers make conditional instead of branching around them. */
@@ -50,7 +51,16 @@ typedef struct Lowered {
     uint32_t *numbers;    /* by RegId, all 0: for orders.c */
 } Lowered;
 
+/* How closely machine code is followed. */
+typedef enum LoweredDetail {
+    LOWERED_PLAINLY, /* for passes, whose proposals were tuned and measured with it */
+    /* For the estimate. Copies of what takes no register take none themselves; what the uniform datapath cannot compute
+     * is in registers; and an address from a parameter is loaded once in a block. */
+    LOWERED_CLOSELY,
+} LoweredDetail;
+
 /* O(I + R + the size of all live sets). The body must be in SSA form. */
-Lowered *lowered_compute(Arena *arena, const Body *body, const Values *values, ParameterLoads loads);
+Lowered *lowered_compute(Arena *arena, const Body *body, const Values *values, ParameterLoads loads,
+                         LoweredDetail detail);
 
 #endif

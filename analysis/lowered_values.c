@@ -63,6 +63,7 @@ static bool is_narrow_copy(const Lowering *lowering, const Inst *inst)
 
 bool operand_is_uniform(const Lowering *lowering, RegId reg)
 {
+    reg = lowering->roots[reg];
     return lowering->kinds[reg] == VALUE_FREE || lowering->kinds[reg] == VALUE_UNIFORM;
 }
 
@@ -87,6 +88,20 @@ static bool is_integer(const Lowering *lowering, RegId reg)
     return type_class(type) != CLASS_FLOAT && lowering->out->body->regs.data[reg].vector <= 1;
 }
 
+/* The uniform datapath has neither extremes nor divisions, and does not convert floating point. */
+static bool has_uniform_form(const Inst *inst)
+{
+    switch (inst_op(inst)) {
+    case OP_MIN:
+    case OP_MAX:
+    case OP_ABS:
+    case OP_DIV:
+    case OP_REM: return false;
+    case OP_CVT: return type_class(inst->refs[1].type) != CLASS_FLOAT;
+    default: return true;
+    }
+}
+
 static ValueKind kind_of(const Lowering *lowering, const Inst *inst, RegId reg)
 {
     const Reg *made = &lowering->out->body->regs.data[reg];
@@ -108,7 +123,7 @@ static ValueKind kind_of(const Lowering *lowering, const Inst *inst, RegId reg)
         return VALUE_ALIAS;
     if (!reads && launch && inst_op(inst) == OP_MOV)
         return VALUE_FREE;
-    if (uniform == reads && is_integer(lowering, reg))
+    if (uniform == reads && is_integer(lowering, reg) && (!lowering->close || !reads || has_uniform_form(inst)))
         return VALUE_UNIFORM;
     return VALUE_OWN;
 }
@@ -275,10 +290,20 @@ static bool is_uniform_pointer(const Lowering *lowering, const Phi *phi)
     return true;
 }
 
+/* What the copy is one of, if that was seen before it. */
+static void root_note(Lowering *lowering, const Inst *inst, RegId copy)
+{
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_reads(&inst->refs[r]))
+            lowering->roots[copy] = lowering->roots[inst->refs[r].reg];
+}
+
 void values_classify(Lowering *lowering)
 {
     const Body *body = lowering->out->body;
     narrow_find(lowering);
+    for (size_t reg = 0; reg < lowering->values->reg_count; reg++)
+        lowering->roots[reg] = (RegId)reg;
     for (size_t b = 0; b < body->blocks.count; b++) {
         const Block *block = body->blocks.data[b];
         for (size_t p = 0; p < block->phis.count; p++)
@@ -292,6 +317,8 @@ void values_classify(Lowering *lowering)
                 lowering->kinds[reg] = (uint8_t)kind_of(lowering, inst, reg);
                 if (lowering->kinds[reg] == VALUE_OWN && is_fused(lowering, inst, reg))
                     lowering->kinds[reg] = VALUE_FUSED;
+                if (lowering->close && lowering->kinds[reg] == VALUE_ALIAS)
+                    root_note(lowering, inst, reg);
             }
     }
 }

@@ -25,9 +25,12 @@ typedef struct Lowering {
     RegId reads[READS_MOST];
     unsigned read_count;
     ParameterLoads loads;
+    bool close;       /* LOWERED_CLOSELY */
+    RegId *roots;     /* by RegId: what it is a copy of, or itself */
     uint32_t *loaded_in; /* by RegId, of an address: the block + 1 that it was last loaded in, and what it is there */
     RegId *loaded_as;
-    unsigned loaded;  /* of what is being resolved: addresses from parameters */
+    unsigned loaded;  /* of what is being resolved: addresses from parameters, and the last of them */
+    RegId loaded_last;
     size_t reg_count; /* registers so far, with those for parameters */
     VEC(uint8_t) extra; /* widths of those */
     VEC(LoweredInst) insts; /* of the block that is being lowered */

@@ -34,6 +34,7 @@ typedef struct Plan {
     const MemoryModel *memory;
     unsigned copies;
     bool ordered; /* what may be exchanged is known */
+    bool hoists;  /* addresses from parameters were loaded before the loop that the block is */
     Node *nodes;
     uint32_t count;
     VEC(Edge) edges;
@@ -138,9 +139,21 @@ static void iteration_next(Plan *plan)
         plan->local[block->phis[p]] = carried[p] + 1;
 }
 
+/* An address that was loaded before the loop is live throughout it. */
+static void address_hoist(Plan *plan, RegId address)
+{
+    if (!plan->local[address])
+        plan->kept.data[value_new(plan, address, 0)] = 1;
+}
+
 static void node_fill(Plan *plan, uint32_t index, const LoweredInst *inst)
 {
+    static const LoweredInst nothing;
     Node *node = &plan->nodes[index];
+    if (plan->hoists && inst->loads) {
+        address_hoist(plan, inst->writes[0]);
+        inst = &nothing;
+    }
     node->inst = inst;
     node->reads = ARENA_ARRAY(plan->arena, uint32_t, inst->read_count);
     node->writes = ARENA_ARRAY(plan->arena, uint32_t, inst->write_count);
@@ -189,6 +202,17 @@ static bool is_single(const Plan *plan, uint32_t value)
     return plan->width.data[value] == 1;
 }
 
+/* What is stored through the pair of an address comes from an odd register. */
+static bool stores_through_pair(const Plan *plan, const Node *node)
+{
+    Access access;
+    bool stores = node->inst->inst && inst_access(node->inst->inst, &access) && access.kind != ACCESS_LOAD;
+    unsigned pairs = 0;
+    for (unsigned r = 0; r < node->inst->read_count && stores; r++)
+        pairs += plan->width.data[node->reads[r]] > 1;
+    return pairs > 0;
+}
+
 /* Gives the first two operands of each instruction different banks; a result replaces an operand that ends there. */
 static void banks_assign(Plan *plan)
 {
@@ -199,6 +223,8 @@ static void banks_assign(Plan *plan)
         for (unsigned r = 0; r < node->inst->read_count && found < 2; r++)
             if (is_single(plan, node->reads[r]))
                 banks[found++] = &plan->banks.data[node->reads[r]];
+        if (found == 1 && !*banks[0] && stores_through_pair(plan, node))
+            *banks[0] = BANK_ODD;
         if (found < 2)
             continue;
         if (!*banks[0])
@@ -471,11 +497,19 @@ unsigned orders_unrolled(const LoweredBlock *block)
     return block->trips && UNROLLED_PARTLY / size > UNROLLED ? UNROLLED_PARTLY / (unsigned)size : UNROLLED;
 }
 
+static bool loops_to_itself(const LoweredBlock *block)
+{
+    FOR_EACH_SUCC(block->last, succ)
+        if (succ == block->block)
+            return true;
+    return false;
+}
+
 static Plan plan_new(Arena *arena, const Lowered *lowered, const LoweredBlock *block, const MemoryModel *memory,
-                     unsigned copies)
+                     unsigned copies, bool hoists)
 {
     Plan plan = {.arena = arena, .lowered = lowered, .block = block, .memory = memory, .copies = copies,
-                 .ordered = memory != NULL};
+                 .ordered = memory != NULL, .hoists = hoists};
     plan.local = lowered->numbers;
     plan_make(&plan);
     for (size_t i = 0; i < plan.numbered.count; i++)
@@ -488,7 +522,7 @@ OrderPeaks order_peaks(const Lowered *lowered, const LoweredBlock *block, const 
     Arena *scratch = arena_new();
     OrderPeaks peaks = {0};
     bool large = block->count > LARGEST_BLOCK;
-    Plan plan = plan_new(scratch, lowered, block, large ? NULL : memory, 1);
+    Plan plan = plan_new(scratch, lowered, block, large ? NULL : memory, 1, false);
     peaks.source = peaks.least = peaks.plenty = peaks.spread = source_peak(&plan, &peaks.peak);
     if (!large) {
         Place greedy = eager_order(&plan, 0);
@@ -497,7 +531,7 @@ OrderPeaks order_peaks(const Lowered *lowered, const LoweredBlock *block, const 
         peaks.around = greedy.around;
         peaks.least = greedy.peak < peaks.least ? greedy.peak : peaks.least;
         peaks.least = up < peaks.least ? up : peaks.least;
-        Plan unrolled = plan_new(scratch, lowered, block, memory, orders_unrolled(block));
+        Plan unrolled = plan_new(scratch, lowered, block, memory, orders_unrolled(block), loops_to_itself(block));
         Place eager = eager_order(&unrolled, limit);
         peaks.plenty = eager.peak;
         peaks.spread = register_file_highest(eager.file);
@@ -509,7 +543,7 @@ OrderPeaks order_peaks(const Lowered *lowered, const LoweredBlock *block, const 
 OrderLoad order_load(const Lowered *lowered, const LoweredBlock *block, int32_t limit)
 {
     Arena *scratch = arena_new();
-    Plan plan = plan_new(scratch, lowered, block, NULL, 1);
+    Plan plan = plan_new(scratch, lowered, block, NULL, 1, false);
     Place place = place_top(&plan, NULL);
     OrderLoad load = {.peak = place.peak};
     for (uint32_t n = 0; n < plan.count; n++) {

@@ -126,7 +126,7 @@ static RegisterEstimate estimate_at(Arena *arena, const Body *body, Analyses *an
     RegisterEstimate estimate = {.known = true};
     Arena *scratch = arena_new();
     const Values *values = analyses_values(analyses);
-    const Lowered *lowered = lowered_compute(scratch, body, values, machine->loads_parameters);
+    const Lowered *lowered = lowered_compute(scratch, body, values, machine->loads_parameters, LOWERED_CLOSELY);
     const LoweredBlock *highest = NULL;
     unsigned limit = full_occupancy(machine);
     uint32_t index = 0;
@@ -170,7 +170,7 @@ uint64_t register_excess(const Body *body, Analyses *analyses, const Machine *ma
 {
     Arena *scratch = arena_new();
     const Lowered *lowered =
-        lowered_compute(scratch, body, analyses_values(analyses), machine->loads_parameters);
+        lowered_compute(scratch, body, analyses_values(analyses), machine->loads_parameters, LOWERED_PLAINLY);
     const LoopForest *loops = analyses_loops(analyses);
     int32_t room = register_room(machine, target);
     uint64_t sum = 0;

@@ -74,7 +74,7 @@ void gaps_start(Gaps *gaps, Arena *arena, Body *body, Analyses *analyses, const 
                    .values = analyses_values(analyses),
                    .undefined = values_maybe_undefined(arena, analyses_values(analyses)),
                    .loops = analyses_loops(analyses)};
-    gaps->lowered = lowered_compute(arena, body, gaps->values, machine->loads_parameters);
+    gaps->lowered = lowered_compute(arena, body, gaps->values, machine->loads_parameters, LOWERED_PLAINLY);
     places_number(&gaps->places, arena, body, gaps->values, DISTANCE);
     gaps->high = ARENA_ARRAY(arena, uint32_t, gaps->places.total + 1);
     pressure_find(gaps, more);

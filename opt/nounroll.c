@@ -15,7 +15,7 @@ static Heads heads_find(const Search *search, Arena *arena, Candidate *candidate
 {
     Heads heads = {0};
     const Lowered *lowered = lowered_compute(arena, candidate->body, analyses_values(candidate->analyses),
-                                             search->passes.machine->loads_parameters);
+                                             search->passes.machine->loads_parameters, LOWERED_PLAINLY);
     for (uint32_t b = 0; b < candidate->body->blocks.count; b++)
         if (!lowered->blocks[b].merged && orders_unrolled(&lowered->blocks[b]) > 1)
             VEC_PUSH(arena, heads, b);

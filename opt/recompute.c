@@ -514,7 +514,8 @@ static void facts_gather(Recompute *recompute, Analyses *analyses, const Machine
     recompute->liveness = analyses_liveness(analyses);
     recompute->dominance = analyses_dominance(analyses);
     recompute->loops = analyses_loops(analyses);
-    recompute->lowered = lowered_compute(recompute->arena, body, recompute->values, machine->loads_parameters);
+    recompute->lowered =
+        lowered_compute(recompute->arena, body, recompute->values, machine->loads_parameters, LOWERED_PLAINLY);
     recompute->mask = opaque_mask_find(body);
     for (size_t b = 0; b < body->blocks.count; b++) {
         uint32_t position = 0;

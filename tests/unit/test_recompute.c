@@ -44,7 +44,8 @@ static int32_t peak_of(const Body *body)
 {
     Analyses *analyses = analyses_new(body);
     Arena *arena = arena_new();
-    const Lowered *lowered = lowered_compute(arena, body, analyses_values(analyses), LOADS_IN_ARITHMETIC);
+    const Lowered *lowered =
+        lowered_compute(arena, body, analyses_values(analyses), LOADS_IN_ARITHMETIC, LOWERED_PLAINLY);
     int32_t peak = 0;
     for (size_t b = 0; b < body->blocks.count; b++) {
         OrderLoad load = order_load(lowered, &lowered->blocks[b], 0);
