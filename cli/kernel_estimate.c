@@ -85,6 +85,8 @@ json_t *estimate_json(const RegisterEstimate *estimate, const Source *source)
     json_object_set_new(peaks, "called", json_integer(estimate->called));
     json_object_set_new(peaks, "least", json_integer(estimate->least_peak));
     json_object_set_new(peaks, "across", json_integer(estimate->across_peak));
+    json_object_set_new(peaks, "aim", json_integer(estimate->aim));
+    json_object_set_new(peaks, "fills", json_boolean(estimate->fills));
     json_object_set_new(value, "peaks", peaks);
     return value;
 }

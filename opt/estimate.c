@@ -1,35 +1,74 @@
 /* The register model: from peaks of live registers to what an assembler will use.
  *
- * ptxas moves loads up and puts iterations of loops side by side until a thread has as many registers as full occupancy
- * leaves it, and gives registers out freely; above that it orders instructions for few registers.  So an estimate is
- * the larger of what is needed and the smaller of what plenty of registers invite and that limit.  bench/pressure fits
- * the coefficients and measures the error (docs/results/pressure.md). */
+ * ptxas aims at a boundary of occupancy for the kernel's block size: the lowest one under which nothing is spilled, and
+ * registers up to there cost no block.  Where that is full occupancy, it moves loads up and puts iterations of loops
+ * side by side until it gets there, and gives registers out freely; at a higher boundary it orders instructions for few
+ * registers.  bench/pressure fits the coefficients and measures the error (docs/results/pressure.md). */
 #include "opt/estimate.h"
+
+#include "opt/block_size.h"
 
 #include <stdlib.h>
 
 enum {
     CALLS_DEEP = 4, /* calls within calls that are looked into */
-    SPARE = 4, /* registers below the limit at which ptxas stops moving loads up */
+    RESERVED = 3, /* registers that hold no value: the stack pointer, and two that ptxas counts and does not name */
+    ASSUMED_THREADS = 128, /* of a block: without directives ptxas takes nearly the same registers as with so many */
 };
 
-/* By least absolute deviation, for all architectures together: usual = base + plenty * plenty_peak +
- * spread * spread_peak; needed = floor + slope * least_peak, and around subroutines call + across_peak. */
+/* By least absolute deviation, for all architectures together. A subroutine needs call + across_peak; at full occupancy
+ * base + plenty * plenty_peak + spread * spread_peak are used, at a higher boundary 'above' more than are needed. */
 static const struct {
-    double base, plenty, spread, floor, slope, call;
-} by = {4.2, 0.5, 0.5, 5.5, 1.07, 12.5};
+    double base, plenty, spread, call, above;
+} by = {4.2, 0.52, 0.52, 13, 17};
 
-/* The registers that leave an SM as many warps as it can hold. */
-static unsigned full_occupancy(const Machine *machine)
+/* Without spills a cap leaves room for (cap - floor) / slope registers at the peak of the order for few. */
+static const struct {
+    double floor, slope;
+} room = {5.5, 1.07};
+
+/* For the block size of the directives, which is all that ptxas knows of the launch. */
+static BoundaryList boundaries_of(const Body *body, const Machine *machine)
 {
-    unsigned each = machine->registers_per_sm / (machine->warps_per_sm * machine->warp_size);
-    return each - each % (machine->register_unit / machine->warp_size);
+    BlockSize size = block_size_resolve(&body->tuning, (const unsigned[3]){0});
+    BoundaryList list = machine_boundaries(machine, block_size_total(&size), 0);
+    return list.count ? list : machine_boundaries(machine, ASSUMED_THREADS, 0);
 }
 
-static unsigned whole(double registers, const Machine *machine)
+/* The lowest boundary with at least so many registers, or the highest. */
+static unsigned boundary_for(const BoundaryList *list, double registers)
 {
-    double most = machine->registers_per_thread;
-    return (unsigned)((registers < most ? registers : most) + 0.5);
+    for (unsigned i = list->count; i-- > 0;)
+        if (list->items[i].registers + 0.5 > registers)
+            return list->items[i].registers;
+    return list->items[0].registers;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* From the peaks. */
+static void registers_set(RegisterEstimate *estimate, const BoundaryList *list)
+{
+    double highest = list->items[0].registers, lowest = list->items[list->count - 1].registers;
+    double call = estimate->across_peak ? by.call + estimate->across_peak : 0;
+    double needed = larger(RESERVED + estimate->least_peak, call);
+    estimate->aim = boundary_for(list, needed);
+    estimate->fills = estimate->aim == lowest;
+    double filling = by.base + by.plenty * estimate->plenty_peak + by.spread * estimate->spread_peak;
+    double usual = estimate->fills ? filling : needed + by.above;
+    needed = larger(needed, estimate->called);
+    usual = smaller(larger(needed, smaller(usual, estimate->aim)), highest);
+    double uncapped = larger(larger(room.floor + room.slope * estimate->least_peak, call), estimate->called);
+    estimate->registers = (unsigned)(usual + 0.5);
+    estimate->least = (unsigned)(smaller(uncapped, usual) + 0.5);
 }
 
 static void peaks_note(RegisterEstimate *estimate, const OrderPeaks *peaks)
@@ -128,11 +167,12 @@ static RegisterEstimate estimate_at(Arena *arena, const Body *body, Analyses *an
     const Values *values = analyses_values(analyses);
     const Lowered *lowered = lowered_compute(scratch, body, values, machine->loads_parameters, LOWERED_CLOSELY);
     const LoweredBlock *highest = NULL;
-    unsigned limit = full_occupancy(machine);
+    const BoundaryList list = boundaries_of(body, machine);
+    int32_t limit = (int32_t)list.items[list.count - 1].registers - RESERVED;
     uint32_t index = 0;
     for (size_t b = 0; b < body->blocks.count; b++) {
         const LoweredBlock *block = &lowered->blocks[b];
-        OrderPeaks peaks = order_peaks(lowered, block, analyses_memory(analyses), (int32_t)limit - SPARE);
+        OrderPeaks peaks = order_peaks(lowered, block, analyses_memory(analyses), limit);
         peaks_note(&estimate, &peaks);
         unsigned called = called_registers(scratch, block, machine, depth);
         called += called ? (unsigned)peaks.around : 0;
@@ -143,14 +183,7 @@ static RegisterEstimate estimate_at(Arena *arena, const Body *body, Analyses *an
             index = peaks.peak;
         }
     }
-    double usual = by.base + by.plenty * estimate.plenty_peak + by.spread * estimate.spread_peak;
-    double needed = by.floor + by.slope * estimate.least_peak;
-    double call = estimate.across_peak ? by.call + estimate.across_peak : 0;
-    needed = call > needed ? call : needed;
-    needed = estimate.called > needed ? estimate.called : needed;
-    usual = usual < limit ? usual : limit;
-    estimate.least = whole(needed, machine);
-    estimate.registers = whole(needed > usual ? needed : usual, machine);
+    registers_set(&estimate, &list);
     if (highest) {
         estimate.span = place_of(highest, index);
         live_list(arena, &estimate, lowered, highest, values, index);
@@ -162,8 +195,8 @@ static RegisterEstimate estimate_at(Arena *arena, const Body *body, Analyses *an
 int32_t register_room(const Machine *machine, unsigned target)
 {
     unsigned most = target < machine->registers_per_thread ? target : machine->registers_per_thread;
-    double room = (most - by.floor) / by.slope;
-    return room > 0 ? (int32_t)room : 0;
+    double left = (most - room.floor) / room.slope;
+    return left > 0 ? (int32_t)left : 0;
 }
 
 uint64_t register_excess(const Body *body, Analyses *analyses, const Machine *machine, unsigned target)
@@ -172,10 +205,10 @@ uint64_t register_excess(const Body *body, Analyses *analyses, const Machine *ma
     const Lowered *lowered =
         lowered_compute(scratch, body, analyses_values(analyses), machine->loads_parameters, LOWERED_PLAINLY);
     const LoopForest *loops = analyses_loops(analyses);
-    int32_t room = register_room(machine, target);
+    int32_t most = register_room(machine, target);
     uint64_t sum = 0;
     for (size_t b = 0; b < body->blocks.count; b++) {
-        OrderLoad load = order_load(lowered, &lowered->blocks[b], room);
+        OrderLoad load = order_load(lowered, &lowered->blocks[b], most);
         sum += (uint64_t)load.above * loop_weight(loops, body->blocks.data[b]);
     }
     arena_free(scratch);

@@ -17,9 +17,11 @@ typedef struct LiveValue {
 typedef struct RegisterEstimate {
     bool known;
     unsigned registers; /* without a cap */
-    unsigned least;     /* the lowest cap without spills */
+    unsigned least;     /* the lowest cap without spills, as far as it is below 'registers' */
     /* What the two are computed from (analysis/orders.h), the highest of any block. */
     unsigned peak, least_peak, plenty_peak, spread_peak, across_peak;
+    unsigned aim; /* the boundary of occupancy that the assembler aims at */
+    bool fills;   /* as many warps fit on an SM with 'aim' registers as with fewer */
     unsigned called; /* registers of a function that is called, and what is live around the call */
     Span span; /* of the instruction where the body's own order has its peak */
     LiveValue *live; /* there: the widest first, then in the order of the code */
