@@ -9,13 +9,14 @@ typedef struct Estimated {
     RegisterEstimate estimate;
 } Estimated;
 
-static Estimated estimate_of(const char *code, const char *machine)
+static Estimated estimate_under(const char *directives, const char *code, const char *machine)
 {
     Estimated made = {.arena = arena_new()};
     made.module = module_from(arena_printf(
         made.arena,
-        HEADER ".visible .entry k(.param .u64 in, .param .u64 out, .param .u32 n)\n{\n.reg .pred %%p<9>;\n"
-               ".reg .b32 %%r<40>;\n.reg .b64 %%d<40>;\n.reg .f32 %%f<40>;\n.reg .f64 %%g<9>;\n%s\nret;\n}\n", code));
+        HEADER ".visible .entry k(.param .u64 in, .param .u64 out, .param .u32 n)\n%s\n{\n.reg .pred %%p<9>;\n"
+               ".reg .b32 %%r<40>;\n.reg .b64 %%d<40>;\n.reg .f32 %%f<90>;\n.reg .f64 %%g<9>;\n%s\nret;\n}\n",
+        directives, code));
     Body *body = body_from(made.module);
     body_to_ssa(body);
     Analyses *analyses = analyses_new(body);
@@ -23,6 +24,11 @@ static Estimated estimate_of(const char *code, const char *machine)
     analyses_free(analyses);
     assert_true(made.estimate.known);
     return made;
+}
+
+static Estimated estimate_of(const char *code, const char *machine)
+{
+    return estimate_under("", code, machine);
 }
 
 static void estimated_free(Estimated *made)
@@ -161,6 +167,161 @@ static void loops_are_unrolled(void **state)
     arena_free(arena);
 }
 
+/* A copy of what takes no register takes none, and is loaded where an access needs it as the original is. */
+static void copies_are_looked_through(void **state)
+{
+    (void)state;
+    const char *copied = "ld.param.u64 %d2, [in];\ncvta.to.global.u64 %d1, %d2;\nld.global.f32 %f1, [%d1];\n"
+                         "ld.global.f32 %f2, [%d1+4];\nadd.f32 %f3, %f1, %f2;\nst.global.f32 [%d1], %f3;\n";
+    assert_int_equal(peak_of(copied), 2);
+    assert_int_equal(peak_on("sm_80", copied), 4);
+    /* A uniform index of a copied parameter is uniform. */
+    assert_int_equal(peak_of("ld.param.u64 %d2, [in];\ncvta.to.global.u64 %d1, %d2;\nmov.u32 %r1, %ctaid.x;\n"
+                             "mul.wide.u32 %d3, %r1, 4;\nadd.s64 %d4, %d1, %d3;\nld.global.f32 %f1, [%d4];\n"
+                             "st.global.f32 [%d4+4], %f1;\n"),
+                     1);
+}
+
+/* Sums and products of uniform values are uniform; extremes and quotients are in registers. */
+static void uniform_values_need_instructions(void **state)
+{
+    (void)state;
+    const char *forms[] = {"add.s32", "mul.lo.s32", "and.b32", "max.s32", "min.u32", "div.s32", "rem.u32"};
+    Arena *arena = arena_new();
+    for (unsigned i = 0; i < 7; i++)
+        assert_int_equal(peak_of(arena_printf(arena,
+                                              "ld.param.u32 %%r1, [n];\nmov.u32 %%r2, %%ctaid.x;\n%s %%r3, %%r1, %%r2;\n"
+                                              "mov.u32 %%r4, %%tid.x;\nxor.b32 %%r5, %%r4, %%r3;\n"
+                                              "ld.param.u64 %%d1, [out];\nst.global.u32 [%%d1], %%r5;\n",
+                                              forms[i])),
+                         i < 3 ? 1 : 2);
+    arena_free(arena);
+}
+
+/* On sm_90 nothing is added to an operand from the constant bank: a block loads it once. */
+static void parameters_are_loaded_once(void **state)
+{
+    (void)state;
+    const char *sums = "ld.param.u64 %d1, [in];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;\n"
+                       "mul.wide.u32 %d2, %r1, 4;\nmul.wide.u32 %d3, %r2, 4;\nadd.s64 %d4, %d1, %d2;\n"
+                       "add.s64 %d5, %d1, %d3;\nld.global.f32 %f1, [%d4];\nst.global.f32 [%d5], %f1;\n";
+    assert_int_equal(peak_on("sm_80", sums), 4); /* two pairs; the products are part of the sums */
+    assert_int_equal(peak_on("sm_90", sums), 5); /* two indices and the parameter, then a pair, an index, the parameter */
+}
+
+/* What a loop adds to is loaded before it, and live throughout it. */
+static void loops_keep_parameters(void **state)
+{
+    (void)state;
+    const char *code = "ld.param.u64 %d1, [in];\nld.param.u64 %d2, [out];\nld.param.u32 %r2, [n];\n"
+                       "mov.u32 %r1, %tid.x;\n$loop:\nmul.wide.u32 %d3, %r1, 4;\nadd.s64 %d4, %d1, %d3;\n"
+                       "ld.global.f32 %f1, [%d4];\nadd.s64 %d5, %d2, %d3;\nst.global.f32 [%d5], %f1;\n"
+                       "add.s32 %r1, %r1, %r1;\nsetp.lt.s32 %p1, %r1, %r2;\n@%p1 bra $loop;\n";
+    Estimated nowhere = estimate_of(code, "sm_80"), kept = estimate_of(code, "sm_90");
+    assert_int_equal(kept.estimate.plenty_peak, nowhere.estimate.plenty_peak + 4);
+    assert_true(kept.estimate.least_peak < nowhere.estimate.least_peak + 4);
+    estimated_free(&nowhere);
+    estimated_free(&kept);
+}
+
+/* Of what is stored through pairs every other register is used. */
+static void stores_take_odd_registers(void **state)
+{
+    (void)state;
+    const char *code = "ld.param.u64 %d1, [in];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %d2, %r1, 4;\n"
+                       "add.s64 %d3, %d1, %d2;\nld.global.f32 %f1, [%d3];\nld.global.f32 %f2, [%d3+4];\n"
+                       "ld.global.f32 %f3, [%d3+8];\nld.global.f32 %f4, [%d3+12];\nst.global.f32 [%d3+16], %f1;\n"
+                       "st.global.f32 [%d3+20], %f2;\nst.global.f32 [%d3+24], %f3;\nst.global.f32 [%d3+28], %f4;\n";
+    Estimated made = estimate_of(code, "sm_80");
+    assert_int_equal(made.estimate.plenty_peak, 6);
+    assert_int_equal(made.estimate.spread_peak, 10);
+    estimated_free(&made);
+}
+
+/* The registers up to the next boundary of the block size cost no warp. */
+static void boundaries_are_aimed_at(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *directives, *machine;
+        unsigned aim;
+    } sizes[] = {
+        {"", "sm_75", 64},
+        {"", "sm_86", 40},
+        {"", "sm_90", 32},
+        {".maxntid 64, 1, 1", "sm_86", 64}, /* 16 blocks, no more */
+        {".reqntid 1024, 1, 1", "sm_86", 64}, /* one block, no more */
+        {".maxntid 1024, 1, 1", "sm_90", 32},
+    };
+    Arena *arena = arena_new();
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        Estimated made = estimate_under(sizes[i].directives, loop(arena, "", 1), sizes[i].machine);
+        assert_int_equal(made.estimate.aim, sizes[i].aim);
+        assert_true(made.estimate.fills);
+        assert_true(made.estimate.registers <= made.estimate.aim);
+        estimated_free(&made);
+    }
+    arena_free(arena);
+}
+
+/* So many values live at once that fewer warps fit. */
+static const char *many(Arena *arena, unsigned count)
+{
+    const char *code = "ld.param.u64 %d1, [in];\nmov.f32 %f1, 0f00000000;\n";
+    for (unsigned i = 2; i < count + 2; i++)
+        code = arena_printf(arena, "%sld.volatile.global.f32 %%f%u, [%%d1+%u];\n", code, i, 4 * i);
+    code = arena_printf(arena, "%sbar.sync 0;\n", code);
+    for (unsigned i = 2; i < count + 2; i++)
+        code = arena_printf(arena, "%sst.volatile.global.f32 [%%d1+%u], %%f%u;\n", code, 4 * i, i);
+    return code;
+}
+
+static void higher_boundaries_are_aimed_at(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    Estimated few = estimate_of(many(arena, 20), "sm_90"), more = estimate_of(many(arena, 38), "sm_90");
+    Estimated wide = estimate_under(".maxntid 512, 1, 1", many(arena, 38), "sm_90");
+    assert_true(few.estimate.fills);
+    assert_int_equal(few.estimate.aim, 32);
+    assert_int_equal(more.estimate.least_peak, 40); /* and the address */
+    assert_false(more.estimate.fills);
+    assert_int_equal(more.estimate.aim, 48);
+    assert_int_equal(more.estimate.registers, 48);
+    assert_int_equal(wide.estimate.aim, 64); /* 48 would let as many blocks of 512 threads run */
+    assert_true(wide.estimate.registers > 48 && wide.estimate.registers <= 64);
+    assert_true(wide.estimate.least <= wide.estimate.registers);
+    /* More cannot be launched at all. */
+    Estimated capped = estimate_under(".maxntid 1024, 1, 1", many(arena, 80), "sm_90");
+    assert_int_equal(capped.estimate.registers, 64);
+    estimated_free(&few);
+    estimated_free(&more);
+    estimated_free(&wide);
+    estimated_free(&capped);
+    arena_free(arena);
+}
+
+/* The search was measured with the plain form: there the copy of a parameter is not loaded, and takes no register. */
+static void search_lowers_plainly(void **state)
+{
+    (void)state;
+    Module *module = module_from(
+        SM_90 ".visible .entry k(.param .u64 in)\n{\n.reg .b64 %d<3>;\n.reg .f32 %f<3>;\nld.param.u64 %d2, [in];\n"
+              "cvta.to.global.u64 %d1, %d2;\nld.global.f32 %f1, [%d1];\nst.global.f32 [%d1+4], %f1;\nret;\n}\n");
+    Body *body = body_from(module);
+    body_to_ssa(body);
+    Analyses *analyses = analyses_new(body);
+    Arena *arena = arena_new();
+    const Machine *machine = machine_for("sm_90");
+    assert_int_equal(register_excess(body, analyses, machine, 1), 1);
+    assert_int_equal(register_estimate(arena, body, analyses, machine).peak, 3);
+    assert_int_equal(register_room(machine, 32), 24);
+    assert_int_equal(register_room(machine, 64), 54);
+    analyses_free(analyses);
+    release(module);
+    arena_free(arena);
+}
+
 static void excess_counts_places(void **state)
 {
     (void)state;
@@ -187,6 +348,14 @@ int main(void)
         cmocka_unit_test(operands_take_no_registers), cmocka_unit_test(widths_count),
         cmocka_unit_test(machine_instructions_join),  cmocka_unit_test(banks_spread),
         cmocka_unit_test(the_peak_is_named),          cmocka_unit_test(loops_are_unrolled),
+        cmocka_unit_test(copies_are_looked_through),
+        cmocka_unit_test(uniform_values_need_instructions),
+        cmocka_unit_test(parameters_are_loaded_once),
+        cmocka_unit_test(loops_keep_parameters),
+        cmocka_unit_test(stores_take_odd_registers),
+        cmocka_unit_test(boundaries_are_aimed_at),
+        cmocka_unit_test(higher_boundaries_are_aimed_at),
+        cmocka_unit_test(search_lowers_plainly),
         cmocka_unit_test(excess_counts_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
