@@ -97,7 +97,7 @@ static void address_load(Lowering *lowering, RegId address, const Block *block)
     }
     lowering->loaded_in[address] = block->id + 1;
     LoweredInst *load = operand_load(lowering, 2, CONSTANT_LATENCY);
-    load->loads = lowering->kinds[address] == VALUE_FREE;
+    load->loads = true;
     lowering->loaded_as[address] = load->writes[0];
 }
 

@@ -17,7 +17,7 @@ typedef struct LoweredInst {
     uint16_t read_count, write_count;
     uint16_t latency; /* cycles until its result can be used: short, or that of a memory access */
     bool splits;      /* a call, or a rare case that is a subroutine: nothing is scheduled across it */
-    bool loads;       /* an address from a parameter, which nothing changes */
+    bool loads;       /* an address that is the same in all threads of a block, and in all iterations of a loop */
 } LoweredInst;
 
 /* A block, with the short blocks after it that assemblers make conditional instead of branching around them. */

@@ -175,6 +175,11 @@ static void copies_are_looked_through(void **state)
                          "ld.global.f32 %f2, [%d1+4];\nadd.f32 %f3, %f1, %f2;\nst.global.f32 [%d1], %f3;\n";
     assert_int_equal(peak_of(copied), 2);
     assert_int_equal(peak_on("sm_80", copied), 4);
+    assert_int_equal(peak_on("sm_80", "ld.param.u64 %d2, [in];\ncvta.to.global.u64 %d1, %d2;\n"
+                                      "cvta.to.global.u64 %d3, %d2;\nld.global.f32 %f1, [%d1];\n"
+                                      "ld.global.f32 %f2, [%d3+4];\nst.global.f32 [%d1+8], %f1;\n"
+                                      "st.global.f32 [%d3+12], %f2;\n"),
+                     4);
     /* A uniform index of a copied parameter is uniform. */
     assert_int_equal(peak_of("ld.param.u64 %d2, [in];\ncvta.to.global.u64 %d1, %d2;\nmov.u32 %r1, %ctaid.x;\n"
                              "mul.wide.u32 %d3, %r1, 4;\nadd.s64 %d4, %d1, %d3;\nld.global.f32 %f1, [%d4];\n"
@@ -291,6 +296,11 @@ static void higher_boundaries_are_aimed_at(void **state)
     assert_int_equal(wide.estimate.aim, 64); /* 48 would let as many blocks of 512 threads run */
     assert_true(wide.estimate.registers > 48 && wide.estimate.registers <= 64);
     assert_true(wide.estimate.least <= wide.estimate.registers);
+    /* Nothing is spilled where nothing is above the registers that ptxas takes by itself. */
+    Estimated tight = estimate_of(many(arena, 25), "sm_90");
+    assert_int_equal(tight.estimate.registers, 32);
+    assert_int_equal(tight.estimate.least, 32);
+    estimated_free(&tight);
     /* More cannot be launched at all. */
     Estimated capped = estimate_under(".maxntid 1024, 1, 1", many(arena, 80), "sm_90");
     assert_int_equal(capped.estimate.registers, 64);
