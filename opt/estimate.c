@@ -54,21 +54,25 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
+/* What is used where loads may be moved up and registers are given out freely. */
+static double filling(const RegisterEstimate *estimate)
+{
+    return by.base + by.plenty * estimate->plenty_peak + by.spread * estimate->spread_peak;
+}
+
 /* From the peaks. */
 static void registers_set(RegisterEstimate *estimate, const BoundaryList *list)
 {
-    double highest = list->items[0].registers, lowest = list->items[list->count - 1].registers;
+    double highest = list->items[0].registers;
     double call = estimate->across_peak ? by.call + estimate->across_peak : 0;
     double needed = larger(RESERVED + estimate->least_peak, call);
     estimate->aim = boundary_for(list, needed);
-    estimate->fills = estimate->aim == lowest;
-    double filling = by.base + by.plenty * estimate->plenty_peak + by.spread * estimate->spread_peak;
-    double usual = estimate->fills ? filling : needed + by.above;
-    needed = larger(needed, estimate->called);
-    usual = smaller(larger(needed, smaller(usual, estimate->aim)), highest);
-    double uncapped = larger(larger(room.floor + room.slope * estimate->least_peak, call), estimate->called);
-    estimate->registers = (unsigned)(usual + 0.5);
-    estimate->least = (unsigned)(smaller(uncapped, usual) + 0.5);
+    estimate->fills = estimate->aim == list->items[list->count - 1].registers;
+    double usual = smaller(estimate->fills ? filling(estimate) : needed + by.above, estimate->aim);
+    double registers = smaller(larger(larger(needed, estimate->called), usual), highest);
+    double unspilled = larger(larger(room.floor + room.slope * estimate->least_peak, call), estimate->called);
+    estimate->registers = (unsigned)(registers + 0.5);
+    estimate->least = (unsigned)(smaller(unspilled, registers) + 0.5);
 }
 
 static void peaks_note(RegisterEstimate *estimate, const OrderPeaks *peaks)
