@@ -26,19 +26,31 @@ typedef struct FrontForm {
     const char *gain;      /* in words */
 } FrontForm;
 
+typedef struct Fewest Fewest;
+
 typedef struct Front {
+    Fewest *fewest; /* which it is a part of */
     unsigned below;       /* only fewer registers than this are of interest: the input's, or those of the form taken */
     uint64_t most_spills; /* bytes */
     FrontForm forms[COUNTS];
 } Front;
 
-typedef struct Fewest {
+struct Fewest {
     Search *search;
     const Body *input;
     Prediction before; /* of the input */
     Front front;
     const FrontForm *taken; /* NULL: the input */
-} Fewest;
+};
+
+/* A form of the front; the body is copied. */
+static FrontForm form_new(const Body *body, const Figures *figures)
+{
+    FrontForm form = {.body = body_clone(body), .figures = *figures};
+    if (form.body->ssa)
+        body_from_ssa(form.body);
+    return form;
+}
 
 void front_offer(Front *front, const Body *body, const Figures *figures)
 {
@@ -48,9 +60,7 @@ void front_offer(Front *front, const Body *body, const Figures *figures)
     if (form->body && form->figures.instructions <= figures->instructions)
         return;
     body_free(form->body);
-    *form = (FrontForm){.body = body_clone(body), .figures = *figures};
-    if (form->body->ssa)
-        body_from_ssa(form->body);
+    *form = form_new(body, figures);
 }
 
 static void front_free(Front *front)
@@ -122,6 +132,22 @@ static bool form_take(Fewest *fewest, FrontForm *form)
     return true;
 }
 
+bool front_objects(Front *front, const Body *body, const Figures *figures)
+{
+    if (figures_spills(figures) > front->most_spills)
+        return false; /* it is only on the way */
+    FrontForm form = form_new(body, figures), *place = &front->forms[figures->registers];
+    form_judge(front->fewest, &form);
+    if (form.objection || figures->registers >= front->below) {
+        body_free(form.body);
+        return form.objection != NULL;
+    }
+    body_free(place->body);
+    *place = form;
+    form_take(front->fewest, place);
+    return false;
+}
+
 /* Takes a lower form, the lowest first, after at most so many new predictions: of more forms, some are skipped. */
 static bool lower_take(Fewest *fewest, unsigned tries)
 {
@@ -190,25 +216,33 @@ static void target_try(Search *search, const Body *form, unsigned target, unsign
     if (!body)
         return;
     search_set_best(search, body, &figures);
+    /* The cap alone may reach the target, but not at the price. */
+    search->is_best_objected = search->is_guided && front_objects(search->front, body, &figures);
     if (effort > taken && effort - taken > assemblies)
         search->reserved = effort - search->used - assemblies;
     search_propose(search);
     search->reserved = reserved;
 }
 
-/* Goes down from what caps reach: by as much again where a lower form is taken, by half as much where not. */
+/* Goes down from what caps reach: by as much again where a lower form is taken, by half as much where not.  Each target
+ * is first tried without going through forms that are too expensive, then with them: what comes after may be cheap. */
 static void targets_try(Fewest *fewest)
 {
     Search *search = fewest->search;
+    bool lower = true;
     for (unsigned step = fewest->front.below / STEP_PART + 1; step && !search_is_over(search);) {
         unsigned registers = fewest->front.below, left = search->request->effort - search->used - search->reserved;
         bool is_capped = registers > LOWEST_CAP;
         unsigned target = is_capped && registers > step ? registers - step : LEAST_TARGET;
+        search->is_guided = lower || !search->is_guided;
         target_try(search, fewest->taken ? fewest->taken->body : fewest->input, target,
                    left / 2 < ROUND_LEAST ? left : left / 2);
-        bool lower = lower_take(fewest, PREDICTIONS);
-        step = lower ? step : is_capped ? step / 2 : 0;
+        lower = fewest->front.below < registers;
+        lower |= lower_take(fewest, PREDICTIONS);
+        if (!lower && !search->is_guided)
+            step = is_capped ? step / 2 : 0;
     }
+    search->is_guided = false;
 }
 
 /* Why there are not fewer; NULL if no lower form was found. */
@@ -247,7 +281,9 @@ void target_fewest(Search *search, const Body *input, PassContext *context)
 {
     const Figures *before = &search->result->before;
     Fewest fewest = {.search = search, .input = input,
-                     .front = {.below = before->registers, .most_spills = figures_spills(before)}};
+                     .front = {.fewest = &fewest,
+                               .below = before->registers,
+                               .most_spills = figures_spills(before)}};
     bool predicts = search->passes.judge->predict != NULL;
     unsigned last = search->request->effort / LAST_PART;
     last = last > PREDICTIONS ? last : PREDICTIONS;

@@ -278,20 +278,23 @@ bool search_consider(Search *search, PassId pass, const Body *body, const char *
     int order = fits ? search_compare(search, &figures, &search->current) : 1;
     bool objected = fits && is_objected(search, body, &figures);
     bool best = fits && is_better(search, &figures, objected) && !spills_more_often(search, body, &figures);
+    bool expensive = (best || order < 0) && search->is_guided && front_objects(search->front, body, &figures);
+    best &= !expensive;
     search->is_pass_over |= objected;
     if (best) {
         search_set_best(search, body_clone(body), &figures);
         search->is_best_objected = objected;
     }
-    bool taken = !objected && (order < 0 || (slack && order == 0));
-    if (!taken && slack > 1 && fits && search_excess(search, &figures) <= search_excess(search, &search->current))
+    bool taken = !objected && !expensive && (order < 0 || (slack && order == 0));
+    if (!taken && !expensive && slack > 1 && fits &&
+        search_excess(search, &figures) <= search_excess(search, &search->current))
         taken = figures_spills(&figures) < figures_spills(&search->current) + slack;
     if (taken) {
         pass_set_body(&search->passes, body_clone(body));
         search->current = figures;
         search->replaced++;
     }
-    if (objected)
+    if (objected || expensive)
         what = arena_printf(search->passes.arena, "%s, not worth its price", what);
     if (best || !silent)
         search_record(search, pass, what, body, &figures, best);

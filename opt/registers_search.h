@@ -34,6 +34,7 @@ typedef struct Search {
     Figures last;    /* of the candidate that was considered last */
     Figures dropped; /* the best form that was as low as the target, but had too many instructions; or not known */
     struct Front *front; /* the forms of each count of registers; NULL: nobody asks for them */
+    bool is_guided;      /* a form that is not worth its price becomes neither the best nor the current one */
     SearchStage stage;
     unsigned assemblies; /* what the next pass may use, roughly */
     unsigned replaced;   /* how often a candidate became the current form */
@@ -97,7 +98,8 @@ void search_set_best(Search *search, Body *body, const Figures *figures);
 
 /* Verifies and measures 'body' (in SSA form, not taken over), which the pass proposes.  Where it is better than the
  * current form it becomes that, and the best if it is better than the best.  A form that reaches the target at a price
- * that is not worth it only becomes the best: what is tried next is tried without it.  With 'slack' a form that spills
+ * that is not worth it only becomes the best: what is tried next is tried without it; in a guided search it becomes
+ * nothing.  With 'slack' a form that spills
  * fewer than so many bytes more becomes the current one too (1: one that is as good).  'silent': only success is
  * recorded.  True if it became the current one. */
 bool search_consider(Search *search, PassId pass, const Body *body, const char *what, uint64_t slack, bool silent);
@@ -145,6 +147,8 @@ void target_auto(Search *search, const Body *input, PassContext *context);
 void target_fewest(Search *search, const Body *input, PassContext *context);
 /* Keeps a copy of a form that was measured, if it is the best one with so many registers. */
 void front_offer(struct Front *front, const Body *body, const Figures *figures);
+/* Whether such a form is not worth its price; if it is, and has fewer registers than any other that is, it is taken. */
+bool front_objects(struct Front *front, const Body *body, const Figures *figures);
 
 /* spilling.c: what its pass may assemble for the best form, in assemblies of the input; 0: it cannot propose
  * anything. */

@@ -204,6 +204,70 @@ static void fewest_is_never_worse(void **state)
     }
 }
 
+static uint64_t first_instructions; /* of the first form that is predicted, the input; 0: none yet */
+
+/* Forms with one instruction more, three or five are twice as slow. */
+static Prediction predict_by_parity(void *context, const FunctionForm *form, const Figures *figures,
+                                    const LaunchChange *change)
+{
+    Prediction prediction = predict_by_registers(context, form, figures, change);
+    if (!first_instructions)
+        first_instructions = figures->instructions;
+    if ((figures->instructions ^ first_instructions) & 1)
+        prediction.cycles *= 2;
+    return prediction;
+}
+
+/* Forms that are too expensive lead nowhere, so the forms that follow are not made of them. */
+static void fewest_avoids_what_costs(void **state)
+{
+    (void)state;
+    Case test;
+    fewest_start(&test, ERRATIC);
+    test.judge.judge.predict = predict_by_parity;
+    test.request.effort = 120;
+    first_instructions = 0;
+    case_run(&test);
+    const RegistersResult *result = &test.result;
+    unsigned avoided = 0;
+    for (unsigned i = 0; i < result->step_count; i++)
+        if (strstr(result->steps[i].what, "not worth its price")) {
+            assert_false(result->steps[i].kept);
+            assert_true((result->steps[i].figures.instructions ^ first_instructions) & 1);
+            avoided++;
+        }
+    assert_true(avoided > 0 && result->changed);
+    assert_false((result->after.instructions ^ first_instructions) & 1);
+    case_end(&test);
+}
+
+/* Forms that only the cap makes small are twice as slow. */
+static Prediction predict_unchanged(void *context, const FunctionForm *form, const Figures *figures,
+                                    const LaunchChange *change)
+{
+    Prediction prediction = predict_by_registers(context, form, figures, change);
+    if (!first_instructions)
+        first_instructions = figures->instructions;
+    else if (figures->instructions == first_instructions)
+        prediction.cycles *= 2;
+    return prediction;
+}
+
+/* The assembler meets any cap, but slowly: the passes are asked all the same. */
+static void fewest_looks_beyond_caps(void **state)
+{
+    (void)state;
+    Case test;
+    fewest_start(&test, OBLIGING);
+    test.judge.judge.predict = predict_unchanged;
+    test.request.effort = 120;
+    first_instructions = 0;
+    case_run(&test);
+    assert_true(test.result.changed && test.result.after.registers < test.result.before.registers);
+    assert_true(test.result.after.instructions != first_instructions);
+    case_end(&test);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +278,8 @@ int main(void)
         cmocka_unit_test(fewest_leaves_alone_what_costs),
         cmocka_unit_test(fewest_ends_in_time),
         cmocka_unit_test(fewest_is_never_worse),
+        cmocka_unit_test(fewest_avoids_what_costs),
+        cmocka_unit_test(fewest_looks_beyond_caps),
     };
     return cmocka_run_group_tests(tests, texts_start, texts_end);
 }
