@@ -4,6 +4,7 @@
 #include "opt/offsets.h"
 #include "opt/pack.h"
 #include "opt/registers_search.h"
+#include "opt/shifts.h"
 
 bool pass_hoist(PassContext *context)
 {
@@ -37,6 +38,21 @@ static bool addresses_join(const Search *search, Candidate *candidate)
     return changed;
 }
 
+/* All offsets of addresses as shifts, and each half of them: what helps differs from one address to the next, for the
+ * base of some is in registers anyway.  They take instructions, so only the fewest registers are worth it. */
+static void offsets_shift(Search *search)
+{
+    static const ShiftPart parts[] = {SHIFT_ALL, SHIFT_FIRST_HALF, SHIFT_SECOND_HALF};
+    for (unsigned i = 0; i < COUNT_OF(parts) && !search_should_stop(search); i++) {
+        Candidate candidate = candidate_new(search);
+        unsigned shifted = shift_offsets(candidate.body, analyses_values(candidate.analyses), parts[i]);
+        const char *what = arena_printf(search->passes.arena, "%u offset%s shifted", shifted, shifted == 1 ? "" : "s");
+        if (shifted)
+            search_consider(search, PASS_OFFSETS, candidate.body, what, 0, false);
+        candidate_free(&candidate);
+    }
+}
+
 /* The form that helps more often comes first. */
 bool pass_offsets(PassContext *context)
 {
@@ -53,6 +69,8 @@ bool pass_offsets(PassContext *context)
             search_consider(search, PASS_OFFSETS, candidate.body, what, 0, false);
         candidate_free(&candidate);
     }
+    if (search->request->goal == GOAL_FEWEST)
+        offsets_shift(search);
     return search->replaced > replaced;
 }
 

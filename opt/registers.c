@@ -109,7 +109,9 @@ void search_propose(Search *search)
     /* With few assemblies the passes before it would leave none. */
     unsigned unrolled = nounroll_effort(search);
     search->reserved += unrolled;
-    run_within(search, PASS_OFFSETS, at_most(2, share_of(search, 8, 0)));
+    /* With shifted offsets there are five forms. */
+    unsigned forms = search->request->goal == GOAL_FEWEST ? 5 : 2;
+    run_within(search, PASS_OFFSETS, at_most(forms, share_of(search, 8, 0)));
     values_thin(search);
     run_within(search, PASS_SCHEDULE, share_of(search, 3, 3));
     run_within(search, PASS_SINK, share_of(search, 4, 1));

@@ -20,6 +20,19 @@ RegId sum_other(const Inst *inst, RegId reg)
     return a == reg && b != reg ? b : b == reg && a != reg ? a : REG_NONE;
 }
 
+unsigned product_shift(const Inst *inst)
+{
+    if (inst_is_opaque(inst) || inst_op(inst) != OP_MUL || !inst_has(inst, MOD_WIDE) || inst->guard != REF_NONE ||
+        inst->tied_count || type_bits(inst->signature->types[0]) != 32 || inst->operands[1].kind != OPERAND_REG ||
+        inst->operands[1].constant || inst->operands[1].negated || inst->operands[2].kind != OPERAND_CONSTANT ||
+        inst->operands[2].constant->kind != CONSTANT_INT)
+        return 0;
+    const uint64_t factor = inst->operands[2].constant->bits;
+    if (factor < 2 || factor > INT32_MAX || factor & (factor - 1))
+        return 0;
+    return (unsigned)__builtin_ctzll(factor);
+}
+
 SumPlace sum_place_new(Body *body, Block *block, Analyses *analyses)
 {
     return (SumPlace){body, block, analyses_affine(analyses), analyses_values(analyses),

@@ -12,6 +12,7 @@
 #include "opt/recompute.h"
 #include "opt/rematerialize.h"
 #include "opt/schedule.h"
+#include "opt/shifts.h"
 #include "opt/sink.h"
 
 /* Runs a pass of the table on the body, which it may replace; returns whether it changed anything. */
@@ -63,6 +64,14 @@ static inline unsigned one_offsets(Body *body)
 {
     Analyses *analyses = analyses_new(body);
     unsigned count = offset_pointers(body, analyses);
+    analyses_free(analyses);
+    return count;
+}
+
+static inline unsigned one_shifts(Body *body, ShiftPart part)
+{
+    Analyses *analyses = analyses_new(body);
+    unsigned count = shift_offsets(body, analyses_values(analyses), part);
     analyses_free(analyses);
     return count;
 }

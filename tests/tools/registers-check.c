@@ -91,11 +91,11 @@ static void body_change(Body **body, const Launch *launch, Random *random, Buf *
 {
     Arena *arena = arena_new();
     for (unsigned moves = 1 + random_below(random, 5); moves > 0; moves--) {
-        unsigned kind = random_below(random, 14);
+        unsigned kind = random_below(random, 15);
         ScheduleRule rule = schedule_rule_random(random);
         static const char *const names[] = {"sink", "recompute", "schedule", "demote", "mutate",
                                             "exact", "hoist", "offsets", "bases", "pointers", "pack", "pack",
-                                            "across", "across"};
+                                            "shifts", "across", "across"};
         buf_printf(what, " %s", names[kind]);
         switch (kind) {
         case 0: one_sink(*body, (SinkMode)random_below(random, 3), random_below(random, 2)); break;
@@ -110,6 +110,7 @@ static void body_change(Body **body, const Launch *launch, Random *random, Buf *
         case 9: one_pass(body, PASS_POINTERS); break;
         case 10:
         case 11: values_pack(*body, random); break;
+        case 12: one_shifts(*body, (ShiftPart)random_below(random, 3)); break;
         default: values_recompute_across(*body, random); break;
         }
         body_verify(*body, names[kind]);

@@ -302,6 +302,8 @@ static void body_vary(Body *body, const Variant *variant)
         body_verify(body, "hoist");
         one_offsets(body);
         body_verify(body, "offsets");
+        one_shifts(body, SHIFT_ALL);
+        body_verify(body, "shifts");
     }
     for (unsigned way = 1; way <= 2; way++) {
         if (!(variant->remat & way))
