@@ -235,8 +235,10 @@ static void targets_try(Fewest *fewest)
         bool is_capped = registers > LOWEST_CAP;
         unsigned target = is_capped && registers > step ? registers - step : LEAST_TARGET;
         search->is_guided = lower || !search->is_guided;
+        /* Without a cap no lower target follows. */
+        unsigned share = is_capped ? left / 2 : left - left / 4;
         target_try(search, fewest->taken ? fewest->taken->body : fewest->input, target,
-                   left / 2 < ROUND_LEAST ? left : left / 2);
+                   share < ROUND_LEAST ? left : share);
         lower = fewest->front.below < registers;
         lower |= lower_take(fewest, PREDICTIONS);
         if (!lower && !search->is_guided)
