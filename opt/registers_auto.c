@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 enum {
-    BOUNDARIES_MOST = 7, /* that are looked at, from the highest down */
+    LOWER_MOST = 6,      /* boundaries that are looked at, from the highest down */
+    OPTIONS_MOST = LOWER_MOST + 1,
     SEARCHED_MOST = 2,   /* for which a form is searched, if the cap alone costs spills */
 };
 
@@ -34,7 +35,7 @@ typedef struct Boundaries {
     uint64_t shared;
     Occupancy now;
     Prediction before;
-    Option options[BOUNDARIES_MOST];
+    Option options[OPTIONS_MOST];
     unsigned count;
 } Boundaries;
 
@@ -49,8 +50,8 @@ static void boundaries_list(Boundaries *boundaries)
     Search *search = boundaries->search;
     RegistersResult *result = search->result;
     BoundaryList list = machine_boundaries(search->passes.machine, boundaries->threads, boundaries->shared);
-    result->boundaries = ARENA_ARRAY(search->passes.arena, RegistersBoundary, BOUNDARIES_MOST);
-    for (unsigned i = 0; i < list.count && boundaries->count < BOUNDARIES_MOST; i++) {
+    result->boundaries = ARENA_ARRAY(search->passes.arena, RegistersBoundary, OPTIONS_MOST);
+    for (unsigned i = 0; i < list.count && boundaries_below(boundaries) < LOWER_MOST; i++) {
         const Boundary *at = &list.items[i];
         bool is_raise = at->blocks == boundaries->now.blocks && at->registers > result->before.registers &&
                         raise_is_possible(search, boundaries->input);
@@ -256,7 +257,7 @@ static int compare_potential(const void *a, const void *b)
 static void options_try(Boundaries *boundaries)
 {
     Search *search = boundaries->search;
-    Option *ranked[BOUNDARIES_MOST];
+    Option *ranked[OPTIONS_MOST];
     unsigned searched = 0, effort = search->request->effort;
     double best = 0;
     for (unsigned i = 0; i < boundaries->count; i++)
