@@ -99,6 +99,10 @@ grep -q '\.minnctapersm' "$folder/strsm.ptx" && problem="${problem:+$problem, }r
 grep -q 'with 16 threads per block (in the launch)' "$folder/report" || problem="${problem:+$problem, }other blocks"
 result "free registers: no block size, no directive" "$problem"
 problem=
+strsm -coarsen 2 -target-regs auto || problem="exit status $?"
+grep -q 'with 8 threads per block (in the launch)' "$folder/report" || problem="${problem:+$problem, }other blocks"
+result "free registers: coarsened, half as many threads" "$problem"
+problem=
 strsm -coarsen auto || problem="exit status $?"
 grep -q 'coarsening: auto: x2' "$folder/report" || problem="${problem:+$problem, }not coarsened"
 result "factor and boundary: strsm alone is coarsened" "$problem"

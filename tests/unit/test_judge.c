@@ -284,6 +284,27 @@ static void predictions_use_the_machine_code_at_hand(void **state)
     test_end(arena, module, assembler);
 }
 
+/* Without a launch, too, dynamic shared memory counts for how many blocks an SM holds. */
+static void dynamic_memory_limits_estimates(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    const unsigned block[3] = {128, 1, 1};
+    Module *module = module_from(HEADER ".visible .entry k(.param .u64 p)\n{\n.reg .b64 %d<2>;\n"
+                                        "ld.param.u64 %d1, [p];\nst.global.u64 [%d1], %d1;\nret;\n}\n");
+    const FunctionForm form = {.function = function_of(module, "k")};
+    const Figures figures = {.known = true, .registers = 16};
+    for (unsigned blocks = 1; blocks <= 4; blocks++) {
+        const uint64_t each = 227 * 1024 / blocks;
+        const CostBasis basis = cost_basis(arena, machine_for("sm_90"), device_for(90), NULL, block, each - 1024);
+        FormCost cost = form_cost(&basis, &form, &figures, NULL);
+        assert_true(cost.known);
+        assert_int_equal(cost.time.resident_blocks, blocks);
+    }
+    arena_free(module->arena);
+    arena_free(arena);
+}
+
 /* What a prediction of the input needs is assembled beside the caller, once, and so is what the disk has figures of. */
 static void predictions_are_prepared(void **state)
 {
@@ -435,6 +456,7 @@ int main(void)
         cmocka_unit_test(prepared_forms_are_answered),
         cmocka_unit_test(options_make_another_form),
         cmocka_unit_test(predictions_use_the_machine_code_at_hand),
+        cmocka_unit_test(dynamic_memory_limits_estimates),
         cmocka_unit_test(predictions_are_prepared),
         cmocka_unit_test(spills_are_counted),
         cmocka_unit_test(the_judge_is_told),
