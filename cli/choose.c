@@ -21,6 +21,8 @@ typedef struct Candidate {
     KernelResult result; /* with a body, while the candidate is in the running */
     Figures figures;     /* once it is assembled */
     bool is_narrow;      /* its blocks have less than a warp, which the input's have */
+    bool is_confirmed;   /* its speedup is by machine instructions, */
+    bool is_searched;    /* and with the boundary that is the best for it */
 } Candidate;
 
 /* What forms are compared for: a launch or a block size, and the input's cost there. */
@@ -451,6 +453,7 @@ static void confirm(Choice *choice, Candidate *candidate)
                                                &choice->bases[i].before.figures, NULL, NULL);
     }
     candidate_compare(choice, candidate, choice->exact, choice->judge, &candidate->figures);
+    candidate->is_confirmed = true;
 }
 
 /* Lets the judge begin with as many of the forms from 'first' on as it can assemble at once. */
@@ -536,22 +539,33 @@ static double searched_speedup(Choice *choice, const KernelRequest *request, con
     return speedup;
 }
 
+/* The fastest of the confirmed forms that are not searched yet; NULL if there is none. */
+static Candidate *next_searched(const Choice *choice)
+{
+    Candidate *next = NULL;
+    for (unsigned i = 0; i < choice->candidate_count; i++) {
+        Candidate *candidate = &choice->candidates[i];
+        if (candidate->is_confirmed && !candidate->is_searched && (!next || worth(candidate) > worth(next)))
+            next = candidate;
+    }
+    return next;
+}
+
 /* Factor and boundary are chosen together: which form is the fastest may depend on what its registers can be brought
  * to, and coarsening has to pay against the input at its own best boundary. */
 static Candidate *fastest_with_boundary(Choice *choice, Candidate *best)
 {
-    KernelRequest plain = choice->kernel->request;
+    const KernelRequest plain = choice->kernel->request;
     const char *verdict;
+    Candidate *candidate;
     if (!best || !choice->judge || !plain.registers || plain.registers_goal != GOAL_AUTO || choice->basis_count > 1)
         return best;
     double speedup = searched_speedup(choice, &plain, &verdict);
     choice->plain_speedup = speedup > 1 ? speedup : 1;
-    qsort(choice->candidates, choice->candidate_count, sizeof *choice->candidates, compare_candidates);
-    best = &choice->candidates[0];
-    for (unsigned i = 0; i < choice->candidate_count && i < MOST_SEARCHED; i++) {
-        Candidate *candidate = &choice->candidates[i];
+    for (unsigned i = 0; i < MOST_SEARCHED && (candidate = next_searched(choice)) != NULL; i++) {
         const KernelRequest request = trial_request(choice, candidate->trial);
         speedup = searched_speedup(choice, &request, &verdict);
+        candidate->is_searched = true;
         if (speedup > candidate->trial->speedup) {
             candidate->trial->speedup = speedup;
             candidate->trial->verdict = verdict;
