@@ -54,8 +54,9 @@ typedef struct Lowered {
 /* How closely machine code is followed. */
 typedef enum LoweredDetail {
     LOWERED_PLAINLY, /* for passes, whose proposals were tuned and measured with it */
-    /* For the estimate. Copies of what takes no register take none themselves; what the uniform datapath cannot compute
-     * is in registers; and an address from a parameter is loaded once in a block. */
+    /* For the estimate. Copies of what takes no register take none themselves, nor do extensions to 64 bits; what the
+     * uniform datapath cannot compute or a phi reads is in registers; and an address from a parameter is loaded once
+     * in a block. */
     LOWERED_CLOSELY,
 } LoweredDetail;
 

@@ -61,6 +61,17 @@ static bool is_narrow_copy(const Lowering *lowering, const Inst *inst)
            type_bits(inst->refs[1].type) == 32;
 }
 
+/* Extension to 64 bits: the high half, zero or the sign, is computed where it is read. */
+static bool is_extension(const Lowering *lowering, const Inst *inst)
+{
+    if (inst_op(inst) != OP_CVT || inst->ref_count != 2 || !ref_writes(&inst->refs[0]))
+        return false;
+    Type from = lowering->out->body->regs.data[inst->refs[1].reg].type;
+    return type_registers(from) == 1 && type_class(inst->refs[0].type) != CLASS_FLOAT &&
+           type_class(inst->refs[1].type) != CLASS_FLOAT && type_bits(inst->refs[0].type) == 64 &&
+           type_bits(inst->refs[1].type) == 32;
+}
+
 bool operand_is_uniform(const Lowering *lowering, RegId reg)
 {
     reg = lowering->roots[reg];
@@ -102,6 +113,33 @@ static bool has_uniform_form(const Inst *inst)
     }
 }
 
+static bool phi_reads(const Lowering *lowering, RegId reg)
+{
+    for (uint32_t u = 0; u < value_use_count(lowering->values, reg); u++)
+        if (!value_uses(lowering->values, reg)[u].inst)
+            return true;
+    return false;
+}
+
+/* Whether a phi reads it, or a copy of it: phis are in registers, and so is what they are copied from. */
+static bool is_merged(const Lowering *lowering, RegId reg)
+{
+    for (uint32_t u = 0; u < value_use_count(lowering->values, reg); u++) {
+        const Inst *inst = value_uses(lowering->values, reg)[u].inst;
+        RegId copy = inst && is_copy(lowering, inst) ? only_result(inst) : REG_NONE;
+        if (copy != REG_NONE && phi_reads(lowering, copy))
+            return true;
+    }
+    return phi_reads(lowering, reg);
+}
+
+/* Whether the uniform datapath computes and holds it. */
+static bool has_uniform_register(const Lowering *lowering, const Inst *inst, RegId reg, bool reads)
+{
+    return is_integer(lowering, reg) &&
+           (!lowering->close || !reads || (has_uniform_form(inst) && !is_merged(lowering, reg)));
+}
+
 static ValueKind kind_of(const Lowering *lowering, const Inst *inst, RegId reg)
 {
     const Reg *made = &lowering->out->body->regs.data[reg];
@@ -119,13 +157,12 @@ static ValueKind kind_of(const Lowering *lowering, const Inst *inst, RegId reg)
         return uniform == reads ? VALUE_FREE : VALUE_OWN;
     if (!is_plain(inst) || !special_is_uniform(inst, &launch))
         return VALUE_OWN;
-    if (is_copy(lowering, inst) || is_truncation(lowering, inst) || is_narrow_copy(lowering, inst))
+    if (is_copy(lowering, inst) || is_truncation(lowering, inst) || is_narrow_copy(lowering, inst) ||
+        (lowering->close && is_extension(lowering, inst)))
         return VALUE_ALIAS;
     if (!reads && launch && inst_op(inst) == OP_MOV)
         return VALUE_FREE;
-    if (uniform == reads && is_integer(lowering, reg) && (!lowering->close || !reads || has_uniform_form(inst)))
-        return VALUE_UNIFORM;
-    return VALUE_OWN;
+    return uniform == reads && has_uniform_register(lowering, inst, reg, reads > 0) ? VALUE_UNIFORM : VALUE_OWN;
 }
 
 static const Operand *address_of(const Inst *inst)

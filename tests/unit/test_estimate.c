@@ -204,6 +204,41 @@ static void uniform_values_need_instructions(void **state)
     arena_free(arena);
 }
 
+/* What is extended to 64 bits stays in one register. */
+static void extensions_take_no_pair(void **state)
+{
+    (void)state;
+    const char *types[] = {"u64.u32", "s64.s32"};
+    Arena *arena = arena_new();
+    for (unsigned i = 0; i < sizeof types / sizeof *types; i++) {
+        const char *code = arena_printf(
+            arena,
+            "ld.param.u64 %%d1, [in];\nld.param.u64 %%d2, [out];\nmov.u32 %%r1, %%tid.x;\ncvt.%s %%d3, %%r1;\n"
+            "shl.b64 %%d4, %%d3, 2;\nadd.s64 %%d5, %%d1, %%d4;\nld.global.f32 %%f1, [%%d5];\n"
+            "add.s64 %%d6, %%d2, %%d3;\nst.global.f32 [%%d6], %%f1;\n",
+            types[i]);
+        assert_int_equal(peak_of(code), 3); /* the thread's number, and the pair of either address */
+    }
+    arena_free(arena);
+}
+
+/* What is the same for a block is in a register nevertheless where it meets another value, or a copy of it does. */
+static void merged_values_are_in_registers(void **state)
+{
+    (void)state;
+    const char *code = "ld.param.u32 %%r1, [n];\nmov.u32 %%r2, %%ctaid.x;\nadd.s32 %%r3, %%r1, %%r2;\n"
+                       "mov.u32 %%r4, %%tid.x;\nsetp.eq.s32 %%p1, %%r4, 7;\n%s@%%p1 bra $end;\nbar.sync 0;\n"
+                       "mov.u32 %%r5, %%r4;\n$end:\nld.param.u64 %%d1, [out];\nst.global.u32 [%%d1], %s;\n";
+    Arena *arena = arena_new();
+    assert_int_equal(peak_of(arena_printf(arena, code, "mov.u32 %r5, %r3;\n", "%r5")), 2);
+    assert_int_equal(peak_of(arena_printf(arena, code, "mov.u32 %r5, %r3;\n", "%r4")), 1);
+    assert_int_equal(peak_of("ld.param.u32 %r1, [n];\nmov.u32 %r2, %ctaid.x;\nadd.s32 %r3, %r1, %r2;\n"
+                             "mov.u32 %r4, %tid.x;\nsetp.eq.s32 %p1, %r4, 7;\n@%p1 bra $end;\nbar.sync 0;\n"
+                             "mov.u32 %r3, %r4;\n$end:\nld.param.u64 %d1, [out];\nst.global.u32 [%d1], %r3;\n"),
+                     2);
+    arena_free(arena);
+}
+
 /* On sm_90 nothing is added to an operand from the constant bank: a block loads it once. */
 static void parameters_are_loaded_once(void **state)
 {
@@ -333,6 +368,21 @@ static void search_lowers_plainly(void **state)
     arena_free(arena);
 }
 
+/* Nor does it look through extensions. */
+static void search_keeps_extensions(void **state)
+{
+    (void)state;
+    Module *module = module_from(
+        SM_90 ".visible .entry k(.param .u64 out)\n{\n.reg .b32 %r<3>;\n.reg .b64 %d<5>;\nmov.u32 %r1, %tid.x;\n"
+              "cvt.s64.s32 %d1, %r1;\nld.param.u64 %d2, [out];\nst.global.u64 [%d2], %d1;\nret;\n}\n");
+    Body *body = body_from(module);
+    body_to_ssa(body);
+    Analyses *analyses = analyses_new(body);
+    assert_int_equal(register_excess(body, analyses, machine_for("sm_75"), 1), 3);
+    analyses_free(analyses);
+    release(module);
+}
+
 static void excess_counts_places(void **state)
 {
     (void)state;
@@ -361,12 +411,15 @@ int main(void)
         cmocka_unit_test(the_peak_is_named),          cmocka_unit_test(loops_are_unrolled),
         cmocka_unit_test(copies_are_looked_through),
         cmocka_unit_test(uniform_values_need_instructions),
+        cmocka_unit_test(extensions_take_no_pair),
+        cmocka_unit_test(merged_values_are_in_registers),
         cmocka_unit_test(parameters_are_loaded_once),
         cmocka_unit_test(loops_keep_parameters),
         cmocka_unit_test(stores_take_odd_registers),
         cmocka_unit_test(boundaries_are_aimed_at),
         cmocka_unit_test(higher_boundaries_are_aimed_at),
         cmocka_unit_test(search_lowers_plainly),
+        cmocka_unit_test(search_keeps_extensions),
         cmocka_unit_test(excess_counts_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
