@@ -12,7 +12,10 @@ enum {
     COMPARED_MOST = 128,   /* earlier accesses that one is compared with; with all before these it keeps its order */
     LARGEST_BLOCK = 20000, /* instructions; of a larger one only the body's order is looked at */
     READY_LOOKED_AT = 192,
+    OPERANDS_MOST = 3, /* that an instruction reads at once */
 };
+
+static const uint32_t NO_VALUE = UINT32_MAX;
 
 typedef struct Edge {
     uint32_t to, next; /* next: index + 1; 0 ends */
@@ -213,26 +216,58 @@ static bool stores_through_pair(const Plan *plan, const Node *node)
     return pairs > 0;
 }
 
-/* Gives the first two operands of each instruction different banks; a result replaces an operand that ends there. */
+/* Two operands are in different banks, and three are not all in the same one. */
+static void operand_banks_assign(Plan *plan, const Node *node)
+{
+    uint8_t *banks[OPERANDS_MOST];
+    unsigned found = 0, known = 0;
+    for (unsigned r = 0; r < node->inst->read_count && found < OPERANDS_MOST; r++)
+        if (is_single(plan, node->reads[r])) {
+            banks[found] = &plan->banks.data[node->reads[r]];
+            known += *banks[found++] != BANK_ANY;
+        }
+    if (found == 1 && !known && stores_through_pair(plan, node))
+        *banks[0] = BANK_ODD;
+    if (found < 2)
+        return;
+    if (known >= 2) {
+        for (unsigned i = 0; i < found; i++)
+            if (!*banks[i] && *banks[(i + 1) % found] == *banks[(i + 2) % found])
+                *banks[i] = (uint8_t)other_bank((Bank)*banks[(i + 1) % found]);
+        return;
+    }
+    if (!*banks[0])
+        *banks[0] = *banks[1] ? (uint8_t)other_bank((Bank)*banks[1]) : BANK_EVEN;
+    if (!*banks[1])
+        *banks[1] = (uint8_t)other_bank((Bank)*banks[0]);
+}
+
+/* A result replaces an operand that ends there; those of a vector are side by side. */
+static void result_banks_assign(Plan *plan, const Node *node, uint32_t ended)
+{
+    Access access;
+    bool accesses = node->inst->inst && inst_access(node->inst->inst, &access);
+    for (unsigned w = 0; w < node->inst->write_count && is_single(plan, node->writes[w]); w++) {
+        if (accesses && node->inst->write_count > 1)
+            plan->banks.data[node->writes[w]] = w % 2 ? BANK_ODD : BANK_EVEN;
+        else if (ended != NO_VALUE)
+            plan->banks.data[node->writes[w]] = plan->banks.data[ended];
+    }
+}
+
 static void banks_assign(Plan *plan)
 {
+    uint32_t *left = ARENA_ARRAY(plan->arena, uint32_t, plan->width.count);
+    for (size_t v = 0; v < plan->width.count; v++)
+        left[v] = plan->reads.data[v] + plan->kept.data[v];
     for (uint32_t n = 0; n < plan->count; n++) {
         const Node *node = &plan->nodes[n];
-        uint8_t *banks[2];
-        unsigned found = 0;
-        for (unsigned r = 0; r < node->inst->read_count && found < 2; r++)
-            if (is_single(plan, node->reads[r]))
-                banks[found++] = &plan->banks.data[node->reads[r]];
-        if (found == 1 && !*banks[0] && stores_through_pair(plan, node))
-            *banks[0] = BANK_ODD;
-        if (found < 2)
-            continue;
-        if (!*banks[0])
-            *banks[0] = *banks[1] ? (uint8_t)other_bank((Bank)*banks[1]) : BANK_EVEN;
-        if (!*banks[1])
-            *banks[1] = (uint8_t)other_bank((Bank)*banks[0]);
-        if (node->inst->write_count == 1 && is_single(plan, node->writes[0]) && !plan->banks.data[node->writes[0]])
-            plan->banks.data[node->writes[0]] = *banks[0];
+        uint32_t ended = NO_VALUE;
+        for (unsigned r = node->inst->read_count; r-- > 0;)
+            if (--left[node->reads[r]] == 0 && is_single(plan, node->reads[r]))
+                ended = node->reads[r];
+        operand_banks_assign(plan, node);
+        result_banks_assign(plan, node, ended);
     }
 }
 
@@ -294,12 +329,15 @@ static void place_add(Place *place, uint32_t value)
         register_file_take(place->file, value, place->plan->width.data[value], (Bank)place->plan->banks.data[value]);
 }
 
+/* What accesses read is free late, but a load can write to the register of an address that ends there. */
 static void place_remove(Place *place, uint32_t value, const Inst *reader)
 {
     Access access;
+    bool late = reader && inst_access(reader, &access) &&
+                (access.kind != ACCESS_LOAD || !is_single(place->plan, value));
     place->now -= place->plan->width.data[value];
     if (place->file)
-        register_file_give(place->file, value, reader && inst_access(reader, &access));
+        register_file_give(place->file, value, late);
 }
 
 static Place place_top(const Plan *plan, RegisterFile *file)

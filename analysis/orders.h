@@ -10,7 +10,7 @@ typedef struct OrderPeaks {
     int32_t least;    /* in the best of this order and two greedy ones */
     int32_t plenty;   /* where what takes long starts early as long as 'limit' registers suffice, and four iterations of
                        * a loop of one block at once */
-    int32_t spread;   /* in that order, where no two operands of an instruction are in one bank of registers */
+    int32_t spread;   /* in that order, where the operands of an instruction are in both banks of registers */
     int32_t across;   /* in the greedy order from the top, live where a subroutine may be called; 0: there is none */
     int32_t around;   /* the same where a function is called */
     uint32_t peak;    /* in the body's order, the index of the instruction with the most registers live */

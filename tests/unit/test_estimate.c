@@ -114,6 +114,74 @@ static void banks_spread(void **state)
     estimated_free(&made);
 }
 
+static unsigned spread_of(const char *code)
+{
+    Estimated made = estimate_of(code, "sm_75");
+    unsigned spread = made.estimate.spread_peak;
+    estimated_free(&made);
+    return spread;
+}
+
+/* A result is in the bank of an operand that ends there, and in any bank if none does. */
+static void results_replace_operands(void **state)
+{
+    (void)state;
+    const char *results = "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;\nxor.b32 %r3, %r1, %r2;\n"
+                          "mul.lo.s32 %r4, %r1, %r2;\nmin.s32 %r5, %r1, %r2;\nmax.s32 %r6, %r1, %r2;\nbar.sync 0;\n"
+                          "ld.param.u64 %d1, [out];\nst.global.v4.u32 [%d1], {%r3, %r4, %r5, %r6};\n"
+                          "st.global.v2.u32 [%d1+16], {%r1, %r2};\n";
+    assert_int_equal(spread_of(results), 6);
+    /* What shared memory returns takes the register of its address, although accesses read late. */
+    const char *loads = "mov.u32 %r1, %tid.x;\nmul.lo.s32 %r2, %r1, 12;\nmul.lo.s32 %r3, %r1, 20;\n"
+                        "mul.lo.s32 %r4, %r1, 28;\nld.shared.u32 %r5, [%r2];\nld.shared.u32 %r6, [%r3];\n"
+                        "ld.shared.u32 %r7, [%r4];\nbar.sync 0;\nld.param.u64 %d1, [out];\n"
+                        "st.global.u32 [%d1], %r5;\nst.global.u32 [%d1+4], %r6;\nst.global.u32 [%d1+8], %r7;\n"
+                        "st.global.u32 [%d1+12], %r1;\n";
+    assert_int_equal(spread_of(loads), 4);
+    const char *pairs = "ld.param.u64 %d1, [in];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;\nmov.u32 %r3, %tid.z;\n"
+                        "mul.wide.u32 %d2, %r1, 4;\nadd.s64 %d3, %d1, %d2;\nmul.wide.u32 %d4, %r2, 4;\n"
+                        "add.s64 %d5, %d1, %d4;\nmul.wide.u32 %d6, %r3, 4;\nadd.s64 %d7, %d1, %d6;\n"
+                        "ld.global.u32 %r4, [%d3];\nld.global.u32 %r5, [%d5];\nld.global.u32 %r6, [%d7];\n"
+                        "bar.sync 0;\nst.global.u32 [%d1], %r4;\nst.global.u32 [%d1+4], %r5;\n"
+                        "st.global.u32 [%d1+8], %r6;\n";
+    assert_int_equal(spread_of(pairs), 9);
+    /* The bank of a result is that of its operand when others are found for what is multiplied by it. */
+    const char *chain = "ld.param.u64 %d1, [in];\nmov.u32 %r1, %tid.x;\nld.global.u32 %r2, [%d1];\n"
+                        "ld.global.u32 %r3, [%d1+4];\nld.global.u32 %r4, [%d1+8];\nld.global.u32 %r5, [%d1+12];\n"
+                        "ld.global.u32 %r6, [%d1+16];\nld.global.u32 %r7, [%d1+20];\n"
+                        "mul.lo.s32 %r12, %r1, %r2;\nmul.lo.s32 %r13, %r1, %r3;\nmul.lo.s32 %r14, %r1, %r4;\n"
+                        "mul.hi.s32 %r15, %r12, %r5;\nmul.hi.s32 %r16, %r13, %r6;\nmul.hi.s32 %r17, %r14, %r7;\n"
+                        "st.global.u32 [%d1], %r15;\nst.global.u32 [%d1+4], %r16;\nst.global.u32 [%d1+8], %r17;\n";
+    assert_int_equal(spread_of(chain), 8);
+    /* What lives on is not replaced. */
+    const char *kept = "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;\nxor.b32 %r3, %r1, %r2;\n"
+                       "mul.lo.s32 %r4, %r1, %r2;\nmin.s32 %r5, %r1, %r2;\nmax.s32 %r6, %r1, %r2;\n"
+                       "setp.eq.s32 %p1, %r4, 7;\n@%p1 bra $end;\nbar.sync 0;\n$end:\nld.param.u64 %d1, [out];\n"
+                       "st.global.v2.u32 [%d1], {%r3, %r4};\nst.global.v2.u32 [%d1+8], {%r1, %r2};\n"
+                       "st.global.v2.u32 [%d1+16], {%r5, %r6};\n";
+    assert_int_equal(spread_of(kept), 6);
+}
+
+/* The first registers of vectors are even, and what is multiplied and added to two of them is odd. */
+static void vectors_have_banks(void **state)
+{
+    (void)state;
+    const char *vectors = "ld.param.u64 %d1, [in];\nld.global.v2.f32 {%f1, %f2}, [%d1];\n"
+                          "ld.global.v2.f32 {%f3, %f4}, [%d1+8];\nld.global.v2.f32 {%f5, %f6}, [%d1+16];\n";
+    Arena *arena = arena_new();
+    assert_int_equal(spread_of(arena_printf(arena, "%sst.global.f32 [%%d1], %%f1;\nst.global.f32 [%%d1+4], %%f3;\n"
+                                                   "st.global.f32 [%%d1+8], %%f5;\n",
+                                            vectors)),
+                     5);
+    const char *sums = "ld.global.f32 %f11, [%d1+32];\nld.global.f32 %f12, [%d1+36];\n"
+                       "ld.global.f32 %f13, [%d1+40];\nld.global.f32 %f14, [%d1+44];\n"
+                       "fma.rn.f32 %f21, %f1, %f3, %f11;\nfma.rn.f32 %f22, %f1, %f3, %f12;\n"
+                       "fma.rn.f32 %f23, %f1, %f3, %f13;\nfma.rn.f32 %f24, %f1, %f3, %f14;\n"
+                       "st.global.v4.f32 [%d1], {%f21, %f22, %f23, %f24};\n";
+    assert_int_equal(spread_of(arena_printf(arena, "%s%s", vectors, sums)), 8);
+    arena_free(arena);
+}
+
 static void the_peak_is_named(void **state)
 {
     (void)state;
@@ -408,6 +476,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operands_take_no_registers), cmocka_unit_test(widths_count),
         cmocka_unit_test(machine_instructions_join),  cmocka_unit_test(banks_spread),
+        cmocka_unit_test(results_replace_operands),   cmocka_unit_test(vectors_have_banks),
         cmocka_unit_test(the_peak_is_named),          cmocka_unit_test(loops_are_unrolled),
         cmocka_unit_test(copies_are_looked_through),
         cmocka_unit_test(uniform_values_need_instructions),
