@@ -20,7 +20,7 @@ enum {
  * base + plenty * plenty_peak + spread * spread_peak are used, at a higher boundary 'above' more than are needed. */
 static const struct {
     double base, plenty, spread, call, above;
-} by = {4.2, 0.52, 0.52, 13, 17};
+} by = {4.3, 0.43, 0.59, 13, 17};
 
 /* Without spills a cap leaves room for (cap - floor) / slope registers at the peak of the order for few. */
 static const struct {
