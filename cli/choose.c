@@ -521,9 +521,7 @@ static double searched_speedup(Choice *choice, const KernelRequest *request, con
     pipeline_run(choice->arena, choice->kernel->result.kernel, request, &options, &result);
     if (result.registers == OUTCOME_DONE && result.reduction.after.known && exact->before.known) {
         const FunctionForm form = kernel_form(&result);
-        LaunchChange change = {0};
-        if (result.coarsening == OUTCOME_DONE)
-            change = contract_change(&result.contract);
+        const LaunchChange change = kernel_launch_change(&result);
         FormCost before = exact->before;
         FormCost cost = machine_cost(choice->judge, &exact->basis, &form, &result.reduction.after, &change, NULL);
         machine_costs_align(&exact->basis, &before, &cost);

@@ -35,9 +35,7 @@ static bool form_weigh(JamChoice *choice, unsigned jam_count, FormCost *cost, co
     pipeline_run(choice->arena, choice->kernel->result.kernel, &request, &choice->quiet, &result);
     const UnrollJamResult *last = result.jam_count ? &result.jams[result.jam_count - 1] : NULL;
     const FunctionForm form = kernel_form(&result);
-    LaunchChange change = {0};
-    if (result.coarsening == OUTCOME_DONE)
-        change = contract_change(&result.contract);
+    const LaunchChange change = kernel_launch_change(&result);
     *cost = (FormCost){.error = "it does not assemble"};
     if (jam_count > choice->jam_count && !last->done)
         *verdict = arena_printf(choice->arena, "refused: %s", last->refusal.reason);

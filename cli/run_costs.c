@@ -95,7 +95,7 @@ void predict_costs(Run *run, KernelReport *kernel)
         judge->measure(judge->context, &input, &before);
         judge->measure(judge->context, &output, &after);
     }
-    const LaunchChange change = is_coarsened ? contract_change(&result->contract) : (LaunchChange){0};
+    const LaunchChange change = kernel_launch_change(result);
     kernel->cost_before = form_costs(run, kernel, &input, before.known && after.known ? &before : NULL, NULL);
     kernel->cost_after = form_costs(run, kernel, &output, before.known && after.known ? &after : NULL, &change);
     machine_costs_align(&kernel->basis, &kernel->cost_before, &kernel->cost_after);

@@ -209,11 +209,9 @@ static void complete_report(Run *run, const Assembly *before, const Assembly *af
         set_figures(&kernel->after, after, products->ptx, products->ptx_length, name);
         kernel->before.block = kernel->result.block_before;
         kernel->after.block = kernel->result.block_after;
-        kernel->before.dynamic_shared = kernel->after.dynamic_shared = kernel->request.dynamic_shared;
-        if (kernel->result.coarsening == OUTCOME_DONE) {
-            const LaunchChange change = contract_change(&kernel->result.contract);
-            kernel->after.dynamic_shared = launch_change_shared(&change, kernel->request.dynamic_shared);
-        }
+        const LaunchChange change = kernel_launch_change(&kernel->result);
+        kernel->before.dynamic_shared = kernel->request.dynamic_shared;
+        kernel->after.dynamic_shared = launch_change_shared(&change, kernel->request.dynamic_shared);
         set_standing(run, &kernel->tuning, &kernel->before);
         set_standing(run, &kernel->tuning, &kernel->after);
     }

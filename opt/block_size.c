@@ -37,15 +37,15 @@ unsigned block_size_total(const BlockSize *block)
     return total <= UINT32_MAX ? (unsigned)total : 0;
 }
 
-unsigned block_size_total_assumed(const BlockSize *block, const char **note)
+unsigned block_size_total_assumed(const BlockSize *block, unsigned launched, const char **note)
 {
     unsigned total = block_size_total(block);
     *note = "";
     if (!total)
-        *note = " (assumed: use -block)";
+        *note = launched ? " (in the launch)" : " (assumed: use -block)";
     else if (block->origin == BLOCK_BOUNDED)
         *note = " (the most that .maxntid allows)";
-    return total ? total : ASSUMED_THREADS;
+    return total ? total : launched ? launched : ASSUMED_THREADS;
 }
 
 BlockSize block_size_coarsened(const BlockSize *block, const unsigned factor[3], const Tuning *tuning)

@@ -130,9 +130,7 @@ static unsigned launch_threads(const unsigned block[3], const LaunchChange *chan
 static void reduce_registers(PassContext *context, const KernelRequest *request, const PipelineOptions *options,
                              KernelResult *result)
 {
-    LaunchChange launch_change = {0};
-    if (result->coarsening == OUTCOME_DONE)
-        launch_change = contract_change(&result->contract);
+    const LaunchChange launch_change = kernel_launch_change(result);
     RegistersRequest wanted = {.goal = request->registers_goal,
                                .price = request->registers_price,
                                .target = request->target_registers,
@@ -210,6 +208,11 @@ FunctionForm kernel_form(const KernelResult *result)
                           .body = result->body,
                           .tuning = &result->tuning,
                           .added = result->contract_symbol};
+}
+
+LaunchChange kernel_launch_change(const KernelResult *result)
+{
+    return result->coarsening == OUTCOME_DONE ? contract_change(&result->contract) : (LaunchChange){0};
 }
 
 PipelineOptions pipeline_quiet(const PipelineOptions *options)

@@ -66,6 +66,8 @@ typedef struct KernelResult {
 bool kernel_is_jammed(const KernelResult *result);
 /* The form that a result with a body is printed as. */
 FunctionForm kernel_form(const KernelResult *result);
+/* How that changes the original's launch: as its contract says, and not at all where it was not coarsened. */
+LaunchChange kernel_launch_change(const KernelResult *result);
 /* The same options for forms that are only looked at: without a judge, and without dumps. */
 PipelineOptions pipeline_quiet(const PipelineOptions *options);
 /* Runs the passes over one kernel; changes neither it nor the module, whose arena may grow.  Texts live in 'arena'. */

@@ -335,11 +335,8 @@ void target_auto(Search *search, const Body *input, PassContext *context)
     RegistersResult *result = search->result;
     const char *note;
     Boundaries boundaries = {.search = search, .input = input};
-    boundaries.threads = block_size_total_assumed(&search->passes.block, &note);
-    if (!block_size_total(&search->passes.block) && search->request->launch_threads) {
-        boundaries.threads = search->request->launch_threads;
-        note = " (in the launch)";
-    }
+    boundaries.threads =
+        block_size_total_assumed(&search->passes.block, search->request->launch_threads, &note);
     boundaries.shared = result->before.shared + search->request->dynamic_shared;
     boundaries.now = machine_occupancy(search->passes.machine, boundaries.threads, result->before.registers,
                                        boundaries.shared);
