@@ -235,7 +235,7 @@ TOOLS := $(addprefix $(OUT)/tests/,coarsen-check registers-check registers-probe
     roundtrip instruction-reference machine-code reuse-check jam-check)
 $(OUT)/tests/coarsen-check $(OUT)/tests/registers-check $(OUT)/tests/reuse-check: \
     $(OUT)/tests/tools/random_kernel.o $(OUT)/tests/tools/random_walk.o
-$(OUT)/tests/reuse-check: $(OUT)/tests/tools/reuse_kernel.o
+$(OUT)/tests/reuse-check: $(OUT)/tests/tools/reuse_kernel.o $(OUT)/tests/tools/loop_kernel.o
 $(OUT)/tests/jam-check: $(OUT)/tests/tools/jam_kernel.o
 $(TOOLS): $(OUT)/tests/%: $(OUT)/tests/tools/%.o $(OUT)/libptxopt.a
 	$(link)

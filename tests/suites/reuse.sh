@@ -8,12 +8,19 @@ cd "$(dirname "$0")/../.." || exit 1
 BUILD="${BUILD:-build}"
 TEST_TMP="${TEST_TMP:-$(mktemp -d)}"
 seeds=300
+loops=6000
 case "$BUILD" in
-*/asan) seeds=100 ;;
+*/asan)
+    seeds=100
+    loops=600
+    ;;
 esac
 
 said="$("$BUILD/tests/reuse-check" "1,$seeds" 2>&1)" || said="$said
 failed"
+loops_said="$("$BUILD/tests/reuse-check" -l "1,$loops" 2>&1)" || loops_said="$loops_said
+failed"
+result "loops equal to the originals" "$(grep -E 'WRONG|failed|internal error' <<<"$loops_said" | head -n 20)"
 result "equal to the originals" "$(grep -E 'WRONG|failed|internal error' <<<"$said" | head -n 20)"
 idle='(decide|load_reuse|addresses|forward|induction|accumulator|vectorize|bases|pointers|group|stored) 0\b'
 result "every pass at work" "$(grep -oE "$idle" <<<"$said")"

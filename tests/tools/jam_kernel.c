@@ -115,7 +115,8 @@ static void make_store(Maker *m)
 static void make_pair(Maker *m)
 {
     unsigned t = temporary(&m->to), a = value(m), b = value(m);
-    int offset = own_address(m, t), other = offset + 4 * ((int)below(&m->to, 5) - 2);
+    int reach = m->about_memory ? 7 : 2;
+    int offset = own_address(m, t), other = offset + 4 * ((int)below(&m->to, 2 * (unsigned)reach + 1) - reach);
     bool loads_first = chance(&m->to, 50);
     if (loads_first)
         line(&m->to, "ld.global.u32 %%v%u, [%%a%u+%d];", a, t, offset);

@@ -1,11 +1,13 @@
 /* Checks the passes that reuse values between replicas: coarsens random kernels, runs the passes, and compares with the
  * original in the emulator.
  *
- *     reuse-check [-v] [-d FOLDER] [-w WITHOUT] SEED,COUNT
+ *     reuse-check [-v] [-l] [-d FOLDER] [-w WITHOUT] SEED,COUNT
  *
  * Each kernel is coarsened in one way, or not at all, and goes through all passes or a random selection. Prints what is
- * wrong, and at the end how much the passes have done: a check of nothing would find nothing. -w leaves out passes by
+ * wrong, and at the end how much the passes have done: a check of nothing would find nothing. -l takes kernels that are
+ * one loop which updates memory (loop_kernel.h), in blocks of one dimension; -w leaves out passes by
  * their letters; -d keeps wrong outputs. */
+#include "loop_kernel.h"
 #include "parse_text.h"
 #include "random_kernel.h"
 #include "reuse_kernel.h"
@@ -30,9 +32,10 @@ typedef struct Way {
 } Way;
 
 static const Way ways[] = {
-    {{1, 1, 1}, STRIDE_BLOCK}, {{2, 1, 1}, STRIDE_UNIT},  {{4, 1, 1}, STRIDE_UNIT}, {{1, 2, 1}, STRIDE_UNIT},
-    {{1, 4, 1}, STRIDE_UNIT},  {{2, 2, 1}, STRIDE_BLOCK}, {{2, 2, 1}, STRIDE_UNIT}, {{4, 1, 1}, STRIDE_BLOCK},
+    {{1, 1, 1}, STRIDE_BLOCK}, {{2, 1, 1}, STRIDE_UNIT},  {{4, 1, 1}, STRIDE_UNIT}, {{4, 1, 1}, STRIDE_BLOCK},
+    {{1, 2, 1}, STRIDE_UNIT},  {{1, 4, 1}, STRIDE_UNIT},  {{2, 2, 1}, STRIDE_BLOCK}, {{2, 2, 1}, STRIDE_UNIT},
 };
+enum { WAYS_ALONG_X = 4 };
 
 typedef struct Sums {
     unsigned done, refused, wrong;
@@ -41,7 +44,7 @@ typedef struct Sums {
 } Sums;
 
 typedef struct Settings {
-    bool verbose;
+    bool verbose, loops;
     const char *folder, *without;
 } Settings;
 
@@ -116,7 +119,9 @@ static void check_seed(void *context, uint64_t seed)
     Launch launch;
     Buf text = {0}, after = {0};
     EmulatorOptions options = {.check_registers = true};
-    if (seed % 4 == 0)
+    if (settings->loops)
+        loop_kernel(seed, arena, &text, &launch);
+    else if (seed % 4 == 0)
         random_kernel(seed, arena, &text, &launch);
     else
         reuse_kernel(seed, arena, &text, &launch);
@@ -127,7 +132,7 @@ static void check_seed(void *context, uint64_t seed)
         options.check_registers = false;
         expected = emulator_run(arena, module, &launch, &options);
     }
-    const Way *way = &ways[random_below(&random, COUNT_OF(ways))];
+    const Way *way = &ways[random_below(&random, settings->loops ? WAYS_ALONG_X : COUNT_OF(ways))];
     Function *kernel = module_find_function(module, "k");
     if (expected->fault.kind != FAULT_NONE) {
         printf("seed %llu: WRONG: the original fails: %s\n", (unsigned long long)seed,
@@ -165,9 +170,10 @@ int main(int count, char **words)
     Settings *settings = &check.settings;
     const Sums *sums = &check.sums;
     int option;
-    while ((option = getopt(count, words, "vd:w:")) != -1) {
+    while ((option = getopt(count, words, "vld:w:")) != -1) {
         switch (option) {
         case 'v': settings->verbose = true; break;
+        case 'l': settings->loops = true; break;
         case 'd': settings->folder = optarg; break;
         case 'w': settings->without = optarg; break;
         default: return 2;
