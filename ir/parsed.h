@@ -118,6 +118,12 @@ struct Module {
     struct ScopeTable *globals;        /* the parser's: names at module scope */
 };
 
+/* Whether registers of 32 bits may hold global and generic addresses. Before PTX 2.3, which brought .address_size, a
+ * module does not say which size its addresses have. */
+static inline bool module_allows_32_bit_addresses(const Module *module)
+{
+    return module->address_size ? module->address_size == 32 : module->version < 23;
+}
 /* Whether the module is made for debugging (.target debug): its sections name labels of the code. */
 bool module_is_debug(const Module *module);
 /* An empty module that owns 'arena'. */

@@ -38,6 +38,7 @@ struct Lexer {
     uint32_t body;           /* where a section's body began */
     int after_comment;       /* start condition to return to */
     SectionState section;
+    unsigned version;        /* lexer_set_version */
     bool ended;
     bool rules_only;         /* lexer_use_rules */
     struct WordSlot {

@@ -1,4 +1,5 @@
 /* The scanner's life, and what its rules leave to functions: bytes that are not text, and line markers. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,6 +77,7 @@ Lexer *lexer_new(Interner *names, const Source *source, Diag *diag, const Word *
     lexer->names = names;
     lexer->source = source;
     lexer->diag = diag;
+    lexer->version = UINT_MAX;
 
     size_t slots = 16;
     while (slots < 4 * word_count)
@@ -109,6 +111,11 @@ void lexer_free(Lexer *lexer)
     ptx_lexer_lex_destroy(lexer->scanner);
     free(lexer->words);
     free(lexer);
+}
+
+void lexer_set_version(Lexer *lexer, unsigned version)
+{
+    lexer->version = version;
 }
 
 void lexer_set_quiet(Lexer *lexer, bool quiet)

@@ -78,6 +78,8 @@ typedef struct Lexer Lexer;
  * lexer_free. */
 Lexer *lexer_new(Interner *names, const Source *source, Diag *diag, const Word *words, size_t word_count);
 void lexer_free(Lexer *lexer); /* NULL is allowed */
+/* The module's PTX version, times 10: older ones lack some of what sections may contain. */
+void lexer_set_version(Lexer *lexer, unsigned version);
 
 /* The next token: a TokenKind, a character's code or a word's token; at the end of the text, TOKEN_END again and again.
  * The span of a SECTION_BODY is the text between the braces, that of a DWARF_LINE the line. */

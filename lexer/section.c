@@ -5,6 +5,15 @@
 
 #include <string.h>
 
+/* The versions with which labels in sections, and differences of labels and negative numbers, came. */
+enum { LABELS_VERSION = 70, SIGNS_VERSION = 75 };
+
+static void require_version(Lexer *lexer, Span span, const char *what, unsigned version)
+{
+    if (lexer->version < version)
+        lexer_error(lexer, span, "%s in a section needs .version %u.%u or newer", what, version / 10, version % 10);
+}
+
 /* What may begin a line: a directive, a label or the end. */
 static SectionState line_start(SectionToken token)
 {
@@ -22,14 +31,18 @@ void lexer_section_step(Lexer *lexer, SectionToken token, Span span)
     switch (lexer->section) {
     case SECTION_START: next = line_start(token); break;
     case SECTION_LABEL:
-        if (token == SECTION_T_COLON)
+        if (token == SECTION_T_COLON) {
+            require_version(lexer, span, "a label", LABELS_VERSION);
             next = SECTION_START;
+        }
         break;
     case SECTION_VALUE:
         if (token == SECTION_T_INTEGER || token == SECTION_T_NAME || token == SECTION_T_DOTTED)
             next = SECTION_MORE;
-        else if (token == SECTION_T_MINUS)
+        else if (token == SECTION_T_MINUS) {
+            require_version(lexer, span, "a negative number", SIGNS_VERSION);
             next = SECTION_NUMBER;
+        }
         break;
     case SECTION_NUMBER:
         if (token == SECTION_T_INTEGER || token == SECTION_T_NAME)
@@ -38,8 +51,11 @@ void lexer_section_step(Lexer *lexer, SectionToken token, Span span)
     case SECTION_MORE:
         if (token == SECTION_T_COMMA)
             next = SECTION_VALUE;
-        else if (token == SECTION_T_PLUS || token == SECTION_T_MINUS)
+        else if (token == SECTION_T_PLUS || token == SECTION_T_MINUS) {
+            if (token == SECTION_T_MINUS)
+                require_version(lexer, span, "a difference", SIGNS_VERSION);
             next = SECTION_NUMBER;
+        }
         else
             next = line_start(token);
         break;
@@ -160,7 +176,7 @@ static const char *read_comment(const char *at)
 uint32_t lexer_section_lines(const Lexer *lexer, uint32_t offset)
 {
     const char *text = lexer->source->text, *at = text + offset, *line = at;
-    while (at && !lexer->rules_only) {
+    while (at && !lexer->rules_only && lexer->version >= SIGNS_VERSION) {
         while (is_blank(*at))
             at++;
         /* A value may go on in the next line. */

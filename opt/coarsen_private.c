@@ -153,8 +153,22 @@ bool coarsening_check_shared(Coarsening *c)
                              "declared", (unsigned long long)bytes, MOST_SHARED);
 }
 
+/* A .local variable of the module (before PTX 3.0) belongs to a thread, but is not declared in the kernel, where each
+ * replica would get its own. */
+static const Variable *module_local(const Module *module)
+{
+    for (size_t i = 0; i < module->items.count; i++)
+        if (module->items.data[i].kind == ITEM_VARIABLE && module->items.data[i].variable->space == SPACE_LOCAL)
+            return module->items.data[i].variable;
+    return NULL;
+}
+
 bool coarsening_check_private(Coarsening *c)
 {
+    const Variable *shared = module_local(c->body->module);
+    if (shared)
+        return coarsening_refuse(c, NULL, "'%s' is a .local variable at module scope, which functions share",
+                                 shared->name);
     BitSet addresses = find_addresses(c);
     for (size_t b = 0; b < c->body->blocks.count; b++)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)

@@ -35,6 +35,7 @@ void header_version(Parser *parser, Span number)
         version = LATEST_VERSION;
     }
     parser->module->version = version;
+    lexer_set_version(parser->lexer, version);
 }
 
 static void report_target(Parser *parser, Name name, Span span)

@@ -70,13 +70,20 @@ bool variable_check_space(Parser *parser, Name name, Span span)
     const Declaration *decl = &parser->decl;
     Diag *diag = parser->diag;
     bool module_scope = !parser->in_body;
-    if (module_scope && (decl->space == SPACE_REG || decl->space == SPACE_LOCAL || decl->space == SPACE_PARAM)) {
+    /* Without the ABI of PTX 3.0, threads had .local variables that all functions could name. */
+    bool old_local = decl->space == SPACE_LOCAL && parser->module->version < 30;
+    if (module_scope && !old_local &&
+        (decl->space == SPACE_REG || decl->space == SPACE_LOCAL || decl->space == SPACE_PARAM)) {
         diag_error(diag, decl->space_span, "a .%s variable must be declared in a function, not at module scope",
                    space_name(decl->space));
         return false;
     }
     if (decl->space == SPACE_TEX && (parser->module->version >= 15 || !module_scope)) {
         diag_error(diag, decl->space_span, "'.tex' was removed in PTX 1.5; declare a .global .texref at module scope");
+        return false;
+    }
+    if (decl->space == SPACE_TEX && decl->type != TYPE_U32 && decl->type != TYPE_U64) {
+        diag_error(diag, decl->type_span, "a .tex variable must have type .u32 or .u64");
         return false;
     }
     if (decl->const_bank >= 0 &&

@@ -17,7 +17,7 @@ static bool too_narrow(const Binder *binder, unsigned bits, bool far)
         return bits < 32 && !has_rule(binder, RULE_ACCESS);
     if (bits < 32)
         return has_rule(binder, RULE_ADDRESS_32) || (generic && has_rule(binder, RULE_GENERIC_32));
-    return bits == 32 && generic && binder->module->address_size != 32 && has_rule(binder, RULE_GENERIC_64);
+    return bits == 32 && generic && !module_allows_32_bit_addresses(binder->module) && has_rule(binder, RULE_GENERIC_64);
 }
 
 static bool fit_address_register(Binder *binder, Operand *operand, const Slot *slot, bool wide)
@@ -113,7 +113,7 @@ bool binder_address(Binder *binder, Operand *operand, const Slot *slot)
                              operand->unified ? "'.unified' is not allowed with '%s' here"
                                               : "'.unified' must follow the address of '%s'",
                              signature->opcode);
-    bool far = binder->module->address_size != 32 && binder->match->one_space &&
+    bool far = !module_allows_32_bit_addresses(binder->module) && binder->match->one_space &&
                !(flags & (PATTERN_NEAR | PATTERN_TENSOR_MEMORY)) &&
                (signature->space == SPACE_NONE || signature->space == SPACE_GLOBAL);
     for (unsigned i = 0; i < operand->item_count; i++) {

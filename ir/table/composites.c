@@ -19,6 +19,8 @@ static bool handle_fits(const Variable *variable, Type type)
         return true;
     if (variable->is_array || variable->vector > 1)
         return false;
+    if (variable->space == SPACE_TEX) /* before PTX 1.5 */
+        return type == TYPE_TEXREF;
     return type == TYPE_B64 ? type_bits(variable->type) == 64 : variable->type == type;
 }
 
