@@ -65,7 +65,8 @@ static bool counter_run(Counter *counter)
     for (counter->rounds = 1; counter->rounds <= most; counter->rounds++) {
         uint32_t next = value + (uint32_t)counter->step;
         uint32_t compared = (counter->is_old ? value : next) + (uint32_t)counter->offset;
-        if ((!counter->skips || counter->rounds % 2 == 0) && compare_holds(counter, (int32_t)compared) != counter->stays)
+        if ((!counter->skips || counter->rounds % 2 == 0) &&
+            compare_holds(counter, (int32_t)compared) != counter->stays)
             return true;
         value = next;
     }
@@ -330,10 +331,11 @@ void loop_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     cells_make(&m);
     walks_make(&m);
     launch_make(&m, arena, launch);
-    buf_puts(text, ".version 8.0\n.target sm_80\n.address_size 64\n"
-                   ".visible .entry k(.param .u64 out, .param .u32 start, .param .u32 bound, .param .u32 row, "
-                   ".param .u32 shift)\n{\n\t.reg .b32 %x, %i, %old, %v, %round, %start, %bound, %row, %shift, %t<10>;\n"
-                   "\t.reg .b64 %out, %own, %slot, %srow, %urow, %wide, %a<3>, %d<3>, %e<3>;\n\t.reg .pred %p<10>;\n");
+    buf_puts(text,
+             ".version 8.0\n.target sm_80\n.address_size 64\n"
+             ".visible .entry k(.param .u64 out, .param .u32 start, .param .u32 bound, .param .u32 row, "
+             ".param .u32 shift)\n{\n\t.reg .b32 %x, %i, %old, %v, %round, %start, %bound, %row, %shift, %t<10>;\n"
+             "\t.reg .b64 %out, %own, %slot, %srow, %urow, %wide, %a<3>, %d<3>, %e<3>;\n\t.reg .pred %p<10>;\n");
     line(&m.to, "ld.param.u64 %%out, [out]; ld.param.u32 %%start, [start]; ld.param.u32 %%bound, [bound];");
     line(&m.to, "ld.param.u32 %%row, [row]; ld.param.u32 %%shift, [shift]; mov.u32 %%x, %%tid.x;");
     line(&m.to, "mad.wide.u32 %%own, %%x, %u, %%out; cvt.u64.u32 %%slot, %%shift;", OWN);

@@ -207,7 +207,8 @@ static void test_floats(void **state)
         scan_end(&scan);
     }
     Scan scan;
-    scan_begin(&scan, "0f3F800000 0F7fc00001 0d3FF0000000000000 0DfFf0000000000000");
+    scan_begin(&scan, "0f3F800000 0F7fc00001 0d3FF0000000000000 0DfFf0000000000000 "
+                      "0f3f8ccccd 0d3FF199999999999A 0D0123456789aBcDeF");
     assert_int_equal(next(&scan), TOKEN_F32_BITS);
     assert_true(scan.value.bits == 0x3F800000);
     assert_int_equal(next(&scan), TOKEN_F32_BITS);
@@ -216,6 +217,12 @@ static void test_floats(void **state)
     assert_true(scan.value.bits == UINT64_C(0x3FF0000000000000));
     assert_int_equal(next(&scan), TOKEN_F64_BITS);
     assert_true(scan.value.bits == UINT64_C(0xFFF0000000000000));
+    assert_int_equal(next(&scan), TOKEN_F32_BITS);
+    assert_true(scan.value.bits == 0x3F8CCCCD);
+    assert_int_equal(next(&scan), TOKEN_F64_BITS);
+    assert_true(scan.value.bits == UINT64_C(0x3FF199999999999A));
+    assert_int_equal(next(&scan), TOKEN_F64_BITS);
+    assert_true(scan.value.bits == UINT64_C(0x0123456789ABCDEF));
     scan_end(&scan);
 }
 
