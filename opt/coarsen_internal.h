@@ -198,6 +198,10 @@ bool coarsening_is_exclusive(const Coarsening *c, const Block *block);
  * one after the other. */
 bool coarsening_needs_nobody(Coarsening *c, const Loop *loop);
 
+/* coarsen_counts.c */
+/* Whether the loop ends after a finite number of rounds whatever the memory that it reads holds, because it counts. */
+bool coarsening_counts_to_end(Coarsening *c, const Loop *loop);
+
 /* coarsen_waiting.c */
 /* Refuses loops that may wait for another thread. */
 bool coarsening_check_waiting(Coarsening *c);

@@ -19,7 +19,11 @@
  * TAG_MIXED, which stands for any loop.  A tag changes at most twice, so one solution takes time linear in the size of
  * the loop, however many observations it has.
  *
- * Loops that cannot be waiting for one of the merged threads are let through (coarsen_progress.c).
+ * Loops that cannot be waiting for one of the merged threads are let through (coarsen_progress.c).  So are loops that
+ * count to an end (coarsen_counts.c) where an observed value comes to the decision through memory that threads share,
+ * as it seems wherever a bound is loaded in each round: without an access that observes it, no other thread may change
+ * the bound, and whatever it is, the counter reaches it.  A loop that ends on what it observes itself does wait, also
+ * if it gives up after some rounds.  So each loop is solved twice, first without memory that threads share.
  *
  * Requires SSA form, post-dominators and loops.  Changes nothing. */
 #include "opt/coarsen_internal.h"
@@ -35,9 +39,13 @@ typedef struct Mark {
 
 /* Memory that a value can pass through.  A generic address may lead to any kind but MEMORY_PARAM. */
 typedef enum MemoryKind { MEMORY_LOCAL, MEMORY_PARAM, MEMORY_SHARED, MEMORY_GLOBAL, MEMORY_KINDS } MemoryKind;
-enum { MEMORY_ALL = (1 << MEMORY_KINDS) - 1, MEMORY_GENERIC = MEMORY_ALL & ~(1 << MEMORY_PARAM) };
+enum {
+    MEMORY_ALL = (1 << MEMORY_KINDS) - 1,
+    MEMORY_GENERIC = MEMORY_ALL & ~(1 << MEMORY_PARAM),
+    MEMORY_OWN = 1 << MEMORY_LOCAL | 1 << MEMORY_PARAM, /* each thread has it to itself */
+};
 
-typedef enum Verdict { VERDICT_NONE, VERDICT_NEEDS_NOBODY, VERDICT_WAITS } Verdict;
+typedef enum Verdict { VERDICT_NONE, VERDICT_NEEDS_NOBODY, VERDICT_COUNTS, VERDICT_WAITS } Verdict;
 
 typedef struct Waiting {
     Coarsening *c;
@@ -45,6 +53,7 @@ typedef struct Waiting {
     const BlockLists *dependents; /* control dependents */
     const Loop *outermost;        /* the loop being solved */
     unsigned depth;               /* of the loops whose observations are told apart */
+    unsigned followed;            /* the kinds of memory that values are followed through */
 
     Mark *regs;   /* by RegId */
     Mark *blocks; /* by Block.id: the block's branch depends on a reached value */
@@ -128,7 +137,7 @@ static unsigned reach_reader(Waiting *w, const Inst *inst, unsigned kinds)
             continue;
         reach_results(w, inst, w->memory[from]);
         for (unsigned to = 0; to < MEMORY_KINDS; to++)
-            if (written & 1u << to && mark_join(&w->memory[to], w->memory[from]))
+            if (written & w->followed & 1u << to && mark_join(&w->memory[to], w->memory[from]))
                 changed |= 1u << to;
     }
     return changed;
@@ -139,7 +148,7 @@ static void reach_memory(Waiting *w, unsigned kinds, Mark mark)
 {
     unsigned changed = 0;
     for (unsigned kind = 0; kind < MEMORY_KINDS; kind++)
-        if (kinds & 1u << kind && mark_join(&w->memory[kind], mark))
+        if (kinds & w->followed & 1u << kind && mark_join(&w->memory[kind], mark))
             changed |= 1u << kind;
     while (changed) {
         unsigned next = 0;
@@ -180,12 +189,15 @@ static bool leaves_loop(const Waiting *w, const Loop *loop, const Block *block)
     return false;
 }
 
+/* Whether the loop, whose end depends on an observation, may wait for a merged thread. */
 static bool may_wait(Waiting *w, const Loop *loop)
 {
     uint8_t *verdict = &w->verdicts[loop->index];
     if (*verdict == VERDICT_NONE)
-        *verdict = coarsening_needs_nobody(w->c, loop) ? VERDICT_NEEDS_NOBODY : VERDICT_WAITS;
-    return *verdict == VERDICT_WAITS;
+        *verdict = coarsening_needs_nobody(w->c, loop)      ? VERDICT_NEEDS_NOBODY
+                   : coarsening_counts_to_end(w->c, loop) ? VERDICT_COUNTS
+                                                          : VERDICT_WAITS;
+    return *verdict == VERDICT_WAITS || (*verdict == VERDICT_COUNTS && w->followed == MEMORY_OWN);
 }
 
 static void reach_branch(Waiting *w, const Block *block, Mark mark)
@@ -248,10 +260,11 @@ static void clear(Waiting *w)
     w->marked.count = w->pending_regs.count = w->pending_blocks.count = 0;
 }
 
-/* Follows the observations in all loops of depth w->depth; false if there are none. */
-static bool solve(Waiting *w)
+/* Follows the observations in all loops of depth w->depth, through these kinds of memory; false if there are none. */
+static bool solve(Waiting *w, unsigned followed)
 {
     clear(w);
+    w->followed = followed;
     bool found = false;
     for (uint32_t b = 0; b < w->outermost->block_count; b++) {
         const Block *block = w->outermost->blocks[b];
@@ -309,8 +322,8 @@ bool coarsening_check_waiting(Coarsening *c)
     w.verdicts = ARENA_ARRAY(c->scratch, uint8_t, c->loops->loop_count);
     for (uint32_t i = 0; i < c->loops->loop_count && !w.decides; i = c->loops->loops[i].end) {
         w.outermost = &c->loops->loops[i];
-        for (w.depth = 1; !w.decides && solve(&w); w.depth++)
-            ;
+        for (w.depth = 1; !w.decides && solve(&w, MEMORY_OWN) && !w.decides; w.depth++)
+            solve(&w, MEMORY_ALL);
     }
     if (!w.decides)
         return true;
