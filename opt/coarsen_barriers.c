@@ -86,8 +86,7 @@ void coarsening_find_uniform_branches(Coarsening *c)
 {
     const Body *body = c->body;
     c->uniform_branches = bitset_new(c->scratch, body->blocks.count);
-    if (c->level == LEVEL_BLOCK) /* the rule says nothing about threads of several blocks */
-        return;
+    c->block_branches = bitset_new(c->scratch, body->blocks.count);
     BitSet barriers = bitset_new(c->scratch, body->blocks.count);
     bool any = false;
     for (size_t b = 0; b < body->blocks.count; b++)
@@ -97,5 +96,7 @@ void coarsening_find_uniform_branches(Coarsening *c)
         }
     for (size_t b = 0; any && b < body->blocks.count; b++)
         if (decides(c, &barriers, body->blocks.data[b]))
-            bitset_add(&c->uniform_branches, b);
+            bitset_add(&c->block_branches, b);
+    if (c->level == LEVEL_THREAD) /* the rule says nothing about threads of several blocks */
+        bitset_copy(&c->uniform_branches, &c->block_branches);
 }

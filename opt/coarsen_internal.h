@@ -57,8 +57,12 @@ typedef struct Coarsening {
     const Dominance *dominance, *postdominance;
     const LoopForest *loops;
     const Variance *variance;
-    BitSet uniform_branches; /* by Block.id: all threads of the block take them alike, or those that stay do: */
+    BitSet block_branches;   /* by Block.id: all threads of a block of the original kernel take them alike */
+    BitSet uniform_branches; /* replicas take them alike: at LEVEL_THREAD the same, and where those that stay do: */
+    BitSet passed_branches;  /* threads of a block that are still there take them alike: block_branches and leaves */
     VEC(Leave) leaves;       /* branches that are left out of account */
+    PointerMap parted;       /* warp-level instructions after them: of replicas, different lanes may have left */
+    const Inst *obstacle;    /* the instruction because of which replicas cannot leave there; NULL: none */
     PointerMap observations; /* by load: why equal ones of replicas are not merged, an Inst; none: they are */
 
     VEC(const Variable *) common_arrays; /* shared ones that are one for all replicas: coarsen_common.c */
@@ -220,6 +224,8 @@ bool coarsening_check_instructions(Coarsening *c);
 bool coarsening_check_regions(Coarsening *c);
 /* Why the collective instruction cannot be executed once for all replicas, with '%s' for its name; NULL: it can. */
 const char *coarsening_why_not_once(const Coarsening *c, const Inst *inst);
+/* What differs between the threads of one block of the original kernel. */
+const Variance *coarsening_within_block(const Coarsening *c);
 /* Whether all threads of a merged block come to the block together for a replica, or none does, and take its branch
  * alike. */
 bool coarsening_go_together(const Coarsening *c, const Block *block);
