@@ -124,7 +124,7 @@ const Variance *analyses_variance(Analyses *analyses, unsigned dimension, const 
     const Variance *have = analyses->variance[dimension];
     if (have && have->options.lane_uniform == wanted.lane_uniform &&
         have->options.merge_loads == wanted.merge_loads && have->options.unmerged == wanted.unmerged &&
-        have->options.common == wanted.common &&
+        have->options.common == wanted.common && have->options.differing == wanted.differing &&
         have->options.blocks == wanted.blocks && have->options.agreed == wanted.agreed &&
         have->options.uniform_branches == wanted.uniform_branches)
         return have;

@@ -135,6 +135,8 @@ static VarianceCause inherent_cause(const Variance *variance, const Inst *inst)
         return VARIANCE_OPAQUE;
     if (inst->effects & EFFECT_CONTROL)
         return VARIANCE_CALL;
+    if (variance->options.differing && pointer_map_get(variance->options.differing, inst))
+        return VARIANCE_LANE;
     unsigned sregs = 0;
     for (unsigned i = 0; i < inst->operand_count; i++) {
         VarianceCause cause = operand_cause(variance, &inst->operands[i], 0, &sregs);

@@ -23,6 +23,8 @@ typedef struct VarianceOptions {
     /* The shared variables that the compared blocks have in common, in spite of 'blocks', and the plain loads and
      * stores of them, by Variable and Inst; NULL: none. */
     const PointerMap *common;
+    /* By Inst, or NULL: results that differ, whatever they are computed from. */
+    const PointerMap *differing;
     const BitSet *uniform_branches; /* by Block.id, or NULL: all compared threads take them alike, whatever they test */
     bool blocks; /* compare blocks, not threads: .shared variables and their addresses differ, %tid and lanes do not */
     /* By RegId, or NULL: values that are the same in all replicas, whatever they are computed from, because the caller

@@ -40,8 +40,12 @@ static bool analyze(Coarsening *c)
     c->loops = analyses_loops(c->analyses);
     coarsening_find_observations(c);
     coarsening_find_uniform_branches(c);
-    for (size_t i = 0; i < c->leaves.count; i++)
+    c->passed_branches = bitset_new(c->scratch, c->body->blocks.count);
+    bitset_copy(&c->passed_branches, &c->block_branches);
+    for (size_t i = 0; i < c->leaves.count; i++) {
         bitset_add(&c->uniform_branches, c->leaves.data[i].branch->id);
+        bitset_add(&c->passed_branches, c->leaves.data[i].branch->id);
+    }
     c->agreed = coarsening_agreed(c);
     c->agreed_count = c->body->regs.count;
     VarianceOptions options = {.lane_uniform = c->needs_whole_warps,
@@ -49,6 +53,7 @@ static bool analyze(Coarsening *c)
                                .blocks = c->level == LEVEL_BLOCK,
                                .unmerged = &c->observations,
                                .common = &c->common,
+                               .differing = &c->parted,
                                .uniform_branches = &c->uniform_branches,
                                .agreed = &c->agreed};
     c->variance = analyses_variance(c->analyses, c->dimension, &options);
@@ -108,11 +113,13 @@ static bool analyze_leaves(Coarsening *c)
     coarsening_find_leaves(c);
     if (!c->leaves.count)
         return fits;
+    coarsening_find_parted(c);
     if (analyze(c) && coarsening_may_leave(c)) {
         coarsening_let_leave(c);
         c->kept_agreements = c->agreements.count;
     }
     c->leaves.count = 0;
+    c->parted = (PointerMap){.arena = c->scratch};
     return analyze(c);
 }
 
@@ -189,6 +196,7 @@ static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRe
                     .guards = request->guards,
                     .refusal = all->refusal,
                     .legality = all->legality,
+                    .parted = {.arena = scratch},
                     .common = {.arena = scratch}};
     if (step->level == LEVEL_BLOCK && request->stride.kind == STRIDE_NUMBER)
         c.stride = (Stride){.kind = STRIDE_BLOCK};

@@ -15,6 +15,8 @@
  *     for nothing that matters;
  *   - regions are entered by replicas that are alive;
  *   - a branch that the replicas take alike, though their conditions are values of their own, asks those alive;
+ *   - a warp-level instruction is each replica's own, and its mask loses the lanes whose replica is dead: all threads of
+ *     the warp that are still there vote on it, at a place to which all of them come;
  *   - a dead replica adds nothing to what a barrier combines.
  *
  * Requires SSA form, dominators, values, and variance and regions that take no account of the branches in question.
@@ -51,6 +53,8 @@ typedef enum Share {
 
 static Share share_of(const Coarsening *c, const Inst *inst)
 {
+    if (pointer_map_get(&c->parted, inst))
+        return SHARE_ALIVE;
     Access access;
     const Sreg *sreg = coarsening_sreg(inst);
     const unsigned harmless = EFFECT_PURE | EFFECT_THREAD | EFFECT_HINT;
@@ -79,15 +83,27 @@ static bool is_call_part(const Inst *inst)
     return inst_is_call(inst) || (inst_access(inst, &access) && access.space == SPACE_PARAM && !access.read_only);
 }
 
+/* Whether the threads of a warp that the instruction is about can be those alive: it names them, and all who are still
+ * there come to the place before it, where they say who is. */
+static bool can_narrow(const Coarsening *c, const Inst *inst)
+{
+    const Region *region = coarsening_region_of(c, inst->block);
+    if (inst->sync == SYNC_CONVERGED)
+        return true; /* it is about those that execute it */
+    return coarsening_names_members(inst) && coarsening_everyone_passes(c, region ? region->head : inst->block);
+}
+
 /* Whether the block can be split: carry flags and the parts of a call stay in one section. */
-static bool may_split(const Coarsening *c, const Block *block, bool together)
+static bool may_split(Coarsening *c, const Block *block)
 {
     bool carry = false, carry_cut = false, call = false, call_cut = false;
     for (const Inst *inst = block->first; inst; inst = inst->next) {
         if (inst_is_terminator(inst))
             continue;
-        if (!together && (inst->sync == SYNC_WARP || inst->sync == SYNC_CONVERGED))
-            return false; /* its mask may name threads that have left */
+        if (pointer_map_get(&c->parted, inst) && !can_narrow(c, inst)) {
+            c->obstacle = inst;
+            return false;
+        }
         bool part = is_call_part(inst);
         if ((part && call_cut) || (inst->effects & EFFECT_CC_READ && carry_cut))
             return false;
@@ -152,17 +168,26 @@ static bool leave_together(const Coarsening *c)
     return together;
 }
 
-bool coarsening_may_leave(const Coarsening *c)
+void coarsening_find_parted(Coarsening *c)
 {
     BitSet after = find_after(c);
     bool together = leave_together(c);
+    for (size_t b = bitset_next(&after, 0); b != SIZE_MAX && !together; b = bitset_next(&after, b + 1))
+        for (Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
+            if (inst->sync == SYNC_WARP || inst->sync == SYNC_CONVERGED)
+                pointer_map_put(&c->parted, inst, inst);
+}
+
+bool coarsening_may_leave(Coarsening *c)
+{
+    BitSet after = find_after(c);
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         const Block *block = c->body->blocks.data[b];
         bool in_region = bitset_has(&c->in_region, b);
         for (const Inst *inst = block->first; inst && in_region; inst = inst->next)
             if (coarsening_is_collective(inst))
                 return false; /* so no leave is in a region: what it leads to would be, too */
-        if (bitset_has(&after, b) && (!may_split(c, block, together) || !values_have_zeros(c->body, block)))
+        if (bitset_has(&after, b) && (!may_split(c, block) || !values_have_zeros(c->body, block)))
             return false;
     }
     return c->leaves.count > 0;
@@ -269,6 +294,7 @@ typedef struct Split {
     Alive *a;
     Block *origin, *now;
     RegId alive;
+    RegId lanes; /* of the warp, whose replica is alive; REG_NONE: not asked yet */
     VEC(Inst *) section;
     PointerMap members; /* Inst */
 } Split;
@@ -298,6 +324,25 @@ static bool is_used_after(const Split *split, RegId reg)
     return false;
 }
 
+/* A warp-level instruction whose mask may name threads that have left. */
+static bool names_parted(const Alive *a, const Inst *inst)
+{
+    return inst->sync == SYNC_WARP && pointer_map_get(&a->c->parted, inst);
+}
+
+/* Asks the warp at the end of the block, which all of its threads that are still there come to, whose replica is alive.
+ * The vote is cloned with 'alive', so each replica has the lanes of its own warp. */
+static RegId ask_lanes(Alive *a, Block *block, RegId alive)
+{
+    RegId lanes = body_add_reg(a->body, TYPE_B32, intern(a->body->module->names, "%stay"));
+    Inst *vote = inst_build(a->body, "vote.sync.ballot.b32", "dri", lanes, alive, (int64_t)UINT32_MAX);
+    if (block->last && inst_is_terminator(block->last))
+        inst_insert_before(block->last, vote);
+    else
+        inst_append(block, vote);
+    return lanes;
+}
+
 /* Ends the section: the values that are used after it get other names in it. */
 static void end_section(Split *split)
 {
@@ -317,6 +362,11 @@ static void end_section(Split *split)
         }
         use_fresh_names(a, inst);
         inst_append(section, inst);
+        if (names_parted(a, inst)) {
+            if (split->lanes == REG_NONE)
+                split->lanes = ask_lanes(a, split->now, split->alive);
+            coarsening_narrow(a->c, inst, split->lanes);
+        }
     }
     for (size_t i = 0; i < escapes.count; i++) {
         RegId reg = escapes.data[i];
@@ -351,7 +401,7 @@ static void take_inst(Split *split, Inst *inst)
 
 static void split_block(Alive *a, Block *block)
 {
-    Split split = {.a = a, .origin = block, .now = block, .alive = a->in[block->id],
+    Split split = {.a = a, .origin = block, .now = block, .alive = a->in[block->id], .lanes = REG_NONE,
                    .members = {.arena = a->scratch}};
     Block *fall = block->fall;
     VEC(Inst *) insts = {0};
@@ -459,6 +509,21 @@ static bool is_for_alive(const Alive *a, const Region *region)
     return a->out[region->head->id] != REG_NONE;
 }
 
+/* Lets the region's warp-level instructions name only lanes whose replica is alive, which are asked at the end of the
+ * head. */
+static void narrow_region(Alive *a, const Region *region, Block *head, RegId alive)
+{
+    RegId lanes = REG_NONE;
+    for (size_t i = 0; i < region->blocks.count; i++)
+        for (Inst *inst = region->blocks.data[i]->first; inst; inst = inst->next) {
+            if (!names_parted(a, inst))
+                continue;
+            if (lanes == REG_NONE)
+                lanes = ask_lanes(a, head, alive);
+            coarsening_narrow(a->c, inst, lanes);
+        }
+}
+
 /* Lets only replicas enter the region that are alive. */
 static void guard_region(Alive *a, const Region *region)
 {
@@ -476,6 +541,7 @@ static void guard_region(Alive *a, const Region *region)
         block_retarget(head, entry, guard);
         block_replace_pred(entry, head, guard);
         meet_dead(a, region, guard);
+        narrow_region(a, region, head, alive);
         inst_append(guard, inst_build_branch(a->body, join, alive, true));
         guard->fall = entry;
         return;
@@ -490,6 +556,7 @@ static void guard_region(Alive *a, const Region *region)
     FOR_EACH_SUCC(rest, succ)
         block_replace_pred(succ, head, rest);
     meet_dead(a, region, head);
+    narrow_region(a, region, head, alive);
     inst_append(head, inst_build_branch(a->body, join, alive, true));
     head->fall = rest;
     a->tail[region->head->id] = rest;

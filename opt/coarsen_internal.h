@@ -183,7 +183,7 @@ bool coarsening_is_meeting(const Coarsening *c, const Inst *inst);
 void coarsening_find_observations(Coarsening *c);
 
 /* coarsen_barriers.c */
-/* Sets uniform_branches. */
+/* Sets block_branches and uniform_branches. */
 void coarsening_find_uniform_branches(Coarsening *c);
 
 /* coarsen_conditions.c */
@@ -211,6 +211,11 @@ bool coarsening_counts_to_end(Coarsening *c, const Loop *loop);
 bool coarsening_check_waiting(Coarsening *c);
 
 /* coarsen_warps.c */
+/* Whether a vote of the whole warp can be cast in the block: all of its threads that have not left come there, or none,
+ * since the whole block of threads agrees on it. */
+bool coarsening_everyone_passes(const Coarsening *c, const Block *block);
+/* Makes the mask of a warp-level instruction name only those of its lanes that are among the given ones. */
+void coarsening_narrow(Coarsening *c, Inst *inst, RegId lanes);
 /* Refuses masks that may name threads which have left the kernel, where coarsening_exclude_exits() cannot help. */
 bool coarsening_check_exits(Coarsening *c);
 /* Takes threads that leave the kernel under variant control out of the masks of later instructions. True if the body
@@ -300,8 +305,11 @@ void coarsening_silence(Body *body, Inst *inst, RegId alive);
 bool coarsening_has_zero(const Body *body, RegId reg);
 /* A new register with a zero of the other's type, at the end of the block. */
 RegId coarsening_append_zero(Coarsening *c, Block *block, RegId like);
-/* Whether coarsening_let_leave() can be called: variance and regions take no account of the leaves. */
-bool coarsening_may_leave(const Coarsening *c);
+/* Sets parted. */
+void coarsening_find_parted(Coarsening *c);
+/* Whether coarsening_let_leave() can be called: variance and regions take no account of the leaves.  Else an obstacle
+ * may be set. */
+bool coarsening_may_leave(Coarsening *c);
 /* Rewrites the body for merged threads some of whose replicas have left: the analyses and the regions must be computed
  * again, without leaves. */
 void coarsening_let_leave(Coarsening *c);

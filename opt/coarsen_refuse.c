@@ -62,6 +62,9 @@ bool coarsening_refuse_controlled(Coarsening *c, const Inst *inst)
 {
     const char *spelling = inst_spelling(c->scratch, inst);
     const Block *block = inst->block;
+    if (c->obstacle)
+        return coarsening_refuse(c, c->obstacle, "'%s' may name threads that have left the kernel before the '%s' on "
+                                 "line %u", inst_spelling(c->scratch, c->obstacle), spelling, coarsening_line(c, inst));
     VarianceRoot root = {NULL, REG_NONE, REG_NONE};
     VarianceReason reason = {VARIANCE_UNIFORM, NULL, NULL, REG_NONE, NULL};
     /* Merged blocks may differ: a barrier is refused because threads of one of them do. */

@@ -16,7 +16,8 @@
  * exited.  A merged thread is still there while one of its other replicas is alive, and it would be waited for.  So the
  * branches that lead out of the kernel on one side and to the instruction on the other, all of them within the region
  * or at its head, are looked at one by one:
- *   - if the mask is the result of a warp-level instruction after the branch, it names only threads that stayed;
+ *   - if the mask is the result of a warp-level instruction after the branch, or of a vote on the branch's condition
+ *     before it, it names only threads that stayed;
  *   - if all threads of a warp come to the branch or none, a vote before it says who stays, and those who do not are
  *     taken out of the mask; so does a vote before a branch to which all come who stay at such a one, cast by these;
  *   - otherwise the kernel is refused.
@@ -62,22 +63,36 @@ static BitSet blocks_before(Coarsening *c, const Region *region, const BitSet *m
     return found;
 }
 
-/* Where the mask is made, if a warp-level instruction makes it: it names threads that are alive there. */
-static const Block *mask_origin(Coarsening *c, const Inst *inst)
+/* The warp-level instructions that a mask is made of, all of whose results it is within. */
+typedef VEC(const Inst *) Makers;
+
+enum { MOST_MAKERS = 8 };
+
+static Makers find_makers(Coarsening *c, const Inst *inst)
 {
+    const Values *values = analyses_values(c->analyses);
+    Makers makers = {0};
+    VEC(RegId) pending = {0};
     const Operand *mask = &inst->operands[inst->operand_count - 1];
-    if (mask->kind != OPERAND_REG)
-        return NULL;
-    const Inst *maker = value_inst(analyses_values(c->analyses), inst->refs[mask->ref].reg);
-    return maker && (maker->sync == SYNC_WARP || maker->sync == SYNC_CONVERGED) ? maker->block : NULL;
+    if (mask->kind == OPERAND_REG)
+        VEC_PUSH(c->scratch, pending, inst->refs[mask->ref].reg);
+    for (unsigned steps = 0; pending.count && steps < MOST_MAKERS; steps++) {
+        const Inst *maker = value_inst(values, VEC_POP(pending));
+        if (!maker || inst_is_opaque(maker))
+            continue;
+        if (maker->sync == SYNC_WARP || maker->sync == SYNC_CONVERGED)
+            VEC_PUSH(c->scratch, makers, maker);
+        for (unsigned i = 1; inst_op(maker) == OP_AND && maker->guard == REF_NONE && i < maker->operand_count; i++)
+            if (maker->operands[i].kind == OPERAND_REG)
+                VEC_PUSH(c->scratch, pending, maker->refs[maker->operands[i].ref].reg);
+    }
+    return makers;
 }
 
-/* Whether a vote of the whole warp can be cast at the end of the block: all of its threads execute it, or none, since
- * the whole block of threads agrees on coming there. */
-static bool everyone_passes(Coarsening *c, const Block *block)
+bool coarsening_everyone_passes(const Coarsening *c, const Block *block)
 {
     VarianceOptions options = {.merge_loads = true, .unmerged = &c->observations,
-                               .uniform_branches = &c->uniform_branches};
+                               .uniform_branches = &c->passed_branches};
     return !variance_block(analyses_variance(c->analyses, VARIANCE_ANY, &options), block);
 }
 
@@ -107,15 +122,39 @@ static bool lets_leave(const ExitCheck *check, const Block *branch)
     return false;
 }
 
-/* Whether the mask is made after the branch, by threads that have stayed. */
-static bool made_after(const ExitCheck *check, const Inst *inst, const Block *branch)
+/* Whether the instruction is executed after the branch, by threads that have stayed. */
+static bool made_after(const ExitCheck *check, const Inst *maker, const Block *branch)
 {
     Coarsening *c = check->c;
-    const Block *origin = mask_origin(c, inst);
-    if (!origin || !bitset_has(check->members, origin->id))
+    if (!bitset_has(check->members, maker->block->id))
         return false;
     BitSet before = blocks_before(c, check->region, check->members, branch);
-    return origin != branch && !bitset_has(&before, origin->id);
+    return maker->block != branch && !bitset_has(&before, maker->block->id);
+}
+
+/* Whether the instruction is a vote before the branch on the branch's own condition, for those who stay. */
+static bool asks_who_stays(const ExitCheck *check, const Inst *maker, const Block *branch)
+{
+    Coarsening *c = check->c;
+    const Inst *last = branch->last;
+    if (inst_op(maker) != OP_VOTE || !inst_has(maker, MOD_BALLOT) || maker->guard != REF_NONE || !last ||
+        last->target_count != 1 || last->guard == REF_NONE || maker->operands[1].kind != OPERAND_REG ||
+        !dominance_has(c->dominance, maker->block, branch) ||
+        loop_of(c->loops, maker->block) != loop_of(c->loops, branch))
+        return false;
+    bool stays_if = leads_there(check, last->targets[0]) != last->guard_inverted;
+    bool votes_if = !maker->operands[1].inverted;
+    return maker->refs[maker->operands[1].ref].reg == last->refs[last->guard].reg && stays_if == votes_if;
+}
+
+/* Whether the mask names only threads that have stayed at the branch. */
+static bool names_who_stay(const ExitCheck *check, const Inst *inst, const Block *branch)
+{
+    Makers makers = find_makers(check->c, inst);
+    for (size_t i = 0; i < makers.count; i++)
+        if (made_after(check, makers.data[i], branch) || asks_who_stays(check, makers.data[i], branch))
+            return true;
+    return false;
 }
 
 /* Whether all threads that go from the branch to 'to', and no others, come to 'next', once each. */
@@ -134,7 +173,7 @@ static bool find_voters(const ExitCheck *check, size_t first, const Block *branc
 {
     Coarsening *c = check->c;
     *after = SIZE_MAX;
-    if (everyone_passes(c, branch))
+    if (coarsening_everyone_passes(c, branch))
         return true;
     for (*after = first; *after < c->exclusions.count; ++*after) {
         const Exclusion *earlier = &c->exclusions.data[*after];
@@ -154,6 +193,15 @@ static bool can_vote(const Inst *inst, const Block *branch)
            (mask->kind == OPERAND_REG || mask->constant);
 }
 
+static bool refuse_branch(Coarsening *c, const Inst *inst, const Inst *branch)
+{
+    const char *where = branch && branch->span.end
+                            ? arena_printf(c->scratch, "the branch on line %u", coarsening_line(c, branch))
+                            : "a branch";
+    return coarsening_refuse(c, inst, "'%s' may name threads that have left the kernel at %s, which differs "
+                             "between the merged threads", inst_spelling(c->scratch, inst), where);
+}
+
 /* Checks one instruction against the branches at which threads may leave; each may rest on votes at others. */
 static bool check_branches(ExitCheck *check, Inst *inst, Block *const *branches, size_t count)
 {
@@ -166,7 +214,7 @@ static bool check_branches(ExitCheck *check, Inst *inst, Block *const *branches,
             size_t after;
             if (settled[i])
                 continue;
-            settled[i] = made_after(check, inst, branches[i]);
+            settled[i] = names_who_stay(check, inst, branches[i]);
             if (!settled[i] && can_vote(inst, branches[i]) && find_voters(check, first, branches[i], &after)) {
                 bool taken = leads_there(check, branches[i]->last->targets[0]);
                 VEC_PUSH(c->scratch, c->exclusions, ((Exclusion){inst, branches[i], taken, after, REG_NONE}));
@@ -177,10 +225,7 @@ static bool check_branches(ExitCheck *check, Inst *inst, Block *const *branches,
     }
     for (size_t i = 0; i < count; i++)
         if (!settled[i])
-            return coarsening_refuse(c, inst,
-                                     "'%s' may name threads that have left the kernel at the branch on line %u, which "
-                                     "differs between the merged threads", inst_spelling(c->scratch, inst),
-                                     branches[i]->last ? coarsening_line(c, branches[i]->last) : 0);
+            return refuse_branch(c, inst, branches[i]->last);
     return true;
 }
 
@@ -239,19 +284,19 @@ static RegId vote_before(Coarsening *c, Block *branch, bool taken, RegId voters)
     return lanes;
 }
 
-/* Those of the mask's lanes that are among the given ones. */
-static RegId members_among(Coarsening *c, Inst *inst, RegId lanes)
+void coarsening_narrow(Coarsening *c, Inst *inst, RegId lanes)
 {
     Body *body = c->body;
     const Operand *mask = &inst->operands[inst->operand_count - 1];
-    if (mask->kind != OPERAND_REG && (uint32_t)mask->constant->bits == UINT32_MAX)
-        return lanes;
-    RegId members = body_add_reg(body, TYPE_B32, intern(body->module->names, "%members"));
-    Inst *narrowed = mask->kind == OPERAND_REG
-                         ? inst_build(body, "and.b32", "drr", members, lanes, inst->refs[mask->ref].reg)
-                         : inst_build(body, "and.b32", "dri", members, lanes, (int64_t)(uint32_t)mask->constant->bits);
-    inst_insert_before(inst, narrowed);
-    return members;
+    RegId members = lanes;
+    if (mask->kind == OPERAND_REG || (uint32_t)mask->constant->bits != UINT32_MAX) {
+        members = body_add_reg(body, TYPE_B32, intern(body->module->names, "%members"));
+        inst_insert_before(inst, mask->kind == OPERAND_REG
+                                     ? inst_build(body, "and.b32", "drr", members, lanes, inst->refs[mask->ref].reg)
+                                     : inst_build(body, "and.b32", "dri", members, lanes,
+                                                  (int64_t)(uint32_t)mask->constant->bits));
+    }
+    inst_replace_operand(body, inst, inst->operand_count - 1u, members);
 }
 
 /* Casts the vote of an exclusion, after that which says who votes.  Instructions share the vote at a branch. */
@@ -270,12 +315,9 @@ static void cast_vote(Coarsening *c, size_t index)
 
 bool coarsening_exclude_exits(Coarsening *c)
 {
-    Body *body = c->body;
     for (size_t i = 0; i < c->exclusions.count; i++) {
         cast_vote(c, i);
-        Inst *inst = c->exclusions.data[i].inst;
-        RegId members = members_among(c, inst, c->exclusions.data[i].lanes);
-        inst_replace_operand(body, inst, inst->operand_count - 1u, members);
+        coarsening_narrow(c, c->exclusions.data[i].inst, c->exclusions.data[i].lanes);
     }
     return c->exclusions.count > 0;
 }
