@@ -216,6 +216,7 @@ struct Inst {
     uint16_t operand_count;
     uint16_t target_count;
     bool guard_inverted;
+    bool block_agrees; /* coarsening: a branch that all threads of a block take alike, which the edges do not show */
     uint8_t sync; /* SyncKind */
 };
 

@@ -6,7 +6,8 @@
  * Requires SSA form. Preserves SSA form, barriers, uniform branches and loops. The kernel needs a different launch
  * afterwards: the contract says which.
  *
- * First all exits are led to one block (coarsen_exits.c). Then dimensions are coarsened one after the other: a kernel
+ * First all exits are led to one block (coarsen_exits.c), and parts whose barriers are not always reached are divided
+ * (coarsen_reach.c). Then dimensions are coarsened one after the other: a kernel
  * that is coarse along x is a kernel like any other. For each dimension:
  *   1. instructions that coarsening cannot handle are refused (coarsen_legality.c, coarsen_rules.c);
  *   2. the index is read in one place (coarsen_index.c);
@@ -372,6 +373,7 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
         return coarsening_condition(&c, LEGAL_LAUNCH, false);
     coarsening_unify_exits(body);
     coarsening_separate_entry(body);
+    coarsening_divide(body, contract);
     if (!coarsen_dimensions(&c, request, contract))
         return false;
     coarsening_restore_exits(body);

@@ -5,6 +5,8 @@
  * Programming Guide).  So a branch is taken alike by all if
  *   - the threads on one side come to a barrier whatever they do next: it post-dominates that side;
  *   - those on the other side meet them again without coming to any barrier, and before the kernel ends.
+ * Other conditions, that are the same for all threads, may say whether the first side comes to the barrier: such parts
+ * have been divided, and their branches marked (coarsen_reach.c).
  * Where either side may come to a barrier, as in "a || b", the branch alone does not decide; nor where both have one of
  * their own, for PTX lets a thread arrive at any instruction of the barrier.  Only aligned barriers with the number 0
  * decide: others may be used by parts of a block.
@@ -35,6 +37,16 @@ static bool block_has(const Block *block, bool (*is)(const Inst *))
         if (is(inst))
             return true;
     return false;
+}
+
+bool coarsening_has_barrier(const Block *block)
+{
+    return block_has(block, is_barrier);
+}
+
+bool coarsening_has_block_barrier(const Block *block)
+{
+    return block_has(block, is_block_barrier);
 }
 
 /* Whether a thread at 'from' may come to a barrier before the branch's sides meet or it takes the branch again. */
@@ -72,6 +84,8 @@ static bool decides(Coarsening *c, const BitSet *barriers, const Block *branch)
     const Inst *last = branch->last;
     if (!block_chooses(branch) || !last || last->target_count != 1 || last->guard == REF_NONE)
         return false;
+    if (last->block_agrees)
+        return true;
     const Block *meeting = dominance_parent(c->postdominance, branch);
     if (!meeting || coarsening_only_exits(c->body, meeting))
         return false;

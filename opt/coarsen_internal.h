@@ -183,8 +183,16 @@ bool coarsening_is_meeting(const Coarsening *c, const Inst *inst);
 void coarsening_find_observations(Coarsening *c);
 
 /* coarsen_barriers.c */
+/* A barrier of any kind, or a call; one of all threads of the block. */
+bool coarsening_has_barrier(const Block *block);
+bool coarsening_has_block_barrier(const Block *block);
 /* Sets block_branches and uniform_branches. */
 void coarsening_find_uniform_branches(Coarsening *c);
+
+/* coarsen_reach.c */
+/* Divides parts of a body whose barriers are not always reached into versions with and without barriers, and marks the
+ * branches in them that the threads of a block take alike. */
+void coarsening_divide(Body *body, const LaunchContract *contract);
 
 /* coarsen_conditions.c */
 /* Records whether the condition held; what failed it is in the refusal.  Returns 'held'. */
