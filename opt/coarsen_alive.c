@@ -83,14 +83,47 @@ static bool is_call_part(const Inst *inst)
     return inst_is_call(inst) || (inst_access(inst, &access) && access.space == SPACE_PARAM && !access.read_only);
 }
 
-/* Whether the threads of a warp that the instruction is about can be those alive: it names them, and all who are still
- * there come to the place before it, where they say who is. */
-static bool can_narrow(const Coarsening *c, const Inst *inst)
+/* Whether threads may leave between the beginning of a block that dominates the other, and that. */
+static bool may_leave_between(Coarsening *c, const Block *from, const Block *to)
+{
+    BitSet seen = bitset_new(c->scratch, c->body->blocks.count);
+    VEC(const Block *) pending = {0};
+    VEC_PUSH(c->scratch, pending, to);
+    while (pending.count) {
+        const Block *block = VEC_POP(pending);
+        for (unsigned p = 0; p < block->pred_count && block != from; p++) {
+            const Block *pred = block->preds[p];
+            for (size_t i = 0; i < c->leaves.count; i++)
+                if (c->leaves.data[i].branch == pred)
+                    return true;
+            if (!bitset_has(&seen, pred->id))
+                VEC_PUSH(c->scratch, pending, pred);
+            bitset_add(&seen, pred->id);
+        }
+    }
+    return false;
+}
+
+/* The last block before the instruction to which all threads of the warp come that are still there, and after which
+ * none leaves until then: there they can say who is alive.  NULL: none. */
+static Block *place_to_ask(Coarsening *c, const Inst *inst)
 {
     const Region *region = coarsening_region_of(c, inst->block);
+    Block *place = region ? region->head : inst->block;
+    while (place && (bitset_has(&c->in_region, place->id) || !coarsening_everyone_passes(c, place)))
+        place = dominance_parent(c->dominance, place);
+    return place && !may_leave_between(c, place, inst->block) ? place : NULL;
+}
+
+/* Whether the threads of a warp that the instruction is about can be those alive. */
+static bool can_narrow(Coarsening *c, const Inst *inst)
+{
     if (inst->sync == SYNC_CONVERGED)
         return true; /* it is about those that execute it */
-    return coarsening_names_members(inst) && coarsening_everyone_passes(c, region ? region->head : inst->block);
+    Block *place = coarsening_names_members(inst) ? place_to_ask(c, inst) : NULL;
+    if (place)
+        pointer_map_put(&c->parted, inst, place);
+    return place != NULL;
 }
 
 /* Whether the block can be split: carry flags and the parts of a call stay in one section. */
@@ -294,7 +327,6 @@ typedef struct Split {
     Alive *a;
     Block *origin, *now;
     RegId alive;
-    RegId lanes; /* of the warp, whose replica is alive; REG_NONE: not asked yet */
     VEC(Inst *) section;
     PointerMap members; /* Inst */
 } Split;
@@ -324,25 +356,6 @@ static bool is_used_after(const Split *split, RegId reg)
     return false;
 }
 
-/* A warp-level instruction whose mask may name threads that have left. */
-static bool names_parted(const Alive *a, const Inst *inst)
-{
-    return inst->sync == SYNC_WARP && pointer_map_get(&a->c->parted, inst);
-}
-
-/* Asks the warp at the end of the block, which all of its threads that are still there come to, whose replica is alive.
- * The vote is cloned with 'alive', so each replica has the lanes of its own warp. */
-static RegId ask_lanes(Alive *a, Block *block, RegId alive)
-{
-    RegId lanes = body_add_reg(a->body, TYPE_B32, intern(a->body->module->names, "%stay"));
-    Inst *vote = inst_build(a->body, "vote.sync.ballot.b32", "dri", lanes, alive, (int64_t)UINT32_MAX);
-    if (block->last && inst_is_terminator(block->last))
-        inst_insert_before(block->last, vote);
-    else
-        inst_append(block, vote);
-    return lanes;
-}
-
 /* Ends the section: the values that are used after it get other names in it. */
 static void end_section(Split *split)
 {
@@ -362,11 +375,6 @@ static void end_section(Split *split)
         }
         use_fresh_names(a, inst);
         inst_append(section, inst);
-        if (names_parted(a, inst)) {
-            if (split->lanes == REG_NONE)
-                split->lanes = ask_lanes(a, split->now, split->alive);
-            coarsening_narrow(a->c, inst, split->lanes);
-        }
     }
     for (size_t i = 0; i < escapes.count; i++) {
         RegId reg = escapes.data[i];
@@ -401,7 +409,7 @@ static void take_inst(Split *split, Inst *inst)
 
 static void split_block(Alive *a, Block *block)
 {
-    Split split = {.a = a, .origin = block, .now = block, .alive = a->in[block->id], .lanes = REG_NONE,
+    Split split = {.a = a, .origin = block, .now = block, .alive = a->in[block->id],
                    .members = {.arena = a->scratch}};
     Block *fall = block->fall;
     VEC(Inst *) insts = {0};
@@ -509,21 +517,6 @@ static bool is_for_alive(const Alive *a, const Region *region)
     return a->out[region->head->id] != REG_NONE;
 }
 
-/* Lets the region's warp-level instructions name only lanes whose replica is alive, which are asked at the end of the
- * head. */
-static void narrow_region(Alive *a, const Region *region, Block *head, RegId alive)
-{
-    RegId lanes = REG_NONE;
-    for (size_t i = 0; i < region->blocks.count; i++)
-        for (Inst *inst = region->blocks.data[i]->first; inst; inst = inst->next) {
-            if (!names_parted(a, inst))
-                continue;
-            if (lanes == REG_NONE)
-                lanes = ask_lanes(a, head, alive);
-            coarsening_narrow(a->c, inst, lanes);
-        }
-}
-
 /* Lets only replicas enter the region that are alive. */
 static void guard_region(Alive *a, const Region *region)
 {
@@ -541,7 +534,6 @@ static void guard_region(Alive *a, const Region *region)
         block_retarget(head, entry, guard);
         block_replace_pred(entry, head, guard);
         meet_dead(a, region, guard);
-        narrow_region(a, region, head, alive);
         inst_append(guard, inst_build_branch(a->body, join, alive, true));
         guard->fall = entry;
         return;
@@ -556,7 +548,6 @@ static void guard_region(Alive *a, const Region *region)
     FOR_EACH_SUCC(rest, succ)
         block_replace_pred(succ, head, rest);
     meet_dead(a, region, head);
-    narrow_region(a, region, head, alive);
     inst_append(head, inst_build_branch(a->body, join, alive, true));
     head->fall = rest;
     a->tail[region->head->id] = rest;
@@ -610,6 +601,33 @@ static void let_leave(Alive *a, const Leave *leave, Block *exit)
     RegId any = coarsening_agree(a->c, meeting, alive, false);
     inst_append(meeting, inst_build_branch(a->body, exit, any, true));
     meeting->fall = stays;
+}
+
+/* Lets warp-level instructions name only lanes whose replica is alive.  The warp is asked at the beginning of a place
+ * to which all of its threads come that are still there; the vote is cloned with 'alive', so each replica has the lanes
+ * of its own warp. */
+static void narrow_masks(Alive *a, const Block *block, RegId *lanes)
+{
+    for (Inst *inst = block->first; inst; inst = inst->next) {
+        Block *place = inst->sync == SYNC_WARP ? pointer_map_get(&a->c->parted, inst) : NULL;
+        if (!place)
+            continue;
+        if (lanes[place->id] == REG_NONE) {
+            lanes[place->id] = body_add_reg(a->body, TYPE_B32, intern(a->body->module->names, "%stay"));
+            inst_insert_first(place, inst_build(a->body, "vote.sync.ballot.b32", "dri", lanes[place->id],
+                                                a->in[place->id], (int64_t)UINT32_MAX));
+        }
+        coarsening_narrow(a->c, inst, lanes[place->id]);
+    }
+}
+
+static void narrow_all_masks(Alive *a)
+{
+    RegId *lanes = ARENA_ARRAY(a->scratch, RegId, a->block_count);
+    for (size_t b = 0; b < a->block_count; b++)
+        lanes[b] = REG_NONE;
+    for (size_t b = 0; b < a->body->blocks.count; b++)
+        narrow_masks(a, a->body->blocks.data[b], lanes);
 }
 
 static void place_blocks(Alive *a)
@@ -673,5 +691,6 @@ void coarsening_let_leave(Coarsening *c)
             guard_region(&a, &c->regions.data[r]);
     for (size_t i = 0; i < c->leaves.count; i++)
         let_leave(&a, &c->leaves.data[i], exit);
+    narrow_all_masks(&a);
     place_blocks(&a);
 }

@@ -61,7 +61,8 @@ typedef struct Coarsening {
     BitSet uniform_branches; /* replicas take them alike: at LEVEL_THREAD the same, and where those that stay do: */
     BitSet passed_branches;  /* threads of a block that are still there take them alike: block_branches and leaves */
     VEC(Leave) leaves;       /* branches that are left out of account */
-    PointerMap parted;       /* warp-level instructions after them: of replicas, different lanes may have left */
+    PointerMap parted;       /* warp-level instructions after them, of whose lanes replicas have left: Inst -> the Block
+                                where these can be found out, or the Inst itself */
     const Inst *obstacle;    /* the instruction because of which replicas cannot leave there; NULL: none */
     PointerMap observations; /* by load: why equal ones of replicas are not merged, an Inst; none: they are */
 

@@ -139,8 +139,7 @@ static bool asks_who_stays(const ExitCheck *check, const Inst *maker, const Bloc
     const Inst *last = branch->last;
     if (inst_op(maker) != OP_VOTE || !inst_has(maker, MOD_BALLOT) || maker->guard != REF_NONE || !last ||
         last->target_count != 1 || last->guard == REF_NONE || maker->operands[1].kind != OPERAND_REG ||
-        !dominance_has(c->dominance, maker->block, branch) ||
-        loop_of(c->loops, maker->block) != loop_of(c->loops, branch))
+        !dominance_has(c->dominance, maker->block, branch))
         return false;
     bool stays_if = leads_there(check, last->targets[0]) != last->guard_inverted;
     bool votes_if = !maker->operands[1].inverted;
