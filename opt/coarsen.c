@@ -197,6 +197,8 @@ static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRe
                     .guards = request->guards,
                     .refusal = all->refusal,
                     .legality = all->legality,
+                    .shared = all->shared,
+                    .sharers = all->sharers,
                     .parted = {.arena = scratch},
                     .common = {.arena = scratch}};
     if (step->level == LEVEL_BLOCK && request->stride.kind == STRIDE_NUMBER)
@@ -215,6 +217,7 @@ static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRe
     done = done && form_regions(&c, request->growth) && share_memory(&c) &&
            coarsening_condition(&c, LEGAL_MEMORY, coarsening_check_shared(&c));
     if (done) {
+        coarsening_note_shared(&c);
         coarsening_clone(&c);
         coarsening_combine(&c);
         contract->whole_warps |= c.needs_whole_warps;
@@ -355,7 +358,9 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
     Legality unwanted;
     legality = legality ? legality : &unwanted;
     *legality = (Legality){0};
-    Coarsening c = {.body = body, .refusal = refusal, .legality = legality};
+    PointerMap sharers = {.arena = request->arena};
+    Coarsening c = {.body = body, .refusal = refusal, .legality = legality, .shared = request->shared,
+                    .sharers = &sharers};
     if (!body->function->is_entry)
         return coarsening_refuse(&c, NULL, "it is not a kernel");
     if (body->function->name[0] == '%')

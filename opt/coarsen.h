@@ -4,6 +4,7 @@
 
 #include "ir/ir.h"
 #include "opt/block_size.h"
+#include "opt/reuse.h"
 
 /* Which original threads a coarsened thread replaces, along one dimension with ntid' = ntid / factor:
  * block: tid' + k * ntid'; unit: factor * tid' + k; number s: (tid' / s) * factor * s + tid' % s + k * s. */
@@ -44,6 +45,8 @@ typedef struct CoarsenRequest {
     BlockSize block; /* of the original kernel */
     GuardForm guards;
     unsigned growth; /* a kernel with fast paths is at most so many times as long as without; 0: GROWTH_DEFAULT */
+    ReuseList *shared; /* out, in 'arena': loads that are done once for several threads; NULL: not wanted */
+    Arena *arena;
 } CoarsenRequest;
 enum { GROWTH_DEFAULT = 4 };
 

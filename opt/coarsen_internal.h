@@ -82,6 +82,8 @@ typedef struct Coarsening {
     size_t agreed_count;
 
     size_t reg_count;     /* registers before cloning */
+    ReuseList *shared;     /* loads that are done once for all replicas; NULL: not wanted */
+    PointerMap *sharers;   /* for how many of the original threads those of earlier dimensions work: Inst -> unsigned */
     RegId **maps;         /* maps[k][reg]: replica k's register for reg; maps[0] is the identity */
     VEC(Variable *) private_variables; /* that each replica has its own copy of */
     Variable ***private_copies; /* private_copies[k][i]: replica k's copy of private_variables[i]; k > 0 */
@@ -291,6 +293,10 @@ bool coarsening_takes_turns(const Coarsening *c, const Region *region);
 /* Replaces short regions by guarded instructions. True if the body has changed: as above. */
 bool coarsening_predicate(Coarsening *c);
 
+/* coarsen_shared.c */
+/* The copy works for as many original threads as the instruction. */
+void coarsening_inherit_sharers(const Coarsening *c, const Inst *inst, const Inst *copy);
+
 /* coarsen_mapping.c */
 /* The read of an index or address that is not copied, because the replicas' are computed after it. */
 bool coarsening_is_computed(const Coarsening *c, const Inst *inst);
@@ -322,6 +328,10 @@ bool coarsening_may_leave(Coarsening *c);
 /* Rewrites the body for merged threads some of whose replicas have left: the analyses and the regions must be computed
  * again, without leaves. */
 void coarsening_let_leave(Coarsening *c);
+
+/* coarsen_shared.c */
+/* Adds the loads that are about to be kept once for all replicas to 'shared'. */
+void coarsening_note_shared(Coarsening *c);
 
 /* coarsen_slow.c */
 typedef struct ReplicaLoop {

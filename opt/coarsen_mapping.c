@@ -109,6 +109,7 @@ Inst *coarsening_clone_inst(const Coarsening *c, const Inst *inst, unsigned repl
 {
     Inst *copy = inst_clone(c->body, inst);
     copy->replica += replica * c->replicas;
+    coarsening_inherit_sharers(c, inst, copy);
     for (unsigned r = 0; r < copy->ref_count; r++)
         if (copy->refs[r].reg != REG_NONE)
             copy->refs[r].reg = coarsening_reg(c, replica, copy->refs[r].reg);

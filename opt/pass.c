@@ -40,8 +40,10 @@ static bool pass_unroll_jam(PassContext *context)
 static bool pass_coarsen(PassContext *context)
 {
     Body *copy = body_clone(context->body);
-    if (!coarsen_body(copy, context->coarsening, &context->contract, &context->refusal,
-                      &context->legality)) {
+    CoarsenRequest request = *context->coarsening;
+    request.shared = &context->reuse;
+    request.arena = context->arena;
+    if (!coarsen_body(copy, &request, &context->contract, &context->refusal, &context->legality)) {
         body_free(copy);
         return false;
     }

@@ -151,6 +151,19 @@ static bool span_equal(Span a, Span b)
     return a.begin == b.begin && a.end == b.end;
 }
 
+void reuse_record(Arena *arena, ReuseList *list, const Reuse *reuse)
+{
+    for (size_t i = 0; i < list->items.count; i++) {
+        Reuse *have = &list->items.data[i];
+        if (have->class != reuse->class || have->replica != reuse->replica || have->of != reuse->of ||
+            !span_equal(have->load, reuse->load) || !span_equal(have->source, reuse->source))
+            continue;
+        have->count += reuse->count;
+        return;
+    }
+    VEC_PUSH(arena, list->items, *reuse);
+}
+
 static void record(Arena *arena, ReuseList *list, const Inst *load, const Inst *source)
 {
     bool stored = source && inst_op(source) == OP_ST;
@@ -161,15 +174,7 @@ static void record(Arena *arena, ReuseList *list, const Inst *load, const Inst *
     }
     reuse.class = stored ? REUSE_STORED
                   : source && span_equal(load->span, source->span) ? REUSE_SELF_TEMPORAL : REUSE_GROUP_TEMPORAL;
-    for (size_t i = 0; i < list->items.count; i++) {
-        Reuse *have = &list->items.data[i];
-        if (have->class != reuse.class || have->replica != reuse.replica || have->of != reuse.of ||
-            !span_equal(have->load, reuse.load) || !span_equal(have->source, reuse.source))
-            continue;
-        have->count++;
-        return;
-    }
-    VEC_PUSH(arena, list->items, reuse);
+    reuse_record(arena, list, &reuse);
 }
 
 /* The source before 'index' in the same block, or NULL. */

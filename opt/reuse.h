@@ -5,7 +5,7 @@
 
 #include "analysis/analysis.h"
 
-/* The classes of Unkule, Shaltz and Qasem (CC'12, section 3), and values that did not come from a load. */
+/* The classes of Unkule, Shaltz and Qasem (CC'12, section 4.4), and values that did not come from a load. */
 typedef enum ReuseClass {
     REUSE_SELF_TEMPORAL,  /* the same load, in another replica or iteration */
     REUSE_GROUP_TEMPORAL, /* another load of the same place */
@@ -27,6 +27,9 @@ typedef struct ReuseList {
 
 /* "group-temporal" */
 const char *reuse_class_text(ReuseClass class);
+
+/* Adds to an entry of the list that differs in the count only, or adds an entry, in the arena. */
+void reuse_record(Arena *arena, ReuseList *list, const Reuse *reuse);
 
 /* Replaces plain loads, in SSA form, whose value the thread already has on every path, by copies; new phis join values
  * of several paths. Adds what it did to the list, in the arena. Returns how many loads are gone; dead copies stay. */
