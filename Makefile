@@ -259,17 +259,20 @@ $(EMULATED)/libcuda.so.1: $(filter-out $(EMULATED)/runtime%,$(EMULATED_OBJECTS))
 
 # CUDA runtimes on it: shared for nvcc 11 to 13, and static.
 EMULATED_RUNTIMES := $(addprefix $(EMULATED)/,libcudart.so.11.0 libcudart.so.12 libcudart.so.13)
-RUNTIME_SOURCES := emulated/runtime.c emulated/runtime_graph.c
-$(EMULATED_RUNTIMES): $(EMULATED)/libcudart.so.%: $(RUNTIME_SOURCES) emulated/runtime.h $(OUT)/configuration
+RUNTIME_SOURCES := $(sort $(wildcard emulated/runtime*.c))
+$(EMULATED_RUNTIMES): $(EMULATED)/libcudart.so.%: $(RUNTIME_SOURCES) $(wildcard emulated/*.h emulated/*.def abi/*.h) \
+$(OUT)/configuration
 	@mkdir -p $(@D)
 	@echo 'libcudart.so.$* { global: *; };' >$@.map
 	$(CC) $(ALL_CPPFLAGS) -DRUNTIME_VERSION=$(basename $*)000 $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared \
 	    -Wl,-soname,$(@F) -Wl,--version-script,$@.map -o $@ $(RUNTIME_SOURCES) -ldl
 
+# One object, since the adapter refers to some functions only weakly.
 $(EMULATED)/static/libcudart_static.a: $(RUNTIME_SOURCES:%.c=$(OUT)/%.o)
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(AR) rcsD $@ $^
+	$(CC) -r -nostdlib -o $(@D)/runtime.o $^
+	$(AR) rcsD $@ $(@D)/runtime.o
 
 EMULATED_LIBRARIES := $(EMULATED)/libcuda.so.1 $(EMULATED_RUNTIMES) $(EMULATED)/static/libcudart_static.a
 

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/memory.h"
+
 /* dim3 */
 typedef struct Dim3 {
     unsigned x, y, z;
@@ -44,6 +46,13 @@ typedef struct KernelNode {
     void *kernel, *context;
 } KernelNode;
 
+/* CUDA_MEM_ALLOC_NODE_PARAMS, cudaMemAllocNodeParams */
+typedef struct AllocationNode {
+    size_t properties[13]; /* of the pool, and who has access */
+    size_t size;
+    uint64_t address;
+} AllocationNode;
+
 /* cudaGraphNodeParams and CUgraphNodeParams: the driver's has all of a kernel's node */
 enum { KERNEL_NODE = 0, ALLOCATION_NODE = 10 };
 typedef struct AnyNode {
@@ -52,12 +61,29 @@ typedef struct AnyNode {
         long long padding[29];
         KernelNode kernel;
         struct {
-            size_t properties[13]; /* of the pool, and who has access */
-            size_t size;
-            uint64_t address;
-        } memory;
+            int flags, reserved[3];
+            Copy3D copy; /* the driver's; where the runtime's has its own */
+        } copy;
+        Fill fill;
+        HostCall host;
+        AllocationNode memory;
+        void *handle; /* a child graph or an event */
+        uint64_t address; /* to free */
     };
     long long more_padding;
 } AnyNode;
+
+/* CUDA_GRAPH_INSTANTIATE_PARAMS, cudaGraphInstantiateParams */
+typedef struct InstanceParameters {
+    unsigned long long flags;
+    void *stream, *node_at_fault;
+    int result;
+} InstanceParameters;
+
+/* CUgraphExecUpdateResultInfo, cudaGraphExecUpdateResultInfo */
+typedef struct UpdateResult {
+    int result;
+    void *node, *from_node;
+} UpdateResult;
 
 #endif

@@ -345,6 +345,21 @@ const char *resources_read(Arena *arena, Arch arch, const char *log, const char 
     return problem;
 }
 
+bool assembly_read(Arena *arena, const char *arch, const void *bytes, size_t size, Assembly *result)
+{
+    Cubin cubin = {0};
+    Arch wanted;
+    *result = (Assembly){.failure = ASSEMBLY_UNREADABLE, .log = ""};
+    if (!arch_parse(arch, &wanted) || !architecture_find(wanted.number) || cubin_read(arena, bytes, size, &cubin))
+        return false;
+    resources_read(arena, wanted, "", "", &cubin, result); /* its complaint is that there is no log */
+    for (size_t i = 0; i < result->resource_count; i++)
+        if (result->resources[i].is_entry && !result->resources[i].registers)
+            return false;
+    result->failure = ASSEMBLY_DONE;
+    return true;
+}
+
 /* "error   :", "fatal   :" and the like: the word, spaces, a colon. */
 static bool has_label(const char *line, const char *end, const char *word)
 {

@@ -1,63 +1,192 @@
-/* What the files of the emulated driver share. */
+/* The files of the emulated driver share what is declared here. */
 #ifndef PTXOPT_EMULATED_DRIVER_H
 #define PTXOPT_EMULATED_DRIVER_H
 
-#include "emulator/emulator.h"
 #include "abi/abi.h"
+#include "emulated/errors.h"
+#include "emulator/emulator.h"
+#include "machine/machine.h"
 
-/* CUresult */
-enum {
-    DONE = 0,
-    INVALID_VALUE = 1,
-    NO_DEVICE = 100,
-    NO_BINARY = 209,
-    INVALID_PTX = 218,
-    INVALID_HANDLE = 400,
-    NOT_FOUND = 500,
-    ASSERTED = 710,
-    LAUNCH_FAILED = 719,
-    TOO_LARGE = 720, /* a cooperative launch */
-    CAPTURE_INVALID = 901
-};
+/* The emulated device. */
+enum { MULTIPROCESSORS = 2, USUAL_SHARED = 48 * 1024, MOST_SHARED = 227 * 1024 };
+#define DEVICE_ARCHITECTURE "sm_90"
+#define DEVICE_MEMORY (UINT64_C(4) << 30)  /* bytes */
+#define LARGEST_MEMORY (UINT64_C(2) << 30) /* that one allocation can have */
 
-struct Global;
+/* Calls are served one at a time: LOCKED; at the beginning of a function holds the lock until it returns. */
+int emulated_lock(void);
+void emulated_unlock(const int *locked);
+#define LOCKED __attribute__((cleanup(emulated_unlock), unused)) const int locked = emulated_lock()
+
+/* $PTXOPT_EMULATED_FAILURE is 'name'. */
+bool failure_is(const char *name);
+
+/* context.c: the error after which nothing works any more, because a kernel has done what it must not. */
+int device_error(void);
+int device_fail(int error); /* remembers it, and returns it */
+
+/* memory.c */
+
+typedef enum MemoryKind {
+    KIND_DEVICE,
+    KIND_MANAGED,    /* the last three are at the same address for the host */
+    KIND_PINNED,     /* by cuMemHostAlloc */
+    KIND_REGISTERED, /* by cuMemHostRegister; the program owns the bytes */
+} MemoryKind;
+
+typedef struct Memory {
+    MemoryKind kind;
+    bool is_variable; /* of a module */
+    uint64_t address, size;
+    uint8_t *bytes;
+    unsigned flags;
+    const char *name;
+    const Variable *variable;
+    void *pool; /* NULL: none */
+    uint64_t id;
+} Memory;
+
+/* Zeroed; NULL if the device has not as much. The name is not copied. */
+Memory *memory_make(MemoryKind kind, uint64_t size, const char *name);
+Memory *memory_at(uint64_t address); /* that contains it, or begins there with no bytes; NULL: none */
+void memory_release(Memory *memory);
+/* The bytes at an address that the device can access; NULL if there are fewer than 'size' there. */
+uint8_t *device_bytes(uint64_t address, size_t size);
+/* The bytes at a host's address; NULL if the host cannot access them, because they are the device's. */
+uint8_t *host_bytes(const void *address, size_t size);
+uint8_t *either_bytes(uint64_t address, size_t size); /* of the device, or of the host */
+/* All memory, as a launch needs it, in the arena. */
+const EmulatorMemory *memory_list(Arena *arena, size_t *count);
+
+/* array.c */
+
+typedef struct Array {
+    ArrayShape shape;
+    uint8_t *bytes;  /* dense: layer or z, y, x, channel */
+    bool is_level;   /* of a mipmapped array, which owns it */
+} Array;
+
+size_t array_texel_bytes(const Array *array);
+size_t array_bytes(const Array *array);
+
+/* texture.c: the textures and surfaces of the device; *count of them */
+const EmulatorImage *image_list(unsigned *count);
+/* Those over these bytes, which are freed, have no memory from now on. */
+void images_forget(const uint8_t *bytes, size_t size);
+
+/* copy.c */
+
+int copy_run(const Copy3D *copy);
+int fill_run(const Fill *fill);
+
+/* module.c */
 
 typedef struct EmulatedModule {
     Arena *arena;
     Module *module;
-    struct Global *globals;
+    const char *text;   /* its PTX */
+    const void *cubin;  /* of the device's architecture, beside the PTX; NULL: none */
+    size_t cubin_size;
+    struct Figures *figures; /* of all kernels; NULL: not asked for yet */
+    Memory **variables;
+    size_t variable_count;
 } EmulatedModule;
-
-/* Dynamic shared memory that a launch may have unless the program asks for more. */
-enum { USUAL_SHARED = 48 * 1024, MOST_SHARED = 227 * 1024 };
 
 typedef struct EmulatedFunction {
     EmulatedModule *module;
     const Function *function;
-    unsigned most_shared;
+    unsigned most_shared;    /* dynamic shared memory that a launch may have */
+    int carveout, cache;     /* as set; without effect */
+    unsigned cluster_policy;
+    bool allows_large_clusters;
 } EmulatedFunction;
 
-/* A launch of a function, without its stream. */
+/* figures.c: what ptxas says of kernels */
+
+typedef struct KernelFigures {
+    unsigned registers;
+    uint64_t local, shared, constant; /* bytes */
+    bool is_estimate;                 /* no machine code and no assembler was found */
+} KernelFigures;
+
+KernelFigures kernel_figures(const EmulatedFunction *function);
+unsigned kernel_most_threads(const EmulatedFunction *function); /* of a block */
+/* How many blocks of so many threads with so much dynamic shared memory are on a multiprocessor at once. */
+unsigned kernel_blocks(const EmulatedFunction *function, unsigned threads, size_t shared);
+/* False if the kernel's registers are known and a block has too many of them. */
+bool kernel_fits(const EmulatedFunction *function, unsigned threads);
+
+/* launch.c: a launch of a function, without its stream */
+
 typedef struct EmulatedLaunch {
     EmulatedFunction *function;
-    unsigned grid[3], block[3], shared;
+    unsigned grid[3], block[3], cluster[3], shared; /* cluster 0: as the kernel requires */
     bool is_cooperative;
-    void **arguments;
+    void **arguments; /* of each parameter; NULL: all are in 'packed' */
+    void *packed;
+    size_t packed_size;
 } EmulatedLaunch;
 
-/* How many blocks of so many threads are on one of the two multiprocessors at once. */
-unsigned emulated_blocks_on_sm(unsigned threads, size_t shared);
-
+uint64_t parameter_offset(const Function *function, unsigned number); /* bytes in packed arguments */
+/* The value of parameter i. */
+const void *launch_argument(const EmulatedLaunch *launch, unsigned i);
+/* Takes the arguments from the list of cuLaunchKernel's last parameter, where there is one. False if it is invalid. */
+bool launch_unpack(EmulatedLaunch *launch, void **extra);
+/* Changes the size of the heap of the device's malloc. False once a kernel has used it, or if there is no memory. */
+bool heap_resize(size_t size);
 /* Runs it in the emulator. */
 int emulated_run(const EmulatedLaunch *launch);
-/* Runs it, or makes it a node of the graph that is captured from the stream. */
-int emulated_launch(const EmulatedLaunch *launch, void *stream);
+extern double device_clock; /* milliseconds */
 
-/* Of the driver's own functions, those that others are made of. */
-int cuModuleLoadDataEx(void **result, const void *image, unsigned count, int *options, void **values);
-int cuMemAlloc_v2(uint64_t *address, size_t size);
-int cuModuleUnload(void *module);
-int cuModuleGetFunction(void **result, void *module, const char *name);
-int cuModuleGetGlobal_v2(uint64_t *address, size_t *size, void *module, const char *name);
+/* graph.c: the work that streams and graphs do */
+
+typedef enum WorkKind {
+    WORK_KERNEL = 0, /* CUgraphNodeType */
+    WORK_COPY = 1,
+    WORK_FILL = 2,
+    WORK_HOST = 3,
+    WORK_GRAPH = 4,
+    WORK_EMPTY = 5,
+    WORK_WAIT = 6,
+    WORK_RECORD = 7,
+    WORK_ALLOCATE = 10,
+    WORK_FREE = 11,
+} WorkKind;
+
+typedef struct Work {
+    WorkKind kind;
+    union {
+        EmulatedLaunch launch;
+        Copy3D copy;
+        Fill fill;
+        HostCall host;
+        struct Graph *graph;
+        void *event;
+        struct {
+            uint64_t address;
+            size_t size;
+        } memory;
+    };
+} Work;
+
+typedef struct Node Node;
+typedef struct Graph Graph;
+
+/* Does it now. */
+int work_run(const Work *work);
+/* Adds it to the graph after the nodes that it needs. NULL: out of memory. */
+Node *graph_add(Graph *graph, const Work *work, Node *const *needs, size_t need_count);
+Graph *graph_new(void);
+
+/* stream.c */
+
+/* Does it, or makes it a node of the graph that is captured from the stream. */
+int stream_submit(void *stream, const Work *work);
+int emulated_launch(const EmulatedLaunch *launch, void *stream);
+void event_set(void *event); /* records it now */
+
+/* Another name of a function of this file. */
+#define SAME(name, function) extern __typeof__(function) name __attribute__((alias(#function)))
+
 
 #endif

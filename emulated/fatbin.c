@@ -6,7 +6,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-enum { WRAPPER = 0x466243b1, LINKED = 2, CONTAINER = 0xba55ed50u, KIND_PTX = 1 };
+enum { WRAPPER = 0x466243b1, LINKED = 2, CONTAINER = 0xba55ed50u, ELF = 0x464c457f, KIND_PTX = 1, KIND_CUBIN = 2 };
 enum { COMPRESSED_LZ4 = 0x2000, COMPRESSED_ZSTD = 0x8000 };
 
 typedef struct Wrapper {
@@ -25,7 +25,7 @@ typedef struct Entry {
     uint16_t kind, version;
     uint32_t header_size;
     uint64_t size;
-    uint32_t compressed_size, unknown[5];
+    uint32_t compressed_size, unknown, toolkit, architecture, more_unknown[2];
     uint64_t flags, more, full_size;
 } Entry;
 
@@ -70,13 +70,14 @@ static bool lz4_decompress(char *to, size_t room, const uint8_t *at, size_t size
     return done == room;
 }
 
-static const char *uncompress(Arena *arena, const char *bytes, const Entry *entry, const char **error)
+/* The bytes of an entry, followed by a zero; NULL with *error set if they cannot be read. */
+static char *uncompress(Arena *arena, const char *bytes, const Entry *entry, const char **error)
 {
     if (!(entry->flags & (COMPRESSED_LZ4 | COMPRESSED_ZSTD)))
-        return arena_strndup(arena, bytes, strnlen(bytes, entry->size));
+        return arena_strndup(arena, bytes, entry->size);
+    char *text = arena_alloc(arena, entry->full_size + 1);
+    text[entry->full_size] = 0;
     if (entry->flags & COMPRESSED_LZ4) {
-        char *text = arena_alloc(arena, entry->full_size + 1);
-        text[entry->full_size] = 0;
         if (lz4_decompress(text, entry->full_size, (const uint8_t *)bytes, entry->compressed_size))
             return text;
         *error = "the PTX in the fat binary is damaged";
@@ -86,7 +87,6 @@ static const char *uncompress(Arena *arena, const char *bytes, const Entry *entr
     size_t (*decompress)(void *, size_t, const void *, size_t) = NULL;
     if (library)
         *(void **)&decompress = dlsym(library, "ZSTD_decompress");
-    char *text = arena_alloc(arena, entry->full_size + 1);
     if (!decompress || decompress(text, entry->full_size, bytes, entry->compressed_size) != entry->full_size) {
         *error = "the PTX in the fat binary is compressed: install libzstd.so.1, or compile with -no-compress";
         return NULL;
@@ -94,13 +94,25 @@ static const char *uncompress(Arena *arena, const char *bytes, const Entry *entr
     return text;
 }
 
+static void read_cubin(Arena *arena, const char *bytes, const Entry *entry, Cubin *cubin)
+{
+    const char *ignored;
+    bool is_whole = !(entry->flags & (COMPRESSED_LZ4 | COMPRESSED_ZSTD));
+    cubin->bytes = is_whole ? arena_strndup(arena, bytes, entry->size) : uncompress(arena, bytes, entry, &ignored);
+    cubin->size = cubin->bytes ? is_whole ? entry->size : entry->full_size : 0;
+}
+
 /* The PTX of a container, or what is not in one: PTX itself. */
-static const char *container_ptx(Arena *arena, const char *at, const char **error)
+static const char *container_ptx(Arena *arena, const char *at, unsigned number, Cubin *cubin, const char **error)
 {
     Container container;
     Entry found = {0};
     const char *bytes = NULL;
     memcpy(&container.magic, at, sizeof container.magic);
+    if (container.magic == ELF) {
+        *error = "the image is machine code without PTX";
+        return NULL;
+    }
     if (container.magic != CONTAINER)
         return at;
     memcpy(&container, at, sizeof container);
@@ -111,6 +123,8 @@ static const char *container_ptx(Arena *arena, const char *at, const char **erro
         if (entry.kind == KIND_PTX) {
             found = entry;
             bytes = at + entry.header_size;
+        } else if (entry.kind == KIND_CUBIN && entry.architecture == number) {
+            read_cubin(arena, at + entry.header_size, &entry, cubin);
         }
         at += entry.header_size + entry.size;
     }
@@ -127,18 +141,19 @@ static const char *linked_ptx(Arena *arena, const Wrapper *wrapper, const char *
         count++;
     const char **texts = ARENA_ARRAY(arena, const char *, count + 1);
     for (size_t i = 0; i < count; i++)
-        if (!(texts[i] = container_ptx(arena, wrapper->units[i], error)))
+        if (!(texts[i] = container_ptx(arena, wrapper->units[i], 0, NULL, error)))
             return NULL;
     return link_ptx(arena, texts, count, error);
 }
 
-const char *image_ptx(Arena *arena, const void *image, const char **error)
+const char *image_ptx(Arena *arena, const void *image, unsigned number, Cubin *cubin, const char **error)
 {
     Wrapper wrapper;
+    *cubin = (Cubin){0};
     memcpy(&wrapper.magic, image, sizeof wrapper.magic);
     if (wrapper.magic != WRAPPER)
-        return container_ptx(arena, image, error);
+        return container_ptx(arena, image, number, cubin, error);
     memcpy(&wrapper, image, sizeof wrapper);
     return wrapper.version == LINKED ? linked_ptx(arena, &wrapper, error)
-                                     : container_ptx(arena, wrapper.data, error);
+                                     : container_ptx(arena, wrapper.data, number, cubin, error);
 }

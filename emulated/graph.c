@@ -1,53 +1,114 @@
-/* Streams and graphs of the emulated driver. Streams are in order with each other; a graph is a list of launches, in
- * the order in which they were added, which is one that dependencies allow. */
+/* Graphs: nodes of work with the nodes that each comes after. An instance is a copy of a graph in an order that the
+ * edges allow, with links to the nodes that it was made from. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "emulated/driver.h"
+#include "emulated/driver_api.h"
 
-typedef struct Node {
-    EmulatedLaunch launch; /* its arguments are copies */
-    struct Node *of;   /* of an instance: the graph's node */
-    struct Node *next;
-} Node;
+/* What a node did before: the program may still have the addresses of its arguments. */
+typedef struct Replaced {
+    Work work;
+    struct Replaced *next;
+} Replaced;
 
-typedef struct Graph {
+struct Node {
+    Work work; /* owns the arguments of a kernel */
+    Graph *graph;
+    Node **needs;
+    size_t need_count;
+    Node *of; /* of a clone or an instance: the node it was made from */
+    bool is_disabled, is_done;
+    Replaced *replaced;
+    Node *next;
+};
+
+struct Graph {
     Node *first, *last;
-} Graph;
+    unsigned long long flags;
+};
 
-typedef struct Stream {
-    Graph *captured; /* NULL: it executes */
-} Stream;
-
-static EmulatedLaunch launch_of(const KernelNode *parameters, bool has_kernel)
-{
-    EmulatedLaunch launch = {
-        .function = parameters->function, .shared = parameters->shared, .arguments = parameters->arguments};
-    if (!launch.function && has_kernel)
-        launch.function = parameters->kernel;
-    memcpy(launch.grid, parameters->grid, sizeof launch.grid);
-    memcpy(launch.block, parameters->block, sizeof launch.block);
-    return launch;
-}
-
-/* The node gets the launch, with a copy of its arguments. */
-static void node_set(Node *node, const EmulatedLaunch *launch)
+static EmulatedLaunch launch_copy(const EmulatedLaunch *launch)
 {
     const Prototype *prototype = &launch->function->function->prototype;
-    node->launch = *launch;
-    node->launch.arguments = calloc(prototype->param_count + 1, sizeof(void *));
+    EmulatedLaunch copy = *launch;
+    copy.packed = NULL;
+    copy.arguments = calloc(prototype->param_count + 1, sizeof(void *));
     for (unsigned i = 0; i < prototype->param_count; i++) {
         size_t size = variable_bytes(prototype->params[i]);
-        node->launch.arguments[i] = malloc(size);
-        memcpy(node->launch.arguments[i], launch->arguments[i], size);
+        copy.arguments[i] = malloc(size + 1);
+        memcpy(copy.arguments[i], launch_argument(launch, i), size);
     }
+    return copy;
 }
 
-static Node *graph_add(Graph *graph, const EmulatedLaunch *launch)
+static void launch_release(EmulatedLaunch *launch)
+{
+    for (unsigned i = 0; launch->arguments && launch->arguments[i]; i++)
+        free(launch->arguments[i]);
+    free(launch->arguments);
+    launch->arguments = NULL;
+}
+
+static Graph *graph_copy(const Graph *graph);
+static void graph_release(Graph *graph);
+
+/* Of child graphs the node has a copy. */
+static Work work_copy(const Work *work)
+{
+    Work copy = *work;
+    if (work->kind == WORK_KERNEL)
+        copy.launch = launch_copy(&work->launch);
+    if (work->kind == WORK_GRAPH)
+        copy.graph = graph_copy(work->graph);
+    return copy;
+}
+
+static void work_release(Work *work)
+{
+    if (work->kind == WORK_KERNEL)
+        launch_release(&work->launch);
+    if (work->kind == WORK_GRAPH)
+        graph_release(work->graph);
+}
+
+static void node_set(Node *node, const Work *work)
+{
+    Replaced *old = malloc(sizeof *old);
+    if (!old)
+        return;
+    *old = (Replaced){node->work, node->replaced};
+    node->replaced = old;
+    node->work = work_copy(work);
+}
+
+static bool needs_add(Node *node, Node *const *needs, size_t count)
+{
+    Node **larger = realloc(node->needs, (node->need_count + count + 1) * sizeof(Node *));
+    if (!larger)
+        return false;
+    if (count)
+        memcpy(larger + node->need_count, needs, count * sizeof(Node *));
+    node->needs = larger;
+    node->need_count += count;
+    return true;
+}
+
+Graph *graph_new(void)
+{
+    return calloc(1, sizeof(Graph));
+}
+
+Node *graph_add(Graph *graph, const Work *work, Node *const *needs, size_t need_count)
 {
     Node *node = calloc(1, sizeof *node);
-    node_set(node, launch);
+    if (!node || !needs_add(node, needs, need_count)) {
+        free(node);
+        return NULL;
+    }
+    node->work = work_copy(work);
+    node->graph = graph;
     if (graph->last)
         graph->last->next = node;
     else
@@ -56,231 +117,798 @@ static Node *graph_add(Graph *graph, const EmulatedLaunch *launch)
     return node;
 }
 
-int emulated_launch(const EmulatedLaunch *launch, void *stream)
+static Node *made_from(const Graph *copy, const Node *node)
 {
-    enum { SPECIAL_STREAMS = 2 };
-    const unsigned *grid = launch->grid, *block = launch->block;
-    if (!launch->function)
-        return INVALID_HANDLE;
-    if (!grid[0] || !grid[1] || !grid[2] || !block[0] || !block[1] || !block[2])
-        return INVALID_VALUE;
-    Graph *captured = (uintptr_t)stream > SPECIAL_STREAMS ? ((Stream *)stream)->captured : NULL;
-    if (!captured)
-        return emulated_run(launch);
-    graph_add(captured, launch);
-    return DONE;
+    Node *own = copy->first;
+    while (own && own->of != node)
+        own = own->next;
+    return own;
 }
 
-int cuStreamCreate(void **stream, unsigned flags)
+static bool is_ready(const Node *node)
 {
-    (void)flags;
-    *stream = calloc(1, sizeof(Stream));
-    return *stream ? DONE : INVALID_VALUE;
+    for (size_t i = 0; i < node->need_count; i++)
+        if (!node->needs[i]->is_done)
+            return false;
+    return true;
 }
 
-int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority)
+static void copy_needs(Graph *copy)
 {
-    (void)priority;
-    return cuStreamCreate(stream, flags);
+    for (Node *node = copy->first; node; node = node->next)
+        for (size_t i = 0; i < node->of->need_count; i++) {
+            Node *need = made_from(copy, node->of->needs[i]);
+            if (need)
+                needs_add(node, &need, 1);
+        }
 }
 
-int cuCtxGetStreamPriorityRange(int *least, int *greatest)
+/* The nodes of the copy come after those that they need; NULL if they need each other. */
+static Graph *graph_copy(const Graph *graph)
 {
-    *least = *greatest = 0;
-    return DONE;
+    Graph *copy = graph_new();
+    bool is_complete = false, has_grown = true;
+    for (Node *node = graph->first; node; node = node->next)
+        node->is_done = false;
+    while (!is_complete && has_grown) {
+        is_complete = true;
+        has_grown = false;
+        for (Node *node = graph->first; node; node = node->next) {
+            if (node->is_done)
+                continue;
+            if (!is_ready(node)) {
+                is_complete = false;
+                continue;
+            }
+            Node *own = graph_add(copy, &node->work, NULL, 0);
+            own->of = node;
+            own->is_disabled = node->is_disabled;
+            node->is_done = has_grown = true;
+        }
+    }
+    copy_needs(copy);
+    copy->flags = graph->flags;
+    if (is_complete)
+        return copy;
+    graph_release(copy);
+    return NULL;
 }
 
-int cuStreamIsCapturing(void *stream, int *status)
+static void node_release(Node *node)
 {
-    *status = stream && ((Stream *)stream)->captured;
-    return DONE;
+    work_release(&node->work);
+    while (node->replaced) {
+        Replaced *next = node->replaced->next;
+        work_release(&node->replaced->work);
+        free(node->replaced);
+        node->replaced = next;
+    }
+    free(node->needs);
+    free(node);
 }
 
-int cuStreamDestroy_v2(void *stream)
+static void graph_release(Graph *graph)
 {
-    free(stream);
-    return DONE;
+    for (Node *node = graph ? graph->first : NULL; node;) {
+        Node *next = node->next;
+        node_release(node);
+        node = next;
+    }
+    free(graph);
 }
 
-int cuStreamSynchronize(void *stream)
+static int graph_run(const Graph *graph)
 {
-    (void)stream;
-    return DONE;
+    int error = DONE;
+    for (Node *node = graph->first; node && !error; node = node->next)
+        error = node->is_disabled ? DONE : work_run(&node->work);
+    return error;
 }
 
-int cuStreamBeginCapture_v2(void *stream, int mode)
+/* Memory that a graph allocates is there from when the node is made, and stays, so that the graph can run again. */
+int work_run(const Work *work)
 {
-    (void)mode;
-    if (!stream || ((Stream *)stream)->captured)
-        return CAPTURE_INVALID;
-    ((Stream *)stream)->captured = calloc(1, sizeof(Graph));
-    return DONE;
+    switch (work->kind) {
+    case WORK_KERNEL: return emulated_run(&work->launch);
+    case WORK_COPY: return copy_run(&work->copy);
+    case WORK_FILL: return fill_run(&work->fill);
+    case WORK_HOST: work->host.function(work->host.data); return DONE;
+    case WORK_GRAPH: return graph_run(work->graph);
+    case WORK_RECORD: event_set(work->event); return DONE;
+    default: return DONE;
+    }
 }
 
-int cuStreamEndCapture(void *stream, void **graph)
-{
-    *graph = ((Stream *)stream)->captured;
-    ((Stream *)stream)->captured = NULL;
-    return *graph ? DONE : CAPTURE_INVALID;
-}
-
-int cuThreadExchangeStreamCaptureMode(int *mode)
-{
-    static int now;
-    int before = now;
-    now = *mode;
-    *mode = before;
-    return DONE;
-}
+/* Making nodes. */
 
 int cuGraphCreate(void **graph, unsigned flags)
 {
-    *graph = calloc(1, sizeof(Graph));
-    return flags ? INVALID_VALUE : DONE;
+    *graph = flags ? NULL : graph_new();
+    return flags ? INVALID_VALUE : *graph ? DONE : NO_MEMORY;
 }
 
-static int add(void **node, Graph *graph, const KernelNode *parameters, bool has_kernel)
+static int add(void **node, void *graph, void *const *needs, size_t count, const Work *work)
 {
-    const EmulatedLaunch launch = launch_of(parameters, has_kernel);
-    *node = launch.function && !parameters->extra ? graph_add(graph, &launch) : NULL;
-    return *node ? DONE : INVALID_HANDLE;
+    LOCKED;
+    if (!graph || !node || (count && !needs))
+        return INVALID_VALUE;
+    for (size_t i = 0; i < count; i++)
+        if (!needs[i] || ((Node *)needs[i])->graph != graph)
+            return INVALID_VALUE;
+    *node = graph_add(graph, work, (Node *const *)needs, count);
+    return *node ? DONE : NO_MEMORY;
+}
+
+static bool kernel_work(Work *work, const KernelNode *parameters, bool has_kernel)
+{
+    *work = (Work){.kind = WORK_KERNEL};
+    work->launch.function = parameters->function;
+    if (!work->launch.function && has_kernel)
+        work->launch.function = parameters->kernel;
+    work->launch.shared = parameters->shared;
+    work->launch.arguments = parameters->arguments;
+    memcpy(work->launch.grid, parameters->grid, sizeof work->launch.grid);
+    memcpy(work->launch.block, parameters->block, sizeof work->launch.block);
+    return work->launch.function && launch_unpack(&work->launch, parameters->extra);
+}
+
+static int add_kernel(void **node, void *graph, void *const *needs, size_t count, const KernelNode *parameters,
+                      bool has_kernel)
+{
+    Work work;
+    return kernel_work(&work, parameters, has_kernel) ? add(node, graph, needs, count, &work) : INVALID_HANDLE;
 }
 
 int cuGraphAddKernelNode(void **node, void *graph, void *const *needs, size_t count, const KernelNode *parameters)
 {
-    (void)needs, (void)count;
-    return add(node, graph, parameters, false);
+    return add_kernel(node, graph, needs, count, parameters, false);
 }
 
 int cuGraphAddKernelNode_v2(void **node, void *graph, void *const *needs, size_t count,
                             const KernelNode *parameters)
 {
-    (void)needs, (void)count;
-    return add(node, graph, parameters, true);
+    return add_kernel(node, graph, needs, count, parameters, true);
 }
 
-/* Memory is there at once, and stays: no launch of the graph needs it made. */
-int cuGraphAddNode(void **node, void *graph, void *const *needs, size_t count, AnyNode *parameters)
+int cuGraphAddMemcpyNode(void **node, void *graph, void *const *needs, size_t count, const Copy3D *copy,
+                         void *context)
 {
-    (void)needs, (void)count;
-    *node = graph;
-    return parameters->type == KERNEL_NODE       ? add(node, graph, &parameters->kernel, true)
-           : parameters->type == ALLOCATION_NODE ? cuMemAlloc_v2(&parameters->memory.address, parameters->memory.size)
-                                                 : INVALID_VALUE;
+    (void)context;
+    return add(node, graph, needs, count, &(Work){.kind = WORK_COPY, .copy = *copy});
 }
 
-int cuGraphAddNode_v2(void **node, void *graph, void *const *needs, const void *edges, size_t count,
-                      AnyNode *parameters)
+int cuGraphAddMemsetNode(void **node, void *graph, void *const *needs, size_t count, const Fill *fill, void *context)
+{
+    (void)context;
+    return add(node, graph, needs, count, &(Work){.kind = WORK_FILL, .fill = *fill});
+}
+
+int cuGraphAddHostNode(void **node, void *graph, void *const *needs, size_t count, const HostCall *call)
+{
+    return add(node, graph, needs, count, &(Work){.kind = WORK_HOST, .host = *call});
+}
+
+int cuGraphAddChildGraphNode(void **node, void *graph, void *const *needs, size_t count, void *child)
+{
+    return child ? add(node, graph, needs, count, &(Work){.kind = WORK_GRAPH, .graph = child}) : INVALID_VALUE;
+}
+
+int cuGraphAddEmptyNode(void **node, void *graph, void *const *needs, size_t count)
+{
+    return add(node, graph, needs, count, &(Work){.kind = WORK_EMPTY});
+}
+
+int cuGraphAddEventRecordNode(void **node, void *graph, void *const *needs, size_t count, void *event)
+{
+    return add(node, graph, needs, count, &(Work){.kind = WORK_RECORD, .event = event});
+}
+
+int cuGraphAddEventWaitNode(void **node, void *graph, void *const *needs, size_t count, void *event)
+{
+    return add(node, graph, needs, count, &(Work){.kind = WORK_WAIT, .event = event});
+}
+
+int cuGraphAddMemAllocNode(void **node, void *graph, void *const *needs, size_t count, AllocationNode *parameters)
+{
+    int error = cuMemAlloc_v2(&parameters->address, parameters->size);
+    Work work = {.kind = WORK_ALLOCATE, .memory = {parameters->address, parameters->size}};
+    return error ? error : add(node, graph, needs, count, &work);
+}
+
+int cuGraphAddMemFreeNode(void **node, void *graph, void *const *needs, size_t count, uint64_t address)
+{
+    return add(node, graph, needs, count, &(Work){.kind = WORK_FREE, .memory = {.address = address}});
+}
+
+int cuGraphAddNode(void **node, void *graph, void *const *needs, size_t count, AnyNode *any)
+{
+    switch (any->type) {
+    case WORK_KERNEL: return cuGraphAddKernelNode_v2(node, graph, needs, count, &any->kernel);
+    case WORK_COPY: return cuGraphAddMemcpyNode(node, graph, needs, count, &any->copy.copy, NULL);
+    case WORK_FILL: return cuGraphAddMemsetNode(node, graph, needs, count, &any->fill, NULL);
+    case WORK_HOST: return cuGraphAddHostNode(node, graph, needs, count, &any->host);
+    case WORK_GRAPH: return cuGraphAddChildGraphNode(node, graph, needs, count, any->handle);
+    case WORK_EMPTY: return cuGraphAddEmptyNode(node, graph, needs, count);
+    case WORK_WAIT: return cuGraphAddEventWaitNode(node, graph, needs, count, any->handle);
+    case WORK_RECORD: return cuGraphAddEventRecordNode(node, graph, needs, count, any->handle);
+    case WORK_ALLOCATE: return cuGraphAddMemAllocNode(node, graph, needs, count, &any->memory);
+    case WORK_FREE: return cuGraphAddMemFreeNode(node, graph, needs, count, any->address);
+    default: return NOT_SUPPORTED;
+    }
+}
+
+int cuGraphAddNode_v2(void **node, void *graph, void *const *needs, const void *edges, size_t count, AnyNode *any)
 {
     (void)edges;
-    return cuGraphAddNode(node, graph, needs, count, parameters);
+    return cuGraphAddNode(node, graph, needs, count, any);
+}
+
+/* Parameters of nodes. */
+
+static const Work *work_of(void *node, WorkKind kind)
+{
+    return node && ((Node *)node)->work.kind == kind ? &((Node *)node)->work : NULL;
+}
+
+/* Of the same kind as before. */
+static int set(void *node, const Work *work)
+{
+    LOCKED;
+    if (!work_of(node, work->kind))
+        return INVALID_VALUE;
+    node_set(node, work);
+    return DONE;
+}
+
+static int set_instance(void *instance, void *node, const Work *work)
+{
+    LOCKED;
+    Node *own = instance ? made_from(instance, node) : NULL;
+    return own ? set(own, work) : INVALID_VALUE;
 }
 
 int cuGraphKernelNodeGetParams_v2(void *node, KernelNode *parameters)
 {
-    const EmulatedLaunch *launch = &((Node *)node)->launch;
+    const Work *work = work_of(node, WORK_KERNEL);
+    if (!work)
+        return INVALID_VALUE;
     *parameters = (KernelNode){
-        .function = launch->function, .shared = launch->shared, .arguments = launch->arguments};
-    memcpy(parameters->grid, launch->grid, sizeof launch->grid);
-    memcpy(parameters->block, launch->block, sizeof launch->block);
-    return DONE;
-}
-
-int cuGraphKernelNodeSetParams_v2(void *node, const KernelNode *parameters)
-{
-    const EmulatedLaunch launch = launch_of(parameters, true);
-    node_set(node, &launch);
+        .function = work->launch.function, .shared = work->launch.shared, .arguments = work->launch.arguments};
+    memcpy(parameters->grid, work->launch.grid, sizeof work->launch.grid);
+    memcpy(parameters->block, work->launch.block, sizeof work->launch.block);
     return DONE;
 }
 
 int cuGraphKernelNodeGetParams(void *node, KernelNode *parameters)
 {
-    KernelNode newer;
+    KernelNode newer = {0};
     int error = cuGraphKernelNodeGetParams_v2(node, &newer);
     memcpy(parameters, &newer, offsetof(KernelNode, kernel));
     return error;
 }
 
+static int set_kernel(void *instance, void *node, const KernelNode *parameters, bool has_kernel)
+{
+    Work work;
+    if (!kernel_work(&work, parameters, has_kernel))
+        return INVALID_HANDLE;
+    return instance ? set_instance(instance, node, &work) : set(node, &work);
+}
+
 int cuGraphKernelNodeSetParams(void *node, const KernelNode *parameters)
 {
-    const EmulatedLaunch launch = launch_of(parameters, false);
-    node_set(node, &launch);
-    return DONE;
+    return set_kernel(NULL, node, parameters, false);
 }
 
-int cuGraphNodeGetParams(void *node, AnyNode *parameters)
+int cuGraphKernelNodeSetParams_v2(void *node, const KernelNode *parameters)
 {
-    parameters->type = KERNEL_NODE;
-    return cuGraphKernelNodeGetParams_v2(node, &parameters->kernel);
-}
-
-int cuGraphNodeSetParams(void *node, const AnyNode *parameters)
-{
-    return parameters->type ? INVALID_VALUE : cuGraphKernelNodeSetParams_v2(node, &parameters->kernel);
-}
-
-int cuGraphInstantiateWithFlags(void **instance, void *graph, unsigned long long flags)
-{
-    (void)flags;
-    Graph *made = *instance = calloc(1, sizeof(Graph));
-    for (Node *node = ((Graph *)graph)->first; node; node = node->next)
-        graph_add(made, &node->launch)->of = node;
-    return DONE;
-}
-
-static int set_instance(const Graph *instance, const void *node, const EmulatedLaunch *launch)
-{
-    for (Node *own = instance->first; own; own = own->next)
-        if (own->of == node) {
-            node_set(own, launch);
-            return DONE;
-        }
-    return INVALID_VALUE;
+    return set_kernel(NULL, node, parameters, true);
 }
 
 int cuGraphExecKernelNodeSetParams(void *instance, void *node, const KernelNode *parameters)
 {
-    const EmulatedLaunch launch = launch_of(parameters, false);
-    return set_instance(instance, node, &launch);
+    return set_kernel(instance, node, parameters, false);
 }
 
 int cuGraphExecKernelNodeSetParams_v2(void *instance, void *node, const KernelNode *parameters)
 {
-    const EmulatedLaunch launch = launch_of(parameters, true);
-    return set_instance(instance, node, &launch);
+    return set_kernel(instance, node, parameters, true);
 }
 
-int cuGraphExecNodeSetParams(void *instance, void *node, const AnyNode *parameters)
+int cuGraphMemcpyNodeGetParams(void *node, Copy3D *copy)
 {
-    return parameters->type ? INVALID_VALUE : cuGraphExecKernelNodeSetParams_v2(instance, node, &parameters->kernel);
+    const Work *work = work_of(node, WORK_COPY);
+    if (work)
+        *copy = work->copy;
+    return work ? DONE : INVALID_VALUE;
+}
+
+int cuGraphMemcpyNodeSetParams(void *node, const Copy3D *copy)
+{
+    return set(node, &(Work){.kind = WORK_COPY, .copy = *copy});
+}
+
+int cuGraphExecMemcpyNodeSetParams(void *instance, void *node, const Copy3D *copy, void *context)
+{
+    (void)context;
+    return set_instance(instance, node, &(Work){.kind = WORK_COPY, .copy = *copy});
+}
+
+int cuGraphMemsetNodeGetParams(void *node, Fill *fill)
+{
+    const Work *work = work_of(node, WORK_FILL);
+    if (work)
+        *fill = work->fill;
+    return work ? DONE : INVALID_VALUE;
+}
+
+int cuGraphMemsetNodeSetParams(void *node, const Fill *fill)
+{
+    return set(node, &(Work){.kind = WORK_FILL, .fill = *fill});
+}
+
+int cuGraphExecMemsetNodeSetParams(void *instance, void *node, const Fill *fill, void *context)
+{
+    (void)context;
+    return set_instance(instance, node, &(Work){.kind = WORK_FILL, .fill = *fill});
+}
+
+int cuGraphHostNodeGetParams(void *node, HostCall *call)
+{
+    const Work *work = work_of(node, WORK_HOST);
+    if (work)
+        *call = work->host;
+    return work ? DONE : INVALID_VALUE;
+}
+
+int cuGraphHostNodeSetParams(void *node, const HostCall *call)
+{
+    return set(node, &(Work){.kind = WORK_HOST, .host = *call});
+}
+
+int cuGraphExecHostNodeSetParams(void *instance, void *node, const HostCall *call)
+{
+    return set_instance(instance, node, &(Work){.kind = WORK_HOST, .host = *call});
+}
+
+int cuGraphChildGraphNodeGetGraph(void *node, void **graph)
+{
+    const Work *work = work_of(node, WORK_GRAPH);
+    if (work)
+        *graph = work->graph;
+    return work ? DONE : INVALID_VALUE;
+}
+
+int cuGraphExecChildGraphNodeSetParams(void *instance, void *node, void *child)
+{
+    return set_instance(instance, node, &(Work){.kind = WORK_GRAPH, .graph = child});
+}
+
+static int event_get(void *node, WorkKind kind, void **event)
+{
+    const Work *work = work_of(node, kind);
+    if (work)
+        *event = work->event;
+    return work ? DONE : INVALID_VALUE;
+}
+
+int cuGraphEventRecordNodeGetEvent(void *node, void **event)
+{
+    return event_get(node, WORK_RECORD, event);
+}
+
+int cuGraphEventWaitNodeGetEvent(void *node, void **event)
+{
+    return event_get(node, WORK_WAIT, event);
+}
+
+int cuGraphEventRecordNodeSetEvent(void *node, void *event)
+{
+    return set(node, &(Work){.kind = WORK_RECORD, .event = event});
+}
+
+int cuGraphEventWaitNodeSetEvent(void *node, void *event)
+{
+    return set(node, &(Work){.kind = WORK_WAIT, .event = event});
+}
+
+int cuGraphExecEventRecordNodeSetEvent(void *instance, void *node, void *event)
+{
+    return set_instance(instance, node, &(Work){.kind = WORK_RECORD, .event = event});
+}
+
+int cuGraphExecEventWaitNodeSetEvent(void *instance, void *node, void *event)
+{
+    return set_instance(instance, node, &(Work){.kind = WORK_WAIT, .event = event});
+}
+
+int cuGraphNodeGetParams(void *node, AnyNode *any)
+{
+    any->type = WORK_KERNEL;
+    return cuGraphKernelNodeGetParams_v2(node, &any->kernel);
+}
+
+static int set_any(void *instance, void *node, const AnyNode *any)
+{
+    Work work = {.kind = (WorkKind)any->type};
+    switch (any->type) {
+    case WORK_KERNEL: return set_kernel(instance, node, &any->kernel, true);
+    case WORK_COPY: work.copy = any->copy.copy; break;
+    case WORK_FILL: work.fill = any->fill; break;
+    case WORK_HOST: work.host = any->host; break;
+    case WORK_GRAPH: work.graph = any->handle; break;
+    case WORK_WAIT:
+    case WORK_RECORD: work.event = any->handle; break;
+    default: return NOT_SUPPORTED;
+    }
+    return instance ? set_instance(instance, node, &work) : set(node, &work);
+}
+
+int cuGraphNodeSetParams(void *node, const AnyNode *any)
+{
+    return set_any(NULL, node, any);
+}
+
+int cuGraphExecNodeSetParams(void *instance, void *node, const AnyNode *any)
+{
+    return set_any(instance, node, any);
+}
+
+int cuGraphNodeSetEnabled(void *instance, void *node, unsigned is_enabled)
+{
+    Node *own = instance ? made_from(instance, node) : NULL;
+    if (own)
+        own->is_disabled = !is_enabled;
+    return own ? DONE : INVALID_VALUE;
+}
+
+int cuGraphNodeGetEnabled(void *instance, void *node, unsigned *is_enabled)
+{
+    const Node *own = instance ? made_from(instance, node) : NULL;
+    *is_enabled = own && !own->is_disabled;
+    return own ? DONE : INVALID_VALUE;
+}
+
+/* Attributes of kernel nodes: whether the launch is cooperative. Their values have 64 bytes. */
+enum { ATTRIBUTE_COOPERATIVE = 2 };
+
+int cuGraphKernelNodeGetAttribute(void *node, int attribute, void *value)
+{
+    const Work *work = work_of(node, WORK_KERNEL);
+    memset(value, 0, 64);
+    if (work && attribute == ATTRIBUTE_COOPERATIVE)
+        *(int *)value = work->launch.is_cooperative;
+    return work ? DONE : INVALID_VALUE;
+}
+
+int cuGraphKernelNodeSetAttribute(void *node, int attribute, const void *value)
+{
+    if (!work_of(node, WORK_KERNEL))
+        return INVALID_VALUE;
+    if (attribute == ATTRIBUTE_COOPERATIVE)
+        ((Node *)node)->work.launch.is_cooperative = *(const int *)value;
+    return DONE;
+}
+
+int cuGraphKernelNodeCopyAttributes(void *to, void *from)
+{
+    int value[16];
+    int error = cuGraphKernelNodeGetAttribute(from, ATTRIBUTE_COOPERATIVE, value);
+    return error ? error : cuGraphKernelNodeSetAttribute(to, ATTRIBUTE_COOPERATIVE, value);
+}
+
+/* The shape of graphs. Lists: with no place for them, *count is set to how many there are. */
+
+int cuGraphNodeGetType(void *node, int *type)
+{
+    *type = node ? (int)((Node *)node)->work.kind : 0;
+    return node ? DONE : INVALID_VALUE;
+}
+
+static void list_put(void **list, size_t room, size_t *count, Node *node)
+{
+    if (list && *count < room)
+        list[*count] = node;
+    (*count)++;
+}
+
+static int list_nodes(const Graph *graph, void **nodes, size_t *count, bool only_roots)
+{
+    size_t room = *count;
+    *count = 0;
+    for (Node *node = graph ? graph->first : NULL; node; node = node->next)
+        if (!only_roots || !node->need_count)
+            list_put(nodes, room, count, node);
+    if (nodes && *count > room)
+        *count = room;
+    return graph ? DONE : INVALID_VALUE;
+}
+
+int cuGraphGetNodes(void *graph, void **nodes, size_t *count)
+{
+    return list_nodes(graph, nodes, count, false);
+}
+
+int cuGraphGetRootNodes(void *graph, void **nodes, size_t *count)
+{
+    return list_nodes(graph, nodes, count, true);
+}
+
+int cuGraphGetEdges(void *graph, void **from, void **to, size_t *count)
+{
+    size_t room = *count, found = 0;
+    for (Node *node = graph ? ((Graph *)graph)->first : NULL; node; node = node->next)
+        for (size_t i = 0; i < node->need_count; i++, found++)
+            if (from && to && found < room) {
+                from[found] = node->needs[i];
+                to[found] = node;
+            }
+    *count = from && found > room ? room : found;
+    return graph ? DONE : INVALID_VALUE;
+}
+
+int cuGraphGetEdges_v2(void *graph, void **from, void **to, void *edges, size_t *count)
+{
+    if (edges && *count)
+        memset(edges, 0, 8 * *count); /* CUgraphEdgeData */
+    return cuGraphGetEdges(graph, from, to, count);
+}
+
+int cuGraphNodeGetDependencies(void *handle, void **needs, size_t *count)
+{
+    const Node *node = handle;
+    size_t room = *count;
+    *count = 0;
+    for (size_t i = 0; node && i < node->need_count; i++)
+        list_put(needs, room, count, node->needs[i]);
+    return node ? DONE : INVALID_VALUE;
+}
+
+int cuGraphNodeGetDependencies_v2(void *node, void **needs, void *edges, size_t *count)
+{
+    (void)edges;
+    return cuGraphNodeGetDependencies(node, needs, count);
+}
+
+int cuGraphNodeGetDependentNodes(void *handle, void **nodes, size_t *count)
+{
+    size_t room = *count;
+    *count = 0;
+    if (!handle)
+        return INVALID_VALUE;
+    for (Node *node = ((Node *)handle)->graph->first; node; node = node->next)
+        for (size_t i = 0; i < node->need_count; i++)
+            if (node->needs[i] == handle)
+                list_put(nodes, room, count, node);
+    return DONE;
+}
+
+int cuGraphNodeGetDependentNodes_v2(void *node, void **nodes, void *edges, size_t *count)
+{
+    (void)edges;
+    return cuGraphNodeGetDependentNodes(node, nodes, count);
+}
+
+int cuGraphAddDependencies(void *graph, void *const *from, void *const *to, size_t count)
+{
+    LOCKED;
+    for (size_t i = 0; i < count; i++) {
+        Node *node = to[i], *need = from[i];
+        if (!node || !need || node->graph != graph || need->graph != graph)
+            return INVALID_VALUE;
+        if (!needs_add(node, &need, 1))
+            return NO_MEMORY;
+    }
+    return DONE;
+}
+
+int cuGraphAddDependencies_v2(void *graph, void *const *from, void *const *to, const void *edges, size_t count)
+{
+    (void)edges;
+    return cuGraphAddDependencies(graph, from, to, count);
+}
+
+static void needs_remove(Node *node, const Node *need)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < node->need_count; i++)
+        if (node->needs[i] != need)
+            node->needs[kept++] = node->needs[i];
+    node->need_count = kept;
+}
+
+int cuGraphRemoveDependencies(void *graph, void *const *from, void *const *to, size_t count)
+{
+    LOCKED;
+    for (size_t i = 0; graph && i < count; i++)
+        needs_remove(to[i], from[i]);
+    return graph ? DONE : INVALID_VALUE;
+}
+
+int cuGraphRemoveDependencies_v2(void *graph, void *const *from, void *const *to, const void *edges, size_t count)
+{
+    (void)edges;
+    return cuGraphRemoveDependencies(graph, from, to, count);
+}
+
+int cuGraphDestroyNode(void *handle)
+{
+    LOCKED;
+    Node *node = handle, *before = NULL;
+    if (!node)
+        return INVALID_VALUE;
+    Graph *graph = node->graph;
+    for (Node *other = graph->first; other; other = other->next) {
+        needs_remove(other, node);
+        if (other->next == node)
+            before = other;
+    }
+    *(before ? &before->next : &graph->first) = node->next;
+    if (graph->last == node)
+        graph->last = before;
+    node_release(node);
+    return DONE;
+}
+
+int cuGraphClone(void **clone, void *graph)
+{
+    LOCKED;
+    *clone = graph ? graph_copy(graph) : NULL;
+    return *clone ? DONE : INVALID_VALUE;
+}
+
+int cuGraphNodeFindInClone(void **node, void *original, void *clone)
+{
+    *node = clone ? made_from(clone, original) : NULL;
+    return *node ? DONE : INVALID_VALUE;
+}
+
+int cuGraphDestroy(void *graph)
+{
+    LOCKED;
+    graph_release(graph);
+    return graph ? DONE : INVALID_VALUE;
+}
+
+/* Instances. */
+
+int cuGraphInstantiateWithFlags(void **instance, void *graph, unsigned long long flags)
+{
+    int error = cuGraphClone(instance, graph);
+    if (!error)
+        ((Graph *)*instance)->flags = flags;
+    return error;
+}
+
+/* Before CUDA 12: with a node that is at fault, and a log. */
+int cuGraphInstantiate(void **instance, void *graph, void **node, char *log, size_t size)
+{
+    if (node)
+        *node = NULL;
+    if (log && size)
+        *log = 0;
+    return cuGraphInstantiateWithFlags(instance, graph, 0);
+}
+
+int cuGraphInstantiate_v2(void **instance, void *graph, void **node, char *log, size_t size)
+{
+    return cuGraphInstantiate(instance, graph, node, log, size);
+}
+
+/* CUDA_GRAPH_INSTANTIATE_PARAMS */
+int cuGraphInstantiateWithParams(void **instance, void *graph, InstanceParameters *parameters)
+{
+    parameters->node_at_fault = NULL;
+    parameters->result = 0;
+    return cuGraphInstantiateWithFlags(instance, graph, parameters->flags);
+}
+
+int cuGraphExecGetFlags(void *instance, unsigned long long *flags)
+{
+    *flags = instance ? ((Graph *)instance)->flags : 0;
+    return instance ? DONE : INVALID_VALUE;
 }
 
 /* The graph must have the same shape. */
-int cuGraphExecUpdate_v2(void *instance, void *graph, void *result)
+static int update(Graph *instance, const Graph *graph)
 {
-    (void)result;
-    Node *own = ((Graph *)instance)->first, *other = ((Graph *)graph)->first;
-    for (; own && other; own = own->next, other = other->next)
-        node_set(own, &other->launch);
-    return own || other ? INVALID_VALUE : DONE;
+    LOCKED;
+    Graph *copy = graph_copy(graph);
+    Node *own = instance->first, *other = copy ? copy->first : NULL;
+    for (; own && other && own->work.kind == other->work.kind; own = own->next, other = other->next) {
+        node_set(own, &other->work);
+        own->of = other->of;
+    }
+    graph_release(copy);
+    return own || other ? GRAPH_UPDATE_FAILED : DONE;
+}
+
+/* CUgraphExecUpdateResultInfo: the result, 0 or 1, and two nodes. */
+int cuGraphExecUpdate_v2(void *instance, void *graph, UpdateResult *result)
+{
+    int error = instance && graph ? update(instance, graph) : INVALID_VALUE;
+    if (result)
+        *result = (UpdateResult){.result = error != DONE};
+    return error;
+}
+
+int cuGraphExecUpdate(void *instance, void *graph, void **node, int *result)
+{
+    UpdateResult whole;
+    int error = cuGraphExecUpdate_v2(instance, graph, &whole);
+    *node = NULL;
+    *result = whole.result;
+    return error;
 }
 
 int cuGraphLaunch(void *instance, void *stream)
 {
-    int error = DONE;
-    (void)stream;
-    for (Node *node = ((Graph *)instance)->first; node && !error; node = node->next)
-        error = emulated_run(&node->launch);
-    return error;
+    LOCKED;
+    return instance ? stream_submit(stream, &(Work){.kind = WORK_GRAPH, .graph = instance}) : INVALID_VALUE;
 }
 
-/* What a node has is small, and the program ends soon. */
-int cuGraphDestroy(void *graph)
+int cuGraphUpload(void *instance, void *stream)
 {
-    return graph ? DONE : INVALID_VALUE;
+    (void)stream;
+    return instance ? DONE : INVALID_VALUE;
 }
 
 int cuGraphExecDestroy(void *instance)
 {
-    return instance ? DONE : INVALID_VALUE;
+    return cuGraphDestroy(instance);
 }
+
+/* Objects of the program that live as long as something refers to them. */
+
+typedef struct UserObject {
+    void *data;
+    void (*destroy)(void *data);
+    unsigned references;
+} UserObject;
+
+int cuUserObjectCreate(void **result, void *data, void (*destroy)(void *data), unsigned references, unsigned flags)
+{
+    UserObject *object = malloc(sizeof *object);
+    (void)flags;
+    if (!object)
+        return NO_MEMORY;
+    *object = (UserObject){data, destroy, references};
+    *result = object;
+    return DONE;
+}
+
+int cuUserObjectRetain(void *object, unsigned count)
+{
+    ((UserObject *)object)->references += count;
+    return DONE;
+}
+
+int cuUserObjectRelease(void *handle, unsigned count)
+{
+    UserObject *object = handle;
+    if (count > object->references)
+        return INVALID_VALUE;
+    object->references -= count;
+    if (!object->references) {
+        object->destroy(object->data);
+        free(object);
+    }
+    return DONE;
+}
+
+/* The graph's references are never given back: the object outlives it. */
+int cuGraphRetainUserObject(void *graph, void *object, unsigned count, unsigned flags)
+{
+    enum { MOVE = 1 };
+    return !graph ? INVALID_VALUE : flags & MOVE ? DONE : cuUserObjectRetain(object, count);
+}
+
+int cuGraphReleaseUserObject(void *graph, void *object, unsigned count)
+{
+    return graph ? cuUserObjectRelease(object, count) : INVALID_VALUE;
+}
+
+/* The names for programs whose threads have default streams of their own. */
+SAME(cuGraphInstantiateWithParams_ptsz, cuGraphInstantiateWithParams);
+SAME(cuGraphLaunch_ptsz, cuGraphLaunch);
+SAME(cuGraphUpload_ptsz, cuGraphUpload);

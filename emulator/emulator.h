@@ -49,6 +49,7 @@ typedef struct LaunchImage {
     bool read_normalized;                  /* integer channels are read as numbers from 0, or -1 if signed, to 1 */
     bool linear_memory; /* a texture over a plain buffer, as for tex1Dfetch: no filter, zeros outside */
     AddressMode address[3];
+    uint64_t pitch;   /* bytes from one row to the next; 0: rows are dense */
     const char *of;   /* the earlier argument whose memory it uses; NULL: it has its own */
     const char *bind; /* the module's .texref, .surfref or .samplerref that it is bound to; NULL: it is a parameter */
 } LaunchImage;
@@ -74,6 +75,37 @@ typedef struct Tolerance {
     double relative, absolute; /* x is accepted for y if |x - y| <= absolute + relative * |y| */
 } Tolerance;
 
+/* Memory that exists before the launch and after it, such as a device's. Kernels access 'bytes' themselves. */
+typedef struct EmulatorMemory {
+    const char *name; /* in messages */
+    uint64_t address, size;
+    uint8_t *bytes;
+    const Variable *variable; /* of the module, which is here, with its value; NULL: none */
+} EmulatorMemory;
+
+/* A texture or surface that exists before the launch. */
+typedef struct EmulatorImage {
+    const char *name; /* in messages; NULL: there is none at this place */
+    LaunchImage shape;
+    Type type; /* of a channel */
+    uint8_t *bytes;
+} EmulatorImage;
+
+/* The heap of the device's malloc, in one of the launch's memories. */
+typedef struct EmulatorHeap {
+    uint64_t address, size, used;
+} EmulatorHeap;
+
+/* What a device has, apart from a launch. */
+typedef struct EmulatorDevice {
+    const EmulatorMemory *memories; /* by ascending address; they do not overlap */
+    size_t memory_count;
+    const EmulatorImage *images; /* image i has the handle emulator_image_handle(i), however a kernel gets it */
+    unsigned image_count;
+    EmulatorHeap *heap;      /* NULL: each launch has its own */
+    uint64_t grid_workspace; /* the address of the words by which a cooperative grid synchronizes; 0: none */
+} EmulatorDevice;
+
 typedef struct Launch {
     const char *kernel;
     unsigned grid[3], block[3]; /* 0 counts as 1 */
@@ -87,6 +119,7 @@ typedef struct Launch {
     unsigned ignore_count;
     Tolerance tolerance;           /* a kernel and its transformed form */
     Tolerance reference_tolerance; /* a kernel and a reference program */
+    const EmulatorDevice *device;  /* NULL: the launch has only what its arguments make */
 } Launch;
 
 /* Reads a launch file (docs/formats.md).  Paths in it are relative to the file.  NULL, with *error set to a message in
@@ -250,6 +283,9 @@ typedef struct EmulatorResult {
 /* Runs the kernel that the launch names.  A function with a body, which must not be in SSA form, runs from it, any
  * other function from its statements.  Renumbers the blocks of the bodies that run, in layout order.  Never NULL. */
 EmulatorResult *emulator_run(Arena *arena, const Module *module, const Launch *launch, const EmulatorOptions *options);
+/* Gives those of the module's variables that are in the device's memories their initial values. */
+void emulator_load(const Module *module, const EmulatorDevice *device);
+uint64_t emulator_image_handle(unsigned index);
 const EmulatorBuffer *emulator_buffer(const EmulatorResult *result, const char *name); /* NULL if there is none */
 
 /* "FILE:LINE: out of bounds: MESSAGE (kernel K, block 0,0,0, thread 3,0,0)" */

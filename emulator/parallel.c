@@ -59,6 +59,8 @@ bool parallel_possible(const Machine *machine)
     uint64_t blocks = (uint64_t)machine->grid[0] * machine->grid[1] * machine->grid[2];
     if (options->jobs < 2 || blocks < 2 || options->resident_blocks > 1 || options->watch)
         return false;
+    if (machine->launch->device) /* its memory could not be restored for another run */
+        return false;
     if (machine->cluster[0] * machine->cluster[1] * machine->cluster[2] > 1)
         return false;
     for (size_t i = 0; i < machine->code_list.count; i++) {

@@ -44,3 +44,17 @@ EmulatorResult *emulator_run(Arena *arena, const Module *module, const Launch *l
     machine_end(machine);
     return result;
 }
+
+void emulator_load(const Module *module, const EmulatorDevice *device)
+{
+    const Launch launch = {.device = device};
+    Arena *arena = arena_new();
+    EmulatorResult *result = ARENA_NEW(arena, EmulatorResult);
+    Machine *machine = machine_new(module, &launch, result, NULL);
+    machine->is_loading = true;
+    result->buffers = ARENA_ARRAY(arena, EmulatorBuffer, MAX_SLOTS);
+    device_prepare(machine);
+    variables_prepare(machine);
+    machine_end(machine);
+    arena_free(arena);
+}

@@ -141,10 +141,23 @@ static bool operand_collect(Machine *machine, const Operand *operand)
     return true;
 }
 
+/* An earlier kernel can have left the address of any function in the device's memory. */
+static bool functions_collect(Machine *machine)
+{
+    const Module *module = machine->module;
+    for (size_t i = 0; i < module->items.count; i++)
+        if (module->items.data[i].kind == ITEM_FUNCTION && !module->items.data[i].function->is_entry &&
+            !code_add(machine, function_resolve(machine, module->items.data[i].function)))
+            return false;
+    return true;
+}
+
 /* Functions whose addresses are in module variables.  Only an indirect call can reach them. */
 static bool initialisers_collect(Machine *machine)
 {
     const Module *module = machine->module;
+    if (machine->launch->device)
+        return functions_collect(machine);
     for (size_t i = 0; i < module->items.count; i++) {
         if (module->items.data[i].kind != ITEM_VARIABLE)
             continue;

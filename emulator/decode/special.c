@@ -40,6 +40,15 @@ static bool is_clock(const Sreg *sreg, unsigned *shift)
     }
 }
 
+/* CUDA passes the address of a cooperative grid's workspace in %envreg1 (the high word) and %envreg2. */
+static uint64_t environment_register(const Machine *m, const Sreg *sreg)
+{
+    uint64_t workspace = m->launch->device ? m->launch->device->grid_workspace : 0;
+    return strcmp(sreg->name, "%envreg1") == 0   ? workspace >> 32
+           : strcmp(sreg->name, "%envreg2") == 0 ? (uint32_t)workspace
+                                                 : 0;
+}
+
 /* The value of a register that is the same for all threads of a launch. */
 static bool launch_constant(const Machine *m, const Sreg *sreg, uint64_t *value)
 {
@@ -63,7 +72,7 @@ static bool launch_constant(const Machine *m, const Sreg *sreg, uint64_t *value)
     case SREG_ROLE_TOTAL_SMEM_SIZE:
     case SREG_ROLE_AGGR_SMEM_SIZE: *value = m->shared_bytes; return true;
     case SREG_ROLE_DYNAMIC_SMEM_SIZE: *value = m->launch->dynamic_shared; return true;
-    case SREG_ROLE_OTHER: return true;
+    case SREG_ROLE_OTHER: *value = environment_register(m, sreg); return true;
     default: return false;
     }
 }

@@ -107,9 +107,21 @@ static void print_lane(Exec *x, unsigned lane, uint64_t format_address, uint64_t
     }
 }
 
+static uint64_t device_heap_take(EmulatorHeap *heap, uint64_t bytes)
+{
+    uint64_t address = heap->address + heap->used, rest = heap->size - heap->used, taken = align_up(bytes, 16);
+    if (bytes > rest)
+        return 0;
+    heap->used += taken < rest ? taken : rest;
+    return address;
+}
+
 /* The heap only grows; free does nothing. */
 static uint64_t heap_take(Machine *machine, uint64_t bytes)
 {
+    const EmulatorDevice *device = machine->launch->device;
+    if (device && device->heap)
+        return device_heap_take(device->heap, bytes);
     if (!machine->heap.bytes) {
         machine->heap = (Region){.name = "the heap", .space = SPACE_GLOBAL, .size = HEAP_BYTES};
         machine->heap.base = GLOBAL_BASE + ((uint64_t)machine->slot_count << SLOT_SHIFT) + SLOT_GUARD;

@@ -41,6 +41,29 @@ static Region *shared_find(Exec *x, uint64_t *address)
     return &x->block->cluster->blocks[rank - 1]->shared;
 }
 
+/* The last of the device's memories that begins at or below the address; NULL: none. */
+static Region *device_region(const Machine *machine, uint64_t address)
+{
+    size_t low = 0, high = machine->device_regions ? machine->launch->device->memory_count : 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (machine->device_regions[middle].base <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? &machine->device_regions[low - 1] : NULL;
+}
+
+const Region *region_near(const Machine *machine, uint64_t address)
+{
+    uint64_t slot = (address - GLOBAL_BASE) >> SLOT_SHIFT;
+    const Region *region = device_region(machine, address);
+    if (region && address - region->base < region->size + SLOT_GUARD)
+        return region;
+    return address >= GLOBAL_BASE && slot < machine->slot_count ? machine->slots[slot] : NULL;
+}
+
 Region *memory_find(Exec *x, uint64_t *at, uint64_t bytes)
 {
     uint64_t address = *at;
@@ -56,8 +79,11 @@ Region *memory_find(Exec *x, uint64_t *at, uint64_t bytes)
     } else if (address >> 44 == WINDOW_PARAM >> 44) {
         region = &machine->params;
     }
-    if (!region || !region_holds(region, address, bytes))
-        return NULL;
+    if (!region || !region_holds(region, address, bytes)) {
+        region = address_space(address) == SPACE_GLOBAL ? device_region(machine, address) : NULL;
+        if (!region || !region_holds(region, address, bytes))
+            return NULL;
+    }
     *at = address;
     return region;
 }
@@ -77,22 +103,25 @@ uint64_t variable_address(const Machine *machine, const Variable *variable, bool
     return address;
 }
 
-uint64_t function_address(Machine *machine, const Function *function)
+/* By the function's place in the module, so that all launches agree. */
+uint64_t function_address(const Machine *machine, const Function *function)
 {
+    const Module *module = machine->module;
     if (function->definition)
         function = function->definition;
-    for (size_t i = 0; i < machine->functions.count; i++)
-        if (machine->functions.data[i] == function)
+    for (size_t i = 0; i < module->items.count; i++)
+        if (module->items.data[i].kind == ITEM_FUNCTION && module->items.data[i].function == function)
             return WINDOW_FUNCTION + 16 * i;
-    VEC_PUSH(machine->arena, machine->functions, function);
-    return WINDOW_FUNCTION + 16 * (machine->functions.count - 1);
+    return 0;
 }
 
 const Function *function_at(const Machine *machine, uint64_t address)
 {
+    const Module *module = machine->module;
     uint64_t index = (address - WINDOW_FUNCTION) / 16;
-    return address >= WINDOW_FUNCTION && address % 16 == 0 && index < machine->functions.count
-               ? machine->functions.data[index]
+    return address >= WINDOW_FUNCTION && address % 16 == 0 && index < module->items.count &&
+                   module->items.data[index].kind == ITEM_FUNCTION
+               ? module->items.data[index].function
                : NULL;
 }
 
@@ -114,11 +143,12 @@ uint64_t scalar_rank(const uint64_t *s, uint32_t control)
     return rank ? rank - 1 : s[1];
 }
 
-/* isspacep p, a.  s[1] is the window, 0 for global memory, and s[2] the block's own rank. */
+/* isspacep p, a.  s[1] is the window, 0 for global memory, and s[2] the block's own rank.  Memory of the device may be
+ * anywhere outside the windows. */
 uint64_t scalar_in_window(const uint64_t *s, uint32_t control)
 {
     uint64_t rank = (s[0] & RANK_FIELD) >> SHARED_RANK_SHIFT;
     if (!s[1])
-        return s[0] >= GLOBAL_BASE;
+        return s[0] && address_space(s[0]) == SPACE_GLOBAL;
     return s[0] >> 44 == s[1] >> 44 && (!CONTROL_KIND(control) || !rank || rank == s[2] + 1);
 }

@@ -142,6 +142,7 @@ bool memory_prepare(Machine *machine)
     const EmulatorOptions *options = &machine->options;
     machine->tracks_memory = options->check_unwritten || options->check_races || options->watch;
     uint64_t *handles = ARENA_ARRAY(machine->arena, uint64_t, machine->launch->argument_count);
+    device_prepare(machine);
     return buffers_prepare(machine, handles) && variables_prepare(machine) &&
            parameters_prepare(machine, entry, handles);
 }

@@ -14,6 +14,46 @@ static uint64_t image_add(Machine *machine, Image image)
     return handle_of(machine->images.count - 1);
 }
 
+uint64_t emulator_image_handle(unsigned index)
+{
+    return handle_of(index);
+}
+
+static uint64_t texel_bytes(const EmulatorImage *given)
+{
+    return given->shape.channels * (uint64_t)((type_bits(given->type) + 7) / 8);
+}
+
+/* The bytes from the first texel to the last. */
+static uint64_t image_extent(const EmulatorImage *given)
+{
+    const LaunchImage *shape = &given->shape;
+    uint64_t row = shape->width * texel_bytes(given), rows = shape->height * shape->depth * shape->layers;
+    return shape->pitch ? (rows - 1) * shape->pitch + row : rows * row;
+}
+
+void images_prepare(Machine *machine)
+{
+    const EmulatorDevice *device = machine->launch->device;
+    for (unsigned i = 0; i < device->image_count; i++) {
+        const EmulatorImage *given = &device->images[i];
+        Image image = {.name = "no texture or surface"};
+        if (given->name) {
+            Region *region = ARENA_NEW(machine->arena, Region);
+            *region = (Region){
+                .name = given->name, .space = SPACE_GLOBAL, .bytes = given->bytes, .size = image_extent(given)};
+            image = (Image){.name = given->name,
+                            .shape = &given->shape,
+                            .type = given->type,
+                            .channel_bytes = type_bits(given->type) / 8,
+                            .texel_bytes = (unsigned)texel_bytes(given),
+                            .region = region};
+            race_prepare(machine, region);
+        }
+        image_add(machine, image);
+    }
+}
+
 uint64_t image_bytes(const LaunchArgument *argument)
 {
     const LaunchImage *shape = argument->image;
@@ -100,7 +140,8 @@ const Image *image_find(Exec *x, const Op *op, unsigned lane, uint64_t handle, b
 uint64_t image_offset(const Image *image, uint64_t layer, uint64_t z, uint64_t y, uint64_t byte)
 {
     const LaunchImage *shape = image->shape;
-    return ((layer * shape->depth + z) * shape->height + y) * shape->width * image->texel_bytes + byte;
+    uint64_t pitch = shape->pitch ? shape->pitch : shape->width * image->texel_bytes;
+    return ((layer * shape->depth + z) * shape->height + y) * pitch + byte;
 }
 
 uint8_t *image_access(Exec *x, const Op *op, unsigned lane, const Image *image, uint64_t offset, unsigned bytes,

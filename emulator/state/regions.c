@@ -34,3 +34,26 @@ Region *region_global(Machine *machine, const char *name, uint64_t size, bool wr
     machine->slots[machine->slot_count++] = region;
     return region;
 }
+
+void device_prepare(Machine *machine)
+{
+    const EmulatorDevice *device = machine->launch->device;
+    machine->placed.arena = machine->arena;
+    if (!device)
+        return;
+    machine->device_regions = ARENA_ARRAY(machine->arena, Region, device->memory_count + 1);
+    for (size_t i = 0; i < device->memory_count; i++) {
+        const EmulatorMemory *memory = &device->memories[i];
+        Region *region = &machine->device_regions[i];
+        *region = (Region){.name = memory->name,
+                           .space = SPACE_GLOBAL,
+                           .base = memory->address,
+                           .size = memory->size,
+                           .bytes = memory->bytes};
+        race_prepare(machine, region);
+        reuse_prepare(machine, region);
+        if (memory->variable)
+            pointer_map_put(&machine->placed, memory->variable, (void *)memory);
+    }
+    images_prepare(machine);
+}

@@ -182,6 +182,9 @@ struct Machine {
 
     Region *slots[MAX_SLOTS];
     unsigned slot_count;
+    Region *device_regions; /* of launch->device, by ascending address */
+    PointerMap placed;      /* Variable to its EmulatorMemory */
+    bool is_loading;        /* variables in the device's memories get their initial values */
     Region constants, params, heap;
     uint64_t heap_used;
     uint64_t shared_static, shared_bytes;
@@ -189,7 +192,6 @@ struct Machine {
     Map parameters;   /* Variable of the entry to offset in params */
     PointerMap codes; /* Function to Code* */
     VEC(Code *) code_list;
-    VEC(const Function *) functions; /* whose addresses are taken */
     VEC(Image) images;
     Code *entry;
 
@@ -299,10 +301,12 @@ Space address_space(uint64_t generic);
 /* The region that holds the bytes; NULL if none does.  Not for local memory.  If the address is in another block's
  * shared memory, *address becomes the address in the region. */
 Region *memory_find(Exec *x, uint64_t *address, uint64_t bytes);
+/* The buffer, variable or device memory that an address is in or near; NULL if there is none. */
+const Region *region_near(const Machine *machine, uint64_t address);
 /* Finds the place of a variable in a map of places; false if it has none. */
 bool place_find(const Map *places, const Variable *variable, uint64_t *place);
 uint64_t variable_address(const Machine *machine, const Variable *variable, bool *found);
-uint64_t function_address(Machine *machine, const Function *function);
+uint64_t function_address(const Machine *machine, const Function *function);
 const Function *function_at(const Machine *machine, uint64_t address);
 ScalarFunction scalar_mapa, scalar_rank, scalar_in_window;
 
@@ -312,6 +316,7 @@ void region_init(Machine *machine, Region *region, const char *name, Space space
                  bool written);
 Region *region_global(Machine *machine, const char *name, uint64_t size, bool written);
 uint64_t variable_align(const Variable *variable);
+void device_prepare(Machine *machine); /* the regions and images of the launch's device */
 bool variables_prepare(Machine *machine); /* places and fills the variables in global and constant memory */
 void shared_layout(Machine *machine);
 bool memory_prepare(Machine *machine); /* buffers, module variables, parameters */
@@ -397,6 +402,7 @@ void instructions_collect(Arena *arena, Machine *machine); /* EmulatorResult.ins
 
 /* image.c */
 
+void images_prepare(Machine *machine); /* those of the launch's device */
 uint64_t image_bytes(const LaunchArgument *argument);
 /* Makes an image over the region, or a sampler if it is NULL; returns its handle. */
 uint64_t image_make(Machine *machine, const LaunchArgument *argument, Region *region);

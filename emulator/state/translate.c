@@ -86,10 +86,10 @@ static bool translate_lane(Exec *x, const Op *op, unsigned lane, unsigned bytes,
     /* Name the nearest buffer. */
     const char *near = "";
     unsigned long long offset = address;
-    uint64_t slot = (address - GLOBAL_BASE) >> SLOT_SHIFT;
-    if (address >= GLOBAL_BASE && slot < x->machine->slot_count) {
-        near = x->machine->slots[slot]->name;
-        offset = address - x->machine->slots[slot]->base;
+    const Region *region = address_space(address) == SPACE_GLOBAL ? region_near(x->machine, address) : NULL;
+    if (region) {
+        near = region->name;
+        offset = address - region->base;
     } else if (address >> 44 == WINDOW_SHARED >> 44) {
         near = "shared memory";
         offset = address - WINDOW_SHARED;

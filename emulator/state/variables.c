@@ -104,7 +104,10 @@ static Type variable_result_type(const Variable *variable)
 static bool variable_place(Machine *machine, const Variable *variable, uint64_t *constant_bytes)
 {
     uint64_t size = variable_bytes(variable);
-    if (variable->space == SPACE_GLOBAL && type_class(variable->type) != CLASS_OPAQUE) {
+    const EmulatorMemory *placed = pointer_map_get(&machine->placed, variable);
+    if (placed && variable->space == SPACE_GLOBAL) {
+        map_put(&machine->variables, pointer_key(variable), placed->address);
+    } else if (variable->space == SPACE_GLOBAL && type_class(variable->type) != CLASS_OPAQUE) {
         Region *region = region_global(machine, variable->name, size, true);
         if (!region)
             return false;
@@ -132,6 +135,16 @@ static bool variable_place(Machine *machine, const Variable *variable, uint64_t 
     return true;
 }
 
+/* A variable that is in the device's memory is filled when its module is loaded. A launch copies it to constant memory,
+ * which no kernel writes. */
+static void placed_fill(Machine *machine, const Variable *variable, const EmulatorMemory *placed, uint64_t address)
+{
+    if (machine->is_loading)
+        variable_fill(machine, variable, placed->bytes, placed->size);
+    else if (variable->space == SPACE_CONST)
+        memcpy(machine->constants.bytes + address, placed->bytes, (size_t)placed->size);
+}
+
 /* All variables are placed before any is filled, because an initialiser may name a later one. */
 bool variables_prepare(Machine *machine)
 {
@@ -143,8 +156,13 @@ bool variables_prepare(Machine *machine)
     region_init(machine, &machine->constants, "constant memory", SPACE_CONST, WINDOW_CONST, constant_bytes, true);
     for (size_t i = 0; i < variables.count; i++) {
         const Variable *variable = variables.data[i];
+        const EmulatorMemory *placed = pointer_map_get(&machine->placed, variable);
         bool found;
         uint64_t address = variable_address(machine, variable, &found), size = variable_bytes(variable);
+        if (placed) {
+            placed_fill(machine, variable, placed, address);
+            continue;
+        }
         if (!found || !variable->init_count || type_class(variable->type) == CLASS_OPAQUE)
             continue;
         if (variable->space == SPACE_GLOBAL)

@@ -1,0 +1,18 @@
+/* The runtime's functions that the emulator does not have: each says so. */
+#include <stdio.h>
+
+#include "emulated/runtime.h"
+
+static int unsupported(const char *name)
+{
+    fprintf(stderr, "Emulated GPU: %s is not supported\n", name);
+    return fail(NOT_SUPPORTED);
+}
+
+#define UNSUPPORTED(name)                                                                                              \
+    int name(void);                                                                                                    \
+    int name(void)                                                                                                     \
+    {                                                                                                                  \
+        return unsupported(#name);                                                                                     \
+    }
+#include "emulated/unsupported_runtime.def"
