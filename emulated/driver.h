@@ -132,7 +132,7 @@ uint64_t parameter_offset(const Function *function, unsigned number); /* bytes i
 const void *launch_argument(const EmulatedLaunch *launch, unsigned i);
 /* Takes the arguments from the list of cuLaunchKernel's last parameter, where there is one. False if it is invalid. */
 bool launch_unpack(EmulatedLaunch *launch, void **extra);
-/* Changes the size of the heap of the device's malloc. False once a kernel has used it, or if there is no memory. */
+/* Changes the size of the heap of the device's malloc. False once a kernel has used it, or if that is too much. */
 bool heap_resize(size_t size);
 /* Runs it in the emulator. */
 int emulated_run(const EmulatedLaunch *launch);

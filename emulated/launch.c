@@ -16,10 +16,14 @@ static size_t heap_size = USUAL_HEAP;
 
 bool heap_resize(size_t size)
 {
-    if (heap.address && size != heap_size)
+    Memory *memory = heap.address ? memory_at(heap.address) : NULL;
+    if (size > LARGEST_MEMORY || heap.used)
         return false;
+    if (memory)
+        memory_release(memory);
+    heap = (EmulatorHeap){0};
     heap_size = size;
-    return size <= LARGEST_MEMORY;
+    return true;
 }
 
 static uint64_t parameter_align(const Variable *parameter)

@@ -53,6 +53,22 @@ runs "header, another block" 4 "block.x is 64; the contract is for 128 only" "$t
 runs "header, a factor that does not divide the block" 0 "0 wrong" "$tmp/driver" header "$tmp/uneven.ptx" 100
 runs "preloaded, a factor that does not divide the block" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" linked \
     "$tmp/uneven.ptx" 100
+
+# $1: name; $2: a line that it must print, too; $3...: a program of parts, each of which says how much is wrong.
+is_right() {
+    local name="$1" wanted="$2"
+    shift 2
+    runs "$name" 0 ": 0 wrong" "$@"
+    result "$name: all parts" "$(grep -E '(^|[^0-9])[1-9][0-9]* wrong' "$tmp/out")"
+    result "$name: '$wanted'" "$(grep -qxF "$wanted" "$tmp/out" || echo "not in: $(grep -m 2 regis "$tmp/out")")"
+}
+
+result "a C program of the driver's functions" "$($CC -std=gnu11 -Wall -Wextra -Werror -I. -o "$tmp/driver_calls" \
+    tests/launching/driver_calls.c -L"$emulated" -l:libcuda.so.1 2>&1 | head -n 3)"
+is_right "the driver's functions" "Emulated GPU: cuGreenCtxCreate is not supported" PTXOPT_PTXAS=/none \
+    PTXOPT_NVJITLINK=/none "$tmp/driver_calls"
+result "the driver's functions: estimated registers" \
+    "$(grep -qx 'kernel: 32 registers, 2048 bytes shared, 4 constant' "$tmp/out" || grep '^kernel' "$tmp/out")"
 export PTXOPT_LAUNCH_REPORT=1
 for way in linked dlsym proc library enumerated ex cooperative graph changed first any older asks; do
     runs "preloaded, $way" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" $way "$tmp/coarse.ptx" 128
@@ -132,6 +148,38 @@ builds() {
 coarse=(-Xptxas -coarsen=2 -Xptxopt -q)
 # A static runtime of the name of NVIDIA's, before which the linker finds it.
 static=(-cudart static -L"$emulated/static")
+# $1: name; $2: a library of NVIDIA's, if it is installed; $3: the emulated one, which must have all of its names.
+has_names() {
+    [ -f "$2" ] || { echo "skip $1: there is no $2"; return; }
+    result "$1" "$(comm -23 <(nm -D --defined-only "$2" | awk '$3 ~ /cu/ { sub(/@.*/, "", $3); print $3 }' | grep -v '\.so' |
+        sort -u) <(nm -D --defined-only "$3" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort -u) | head -n 3)"
+}
+for folder in "$headers/../lib" "$headers/../lib64" "$headers/../targets/x86_64-linux/lib"; do
+    for library in libcudart.so.12 libcudart.so.13 stubs/libcuda.so; do
+        own="$emulated/$(basename "$library" | sed 's/^libcuda\.so$/&.1/')"
+        [ ! -f "$folder/$library" ] || has_names "the names of $(basename "$library")" "$folder/$library" "$own"
+    done
+done
+
+# What programs call. The figures of a kernel are those of ptxas, beside the PTX or from the PTX, or an estimate.
+cp "$root/tests/launching/memory.cu" "$root/tests/launching/calls.cu" .
+builds "memory" "$real" -cudart shared -std=c++17 -arch=sm_90 memory.cu -o memory
+is_right "memory" "limits: 0 wrong" ./memory
+builds "calls" "$real" -cudart shared -std=c++17 -arch=sm_90 calls.cu -o calls
+is_right "calls" "Emulated GPU: cudaIpcGetMemHandle is not supported" PTXOPT_PTXAS=/none PTXOPT_NVJITLINK=/none ./calls
+"$real" -std=c++17 -arch=sm_90 -Xptxas -v -cubin calls.cu -o calls.cubin >"$tmp/log" 2>&1
+registers="$(grep -A 3 "'_Z10sum_shared" "$tmp/log" | sed -n 's/.*Used \([0-9]*\) registers.*/\1/p')"
+figures="sum_shared: $registers registers, 4096 bytes shared, 0 local, 0 constant"
+result "calls: figures of ptxas" "$(grep -qx "$figures" "$tmp/out" || grep sum_shared "$tmp/out")"
+builds "calls, PTX alone" "$real" -cudart shared -std=c++17 -gencode arch=compute_90,code=compute_90 calls.cu -o calls-ptx
+is_right "calls, PTX alone" "$figures" ./calls-ptx
+runs "calls, no assembler" 0 "sum_shared: 32 registers, 4096 bytes shared, 0 local, 0 constant" PTXOPT_PTXAS=/none \
+    PTXOPT_NVJITLINK=/none ./calls-ptx
+builds "memory, a static runtime" "$real" "${static[@]}" -std=c++17 -arch=sm_90 memory.cu -o memory-inside
+is_right "memory, a static runtime" "limits: 0 wrong" ./memory-inside
+builds "calls, threads with streams of their own" "$real" -cudart shared -default-stream per-thread -std=c++17 \
+    -arch=sm_90 calls.cu -o calls-streams
+is_right "calls, threads with streams of their own" "streams: 0 wrong" ./calls-streams
 builds "nvcc alone" "$real" -cudart shared -arch=sm_90 app.cu -o plain
 builds "ptxopt-nvcc" "$nvcc" -cudart shared -arch=sm_90 "${coarse[@]}" app.cu -o coarse
 builds "ptxopt-nvcc, NVIDIA's static runtime" "$nvcc" -arch=sm_90 "${coarse[@]}" app.cu -o static
