@@ -79,8 +79,7 @@ int fill_run(const Fill *fill)
 
 static int submit(const CopyPlace *to, const CopyPlace *from, size_t size, void *stream)
 {
-    const Work work = {.kind = WORK_COPY,
-                       .copy = {.from = *from, .to = *to, .width = size, .height = 1, .depth = 1}};
+    const Work work = {.kind = WORK_COPY, .copy = {.from = *from, .to = *to, .width = size, .height = 1, .depth = 1}};
     return stream_submit(stream, &work);
 }
 

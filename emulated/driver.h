@@ -62,8 +62,8 @@ const EmulatorMemory *memory_list(Arena *arena, size_t *count);
 
 typedef struct Array {
     ArrayShape shape;
-    uint8_t *bytes;  /* dense: layer or z, y, x, channel */
-    bool is_level;   /* of a mipmapped array, which owns it */
+    uint8_t *bytes; /* dense: layer or z, y, x, channel */
+    bool is_level;  /* of a mipmapped array, which owns it */
 } Array;
 
 size_t array_texel_bytes(const Array *array);
@@ -84,8 +84,8 @@ int fill_run(const Fill *fill);
 typedef struct EmulatedModule {
     Arena *arena;
     Module *module;
-    const char *text;   /* its PTX */
-    const void *cubin;  /* of the device's architecture, beside the PTX; NULL: none */
+    const char *text;  /* its PTX */
+    const void *cubin; /* of the device's architecture, beside the PTX; NULL: none */
     size_t cubin_size;
     struct Figures *figures; /* of all kernels; NULL: not asked for yet */
     Memory **variables;
@@ -95,8 +95,8 @@ typedef struct EmulatedModule {
 typedef struct EmulatedFunction {
     EmulatedModule *module;
     const Function *function;
-    unsigned most_shared;    /* dynamic shared memory that a launch may have */
-    int carveout, cache;     /* as set; without effect */
+    unsigned most_shared; /* dynamic shared memory that a launch may have */
+    int carveout, cache;  /* as set; without effect */
     unsigned cluster_policy;
     bool allows_large_clusters;
 } EmulatedFunction;
@@ -187,6 +187,5 @@ void event_set(void *event); /* records it now */
 
 /* Another name of a function of this file. */
 #define SAME(name, function) extern __typeof__(function) name __attribute__((alias(#function)))
-
 
 #endif

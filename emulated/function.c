@@ -34,7 +34,7 @@ static int ptx_version(const Module *module)
 static int cluster_size(const EmulatedFunction *function, int axis)
 {
     const Tuning *tuning = &function->function->tuning;
-    return !tuning->reqnctapercluster_count                  ? 0
+    return !tuning->reqnctapercluster_count                   ? 0
            : (unsigned)axis < tuning->reqnctapercluster_count ? (int)tuning->reqnctapercluster[axis]
                                                               : 1;
 }

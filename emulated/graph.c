@@ -264,14 +264,12 @@ int cuGraphAddKernelNode(void **node, void *graph, void *const *needs, size_t co
     return add_kernel(node, graph, needs, count, parameters, false);
 }
 
-int cuGraphAddKernelNode_v2(void **node, void *graph, void *const *needs, size_t count,
-                            const KernelNode *parameters)
+int cuGraphAddKernelNode_v2(void **node, void *graph, void *const *needs, size_t count, const KernelNode *parameters)
 {
     return add_kernel(node, graph, needs, count, parameters, true);
 }
 
-int cuGraphAddMemcpyNode(void **node, void *graph, void *const *needs, size_t count, const Copy3D *copy,
-                         void *context)
+int cuGraphAddMemcpyNode(void **node, void *graph, void *const *needs, size_t count, const Copy3D *copy, void *context)
 {
     (void)context;
     return add(node, graph, needs, count, &(Work){.kind = WORK_COPY, .copy = *copy});

@@ -159,11 +159,8 @@ static Launch launch_describe(Arena *arena, const EmulatedLaunch *wanted, const 
     launch.arguments = ARENA_ARRAY(arena, LaunchArgument, launch.argument_count + 1);
     for (unsigned i = 0; i < launch.argument_count; i++) {
         uint64_t size = variable_bytes(function->prototype.params[i]);
-        launch.arguments[i] = (LaunchArgument){.kind = ARGUMENT_SCALAR,
-                                               .type = TYPE_U8,
-                                               .count = size,
-                                               .bytes = launch_argument(wanted, i),
-                                               .size = size};
+        launch.arguments[i] = (LaunchArgument){
+            .kind = ARGUMENT_SCALAR, .type = TYPE_U8, .count = size, .bytes = launch_argument(wanted, i), .size = size};
     }
     return launch;
 }

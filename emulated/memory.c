@@ -1,6 +1,6 @@
-/* The device's memory. Device memory is at addresses that the host does not have, so that a host's access to it fails as
- * on a device; managed and pinned memory is at the address at which the host has it. Addresses are not used again, so
- * that an access to memory that was freed is seen. */
+/* The device's memory. Device memory is at addresses that the host does not have, so that a host's access to it fails
+ * as on a device; managed and pinned memory is at the address at which the host has it. Addresses are not used again,
+ * so that an access to memory that was freed is seen. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,8 +60,8 @@ static bool memory_insert(Memory *memory)
 
 static void *pages_make(uint64_t size)
 {
-    void *pages = mmap(NULL, (size_t)size + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                       -1, 0);
+    void *pages =
+        mmap(NULL, (size_t)size + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return pages == MAP_FAILED ? NULL : pages;
 }
 
@@ -353,8 +353,23 @@ int cuMemRangeGetAttributes(void **data, size_t *sizes, int *attributes, size_t 
 /* CUpointer_attribute. */
 static int pointer_attribute(void *data, int attribute, const Memory *memory, uint64_t address)
 {
-    enum { CONTEXT = 1, TYPE, DEVICE_POINTER, HOST_POINTER, SYNC = 6, ID, IS_MANAGED, ORDINAL, RANGE_BEGIN = 11,
-           RANGE_SIZE, MAPPED, ACCESS = 16, POOL = 17, MAPPING_SIZE = 18, MAPPING_BASE = 19 };
+    enum {
+        CONTEXT = 1,
+        TYPE,
+        DEVICE_POINTER,
+        HOST_POINTER,
+        SYNC = 6,
+        ID,
+        IS_MANAGED,
+        ORDINAL,
+        RANGE_BEGIN = 11,
+        RANGE_SIZE,
+        MAPPED,
+        ACCESS = 16,
+        POOL = 17,
+        MAPPING_SIZE = 18,
+        MAPPING_BASE = 19
+    };
     bool is_host = memory->kind == KIND_PINNED || memory->kind == KIND_REGISTERED;
     switch (attribute) {
     case CONTEXT: *(void **)data = memories; return DONE;
@@ -391,7 +406,7 @@ int cuPointerGetAttributes(unsigned count, int *attributes, void **data, uint64_
     const Memory *memory = memory_at(address);
     for (unsigned i = 0; i < count; i++) {
         int attribute = attributes[i];
-        size_t size = attribute == TYPE || attribute == ORDINAL                                ? sizeof(int)
+        size_t size = attribute == TYPE || attribute == ORDINAL                             ? sizeof(int)
                       : attribute == IS_MANAGED || attribute == SYNC || attribute == MAPPED ? 1
                                                                                             : sizeof(uint64_t);
         memset(data[i], 0, size);

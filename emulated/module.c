@@ -164,8 +164,8 @@ int cuModuleGetFunction(void **result, void *module, const char *name)
             unused = &functions[i];
     }
     if (unused)
-        *unused = (EmulatedFunction){
-            .module = loaded, .function = function, .most_shared = USUAL_SHARED, .carveout = -1};
+        *unused =
+            (EmulatedFunction){.module = loaded, .function = function, .most_shared = USUAL_SHARED, .carveout = -1};
     *result = unused;
     return unused ? DONE : NO_MEMORY;
 }

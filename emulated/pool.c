@@ -106,9 +106,9 @@ int cuMemPoolGetAttribute(void *handle, int attribute, void *value)
     if (attribute <= REUSE_LAST)
         *(int *)value = pool->reuse[attribute];
     else
-        *(uint64_t *)value = attribute == THRESHOLD                         ? pool->threshold
+        *(uint64_t *)value = attribute == THRESHOLD                       ? pool->threshold
                              : attribute == RESERVED || attribute == USED ? pool->used
-                                                                            : pool->most;
+                                                                          : pool->most;
     return DONE;
 }
 

@@ -65,15 +65,15 @@ static int copy_batch(void *const *to, const void *const *from, const size_t *si
 
 /* CUDA 12 gives a place for the number of the copy that failed, too. */
 #if RUNTIME_VERSION >= 13000
-int cudaMemcpyBatchAsync(void *const *to, const void *const *from, const size_t *sizes, size_t count,
-                         void *attributes, size_t *places, size_t attribute_count, void *stream)
+int cudaMemcpyBatchAsync(void *const *to, const void *const *from, const size_t *sizes, size_t count, void *attributes,
+                         size_t *places, size_t attribute_count, void *stream)
 {
     (void)attributes, (void)places, (void)attribute_count;
     return copy_batch(to, from, sizes, count, stream);
 }
 #else
-int cudaMemcpyBatchAsync(void *const *to, const void *const *from, const size_t *sizes, size_t count,
-                         void *attributes, size_t *places, size_t attribute_count, size_t *failed, void *stream)
+int cudaMemcpyBatchAsync(void *const *to, const void *const *from, const size_t *sizes, size_t count, void *attributes,
+                         size_t *places, size_t attribute_count, size_t *failed, void *stream)
 {
     (void)attributes, (void)places, (void)attribute_count, (void)failed;
     return copy_batch(to, from, sizes, count, stream);
@@ -90,8 +90,7 @@ int cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t size, s
     int error = symbol_find(symbol, &address, &room);
     if (!error && (offset > room || size > room - offset))
         error = INVALID_VALUE;
-    return error ? fail(error)
-                 : cudaMemcpyAsync((void *)(uintptr_t)(address + offset), from, size, direction, stream);
+    return error ? fail(error) : cudaMemcpyAsync((void *)(uintptr_t)(address + offset), from, size, direction, stream);
 }
 
 int cudaMemcpyToSymbol(const void *symbol, const void *from, size_t size, size_t offset, int direction)
@@ -140,8 +139,8 @@ static CopyPlace array_place(const void *array, size_t x, size_t y)
     return (CopyPlace){.memory = MEMORY_ARRAY, .array = (void *)array, .x = x, .y = y};
 }
 
-int cudaMemcpy2DToArrayAsync(void *to, size_t x, size_t y, const void *from, size_t pitch, size_t width,
-                             size_t height, int direction, void *stream)
+int cudaMemcpy2DToArrayAsync(void *to, size_t x, size_t y, const void *from, size_t pitch, size_t width, size_t height,
+                             int direction, void *stream)
 {
     Copy3D box = {.from = source_place(from, direction), .to = array_place(to, x, y), .width = width, .height = height};
     box.from.pitch = pitch;
@@ -279,8 +278,9 @@ int cudaMemcpy3D(const RuntimeCopy3D *given)
 
 int cudaMemcpy3DPeerAsync(const RuntimeCopy3DPeer *given, void *stream)
 {
-    const RuntimeCopy3D box = {given->from_array, given->from_position, given->from,   given->to_array,
-                               given->to_position, given->to,           given->extent, WITHIN_DEVICE};
+    const RuntimeCopy3D box = {given->from_array, given->from_position, given->from,
+                               given->to_array,   given->to_position,   given->to,
+                               given->extent,     WITHIN_DEVICE};
     return given->from_device || given->to_device ? fail(INVALID_DEVICE) : cudaMemcpy3DAsync(&box, stream);
 }
 

@@ -73,7 +73,7 @@ typedef enum Member { INTEGER, SIZE, TEXT } Member;
 
 typedef struct Property {
     Member member;
-    int attribute; /* of the device; 0: TOTAL or none */
+    int attribute;   /* of the device; 0: TOTAL or none */
     int first, last; /* runtime versions that have it, in thousands; 0: any */
 } Property;
 

@@ -15,8 +15,8 @@
 static int attributes_read(FunctionAttributes *attributes, void *function)
 {
     enum { MOST_THREADS, SHARED, CONSTANT, LOCAL, REGISTERS, CLUSTER_POLICY = 15, LARGE_CLUSTERS = 14 };
-    static const int numbers[] = {MOST_THREADS, REGISTERS, 5, 6, 7, 8, 9, 10, 11, 12, 13, CLUSTER_POLICY,
-                                  LARGE_CLUSTERS};
+    static const int numbers[] = {MOST_THREADS,   REGISTERS,     5, 6, 7, 8, 9, 10, 11, 12, 13,
+                                  CLUSTER_POLICY, LARGE_CLUSTERS};
     static const int sizes[] = {SHARED, CONSTANT, LOCAL};
     size_t *size = &attributes->shared;
     int *number = &attributes->most_threads, value = 0, error = DONE;
@@ -114,8 +114,7 @@ int cudaLibraryLoadData(void **library, const void *image, int *options, void **
 int cudaLibraryLoadFromFile(void **library, const char *path, int *options, void **values, unsigned count,
                             void *library_options, void *library_values, unsigned library_count)
 {
-    CALL(cuLibraryLoadFromFile, library, path, options, values, count, library_options, library_values,
-         library_count);
+    CALL(cuLibraryLoadFromFile, library, path, options, values, count, library_options, library_values, library_count);
 }
 
 int cudaLibraryUnload(void *library)

@@ -65,8 +65,8 @@ int cudaGraphAddMemcpyNodeFromSymbol(void **added, void *graph, void *const *nee
     uint64_t address = 0;
     int error = symbol_find(symbol, &address, NULL);
     return error ? fail(error)
-                 : cudaGraphAddMemcpyNode1D(added, graph, needs, count, to, (void *)(uintptr_t)(address + offset),
-                                            size, direction);
+                 : cudaGraphAddMemcpyNode1D(added, graph, needs, count, to, (void *)(uintptr_t)(address + offset), size,
+                                            direction);
 }
 
 int cudaGraphAddMemsetNode(void **added, void *graph, void *const *needs, size_t count, const Fill *fill)

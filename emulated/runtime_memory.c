@@ -261,16 +261,18 @@ static int format_of(const ChannelFormat *format, unsigned *channels)
     for (unsigned i = 0; i < 4; i++)
         *channels += format->bits[i] == bits;
     return size >= 0 && format->kind >= CHANNEL_SIGNED && format->kind <= CHANNEL_FLOAT ? formats[format->kind][size]
-                                                                                         : 0;
+                                                                                        : 0;
 }
 
 static ChannelFormat channels_of(int format, unsigned channels)
 {
-    ChannelFormat result = {.kind = format >= 0x10  ? CHANNEL_FLOAT
+    ChannelFormat result = {.kind = format >= 0x10   ? CHANNEL_FLOAT
                                     : format >= 0x08 ? CHANNEL_SIGNED
                                                      : CHANNEL_UNSIGNED};
-    int size = format & 7, bits = format == 0x20 ? 32 : format == 0x10 ? 16 : result.kind == CHANNEL_SIGNED ? 8 << size
-                                                                                                             : 4 << size;
+    int size = format & 7, bits = format == 0x20                  ? 32
+                                  : format == 0x10                ? 16
+                                  : result.kind == CHANNEL_SIGNED ? 8 << size
+                                                                  : 4 << size;
     for (unsigned i = 0; i < channels && i < 4; i++)
         result.bits[i] = bits;
     return result;

@@ -131,8 +131,7 @@ int cudaStreamGetCaptureInfo_v2(void *stream, int *status, unsigned long long *i
     CALL(cuStreamGetCaptureInfo_v3, stream, status, id, graph, needs, NULL, count);
 }
 
-int cudaStreamUpdateCaptureDependencies_v2(void *stream, void **needs, const void *edges, size_t count,
-                                           unsigned flags)
+int cudaStreamUpdateCaptureDependencies_v2(void *stream, void **needs, const void *edges, size_t count, unsigned flags)
 {
     CALL(cuStreamUpdateCaptureDependencies_v2, stream, needs, edges, count, flags);
 }

@@ -16,7 +16,7 @@ typedef struct Tips { /* the nodes that the next one comes after */
 } Tips;
 
 typedef struct Stream {
-    Graph *captured; /* NULL: it executes */
+    Graph *captured;          /* NULL: it executes */
     bool is_origin, is_given; /* of the capture; the graph was there before */
     uint64_t capture_id, id;
     Tips tips;

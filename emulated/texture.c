@@ -76,8 +76,8 @@ static bool memory_image(EmulatorImage *image, const Resource *resource)
     image->shape.depth = image->shape.layers = 1;
     image->shape.linear_memory = is_linear;
     image->shape.pitch = is_linear ? 0 : resource->pitched.pitch;
-    image->bytes = device_bytes(resource->linear.address,
-                                (height - 1) * image->shape.pitch + image->shape.width * texel);
+    image->bytes =
+        device_bytes(resource->linear.address, (height - 1) * image->shape.pitch + image->shape.width * texel);
     return image->bytes && image->shape.width;
 }
 

@@ -135,9 +135,10 @@ static void rejected(void)
 static void links(void)
 {
     static char first[] = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .global .u32 shared_value = 7;\n";
-    static char second[] = ".version 8.0\n.target sm_90\n.address_size 64\n.extern .global .u32 shared_value;\n"
-                           ".visible .entry reads(.param .u64 to)\n{\n.reg .b64 %a; .reg .b32 %r;\n"
-                           "ld.param.u64 %a, [to];\nld.global.u32 %r, [shared_value];\nst.global.u32 [%a], %r;\nret;\n}\n";
+    static char second[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n.extern .global .u32 shared_value;\n"
+        ".visible .entry reads(.param .u64 to)\n{\n.reg .b64 %a; .reg .b32 %r;\n"
+        "ld.param.u64 %a, [to];\nld.global.u32 %r, [shared_value];\nst.global.u32 [%a], %r;\nret;\n}\n";
     void *state, *image, *module, *function;
     uint64_t memory = 0;
     unsigned value = 0;

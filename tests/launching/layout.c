@@ -2,6 +2,7 @@
  * 'kern' and 'ctx'. */
 #include <cuda.h>
 #include <driver_types.h>
+#include <texture_types.h>
 
 #include "runtime/runtime.h"
 

@@ -148,11 +148,15 @@ builds() {
 coarse=(-Xptxas -coarsen=2 -Xptxopt -q)
 # A static runtime of the name of NVIDIA's, before which the linker finds it.
 static=(-cudart static -L"$emulated/static")
+# The functions that a library has, without those with C++ names.
+names_of() {
+    nm -D --defined-only "$1" | awk '{ sub(/@.*/, "", $3); print $3 }' | grep -E '^(cu|__cuda)' | sort -u
+}
+
 # $1: name; $2: a library of NVIDIA's, if it is installed; $3: the emulated one, which must have all of its names.
 has_names() {
     [ -f "$2" ] || { echo "skip $1: there is no $2"; return; }
-    result "$1" "$(comm -23 <(nm -D --defined-only "$2" | awk '$3 ~ /cu/ { sub(/@.*/, "", $3); print $3 }' | grep -v '\.so' |
-        sort -u) <(nm -D --defined-only "$3" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort -u) | head -n 3)"
+    result "$1" "$(comm -23 <(names_of "$2") <(names_of "$3") | head -n 3)"
 }
 for folder in "$headers/../lib" "$headers/../lib64" "$headers/../targets/x86_64-linux/lib"; do
     for library in libcudart.so.12 libcudart.so.13 stubs/libcuda.so; do
@@ -171,7 +175,8 @@ is_right "calls" "Emulated GPU: cudaIpcGetMemHandle is not supported" PTXOPT_PTX
 registers="$(grep -A 3 "'_Z10sum_shared" "$tmp/log" | sed -n 's/.*Used \([0-9]*\) registers.*/\1/p')"
 figures="sum_shared: $registers registers, 4096 bytes shared, 0 local, 0 constant"
 result "calls: figures of ptxas" "$(grep -qx "$figures" "$tmp/out" || grep sum_shared "$tmp/out")"
-builds "calls, PTX alone" "$real" -cudart shared -std=c++17 -gencode arch=compute_90,code=compute_90 calls.cu -o calls-ptx
+builds "calls, PTX alone" "$real" -cudart shared -std=c++17 -gencode arch=compute_90,code=compute_90 calls.cu \
+    -o calls-ptx
 is_right "calls, PTX alone" "$figures" ./calls-ptx
 runs "calls, no assembler" 0 "sum_shared: 32 registers, 4096 bytes shared, 0 local, 0 constant" PTXOPT_PTXAS=/none \
     PTXOPT_NVJITLINK=/none ./calls-ptx
