@@ -18,6 +18,7 @@ static void warp_start(Machine *machine, BlockState *block, Warp *warp, unsigned
     warp->loaded = 0;
     warp->repeats = 0;
     warp->cluster_arrived = 0;
+    warp->registers = machine->launch_registers;
     unsigned threads = machine->block_threads - index * LANES;
     warp->live = threads >= LANES ? ALL_LANES : (1u << threads) - 1;
     for (unsigned lane = 0; lane < LANES; lane++) {
@@ -50,6 +51,7 @@ static void block_start(Machine *machine, BlockState *block)
     block->index = ((uint64_t)block->id[2] * grid[1] + block->id[1]) * grid[0] + block->id[0];
     block->live_threads = machine->block_threads;
     block->active = true;
+    block->free_registers = 0;
     memset(block->shared.bytes, 0, (size_t)block->shared.size);
     if (block->shared.written)
         memset(block->shared.written, 0, (size_t)block->shared.size);
@@ -238,6 +240,12 @@ static bool cluster_run_turn(Machine *machine, Cluster *cluster, bool *moved)
 
 static bool cluster_stuck(Machine *machine, Cluster *cluster)
 {
+    /* Whoever waits for registers may be what the others wait for. */
+    for (unsigned i = 0; i < cluster->count; i++) {
+        Exec x = {.machine = machine, .block = cluster->blocks[i]};
+        if (cluster->blocks[i]->active && pool_stuck(&x))
+            return false;
+    }
     for (unsigned i = 0; i < cluster->count; i++)
         if (cluster->blocks[i]->active)
             return block_stuck(machine, cluster->blocks[i]);

@@ -183,6 +183,7 @@ typedef enum FaultKind {
     FAULT_UNDEFINED, /* a read of a register never written */
     FAULT_BARRIER,   /* divergent or incomplete barrier */
     FAULT_WARP_SYNC, /* the members of a warp-level operation cannot all take part */
+    FAULT_POOL, /* a warp waits forever for registers of its block, or lets go of more than it has */
     FAULT_RACE,
     FAULT_HANG,
     FAULT_DIVISION, /* an integer division by zero */

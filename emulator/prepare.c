@@ -82,6 +82,52 @@ static bool launch_check(Machine *machine, const Function *entry)
     return cluster_prepare(machine, entry);
 }
 
+/* The registers of an SM, all of which one block may have, on every architecture that has setmaxnreg; and how many a
+ * thread can have, and is given at least. */
+enum { SM_REGISTERS = 65536, THREAD_MOST = 255, THREAD_LEAST = 24, THREAD_UNIT = 8 };
+
+/* The limit of the directives; 0: there is none. */
+static unsigned registers_limit(const Tuning *tuning)
+{
+    const unsigned *numbers = tuning->reqntid_count ? tuning->reqntid : tuning->maxntid;
+    unsigned count = tuning->reqntid_count ? tuning->reqntid_count : tuning->maxntid_count;
+    uint64_t threads = 1, limit = tuning->maxnreg ? tuning->maxnreg : THREAD_MOST;
+    for (unsigned d = 0; d < count; d++)
+        threads *= numbers[d];
+    if (tuning->minnctapersm && count && threads) {
+        uint64_t each = SM_REGISTERS / (divide_up(threads, LANES) * LANES * tuning->minnctapersm);
+        each -= each % THREAD_UNIT;
+        limit = each < limit ? each : limit;
+    } else if (!tuning->maxnreg) {
+        return 0;
+    }
+    return (unsigned)(limit < THREAD_LEAST ? THREAD_LEAST : limit);
+}
+
+/* The most registers that a warp of the launch asks for; 0: none does. */
+static unsigned registers_wanted(const Machine *machine)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < machine->code_list.count; i++) {
+        const Body *body = machine->code_list.data[i]->body;
+        for (size_t b = 0; b < body->blocks.count; b++)
+            for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+                if (inst->sync == SYNC_REGISTERS && inst_has(inst, MOD_INC) && inst->operands[0].constant->bits > most)
+                    most = inst->operands[0].constant->bits;
+    }
+    return (unsigned)most;
+}
+
+/* The registers of each thread at launch are those that ptxas 13.0 gives: what the directives allow, or as many as a
+ * setmaxnreg.inc asks for at most, if that is less; a thread may need more itself, but then none waits in any case.
+ * Without a limit, setmaxnreg is ignored. */
+static void registers_prepare(Machine *machine)
+{
+    unsigned limit = registers_limit(&machine->entry->body->tuning), wanted = registers_wanted(machine);
+    unsigned each = wanted && wanted < limit ? wanted : limit;
+    machine->launch_registers = (unsigned)align_up(each, THREAD_UNIT);
+}
+
 bool machine_prepare(Machine *machine)
 {
     const Function *entry = find_entry(machine->module, machine->launch->kernel);
@@ -89,6 +135,7 @@ bool machine_prepare(Machine *machine)
         return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "the module has no kernel %s", machine->launch->kernel);
     if (!launch_check(machine, entry) || !machine_collect(machine, entry) || !memory_prepare(machine))
         return false;
+    registers_prepare(machine);
     shared_layout(machine);
     if (machine->shared_bytes > UINT32_C(1) << 24)
         return fault_static(machine, FAULT_LAUNCH, entry, NULL, "more than 16 MiB of shared memory");

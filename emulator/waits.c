@@ -12,7 +12,8 @@ typedef struct Wait {
 
 typedef VEC(Wait) WaitVec;
 
-static const char in_loop[] = "in the loop", at_barrier[] = "at the barrier", at_warp[] = "for lanes of their warp";
+static const char in_loop[] = "in the loop", at_barrier[] = "at the barrier", at_warp[] = "for lanes of their warp",
+                  at_pool[] = "for registers of their block";
 
 static const Op *split_op(const Split *split, uint32_t pc)
 {
@@ -53,7 +54,8 @@ static void warp_add(Machine *machine, WaitVec *waits, const Warp *warp)
         wait_add(machine, waits, warp, warp->runnable[i], in_loop, loop_pc(machine, warp->runnable[i]));
     for (unsigned i = 0; i < warp->blocked_count; i++) {
         const Split *split = warp->blocked[i];
-        wait_add(machine, waits, warp, split, split->wait == WAIT_WARP ? at_warp : at_barrier, split->pc);
+        const char *place = split->wait == WAIT_WARP ? at_warp : split->wait == WAIT_POOL ? at_pool : at_barrier;
+        wait_add(machine, waits, warp, split, place, split->pc);
     }
 }
 

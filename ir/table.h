@@ -41,7 +41,8 @@ typedef enum SyncKind {
     SYNC_MBARRIER,
     SYNC_ASYNC_GROUP, /* cp.async.commit_group, wait_group ... */
     SYNC_GRID,        /* griddepcontrol: waits for other grids */
-    SYNC_OTHER,       /* setmaxnreg, tcgen05 ...: never touched */
+    SYNC_REGISTERS,   /* setmaxnreg: waits for registers that other warps of the block let go of */
+    SYNC_OTHER,       /* tcgen05 ...: never touched */
 } SyncKind;
 
 typedef enum Category {

@@ -2,6 +2,16 @@
 #include "emulator/decode/decode.h"
 
 /* bar.sync a {, b}; bar.arrive a, b; bar.red d, a {, b}, p */
+bool decode_setmaxnreg(Decoder *d)
+{
+    uint32_t guard = decoder_guard_open(d);
+    Op *op = decoder_emit(d, run_setmaxnreg);
+    op->pool.registers = (uint32_t)d->inst->operands[0].constant->bits;
+    op->pool.increases = inst_has(d->inst, MOD_INC);
+    decoder_guard_close(d, guard);
+    return true;
+}
+
 bool decode_barrier(Decoder *d)
 {
     const Inst *inst = d->inst;

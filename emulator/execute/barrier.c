@@ -139,7 +139,8 @@ static void fault_waiting(Exec *x, Split *split)
     if (split->wait == WAIT_ALIGNED) {
         uint32_t missing = x->warp->live & ~split->mask;
         fault_at(x, op, (unsigned)__builtin_ctz(missing), FAULT_BARRIER,
-                 "lanes 0x%08x of the warp are at the barrier, but lanes 0x%08x are not", split->mask, missing);
+                 "lanes 0x%08x of the warp are at the %s, but lanes 0x%08x are not", split->mask,
+                 op->inst->sync == SYNC_REGISTERS ? "setmaxnreg" : "barrier", missing);
         return;
     }
     uint32_t missing, together = split_lanes_together(x->warp, split, &missing);
@@ -167,7 +168,7 @@ bool warp_resolve(Exec *x)
     if (let_leave(x))
         return true;
     for (unsigned i = 0; i < warp->blocked_count; i++)
-        if (warp->blocked[i]->wait == WAIT_BARRIER)
+        if (warp->blocked[i]->wait == WAIT_BARRIER || warp->blocked[i]->wait == WAIT_POOL)
             return true;
     for (unsigned i = 0; i < warp->blocked_count; i++) {
         Split *split = warp->blocked[i];

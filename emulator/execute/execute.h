@@ -126,6 +126,12 @@ void barrier_recheck(BlockState *block); /* after threads exited */
  * fault, if the warp can never continue. */
 bool warp_resolve(Exec *x);
 
+/* pool.c */
+
+OpFunction run_setmaxnreg;
+/* Reports a warp of the block that waits for registers; false if there is none. */
+bool pool_stuck(Exec *x);
+
 /* cluster.c */
 
 Step cluster_arrive(Exec *x, const Op *op, uint32_t mask);

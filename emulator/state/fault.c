@@ -14,6 +14,7 @@ const char *fault_name(FaultKind kind)
         [FAULT_UNDEFINED] = "undefined register",
         [FAULT_BARRIER] = "barrier divergence",
         [FAULT_WARP_SYNC] = "warp divergence",
+        [FAULT_POOL] = "register pool",
         [FAULT_RACE] = "data race",
         [FAULT_HANG] = "hang",
         [FAULT_DIVISION] = "division by zero",

@@ -145,6 +145,10 @@ struct Op {
             bool relaxed;               /* does not publish writes */
         } barrier;
         struct {
+            uint32_t registers; /* of each thread */
+            bool increases;
+        } pool;
+        struct {
             uint32_t dest_offset, source_offset, bytes;
         } copy;
         struct {

@@ -72,7 +72,7 @@ struct Frame {
     unsigned depth;
 };
 
-typedef enum WaitKind { WAIT_NONE, WAIT_CHILDREN, WAIT_BARRIER, WAIT_ALIGNED, WAIT_WARP } WaitKind;
+typedef enum WaitKind { WAIT_NONE, WAIT_CHILDREN, WAIT_BARRIER, WAIT_ALIGNED, WAIT_WARP, WAIT_POOL } WaitKind;
 
 struct Split {
     Split *parent, *next_free;
@@ -109,6 +109,7 @@ struct Warp {
     Split *blocked[LANES];
     unsigned blocked_count;
     Frame *root;
+    unsigned registers; /* of each thread, as setmaxnreg leaves them; 0: they are not counted */
     uint32_t cluster_arrived; /* lanes that have arrived in the current phase of the cluster's barrier */
     uint64_t idle_steps;
     uint64_t steps; /* ops executed since the block started */
@@ -150,6 +151,7 @@ struct BlockState {
     unsigned warp_count;
     unsigned clock_size; /* entries of a clock: one for each warp, one for all other blocks */
     unsigned live_threads;
+    unsigned free_registers; /* that its warps have let go of, for each thread of a warp */
     Region shared;
     Barrier barriers[BARRIER_COUNT];
     Agreement *agreements; /* by number of the branch, from 0; NULL: there are none */
@@ -179,6 +181,7 @@ struct Machine {
     unsigned cluster[3];        /* in blocks */
     bool explicit_cluster;
     unsigned block_threads;
+    unsigned launch_registers; /* of each thread, where setmaxnreg has an effect; else 0 */
 
     Region *slots[MAX_SLOTS];
     unsigned slot_count;
