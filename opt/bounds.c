@@ -4,12 +4,24 @@
  * Without .maxntid an assembler assumes blocks of 1,024 threads.  Told that blocks are smaller it may give each thread
  * more registers, and then fewer blocks may fit on an SM: so the directive is measured wherever there is a judge.  The
  * register search measures it as one candidate among others; without it the directive stays unless it does harm, by
- * spills, or by fewer blocks where the kernel is not predicted to be as fast. */
+ * spills, or by fewer blocks where the kernel is not predicted to be as fast.  Kernels whose warps pass on registers
+ * keep their directives, which give the registers that they have at launch. */
+#include "opt/demands.h"
 #include "opt/pass.h"
 #include "opt/registers_search.h"
 
+static bool is_objected(const PassContext *context, const Demands *demands, const Figures *without,
+                        const Figures *with)
+{
+    const Residency residency = {.machine = context->machine, .block = context->block};
+    return demands_objection(context->arena, demands, &residency, without, with) != NULL;
+}
+
 static bool does_harm(const PassContext *context, const Tuning *declared)
 {
+    const Demands demands = demands_find(context->kernel);
+    if (demands.pool)
+        return true;
     if (!context->judge || !context->machine)
         return false;
     const FunctionForm now = pass_form(context, context->body);
@@ -19,7 +31,7 @@ static bool does_harm(const PassContext *context, const Tuning *declared)
     context->judge->measure(context->judge->context, &form, &with);
     context->judge->measure(context->judge->context, &now, &without);
     return with.known && without.known &&
-           (figures_spills(&with) > figures_spills(&without) ||
+           (figures_spills(&with) > figures_spills(&without) || is_objected(context, &demands, &without, &with) ||
             (pass_blocks_on_sm(context, &with, 0) < pass_blocks_on_sm(context, &without, 0) &&
              pass_is_slower(context, &form, &with, &now, &without)));
 }

@@ -27,7 +27,7 @@ bool search_bounds(Search *search)
 {
     const BlockSize *block = &search->passes.block;
     const Tuning *tuning = &search->best->tuning;
-    if (!block_size_total(block) || tuning->maxntid_count || tuning->reqntid_count)
+    if (!block_size_total(block) || tuning->maxntid_count || tuning->reqntid_count || search->demands.pool)
         return false;
     Body *body = body_clone(search->best);
     block_size_declare(block, &body->tuning);
@@ -446,7 +446,7 @@ static void target_fixed(Search *search, const Body *input, PassContext *context
     capped_start(search, input);
     if (!result->capped.known) {
         nothing_changed(search, context,
-                        arena_printf(search->passes.arena, "the input does not assemble under the cap: %s",
+                        arena_printf(search->passes.arena, "the input cannot be used under the cap: %s",
                                      result->capped.message ? result->capped.message : "no reason given"));
         return;
     }
@@ -477,6 +477,19 @@ static void target_fixed(Search *search, const Body *input, PassContext *context
         result->explanation = preferred;
 }
 
+/* The registers stay as they are, and what the target was is only said. */
+static void target_keep(Search *search, PassContext *context, const char *reason)
+{
+    const RegistersRequest *request = search->request;
+    RegistersResult *result = search->result;
+    result->capped = result->before;
+    if (request->goal == GOAL_COUNT) {
+        result->target = request->target;
+        result->reached = result->before.registers <= request->target;
+    }
+    nothing_changed(search, context, reason);
+}
+
 /* Says so of passes that have no form for -d to print. */
 static void dumps_complete(const Search *search)
 {
@@ -495,6 +508,7 @@ void registers_reduce(PassContext *context, const RegistersRequest *request, Reg
         .passes = *context,
         .request = request,
         .result = result,
+        .demands = demands_find(context->kernel),
         .most_instructions = UINT64_MAX,
         .random = {0x7074786f7074u},
     };
@@ -502,12 +516,15 @@ void registers_reduce(PassContext *context, const RegistersRequest *request, Reg
     search.passes.analyses = NULL;
     search.passes.search = &search;
     Body *input = input_clone(context->body);
+    const char *fixed = NULL;
     search.input = input;
     result->before = search_measure(&search, input);
     if (!result->before.known)
         nothing_changed(&search, context,
                         arena_printf(context->arena, "the input does not assemble: %s",
                                      result->before.message ? result->before.message : "no reason given"));
+    else if ((fixed = demands_fix_registers(context->arena, &search.demands, &result->before)) != NULL)
+        target_keep(&search, context, fixed);
     else if (request->goal == GOAL_AUTO)
         target_auto(&search, input, context);
     else if (request->goal == GOAL_FEWEST)

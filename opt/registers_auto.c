@@ -37,12 +37,21 @@ typedef struct Boundaries {
     Prediction before;
     Option options[OPTIONS_MOST];
     unsigned count;
+    const char *cut; /* why lower boundaries are not looked at; NULL: all are */
 } Boundaries;
 
 /* The options with fewer registers than the input: all but the first, where that is to raise them. */
 static unsigned boundaries_below(const Boundaries *boundaries)
 {
     return boundaries->count - (boundaries->count && boundaries->options[0].is_raise);
+}
+
+/* Why a form cannot have so few registers. */
+static const char *cut_text(const Search *search, unsigned registers)
+{
+    const Figures *before = &search->result->before, lower = {.known = true, .registers = registers};
+    const Residency residency = {.machine = search->passes.machine, .block = search->passes.block};
+    return demands_objection(search->passes.arena, &search->demands, &residency, before, &lower);
 }
 
 static void boundaries_list(Boundaries *boundaries)
@@ -53,6 +62,10 @@ static void boundaries_list(Boundaries *boundaries)
     result->boundaries = ARENA_ARRAY(search->passes.arena, RegistersBoundary, OPTIONS_MOST);
     for (unsigned i = 0; i < list.count && boundaries_below(boundaries) < LOWER_MOST; i++) {
         const Boundary *at = &list.items[i];
+        if (at->registers < demands_fewest_registers(&search->demands, &result->before)) {
+            boundaries->cut = cut_text(search, at->registers);
+            break;
+        }
         bool is_raise = at->blocks == boundaries->now.blocks && at->registers > result->before.registers &&
                         raise_is_possible(search, boundaries->input);
         bool is_lower = at->blocks > boundaries->now.blocks && at->registers < result->before.registers &&
@@ -141,6 +154,13 @@ static void option_predict(const Boundaries *boundaries, Option *option)
     boundary->speedup = comparable ? before->cycles / after.cycles : 0;
 }
 
+/* Why the input is not used with a directive. */
+static const char *not_used(const Search *search, const char *directive, const Figures *figures)
+{
+    return arena_printf(search->passes.arena, "the input cannot be used %s: %s", directive,
+                        figures->message ? figures->message : "it does not assemble");
+}
+
 static void raise_try(const Boundaries *boundaries, Option *option)
 {
     Search *search = boundaries->search;
@@ -150,7 +170,7 @@ static void raise_try(const Boundaries *boundaries, Option *option)
     boundary->figures = search_measure(search, form);
     option->capped = search->result->before;
     if (!boundary->figures.known) {
-        boundary->verdict = "the input does not assemble with .minnctapersm";
+        boundary->verdict = not_used(search, "with .minnctapersm", &boundary->figures);
         body_free(form);
         return;
     }
@@ -181,7 +201,7 @@ static void option_try(Boundaries *boundaries, Option *option, bool may_search)
         boundary->verdict = boundary->figures.known
                                 ? arena_printf(search->passes.arena, "not reached: %u registers at best",
                                                boundary->figures.registers)
-                                : "the input does not assemble under the cap";
+                                : not_used(search, "under the cap", &boundary->figures);
         return;
     }
     option->form = body_clone(search->best);
@@ -289,6 +309,8 @@ static const char *nothing_to_gain(const Boundaries *boundaries, const char *not
     if (boundaries->count > below)
         above = arena_printf(arena, "; the %u that are free are not used: %s",
                              boundaries->options[0].boundary->registers, boundaries->options[0].boundary->verdict);
+    if (!below && boundaries->cut)
+        return boundaries->cut;
     if (!below)
         return arena_printf(arena,
                             "with %u threads per block%s an SM holds %u blocks, limited by %s; using fewer "

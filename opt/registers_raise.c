@@ -13,7 +13,7 @@ static const double least_gain = 1.01;
 bool raise_is_possible(const Search *search, const Body *input)
 {
     const Tuning *tuning = &input->tuning;
-    return search->passes.judge->predict && block_size_total(&search->passes.block) &&
+    return search->passes.judge->predict && !search->demands.pool && block_size_total(&search->passes.block) &&
            pass_is_enabled(search->passes.options, PASS_BOUNDS) && !tuning->minnctapersm && !tuning->maxnreg;
 }
 

@@ -125,6 +125,22 @@ static void charge(Search *search, const Body *body, const Figures *figures, uns
     search->used = (unsigned)(search->work / WORK_PARTS);
 }
 
+/* Gives up a form that could wait for ever where the input does not. */
+static void demands_check(const Search *search, Figures *figures)
+{
+    const PassContext *passes = &search->passes;
+    const Figures *input = &search->result->before;
+    const Residency residency = {
+        .machine = passes->machine, .block = passes->block, .dynamic_shared = search->request->dynamic_shared};
+    if (!figures->known || !input->known)
+        return;
+    const char *objection = demands_objection(passes->arena, &search->demands, &residency, input, figures);
+    if (objection) {
+        figures->known = false;
+        figures->message = objection;
+    }
+}
+
 Figures search_measure(Search *search, const Body *body)
 {
     const Judge *judge = search->passes.judge;
@@ -134,6 +150,7 @@ Figures search_measure(Search *search, const Body *body)
         figures.known = false;
     if (!figures.repeated)
         charge(search, body, &figures, WORK_PARTS);
+    demands_check(search, &figures);
     if (search->front && search_accepts(search, &figures))
         front_offer(search->front, body, &figures);
     return figures;

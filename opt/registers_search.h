@@ -2,6 +2,7 @@
 #ifndef PTXOPT_OPT_REGISTERS_SEARCH_H
 #define PTXOPT_OPT_REGISTERS_SEARCH_H
 
+#include "opt/demands.h"
 #include "opt/registers.h"
 #include "support/support.h"
 
@@ -18,6 +19,7 @@ typedef struct Search {
     const RegistersRequest *request;
     RegistersResult *result;
     const Body *input; /* not in SSA form */
+    Demands demands;   /* of the kernel: forms that do not meet them do not count as assembled */
     VEC(RegistersStep) steps;
     unsigned target;
     uint64_t work;     /* what has been assembled, in parts of the input: registers_search.c */
@@ -72,7 +74,8 @@ bool search_is_over(const Search *search);
  * that is worth it, or the pass has nothing better to propose. */
 bool search_is_reached(const Search *search);
 bool search_should_stop(const Search *search);
-/* Assembles a form, and counts that; of the input, what the user wrote. */
+/* Assembles a form, and counts that; of the input, what the user wrote.  A form that does not meet the kernel's
+ * demands is not known, and the message says why. */
 Figures search_measure(Search *search, const Body *body);
 /* What the judge predicts for a form, SSA or not, that was measured; not known if nobody predicts times.  It counts,
  * too. */

@@ -1,0 +1,160 @@
+#include "opt/demands.h"
+
+typedef struct Visit {
+    Arena *arena;
+    Demands demands;
+    PointerMap seen; /* Functions */
+    VEC(const Function *) pending;
+} Visit;
+
+static void visit_function(Visit *visit, const Function *function)
+{
+    if (!function->has_body && function->definition)
+        function = function->definition;
+    if (pointer_map_get(&visit->seen, function))
+        return;
+    pointer_map_put(&visit->seen, function, function);
+    VEC_PUSH(visit->arena, visit->pending, function);
+}
+
+/* An indirect call may be one of any function of the module.  In those of other modules, assemblers ignore setmaxnreg
+ * ("to maintain compatibility across compilation units"). */
+static void visit_call(Visit *visit, const Inst *call)
+{
+    const Module *module = visit->demands.module;
+    for (unsigned i = 0; i < call->operand_count; i++)
+        if (call->operands[i].kind == OPERAND_SYMBOL && call->operands[i].symbol.kind == SYMBOL_FUNCTION) {
+            visit_function(visit, call->operands[i].symbol.function);
+            return;
+        }
+    for (size_t i = 0; i < module->items.count; i++)
+        if (module->items.data[i].kind == ITEM_FUNCTION && !module->items.data[i].function->is_entry)
+            visit_function(visit, module->items.data[i].function);
+}
+
+/* Whether it reads memory that another block may write at the same time, and orders that. */
+static bool observes_blocks(const Inst *inst)
+{
+    Access access;
+    bool strong = inst->sync == SYNC_STRONG || inst->sync == SYNC_MBARRIER || inst->effects & EFFECT_VOLATILE;
+    if (!strong || !(inst->effects & EFFECT_READ) || inst->sync == SYNC_GRID)
+        return false;
+    return !inst_access(inst, &access) || (access.space != SPACE_SHARED && access.space != SPACE_LOCAL);
+}
+
+static bool is_about_clusters(const Inst *inst)
+{
+    return inst->sync == SYNC_CLUSTER_BARRIER || inst_op(inst) == OP_MAPA;
+}
+
+static void visit_inst(Visit *visit, const Inst *inst)
+{
+    Demands *demands = &visit->demands;
+    if (inst_is_opaque(inst))
+        return; /* assemblers know no such instruction, so there is no form that could be measured */
+    if (inst_is_call(inst))
+        visit_call(visit, inst);
+    if (inst->sync == SYNC_REGISTERS) {
+        unsigned registers = (unsigned)inst->operands[0].constant->bits;
+        if (!demands->pool || registers > demands->pool_most) {
+            demands->pool = inst;
+            demands->pool_most = registers;
+        }
+    }
+    if (!demands->tensor && inst_op(inst) == OP_TCGEN05 && inst_has(inst, MOD_ALLOC))
+        demands->tensor = inst;
+    if (!demands->waits && observes_blocks(inst))
+        demands->waits = inst;
+    demands->has_clusters |= is_about_clusters(inst);
+}
+
+/* As ptxas 13.0 does: .minnctapersm alone says nothing. */
+static bool limits_registers(const Tuning *tuning)
+{
+    return tuning->maxnreg || (tuning->minnctapersm && (tuning->maxntid_count || tuning->reqntid_count));
+}
+
+Demands demands_find(const Function *kernel)
+{
+    const Tuning *tuning = &kernel->tuning;
+    Visit visit = {.arena = arena_new()};
+    visit.seen.arena = visit.arena;
+    visit.demands = (Demands){
+        .module = kernel->module,
+        .pool_is_given = limits_registers(tuning),
+        .has_clusters = tuning->reqnctapercluster_count || tuning->maxclusterrank || tuning->explicitcluster ||
+                        tuning->blocksareclusters,
+    };
+    visit_function(&visit, kernel);
+    while (visit.pending.count) {
+        const Function *function = VEC_POP(visit.pending);
+        for (size_t i = 0; i < function->stmts.count; i++)
+            if (function->stmts.data[i].kind == STMT_INST)
+                visit_inst(&visit, function->stmts.data[i].inst);
+    }
+    arena_free(visit.arena);
+    return visit.demands;
+}
+
+/* "'setmaxnreg.inc.sync.aligned.u32' on line 13" */
+static const char *place(Arena *arena, const Demands *demands, const Inst *inst)
+{
+    const Source *source = demands->module->source;
+    return arena_printf(arena, "'%s' on line %u", inst_spelling(arena, inst),
+                        source ? source_position(source, inst->span.begin).line : 0);
+}
+
+/* With no fewer at launch than any setmaxnreg names, no warp ever needs registers of others, and none lets go of more
+ * than it has. */
+unsigned demands_fewest_registers(const Demands *demands, const Figures *input)
+{
+    if (!demands->pool)
+        return 0;
+    bool fits = demands->pool_is_given && demands->pool_most < input->registers;
+    return fits ? demands->pool_most : input->registers;
+}
+
+const char *demands_fix_registers(Arena *arena, const Demands *demands, const Figures *input)
+{
+    if (!demands->pool || demands_fewest_registers(demands, input) < input->registers)
+        return NULL;
+    if (!demands->pool_is_given)
+        return arena_printf(arena,
+                            "%s has no effect, because no directive limits the registers at launch; with a limit, it "
+                            "could wait forever for registers that the block does not have",
+                            place(arena, demands, demands->pool));
+    return arena_printf(arena,
+                        "%s sets %u registers for each thread, out of those that the block is launched with; if "
+                        "it were launched with fewer than %u, a warp could wait for them forever",
+                        place(arena, demands, demands->pool), demands->pool_most, input->registers);
+}
+
+/* Why the number of blocks on an SM must not change as it does; NULL if it may. */
+static const char *residency_objection(Arena *arena, const Demands *demands, const Residency *residency,
+                                       const Figures *input, const Figures *form)
+{
+    ResidencyChange change;
+    const char *reason = NULL;
+    if ((demands->waits || demands->has_clusters) && residency_falls(residency, input, form, &change))
+        reason = demands->has_clusters ? "its clusters need their blocks on SMs at the same time"
+                                       : arena_printf(arena, "%s may wait for another block, which then must be on an "
+                                                      "SM, too", place(arena, demands, demands->waits));
+    else if (demands->tensor && residency_rises(residency, input, form, &change))
+        reason = arena_printf(arena, "%s may wait for tensor memory that other blocks of the SM have",
+                              place(arena, demands, demands->tensor));
+    return reason ? arena_printf(arena, "an SM would hold %u blocks of %u threads instead of %u, and %s", change.after,
+                                 change.threads, change.before, reason)
+                  : NULL;
+}
+
+const char *demands_objection(Arena *arena, const Demands *demands, const Residency *residency, const Figures *input,
+                              const Figures *form)
+{
+    bool is_same = form->registers == input->registers;
+    if (demands->pool && !is_same &&
+        (form->registers > input->registers || form->registers < demands_fewest_registers(demands, input)))
+        return arena_printf(arena, "with %u registers at launch instead of %u, %s could wait forever for registers that the block does "
+                            "not have",
+                            form->registers, input->registers, place(arena, demands, demands->pool));
+    return residency_objection(arena, demands, residency, input, form);
+}

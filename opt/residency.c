@@ -1,0 +1,70 @@
+#include "opt/residency.h"
+
+static const BlockSize *exact_or_null(const BlockSize *block, BlockSize *exact)
+{
+    *exact = block_size_exact(block);
+    return block_size_total(exact) ? exact : NULL;
+}
+
+static unsigned divided(unsigned threads, unsigned factor)
+{
+    return factor > 1 ? (unsigned)divide_up(threads, factor) : threads;
+}
+
+/* Threads of the form's block where only the original's number of threads is known. */
+static unsigned threads_after(const LaunchChange *change, unsigned threads)
+{
+    for (unsigned d = 0; d < 3; d++)
+        threads = divided(threads, change->block[d]);
+    return threads;
+}
+
+static unsigned exact_after(const LaunchChange *change, const BlockSize *block)
+{
+    unsigned threads = 1;
+    for (unsigned d = 0; d < 3; d++)
+        threads *= divided(block->threads[d], change->block[d]);
+    return threads;
+}
+
+static ResidencyChange compare(const Residency *residency, const Figures *before, const Figures *after,
+                               unsigned threads, unsigned changed)
+{
+    const Machine *machine = residency->machine;
+    uint64_t dynamic = residency->dynamic_shared;
+    return (ResidencyChange){
+        .threads = threads,
+        .before = machine_occupancy(machine, threads, before->registers, before->shared + dynamic).blocks,
+        .after = machine_occupancy(machine, changed, after->registers,
+                                   after->shared + launch_change_shared(&residency->change, dynamic))
+                     .blocks,
+    };
+}
+
+/* Looks for a block size at which blocks are lost, or won. */
+static bool find(const Residency *residency, const Figures *before, const Figures *after, bool lost,
+                 ResidencyChange *change)
+{
+    BlockSize exact;
+    if (exact_or_null(&residency->block, &exact)) {
+        *change = compare(residency, before, after, block_size_total(&exact), exact_after(&residency->change, &exact));
+        return lost ? change->after < change->before : change->after > change->before;
+    }
+    const unsigned warp = residency->machine->warp_size, bound = block_size_total(&residency->block);
+    for (unsigned threads = warp; threads <= (bound ? bound : BLOCK_MOST_THREADS); threads += warp) {
+        *change = compare(residency, before, after, threads, threads_after(&residency->change, threads));
+        if (lost ? change->after < change->before : change->after > change->before)
+            return true;
+    }
+    return false;
+}
+
+bool residency_falls(const Residency *residency, const Figures *before, const Figures *after, ResidencyChange *change)
+{
+    return find(residency, before, after, true, change);
+}
+
+bool residency_rises(const Residency *residency, const Figures *before, const Figures *after, ResidencyChange *change)
+{
+    return find(residency, before, after, false, change);
+}
