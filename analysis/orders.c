@@ -145,8 +145,10 @@ static void iteration_next(Plan *plan)
 /* An address that was loaded before the loop is live throughout it. */
 static void address_hoist(Plan *plan, RegId address)
 {
-    if (!plan->local[address])
-        plan->kept.data[value_new(plan, address, 0)] = 1;
+    if (plan->local[address])
+        return;
+    uint32_t value = value_new(plan, address, 0); /* moves the data of 'kept' */
+    plan->kept.data[value] = 1;
 }
 
 static void node_fill(Plan *plan, uint32_t index, const LoweredInst *inst)
