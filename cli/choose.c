@@ -434,6 +434,13 @@ static bool weigh(Choice *choice, Candidate *candidate)
     }
     if (!candidate_compare(choice, candidate, choice->bases, NULL, figures))
         return false;
+    const char *objection =
+        kernel_objection(choice->arena, &candidate->result, choice->options->machine,
+                         choice->kernel->request.dynamic_shared, &choice->bases[0].before.figures, figures);
+    if (objection) {
+        trial->verdict = objection;
+        return false;
+    }
     uint64_t before = figures_spills(&choice->bases[0].before.figures), after = figures_spills(figures);
     if (after > before) {
         choice->spilling[choice->spilling_count++] = trial;

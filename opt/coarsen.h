@@ -107,6 +107,8 @@ typedef struct Legality {
     LegalityState state[LEGALITY_COUNT];
     unsigned count[LEGALITY_COUNT]; /* of instructions (LEGAL_FLOW: branches) that it is about, before any change */
     Span first[LEGALITY_COUNT];     /* the first of them; end 0: none */
+    bool waits;   /* a loop may wait for another block, as the input's does ... */
+    Span waiting; /* ... for what is read here; end 0: unknown */
 } Legality;
 
 /* "barriers" ... */

@@ -209,6 +209,8 @@ void coarsening_find_evidence(Coarsening *c);
 bool coarsening_is_exclusive(const Coarsening *c, const Block *block);
 
 /* coarsen_progress.c */
+/* Whether each turn that the loop continues has failed because another thread got on. */
+bool coarsening_is_lock_free(const Coarsening *c, const Loop *loop);
 /* Whether the loop, which may go on until another thread has done something, ends although its replicas are executed
  * one after the other. */
 bool coarsening_needs_nobody(Coarsening *c, const Loop *loop);

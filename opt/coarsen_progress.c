@@ -177,7 +177,7 @@ static bool latch_has_failed(const Coarsening *c, const Loop *loop, const Swap *
     return false;
 }
 
-static bool is_lock_free(const Coarsening *c, const Loop *loop)
+bool coarsening_is_lock_free(const Coarsening *c, const Loop *loop)
 {
     for (uint32_t b = 0; b < loop->block_count; b++)
         for (const Inst *inst = loop->blocks[b]->first; inst; inst = inst->next) {
@@ -197,6 +197,6 @@ bool coarsening_needs_nobody(Coarsening *c, const Loop *loop)
 {
     const Region *region = coarsening_region_of(c, loop->header);
     if (c->level == LEVEL_BLOCK) /* a barrier holds replicas up that the loop does not */
-        return is_lock_free(c, loop);
-    return !region || is_lock_free(c, loop) || !held_up_tell(c, loop, region);
+        return coarsening_is_lock_free(c, loop);
+    return !region || coarsening_is_lock_free(c, loop) || !held_up_tell(c, loop, region);
 }

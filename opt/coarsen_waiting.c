@@ -200,11 +200,26 @@ static bool may_wait(Waiting *w, const Loop *loop)
     return *verdict == VERDICT_WAITS || (*verdict == VERDICT_COUNTS && w->followed == MEMORY_OWN);
 }
 
+/* The loop may wait for another block, though for none of the merged threads. */
+static void note_wait(Waiting *w, const Loop *loop, const Inst *observation)
+{
+    Access access;
+    bool is_shared = inst_access(observation, &access) && access.space == SPACE_SHARED;
+    Legality *legality = w->c->legality;
+    if (is_shared || legality->waits || coarsening_is_lock_free(w->c, loop))
+        return;
+    legality->waits = true;
+    legality->waiting = observation->span;
+}
+
 static void reach_branch(Waiting *w, const Block *block, Mark mark)
 {
     const Loop *loop = loop_at_depth(w, block);
     bool is_own = loop && (mark.tag == TAG_MIXED || mark.tag == TAG_FIRST + loop->index);
-    if (is_own && block_chooses(block) && leaves_loop(w, loop, block) && may_wait(w, loop)) {
+    bool ends_loop = is_own && block_chooses(block) && leaves_loop(w, loop, block);
+    if (ends_loop)
+        note_wait(w, loop, mark.observation);
+    if (ends_loop && may_wait(w, loop)) {
         w->decides = block->last;
         w->observation = mark.observation;
     } else if (mark_join(&w->blocks[block->id], mark)) {

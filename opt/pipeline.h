@@ -62,6 +62,11 @@ typedef struct KernelResult {
     const char *registers_refusal; /* registers refused */
 } KernelResult;
 
+/* Why the coarsened form cannot be used, given the bytes of dynamic shared memory of an original block and the
+ * assembler's figures for the input and for the form, in the arena: where blocks wait for one another, or form clusters,
+ * an SM has to hold as many of them as before.  NULL: it can. */
+const char *kernel_objection(Arena *arena, const KernelResult *result, const Machine *machine, uint64_t dynamic_shared,
+                             const Figures *before, const Figures *after);
 /* Whether iterations of some loop were put side by side. */
 bool kernel_is_jammed(const KernelResult *result);
 /* The form that a result with a body is printed as. */

@@ -1,11 +1,5 @@
 #include "opt/residency.h"
 
-static const BlockSize *exact_or_null(const BlockSize *block, BlockSize *exact)
-{
-    *exact = block_size_exact(block);
-    return block_size_total(exact) ? exact : NULL;
-}
-
 static unsigned divided(unsigned threads, unsigned factor)
 {
     return factor > 1 ? (unsigned)divide_up(threads, factor) : threads;
@@ -17,6 +11,14 @@ static unsigned threads_after(const LaunchChange *change, unsigned threads)
     for (unsigned d = 0; d < 3; d++)
         threads = divided(threads, change->block[d]);
     return threads;
+}
+
+static unsigned factor_of(const LaunchChange *change)
+{
+    unsigned factor = 1;
+    for (unsigned d = 0; d < 3; d++)
+        factor *= change->block[d] ? change->block[d] : 1;
+    return factor;
 }
 
 static unsigned exact_after(const LaunchChange *change, const BlockSize *block)
@@ -45,13 +47,14 @@ static ResidencyChange compare(const Residency *residency, const Figures *before
 static bool find(const Residency *residency, const Figures *before, const Figures *after, bool lost,
                  ResidencyChange *change)
 {
-    BlockSize exact;
-    if (exact_or_null(&residency->block, &exact)) {
+    const BlockSize exact = block_size_exact(&residency->block);
+    if (block_size_total(&exact)) {
         *change = compare(residency, before, after, block_size_total(&exact), exact_after(&residency->change, &exact));
         return lost ? change->after < change->before : change->after > change->before;
     }
     const unsigned warp = residency->machine->warp_size, bound = block_size_total(&residency->block);
-    for (unsigned threads = warp; threads <= (bound ? bound : BLOCK_MOST_THREADS); threads += warp) {
+    const unsigned unit = residency->whole_warps ? warp * factor_of(&residency->change) : warp;
+    for (unsigned threads = unit; threads <= (bound ? bound : BLOCK_MOST_THREADS); threads += unit) {
         *change = compare(residency, before, after, threads, threads_after(&residency->change, threads));
         if (lost ? change->after < change->before : change->after > change->before)
             return true;

@@ -11,6 +11,7 @@ typedef struct Residency {
     const Machine *machine;
     BlockSize block;         /* of the original */
     LaunchChange change;
+    bool whole_warps;        /* the changed launch needs whole warps */
     uint64_t dynamic_shared; /* bytes of a block of the original */
 } Residency;
 
@@ -21,7 +22,7 @@ typedef struct ResidencyChange {
 } ResidencyChange;
 
 /* Whether an SM holds fewer blocks of the form than of the original for some block that a launch may have: the one that
- * is known, else any multiple of a warp that .maxntid allows.  Both figures must be known. */
+ * is known, else any multiple of a warp that .maxntid and the change allow.  Both figures must be known. */
 bool residency_falls(const Residency *residency, const Figures *before, const Figures *after, ResidencyChange *change);
 /* The same for more blocks. */
 bool residency_rises(const Residency *residency, const Figures *before, const Figures *after, ResidencyChange *change);

@@ -594,6 +594,29 @@ static void spills_go_to_unused_shared_memory(void **state)
     }
 }
 
+/* Shared memory for spills leaves fewer blocks of 32 threads on an SM, which .maxntid allows, too. */
+static void spills_leave_blocks_that_others_wait_for(void **state)
+{
+    (void)state;
+    const char *plain = values_read_late(text_arena, 40), *end = strstr(plain, "ret;");
+    const char *waits = arena_printf(text_arena, "%.*sld.volatile.global.u32 %%r0, [%%rd1];\nret;\n}\n",
+                                     (int)(end - plain), plain);
+    for (int i = 0; i < 2; i++) {
+        Case test;
+        case_start(&test, i ? waits : plain, HONEST);
+        memset(test.passes.enabled, false, sizeof test.passes.enabled);
+        test.passes.enabled[PASS_BOUNDS] = test.passes.enabled[PASS_SPILLING] = true;
+        test.body->tuning.maxntid[0] = 128;
+        test.body->tuning.maxntid_count = 1;
+        test.judge.places = 64;
+        test.request.target = 24;
+        case_run(&test);
+        assert_int_equal(test.body->blocks.data[0]->pragmas.count, !i);
+        assert_int_equal(test.result.after.shared, i ? 0 : 64 * 128);
+        case_end(&test);
+    }
+}
+
 static double pragma_time, pragma_path; /* of forms with the pragma, as factors */
 
 static Prediction pragma_predict(void *context, const FunctionForm *form, const Figures *figures,
@@ -665,6 +688,7 @@ int main(void)
         cmocka_unit_test(an_assembler_judges),
         cmocka_unit_test(spills_are_not_a_way_to_reach_a_target),
         cmocka_unit_test(spills_go_to_unused_shared_memory),
+        cmocka_unit_test(spills_leave_blocks_that_others_wait_for),
         cmocka_unit_test(forms_that_are_slower_are_not_taken),
     };
     return cmocka_run_group_tests(tests, texts_start, texts_end);
