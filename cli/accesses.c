@@ -9,24 +9,11 @@ static bool is_access(const InstProfile *inst)
     return (inst->unit.pipe == PIPE_GLOBAL || inst->unit.pipe == PIPE_SHARED) && inst->spelling;
 }
 
-/* The path that a .file directive gives, without its folders, or NULL. */
-static const char *file_name(const Module *module, uint32_t index)
-{
-    for (size_t i = 0; i < module->items.count; i++) {
-        const Item *item = &module->items.data[i];
-        if (item->kind == ITEM_FILE && item->file.index == index) {
-            const char *slash = strrchr(item->file.path, '/');
-            return slash ? slash + 1 : item->file.path;
-        }
-    }
-    return NULL;
-}
-
 /* "k.cu:12", or "" where the PTX has no line information; in the arena. */
 static const char *source_place(Arena *arena, const Module *module, const Loc *loc)
 {
-    const char *name = loc ? file_name(module, loc->file) : NULL;
-    return name ? arena_printf(arena, "%s:%u", name, loc->line) : "";
+    const char *path = loc ? module_file_path(module, loc->file) : NULL, *slash = path ? strrchr(path, '/') : NULL;
+    return path ? arena_printf(arena, "%s:%u", slash ? slash + 1 : path, loc->line) : "";
 }
 
 static double each(const InstProfile *inst, double sum)

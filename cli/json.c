@@ -50,6 +50,7 @@ json_t *json_fault(const EmulatorFault *fault)
     json_object_set_new(value, "function", json_text(fault->function));
     json_object_set_new(value, "line", has_line ? json_integer(fault->position.line) : json_null());
     json_object_set_new(value, "column", has_line ? json_integer(fault->position.column) : json_null());
+    json_object_set_new(value, "source", json_text(fault->source));
     json_object_set_new(value, "block", fault->has_thread ? json_triple(fault->block) : json_null());
     json_object_set_new(value, "thread", fault->has_thread ? json_triple(fault->thread) : json_null());
     return value;

@@ -325,6 +325,7 @@ static json_t *side_json(const Verification *verification, unsigned side)
         json_object_set_new(written, "block", json_triple(writer->block));
         json_object_set_new(written, "thread", json_triple(writer->thread));
         json_object_set_new(written, "line", json_integer(writer->position.line));
+        json_object_set_new(written, "source", json_text(verification->written_sources[side]));
         json_object_set_new(written, "text", json_text(verification->written_lines[side]));
     }
     json_object_set_new(value, "written_by", written);

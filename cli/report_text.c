@@ -397,14 +397,18 @@ static void print_verification(Buf *out, const Verification *verification)
                verification->kernel ? verification->kernel : "unknown", words[verification->outcome]);
     buf_printf(out, "%s%s\n", verification->message ? ": " : "", verification->message ? verification->message : "");
     for (unsigned side = 0; side < 2 && verification->has_difference; side++)
-        if (writers[side].found)
-            buf_printf(out, "  %s: written by thread %u,%u,%u of block %u,%u,%u, line %u: %s\n", sides[side],
+        if (writers[side].found) {
+            buf_printf(out, "  %s: written by thread %u,%u,%u of block %u,%u,%u, line %u: %s", sides[side],
                        writers[side].thread[0], writers[side].thread[1], writers[side].thread[2],
                        writers[side].block[0], writers[side].block[1], writers[side].block[2],
                        writers[side].position.line,
                        verification->written_lines[side] ? verification->written_lines[side] : "");
-        else
+            if (verification->written_sources[side])
+                buf_printf(out, " (from %s)", verification->written_sources[side]);
+            buf_putc(out, '\n');
+        } else {
             buf_printf(out, "  %s: never written\n", sides[side]);
+        }
     if (verification->fault_line)
         buf_printf(out, "  line %u of the output: %s\n", verification->fault->position.line, verification->fault_line);
     if (verification->weakened)

@@ -110,6 +110,7 @@ static void find_writer(Verifier *verifier, const Module *module, const Launch *
         .watch_bytes = result->difference.bytes,
     };
     result->writers[side] = emulator_run(verifier->arena, module, launch, &options)->writer;
+    result->written_sources[side] = loc_place(verifier->arena, module, result->writers[side].loc);
     if (result->writers[side].found)
         result->written_lines[side] =
             source_line(verifier->arena, module->source, result->writers[side].position.line);
@@ -180,6 +181,8 @@ static void print_writer(const Verification *verification, const Module *input, 
         fprintf(out, "%s:%u", input->source->path, writer->position.line);
     if (verification->written_lines[side])
         fprintf(out, ": %s", verification->written_lines[side]);
+    if (verification->written_sources[side])
+        fprintf(out, " (from %s)", verification->written_sources[side]);
     fputc('\n', out);
 }
 

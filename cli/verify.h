@@ -21,6 +21,7 @@ typedef struct Verification {
     EmulatorDifference difference;
     EmulatorWriter writers[2];    /* of that element, in the input and in the output */
     const char *written_lines[2]; /* the text of their lines; NULL: never written */
+    const char *written_sources[2]; /* loc_place() of these; NULL: unknown */
     const EmulatorFault *fault;   /* of the run that failed; NULL: none */
     bool fault_in_output;
     const char *fault_line; /* the text of its line, if it is in the output; else NULL */

@@ -170,6 +170,7 @@ typedef struct EmulatorWriter {
     const char *function;
     unsigned block[3], thread[3];
     Position position; /* of the instruction */
+    const Loc *loc;    /* of the instruction, in the module; NULL: unknown */
 } EmulatorWriter;
 
 typedef enum FaultKind {
@@ -204,6 +205,7 @@ typedef struct EmulatorFault {
     bool has_thread;
     Span span; /* of the instruction, in the module's source; empty if no instruction is at fault */
     Position position;
+    const char *source; /* loc_place() of the instruction, in what the PTX was made from; NULL: unknown */
 } EmulatorFault;
 
 enum { REUSE_DISTANCES = 24 };
@@ -289,7 +291,7 @@ void emulator_load(const Module *module, const EmulatorDevice *device);
 uint64_t emulator_image_handle(unsigned index);
 const EmulatorBuffer *emulator_buffer(const EmulatorResult *result, const char *name); /* NULL if there is none */
 
-/* "FILE:LINE: out of bounds: MESSAGE (kernel K, block 0,0,0, thread 3,0,0)" */
+/* "FILE:LINE: out of bounds: MESSAGE (kernel K, block 0,0,0, thread 3,0,0, from app.cu:12)" */
 const char *fault_text(Arena *arena, const Module *module, const EmulatorFault *fault);
 void counters_print(const EmulatorCounters *counters, Buf *out);
 const char *category_name(Category category); /* "int" */

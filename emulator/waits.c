@@ -6,6 +6,7 @@
 typedef struct Wait {
     const char *place; /* "in the loop" */
     uint32_t line;     /* 0: unknown */
+    const char *source; /* loc_place() of it */
     uint64_t threads;
     unsigned block[3], thread[3]; /* of the first */
 } Wait;
@@ -31,7 +32,9 @@ static void wait_add(Machine *machine, WaitVec *waits, const Warp *warp, const S
                      uint32_t pc)
 {
     Wait wait = {.place = place, .threads = (unsigned)__builtin_popcount(split->mask)};
+    const Inst *inst = op_instruction(split->frame->code, split_op(split, pc));
     wait.line = line_of(machine, split, pc);
+    wait.source = inst ? loc_place(machine->arena, machine->module, inst->loc) : NULL;
     memcpy(wait.block, warp->block->id, sizeof wait.block);
     thread_position(warp, (unsigned)__builtin_ctz(split->mask), wait.thread);
     for (size_t i = 0; i < waits->count; i++)
@@ -69,6 +72,8 @@ static void waits_print(const WaitVec *waits, size_t without, uint64_t blocks_le
         buf_printf(out, "%s%" PRIu64 " wait%s %s", before, wait->threads, wait->threads == 1 ? "s" : "", wait->place);
         if (wait->line)
             buf_printf(out, " in line %u", wait->line);
+        if (wait->source)
+            buf_printf(out, " from %s", wait->source);
         buf_printf(out, " (first block %u,%u,%u, thread %u,%u,%u)", wait->block[0], wait->block[1], wait->block[2],
                    wait->thread[0], wait->thread[1], wait->thread[2]);
         before = ", ";

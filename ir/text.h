@@ -12,6 +12,11 @@ void body_dump(const Body *body, Buf *out);
 void inst_print(const Inst *inst, const RegVec *regs, Buf *out);
 /* "\t.loc 1 2 3\n" */
 void loc_print(const Loc *loc, Buf *out);
+/* "app.cu:12", or "app.cu:12, inlined at app.cu:40", outermost last, with the paths that .file gives; NULL if the loc
+ * (which may be NULL) names no line. */
+const char *loc_place(Arena *arena, const Module *module, const Loc *loc);
+/* The path that a .file directive gives; NULL if there is none with the index. */
+const char *module_file_path(const Module *module, uint32_t index);
 /* ".pragma "nounroll";", no line end. */
 void pragma_print(const Pragma *pragma, Buf *out);
 /* A declaration with its initialiser, no semicolon. */

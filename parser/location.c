@@ -5,7 +5,7 @@
 
 /* A location that an earlier .loc gave. */
 typedef struct Location {
-    uint32_t file, line, column;
+    const Loc *loc; /* the last */
     struct Location *next; /* with the same hash */
 } Location;
 
@@ -22,11 +22,12 @@ static bool fits_loc(Parser *parser, const uint64_t *place, Span span)
     return false;
 }
 
-static const Location *find_location(const LocTable *locations, const uint64_t *place)
+static Location *find_location(const LocTable *locations, const uint64_t *place)
 {
     const uint64_t *first = map_get(&locations->places, place_key(place));
-    const Location *location = first ? (const Location *)(uintptr_t)*first : NULL;
-    while (location && (location->file != place[0] || location->line != place[1] || location->column != place[2]))
+    Location *location = first ? (Location *)(uintptr_t)*first : NULL;
+    while (location && (location->loc->file != place[0] || location->loc->line != place[1] ||
+                        location->loc->column != place[2]))
         location = location->next;
     return location;
 }
@@ -35,7 +36,7 @@ static void remember_location(LocTable *locations, const Loc *loc, uint64_t key)
 {
     const uint64_t *first = map_get(&locations->places, key);
     Location *location = ARENA_NEW(locations->places.arena, Location);
-    *location = (Location){loc->file, loc->line, loc->column, first ? (Location *)(uintptr_t)*first : NULL};
+    *location = (Location){loc, first ? (Location *)(uintptr_t)*first : NULL};
     map_put(&locations->places, key, (uintptr_t)location);
 }
 
@@ -45,7 +46,10 @@ static Loc *add_loc(Parser *parser, const uint64_t *place, Span span)
     loc->file = (uint32_t)place[0];
     loc->line = (uint32_t)place[1];
     loc->column = (uint32_t)place[2];
-    if (find_location(&parser->locations, place) == NULL)
+    Location *known = find_location(&parser->locations, place);
+    if (known)
+        known->loc = loc;
+    else
         remember_location(&parser->locations, loc, place_key(place));
     parser->locations.last = loc;
     statement_add(parser, (Stmt){.kind = STMT_LOC, .span = span, .loc = loc});
@@ -73,14 +77,17 @@ void location_add_inlined(Parser *parser, const uint64_t *place, const Token *wo
     }
     if (!header_require(parser, words[0].span, "'function_name'", 70, 0))
         return;
-    if (find_location(&parser->locations, at) == NULL) {
+    const Location *outer = find_location(&parser->locations, at);
+    if (!outer) {
         Span at_span = {words[2].span.begin, span.end};
         diag_error(parser->diag, at_span, "there is no earlier '.loc' for %u %u %u", (unsigned)at[0], (unsigned)at[1],
                    (unsigned)at[2]);
         return;
     }
+    const Loc *outer_loc = outer->loc;
     Loc *loc = add_loc(parser, place, span);
     loc->inlined = true;
+    loc->at = outer_loc;
     loc->function_name = words[1].value.name;
     loc->function_offset = offset;
     loc->at_file = (uint32_t)at[0];

@@ -54,6 +54,7 @@ static void fault_begin(Machine *machine, FaultKind kind, const Function *functi
         fault->span = inst->span;
         if (machine->module->source)
             fault->position = source_position(machine->module->source, inst->span.begin);
+        fault->source = loc_place(machine->arena, machine->module, inst->loc);
     }
 }
 
@@ -111,6 +112,8 @@ const char *fault_text(Arena *arena, const Module *module, const EmulatorFault *
     if (fault->has_thread)
         buf_printf(&text, ", block %u,%u,%u, thread %u,%u,%u", fault->block[0], fault->block[1], fault->block[2],
                    fault->thread[0], fault->thread[1], fault->thread[2]);
+    if (fault->source)
+        buf_printf(&text, ", from %s", fault->source);
     buf_putc(&text, ')');
     const char *result = arena_strndup(arena, buf_text(&text), text.length);
     buf_free(&text);

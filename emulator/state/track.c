@@ -14,6 +14,7 @@ static void watch(Exec *x, const Op *op, unsigned lane, uint64_t offset, unsigne
     thread_position(x->warp, lane, writer->thread);
     if (inst && x->machine->module->source)
         writer->position = source_position(x->machine->module->source, inst->span.begin);
+    writer->loc = inst ? inst->loc : NULL;
 }
 
 bool track_access(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMode mode, const MemoryOp *memory,
