@@ -33,7 +33,8 @@ typedef struct Basis {
 
 typedef struct Choice {
     Arena *arena;
-    KernelReport *kernel;
+    Function *kernel;
+    const KernelRequest *request; /* the kernel's, which does not coarsen yet */
     const PipelineOptions *options;
     PipelineOptions quiet; /* without an assembler, and without dumps */
     AssemblerJudge *judge;
@@ -43,6 +44,9 @@ typedef struct Choice {
     Basis exact[MOST_BASES]; /* by machine instructions, which confirms; set up on first use */
     unsigned basis_count;
     bool reads_block_index[3]; /* along x, y, z; if not, merged blocks would do the same work again */
+    CoarsenTrial *trials;
+    unsigned trial_count;
+    Refusal refusal;       /* of the first trial that was refused */
     Candidate *candidates; /* of those that are sound */
     unsigned candidate_count;
     unsigned weighed_count; /* the first of them, which are assembled and counted */
@@ -50,13 +54,6 @@ typedef struct Choice {
     unsigned spilling_count;
     double plain_speedup; /* of the input, where it is not coarsened: what registers alone give */
 } Choice;
-
-/* No form can even be tried. */
-static void decline(KernelReport *kernel, const char *reason)
-{
-    kernel->refusal = (Refusal){.reason = reason};
-    kernel->choice = reason;
-}
 
 /* The bases: what the forms are compared for. */
 
@@ -71,18 +68,18 @@ const Launch *choice_launch(const ChoiceContext *context, const char *kernel)
 static void set_bases(Choice *choice, const ChoiceContext *context, const BlockSize *block)
 {
     static const unsigned usual_blocks[MOST_BASES][3] = {{128, 1, 1}, {256, 1, 1}, {1024, 1, 1}};
-    const Launch *launch = choice_launch(context, choice->kernel->result.kernel->name);
+    const Launch *launch = choice_launch(context, choice->kernel->name);
     bool is_known = launch || block_size_total(block);
     choice->basis_count = is_known ? 1 : MOST_BASES;
     for (unsigned i = 0; i < choice->basis_count; i++)
         choice->bases[i].basis = cost_basis(choice->arena, choice->options->machine, &context->device, launch,
                                             is_known ? block->threads : usual_blocks[i],
-                                            choice->kernel->request.dynamic_shared);
+                                            choice->request->dynamic_shared);
 }
 
 static void find_block_indices(Choice *choice)
 {
-    const Function *kernel = choice->kernel->result.kernel;
+    const Function *kernel = choice->kernel;
     for (size_t i = 0; i < kernel->stmts.count; i++) {
         const Stmt *stmt = &kernel->stmts.data[i];
         for (unsigned k = 0; stmt->kind == STMT_INST && k < stmt->inst->operand_count; k++) {
@@ -154,7 +151,7 @@ static bool is_narrow(const CostBasis *basis, const unsigned factor[3])
 /* The request that coarsens as the trial says. */
 static KernelRequest trial_request(const Choice *choice, const CoarsenTrial *trial)
 {
-    KernelRequest request = choice->kernel->request;
+    KernelRequest request = *choice->request;
     request.coarsen = true;
     request.level = trial->level;
     request.stride = trial->stride;
@@ -169,12 +166,11 @@ static KernelRequest trial_request(const Choice *choice, const CoarsenTrial *tri
 /* Coarsens the kernel as the trial says; true if that is sound. */
 static bool make_form(Choice *choice, CoarsenTrial *trial)
 {
-    KernelReport *kernel = choice->kernel;
     KernelRequest request = trial_request(choice, trial);
     Candidate *candidate = &choice->candidates[choice->candidate_count];
     request.registers = false;
     *candidate = (Candidate){.trial = trial};
-    pipeline_run(choice->arena, kernel->result.kernel, &request, &choice->quiet, &candidate->result);
+    pipeline_run(choice->arena, choice->kernel, &request, &choice->quiet, &candidate->result);
     KernelResult *result = &candidate->result;
     if (result->coarsening == OUTCOME_DONE) {
         const CostBasis *basis = &choice->bases[0].basis;
@@ -187,8 +183,8 @@ static bool make_form(Choice *choice, CoarsenTrial *trial)
         bool is_refused = result->coarsening == OUTCOME_REFUSED;
         trial->verdict =
             arena_printf(choice->arena, "refused: %s", is_refused ? result->refusal.reason : "nothing to do");
-        if (is_refused && !kernel->refusal.reason)
-            kernel->refusal = result->refusal;
+        if (is_refused && !choice->refusal.reason)
+            choice->refusal = result->refusal;
     }
     if (!trial->sound)
         kernel_discard(result);
@@ -196,18 +192,22 @@ static bool make_form(Choice *choice, CoarsenTrial *trial)
     return trial->sound;
 }
 
+static CoarsenTrial *trial_new(Choice *choice, const CoarsenTrial *like)
+{
+    CoarsenTrial *trial = &choice->trials[choice->trial_count++];
+    *trial = *like;
+    return trial;
+}
+
 /* Makes the form with this factor and stride and, where it has fast paths, the one without; true if that is sound. */
 static bool make_pair(Choice *choice, const ChoiceContext *context, const CoarsenTrial *wanted)
 {
-    KernelReport *kernel = choice->kernel;
-    CoarsenTrial *trial = &kernel->trials[kernel->trial_count++];
-    *trial = *wanted;
+    CoarsenTrial *trial = trial_new(choice, wanted);
     if (!make_form(choice, trial))
         return false;
     const Candidate *made = &choice->candidates[choice->candidate_count - 1];
     if (!context->guards_given && made->result.has_fast_paths) {
-        trial = &kernel->trials[kernel->trial_count++];
-        *trial = *wanted;
+        trial = trial_new(choice, wanted);
         trial->guards = GUARDS_SEQUENTIAL;
         make_form(choice, trial);
     }
@@ -235,7 +235,6 @@ static bool is_along_any(const unsigned factor[3], const bool axes[3])
 /* Makes every form of a level.  A dimension that is refused alone is not tried together with others. */
 static void make_level(Choice *choice, const ChoiceContext *context, CoarsenLevel level)
 {
-    KernelReport *kernel = choice->kernel;
     const Stride strides[] = {{.kind = STRIDE_BLOCK}, {.kind = STRIDE_UNIT}};
     bool refused[3] = {false, false, false};
     unsigned factors[FACTORS][3];
@@ -249,8 +248,8 @@ static void make_level(Choice *choice, const ChoiceContext *context, CoarsenLeve
             const CoarsenTrial wanted = {.level = level,
                                          .factor = {factor[0], factor[1], factor[2]},
                                          .merged = {1, 1, 1},
-                                         .stride = context->stride_given ? kernel->request.stride : strides[s],
-                                         .guards = kernel->request.guards};
+                                         .stride = context->stride_given ? choice->request->stride : strides[s],
+                                         .guards = choice->request->guards};
             is_sound = make_pair(choice, context, &wanted);
         }
         for (unsigned k = 0; !is_sound && factor_total(factor) == 2 && k < 3; k++)
@@ -262,15 +261,15 @@ static void make_forms(Choice *choice, const ChoiceContext *context)
 {
     const CoarsenLevel levels[LEVELS] = {LEVEL_THREAD, LEVEL_BLOCK};
     for (unsigned i = 0; i < LEVELS; i++)
-        if (!context->level_given || choice->kernel->request.level == levels[i])
+        if (!context->level_given || choice->request->level == levels[i])
             make_level(choice, context, levels[i]);
 }
 
 /* Whether two blocks next to each other along the axis can be merged. */
-static bool merges_along(const KernelReport *kernel, unsigned axis)
+static bool merges_along(const Choice *choice, unsigned axis)
 {
-    for (unsigned i = 0; i < kernel->trial_count; i++) {
-        const CoarsenTrial *trial = &kernel->trials[i];
+    for (unsigned i = 0; i < choice->trial_count; i++) {
+        const CoarsenTrial *trial = &choice->trials[i];
         if (trial->level == LEVEL_BLOCK && trial->sound && factor_total(trial->factor) == 2 && trial->factor[axis] == 2)
             return true;
     }
@@ -280,18 +279,16 @@ static bool merges_along(const KernelReport *kernel, unsigned axis)
 /* Makes the forms that merge blocks of what the trial makes of them. */
 static void make_products_of(Choice *choice, const CoarsenTrial *parent)
 {
-    KernelReport *kernel = choice->kernel;
     unsigned factors[FACTORS][3];
     bool hopeless[3];
     list_factors(factors);
     for (unsigned k = 0; k < 3; k++)
-        hopeless[k] = !merges_along(kernel, k);
+        hopeless[k] = !merges_along(choice, k);
     for (unsigned i = 0; i < FACTORS; i++) {
         if (factor_total(factors[i]) * factor_total(parent->factor) > LARGEST_FACTOR ||
             is_along_any(factors[i], hopeless) || !fits(choice, LEVEL_BLOCK, factors[i]))
             continue;
-        CoarsenTrial *trial = &kernel->trials[kernel->trial_count++];
-        *trial = *parent;
+        CoarsenTrial *trial = trial_new(choice, parent);
         trial->sound = false;
         trial->speedup = 0;
         memcpy(trial->merged, factors[i], sizeof trial->merged);
@@ -348,7 +345,7 @@ static int compare_trials(const void *a, const void *b)
  * level better than levels.  Merged blocks get half as many where the grid stays, which pays less often. */
 static void take_first(Choice *choice, unsigned most)
 {
-    const bool halves = !choice->kernel->request.shrinks_grid;
+    const bool halves = !choice->request->shrinks_grid;
     const unsigned share[LEVELS] = {[LEVEL_THREAD] = most, [LEVEL_BLOCK] = halves ? (most + 1) / 2 : most};
     unsigned kept = choice->weighed_count, taken[LEVELS] = {0};
     for (unsigned i = kept; i < choice->candidate_count; i++) {
@@ -453,7 +450,7 @@ static bool weigh(Choice *choice, Candidate *candidate)
 /* Compares the form with the input again, now by the machine instructions that both execute. */
 static void confirm(Choice *choice, Candidate *candidate)
 {
-    const FunctionForm input = {.function = choice->kernel->result.kernel};
+    const FunctionForm input = {.function = choice->kernel};
     for (unsigned i = 0; i < choice->basis_count && !choice->exact[i].before.known; i++) {
         choice->exact[i] = choice->bases[i];
         choice->exact[i].before = machine_cost(choice->judge, &choice->exact[i].basis, &input,
@@ -525,7 +522,7 @@ static double searched_speedup(Choice *choice, const KernelRequest *request, con
     memset(options.passes.dumped, 0, sizeof options.passes.dumped);
     options.level = options.level < SEARCH_LEVEL ? options.level : SEARCH_LEVEL;
     choice->judge->basis = &exact->basis;
-    pipeline_run(choice->arena, choice->kernel->result.kernel, request, &options, &result);
+    pipeline_run(choice->arena, choice->kernel, request, &options, &result);
     if (result.registers == OUTCOME_DONE && result.reduction.after.known && exact->before.known) {
         const FunctionForm form = kernel_form(&result);
         const LaunchChange change = kernel_launch_change(&result);
@@ -560,12 +557,12 @@ static Candidate *next_searched(const Choice *choice)
  * to, and coarsening has to pay against the input at its own best boundary. */
 static Candidate *fastest_with_boundary(Choice *choice, Candidate *best)
 {
-    const KernelRequest plain = choice->kernel->request;
+    const KernelRequest *plain = choice->request;
     const char *verdict;
     Candidate *candidate;
-    if (!best || !choice->judge || !plain.registers || plain.registers_goal != GOAL_AUTO || choice->basis_count > 1)
+    if (!best || !choice->judge || !plain->registers || plain->registers_goal != GOAL_AUTO || choice->basis_count > 1)
         return best;
-    double speedup = searched_speedup(choice, &plain, &verdict);
+    double speedup = searched_speedup(choice, plain, &verdict);
     choice->plain_speedup = speedup > 1 ? speedup : 1;
     for (unsigned i = 0; i < MOST_SEARCHED && (candidate = next_searched(choice)) != NULL; i++) {
         const KernelRequest request = trial_request(choice, candidate->trial);
@@ -581,94 +578,114 @@ static Candidate *fastest_with_boundary(Choice *choice, Candidate *best)
     return best;
 }
 
-static void decide(Choice *choice, const Candidate *best)
+/* Nothing is coarsened, for the reason in words. */
+static FactorChoice stay(const Choice *choice, const char *words)
 {
-    KernelReport *kernel = choice->kernel;
-    char parts[TRIAL_TEXT], stride[16];
-    const char *basis = choice->bases[0].basis.launch ? "counted" : "estimated";
-    if (!best) {
-        kernel->choice = kernel->trial_count ? "not coarsened: no factor is sound and spills no more than the input"
-                                             : "not coarsened: the block size is not divisible by 2, and "
-                                               "there are no blocks to merge";
-        return;
-    }
-    const char *name = arena_printf(choice->arena, "%s with stride %s%s", trial_text(best->trial, parts),
-                                    stride_text(&best->trial->stride, stride), guards_text(best->trial));
-    bool is_uneven = choice->bases[0].before.profile->uneven;
-    if (!is_worthwhile(choice, best)) {
-        const char *doubt = is_uneven         ? ", while threads make different numbers of trips"
-                            : best->is_narrow ? ", with blocks below a warp"
-                                              : "";
-        const char *alone = "";
-        if (choice->plain_speedup > 1)
-            alone = arena_printf(choice->arena, "; without it, another number of registers alone gives %.2fx",
-                                 choice->plain_speedup);
-        kernel->choice = arena_printf(choice->arena, "not coarsened: the best form, %s, is predicted (%s%s) to be %s%s",
-                                      name, basis, doubt, best->trial->verdict, alone);
-        return;
-    }
-    best->trial->chosen = true;
-    kernel->request = trial_request(choice, best->trial);
-    kernel->choice = arena_printf(choice->arena, "%s, predicted (%s) to be %s", name, basis, best->trial->verdict);
+    return (FactorChoice){.request = *choice->request,
+                          .words = words,
+                          .trials = choice->trials,
+                          .trial_count = choice->trial_count};
 }
 
-/* The input's cost on every basis; false, declining, if one is unknown. */
-static bool weigh_input(Choice *choice)
+/* Nothing can be coarsened, which the result is to say. */
+static FactorChoice refuse(const Choice *choice, Refusal refusal, const char *words)
 {
-    const FunctionForm input = {.function = choice->kernel->result.kernel};
+    FactorChoice refused = stay(choice, words);
+    refused.request.refused = refusal;
+    return refused;
+}
+
+/* Why even the best form is not worthwhile. */
+static const char *reluctance(const Choice *choice, const Candidate *best, const char *name, const char *basis)
+{
+    const char *doubt = choice->bases[0].before.profile->uneven ? ", while threads make different numbers of trips"
+                        : best->is_narrow                       ? ", with blocks below a warp"
+                                                                : "";
+    const char *alone = "";
+    if (choice->plain_speedup > 1)
+        alone = arena_printf(choice->arena, "; without it, another number of registers alone gives %.2fx",
+                             choice->plain_speedup);
+    return arena_printf(choice->arena, "not coarsened: the best form, %s, is predicted (%s%s) to be %s%s", name, basis,
+                        doubt, best->trial->verdict, alone);
+}
+
+/* 'best' may be NULL; 'is_any_sound' says whether a form was, before the assembler saw it. */
+static FactorChoice decide(const Choice *choice, const Candidate *best, bool is_any_sound)
+{
+    char parts[TRIAL_TEXT], stride[16];
+    const char *basis = choice->bases[0].basis.launch ? "counted" : "estimated";
+    const char *none = choice->trial_count ? "not coarsened: no factor is sound and spills no more than the input"
+                                           : "not coarsened: the block size is not divisible by 2, and there are no "
+                                             "blocks to merge";
+    if (!best)
+        return is_any_sound ? stay(choice, none) : refuse(choice, choice->refusal, none);
+    const char *name = arena_printf(choice->arena, "%s with stride %s%s", trial_text(best->trial, parts),
+                                    stride_text(&best->trial->stride, stride), guards_text(best->trial));
+    if (!is_worthwhile(choice, best))
+        return stay(choice, reluctance(choice, best, name, basis));
+    best->trial->chosen = true;
+    FactorChoice chosen = stay(choice, arena_printf(choice->arena, "%s, predicted (%s) to be %s", name, basis,
+                                                    best->trial->verdict));
+    chosen.request = trial_request(choice, best->trial);
+    return chosen;
+}
+
+/* The input's cost on every basis; if one is unknown, returns why, else NULL. */
+static const char *weigh_input(Choice *choice)
+{
+    const FunctionForm input = {.function = choice->kernel};
     const Judge *judge = choice->options->judge;
     Figures figures = {0};
-    if (!judge->measure(judge->context, &input, &figures)) {
-        decline(choice->kernel, arena_printf(choice->arena, "the input does not assemble: %s",
-                                             figures.message ? figures.message : "no reason given"));
-        return false;
-    }
+    if (!judge->measure(judge->context, &input, &figures))
+        return arena_printf(choice->arena, "the input does not assemble: %s",
+                            figures.message ? figures.message : "no reason given");
     for (unsigned i = 0; i < choice->basis_count; i++) {
         Basis *counted = &choice->bases[i], *rough = &choice->rough[i];
         counted->before = form_cost(&counted->basis, &input, &figures, NULL);
-        if (!counted->before.known && choice->basis_count == 1) {
-            decline(choice->kernel, arena_printf(choice->arena, "the time of the input is unknown: %s",
-                                                 counted->before.error));
-            return false;
-        }
+        if (!counted->before.known && choice->basis_count == 1)
+            return arena_printf(choice->arena, "the time of the input is unknown: %s", counted->before.error);
         rough->basis = counted->basis;
         rough->basis.launch = NULL;
         rough->before = form_cost(&rough->basis, &input, &figures, NULL);
     }
-    return true;
+    return NULL;
 }
 
-void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *options, const ChoiceContext *context)
+static FactorChoice choose(Choice *choice, const ChoiceContext *context)
 {
     /* Two strides and two forms of guards; then blocks of what is merged already. */
     enum { FORMS = (LEVELS * 4 + PARENTS) * FACTORS };
-    const BlockSize block = block_size_resolve(&kernel->result.kernel->tuning, kernel->request.block);
-    kernel->request.coarsen = false;
-    if (!options->judge || !options->machine) {
-        decline(kernel, "there is no assembler, which choosing a factor needs");
-        return;
-    }
+    choice->trials = ARENA_ARRAY(choice->arena, CoarsenTrial, FORMS);
+    choice->candidates = ARENA_ARRAY(choice->arena, Candidate, FORMS);
+    choice->spilling = ARENA_ARRAY(choice->arena, const CoarsenTrial *, FORMS);
+    find_block_indices(choice);
+    make_forms(choice, context);
+    const bool is_any_sound = choice->candidate_count > 0;
+    weigh_all(choice);
+    make_products(choice, context);
+    weigh_all(choice);
+    const FactorChoice made = decide(choice, fastest_with_boundary(choice, fastest(choice)), is_any_sound);
+    for (unsigned i = 0; i < choice->candidate_count; i++)
+        kernel_discard(&choice->candidates[i].result);
+    return made;
+}
+
+FactorChoice choose_factor(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
+                           const ChoiceContext *context)
+{
+    const BlockSize block = block_size_resolve(&kernel->tuning, request->block);
     Choice choice = {.arena = arena,
                      .kernel = kernel,
+                     .request = request,
                      .options = options,
                      .quiet = pipeline_quiet(options),
                      .judge = context->judge,
                      .plain_speedup = 1};
-    set_bases(&choice, context, &block);
-    if (!weigh_input(&choice))
-        return;
-    kernel->trials = ARENA_ARRAY(arena, CoarsenTrial, FORMS);
-    choice.candidates = ARENA_ARRAY(arena, Candidate, FORMS);
-    choice.spilling = ARENA_ARRAY(arena, const CoarsenTrial *, FORMS);
-    find_block_indices(&choice);
-    make_forms(&choice, context);
-    if (choice.candidate_count)
-        kernel->refusal = (Refusal){0};
-    weigh_all(&choice);
-    make_products(&choice, context);
-    weigh_all(&choice);
-    Candidate *best = fastest(&choice);
-    decide(&choice, fastest_with_boundary(&choice, best));
-    for (unsigned i = 0; i < choice.candidate_count; i++)
-        kernel_discard(&choice.candidates[i].result);
+    const char *obstacle = "there is no assembler, which choosing a factor needs";
+    require(!request->coarsen);
+    if (options->judge && options->machine) {
+        set_bases(&choice, context, &block);
+        obstacle = weigh_input(&choice);
+    }
+    return obstacle ? refuse(&choice, (Refusal){.reason = obstacle}, obstacle) : choose(&choice, context);
 }

@@ -21,16 +21,17 @@ const Launch *choice_launch(const ChoiceContext *context, const char *kernel);
 
 /* Predicts the time of every form that merging 2 to 16 threads, or as many blocks, along x, y, z or their products
  * gives, with the strides block and unit, with guards as GUARDS_AUTO makes them and, where these are fast paths, as
- * sequential copies; then of those that merge blocks of the best two with threads merged, by up to 16 in all.  Puts the
- * fastest into kernel->request if it is predicted to be at least 3% faster than the input (15% by an estimate where
- * loops end differently for each thread) and spills no more.  Otherwise nothing is coarsened.
- * kernel->choice says what was decided and why, kernel->trials has all forms; if none could even be tried,
- * kernel->refusal says why.
+ * sequential copies; then of those that merge blocks of the best two with threads merged, by up to 16 in all.  The
+ * choice is the fastest if it is predicted to be at least 3% faster than the input (15% by an estimate where loops end
+ * differently for each thread) and spills no more; else nothing.  If none could even be tried, the choice's request
+ * says why coarsening is refused.  'request' is the kernel's, which does not coarsen.
  *
  * With a launch of the kernel, its counts decide; without, estimates for the known block size do, or, if that is
  * unknown, for 128, 256 and 1,024 threads: the form must be faster for each.  Estimates also decide which forms are
  * assembled and counted, if there are many, by PTX instructions.  The first of them are compared with the input
- * once more, by the machine instructions that both execute, which decide.  The kernel does not change. */
-void choose_factor(Arena *arena, KernelReport *kernel, const PipelineOptions *options, const ChoiceContext *context);
+ * once more, by the machine instructions that both execute, which decide.  Nothing is changed: trials have results of
+ * their own, and the choice is a value, in the arena. */
+FactorChoice choose_factor(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
+                           const ChoiceContext *context);
 
 #endif

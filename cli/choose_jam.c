@@ -11,7 +11,8 @@ static const double least_gain = 1.03, as_fast = 1.005;
 
 typedef struct JamChoice {
     Arena *arena;
-    KernelReport *kernel;
+    Function *kernel;
+    const KernelRequest *request;
     PipelineOptions quiet; /* without an assembler, and without dumps */
     const PipelineOptions *options;
     AssemblerJudge *judge;
@@ -19,6 +20,8 @@ typedef struct JamChoice {
     UnrollJam *jams;       /* those of the request, then those that were chosen */
     unsigned jam_count;
     FormCost best;         /* with these */
+    JamTrial *trials;
+    unsigned trial_count;
 } JamChoice;
 
 /* The kernel with the first so many of the jams, assembled, and its cost.  False, with the verdict, if it is out of the
@@ -26,13 +29,13 @@ typedef struct JamChoice {
 static bool form_weigh(JamChoice *choice, unsigned jam_count, FormCost *cost, const char **verdict)
 {
     const Judge *judge = choice->options->judge;
-    KernelRequest request = choice->kernel->request;
+    KernelRequest request = *choice->request;
     KernelResult result;
     Figures figures = {0};
     request.registers = false;
     request.jams = choice->jams;
     request.jam_count = jam_count;
-    pipeline_run(choice->arena, choice->kernel->result.kernel, &request, &choice->quiet, &result);
+    pipeline_run(choice->arena, choice->kernel, &request, &choice->quiet, &result);
     const UnrollJamResult *last = result.jam_count ? &result.jams[result.jam_count - 1] : NULL;
     const FunctionForm form = kernel_form(&result);
     const LaunchChange change = kernel_launch_change(&result);
@@ -78,14 +81,13 @@ static bool is_better(const JamTrial *a, const FormCost *a_cost, const JamTrial 
 
 static void loop_try(JamChoice *choice, const char *label)
 {
-    KernelReport *kernel = choice->kernel;
     JamTrial *best = NULL;
     FormCost best_cost = {0};
     for (unsigned i = 0; i < choice->jam_count; i++)
         if (strcmp(choice->jams[i].loop, label) == 0)
             return;
     for (unsigned i = 0; i < COUNT_OF(factors); i++) {
-        JamTrial *trial = &kernel->jam_trials[kernel->jam_trial_count++];
+        JamTrial *trial = &choice->trials[choice->trial_count++];
         FormCost cost;
         *trial = (JamTrial){.jam = {label, factors[i]}};
         if (!factor_try(choice, trial, &cost))
@@ -104,13 +106,13 @@ static void loop_try(JamChoice *choice, const char *label)
 
 static const char *choice_text(const JamChoice *choice, unsigned loops, const FormCost *before)
 {
-    KernelReport *kernel = choice->kernel;
+    const unsigned given = choice->request->jam_count;
     Buf text = {0};
     if (!loops)
         return "not done: the kernel has no loop";
-    if (choice->jam_count == kernel->request.jam_count)
+    if (choice->jam_count == given)
         return "not done: no loop's iterations side by side are predicted to be 3% faster";
-    for (unsigned i = kernel->request.jam_count; i < choice->jam_count; i++)
+    for (unsigned i = given; i < choice->jam_count; i++)
         buf_printf(&text, "%s%s x%u", text.length ? ", " : "", choice->jams[i].loop, choice->jams[i].factor);
     buf_printf(&text, ", predicted (%s) to be %s", choice->basis.launch ? "counted" : "estimated",
                cost_verdict(choice->arena, before, &choice->best));
@@ -119,43 +121,50 @@ static const char *choice_text(const JamChoice *choice, unsigned loops, const Fo
     return taken;
 }
 
-void choose_jams(Arena *arena, KernelReport *kernel, const PipelineOptions *options, const ChoiceContext *context)
+/* Nothing is chosen; the loops that were given stay. */
+static LoopsChoice decline(const KernelRequest *request, const char *words)
 {
-    Function *function = kernel->result.kernel;
-    const Launch *launch = choice_launch(context, function->name);
-    const BlockSize block = block_size_resolve(&function->tuning, kernel->request.block);
-    const char **labels, *verdict;
-    if (!options->judge || !options->machine) {
-        kernel->jam_choice = "not done: there is no assembler, which choosing needs";
-        return;
-    }
-    if (!launch && !block_size_total(&block)) {
-        kernel->jam_choice = "not done: times are predicted for a block size, which -block or -launch would tell";
-        return;
-    }
-    unsigned count = unroll_jam_loops(arena, function, &labels);
-    if (count > MOST_LOOPS)
-        count = MOST_LOOPS;
+    return (LoopsChoice){.jams = request->jams, .jam_count = request->jam_count, .words = words};
+}
+
+static LoopsChoice choose(JamChoice *choice, const char *const *labels, unsigned label_count)
+{
+    const KernelRequest *request = choice->request;
+    const char *verdict;
+    choice->jams = ARENA_ARRAY(choice->arena, UnrollJam, request->jam_count + label_count + 1);
+    for (; choice->jam_count < request->jam_count; choice->jam_count++)
+        choice->jams[choice->jam_count] = request->jams[choice->jam_count];
+    if (!form_weigh(choice, choice->jam_count, &choice->best, &verdict))
+        return decline(request, arena_printf(choice->arena, "not done: the time without is unknown: %s", verdict));
+    const FormCost before = choice->best;
+    choice->trials = ARENA_ARRAY(choice->arena, JamTrial, label_count * COUNT_OF(factors));
+    for (unsigned i = 0; i < label_count; i++)
+        loop_try(choice, labels[i]);
+    return (LoopsChoice){.jams = choice->jams,
+                         .jam_count = choice->jam_count,
+                         .words = choice_text(choice, label_count, &before),
+                         .trials = choice->trials,
+                         .trial_count = choice->trial_count};
+}
+
+LoopsChoice choose_jams(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
+                        const ChoiceContext *context)
+{
+    const Launch *launch = choice_launch(context, kernel->name);
+    const BlockSize block = block_size_resolve(&kernel->tuning, request->block);
+    if (!options->judge || !options->machine)
+        return decline(request, "not done: there is no assembler, which choosing needs");
+    if (!launch && !block_size_total(&block))
+        return decline(request, "not done: times are predicted for a block size, which -block or -launch would tell");
+    const char **labels;
+    unsigned count = unroll_jam_loops(arena, kernel, &labels);
     JamChoice choice = {.arena = arena,
                         .kernel = kernel,
+                        .request = request,
                         .quiet = pipeline_quiet(options),
                         .options = options,
                         .judge = context->judge,
                         .basis = cost_basis(arena, options->machine, &context->device, launch, block.threads,
-                                             kernel->request.dynamic_shared),
-                        .jams = ARENA_ARRAY(arena, UnrollJam, kernel->request.jam_count + count + 1),
-                        .jam_count = kernel->request.jam_count};
-    for (unsigned i = 0; i < choice.jam_count; i++)
-        choice.jams[i] = kernel->request.jams[i];
-    if (!form_weigh(&choice, choice.jam_count, &choice.best, &verdict)) {
-        kernel->jam_choice = arena_printf(arena, "not done: the time without is unknown: %s", verdict);
-        return;
-    }
-    const FormCost before = choice.best;
-    kernel->jam_trials = ARENA_ARRAY(arena, JamTrial, count * COUNT_OF(factors));
-    for (unsigned i = 0; i < count; i++)
-        loop_try(&choice, labels[i]);
-    kernel->jam_choice = choice_text(&choice, count, &before);
-    kernel->request.jams = choice.jams;
-    kernel->request.jam_count = choice.jam_count;
+                                            request->dynamic_shared)};
+    return choose(&choice, labels, count < MOST_LOOPS ? count : MOST_LOOPS);
 }

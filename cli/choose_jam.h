@@ -4,11 +4,11 @@
 
 #include "cli/choose.h"
 
-/* Tries 2, 4 and 8 iterations of each loop, those that contain others first, with the coarsening that kernel->request
+/* Tries 2, 4 and 8 iterations of each loop, those that contain others first, with the coarsening that the request
  * asks for; each loop with what was chosen for those before it.  A form is chosen if it is predicted to be at least 3%
  * faster and spills no more, by the machine instructions that are executed: counted where the kernel has a launch, else
- * estimated for its block size.  Adds the loops to kernel->request.jams; kernel->jam_choice says what was decided and
- * why, kernel->jam_trials has all forms.  The kernel does not change. */
-void choose_jams(Arena *arena, KernelReport *kernel, const PipelineOptions *options, const ChoiceContext *context);
+ * estimated for its block size.  Changes nothing: the choice is a value, in the arena. */
+LoopsChoice choose_jams(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
+                        const ChoiceContext *context);
 
 #endif

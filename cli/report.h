@@ -22,6 +22,14 @@ typedef struct CoarsenTrial {
     const char *verdict; /* why it was chosen or not */
 } CoarsenTrial;
 
+/* What -coarsen auto decided.  Trials end here: only the request goes on to the form that is installed. */
+typedef struct FactorChoice {
+    KernelRequest request; /* the kernel's, but coarsening as was chosen, or not at all, or refused, with the reason */
+    const char *words;     /* the outcome */
+    CoarsenTrial *trials;
+    unsigned trial_count;
+} FactorChoice;
+
 /* A form that -uj auto tried. */
 typedef struct JamTrial {
     UnrollJam jam;
@@ -29,6 +37,15 @@ typedef struct JamTrial {
     bool chosen;
     const char *verdict;
 } JamTrial;
+
+/* What -uj auto decided. */
+typedef struct LoopsChoice {
+    const UnrollJam *jams; /* those of the request, and those that were chosen */
+    unsigned jam_count;
+    const char *words;     /* the outcome */
+    JamTrial *trials;
+    unsigned trial_count;
+} LoopsChoice;
 
 /* A kernel's figures and occupancy, before or after. */
 typedef struct Standing {
@@ -45,23 +62,18 @@ typedef struct Standing {
 } Standing;
 
 typedef struct KernelReport {
-    KernelRequest request;
+    KernelRequest request; /* that made the result: with what was chosen */
     KernelResult result;
     Tuning tuning; /* as it was written */
     Standing before, after;
     RegisterEstimate estimate_before, estimate_after; /* by the register model; for reports */
     bool is_auto; /* -coarsen auto */
+    FactorChoice choice;
     LoopDirective *loop_directives; /* -uj source */
     unsigned loop_directive_count;
+    unsigned jams_named; /* of the request's, those that options and directives name, which are its first */
     bool is_jam_auto; /* -uj auto */
-    JamTrial *jam_trials;
-    unsigned jam_trial_count;
-    const char *jam_choice; /* -uj auto: the outcome in words */
-    Refusal directive; /* what is wrong with the one in its source; reason NULL: nothing */
-    CoarsenTrial *trials;
-    unsigned trial_count;
-    const char *choice; /* -coarsen auto: the outcome in words */
-    Refusal refusal;    /* -coarsen auto: why no factor could be tried; reason NULL: one could */
+    LoopsChoice loops_choice;
     bool has_basis; /* 'basis' is known */
     bool has_cost; /* the two below it are known: the kernel was changed, and the model can predict its time */
     CostBasis basis;

@@ -138,8 +138,8 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
         json_object_set_new(value, "legality", legality_json(report, &result->legality));
     if (kernel->is_auto) {
         json_t *trials = json_array();
-        for (unsigned i = 0; i < kernel->trial_count; i++) {
-            const CoarsenTrial *trial = &kernel->trials[i];
+        for (unsigned i = 0; i < kernel->choice.trial_count; i++) {
+            const CoarsenTrial *trial = &kernel->choice.trials[i];
             json_t *one = json_object();
             json_object_set_new(one, "level", json_text(coarsen_level_name(trial->level)));
             json_object_set_new(one, "factor", json_triple(trial->factor));
@@ -152,7 +152,7 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
             json_object_set_new(one, "verdict", json_text(trial->verdict));
             json_array_append_new(trials, one);
         }
-        json_object_set_new(value, "auto", json_text(kernel->choice));
+        json_object_set_new(value, "auto", json_text(kernel->choice.words));
         json_object_set_new(value, "trials", trials);
     }
     return value;
@@ -182,8 +182,8 @@ static json_t *jams_json(const Report *report, const KernelReport *kernel)
     if (!kernel->is_jam_auto)
         return value;
     json_t *trials = json_array();
-    for (unsigned i = 0; i < kernel->jam_trial_count; i++) {
-        const JamTrial *trial = &kernel->jam_trials[i];
+    for (unsigned i = 0; i < kernel->loops_choice.trial_count; i++) {
+        const JamTrial *trial = &kernel->loops_choice.trials[i];
         json_t *one = json_object();
         json_object_set_new(one, "loop", json_text(trial->jam.loop));
         json_object_set_new(one, "factor", json_integer(trial->jam.factor));
@@ -192,7 +192,7 @@ static json_t *jams_json(const Report *report, const KernelReport *kernel)
         json_object_set_new(one, "verdict", json_text(trial->verdict));
         json_array_append_new(trials, one);
     }
-    json_object_set_new(value, "auto", json_text(kernel->jam_choice));
+    json_object_set_new(value, "auto", json_text(kernel->loops_choice.words));
     json_object_set_new(value, "trials", trials);
     return value;
 }

@@ -267,13 +267,14 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
 {
     const KernelResult *result = &kernel->result;
     char parts[TRIAL_TEXT], stride[16];
-    if (kernel->is_auto && kernel->choice && result->coarsening != OUTCOME_REFUSED)
-        buf_printf(out, "  coarsening: auto: %s\n", kernel->choice);
+    const FactorChoice *choice = &kernel->choice;
+    if (kernel->is_auto && choice->words && result->coarsening != OUTCOME_REFUSED)
+        buf_printf(out, "  coarsening: auto: %s\n", choice->words);
     if (result->coarsening != OUTCOME_REFUSED)
-        for (unsigned i = 0; i < kernel->trial_count; i++)
-            buf_printf(out, "    %s %s%s: %s\n", trial_text(&kernel->trials[i], parts),
-                       stride_text(&kernel->trials[i].stride, stride),
-                       guards_text(&kernel->trials[i]), kernel->trials[i].verdict);
+        for (unsigned i = 0; i < choice->trial_count; i++)
+            buf_printf(out, "    %s %s%s: %s\n", trial_text(&choice->trials[i], parts),
+                       stride_text(&choice->trials[i].stride, stride),
+                       guards_text(&choice->trials[i]), choice->trials[i].verdict);
     switch (result->coarsening) {
     case OUTCOME_DONE:
         print_done(out, kernel);
@@ -300,10 +301,11 @@ static void print_jams(Buf *out, const Report *report, const KernelReport *kerne
 {
     const KernelResult *result = &kernel->result;
     if (kernel->is_jam_auto)
-        buf_printf(out, "  unroll and jam: auto: %s\n", kernel->jam_choice);
-    for (unsigned i = 0; i < kernel->jam_trial_count; i++)
-        buf_printf(out, "    %s x%u: %s\n", kernel->jam_trials[i].jam.loop, kernel->jam_trials[i].jam.factor,
-                   kernel->jam_trials[i].verdict);
+        buf_printf(out, "  unroll and jam: auto: %s\n", kernel->loops_choice.words);
+    for (unsigned i = 0; i < kernel->loops_choice.trial_count; i++) {
+        const JamTrial *trial = &kernel->loops_choice.trials[i];
+        buf_printf(out, "    %s x%u: %s\n", trial->jam.loop, trial->jam.factor, trial->verdict);
+    }
     for (unsigned i = 0; i < result->jam_count; i++) {
         const UnrollJamResult *jam = &result->jams[i];
         buf_printf(out, "  unroll and jam: %s x%u: %s", jam->jam.loop, jam->jam.factor,

@@ -15,6 +15,7 @@ static ExitStatus finish(Run *run, Products *products)
         launch_print_json(&run->report, &products->launch);
     if (run->options->report)
         make_report(run, products);
+    check_products(run, products);
     if (status != EXIT_DONE)
         return status;
     note_launches(run);
@@ -22,7 +23,7 @@ static ExitStatus finish(Run *run, Products *products)
     if (run->options->verbose && run->assembler)
         fprintf(run->messages, "ptxopt: %u candidates assembled in %.2f seconds, %u answered from memory\n",
                 run->judge.calls, run->judge.seconds, run->judge.repeats);
-    return run->named_refused ? EXIT_REFUSED : EXIT_DONE;
+    return is_refused_by_name(run) ? EXIT_REFUSED : EXIT_DONE;
 }
 
 /* The steps, in order; the first that fails decides the status. */

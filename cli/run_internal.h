@@ -28,7 +28,6 @@ typedef struct Run {
     Report report;
     unsigned knobs;     /* options of the assembler that searches may try: opt/knobs.h */
     bool changed;       /* some kernel differs from the input */
-    bool named_refused; /* exit status 3 */
 } Run;
 
 static inline bool is_kernel(const Item *item)
@@ -57,6 +56,12 @@ void run_kernels(Run *run);
 
 /* run_restore.c: puts back the kernels on which the assembler breaks down, with a warning. False if there are none. */
 bool restore_broken_kernels(Run *run);
+
+/* run_check.c */
+/* Whether something that was requested by a name, of a kernel or of a loop, was refused: exit status 3. */
+bool is_refused_by_name(const Run *run);
+/* Calls bug() if results, module and products disagree about what was done to a kernel. */
+void check_products(const Run *run, const Products *products);
 
 /* run_output.c */
 /* Where the input is assembled for the report or to be written, that is done here, and the judge learns what it says of

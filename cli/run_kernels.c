@@ -25,6 +25,13 @@ static void set_factors(KernelReport *report, const CoarsenOption *coarsen)
     request->coarsen = has_factor(first);
 }
 
+/* Coarsening is refused before it is tried. */
+static void refuse_request(KernelReport *report, Refusal refusal)
+{
+    report->is_auto = report->request.coarsen = false;
+    report->request.refused = refusal;
+}
+
 static bool follows_source(const Options *options)
 {
     for (size_t i = 0; i < options->coarsen.count; i++)
@@ -41,10 +48,8 @@ static void follow_directive(const Run *run, KernelReport *report)
     if (!directive.span.end)
         return;
     if (directive.error) {
-        report->is_auto = request->coarsen = false;
-        report->directive = (Refusal){.reason = arena_printf(run->arena, "its directive is wrong: %s",
-                                                             directive.error),
-                                      .span = directive.span, .has_span = true};
+        const char *reason = arena_printf(run->arena, "its directive is wrong: %s", directive.error);
+        refuse_request(report, (Refusal){.reason = reason, .span = directive.span, .has_span = true});
     } else {
         request->level = LEVEL_THREAD;
         set_factors(report, &directive.coarsen);
@@ -76,7 +81,7 @@ static void set_jams(const Run *run, KernelReport *report)
             VEC_PUSH(run->arena, jams, directive->jam);
     }
     report->request.jams = jams.data;
-    report->request.jam_count = (unsigned)jams.count;
+    report->request.jam_count = report->jams_named = (unsigned)jams.count;
 }
 
 static void set_request(const Run *run, KernelReport *report)
@@ -140,20 +145,18 @@ static void check_block(Run *run, const KernelReport *report)
                      kernel->name, (unsigned long long)threads, (unsigned long long)most);
 }
 
-static void warn_refusals(Run *run, KernelReport *report)
+static void warn_refusals(Run *run, const KernelReport *report)
 {
     const KernelResult *result = &report->result;
     const char *name = result->kernel->name;
     if (result->coarsening == OUTCOME_REFUSED) {
         Span span = result->refusal.has_span ? result->refusal.span : result->kernel->span;
         diag_warning(&run->diag, span, "kernel '%s' is not coarsened: %s", name, result->refusal.reason);
-        run->named_refused |= report->request.coarsen_named;
     }
     for (unsigned i = 0; i < report->loop_directive_count; i++) {
         const LoopDirective *directive = &report->loop_directives[i];
         if (directive->error)
             diag_warning(&run->diag, directive->span, "the loop's directive is wrong: %s", directive->error);
-        run->named_refused |= directive->error != NULL;
     }
     for (unsigned i = 0; i < result->jam_count; i++) {
         const UnrollJamResult *jam = &result->jams[i];
@@ -161,12 +164,10 @@ static void warn_refusals(Run *run, KernelReport *report)
             continue;
         diag_warning(&run->diag, jam->refusal.has_span ? jam->refusal.span : result->kernel->span,
                      "the loop at %s is not unrolled and jammed: %s", jam->jam.loop, jam->refusal.reason);
-        run->named_refused = true;
     }
     if (result->registers == OUTCOME_REFUSED) {
         diag_warning(&run->diag, result->kernel->span, "the registers of kernel '%s' are not reduced: %s", name,
                      result->registers_refusal);
-        run->named_refused |= report->request.registers_named;
     } else if (report->request.registers && report->request.registers_goal == GOAL_COUNT &&
                result->registers != OUTCOME_NOT_ASKED && !result->reduction.reached) {
         diag_warning(&run->diag, result->kernel->span, "kernel '%s' does not reach %u registers%s%s", name,
@@ -231,18 +232,30 @@ static unsigned find_knobs(Run *run)
     return obstacle ? 0 : open;
 }
 
+/* Puts what is best into the request, which is all that remains of what is tried. */
+static void complete_request(Run *run, KernelReport *kernel)
+{
+    Function *function = kernel->result.kernel;
+    KernelRequest *request = &kernel->request;
+    if (is_coarsened_already(run, kernel))
+        refuse_request(kernel, (Refusal){.reason = "it is already coarsened; coarsening twice is not supported"});
+    if (kernel->is_auto) {
+        kernel->choice = choose_factor(run->arena, function, request, &run->pipeline, &run->choice);
+        *request = kernel->choice.request;
+    }
+    if (kernel->is_jam_auto) {
+        kernel->loops_choice = choose_jams(run->arena, function, request, &run->pipeline, &run->choice);
+        request->jams = kernel->loops_choice.jams;
+        request->jam_count = kernel->loops_choice.jam_count;
+    }
+}
+
 static void run_kernel(Run *run, KernelReport *kernel)
 {
     KernelResult *result = &kernel->result;
     set_request(run, kernel);
     check_block(run, kernel);
-    bool is_coarse = is_coarsened_already(run, kernel);
-    if (is_coarse)
-        kernel->request.coarsen = kernel->is_auto = false;
-    if (kernel->is_auto)
-        choose_factor(run->arena, kernel, &run->pipeline, &run->choice);
-    if (kernel->is_jam_auto)
-        choose_jams(run->arena, kernel, &run->pipeline, &run->choice);
+    complete_request(run, kernel);
     kernel->has_basis = find_basis(run, kernel, &kernel->basis);
     run->judge.basis = kernel->has_basis ? &kernel->basis : NULL;
     assembler_judge_forget(&run->judge);
@@ -262,18 +275,6 @@ static void run_kernel(Run *run, KernelReport *kernel)
     if (run->options->report && result->body)
         kernel->estimate_after = kernel_estimate(run->arena, result->kernel, result->body, run->machine);
     run->changed |= kernel_install(result);
-    if (kernel->refusal.reason && kernel->is_auto) {
-        result->coarsening = OUTCOME_REFUSED;
-        result->refusal = kernel->refusal;
-    }
-    if (is_coarse) {
-        result->coarsening = OUTCOME_REFUSED;
-        result->refusal = (Refusal){.reason = "it is already coarsened; coarsening twice is not supported"};
-    }
-    if (kernel->directive.reason) {
-        result->coarsening = OUTCOME_REFUSED;
-        result->refusal = kernel->directive;
-    }
     if (result->coarsening == OUTCOME_DONE)
         kernel->condition_count = contract_conditions(run->arena, &result->contract, kernel->conditions);
     warn_refusals(run, kernel);

@@ -2,11 +2,6 @@
  * others stay as they are. */
 #include "cli/run_internal.h"
 
-static bool is_changed(const KernelResult *result)
-{
-    return result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE || kernel_is_jammed(result);
-}
-
 /* Whether the assembler breaks down on this kernel alone. */
 static bool breaks(Run *run, KernelResult *result)
 {
@@ -25,23 +20,8 @@ static void restore(Run *run, KernelReport *kernel)
     const char *form = is_coarse ? "coarsened" : is_reduced ? "reduced" : "unrolled";
     const char *reason = arena_printf(run->arena, "%s breaks down on its %s form (%s)", run->report.assembler, form,
                                       message ? message : "no reason given");
-    for (unsigned i = 0; i < result->jam_count; i++)
-        if (result->jams[i].done) {
-            result->jams[i] = (UnrollJamResult){.jam = result->jams[i].jam, .refusal = {.reason = reason}};
-            run->named_refused |= !kernel->is_jam_auto;
-        }
-    kernel_restore(result, &kernel->tuning);
+    kernel_restore(result, &kernel->tuning, reason);
     kernel->has_cost = false;
-    if (is_coarse) {
-        result->coarsening = OUTCOME_REFUSED;
-        result->refusal = (Refusal){.reason = reason};
-        run->named_refused |= kernel->request.coarsen_named;
-    }
-    if (is_reduced) {
-        result->registers = OUTCOME_REFUSED;
-        result->registers_refusal = reason;
-        run->named_refused |= kernel->request.registers_named;
-    }
     diag_warning(&run->diag, result->kernel->span, "kernel '%s' is left as it is: %s", name, reason);
 }
 
@@ -50,7 +30,7 @@ bool restore_broken_kernels(Run *run)
     bool some = false;
     for (size_t i = 0; i < run->report.kernel_count; i++) {
         KernelReport *kernel = &run->report.kernels[i];
-        if (!is_changed(&kernel->result) || !breaks(run, &kernel->result))
+        if (!kernel_is_changed(&kernel->result) || !breaks(run, &kernel->result))
             continue;
         restore(run, kernel);
         some = true;

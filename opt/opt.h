@@ -16,6 +16,7 @@
 #include "opt/coarsen.h"
 #include "opt/estimate.h"
 #include "opt/inline.h"
+#include "opt/install.h"
 #include "opt/judge.h"
 #include "opt/knobs.h"
 #include "opt/pass.h"

@@ -56,6 +56,11 @@ bool kernel_is_jammed(const KernelResult *result)
     return false;
 }
 
+bool kernel_is_changed(const KernelResult *result)
+{
+    return result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE || kernel_is_jammed(result);
+}
+
 static void unroll_jam(PassContext *context, const KernelRequest *request, KernelResult *result)
 {
     result->jams = ARENA_ARRAY(context->arena, UnrollJamResult, request->jam_count);
@@ -191,7 +196,7 @@ static void conclude(PassContext *context, const PipelineOptions *options, Kerne
 {
     FunctionForm form = {.function = context->kernel, .tuning = &result->tuning};
     result->tuning = context->body->tuning;
-    if (result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE || kernel_is_jammed(result)) {
+    if (kernel_is_changed(result)) {
         result->body = pass_take_body(context);
         if (result->body->ssa)
             body_from_ssa(result->body);
@@ -286,6 +291,11 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     const char *reason = NULL;
     *result = (KernelResult){
         .kernel = kernel, .tuning = kernel->tuning, .block_before = block, .block_after = block};
+    if (request->refused.reason) {
+        require(!request->coarsen);
+        result->coarsening = OUTCOME_REFUSED;
+        result->refusal = request->refused;
+    }
     if (!is_wanted(kernel, request, options, &block)) {
         result->before = result->after = (Figures){.message = options->judge ? "nothing was requested" : no_assembler};
         return;
@@ -337,35 +347,6 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     const char *objection = coarsening_objection(arena, result, request, options);
     if (objection)
         run_plain(arena, request, options, result, objection);
-}
-
-bool kernel_install(KernelResult *result)
-{
-    Function *kernel = result->kernel;
-    bool is_changed = result->body || memcmp(&kernel->tuning, &result->tuning, sizeof kernel->tuning) != 0;
-    if (result->body) {
-        function_set_body(kernel, result->body);
-        result->body = NULL;
-    } else {
-        kernel->is_retuned = is_changed;
-        kernel->tuning = result->tuning;
-    }
-    if (result->contract_symbol)
-        contract_add_symbol(kernel->module, result->contract_symbol);
-    return is_changed;
-}
-
-void kernel_restore(KernelResult *result, const Tuning *tuning)
-{
-    Function *kernel = result->kernel;
-    function_set_body(kernel, NULL);
-    kernel->tuning = *tuning;
-    kernel->is_retuned = false;
-    if (result->contract_symbol)
-        contract_remove_symbol(kernel->module, result->contract_symbol);
-    result->contract_symbol = NULL;
-    result->block_after = result->block_before;
-    result->after = result->before;
 }
 
 void kernel_discard(KernelResult *result)

@@ -8,6 +8,7 @@
 /* The command line's request for one kernel. */
 typedef struct KernelRequest {
     bool coarsen;
+    Refusal refused;    /* coarsening is refused before a pass runs, as the result then says; reason NULL: it is not */
     bool coarsen_named; /* requested by the kernel's name: a refusal then shows in the exit status */
     CoarsenLevel level;
     unsigned factor[3]; /* 1: not along this dimension */
@@ -40,7 +41,7 @@ typedef struct PipelineOptions {
 
 typedef enum Outcome { OUTCOME_NOT_ASKED, OUTCOME_DONE, OUTCOME_REFUSED, OUTCOME_UNCHANGED } Outcome;
 
-/* The result for one kernel.  Nothing of it is in the module before kernel_install. */
+/* The result for one kernel.  Nothing of it is in the module before kernel_install (opt/install.h). */
 typedef struct KernelResult {
     Function *kernel;
     Body *body;                          /* owned; NULL: the statements stay as they were written */
@@ -69,6 +70,8 @@ const char *kernel_objection(Arena *arena, const KernelResult *result, const Mac
                              const Figures *before, const Figures *after);
 /* Whether iterations of some loop were put side by side. */
 bool kernel_is_jammed(const KernelResult *result);
+/* Whether the kernel's code is changed: its result has a body until it is installed. */
+bool kernel_is_changed(const KernelResult *result);
 /* The form that a result with a body is printed as. */
 FunctionForm kernel_form(const KernelResult *result);
 /* How that changes the original's launch: as its contract says, and not at all where it was not coarsened. */
@@ -78,10 +81,6 @@ PipelineOptions pipeline_quiet(const PipelineOptions *options);
 /* Runs the passes over one kernel; changes neither it nor the module, whose arena may grow.  Texts live in 'arena'. */
 void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
                   KernelResult *result);
-/* Puts a result into the module, which takes its body over.  True if that changes what is printed. */
-bool kernel_install(KernelResult *result);
-/* Takes an installed result out again: the kernel is as it was written, with the tuning that it had. */
-void kernel_restore(KernelResult *result, const Tuning *tuning);
 /* Frees a result that is not installed. */
 void kernel_discard(KernelResult *result);
 

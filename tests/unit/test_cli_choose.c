@@ -96,6 +96,15 @@ static void setup_free(Setup *setup)
 
 static const char plain[] = "ld.global.u32 %r2, [%rd3]";
 
+static void choose(Setup *setup, const ChoiceContext *context)
+{
+    const KernelRequest before = setup->report.request;
+    setup->report.choice = choose_factor(setup->arena, setup->report.result.kernel, &setup->report.request,
+                                         &setup->options, context);
+    assert_memory_equal(&setup->report.request, &before, sizeof before);
+    setup->report.request = setup->report.choice.request;
+}
+
 /* Work that coarsening shares: a loop that is the same for all threads. */
 static const char shared_work[] = "mov.u32 %r2, 0;\n"
                                   "again:\n"
@@ -116,8 +125,8 @@ static void check_choice(const Setup *setup)
 {
     const KernelReport *report = &setup->report;
     const CoarsenTrial *chosen = NULL;
-    for (unsigned i = 0; i < report->trial_count; i++) {
-        const CoarsenTrial *trial = &report->trials[i];
+    for (unsigned i = 0; i < report->choice.trial_count; i++) {
+        const CoarsenTrial *trial = &report->choice.trials[i];
         assert_non_null(trial->verdict);
         if (!trial->chosen)
             continue;
@@ -130,17 +139,17 @@ static void check_choice(const Setup *setup)
     assert_true(chosen->speedup >= 1.03);
     assert_memory_equal(report->request.factor, chosen->factor, sizeof chosen->factor);
     assert_memory_equal(report->request.merged, chosen->merged, sizeof chosen->merged);
-    assert_non_null(strstr(report->choice, "predicted"));
+    assert_non_null(strstr(report->choice.words, "predicted"));
 }
 
 static void test_shared_work(void **state)
 {
     (void)state;
     Setup *setup = setup_new("", shared_work, 256, &(Script){.registers = {16, 20}});
-    choose_factor(setup->arena, &setup->report, &setup->options, context());
+    choose(setup, context());
     check_choice(setup);
     assert_true(setup->report.request.coarsen);
-    assert_null(setup->report.refusal.reason);
+    assert_null(setup->report.request.refused.reason);
     setup_free(setup);
 }
 
@@ -160,11 +169,11 @@ static void test_merged_blocks(void **state)
     (void)state;
     Setup *setup = setup_new("", shared_by_blocks, 32, &(Script){.registers = {16, 20}});
     setup->report.request.shrinks_grid = true;
-    choose_factor(setup->arena, &setup->report, &setup->options, context());
+    choose(setup, context());
     check_choice(setup);
     assert_true(setup->report.request.coarsen);
     assert_int_equal(setup->report.request.level, LEVEL_BLOCK);
-    assert_non_null(strstr(setup->report.choice, "blocks of the grid"));
+    assert_non_null(strstr(setup->report.choice.words, "blocks of the grid"));
     setup_free(setup);
     /* Not of a grid that is too small, and not if only threads may be merged. */
     LaunchArgument argument = {.kind = ARGUMENT_BUFFER, .name = "data", .type = TYPE_U32, .count = 32};
@@ -177,11 +186,11 @@ static void test_merged_blocks(void **state)
         only_threads.launches = launches;
         only_threads.launch_count = i;
         setup = setup_new("", shared_by_blocks, 32, &(Script){.registers = {16, 20}});
-        choose_factor(setup->arena, &setup->report, &setup->options, &only_threads);
+        choose(setup, &only_threads);
         check_choice(setup);
-        assert_true(setup->report.trial_count > 0);
-        for (unsigned k = 0; k < setup->report.trial_count; k++)
-            assert_int_equal(setup->report.trials[k].level, LEVEL_THREAD);
+        assert_true(setup->report.choice.trial_count > 0);
+        for (unsigned k = 0; k < setup->report.choice.trial_count; k++)
+            assert_int_equal(setup->report.choice.trials[k].level, LEVEL_THREAD);
         setup_free(setup);
     }
 }
@@ -195,11 +204,11 @@ static void test_products(void **state)
         one_level.level_given = given;
         Setup *setup = setup_new("", shared_by_blocks, 128, &(Script){.registers = {16, 20}});
         setup->report.request.shrinks_grid = true;
-        choose_factor(setup->arena, &setup->report, &setup->options, &one_level);
+        choose(setup, &one_level);
         check_choice(setup);
         unsigned products = 0;
-        for (unsigned i = 0; i < setup->report.trial_count; i++) {
-            const CoarsenTrial *trial = &setup->report.trials[i];
+        for (unsigned i = 0; i < setup->report.choice.trial_count; i++) {
+            const CoarsenTrial *trial = &setup->report.choice.trials[i];
             unsigned total = trial->factor[0] * trial->merged[0];
             assert_int_equal(trial->merged[1] * trial->merged[2], 1);
             assert_true(total >= 2 && total <= 16);
@@ -221,12 +230,12 @@ static void test_copy(void **state)
     setup->report.request.stride = (Stride){.kind = STRIDE_UNIT};
     ChoiceContext only_unit = *context();
     only_unit.stride_given = true;
-    choose_factor(setup->arena, &setup->report, &setup->options, &only_unit);
+    choose(setup, &only_unit);
     check_choice(setup);
     assert_false(setup->report.request.coarsen);
-    assert_non_null(strstr(setup->report.choice, "not coarsened: the best form"));
-    for (unsigned i = 0; i < setup->report.trial_count; i++)
-        assert_int_equal(setup->report.trials[i].stride.kind, STRIDE_UNIT);
+    assert_non_null(strstr(setup->report.choice.words, "not coarsened: the best form"));
+    for (unsigned i = 0; i < setup->report.choice.trial_count; i++)
+        assert_int_equal(setup->report.choice.trials[i].stride.kind, STRIDE_UNIT);
     setup_free(setup);
 }
 
@@ -235,11 +244,11 @@ static void test_spills(void **state)
     (void)state;
     Script script = {.registers = {16, 20}, .spills = {0, 8}};
     Setup *setup = setup_new("", shared_work, 256, &script);
-    choose_factor(setup->arena, &setup->report, &setup->options, context());
+    choose(setup, context());
     check_choice(setup);
     assert_false(setup->report.request.coarsen);
-    assert_null(setup->report.refusal.reason);
-    assert_non_null(strstr(setup->report.trials[0].verdict, "8 bytes spilled instead of 0"));
+    assert_null(setup->report.request.refused.reason);
+    assert_non_null(strstr(setup->report.choice.trials[0].verdict, "8 bytes spilled instead of 0"));
     setup_free(setup);
 }
 
@@ -248,7 +257,7 @@ static void test_lost_warps(void **state)
     (void)state;
     /* With 255 registers, two blocks of 128 threads are on an SM instead of 16. */
     Setup *setup = setup_new("", plain, 128, &(Script){.registers = {32, 255}});
-    choose_factor(setup->arena, &setup->report, &setup->options, context());
+    choose(setup, context());
     check_choice(setup);
     assert_false(setup->report.request.coarsen);
     setup_free(setup);
@@ -258,15 +267,15 @@ static void test_small_blocks(void **state)
 {
     (void)state;
     Setup *setup = setup_new("", plain, 32, &(Script){.registers = {16, 20}});
-    choose_factor(setup->arena, &setup->report, &setup->options, context());
+    choose(setup, context());
     check_choice(setup);
     assert_false(setup->report.request.coarsen);
     setup_free(setup);
     setup = setup_new("", plain, 7, &(Script){.registers = {16, 20}});
-    choose_factor(setup->arena, &setup->report, &setup->options, context());
+    choose(setup, context());
     assert_false(setup->report.request.coarsen);
-    assert_int_equal(setup->report.trial_count, 0);
-    assert_non_null(strstr(setup->report.choice, "not divisible"));
+    assert_int_equal(setup->report.choice.trial_count, 0);
+    assert_non_null(strstr(setup->report.choice.words, "not divisible"));
     setup_free(setup);
 }
 
@@ -274,9 +283,9 @@ static void test_block_of_module(void **state)
 {
     (void)state;
     Setup *setup = setup_new(".reqntid 2\n", shared_work, 0, &(Script){.registers = {16, 20}});
-    choose_factor(setup->arena, &setup->report, &setup->options, context());
+    choose(setup, context());
     check_choice(setup);
-    assert_int_equal(setup->report.trial_count, 2); /* by 2, with two strides */
+    assert_int_equal(setup->report.choice.trial_count, 2); /* by 2, with two strides */
     setup_free(setup);
 }
 
@@ -284,7 +293,7 @@ static void test_unknown_block(void **state)
 {
     (void)state;
     Setup *setup = setup_new("", shared_work, 0, &(Script){.registers = {16, 20}});
-    choose_factor(setup->arena, &setup->report, &setup->options, context());
+    choose(setup, context());
     check_choice(setup);
     assert_true(setup->report.request.coarsen);
     setup_free(setup);
@@ -302,10 +311,10 @@ static void test_launch(void **state)
     counted.launches = launches;
     counted.launch_count = 1;
     Setup *setup = setup_new("", plain, 0, &(Script){.registers = {16, 20}});
-    choose_factor(setup->arena, &setup->report, &setup->options, &counted);
+    choose(setup, &counted);
     check_choice(setup);
     assert_false(setup->report.request.coarsen);
-    assert_non_null(strstr(setup->report.choice, "counted"));
+    assert_non_null(strstr(setup->report.choice.words, "counted"));
     setup_free(setup);
 }
 
@@ -315,20 +324,20 @@ static void test_nothing_to_weigh(void **state)
     Script script = {.registers = {16, 20}};
     Setup *setup = setup_new("", plain, 256, &script);
     setup->options.judge = NULL;
-    choose_factor(setup->arena, &setup->report, &setup->options, context());
-    assert_non_null(strstr(setup->report.refusal.reason, "no assembler"));
+    choose(setup, context());
+    assert_non_null(strstr(setup->report.request.refused.reason, "no assembler"));
     setup_free(setup);
 
     setup = setup_new("", plain, 256, &(Script){.broken = true});
-    choose_factor(setup->arena, &setup->report, &setup->options, context());
-    assert_non_null(strstr(setup->report.refusal.reason, "the script says so"));
+    choose(setup, context());
+    assert_non_null(strstr(setup->report.request.refused.reason, "the script says so"));
     setup_free(setup);
 
     setup = setup_new("", "mbarrier.inval.b64 [%rd1]", 256, &script);
-    choose_factor(setup->arena, &setup->report, &setup->options, context());
+    choose(setup, context());
     assert_false(setup->report.request.coarsen);
-    assert_non_null(strstr(setup->report.refusal.reason, "mbarrier.inval"));
-    assert_true(setup->report.refusal.has_span);
+    assert_non_null(strstr(setup->report.request.refused.reason, "mbarrier.inval"));
+    assert_true(setup->report.request.refused.has_span);
     setup_free(setup);
 }
 
