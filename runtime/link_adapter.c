@@ -408,12 +408,6 @@ int __wrap_cudaGraphExecNodeSetParams(void *instance, void *node, AnyNode *param
 
 /* Attributes and queries: the program counts in threads of the original kernel. */
 
-/* cudaFuncAttributes, as far as it is looked at */
-typedef struct FunctionAttributes {
-    size_t shared, constant, local;
-    int most_threads;
-} FunctionAttributes;
-
 extern int __real_cudaFuncGetAttributes(FunctionAttributes *attributes, const void *kernel) __attribute__((weak));
 int __wrap_cudaFuncGetAttributes(FunctionAttributes *attributes, const void *kernel)
 {
