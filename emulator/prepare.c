@@ -133,6 +133,8 @@ bool machine_prepare(Machine *machine)
     const Function *entry = find_entry(machine->module, machine->launch->kernel);
     if (!entry)
         return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "the module has no kernel %s", machine->launch->kernel);
+    if (machine->module->address_size == 32) /* generic addresses of the emulator need more than 32 bits */
+        return fault_static(machine, FAULT_UNSUPPORTED, entry, NULL, "addresses of 32 bits (.address_size 32)");
     if (!launch_check(machine, entry) || !machine_collect(machine, entry) || !memory_prepare(machine))
         return false;
     registers_prepare(machine);

@@ -91,6 +91,9 @@ static bool parameter_store(Machine *machine, const Variable *parameter, uint64_
             return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "the launch has no buffer \"%s\"", argument->name);
         value = buffer->address + (argument->kind == ARGUMENT_POINTER ? argument->offset : 0);
     }
+    if (argument->kind != ARGUMENT_SCALAR && size == sizeof(uint32_t))
+        return fault_static(machine, FAULT_UNSUPPORTED, NULL, NULL, "addresses of 32 bits, which parameter %s has",
+                            parameter->name ? parameter->name : "_");
     if (given != size)
         return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "parameter %s has %llu bytes, but the launch gives %llu",
                             parameter->name ? parameter->name : "_", (unsigned long long)size,
