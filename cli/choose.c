@@ -433,7 +433,7 @@ static bool weigh(Choice *choice, Candidate *candidate)
         return false;
     const char *objection =
         kernel_objection(choice->arena, &candidate->result, choice->options->machine,
-                         choice->kernel->request.dynamic_shared, &choice->bases[0].before.figures, figures);
+                         choice->request->dynamic_shared, &choice->bases[0].before.figures, figures);
     if (objection) {
         trial->verdict = objection;
         return false;
