@@ -102,6 +102,7 @@ Step run_setmaxnreg(Exec *x, const Op *op, uint32_t mask)
     }
     partners_follow(warp, x->split, false);
     split_block(x, WAIT_POOL);
+    x->machine->effects++; /* the warp has gone on up to here */
     return STEP_SWITCH;
 }
 
