@@ -131,8 +131,8 @@ typedef struct Assembly {
 /* Assembles once. True when done. Sets all of *result, in 'arena', either way. */
 bool assembler_run(Assembler *assembler, Arena *arena, const AssemblyRequest *request, Assembly *result);
 
-/* Reads the figures of a cubin for 'arch' ("sm_90") that was made elsewhere: all but spills, which only a log has. True,
- * with the resources of *result in the arena, if the file can be read; names point into it. */
+/* Reads the figures of a cubin for 'arch' ("sm_90") that was made elsewhere: all but spills, which only a log has.
+ * True, with the resources of *result in the arena, if the file can be read; names point into it. */
 bool assembly_read(Arena *arena, const char *arch, const void *cubin, size_t size, Assembly *result);
 
 /* How many runs at once this machine has cores for. */

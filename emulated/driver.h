@@ -182,6 +182,7 @@ Graph *graph_new(void);
 
 /* Does it, or makes it a node of the graph that is captured from the stream. */
 int stream_submit(void *stream, const Work *work);
+bool stream_is_captured(void *stream);
 int emulated_launch(const EmulatedLaunch *launch, void *stream);
 void event_set(void *event); /* records it now */
 

@@ -155,6 +155,41 @@ int cuOccupancyMaxPotentialClusterSize(int *size, void *function, const DriverCo
 /* graph.c */
 
 int cuGraphCreate(void **graph, unsigned flags);
+int cuGraphNodeGetType(void *node, int *type);
+int cuGraphGetNodes(void *graph, void **nodes, size_t *count);
+int cuGraphGetRootNodes(void *graph, void **nodes, size_t *count);
+int cuGraphGetEdges(void *graph, void **from, void **to, size_t *count);
+int cuGraphGetEdges_v2(void *graph, void **from, void **to, void *edges, size_t *count);
+int cuGraphNodeGetDependencies(void *handle, void **needs, size_t *count);
+int cuGraphNodeGetDependencies_v2(void *node, void **needs, void *edges, size_t *count);
+int cuGraphNodeGetDependentNodes(void *handle, void **nodes, size_t *count);
+int cuGraphNodeGetDependentNodes_v2(void *node, void **nodes, void *edges, size_t *count);
+int cuGraphAddDependencies(void *graph, void *const *from, void *const *to, size_t count);
+int cuGraphAddDependencies_v2(void *graph, void *const *from, void *const *to, const void *edges, size_t count);
+int cuGraphRemoveDependencies(void *graph, void *const *from, void *const *to, size_t count);
+int cuGraphRemoveDependencies_v2(void *graph, void *const *from, void *const *to, const void *edges, size_t count);
+int cuGraphDestroyNode(void *handle);
+int cuGraphClone(void **clone, void *graph);
+int cuGraphNodeFindInClone(void **node, void *original, void *clone);
+int cuGraphDestroy(void *graph);
+int cuGraphInstantiateWithFlags(void **instance, void *graph, unsigned long long flags);
+int cuGraphInstantiate(void **instance, void *graph, void **node, char *log, size_t size);
+int cuGraphInstantiate_v2(void **instance, void *graph, void **node, char *log, size_t size);
+int cuGraphInstantiateWithParams(void **instance, void *graph, InstanceParameters *parameters);
+int cuGraphExecGetFlags(void *instance, unsigned long long *flags);
+int cuGraphExecUpdate_v2(void *instance, void *graph, UpdateResult *result);
+int cuGraphExecUpdate(void *instance, void *graph, void **node, int *result);
+int cuGraphLaunch(void *instance, void *stream);
+int cuGraphUpload(void *instance, void *stream);
+int cuGraphExecDestroy(void *instance);
+int cuUserObjectCreate(void **result, void *data, void (*destroy)(void *data), unsigned references, unsigned flags);
+int cuUserObjectRetain(void *object, unsigned count);
+int cuUserObjectRelease(void *handle, unsigned count);
+int cuGraphRetainUserObject(void *graph, void *object, unsigned count, unsigned flags);
+int cuGraphReleaseUserObject(void *graph, void *object, unsigned count);
+
+/* graph_nodes.c */
+
 int cuGraphAddKernelNode(void **node, void *graph, void *const *needs, size_t count, const KernelNode *parameters);
 int cuGraphAddKernelNode_v2(void **node, void *graph, void *const *needs, size_t count, const KernelNode *parameters);
 int cuGraphAddMemcpyNode(void **node, void *graph, void *const *needs, size_t count, const Copy3D *copy, void *context);
@@ -199,38 +234,6 @@ int cuGraphNodeGetEnabled(void *instance, void *node, unsigned *is_enabled);
 int cuGraphKernelNodeGetAttribute(void *node, int attribute, void *value);
 int cuGraphKernelNodeSetAttribute(void *node, int attribute, const void *value);
 int cuGraphKernelNodeCopyAttributes(void *to, void *from);
-int cuGraphNodeGetType(void *node, int *type);
-int cuGraphGetNodes(void *graph, void **nodes, size_t *count);
-int cuGraphGetRootNodes(void *graph, void **nodes, size_t *count);
-int cuGraphGetEdges(void *graph, void **from, void **to, size_t *count);
-int cuGraphGetEdges_v2(void *graph, void **from, void **to, void *edges, size_t *count);
-int cuGraphNodeGetDependencies(void *handle, void **needs, size_t *count);
-int cuGraphNodeGetDependencies_v2(void *node, void **needs, void *edges, size_t *count);
-int cuGraphNodeGetDependentNodes(void *handle, void **nodes, size_t *count);
-int cuGraphNodeGetDependentNodes_v2(void *node, void **nodes, void *edges, size_t *count);
-int cuGraphAddDependencies(void *graph, void *const *from, void *const *to, size_t count);
-int cuGraphAddDependencies_v2(void *graph, void *const *from, void *const *to, const void *edges, size_t count);
-int cuGraphRemoveDependencies(void *graph, void *const *from, void *const *to, size_t count);
-int cuGraphRemoveDependencies_v2(void *graph, void *const *from, void *const *to, const void *edges, size_t count);
-int cuGraphDestroyNode(void *handle);
-int cuGraphClone(void **clone, void *graph);
-int cuGraphNodeFindInClone(void **node, void *original, void *clone);
-int cuGraphDestroy(void *graph);
-int cuGraphInstantiateWithFlags(void **instance, void *graph, unsigned long long flags);
-int cuGraphInstantiate(void **instance, void *graph, void **node, char *log, size_t size);
-int cuGraphInstantiate_v2(void **instance, void *graph, void **node, char *log, size_t size);
-int cuGraphInstantiateWithParams(void **instance, void *graph, InstanceParameters *parameters);
-int cuGraphExecGetFlags(void *instance, unsigned long long *flags);
-int cuGraphExecUpdate_v2(void *instance, void *graph, UpdateResult *result);
-int cuGraphExecUpdate(void *instance, void *graph, void **node, int *result);
-int cuGraphLaunch(void *instance, void *stream);
-int cuGraphUpload(void *instance, void *stream);
-int cuGraphExecDestroy(void *instance);
-int cuUserObjectCreate(void **result, void *data, void (*destroy)(void *data), unsigned references, unsigned flags);
-int cuUserObjectRetain(void *object, unsigned count);
-int cuUserObjectRelease(void *handle, unsigned count);
-int cuGraphRetainUserObject(void *graph, void *object, unsigned count, unsigned flags);
-int cuGraphReleaseUserObject(void *graph, void *object, unsigned count);
 
 /* launch.c */
 

@@ -123,18 +123,11 @@ static int allocate(Pool *pool, uint64_t *address, size_t size)
     return DONE;
 }
 
-static bool is_captured(void *stream)
-{
-    int status = 0;
-    cuStreamIsCapturing(stream, &status);
-    return status;
-}
-
 int cuMemAllocFromPoolAsync(uint64_t *address, size_t size, void *pool, void *stream)
 {
     LOCKED;
     int error = pool ? allocate(pool, address, size) : INVALID_VALUE;
-    if (error || !is_captured(stream))
+    if (error || !stream_is_captured(stream))
         return error;
     return stream_submit(stream, &(Work){.kind = WORK_ALLOCATE, .memory = {*address, size}});
 }
@@ -149,7 +142,7 @@ int cuMemFreeAsync(uint64_t address, void *stream)
 {
     LOCKED;
     Memory *memory = memory_at(address);
-    if (is_captured(stream))
+    if (stream_is_captured(stream))
         return stream_submit(stream, &(Work){.kind = WORK_FREE, .memory = {.address = address}});
     if (memory && memory->pool)
         ((Pool *)memory->pool)->used -= memory->size;

@@ -170,6 +170,13 @@ int cuStreamGetCtx(void *handle, void **context)
     return cuCtxGetCurrent(context);
 }
 
+bool stream_is_captured(void *handle)
+{
+    LOCKED;
+    const Stream *stream = stream_of(handle);
+    return stream && stream->captured;
+}
+
 static int wait_for(const Stream *stream)
 {
     return stream && stream->captured ? CAPTURE_UNSUPPORTED : device_error();
@@ -190,7 +197,12 @@ int cuStreamQuery(void *handle)
 int cuLaunchHostFunc(void *stream, void (*function)(void *), void *data)
 {
     const Work work = {.kind = WORK_HOST, .host = {function, data}};
-    return function ? stream_submit(stream, &work) : INVALID_VALUE;
+    if (!function || device_error())
+        return function ? device_error() : INVALID_VALUE;
+    if (stream_is_captured(stream))
+        return stream_submit(stream, &work);
+    function(data); /* without the lock: it may wait for another thread */
+    return DONE;
 }
 
 int cuStreamAddCallback(void *handle, void (*function)(void *, int, void *), void *data, unsigned flags)

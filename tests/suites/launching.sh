@@ -69,6 +69,19 @@ is_right "the driver's functions" "Emulated GPU: cuGreenCtxCreate is not support
     PTXOPT_NVJITLINK=/none "$tmp/driver_calls"
 result "the driver's functions: estimated registers" \
     "$(grep -qx 'kernel: 32 registers, 2048 bytes shared, 4 constant' "$tmp/out" || grep '^kernel' "$tmp/out")"
+
+# $1: version of the runtime; $2: function; $3: pattern of the size and of three ints, at the offsets $4...
+has_properties() {
+    local version="$1" function="$2" wanted="$3"
+    shift 3
+    runs "$function of CUDA $version" 0 "^$wanted$" "$tmp/properties" "libcudart.so.$version" "$function" "$@"
+}
+result "a program that reads properties" "$($CC -std=gnu11 -Wall -Wextra -Werror -o "$tmp/properties" \
+    tests/launching/properties.c -ldl 2>&1 | head -n 3)"
+has_properties 11.0 cudaGetDeviceProperties "728 bytes 9 2 232448" 360 388 696
+has_properties 12 cudaGetDeviceProperties "728 bytes 9 2 232448" 360 388 696
+has_properties 12 cudaGetDeviceProperties_v2 "1032 bytes 9 2 232448" 360 388 696
+has_properties 13 cudaGetDeviceProperties "1008 bytes 9 2 232448" 360 384 672
 export PTXOPT_LAUNCH_REPORT=1
 for way in linked dlsym proc library enumerated ex cooperative graph changed first any older asks; do
     runs "preloaded, $way" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" $way "$tmp/coarse.ptx" 128
