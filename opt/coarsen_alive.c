@@ -15,8 +15,8 @@
  *     for nothing that matters;
  *   - regions are entered by replicas that are alive;
  *   - a branch that the replicas take alike, though their conditions are values of their own, asks those alive;
- *   - a warp-level instruction is each replica's own, and its mask loses the lanes whose replica is dead: all threads of
- *     the warp that are still there vote on it, at a place to which all of them come;
+ *   - a warp-level instruction is each replica's own, and its mask loses the lanes whose replica is dead: all threads
+ * of the warp that are still there vote on it, at a place to which all of them come;
  *   - a dead replica adds nothing to what a barrier combines.
  *
  * Requires SSA form, dominators, values, and variance and regions that take no account of the branches in question.

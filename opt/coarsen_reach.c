@@ -29,7 +29,7 @@ typedef struct Part {
     const Variance *variance; /* between the threads of a block */
     Block *branch;            /* the one that is not shown to be taken alike */
     Block *meeting;
-    Block *place;             /* where it is decided: the block of the branch, or the preheader of a loop that it leaves */
+    Block *place; /* where it is decided: the block of the branch, or the preheader of a loop that it leaves */
     const Loop *loop;         /* the latter; or NULL */
     VEC(Block *) blocks;
     BitSet members;           /* the same, by Block.id */
@@ -80,7 +80,8 @@ typedef struct Walk {
     bool gets_through;  /* to the end or to the branch again, past no barrier of the whole block */
 } Walk;
 
-static Walk walk_from(const Part *part, unsigned outcome, Block *from, const Block *end, const Block *branch, bool stops)
+static Walk walk_from(const Part *part, unsigned outcome, Block *from, const Block *end, const Block *branch,
+                      bool stops)
 {
     Arena *scratch = part->c->scratch;
     Walk walk = {.seen = bitset_new(scratch, part->c->body->blocks.count)};
@@ -423,7 +424,8 @@ static void take_decided(const Part *part, const Versions *v, unsigned outcomes)
 static void lead_from_branch(Part *part, Versions *v, RegId reached)
 {
     Body *body = part->c->body;
-    Block *head = part->branch, *with = versions_add_block(v, head, false), *without = versions_add_block(v, head, false);
+    Block *head = part->branch, *with = versions_add_block(v, head, false),
+          *without = versions_add_block(v, head, false);
     Inst *last = head->last, *copy = inst_clone(body, last);
     Block *sides[2] = {head->fall, last->targets[0]};
     inst_remove(last);

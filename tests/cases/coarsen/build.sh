@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes shapes.*.ptx of shapes.cu and hand/loops.ptx of loops.cu again, with nvcc.  usage: build.sh [FOLDER]   (the default is this one)
+# Makes shapes.*.ptx of shapes.cu and hand/loops.ptx of loops.cu again, with nvcc.
+# usage: build.sh [FOLDER]   (the default is this one)
 #
 # nvcc hashes the path of its source into the names of static functions: it is the same on every machine.
 set -euo pipefail
