@@ -12,6 +12,8 @@ enum { FEWEST_COUNTED = 6, MOST_COUNTED = 24, MOST_CONFIRMED = 6, COUNTED_INSTRU
 static const double least_gain = 1.03, least_doubtful_gain = 1.15;
 /* With a boundary to be chosen, too, so many of the fastest forms are searched for one. */
 enum { MOST_SEARCHED = 3, SEARCH_LEVEL = 1 };
+/* Without a launch, forms within this are about as fast. */
+static const double as_fast = 1.02;
 /* What products of threads and blocks are at least faster than a form that merges only one of them. */
 static const double least_product_gain = 1.02;
 
@@ -126,7 +128,7 @@ static bool candidate_compare(const Choice *choice, Candidate *candidate, const 
             return false;
         }
         FormCost before = bases[i].before;
-        machine_costs_align(&bases[i].basis, &before, &cost);
+        costs_align(&bases[i].basis, &before, &cost);
         double speedup = cost_speedup(&before, &cost);
         if (!i || speedup < least) {
             least = speedup;
@@ -140,6 +142,12 @@ static bool candidate_compare(const Choice *choice, Candidate *candidate, const 
 static unsigned factor_total(const unsigned factor[3])
 {
     return factor[0] * factor[1] * factor[2];
+}
+
+/* How many threads of the original one of the trial's does the work of. */
+static unsigned trial_merged(const CoarsenTrial *trial)
+{
+    return factor_total(trial->factor) * (has_factor(trial->merged) ? factor_total(trial->merged) : 1);
 }
 
 static bool is_narrow(const CostBasis *basis, const unsigned factor[3])
@@ -528,7 +536,7 @@ static double searched_speedup(Choice *choice, const KernelRequest *request, con
         const LaunchChange change = kernel_launch_change(&result);
         FormCost before = exact->before;
         FormCost cost = machine_cost(choice->judge, &exact->basis, &form, &result.reduction.after, &change, NULL);
-        machine_costs_align(&exact->basis, &before, &cost);
+        costs_align(&exact->basis, &before, &cost);
         if (cost.known) {
             speedup = cost_speedup(&before, &cost);
             *verdict = arena_printf(choice->arena, "%s, with %u registers", cost_verdict(choice->arena, &before, &cost),
@@ -576,6 +584,22 @@ static Candidate *fastest_with_boundary(Choice *choice, Candidate *best)
             best = candidate;
     }
     return best;
+}
+
+/* Without a launch, the grid's size is assumed: of the forms that are about as fast as the best, the one that merges
+ * the least needs the fewest threads to be so. */
+static const Candidate *thriftiest(const Choice *choice, const Candidate *best)
+{
+    const Candidate *found = best;
+    for (unsigned i = 0; best && !choice->bases[0].basis.launch && i < choice->candidate_count; i++) {
+        const Candidate *candidate = &choice->candidates[i];
+        unsigned merged = trial_merged(candidate->trial), least = trial_merged(found->trial);
+        if (!candidate->is_confirmed || worth(candidate) * as_fast < worth(best) || !is_worthwhile(choice, candidate))
+            continue;
+        if (merged < least || (merged == least && worth(candidate) > worth(found)))
+            found = candidate;
+    }
+    return found;
 }
 
 /* Nothing is coarsened, for the reason in words. */
@@ -664,7 +688,8 @@ static FactorChoice choose(Choice *choice, const ChoiceContext *context)
     weigh_all(choice);
     make_products(choice, context);
     weigh_all(choice);
-    const FactorChoice made = decide(choice, fastest_with_boundary(choice, fastest(choice)), is_any_sound);
+    const Candidate *best = thriftiest(choice, fastest_with_boundary(choice, fastest(choice)));
+    const FactorChoice made = decide(choice, best, is_any_sound);
     for (unsigned i = 0; i < choice->candidate_count; i++)
         kernel_discard(&choice->candidates[i].result);
     return made;

@@ -23,8 +23,9 @@ const Launch *choice_launch(const ChoiceContext *context, const char *kernel);
  * gives, with the strides block and unit, with guards as GUARDS_AUTO makes them and, where these are fast paths, as
  * sequential copies; then of those that merge blocks of the best two with threads merged, by up to 16 in all.  The
  * choice is the fastest if it is predicted to be at least 3% faster than the input (15% by an estimate where loops end
- * differently for each thread) and spills no more; else nothing.  If none could even be tried, the choice's request
- * says why coarsening is refused.  'request' is the kernel's, which does not coarsen.
+ * differently for each thread) and spills no more; else nothing.  Without a launch, of forms that are about as fast,
+ * it is the one that merges the least.  If none could even be tried, the choice's request says why coarsening is
+ * refused.  'request' is the kernel's, which does not coarsen.
  *
  * With a launch of the kernel, its counts decide; without, estimates for the known block size do, or, if that is
  * unknown, for 128, 256 and 1,024 threads: the form must be faster for each.  Estimates also decide which forms are

@@ -60,7 +60,7 @@ static bool factor_try(JamChoice *choice, JamTrial *trial, FormCost *cost)
     if (!form_weigh(choice, choice->jam_count + 1, cost, &trial->verdict))
         return false;
     FormCost before = choice->best;
-    machine_costs_align(&choice->basis, &before, cost);
+    costs_align(&choice->basis, &before, cost);
     trial->speedup = cost_speedup(&before, cost);
     trial->verdict = cost_verdict(choice->arena, &before, cost);
     uint64_t were = figures_spills(&before.figures), are = figures_spills(&cost->figures);

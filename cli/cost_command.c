@@ -140,7 +140,7 @@ static ExitStatus cost(const CostOptions *options, Arena *arena, Side *before, S
     if ((options->before && !side_cost(before, options, &basis)) || !side_cost(after, options, &basis))
         return EXIT_UNVERIFIED;
     if (options->before)
-        machine_costs_align(&basis, &before->cost, &after->cost);
+        costs_align(&basis, &before->cost, &after->cost);
     Buf out = {0};
     if (options->output.json)
         print_json(options, &basis, launch, before, after, &out);

@@ -112,6 +112,15 @@ static Factor best_factor(const FormCost *before, const FormCost *after, bool is
     return best;
 }
 
+/* Whether a loss is that of warps, which hide latency, and not that of more instructions. */
+static bool is_loss_of_warps(const FormCost *before, const FormCost *after)
+{
+    double warps = (double)before->time.resident_warps / after->time.resident_warps;
+    double executed = profile_executed(before->profile);
+    return after->time.binding == RESOURCE_LATENCY && warps > 1 &&
+           (!(executed > 0) || warps >= profile_executed(after->profile) / executed);
+}
+
 const char *cost_verdict(Arena *arena, const FormCost *before, const FormCost *after)
 {
     double speedup = cost_speedup(before, after);
@@ -119,7 +128,7 @@ const char *cost_verdict(Arena *arena, const FormCost *before, const FormCost *a
     const char *grade = time_is_longer(speedup, 1)   ? "x faster"
                         : time_is_longer(1, speedup) ? "x"
                                                      : "x, no difference";
-    if (!is_faster && after->time.resident_warps < before->time.resident_warps)
+    if (!is_faster && is_loss_of_warps(before, after))
         return arena_printf(arena, "%.2f%s: %u warps on an SM instead of %u", speedup, grade,
                             after->time.resident_warps, before->time.resident_warps);
     if (!is_faster && after->time.busiest > CROWDED * before->time.busiest)

@@ -151,16 +151,24 @@ static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Function *k
     return true;
 }
 
-void machine_costs_align(const CostBasis *basis, FormCost *a, FormCost *b)
+static Profile *profile_of_own(const CostBasis *basis, FormCost *cost)
 {
-    if (!a->known || !b->known || !a->profile->machine == !b->profile->machine)
+    Profile *own = ARENA_NEW(basis->arena, Profile);
+    *own = *cost->profile;
+    cost->profile = own;
+    return own;
+}
+
+void costs_align(const CostBasis *basis, FormCost *before, FormCost *after)
+{
+    if (!before->known || !after->known)
         return;
-    FormCost *changed = a->profile->machine ? a : b;
-    Profile *plain = ARENA_NEW(basis->arena, Profile);
-    *plain = *changed->profile;
-    plain->machine = NULL;
-    changed->profile = plain;
-    changed->time = form_time(basis, changed);
+    FormCost *mapped = before->profile->machine ? before : after;
+    if (!before->profile->machine != !after->profile->machine)
+        profile_of_own(basis, mapped)->machine = NULL;
+    profile_keep_data(before->profile, profile_of_own(basis, after));
+    before->time = form_time(basis, before);
+    after->time = form_time(basis, after);
 }
 
 FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const FunctionForm *form, const Figures *figures,

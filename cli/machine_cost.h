@@ -10,7 +10,8 @@
 FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const FunctionForm *form, const Figures *figures,
                       const LaunchChange *change, Buf *listing);
 
-/* Where machine instructions are known of only one of two costs, makes that one by PTX instructions, like the other. */
-void machine_costs_align(const CostBasis *basis, FormCost *a, FormCost *b);
+/* Makes the costs of a kernel and of a changed form of it comparable: where machine instructions are known of only one,
+ * both are by PTX instructions, and where they are estimated, both touch the same data. */
+void costs_align(const CostBasis *basis, FormCost *before, FormCost *after);
 
 #endif

@@ -115,6 +115,32 @@ static RegId phi_start(const Estimate *estimate, RegId reg)
     return REG_NONE;
 }
 
+/* The loop that goes on where another has stopped from which the value comes into the block; NULL: none. */
+static const Loop *continuing_loop(const Estimate *estimate, RegId reg, const Block *block)
+{
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    const Block *made = analyses_values(estimate->analyses)->defs[reg].block;
+    const Loop *loop = made ? loop_of(loops, made) : NULL;
+    return loop && !loop_contains(loops, loop, block) && estimate_continued(estimate, loop) ? loop : NULL;
+}
+
+/* Where a phi joins a value and what a loop makes of it that goes on where another has stopped, and that few threads
+ * come to: the value before that loop.  REG_NONE: the phi joins others. */
+static RegId phi_before_rest(const Estimate *estimate, RegId reg)
+{
+    const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
+    const Phi *phi = def->block && !def->inst ? &def->block->phis.data[def->phi] : NULL;
+    RegId before = REG_NONE;
+    unsigned rests = 0;
+    for (size_t i = 0; phi && i < phi->args.count; i++) {
+        if (continuing_loop(estimate, phi->args.data[i].reg, def->block))
+            rests++;
+        else
+            before = phi->args.data[i].reg;
+    }
+    return rests && rests + 1 == phi->args.count ? before : REG_NONE;
+}
+
 static void add_operand(Estimate *estimate, Shape *shape, const Inst *inst, unsigned index, double scale,
                         unsigned depth)
 {
@@ -186,7 +212,11 @@ static void add_register(Estimate *estimate, Shape *shape, RegId reg, double sca
         add_terms(estimate, shape, &form, scale, depth);
         return;
     }
-    RegId start = phi_start(estimate, reg);
+    RegId start = phi_start(estimate, reg), before = phi_before_rest(estimate, reg);
+    if (before != REG_NONE && depth < DEEPEST) {
+        add_register(estimate, shape, before, scale, depth + 1);
+        return;
+    }
     if (start == REG_NONE || depth >= DEEPEST) {
         const Inst *inst = value_inst(analyses_values(estimate->analyses), reg);
         if (!inst || depth >= DEEPEST || !add_definition(estimate, shape, inst, scale, depth))

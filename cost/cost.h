@@ -99,6 +99,7 @@ typedef struct Profile {
     bool counted;            /* by the emulator; else estimated */
     bool uneven;             /* estimated, and warps differ in length by an unknown amount */
     double blocks;           /* of the grid */
+    double working_blocks;   /* of these, estimated: those that are not left over where blocks have been merged */
     double block_threads;    /* of the form, so after coarsening */
     double original_threads; /* of the grid, before coarsening */
     InstProfile *instructions;
@@ -136,6 +137,11 @@ Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *lau
 enum { ESTIMATED_TRIPS = 16 };
 Profile *profile_estimate(Arena *arena, const FunctionForm *form, const unsigned block[3], const LaunchChange *change,
                           double blocks, const char **error);
+
+/* A changed form of a kernel touches the data that the kernel touches: takes over, into an estimate of the form, what
+ * the estimate of the original says of the sectors that the grid and the blocks touch.  Merged blocks touch no more
+ * than those that they are made of, and no less than the grid.  Counts stay. */
+void profile_keep_data(const Profile *original, Profile *form);
 
 /* What limits a launch. */
 typedef enum Resource {

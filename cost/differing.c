@@ -104,6 +104,13 @@ static void consider_block(Solver *solver, const Block *block)
                 consider(solver, inst->refs[i].reg, inst, NULL, block);
 }
 
+/* Whether all but the lanes at the end of the data leave the loop at the same time. */
+static bool is_even(const Estimate *estimate, const Loop *loop)
+{
+    const LoopExits *exits = &estimate->exits[loop->index];
+    return exits->counted && !exits->uneven;
+}
+
 /* Marks the loops that lanes leave by the end of this block at different times. */
 static void consider_exits(Solver *solver, const Block *block)
 {
@@ -116,7 +123,7 @@ static void consider_exits(Solver *solver, const Block *block)
                               : NULL;
         for (const Loop *loop = loop_of(solver->loops, block);
              loop && !(to && loop_contains(solver->loops, loop, to)); loop = loop->parent)
-            if (!bitset_has(&solver->result->uneven_loops, loop->index)) {
+            if (!is_even(solver->estimate, loop) && !bitset_has(&solver->result->uneven_loops, loop->index)) {
                 bitset_add(&solver->result->uneven_loops, loop->index);
                 solver->changed = true;
             }

@@ -1,6 +1,8 @@
 /* Profiles estimated without a launch: frequencies of blocks, and the shapes of accesses. */
 #include "cost/estimate.h"
 
+#include <math.h>
+
 static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *profile, Profile *totals)
 {
     double warps = estimate_warps(estimate) * estimate->blocks;
@@ -29,6 +31,16 @@ static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *pro
         totals->load_footprint += in_grid;
         totals->shared_reuse += profile->sectors > in_blocks ? profile->sectors - in_blocks : 0;
     }
+}
+
+/* The share of the blocks that come everywhere: the others exit at once. */
+static double least_present(const Estimate *estimate)
+{
+    double least = 1;
+    for (size_t b = 0; b < estimate->body->blocks.count; b++)
+        if (estimate->present[b] > 0)
+            least = fmin(least, estimate->present[b]);
+    return least;
 }
 
 static Profile *estimate_body(Arena *arena, Estimate *estimate)
@@ -82,10 +94,35 @@ Profile *profile_estimate(Arena *arena, const FunctionForm *form, const unsigned
     }
     Profile *profile = estimate_body(arena, &estimate);
     profile->blocks = estimate.blocks;
+    profile->working_blocks = estimate.blocks * least_present(&estimate);
     profile->block_threads = threads;
     profile->original_threads = blocks * original;
     analyses_free(estimate.analyses);
     body_free(body);
     arena_free(scratch);
     return profile;
+}
+
+static double within(double value, double least, double most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+void profile_keep_data(const Profile *original, Profile *form)
+{
+    if (original->counted || form->counted)
+        return;
+    form->load_footprint = original->load_footprint;
+    form->store_footprint = original->store_footprint;
+    const bool merges_blocks = form->working_blocks < 0.99 * original->working_blocks;
+    if (merges_blocks) {
+        form->block_load_sectors =
+            within(form->block_load_sectors, original->load_footprint, original->block_load_sectors);
+        form->block_store_sectors =
+            within(form->block_store_sectors, original->store_footprint, original->block_store_sectors);
+    } else {
+        form->block_load_sectors = original->block_load_sectors;
+        form->block_store_sectors = original->block_store_sectors;
+    }
+    form->shared_reuse = fmax(0, form->load_sectors - form->block_load_sectors);
 }

@@ -8,6 +8,7 @@
 typedef struct LoopExits {
     unsigned count;
     bool uneven; /* threads take some of them for reasons other than a counted number of trips */
+    bool counted; /* at one of them, threads leave after as many trips, or count to the same bound */
 } LoopExits;
 
 /* The values that differ between lanes: differing.c. */
@@ -42,6 +43,9 @@ static inline double estimate_warps(const Estimate *estimate)
 
 /* frequency.c: fills in 'trips', 'exits', 'present' and 'frequency'. */
 void estimate_frequencies(Estimate *estimate);
+
+/* continued.c: the loop in whose place this one goes on when it has stopped; NULL: it begins anew. */
+const Loop *estimate_continued(const Estimate *estimate, const Loop *loop);
 
 /* Whether threads leave some loop for reasons other than a counted number of trips: then warps differ in length, and
  * the estimate does not know by how much.  After estimate_frequencies(). */

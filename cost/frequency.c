@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+enum { MOST_COMBINED = 4 };
 static const double in_bounds = 0.97, both_sides = 0.9, either_side = 0.5;
 
 /* The instruction that computes the condition of the block's branch; NULL if it has none. */
@@ -123,6 +124,38 @@ static bool compares_induction(const Estimate *estimate, const Loop *loop, const
     return false;
 }
 
+/* Whether it does so with a bound that all threads share. */
+static bool compares_shared(const Estimate *estimate, const Loop *loop, const Inst *compare)
+{
+    const Variance *variance = analyses_variance(estimate->analyses, VARIANCE_ANY, NULL);
+    bool is_shared = compares_induction(estimate, loop, compare);
+    for (unsigned i = 0; is_shared && i < compare->ref_count; i++) {
+        if (!ref_reads(&compare->refs[i]) || !variance_reg(variance, compare->refs[i].reg))
+            continue;
+        AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), compare->refs[i].reg);
+        for (unsigned t = 0; is_shared && t < form.term_count; t++)
+            is_shared = form.terms[t].base == AFFINE_SREG || !variance_reg(variance, form.terms[t].reg) ||
+                        advances(estimate, loop, form.terms[t].reg);
+    }
+    return is_shared;
+}
+
+/* Judges a condition by which the loop is left, or those that it combines. */
+static void judge_condition(const Estimate *estimate, const Loop *loop, const Inst *condition, unsigned depth,
+                            LoopExits *exits)
+{
+    bool combines = condition && (inst_op(condition) == OP_AND || inst_op(condition) == OP_OR);
+    if (!combines || depth >= MOST_COMBINED) {
+        exits->uneven |= !compares_induction(estimate, loop, condition);
+        exits->counted |= compares_shared(estimate, loop, condition);
+        return;
+    }
+    for (unsigned i = 0; i < condition->ref_count; i++)
+        if (ref_reads(&condition->refs[i]))
+            judge_condition(estimate, loop, value_inst(analyses_values(estimate->analyses), condition->refs[i].reg),
+                            depth + 1, exits);
+}
+
 static LoopExits loop_exits(const Estimate *estimate, const Loop *loop)
 {
     const LoopForest *loops = analyses_loops(estimate->analyses);
@@ -135,8 +168,10 @@ static LoopExits loop_exits(const Estimate *estimate, const Loop *loop)
         for (uint32_t k = graph->succ_start[block->id]; k < graph->succ_start[block->id + 1]; k++)
             leaving += !loop_contains(loops, loop, estimate->body->blocks.data[graph->succs[k]]);
         exits.count += leaving;
-        exits.uneven |= leaving && bitset_has(&variance->branches, block->id) &&
-                        !compares_induction(estimate, loop, condition_of(estimate, block));
+        if (leaving && bitset_has(&variance->branches, block->id))
+            judge_condition(estimate, loop, condition_of(estimate, block), 0, &exits);
+        else
+            exits.counted |= leaving > 0;
     }
     return exits;
 }
@@ -149,6 +184,25 @@ bool estimate_is_uneven(const Estimate *estimate)
     return uneven;
 }
 
+/* Loops that go on where another one has stopped make the trips that are left of its: where all threads count to the
+ * same bound, the last one, if any; half of them where each thread has its own reason to leave. */
+static void share_trips(Estimate *estimate)
+{
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    BitSet shared = bitset_new(estimate->arena, loops->loop_count + 1);
+    for (uint32_t i = 0; i < loops->loop_count; i++) {
+        const Loop *first = estimate_continued(estimate, &loops->loops[i]);
+        if (!first)
+            continue;
+        const bool is_counted = estimate->exits[i].counted;
+        double *trips = &estimate->trips[first->index];
+        if (!bitset_has(&shared, first->index))
+            *trips = fmax(1, is_counted ? *trips - either_side : *trips / 2);
+        bitset_add(&shared, first->index);
+        estimate->trips[i] = is_counted ? 1 : *trips;
+    }
+}
+
 /* Branches. */
 
 /* Whether nothing is left to do from this block on. */
@@ -158,17 +212,20 @@ static bool only_leaves(const Block *block)
     return block->first == last && last && !last->target_count && !inst_falls_through(last);
 }
 
+static bool is_equality(const Inst *condition)
+{
+    return condition && (inst_has(condition, MOD_EQ) || inst_has(condition, MOD_NE));
+}
+
 /* The probability that a warp executes the part of an if-then that the branch guards. */
 static double guarded_share(const Estimate *estimate, const Block *block)
 {
     const Inst *last = block->last;
     unsigned sources = value_sources(estimate, last->refs[last->guard].reg);
-    const Inst *condition = condition_of(estimate, block);
-    bool is_equality = condition && (inst_has(condition, MOD_EQ) || inst_has(condition, MOD_NE));
     if (sources & SOURCE_MEMORY)
         return both_sides;
     if (sources & SOURCE_THREAD)
-        return is_equality ? 1 / estimate_warps(estimate) : in_bounds;
+        return is_equality(condition_of(estimate, block)) ? 1 / estimate_warps(estimate) : in_bounds;
     return sources & SOURCE_LOOP ? either_side : in_bounds;
 }
 
@@ -220,14 +277,18 @@ static double staying_share(const Estimate *estimate, const Block *block)
     return merged > 1 ? 1 / merged : 1;
 }
 
-/* The share of the warps that go to one side of a test whether replicas agree. Where data decide, a warp has threads
- * whose replicas agree and others. */
+/* The share of the warps that go to one side of a test whether replicas agree: as many as each of them would alone.
+ * Where data decide, a warp has threads whose replicas agree and others.  A test for equality is one whether something
+ * is as is hoped, such as aligned. */
 static double agreement_share(const Estimate *estimate, const Block *block, bool is_agreed)
 {
-    const Inst *last = block->last;
-    if (value_sources(estimate, last->refs[last->guard].reg) & SOURCE_MEMORY)
+    unsigned sources = value_sources(estimate, block->last->refs[block->last->guard].reg);
+    if (sources & SOURCE_MEMORY)
         return both_sides;
-    return is_agreed ? in_bounds : 1 - in_bounds;
+    if (!is_agreed)
+        return 1 - in_bounds;
+    bool is_of_round = sources & SOURCE_LOOP && !(sources & SOURCE_THREAD);
+    return is_of_round && !is_equality(condition_of(estimate, block)) ? either_side : in_bounds;
 }
 
 /* The probability of the edge to successor 'taken' of the block's two. */
@@ -347,6 +408,7 @@ void estimate_frequencies(Estimate *estimate)
         estimate->trips[i] = loop_trips(estimate, &loops->loops[i]);
         estimate->exits[i] = loop_exits(estimate, &loops->loops[i]);
     }
+    share_trips(estimate);
     estimate->frequency[0] = 1;
     for (size_t i = 0; i < count; i++) {
         double *frequency = &estimate->frequency[order[i]->id];

@@ -455,6 +455,53 @@ static void surplus_blocks(void **state)
     arena_free(test.arena);
 }
 
+/* A form touches the data of the original, whatever its estimate says; merged blocks may share some of it. */
+static void forms_keep_data(void **state)
+{
+    (void)state;
+    const Profile original = {.working_blocks = 8, .load_footprint = 100, .store_footprint = 10,
+                              .block_load_sectors = 200, .block_store_sectors = 10, .load_sectors = 300};
+    Profile form = {.working_blocks = 8, .load_footprint = 25, .store_footprint = 40, .block_load_sectors = 50,
+                    .block_store_sectors = 40, .load_sectors = 300};
+    Profile merged = form, counted = form;
+    profile_keep_data(&original, &form);
+    assert_float_equal(form.load_footprint, 100, 0);
+    assert_float_equal(form.store_footprint, 10, 0);
+    assert_float_equal(form.block_load_sectors, 200, 0);
+    assert_float_equal(form.block_store_sectors, 10, 0);
+    assert_float_equal(form.shared_reuse, 100, 0);
+    merged.working_blocks = 4;
+    profile_keep_data(&original, &merged);
+    assert_float_equal(merged.block_load_sectors, 100, 0);
+    assert_float_equal(merged.block_store_sectors, 10, 0);
+    counted.counted = true;
+    profile_keep_data(&original, &counted);
+    assert_float_equal(counted.load_footprint, 25, 0);
+}
+
+/* A loop that goes on where another has stopped makes the trips that are left; one that begins anew, all of them. */
+static void rests_are_short(void **state)
+{
+    (void)state;
+    static const char first[] = "mov.u32 %r5, %r1;\n"
+                                "FIRST: ld.global.f32 %f1, [%rd3]; add.u32 %r5, %r5, %r3;\n"
+                                "setp.lt.u32 %p1, %r5, %r6; @%p1 bra FIRST;\n";
+    static const char second[] = "SECOND: ld.global.f32 %f2, [%rd3+4]; add.u32 %r5, %r5, %r3;\n"
+                                 "setp.lt.u32 %p1, %r5, %r6; @%p1 bra SECOND;\n";
+    for (unsigned anew = 0; anew < 2; anew++) {
+        Arena *text = arena_new();
+        Test test = test_new(arena_printf(text, "ld.param.u32 %%r6, [data];\n%s%s%s", first,
+                                          anew ? "mov.u32 %r5, %r1;\n" : "", second));
+        Profile *profile = estimate(&test, 1, 64, 1);
+        double loads = 0;
+        for (size_t i = 0; i < profile->instruction_count; i++)
+            loads += profile->instructions[i].unit.pipe == PIPE_GLOBAL ? profile->instructions[i].warps : 0;
+        assert_float_equal(loads / 2, anew ? 2 * ESTIMATED_TRIPS : ESTIMATED_TRIPS + 0.5, 0.01);
+        arena_free(test.arena);
+        arena_free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -464,7 +511,7 @@ int main(void)
         cmocka_unit_test(makespans), cmocka_unit_test(paths), cmocka_unit_test(machine_paths),
         cmocka_unit_test(wavefronts),
         cmocka_unit_test(times),     cmocka_unit_test(devices),
-        cmocka_unit_test(surplus_blocks),
+        cmocka_unit_test(surplus_blocks), cmocka_unit_test(forms_keep_data), cmocka_unit_test(rests_are_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
