@@ -162,7 +162,8 @@ $(OUT)/libptxopt.a: $(LIBRARY_OBJECTS) $(OUT)/configuration
 	@rm -f $@
 	$(AR) rcs $@ $(LIBRARY_OBJECTS)
 
-# What each instruction must compute, written independently of the emulator: for the tests test_oracle_* and check-gpu.
+# What each instruction must compute, written independently of the emulator, and kernels that execute each: for the tests
+# test_oracle_*, test_evaluate and check-gpu.
 $(OUT)/liboracle.a: $(filter $(OUT)/tests/oracle/%,$(TEST_OBJECTS))
 	@rm -f $@
 	$(AR) rcs $@ $^
@@ -223,7 +224,7 @@ $(WRAPPERS): $(dir $(PROGRAM))ptxopt-%: $(OUT)/wrappers/main_%.o $(OUT)/libptxop
 	$(link)
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(OUT)/tests/%,$(wildcard tests/unit/test_*.c))
-ORACLE_TESTS := $(filter $(OUT)/tests/test_oracle_%,$(UNIT_TESTS))
+ORACLE_TESTS := $(filter $(OUT)/tests/test_oracle_% $(OUT)/tests/test_evaluate,$(UNIT_TESTS))
 $(UNIT_TESTS): LIBRARIES += -lcmocka
 $(ORACLE_TESTS): LIBRARIES += -lmpfr -lgmp
 $(ORACLE_TESTS): $(OUT)/liboracle.a

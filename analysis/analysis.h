@@ -13,6 +13,7 @@
 
 #include "analysis/affine.h"
 #include "analysis/dependence.h"
+#include "analysis/evaluate.h"
 #include "analysis/loops.h"
 #include "analysis/liveness.h"
 #include "analysis/locations.h"

@@ -1,0 +1,143 @@
+/* What an instruction computes: the one place outside the emulator that says so.
+ *
+ * A Computation is an instruction taken apart: the operation, how many bits of each operand it reads and as what kind
+ * of integer, and how the result fills its register.  Of a Computation there are three questions: the value for given
+ * operands, bounds on it for bounded operands, and whether it is a sum of multiples of its operands.
+ *
+ * What is supported is the list in evaluate.c, by row of the instruction table.  Everything else, above all what
+ * computes floating-point numbers, is refused.  tests/unit/test_evaluate.c compares all rows of the list with the
+ * emulator, on extreme and random operands. */
+#ifndef PTXOPT_ANALYSIS_EVALUATE_H
+#define PTXOPT_ANALYSIS_EVALUATE_H
+
+#include "ir/ir.h"
+#include "support/support.h"
+
+typedef enum ComputeOp {
+    COMPUTE_NOTHING, /* the row is not on the list */
+    COMPUTE_COPY,
+    COMPUTE_CONVERT, /* from integer to integer */
+    COMPUTE_ADD, COMPUTE_SUB, COMPUTE_NEG, COMPUTE_ABS,
+    COMPUTE_MUL, COMPUTE_MAD,           /* the low bits, or all of a product that is wider than its factors */
+    COMPUTE_MUL_HIGH, COMPUTE_MAD_HIGH, /* the high half of the product */
+    COMPUTE_MUL_24, COMPUTE_MAD_24,     /* of factors of 24 bits, the low bits */
+    COMPUTE_DIV, COMPUTE_REM,
+    COMPUTE_DISTANCE, /* |a - b| + c */
+    COMPUTE_MIN, COMPUTE_MAX,
+    COMPUTE_HALVES_ADD, COMPUTE_HALVES_MIN, COMPUTE_HALVES_MAX, /* of two integers of 16 bits each */
+    COMPUTE_AND, COMPUTE_OR, COMPUTE_XOR, COMPUTE_NOT, COMPUTE_IS_ZERO,
+    COMPUTE_TABLE, /* lop3 */
+    COMPUTE_SHIFT_LEFT, COMPUTE_SHIFT_RIGHT, COMPUTE_FUNNEL_LEFT, COMPUTE_FUNNEL_RIGHT,
+    COMPUTE_EXTRACT, COMPUTE_INSERT, COMPUTE_MASK, COMPUTE_EXTEND, COMPUTE_REVERSE, COMPUTE_PERMUTE,
+    COMPUTE_COUNT_ONES, COMPUTE_COUNT_ZEROS, COMPUTE_FIND,
+    COMPUTE_SELECT, COMPUTE_SELECT_SIGN,
+    COMPUTE_COMPARE, /* the result: a predicate, or all bits of the register */
+} ComputeOp;
+
+typedef enum Relation {
+    RELATION_NONE, RELATION_EQUAL, RELATION_NOT_EQUAL, RELATION_LESS, RELATION_LESS_EQUAL, RELATION_GREATER,
+    RELATION_GREATER_EQUAL
+} Relation;
+/* The relation that holds where the other does not; and the one of b to a. */
+Relation relation_negated(Relation relation);
+Relation relation_swapped(Relation relation);
+
+/* What combines a comparison with a predicate, its third operand. */
+typedef enum Combination { COMBINE_NOTHING, COMBINE_AND, COMBINE_OR, COMBINE_XOR } Combination;
+
+/* An operand that is read. */
+typedef struct ComputeSource {
+    const Operand *operand;
+    RegId reg;         /* REG_NONE: it is not just a register */
+    bool is_constant;  /* an integer constant, 'constant', of which 'bits' are there */
+    bool is_inverted;  /* a predicate that is read as its opposite */
+    bool is_signed;    /* how it is extended where the operation has more bits */
+    uint8_t bits;      /* that are read of the register, which may have more */
+    uint8_t reg_bits;
+    uint64_t constant;
+} ComputeSource;
+
+enum { COMPUTE_SOURCES = 4 };
+
+typedef struct Computation {
+    ComputeOp op;
+    uint8_t bits;      /* of the result, before it is extended to the register's; 1: a predicate */
+    uint8_t reg_bits;
+    bool is_signed;    /* the integers that the operation orders, shifts, divides */
+    bool extends_sign; /* how the result fills a wider register */
+    bool saturates;    /* to the least or greatest integer of the type instead of wrapping */
+    bool clips;        /* .relu: to 0 what is negative */
+    bool clamps;       /* .clamp rather than .wrap, of the amount of a funnel shift and the like */
+    bool shift_amount; /* bfind.shiftamt */
+    Relation relation;       /* COMPARE */
+    Combination combination; /* COMPARE */
+    uint8_t table;           /* TABLE */
+    RegId result;
+    unsigned source_count;
+    ComputeSource sources[COMPUTE_SOURCES];
+} Computation;
+
+/* Takes an instruction of the body apart.  False if it is not on the list, writes anything but one register (beside the
+ * carry flag), or keeps the old value where a guard is false.  O(1). */
+bool computation_of(const Body *body, const Inst *inst, Computation *out);
+/* The same of an instruction that may be guarded: what it computes if it is executed. */
+bool computation_if_executed(const Body *body, const Inst *inst, Computation *out);
+
+/* The register that the instruction makes a copy of, whole; REG_NONE if it does anything else. */
+RegId computation_copied(const Body *body, const Inst *inst);
+/* Whether it makes a predicate by comparing two integers of so many bits, combined with nothing else. */
+bool computation_is_comparison(const Computation *c, unsigned bits);
+
+/* The bits that the result's register holds if the sources' registers hold these ('values' has an element for each
+ * source; those of constants are not read).  False if the ISA leaves the value open, as for a division by zero. */
+bool computation_value(const Computation *c, const uint64_t *values, uint64_t *result);
+
+/* What is known of the bits of a register: never empty.  All three sorts of facts hold. */
+typedef struct Bounds {
+    uint64_t low, high;   /* as an unsigned integer */
+    int64_t least, most;  /* as a signed one */
+    uint64_t zeros;       /* bits that are 0 */
+    uint8_t bits;         /* of the register, 1 to 64 */
+} Bounds;
+
+Bounds bounds_any(unsigned bits);
+Bounds bounds_point(unsigned bits, uint64_t value);
+/* From low to high, as unsigned or as signed integers that the register can hold. */
+Bounds bounds_unsigned(unsigned bits, uint64_t low, uint64_t high);
+Bounds bounds_signed(unsigned bits, int64_t low, int64_t high);
+/* The same, and the bits in 'zeros' are known to be 0. */
+Bounds bounds_with_zeros(Bounds bounds, uint64_t zeros);
+/* From low to high before all but so many bits are cut off. */
+Bounds bounds_wrapped(unsigned bits, __int128 low, __int128 high);
+Bounds bounds_union(Bounds a, Bounds b);
+static inline bool bounds_is_point(const Bounds *bounds) { return bounds->low == bounds->high; }
+bool bounds_has(const Bounds *bounds, uint64_t value);
+
+/* Bounds on the result's register, given those of the sources' registers; sources that are neither a register nor a
+ * constant may have any value. */
+typedef Bounds RegisterBounds(const void *context, RegId reg);
+Bounds computation_bounds(const Computation *c, RegisterBounds *of, const void *context);
+/* The same for given bounds of each source, constants and those that are no registers among them. */
+Bounds computation_bounds_of(const Computation *c, const Bounds *sources);
+/* Bounds of a register that 'ld' or 'ldu' with this type loads to; those of its type if it is another instruction. */
+Bounds bounds_of_load(const Body *body, const Inst *inst, RegId reg);
+
+/* constant + sum of factor * source + product of two sources, modulo 2^bits: each source with as many bits as the
+ * computation reads of it, extended by its kind. */
+typedef struct ComputedSum {
+    unsigned bits;
+    uint64_t constant;
+    unsigned term_count;
+    struct ComputedTerm {
+        unsigned source;
+        uint64_t factor; /* modulo 2^bits */
+    } terms[3];
+    bool has_product;
+    unsigned factors[2]; /* the sources of the product */
+} ComputedSum;
+
+/* Whether the result is such a sum, given what is known of the sources: a source that is a point counts as a constant.
+ * The result's register has no more bits than the sum then. */
+bool computation_sum(const Computation *c, const Bounds *sources, ComputedSum *out);
+
+#endif
