@@ -241,26 +241,6 @@ static bool sum_extend(Evaluator *evaluator, const Inst *inst, const Operand *op
     return true;
 }
 
-/* Product of two sums; one has to be a constant. */
-static bool sum_multiply(Sum *sum, const Sum *other)
-{
-    if (sum->term_count && other->term_count)
-        return false;
-    const Sum *terms = sum->term_count ? sum : other;
-    int64_t factor = sum->term_count ? other->constant : sum->constant;
-    Sum product = {.bits = sum->bits};
-    AffineForm form = sum_form(terms);
-    affine_sum_add(&product, &form, factor);
-    *sum = product;
-    return true;
-}
-
-static bool sum_negate(Sum *sum)
-{
-    Sum minus = sum_of_constant(sum->bits, UINT64_MAX);
-    return sum_multiply(sum, &minus);
-}
-
 /* The largest power of two that divides the sum whatever the bases are; 0: the sum is 0. */
 static uint64_t sum_alignment(const Sum *sum)
 {
@@ -268,11 +248,6 @@ static uint64_t sum_alignment(const Sum *sum)
     for (unsigned i = 0; i < sum->term_count; i++)
         bits |= (uint64_t)sum->terms[i].coefficient;
     return bits & -bits;
-}
-
-static bool eval_mov(const Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
-{
-    return inst->operand_count == 2 && operand_sum(evaluator, inst, &inst->operands[1], bits, sum);
 }
 
 static bool eval_load(const Inst *inst, unsigned bits, Sum *sum)
@@ -297,16 +272,6 @@ static bool eval_load(const Inst *inst, unsigned bits, Sum *sum)
     return true;
 }
 
-static bool eval_add(const Evaluator *evaluator, const Inst *inst, unsigned bits, int64_t sign, Sum *sum)
-{
-    Sum other;
-    if (inst->operand_count != 3 || !operand_sum(evaluator, inst, &inst->operands[1], bits, sum) ||
-        !operand_sum(evaluator, inst, &inst->operands[2], bits, &other))
-        return false;
-    AffineForm form = sum_form(&other);
-    return affine_sum_add(sum, &form, sign);
-}
-
 /* The only register that the instruction writes, whole and unconditionally; REG_NONE if there is none. */
 static RegId single_result(const Inst *inst)
 {
@@ -321,107 +286,70 @@ static RegId single_result(const Inst *inst)
     return inst->refs[result->ref].reg;
 }
 
-/* mul.lo, mul.wide, and with four operands mad.lo, mad.wide. */
-static bool eval_multiply(Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
-{
-    Type type = inst->signature->types[0];
-    Sum other, addend = {.bits = bits};
-    if (inst_has(inst, MOD_WIDE)) {
-        bool is_signed = type == TYPE_S32;
-        if (type_bits(type) != 32 || bits != 64 || !sum_extend(evaluator, inst, &inst->operands[1], is_signed, sum) ||
-            !sum_extend(evaluator, inst, &inst->operands[2], is_signed, &other))
-            return false;
-    } else if (!inst_has(inst, MOD_LO) || type_bits(type) != bits ||
-               !operand_sum(evaluator, inst, &inst->operands[1], bits, sum) ||
-               !operand_sum(evaluator, inst, &inst->operands[2], bits, &other)) {
-        return false;
-    }
-    if (inst->operand_count == 4 && !operand_sum(evaluator, inst, &inst->operands[3], bits, &addend))
-        return false;
-    if (sum->term_count && other.term_count) {
-        Sum factor = *sum;
-        return affine_class_multiply(evaluator, &factor, &other, &addend, single_result(inst), sum);
-    }
-    AffineForm form = sum_form(&addend);
-    return sum_multiply(sum, &other) && affine_sum_add(sum, &form, 1);
-}
-
-/* A source operand of so many bits that is known to be constant. */
-static bool constant_operand(const Evaluator *evaluator, const Inst *inst, unsigned index, unsigned bits,
-                             uint64_t *value)
+/* What is known of a source: of sums, their bounds and their alignment. */
+static Bounds source_bounds(const Evaluator *evaluator, const Inst *inst, const ComputeSource *source)
 {
     Sum sum;
-    if (index >= inst->operand_count || !operand_sum(evaluator, inst, &inst->operands[index], bits, &sum) ||
-        sum.term_count)
-        return false;
-    *value = bits == 32 ? (uint32_t)sum.constant : (uint64_t)sum.constant;
-    return true;
+    __int128 low, high;
+    unsigned bits = source->reg_bits;
+    if (source->is_constant)
+        return bounds_point(bits, source->constant);
+    if ((bits != 32 && bits != 64) || !operand_sum(evaluator, inst, source->operand, bits, &sum))
+        return bounds_any(bits);
+    if (!sum.term_count)
+        return bounds_point(bits, (uint64_t)sum.constant);
+    Bounds bounds = bounds_any(bits);
+    if (affine_terms_bounds(sum.terms, sum.term_count, sum.constant, &low, &high))
+        bounds = bounds_wrapped(bits, low, high);
+    return bounds_with_zeros(bounds, sum_alignment(&sum) - 1);
 }
 
-static bool eval_shl(const Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
+/* A source as a sum of this width: as it is, extended, or cut. */
+static bool source_sum(Evaluator *evaluator, const Inst *inst, const ComputeSource *source, unsigned bits, Sum *sum)
 {
-    uint64_t amount;
-    if (!constant_operand(evaluator, inst, 2, 32, &amount) ||
-        !operand_sum(evaluator, inst, &inst->operands[1], bits, sum))
+    if (source->reg_bits != source->bits)
         return false;
-    Sum factor = sum_of_constant(bits, amount < bits ? UINT64_C(1) << amount : 0);
-    return sum_multiply(sum, &factor);
-}
-
-/* An or with a constant is a sum if those bits of the other operand are known to be clear. */
-static bool eval_or(const Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
-{
-    Sum other;
-    if (inst->operand_count != 3 || !operand_sum(evaluator, inst, &inst->operands[1], bits, sum) ||
-        !operand_sum(evaluator, inst, &inst->operands[2], bits, &other))
-        return false;
-    if (!sum->term_count) {
-        Sum swap = *sum;
-        *sum = other;
-        other = swap;
-    }
-    uint64_t alignment = sum_alignment(sum);
-    uint64_t constant = bits == 32 ? (uint32_t)other.constant : (uint64_t)other.constant;
-    if (other.term_count || (alignment && constant >= alignment))
-        return false;
-    sum_add_constant(sum, other.constant, 1);
-    return true;
-}
-
-/* The complement of all bits from the k-th on, as compilers write rows above: -sum - 2^k, if the others are clear. */
-static bool eval_complement(unsigned bits, uint64_t mask, Sum *sum)
-{
-    uint64_t first = bits == 32 ? (uint32_t)-mask : -mask, alignment = sum_alignment(sum);
-    if (!first || first & (first - 1) || (alignment && alignment < first) || !sum_negate(sum))
-        return false;
-    sum_add_constant(sum, -(int64_t)first, 1);
-    return true;
-}
-
-static bool eval_xor(const Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
-{
-    uint64_t mask;
-    return inst->operand_count == 3 && constant_operand(evaluator, inst, 2, bits, &mask) &&
-           operand_sum(evaluator, inst, &inst->operands[1], bits, sum) && eval_complement(bits, mask, sum);
-}
-
-static bool eval_cvt(Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
-{
-    const Signature *signature = inst->signature;
-    if (signature->type_count != 2 || !is_integer(signature->types[0]) || !is_integer(signature->types[1]) ||
-        type_bits(signature->types[0]) != bits || inst_has(inst, MOD_SAT) || inst->operand_count != 2)
-        return false;
-    unsigned from = type_bits(signature->types[1]);
-    if (from == bits)
-        return operand_sum(evaluator, inst, &inst->operands[1], bits, sum);
-    if (bits == 64)
-        return sum_extend(evaluator, inst, &inst->operands[1], type_class(signature->types[1]) == CLASS_SIGNED, sum);
+    if (source->bits == bits)
+        return operand_sum(evaluator, inst, source->operand, bits, sum);
+    if (source->bits == 32)
+        return bits == 64 && sum_extend(evaluator, inst, source->operand, source->is_signed, sum);
     Sum wide;
-    if (!operand_sum(evaluator, inst, &inst->operands[1], 64, &wide))
+    if (source->bits != 64 || !operand_sum(evaluator, inst, source->operand, 64, &wide))
         return false;
     AffineForm form = sum_form(&wide);
-    *sum = (Sum){.bits = 32};
+    *sum = (Sum){.bits = bits};
     return affine_sum_add(sum, &form, 1);
+}
+
+/* The terms of what an instruction adds up, but for a product. */
+static bool terms_sum(Evaluator *evaluator, const Inst *inst, const Computation *c, const ComputedSum *computed, Sum *sum)
+{
+    *sum = sum_of_constant(computed->bits, computed->constant);
+    for (unsigned i = 0; i < computed->term_count; i++) {
+        Sum source;
+        if (!source_sum(evaluator, inst, &c->sources[computed->terms[i].source], computed->bits, &source))
+            return false;
+        AffineForm form = sum_form(&source);
+        if (!affine_sum_add(sum, &form, (int64_t)computed->terms[i].factor))
+            return false;
+    }
+    return true;
+}
+
+static bool eval_computation(Evaluator *evaluator, const Inst *inst, const Computation *c, const Bounds *sources,
+                             Sum *sum)
+{
+    ComputedSum computed;
+    Sum factors[2], rest;
+    if ((c->bits != 32 && c->bits != 64) || !computation_sum(c, sources, &computed))
+        return false;
+    if (!computed.has_product)
+        return terms_sum(evaluator, inst, c, &computed, sum);
+    for (unsigned i = 0; i < 2; i++)
+        if (!source_sum(evaluator, inst, &c->sources[computed.factors[i]], c->bits, &factors[i]))
+            return false;
+    return terms_sum(evaluator, inst, c, &computed, &rest) &&
+           affine_class_multiply(evaluator, &factors[0], &factors[1], &rest, c->result, sum);
 }
 
 /* PTX ISA, "Generic Addressing": an address within a state space's window is the address in the space plus the
@@ -439,72 +367,48 @@ static bool eval_cvta(const Evaluator *evaluator, const Inst *inst, unsigned bit
     return sum->term_count <= AFFINE_TERMS;
 }
 
-static bool eval_inst(Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
+/* A register, or what has an address or a number of its own: no more is computed. */
+static bool eval_mov(const Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
+{
+    const Operand *operand = inst->operand_count == 2 ? &inst->operands[1] : NULL;
+    return operand && (operand->kind == OPERAND_SREG || operand->kind == OPERAND_SYMBOL) &&
+           operand_sum(evaluator, inst, operand, bits, sum);
+}
+
+/* What no arithmetic makes: addresses, special registers and parameters. */
+static bool eval_leaf(const Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
 {
     const Signature *signature = inst->signature;
-    Type type = signature->types[0];
-    if (!signature->type_count || !is_integer(type) || signature->vector > 1)
-        return false;
-    bool wide = inst_has(inst, MOD_WIDE);
-    if (type_bits(type) != bits && !wide)
+    if (!signature->type_count || !is_integer(signature->types[0]) || type_bits(signature->types[0]) != bits ||
+        signature->vector > 1)
         return false;
     switch (inst_op(inst)) {
     case OP_MOV: return eval_mov(evaluator, inst, bits, sum);
     case OP_LD: return eval_load(inst, bits, sum);
-    case OP_ADD: return !inst_has(inst, MOD_SAT) && eval_add(evaluator, inst, bits, 1, sum);
-    case OP_SUB: return !inst_has(inst, MOD_SAT) && eval_add(evaluator, inst, bits, -1, sum);
-    case OP_MUL:
-    case OP_MAD: return !inst_has(inst, MOD_SAT) && eval_multiply(evaluator, inst, bits, sum);
-    case OP_SHL: return eval_shl(evaluator, inst, bits, sum);
-    case OP_OR: return eval_or(evaluator, inst, bits, sum);
-    case OP_XOR: return eval_xor(evaluator, inst, bits, sum);
-    case OP_NOT:
-        return inst->operand_count == 2 && operand_sum(evaluator, inst, &inst->operands[1], bits, sum) &&
-               eval_complement(bits, UINT64_MAX, sum);
-    case OP_CVT: return eval_cvt(evaluator, inst, bits, sum);
     case OP_CVTA: return eval_cvta(evaluator, inst, bits, sum);
-    case OP_NEG:
-        return inst->operand_count == 2 && operand_sum(evaluator, inst, &inst->operands[1], bits, sum) &&
-               sum_negate(sum);
     default: return false;
     }
 }
 
-/* A bound on a result that is not a sum; 0: none. */
-static uint64_t result_bound(const Evaluator *evaluator, const Inst *inst)
+/* False if the result is no sum; *high: a bound on it then, or 0. */
+static bool eval_inst(Evaluator *evaluator, const Inst *inst, RegId result, unsigned bits, Sum *sum, uint64_t *high)
 {
-    const Signature *signature = inst->signature;
-    if (!signature->type_count)
-        return 0;
-    Type type = signature->types[0], last = signature->types[signature->type_count - 1];
-    unsigned bits = type_bits(type);
-    bool is_unsigned = type_class(type) == CLASS_UNSIGNED || type_class(type) == CLASS_BITS;
-    uint64_t value;
-    switch (inst_op(inst)) {
-    case OP_AND:
-        for (unsigned i = 1; i < inst->operand_count; i++)
-            if (bits >= 32 && constant_operand(evaluator, inst, i, bits, &value))
-                return value ? value : 1;
-        return 0;
-    case OP_SHR:
-        if (is_unsigned && bits >= 32 && constant_operand(evaluator, inst, 2, 32, &value) && value && value < bits)
-            return UINT64_MAX >> (64 - bits) >> value;
-        return 0;
-    case OP_REM:
-        if (is_unsigned && bits >= 32 && constant_operand(evaluator, inst, 2, bits, &value) && value > 1)
-            return value - 1;
-        return 0;
-    case OP_BFE:
-        if (is_unsigned && constant_operand(evaluator, inst, 3, 32, &value) && (value & 255) < 32)
-            return (value & 255) ? (UINT64_C(1) << (value & 255)) - 1 : 1;
-        return 0;
-    case OP_LD: return type == TYPE_U8 ? UINT8_MAX : type == TYPE_U16 ? UINT16_MAX : 0;
-    case OP_CVT:
-        if (inst_has(inst, MOD_SAT) || bits < 32 || type_class(type) == CLASS_FLOAT)
-            return 0;
-        return last == TYPE_U8 ? UINT8_MAX : last == TYPE_U16 ? UINT16_MAX : 0;
-    default: return 0;
+    const Body *body = evaluator->body;
+    Computation c;
+    Bounds sources[COMPUTE_SOURCES], bounds;
+    if (computation_of(body, inst, &c)) {
+        for (unsigned i = 0; i < c.source_count; i++)
+            sources[i] = source_bounds(evaluator, inst, &c.sources[i]);
+        if (eval_computation(evaluator, inst, &c, sources, sum))
+            return true;
+        bounds = computation_bounds_of(&c, sources);
+    } else {
+        if (eval_leaf(evaluator, inst, bits, sum))
+            return true;
+        bounds = bounds_of_load(body, inst, result);
     }
+    *high = bounds.high == bounds_any(bits).high ? 0 : bounds.high ? bounds.high : 1;
+    return false;
 }
 
 static void form_store(const Evaluator *evaluator, RegId reg, const Sum *sum)
@@ -531,15 +435,16 @@ static void inst_eval(Evaluator *evaluator, const Inst *inst)
 {
     RegId result = single_result(inst);
     unsigned bits = result == REG_NONE ? 0 : reg_bits(evaluator->body, result);
+    uint64_t high;
     Sum sum;
     if (result != REG_NONE)
         evaluator->makers[result] = inst;
     if (!bits)
         return;
-    if (eval_inst(evaluator, inst, bits, &sum))
+    if (eval_inst(evaluator, inst, result, bits, &sum, &high))
         form_store(evaluator, result, &sum);
     else
-        reg_store_base(evaluator, result, result_bound(evaluator, inst));
+        reg_store_base(evaluator, result, high);
 }
 
 Affine *affine_compute(Arena *arena, const Body *body, const Dominance *dominance)

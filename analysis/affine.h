@@ -2,6 +2,7 @@
 #ifndef PTXOPT_ANALYSIS_AFFINE_H
 #define PTXOPT_ANALYSIS_AFFINE_H
 
+#include "analysis/evaluate.h"
 #include "analysis/loops.h"
 #include "analysis/values.h"
 #include "ir/ir.h"
@@ -55,8 +56,8 @@ typedef struct Affine {
     AffineFactors **factors; /* by RegId: of a register that is the base of products; else NULL */
 } Affine;
 
-/* Follows mov, add, sub, neg, mul, mad, shl, or, cvt, cvta and ld.param; a phi or anything else is a base. SSA only.
- * O(I + R).  'dominance' may be NULL (it is computed then).
+/* Follows what analysis/evaluate.h gives as a sum, addresses, special registers, cvta and ld.param; a phi or anything
+ * else is a base. SSA only. O(I + R).  'dominance' may be NULL (it is computed then).
  *
  * Extensions to 64 bits of 32-bit sums that differ by a constant, and products that share their factors but for
  * constants, are written with one common base: a register that holds one of them, which need not dominate the others.
@@ -85,6 +86,9 @@ bool affine_leaves(Arena *arena, const Affine *affine, const AffineForm *form, s
 
 /* The bounds of a 32-bit sum as a signed integer; false: none narrower than its type are known. */
 bool affine_bounds(const AffineForm *form, int64_t *low, int64_t *high);
+
+/* Bounds of any register of at most 64 bits, from its sum; 'affine' is an Affine that knows it. */
+Bounds affine_reg_bounds(const void *affine, RegId reg);
 
 /* Whether the two terms are multiples of the same base. */
 bool affine_base_equal(const AffineTerm *a, const AffineTerm *b);

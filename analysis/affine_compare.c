@@ -116,3 +116,14 @@ bool affine_bounds(const AffineForm *form, int64_t *low, int64_t *high)
     *high = (int64_t)most;
     return true;
 }
+
+Bounds affine_reg_bounds(const void *affine, RegId reg)
+{
+    const Affine *a = affine;
+    const AffineForm *form = &a->forms[reg];
+    unsigned bits = type_bits(a->body->regs.data[reg].type);
+    __int128 low, high;
+    if (form->bits != bits || !affine_terms_bounds(form->terms, form->term_count, form->constant, &low, &high))
+        return bounds_any(bits);
+    return bounds_wrapped(bits, low, high);
+}

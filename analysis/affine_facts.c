@@ -7,32 +7,6 @@ enum {
     LOOKED_AT = 64,  /* facts for one question: code may have thousands of nested branches */
 };
 
-/* The least and the greatest value of an operand of a comparison, as signed or as unsigned 32-bit integers. */
-static bool operand_range(const Evaluator *evaluator, const Inst *inst, const Operand *operand, bool is_signed,
-                          int64_t *low, int64_t *high)
-{
-    int64_t least = is_signed ? INT32_MIN : 0, most = is_signed ? INT32_MAX : UINT32_MAX;
-    if (operand->negated || operand->selector || operand->inverted)
-        return false;
-    *low = least;
-    *high = most;
-    if (operand->kind == OPERAND_CONSTANT && operand->constant->kind == CONSTANT_INT) {
-        uint32_t bits = (uint32_t)operand->constant->bits;
-        *low = *high = is_signed ? (int64_t)(int32_t)bits : (int64_t)bits;
-        return true;
-    }
-    if (operand->kind != OPERAND_REG || operand->constant)
-        return false;
-    const AffineForm *form = &evaluator->affine->forms[inst->refs[operand->ref].reg];
-    __int128 a, b;
-    if (form->bits == 32 && affine_terms_bounds(form->terms, form->term_count, form->constant, &a, &b) &&
-        a >= least && b <= most) {
-        *low = (int64_t)a;
-        *high = (int64_t)b;
-    }
-    return true;
-}
-
 static void add_fact(Evaluator *evaluator, const Block *block, const AffineForm *form, int64_t from, int64_t to)
 {
     AffineFact *fact = ARENA_NEW(evaluator->scratch, AffineFact);
@@ -40,55 +14,25 @@ static void add_fact(Evaluator *evaluator, const Block *block, const AffineForm 
     evaluator->facts[block->id] = fact;
 }
 
-typedef enum Relation { RELATION_NONE, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL, NOT_EQUAL } Relation;
-
-static Relation relation_of(const Inst *inst)
+/* The source of a comparison is in this relation to something with these bounds. */
+static void compare_fact(Evaluator *evaluator, const Block *block, const ComputeSource *source, bool is_signed,
+                         Relation relation, const Bounds *other)
 {
-    static const struct {
-        ModId mod;
-        Relation relation;
-    } spellings[] = {
-        {MOD_LT, LESS},          {MOD_LE, LESS_EQUAL},    {MOD_GT, GREATER}, {MOD_GE, GREATER_EQUAL}, {MOD_LO, LESS},
-        {MOD_LS, LESS_EQUAL},    {MOD_HI, GREATER},       {MOD_HS, GREATER_EQUAL},
-        {MOD_EQ, EQUAL},         {MOD_NE, NOT_EQUAL},
-    };
-    for (size_t i = 0; i < COUNT_OF(spellings); i++)
-        if (inst_has(inst, spellings[i].mod))
-            return spellings[i].relation;
-    return RELATION_NONE;
-}
-
-static Relation relation_negated(Relation relation)
-{
-    static const Relation negated[] = {RELATION_NONE, GREATER_EQUAL, GREATER, LESS_EQUAL, LESS, NOT_EQUAL, EQUAL};
-    return negated[relation];
-}
-
-static Relation relation_swapped(Relation relation)
-{
-    static const Relation swapped[] = {RELATION_NONE, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, EQUAL, NOT_EQUAL};
-    return swapped[relation];
-}
-
-/* Operand 'index' of the comparison is in this relation to the other one. */
-static void compare_fact(Evaluator *evaluator, const Block *block, const Inst *inst, unsigned index, bool is_signed,
-                         Relation relation)
-{
-    const Operand *operand = &inst->operands[index];
-    int64_t low, high, least = is_signed ? INT32_MIN : 0, most = is_signed ? INT32_MAX : UINT32_MAX;
-    if (operand->kind != OPERAND_REG || operand->constant || operand->negated || operand->selector ||
-        !operand_range(evaluator, inst, &inst->operands[3 - index], is_signed, &low, &high))
+    const Bounds any = bounds_any(32);
+    int64_t least = is_signed ? any.least : (int64_t)any.low, most = is_signed ? any.most : (int64_t)any.high;
+    int64_t low = is_signed ? other->least : (int64_t)other->low, high = is_signed ? other->most : (int64_t)other->high;
+    if (source->reg == REG_NONE)
         return;
-    const AffineForm *form = &evaluator->affine->forms[inst->refs[operand->ref].reg];
+    const AffineForm *form = &evaluator->affine->forms[source->reg];
     if (form->bits != 32 || !form->term_count)
         return;
     switch (relation) {
-    case LESS: high--; /* fall through */
-    case LESS_EQUAL: low = least; break;
-    case GREATER: low++; /* fall through */
-    case GREATER_EQUAL: high = most; break;
-    case EQUAL: break;
-    case NOT_EQUAL:
+    case RELATION_LESS: high--; /* fall through */
+    case RELATION_LESS_EQUAL: low = least; break;
+    case RELATION_GREATER: low++; /* fall through */
+    case RELATION_GREATER_EQUAL: high = most; break;
+    case RELATION_EQUAL: break;
+    case RELATION_NOT_EQUAL:
         if (low == high)
             add_fact(evaluator, block, form, low + 1, low - 1);
         return;
@@ -99,19 +43,16 @@ static void compare_fact(Evaluator *evaluator, const Block *block, const Inst *i
         add_fact(evaluator, block, form, low, high);
 }
 
-static void compare_facts(Evaluator *evaluator, const Block *block, const Inst *inst, bool holds)
+static void compare_facts(Evaluator *evaluator, const Block *block, const Computation *c, bool holds)
 {
-    const Signature *signature = inst->signature;
-    Type type = signature->types[0];
-    Relation relation = relation_of(inst);
-    if (inst->guard != REF_NONE || inst->operand_count != 3 || inst->operands[0].kind != OPERAND_REG ||
-        signature->type_count != 1 || type_bits(type) != 32 || type_class(type) == CLASS_FLOAT)
-        return;
-    if (!holds)
-        relation = relation_negated(relation);
-    bool is_signed = type_class(type) == CLASS_SIGNED;
-    compare_fact(evaluator, block, inst, 1, is_signed, relation);
-    compare_fact(evaluator, block, inst, 2, is_signed, relation_swapped(relation));
+    Relation relation = holds ? c->relation : relation_negated(c->relation);
+    Bounds bounds[2];
+    for (unsigned i = 0; i < 2; i++)
+        bounds[i] = c->sources[i].is_constant       ? bounds_point(32, c->sources[i].constant)
+                    : c->sources[i].reg != REG_NONE ? affine_reg_bounds(evaluator->affine, c->sources[i].reg)
+                                                    : bounds_any(32);
+    compare_fact(evaluator, block, &c->sources[0], c->is_signed, relation, &bounds[1]);
+    compare_fact(evaluator, block, &c->sources[1], c->is_signed, relation_swapped(relation), &bounds[0]);
 }
 
 /* A predicate register that is known to be true or false. */
@@ -121,20 +62,16 @@ typedef struct Condition {
 } Condition;
 
 /* Both operands of 'a and b' hold where it does, and neither of 'a or b' where it does not. */
-static unsigned condition_split(const Evaluator *evaluator, Condition condition, Condition *parts)
+static unsigned condition_split(const Computation *c, Condition condition, Condition *parts)
 {
-    const Inst *inst = evaluator->makers[condition.reg];
-    Opcode op = inst_op(inst);
-    bool splits = (op == OP_AND && condition.holds) || (op == OP_OR && !condition.holds);
+    bool is_opposite = c->op == COMPUTE_NOT;
+    bool splits = c->bits == 1 && ((c->op == COMPUTE_AND && condition.holds) || (c->op == COMPUTE_OR && !condition.holds) ||
+                                   c->op == COMPUTE_COPY || is_opposite);
     unsigned count = 0;
-    if (op == OP_NOT && inst->operand_count == 2)
-        splits = true;
-    for (unsigned i = 1; i < inst->operand_count && splits; i++) {
-        const Operand *operand = &inst->operands[i];
-        if (operand->kind == OPERAND_REG)
+    for (unsigned i = 0; i < c->source_count && splits; i++)
+        if (c->sources[i].reg != REG_NONE)
             parts[count++] =
-                (Condition){inst->refs[operand->ref].reg, condition.holds ^ operand->inverted ^ (op == OP_NOT)};
-    }
+                (Condition){c->sources[i].reg, condition.holds ^ c->sources[i].is_inverted ^ is_opposite};
     return count;
 }
 
@@ -156,13 +93,13 @@ void affine_facts_enter(Evaluator *evaluator, const Dominance *dominance, const 
     while (count) {
         Condition condition = pending[--count];
         const Inst *maker = evaluator->makers[condition.reg];
-        if (!maker || inst_is_opaque(maker) || maker->guard != REF_NONE)
+        Computation c;
+        if (!maker || !computation_of(evaluator->body, maker, &c))
             continue;
-        if (inst_op(maker) == OP_SETP)
-            compare_facts(evaluator, block, maker, condition.holds);
-        else if (maker->signature->type_count == 1 && maker->signature->types[0] == TYPE_PRED &&
-                 count + 2 < CONDITIONS && maker->operand_count <= 3)
-            count += condition_split(evaluator, condition, &pending[count]);
+        if (computation_is_comparison(&c, 32))
+            compare_facts(evaluator, block, &c, condition.holds);
+        else if (count + 2 < CONDITIONS)
+            count += condition_split(&c, condition, &pending[count]);
     }
     evaluator->here = evaluator->facts[block->id];
 }

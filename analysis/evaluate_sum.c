@@ -94,8 +94,11 @@ static bool is_sum(const Computation *c, const Bounds *sources, ComputedSum *sum
         add_source(c, sources, sum, 1, c->op == COMPUTE_ADD ? 1 : UINT64_MAX);
         return true;
     case COMPUTE_NEG: add_source(c, sources, sum, 0, UINT64_MAX); return true;
-    case COMPUTE_MAD: add_source(c, sources, sum, 2, 1); /* fall through */
     case COMPUTE_MUL: add_product(c, sources, sum); return true;
+    case COMPUTE_MAD:
+        add_product(c, sources, sum);
+        add_source(c, sources, sum, 2, 1);
+        return true;
     case COMPUTE_SHIFT_LEFT: return shift_sum(c, sources, sum);
     case COMPUTE_OR: return joined_sum(c, sources, sum);
     case COMPUTE_XOR: return difference_sum(c, sources, sum);

@@ -97,10 +97,12 @@ static bool is_invariant(const Coarsening *c, const Loop *loop, const Operand *a
 /* The register that a chain of copies begins with. */
 static RegId copied_from(const Values *values, RegId reg)
 {
-    for (const Inst *inst; (inst = value_inst(values, reg)) && inst_op(inst) == OP_MOV && inst->guard == REF_NONE &&
-                           inst->operand_count == 2 && inst->operands[0].kind == OPERAND_REG &&
-                           inst->operands[1].kind == OPERAND_REG && !inst->operands[1].selector;)
-        reg = inst->refs[inst->operands[1].ref].reg;
+    for (const Inst *inst; (inst = value_inst(values, reg));) {
+        RegId from = computation_copied(values->body, inst);
+        if (from == REG_NONE)
+            break;
+        reg = from;
+    }
     return reg;
 }
 
@@ -138,17 +140,15 @@ static bool compares(const Coarsening *c, const Swap *swap, RegId predicate, boo
 {
     const Values *values = analyses_values(c->analyses);
     const Inst *inst = value_inst(values, predicate);
-    if (!inst || inst_op(inst) != OP_SETP || inst->operand_count != 3 || inst->guard != REF_NONE ||
-        inst->operands[1].kind != OPERAND_REG || inst->operands[2].kind != OPERAND_REG)
+    Computation compare;
+    if (!inst || !computation_of(c->body, inst, &compare) ||
+        !computation_is_comparison(&compare, type_bits(swap->inst->signature->types[0])) ||
+        compare.sources[0].reg == REG_NONE || compare.sources[1].reg == REG_NONE)
         return false;
-    Type type = inst->signature->types[0];
-    RegId a = copied_from(values, inst->refs[inst->operands[1].ref].reg);
-    RegId b = copied_from(values, inst->refs[inst->operands[2].ref].reg);
-    bool same = (a == swap->found && b == swap->expected) || (a == swap->expected && b == swap->found);
-    if (!same || type_class(type) == CLASS_FLOAT || type_bits(type) != type_bits(swap->inst->signature->types[0]))
-        return false;
-    *if_equal = inst_has(inst, MOD_EQ);
-    return inst_has(inst, MOD_EQ) || inst_has(inst, MOD_NE);
+    RegId a = copied_from(values, compare.sources[0].reg), b = copied_from(values, compare.sources[1].reg);
+    *if_equal = compare.relation == RELATION_EQUAL;
+    return ((a == swap->found && b == swap->expected) || (a == swap->expected && b == swap->found)) &&
+           (*if_equal || compare.relation == RELATION_NOT_EQUAL);
 }
 
 /* Whether the edge from 'from' to 'to' is taken only after the swap has failed. */

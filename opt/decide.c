@@ -17,79 +17,24 @@ typedef struct Decider {
     uint8_t *known; /* by RegId: Decision */
 } Decider;
 
-/* The values that a 32-bit operand can have, as integers of the comparison's kind. */
-static bool operand_range(const Decider *decider, const Inst *inst, const Operand *operand, bool is_signed,
-                          int64_t range[2])
+/* What is known of a register: of a predicate, its decision; of an index, the bounds of its sum.  Addresses are left: the
+ * tests of addresses that other passes make guard what has been reported as done. */
+static Bounds register_bounds(const void *context, RegId reg)
 {
-    if (operand->negated || operand->selector)
-        return false;
-    if (operand->kind == OPERAND_CONSTANT && operand->constant->kind == CONSTANT_INT) {
-        uint32_t bits = (uint32_t)operand->constant->bits;
-        range[0] = range[1] = is_signed ? (int64_t)(int32_t)bits : (int64_t)bits;
-        return true;
-    }
-    if (operand->kind != OPERAND_REG || operand->constant)
-        return false;
-    const AffineForm *form = &decider->affine->forms[inst->refs[operand->ref].reg];
-    return affine_bounds(form, &range[0], &range[1]) && (is_signed || range[0] >= 0);
-}
-
-static Decision outcome_if(bool always, bool never)
-{
-    return always ? ALWAYS : never ? NEVER : OPEN;
-}
-
-static Decision compare(const Decider *decider, const Inst *inst)
-{
-    int64_t a[2], b[2];
-    if (inst->operand_count != 3 || inst->signature->type_count != 1 || type_bits(inst->signature->types[0]) != 32 ||
-        type_class(inst->signature->types[0]) == CLASS_FLOAT)
-        return OPEN;
-    bool is_signed = inst->signature->types[0] == TYPE_S32;
-    if (!operand_range(decider, inst, &inst->operands[1], is_signed, a) ||
-        !operand_range(decider, inst, &inst->operands[2], is_signed, b))
-        return OPEN;
-    if (inst_has(inst, MOD_LT))
-        return outcome_if(a[1] < b[0], a[0] >= b[1]);
-    if (inst_has(inst, MOD_LE))
-        return outcome_if(a[1] <= b[0], a[0] > b[1]);
-    if (inst_has(inst, MOD_GT))
-        return outcome_if(a[0] > b[1], a[1] <= b[0]);
-    if (inst_has(inst, MOD_GE))
-        return outcome_if(a[0] >= b[1], a[1] < b[0]);
-    bool apart = a[1] < b[0] || a[0] > b[1], same = a[0] == a[1] && b[0] == b[1] && a[0] == b[0];
-    if (inst_has(inst, MOD_EQ))
-        return outcome_if(same, apart);
-    return inst_has(inst, MOD_NE) ? outcome_if(apart, same) : OPEN;
-}
-
-static Decision operand_outcome(const Decider *decider, const Inst *inst, const Operand *operand)
-{
-    if (operand->kind != OPERAND_REG || operand->negated || operand->inverted)
-        return OPEN;
-    return (Decision)decider->known[inst->refs[operand->ref].reg];
-}
-
-/* A conjunction or disjunction of predicates; 'decisive': what decides it alone. */
-static Decision combine(const Decider *decider, const Inst *inst, Decision decisive)
-{
-    Decision a = operand_outcome(decider, inst, &inst->operands[1]);
-    Decision b = operand_outcome(decider, inst, &inst->operands[2]);
-    return a == decisive || b == decisive ? decisive : a == b ? a : OPEN;
+    const Decider *decider = context;
+    const Reg *r = &decider->body->regs.data[reg];
+    if (r->type != TYPE_PRED)
+        return type_bits(r->type) == 32 ? affine_reg_bounds(decider->affine, reg) : bounds_any(type_bits(r->type));
+    return decider->known[reg] == OPEN ? bounds_any(1) : bounds_point(1, decider->known[reg] == ALWAYS);
 }
 
 static Decision decide(const Decider *decider, const Inst *inst)
 {
-    bool joins = inst->operand_count == 3 && inst->signature->type_count && inst->signature->types[0] == TYPE_PRED;
-    if (inst_is_opaque(inst) || inst->guard != REF_NONE || inst->effects != EFFECT_PURE || inst->tied_count ||
-        !inst->operand_count || inst->operands[0].kind != OPERAND_REG)
+    Computation c;
+    if (!computation_of(decider->body, inst, &c) || c.reg_bits != 1)
         return OPEN;
-    switch (inst_op(inst)) {
-    case OP_SETP: return compare(decider, inst);
-    case OP_AND: return joins ? combine(decider, inst, NEVER) : OPEN;
-    case OP_OR: return joins ? combine(decider, inst, ALWAYS) : OPEN;
-    default: return OPEN;
-    }
+    Bounds outcome = computation_bounds(&c, register_bounds, decider);
+    return !bounds_is_point(&outcome) ? OPEN : outcome.low ? ALWAYS : NEVER;
 }
 
 /* Takes a branch that is decided; false if it is not. */
@@ -128,21 +73,23 @@ static bool guarded_settle(const Decider *decider, Inst *inst)
     return true;
 }
 
+static bool is_open(const Decider *decider, RegId reg)
+{
+    return decider->known[reg] == OPEN;
+}
+
 /* "and" and "or" of a predicate that is known and one that is not are the other one. */
 static bool joined_settle(const Decider *decider, Inst *inst)
 {
-    bool joins = !inst_is_opaque(inst) && (inst_op(inst) == OP_AND || inst_op(inst) == OP_OR) &&
-                 inst->operand_count == 3 && inst->operands[0].kind == OPERAND_REG && inst->guard == REF_NONE &&
-                 inst->signature->type_count && inst->signature->types[0] == TYPE_PRED;
-    if (!joins || decider->known[inst->refs[inst->operands[0].ref].reg] != OPEN)
+    Computation c;
+    if (!computation_of(decider->body, inst, &c) || c.bits != 1 || (c.op != COMPUTE_AND && c.op != COMPUTE_OR) ||
+        !is_open(decider, c.result))
         return false;
-    for (unsigned i = 1; i <= 2; i++) {
-        const Operand *other = &inst->operands[3 - i];
-        if (operand_outcome(decider, inst, &inst->operands[i]) == OPEN || other->kind != OPERAND_REG ||
-            other->negated || other->inverted)
+    for (unsigned i = 0; i < 2; i++) {
+        const ComputeSource *one = &c.sources[i], *other = &c.sources[1 - i];
+        if (one->reg == REG_NONE || is_open(decider, one->reg) || other->reg == REG_NONE || other->is_inverted)
             continue;
-        Inst *copy = inst_build(decider->body, "mov.pred", "dr", inst->refs[inst->operands[0].ref].reg,
-                                inst->refs[other->ref].reg);
+        Inst *copy = inst_build(decider->body, "mov.pred", "dr", c.result, other->reg);
         inst_insert_before(inst, copy);
         inst_remove(inst);
         return true;
@@ -193,7 +140,7 @@ bool pass_decide(PassContext *context)
         for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
             Decision outcome = decide(&decider, inst);
             if (outcome != OPEN)
-                decider.known[inst->refs[inst->operands[0].ref].reg] = (uint8_t)outcome;
+                decider.known[inst->refs[inst->operands[0].ref].reg] = (uint8_t)outcome; /* its only result */
         }
     unsigned settled = 0;
     for (size_t b = 0; b < body->blocks.count; b++) {

@@ -75,17 +75,6 @@ static bool is_repeatable(const Merger *merger, const Inst *inst)
     return writes;
 }
 
-/* Whether it is a "mov.b32 d, s" of a whole register that has the width of the mov. */
-static bool is_copy(const Body *body, const Inst *inst)
-{
-    return inst_op(inst) == OP_MOV && inst->operand_count == 2 && inst->ref_count == 2 &&
-           inst->signature->type_count == 1 && inst->operands[0].kind == OPERAND_REG &&
-           inst->operands[1].kind == OPERAND_REG && !inst->operands[0].selector && !inst->operands[1].selector &&
-           !inst->operands[1].constant && !inst->operands[1].negated && !inst->operands[1].inverted &&
-           type_bits(inst->signature->types[0]) ==
-               type_bits(body->regs.data[inst->refs[inst->operands[1].ref].reg].type);
-}
-
 static uint64_t constant_hash(uint64_t hash, const Constant *constant)
 {
     return constant ? hash_mix(hash_mix(hash, constant->kind), constant->bits) : hash;
@@ -255,10 +244,11 @@ static bool merge_inst(Merger *merger, Block *block, Inst *inst)
 {
     if (!is_repeatable(merger, inst))
         return false;
-    if (is_copy(merger->body, inst)) {
-        RegId dst = inst->refs[inst->operands[0].ref].reg, src = inst->refs[inst->operands[1].ref].reg;
-        if (type_replaces(merger->body, src, dst)) {
-            merger->replacement[dst] = src;
+    RegId copied = computation_copied(merger->body, inst);
+    if (copied != REG_NONE) {
+        RegId dst = inst->refs[inst->operands[0].ref].reg;
+        if (type_replaces(merger->body, copied, dst)) {
+            merger->replacement[dst] = copied;
             return true;
         }
     }

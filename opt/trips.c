@@ -62,25 +62,22 @@ static Block *only_exit(const Loop *loop, const LoopForest *loops)
 
 typedef enum Continues { WHILE_OTHER, WHILE_UNEQUAL, WHILE_LESS, WHILE_GREATER } Continues;
 
-static Continues continues_while(const Inst *compare, bool holds, bool swapped)
+static Continues continues_while(const Computation *compare, bool holds, bool swapped)
 {
-    bool less = inst_has(compare, MOD_LT), greater = inst_has(compare, MOD_GT);
-    bool least = inst_has(compare, MOD_GE), most = inst_has(compare, MOD_LE);
-    bool is_signed = type_class(compare->signature->types[0]) == CLASS_SIGNED;
-    if (inst_has(compare, holds ? MOD_NE : MOD_EQ))
+    Relation relation = holds ? compare->relation : relation_negated(compare->relation);
+    if (relation == RELATION_NOT_EQUAL)
         return WHILE_UNEQUAL;
-    if (!is_signed || !(holds ? less || greater : least || most))
+    if (!compare->is_signed || (relation != RELATION_LESS && relation != RELATION_GREATER))
         return WHILE_OTHER;
-    bool is_less = holds ? less : least;
-    return is_less != swapped ? WHILE_LESS : WHILE_GREATER;
+    return (relation == RELATION_LESS) != swapped ? WHILE_LESS : WHILE_GREATER;
 }
 
-/* The phi of the header that the register is, plus a constant. */
+/* The 32-bit phi of the header that the register is, plus a constant: not the low half of a wider one. */
 static const Phi *counter_find(const Loop *loop, const Affine *affine, RegId reg, int64_t *offset)
 {
     const AffineForm *form = &affine->forms[reg];
     if (form->bits != 32 || form->term_count != 1 || form->terms[0].coefficient != 1 ||
-        form->terms[0].base != AFFINE_VALUE)
+        form->terms[0].base != AFFINE_VALUE || type_bits(affine->body->regs.data[form->terms[0].reg].type) != 32)
         return NULL;
     *offset = form->constant;
     for (size_t p = 0; p < loop->header->phis.count; p++)
@@ -89,39 +86,30 @@ static const Phi *counter_find(const Loop *loop, const Affine *affine, RegId reg
     return NULL;
 }
 
-/* An operand that is the same in all rounds. */
-static bool bound_find(const Loop *loop, const LoopForest *loops, const Values *values, const Inst *inst,
-                       const Operand *operand, TripCount *out)
+/* A source that is the same in all rounds. */
+static bool bound_find(const Loop *loop, const LoopForest *loops, const Values *values, const ComputeSource *source,
+                       TripCount *out)
 {
-    out->bound = REG_NONE;
-    if (operand->negated || operand->selector)
-        return false;
-    if (operand->kind == OPERAND_CONSTANT && operand->constant->kind == CONSTANT_INT) {
-        out->constant = (int32_t)operand->constant->bits;
-        return true;
-    }
-    if (operand->kind != OPERAND_REG || operand->constant)
-        return false;
-    out->bound = inst->refs[operand->ref].reg;
-    const ValueDef *def = &values->defs[out->bound];
-    return def->block && !loop_contains(loops, loop, def->block);
+    out->bound = source->is_constant ? REG_NONE : source->reg;
+    out->constant = (int32_t)source->constant;
+    const ValueDef *def = source->reg == REG_NONE ? NULL : &values->defs[source->reg];
+    return source->is_constant || (def && def->block && !loop_contains(loops, loop, def->block));
 }
 
-static bool counts(const Loop *loop, const LoopForest *loops, Analyses *analyses, const Inst *compare, bool holds,
+static bool counts(const Loop *loop, const LoopForest *loops, Analyses *analyses, const Computation *compare, bool holds,
                    TripCount *out)
 {
     const Affine *affine = analyses_affine(analyses);
+    const Values *values = analyses_values(analyses);
     AffineTerm terms[AFFINE_TERMS];
     AffineForm step;
-    for (unsigned i = 1; i <= 2; i++) {
-        const Operand *operand = &compare->operands[i];
-        if (operand->kind != OPERAND_REG || operand->constant || operand->negated || operand->selector)
-            continue;
-        const Phi *counter = counter_find(loop, affine, compare->refs[operand->ref].reg, &out->offset);
-        if (!counter || !bound_find(loop, loops, analyses_values(analyses), compare, &compare->operands[3 - i], out) ||
+    for (unsigned i = 0; i < 2; i++) {
+        RegId reg = compare->sources[i].reg;
+        const Phi *counter = reg == REG_NONE ? NULL : counter_find(loop, affine, reg, &out->offset);
+        if (!counter || !bound_find(loop, loops, values, &compare->sources[1 - i], out) ||
             !loop_step(loop, counter, affine, terms, &step) || step.term_count)
             continue;
-        Continues kind = continues_while(compare, holds, i == 2);
+        Continues kind = continues_while(compare, holds, i == 1);
         int64_t size = step.constant < 0 ? -step.constant : step.constant;
         out->start = loop_start(loop, counter);
         out->step = step.constant;
@@ -149,14 +137,13 @@ bool trip_count_find(const Loop *loop, const LoopForest *loops, Analyses *analys
     for (uint32_t i = 0; i < loop->latch_count; i++)
         if (!dominance_has(analyses_dominance(analyses), out->exiting, loop->latches[i]))
             return false;
-    const Inst *compare = value_inst(analyses_values(analyses), branch->refs[branch->guard].reg);
-    if (!compare || inst_is_opaque(compare) || inst_op(compare) != OP_SETP || compare->guard != REF_NONE ||
-        compare->operand_count != 3 || compare->operands[0].kind != OPERAND_REG ||
-        compare->signature->type_count != 1 || type_bits(compare->signature->types[0]) != 32 ||
-        type_class(compare->signature->types[0]) == CLASS_FLOAT)
+    const Values *values = analyses_values(analyses);
+    const Inst *made = value_inst(values, branch->refs[branch->guard].reg);
+    Computation compare;
+    if (!made || !computation_of(values->body, made, &compare) || !computation_is_comparison(&compare, 32))
         return false;
     bool leaves = !loop_contains(loops, loop, branch->targets[0]);
-    return counts(loop, loops, analyses, compare, leaves == branch->guard_inverted, out);
+    return counts(loop, loops, analyses, &compare, leaves == branch->guard_inverted, out);
 }
 
 int64_t trip_count_bound(const TripCount *trips, const Affine *affine)

@@ -12,19 +12,13 @@ typedef struct Side {
     uint64_t constant, step;
 } Side;
 
-static bool side_find(const Jam *jam, const Inst *compare, const Operand *operand, unsigned bits, Side *out)
+static bool side_find(const Jam *jam, const ComputeSource *source, unsigned bits, Side *out)
 {
     const Affine *affine = analyses_affine(jam->analyses);
-    *out = (Side){0, 0};
-    if (operand->negated || operand->selector)
-        return false;
-    if (operand->kind == OPERAND_CONSTANT && operand->constant->kind == CONSTANT_INT) {
-        out->constant = operand->constant->bits;
-        return true;
-    }
-    if (operand->kind != OPERAND_REG || operand->constant)
-        return false;
-    const AffineForm *form = &affine->forms[compare->refs[operand->ref].reg];
+    *out = (Side){source->constant, 0};
+    if (source->is_constant || source->reg == REG_NONE)
+        return source->is_constant;
+    const AffineForm *form = &affine->forms[source->reg];
     out->constant = (uint64_t)form->constant;
     if (form->bits != bits || form->term_count > 1)
         return false;
@@ -44,52 +38,20 @@ static bool side_find(const Jam *jam, const Inst *compare, const Operand *operan
     return true;
 }
 
-/* -1, 0, 1: a is less than, equal to, greater than b. */
-static int compare_values(uint64_t a, uint64_t b, unsigned bits, bool is_signed)
-{
-    if (bits == 32) {
-        a = is_signed ? (uint64_t)(int32_t)(uint32_t)a : (uint32_t)a;
-        b = is_signed ? (uint64_t)(int32_t)(uint32_t)b : (uint32_t)b;
-    }
-    if (is_signed)
-        return (int64_t)a < (int64_t)b ? -1 : (int64_t)a > (int64_t)b;
-    return a < b ? -1 : a > b;
-}
-
-/* Whether the comparison is of a kind that 'holds' decides. */
-static bool is_known(const Inst *compare)
-{
-    return inst_has(compare, MOD_EQ) || inst_has(compare, MOD_NE) || inst_has(compare, MOD_LT) ||
-           inst_has(compare, MOD_LE) || inst_has(compare, MOD_GT) || inst_has(compare, MOD_GE);
-}
-
-static bool holds(const Inst *compare, int order)
-{
-    if (inst_has(compare, MOD_EQ) || inst_has(compare, MOD_NE))
-        return inst_has(compare, MOD_EQ) == (order == 0);
-    if (inst_has(compare, MOD_LT) || inst_has(compare, MOD_LE))
-        return order < 0 || (order == 0 && inst_has(compare, MOD_LE));
-    return order > 0 || (order == 0 && inst_has(compare, MOD_GE));
-}
-
 uint64_t jam_rounds(const Jam *jam)
 {
-    const Inst *compare = value_inst(jam->values, jam->predicate);
-    if (!compare || inst_is_opaque(compare) || inst_op(compare) != OP_SETP || compare->guard != REF_NONE ||
-        compare->operand_count != 3 || compare->operands[0].kind != OPERAND_REG ||
-        compare->signature->type_count != 1 || !is_known(compare))
-        return 0;
-    Type type = compare->signature->types[0];
-    TypeClass class = type_class(type);
-    unsigned bits = type_bits(type);
+    const Inst *made = value_inst(jam->values, jam->predicate);
+    Computation compare;
     Side a, b;
-    if (!class_is_integer(class) || (bits != 32 && bits != 64) ||
-        !side_find(jam, compare, &compare->operands[1], bits, &a) ||
-        !side_find(jam, compare, &compare->operands[2], bits, &b))
+    if (!made || !computation_of(jam->body, made, &compare))
+        return 0;
+    unsigned bits = compare.sources[0].bits;
+    if ((bits != 32 && bits != 64) || !computation_is_comparison(&compare, bits) ||
+        !side_find(jam, &compare.sources[0], bits, &a) || !side_find(jam, &compare.sources[1], bits, &b))
         return 0;
     for (uint64_t rounds = 1; rounds <= MOST_ROUNDS; rounds++) {
-        int order = compare_values(a.constant, b.constant, bits, class == CLASS_SIGNED);
-        if (holds(compare, order) != jam->stays_if)
+        uint64_t holds;
+        if (!computation_value(&compare, (const uint64_t[]){a.constant, b.constant}, &holds) || holds != jam->stays_if)
             return rounds;
         a.constant += a.step;
         b.constant += b.step;
