@@ -162,8 +162,8 @@ $(OUT)/libptxopt.a: $(LIBRARY_OBJECTS) $(OUT)/configuration
 	@rm -f $@
 	$(AR) rcs $@ $(LIBRARY_OBJECTS)
 
-# What each instruction must compute, written independently of the emulator, and kernels that execute each: for the tests
-# test_oracle_*, test_evaluate and check-gpu.
+# What each instruction must compute, written independently of the emulator, and kernels that execute each: for
+# check-gpu and the tests test_oracle_* and test_evaluate.
 $(OUT)/liboracle.a: $(filter $(OUT)/tests/oracle/%,$(TEST_OBJECTS))
 	@rm -f $@
 	$(AR) rcs $@ $^

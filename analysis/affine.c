@@ -322,7 +322,8 @@ static bool source_sum(Evaluator *evaluator, const Inst *inst, const ComputeSour
 }
 
 /* The terms of what an instruction adds up, but for a product. */
-static bool terms_sum(Evaluator *evaluator, const Inst *inst, const Computation *c, const ComputedSum *computed, Sum *sum)
+static bool terms_sum(Evaluator *evaluator, const Inst *inst, const Computation *c, const ComputedSum *computed,
+                      Sum *sum)
 {
     *sum = sum_of_constant(computed->bits, computed->constant);
     for (unsigned i = 0; i < computed->term_count; i++) {

@@ -65,8 +65,8 @@ typedef struct Condition {
 static unsigned condition_split(const Computation *c, Condition condition, Condition *parts)
 {
     bool is_opposite = c->op == COMPUTE_NOT;
-    bool splits = c->bits == 1 && ((c->op == COMPUTE_AND && condition.holds) || (c->op == COMPUTE_OR && !condition.holds) ||
-                                   c->op == COMPUTE_COPY || is_opposite);
+    bool splits = c->bits == 1 && ((c->op == COMPUTE_AND && condition.holds) ||
+                                   (c->op == COMPUTE_OR && !condition.holds) || c->op == COMPUTE_COPY || is_opposite);
     unsigned count = 0;
     for (unsigned i = 0; i < c->source_count && splits; i++)
         if (c->sources[i].reg != REG_NONE)

@@ -102,16 +102,13 @@ typedef struct Bounds {
 
 Bounds bounds_any(unsigned bits);
 Bounds bounds_point(unsigned bits, uint64_t value);
-/* From low to high, as unsigned or as signed integers that the register can hold. */
+/* From low to high, as unsigned integers that the register can hold. */
 Bounds bounds_unsigned(unsigned bits, uint64_t low, uint64_t high);
-Bounds bounds_signed(unsigned bits, int64_t low, int64_t high);
 /* The same, and the bits in 'zeros' are known to be 0. */
 Bounds bounds_with_zeros(Bounds bounds, uint64_t zeros);
-/* From low to high before all but so many bits are cut off. */
+/* From low to high, as integers of which the register holds the low bits. */
 Bounds bounds_wrapped(unsigned bits, __int128 low, __int128 high);
-Bounds bounds_union(Bounds a, Bounds b);
 static inline bool bounds_is_point(const Bounds *bounds) { return bounds->low == bounds->high; }
-bool bounds_has(const Bounds *bounds, uint64_t value);
 
 /* Bounds on the result's register, given those of the sources' registers; sources that are neither a register nor a
  * constant may have any value. */

@@ -71,21 +71,13 @@ Bounds bounds_unsigned(unsigned bits, uint64_t low, uint64_t high)
     return tightened(b);
 }
 
-Bounds bounds_signed(unsigned bits, int64_t low, int64_t high)
-{
-    Bounds b = bounds_any(bits);
-    b.least = low;
-    b.most = high;
-    return tightened(b);
-}
-
 Bounds bounds_with_zeros(Bounds bounds, uint64_t zeros)
 {
     bounds.zeros |= zeros & bits_mask(bounds.bits);
     return tightened(bounds);
 }
 
-Bounds bounds_union(Bounds a, Bounds b)
+static Bounds either(Bounds a, Bounds b)
 {
     return (Bounds){least_of(a.low, b.low),
                     greatest_of(a.high, b.high),
@@ -103,13 +95,6 @@ static Bounds both(Bounds a, Bounds b)
                               a.most < b.most ? a.most : b.most,
                               a.zeros | b.zeros,
                               a.bits});
-}
-
-bool bounds_has(const Bounds *bounds, uint64_t value)
-{
-    int64_t number = bits_signed(value, bounds->bits);
-    return value >= bounds->low && value <= bounds->high && number >= bounds->least && number <= bounds->most &&
-           !(value & bounds->zeros);
 }
 
 Bounds bounds_wrapped(unsigned bits, Wide low, Wide high)
@@ -148,7 +133,7 @@ static Bounds extended(const Computation *c, Bounds b)
     if (c->bits == c->reg_bits)
         return b;
     if (c->extends_sign)
-        return bounds_signed(c->reg_bits, b.least, b.most);
+        return bounds_wrapped(c->reg_bits, b.least, b.most);
     return bounds_with_zeros(bounds_unsigned(c->reg_bits, b.low, b.high), b.zeros | ~bits_mask(c->bits));
 }
 
@@ -317,7 +302,7 @@ static Bounds extract_bounds(const Computation *c, const Bounds *s)
     if (c->is_signed)
         return length >= c->bits
                    ? bounds_any(c->bits)
-                   : bounds_signed(c->bits, -(INT64_C(1) << (length - 1)), (INT64_C(1) << (length - 1)) - 1);
+                   : bounds_wrapped(c->bits, -(INT64_C(1) << (length - 1)), (INT64_C(1) << (length - 1)) - 1);
     uint64_t high = length < c->bits ? bits_mask(length) : bits_mask(c->bits), from = s[1].low & 255;
     uint64_t left = !bounds_is_point(&s[1]) ? s[0].high : from < c->bits ? s[0].high >> from : 0;
     return bounds_unsigned(c->bits, 0, least_of(high, left));
@@ -335,7 +320,7 @@ static Bounds count_bounds(const Computation *c, const Bounds *s)
 
 static Bounds selection_bounds(const Bounds *s, bool first, bool second)
 {
-    return first && second ? bounds_union(s[0], s[1]) : first ? s[0] : s[1];
+    return first && second ? either(s[0], s[1]) : first ? s[0] : s[1];
 }
 
 /* Whether the relation may hold, and whether it may not. */
@@ -383,7 +368,7 @@ static Bounds comparison_bounds(const Computation *c, const Bounds *s)
                    : c->combination == COMBINE_XOR ? value != other
                                                    : value] = true;
     }
-    return bounds_union(bounds_point(c->bits, result[0] ? 0 : UINT64_MAX),
+    return either(bounds_point(c->bits, result[0] ? 0 : UINT64_MAX),
                         bounds_point(c->bits, result[1] ? UINT64_MAX : 0));
 }
 
@@ -459,6 +444,6 @@ Bounds bounds_of_load(const Body *body, const Inst *inst, RegId reg)
         return bounds_any(bits);
     uint64_t half = bits_mask(loaded) >> 1;
     if (type_class(type) == CLASS_SIGNED)
-        return bounds_signed(bits, -(int64_t)half - 1, (int64_t)half);
+        return bounds_wrapped(bits, -(int64_t)half - 1, (int64_t)half);
     return bounds_unsigned(bits, 0, bits_mask(loaded));
 }

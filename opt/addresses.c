@@ -62,31 +62,17 @@ typedef struct Widener {
  */
 static RegId extended_index(const Body *body, const Inst *inst, int64_t *scale, bool *is_signed)
 {
-    const Signature *signature = inst->signature;
-    Opcode op = inst_op(inst);
-    if (inst_is_opaque(inst) || inst->guard != REF_NONE || inst->tied_count || inst->operand_count < 2 ||
-        inst->operands[0].kind != OPERAND_REG || inst->operands[1].kind != OPERAND_REG ||
-        inst->operands[1].constant || inst->operands[1].negated || inst->operands[1].selector)
+    Computation c;
+    if (!computation_of(body, inst, &c) || c.reg_bits != 64 || c.bits != 64 || c.sources[0].reg == REG_NONE ||
+        c.sources[0].bits != 32 || c.sources[0].reg_bits != 32 || c.saturates)
         return REG_NONE;
-    RegId reg = inst->refs[inst->operands[1].ref].reg;
-    Type from = signature->types[signature->type_count ? signature->type_count - 1 : 0];
+    *is_signed = c.sources[0].is_signed;
     *scale = 1;
-    *is_signed = type_class(from) == CLASS_SIGNED;
-    if (type_bits(body->regs.data[reg].type) != 32 || !signature->type_count)
+    if (c.op == COMPUTE_MUL && c.sources[1].is_constant && c.sources[1].constant <= MOST_SCALE)
+        *scale = (int64_t)c.sources[1].constant;
+    else if (c.op != COMPUTE_CONVERT)
         return REG_NONE;
-    if (op == OP_CVT)
-        return signature->type_count == 2 && type_bits(signature->types[0]) == 64 && type_bits(from) == 32 &&
-                       type_class(from) != CLASS_FLOAT && type_class(signature->types[0]) != CLASS_FLOAT &&
-                       !inst_has(inst, MOD_SAT)
-                   ? reg : REG_NONE;
-    if (op != OP_MUL || !inst_has(inst, MOD_WIDE) || type_bits(from) != 32)
-        return REG_NONE;
-    const Operand *by = &inst->operands[2];
-    if (by->kind != OPERAND_CONSTANT || by->constant->kind != CONSTANT_INT || (int64_t)by->constant->bits <= 0 ||
-        (int64_t)by->constant->bits > MOST_SCALE)
-        return REG_NONE;
-    *scale = (int64_t)by->constant->bits;
-    return reg;
+    return *scale ? c.sources[0].reg : REG_NONE;
 }
 
 /* The terms of a - b, which are 32-bit sums. */
@@ -497,7 +483,7 @@ static void member_rewrite(Widener *widener, const Group *group, const Member *m
     }
     for (uint32_t u = 0; u < value_use_count(values, dst); u++) {
         Inst *use = value_uses(values, dst)[u].inst;
-        RegId other = sum_other(use, dst), base;
+        RegId other = sum_other(body, use, dst), base;
         if (other == REG_NONE || use->block != member->inst->block)
             continue;
         base = other;

@@ -166,7 +166,7 @@ static bool row_between(const Bases *bases, Inst *inst, RegId from, RegId reg, R
     if (a->bits != 64 || b->bits != 64 || !term_between(a, b, &term, &row->constant) ||
         (term.base != AFFINE_SIGNED && term.base != AFFINE_VALUE) || term.coefficient > MOST_FACTOR ||
         term.coefficient < -MOST_FACTOR ||
-        type_bits(bases->body->regs.data[term.reg].type) != 32 || sum_other(inst, from) != REG_NONE ||
+        type_bits(bases->body->regs.data[term.reg].type) != 32 || sum_other(bases->body, inst, from) != REG_NONE ||
         !value_is_available(bases->values, bases->dominance, term.reg, inst))
         return false;
     *row = (Row){inst, reg, from, term.reg, term.base == AFFINE_SIGNED, term.coefficient, row->constant};
@@ -224,7 +224,8 @@ static unsigned rows_rewrite(Bases *bases, const Block *block)
         Row row;
         if (reg == REG_NONE)
             continue;
-        if (sum_is_wide(inst) && inst->operands[2].kind == OPERAND_REG && row_find(bases, &before, inst, reg, &row))
+        if (sum_is_wide(bases->body, inst) && inst->operands[2].kind == OPERAND_REG &&
+            row_find(bases, &before, inst, reg, &row))
             VEC_PUSH(bases->scratch, rows, row);
         VEC_PUSH(bases->scratch, before, reg);
     }

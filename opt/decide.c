@@ -17,8 +17,8 @@ typedef struct Decider {
     uint8_t *known; /* by RegId: Decision */
 } Decider;
 
-/* What is known of a register: of a predicate, its decision; of an index, the bounds of its sum.  Addresses are left: the
- * tests of addresses that other passes make guard what has been reported as done. */
+/* What is known of a register: of a predicate, its decision; of an index, the bounds of its sum.  Addresses are left:
+ * the tests of addresses that other passes make guard what has been reported as done. */
 static Bounds register_bounds(const void *context, RegId reg)
 {
     const Decider *decider = context;

@@ -17,15 +17,12 @@
 #include "opt/trips.h"
 
 /* The register c of "mad.wide d, a, b, c" with 64-bit d; REG_NONE if the instruction is not that. */
-static RegId widened_addend(const Inst *inst)
+static RegId widened_addend(const Body *body, const Inst *inst)
 {
-    if (!inst || inst_is_opaque(inst) || inst_op(inst) != OP_MAD || !inst_has(inst, MOD_WIDE) ||
-        inst->effects != EFFECT_PURE || inst->guard != REF_NONE || inst->tied_count || inst->operand_count != 4 ||
-        type_bits(inst->signature->types[0]) != 32)
-        return REG_NONE;
-    const Operand *addend = &inst->operands[3];
-    return addend->kind == OPERAND_REG && !addend->constant && !addend->negated && !addend->selector
-               ? inst->refs[addend->ref].reg : REG_NONE;
+    Computation c;
+    return inst && inst->effects == EFFECT_PURE && computation_of(body, inst, &c) && c.op == COMPUTE_MAD &&
+                   c.bits == 64 && c.sources[0].bits == 32
+               ? c.sources[2].reg : REG_NONE;
 }
 
 /* A register that has the sum of the two, computed before 'at'. */
@@ -34,7 +31,7 @@ static RegId sum_before(Analyses *analyses, RegId a, RegId b, const Inst *at)
     const Values *values = analyses_values(analyses);
     for (uint32_t u = 0; u < value_use_count(values, a); u++) {
         const Inst *inst = value_uses(values, a)[u].inst;
-        if (sum_other(inst, a) != b)
+        if (sum_other(values->body, inst, a) != b)
             continue;
         RegId sum = inst->refs[inst->operands[0].ref].reg;
         if (value_is_available(values, analyses_dominance(analyses), sum, at))
@@ -56,9 +53,9 @@ static bool row_find(Analyses *analyses, Inst *inst, Row *row)
     for (unsigned i = 1; i <= 2; i++) {
         if (inst->operand_count != 3 || inst->operands[i].kind != OPERAND_REG)
             return false;
-        RegId reg = inst->refs[inst->operands[i].ref].reg, pointer = sum_other(inst, reg);
+        RegId reg = inst->refs[inst->operands[i].ref].reg, pointer = sum_other(values->body, inst, reg);
         Inst *distance = value_inst(values, reg);
-        RegId x = pointer == REG_NONE ? REG_NONE : widened_addend(distance);
+        RegId x = pointer == REG_NONE ? REG_NONE : widened_addend(values->body, distance);
         RegId first = x == REG_NONE ? REG_NONE : sum_before(analyses, pointer, x, inst);
         *row = (Row){inst, distance, first};
         if (first != REG_NONE)
@@ -119,11 +116,11 @@ static bool is_read_by_phi_only(const Values *values, const Block *header, size_
 static bool is_step(const Values *values, const Loop *loop, size_t phi, const Inst *inst)
 {
     RegId pointer = loop->header->phis.data[phi].dst;
-    if (!sum_is_wide(inst))
+    if (!sum_is_wide(values->body, inst))
         return false;
     bool is_constant = inst->operands[2].kind == OPERAND_CONSTANT && inst->operands[1].kind == OPERAND_REG &&
                        !inst->operands[1].negated && inst->refs[inst->operands[1].ref].reg == pointer;
-    return (is_constant || sum_other(inst, pointer) != REG_NONE) &&
+    return (is_constant || sum_other(values->body, inst, pointer) != REG_NONE) &&
            is_read_by_phi_only(values, loop->header, phi, inst->refs[inst->operands[0].ref].reg);
 }
 
@@ -153,7 +150,7 @@ static RegId added_always(Analyses *analyses, const Loop *loop, size_t phi)
             return REG_NONE;
         if (is_step(values, loop, phi, inst))
             continue;
-        RegId other = sum_other(inst, pointer);
+        RegId other = sum_other(values->body, inst, pointer);
         const Block *from = other == REG_NONE ? NULL : values->defs[other].block;
         if (!from || loop_contains(analyses_loops(analyses), loop, from) || (added != REG_NONE && other != added) ||
             !is_in_every_round(analyses_dominance(analyses), loop, inst->block))

@@ -1,33 +1,35 @@
 /* Registers for sums: one that has the sum, or term by term. */
 #include "opt/sums.h"
 
-bool sum_is_wide(const Inst *inst)
+/* An addition that sets no carry flag. */
+static bool is_wide(const Body *body, const Inst *inst, Computation *c)
 {
-    return inst && !inst_is_opaque(inst) && inst_op(inst) == OP_ADD && inst->effects == EFFECT_PURE &&
-           inst->guard == REF_NONE && !inst->tied_count && inst->operand_count == 3 &&
-           inst->signature->type_count == 1 && type_bits(inst->signature->types[0]) == 64 &&
-           type_class(inst->signature->types[0]) != CLASS_FLOAT;
+    return inst && inst->effects == EFFECT_PURE && computation_of(body, inst, c) && c->op == COMPUTE_ADD &&
+           c->bits == 64;
 }
 
-RegId sum_other(const Inst *inst, RegId reg)
+bool sum_is_wide(const Body *body, const Inst *inst)
 {
-    if (!sum_is_wide(inst))
+    Computation c;
+    return is_wide(body, inst, &c);
+}
+
+RegId sum_other(const Body *body, const Inst *inst, RegId reg)
+{
+    Computation c;
+    if (!is_wide(body, inst, &c) || c.sources[0].reg == REG_NONE || c.sources[1].reg == REG_NONE)
         return REG_NONE;
-    for (unsigned i = 1; i < 3; i++)
-        if (inst->operands[i].kind != OPERAND_REG || inst->operands[i].constant || inst->operands[i].negated)
-            return REG_NONE;
-    RegId a = inst->refs[inst->operands[1].ref].reg, b = inst->refs[inst->operands[2].ref].reg;
+    RegId a = c.sources[0].reg, b = c.sources[1].reg;
     return a == reg && b != reg ? b : b == reg && a != reg ? a : REG_NONE;
 }
 
-unsigned product_shift(const Inst *inst)
+unsigned product_shift(const Body *body, const Inst *inst)
 {
-    if (inst_is_opaque(inst) || inst_op(inst) != OP_MUL || !inst_has(inst, MOD_WIDE) || inst->guard != REF_NONE ||
-        inst->tied_count || type_bits(inst->signature->types[0]) != 32 || inst->operands[1].kind != OPERAND_REG ||
-        inst->operands[1].constant || inst->operands[1].negated || inst->operands[2].kind != OPERAND_CONSTANT ||
-        inst->operands[2].constant->kind != CONSTANT_INT)
+    Computation c;
+    if (!computation_of(body, inst, &c) || c.op != COMPUTE_MUL || c.bits != 64 || c.sources[0].bits != 32 ||
+        c.sources[0].reg == REG_NONE || !c.sources[1].is_constant)
         return 0;
-    const uint64_t factor = inst->operands[2].constant->bits;
+    const uint64_t factor = c.sources[1].constant;
     if (factor < 2 || factor > INT32_MAX || factor & (factor - 1))
         return 0;
     return (unsigned)__builtin_ctzll(factor);

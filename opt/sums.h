@@ -5,12 +5,12 @@
 #include "analysis/analysis.h"
 
 /* Whether the instruction is an addition of two 64-bit integers, without a guard.  NULL is allowed. */
-bool sum_is_wide(const Inst *inst);
+bool sum_is_wide(const Body *body, const Inst *inst);
 /* The other operand of such an addition of two registers of which one is 'reg'; REG_NONE if it is not that. */
-RegId sum_other(const Inst *inst, RegId reg);
+RegId sum_other(const Body *body, const Inst *inst, RegId reg);
 /* By how many bits a multiplication without a guard shifts the 32-bit register that it extends to 64 bits; 0: the
  * instruction does something else. */
-unsigned product_shift(const Inst *inst);
+unsigned product_shift(const Body *body, const Inst *inst);
 
 /* Where code is added: to the end of a block, before the branch that ends it. The analyses are of the body as it was
  * before anything was added. */

@@ -96,8 +96,8 @@ static bool bound_find(const Loop *loop, const LoopForest *loops, const Values *
     return source->is_constant || (def && def->block && !loop_contains(loops, loop, def->block));
 }
 
-static bool counts(const Loop *loop, const LoopForest *loops, Analyses *analyses, const Computation *compare, bool holds,
-                   TripCount *out)
+static bool counts(const Loop *loop, const LoopForest *loops, Analyses *analyses, const Computation *compare,
+                   bool holds, TripCount *out)
 {
     const Affine *affine = analyses_affine(analyses);
     const Values *values = analyses_values(analyses);

@@ -1,5 +1,6 @@
-/* What the analyses think that instructions compute, against the emulator: every pure row of the table in every spelling
- * that they evaluate, on corner values and random operands, with registers wider than the type and with constants.
+/* What the analyses think that instructions compute, against the emulator: every pure row of the table in every
+ * spelling that they evaluate, on corner values and random operands, with registers wider than the type and with
+ * constants.
  *
  * EVALUATE=GLOB restricts the rows, by id; EVALUATE_VERBOSE=1 prints a line for each row. */
 #include <fnmatch.h>
@@ -53,6 +54,13 @@ static unsigned value_bits(const ProbeOperand *operand)
     return operand->reg_bits > 64 ? 64 : operand->reg_bits;
 }
 
+static bool bounds_has(const Bounds *bounds, uint64_t value)
+{
+    int64_t number = signed_bits(value, bounds->bits);
+    return value >= bounds->low && value <= bounds->high && number >= bounds->least && number <= bounds->most &&
+           !(value & bounds->zeros);
+}
+
 /* What the sources' registers hold; of constants, what is written there. */
 static void values_read(const Subject *subject, const uint64_t *in, uint64_t *values)
 {
@@ -84,7 +92,7 @@ static Bounds knowledge_of(Random *random, unsigned bits, uint64_t value)
     default:
         under = below(random, flipped);
         over = below(random, all - flipped);
-        return bounds_signed(bits, signed_bits((flipped - under) ^ sign, bits),
+        return bounds_wrapped(bits, signed_bits((flipped - under) ^ sign, bits),
                              signed_bits((flipped + over) ^ sign, bits));
     }
 }
