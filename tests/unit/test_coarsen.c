@@ -394,6 +394,8 @@ static void test_lock_free(void **state)
     check_refused(SWAP("%a", "setp.eq.s32 %p1, %r3, %r1", "\tmov.u32 %r1, %r3;\n"), "may wait", "atom");
     check_refused(SWAP("%a", "setp.neu.f32 %p1, %r3, %r1", "\tmov.u32 %r1, %r3;\n"), "may wait", "atom");
     check_refused(SWAP("%a", "setp.ne.f32 %p1, %r3, %r1", "\tmov.u32 %r1, %r3;\n"), "may wait", "atom");
+    check_refused(SWAP("%a", "setp.ne.s32 %p1, %r3, %r1", "\tmov.u32 %r1, %r3+1;\n"), "may wait", "atom");
+    check_refused(SWAP("%a", "setp.ne.and.s32 %p1, %r3, %r1, %p4", "\tmov.u32 %r1, %r3;\n"), "may wait", "atom");
     /* The second try of a turn fails because the first did not. */
     check_refused("\tmov.u32 %r1, 7;\nL:\n\tmov.u32 %r4, 0;\nK:\n\tatom.global.cas.b32 %r3, [%a], %r1, %t;\n"
                   "\tadd.u32 %r4, %r4, 1;\n\tsetp.lt.u32 %p2, %r4, %r0;\n\t@%p2 bra K;\n\tsetp.ne.s32 %p1, %r3, %r1;\n"

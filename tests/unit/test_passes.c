@@ -234,12 +234,78 @@ static void test_table(void **state)
     }
 }
 
+/* "always", "never" or "open": what the pass makes of a branch on %p1; %r1 is an index below 1024, %r3 and %p7 are from
+ * memory. */
+static const char *decided(const char *code)
+{
+    Arena *arena = arena_new();
+    Module *module;
+    Body *body = body_of(&module, arena_printf(arena, "\tmov.u32 %%r1, %%tid.x;\n\tld.global.u32 %%r3, [%%a];\n"
+                                                      "\tsetp.eq.u32 %%p7, %%r3, 77;\n%s\n\t@%%p1 bra A;\n"
+                                                      "\tst.global.u32 [%%a], 1;\n\tbra B;\nA:\n"
+                                                      "\tst.global.u64 [%%a], %%a;\nB:\n", code));
+    one_pass(&body, PASS_DECIDE);
+    body_verify(body, "decide");
+    bool left[2] = {false, false};
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+            if (inst_op(inst) == OP_ST)
+                left[inst_has(inst, MOD_U64)] = true;
+    release(module);
+    arena_free(arena);
+    return left[0] && left[1] ? "open" : left[1] ? "always" : "never";
+}
+
+static void test_decide(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *code, *outcome;
+    } cases[] = {
+        {"\tsetp.lt.u32 %p1, %r1, 1024;", "always"},
+        {"\tsetp.ls.u32 %p1, %r1, 1023;", "always"},
+        {"\tsetp.hi.u32 %p1, %r1, 1023;", "never"},
+        {"\tsetp.lt.u32 %p1, %r1, 1023;", "open"},
+        {"\tsetp.lt.s32 %p1, %r1, -1;", "never"},
+        {"\tsetp.lt.u32 %p1, %r1, -1;", "always"},
+        {"\tsub.u32 %r2, %r1, 1;\n\tsetp.lt.s32 %p1, %r2, 1023;", "always"},
+        {"\tsub.u32 %r2, %r1, 1;\n\tsetp.lt.u32 %p1, %r2, 1023;", "open"},
+        {"\tcvt.u32.u8 %r2, %r3;\n\tsetp.gt.u32 %p1, %r2, 255;", "never"},
+        {"\tcvt.s32.s8 %r2, %r3;\n\tsetp.lt.u32 %p1, %r2, 128;", "open"},
+        {"\tcvt.s8.u32 %r2, %r1;\n\tsetp.lt.s32 %p1, %r2, 0;", "open"},
+        {"\tcvt.s8.u32 %r2, %r1;\n\tsetp.gt.u32 %p1, %r2, 255;", "open"},
+        {"\tcvt.u16.u32 %h1, %r3;\n\tcvt.s32.s16 %r2, %h1;\n\tsetp.ge.s32 %p1, %r2, 0;", "open"},
+        {"\tmov.u32 %r4, 1;\n\tmin.s16x2 %r2, %r3, %r4;\n\tsetp.gt.u32 %p1, %r2, 1;", "open"},
+        {"\tmov.u32 %r4, 1;\n\tmin.s16x2 %r2, %r3, %r4;\n\tsetp.gt.s32 %p1, %r2, 1;", "open"},
+        {"\tmax.u16x2 %r2, %r3, %r1;\n\tsetp.ge.u32 %p1, %r2, %r1;", "open"},
+        {"\tadd.u16x2 %r2, %r1, %r1;\n\tsetp.lt.u32 %p1, %r2, 2048;", "open"},
+        {"\tmin.u32 %r2, %r3, 5;\n\tsetp.gt.u32 %p1, %r2, 5;", "never"},
+        {"\tmin.s32 %r2, %r3, 5;\n\tsetp.gt.u32 %p1, %r2, 5;", "open"},
+        {"\tshr.s32 %r2, %r3, 28;\n\tsetp.lt.u32 %p1, %r2, 16;", "open"},
+        {"\tshr.u32 %r2, %r3, 28;\n\tsetp.lt.u32 %p1, %r2, 16;", "always"},
+        {"\tshl.b32 %r2, %r1, 22;\n\tsetp.ge.s32 %p1, %r2, 0;", "open"},
+        {"\tsetp.ge.u32 %p2, %r1, 1024;\n\tsetp.eq.and.u32 %p1, %r3, 7, %p2;", "never"},
+        {"\tsetp.ge.u32 %p2, %r1, 1024;\n\tsetp.eq.or.u32 %p1, %r3, 7, !%p2;", "always"},
+        {"\tsetp.ge.u32 %p2, %r1, 1024;\n\tsetp.eq.or.u32 %p1, %r3, 7, %p2;", "open"},
+        {"\tsetp.ge.u32 %p2, %r1, 1024;\n\tsetp.lt.xor.u32 %p1, %r1, 1024, %p2;", "always"},
+        {"\tsetp.lt.u32 %p2, %r1, 1024;\n\tsetp.lt.xor.u32 %p1, %r1, 1024, %p2;", "never"},
+        {"\tsetp.ge.u32 %p2, %r1, 1024;\n\tnot.pred %p1, %p2;", "always"},
+        {"\tsetp.ge.u32 %p2, %r1, 1024;\n\tand.pred %p1, %p7, %p2;", "never"},
+        {"\tsetp.lt.u32 %p2, %r1, 1024;\n\tand.pred %p1, %p7, %p2;", "open"},
+        {"\tmov.pred %p1, %p7;\n\t@%p7 setp.lt.u32 %p1, %r1, 1024;", "open"},
+        {"\tsetp.lt.u32 %p2|%p1, %r1, 1024;", "open"},
+    };
+    for (unsigned i = 0; i < COUNT_OF(cases); i++)
+        if (strcmp(decided(cases[i].code), cases[i].outcome) != 0)
+            fail_msg("%s, not %s:\n%s", decided(cases[i].code), cases[i].outcome, cases[i].code);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dead_code),   cmocka_unit_test(test_dead_cycle),  cmocka_unit_test(test_merge_straight),
         cmocka_unit_test(test_merge_guards), cmocka_unit_test(test_merge_copies), cmocka_unit_test(test_merge_flow),
-        cmocka_unit_test(test_merge_phis),  cmocka_unit_test(test_table),
+        cmocka_unit_test(test_merge_phis),  cmocka_unit_test(test_decide),     cmocka_unit_test(test_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
