@@ -55,7 +55,8 @@ CoarsenTreatment coarsen_treatment(const Form *form)
     /* What other grids have written is there for a thread that has waited for them, and it is enough that one thread of
      * the block lets other grids start: neither counts threads or orders them. */
     case SYNC_GRID: return (CoarsenTreatment){COARSEN_IF_VARIANT, NULL};
-    case SYNC_REGISTERS: return refused("passes on registers of the block, which has as many as it has threads at launch");
+    case SYNC_REGISTERS:
+        return refused("passes on registers of the block, which has as many as it has threads at launch");
     case SYNC_OTHER: break;
     }
     return refused("has effects beyond its thread that coarsening does not model");

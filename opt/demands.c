@@ -153,8 +153,9 @@ const char *demands_objection(Arena *arena, const Demands *demands, const Reside
     bool is_same = form->registers == input->registers;
     if (demands->pool && !is_same &&
         (form->registers > input->registers || form->registers < demands_fewest_registers(demands, input)))
-        return arena_printf(arena, "with %u registers at launch instead of %u, %s could wait forever for registers that the block does "
-                            "not have",
+        return arena_printf(arena,
+                            "with %u registers at launch instead of %u, %s could wait forever for registers that the "
+                            "block does not have",
                             form->registers, input->registers, place(arena, demands, demands->pool));
     return residency_objection(arena, demands, residency, input, form);
 }

@@ -17,7 +17,8 @@ static Case start(const char *head, const char *directives, const char *code, un
 {
     Arena *arena = arena_new();
     const char *text = arena_printf(arena,
-                                    "%s.extern .func unknown();\n.func grow() { setmaxnreg.inc.sync.aligned.u32 200; ret; }\n"
+                                    "%s.extern .func unknown();\n"
+                                    ".func grow() { setmaxnreg.inc.sync.aligned.u32 200; ret; }\n"
                                     ".func again() { call grow; call again; ret; }\n"
                                     ".visible .entry k(.param .u64 p) %s {\n.reg .b32 %%r<4>;\n.reg .b64 %%rd<4>;\n"
                                     "ld.param.u64 %%rd1, [p];\n%s\nret;\n}\n",
