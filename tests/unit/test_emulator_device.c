@@ -1,4 +1,6 @@
 /* Launches on a device whose memory is there before and after: EmulatorDevice. */
+#include <stdlib.h>
+
 #include "emulated.h"
 
 #define FIRST UINT64_C(0x10000000000)
@@ -8,6 +10,7 @@ typedef struct Fixture {
     Module *module;
     EmulatorMemory memories[4];
     EmulatorDevice device;
+    EmulatorHeap heap;
 } Fixture;
 
 static const char text[] =
@@ -113,9 +116,9 @@ static void test_bounds(void **state)
 static void test_heap(void **state)
 {
     Fixture *fixture = *state;
-    EmulatorHeap heap = {.address = FIRST + 256, .size = 40};
     uint64_t address;
-    fixture->device.heap = &heap;
+    fixture->heap = (EmulatorHeap){.address = FIRST + 256, .size = 40};
+    fixture->device.heap = &fixture->heap;
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(launch(fixture, "takes", FIRST, 0)->fault.kind, FAULT_NONE);
         memcpy(&address, fixture->memories[0].bytes, sizeof address);
