@@ -105,15 +105,12 @@ static bool share_memory(Coarsening *c)
     return !is_tried || analyze(c);
 }
 
-/* Rewrites the body where it has branches at which replicas may leave before a barrier. */
-static bool analyze_leaves(Coarsening *c)
+/* Rewrites the body where it has branches at which replicas may leave before such an instruction. */
+static bool let_leave_before(Coarsening *c, bool (*is)(const Inst *))
 {
-    bool fits = analyze(c);
-    if (c->replicas == 1)
-        coarsening_find_evidence(c);
-    coarsening_find_leaves(c);
+    coarsening_find_leaves(c, is);
     if (!c->leaves.count)
-        return fits;
+        return true;
     coarsening_find_parted(c);
     if (analyze(c) && coarsening_may_leave(c)) {
         coarsening_let_leave(c);
@@ -122,6 +119,24 @@ static bool analyze_leaves(Coarsening *c)
     c->leaves.count = 0;
     c->parted = (PointerMap){.arena = c->scratch};
     return analyze(c);
+}
+
+/* Rewrites the body where it has branches at which replicas may leave before a barrier, or before a warp-level
+ * instruction whose mask cannot be mended otherwise. */
+static bool analyze_leaves(Coarsening *c)
+{
+    bool fits = analyze(c);
+    if (c->replicas == 1)
+        coarsening_find_evidence(c);
+    coarsening_find_leaves(c, coarsening_is_collective);
+    if (c->leaves.count)
+        return let_leave_before(c, coarsening_is_collective);
+    if (!fits || coarsening_check_exits(c)) {
+        c->exclusions.count = 0;
+        return fits;
+    }
+    c->exclusions.count = 0;
+    return let_leave_before(c, coarsening_names_members);
 }
 
 static const char *const level_names[] = {[LEVEL_THREAD] = "thread", [LEVEL_BLOCK] = "block"};

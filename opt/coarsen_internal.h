@@ -257,9 +257,9 @@ const Region *coarsening_region_of(const Coarsening *c, const Block *block);
 size_t coarsening_size_of(Block *const *blocks, size_t count);
 
 /* coarsen_leave.c */
-/* Sets leaves: the branches to be left out of account so that no instruction of all threads is in a region.  None of
+/* Sets leaves: the branches to be left out of account so that no instruction of the kind is in a region.  None of
  * those that all threads of a merged block take together, if there are no others: for them, fast paths do better. */
-void coarsening_find_leaves(Coarsening *c);
+void coarsening_find_leaves(Coarsening *c, bool (*is)(const Inst *));
 
 /* coarsen_agree.c */
 /* Adds to the block, before its branch, what the replicas agree on: whether the predicate is true in all of them, or in

@@ -5,6 +5,9 @@
  *   - it differs between replicas, and otherwise all of them come to it together;
  *   - from one side, a barrier can be reached; from the other, threads can only exit, without a barrier, perhaps after
  *     some blocks of their own.
+ * The same is done where threads leave before a warp-level instruction whose mask may name them, as in a loop that some
+ * leave, if coarsen_warps.c finds no other way.
+ *
  * Such branches are then left out of account, as if all replicas stayed: what is executed between them under the same
  * condition for all replicas that are still there can be shared by these.
  *
@@ -20,14 +23,14 @@ static bool is_in_some(const Coarsening *c, bool (*is)(const Inst *))
     return false;
 }
 
-/* The blocks from which an instruction that all threads must execute together can be reached. */
-static BitSet blocks_before_collectives(Coarsening *c)
+/* The blocks from which such an instruction can be reached. */
+static BitSet blocks_before(Coarsening *c, bool (*is)(const Inst *))
 {
     BitSet before = bitset_new(c->scratch, c->body->blocks.count);
     VEC(const Block *) pending = {0};
     for (size_t b = 0; b < c->body->blocks.count; b++)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst && !bitset_has(&before, b); inst = inst->next)
-            if (coarsening_is_collective(inst)) {
+            if (is(inst)) {
                 bitset_add(&before, b);
                 VEC_PUSH(c->scratch, pending, c->body->blocks.data[b]);
             }
@@ -74,12 +77,12 @@ static bool find_last_blocks(Coarsening *c, const BitSet *before, Leave *leave)
     return true;
 }
 
-void coarsening_find_leaves(Coarsening *c)
+void coarsening_find_leaves(Coarsening *c, bool (*is)(const Inst *))
 {
     c->leaves.count = 0;
-    if (!is_in_some(c, coarsening_is_collective))
+    if (!is_in_some(c, is))
         return;
-    BitSet before = blocks_before_collectives(c);
+    BitSet before = blocks_before(c, is);
     bool is_needed = false;
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         Block *block = c->body->blocks.data[b];

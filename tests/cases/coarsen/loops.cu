@@ -82,6 +82,14 @@ KERNEL(left_before) { TILE; if (g >= n / 4 - 20) return; for (int k = 0; k < m; 
 KERNEL(asked_before) { TILE; u32 mask = __ballot_sync(ALL, g < 301); if (g < 301) out[g] = y + __shfl_sync(mask,
     y, t & 16); }
 
+// The same without a barrier.
+KERNEL(vote_alone) { TILE; ROUNDS { y += in[i]; out[i] = y + __popc(__ballot_sync(ALL, y & 1)); } }
+KERNEL(shuffles_alone) { TILE; ROUNDS { y += in[i]; for (int k = 16; k; k >>= 1) y += __shfl_xor_sync(ALL, y, k);
+    if ((t & 31) == 0) out[i] = y; } }
+KERNEL(sync_warp_alone) { TILE; ROUNDS { s[t] = in[i]; __syncwarp(); y += s[t ^ 1]; __syncwarp(); } out[g] = y; }
+KERNEL(some_vote_alone) { TILE; ROUNDS { y += in[i]; if (y & 2) y ^= __activemask() != 0;
+    u32 mask = __ballot_sync(ALL, y & 1); if (y & 1) y ^= __shfl_sync(mask, y, __ffs(mask) - 1); out[i] = y; } }
+
 // Loops that end after 2^32 rounds at the latest, whatever is in memory: the bound is read in each round, and a store
 // that depends on an atomic may change it.
 #define HIT do { y = y * 1664525u + 1013904223u; if (y >> 30 == 1 && atomicAdd(&sums[y >> 28 & 7], 1u) > 1000000u) \
