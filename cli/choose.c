@@ -452,7 +452,8 @@ static bool weigh(Choice *choice, Candidate *candidate)
         trial->verdict = arena_printf(choice->arena, "rejected: %llu bytes spilled instead of %llu (else %s)",
                                       (unsigned long long)after, (unsigned long long)before, trial->verdict);
     }
-    return after <= before;
+    trial->is_compared = after <= before;
+    return trial->is_compared;
 }
 
 /* Compares the form with the input again, now by the machine instructions that both execute. */

@@ -91,10 +91,10 @@ static bool side_cost(Side *side, const CostOptions *options, const CostBasis *b
 static void print_text(const CostOptions *options, const CostBasis *basis, const Launch *launch, const Side *before,
                        const Side *after, Buf *out)
 {
-    buf_printf(out, "%s on %s (%s): %u x %u x %u blocks of %u x %u x %u threads\n", launch->kernel,
-               basis->device.name, after->run.arch, launch->grid[0], launch->grid[1], launch->grid[2],
+    buf_printf(out, "%s on %s (%s%s): %u x %u x %u blocks of %u x %u x %u threads\n", launch->kernel,
+               basis->device.name, options->machine ? "" : "assumed for ", after->run.arch, launch->grid[0], launch->grid[1], launch->grid[2],
                launch->block[0], launch->block[1], launch->block[2]);
-    cost_print_text(basis, options->before ? &before->cost : NULL, &after->cost, out);
+    cost_print_text(basis, options->before ? &before->cost : NULL, &after->cost, true, out);
     if (options->before)
         cost_print_verdict(basis->arena, &before->cost, &after->cost, out);
     if (after->accesses)

@@ -221,7 +221,7 @@ static void print_binding(const FormCost *cost, Buf *out)
     buf_printf(out, "%s (%.2f times the next)", resource_name(cost->time.binding), cost->time.margin);
 }
 
-void cost_print_text(const CostBasis *basis, const FormCost *before, const FormCost *after, Buf *out)
+void cost_print_text(const CostBasis *basis, const FormCost *before, const FormCost *after, bool explains, Buf *out)
 {
     buf_printf(out, "  %-26s %12s %12s\n", basis->launch ? "counted" : "estimated", before ? "before" : "",
                before ? "after" : "");
@@ -241,6 +241,8 @@ void cost_print_text(const CostBasis *basis, const FormCost *before, const FormC
     }
     print_binding(after, out);
     buf_puts(out, "\n  * per original thread\n");
+    if (explains)
+        buf_puts(out, "  (a sector is 32 bytes that memory moves at once; a wave is as many blocks as all SMs hold at once)\n");
 }
 
 static void set(json_t *object, const char *name, double value)

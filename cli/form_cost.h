@@ -51,8 +51,9 @@ double cost_sectors(const FormCost *before, const FormCost *after);
  * 'index' counts from 0. */
 const char *cost_warning(Arena *arena, const FormCost *before, const FormCost *after, unsigned index);
 
-/* A table of the figures per original thread; 'before' may be NULL. */
-void cost_print_text(const CostBasis *basis, const FormCost *before, const FormCost *after, Buf *out);
+/* A table of the figures per original thread; 'before' may be NULL. Its words are explained where that is wanted. */
+void cost_print_text(const CostBasis *basis, const FormCost *before, const FormCost *after, bool explains,
+                     Buf *out);
 json_t *cost_json(const FormCost *cost);
 /* The verdict and the warnings, a line each. */
 void cost_print_verdict(Arena *arena, const FormCost *before, const FormCost *after, Buf *out);

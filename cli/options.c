@@ -32,6 +32,7 @@ typedef enum OptionId {
     OPTION_LAUNCH_OUT,
     OPTION_REPORT,
     OPTION_REPORT_FORMAT,
+    OPTION_SUMMARY,
     OPTION_SEARCH,
     OPTION_O0,
     OPTION_O1,
@@ -75,6 +76,7 @@ static const struct option long_options[] = {
     {"launch-out", required_argument, NULL, OPTION_LAUNCH_OUT},
     {"report", optional_argument, NULL, OPTION_REPORT},
     {"report-format", required_argument, NULL, OPTION_REPORT_FORMAT},
+    {"summary", no_argument, NULL, OPTION_SUMMARY},
     {"search", required_argument, NULL, OPTION_SEARCH},
     {"O0", no_argument, NULL, OPTION_O0},
     {"O1", no_argument, NULL, OPTION_O1},
@@ -214,6 +216,7 @@ static void read_option(Reader *reader, int id, const char *value)
         if (!options->report_json && strcmp(value, "text") != 0)
             options_fail(reader, "-report-format %s: expected 'text' or 'json'", value);
         break;
+    case OPTION_SUMMARY: options->summary = true; break;
     case OPTION_SEARCH: options_read_search(reader, value); break;
     case OPTION_O0:
     case OPTION_O1:
@@ -331,7 +334,7 @@ void options_init(Options *options)
 static bool is_for_program(int id)
 {
     return id == OPTION_OUTPUT || id == OPTION_CUBIN || id == OPTION_LAUNCH_OUT || id == OPTION_KNOBS_OUT ||
-           id == OPTION_REPORT || id == OPTION_DUMP || id == OPTION_VERSION || id == OPTION_HELP;
+           id == OPTION_REPORT || id == OPTION_SUMMARY || id == OPTION_DUMP || id == OPTION_VERSION || id == OPTION_HELP;
 }
 
 const char *options_set(Arena *arena, Options *options, const char *name, const char *value)
@@ -442,6 +445,11 @@ const BlockOption *options_block_for(const Options *options, const char *kernel)
 const SharedOption *options_shared_for(const Options *options, const char *kernel)
 {
     OPTION_FOR(options->dynamic_shared, kernel, true);
+}
+
+bool options_want_figures(const Options *options)
+{
+    return options->report || options->summary;
 }
 
 bool options_jam_auto(const Options *options)

@@ -64,6 +64,7 @@ typedef struct Options {
     const char *arch;       /* NULL: the module's .target */
     bool report;
     bool report_json;
+    bool summary; /* a line for each kernel to standard error */
     const char *report_file; /* NULL: standard error */
     VEC(const char *) entries; /* empty: all kernels */
     VEC(CoarsenOption) coarsen;
@@ -171,6 +172,8 @@ const BlockOption *options_block_for(const Options *options, const char *kernel)
 const SharedOption *options_shared_for(const Options *options, const char *kernel);
 /* Seconds that the search for a form of one kernel may take: those of -search, or what the level allows. */
 double options_search_seconds(const Options *options);
+/* Whether figures of all kernels are wanted, before and after. */
+bool options_want_figures(const Options *options);
 /* Whether "-uj auto" is given. */
 bool options_jam_auto(const Options *options);
 /* Whether -entry selects the kernel. */

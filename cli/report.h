@@ -17,6 +17,7 @@ typedef struct CoarsenTrial {
     Stride stride;
     GuardForm guards;
     bool sound;          /* false: refused, or not tried at all */
+    bool is_compared;    /* assembled, and its time is that of what the assembler made of it */
     double speedup;      /* predicted; 0: unknown */
     bool chosen;
     const char *verdict; /* why it was chosen or not */
@@ -93,6 +94,8 @@ typedef struct Report {
     double assembler_seconds;      /* wall time of those runs */
     KernelReport *kernels;         /* those that -entry selects, in module order */
     size_t kernel_count;
+    bool device_is_assumed;        /* the user named none: that of the architecture's usual product */
+    bool lists_all;                /* every form that was tried */
     Verification *verifications; /* -verify, in command-line order */
     size_t verification_count;
 } Report;

@@ -2,6 +2,8 @@
 #include "cli/kernel_estimate.h"
 #include "cli/kernel_name.h"
 #include "cli/report.h"
+#include "cli/report_trials.h"
+#include "cli/summary.h"
 
 #include <string.h>
 
@@ -44,20 +46,6 @@ const char *stride_text(const Stride *stride, char text[16])
         snprintf(text, 16, "%u", stride->number);
     else
         snprintf(text, 16, "%s", stride->kind == STRIDE_UNIT ? "unit" : "block");
-    return text;
-}
-
-/* "256", "16 x 16", "8 x 8 x 4". */
-static const char *block_text(const unsigned block[3], char text[CELL_SIZE])
-{
-    if (!block[0])
-        snprintf(text, CELL_SIZE, "unknown");
-    else if (block[2] > 1)
-        snprintf(text, CELL_SIZE, "%u x %u x %u", block[0], block[1], block[2]);
-    else if (block[1] > 1)
-        snprintf(text, CELL_SIZE, "%u x %u", block[0], block[1]);
-    else
-        snprintf(text, CELL_SIZE, "%u", block[0]);
     return text;
 }
 
@@ -185,13 +173,37 @@ static void print_reuse(Buf *out, const ReuseList *list)
     }
 }
 
+/* Words that the report has explained already: each is, where it appears first. */
+typedef struct Explained {
+    bool stride, conditions, costs;
+} Explained;
+
+static void explain_stride(Buf *out, const LaunchContract *contract, Explained *explained)
+{
+    const char *what = contract->level == LEVEL_BLOCK ? "blocks" : "threads", *of = contract->level == LEVEL_BLOCK
+                                                                                        ? "grid" : "block";
+    if (explained->stride)
+        return;
+    explained->stride = true;
+    if (contract->stride.kind == STRIDE_UNIT)
+        buf_printf(out, "    (stride unit: the %s merged into one are neighbours)\n", what);
+    else if (contract->stride.kind == STRIDE_NUMBER)
+        buf_printf(out, "    (stride %u: the %s merged into one are %u apart)\n", contract->stride.number, what,
+                   contract->stride.number);
+    else
+        buf_printf(out, "    (stride block: the %s merged into one are as far apart as the new %s is wide)\n", what, of);
+}
+
 /* Each condition of coarsening: whether it held, what it says, and for how many instructions, from which line on. */
-static void print_legality(Buf *out, const Report *report, const KernelResult *result)
+static void print_legality(Buf *out, const Report *report, const KernelResult *result, Explained *explained)
 {
     const Legality *legality = &result->legality;
     unsigned checked = 0;
     for (unsigned i = 0; i < LEGALITY_COUNT; i++)
         checked += legality->state[i] != LEGALITY_UNCHECKED;
+    if (checked && !explained->conditions)
+        buf_puts(out, "    conditions of soundness (held: shown to be so for every launch of the kernel)\n");
+    explained->conditions |= checked > 0;
     for (unsigned i = 0; i < LEGALITY_COUNT && checked; i++) {
         LegalityCondition condition = (LegalityCondition)i;
         buf_printf(out, "    %-12s %s: %s", legality_state_text(legality->state[i]), legality_name(condition),
@@ -203,42 +215,6 @@ static void print_legality(Buf *out, const Report *report, const KernelResult *r
                        source_position(report->source, legality->first[i].begin).line);
         buf_puts(out, "\n");
     }
-}
-
-/* How the launch changes beyond the block. */
-static void print_grid(Buf *out, const LaunchContract *contract)
-{
-    char factor[32];
-    if (!contract_changes_grid(contract)) {
-        buf_puts(out, ", the grid unchanged\n");
-        return;
-    }
-    buf_printf(out, "%sthe grid divided by %s", contract->level == LEVEL_THREAD ? ", " : "",
-               factor_text(contract->grid_factor, factor));
-    if (contract->dynamic_factor > 1)
-        buf_printf(out, ", and %u times the dynamic shared memory, rounded up to a multiple of %d bytes before",
-                   contract->dynamic_factor, CONTRACT_SHARED_UNIT);
-    buf_puts(out, "\n");
-}
-
-static void print_block(Buf *out, const LaunchContract *contract)
-{
-    char before[CELL_SIZE], after[CELL_SIZE];
-    if (contract->block[0]) {
-        unsigned shrunk[3];
-        for (unsigned i = 0; i < 3; i++)
-            shrunk[i] = (unsigned)divide_up(contract->block[i], contract->factor[i]);
-        buf_printf(out, "blocks of %s threads instead of %s", block_text(shrunk, after),
-                   block_text(contract->block, before));
-        return;
-    }
-    buf_puts(out, "blocks that have");
-    const char *separator = " ";
-    for (unsigned i = 0; i < 3; i++)
-        if (contract->factor[i] > 1) {
-            buf_printf(out, "%s1/%u of the threads along %c", separator, contract->factor[i], "xyz"[i]);
-            separator = " and ";
-        }
 }
 
 static void print_done(Buf *out, const KernelReport *kernel)
@@ -256,38 +232,34 @@ static void print_done(Buf *out, const KernelReport *kernel)
     if (!is_of_blocks && has_factor(contract->merged))
         buf_printf(out, ", and %s blocks of the grid", factor_text(contract->merged, factor));
     buf_puts(out, "; launch it with ");
-    if (!is_of_blocks)
-        print_block(out, contract);
-    print_grid(out, contract);
+    launch_words_print(contract, out);
+    buf_putc(out, '\n');
     for (unsigned i = 0; i < kernel->condition_count; i++)
         buf_printf(out, "    provided that %s\n", kernel->conditions[i]);
 }
 
-static void print_coarsening(Buf *out, const Report *report, const KernelReport *kernel)
+static void print_coarsening(Buf *out, const Report *report, const KernelReport *kernel, Explained *explained)
 {
     const KernelResult *result = &kernel->result;
-    char parts[TRIAL_TEXT], stride[16];
     const FactorChoice *choice = &kernel->choice;
     if (kernel->is_auto && choice->words && result->coarsening != OUTCOME_REFUSED)
         buf_printf(out, "  coarsening: auto: %s\n", choice->words);
     if (result->coarsening != OUTCOME_REFUSED)
-        for (unsigned i = 0; i < choice->trial_count; i++)
-            buf_printf(out, "    %s %s%s: %s\n", trial_text(&choice->trials[i], parts),
-                       stride_text(&choice->trials[i].stride, stride),
-                       guards_text(&choice->trials[i]), choice->trials[i].verdict);
+        coarsen_trials_print(choice, report->lists_all, out);
     switch (result->coarsening) {
     case OUTCOME_DONE:
         print_done(out, kernel);
+        explain_stride(out, &result->contract, explained);
         if (contract_changes_launch(&result->contract))
             buf_printf(out, "    launched as before: %s\n", result->unadapted ? result->unadapted : "not noticed");
         print_reuse(out, &result->reuse);
-        print_legality(out, report, result);
+        print_legality(out, report, result, explained);
         break;
     case OUTCOME_REFUSED:
         buf_printf(out, "  coarsening: refused: %s", result->refusal.reason);
         print_place(out, report, &result->refusal);
         buf_puts(out, "\n");
-        print_legality(out, report, result);
+        print_legality(out, report, result, explained);
         break;
     case OUTCOME_UNCHANGED:
         if (!kernel->is_auto)
@@ -302,10 +274,7 @@ static void print_jams(Buf *out, const Report *report, const KernelReport *kerne
     const KernelResult *result = &kernel->result;
     if (kernel->is_jam_auto)
         buf_printf(out, "  unroll and jam: auto: %s\n", kernel->loops_choice.words);
-    for (unsigned i = 0; i < kernel->loops_choice.trial_count; i++) {
-        const JamTrial *trial = &kernel->loops_choice.trials[i];
-        buf_printf(out, "    %s x%u: %s\n", trial->jam.loop, trial->jam.factor, trial->verdict);
-    }
+    jam_trials_print(&kernel->loops_choice, report->lists_all, out);
     for (unsigned i = 0; i < result->jam_count; i++) {
         const UnrollJamResult *jam = &result->jams[i];
         buf_printf(out, "  unroll and jam: %s x%u: %s", jam->jam.loop, jam->jam.factor,
@@ -316,16 +285,6 @@ static void print_jams(Buf *out, const Report *report, const KernelReport *kerne
         }
         buf_puts(out, "\n");
     }
-}
-
-/* "24 registers, 0 bytes spilled, 118 instructions". */
-static void print_cost(Buf *out, const Figures *figures)
-{
-    if (figures->known)
-        buf_printf(out, "%u registers, %llu bytes spilled, %llu instructions", figures->registers,
-                   (unsigned long long)figures_spills(figures), (unsigned long long)figures->instructions);
-    else
-        buf_printf(out, "not assembled: %s", figures->message ? figures->message : "no reason given");
 }
 
 static bool figures_differ(const Figures *a, const Figures *b)
@@ -343,7 +302,7 @@ static void note_module(Buf *out, const KernelReport *kernel)
         buf_puts(out, "    these figures are of a module with this kernel alone; those below are of the whole file\n");
 }
 
-static void print_registers(Buf *out, const KernelReport *kernel)
+static void print_registers(Buf *out, const Report *report, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
     const RegistersResult *reduction = &result->reduction;
@@ -372,14 +331,10 @@ static void print_registers(Buf *out, const KernelReport *kernel)
     }
     if (reduction->capped.known) {
         buf_puts(out, "    capped, unchanged code: ");
-        print_cost(out, &reduction->capped);
+        register_figures_print(&reduction->capped, out);
         buf_puts(out, "\n");
     }
-    for (unsigned i = 0; i < reduction->step_count; i++) {
-        buf_printf(out, "    %s %s: ", reduction->steps[i].kept ? "kept  " : "undone", reduction->steps[i].what);
-        print_cost(out, &reduction->steps[i].figures);
-        buf_puts(out, "\n");
-    }
+    register_steps_print(reduction, report->lists_all, out);
     const unsigned knobs = knobs_of(result->kernel);
     if (knobs) {
         Arena *arena = arena_new();
@@ -421,23 +376,32 @@ static void print_verification(Buf *out, const Verification *verification)
                    (unsigned long long)verification->counters[1].thread_instructions);
 }
 
-static void print_kernel(Buf *out, const Report *report, const KernelReport *kernel)
+static void print_costs(Buf *out, const Report *report, const KernelReport *kernel, Explained *explained)
+{
+    if (!kernel->has_cost)
+        return;
+    buf_printf(out, "  cost on %s", kernel->basis.device.name);
+    if (report->device_is_assumed)
+        buf_printf(out, ", assumed for %s%s", report->arch, explained->costs ? "" : " (-machine describes another)");
+    buf_puts(out, ":\n");
+    cost_print_text(&kernel->basis, &kernel->cost_before, &kernel->cost_after, !explained->costs, out);
+    cost_print_verdict(kernel->basis.arena, &kernel->cost_before, &kernel->cost_after, out);
+    if (kernel->advice)
+        buf_printf(out, "  note: %s\n", kernel->advice);
+    explained->costs = true;
+}
+
+static void print_kernel(Buf *out, const Report *report, const KernelReport *kernel, Explained *explained)
 {
     const char *name = kernel->result.kernel->name;
     Arena *scratch = arena_new();
     const char *readable = kernel_name_demangled(scratch, name, true);
     buf_printf(out, "\nkernel %s%s%s\n", name, readable ? "  " : "", readable ? readable : "");
     arena_free(scratch);
-    print_coarsening(out, report, kernel);
+    print_coarsening(out, report, kernel, explained);
     print_jams(out, report, kernel);
-    print_registers(out, kernel);
-    if (kernel->has_cost) {
-        buf_printf(out, "  cost on %s:\n", kernel->basis.device.name);
-        cost_print_text(&kernel->basis, &kernel->cost_before, &kernel->cost_after, out);
-        cost_print_verdict(kernel->basis.arena, &kernel->cost_before, &kernel->cost_after, out);
-        if (kernel->advice)
-            buf_printf(out, "  note: %s\n", kernel->advice);
-    }
+    print_registers(out, report, kernel);
+    print_costs(out, report, kernel, explained);
     print_figures(out, kernel);
     if (kernel->estimate_before.known)
         estimate_print_peak(&kernel->estimate_before, report->source, out);
@@ -452,9 +416,14 @@ void report_print_text(const Report *report, Buf *out)
         buf_printf(out, "not assembled: %s\n", report->assembler_missing ? report->assembler_missing : "no assembler");
     if (!report->kernel_count)
         buf_puts(out, "\nno kernel\n");
+    if (summary_count(report) > 1) {
+        buf_puts(out, "\nsummary\n");
+        summary_print(report, 2, out);
+    }
+    Explained explained = {false, false, false};
     bool block_missing = false;
     for (size_t i = 0; i < report->kernel_count; i++) {
-        print_kernel(out, report, &report->kernels[i]);
+        print_kernel(out, report, &report->kernels[i], &explained);
         block_missing |= !report->kernels[i].before.block.threads[0];
     }
     for (size_t i = 0; i < report->verification_count; i++)

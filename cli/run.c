@@ -13,11 +13,15 @@ static ExitStatus finish(Run *run, Products *products)
     status = verify_output(run, products);
     if (run->options->launch_out)
         launch_print_json(&run->report, &products->launch);
+    if (options_want_figures(run->options))
+        complete_figures(run, products);
     if (run->options->report)
         make_report(run, products);
     check_products(run, products);
     if (status != EXIT_DONE)
         return status;
+    if (run->options->summary)
+        print_summary(run);
     note_launches(run);
     note_knobs(run);
     if (run->options->verbose && run->assembler)

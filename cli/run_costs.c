@@ -88,7 +88,7 @@ void predict_costs(Run *run, KernelReport *kernel)
     const FunctionForm input = {.function = result->kernel};
     const FunctionForm output = kernel_form(result);
     Figures before = {0}, after = {0};
-    if (run->assembler && run->options->report) {
+    if (run->assembler && options_want_figures(run->options)) {
         const Judge *judge = &run->judge.judge;
         judge->prepare_prediction(judge->context, &input);
         judge->prepare(judge->context, &output);

@@ -35,6 +35,8 @@ bool read_module(Run *run)
     ParseOptions parse = {.keeps = wants_bodies(run->options) ? NULL : keeps_nothing};
     run->module = parse_module_with(run->arena, source, &run->diag, &parse);
     run->report.source = source;
+    run->report.device_is_assumed = run->options->machine == NULL;
+    run->report.lists_all = run->options->verbose;
     return run->module != NULL;
 }
 

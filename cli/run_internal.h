@@ -70,7 +70,10 @@ void answer_input(Run *run, const Function *kernel);
 void print_module(const Run *run, Products *products);
 ExitStatus assemble_output(Run *run, Products *products);
 ExitStatus verify_output(Run *run, const Products *products);
+/* Figures and occupancy of all kernels, before and after. */
+void complete_figures(Run *run, const Products *products);
 void make_report(Run *run, Products *products);
+void print_summary(const Run *run);
 void note_launches(Run *run);
 /* The options of the assembler that the output is for, as in opt/knobs.h. */
 unsigned output_knobs(const Run *run);

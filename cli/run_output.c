@@ -4,6 +4,7 @@
 
 #include "cli/run_internal.h"
 #include "cli/spilled.h"
+#include "cli/summary.h"
 #include "emit/emit.h"
 #include "parser/parser.h"
 
@@ -72,7 +73,7 @@ static AssemblyRequest output_request(const Run *run, const Products *products)
     AssemblyRequest request = assembly_request(products->ptx, products->ptx_length);
     request.options = knobs_words(run->arena, output_knobs(run));
     request.want_cubin = run->options->cubin != NULL || spills_need_counting(request.ptx, request.size);
-    request.many_cores = !run->options->cubin && !run->options->report;
+    request.many_cores = !run->options->cubin && !options_want_figures(run->options);
     return request;
 }
 
@@ -230,7 +231,7 @@ ExitStatus assemble_output(Run *run, Products *products)
     bool is_input = products->ptx == run->report.source->text;
     if (!run->assembler || !(run->changed || wants_unchanged(options)))
         return EXIT_DONE;
-    bool is_compared = options->report && !is_input && !is_input_assembled(run);
+    bool is_compared = options_want_figures(options) && !is_input && !is_input_assembled(run);
     if (is_input && is_input_assembled(run))
         run->assembly = run->of_input;
     if (run->assembly.resources)
@@ -253,7 +254,7 @@ ExitStatus assemble_output(Run *run, Products *products)
     return EXIT_REJECTED;
 }
 
-void make_report(Run *run, Products *products)
+void complete_figures(Run *run, const Products *products)
 {
     bool is_assembled = run->assembler && run->assembly.resources;
     const Assembly *before = NULL;
@@ -264,6 +265,22 @@ void make_report(Run *run, Products *products)
     complete_report(run, before, is_assembled ? &run->assembly : NULL, products);
     run->report.assemblies += run->judge.calls;
     run->report.assembler_seconds += run->judge.seconds;
+}
+
+/* A report on standard error has the same lines. */
+void print_summary(const Run *run)
+{
+    const Options *options = run->options;
+    Buf text = {0};
+    if (options->report && !options->report_file && !options->report_json)
+        return;
+    summary_print(&run->report, 0, &text);
+    fputs(buf_text(&text), run->messages);
+    buf_free(&text);
+}
+
+void make_report(Run *run, Products *products)
+{
     if (run->options->report_json)
         report_print_json(&run->report, &products->report);
     else
@@ -311,27 +328,31 @@ ExitStatus verify_output(Run *run, const Products *products)
     return status;
 }
 
+static void note_launch(Run *run, const KernelResult *result)
+{
+    const LaunchContract *contract = &result->contract;
+    const bool is_of_blocks = contract->level == LEVEL_BLOCK;
+    char factor[32];
+    Buf text = {0};
+    launch_words_print(contract, &text);
+    diag_note(&run->diag, result->kernel->span, "kernel '%s' is coarsened by %s%s: launch it with %s",
+              result->kernel->name, factor_text(is_of_blocks ? contract->merged : contract->factor, factor),
+              is_of_blocks ? " blocks of the grid" : "", buf_text(&text));
+    buf_free(&text);
+}
+
 /* The user must launch the kernel differently. A report or a launch file says so in more detail, and originals are kept
  * for a program that adapts its launches itself. */
 void note_launches(Run *run)
 {
     const Options *options = run->options;
-    if (options->report || options->launch_out || options->keep_original)
+    if (options->report || options->summary || options->launch_out || options->keep_original)
         return;
     for (size_t i = 0; i < run->report.kernel_count; i++) {
         const KernelResult *result = &run->report.kernels[i].result;
-        char factor[32];
         if (result->coarsening != OUTCOME_DONE || !contract_changes_launch(&result->contract))
             continue;
-        if (result->contract.level == LEVEL_BLOCK)
-            diag_note(&run->diag, result->kernel->span,
-                      "kernel '%s' does the work of %s blocks in one: launch it with fewer blocks (-report says how "
-                      "many)",
-                      result->kernel->name, factor_text(result->contract.merged, factor));
-        else
-            diag_note(&run->diag, result->kernel->span,
-                      "kernel '%s' is coarsened by %s: launch it with smaller blocks (-report says which)",
-                      result->kernel->name, factor_text(result->contract.factor, factor));
+        note_launch(run, result);
     }
 }
 

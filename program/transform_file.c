@@ -1,4 +1,6 @@
 /* `ptxopt FILE.ptx`: the library's run between the files that the command line names. */
+#include <unistd.h>
+
 #include "program/internal.h"
 
 /* Checked before any work is done. */
@@ -45,9 +47,19 @@ static bool write_products(Arena *arena, const Options *options, const ptxopt_re
     return true;
 }
 
+/* People at a terminal want to know what was done. A log stays quiet, and so do those who asked for that; what is an
+ * error must not depend on it. */
+static bool wants_summary(const Options *options)
+{
+    return options->summary ||
+           (isatty(STDERR_FILENO) && !options->quiet && !options->warnings_are_errors);
+}
+
 static ExitStatus transform_source(Arena *arena, const Options *options, Source *source)
 {
-    ptxopt_options *wanted = library_options(options, stderr);
+    Options all = *options;
+    all.summary = wants_summary(options);
+    ptxopt_options *wanted = library_options(&all, stderr);
     ptxopt_module *module = library_module(source);
     ptxopt_result *result = wanted && module ? ptxopt_run(module, wanted) : NULL;
     if (!result)

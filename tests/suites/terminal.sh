@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# What a person sees at a terminal, and a log does not: a line for each kernel, progress, and what Ctrl-C does.
+set -uo pipefail
+
+program="${PTXOPT:?}"
+tmp="${TEST_TMP:?}"
+kernel=corpus/vectoradd/vectoradd.sm_90.ptx
+. tests/suites/result.bash
+. tests/suites/programs.bash
+
+# $@: the program's arguments, after words for terminal.py up to "--". Leaves status, and in $tmp/shown the lines that
+# are shown.
+show() {
+    local words=()
+    while [ "$1" != -- ]; do
+        words+=("$1")
+        shift
+    done
+    shift
+    timeout 120 tests/tools/terminal.py "${words[@]}" "$tmp/raw" "$program" "$@" </dev/null
+    status=$?
+    tr '\r' '\n' <"$tmp/raw" | sed 's/\x1b\[[0-9;]*[mK]//g' >"$tmp/shown"
+}
+
+# $1: what is missing if $tmp/shown has no line that matches $2.
+shows() {
+    grep -qE -- "$2" "$tmp/shown" || wrong="${wrong:+$wrong, }no $1"
+}
+
+cp /dev/null "$tmp/errors"
+launch='launch it with blocks of 128 threads instead of 256'
+show -- -assembler none -coarsen 2 -block 256 -o "$tmp/o.ptx" "$kernel"
+wrong="$([ "$status" -eq 0 ] || echo "status $status")"
+shows "line for vectoradd" "^vectoradd: coarsened x2, predicted 1\.[0-9]*x; $launch"
+shows "line for vectoradd_exact" "^vectoradd_exact: coarsened x2, predicted 1\.[0-9]*x; $launch"
+[ "$(grep -c "$launch" "$tmp/shown")" -eq 2 ] || wrong="$wrong, says it twice"
+result "a line for each kernel on a terminal" "$wrong"
+for quiet in -q -Werror; do
+    show -- -assembler none -coarsen 2 -block 256 $quiet -o "$tmp/o.ptx" "$kernel"
+    result "no lines with $quiet" "$(grep '^vectoradd' "$tmp/shown")"
+done
+"$program" -assembler none -coarsen 2 -block 256 -o "$tmp/o.ptx" "$kernel" 2>"$tmp/errors"
+wrong="$(grep '^vectoradd' "$tmp/errors")"
+[ "$(grep -c "note: kernel 'vectoradd.*$launch" "$tmp/errors")" -eq 2 ] || wrong="no notes about launches"
+result "notes in a log" "$wrong"
+"$program" -q -summary -assembler none -coarsen 2 -o "$tmp/o.ptx" "$kernel" 2>"$tmp/shown"
+wrong=""
+shows "line" '^vectoradd: coarsened x2, gain unknown without a block size \(-block\); launch it with blocks that have 1/2'
+[ "$(wc -l <"$tmp/shown")" -eq 2 ] || wrong="$wrong, more than these lines"
+result "-summary prints them anywhere" "$wrong"
+"$program" -summary -report -assembler none -coarsen 2 -o "$tmp/o.ptx" "$kernel" 2>"$tmp/shown"
+wrong=""
+shows "table" '^  vectoradd:       coarsened x2'
+[ "$(grep -c 'gain unknown' "$tmp/shown")" -eq 2 ] || wrong="$wrong, the lines are there twice"
+result "a report on several kernels begins with them" "$wrong"
+"$program" -report -entry vectoradd -assembler none -coarsen 2 -o "$tmp/o.ptx" "$kernel" 2>"$tmp/errors"
+result "a report on one kernel does not" "$(grep '^summary' "$tmp/errors")"
+"$program" -q -summary -assembler none -coarsen spinlock:2 -o "$tmp/o.ptx" corpus/spinlock/spinlock.sm_90.ptx \
+    2>"$tmp/shown"
+wrong="$([ $? -eq 3 ] || echo "status")"
+shows "reason" '^spinlock: not coarsened: the loop that ends on line'
+result "a line for what is refused" "$wrong"
+"$program" -q -summary -assembler none -block 256 -o "$tmp/o.ptx" "$kernel" 2>"$tmp/errors"
+result "no line where nothing was asked for" "$(cat "$tmp/errors")"
+
+ptxas="$(nvidia_program PTXOPT_PTXAS ptxas)"
+if [ -z "$ptxas" ]; then
+    echo "skip registers, progress and interrupts: no ptxas"
+    exit "$failed"
+fi
+export PTXOPT_CACHE=none
+show -- -assembler ptxas -target-regs auto -block 128 -entry mriq_fast -o "$tmp/o.ptx" corpus/mriq/mriq.sm_90.ptx
+wrong="$([ "$status" -eq 0 ] || echo "status $status")"
+shows "registers" '^mriq_fast: registers [0-9]+ -> [0-9]+, warps on an SM [0-9]+ -> [0-9]+, predicted 1\.[0-9]*x$'
+result "a line for fewer registers" "$wrong"
+"$program" -q -summary -assembler ptxas -target-regs 8 -o "$tmp/o.ptx" "$kernel" 2>"$tmp/shown"
+wrong=""
+shows "miss" '^vectoradd: registers [0-9]+( -> [0-9]+)? \(8 not reached\)'
+result "a line for a count that is not reached" "$wrong"
+for every in "" -v; do
+    "$program" -report $every -assembler ptxas -coarsen auto -block 128 -entry vectoradd -o "$tmp/o.ptx" "$kernel" \
+        2>"$tmp/shown"
+    wrong=""
+    shows "count" '[0-9]+ forms tried, [0-9]+ of them assembled and compared'
+    shows "choice" '^      chosen x'
+    listed="$(grep -c '^      .*stride \(block\|unit\)' "$tmp/shown")"
+    [ -n "$every" ] || [ "$listed" -eq 5 ] || wrong="$wrong, $listed are listed"
+    [ -z "$every" ] || [ "$listed" -gt 20 ] || wrong="$wrong, only $listed are listed"
+    result "forms in the report${every:+ with }$every" "$wrong"
+done
+exit "$failed"
