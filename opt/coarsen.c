@@ -184,6 +184,33 @@ static bool check_warps(const LaunchContract *contract, Coarsening *c)
     return true;
 }
 
+/* Or an instruction for each replica is made of it; regions are cloned as a whole. */
+static bool is_cloned(const Coarsening *c, const Inst *inst)
+{
+    return bitset_has(&c->in_region, inst->block->id) || coarsening_clones(c, inst) || coarsening_is_agreement(c, inst);
+}
+
+/* How many instructions cloning makes of the body, at most: slow paths may become loops instead. */
+static uint64_t cloned_size(const Coarsening *c)
+{
+    uint64_t size = 0;
+    for (size_t b = 0; b < c->body->blocks.count; b++)
+        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
+            size += is_cloned(c, inst) ? c->factor : 1;
+    return size;
+}
+
+/* Assemblers take minutes for what is much longer, so that a factor far beyond what pays would only seem to hang. */
+static bool check_size(Coarsening *c)
+{
+    const uint64_t most = (uint64_t)c->original_size * COARSEN_GROWTH, size = cloned_size(c);
+    if (size <= COARSEN_SIZE || size <= most)
+        return true;
+    return coarsening_refuse(c, NULL, "it would have %llu instructions instead of %llu: coarsening makes at most %d, or "
+                             "%d times as many as there were", (unsigned long long)size,
+                             (unsigned long long)c->original_size, COARSEN_SIZE, COARSEN_GROWTH);
+}
+
 /* One step: so many threads of a block, or blocks, along one dimension, into one. */
 typedef struct Step {
     CoarsenLevel level;
@@ -207,6 +234,7 @@ static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRe
                     .distance = REG_NONE,
                     .replicas = step->replicas,
                     .shrinks_grid = request->shrinks_grid,
+                    .original_size = all->original_size,
                     .all_blocks = contract->merged[0] * contract->merged[1] * contract->merged[2],
                     .blocks = step->blocks,
                     .guards = request->guards,
@@ -230,7 +258,7 @@ static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRe
     if (done && coarsening_exclude_exits(&c))
         done = analyze(&c);
     done = done && form_regions(&c, request->growth) && share_memory(&c) &&
-           coarsening_condition(&c, LEGAL_MEMORY, coarsening_check_shared(&c));
+           coarsening_condition(&c, LEGAL_MEMORY, coarsening_check_shared(&c)) && check_size(&c);
     if (done) {
         coarsening_note_shared(&c);
         coarsening_clone(&c);
@@ -375,7 +403,7 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
     *legality = (Legality){0};
     PointerMap sharers = {.arena = request->arena};
     Coarsening c = {.body = body, .refusal = refusal, .legality = legality, .shared = request->shared,
-                    .sharers = &sharers};
+                    .sharers = &sharers, .original_size = body_inst_count(body)};
     if (!body->function->is_entry)
         return coarsening_refuse(&c, NULL, "it is not a kernel");
     if (body->function->name[0] == '%')

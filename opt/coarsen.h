@@ -49,6 +49,9 @@ typedef struct CoarsenRequest {
     Arena *arena;
 } CoarsenRequest;
 enum { GROWTH_DEFAULT = 4 };
+/* A coarsened kernel has at most so many PTX instructions, or so many times as many as the kernel had if that is more.
+ * ptxas 13.0 needs 15 seconds for a block of 5,000, and longer than its time limit, two minutes, for 20,000. */
+enum { COARSEN_SIZE = 16384, COARSEN_GROWTH = 4 };
 
 /* How to launch a coarsened kernel, given the original launch. */
 typedef struct LaunchContract {

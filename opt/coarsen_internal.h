@@ -74,6 +74,7 @@ typedef struct Coarsening {
     VEC(Region) regions;
     VEC(Exclusion) exclusions;
 
+    size_t original_size; /* instructions, before the first dimension */
     GuardForm guards;
     size_t growth;        /* instructions that fast paths may still add */
     VEC(RegId) agreements; /* results of agreement instructions: coarsen_fast.c, coarsen_alive.c */
