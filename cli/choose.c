@@ -1,9 +1,11 @@
 #include "cli/choose.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/machine_cost.h"
+#include "cli/progress.h"
 
 enum { LARGEST_FACTOR = 16, LEVELS = 2, MOST_BASES = 3, WARP = 32, PARENTS = 2 };
 enum { FEWEST_COUNTED = 6, MOST_COUNTED = 24, MOST_CONFIRMED = 6, COUNTED_INSTRUCTIONS = 10000000 };
@@ -40,6 +42,7 @@ typedef struct Choice {
     const PipelineOptions *options;
     PipelineOptions quiet; /* without an assembler, and without dumps */
     AssemblerJudge *judge;
+    Progress *progress; /* NULL: nobody wants to know */
     /* The bases, three times, from the cheapest figures to the best: */
     Basis rough[MOST_BASES]; /* estimated, which tells what to count */
     Basis bases[MOST_BASES]; /* counted if there is a launch, which ranks */
@@ -56,6 +59,15 @@ typedef struct Choice {
     unsigned spilling_count;
     double plain_speedup; /* of the input, where it is not coarsened: what registers alone give */
 } Choice;
+
+static const char interrupted[] = "not coarsened: interrupted before a form was compared";
+
+/* Whether the user wants the end: then the best form until now is taken. */
+static bool is_over(const Choice *choice)
+{
+    const Judge *judge = choice->options->judge;
+    return judge->is_over && judge->is_over(judge->context);
+}
 
 /* The bases: what the forms are compared for. */
 
@@ -249,7 +261,7 @@ static void make_level(Choice *choice, const ChoiceContext *context, CoarsenLeve
     list_factors(factors);
     for (unsigned i = 0; i < FACTORS; i++) {
         const unsigned *factor = factors[i];
-        if (is_along_any(factor, refused) || !fits(choice, level, factor))
+        if (is_over(choice) || is_along_any(factor, refused) || !fits(choice, level, factor))
             continue;
         bool is_sound = true;
         for (unsigned s = 0; is_sound && s < (context->stride_given ? 1 : COUNT_OF(strides)); s++) {
@@ -293,7 +305,7 @@ static void make_products_of(Choice *choice, const CoarsenTrial *parent)
     for (unsigned k = 0; k < 3; k++)
         hopeless[k] = !merges_along(choice, k);
     for (unsigned i = 0; i < FACTORS; i++) {
-        if (factor_total(factors[i]) * factor_total(parent->factor) > LARGEST_FACTOR ||
+        if (is_over(choice) || factor_total(factors[i]) * factor_total(parent->factor) > LARGEST_FACTOR ||
             is_along_any(factors[i], hopeless) || !fits(choice, LEVEL_BLOCK, factors[i]))
             continue;
         CoarsenTrial *trial = trial_new(choice, parent);
@@ -391,7 +403,8 @@ static void prune(Choice *choice)
     unsigned kept = weighed;
     for (unsigned i = weighed; i < choice->candidate_count; i++) {
         Candidate *candidate = &choice->candidates[i];
-        if (candidate_compare(choice, candidate, choice->rough, NULL, &choice->bases[0].before.figures))
+        if (!is_over(choice) &&
+            candidate_compare(choice, candidate, choice->rough, NULL, &choice->bases[0].before.figures))
             choice->candidates[kept++] = *candidate;
         else
             kernel_discard(&candidate->result);
@@ -492,6 +505,14 @@ static void weigh_all(Choice *choice)
     qsort(choice->candidates + first, choice->candidate_count - first, sizeof *choice->candidates, compare_trials);
     unsigned width = choice->options->judge->width > 1 ? choice->options->judge->width : 1;
     for (unsigned i = first; i < choice->candidate_count; i++) {
+        if (is_over(choice)) {
+            choice->candidates[i].trial->verdict =
+                arena_printf(choice->arena, "not assembled: interrupted (estimated %s)",
+                             choice->candidates[i].trial->verdict);
+            kernel_discard(&choice->candidates[i].result);
+            continue;
+        }
+        progress_step(choice->progress, i - first, choice->candidate_count - first);
         if ((i - first) % width == 0)
             prepare(choice, i);
         if (weigh(choice, &choice->candidates[i]))
@@ -509,7 +530,8 @@ static Candidate *fastest(Choice *choice)
 {
     Candidate *best = choice->candidate_count ? &choice->candidates[0] : NULL;
     unsigned confirmed[LEVELS + 1] = {0};
-    for (unsigned i = 0; i < choice->candidate_count; i++) {
+    progress_phase(choice->progress, "predicting times of the best forms", HUGE_VAL);
+    for (unsigned i = 0; i < choice->candidate_count && !is_over(choice); i++) {
         Candidate *candidate = &choice->candidates[i];
         if (confirmed[has_factor(candidate->trial->merged) ? LEVELS : candidate->trial->level]++ >= MOST_CONFIRMED)
             continue;
@@ -569,11 +591,13 @@ static Candidate *fastest_with_boundary(Choice *choice, Candidate *best)
     const KernelRequest *plain = choice->request;
     const char *verdict;
     Candidate *candidate;
-    if (!best || !choice->judge || !plain->registers || plain->registers_goal != GOAL_AUTO || choice->basis_count > 1)
+    if (!best || !choice->judge || !plain->registers || plain->registers_goal != GOAL_AUTO || choice->basis_count > 1 ||
+        is_over(choice))
         return best;
+    progress_phase(choice->progress, "fewer registers in the best forms", HUGE_VAL);
     double speedup = searched_speedup(choice, plain, &verdict);
     choice->plain_speedup = speedup > 1 ? speedup : 1;
-    for (unsigned i = 0; i < MOST_SEARCHED && (candidate = next_searched(choice)) != NULL; i++) {
+    for (unsigned i = 0; i < MOST_SEARCHED && !is_over(choice) && (candidate = next_searched(choice)) != NULL; i++) {
         const KernelRequest request = trial_request(choice, candidate->trial);
         speedup = searched_speedup(choice, &request, &verdict);
         candidate->is_searched = true;
@@ -642,6 +666,8 @@ static FactorChoice decide(const Choice *choice, const Candidate *best, bool is_
     const char *none = choice->trial_count ? "not coarsened: no factor is sound and spills no more than the input"
                                            : "not coarsened: the block size is not divisible by 2, and there are no "
                                              "blocks to merge";
+    if (!best && is_over(choice))
+        return stay(choice, interrupted);
     if (!best)
         return is_any_sound ? stay(choice, none) : refuse(choice, choice->refusal, none);
     const char *name = arena_printf(choice->arena, "%s with stride %s%s", trial_text(best->trial, parts),
@@ -706,12 +732,17 @@ FactorChoice choose_factor(Arena *arena, Function *kernel, const KernelRequest *
                      .options = options,
                      .quiet = pipeline_quiet(options),
                      .judge = context->judge,
+                     .progress = context->progress,
                      .plain_speedup = 1};
     const char *obstacle = "there is no assembler, which choosing a factor needs";
     require(!request->coarsen);
+    if (options->judge && is_over(&choice))
+        return stay(&choice, interrupted);
     if (options->judge && options->machine) {
         set_bases(&choice, context, &block);
         obstacle = weigh_input(&choice);
     }
+    if (obstacle && options->judge && is_over(&choice))
+        return stay(&choice, interrupted);
     return obstacle ? refuse(&choice, (Refusal){.reason = obstacle}, obstacle) : choose(&choice, context);
 }

@@ -10,6 +10,7 @@ typedef struct ChoiceContext {
     Device device;
     const Launch *const *launches; /* -launch; those of other kernels are ignored */
     size_t launch_count;
+    struct Progress *progress;    /* to be shown; NULL: to nobody */
     struct AssemblerJudge *judge; /* for machine instructions; NULL: PTX instructions decide */
     bool level_given;  /* only the request's level is tried */
     bool stride_given; /* only the request's stride is tried */

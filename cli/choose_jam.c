@@ -79,6 +79,13 @@ static bool is_better(const JamTrial *a, const FormCost *a_cost, const JamTrial 
     return profile_executed(a_cost->profile) < profile_executed(b_cost->profile);
 }
 
+/* Whether the user wants the end: then what was chosen until now is taken. */
+static bool is_over(const JamChoice *choice)
+{
+    const Judge *judge = choice->options->judge;
+    return judge->is_over && judge->is_over(judge->context);
+}
+
 static void loop_try(JamChoice *choice, const char *label)
 {
     JamTrial *best = NULL;
@@ -86,7 +93,7 @@ static void loop_try(JamChoice *choice, const char *label)
     for (unsigned i = 0; i < choice->jam_count; i++)
         if (strcmp(choice->jams[i].loop, label) == 0)
             return;
-    for (unsigned i = 0; i < COUNT_OF(factors); i++) {
+    for (unsigned i = 0; i < COUNT_OF(factors) && !is_over(choice); i++) {
         JamTrial *trial = &choice->trials[choice->trial_count++];
         FormCost cost;
         *trial = (JamTrial){.jam = {label, factors[i]}};
@@ -138,7 +145,7 @@ static LoopsChoice choose(JamChoice *choice, const char *const *labels, unsigned
         return decline(request, arena_printf(choice->arena, "not done: the time without is unknown: %s", verdict));
     const FormCost before = choice->best;
     choice->trials = ARENA_ARRAY(choice->arena, JamTrial, label_count * COUNT_OF(factors));
-    for (unsigned i = 0; i < label_count; i++)
+    for (unsigned i = 0; i < label_count && !is_over(choice); i++)
         loop_try(choice, labels[i]);
     return (LoopsChoice){.jams = choice->jams,
                          .jam_count = choice->jam_count,

@@ -39,7 +39,7 @@ struct AssemblerJudge {
 void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assembler);
 
 void assembler_judge_close(AssemblerJudge *judge);
-/* The next search may take so many seconds. */
+/* The next search may take so many seconds; infinity: it is not limited. */
 void assembler_judge_limit(AssemblerJudge *judge, double seconds);
 /* Waits for what is being assembled.  Until then signals that would end the process stay pending. */
 void assembler_judge_settle(AssemblerJudge *judge);

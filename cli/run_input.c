@@ -256,6 +256,7 @@ bool read_launches(Run *run)
     const Launch **launches = ARENA_ARRAY(run->arena, const Launch *, options->launches.count + 1);
     run->choice = (ChoiceContext){.launches = launches,
                                   .launch_count = options->launches.count,
+                                  .progress = &run->progress,
                                   .judge = run->assembler ? &run->judge : NULL,
                                   .stride_given = options->stride_given,
                                   .guards_given = options->guards_given,

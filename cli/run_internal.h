@@ -27,6 +27,8 @@ typedef struct Run {
     Assembly of_input; /* all zero: not made yet */
     Report report;
     unsigned knobs;     /* options of the assembler that searches may try: opt/knobs.h */
+    bool skips;         /* an interrupt has ended searches already, before this kernel's */
+    unsigned skipped;   /* kernels of which that is so */
     bool changed;       /* some kernel differs from the input */
 } Run;
 

@@ -1,4 +1,5 @@
 /* The passes: each selected kernel, as the options request. */
+#include <math.h>
 #include <string.h>
 
 #include "cli/choose.h"
@@ -183,13 +184,24 @@ static bool is_coarsened_already(Run *run, const KernelReport *report)
     return (report->request.coarsen || report->is_auto) && module_find_variable(run->module, symbol);
 }
 
-/* From here on an interrupt ends the search for a form of the kernel, not the process. */
-static void search_begin(Run *run)
+static bool is_searched(const Run *run, const KernelReport *kernel)
+{
+    return run->assembler && (kernel->is_auto || kernel->is_jam_auto || kernel->request.registers);
+}
+
+static bool is_interrupted(const Run *run)
+{
+    return run->options->interrupt && run->options->interrupt->seen;
+}
+
+/* From here on an interrupt ends searches, not the process: what they have found is written. */
+static void search_begin(Run *run, const KernelReport *kernel)
 {
     Interrupt *interrupt = run->options->interrupt;
-    if (!run->assembler)
+    run->skips = is_interrupted(run);
+    if (!is_searched(run, kernel))
         return;
-    assembler_judge_limit(&run->judge, options_search_seconds(run->options));
+    assembler_judge_limit(&run->judge, HUGE_VAL);
     run->judge.interrupted = interrupt ? &interrupt->seen : NULL;
     if (interrupt)
         interrupt->armed = 1;
@@ -197,14 +209,19 @@ static void search_begin(Run *run)
 
 static void search_end(Run *run, const KernelReport *kernel)
 {
-    Interrupt *interrupt = run->options->interrupt;
+    const char *name = kernel->result.kernel->name;
+    const bool chooses = kernel->is_auto || kernel->is_jam_auto;
     assembler_judge_settle(&run->judge);
-    if (interrupt)
-        interrupt->armed = 0;
-    if (run->assembler && run->judge.ended && kernel->request.registers)
-        diag_note(&run->diag, kernel->result.kernel->span, "the search for fewer registers in kernel '%s' %s; the best "
-                  "form until then is used", kernel->result.kernel->name,
-                  interrupt && interrupt->seen ? "was interrupted" : "reached its time limit (-search)");
+    if (!is_searched(run, kernel))
+        return;
+    if (is_interrupted(run))
+        run->skipped += run->skips;
+    if (is_interrupted(run) && !run->skips)
+        diag_note(&run->diag, kernel->result.kernel->span, "the search for %s kernel '%s' was interrupted; the best form "
+                  "until then is used", chooses ? "a form of" : "fewer registers in", name);
+    else if (run->judge.ended && !is_interrupted(run) && kernel->request.registers)
+        diag_note(&run->diag, kernel->result.kernel->span, "the search for fewer registers in kernel '%s' reached its "
+                  "time limit (-search); the best form until then is used", name);
 }
 
 static unsigned count_kernels(const Run *run)
@@ -212,6 +229,15 @@ static unsigned count_kernels(const Run *run)
     unsigned kernels = 0;
     for (size_t i = 0; i < run->module->items.count; i++)
         kernels += is_kernel(&run->module->items.data[i]);
+    return kernels;
+}
+
+static size_t count_selected(const Run *run)
+{
+    size_t kernels = 0;
+    for (size_t i = 0; i < run->module->items.count; i++)
+        kernels += is_kernel(&run->module->items.data[i]) &&
+                   options_selects(run->options, run->module->items.data[i].function->name);
     return kernels;
 }
 
@@ -240,10 +266,12 @@ static void complete_request(Run *run, KernelReport *kernel)
     if (is_coarsened_already(run, kernel))
         refuse_request(kernel, (Refusal){.reason = "it is already coarsened; coarsening twice is not supported"});
     if (kernel->is_auto) {
+        progress_phase(&run->progress, "comparing forms", HUGE_VAL);
         kernel->choice = choose_factor(run->arena, function, request, &run->pipeline, &run->choice);
         *request = kernel->choice.request;
     }
     if (kernel->is_jam_auto) {
+        progress_phase(&run->progress, "comparing loops", HUGE_VAL);
         kernel->loops_choice = choose_jams(run->arena, function, request, &run->pipeline, &run->choice);
         request->jams = kernel->loops_choice.jams;
         request->jam_count = kernel->loops_choice.jam_count;
@@ -255,6 +283,7 @@ static void run_kernel(Run *run, KernelReport *kernel)
     KernelResult *result = &kernel->result;
     set_request(run, kernel);
     check_block(run, kernel);
+    search_begin(run, kernel);
     complete_request(run, kernel);
     kernel->has_basis = find_basis(run, kernel, &kernel->basis);
     run->judge.basis = kernel->has_basis ? &kernel->basis : NULL;
@@ -267,9 +296,13 @@ static void run_kernel(Run *run, KernelReport *kernel)
     /* The figures that are reported are those of the whole files. */
     PipelineOptions pipeline = run->pipeline;
     pipeline.no_figures = true;
-    search_begin(run);
+    if (run->assembler)
+        assembler_judge_limit(&run->judge, options_search_seconds(run->options));
+    progress_phase(&run->progress, kernel->request.registers ? "fewer registers" : "assembling",
+                   kernel->request.registers ? options_search_seconds(run->options) : HUGE_VAL);
     pipeline_run(run->arena, result->kernel, &kernel->request, &pipeline, result);
     search_end(run, kernel);
+    progress_phase(&run->progress, "predicting times", HUGE_VAL);
     predict_costs(run, kernel);
     kernel->estimate_after = kernel->estimate_before;
     if (run->options->report && result->body)
@@ -296,13 +329,21 @@ void run_kernels(Run *run)
     run->pipeline.passes.dump_out = run->messages;
     run->knobs = find_knobs(run);
     /* Launch contracts add items to the module. */
-    size_t item_count = run->module->items.count;
+    const size_t item_count = run->module->items.count, selected = count_selected(run);
     for (size_t i = 0; i < item_count; i++) {
         const Item *item = &run->module->items.data[i];
         if (!is_kernel(item) || !options_selects(run->options, item->function->name))
             continue;
         KernelReport *kernel = &report->kernels[report->kernel_count++];
         kernel->result.kernel = item->function;
+        progress_kernel(&run->progress, item->function->name, report->kernel_count, selected);
         run_kernel(run, kernel);
     }
+    progress_kernel(&run->progress, NULL, 0, 0);
+    progress_phase(&run->progress, "assembling the output", HUGE_VAL);
+    if (run->options->interrupt)
+        run->options->interrupt->armed = 0;
+    if (run->skipped)
+        diag_report_plain(&run->diag, SEVERITY_NOTE, "after the interrupt, nothing was searched for %u more kernel%s",
+                          run->skipped, run->skipped == 1 ? "" : "s");
 }

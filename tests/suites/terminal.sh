@@ -88,4 +88,49 @@ for every in "" -v; do
     [ -z "$every" ] || [ "$listed" -gt 20 ] || wrong="$wrong, only $listed are listed"
     result "forms in the report${every:+ with }$every" "$wrong"
 done
+
+# Progress, with an assembler that takes its time over anything but its first, trivial kernel.
+cat >"$tmp/slow" <<END
+#!/bin/sh
+for word; do case "\$word" in *.ptx) ! grep -q vectoradd "\$word" || sleep "\${SLEEP:-2}" ;; esac; done
+exec "$ptxas" "\$@"
+END
+chmod +x "$tmp/slow"
+export PTXOPT_PTXAS="$tmp/slow"
+show -i 'comparing forms, 0 of' -i 'comparing forms, 0 of' -- -assembler ptxas -coarsen auto -block 128 \
+    -o "$tmp/o.ptx" "$kernel"
+wrong="$([ "$status" -eq 130 ] || echo "status $status")"
+shows "kernel, phase and what is left" '^vectoradd \(1 of 2\): comparing forms, 0 of [0-9]+ done, .*[0-9] s$'
+result "progress names kernel and phase; a second Ctrl-C ends the program" "$wrong"
+rm -f "$tmp/o.ptx"
+show -i 'assembling the output' -- -assembler ptxas -coarsen 2 -o "$tmp/o.ptx" "$kernel"
+wrong="$([ "$status" -eq 130 ] || echo "status $status")"
+[ ! -e "$tmp/o.ptx" ] || wrong="$wrong, there is a file"
+result "Ctrl-C ends the program where nothing is searched" "$wrong"
+SLEEP=11 "$program" -assembler ptxas -entry vectoradd -coarsen 2 -o "$tmp/o.ptx" "$kernel" 2>"$tmp/shown"
+wrong=""
+shows "line" '^ptxopt: assembling the output, 1[0-9] s$'
+result "a line every ten seconds without a terminal" "$wrong"
+SLEEP=11 "$program" -q -assembler ptxas -entry vectoradd -coarsen 2 -o "$tmp/o.ptx" "$kernel" 2>"$tmp/errors"
+result "and none with -q" "$(cat "$tmp/errors")"
+
+# Ctrl-C while a form is chosen: the best until then is written.
+export SLEEP=0.3
+show -i 'comparing forms, 4 of' -- -assembler ptxas -coarsen auto -block 128 -o "$tmp/o.ptx" "$kernel"
+wrong="$([ "$status" -eq 0 ] || echo "status $status")"
+shows "note" "note: the search for a form of kernel 'vectoradd' was interrupted; the best form until then is used"
+shows "note for the rest" 'note: after the interrupt, nothing was searched for 1 more kernel$'
+shows "first kernel" '^vectoradd: (coarsened x|not coarsened: the best form)'
+shows "second kernel" '^vectoradd_exact: not coarsened: interrupted before a form was compared$'
+[ -s "$tmp/o.ptx" ] || wrong="$wrong, nothing is written"
+result "Ctrl-C while a form is chosen keeps the best" "$wrong"
+unset PTXOPT_PTXAS
+
+# A factor that would make more than an assembler can handle is refused before anything is cloned.
+before="$(date +%s)"
+"$program" -coarsen 1024 -o "$tmp/o.ptx" corpus/mriq/mriq.sm_90.ptx 2>"$tmp/shown"
+wrong="$([ $? -eq 0 ] || echo "status")"
+shows "reason" "kernel 'mriq' is not coarsened: it would have [0-9]+ instructions instead of [0-9]+"
+[ $(($(date +%s) - before)) -le 10 ] || wrong="$wrong, takes $(($(date +%s) - before)) seconds"
+result "too large a factor" "$wrong"
 exit "$failed"
