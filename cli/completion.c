@@ -72,7 +72,7 @@ static void print_bash(Buf *out)
         buf_puts(out, "' ;;\n");
     }
     buf_puts(out, "    esac\n"
-                  "    [ \"$COMP_CWORD\" -ne 1 ] || commands='run cost completion'\n"
+                  "    [ \"$COMP_CWORD\" -ne 1 ] || commands='run cost completion help'\n"
                   "    if [[ $word == -* ]]; then\n"
                   "        COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
                   "    else\n"
@@ -102,7 +102,7 @@ static void print_zsh(Buf *out)
 
 static void print_fish(Buf *out)
 {
-    buf_puts(out, "complete -c ptxopt -n __fish_is_first_arg -a 'run cost completion'\n");
+    buf_puts(out, "complete -c ptxopt -n __fish_is_first_arg -a 'run cost completion help'\n");
     for (size_t i = 0; i < COUNT_OF(commands); i++)
         for (const struct option *option = commands[i].options(); option->name; option++) {
             if (*commands[i].name)

@@ -1,3 +1,4 @@
+#include "cli/kernel_find.h"
 #include "cli/cost_command.h"
 
 #include "cli/accesses.h"
@@ -38,7 +39,7 @@ static bool side_read(Side *side, Arena *arena, const CostOptions *options, cons
         return false;
     side->kernel = module_find_function(side->run.module, launch->kernel);
     if (!side->kernel || !side->kernel->is_entry) {
-        fprintf(stderr, "ptxopt: error: %s has no kernel '%s'\n", path, launch->kernel);
+        fprintf(stderr, "ptxopt: error: %s\n", launch_kernel_missing(arena, side->run.module, launch));
         return false;
     }
     LaunchContract contract;
@@ -92,8 +93,8 @@ static void print_text(const CostOptions *options, const CostBasis *basis, const
                        const Side *after, Buf *out)
 {
     buf_printf(out, "%s on %s (%s%s): %u x %u x %u blocks of %u x %u x %u threads\n", launch->kernel,
-               basis->device.name, options->machine ? "" : "assumed for ", after->run.arch, launch->grid[0], launch->grid[1], launch->grid[2],
-               launch->block[0], launch->block[1], launch->block[2]);
+               basis->device.name, options->machine ? "" : "assumed for ", after->run.arch, launch->grid[0],
+               launch->grid[1], launch->grid[2], launch->block[0], launch->block[1], launch->block[2]);
     cost_print_text(basis, options->before ? &before->cost : NULL, &after->cost, true, out);
     if (options->before)
         cost_print_verdict(basis->arena, &before->cost, &after->cost, out);

@@ -8,6 +8,7 @@
 
 #include "cli/emulation.h"
 #include "cli/input.h"
+#include "cli/kernel_find.h"
 #include "cli/kernel_name.h"
 #include "cli/output.h"
 #include "cli/template.h"
@@ -59,6 +60,8 @@ static bool read_inputs(Emulation *run)
         return false;
     Launch *launch = launch_read(run->arena, options->launch, &error);
     if (launch)
+        error = launch_kernel_missing(run->arena, run->module, launch);
+    if (launch && !error)
         run->launch = launch_by_contract(run->arena, run->module, launch, &run->has_contract, &error);
     if (!run->launch)
         fprintf(stderr, "ptxopt: error: %s\n", error);
@@ -103,7 +106,8 @@ static ExitStatus write_template(Emulation *run)
     run->module = parse_module(run->arena, source, &run->diag);
     const Function *kernel = run->module ? find_kernel(run->module, options->template) : NULL;
     if (run->module && !kernel)
-        fprintf(stderr, "ptxopt: error: %s has no kernel '%s'\n", source->path, options->template);
+        fprintf(stderr, "ptxopt: error: %s has no kernel '%s'%s\n", source->path, options->template,
+                kernel_hint(run->arena, run->module, options->template));
     if (!kernel)
         return EXIT_INPUT;
     Buf text = {0};

@@ -242,7 +242,8 @@ void cost_print_text(const CostBasis *basis, const FormCost *before, const FormC
     print_binding(after, out);
     buf_puts(out, "\n  * per original thread\n");
     if (explains)
-        buf_puts(out, "  (a sector is 32 bytes that memory moves at once; a wave is as many blocks as all SMs hold at once)\n");
+        buf_puts(out, "  (a sector is 32 bytes that memory moves at once; a wave is as many blocks as all SMs hold at "
+                      "once)\n");
 }
 
 static void set(json_t *object, const char *name, double value)

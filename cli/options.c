@@ -334,7 +334,8 @@ void options_init(Options *options)
 static bool is_for_program(int id)
 {
     return id == OPTION_OUTPUT || id == OPTION_CUBIN || id == OPTION_LAUNCH_OUT || id == OPTION_KNOBS_OUT ||
-           id == OPTION_REPORT || id == OPTION_SUMMARY || id == OPTION_DUMP || id == OPTION_VERSION || id == OPTION_HELP;
+           id == OPTION_REPORT || id == OPTION_SUMMARY || id == OPTION_DUMP || id == OPTION_VERSION ||
+           id == OPTION_HELP;
 }
 
 const char *options_set(Arena *arena, Options *options, const char *name, const char *value)

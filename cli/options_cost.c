@@ -69,7 +69,8 @@ OptionsOutcome cost_options_parse(Arena *arena, int argc, char *const *argv, Cos
     if (outcome != OPTIONS_RUN)
         return outcome;
     if (!files[1]) {
-        *error = "expected two files, FILE.ptx LAUNCH.json";
+        *error = "expected two files, FILE.ptx LAUNCH.json ('ptxopt run -template FILE.ptx KERNEL' prints a "
+                 "launch file)";
         return OPTIONS_WRONG;
     }
     order_files(files, ".json");

@@ -191,7 +191,8 @@ static void explain_stride(Buf *out, const LaunchContract *contract, Explained *
         buf_printf(out, "    (stride %u: the %s merged into one are %u apart)\n", contract->stride.number, what,
                    contract->stride.number);
     else
-        buf_printf(out, "    (stride block: the %s merged into one are as far apart as the new %s is wide)\n", what, of);
+        buf_printf(out, "    (stride block: the %s merged into one are as far apart as the new %s is wide)\n", what,
+                   of);
 }
 
 /* Each condition of coarsening: whether it held, what it says, and for how many instructions, from which line on. */

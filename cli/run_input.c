@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/input.h"
+#include "cli/kernel_find.h"
 #include "cli/kernel_name.h"
 #include "cli/run_internal.h"
 #include "parser/parser.h"
@@ -45,40 +46,13 @@ static bool kernel_exists(Run *run, const char *option, const char *name)
 {
     if (!name)
         return true;
-    VEC(const char *) names = {0};
     for (size_t i = 0; i < run->module->items.count; i++) {
         const Item *item = &run->module->items.data[i];
-        if (!is_kernel(item))
-            continue;
-        if (kernel_name_matches(name, item->function->name))
+        if (is_kernel(item) && kernel_name_matches(name, item->function->name))
             return true;
-        VEC_PUSH(run->arena, names, item->function->name);
-    }
-    Buf hint = {0};
-    const char *closest = closest_word(name, names.data, names.count);
-    const char *within = NULL; /* the only kernel whose mangled name contains the word */
-    unsigned within_count = 0;
-    for (size_t i = 0; i < names.count; i++)
-        if (strstr(names.data[i], name)) {
-            within = names.data[i];
-            within_count++;
-        }
-    if (within_count == 1)
-        closest = within;
-    if (closest) {
-        buf_printf(&hint, "; did you mean '%s'?", closest);
-    } else if (!names.count) {
-        buf_puts(&hint, "; it has none");
-    } else {
-        buf_puts(&hint, "; it has ");
-        for (size_t i = 0; i < names.count && i < 8; i++)
-            buf_printf(&hint, "%s'%s'", i ? ", " : "", names.data[i]);
-        if (names.count > 8)
-            buf_printf(&hint, " and %zu more", names.count - 8);
     }
     fprintf(run->messages, "ptxopt: error: %s: %s has no kernel '%s'%s\n", option, run->report.source->path, name,
-            buf_text(&hint));
-    buf_free(&hint);
+            kernel_hint(run->arena, run->module, name));
     return false;
 }
 
@@ -269,8 +243,11 @@ bool read_launches(Run *run)
             fprintf(run->messages, "ptxopt: error: %s\n", error);
             return false;
         }
-        if (!options->missing_ok && !kernel_exists(run, options->launches.data[i], launches[i]->kernel))
+        error = options->missing_ok ? NULL : launch_kernel_missing(run->arena, run->module, launches[i]);
+        if (error) {
+            fprintf(run->messages, "ptxopt: error: -launch: %s\n", error);
             return false;
+        }
     }
     return true;
 }

@@ -217,8 +217,8 @@ static void search_end(Run *run, const KernelReport *kernel)
     if (is_interrupted(run))
         run->skipped += run->skips;
     if (is_interrupted(run) && !run->skips)
-        diag_note(&run->diag, kernel->result.kernel->span, "the search for %s kernel '%s' was interrupted; the best form "
-                  "until then is used", chooses ? "a form of" : "fewer registers in", name);
+        diag_note(&run->diag, kernel->result.kernel->span, "the search for %s kernel '%s' was interrupted; the best "
+                  "form until then is used", chooses ? "a form of" : "fewer registers in", name);
     else if (run->judge.ended && !is_interrupted(run) && kernel->request.registers)
         diag_note(&run->diag, kernel->result.kernel->span, "the search for fewer registers in kernel '%s' reached its "
                   "time limit (-search); the best form until then is used", name);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cli/kernel_find.h"
 #include "cli/emulate.h"
 
 typedef struct Verifier {
@@ -148,6 +149,10 @@ void verify_launch(Arena *arena, const Module *input, const Module *output, cons
         return;
     }
     result->kernel = launch->kernel;
+    if ((error = launch_kernel_missing(arena, input, launch)) != NULL) {
+        not_done(&verifier, error);
+        return;
+    }
     bool has_contract;
     /* An input that is already coarsened is launched by its own contract. */
     verifier.launch = launch_by_contract(arena, input, launch, &has_contract, &error);

@@ -56,6 +56,7 @@ typedef struct LaunchImage {
 
 typedef struct LaunchArgument {
     ArgumentKind kind;
+    Position place;   /* in the launch file */
     const char *name; /* of the buffer or the module variable */
     Type type;        /* of one element */
     uint64_t count;   /* elements */
@@ -106,7 +107,14 @@ typedef struct EmulatorDevice {
     uint64_t grid_workspace; /* the address of the words by which a cooperative grid synchronizes; 0: none */
 } EmulatorDevice;
 
+/* Where a launch file has what may not fit the kernel; 0, 0: nowhere. */
+typedef struct LaunchPlaces {
+    Position kernel, grid, block, cluster, args;
+} LaunchPlaces;
+
 typedef struct Launch {
+    const char *path; /* of its file; NULL: it has none */
+    LaunchPlaces places;
     const char *kernel;
     unsigned grid[3], block[3]; /* 0 counts as 1 */
     unsigned cluster[3];        /* blocks; 0: as the kernel requires, otherwise 1 */
@@ -206,6 +214,8 @@ typedef struct EmulatorFault {
     Span span; /* of the instruction, in the module's source; empty if no instruction is at fault */
     Position position;
     const char *source; /* loc_place() of the instruction, in what the PTX was made from; NULL: unknown */
+    const char *launch_path; /* FAULT_LAUNCH: the launch file, if there is one; else NULL */
+    Position launch_place;   /* there; 0, 0: it is about all of it */
 } EmulatorFault;
 
 enum { REUSE_DISTANCES = 24 };

@@ -14,6 +14,11 @@ static const Function *find_entry(const Module *module, const char *name)
     return NULL;
 }
 
+static Position cluster_place(const Launch *launch)
+{
+    return launch->places.cluster.line ? launch->places.cluster : launch->places.grid;
+}
+
 static bool cluster_prepare(Machine *machine, const Function *entry)
 {
     const Tuning *tuning = &entry->tuning;
@@ -25,25 +30,26 @@ static bool cluster_prepare(Machine *machine, const Function *entry)
         unsigned wanted = i < tuning->reqnctapercluster_count ? tuning->reqnctapercluster[i] : 1;
         unsigned given = launch->cluster[i] ? launch->cluster[i] : 1;
         if (tuning->reqnctapercluster_count && launched && wanted != given)
-            return fault_static(machine, FAULT_LAUNCH, entry, NULL,
+            return fault_launch(machine, cluster_place(launch), entry,
                                 "the kernel requires .reqnctapercluster %u along %c, but the launch has %u", wanted,
                                 "xyz"[i], given);
         machine->cluster[i] = tuning->reqnctapercluster_count ? wanted : given;
         if (!machine->cluster[i] || machine->cluster[i] > MAX_CLUSTER || (size *= machine->cluster[i]) > MAX_CLUSTER)
-            return fault_static(machine, FAULT_LAUNCH, entry, NULL, "a cluster must have 1 to %u blocks", MAX_CLUSTER);
+            return fault_launch(machine, cluster_place(launch), entry, "a cluster must have 1 to %u blocks",
+                                MAX_CLUSTER);
         /* With .blocksareclusters the grid counts clusters. */
         if (tuning->blocksareclusters && machine->grid[i] <= UINT32_MAX / machine->cluster[i])
             machine->grid[i] *= machine->cluster[i];
         if (machine->grid[i] % machine->cluster[i])
-            return fault_static(machine, FAULT_LAUNCH, entry, NULL,
+            return fault_launch(machine, cluster_place(launch), entry,
                                 "%u blocks along %c are not a multiple of the cluster's %u", machine->grid[i], "xyz"[i],
                                 machine -> cluster[i]);
         blocks *= machine->grid[i];
         if (blocks > UINT32_MAX)
-            return fault_static(machine, FAULT_LAUNCH, entry, NULL, "the grid has 2^32 blocks or more");
+            return fault_launch(machine, cluster_place(launch), entry, "the grid has 2^32 blocks or more");
     }
     if (tuning->maxclusterrank && size > tuning->maxclusterrank)
-        return fault_static(machine, FAULT_LAUNCH, entry, NULL,
+        return fault_launch(machine, cluster_place(launch), entry,
                             "the kernel allows %u blocks per cluster, but the launch has %llu", tuning->maxclusterrank,
                             (unsigned long long)size);
     return true;
@@ -60,7 +66,7 @@ static bool launch_check(Machine *machine, const Function *entry)
         threads *= machine->block[i];
         blocks *= machine->grid[i];
         if (threads > 1024 || blocks > UINT32_MAX)
-            return fault_static(machine, FAULT_LAUNCH, entry, NULL,
+            return fault_launch(machine, launch->places.block, entry,
                                 "more than 1024 threads per block, or 2^32 blocks or more");
     }
     machine->block_threads = (unsigned)threads;
@@ -68,7 +74,7 @@ static bool launch_check(Machine *machine, const Function *entry)
         for (unsigned i = 0; i < 3; i++) {
             unsigned wanted = i < tuning->reqntid_count ? tuning->reqntid[i] : 1;
             if (wanted != machine->block[i])
-                return fault_static(machine, FAULT_LAUNCH, entry, NULL,
+                return fault_launch(machine, launch->places.block, entry,
                                     "the kernel requires .reqntid %u along %c, but the launch has %u", wanted, "xyz"[i],
                                     machine -> block[i]);
         }
@@ -76,7 +82,7 @@ static bool launch_check(Machine *machine, const Function *entry)
     for (unsigned i = 0; i < tuning->maxntid_count; i++)
         most *= tuning->maxntid[i];
     if (tuning->maxntid_count && threads > most)
-        return fault_static(machine, FAULT_LAUNCH, entry, NULL,
+        return fault_launch(machine, launch->places.block, entry,
                             "the kernel allows %llu threads per block, but the launch has %u", (unsigned long long)most,
                             machine->block_threads);
     return cluster_prepare(machine, entry);
@@ -132,7 +138,8 @@ bool machine_prepare(Machine *machine)
 {
     const Function *entry = find_entry(machine->module, machine->launch->kernel);
     if (!entry)
-        return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "the module has no kernel %s", machine->launch->kernel);
+        return fault_launch(machine, machine->launch->places.kernel, NULL, "the module has no kernel %s",
+                            machine->launch->kernel);
     if (machine->module->address_size == 32) /* generic addresses of the emulator need more than 32 bits */
         return fault_static(machine, FAULT_UNSUPPORTED, entry, NULL, "addresses of 32 bits (.address_size 32)");
     if (!launch_check(machine, entry) || !machine_collect(machine, entry) || !memory_prepare(machine))
@@ -140,7 +147,7 @@ bool machine_prepare(Machine *machine)
     registers_prepare(machine);
     shared_layout(machine);
     if (machine->shared_bytes > UINT32_C(1) << 24)
-        return fault_static(machine, FAULT_LAUNCH, entry, NULL, "more than 16 MiB of shared memory");
+        return fault_launch(machine, machine->launch->places.kernel, entry, "more than 16 MiB of shared memory");
     if (machine->options.check_races) {
         uint64_t blocks = (uint64_t)machine->grid[0] * machine->grid[1] * machine->grid[2];
         machine->tick = 1;

@@ -113,9 +113,42 @@ static int main_completion(int argc, char **argv)
     return status;
 }
 
+static const char *const commands[] = {"run", "cost", "completion", "help"};
+
+/* A word that is neither a file nor an option may be a command that is misspelt. */
+static bool is_misspelt(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "-";
+    const char *command = closest_word(word, commands, COUNT_OF(commands));
+    if (word[0] == '-' || strpbrk(word, "./") || access(word, F_OK) == 0)
+        return false;
+    if (command)
+        fprintf(stderr, "ptxopt: error: there is no command '%s'; did you mean '%s'?\n", word, command);
+    else
+        fprintf(stderr, "ptxopt: error: there is no command '%s', and no file of that name; there are 'run', 'cost', "
+                        "'completion' and 'help'\n", word);
+    return true;
+}
+
+/* What -help prints of a command, or of one option. */
+static int main_help(Arena *arena, int argc, char **argv)
+{
+    const char *topic = argc > 2 ? argv[2] : "";
+    const char *text = options_help_topic(arena, topic);
+    if (argc <= 3 && text)
+        return print_text(text);
+    fprintf(stderr, "ptxopt: error: help: expected a command (run, cost, completion) or an option%s\n",
+            options_help_hint(arena, topic));
+    return EXIT_USAGE;
+}
+
 /* The command that the first word names; without one, files are transformed. */
 static int main_command(Arena *arena, int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "help") == 0 && access("help", F_OK) != 0)
+        return main_help(arena, argc, argv);
+    if (is_misspelt(argc, argv))
+        return EXIT_USAGE;
     if (argc > 1 && strcmp(argv[1], "run") == 0)
         return main_run(arena, argc, argv);
     if (argc > 1 && strcmp(argv[1], "cost") == 0)

@@ -9,7 +9,7 @@ static bool symbol_fill(Machine *machine, const LaunchArgument *argument)
     uint64_t bytes = argument->count * ((type_bits(argument->type) + 7) / 8);
     if (!found || (variable->space != SPACE_GLOBAL && variable->space != SPACE_CONST) ||
         type_class(variable->type) == CLASS_OPAQUE || bytes > variable_bytes(variable))
-        return fault_static(machine, FAULT_LAUNCH, NULL, NULL,
+        return fault_launch(machine, argument->place, NULL,
                             "the module has no variable \"%s\" of at least %llu bytes", argument->name,
                             (unsigned long long)bytes);
     uint8_t *to = variable->space == SPACE_GLOBAL ? machine->slots[(address - GLOBAL_BASE) >> SLOT_SHIFT]->bytes
@@ -52,7 +52,7 @@ static bool image_prepare(Machine *machine, const LaunchArgument *argument, uint
         if (strcmp(machine->slots[i]->name, of) == 0)
             region = machine->slots[i];
     if (of && (!region || region->size < image_bytes(argument)))
-        return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "no earlier buffer \"%s\" of at least %llu bytes", of,
+        return fault_launch(machine, argument->place, NULL, "no earlier buffer \"%s\" of at least %llu bytes", of,
                             (unsigned long long)image_bytes(argument));
     if (!of && !(region = buffer_make(machine, argument)))
         return false;
@@ -88,14 +88,14 @@ static bool parameter_store(Machine *machine, const Variable *parameter, uint64_
     } else {
         const EmulatorBuffer *buffer = emulator_buffer(machine->result, argument->name);
         if (!buffer)
-            return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "the launch has no buffer \"%s\"", argument->name);
+            return fault_launch(machine, argument->place, NULL, "the launch has no buffer \"%s\"", argument->name);
         value = buffer->address + (argument->kind == ARGUMENT_POINTER ? argument->offset : 0);
     }
     if (argument->kind != ARGUMENT_SCALAR && size == sizeof(uint32_t))
         return fault_static(machine, FAULT_UNSUPPORTED, NULL, NULL, "addresses of 32 bits, which parameter %s has",
                             parameter->name ? parameter->name : "_");
     if (given != size)
-        return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "parameter %s has %llu bytes, but the launch gives %llu",
+        return fault_launch(machine, argument->place, NULL, "parameter %s has %llu bytes, but the launch gives %llu",
                             parameter->name ? parameter->name : "_", (unsigned long long)size,
                             (unsigned long long)given);
     memcpy(machine->params.bytes + at, bytes, (size_t)size);
@@ -126,7 +126,7 @@ static bool parameters_prepare(Machine *machine, const Function *entry, const ui
         if (argument->image && argument->image->bind)
             continue;
         if (next == prototype->param_count)
-            return fault_static(machine, FAULT_LAUNCH, NULL, NULL,
+            return fault_launch(machine, argument->place, NULL,
                                 "kernel %s has %u parameters, but the launch gives more", entry->name,
                                 prototype->param_count);
         if (!parameter_store(machine, prototype->params[next], places[next], argument, handles[i]))
@@ -134,7 +134,7 @@ static bool parameters_prepare(Machine *machine, const Function *entry, const ui
         next++;
     }
     if (next < prototype->param_count)
-        return fault_static(machine, FAULT_LAUNCH, NULL, NULL, "kernel %s has %u parameters, but the launch gives %u",
+        return fault_launch(machine, launch->places.args, NULL, "kernel %s has %u parameters, but the launch gives %u",
                             entry->name, prototype->param_count, next);
     return true;
 }

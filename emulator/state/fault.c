@@ -49,6 +49,7 @@ static void fault_begin(Machine *machine, FaultKind kind, const Function *functi
     fault->kind = kind;
     fault->message = message;
     fault->kernel = machine->launch->kernel;
+    fault->launch_path = kind == FAULT_LAUNCH ? machine->launch->path : NULL;
     fault->function = function ? function->name : NULL;
     if (inst) {
         fault->span = inst->span;
@@ -97,13 +98,36 @@ bool fault_static(Machine *machine, FaultKind kind, const Function *function, co
     return false;
 }
 
+bool fault_launch(Machine *machine, Position place, const Function *function, const char *format, ...)
+{
+    if (machine->result->fault.kind != FAULT_NONE)
+        return false;
+    va_list arguments;
+    va_start(arguments, format);
+    fault_begin(machine, FAULT_LAUNCH, function, NULL, format_message(machine->arena, format, arguments));
+    va_end(arguments);
+    machine->result->fault.launch_place = place;
+    return false;
+}
+
+/* "LAUNCH.json:3:17:", or the place in the source. */
+static void print_place(Buf *text, const Module *module, const EmulatorFault *fault)
+{
+    const Position place = fault->launch_path ? fault->launch_place : fault->position;
+    if (fault->launch_path)
+        buf_printf(text, "%s:", fault->launch_path);
+    else if (module->source)
+        buf_printf(text, "%s:", module->source->path);
+    if (place.line)
+        buf_printf(text, "%u:", place.line);
+    if (place.line && fault->launch_path)
+        buf_printf(text, "%u:", place.column);
+}
+
 const char *fault_text(Arena *arena, const Module *module, const EmulatorFault *fault)
 {
     Buf text = {0};
-    if (module->source)
-        buf_printf(&text, "%s:", module->source->path);
-    if (fault->position.line)
-        buf_printf(&text, "%u:", fault->position.line);
+    print_place(&text, module, fault);
     bool has_more = fault->message && *fault->message;
     buf_printf(&text, "%s%s%s%s (kernel %s", text.length ? " " : "", fault_name(fault->kind), has_more ? ": " : "",
                has_more ? fault->message : "", fault->kernel ? fault->kernel : "?");
@@ -115,6 +139,8 @@ const char *fault_text(Arena *arena, const Module *module, const EmulatorFault *
     if (fault->source)
         buf_printf(&text, ", from %s", fault->source);
     buf_putc(&text, ')');
+    if (fault->launch_path)
+        buf_puts(&text, "; 'ptxopt run -template FILE.ptx KERNEL' prints a launch file that fits");
     const char *result = arena_strndup(arena, buf_text(&text), text.length);
     buf_free(&text);
     return result;

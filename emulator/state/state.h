@@ -291,6 +291,9 @@ Code *code_get(Machine *machine, const Function *function);
 /* Reports a fault; only the first of a run is kept.  Returns STEP_FAULT. */
 Step fault_at(Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *format, ...) PRINTF_LIKE(5, 6);
 /* A fault without a thread; 'inst' and 'function' may be NULL.  Returns false. */
+/* FAULT_LAUNCH, for what is at this place of the launch file. */
+bool fault_launch(Machine *machine, Position place, const Function *function, const char *format, ...)
+    PRINTF_LIKE(4, 5);
 bool fault_static(Machine *machine, FaultKind kind, const Function *function, const Inst *inst, const char *format, ...)
     PRINTF_LIKE(5, 6);
 void thread_position(const Warp *warp, unsigned lane, unsigned thread[3]);

@@ -1,17 +1,19 @@
-/* Where the values of a launch file are: jansson, which reads it, does not say. */
-#include "emulator/launch_place.h"
+#include "support/json_place.h"
 
 #include <string.h>
 
 typedef struct Scan {
-    const char *at, *end;
+    const char *at, *end, *line_begin;
     unsigned line;
 } Scan;
 
 static void skip_one(Scan *scan)
 {
-    scan->line += *scan->at == '\n';
+    const bool ends_line = *scan->at == '\n';
     scan->at++;
+    scan->line += ends_line;
+    if (ends_line)
+        scan->line_begin = scan->at;
 }
 
 static void skip_blanks(Scan *scan)
@@ -46,18 +48,26 @@ static void skip_value(Scan *scan)
     }
 }
 
-/* To the value of a member of the object that begins here. */
-static bool find_member(Scan *scan, const char *key)
+static Position position_of(const Scan *scan)
 {
-    size_t length = strlen(key);
+    return (Position){scan->line, (unsigned)(scan->at - scan->line_begin) + 1};
+}
+
+/* To the value of a member of the object that begins here; *key becomes the place of its key. */
+static bool find_member(Scan *scan, const char *name, Position *key)
+{
+    const size_t length = strlen(name);
+    if (scan->at == scan->end || *scan->at != '{')
+        return false;
     do {
         skip_one(scan);
         skip_blanks(scan);
-        const char *name = scan->at + 1;
         if (scan->at == scan->end || *scan->at != '"')
             return false;
+        const char *begin = scan->at + 1;
+        *key = position_of(scan);
         skip_string(scan);
-        bool found = (size_t)(scan->at - name) == length + 1 && memcmp(name, key, length) == 0;
+        bool found = (size_t)(scan->at - begin) == length + 1 && memcmp(begin, name, length) == 0;
         skip_blanks(scan);
         if (scan->at == scan->end)
             return false;
@@ -86,11 +96,17 @@ static bool find_element(Scan *scan, unsigned index)
     return !index;
 }
 
-unsigned launch_line(const char *text, size_t size, const char *key, int index)
+Position json_place(const char *text, size_t size, const JsonStep *steps, unsigned count, bool of_key)
 {
-    Scan scan = {text, text + size, 1};
+    Scan scan = {text, text + size, text, 1};
     skip_blanks(&scan);
-    if (scan.at == scan.end || *scan.at != '{' || !find_member(&scan, key))
-        return 0;
-    return index < 0 || find_element(&scan, (unsigned)index) ? scan.line : 0;
+    Position place = position_of(&scan);
+    for (unsigned i = 0; i < count; i++) {
+        Position key = place;
+        const bool found = steps[i].key ? find_member(&scan, steps[i].key, &key) : find_element(&scan, steps[i].index);
+        if (!found)
+            return place;
+        place = of_key && i + 1 == count ? key : position_of(&scan);
+    }
+    return place;
 }
