@@ -113,7 +113,8 @@ static bool read_word(Reader *reader, const json_t *object, const char *key, con
     for (*index = 0; text && *index < count; ++*index)
         if (strcmp(text, words[*index]) == 0)
             return true;
-    return text ? member_fail(reader, key, "unknown \"%s\" \"%s\"%s", key, text,
+    const bool is_type = strcmp(key, "scalar") == 0;
+    return text ? member_fail(reader, key, "unknown %s \"%s\"%s", is_type ? "type" : key, text,
                               alternatives(reader, text, words, count))
                 : member_fail(reader, key, "\"%s\" is %s%s", key, value ? "not a word" : "missing",
                               alternatives(reader, NULL, words, count));

@@ -120,7 +120,7 @@ static bool is_misspelt(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "-";
     const char *command = closest_word(word, commands, COUNT_OF(commands));
-    if (word[0] == '-' || strpbrk(word, "./") || access(word, F_OK) == 0)
+    if (word[0] == '-' || strpbrk(word, "./") || access(word, F_OK) == 0 || (command && strcmp(word, command) == 0))
         return false;
     if (command)
         fprintf(stderr, "ptxopt: error: there is no command '%s'; did you mean '%s'?\n", word, command);
@@ -137,7 +137,7 @@ static int main_help(Arena *arena, int argc, char **argv)
     const char *text = options_help_topic(arena, topic);
     if (argc <= 3 && text)
         return print_text(text);
-    fprintf(stderr, "ptxopt: error: help: expected a command (run, cost, completion) or an option%s\n",
+    fprintf(stderr, "ptxopt: error: help: %s: expected a command (run, cost, completion) or an option%s\n", topic,
             options_help_hint(arena, topic));
     return EXIT_USAGE;
 }

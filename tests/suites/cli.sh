@@ -179,6 +179,16 @@ wrong="$(while IFS= read -r option; do
     grep -qE -- "^\.(B|BR|BI|RB) (.*[ \"])?$option( |,|\"|$)" "$tmp/manual" || printf '%s ' "$option"
 done <"$tmp/options")"
 result "the manual page has every option" "$wrong"
+run help
+wrong="$([ "$status" -eq 0 ] && grep -q 'Usage: ptxopt' "$tmp/out" || echo "status $status")"
+run help run
+grep -q '^Usage: ptxopt run' "$tmp/out" || wrong="$wrong, not of run"
+run help --search
+[ "$(sed -n 2p "$tmp/out" | cut -c 1-17)" = '  -search SECONDS' ] || wrong="$wrong, not of an option"
+result "help on a command and on an option" "${wrong#, }"
+one_message "help on what is misspelt" 2 "did you mean '-coarsen'?" help coarsn
+one_message "a command misspelt" 2 "there is no command 'rnu'; did you mean 'run'?" rnu "$kernel" launch.json
+one_message "not a command" 2 "there are 'run', 'cost', 'completion' and 'help'" veiw "$kernel"
 run --version
 result "version" "$([ "$status" -eq 0 ] && grep -q '^ptxopt [0-9]' "$tmp/out" || echo "status $status")"
 run -assembler none -coarsen 2 -d scd -o /dev/null "$kernel"

@@ -89,7 +89,24 @@ static void mistakes_are_named(void **state)
     (void)state;
     static const char *const cases[][2] = {
         {"{", "expected"},
-        {"[]", "\"kernel\" is missing"},
+        {"[]", "must be an object"},
+        {"{}", "\"kernel\" is missing"},
+        {"{\"kernel\": \"k\",\n \"blok\": [1]}", ":2:2: a launch has no member \"blok\"; did you mean \"block\"?"},
+        {"{\"kernel\": \"k\"}", "-template"},
+        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [\n{\"scalar\": \"u32\", \"value\": 1},\n"
+         " {\"buffer\": \"b\", \"type\": \"u32\", \"count\": 1, \"init\": \"unifrom\"}]}",
+         ":3:53: argument 2: unknown init \"unifrom\"; did you mean \"uniform\"?"},
+        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{\"buffer\": \"b\", \"type\": \"u32\", "
+         "\"count\": 1, \"init\": \"q\"}]}",
+         "expected \"zero\", \"poison\", \"uniform\", \"iota\" or \"file\""},
+        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{\"bufer\": \"b\"}]}", "did you mean \"buffer\"?"},
+        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{\"pointer\": \"b\", \"ofset\": 4}]}",
+         "a pointer has no member \"ofset\"; did you mean \"offset\"?"},
+        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{\"buffer\": \"b\", \"type\": \"u32\", "
+         "\"count\": 1, \"init\": \"uniform\", \"low\": \"1\"}]}",
+         "\"low\" is not a number"},
+        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"tolerance\": {\"kind\": \"exact\", \"abs\": 1}}",
+         "a tolerance has no member \"abs\""},
         {"{\"kernel\": \"k\"}", "\"grid\""},
         {"{\"kernel\": \"k\", \"grid\": [1, 0], \"block\": [1]}", "from 1 to"},
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{}]}", "an argument must be"},
@@ -97,12 +114,12 @@ static void mistakes_are_named(void **state)
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [], \"check\": [\"b\"]}", "not a buffer"},
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [], \"ignore\": \"b\"}", "array"},
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{\"scalar\": \"u33\", \"value\": 1}]}", "u33"},
-        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{\"scalar\": \"u32\"}]}", "number"},
+        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{\"scalar\": \"u32\"}]}", "no \"value\""},
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{\"buffer\": \"b\", \"type\": \"u32\"}]}",
          "no count"},
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{\"buffer\": \"b\", \"type\": \"u32\", "
          "\"count\": -1}]}",
-         "invalid count"},
+         "\"count\" is not a whole number"},
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{\"buffer\": \"b\", \"type\": \"u32\", "
          "\"count\": 1, "
          "\"init\": \"random\"}]}",
@@ -111,7 +128,8 @@ static void mistakes_are_named(void **state)
          "\"count\": 1, "
          "\"init\": \"file\", \"file\": \"no such file\"}]}",
          "cannot open"},
-        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"tolerance\": {\"kind\": \"vague\"}}", "tolerance"},
+        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"tolerance\": {\"kind\": \"vague\"}}",
+         "expected \"exact\" or \"close\""},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Arena *arena = arena_new();
