@@ -29,6 +29,7 @@ FLEX ?= flex
 BISON ?= bison
 WERROR ?=
 OBJCOPY ?= objcopy
+NM ?= nm
 
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
@@ -212,12 +213,23 @@ $(ADAPTER): $(OUT)/runtime/contracts.o $(OUT)/runtime/link_adapter.o
 	@rm -f $@
 	$(AR) rcsD $@ $^
 
+# The same in host code that ptxopt-nvcc compiles.
+EMBEDDED := $(OUT)/runtime/ptxopt-embedded.h
+$(EMBEDDED): runtime/embed.awk wrappers/wrapped.def runtime/contracts.c runtime/link_adapter.c runtime/runtime.h \
+    runtime/ptxopt-launch.h abi/abi.h $(OUT)/configuration $(GEN)/needs-build
+	@mkdir -p $(@D)
+	$(CC) $(STANDARD) $(WARNINGS) $(ALL_CPPFLAGS) -DPTXOPT_EMBEDDED -Os -g0 -fPIC -fvisibility=hidden -fno-common \
+	    -ffunction-sections -fdata-sections -S -o $(@D)/embedded.s -include runtime/contracts.c runtime/link_adapter.c
+	$(CC) -c -o $(@D)/embedded.o $(@D)/embedded.s
+	$(NM) -P --defined-only $(@D)/embedded.o | cut -d ' ' -f 1 >$(@D)/embedded.symbols
+	awk -v prefix=ptxopt_$(subst .,_,$(VERSION))_ -f $< $(word 2,$^) $(@D)/embedded.symbols $(@D)/embedded.s >$@
+
 # The same for programs that cannot be built again: preloaded.
 PRELOAD := $(OUT)/runtime/libptxopt-launch.so
 $(PRELOAD): $(OUT)/runtime/contracts.o $(OUT)/runtime/preload.o
 	$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(@F) -o $@ $^ -ldl -lpthread
 
-public: $(PUBLIC) $(ADAPTER) $(PRELOAD)
+public: $(PUBLIC) $(ADAPTER) $(EMBEDDED) $(PRELOAD)
 
 # Take the place of ptxas and nvcc in builds.
 $(WRAPPERS): $(dir $(PROGRAM))ptxopt-%: $(OUT)/wrappers/main_%.o $(OUT)/libptxopt.a
@@ -417,7 +429,7 @@ TO := $(DESTDIR)$(PREFIX)
 # Every file and link that `make install` makes, below PREFIX.
 INSTALLED := $(INSTALLED_PROGRAMS:%=bin/%) $(INSTALLED_MANUALS:docs/%=share/man/man1/%) \
     $(COMPLETIONS) $(addprefix include/,ptxopt.h ptxopt-launch.h ptxopt-adapted.h) \
-    $(addprefix lib/,ptxopt/cicc libptxopt-launch.a libptxopt-launch.so libptxopt.a libptxopt.so.$(VERSION) $(SONAME) \
+    $(addprefix lib/,ptxopt/cicc ptxopt/ptxopt-embedded.h libptxopt-launch.a libptxopt-launch.so libptxopt.a libptxopt.so.$(VERSION) $(SONAME) \
     $(addprefix ptxopt/,$(patsubst $(OUT)/%,%,$(EMULATED_LIBRARIES))) \
     libptxopt.so $(addprefix pkgconfig/,ptxopt.pc ptxopt-launch.pc) \
     cmake/ptxopt/ptxopt-config.cmake cmake/ptxopt/ptxopt-config-version.cmake)
@@ -430,12 +442,13 @@ fill = sed -e 's/@VERSION@/$(VERSION)/g' -e 's/@WRAPPED@/$(WRAPPED)/' -e 's/@SON
     -e "s/@WRAPPED_LIST@/$$(echo '$(WRAPPED)' | tr ' ' ';')/" $(1) >$(2) && \
     chmod 644 $(2)
 
-install: $(PROGRAM) $(WRAPPERS) $(PUBLIC) $(ADAPTER) $(PRELOAD) $(EMULATED_LIBRARIES)
+install: $(PROGRAM) $(WRAPPERS) $(PUBLIC) $(ADAPTER) $(EMBEDDED) $(PRELOAD) $(EMULATED_LIBRARIES)
 	install -d $(dir $(COMPLETIONS:%=$(TO)/%))
 	install -d $(TO)/lib/ptxopt/emulated/static
 	install -d $(TO)/bin $(TO)/include $(TO)/lib/pkgconfig $(TO)/lib/cmake/ptxopt $(TO)/share/man/man1 $(TO)/$(DOCUMENTS)
 	install -s -m 755 $(PROGRAM) $(WRAPPERS) $(TO)/bin
 	install -m 755 wrappers/cicc $(TO)/lib/ptxopt
+	install -m 644 $(EMBEDDED) $(TO)/lib/ptxopt
 	install -s -m 644 $(filter-out %.a,$(EMULATED_LIBRARIES)) $(TO)/lib/ptxopt/emulated
 	install -m 644 $(filter %.a,$(EMULATED_LIBRARIES)) $(TO)/lib/ptxopt/emulated/static
 	strip --strip-debug -D $(TO)/lib/ptxopt/emulated/static/libcudart_static.a

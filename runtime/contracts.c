@@ -8,7 +8,7 @@
 enum { MOST_THREADS = 1024, CAPTURE_RELAXED = 2 };
 
 static Contract *contracts;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t contracts_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void driver_load(Driver *driver, void *(*find)(const char *name))
 {
@@ -45,12 +45,12 @@ static void print_counts(void)
 {
     const char *wanted = getenv("PTXOPT_LAUNCH_REPORT");
     FILE *out = strcmp(wanted, "1") == 0 ? stderr : fopen(wanted, "a");
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&contracts_lock);
     for (const Contract *contract = contracts; out && contract; contract = contract->next)
         if (contract->is_coarsened)
             fprintf(out, "ptxopt: kernel '%s': launches: %lu adapted, %lu of the original\n", contract->kernel,
                     contract->adapted, contract->originals);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&contracts_lock);
     if (out && out != stderr)
         fclose(out);
 }
@@ -58,11 +58,11 @@ static void print_counts(void)
 void contract_keep(Contract *contract)
 {
     const char *wanted = getenv("PTXOPT_LAUNCH_REPORT");
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&contracts_lock);
     bool is_first = !contracts; /* it makes sure that the counts are printed */
     contract->next = contracts;
     contracts = contract;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&contracts_lock);
     if (is_first && wanted && *wanted)
         atexit(print_counts);
 }
@@ -99,33 +99,79 @@ static void *find_kernel(const Driver *driver, void *module, void *library, cons
     return error ? NULL : found;
 }
 
-static void read_words(const Driver *driver, void *module, void *library, Contract *contract)
+/* The name of what belongs to a kernel, for the caller to free. */
+static char *name_join(const char *before, const char *kernel, const char *after)
 {
-    char name[4096];
-    uint64_t address = 0;
+    size_t size = strlen(before) + strlen(kernel) + strlen(after) + 1;
+    char *name = malloc(size);
+    if (!name)
+        stop(kernel, "out of memory");
+    snprintf(name, size, "%s%s%s", before, kernel, after);
+    return name;
+}
+
+/* The size of a variable of the module or library; 0 if there is none. */
+static size_t find_variable(const Driver *driver, void *module, void *library, const char *name, uint64_t *address)
+{
     size_t size = 0;
-    int length = snprintf(name, sizeof name, "__ptxopt_launch_%s", contract->kernel);
-    if (length < 0 || (size_t)length >= sizeof name)
-        return;
-    int error = module && driver->module_get_global ? driver->module_get_global(&address, &size, module, name)
-                : library && driver->library_get_global
-                    ? driver->library_get_global(&address, &size, library, name)
-                    : 1;
-    if (error)
-        return;
-    contract->is_coarsened = true;
-    /* While a graph is captured, the copy would otherwise spoil it. */
+    int error = module && driver->module_get_global     ? driver->module_get_global(address, &size, module, name)
+                : library && driver->library_get_global ? driver->library_get_global(address, &size, library, name)
+                                                        : 1;
+    return error ? 0 : size;
+}
+
+/* The contract's words. False if they cannot be read. While a graph is captured, the copy would otherwise spoil it. */
+static bool copy_words(const Driver *driver, Contract *contract, uint64_t address, size_t size)
+{
     int mode = CAPTURE_RELAXED;
     bool is_exchanged = driver->exchange_capture_mode && driver->exchange_capture_mode(&mode) == 0;
-    if (size != sizeof contract->words || !driver->copy_out || driver->copy_out(contract->words, address, size))
-        stop(contract->kernel, "its launch contract cannot be read");
+    bool is_copied = size == sizeof contract->words && driver->copy_out &&
+                     driver->copy_out(contract->words, address, size) == 0;
     if (is_exchanged)
         driver->exchange_capture_mode(&mode);
-    snprintf(name, sizeof name, "%s__ptxopt_original", contract->kernel);
-    contract->is_of_library = !module;
-    contract->original = find_kernel(driver, module, library, name);
+    return is_copied;
+}
+
+static void *find_form(const Driver *driver, void *module, void *library, const Contract *contract, const char *form)
+{
+    char *name = name_join("", contract->kernel, form);
+    void *found = find_kernel(driver, module, library, name);
+    free(name);
+    return found;
+}
+
+/* The program's kernel is the original: whatever cannot be found out, launching it is right. */
+static void read_beside(const Driver *driver, void *module, void *library, Contract *contract)
+{
+    uint64_t address = 0;
+    char *name = name_join("__ptxopt_beside_", contract->kernel, "");
+    size_t size = find_variable(driver, module, library, name, &address);
+    free(name);
+    void *coarsened = size ? find_form(driver, module, library, contract, "__ptxopt_coarsened") : NULL;
+    if (!coarsened || !copy_words(driver, contract, address, size))
+        return;
+    contract->is_coarsened = contract->is_beside = true;
+    contract->other = coarsened;
+    if (shared_factor(contract) > 1)
+        contract->function = coarsened;
+}
+
+/* The program's kernel is the coarsened one. False if it has no contract. */
+static bool read_coarsened(const Driver *driver, void *module, void *library, Contract *contract)
+{
+    uint64_t address = 0;
+    char *name = name_join("__ptxopt_launch_", contract->kernel, "");
+    size_t size = find_variable(driver, module, library, name, &address);
+    free(name);
+    if (!size)
+        return false;
+    if (!copy_words(driver, contract, address, size))
+        stop(contract->kernel, "its launch contract cannot be read");
+    contract->is_coarsened = true;
+    contract->other = find_form(driver, module, library, contract, "__ptxopt_original");
     if (shared_factor(contract) > 1)
         contract->function = find_kernel(driver, module, library, contract->kernel);
+    return true;
 }
 
 Contract *contract_read(const Driver *driver, void *module, void *library, const char *kernel)
@@ -134,14 +180,17 @@ Contract *contract_read(const Driver *driver, void *module, void *library, const
     if (!contract || !(contract->kernel = strdup(kernel)))
         stop(kernel, "out of memory");
     contract->driver = driver;
-    read_words(driver, module, library, contract);
+    contract->is_of_library = !module;
+    if (!read_coarsened(driver, module, library, contract))
+        read_beside(driver, module, library, contract);
     return contract;
 }
 
 bool contract_same(const Contract *one, const Contract *other)
 {
     return strcmp(one->kernel, other->kernel) == 0 && one->is_coarsened == other->is_coarsened &&
-           one->original == other->original && memcmp(one->words, other->words, sizeof one->words) == 0;
+           one->is_beside == other->is_beside && one->other == other->other &&
+           memcmp(one->words, other->words, sizeof one->words) == 0;
 }
 
 void contract_free(Contract *contract)
@@ -157,25 +206,25 @@ KernelNode node_copy(const KernelNode *given, bool has_kernel)
     return node;
 }
 
-/* Originals are found where the kernel was: as functions of modules, or kernels of libraries. */
-void node_set_original(const Driver *driver, const Contract *contract, KernelNode *node, bool has_kernel)
+/* The other form is found where the kernel was: as functions of modules, or kernels of libraries. */
+void node_set_other(const Driver *driver, const Contract *contract, KernelNode *node, bool has_kernel)
 {
     bool is_kernel = has_kernel && contract->is_of_library;
-    node->function = is_kernel ? NULL : contract->original;
-    node->kernel = is_kernel ? contract->original : NULL;
+    node->function = is_kernel ? NULL : contract->other;
+    node->kernel = is_kernel ? contract->other : NULL;
     if (contract->is_of_library && !has_kernel && driver->kernel_function)
-        driver->kernel_function(&node->function, contract->original);
+        driver->kernel_function(&node->function, contract->other);
 }
 
-int original_set(const Driver *driver, const Contract *contract, int attribute, int value, int device)
+int other_set(const Driver *driver, const Contract *contract, int attribute, int value, int device)
 {
-    if (!contract || !contract->original)
+    if (!contract || !contract->other)
         return 0;
     if (!contract->is_of_library)
-        return driver->function_set ? driver->function_set(contract->original, attribute, value) : 0;
+        return driver->function_set ? driver->function_set(contract->other, attribute, value) : 0;
     if (device < 0 && (!driver->current_device || driver->current_device(&device)))
         return 0;
-    return driver->kernel_set ? driver->kernel_set(attribute, value, contract->original, device) : 0;
+    return driver->kernel_set ? driver->kernel_set(attribute, value, contract->other, device) : 0;
 }
 
 enum { MOST_DYNAMIC_SHARED = 8 }; /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
@@ -228,67 +277,88 @@ static bool shape_adapt(const Contract *contract, LaunchShape *shape, char *why,
     return ptxopt_launch_adapt_grid(contract->words, shape->grid, shape->block, &shape->shared, why, why_size);
 }
 
-Verdict launch_decide(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared)
+/* NULL for the program's own kernel. */
+static void *form_of(const Contract *contract, bool is_coarsened)
+{
+    return contract && is_coarsened == contract->is_beside ? contract->other : NULL;
+}
+
+/* Whether a form, the program's own (NULL) or the other, is the coarsened one. */
+static bool is_coarsened_form(const Contract *contract, const void *other)
+{
+    return contract && contract->is_coarsened && (other != NULL) == contract->is_beside;
+}
+
+void *launch_decide(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared)
 {
     char why[256];
     LaunchShape adapted = shape_of(grid, block, *shared);
     if (!contract || !contract->is_coarsened)
-        return LAUNCH_AS_GIVEN;
+        return NULL;
     bool fits = shape_adapt(contract, &adapted, why, sizeof why);
     if (fits && !grow_shared(contract, adapted.shared)) {
         fits = false;
         snprintf(why, sizeof why, "it needs %zu bytes of dynamic shared memory, which the driver refuses",
                  adapted.shared);
     }
-    if (fits) {
-        shape_put(&adapted, grid, block, shared);
-        __atomic_add_fetch(&contract->adapted, 1, __ATOMIC_RELAXED);
-        return LAUNCH_ADAPTED;
-    }
-    if (!contract->original)
+    if (!fits && !contract->other)
         stop(contract->kernel, why);
-    __atomic_add_fetch(&contract->originals, 1, __ATOMIC_RELAXED);
-    return LAUNCH_ORIGINAL;
+    if (fits)
+        shape_put(&adapted, grid, block, shared);
+    __atomic_add_fetch(fits ? &contract->adapted : &contract->originals, 1, __ATOMIC_RELAXED);
+    return form_of(contract, fits);
 }
 
-void launch_before(const Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared)
+void launch_before(const Contract *contract, const void *other, unsigned grid[3], unsigned block[3], unsigned *shared)
 {
-    for (int d = 0; d < 3 && contract && contract->is_coarsened; d++) {
+    if (!is_coarsened_form(contract, other))
+        return;
+    for (int d = 0; d < 3; d++) {
         uint32_t known = contract->words[WORD_BLOCK + d];
         block[d] = known ? known : block[d] * contract->words[WORD_FACTOR + d];
         grid[d] *= changes_grid(contract) ? contract->words[WORD_GRID + d] : 1;
     }
-    *shared = (unsigned)shared_before(contract, *shared);
+    *shared = (unsigned)shared_before(contract, other, *shared);
 }
 
-size_t shared_after(const Contract *contract, size_t shared)
+static size_t grown(const Contract *contract, size_t shared)
 {
     const size_t unit = PTXOPT_CONTRACT_SHARED_UNIT, factor = shared_factor(contract);
     return factor == 1 ? shared : (shared + unit - 1) / unit * unit * factor;
 }
 
-size_t shared_before(const Contract *contract, size_t shared)
+size_t shared_after(const Contract *contract, size_t shared)
+{
+    return is_coarsened_form(contract, NULL) ? grown(contract, shared) : shared;
+}
+
+size_t shared_before(const Contract *contract, const void *other, size_t shared)
 {
     const size_t unit = PTXOPT_CONTRACT_SHARED_UNIT, factor = shared_factor(contract);
-    return factor == 1 ? shared : shared / factor / unit * unit;
+    return factor == 1 || !is_coarsened_form(contract, other) ? shared : shared / factor / unit * unit;
 }
 
 /* Threads of a block of the original, and of the coarsened kernel: in proportion, or of the only block there is. */
 static void proportion(const Contract *contract, int *before, int *after)
 {
     *before = *after = 1;
-    for (int d = 0; d < 3 && contract && contract->is_coarsened; d++) {
+    for (int d = 0; d < 3; d++) {
         int factor = (int)contract->words[WORD_FACTOR + d], known = (int)contract->words[WORD_BLOCK + d];
         *before *= known ? known : factor;
         *after *= known ? (known + factor - 1) / factor : 1;
     }
 }
 
-int threads_after(const Contract *contract, int threads)
+static int shrunk(const Contract *contract, int threads)
 {
     int before, after;
     proportion(contract, &before, &after);
     return threads % before == 0 ? threads / before * after : threads;
+}
+
+int threads_after(const Contract *contract, int threads)
+{
+    return is_coarsened_form(contract, NULL) ? shrunk(contract, threads) : threads;
 }
 
 /* Whether the contract allows a block of so many threads, as far as their number tells. */
@@ -302,17 +372,20 @@ static bool count_fits(const Contract *contract, int threads)
     for (int d = 0; d < 3; d++)
         if (words[WORD_FACTOR + d] > 1)
             before *= (int)words[WORD_UNIT];
-    return threads % before == 0 && (!words[WORD_WHOLE_WARPS] || threads_after(contract, threads) % WARP == 0);
+    return threads % before == 0 && (!words[WORD_WHOLE_WARPS] || shrunk(contract, threads) % WARP == 0);
 }
 
 void *query_threads(const Contract *contract, int *threads, size_t *shared)
 {
-    if (contract && contract->is_coarsened && contract->original && !count_fits(contract, *threads))
-        return contract->original;
-    *threads = threads_after(contract, *threads);
-    if (shared)
-        *shared = shared_after(contract, *shared);
-    return NULL;
+    if (!contract || !contract->is_coarsened)
+        return NULL;
+    bool fits = !contract->other || count_fits(contract, *threads);
+    if (fits) {
+        *threads = shrunk(contract, *threads);
+        if (shared)
+            *shared = grown(contract, *shared);
+    }
+    return form_of(contract, fits);
 }
 
 void *query_launch(const Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared)
@@ -321,15 +394,17 @@ void *query_launch(const Contract *contract, unsigned grid[3], unsigned block[3]
     LaunchShape adapted = shape_of(grid, block, *shared);
     if (!contract || !contract->is_coarsened)
         return NULL;
-    if (!shape_adapt(contract, &adapted, why, sizeof why))
-        return contract->original;
-    shape_put(&adapted, grid, block, shared);
-    return NULL;
+    bool fits = shape_adapt(contract, &adapted, why, sizeof why);
+    if (fits)
+        shape_put(&adapted, grid, block, shared);
+    return form_of(contract, fits);
 }
 
 int threads_before(const Contract *contract, int threads)
 {
     int before, after;
+    if (!is_coarsened_form(contract, NULL))
+        return threads;
     proportion(contract, &before, &after);
     if (before == after)
         return threads;

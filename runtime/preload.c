@@ -170,8 +170,8 @@ UNLOAD(cuLibraryUnload)
 /* The function that is launched instead of this one; the launch is changed to what it needs. */
 static void *launch_target(void *function, unsigned grid[3], unsigned block[3], unsigned *shared)
 {
-    Contract *contract = contract_of(function);
-    return launch_decide(contract, grid, block, shared) == LAUNCH_ORIGINAL ? contract->original : function;
+    void *other = launch_decide(contract_of(function), grid, block, shared);
+    return other ? other : function;
 }
 
 #define LAUNCH(NAME)                                                                                                   \
@@ -220,8 +220,8 @@ static KernelNode node_adapted(const KernelNode *given, bool has_kernel)
 {
     KernelNode node = node_copy(given, has_kernel);
     Contract *contract = contract_of(has_kernel && !node.function ? node.kernel : node.function);
-    if (launch_decide(contract, node.grid, node.block, &node.shared) == LAUNCH_ORIGINAL)
-        node_set_original(&driver, contract, &node, has_kernel);
+    if (launch_decide(contract, node.grid, node.block, &node.shared))
+        node_set_other(&driver, contract, &node, has_kernel);
     return node;
 }
 
@@ -259,7 +259,7 @@ SET_INSTANCE_NODE(cuGraphExecKernelNodeSetParams_v2, true)
 static void node_before(KernelNode *node, bool has_kernel)
 {
     const Contract *contract = contract_of(has_kernel && !node->function ? node->kernel : node->function);
-    launch_before(contract, node->grid, node->block, &node->shared);
+    launch_before(contract, NULL, node->grid, node->block, &node->shared);
 }
 
 #define GET_NODE(NAME, HAS_KERNEL)                                                                                     \
@@ -337,21 +337,21 @@ OWN(int, cuFuncGetAttribute, int *value, int attribute, void *function)
 OWN(int, cuFuncSetAttribute, void *function, int attribute, int value)
 {
     int error = real_cuFuncSetAttribute() ? real_cuFuncSetAttribute()(function, attribute, value) : NOT_FOUND;
-    return error ? error : original_set(&driver, contract_of(function), attribute, value, -1);
+    return error ? error : other_set(&driver, contract_of(function), attribute, value, -1);
 }
 
 OWN(int, cuKernelSetAttribute, int attribute, int value, void *kernel, int device)
 {
     int error = real_cuKernelSetAttribute() ? real_cuKernelSetAttribute()(attribute, value, kernel, device) : NOT_FOUND;
-    return error ? error : original_set(&driver, contract_of(kernel), attribute, value, device);
+    return error ? error : other_set(&driver, contract_of(kernel), attribute, value, device);
 }
 
 /* The function that a query is about; the threads of a block, and its shared memory unless 'shared' is NULL, are
  * changed to what it needs. */
 static void *asked_by_threads(void *function, int *threads, size_t *shared)
 {
-    void *original = query_threads(contract_of(function), threads, shared);
-    return original ? original : function;
+    void *other = query_threads(contract_of(function), threads, shared);
+    return other ? other : function;
 }
 
 OWN(int, cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, void *function, int threads, size_t shared)
@@ -375,8 +375,8 @@ OWN(int, cuOccupancyAvailableDynamicSMemPerBlock, size_t *shared, void *function
     __typeof__(&cuOccupancyAvailableDynamicSMemPerBlock) real = real_cuOccupancyAvailableDynamicSMemPerBlock();
     void *asked_for = asked_by_threads(function, &threads, NULL);
     int error = real ? real(shared, asked_for, blocks, threads) : NOT_FOUND;
-    if (!error && asked_for == function)
-        *shared = shared_before(contract_of(function), *shared);
+    if (!error)
+        *shared = shared_before(contract_of(function), asked_for == function ? NULL : asked_for, *shared);
     return error;
 }
 
@@ -384,8 +384,8 @@ OWN(int, cuOccupancyAvailableDynamicSMemPerBlock, size_t *shared, void *function
     OWN(int, NAME, int *answer, void *function, const DriverConfig *config)                                            \
     {                                                                                                                  \
         DriverConfig adapted = *config;                                                                                \
-        void *original = query_launch(contract_of(function), adapted.grid, adapted.block, &adapted.shared);            \
-        return real_##NAME() ? real_##NAME()(answer, original ? original : function, &adapted) : NOT_FOUND;            \
+        void *other = query_launch(contract_of(function), adapted.grid, adapted.block, &adapted.shared);               \
+        return real_##NAME() ? real_##NAME()(answer, other ? other : function, &adapted) : NOT_FOUND;                  \
     }
 
 CLUSTERS(cuOccupancyMaxActiveClusters)

@@ -2,7 +2,8 @@
  *
  * ptxopt-launch.h  the rule, for programs that launch kernels themselves
  * contracts.c      the contracts of loaded kernels, and counts of launches
- * link_adapter.c   linked into programs by ptxopt-nvcc: wraps the launch functions of the CUDA runtime
+ * link_adapter.c   in each object that ptxopt-nvcc compiles, by embed.awk, or linked into programs: takes the place of
+ *                  the launch functions of the CUDA runtime
  * preload.c        preloaded: wraps those of the driver */
 #ifndef PTXOPT_RUNTIME_H
 #define PTXOPT_RUNTIME_H
@@ -12,15 +13,18 @@
 #include "abi/abi.h"
 #include "runtime/ptxopt-launch.h"
 
-/* What is known of one kernel: found once, then only read. */
+/* What is known of one kernel: found once, then only read. A coarsened kernel has two forms, and the program's kernel is
+ * one of them: the coarsened one (its contract is __ptxopt_launch_KERNEL, the original KERNEL__ptxopt_original, if it was
+ * kept), or the original (__ptxopt_beside_KERNEL and KERNEL__ptxopt_coarsened). */
 typedef struct Contract {
     char *kernel;
-    bool is_coarsened;
+    bool is_coarsened;  /* it has a contract */
+    bool is_beside;     /* the program's kernel is the original */
     uint32_t words[PTXOPT_CONTRACT_WORDS];
-    void *original; /* the driver's handle of the original kernel, if the module has kept it; or NULL */
-    bool is_of_library; /* 'original' is a kernel of a library, not a function of a module */
+    void *other;        /* the driver's handle of the other form; or NULL */
+    bool is_of_library; /* 'other' is a kernel of a library, not a function of a module */
     const struct Driver *driver;
-    void *function;     /* the coarsened kernel itself, if its dynamic shared memory grows: as 'original' */
+    void *function;     /* the coarsened form, if its dynamic shared memory grows: as 'other' */
     size_t most_shared; /* that has been asked for */
     unsigned long adapted, originals; /* launches */
     struct Contract *next;
@@ -69,30 +73,29 @@ bool contract_same(const Contract *one, const Contract *other);
 void contract_keep(Contract *contract);
 void contract_free(Contract *contract);
 
-typedef enum Verdict { LAUNCH_AS_GIVEN, LAUNCH_ADAPTED, LAUNCH_ORIGINAL } Verdict;
-
-/* Decides about one launch, adapts its grid, block and bytes of dynamic shared memory, and counts it. A launch that the
- * contract forbids ends the program with a message, unless there is the original kernel. 'contract' may be NULL:
- * nothing is known, as for a kernel that was not coarsened. */
-Verdict launch_decide(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared);
-/* The launch of the original kernel, from the one that a node of a graph has. */
-void launch_before(const Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared);
+/* Decides about one launch, adapts its grid, block and bytes of dynamic shared memory, and counts it. Returns the kernel's
+ * other form if that is to be launched, or NULL: the program's own. A launch that the contract forbids ends the program
+ * with a message, unless there is the original kernel. 'contract' may be NULL: nothing is known, as for a kernel that
+ * was not coarsened. */
+void *launch_decide(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared);
+/* The launch of the original kernel, from the one that a node of a graph has. 'other': the node's kernel is that. */
+void launch_before(const Contract *contract, const void *other, unsigned grid[3], unsigned block[3], unsigned *shared);
 
 /* A node as a program gives it; 'has_kernel': with the end that only newer versions have. */
 KernelNode node_copy(const KernelNode *given, bool has_kernel);
-/* The node launches the original. */
-void node_set_original(const Driver *driver, const Contract *contract, KernelNode *node, bool has_kernel);
-/* What the program sets for the kernel holds for its original, too. A device below 0: the current one. */
-int original_set(const Driver *driver, const Contract *contract, int attribute, int value, int device);
+/* The node launches the other form. */
+void node_set_other(const Driver *driver, const Contract *contract, KernelNode *node, bool has_kernel);
+/* What the program sets for its kernel holds for the other form, too. A device below 0: the current one. */
+int other_set(const Driver *driver, const Contract *contract, int attribute, int value, int device);
 
-/* Queries are about the kernel that such a launch would run: the original, or NULL: the coarsened one, with the launch
+/* Queries are about the kernel that such a launch would run: the other form, or NULL: the program's own, with the launch
  * that this needs. Of some, only the number of threads and the shared memory ('shared' may be NULL) are known. */
 void *query_launch(const Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared);
 void *query_threads(const Contract *contract, int *threads, size_t *shared);
-/* The dynamic shared memory of the coarsened kernel, and of the original. */
+/* From the dynamic shared memory of a form (the program's own, or 'other') to the original's. */
+size_t shared_before(const Contract *contract, const void *other, size_t shared);
+/* The same for the program's own kernel, and back: the shared memory, and the threads, in proportion. */
 size_t shared_after(const Contract *contract, size_t shared);
-size_t shared_before(const Contract *contract, size_t shared);
-/* In proportion. */
 int threads_after(const Contract *contract, int threads);
 int threads_before(const Contract *contract, int threads);
 

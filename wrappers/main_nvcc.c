@@ -21,7 +21,7 @@ static const char *find_ptxas(Arena *arena, const char *first, const char **erro
     return find_real(arena, "ptxas", "PTXOPT_REAL_PTXAS", first, error);
 }
 
-/* BACK_CALL [strict] [keep] [flag WORD]... [mine FILE]... -- ptxas ARGUMENT... */
+/* BACK_CALL [strict] [beside] [keep] [flag WORD]... [mine FILE]... -- ptxas ARGUMENT... */
 static int run_back_call(Arena *arena, int argc, char **argv)
 {
     Flags flags = {0};
@@ -31,6 +31,8 @@ static int run_back_call(Arena *arena, int argc, char **argv)
     for (; at + 1 < argc && strcmp(argv[at], "--") != 0; at++) {
         if (strcmp(argv[at], "strict") == 0)
             flags.is_strict = true;
+        else if (strcmp(argv[at], "beside") == 0)
+            flags.keeps_names = true;
         else if (strcmp(argv[at], "keep") == 0)
             assembling.kept = true;
         else if (strcmp(argv[at], "flag") == 0)
@@ -55,11 +57,12 @@ static int run_back_call(Arena *arena, int argc, char **argv)
     return assemble(arena, &assembling);
 }
 
-static const char *back_call(Arena *arena, const NvccLine *line)
+static const char *back_call(Arena *arena, const NvccLine *line, bool keeps_names)
 {
     Buf text = {0};
     buf_printf(&text, "%s %s", word_quoted(arena, own_path(arena)), BACK_CALL);
-    buf_printf(&text, "%s%s", line->is_strict ? " strict" : "", line->keeps ? " keep" : "");
+    buf_printf(&text, "%s%s%s", line->is_strict ? " strict" : "", keeps_names ? " beside" : "",
+               line->keeps ? " keep" : "");
     for (size_t i = 0; i < line->flags.count; i++)
         buf_printf(&text, " flag %s", word_quoted(arena, line->flags.data[i]));
     for (size_t i = 0; i < line->ptx_files.count; i++)
@@ -212,13 +215,14 @@ static int run(Arena *arena, int argc, char **argv)
     if (adapts) {
         words_add(arena, &line.flags, "-keep-original");
         words_add(arena, &flags.words, "-keep-original");
+        flags.keeps_names = true;
     }
     if (!line.asks_only) {
         words_add(arena, &command, "--ptxas-prefix");
-        words_add(arena, &command, back_call(arena, &line));
+        words_add(arena, &command, back_call(arena, &line, adapts));
     }
     if (adapts && (!line.asks_only || line.is_dryrun))
-        error = adapter_add(arena, &line, &command);
+        error = adapter_add(arena, &command);
     if (error) {
         say("error", "%s", error);
         return 1;

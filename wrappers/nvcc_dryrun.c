@@ -17,6 +17,7 @@
 #define FLAG "--ptxopt-flag="
 #define JUDGE "--ptxopt-judge="
 #define STRICT "--ptxopt-strict"
+#define KEEPS_NAMES "--ptxopt-beside"
 
 /* What follows the prefix, or NULL. */
 static const char *after(const char *word, const char *prefix)
@@ -64,7 +65,8 @@ static const char *step_of(Arena *arena, const Step *step, const char *compiler)
     buf_printf(&text, " %s", word_quoted(arena, arena_printf(arena, PROGRAM "%s", own_path(arena))));
     buf_printf(&text, " %s", word_quoted(arena, arena_printf(arena, COMPILER "%s", compiler)));
     buf_printf(&text, " %s", word_quoted(arena, arena_printf(arena, PTXAS "%s", step->ptxas)));
-    buf_printf(&text, " %s%s%s", STAMP, buf_text(&stamp), step->flags->is_strict ? " " STRICT : "");
+    buf_printf(&text, " %s%s%s%s", STAMP, buf_text(&stamp), step->flags->is_strict ? " " STRICT : "",
+               step->flags->keeps_names ? " " KEEPS_NAMES : "");
     for (size_t i = 0; i < step->flags->words.count; i++)
         buf_printf(&text, " %s", word_quoted(arena, arena_printf(arena, FLAG "%s", step->flags->words.data[i])));
     for (size_t i = 0; i < step->judge->count; i++)
@@ -117,6 +119,8 @@ int run_compiler(Arena *arena, int argc, char **argv)
             words_add(arena, &judge, value);
         else if (strcmp(argv[i], STRICT) == 0)
             flags.is_strict = true;
+        else if (strcmp(argv[i], KEEPS_NAMES) == 0)
+            flags.keeps_names = true;
         else if (!after(argv[i], STAMP))
             words_add(arena, &command, argv[i]);
         if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)

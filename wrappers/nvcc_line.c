@@ -18,10 +18,6 @@ static const char *const common_names[] = {"arch", "entry", "help", "o", "O0", "
 static const char *const asking_names[] = {"dryrun", "version", "V", "help", "h", "list-gpu-code", "code-ls",
                                            "list-gpu-arch", "arch-ls", "clean-targets", "clean"};
 
-/* What ends before linking, or links no program. */
-static const char *const early_names[] = {"c", "compile", "dc", "device-c", "dw", "device-w", "E", "preprocess", "M",
-                                          "MM", "generate-dependencies", "cuda", "lib", "dlink", "device-link", "ptx",
-                                          "cubin", "fatbin", "optix-ir", "ltoir"};
 static const char *const module_names[] = {"ptx", "cubin", "fatbin"};
 
 /* Options whose value is the next word, which otherwise could be taken for an input. */
@@ -145,7 +141,6 @@ static void take_plain(Arena *arena, NvccLine *line, const char *word)
     line->is_dryrun |= word_option(word, "dryrun") != NULL;
     line->makes_ptx |= word_option(word, "ptx") != NULL;
     line->makes_module |= word_is_one_of(word, module_names, COUNT_OF(module_names));
-    line->links &= !word_is_one_of(word, early_names, COUNT_OF(early_names));
     line->keeps |= word_option(word, "keep") || word_option(word, "save-temps");
     line->links_late |= optimizes_late || (word[0] == '-' && strstr(word, "lto_"));
     line->has_prefix |= word_option(word, "ptxas-prefix") != NULL;
@@ -159,7 +154,6 @@ static void take_plain(Arena *arena, NvccLine *line, const char *word)
 void nvcc_line_parse(Arena *arena, const Words *words, NvccLine *line)
 {
     bool open = false;
-    line->links = true;
     for (size_t i = 0; i < words->count; i++) {
         size_t first = i;
         const char *value;

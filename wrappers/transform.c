@@ -44,5 +44,11 @@ int transform(Arena *arena, const Request *request, const char *input, const cha
     words_add(arena, &line, output);
     words_add(arena, &line, "--");
     words_add(arena, &line, input);
-    return run_function(run_program, &(Call){&line, request->ptxas}, log);
+    int status = run_function(run_program, &(Call){&line, request->ptxas}, log);
+    if (!request->flags->keeps_names || (status != 0 && status != 3))
+        return status;
+    const char *error = put_beside(arena, output);
+    if (error)
+        buf_printf(&log->errors, "ptxopt: error: cannot rename kernels in '%s': %s\n", output, error);
+    return error ? 1 : status;
 }

@@ -3,7 +3,7 @@
  * ptxopt-ptxas has the command line of ptxas; ptxopt-nvcc has that of nvcc, which calls it back in place of ptxas.
  *
  * The files in the order of their calls, each calling only those above it: words.c, find.c, process.c; flags.c,
- * ptxas_line.c; transform.c; assemble.c; nvcc_line.c, nvcc_adapt.c, nvcc_dryrun.c; main_ptxas.c and main_nvcc.c. */
+ * ptxas_line.c; beside.c; transform.c; assemble.c; nvcc_line.c, nvcc_adapt.c, nvcc_dryrun.c; main_ptxas.c and main_nvcc.c. */
 #ifndef PTXOPT_WRAPPERS_H
 #define PTXOPT_WRAPPERS_H
 
@@ -83,6 +83,7 @@ typedef struct Flags {
     bool is_default;     /* nobody asked for anything */
     bool is_strict;      /* failing is an error */
     bool coarsens;       /* launches must be adapted */
+    bool keeps_names;    /* a coarsened kernel is beside its original, which keeps the name (beside.c) */
     bool tries_knobs;    /* options of ptxas are found that must be given with the result */
     const char *problem; /* what is wrong with the words; or NULL */
 } Flags;
@@ -106,6 +107,11 @@ typedef struct PtxasLine {
 
 /* Returns NULL, or what is wrong; ptxas then has its own message for it. */
 const char *ptxas_line_parse(Arena *arena, const Words *words, PtxasLine *line);
+
+/* beside.c: names of coarsened kernels in host code that adapts its launches. */
+
+/* Renames the kernels in a file of PTX that 'ptxopt -keep-original' wrote. Returns NULL, or what went wrong. */
+const char *put_beside(Arena *arena, const char *path);
 
 /* transform.c: ptxopt on one file. */
 
@@ -152,7 +158,6 @@ typedef struct NvccLine {
     bool is_dryrun;
     bool makes_ptx;    /* -ptx */
     bool makes_module; /* device code alone: -ptx, -cubin, -fatbin */
-    bool links;        /* makes a program or a shared library */
     bool keeps;        /* -keep, -save-temps */
     bool links_late;   /* code is optimized when linking */
     bool has_prefix;   /* --ptxas-prefix */
@@ -179,9 +184,8 @@ int run_compiler(Arena *arena, int argc, char **argv);
 
 /* nvcc_adapt.c: the launch adapter (runtime/) of programs that nvcc builds. */
 
-/* Adds to a command line of nvcc what makes the host code refer to the adapter, and links that. Returns NULL, or what
- * is missing. */
-const char *adapter_add(Arena *arena, const NvccLine *line, Words *command);
+/* Adds to a command line of nvcc what makes the host code have the adapter. Returns NULL, or what is missing. */
+const char *adapter_add(Arena *arena, Words *command);
 /* A file of ours, where it is installed or in the tree; NULL if there is none. */
 const char *find_own(Arena *arena, const char *name);
 

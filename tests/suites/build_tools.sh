@@ -199,15 +199,14 @@ same "nvcc: they do not go to ptxas" <(sed '/^--ptxas-prefix/,+1d' "$tmp/nvcc-wo
 try "nvcc: coarsening without adapted launches" 2 "$nvcc" -cubin -Xptxas -coarsen=2 k.cu -o k
 says "nvcc: coarsening without adapted launches: says why" 'say so with -Xptxopt -launches-adapted' "$errors"
 "$nvcc" -c -Xptxas -coarsen=2 k.cu -o k >/dev/null 2>&1
-says "nvcc: coarsened host code needs the adapter" 'ptxopt-adapted.h$' "$tmp/nvcc-words"
-result "nvcc: the adapter is not for compiling" "$(grep -e --wrap "$tmp/nvcc-words")"
-"$nvcc" -Xptxas -coarsen=2 k.cu -o k >/dev/null 2>&1
-says "nvcc: the adapter is linked" -e '--wrap=cudaLaunchKernel$' "$tmp/nvcc-words"
-says "nvcc: originals are kept" "flag '-keep-original'" "$tmp/nvcc-words"
+says "nvcc: coarsened host code has the adapter" "^'/.*/ptxopt-embedded.h'$" "$tmp/nvcc-words"
+says "nvcc: originals are kept, under their names" -e "-back-call beside .*flag '-keep-original'" "$tmp/nvcc-words"
+"$nvcc" -dlink -Xptxas -coarsen=2 k.o -o k >/dev/null 2>&1
+result "nvcc: linking needs no option" "$(grep -e -Xlinker -e '[.]a$' "$tmp/nvcc-words")"
 try "nvcc: coarsening never falls back" 1 "$nvcc" -Xptxas -coarsen=2 -Xptxopt -launches-adapted k.cu -o k
 try "nvcc: merging blocks needs no adapter" 0 "$nvcc" -cubin -Xptxas -coarsen=bx2 k.cu -o k
 "$nvcc" -c -Xptxopt -coarsen=2,-coarsen-level=block k.cu -o k >/dev/null 2>&1
-result "nvcc: merging blocks needs no adapter: none" "$(grep -e ptxopt-adapted -e keep-original "$tmp/nvcc-words")"
+result "nvcc: merging blocks needs no adapter: none" "$(grep -e ptxopt-embedded -e keep-original -e beside "$tmp/nvcc-words")"
 try "nvcc: a factor of 1 is no coarsening" 0 "$nvcc" -Xptxas -coarsen=1 k.cu -o k
 try "nvcc: wrong option" 2 "$nvcc" -Xptxopt -coarsne=2 k.cu
 says "nvcc: wrong option: one message" "^ptxopt-nvcc: error: unknown option '-coarsne=2'; did you mean '-coarsen'?\$" \
@@ -243,6 +242,8 @@ says "nvcc: -dryrun: ptxopt is in the compiler's step" -E \
     "^#\\$ '$tools/([.]{2}/)*wrappers/cicc' '--ptxopt-program=$nvcc' '--ptxopt-compiler=$tmp/fake/cicc' " "$errors"
 says "nvcc: -dryrun: its options are words of the step" -F \
     " --ptxopt-strict '--ptxopt-flag=-target-regs=40' '--ptxopt-judge=-O2' -a k.ii -o k.ptx" "$errors"
+"$nvcc" -Xptxas -coarsen=2 -dryrun k.cu >"$tmp/out" 2>"$tmp/coarsened"
+says "nvcc: -dryrun: names of kernels" -e " --ptxopt-beside '--ptxopt-flag=-coarsen=2'" "$tmp/coarsened"
 says "nvcc: -dryrun: other steps stay" -Fx '#$ ptxas k.ptx' "$errors"
 sed -n 's/^#\$ \(.*cicc.*\)/\1/p' "$errors" >step
 try "nvcc: the compiler's step, strict" 1 sh -c "$(cat step)"

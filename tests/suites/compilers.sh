@@ -64,6 +64,26 @@ else
     prints "CMake: without options" "^0 wrong" env LD_LIBRARY_PATH="$emulated" PTXOPT_LAUNCH_REPORT=1 \
         "$tmp/a build/plain"
     result "CMake: without options: nothing is adapted" "$(grep "^ptxopt" "$errors")"
+    # $1: name; $2...: options for CMake. A project that does not know about ptxopt.
+    natural() {
+        local name="$1" build="$tmp/natural" program block
+        shift
+        rm -rf "$build"
+        prints "CMake, $name: configured" "Generating done" cmake -S tests/compilers/natural -B "$build" \
+            -DLAUNCHING="$root/tests/launching" -DCMAKE_CUDA_COMPILER="$own/bin/ptxopt-nvcc" "$@"
+        prints "CMake, $name: built" "" cmake --build "$build" -j 2
+        for program in app units with_archive with_shared; do
+            for block in 128 127; do
+                prints "CMake, $name: $program, $block" "^0 wrong" env LD_LIBRARY_PATH="$emulated" \
+                    PTXOPT_LAUNCH_REPORT=1 "$build/$program" $block
+                result "CMake, $name: $program, $block: counted" "$(grep -c "^ptxopt: kernel" "$errors" | grep -v '^3$')"
+            done
+        done
+        prints "CMake, $name: mixed" "^0 wrong" env LD_LIBRARY_PATH="$emulated" PTXOPT_LAUNCH_REPORT=1 "$build/mixed"
+        result "CMake, $name: mixed: counted" "$(grep -q "reverse.*: [12] adapted" "$errors" || echo no)"
+    }
+    natural "flags of all" -DCMAKE_CUDA_FLAGS="-Xptxas=-coarsen=2"
+    ! command -v ninja >/dev/null || natural "flags of targets, Ninja" -DPER_TARGET=ON -G Ninja
     unset PTXOPT_REAL_NVCC
 fi
 

@@ -150,7 +150,7 @@ else
     echo "skip the CUDA headers' structures: no cuda.h"
 fi
 cp tests/launching/program.cu "$tmp/app.cu"
-cp tests/launching/launches.cu tests/launching/unit.cu tests/launching/other_unit.cu "$tmp"
+cp tests/launching/{launches,unit,other_unit,seen,unseen}.cu "$tmp"
 cd "$tmp" || exit 1
 # $1: name; $2...: the command.
 builds() {
@@ -206,12 +206,24 @@ builds "ptxopt-nvcc, compiled and linked apart" "$nvcc" -arch=sm_90 "${coarse[@]
 builds "ptxopt-nvcc, linked" "$nvcc" -cudart shared "${coarse[@]}" app.o -o apart
 builds "ptxopt-nvcc, threads with streams of their own" "$nvcc" -cudart shared -default-stream per-thread -arch=sm_90 \
     "${coarse[@]}" app.cu -o streams
-"$real" -cudart shared app.o -o wrong >"$tmp/out" 2>&1
-result "linking without the adapter fails" "$(grep -q 'undefined.*ptxopt_launch_adapter' "$tmp/out" ||
-    echo "it does not")"
+# The objects have the adapter in them, so that anything may link them.
+builds "linked by nvcc" "$real" -cudart shared app.o -o by-nvcc
+builds "linked by the host compiler" c++ app.o -o by-host -L"$emulated" -l:libcudart.so.13
+builds "in a static library" ar rc libapp.a app.o
+builds "linked from a static library" c++ -Wl,-u,main libapp.a -o by-archive -L"$emulated" -l:libcudart.so.13
+"$nvcc" -arch=sm_90 "${coarse[@]}" -c seen.cu -o seen.o >"$tmp/out" 2>"$errors"
+builds "without ptxopt" "$real" -arch=sm_90 -c unseen.cu -o unseen.o
+builds "objects with and without ptxopt" "$real" -cudart shared unseen.o seen.o -o mixed
+builds "a shared library" "$nvcc" -cudart shared -shared -Xcompiler -fPIC -arch=sm_90 "${coarse[@]}" seen.cu \
+    -o libseen.so
+builds "linked with a shared library" "$real" -cudart shared unseen.o -L. -lseen -Xlinker -rpath,"$tmp" -o mixed-shared
+echo 'int not_cuda(void) { return 1; }' >not_cuda.c
+builds "C code without CUDA" "$nvcc" "${coarse[@]}" -c not_cuda.c -o not_cuda.o
+# shellcheck disable=SC2086
+builds "C code without CUDA, linked without it" $CC -shared not_cuda.o -o libnot_cuda.so
 unset PTXOPT_LAUNCH_REPORT
 runs "nvcc alone: runs" 0 "^0 wrong, 1536 counted of 1536, at most 1024 threads, some time" ./plain
-for program in coarse apart inside; do
+for program in coarse apart inside by-nvcc by-host by-archive; do
     runs "$program: runs" 0 "^0 wrong, 1536 counted of 1536, at most 1024 threads, some time" PTXOPT_LAUNCH_REPORT=1 \
         ./$program 128
     sort "$errors" >"$tmp/counts"
@@ -226,6 +238,14 @@ END
     result "$program: they are counted, in a file" \
         "$(grep -c 'launches: 0 adapted, [13] of the original' "$tmp/report" | grep -v '^3$')"
     rm "$tmp/report"
+done
+# Launches that nothing adapts run the original.
+for program in mixed mixed-shared; do
+    runs "$program: launches from an object without ptxopt" 0 "^0 wrong, no error" PTXOPT_LAUNCH_REPORT=1 ./$program
+    result "$program: only the others are adapted" "$(diff - "$errors" <<'END'
+ptxopt: kernel '_Z7reversePKfPf': launches: 1 adapted, 0 of the original
+END
+)"
 done
 # NVIDIA's runtime does not work here, but says so.
 runs "NVIDIA's static runtime: ends with its own message" 1 "cudaMalloc.*: " ./static
@@ -268,7 +288,8 @@ builds "relocatable" "$nvcc" -cudart shared -rdc=true -arch=sm_90 "${coarse[@]}"
 builds "relocatable, first" "$nvcc" -dc -arch=sm_90 "${coarse[@]}" unit.cu -o unit.o
 builds "relocatable, second" "$nvcc" -dc -arch=sm_90 "${coarse[@]}" other_unit.cu -o other_unit.o
 builds "relocatable, linked" "$nvcc" -cudart shared -arch=sm_90 "${coarse[@]}" unit.o other_unit.o -o units-apart
-for program in units-plain units units-apart; do
+builds "relocatable, linked by nvcc" "$real" -cudart shared -arch=sm_90 unit.o other_unit.o -o units-by-nvcc
+for program in units-plain units units-apart units-by-nvcc; do
     for block in 128 127; do
         runs "$program, $block" 0 "^0 wrong, 0 different, all counted, weights 2 and 3" PTXOPT_LAUNCH_REPORT=1 \
             ./$program $block
