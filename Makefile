@@ -429,7 +429,8 @@ TO := $(DESTDIR)$(PREFIX)
 # Every file and link that `make install` makes, below PREFIX.
 INSTALLED := $(INSTALLED_PROGRAMS:%=bin/%) $(INSTALLED_MANUALS:docs/%=share/man/man1/%) \
     $(COMPLETIONS) $(addprefix include/,ptxopt.h ptxopt-launch.h ptxopt-adapted.h) \
-    $(addprefix lib/,ptxopt/cicc ptxopt/ptxopt-embedded.h libptxopt-launch.a libptxopt-launch.so libptxopt.a libptxopt.so.$(VERSION) $(SONAME) \
+    $(addprefix lib/,ptxopt/cicc ptxopt/ptxopt-embedded.h libptxopt-launch.a libptxopt-launch.so libptxopt.a \
+    libptxopt.so.$(VERSION) $(SONAME) \
     $(addprefix ptxopt/,$(patsubst $(OUT)/%,%,$(EMULATED_LIBRARIES))) \
     libptxopt.so $(addprefix pkgconfig/,ptxopt.pc ptxopt-launch.pc) \
     cmake/ptxopt/ptxopt-config.cmake cmake/ptxopt/ptxopt-config-version.cmake)

@@ -61,7 +61,7 @@ file == 2 && !/^\.L/ {
 }
 
 file == 3 && FNR == 1 {
-    print "/* Made from runtime/ by embed.awk; see there. Host code, after nvcc has taken it apart, is what this is for. */"
+    print "/* Made from runtime/ by embed.awk; see there. For host code that nvcc has taken apart. */"
     print "#if !defined(PTXOPT_EMBEDDED_H) && !defined(__CUDACC__)"
     print "#define PTXOPT_EMBEDDED_H"
     for (i = 1; i <= wrapped_count; i++)

@@ -1,5 +1,5 @@
-/* For compilers other than nvcc (-include): host code whose kernels may be coarsened refers to the launch adapter, so that
- * the program does not link without it. */
+/* For compilers other than nvcc (-include): host code whose kernels may be coarsened refers to the launch adapter, so
+ * that the program does not link without it. */
 #ifndef PTXOPT_ADAPTED_H
 #define PTXOPT_ADAPTED_H
 

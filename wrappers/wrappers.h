@@ -3,7 +3,8 @@
  * ptxopt-ptxas has the command line of ptxas; ptxopt-nvcc has that of nvcc, which calls it back in place of ptxas.
  *
  * The files in the order of their calls, each calling only those above it: words.c, find.c, process.c; flags.c,
- * ptxas_line.c; beside.c; transform.c; assemble.c; nvcc_line.c, nvcc_adapt.c, nvcc_dryrun.c; main_ptxas.c and main_nvcc.c. */
+ * ptxas_line.c; beside.c; transform.c; assemble.c; nvcc_line.c, nvcc_adapt.c, nvcc_dryrun.c;
+ * main_ptxas.c and main_nvcc.c. */
 #ifndef PTXOPT_WRAPPERS_H
 #define PTXOPT_WRAPPERS_H
 

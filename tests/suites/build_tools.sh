@@ -206,7 +206,8 @@ result "nvcc: linking needs no option" "$(grep -e -Xlinker -e '[.]a$' "$tmp/nvcc
 try "nvcc: coarsening never falls back" 1 "$nvcc" -Xptxas -coarsen=2 -Xptxopt -launches-adapted k.cu -o k
 try "nvcc: merging blocks needs no adapter" 0 "$nvcc" -cubin -Xptxas -coarsen=bx2 k.cu -o k
 "$nvcc" -c -Xptxopt -coarsen=2,-coarsen-level=block k.cu -o k >/dev/null 2>&1
-result "nvcc: merging blocks needs no adapter: none" "$(grep -e ptxopt-embedded -e keep-original -e beside "$tmp/nvcc-words")"
+result "nvcc: merging blocks needs no adapter: none" "$(grep -e ptxopt-embedded -e keep-orig -e beside \
+    "$tmp/nvcc-words")"
 try "nvcc: a factor of 1 is no coarsening" 0 "$nvcc" -Xptxas -coarsen=1 k.cu -o k
 try "nvcc: wrong option" 2 "$nvcc" -Xptxopt -coarsne=2 k.cu
 says "nvcc: wrong option: one message" "^ptxopt-nvcc: error: unknown option '-coarsne=2'; did you mean '-coarsen'?\$" \

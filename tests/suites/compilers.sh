@@ -76,7 +76,8 @@ else
             for block in 128 127; do
                 prints "CMake, $name: $program, $block" "^0 wrong" env LD_LIBRARY_PATH="$emulated" \
                     PTXOPT_LAUNCH_REPORT=1 "$build/$program" $block
-                result "CMake, $name: $program, $block: counted" "$(grep -c "^ptxopt: kernel" "$errors" | grep -v '^3$')"
+                result "CMake, $name: $program, $block: counted" \
+                    "$(grep -c "^ptxopt: kernel" "$errors" | grep -v '^3$')"
             done
         done
         prints "CMake, $name: mixed" "^0 wrong" env LD_LIBRARY_PATH="$emulated" PTXOPT_LAUNCH_REPORT=1 "$build/mixed"
