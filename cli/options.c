@@ -25,6 +25,7 @@ typedef enum OptionId {
     OPTION_ASSEMBLER,
     OPTION_XPTXAS,
     OPTION_KEEP_ORIGINAL,
+    OPTION_INPUT_NAME,
     OPTION_MISSING_OK,
     OPTION_SPILL,
     OPTION_KNOBS,
@@ -72,6 +73,7 @@ static const struct option long_options[] = {
     {"knobs", no_argument, NULL, OPTION_KNOBS},
     {"knobs-out", required_argument, NULL, OPTION_KNOBS_OUT},
     {"keep-original", no_argument, NULL, OPTION_KEEP_ORIGINAL},
+    {"input-name", required_argument, NULL, OPTION_INPUT_NAME},
     {"missing-ok", no_argument, NULL, OPTION_MISSING_OK},
     {"launch-out", required_argument, NULL, OPTION_LAUNCH_OUT},
     {"report", optional_argument, NULL, OPTION_REPORT},
@@ -209,6 +211,7 @@ static void read_option(Reader *reader, int id, const char *value)
     case OPTION_KNOBS: options->knobs = true; break;
     case OPTION_KNOBS_OUT: options->knobs_out = file_name(reader, id, value); break;
     case OPTION_KEEP_ORIGINAL: options->keep_original = true; break;
+    case OPTION_INPUT_NAME: options->input_name = value; break;
     case OPTION_MISSING_OK: options->missing_ok = true; break;
     case OPTION_REPORT_FORMAT:
         options->report_json = strcmp(value, "json") == 0;

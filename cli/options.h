@@ -91,6 +91,7 @@ typedef struct Options {
     bool spill;      /* -target-regs N may cost spills */
     bool knobs;      /* -target-regs may try options of the assembler */
     bool keep_original; /* of a coarsened kernel, as NAME__ptxopt_original */
+    const char *input_name; /* what the input was compiled from; or NULL */
     bool missing_ok; /* options for kernels that the module does not have are ignored */
     unsigned level;
     double search;  /* -search: seconds that the search for a form of one kernel may take; negative: not given */

@@ -22,7 +22,7 @@ const char *options_help(Arena *arena)
              "Usage: ptxopt [options] FILE.ptx        '-' reads standard input\n"
              "       ptxopt run [options] FILE.ptx LAUNCH.json\n"
              "       ptxopt cost [options] FILE.ptx LAUNCH.json\n"
-             "       ptxopt completion bash|zsh|fish\n"
+             "       ptxopt completion bash|zsh|fish [ptxopt-nvcc|ptxopt-ptxas]\n"
              "       ptxopt help [COMMAND|OPTION]\n"
              "\n"
              "Reads PTX, makes each thread do the work of several (thread coarsening), lowers the\n"
@@ -75,6 +75,8 @@ const char *options_help(Arena *arena)
     print_assembler(&text);
     buf_puts(&text,
              "  -Xptxas WORD                pass this word to ptxas, which then is the assembler; may be repeated\n"
+             "  -input-name FILE            messages and reports name this file, which the input was compiled from,\n"
+             "                              and its lines, if the input has them (-lineinfo)\n"
              "  -missing-ok                 ignore options for kernels that the module does not have\n"
              "  -O0 .. -O3                  how many forms to try (-O2)\n"
              "  -search SECONDS             how long to look for a form with fewer registers; the best\n"

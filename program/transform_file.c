@@ -80,6 +80,8 @@ ExitStatus transform_file(const Options *options)
     ExitStatus status = EXIT_INPUT;
     if (outputs_possible(arena, options)) {
         Source *source = source_read(arena, options->input, &error);
+        if (source && options->input_name)
+            source_compiled_from(arena, source, options->input_name);
         if (source)
             status = transform_source(arena, options, source);
         else

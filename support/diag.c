@@ -94,10 +94,10 @@ static void put_message(FILE *out, const char *format, va_list arguments)
     buf_free(&message);
 }
 
-static void print_line(const Diag *diag, Span span, Position position)
+static void print_line(const Diag *diag, Span span)
 {
     const Source *source = diag->source;
-    Span line = source_line_span(source, position.line);
+    Span line = source_line_span(source, source_text_position(source, span.begin).line);
     size_t start = line.begin, end = line.end;
     while (end > start && (source->text[end - 1] == '\r' || source->text[end - 1] == '\n'))
         end--;
@@ -123,11 +123,10 @@ void diag_report(Diag *diag, Severity severity, Span span, const char *format, .
 {
     if (!admit(diag, &severity))
         return;
-    Position position = {0, 0};
     if (diag->source) {
         if (span.begin > diag->source->size)
             span.begin = (uint32_t)diag->source->size;
-        position = source_position(diag->source, span.begin);
+        Position position = source_position(diag->source, span.begin);
         fprintf(diag->out, "%s:%u:%u: ", diag->source->path, position.line, position.column);
     } else
         fputs("ptxopt: ", diag->out);
@@ -137,7 +136,7 @@ void diag_report(Diag *diag, Severity severity, Span span, const char *format, .
     put_message(diag->out, format, arguments);
     va_end(arguments);
     if (diag->source)
-        print_line(diag, span, position);
+        print_line(diag, span);
 }
 
 void diag_report_plain(Diag *diag, Severity severity, const char *format, ...)

@@ -158,6 +158,13 @@ Span source_line_span(const Source *source, uint32_t line)
 
 Position source_position(const Source *source, uint32_t offset)
 {
+    Position position;
+    bool is_known = source->compiled_file && compiled_position(source, offset, &position);
+    return is_known ? position : source_text_position(source, offset);
+}
+
+Position source_text_position(const Source *source, uint32_t offset)
+{
     const LineMap *map = line_map(source);
     size_t low = 0, high = map->count; /* the line is in [low, high) */
     while (high - low > 1) {

@@ -17,6 +17,7 @@ typedef struct Source {
     char *text;       /* SOURCE_PADDING NULs after the last byte; may hold NULs inside */
     size_t size;      /* bytes, at most SOURCE_LIMIT where it was read from a file */
     struct LineMap *lines;
+    unsigned compiled_file; /* positions are those in this file of its .loc directives (compiled.c); or 0 */
 } Source;
 
 typedef struct Position {
@@ -32,6 +33,13 @@ Source *source_from_memory(Arena *arena, const char *path, const char *text, siz
 Source *source_read(Arena *arena, const char *path, const char **error);
 /* The line map is built when a position is first asked for: a file without a mistake never needs it. */
 Position source_position(const Source *source, uint32_t offset);
+/* The same in the text itself, whatever it was compiled from. */
+Position source_text_position(const Source *source, uint32_t offset);
+/* The source was compiled from the file of that name, which messages are to name: with its lines, where the source has
+ * them, or else as "PTX of NAME". */
+void source_compiled_from(Arena *arena, Source *source, const char *name);
+/* The place that an offset was compiled from; false if it is not known. */
+bool compiled_position(const Source *source, uint32_t offset, Position *position);
 /* Line 'line', from 1, with its line end. */
 Span source_line_span(const Source *source, uint32_t line);
 
