@@ -105,9 +105,12 @@ static int main_cost(Arena *arena, int argc, char **argv)
 static int main_completion(int argc, char **argv)
 {
     Buf text = {0};
-    bool known = argc == 3 && completion_print(argv[2], &text);
+    bool known = argc == 3   ? completion_print(argv[2], &text)
+                 : argc == 4 ? wrapper_completion_print(argv[2], argv[3], &text)
+                             : false;
     if (!known)
-        fprintf(stderr, "ptxopt: error: completion: expected bash, zsh or fish\n");
+        fprintf(stderr, "ptxopt: error: completion: expected bash, zsh or fish, and perhaps ptxopt-nvcc or "
+                        "ptxopt-ptxas\n");
     int status = known ? print_text(buf_text(&text)) : EXIT_USAGE;
     buf_free(&text);
     return status;

@@ -32,7 +32,18 @@ bash -c '. "$1"; COMP_WORDS=(ptxopt -coar) COMP_CWORD=1; _ptxopt; echo "${COMPRE
     COMP_WORDS=(ptxopt -stride u) COMP_CWORD=2; _ptxopt; echo "${COMPREPLY[@]}"
     COMP_WORDS=(ptxopt run -max) COMP_CWORD=2; _ptxopt; echo "${COMPREPLY[@]}"' - \
     "$root/usr/share/bash-completion/completions/ptxopt" >"$tmp/completed" 2>"$errors"
-printf "%s\n" "-coarsen -coarsen-level -coarsen-grid -coarsen-guards -coarsen-growth" unit -max-steps >"$tmp/wanted"
+# The wrappers: options of ptxopt where they are passed, and those of the real program, which its help names.
+mkdir -p "$tmp/fake"
+printf '#!/bin/sh\necho "--gpu-name <name>  (-arch)"\n' >"$tmp/fake/nvcc"
+chmod +x "$tmp/fake/nvcc"
+PTXOPT_REAL_NVCC="$tmp/fake/nvcc" bash -c '. "$1"; shopt -s progcomp; compopt() { :; }
+    COMP_WORDS=("$2" -Xptxopt -coarsen-l) COMP_CWORD=2; _ptxopt_nvcc; echo "${COMPREPLY[@]}"
+    COMP_WORDS=("$2" --gpu) COMP_CWORD=1; _ptxopt_nvcc; echo "${COMPREPLY[@]}"
+    COMP_WORDS=("$2" -a) COMP_CWORD=1; _ptxopt_nvcc; echo "${COMPREPLY[@]}"' - \
+    "$root/usr/share/bash-completion/completions/ptxopt-nvcc" "$root/usr/bin/ptxopt-nvcc" \
+    >>"$tmp/completed" 2>>"$errors"
+printf "%s\n" "-coarsen -coarsen-level -coarsen-grid -coarsen-guards -coarsen-growth" unit -max-steps \
+    -coarsen-level= --gpu-name -arch >"$tmp/wanted"
 result "completion in bash" "$(diff "$tmp/completed" "$tmp/wanted" | head -n 3)"
 for shell in zsh fish; do
     if command -v $shell >/dev/null; then
