@@ -422,12 +422,13 @@ INSTALLED_PROGRAMS := ptxopt ptxopt-ptxas ptxopt-nvcc
 INSTALLED_DOCUMENTS := README.md LICENSE docs/formats.md docs/emulator.md docs/library.md \
     docs/launching.md $(wildcard docs/*.schema.json)
 INSTALLED_MANUALS := $(wildcard docs/*.1)
-COMPLETIONS := share/bash-completion/completions/ptxopt share/zsh/site-functions/_ptxopt \
-    share/fish/vendor_completions.d/ptxopt.fish
+COMPLETED := ptxopt ptxopt-nvcc ptxopt-ptxas
+COMPLETIONS := $(COMPLETED:%=share/bash-completion/completions/%) $(COMPLETED:%=share/zsh/site-functions/_%) \
+    $(COMPLETED:%=share/fish/vendor_completions.d/%.fish)
 TO := $(DESTDIR)$(PREFIX)
 
 # Every file and link that `make install` makes, below PREFIX.
-INSTALLED := $(INSTALLED_PROGRAMS:%=bin/%) $(INSTALLED_MANUALS:docs/%=share/man/man1/%) \
+INSTALLED := $(INSTALLED_PROGRAMS:%=bin/%) bin/ptxopt-ptxas-blackwell $(INSTALLED_MANUALS:docs/%=share/man/man1/%) \
     $(COMPLETIONS) $(addprefix include/,ptxopt.h ptxopt-launch.h ptxopt-adapted.h) \
     $(addprefix lib/,ptxopt/cicc ptxopt/ptxopt-embedded.h libptxopt-launch.a libptxopt-launch.so libptxopt.a \
     libptxopt.so.$(VERSION) $(SONAME) \
@@ -444,10 +445,11 @@ fill = sed -e 's/@VERSION@/$(VERSION)/g' -e 's/@WRAPPED@/$(WRAPPED)/' -e 's/@SON
     chmod 644 $(2)
 
 install: $(PROGRAM) $(WRAPPERS) $(PUBLIC) $(ADAPTER) $(EMBEDDED) $(PRELOAD) $(EMULATED_LIBRARIES)
-	install -d $(dir $(COMPLETIONS:%=$(TO)/%))
+	install -d $(sort $(dir $(COMPLETIONS:%=$(TO)/%)))
 	install -d $(TO)/lib/ptxopt/emulated/static
 	install -d $(TO)/bin $(TO)/include $(TO)/lib/pkgconfig $(TO)/lib/cmake/ptxopt $(TO)/share/man/man1 $(TO)/$(DOCUMENTS)
 	install -s -m 755 $(PROGRAM) $(WRAPPERS) $(TO)/bin
+	ln -sf ptxopt-ptxas $(TO)/bin/ptxopt-ptxas-blackwell
 	install -m 755 wrappers/cicc $(TO)/lib/ptxopt
 	install -m 644 $(EMBEDDED) $(TO)/lib/ptxopt
 	install -s -m 644 $(filter-out %.a,$(EMULATED_LIBRARIES)) $(TO)/lib/ptxopt/emulated
@@ -466,9 +468,12 @@ install: $(PROGRAM) $(WRAPPERS) $(PUBLIC) $(ADAPTER) $(EMBEDDED) $(PRELOAD) $(EM
 	$(call fill,runtime/ptxopt-launch.pc.in,$(TO)/lib/pkgconfig/ptxopt-launch.pc)
 	$(call fill,library/ptxopt-config.cmake.in,$(TO)/lib/cmake/ptxopt/ptxopt-config.cmake)
 	$(call fill,library/ptxopt-config-version.cmake.in,$(TO)/lib/cmake/ptxopt/ptxopt-config-version.cmake)
-	./$(PROGRAM) completion bash >$(TO)/$(word 1,$(COMPLETIONS))
-	./$(PROGRAM) completion zsh >$(TO)/$(word 2,$(COMPLETIONS))
-	./$(PROGRAM) completion fish >$(TO)/$(word 3,$(COMPLETIONS))
+	for program in $(COMPLETED); do \
+	    other=$${program#ptxopt}; other=$${other:+ptxopt$$other}; \
+	    ./$(PROGRAM) completion bash $$other >$(TO)/share/bash-completion/completions/$$program && \
+	    ./$(PROGRAM) completion zsh $$other >$(TO)/share/zsh/site-functions/_$$program && \
+	    ./$(PROGRAM) completion fish $$other >$(TO)/share/fish/vendor_completions.d/$$program.fish || exit 1; \
+	done
 	chmod 644 $(COMPLETIONS:%=$(TO)/%)
 	install -m 644 $(INSTALLED_MANUALS) $(TO)/share/man/man1
 	install -m 644 $(INSTALLED_DOCUMENTS) $(TO)/$(DOCUMENTS)

@@ -6,6 +6,7 @@
 #include "cli/cost_command.h"
 #include "cli/emulate.h"
 #include "cli/input.h"
+#include "cli/kernel_name.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/report.h"

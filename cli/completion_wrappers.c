@@ -6,7 +6,7 @@
 #include "cli/options.h"
 
 /* The options in the help of NVIDIA's programs: --entry, and the short form in parentheses. */
-#define OPTIONS_OF_HELP "sed -n 's/^\\(--[A-Za-z-]*\\).*/\\1/p; s/^--.*(\\(-[A-Za-z-]*\\)).*/\\1/p'"
+#define OPTIONS_OF_HELP "sed -n 'h; s/^\\(--[A-Za-z-]*\\).*/\\1/p; g; s/^--.*(\\(-[A-Za-z-]*\\)).*/\\1/p'"
 
 /* Options of ptxopt, and of the wrapper, that -Xptxopt and -Xptxas pass. */
 static void print_options(Buf *out)

@@ -1,11 +1,11 @@
 /* The launches of the CUDA runtime, static or shared, as host code of nvcc and clang makes them, adapted by the
  * contracts of the loaded kernels. The functions below take the place of the runtime's: in objects that ptxopt-nvcc
- * compiles, which have all of this in them and refer to it by other names (embed.awk; PTXOPT_EMBEDDED), or in a whole
- * program, linked with --wrap for each function.
+ * compiles, which have all of this in them and refer to it by other names (embed.awk; PTXOPT_EMBEDDED), or in a
+ * whole program, linked with --wrap for each function.
  *
- * Host code names a kernel by the address of its host function, or by a handle that it got for that address. The first
- * launch of each asks the driver for the contract. Functions that a version of the runtime lacks, and those of a program
- * without it, are NULL. */
+ * Host code names a kernel by the address of its host function, or by a handle that it got for that address. The
+ * first launch of each asks the driver for the contract. Functions that a version of the runtime lacks, and those of
+ * a program without it, are NULL. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

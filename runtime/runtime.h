@@ -13,9 +13,9 @@
 #include "abi/abi.h"
 #include "runtime/ptxopt-launch.h"
 
-/* What is known of one kernel: found once, then only read. A coarsened kernel has two forms, and the program's kernel
- * is one of them: the coarsened one (its contract is __ptxopt_launch_KERNEL, the original KERNEL__ptxopt_original, if it
- * was kept), or the original (__ptxopt_beside_KERNEL and KERNEL__ptxopt_coarsened). */
+/* What is known of one kernel: found once, then only read. A coarsened kernel has two forms, and the program's
+ * kernel is one of them: the coarsened one (its contract is __ptxopt_launch_KERNEL, the original
+ * KERNEL__ptxopt_original, if it was kept), or the original (__ptxopt_beside_KERNEL and KERNEL__ptxopt_coarsened). */
 typedef struct Contract {
     char *kernel;
     bool is_coarsened;  /* it has a contract */
@@ -74,9 +74,9 @@ void contract_keep(Contract *contract);
 void contract_free(Contract *contract);
 
 /* Decides about one launch, adapts its grid, block and bytes of dynamic shared memory, and counts it. Returns the
- * kernel's other form if that is to be launched, or NULL: the program's own. A launch that the contract forbids ends the program
- * with a message, unless there is the original kernel. 'contract' may be NULL: nothing is known, as for a kernel that
- * was not coarsened. */
+ * kernel's other form if that is to be launched, or NULL: the program's own. A launch that the contract forbids ends
+ * the program with a message, unless there is the original kernel. 'contract' may be NULL: nothing is known, as for
+ * a kernel that was not coarsened. */
 void *launch_decide(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared);
 /* The launch of the original kernel, from the one that a node of a graph has. 'other': the node's kernel is that. */
 void launch_before(const Contract *contract, const void *other, unsigned grid[3], unsigned block[3], unsigned *shared);
@@ -89,7 +89,8 @@ void node_set_other(const Driver *driver, const Contract *contract, KernelNode *
 int other_set(const Driver *driver, const Contract *contract, int attribute, int value, int device);
 
 /* Queries are about the kernel that such a launch would run: the other form, or NULL: the program's own, with the
- * launch that this needs. Of some, only the number of threads and the shared memory ('shared' may be NULL) are known. */
+ * launch that this needs. Of some, only the number of threads and the shared memory ('shared' may be NULL) are
+ * known. */
 void *query_launch(const Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared);
 void *query_threads(const Contract *contract, int *threads, size_t *shared);
 /* From the dynamic shared memory of a form (the program's own, or 'other') to the original's. */

@@ -22,6 +22,7 @@ typedef enum State {
 typedef struct Input {
     size_t word;      /* index among those of the command line */
     const char *name; /* as given */
+    const char *shown; /* in messages: what nvcc compiled it from; or 'name' */
     const char *path; /* a regular file: 'name', or a copy of what came through a pipe */
     const char *made; /* by ptxopt */
     Words knobs;      /* options of ptxas for that */
@@ -82,6 +83,27 @@ static bool belongs_to_nvcc(const Assembling *assembling, const char *path)
     return is_temporary || assembling->kept;
 }
 
+/* The source that nvcc compiled a file from: saxpy.cu, for tmpxft_0000203f_00000000-6_saxpy.ptx, or
+ * saxpy.compute_90.ptx, which it was told to keep. NULL if it is none of them. */
+static const char *source_of(const Assembling *assembling, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *found = NULL;
+    size_t longest = 0;
+    if (strncmp(name, "tmpxft_", 7) == 0)
+        for (int i = 0; i < 3 && strchr(name, '_'); i++)
+            name = strchr(name, '_') + 1;
+    for (size_t i = 0; assembling->sources && i < assembling->sources->count; i++) {
+        const char *source = assembling->sources->data[i], *last = strrchr(source, '/');
+        const char *base = last ? last + 1 : source, *dot = strrchr(base, '.');
+        size_t length = dot ? (size_t)(dot - base) : strlen(base);
+        if (length > longest && strncmp(name, base, length) == 0 && name[length] == '.') {
+            found = source;
+            longest = length;
+        }
+    }
+    return found;
+}
+
 /* Standard input and pipes can be read only once. */
 static bool make_regular(Call *call, Input *input, size_t number)
 {
@@ -136,7 +158,14 @@ static void input_transform(Call *call, Input *input, size_t number)
     const char *slash = strrchr(input->name, '/');
     input->made = arena_printf(arena, "%s/%zu-%s", call->folder, number, slash ? slash + 1 : input->name);
     const char *knobs = input->flags.tries_knobs ? arena_printf(arena, "%s.options", input->made) : NULL;
-    Request request = {&input->flags, &call->line.judge, call->line.arch, assembling->ptxas, knobs};
+    if (assembling->names)
+        names_note(arena, assembling->names, input->original);
+    Request request = {.flags = &input->flags,
+                       .judge = &call->line.judge,
+                       .arch = call->line.arch,
+                       .ptxas = assembling->ptxas,
+                       .source = input->shown != input->name ? input->shown : NULL,
+                       .knobs = knobs};
     int status = transform(arena, &request, input->path, input->made, &input->log);
     if (status != 0 && (status != 3 || input->flags.is_strict)) {
         input_fail(input, arena_printf(arena, "ptxopt ended with exit status %d", status));
@@ -221,36 +250,25 @@ static void restore(Call *call)
     }
 }
 
-/* The real ptxas on the originals, and warnings only if it finds nothing wrong with them itself. */
-static int assemble_originals(Call *call)
+/* The real ptxas on the originals, and warnings only if it finds nothing wrong with them itself. 'tries': for its
+ * status and its errors alone. */
+static int assemble_originals(Call *call, bool tries)
 {
     Words command = real_command(call, true);
     Log log = {0};
     int status = run_command(call->arena, &command, &log);
     name_inputs(call, &log);
+    if (status == 0 && tries) {
+        log_free(&log);
+        return 0;
+    }
     if (status == 0)
         print_logs(call, STATE_FAILED);
     for (size_t i = 0; status == 0 && i < call->line.inputs.count; i++)
         if (call->inputs[i].state == STATE_FAILED)
-            say("warning", "%s is assembled unchanged: %s", call->inputs[i].name, call->inputs[i].failure);
+            say("warning", "%s is assembled unchanged: %s", call->inputs[i].shown, call->inputs[i].failure);
     log_print(&log);
     return status;
-}
-
-/* A failure that must not pass. False after its message. */
-static bool may_continue(Call *call)
-{
-    for (size_t i = 0; i < call->line.inputs.count; i++) {
-        Input *input = &call->inputs[i];
-        if (input->state != STATE_FAILED || !input->flags.is_strict)
-            continue;
-        print_logs(call, STATE_FAILED);
-        say("error", "%s: %s%s", input->name, input->failure,
-            input->flags.coarsens ? "; the original is not used instead, because launches are adapted"
-                                  : " (PTXOPT_STRICT)");
-        return false;
-    }
-    return true;
 }
 
 static bool any_in_state(const Call *call, State state)
@@ -259,6 +277,34 @@ static bool any_in_state(const Call *call, State state)
     for (size_t i = 0; i < call->line.inputs.count; i++)
         any |= call->inputs[i].state == state;
     return any;
+}
+
+/* A failure that must not pass, or NULL. */
+static const Input *find_failure(const Call *call)
+{
+    for (size_t i = 0; i < call->line.inputs.count; i++)
+        if (call->inputs[i].state == STATE_FAILED && call->inputs[i].flags.is_strict)
+            return &call->inputs[i];
+    return NULL;
+}
+
+/* Says why nothing is assembled, unless ptxas does not like the originals either: then only ptxas can say why. Returns
+ * the exit status. */
+static int fail(Call *call, const Input *input, int status)
+{
+    struct stat file;
+    restore(call);
+    int status_of_originals = assemble_originals(call, true);
+    if (status_of_originals)
+        return status_of_originals;
+    if (stat(call->line.output, &file) == 0 && S_ISREG(file.st_mode))
+        remove(call->line.output);
+    print_logs(call, STATE_FAILED);
+    say("error", "%s: %s%s", input->shown, input->failure,
+        !input->flags.coarsens           ? " (PTXOPT_STRICT)"
+        : input->flags.launches_adapted ? "; the original is not used instead, because launches are adapted"
+                                        : "");
+    return status;
 }
 
 static int assemble_made(Call *call)
@@ -272,20 +318,22 @@ static int assemble_made(Call *call)
         print_logs(call, STATE_FAILED);
         for (size_t i = 0; i < call->line.inputs.count; i++)
             if (call->inputs[i].state == STATE_FAILED)
-                say("warning", "%s is assembled unchanged: %s", call->inputs[i].name, call->inputs[i].failure);
+                say("warning", "%s is assembled unchanged: %s", call->inputs[i].shown, call->inputs[i].failure);
         log_print(&log);
         return 0;
     }
     for (size_t i = 0; i < call->line.inputs.count; i++)
-        if (call->inputs[i].state == STATE_CHANGED)
+        if (call->inputs[i].state == STATE_CHANGED) {
             input_fail(&call->inputs[i], "ptxas rejects what ptxopt made of it");
-    if (!may_continue(call)) {
-        log_print(&log);
-        return status;
-    }
+            buf_write(&call->inputs[i].log.errors, buf_text(&log.errors), log.errors.length);
+            log_free(&log); /* said once */
+        }
     log_free(&log);
+    const Input *failure = find_failure(call);
+    if (failure)
+        return fail(call, failure, status);
     restore(call);
-    return assemble_originals(call);
+    return assemble_originals(call, false);
 }
 
 static int assemble_in_folder(Call *call)
@@ -296,17 +344,18 @@ static int assemble_in_folder(Call *call)
         Input *input = &call->inputs[i];
         input->word = call->line.inputs.data[i];
         input->name = call->line.words.data[input->word];
+        const char *source = source_of(call->assembling, input->name);
+        input->shown = source ? source : input->name;
         if (!make_regular(call, input, i))
             return 1;
     }
     for (size_t i = 0; i < count; i++)
         input_transform(call, &call->inputs[i], i);
-    if (!may_continue(call)) {
-        restore(call);
-        return 1;
-    }
+    const Input *failure = find_failure(call);
+    if (failure)
+        return fail(call, failure, 1);
     print_logs(call, STATE_AS_IS);
-    return any_in_state(call, STATE_CHANGED) ? assemble_made(call) : assemble_originals(call);
+    return any_in_state(call, STATE_CHANGED) ? assemble_made(call) : assemble_originals(call, false);
 }
 
 int assemble_plainly(Arena *arena, const Assembling *assembling)

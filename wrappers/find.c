@@ -1,5 +1,6 @@
 /* Finding ptxas and nvcc, and not the wrapper that goes by the same name. */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,46 +45,71 @@ static bool is_program(const char *path)
            !same_file(path, "/proc/self/exe");
 }
 
+/* A program of that name in a folder, or NULL. */
+static const char *in_folder(Arena *arena, const char *folder, const char *name)
+{
+    const char *file = folder && *folder ? arena_printf(arena, "%s/%s", folder, name) : NULL;
+    return file && is_program(file) ? file : NULL;
+}
+
 /* The first program of that name on PATH. An empty element means the current folder, where nothing is looked for. */
 static const char *on_path(Arena *arena, const char *name)
 {
     for (const char *path = getenv("PATH"); path && *path;) {
         size_t length = strcspn(path, ":");
-        const char *file = arena_printf(arena, "%.*s/%s", (int)length, path, name);
-        if (length && is_program(file))
+        const char *file = in_folder(arena, arena_strndup(arena, path, length), name);
+        if (file)
             return file;
         path += length + (path[length] == ':');
     }
     return NULL;
 }
 
-/* A name without a slash is looked for on PATH. */
-static const char *named_program(Arena *arena, const char *name)
+/* A name without a slash is looked for on PATH; in a folder, the program 'name' is. */
+static const char *named_program(Arena *arena, const char *named, const char *name)
 {
-    if (!strchr(name, '/'))
-        return on_path(arena, name);
-    return is_program(name) ? name : NULL;
+    struct stat status;
+    if (!strchr(named, '/'))
+        return on_path(arena, named);
+    if (stat(named, &status) == 0 && S_ISDIR(status.st_mode))
+        return in_folder(arena, named, name);
+    return is_program(named) ? named : NULL;
+}
+
+const char *triton_of_caller(Arena *arena)
+{
+    static const char library[] = "/_C/libtriton.so";
+    char line[PATH_MAX + 128];
+    const char *folder = NULL;
+    FILE *maps = fopen(arena_printf(arena, "/proc/%d/maps", (int)getppid()), "re");
+    while (maps && !folder && fgets(line, sizeof line, maps)) {
+        const char *path = strchr(line, '/'), *end = path ? strstr(path, library) : NULL;
+        if (end)
+            folder = arena_printf(arena, "%.*s/backends/nvidia/bin", (int)(end - path), path);
+    }
+    if (maps)
+        fclose(maps);
+    return folder;
 }
 
 const char *find_real(Arena *arena, const char *name, const char *variable, const char *first, const char **error)
 {
     const char *named = getenv(variable), *found;
     if (named && *named) {
-        found = named_program(arena, named);
+        found = named_program(arena, named, name);
         if (!found)
             *error = arena_printf(arena, "%s is '%s', which %s", variable, named,
                                   same_file(named, "/proc/self/exe") ? "is this program itself"
                                                                      : "is not a program that can be run");
         return found;
     }
-    found = first ? named_program(arena, first) : NULL;
+    found = first ? named_program(arena, first, name) : NULL;
     if (!found)
         found = on_path(arena, name);
     const char *folders[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
     for (size_t i = 0; i < COUNT_OF(folders) && !found; i++) {
-        const char *file = folders[i] && *folders[i] ? arena_printf(arena, "%s/bin/%s", folders[i], name) : NULL;
-        if (file && is_program(file))
-            found = file;
+        if (folders[i] && *folders[i])
+            found = in_folder(arena, arena_printf(arena, "%s/bin", folders[i]), name);
     }
     if (!found)
         *error = arena_printf(arena, "no %s on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin; %s can name one",

@@ -8,7 +8,7 @@
 
 #define FLAGS_FILE "ptxopt.json"
 
-static bool is_on(const char *variable)
+bool variable_is_on(const char *variable)
 {
     const char *value = getenv(variable);
     return value && *value && strcmp(value, "0") != 0;
@@ -61,9 +61,33 @@ static void read_file(Arena *arena, const char *path, Flags *flags)
     json_decref(object);
 }
 
+const char *flags_check_launches(Arena *arena, const Flags *flags, const char *word)
+{
+    if (!flags->coarsens || flags->launches_adapted)
+        return NULL;
+    return arena_printf(arena,
+                        "-coarsen changes how kernels must be launched: with smaller blocks, or fewer. Nothing adapts "
+                        "the launches of a program that loads this file itself. If it launches each coarsened kernel "
+                        "by its launch contract (ptxopt-launch.h), say so with %s",
+                        word);
+}
+
+/* Takes the word for that out. */
+static void take_adapted(Flags *flags)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < flags->words.count; i++) {
+        bool is_it = word_option(flags->words.data[i], "launches-adapted") != NULL;
+        flags->launches_adapted |= is_it;
+        if (!is_it)
+            flags->words.data[kept++] = flags->words.data[i];
+    }
+    flags->words.count = kept;
+}
+
 Flags flags_of_environment(Arena *arena, const char *input)
 {
-    Flags flags = {.is_strict = is_on("PTXOPT_STRICT")};
+    Flags flags = {.is_strict = variable_is_on("PTXOPT_STRICT")};
     const char *words = getenv("PTXOPT_FLAGS");
     const char *folders[] = {".", input ? folder_of(arena, input) : "."};
     if (words) {
@@ -78,7 +102,10 @@ Flags flags_of_environment(Arena *arena, const char *input)
             break;
         }
     }
+    take_adapted(&flags);
     flags_check(arena, &flags);
+    if (!flags.problem)
+        flags.problem = flags_check_launches(arena, &flags, "-launches-adapted among the options");
     return flags;
 }
 

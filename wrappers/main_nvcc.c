@@ -21,12 +21,13 @@ static const char *find_ptxas(Arena *arena, const char *first, const char **erro
     return find_real(arena, "ptxas", "PTXOPT_REAL_PTXAS", first, error);
 }
 
-/* BACK_CALL [strict] [beside] [keep] [flag WORD]... [mine FILE]... -- ptxas ARGUMENT... */
+/* BACK_CALL [strict] [beside] [keep] [names FILE] [flag WORD]... [mine FILE]... [source FILE]... -- ptxas
+ * ARGUMENT... */
 static int run_back_call(Arena *arena, int argc, char **argv)
 {
     Flags flags = {0};
-    Words protected = {0};
-    Assembling assembling = {.flags = &flags, .protected = &protected, .in_place = true};
+    Words protected = {0}, sources = {0};
+    Assembling assembling = {.flags = &flags, .protected = &protected, .sources = &sources, .in_place = true};
     int at = 2;
     for (; at + 1 < argc && strcmp(argv[at], "--") != 0; at++) {
         if (strcmp(argv[at], "strict") == 0)
@@ -39,6 +40,10 @@ static int run_back_call(Arena *arena, int argc, char **argv)
             words_add(arena, &flags.words, argv[++at]);
         else if (strcmp(argv[at], "mine") == 0)
             words_add(arena, &protected, argv[++at]);
+        else if (strcmp(argv[at], "source") == 0)
+            words_add(arena, &sources, argv[++at]);
+        else if (strcmp(argv[at], "names") == 0)
+            assembling.names = argv[++at];
     }
     if (at + 1 >= argc) {
         say("error", "%s is for nvcc to complete", BACK_CALL);
@@ -57,31 +62,6 @@ static int run_back_call(Arena *arena, int argc, char **argv)
     return assemble(arena, &assembling);
 }
 
-static const char *back_call(Arena *arena, const NvccLine *line, bool keeps_names)
-{
-    Buf text = {0};
-    buf_printf(&text, "%s %s", word_quoted(arena, own_path(arena)), BACK_CALL);
-    buf_printf(&text, "%s%s%s", line->is_strict ? " strict" : "", keeps_names ? " beside" : "",
-               line->keeps ? " keep" : "");
-    for (size_t i = 0; i < line->flags.count; i++)
-        buf_printf(&text, " flag %s", word_quoted(arena, line->flags.data[i]));
-    for (size_t i = 0; i < line->ptx_files.count; i++)
-        buf_printf(&text, " mine %s", word_quoted(arena, line->ptx_files.data[i]));
-    buf_puts(&text, " --");
-    const char *command = arena_strndup(arena, buf_text(&text), text.length);
-    buf_free(&text);
-    return command;
-}
-
-/* The file that nvcc -ptx makes of a source. */
-static const char *ptx_of(Arena *arena, const NvccLine *line, const char *source)
-{
-    const char *slash = strrchr(source, '/'), *name = slash ? slash + 1 : source, *dot = strrchr(name, '.');
-    int length = dot ? (int)(dot - name) : (int)strlen(name);
-    const char *folder = line->output_folder ? line->output_folder : ".";
-    return line->output ? line->output : arena_printf(arena, "%s/%.*s.ptx", folder, length, name);
-}
-
 static bool is_source(const char *word)
 {
     static const char *const endings[] = {".cu", ".gpu", ".cup", ".ii", ".c", ".cc", ".cpp", ".cxx"};
@@ -93,8 +73,39 @@ static bool is_source(const char *word)
     return false;
 }
 
+/* 'names': a file for the names of kernels; or NULL. */
+static const char *back_call(Arena *arena, const NvccLine *line, bool keeps_names, const char *names)
+{
+    Buf text = {0};
+    buf_printf(&text, "%s %s", word_quoted(arena, own_path(arena)), BACK_CALL);
+    buf_printf(&text, "%s%s%s", line->is_strict ? " strict" : "", keeps_names ? " beside" : "",
+               line->keeps ? " keep" : "");
+    if (names)
+        buf_printf(&text, " names %s", word_quoted(arena, names));
+    for (size_t i = 0; i < line->flags.count; i++)
+        buf_printf(&text, " flag %s", word_quoted(arena, line->flags.data[i]));
+    for (size_t i = 0; i < line->ptx_files.count; i++)
+        buf_printf(&text, " mine %s", word_quoted(arena, line->ptx_files.data[i]));
+    for (size_t i = 0; i < line->sources.count; i++)
+        if (is_source(line->sources.data[i]))
+            buf_printf(&text, " source %s", word_quoted(arena, line->sources.data[i]));
+    buf_puts(&text, " --");
+    const char *command = arena_strndup(arena, buf_text(&text), text.length);
+    buf_free(&text);
+    return command;
+}
+
+/* The file that nvcc makes of a source, with its own ending if no name is given. */
+static const char *output_of(Arena *arena, const NvccLine *line, const char *source, const char *ending)
+{
+    const char *slash = strrchr(source, '/'), *name = slash ? slash + 1 : source, *dot = strrchr(name, '.');
+    int length = dot ? (int)(dot - name) : (int)strlen(name);
+    const char *folder = line->output_folder ? line->output_folder : ".";
+    return line->output ? line->output : arena_printf(arena, "%s/%.*s.%s", folder, length, name, ending);
+}
+
 /* With -ptx, nvcc calls no ptxas. What it has written is rewritten afterwards. */
-static int rewrite_outputs(Arena *arena, const NvccLine *line, const Flags *flags, const char *nvcc)
+static int rewrite_outputs(Arena *arena, const NvccLine *line, const Flags *flags, const char *nvcc, Words *kernels)
 {
     const char *error = NULL, *beside = arena_printf(arena, "%s/ptxas", folder_of(arena, nvcc));
     PtxasLine ptxas_line;
@@ -107,12 +118,16 @@ static int rewrite_outputs(Arena *arena, const NvccLine *line, const Flags *flag
     }
     int status = 0;
     for (size_t i = 0; i < line->sources.count && status == 0; i++) {
-        const char *path = is_source(line->sources.data[i]) ? ptx_of(arena, line, line->sources.data[i]) : NULL;
+        request.source = line->sources.data[i];
+        const char *path = is_source(request.source) ? output_of(arena, line, request.source, "ptx") : NULL;
         struct stat file;
         if (!path)
             continue;
-        if (stat(path, &file) == 0 && S_ISREG(file.st_mode))
+        Source *text = stat(path, &file) == 0 && S_ISREG(file.st_mode) ? source_read(arena, path, &error) : NULL;
+        if (text) {
+            names_of_ptx(arena, text, kernels);
             status = rewrite(arena, &request, path);
+        }
         else
             say("warning", "the PTX of %s is not changed, because '%s' is not a file", line->sources.data[i], path);
     }
@@ -126,10 +141,9 @@ static const char *check_line(Arena *arena, const NvccLine *line, const Flags *f
         return line->error ? line->error : flags->problem;
     if (line->has_prefix)
         return "--ptxas-prefix is how this program is called back; it cannot be given";
-    if (flags->coarsens && line->makes_module && !line->launches_adapted)
-        return "-coarsen changes how kernels must be launched: with smaller blocks, or fewer. Nothing "
-               "adapts the launches of a program that loads this file itself. If it launches each coarsened kernel by "
-               "its launch contract (ptxopt-launch.h), say so with -Xptxopt -launches-adapted";
+    const char *error = line->makes_module ? flags_check_launches(arena, flags, "-Xptxopt -launches-adapted") : NULL;
+    if (error)
+        return error;
     if (!own_path(arena))
         return "the path of this program is not known: /proc is needed";
     return NULL;
@@ -184,19 +198,73 @@ static int run_dryrun(Arena *arena, const NvccLine *line, const Flags *flags, Wo
     return status;
 }
 
+/* What a failing compiler does not leave behind. */
+static void remove_outputs(Arena *arena, const NvccLine *line)
+{
+    struct stat file;
+    const char *ending = line->makes_objects ? "o" : line->makes_ptx ? "ptx" : "";
+    const char *program = line->output ? line->output : "a.out";
+    if (!*ending && stat(program, &file) == 0 && S_ISREG(file.st_mode))
+        remove(program);
+    for (size_t i = 0; *ending && i < line->sources.count; i++) {
+        const char *path = output_of(arena, line, line->sources.data[i], ending);
+        if (is_source(line->sources.data[i]) && stat(path, &file) == 0 && S_ISREG(file.st_mode))
+            remove(path);
+    }
+}
+
+/* A kernel that an option names is misspelt if none of what this call compiles has that name, unless other calls
+ * compile more of the program. */
+static int check_names(Arena *arena, const NvccLine *line, const Flags *flags, const Words *kernels)
+{
+    bool is_error = flags->is_strict && !line->makes_objects;
+    if (names_check(arena, &flags->words, kernels, is_error ? "error" : "warning",
+                    line->makes_objects ? "what is compiled here" : "the program") ||
+        !is_error)
+        return 0;
+    remove_outputs(arena, line);
+    return 1;
+}
+
+/* nvcc, and what is to be done after it. 'names': a file with the kernels that ptxas was given. */
+static int run_and_check(Arena *arena, const NvccLine *line, const Flags *flags, Words *command, const char *names)
+{
+    Words kernels = {0};
+    int status = run_command(arena, command, NULL);
+    if (names)
+        names_read(arena, names, &kernels);
+    folder_remove();
+    if (status == 0 && line->makes_ptx)
+        status = rewrite_outputs(arena, line, flags, command->data[0], &kernels);
+    return status ? status : check_names(arena, line, flags, &kernels);
+}
+
+/* A file for the names of kernels, if options name some. */
+static const char *names_file(Arena *arena, const NvccLine *line, const Flags *flags)
+{
+    const char *error = NULL, *folder = NULL;
+    if (!line->asks_only && names_are_given(arena, &flags->words))
+        folder = folder_make(arena, &error);
+    return folder ? arena_printf(arena, "%s/names", folder) : NULL;
+}
+
 static int run(Arena *arena, int argc, char **argv)
 {
     const char *error = NULL;
     const char *nvcc = find_real(arena, "nvcc", "PTXOPT_REAL_NVCC", NULL, &error);
     if (enter_real(arena, "PTXOPT_NESTED_NVCC") < 0)
         error = "every nvcc that was found runs another ptxopt-nvcc; PTXOPT_REAL_NVCC can name the real one";
+    if (asks_for_help(argc, argv))
+        nvcc_help();
     if (error) {
         say("error", "%s", error);
         return 127;
     }
     NvccLine line = {0};
     error = read_line(arena, argc, argv, &line);
+    line.is_strict |= variable_is_on("PTXOPT_STRICT");
     Flags flags = {.words = line.flags, .is_strict = line.is_strict};
+    flags.launches_adapted = line.launches_adapted;
     flags_check(arena, &flags);
     if (!error)
         error = check_line(arena, &line, &flags);
@@ -217,23 +285,24 @@ static int run(Arena *arena, int argc, char **argv)
         words_add(arena, &flags.words, "-keep-original");
         flags.keeps_names = true;
     }
-    if (!line.asks_only) {
+    const char *names = names_file(arena, &line, &flags);
+    if (!line.asks_only && !line.makes_ptx) {
         words_add(arena, &command, "--ptxas-prefix");
-        words_add(arena, &command, back_call(arena, &line, adapts));
+        words_add(arena, &command, back_call(arena, &line, adapts, names));
     }
     if (adapts && (!line.asks_only || line.is_dryrun))
         error = adapter_add(arena, &command);
     if (error) {
+        folder_remove();
         say("error", "%s", error);
         return 1;
     }
     words_add_all(arena, &command, &line.words);
     if (line.is_dryrun)
         return run_dryrun(arena, &line, &flags, &command, nvcc);
-    if (!line.makes_ptx || line.asks_only)
+    if (line.asks_only || (!line.makes_ptx && !names))
         return replace_with(arena, &command);
-    int status = run_command(arena, &command, NULL);
-    return status ? status : rewrite_outputs(arena, &line, &flags, nvcc);
+    return run_and_check(arena, &line, &flags, &command, names);
 }
 
 int main(int argc, char **argv)

@@ -17,8 +17,8 @@ const char *find_own(Arena *arena, const char *name)
     return NULL;
 }
 
-/* nvcc's own -include comes too late, after the runtime's functions are declared. -Xcompiler reaches all steps of the host
- * compiler; the header finds out which one it is for. A shell reads the path again. */
+/* nvcc's own -include comes too late, after the runtime's functions are declared. -Xcompiler reaches all steps of
+ * the host compiler; the header finds out which one it is for. A shell reads the path again. */
 const char *adapter_add(Arena *arena, Words *command)
 {
     const char *header = find_own(arena, "ptxopt-embedded.h");

@@ -125,6 +125,8 @@ int run_compiler(Arena *arena, int argc, char **argv)
             words_add(arena, &command, argv[i]);
         if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
             output = argv[i + 1];
+        if (strcmp(argv[i], "--orig_src_file_name") == 0 && i + 1 < argc)
+            request.source = argv[i + 1];
     }
     if (!command.data[0] || !request.ptxas) {
         say("error", "%s is for nvcc's steps", argv[1]);

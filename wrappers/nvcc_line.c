@@ -6,9 +6,9 @@
 #include "cli/cli.h"
 #include "wrappers/wrappers.h"
 
-/* Options of ptxopt that ptxas has as well. */
-static const char *const common_names[] = {"arch", "entry", "help", "o", "O0", "O1", "O2", "O3", "v", "version",
-                                           "Werror"};
+/* Options of ptxopt that ptxas has as well, and those that it has with two dashes only. */
+static const char *const common_names[] = {"arch", "o", "O0", "O1", "O2", "O3", "v", "Werror"};
+static const char *const long_names[] = {"entry", "help", "version"};
 
 /* Options of the wrapper itself, in -Xptxopt. */
 #define ADAPTED "launches-adapted"
@@ -18,6 +18,7 @@ static const char *const common_names[] = {"arch", "entry", "help", "o", "O0", "
 static const char *const asking_names[] = {"dryrun", "version", "V", "help", "h", "list-gpu-code", "code-ls",
                                            "list-gpu-arch", "arch-ls", "clean-targets", "clean"};
 
+static const char *const object_names[] = {"c", "compile", "dc", "device-c", "dw", "device-w"};
 static const char *const module_names[] = {"ptx", "cubin", "fatbin"};
 
 /* Options whose value is the next word, which otherwise could be taken for an input. */
@@ -42,7 +43,8 @@ static void fail(NvccLine *line, const char *error)
 
 static bool is_for_ptxopt(const char *word)
 {
-    if (word_is_one_of(word, common_names, COUNT_OF(common_names)))
+    if (word_is_one_of(word, common_names, COUNT_OF(common_names)) ||
+        (word[1] == '-' && word_is_one_of(word, long_names, COUNT_OF(long_names))))
         return false;
     for (const struct option *option = options_table(); option->name; option++)
         if (word_option(word, option->name))
@@ -141,6 +143,7 @@ static void take_plain(Arena *arena, NvccLine *line, const char *word)
     line->is_dryrun |= word_option(word, "dryrun") != NULL;
     line->makes_ptx |= word_option(word, "ptx") != NULL;
     line->makes_module |= word_is_one_of(word, module_names, COUNT_OF(module_names));
+    line->makes_objects |= word_is_one_of(word, object_names, COUNT_OF(object_names));
     line->keeps |= word_option(word, "keep") || word_option(word, "save-temps");
     line->links_late |= optimizes_late || (word[0] == '-' && strstr(word, "lto_"));
     line->has_prefix |= word_option(word, "ptxas-prefix") != NULL;

@@ -12,6 +12,7 @@ typedef enum OptionUse {
     USE_ASKS,  /* prints something and assembles nothing */
     USE_ARCH,
     USE_LEVEL,
+    USE_OUTPUT,
     USE_DEBUG,
     USE_NOT,   /* of no interest to ptxopt */
 } OptionUse;
@@ -57,7 +58,7 @@ static const PtxasOption table[] = {
     {"minnctapersm", NULL, true, USE_JUDGE},
     {"opt-level", "O", true, USE_LEVEL},
     {"optimize-float-atomics", "opt-fp-atomics", false, USE_JUDGE},
-    {"output-file", "o", true, USE_NOT},
+    {"output-file", "o", true, USE_OUTPUT},
     {"override-directive-values", NULL, false, USE_JUDGE},
     {"position-independent-code", "pic", true, USE_JUDGE},
     {"preserve-relocs", NULL, false, USE_JUDGE},
@@ -115,6 +116,7 @@ static void take_option(Arena *arena, PtxasLine *line, const PtxasOption *option
     switch (option->use) {
     case USE_ASKS: line->only_asks = true; break;
     case USE_ARCH: line->arch = value; break;
+    case USE_OUTPUT: line->output = value; break;
     case USE_LEVEL: line->is_debug |= strcmp(value, "0") == 0; break;
     case USE_DEBUG: line->is_debug = true; break;
     case USE_JUDGE:
@@ -128,7 +130,7 @@ static void take_option(Arena *arena, PtxasLine *line, const PtxasOption *option
 
 const char *ptxas_line_parse(Arena *arena, const Words *words, PtxasLine *line)
 {
-    *line = (PtxasLine){0};
+    *line = (PtxasLine){.output = "elf.o"};
     const char *error = words_expand_files(arena, words, &line->words, &line->has_option_file);
     bool was_unknown = false;
     for (size_t i = 0; !error && i < line->words.count; i++) {

@@ -40,6 +40,8 @@ int transform(Arena *arena, const Request *request, const char *input, const cha
         words_add(arena, &line, arena_printf(arena, "-arch=%s", real_arch(arena, request->arch)));
     if (request->knobs)
         words_add(arena, &line, arena_printf(arena, "-knobs-out=%s", request->knobs));
+    if (request->source)
+        words_add(arena, &line, arena_printf(arena, "-input-name=%s", request->source));
     words_add(arena, &line, "-o");
     words_add(arena, &line, output);
     words_add(arena, &line, "--");

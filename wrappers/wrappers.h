@@ -2,9 +2,9 @@
  *
  * ptxopt-ptxas has the command line of ptxas; ptxopt-nvcc has that of nvcc, which calls it back in place of ptxas.
  *
- * The files in the order of their calls, each calling only those above it: words.c, find.c, process.c; flags.c,
- * ptxas_line.c; beside.c; transform.c; assemble.c; nvcc_line.c, nvcc_adapt.c, nvcc_dryrun.c;
- * main_ptxas.c and main_nvcc.c. */
+ * The files in the order of their calls, each calling only those above it: words.c, find.c, process.c; flags.c, help.c,
+ * ptxas_line.c; names.c, beside.c; transform.c; assemble.c; nvcc_line.c, nvcc_adapt.c,
+ * nvcc_dryrun.c; main_ptxas.c and main_nvcc.c. */
 #ifndef PTXOPT_WRAPPERS_H
 #define PTXOPT_WRAPPERS_H
 
@@ -37,10 +37,14 @@ const char *words_expand_files(Arena *arena, const Words *words, Words *all, boo
 
 /* find.c: the programs that the wrappers replace. */
 
-/* The path of the real program 'name' ("ptxas"): the file that the environment variable names; 'first', if not NULL;
- * the first of that name on PATH; the one in $CUDA_HOME/bin, $CUDA_PATH/bin and /usr/local/cuda/bin. Never a file that
- * is the running program. NULL, with *error, if there is none. */
+/* The path of the real program 'name' ("ptxas"): the file that the environment variable names, or the one of that
+ * name in the folder that it names; 'first', if not NULL, in the same way; the first of that name on PATH; the one
+ * in $CUDA_HOME/bin, $CUDA_PATH/bin and /usr/local/cuda/bin. Never a file that is the running program. NULL, with
+ * *error, if there is none. */
 const char *find_real(Arena *arena, const char *name, const char *variable, const char *first, const char **error);
+/* The folder with Triton's assemblers, if the process that called this program is one that has loaded Triton; or
+ * NULL. */
+const char *triton_of_caller(Arena *arena);
 /* To be called before a real program is run. Returns how many programs of ptxopt's run each other, the environment
  * variable counts them: 0 if none of them runs this one; -1 if they run each other without end. */
 int enter_real(Arena *arena, const char *variable);
@@ -84,15 +88,27 @@ typedef struct Flags {
     bool is_default;     /* nobody asked for anything */
     bool is_strict;      /* failing is an error */
     bool coarsens;       /* launches must be adapted */
+    bool launches_adapted; /* and the user says that they are */
     bool keeps_names;    /* a coarsened kernel is beside its original, which keeps the name (beside.c) */
     bool tries_knobs;    /* options of ptxas are found that must be given with the result */
     const char *problem; /* what is wrong with the words; or NULL */
 } Flags;
 
+/* Whether an environment variable is set, and not to 0. */
+bool variable_is_on(const char *variable);
 /* From $PTXOPT_FLAGS, or else from ptxopt.json in the current folder, or else in the folder of 'input' (NULL: none). */
 Flags flags_of_environment(Arena *arena, const char *input);
+/* What is wrong with coarsening for programs that load the code themselves; NULL if their launches are adapted.
+ * 'word' is how to say so. */
+const char *flags_check_launches(Arena *arena, const Flags *flags, const char *word);
 /* Completes flags of which the words are known, by ptxopt's own reading of them. No words: the default ones. */
 void flags_check(Arena *arena, Flags *flags);
+
+/* help.c: what the wrappers say about themselves, before NVIDIA's help. */
+
+bool asks_for_help(int argc, char **argv);
+void nvcc_help(void);
+void ptxas_help(void);
 
 /* ptxas_line.c: the command line of ptxas. */
 
@@ -103,11 +119,25 @@ typedef struct PtxasLine {
     bool only_asks;       /* for the version, the help ... */
     bool is_debug;        /* -g or -O0 */
     const char *arch;     /* NULL: not given */
+    const char *output;   /* what ptxas writes */
     Words judge;          /* options that decide what code becomes of the PTX */
 } PtxasLine;
 
 /* Returns NULL, or what is wrong; ptxas then has its own message for it. */
 const char *ptxas_line_parse(Arena *arena, const Words *words, PtxasLine *line);
+
+/* names.c: kernels, and options that name them. */
+
+/* Adds the names of a PTX text's kernels. */
+void names_of_ptx(Arena *arena, const Source *ptx, Words *kernels);
+/* Appends them to a file, and reads what is in it. */
+void names_note(Arena *arena, const char *path, const Source *ptx);
+void names_read(Arena *arena, const char *path, Words *kernels);
+/* Whether options of ptxopt name kernels that must be there. */
+bool names_are_given(Arena *arena, const Words *flags);
+/* Whether each of these is one of 'kernels', and a message for each that is not: "LABEL: -coarsen: OF has no kernel
+ * ..." */
+bool names_check(Arena *arena, const Words *flags, const Words *kernels, const char *label, const char *of);
 
 /* beside.c: names of coarsened kernels in host code that adapts its launches. */
 
@@ -121,6 +151,7 @@ typedef struct Request {
     const Words *judge; /* options for ptxas */
     const char *arch;   /* "sm_90"; NULL: the PTX's own */
     const char *ptxas;  /* path */
+    const char *source; /* what the input was compiled from, for messages; NULL: the input itself is meant */
     const char *knobs;  /* where the options that -knobs finds are written; NULL: a note names them */
 } Request;
 
@@ -137,6 +168,8 @@ typedef struct Assembling {
     bool in_place;          /* inputs that nvcc made are rewritten, because nvcc embeds them after this call */
     bool kept;              /* nvcc was told to keep them, so that they have no names of their own */
     const Words *protected; /* files that are never written: the user's; or NULL */
+    const Words *sources;   /* what nvcc compiles; or NULL */
+    const char *names;      /* a file for the names of kernels; or NULL */
 } Assembling;
 
 /* Returns the exit status for the program. */
@@ -160,6 +193,7 @@ typedef struct NvccLine {
     bool makes_ptx;    /* -ptx */
     bool makes_module; /* device code alone: -ptx, -cubin, -fatbin */
     bool keeps;        /* -keep, -save-temps */
+    bool makes_objects; /* -c, -dc ...: other calls make other parts of the program */
     bool links_late;   /* code is optimized when linking */
     bool has_prefix;   /* --ptxas-prefix */
     bool launches_adapted;

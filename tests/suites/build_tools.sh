@@ -47,6 +47,7 @@ nothing_left() {
 cat >"$tmp/fake/ptxas" <<'END'
 #!/bin/sh
 case "$1" in
+--help | -h) echo fake help; exit 0 ;;
 --version | -V) printf 'fake ptxas\nCuda compilation tools, release 1.0, V1.0\n'; exit 0 ;;
 esac
 inputs="$FAKE_FOLDER/inputs.$$" output=elf.o
@@ -71,6 +72,47 @@ export PTXOPT_REAL_PTXAS="$tmp/fake/ptxas" FAKE_FOLDER="$tmp/fake"
 try "version" 0 "$shim" --version
 "$tmp/fake/ptxas" --version >"$tmp/wanted"
 same "version: as the real one says" "$tmp/out" "$tmp/wanted"
+try "help" 0 "$shim" --help
+says "help: of the wrapper" '^Usage: ptxopt-ptxas' "$tmp/out"
+says "help: of the real one" '^fake help$' "$tmp/out"
+# Two assemblers in a folder, each used under its own name, as Triton has them.
+sed 's/fake ptxas/fake ptxas-blackwell/' "$tmp/fake/ptxas" >"$tmp/fake/ptxas-blackwell"
+chmod +x "$tmp/fake/ptxas-blackwell"
+mkdir "$tmp/names"
+ln -s "$shim" "$tmp/names/ptxopt-ptxas"
+ln -s "$shim" "$tmp/names/ptxopt-ptxas-blackwell"
+for name in ptxas ptxas-blackwell; do
+    PTXOPT_REAL_PTXAS="$tmp/fake" try "a folder of assemblers: $name" 0 "$tmp/names/ptxopt-$name" --version
+    says "a folder of assemblers: $name: its own" "^fake $name\$" "$tmp/out"
+done
+# The caller has loaded Triton: its assemblers are those that it would have used.
+triton="$tmp/a triton"
+mkdir -p "$triton/_C" "$triton/backends/nvidia/bin"
+cp "$tmp/fake/ptxas" "$tmp/fake/ptxas-blackwell" "$triton/backends/nvidia/bin"
+printf 'library' >"$triton/_C/libtriton.so"
+cat >"$tmp/caller.py" <<'END'
+"""Calls a program as Triton does, which has its library in memory."""
+import mmap, subprocess, sys
+with open(sys.argv[1], "r+b") as file:
+    library = mmap.mmap(file.fileno(), 0)
+    sys.exit(subprocess.run(sys.argv[2:], check=False).returncode)
+END
+# $1: name; $2: the assembler; $3...: the command.
+calls() {
+    local name="$1" wanted="$2"
+    shift 2
+    PTXOPT_REAL_PTXAS='' try "Triton: $name" 0 python3 "$tmp/caller.py" "$triton/_C/libtriton.so" "$@"
+    says "Triton: $name: its own" "^fake $wanted\$" "$tmp/out" "$errors"
+}
+calls "ptxas" ptxas "$tmp/names/ptxopt-ptxas" --version
+calls "ptxas-blackwell" ptxas-blackwell "$tmp/names/ptxopt-ptxas-blackwell" --version
+sed -i "s|^    -v) .*|    -v) \"\$0\" --version >\&2 ;;|" "$triton"/backends/nvidia/bin/*
+for arch in 80:ptxas 90:ptxas-blackwell 100a:ptxas-blackwell; do
+    export TRITON_PTXAS_PATH="$tmp/names/ptxopt-ptxas" TRITON_PTXAS_BLACKWELL_PATH="$tmp/names/ptxopt-ptxas"
+    calls "one for both, sm_${arch%:*}" "${arch#*:}" "$tmp/names/ptxopt-ptxas" -v --gpu-name="sm_${arch%:*}" n.ptx \
+        -o t.cubin
+    unset TRITON_PTXAS_PATH TRITON_PTXAS_BLACKWELL_PATH
+done
 # The fake makes no cubins, so ptxopt fails, and the original is assembled.
 try "ptxopt fails" 0 "$shim" -arch=sm_90 -v n.ptx -o "sub folder/o o.cubin"
 same "ptxopt fails: the original is assembled" n.ptx "sub folder/o o.cubin"
@@ -102,14 +144,26 @@ PTXOPT_FLAGS="-target-regs 32 -knobs" try "options of ptxas for several inputs" 
     "$shim" -arch=sm_90 n.ptx "sub folder/n n.ptx" -o two.cubin
 says "options of ptxas for several inputs: a warning" 'n.ptx is assembled unchanged: -knobs is for one input' "$errors"
 same "options of ptxas for several inputs: both assembled" two.cubin <(cat n.ptx n.ptx)
-PTXOPT_FLAGS="-coarsen 2" try "coarsening never falls back" 1 "$shim" -arch=sm_90 n.ptx -o c.cubin
+for flags in "-coarsen 2" "-coarsen auto" "-coarsen bx2 -coarsen-grid shrink"; do
+    PTXOPT_FLAGS="$flags" try "coarsening for a launcher that does not know: $flags" 1 \
+        "$shim" -arch=sm_90 n.ptx -o c.cubin
+    says "coarsening for a launcher that does not know: how to say that it does: $flags" \
+        'say so with -launches-adapted among the options' "$errors"
+    result "coarsening for a launcher that does not know: no output: $flags" "$(ls c.cubin 2>/dev/null)"
+done
+printf '{"flags": "-coarsen 2"}' >ptxopt.json
+try "coarsening for a launcher that does not know: ptxopt.json" 1 "$shim" -arch=sm_90 n.ptx -o c.cubin
+says "coarsening for a launcher that does not know: ptxopt.json: says so" 'say so with -launches-adapted' "$errors"
+rm ptxopt.json
+PTXOPT_FLAGS="-coarsen 2 -launches-adapted" try "coarsening never falls back" 1 "$shim" -arch=sm_90 n.ptx -o c.cubin
 says "coarsening never falls back: says why" 'because launches are adapted' "$errors"
 for flags in "-coarsen bx2" "-coarsen 2 -coarsen-level block" "-coarsen auto -coarsen-level block"; do
     PTXOPT_FLAGS="$flags" try "merging blocks falls back: $flags" 0 "$shim" -arch=sm_90 n.ptx -o c.cubin
     says "merging blocks falls back, with a warning: $flags" 'n.ptx is assembled unchanged' "$errors"
 done
 for flags in "-coarsen x2,bx2" "-coarsen auto" "-coarsen source" "-coarsen bx2 -coarsen-grid shrink"; do
-    PTXOPT_FLAGS="$flags" try "merging threads does not: $flags" 1 "$shim" -arch=sm_90 n.ptx -o c.cubin
+    PTXOPT_FLAGS="$flags -launches-adapted" try "merging threads does not: $flags" 1 \
+        "$shim" -arch=sm_90 n.ptx -o c.cubin
 done
 for text in '{"flags": "-target-rgs 1"}' '{"flags": ["-target-rgs", "1"]}' '{"flags": [1]}' '{"flagz": ""}' '{' '[]'; do
     printf '%s\n' "$text" >"sub folder/ptxopt.json"
@@ -159,6 +213,7 @@ while [ $# -gt 0 ]; do
     -o) output="$2"; shift ;;
     -Xptxas) shift ;;
     --version) echo fake nvcc; exit ;;
+    --help) echo fake help; exit ;;
     -dryrun) echo dry; exit ;;
     -ptx) cp "${@: -1}" "$output"; exit ;;
     -*) ;;
@@ -181,17 +236,21 @@ export PTXOPT_REAL_NVCC="$tmp/fake/nvcc" FAKE_NVCC_WORDS="$tmp/nvcc-words"
 cp n.ptx k.cu
 try "nvcc: version" 0 "$nvcc" --version
 same "nvcc: version as the real one says" "$tmp/out" <(echo fake nvcc)
+try "nvcc: help" 0 "$nvcc" --help
+says "nvcc: help: of the wrapper" '^Usage: ptxopt-nvcc' "$tmp/out"
+says "nvcc: help: of the real one" '^fake help$' "$tmp/out"
 try "nvcc: -dryrun" 0 "$nvcc" -dryrun k.cu -Xptxopt -target-regs=32
 same "nvcc: -dryrun is passed on as it is" "$tmp/nvcc-words" <(printf '%s\n' -dryrun k.cu)
 try "nvcc: words for ptxopt and for ptxas" 0 "$nvcc" -Xptxas -v,-target-regs=nlm:32,-block,16,16,-O2 \
     -Xptxopt=-stride,unit -Xptxopt -coarsen,x1,y1 -Xptxopt -launches-adapted k.cu -o "sub folder/k k"
 says "nvcc: words for ptxopt" -F \
-    "flag '-target-regs=nlm:32' flag '-block=16,16' flag '-stride=unit' flag '-coarsen=x1,y1' --" "$tmp/nvcc-words"
+    "flag '-target-regs=nlm:32' flag '-block=16,16' flag '-stride=unit' flag '-coarsen=x1,y1' source 'k.cu' --" \
+    "$tmp/nvcc-words"
 same "nvcc: words for ptxas stay" <(sed '/^--ptxas-prefix/,+1d' "$tmp/nvcc-words") \
     <(printf '%s\n' -Xptxas -v -Xptxas -O2 k.cu -o "sub folder/k k")
 try "nvcc: the original where ptxopt fails" 0 "$nvcc" k.cu -o k
 same "nvcc: the original is embedded" k.cu k.embedded
-says "nvcc: a warning" 'ptxopt-nvcc: warning: .*tmpxft_1_k.ptx is assembled unchanged' "$errors"
+says "nvcc: a warning" 'ptxopt-nvcc: warning: k.cu is assembled unchanged' "$errors"
 try "nvcc: strict" 1 "$nvcc" -Xptxopt -strict k.cu -o k
 try "nvcc: options that only ptxopt has" 0 "$nvcc" -Xptxas -spill,-search=3,-Werror,-O1 k.cu -o k
 same "nvcc: they do not go to ptxas" <(sed '/^--ptxas-prefix/,+1d' "$tmp/nvcc-words") \
@@ -358,6 +417,75 @@ done
 try "real nvcc: coarsened" 0 "$nvcc" -cubin -arch=sm_90 -Xptxopt -coarsen=*light*:2,-launches-adapted \
     "sub folder/my app.cu" -o x.cubin
 says "real nvcc: the contract is in the cubin" __ptxopt_launch_ x.cubin
+# Options that name kernels which are not there.
+# $1: name; $2: exit status; $3: label; $4...: more options.
+misspelt() {
+    local name="$1" status="$2" label="$3"
+    shift 3
+    rm -f m.out
+    try "misspelt kernel: $name" "$status" "$nvcc" -arch=sm_90 "$@" "sub folder/my app.cu" -o m.out
+    says "misspelt kernel: $name: says so" \
+        "ptxopt-nvcc: $label: -[a-z-]*: .* has no kernel 'ligth'; did you mean 'light'" \
+        "$errors"
+    result "misspelt kernel: $name: output" "$([ "$status" -eq 0 ] || ls m.out 2>/dev/null)"
+}
+misspelt "a program" 1 error -Xptxas -coarsen=ligth:2
+misspelt "a cubin" 1 error -cubin -Xptxas -coarsen=ligth:2 -Xptxopt -launches-adapted
+misspelt "PTX" 1 error -ptx -Xptxas -coarsen=ligth:2 -Xptxopt -launches-adapted
+misspelt "an object, others may have it" 0 warning -c -Xptxas -coarsen=ligth:2
+misspelt "registers" 0 warning -Xptxas -target-regs=ligth:32
+misspelt "registers, strict" 1 error -Xptxas -target-regs=ligth:32 -Xptxopt -strict
+misspelt "-entry" 0 warning -Xptxas -entry=ligth
+misspelt "-block" 0 warning -Xptxas -block=ligth:64
+PTXOPT_STRICT=1 misspelt "PTXOPT_STRICT" 1 error -Xptxas -target-regs=ligth:32
+try "misspelt kernel: -missing-ok" 0 "$nvcc" -arch=sm_90 -Xptxas -target-regs=ligth:32,-missing-ok \
+    -c "sub folder/my app.cu" -o m.o
+result "misspelt kernel: -missing-ok: no message" "$(cat "$errors")"
+try "kernels in two files" 0 "$nvcc" -arch=sm_90 -Xptxas -coarsen=scale:2 -Xptxas -coarsen=light:2,-q \
+    -Xptxopt -launches-adapted -cubin "sub folder/my app.cu" "$root/docs/examples/directive.cu"
+result "kernels in two files: no message" "$(grep -v '^$' "$errors")"
+# -entry is ptxopt's, as ptxas has it with two dashes only.
+try "-entry" 0 "$nvcc" -arch=sm_90 -Xptxas -entry=light,-coarsen=2,-report -c "sub folder/my app.cu" -o m.o
+result "-entry: one kernel" "$(grep -c '^kernel' "$errors" | grep -vx 1)"
+# A kernel that another one launches: that names the original, which comes before it.
+cat >launches.cu <<'END'
+__global__ void child(float *a) { a[blockIdx.x * blockDim.x + threadIdx.x] *= 2; }
+__global__ void parent(float *a) { child<<<4, 128>>>(a); }
+END
+try "a kernel that a kernel launches" 0 "$nvcc" -dc -keep -keep-dir "$tmp/kept" -arch=sm_90 -Xptxas -coarsen=child:2 \
+    launches.cu -o m.o
+says "a kernel that a kernel launches: its coarsened form is beside it" '^.visible .entry _Z5childPf__ptxopt_coarsened(' \
+    "$tmp/kept/launches.ptx"
+# What ptxas rejects in the first place is not ptxopt's fault.
+for more in -nonsense --entry=nosuch; do
+    try "ptxas rejects the original: $more" 255 "$nvcc" -arch=sm_90 -Xptxas $more,-coarsen=2 -c "sub folder/my app.cu" \
+        -o m.o
+    result "ptxas rejects the original: $more: only ptxas says so" "$(grep -v '^ptxas fatal' "$errors")"
+done
+# Messages name the source, and its lines where the PTX has them.
+cat >refused.cu <<'END'
+__device__ float part(float value);
+__global__ void scale(float *a, float factor)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    a[i] = factor * part(a[i]);
+}
+END
+try "places: -lineinfo" 0 "$nvcc" -dc -lineinfo -arch=sm_90 -Xptxas -coarsen=2 refused.cu -o m.o
+says "places: -lineinfo: the line of the source" "^refused.cu:5:5: warning: kernel '_Z5scalePff' is not" "$errors"
+try "places: without" 0 "$nvcc" -dc -arch=sm_90 -Xptxas -coarsen=2 refused.cu -o m.o
+says "places: without: the line of the PTX" \
+    "^PTX of refused.cu:[0-9]*:[0-9]*: warning: kernel '_Z5scalePff' is" "$errors"
+try "places: report" 0 "$nvcc" -dc -lineinfo -arch=sm_90 -Xptxas -coarsen=2,-report refused.cu -o m.o
+says "places: report: names the source" '^refused.cu for sm_90' "$errors"
+says "places: report: its line" '(refused.cu:5:5)' "$errors"
+for more in "-dc -t 2 -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90]" \
+    "-dc -keep -keep-dir $tmp/kept -arch=sm_90" "-ptx -arch=sm_90 -Xptxopt -launches-adapted"; do
+    # shellcheck disable=SC2086
+    try "places: $more" 0 "$nvcc" $more -lineinfo -Xptxas -coarsen=2 refused.cu -o m.out
+    says "places: $more: named" "^refused.cu:5:5: warning: " "$errors"
+    result "places: $more: no temporary file" "$(grep tmpxft "$errors")"
+done
 try "real nvcc: directives in the source" 0 "$nvcc" -keep -keep-dir "$tmp/kept" -cubin -arch=sm_90 \
     -Xptxopt -coarsen=source,-launches-adapted,-Werror "$root/docs/examples/directive.cu" -o x.cubin
 says "real nvcc: the directive says x4" '__ptxopt_launch__Z5scalePffi.*{1347964752, 1, 0, 4, 1, 1, 0' \
@@ -377,10 +505,10 @@ if command -v sccache >/dev/null; then
     sccache --start-server >/dev/null 2>&1
     for step in "once" "again"; do
         try "sccache, $step" 0 sccache "$nvcc" -arch=sm_90 -Xptxopt -coarsen=2,-q -c "sub folder/my app.cu" -o cached.o
-        says "sccache, $step: coarsened" __ptxopt_launch_ cached.o
+        says "sccache, $step: coarsened" __ptxopt_beside_ cached.o
     done
     try "sccache, other options" 0 sccache "$nvcc" -arch=sm_90 -c "sub folder/my app.cu" -o cached.o
-    result "sccache, other options: not coarsened" "$(grep -o __ptxopt_launch_ cached.o)"
+    result "sccache, other options: not coarsened" "$(grep -o __ptxopt_beside_ cached.o)"
     sccache --show-stats >"$tmp/out"
     says "sccache: hits" -E '^Cache hits +[1-9]' "$tmp/out"
     sccache --stop-server >/dev/null 2>&1

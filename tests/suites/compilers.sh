@@ -115,7 +115,8 @@ if ! "$clang" --print-targets 2>/dev/null | grep -q nvptx64; then
     echo "skip clang: no $clang for NVIDIA's GPUs"
 else
     export PTXOPT_STRICT=1
-    PTXOPT_FLAGS="-coarsen 2 -block 128" prints "clang: a kernel" "" "$clang" -x cuda -nocudainc -nocudalib \
+    PTXOPT_FLAGS="-coarsen 2 -block 128 -launches-adapted" prints "clang: a kernel" "" \
+        "$clang" -x cuda -nocudainc -nocudalib \
         --cuda-device-only --cuda-gpu-arch=sm_75 -O2 "${shim[@]}" -c tests/compilers/device.cu -o "$tmp/device.cubin"
     seen "clang: a kernel: it is ptxopt's" 1
     result "clang: a kernel: its contract" "$(grep -q __ptxopt_launch_ "$tmp/device.cubin" || echo "none")"
@@ -128,7 +129,8 @@ else
     else
         export KEPT_PTXAS="$cuda/bin/ptxas" PKG_CONFIG_PATH="$own/lib/pkgconfig"
         # shellcheck disable=SC2046
-        PTXOPT_FLAGS="-coarsen 2 -keep-original -q" prints "clang: a program" "" "$clang" "${program[@]}" "${shim[@]}" \
+        PTXOPT_FLAGS="-coarsen 2 -keep-original -launches-adapted -q" prints "clang: a program" "" "$clang" \
+            "${program[@]}" "${shim[@]}" \
             tests/launching/program.cu -o "$tmp/app" $(pkg-config --cflags --libs ptxopt-launch) -L"$cuda/lib64" \
             -lcudart
         seen "clang: a program: it is ptxopt's" 1
@@ -138,18 +140,41 @@ else
     unset PTXOPT_STRICT PKG_CONFIG_PATH
 fi
 
-# Triton asks for the version, and passes over what gives no good answer. Its own ptxas reads the PTX that it writes.
+# Triton asks for the version, and passes over what gives no good answer. It has an assembler for GPUs before sm_90 and
+# one for the others, which read PTX of different versions: each must be used for its own.
 python="$(python_with triton)"
 if [ -z "$python" ]; then
     echo "skip Triton: not installed"
 else
-    KEPT_PTXAS="$("$python" -c 'import triton; print(triton.__path__[0])')/backends/nvidia/bin/ptxas"
-    export TRITON_CACHE_DIR="$tmp/triton" PTXOPT_STRICT=1
-    TRITON_PTXAS_PATH="$own/bin/ptxopt-ptxas" TRITON_PTXAS_BLACKWELL_PATH="$own/bin/ptxopt-ptxas" \
-        PTXOPT_FLAGS="-target-regs 64 -O1 -q" prints "Triton" "^sm_100: [0-9]+ bytes" "$python" \
+    assemblers="$("$python" -c 'import triton; print(triton.__path__[0])')/backends/nvidia/bin"
+    export TRITON_CACHE_DIR="$tmp/triton" PTXOPT_STRICT=1 PTXOPT_FLAGS="-target-regs 64 -O1 -q"
+    export TRITON_PTXAS_PATH="$own/bin/ptxopt-ptxas" TRITON_PTXAS_BLACKWELL_PATH="$own/bin/ptxopt-ptxas-blackwell"
+    mkdir "$tmp/two"
+    for name in ptxas ptxas-blackwell; do
+        sed \
+            "s|^exec .*|echo \"$name \$*\" >>'$tmp/called'; exec '$assemblers/$name' \"\$@\"|" \
+            "$tmp/ptxas" >"$tmp/two/$name"
+        chmod +x "$tmp/two/$name"
+    done
+    PTXOPT_REAL_PTXAS="$tmp/two" prints "Triton" "^sm_100: [0-9]+ bytes" "$python" tests/compilers/triton_kernel.py
+    seen "Triton: all kernels are ptxopt's" 3
+    result "Triton: sm_80 is for ptxas" "$(grep '/ptxopt-.*sm_\(90\|100\)' "$tmp/called" | grep '^ptxas ' | head -n 1)"
+    result "Triton: the others are for ptxas-blackwell" \
+        "$(grep '/ptxopt-.*sm_80' "$tmp/called" | grep '^ptxas-b' | head -n 1)"
+    cp -r "$tmp/triton" "$tmp/triton-named"
+    # Without being told where they are. The PTX says which assembler Triton asked for its version.
+    rm -rf "$TRITON_CACHE_DIR"
+    PTXOPT_REAL_PTXAS='' prints "Triton, found by its process" "^sm_100: [0-9]+ bytes" "$python" \
         tests/compilers/triton_kernel.py
-    seen "Triton: both kernels are ptxopt's" 2
-    unset PTXOPT_STRICT
+    result "Triton, found by its process: the same assemblers" \
+        "$(diff <(cat "$tmp"/triton/*/*.ptx | grep '^\.[tv]' | sort) \
+        <(cat "$tmp"/triton-named/*/*.ptx | grep '^\.[tv]' | sort))"
+    PTXOPT_FLAGS="-coarsen 2" TRITON_CACHE_DIR="$tmp/triton-coarse" "$python" tests/compilers/triton_kernel.py \
+        >"$tmp/out" 2>"$errors"
+    result "Triton: coarsening, which its launcher does not know" \
+        "$(grep -q 'say so with -launches-adapted' "$tmp/out" \
+        "$errors" || echo "no error")"
+    unset PTXOPT_STRICT PTXOPT_FLAGS TRITON_PTXAS_PATH TRITON_PTXAS_BLACKWELL_PATH
 fi
 
 # XLA looks for bin/ptxas in the CUDA folder that it is told.
