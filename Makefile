@@ -20,7 +20,9 @@
 ## make clean        remove everything that was built
 ##
 ## Variables: CC, CFLAGS, CPPFLAGS, LDFLAGS, FLEX, BISON as usual; PREFIX (/usr/local) and DESTDIR for installing;
-## WERROR=1 makes warnings errors, as in .ci/run.
+## WERROR=1 makes warnings errors, as in .ci/run; V=1 shows every command.
+## The goals that install what is missing build on all cores, unless -j says how many, and keep the commands in
+## build/build.log.
 ## Plain `make` installs nothing: it names the packages that are missing and stops.
 
 PREFIX ?= /usr/local
@@ -32,6 +34,9 @@ OBJCOPY ?= objcopy
 NM ?= nm
 
 MAKEFLAGS += --no-builtin-rules
+# A line for each step, $(call step,WHAT), and its command only if V is set.
+Q := $(if $(V),,@)
+step = $(if $(V),,$(info $()  $(1) $@))
 .SUFFIXES:
 .DELETE_ON_ERROR:
 
@@ -114,26 +119,31 @@ $(OUT)/configuration: FORCE
 # flex has no option that makes its warnings errors.
 $(GEN)/lexer/ptx_lexer.c $(GEN)/lexer/ptx_lexer.h &: lexer/ptx.l $(GEN)/needs-build
 	@mkdir -p $(GEN)/lexer
-	$(FLEX) --header-file=$(GEN)/lexer/ptx_lexer.h -o $(GEN)/lexer/ptx_lexer.c lexer/ptx.l 2>$(GEN)/lexer/flex.log || \
+	$(call step,FLEX)
+	$(Q)$(FLEX) --header-file=$(GEN)/lexer/ptx_lexer.h -o $(GEN)/lexer/ptx_lexer.c lexer/ptx.l 2>$(GEN)/lexer/flex.log || \
 	    { cat $(GEN)/lexer/flex.log >&2; exit 1; }
 	@cat $(GEN)/lexer/flex.log >&2
 	@test -z '$(WERROR)' -o ! -s $(GEN)/lexer/flex.log
 
 $(GEN)/parser/ptx_parser.c $(GEN)/parser/ptx_parser.h &: parser/ptx.y $(GEN)/needs-build
 	@mkdir -p $(GEN)/parser
-	$(BISON) -Wall $(if $(WERROR),-Werror) --defines=$(GEN)/parser/ptx_parser.h -o $(GEN)/parser/ptx_parser.c parser/ptx.y
+	$(call step,BISON)
+	$(Q)$(BISON) -Wall $(if $(WERROR),-Werror) --defines=$(GEN)/parser/ptx_parser.h -o $(GEN)/parser/ptx_parser.c \
+	    parser/ptx.y
 
 MAKE_OPS := $(GEN)/ir/table/make_ops
 $(MAKE_OPS): $(GENERATORS) ir/table/generator/generator.h $(GEN)/needs-build
 	@mkdir -p $(@D)
-	$(CC) $(STANDARD) $(WARNINGS) $(ALL_CPPFLAGS) -O1 -o $@ $(filter %.c,$^)
+	$(call step,LINK)
+	$(Q)$(CC) $(STANDARD) $(WARNINGS) $(ALL_CPPFLAGS) -O1 -o $@ $(filter %.c,$^)
 
 $(GEN)/ir/table/ops_enum.h: OPS_PART := enums
 $(GEN)/ir/table/ops_tables.inc: OPS_PART := tables
 $(GEN)/ir/table/ops_run.inc: OPS_PART := run
 $(GEN)/ir/table/ops_enum.h $(GEN)/ir/table/ops_tables.inc $(GEN)/ir/table/ops_run.inc: $(MAKE_OPS) ir/table/ops.def \
     ir/table/notes.txt
-	$(MAKE_OPS) $(OPS_PART) ir/table/ops.def ir/table/notes.txt >$@
+	$(call step,TABLE)
+	$(Q)$(MAKE_OPS) $(OPS_PART) ir/table/ops.def ir/table/notes.txt >$@
 
 # Objects.
 
@@ -145,7 +155,8 @@ TOOL_OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(wildcard tools/*.c))
 # On a fresh tree the generated headers are made first; afterwards the dependency files say who needs which.
 define compile
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call step,CC)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 endef
 
 $(SOURCE_OBJECTS) $(TOOL_OBJECTS) $(TEST_OBJECTS) $(EMULATED_OBJECTS): $(OUT)/%.o: %.c $(OUT)/configuration \
@@ -161,18 +172,21 @@ $(TEST_OBJECTS): $(GEN)/needs-test
 
 $(OUT)/libptxopt.a: $(LIBRARY_OBJECTS) $(OUT)/configuration
 	@rm -f $@
-	$(AR) rcs $@ $(LIBRARY_OBJECTS)
+	$(call step,AR)
+	$(Q)$(AR) rcs $@ $(LIBRARY_OBJECTS)
 
 # What each instruction must compute, written independently of the emulator, and kernels that execute each: for
 # check-gpu and the tests test_oracle_* and test_evaluate.
 $(OUT)/liboracle.a: $(filter $(OUT)/tests/oracle/%,$(TEST_OBJECTS))
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call step,AR)
+	$(Q)$(AR) rcs $@ $^
 
 # Links the objects and then the archives among the prerequisites; LINK_FLAGS and LIBRARIES may be set by target.
 define link
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %/liboracle.a,$^) $(filter %/libptxopt.a,$^) \
+	$(call step,LINK)
+	$(Q)$(CC) $(ALL_LDFLAGS) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %/liboracle.a,$^) $(filter %/libptxopt.a,$^) \
 	    $(LIBRARIES)
 endef
 
@@ -184,21 +198,25 @@ $(PROGRAM): $(MAIN_OBJECT) $(OUT)/libptxopt.a
 VERSION := $(shell sed -n 's/^\#define PTXOPT_VERSION "\(.*\)"/\1/p' cli/options.h)
 SONAME := libptxopt.so.0
 PUBLIC_OBJECTS := $(filter-out $(OUT)/program/% $(OUT)/wrappers/%,$(LIBRARY_OBJECTS))
-LIBIBERTY := $(shell $(CC) -print-file-name=libiberty.a)
+# Asked for when it is needed: there may be no compiler yet.
+LIBIBERTY = $(shell $(CC) -print-file-name=libiberty.a)
 PUBLIC_LIBRARIES := $(filter-out -liberty,$(LIBRARIES))
 
 $(OUT)/public/ptxopt.o: $(PUBLIC_OBJECTS) $(OUT)/configuration
 	@mkdir -p $(@D)
-	$(LD) -r -o $@ $(PUBLIC_OBJECTS) $(LIBIBERTY)
-	$(OBJCOPY) --wildcard --keep-global-symbol='ptxopt_*' $@
+	$(call step,LINK)
+	$(Q)$(LD) -r -o $@ $(PUBLIC_OBJECTS) $(LIBIBERTY)
+	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='ptxopt_*' $@
 
 $(OUT)/public/libptxopt.a: $(OUT)/public/ptxopt.o
 	@rm -f $@
-	$(AR) rcsD $@ $<
+	$(call step,AR)
+	$(Q)$(AR) rcsD $@ $<
 
 $(OUT)/public/$(SONAME): $(PUBLIC_OBJECTS) library/libptxopt.map $(OUT)/configuration
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script,library/libptxopt.map \
+	$(call step,LINK)
+	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script,library/libptxopt.map \
 	    $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $(PUBLIC_OBJECTS) $(LIBIBERTY) $(PUBLIC_LIBRARIES)
 
 PUBLIC := $(OUT)/public/libptxopt.a $(OUT)/public/$(SONAME)
@@ -211,7 +229,8 @@ $(OUT)/runtime/contracts.o $(OUT)/runtime/link_adapter.o $(OUT)/runtime/preload.
 ADAPTER := $(OUT)/runtime/libptxopt-launch.a
 $(ADAPTER): $(OUT)/runtime/contracts.o $(OUT)/runtime/link_adapter.o
 	@rm -f $@
-	$(AR) rcsD $@ $^
+	$(call step,AR)
+	$(Q)$(AR) rcsD $@ $^
 
 # The same in host code that ptxopt-nvcc compiles.
 EMBEDDED := $(OUT)/runtime/ptxopt-embedded.h
@@ -227,7 +246,8 @@ $(EMBEDDED): runtime/embed.awk wrappers/wrapped.def runtime/contracts.c runtime/
 # The same for programs that cannot be built again: preloaded.
 PRELOAD := $(OUT)/runtime/libptxopt-launch.so
 $(PRELOAD): $(OUT)/runtime/contracts.o $(OUT)/runtime/preload.o
-	$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(@F) -o $@ $^ -ldl -lpthread
+	$(call step,LINK)
+	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(@F) -o $@ $^ -ldl -lpthread
 
 public: $(PUBLIC) $(ADAPTER) $(EMBEDDED) $(PRELOAD)
 
@@ -277,15 +297,17 @@ $(EMULATED_RUNTIMES): $(EMULATED)/libcudart.so.%: $(RUNTIME_SOURCES) $(wildcard 
 $(OUT)/configuration
 	@mkdir -p $(@D)
 	@echo 'libcudart.so.$* { global: *; };' >$@.map
-	$(CC) $(ALL_CPPFLAGS) -DRUNTIME_VERSION=$(basename $*)000 $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared \
+	$(call step,LINK)
+	$(Q)$(CC) $(ALL_CPPFLAGS) -DRUNTIME_VERSION=$(basename $*)000 $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared \
 	    -Wl,-soname,$(@F) -Wl,--version-script,$@.map -o $@ $(RUNTIME_SOURCES) -ldl
 
 # One object, since the adapter refers to some functions only weakly.
 $(EMULATED)/static/libcudart_static.a: $(RUNTIME_SOURCES:%.c=$(OUT)/%.o)
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(CC) -r -nostdlib -o $(@D)/runtime.o $^
-	$(AR) rcsD $@ $(@D)/runtime.o
+	$(call step,AR)
+	$(Q)$(CC) -r -nostdlib -o $(@D)/runtime.o $^
+	$(Q)$(AR) rcsD $@ $(@D)/runtime.o
 
 EMULATED_LIBRARIES := $(EMULATED)/libcuda.so.1 $(EMULATED_RUNTIMES) $(EMULATED)/static/libcudart_static.a
 
@@ -300,7 +322,8 @@ $(filter $(OUT)/tests/fakes/driver%,$(FAKES)): tests/assembler/fake_driver.c
 $(filter $(OUT)/tests/fakes/nvjitlink%,$(FAKES)): tests/assembler/fake_nvjitlink.c
 $(FAKES): $(OUT)/configuration
 	@mkdir -p $(@D)
-	$(CC) $(STANDARD) $(FAKE_FLAGS) -O1 -g -fPIC -shared -o $@ $(filter %.c,$^)
+	$(call step,LINK)
+	$(Q)$(CC) $(STANDARD) $(FAKE_FLAGS) -O1 -g -fPIC -shared -o $@ $(filter %.c,$^)
 
 # Compares machine/ with the CUDA toolkit's cuda_occupancy.h, where that is installed.
 OCCUPANCY := $(dir $(firstword $(wildcard $(addsuffix /cuda_occupancy.h,$(CUDA_HOME)/include \
@@ -325,7 +348,8 @@ $(OUT)/gpu-run: $(TOOL_OBJECTS) $(OUT)/libptxopt.a
 # The kernels of the corpus in plain C.
 REFERENCES := $(OUT)/corpus-references.so
 $(REFERENCES): $(wildcard corpus/*/*.ref.c) corpus/reference.h $(OUT)/configuration
-	$(CC) $(STANDARD) -O2 -fPIC -shared -ffp-contract=off $(CPPFLAGS) -I. -o $@ $(filter %.ref.c,$^) -lm
+	$(call step,LINK)
+	$(Q)$(CC) $(STANDARD) -O2 -fPIC -shared -ffp-contract=off $(CPPFLAGS) -I. -o $@ $(filter %.ref.c,$^) -lm
 
 HELPERS := $(TOOLS) $(FAKES) $(OUT)/tests/ptxopt-faults $(EMULATED_LIBRARIES) $(OUT)/check-gpu \
     $(if $(OCCUPANCY),$(OUT)/tests/compare-occupancy)
@@ -335,6 +359,10 @@ HELPERS := $(TOOLS) $(FAKES) $(OUT)/tests/ptxopt-faults $(EMULATED_LIBRARIES) $(
 
 # Tests. The goals that must work on a fresh machine install what is missing first, and start make again for the rest.
 
+# $(call build,GOALS): builds them quietly, on all cores.
+build = +@MAKE='$(MAKE)' V='$(V)' LOG='$(OUT)/build.log' JOBS='$(filter -j% --jobserver%,$(MAKEFLAGS))' \
+    tools/build.sh $(1)
+
 .PHONY: tests gpu-run check-gpu run-tests run-demo
 tests: $(PROGRAM) $(WRAPPERS) public $(UNIT_TESTS) $(HELPERS) gpu-run
 
@@ -342,12 +370,14 @@ run-tests: tests
 	@PTXOPT=$(abspath $(PROGRAM)) BUILD=$(OUT) CC='$(CC)' ONLY='$(ONLY)' tests/run-tests $(QUICK) $(UNIT_TESTS)
 
 test check: deps
+	$(call build,tests)
 	@$(MAKE) --no-print-directory run-tests QUICK=$(if $(filter check,$@),--quick)
 
 asan:
 	@$(MAKE) --no-print-directory VARIANT=asan test
 
 demo: deps
+	$(call build,$(PROGRAM))
 	@$(MAKE) --no-print-directory run-demo
 
 run-demo: $(PROGRAM)
@@ -373,7 +403,8 @@ $(BENCHMARKS): bench-%: $(PROGRAM)
 bench-frontend: $(OUT)/bench/usage
 $(OUT)/bench/usage: bench/usage.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $<
+	$(call step,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $<
 
 # Fuzzers: one program, which finds its harness by its own name (tests/fuzz/harness.c).
 
@@ -388,15 +419,17 @@ $(FUZZ_OBJECTS) $(OUT)/tests/fuzz/dictionary.o: $(OUT)/%.o: %.c $(OUT)/configura
 
 $(OUT)/bin/fuzz: $(FUZZ_OBJECTS) $(OUT)/libptxopt.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) $(if $(filter libfuzzer,$(FUZZ_MODE)),-fsanitize=fuzzer) -o $@ $(FUZZ_OBJECTS) \
+	$(call step,LINK)
+	$(Q)$(CC) $(ALL_LDFLAGS) $(if $(filter libfuzzer,$(FUZZ_MODE)),-fsanitize=fuzzer) -o $@ $(FUZZ_OBJECTS) \
 	    $(OUT)/libptxopt.a $(LIBRARIES)
 
 $(FUZZ_HARNESSES): $(OUT)/bin/fuzz
 	@ln -sf fuzz $@
 
 $(OUT)/dictionary.txt: $(OUT)/tests/fuzz/dictionary.o $(OUT)/tests/fuzz/words.o $(OUT)/libptxopt.a
-	$(CC) $(ALL_LDFLAGS) -o $(OUT)/bin/dictionary $^ $(LIBRARIES)
-	$(OUT)/bin/dictionary >$@
+	$(call step,LINK)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $(OUT)/bin/dictionary $^ $(LIBRARIES)
+	$(Q)$(OUT)/bin/dictionary >$@
 
 .PHONY: fuzz-programs
 fuzz-programs: $(FUZZ_HARNESSES) $(OUT)/dictionary.txt
