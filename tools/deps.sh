@@ -7,13 +7,13 @@
 # Python wheels into third_party/cuda, which git ignores: bin/ptxas and lib/libnvJitLink.so.13; and so is nvdisasm,
 # bin/nvdisasm, where it is not installed.
 #
-# $CC is the C compiler (cc). Exit status: 0 the project can be built and tested (a missing assembler is only a warning,
-# unless CI is set, and a missing nvdisasm always); 1 it cannot.
+# Before anything is fetched, its size is printed. $CC is the C compiler (cc), whose Debian package has its name.
+#
+# Exit status: 0 the project can be built and tested (a missing assembler is only a warning, unless CI is set, and a
+# missing nvdisasm always); 1 it cannot.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-cuda_version=13.0.88
-nvdisasm_version=13.5.37 # a newer one reads the cubins of older assemblers
 cuda_folder=third_party/cuda
 
 say() {
@@ -24,11 +24,30 @@ have() {
     command -v "$1" >/dev/null 2>&1
 }
 
+# The words of $CC, one a line.
+compiler_words() {
+    local words
+    read -r -a words <<<"${CC:-cc}"
+    printf '%s\n' "${words[@]}"
+}
+
+# Prints the packages of the programs in $CC that are not installed: `ccache clang-16` names two.
+missing_compilers() {
+    local word
+    while IFS= read -r word; do
+        case "$word" in
+        -* | *=*) return ;;
+        cc | gcc) have "$word" || printf 'gcc\n' ;;
+        *) have "$word" || printf '%s\n' "${word##*/}" ;;
+        esac
+    done < <(compiler_words)
+}
+
 # $@: lines HEADER:PACKAGE. Prints the package of each header that the compiler cannot find, after one run of its
 # preprocessor.
 missing_headers() {
     local compiler pair
-    read -r -a compiler <<<"${CC:-cc}"
+    mapfile -t compiler < <(compiler_words)
     for pair in "$@"; do
         printf '#if !__has_include(<%s>)\nmissing %s\n#endif\n' "${pair%%:*}" "${pair##*:}"
     done | "${compiler[@]}" -E -P -x c - 2>/dev/null | sed -n 's/^missing //p' | tr -d ' '
@@ -36,23 +55,33 @@ missing_headers() {
 
 # $1: build or test. Prints the Debian packages that are missing for it; testing includes building.
 missing_packages() {
-    local tool compiler headers=(stdio.h:libc6-dev jansson.h:libjansson-dev elfutils/libdw.h:libdw-dev)
+    local tool compilers headers=(stdio.h:libc6-dev jansson.h:libjansson-dev elfutils/libdw.h:libdw-dev)
     headers+=(libiberty/demangle.h:libiberty-dev)
     local test_headers=(cmocka.h:libcmocka-dev mpfr.h:libmpfr-dev)
-    read -r -a compiler <<<"${CC:-cc}"
     [ "$1" = build ] || headers+=("${test_headers[@]}")
     for tool in flex bison make; do
         have "$tool" || printf '%s\n' "$tool"
     done
     have ar || printf 'binutils\n'
-    [ "$1" = build ] || have python3 || printf 'python3\n'
+    if [ "$1" != build ]; then
+        have python3 || printf 'python3\n'
+        have pkg-config || printf 'pkg-config\n'
+    fi
     # moreutils has another program of that name.
     [ "$1" = build ] || parallel --version 2>/dev/null | grep -q GNU || printf 'parallel\n'
-    if have "${compiler[0]}"; then
+    compilers="$(missing_compilers)"
+    if [ -z "$compilers" ]; then
         missing_headers "${headers[@]}"
     else
-        printf '%s\n' gcc "${headers[@]##*:}"
+        printf '%s\n' "$compilers" "${headers[@]##*:}"
     fi
+}
+
+# $@: a command of apt-get. Prints how much it fetches.
+download_size() {
+    # Without -y, --assume-no ends it after it has said so.
+    { LC_ALL=C "${@/#-y/--assume-no}" 2>/dev/null || true; } |
+        sed -nE 's|^Need to get ([^/]*)(/.*)? of archives.*|\1 to download|p' | grep . || printf 'size not known\n'
 }
 
 # $@: the Debian packages to install.
@@ -69,11 +98,15 @@ install_packages() {
         fi
         as_root=(sudo)
     fi
-    say "installing Debian packages: $*"
-    local log
+    local log install=(apt-get install -y --no-install-recommends "$@")
     log="$(mktemp)"
     # Package lists may be old or absent; they are fetched only if the first try fails.
-    local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@")
+    if ! "${install[@]}" --simulate >"$log" 2>&1; then
+        say "fetching Debian's package lists (about 10 MB)"
+        "${as_root[@]}" apt-get update >"$log" 2>&1 || true
+    fi
+    say "installing Debian packages: $* ($(download_size "${install[@]}"))"
+    install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "${install[@]}")
     if ! "${install[@]}" >"$log" 2>&1 &&
         ! { "${as_root[@]}" apt-get update && "${install[@]}"; } >"$log" 2>&1; then
         tail -n 15 "$log" >&2
@@ -92,11 +125,13 @@ wheels_present() {
     [ -x "$cuda_folder/bin/ptxas" ] && [ -f "$cuda_folder/lib/libnvJitLink.so.13" ]
 }
 
-# $1: folder to work in; $2: package; $3: path of the file, below nvidia/cu13 in the wheel, below third_party/cuda here;
-# $4: version. The file is moved into place last, so an interrupted run leaves no partial file.
+# $1: folder to work in; $2: a file of assembler/wheels.def, "bin/ptxas", which is below nvidia/cu13 in its wheel and
+# below third_party/cuda here. The file is moved into place last, so an interrupted run leaves no partial file.
 install_from_wheel() {
-    local work="$1" package="$2" member="nvidia/cu13/$3" target="$cuda_folder/$3" version="$4"
-    say "fetching $package==$version from the Python package index"
+    local work="$1" member="nvidia/cu13/$2" target="$cuda_folder/$2" package version size
+    IFS=' ' read -r package version size < <(
+        sed -nE "s|^WHEEL\\(\"([^\"]*)\", \"([^\"]*)\", ([0-9]+), \"$2\".*|\1 \2 \3|p" assembler/wheels.def)
+    say "fetching $package==$version from the Python package index ($size MB)"
     if ! python3 -m pip download --quiet --disable-pip-version-check --no-input --retries 2 --no-deps \
         --only-binary :all: --dest "$work/$package" "$package==$version" >"$work/log" 2>&1; then
         grep -v '^WARNING: Retrying' "$work/log" | tail -n 5 >&2
@@ -115,8 +150,9 @@ install_from_wheel() {
 
 # $1: a function that installs files from wheels, given a folder to work in.
 with_wheels() {
-    if ! python3 -m pip --version >/dev/null 2>&1; then
-        install_packages python3-pip ca-certificates || return 1
+    if ! pip_present; then
+        say "no pip, which fetches NVIDIA's wheels: python3 -m pip does not work"
+        return 1
     fi
     mkdir -p third_party
     local work status=0
@@ -127,8 +163,7 @@ with_wheels() {
 }
 
 install_assembler() {
-    install_from_wheel "$1" nvidia-nvjitlink lib/libnvJitLink.so.13 "$cuda_version" &&
-        install_from_wheel "$1" nvidia-cuda-nvcc bin/ptxas "$cuda_version" || return 1
+    install_from_wheel "$1" lib/libnvJitLink.so.13 && install_from_wheel "$1" bin/ptxas || return 1
     say "installed $cuda_folder/bin/ptxas and $cuda_folder/lib/libnvJitLink.so.13 (under NVIDIA's licence)"
 }
 
@@ -138,7 +173,7 @@ nvdisasm_present() {
 }
 
 install_nvdisasm() {
-    install_from_wheel "$1" nvidia-cuda-nvdisasm bin/nvdisasm "$nvdisasm_version" || return 1
+    install_from_wheel "$1" bin/nvdisasm || return 1
     say "installed $cuda_folder/bin/nvdisasm (under NVIDIA's licence)"
 }
 
@@ -147,8 +182,16 @@ if [ "${1:-}" = --missing ]; then
     exit
 fi
 
+pip_present() {
+    python3 -m pip --version >/dev/null 2>&1
+}
+
 done_something=no
 mapfile -t packages < <(missing_packages test)
+if ! { toolkit_present || wheels_present; } || ! nvdisasm_present; then
+    # Fetches the wheels.
+    pip_present || packages+=(python3-pip ca-certificates)
+fi
 if [ "${#packages[@]}" -gt 0 ]; then
     done_something=yes
     install_packages "${packages[@]}"

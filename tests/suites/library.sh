@@ -8,6 +8,7 @@ tmp="$(mktemp -d)"
 trap 'rm -rf "$tmp"' EXIT
 errors="${TEST_TMP:?}/errors"
 . tests/suites/result.bash
+. tests/suites/programs.bash
 variant="$(basename "${BUILD:?}")"
 [ "$variant" = build ] && variant=""
 sanitize=""
@@ -159,7 +160,9 @@ fi
 ASAN_OPTIONS=detect_leaks=0 "$tmp/static" memory "$tmp/by-library.ptx" $none canonical >"$tmp/out" 2>"$errors"
 result "out of memory, at each allocation" "$([ $? -eq 0 ] || head -n 1 "$tmp/out")"
 
-# With an assembler: figures and a cubin.
+# With an assembler: figures and a cubin. The client is not in the source tree, where the program finds one.
+ptxas="$(nvidia_program PTXOPT_PTXAS ptxas)"
+[ -z "$ptxas" ] || export PTXOPT_PTXAS="$ptxas"
 if "$PTXOPT" -assembler auto -cubin "$tmp/probe.cubin" "$kernel" >/dev/null 2>&1; then
     says "figures and a cubin" "status 0 ptx 1 cubin 1 contract 1 report 1
 kernel vectoradd_exact coarsened 1 x2,y1,z1 registers 0: -; known 1,1" one "$kernel" \
