@@ -140,7 +140,7 @@ Step run_surface(Exec *x, const Op *op, uint32_t mask)
     EACH_ACTIVE(lane, mask)
     {
         const Image *image = image_find(x, op, lane, row_get(source_row(x, image_op->handle), 8, lane), false);
-        SurfacePlace place;
+        SurfacePlace place = {0};
         if (!image)
             return STEP_FAULT;
         unsigned bytes = image_op->count * type_bits(image_op->type) / 8;

@@ -104,7 +104,7 @@ static uint32_t float_compute(unsigned operation, const FloatFormat *format, con
                                  : format_encode(format, value, rounding, false);
 }
 
-uint64_t float_operation(unsigned operation, unsigned format, uint64_t a, uint64_t b, uint32_t control)
+uint64_t float_operation(FloatOperation operation, unsigned format, uint64_t a, uint64_t b, uint32_t control)
 {
     uint32_t s[3] = {(uint32_t)a, (uint32_t)b, 0};
     return float_compute(operation, formats[format], s, control);
