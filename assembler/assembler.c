@@ -108,9 +108,10 @@ static bool is_absent(const char *path, const char *message)
 
 /* Tries every candidate of one kind. Appends a line for each that failed to 'tried', and to 'notes' if it is
  * installed. */
-static Assembler *open_kind(Arena *arena, AssemblerKind kind, Arch arch, Buf *tried, Buf *notes)
+static Assembler *open_kind(Arena *arena, AssemblerKind kind, Arch arch, const char *const *sites, Buf *tried,
+                            Buf *notes)
 {
-    Candidates candidates = locate(arena, backend_of(kind));
+    Candidates candidates = locate(arena, backend_of(kind), sites);
     const char *said = NULL;
     for (size_t i = 0; i < candidates.paths.count; i++) {
         const char *path = candidates.paths.data[i], *message = NULL;
@@ -135,8 +136,40 @@ static Assembler *open_kind(Arena *arena, AssemblerKind kind, Arch arch, Buf *tr
     return NULL;
 }
 
+/* The kind that environment variables name, of those that 'kind' allows; ASSEMBLER_AUTO: none. */
+static AssemblerKind named_kind(AssemblerKind kind)
+{
+    for (AssemblerKind k = ASSEMBLER_AUTO + 1; k < ASSEMBLER_KIND_COUNT; k++)
+        if ((kind == ASSEMBLER_AUTO || kind == k) && backend_is_named(backend_of(k)))
+            return k;
+    return ASSEMBLER_AUTO;
+}
+
+bool assembler_is_named(AssemblerKind kind)
+{
+    return named_kind(kind) != ASSEMBLER_AUTO;
+}
+
 Assembler *assembler_open(Arena *arena, AssemblerKind kind, const char *arch_name, const char **error)
 {
+    return assembler_open_in(arena, kind, arch_name, NULL, error);
+}
+
+/* Nothing takes the place of one that was named, so there is nothing to install. */
+static const char *explain_absence(Arena *arena, AssemblerKind kind, Arch arch, bool is_named, const char *tried)
+{
+    return arena_printf(arena, "no %s can be used for %s:%s%s", backend_of(kind)->name, arch_names(arch).real, tried,
+                        is_named ? "" : "\n'ptxopt setup' fetches ptxas and nvJitLink, and so does 'pip install "
+                                        "nvidia-cuda-nvcc nvidia-nvjitlink'; PTXOPT_PTXAS, PTXOPT_NVJITLINK and "
+                                        "PTXOPT_CUDA_DRIVER can name others");
+}
+
+Assembler *assembler_open_in(Arena *arena, AssemblerKind kind, const char *arch_name, const char *const *sites,
+                             const char **error)
+{
+    const bool is_named = assembler_is_named(kind);
+    if (is_named)
+        kind = named_kind(kind);
     Arch arch;
     if (!find_arch(arch_name, &arch)) {
         *error = arena_printf(arena, "'%s' is not a known architecture such as sm_90", arch_name);
@@ -151,16 +184,12 @@ Assembler *assembler_open(Arena *arena, AssemblerKind kind, const char *arch_nam
     Assembler *assembler = NULL;
     for (AssemblerKind k = ASSEMBLER_AUTO + 1; k < ASSEMBLER_KIND_COUNT && !assembler; k++)
         if (kind == ASSEMBLER_AUTO || kind == k)
-            assembler = open_kind(arena, k, arch, &tried, &notes);
+            assembler = open_kind(arena, k, arch, sites, &tried, &notes);
     *error = NULL;
     if (assembler && notes.length)
         assembler->note = arena_printf(arena, "not used:%s", notes.data);
     if (!assembler)
-        *error = arena_printf(arena,
-                              "no %s can be used for %s:%s\n"
-                              "'make deps' installs ptxas and nvJitLink in third_party/cuda; PTXOPT_PTXAS, "
-                              "PTXOPT_NVJITLINK and PTXOPT_CUDA_DRIVER can name others",
-                              backend_of(kind)->name, arch_names(arch).real, buf_text(&tried));
+        *error = explain_absence(arena, kind, arch, is_named, buf_text(&tried));
     buf_free(&tried);
     buf_free(&notes);
     return assembler;

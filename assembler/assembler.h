@@ -6,11 +6,17 @@
  *              their calling convention) and then links, so its figures can differ from those of ptxas
  *   ptxas      the program that nvcc runs: compiles the whole program at once
  *
- * A back end's file is looked for in these places, and the first that can assemble a trivial kernel for the wanted
- * architecture is used: the environment variable PTXOPT_CUDA_DRIVER, PTXOPT_NVJITLINK or PTXOPT_PTXAS (a file; then
- * nothing else is tried); third_party/cuda in the folder of the running program or up to three folders above it
- * (bin/ptxas, lib/libnvJitLink.so.13: where tools/deps.sh puts them); the loader's path or $PATH; $CUDA_HOME,
- * $CUDA_PATH, /usr/local/cuda.
+ * The environment variable PTXOPT_CUDA_DRIVER, PTXOPT_NVJITLINK or PTXOPT_PTXAS names a back end's file; then nothing
+ * else takes its place. Otherwise it is looked for in these places, and the first that can assemble a trivial kernel
+ * for the wanted architecture is used:
+ *   third_party/cuda in the folder of the running program, and of the shared library that this is in, or up to three
+ *     folders above it (bin/ptxas, lib/libnvJitLink.so.13: where tools/deps.sh puts them)
+ *   the loader's path or $PATH; $CUDA_HOME, $CUDA_PATH, /usr/local/cuda
+ *   the folder of the program or library, and bin or lib beside it
+ *   $XDG_DATA_HOME/ptxopt/cuda, or ~/.local/share/ptxopt/cuda (assembler_fetch)
+ *   NVIDIA's wheels in folders of Python packages, and then what Triton brings: in the folders that the caller names,
+ *     the one that this library is in, and those of $VIRTUAL_ENV, $CONDA_PREFIX, the python3 on $PATH, the prefix of
+ *     the program, ~/.local, /usr/local and /usr
  *
  * An assembler can crash or hang on its input, or ask for all memory. All back ends run in child processes under limits
  * of time and memory ($PTXOPT_ASSEMBLER_MEMORY, in MiB), so none of this affects the caller: the outcome says what
@@ -39,9 +45,36 @@ typedef struct Assembler Assembler;
 
 /* Finds and starts a back end that can assemble for 'arch' ("sm_90"; arch_assembled() of it). ASSEMBLER_AUTO uses the
  * first that works of: the driver, if there is a GPU of that architecture; ptxas; nvJitLink, whose code can differ from
- * theirs. The Assembler is in 'arena' and must be closed. NULL if none works: *error (in the arena, lines without a
+ * theirs. If environment variables name some of them, it is the first of those, or none.
+ * The Assembler is in 'arena' and must be closed. NULL if none works: *error (in the arena, lines without a
  * newline at the end) says what was tried, why each failed and what to do. */
 Assembler *assembler_open(Arena *arena, AssemblerKind kind, const char *arch, const char **error);
+/* The same, looking also in 'sites', folders of Python packages, whose list ends with NULL. NULL: none. */
+Assembler *assembler_open_in(Arena *arena, AssemblerKind kind, const char *arch, const char *const *sites,
+                             const char **error);
+/* Whether an environment variable names what assembler_open() must use: one that cannot be used is then an error. */
+bool assembler_is_named(AssemblerKind kind);
+/* The first file of that kind in the places that the head of this file lists, used or not, in the arena. The
+ * environment variable does not count. NULL: there is none. Not for libraries, which the loader finds. */
+const char *assembler_locate(Arena *arena, AssemblerKind kind);
+
+/* NVIDIA's wheels, for machines without a toolkit: assembler/wheels.def. */
+typedef struct Wheel {
+    const char *package, *version;
+    unsigned megabytes; /* to download */
+    const char *file;   /* "bin/ptxas" */
+    const char *purpose;
+} Wheel;
+
+/* wheels[0] to the one whose package is NULL. */
+extern const Wheel assembler_wheels[];
+/* Where a user's own files of ptxopt are, in the arena; NULL where there is no home folder. */
+const char *assembler_user_folder(Arena *arena);
+/* Whether all wheels' files, of these versions, are in 'folder'/cuda. */
+bool assembler_is_fetched(Arena *arena, const char *folder);
+/* Fetches them with pip, which prints what it does, into 'folder'/cuda, with NVIDIA's licence. Returns NULL, or what
+ * went wrong, in the arena; then what was in the folder before is still there. */
+const char *assembler_fetch(Arena *arena, const char *folder);
 /* More words for the command line of ptxas, in every later run: "-O1", "--def-load-cache=cg". The list ends with NULL
  * and is not copied. nvJitLink passes them to its own compiler, the driver ignores them. An option that the run itself
  * sets must not be in it. */

@@ -1,7 +1,7 @@
 /* What the files of this folder share; no other folder includes it.
  *
  * The files in the order of their calls, each calling only those above it: outcome.c, process.c, cubin.c, resources.c;
- * worker.c; driver.c, nvjitlink.c and ptxas.c; backends.c; locate.c; nvdisasm.c; assembler.c. */
+ * worker.c; driver.c, nvjitlink.c and ptxas.c; backends.c; locate.c; nvdisasm.c; fetch.c; assembler.c. */
 #ifndef PTXOPT_ASSEMBLER_INTERNAL_H
 #define PTXOPT_ASSEMBLER_INTERNAL_H
 
@@ -200,6 +200,9 @@ typedef struct Candidates {
     PathVec paths;        /* files that exist, and bare names for the loader */
 } Candidates;
 
-Candidates locate(Arena *arena, const Backend *backend);
+/* Whether an environment variable names the back end's file. */
+bool backend_is_named(const Backend *backend);
+/* 'sites' as for assembler_open_in(). */
+Candidates locate(Arena *arena, const Backend *backend, const char *const *sites);
 
 #endif

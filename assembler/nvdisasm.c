@@ -22,11 +22,10 @@ static const Backend nvdisasm = {.word = "nvdisasm",
 
 const Disassembler *disassembler_find(Arena *arena, const char **message)
 {
-    Candidates candidates = locate(arena, &nvdisasm);
+    Candidates candidates = locate(arena, &nvdisasm, NULL);
     *message = NULL;
     if (candidates.paths.count == 0) {
-        *message = "nvdisasm was not found: 'make deps' installs it in third_party/cuda; PTXOPT_NVDISASM can name "
-                   "another one";
+        *message = "nvdisasm was not found: 'ptxopt setup' fetches it; PTXOPT_NVDISASM can name another one";
         return NULL;
     }
     Disassembler *found = ARENA_NEW(arena, Disassembler);

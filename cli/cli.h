@@ -11,5 +11,6 @@
 #include "cli/output.h"
 #include "cli/report.h"
 #include "cli/run.h"
+#include "cli/setup.h"
 
 #endif

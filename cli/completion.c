@@ -3,13 +3,15 @@
 #include <string.h>
 
 #include "cli/options_read.h"
+#include "cli/setup.h"
 
 typedef struct Command {
     const char *name; /* "": no command, files are transformed */
     const struct option *(*options)(void);
 } Command;
 
-static const Command commands[] = {{"run", run_options_table}, {"cost", cost_options_table}, {"", options_table}};
+static const Command commands[] = {
+    {"run", run_options_table}, {"cost", cost_options_table}, {"setup", setup_options_table}, {"", options_table}};
 
 static void print_assemblers(Buf *out)
 {
@@ -72,7 +74,7 @@ static void print_bash(Buf *out)
         buf_puts(out, "' ;;\n");
     }
     buf_puts(out, "    esac\n"
-                  "    [ \"$COMP_CWORD\" -ne 1 ] || commands='run cost completion help'\n"
+                  "    [ \"$COMP_CWORD\" -ne 1 ] || commands='run cost setup completion help'\n"
                   "    if [[ $word == -* ]]; then\n"
                   "        COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
                   "    else\n"
@@ -102,13 +104,13 @@ static void print_zsh(Buf *out)
 
 static void print_fish(Buf *out)
 {
-    buf_puts(out, "complete -c ptxopt -n __fish_is_first_arg -a 'run cost completion help'\n");
+    buf_puts(out, "complete -c ptxopt -n __fish_is_first_arg -a 'run cost setup completion help'\n");
     for (size_t i = 0; i < COUNT_OF(commands); i++)
         for (const struct option *option = commands[i].options(); option->name; option++) {
             if (*commands[i].name)
                 buf_printf(out, "complete -c ptxopt -n '__fish_seen_subcommand_from %s'", commands[i].name);
             else
-                buf_puts(out, "complete -c ptxopt -n 'not __fish_seen_subcommand_from run cost'");
+                buf_puts(out, "complete -c ptxopt -n 'not __fish_seen_subcommand_from run cost setup'");
             buf_printf(out, " -%s %s", option->name[1] ? "o" : "s", option->name);
             if (option->has_arg == required_argument && !print_words(out, " -x -a '", option->name, "'"))
                 buf_puts(out, " -r");

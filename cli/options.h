@@ -11,6 +11,8 @@
 
 #define PTXOPT_VERSION "0.1.0"
 
+typedef VEC(const char *) PathList;
+
 /* -coarsen [KERNEL:]SPEC */
 typedef struct CoarsenOption {
     const char *kernel; /* NULL: every kernel that no other -coarsen names */
@@ -88,6 +90,7 @@ typedef struct Options {
     bool assembler_none;
     AssemblerKind assembler;
     VEC(const char *) ptxas_options; /* -Xptxas */
+    PathList python_folders; /* where an assembler may be, too; a NULL follows, unless it is empty */
     bool spill;      /* -target-regs N may cost spills */
     bool knobs;      /* -target-regs may try options of the assembler */
     bool keep_original; /* of a coarsened kernel, as NAME__ptxopt_original */

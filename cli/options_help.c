@@ -22,6 +22,7 @@ const char *options_help(Arena *arena)
              "Usage: ptxopt [options] FILE.ptx        '-' reads standard input\n"
              "       ptxopt run [options] FILE.ptx LAUNCH.json\n"
              "       ptxopt cost [options] FILE.ptx LAUNCH.json\n"
+             "       ptxopt setup [-yes]                   fetches NVIDIA's assembler\n"
              "       ptxopt completion bash|zsh|fish [ptxopt-nvcc|ptxopt-ptxas]\n"
              "       ptxopt help [COMMAND|OPTION]\n"
              "\n"
@@ -103,9 +104,10 @@ const char *options_help(Arena *arena)
         buf_printf(&text, "  %-16s %c  %s\n", pass_table[i].name, pass_table[i].letter, pass_table[i].description);
     buf_puts(&text, "\n"
                     "Exit status: 0 done; 1 the input is wrong or a file cannot be read or written; 2 the\n"
-                    "usage is wrong; 3 something requested by kernel name was refused (the PTX is written,\n"
-                    "with that kernel unchanged); 4 the assembler rejected the output; 5 -verify found a\n"
-                    "difference; 6 -verify could not run the kernel (with 4, 5 and 6 nothing is written).\n"
+                    "usage is wrong; 3 something requested by kernel name was refused, or -target-regs\n"
+                    "has no assembler (the PTX is written, with that kernel unchanged); 4 the assembler\n"
+                    "rejected the output; 5 -verify found a difference; 6 -verify could not run the kernel\n"
+                    "(with 4, 5 and 6 nothing is written).\n"
                     "\n"
                     "'ptxopt run -help' describes the emulator, 'ptxopt cost -help' how times are predicted.\n");
     return take_text(arena, &text);

@@ -27,7 +27,7 @@ static ExitStatus finish(Run *run, Products *products)
     if (run->options->verbose && run->assembler)
         fprintf(run->messages, "ptxopt: %u candidates assembled in %.2f seconds, %u answered from memory\n",
                 run->judge.calls, run->judge.seconds, run->judge.repeats);
-    return is_refused_by_name(run) ? EXIT_REFUSED : EXIT_DONE;
+    return is_refused_by_name(run) || run->lacks_assembler ? EXIT_REFUSED : EXIT_DONE;
 }
 
 /* The steps, in order; the first that fails decides the status. */

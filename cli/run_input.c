@@ -177,7 +177,8 @@ bool open_assembler(Run *run)
     if (run->assembler || !wants_assembler(options))
         return true;
     const char *error = NULL;
-    run->assembler = assembler_open(run->arena, options->assembler, run->arch, &error);
+    run->assembler =
+        assembler_open_in(run->arena, options->assembler, run->arch, options->python_folders.data, &error);
     if (run->assembler) {
         report->assembler = assembler_name(run->assembler);
         report->assembler_version = assembler_version(run->assembler);
@@ -195,13 +196,15 @@ bool open_assembler(Run *run)
         return true;
     }
     report->assembler_missing = arena_strndup(run->arena, error, strcspn(error, ":\n"));
-    bool is_needed = options->assembler_given || options->cubin || options->warnings_are_errors;
+    bool is_needed = options->assembler_given || options->cubin || options->warnings_are_errors ||
+                     assembler_is_named(options->assembler);
     for (size_t i = 0; i < options->coarsen.count; i++)
         is_needed |= options->coarsen.data[i].is_auto;
     if (is_needed) {
         fprintf(run->messages, "ptxopt: error: %s\n", error);
         return false;
     }
+    run->lacks_assembler = options->registers.count > 0;
     if (!options->quiet)
         fprintf(
             run->messages,

@@ -30,6 +30,7 @@ typedef struct Run {
     bool skips;         /* an interrupt has ended searches already, before this kernel's */
     unsigned skipped;   /* kernels of which that is so */
     bool changed;       /* some kernel differs from the input */
+    bool lacks_assembler; /* and fewer registers were asked for: exit status 3 */
 } Run;
 
 static inline bool is_kernel(const Item *item)

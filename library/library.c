@@ -120,6 +120,29 @@ const char *ptxopt_options_error(const ptxopt_options *options)
     return options->error;
 }
 
+static void add_folder(void *context)
+{
+    const Setting *setting = context;
+    ptxopt_options *options = setting->options;
+    PathList *folders = &options->options.python_folders;
+    VEC_PUSH(options->arena, *folders, arena_strndup(options->arena, setting->value, strlen(setting->value)));
+    VEC_PUSH(options->arena, *folders, NULL);
+    folders->count--;
+}
+
+ptxopt_status ptxopt_options_python_folder(ptxopt_options *options, const char *folder)
+{
+    Setting setting = {options, NULL, folder};
+    const Options before = options->options;
+    char *message = NULL;
+    GuardEnd end = guard_run(add_folder, nothing_to_clean, &setting, &message);
+    free(message);
+    if (end == GUARD_DONE)
+        return PTXOPT_DONE;
+    options->options = before;
+    return status_of(end);
+}
+
 void ptxopt_options_want_cubin(ptxopt_options *options, int wanted)
 {
     options->options.cubin = wanted ? "" : NULL;

@@ -28,7 +28,8 @@ typedef enum ptxopt_status {
     PTXOPT_DONE = 0,
     PTXOPT_INPUT = 1,      /* the PTX is wrong, or an assembler is needed and none was found */
     PTXOPT_USAGE = 2,      /* an option does not fit the module */
-    PTXOPT_REFUSED = 3,    /* as PTXOPT_DONE, but something asked for by kernel name was refused */
+    PTXOPT_REFUSED = 3,    /* as PTXOPT_DONE, but something asked for by kernel name was refused, or fewer registers
+                              were asked for and there is no assembler */
     PTXOPT_REJECTED = 4,   /* the assembler rejects the output: there is none */
     PTXOPT_DIFFERENT = 5,  /* "verify" found a difference: there is only a report */
     PTXOPT_UNVERIFIED = 6, /* "verify" could not run the kernel: there is only a report */
@@ -74,6 +75,9 @@ ptxopt_status ptxopt_options_set(ptxopt_options *options, const char *name, cons
 const char *ptxopt_options_error(const ptxopt_options *options);
 /* Asks for the assembled result, too. */
 void ptxopt_options_want_cubin(ptxopt_options *options, int wanted);
+/* Looks for NVIDIA's assembler in this folder of Python packages, too ("/usr/lib/python3/dist-packages"): in NVIDIA's
+ * wheels, and in what Triton brings. May be repeated. The text is copied. Returns PTXOPT_DONE or PTXOPT_NO_MEMORY. */
+ptxopt_status ptxopt_options_python_folder(ptxopt_options *options, const char *folder);
 /* NULL: nobody wants to know. */
 void ptxopt_options_on_diagnostic(ptxopt_options *options, ptxopt_diagnostic_function function, void *context);
 

@@ -102,6 +102,15 @@ static int main_cost(Arena *arena, int argc, char **argv)
                                   : print_outcome(outcome, "cost: ", cost_options_help(arena), error);
 }
 
+static int main_setup(Arena *arena, int argc, char **argv)
+{
+    SetupOptions options;
+    const char *error;
+    OptionsOutcome outcome = setup_options_parse(arena, argc, argv, &options, &error);
+    return outcome == OPTIONS_RUN ? (int)setup_run(&options)
+                                  : print_outcome(outcome, "setup: ", setup_options_help(arena), error);
+}
+
 static int main_completion(int argc, char **argv)
 {
     Buf text = {0};
@@ -156,6 +165,8 @@ static int main_command(Arena *arena, int argc, char **argv)
         return main_run(arena, argc, argv);
     if (argc > 1 && strcmp(argv[1], "cost") == 0)
         return main_cost(arena, argc, argv);
+    if (argc > 1 && strcmp(argv[1], "setup") == 0)
+        return main_setup(arena, argc, argv);
     if (argc > 1 && strcmp(argv[1], "completion") == 0)
         return main_completion(argc, argv);
     return main_file(arena, argc, argv);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
 #include "wrappers/wrappers.h"
 
 const char *own_path(Arena *arena)
@@ -111,8 +112,11 @@ const char *find_real(Arena *arena, const char *name, const char *variable, cons
         if (folders[i] && *folders[i])
             found = in_folder(arena, arena_printf(arena, "%s/bin", folders[i]), name);
     }
+    bool is_ptxas = strcmp(name, "ptxas") == 0;
+    if (!found && is_ptxas)
+        found = assembler_locate(arena, ASSEMBLER_PTXAS);
     if (!found)
-        *error = arena_printf(arena, "no %s on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin; %s can name one",
-                              name, variable);
+        *error = arena_printf(arena, "no %s on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin; %s can name one%s",
+                              name, variable, is_ptxas ? ", and 'ptxopt setup' fetches one" : "");
     return found;
 }

@@ -39,8 +39,8 @@ const char *words_expand_files(Arena *arena, const Words *words, Words *all, boo
 
 /* The path of the real program 'name' ("ptxas"): the file that the environment variable names, or the one of that
  * name in the folder that it names; 'first', if not NULL, in the same way; the first of that name on PATH; the one
- * in $CUDA_HOME/bin, $CUDA_PATH/bin and /usr/local/cuda/bin. Never a file that is the running program. NULL, with
- * *error, if there is none. */
+ * in $CUDA_HOME/bin, $CUDA_PATH/bin and /usr/local/cuda/bin; a ptxas also where assembler/assembler.h says. Never a
+ * file that is the running program. NULL, with *error, if there is none. */
 const char *find_real(Arena *arena, const char *name, const char *variable, const char *first, const char **error);
 /* The folder with Triton's assemblers, if the process that called this program is one that has loaded Triton; or
  * NULL. */

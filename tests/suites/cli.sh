@@ -199,9 +199,9 @@ result "dumps" "$([ "$status" -eq 0 ] && grep -q 'vectoradd: after coarsen' "$tm
 export_none=(env PTXOPT_PTXAS=/nosuch PTXOPT_NVJITLINK=/nosuch PTXOPT_CUDA_DRIVER=/nosuch)
 "${export_none[@]}" "$program" -coarsen 2 "$kernel" >"$tmp/out" 2>"$tmp/errors"
 status=$?
-wrong="$([ "$status" -eq 0 ] && [ -s "$tmp/out" ] || echo "status $status")"
-grep -q 'no assembler can be used' "$tmp/errors" || wrong="$wrong, does not say so"
-result "none found" "$wrong"
+wrong="$([ "$status" -eq 1 ] && [ ! -s "$tmp/out" ] || echo "status $status")"
+grep -q 'PTXOPT_CUDA_DRIVER: /nosuch: ' "$tmp/errors" || wrong="$wrong, does not say so"
+result "a named one that is not there" "$wrong"
 "${export_none[@]}" "$program" -cubin "$tmp/none.cubin" "$kernel" >"$tmp/out" 2>"$tmp/errors"
 status=$?
 result "none found for a cubin" "$([ "$status" -eq 1 ] && [ ! -e "$tmp/none.cubin" ] || echo "status $status")"
