@@ -15,5 +15,5 @@ def scale(a, b, s, n):
 
 ptx, _ = cuda.compile_ptx(scale, (types.float32[::1], types.float32[::1], types.float32, types.int32), cc=(9, 0))
 result = ptxopt.optimize(ptx, coarsen=4, block=256, assembler="none")
-for contract in result.contract["kernels"]:
-    print("launch with a block of", result.launch(contract["kernel"], 256), "instead of 256:", contract["kernel"][:40])
+for kernel in result.contracts:
+    print("launch with a block of", result.launch(kernel, 256), "instead of 256:", kernel[:40])

@@ -30,6 +30,5 @@ source = triton.compiler.ASTSource(fn=softmax, constexprs={"size": 8192},
                                               "size": "constexpr"})
 compiled = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 4})
 result = ptxopt.optimize(compiled.asm["ptx"], target_regs=64, O1=True, assembler="ptxas", warn=False)
-for kernel in result.report["kernels"]:
-    before, after = kernel["before"]["figures"], kernel["after"]["figures"]
-    print(kernel["kernel"], "needs", after["registers"], "registers instead of", before["registers"])
+for kernel in result.report.kernels:
+    print(kernel.name, "needs", kernel.after.registers, "registers instead of", kernel.before.registers)

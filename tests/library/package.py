@@ -1,7 +1,13 @@
 """The Python package, as suite/python has installed it. Prints one line per check."""
+import inspect
+import os
+import pathlib
+import pickle
+import subprocess
 import sys
 import threading
 import warnings
+from importlib import metadata
 
 import ptxopt
 
@@ -15,8 +21,12 @@ def check(name, good, shown=""):
 
 
 def raises(name, kind, text, *arguments, **options):
+    return fails(name, kind, text, lambda: ptxopt.optimize(*arguments, **options))
+
+
+def fails(name, kind, text, function):
     try:
-        ptxopt.optimize(*arguments, **options)
+        function()
     except kind as error:
         check(name, text in str(error), error)
         return error
@@ -27,13 +37,31 @@ with open("corpus/vectoradd/vectoradd.sm_90.ptx", "rb") as file:
     ptx = file.read()
 none = {"assembler": "none"}
 result = ptxopt.optimize(ptx.decode(), coarsen=2, entry="vectoradd_exact", **none)
-check(result.assembler_options == (), "options of the assembler")
+check("options of the assembler", result.assembler_options == ())
 check("text", "__ptxopt_launch_vectoradd_exact" in result.text)
 check("contract", result.contract_of("vectoradd_exact")["factor"] == [2, 1, 1] and not result.contract_of("other"))
 check("report", result.report["kernels"][0]["coarsening"]["outcome"] == "done")
 again = ptxopt.optimize(ptx + b"\0", coarsen=2, entry="vectoradd_exact", **none)
 check("bytes, with NVRTC's NUL", again.text == result.text)
-check("launch", result.launch("vectoradd_exact", 256) == (128, 1, 1) and result.launch("other", (8, 8)) == (8, 8, 1))
+check("launch", result.launch("vectoradd_exact", 256) == (128, 1, 1))
+check("launch of a kernel that was not selected", result.launch("vectoradd", (8, 8)) == (8, 8, 1))
+for wrong, block, text in (("nope", 256, "no kernel 'nope', but 'vectoradd', 'vectoradd_exact'"),
+                           ("vectoradd", 0, "from 1"), ("vectoradd", (1, 2, 3, 4), "one to three numbers")):
+    fails(f"launch of {wrong} with {block}", ptxopt.LaunchError, text, lambda: result.launch(wrong, block))
+    fails(f"launch_grid of {wrong} with {block}", ptxopt.LaunchError, text, lambda: result.launch_grid(wrong, 1, block))
+fails("launch with a text", TypeError, "", lambda: result.launch("vectoradd", "256"))
+entries = ptxopt.optimize("""
+.version 8.0
+.target sm_80
+.address_size 64
+// .entry no1(
+/* .entry no2( */
+.visible .entry yes$1() { .pragma ".entry no3("; ret; }
+.entry
+yes2()
+{ ret; }
+""", **none)
+check("kernels", entries.kernels == ("yes$1", "yes2"), entries.kernels)
 fixed = ptxopt.optimize(ptx, coarsen={"vectoradd_exact": "x4"}, block=(256,), entry="vectoradd_exact", **none)
 for made, block in ((result, 255), (fixed, 128)):
     try:
@@ -58,11 +86,89 @@ for launch in (lambda: grid.launch("vectoradd_exact", 64), lambda: grid.launch_g
         check("a launch of a grid is refused", False)
     except ptxopt.LaunchError as error:
         check("a launch of a grid is refused", "grid" in str(error))
-raises("unknown option", ValueError, "did you mean '-coarsen'?", ptx, coarsne=2)
-raises("wrong value", ValueError, "expected a factor", ptx, coarsen="z")
-raises("options for files", ValueError, "for the program only", ptx, o="x")
+raises("unknown option", TypeError, "coarsne", ptx, coarsne=2)
+raises("wrong value", ptxopt.OptionError, "expected a factor", ptx, coarsen="z")
+raises("a value that is none", ptxopt.OptionError, "coarsen: True", ptx, coarsen=True)
+check("a wrong option is a ValueError", issubclass(ptxopt.OptionError, ValueError))
+for wrong in (5, None, ["x"], pathlib.Path("k.ptx")):
+    raises(f"PTX that is {type(wrong).__name__}", TypeError, f"ptx is {type(wrong).__name__}, but", wrong)
 error = raises("broken PTX", ptxopt.Error, "<ptx>:2:", ".version 8.0\n.target sm_9z\n", **none)
 check("broken PTX: place", error and error.status == "input" and error.diagnostics[0].line == 2)
+check("broken PTX: line, column and reason", error and (error.line, error.column) == (2, 9) and
+      "sm_9z" in error.reason and "\n" not in error.reason, error and (error.line, error.column, error.reason))
+again = pickle.loads(pickle.dumps(error))
+check("an error can be pickled", str(again) == str(error) and again.line == 2)
+
+# Options: each of the program's that is not for files is a keyword, and does what it does there.
+program = subprocess.run([os.environ["PTXOPT"], "completion", "fish"], capture_output=True, text=True,
+                         check=True).stdout
+named = {line.split(" -o ")[-1].split(" -s ")[-1].split()[0] for line in program.splitlines()
+         if "not __fish_seen" in line}
+for_files = {"o", "cubin", "launch-out", "knobs-out", "report", "report-format", "d", "version", "help"}
+parameters = inspect.signature(ptxopt.optimize).parameters
+own = {"ptx", "name", "cubin", "warn"}
+check("every option is a keyword", {name.replace("-", "_") for name in named - for_files} == set(parameters) - own,
+      {name.replace("-", "_") for name in named - for_files} ^ (set(parameters) - own))
+described = ptxopt.optimize.__doc__.replace(",", " ").split()
+check("every option is described", all(name in described for name in parameters),
+      [name for name in parameters if name not in described])
+check("every option has a type", all(p.annotation is not p.empty for p in parameters.values()))
+# Each reaches the library by the program's name for it.
+module = sys.modules["ptxopt._optimize"]
+run, given = module._run, {}
+
+
+def record(_text, _name, _cubin, settings):
+    given.update((name, words) for name, words in settings if words)
+    return run(b".version 8.0\n.target sm_90\n.address_size 64\n", "k", False, [])
+
+
+module._run = record
+for option in sorted(set(parameters) - own):
+    given.clear()
+    flag = parameters[option].default is False
+    ptxopt.optimize(ptx, **{option: True if flag else "auto"})
+    check(f"option {option} is passed on", given == {option.replace("_", "-"): True if flag else ["auto"]}, given)
+module._run = run
+forms = (({"coarsen": {"vectoradd_exact": 2}}, {"coarsen": "vectoradd_exact:2"}),
+         ({"coarsen": ["1", "vectoradd_exact:2"]}, {"coarsen": {"vectoradd*": 1, "vectoradd_exact": 2}}),
+         ({"coarsen": ("x2", "y2"), "block": (16, 16)}, {"coarsen": "x2,y2", "block": [16, 16]}),
+         ({"coarsen": 2, "block": {"vectoradd": (16, 16)}}, {"coarsen": 2, "block": "vectoradd:16,16"}),
+         ({"coarsen": 2, "entry": ["vectoradd", "vectoradd_exact"]}, {"coarsen": 2, "entry": "vectoradd,vectoradd_exact"}),
+         ({"coarsen": 2, "stride": 32, "canonical": True}, {"coarsen": 2, "stride": "32", "canonical": True}))
+for one, other in forms:
+    made, wanted = (ptxopt.optimize(ptx, warn=False, **none, **options) for options in (one, other))
+    check(f"options: {one}", made.text == wanted.text and made.text != ptx.decode(), made.text)
+launch = pathlib.Path("corpus/vectoradd/vectoradd_exact.launch.json")
+for files in (launch, [launch], str(launch)):
+    verified = ptxopt.optimize(ptx, coarsen=2, entry="vectoradd_exact", verify=files, launch=files, **none)
+    check(f"files: {type(files).__name__}", len(verified.report["verify"]) == 1)
+
+# Results.
+kernel = result.kernel("vectoradd_exact")
+check("report of a kernel", kernel.coarsening.done and kernel.coarsening.factor == (2, 1, 1) and
+      kernel.registers.outcome == "not asked" and kernel.before.registers is None and kernel.line == 56, kernel)
+check("report: as it is in JSON", result.report.raw["kernels"][0] == kernel.raw and "kernels" in result.report)
+fails("report of no kernel", KeyError, "nope", lambda: result.kernel("nope"))
+contract = result.contracts["vectoradd_exact"]
+check("contract of a kernel", contract.factor == (2, 1, 1) and contract.block_before is None and
+      contract.launch(8, 256) == ((8, 1, 1), (128, 1, 1), 0) and contract.raw == result.contract["kernels"][0])
+for shown in (result, result.report, contract, *result.diagnostics):
+    check(f"repr of {type(shown).__name__} is short", len(repr(shown)) < 2000 and "ld.global" not in repr(shown),
+          repr(shown))
+check("repr of a result", repr(result) ==
+      f"<ptxopt.Result of {len(result.text)} characters for sm_90; vectoradd_exact: coarsened 2x1x1>", repr(result))
+
+# The package.
+about = metadata.metadata("ptxopt")
+check("version", ptxopt.__version__ == about["Version"] == ptxopt.version(), ptxopt.__version__)
+check("license", about["License"] == "MIT" and
+      any(str(file).endswith("licenses/LICENSE") for file in metadata.files("ptxopt")))
+check("description", about["Summary"] and "import ptxopt" in (about["Description"] or about.get_payload()))
+check("the extra", about.get_all("Provides-Extra") == ["cuda"] and
+      any("nvidia-cuda-nvcc" in wanted for wanted in metadata.requires("ptxopt")))
+check("typed", (pathlib.Path(ptxopt.__file__).parent / "py.typed").exists())
+check("what is public is described", all(getattr(ptxopt, name).__doc__ for name in ptxopt.__all__))
 raises("no such kernel", ptxopt.Error, "has no kernel 'x'", ptx, entry="x", **none)
 refused = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k() { wgmma.fence.sync.aligned; ret; }\n"
 with warnings.catch_warnings(record=True) as caught:
@@ -71,6 +177,10 @@ with warnings.catch_warnings(record=True) as caught:
     ptxopt.optimize(refused, coarsen=2, warn=False, **none)
 check("a refusal is a warning", len(caught) == 1 and "is not coarsened" in str(caught[0].message), caught)
 check("a refused kernel is as it was", kept.text == refused)
+check("repr of a refusal", "k: refused (" in repr(kept), repr(kept))
+named = ptxopt.optimize(refused, coarsen={"k": 2}, warn=False, **none)
+check("a refusal by name", named.refused and not kept.refused)
+check("a refusal has a place", named.kernel("k").coarsening.line == 4, named.kernel("k").coarsening)
 texts = []
 threads = [threading.Thread(target=lambda: texts.append(ptxopt.optimize(ptx, coarsen=2, **none).text))
            for _ in range(8)]

@@ -8,6 +8,7 @@ tmp="$(mktemp -d)"
 trap 'rm -rf "$tmp"' EXIT
 errors="${TEST_TMP:?}/errors"
 . tests/suites/result.bash
+. tests/suites/programs.bash
 if [ "$(basename "${BUILD:?}")" != build ]; then
     echo "the sanitizers cannot be loaded into Python"
     exit 77
@@ -25,6 +26,55 @@ fi
 python3 -m pip --python "$tmp/venv/bin/python" install --no-index --quiet "$wheel" >"$tmp/out" 2>"$errors"
 result "pip install" "$([ $? -eq 0 ] || tail -n 1 "$errors")"
 "$tmp/venv/bin/python" tests/library/package.py || failed=1
+mypy=""
+# shellcheck disable=SC2086
+for python in python3 ${PTXOPT_PYTHONS:-}; do
+    [ -z "$mypy" ] && "$python" -m mypy --version >/dev/null 2>&1 && mypy="$python"
+done
+if [ -n "$mypy" ]; then
+    result "mypy --strict" "$("$mypy" -m mypy --strict --no-error-summary --cache-dir "$tmp/mypy" python/ptxopt 2>&1 |
+        head -n 3)"
+else
+    echo "skip mypy: not installed"
+fi
+
+# An assembler that only this Python finds: in the folder of the package, and elsewhere on sys.path.
+ptxas="$(nvidia_program PTXOPT_PTXAS ptxas)"
+site="$(echo "$tmp"/venv/lib/python3*/site-packages)"
+hidden() {
+    if [ -e /usr/local/cuda ]; then
+        unshare --map-root-user --mount sh -c 'mount -t tmpfs none /usr/local/cuda && exec "$@"' - "$@"
+    else
+        "$@"
+    fi
+}
+if [ -z "$ptxas" ] || ! hidden true 2>"$errors"; then
+    echo "skip assemblers: no ptxas, or the toolkit cannot be hidden"
+else
+    mkdir -p "$tmp/more" "$tmp/real"
+    cp "$ptxas" "$tmp/real/ptxas"
+    for place in "$site/nvidia/cu13/bin" "$tmp/more/nvidia/cu13/bin" "$tmp/more/triton/backends/nvidia/bin"; do
+        mkdir -p "$place"
+        touch "${place%%/backends*}/__init__.py"
+        ln -s "$tmp/real/ptxas" "$place/ptxas"
+        hidden env -i HOME="$tmp" PATH=/bin PYTHONPATH="$tmp/more" \
+            "$tmp/venv/bin/python" - >"$tmp/out" 2>"$errors" <<'END'
+import ptxopt
+print(ptxopt.optimize(open("corpus/vectoradd/vectoradd.sm_90.ptx").read(), assembler="ptxas").report.assembler.path)
+END
+        result "an assembler in ${place#"$tmp/"}" "$([ "$(cat "$tmp/out")" = "$place/ptxas" ] || cat "$tmp/out")"
+        rm -r "$place"
+    done
+    hidden env -i HOME="$tmp" PATH=/bin "$tmp/venv/bin/python" - >"$tmp/out" 2>"$errors" <<'END'
+import ptxopt
+import warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    made = ptxopt.optimize(open("corpus/vectoradd/vectoradd.sm_90.ptx").read(), target_regs="auto")
+print(made.refused, made.report.assembler, any("ptxopt setup" in str(d) for d in made.diagnostics), len(caught) > 1)
+END
+    result "no assembler" "$(grep -qx 'True None True True' "$tmp/out" || cat "$tmp/out")"
+fi
 
 # The examples, each with a Python that has what it needs: python3, or one of those that $PTXOPT_PYTHONS lists.
 packages="$(echo "$tmp"/venv/lib/python3*/site-packages)"

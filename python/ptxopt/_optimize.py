@@ -1,0 +1,259 @@
+"""optimize(): options in, a run of the library, a Result out."""
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import json
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, Optional, TypeVar, Union
+
+from . import _library
+from ._errors import Diagnostic, Error, OptionError, Warning
+from ._report import read as read_report
+from ._result import Result
+
+_STATUSES = {0: "done", 1: "input", 2: "usage", 3: "refused", 4: "rejected", 5: "different", 6: "unverified",
+             7: "no memory", 8: "bug"}
+_SEVERITIES = ("note", "warning", "error")
+
+_Value = TypeVar("_Value")
+# One value for all kernels, or one for each kernel that is named.
+_ByKernel = Union[_Value, Mapping[str, _Value]]
+_Path = Union[str, "os.PathLike[str]"]
+_Block = Union[int, str, Sequence[int]]
+_Factor = Union[int, str]
+# What an option is set to: words, of which there may be none; or whether it is set.
+_Setting = Union[list[str], bool]
+
+
+def version() -> str:
+    """The version of the library."""
+    return str(_library.load().ptxopt_version().decode())
+
+
+def optimize(
+    ptx: Union[str, bytes, bytearray, memoryview],
+    *,
+    name: str = "<ptx>",
+    cubin: bool = False,
+    warn: bool = True,
+    coarsen: Optional[_ByKernel[Union[_Factor, Sequence[_Factor]]]] = None,
+    coarsen_level: Optional[Literal["thread", "block"]] = None,
+    coarsen_grid: Optional[Literal["keep", "shrink"]] = None,
+    coarsen_guards: Optional[Literal["sequential", "fast", "predicated", "auto"]] = None,
+    coarsen_growth: Optional[int] = None,
+    stride: Union[Literal["block", "unit"], int, None] = None,
+    uj: Union[str, Mapping[str, int], Sequence[str], None] = None,
+    keep_original: bool = False,
+    target_regs: Optional[_ByKernel[Union[int, str]]] = None,
+    spill: bool = False,
+    knobs: bool = False,
+    entry: Union[str, Sequence[str], None] = None,
+    block: Optional[_ByKernel[_Block]] = None,
+    dynamic_shared: Optional[_ByKernel[int]] = None,
+    arch: Optional[str] = None,
+    assembler: Optional[Literal["auto", "driver", "ptxas", "nvjitlink", "none"]] = None,
+    Xptxas: Union[str, Sequence[str], None] = None,
+    missing_ok: bool = False,
+    O0: bool = False,
+    O1: bool = False,
+    O2: bool = False,
+    O3: bool = False,
+    search: Optional[float] = None,
+    p: Union[str, Sequence[str], None] = None,
+    launch: Union[_Path, Sequence[_Path], None] = None,
+    machine: Optional[_Path] = None,
+    verify: Union[_Path, Sequence[_Path], None] = None,
+    canonical: bool = False,
+    Werror: bool = False,
+    q: bool = False,
+    v: bool = False,
+) -> Result:
+    """Makes kernels need fewer threads and registers.
+
+    The options are those of the program `ptxopt`, whose manual page says more; options that are left out have its
+    defaults. Where an option takes one value by kernel, a dictionary {"KERNEL": value} gives it; names of kernels are
+    mangled, as in C++, and may have * ? [...].
+
+    ptx             the PTX: a str, or bytes as NVRTC gives them, with or without a NUL at the end
+    name            of the PTX in messages
+    cubin           True: the result has the machine code, too
+    warn            False: what is refused is no Warning; result.diagnostics has it
+
+    Thread coarsening
+    coarsen         a factor, 2 or "x2,y2" (threads), "bx2" (blocks), "x2,bx2" (both); "auto": by predicted time;
+                    "source": as comments in the kernels say; by kernel; a list gives several
+    coarsen_level   "thread" or "block": what is merged ("thread")
+    coarsen_grid    "keep" or "shrink": merged blocks, and the grid of the launch ("keep")
+    coarsen_guards  code under conditions that merged threads decide alone: "sequential", "fast", "predicated" or "auto"
+    coarsen_growth  a kernel with fast paths has at most so many times the code (4)
+    stride          "block": threads ntid/factor apart are merged; "unit": neighbours; a number: threads so far apart
+    uj              unroll and jam: {"LABEL": N} puts N iterations of the loop side by side; "source" or "auto"
+    keep_original   True: the original of a coarsened kernel is added, as KERNEL__ptxopt_original
+
+    Registers
+    target_regs     at most so many registers per thread; "auto": as few as let so many blocks run that the kernel is the
+                    fastest; "fewest", "fewest:P": the fewest for P percent of its time at most; by kernel
+    spill           True: the number may cost spills
+    knobs           True: options of ptxas are tried, too; result.assembler_options has those that must be given
+
+    Kernels and their launches
+    entry           change only these kernels
+    block           threads per block at launch, 256 or (16, 16), unless the PTX fixes them; by kernel
+    dynamic_shared  bytes of dynamic shared memory of a block at launch; by kernel
+    launch          launch files (JSON): what they execute is counted, and decisions rest on it
+    verify          launch files: input and output are run in the emulator, and all memory is compared
+    machine         a file with figures of the device that times are predicted for
+
+    Control
+    arch            "sm_90": what to assemble for (the PTX's own .target)
+    assembler       "auto", "driver", "ptxas", "nvjitlink" or "none"
+    Xptxas          words for ptxas, which then is the assembler
+    missing_ok      True: options for kernels that the module does not have are ignored
+    O0, O1, O2, O3  how many forms are tried (O2)
+    search          seconds that looking for a form with fewer registers may take
+    p               passes to switch on and off: "-schedule,-sink"
+    canonical       True: unchanged code is printed from its parsed form, too
+    Werror          True: warnings are errors
+    q, v            True: no warnings at all; each call of the assembler is a note in result.diagnostics
+
+    Raises TypeError for PTX that is not text, OptionError (a ValueError) for a wrong option, and Error, with line,
+    column and reason, if nothing could be made. What is refused is warned of (ptxopt.Warning).
+    """
+    text = _text(ptx)
+    settings: list[tuple[str, _Setting]] = [
+        ("coarsen", _by_kernel("coarsen", coarsen, several=True)), ("coarsen-level", _one(coarsen_level)),
+        ("coarsen-grid", _one(coarsen_grid)), ("coarsen-guards", _one(coarsen_guards)),
+        ("coarsen-growth", _one(coarsen_growth)), ("stride", _one(stride)), ("uj", _by_kernel("uj", uj, several=True)),
+        ("keep-original", keep_original), ("target-regs", _by_kernel("target_regs", target_regs, several=True)),
+        ("spill", spill), ("knobs", knobs), ("entry", _joined(entry)), ("block", _by_kernel("block", block)),
+        ("dynamic-shared", _by_kernel("dynamic_shared", dynamic_shared)), ("arch", _one(arch)),
+        ("assembler", _one(assembler)), ("Xptxas", _several(Xptxas)), ("missing-ok", missing_ok), ("O0", O0), ("O1", O1),
+        ("O2", O2), ("O3", O3), ("search", _one(search)), ("p", _joined(p)), ("launch", _several(launch)),
+        ("machine", _several(machine)), ("verify", _several(verify)), ("canonical", canonical), ("Werror", Werror),
+        ("q", q), ("v", v)]
+    result = _run(text, name, cubin, settings)
+    for diagnostic in result.diagnostics if warn else ():
+        if diagnostic.severity == "warning":
+            warnings.warn(diagnostic.message, Warning, stacklevel=2)
+    return result
+
+
+def _text(ptx: object) -> bytes:
+    if isinstance(ptx, str):
+        return ptx.encode("utf-8", "surrogateescape")
+    if isinstance(ptx, (bytes, bytearray, memoryview)):
+        return bytes(ptx)
+    raise TypeError(f"ptx is {type(ptx).__name__}, but must be the text of PTX: str, or bytes")
+
+
+def _word(value: object) -> str:
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    return value if isinstance(value, str) else str(value)
+
+
+def _list(value: object) -> Optional[list[object]]:
+    """The elements of what has some, apart from a text or a path."""
+    is_list = isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping, os.PathLike))
+    return list(value) if is_list else None  # type: ignore[call-overload]
+
+
+def _one(value: object) -> list[str]:
+    return [] if value is None else [_word(value)]
+
+
+def _several(value: object) -> list[str]:
+    """An option that may be repeated."""
+    elements = _list(value)
+    return _one(value) if elements is None else [_word(element) for element in elements]
+
+
+def _joined(value: object) -> list[str]:
+    """An option with a list of words."""
+    words = _several(value)
+    return [",".join(words)] if words else []
+
+
+def _by_kernel(name: str, value: object, several: bool = False) -> list[str]:
+    """One value, or a dictionary with one by kernel. Of a list, each element is a value if there may be several, and
+    else, as of a tuple, all together are one."""
+    if isinstance(value, Mapping):
+        return [f"{kernel}:{word}" for kernel, one in value.items() for word in _by_kernel(name, one, several)]
+    if several and isinstance(value, list):
+        return [_word(element) for element in value]
+    if isinstance(value, bool):
+        raise OptionError(f"{name}: {value} is not a value for it")
+    return _joined(value)
+
+
+def _package_folders() -> list[str]:
+    """Where this Python finds NVIDIA's wheels and Triton: the assembler may be there."""
+    folders: list[str] = []
+    for package in ("nvidia", "triton"):
+        try:
+            spec = importlib.util.find_spec(package)
+        except (ImportError, ValueError):
+            continue
+        for path in (spec.submodule_search_locations or ()) if spec else ():
+            folder = os.path.dirname(os.path.abspath(path))
+            if folder not in folders:
+                folders.append(folder)
+    return folders
+
+
+def _set_options(library: Any, options: int, settings: Iterable[tuple[str, _Setting]]) -> None:
+    for name, value in settings:
+        words: Sequence[Optional[str]] = ([None] if value else []) if isinstance(value, bool) else value
+        for word in words:
+            text = None if word is None else os.fsencode(word)
+            if library.ptxopt_options_set(options, name.encode(), text):
+                raise OptionError(library.ptxopt_options_error(options).decode())
+    for folder in _package_folders():
+        library.ptxopt_options_python_folder(options, os.fsencode(folder))
+
+
+def _diagnostic(d: Any) -> Diagnostic:
+    return Diagnostic(_SEVERITIES[d.severity], d.message.decode("utf-8", "replace"), d.line, d.column,
+                      d.text.decode("utf-8", "replace"))
+
+
+def _result(library: Any, made: int, diagnostics: tuple[Diagnostic, ...]) -> Result:
+    status = _STATUSES.get(library.ptxopt_result_status(made), "unknown")
+    raw = library.ptxopt_result_report(made)
+    report = read_report(json.loads(raw)) if raw else None
+    if status not in ("done", "refused") or report is None:
+        raise Error(status, diagnostics, report)
+    length = ctypes.c_size_t()
+    ptx = library.ptxopt_result_ptx(made, ctypes.byref(length))
+    text = ctypes.string_at(ptx, length.value).decode("utf-8", "surrogateescape")
+    code = library.ptxopt_result_cubin(made, ctypes.byref(length))
+    cubin = ctypes.string_at(code, length.value) if code else None
+    contract = json.loads(library.ptxopt_result_contract(made))
+    words = tuple(library.ptxopt_result_assembler_options(made).decode().split())
+    return Result(text, cubin, contract, report, diagnostics, words, status == "refused")
+
+
+def _run(text: bytes, name: str, cubin: bool, settings: Iterable[tuple[str, _Setting]]) -> Result:
+    library = _library.load()
+    diagnostics: list[Diagnostic] = []
+    callback = _library.CALLBACK(lambda _context, pointer: diagnostics.append(_diagnostic(pointer.contents)))
+    options = library.ptxopt_options_new()
+    module = library.ptxopt_module_from_text(os.fsencode(name), text, len(text))
+    made = None
+    try:
+        if not options or not module:
+            raise MemoryError
+        _set_options(library, options, settings)
+        library.ptxopt_options_want_cubin(options, cubin)
+        library.ptxopt_options_on_diagnostic(options, callback, None)
+        made = library.ptxopt_run(module, options)
+        if not made:
+            raise MemoryError
+        return _result(library, made, tuple(diagnostics))
+    finally:
+        library.ptxopt_result_free(made)
+        library.ptxopt_module_free(module)
+        library.ptxopt_options_free(options)

@@ -1,0 +1,178 @@
+"""What was done, as dataclasses. Each has the most used part of the report, and all of it as `raw`, which is the JSON of
+-report-format json (docs/formats.md)."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Optional, Union
+
+
+@dataclass(frozen=True)
+class _Part:
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+    """All of this part of the report, as in its JSON."""
+
+    def __getitem__(self, name: str) -> Any:
+        """A member of the JSON."""
+        return self.raw[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.raw
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A member of the JSON, or what is given for one that is not there."""
+        return self.raw.get(name, default)
+
+    def keys(self) -> Iterator[str]:
+        """The names of the members of the JSON."""
+        return iter(self.raw.keys())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.raw)
+
+
+@dataclass(frozen=True)
+class Assembler(_Part):
+    """The assembler whose figures these are."""
+
+    name: str
+    version: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Figures(_Part):
+    """What the assembler says of a kernel. All sizes are in bytes."""
+
+    registers: int
+    """Of each thread, 32 bits each."""
+    spill_stores: int
+    """Of instructions in the code, not of executions."""
+    spill_loads: int
+    stack: int
+    """Of each thread."""
+    shared: int
+    """Static, of each block."""
+    instructions: int
+    """Of machine code."""
+
+
+@dataclass(frozen=True)
+class Occupancy(_Part):
+    """How much of a multiprocessor is in use."""
+
+    blocks: int
+    warps: int
+    fraction: float
+    limited_by: str
+
+
+@dataclass(frozen=True)
+class State(_Part):
+    """A kernel before or after. What is not known is None: figures without an assembler, the occupancy without a
+    block."""
+
+    block: Optional[tuple[int, ...]]
+    figures: Optional[Figures]
+    occupancy: Optional[Occupancy]
+
+    @property
+    def registers(self) -> Optional[int]:
+        """Of each thread; None if there are no figures."""
+        return self.figures.registers if self.figures else None
+
+
+@dataclass(frozen=True)
+class Coarsening(_Part):
+    """What became of coarsening. line and column are where the reason is in the PTX; 0: in no place."""
+
+    outcome: str
+    """"not asked", "done", "refused", "unchanged" or "declined"."""
+    factor: tuple[int, ...] = (1, 1, 1)
+    reason: Optional[str] = None
+    line: int = 0
+    column: int = 0
+
+    @property
+    def done(self) -> bool:
+        return self.outcome == "done"
+
+
+@dataclass(frozen=True)
+class Registers(_Part):
+    """What became of the reduction of registers."""
+
+    outcome: str
+    """As for coarsening."""
+    asked: Union[int, str, None] = None
+    reached: bool = False
+    reason: Optional[str] = None
+    """Why not, or how."""
+
+    @property
+    def done(self) -> bool:
+        return self.outcome == "done"
+
+
+@dataclass(frozen=True)
+class KernelReport(_Part):
+    """What was done to one kernel."""
+
+    name: str
+    line: int
+    coarsening: Coarsening
+    registers: Registers
+    before: State
+    after: State
+    speedup: Optional[float]
+    """As predicted; None: not known."""
+
+
+@dataclass(frozen=True)
+class Report(_Part):
+    """What was done: one KernelReport for each kernel that the options select, in the order of the module."""
+
+    arch: str
+    assembler: Optional[Assembler]
+    """None: no figures."""
+    kernels: tuple[KernelReport, ...]
+
+    def kernel(self, name: str) -> KernelReport:
+        """The report of one kernel; KeyError if there is none."""
+        for kernel in self.kernels:
+            if kernel.name == name:
+                return kernel
+        raise KeyError(name)
+
+
+def _figures(raw: Optional[Mapping[str, Any]]) -> Optional[Figures]:
+    if not raw:
+        return None
+    return Figures(raw, raw["registers"], raw["spill_stores"], raw["spill_loads"], raw["stack"], raw["shared"],
+                   raw["instructions"])
+
+
+def _state(raw: Mapping[str, Any]) -> State:
+    block, occupancy = raw.get("block"), raw.get("occupancy")
+    return State(raw, tuple(block) if block else None, _figures(raw.get("figures")),
+                 Occupancy(occupancy, occupancy["blocks"], occupancy["warps"], occupancy["fraction"],
+                           occupancy["limited_by"]) if occupancy else None)
+
+
+def _kernel(raw: Mapping[str, Any]) -> KernelReport:
+    coarsening, registers = raw["coarsening"], raw["registers"]
+    return KernelReport(
+        raw, raw["kernel"], raw["line"],
+        Coarsening(coarsening, coarsening["outcome"], tuple(coarsening.get("factor") or (1, 1, 1)),
+                   coarsening.get("reason"), coarsening.get("line") or 0, coarsening.get("column") or 0),
+        Registers(registers, registers["outcome"], registers.get("asked"), bool(registers.get("reached")),
+                  registers.get("reason") or registers.get("explanation")),
+        _state(raw["before"]), _state(raw["after"]), (raw.get("cost") or {}).get("speedup"))
+
+
+def read(raw: Mapping[str, Any]) -> Report:
+    """From the JSON of -report-format json."""
+    assembler = raw.get("assembler")
+    return Report(raw, raw["arch"] or "",
+                  Assembler(assembler, assembler["name"], assembler["version"], assembler["path"]) if assembler
+                  else None, tuple(_kernel(kernel) for kernel in raw["kernels"]))

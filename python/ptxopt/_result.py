@@ -1,0 +1,87 @@
+"""What optimize() makes."""
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+from ._contract import Contract, LaunchError, Size, Triple, triple
+from ._errors import Diagnostic
+from ._report import KernelReport, Report
+
+# Comments and texts of PTX, in which ".entry" means nothing, and the kernels.
+_ENTRIES = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\])*"|\.entry\s+([A-Za-z_$%][\w$]*)', re.S | re.A)
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """What optimize() made of a module."""
+
+    text: str
+    """The PTX."""
+    cubin: Optional[bytes]
+    """The machine code, with cubin=True."""
+    contract: Mapping[str, Any]
+    """How coarsened kernels must be launched: the JSON of -launch-out, for programs that read it."""
+    report: Report
+    """What was done to each kernel."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    assembler_options: tuple[str, ...] = ()
+    """Of ptxas: those that knobs=True found, and that must be given with the PTX."""
+    refused: bool = False
+    """Something that was asked for by a kernel's name was refused, or fewer registers without an assembler."""
+    contracts: Mapping[str, Contract] = field(init=False, default_factory=dict)
+    """The same by kernel; a kernel without one is launched as before."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "contracts",
+                           {raw["kernel"]: Contract.read(raw) for raw in self.contract["kernels"]})
+
+    def __repr__(self) -> str:
+        kernels = ", ".join(f"{k.name}: {_words(k)}" for k in self.report.kernels) or "no kernels"
+        return f"<ptxopt.Result of {len(self.text)} characters for {self.report.arch}; {kernels}>"
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The names of all kernels of the module, whether they were selected or not."""
+        return tuple(m.group(1) for m in _ENTRIES.finditer(self.text) if m.group(1))
+
+    def kernel(self, name: str) -> KernelReport:
+        """What was done to one kernel; KeyError if there is no such kernel, or it was not selected."""
+        return self.report.kernel(name)
+
+    def contract_of(self, kernel: str) -> Optional[Contract]:
+        """The contract of a kernel, or None if it is launched as before."""
+        return self.contracts.get(kernel)
+
+    def launch(self, kernel: str, block: Size) -> Triple:
+        """The block to launch a kernel with, where the original is launched with this one; the grid stays.
+
+        Raises LaunchError if the module has no such kernel or the contract does not allow that block."""
+        contract = self.contract_of(kernel)
+        if contract and contract.changes_grid:
+            raise LaunchError(f"{kernel}: its contract changes the grid, too: use launch_grid()")
+        return self.launch_grid(kernel, 1, block)[1]
+
+    def launch_grid(self, kernel: str, grid: Size, block: Size, shared: int = 0) -> tuple[Triple, Triple, int]:
+        """The grid, the block and the bytes of dynamic shared memory to launch a kernel with, where the original is
+        launched with these. Raises LaunchError as launch() does."""
+        contract = self.contract_of(kernel)
+        if contract:
+            return contract.launch(grid, block, shared)
+        if kernel not in self.kernels:
+            raise LaunchError(f"there is no kernel {kernel!r}, but {', '.join(map(repr, self.kernels)) or 'none'}")
+        return triple(grid, "grid"), triple(block, "block"), shared
+
+
+def _words(kernel: KernelReport) -> str:
+    done = []
+    if kernel.coarsening.done:
+        done.append("coarsened " + "x".join(map(str, kernel.coarsening.factor)))
+    if kernel.before.registers is not None and kernel.before.registers != kernel.after.registers:
+        done.append(f"{kernel.before.registers} -> {kernel.after.registers} registers")
+    for part in (kernel.coarsening, kernel.registers):
+        if part.outcome == "refused":
+            done.append(f"refused ({part.reason})")
+    return ", ".join(done) or "unchanged"
