@@ -29,37 +29,30 @@ typedef struct Growth {
     int64_t least, most;
 } Growth;
 
-static bool is_plain_register(const Operand *operand)
-{
-    return operand->kind == OPERAND_REG && !operand->constant && !operand->negated && !operand->selector &&
-           !operand->inverted;
-}
-
 static bool find_growth(const Counting *w, RegId reg, unsigned depth, Growth *out);
 
-/* What an operand of a sum adds: a constant, or a value of few bits. */
-static bool find_summand(const Counting *w, const Inst *inst, const Operand *operand, Growth *out)
+/* What a source of a sum adds: a constant, or a value of few bits. */
+static bool find_summand(const Counting *w, const ComputeSource *source, Growth *out)
 {
     const int64_t most = INT64_C(1) << MOST_STEP_BITS;
-    if (operand->kind == OPERAND_CONSTANT && operand->constant->kind == CONSTANT_INT) {
-        int64_t value = (int64_t)(operand->constant->bits << (64 - w->width)) >> (64 - w->width);
+    if (source->is_constant) {
+        int64_t value = bounds_point(w->width, source->constant).least;
         *out = (Growth){value, value};
         return value > -most && value < most;
     }
-    if (!is_plain_register(operand) || w->bits[inst->refs[operand->ref].reg] > MOST_STEP_BITS)
+    if (source->reg == REG_NONE || w->bits[source->reg] > MOST_STEP_BITS)
         return false;
-    *out = (Growth){0, (INT64_C(1) << w->bits[inst->refs[operand->ref].reg]) - 1};
+    *out = (Growth){0, (INT64_C(1) << w->bits[source->reg]) - 1};
     return true;
 }
 
-static bool find_sum(const Counting *w, const Inst *inst, unsigned depth, Growth *out)
+static bool find_sum(const Counting *w, const Computation *c, unsigned depth, Growth *out)
 {
-    bool subtracts = inst_op(inst) == OP_SUB;
-    for (unsigned i = 1; i <= (subtracts ? 1u : 2u); i++) {
-        const Operand *operand = &inst->operands[i];
+    bool subtracts = c->op == COMPUTE_SUB;
+    for (unsigned i = 0; i < (subtracts ? 1u : 2u); i++) {
         Growth base, more;
-        if (!is_plain_register(operand) || !find_summand(w, inst, &inst->operands[3 - i], &more) ||
-            !find_growth(w, inst->refs[operand->ref].reg, depth + 1, &base))
+        if (c->sources[i].reg == REG_NONE || !find_summand(w, &c->sources[1 - i], &more) ||
+            !find_growth(w, c->sources[i].reg, depth + 1, &base))
             continue;
         *out = subtracts ? (Growth){base.least - more.most, base.most - more.least}
                          : (Growth){base.least + more.least, base.most + more.most};
@@ -71,7 +64,7 @@ static bool find_sum(const Counting *w, const Inst *inst, unsigned depth, Growth
 static bool join_growth(const Counting *w, RegId reg, unsigned depth, bool first, Growth *out)
 {
     Growth one;
-    if (!find_growth(w, reg, depth + 1, &one))
+    if (reg == REG_NONE || !find_growth(w, reg, depth + 1, &one))
         return false;
     out->least = first || one.least < out->least ? one.least : out->least;
     out->most = first || one.most > out->most ? one.most : out->most;
@@ -100,24 +93,17 @@ static bool find_growth(const Counting *w, RegId reg, unsigned depth, Growth *ou
         return false;
     if (!def->inst)
         return find_meeting(w, def, depth, out);
-    const Inst *inst = def->inst;
-    if (inst_is_opaque(inst) || inst->effects != EFFECT_PURE || inst->guard != REF_NONE || inst->tied_count ||
-        !inst->signature->type_count || type_bits(inst->signature->types[0]) != w->width ||
-        loop_of(w->c->loops, inst->block) != w->loop)
+    Computation c;
+    if (def->inst->effects != EFFECT_PURE || !computation_of(w->c->body, def->inst, &c) || c.bits != w->width ||
+        c.reg_bits != w->width || c.saturates || loop_of(w->c->loops, def->inst->block) != w->loop)
         return false;
-    switch (inst_op(inst)) {
-    case OP_ADD:
-    case OP_SUB:
-        return inst->operand_count == 3 && !inst_has(inst, MOD_SAT) &&
-               type_class(inst->signature->types[0]) != CLASS_FLOAT && find_sum(w, inst, depth, out);
-    case OP_MOV:
-        return inst->operand_count == 2 && is_plain_register(&inst->operands[1]) &&
-               find_growth(w, inst->refs[inst->operands[1].ref].reg, depth + 1, out);
-    case OP_SELP:
-        return inst->operand_count == 4 && is_plain_register(&inst->operands[1]) &&
-               is_plain_register(&inst->operands[2]) &&
-               join_growth(w, inst->refs[inst->operands[1].ref].reg, depth, true, out) &&
-               join_growth(w, inst->refs[inst->operands[2].ref].reg, depth, false, out);
+    switch (c.op) {
+    case COMPUTE_ADD:
+    case COMPUTE_SUB: return find_sum(w, &c, depth, out);
+    case COMPUTE_COPY: return c.sources[0].reg != REG_NONE && find_growth(w, c.sources[0].reg, depth + 1, out);
+    case COMPUTE_SELECT:
+        return join_growth(w, c.sources[0].reg, depth, true, out) &&
+               join_growth(w, c.sources[1].reg, depth, false, out);
     default: return false;
     }
 }
@@ -139,36 +125,26 @@ static bool find_step(const Counting *w, const Phi *phi, Growth *step, RegId *ne
     return !first;
 }
 
-/* The integers that an operand of a comparison can be, within those of its type; those above INT64_MAX count as it. */
-typedef struct Bounds {
+/* The integers that a source of a comparison can be, within those of its type; those above INT64_MAX count as it. */
+typedef struct Range {
     int64_t low, high;
-} Bounds;
+} Range;
 
-static Bounds type_bounds(Type type)
+static Range range_of(const Computation *compare, Bounds bounds)
 {
-    unsigned width = type_bits(type);
-    bool is_signed = type_class(type) == CLASS_SIGNED;
-    if (width == 64)
-        return (Bounds){is_signed ? INT64_MIN : 0, INT64_MAX};
-    return is_signed ? (Bounds){-(INT64_C(1) << (width - 1)), (INT64_C(1) << (width - 1)) - 1}
-                     : (Bounds){0, (INT64_C(1) << width) - 1};
+    if (compare->is_signed)
+        return (Range){bounds.least, bounds.most};
+    return (Range){bounds.low > INT64_MAX ? INT64_MAX : (int64_t)bounds.low,
+                   bounds.high > INT64_MAX ? INT64_MAX : (int64_t)bounds.high};
 }
 
-static Bounds operand_bounds(const Counting *w, const Inst *compare, const Operand *operand)
+static Range source_range(const Counting *w, const Computation *compare, const ComputeSource *source)
 {
-    Type type = compare->signature->types[0];
-    unsigned width = type_bits(type);
-    Bounds all = type_bounds(type);
-    if (operand->kind == OPERAND_CONSTANT && operand->constant->kind == CONSTANT_INT && !operand->negated) {
-        int64_t value = type_class(type) == CLASS_SIGNED || width == 64
-                            ? (int64_t)(operand->constant->bits << (64 - width)) >> (64 - width)
-                            : (int64_t)(operand->constant->bits & (uint64_t)all.high);
-        return value < 0 && width == 64 && type_class(type) != CLASS_SIGNED ? all : (Bounds){value, value};
-    }
-    if (!is_plain_register(operand))
-        return all;
-    unsigned bits = w->bits[compare->refs[operand->ref].reg];
-    return bits < width && bits < 63 ? (Bounds){0, (INT64_C(1) << bits) - 1} : all;
+    if (source->is_constant)
+        return range_of(compare, bounds_point(w->width, source->constant));
+    unsigned bits = source->reg == REG_NONE ? w->width : w->bits[source->reg];
+    return range_of(compare, bits < w->width ? bounds_unsigned(w->width, 0, (UINT64_C(1) << bits) - 1)
+                                             : bounds_any(w->width));
 }
 
 /* Whether the counter begins with an integer of 32 bits. */
@@ -183,46 +159,42 @@ static bool starts_small(const Counting *w)
 
 typedef enum Side { SIDE_NONE, SIDE_BELOW, SIDE_ABOVE, SIDE_APART } Side;
 
-/* Where the left operand is while the comparison is as given.  *meets: it may also be equal. */
-static Side side_of(const Inst *compare, bool holds, bool *meets)
+/* Where the left operand is while the relation holds.  *meets: it may also be equal. */
+static Side side_of(Relation relation, bool *meets)
 {
-    bool below = inst_has(compare, MOD_LT) || inst_has(compare, MOD_LO);
-    bool most = inst_has(compare, MOD_LE) || inst_has(compare, MOD_LS);
-    bool above = inst_has(compare, MOD_GT) || inst_has(compare, MOD_HI);
-    bool least = inst_has(compare, MOD_GE) || inst_has(compare, MOD_HS);
-    if (inst_has(compare, holds ? MOD_NE : MOD_EQ))
-        return SIDE_APART;
-    if (!below && !most && !above && !least)
-        return SIDE_NONE;
-    *meets = holds == (most || least);
-    return (below || most) == holds ? SIDE_BELOW : SIDE_ABOVE;
+    *meets = relation == RELATION_LESS_EQUAL || relation == RELATION_GREATER_EQUAL;
+    switch (relation) {
+    case RELATION_LESS:
+    case RELATION_LESS_EQUAL: return SIDE_BELOW;
+    case RELATION_GREATER:
+    case RELATION_GREATER_EQUAL: return SIDE_ABOVE;
+    case RELATION_NOT_EQUAL: return SIDE_APART;
+    default: return SIDE_NONE;
+    }
 }
 
-static bool is_invariant(const Counting *w, const Inst *compare, const Operand *operand)
+static bool is_invariant(const Counting *w, const ComputeSource *source)
 {
-    if (operand->kind == OPERAND_CONSTANT)
-        return true;
-    if (!is_plain_register(operand))
-        return false;
-    const ValueDef *def = &w->values->defs[compare->refs[operand->ref].reg];
-    return def->block && !loop_contains(w->c->loops, w->loop, def->block);
+    const ValueDef *def = source->reg == REG_NONE ? NULL : &w->values->defs[source->reg];
+    return source->is_constant || (def && def->block && !loop_contains(w->c->loops, w->loop, def->block));
 }
 
 /* Whether a counter with such steps gets to the other side of the bound without wrapping. */
-static bool arrives(const Counting *w, const Inst *compare, const Operand *bound, Side side, bool meets, Growth step)
+static bool arrives(const Counting *w, const Computation *compare, const ComputeSource *bound, Side side, bool meets,
+                    Growth step)
 {
-    Bounds all = type_bounds(compare->signature->types[0]), at = operand_bounds(w, compare, bound);
+    Range all = range_of(compare, bounds_any(w->width)), at = source_range(w, compare, bound);
     const int64_t far = INT64_C(1) << 40; /* from the ends of 64 bits */
     if (w->width == 64 && (side == SIDE_APART || !starts_small(w) || (side == SIDE_BELOW ? at.high > far
                                                                                         : at.low < -far)))
         return false;
     switch (side) {
     case SIDE_BELOW: /* the last value that it goes on with, and the next step */
-        return step.least >= 1 && at.high - !meets <= all.high - step.most;
+        return step.least >= 1 && (__int128)at.high - !meets <= all.high - step.most;
     case SIDE_ABOVE:
-        return step.most <= -1 && at.low + !meets >= all.low - step.least;
+        return step.most <= -1 && (__int128)at.low + !meets >= (__int128)all.low - step.least;
     case SIDE_APART:
-        return step.least == step.most && (step.least == 1 || step.least == -1) && is_invariant(w, compare, bound);
+        return step.least == step.most && (step.least == 1 || step.least == -1) && is_invariant(w, bound);
     default: return false;
     }
 }
@@ -240,45 +212,41 @@ static bool follows_counter(const Counting *w, RegId reg, RegId next)
 }
 
 /* Whether a loop ends that goes on only while the comparison holds (or does not). */
-static bool ends_by(Counting *w, const Inst *compare, bool holds)
+static bool ends_by(Counting *w, const Computation *compare, bool holds)
 {
-    Type type = compare->signature->types[0];
-    bool meets = false;
-    Side side = side_of(compare, holds, &meets);
-    if (type_class(type) == CLASS_FLOAT || type_bits(type) < 16 || type_bits(type) > 64 || side == SIDE_NONE)
-        return false;
-    w->width = type_bits(type);
-    for (size_t p = 0; p < w->loop->header->phis.count; p++) {
+    bool meets;
+    Side side = side_of(holds ? compare->relation : relation_negated(compare->relation), &meets);
+    w->width = compare->sources[0].bits;
+    for (size_t p = 0; p < w->loop->header->phis.count && side != SIDE_NONE; p++) {
         const Phi *phi = &w->loop->header->phis.data[p];
         Growth step;
         RegId next;
         w->counter = phi->dst;
         if (type_bits(w->c->body->regs.data[phi->dst].type) != w->width || !find_step(w, phi, &step, &next))
             continue;
-        for (unsigned i = 1; i <= 2; i++)
-            if (is_plain_register(&compare->operands[i]) &&
-                follows_counter(w, compare->refs[compare->operands[i].ref].reg, next) &&
-                arrives(w, compare, &compare->operands[3 - i], i == 1 ? side : mirrored(side), meets, step))
+        for (unsigned i = 0; i < 2; i++)
+            if (compare->sources[i].reg != REG_NONE && follows_counter(w, compare->sources[i].reg, next) &&
+                arrives(w, compare, &compare->sources[1 - i], i == 0 ? side : mirrored(side), meets, step))
                 return true;
     }
     return false;
 }
 
-/* Whether a loop ends that goes on only while the predicate is as given. */
+/* Whether a loop ends that goes on only while the predicate is as given.  A comparison may be joined with others. */
 static bool ends_while(Counting *w, RegId predicate, bool holds, unsigned depth)
 {
     const Inst *inst = value_inst(w->values, predicate);
-    if (!inst || depth > MOST_DEPTH || inst_is_opaque(inst) || inst->guard != REF_NONE || inst->tied_count ||
-        loop_of(w->c->loops, inst->block) != w->loop || inst->operands[0].kind != OPERAND_REG)
+    Computation c;
+    if (!inst || depth > MOST_DEPTH || loop_of(w->c->loops, inst->block) != w->loop ||
+        !computation_of(w->c->body, inst, &c) || c.bits != 1)
         return false;
-    bool joins = inst->operand_count == 3 && (inst_op(inst) == OP_AND || inst_op(inst) == OP_OR);
-    if (inst_op(inst) == OP_SETP && (inst->operand_count == 3 || (inst->operand_count == 4 && inst_has(inst, MOD_AND))))
-        return (inst->operand_count == 3 || holds) && ends_by(w, inst, holds);
-    if (inst_op(inst) == OP_NOT && is_plain_register(&inst->operands[1]))
-        return ends_while(w, inst->refs[inst->operands[1].ref].reg, !holds, depth + 1);
-    for (unsigned i = 1; joins && i <= 2 && holds == (inst_op(inst) == OP_AND); i++)
-        if (is_plain_register(&inst->operands[i]) &&
-            ends_while(w, inst->refs[inst->operands[i].ref].reg, holds, depth + 1))
+    if (c.op == COMPUTE_COMPARE)
+        return (c.combination == COMBINE_NOTHING || (c.combination == COMBINE_AND && holds)) && ends_by(w, &c, holds);
+    if (c.op == COMPUTE_NOT)
+        return c.sources[0].reg != REG_NONE && ends_while(w, c.sources[0].reg, !holds, depth + 1);
+    bool joins = (c.op == COMPUTE_AND && holds) || (c.op == COMPUTE_OR && !holds);
+    for (unsigned i = 0; joins && i < 2; i++)
+        if (c.sources[i].reg != REG_NONE && ends_while(w, c.sources[i].reg, holds, depth + 1))
             return true;
     return false;
 }

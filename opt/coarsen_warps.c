@@ -78,13 +78,16 @@ static Makers find_makers(Coarsening *c, const Inst *inst)
         VEC_PUSH(c->scratch, pending, inst->refs[mask->ref].reg);
     for (unsigned steps = 0; pending.count && steps < MOST_MAKERS; steps++) {
         const Inst *maker = value_inst(values, VEC_POP(pending));
+        Computation made;
         if (!maker || inst_is_opaque(maker))
             continue;
         if (maker->sync == SYNC_WARP || maker->sync == SYNC_CONVERGED)
             VEC_PUSH(c->scratch, makers, maker);
-        for (unsigned i = 1; inst_op(maker) == OP_AND && maker->guard == REF_NONE && i < maker->operand_count; i++)
-            if (maker->operands[i].kind == OPERAND_REG)
-                VEC_PUSH(c->scratch, pending, maker->refs[maker->operands[i].ref].reg);
+        if (!computation_of(c->body, maker, &made) || made.op != COMPUTE_AND)
+            continue;
+        for (unsigned i = 0; i < made.source_count; i++)
+            if (made.sources[i].reg != REG_NONE)
+                VEC_PUSH(c->scratch, pending, made.sources[i].reg);
     }
     return makers;
 }

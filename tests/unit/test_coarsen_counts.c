@@ -1,0 +1,78 @@
+/* Loops that end because they count, whatever other threads do: what counts, and what only looks like it. */
+#include "coarsened.h"
+
+#define PACKED_HEADER ".version 8.0\n.target sm_90\n.address_size 64\n"
+
+/* Some threads loop; %r3, a bound, is read from memory that the loop writes to, and %r4 is 1. */
+#define TO_LOOP                                                                                                        \
+    "\tmov.u32 %%r4, 1;\n\tmov.u32 %%r1, 0;\n\tmov.u64 %%d2, 0;\n\tmov.u16 %%h1, 0;\n\tsetp.ge.u32 %%p4, %%t, 7;\n"      \
+    "\t@%%p4 bra DONE;\nLOOP:\n\tatom.global.add.u32 %%r2, [%%a], 1;\n\tst.global.u32 [%%a+64], %%r2;\n"                \
+    "\tld.global.u32 %%r3, [%%a+4];\n%s\n\t@%%p1 bra LOOP;\nDONE:\n\tst.volatile.global.u32 [%%a+128], %%r1;\n"
+
+static bool ends(const char *code)
+{
+    static const CoarsenRequest by_two = {.factor = {2, 1, 1}};
+    Arena *arena = arena_new();
+    Try it = try_with(PACKED_HEADER, ".reqntid 512", arena_printf(arena, TO_LOOP, code), &by_two);
+    if (!it.done && !strstr(it.refusal.reason, "may wait for another thread"))
+        fail_msg("refused for another reason: %s\n%s", it.refusal.reason, code);
+    release(it.module);
+    arena_free(arena);
+    return it.done;
+}
+
+static void counters_come_to_an_end(void **state)
+{
+    (void)state;
+    static const char *const counting[] = {
+        "\tadd.u32 %r1, %r1, 1;\n\tsetp.lt.u32 %p1, %r1, %r3;",
+        "\tadd.s32 %r1, %r1, 1;\n\tsetp.lt.s32 %p1, %r1, %r3;",
+        "\tadd.u32 %r1, %r1, 1;\n\tmov.u32 %r5, %r1;\n\tsetp.lo.u32 %p1, %r5, %r3;",
+        "\tsub.s32 %r1, %r1, 1;\n\tsetp.gt.s32 %p1, %r1, %r3;",
+        "\tadd.u32 %r1, %r1, 1;\n\tsetp.ge.u32 %p2, %r1, %r3;\n\tnot.pred %p1, %p2;",
+        "\tadd.u32 %r1, %r1, 1;\n\tsetp.ne.u32 %p2, %r0, 5;\n\tsetp.lt.and.u32 %p1, %r1, %r3, %p2;",
+        "\tadd.u16 %h1, %h1, 1;\n\tcvt.u16.u32 %h2, %r3;\n\tsetp.lt.u16 %p1, %h1, %h2;",
+        "\tadd.u64 %d2, %d2, 1;\n\tcvt.u64.u32 %d3, %r3;\n\tsetp.lt.u64 %p1, %d2, %d3;",
+    };
+    for (unsigned i = 0; i < COUNT_OF(counting); i++)
+        if (!ends(counting[i]))
+            fail_msg("is refused:\n%s", counting[i]);
+}
+
+static void what_is_no_count_may_wait(void **state)
+{
+    (void)state;
+    static const char *const waiting[] = {
+        /* two integers of 16 bits: the low one wraps without a carry */
+        "\tadd.u16x2 %r1, %r1, %r4;\n\tsetp.lt.u32 %p1, %r1, %r3;",
+        "\tadd.s16x2 %r1, %r1, %r4;\n\tsetp.lt.s32 %p1, %r1, %r3;",
+        "\tadd.sat.s32 %r1, %r1, 1;\n\tsetp.lt.s32 %p1, %r1, %r3;\n\tsetp.ne.and.s32 %p1, %r1, 7, %p1;\n"
+        "\tsetp.ne.u32 %p1, %r3, 9;",
+        "\tadd.u32 %r5, %r1, 1;\n\tcvt.u32.u8 %r1, %r5;\n\tsetp.lt.u32 %p1, %r1, %r3;",
+        "\tadd.u32 %r5, %r1, 1;\n\tcvt.s8.u32 %r1, %r5;\n\tsetp.lt.s32 %p1, %r1, %r3;",
+        "\tadd.u32 %r1, %r1, 1;\n\tsetp.lt.s32 %p1, %r4, %r3;",
+        "\tadd.u32 %r1, %r1, 2;\n\tsetp.lt.u32 %p1, %r1, %r3;",
+        "\tadd.u32 %r1, %r1, 1;\n\tsetp.le.u32 %p1, %r1, %r3;",
+        "\tadd.u32 %r1, %r1, 1;\n\tsetp.gt.u32 %p1, %r1, %r3;",
+        "\tadd.u32 %r1, %r1, 1;\n\tsetp.ne.u32 %p1, %r1, %r3;",
+        "\tadd.u32 %r1, %r1, 0;\n\tsetp.lt.u32 %p1, %r1, %r3;",
+        "\tsetp.eq.u32 %p5, %r3, 9;\n\t@%p5 add.u32 %r1, %r1, 1;\n\tsetp.lt.u32 %p1, %r1, %r3;",
+        "\tadd.u32 %r1, %r1, 1;\n\tsetp.eq.u32 %p2, %r2, 5;\n\tsetp.lt.or.u32 %p1, %r1, %r3, %p2;",
+        "\tadd.u32 %r1, %r1, 1;\n\tsetp.eq.u32 %p2, %r2, 5;\n\tsetp.lt.xor.u32 %p1, %r1, %r3, %p2;",
+        "\tadd.u32 %r1, %r1, 1;\n\tsetp.lt.u32 %p2|%p1, %r1, %r3;",
+        "\tadd.u32 %r1, %r1, 1;\n\tsub.u32 %r1, %r1, %r4;\n\tsetp.lt.u32 %p1, %r1, %r3;",
+        "\tmov.u32 %r5, %r1+0;\n\tadd.u32 %r1, %r5, -1;\n\tsetp.lt.u32 %p1, %r1, %r3;",
+    };
+    for (unsigned i = 0; i < COUNT_OF(waiting); i++)
+        if (ends(waiting[i]))
+            fail_msg("is let through:\n%s", waiting[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counters_come_to_an_end),
+        cmocka_unit_test(what_is_no_count_may_wait),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
