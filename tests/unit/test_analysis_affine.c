@@ -58,6 +58,32 @@ static void test_sums(void **state)
     body_drop(body);
 }
 
+/* The sum of n + 1, extended, where the branch on n < 100 joined with another condition has been taken. */
+static void joined_check(const char *joins, const char *expected)
+{
+    Arena *arena = arena_new();
+    Body *body = body_parse(arena_printf(arena, ".visible .entry k(.param .u32 n, .param .u32 m)\n{\n"
+                                                ".reg .u32 %%n, %%m, %%t; .reg .u64 %%d; .reg .pred %%p<4>;\n"
+                                                "ld.param.u32 %%m, [m]; brev.b32 %%n, %%m;\n"
+                                                "setp.lt.u32 %%p1, %%n, 100; setp.eq.u32 %%p2, %%m, 3;\n%s\n"
+                                                "@%%p3 bra IN; ret;\nIN: add.u32 %%t, %%n, 1; cvt.u64.u32 %%d, %%t;\n"
+                                                "ret;\n}\n", joins));
+    sum_check(affine_compute(arena, body, NULL), "%d", expected);
+    body_drop(body);
+    arena_free(arena);
+}
+
+static void test_joined_conditions(void **state)
+{
+    (void)state;
+    joined_check("and.pred %p3, %p1, %p2;", "%n + 1");
+    joined_check("mov.pred %p3, %p1;", "%n + 1");
+    joined_check("or.pred %p3, %p1, %p2;", "%t");
+    joined_check("xor.pred %p3, %p1, %p2;", "%t");
+    joined_check("mov.pred %p3, !%p1;", "%t");
+    joined_check("not.pred %p3, %p1;", "%t");
+}
+
 enum { TRIALS = 6, LENGTH = 44 };
 
 /* One register of the program, with its value in each trial. */
@@ -423,7 +449,7 @@ static void test_random_code(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_sums), cmocka_unit_test(test_joined_conditions),
         cmocka_unit_test(test_random_code),
     };
     return cmocka_run_group_tests_name("analysis_affine", tests, NULL, NULL);
