@@ -237,11 +237,12 @@ EMBEDDED := $(OUT)/runtime/ptxopt-embedded.h
 $(EMBEDDED): runtime/embed.awk wrappers/wrapped.def runtime/contracts.c runtime/link_adapter.c runtime/runtime.h \
     runtime/ptxopt-launch.h abi/abi.h $(OUT)/configuration $(GEN)/needs-build
 	@mkdir -p $(@D)
-	$(CC) $(STANDARD) $(WARNINGS) $(ALL_CPPFLAGS) -DPTXOPT_EMBEDDED -Os -g0 -fPIC -fvisibility=hidden -fno-common \
+	$(call step,EMBED)
+	$(Q)$(CC) $(STANDARD) $(WARNINGS) $(ALL_CPPFLAGS) -DPTXOPT_EMBEDDED -Os -g0 -fPIC -fvisibility=hidden -fno-common \
 	    -ffunction-sections -fdata-sections -S -o $(@D)/embedded.s -include runtime/contracts.c runtime/link_adapter.c
-	$(CC) -c -o $(@D)/embedded.o $(@D)/embedded.s
-	$(NM) -P --defined-only $(@D)/embedded.o | cut -d ' ' -f 1 >$(@D)/embedded.symbols
-	awk -v prefix=ptxopt_$(subst .,_,$(VERSION))_ -f $< $(word 2,$^) $(@D)/embedded.symbols $(@D)/embedded.s >$@
+	$(Q)$(CC) -c -o $(@D)/embedded.o $(@D)/embedded.s
+	$(Q)$(NM) -P --defined-only $(@D)/embedded.o | cut -d ' ' -f 1 >$(@D)/embedded.symbols
+	$(Q)awk -v prefix=ptxopt_$(subst .,_,$(VERSION))_ -f $< $(word 2,$^) $(@D)/embedded.symbols $(@D)/embedded.s >$@
 
 # The same for programs that cannot be built again: preloaded.
 PRELOAD := $(OUT)/runtime/libptxopt-launch.so

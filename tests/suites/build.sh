@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `make test` and `make demo` do before anything is tested: tools/deps.sh names the Debian packages that are missing,
-# and tools/build.sh makes the goals quietly. Both run with fakes of other programs.
+# What `make test` and `make demo` do before anything is tested: tools/deps.sh names the Debian packages that are
+# missing, and tools/build.sh makes the goals quietly. Both run with fakes of other programs.
 set -uo pipefail
 
 # On PATH, where a colon would separate two folders.
@@ -26,10 +26,11 @@ build() {
     result "$name" "$([ "$status" -eq "$wanted" ] || echo "exit status $status")"
 }
 build "build" 0
-result "build: the commands are in the log" "$(grep -qx "a command: .*-j$(nproc) V=1 one two" "$tmp/log" || cat "$tmp/log")"
+result "build: the commands are in the log" "$(grep -qx "a command: .*-j$(nproc) V=1 one two" "$tmp/log" ||
+    cat "$tmp/log")"
 result "build: they are not shown" "$(grep 'a command' "$tmp/out" "$errors")"
-result "build: warnings are shown, and in the log" "$(grep -qx "a warning" "$errors" && grep -qx "a warning" "$tmp/log" ||
-    echo "not there")"
+result "build: warnings are shown, and in the log" "$(grep -qx "a warning" "$errors" &&
+    grep -qx "a warning" "$tmp/log" || echo "not there")"
 result "build: two lines, and the warning" "$([ "$(cat "$tmp/out" "$errors" | wc -l)" -eq 3 ] || cat "$errors")"
 build "build: failing" 1 FAKE_STATUS=2
 build "build: the user's jobs" 0 JOBS="-j3 --jobserver-auth=3,4"
@@ -56,8 +57,8 @@ missing "packages for testing" test cc gcc pkg-config python3 parallel libcmocka
 missing "packages: another compiler" build clang clang libc6-dev
 missing "packages: a compiler with a version, and a cache" build "ccache gcc-12 -m64" ccache gcc-12
 result "packages: options are none" "$(grep -e -m64 "$tmp/out")"
-result "wheels: each that is fetched has its row" "$(for file in $(grep -oE 'install_from_wheel "\$1" [^ ]+' tools/deps.sh |
-    cut -d' ' -f3); do
+fetched="$(grep -oE 'install_from_wheel "\$1" [^ ]+' tools/deps.sh | cut -d' ' -f3)"
+result "wheels: each that is fetched has its row" "$(for file in $fetched; do
     grep -q "^WHEEL(\"[a-z-]*\", \"[0-9.]*\", [0-9]*, \"$file\", " assembler/wheels.def || echo "$file"
 done)"
 exit "$failed"
