@@ -316,18 +316,18 @@ const char *price_objection(Search *search, const Prediction *before, const Pred
     double longer = before->instructions > 0 ? after->instructions / before->instructions : 1;
     if (after->warps <= before->warps && longer > 1.01)
         return arena_printf(arena,
-                            "%u registers were reached, but not used: an SM holds %u warps as before, and the form "
+                            "a form with %u registers is not worth it: an SM holds %u warps as before, and it "
                             "executes %.2f times the instructions",
                             figures->registers, after->warps, longer);
     if (time_is_longer(after->cycles, before->cycles))
-        return arena_printf(arena, "%u registers were reached, but not used: with %u warps on an SM instead of "
+        return arena_printf(arena, "a form with %u registers is not worth it: with %u warps on an SM instead of "
                             "%u, and %.2f times the instructions, the kernel is predicted to be slower (%.3fx)",
                             figures->registers, after->warps, before->warps, longer,
                             before->cycles / after->cycles);
     if (path_growth(after, before) > PATHS_ALIKE)
         return arena_printf(arena,
-                            "%u registers were reached, but not used: a warp takes %.2f times as long, and an SM holds "
-                            "%u warps instead of %u", figures->registers, after->path / before->path, after->warps,
+                            "a form with %u registers is not worth it: a warp takes %.2f times as long, and an SM "
+                            "holds %u warps instead of %u", figures->registers, after->path / before->path, after->warps,
                             before->warps);
     return NULL;
 }
@@ -463,7 +463,8 @@ static void target_fixed(Search *search, const Body *input, PassContext *context
         nothing_changed(search, context, NULL);
     else if (search_compare(search, &search->best_figures, &result->before) >= 0)
         nothing_changed(search, context, NULL);
-    else if ((objection = time_objection(search, search->best, &search->best_figures)) != NULL)
+    else if ((objection = time_objection(search, search->best, &search->best_figures)) != NULL &&
+             !search->request->spill)
         take_capped(search, context, objection);
     else {
         preferred = prefer_capped(search);
@@ -471,10 +472,44 @@ static void target_fixed(Search *search, const Body *input, PassContext *context
     }
     if (refrains)
         spills_explain(search, &spilling, objection);
-    else if (!objection)
+    else if (!objection || search->request->spill)
         target_explain(search);
     if (preferred)
         result->explanation = preferred;
+    else if (objection && search->request->spill)
+        result->explanation = arena_printf(search->passes.arena, "%s, although %s", result->explanation, objection);
+}
+
+static bool has_own_spills(const Search *search)
+{
+    return search->result->before.known && figures_spills(&search->result->before) > 0 &&
+           block_size_total(&search->passes.block) && pass_is_enabled(search->passes.options, PASS_SPILLING);
+}
+
+/* What is kept for moving them, of what may be assembled. */
+static unsigned own_spills_effort(const Search *search)
+{
+    return has_own_spills(search) ? search->request->effort / 4 : 0;
+}
+
+/* A kernel that is not changed otherwise may spill under its own bounds: these spills may go to shared memory, too, in
+ * as many blocks and no more registers. */
+static void own_spills_move(Search *search, const Body *input, PassContext *context)
+{
+    RegistersResult *result = search->result;
+    if (result->changed || !has_own_spills(search))
+        return;
+    search->target = result->before.registers;
+    search->cap = search->reserved = 0;
+    search->most_instructions = result->before.instructions + result->before.instructions / 16 + 4;
+    search_set_best(search, body_clone(input), &result->before);
+    if (!pass_spilling(&search->passes))
+        return;
+    best_take(search, context);
+    unsigned long long own = figures_spills(&result->before), left = figures_spills(&result->after);
+    result->explanation =
+        arena_printf(search->passes.arena, "%s; of %llu bytes that it spills itself, %llu are left: the others are in "
+                     "shared memory", result->explanation ? result->explanation : "nothing else changes", own, left);
 }
 
 /* The registers stay as they are, and what the target was is only said. */
@@ -504,9 +539,10 @@ void registers_reduce(PassContext *context, const RegistersRequest *request, Reg
 {
     require(context->machine && context->judge && context->judge->measure);
     *result = (RegistersResult){0};
+    RegistersRequest lessened = *request;
     Search search = {
         .passes = *context,
-        .request = request,
+        .request = &lessened,
         .result = result,
         .demands = demands_find(context->kernel),
         .most_instructions = UINT64_MAX,
@@ -519,6 +555,7 @@ void registers_reduce(PassContext *context, const RegistersRequest *request, Reg
     const char *fixed = NULL;
     search.input = input;
     result->before = search_measure(&search, input);
+    lessened.effort -= own_spills_effort(&search);
     if (!result->before.known)
         nothing_changed(&search, context,
                         arena_printf(context->arena, "the input does not assemble: %s",
@@ -531,6 +568,8 @@ void registers_reduce(PassContext *context, const RegistersRequest *request, Reg
         target_fewest(&search, input, context);
     else
         target_fixed(&search, input, context);
+    lessened.effort = request->effort;
+    own_spills_move(&search, input, context);
     dumps_complete(&search);
     body_free(input);
     body_free(search.best);

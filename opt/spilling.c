@@ -65,13 +65,16 @@ static bool is_as_fast_as_capped(Search *search, const Prediction *form)
 }
 
 /* Whether the form is as good as the best one, and what is predicted.  Of two forms that are both as fast as the input
- * under the cap, the one that spills less may be a little slower.  Where hardly more words move, one in shared memory
- * costs no more than one in local memory, which goes through the same pipe. */
+ * under the cap, the one that spills less may be a little slower; so it may where spills are accepted for the target.
+ * Where hardly more words move, one in shared memory costs no more than one in local memory, which goes through the
+ * same pipe. */
 static bool is_no_loss(Search *search, const Body *body, const Figures *figures, double *speedup)
 {
     Prediction before = search_predict(search, search->best, &search->best_figures);
     Prediction after = search_predict(search, body, figures);
     *speedup = is_comparable(&before, &after) ? before.cycles / after.cycles : 1;
+    if (search->request->spill && *speedup >= little)
+        return true;
     if (is_as_fast(&after, &before) || (*speedup >= little && is_as_fast_as_capped(search, &after)))
         return true;
     return before.is_machine && after.accesses <= most_accesses * before.accesses &&
