@@ -404,7 +404,8 @@ static const char *keep_log(Arena *arena, const Buf *log)
 {
     if (log->length <= LOG_LIMIT)
         return arena_strndup(arena, buf_text(log), log->length);
-    return arena_printf(arena, "%.*s\n(cut: %zu bytes in all)\n", (int)LOG_LIMIT, log->data, log->length);
+    return arena_printf(arena, "%.*s\n(cut: %zu byte%s in all)\n", (int)LOG_LIMIT, log->data, log->length,
+                        plural(log->length));
 }
 
 bool assembler_run(Assembler *assembler, Arena *arena, const AssemblyRequest *request, Assembly *result)

@@ -462,8 +462,9 @@ static bool weigh(Choice *choice, Candidate *candidate)
     uint64_t before = figures_spills(&choice->bases[0].before.figures), after = figures_spills(figures);
     if (after > before) {
         choice->spilling[choice->spilling_count++] = trial;
-        trial->verdict = arena_printf(choice->arena, "rejected: %llu bytes spilled instead of %llu (else %s)",
-                                      (unsigned long long)after, (unsigned long long)before, trial->verdict);
+        trial->verdict =
+            arena_printf(choice->arena, "rejected: %llu byte%s spilled instead of %llu (else %s)",
+                         (unsigned long long)after, plural(after), (unsigned long long)before, trial->verdict);
     }
     trial->is_compared = after <= before;
     return trial->is_compared;
@@ -562,8 +563,9 @@ static double searched_speedup(Choice *choice, const KernelRequest *request, con
         costs_align(&exact->basis, &before, &cost);
         if (cost.known) {
             speedup = cost_speedup(&before, &cost);
-            *verdict = arena_printf(choice->arena, "%s, with %u registers", cost_verdict(choice->arena, &before, &cost),
-                                    result.reduction.after.registers);
+            *verdict =
+                arena_printf(choice->arena, "%s, with %u register%s", cost_verdict(choice->arena, &before, &cost),
+                             result.reduction.after.registers, plural(result.reduction.after.registers));
         }
     }
     assembler_judge_settle(choice->judge);

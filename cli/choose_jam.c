@@ -65,8 +65,8 @@ static bool factor_try(JamChoice *choice, JamTrial *trial, FormCost *cost)
     trial->verdict = cost_verdict(choice->arena, &before, cost);
     uint64_t were = figures_spills(&before.figures), are = figures_spills(&cost->figures);
     if (are > were) {
-        trial->verdict = arena_printf(choice->arena, "rejected: %llu bytes spilled instead of %llu (else %s)",
-                                      (unsigned long long)are, (unsigned long long)were, trial->verdict);
+        trial->verdict = arena_printf(choice->arena, "rejected: %llu byte%s spilled instead of %llu (else %s)",
+                                      (unsigned long long)are, plural(are), (unsigned long long)were, trial->verdict);
         trial->speedup = 0;
     }
     return true;

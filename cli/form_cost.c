@@ -129,8 +129,9 @@ const char *cost_verdict(Arena *arena, const FormCost *before, const FormCost *a
                         : time_is_longer(1, speedup) ? "x"
                                                      : "x, no difference";
     if (!is_faster && is_loss_of_warps(before, after))
-        return arena_printf(arena, "%.2f%s: %u warps on an SM instead of %u", speedup, grade,
-                            after->time.resident_warps, before->time.resident_warps);
+        return arena_printf(arena, "%.2f%s: %u warp%s on an SM instead of %u", speedup, grade,
+                            after->time.resident_warps, plural(after->time.resident_warps),
+                            before->time.resident_warps);
     if (!is_faster && after->time.busiest > CROWDED * before->time.busiest)
         return arena_printf(arena, "%.2f%s: one SM has %.3g%% of the work instead of %.3g%%", speedup, grade,
                             100 * after->time.busiest, 100 * before->time.busiest);
@@ -151,11 +152,12 @@ const char *cost_warning(Arena *arena, const FormCost *before, const FormCost *a
     const Profile *x = before->profile, *y = after->profile;
     unsigned found = 0;
     if (y->block_threads < 32 && x->block_threads >= 32 && found++ == index)
-        return arena_printf(arena, "blocks of %.0f threads waste %.0f lanes of each warp", y->block_threads,
-                            32 - y->block_threads);
+        return arena_printf(arena, "blocks of %.0f thread%s waste %.0f lane%s of each warp", y->block_threads,
+                            plural((uint64_t)y->block_threads), 32 - y->block_threads,
+                            plural((uint64_t)(32 - y->block_threads)));
     if (after->time.resident_warps < before->time.resident_warps && found++ == index)
-        return arena_printf(arena, "%u warps on an SM instead of %u", after->time.resident_warps,
-                            before->time.resident_warps);
+        return arena_printf(arena, "%u warp%s on an SM instead of %u", after->time.resident_warps,
+                            plural(after->time.resident_warps), before->time.resident_warps);
     if (cost_sectors(before, after) > MULTIPLIED_SECTORS && found++ == index)
         return arena_printf(arena, "%.2f times the global sectors", cost_sectors(before, after));
     return NULL;

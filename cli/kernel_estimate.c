@@ -32,7 +32,7 @@ static void print_line(const Source *source, Span span, Buf *out)
 
 void estimate_print_peak(const RegisterEstimate *estimate, const Source *source, Buf *out)
 {
-    buf_printf(out, "  pressure peaks at %u registers", estimate->peak);
+    buf_printf(out, "  pressure peaks at %u register%s", estimate->peak, plural(estimate->peak));
     if (has_place(estimate->span))
         buf_printf(out, " on line %u", source_position(source, estimate->span.begin).line);
     for (unsigned i = 0; i < estimate->live_count && i < MOST_PRINTED; i++) {

@@ -112,8 +112,9 @@ static void print_limits(Buf *out, const KernelReport *kernel)
                occupancy_limits_name(kernel->before.occupancy.limits),
                occupancy_limits_name(kernel->after.occupancy.limits));
     if (kernel->after.better_block)
-        buf_printf(out, "  %-*sblocks of %u threads would fit %u warps on an SM\n", LABEL_WIDTH, "block size",
-                   kernel->after.better_block, kernel->after.better_warps);
+        buf_printf(out, "  %-*sblocks of %u thread%s would fit %u warp%s on an SM\n", LABEL_WIDTH, "block size",
+                   kernel->after.better_block, plural(kernel->after.better_block), kernel->after.better_warps,
+                   plural(kernel->after.better_warps));
 }
 
 static void print_figures(Buf *out, const KernelReport *kernel)
@@ -326,8 +327,9 @@ static void print_registers(Buf *out, const Report *report, const KernelReport *
     buf_puts(out, "\n");
     for (unsigned i = 0; i < reduction->boundary_count; i++) {
         const RegistersBoundary *boundary = &reduction->boundaries[i];
-        buf_printf(out, "    %s %u registers, %u blocks and %u warps on an SM: %s\n",
-                   boundary->is_chosen ? "chosen" : "      ", boundary->registers, boundary->blocks, boundary->warps,
+        buf_printf(out, "    %s %u register%s, %u block%s and %u warp%s on an SM: %s\n",
+                   boundary->is_chosen ? "chosen" : "      ", boundary->registers, plural(boundary->registers),
+                   boundary->blocks, plural(boundary->blocks), boundary->warps, plural(boundary->warps),
                    boundary->verdict);
     }
     if (reduction->capped.known) {

@@ -137,13 +137,13 @@ static void check_block(Run *run, const KernelReport *report)
     for (unsigned i = 0; i < tuning->reqntid_count; i++)
         if (tuning->reqntid[i] != block[i]) {
             diag_warning(&run->diag, kernel->span,
-                         "-block gives '%s' %u threads along %c, but its .reqntid says %u, which prevails",
-                         kernel->name, block[i], "xyz"[i], tuning -> reqntid[i]);
+                         "-block gives '%s' %u thread%s along %c, but its .reqntid says %u, which prevails",
+                         kernel->name, block[i], plural(block[i]), "xyz"[i], tuning -> reqntid[i]);
             return;
         }
     if (tuning->maxntid_count && threads > most)
-        diag_warning(&run->diag, kernel->span, "-block gives '%s' %llu threads, but its .maxntid allows %llu at most",
-                     kernel->name, (unsigned long long)threads, (unsigned long long)most);
+        diag_warning(&run->diag, kernel->span, "-block gives '%s' %llu thread%s, but its .maxntid allows %llu at most",
+                     kernel->name, (unsigned long long)threads, plural(threads), (unsigned long long)most);
 }
 
 static void warn_refusals(Run *run, const KernelReport *report)
@@ -171,8 +171,9 @@ static void warn_refusals(Run *run, const KernelReport *report)
                      result->registers_refusal);
     } else if (report->request.registers && report->request.registers_goal == GOAL_COUNT &&
                result->registers != OUTCOME_NOT_ASKED && !result->reduction.reached) {
-        diag_warning(&run->diag, result->kernel->span, "kernel '%s' does not reach %u registers%s%s", name,
-                     report->request.target_registers, result->reduction.explanation ? ": " : "",
+        diag_warning(&run->diag, result->kernel->span, "kernel '%s' does not reach %u register%s%s%s", name,
+                     report->request.target_registers, plural(report->request.target_registers),
+                     result->reduction.explanation ? ": " : "",
                      result->reduction.explanation ? result->reduction.explanation : "");
     }
 }

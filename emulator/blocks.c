@@ -141,9 +141,10 @@ static bool block_stuck(Machine *machine, BlockState *block)
         const Barrier *barrier = &block->barriers[split->barrier];
         if (split->wait == WAIT_BARRIER)
             fault_at(&x, op, (unsigned)__builtin_ctz(split->mask), FAULT_BARRIER,
-                     "barrier %u waits forever: %llu of %llu threads arrived", split->barrier,
+                     "barrier %u waits forever: %llu of %llu thread%s arrived", split->barrier,
                      (unsigned long long)barrier->arrived,
-                     (unsigned long long)(barrier->expected ? barrier->expected : block->live_threads));
+                     (unsigned long long)(barrier->expected ? barrier->expected : block->live_threads),
+                     plural((barrier->expected ? barrier->expected : block->live_threads)));
         else
             fault_at(&x, op, (unsigned)__builtin_ctz(split->mask), FAULT_WARP_SYNC,
                      "lanes 0x%08x wait forever for the others of 0x%08x", split->mask, split->members);
@@ -165,8 +166,8 @@ static bool block_run_turn(Machine *machine, BlockState *block, bool *moved)
         if (!warp_run(&x, warp))
             return false;
         if (machine->steps > limit)
-            return fault_at(&x, NULL, 0, FAULT_HANG, "the launch executed more than %llu instructions",
-                            (unsigned long long)limit) != STEP_FAULT;
+            return fault_at(&x, NULL, 0, FAULT_HANG, "the launch executed more than %llu instruction%s",
+                            (unsigned long long)limit, plural(limit)) != STEP_FAULT;
     }
     return true;
 }

@@ -258,8 +258,8 @@ static bool read_file(Reader *reader, const char *name, LaunchArgument *argument
     size_t got = fread(bytes, 1, (size_t)wanted, file);
     fclose(file);
     if (got != wanted)
-        return reader_fail(reader, "%s has only %zu of the %llu bytes that the buffer needs", path, got,
-                           (unsigned long long)wanted);
+        return reader_fail(reader, "%s has only %zu of the %llu byte%s that the buffer needs", path, got,
+                           (unsigned long long)wanted, plural(wanted));
     argument->bytes = bytes;
     argument->size = wanted;
     return true;

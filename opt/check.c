@@ -190,8 +190,8 @@ static const char *message(Arena *arena, const LaunchContract *contract)
         return arena_printf(arena, "launched by its launch contract, with blocks of %u,%u,%u threads and not %u,%u,%u",
                             kept_threads(contract, 0), kept_threads(contract, 1), kept_threads(contract, 2), block[0],
                             block[1], block[2]);
-    return arena_printf(arena, "launched by its launch contract, with blocks of at most %u threads",
-                        most_threads(contract));
+    return arena_printf(arena, "launched by its launch contract, with blocks of at most %u thread%s",
+                        most_threads(contract), plural(most_threads(contract)));
 }
 
 /* All threads exit, but the first, which fails the assertion. */
@@ -240,7 +240,8 @@ static const char *directive_text(const PassContext *context)
         return "the driver refuses it (.reqntid)";
     for (unsigned d = 0; d < tuning->maxntid_count; d++)
         most *= tuning->maxntid[d];
-    return arena_printf(context->arena, "the driver refuses blocks of more than %u threads (.maxntid)", most);
+    return arena_printf(context->arena, "the driver refuses blocks of more than %u thread%s (.maxntid)", most,
+                        plural(most));
 }
 
 bool pass_check(PassContext *context)
@@ -254,7 +255,9 @@ bool pass_check(PassContext *context)
         return false;
     context->unadapted = context->contract.block[0]
                              ? "the kernel stops, with a message"
-                             : arena_printf(context->arena, "the kernel stops at blocks of more than %u threads, "
-                                                            "with a message", most_threads(&context->contract));
+                             : arena_printf(context->arena,
+                                            "the kernel stops at blocks of more than %u thread%s, "
+                                            "with a message",
+                                            most_threads(&context->contract), plural(most_threads(&context->contract)));
     return true;
 }

@@ -303,12 +303,12 @@ static bool set_block(const CoarsenRequest *request, LaunchContract *contract, C
         contract->block[d] = request->level == LEVEL_BLOCK ? 0 : block.threads[d];
         unsigned factor = contract->factor[d], size = contract->block[d], kept = (unsigned)divide_up(size, factor);
         if (factor > 1 && size && size < factor)
-            return coarsening_refuse(c, NULL, "the factor %u is more than the block's %u threads along %c", factor,
-                                     size, "xyz"[d]);
+            return coarsening_refuse(c, NULL, "the factor %u is more than the block's %u thread%s along %c", factor,
+                                     size, plural(size), "xyz"[d]);
         if (factor > 1 && kept % contract->stride_unit)
             return coarsening_refuse(c, NULL,
-                                     "the stride %u does not divide the %u threads that the block keeps along %c",
-                                     contract->stride_unit, kept, "xyz"[d]);
+                                     "the stride %u does not divide the %u thread%s that the block keeps along %c",
+                                     contract->stride_unit, kept, plural(kept), "xyz"[d]);
     }
     return true;
 }
@@ -358,15 +358,16 @@ static bool check_some_block_fits(const LaunchContract *contract, Coarsening *c)
         most *= d < tuning->maxntid_count ? tuning->maxntid[d] : 1;
         least *= unit;
         if (unit > most_along[d])
-            return coarsening_refuse(c, NULL, "it would need blocks of at least %u threads along %c, and none has "
-                                     "more than %u", unit, "xyz"[d], most_along[d]);
+            return coarsening_refuse(c, NULL, "it would need blocks of at least %u thread%s along %c, and none has "
+                                     "more than %u", unit, plural(unit), "xyz"[d], most_along[d]);
     }
     bool bounded = tuning->maxntid_count && most < BLOCK_MOST_THREADS;
     if (least <= (bounded ? most : BLOCK_MOST_THREADS))
         return true;
-    return coarsening_refuse(c, NULL, "%sat this factor it needs blocks of at least %llu threads, but %s %llu",
+    return coarsening_refuse(c, NULL, "%sat this factor it needs blocks of at least %llu thread%s, but %s %llu",
                              contract->whole_warps ? "the kernel has instructions that whole warps execute; " : "",
-                             (unsigned long long)least, bounded ? ".maxntid allows only" : "no block has more than",
+                             (unsigned long long)least, plural(least),
+                             bounded ? ".maxntid allows only" : "no block has more than",
                              bounded ? (unsigned long long)most : (unsigned long long)BLOCK_MOST_THREADS);
 }
 

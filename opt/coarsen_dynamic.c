@@ -42,8 +42,10 @@ static bool check_operand(Coarsening *c, const Inst *inst, const Operand *operan
         return coarsening_refuse(c, inst, "merged blocks need more of the dynamic shared memory '%s' than a launch as "
                                  "before gives (-coarsen-grid shrink asks for more)", variable->name);
     if (variable->align > CONTRACT_SHARED_UNIT)
-        return coarsening_refuse(c, inst, "the dynamic shared memory '%s' is aligned to %llu bytes, and its parts for "
-                                 "merged blocks to %d", variable->name, (unsigned long long)variable->align,
+        return coarsening_refuse(c, inst,
+                                 "the dynamic shared memory '%s' is aligned to %llu byte%s, and its parts for "
+                                 "merged blocks to %d",
+                                 variable->name, (unsigned long long)variable->align, plural(variable->align),
                                  CONTRACT_SHARED_UNIT);
     return is_replaceable(inst, operand) ||
            coarsening_refuse(c, inst, "the dynamic shared memory '%s' cannot be split, because of how '%s' names it",

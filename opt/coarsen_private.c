@@ -149,8 +149,8 @@ bool coarsening_check_shared(Coarsening *c)
                 bytes += variable_bytes(variable) * (is_private ? c->factor : 1);
             }
     return bytes <= MOST_SHARED ||
-           coarsening_refuse(c, NULL, "merged blocks need %llu bytes of shared memory, and no more than %d can be "
-                             "declared", (unsigned long long)bytes, MOST_SHARED);
+           coarsening_refuse(c, NULL, "merged blocks need %llu byte%s of shared memory, and no more than %d can be "
+                             "declared", (unsigned long long)bytes, plural(bytes), MOST_SHARED);
 }
 
 /* A .local variable of the module (before PTX 3.0) belongs to a thread, but is not declared in the kernel, where each

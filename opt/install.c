@@ -70,8 +70,8 @@ static void check_required_block(const KernelResult *result, const Tuning *tunin
     for (unsigned d = 0; d < 3; d++) {
         unsigned before = written[d] || factor == one ? written[d] : contract->block[d];
         if (declared[d] != (unsigned)divide_up(before, factor[d]) && (declared[d] || written[d]))
-            bug("kernel '%s' requires blocks of %u threads along %c, which were %u and are divided by %u",
-                kernel->name, declared[d], "xyz"[d], before, factor[d]);
+            bug("kernel '%s' requires blocks of %u thread%s along %c, which were %u and are divided by %u",
+                kernel->name, declared[d], plural(declared[d]), "xyz"[d], before, factor[d]);
     }
 }
 

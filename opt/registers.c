@@ -233,11 +233,12 @@ static const char *figures_describe(Search *search, const Figures *figures)
     Arena *arena = search->passes.arena;
     unsigned long long spilled = figures_spills(figures), under_cap = figures_spills(capped);
     if (!spilled)
-        return arena_printf(arena, "%u registers, nothing spilled", figures->registers);
+        return arena_printf(arena, "%u register%s, nothing spilled", figures->registers, plural(figures->registers));
     if (!capped->known || under_cap == spilled)
-        return arena_printf(arena, "%u registers, %llu bytes spilled", figures->registers, spilled);
-    return arena_printf(arena, "%u registers, %llu bytes spilled (%llu under the cap alone)", figures->registers,
-                        spilled, under_cap);
+        return arena_printf(arena, "%u register%s, %llu byte%s spilled", figures->registers, plural(figures->registers),
+                            spilled, plural(spilled));
+    return arena_printf(arena, "%u register%s, %llu byte%s spilled (%llu under the cap alone)", figures->registers,
+                        plural(figures->registers), spilled, plural(spilled), under_cap);
 }
 
 /* "; 65 registers are needed at the head of the loop on line 87 ...", where that is more than the target; else "". */
@@ -254,8 +255,9 @@ static const char *needed_describe(Search *search)
         if (needed.span.end > needed.span.begin)
             line = arena_printf(arena, " on line %u",
                                 source_position(body->module->source, needed.span.begin).line);
-        text = arena_printf(arena, "; %u registers are needed at the %s%s, however code is ordered or recomputed",
-                            needed.registers, needed.is_loop ? "head of the loop" : "barrier", line);
+        text = arena_printf(arena, "; %u register%s are needed at the %s%s, however code is ordered or recomputed",
+                            needed.registers, plural(needed.registers), needed.is_loop ? "head of the loop" : "barrier",
+                            line);
     }
     analyses_free(analyses);
     body_free(body);
@@ -283,14 +285,17 @@ static void target_explain(Search *search)
             figures_spills(after) ? arena_printf(arena, "%s%s", found, obstacles_describe(search)) : found;
     else if (dropped->known)
         result->explanation = arena_printf(
-            arena, "%s; a form with %u registers and %llu bytes spilled was found, but not used, because it has %llu "
-            "instructions and more than %llu would be %s%s", found, dropped->registers,
-            (unsigned long long)figures_spills(dropped), (unsigned long long)dropped->instructions,
-            (unsigned long long)search->most_instructions,
-            "over 1/16 more than the kernel has without a search", obstacles_describe(search));
+            arena,
+            "%s; a form with %u register%s and %llu byte%s spilled was found, but not used, because it has %llu "
+            "instruction%s and more than %llu would be %s%s",
+            found, dropped->registers, plural(dropped->registers), (unsigned long long)figures_spills(dropped),
+            plural(figures_spills(dropped)), (unsigned long long)dropped->instructions, plural(dropped->instructions),
+            (unsigned long long)search->most_instructions, "over 1/16 more than the kernel has without a search",
+            obstacles_describe(search));
     else
         result->explanation =
-            arena_printf(arena, "%s; no form with %u was found in %u assemblies%s%s", found, target, search->used,
+            arena_printf(arena, "%s; no form with %u was found in %u %s%s%s", found, target, search->used,
+                         plural_of(search->used, "assembly", "assemblies"),
                          target < LOWEST_CAP ? "; assemblers accept no cap below 24" : "", obstacles_describe(search));
 }
 
@@ -300,12 +305,13 @@ static void spills_explain(Search *search, const Figures *spilling, const char *
     RegistersResult *result = search->result;
     result->reached = false;
     result->explanation = arena_printf(
-        search->passes.arena, "%s; %u registers would cost %llu bytes of spills (-spill allows them)%s",
+        search->passes.arena, "%s; %u register%s would cost %llu byte%s of spills (-spill allows them)%s",
         objection         ? objection
-        : result->changed ? arena_printf(search->passes.arena, "%u registers, the fewest found without more spills",
-                                         result->after.registers)
+        : result->changed ? arena_printf(search->passes.arena, "%u register%s, the fewest found without more spills",
+                                         result->after.registers, plural(result->after.registers))
                           : "no count below the input's was found without more spills",
-        spilling->registers, (unsigned long long)figures_spills(spilling), obstacles_describe(search));
+        spilling->registers, plural(spilling->registers), (unsigned long long)figures_spills(spilling),
+        plural(figures_spills(spilling)), obstacles_describe(search));
 }
 
 const char *price_objection(Search *search, const Prediction *before, const Prediction *after, const Figures *figures)
@@ -316,19 +322,21 @@ const char *price_objection(Search *search, const Prediction *before, const Pred
     double longer = before->instructions > 0 ? after->instructions / before->instructions : 1;
     if (after->warps <= before->warps && longer > 1.01)
         return arena_printf(arena,
-                            "a form with %u registers is not worth it: an SM holds %u warps as before, and it "
+                            "a form with %u register%s is not worth it: an SM holds %u warp%s as before, and it "
                             "executes %.2f times the instructions",
-                            figures->registers, after->warps, longer);
+                            figures->registers, plural(figures->registers), after->warps, plural(after->warps), longer);
     if (time_is_longer(after->cycles, before->cycles))
-        return arena_printf(arena, "a form with %u registers is not worth it: with %u warps on an SM instead of "
+        return arena_printf(arena,
+                            "a form with %u register%s is not worth it: with %u warp%s on an SM instead of "
                             "%u, and %.2f times the instructions, the kernel is predicted to be slower (%.3fx)",
-                            figures->registers, after->warps, before->warps, longer,
-                            before->cycles / after->cycles);
+                            figures->registers, plural(figures->registers), after->warps, plural(after->warps),
+                            before->warps, longer, before->cycles / after->cycles);
     if (path_growth(after, before) > PATHS_ALIKE)
         return arena_printf(arena,
-                            "a form with %u registers is not worth it: a warp takes %.2f times as long, and an SM "
-                            "holds %u warps instead of %u", figures->registers, after->path / before->path, after->warps,
-                            before->warps);
+                            "a form with %u register%s is not worth it: a warp takes %.2f times as long, and an SM "
+                            "holds %u warp%s instead of %u",
+                            figures->registers, plural(figures->registers), after->path / before->path, after->warps,
+                            plural(after->warps), before->warps);
     return NULL;
 }
 
@@ -372,9 +380,10 @@ static const char *prefer_capped(Search *search)
         ours.cycles < SPILLING_GAIN * alone.cycles)
         return NULL;
     const char *reason = arena_printf(search->passes.arena,
-                                      "%s; a form with %llu bytes spilled was found, but not used: it is predicted to "
-                                      "be slower (%.3fx)", figures_describe(search, capped),
-                                      (unsigned long long)figures_spills(best), alone.cycles / ours.cycles);
+                                      "%s; a form with %llu byte%s spilled was found, but not used: it is predicted to "
+                                      "be slower (%.3fx)",
+                                      figures_describe(search, capped), (unsigned long long)figures_spills(best),
+                                      plural(figures_spills(best)), alone.cycles / ours.cycles);
     search_set_best(search, input_capped(search), capped);
     return reason;
 }
@@ -438,9 +447,9 @@ static void target_fixed(Search *search, const Body *input, PassContext *context
     if (result->before.registers <= search->target && !figures_spills(&result->before)) {
         result->reached = true;
         result->capped = result->before;
-        nothing_changed(
-            search, context,
-            arena_printf(search->passes.arena, "the input fits with %u registers", result->before.registers));
+        nothing_changed(search, context,
+                        arena_printf(search->passes.arena, "the input fits with %u register%s",
+                                     result->before.registers, plural(result->before.registers)));
         return;
     }
     capped_start(search, input);
@@ -508,8 +517,10 @@ static void own_spills_move(Search *search, const Body *input, PassContext *cont
     best_take(search, context);
     unsigned long long own = figures_spills(&result->before), left = figures_spills(&result->after);
     result->explanation =
-        arena_printf(search->passes.arena, "%s; of %llu bytes that it spills itself, %llu are left: the others are in "
-                     "shared memory", result->explanation ? result->explanation : "nothing else changes", own, left);
+        arena_printf(search->passes.arena,
+                     "%s; of %llu byte%s that it spills itself, %llu are left: the others are in "
+                     "shared memory",
+                     result->explanation ? result->explanation : "nothing else changes", own, plural(own), left);
 }
 
 /* The registers stay as they are, and what the target was is only said. */

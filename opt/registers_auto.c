@@ -130,7 +130,7 @@ static const char *price_text(const Boundaries *boundaries, const Option *option
         instructions = arena_printf(arena, "%llu fewer instructions",
                                     (unsigned long long)(before->instructions - after->instructions));
     if (spills)
-        bytes = arena_printf(arena, "%llu bytes of spills", (unsigned long long)spills);
+        bytes = arena_printf(arena, "%llu byte%s of spills", (unsigned long long)spills, plural(spills));
     return bytes && instructions ? arena_printf(arena, "%s and %s", bytes, instructions)
            : bytes               ? bytes
                                  : instructions;
@@ -233,12 +233,14 @@ static const char *option_objection(const Boundaries *boundaries, const Option *
         return arena_printf(search->passes.arena, "nothing is gained: it is predicted %.3fx",
                             option->boundary->speedup);
     if (spills && option->potential > 0 && option->potential < least_potential)
-        return arena_printf(search->passes.arena, "the cap alone costs %llu bytes of spills, and even at no cost the "
-                            "warps are predicted to give only %.3fx", (unsigned long long)figures_spills(after),
+        return arena_printf(search->passes.arena,
+                            "the cap alone costs %llu byte%s of spills, and even at no cost the "
+                            "warps are predicted to give only %.3fx",
+                            (unsigned long long)figures_spills(after), plural(figures_spills(after)),
                             option->potential);
     if (spills && !worth_it)
-        return arena_printf(search->passes.arena, "it costs %llu bytes of spills at best",
-                            (unsigned long long)figures_spills(after));
+        return arena_printf(search->passes.arena, "it costs %llu byte%s of spills at best",
+                            (unsigned long long)figures_spills(after), plural(figures_spills(after)));
     return grows && !option->boundary->speedup ? "the code grows too much" : NULL;
 }
 
@@ -313,14 +315,15 @@ static const char *nothing_to_gain(const Boundaries *boundaries, const char *not
         return boundaries->cut;
     if (!below)
         return arena_printf(arena,
-                            "with %u threads per block%s an SM holds %u blocks, limited by %s; using fewer "
-                            "than %u registers would not add one%s",
-                            boundaries->threads, note, now->blocks, occupancy_limits_name(now->limits),
-                            search->result->before.registers, above);
+                            "with %u thread%s per block%s an SM holds %u block%s, limited by %s; using fewer "
+                            "than %u register%s would not add one%s",
+                            boundaries->threads, plural(boundaries->threads), note, now->blocks, plural(now->blocks),
+                            occupancy_limits_name(now->limits), search->result->before.registers,
+                            plural(search->result->before.registers), above);
     const RegistersBoundary *next = boundaries->options[boundaries->count - below].boundary;
-    return arena_printf(arena, "the next boundary, %u registers with %u threads per block%s, is not used: %s%s%s",
-                        next->registers, boundaries->threads, note, next->verdict,
-                        below > 1 ? "; lower ones are not, either" : "", above);
+    return arena_printf(arena, "the next boundary, %u register%s with %u thread%s per block%s, is not used: %s%s%s",
+                        next->registers, plural(next->registers), boundaries->threads, plural(boundaries->threads),
+                        note, next->verdict, below > 1 ? "; lower ones are not, either" : "", above);
 }
 
 /* "5 blocks instead of 4", or "16 blocks, as it does with 40 registers". */
@@ -328,9 +331,11 @@ static const char *blocks_text(const Boundaries *boundaries, const Option *optio
 {
     Arena *arena = boundaries->search->passes.arena;
     if (option->is_raise)
-        return arena_printf(arena, "%u blocks, as it does with %u registers", boundaries->now.blocks,
-                            boundaries->search->result->before.registers);
-    return arena_printf(arena, "%u blocks instead of %u", option->boundary->blocks, boundaries->now.blocks);
+        return arena_printf(arena, "%u block%s, as it does with %u register%s", boundaries->now.blocks,
+                            plural(boundaries->now.blocks), boundaries->search->result->before.registers,
+                            plural(boundaries->search->result->before.registers));
+    return arena_printf(arena, "%u block%s instead of %u", option->boundary->blocks, plural(option->boundary->blocks),
+                        boundaries->now.blocks);
 }
 
 static void option_take(Boundaries *boundaries, const Option *option, PassContext *context, const char *note)
@@ -346,9 +351,9 @@ static void option_take(Boundaries *boundaries, const Option *option, PassContex
     best_take(search, context);
     result->reached = true;
     result->explanation = arena_printf(
-        search->passes.arena, "%u registers: with %u threads per block%s an SM holds %s%s%s%s",
-        result->after.registers, boundaries->threads, note, blocks_text(boundaries, option),
-        price ? ", for " : "", price ? price : "",
+        search->passes.arena, "%u register%s: with %u thread%s per block%s an SM holds %s%s%s%s",
+        result->after.registers, plural(result->after.registers), boundaries->threads, plural(boundaries->threads),
+        note, blocks_text(boundaries, option), price ? ", for " : "", price ? price : "",
         boundary->speedup > 0 ? arena_printf(search->passes.arena, "; predicted %.3fx", boundary->speedup) : "");
 }
 

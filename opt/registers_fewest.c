@@ -94,8 +94,11 @@ static void form_judge(const Fewest *fewest, FrontForm *form)
     form->gain = "";
     if (!before->known || !after.known || before->is_machine != after.is_machine) {
         if (length > growth_allowed(search, LONGER_LOOPS))
-            form->objection = arena_printf(arena, "%u registers would take %.1f%% more instructions, of which nobody "
-                                           "knows the time", form->figures.registers, 100 * (length - 1));
+            form->objection =
+                arena_printf(arena,
+                             "%u register%s would take %.1f%% more instructions, of which nobody "
+                             "knows the time",
+                             form->figures.registers, plural(form->figures.registers), 100 * (length - 1));
         return;
     }
     const double longer = before->instructions > 0 ? after.instructions / before->instructions : 1;
@@ -103,17 +106,17 @@ static void form_judge(const Fewest *fewest, FrontForm *form)
     form->gain = arena_printf(arena, ", predicted %.3fx, with %.3f times the instructions",
                               before->cycles / after.cycles, longer);
     if (time_is_longer(after.cycles, (1 + search->request->price / 100) * before->cycles))
-        form->objection = arena_printf(arena, "%u registers would take %.1f%% longer", form->figures.registers,
-                                       100 * (after.cycles / before->cycles - 1));
+        form->objection = arena_printf(arena, "%u register%s would take %.1f%% longer", form->figures.registers,
+                                       plural(form->figures.registers), 100 * (after.cycles / before->cycles - 1));
     else if (path > PATHS_ALIKE * (1 + search->request->price / 100))
-        form->objection = arena_printf(arena, "%u registers would let each warp wait %.1f%% longer",
-                                       form->figures.registers, 100 * (path - 1));
+        form->objection = arena_printf(arena, "%u register%s would let each warp wait %.1f%% longer",
+                                       form->figures.registers, plural(form->figures.registers), 100 * (path - 1));
     else if (looped > growth_allowed(search, LONGER_LOOPS))
-        form->objection = arena_printf(arena, "%u registers would execute %.1f%% more instructions in loops",
-                                       form->figures.registers, 100 * (looped - 1));
+        form->objection = arena_printf(arena, "%u register%s would execute %.1f%% more instructions in loops",
+                                       form->figures.registers, plural(form->figures.registers), 100 * (looped - 1));
     else if (longer > growth_allowed(search, LONGER_IN_ALL))
-        form->objection = arena_printf(arena, "%u registers would execute %.1f%% more instructions",
-                                       form->figures.registers, 100 * (longer - 1));
+        form->objection = arena_printf(arena, "%u register%s would execute %.1f%% more instructions",
+                                       form->figures.registers, plural(form->figures.registers), 100 * (longer - 1));
 }
 
 /* Takes the form if it is worth its price; then only fewer registers are of interest. */
@@ -266,17 +269,18 @@ static void fewest_conclude(Fewest *fewest, PassContext *context)
     if (!form) {
         nothing_changed(search, context,
                         objection ? objection
-                                  : arena_printf(arena, "no form with fewer than %u was found in %u assemblies",
-                                                 result->before.registers, search->used));
+                                  : arena_printf(arena, "no form with fewer than %u was found in %u %s",
+                                                 result->before.registers, search->used,
+                                                 plural_of(search->used, "assembly", "assemblies")));
         return;
     }
     search_set_best(search, body_clone(form->body), &form->figures);
     best_take(search, context);
     result->target = result->after.registers;
     result->reached = true;
-    result->explanation = arena_printf(arena, "%u registers instead of %u%s%s%s", result->after.registers,
-                                       result->before.registers, form->gain, objection ? "; " : "",
-                                       objection ? objection : "");
+    result->explanation = arena_printf(arena, "%u register%s instead of %u%s%s%s", result->after.registers,
+                                       plural(result->after.registers), result->before.registers, form->gain,
+                                       objection ? "; " : "", objection ? objection : "");
 }
 
 void target_fewest(Search *search, const Body *input, PassContext *context)

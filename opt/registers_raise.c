@@ -34,8 +34,9 @@ const char *raise_objection(const Search *search, const RegistersBoundary *bound
     if (form->registers > boundary->registers)
         return arena_printf(arena, "the assembler takes %u", form->registers);
     if (figures_spills(form) > figures_spills(input))
-        return arena_printf(arena, "the assembler spills %llu bytes then",
-                            (unsigned long long)(figures_spills(form) - figures_spills(input)));
+        return arena_printf(arena, "the assembler spills %llu byte%s then",
+                            (unsigned long long)(figures_spills(form) - figures_spills(input)),
+                            plural((figures_spills(form) - figures_spills(input))));
     if (form->registers == input->registers && form->instructions == input->instructions)
         return "the assembler has no use for more";
     if (boundary->speedup <= 0)

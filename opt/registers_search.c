@@ -229,8 +229,10 @@ static void candidate_dump(const Search *search, PassId pass, const char *what, 
     if (printed->ssa)
         body_from_ssa(printed);
     pass_dump(&search->passes, pass, printed,
-              arena_printf(scratch, "%s: %u registers, %llu bytes spilled, %llu instructions", what, figures->registers,
-                           (unsigned long long)figures_spills(figures), (unsigned long long)figures->instructions));
+              arena_printf(scratch, "%s: %u register%s, %llu byte%s spilled, %llu instruction%s", what,
+                           figures->registers, plural(figures->registers), (unsigned long long)figures_spills(figures),
+                           plural(figures_spills(figures)), (unsigned long long)figures->instructions,
+                           plural(figures->instructions)));
     body_free(printed);
     arena_free(scratch);
 }

@@ -114,8 +114,9 @@ static bool form_measure(Search *search, Body *body, const char *what, Form *for
         return false;
     }
     form->pays = is_no_loss(search, body, figures, &form->faster);
-    form->what = arena_printf(search->passes.arena, "%s (%u blocks on an SM instead of %u, predicted %.3fx)", what,
-                              blocks_on_sm(search, figures), blocks_on_sm(search, best), form->faster);
+    form->what = arena_printf(search->passes.arena, "%s (%u block%s on an SM instead of %u, predicted %.3fx)", what,
+                              blocks_on_sm(search, figures), plural(blocks_on_sm(search, figures)),
+                              blocks_on_sm(search, best), form->faster);
     return true;
 }
 
@@ -301,8 +302,8 @@ static Attempt attempt_next(const Spilling *spilling)
 
 static const char *demotion_describe(const Search *search, const Demotion *demotion)
 {
-    return arena_printf(search->passes.arena, "%u values in %u slots of shared memory", demotion->values,
-                        demotion->slots);
+    return arena_printf(search->passes.arena, "%u value%s in %u slot%s of shared memory", demotion->values,
+                        plural(demotion->values), demotion->slots, plural(demotion->slots));
 }
 
 /* What is tried whatever comes of it. */

@@ -55,14 +55,14 @@ static bool check_argument(Parser *parser, const Operand *argument, const Variab
     if (is_array && formal->dims[0] == 0) /* variable arguments */
         return true;
     if (bytes != wanted) {
-        diag_error(parser->diag, argument->span, "this argument has %llu bytes, the parameter%s%s has %llu",
-                   (unsigned long long)bytes, formal->name ? " " : "", formal->name ? formal->name : "",
+        diag_error(parser->diag, argument->span, "this argument has %llu byte%s, the parameter%s%s has %llu",
+                   (unsigned long long)bytes, plural(bytes), formal->name ? " " : "", formal->name ? formal->name : "",
                    (unsigned long long)wanted);
         return false;
     }
     if (is_array && align < parameter_alignment(formal)) {
-        diag_error(parser->diag, argument->span, "this argument is aligned to %llu bytes, the parameter to %llu",
-                   (unsigned long long)align, (unsigned long long)parameter_alignment(formal));
+        diag_error(parser->diag, argument->span, "this argument is aligned to %llu byte%s, the parameter to %llu",
+                   (unsigned long long)align, plural(align), (unsigned long long)parameter_alignment(formal));
         return false;
     }
     return true;

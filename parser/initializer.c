@@ -256,8 +256,8 @@ static bool check(Parser *parser, Variable *variable)
         if (init->kind == INIT_CLOSE) {
             Level level = VEC_POP(stack);
             if (level.exact && level.count != level.limit) {
-                diag_error(diag, span, "a vector of %u elements needs exactly that many initial values",
-                           variable->vector);
+                diag_error(diag, span, "a vector of %u element%s needs exactly that many initial values",
+                           variable->vector, plural(variable->vector));
                 return false;
             }
             if (stack.count == 0 && variable->dim_count > 0 && variable->dims[0] == 0)

@@ -44,7 +44,8 @@ static bool admit(Diag *diag, Severity *severity)
     if (*severity == SEVERITY_ERROR) {
         diag->errors++;
         if (diag->error_limit && diag->errors == diag->error_limit + 1)
-            fprintf(diag->out, "ptxopt: more than %u errors; the rest is not shown\n", diag->error_limit);
+            fprintf(diag->out, "ptxopt: more than %u error%s; the rest is not shown\n", diag->error_limit,
+                    plural(diag->error_limit));
         return !diag->error_limit || diag->errors <= diag->error_limit;
     }
     if (diag->error_limit && diag->errors > diag->error_limit)

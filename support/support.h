@@ -13,6 +13,7 @@
 #include "support/map.h"
 #include "support/memory.h"
 #include "support/min_cut.h"
+#include "support/plural.h"
 #include "support/random.h"
 #include "support/source.h"
 

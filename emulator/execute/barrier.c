@@ -64,13 +64,14 @@ static Step barrier_arrive(Exec *x, const Op *op, uint32_t mask)
     if (op->barrier.has_count) {
         count = row_get(source_row(x, op->barrier.count), 4, lane);
         if (!count || count % LANES)
-            return fault_at(x, op, lane, FAULT_BARRIER, "barrier %llu for %llu threads, which is not a multiple of 32",
-                            (unsigned long long)id, (unsigned long long)count);
+            return fault_at(x, op, lane, FAULT_BARRIER, "barrier %llu for %llu thread%s, which is not a multiple of 32",
+                            (unsigned long long)id, (unsigned long long)count, plural(count));
     }
     Barrier *barrier = &x->block->barriers[id];
     if (barrier->in_use && barrier->expected != count)
-        return fault_at(x, op, lane, FAULT_BARRIER, "barrier %llu for %llu threads, but other threads gave %llu",
-                        (unsigned long long)id, (unsigned long long)count, (unsigned long long)barrier->expected);
+        return fault_at(x, op, lane, FAULT_BARRIER, "barrier %llu for %llu thread%s, but other threads gave %llu",
+                        (unsigned long long)id, (unsigned long long)count, plural(count),
+                        (unsigned long long)barrier->expected);
     if (!barrier->in_use) {
         barrier->in_use = true;
         barrier->expected = count;

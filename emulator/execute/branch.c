@@ -95,8 +95,8 @@ Step run_table_branch(Exec *x, const Op *op, uint32_t mask)
     {
         uint64_t which = row_get(index, 4, lane);
         if (which >= op->table.count)
-            return fault_at(x, op, lane, FAULT_BOUNDS, "index %llu into a branch table of %u entries",
-                            (unsigned long long)which, op->table.count);
+            return fault_at(x, op, lane, FAULT_BOUNDS, "index %llu into a branch table of %u %s",
+                            (unsigned long long)which, op->table.count, plural_of(op->table.count, "entry", "entries"));
         uint32_t pc = op->table.targets[which];
         unsigned i = 0;
         while (i < count && pcs[i] != pc)

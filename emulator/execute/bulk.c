@@ -162,8 +162,8 @@ Step run_copy_bulk(Exec *x, const Op *op, uint32_t mask)
     {
         bytes[lane] = row_get(source_row(x, copy->size), 4, lane);
         if (bytes[lane] % PIECE)
-            return fault_at(x, op, lane, FAULT_ALIGNMENT, "a bulk copy of %llu bytes, which is not a multiple of 16",
-                            (unsigned long long)bytes[lane]);
+            return fault_at(x, op, lane, FAULT_ALIGNMENT, "a bulk copy of %llu byte%s, which is not a multiple of 16",
+                            (unsigned long long)bytes[lane], plural(bytes[lane]));
     }
     effect_note(x);
     if (copy->multicast != NO_ROW)
@@ -201,8 +201,8 @@ Step run_store_bulk(Exec *x, const Op *op, uint32_t mask)
         {
             uint64_t size = row_get(source_row(x, copy->size), 8, lane);
             if (size % 8)
-                return fault_at(x, op, lane, FAULT_ALIGNMENT, "st.bulk of %llu bytes, which is not a multiple of 8",
-                                (unsigned long long)size);
+                return fault_at(x, op, lane, FAULT_ALIGNMENT, "st.bulk of %llu byte%s, which is not a multiple of 8",
+                                (unsigned long long)size, plural(size));
             left |= (uint32_t)(done < size) << lane;
             at.address[lane] = to.address[lane] + done;
         }

@@ -16,8 +16,8 @@ Step run_alloca(Exec *x, const Op *op, uint32_t mask)
         uint64_t size = row_get(source_row(x, op->sources[0]), op->source_bytes[0], lane);
         uint64_t left = pointers[lane] - (end - STACK_BYTES);
         if (size > left || ((pointers[lane] - size) & ~(op->value - 1)) < end - STACK_BYTES)
-            return fault_at(x, op, lane, FAULT_BOUNDS, "alloca of %llu bytes, with %llu left on the stack",
-                            (unsigned long long)size, (unsigned long long)left);
+            return fault_at(x, op, lane, FAULT_BOUNDS, "alloca of %llu byte%s, with %llu left on the stack",
+                            (unsigned long long)size, plural(size), (unsigned long long)left);
         pointers[lane] = (pointers[lane] - size) & ~(op->value - 1);
         row_set(x->frame->registers + op->dest, op->dest_bytes, lane, pointers[lane]);
     }

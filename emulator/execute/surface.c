@@ -29,13 +29,13 @@ static bool surface_place(Exec *x, const Op *op, unsigned lane, const Image *ima
     if (image_op->layered)
         layer = (int32_t)row_get(source_row(x, image_op->layer), 4, lane);
     if (bytes > row) {
-        fault_at(x, op, lane, FAULT_BOUNDS, "%u bytes of the surface %s, whose rows have %lld", bytes, image->name,
-                 (long long)row);
+        fault_at(x, op, lane, FAULT_BOUNDS, "%u byte%s of the surface %s, whose rows have %lld", bytes, plural(bytes),
+                 image->name, (long long)row);
         return false;
     }
     if (!image_op->formatted && at[0] % bytes) {
-        fault_at(x, op, lane, FAULT_ALIGNMENT, "%u bytes at byte %lld of a row of the surface %s", bytes,
-                 (long long)at[0], image->name);
+        fault_at(x, op, lane, FAULT_ALIGNMENT, "%u byte%s at byte %lld of a row of the surface %s", bytes,
+                 plural(bytes), (long long)at[0], image->name);
         return false;
     }
     place->inside = true;

@@ -130,8 +130,8 @@ static bool split_rest(Exec *x, Split *split)
         return true;
     exec_enter(x, split);
     return fault_at(x, &x->frame->code->ops.data[split->pc], (unsigned)__builtin_ctz(split->mask), FAULT_HANG,
-                    "%llu instructions without a visible effect",
-                    (unsigned long long)warp->idle_steps) != STEP_FAULT;
+                    "%llu instruction%s without a visible effect",
+                    (unsigned long long)warp->idle_steps, plural(warp->idle_steps)) != STEP_FAULT;
 }
 
 bool warp_run(Exec *x, Warp *warp)

@@ -73,7 +73,7 @@ static bool translate_lane(Exec *x, const Op *op, unsigned lane, unsigned bytes,
         if (region) {
             at->address[lane] = address;
             if (mode != MODE_LOAD && region->read_only) {
-                fault_at(x, op, lane, FAULT_READ_ONLY, "%u bytes at offset %llu of %s", bytes,
+                fault_at(x, op, lane, FAULT_READ_ONLY, "%u byte%s at offset %llu of %s", bytes, plural(bytes),
                          (unsigned long long)(address - region->base), region->name);
                 return false;
             }
@@ -105,10 +105,10 @@ static bool translate_lane(Exec *x, const Op *op, unsigned lane, unsigned bytes,
     }
     const char *what = mode == MODE_LOAD ? "load" : mode == MODE_STORE ? "store" : "atomic";
     if (*near)
-        fault_at(x, op, lane, FAULT_BOUNDS, "%s of %u bytes at offset %lld of %s", what, bytes, (long long)offset,
-                 near);
+        fault_at(x, op, lane, FAULT_BOUNDS, "%s of %u byte%s at offset %lld of %s", what, bytes, plural(bytes),
+                 (long long)offset, near);
     else
-        fault_at(x, op, lane, FAULT_BOUNDS, "%s of %u bytes at address 0x%llx", what, bytes, offset);
+        fault_at(x, op, lane, FAULT_BOUNDS, "%s of %u byte%s at address 0x%llx", what, bytes, plural(bytes), offset);
     return false;
 }
 
@@ -123,7 +123,8 @@ bool access_translate(Exec *x, const Op *op, uint32_t mask, unsigned bytes, Acce
     {
         uint64_t address = at->address[lane];
         if (address & (bytes - 1)) {
-            fault_at(x, op, lane, FAULT_ALIGNMENT, "%u bytes at address 0x%llx", bytes, (unsigned long long)address);
+            fault_at(x, op, lane, FAULT_ALIGNMENT, "%u byte%s at address 0x%llx", bytes, plural(bytes),
+                     (unsigned long long)address);
             return false;
         }
         if (usable && address - base <= limit) {

@@ -146,7 +146,7 @@ static void explain_count(const Inst *inst, Buf *out)
     if (least == most)
         buf_printf(out, "' needs %u operand%s, got %u", most, most == 1 ? "" : "s", inst->operand_count);
     else
-        buf_printf(out, "' needs %u to %u operands, got %u", least, most, inst->operand_count);
+        buf_printf(out, "' needs %u to %u operand%s, got %u", least, most, plural(most), inst->operand_count);
 }
 
 /* Is the operand of the kind that the pattern asks for? Then the message is about the operand and not about the

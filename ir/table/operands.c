@@ -315,9 +315,9 @@ bool binder_element(Binder *binder, Operand *item, Type type, const Slot *slot, 
     if (!binder_slot_register(binder, item, type, slot, role))
         return false;
     if (!same_width && first)
-        return binder_refuse(binder, item->span,
-                             "'%s' has %u bits but '%s' has %u; the registers of a list must have the same width",
-                             reg->name, type_bits(reg->type), first->name, type_bits(first->type));
+        return binder_refuse(
+            binder, item->span, "'%s' has %u bit%s but '%s' has %u; the registers of a list must have the same width",
+            reg->name, type_bits(reg->type), plural(type_bits(reg->type)), first->name, type_bits(first->type));
     return true;
 }
 
