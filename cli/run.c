@@ -25,8 +25,8 @@ static ExitStatus finish(Run *run, Products *products)
     note_launches(run);
     note_knobs(run);
     if (run->options->verbose && run->assembler)
-        fprintf(run->messages, "ptxopt: %u candidates assembled in %.2f seconds, %u answered from memory\n",
-                run->judge.calls, run->judge.seconds, run->judge.repeats);
+        fprintf(run->messages, "ptxopt: %u candidate%s assembled in %.2f seconds, %u answered from memory\n",
+                run->judge.calls, plural(run->judge.calls), run->judge.seconds, run->judge.repeats);
     return is_refused_by_name(run) || run->lacks_assembler ? EXIT_REFUSED : EXIT_DONE;
 }
 

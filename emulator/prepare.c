@@ -35,8 +35,8 @@ static bool cluster_prepare(Machine *machine, const Function *entry)
                                 "xyz"[i], given);
         machine->cluster[i] = tuning->reqnctapercluster_count ? wanted : given;
         if (!machine->cluster[i] || machine->cluster[i] > MAX_CLUSTER || (size *= machine->cluster[i]) > MAX_CLUSTER)
-            return fault_launch(machine, cluster_place(launch), entry, "a cluster must have 1 to %u blocks",
-                                MAX_CLUSTER);
+            return fault_launch(machine, cluster_place(launch), entry, "a cluster must have 1 to %u block%s",
+                                MAX_CLUSTER, plural(MAX_CLUSTER));
         /* With .blocksareclusters the grid counts clusters. */
         if (tuning->blocksareclusters && machine->grid[i] <= UINT32_MAX / machine->cluster[i])
             machine->grid[i] *= machine->cluster[i];
@@ -50,8 +50,8 @@ static bool cluster_prepare(Machine *machine, const Function *entry)
     }
     if (tuning->maxclusterrank && size > tuning->maxclusterrank)
         return fault_launch(machine, cluster_place(launch), entry,
-                            "the kernel allows %u blocks per cluster, but the launch has %llu", tuning->maxclusterrank,
-                            (unsigned long long)size);
+                            "the kernel allows %u block%s per cluster, but the launch has %llu", tuning->maxclusterrank,
+                            plural(tuning->maxclusterrank), (unsigned long long)size);
     return true;
 }
 
@@ -83,8 +83,8 @@ static bool launch_check(Machine *machine, const Function *entry)
         most *= tuning->maxntid[i];
     if (tuning->maxntid_count && threads > most)
         return fault_launch(machine, launch->places.block, entry,
-                            "the kernel allows %llu threads per block, but the launch has %u", (unsigned long long)most,
-                            machine->block_threads);
+                            "the kernel allows %llu thread%s per block, but the launch has %u",
+                            (unsigned long long)most, plural(most), machine->block_threads);
     return cluster_prepare(machine, entry);
 }
 

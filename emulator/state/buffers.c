@@ -10,8 +10,8 @@ static bool symbol_fill(Machine *machine, const LaunchArgument *argument)
     if (!found || (variable->space != SPACE_GLOBAL && variable->space != SPACE_CONST) ||
         type_class(variable->type) == CLASS_OPAQUE || bytes > variable_bytes(variable))
         return fault_launch(machine, argument->place, NULL,
-                            "the module has no variable \"%s\" of at least %llu bytes", argument->name,
-                            (unsigned long long)bytes);
+                            "the module has no variable \"%s\" of at least %llu byte%s", argument->name,
+                            (unsigned long long)bytes, plural(bytes));
     uint8_t *to = variable->space == SPACE_GLOBAL ? machine->slots[(address - GLOBAL_BASE) >> SLOT_SHIFT]->bytes
                                                   : machine->constants.bytes + address;
     memcpy(to, launch_fill(machine->arena, argument), (size_t)bytes);
@@ -52,8 +52,8 @@ static bool image_prepare(Machine *machine, const LaunchArgument *argument, uint
         if (strcmp(machine->slots[i]->name, of) == 0)
             region = machine->slots[i];
     if (of && (!region || region->size < image_bytes(argument)))
-        return fault_launch(machine, argument->place, NULL, "no earlier buffer \"%s\" of at least %llu bytes", of,
-                            (unsigned long long)image_bytes(argument));
+        return fault_launch(machine, argument->place, NULL, "no earlier buffer \"%s\" of at least %llu byte%s", of,
+                            (unsigned long long)image_bytes(argument), plural(image_bytes(argument)));
     if (!of && !(region = buffer_make(machine, argument)))
         return false;
     *handle = image_make(machine, argument, region);
@@ -95,8 +95,8 @@ static bool parameter_store(Machine *machine, const Variable *parameter, uint64_
         return fault_static(machine, FAULT_UNSUPPORTED, NULL, NULL, "addresses of 32 bits, which parameter %s has",
                             parameter->name ? parameter->name : "_");
     if (given != size)
-        return fault_launch(machine, argument->place, NULL, "parameter %s has %llu bytes, but the launch gives %llu",
-                            parameter->name ? parameter->name : "_", (unsigned long long)size,
+        return fault_launch(machine, argument->place, NULL, "parameter %s has %llu byte%s, but the launch gives %llu",
+                            parameter->name ? parameter->name : "_", (unsigned long long)size, plural(size),
                             (unsigned long long)given);
     memcpy(machine->params.bytes + at, bytes, (size_t)size);
     return true;
@@ -127,15 +127,15 @@ static bool parameters_prepare(Machine *machine, const Function *entry, const ui
             continue;
         if (next == prototype->param_count)
             return fault_launch(machine, argument->place, NULL,
-                                "kernel %s has %u parameters, but the launch gives more", entry->name,
-                                prototype->param_count);
+                                "kernel %s has %u parameter%s, but the launch gives more", entry->name,
+                                prototype->param_count, plural(prototype->param_count));
         if (!parameter_store(machine, prototype->params[next], places[next], argument, handles[i]))
             return false;
         next++;
     }
     if (next < prototype->param_count)
-        return fault_launch(machine, launch->places.args, NULL, "kernel %s has %u parameters, but the launch gives %u",
-                            entry->name, prototype->param_count, next);
+        return fault_launch(machine, launch->places.args, NULL, "kernel %s has %u parameter%s, but the launch gives %u",
+                            entry->name, prototype->param_count, plural(prototype->param_count), next);
     return true;
 }
 
