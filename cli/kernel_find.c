@@ -19,7 +19,7 @@ static Names kernel_names(Arena *arena, const Module *module)
     return names;
 }
 
-/* The one that is meant: as in C++, the only one whose mangled name has the word in it, or one that is spelled alike. */
+/* The one that is meant: as in C++, the only one whose mangled name has the word in it, or one spelled alike. */
 static const char *closest_name(const Names *names, const char *word)
 {
     const char *within = NULL;

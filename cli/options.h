@@ -162,7 +162,8 @@ OptionsOutcome cost_options_parse(Arena *arena, int argc, char *const *argv, Cos
 const char *cost_options_help(Arena *arena);
 
 /* help_topic.c: what "help" prints of a command, or of an option of any command, with or without its dash; all for "".
- * NULL: there is no such topic, and options_help_hint() says what may have been meant, "; did you mean 'run'?" or "". */
+ * NULL: there is no such topic, and options_help_hint() says what may have been meant: "; did you mean 'run'?" or
+ * "". */
 const char *options_help_topic(Arena *arena, const char *topic);
 const char *options_help_hint(Arena *arena, const char *topic);
 

@@ -102,7 +102,8 @@ OptionsOutcome run_options_parse(Arena *arena, int argc, char *const *argv, RunO
     if (outcome != OPTIONS_RUN)
         return outcome;
     if (!files[1]) {
-        *error = options->template ? "-template: expected FILE.ptx KERNEL" : "expected two files, FILE.ptx LAUNCH.json (-template FILE.ptx KERNEL prints a launch file)";
+        *error = options->template ? "-template: expected FILE.ptx KERNEL" : "expected two files, FILE.ptx LAUNCH.json "
+                                     "(-template FILE.ptx KERNEL prints a launch file)";
         return OPTIONS_WRONG;
     }
     if (options->template) {

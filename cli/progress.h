@@ -1,5 +1,5 @@
-/* What a long run is doing: a line on a terminal, or one every ten seconds elsewhere. It names the kernel, the phase and
- * what is left. */
+/* What a long run is doing: a line on a terminal, or one every ten seconds elsewhere. It names the kernel, the phase
+ * and what is left. */
 #ifndef PTXOPT_CLI_PROGRESS_H
 #define PTXOPT_CLI_PROGRESS_H
 

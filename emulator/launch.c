@@ -1,7 +1,6 @@
 /* Reading launch files. */
 #include "emulator/emulator.h"
 #include "emulator/semantics/semantics.h"
-#include "support/json_place.h"
 
 #include <jansson.h>
 #include <math.h>

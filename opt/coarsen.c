@@ -206,8 +206,8 @@ static bool check_size(Coarsening *c)
     const uint64_t most = (uint64_t)c->original_size * COARSEN_GROWTH, size = cloned_size(c);
     if (size <= COARSEN_SIZE || size <= most)
         return true;
-    return coarsening_refuse(c, NULL, "it would have %llu instructions instead of %llu: coarsening makes at most %d, or "
-                             "%d times as many as there were", (unsigned long long)size,
+    return coarsening_refuse(c, NULL, "it would have %llu instructions instead of %llu: coarsening makes at most %d, "
+                             "or %d times as many as there were", (unsigned long long)size,
                              (unsigned long long)c->original_size, COARSEN_SIZE, COARSEN_GROWTH);
 }
 

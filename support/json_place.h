@@ -11,8 +11,8 @@ typedef struct JsonStep {
 } JsonStep;
 
 /* The place of the value that the steps lead to, or, with 'of_key', of the key that the last of them names. Where one
- * of them leads nowhere, that of the last value before. Lines and columns from 1. The text is JSON that was read without
- * an error. */
+ * of them leads nowhere, that of the last value before. Lines and columns from 1. The text is JSON that was read
+ * without an error. */
 Position json_place(const char *text, size_t size, const JsonStep *steps, unsigned count, bool of_key);
 
 #endif

@@ -10,6 +10,7 @@
 #include "support/diag.h"
 #include "support/intern.h"
 #include "support/json_file.h"
+#include "support/json_place.h"
 #include "support/map.h"
 #include "support/memory.h"
 #include "support/min_cut.h"

@@ -17,7 +17,8 @@ static bool too_narrow(const Binder *binder, unsigned bits, bool far)
         return bits < 32 && !has_rule(binder, RULE_ACCESS);
     if (bits < 32)
         return has_rule(binder, RULE_ADDRESS_32) || (generic && has_rule(binder, RULE_GENERIC_32));
-    return bits == 32 && generic && !module_allows_32_bit_addresses(binder->module) && has_rule(binder, RULE_GENERIC_64);
+    return bits == 32 && generic && !module_allows_32_bit_addresses(binder->module) &&
+           has_rule(binder, RULE_GENERIC_64);
 }
 
 static bool fit_address_register(Binder *binder, Operand *operand, const Slot *slot, bool wide)

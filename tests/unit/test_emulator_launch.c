@@ -99,7 +99,8 @@ static void mistakes_are_named(void **state)
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{\"buffer\": \"b\", \"type\": \"u32\", "
          "\"count\": 1, \"init\": \"q\"}]}",
          "expected \"zero\", \"poison\", \"uniform\", \"iota\" or \"file\""},
-        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{\"bufer\": \"b\"}]}", "did you mean \"buffer\"?"},
+        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{\"bufer\": \"b\"}]}",
+         "did you mean \"buffer\"?"},
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{\"pointer\": \"b\", \"ofset\": 4}]}",
          "a pointer has no member \"ofset\"; did you mean \"offset\"?"},
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{\"buffer\": \"b\", \"type\": \"u32\", "
