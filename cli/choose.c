@@ -1,4 +1,4 @@
-/* See choose.h. Long, because a choice is one thing from the first form to the verdict, and its steps share its state. */
+/* See choose.h. Long, because the steps of a choice, from the first form to the verdict, share its state. */
 #include "cli/choose.h"
 
 #include <math.h>

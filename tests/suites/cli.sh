@@ -367,9 +367,9 @@ progress() {
     PTXOPT_PTXAS="$tmp/slow" python3 "$tmp/terminal.py" "$tmp/shown" "$program" -assembler ptxas -coarsen 2 "$@" \
         -o "$tmp/o.ptx" "$kernel" >/dev/null 2>"$tmp/errors" </dev/null || wrong="status $?"
     local found=no
-    ! grep -q 'assembling the output, 1 s' "$tmp/shown" || found=yes
+    ! grep -qE 'assembling the output, [0-9]+ assembled, [0-9]+ s' "$tmp/shown" || found=yes
     [ "$found" = "$wanted" ] || wrong="$wrong the line is there: $found"
-    [ "$found" = no ] || grep -q "$(printf '\r\033\\[Kcorpus')" "$tmp/shown" || wrong="$wrong not removed"
+    [ "$found" = no ] || grep -q "$(printf '\r\033\\[Kvectoradd: ')" "$tmp/shown" || wrong="$wrong not removed"
     result "$name" "$wrong"
 }
 progress "progress on a terminal" yes

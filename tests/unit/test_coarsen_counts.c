@@ -5,9 +5,9 @@
 
 /* Some threads loop; %r3, a bound, is read from memory that the loop writes to, and %r4 is 1. */
 #define TO_LOOP                                                                                                        \
-    "\tmov.u32 %%r4, 1;\n\tmov.u32 %%r1, 0;\n\tmov.u64 %%d2, 0;\n\tmov.u16 %%h1, 0;\n"                                     \
-    "\tsetp.ge.u32 %%p4, %%t, 7;\n\t@%%p4 bra DONE;\nLOOP:\n"                                                           \
-    "\tatom.global.add.u32 %%r2, [%%a], 1;\n\tst.global.u32 [%%a+64], %%r2;\n"                                          \
+    "\tmov.u32 %%r4, 1;\n\tmov.u32 %%r1, 0;\n\tmov.u64 %%d2, 0;\n\tmov.u16 %%h1, 0;\n"                                 \
+    "\tsetp.ge.u32 %%p4, %%t, 7;\n\t@%%p4 bra DONE;\nLOOP:\n"                                                          \
+    "\tatom.global.add.u32 %%r2, [%%a], 1;\n\tst.global.u32 [%%a+64], %%r2;\n"                                         \
     "\tld.global.u32 %%r3, [%%a+4];\n%s\n\t@%%p1 bra LOOP;\nDONE:\n\tst.volatile.global.u32 [%%a+128], %%r1;\n"
 
 static bool ends(const char *code)
