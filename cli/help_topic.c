@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "cli/options_read.h"
+#include "cli/setup.h"
 
-static const char completion_help[] = "Usage: ptxopt completion bash|zsh|fish\n"
+static const char completion_help[] = "Usage: ptxopt completion bash|zsh|fish [ptxopt-nvcc|ptxopt-ptxas]\n"
                                       "\n"
                                       "Prints completions for the shell, which 'make install' puts in their place.\n";
 
@@ -64,12 +65,15 @@ const char *options_help_topic(Arena *arena, const char *topic)
         return run_options_help();
     if (!is_option && strcmp(topic, "cost") == 0)
         return cost;
+    if (!is_option && strcmp(topic, "setup") == 0)
+        return setup_options_help(arena);
     if (!is_option && strcmp(topic, "completion") == 0)
         return completion_help;
     Buf out = {0};
     print_entries(own, "ptxopt", name, &out);
     print_entries(run_options_help(), "ptxopt run", name, &out);
     print_entries(cost, "ptxopt cost", name, &out);
+    print_entries(setup_options_help(arena), "ptxopt setup", name, &out);
     const char *text = out.length ? arena_strndup(arena, buf_text(&out), out.length) : NULL;
     buf_free(&out);
     return text;
@@ -77,9 +81,10 @@ const char *options_help_topic(Arena *arena, const char *topic)
 
 const char *options_help_hint(Arena *arena, const char *topic)
 {
-    const struct option *const tables[] = {options_table(), run_options_table(), cost_options_table()};
+    const struct option *const tables[] = {options_table(), run_options_table(), cost_options_table(),
+                                           setup_options_table()};
     VEC(const char *) names = {0};
-    static const char *const commands[] = {"run", "cost", "completion"};
+    static const char *const commands[] = {"run", "cost", "setup", "completion"};
     const char *name = bare_name(topic);
     for (size_t i = 0; i < COUNT_OF(commands) && name == topic; i++)
         VEC_PUSH(arena, names, commands[i]);

@@ -125,7 +125,7 @@ static int main_completion(int argc, char **argv)
     return status;
 }
 
-static const char *const commands[] = {"run", "cost", "completion", "help"};
+static const char *const commands[] = {"run", "cost", "setup", "completion", "help"};
 
 /* A word that is neither a file nor an option may be a command that is misspelt. */
 static bool is_misspelt(int argc, char **argv)
@@ -138,7 +138,7 @@ static bool is_misspelt(int argc, char **argv)
         fprintf(stderr, "ptxopt: error: there is no command '%s'; did you mean '%s'?\n", word, command);
     else
         fprintf(stderr, "ptxopt: error: there is no command '%s', and no file of that name; there are 'run', 'cost', "
-                        "'completion' and 'help'\n", word);
+                        "'setup', 'completion' and 'help'\n", word);
     return true;
 }
 
@@ -149,7 +149,7 @@ static int main_help(Arena *arena, int argc, char **argv)
     const char *text = options_help_topic(arena, topic);
     if (argc <= 3 && text)
         return print_text(text);
-    fprintf(stderr, "ptxopt: error: help: %s: expected a command (run, cost, completion) or an option%s\n", topic,
+    fprintf(stderr, "ptxopt: error: help: %s: expected a command (run, cost, setup, completion) or an option%s\n", topic,
             options_help_hint(arena, topic));
     return EXIT_USAGE;
 }

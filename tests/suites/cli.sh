@@ -188,7 +188,7 @@ run help --search
 result "help on a command and on an option" "${wrong#, }"
 one_message "help on what is misspelt" 2 "did you mean '-coarsen'?" help coarsn
 one_message "a command misspelt" 2 "there is no command 'rnu'; did you mean 'run'?" rnu "$kernel" launch.json
-one_message "not a command" 2 "there are 'run', 'cost', 'completion' and 'help'" veiw "$kernel"
+one_message "not a command" 2 "there are 'run', 'cost', 'setup', 'completion' and 'help'" veiw "$kernel"
 run --version
 result "version" "$([ "$status" -eq 0 ] && grep -q '^ptxopt [0-9]' "$tmp/out" || echo "status $status")"
 run -assembler none -coarsen 2 -d scd -o /dev/null "$kernel"

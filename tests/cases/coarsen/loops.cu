@@ -1,6 +1,5 @@
 // Barriers in loops and under conditions that only CUDA's rule for barriers makes the same for all threads,
-    warp-level
-// instructions after threads have left, and loops that count.  hand/loops.ptx is made of it by build.sh; all kernels
+// warp-level instructions after threads have left, and loops that count.  hand/loops.ptx is made of it by build.sh; all kernels
 // run under hand/loops.launch.json: grid 4, block 128, n 1280 (blocks do 3, 3, 2 and 2 rounds), m 3, f 1.
 typedef unsigned int u32;
 
