@@ -110,7 +110,7 @@ Bounds bounds_wrapped(unsigned bits, Wide low, Wide high)
     }
     int64_t least = bits_signed(first, bits);
     if ((Wide)least + (Wide)size <= b.most) {
-        b.most = least + (int64_t)size;
+        b.most = (int64_t)((Wide)least + (Wide)size);
         b.least = least;
     }
     return tightened(b);
