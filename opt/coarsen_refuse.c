@@ -62,7 +62,7 @@ bool coarsening_refuse_controlled(Coarsening *c, const Inst *inst)
 {
     const char *spelling = inst_spelling(c->scratch, inst);
     const Block *block = inst->block;
-    if (c->obstacle)
+    if (c->obstacle && c->obstacle != inst)
         return coarsening_refuse(c, c->obstacle, "'%s' may name threads that have left the kernel before the '%s' on "
                                  "line %u", inst_spelling(c->scratch, c->obstacle), spelling, coarsening_line(c, inst));
     VarianceRoot root = {NULL, REG_NONE, REG_NONE};

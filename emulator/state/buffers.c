@@ -91,7 +91,7 @@ static bool parameter_store(Machine *machine, const Variable *parameter, uint64_
             return fault_launch(machine, argument->place, NULL, "the launch has no buffer \"%s\"", argument->name);
         value = buffer->address + (argument->kind == ARGUMENT_POINTER ? argument->offset : 0);
     }
-    if (argument->kind != ARGUMENT_SCALAR && size == sizeof(uint32_t))
+    if (argument->kind != ARGUMENT_SCALAR && size == sizeof(uint32_t) && machine->module->address_size != 64)
         return fault_static(machine, FAULT_UNSUPPORTED, NULL, NULL, "addresses of 32 bits, which parameter %s has",
                             parameter->name ? parameter->name : "_");
     if (given != size)

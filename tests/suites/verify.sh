@@ -124,7 +124,7 @@ sed 's/"count": 2000, "init": "poison"/"count": 1000, "init": "poison"/' corpus/
     >"$tmp/short.launch.json"
 fails "a launch that does not meet the contract" 6 "block.x is 255, not a multiple of 2" \
     -assembler none -coarsen 2 -verify "$tmp/odd.launch.json" "$vectoradd"
-fails "a launch of another module" 6 "the module has no kernel nosuch" \
+fails "a launch of another module" 6 "has no kernel 'nosuch'; it has 'vectoradd'" \
     -assembler none -verify "$tmp/nosuch.launch.json" "$vectoradd"
 fails "an input that is at fault" 6 \
     "cannot be verified: $vectoradd:49: out of bounds: store of 4 bytes at offset 4000 of c" \

@@ -35,6 +35,7 @@ static void slow_forms_do_not_end_the_search(void **state)
         case_start(&test, values_read_late(text_arena, 40), HONEST);
         test.block_threads = 128;
         test.judge.judge.predict = first_are_slow;
+        test.request.spill = false;
         slow_count = 0;
         case_run(&test);
         assert_int_equal(test.result.changed, slow_most < COUNT_OF(slow_forms));
