@@ -16,8 +16,11 @@ static void result_keep(Arena *arena, EmulatorResult *result)
         memcpy(blocks, result->blocks, (size_t)result->block_count * sizeof *blocks);
         result->blocks = blocks;
     }
-    if (result->fault.message)
-        result->fault.message = arena_strndup(arena, result->fault.message, strlen(result->fault.message));
+    EmulatorFault *fault = &result->fault;
+    if (fault->message)
+        fault->message = arena_strndup(arena, fault->message, strlen(fault->message));
+    if (fault->source)
+        fault->source = arena_strndup(arena, fault->source, strlen(fault->source));
 }
 
 EmulatorResult *emulator_run(Arena *arena, const Module *module, const Launch *launch, const EmulatorOptions *options)

@@ -149,8 +149,8 @@ static int main_help(Arena *arena, int argc, char **argv)
     const char *text = options_help_topic(arena, topic);
     if (argc <= 3 && text)
         return print_text(text);
-    fprintf(stderr, "ptxopt: error: help: %s: expected a command (run, cost, setup, completion) or an option%s\n", topic,
-            options_help_hint(arena, topic));
+    fprintf(stderr, "ptxopt: error: help: %s: expected a command (run, cost, setup, completion) or an option%s\n",
+            topic, options_help_hint(arena, topic));
     return EXIT_USAGE;
 }
 

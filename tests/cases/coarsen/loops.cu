@@ -1,6 +1,6 @@
 // Barriers in loops and under conditions that only CUDA's rule for barriers makes the same for all threads,
-// warp-level instructions after threads have left, and loops that count.  hand/loops.ptx is made of it by build.sh; all kernels
-// run under hand/loops.launch.json: grid 4, block 128, n 1280 (blocks do 3, 3, 2 and 2 rounds), m 3, f 1.
+// warp-level instructions after threads have left, and loops that count.  hand/loops.ptx is made of it by build.sh;
+// all kernels run under hand/loops.launch.json: grid 4, block 128, n 1280 (blocks do 3, 3, 2 and 2 rounds), m 3, f 1.
 typedef unsigned int u32;
 
 #define KERNEL(name) extern "C" __global__ void name(u32 *out, const u32 *in, u32 *sums, u32 *bound, int n, int m, \
@@ -46,9 +46,9 @@ KERNEL(flag_clear_in_do_while) { TILE; int i = g; do { y += in[i]; if (f - 1) TU
 KERNEL(flag_in_nest) { TILE; for (int k = 0; k < m; k++) ROUNDS { y += in[i] + k; if (f) TURN(y); } out[g] = y; }
 KERNEL(other_side_stores) { TILE; if (g < 256) { if (f) TURN(y); out[g] = y; } else out[g] = ~y; out[512 + g] = y; }
 
-// Both sides have a barrier, a barrier is left out in one round, and threads may part before a last round without
-    one:
-// refused, the rule says nothing.
+// Both sides have a barrier, a barrier is left out in one round, and threads may part before a last round
+// without one: refused, the rule says nothing.
+//
 KERNEL(both_sides) { TILE; if (g < 256) TURN(y); else { s[t] = 2 * y; __syncthreads(); y += s[t ^ 1];
     __syncthreads(); } out[g] = y; }
 KERNEL(left_early) { TILE; int k = 0; ROUNDS { if (k++ == m - 1) break; TURN(in[i]); } out[g] = y + k; }
