@@ -15,7 +15,7 @@ for name in bounds.sm_90 control.sm_75; do
         "${wrong:-$(cmp "$TEST_TMP/$name.ptx" "tests/ptx/$name.ptx" 2>&1)}"
 done
 wrong="$(tests/cases/coarsen/build.sh "$TEST_TMP" 2>&1)"
-for name in shapes.sm_75 shapes.sm_90 shapes.unoptimized; do
+for name in shapes.sm_75 shapes.sm_90 shapes.unoptimized hand/loops; do
     result "$name.ptx is what nvcc makes" \
         "${wrong:-$(cmp "$TEST_TMP/$name.ptx" "tests/cases/coarsen/$name.ptx" 2>&1)}"
 done
