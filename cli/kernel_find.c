@@ -4,8 +4,6 @@
 
 #include "cli/kernel_name.h"
 
-enum { LISTED = 8 };
-
 typedef VEC(const char *) Names;
 
 static Names kernel_names(Arena *arena, const Module *module)
@@ -39,18 +37,9 @@ const char *kernel_hint(Arena *arena, const Module *module, const char *name)
 {
     const Names names = kernel_names(arena, module);
     const char *closest = closest_name(&names, name);
-    if (closest)
-        return arena_printf(arena, "; did you mean '%s'?", closest);
     if (!names.count)
         return "; it has none";
-    Buf hint = {0};
-    for (size_t i = 0; i < names.count && i < LISTED; i++)
-        buf_printf(&hint, "%s'%s'", i ? ", " : "; it has ", names.data[i]);
-    if (names.count > LISTED)
-        buf_printf(&hint, " and %zu more", names.count - LISTED);
-    const char *text = arena_strndup(arena, buf_text(&hint), hint.length);
-    buf_free(&hint);
-    return text;
+    return words_hint(arena, closest, "it has", names.data, names.count);
 }
 
 const char *launch_kernel_missing(Arena *arena, const Module *module, const Launch *launch)

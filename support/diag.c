@@ -151,3 +151,22 @@ void diag_report_plain(Diag *diag, Severity severity, const char *format, ...)
     put_message(diag->out, format, arguments);
     va_end(arguments);
 }
+
+const char *words_hint(Arena *arena, const char *closest, const char *introduction, const char *const *words,
+                       size_t count)
+{
+    enum { LISTED = 8 };
+    if (closest)
+        return arena_printf(arena, "; did you mean '%s'?", closest);
+    Buf hint = {0};
+    for (size_t i = 0; i < count && i < LISTED; i++)
+        if (i)
+            buf_printf(&hint, ", '%s'", words[i]);
+        else
+            buf_printf(&hint, "; %s '%s'", introduction, words[i]);
+    if (count > LISTED)
+        buf_printf(&hint, " and %zu more", count - LISTED);
+    const char *text = arena_strndup(arena, buf_text(&hint), hint.length);
+    buf_free(&hint);
+    return text;
+}

@@ -34,5 +34,9 @@ void diag_report_plain(Diag *diag, Severity severity, const char *format, ...) P
 
 /* The candidate closest to 'word' by edit distance if it is close enough to suggest, else NULL. */
 const char *closest_word(const char *word, const char *const *candidates, size_t count);
+/* The end of a message about an unknown word, in the arena: "; did you mean 'CLOSEST'?" or, if that is NULL,
+ * "; INTRODUCTION 'a', 'b'" with the first eight of the words. */
+const char *words_hint(Arena *arena, const char *closest, const char *introduction, const char *const *words,
+                       size_t count);
 
 #endif

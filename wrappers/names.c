@@ -99,21 +99,11 @@ static const char *readable(Arena *arena, const char *kernel)
 /* "; did you mean 'saxpy'?", or the kernels that there are */
 static const char *hint(Arena *arena, const char *name, const Words *kernels)
 {
-    enum { MOST = 8 };
     Words names = {0};
-    Buf text = {0};
     for (size_t i = 0; i < kernels->count; i++)
         words_add(arena, &names, readable(arena, kernels->data[i]));
     const char *closest = closest_word(name, names.data, names.count);
-    if (closest)
-        return arena_printf(arena, "; did you mean '%s'?", closest);
-    for (size_t i = 0; i < names.count && i < MOST; i++)
-        buf_printf(&text, "%s'%s'", i ? ", " : "; there is ", names.data[i]);
-    if (names.count > MOST)
-        buf_printf(&text, " and %zu more", names.count - MOST);
-    const char *result = arena_strndup(arena, buf_text(&text), text.length);
-    buf_free(&text);
-    return result;
+    return words_hint(arena, closest, "there is", names.data, names.count);
 }
 
 bool names_check(Arena *arena, const Words *flags, const Words *kernels, const char *label, const char *of)

@@ -312,13 +312,6 @@ static void make_body(Maker *m)
     make_counter(m, step, start);
 }
 
-static void scalar_argument(Arena *arena, LaunchArgument *argument, unsigned number)
-{
-    unsigned *bytes = ARENA_NEW(arena, unsigned);
-    *bytes = number;
-    *argument = (LaunchArgument){.kind = ARGUMENT_SCALAR, .type = TYPE_U32, .bytes = bytes, .size = 4};
-}
-
 static void make_launch(Maker *m, Arena *arena, Launch *launch)
 {
     *launch = (Launch){.kernel = "k", .grid = {2, 1, 1}, .block = {THREADS, 1, 1}};

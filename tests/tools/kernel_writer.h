@@ -2,6 +2,7 @@
 #ifndef PTXOPT_TESTS_KERNEL_WRITER_H
 #define PTXOPT_TESTS_KERNEL_WRITER_H
 
+#include "emulator/emulator.h"
 #include "support/support.h"
 
 typedef struct Writer {
@@ -34,6 +35,14 @@ static inline void line(Writer *writer, const char *format, ...)
     buf_vprintf(writer->out, format, arguments);
     buf_putc(writer->out, '\n');
     va_end(arguments);
+}
+
+/* A kernel's argument of 32 bits; the arena owns its value. */
+static inline void scalar_argument(Arena *arena, LaunchArgument *argument, uint32_t value)
+{
+    uint32_t *bytes = ARENA_NEW(arena, uint32_t);
+    *bytes = value;
+    *argument = (LaunchArgument){.kind = ARGUMENT_SCALAR, .type = TYPE_U32, .bytes = bytes, .size = sizeof *bytes};
 }
 
 #endif

@@ -301,13 +301,6 @@ static void loop_write(Maker *m)
     counter_write(m);
 }
 
-static void scalar_argument(Arena *arena, LaunchArgument *argument, uint32_t value)
-{
-    uint32_t *bytes = ARENA_NEW(arena, uint32_t);
-    *bytes = value;
-    *argument = (LaunchArgument){.kind = ARGUMENT_SCALAR, .type = TYPE_U32, .bytes = bytes, .size = 4};
-}
-
 static void launch_make(const Maker *m, Arena *arena, Launch *launch)
 {
     *launch = (Launch){.kernel = "k", .block = {THREADS, 1, 1}, .argument_count = 5};

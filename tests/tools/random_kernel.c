@@ -728,9 +728,7 @@ static void make_launch(Maker *m, Arena *arena, Launch *launch)
                                             .count = 4 * groups, .fill = FILL_ZERO};
     launch->arguments[3] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "sums", .type = TYPE_U32, .count = 8,
                                             .fill = FILL_ZERO};
-    unsigned *number = ARENA_NEW(arena, unsigned);
-    *number = below(&m->to, 12);
-    launch->arguments[4] = (LaunchArgument){.kind = ARGUMENT_SCALAR, .type = TYPE_U32, .bytes = number, .size = 4};
+    scalar_argument(arena, &launch->arguments[4], below(&m->to, 12));
 }
 
 void random_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)

@@ -485,13 +485,6 @@ static void make_prologue(Maker *m)
     line(&m->to, "membar.cta;");
 }
 
-static void scalar_argument(Arena *arena, LaunchArgument *argument, unsigned value)
-{
-    unsigned *bytes = ARENA_NEW(arena, unsigned);
-    *bytes = value;
-    *argument = (LaunchArgument){.kind = ARGUMENT_SCALAR, .type = TYPE_U32, .bytes = bytes, .size = 4};
-}
-
 static void make_launch(Maker *m, Arena *arena, Launch *launch)
 {
     static const unsigned blocks[][3] = {{16, 8, 1}, {32, 4, 1}, {8, 8, 1}, {64, 2, 1}};
