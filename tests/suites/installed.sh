@@ -20,21 +20,11 @@ for name in sh cat mkdir cp rm env; do
 done
 environment=(HOME="$tmp/home" PATH="$tmp/path" PTXOPT_CACHE=none ASAN_OPTIONS="${ASAN_OPTIONS:-}")
 
-# Runs a command as on a machine without a toolkit. $1...: VARIABLE=VALUE, and the command.
-without_toolkit() {
-    if [ ! -e /usr/local/cuda ]; then
-        env -i "${environment[@]}" "$@"
-    else
-        unshare --map-root-user --mount sh -c 'mount -t tmpfs none /usr/local/cuda && exec "$@"' - \
-            env -i "${environment[@]}" "$@"
-    fi
-}
-
-# $1: name; $2: exit status wanted; $3...: as for without_toolkit. Leaves $tmp/out and $errors.
+# $1: name; $2: exit status wanted; $3...: VARIABLE=VALUE, and the command. Leaves $tmp/out and $errors.
 try() {
     local name="$1" wanted="$2" status
     shift 2
-    without_toolkit "$@" >"$tmp/out" 2>"$errors"
+    without_toolkit env -i "${environment[@]}" "$@" >"$tmp/out" 2>"$errors"
     status=$?
     result "$name" "$([ "$status" -eq "$wanted" ] || echo "exit status $status")"
 }
@@ -42,7 +32,7 @@ says() {
     result "$1" "$(grep -qE -e "$2" "$errors" "$tmp/out" || echo "'$2' is not said")"
 }
 
-if ! without_toolkit sh -c : 2>"$errors"; then
+if ! without_toolkit true 2>"$errors"; then
     echo "the toolkit in /usr/local/cuda cannot be hidden: $(head -n 1 "$errors")"
     exit 77
 fi
@@ -61,11 +51,10 @@ try "no assembler: ptxas is asked for" 1 "$prefix/bin/ptxopt" -assembler ptxas -
 try "no assembler: the wrapper" 127 "$prefix/bin/ptxopt-ptxas" -arch=sm_90 -o "$tmp/o.cubin" "$kernel"
 says "no assembler: the wrapper says what to run" "'ptxopt setup' fetches one"
 
-ptxas="$(nvidia_program PTXOPT_PTXAS ptxas)"
-if [ -z "$ptxas" ]; then
-    echo "skip places: no ptxas"
-else
-    cp "$ptxas" "$tmp/real"
+ptxas=yes
+if ! copy_ptxas "$tmp/real"; then
+    echo "skip places: no ptxas that runs without its toolkit"
+    ptxas=
 fi
 
 # $1: a place, below $tmp; $2...: environment. There it is found, by the program and by the wrapper.

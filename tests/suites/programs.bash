@@ -1,13 +1,38 @@
 # For suites (`. tests/suites/programs.bash`, in the root of the tree).
 
-# Prints the path of one of NVIDIA's programs: what a variable says, else the one in PATH, the installed toolkit's or the
-# one that tools/deps.sh fetched. Nothing if there is none. $1: the variable; $2: the program.
-nvidia_program() {
+# Prints the paths where one of NVIDIA's programs is, best first: what a variable says, the one in PATH, the installed
+# toolkit's, the one that tools/deps.sh fetched. $1: the variable; $2: the program.
+nvidia_programs() {
     local candidate
     for candidate in "${!1:-}" "$(command -v "$2")" "/usr/local/cuda/bin/$2" "$PWD/third_party/cuda/bin/$2"; do
         if [ -n "$candidate" ] && [ -x "$candidate" ]; then
             printf '%s\n' "$candidate"
-            return
         fi
     done
+}
+
+# Prints the first of them; nothing if there is none. $1, $2: as there.
+nvidia_program() {
+    nvidia_programs "$@" | head -n 1
+}
+
+# Runs a command as on a machine without a toolkit: the one in /usr/local/cuda is hidden, in a name space of its own.
+without_toolkit() {
+    if [ -e /usr/local/cuda ]; then
+        unshare --map-root-user --mount sh -c 'mount -t tmpfs none /usr/local/cuda && exec "$@"' - "$@"
+    else
+        "$@"
+    fi
+}
+
+# Copies a ptxas that runs without its toolkit (the one in PATH may be a script that runs the toolkit's). Fails if there
+# is none. $1: path of the copy.
+copy_ptxas() {
+    local candidate
+    while read -r candidate; do
+        if cp "$candidate" "$1" && without_toolkit "$1" --version >/dev/null 2>&1; then
+            return
+        fi
+    done < <(nvidia_programs PTXOPT_PTXAS ptxas)
+    return 1
 }

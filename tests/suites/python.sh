@@ -39,25 +39,16 @@ else
 fi
 
 # An assembler that only this Python finds: in the folder of the package, and elsewhere on sys.path.
-ptxas="$(nvidia_program PTXOPT_PTXAS ptxas)"
 site="$(echo "$tmp"/venv/lib/python3*/site-packages)"
-hidden() {
-    if [ -e /usr/local/cuda ]; then
-        unshare --map-root-user --mount sh -c 'mount -t tmpfs none /usr/local/cuda && exec "$@"' - "$@"
-    else
-        "$@"
-    fi
-}
-if [ -z "$ptxas" ] || ! hidden true 2>"$errors"; then
+mkdir -p "$tmp/more" "$tmp/real"
+if ! without_toolkit true 2>"$errors" || ! copy_ptxas "$tmp/real/ptxas"; then
     echo "skip assemblers: no ptxas, or the toolkit cannot be hidden"
 else
-    mkdir -p "$tmp/more" "$tmp/real"
-    cp "$ptxas" "$tmp/real/ptxas"
     for place in "$site/nvidia/cu13/bin" "$tmp/more/nvidia/cu13/bin" "$tmp/more/triton/backends/nvidia/bin"; do
         mkdir -p "$place"
         touch "${place%%/backends*}/__init__.py"
         ln -s "$tmp/real/ptxas" "$place/ptxas"
-        hidden env -i HOME="$tmp" PATH=/bin PYTHONPATH="$tmp/more" \
+        without_toolkit env -i HOME="$tmp" PATH=/bin PYTHONPATH="$tmp/more" \
             "$tmp/venv/bin/python" - >"$tmp/out" 2>"$errors" <<'END'
 import ptxopt
 print(ptxopt.optimize(open("corpus/vectoradd/vectoradd.sm_90.ptx").read(), assembler="ptxas").report.assembler.path)
@@ -65,7 +56,7 @@ END
         result "an assembler in ${place#"$tmp/"}" "$([ "$(cat "$tmp/out")" = "$place/ptxas" ] || cat "$tmp/out")"
         rm -r "$place"
     done
-    hidden env -i HOME="$tmp" PATH=/bin "$tmp/venv/bin/python" - >"$tmp/out" 2>"$errors" <<'END'
+    without_toolkit env -i HOME="$tmp" PATH=/bin "$tmp/venv/bin/python" - >"$tmp/out" 2>"$errors" <<'END'
 import ptxopt
 import warnings
 with warnings.catch_warnings(record=True) as caught:
