@@ -43,6 +43,20 @@ missing_compilers() {
     done < <(compiler_words)
 }
 
+# Prints the package of the sanitizers' runtime, which Debian's clang leaves out, if $CC is a clang without it.
+missing_sanitizers() {
+    local word version
+    word="$(compiler_words | grep -m 1 clang)" || return 0
+    if ! have "$word"; then
+        version="$(sed -nE 's/.*clang-([0-9]+)$/\1/p' <<<"$word")"
+    elif ! echo 'int main(void) { return 0; }' | "$word" -fsanitize=address -x c -o /dev/null - 2>/dev/null; then
+        version="$("$word" -dumpversion | cut -d . -f 1)"
+    else
+        return 0
+    fi
+    printf 'libclang-rt-%sdev\n' "${version:+$version-}"
+}
+
 # $@: lines HEADER:PACKAGE. Prints the package of each header that the compiler cannot find, after one run of its
 # preprocessor.
 missing_headers() {
@@ -59,6 +73,7 @@ missing_packages() {
     headers+=(libiberty/demangle.h:libiberty-dev)
     local test_headers=(cmocka.h:libcmocka-dev mpfr.h:libmpfr-dev)
     [ "$1" = build ] || headers+=("${test_headers[@]}")
+    [ "$1" = build ] || missing_sanitizers
     for tool in flex bison make; do
         have "$tool" || printf '%s\n' "$tool"
     done

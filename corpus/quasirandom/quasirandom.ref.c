@@ -49,7 +49,7 @@ void quasirandom_reference(const RefLaunch *launch, void **args)
         for (unsigned i = 0; i < n; i++) {
             unsigned result = 0;
             for (int bit = 0; bit < 31; bit++)
-                if (seed + i >> bit & 1)
+                if ((seed + i) >> bit & 1)
                     result ^= table[dimension * 31 + (unsigned)bit];
             out[dimension * n + i] = (float)(result + 1) / 2147483648.0f;
         }

@@ -78,7 +78,7 @@ static void report(const char *name, int wrong)
 
 static void contexts(void)
 {
-    void *primary, *own, *now = NULL;
+    void *primary, *own = NULL, *now = NULL;
     int wrong = cuDevicePrimaryCtxRetain(&primary, 0);
     wrong += cuCtxGetCurrent(&now) || now;
     wrong += cuCtxPushCurrent_v2(primary) || cuCtxCreate_v2(&own, 0, 0);

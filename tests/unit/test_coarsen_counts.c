@@ -47,8 +47,8 @@ static void what_is_no_count_may_wait(void **state)
         /* two integers of 16 bits: the low one wraps without a carry */
         "\tadd.u16x2 %r1, %r1, %r4;\n\tsetp.lt.u32 %p1, %r1, %r3;",
         "\tadd.s16x2 %r1, %r1, %r4;\n\tsetp.lt.s32 %p1, %r1, %r3;",
-        "\tadd.sat.s32 %r1, %r1, 1;\n\tsetp.lt.s32 %p1, %r1, %r3;\n\tsetp.ne.and.s32 %p1, %r1, 7, %p1;\n"
-        "\tsetp.ne.u32 %p1, %r3, 9;",
+        ("\tadd.sat.s32 %r1, %r1, 1;\n\tsetp.lt.s32 %p1, %r1, %r3;\n\tsetp.ne.and.s32 %p1, %r1, 7, %p1;\n"
+         "\tsetp.ne.u32 %p1, %r3, 9;"),
         "\tadd.u32 %r5, %r1, 1;\n\tcvt.u32.u8 %r1, %r5;\n\tsetp.lt.u32 %p1, %r1, %r3;",
         "\tadd.u32 %r5, %r1, 1;\n\tcvt.s8.u32 %r1, %r5;\n\tsetp.lt.s32 %p1, %r1, %r3;",
         "\tadd.u32 %r1, %r1, 1;\n\tsetp.lt.s32 %p1, %r4, %r3;",
