@@ -40,7 +40,8 @@ step = $(if $(V),,$(info $()  $(1) $@))
 .SUFFIXES:
 .DELETE_ON_ERROR:
 
-FOLDERS := support ir lexer parser analysis machine opt emit assembler sass emulator cost cli library program wrappers
+FOLDERS := support ir lexer parser analysis target opt emit assembler sass emulator cost options engine library cli \
+    wrappers
 
 # Generated C is made once, in build/, and shared by all variants; objects and programs are in $(OUT).
 GEN := build
@@ -86,7 +87,7 @@ GENERATED_HEADERS := $(addprefix $(GEN)/,lexer/ptx_lexer.h parser/ptx_parser.h) 
 
 SOURCE_OBJECTS := $(SOURCES:%.c=$(OUT)/%.o)
 GENERATED_OBJECTS := $(GENERATED_SOURCES:%.c=$(OUT)/%.o)
-MAIN_OBJECT := $(OUT)/program/main.o
+MAIN_OBJECT := $(OUT)/cli/main.o
 WRAPPERS := $(addprefix $(dir $(PROGRAM)),ptxopt-ptxas ptxopt-nvcc)
 WRAPPER_MAINS := $(OUT)/wrappers/main_ptxas.o $(OUT)/wrappers/main_nvcc.o
 LIBRARY_OBJECTS := $(filter-out $(MAIN_OBJECT) $(WRAPPER_MAINS),$(SOURCE_OBJECTS) $(GENERATED_OBJECTS))
@@ -195,9 +196,9 @@ $(PROGRAM): $(MAIN_OBJECT) $(OUT)/libptxopt.a
 
 # The library for other programs: one object with only the functions of ptxopt.h visible, and with what Debian has as a
 # static library alone; the shared library has them under version names.
-VERSION := $(shell sed -n 's/^\#define PTXOPT_VERSION "\(.*\)"/\1/p' cli/options.h)
+VERSION := $(shell sed -n 's/^\#define PTXOPT_VERSION "\(.*\)"/\1/p' options/options.h)
 SONAME := libptxopt.so.0
-PUBLIC_OBJECTS := $(filter-out $(OUT)/program/% $(OUT)/wrappers/%,$(LIBRARY_OBJECTS))
+PUBLIC_OBJECTS := $(filter-out $(OUT)/cli/% $(OUT)/wrappers/%,$(LIBRARY_OBJECTS))
 # Asked for when it is needed: there may be no compiler yet.
 LIBIBERTY = $(shell $(CC) -print-file-name=libiberty.a)
 PUBLIC_LIBRARIES := $(filter-out -liberty,$(LIBRARIES))
@@ -326,7 +327,7 @@ $(FAKES): $(OUT)/configuration
 	$(call step,LINK)
 	$(Q)$(CC) $(STANDARD) $(FAKE_FLAGS) -O1 -g -fPIC -shared -o $@ $(filter %.c,$^)
 
-# Compares machine/ with the CUDA toolkit's cuda_occupancy.h, where that is installed.
+# Compares target/ with the CUDA toolkit's cuda_occupancy.h, where that is installed.
 OCCUPANCY := $(dir $(firstword $(wildcard $(addsuffix /cuda_occupancy.h,$(CUDA_HOME)/include \
     /usr/local/cuda/include /usr/include))))
 $(OUT)/tests/machine/compare_occupancy.o: CPPFLAGS += -isystem $(OCCUPANCY)

@@ -6,7 +6,7 @@
 #include "analysis/loops.h"
 #include "analysis/values.h"
 #include "ir/ir.h"
-#include "machine/machine.h"
+#include "target/target.h"
 #include "support/support.h"
 
 /* One machine instruction, or a few that no register comes between. */

@@ -25,7 +25,7 @@
 #ifndef PTXOPT_ASSEMBLER_H
 #define PTXOPT_ASSEMBLER_H
 
-#include "machine/machine.h"
+#include "target/target.h"
 #include "support/support.h"
 
 /* In the order in which ASSEMBLER_AUTO tries them. */

@@ -1,16 +1,12 @@
-/* cli: what the program `ptxopt` does: its options, a run of each command, and the reports. */
+/* cli: the program `ptxopt`: its commands and their options; also for the programs that run it as a function. */
 #ifndef PTXOPT_CLI_H
 #define PTXOPT_CLI_H
 
-#include "cli/completion.h"
-#include "cli/cost_command.h"
-#include "cli/emulate.h"
-#include "cli/input.h"
-#include "cli/kernel_name.h"
-#include "cli/options.h"
-#include "cli/output.h"
-#include "cli/report.h"
-#include "cli/run.h"
-#include "cli/setup.h"
+/* Once, at the start of a program: holds closed standard files open, turns SIGPIPE into a write error, and lets running
+ * out of memory end the program with a message. */
+void program_prepare(void);
+
+/* `ptxopt` with this command line. Returns its exit status. */
+int program_run(int argc, char **argv);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <getopt.h>
 
-#include "cli/options.h"
+#include "cli/commands.h"
 
 /* Options of every command; a command's own begin at COMMAND_OPTIONS. */
 enum {

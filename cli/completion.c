@@ -1,9 +1,10 @@
 #include "cli/completion.h"
 
+#include "cli/commands.h"
 #include <string.h>
 
-#include "cli/options_read.h"
 #include "cli/setup.h"
+#include "options/options.h"
 
 typedef struct Command {
     const char *name; /* "": no command, files are transformed */

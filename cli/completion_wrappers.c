@@ -2,8 +2,9 @@
  * asked for. */
 #include <string.h>
 
+#include "cli/commands.h"
 #include "cli/completion.h"
-#include "cli/options.h"
+#include "options/options.h"
 
 /* The options in the help of NVIDIA's programs: --entry, and the short form in parentheses. */
 #define OPTIONS_OF_HELP "sed -n 'h; s/^\\(--[A-Za-z-]*\\).*/\\1/p; g; s/^--.*(\\(-[A-Za-z-]*\\)).*/\\1/p'"

@@ -1,13 +1,5 @@
-#include "cli/kernel_find.h"
 #include "cli/cost_command.h"
-
-#include "cli/accesses.h"
-#include "cli/form_cost.h"
-#include "cli/input.h"
-#include "cli/json.h"
-#include "cli/machine_cost.h"
-#include "cli/output.h"
-#include "cli/run_internal.h"
+#include "engine/engine.h"
 
 /* One of the two files. */
 typedef struct Side {
@@ -62,7 +54,7 @@ static bool make_basis(const Side *side, Arena *arena, const CostOptions *option
     Device device;
     if (!read_device(&side->run, options->machine, &device))
         return false;
-    *basis = cost_basis(arena, side->run.machine, &device, launch, NULL, 0);
+    *basis = cost_basis(arena, side->run.sm, &device, launch, NULL, 0);
     if (options->estimate)
         basis->launch = NULL;
     return true;

@@ -2,8 +2,8 @@
 #ifndef PTXOPT_CLI_COST_COMMAND_H
 #define PTXOPT_CLI_COST_COMMAND_H
 
-#include "cli/options.h"
-#include "cli/run.h"
+#include "engine/engine.h"
+#include "cli/commands.h"
 
 ExitStatus cost_file(const CostOptions *options);
 

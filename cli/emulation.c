@@ -5,55 +5,7 @@
 #include <string.h>
 
 #include "cli/emulate.h"
-#include "cli/json.h"
-
-static void set_number(json_t *object, const char *key, uint64_t number)
-{
-    json_object_set_new(object, key, json_integer((json_int_t)number));
-}
-
-json_t *counters_json(const EmulatorCounters *counters)
-{
-    json_t *value = json_object(), *categories = json_object(), *spaces = json_object();
-    set_number(value, "warp_instructions", counters->warp_instructions);
-    set_number(value, "thread_instructions", counters->thread_instructions);
-    for (unsigned i = 0; i < CATEGORY_COUNT; i++) {
-        if (!counters->warp_category[i])
-            continue;
-        json_t *one = json_object();
-        set_number(one, "warp_instructions", counters->warp_category[i]);
-        set_number(one, "thread_instructions", counters->thread_category[i]);
-        json_object_set_new(categories, category_name((Category)i), one);
-    }
-    json_object_set_new(value, "categories", categories);
-    for (unsigned i = 0; i < SPACE_COUNT; i++) {
-        if (!counters->loads[i] && !counters->stores[i] && !counters->atomics[i])
-            continue;
-        json_t *one = json_object();
-        set_number(one, "loads", counters->loads[i]);
-        set_number(one, "load_bytes", counters->load_bytes[i]);
-        set_number(one, "stores", counters->stores[i]);
-        set_number(one, "store_bytes", counters->store_bytes[i]);
-        set_number(one, "atomics", counters->atomics[i]);
-        json_object_set_new(spaces, space_name((Space)i), one);
-    }
-    json_object_set_new(value, "spaces", spaces);
-    set_number(value, "load_sectors", counters->load_sectors);
-    set_number(value, "load_lines", counters->load_lines);
-    set_number(value, "store_sectors", counters->store_sectors);
-    set_number(value, "store_lines", counters->store_lines);
-    set_number(value, "bank_conflicts", counters->bank_conflicts);
-    set_number(value, "block_load_sectors", counters->block_load_sectors);
-    set_number(value, "block_store_sectors", counters->block_store_sectors);
-    set_number(value, "load_footprint", counters->load_footprint);
-    set_number(value, "store_footprint", counters->store_footprint);
-    set_number(value, "branches", counters->branches);
-    set_number(value, "divergent_branches", counters->divergent_branches);
-    set_number(value, "barriers", counters->barriers);
-    set_number(value, "calls", counters->calls);
-    set_number(value, "warp_waits", counters->warp_waits);
-    return value;
-}
+#include "engine/engine.h"
 
 /* CRC-32 of IEEE 802.3, as in zlib and cksum -a crc32b. */
 static uint32_t checksum(const uint8_t *bytes, uint64_t size)
@@ -156,7 +108,7 @@ static json_t *buffer_json(const Emulation *run, const EmulatorBuffer *buffer)
     json_object_set_new(value, "name", json_text(buffer->name));
     json_object_set_new(value, "kind", json_string(buffer->is_variable ? "variable" : "buffer"));
     json_object_set_new(value, "type", json_text(type_name(buffer->type)));
-    set_number(value, "count", buffer->count);
+    json_set_number(value, "count", buffer->count);
     json_object_set_new(value, "crc32", json_text(arena_printf(run->arena, "%08x",
                                                                checksum(buffer->bytes, buffer->size))));
     if (is_dumped(run->options, buffer->name)) {
@@ -175,13 +127,13 @@ static json_t *lines_json(const EmulatorResult *result)
         const EmulatorLine *line = &result->lines[i];
         json_t *value = json_object();
         json_object_set_new(value, "function", json_text(line->function));
-        set_number(value, "line", line->line);
-        set_number(value, "warp_instructions", line->warp_instructions);
-        set_number(value, "thread_instructions", line->thread_instructions);
-        set_number(value, "sectors", line->sectors);
-        set_number(value, "lines", line->lines);
-        set_number(value, "bank_conflicts", line->bank_conflicts);
-        set_number(value, "divergent_branches", line->divergent_branches);
+        json_set_number(value, "line", line->line);
+        json_set_number(value, "warp_instructions", line->warp_instructions);
+        json_set_number(value, "thread_instructions", line->thread_instructions);
+        json_set_number(value, "sectors", line->sectors);
+        json_set_number(value, "lines", line->lines);
+        json_set_number(value, "bank_conflicts", line->bank_conflicts);
+        json_set_number(value, "divergent_branches", line->divergent_branches);
         json_array_append_new(lines, value);
     }
     return lines;

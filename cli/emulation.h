@@ -2,8 +2,8 @@
 #ifndef PTXOPT_CLI_EMULATION_H
 #define PTXOPT_CLI_EMULATION_H
 
-#include "cli/options.h"
 #include "emulator/emulator.h"
+#include "cli/commands.h"
 
 typedef struct Emulation {
     const RunOptions *options;

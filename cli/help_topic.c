@@ -2,8 +2,9 @@
 #include <getopt.h>
 #include <string.h>
 
-#include "cli/options_read.h"
+#include "cli/commands.h"
 #include "cli/setup.h"
+#include "options/options.h"
 
 static const char completion_help[] = "Usage: ptxopt completion bash|zsh|fish [ptxopt-nvcc|ptxopt-ptxas]\n"
                                       "\n"

@@ -1,8 +1,9 @@
 /* The command line of "ptxopt cost". */
 #include <string.h>
 
+#include "cli/commands.h"
 #include "cli/command_line.h"
-#include "cli/options_read.h"
+#include "options/options.h"
 
 enum {
     OPTION_BEFORE = COMMAND_OPTIONS,

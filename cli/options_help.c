@@ -1,5 +1,6 @@
 /* The texts of -help. */
-#include "cli/options_read.h"
+#include "cli/commands.h"
+#include "options/options.h"
 
 static void print_assembler(Buf *out)
 {

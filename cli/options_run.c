@@ -1,6 +1,7 @@
 /* The command line of "ptxopt run". */
 #include <string.h>
 
+#include "cli/commands.h"
 #include "cli/command_line.h"
 
 enum {

@@ -2,7 +2,7 @@
 #ifndef PTXOPT_CLI_SETUP_H
 #define PTXOPT_CLI_SETUP_H
 
-#include "cli/run.h"
+#include "engine/engine.h"
 
 typedef struct SetupOptions {
     bool yes; /* do not ask */

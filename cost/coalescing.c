@@ -159,7 +159,7 @@ static void add_factor(Estimate *estimate, Shape *shape, const Inst *inst, unsig
 }
 
 /* Adds what a right shift divides into so many parts.  Of the thread blocks whose indices it makes equal only one works
- * where they have been merged (opt/coarsen_index.c), so the next to work is as far away as neighbours were. */
+ * where they have been merged (opt/coarsen/index.c), so the next to work is as far away as neighbours were. */
 static void add_shifted(Estimate *estimate, Shape *shape, const Inst *inst, double scale, double parts, unsigned depth)
 {
     double before = shape->block_stride;

@@ -1,7 +1,7 @@
 /* Loops that go on where another one has stopped.
  *
  * Compilers unroll a loop and do what is left in a second one; coarsening runs a loop for all replicas together and
- * then for each of those that stay longer (opt/coarsen_joint.c).  In all, such loops make as many trips as the one
+ * then for each of those that stay longer (opt/coarsen/joint.c).  In all, such loops make as many trips as the one
  * that they come from.  One goes on where another has stopped if what decides on its end starts with a value that has
  * decided on the other's. */
 #include "cost/estimate.h"

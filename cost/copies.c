@@ -1,5 +1,5 @@
-/* Copies that the register passes hide from the assembler, seen through: opaque copies (opt/opaque.h), and values that
- * a thread keeps in shared memory for a while (opt/demote.h).
+/* Copies that the register passes hide from the assembler, seen through: opaque copies (opt/registers/moves/opaque.h),
+ * and values that a thread keeps in shared memory for a while (opt/registers/moves/demote.h).
  *
  * An address computed from such a copy would look as one from another pointer, or through a table, and the estimate
  * would count its sectors again.  So in the copy of a body that is estimated, all reads of these copies read the

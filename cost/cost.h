@@ -12,7 +12,7 @@
 #include "analysis/analysis.h"
 #include "emulator/emulator.h"
 #include "ir/ir.h"
-#include "machine/machine.h"
+#include "target/target.h"
 #include "support/support.h"
 
 /* The pipe that an instruction occupies. */
@@ -64,38 +64,38 @@ typedef struct RunProfile {
 } RunProfile;
 
 /* A machine instruction, as its control word and its class describe it. */
-typedef struct MachineStep {
+typedef struct SassStep {
     uint8_t stall;         /* cycles until the warp's next instruction may issue */
     uint8_t wait;          /* set of the scoreboards that it waits for */
     uint8_t write_barrier; /* the scoreboard that is released when its result is there; MACHINE_STEP_NONE: none */
     uint8_t read_barrier;  /* ... when its operands have been read */
     uint8_t pipe;          /* Pipe */
-} MachineStep;
+} SassStep;
 
 enum { MACHINE_STEP_NONE = 7, MACHINE_SCOREBOARDS = 6 };
 
 /* A basic block of the machine code. */
-typedef struct MachineRun {
-    const MachineStep *steps;
+typedef struct SassRun {
+    const SassStep *steps;
     size_t count;
     double warps;  /* how often a warp executes it, over the launch */
     size_t before; /* the block that most often comes before it, which may be itself; SIZE_MAX: none */
-} MachineRun;
+} SassRun;
 
 /* Executed machine instructions of the whole launch. */
-typedef struct MachineProfile {
+typedef struct SassProfile {
     double instructions;     /* warp instructions */
     double looped;           /* of these, in loops */
     double pipe[PIPE_COUNT]; /* of these; the uniform datapath counts as control */
     double spills;           /* loads and stores of registers in local memory */
     double shared_spills;    /* and in shared memory */
     double residual;         /* how far the counts that it rests on disagree: sass.h */
-    const MachineRun *runs;
+    const SassRun *runs;
     size_t run_count;
-} MachineProfile;
+} SassProfile;
 
 typedef struct Profile {
-    const MachineProfile *machine; /* NULL: unknown; then PTX instructions count */
+    const SassProfile *sm; /* NULL: unknown; then PTX instructions count */
     bool counted;            /* by the emulator; else estimated */
     bool uneven;             /* estimated, and warps differ in length by an unknown amount */
     double blocks;           /* of the grid */
@@ -122,7 +122,7 @@ typedef struct Profile {
 /* Warp instructions that the launch executes: machine instructions if they are known, else PTX instructions. */
 static inline double profile_executed(const Profile *profile)
 {
-    return profile->machine ? profile->machine->instructions : profile->warp_instructions;
+    return profile->sm ? profile->sm->instructions : profile->warp_instructions;
 }
 
 /* Runs a form of the kernel (a NULL body: as written) in the emulator, on 'jobs' cores, and counts.  The launch is the
@@ -181,7 +181,7 @@ typedef struct Time {
 } Time;
 
 /* 'registers' are of one thread, 'shared' bytes of one block. */
-Time time_predict(const Profile *profile, const Machine *machine, const Device *device, unsigned registers,
+Time time_predict(const Profile *profile, const SmLimits *sm, const Device *device, unsigned registers,
                   uint64_t shared);
 
 #endif

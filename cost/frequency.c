@@ -263,7 +263,7 @@ static double block_modulus(const Estimate *estimate, RegId reg)
 }
 
 /* The share of the thread blocks that go on after a conditional exit.  Where k blocks of the grid are merged into one,
- * of each k blocks one goes on (opt/coarsen_index.c): the one whose index modulo k is what is chosen for them. */
+ * of each k blocks one goes on (opt/coarsen/index.c): the one whose index modulo k is what is chosen for them. */
 static double staying_share(const Estimate *estimate, const Block *block)
 {
     const Inst *compare = condition_of(estimate, block);

@@ -24,7 +24,7 @@ Profile *profile_finish(ProfileBuilder *all);
  * global memory takes 'global_latency'. */
 double warp_path(const Profile *profile, const Device *device, double global_latency, double warps);
 /* The same for the profile's machine code, which must be known. */
-double machine_path(const Profile *profile, const Device *device, double global_latency, double warps);
+double sass_path(const Profile *profile, const Device *device, double global_latency, double warps);
 
 /* How a launch uses the caches. */
 typedef struct Traffic {

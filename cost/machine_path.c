@@ -14,18 +14,18 @@ enum {
     OTHER_LATENCY = 20, /* special registers, the uniform datapath */
 };
 
-typedef struct MachinePath {
-    const MachineProfile *machine;
+typedef struct SassPath {
+    const SassProfile *sm;
     const Device *device;
     double global_latency, shared_latency;
-} MachinePath;
+} SassPath;
 
 /* Cycles from the start of a block until the scoreboard is released. */
 typedef struct Scoreboards {
     double free[MACHINE_SCOREBOARDS];
 } Scoreboards;
 
-static double result_latency(const MachinePath *path, Pipe pipe)
+static double result_latency(const SassPath *path, Pipe pipe)
 {
     const Device *device = path->device;
     switch (pipe) {
@@ -48,11 +48,11 @@ static void hold(Scoreboards *boards, unsigned board, double until)
 }
 
 /* The cycles that the block takes; leaves the scoreboards as its successor finds them. */
-static double run_block(const MachinePath *path, const MachineRun *run, Scoreboards *boards)
+static double run_block(const SassPath *path, const SassRun *run, Scoreboards *boards)
 {
     double now = 0;
     for (size_t i = 0; i < run->count; i++) {
-        const MachineStep *step = &run->steps[i];
+        const SassStep *step = &run->steps[i];
         for (unsigned board = 0; board < MACHINE_SCOREBOARDS; board++)
             if (step->wait & 1u << board && boards->free[board] > now)
                 now = boards->free[board];
@@ -67,19 +67,19 @@ static double run_block(const MachinePath *path, const MachineRun *run, Scoreboa
     return now;
 }
 
-double machine_path(const Profile *profile, const Device *device, double global_latency, double warps)
+double sass_path(const Profile *profile, const Device *device, double global_latency, double warps)
 {
-    const MachineProfile *machine = profile->machine;
+    const SassProfile *sm = profile->sm;
     double accesses = profile->shared_accesses > 0 ? profile->shared_accesses : 1, sum = 0;
-    MachinePath path = {machine, device, global_latency,
+    SassPath path = {sm, device, global_latency,
                         device->shared_latency + profile->bank_conflicts / accesses};
-    for (size_t i = 0; i < machine->run_count; i++) {
-        const MachineRun *run = &machine->runs[i];
+    for (size_t i = 0; i < sm->run_count; i++) {
+        const SassRun *run = &sm->runs[i];
         Scoreboards boards = {{0}};
         if (!(run->warps > 0))
             continue;
         if (run->before != SIZE_MAX)
-            run_block(&path, &machine->runs[run->before], &boards);
+            run_block(&path, &sm->runs[run->before], &boards);
         sum += run->warps / warps * run_block(&path, run, &boards);
     }
     return sum;

@@ -41,9 +41,9 @@ static double special_warps(const Profile *profile)
 /* L1 and shared memory are one array of data banks, so the busier of the two waits for the other as well. */
 static void data_bank_demands(const Profile *profile, const Device *device, double share, double *demand)
 {
-    double spills = profile->machine ? profile->machine->spills : 0; /* a word for each thread of the warp */
+    double spills = profile->sm ? profile->sm->spills : 0; /* a word for each thread of the warp */
     double wavefronts = profile->load_wavefronts + profile->store_wavefronts + spills;
-    double accesses = profile->shared_accesses + (profile->machine ? profile->machine->shared_spills : 0);
+    double accesses = profile->shared_accesses + (profile->sm ? profile->sm->shared_spills : 0);
     double shared = share * (accesses + profile->bank_conflicts) * WARP_THREADS * 4 / device->shared_bytes;
     double global = share * wavefronts * LINE_BYTES / device->l1_bytes;
     demand[RESOURCE_SHARED] = shared >= global ? shared + global : shared;
@@ -54,8 +54,8 @@ static void data_bank_demands(const Profile *profile, const Device *device, doub
 static void demands(const Profile *profile, const Device *device, const Traffic *traffic, double share, Time *time)
 {
     double *demand = time->demand;
-    const double *pipe = profile->machine ? profile->machine->pipe : profile->pipe;
-    double special = profile->machine ? pipe[PIPE_SPECIAL] : special_warps(profile);
+    const double *pipe = profile->sm ? profile->sm->pipe : profile->pipe;
+    double special = profile->sm ? pipe[PIPE_SPECIAL] : special_warps(profile);
     demand[RESOURCE_ISSUE] = share * profile_executed(profile) / device->schedulers;
     demand[RESOURCE_FP32] = share * pipe[PIPE_FP32] * WARP_THREADS / device->fp32;
     demand[RESOURCE_INTEGER] = share * (pipe[PIPE_INTEGER] + pipe[PIPE_MOVE]) * WARP_THREADS / device->integer;
@@ -89,12 +89,12 @@ static void find_binding(Time *time, double latency)
     time->margin = next > 0 ? most / next : 1;
 }
 
-Time time_predict(const Profile *profile, const Machine *machine, const Device *device, unsigned registers,
+Time time_predict(const Profile *profile, const SmLimits *sm, const Device *device, unsigned registers,
                   uint64_t shared)
 {
     Time time = {0};
     unsigned threads = (unsigned)profile->block_threads;
-    Occupancy occupancy = machine_occupancy(machine, threads, registers, shared);
+    Occupancy occupancy = sm_occupancy(sm, threads, registers, shared);
     if (!occupancy.blocks || profile->blocks < 1)
         return time;
     double most_blocks = ceil(profile->blocks / device->multiprocessors); /* on the busiest SM */
@@ -110,7 +110,7 @@ Time time_predict(const Profile *profile, const Machine *machine, const Device *
     time.l1_hits = traffic.l1_hits;
     time.dram_sectors = traffic.dram_sectors;
     time.load_latency = traffic.load_latency;
-    time.path = profile->machine ? machine_path(profile, device, traffic.load_latency, warps)
+    time.path = profile->sm ? sass_path(profile, device, traffic.load_latency, warps)
                                  : warp_path(profile, device, traffic.load_latency, warps);
     double path = fmax(path_factor * time.path, 1);
     double latency = path * blocks_makespan(profile, occupancy.blocks * device->multiprocessors,

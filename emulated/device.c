@@ -50,7 +50,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 #include "emulated/device_attributes.def"
 #undef ATTRIBUTE
     };
-    const Machine *machine = machine_for(DEVICE_ARCHITECTURE);
+    const SmLimits *sm = sm_limits_for(DEVICE_ARCHITECTURE);
     const int64_t values[] = {
 #define ATTRIBUTE(number, value) (value),
 #include "emulated/device_attributes.def"

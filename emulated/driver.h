@@ -5,7 +5,7 @@
 #include "abi/abi.h"
 #include "emulated/errors.h"
 #include "emulator/emulator.h"
-#include "machine/machine.h"
+#include "target/target.h"
 
 /* The emulated device. */
 enum { MULTIPROCESSORS = 2, USUAL_SHARED = 48 * 1024, MOST_SHARED = 227 * 1024 };

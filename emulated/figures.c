@@ -100,14 +100,15 @@ static unsigned directed_threads(const Function *function)
         most *= tuning->reqntid[d];
     for (unsigned d = 0; d < tuning->maxntid_count && !tuning->reqntid_count; d++)
         most *= tuning->maxntid[d];
-    return tuning->reqntid_count || tuning->maxntid_count ? most : machine_for(DEVICE_ARCHITECTURE)->threads_per_block;
+    bool is_bounded = tuning->reqntid_count || tuning->maxntid_count;
+    return is_bounded ? most : sm_limits_for(DEVICE_ARCHITECTURE)->threads_per_block;
 }
 
 static bool registers_fit(const EmulatedFunction *function, unsigned threads)
 {
     const KernelFigures figures = kernel_figures(function);
     return figures.is_estimate ||
-           machine_occupancy(machine_for(DEVICE_ARCHITECTURE), threads, figures.registers, 0).blocks;
+           sm_occupancy(sm_limits_for(DEVICE_ARCHITECTURE), threads, figures.registers, 0).blocks;
 }
 
 bool kernel_fits(const EmulatedFunction *function, unsigned threads)
@@ -129,6 +130,6 @@ unsigned kernel_blocks(const EmulatedFunction *function, unsigned threads, size_
     const KernelFigures figures = kernel_figures(function);
     if (!threads || threads > directed_threads(function->function))
         return 0;
-    return machine_occupancy(machine_for(DEVICE_ARCHITECTURE), threads, figures.registers, figures.shared + shared)
+    return sm_occupancy(sm_limits_for(DEVICE_ARCHITECTURE), threads, figures.registers, figures.shared + shared)
         .blocks;
 }

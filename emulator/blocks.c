@@ -8,7 +8,7 @@ static void special_fill(Warp *warp, unsigned row, uint32_t value)
         cells[lane] = value;
 }
 
-static void warp_start(Machine *machine, BlockState *block, Warp *warp, unsigned index)
+static void warp_start(Emulator *emulator, BlockState *block, Warp *warp, unsigned index)
 {
     uint32_t *rows = (uint32_t *)warp->special;
     warp->block = block;
@@ -18,8 +18,8 @@ static void warp_start(Machine *machine, BlockState *block, Warp *warp, unsigned
     warp->loaded = 0;
     warp->repeats = 0;
     warp->cluster_arrived = 0;
-    warp->registers = machine->launch_registers;
-    unsigned threads = machine->block_threads - index * LANES;
+    warp->registers = emulator->launch_registers;
+    unsigned threads = emulator->block_threads - index * LANES;
     warp->live = threads >= LANES ? ALL_LANES : (1u << threads) - 1;
     for (unsigned lane = 0; lane < LANES; lane++) {
         unsigned thread[3];
@@ -36,20 +36,20 @@ static void warp_start(Machine *machine, BlockState *block, Warp *warp, unsigned
     special_fill(warp, SPECIAL_WARPID, index);
     for (unsigned i = 0; i < 3; i++) {
         special_fill(warp, SPECIAL_CTAID_X + i, block->id[i]);
-        special_fill(warp, SPECIAL_CLUSTERID_X + i, block->id[i] / machine->cluster[i]);
-        special_fill(warp, SPECIAL_CLUSTER_CTAID_X + i, block->id[i] % machine->cluster[i]);
+        special_fill(warp, SPECIAL_CLUSTERID_X + i, block->id[i] / emulator->cluster[i]);
+        special_fill(warp, SPECIAL_CLUSTER_CTAID_X + i, block->id[i] % emulator->cluster[i]);
     }
     special_fill(warp, SPECIAL_CLUSTER_CTARANK, block->rank);
-    Frame *frame = frame_new(machine, machine->entry, NULL);
+    Frame *frame = frame_new(emulator, emulator->entry, NULL);
     warp->root = frame;
-    warp_push(warp, split_new(machine, NULL, frame, 0, warp->live, PC_EXIT));
+    warp_push(warp, split_new(emulator, NULL, frame, 0, warp->live, PC_EXIT));
 }
 
-static void block_start(Machine *machine, BlockState *block)
+static void block_start(Emulator *emulator, BlockState *block)
 {
-    const unsigned *grid = machine->grid;
+    const unsigned *grid = emulator->grid;
     block->index = ((uint64_t)block->id[2] * grid[1] + block->id[1]) * grid[0] + block->id[0];
-    block->live_threads = machine->block_threads;
+    block->live_threads = emulator->block_threads;
     block->active = true;
     block->free_registers = 0;
     memset(block->shared.bytes, 0, (size_t)block->shared.size);
@@ -63,7 +63,7 @@ static void block_start(Machine *machine, BlockState *block)
         if (clock)
             memset(clock, 0, block->clock_size * sizeof *clock);
     }
-    for (uint32_t a = 0; a < machine->entry->agreement_count; a++)
+    for (uint32_t a = 0; a < emulator->entry->agreement_count; a++)
         block->agreements[a].taken.count = 0;
     if (block->mbarrier_clock) {
         memset(block->mbarrier_clock, 0, block->clock_size * sizeof *block->mbarrier_clock);
@@ -72,10 +72,10 @@ static void block_start(Machine *machine, BlockState *block)
     }
     for (unsigned i = 0; i < block->warp_count; i++) {
         Warp *warp = &block->warps[i];
-        warp_start(machine, block, warp, i);
+        warp_start(emulator, block, warp, i);
         warp->epoch = 0;
         if (warp->decided)
-            memset(warp->decided, 0, machine->entry->agreement_count * LANES * sizeof *warp->decided);
+            memset(warp->decided, 0, emulator->entry->agreement_count * LANES * sizeof *warp->decided);
         if (!warp->clocks)
             continue;
         memset(warp->clocks, 0, block->clock_size * sizeof *warp->clocks);
@@ -85,46 +85,47 @@ static void block_start(Machine *machine, BlockState *block)
     }
 }
 
-static BlockState *block_new(Machine *machine, Cluster *cluster, unsigned rank)
+static BlockState *block_new(Emulator *emulator, Cluster *cluster, unsigned rank)
 {
-    BlockState *block = ARENA_NEW(machine->arena, BlockState);
-    block->machine = machine;
+    BlockState *block = ARENA_NEW(emulator->arena, BlockState);
+    block->emulator = emulator;
     block->cluster = cluster;
     block->rank = rank;
-    block->warp_count = (unsigned)divide_up(machine->block_threads, LANES);
+    block->warp_count = (unsigned)divide_up(emulator->block_threads, LANES);
     block->clock_size = block->warp_count + 1;
-    block->warps = ARENA_ARRAY(machine->arena, Warp, block->warp_count);
+    block->warps = ARENA_ARRAY(emulator->arena, Warp, block->warp_count);
     for (unsigned i = 0; i < block->warp_count; i++) {
-        block->warps[i].special = machine_alloc(machine, SPECIAL_COUNT, SPECIAL_ROW_BYTES);
-        if (machine->entry->agreement_count)
-            block->warps[i].decided = machine_alloc(machine, machine->entry->agreement_count * LANES, sizeof(uint32_t));
-        if (machine->options.check_races) {
-            block->warps[i].clocks = machine_alloc(machine, block->clock_size, sizeof(uint32_t));
-            block->warps[i].fence_clocks = machine_alloc(machine, block->clock_size, sizeof(uint32_t));
+        block->warps[i].special = emulator_alloc(emulator, SPECIAL_COUNT, SPECIAL_ROW_BYTES);
+        if (emulator->entry->agreement_count)
+            block->warps[i].decided =
+                emulator_alloc(emulator, emulator->entry->agreement_count * LANES, sizeof(uint32_t));
+        if (emulator->options.check_races) {
+            block->warps[i].clocks = emulator_alloc(emulator, block->clock_size, sizeof(uint32_t));
+            block->warps[i].fence_clocks = emulator_alloc(emulator, block->clock_size, sizeof(uint32_t));
         }
     }
-    if (machine->options.check_races) {
-        block->mbarrier_clock = machine_alloc(machine, block->clock_size, sizeof(uint32_t));
-        block->cluster_clock = machine_alloc(machine, block->clock_size, sizeof(uint32_t));
-        block->cluster_done = machine_alloc(machine, block->clock_size, sizeof(uint32_t));
+    if (emulator->options.check_races) {
+        block->mbarrier_clock = emulator_alloc(emulator, block->clock_size, sizeof(uint32_t));
+        block->cluster_clock = emulator_alloc(emulator, block->clock_size, sizeof(uint32_t));
+        block->cluster_done = emulator_alloc(emulator, block->clock_size, sizeof(uint32_t));
         for (unsigned i = 0; i < BARRIER_COUNT; i++)
-            block->barriers[i].clock = machine_alloc(machine, block->clock_size, sizeof(uint32_t));
+            block->barriers[i].clock = emulator_alloc(emulator, block->clock_size, sizeof(uint32_t));
     }
-    if (machine->entry->agreement_count)
-        block->agreements = ARENA_ARRAY(machine->arena, Agreement, machine->entry->agreement_count);
+    if (emulator->entry->agreement_count)
+        block->agreements = ARENA_ARRAY(emulator->arena, Agreement, emulator->entry->agreement_count);
     block->shared =
-        (Region){.name = "shared memory", .space = SPACE_SHARED, .base = WINDOW_SHARED, .size = machine->shared_bytes};
-    block->shared.bytes = machine_alloc(machine, (size_t)machine->shared_bytes, 1);
-    if (machine->options.check_unwritten)
-        block->shared.written = machine_alloc(machine, (size_t)machine->shared_bytes, 1);
-    race_prepare(machine, &block->shared);
+        (Region){.name = "shared memory", .space = SPACE_SHARED, .base = WINDOW_SHARED, .size = emulator->shared_bytes};
+    block->shared.bytes = emulator_alloc(emulator, (size_t)emulator->shared_bytes, 1);
+    if (emulator->options.check_unwritten)
+        block->shared.written = emulator_alloc(emulator, (size_t)emulator->shared_bytes, 1);
+    race_prepare(emulator, &block->shared);
     return block;
 }
 
 /* Reports why no warp of the block can continue. */
-static bool block_stuck(Machine *machine, BlockState *block)
+static bool block_stuck(Emulator *emulator, BlockState *block)
 {
-    Exec x = {.machine = machine, .block = block};
+    Exec x = {.emulator = emulator, .block = block};
     for (unsigned i = 0; i < block->warp_count; i++) {
         Warp *warp = &block->warps[i];
         if (!warp->blocked_count)
@@ -152,20 +153,20 @@ static bool block_stuck(Machine *machine, BlockState *block)
     return false;
 }
 
-static bool block_run_turn(Machine *machine, BlockState *block, bool *moved)
+static bool block_run_turn(Emulator *emulator, BlockState *block, bool *moved)
 {
-    Exec x = {.machine = machine, .block = block};
-    uint64_t limit = machine_step_limit(machine);
+    Exec x = {.emulator = emulator, .block = block};
+    uint64_t limit = emulator_step_limit(emulator);
     for (unsigned i = 0; i < block->warp_count; i++) {
         Warp *warp = &block->warps[i];
         if (!warp->runnable_count)
             continue;
         *moved = true;
-        if (warp_repeats(machine, warp))
+        if (warp_repeats(emulator, warp))
             continue;
         if (!warp_run(&x, warp))
             return false;
-        if (machine->steps > limit)
+        if (emulator->steps > limit)
             return fault_at(&x, NULL, 0, FAULT_HANG, "the launch executed more than %llu instruction%s",
                             (unsigned long long)limit, plural(limit)) != STEP_FAULT;
     }
@@ -185,28 +186,28 @@ static void block_count(const BlockState *block, EmulatorBlock *work)
 
 static void block_end(BlockState *block)
 {
-    if (block->machine->options.count_blocks)
-        block_count(block, &block->machine->result->blocks[block->index]);
+    if (block->emulator->options.count_blocks)
+        block_count(block, &block->emulator->result->blocks[block->index]);
     for (unsigned i = 0; i < block->warp_count; i++)
         frame_free(block->warps[i].root);
     block->active = false;
 }
 
-static Cluster *cluster_new(Machine *machine)
+static Cluster *cluster_new(Emulator *emulator)
 {
-    Cluster *cluster = ARENA_NEW(machine->arena, Cluster);
-    cluster->count = machine->cluster[0] * machine->cluster[1] * machine->cluster[2];
-    cluster->blocks = ARENA_ARRAY(machine->arena, BlockState *, cluster->count);
+    Cluster *cluster = ARENA_NEW(emulator->arena, Cluster);
+    cluster->count = emulator->cluster[0] * emulator->cluster[1] * emulator->cluster[2];
+    cluster->blocks = ARENA_ARRAY(emulator->arena, BlockState *, cluster->count);
     for (unsigned i = 0; i < cluster->count; i++)
-        cluster->blocks[i] = block_new(machine, cluster, i);
+        cluster->blocks[i] = block_new(emulator, cluster, i);
     return cluster;
 }
 
 /* Starts cluster number 'index' of the grid, counted along x first. */
-static void cluster_start(Machine *machine, Cluster *cluster, uint64_t index)
+static void cluster_start(Emulator *emulator, Cluster *cluster, uint64_t index)
 {
-    const unsigned *size = machine->cluster;
-    uint64_t across = machine->grid[0] / size[0], down = machine->grid[1] / size[1];
+    const unsigned *size = emulator->cluster;
+    uint64_t across = emulator->grid[0] / size[0], down = emulator->grid[1] / size[1];
     unsigned first[3] = {(unsigned)(index % across) * size[0], (unsigned)(index / across % down) * size[1],
                          (unsigned)(index / across / down) * size[2]};
     cluster->active = true;
@@ -215,19 +216,19 @@ static void cluster_start(Machine *machine, Cluster *cluster, uint64_t index)
         block->id[0] = first[0] + i % size[0];
         block->id[1] = first[1] + i / size[0] % size[1];
         block->id[2] = first[2] + i / size[0] / size[1];
-        block_start(machine, block);
+        block_start(emulator, block);
     }
 }
 
 /* Gives each block a turn.  The cluster ends with its last block, because a block's shared memory serves the others. */
-static bool cluster_run_turn(Machine *machine, Cluster *cluster, bool *moved)
+static bool cluster_run_turn(Emulator *emulator, Cluster *cluster, bool *moved)
 {
     bool active = false;
     for (unsigned i = 0; i < cluster->count; i++) {
         BlockState *block = cluster->blocks[i];
         if (!block->active)
             continue;
-        if (!block_run_turn(machine, block, moved))
+        if (!block_run_turn(emulator, block, moved))
             return false;
         if (!block->live_threads) {
             block_end(block);
@@ -239,93 +240,94 @@ static bool cluster_run_turn(Machine *machine, Cluster *cluster, bool *moved)
     return true;
 }
 
-static bool cluster_stuck(Machine *machine, Cluster *cluster)
+static bool cluster_stuck(Emulator *emulator, Cluster *cluster)
 {
     /* Whoever waits for registers may be what the others wait for. */
     for (unsigned i = 0; i < cluster->count; i++) {
-        Exec x = {.machine = machine, .block = cluster->blocks[i]};
+        Exec x = {.emulator = emulator, .block = cluster->blocks[i]};
         if (cluster->blocks[i]->active && pool_stuck(&x))
             return false;
     }
     for (unsigned i = 0; i < cluster->count; i++)
         if (cluster->blocks[i]->active)
-            return block_stuck(machine, cluster->blocks[i]);
+            return block_stuck(emulator, cluster->blocks[i]);
     return false;
 }
 
 /* Takes the next cluster that has not started; false if there is none. */
-static bool cluster_take(Machine *machine, uint64_t *next, uint64_t total, uint64_t *index)
+static bool cluster_take(Emulator *emulator, uint64_t *next, uint64_t total, uint64_t *index)
 {
-    *index = machine->next_block ? __atomic_fetch_add(machine->next_block, 1, __ATOMIC_RELAXED) : (*next)++;
+    *index = emulator->next_block ? __atomic_fetch_add(emulator->next_block, 1, __ATOMIC_RELAXED) : (*next)++;
     return *index < total;
 }
 
-static bool always_repeats(Machine *machine, Warp *warp)
+static bool always_repeats(Emulator *emulator, Warp *warp)
 {
-    return warp_repeats(machine, warp);
+    return warp_repeats(emulator, warp);
 }
 
 /* True if lanes that wait to reconverge were released. */
-static bool keeps_lanes(Machine *machine, Warp *warp)
+static bool keeps_lanes(Emulator *emulator, Warp *warp)
 {
     bool released = false;
     uint32_t leaving;
     for (unsigned i = 0, count = warp->runnable_count; i < count; i++)
-        released |= release_arrived(machine, warp, warp->runnable[i], &leaving) != 0;
+        released |= release_arrived(emulator, warp, warp->runnable[i], &leaving) != 0;
     return !released;
 }
 
 /* Asks every warp; true if all say so. */
-static bool warps_all(Machine *machine, Cluster *const *clusters, unsigned count,
-                      bool (*ask)(Machine *machine, Warp *warp))
+static bool warps_all(Emulator *emulator, Cluster *const *clusters, unsigned count,
+                      bool (*ask)(Emulator *emulator, Warp *warp))
 {
     bool all = true;
     for (unsigned i = 0; i < count; i++)
         for (unsigned k = 0; k < clusters[i]->count && clusters[i]->active; k++) {
             BlockState *block = clusters[i]->blocks[k];
             for (unsigned w = 0; w < block->warp_count && block->active; w++)
-                all &= ask(machine, &block->warps[w]);
+                all &= ask(emulator, &block->warps[w]);
         }
     return all;
 }
 
-bool machine_run(Machine *machine)
+bool emulator_run_launch(Emulator *emulator)
 {
-    unsigned size = machine->cluster[0] * machine->cluster[1] * machine->cluster[2];
-    uint64_t total = (uint64_t)machine->grid[0] * machine->grid[1] * machine->grid[2] / size, next = 0, index;
-    unsigned resident = machine->options.resident_blocks / size;
+    unsigned size = emulator->cluster[0] * emulator->cluster[1] * emulator->cluster[2];
+    uint64_t total = (uint64_t)emulator->grid[0] * emulator->grid[1] * emulator->grid[2] / size, next = 0, index;
+    unsigned resident = emulator->options.resident_blocks / size;
     if (!resident)
         resident = 1;
     if (resident > total)
         resident = (unsigned)total;
-    Cluster **clusters = ARENA_ARRAY(machine->arena, Cluster *, resident);
+    Cluster **clusters = ARENA_ARRAY(emulator->arena, Cluster *, resident);
     for (unsigned i = 0; i < resident; i++) {
-        clusters[i] = cluster_new(machine);
-        if (!cluster_take(machine, &next, total, &index))
+        clusters[i] = cluster_new(emulator);
+        if (!cluster_take(emulator, &next, total, &index))
             return true;
-        cluster_start(machine, clusters[i], index);
+        cluster_start(emulator, clusters[i], index);
     }
     for (unsigned active = resident; active;) {
         bool moved = false;
-        uint64_t effects = machine->effects;
+        uint64_t effects = emulator->effects;
         active = 0;
         for (unsigned i = 0; i < resident; i++) {
             Cluster *cluster = clusters[i];
             if (!cluster->active)
                 continue;
-            if (!cluster_run_turn(machine, cluster, &moved))
+            if (!cluster_run_turn(emulator, cluster, &moved))
                 return false;
-            if (!cluster->active && cluster_take(machine, &next, total, &index))
-                cluster_start(machine, cluster, index);
+            if (!cluster->active && cluster_take(emulator, &next, total, &index))
+                cluster_start(emulator, cluster, index);
             active += cluster->active;
         }
         if (active && !moved)
             for (unsigned i = 0; i < resident; i++)
                 if (clusters[i]->active)
-                    return cluster_stuck(machine, clusters[i]);
-        if (active && moved && effects == machine->effects && warps_all(machine, clusters, resident, always_repeats) &&
-            warps_all(machine, clusters, resident, keeps_lanes))
-            return launch_stuck(machine, clusters, resident, next < total ? (total - next) * size : 0);
+                    return cluster_stuck(emulator, clusters[i]);
+        if (active && moved && effects == emulator->effects &&
+            warps_all(emulator, clusters, resident, always_repeats) &&
+            warps_all(emulator, clusters, resident, keeps_lanes))
+            return launch_stuck(emulator, clusters, resident, next < total ? (total - next) * size : 0);
     }
     return true;
 }

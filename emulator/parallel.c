@@ -11,7 +11,7 @@
 
 typedef struct Worker {
     pthread_t thread;
-    Machine *machine;
+    Emulator *emulator;
     bool started, done_well;
 } Worker;
 
@@ -53,18 +53,18 @@ static bool is_order_free(const Op *op)
     return op->run != run_clock && !(op->inst && inst_op(op->inst) == OP_SURED);
 }
 
-bool parallel_possible(const Machine *machine)
+bool parallel_possible(const Emulator *emulator)
 {
-    const EmulatorOptions *options = &machine->options;
-    uint64_t blocks = (uint64_t)machine->grid[0] * machine->grid[1] * machine->grid[2];
+    const EmulatorOptions *options = &emulator->options;
+    uint64_t blocks = (uint64_t)emulator->grid[0] * emulator->grid[1] * emulator->grid[2];
     if (options->jobs < 2 || blocks < 2 || options->resident_blocks > 1 || options->watch)
         return false;
-    if (machine->launch->device) /* its memory could not be restored for another run */
+    if (emulator->launch->device) /* its memory could not be restored for another run */
         return false;
-    if (machine->cluster[0] * machine->cluster[1] * machine->cluster[2] > 1)
+    if (emulator->cluster[0] * emulator->cluster[1] * emulator->cluster[2] > 1)
         return false;
-    for (size_t i = 0; i < machine->code_list.count; i++) {
-        const Code *code = machine->code_list.data[i];
+    for (size_t i = 0; i < emulator->code_list.count; i++) {
+        const Code *code = emulator->code_list.data[i];
         for (size_t k = 0; k < code->ops.count; k++)
             if (!is_order_free(&code->ops.data[k]))
                 return false;
@@ -75,7 +75,7 @@ bool parallel_possible(const Machine *machine)
 static void *work(void *data)
 {
     Worker *worker = data;
-    worker->done_well = machine_run(worker->machine);
+    worker->done_well = emulator_run_launch(worker->emulator);
     return NULL;
 }
 
@@ -89,12 +89,12 @@ static void counts_add(EmulatorCounters *sum, const EmulatorCounters *more)
 }
 
 /* Adds a worker's counts to those of the first machine. */
-static void worker_collect(Machine *machine, const Machine *worker)
+static void worker_collect(Emulator *emulator, const Emulator *worker)
 {
-    counts_add(&machine->result->counters, &worker->result->counters);
-    machine->steps += worker->steps;
-    for (size_t i = 0; i < machine->code_list.count; i++) {
-        Code *to = machine->code_list.data[i];
+    counts_add(&emulator->result->counters, &worker->result->counters);
+    emulator->steps += worker->steps;
+    for (size_t i = 0; i < emulator->code_list.count; i++) {
+        Code *to = emulator->code_list.data[i];
         const Code *from = worker->code_list.data[i];
         for (size_t k = 0; k < to->ops.count; k++) {
             to->executed[k] += from->executed[k];
@@ -110,46 +110,46 @@ static void worker_collect(Machine *machine, const Machine *worker)
     }
 }
 
-static bool worker_is_fine(Machine *machine, const Worker *worker)
+static bool worker_is_fine(Emulator *emulator, const Worker *worker)
 {
-    if (!worker->started || !worker->done_well || worker->machine->forgot_accesses)
+    if (!worker->started || !worker->done_well || worker->emulator->forgot_accesses)
         return false;
-    for (unsigned i = 0; i < machine->slot_count; i++)
-        if (!race_merge(machine, machine->slots[i], worker->machine->slots[i]))
+    for (unsigned i = 0; i < emulator->slot_count; i++)
+        if (!race_merge(emulator, emulator->slots[i], worker->emulator->slots[i]))
             return false;
-    for (unsigned i = 0; i < machine->slot_count; i++)
-        reuse_merge(machine->slots[i], worker->machine->slots[i]);
-    worker_collect(machine, worker->machine);
+    for (unsigned i = 0; i < emulator->slot_count; i++)
+        reuse_merge(emulator->slots[i], worker->emulator->slots[i]);
+    worker_collect(emulator, worker->emulator);
     return true;
 }
 
-bool parallel_run(Machine *machine)
+bool parallel_run(Emulator *emulator)
 {
-    uint64_t blocks = (uint64_t)machine->grid[0] * machine->grid[1] * machine->grid[2], next = 0;
-    unsigned count = machine->options.jobs < blocks ? machine->options.jobs : (unsigned)blocks;
-    Worker *workers = ARENA_ARRAY(machine->arena, Worker, count);
+    uint64_t blocks = (uint64_t)emulator->grid[0] * emulator->grid[1] * emulator->grid[2], next = 0;
+    unsigned count = emulator->options.jobs < blocks ? emulator->options.jobs : (unsigned)blocks;
+    Worker *workers = ARENA_ARRAY(emulator->arena, Worker, count);
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     bool fine = true;
-    machine->next_block = &next;
-    machine->atomics = &lock;
-    workers[0].machine = machine;
+    emulator->next_block = &next;
+    emulator->atomics = &lock;
+    workers[0].emulator = emulator;
     for (unsigned i = 1; i < count; i++)
-        workers[i].machine = machine_new_worker(machine);
+        workers[i].emulator = emulator_new_worker(emulator);
     for (unsigned i = 1; i < count; i++)
         workers[i].started = pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
     work(&workers[0]);
     for (unsigned i = 1; i < count; i++)
         if (workers[i].started)
             pthread_join(workers[i].thread, NULL);
-    fine = workers[0].done_well && !machine->forgot_accesses;
+    fine = workers[0].done_well && !emulator->forgot_accesses;
     /* If a thread could not be created, the others have run its blocks. */
     for (unsigned i = 1; i < count; i++)
-        fine = fine && (!workers[i].started || worker_is_fine(machine, &workers[i]));
+        fine = fine && (!workers[i].started || worker_is_fine(emulator, &workers[i]));
     for (unsigned i = 1; i < count; i++)
-        machine_end(workers[i].machine);
+        emulator_end(workers[i].emulator);
     pthread_mutex_destroy(&lock);
-    machine->atomics = NULL;
-    machine->next_block = NULL;
-    machine->ran = fine && machine->steps <= machine_step_limit(machine);
-    return machine->ran;
+    emulator->atomics = NULL;
+    emulator->next_block = NULL;
+    emulator->ran = fine && emulator->steps <= emulator_step_limit(emulator);
+    return emulator->ran;
 }

@@ -19,73 +19,73 @@ static Position cluster_place(const Launch *launch)
     return launch->places.cluster.line ? launch->places.cluster : launch->places.grid;
 }
 
-static bool cluster_prepare(Machine *machine, const Function *entry)
+static bool cluster_prepare(Emulator *emulator, const Function *entry)
 {
     const Tuning *tuning = &entry->tuning;
-    const Launch *launch = machine->launch;
+    const Launch *launch = emulator->launch;
     bool launched = launch->cluster[0] || launch->cluster[1] || launch->cluster[2];
     uint64_t size = 1, blocks = 1;
-    machine->explicit_cluster = launched || tuning->reqnctapercluster_count || tuning->explicitcluster;
+    emulator->explicit_cluster = launched || tuning->reqnctapercluster_count || tuning->explicitcluster;
     for (unsigned i = 0; i < 3; i++) {
         unsigned wanted = i < tuning->reqnctapercluster_count ? tuning->reqnctapercluster[i] : 1;
         unsigned given = launch->cluster[i] ? launch->cluster[i] : 1;
         if (tuning->reqnctapercluster_count && launched && wanted != given)
-            return fault_launch(machine, cluster_place(launch), entry,
+            return fault_launch(emulator, cluster_place(launch), entry,
                                 "the kernel requires .reqnctapercluster %u along %c, but the launch has %u", wanted,
                                 "xyz"[i], given);
-        machine->cluster[i] = tuning->reqnctapercluster_count ? wanted : given;
-        if (!machine->cluster[i] || machine->cluster[i] > MAX_CLUSTER || (size *= machine->cluster[i]) > MAX_CLUSTER)
-            return fault_launch(machine, cluster_place(launch), entry, "a cluster must have 1 to %u block%s",
+        emulator->cluster[i] = tuning->reqnctapercluster_count ? wanted : given;
+        if (!emulator->cluster[i] || emulator->cluster[i] > MAX_CLUSTER || (size *= emulator->cluster[i]) > MAX_CLUSTER)
+            return fault_launch(emulator, cluster_place(launch), entry, "a cluster must have 1 to %u block%s",
                                 MAX_CLUSTER, plural(MAX_CLUSTER));
         /* With .blocksareclusters the grid counts clusters. */
-        if (tuning->blocksareclusters && machine->grid[i] <= UINT32_MAX / machine->cluster[i])
-            machine->grid[i] *= machine->cluster[i];
-        if (machine->grid[i] % machine->cluster[i])
-            return fault_launch(machine, cluster_place(launch), entry,
-                                "%u blocks along %c are not a multiple of the cluster's %u", machine->grid[i], "xyz"[i],
-                                machine -> cluster[i]);
-        blocks *= machine->grid[i];
+        if (tuning->blocksareclusters && emulator->grid[i] <= UINT32_MAX / emulator->cluster[i])
+            emulator->grid[i] *= emulator->cluster[i];
+        if (emulator->grid[i] % emulator->cluster[i])
+            return fault_launch(emulator, cluster_place(launch), entry,
+                                "%u blocks along %c are not a multiple of the cluster's %u", emulator->grid[i],
+                                "xyz"[i], emulator -> cluster[i]);
+        blocks *= emulator->grid[i];
         if (blocks > UINT32_MAX)
-            return fault_launch(machine, cluster_place(launch), entry, "the grid has 2^32 blocks or more");
+            return fault_launch(emulator, cluster_place(launch), entry, "the grid has 2^32 blocks or more");
     }
     if (tuning->maxclusterrank && size > tuning->maxclusterrank)
-        return fault_launch(machine, cluster_place(launch), entry,
+        return fault_launch(emulator, cluster_place(launch), entry,
                             "the kernel allows %u block%s per cluster, but the launch has %llu", tuning->maxclusterrank,
                             plural(tuning->maxclusterrank), (unsigned long long)size);
     return true;
 }
 
-static bool launch_check(Machine *machine, const Function *entry)
+static bool launch_check(Emulator *emulator, const Function *entry)
 {
-    const Launch *launch = machine->launch;
+    const Launch *launch = emulator->launch;
     const Tuning *tuning = &entry->tuning;
     uint64_t threads = 1, blocks = 1;
     for (unsigned i = 0; i < 3; i++) {
-        machine->grid[i] = launch->grid[i] ? launch->grid[i] : 1;
-        machine->block[i] = launch->block[i] ? launch->block[i] : 1;
-        threads *= machine->block[i];
-        blocks *= machine->grid[i];
+        emulator->grid[i] = launch->grid[i] ? launch->grid[i] : 1;
+        emulator->block[i] = launch->block[i] ? launch->block[i] : 1;
+        threads *= emulator->block[i];
+        blocks *= emulator->grid[i];
         if (threads > 1024 || blocks > UINT32_MAX)
-            return fault_launch(machine, launch->places.block, entry,
+            return fault_launch(emulator, launch->places.block, entry,
                                 "more than 1024 threads per block, or 2^32 blocks or more");
     }
-    machine->block_threads = (unsigned)threads;
+    emulator->block_threads = (unsigned)threads;
     if (tuning->reqntid_count)
         for (unsigned i = 0; i < 3; i++) {
             unsigned wanted = i < tuning->reqntid_count ? tuning->reqntid[i] : 1;
-            if (wanted != machine->block[i])
-                return fault_launch(machine, launch->places.block, entry,
+            if (wanted != emulator->block[i])
+                return fault_launch(emulator, launch->places.block, entry,
                                     "the kernel requires .reqntid %u along %c, but the launch has %u", wanted, "xyz"[i],
-                                    machine -> block[i]);
+                                    emulator -> block[i]);
         }
     uint64_t most = 1;
     for (unsigned i = 0; i < tuning->maxntid_count; i++)
         most *= tuning->maxntid[i];
     if (tuning->maxntid_count && threads > most)
-        return fault_launch(machine, launch->places.block, entry,
+        return fault_launch(emulator, launch->places.block, entry,
                             "the kernel allows %llu thread%s per block, but the launch has %u",
-                            (unsigned long long)most, plural(most), machine->block_threads);
-    return cluster_prepare(machine, entry);
+                            (unsigned long long)most, plural(most), emulator->block_threads);
+    return cluster_prepare(emulator, entry);
 }
 
 /* The registers of an SM, all of which one block may have, on every architecture that has setmaxnreg; and how many a
@@ -111,11 +111,11 @@ static unsigned registers_limit(const Tuning *tuning)
 }
 
 /* The most registers that a warp of the launch asks for; 0: none does. */
-static unsigned registers_wanted(const Machine *machine)
+static unsigned registers_wanted(const Emulator *emulator)
 {
     uint64_t most = 0;
-    for (size_t i = 0; i < machine->code_list.count; i++) {
-        const Body *body = machine->code_list.data[i]->body;
+    for (size_t i = 0; i < emulator->code_list.count; i++) {
+        const Body *body = emulator->code_list.data[i]->body;
         for (size_t b = 0; b < body->blocks.count; b++)
             for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
                 if (inst->sync == SYNC_REGISTERS && inst_has(inst, MOD_INC) && inst->operands[0].constant->bits > most)
@@ -127,57 +127,57 @@ static unsigned registers_wanted(const Machine *machine)
 /* The registers of each thread at launch are those that ptxas 13.0 gives: what the directives allow, or as many as a
  * setmaxnreg.inc asks for at most, if that is less; a thread may need more itself, but then none waits in any case.
  * Without a limit, setmaxnreg is ignored. */
-static void registers_prepare(Machine *machine)
+static void registers_prepare(Emulator *emulator)
 {
-    unsigned limit = registers_limit(&machine->entry->body->tuning), wanted = registers_wanted(machine);
+    unsigned limit = registers_limit(&emulator->entry->body->tuning), wanted = registers_wanted(emulator);
     unsigned each = wanted && wanted < limit ? wanted : limit;
-    machine->launch_registers = (unsigned)align_up(each, THREAD_UNIT);
+    emulator->launch_registers = (unsigned)align_up(each, THREAD_UNIT);
 }
 
-bool machine_prepare(Machine *machine)
+bool emulator_prepare(Emulator *emulator)
 {
-    const Function *entry = find_entry(machine->module, machine->launch->kernel);
+    const Function *entry = find_entry(emulator->module, emulator->launch->kernel);
     if (!entry)
-        return fault_launch(machine, machine->launch->places.kernel, NULL, "the module has no kernel %s",
-                            machine->launch->kernel);
-    if (machine->module->address_size == 32) /* generic addresses of the emulator need more than 32 bits */
-        return fault_static(machine, FAULT_UNSUPPORTED, entry, NULL, "addresses of 32 bits (.address_size 32)");
-    if (!launch_check(machine, entry) || !machine_collect(machine, entry) || !memory_prepare(machine))
+        return fault_launch(emulator, emulator->launch->places.kernel, NULL, "the module has no kernel %s",
+                            emulator->launch->kernel);
+    if (emulator->module->address_size == 32) /* generic addresses of the emulator need more than 32 bits */
+        return fault_static(emulator, FAULT_UNSUPPORTED, entry, NULL, "addresses of 32 bits (.address_size 32)");
+    if (!launch_check(emulator, entry) || !emulator_collect(emulator, entry) || !memory_prepare(emulator))
         return false;
-    registers_prepare(machine);
-    shared_layout(machine);
-    if (machine->shared_bytes > UINT32_C(1) << 24)
-        return fault_launch(machine, machine->launch->places.kernel, entry, "more than 16 MiB of shared memory");
-    if (machine->options.check_races) {
-        uint64_t blocks = (uint64_t)machine->grid[0] * machine->grid[1] * machine->grid[2];
-        machine->tick = 1;
-        machine->block_fences = machine_alloc(machine, (size_t)blocks, sizeof *machine->block_fences);
-        epochs_prepare(machine);
+    registers_prepare(emulator);
+    shared_layout(emulator);
+    if (emulator->shared_bytes > UINT32_C(1) << 24)
+        return fault_launch(emulator, emulator->launch->places.kernel, entry, "more than 16 MiB of shared memory");
+    if (emulator->options.check_races) {
+        uint64_t blocks = (uint64_t)emulator->grid[0] * emulator->grid[1] * emulator->grid[2];
+        emulator->tick = 1;
+        emulator->block_fences = emulator_alloc(emulator, (size_t)blocks, sizeof *emulator->block_fences);
+        epochs_prepare(emulator);
     }
-    if (machine->options.count_blocks) {
-        EmulatorResult *result = machine->result;
-        const EmulatorResult *primary = machine->primary ? machine->primary->result : NULL;
-        result->block_count = (uint64_t)machine->grid[0] * machine->grid[1] * machine->grid[2];
+    if (emulator->options.count_blocks) {
+        EmulatorResult *result = emulator->result;
+        const EmulatorResult *primary = emulator->primary ? emulator->primary->result : NULL;
+        result->block_count = (uint64_t)emulator->grid[0] * emulator->grid[1] * emulator->grid[2];
         result->blocks = primary ? primary->blocks
-                                 : machine_alloc(machine, (size_t)result->block_count, sizeof *result->blocks);
+                                 : emulator_alloc(emulator, (size_t)result->block_count, sizeof *result->blocks);
     }
-    for (size_t i = 0; i < machine->code_list.count; i++) {
-        Code *code = machine->code_list.data[i];
-        if (!code_decode(machine, code))
+    for (size_t i = 0; i < emulator->code_list.count; i++) {
+        Code *code = emulator->code_list.data[i];
+        if (!code_decode(emulator, code))
             return false;
-        if (machine->options.count_lines || machine->options.count_instructions)
-            code->costs = machine_alloc(machine, code->ops.count, sizeof *code->costs);
+        if (emulator->options.count_lines || emulator->options.count_instructions)
+            code->costs = emulator_alloc(emulator, code->ops.count, sizeof *code->costs);
     }
     return true;
 }
 
-Machine *machine_new_worker(const Machine *primary)
+Emulator *emulator_new_worker(const Emulator *primary)
 {
-    Machine *machine = machine_new(primary->module, primary->launch, NULL, &primary->options);
-    machine->result = ARENA_NEW(machine->arena, EmulatorResult);
-    machine->primary = primary;
-    machine->next_block = primary->next_block;
-    machine->atomics = primary->atomics;
-    require(machine_prepare(machine));
-    return machine;
+    Emulator *emulator = emulator_new(primary->module, primary->launch, NULL, &primary->options);
+    emulator->result = ARENA_NEW(emulator->arena, EmulatorResult);
+    emulator->primary = primary;
+    emulator->next_block = primary->next_block;
+    emulator->atomics = primary->atomics;
+    require(emulator_prepare(emulator));
+    return emulator;
 }

@@ -26,25 +26,25 @@ static void result_keep(Arena *arena, EmulatorResult *result)
 EmulatorResult *emulator_run(Arena *arena, const Module *module, const Launch *launch, const EmulatorOptions *options)
 {
     EmulatorResult *result = ARENA_NEW(arena, EmulatorResult);
-    Machine *machine = machine_new(module, launch, result, options);
-    bool is_ready = machine_prepare(machine);
-    if (is_ready && parallel_possible(machine) && !parallel_run(machine)) {
-        machine_end(machine);
+    Emulator *emulator = emulator_new(module, launch, result, options);
+    bool is_ready = emulator_prepare(emulator);
+    if (is_ready && parallel_possible(emulator) && !parallel_run(emulator)) {
+        emulator_end(emulator);
         *result = (EmulatorResult){0};
-        machine = machine_new(module, launch, result, options);
-        machine->options.jobs = 1;
-        is_ready = machine_prepare(machine);
+        emulator = emulator_new(module, launch, result, options);
+        emulator->options.jobs = 1;
+        is_ready = emulator_prepare(emulator);
     }
-    if (is_ready && !machine->ran)
-        machine_run(machine);
-    counters_collect(machine);
-    reuse_collect(machine);
-    if (machine->options.count_lines)
-        lines_collect(arena, machine);
-    if (machine->options.count_instructions)
-        instructions_collect(arena, machine);
+    if (is_ready && !emulator->ran)
+        emulator_run_launch(emulator);
+    counters_collect(emulator);
+    reuse_collect(emulator);
+    if (emulator->options.count_lines)
+        lines_collect(arena, emulator);
+    if (emulator->options.count_instructions)
+        instructions_collect(arena, emulator);
     result_keep(arena, result);
-    machine_end(machine);
+    emulator_end(emulator);
     return result;
 }
 
@@ -53,11 +53,11 @@ void emulator_load(const Module *module, const EmulatorDevice *device)
     const Launch launch = {.device = device};
     Arena *arena = arena_new();
     EmulatorResult *result = ARENA_NEW(arena, EmulatorResult);
-    Machine *machine = machine_new(module, &launch, result, NULL);
-    machine->is_loading = true;
+    Emulator *emulator = emulator_new(module, &launch, result, NULL);
+    emulator->is_loading = true;
     result->buffers = ARENA_ARRAY(arena, EmulatorBuffer, MAX_SLOTS);
-    device_prepare(machine);
-    variables_prepare(machine);
-    machine_end(machine);
+    device_prepare(emulator);
+    variables_prepare(emulator);
+    emulator_end(emulator);
     arena_free(arena);
 }

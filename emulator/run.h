@@ -5,19 +5,19 @@
 #include "emulator/decode/decode.h"
 
 /* prepare.c: everything before the first instruction.  False with a fault. */
-bool machine_prepare(Machine *machine);
+bool emulator_prepare(Emulator *emulator);
 /* A prepared machine that shares the global memory of 'primary'. */
-Machine *machine_new_worker(const Machine *primary);
+Emulator *emulator_new_worker(const Emulator *primary);
 
 /* blocks.c */
-bool machine_run(Machine *machine);
+bool emulator_run_launch(Emulator *emulator);
 
 /* waits.c: reports that nothing that runs can change any more; returns false. */
-bool launch_stuck(Machine *machine, Cluster **clusters, unsigned count, uint64_t blocks_left);
+bool launch_stuck(Emulator *emulator, Cluster **clusters, unsigned count, uint64_t blocks_left);
 
 /* parallel.c */
-bool parallel_possible(const Machine *machine);
+bool parallel_possible(const Emulator *emulator);
 /* False, with nothing reported, if the launch must run again on one core. */
-bool parallel_run(Machine *machine);
+bool parallel_run(Emulator *emulator);
 
 #endif

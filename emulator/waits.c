@@ -22,19 +22,19 @@ static const Op *split_op(const Split *split, uint32_t pc)
 }
 
 /* The line of an op of the split's code; 0: unknown. */
-static uint32_t line_of(const Machine *machine, const Split *split, uint32_t pc)
+static uint32_t line_of(const Emulator *emulator, const Split *split, uint32_t pc)
 {
     const Inst *inst = op_instruction(split->frame->code, split_op(split, pc));
-    return inst && machine->module->source ? source_position(machine->module->source, inst->span.begin).line : 0;
+    return inst && emulator->module->source ? source_position(emulator->module->source, inst->span.begin).line : 0;
 }
 
-static void wait_add(Machine *machine, WaitVec *waits, const Warp *warp, const Split *split, const char *place,
+static void wait_add(Emulator *emulator, WaitVec *waits, const Warp *warp, const Split *split, const char *place,
                      uint32_t pc)
 {
     Wait wait = {.place = place, .threads = (unsigned)__builtin_popcount(split->mask)};
     const Inst *inst = op_instruction(split->frame->code, split_op(split, pc));
-    wait.line = line_of(machine, split, pc);
-    wait.source = inst ? loc_place(machine->arena, machine->module, inst->loc) : NULL;
+    wait.line = line_of(emulator, split, pc);
+    wait.source = inst ? loc_place(emulator->arena, emulator->module, inst->loc) : NULL;
     memcpy(wait.block, warp->block->id, sizeof wait.block);
     thread_position(warp, (unsigned)__builtin_ctz(split->mask), wait.thread);
     for (size_t i = 0; i < waits->count; i++)
@@ -42,23 +42,23 @@ static void wait_add(Machine *machine, WaitVec *waits, const Warp *warp, const S
             waits->data[i].threads += wait.threads;
             return;
         }
-    VEC_PUSH(machine->arena, *waits, wait);
+    VEC_PUSH(emulator->arena, *waits, wait);
 }
 
 /* Where the split's loop begins, as far as is known. */
-static uint32_t loop_pc(const Machine *machine, const Split *split)
+static uint32_t loop_pc(const Emulator *emulator, const Split *split)
 {
-    return split->repeats == machine->effects + 1 ? split->loop : split->pc;
+    return split->repeats == emulator->effects + 1 ? split->loop : split->pc;
 }
 
-static void warp_add(Machine *machine, WaitVec *waits, const Warp *warp)
+static void warp_add(Emulator *emulator, WaitVec *waits, const Warp *warp)
 {
     for (unsigned i = 0; i < warp->runnable_count; i++)
-        wait_add(machine, waits, warp, warp->runnable[i], in_loop, loop_pc(machine, warp->runnable[i]));
+        wait_add(emulator, waits, warp, warp->runnable[i], in_loop, loop_pc(emulator, warp->runnable[i]));
     for (unsigned i = 0; i < warp->blocked_count; i++) {
         const Split *split = warp->blocked[i];
         const char *place = split->wait == WAIT_WARP ? at_warp : split->wait == WAIT_POOL ? at_pool : at_barrier;
-        wait_add(machine, waits, warp, split, place, split->pc);
+        wait_add(emulator, waits, warp, split, place, split->pc);
     }
 }
 
@@ -85,15 +85,15 @@ static void waits_print(const WaitVec *waits, size_t without, uint64_t blocks_le
         buf_puts(out, ": no other thread is left");
 }
 
-static bool report(Machine *machine, BlockState *block, Warp *warp, const WaitVec *waits, uint64_t blocks_left)
+static bool report(Emulator *emulator, BlockState *block, Warp *warp, const WaitVec *waits, uint64_t blocks_left)
 {
-    Exec x = {.machine = machine, .block = block, .warp = warp};
+    Exec x = {.emulator = emulator, .block = block, .warp = warp};
     Split *split = warp->runnable[0];
-    uint32_t pc = loop_pc(machine, split);
+    uint32_t pc = loop_pc(emulator, split);
     size_t own = 0;
     Buf others = {0};
     exec_enter(&x, split);
-    while (waits->data[own].place != in_loop || waits->data[own].line != line_of(machine, split, pc))
+    while (waits->data[own].place != in_loop || waits->data[own].line != line_of(emulator, split, pc))
         own++;
     waits_print(waits, own, blocks_left, &others);
     fault_at(&x, split_op(split, pc), (unsigned)__builtin_ctz(split->mask), FAULT_HANG,
@@ -103,7 +103,7 @@ static bool report(Machine *machine, BlockState *block, Warp *warp, const WaitVe
     return false;
 }
 
-bool launch_stuck(Machine *machine, Cluster **clusters, unsigned count, uint64_t blocks_left)
+bool launch_stuck(Emulator *emulator, Cluster **clusters, unsigned count, uint64_t blocks_left)
 {
     WaitVec waits = {0};
     BlockState *first_block = NULL;
@@ -113,12 +113,12 @@ bool launch_stuck(Machine *machine, Cluster **clusters, unsigned count, uint64_t
             BlockState *block = clusters[i]->blocks[k];
             for (unsigned w = 0; w < block->warp_count && block->active; w++) {
                 Warp *warp = &block->warps[w];
-                warp_add(machine, &waits, warp);
+                warp_add(emulator, &waits, warp);
                 if (!first && warp->runnable_count) {
                     first = warp;
                     first_block = block;
                 }
             }
         }
-    return report(machine, first_block, first, &waits, blocks_left);
+    return report(emulator, first_block, first, &waits, blocks_left);
 }

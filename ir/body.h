@@ -26,9 +26,9 @@ struct Block {
     unsigned pred_count;
     VEC(Phi) phis;  /* SSA only */
     VEC(const Pragma *) pragmas; /* printed after the label */
-    bool is_cold;    /* the slow side of a test: where replicas part (opt/coarsen_fast.c), or what is hoped for does not
-                      * hold (opt/version.c) */
-    bool is_never;   /* only a launch that is wrong gets here (opt/check.c) */
+    bool is_cold;    /* the slow side of a test: where replicas part (opt/coarsen/fast.c), or what is hoped for does not
+                      * hold (opt/common/version.c) */
+    bool is_never;   /* only a launch that is wrong gets here (opt/coarsen/check.c) */
     VEC(Name) marks; /* with .target debug: all labels of this place, which sections may name, in the source's order */
 };
 

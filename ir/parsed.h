@@ -40,7 +40,8 @@ typedef VEC(Reg) RegVec;
 
 /* Performance-tuning directives of an entry; 0 or count 0: not given. */
 typedef struct Tuning {
-    unsigned knobs; /* options of the assembler that this form is for, which no directive says: bits of opt/knobs.h */
+    unsigned knobs; /* options of the assembler that this form is for, which no directive says: bits of
+                       opt/registers/moves/knobs.h */
     unsigned maxnreg;
     unsigned maxntid[3], maxntid_count; /* how many numbers were written; those not written are 1 */
     unsigned reqntid[3], reqntid_count;

@@ -4,7 +4,7 @@
 #ifndef PTXOPT_LIBRARY_H
 #define PTXOPT_LIBRARY_H
 
-#include "cli/cli.h"
+#include "engine/engine.h"
 #include "library/ptxopt.h"
 
 /* For a program: options that were read from its command line, and that live as long as the result; messages are

@@ -8,19 +8,19 @@
 
 #include "analysis/analysis.h"
 #include "ir/ir.h"
-#include "machine/machine.h"
 #include "support/support.h"
+#include "target/target.h"
 
 #include "opt/block_size.h"
-#include "opt/cleanup.h"
-#include "opt/coarsen.h"
-#include "opt/estimate.h"
-#include "opt/inline.h"
+#include "opt/coarsen/coarsen.h"
+#include "opt/coarsen/inline.h"
+#include "opt/common/cleanup.h"
 #include "opt/install.h"
 #include "opt/judge.h"
-#include "opt/knobs.h"
 #include "opt/pass.h"
 #include "opt/pipeline.h"
-#include "opt/registers.h"
+#include "opt/registers/moves/knobs.h"
+#include "opt/registers/registers.h"
+#include "opt/registers/search/estimate.h"
 
 #endif

@@ -1,6 +1,6 @@
 #include "opt/pass.h"
 
-#include "opt/inline.h"
+#include "opt/coarsen/inline.h"
 
 /* Works on a copy: if one of the calls has to stay, all do. */
 static bool pass_inline(PassContext *context)
@@ -150,7 +150,7 @@ void pass_dump(const PassContext *context, PassId id, const Body *body, const ch
 
 unsigned pass_blocks_on_sm(const PassContext *context, const Figures *figures, uint64_t dynamic_shared)
 {
-    return machine_occupancy(context->machine, block_size_total(&context->block), figures->registers,
+    return sm_occupancy(context->sm, block_size_total(&context->block), figures->registers,
                              figures->shared + dynamic_shared)
         .blocks;
 }

@@ -5,12 +5,12 @@
 #include <stdio.h>
 
 #include "analysis/analysis.h"
-#include "machine/machine.h"
 #include "opt/block_size.h"
-#include "opt/coarsen.h"
+#include "opt/coarsen/coarsen.h"
+#include "opt/jam/unroll_jam.h"
 #include "opt/judge.h"
-#include "opt/reuse.h"
-#include "opt/unroll_jam.h"
+#include "opt/replicas/reuse.h"
+#include "target/target.h"
 
 typedef enum PassId {
     PASS_INLINE,
@@ -60,7 +60,7 @@ typedef struct PassContext {
     Arena *arena; /* for texts that outlive the passes */
     const PassOptions *options;
     Function *kernel;       /* the input; passes do not change it */
-    const Machine *machine; /* NULL: the architecture is unknown */
+    const SmLimits *sm; /* NULL: the architecture is unknown */
     const Judge *judge;     /* NULL: no assembler */
     BlockSize block;        /* at a launch of 'body' */
     Body *body;             /* owned; replaced by pass_set_body only */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "opt/demands.h"
-#include "opt/knobs.h"
+#include "opt/registers/moves/knobs.h"
 
 /* What the register search may assemble, in assemblies of the kernel, by -O level.  With what is assembled for the
  * report and to check the output, a run at the default takes about 20 times as long as the assembler at most. */
@@ -119,7 +119,7 @@ static const char *search_refusal(const PipelineOptions *options)
 {
     if (!options->judge)
         return "there is no assembler to measure them";
-    if (!options->machine)
+    if (!options->sm)
         return "the limits of the target architecture are unknown";
     return effort_of(options) ? NULL : "-O0 assembles no candidates";
 }
@@ -208,10 +208,10 @@ static void conclude(PassContext *context, const PipelineOptions *options, Kerne
     result->after = measure(options, &form);
 }
 
-const char *kernel_objection(Arena *arena, const KernelResult *result, const Machine *machine, uint64_t dynamic_shared,
+const char *kernel_objection(Arena *arena, const KernelResult *result, const SmLimits *sm, uint64_t dynamic_shared,
                              const Figures *before, const Figures *after)
 {
-    const Residency residency = {.machine = machine,
+    const Residency residency = {.sm = sm,
                                  .block = result->block_before,
                                  .change = kernel_launch_change(result),
                                  .whole_warps = result->contract.whole_warps,
@@ -239,11 +239,11 @@ static const char *coarsening_objection(Arena *arena, const KernelResult *result
     const Judge *judge = options->judge;
     const FunctionForm input = {.function = result->kernel}, form = kernel_form(result);
     Figures before = {0}, after = {0};
-    bool matters = result->coarsening == OUTCOME_DONE && judge && options->machine &&
+    bool matters = result->coarsening == OUTCOME_DONE && judge && options->sm &&
                    (result->legality.waits || demands_find(result->kernel).has_clusters);
     if (!matters || !judge->measure(judge->context, &input, &before) || !judge->measure(judge->context, &form, &after))
         return NULL;
-    return kernel_objection(arena, result, options->machine, request->dynamic_shared, &before, &after);
+    return kernel_objection(arena, result, options->sm, request->dynamic_shared, &before, &after);
 }
 
 /* The kernel without coarsening, after coarsening turned out to be objectionable. */
@@ -318,7 +318,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         .growth = request->growth,
     };
     PassContext context = pass_context_new(arena, &options->passes, kernel, body);
-    context.machine = options->machine;
+    context.sm = options->sm;
     context.judge = options->judge;
     context.block = block;
     context.coarsening = &coarsening;

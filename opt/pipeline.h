@@ -3,7 +3,7 @@
 #define PTXOPT_OPT_PIPELINE_H
 
 #include "opt/pass.h"
-#include "opt/registers.h"
+#include "opt/registers/registers.h"
 
 /* The command line's request for one kernel. */
 typedef struct KernelRequest {
@@ -23,7 +23,7 @@ typedef struct KernelRequest {
     bool registers_named;
     RegistersGoal registers_goal;
     bool registers_spill; /* a fixed target may cost spills */
-    unsigned registers_knobs; /* options of the assembler that may be tried: opt/knobs.h */
+    unsigned registers_knobs; /* options of the assembler that may be tried: opt/registers/moves/knobs.h */
     unsigned target_registers; /* GOAL_COUNT */
     double registers_price;    /* GOAL_FEWEST: percent of the predicted time */
     unsigned block[3]; /* threads of a block at launch; 0: not given */
@@ -32,7 +32,7 @@ typedef struct KernelRequest {
 } KernelRequest;
 
 typedef struct PipelineOptions {
-    const Machine *machine; /* NULL: the architecture is unknown; the register search is then refused */
+    const SmLimits *sm; /* NULL: the architecture is unknown; the register search is then refused */
     const Judge *judge;     /* NULL: no assembler; the register search is then refused */
     bool no_figures;        /* the result's figures before and after are not wanted */
     unsigned level;         /* -O0..-O3 */
@@ -52,7 +52,7 @@ typedef struct KernelResult {
     Outcome coarsening;
     LaunchContract contract; /* coarsening done */
     const char *unadapted;   /* threads merged: what becomes of launches that nobody adapts, in words */
-    bool has_fast_paths;     /* for conditions that replicas agree on (opt/coarsen_fast.c) */
+    bool has_fast_paths;     /* for conditions that replicas agree on (opt/coarsen/fast.c) */
     ReuseList reuse;         /* loads that took a known value; where code is made twice, in one version at least */
     Refusal refusal;         /* coarsening refused */
     Legality legality;       /* coarsening done or refused */
@@ -66,7 +66,7 @@ typedef struct KernelResult {
 /* Why the coarsened form cannot be used, given the bytes of dynamic shared memory of an original block and the
  * assembler's figures for the input and for the form, in the arena: where blocks wait for one another, or form
  * clusters, an SM has to hold as many of them as before.  NULL: it can. */
-const char *kernel_objection(Arena *arena, const KernelResult *result, const Machine *machine, uint64_t dynamic_shared,
+const char *kernel_objection(Arena *arena, const KernelResult *result, const SmLimits *sm, uint64_t dynamic_shared,
                              const Figures *before, const Figures *after);
 /* Whether iterations of some loop were put side by side. */
 bool kernel_is_jammed(const KernelResult *result);

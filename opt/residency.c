@@ -32,12 +32,12 @@ static unsigned exact_after(const LaunchChange *change, const BlockSize *block)
 static ResidencyChange compare(const Residency *residency, const Figures *before, const Figures *after,
                                unsigned threads, unsigned changed)
 {
-    const Machine *machine = residency->machine;
+    const SmLimits *sm = residency->sm;
     uint64_t dynamic = residency->dynamic_shared;
     return (ResidencyChange){
         .threads = threads,
-        .before = machine_occupancy(machine, threads, before->registers, before->shared + dynamic).blocks,
-        .after = machine_occupancy(machine, changed, after->registers,
+        .before = sm_occupancy(sm, threads, before->registers, before->shared + dynamic).blocks,
+        .after = sm_occupancy(sm, changed, after->registers,
                                    after->shared + launch_change_shared(&residency->change, dynamic))
                      .blocks,
     };
@@ -52,7 +52,7 @@ static bool find(const Residency *residency, const Figures *before, const Figure
         *change = compare(residency, before, after, block_size_total(&exact), exact_after(&residency->change, &exact));
         return lost ? change->after < change->before : change->after > change->before;
     }
-    const unsigned warp = residency->machine->warp_size, bound = block_size_total(&residency->block);
+    const unsigned warp = residency->sm->warp_size, bound = block_size_total(&residency->block);
     const unsigned unit = residency->whole_warps ? warp * factor_of(&residency->change) : warp;
     for (unsigned threads = unit; threads <= (bound ? bound : BLOCK_MOST_THREADS); threads += unit) {
         *change = compare(residency, before, after, threads, threads_after(&residency->change, threads));

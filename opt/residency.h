@@ -2,13 +2,13 @@
 #ifndef PTXOPT_OPT_RESIDENCY_H
 #define PTXOPT_OPT_RESIDENCY_H
 
-#include "machine/machine.h"
 #include "opt/block_size.h"
 #include "opt/judge.h"
+#include "target/target.h"
 
 /* The launches that are compared: of the original, and of a form whose launch is changed. */
 typedef struct Residency {
-    const Machine *machine;
+    const SmLimits *sm;
     BlockSize block;         /* of the original */
     LaunchChange change;
     bool whole_warps;        /* the changed launch needs whole warps */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/machine.h"
+#include "target/target.h"
 #include "parser/internal.h"
 
 /* Times 10; PTX ISA, chapter "Release Notes". */

@@ -2,13 +2,13 @@
  * for each other (BSSY, BSYNC, WARPSYNC) does not, since each thread continues with the next instruction. */
 #include "sass/internal.h"
 
-static void mark_leaders(const MachineCode *code, const BranchTable *tables, size_t table_count, bool *leads)
+static void mark_leaders(const SassCode *code, const BranchTable *tables, size_t table_count, bool *leads)
 {
     for (uint32_t f = 0; f < code->function_count; f++)
         if (code->functions[f].count)
             leads[code->functions[f].first] = true;
     for (uint32_t i = 0; i < code->count; i++) {
-        const MachineInstruction *instruction = &code->instructions[i];
+        const SassInstruction *instruction = &code->instructions[i];
         if (instruction->flow == MACHINE_NEXT)
             continue;
         leads[i + 1] = true;
@@ -20,25 +20,25 @@ static void mark_leaders(const MachineCode *code, const BranchTable *tables, siz
             leads[tables[t].targets[i]] = true;
 }
 
-static void cut(Arena *arena, MachineCode *code, const bool *leads)
+static void cut(Arena *arena, SassCode *code, const bool *leads)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < code->count; i++)
         count += leads[i];
-    code->blocks = ARENA_ARRAY(arena, MachineBlock, count);
+    code->blocks = ARENA_ARRAY(arena, SassBlock, count);
     code->block_count = count;
     uint32_t block = MACHINE_NONE, function = 0;
     for (uint32_t i = 0; i < code->count; i++) {
         while (i >= code->functions[function].first + code->functions[function].count)
             function++;
         if (leads[i])
-            code->blocks[++block] = (MachineBlock){.first = i, .function = function, .callee = MACHINE_NONE};
+            code->blocks[++block] = (SassBlock){.first = i, .function = function, .callee = MACHINE_NONE};
         code->blocks[block].count++;
         code->instructions[i].block = block;
     }
 }
 
-static void add_successor(MachineBlock *block, uint32_t successor)
+static void add_successor(SassBlock *block, uint32_t successor)
 {
     for (uint32_t i = 0; i < block->successor_count; i++)
         if (block->successors[i] == successor)
@@ -46,10 +46,10 @@ static void add_successor(MachineBlock *block, uint32_t successor)
     block->successors[block->successor_count++] = successor;
 }
 
-static void link_block(Arena *arena, MachineCode *code, uint32_t b, const BranchTable *table)
+static void link_block(Arena *arena, SassCode *code, uint32_t b, const BranchTable *table)
 {
-    MachineBlock *block = &code->blocks[b];
-    const MachineInstruction *last = &code->instructions[block->first + block->count - 1];
+    SassBlock *block = &code->blocks[b];
+    const SassInstruction *last = &code->instructions[block->first + block->count - 1];
     block->successors = ARENA_ARRAY(arena, uint32_t, 2 + (table ? table->count : 0));
     bool falls = last->flow == MACHINE_NEXT || last->flow == MACHINE_CALL || last->conditional;
     /* Control cannot run from one function into the next. */
@@ -64,7 +64,7 @@ static void link_block(Arena *arena, MachineCode *code, uint32_t b, const Branch
     block->exits = last->flow == MACHINE_EXIT || last->flow == MACHINE_RETURN || block->successor_count == 0;
 }
 
-void machine_blocks(Arena *arena, MachineCode *code, const BranchTable *tables, size_t table_count)
+void sass_blocks(Arena *arena, SassCode *code, const BranchTable *tables, size_t table_count)
 {
     bool *leads = ARENA_ARRAY(arena, bool, code->count + 1);
     mark_leaders(code, tables, table_count, leads);

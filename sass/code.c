@@ -15,8 +15,8 @@ enum { FORMAT_SIZED = 4, ATTRIBUTE_BRANCH_TARGETS = 0x34 };
 
 enum { NOP = 0x118 };
 
-typedef VEC(MachineInstruction) InstructionVec;
-typedef VEC(MachineFunction) FunctionVec;
+typedef VEC(SassInstruction) InstructionVec;
+typedef VEC(SassFunction) FunctionVec;
 typedef VEC(BranchTable) TableVec;
 
 /* A code section whose instructions have been read. */
@@ -95,10 +95,10 @@ static void decode_section(Reader *reader, const Elf_Data *data, Section *sectio
     section->first = (uint32_t)reader->instructions.count;
     section->count = count_instructions(data);
     for (uint32_t i = 0; i < section->count; i++) {
-        MachineInstruction instruction;
+        SassInstruction instruction;
         int64_t destination;
         const unsigned char *bytes = (const unsigned char *)data->d_buf + (size_t)i * MACHINE_BYTES;
-        if (!machine_decode(reader->arch, bytes, i * MACHINE_BYTES, &instruction, &destination))
+        if (!sass_decode(reader->arch, bytes, i * MACHINE_BYTES, &instruction, &destination))
             reader->unknown++;
         if (destination >= 0 && destination % MACHINE_BYTES == 0 && destination / MACHINE_BYTES < section->count)
             instruction.target = section->first + (uint32_t)(destination / MACHINE_BYTES);
@@ -120,7 +120,7 @@ static void add_function(Reader *reader, const char *name, const Section *sectio
     for (size_t i = 0; i < reader->functions.count; i++)
         if (reader->functions.data[i].first == first)
             return;
-    MachineFunction function = {
+    SassFunction function = {
         .name = arena_strndup(reader->arena, name, strlen(name)), .section = section->name, .first = first};
     VEC_PUSH(reader->arena, reader->functions, function);
 }
@@ -156,7 +156,7 @@ static void follow_relocation(Reader *reader, size_t from, uint64_t offset, cons
     if (!callee || !caller || offset / MACHINE_BYTES >= caller->count ||
         symbol->st_value / MACHINE_BYTES >= callee->count)
         return;
-    MachineInstruction *instruction = &reader->instructions.data[caller->first + offset / MACHINE_BYTES];
+    SassInstruction *instruction = &reader->instructions.data[caller->first + offset / MACHINE_BYTES];
     if (instruction->flow == MACHINE_CALL)
         instruction->target = callee->first + (uint32_t)(symbol->st_value / MACHINE_BYTES);
 }
@@ -213,7 +213,7 @@ static void add_inner_function(Reader *reader, const char *name, const GElf_Sym 
 
 static int compare_functions(const void *a, const void *b)
 {
-    uint32_t first = ((const MachineFunction *)a)->first, second = ((const MachineFunction *)b)->first;
+    uint32_t first = ((const SassFunction *)a)->first, second = ((const SassFunction *)b)->first;
     return (first > second) - (first < second);
 }
 
@@ -233,7 +233,7 @@ static void read_functions(Reader *reader)
                 add_inner_function(reader, name, &symbol);
         }
     }
-    qsort(reader->functions.data, reader->functions.count, sizeof(MachineFunction), compare_functions);
+    qsort(reader->functions.data, reader->functions.count, sizeof(SassFunction), compare_functions);
     for (size_t i = 0; i < reader->functions.count; i++) {
         uint32_t end = i + 1 < reader->functions.count ? reader->functions.data[i + 1].first
                                                        : (uint32_t)reader->instructions.count;
@@ -296,7 +296,7 @@ static Arch cubin_arch(Elf *elf)
     return (Arch){.number = header.e_ident[EI_ABIVERSION] >= 8 ? high : low};
 }
 
-static MachineCode *read_kernel(Reader *reader, const char *kernel, const char **error)
+static SassCode *read_kernel(Reader *reader, const char *kernel, const char **error)
 {
     GElf_Shdr header;
     Elf_Scn *section = find_section(reader->elf, arena_printf(reader->arena, TEXT_PREFIX "%s", kernel), &header);
@@ -308,22 +308,22 @@ static MachineCode *read_kernel(Reader *reader, const char *kernel, const char *
     read_functions(reader);
     for (size_t i = 0; i < reader->sections.count; i++)
         read_attributes(reader, &reader->sections.data[i]);
-    MachineCode *code = ARENA_NEW(reader->arena, MachineCode);
-    *code = (MachineCode){.arch = reader->arch,
+    SassCode *code = ARENA_NEW(reader->arena, SassCode);
+    *code = (SassCode){.arch = reader->arch,
                           .instructions = reader->instructions.data,
                           .count = (uint32_t)reader->instructions.count,
                           .functions = reader->functions.data,
                           .function_count = (uint32_t)reader->functions.count,
                           .unknown = reader->unknown};
-    machine_blocks(reader->arena, code, reader->tables.data, reader->tables.count);
+    sass_blocks(reader->arena, code, reader->tables.data, reader->tables.count);
     return code;
 }
 
-MachineCode *machine_code_read(Arena *arena, const void *cubin, size_t size, const char *kernel, const char **error)
+SassCode *sass_code_read(Arena *arena, const void *cubin, size_t size, const char *kernel, const char **error)
 {
     *error = NULL;
     Reader reader = {.arena = arena, .elf = open_elf(arena, cubin, size)};
-    MachineCode *code = NULL;
+    SassCode *code = NULL;
     if (!reader.elf || elf_getshdrstrndx(reader.elf, &reader.names) != 0) {
         *error = "the cubin is not an ELF file";
     } else {

@@ -23,7 +23,7 @@ static const OpcodeRow rows[] = {
 #undef OPCODE
 };
 
-const char *machine_class_name(MachineClass class)
+const char *sass_class_name(SassClass class)
 {
     static const char *const names[MACHINE_CLASS_COUNT] = {
         [MACHINE_FP32] = "fp32",         [MACHINE_INTEGER] = "integer", [MACHINE_FP16] = "fp16",
@@ -54,14 +54,14 @@ static const OpcodeRow *find_row(Arch arch, unsigned code, unsigned form)
     return NULL;
 }
 
-static void take_row(MachineInstruction *instruction, const OpcodeRow *row)
+static void take_row(SassInstruction *instruction, const OpcodeRow *row)
 {
     instruction->mnemonic = row->name;
     instruction->class = row->class;
     instruction->flow = row->flow;
 }
 
-bool machine_name_lookup(const char *name, size_t length, MachineInstruction *instruction)
+bool sass_name_lookup(const char *name, size_t length, SassInstruction *instruction)
 {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         if (strlen(rows[i].name) == length && strncmp(rows[i].name, name, length) == 0) {
@@ -96,7 +96,7 @@ static int64_t displacement(Arch arch, const uint64_t words[2])
 }
 
 /* How many bytes a thread moves, by the access's size field. */
-static uint8_t access_bytes(const MachineInstruction *instruction, const uint64_t words[2])
+static uint8_t access_bytes(const SassInstruction *instruction, const uint64_t words[2])
 {
     static const char *const plain[] = {"LD", "LDG", "LDC", "LDL", "LDS", "ST", "STG", "STL", "STS"};
     static const uint8_t sizes[8] = {1, 1, 2, 2, 4, 8, 16, 32};
@@ -107,7 +107,7 @@ static uint8_t access_bytes(const MachineInstruction *instruction, const uint64_
 }
 
 /* Whether a branch, exit or return may continue with the next instruction. */
-static bool is_conditional(const MachineInstruction *instruction, const uint64_t words[2])
+static bool is_conditional(const SassInstruction *instruction, const uint64_t words[2])
 {
     if (instruction->guard != NO_PREDICATE || instruction->guard_inverted)
         return true;
@@ -120,14 +120,14 @@ static bool is_conditional(const MachineInstruction *instruction, const uint64_t
     return instruction->flow == MACHINE_BRANCH && (bits(words, 32, 2) >= 2 || instruction->code >> 9 == FORM_UNIFORM);
 }
 
-bool machine_decode(Arch arch, const unsigned char *bytes, uint32_t address, MachineInstruction *instruction,
+bool sass_decode(Arch arch, const unsigned char *bytes, uint32_t address, SassInstruction *instruction,
                     int64_t *destination)
 {
     uint64_t words[2];
     memcpy(words, bytes, sizeof words);
     unsigned code = (unsigned)bits(words, 0, 9), form = (unsigned)bits(words, 9, 3);
     const OpcodeRow *row = find_row(arch, code, form);
-    *instruction = (MachineInstruction){
+    *instruction = (SassInstruction){
         .mnemonic = "?",
         .class = MACHINE_OTHER,
         .flow = MACHINE_NEXT,

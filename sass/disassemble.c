@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The line's instruction; NULL if it has none, or one of another section. */
-static MachineInstruction *line_instruction(MachineCode *code, const MachineFunction *function, const char *line,
+static SassInstruction *line_instruction(SassCode *code, const SassFunction *function, const char *line,
                                             const char **text)
 {
     line += strspn(line, " \t");
@@ -22,21 +22,21 @@ static MachineInstruction *line_instruction(MachineCode *code, const MachineFunc
 }
 
 /* The mnemonic in "@!P0 IMAD.WIDE R2, ...": the longest name of the table that it begins with. */
-static void name_unknown(MachineCode *code, MachineInstruction *instruction)
+static void name_unknown(SassCode *code, SassInstruction *instruction)
 {
     const char *text = instruction->text;
     if (*text == '@')
         text += strcspn(text, " ") + 1;
     size_t length = strcspn(text, " .");
-    if (!machine_name_lookup(text, length, instruction))
+    if (!sass_name_lookup(text, length, instruction))
         return;
     code->unknown--;
 }
 
-static void take_line(Arena *arena, MachineCode *code, const MachineFunction *function, const char *line)
+static void take_line(Arena *arena, SassCode *code, const SassFunction *function, const char *line)
 {
     const char *text;
-    MachineInstruction *instruction = line_instruction(code, function, line, &text);
+    SassInstruction *instruction = line_instruction(code, function, line, &text);
     if (!instruction)
         return;
     instruction->text = arena_strndup(arena, text, strcspn(text, ";\n"));
@@ -51,7 +51,7 @@ static void take_line(Arena *arena, MachineCode *code, const MachineFunction *fu
 }
 
 /* The first function of the section that a line names; NULL if it is not among the code. */
-static const MachineFunction *find_section(const MachineCode *code, const char *name)
+static const SassFunction *find_section(const SassCode *code, const char *name)
 {
     size_t length = strcspn(name, ",\n");
     for (uint32_t f = 0; f < code->function_count; f++)
@@ -60,14 +60,14 @@ static const MachineFunction *find_section(const MachineCode *code, const char *
     return NULL;
 }
 
-const char *machine_code_disassemble(Arena *arena, MachineCode *code, const Disassembler *disassembler,
+const char *sass_code_disassemble(Arena *arena, SassCode *code, const Disassembler *disassembler,
                                      const void *cubin, size_t size, bool live_registers)
 {
     static const char section[] = "\t.section\t";
     const char *const options[] = {"-c", live_registers ? "-lrm" : NULL, "count", NULL};
     Buf printed = {0};
     const char *message = disassembler_run(disassembler, arena, cubin, size, options, &printed);
-    const MachineFunction *function = NULL;
+    const SassFunction *function = NULL;
     for (const char *line = buf_text(&printed); !message && *line;) {
         if (strncmp(line, section, sizeof section - 1) == 0)
             function = find_section(code, line + sizeof section - 1);

@@ -47,7 +47,7 @@ static double class_weight(unsigned class)
 
 /* How much of one execution of the PTX instruction a machine instruction does: a wide access may become several. If the
  * machine instruction accesses more, it serves several PTX instructions, or several executions of one: 2. */
-static double part_of(const MachineInstruction *machine, const Inst *inst)
+static double part_of(const SassInstruction *machine, const Inst *inst)
 {
     Access access;
     if (!machine->bytes || !inst_access(inst, &access) || !access.bytes || machine->class == MACHINE_CONSTANT)
@@ -56,7 +56,7 @@ static double part_of(const MachineInstruction *machine, const Inst *inst)
 }
 
 /* The statement through one opcode, of the copies [0, count). */
-static Evidence evidence_through(Arena *arena, const MachineMap *map, const Copy *copies, size_t count,
+static Evidence evidence_through(Arena *arena, const SassMap *map, const Copy *copies, size_t count,
                                  const PtxExecution *executions)
 {
     const Inst *inst = map->lines.insts[copies->ptx];
@@ -66,7 +66,7 @@ static Evidence evidence_through(Arena *arena, const MachineMap *map, const Copy
     unsigned most = 0, here = 0;
     bool unclear = false;
     for (size_t i = 0; i < count; i++) {
-        const MachineInstruction *machine = &map->code->instructions[copies[i].instruction];
+        const SassInstruction *machine = &map->code->instructions[copies[i].instruction];
         if (!evidence.share_count || evidence.shares[evidence.share_count - 1].block != copies[i].block) {
             evidence.shares[evidence.share_count++] = (Share){copies[i].block, 0};
             here = 0;
@@ -102,7 +102,7 @@ static bool says_more(const Evidence *a, const Evidence *b)
     return most_copies(a) < most_copies(b);
 }
 
-bool is_spill(const MachineInstruction *machine, const Inst *inst)
+bool is_spill(const SassInstruction *machine, const Inst *inst)
 {
     Space space = machine->class == MACHINE_LOCAL ? SPACE_LOCAL : SPACE_SHARED;
     if ((machine->class != MACHINE_LOCAL && machine->class != MACHINE_SHARED) || !machine->bytes)
@@ -116,7 +116,7 @@ bool is_spill(const MachineInstruction *machine, const Inst *inst)
 /* A spill says nothing about the instruction that it spills for, nor does what the assembler adds: to a branch a vote
  * on whether the warp has diverged, and anywhere what makes diverged threads wait for each other (BSSY, BSYNC) and
  * branches of its own. */
-bool is_evidence(const MachineInstruction *machine, const Inst *inst)
+bool is_evidence(const SassInstruction *machine, const Inst *inst)
 {
     bool is_control = (inst->effects & EFFECT_CONTROL) != 0;
     if (is_spill(machine, inst))
@@ -175,14 +175,14 @@ static void outvote(Evidence *evidence, size_t count)
             evidence[i].weight *= is_strong(&evidence[i]) ? 0.02 : 0;
 }
 
-static Copy *find_copies(Arena *arena, const MachineMap *map, const PtxExecution *executions, const bool *reached,
+static Copy *find_copies(Arena *arena, const SassMap *map, const PtxExecution *executions, const bool *reached,
                          size_t *count)
 {
-    const MachineCode *code = map->code;
+    const SassCode *code = map->code;
     Copy *copies = ARENA_ARRAY(arena, Copy, code->count + 1);
     *count = 0;
     for (uint32_t i = 0; i < code->count; i++) {
-        const MachineInstruction *machine = &code->instructions[i];
+        const SassInstruction *machine = &code->instructions[i];
         if (machine->ptx != MACHINE_NONE && reached[machine->block] && executions[machine->ptx].known &&
             is_evidence(machine, map->lines.insts[machine->ptx]))
             copies[(*count)++] = (Copy){machine->ptx, machine->block, i, machine->code & 0x1ff};
@@ -191,7 +191,7 @@ static Copy *find_copies(Arena *arena, const MachineMap *map, const PtxExecution
     return copies;
 }
 
-EvidenceVec evidence_collect(Arena *arena, const MachineMap *map, const PtxExecution *executions,
+EvidenceVec evidence_collect(Arena *arena, const SassMap *map, const PtxExecution *executions,
                              const bool *reached)
 {
     size_t count;

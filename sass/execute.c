@@ -20,12 +20,12 @@
 
 typedef struct Flow {
     Arena *arena;
-    const MachineMap *map;
-    const MachineCode *code;
+    const SassMap *map;
+    const SassCode *code;
     const PtxExecution *executions;
     PtxExecution start;
     EvidenceVec evidence;
-    MachineLoops loops;
+    SassLoops loops;
     PtxLoops ptx_loops;
     double *estimates; /* of each block's threads, from evidence of its own; -1: none */
     double unit;       /* the largest count: the program computes in multiples of it */
@@ -104,7 +104,7 @@ static bool is_whole(double trips)
 }
 
 /* Whether the block is in a function that comes from no PTX, such as the slow path of a division. */
-static bool is_helper(const MachineCode *code, uint32_t block)
+static bool is_helper(const SassCode *code, uint32_t block)
 {
     static const char prefix[] = HELPER_PREFIX;
     return strncmp(code->functions[code->blocks[block].function].name, prefix, sizeof prefix - 1) == 0;
@@ -114,7 +114,7 @@ static bool is_helper(const MachineCode *code, uint32_t block)
  * loop makes trips is hardly executed at all, nor is a slow path. */
 static double *find_costs(const Flow *flow)
 {
-    const MachineCode *code = flow->code;
+    const SassCode *code = flow->code;
     double *costs = ARENA_ARRAY(flow->arena, double, code->block_count + 1);
     for (uint32_t b = 0; b < code->block_count; b++) {
         bool slow_path = code->blocks[b].callee != MACHINE_NONE && is_helper(code, code->blocks[b].callee);
@@ -138,7 +138,7 @@ static double *find_costs(const Flow *flow)
 /* A variable for each way out of each block: its successors, and the end of the thread or function. */
 static void add_edges(Flow *flow)
 {
-    const MachineCode *code = flow->code;
+    const SassCode *code = flow->code;
     const double *costs = find_costs(flow);
     flow->first_out = ARENA_ARRAY(flow->arena, uint32_t, code->block_count + 1);
     flow->outs = ARENA_ARRAY(flow->arena, uint32_t, code->block_count + 1);
@@ -162,7 +162,7 @@ static uint32_t add_row(Flow *flow, double value, double below, double above)
 /* What enters each block leaves it. 'force' is a cost that outweighs all evidence on a block. */
 static void add_conservation(Flow *flow, double force)
 {
-    const MachineCode *code = flow->code;
+    const SassCode *code = flow->code;
     uint32_t *row = ARENA_ARRAY(flow->arena, uint32_t, code->block_count + 1);
     bool *called = ARENA_ARRAY(flow->arena, bool, code->block_count + 1);
     for (uint32_t b = 0; b < code->block_count; b++) {
@@ -170,7 +170,7 @@ static void add_conservation(Flow *flow, double force)
         add_block(flow, row[b], b, 1);
     }
     for (uint32_t b = 0; b < code->block_count; b++) {
-        const MachineBlock *block = &code->blocks[b];
+        const SassBlock *block = &code->blocks[b];
         for (uint32_t i = 0; i < block->successor_count; i++)
             program_term(&flow->program, row[block->successors[i]], flow->first_out[b] + i, -1);
         if (block->callee != MACHINE_NONE) {
@@ -234,7 +234,7 @@ static uint32_t *match_loops(const Flow *flow)
         if (evidence->weight < 2)
             continue;
         for (uint32_t s = 0; s < evidence->share_count; s++) {
-            for (uint32_t h = machine_loop_of(&flow->loops, evidence->shares[s].block); h != MACHINE_NONE;
+            for (uint32_t h = sass_loop_of(&flow->loops, evidence->shares[s].block); h != MACHINE_NONE;
                  h = flow->loops.around[h]) {
                 uint32_t loop = matched[h] ? match[h] : ptx->innermost[evidence->ptx];
                 while (loop != MACHINE_NONE && !ptx_loop_contains(ptx, loop, evidence->ptx))
@@ -262,7 +262,7 @@ static LoopCopies *count_copies(const Flow *flow, const uint32_t *match)
     for (size_t i = 0; i < flow->evidence.count; i++) {
         const Evidence *evidence = &flow->evidence.data[i];
         for (uint32_t s = 0; s < evidence->share_count && evidence->weight >= 2; s++) {
-            uint32_t b = evidence->shares[s].block, h = machine_loop_of(&flow->loops, b);
+            uint32_t b = evidence->shares[s].block, h = sass_loop_of(&flow->loops, b);
             if (h == MACHINE_NONE || match[h] != flow->ptx_loops.innermost[evidence->ptx])
                 continue;
             copies[b].most = fmax(copies[b].most, evidence->shares[s].copies);
@@ -296,12 +296,12 @@ static TripLimit trip_limit(double trips, LoopCopies copies)
 /* The limits, by header: the lowest of the loop's blocks. */
 static TripLimit *find_limits(const Flow *flow)
 {
-    const MachineCode *code = flow->code;
+    const SassCode *code = flow->code;
     uint32_t *match = match_loops(flow);
     LoopCopies *copies = count_copies(flow, match);
     TripLimit *limits = ARENA_ARRAY(flow->arena, TripLimit, code->block_count + 1);
     for (uint32_t b = 0; b < code->block_count; b++) {
-        uint32_t h = machine_loop_of(&flow->loops, b);
+        uint32_t h = sass_loop_of(&flow->loops, b);
         if (h == MACHINE_NONE || match[h] == MACHINE_NONE)
             continue;
         TripLimit limit = trip_limit(flow->ptx_loops.loops[match[h]].trips, copies[b]);
@@ -318,9 +318,9 @@ static void limit_trips(Flow *flow, uint32_t header, double trips, double cost)
     add_block(flow, row, header, 1);
     for (uint32_t i = flow->loops.first_in[header]; i < flow->loops.first_in[header + 1]; i++) {
         uint32_t from = flow->loops.in[i];
-        const MachineBlock *block = &flow->code->blocks[from];
+        const SassBlock *block = &flow->code->blocks[from];
         for (uint32_t k = 0; k < block->successor_count; k++)
-            if (block->successors[k] == header && !machine_loop_contains(&flow->loops, header, from) && trips > 0)
+            if (block->successors[k] == header && !sass_loop_contains(&flow->loops, header, from) && trips > 0)
                 program_term(&flow->program, row, flow->first_out[from] + k, -trips);
     }
 }
@@ -340,14 +340,14 @@ static void add_trip_limits(Flow *flow, double force)
  * rather than passed by, but not more often than the PTX that is in them. */
 static void prefer_passing(Flow *flow)
 {
-    const MachineCode *code = flow->code;
+    const SassCode *code = flow->code;
     bool *spoken_for = ARENA_ARRAY(flow->arena, bool, code->block_count + 1);
     double *most = ARENA_ARRAY(flow->arena, double, code->block_count + 1);
     for (size_t i = 0; i < flow->evidence.count; i++)
         for (uint32_t s = 0; flow->evidence.data[i].weight > 0 && s < flow->evidence.data[i].share_count; s++)
             spoken_for[flow->evidence.data[i].shares[s].block] = true;
     for (uint32_t i = 0; i < code->count; i++) {
-        const MachineInstruction *machine = &code->instructions[i];
+        const SassInstruction *machine = &code->instructions[i];
         if (machine->ptx != MACHINE_NONE && machine->class != MACHINE_CONTROL &&
             is_evidence(machine, flow->map->lines.insts[machine->ptx]))
             most[machine->block] = fmax(most[machine->block], flow->executions[machine->ptx].threads);
@@ -378,7 +378,7 @@ static void solve_threads(Flow *flow, double *threads)
 /* Active threads per warp in the PTX that a block comes from; the median over its instructions by weight. */
 static double *find_activity(Flow *flow)
 {
-    const MachineCode *code = flow->code;
+    const SassCode *code = flow->code;
     WeightedVec *values = ARENA_ARRAY(flow->arena, WeightedVec, code->block_count + 1);
     for (size_t i = 0; i < flow->evidence.count; i++) {
         const Evidence *evidence = &flow->evidence.data[i];
@@ -408,10 +408,10 @@ static bool is_nearer(const double *threads, const double *activity, uint32_t bl
  * what most threads pass by, only some lanes of a warp execute. The others take that of the kernel's start. */
 static void spread_activity(const Flow *flow, const double *threads, double *activity)
 {
-    const MachineCode *code = flow->code;
+    const SassCode *code = flow->code;
     for (unsigned round = 0; round < 8; round++) {
         for (uint32_t b = code->block_count; b-- > 0;) {
-            const MachineBlock *block = &code->blocks[b];
+            const SassBlock *block = &code->blocks[b];
             uint32_t best = MACHINE_NONE;
             if (activity[b] > 0 || !(threads[b] > 0))
                 continue;
@@ -431,15 +431,15 @@ static void spread_activity(const Flow *flow, const double *threads, double *act
             activity[b] = start;
 }
 
-static void add_totals(const Flow *flow, MachineExecutions *result)
+static void add_totals(const Flow *flow, SassExecutions *result)
 {
-    const MachineCode *code = flow->code;
+    const SassCode *code = flow->code;
     for (uint32_t i = 0; i < code->count; i++) {
-        const MachineInstruction *instruction = &code->instructions[i];
+        const SassInstruction *instruction = &code->instructions[i];
         double warps = result->block_warps[instruction->block];
-        const MachineBlock *block = &code->blocks[instruction->block];
+        const SassBlock *block = &code->blocks[instruction->block];
         result->total += warps;
-        if (block->function != 0 || machine_loop_of(&flow->loops, instruction->block) != MACHINE_NONE)
+        if (block->function != 0 || sass_loop_of(&flow->loops, instruction->block) != MACHINE_NONE)
             result->looped += warps;
         result->by_class[instruction->class] += warps;
         const Inst *inst = instruction->ptx == MACHINE_NONE ? NULL : flow->map->lines.insts[instruction->ptx];
@@ -455,7 +455,7 @@ static void add_totals(const Flow *flow, MachineExecutions *result)
 }
 
 /* How far the result is from what the evidence says, and how much of the result rests on evidence. */
-static void rate(const Flow *flow, MachineExecutions *result)
+static void rate(const Flow *flow, SassExecutions *result)
 {
     double deviation = 0, whole = 0, known = 0;
     bool *has_evidence = ARENA_ARRAY(flow->arena, bool, flow->code->block_count + 1);
@@ -477,9 +477,9 @@ static void rate(const Flow *flow, MachineExecutions *result)
     result->evidence = result->total > 0 ? known / result->total : 0;
 }
 
-MachineExecutions *machine_execute(Arena *arena, const MachineMap *map, const PtxCount *counts, size_t count)
+SassExecutions *sass_execute(Arena *arena, const SassMap *map, const PtxCount *counts, size_t count)
 {
-    MachineExecutions *result = ARENA_NEW(arena, MachineExecutions);
+    SassExecutions *result = ARENA_NEW(arena, SassExecutions);
     Flow flow = {.arena = arena, .map = map, .code = map->code, .program = {.arena = arena}};
     result->block_warps = ARENA_ARRAY(arena, double, map->code->block_count + 1);
     result->block_threads = ARENA_ARRAY(arena, double, map->code->block_count + 1);
@@ -487,7 +487,7 @@ MachineExecutions *machine_execute(Arena *arena, const MachineMap *map, const Pt
     result->warps = flow.start.warps;
     if (!map->mapped || !(flow.start.threads > 0))
         return result;
-    flow.loops = machine_loops(arena, map->code);
+    flow.loops = sass_loops(arena, map->code);
     flow.ptx_loops = ptx_loops(arena, &map->lines, flow.executions);
     flow.evidence = evidence_collect(arena, map, flow.executions, flow.loops.reached);
     flow.unit = flow.start.threads;

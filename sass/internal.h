@@ -16,10 +16,10 @@ enum { MACHINE_BYTES = 16, NO_PREDICATE = 7, NO_SCOREBOARD = 7 };
 
 /* Decodes 16 bytes at 'address'. Fills everything but block, target, ptx and what nvdisasm tells. *destination is the
  * address where a direct branch or call leads; INT64_MAX if it is neither. False if the opcode is not in the table. */
-bool machine_decode(Arch arch, const unsigned char *bytes, uint32_t address, MachineInstruction *instruction,
+bool sass_decode(Arch arch, const unsigned char *bytes, uint32_t address, SassInstruction *instruction,
                     int64_t *destination);
 /* Class, flow and name of an opcode by what nvdisasm calls it. False if no row has that name. */
-bool machine_name_lookup(const char *name, size_t length, MachineInstruction *instruction);
+bool sass_name_lookup(const char *name, size_t length, SassInstruction *instruction);
 
 /* blocks.c */
 
@@ -31,13 +31,13 @@ typedef struct BranchTable {
 } BranchTable;
 
 /* Divides the instructions of the functions into blocks and links these. */
-void machine_blocks(Arena *arena, MachineCode *code, const BranchTable *tables, size_t table_count);
+void sass_blocks(Arena *arena, SassCode *code, const BranchTable *tables, size_t table_count);
 
 /* line_table.c */
 
 /* Sets the 'ptx' of the instructions from the line table of a cubin with the same code, made from ptx_numbered() text
  * of 'line_count' instructions. NULL when done, else a message in the arena. */
-const char *line_table_read(Arena *arena, const void *cubin, size_t size, MachineCode *code, uint32_t line_count);
+const char *line_table_read(Arena *arena, const void *cubin, size_t size, SassCode *code, uint32_t line_count);
 /* The name of the file that the numbered copy says it comes from. */
 #define NUMBERED_FILE "ptxopt-numbered"
 
@@ -64,19 +64,19 @@ PtxExecution *ptx_executions(Arena *arena, const PtxLines *lines, const Function
 /* loops.c */
 
 /* Which loops the blocks of machine code are in. Only what is reachable is in any. */
-typedef struct MachineLoops {
+typedef struct SassLoops {
     bool *reached;    /* from the kernel's entry, or from a function's */
     bool *is_header;  /* of a loop */
     uint32_t *around; /* the header of the innermost loop around a block, or of the next loop around a header's;
                          MACHINE_NONE: there is none */
     uint32_t *first_in, *in; /* predecessors of block b: in[first_in[b]] to in[first_in[b + 1] - 1] */
-} MachineLoops;
+} SassLoops;
 
-MachineLoops machine_loops(Arena *arena, const MachineCode *code);
+SassLoops sass_loops(Arena *arena, const SassCode *code);
 /* The header of the innermost loop that a block is in, which may be the block itself; MACHINE_NONE: in none. */
-uint32_t machine_loop_of(const MachineLoops *loops, uint32_t block);
+uint32_t sass_loop_of(const SassLoops *loops, uint32_t block);
 /* Whether the block is in the loop of that header, or in a loop inside it. */
-bool machine_loop_contains(const MachineLoops *loops, uint32_t header, uint32_t block);
+bool sass_loop_contains(const SassLoops *loops, uint32_t header, uint32_t block);
 
 /* ptx_loops.c */
 
@@ -119,12 +119,12 @@ typedef VEC(Evidence) EvidenceVec;
 /* 'reached' says which blocks can be executed at all. */
 /* Whether a machine instruction stores or loads a register in local or shared memory, which the PTX instruction that it
  * comes from, if any (NULL: none), does not access. */
-bool is_spill(const MachineInstruction *machine, const Inst *inst);
+bool is_spill(const SassInstruction *machine, const Inst *inst);
 /* Whether a machine instruction says anything about the PTX instruction that it comes from. */
-bool is_evidence(const MachineInstruction *machine, const Inst *inst);
+bool is_evidence(const SassInstruction *machine, const Inst *inst);
 /* Orders by shares: 0 if both name the same blocks with as many copies in each. */
 int shares_compare(const Evidence *a, const Evidence *b);
-EvidenceVec evidence_collect(Arena *arena, const MachineMap *map, const PtxExecution *executions,
+EvidenceVec evidence_collect(Arena *arena, const SassMap *map, const PtxExecution *executions,
                              const bool *reached);
 
 /* program.c: linear programs. */

@@ -80,7 +80,7 @@ typedef struct Place {
 } Place;
 
 /* The sections of the code, whose addresses are their offsets in the file. */
-static Place *find_places(Arena *arena, Elf *elf, const MachineCode *code, size_t *count)
+static Place *find_places(Arena *arena, Elf *elf, const SassCode *code, size_t *count)
 {
     size_t names;
     Place *places = ARENA_ARRAY(arena, Place, code->function_count);
@@ -104,7 +104,7 @@ static Place *find_places(Arena *arena, Elf *elf, const MachineCode *code, size_
 }
 
 /* Gives the instructions of [begin, end) that line. */
-static void set_lines(MachineCode *code, const Place *places, size_t place_count, uint64_t begin, uint64_t end,
+static void set_lines(SassCode *code, const Place *places, size_t place_count, uint64_t begin, uint64_t end,
                       uint32_t ptx)
 {
     for (size_t p = 0; p < place_count; p++) {
@@ -119,7 +119,7 @@ static void set_lines(MachineCode *code, const Place *places, size_t place_count
     }
 }
 
-static void read_table(MachineCode *code, const Place *places, size_t place_count, Dwarf_Lines *lines, size_t count,
+static void read_table(SassCode *code, const Place *places, size_t place_count, Dwarf_Lines *lines, size_t count,
                        uint32_t line_count)
 {
     for (size_t i = 0; i + 1 < count; i++) {
@@ -140,18 +140,18 @@ static void read_table(MachineCode *code, const Place *places, size_t place_coun
 
 /* Helpers of the assembler, such as divisions, come from no PTX: what the table says of them continues the function
  * before. */
-static void forget_helpers(MachineCode *code)
+static void forget_helpers(SassCode *code)
 {
     static const char prefix[] = HELPER_PREFIX;
     for (uint32_t f = 0; f < code->function_count; f++) {
-        const MachineFunction *function = &code->functions[f];
+        const SassFunction *function = &code->functions[f];
         if (strncmp(function->name, prefix, sizeof prefix - 1) == 0)
             for (uint32_t i = 0; i < function->count; i++)
                 code->instructions[function->first + i].ptx = MACHINE_NONE;
     }
 }
 
-const char *line_table_read(Arena *arena, const void *cubin, size_t size, MachineCode *code, uint32_t line_count)
+const char *line_table_read(Arena *arena, const void *cubin, size_t size, SassCode *code, uint32_t line_count)
 {
     char *copy = arena_alloc(arena, size);
     memcpy(copy, cubin, size);

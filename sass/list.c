@@ -2,7 +2,7 @@
 #include "sass/internal.h"
 
 /* "wait 0,3" of the scoreboards in the mask; nothing for none. */
-static void print_control(const MachineInstruction *instruction, Buf *out)
+static void print_control(const SassInstruction *instruction, Buf *out)
 {
     char wait[7] = "------";
     for (unsigned i = 0; i < 6; i++)
@@ -15,15 +15,15 @@ static void print_control(const MachineInstruction *instruction, Buf *out)
 }
 
 /* Whether nvdisasm was asked for live registers: one at least is live at the first instruction of every kernel. */
-static bool has_live_registers(const MachineCode *code)
+static bool has_live_registers(const SassCode *code)
 {
     return code->count && code->instructions[0].live;
 }
 
-static void print_instruction(const MachineMap *map, uint32_t index, double executions, Buf *out)
+static void print_instruction(const SassMap *map, uint32_t index, double executions, Buf *out)
 {
-    const MachineCode *code = map->code;
-    const MachineInstruction *instruction = &code->instructions[index];
+    const SassCode *code = map->code;
+    const SassInstruction *instruction = &code->instructions[index];
     uint32_t line = 0;
     if (instruction->ptx != MACHINE_NONE)
         line = source_position(map->source, map->lines.insts[instruction->ptx]->span.begin).line;
@@ -32,7 +32,7 @@ static void print_instruction(const MachineMap *map, uint32_t index, double exec
         buf_printf(out, " %6u", line);
     else
         buf_puts(out, "      -");
-    buf_printf(out, " %-8s", machine_class_name(instruction->class));
+    buf_printf(out, " %-8s", sass_class_name(instruction->class));
     print_control(instruction, out);
     if (has_live_registers(code))
         buf_printf(out, "%8u", instruction->live);
@@ -51,13 +51,13 @@ static void print_instruction(const MachineMap *map, uint32_t index, double exec
     buf_putc(out, '\n');
 }
 
-void machine_list(const MachineMap *map, const MachineExecutions *executions, Buf *out)
+void sass_list(const SassMap *map, const SassExecutions *executions, Buf *out)
 {
-    const MachineCode *code = map->code;
+    const SassCode *code = map->code;
     buf_printf(out, " address     executions   line class    wait   rw y stall%s instruction\n",
                has_live_registers(code) ? " live" : "");
     for (uint32_t b = 0; b < code->block_count; b++) {
-        const MachineBlock *block = &code->blocks[b];
+        const SassBlock *block = &code->blocks[b];
         if (code->functions[block->function].first == block->first)
             buf_printf(out, "%s:\n", code->functions[block->function].name);
         else

@@ -4,7 +4,7 @@
 
 /* Depth-first numbering of the blocks, and immediate dominators. */
 typedef struct Graph {
-    const MachineCode *code;
+    const SassCode *code;
     uint32_t *order; /* reachable blocks in reverse postorder */
     uint32_t count;
     uint32_t *number; /* of each block in it; MACHINE_NONE: not reachable */
@@ -20,7 +20,7 @@ static void walk(Graph *graph, uint32_t root, uint32_t *stack, uint32_t *next, b
     seen[root] = true;
     while (depth) {
         uint32_t block = stack[depth - 1];
-        const MachineBlock *it = &graph->code->blocks[block];
+        const SassBlock *it = &graph->code->blocks[block];
         if (next[block] == it->successor_count) {
             graph->order[graph->count++] = block;
             depth--;
@@ -34,7 +34,7 @@ static void walk(Graph *graph, uint32_t root, uint32_t *stack, uint32_t *next, b
     }
 }
 
-static uint32_t function_entry(const MachineCode *code, uint32_t function)
+static uint32_t function_entry(const SassCode *code, uint32_t function)
 {
     return code->instructions[code->functions[function].first].block;
 }
@@ -66,7 +66,7 @@ static void find_predecessors(Arena *arena, Graph *graph)
     uint32_t blocks = graph->code->block_count, edges = 0;
     graph->first_in = ARENA_ARRAY(arena, uint32_t, blocks + 2);
     for (uint32_t b = 0; b < blocks; b++) {
-        const MachineBlock *block = &graph->code->blocks[b];
+        const SassBlock *block = &graph->code->blocks[b];
         edges += block->successor_count;
         for (uint32_t i = 0; i < block->successor_count; i++)
             graph->first_in[block->successors[i] + 1]++;
@@ -76,7 +76,7 @@ static void find_predecessors(Arena *arena, Graph *graph)
     graph->in = ARENA_ARRAY(arena, uint32_t, edges + 1);
     uint32_t *filled = ARENA_ARRAY(arena, uint32_t, blocks + 1);
     for (uint32_t b = 0; b < blocks; b++) {
-        const MachineBlock *block = &graph->code->blocks[b];
+        const SassBlock *block = &graph->code->blocks[b];
         for (uint32_t i = 0; i < block->successor_count; i++) {
             uint32_t to = block->successors[i];
             graph->in[graph->first_in[to] + filled[to]++] = b;
@@ -131,7 +131,7 @@ static bool dominates(const Graph *graph, uint32_t a, uint32_t b)
 }
 
 /* The header of the outermost loop found so far around a block; the block itself if there is none. */
-static uint32_t outermost(const MachineLoops *loops, uint32_t block)
+static uint32_t outermost(const SassLoops *loops, uint32_t block)
 {
     while (loops->around[block] != MACHINE_NONE)
         block = loops->around[block];
@@ -140,7 +140,7 @@ static uint32_t outermost(const MachineLoops *loops, uint32_t block)
 
 /* Puts the blocks from which a latch of 'header' is reached without passing the header into its loop. The loops inside
  * have been found before and are taken as a whole: what enters one enters its header. */
-static void fill_loop(const Graph *graph, MachineLoops *loops, uint32_t header, uint32_t *stack)
+static void fill_loop(const Graph *graph, SassLoops *loops, uint32_t header, uint32_t *stack)
 {
     uint32_t depth = 0, root = header;
     for (;;) {
@@ -161,11 +161,11 @@ static void fill_loop(const Graph *graph, MachineLoops *loops, uint32_t header, 
     }
 }
 
-MachineLoops machine_loops(Arena *arena, const MachineCode *code)
+SassLoops sass_loops(Arena *arena, const SassCode *code)
 {
     uint32_t blocks = code->block_count;
     Graph graph = {.code = code};
-    MachineLoops loops = {.reached = ARENA_ARRAY(arena, bool, blocks + 1),
+    SassLoops loops = {.reached = ARENA_ARRAY(arena, bool, blocks + 1),
                           .is_header = ARENA_ARRAY(arena, bool, blocks + 1),
                           .around = ARENA_ARRAY(arena, uint32_t, blocks + 1)};
     number_blocks(arena, &graph);
@@ -183,14 +183,14 @@ MachineLoops machine_loops(Arena *arena, const MachineCode *code)
     return loops;
 }
 
-uint32_t machine_loop_of(const MachineLoops *loops, uint32_t block)
+uint32_t sass_loop_of(const SassLoops *loops, uint32_t block)
 {
     return loops->is_header[block] ? block : loops->around[block];
 }
 
-bool machine_loop_contains(const MachineLoops *loops, uint32_t header, uint32_t block)
+bool sass_loop_contains(const SassLoops *loops, uint32_t header, uint32_t block)
 {
-    uint32_t at = machine_loop_of(loops, block);
+    uint32_t at = sass_loop_of(loops, block);
     while (at != MACHINE_NONE && at != header)
         at = loops->around[at];
     return at == header;

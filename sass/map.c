@@ -24,7 +24,7 @@ typedef struct Text {
 } Text;
 
 /* Both at once, where there are cores for it. */
-static void assemble(Arena *arena, const MachineRequest *request, MachineMap *map, Text texts[TEXTS])
+static void assemble(Arena *arena, const SassRequest *request, SassMap *map, Text texts[TEXTS])
 {
     Arena *arenas[TEXTS];
     AssemblyRequest requests[TEXTS];
@@ -59,7 +59,7 @@ static void assemble(Arena *arena, const MachineRequest *request, MachineMap *ma
 }
 
 /* Makes the map's cubins, after its lines have been set. Returns NULL, or why there is no machine code to read. */
-static const char *make_cubins(Arena *arena, const MachineRequest *request, MachineMap *map)
+static const char *make_cubins(Arena *arena, const SassRequest *request, SassMap *map)
 {
     Text texts[TEXTS] = {[PLAIN] = {.cubin = request->cubin, .cubin_size = request->cubin_size},
                          [NUMBERED] = {.cubin = request->numbered, .cubin_size = request->numbered_size}};
@@ -83,17 +83,17 @@ static const char *make_cubins(Arena *arena, const MachineRequest *request, Mach
 }
 
 /* NULL when done, else why the instructions cannot be mapped. */
-static const char *map_lines(Arena *arena, MachineMap *map)
+static const char *map_lines(Arena *arena, SassMap *map)
 {
     if (!same_code(arena, map->cubin, map->cubin_size, map->numbered, map->numbered_size))
         return "with numbered lines the assembler makes other code";
     return line_table_read(arena, map->numbered, map->numbered_size, map->code, map->lines.count);
 }
 
-MachineMap *machine_map(Arena *arena, const MachineRequest *request, const char **error)
+SassMap *sass_map(Arena *arena, const SassRequest *request, const char **error)
 {
     double begin = now();
-    MachineMap *map = ARENA_NEW(arena, MachineMap);
+    SassMap *map = ARENA_NEW(arena, SassMap);
     map->source = request->module->source;
     map->kernel = module_find_function(request->module, request->kernel);
     *error = NULL;
@@ -105,7 +105,7 @@ MachineMap *machine_map(Arena *arena, const MachineRequest *request, const char 
     *error = make_cubins(arena, request, map);
     if (*error)
         return NULL;
-    map->code = machine_code_read(arena, map->cubin, map->cubin_size, request->kernel, error);
+    map->code = sass_code_read(arena, map->cubin, map->cubin_size, request->kernel, error);
     if (!map->code)
         return NULL;
     if (!map->unmapped)
@@ -117,7 +117,7 @@ MachineMap *machine_map(Arena *arena, const MachineRequest *request, const char 
         map->mapped_count += map->code->instructions[i].ptx != MACHINE_NONE;
     }
     if (request->disassembler)
-        map->no_text = machine_code_disassemble(arena, map->code, request->disassembler, map->cubin, map->cubin_size,
+        map->no_text = sass_code_disassemble(arena, map->code, request->disassembler, map->cubin, map->cubin_size,
                                                 request->live_registers);
     map->seconds = now() - begin;
     return map;

@@ -10,7 +10,7 @@
 #include "ir/ir.h"
 
 /* What executes an instruction; sass/opcodes.def says which is which. */
-typedef enum MachineClass {
+typedef enum SassClass {
     MACHINE_FP32,
     MACHINE_INTEGER,
     MACHINE_FP16,
@@ -29,25 +29,25 @@ typedef enum MachineClass {
     MACHINE_UNIFORM, /* the datapath that computes one value for the whole warp */
     MACHINE_OTHER,
     MACHINE_CLASS_COUNT
-} MachineClass;
+} SassClass;
 
 /* "fp32", "integer" ... */
-const char *machine_class_name(MachineClass class);
+const char *sass_class_name(SassClass class);
 
 /* What follows an instruction. */
-typedef enum MachineFlow {
+typedef enum SassFlow {
     MACHINE_NEXT,     /* the next one */
     MACHINE_BRANCH,   /* its target, and the next one if it is conditional */
     MACHINE_INDIRECT, /* one of a table of targets */
     MACHINE_CALL,     /* a function, and then the next one */
     MACHINE_RETURN,
     MACHINE_EXIT
-} MachineFlow;
+} SassFlow;
 
 #define MACHINE_NONE UINT32_MAX
 
 /* Indices are into the arrays of MachineCode. */
-typedef struct MachineInstruction {
+typedef struct SassInstruction {
     const char *mnemonic; /* "IMAD.WIDE"; most modifiers are left out. "?" if the opcode is not known */
     const char *text;     /* as nvdisasm prints it, with guard and operands; NULL unless asked for */
     uint32_t address;     /* bytes from the start of its section, as in a disassembly */
@@ -69,42 +69,42 @@ typedef struct MachineInstruction {
     uint8_t write_barrier; /* the scoreboard that is released when the result is written; 7: none */
     uint8_t read_barrier;  /* ... when the operands are read; 7: none */
     uint8_t wait;          /* mask of the scoreboards 0..5 that it waits for */
-} MachineInstruction;
+} SassInstruction;
 
 /* Instructions that are executed together. Calls end a block; its successor is where the call returns to. */
-typedef struct MachineBlock {
+typedef struct SassBlock {
     uint32_t first, count; /* instructions */
     uint32_t function;
     uint32_t *successors;
     uint32_t successor_count;
     bool exits;      /* threads may leave the function from here: EXIT or RET */
     uint32_t callee; /* the block that a call enters; MACHINE_NONE if it is not a call, or an indirect one */
-} MachineBlock;
+} SassBlock;
 
-typedef struct MachineFunction {
+typedef struct SassFunction {
     const char *name;    /* the kernel's, a function's, or that of a helper such as a division */
     const char *section; /* of the cubin */
     uint32_t first, count;
-} MachineFunction;
+} SassFunction;
 
-typedef struct MachineCode {
+typedef struct SassCode {
     Arch arch;
-    MachineInstruction *instructions; /* the kernel's, then those of the functions it may call; without padding */
+    SassInstruction *instructions; /* the kernel's, then those of the functions it may call; without padding */
     uint32_t count;
-    MachineBlock *blocks; /* in the order of their addresses; the first is the kernel's entry */
+    SassBlock *blocks; /* in the order of their addresses; the first is the kernel's entry */
     uint32_t block_count;
-    MachineFunction *functions; /* the kernel is the first */
+    SassFunction *functions; /* the kernel is the first */
     uint32_t function_count;
     uint32_t unknown; /* instructions whose opcode is not known */
-} MachineCode;
+} SassCode;
 
 /* The code of a kernel and of the functions it may call, decoded. NULL with *error in the arena if the cubin cannot be
  * read or has no such kernel, or the architecture is older than sm_75. */
-MachineCode *machine_code_read(Arena *arena, const void *cubin, size_t size, const char *kernel, const char **error);
+SassCode *sass_code_read(Arena *arena, const void *cubin, size_t size, const char *kernel, const char **error);
 
 /* Adds nvdisasm's text to the instructions, names those that are not known, and, if asked, counts live registers. NULL
  * when done, else a message in the arena. */
-const char *machine_code_disassemble(Arena *arena, MachineCode *code, const Disassembler *disassembler,
+const char *sass_code_disassemble(Arena *arena, SassCode *code, const Disassembler *disassembler,
                                      const void *cubin, size_t size, bool live_registers);
 
 /* The PTX instructions of a module in the order of its text, numbered from 0. */
@@ -119,7 +119,7 @@ PtxLines ptx_lines(Arena *arena, const Module *module);
  * debugging sections of the original are left out. In the arena. */
 const char *ptx_numbered(Arena *arena, const Module *module, const PtxLines *lines, size_t *size);
 
-typedef struct MachineRequest {
+typedef struct SassRequest {
     Assembler *assembler;
     const Module *module;      /* parsed; its source is what is assembled */
     const char *kernel;
@@ -130,10 +130,10 @@ typedef struct MachineRequest {
     size_t numbered_size;
     const Disassembler *disassembler; /* adds text, if it works; NULL: none */
     bool live_registers;              /* needs a disassembler */
-} MachineRequest;
+} SassRequest;
 
-typedef struct MachineMap {
-    MachineCode *code;
+typedef struct SassMap {
+    SassCode *code;
     const Function *kernel;
     const Source *source; /* of the PTX */
     PtxLines lines;
@@ -147,11 +147,11 @@ typedef struct MachineMap {
     size_t numbered_size;
     double seconds; /* in all, and of that in the assembler */
     double assembler_seconds;
-} MachineMap;
+} SassMap;
 
 /* Assembles the module, reads the kernel's code and finds the PTX instruction of each machine instruction. NULL with
  * *error in the arena if there is no code to read. */
-MachineMap *machine_map(Arena *arena, const MachineRequest *request, const char **error);
+SassMap *sass_map(Arena *arena, const SassRequest *request, const char **error);
 
 /* How often a PTX instruction was executed, over all warps. */
 typedef struct PtxCount {
@@ -161,7 +161,7 @@ typedef struct PtxCount {
 } PtxCount;
 
 /* How often each part of the machine code is executed, summed over the warps of the launch. */
-typedef struct MachineExecutions {
+typedef struct SassExecutions {
     double *block_warps;   /* of each block: how often a warp executes it */
     double *block_threads; /* and how many threads do */
     double warps;          /* that start the kernel */
@@ -174,14 +174,14 @@ typedef struct MachineExecutions {
     double residual; /* how far the counts disagree: the weighted mean of |executed - PTX count| over the weighted mean
                         of the PTX counts; 0 is perfect */
     double evidence; /* share of the executed instructions in blocks whose count follows from PTX counts of their own */
-} MachineExecutions;
+} SassExecutions;
 
 /* Distributes the counts over the code (docs/machine-code.md). Instructions that were not executed may be left out.
  * Without a mapping all counts are 0. */
-MachineExecutions *machine_execute(Arena *arena, const MachineMap *map, const PtxCount *counts, size_t count);
+SassExecutions *sass_execute(Arena *arena, const SassMap *map, const PtxCount *counts, size_t count);
 
 /* Appends the code to *out: address, executions, PTX line, class, stall cycles, scoreboards and text of each
  * instruction, blocks apart. 'executions' may be NULL. */
-void machine_list(const MachineMap *map, const MachineExecutions *executions, Buf *out);
+void sass_list(const SassMap *map, const SassExecutions *executions, Buf *out);
 
 #endif

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "options/options.h"
 #include "wrappers/wrappers.h"
 
 const char *own_path(Arena *arena)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "options/options.h"
 #include "wrappers/wrappers.h"
 
 #define FLAGS_FILE "ptxopt.json"

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "options/options.h"
 #include "wrappers/wrappers.h"
 
 void names_of_ptx(Arena *arena, const Source *ptx, Words *kernels)

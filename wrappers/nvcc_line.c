@@ -3,7 +3,7 @@
  * Words for ptxopt are those of -Xptxopt, and among those of -Xptxas the ones that ptxas does not have and ptxopt does.
  * Both are separated by commas. A piece without a dash belongs to the option before it: "-coarsen=x2,y2" is one option,
  * and "-coarsen,2" too. */
-#include "cli/cli.h"
+#include "options/options.h"
 #include "wrappers/wrappers.h"
 
 /* Options of ptxopt that ptxas has as well, and those that it has with two dashes only. */

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "program/program.h"
+#include "cli/cli.h"
 #include "wrappers/wrappers.h"
 
 /* For the signal handler, which gets no context; everything else is passed. */

@@ -1,7 +1,7 @@
 /* ptxopt on one file, in a child process: whatever happens to it, the build continues. */
 #include <stdlib.h>
 
-#include "program/program.h"
+#include "cli/cli.h"
 #include "wrappers/wrappers.h"
 
 typedef struct Call {

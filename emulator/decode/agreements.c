@@ -4,7 +4,7 @@
  * its threads get to a barrier if those that take one side all come to the barrier, and those that take the other meet
  * them again without any.  A side that leads out of the kernel does not count: exited threads are not waited for.
  *
- * opt/coarsen_barriers.c relies on the same branches and finds them in another way, on purpose. */
+ * opt/coarsen/barriers.c relies on the same branches and finds them in another way, on purpose. */
 #include "emulator/decode/decode.h"
 
 /* A barrier that any threads may use. */

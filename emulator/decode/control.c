@@ -136,7 +136,7 @@ bool decode_call(Decoder *d)
     CallOp *call = ARENA_NEW(d->arena, CallOp);
     bool direct = target->kind == OPERAND_SYMBOL && target->symbol.kind == SYMBOL_FUNCTION;
     if (direct) {
-        call->callee = function_resolve(d->machine, target->symbol.function);
+        call->callee = function_resolve(d->emulator, target->symbol.function);
         call->prototype = &target->symbol.function->prototype;
     } else {
         call->target = decoder_source(d, target, TYPE_U64);
@@ -146,7 +146,7 @@ bool decode_call(Decoder *d)
         if (!call->prototype)
             return decoder_refuse(d, "a call without a prototype");
     }
-    bool builtin = direct && !code_get(d->machine, call->callee);
+    bool builtin = direct && !code_get(d->emulator, call->callee);
     if (builtin && !is_builtin(call->callee))
         return decoder_refuse(d, "a call of %s, which has no body", call->callee->name);
     if (!call_values(d, results, true, call->prototype->returns, call->prototype->return_count, &call->results,

@@ -118,14 +118,14 @@ static bool decode_block(Decoder *d, const Block *block, uint32_t index, bool me
     return true;
 }
 
-bool code_decode(Machine *machine, Code *code)
+bool code_decode(Emulator *emulator, Code *code)
 {
-    Decoder decoder = {.machine = machine, .code = code, .arena = machine->arena}, *d = &decoder;
-    d->constant_index.arena = machine->arena;
+    Decoder decoder = {.emulator = emulator, .code = code, .arena = emulator->arena}, *d = &decoder;
+    d->constant_index.arena = emulator->arena;
     Body *body = code->body;
     body_renumber(body);
-    if (machine->options.check_registers)
-        code_watch_registers(machine, code);
+    if (emulator->options.check_registers)
+        code_watch_registers(emulator, code);
     d->block_pcs = ARENA_ARRAY(d->arena, uint32_t, body->blocks.count);
     d->postdominators = body_postdominators(d->arena, body);
     if (code->is_entry)
@@ -136,11 +136,11 @@ bool code_decode(Machine *machine, Code *code)
             return false;
     fixups_apply(d);
     code->frame_bytes += 64;
-    uint8_t *memory = machine_alloc(machine, d->constants.count + 128, 1);
+    uint8_t *memory = emulator_alloc(emulator, d->constants.count + 128, 1);
     code->constants = (uint8_t *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
     if (d->constants.count)
         memcpy(code->constants, d->constants.data, d->constants.count);
-    code->executed = machine_alloc(machine, code->ops.count, sizeof *code->executed);
-    code->threads = machine_alloc(machine, code->ops.count, sizeof *code->threads);
+    code->executed = emulator_alloc(emulator, code->ops.count, sizeof *code->executed);
+    code->threads = emulator_alloc(emulator, code->ops.count, sizeof *code->threads);
     return true;
 }

@@ -8,15 +8,15 @@
 #include "emulator/execute/execute.h"
 
 /* Builds the bodies of the entry and of all functions it may call, and lays out their frames. */
-bool machine_collect(Machine *machine, const Function *entry);
-bool code_decode(Machine *machine, Code *code);
+bool emulator_collect(Emulator *emulator, const Function *entry);
+bool code_decode(Emulator *emulator, Code *code);
 /* For each block of a body, the index of its immediate post-dominator, or UINT32_MAX for the exit. */
 uint32_t *body_postdominators(Arena *arena, const Body *body);
 /* The blocks whose branch decides whether threads get to a barrier, by Block.id (agreements.c). */
 BitSet body_agreements(Arena *arena, const Body *body, const uint32_t *postdominators);
 
 /* Finds the registers of the code that must be watched (Code.defined), and whether an instruction has such a one. */
-void code_watch_registers(Machine *machine, Code *code);
+void code_watch_registers(Emulator *emulator, Code *code);
 bool code_watches(const Code *code, const Inst *inst);
 
 typedef struct Decoder Decoder;
@@ -28,7 +28,7 @@ typedef struct Fixup {
 } Fixup;
 
 struct Decoder {
-    Machine *machine;
+    Emulator *emulator;
     Code *code;
     Arena *arena;
     const Inst *inst;

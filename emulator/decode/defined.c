@@ -88,7 +88,7 @@ static void flow_solve(Arena *arena, Definedness *flow)
     }
 }
 
-void code_watch_registers(Machine *machine, Code *code)
+void code_watch_registers(Emulator *emulator, Code *code)
 {
     Arena *arena = arena_new();
     size_t registers = code->body->regs.count;
@@ -104,7 +104,7 @@ void code_watch_registers(Machine *machine, Code *code)
     else
         bitset_copy(&flow.watched, &flow.exposed);
     if (bitset_next(&flow.watched, 0) < registers) {
-        code->defined = machine_alloc(machine, registers, sizeof *code->defined);
+        code->defined = emulator_alloc(emulator, registers, sizeof *code->defined);
         for (size_t i = 0; i < registers; i++)
             code->defined[i] = bitset_has(&flow.watched, i) ? 0 : ALL_LANES;
     }

@@ -9,7 +9,7 @@ bool decoder_refuse(Decoder *d, const char *format, ...)
     va_start(arguments, format);
     buf_vprintf(&text, format, arguments);
     va_end(arguments);
-    fault_static(d->machine, FAULT_UNSUPPORTED, d->code->function, d->inst, "%s", buf_text(&text));
+    fault_static(d->emulator, FAULT_UNSUPPORTED, d->code->function, d->inst, "%s", buf_text(&text));
     buf_free(&text);
     return false;
 }

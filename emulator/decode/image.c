@@ -18,8 +18,8 @@ static bool handle_decode(Decoder *d, const Operand *operand, uint32_t *row)
     Space space;
     if (operand->symbol.variable->dim_count || !decoder_symbol(d, &operand->symbol, &value, &in_frame, &space))
         return d->failed ? false : refuse(d);
-    if (space == SPACE_PARAM && value + 8 <= d->machine->params.size)
-        memcpy(&value, d->machine->params.bytes + value, 8);
+    if (space == SPACE_PARAM && value + 8 <= d->emulator->params.size)
+        memcpy(&value, d->emulator->params.bytes + value, 8);
     else if (space != SPACE_GLOBAL)
         return refuse(d);
     *row = decoder_constant(d, value, 8);

@@ -105,12 +105,12 @@ static unsigned element_count(const Operand *operand)
 
 static void set_simple(Decoder *d, MemoryOp *memory)
 {
-    const EmulatorOptions *options = &d->machine->options;
+    const EmulatorOptions *options = &d->emulator->options;
     unsigned bytes = (unsigned)memory->element_bytes * memory->count;
     memory->simple = !memory->in_frame && memory->space != SPACE_LOCAL && (bytes & (bytes - 1)) == 0 &&
                      (memory->address_bytes == 8 || (memory->address_bytes == 4 && window_of(memory->space)));
-    if (memory->simple && (d->machine->tracks_memory || options->count_memory))
-        memory->shape = shape_new(d->machine);
+    if (memory->simple && (d->emulator->tracks_memory || options->count_memory))
+        memory->shape = shape_new(d->emulator);
 }
 
 bool decode_ld(Decoder *d)

@@ -53,13 +53,13 @@ bool decoder_symbol(Decoder *d, const Symbol *symbol, uint64_t *address, bool *i
     *in_frame = false;
     *space = SPACE_NONE;
     if (symbol->kind == SYMBOL_FUNCTION) {
-        *address = function_address(d->machine, symbol->function);
+        *address = function_address(d->emulator, symbol->function);
         return true;
     }
     if (symbol->kind != SYMBOL_VARIABLE)
         return decoder_refuse(d, "the address of %s", symbol_name(symbol));
     *space = symbol->variable->space;
-    if (d->code->is_entry && place_find(&d->machine->parameters, symbol->variable, address))
+    if (d->code->is_entry && place_find(&d->emulator->parameters, symbol->variable, address))
         return true;
     if (place_find(&d->code->locals, symbol->variable, address)) {
         *in_frame = !d->code->is_entry;
@@ -67,7 +67,7 @@ bool decoder_symbol(Decoder *d, const Symbol *symbol, uint64_t *address, bool *i
         *space = SPACE_LOCAL;
         return true;
     }
-    *address = variable_address(d->machine, symbol->variable, &found);
+    *address = variable_address(d->emulator, symbol->variable, &found);
     return found || decoder_refuse(d, "the variable %s", symbol->variable->name);
 }
 

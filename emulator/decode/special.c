@@ -41,7 +41,7 @@ static bool is_clock(const Sreg *sreg, unsigned *shift)
 }
 
 /* CUDA passes the address of a cooperative grid's workspace in %envreg1 (the high word) and %envreg2. */
-static uint64_t environment_register(const Machine *m, const Sreg *sreg)
+static uint64_t environment_register(const Emulator *m, const Sreg *sreg)
 {
     uint64_t workspace = m->launch->device ? m->launch->device->grid_workspace : 0;
     return strcmp(sreg->name, "%envreg1") == 0   ? workspace >> 32
@@ -50,7 +50,7 @@ static uint64_t environment_register(const Machine *m, const Sreg *sreg)
 }
 
 /* The value of a register that is the same for all threads of a launch. */
-static bool launch_constant(const Machine *m, const Sreg *sreg, uint64_t *value)
+static bool launch_constant(const Emulator *m, const Sreg *sreg, uint64_t *value)
 {
     unsigned axis = sreg->axis;
     bool is_axis = axis <= SREG_AXIS_Z;
@@ -91,7 +91,7 @@ uint32_t decoder_special(Decoder *d, const Sreg *sreg)
         return SOURCE(BANK_FRAME, temp);
     }
     uint64_t value;
-    if (launch_constant(d->machine, sreg, &value))
+    if (launch_constant(d->emulator, sreg, &value))
         return decoder_constant(d, value, row_bytes);
     decoder_refuse(d, "the special register %s", sreg->name);
     return NO_ROW;

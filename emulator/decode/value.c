@@ -46,7 +46,7 @@ bool decode_operation(Decoder *d)
     if (!inst->operand_count || !operation_select(&operation, d->signature, inst->form) ||
         operation.source_count != list_sources(inst, sources))
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
-    bool checks = operation.divides && d->machine->options.check_division;
+    bool checks = operation.divides && d->emulator->options.check_division;
     return decoder_emit_operation(d, checks ? run_divide : run_scalar, &operation, sources);
 }
 

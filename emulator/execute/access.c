@@ -13,7 +13,7 @@ typedef struct RowAccess {
 /* False if the lanes may access several regions, or some lane must not access memory. */
 static bool row_translate(Exec *x, const MemoryOp *memory, uint32_t mask, bool writes, RowAccess *at)
 {
-    const LaneLoops *loops = x->machine->loops;
+    const LaneLoops *loops = x->emulator->loops;
     unsigned bytes = (unsigned)memory->element_bytes * memory->count, first = (unsigned)__builtin_ctz(mask);
     const void *row = source_row(x, memory->address);
     uint64_t window = window_of(memory->space), add = (uint64_t)memory->offset + window;
@@ -31,7 +31,7 @@ static bool row_translate(Exec *x, const MemoryOp *memory, uint32_t mask, bool w
 
 static void count_bytes(Exec *x, uint32_t mask, const MemoryOp *memory, Space space, bool writes)
 {
-    EmulatorCounters *counters = &x->machine->result->counters;
+    EmulatorCounters *counters = &x->emulator->result->counters;
     uint64_t asked = (uint64_t)memory->element_bytes * memory->count *
                      (mask == ALL_LANES ? LANES : (unsigned)__builtin_popcount(mask));
     if (writes) {
@@ -71,12 +71,12 @@ static bool access_begin(Exec *x, const Op *op, const MemoryOp *memory, uint32_t
         return false;
     Space space = lane_space(at, (unsigned)__builtin_ctz(mask));
     if (mode == MODE_ATOMIC)
-        x->machine->result->counters.atomics[space]++;
+        x->emulator->result->counters.atomics[space]++;
     else
         count_bytes(x, mask, memory, space, mode == MODE_STORE);
-    if (x->machine->options.count_memory)
+    if (x->emulator->options.count_memory)
         count_access(x, mask, bytes, mode, at);
-    return !x->machine->tracks_memory || track_access(x, op, mask, bytes, mode, memory, at, stored, bytes);
+    return !x->emulator->tracks_memory || track_access(x, op, mask, bytes, mode, memory, at, stored, bytes);
 }
 
 static uint64_t memory_get(const uint8_t *from, unsigned bytes, bool sign)
@@ -127,7 +127,7 @@ static void row_load(Exec *x, const MemoryOp *memory, uint32_t mask, const RowAc
             continue;
         uint8_t *dest = x->frame->registers + memory->elements[i];
         if (bytes == 4 && row_bytes == 4 && mask == ALL_LANES) {
-            x->machine->loops->load_words((uint32_t *)dest, from, at->offsets);
+            x->emulator->loops->load_words((uint32_t *)dest, from, at->offsets);
         } else if (bytes == 4 && row_bytes == 4) {
             COPY_ROW(uint32_t, dest + 4 * lane, from + at->offsets[lane]);
         } else if (bytes == 8 && row_bytes == 8) {
@@ -190,7 +190,7 @@ static void row_store(Exec *x, const MemoryOp *memory, uint32_t mask, const RowA
         const uint8_t *from = source_row(x, memory->elements[i]);
         unsigned row_bytes = memory->row_bytes[i];
         if (bytes == 4 && row_bytes == 4 && mask == ALL_LANES) {
-            changed |= x->machine->loops->store_words(to, at->offsets, (const uint32_t *)from);
+            changed |= x->emulator->loops->store_words(to, at->offsets, (const uint32_t *)from);
             continue;
         }
         switch (bytes) {
@@ -390,7 +390,7 @@ static Step atomic_run(Exec *x, const Op *op, uint32_t mask)
 
 Step run_atomic(Exec *x, const Op *op, uint32_t mask)
 {
-    pthread_mutex_t *lock = x->machine->atomics;
+    pthread_mutex_t *lock = x->emulator->atomics;
     if (!lock || op->memory->space == SPACE_SHARED)
         return atomic_run(x, op, mask);
     pthread_mutex_lock(lock);

@@ -137,8 +137,8 @@ Step run_copy_bytes(Exec *x, const Op *op, uint32_t mask)
 /* %clock and similar registers: the warp instructions that the launch has executed so far, shifted right by 'value'. */
 Step run_clock(Exec *x, const Op *op, uint32_t mask)
 {
-    uint64_t now = x->machine->steps + x->steps;
-    x->machine->effects++; /* reading it again gives another value */
+    uint64_t now = x->emulator->steps + x->steps;
+    x->emulator->effects++; /* reading it again gives another value */
     EACH_ACTIVE(lane, mask)
     {
         row_set(x->frame->registers + op->dest, op->dest_bytes, lane, now >> op->value);

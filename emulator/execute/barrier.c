@@ -30,7 +30,7 @@ static void barrier_complete(BlockState *block, unsigned id)
             split->pc++;
             split_wake(warp, split);
             warp->idle_steps = 0;
-            block->machine->effects++;
+            block->emulator->effects++;
             if (!took)
                 clock_take(warp, barrier->clock);
             took = true;
@@ -78,11 +78,11 @@ static Step barrier_arrive(Exec *x, const Op *op, uint32_t mask)
         barrier->all = 1;
     }
     clock_join(x, barrier->clock);
-    x->machine->effects++;
+    x->emulator->effects++;
     unsigned threads = (unsigned)__builtin_popcount(mask);
     /* An aligned barrier with a thread count counts whole warps. */
     barrier->arrived += op->barrier.has_count && op->barrier.aligned ? LANES : threads;
-    x->machine->result->counters.barriers++;
+    x->emulator->result->counters.barriers++;
     if (op->barrier.kind >= BARRIER_RED_POPC) {
         uint32_t predicate = source_mask(x, op->barrier.predicate);
         barrier->count += (uint32_t)__builtin_popcount(predicate & mask);
@@ -127,7 +127,7 @@ static bool call_members(Exec *x, Split *split)
 {
     if (split->wait != WAIT_WARP)
         return false;
-    uint32_t leaving, released = release_arrived(x->machine, x->warp, split, &leaving);
+    uint32_t leaving, released = release_arrived(x->emulator, x->warp, split, &leaving);
     split->called |= released & split->members & ~leaving;
     return released != 0;
 }
@@ -157,7 +157,7 @@ static bool let_leave(Exec *x)
     for (unsigned i = 0; i < warp->blocked_count; i++) {
         const Split *split = warp->blocked[i];
         if ((split->wait == WAIT_BARRIER || split->wait == WAIT_ALIGNED) &&
-            release_leaving(x->machine, warp, split))
+            release_leaving(x->emulator, warp, split))
             return true;
     }
     return false;

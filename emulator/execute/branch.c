@@ -24,7 +24,7 @@ static Step split_exit(Exec *x, uint32_t mask)
 static void count_divergence(Exec *x, const Op *op)
 {
     const Code *code = x->frame->code;
-    x->machine->result->counters.divergent_branches++;
+    x->emulator->result->counters.divergent_branches++;
     if (code->costs)
         code->costs[op - code->ops.data].divergent_branches++;
 }
@@ -39,7 +39,7 @@ static bool check_agreement(Exec *x, const Op *op, uint32_t mask, uint32_t taken
     {
         uint8_t decision = taken >> lane & 1;
         if (decided[lane] == agreement->taken.count)
-            VEC_PUSH(x->machine->arena, agreement->taken, decision);
+            VEC_PUSH(x->emulator->arena, agreement->taken, decision);
         if (agreement->taken.data[decided[lane]++] != decision) {
             fault_at(x, op, lane, FAULT_BARRIER, "the threads of the block do not agree on this branch, which decides "
                      "whether they get to a barrier");
@@ -55,7 +55,7 @@ Step run_branch(Exec *x, const Op *op, uint32_t taken)
     uint32_t others = split->mask & ~taken;
     if (op->branch.agreement && !check_agreement(x, op, split->mask, taken))
         return STEP_FAULT;
-    x->machine->result->counters.branches += op->guard != NO_ROW;
+    x->emulator->result->counters.branches += op->guard != NO_ROW;
     if (!taken) {
         split->pc = op->branch.fall;
         return STEP_JUMP;
@@ -90,7 +90,7 @@ Step run_table_branch(Exec *x, const Op *op, uint32_t mask)
     const void *index = source_row(x, op->sources[0]);
     uint32_t pcs[LANES], masks[LANES];
     unsigned count = 0;
-    x->machine->result->counters.branches++;
+    x->emulator->result->counters.branches++;
     EACH_ACTIVE(lane, mask)
     {
         uint64_t which = row_get(index, 4, lane);

@@ -42,7 +42,7 @@ static const char *text_at(Exec *x, unsigned lane, uint64_t address)
             break;
         buf_putc(&text, (char)*byte);
     }
-    const char *copy = arena_strndup(x->machine->arena, buf_text(&text), text.length);
+    const char *copy = arena_strndup(x->emulator->arena, buf_text(&text), text.length);
     buf_free(&text);
     return copy;
 }
@@ -93,7 +93,7 @@ static const char *print_conversion(Exec *x, unsigned lane, const char *format, 
 
 static void print_lane(Exec *x, unsigned lane, uint64_t format_address, uint64_t at)
 {
-    FILE *out = x->machine->options.output;
+    FILE *out = x->emulator->options.output;
     const char *format = text_at(x, lane, format_address);
     while (out && *format) {
         if (format[0] != '%') {
@@ -117,26 +117,26 @@ static uint64_t device_heap_take(EmulatorHeap *heap, uint64_t bytes)
 }
 
 /* The heap only grows; free does nothing. */
-static uint64_t heap_take(Machine *machine, uint64_t bytes)
+static uint64_t heap_take(Emulator *emulator, uint64_t bytes)
 {
-    const EmulatorDevice *device = machine->launch->device;
+    const EmulatorDevice *device = emulator->launch->device;
     if (device && device->heap)
         return device_heap_take(device->heap, bytes);
-    if (!machine->heap.bytes) {
-        machine->heap = (Region){.name = "the heap", .space = SPACE_GLOBAL, .size = HEAP_BYTES};
-        machine->heap.base = GLOBAL_BASE + ((uint64_t)machine->slot_count << SLOT_SHIFT) + SLOT_GUARD;
-        machine->heap.bytes = machine_alloc(machine, HEAP_BYTES, 1);
-        if (machine->options.check_unwritten)
-            machine->heap.written = machine_alloc(machine, HEAP_BYTES, 1);
-        if (machine->slot_count == MAX_SLOTS)
+    if (!emulator->heap.bytes) {
+        emulator->heap = (Region){.name = "the heap", .space = SPACE_GLOBAL, .size = HEAP_BYTES};
+        emulator->heap.base = GLOBAL_BASE + ((uint64_t)emulator->slot_count << SLOT_SHIFT) + SLOT_GUARD;
+        emulator->heap.bytes = emulator_alloc(emulator, HEAP_BYTES, 1);
+        if (emulator->options.check_unwritten)
+            emulator->heap.written = emulator_alloc(emulator, HEAP_BYTES, 1);
+        if (emulator->slot_count == MAX_SLOTS)
             return 0;
-        machine->slots[machine->slot_count++] = &machine->heap;
+        emulator->slots[emulator->slot_count++] = &emulator->heap;
     }
-    if (bytes > HEAP_BYTES - machine->heap_used)
+    if (bytes > HEAP_BYTES - emulator->heap_used)
         return 0;
-    uint64_t address = machine->heap.base + machine->heap_used;
-    uint64_t rest = HEAP_BYTES - machine->heap_used, taken = align_up(bytes, 16);
-    machine->heap_used += taken < rest ? taken : rest;
+    uint64_t address = emulator->heap.base + emulator->heap_used;
+    uint64_t rest = HEAP_BYTES - emulator->heap_used, taken = align_up(bytes, 16);
+    emulator->heap_used += taken < rest ? taken : rest;
     return address;
 }
 
@@ -151,7 +151,7 @@ Step run_builtin(Exec *x, const Op *op, uint32_t mask)
             print_lane(x, lane, argument(x, call, 0, lane), argument(x, call, 1, lane));
             result(x, call, lane, 0);
         } else if (strcmp(name, "malloc") == 0) {
-            result(x, call, lane, heap_take(x->machine, argument(x, call, 0, lane)));
+            result(x, call, lane, heap_take(x->emulator, argument(x, call, 0, lane)));
         } else if (strcmp(name, "__assertfail") == 0) {
             return fault_at(x, op, lane, FAULT_TRAP, "assertion failed: %s (%s:%u)",
                             text_at(x, lane, argument(x, call, 0, lane)), text_at(x, lane, argument(x, call, 1, lane)),

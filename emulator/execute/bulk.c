@@ -10,7 +10,7 @@ static bool piece_track(Exec *x, const Op *op, uint32_t mask, const CopyBulk *co
                         Translation *dest, uint8_t *values)
 {
     AccessMode mode = copy->atomic != ATOMIC_NONE ? MODE_ATOMIC : MODE_STORE;
-    if (!x->machine->tracks_memory)
+    if (!x->emulator->tracks_memory)
         return true;
     if (!byte_masks)
         return track_access(x, op, mask, PIECE, mode, NULL, dest, mode == MODE_STORE ? values : NULL,
@@ -57,7 +57,7 @@ static bool copy_piece(Exec *x, const Op *op, uint32_t mask, const Translation *
         dest.address[lane] = to->address[lane] + done;
     }
     if (!access_translate(x, op, mask, PIECE, MODE_LOAD, false, &source) ||
-        (x->machine->tracks_memory && !track_access(x, op, mask, PIECE, MODE_LOAD, NULL, &source, NULL, 0)) ||
+        (x->emulator->tracks_memory && !track_access(x, op, mask, PIECE, MODE_LOAD, NULL, &source, NULL, 0)) ||
         !access_translate(x, op, mask, PIECE, MODE_STORE, false, &dest))
         return false;
     EACH_ACTIVE(lane, mask)
@@ -71,7 +71,7 @@ static bool copy_piece(Exec *x, const Op *op, uint32_t mask, const Translation *
     }
     if (!piece_track(x, op, mask, copy, byte_masks, &dest, values))
         return false;
-    if (x->machine->options.count_memory) {
+    if (x->emulator->options.count_memory) {
         count_access(x, mask, PIECE, MODE_LOAD, &source);
         count_access(x, mask, PIECE, MODE_STORE, &dest);
     }
@@ -209,7 +209,7 @@ Step run_store_bulk(Exec *x, const Op *op, uint32_t mask)
         if (!left)
             return STEP_NEXT;
         if (!access_translate(x, op, left, 8, MODE_STORE, false, &at) ||
-            (x->machine->tracks_memory && !track_access(x, op, left, 8, MODE_STORE, NULL, &at, zeros, 8)))
+            (x->emulator->tracks_memory && !track_access(x, op, left, 8, MODE_STORE, NULL, &at, zeros, 8)))
             return STEP_FAULT;
         EACH_ACTIVE(lane, left)
         {
@@ -249,10 +249,10 @@ Step run_copy_async(Exec *x, const Op *op, uint32_t mask)
     if (reading) {
         if (!access_translate(x, op, reading, bytes, MODE_LOAD, false, &from))
             return STEP_FAULT;
-        x->machine->result->counters.loads[SPACE_GLOBAL]++;
-        if (x->machine->options.count_memory)
+        x->emulator->result->counters.loads[SPACE_GLOBAL]++;
+        if (x->emulator->options.count_memory)
             count_access(x, reading, bytes, MODE_LOAD, &from);
-        if (x->machine->tracks_memory && !track_access(x, op, reading, bytes, MODE_LOAD, NULL, &from, NULL, 0))
+        if (x->emulator->tracks_memory && !track_access(x, op, reading, bytes, MODE_LOAD, NULL, &from, NULL, 0))
             return STEP_FAULT;
         EACH_ACTIVE(lane, reading)
         {
@@ -261,10 +261,10 @@ Step run_copy_async(Exec *x, const Op *op, uint32_t mask)
     }
     if (!access_translate(x, op, mask, bytes, MODE_STORE, false, &to))
         return STEP_FAULT;
-    x->machine->result->counters.stores[SPACE_SHARED]++;
-    if (x->machine->options.count_memory)
+    x->emulator->result->counters.stores[SPACE_SHARED]++;
+    if (x->emulator->options.count_memory)
         count_access(x, mask, bytes, MODE_STORE, &to);
-    if (x->machine->tracks_memory && !track_access(x, op, mask, bytes, MODE_STORE, NULL, &to, values, bytes))
+    if (x->emulator->tracks_memory && !track_access(x, op, mask, bytes, MODE_STORE, NULL, &to, values, bytes))
         return STEP_FAULT;
     EACH_ACTIVE(lane, mask)
     {

@@ -61,15 +61,15 @@ static Step call_code(Exec *x, const Op *op, Code *code, uint32_t mask)
     if (x->frame->depth >= MAX_CALL_DEPTH)
         return fault_at(x, op, (unsigned)__builtin_ctz(mask), FAULT_CALL, "calls are nested more than %u deep",
                         MAX_CALL_DEPTH);
-    Frame *frame = frame_new(x->machine, code, x->frame);
+    Frame *frame = frame_new(x->emulator, code, x->frame);
     for (unsigned i = 0; i < call->argument_count && i < code->formal_count; i++)
         copy_in(x, &call->arguments[i], frame, code->formals[i], code->formal_bytes[i], mask);
-    x->machine->result->counters.calls++;
+    x->emulator->result->counters.calls++;
     split->pc++;
     warp_drop(x->warp, split);
     split->wait = WAIT_CHILDREN;
     split->callee = frame;
-    warp_push(x->warp, split_new(x->machine, split, frame, 0, mask, PC_EXIT));
+    warp_push(x->warp, split_new(x->emulator, split, frame, 0, mask, PC_EXIT));
     return STEP_SWITCH;
 }
 
@@ -77,7 +77,7 @@ Step run_call(Exec *x, const Op *op, uint32_t mask)
 {
     const CallOp *call = op->call;
     if (call->callee)
-        return call_code(x, op, code_get(x->machine, call->callee), mask);
+        return call_code(x, op, code_get(x->emulator, call->callee), mask);
 
     /* Lanes that call another function than the first do so in their own split and reconverge after the results. */
     const void *targets = source_row(x, call->target);
@@ -88,8 +88,8 @@ Step run_call(Exec *x, const Op *op, uint32_t mask)
     {
         same |= (uint32_t)(row_get(targets, 8, lane) == address) << lane;
     }
-    const Function *function = function_at(x->machine, address);
-    Code *code = function ? code_get(x->machine, function_resolve(x->machine, function)) : NULL;
+    const Function *function = function_at(x->emulator, address);
+    Code *code = function ? code_get(x->emulator, function_resolve(x->emulator, function)) : NULL;
     if (!code || code->is_entry)
         return fault_at(x, op, first, FAULT_CALL, "0x%llx is not the address of a function",
                         (unsigned long long)address);

@@ -29,7 +29,7 @@ static void warp_release(Warp *warp)
         split->pc++;
         split_wake(warp, split);
         warp->idle_steps = 0;
-        warp->block->machine->effects++;
+        warp->block->emulator->effects++;
         if (!took)
             clock_take(warp, warp->block->cluster_done);
         took = true;
@@ -45,7 +45,7 @@ static void complete(Cluster *cluster)
             continue;
         if (block->cluster_clock) {
             memcpy(block->cluster_done, block->cluster_clock, block->clock_size * sizeof *block->cluster_done);
-            block->cluster_done[block->warp_count] = block->machine->tick; /* for the other blocks */
+            block->cluster_done[block->warp_count] = block->emulator->tick; /* for the other blocks */
         }
         for (unsigned k = 0; k < block->warp_count; k++)
             warp_release(&block->warps[k]);
@@ -65,8 +65,8 @@ Step cluster_arrive(Exec *x, const Op *op, uint32_t mask)
         return fault_at(x, op, (unsigned)__builtin_ctz(again), FAULT_BARRIER,
                         "the thread arrives at the cluster's barrier twice without waiting in between");
     x->warp->cluster_arrived |= mask;
-    x->machine->effects++;
-    x->machine->result->counters.barriers++;
+    x->emulator->effects++;
+    x->emulator->result->counters.barriers++;
     clock_join(x, x->block->cluster_clock);
     if (x->warp->clocks)
         x->warp->clocks[x->warp->index]++;
@@ -92,7 +92,7 @@ Step cluster_wait(Exec *x, uint32_t mask)
 
 void cluster_publish(Exec *x, const Translation *at, uint32_t mask)
 {
-    if (!x->machine->block_fences)
+    if (!x->emulator->block_fences)
         return;
     EACH_ACTIVE(lane, mask)
     {

@@ -100,7 +100,7 @@ static Step execute_shfl(Exec *x, const Op *op, uint32_t mask)
         if (!fits)
             from = lane;
         /* Reading a lane that does not take part is undefined; here it gives the reader's own value. */
-        if (!(mask >> (from & 31) & 1) && x->machine->options.check_registers)
+        if (!(mask >> (from & 31) & 1) && x->emulator->options.check_registers)
             return fault_at(x, op, lane, FAULT_SHUFFLE,
                             "reads lane %u, which is not among the participating lanes 0x%08x", (unsigned)from & 31,
                             mask);

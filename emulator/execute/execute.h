@@ -22,7 +22,7 @@ void exec_enter(Exec *x, Split *split);
 
 /* split.c */
 
-Split *split_new(Machine *machine, Split *parent, Frame *frame, uint32_t pc, uint32_t mask, uint32_t reconvergence);
+Split *split_new(Emulator *emulator, Split *parent, Frame *frame, uint32_t pc, uint32_t mask, uint32_t reconvergence);
 void warp_push(Warp *warp, Split *split);
 void warp_drop(Warp *warp, Split *split);
 void split_block(Exec *x, WaitKind wait);
@@ -38,21 +38,21 @@ void partners_arrive(Exec *x, const Op *op, unsigned barrier);
 
 /* Lets lanes that wait to reconverge with the split continue without it: it may be waiting for them, as at a lock.
  * Returns these lanes; *leaving: those of them that will only exit. */
-uint32_t release_arrived(Machine *machine, Warp *warp, const Split *split, uint32_t *leaving);
+uint32_t release_arrived(Emulator *emulator, Warp *warp, const Split *split, uint32_t *leaving);
 /* The same for those lanes only that will do nothing but exit. True if there are any. */
-bool release_leaving(Machine *machine, Warp *warp, const Split *split);
+bool release_leaving(Emulator *emulator, Warp *warp, const Split *split);
 /* loop_look, after a jump of the running split, returns true if the split loops without a change; Split.repeats then
  * says so.  loop_forget begins the turn of another. */
-void loop_forget(Machine *machine);
+void loop_forget(Emulator *emulator);
 bool loop_look(Exec *x);
 void warp_look(Exec *x); /* sets Warp.repeats if the warp does so */
 /* True if the warp cannot run, or only repeats what it did until another changes memory. */
-bool warp_repeats(const Machine *machine, const Warp *warp);
+bool warp_repeats(const Emulator *emulator, const Warp *warp);
 
 /* frame.c, stack.c */
 
 #define STACK_BYTES UINT64_C(16384) /* available to alloca in each function */
-Frame *frame_new(Machine *machine, Code *code, Frame *parent);
+Frame *frame_new(Emulator *emulator, Code *code, Frame *parent);
 void frame_free(Frame *frame);
 OpFunction run_alloca, run_stack_save, run_stack_restore;
 

@@ -8,7 +8,7 @@ static void stack_reset(Frame *frame)
         pointers[lane] = frame->local_base + frame->code->local_bytes;
 }
 
-Frame *frame_new(Machine *machine, Code *code, Frame *parent)
+Frame *frame_new(Emulator *emulator, Code *code, Frame *parent)
 {
     Frame *frame = code->free_frames;
     if (frame) {
@@ -21,15 +21,15 @@ Frame *frame_new(Machine *machine, Code *code, Frame *parent)
         if (frame->defined)
             memcpy(frame->defined, code->defined, code->body->regs.count * sizeof *frame->defined);
     } else {
-        frame = ARENA_NEW(machine->arena, Frame);
+        frame = ARENA_NEW(emulator->arena, Frame);
         frame->code = code;
-        uint8_t *memory = machine_alloc(machine, (size_t)code->frame_bytes + 64, 1);
+        uint8_t *memory = emulator_alloc(emulator, (size_t)code->frame_bytes + 64, 1);
         frame->registers = (uint8_t *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
-        frame->local = machine_alloc(machine, (size_t)code->local_bytes, LANES);
-        if (machine->options.check_unwritten)
-            frame->local_written = machine_alloc(machine, (size_t)code->local_bytes, LANES);
+        frame->local = emulator_alloc(emulator, (size_t)code->local_bytes, LANES);
+        if (emulator->options.check_unwritten)
+            frame->local_written = emulator_alloc(emulator, (size_t)code->local_bytes, LANES);
         if (code->defined) {
-            frame->defined = machine_alloc(machine, code->body->regs.count, sizeof *frame->defined);
+            frame->defined = emulator_alloc(emulator, code->body->regs.count, sizeof *frame->defined);
             memcpy(frame->defined, code->defined, code->body->regs.count * sizeof *frame->defined);
         }
     }

@@ -28,12 +28,12 @@ struct IdleProbe {
 #define PIECE_BYTES 64 /* frames are a multiple of it */
 
 /* Keeps or compares a part of the state. */
-static void probe_part(Machine *machine, IdleProbe *probe, const void *bytes, size_t count)
+static void probe_part(Emulator *emulator, IdleProbe *probe, const void *bytes, size_t count)
 {
     if (probe->keeps) {
         if (probe->at + count > probe->capacity) {
             probe->capacity = 2 * (probe->at + count);
-            probe->state = machine_realloc(machine, probe->state, probe->capacity);
+            probe->state = emulator_realloc(emulator, probe->state, probe->capacity);
         }
         memcpy(probe->state + probe->at, bytes, count);
         probe->length = probe->at + count;
@@ -43,17 +43,17 @@ static void probe_part(Machine *machine, IdleProbe *probe, const void *bytes, si
     probe->at += count;
 }
 
-static void probe_number(Machine *machine, IdleProbe *probe, uint64_t number)
+static void probe_number(Emulator *emulator, IdleProbe *probe, uint64_t number)
 {
-    probe_part(machine, probe, &number, sizeof number);
+    probe_part(emulator, probe, &number, sizeof number);
 }
 
-static void probe_frame(Machine *machine, IdleProbe *probe, const Frame *frame)
+static void probe_frame(Emulator *emulator, IdleProbe *probe, const Frame *frame)
 {
-    probe_number(machine, probe, (uintptr_t)frame);
-    probe_number(machine, probe, frame->carry);
-    probe_part(machine, probe, frame->registers, frame->code->frame_bytes);
-    probe_part(machine, probe, frame->local, (size_t)frame->code->local_bytes * LANES);
+    probe_number(emulator, probe, (uintptr_t)frame);
+    probe_number(emulator, probe, frame->carry);
+    probe_part(emulator, probe, frame->registers, frame->code->frame_bytes);
+    probe_part(emulator, probe, frame->local, (size_t)frame->code->local_bytes * LANES);
 }
 
 static bool uses_frame(const Split *split, const Frame *frame)
@@ -71,13 +71,13 @@ static const Split *warp_split(const Warp *warp, unsigned index)
 
 static void probe_split(Exec *x, IdleProbe *probe)
 {
-    probe_number(x->machine, probe, x->split->pc);
-    probe_number(x->machine, probe, (uintptr_t)x->frame);
-    probe_number(x->machine, probe, x->frame->carry);
+    probe_number(x->emulator, probe, x->split->pc);
+    probe_number(x->emulator, probe, (uintptr_t)x->frame);
+    probe_number(x->emulator, probe, x->frame->carry);
     probe->registers = probe->at;
     for (size_t i = 0; i < x->frame->code->frame_bytes && !probe->differs; i += PIECE_BYTES) {
         probe->differed = i;
-        probe_part(x->machine, probe, x->frame->registers + i, PIECE_BYTES);
+        probe_part(x->emulator, probe, x->frame->registers + i, PIECE_BYTES);
     }
 }
 
@@ -93,25 +93,25 @@ static bool differs_still(const Exec *x, const IdleProbe *probe)
 static void probe_warp(Exec *x, IdleProbe *probe)
 {
     const Warp *warp = x->warp;
-    Machine *machine = x->machine;
+    Emulator *emulator = x->emulator;
     unsigned count = warp->runnable_count + warp->blocked_count;
-    probe_number(machine, probe, (uint64_t)warp->runnable_count << 32 | warp->blocked_count);
+    probe_number(emulator, probe, (uint64_t)warp->runnable_count << 32 | warp->blocked_count);
     for (unsigned i = 0; i < count && !probe->differs; i++) {
         for (const Split *split = warp_split(warp, i); split; split = split->parent) {
             const uint64_t fields[] = {(uintptr_t)split,     (uintptr_t)split->frame, (uintptr_t)split->callee,
                                        split->pc,            split->mask,             split->reconvergence,
                                        split->children,      split->wait,             split->barrier,
                                        split->members,       split->warp_kind};
-            probe_part(machine, probe, fields, sizeof fields);
+            probe_part(emulator, probe, fields, sizeof fields);
             if (split->callee)
-                probe_frame(machine, probe, split->callee);
+                probe_frame(emulator, probe, split->callee);
         }
         for (const Frame *frame = warp_split(warp, i)->frame; frame && !probe->differs; frame = frame->parent) {
             bool seen = false;
             for (unsigned k = 0; k < i && !seen; k++)
                 seen = uses_frame(warp_split(warp, k), frame);
             if (!seen)
-                probe_frame(machine, probe, frame);
+                probe_frame(emulator, probe, frame);
         }
     }
 }
@@ -119,8 +119,8 @@ static void probe_warp(Exec *x, IdleProbe *probe)
 /* True if the state is the one that was kept, and nothing has happened since. */
 static bool probe_look(Exec *x, IdleProbe *probe, void (*visit)(Exec *x, IdleProbe *probe), uint64_t first)
 {
-    if (probe->effects != x->machine->effects) {
-        probe->effects = x->machine->effects;
+    if (probe->effects != x->emulator->effects) {
+        probe->effects = x->emulator->effects;
         probe->looks = probe->length = 0;
     }
     if (probe->length && !(visit == probe_split && differs_still(x, probe))) {
@@ -140,18 +140,18 @@ static bool probe_look(Exec *x, IdleProbe *probe, void (*visit)(Exec *x, IdlePro
     return false;
 }
 
-void loop_forget(Machine *machine)
+void loop_forget(Emulator *emulator)
 {
-    if (!machine->loop)
-        machine->loop = ARENA_NEW(machine->arena, IdleProbe);
-    machine->loop->looks = machine->loop->length = machine->loop->differed = 0;
+    if (!emulator->loop)
+        emulator->loop = ARENA_NEW(emulator->arena, IdleProbe);
+    emulator->loop->looks = emulator->loop->length = emulator->loop->differed = 0;
 }
 
 bool loop_look(Exec *x)
 {
-    if (!probe_look(x, x->machine->loop, probe_split, LOOP_LOOKS))
+    if (!probe_look(x, x->emulator->loop, probe_split, LOOP_LOOKS))
         return false;
-    x->split->repeats = x->machine->effects + 1;
+    x->split->repeats = x->emulator->effects + 1;
     x->split->loop = x->split->pc;
     return true;
 }
@@ -159,12 +159,12 @@ bool loop_look(Exec *x)
 void warp_look(Exec *x)
 {
     Warp *warp = x->warp;
-    if (warp->repeats == x->machine->effects + 1)
+    if (warp->repeats == x->emulator->effects + 1)
         return;
     if (!warp->idle)
-        warp->idle = ARENA_NEW(x->machine->arena, IdleProbe);
+        warp->idle = ARENA_NEW(x->emulator->arena, IdleProbe);
     if (probe_look(x, warp->idle, probe_warp, WARP_LOOKS))
-        warp->repeats = x->machine->effects + 1;
+        warp->repeats = x->emulator->effects + 1;
 }
 
 /* The lanes of a waiting split that are in none of its children: they have reached the reconvergence point. */
@@ -197,14 +197,14 @@ static bool is_end(const Code *code, uint32_t pc)
            (inst_op(op->inst) == OP_EXIT || (inst_op(op->inst) == OP_RET && code->is_entry));
 }
 
-static void release(Machine *machine, Warp *warp, Split *waiting, uint32_t held)
+static void release(Emulator *emulator, Warp *warp, Split *waiting, uint32_t held)
 {
     waiting->mask &= ~held;
-    machine->effects++;
-    warp_push(warp, split_new(machine, waiting->parent, waiting->frame, waiting->pc, held, waiting->reconvergence));
+    emulator->effects++;
+    warp_push(warp, split_new(emulator, waiting->parent, waiting->frame, waiting->pc, held, waiting->reconvergence));
 }
 
-uint32_t release_arrived(Machine *machine, Warp *warp, const Split *split, uint32_t *leaving)
+uint32_t release_arrived(Emulator *emulator, Warp *warp, const Split *split, uint32_t *leaving)
 {
     uint32_t released = 0;
     *leaving = 0;
@@ -212,31 +212,31 @@ uint32_t release_arrived(Machine *machine, Warp *warp, const Split *split, uint3
         uint32_t held = lanes_held(warp, waiting);
         if (!held)
             continue;
-        machine->result->counters.warp_waits++;
+        emulator->result->counters.warp_waits++;
         released |= held;
         *leaving |= is_end(waiting->frame->code, waiting->pc) ? held : 0;
-        release(machine, warp, waiting, held);
+        release(emulator, warp, waiting, held);
     }
     return released;
 }
 
-bool release_leaving(Machine *machine, Warp *warp, const Split *split)
+bool release_leaving(Emulator *emulator, Warp *warp, const Split *split)
 {
     bool released = false;
     for (Split *waiting = split->parent; waiting; waiting = waiting->parent) {
         uint32_t held = lanes_held(warp, waiting);
         if (!held || !is_end(waiting->frame->code, waiting->pc))
             continue;
-        release(machine, warp, waiting, held);
+        release(emulator, warp, waiting, held);
         released = true;
     }
     return released;
 }
 
-bool warp_repeats(const Machine *machine, const Warp *warp)
+bool warp_repeats(const Emulator *emulator, const Warp *warp)
 {
     unsigned i = 0;
-    while (i < warp->runnable_count && warp->runnable[i]->repeats == machine->effects + 1)
+    while (i < warp->runnable_count && warp->runnable[i]->repeats == emulator->effects + 1)
         i++;
-    return i == warp->runnable_count || warp->repeats == machine->effects + 1;
+    return i == warp->runnable_count || warp->repeats == emulator->effects + 1;
 }

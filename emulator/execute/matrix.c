@@ -248,12 +248,12 @@ static void product_lanes(Exec *x, const MatrixOp *matrix, struct ProductCells *
 
 static void product_execute(Exec *x, const MatrixOp *matrix)
 {
-    if (!x->machine->product)
-        x->machine->product = machine_alloc(x->machine, 1, sizeof *x->machine->product);
+    if (!x->emulator->product)
+        x->emulator->product = emulator_alloc(x->emulator, 1, sizeof *x->emulator->product);
     for (unsigned i = 0; matrix->quarters && i < 4; i++)
-        product_lanes(x, matrix, x->machine->product, 0x000f000fu << 4 * i);
+        product_lanes(x, matrix, x->emulator->product, 0x000f000fu << 4 * i);
     if (!matrix->quarters)
-        product_lanes(x, matrix, x->machine->product, ALL_LANES);
+        product_lanes(x, matrix, x->emulator->product, ALL_LANES);
 }
 
 /* Matrix j's row r is at the address that lane 8j + r gives; lane 4g + t has elements 2t, 2t + 1 of row g, or of column
@@ -267,11 +267,11 @@ static Step eights_execute(Exec *x, const Op *op, const MatrixOp *matrix)
     if (!access_addresses(x, op, &matrix->memory, givers, &at) ||
         !access_translate(x, op, givers, 16, mode, false, &at))
         return STEP_FAULT;
-    EmulatorCounters *counters = &x->machine->result->counters;
+    EmulatorCounters *counters = &x->emulator->result->counters;
     *(mode == MODE_LOAD ? &counters->loads[SPACE_SHARED] : &counters->stores[SPACE_SHARED]) += 1;
-    if (x->machine->options.count_memory)
+    if (x->emulator->options.count_memory)
         count_access(x, givers, 16, mode, &at);
-    if (x->machine->tracks_memory && !track_access(x, op, givers, 16, mode, NULL, &at, NULL, 0))
+    if (x->emulator->tracks_memory && !track_access(x, op, givers, 16, mode, NULL, &at, NULL, 0))
         return STEP_FAULT;
     for (unsigned j = 0; j < fragment->count; j++)
         for (unsigned lane = 0; lane < LANES; lane++)
@@ -313,7 +313,7 @@ static Step wmma_memory(Exec *x, const Op *op, const MatrixOp *matrix)
     role_shape(matrix, matrix->role, &rows, &columns);
     if (!access_addresses(x, op, &matrix->memory, ALL_LANES, &base))
         return STEP_FAULT;
-    EmulatorCounters *counters = &x->machine->result->counters;
+    EmulatorCounters *counters = &x->emulator->result->counters;
     AccessMode mode = loads ? MODE_LOAD : MODE_STORE;
     for (unsigned i = 0; i < fragment_elements(fragment); i++) {
         uint64_t values[LANES];
@@ -336,9 +336,9 @@ static Step wmma_memory(Exec *x, const Op *op, const MatrixOp *matrix)
             Space space = at.region[0] ? at.region[0]->space : SPACE_LOCAL;
             *(loads ? &counters->loads[space] : &counters->stores[space]) += 1;
         }
-        if (x->machine->options.count_memory)
+        if (x->emulator->options.count_memory)
             count_access(x, ALL_LANES, bytes, mode, &at);
-        if (x->machine->tracks_memory &&
+        if (x->emulator->tracks_memory &&
             !track_access(x, op, ALL_LANES, bytes, mode, NULL, &at, loads ? NULL : values, 8))
             return STEP_FAULT;
         for (unsigned lane = 0; lane < LANES; lane++) {

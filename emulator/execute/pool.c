@@ -48,7 +48,7 @@ static bool take(BlockState *block, Warp *warp, unsigned registers)
     block->free_registers -= more;
     warp->registers += more;
     warp->idle_steps = 0;
-    block->machine->effects++;
+    block->emulator->effects++;
     return true;
 }
 
@@ -88,7 +88,7 @@ static Step let_go(Exec *x, const Op *op)
 Step run_setmaxnreg(Exec *x, const Op *op, uint32_t mask)
 {
     Warp *warp = x->warp;
-    if (!mask || !x->machine->launch_registers)
+    if (!mask || !x->emulator->launch_registers)
         return STEP_NEXT;
     if (split_lanes_beside(warp, x->split) != warp->live) {
         split_block(x, WAIT_ALIGNED);
@@ -102,13 +102,13 @@ Step run_setmaxnreg(Exec *x, const Op *op, uint32_t mask)
     }
     partners_follow(warp, x->split, false);
     split_block(x, WAIT_POOL);
-    x->machine->effects++; /* the warp has gone on up to here */
+    x->emulator->effects++; /* the warp has gone on up to here */
     return STEP_SWITCH;
 }
 
 bool pool_stuck(Exec *x)
 {
-    const Machine *machine = x->machine;
+    const Emulator *emulator = x->emulator;
     for (unsigned i = 0; i < x->block->warp_count; i++) {
         Warp *warp = &x->block->warps[i];
         Split *waiter = (Split *)pool_waiter(warp);
@@ -120,7 +120,7 @@ bool pool_stuck(Exec *x)
         fault_at(x, op, (unsigned)__builtin_ctz(waiter->mask), FAULT_POOL,
                  "the warp has %u registers for each thread and waits forever for %u: the block, launched with %u for "
                  "each thread of %u warps, has %u left",
-                 warp->registers, op->pool.registers, machine->launch_registers, x->block->warp_count,
+                 warp->registers, op->pool.registers, emulator->launch_registers, x->block->warp_count,
                  x->block->free_registers);
         return true;
     }

@@ -1,25 +1,25 @@
 /* Splits: how the lanes of a warp diverge, wait and reconverge. */
 #include "emulator/execute/execute.h"
 
-Split *split_new(Machine *machine, Split *parent, Frame *frame, uint32_t pc, uint32_t mask, uint32_t reconvergence)
+Split *split_new(Emulator *emulator, Split *parent, Frame *frame, uint32_t pc, uint32_t mask, uint32_t reconvergence)
 {
-    Split *split = machine->free_splits;
+    Split *split = emulator->free_splits;
     if (split)
-        machine->free_splits = split->next_free;
+        emulator->free_splits = split->next_free;
     else
-        split = ARENA_NEW(machine->arena, Split);
+        split = ARENA_NEW(emulator->arena, Split);
     *split = (Split){.parent = parent, .frame = frame, .pc = pc, .mask = mask, .reconvergence = reconvergence};
     if (parent)
         parent->children++;
     return split;
 }
 
-static void split_free(Machine *machine, Split *split)
+static void split_free(Emulator *emulator, Split *split)
 {
     if (split->callee)
         frame_free(split->callee);
-    split->next_free = machine->free_splits;
-    machine->free_splits = split;
+    split->next_free = emulator->free_splits;
+    emulator->free_splits = split;
 }
 
 void warp_push(Warp *warp, Split *split)
@@ -60,10 +60,10 @@ void split_wake(Warp *warp, Split *split)
 /* The split's lanes have reached their reconvergence point or exited.  Its parent continues after its last child. */
 void split_finish(Warp *warp, Split *split)
 {
-    Machine *machine = warp->block->machine;
+    Emulator *emulator = warp->block->emulator;
     for (;;) {
         Split *parent = split->parent;
-        split_free(machine, split);
+        split_free(emulator, split);
         if (!parent || --parent->children)
             return;
         /* If the lanes reconverge at the end of the function, the parent has finished, too. */
@@ -80,7 +80,7 @@ void split_finish(Warp *warp, Split *split)
 Step split_diverge(Exec *x, const uint32_t *pcs, const uint32_t *masks, unsigned count, uint32_t reconvergence)
 {
     Split *split = x->split, *parent = split;
-    Machine *machine = x->machine;
+    Emulator *emulator = x->emulator;
     Warp *warp = x->warp;
     warp_drop(warp, split);
     /* The parent already waits at this reconvergence point, so this split need not. */
@@ -93,7 +93,7 @@ Step split_diverge(Exec *x, const uint32_t *pcs, const uint32_t *masks, unsigned
     }
     for (unsigned i = count; i-- > 0;)
         if (pcs[i] != reconvergence)
-            warp_push(warp, split_new(machine, parent, split->frame, pcs[i], masks[i], reconvergence));
+            warp_push(warp, split_new(emulator, parent, split->frame, pcs[i], masks[i], reconvergence));
     if (replaced)
         split_finish(warp, split);
     else if (!split->children)

@@ -128,7 +128,7 @@ static void reduce_lane(Exec *x, const ImageOp *op, unsigned lane, const Image *
 Step run_surface(Exec *x, const Op *op, uint32_t mask)
 {
     const ImageOp *image_op = op->image;
-    EmulatorCounters *counters = &x->machine->result->counters;
+    EmulatorCounters *counters = &x->emulator->result->counters;
     if (!mask)
         return STEP_NEXT;
     AccessMode mode = image_op->kind == IMAGE_LOAD    ? MODE_LOAD

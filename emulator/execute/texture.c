@@ -272,7 +272,7 @@ Step run_texture(Exec *x, const Op *op, uint32_t mask)
     const ImageOp *image_op = op->image;
     if (!mask)
         return STEP_NEXT;
-    x->machine->result->counters.loads[SPACE_TEX]++;
+    x->emulator->result->counters.loads[SPACE_TEX]++;
     EACH_ACTIVE(lane, mask)
     {
         Fetch fetch = {.x = x, .op = op, .lane = lane};

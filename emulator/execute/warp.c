@@ -37,7 +37,7 @@ static inline void execute_row(Exec *x, const Op *op, uint32_t mask)
 /* Runs the warp's top split until it stops or its quantum ends; *switched says that it stopped.  False on a fault. */
 static bool split_run(Exec *x, bool *switched)
 {
-    Machine *machine = x->machine;
+    Emulator *emulator = x->emulator;
     Warp *warp = x->warp;
     Split *split = warp->runnable[warp->runnable_count - 1];
     exec_enter(x, split);
@@ -47,7 +47,7 @@ static bool split_run(Exec *x, bool *switched)
     uint64_t steps = 0;
     Step step = STEP_NEXT;
     uint64_t look_from = warp->idle_steps < IDLE_LOOK ? IDLE_LOOK : 0;
-    loop_forget(machine);
+    loop_forget(emulator);
 
     x->yield = false;
     while (steps < QUANTUM) {
@@ -86,7 +86,7 @@ static bool split_run(Exec *x, bool *switched)
         }
         break;
     }
-    machine->steps += steps;
+    emulator->steps += steps;
     warp->steps += steps;
     warp->idle_steps += steps;
     *switched = step == STEP_SWITCH;
@@ -105,11 +105,11 @@ static void split_defer(Warp *warp, Split *split)
 }
 
 /* The top split, or if that only repeats what it did, another one if possible. */
-static Split *split_choose(const Machine *machine, Warp *warp)
+static Split *split_choose(const Emulator *emulator, Warp *warp)
 {
     for (unsigned i = 1; i < warp->runnable_count; i++) {
         Split *split = warp->runnable[warp->runnable_count - 1];
-        if (split->repeats != machine->effects + 1)
+        if (split->repeats != emulator->effects + 1)
             return split;
         split_defer(warp, split);
     }
@@ -122,9 +122,9 @@ static bool split_rest(Exec *x, Split *split)
     Warp *warp = x->warp;
     uint32_t leaving;
     if (warp->idle_steps > (x->yield ? IDLE_POLL : IDLE_LOOP))
-        release_arrived(x->machine, warp, split, &leaving);
+        release_arrived(x->emulator, warp, split, &leaving);
     split_defer(warp, split);
-    const EmulatorOptions *options = &x->machine->options;
+    const EmulatorOptions *options = &x->emulator->options;
     uint64_t limit = options->hang_steps ? options->hang_steps : UINT64_C(1) << 24;
     if (warp->idle_steps <= limit)
         return true;
@@ -136,11 +136,11 @@ static bool split_rest(Exec *x, Split *split)
 
 bool warp_run(Exec *x, Warp *warp)
 {
-    uint64_t end = x->machine->steps + QUANTUM;
+    uint64_t end = x->emulator->steps + QUANTUM;
     x->warp = warp;
     do {
         bool switched;
-        Split *split = split_choose(x->machine, warp);
+        Split *split = split_choose(x->emulator, warp);
         if (!split_run(x, &switched) || (!switched && !split_rest(x, split)))
             return false;
         if (!warp->runnable_count && warp->blocked_count && !warp_resolve(x))
@@ -148,11 +148,11 @@ bool warp_run(Exec *x, Warp *warp)
         if (!warp->runnable_count)
             return true;
         /* A loop that diverges never uses up a split's quantum. */
-        if (switched && warp->idle_steps > IDLE_LOOP && x->machine->steps >= end &&
+        if (switched && warp->idle_steps > IDLE_LOOP && x->emulator->steps >= end &&
             !split_rest(x, warp->runnable[warp->runnable_count - 1]))
             return false;
         if (x->yield || warp->idle_steps >= QUANTUM)
             warp_look(x);
-    } while (x->machine->steps < end && !x->yield && !warp_repeats(x->machine, warp));
+    } while (x->emulator->steps < end && !x->yield && !warp_repeats(x->emulator, warp));
     return true;
 }

@@ -42,45 +42,45 @@ static Region *shared_find(Exec *x, uint64_t *address)
 }
 
 /* The last of the device's memories that begins at or below the address; NULL: none. */
-static Region *device_region(const Machine *machine, uint64_t address)
+static Region *device_region(const Emulator *emulator, uint64_t address)
 {
-    size_t low = 0, high = machine->device_regions ? machine->launch->device->memory_count : 0;
+    size_t low = 0, high = emulator->device_regions ? emulator->launch->device->memory_count : 0;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (machine->device_regions[middle].base <= address)
+        if (emulator->device_regions[middle].base <= address)
             low = middle + 1;
         else
             high = middle;
     }
-    return low ? &machine->device_regions[low - 1] : NULL;
+    return low ? &emulator->device_regions[low - 1] : NULL;
 }
 
-const Region *region_near(const Machine *machine, uint64_t address)
+const Region *region_near(const Emulator *emulator, uint64_t address)
 {
     uint64_t slot = (address - GLOBAL_BASE) >> SLOT_SHIFT;
-    const Region *region = device_region(machine, address);
+    const Region *region = device_region(emulator, address);
     if (region && address - region->base < region->size + SLOT_GUARD)
         return region;
-    return address >= GLOBAL_BASE && slot < machine->slot_count ? machine->slots[slot] : NULL;
+    return address >= GLOBAL_BASE && slot < emulator->slot_count ? emulator->slots[slot] : NULL;
 }
 
 Region *memory_find(Exec *x, uint64_t *at, uint64_t bytes)
 {
     uint64_t address = *at;
-    Machine *machine = x->machine;
+    Emulator *emulator = x->emulator;
     Region *region = NULL;
     if (address >= GLOBAL_BASE) {
         uint64_t slot = (address - GLOBAL_BASE) >> SLOT_SHIFT;
-        region = slot < machine->slot_count ? machine->slots[slot] : NULL;
+        region = slot < emulator->slot_count ? emulator->slots[slot] : NULL;
     } else if (address >> 44 == WINDOW_SHARED >> 44) {
         region = shared_find(x, &address);
     } else if (address >> 44 == WINDOW_CONST >> 44) {
-        region = &machine->constants;
+        region = &emulator->constants;
     } else if (address >> 44 == WINDOW_PARAM >> 44) {
-        region = &machine->params;
+        region = &emulator->params;
     }
     if (!region || !region_holds(region, address, bytes)) {
-        region = address_space(address) == SPACE_GLOBAL ? device_region(machine, address) : NULL;
+        region = address_space(address) == SPACE_GLOBAL ? device_region(emulator, address) : NULL;
         if (!region || !region_holds(region, address, bytes))
             return NULL;
     }
@@ -96,17 +96,17 @@ bool place_find(const Map *places, const Variable *variable, uint64_t *place)
     return found != NULL;
 }
 
-uint64_t variable_address(const Machine *machine, const Variable *variable, bool *found)
+uint64_t variable_address(const Emulator *emulator, const Variable *variable, bool *found)
 {
     uint64_t address = 0;
-    *found = place_find(&machine->variables, variable, &address);
+    *found = place_find(&emulator->variables, variable, &address);
     return address;
 }
 
 /* By the function's place in the module, so that all launches agree. */
-uint64_t function_address(const Machine *machine, const Function *function)
+uint64_t function_address(const Emulator *emulator, const Function *function)
 {
-    const Module *module = machine->module;
+    const Module *module = emulator->module;
     if (function->definition)
         function = function->definition;
     for (size_t i = 0; i < module->items.count; i++)
@@ -115,9 +115,9 @@ uint64_t function_address(const Machine *machine, const Function *function)
     return 0;
 }
 
-const Function *function_at(const Machine *machine, uint64_t address)
+const Function *function_at(const Emulator *emulator, uint64_t address)
 {
-    const Module *module = machine->module;
+    const Module *module = emulator->module;
     uint64_t index = (address - WINDOW_FUNCTION) / 16;
     return address >= WINDOW_FUNCTION && address % 16 == 0 && index < module->items.count &&
                    module->items.data[index].kind == ITEM_FUNCTION

@@ -1,33 +1,33 @@
 /* The buffers and parameters of a launch. */
 #include "emulator/state/state.h"
 
-static bool symbol_fill(Machine *machine, const LaunchArgument *argument)
+static bool symbol_fill(Emulator *emulator, const LaunchArgument *argument)
 {
-    const Variable *variable = module_find_variable(machine->module, argument->name);
+    const Variable *variable = module_find_variable(emulator->module, argument->name);
     bool found = false;
-    uint64_t address = variable ? variable_address(machine, variable, &found) : 0;
+    uint64_t address = variable ? variable_address(emulator, variable, &found) : 0;
     uint64_t bytes = argument->count * ((type_bits(argument->type) + 7) / 8);
     if (!found || (variable->space != SPACE_GLOBAL && variable->space != SPACE_CONST) ||
         type_class(variable->type) == CLASS_OPAQUE || bytes > variable_bytes(variable))
-        return fault_launch(machine, argument->place, NULL,
+        return fault_launch(emulator, argument->place, NULL,
                             "the module has no variable \"%s\" of at least %llu byte%s", argument->name,
                             (unsigned long long)bytes, plural(bytes));
-    uint8_t *to = variable->space == SPACE_GLOBAL ? machine->slots[(address - GLOBAL_BASE) >> SLOT_SHIFT]->bytes
-                                                  : machine->constants.bytes + address;
-    memcpy(to, launch_fill(machine->arena, argument), (size_t)bytes);
+    uint8_t *to = variable->space == SPACE_GLOBAL ? emulator->slots[(address - GLOBAL_BASE) >> SLOT_SHIFT]->bytes
+                                                  : emulator->constants.bytes + address;
+    memcpy(to, launch_fill(emulator->arena, argument), (size_t)bytes);
     return true;
 }
 
 /* Makes a buffer, fills it and adds it to the results. */
-static Region *buffer_make(Machine *machine, const LaunchArgument *argument)
+static Region *buffer_make(Emulator *emulator, const LaunchArgument *argument)
 {
-    EmulatorResult *result = machine->result;
+    EmulatorResult *result = emulator->result;
     uint64_t bytes = argument->count * ((type_bits(argument->type) + 7) / 8);
-    Region *region = region_global(machine, argument->name, bytes, argument->fill != FILL_POISON);
+    Region *region = region_global(emulator, argument->name, bytes, argument->fill != FILL_POISON);
     if (!region)
         return NULL;
-    if (!machine->primary)
-        memcpy(region->bytes, launch_fill(machine->arena, argument), (size_t)bytes);
+    if (!emulator->primary)
+        memcpy(region->bytes, launch_fill(emulator->arena, argument), (size_t)bytes);
     result->buffers[result->buffer_count++] = (EmulatorBuffer){
         .name = argument->name,
         .type = argument->type,
@@ -40,41 +40,41 @@ static Region *buffer_make(Machine *machine, const LaunchArgument *argument)
 }
 
 /* An image owns its memory or uses that of an earlier argument. */
-static bool image_prepare(Machine *machine, const LaunchArgument *argument, uint64_t *handle)
+static bool image_prepare(Emulator *emulator, const LaunchArgument *argument, uint64_t *handle)
 {
     const char *of = argument->image->of;
     Region *region = NULL;
     if (argument->kind == ARGUMENT_SAMPLER) {
-        *handle = image_make(machine, argument, NULL);
+        *handle = image_make(emulator, argument, NULL);
         return true;
     }
-    for (unsigned i = 0; of && i < machine->slot_count; i++)
-        if (strcmp(machine->slots[i]->name, of) == 0)
-            region = machine->slots[i];
+    for (unsigned i = 0; of && i < emulator->slot_count; i++)
+        if (strcmp(emulator->slots[i]->name, of) == 0)
+            region = emulator->slots[i];
     if (of && (!region || region->size < image_bytes(argument)))
-        return fault_launch(machine, argument->place, NULL, "no earlier buffer \"%s\" of at least %llu byte%s", of,
+        return fault_launch(emulator, argument->place, NULL, "no earlier buffer \"%s\" of at least %llu byte%s", of,
                             (unsigned long long)image_bytes(argument), plural(image_bytes(argument)));
-    if (!of && !(region = buffer_make(machine, argument)))
+    if (!of && !(region = buffer_make(emulator, argument)))
         return false;
-    *handle = image_make(machine, argument, region);
+    *handle = image_make(emulator, argument, region);
     return true;
 }
 
 /* If argument i is an image, handles[i] becomes its handle. */
-static bool buffers_prepare(Machine *machine, uint64_t *handles)
+static bool buffers_prepare(Emulator *emulator, uint64_t *handles)
 {
-    const Launch *launch = machine->launch;
-    machine->result->buffers = ARENA_ARRAY(machine->arena, EmulatorBuffer, launch->argument_count + MAX_SLOTS);
+    const Launch *launch = emulator->launch;
+    emulator->result->buffers = ARENA_ARRAY(emulator->arena, EmulatorBuffer, launch->argument_count + MAX_SLOTS);
     for (unsigned i = 0; i < launch->argument_count; i++) {
         const LaunchArgument *argument = &launch->arguments[i];
-        if (argument->image ? !image_prepare(machine, argument, &handles[i])
-                            : argument->kind == ARGUMENT_BUFFER && !buffer_make(machine, argument))
+        if (argument->image ? !image_prepare(emulator, argument, &handles[i])
+                            : argument->kind == ARGUMENT_BUFFER && !buffer_make(emulator, argument))
             return false;
     }
     return true;
 }
 
-static bool parameter_store(Machine *machine, const Variable *parameter, uint64_t at, const LaunchArgument *argument,
+static bool parameter_store(Emulator *emulator, const Variable *parameter, uint64_t at, const LaunchArgument *argument,
                             uint64_t handle)
 {
     uint64_t size = variable_bytes(parameter), value;
@@ -86,68 +86,69 @@ static bool parameter_store(Machine *machine, const Variable *parameter, uint64_
     } else if (argument->image) {
         value = handle;
     } else {
-        const EmulatorBuffer *buffer = emulator_buffer(machine->result, argument->name);
+        const EmulatorBuffer *buffer = emulator_buffer(emulator->result, argument->name);
         if (!buffer)
-            return fault_launch(machine, argument->place, NULL, "the launch has no buffer \"%s\"", argument->name);
+            return fault_launch(emulator, argument->place, NULL, "the launch has no buffer \"%s\"", argument->name);
         value = buffer->address + (argument->kind == ARGUMENT_POINTER ? argument->offset : 0);
     }
-    if (argument->kind != ARGUMENT_SCALAR && size == sizeof(uint32_t) && machine->module->address_size != 64)
-        return fault_static(machine, FAULT_UNSUPPORTED, NULL, NULL, "addresses of 32 bits, which parameter %s has",
+    if (argument->kind != ARGUMENT_SCALAR && size == sizeof(uint32_t) && emulator->module->address_size != 64)
+        return fault_static(emulator, FAULT_UNSUPPORTED, NULL, NULL, "addresses of 32 bits, which parameter %s has",
                             parameter->name ? parameter->name : "_");
     if (given != size)
-        return fault_launch(machine, argument->place, NULL, "parameter %s has %llu byte%s, but the launch gives %llu",
+        return fault_launch(emulator, argument->place, NULL, "parameter %s has %llu byte%s, but the launch gives %llu",
                             parameter->name ? parameter->name : "_", (unsigned long long)size, plural(size),
                             (unsigned long long)given);
-    memcpy(machine->params.bytes + at, bytes, (size_t)size);
+    memcpy(emulator->params.bytes + at, bytes, (size_t)size);
     return true;
 }
 
-static bool parameters_prepare(Machine *machine, const Function *entry, const uint64_t *handles)
+static bool parameters_prepare(Emulator *emulator, const Function *entry, const uint64_t *handles)
 {
     const Prototype *prototype = &entry->prototype;
-    const Launch *launch = machine->launch;
-    uint64_t *places = ARENA_ARRAY(machine->arena, uint64_t, prototype->param_count), bytes = 0;
+    const Launch *launch = emulator->launch;
+    uint64_t *places = ARENA_ARRAY(emulator->arena, uint64_t, prototype->param_count), bytes = 0;
     for (unsigned i = 0; i < prototype->param_count; i++) {
         const Variable *parameter = prototype->params[i];
         bytes = align_up(bytes, variable_align(parameter));
         places[i] = bytes;
-        map_put(&machine->parameters, pointer_key(parameter), bytes);
+        map_put(&emulator->parameters, pointer_key(parameter), bytes);
         bytes += variable_bytes(parameter);
     }
-    region_init(machine, &machine->params, "the parameters", SPACE_PARAM, WINDOW_PARAM, bytes, true);
+    region_init(emulator, &emulator->params, "the parameters", SPACE_PARAM, WINDOW_PARAM, bytes, true);
     unsigned next = 0;
     for (unsigned i = 0; i < launch->argument_count; i++) {
         const LaunchArgument *argument = &launch->arguments[i];
         if (argument->kind == ARGUMENT_SYMBOL) {
-            if (!symbol_fill(machine, argument))
+            if (!symbol_fill(emulator, argument))
                 return false;
             continue;
         }
         if (argument->image && argument->image->bind)
             continue;
         if (next == prototype->param_count)
-            return fault_launch(machine, argument->place, NULL,
+            return fault_launch(emulator, argument->place, NULL,
                                 "kernel %s has %u parameter%s, but the launch gives more", entry->name,
                                 prototype->param_count, plural(prototype->param_count));
-        if (!parameter_store(machine, prototype->params[next], places[next], argument, handles[i]))
+        if (!parameter_store(emulator, prototype->params[next], places[next], argument, handles[i]))
             return false;
         next++;
     }
     if (next < prototype->param_count)
-        return fault_launch(machine, launch->places.args, NULL, "kernel %s has %u parameter%s, but the launch gives %u",
-                            entry->name, prototype->param_count, plural(prototype->param_count), next);
+        return fault_launch(emulator, launch->places.args, NULL,
+                            "kernel %s has %u parameter%s, but the launch gives %u", entry->name,
+                            prototype->param_count, plural(prototype->param_count), next);
     return true;
 }
 
-bool memory_prepare(Machine *machine)
+bool memory_prepare(Emulator *emulator)
 {
-    const Function *entry = machine->entry->function;
-    const EmulatorOptions *options = &machine->options;
-    machine->tracks_memory = options->check_unwritten || options->check_races || options->watch;
-    uint64_t *handles = ARENA_ARRAY(machine->arena, uint64_t, machine->launch->argument_count);
-    device_prepare(machine);
-    return buffers_prepare(machine, handles) && variables_prepare(machine) &&
-           parameters_prepare(machine, entry, handles);
+    const Function *entry = emulator->entry->function;
+    const EmulatorOptions *options = &emulator->options;
+    emulator->tracks_memory = options->check_unwritten || options->check_races || options->watch;
+    uint64_t *handles = ARENA_ARRAY(emulator->arena, uint64_t, emulator->launch->argument_count);
+    device_prepare(emulator);
+    return buffers_prepare(emulator, handles) && variables_prepare(emulator) &&
+           parameters_prepare(emulator, entry, handles);
 }
 
 const EmulatorBuffer *emulator_buffer(const EmulatorResult *result, const char *name)

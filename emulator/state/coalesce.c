@@ -44,7 +44,7 @@ static unsigned bank_conflicts(uint32_t mask, unsigned bytes, const uint64_t *ad
 static void counts_add(Exec *x, bool writes, unsigned sectors, unsigned lines, unsigned wavefronts,
                        unsigned conflicts)
 {
-    EmulatorCounters *counters = &x->machine->result->counters;
+    EmulatorCounters *counters = &x->emulator->result->counters;
     if (writes) {
         counters->store_sectors += sectors;
         counters->store_lines += lines;
@@ -64,7 +64,7 @@ static void counts_add(Exec *x, bool writes, unsigned sectors, unsigned lines, u
 
 void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const Translation *at)
 {
-    const LaneLoops *loops = x->machine->loops;
+    const LaneLoops *loops = x->emulator->loops;
     uint64_t sectors[LANES] = {0}, lines[LANES] = {0}, shared[LANES] = {0};
     unsigned count = 0;
     uint32_t shared_lanes = 0, global_lanes = 0;
@@ -85,7 +85,7 @@ void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const
     if (global_lanes)
         wavefronts = groups_active(global_lanes, bytes) + bank_conflicts(global_lanes, bytes, at->address);
     unsigned conflicts = shared_lanes ? bank_conflicts(shared_lanes, bytes, shared) : 0;
-    if (x->machine->options.count_reuse)
+    if (x->emulator->options.count_reuse)
         reuse_count(x, mask, bytes, mode, at);
     counts_add(x, mode != MODE_LOAD, loops->distinct(sectors, count), loops->distinct(lines, count), wavefronts,
                conflicts);

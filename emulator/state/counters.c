@@ -49,11 +49,11 @@ static uint64_t code_threads(const Code *code, size_t k)
     return code->threads[code->ops.data[k].skips ? k + 1 : k];
 }
 
-void counters_collect(Machine *machine)
+void counters_collect(Emulator *emulator)
 {
-    EmulatorCounters *counters = &machine->result->counters;
-    for (size_t i = 0; i < machine->code_list.count; i++) {
-        const Code *code = machine->code_list.data[i];
+    EmulatorCounters *counters = &emulator->result->counters;
+    for (size_t i = 0; i < emulator->code_list.count; i++) {
+        const Code *code = emulator->code_list.data[i];
         for (size_t k = 0; code->executed && k < code->ops.count; k++) {
             const Op *op = &code->ops.data[k];
             if (!op->first)
@@ -73,7 +73,7 @@ static int compare_lines(const void *a, const void *b)
 }
 
 /* Appends the lines of one function. */
-static void code_lines(const Machine *machine, const Code *code, EmulatorResult *result)
+static void code_lines(const Emulator *emulator, const Code *code, EmulatorResult *result)
 {
     EmulatorLine *first = &result->lines[result->line_count];
     size_t count = 0;
@@ -84,8 +84,8 @@ static void code_lines(const Machine *machine, const Code *code, EmulatorResult 
         if (!inst || !code->executed[k])
             continue;
         EmulatorLine line = {.function = code->function->name};
-        if (machine->module->source)
-            line.line = source_position(machine->module->source, inst->span.begin).line;
+        if (emulator->module->source)
+            line.line = source_position(emulator->module->source, inst->span.begin).line;
         line.warp_instructions = op->first ? code->executed[k] : 0;
         line.thread_instructions = op->first ? code_threads(code, k) : 0;
         line.sectors = code->costs[k].sectors;
@@ -112,27 +112,27 @@ static void code_lines(const Machine *machine, const Code *code, EmulatorResult 
     result->line_count += kept;
 }
 
-void lines_collect(Arena *arena, Machine *machine)
+void lines_collect(Arena *arena, Emulator *emulator)
 {
-    EmulatorResult *result = machine->result;
+    EmulatorResult *result = emulator->result;
     size_t most = 0;
-    for (size_t i = 0; i < machine->code_list.count; i++)
-        most += machine->code_list.data[i]->ops.count;
+    for (size_t i = 0; i < emulator->code_list.count; i++)
+        most += emulator->code_list.data[i]->ops.count;
     result->lines = ARENA_ARRAY(arena, EmulatorLine, most + 1);
-    for (size_t i = 0; i < machine->code_list.count; i++)
-        if (machine->code_list.data[i]->executed && machine->code_list.data[i]->costs)
-            code_lines(machine, machine->code_list.data[i], result);
+    for (size_t i = 0; i < emulator->code_list.count; i++)
+        if (emulator->code_list.data[i]->executed && emulator->code_list.data[i]->costs)
+            code_lines(emulator, emulator->code_list.data[i], result);
 }
 
-void instructions_collect(Arena *arena, Machine *machine)
+void instructions_collect(Arena *arena, Emulator *emulator)
 {
-    EmulatorResult *result = machine->result;
+    EmulatorResult *result = emulator->result;
     size_t most = 0;
-    for (size_t i = 0; i < machine->code_list.count; i++)
-        most += machine->code_list.data[i]->ops.count;
+    for (size_t i = 0; i < emulator->code_list.count; i++)
+        most += emulator->code_list.data[i]->ops.count;
     result->instructions = ARENA_ARRAY(arena, EmulatorInst, most + 1);
-    for (size_t i = 0; i < machine->code_list.count; i++) {
-        const Code *code = machine->code_list.data[i];
+    for (size_t i = 0; i < emulator->code_list.count; i++) {
+        const Code *code = emulator->code_list.data[i];
         EmulatorInst *count = NULL;
         for (size_t k = 0; code->executed && code->costs && k < code->ops.count; k++) {
             const Op *op = &code->ops.data[k];

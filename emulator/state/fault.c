@@ -28,7 +28,7 @@ const char *fault_name(FaultKind kind)
 
 void thread_position(const Warp *warp, unsigned lane, unsigned thread[3])
 {
-    const unsigned *block = warp->block->machine->block;
+    const unsigned *block = warp->block->emulator->block;
     unsigned index = warp->index * LANES + lane;
     thread[0] = index % block[0];
     thread[1] = index / block[0] % block[1];
@@ -42,20 +42,20 @@ const Inst *op_instruction(const Code *code, const Op *op)
     return op->inst;
 }
 
-static void fault_begin(Machine *machine, FaultKind kind, const Function *function, const Inst *inst,
+static void fault_begin(Emulator *emulator, FaultKind kind, const Function *function, const Inst *inst,
                         const char *message)
 {
-    EmulatorFault *fault = &machine->result->fault;
+    EmulatorFault *fault = &emulator->result->fault;
     fault->kind = kind;
     fault->message = message;
-    fault->kernel = machine->launch->kernel;
-    fault->launch_path = kind == FAULT_LAUNCH ? machine->launch->path : NULL;
+    fault->kernel = emulator->launch->kernel;
+    fault->launch_path = kind == FAULT_LAUNCH ? emulator->launch->path : NULL;
     fault->function = function ? function->name : NULL;
     if (inst) {
         fault->span = inst->span;
-        if (machine->module->source)
-            fault->position = source_position(machine->module->source, inst->span.begin);
-        fault->source = loc_place(machine->arena, machine->module, inst->loc);
+        if (emulator->module->source)
+            fault->position = source_position(emulator->module->source, inst->span.begin);
+        fault->source = loc_place(emulator->arena, emulator->module, inst->loc);
     }
 }
 
@@ -70,43 +70,44 @@ static const char *format_message(Arena *arena, const char *format, va_list argu
 
 Step fault_at(Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *format, ...)
 {
-    Machine *machine = x->machine;
-    EmulatorFault *fault = &machine->result->fault;
+    Emulator *emulator = x->emulator;
+    EmulatorFault *fault = &emulator->result->fault;
     if (fault->kind != FAULT_NONE)
         return STEP_FAULT;
     va_list arguments;
     va_start(arguments, format);
-    const char *message = format_message(machine->arena, format, arguments);
+    const char *message = format_message(emulator->arena, format, arguments);
     va_end(arguments);
     const Code *code = x->frame ? x->frame->code : NULL;
     const Inst *inst = code && op ? op_instruction(code, op) : NULL;
-    fault_begin(machine, kind, code ? code->function : NULL, inst, message);
+    fault_begin(emulator, kind, code ? code->function : NULL, inst, message);
     memcpy(fault->block, x->block->id, sizeof fault->block);
     thread_position(x->warp, lane, fault->thread);
     fault->has_thread = true;
     return STEP_FAULT;
 }
 
-bool fault_static(Machine *machine, FaultKind kind, const Function *function, const Inst *inst, const char *format, ...)
+bool fault_static(Emulator *emulator, FaultKind kind, const Function *function, const Inst *inst, const char *format,
+                  ...)
 {
-    if (machine->result->fault.kind != FAULT_NONE)
+    if (emulator->result->fault.kind != FAULT_NONE)
         return false;
     va_list arguments;
     va_start(arguments, format);
-    fault_begin(machine, kind, function, inst, format_message(machine->arena, format, arguments));
+    fault_begin(emulator, kind, function, inst, format_message(emulator->arena, format, arguments));
     va_end(arguments);
     return false;
 }
 
-bool fault_launch(Machine *machine, Position place, const Function *function, const char *format, ...)
+bool fault_launch(Emulator *emulator, Position place, const Function *function, const char *format, ...)
 {
-    if (machine->result->fault.kind != FAULT_NONE)
+    if (emulator->result->fault.kind != FAULT_NONE)
         return false;
     va_list arguments;
     va_start(arguments, format);
-    fault_begin(machine, FAULT_LAUNCH, function, NULL, format_message(machine->arena, format, arguments));
+    fault_begin(emulator, FAULT_LAUNCH, function, NULL, format_message(emulator->arena, format, arguments));
     va_end(arguments);
-    machine->result->fault.launch_place = place;
+    emulator->result->fault.launch_place = place;
     return false;
 }
 

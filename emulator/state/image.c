@@ -8,10 +8,10 @@ static uint64_t handle_of(size_t index)
     return WINDOW_IMAGE + HANDLE_STEP * (index + 1);
 }
 
-static uint64_t image_add(Machine *machine, Image image)
+static uint64_t image_add(Emulator *emulator, Image image)
 {
-    VEC_PUSH(machine->arena, machine->images, image);
-    return handle_of(machine->images.count - 1);
+    VEC_PUSH(emulator->arena, emulator->images, image);
+    return handle_of(emulator->images.count - 1);
 }
 
 uint64_t emulator_image_handle(unsigned index)
@@ -32,14 +32,14 @@ static uint64_t image_extent(const EmulatorImage *given)
     return shape->pitch ? (rows - 1) * shape->pitch + row : rows * row;
 }
 
-void images_prepare(Machine *machine)
+void images_prepare(Emulator *emulator)
 {
-    const EmulatorDevice *device = machine->launch->device;
+    const EmulatorDevice *device = emulator->launch->device;
     for (unsigned i = 0; i < device->image_count; i++) {
         const EmulatorImage *given = &device->images[i];
         Image image = {.name = "no texture or surface"};
         if (given->name) {
-            Region *region = ARENA_NEW(machine->arena, Region);
+            Region *region = ARENA_NEW(emulator->arena, Region);
             *region = (Region){
                 .name = given->name, .space = SPACE_GLOBAL, .bytes = given->bytes, .size = image_extent(given)};
             image = (Image){.name = given->name,
@@ -48,9 +48,9 @@ void images_prepare(Machine *machine)
                             .channel_bytes = type_bits(given->type) / 8,
                             .texel_bytes = (unsigned)texel_bytes(given),
                             .region = region};
-            race_prepare(machine, region);
+            race_prepare(emulator, region);
         }
-        image_add(machine, image);
+        image_add(emulator, image);
     }
 }
 
@@ -61,14 +61,14 @@ uint64_t image_bytes(const LaunchArgument *argument)
            ((type_bits(argument->type) + 7) / 8);
 }
 
-uint64_t image_make(Machine *machine, const LaunchArgument *argument, Region *region)
+uint64_t image_make(Emulator *emulator, const LaunchArgument *argument, Region *region)
 {
     Image image = {.name = argument->name, .shape = argument->image, .type = argument->type, .region = region};
     if (region) {
         image.channel_bytes = type_bits(argument->type) / 8;
         image.texel_bytes = image.channel_bytes * argument->image->channels;
     }
-    return image_add(machine, image);
+    return image_add(emulator, image);
 }
 
 static AddressMode mode_of(const char *word)
@@ -106,29 +106,29 @@ static LaunchImage *sampler_state(Arena *arena, const Variable *variable)
     return state;
 }
 
-uint64_t image_variable(Machine *machine, const Variable *variable)
+uint64_t image_variable(Emulator *emulator, const Variable *variable)
 {
-    for (size_t i = 0; i < machine->images.count; i++) {
-        const LaunchImage *shape = machine->images.data[i].shape;
+    for (size_t i = 0; i < emulator->images.count; i++) {
+        const LaunchImage *shape = emulator->images.data[i].shape;
         if (shape && shape->bind && variable->name && strcmp(shape->bind, variable->name) == 0)
             return handle_of(i);
     }
     Image image = {.name = variable->name};
     if (variable->type == TYPE_SAMPLERREF)
-        image.shape = sampler_state(machine->arena, variable);
-    return image_add(machine, image);
+        image.shape = sampler_state(emulator->arena, variable);
+    return image_add(emulator, image);
 }
 
 const Image *image_find(Exec *x, const Op *op, unsigned lane, uint64_t handle, bool sampler)
 {
-    const Machine *machine = x->machine;
+    const Emulator *emulator = x->emulator;
     uint64_t index = (handle - WINDOW_IMAGE) / HANDLE_STEP - 1;
-    if (handle <= WINDOW_IMAGE || handle % HANDLE_STEP || index >= machine->images.count) {
+    if (handle <= WINDOW_IMAGE || handle % HANDLE_STEP || index >= emulator->images.count) {
         fault_at(x, op, lane, FAULT_BOUNDS, "0x%llx is not the handle of a texture, surface or sampler",
                  (unsigned long long)handle);
         return NULL;
     }
-    const Image *image = &machine->images.data[index];
+    const Image *image = &emulator->images.data[index];
     if (!image->shape || (!image->region && !sampler)) {
         fault_at(x, op, lane, FAULT_BOUNDS, "the launch binds %s to %s", image->shape ? "a sampler" : "nothing",
                  image->name);
@@ -147,13 +147,13 @@ uint64_t image_offset(const Image *image, uint64_t layer, uint64_t z, uint64_t y
 uint8_t *image_access(Exec *x, const Op *op, unsigned lane, const Image *image, uint64_t offset, unsigned bytes,
                       AccessMode mode)
 {
-    EmulatorCounters *counters = &x->machine->result->counters;
+    EmulatorCounters *counters = &x->emulator->result->counters;
     Region *region = image->region;
     if (mode == MODE_LOAD)
         counters->load_bytes[SPACE_TEX] += bytes;
     else if (mode == MODE_STORE)
         counters->store_bytes[SPACE_TEX] += bytes;
-    if (x->machine->tracks_memory) {
+    if (x->emulator->tracks_memory) {
         Translation at;
         at.address[lane] = region->base + offset;
         at.host[lane] = region->bytes + offset;

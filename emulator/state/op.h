@@ -8,7 +8,7 @@
 #include "emulator/emulator.h"
 #include "emulator/semantics/semantics.h"
 
-typedef struct Machine Machine;
+typedef struct Emulator Emulator;
 typedef struct Frame Frame;
 typedef struct Code Code;
 typedef struct Op Op;

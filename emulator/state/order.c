@@ -19,20 +19,20 @@ static SyncObject *sync_find(const SyncTable *table, uint64_t address)
     return place ? &table->objects.data[*place] : NULL;
 }
 
-static SyncObject *sync_make(Machine *machine, SyncTable *table, uint64_t address)
+static SyncObject *sync_make(Emulator *emulator, SyncTable *table, uint64_t address)
 {
     SyncObject *found = sync_find(table, address);
     if (found)
         return found;
-    table->places.arena = machine->arena;
+    table->places.arena = emulator->arena;
     map_put(&table->places, address, table->objects.count);
-    VEC_PUSH(machine->arena, table->objects, ((SyncObject){0}));
+    VEC_PUSH(emulator->arena, table->objects, ((SyncObject){0}));
     return &VEC_LAST(table->objects);
 }
 
 static SyncTable *sync_table(Exec *x, uint64_t address)
 {
-    return address_space(address) == SPACE_SHARED ? &x->block->syncs : &x->machine->syncs;
+    return address_space(address) == SPACE_SHARED ? &x->block->syncs : &x->emulator->syncs;
 }
 
 void order_clear(SyncTable *table)
@@ -49,8 +49,8 @@ void order_fence(Exec *x, FenceScope scope)
     memcpy(warp->fence_clocks, warp->clocks, x->block->clock_size * sizeof *warp->clocks);
     warp->clocks[warp->index]++;
     if (scope == FENCE_DEVICE) {
-        warp->fence_tick = x->machine->tick++;
-        x->machine->block_fences[x->block->index] = warp->fence_tick;
+        warp->fence_tick = x->emulator->tick++;
+        x->emulator->block_fences[x->block->index] = warp->fence_tick;
     }
 }
 
@@ -61,11 +61,11 @@ void order_release(Exec *x, const MemoryOp *memory, uint64_t address)
         order_fence(x, (FenceScope)memory->releases);
     if (!warp->fence_clocks[warp->index])
         return;
-    SyncObject *object = sync_make(x->machine, sync_table(x, address), address);
+    SyncObject *object = sync_make(x->emulator, sync_table(x, address), address);
     uint32_t block = (uint32_t)x->block->index;
     unsigned count = x->block->clock_size;
     if (!object->clock)
-        object->clock = ARENA_ARRAY(x->machine->arena, uint32_t, count);
+        object->clock = ARENA_ARRAY(x->emulator->arena, uint32_t, count);
     else if (object->block != block)
         memset(object->clock, 0, count * sizeof *object->clock);
     object->block = block;
@@ -93,7 +93,7 @@ void order_acquire(Exec *x, uint64_t address)
 void order_learn(Exec *x)
 {
     if (x->warp->clocks)
-        x->warp->clocks[x->block->warp_count] = x->machine->tick;
+        x->warp->clocks[x->block->warp_count] = x->emulator->tick;
 }
 
 void clock_join(Exec *x, uint32_t *clock)

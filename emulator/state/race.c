@@ -12,34 +12,34 @@
 /* The kinds of access that a cell has seen. */
 enum { SEEN_WEAK_READ = 1, SEEN_STRONG_READ = 2, SEEN_WEAK_WRITE = 4, SEEN_STRONG_WRITE = 8 };
 
-void race_prepare(Machine *machine, Region *region)
+void race_prepare(Emulator *emulator, Region *region)
 {
-    if (!machine->options.check_races || region->read_only)
+    if (!emulator->options.check_races || region->read_only)
         return;
-    region->race = ARENA_NEW(machine->arena, RaceCells);
+    region->race = ARENA_NEW(emulator->arena, RaceCells);
     region->race->shift = 2;
-    VEC_PUSH(machine->arena, machine->raced, region);
+    VEC_PUSH(emulator->arena, emulator->raced, region);
 }
 
-static void cells_alloc(Machine *machine, Region *region)
+static void cells_alloc(Emulator *emulator, Region *region)
 {
     RaceCells *cells = region->race;
     size_t count = race_cell_count(region);
-    cells->writes = machine_alloc(machine, count, sizeof *cells->writes);
-    cells->newer = machine_alloc(machine, count, sizeof *cells->newer);
-    cells->older = machine_alloc(machine, count, sizeof *cells->older);
-    if (machine->options.jobs > 1 && region->space == SPACE_GLOBAL)
-        cells->seen = machine_alloc(machine, count, 1);
+    cells->writes = emulator_alloc(emulator, count, sizeof *cells->writes);
+    cells->newer = emulator_alloc(emulator, count, sizeof *cells->newer);
+    cells->older = emulator_alloc(emulator, count, sizeof *cells->older);
+    if (emulator->options.jobs > 1 && region->space == SPACE_GLOBAL)
+        cells->seen = emulator_alloc(emulator, count, 1);
 }
 
 /* Replaces the cells by smaller ones. */
-static void cells_refine(Machine *machine, Region *region, unsigned shift)
+static void cells_refine(Emulator *emulator, Region *region, unsigned shift)
 {
     RaceCells *cells = region->race, old = *cells;
     cells->shift = shift;
     if (!cells->writes)
         return;
-    cells_alloc(machine, region);
+    cells_alloc(emulator, region);
     for (size_t i = 0, count = race_cell_count(region); i < count; i++) {
         size_t from = i >> (old.shift - shift);
         cells->writes[i] = old.writes[from];
@@ -48,21 +48,21 @@ static void cells_refine(Machine *machine, Region *region, unsigned shift)
         if (cells->seen)
             cells->seen[i] = old.seen[from];
     }
-    machine_release(machine, old.writes);
-    machine_release(machine, old.newer);
-    machine_release(machine, old.older);
-    machine_release(machine, old.seen);
+    emulator_release(emulator, old.writes);
+    emulator_release(emulator, old.newer);
+    emulator_release(emulator, old.older);
+    emulator_release(emulator, old.seen);
 }
 
 /* Makes the cells of the region ready for an access. */
-static RaceCells *cells_ready(Machine *machine, Region *region, uint64_t offset, unsigned bytes)
+static RaceCells *cells_ready(Emulator *emulator, Region *region, uint64_t offset, unsigned bytes)
 {
     RaceCells *cells = region->race;
     unsigned shift = (offset | bytes) & 1 ? 0 : (offset | bytes) & 2 ? 1 : 2;
     if (shift < cells->shift)
-        cells_refine(machine, region, shift);
+        cells_refine(emulator, region, shift);
     if (!cells->writes)
-        cells_alloc(machine, region);
+        cells_alloc(emulator, region);
     return cells;
 }
 
@@ -76,8 +76,8 @@ static bool conflicts(const Exec *x, uint32_t before, uint32_t now)
 static bool race_report(Exec *x, const Op *op, unsigned lane, uint32_t before, bool before_writes, bool writes,
                         const Region *region, uint64_t offset)
 {
-    const unsigned *block = x->machine->block, *grid = x->machine->grid;
-    const Epoch *epoch = stamp_epoch(x->machine, before);
+    const unsigned *block = x->emulator->block, *grid = x->emulator->grid;
+    const Epoch *epoch = stamp_epoch(x->emulator, before);
     unsigned thread = epoch->warp * LANES + (before & STAMP_LANE) / 2;
     fault_at(x, op, lane, FAULT_RACE,
              "%s byte %llu of %s, which thread %u,%u,%u of block %u,%u,%u %s; nothing orders the two accesses",
@@ -108,7 +108,7 @@ static void cell_read(const Exec *x, RaceCells *cells, size_t i, uint32_t now)
 bool race_check(Exec *x, const Op *op, unsigned lane, unsigned bytes, AccessMode mode, bool strong, Region *region,
                 uint64_t offset, const uint8_t *stored)
 {
-    RaceCells *cells = cells_ready(x->machine, region, offset, bytes);
+    RaceCells *cells = cells_ready(x->emulator, region, offset, bytes);
     bool writes = mode != MODE_LOAD;
     uint32_t now = stamp_now(x) | lane << 1 | (strong ? STAMP_STRONG : 0);
     uint8_t seen = (uint8_t)((mode != MODE_STORE ? SEEN_WEAK_READ << strong : 0) |
@@ -143,7 +143,7 @@ static inline bool stamps_agree(const Exec *x, const uint32_t *stamps, const uin
     uint32_t first = stamps[0];
     if (first && (first ^ *when) >> STAMP_SHIFT && stamp_is_ordered(x, first))
         *when = first;
-    if (count > 1 && x->machine->loops->are_settled(stamps, lanes ? lanes : none, count, now, *when))
+    if (count > 1 && x->emulator->loops->are_settled(stamps, lanes ? lanes : none, count, now, *when))
         return true;
     for (unsigned i = 0; i < count; i++)
         if (stamps[i] && (stamps[i] ^ *when) >> STAMP_SHIFT) {
@@ -177,7 +177,7 @@ static void cells_read_each(const Exec *x, uint32_t *newer, uint32_t *older, con
 static void cells_read(const Exec *x, RaceCells *cells, size_t begin, const uint32_t *lanes, unsigned count,
                        uint32_t now)
 {
-    const LaneLoops *loops = x->machine->loops;
+    const LaneLoops *loops = x->emulator->loops;
     uint32_t *newer = &cells->newer[begin], *older = &cells->older[begin], first = newer[0];
     if (loops->are_stamped(newer, lanes, count, now))
         return;
@@ -211,7 +211,7 @@ static size_t run_cells(const RaceCells *cells, const Run *run, uint32_t offset,
 
 static void row_read(const Exec *x, RaceCells *cells, const AccessShape *shape, uint32_t offset, uint32_t now)
 {
-    const LaneLoops *loops = x->machine->loops;
+    const LaneLoops *loops = x->emulator->loops;
     for (unsigned i = 0; i < shape->run_count; i++) {
         const Run *run = &shape->runs[i];
         const uint32_t *lanes = &shape->lanes[run->cell];
@@ -238,7 +238,7 @@ static void row_write(const Exec *x, RaceCells *cells, const AccessShape *shape,
         const Run *run = &shape->runs[i];
         unsigned count;
         size_t begin = run_cells(cells, run, offset, &count);
-        x->machine->loops->stamp(&cells->writes[begin], &shape->lanes[run->cell], count, now);
+        x->emulator->loops->stamp(&cells->writes[begin], &shape->lanes[run->cell], count, now);
         memset(&cells->newer[begin], 0, count * sizeof *cells->newer);
         memset(&cells->older[begin], 0, count * sizeof *cells->older);
         if (cells->seen)
@@ -246,12 +246,12 @@ static void row_write(const Exec *x, RaceCells *cells, const AccessShape *shape,
     }
 }
 
-unsigned race_shift(Machine *machine, Region *region, unsigned bytes)
+unsigned race_shift(Emulator *emulator, Region *region, unsigned bytes)
 {
     const RaceCells *cells = region->race;
     if (cells->writes && bytes >> cells->shift)
         return cells->shift;
-    return cells_ready(machine, region, 0, bytes)->shift;
+    return cells_ready(emulator, region, 0, bytes)->shift;
 }
 
 bool race_row(Exec *x, Region *region, const AccessShape *shape, uint32_t offset, bool writes)
@@ -289,12 +289,12 @@ static bool seen_add(uint8_t *a, uint8_t b)
     return true;
 }
 
-bool race_merge(Machine *machine, Region *region, const Region *other)
+bool race_merge(Emulator *emulator, Region *region, const Region *other)
 {
     const RaceCells *from = other->race;
     if (!from || !from->seen)
         return true;
-    RaceCells *to = cells_ready(machine, region, 0, 1u << from->shift);
+    RaceCells *to = cells_ready(emulator, region, 0, 1u << from->shift);
     unsigned finer = from->shift - to->shift;
     for (size_t i = 0, count = race_cell_count(region); i < count; i++) {
         uint64_t eight = 1;

@@ -24,7 +24,7 @@ struct RaceCells {
 /* stamps.c */
 
 uint32_t stamp_now(Exec *x); /* of lane 0's weak accesses */
-const Epoch *stamp_epoch(const Machine *machine, uint32_t stamp);
+const Epoch *stamp_epoch(const Emulator *emulator, uint32_t stamp);
 /* True if the access of the stamp is ordered before those that the warp makes now in other lanes. */
 bool stamp_is_ordered(const Exec *x, uint32_t stamp);
 bool stamp_is_of_warp(const Exec *x, uint32_t stamp);
@@ -33,7 +33,7 @@ size_t race_cell_count(const Region *region);
 /* race.c */
 
 /* Prepares the region's cells for accesses of 'bytes' bytes, aligned to their size; returns the shift of a cell. */
-unsigned race_shift(Machine *machine, Region *region, unsigned bytes);
+unsigned race_shift(Emulator *emulator, Region *region, unsigned bytes);
 /* race_check for all lanes of a weak access, whose lane 0 has the offset.  If it returns false, nothing has been done,
  * and the lanes must be checked one by one. */
 bool race_row(Exec *x, Region *region, const AccessShape *shape, uint32_t offset, bool writes);

@@ -1,7 +1,7 @@
 /* Regions: the memory of buffers, variables and parameters. */
 #include "emulator/state/state.h"
 
-void region_init(Machine *machine, Region *region, const char *name, Space space, uint64_t base, uint64_t size,
+void region_init(Emulator *emulator, Region *region, const char *name, Space space, uint64_t base, uint64_t size,
                         bool written)
 {
     region->name = name;
@@ -9,51 +9,51 @@ void region_init(Machine *machine, Region *region, const char *name, Space space
     region->base = base;
     region->size = size;
     const Region *same =
-        machine->primary && space == SPACE_GLOBAL ? machine->primary->slots[machine->slot_count] : NULL;
-    region->bytes = same ? same->bytes : machine_alloc(machine, (size_t)size, 1);
+        emulator->primary && space == SPACE_GLOBAL ? emulator->primary->slots[emulator->slot_count] : NULL;
+    region->bytes = same ? same->bytes : emulator_alloc(emulator, (size_t)size, 1);
     if (same) {
         region->written = same->written;
-    } else if (machine->options.check_unwritten && !written) {
-        region->written = machine_alloc(machine, (size_t)size, 1);
+    } else if (emulator->options.check_unwritten && !written) {
+        region->written = emulator_alloc(emulator, (size_t)size, 1);
     }
     region->read_only = space == SPACE_CONST || space == SPACE_PARAM;
-    race_prepare(machine, region);
-    reuse_prepare(machine, region);
-    region->watched = machine->options.watch && strcmp(machine->options.watch, name) == 0 && space == SPACE_GLOBAL;
+    race_prepare(emulator, region);
+    reuse_prepare(emulator, region);
+    region->watched = emulator->options.watch && strcmp(emulator->options.watch, name) == 0 && space == SPACE_GLOBAL;
 }
 
-Region *region_global(Machine *machine, const char *name, uint64_t size, bool written)
+Region *region_global(Emulator *emulator, const char *name, uint64_t size, bool written)
 {
-    if (machine->slot_count == MAX_SLOTS || size > MAX_REGION) {
-        fault_static(machine, FAULT_LAUNCH, NULL, NULL, "too many buffers, or one that is too large");
+    if (emulator->slot_count == MAX_SLOTS || size > MAX_REGION) {
+        fault_static(emulator, FAULT_LAUNCH, NULL, NULL, "too many buffers, or one that is too large");
         return NULL;
     }
-    Region *region = ARENA_NEW(machine->arena, Region);
-    uint64_t base = GLOBAL_BASE + ((uint64_t)machine->slot_count << SLOT_SHIFT) + SLOT_GUARD;
-    region_init(machine, region, name, SPACE_GLOBAL, base, size, written);
-    machine->slots[machine->slot_count++] = region;
+    Region *region = ARENA_NEW(emulator->arena, Region);
+    uint64_t base = GLOBAL_BASE + ((uint64_t)emulator->slot_count << SLOT_SHIFT) + SLOT_GUARD;
+    region_init(emulator, region, name, SPACE_GLOBAL, base, size, written);
+    emulator->slots[emulator->slot_count++] = region;
     return region;
 }
 
-void device_prepare(Machine *machine)
+void device_prepare(Emulator *emulator)
 {
-    const EmulatorDevice *device = machine->launch->device;
-    machine->placed.arena = machine->arena;
+    const EmulatorDevice *device = emulator->launch->device;
+    emulator->placed.arena = emulator->arena;
     if (!device)
         return;
-    machine->device_regions = ARENA_ARRAY(machine->arena, Region, device->memory_count + 1);
+    emulator->device_regions = ARENA_ARRAY(emulator->arena, Region, device->memory_count + 1);
     for (size_t i = 0; i < device->memory_count; i++) {
         const EmulatorMemory *memory = &device->memories[i];
-        Region *region = &machine->device_regions[i];
+        Region *region = &emulator->device_regions[i];
         *region = (Region){.name = memory->name,
                            .space = SPACE_GLOBAL,
                            .base = memory->address,
                            .size = memory->size,
                            .bytes = memory->bytes};
-        race_prepare(machine, region);
-        reuse_prepare(machine, region);
+        race_prepare(emulator, region);
+        reuse_prepare(emulator, region);
         if (memory->variable)
-            pointer_map_put(&machine->placed, memory->variable, (void *)memory);
+            pointer_map_put(&emulator->placed, memory->variable, (void *)memory);
     }
-    images_prepare(machine);
+    images_prepare(emulator);
 }

@@ -12,13 +12,13 @@ static size_t sector_count(const Region *region)
     return (size_t)divide_up(region->size, SECTOR_BYTES);
 }
 
-void reuse_prepare(Machine *machine, Region *region)
+void reuse_prepare(Emulator *emulator, Region *region)
 {
-    if (!machine->options.count_reuse || region->space != SPACE_GLOBAL)
+    if (!emulator->options.count_reuse || region->space != SPACE_GLOBAL)
         return;
     for (unsigned i = 0; i < 2; i++)
-        region->toucher[i] = machine_alloc(machine, sector_count(region) + 1, sizeof *region->toucher[i]);
-    region->load_times = machine_alloc(machine, sector_count(region) + 1, sizeof *region->load_times);
+        region->toucher[i] = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->toucher[i]);
+    region->load_times = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->load_times);
 }
 
 /* A load's time: its warp in the high bits, the sectors that the warp had loaded in the low ones, modulo 2^27. */
@@ -43,7 +43,7 @@ static bool count_repeat(EmulatorCounters *counters, uint32_t before, uint32_t t
 /* Counts one lane's load of a sector; true if no lane before it in the access touched the sector. */
 static bool count_load(Exec *x, const Region *region, uint64_t sector, uint32_t block)
 {
-    EmulatorCounters *counters = &x->machine->result->counters;
+    EmulatorCounters *counters = &x->emulator->result->counters;
     uint32_t time = x->warp->index << TIME_BITS | (x->warp->loaded & TIME_MASK);
     bool is_new = true;
     if (region->toucher[0][sector] != block)
@@ -57,7 +57,7 @@ static bool count_load(Exec *x, const Region *region, uint64_t sector, uint32_t 
 
 static void count_store(Exec *x, const Region *region, uint64_t sector, uint32_t block)
 {
-    x->machine->result->counters.block_store_sectors += region->toucher[1][sector] != block;
+    x->emulator->result->counters.block_store_sectors += region->toucher[1][sector] != block;
     region->toucher[1][sector] = block;
 }
 
@@ -104,11 +104,11 @@ void reuse_merge(Region *region, const Region *other)
             region->toucher[i][k] |= other->toucher[i][k];
 }
 
-void reuse_collect(Machine *machine)
+void reuse_collect(Emulator *emulator)
 {
-    EmulatorCounters *counters = &machine->result->counters;
-    for (unsigned i = 0; i < machine->slot_count; i++) {
-        const Region *region = machine->slots[i];
+    EmulatorCounters *counters = &emulator->result->counters;
+    for (unsigned i = 0; i < emulator->slot_count; i++) {
+        const Region *region = emulator->slots[i];
         for (size_t k = 0; region->toucher[0] && k < sector_count(region); k++) {
             counters->load_footprint += region->toucher[0][k] != 0;
             counters->store_footprint += region->toucher[1][k] != 0;

@@ -30,12 +30,12 @@ static void mark_written(const Region *region, const AccessShape *shape, uint32_
 bool row_track(Exec *x, AccessShape *shape, Region *region, uint32_t mask, const uint32_t *offsets, unsigned bytes,
                bool writes)
 {
-    Machine *machine = x->machine;
-    bool counts = machine->options.count_memory && (region->space == SPACE_GLOBAL || region->space == SPACE_SHARED);
+    Emulator *emulator = x->emulator;
+    bool counts = emulator->options.count_memory && (region->space == SPACE_GLOBAL || region->space == SPACE_SHARED);
     if (!counts && !region->written && !region->race)
         return true;
-    unsigned shift = region->race ? race_shift(machine, region, bytes) : (unsigned)__builtin_ctz(bytes);
-    shape_update(machine, shape, mask, offsets, bytes, shift);
+    unsigned shift = region->race ? race_shift(emulator, region, bytes) : (unsigned)__builtin_ctz(bytes);
+    shape_update(emulator, shape, mask, offsets, bytes, shift);
     if (region->written && !writes && !all_written(region, shape, offsets[0]))
         return false;
     if (region->race && !race_row(x, region, shape, offsets[0], writes))

@@ -4,18 +4,18 @@
  * memory operand is kept, and whether it still applies is one comparison of the lanes' offsets. */
 #include "emulator/state/shape.h"
 
-AccessShape *shape_new(Machine *machine)
+AccessShape *shape_new(Emulator *emulator)
 {
-    return ARENA_NEW(machine->arena, AccessShape);
+    return ARENA_NEW(emulator->arena, AccessShape);
 }
 
-static void cells_reserve(Machine *machine, AccessShape *shape, unsigned count)
+static void cells_reserve(Emulator *emulator, AccessShape *shape, unsigned count)
 {
     if (count <= shape->cell_capacity)
         return;
     shape->cell_capacity = (uint16_t)count;
-    shape->lanes = ARENA_ARRAY(machine->arena, uint32_t, count);
-    shape->others = ARENA_ARRAY(machine->arena, uint32_t, count);
+    shape->lanes = ARENA_ARRAY(emulator->arena, uint32_t, count);
+    shape->others = ARENA_ARRAY(emulator->arena, uint32_t, count);
 }
 
 /* The active lanes by offset, and then by number: each is its offset times 32 plus its number. */
@@ -42,12 +42,12 @@ static void run_extend(AccessShape *shape, uint32_t first, bool is_shared)
         shape->runs[shape->run_count++] = (Run){first, shape->bytes, shape->cell_count, is_shared};
 }
 
-static void shape_make(Machine *machine, AccessShape *shape, uint32_t mask, const uint32_t *offsets, unsigned bytes,
+static void shape_make(Emulator *emulator, AccessShape *shape, uint32_t mask, const uint32_t *offsets, unsigned bytes,
                        unsigned shift)
 {
     uint64_t sorted[LANES];
     unsigned count = lanes_sort(sorted, mask, offsets), cells = bytes >> shift;
-    cells_reserve(machine, shape, cells * LANES);
+    cells_reserve(emulator, shape, cells * LANES);
     shape->mask = mask;
     shape->bytes = (uint8_t)bytes;
     shape->shift = (uint8_t)shift;
@@ -73,10 +73,10 @@ static void shape_make(Machine *machine, AccessShape *shape, uint32_t mask, cons
     }
 }
 
-void shape_update(Machine *machine, AccessShape *shape, uint32_t mask, const uint32_t *offsets, unsigned bytes,
+void shape_update(Emulator *emulator, AccessShape *shape, uint32_t mask, const uint32_t *offsets, unsigned bytes,
                   unsigned shift)
 {
     if (shape->mask != mask || shape->shift != shift || shape->low != offsets[0] % 4 ||
-        !machine->loops->are_relative(offsets, shape->relative))
-        shape_make(machine, shape, mask, offsets, bytes, shift);
+        !emulator->loops->are_relative(offsets, shape->relative))
+        shape_make(emulator, shape, mask, offsets, bytes, shift);
 }

@@ -28,7 +28,7 @@ struct AccessShape {
 
 /* Makes the shape that of the active lanes' accesses, each of 'bytes' bytes, unless it already is.  Inactive lanes have
  * the offset of an active one; a cell is not larger than an access. */
-void shape_update(Machine *machine, AccessShape *shape, uint32_t mask, const uint32_t *offsets, unsigned bytes,
+void shape_update(Emulator *emulator, AccessShape *shape, uint32_t mask, const uint32_t *offsets, unsigned bytes,
                   unsigned shift);
 
 /* coalesce.c: counts a load or store of this shape whose lane 0 has the offset. */

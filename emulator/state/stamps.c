@@ -15,10 +15,10 @@ struct EpochTable {
     uint32_t generation; /* grows when the epochs are numbered anew */
 };
 
-static void table_resize(Machine *machine, uint32_t capacity)
+static void table_resize(Emulator *emulator, uint32_t capacity)
 {
-    EpochTable *table = machine->epochs;
-    table->epochs = machine_realloc(machine, table->epochs, (size_t)capacity * sizeof *table->epochs);
+    EpochTable *table = emulator->epochs;
+    table->epochs = emulator_realloc(emulator, table->epochs, (size_t)capacity * sizeof *table->epochs);
     table->capacity = capacity;
 }
 
@@ -62,82 +62,82 @@ static void stamps_move(const Region *region, const uint32_t *places)
 }
 
 /* Drops the epochs without stamps. */
-static void epochs_collect(Machine *machine)
+static void epochs_collect(Emulator *emulator)
 {
-    EpochTable *table = machine->epochs;
+    EpochTable *table = emulator->epochs;
     uint32_t *places = calloc(table->count, sizeof *places), kept = 1;
     if (!places)
         out_of_memory();
     size_t cells = 0;
-    for (size_t i = 0; i < machine->raced.count; i++) {
-        stamps_mark(machine->raced.data[i], places);
-        cells += race_cell_count(machine->raced.data[i]);
+    for (size_t i = 0; i < emulator->raced.count; i++) {
+        stamps_mark(emulator->raced.data[i], places);
+        cells += race_cell_count(emulator->raced.data[i]);
     }
     for (uint32_t i = 1; i < table->count; i++)
         if (places[i]) {
             table->epochs[kept] = table->epochs[i];
             places[i] = kept++;
         }
-    for (size_t i = 0; i < machine->raced.count; i++)
-        stamps_move(machine->raced.data[i], places);
+    for (size_t i = 0; i < emulator->raced.count; i++)
+        stamps_move(emulator->raced.data[i], places);
     free(places);
     table->count = kept;
     table->generation++;
     /* So large that looking through all cells is rare. */
     uint64_t wanted = 2 * (uint64_t)kept > cells / 8 ? 2 * (uint64_t)kept : cells / 8;
     if (wanted > table->capacity)
-        table_resize(machine, wanted < EPOCHS_MOST ? (uint32_t)wanted : EPOCHS_MOST);
+        table_resize(emulator, wanted < EPOCHS_MOST ? (uint32_t)wanted : EPOCHS_MOST);
     if (kept < EPOCHS_MOST - EPOCHS_MOST / 16)
         return;
     /* More epochs than a stamp can name: forgets them all.  A later race with one of them goes unnoticed. */
-    for (size_t i = 0; i < machine->raced.count; i++)
-        race_clear(machine->raced.data[i]);
+    for (size_t i = 0; i < emulator->raced.count; i++)
+        race_clear(emulator->raced.data[i]);
     table->count = 1;
-    machine->forgot_accesses = true;
+    emulator->forgot_accesses = true;
 }
 
 uint32_t stamp_now(Exec *x)
 {
-    Machine *machine = x->machine;
+    Emulator *emulator = x->emulator;
     Warp *warp = x->warp;
-    EpochTable *table = machine->epochs;
+    EpochTable *table = emulator->epochs;
     uint32_t clock = warp->clocks[warp->index];
-    if (warp->epoch && warp->epoch_clock == clock && warp->epoch_tick == machine->tick &&
+    if (warp->epoch && warp->epoch_clock == clock && warp->epoch_tick == emulator->tick &&
         warp->epoch_generation == table->generation)
         return warp->epoch << STAMP_SHIFT;
     if (table->count == table->capacity)
-        epochs_collect(machine);
+        epochs_collect(emulator);
     warp->epoch = table->count++;
     warp->epoch_clock = clock;
-    warp->epoch_tick = machine->tick;
+    warp->epoch_tick = emulator->tick;
     warp->epoch_generation = table->generation;
-    table->epochs[warp->epoch] = (Epoch){(uint32_t)x->block->index, clock, machine->tick, warp->index};
+    table->epochs[warp->epoch] = (Epoch){(uint32_t)x->block->index, clock, emulator->tick, warp->index};
     return warp->epoch << STAMP_SHIFT;
 }
 
-const Epoch *stamp_epoch(const Machine *machine, uint32_t stamp)
+const Epoch *stamp_epoch(const Emulator *emulator, uint32_t stamp)
 {
-    return &machine->epochs->epochs[stamp >> STAMP_SHIFT];
+    return &emulator->epochs->epochs[stamp >> STAMP_SHIFT];
 }
 
 bool stamp_is_ordered(const Exec *x, uint32_t stamp)
 {
-    const Epoch *epoch = stamp_epoch(x->machine, stamp);
+    const Epoch *epoch = stamp_epoch(x->emulator, stamp);
     const uint32_t *clocks = x->warp->clocks;
     if (epoch->block != x->block->index)
-        return epoch->tick <= x->machine->block_fences[epoch->block] && epoch->tick <= clocks[x->block->warp_count];
+        return epoch->tick <= x->emulator->block_fences[epoch->block] && epoch->tick <= clocks[x->block->warp_count];
     return epoch->warp == x->warp->index ? epoch->clock < clocks[epoch->warp] : epoch->clock <= clocks[epoch->warp];
 }
 
 bool stamp_is_of_warp(const Exec *x, uint32_t stamp)
 {
-    const Epoch *epoch = stamp_epoch(x->machine, stamp);
+    const Epoch *epoch = stamp_epoch(x->emulator, stamp);
     return epoch->block == x->block->index && epoch->warp == x->warp->index;
 }
 
-void epochs_prepare(Machine *machine)
+void epochs_prepare(Emulator *emulator)
 {
-    machine->epochs = ARENA_NEW(machine->arena, EpochTable);
-    machine->epochs->count = 1;
-    table_resize(machine, EPOCHS_FIRST);
+    emulator->epochs = ARENA_NEW(emulator->arena, EpochTable);
+    emulator->epochs->count = 1;
+    table_resize(emulator, EPOCHS_FIRST);
 }

@@ -144,7 +144,7 @@ typedef struct SyncTable {
 } SyncTable;
 
 struct BlockState {
-    Machine *machine;
+    Emulator *emulator;
     unsigned id[3];
     uint64_t index;
     Warp *warps;
@@ -171,7 +171,7 @@ struct Cluster {
     bool active;
 };
 
-struct Machine {
+struct Emulator {
     Arena *arena;
     const Module *module;
     const Launch *launch;
@@ -203,7 +203,7 @@ struct Machine {
     uint64_t steps;
     uint64_t effects; /* counts what may change the course of a thread, besides its own registers */
     IdleProbe *loop;  /* idle.c: of the split that runs */
-    const Machine *primary; /* the machine whose global memory this one shares; NULL: it owns its memory */
+    const Emulator *primary; /* the machine whose global memory this one shares; NULL: it owns its memory */
     uint64_t *next_block;   /* the next block to run, shared by all cores; NULL: one core */
     bool ran;               /* parallel_run has run the whole launch */
     void *atomics;          /* the pthread_mutex_t that atomics lock; NULL: one core */
@@ -220,7 +220,7 @@ struct Machine {
 
 /* The context in which an op executes. */
 struct Exec {
-    Machine *machine;
+    Emulator *emulator;
     BlockState *block;
     Warp *warp;
     Split *split;
@@ -264,7 +264,7 @@ static inline void row_set(void *row, unsigned bytes, unsigned lane, uint64_t va
 static inline void effect_note(Exec *x)
 {
     x->warp->idle_steps = 0;
-    x->machine->effects++;
+    x->emulator->effects++;
 }
 
 #define EACH_ACTIVE(lane, mask)                                                                                        \
@@ -273,18 +273,18 @@ static inline void effect_note(Exec *x)
 
 /* machine.c */
 
-Machine *machine_new(const Module *module, const Launch *launch, EmulatorResult *result,
+Emulator *emulator_new(const Module *module, const Launch *launch, EmulatorResult *result,
                      const EmulatorOptions *options);
-void machine_end(Machine *machine); /* frees the machine and everything it owns */
+void emulator_end(Emulator *emulator); /* frees the machine and everything it owns */
 /* Zeroed memory that lives until machine_end, for what is too large for an arena. */
-void *machine_alloc(Machine *machine, size_t count, size_t size);
+void *emulator_alloc(Emulator *emulator, size_t count, size_t size);
 /* Changes the size of memory from machine_alloc (NULL: none yet), without zeroing what is added. */
-void *machine_realloc(Machine *machine, void *memory, size_t size);
-void machine_release(Machine *machine, void *memory); /* frees memory from machine_alloc early */
-uint64_t machine_step_limit(const Machine *machine);
-const Function *function_resolve(const Machine *machine, const Function *function); /* declarations and aliases */
+void *emulator_realloc(Emulator *emulator, void *memory, size_t size);
+void emulator_release(Emulator *emulator, void *memory); /* frees memory from machine_alloc early */
+uint64_t emulator_step_limit(const Emulator *emulator);
+const Function *function_resolve(const Emulator *emulator, const Function *function); /* declarations and aliases */
 /* The code of a function that machine_collect has found; NULL if it has none. */
-Code *code_get(Machine *machine, const Function *function);
+Code *code_get(Emulator *emulator, const Function *function);
 
 /* fault.c */
 
@@ -292,10 +292,10 @@ Code *code_get(Machine *machine, const Function *function);
 Step fault_at(Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *format, ...) PRINTF_LIKE(5, 6);
 /* A fault without a thread; 'inst' and 'function' may be NULL.  Returns false. */
 /* FAULT_LAUNCH, for what is at this place of the launch file. */
-bool fault_launch(Machine *machine, Position place, const Function *function, const char *format, ...)
+bool fault_launch(Emulator *emulator, Position place, const Function *function, const char *format, ...)
     PRINTF_LIKE(4, 5);
-bool fault_static(Machine *machine, FaultKind kind, const Function *function, const Inst *inst, const char *format, ...)
-    PRINTF_LIKE(5, 6);
+bool fault_static(Emulator *emulator, FaultKind kind, const Function *function, const Inst *inst, const char *format,
+                  ...) PRINTF_LIKE(5, 6);
 void thread_position(const Warp *warp, unsigned lane, unsigned thread[3]);
 /* The instruction that an op belongs to, also for ops that the decoder inserted. */
 const Inst *op_instruction(const Code *code, const Op *op);
@@ -308,24 +308,24 @@ Space address_space(uint64_t generic);
  * shared memory, *address becomes the address in the region. */
 Region *memory_find(Exec *x, uint64_t *address, uint64_t bytes);
 /* The buffer, variable or device memory that an address is in or near; NULL if there is none. */
-const Region *region_near(const Machine *machine, uint64_t address);
+const Region *region_near(const Emulator *emulator, uint64_t address);
 /* Finds the place of a variable in a map of places; false if it has none. */
 bool place_find(const Map *places, const Variable *variable, uint64_t *place);
-uint64_t variable_address(const Machine *machine, const Variable *variable, bool *found);
-uint64_t function_address(const Machine *machine, const Function *function);
-const Function *function_at(const Machine *machine, uint64_t address);
+uint64_t variable_address(const Emulator *emulator, const Variable *variable, bool *found);
+uint64_t function_address(const Emulator *emulator, const Function *function);
+const Function *function_at(const Emulator *emulator, uint64_t address);
 ScalarFunction scalar_mapa, scalar_rank, scalar_in_window;
 
 /* regions.c, variables.c, buffers.c */
 
-void region_init(Machine *machine, Region *region, const char *name, Space space, uint64_t base, uint64_t size,
+void region_init(Emulator *emulator, Region *region, const char *name, Space space, uint64_t base, uint64_t size,
                  bool written);
-Region *region_global(Machine *machine, const char *name, uint64_t size, bool written);
+Region *region_global(Emulator *emulator, const char *name, uint64_t size, bool written);
 uint64_t variable_align(const Variable *variable);
-void device_prepare(Machine *machine); /* the regions and images of the launch's device */
-bool variables_prepare(Machine *machine); /* places and fills the variables in global and constant memory */
-void shared_layout(Machine *machine);
-bool memory_prepare(Machine *machine); /* buffers, module variables, parameters */
+void device_prepare(Emulator *emulator); /* the regions and images of the launch's device */
+bool variables_prepare(Emulator *emulator); /* places and fills the variables in global and constant memory */
+void shared_layout(Emulator *emulator);
+bool memory_prepare(Emulator *emulator); /* buffers, module variables, parameters */
 
 /* translate.c */
 
@@ -358,7 +358,7 @@ void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const
 
 /* shape.c, rows.c: the checks and counters of all lanes at once */
 
-AccessShape *shape_new(Machine *machine);
+AccessShape *shape_new(Emulator *emulator);
 /* Checks and counts a weak load or store of 'bytes' bytes by each active lane, in one region, in bounds and aligned.
  * Inactive lanes have the offset of an active one.  If it returns false, nothing has been done, and the access must be
  * checked lane by lane. */
@@ -367,23 +367,23 @@ bool row_track(Exec *x, AccessShape *shape, Region *region, uint32_t mask, const
 
 /* stamps.c, race.c: data races */
 
-void epochs_prepare(Machine *machine);
-void race_prepare(Machine *machine, Region *region);
+void epochs_prepare(Emulator *emulator);
+void race_prepare(Emulator *emulator, Region *region);
 /* Checks and remembers the access of one lane, in the state before it; false with the fault reported.  If 'stored' is
  * not NULL, it holds what the lane stores. */
 bool race_check(Exec *x, const Op *op, unsigned lane, unsigned bytes, AccessMode mode, bool strong, Region *region,
                 uint64_t offset, const uint8_t *stored);
 /* Merges into 'region', of 'machine', the accesses that another machine made to the same memory; false if an access of
  * one machine may race with an access of the other. */
-bool race_merge(Machine *machine, Region *region, const Region *other);
+bool race_merge(Emulator *emulator, Region *region, const Region *other);
 void race_clear(Region *region); /* forgets all accesses */
 
 /* reuse.c: EmulatorOptions.count_reuse */
 
-void reuse_prepare(Machine *machine, Region *region);
+void reuse_prepare(Emulator *emulator, Region *region);
 void reuse_count(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const Translation *at);
 void reuse_merge(Region *region, const Region *other); /* adds what another machine has touched in the same memory */
-void reuse_collect(Machine *machine);                  /* fills in the footprints */
+void reuse_collect(Emulator *emulator);                  /* fills in the footprints */
 
 /* order.c: what orders accesses besides barriers */
 
@@ -402,17 +402,18 @@ void clock_take(Warp *warp, const uint32_t *clock);
 
 /* counters.c */
 
-void counters_collect(Machine *machine); /* adds the counts of all ops to the result's counters */
-void lines_collect(Arena *arena, Machine *machine); /* EmulatorResult.lines */
-void instructions_collect(Arena *arena, Machine *machine); /* EmulatorResult.instructions */
+void counters_collect(Emulator *emulator); /* adds the counts of all ops to the result's counters */
+void lines_collect(Arena *arena, Emulator *emulator); /* EmulatorResult.lines */
+void instructions_collect(Arena *arena, Emulator *emulator); /* EmulatorResult.instructions */
 
 /* image.c */
 
-void images_prepare(Machine *machine); /* those of the launch's device */
+void images_prepare(Emulator *emulator); /* those of the launch's device */
 uint64_t image_bytes(const LaunchArgument *argument);
 /* Makes an image over the region, or a sampler if it is NULL; returns its handle. */
-uint64_t image_make(Machine *machine, const LaunchArgument *argument, Region *region);
-uint64_t image_variable(Machine *machine, const Variable *variable); /* handle of a .texref, .surfref or .samplerref */
+uint64_t image_make(Emulator *emulator, const LaunchArgument *argument, Region *region);
+uint64_t image_variable(Emulator *emulator,
+                        const Variable *variable); /* handle of a .texref, .surfref or .samplerref */
 /* The image of a handle; it has memory unless 'sampler' is true.  NULL with the fault reported. */
 const Image *image_find(Exec *x, const Op *op, unsigned lane, uint64_t handle, bool sampler);
 /* The offset of a byte in a row of the image.  The coordinates must be inside the image. */

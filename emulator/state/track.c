@@ -3,8 +3,8 @@
 
 static void watch(Exec *x, const Op *op, unsigned lane, uint64_t offset, unsigned bytes)
 {
-    const EmulatorOptions *options = &x->machine->options;
-    EmulatorWriter *writer = &x->machine->result->writer;
+    const EmulatorOptions *options = &x->emulator->options;
+    EmulatorWriter *writer = &x->emulator->result->writer;
     if (offset + bytes <= options->watch_offset || offset >= options->watch_offset + options->watch_bytes)
         return;
     const Inst *inst = op_instruction(x->frame->code, op);
@@ -12,8 +12,8 @@ static void watch(Exec *x, const Op *op, unsigned lane, uint64_t offset, unsigne
     writer->function = x->frame->code->function->name;
     memcpy(writer->block, x->block->id, sizeof writer->block);
     thread_position(x->warp, lane, writer->thread);
-    if (inst && x->machine->module->source)
-        writer->position = source_position(x->machine->module->source, inst->span.begin);
+    if (inst && x->emulator->module->source)
+        writer->position = source_position(x->emulator->module->source, inst->span.begin);
     writer->loc = inst ? inst->loc : NULL;
 }
 

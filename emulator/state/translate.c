@@ -86,7 +86,7 @@ static bool translate_lane(Exec *x, const Op *op, unsigned lane, unsigned bytes,
     /* Name the nearest buffer. */
     const char *near = "";
     unsigned long long offset = address;
-    const Region *region = address_space(address) == SPACE_GLOBAL ? region_near(x->machine, address) : NULL;
+    const Region *region = address_space(address) == SPACE_GLOBAL ? region_near(x->emulator, address) : NULL;
     if (region) {
         near = region->name;
         offset = address - region->base;

@@ -4,7 +4,7 @@
 #define PTXOPT_OPS_INTERNAL_H
 
 #include "ir/internal.h"
-#include "machine/machine.h"
+#include "target/target.h"
 
 /* One choice of a group of modifiers: a run of mod_pool.  'version' and the targets are 0 if the row's own
  * are enough. */

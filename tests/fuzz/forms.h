@@ -3,7 +3,7 @@
 #define PTXOPT_FUZZ_FORMS_H
 
 #include "opt/opt.h"
-#include "opt/schedule.h"
+#include "opt/registers/moves/schedule.h"
 
 #include "fuzz.h"
 

@@ -51,5 +51,4 @@ typedef enum WordClass { WORD_OPCODE, WORD_MODIFIER, WORD_DIRECTIVE, WORD_REGIST
 /* The words of a class: opcodes, modifiers and special registers from the tables of ir/. */
 const char *const *words_of(WordClass class, size_t *count);
 
-
 #endif

@@ -9,7 +9,7 @@
  * shared-memory sizes, registers per thread, allocation units and partitions are its own. */
 #include <cuda_occupancy.h>
 
-#include "machine/machine.h"
+#include "target/target.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -17,20 +17,20 @@
 
 static cudaOccDeviceProp properties_of(const Architecture *architecture)
 {
-    const Machine *machine = &architecture->machine;
+    const SmLimits *sm = &architecture->limits;
     return (cudaOccDeviceProp){
         .computeMajor = (int)architecture->number / 10,
         .computeMinor = (int)architecture->number % 10,
-        .maxThreadsPerBlock = (int)machine->threads_per_block,
-        .maxThreadsPerMultiprocessor = (int)machine->threads_per_sm,
-        .regsPerBlock = (int)machine->registers_per_block,
-        .regsPerMultiprocessor = (int)machine->registers_per_sm,
-        .warpSize = (int)machine->warp_size,
-        .sharedMemPerBlock = machine->shared_per_block,
-        .sharedMemPerMultiprocessor = machine->shared_per_sm,
+        .maxThreadsPerBlock = (int)sm->threads_per_block,
+        .maxThreadsPerMultiprocessor = (int)sm->threads_per_sm,
+        .regsPerBlock = (int)sm->registers_per_block,
+        .regsPerMultiprocessor = (int)sm->registers_per_sm,
+        .warpSize = (int)sm->warp_size,
+        .sharedMemPerBlock = sm->shared_per_block,
+        .sharedMemPerMultiprocessor = sm->shared_per_sm,
         .numSms = 1,
-        .sharedMemPerBlockOptin = machine->shared_per_block_opt_in,
-        .reservedSharedMemPerBlock = machine->shared_reserved,
+        .sharedMemPerBlockOptin = sm->shared_per_block_opt_in,
+        .reservedSharedMemPerBlock = sm->shared_reserved,
     };
 }
 
@@ -72,14 +72,14 @@ static const unsigned shared_sizes[] = {0,     1,     127,   128,   129,   512, 
 
 static bool compare_calculation(const Architecture *architecture)
 {
-    const Machine *machine = &architecture->machine;
+    const SmLimits *sm = &architecture->limits;
     unsigned long wrong = 0;
     for (size_t b = 0; b < sizeof block_sizes / sizeof *block_sizes; b++) {
         for (unsigned registers = 0; registers <= 255; registers++) {
             for (size_t s = 0; s < sizeof shared_sizes / sizeof *shared_sizes; s++) {
                 unsigned threads = block_sizes[b], shared = shared_sizes[s];
                 cudaOccResult expected = {0};
-                Occupancy got = machine_occupancy(machine, threads, registers, shared);
+                Occupancy got = sm_occupancy(sm, threads, registers, shared);
                 bool fits = reference(architecture, threads, registers, shared, &expected);
                 unsigned blocks = fits ? (unsigned)expected.activeBlocksPerMultiprocessor : 0;
                 bool same = got.blocks == blocks && (!fits || got.limits == limits_of(&expected));
@@ -100,7 +100,7 @@ static bool compare_calculation(const Architecture *architecture)
  * must be the last of them. */
 static bool compare_limits(const Architecture *architecture)
 {
-    const Machine *machine = &architecture->machine;
+    const SmLimits *sm = &architecture->limits;
     cudaOccDeviceProp properties = properties_of(architecture);
     int blocks, register_unit, shared_unit, registers, partitions;
     if (cudaOccMaxBlocksPerMultiprocessor(&blocks, &properties) != CUDA_OCC_SUCCESS ||
@@ -109,13 +109,13 @@ static bool compare_limits(const Architecture *architecture)
         cudaOccRegAllocationMaxPerThread(&registers, &properties) != CUDA_OCC_SUCCESS ||
         cudaOccSubPartitionsPerMultiprocessor(&partitions, &properties) != CUDA_OCC_SUCCESS)
         return false;
-    bool same = (unsigned)blocks == machine->blocks_per_sm && (unsigned)register_unit == machine->register_unit &&
-                (unsigned)shared_unit == machine->shared_unit && (unsigned)partitions == machine->partitions &&
-                (unsigned)registers >= machine->registers_per_thread;
+    bool same = (unsigned)blocks == sm->blocks_per_sm && (unsigned)register_unit == sm->register_unit &&
+                (unsigned)shared_unit == sm->shared_unit && (unsigned)partitions == sm->partitions &&
+                (unsigned)registers >= sm->registers_per_thread;
     if (architecture->number >= 70) {
-        size_t largest = machine->shared_per_sm, beyond = machine->shared_per_sm + 1;
+        size_t largest = sm->shared_per_sm, beyond = sm->shared_per_sm + 1;
         same = same && cudaOccAlignUpShmemSizeVoltaPlus(&largest, &properties) == CUDA_OCC_SUCCESS &&
-               largest == machine->shared_per_sm &&
+               largest == sm->shared_per_sm &&
                cudaOccAlignUpShmemSizeVoltaPlus(&beyond, &properties) != CUDA_OCC_SUCCESS;
     }
     return same;
@@ -153,13 +153,13 @@ int main(int argc, char **argv)
         printf("# made by tests/machine/compare_occupancy.c with the cuda_occupancy.h that knows machines up to "
                "%d.%d\n", __CUDA_OCC_MAJOR__, __CUDA_OCC_MINOR__);
         for (size_t i = 0; i < count; i++)
-            if (architecture_machine(&architectures[i]))
+            if (architecture_limits(&architectures[i]))
                 print_golden(&architectures[i]);
         return 0;
     }
     bool good = true;
     for (size_t i = 0; i < count; i++) {
-        if (!architecture_machine(&architectures[i]))
+        if (!architecture_limits(&architectures[i]))
             continue;
         bool limits = compare_limits(&architectures[i]);
         bool calculation = compare_calculation(&architectures[i]);

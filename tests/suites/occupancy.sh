@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# machine/ against the CUDA toolkit's cuda_occupancy.h, if installed: every machine, block size and register count.
-# Without it, the committed answers are still checked (tests/unit/test_machine.c).
+# target/ against the CUDA toolkit's cuda_occupancy.h, if installed: every architecture, block size and register count.
+# Without it, the committed answers are still checked (tests/unit/test_target.c).
 set -euo pipefail
 
 compare="${BUILD:?}/tests/compare-occupancy"

@@ -18,7 +18,7 @@
 #include "emit/emit.h"
 #include "emulator/emulator.h"
 #include "opt/opt.h"
-#include "opt/schedule.h"
+#include "opt/registers/moves/schedule.h"
 #include "parser/parser.h"
 #include "parse_text.h"
 #include "one_pass.h"

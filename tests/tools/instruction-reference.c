@@ -4,7 +4,7 @@
 #include "ir/internal.h"
 #include "ir/ir.h"
 #include "ir/table/internal.h"
-#include "opt/coarsen.h"
+#include "opt/coarsen/coarsen.h"
 
 static const char *const titles[CATEGORY_COUNT] = {
     [CATEGORY_INT] = "Integers",

@@ -18,15 +18,15 @@ static int fail(const char *what, const char *why)
     return 1;
 }
 
-static void print_decoded(const MachineCode *code)
+static void print_decoded(const SassCode *code)
 {
     static const char *const flows[] = {"next", "branch", "indirect", "call", "return", "exit"};
     for (uint32_t f = 0; f < code->function_count; f++) {
-        const MachineFunction *function = &code->functions[f];
+        const SassFunction *function = &code->functions[f];
         for (uint32_t i = function->first; i < function->first + function->count; i++) {
-            const MachineInstruction *it = &code->instructions[i];
+            const SassInstruction *it = &code->instructions[i];
             printf("%s %x %s%u %s %s %s%s ", function->section, it->address, it->guard_inverted ? "!" : "", it->guard,
-                   it->mnemonic, machine_class_name(it->class), flows[it->flow], it->conditional ? "?" : "");
+                   it->mnemonic, sass_class_name(it->class), flows[it->flow], it->conditional ? "?" : "");
             if (it->target == MACHINE_NONE)
                 printf("-\n");
             else
@@ -47,14 +47,14 @@ static int decode(Arena *arena, const char *path)
         if (memcmp(cubin->text + at, prefix, sizeof prefix - 1) != 0 || (at && cubin->text[at - 1]))
             continue;
         const char *kernel = cubin->text + at + sizeof prefix - 1;
-        MachineCode *code = machine_code_read(arena, cubin->text, cubin->size, kernel, &error);
+        SassCode *code = sass_code_read(arena, cubin->text, cubin->size, kernel, &error);
         if (code)
             print_decoded(code);
     }
     return 0;
 }
 
-static void print_totals(const MachineMap *map, const MachineExecutions *executions, const EmulatorResult *run,
+static void print_totals(const SassMap *map, const SassExecutions *executions, const EmulatorResult *run,
                          double seconds)
 {
     printf("\nmapped %u of %u instructions%s%s\n", map->mapped_count, map->code->count, map->mapped ? "" : ": ",
@@ -66,12 +66,12 @@ static void print_totals(const MachineMap *map, const MachineExecutions *executi
            executions->residual, executions->evidence);
     for (unsigned c = 0; c < MACHINE_CLASS_COUNT; c++)
         if (executions->by_class[c] > 0)
-            printf("  %-9s %.0f\n", machine_class_name(c), executions->by_class[c]);
+            printf("  %-9s %.0f\n", sass_class_name(c), executions->by_class[c]);
     printf("assembler %.1f ms, mapping %.1f ms, counting %.1f ms\n", map->assembler_seconds * 1e3,
            (map->seconds - map->assembler_seconds) * 1e3, seconds * 1e3);
 }
 
-static MachineExecutions *execute(Arena *arena, const Module *module, const MachineMap *map, const char *path,
+static SassExecutions *execute(Arena *arena, const Module *module, const SassMap *map, const char *path,
                                   EmulatorResult **run, double *seconds)
 {
     const char *error = NULL;
@@ -92,7 +92,7 @@ static MachineExecutions *execute(Arena *arena, const Module *module, const Mach
                                (*run)->instructions[i].threads};
     struct timespec begin, end;
     clock_gettime(CLOCK_MONOTONIC, &begin);
-    MachineExecutions *executions = machine_execute(arena, map, counts, (*run)->instruction_count);
+    SassExecutions *executions = sass_execute(arena, map, counts, (*run)->instruction_count);
     clock_gettime(CLOCK_MONOTONIC, &end);
     *seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
     return executions;
@@ -102,7 +102,7 @@ static int list(Arena *arena, int count, char **arguments)
 {
     const char *error = NULL;
     AssemblerKind kind = ASSEMBLER_PTXAS;
-    MachineRequest request = {.assembly = assembly_request(NULL, 0)};
+    SassRequest request = {.assembly = assembly_request(NULL, 0)};
     bool text = false;
     for (; count > 0 && arguments[0][0] == '-'; count--, arguments++) {
         if (arguments[0][1] == 't') {
@@ -127,17 +127,17 @@ static int list(Arena *arena, int count, char **arguments)
     if (request.assembler && text)
         request.disassembler = disassembler_find(arena, &error);
     request.live_registers = text;
-    MachineMap *map = !error ? machine_map(arena, &request, &error) : NULL;
+    SassMap *map = !error ? sass_map(arena, &request, &error) : NULL;
     EmulatorResult *run = NULL;
     double seconds = 0;
     int status = 0;
     if (!map || map->no_text) {
         status = fail(arguments[0], map ? map->no_text : error);
     } else {
-        MachineExecutions *executions =
+        SassExecutions *executions =
             count > 3 ? execute(arena, module, map, arguments[3], &run, &seconds) : NULL;
         Buf out = {0};
-        machine_list(map, executions, &out);
+        sass_list(map, executions, &out);
         fputs(buf_text(&out), stdout);
         buf_free(&out);
         print_totals(map, executions, run, seconds);

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/verify.h"
-#include "cli/emulate.h"
+#include "engine/verify.h"
+#include "engine/launch.h"
 #include "emulator/emulator.h"
 #include "opt/opt.h"
 #include "parser/parser.h"

@@ -4,16 +4,16 @@
 
 #include <string.h>
 
-#include "opt/cleanup.h"
-#include "opt/hoist.h"
-#include "opt/offsets.h"
-#include "opt/pack.h"
+#include "opt/common/cleanup.h"
+#include "opt/registers/moves/hoist.h"
+#include "opt/registers/moves/offsets.h"
+#include "opt/registers/moves/pack.h"
 #include "opt/pass.h"
-#include "opt/recompute.h"
-#include "opt/rematerialize.h"
-#include "opt/schedule.h"
-#include "opt/shifts.h"
-#include "opt/sink.h"
+#include "opt/registers/moves/recompute.h"
+#include "opt/registers/moves/rematerialize.h"
+#include "opt/registers/moves/schedule.h"
+#include "opt/registers/moves/shifts.h"
+#include "opt/registers/moves/sink.h"
 
 /* Runs a pass of the table on the body, which it may replace; returns whether it changed anything. */
 static inline bool one_pass(Body **body, PassId id)
@@ -105,7 +105,7 @@ static inline unsigned one_rematerialize(Body *body, const RematerializeRequest 
 static inline Packing one_pack(Body *body, const PackRequest *request)
 {
     Analyses *analyses = analyses_new(body);
-    Packing packing = pack_values(body, analyses, machine_for("sm_90"), request);
+    Packing packing = pack_values(body, analyses, sm_limits_for("sm_90"), request);
     analyses_free(analyses);
     return packing;
 }
@@ -113,7 +113,7 @@ static inline Packing one_pack(Body *body, const PackRequest *request)
 static inline unsigned one_recompute(Body *body, const RecomputeRequest *request)
 {
     Analyses *analyses = analyses_new(body);
-    unsigned made = recompute_values(body, analyses, machine_for("sm_90"), request);
+    unsigned made = recompute_values(body, analyses, sm_limits_for("sm_90"), request);
     analyses_free(analyses);
     return made;
 }

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "emulator/emulator.h"
-#include "opt/demote.h"
-#include "opt/schedule_exact.h"
+#include "opt/registers/moves/demote.h"
+#include "opt/registers/moves/schedule_exact.h"
 #include "parser/parser.h"
 
 #include "random_kernel.h"
@@ -53,7 +53,7 @@ static void values_demote(Body *body, const Launch *launch, Random *random)
                              .is_line = block[1] == 1 && block[2] == 1 && random_below(random, 2)};
     Analyses *analyses = analyses_new(body);
     if (!demote_obstacle(body, true))
-        demote_values(body, analyses, machine_for(random_below(random, 2) ? "sm_90" : "sm_75"), &request);
+        demote_values(body, analyses, sm_limits_for(random_below(random, 2) ? "sm_90" : "sm_75"), &request);
     analyses_free(analyses);
 }
 

@@ -1,11 +1,11 @@
-/* Prints how many registers no order and no recomputation of arithmetic can do without (opt/registers_needed.h).
+/* Prints how many registers no order and no recomputation of arithmetic can do without (opt/registers/search/needed.h).
  *
  *     registers-needed FILE.ptx...
  *
  * For each kernel: the file, its name, and the most that it needs at one barrier or loop head. */
 #include "parse_text.h"
 
-#include "opt/registers_needed.h"
+#include "opt/registers/search/needed.h"
 
 static void kernel_print(const char *path, Function *kernel)
 {

@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 #include "assembler/assembler.h"
-#include "cli/judge.h"
+#include "engine/judge.h"
 #include "emit/emit.h"
 #include "emulator/emulator.h"
-#include "machine/machine.h"
-#include "opt/registers.h"
+#include "target/target.h"
+#include "opt/registers/registers.h"
 #include "parser/parser.h"
 
 typedef struct Options {
@@ -198,7 +198,7 @@ static void kernel_reduce(const Options *options, Assembler *assembler, const ch
     };
     unsigned given[3] = {options->no_block ? 0 : block_threads(path, kernel_name), 1, 1};
     PassContext context = pass_context_new(arena, &passes, kernel, body);
-    context.machine = machine_for(options->arch);
+    context.sm = sm_limits_for(options->arch);
     context.judge = &judge.judge;
     context.block = block_size_resolve(&kernel->tuning, given);
     RegistersResult result;
@@ -272,7 +272,7 @@ int main(int count, char **words)
     Arena *arena = arena_new();
     const char *error;
     Assembler *assembler = assembler_open(arena, options.kind, options.arch, &error);
-    if (!assembler || !machine_for(options.arch)) {
+    if (!assembler || !sm_limits_for(options.arch)) {
         fprintf(stderr, "registers-probe: %s\n", assembler ? "unknown architecture" : error);
         return 2;
     }

@@ -96,7 +96,7 @@ static Checked check_sources(const Sources *sources, const Costs *costs)
     buf_free(&source);
     Judge judge = {
         .context = (void *)costs, .measure = measure, .predict = costs && costs->predicts ? predict : NULL};
-    PipelineOptions options = {.machine = machine_for("sm_90"), .judge = costs ? &judge : NULL};
+    PipelineOptions options = {.sm = sm_limits_for("sm_90"), .judge = costs ? &judge : NULL};
     memset(options.passes.enabled, true, sizeof options.passes.enabled);
     KernelRequest request = {.coarsen = true};
     memcpy(request.factor, sources->factor, sizeof request.factor);

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cli/options.h"
+#include "cli/commands.h"
 
 enum { MOST_WORDS = 32 };
 

@@ -5,7 +5,6 @@
 
 static const CoarsenRequest by_two_unit = {.factor = {2, 1, 1}, .stride = {.kind = STRIDE_UNIT}};
 
-
 static void test_clones(void **state)
 {
     (void)state;

@@ -30,7 +30,7 @@ typedef struct Names {
 } Names;
 
 typedef struct Walk {
-    const MachineMap *map;
+    const SassMap *map;
     Open *at; /* by block: at its beginning */
     Open *in; /* by instruction */
     VEC(uint32_t) pending;
@@ -38,7 +38,7 @@ typedef struct Walk {
 } Walk;
 
 /* The barriers after the instruction. */
-static void step(Open *open, const MachineInstruction *instruction, uint32_t index)
+static void step(Open *open, const SassInstruction *instruction, uint32_t index)
 {
     if (strcmp(instruction->mnemonic, "BSSY") == 0) {
         assert_true(open->count < MOST_OPEN);
@@ -73,8 +73,8 @@ static void reach(Walk *walk, uint32_t block, const Open *open)
 
 static void walk_block(Walk *walk, uint32_t number)
 {
-    const MachineCode *code = walk->map->code;
-    const MachineBlock *block = &code->blocks[number];
+    const SassCode *code = walk->map->code;
+    const SassBlock *block = &code->blocks[number];
     Open open = walk->at[number];
     for (uint32_t i = block->first; i < block->first + block->count; i++) {
         walk->in[i] = open;
@@ -84,7 +84,7 @@ static void walk_block(Walk *walk, uint32_t number)
         reach(walk, block->successors[s], &open);
 }
 
-static bool is_warp_level(const MachineInstruction *instruction)
+static bool is_warp_level(const SassInstruction *instruction)
 {
     return instruction->class == MACHINE_WARP || strcmp(instruction->mnemonic, "VOTEU") == 0;
 }
@@ -107,7 +107,7 @@ static void describe_open(const Open *open, Names *names, Buf *out)
 
 static void describe(Walk *walk, Buf *out)
 {
-    const MachineCode *code = walk->map->code;
+    const SassCode *code = walk->map->code;
     Names names = {0};
     for (uint32_t p = 0; p < walk->map->lines.count; p++) {
         const Inst *inst = walk->map->lines.insts[p];
@@ -163,11 +163,11 @@ static void check_places(const char *code, const char *arch, const char *expecte
     Arena *arena = arena_new();
     const char *error, *text = coarsened(arena, code);
     Module *module = module_from(text);
-    MachineRequest request = {.module = module, .kernel = "k", .assembly = assembly_request(NULL, 0)};
+    SassRequest request = {.module = module, .kernel = "k", .assembly = assembly_request(NULL, 0)};
     request.assembler = assembler_open(arena, ASSEMBLER_PTXAS, arch, &error);
     if (!request.assembler)
         skip();
-    Walk walk = {.arena = arena, .map = machine_map(arena, &request, &error)};
+    Walk walk = {.arena = arena, .map = sass_map(arena, &request, &error)};
     assembler_close(request.assembler);
     assert_non_null(walk.map);
     assert_true(walk.map->mapped);

@@ -68,7 +68,7 @@ static Profile *estimate(Test *test, double blocks, unsigned x, unsigned y)
 
 static Time predict(const Profile *profile, unsigned registers)
 {
-    return time_predict(profile, machine_for("sm_90"), device_for(90), registers, 0);
+    return time_predict(profile, sm_limits_for("sm_90"), device_for(90), registers, 0);
 }
 
 /* The pipe of the first instruction after the entry's. */
@@ -336,30 +336,30 @@ static void paths(void **state)
 }
 
 /* A result is waited for where its scoreboard is; a loop finds what its previous round has left on the way. */
-static void machine_paths(void **state)
+static void sass_paths(void **state)
 {
     (void)state;
     enum { NONE = MACHINE_STEP_NONE };
     const Device *device = device_for(90);
     double latency = 400;
-    const MachineStep load = {1, 0, 0, NONE, PIPE_GLOBAL}, add = {4, 0, NONE, NONE, PIPE_INTEGER},
+    const SassStep load = {1, 0, 0, NONE, PIPE_GLOBAL}, add = {4, 0, NONE, NONE, PIPE_INTEGER},
                       use = {4, 1 << 0, NONE, NONE, PIPE_INTEGER}, branch = {5, 0, NONE, NONE, PIPE_CONTROL};
-    const MachineStep straight[] = {load, add, add, use}, ahead[] = {use, load, add, branch};
-    MachineRun runs[2] = {{straight, COUNT_OF(straight), 2, SIZE_MAX}};
-    MachineProfile machine = {.runs = runs, .run_count = 1};
-    const Profile profile = {.machine = &machine};
+    const SassStep straight[] = {load, add, add, use}, ahead[] = {use, load, add, branch};
+    SassRun runs[2] = {{straight, COUNT_OF(straight), 2, SIZE_MAX}};
+    SassProfile sm = {.runs = runs, .run_count = 1};
+    const Profile profile = {.sm = &sm};
     /* The two additions are done while the load is on its way. */
-    assert_true(machine_path(&profile, device, latency, 2) == latency + 4);
-    assert_true(machine_path(&profile, device, latency, 1) == 2 * (latency + 4));
+    assert_true(sass_path(&profile, device, latency, 2) == latency + 4);
+    assert_true(sass_path(&profile, device, latency, 1) == 2 * (latency + 4));
     /* Each round uses what the one before has loaded, but the first. */
-    runs[0] = (MachineRun){ahead, COUNT_OF(ahead), 10, 0};
-    assert_true(machine_path(&profile, device, latency, 1) == 10 * (latency + 4));
+    runs[0] = (SassRun){ahead, COUNT_OF(ahead), 10, 0};
+    assert_true(sass_path(&profile, device, latency, 1) == 10 * (latency + 4));
     runs[0].before = SIZE_MAX;
-    assert_true(machine_path(&profile, device, latency, 1) == 10 * 14);
+    assert_true(sass_path(&profile, device, latency, 1) == 10 * 14);
     /* A block that was never executed costs nothing; nor does it as a predecessor. */
-    runs[1] = (MachineRun){straight, COUNT_OF(straight), 0, SIZE_MAX};
-    machine.run_count = 2;
-    assert_true(machine_path(&profile, device, latency, 1) == 10 * 14);
+    runs[1] = (SassRun){straight, COUNT_OF(straight), 0, SIZE_MAX};
+    sm.run_count = 2;
+    assert_true(sass_path(&profile, device, latency, 1) == 10 * 14);
 }
 
 /* Passes of the 32 banks of L1, which are those of shared memory. */
@@ -508,7 +508,7 @@ int main(void)
         cmocka_unit_test(units),     cmocka_unit_test(known_figures), cmocka_unit_test(estimated_shapes),
         cmocka_unit_test(copies_are_seen_through),
         cmocka_unit_test(estimated_lanes), cmocka_unit_test(estimated_branches), cmocka_unit_test(estimated_lengths),
-        cmocka_unit_test(makespans), cmocka_unit_test(paths), cmocka_unit_test(machine_paths),
+        cmocka_unit_test(makespans), cmocka_unit_test(paths), cmocka_unit_test(sass_paths),
         cmocka_unit_test(wavefronts),
         cmocka_unit_test(times),     cmocka_unit_test(devices),
         cmocka_unit_test(surplus_blocks), cmocka_unit_test(forms_keep_data), cmocka_unit_test(rests_are_short),

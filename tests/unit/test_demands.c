@@ -25,7 +25,7 @@ static Case start(const char *head, const char *directives, const char *code, un
                                     head, directives, code);
     Case test = {.module = module_of_text(text)};
     test.demands = demands_find(module_find_function(test.module, "k"));
-    test.residency.machine = machine_for("sm_90");
+    test.residency.sm = sm_limits_for("sm_90");
     if (block)
         test.residency.block = (BlockSize){BLOCK_GIVEN, {block, 1, 1}};
     test.input = (Figures){.known = true, .registers = 64};
@@ -146,7 +146,7 @@ static void tensor_memory_is_not_shared_with_more_blocks(void **state)
 static bool falls(const BlockSize *block, bool whole_warps, unsigned factor, unsigned before, unsigned after,
                   ResidencyChange *change)
 {
-    const Residency residency = {.machine = machine_for("sm_90"),
+    const Residency residency = {.sm = sm_limits_for("sm_90"),
                                  .block = *block,
                                  .change = {.block = {factor, 1, 1}},
                                  .whole_warps = whole_warps};

@@ -3,7 +3,7 @@
 #include "test_registers_support.h"
 
 #include "executed.h"
-#include "opt/demote.h"
+#include "opt/registers/moves/demote.h"
 
 enum { VALUES = 28, STEPS = 90, WORDS = 256 };
 
@@ -110,7 +110,7 @@ static unsigned program_check(uint64_t seed)
                                    .threads = 64,
                                    .is_line = block[0] == 64 && random_below(&m.random, 2)};
     Analyses *analyses = analyses_new(body);
-    Demotion demotion = demote_values(body, analyses, machine_for("sm_90"), &request);
+    Demotion demotion = demote_values(body, analyses, sm_limits_for("sm_90"), &request);
     analyses_free(analyses);
     body_verify(body, "demotion");
     body_from_ssa(body);

@@ -1,7 +1,7 @@
 /* The register model: what takes registers in machine code, and what the estimate makes of it. */
 #include "tests/unit/parsed.h"
 
-#include "opt/estimate.h"
+#include "opt/registers/search/estimate.h"
 
 typedef struct Estimated {
     Module *module;
@@ -9,7 +9,7 @@ typedef struct Estimated {
     RegisterEstimate estimate;
 } Estimated;
 
-static Estimated estimate_under(const char *directives, const char *code, const char *machine)
+static Estimated estimate_under(const char *directives, const char *code, const char *sm)
 {
     Estimated made = {.arena = arena_new()};
     made.module = module_from(arena_printf(
@@ -20,15 +20,15 @@ static Estimated estimate_under(const char *directives, const char *code, const 
     Body *body = body_from(made.module);
     body_to_ssa(body);
     Analyses *analyses = analyses_new(body);
-    made.estimate = register_estimate(made.arena, body, analyses, machine_for(machine));
+    made.estimate = register_estimate(made.arena, body, analyses, sm_limits_for(sm));
     analyses_free(analyses);
     assert_true(made.estimate.known);
     return made;
 }
 
-static Estimated estimate_of(const char *code, const char *machine)
+static Estimated estimate_of(const char *code, const char *sm)
 {
-    return estimate_under("", code, machine);
+    return estimate_under("", code, sm);
 }
 
 static void estimated_free(Estimated *made)
@@ -37,9 +37,9 @@ static void estimated_free(Estimated *made)
     arena_free(made->arena);
 }
 
-static unsigned peak_on(const char *machine, const char *code)
+static unsigned peak_on(const char *sm, const char *code)
 {
-    Estimated made = estimate_of(code, machine);
+    Estimated made = estimate_of(code, sm);
     unsigned peak = made.estimate.peak;
     estimated_free(&made);
     return peak;
@@ -352,7 +352,7 @@ static void boundaries_are_aimed_at(void **state)
 {
     (void)state;
     static const struct {
-        const char *directives, *machine;
+        const char *directives, *sm;
         unsigned aim;
     } sizes[] = {
         {"", "sm_75", 64},
@@ -364,7 +364,7 @@ static void boundaries_are_aimed_at(void **state)
     };
     Arena *arena = arena_new();
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        Estimated made = estimate_under(sizes[i].directives, loop(arena, "", 1), sizes[i].machine);
+        Estimated made = estimate_under(sizes[i].directives, loop(arena, "", 1), sizes[i].sm);
         assert_int_equal(made.estimate.aim, sizes[i].aim);
         assert_true(made.estimate.fills);
         assert_true(made.estimate.registers <= made.estimate.aim);
@@ -426,11 +426,11 @@ static void search_lowers_plainly(void **state)
     body_to_ssa(body);
     Analyses *analyses = analyses_new(body);
     Arena *arena = arena_new();
-    const Machine *machine = machine_for("sm_90");
-    assert_int_equal(register_excess(body, analyses, machine, 1), 1);
-    assert_int_equal(register_estimate(arena, body, analyses, machine).peak, 3);
-    assert_int_equal(register_room(machine, 32), 24);
-    assert_int_equal(register_room(machine, 64), 54);
+    const SmLimits *sm = sm_limits_for("sm_90");
+    assert_int_equal(register_excess(body, analyses, sm, 1), 1);
+    assert_int_equal(register_estimate(arena, body, analyses, sm).peak, 3);
+    assert_int_equal(register_room(sm, 32), 24);
+    assert_int_equal(register_room(sm, 64), 54);
     analyses_free(analyses);
     release(module);
     arena_free(arena);
@@ -446,7 +446,7 @@ static void search_keeps_extensions(void **state)
     Body *body = body_from(module);
     body_to_ssa(body);
     Analyses *analyses = analyses_new(body);
-    assert_int_equal(register_excess(body, analyses, machine_for("sm_75"), 1), 3);
+    assert_int_equal(register_excess(body, analyses, sm_limits_for("sm_75"), 1), 3);
     analyses_free(analyses);
     release(module);
 }
@@ -462,10 +462,10 @@ static void excess_counts_places(void **state)
     Body *body = body_from(module);
     body_to_ssa(body);
     Analyses *analyses = analyses_new(body);
-    const Machine *machine = machine_for("sm_75");
-    assert_int_equal(register_excess(body, analyses, machine, 64), 0);
+    const SmLimits *sm = sm_limits_for("sm_75");
+    assert_int_equal(register_excess(body, analyses, sm, 64), 0);
     /* With no room at all each place counts what is live after it: 1, 2, 3, 2 and 1. */
-    assert_int_equal(register_excess(body, analyses, machine, 1), 9);
+    assert_int_equal(register_excess(body, analyses, sm, 1), 9);
     analyses_free(analyses);
     release(module);
     arena_free(arena);

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/judge.h"
-#include "cli/spilled.h"
+#include "engine/judge.h"
+#include "engine/spilled.h"
 
 static const Figures some = {
     .known = true,
@@ -247,7 +247,7 @@ static void predictions_use_the_machine_code_at_hand(void **state)
     Module *module = module_from(HEADER ".visible .entry k(.param .u64 p)\n{\n.reg .b64 %d<3>;\n.reg .f32 %f<3>;\n"
                                         "ld.param.u64 %d1, [p];\nld.global.f32 %f1, [%d1];\nadd.f32 %f2, %f1, %f1;\n"
                                         "st.global.f32 [%d1], %f2;\nret;\n}\n");
-    const CostBasis basis = cost_basis(arena, machine_for("sm_90"), device_for(90), NULL, block, 0);
+    const CostBasis basis = cost_basis(arena, sm_limits_for("sm_90"), device_for(90), NULL, block, 0);
     Assembler *assembler = assembler_open(arena, ASSEMBLER_PTXAS, "sm_90", &error);
     setenv("PTXOPT_CACHE", "none", 1);
     for (unsigned forgets = 0; assembler && forgets < 2; forgets++) {
@@ -268,7 +268,7 @@ static void predictions_use_the_machine_code_at_hand(void **state)
             assembler_judge_forget(&judge);
         FormCost cost = assembler_judge_cost(&judge, &form, &figures, &change, &is_new);
         assert_true(cost.known && is_new);
-        assert_non_null(cost.profile->machine);
+        assert_non_null(cost.profile->sm);
         if (!forgets)
             assert_int_equal(runs, 1);
         unsigned before = runs;
@@ -296,7 +296,7 @@ static void dynamic_memory_limits_estimates(void **state)
     const Figures figures = {.known = true, .registers = 16};
     for (unsigned blocks = 1; blocks <= 4; blocks++) {
         const uint64_t each = 227 * 1024 / blocks;
-        const CostBasis basis = cost_basis(arena, machine_for("sm_90"), device_for(90), NULL, block, each - 1024);
+        const CostBasis basis = cost_basis(arena, sm_limits_for("sm_90"), device_for(90), NULL, block, each - 1024);
         FormCost cost = form_cost(&basis, &form, &figures, NULL);
         assert_true(cost.known);
         assert_int_equal(cost.time.resident_blocks, blocks);
@@ -314,7 +314,7 @@ static void predictions_are_prepared(void **state)
     const unsigned block[3] = {128, 1, 1};
     Module *module = module_from(HEADER ".visible .entry k(.param .u64 p)\n{\n.reg .b64 %d<2>;\n"
                                         "ld.param.u64 %d1, [p];\nst.global.u64 [%d1], %d1;\nret;\n}\n");
-    const CostBasis basis = cost_basis(arena, machine_for("sm_90"), device_for(90), NULL, block, 0);
+    const CostBasis basis = cost_basis(arena, sm_limits_for("sm_90"), device_for(90), NULL, block, 0);
     Assembler *assembler = assembler_open(arena, ASSEMBLER_PTXAS, "sm_90", &error);
     double cycles = 0;
     enum { TOLD, MEASURED, FROM_DISK, ROUNDS };
@@ -344,7 +344,7 @@ static void predictions_are_prepared(void **state)
         assert_true(judge.judge.measure(&judge, &form, &figures));
         FormCost cost = assembler_judge_cost(&judge, &form, &figures, &change, &is_new);
         assert_true(cost.known && is_new);
-        assert_non_null(cost.profile->machine);
+        assert_non_null(cost.profile->sm);
         judge.judge.prepare_prediction(&judge, &form);
         assert_int_equal(judge.calls, 1);
         if (round)

@@ -1,7 +1,7 @@
 /* Options of the assembler as dimensions of the register search: which are tried, which are kept, and when none is. */
 #include "tests/unit/test_registers_model.h"
 
-#include "opt/knobs.h"
+#include "opt/registers/moves/knobs.h"
 
 enum { SAVED = 3 }; /* registers, by each option that helps */
 

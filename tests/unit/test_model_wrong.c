@@ -1,12 +1,13 @@
 /* The register search with a register model that is wrong: it may cost forms, but no result may be wrong, or worse than
- * under the cap alone. This file has the model's functions (opt/estimate.h), instead of those of opt/estimate.c. */
+ * under the cap alone. This file has the model's functions (opt/registers/search/estimate.h), instead of those of
+ * opt/registers/search/estimate.c. */
 #include "tests/unit/test_registers_support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "emulator/emulator.h"
-#include "opt/estimate.h"
+#include "opt/registers/search/estimate.h"
 
 typedef enum Nonsense { ALWAYS_NOTHING, ALWAYS_HUGE, RISING, FALLING, RANDOM, NONSENSE_COUNT } Nonsense;
 
@@ -27,21 +28,21 @@ static uint64_t answer(void)
     }
 }
 
-RegisterEstimate register_estimate(Arena *arena, const Body *body, Analyses *analyses, const Machine *machine)
+RegisterEstimate register_estimate(Arena *arena, const Body *body, Analyses *analyses, const SmLimits *sm)
 {
-    (void)arena, (void)body, (void)analyses, (void)machine;
+    (void)arena, (void)body, (void)analyses, (void)sm;
     return (RegisterEstimate){.known = true, .registers = (unsigned)answer()};
 }
 
-int32_t register_room(const Machine *machine, unsigned target)
+int32_t register_room(const SmLimits *sm, unsigned target)
 {
-    (void)machine, (void)target;
+    (void)sm, (void)target;
     return (int32_t)(answer() % INT32_MAX);
 }
 
-uint64_t register_excess(const Body *body, Analyses *analyses, const Machine *machine, unsigned target)
+uint64_t register_excess(const Body *body, Analyses *analyses, const SmLimits *sm, unsigned target)
 {
-    (void)body, (void)analyses, (void)machine, (void)target;
+    (void)body, (void)analyses, (void)sm, (void)target;
     return answer();
 }
 
@@ -84,7 +85,7 @@ static void nothing_is_wrong_or_worse(void **state)
             PassOptions passes = {0};
             memset(passes.enabled, true, sizeof passes.enabled);
             PassContext context = pass_context_new(arena, &passes, kernel, body_build(kernel, &reason));
-            context.machine = machine_for("sm_90");
+            context.sm = sm_limits_for("sm_90");
             context.judge = &judge;
             context.block = block_size_resolve(&context.body->tuning, block);
             RegistersRequest request = {.target = 24, .spill = true, .effort = 40};

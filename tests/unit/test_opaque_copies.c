@@ -1,7 +1,7 @@
 /* Opaque copies: they hold what they copy, and only parameters mask them. */
 #include "tests/unit/test_registers_support.h"
 
-#include "opt/opaque.h"
+#include "opt/registers/moves/opaque.h"
 #include "tests/unit/executed.h"
 
 #define KERNEL                                                                                                         \

@@ -1,5 +1,5 @@
 /* Packing: which values share a register, and what they are when they are taken out. */
-#include "opt/pack.h"
+#include "opt/registers/moves/pack.h"
 
 #include "tests/unit/test_registers_support.h"
 

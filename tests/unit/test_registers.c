@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/judge.h"
+#include "engine/judge.h"
 #include "emulator/emulator.h"
-#include "opt/registers.h"
+#include "opt/registers/registers.h"
 
 static void a_target_is_reached(void **state)
 {
@@ -309,8 +309,8 @@ static void auto_takes_the_next_boundary(void **state)
     unsigned before = test.result.before.registers;
     assert_true(test.result.changed && test.result.reached);
     assert_true(test.result.target < before);
-    Occupancy was = machine_occupancy(machine_for("sm_90"), 256, before, 0);
-    Occupancy now = machine_occupancy(machine_for("sm_90"), 256, test.result.after.registers, 0);
+    Occupancy was = sm_occupancy(sm_limits_for("sm_90"), 256, before, 0);
+    Occupancy now = sm_occupancy(sm_limits_for("sm_90"), 256, test.result.after.registers, 0);
     assert_true(now.blocks > was.blocks);
     assert_int_equal(figures_spills(&test.result.after), 0);
     assert_non_null(strstr(test.result.explanation, "256 threads"));
@@ -516,7 +516,7 @@ static void an_assembler_judges(void **state)
     PassOptions passes = {0};
     memset(passes.enabled, true, sizeof passes.enabled);
     PassContext context = pass_context_new(arena, &passes, kernel, body);
-    context.machine = machine_for("sm_90");
+    context.sm = sm_limits_for("sm_90");
     context.judge = &judge.judge;
     registers_reduce(&context, &request, &result);
     body = pass_take_body(&context);

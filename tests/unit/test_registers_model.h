@@ -115,7 +115,7 @@ static inline void case_run(Case *test)
 {
     const unsigned given[3] = {test->block_threads, 1, 1};
     PassContext context = pass_context_new(test->arena, &test->passes, test->kernel, test->body);
-    context.machine = machine_for("sm_90");
+    context.sm = sm_limits_for("sm_90");
     context.judge = &test->judge.judge;
     context.block = block_size_resolve(&test->body->tuning, given);
     registers_reduce(&context, &test->request, &test->result);

@@ -1,7 +1,7 @@
 /* The registers that are needed across barriers and loop heads in any order. */
 #include "parsed.h"
 
-#include "opt/registers_needed.h"
+#include "opt/registers/search/needed.h"
 
 /* Every thread loads 5 words, and has the address of its own in %d1. */
 #define LOADS                                                                                                          \

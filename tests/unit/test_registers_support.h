@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "opt/registers.h"
+#include "opt/registers/registers.h"
 #include "parser/parser.h"
 #include "tests/tools/one_pass.h"
 

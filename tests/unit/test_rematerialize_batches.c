@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "opt/registers_search.h"
+#include "opt/registers/search/search.h"
 
 /* Takes every form for as good as the first, or from the form number 'better_from' on, each for a little better; from
  * 'reached_from' on they spill nothing. */
@@ -74,7 +74,7 @@ static void run_pass(Run *run)
         .most_instructions = UINT64_MAX, .stage = STAGE_COARSE, .assemblies = run->assemblies,
         .used = run->begun, .work = 64 * run->begun,
     };
-    search->passes.machine = machine_for("sm_90");
+    search->passes.sm = sm_limits_for("sm_90");
     search->passes.judge = &run->stub.judge;
     search->passes.search = search;
     run->result.before = (Figures){.known = true, .registers = 60, .instructions = 100};

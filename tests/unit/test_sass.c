@@ -5,11 +5,11 @@
 
 #include <math.h>
 
-static MachineInstruction decoded(unsigned arch, uint64_t low, uint64_t high, int64_t *destination)
+static SassInstruction decoded(unsigned arch, uint64_t low, uint64_t high, int64_t *destination)
 {
     uint64_t words[2] = {low, high};
-    MachineInstruction instruction;
-    assert_true(machine_decode((Arch){.number = arch}, (const unsigned char *)words, 0x90, &instruction, destination));
+    SassInstruction instruction;
+    assert_true(sass_decode((Arch){.number = arch}, (const unsigned char *)words, 0x90, &instruction, destination));
     return instruction;
 }
 
@@ -18,7 +18,7 @@ static void test_decode(void **state)
 {
     (void)state;
     int64_t destination;
-    MachineInstruction it = decoded(75, 0x000014f000008947, 0x000fea0003800000, &destination); /* @!P0 BRA 0x1590 */
+    SassInstruction it = decoded(75, 0x000014f000008947, 0x000fea0003800000, &destination); /* @!P0 BRA 0x1590 */
     assert_string_equal(it.mnemonic, "BRA");
     assert_int_equal(it.flow, MACHINE_BRANCH);
     assert_true(it.conditional && it.guard == 0 && it.guard_inverted);
@@ -135,7 +135,7 @@ static const HandCount hand_counts[] = {
     {"nlm", "sm_90", 24, 34128, 7488, NULL},
 };
 
-static MachineExecutions *execute(Arena *arena, const HandCount *count, Module *module, MachineMap *map)
+static SassExecutions *execute(Arena *arena, const HandCount *count, Module *module, SassMap *map)
 {
     const char *error;
     const char *path = arena_printf(arena, "corpus/%s/%s.launch.json", folder_of(count), count->kernel);
@@ -148,7 +148,7 @@ static MachineExecutions *execute(Arena *arena, const HandCount *count, Module *
     for (size_t i = 0; i < run->instruction_count; i++)
         counts[i] =
             (PtxCount){run->instructions[i].span, run->instructions[i].warps, run->instructions[i].threads};
-    return machine_execute(arena, map, counts, run->instruction_count);
+    return sass_execute(arena, map, counts, run->instruction_count);
 }
 
 static Module *read_module(Arena *arena, const char *kernel, const char *arch)
@@ -169,16 +169,16 @@ static void check_hand_count(const HandCount *count)
     Arena *arena = arena_new();
     const char *error;
     Module *module = read_module(arena, folder_of(count), count->arch);
-    MachineRequest request = {.module = module, .kernel = count->kernel, .assembly = assembly_request(NULL, 0)};
+    SassRequest request = {.module = module, .kernel = count->kernel, .assembly = assembly_request(NULL, 0)};
     request.assembly.max_registers = count->max_registers;
     request.assembler = assembler_open(arena, ASSEMBLER_PTXAS, count->arch, &error);
     assert_non_null(request.assembler);
-    MachineMap *map = machine_map(arena, &request, &error);
+    SassMap *map = sass_map(arena, &request, &error);
     assembler_close(request.assembler);
     assert_non_null(map);
     assert_true(map->mapped);
     assert_int_equal(map->code->unknown, 0);
-    MachineExecutions *executions = execute(arena, count, module, map);
+    SassExecutions *executions = execute(arena, count, module, map);
     if (fabs(executions->total - count->instructions) > 0.05 * count->instructions ||
         fabs(executions->spills - count->spills) > 0.05 * count->spills)
         fail_msg("%s for %s: %.0f instructions and %.0f spills, but by hand %.0f and %.0f", count->kernel, count->arch,
@@ -188,11 +188,11 @@ static void check_hand_count(const HandCount *count)
 }
 
 /* The code of a kernel by ptxas; NULL if there is no ptxas. */
-static MachineMap *map_kernel(Arena *arena, Module *module, const char *kernel, const char *arch,
+static SassMap *map_kernel(Arena *arena, Module *module, const char *kernel, const char *arch,
                               const Disassembler *disassembler)
 {
     const char *error;
-    MachineRequest request = {.module = module,
+    SassRequest request = {.module = module,
                               .kernel = kernel,
                               .assembly = assembly_request(NULL, 0),
                               .disassembler = disassembler,
@@ -200,7 +200,7 @@ static MachineMap *map_kernel(Arena *arena, Module *module, const char *kernel, 
     request.assembler = assembler_open(arena, ASSEMBLER_PTXAS, arch, &error);
     if (!request.assembler)
         return NULL;
-    MachineMap *map = machine_map(arena, &request, &error);
+    SassMap *map = sass_map(arena, &request, &error);
     assembler_close(request.assembler);
     assert_non_null(map);
     return map;
@@ -222,10 +222,10 @@ static void test_shared_spills(void **state)
     diag_init(&diag, source, stderr);
     Module *module = parse_module(arena, source, &diag);
     assert_non_null(module);
-    MachineMap *map = map_kernel(arena, module, "fft16", "sm_90", NULL);
+    SassMap *map = map_kernel(arena, module, "fft16", "sm_90", NULL);
     if (!map)
         skip();
-    const MachineExecutions *executions = execute(arena, &fft, module, map);
+    const SassExecutions *executions = execute(arena, &fft, module, map);
     assert_true(executions->shared_spills > 0);
     assert_float_equal(executions->shared_spills, executions->by_class[MACHINE_SHARED], 0);
     arena_free(plain->arena);
@@ -238,15 +238,15 @@ static void test_functions(void **state)
     (void)state;
     Arena *arena = arena_new();
     Module *module = read_module(arena, "calls", "sm_90");
-    MachineMap *map = map_kernel(arena, module, "calls", "sm_90", NULL);
+    SassMap *map = map_kernel(arena, module, "calls", "sm_90", NULL);
     if (!map)
         skip();
-    const MachineCode *code = map->code;
+    const SassCode *code = map->code;
     assert_true(code->function_count >= 2);
     assert_string_equal(code->functions[0].name, "calls");
     unsigned calls = 0;
     for (uint32_t b = 0; b < code->block_count; b++) {
-        const MachineBlock *block = &code->blocks[b];
+        const SassBlock *block = &code->blocks[b];
         if (block->callee == MACHINE_NONE)
             continue;
         calls++;
@@ -256,7 +256,7 @@ static void test_functions(void **state)
     }
     assert_true(calls > 0);
     for (uint32_t i = 0; i < code->count; i++) {
-        const MachineFunction *function = &code->functions[code->blocks[code->instructions[i].block].function];
+        const SassFunction *function = &code->functions[code->blocks[code->instructions[i].block].function];
         assert_true((code->instructions[i].ptx == MACHINE_NONE) == (strncmp(function->name, "$__internal", 11) == 0));
     }
     arena_free(module->arena);
@@ -270,23 +270,23 @@ static void test_disassembly(void **state)
     const char *message;
     const Disassembler *disassembler = disassembler_find(arena, &message);
     Module *module = read_module(arena, "saxpy", "sm_75");
-    MachineMap *map = disassembler ? map_kernel(arena, module, "saxpy", "sm_75", disassembler) : NULL;
+    SassMap *map = disassembler ? map_kernel(arena, module, "saxpy", "sm_75", disassembler) : NULL;
     if (!map)
         skip();
     unsigned most = 0;
     for (uint32_t i = 0; i < map->code->count; i++) {
-        MachineInstruction *it = &map->code->instructions[i];
+        SassInstruction *it = &map->code->instructions[i];
         assert_non_null(it->text);
         assert_non_null(strstr(it->text, it->mnemonic));
         most = it->live > most ? it->live : most;
     }
     assert_in_range(most, 4, 32);
     /* An opcode without a row is named by nvdisasm. */
-    MachineInstruction *first = &map->code->instructions[0], before = *first;
+    SassInstruction *first = &map->code->instructions[0], before = *first;
     first->mnemonic = "?";
     first->class = MACHINE_OTHER;
     map->code->unknown = 1;
-    assert_null(machine_code_disassemble(arena, map->code, disassembler, map->cubin, map->cubin_size, false));
+    assert_null(sass_code_disassemble(arena, map->code, disassembler, map->cubin, map->cubin_size, false));
     assert_string_equal(first->mnemonic, before.mnemonic);
     assert_int_equal(first->class, before.class);
     assert_int_equal(map->code->unknown, 0);
@@ -300,7 +300,7 @@ static void test_damage(void **state)
     (void)state;
     Arena *arena = arena_new();
     Module *module = read_module(arena, "calls", "sm_75");
-    MachineMap *map = map_kernel(arena, module, "calls", "sm_75", NULL);
+    SassMap *map = map_kernel(arena, module, "calls", "sm_75", NULL);
     if (!map)
         skip();
     uint64_t random = 1;
@@ -314,10 +314,10 @@ static void test_damage(void **state)
             damaged[(random >> 20) % map->cubin_size] = (char)(random >> 12);
         }
         size_t size = round % 4 ? map->cubin_size : (random >> 30) % map->cubin_size;
-        MachineCode *code = machine_code_read(one, damaged, size, "calls", &error);
+        SassCode *code = sass_code_read(one, damaged, size, "calls", &error);
         assert_true((code == NULL) == (error != NULL));
         if (code)
-            machine_loops(one, code);
+            sass_loops(one, code);
         arena_free(one);
     }
     arena_free(module->arena);

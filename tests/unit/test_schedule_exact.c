@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "opt/schedule_exact.h"
+#include "opt/registers/moves/schedule_exact.h"
 
 /* Block 1: loads, 32-bit and 64-bit arithmetic on values drawn at random, and stores of what is left. */
 static const char *random_block(Arena *arena, Random *random, unsigned count)

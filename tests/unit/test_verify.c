@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cli/verify.h"
+#include "engine/verify.h"
 #include "parser/parser.h"
 
 #define HEAD                                                                                                           \

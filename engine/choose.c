@@ -1,0 +1,751 @@
+/* See choose.h. Long, because the steps of a choice, from the first form to the verdict, share its state. */
+#include "engine/choose.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/machine_cost.h"
+#include "engine/progress.h"
+
+enum { LARGEST_FACTOR = 16, LEVELS = 2, MOST_BASES = 3, WARP = 32, PARENTS = 2 };
+enum { FEWEST_COUNTED = 6, MOST_COUNTED = 24, MOST_CONFIRMED = 6, COUNTED_INSTRUCTIONS = 10000000 };
+/* What is kept is at least so much faster; more where the model is least reliable: by estimates for warps of unknown
+ * lengths, whose tails nobody sees, and of blocks that fall below a warp. */
+static const double least_gain = 1.03, least_doubtful_gain = 1.15;
+/* With a boundary to be chosen, too, so many of the fastest forms are searched for one. */
+enum { MOST_SEARCHED = 3, SEARCH_LEVEL = 1 };
+/* Without a launch, forms within this are about as fast. */
+static const double as_fast = 1.02;
+/* What products of threads and blocks are at least faster than a form that merges only one of them. */
+static const double least_product_gain = 1.02;
+
+/* A form that coarsening gives. */
+typedef struct Candidate {
+    CoarsenTrial *trial;
+    KernelResult result; /* with a body, while the candidate is in the running */
+    Figures figures;     /* once it is assembled */
+    bool is_narrow;      /* its blocks have less than a warp, which the input's have */
+    bool is_confirmed;   /* its speedup is by machine instructions, */
+    bool is_searched;    /* and with the boundary that is the best for it */
+} Candidate;
+
+/* What forms are compared for: a launch or a block size, and the input's cost there. */
+typedef struct Basis {
+    CostBasis basis;
+    FormCost before;
+} Basis;
+
+typedef struct Choice {
+    Arena *arena;
+    Function *kernel;
+    const KernelRequest *request; /* the kernel's, which does not coarsen yet */
+    const PipelineOptions *options;
+    PipelineOptions quiet; /* without an assembler, and without dumps */
+    AssemblerJudge *judge;
+    Progress *progress; /* NULL: nobody wants to know */
+    /* The bases, three times, from the cheapest figures to the best: */
+    Basis rough[MOST_BASES]; /* estimated, which tells what to count */
+    Basis bases[MOST_BASES]; /* counted if there is a launch, which ranks */
+    Basis exact[MOST_BASES]; /* by machine instructions, which confirms; set up on first use */
+    unsigned basis_count;
+    bool reads_block_index[3]; /* along x, y, z; if not, merged blocks would do the same work again */
+    CoarsenTrial *trials;
+    unsigned trial_count;
+    Refusal refusal;       /* of the first trial that was refused */
+    Candidate *candidates; /* of those that are sound */
+    unsigned candidate_count;
+    unsigned weighed_count; /* the first of them, which are assembled and counted */
+    const CoarsenTrial **spilling; /* forms that spill more than the input */
+    unsigned spilling_count;
+    double plain_speedup; /* of the input, where it is not coarsened: what registers alone give */
+} Choice;
+
+static const char interrupted[] = "not coarsened: interrupted before a form was compared";
+
+/* Whether the user wants the end: then the best form until now is taken. */
+static bool is_over(const Choice *choice)
+{
+    const Judge *judge = choice->options->judge;
+    return judge->is_over && judge->is_over(judge->context);
+}
+
+/* The bases: what the forms are compared for. */
+
+const Launch *choice_launch(const ChoiceContext *context, const char *kernel)
+{
+    for (size_t i = 0; i < context->launch_count; i++)
+        if (strcmp(context->launches[i]->kernel, kernel) == 0)
+            return context->launches[i];
+    return NULL;
+}
+
+static void set_bases(Choice *choice, const ChoiceContext *context, const BlockSize *block)
+{
+    static const unsigned usual_blocks[MOST_BASES][3] = {{128, 1, 1}, {256, 1, 1}, {1024, 1, 1}};
+    const Launch *launch = choice_launch(context, choice->kernel->name);
+    bool is_known = launch || block_size_total(block);
+    choice->basis_count = is_known ? 1 : MOST_BASES;
+    for (unsigned i = 0; i < choice->basis_count; i++)
+        choice->bases[i].basis = cost_basis(choice->arena, choice->options->sm, &context->device, launch,
+                                            is_known ? block->threads : usual_blocks[i],
+                                            choice->request->dynamic_shared);
+}
+
+static void find_block_indices(Choice *choice)
+{
+    const Function *kernel = choice->kernel;
+    for (size_t i = 0; i < kernel->stmts.count; i++) {
+        const Stmt *stmt = &kernel->stmts.data[i];
+        for (unsigned k = 0; stmt->kind == STMT_INST && k < stmt->inst->operand_count; k++) {
+            const Operand *operand = &stmt->inst->operands[k];
+            if (operand->kind != OPERAND_SREG || operand->sreg->role != SREG_ROLE_CTAID)
+                continue;
+            for (unsigned axis = 0; axis < 3; axis++)
+                choice->reads_block_index[axis] |=
+                    operand->sreg->axis == SREG_AXIS_ALL || operand->sreg->axis == axis;
+        }
+    }
+}
+
+/* Whether there is enough to merge on every basis: blocks that the factors divide, or a grid that is as large. */
+static bool fits(const Choice *choice, CoarsenLevel level, const unsigned factor[3])
+{
+    for (unsigned i = 0; i < choice->basis_count; i++) {
+        const CostBasis *basis = &choice->bases[i].basis;
+        for (unsigned k = 0; k < 3; k++) {
+            if (level == LEVEL_THREAD && (basis->block[k] % factor[k] || basis->block[k] < factor[k]))
+                return false;
+            if (level == LEVEL_BLOCK && factor[k] > 1 &&
+                ((basis->launch && basis->launch->grid[k] < factor[k]) ||
+                 !choice->reads_block_index[k]))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Compares a form with the input on every basis; the least speedup decides.  Machine instructions are counted by
+ * 'judge' (NULL: PTX instructions).  False, with the verdict, if a time is unknown. */
+static bool candidate_compare(const Choice *choice, Candidate *candidate, const Basis *bases, AssemblerJudge *judge,
+                              const Figures *figures)
+{
+    CoarsenTrial *trial = candidate->trial;
+    const FunctionForm form = kernel_form(&candidate->result);
+    const LaunchChange change = contract_change(&candidate->result.contract);
+    double least = 0;
+    for (unsigned i = 0; i < choice->basis_count; i++) {
+        FormCost cost = machine_cost(judge, &bases[i].basis, &form, figures, &change, NULL);
+        if (!cost.known || !bases[i].before.known) {
+            trial->verdict = arena_printf(choice->arena, "rejected: %s", cost.error ? cost.error : "unknown");
+            return false;
+        }
+        FormCost before = bases[i].before;
+        costs_align(&bases[i].basis, &before, &cost);
+        double speedup = cost_speedup(&before, &cost);
+        if (!i || speedup < least) {
+            least = speedup;
+            trial->verdict = cost_verdict(choice->arena, &before, &cost);
+        }
+    }
+    trial->speedup = least;
+    return true;
+}
+
+static unsigned factor_total(const unsigned factor[3])
+{
+    return factor[0] * factor[1] * factor[2];
+}
+
+/* How many threads of the original one of the trial's does the work of. */
+static unsigned trial_merged(const CoarsenTrial *trial)
+{
+    return factor_total(trial->factor) * (has_factor(trial->merged) ? factor_total(trial->merged) : 1);
+}
+
+static bool is_narrow(const CostBasis *basis, const unsigned factor[3])
+{
+    unsigned before = basis->block[0] * basis->block[1] * basis->block[2];
+    return before >= WARP && before / factor_total(factor) < WARP;
+}
+
+/* The request that coarsens as the trial says. */
+static KernelRequest trial_request(const Choice *choice, const CoarsenTrial *trial)
+{
+    KernelRequest request = *choice->request;
+    request.coarsen = true;
+    request.level = trial->level;
+    request.stride = trial->stride;
+    request.guards = trial->guards;
+    memcpy(request.factor, trial->factor, sizeof trial->factor);
+    memcpy(request.merged, trial->merged, sizeof trial->merged);
+    if (choice->bases[0].basis.launch)
+        memcpy(request.block, choice->bases[0].basis.block, sizeof request.block);
+    return request;
+}
+
+/* Coarsens the kernel as the trial says; true if that is sound. */
+static bool make_form(Choice *choice, CoarsenTrial *trial)
+{
+    KernelRequest request = trial_request(choice, trial);
+    Candidate *candidate = &choice->candidates[choice->candidate_count];
+    request.registers = false;
+    *candidate = (Candidate){.trial = trial};
+    pipeline_run(choice->arena, choice->kernel, &request, &choice->quiet, &candidate->result);
+    KernelResult *result = &candidate->result;
+    if (result->coarsening == OUTCOME_DONE) {
+        const CostBasis *basis = &choice->bases[0].basis;
+        const char *unmet = contract_unmet(choice->arena, &result->contract, basis->block,
+                                           basis->launch ? basis->launch->grid : NULL);
+        trial->sound = unmet == NULL || choice->basis_count > 1;
+        trial->verdict = unmet ? arena_printf(choice->arena, "rejected: %s", unmet) : "";
+        candidate->is_narrow = is_narrow(&choice->bases[0].basis, result->contract.factor);
+    } else {
+        bool is_refused = result->coarsening == OUTCOME_REFUSED;
+        trial->verdict =
+            arena_printf(choice->arena, "refused: %s", is_refused ? result->refusal.reason : "nothing to do");
+        if (is_refused && !choice->refusal.reason)
+            choice->refusal = result->refusal;
+    }
+    if (!trial->sound)
+        kernel_discard(result);
+    choice->candidate_count += trial->sound;
+    return trial->sound;
+}
+
+static CoarsenTrial *trial_new(Choice *choice, const CoarsenTrial *like)
+{
+    CoarsenTrial *trial = &choice->trials[choice->trial_count++];
+    *trial = *like;
+    return trial;
+}
+
+/* Makes the form with this factor and stride and, where it has fast paths, the one without; true if that is sound. */
+static bool make_pair(Choice *choice, const ChoiceContext *context, const CoarsenTrial *wanted)
+{
+    CoarsenTrial *trial = trial_new(choice, wanted);
+    if (!make_form(choice, trial))
+        return false;
+    const Candidate *made = &choice->candidates[choice->candidate_count - 1];
+    if (!context->guards_given && made->result.has_fast_paths) {
+        trial = trial_new(choice, wanted);
+        trial->guards = GUARDS_SEQUENTIAL;
+        make_form(choice, trial);
+    }
+    return true;
+}
+
+/* Factors along x, y, z, powers of two, in the order of their products: 2, 4, 8, 16. */
+enum { FACTORS = 3 + 6 + 10 + 15 };
+static void list_factors(unsigned factors[FACTORS][3])
+{
+    unsigned count = 0;
+    for (unsigned total = 2; total <= LARGEST_FACTOR; total *= 2)
+        for (unsigned x = 1; x <= total; x *= 2)
+            for (unsigned y = 1; x * y <= total; y *= 2) {
+                const unsigned factor[3] = {x, y, total / x / y};
+                memcpy(factors[count++], factor, sizeof factor);
+            }
+}
+
+static bool is_along_any(const unsigned factor[3], const bool axes[3])
+{
+    return (factor[0] > 1 && axes[0]) || (factor[1] > 1 && axes[1]) || (factor[2] > 1 && axes[2]);
+}
+
+/* Makes every form of a level.  A dimension that is refused alone is not tried together with others. */
+static void make_level(Choice *choice, const ChoiceContext *context, CoarsenLevel level)
+{
+    const Stride strides[] = {{.kind = STRIDE_BLOCK}, {.kind = STRIDE_UNIT}};
+    bool refused[3] = {false, false, false};
+    unsigned factors[FACTORS][3];
+    list_factors(factors);
+    for (unsigned i = 0; i < FACTORS; i++) {
+        const unsigned *factor = factors[i];
+        if (is_over(choice) || is_along_any(factor, refused) || !fits(choice, level, factor))
+            continue;
+        bool is_sound = true;
+        for (unsigned s = 0; is_sound && s < (context->stride_given ? 1 : COUNT_OF(strides)); s++) {
+            const CoarsenTrial wanted = {.level = level,
+                                         .factor = {factor[0], factor[1], factor[2]},
+                                         .merged = {1, 1, 1},
+                                         .stride = context->stride_given ? choice->request->stride : strides[s],
+                                         .guards = choice->request->guards};
+            is_sound = make_pair(choice, context, &wanted);
+        }
+        for (unsigned k = 0; !is_sound && factor_total(factor) == 2 && k < 3; k++)
+            refused[k] |= factor[k] > 1;
+    }
+}
+
+static void make_forms(Choice *choice, const ChoiceContext *context)
+{
+    const CoarsenLevel levels[LEVELS] = {LEVEL_THREAD, LEVEL_BLOCK};
+    for (unsigned i = 0; i < LEVELS; i++)
+        if (!context->level_given || choice->request->level == levels[i])
+            make_level(choice, context, levels[i]);
+}
+
+/* Whether two blocks next to each other along the axis can be merged. */
+static bool merges_along(const Choice *choice, unsigned axis)
+{
+    for (unsigned i = 0; i < choice->trial_count; i++) {
+        const CoarsenTrial *trial = &choice->trials[i];
+        if (trial->level == LEVEL_BLOCK && trial->sound && factor_total(trial->factor) == 2 && trial->factor[axis] == 2)
+            return true;
+    }
+    return false;
+}
+
+/* Makes the forms that merge blocks of what the trial makes of them. */
+static void make_products_of(Choice *choice, const CoarsenTrial *parent)
+{
+    unsigned factors[FACTORS][3];
+    bool hopeless[3];
+    list_factors(factors);
+    for (unsigned k = 0; k < 3; k++)
+        hopeless[k] = !merges_along(choice, k);
+    for (unsigned i = 0; i < FACTORS; i++) {
+        if (is_over(choice) || factor_total(factors[i]) * factor_total(parent->factor) > LARGEST_FACTOR ||
+            is_along_any(factors[i], hopeless) || !fits(choice, LEVEL_BLOCK, factors[i]))
+            continue;
+        CoarsenTrial *trial = trial_new(choice, parent);
+        trial->sound = false;
+        trial->speedup = 0;
+        memcpy(trial->merged, factors[i], sizeof trial->merged);
+        make_form(choice, trial);
+    }
+}
+
+/* Products of both levels, of the forms that are the fastest with threads merged alone. */
+static void make_products(Choice *choice, const ChoiceContext *context)
+{
+    unsigned made = 0;
+    for (unsigned i = 0; i < choice->weighed_count && made < PARENTS && !context->level_given; i++)
+        if (choice->candidates[i].trial->level == LEVEL_THREAD) {
+            make_products_of(choice, choice->candidates[i].trial);
+            made++;
+        }
+}
+
+/* The speedup that a form has to promise. */
+static double gain_asked(const Choice *choice, const Candidate *candidate)
+{
+    bool is_doubtful = choice->bases[0].before.profile->uneven || candidate->is_narrow;
+    return is_doubtful ? least_doubtful_gain : least_gain;
+}
+
+static bool is_worthwhile(const Choice *choice, const Candidate *candidate)
+{
+    return candidate->trial->speedup >= choice->plain_speedup * gain_asked(choice, candidate);
+}
+
+/* By what is left of their speedups when those of narrow blocks are doubted, and products have to pay. */
+static double worth(const Candidate *candidate)
+{
+    return candidate->trial->speedup * (candidate->is_narrow ? least_gain / least_doubtful_gain : 1) /
+           (has_factor(candidate->trial->merged) ? least_product_gain : 1);
+}
+
+static int compare_candidates(const void *a, const void *b)
+{
+    const Candidate *x = a, *y = b;
+    if (worth(x) != worth(y))
+        return worth(x) < worth(y) ? 1 : -1;
+    return x->trial < y->trial ? -1 : x->trial > y->trial;
+}
+
+/* From small factors to large ones. */
+static int compare_trials(const void *a, const void *b)
+{
+    const Candidate *x = a, *y = b;
+    return x->trial < y->trial ? -1 : x->trial > y->trial;
+}
+
+/* Of the forms that are not weighed yet, drops all but the first 'most' of each level: estimates compare forms of one
+ * level better than levels.  Merged blocks get half as many where the grid stays, which pays less often. */
+static void take_first(Choice *choice, unsigned most)
+{
+    const bool halves = !choice->request->shrinks_grid;
+    const unsigned share[LEVELS] = {[LEVEL_THREAD] = most, [LEVEL_BLOCK] = halves ? (most + 1) / 2 : most};
+    unsigned kept = choice->weighed_count, taken[LEVELS] = {0};
+    for (unsigned i = kept; i < choice->candidate_count; i++) {
+        Candidate *candidate = &choice->candidates[i];
+        CoarsenTrial *trial = candidate->trial;
+        if (taken[trial->level]++ < share[trial->level]) {
+            choice->candidates[kept++] = *candidate;
+            continue;
+        }
+        trial->verdict = arena_printf(choice->arena, "not assembled: estimated %s", trial->verdict);
+        kernel_discard(&candidate->result);
+    }
+    choice->candidate_count = kept;
+}
+
+/* So many forms of a level can be assembled and counted: fewer where the launch executes much. */
+static unsigned most_weighed(const Choice *choice)
+{
+    const double each = choice->bases[0].before.profile->warp_instructions;
+    if (choice->options->level >= 3)
+        return choice->candidate_count;
+    if (choice->weighed_count) /* products */
+        return FEWEST_COUNTED;
+    if (!choice->bases[0].basis.launch || each * MOST_COUNTED <= COUNTED_INSTRUCTIONS)
+        return MOST_COUNTED;
+    unsigned affordable = (unsigned)(COUNTED_INSTRUCTIONS / each);
+    return affordable < FEWEST_COUNTED ? FEWEST_COUNTED : affordable;
+}
+
+/* Of the forms that are not weighed yet, those beyond the ones that estimates rank first are not assembled and
+ * counted. */
+static void prune(Choice *choice)
+{
+    const unsigned weighed = choice->weighed_count;
+    unsigned kept = weighed;
+    for (unsigned i = weighed; i < choice->candidate_count; i++) {
+        Candidate *candidate = &choice->candidates[i];
+        if (!is_over(choice) &&
+            candidate_compare(choice, candidate, choice->rough, NULL, &choice->bases[0].before.figures))
+            choice->candidates[kept++] = *candidate;
+        else
+            kernel_discard(&candidate->result);
+    }
+    choice->candidate_count = kept;
+    qsort(choice->candidates + weighed, kept - weighed, sizeof *choice->candidates, compare_candidates);
+    take_first(choice, most_weighed(choice));
+}
+
+static bool is_within(const unsigned part[3], const unsigned whole[3])
+{
+    return part[0] <= whole[0] && part[1] <= whole[1] && part[2] <= whole[2];
+}
+
+/* A form that spills and makes up a part of this one, which then spills, too; NULL if there is none. */
+static const CoarsenTrial *spilling_part(const Choice *choice, const CoarsenTrial *trial)
+{
+    for (unsigned i = 0; i < choice->spilling_count; i++) {
+        const CoarsenTrial *part = choice->spilling[i];
+        if (part->level == trial->level && part->guards == trial->guards && is_within(part->factor, trial->factor) &&
+            is_within(part->merged, trial->merged))
+            return part;
+    }
+    return NULL;
+}
+
+/* Assembles the form and predicts its time; false, with the verdict, if it is out of the running. */
+static bool weigh(Choice *choice, Candidate *candidate)
+{
+    const Judge *judge = choice->options->judge;
+    const FunctionForm form = kernel_form(&candidate->result);
+    CoarsenTrial *trial = candidate->trial;
+    const CoarsenTrial *part = spilling_part(choice, trial);
+    char parts[TRIAL_TEXT];
+    if (part) {
+        trial->verdict = arena_printf(choice->arena, "not assembled: %s spills already (else estimated %s)",
+                                      trial_text(part, parts), trial->verdict);
+        return false;
+    }
+    Figures *figures = &candidate->figures;
+    if (!judge->measure(judge->context, &form, figures)) {
+        trial->verdict = arena_printf(choice->arena, "does not assemble: %s",
+                                      figures->message ? figures->message : "no reason given");
+        return false;
+    }
+    if (!candidate_compare(choice, candidate, choice->bases, NULL, figures))
+        return false;
+    const char *objection =
+        kernel_objection(choice->arena, &candidate->result, choice->options->sm,
+                         choice->request->dynamic_shared, &choice->bases[0].before.figures, figures);
+    if (objection) {
+        trial->verdict = objection;
+        return false;
+    }
+    uint64_t before = figures_spills(&choice->bases[0].before.figures), after = figures_spills(figures);
+    if (after > before) {
+        choice->spilling[choice->spilling_count++] = trial;
+        trial->verdict =
+            arena_printf(choice->arena, "rejected: %llu byte%s spilled instead of %llu (else %s)",
+                         (unsigned long long)after, plural(after), (unsigned long long)before, trial->verdict);
+    }
+    trial->is_compared = after <= before;
+    return trial->is_compared;
+}
+
+/* Compares the form with the input again, now by the machine instructions that both execute. */
+static void confirm(Choice *choice, Candidate *candidate)
+{
+    const FunctionForm input = {.function = choice->kernel};
+    for (unsigned i = 0; i < choice->basis_count && !choice->exact[i].before.known; i++) {
+        choice->exact[i] = choice->bases[i];
+        choice->exact[i].before = machine_cost(choice->judge, &choice->exact[i].basis, &input,
+                                               &choice->bases[i].before.figures, NULL, NULL);
+    }
+    candidate_compare(choice, candidate, choice->exact, choice->judge, &candidate->figures);
+    candidate->is_confirmed = true;
+}
+
+/* Lets the judge begin with as many of the forms from 'first' on as it can assemble at once. */
+static void prepare(const Choice *choice, unsigned first)
+{
+    const Judge *judge = choice->options->judge;
+    unsigned width = judge->prepare ? judge->width : 0, count = 0;
+    for (unsigned i = first; i < choice->candidate_count && count < width; i++) {
+        if (spilling_part(choice, choice->candidates[i].trial))
+            continue;
+        const FunctionForm form = kernel_form(&choice->candidates[i].result);
+        judge->prepare(judge->context, &form);
+        count++;
+    }
+}
+
+/* Prunes the forms that are not weighed yet, weighs the rest, and ranks all that are left. */
+static void weigh_all(Choice *choice)
+{
+    prune(choice);
+    const unsigned first = choice->weighed_count;
+    unsigned kept = first;
+    qsort(choice->candidates + first, choice->candidate_count - first, sizeof *choice->candidates, compare_trials);
+    unsigned width = choice->options->judge->width > 1 ? choice->options->judge->width : 1;
+    for (unsigned i = first; i < choice->candidate_count; i++) {
+        if (is_over(choice)) {
+            choice->candidates[i].trial->verdict =
+                arena_printf(choice->arena, "not assembled: interrupted (estimated %s)",
+                             choice->candidates[i].trial->verdict);
+            kernel_discard(&choice->candidates[i].result);
+            continue;
+        }
+        progress_step(choice->progress, i - first, choice->candidate_count - first);
+        if ((i - first) % width == 0)
+            prepare(choice, i);
+        if (weigh(choice, &choice->candidates[i]))
+            choice->candidates[kept++] = choice->candidates[i];
+        else
+            kernel_discard(&choice->candidates[i].result);
+    }
+    choice->candidate_count = choice->weighed_count = kept;
+    qsort(choice->candidates, kept, sizeof *choice->candidates, compare_candidates);
+}
+
+/* The fastest form by machine code, of those that PTX instructions rank first among what merges threads, blocks, and
+ * both. */
+static Candidate *fastest(Choice *choice)
+{
+    Candidate *best = choice->candidate_count ? &choice->candidates[0] : NULL;
+    unsigned confirmed[LEVELS + 1] = {0};
+    progress_phase(choice->progress, "predicting times of the best forms", HUGE_VAL);
+    for (unsigned i = 0; i < choice->candidate_count && !is_over(choice); i++) {
+        Candidate *candidate = &choice->candidates[i];
+        if (confirmed[has_factor(candidate->trial->merged) ? LEVELS : candidate->trial->level]++ >= MOST_CONFIRMED)
+            continue;
+        confirm(choice, candidate);
+        if (worth(candidate) > worth(best))
+            best = candidate;
+    }
+    return best;
+}
+
+/* Looks for the boundary at which the form is the fastest, briefly, and predicts its time there; 0: nothing is changed,
+ * or the time is unknown. */
+static double searched_speedup(Choice *choice, const KernelRequest *request, const char **verdict)
+{
+    PipelineOptions options = *choice->options;
+    KernelResult result;
+    double speedup = 0;
+    const Basis *exact = &choice->exact[0];
+    memset(options.passes.dumped, 0, sizeof options.passes.dumped);
+    options.level = options.level < SEARCH_LEVEL ? options.level : SEARCH_LEVEL;
+    choice->judge->basis = &exact->basis;
+    pipeline_run(choice->arena, choice->kernel, request, &options, &result);
+    if (result.registers == OUTCOME_DONE && result.reduction.after.known && exact->before.known) {
+        const FunctionForm form = kernel_form(&result);
+        const LaunchChange change = kernel_launch_change(&result);
+        FormCost before = exact->before;
+        FormCost cost = machine_cost(choice->judge, &exact->basis, &form, &result.reduction.after, &change, NULL);
+        costs_align(&exact->basis, &before, &cost);
+        if (cost.known) {
+            speedup = cost_speedup(&before, &cost);
+            *verdict =
+                arena_printf(choice->arena, "%s, with %u register%s", cost_verdict(choice->arena, &before, &cost),
+                             result.reduction.after.registers, plural(result.reduction.after.registers));
+        }
+    }
+    assembler_judge_settle(choice->judge);
+    choice->judge->basis = NULL;
+    kernel_discard(&result);
+    return speedup;
+}
+
+/* The fastest of the confirmed forms that are not searched yet; NULL if there is none. */
+static Candidate *next_searched(const Choice *choice)
+{
+    Candidate *next = NULL;
+    for (unsigned i = 0; i < choice->candidate_count; i++) {
+        Candidate *candidate = &choice->candidates[i];
+        if (candidate->is_confirmed && !candidate->is_searched && (!next || worth(candidate) > worth(next)))
+            next = candidate;
+    }
+    return next;
+}
+
+/* Factor and boundary are chosen together: which form is the fastest may depend on what its registers can be brought
+ * to, and coarsening has to pay against the input at its own best boundary. */
+static Candidate *fastest_with_boundary(Choice *choice, Candidate *best)
+{
+    const KernelRequest *plain = choice->request;
+    const char *verdict;
+    Candidate *candidate;
+    if (!best || !choice->judge || !plain->registers || plain->registers_goal != GOAL_AUTO || choice->basis_count > 1 ||
+        is_over(choice))
+        return best;
+    progress_phase(choice->progress, "fewer registers in the best forms", HUGE_VAL);
+    double speedup = searched_speedup(choice, plain, &verdict);
+    choice->plain_speedup = speedup > 1 ? speedup : 1;
+    for (unsigned i = 0; i < MOST_SEARCHED && !is_over(choice) && (candidate = next_searched(choice)) != NULL; i++) {
+        const KernelRequest request = trial_request(choice, candidate->trial);
+        speedup = searched_speedup(choice, &request, &verdict);
+        candidate->is_searched = true;
+        if (speedup > candidate->trial->speedup) {
+            candidate->trial->speedup = speedup;
+            candidate->trial->verdict = verdict;
+        }
+        if (worth(candidate) > worth(best))
+            best = candidate;
+    }
+    return best;
+}
+
+/* Without a launch, the grid's size is assumed: of the forms that are about as fast as the best, the one that merges
+ * the least needs the fewest threads to be so. */
+static const Candidate *thriftiest(const Choice *choice, const Candidate *best)
+{
+    const Candidate *found = best;
+    for (unsigned i = 0; best && !choice->bases[0].basis.launch && i < choice->candidate_count; i++) {
+        const Candidate *candidate = &choice->candidates[i];
+        unsigned merged = trial_merged(candidate->trial), least = trial_merged(found->trial);
+        if (!candidate->is_confirmed || worth(candidate) * as_fast < worth(best) || !is_worthwhile(choice, candidate))
+            continue;
+        if (merged < least || (merged == least && worth(candidate) > worth(found)))
+            found = candidate;
+    }
+    return found;
+}
+
+/* Nothing is coarsened, for the reason in words. */
+static FactorChoice stay(const Choice *choice, const char *words)
+{
+    return (FactorChoice){.request = *choice->request,
+                          .words = words,
+                          .trials = choice->trials,
+                          .trial_count = choice->trial_count};
+}
+
+/* Nothing can be coarsened, which the result is to say. */
+static FactorChoice refuse(const Choice *choice, Refusal refusal, const char *words)
+{
+    FactorChoice refused = stay(choice, words);
+    refused.request.refused = refusal;
+    return refused;
+}
+
+/* Why even the best form is not worthwhile. */
+static const char *reluctance(const Choice *choice, const Candidate *best, const char *name, const char *basis)
+{
+    const char *doubt = choice->bases[0].before.profile->uneven ? ", while threads make different numbers of trips"
+                        : best->is_narrow                       ? ", with blocks below a warp"
+                                                                : "";
+    const char *alone = "";
+    if (choice->plain_speedup > 1)
+        alone = arena_printf(choice->arena, "; without it, another number of registers alone gives %.2fx",
+                             choice->plain_speedup);
+    return arena_printf(choice->arena, "not coarsened: the best form, %s, is predicted (%s%s) to be %s%s", name, basis,
+                        doubt, best->trial->verdict, alone);
+}
+
+/* 'best' may be NULL; 'is_any_sound' says whether a form was, before the assembler saw it. */
+static FactorChoice decide(const Choice *choice, const Candidate *best, bool is_any_sound)
+{
+    char parts[TRIAL_TEXT], stride[16];
+    const char *basis = choice->bases[0].basis.launch ? "counted" : "estimated";
+    const char *none = choice->trial_count ? "not coarsened: no factor is sound and spills no more than the input"
+                                           : "not coarsened: the block size is not divisible by 2, and there are no "
+                                             "blocks to merge";
+    if (!best && is_over(choice))
+        return stay(choice, interrupted);
+    if (!best)
+        return is_any_sound ? stay(choice, none) : refuse(choice, choice->refusal, none);
+    const char *name = arena_printf(choice->arena, "%s with stride %s%s", trial_text(best->trial, parts),
+                                    stride_text(&best->trial->stride, stride), guards_text(best->trial));
+    if (!is_worthwhile(choice, best))
+        return stay(choice, reluctance(choice, best, name, basis));
+    best->trial->chosen = true;
+    FactorChoice chosen = stay(choice, arena_printf(choice->arena, "%s, predicted (%s) to be %s", name, basis,
+                                                    best->trial->verdict));
+    chosen.request = trial_request(choice, best->trial);
+    return chosen;
+}
+
+/* The input's cost on every basis; if one is unknown, returns why, else NULL. */
+static const char *weigh_input(Choice *choice)
+{
+    const FunctionForm input = {.function = choice->kernel};
+    const Judge *judge = choice->options->judge;
+    Figures figures = {0};
+    if (!judge->measure(judge->context, &input, &figures))
+        return arena_printf(choice->arena, "the input does not assemble: %s",
+                            figures.message ? figures.message : "no reason given");
+    for (unsigned i = 0; i < choice->basis_count; i++) {
+        Basis *counted = &choice->bases[i], *rough = &choice->rough[i];
+        counted->before = form_cost(&counted->basis, &input, &figures, NULL);
+        if (!counted->before.known && choice->basis_count == 1)
+            return arena_printf(choice->arena, "the time of the input is unknown: %s", counted->before.error);
+        rough->basis = counted->basis;
+        rough->basis.launch = NULL;
+        rough->before = form_cost(&rough->basis, &input, &figures, NULL);
+    }
+    return NULL;
+}
+
+static FactorChoice choose(Choice *choice, const ChoiceContext *context)
+{
+    /* Two strides and two forms of guards; then blocks of what is merged already. */
+    enum { FORMS = (LEVELS * 4 + PARENTS) * FACTORS };
+    choice->trials = ARENA_ARRAY(choice->arena, CoarsenTrial, FORMS);
+    choice->candidates = ARENA_ARRAY(choice->arena, Candidate, FORMS);
+    choice->spilling = ARENA_ARRAY(choice->arena, const CoarsenTrial *, FORMS);
+    find_block_indices(choice);
+    make_forms(choice, context);
+    const bool is_any_sound = choice->candidate_count > 0;
+    weigh_all(choice);
+    make_products(choice, context);
+    weigh_all(choice);
+    const Candidate *best = thriftiest(choice, fastest_with_boundary(choice, fastest(choice)));
+    const FactorChoice made = decide(choice, best, is_any_sound);
+    for (unsigned i = 0; i < choice->candidate_count; i++)
+        kernel_discard(&choice->candidates[i].result);
+    return made;
+}
+
+FactorChoice choose_factor(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
+                           const ChoiceContext *context)
+{
+    const BlockSize block = block_size_resolve(&kernel->tuning, request->block);
+    Choice choice = {.arena = arena,
+                     .kernel = kernel,
+                     .request = request,
+                     .options = options,
+                     .quiet = pipeline_quiet(options),
+                     .judge = context->judge,
+                     .progress = context->progress,
+                     .plain_speedup = 1};
+    const char *obstacle = "there is no assembler, which choosing a factor needs";
+    require(!request->coarsen);
+    if (options->judge && is_over(&choice))
+        return stay(&choice, interrupted);
+    if (options->judge && options->sm) {
+        set_bases(&choice, context, &block);
+        obstacle = weigh_input(&choice);
+    }
+    if (obstacle && options->judge && is_over(&choice))
+        return stay(&choice, interrupted);
+    return obstacle ? refuse(&choice, (Refusal){.reason = obstacle}, obstacle) : choose(&choice, context);
+}

@@ -1,0 +1,17 @@
+/* engine: a run from the text of a module to its products: what is decided, measured, verified and reported. */
+#ifndef PTXOPT_ENGINE_H
+#define PTXOPT_ENGINE_H
+
+#include "engine/form_cost.h"
+#include "engine/input.h"
+#include "engine/kernel_find.h"
+#include "engine/launch.h"
+#include "engine/machine_cost.h"
+#include "engine/output.h"
+#include "engine/report/accesses.h"
+#include "engine/report/json.h"
+#include "engine/report/report.h"
+#include "engine/run.h"
+#include "engine/run_steps.h"
+
+#endif

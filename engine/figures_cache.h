@@ -1,0 +1,28 @@
+/* Figures of texts that have been assembled before, on disk. */
+#ifndef PTXOPT_ENGINE_FIGURES_CACHE_H
+#define PTXOPT_ENGINE_FIGURES_CACHE_H
+
+#include "opt/opt.h"
+
+/* A text, with all that decides what an assembler makes of it, is identified by its length and two 64-bit hashes; a
+ * false match would need all three. */
+typedef struct TextKey {
+    uint64_t length, first, second;
+} TextKey;
+
+/* A table of fixed size in one file; a figure that is stored may replace another.  Processes may share it: a record
+ * carries a checksum, and one that is torn or foreign is not found. */
+typedef struct FiguresCache {
+    int file; /* -1: there is none */
+} FiguresCache;
+
+/* The file is figures-N in $PTXOPT_CACHE, or in ptxopt/ below $XDG_CACHE_HOME or ~/.cache; "none" or an empty variable
+ * means no cache.  Where the file cannot be made, there is none: nothing depends on it. */
+FiguresCache figures_cache_open(void);
+void figures_cache_close(FiguresCache *cache);
+
+bool figures_cache_find(const FiguresCache *cache, const TextKey *key, Figures *figures);
+/* Only known figures are stored. */
+void figures_cache_store(const FiguresCache *cache, const TextKey *key, const Figures *figures);
+
+#endif

@@ -1,0 +1,537 @@
+#include "engine/judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "emit/emit.h"
+#include "engine/machine_cost.h"
+#include "engine/spilled.h"
+#include "parser/parser.h"
+#include "sass/sass.h"
+
+/* Machine code of at most so many bytes is kept, for predictions. */
+static const size_t most_kept = (size_t)64 << 20;
+
+typedef struct JudgeEntry {
+    TextKey key;
+    Figures figures;
+    bool is_asked;    /* somebody got these figures */
+    void *cubin;      /* owned; NULL: not kept */
+    size_t cubin_size;
+    bool is_numbered; /* the cubin has numbered lines (ptx_numbered), which tell how often its code is executed */
+    struct JudgeEntry *next;  /* with the same hash */
+    struct JudgeEntry *older; /* in judge->kept: all with a cubin */
+} JudgeEntry;
+
+static uint64_t hash_words(const char *text, size_t length)
+{
+    uint64_t hash = 0x9e3779b97f4a7c15u;
+    for (size_t i = 0; i < length; i += 8) {
+        uint64_t word = 0;
+        memcpy(&word, text + i, length - i < 8 ? length - i : 8);
+        hash = (hash ^ word) * UINT64_C(0xbf58476d1ce4e5b9);
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+/* All that decides about an assembler's figures beside the text: the assembler itself and its options. */
+static uint64_t hash_setting(const AssemblerJudge *judge)
+{
+    Buf setting = {0};
+    static const char figures[] = "2"; /* another number where what is kept of an assembly means something else */
+    const char *path = assembler_path(judge->assembler);
+    struct stat file = {0};
+    if (stat(path, &file) != 0)
+        memset(&file, 0, sizeof file);
+    buf_printf(&setting, "%s %s %s %s %lld %lld %s -O%d", figures, assembler_name(judge->assembler),
+               assembler_version(judge->assembler), path, (long long)file.st_size, (long long)file.st_mtime,
+               judge->arch ? judge->arch : assembler_arch(judge->assembler), judge->opt_level);
+    for (const char *const *word = assembler_options(judge->assembler); word && *word; word++)
+        buf_printf(&setting, "\n%s", *word);
+    uint64_t hash = hash_fnv(buf_text(&setting), setting.length, HASH_START);
+    buf_free(&setting);
+    return hash;
+}
+
+/* Includes the kernel's name, since one text can hold several kernels, and the options that its form is for. */
+static TextKey key_of(AssemblerJudge *judge, const char *text, size_t length, const char *kernel, unsigned knobs)
+{
+    if (!judge->setting)
+        judge->setting = hash_setting(judge) | 1;
+    TextKey key = {length, hash_fnv(text, length, judge->setting), hash_words(text, length)};
+    key.first = hash_fnv(kernel, strlen(kernel), key.first);
+    if (knobs) {
+        Arena *scratch = arena_new();
+        const char *words = knobs_text(scratch, knobs);
+        key.first = hash_fnv(words, strlen(words) + 1, key.first);
+        arena_free(scratch);
+    }
+    return key;
+}
+
+/* Never 0, which no key of a map may be. */
+static uint64_t key_hash(const TextKey *key)
+{
+    return hash_mix(key->first, key->second) | 1;
+}
+
+static JudgeEntry *entry_find(const AssemblerJudge *judge, const TextKey *key)
+{
+    const uint64_t *found = map_get(&judge->entries, key_hash(key));
+    JudgeEntry *entry = found ? (JudgeEntry *)(uintptr_t)*found : NULL;
+    while (entry && memcmp(&entry->key, key, sizeof *key) != 0)
+        entry = entry->next;
+    return entry;
+}
+
+static JudgeEntry *entry_add(AssemblerJudge *judge, const TextKey *key, const Figures *figures)
+{
+    const uint64_t *others = map_get(&judge->entries, key_hash(key));
+    JudgeEntry *entry = ARENA_NEW(judge->arena, JudgeEntry);
+    *entry = (JudgeEntry){
+        .key = *key, .figures = *figures, .next = others ? (JudgeEntry *)(uintptr_t)*others : NULL};
+    map_put(&judge->entries, key_hash(key), pointer_key(entry));
+    return entry;
+}
+
+/* A prediction then need not assemble the text again.  Code with numbered lines takes the place of code without. */
+static void entry_keep_cubin(AssemblerJudge *judge, JudgeEntry *entry, const Assembly *assembly, bool is_numbered)
+{
+    if (!judge->basis || !assembly->cubin || assembly->cubin_size > most_kept - judge->kept_bytes)
+        return;
+    void *cubin = malloc(assembly->cubin_size);
+    if (!cubin)
+        return;
+    memcpy(cubin, assembly->cubin, assembly->cubin_size);
+    if (entry->cubin) {
+        judge->kept_bytes -= entry->cubin_size;
+        free(entry->cubin);
+    } else {
+        entry->older = judge->kept;
+        judge->kept = entry;
+    }
+    entry->cubin = cubin;
+    entry->cubin_size = assembly->cubin_size;
+    entry->is_numbered = is_numbered;
+    judge->kept_bytes += entry->cubin_size;
+}
+
+void assembler_judge_forget(AssemblerJudge *judge)
+{
+    assembler_judge_settle(judge);
+    for (JudgeEntry *entry = judge->kept; entry; entry = entry->older) {
+        free(entry->cubin);
+        entry->cubin = NULL;
+    }
+    judge->kept = NULL;
+    judge->kept_bytes = 0;
+}
+
+JudgeCubin assembler_judge_cubin(AssemblerJudge *judge, const Source *text, const Function *kernel)
+{
+    const TextKey key = key_of(judge, text->text, text->size, kernel->name, kernel->tuning.knobs);
+    const JudgeEntry *entry = entry_find(judge, &key);
+    if (!entry || !entry->cubin)
+        return (JudgeCubin){0};
+    return (JudgeCubin){entry->cubin, entry->cubin_size, entry->is_numbered};
+}
+
+Figures figures_of_resources(const Resources *resources)
+{
+    return (Figures){
+        .known = true,
+        .registers = resources->registers,
+        .barriers = resources->barriers,
+        .spill_stores = resources->spill_stores,
+        .spill_loads = resources->spill_loads,
+        .stack = resources->stack,
+        .shared = resources->shared,
+        .constant = resources->constant,
+        .instructions = resources->instructions,
+    };
+}
+
+/* A form that is to be assembled. */
+typedef struct Order {
+    Buf text;
+    TextKey key;
+    const char *kernel;
+    unsigned knobs;
+} Order;
+
+Module *judge_parse_text(Arena *arena, const char *name, const Buf *text)
+{
+    Diag diag;
+    Source *source = source_from_memory(arena, name, arena_strndup(arena, buf_text(text), text->length), text->length);
+    diag_init(&diag, source, stderr);
+    diag.quiet = true;
+    return parse_module(arena, source, &diag);
+}
+
+/* Where times are predicted, lines are numbered, so that a prediction needs no assembly of its own; the code is the
+ * same without them. */
+static AssemblyRequest order_request(const AssemblerJudge *judge, Arena *arena, const Order *order)
+{
+    AssemblyRequest request = assembly_request(buf_text(&order->text), order->text.length);
+    request.options = knobs_words(arena, order->knobs);
+    request.arch = judge->arch;
+    request.opt_level = judge->opt_level;
+    request.timeout_ms = judge->timeout_ms;
+    request.want_cubin = judge->basis != NULL || spills_need_counting(request.ptx, request.size);
+    const Module *module = judge->basis ? judge_parse_text(arena, order->kernel, &order->text) : NULL;
+    if (!module || module_is_debug(module))
+        return request;
+    const PtxLines lines = ptx_lines(arena, module);
+    request.ptx = ptx_numbered(arena, module, &lines, &request.size);
+    request.line_info = true;
+    return request;
+}
+
+static Figures figures_of_assembly(const AssemblerJudge *judge, const Order *order, const Assembly *assembly)
+{
+    const char *kernel = order->kernel;
+    Figures figures = {0};
+    bool done = assembly->failure == ASSEMBLY_DONE;
+    const Resources *resources = done ? assembly_find(assembly, kernel) : NULL;
+    if (resources)
+        figures = figures_of_resources(resources);
+    else if (done)
+        figures.message =
+            arena_printf(judge->arena, "%s reports no figures for %s", assembler_name(judge->assembler), kernel);
+    else
+        figures.broke = assembly_broke(assembly->failure);
+    if (figures.known && spills_need_counting(buf_text(&order->text), order->text.length))
+        spills_count(assembly, kernel, &figures);
+    if (!done)
+        figures.message = arena_printf(judge->arena, "%s: %s", assembly_failure_word(assembly->failure),
+                                       assembly->message ? assembly->message : "no reason given");
+    /* "(C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to ..." */
+    figures.serialized = done && assembly->log && strstr(assembly->log, "(C75");
+    return figures;
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static void order_answer(AssemblerJudge *judge, const Order *order, const Assembly *assembly, bool is_numbered)
+{
+    Figures figures = figures_of_assembly(judge, order, assembly);
+    JudgeEntry *entry = entry_add(judge, &order->key, &figures);
+    entry_keep_cubin(judge, entry, assembly, is_numbered);
+    figures_cache_store(&judge->cache, &order->key, &figures);
+}
+
+/* A form that is being assembled. */
+typedef struct JudgeRun {
+    Order order;
+    Arena *arena;
+    AssemblyRequest request;
+    Assembly result;
+    AssemblyRun *run;    /* NULL: it is done */
+    bool is_answered;    /* its figures are known; only the code with numbered lines is wanted */
+    struct JudgeRun *next;
+} JudgeRun;
+
+/* Messages are about the text without numbers, whose lines they name. */
+static void assemble_plainly(AssemblerJudge *judge, JudgeRun *run)
+{
+    run->request.ptx = buf_text(&run->order.text);
+    run->request.size = run->order.text.length;
+    run->request.line_info = false;
+    run->result = (Assembly){0};
+    assembler_run(judge->assembler, run->arena, &run->request, &run->result);
+    judge->calls++;
+}
+
+/* Takes the order's text over. */
+static JudgeRun *run_new(const AssemblerJudge *judge, const Order *order)
+{
+    Arena *arena = arena_new();
+    JudgeRun *run = ARENA_NEW(arena, JudgeRun);
+    *run = (JudgeRun){.order = *order, .arena = arena, .request = order_request(judge, arena, order)};
+    return run;
+}
+
+static void run_free(JudgeRun *run)
+{
+    buf_free(&run->order.text);
+    arena_free(run->arena);
+}
+
+/* Waits for the run, and keeps what it says. */
+static void run_finish(AssemblerJudge *judge, JudgeRun *run)
+{
+    double begin = now();
+    if (run->run)
+        assembler_finish(run->run);
+    if (run->request.line_info && run->result.failure == ASSEMBLY_REJECTED && !run->is_answered)
+        assemble_plainly(judge, run);
+    judge->seconds += now() - begin;
+    if (!run->is_answered)
+        order_answer(judge, &run->order, &run->result, run->request.line_info);
+    else if (run->result.failure == ASSEMBLY_DONE)
+        entry_keep_cubin(judge, entry_find(judge, &run->order.key), &run->result, true);
+    run_free(run);
+}
+
+static void running_finish(AssemblerJudge *judge, JudgeRun *run)
+{
+    JudgeRun **at = &judge->running;
+    while (*at != run)
+        at = &(*at)->next;
+    *at = run->next;
+    run_finish(judge, run);
+}
+
+void assembler_judge_settle(AssemblerJudge *judge)
+{
+    while (judge->running)
+        running_finish(judge, judge->running);
+}
+
+/* Assembles while the caller waits. */
+static void run_now(AssemblerJudge *judge, JudgeRun *run)
+{
+    double begin = now();
+    assembler_run(judge->assembler, run->arena, &run->request, &run->result);
+    judge->calls++;
+    judge->seconds += now() - begin;
+    run_finish(judge, run);
+}
+
+/* Assembles beside the caller, who has to wait first if as many are running as can. */
+static void run_start(AssemblerJudge *judge, JudgeRun *run)
+{
+    unsigned running = 0;
+    for (const JudgeRun *other = judge->running; other; other = other->next)
+        running++;
+    if (running >= judge->judge.width)
+        running_finish(judge, judge->running);
+    run->run = assembler_start(judge->assembler, run->arena, &run->request, &run->result);
+    judge->calls++;
+    JudgeRun **last = &judge->running;
+    while (*last)
+        last = &(*last)->next;
+    *last = run;
+}
+
+void judge_print_form(const FunctionForm *form, Buf *text)
+{
+    if (!form->body || !form->body->ssa) {
+        emit_module_with(form->function->module, form, text);
+        return;
+    }
+    FunctionForm printed = *form;
+    Body *copy = body_clone(form->body);
+    body_from_ssa(copy);
+    printed.body = copy;
+    emit_module_with(form->function->module, &printed, text);
+    body_free(copy);
+}
+
+static Order order_of(AssemblerJudge *judge, const FunctionForm *form)
+{
+    Order order = {.kernel = form->function->name, .knobs = form_tuning(form)->knobs};
+    judge_print_form(form, &order.text);
+    order.key = key_of(judge, buf_text(&order.text), order.text.length, order.kernel, order.knobs);
+    return order;
+}
+
+/* Whether the figures are known already, here or on disk; then they are in judge->entries. */
+static bool is_answered(AssemblerJudge *judge, const TextKey *key)
+{
+    Figures figures;
+    if (entry_find(judge, key))
+        return true;
+    if (!figures_cache_find(&judge->cache, key, &figures))
+        return false;
+    entry_add(judge, key, &figures);
+    return true;
+}
+
+void assembler_judge_answer(AssemblerJudge *judge, const FunctionForm *form, const Assembly *assembly)
+{
+    Order order = order_of(judge, form);
+    if (!entry_find(judge, &order.key))
+        order_answer(judge, &order, assembly, false);
+    buf_free(&order.text);
+}
+
+static JudgeRun *running_find(const AssemblerJudge *judge, const TextKey *key)
+{
+    JudgeRun *run = judge->running;
+    while (run && memcmp(&run->order.key, key, sizeof *key) != 0)
+        run = run->next;
+    return run;
+}
+
+static bool form_measure(void *context, const FunctionForm *form, Figures *out)
+{
+    AssemblerJudge *judge = context;
+    Order order = order_of(judge, form);
+    const TextKey key = order.key;
+    JudgeRun *run = running_find(judge, &key);
+    if (run && !run->is_answered)
+        running_finish(judge, run);
+    if (is_answered(judge, &key)) {
+        judge->repeats++;
+        buf_free(&order.text);
+    } else {
+        run_now(judge, run_new(judge, &order));
+    }
+    JudgeEntry *entry = entry_find(judge, &key);
+    *out = entry->figures;
+    out->repeated = entry->is_asked;
+    entry->is_asked = true;
+    return out->known;
+}
+
+static void form_prepare(void *context, const FunctionForm *form)
+{
+    AssemblerJudge *judge = context;
+    Order order = order_of(judge, form);
+    if (running_find(judge, &order.key) || is_answered(judge, &order.key))
+        buf_free(&order.text);
+    else
+        run_start(judge, run_new(judge, &order));
+}
+
+/* What is to be assembled for the prediction of a form, whose text is taken over; NULL: nothing. */
+static JudgeRun *prediction_run(const AssemblerJudge *judge, Order *order)
+{
+    const JudgeEntry *entry = entry_find(judge, &order->key);
+    if ((entry && entry->cubin && entry->is_numbered) || running_find(judge, &order->key)) {
+        buf_free(&order->text);
+        return NULL;
+    }
+    JudgeRun *run = run_new(judge, order);
+    run->is_answered = entry != NULL;
+    if (run->request.line_info)
+        return run;
+    run_free(run);
+    return NULL;
+}
+
+static void prediction_prepare(void *context, const FunctionForm *form)
+{
+    AssemblerJudge *judge = context;
+    if (!judge->basis || judge->judge.width < 2)
+        return;
+    Order order = order_of(judge, form);
+    is_answered(judge, &order.key);
+    JudgeRun *run = prediction_run(judge, &order);
+    if (run)
+        run_start(judge, run);
+}
+
+void assembler_judge_limit(AssemblerJudge *judge, double seconds)
+{
+    judge->end = now() + seconds;
+    judge->ended = false;
+}
+
+static bool search_time_is_over(void *context)
+{
+    AssemblerJudge *judge = context;
+    bool interrupted = judge->interrupted && *judge->interrupted;
+    judge->ended |= interrupted || (judge->end > 0 && now() >= judge->end);
+    return judge->ended;
+}
+
+typedef struct PredictedForm {
+    TextKey key;
+    const CostBasis *basis;
+    FormCost cost;
+    struct PredictedForm *next;
+} PredictedForm;
+
+static const PredictedForm *predicted_find(const AssemblerJudge *judge, const TextKey *key)
+{
+    const PredictedForm *form = judge->predicted;
+    while (form && (form->basis != judge->basis || memcmp(key, &form->key, sizeof *key) != 0))
+        form = form->next;
+    return form;
+}
+
+FormCost assembler_judge_cost(AssemblerJudge *judge, const FunctionForm *form, const Figures *figures,
+                              const LaunchChange *change, bool *is_new)
+{
+    Order order = order_of(judge, form);
+    FormCost cost;
+    /* What a form executes does not depend on how many registers it takes; many counts of one form are compared. */
+    const PredictedForm *known = predicted_find(judge, &order.key);
+    *is_new = !known;
+    if (known) {
+        cost = known->cost;
+        cost.figures = *figures;
+        cost.time = form_time(judge->basis, &cost);
+        cost.known = cost.time.known;
+    } else {
+        /* Were it the user who wanted the end, signals would be held until all runs have seen that. */
+        assembler_judge_settle(judge);
+        JudgeRun *run = prediction_run(judge, &order);
+        order.text = (Buf){0};
+        if (run)
+            run_now(judge, run);
+        cost = machine_cost(judge, judge->basis, form, figures, change, NULL);
+        if (cost.profile) {
+            PredictedForm *predicted = ARENA_NEW(judge->arena, PredictedForm);
+            *predicted = (PredictedForm){order.key, judge->basis, cost, judge->predicted};
+            judge->predicted = predicted;
+        }
+    }
+    buf_free(&order.text);
+    return cost;
+}
+
+static Prediction form_predict(void *context, const FunctionForm *form, const Figures *figures,
+                               const LaunchChange *change)
+{
+    AssemblerJudge *judge = context;
+    bool is_new;
+    if (!judge->basis)
+        return (Prediction){0};
+    FormCost cost = assembler_judge_cost(judge, form, figures, change, &is_new);
+    if (!cost.known)
+        return (Prediction){.is_new = is_new};
+    const SassProfile *sm = cost.profile->sm;
+    return (Prediction){.known = true,
+                        .is_new = is_new,
+                        .is_machine = sm != NULL,
+                        .cycles = cost.time.cycles,
+                        .instructions = profile_executed(cost.profile),
+                        .looped = sm ? sm->looped : profile_executed(cost.profile),
+                        .warps = cost.time.resident_warps,
+                        .path = sm ? cost.time.path : 0,
+                        .accesses = cost.profile->shared_accesses +
+                                    (sm ? sm->spills + sm->shared_spills : 0),
+                        .spills = sm ? sm->spills : 0};
+}
+
+void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assembler)
+{
+    *judge = (AssemblerJudge){.assembler = assembler, .opt_level = 3, .arena = arena, .entries = {.arena = arena}};
+    judge->cache = figures_cache_open();
+    judge->judge = (Judge){.context = judge,
+                           .measure = form_measure,
+                           .prepare = form_prepare,
+                           .prepare_prediction = prediction_prepare,
+                           .width = assembler_width(),
+                           .is_over = search_time_is_over,
+                           .predict = form_predict};
+}
+
+void assembler_judge_close(AssemblerJudge *judge)
+{
+    if (!judge->assembler)
+        return;
+    assembler_judge_forget(judge);
+    figures_cache_close(&judge->cache);
+}

@@ -1,0 +1,35 @@
+#include "engine/launch.h"
+
+#include <sched.h>
+
+Launch *launch_by_contract(Arena *arena, const Module *module, const Launch *launch, bool *has_contract,
+                           const char **error)
+{
+    LaunchContract contract;
+    *has_contract = contract_find(arena, module, launch->kernel, &contract, error);
+    if (*error)
+        return NULL;
+    if (!*has_contract)
+        return launch_changed(arena, launch, NULL);
+    const char *unmet = contract_unmet(arena, &contract, launch->block, launch->grid);
+    if (unmet) {
+        *error = arena_printf(arena, "the launch does not meet the launch contract of '%s': %s", launch->kernel,
+                              unmet);
+        return NULL;
+    }
+    const LaunchChange change = contract_change(&contract);
+    return launch_changed(arena, launch, &change);
+}
+
+unsigned launch_jobs(const Launch *launch)
+{
+    enum { FEWEST_THREADS = 1 << 14 };
+    uint64_t threads = 1;
+    for (unsigned i = 0; i < 3; i++)
+        threads *= (uint64_t)(launch->grid[i] ? launch->grid[i] : 1) * (launch->block[i] ? launch->block[i] : 1);
+    cpu_set_t cores;
+    /* In a thread of its own, the emulator could not be left. */
+    if (threads < FEWEST_THREADS || guard_active() || sched_getaffinity(0, sizeof cores, &cores) != 0)
+        return 1;
+    return (unsigned)CPU_COUNT(&cores);
+}

@@ -1,0 +1,204 @@
+#include "engine/machine_cost.h"
+
+#include "parser/parser.h"
+#include "sass/sass.h"
+
+/* Counts of machine instructions that disagree more with those of PTX are not used: then the evidence behind them
+ * cannot be right (docs/machine-code.md). */
+static const double most_residual = 0.25;
+
+static Pipe class_pipe(SassClass class)
+{
+    static const Pipe pipes[MACHINE_CLASS_COUNT] = {
+        [MACHINE_FP32] = PIPE_FP32,         [MACHINE_INTEGER] = PIPE_INTEGER, [MACHINE_FP16] = PIPE_FP32,
+        [MACHINE_FP64] = PIPE_FP64,         [MACHINE_SFU] = PIPE_SPECIAL,     [MACHINE_TENSOR] = PIPE_TENSOR,
+        [MACHINE_SHARED] = PIPE_SHARED,     [MACHINE_GLOBAL] = PIPE_GLOBAL,   [MACHINE_LOCAL] = PIPE_LOCAL,
+        [MACHINE_CONSTANT] = PIPE_CONSTANT, [MACHINE_TEXTURE] = PIPE_GLOBAL,  [MACHINE_WARP] = PIPE_SHARED,
+        [MACHINE_CONTROL] = PIPE_CONTROL,   [MACHINE_BARRIER] = PIPE_BARRIER, [MACHINE_MOVE] = PIPE_MOVE,
+        [MACHINE_UNIFORM] = PIPE_CONTROL,   [MACHINE_OTHER] = PIPE_MOVE,
+    };
+    return pipes[class];
+}
+
+/* The body's instructions but jumps, which printing adds and drops: it keeps all others, in order. */
+typedef struct Walk {
+    const Body *body;
+    size_t block;
+    const Inst *inst;
+} Walk;
+
+static const Inst *walk_next(Walk *walk)
+{
+    walk->inst = walk->inst ? walk->inst->next : NULL;
+    for (;;) {
+        if (walk->inst && (!inst_is_terminator(walk->inst) || walk->inst->guard != REF_NONE))
+            return walk->inst;
+        if (walk->inst) {
+            walk->inst = walk->inst->next;
+        } else if (walk->block < walk->body->blocks.count) {
+            walk->inst = walk->body->blocks.data[walk->block++]->first;
+        } else {
+            return NULL;
+        }
+    }
+}
+
+/* Text does not say which blocks are the slow sides of tests, and estimates want to know: the parsed body gets that
+ * from the body that was printed. */
+static void carry_cold(const Body *printed, Body *parsed)
+{
+    Walk from = {.body = printed}, to = {.body = parsed};
+    for (const Inst *here, *there; (here = walk_next(&from)) != NULL && (there = walk_next(&to)) != NULL;) {
+        there->block->is_cold = here->block->is_cold;
+        there->block->is_never = here->block->is_never;
+    }
+}
+
+/* The form as a module of its own: instructions have places in its text. */
+static Module *print_and_parse(Arena *arena, const FunctionForm *form)
+{
+    Buf text = {0};
+    judge_print_form(form, &text);
+    Module *module = judge_parse_text(arena, form->function->name, &text);
+    buf_free(&text);
+    return module;
+}
+
+static const PtxCount *ptx_counts(Arena *arena, const Profile *profile)
+{
+    PtxCount *counts = ARENA_ARRAY(arena, PtxCount, profile->instruction_count + 1);
+    for (size_t i = 0; i < profile->instruction_count; i++) {
+        const InstProfile *inst = &profile->instructions[i];
+        counts[i] = (PtxCount){inst->span, (uint64_t)(inst->warps + 0.5), (uint64_t)(inst->threads + 0.5)};
+    }
+    return counts;
+}
+
+/* Control may come to block 'to' from block 'from': of those where that holds, the one that is executed most often is
+ * kept. */
+static void note_edge(const SassExecutions *executions, SassRun *runs, uint32_t from, uint32_t to)
+{
+    double warps = executions->block_warps[from];
+    if (warps > 0 && (runs[to].before == SIZE_MAX || warps > executions->block_warps[runs[to].before]))
+        runs[to].before = from;
+}
+
+static void add_runs(const SassCode *code, const SassExecutions *executions, SassProfile *sm,
+                     Arena *arena)
+{
+    SassStep *steps = ARENA_ARRAY(arena, SassStep, code->count + 1);
+    SassRun *runs = ARENA_ARRAY(arena, SassRun, code->block_count + 1);
+    for (uint32_t i = 0; i < code->count; i++) {
+        const SassInstruction *from = &code->instructions[i];
+        steps[i] = (SassStep){from->stall, from->wait, from->write_barrier, from->read_barrier,
+                                 (uint8_t)class_pipe((SassClass)from->class)};
+    }
+    for (uint32_t b = 0; b < code->block_count; b++)
+        runs[b] = (SassRun){steps + code->blocks[b].first, code->blocks[b].count, executions->block_warps[b],
+                               SIZE_MAX};
+    for (uint32_t from = 0; from < code->block_count; from++) {
+        const SassBlock *block = &code->blocks[from];
+        for (uint32_t i = 0; i < block->successor_count; i++)
+            note_edge(executions, runs, from, block->successors[i]);
+        if (block->callee != MACHINE_NONE)
+            note_edge(executions, runs, from, block->callee);
+    }
+    sm->runs = runs;
+    sm->run_count = code->block_count;
+}
+
+/* Adds the executed machine instructions to the profile; false if the machine code is not mapped to PTX. */
+static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Function *kernel, Profile *profile, Arena *arena,
+                        Buf *listing)
+{
+    const char *error, *no_text = NULL;
+    SassRequest request = {.assembler = judge->assembler, .module = kernel->module, .kernel = kernel->name};
+    if (listing) {
+        request.disassembler = disassembler_find(scratch, &no_text);
+        request.live_registers = request.disassembler != NULL;
+    }
+    const JudgeCubin made = assembler_judge_cubin(judge, kernel->module->source, kernel);
+    request.cubin = made.data;
+    request.cubin_size = made.size;
+    request.numbered = made.is_numbered ? made.data : NULL;
+    request.numbered_size = made.is_numbered ? made.size : 0;
+    request.assembly = assembly_request(NULL, 0);
+    request.assembly.options = knobs_words(scratch, kernel->tuning.knobs);
+    request.assembly.arch = judge->arch;
+    request.assembly.opt_level = judge->opt_level;
+    request.assembly.timeout_ms = judge->timeout_ms;
+    SassMap *map = sass_map(scratch, &request, &error);
+    if (!map || !map->mapped)
+        return false;
+    const PtxCount *counts = ptx_counts(scratch, profile);
+    SassExecutions *executions = sass_execute(scratch, map, counts, profile->instruction_count);
+    if (executions->residual > most_residual)
+        return false;
+    SassProfile *sm = ARENA_NEW(arena, SassProfile);
+    sm->instructions = executions->total;
+    sm->looped = executions->looped;
+    sm->spills = executions->spills;
+    sm->shared_spills = executions->shared_spills;
+    sm->residual = executions->residual;
+    for (unsigned class = 0; class < MACHINE_CLASS_COUNT; class++)
+        sm->pipe[class_pipe((SassClass)class)] += executions->by_class[class];
+    add_runs(map->code, executions, sm, arena);
+    profile->sm = sm;
+    if (listing && (no_text || map->no_text))
+        buf_printf(listing, "(without operands and live registers: %s)\n", no_text ? no_text : map->no_text);
+    if (listing)
+        sass_list(map, executions, listing);
+    return true;
+}
+
+static Profile *profile_of_own(const CostBasis *basis, FormCost *cost)
+{
+    Profile *own = ARENA_NEW(basis->arena, Profile);
+    *own = *cost->profile;
+    cost->profile = own;
+    return own;
+}
+
+void costs_align(const CostBasis *basis, FormCost *before, FormCost *after)
+{
+    if (!before->known || !after->known)
+        return;
+    FormCost *mapped = before->profile->sm ? before : after;
+    if (!before->profile->sm != !after->profile->sm)
+        profile_of_own(basis, mapped)->sm = NULL;
+    profile_keep_data(before->profile, profile_of_own(basis, after));
+    before->time = form_time(basis, before);
+    after->time = form_time(basis, after);
+}
+
+FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const FunctionForm *form, const Figures *figures,
+                      const LaunchChange *change, Buf *listing)
+{
+    if (!judge || !judge->assembler)
+        return form_cost(basis, form, figures, change);
+    Arena *scratch = arena_new();
+    FunctionForm printed = *form;
+    Body *clone = form->body ? body_clone(form->body) : NULL;
+    if (clone && clone->ssa)
+        body_from_ssa(clone);
+    printed.body = clone;
+    Module *module = print_and_parse(scratch, &printed);
+    Function *kernel = module ? module_find_function(module, form->function->name) : NULL;
+    FormCost cost = {0};
+    if (kernel) {
+        const char *reason;
+        kernel->tuning.knobs = form_tuning(form)->knobs; /* which the text does not say */
+        FunctionForm parsed = {.function = kernel};
+        Body *body = clone && !basis->launch ? body_build(kernel, &reason) : NULL;
+        if (body)
+            carry_cold(clone, body);
+        parsed.body = body;
+        cost = form_cost(basis, &parsed, figures, change);
+        body_free(body);
+        if (cost.known && add_machine(judge, scratch, kernel, cost.profile, basis->arena, listing))
+            cost.time = form_time(basis, &cost);
+    }
+    body_free(clone);
+    arena_free(scratch);
+    return cost.known ? cost : form_cost(basis, form, figures, change);
+}

@@ -1,0 +1,27 @@
+/* Helpers over jansson that the JSON outputs share. */
+#ifndef PTXOPT_ENGINE_REPORT_JSON_H
+#define PTXOPT_ENGINE_REPORT_JSON_H
+
+#include <jansson.h>
+
+#include "emulator/emulator.h"
+#include "opt/opt.h"
+
+/* A string, or null for NULL.  Text that is not UTF-8 has '?' for each byte above 127. */
+json_t *json_text(const char *text);
+/* [x, y, z]. */
+json_t *json_triple(const unsigned values[3]);
+/* [x, y, z], or null if values[0] is 0. */
+json_t *json_block(const unsigned values[3]);
+/* "block", "unit" or a number. */
+json_t *json_stride(const Stride *stride);
+/* Where and why the emulator stopped, or null for NULL or FAULT_NONE. */
+json_t *json_fault(const EmulatorFault *fault);
+void json_set_number(json_t *object, const char *key, uint64_t number);
+/* {"warp_instructions": ...}; docs/formats.md, "Counters". */
+json_t *counters_json(const EmulatorCounters *counters);
+
+/* Prints with an indentation of two and a line end, and releases the value. */
+void json_print(json_t *value, Buf *out);
+
+#endif

@@ -1,0 +1,73 @@
+/* -launch-out: the launch contract as JSON (docs/formats.md). */
+#include "engine/report/json.h"
+#include "engine/report/report.h"
+
+enum { VERSION_BLOCK = 1, VERSION_GRID = 2 };
+
+/* Readers that know only the first version must not launch a kernel by a contract that needs the second. */
+static int version_of(const Report *report)
+{
+    int version = VERSION_BLOCK;
+    for (size_t i = 0; i < report->kernel_count; i++)
+        if (report->kernels[i].result.coarsening == OUTCOME_DONE &&
+            contract_changes_grid(&report->kernels[i].result.contract))
+            version = VERSION_GRID;
+    return version;
+}
+
+static json_t *grid_json(const LaunchContract *contract)
+{
+    if (!contract_changes_grid(contract))
+        return json_string("unchanged");
+    json_t *value = json_object();
+    json_object_set_new(value, "divided_by", json_triple(contract->grid_factor));
+    return value;
+}
+
+static json_t *dynamic_shared_json(const LaunchContract *contract)
+{
+    if (contract->dynamic_factor == 1)
+        return json_string("unchanged");
+    json_t *value = json_object();
+    json_object_set_new(value, "rounded_up_to", json_integer(CONTRACT_SHARED_UNIT));
+    json_object_set_new(value, "times", json_integer(contract->dynamic_factor));
+    return value;
+}
+
+static json_t *contract_json(const KernelReport *kernel)
+{
+    const LaunchContract *contract = &kernel->result.contract;
+    unsigned block_after[3];
+    for (unsigned i = 0; i < 3; i++)
+        block_after[i] = (unsigned)divide_up(contract->block[i], contract->factor[i]);
+    json_t *conditions = json_array();
+    for (unsigned i = 0; i < kernel->condition_count; i++)
+        json_array_append_new(conditions, json_text(kernel->conditions[i]));
+    json_t *value = json_object();
+    json_object_set_new(value, "kernel", json_text(contract->kernel));
+    json_object_set_new(value, "level", json_text(coarsen_level_name(contract->level)));
+    json_object_set_new(value, "factor", json_triple(contract->factor));
+    json_object_set_new(value, "stride", json_stride(&contract->stride));
+    json_object_set_new(value, "block_before", json_block(contract->block));
+    json_object_set_new(value, "block_after", json_block(block_after));
+    json_object_set_new(value, "grid", grid_json(contract));
+    json_object_set_new(value, "dynamic_shared", dynamic_shared_json(contract));
+    json_object_set_new(value, "whole_warps", json_boolean(contract->whole_warps));
+    json_object_set_new(value, "stride_unit", json_integer(contract->stride_unit));
+    json_object_set_new(value, "conditions", conditions);
+    return value;
+}
+
+void launch_print_json(const Report *report, Buf *out)
+{
+    json_t *kernels = json_array();
+    for (size_t i = 0; i < report->kernel_count; i++)
+        if (report->kernels[i].result.coarsening == OUTCOME_DONE &&
+            contract_changes_launch(&report->kernels[i].result.contract))
+            json_array_append_new(kernels, contract_json(&report->kernels[i]));
+    json_t *value = json_object();
+    json_object_set_new(value, "format", json_string("ptxopt-launch"));
+    json_object_set_new(value, "version", json_integer(version_of(report)));
+    json_object_set_new(value, "kernels", kernels);
+    json_print(value, out);
+}

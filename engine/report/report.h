@@ -1,0 +1,119 @@
+/* The outcome for each kernel, in one structure that the text, the JSON and the launch contract are printed from. */
+#ifndef PTXOPT_ENGINE_REPORT_REPORT_H
+#define PTXOPT_ENGINE_REPORT_REPORT_H
+
+#include "engine/directive.h"
+#include "engine/form_cost.h"
+#include "engine/verify.h"
+#include "opt/opt.h"
+
+enum { MOST_CONDITIONS = 8 };
+
+/* A form that -coarsen auto tried. */
+typedef struct CoarsenTrial {
+    CoarsenLevel level;
+    unsigned factor[3];
+    unsigned merged[3];  /* LEVEL_THREAD: so many blocks of what this gives into one */
+    Stride stride;
+    GuardForm guards;
+    bool sound;          /* false: refused, or not tried at all */
+    bool is_compared;    /* assembled, and its time is that of what the assembler made of it */
+    double speedup;      /* predicted; 0: unknown */
+    bool chosen;
+    const char *verdict; /* why it was chosen or not */
+} CoarsenTrial;
+
+/* What -coarsen auto decided.  Trials end here: only the request goes on to the form that is installed. */
+typedef struct FactorChoice {
+    KernelRequest request; /* the kernel's, but coarsening as was chosen, or not at all, or refused, with the reason */
+    const char *words;     /* the outcome */
+    CoarsenTrial *trials;
+    unsigned trial_count;
+} FactorChoice;
+
+/* A form that -uj auto tried. */
+typedef struct JamTrial {
+    UnrollJam jam;
+    double speedup; /* predicted; 0: unknown */
+    bool chosen;
+    const char *verdict;
+} JamTrial;
+
+/* What -uj auto decided. */
+typedef struct LoopsChoice {
+    const UnrollJam *jams; /* those of the request, and those that were chosen */
+    unsigned jam_count;
+    const char *words;     /* the outcome */
+    JamTrial *trials;
+    unsigned trial_count;
+} LoopsChoice;
+
+/* A kernel's figures and occupancy, before or after. */
+typedef struct Standing {
+    Figures figures;       /* of the whole file's assembly; known only with an assembler */
+    BlockSize block;
+    bool occupancy_known;  /* figures and block are */
+    uint64_t dynamic_shared; /* bytes of a block at launch, as far as that is known */
+    Occupancy occupancy;
+    unsigned free_up_to;   /* the most registers that cost no block */
+    unsigned next_boundary; /* with this many registers more blocks fit; 0: fewer registers gain nothing */
+    unsigned next_blocks;
+    unsigned better_block; /* threads of a block with which more warps fit; 0: none do, or the kernel fixes its size */
+    unsigned better_warps;
+} Standing;
+
+typedef struct KernelReport {
+    KernelRequest request; /* that made the result: with what was chosen */
+    KernelResult result;
+    Tuning tuning; /* as it was written */
+    Standing before, after;
+    RegisterEstimate estimate_before, estimate_after; /* by the register model; for reports */
+    bool is_auto; /* -coarsen auto */
+    FactorChoice choice;
+    LoopDirective *loop_directives; /* -uj source */
+    unsigned loop_directive_count;
+    unsigned jams_named; /* of the request's, those that options and directives name, which are its first */
+    bool is_jam_auto; /* -uj auto */
+    LoopsChoice loops_choice;
+    bool has_basis; /* 'basis' is known */
+    bool has_cost; /* the two below it are known: the kernel was changed, and the model can predict its time */
+    CostBasis basis;
+    FormCost cost_before, cost_after;
+    const char *advice; /* a better request, as far as the costs tell; NULL: none is known */
+    const char *conditions[MOST_CONDITIONS]; /* of the launch contract */
+    unsigned condition_count;
+} KernelReport;
+
+typedef struct Report {
+    const Source *source;
+    const char *arch;
+    const char *assembler; /* "nvJitLink"; NULL: none */
+    const char *assembler_version, *assembler_path;
+    const char *assembler_missing; /* why there is none */
+    unsigned assemblies;           /* runs of it, for candidates and for whole files */
+    double assembler_seconds;      /* wall time of those runs */
+    KernelReport *kernels;         /* those that -entry selects, in module order */
+    size_t kernel_count;
+    bool device_is_assumed;        /* the user named none: that of the architecture's usual product */
+    bool lists_all;                /* every form that was tried */
+    Verification *verifications; /* -verify, in command-line order */
+    size_t verification_count;
+} Report;
+
+/* Appended to 'out'. */
+void report_print_text(const Report *report, Buf *out);
+void report_print_json(const Report *report, Buf *out);
+/* The launch contract (docs/formats.md): the kernels that were coarsened. */
+void launch_print_json(const Report *report, Buf *out);
+
+/* "x2,y2"; "none" for 1, 1, 1. */
+const char *factor_text(const unsigned factor[3], char text[32]);
+/* "x2,y2", "x4 blocks of the grid", "x2,y2 and x4 blocks of the grid". */
+enum { TRIAL_TEXT = 96 };
+const char *trial_text(const CoarsenTrial *trial, char text[TRIAL_TEXT]);
+/* "block", "unit", "16". */
+const char *stride_text(const Stride *stride, char text[16]);
+/* ", sequential guards", or "" where no form of guards was chosen. */
+const char *guards_text(const CoarsenTrial *trial);
+
+#endif

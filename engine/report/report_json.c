@@ -1,0 +1,388 @@
+/* -report-format json: the same content as the text (docs/formats.md). */
+#include "engine/kernel_estimate.h"
+#include "engine/launch.h"
+#include "engine/report/json.h"
+#include "engine/report/report.h"
+#include "options/options.h"
+
+static json_t *figures_json(const Figures *figures)
+{
+    if (!figures->known)
+        return json_null();
+    json_t *value = json_object();
+    json_object_set_new(value, "registers", json_integer(figures->registers));
+    json_object_set_new(value, "spill_stores", json_integer((json_int_t)figures->spill_stores));
+    json_object_set_new(value, "spill_loads", json_integer((json_int_t)figures->spill_loads));
+    json_object_set_new(value, "stack", json_integer((json_int_t)figures->stack));
+    json_object_set_new(value, "shared", json_integer((json_int_t)figures->shared));
+    json_object_set_new(value, "constant", json_integer((json_int_t)figures->constant));
+    json_object_set_new(value, "barriers", json_integer(figures->barriers));
+    json_object_set_new(value, "instructions", json_integer((json_int_t)figures->instructions));
+    return value;
+}
+
+static json_t *occupancy_json(const Standing *standing)
+{
+    if (!standing->occupancy_known)
+        return json_null();
+    json_t *value = json_object();
+    json_object_set_new(value, "blocks", json_integer(standing->occupancy.blocks));
+    json_object_set_new(value, "warps", json_integer(standing->occupancy.warps));
+    json_object_set_new(value, "fraction", json_real(standing->occupancy.fraction));
+    json_object_set_new(value, "limited_by", json_text(occupancy_limits_name(standing->occupancy.limits)));
+    json_object_set_new(value, "registers_free_up_to", json_integer(standing->free_up_to));
+    json_object_set_new(value, "next_boundary",
+                        standing->next_boundary ? json_pack("{s:i,s:i}", "registers", (int)standing->next_boundary,
+                                                            "blocks", (int)standing->next_blocks)
+                                                : json_null());
+    json_object_set_new(value, "better_block",
+                        standing->better_block ? json_pack("{s:i,s:i}", "threads", (int)standing->better_block, "warps",
+                                                           (int)standing->better_warps)
+                                               : json_null());
+    return value;
+}
+
+static json_t *standing_json(const Standing *standing)
+{
+    json_t *value = json_object();
+    json_object_set_new(value, "block", json_block(standing->block.threads));
+    json_object_set_new(value, "figures", figures_json(&standing->figures));
+    json_object_set_new(value, "dynamic_shared", json_integer((json_int_t)standing->dynamic_shared));
+    json_object_set_new(value, "occupancy", occupancy_json(standing));
+    return value;
+}
+
+static const char *outcome_word(Outcome outcome)
+{
+    switch (outcome) {
+    case OUTCOME_NOT_ASKED: return "not asked";
+    case OUTCOME_DONE: return "done";
+    case OUTCOME_REFUSED: return "refused";
+    case OUTCOME_UNCHANGED: return "unchanged";
+    }
+    return "unknown";
+}
+
+/* Lines are those of the source; a value that several places leave has none. */
+static json_t *reuse_json(const Report *report, const ReuseList *list)
+{
+    json_t *values = json_array();
+    for (size_t i = 0; i < list->items.count; i++) {
+        const Reuse *reuse = &list->items.data[i];
+        bool one = reuse->source.end > reuse->source.begin;
+        json_t *value = json_object();
+        json_object_set_new(value, "class", json_text(reuse_class_text(reuse->class)));
+        json_object_set_new(value, "line", json_integer(source_position(report->source, reuse->load.begin).line));
+        json_object_set_new(
+            value, "of_line",
+            one ? json_integer(source_position(report->source, reuse->source.begin).line) : json_null());
+        json_object_set_new(value, "replica", json_integer(reuse->replica));
+        json_object_set_new(value, "of_replica", one ? json_integer(reuse->of) : json_null());
+        json_object_set_new(value, "loads", json_integer(reuse->count));
+        json_array_append_new(values, value);
+    }
+    return values;
+}
+
+static json_t *legality_json(const Report *report, const Legality *legality)
+{
+    json_t *values = json_array();
+    for (unsigned i = 0; i < LEGALITY_COUNT; i++) {
+        bool is_somewhere = legality->first[i].end > 0;
+        json_t *value = json_object();
+        json_object_set_new(value, "condition", json_text(legality_name((LegalityCondition)i)));
+        json_object_set_new(value, "state", json_text(legality_state_text(legality->state[i])));
+        json_object_set_new(value, "means", json_text(legality_text((LegalityCondition)i)));
+        json_object_set_new(value, "instructions", json_integer(legality->count[i]));
+        json_object_set_new(value, "line",
+                            is_somewhere ? json_integer(source_position(report->source, legality->first[i].begin).line)
+                                         : json_null());
+        json_array_append_new(values, value);
+    }
+    return values;
+}
+
+static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
+{
+    const KernelResult *result = &kernel->result;
+    json_t *value = json_object();
+    bool is_declined = kernel->is_auto && result->coarsening == OUTCOME_NOT_ASKED;
+    json_object_set_new(value, "outcome", json_text(is_declined ? "declined" : outcome_word(result->coarsening)));
+    if (result->coarsening == OUTCOME_DONE) {
+        bool merges_blocks = result->contract.level == LEVEL_BLOCK;
+        json_object_set_new(value, "level", json_text(coarsen_level_name(result->contract.level)));
+        json_object_set_new(value, "factor",
+                            json_triple(merges_blocks ? result->contract.merged : result->contract.factor));
+        json_object_set_new(value, "merged_blocks", json_triple(result->contract.merged));
+        json_object_set_new(value, "grid_factor", json_triple(result->contract.grid_factor));
+        json_object_set_new(value, "dynamic_shared_factor", json_integer(result->contract.dynamic_factor));
+        json_object_set_new(value, "stride", json_stride(&result->contract.stride));
+        json_t *conditions = json_array();
+        for (unsigned i = 0; i < kernel->condition_count; i++)
+            json_array_append_new(conditions, json_text(kernel->conditions[i]));
+        json_object_set_new(value, "conditions", conditions);
+        if (contract_changes_launch(&result->contract))
+            json_object_set_new(value, "launched_as_before",
+                                json_text(result->unadapted ? result->unadapted : "not noticed"));
+        json_object_set_new(value, "reuse", reuse_json(report, &result->reuse));
+    }
+    if (result->coarsening == OUTCOME_REFUSED) {
+        json_object_set_new(value, "reason", json_text(result->refusal.reason));
+        if (result->refusal.has_span) {
+            Position position = source_position(report->source, result->refusal.span.begin);
+            json_object_set_new(value, "line", json_integer(position.line));
+            json_object_set_new(value, "column", json_integer(position.column));
+        }
+    }
+    if (result->coarsening == OUTCOME_DONE || result->coarsening == OUTCOME_REFUSED)
+        json_object_set_new(value, "legality", legality_json(report, &result->legality));
+    if (kernel->is_auto) {
+        json_t *trials = json_array();
+        for (unsigned i = 0; i < kernel->choice.trial_count; i++) {
+            const CoarsenTrial *trial = &kernel->choice.trials[i];
+            json_t *one = json_object();
+            json_object_set_new(one, "level", json_text(coarsen_level_name(trial->level)));
+            json_object_set_new(one, "factor", json_triple(trial->factor));
+            json_object_set_new(one, "merged_blocks",
+                                json_triple(trial->level == LEVEL_BLOCK ? trial->factor : trial->merged));
+            json_object_set_new(one, "stride", json_stride(&trial->stride));
+            json_object_set_new(one, "guards", json_text(guard_form_name(trial->guards)));
+            json_object_set_new(one, "speedup", trial->speedup > 0 ? json_real(trial->speedup) : json_null());
+            json_object_set_new(one, "chosen", json_boolean(trial->chosen));
+            json_object_set_new(one, "verdict", json_text(trial->verdict));
+            json_array_append_new(trials, one);
+        }
+        json_object_set_new(value, "auto", json_text(kernel->choice.words));
+        json_object_set_new(value, "trials", trials);
+    }
+    return value;
+}
+
+/* The loops whose iterations were to be put side by side. */
+static json_t *jams_json(const Report *report, const KernelReport *kernel)
+{
+    const KernelResult *result = &kernel->result;
+    json_t *loops = json_array(), *value = json_object();
+    for (unsigned i = 0; i < result->jam_count; i++) {
+        const UnrollJamResult *jam = &result->jams[i];
+        json_t *one = json_object();
+        json_object_set_new(one, "loop", json_text(jam->jam.loop));
+        json_object_set_new(one, "factor", json_integer(jam->jam.factor));
+        json_object_set_new(one, "outcome", json_string(outcome_word(jam->done ? OUTCOME_DONE : OUTCOME_REFUSED)));
+        if (!jam->done) {
+            const Refusal *refusal = &jam->refusal;
+            json_object_set_new(one, "reason", json_text(refusal->reason));
+            json_object_set_new(one, "line", refusal->has_span ? json_integer(source_position(
+                                                                     report->source, refusal->span.begin).line)
+                                                               : json_null());
+        }
+        json_array_append_new(loops, one);
+    }
+    json_object_set_new(value, "loops", loops);
+    if (!kernel->is_jam_auto)
+        return value;
+    json_t *trials = json_array();
+    for (unsigned i = 0; i < kernel->loops_choice.trial_count; i++) {
+        const JamTrial *trial = &kernel->loops_choice.trials[i];
+        json_t *one = json_object();
+        json_object_set_new(one, "loop", json_text(trial->jam.loop));
+        json_object_set_new(one, "factor", json_integer(trial->jam.factor));
+        json_object_set_new(one, "speedup", trial->speedup > 0 ? json_real(trial->speedup) : json_null());
+        json_object_set_new(one, "chosen", json_boolean(trial->chosen));
+        json_object_set_new(one, "verdict", json_text(trial->verdict));
+        json_array_append_new(trials, one);
+    }
+    json_object_set_new(value, "auto", json_text(kernel->loops_choice.words));
+    json_object_set_new(value, "trials", trials);
+    return value;
+}
+
+static json_t *knobs_json(unsigned knobs)
+{
+    json_t *words = json_array();
+    Arena *arena = arena_new();
+    for (const char *const *word = knobs_words(arena, knobs); word && *word; word++)
+        json_array_append_new(words, json_string(*word));
+    arena_free(arena);
+    return words;
+}
+
+static json_t *registers_json(const KernelReport *kernel)
+{
+    const KernelResult *result = &kernel->result;
+    const RegistersResult *reduction = &result->reduction;
+    json_t *value = json_object();
+    json_object_set_new(value, "outcome", json_text(outcome_word(result->registers)));
+    if (result->registers == OUTCOME_NOT_ASKED)
+        return value;
+    const KernelRequest *request = &kernel->request;
+    json_object_set_new(value, "asked",
+                        request->registers_goal == GOAL_AUTO     ? json_string("auto")
+                        : request->registers_goal == GOAL_FEWEST ? json_string("fewest")
+                                                                 : json_integer(request->target_registers));
+    if (request->registers_goal == GOAL_FEWEST)
+        json_object_set_new(value, "price", json_real(request->registers_price));
+    if (result->registers == OUTCOME_REFUSED) {
+        json_object_set_new(value, "reason", json_text(result->registers_refusal));
+        return value;
+    }
+    json_object_set_new(value, "target", reduction->target ? json_integer(reduction->target) : json_null());
+    json_object_set_new(value, "reached", json_boolean(reduction->reached));
+    json_object_set_new(value, "explanation", json_text(reduction->explanation));
+    json_object_set_new(value, "before", figures_json(&reduction->before));
+    json_object_set_new(value, "capped", figures_json(&reduction->capped));
+    json_object_set_new(value, "after", figures_json(&reduction->after));
+    json_object_set_new(value, "assembler_options", knobs_json(knobs_of(result->kernel)));
+    json_t *boundaries = json_array();
+    for (unsigned i = 0; i < reduction->boundary_count; i++) {
+        const RegistersBoundary *boundary = &reduction->boundaries[i];
+        json_t *one = json_object();
+        json_object_set_new(one, "registers", json_integer(boundary->registers));
+        json_object_set_new(one, "blocks", json_integer(boundary->blocks));
+        json_object_set_new(one, "warps", json_integer(boundary->warps));
+        json_object_set_new(one, "figures", figures_json(&boundary->figures));
+        json_object_set_new(one, "speedup", boundary->speedup > 0 ? json_real(boundary->speedup) : json_null());
+        json_object_set_new(one, "chosen", json_boolean(boundary->is_chosen));
+        json_object_set_new(one, "verdict", json_text(boundary->verdict));
+        json_array_append_new(boundaries, one);
+    }
+    json_object_set_new(value, "boundaries", boundaries);
+    json_t *steps = json_array();
+    for (unsigned i = 0; i < reduction->step_count; i++) {
+        json_t *step = json_object();
+        json_object_set_new(step, "what", json_text(reduction->steps[i].what));
+        json_object_set_new(step, "kept", json_boolean(reduction->steps[i].kept));
+        json_object_set_new(step, "figures", figures_json(&reduction->steps[i].figures));
+        json_array_append_new(steps, step);
+    }
+    json_object_set_new(value, "steps", steps);
+    return value;
+}
+
+/* null where nothing was changed, or the time is unknown. */
+static json_t *cost_comparison_json(const KernelReport *kernel)
+{
+    if (!kernel->has_cost)
+        return json_null();
+    json_t *value = json_object();
+    json_object_set_new(value, "device", json_text(kernel->basis.device.name));
+    json_object_set_new(value, "before", cost_json(&kernel->cost_before));
+    json_object_set_new(value, "after", cost_json(&kernel->cost_after));
+    cost_set_verdict(kernel->basis.arena, &kernel->cost_before, &kernel->cost_after, value);
+    if (kernel->advice)
+        json_object_set_new(value, "advice", json_text(kernel->advice));
+    return value;
+}
+
+static json_t *kernel_json(const Report *report, const KernelReport *kernel)
+{
+    json_t *value = json_object();
+    Arena *scratch = arena_new();
+    json_object_set_new(value, "kernel", json_text(kernel->result.kernel->name));
+    json_object_set_new(value, "demangled",
+                        json_text(kernel_name_demangled(scratch, kernel->result.kernel->name, true)));
+    arena_free(scratch);
+    json_object_set_new(value, "line",
+                        json_integer(source_position(report->source, kernel->result.kernel->span.begin).line));
+    json_object_set_new(value, "coarsening", coarsening_json(report, kernel));
+    json_object_set_new(value, "unroll_jam", jams_json(report, kernel));
+    json_object_set_new(value, "registers", registers_json(kernel));
+    json_object_set_new(value, "cost", cost_comparison_json(kernel));
+    json_object_set_new(value, "before", standing_json(&kernel->before));
+    json_object_set_new(value, "after", standing_json(&kernel->after));
+    json_t *estimate = json_object();
+    json_object_set_new(estimate, "before", estimate_json(&kernel->estimate_before, report->source));
+    json_object_set_new(estimate, "after", estimate_json(&kernel->estimate_after, report->source));
+    json_object_set_new(value, "estimate", estimate);
+    return value;
+}
+
+static json_t *element_json(Type type, const uint8_t *bytes)
+{
+    Buf text = {0};
+    element_print(type, bytes, &text);
+    json_t *value = json_text(buf_text(&text));
+    buf_free(&text);
+    return value;
+}
+
+static json_t *side_json(const Verification *verification, unsigned side)
+{
+    const EmulatorWriter *writer = &verification->writers[side];
+    json_t *value = json_object();
+    json_object_set_new(value, "grid", json_block(verification->grid[side]));
+    json_object_set_new(value, "block", json_block(verification->block[side]));
+    json_object_set_new(value, "counters", counters_json(&verification->counters[side]));
+    if (!verification->has_difference)
+        return value;
+    const EmulatorDifference *difference = &verification->difference;
+    json_object_set_new(value, "value",
+                        element_json(difference->type, side ? difference->actual : difference->expected));
+    json_t *written = json_null();
+    if (writer->found) {
+        written = json_object();
+        json_object_set_new(written, "function", json_text(writer->function));
+        json_object_set_new(written, "block", json_triple(writer->block));
+        json_object_set_new(written, "thread", json_triple(writer->thread));
+        json_object_set_new(written, "line", json_integer(writer->position.line));
+        json_object_set_new(written, "source", json_text(verification->written_sources[side]));
+        json_object_set_new(written, "text", json_text(verification->written_lines[side]));
+    }
+    json_object_set_new(value, "written_by", written);
+    return value;
+}
+
+static json_t *verification_json(const Verification *verification)
+{
+    static const char *const outcomes[] = {
+        [VERIFY_EQUAL] = "equal", [VERIFY_DIFFERENT] = "different", [VERIFY_NOT_DONE] = "not verified"};
+    json_t *value = json_object();
+    json_object_set_new(value, "launch", json_text(verification->path));
+    json_object_set_new(value, "kernel", json_text(verification->kernel));
+    json_object_set_new(value, "outcome", json_string(outcomes[verification->outcome]));
+    json_object_set_new(value, "message", json_text(verification->message));
+    json_object_set_new(value, "fault", json_fault(verification->fault));
+    json_object_set_new(value, "fault_in",
+                        verification->fault ? json_string(verification->fault_in_output ? "output" : "input")
+                                            : json_null());
+    json_object_set_new(value, "not_watched", json_text(verification->weakened));
+    if (verification->has_difference) {
+        json_object_set_new(value, "buffer", json_text(verification->difference.buffer));
+        json_object_set_new(value, "index", json_integer((json_int_t)verification->difference.index));
+    }
+    json_object_set_new(value, "input", side_json(verification, 0));
+    json_object_set_new(value, "output", side_json(verification, 1));
+    return value;
+}
+
+void report_print_json(const Report *report, Buf *out)
+{
+    json_t *assembler = json_null();
+    if (report->assembler) {
+        assembler = json_object();
+        json_object_set_new(assembler, "name", json_text(report->assembler));
+        json_object_set_new(assembler, "version", json_text(report->assembler_version));
+        json_object_set_new(assembler, "path", json_text(report->assembler_path));
+        json_object_set_new(assembler, "assemblies", json_integer(report->assemblies));
+        json_object_set_new(assembler, "seconds", json_real(report->assembler_seconds));
+    }
+    json_t *kernels = json_array();
+    for (size_t i = 0; i < report->kernel_count; i++)
+        json_array_append_new(kernels, kernel_json(report, &report->kernels[i]));
+    json_t *value = json_object();
+    json_object_set_new(value, "format", json_string("ptxopt-report"));
+    json_object_set_new(value, "version", json_integer(1));
+    json_object_set_new(value, "source", json_text(report->source->path));
+    json_object_set_new(value, "arch", json_text(report->arch));
+    json_object_set_new(value, "assembler", assembler);
+    if (!report->assembler)
+        json_object_set_new(value, "assembler_missing", json_text(report->assembler_missing));
+    json_object_set_new(value, "kernels", kernels);
+    if (report->verification_count) {
+        json_t *verifications = json_array();
+        for (size_t i = 0; i < report->verification_count; i++)
+            json_array_append_new(verifications, verification_json(&report->verifications[i]));
+        json_object_set_new(value, "verify", verifications);
+    }
+    json_print(value, out);
+}

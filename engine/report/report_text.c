@@ -1,0 +1,436 @@
+/* -report: what was done to each kernel, with its figures before and after in two columns. */
+#include "engine/kernel_estimate.h"
+#include "engine/report/report.h"
+#include "engine/report/report_trials.h"
+#include "engine/report/summary.h"
+#include "options/options.h"
+
+#include <string.h>
+
+enum { LABEL_WIDTH = 20, COLUMN_WIDTH = 16, CELL_SIZE = 96 };
+
+const char *factor_text(const unsigned factor[3], char text[32])
+{
+    size_t length = 0;
+    for (unsigned i = 0; i < 3; i++)
+        if (factor[i] > 1)
+            length +=
+                (size_t)snprintf(text + length, 32 - length, "%s%c%u", length ? "," : "", "xyz"[i], factor[i] % 100000);
+    return length ? text : "none";
+}
+
+/* "" for threads of a block. */
+static const char *level_text(CoarsenLevel level)
+{
+    return level == LEVEL_BLOCK ? " blocks of the grid" : "";
+}
+
+const char *trial_text(const CoarsenTrial *trial, char text[TRIAL_TEXT])
+{
+    char factor[32], merged[32];
+    bool is_product = has_factor(trial->merged);
+    snprintf(text, TRIAL_TEXT, "%s%s%s%s", factor_text(trial->factor, factor), is_product ? " and " : "",
+             is_product ? factor_text(trial->merged, merged) : "",
+             level_text(is_product ? LEVEL_BLOCK : trial->level));
+    return text;
+}
+
+const char *guards_text(const CoarsenTrial *trial)
+{
+    return trial->guards == GUARDS_SEQUENTIAL ? ", sequential guards" : "";
+}
+
+const char *stride_text(const Stride *stride, char text[16])
+{
+    if (stride->kind == STRIDE_NUMBER)
+        snprintf(text, 16, "%u", stride->number);
+    else
+        snprintf(text, 16, "%s", stride->kind == STRIDE_UNIT ? "unit" : "block");
+    return text;
+}
+
+static void print_row(Buf *out, const char *label, const char *before, const char *after)
+{
+    buf_printf(out, "  %-*s%*s%*s\n", LABEL_WIDTH, label, COLUMN_WIDTH, before, COLUMN_WIDTH, after);
+}
+
+static void print_number_row(Buf *out, const char *label, const KernelReport *kernel, uint64_t before, uint64_t after)
+{
+    char left[CELL_SIZE] = "unknown", right[CELL_SIZE] = "unknown";
+    if (kernel->before.figures.known)
+        snprintf(left, sizeof left, "%llu", (unsigned long long)before);
+    if (kernel->after.figures.known)
+        snprintf(right, sizeof right, "%llu", (unsigned long long)after);
+    print_row(out, label, left, right);
+}
+
+typedef void CellPrinter(const Standing *standing, char cell[CELL_SIZE]);
+
+static void print_occupancy_row(Buf *out, const char *label, const KernelReport *kernel, CellPrinter *print)
+{
+    char left[CELL_SIZE] = "unknown", right[CELL_SIZE] = "unknown";
+    if (kernel->before.occupancy_known)
+        print(&kernel->before, left);
+    if (kernel->after.occupancy_known)
+        print(&kernel->after, right);
+    print_row(out, label, left, right);
+}
+
+static void blocks_cell(const Standing *standing, char cell[CELL_SIZE])
+{
+    snprintf(cell, CELL_SIZE, "%u", standing->occupancy.blocks);
+}
+
+static void warps_cell(const Standing *standing, char cell[CELL_SIZE])
+{
+    snprintf(cell, CELL_SIZE, "%u", standing->occupancy.warps);
+}
+
+static void fraction_cell(const Standing *standing, char cell[CELL_SIZE])
+{
+    snprintf(cell, CELL_SIZE, "%.0f%%", 100 * standing->occupancy.fraction);
+}
+
+static void free_cell(const Standing *standing, char cell[CELL_SIZE])
+{
+    snprintf(cell, CELL_SIZE, "%u", standing->free_up_to);
+}
+
+static void boundary_cell(const Standing *standing, char cell[CELL_SIZE])
+{
+    if (standing->next_boundary)
+        snprintf(cell, CELL_SIZE, "%u", standing->next_boundary);
+    else
+        snprintf(cell, CELL_SIZE, "none");
+}
+
+static void print_limits(Buf *out, const KernelReport *kernel)
+{
+    if (!kernel->before.occupancy_known || !kernel->after.occupancy_known)
+        return;
+    buf_printf(out, "  %-*sbefore: %s; after: %s\n", LABEL_WIDTH, "blocks limited by",
+               occupancy_limits_name(kernel->before.occupancy.limits),
+               occupancy_limits_name(kernel->after.occupancy.limits));
+    if (kernel->after.better_block)
+        buf_printf(out, "  %-*sblocks of %u thread%s would fit %u warp%s on an SM\n", LABEL_WIDTH, "block size",
+                   kernel->after.better_block, plural(kernel->after.better_block), kernel->after.better_warps,
+                   plural(kernel->after.better_warps));
+}
+
+static void print_figures(Buf *out, const KernelReport *kernel)
+{
+    char left[CELL_SIZE], right[CELL_SIZE];
+    const Figures *before = &kernel->before.figures, *after = &kernel->after.figures;
+    print_row(out, "", "before", "after");
+    print_row(out, "threads per block", block_text(kernel->before.block.threads, left),
+              block_text(kernel->after.block.threads, right));
+    if (!before->known && !after->known && kernel->estimate_before.known) {
+        snprintf(left, sizeof left, "%u", kernel->estimate_before.registers);
+        snprintf(right, sizeof right, "%u", kernel->estimate_after.registers);
+        print_row(out, "registers, estimated", left, right);
+    }
+    if (before->known || after->known) {
+        print_number_row(out, "registers", kernel, before->registers, after->registers);
+        print_number_row(out, "spilled bytes", kernel, figures_spills(before), figures_spills(after));
+        print_number_row(out, "stack bytes", kernel, before->stack, after->stack);
+        print_number_row(out, "shared bytes", kernel, before->shared, after->shared);
+        if (kernel->before.dynamic_shared)
+            print_number_row(out, "dynamic shared bytes", kernel, kernel->before.dynamic_shared,
+                             kernel->after.dynamic_shared);
+        print_number_row(out, "instructions", kernel, before->instructions, after->instructions);
+    }
+    if (kernel->before.occupancy_known || kernel->after.occupancy_known) {
+        print_occupancy_row(out, "blocks per SM", kernel, blocks_cell);
+        print_occupancy_row(out, "warps per SM", kernel, warps_cell);
+        print_occupancy_row(out, "occupancy", kernel, fraction_cell);
+        print_occupancy_row(out, "registers free up to", kernel, free_cell);
+        print_occupancy_row(out, "next boundary", kernel, boundary_cell);
+        print_limits(out, kernel);
+    }
+}
+
+static void print_place(Buf *out, const Report *report, const Refusal *refusal)
+{
+    if (refusal->has_span) {
+        Position position = source_position(report->source, refusal->span.begin);
+        buf_printf(out, " (%s:%u:%u)", report->source->path, position.line, position.column);
+    }
+}
+
+/* How many loads the classes of reuse have saved, and between how many pairs of replicas. */
+static void print_reuse(Buf *out, const ReuseList *list)
+{
+    for (unsigned class = 0; class < REUSE_CLASSES; class++) {
+        unsigned loads = 0, across = 0;
+        for (size_t i = 0; i < list->items.count; i++) {
+            const Reuse *reuse = &list->items.data[i];
+            bool one = reuse->source.end > reuse->source.begin;
+            loads += reuse->class == (ReuseClass)class ? reuse->count : 0;
+            across += reuse->class == (ReuseClass)class && one && reuse->replica != reuse->of ? reuse->count : 0;
+        }
+        if (loads)
+            buf_printf(out, "    reuse: %u load%s %s, %u of %s from another thread of the original\n", loads,
+                       loads == 1 ? "" : "s", reuse_class_text((ReuseClass)class), across, loads == 1 ? "it" : "them");
+    }
+}
+
+/* Words that the report has explained already: each is, where it appears first. */
+typedef struct Explained {
+    bool stride, conditions, costs;
+} Explained;
+
+static void explain_stride(Buf *out, const LaunchContract *contract, Explained *explained)
+{
+    const char *what = contract->level == LEVEL_BLOCK ? "blocks" : "threads", *of = contract->level == LEVEL_BLOCK
+                                                                                        ? "grid" : "block";
+    if (explained->stride)
+        return;
+    explained->stride = true;
+    if (contract->stride.kind == STRIDE_UNIT)
+        buf_printf(out, "    (stride unit: the %s merged into one are neighbours)\n", what);
+    else if (contract->stride.kind == STRIDE_NUMBER)
+        buf_printf(out, "    (stride %u: the %s merged into one are %u apart)\n", contract->stride.number, what,
+                   contract->stride.number);
+    else
+        buf_printf(out, "    (stride block: the %s merged into one are as far apart as the new %s is wide)\n", what,
+                   of);
+}
+
+/* Each condition of coarsening: whether it held, what it says, and for how many instructions, from which line on. */
+static void print_legality(Buf *out, const Report *report, const KernelResult *result, Explained *explained)
+{
+    const Legality *legality = &result->legality;
+    unsigned checked = 0;
+    for (unsigned i = 0; i < LEGALITY_COUNT; i++)
+        checked += legality->state[i] != LEGALITY_UNCHECKED;
+    if (checked && !explained->conditions)
+        buf_puts(out, "    conditions of soundness (held: shown to be so for every launch of the kernel)\n");
+    explained->conditions |= checked > 0;
+    for (unsigned i = 0; i < LEGALITY_COUNT && checked; i++) {
+        LegalityCondition condition = (LegalityCondition)i;
+        buf_printf(out, "    %-12s %s: %s", legality_state_text(legality->state[i]), legality_name(condition),
+                   legality_text(condition));
+        if (legality->state[i] == LEGALITY_FAILED)
+            print_place(out, report, &result->refusal);
+        else if (legality->first[i].end)
+            buf_printf(out, " (%u, the first on line %u)", legality->count[i],
+                       source_position(report->source, legality->first[i].begin).line);
+        buf_puts(out, "\n");
+    }
+}
+
+static void print_done(Buf *out, const KernelReport *kernel)
+{
+    const LaunchContract *contract = &kernel->result.contract;
+    bool is_of_blocks = contract->level == LEVEL_BLOCK;
+    char factor[32], stride[16];
+    buf_printf(out, "  coarsening: done: %s%s, stride %s",
+               factor_text(is_of_blocks ? contract->merged : contract->factor, factor), level_text(contract->level),
+               stride_text(&contract->stride, stride));
+    if (!contract_changes_launch(contract)) {
+        buf_puts(out, "; launch it as before\n");
+        return;
+    }
+    if (!is_of_blocks && has_factor(contract->merged))
+        buf_printf(out, ", and %s blocks of the grid", factor_text(contract->merged, factor));
+    buf_puts(out, "; launch it with ");
+    launch_words_print(contract, out);
+    buf_putc(out, '\n');
+    for (unsigned i = 0; i < kernel->condition_count; i++)
+        buf_printf(out, "    provided that %s\n", kernel->conditions[i]);
+}
+
+static void print_coarsening(Buf *out, const Report *report, const KernelReport *kernel, Explained *explained)
+{
+    const KernelResult *result = &kernel->result;
+    const FactorChoice *choice = &kernel->choice;
+    if (kernel->is_auto && choice->words && result->coarsening != OUTCOME_REFUSED)
+        buf_printf(out, "  coarsening: auto: %s\n", choice->words);
+    if (result->coarsening != OUTCOME_REFUSED)
+        coarsen_trials_print(choice, report->lists_all, out);
+    switch (result->coarsening) {
+    case OUTCOME_DONE:
+        print_done(out, kernel);
+        explain_stride(out, &result->contract, explained);
+        if (contract_changes_launch(&result->contract))
+            buf_printf(out, "    launched as before: %s\n", result->unadapted ? result->unadapted : "not noticed");
+        print_reuse(out, &result->reuse);
+        print_legality(out, report, result, explained);
+        break;
+    case OUTCOME_REFUSED:
+        buf_printf(out, "  coarsening: refused: %s", result->refusal.reason);
+        print_place(out, report, &result->refusal);
+        buf_puts(out, "\n");
+        print_legality(out, report, result, explained);
+        break;
+    case OUTCOME_UNCHANGED:
+        if (!kernel->is_auto)
+            buf_puts(out, "  coarsening: nothing to do\n");
+        break;
+    case OUTCOME_NOT_ASKED: break;
+    }
+}
+
+static void print_jams(Buf *out, const Report *report, const KernelReport *kernel)
+{
+    const KernelResult *result = &kernel->result;
+    if (kernel->is_jam_auto)
+        buf_printf(out, "  unroll and jam: auto: %s\n", kernel->loops_choice.words);
+    jam_trials_print(&kernel->loops_choice, report->lists_all, out);
+    for (unsigned i = 0; i < result->jam_count; i++) {
+        const UnrollJamResult *jam = &result->jams[i];
+        buf_printf(out, "  unroll and jam: %s x%u: %s", jam->jam.loop, jam->jam.factor,
+                   jam->done ? "done" : "refused: ");
+        if (!jam->done) {
+            buf_puts(out, jam->refusal.reason);
+            print_place(out, report, &jam->refusal);
+        }
+        buf_puts(out, "\n");
+    }
+}
+
+static bool figures_differ(const Figures *a, const Figures *b)
+{
+    return a->known && b->known &&
+           (a->registers != b->registers || a->stack != b->stack || figures_spills(a) != figures_spills(b));
+}
+
+/* An assembler may treat a kernel differently among others, for instance if it calls functions by address. */
+static void note_module(Buf *out, const KernelReport *kernel)
+{
+    const RegistersResult *reduction = &kernel->result.reduction;
+    if (figures_differ(&reduction->after, &kernel->after.figures) ||
+        (kernel->result.coarsening != OUTCOME_DONE && figures_differ(&reduction->before, &kernel->before.figures)))
+        buf_puts(out, "    these figures are of a module with this kernel alone; those below are of the whole file\n");
+}
+
+static void print_registers(Buf *out, const Report *report, const KernelReport *kernel)
+{
+    const KernelResult *result = &kernel->result;
+    const RegistersResult *reduction = &result->reduction;
+    if (result->registers == OUTCOME_NOT_ASKED)
+        return;
+    if (result->registers == OUTCOME_REFUSED) {
+        buf_printf(out, "  registers: refused: %s\n", result->registers_refusal);
+        return;
+    }
+    if (kernel->request.registers_goal == GOAL_AUTO && reduction->target)
+        buf_printf(out, "  registers: auto, target %u", reduction->target);
+    else if (kernel->request.registers_goal == GOAL_AUTO)
+        buf_puts(out, "  registers: auto");
+    else if (kernel->request.registers_goal == GOAL_FEWEST)
+        buf_printf(out, "  registers: the fewest for at most %g%% more time", kernel->request.registers_price);
+    else
+        buf_printf(out, "  registers: %u requested", kernel->request.target_registers);
+    if (reduction->explanation)
+        buf_printf(out, ": %s", reduction->explanation);
+    buf_puts(out, "\n");
+    for (unsigned i = 0; i < reduction->boundary_count; i++) {
+        const RegistersBoundary *boundary = &reduction->boundaries[i];
+        buf_printf(out, "    %s %u register%s, %u block%s and %u warp%s on an SM: %s\n",
+                   boundary->is_chosen ? "chosen" : "      ", boundary->registers, plural(boundary->registers),
+                   boundary->blocks, plural(boundary->blocks), boundary->warps, plural(boundary->warps),
+                   boundary->verdict);
+    }
+    if (reduction->capped.known) {
+        buf_puts(out, "    capped, unchanged code: ");
+        register_figures_print(&reduction->capped, out);
+        buf_puts(out, "\n");
+    }
+    register_steps_print(reduction, report->lists_all, out);
+    const unsigned knobs = knobs_of(result->kernel);
+    if (knobs) {
+        Arena *arena = arena_new();
+        buf_printf(out, "    assemble with: %s\n", knobs_text(arena, knobs));
+        arena_free(arena);
+    }
+    note_module(out, kernel);
+}
+
+static void print_verification(Buf *out, const Verification *verification)
+{
+    static const char *const sides[] = {"input", "output"};
+    static const char *const words[] = {
+        [VERIFY_EQUAL] = "equal", [VERIFY_DIFFERENT] = "DIFFERENT", [VERIFY_NOT_DONE] = "not verified"};
+    const EmulatorWriter *writers = verification->writers;
+    buf_printf(out, "\nverify %s, kernel %s: %s", verification->path,
+               verification->kernel ? verification->kernel : "unknown", words[verification->outcome]);
+    buf_printf(out, "%s%s\n", verification->message ? ": " : "", verification->message ? verification->message : "");
+    for (unsigned side = 0; side < 2 && verification->has_difference; side++)
+        if (writers[side].found) {
+            buf_printf(out, "  %s: written by thread %u,%u,%u of block %u,%u,%u, line %u: %s", sides[side],
+                       writers[side].thread[0], writers[side].thread[1], writers[side].thread[2],
+                       writers[side].block[0], writers[side].block[1], writers[side].block[2],
+                       writers[side].position.line,
+                       verification->written_lines[side] ? verification->written_lines[side] : "");
+            if (verification->written_sources[side])
+                buf_printf(out, " (from %s)", verification->written_sources[side]);
+            buf_putc(out, '\n');
+        } else {
+            buf_printf(out, "  %s: never written\n", sides[side]);
+        }
+    if (verification->fault_line)
+        buf_printf(out, "  line %u of the output: %s\n", verification->fault->position.line, verification->fault_line);
+    if (verification->weakened)
+        buf_printf(out, "  not checked, because the input does it too: %s\n", verification->weakened);
+    if (verification->outcome == VERIFY_EQUAL)
+        buf_printf(out, "  %llu thread instructions before, %llu after\n",
+                   (unsigned long long)verification->counters[0].thread_instructions,
+                   (unsigned long long)verification->counters[1].thread_instructions);
+}
+
+static void print_costs(Buf *out, const Report *report, const KernelReport *kernel, Explained *explained)
+{
+    if (!kernel->has_cost)
+        return;
+    buf_printf(out, "  cost on %s", kernel->basis.device.name);
+    if (report->device_is_assumed)
+        buf_printf(out, ", assumed for %s%s", report->arch, explained->costs ? "" : " (-machine describes another)");
+    buf_puts(out, ":\n");
+    cost_print_text(&kernel->basis, &kernel->cost_before, &kernel->cost_after, !explained->costs, out);
+    cost_print_verdict(kernel->basis.arena, &kernel->cost_before, &kernel->cost_after, out);
+    if (kernel->advice)
+        buf_printf(out, "  note: %s\n", kernel->advice);
+    explained->costs = true;
+}
+
+static void print_kernel(Buf *out, const Report *report, const KernelReport *kernel, Explained *explained)
+{
+    const char *name = kernel->result.kernel->name;
+    Arena *scratch = arena_new();
+    const char *readable = kernel_name_demangled(scratch, name, true);
+    buf_printf(out, "\nkernel %s%s%s\n", name, readable ? "  " : "", readable ? readable : "");
+    arena_free(scratch);
+    print_coarsening(out, report, kernel, explained);
+    print_jams(out, report, kernel);
+    print_registers(out, report, kernel);
+    print_costs(out, report, kernel, explained);
+    print_figures(out, kernel);
+    if (kernel->estimate_before.known)
+        estimate_print_peak(&kernel->estimate_before, report->source, out);
+}
+
+void report_print_text(const Report *report, Buf *out)
+{
+    buf_printf(out, "%s for %s, ", report->source->path, report->arch);
+    if (report->assembler)
+        buf_printf(out, "figures by %s %s\n", report->assembler, report->assembler_version);
+    else
+        buf_printf(out, "not assembled: %s\n", report->assembler_missing ? report->assembler_missing : "no assembler");
+    if (!report->kernel_count)
+        buf_puts(out, "\nno kernel\n");
+    if (summary_count(report) > 1) {
+        buf_puts(out, "\nsummary\n");
+        summary_print(report, 2, out);
+    }
+    Explained explained = {false, false, false};
+    bool block_missing = false;
+    for (size_t i = 0; i < report->kernel_count; i++) {
+        print_kernel(out, report, &report->kernels[i], &explained);
+        block_missing |= !report->kernels[i].before.block.threads[0];
+    }
+    for (size_t i = 0; i < report->verification_count; i++)
+        print_verification(out, &report->verifications[i]);
+    if (block_missing && report->assembler)
+        buf_puts(out, "\nOccupancy is unknown without the block size; set it with -block X,Y,Z.\n");
+}

@@ -1,0 +1,91 @@
+#include "engine/report/report_trials.h"
+
+#include <stdlib.h>
+
+enum { SHOWN = 5 };
+
+static void print_trial(const CoarsenTrial *trial, Buf *out)
+{
+    char parts[TRIAL_TEXT], stride[16];
+    buf_printf(out, "      %s%s, stride %s%s: %s\n", trial->chosen ? "chosen " : "", trial_text(trial, parts),
+               stride_text(&trial->stride, stride), guards_text(trial), trial->verdict);
+}
+
+/* The chosen one first, then from fast to slow, then what was never compared. */
+static int compare(const void *a, const void *b)
+{
+    const CoarsenTrial *x = *(const CoarsenTrial *const *)a, *y = *(const CoarsenTrial *const *)b;
+    if (x->chosen != y->chosen)
+        return x->chosen ? -1 : 1;
+    if (x->is_compared != y->is_compared)
+        return x->is_compared ? -1 : 1;
+    if (x->speedup != y->speedup)
+        return x->speedup > y->speedup ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* Where none was compared, why is what people want to know, and the first forms say it. */
+void coarsen_trials_print(const FactorChoice *choice, bool all, Buf *out)
+{
+    const unsigned count = choice->trial_count;
+    if (!count)
+        return;
+    Arena *scratch = arena_new();
+    const CoarsenTrial **trials = ARENA_ARRAY(scratch, const CoarsenTrial *, count);
+    unsigned compared = 0;
+    for (unsigned i = 0; i < count; i++) {
+        trials[i] = &choice->trials[i];
+        compared += trials[i]->is_compared;
+    }
+    const bool is_short = !all && count > SHOWN;
+    if (is_short)
+        qsort(trials, count, sizeof *trials, compare);
+    const unsigned shown = is_short ? SHOWN : count;
+    buf_printf(out, "    %u form%s tried, %u of them assembled and compared%s\n", count, count == 1 ? "" : "s",
+               compared, is_short ? "; the fastest (-v lists all):" : ":");
+    for (unsigned i = 0; i < shown; i++)
+        print_trial(trials[i], out);
+    arena_free(scratch);
+}
+
+void jam_trials_print(const LoopsChoice *choice, bool all, Buf *out)
+{
+    unsigned left = 0;
+    const bool lists_all = all || choice->trial_count <= SHOWN;
+    for (unsigned i = 0; i < choice->trial_count; i++) {
+        const JamTrial *trial = &choice->trials[i];
+        if (lists_all || trial->chosen)
+            buf_printf(out, "    %s x%u: %s\n", trial->jam.loop, trial->jam.factor, trial->verdict);
+        else
+            left++;
+    }
+    if (left)
+        buf_printf(out, "    %u other form%s tried (-v lists all)\n", left, left == 1 ? "" : "s");
+}
+
+void register_figures_print(const Figures *figures, Buf *out)
+{
+    if (figures->known)
+        buf_printf(out, "%u registers, %llu bytes spilled, %llu instructions", figures->registers,
+                   (unsigned long long)figures_spills(figures), (unsigned long long)figures->instructions);
+    else
+        buf_printf(out, "not assembled: %s", figures->message ? figures->message : "no reason given");
+}
+
+void register_steps_print(const RegistersResult *reduction, bool all, Buf *out)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < reduction->step_count; i++) {
+        const RegistersStep *step = &reduction->steps[i];
+        if (!all && !step->kept) {
+            left++;
+            continue;
+        }
+        buf_printf(out, "    %s %s: ", step->kept ? "kept  " : "undone", step->what);
+        register_figures_print(&step->figures, out);
+        buf_puts(out, "\n");
+    }
+    if (left)
+        buf_printf(out, "    undone %u other change%s, which did not help (-v lists all)\n", left,
+                   left == 1 ? "" : "s");
+}

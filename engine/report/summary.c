@@ -1,0 +1,237 @@
+#include "engine/report/summary.h"
+
+#include <string.h>
+
+#include "options/options.h"
+
+const char *block_text(const unsigned block[3], char text[BLOCK_TEXT])
+{
+    if (!block[0])
+        snprintf(text, BLOCK_TEXT, "unknown");
+    else if (block[2] > 1)
+        snprintf(text, BLOCK_TEXT, "%u x %u x %u", block[0], block[1], block[2]);
+    else if (block[1] > 1)
+        snprintf(text, BLOCK_TEXT, "%u x %u", block[0], block[1]);
+    else
+        snprintf(text, BLOCK_TEXT, "%u", block[0]);
+    return text;
+}
+
+static void print_block(Buf *out, const LaunchContract *contract)
+{
+    char before[BLOCK_TEXT], after[BLOCK_TEXT];
+    if (contract->block[0]) {
+        unsigned shrunk[3];
+        for (unsigned i = 0; i < 3; i++)
+            shrunk[i] = (unsigned)divide_up(contract->block[i], contract->factor[i]);
+        buf_printf(out, "blocks of %s threads instead of %s", block_text(shrunk, after),
+                   block_text(contract->block, before));
+        return;
+    }
+    buf_puts(out, "blocks that have");
+    const char *separator = " ";
+    for (unsigned i = 0; i < 3; i++)
+        if (contract->factor[i] > 1) {
+            buf_printf(out, "%s1/%u of the threads along %c", separator, contract->factor[i], "xyz"[i]);
+            separator = " and ";
+        }
+}
+
+/* How the launch changes beyond the block. */
+static void print_grid(Buf *out, const LaunchContract *contract)
+{
+    char factor[32];
+    if (!contract_changes_grid(contract)) {
+        buf_puts(out, ", the grid unchanged");
+        return;
+    }
+    buf_printf(out, "%sthe grid divided by %s", contract->level == LEVEL_THREAD ? ", " : "",
+               factor_text(contract->grid_factor, factor));
+    if (contract->dynamic_factor > 1)
+        buf_printf(out, ", and %u times the dynamic shared memory, rounded up to a multiple of %d bytes before",
+                   contract->dynamic_factor, CONTRACT_SHARED_UNIT);
+}
+
+void launch_words_print(const LaunchContract *contract, Buf *out)
+{
+    if (contract->level != LEVEL_BLOCK)
+        print_block(out, contract);
+    print_grid(out, contract);
+}
+
+/* Between two things that were done; what was not done ends in a reason, which may have commas. */
+static void separate(Buf *out, const KernelReport *kernel)
+{
+    if (out->length)
+        buf_puts(out, kernel->result.coarsening == OUTCOME_DONE ? ", " : "; ");
+}
+
+static void print_coarsening(Buf *out, const KernelReport *kernel)
+{
+    const KernelResult *result = &kernel->result;
+    const LaunchContract *contract = &result->contract;
+    char factor[32];
+    if (result->coarsening == OUTCOME_REFUSED)
+        buf_printf(out, "not coarsened: %s", result->refusal.reason);
+    else if (result->coarsening != OUTCOME_DONE && kernel->is_auto && kernel->choice.words)
+        buf_puts(out, kernel->choice.words);
+    if (result->coarsening != OUTCOME_DONE)
+        return;
+    if (has_factor(contract->factor))
+        buf_printf(out, "coarsened %s", factor_text(contract->factor, factor));
+    if (has_factor(contract->merged))
+        buf_printf(out, "%s%s blocks of the grid merged", has_factor(contract->factor) ? " and " : "",
+                   factor_text(contract->merged, factor));
+}
+
+static void print_jams(Buf *out, const KernelReport *kernel)
+{
+    const KernelResult *result = &kernel->result;
+    for (unsigned i = 0; i < result->jam_count; i++) {
+        const UnrollJamResult *jam = &result->jams[i];
+        separate(out, kernel);
+        buf_printf(out, "loop %s x%u%s", jam->jam.loop, jam->jam.factor,
+                   jam->done ? " unrolled and jammed" : " not unrolled: ");
+        if (!jam->done)
+            buf_puts(out, jam->refusal.reason);
+    }
+}
+
+/* Those of the whole files, or else those that the register search found. */
+static bool find_figures(const KernelReport *kernel, const Figures **before, const Figures **after)
+{
+    const KernelResult *result = &kernel->result;
+    const bool is_whole = kernel->before.figures.known && kernel->after.figures.known;
+    *before = is_whole ? &kernel->before.figures : &result->reduction.before;
+    *after = is_whole ? &kernel->after.figures : &result->reduction.after;
+    return (*before)->known && (*after)->known;
+}
+
+static void print_change(Buf *out, const char *what, uint64_t before, uint64_t after)
+{
+    if (before == after)
+        buf_printf(out, "%s %llu", what, (unsigned long long)before);
+    else
+        buf_printf(out, "%s %llu -> %llu", what, (unsigned long long)before, (unsigned long long)after);
+}
+
+static void print_figures(Buf *out, const KernelReport *kernel)
+{
+    const Figures *before, *after;
+    if (!find_figures(kernel, &before, &after))
+        return;
+    separate(out, kernel);
+    print_change(out, "registers", before->registers, after->registers);
+    if (figures_spills(before) || figures_spills(after)) {
+        separate(out, kernel);
+        print_change(out, "spilled bytes", figures_spills(before), figures_spills(after));
+    }
+    if (kernel->before.occupancy_known && kernel->after.occupancy_known &&
+        kernel->before.occupancy.warps != kernel->after.occupancy.warps)
+        buf_printf(out, ", warps on an SM %u -> %u", kernel->before.occupancy.warps, kernel->after.occupancy.warps);
+}
+
+/* What the search for registers ended with, beside their number. */
+static void print_search(Buf *out, const KernelReport *kernel)
+{
+    const KernelResult *result = &kernel->result;
+    const bool is_count = kernel->request.registers_goal == GOAL_COUNT;
+    if (result->registers == OUTCOME_REFUSED) {
+        separate(out, kernel);
+        buf_printf(out, "registers not reduced: %s", result->registers_refusal);
+    } else if (result->registers == OUTCOME_NOT_ASKED) {
+        return;
+    } else if (is_count && !result->reduction.reached) {
+        buf_printf(out, " (%u not reached)", kernel->request.target_registers);
+    } else if (result->registers == OUTCOME_UNCHANGED && result->reduction.explanation) {
+        buf_printf(out, " (%s)", result->reduction.explanation);
+    }
+}
+
+static bool is_changed(const KernelResult *result)
+{
+    return result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE || kernel_is_jammed(result);
+}
+
+static void print_gain(Buf *out, const KernelReport *kernel)
+{
+    if (kernel->has_cost)
+        buf_printf(out, ", predicted %.2fx", cost_speedup(&kernel->cost_before, &kernel->cost_after));
+    else if (is_changed(&kernel->result) && !kernel->has_basis)
+        buf_puts(out, ", gain unknown without a block size (-block)");
+}
+
+static void print_launch(Buf *out, const KernelResult *result)
+{
+    if (result->coarsening != OUTCOME_DONE)
+        return;
+    if (!contract_changes_launch(&result->contract)) {
+        buf_puts(out, "; launch it as before");
+        return;
+    }
+    buf_puts(out, "; launch it with ");
+    launch_words_print(&result->contract, out);
+}
+
+/* Empty: nothing was asked for. */
+static void print_kernel(Buf *out, const KernelReport *kernel)
+{
+    const KernelResult *result = &kernel->result;
+    print_coarsening(out, kernel);
+    print_jams(out, kernel);
+    if (is_changed(result) || result->registers == OUTCOME_UNCHANGED)
+        print_figures(out, kernel);
+    print_search(out, kernel);
+    print_gain(out, kernel);
+    print_launch(out, result);
+}
+
+/* As in C++ without parameters, unless several kernels are then called alike. */
+static const char **short_names(Arena *arena, const Report *report)
+{
+    const char **names = ARENA_ARRAY(arena, const char *, report->kernel_count + 1);
+    Map counts = {.arena = arena};
+    for (size_t i = 0; i < report->kernel_count; i++) {
+        names[i] = kernel_name_demangled(arena, report->kernels[i].result.kernel->name, false);
+        if (!names[i])
+            continue;
+        const uint64_t key = hash_fnv(names[i], strlen(names[i]), HASH_START) | 1, *count = map_get(&counts, key);
+        map_put(&counts, key, count ? *count + 1 : 1);
+    }
+    for (size_t i = 0; i < report->kernel_count; i++)
+        if (!names[i] || *map_get(&counts, hash_fnv(names[i], strlen(names[i]), HASH_START) | 1) > 1)
+            names[i] = report->kernels[i].result.kernel->name;
+    return names;
+}
+
+unsigned summary_count(const Report *report)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < report->kernel_count; i++) {
+        Buf text = {0};
+        print_kernel(&text, &report->kernels[i]);
+        count += text.length > 0;
+        buf_free(&text);
+    }
+    return count;
+}
+
+void summary_print(const Report *report, unsigned indent, Buf *out)
+{
+    enum { WIDEST = 32 };
+    Arena *scratch = arena_new();
+    const char **names = short_names(scratch, report);
+    size_t width = 0;
+    for (size_t i = 0; i < report->kernel_count && indent; i++)
+        if (strlen(names[i]) <= WIDEST && strlen(names[i]) > width)
+            width = strlen(names[i]);
+    for (size_t i = 0; i < report->kernel_count; i++) {
+        Buf text = {0};
+        print_kernel(&text, &report->kernels[i]);
+        const size_t length = strlen(names[i]), blanks = length < width ? width - length : 0;
+        if (text.length)
+            buf_printf(out, "%*s%s:%*s %s\n", (int)indent, "", names[i], (int)blanks, "", buf_text(&text));
+        buf_free(&text);
+    }
+    arena_free(scratch);
+}

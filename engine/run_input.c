@@ -1,0 +1,256 @@
+/* Before the passes: the module is read, and the options are checked against it. */
+#include <string.h>
+
+#include "engine/input.h"
+#include "engine/kernel_find.h"
+#include "engine/run_steps.h"
+#include "options/options.h"
+#include "parser/parser.h"
+
+/* Where nothing changes, the code is checked while it is read, and not kept. */
+static bool wants_bodies(const Options *options)
+{
+    bool wanted = options->coarsen.count || options->jams.count || options->registers.count ||
+                  options->blocks.count || options->canonical ||
+                  options->report;
+    for (unsigned i = 0; i < PASS_COUNT; i++)
+        wanted |= options->passes.dumped[i];
+    return wanted;
+}
+
+static bool keeps_nothing(void *context, const Function *function)
+{
+    (void)context;
+    (void)function;
+    return false;
+}
+
+bool read_module(Run *run)
+{
+    Source *source = run->source;
+    if (!input_is_ptx(source, run->messages))
+        return false;
+    diag_init(&run->diag, source, run->messages);
+    run->diag.warnings_are_errors = run->options->warnings_are_errors;
+    run->diag.quiet = run->options->quiet;
+    ParseOptions parse = {.keeps = wants_bodies(run->options) ? NULL : keeps_nothing};
+    run->module = parse_module_with(run->arena, source, &run->diag, &parse);
+    run->report.source = source;
+    run->report.device_is_assumed = run->options->machine == NULL;
+    run->report.lists_all = run->options->verbose;
+    return run->module != NULL;
+}
+
+/* False, with a message that helps to find the right name, if the module has no such kernel. */
+static bool kernel_exists(Run *run, const char *option, const char *name)
+{
+    if (!name)
+        return true;
+    for (size_t i = 0; i < run->module->items.count; i++) {
+        const Item *item = &run->module->items.data[i];
+        if (is_kernel(item) && kernel_name_matches(name, item->function->name))
+            return true;
+    }
+    fprintf(run->messages, "ptxopt: error: %s: %s has no kernel '%s'%s\n", option, run->report.source->path, name,
+            kernel_hint(run->arena, run->module, name));
+    return false;
+}
+
+static bool named_kernel_usable(Run *run, const char *option, const char *name)
+{
+    if (!kernel_exists(run, option, name))
+        return false;
+    for (size_t i = 0; name && i < run->module->items.count; i++) {
+        const Item *item = &run->module->items.data[i];
+        if (is_kernel(item) && kernel_name_matches(name, item->function->name) &&
+            options_selects(run->options, item->function->name))
+            return true;
+    }
+    if (!name)
+        return true;
+    fprintf(run->messages, "ptxopt: error: %s names kernel '%s', which -entry excludes\n", option, name);
+    return false;
+}
+
+bool kernel_has_label(const Function *kernel, const char *label)
+{
+    for (size_t i = 0; i < kernel->stmts.count; i++)
+        if (kernel->stmts.data[i].kind == STMT_LABEL && strcmp(kernel->stmts.data[i].label->name, label) == 0)
+            return true;
+    return false;
+}
+
+/* Every label of -uj is in a selected kernel. */
+static bool loops_exist(Run *run)
+{
+    const Options *options = run->options;
+    for (size_t i = 0; i < options->jams.count; i++) {
+        const char *loop = options->jams.data[i].loop;
+        bool found = !loop;
+        for (size_t k = 0; k < run->module->items.count && !found; k++) {
+            const Item *item = &run->module->items.data[k];
+            found = is_kernel(item) && options_selects(options, item->function->name) &&
+                    kernel_has_label(item->function, loop);
+        }
+        if (!found) {
+            fprintf(run->messages, "ptxopt: error: -uj: %s has no kernel with a label '%s'%s\n",
+                    run->report.source->path, loop, options->entries.count ? " among those that -entry selects" : "");
+            return false;
+        }
+    }
+    return true;
+}
+
+bool names_exist(Run *run)
+{
+    const Options *options = run->options;
+    if (options->missing_ok)
+        return true;
+    for (size_t i = 0; i < options->entries.count; i++)
+        if (!kernel_exists(run, "-entry", options->entries.data[i]))
+            return false;
+    for (size_t i = 0; i < options->coarsen.count; i++)
+        if (!named_kernel_usable(run, "-coarsen", options->coarsen.data[i].kernel))
+            return false;
+    for (size_t i = 0; i < options->registers.count; i++)
+        if (!named_kernel_usable(run, "-target-regs", options->registers.data[i].kernel))
+            return false;
+    for (size_t i = 0; i < options->blocks.count; i++)
+        if (!kernel_exists(run, "-block", options->blocks.data[i].kernel))
+            return false;
+    for (size_t i = 0; i < options->dynamic_shared.count; i++)
+        if (!kernel_exists(run, "-dynamic-shared", options->dynamic_shared.data[i].kernel))
+            return false;
+    return loops_exist(run);
+}
+
+/* The architecture to assemble for: -arch, else the .target.  PTX runs on its target and on newer ones; with a suffix,
+ * on that architecture only (PTX ISA, chapter 11.1.2). */
+bool choose_arch(Run *run)
+{
+    const Arch oldest = arch_assembled((Arch){0});
+    Arch target = oldest, wanted;
+    const char *target_name = NULL;
+    for (unsigned i = 0; i < run->module->target_count; i++)
+        if (arch_parse(run->module->targets[i], &target))
+            target_name = run->module->targets[i];
+    wanted = arch_assembled(target);
+    if (run->options->arch) {
+        arch_parse(run->options->arch, &wanted);
+        if (wanted.number < oldest.number) {
+            fprintf(run->messages, "ptxopt: error: -arch %s: assemblers generate code for sm_%u and newer only\n",
+                    run->options->arch, oldest.number);
+            return false;
+        }
+        if (!sm_limits_for(arch_names(wanted).real)) {
+            fprintf(run->messages, "ptxopt: error: -arch %s: unknown architecture\n", run->options->arch);
+            return false;
+        }
+        if (wanted.number < target.number || (target.suffix == 'a' && wanted.number != target.number)) {
+            fprintf(run->messages, "ptxopt: error: -arch %s: %s is for %s%s\n", run->options->arch,
+                    run->report.source->path, target_name, target.suffix == 'a' ? " only" : " and newer");
+            return false;
+        }
+    }
+    run->arch = arena_printf(run->arena, "%s", arch_names(wanted).real);
+    run->sm = sm_limits_for(run->arch);
+    run->report.arch = run->arch;
+    return true;
+}
+
+/* Rewriting without a change needs no assembler, so it is started only if some option needs it. */
+static bool wants_assembler(const Options *options)
+{
+    return options->assembler_given || options->coarsen.count || options->jams.count ||
+           options->registers.count || options->cubin ||
+           options->report;
+}
+
+bool open_assembler(Run *run)
+{
+    const Options *options = run->options;
+    Report *report = &run->report;
+    if (options->assembler_none) {
+        report->assembler_missing = "-assembler none";
+        return true;
+    }
+    if (run->assembler || !wants_assembler(options))
+        return true;
+    const char *error = NULL;
+    run->assembler =
+        assembler_open_in(run->arena, options->assembler, run->arch, options->python_folders.data, &error);
+    if (run->assembler) {
+        report->assembler = assembler_name(run->assembler);
+        report->assembler_version = assembler_version(run->assembler);
+        report->assembler_path = assembler_path(run->assembler);
+        assembler_set_options(run->assembler, options->ptxas_options.data);
+        assembler_judge_init(&run->judge, run->arena, run->assembler);
+        if (!options->quiet)
+            progress_watch(&run->progress, run->assembler, run->messages);
+        if (options->verbose) {
+            fprintf(run->messages, "ptxopt: %s %s (%s) assembles for %s\n", report->assembler,
+                    report->assembler_version, report->assembler_path, run->arch);
+            if (assembler_note(run->assembler))
+                fprintf(run->messages, "ptxopt: %s\n", assembler_note(run->assembler));
+        }
+        return true;
+    }
+    report->assembler_missing = arena_strndup(run->arena, error, strcspn(error, ":\n"));
+    bool is_needed = options->assembler_given || options->cubin || options->warnings_are_errors ||
+                     assembler_is_named(options->assembler);
+    for (size_t i = 0; i < options->coarsen.count; i++)
+        is_needed |= options->coarsen.data[i].is_auto;
+    if (is_needed) {
+        fprintf(run->messages, "ptxopt: error: %s\n", error);
+        return false;
+    }
+    run->lacks_assembler = options->registers.count > 0;
+    if (!options->quiet)
+        fprintf(
+            run->messages,
+            "ptxopt: warning: %s\nptxopt: note: without an assembler, registers are not reduced and the output is not "
+            "checked by assembling it\n",
+            error);
+    return true;
+}
+
+bool read_device(const Run *run, const char *machine_file, Device *device)
+{
+    const char *error = NULL;
+    Arch arch = {0};
+    arch_parse(run->arch, &arch);
+    *device = *device_for(arch.number);
+    if (!machine_file || device_read(run->arena, machine_file, device, &error))
+        return true;
+    fprintf(run->messages, "ptxopt: error: %s\n", error);
+    return false;
+}
+
+bool read_launches(Run *run)
+{
+    const Options *options = run->options;
+    const char *error = NULL;
+    const Launch **launches = ARENA_ARRAY(run->arena, const Launch *, options->launches.count + 1);
+    run->choice = (ChoiceContext){.launches = launches,
+                                  .launch_count = options->launches.count,
+                                  .progress = &run->progress,
+                                  .judge = run->assembler ? &run->judge : NULL,
+                                  .stride_given = options->stride_given,
+                                  .guards_given = options->guards_given,
+                                  .level_given = options->level_given};
+    if (!read_device(run, options->machine, &run->choice.device))
+        return false;
+    for (size_t i = 0; i < options->launches.count; i++) {
+        launches[i] = launch_read(run->arena, options->launches.data[i], &error);
+        if (!launches[i]) {
+            fprintf(run->messages, "ptxopt: error: %s\n", error);
+            return false;
+        }
+        error = options->missing_ok ? NULL : launch_kernel_missing(run->arena, run->module, launches[i]);
+        if (error) {
+            fprintf(run->messages, "ptxopt: error: -launch: %s\n", error);
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,350 @@
+/* The passes: each selected kernel, as the options request. */
+#include <math.h>
+#include <string.h>
+
+#include "engine/choose.h"
+#include "engine/choose_jam.h"
+#include "engine/directive.h"
+#include "engine/kernel_estimate.h"
+#include "engine/run_steps.h"
+
+/* Factors of blocks alone are those of the level 'block'. */
+static void set_factors(KernelReport *report, const CoarsenOption *coarsen)
+{
+    KernelRequest *request = &report->request;
+    const unsigned *first = coarsen->factor;
+    report->is_auto = coarsen->is_auto;
+    request->coarsen_named = coarsen->kernel != NULL;
+    memset(request->merged, 0, sizeof request->merged);
+    if (has_factor(coarsen->factor)) {
+        memcpy(request->merged, coarsen->merged, sizeof coarsen->merged);
+    } else if (has_factor(coarsen->merged)) {
+        request->level = LEVEL_BLOCK;
+        first = coarsen->merged;
+    }
+    memcpy(request->factor, first, sizeof request->factor);
+    request->coarsen = has_factor(first);
+}
+
+/* Coarsening is refused before it is tried. */
+static void refuse_request(KernelReport *report, Refusal refusal)
+{
+    report->is_auto = report->request.coarsen = false;
+    report->request.refused = refusal;
+}
+
+static bool follows_source(const Options *options)
+{
+    for (size_t i = 0; i < options->coarsen.count; i++)
+        if (options->coarsen.data[i].is_source)
+            return true;
+    return false;
+}
+
+/* A directive says more about its kernel than an option for all kernels, and less than one that names it. */
+static void follow_directive(const Run *run, KernelReport *report)
+{
+    const Directive directive = directive_find(run->arena, report->result.kernel);
+    KernelRequest *request = &report->request;
+    if (!directive.span.end)
+        return;
+    if (directive.error) {
+        const char *reason = arena_printf(run->arena, "its directive is wrong: %s", directive.error);
+        refuse_request(report, (Refusal){.reason = reason, .span = directive.span, .has_span = true});
+    } else {
+        request->level = LEVEL_THREAD;
+        set_factors(report, &directive.coarsen);
+        if (directive.stride_given)
+            request->stride = directive.stride;
+    }
+    request->coarsen_named = true;
+}
+
+/* The loops that options and directives name. */
+static void set_jams(const Run *run, KernelReport *report)
+{
+    const Options *options = run->options;
+    VEC(UnrollJam) jams = {0};
+    for (size_t i = 0; i < options->jams.count; i++) {
+        const JamOption *option = &options->jams.data[i];
+        if (option->is_source)
+            report->loop_directive_count =
+                directive_loops(run->arena, report->result.kernel, &report->loop_directives);
+        else if (option->loop && kernel_has_label(report->result.kernel, option->loop))
+            VEC_PUSH(run->arena, jams, ((UnrollJam){option->loop, option->factor}));
+    }
+    for (unsigned i = 0; i < report->loop_directive_count; i++) {
+        const LoopDirective *directive = &report->loop_directives[i];
+        bool is_named = directive->error != NULL; /* by an option, which prevails */
+        for (size_t k = 0; k < jams.count && !is_named; k++)
+            is_named = strcmp(jams.data[k].loop, directive->jam.loop) == 0;
+        if (!is_named)
+            VEC_PUSH(run->arena, jams, directive->jam);
+    }
+    report->request.jams = jams.data;
+    report->request.jam_count = report->jams_named = (unsigned)jams.count;
+}
+
+static void set_request(const Run *run, KernelReport *report)
+{
+    const char *name = report->result.kernel->name;
+    KernelRequest *request = &report->request;
+    const CoarsenOption *coarsen = options_coarsen_for(run->options, name);
+    const RegistersOption *registers = options_registers_for(run->options, name);
+    const BlockOption *block = options_block_for(run->options, name);
+    const SharedOption *shared = options_shared_for(run->options, name);
+    *request = (KernelRequest){.level = run->options->coarsen_level,
+                               .factor = {1, 1, 1},
+                               .shrinks_grid = run->options->shrinks_grid,
+                               .stride = run->options->stride,
+                               .guards = run->options->guards,
+                               .growth = run->options->growth};
+    const Launch *launch = choice_launch(&run->choice, name);
+    request->dynamic_shared = launch ? launch->dynamic_shared : shared ? shared->bytes : 0;
+    if (launch)
+        memcpy(request->launch_block, launch->block, sizeof request->launch_block);
+    if (block)
+        memcpy(request->block, block->threads, sizeof request->block);
+    if (coarsen)
+        set_factors(report, coarsen);
+    if (follows_source(run->options) && !(coarsen && coarsen->kernel))
+        follow_directive(run, report);
+    report->is_jam_auto = options_jam_auto(run->options);
+    set_jams(run, report);
+    if (registers) {
+        request->registers = true;
+        request->registers_named = registers->kernel != NULL;
+        request->registers_goal = registers->goal;
+        request->registers_price = registers->price;
+        request->registers_spill = run->options->spill;
+        request->registers_knobs = run->knobs;
+        request->target_registers = registers->target;
+    }
+}
+
+/* -block gives what the module leaves open; where it contradicts the module, the module prevails. */
+static void check_block(Run *run, const KernelReport *report)
+{
+    const Function *kernel = report->result.kernel;
+    const unsigned *block = report->request.block;
+    const Tuning *tuning = &kernel->tuning;
+    const BlockOption *option = options_block_for(run->options, kernel->name);
+    if (!option)
+        return;
+    uint64_t threads = (uint64_t)block[0] * block[1] * block[2], most = 1;
+    for (unsigned i = 0; i < tuning->maxntid_count; i++)
+        most *= tuning->maxntid[i];
+    for (unsigned i = 0; i < tuning->reqntid_count; i++)
+        if (tuning->reqntid[i] != block[i]) {
+            diag_warning(&run->diag, kernel->span,
+                         "-block gives '%s' %u thread%s along %c, but its .reqntid says %u, which prevails",
+                         kernel->name, block[i], plural(block[i]), "xyz"[i], tuning -> reqntid[i]);
+            return;
+        }
+    if (tuning->maxntid_count && threads > most)
+        diag_warning(&run->diag, kernel->span, "-block gives '%s' %llu thread%s, but its .maxntid allows %llu at most",
+                     kernel->name, (unsigned long long)threads, plural(threads), (unsigned long long)most);
+}
+
+static void warn_refusals(Run *run, const KernelReport *report)
+{
+    const KernelResult *result = &report->result;
+    const char *name = result->kernel->name;
+    if (result->coarsening == OUTCOME_REFUSED) {
+        Span span = result->refusal.has_span ? result->refusal.span : result->kernel->span;
+        diag_warning(&run->diag, span, "kernel '%s' is not coarsened: %s", name, result->refusal.reason);
+    }
+    for (unsigned i = 0; i < report->loop_directive_count; i++) {
+        const LoopDirective *directive = &report->loop_directives[i];
+        if (directive->error)
+            diag_warning(&run->diag, directive->span, "the loop's directive is wrong: %s", directive->error);
+    }
+    for (unsigned i = 0; i < result->jam_count; i++) {
+        const UnrollJamResult *jam = &result->jams[i];
+        if (jam->done)
+            continue;
+        diag_warning(&run->diag, jam->refusal.has_span ? jam->refusal.span : result->kernel->span,
+                     "the loop at %s is not unrolled and jammed: %s", jam->jam.loop, jam->refusal.reason);
+    }
+    if (result->registers == OUTCOME_REFUSED) {
+        diag_warning(&run->diag, result->kernel->span, "the registers of kernel '%s' are not reduced: %s", name,
+                     result->registers_refusal);
+    } else if (report->request.registers && report->request.registers_goal == GOAL_COUNT &&
+               result->registers != OUTCOME_NOT_ASKED && !result->reduction.reached) {
+        diag_warning(&run->diag, result->kernel->span, "kernel '%s' does not reach %u register%s%s%s", name,
+                     report->request.target_registers, plural(report->request.target_registers),
+                     result->reduction.explanation ? ": " : "",
+                     result->reduction.explanation ? result->reduction.explanation : "");
+    }
+}
+
+/* Whether coarsening is requested for a kernel that already has a launch contract. */
+static bool is_coarsened_already(Run *run, const KernelReport *report)
+{
+    Name symbol = contract_symbol_name(run->module, report->result.kernel->name);
+    return (report->request.coarsen || report->is_auto) && module_find_variable(run->module, symbol);
+}
+
+static bool is_searched(const Run *run, const KernelReport *kernel)
+{
+    return run->assembler && (kernel->is_auto || kernel->is_jam_auto || kernel->request.registers);
+}
+
+static bool is_interrupted(const Run *run)
+{
+    return run->options->interrupt && run->options->interrupt->seen;
+}
+
+/* From here on an interrupt ends searches, not the process: what they have found is written. */
+static void search_begin(Run *run, const KernelReport *kernel)
+{
+    Interrupt *interrupt = run->options->interrupt;
+    run->skips = is_interrupted(run);
+    if (!is_searched(run, kernel))
+        return;
+    assembler_judge_limit(&run->judge, HUGE_VAL);
+    run->judge.interrupted = interrupt ? &interrupt->seen : NULL;
+    if (interrupt)
+        interrupt->armed = 1;
+}
+
+static void search_end(Run *run, const KernelReport *kernel)
+{
+    const char *name = kernel->result.kernel->name;
+    const bool chooses = kernel->is_auto || kernel->is_jam_auto;
+    assembler_judge_settle(&run->judge);
+    if (!is_searched(run, kernel))
+        return;
+    if (is_interrupted(run))
+        run->skipped += run->skips;
+    if (is_interrupted(run) && !run->skips)
+        diag_note(&run->diag, kernel->result.kernel->span, "the search for %s kernel '%s' was interrupted; the best "
+                  "form until then is used", chooses ? "a form of" : "fewer registers in", name);
+    else if (run->judge.ended && !is_interrupted(run) && kernel->request.registers)
+        diag_note(&run->diag, kernel->result.kernel->span, "the search for fewer registers in kernel '%s' reached its "
+                  "time limit (-search); the best form until then is used", name);
+}
+
+static unsigned count_kernels(const Run *run)
+{
+    unsigned kernels = 0;
+    for (size_t i = 0; i < run->module->items.count; i++)
+        kernels += is_kernel(&run->module->items.data[i]);
+    return kernels;
+}
+
+static size_t count_selected(const Run *run)
+{
+    size_t kernels = 0;
+    for (size_t i = 0; i < run->module->items.count; i++)
+        kernels += is_kernel(&run->module->items.data[i]) &&
+                   options_selects(run->options, run->module->items.data[i].function->name);
+    return kernels;
+}
+
+/* The options of the assembler that may be tried: none that the user has set, and none that would apply to other
+ * kernels, too. */
+static unsigned find_knobs(Run *run)
+{
+    unsigned open = knobs_open(run->options->ptxas_options.data);
+    const char *obstacle = NULL;
+    if (!run->options->knobs || !run->assembler)
+        return 0;
+    if (count_kernels(run) > 1)
+        obstacle = "the module has several kernels, and such options apply to all of them";
+    else if (!open)
+        obstacle = "-Xptxas sets them";
+    if (obstacle)
+        diag_report_plain(&run->diag, SEVERITY_WARNING, "-knobs tries no option of the assembler: %s", obstacle);
+    return obstacle ? 0 : open;
+}
+
+/* Puts what is best into the request, which is all that remains of what is tried. */
+static void complete_request(Run *run, KernelReport *kernel)
+{
+    Function *function = kernel->result.kernel;
+    KernelRequest *request = &kernel->request;
+    if (is_coarsened_already(run, kernel))
+        refuse_request(kernel, (Refusal){.reason = "it is already coarsened; coarsening twice is not supported"});
+    if (kernel->is_auto) {
+        progress_phase(&run->progress, "comparing forms", HUGE_VAL);
+        kernel->choice = choose_factor(run->arena, function, request, &run->pipeline, &run->choice);
+        *request = kernel->choice.request;
+    }
+    if (kernel->is_jam_auto) {
+        progress_phase(&run->progress, "comparing loops", HUGE_VAL);
+        kernel->loops_choice = choose_jams(run->arena, function, request, &run->pipeline, &run->choice);
+        request->jams = kernel->loops_choice.jams;
+        request->jam_count = kernel->loops_choice.jam_count;
+    }
+}
+
+static void run_kernel(Run *run, KernelReport *kernel)
+{
+    KernelResult *result = &kernel->result;
+    set_request(run, kernel);
+    check_block(run, kernel);
+    search_begin(run, kernel);
+    complete_request(run, kernel);
+    kernel->has_basis = find_basis(run, kernel, &kernel->basis);
+    run->judge.basis = kernel->has_basis ? &kernel->basis : NULL;
+    assembler_judge_forget(&run->judge);
+    if (kernel->request.registers && count_kernels(run) == 1)
+        answer_input(run, result->kernel);
+    kernel->tuning = result->kernel->tuning;
+    if (run->options->report)
+        kernel->estimate_before = kernel_estimate(run->arena, result->kernel, NULL, run->sm);
+    /* The figures that are reported are those of the whole files. */
+    PipelineOptions pipeline = run->pipeline;
+    pipeline.no_figures = true;
+    if (run->assembler)
+        assembler_judge_limit(&run->judge, options_search_seconds(run->options));
+    progress_phase(&run->progress, kernel->request.registers ? "fewer registers" : "assembling",
+                   kernel->request.registers ? options_search_seconds(run->options) : HUGE_VAL);
+    pipeline_run(run->arena, result->kernel, &kernel->request, &pipeline, result);
+    search_end(run, kernel);
+    progress_phase(&run->progress, "predicting times", HUGE_VAL);
+    predict_costs(run, kernel);
+    kernel->estimate_after = kernel->estimate_before;
+    if (run->options->report && result->body)
+        kernel->estimate_after = kernel_estimate(run->arena, result->kernel, result->body, run->sm);
+    run->changed |= kernel_install(result);
+    if (result->coarsening == OUTCOME_DONE)
+        kernel->condition_count = contract_conditions(run->arena, &result->contract, kernel->conditions);
+    warn_refusals(run, kernel);
+}
+
+void run_kernels(Run *run)
+{
+    Report *report = &run->report;
+    const size_t kernels = count_kernels(run);
+    report->kernels = ARENA_ARRAY(run->arena, KernelReport, kernels + 1);
+    if (!kernels && (run->options->coarsen.count || run->options->registers.count))
+        diag_report_plain(&run->diag, SEVERITY_WARNING, "the module has no kernel, so there is nothing to change");
+    run->pipeline = (PipelineOptions){
+        .sm = run->sm,
+        .judge = run->assembler ? &run->judge.judge : NULL,
+        .level = run->options->level,
+        .passes = run->options->passes,
+    };
+    run->pipeline.passes.dump_out = run->messages;
+    run->knobs = find_knobs(run);
+    /* Launch contracts add items to the module. */
+    const size_t item_count = run->module->items.count, selected = count_selected(run);
+    for (size_t i = 0; i < item_count; i++) {
+        const Item *item = &run->module->items.data[i];
+        if (!is_kernel(item) || !options_selects(run->options, item->function->name))
+            continue;
+        KernelReport *kernel = &report->kernels[report->kernel_count++];
+        kernel->result.kernel = item->function;
+        progress_kernel(&run->progress, item->function->name, report->kernel_count, selected);
+        run_kernel(run, kernel);
+    }
+    progress_kernel(&run->progress, NULL, 0, 0);
+    progress_phase(&run->progress, "assembling the output", HUGE_VAL);
+    if (run->options->interrupt)
+        run->options->interrupt->armed = 0;
+    if (run->skipped)
+        diag_report_plain(&run->diag, SEVERITY_NOTE, "after the interrupt, nothing was searched for %u more kernel%s",
+                          run->skipped, run->skipped == 1 ? "" : "s");
+}

@@ -1,0 +1,85 @@
+/* What the steps of one run share. */
+#ifndef PTXOPT_ENGINE_RUN_STEPS_H
+#define PTXOPT_ENGINE_RUN_STEPS_H
+
+#include "engine/choose.h"
+#include "engine/judge.h"
+#include "engine/progress.h"
+#include "engine/report/report.h"
+#include "engine/run.h"
+#include "options/options.h"
+
+typedef struct Run {
+    const Options *options;
+    Source *source;
+    FILE *messages;
+    Arena *arena;
+    Diag diag;
+    Module *module;
+    const char *arch;
+    const SmLimits *sm; /* NULL: the architecture is unknown */
+    Assembler *assembler;   /* NULL: none */
+    AssemblerJudge judge;
+    Progress progress; /* of the assembler, on a terminal */
+    PipelineOptions pipeline;
+    ChoiceContext choice;
+    Assembly assembly; /* of the output */
+    Assembly of_input; /* all zero: not made yet */
+    Report report;
+    unsigned knobs;     /* options of the assembler that searches may try: opt/registers/moves/knobs.h */
+    bool skips;         /* an interrupt has ended searches already, before this kernel's */
+    unsigned skipped;   /* kernels of which that is so */
+    bool changed;       /* some kernel differs from the input */
+    bool lacks_assembler; /* and fewer registers were asked for: exit status 3 */
+} Run;
+
+static inline bool is_kernel(const Item *item)
+{
+    return item->kind == ITEM_FUNCTION && item->function->is_entry && item->function->has_body;
+}
+
+/* run_input.c: each prints what is wrong and returns false if the run must end. */
+bool read_module(Run *run);
+bool names_exist(Run *run);
+/* Whether the label is in the kernel, as it was written. */
+bool kernel_has_label(const Function *kernel, const char *label);
+bool choose_arch(Run *run);
+bool open_assembler(Run *run);
+bool read_launches(Run *run); /* and the machine file */
+bool read_device(const Run *run, const char *machine_file, Device *device); /* the file may be NULL */
+
+/* run_costs.c */
+/* What costs of a kernel are computed for: its launch, or its block size; false if neither is known. */
+bool find_basis(const Run *run, const KernelReport *kernel, CostBasis *basis);
+/* Predicts the kernel's time before and after, and warns of losses. */
+void predict_costs(Run *run, KernelReport *kernel);
+
+/* run_kernels.c */
+void run_kernels(Run *run);
+
+/* run_restore.c: puts back the kernels on which the assembler breaks down, with a warning. False if there are none. */
+bool restore_broken_kernels(Run *run);
+
+/* run_check.c */
+/* Whether something that was requested by a name, of a kernel or of a loop, was refused: exit status 3. */
+bool is_refused_by_name(const Run *run);
+/* Calls bug() if results, module and products disagree about what was done to a kernel. */
+void check_products(const Run *run, const Products *products);
+
+/* run_output.c */
+/* Where the input is assembled for the report or to be written, that is done here, and the judge learns what it says of
+ * the only kernel in it. */
+void answer_input(Run *run, const Function *kernel);
+void print_module(const Run *run, Products *products);
+ExitStatus assemble_output(Run *run, Products *products);
+ExitStatus verify_output(Run *run, const Products *products);
+/* Figures and occupancy of all kernels, before and after. */
+void complete_figures(Run *run, const Products *products);
+void make_report(Run *run, Products *products);
+void print_summary(const Run *run);
+void note_launches(Run *run);
+/* The options of the assembler that the output is for, as in opt/registers/moves/knobs.h. */
+unsigned output_knobs(const Run *run);
+void note_knobs(Run *run);
+
+#endif

@@ -1,0 +1,40 @@
+/* -verify: input and output run in the emulator, and all memory is compared. */
+#ifndef PTXOPT_ENGINE_VERIFY_H
+#define PTXOPT_ENGINE_VERIFY_H
+
+#include "emulator/emulator.h"
+
+typedef enum VerifyOutcome {
+    VERIFY_EQUAL,
+    VERIFY_DIFFERENT, /* the output computes a different result, or has a fault that the input does not have */
+    VERIFY_NOT_DONE,  /* the emulator cannot run it, or the launch does not fit */
+} VerifyOutcome;
+
+/* One launch file. */
+typedef struct Verification {
+    const char *path;
+    const char *kernel; /* NULL: the file could not be read */
+    VerifyOutcome outcome;
+    const char *message; /* what is wrong, in one line; NULL if equal */
+    unsigned grid[2][3], block[2][3]; /* of the input and of the output; all 0: not run */
+    bool has_difference;
+    EmulatorDifference difference;
+    EmulatorWriter writers[2];    /* of that element, in the input and in the output */
+    const char *written_lines[2]; /* the text of their lines; NULL: never written */
+    const char *written_sources[2]; /* loc_place() of these; NULL: unknown */
+    const EmulatorFault *fault;   /* of the run that failed; NULL: none */
+    bool fault_in_output;
+    const char *fault_line; /* the text of its line, if it is in the output; else NULL */
+    const char *weakened;   /* faults of the input itself, which the output was not checked for; or NULL */
+    EmulatorCounters counters[2];
+} Verification;
+
+/* Runs 'input' as the launch file says and 'output' by its launch contract and compares all buffers and variables. Both
+ * are checked for races, reads of unwritten memory, undefined registers and divisions by zero, except for faults that
+ * the input itself has.  Results live in 'arena'; both modules must outlive them. */
+void verify_launch(Arena *arena, const Module *input, const Module *output, const char *path, Verification *result);
+
+/* Prints it as a diagnostic of some lines; nothing if equal. */
+void verification_print(const Verification *verification, const Module *input, FILE *out);
+
+#endif

@@ -1,0 +1,433 @@
+/* Thread coarsening: the order of its steps.
+ *
+ * After Magni, Dubach and O'Boyle (SC'13, section 4: divergence analysis, replication of divergent instructions and
+ * regions, stride) and Unkule, Shaltz and Qasem (CC'12: legality, several dimensions).
+ *
+ * Requires SSA form. Preserves SSA form, barriers, uniform branches and loops. The kernel needs a different launch
+ * afterwards: the contract says which.
+ *
+ * First all exits are led to one block (exits.c), and parts whose barriers are not always reached are divided
+ * (reach.c). Then dimensions are coarsened one after the other: a kernel
+ * that is coarse along x is a kernel like any other. For each dimension:
+ *   1. instructions that coarsening cannot handle are refused (legality.c, rules.c);
+ *   2. the index is read in one place (index.c);
+ *   3. variance says which values differ between replicas (analysis/variance.h), given what CUDA guarantees
+ *      (observations.c, barriers.c);
+ *   4. blocks under variant control are closed to regions with one entry and one exit (regions.c); where that
+ *      is because replicas may leave before a barrier, the body is rewritten (leave.c, alive.c);
+ *   5. what cannot be shown to be sound is refused (legality.c, warps.c, waiting.c,
+ *      progress.c);
+ *   6. short regions are predicated (predicate.c), others get fast paths beside them, for where the replicas
+ *      agree on the condition (fast.c, joint.c);
+ *   7. of merged blocks, shared arrays are found that one copy of is enough for (common.c);
+ *   8. variant instructions are cloned in place, and regions as a whole (mapping.c, clone.c,
+ *      combine.c), but slow paths become loops over the replicas (slow.c). */
+#include "opt/coarsen/coarsen.h"
+
+#include "opt/coarsen/internal.h"
+
+#include <string.h>
+
+/* Of a block, on every architecture (CUDA Programming Guide, "Compute Capabilities"). */
+static const unsigned most_along[3] = {1024, 1024, 64};
+
+/* What differs between replicas, and where: the analyses of the body as it is now, and its regions. */
+static bool analyze(Coarsening *c)
+{
+    analyses_free(c->analyses);
+    c->analyses = analyses_new(c->body);
+    c->dominance = analyses_dominance(c->analyses);
+    c->postdominance = analyses_postdominance(c->analyses);
+    c->loops = analyses_loops(c->analyses);
+    coarsening_find_observations(c);
+    coarsening_find_uniform_branches(c);
+    c->passed_branches = bitset_new(c->scratch, c->body->blocks.count);
+    bitset_copy(&c->passed_branches, &c->block_branches);
+    for (size_t i = 0; i < c->leaves.count; i++) {
+        bitset_add(&c->uniform_branches, c->leaves.data[i].branch->id);
+        bitset_add(&c->passed_branches, c->leaves.data[i].branch->id);
+    }
+    c->agreed = coarsening_agreed(c);
+    c->agreed_count = c->body->regs.count;
+    VarianceOptions options = {.lane_uniform = c->needs_whole_warps,
+                               .merge_loads = true,
+                               .blocks = c->level == LEVEL_BLOCK,
+                               .unmerged = &c->observations,
+                               .common = &c->common,
+                               .differing = &c->parted,
+                               .uniform_branches = &c->uniform_branches,
+                               .agreed = &c->agreed};
+    c->variance = analyses_variance(c->analyses, c->dimension, &options);
+    return coarsening_condition(c, LEGAL_FLOW, coarsening_find_regions(c));
+}
+
+/* Regions within fast paths may have fast paths, so many deep. */
+enum { DEEPEST_PATHS = 6 };
+
+/* Gives regions their forms. */
+static bool form_regions(Coarsening *c, unsigned growth)
+{
+    if (c->guards == GUARDS_SEQUENTIAL)
+        return true;
+    c->growth = body_inst_count(c->body) * c->factor * ((growth ? growth : GROWTH_DEFAULT) - 1);
+    bool closed = true, predicates = c->guards != GUARDS_FAST;
+    for (unsigned depth = 0; closed && depth < DEEPEST_PATHS; depth++) {
+        if (predicates && coarsening_predicate(c))
+            closed = analyze(c);
+        if (!closed || !coarsening_form_fast_paths(c))
+            break;
+        closed = analyze(c);
+    }
+    if (closed && predicates && coarsening_predicate(c))
+        closed = analyze(c);
+    if (closed)
+        return true;
+    /* A region within a fast path, an endless loop perhaps, has no end of its own.  Then no agreement counts, and the
+     * condition of the fast path is that of a region again. */
+    c->agreements.count = c->kept_agreements;
+    return analyze(c);
+}
+
+/* Finds the shared arrays that one copy of is enough for. */
+static bool share_memory(Coarsening *c)
+{
+    if (c->level == LEVEL_THREAD)
+        return true;
+    coarsening_propose_common(c);
+    bool is_tried = c->common_arrays.count > 0;
+    while (c->common_arrays.count) {
+        if (!analyze(c))
+            c->common_arrays.count = 0;
+        else if (coarsening_keep_common(c))
+            return true;
+    }
+    c->common = (PointerMap){.arena = c->scratch};
+    return !is_tried || analyze(c);
+}
+
+/* Rewrites the body where it has branches at which replicas may leave before such an instruction. */
+static bool let_leave_before(Coarsening *c, bool (*is)(const Inst *))
+{
+    coarsening_find_leaves(c, is);
+    if (!c->leaves.count)
+        return true;
+    coarsening_find_parted(c);
+    if (analyze(c) && coarsening_may_leave(c)) {
+        coarsening_let_leave(c);
+        c->kept_agreements = c->agreements.count;
+    }
+    c->leaves.count = 0;
+    c->parted = (PointerMap){.arena = c->scratch};
+    return analyze(c);
+}
+
+/* Rewrites the body where it has branches at which replicas may leave before a barrier, or before a warp-level
+ * instruction whose mask cannot be mended otherwise. */
+static bool analyze_leaves(Coarsening *c)
+{
+    bool fits = analyze(c);
+    if (c->replicas == 1)
+        coarsening_find_evidence(c);
+    coarsening_find_leaves(c, coarsening_is_collective);
+    if (c->leaves.count)
+        return let_leave_before(c, coarsening_is_collective);
+    if (!fits || coarsening_check_exits(c)) {
+        c->exclusions.count = 0;
+        return fits;
+    }
+    c->exclusions.count = 0;
+    return let_leave_before(c, coarsening_names_members);
+}
+
+static const char *const level_names[] = {[LEVEL_THREAD] = "thread", [LEVEL_BLOCK] = "block"};
+
+const char *coarsen_level_name(CoarsenLevel level)
+{
+    return level_names[level];
+}
+
+bool coarsen_level_read(const char *name, CoarsenLevel *level)
+{
+    for (size_t i = 0; i < COUNT_OF(level_names); i++)
+        if (strcmp(name, level_names[i]) == 0) {
+            *level = (CoarsenLevel)i;
+            return true;
+        }
+    return false;
+}
+
+/* Whether the original block has one row (or plane) only along the dimension and those below it. */
+static bool is_flat(const LaunchContract *contract, unsigned dimension)
+{
+    for (unsigned d = dimension + 1; d < 3; d++)
+        if (contract->block[d] > 1)
+            return false;
+    return true;
+}
+
+/* Whole warps as LaunchContract defines them. False if the known block size splits them. */
+static bool check_warps(const LaunchContract *contract, Coarsening *c)
+{
+    unsigned threads = 1;
+    for (unsigned d = 0; d < 3; d++) {
+        if (!contract->block[d])
+            return true;
+        /* Where the factor does not divide it, the warps of the original must not reach over the end either. */
+        bool aligned = threads * contract->block[d] % 32 == 0 || is_flat(contract, d);
+        threads *= (unsigned)divide_up(contract->block[d], contract->factor[d]);
+        if (contract->factor[d] > 1 && (threads % 32 || !aligned))
+            return coarsening_refuse(c, NULL,
+                                     "the kernel has instructions that whole warps execute, and a factor of %u along "
+                                     "%c would split its warps",
+                                     contract->factor[d], "xyz"[d]);
+    }
+    return true;
+}
+
+/* Or an instruction for each replica is made of it; regions are cloned as a whole. */
+static bool is_cloned(const Coarsening *c, const Inst *inst)
+{
+    return bitset_has(&c->in_region, inst->block->id) || coarsening_clones(c, inst) || coarsening_is_agreement(c, inst);
+}
+
+/* How many instructions cloning makes of the body, at most: slow paths may become loops instead. */
+static uint64_t cloned_size(const Coarsening *c)
+{
+    uint64_t size = 0;
+    for (size_t b = 0; b < c->body->blocks.count; b++)
+        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
+            size += is_cloned(c, inst) ? c->factor : 1;
+    return size;
+}
+
+/* Assemblers take minutes for what is much longer, so that a factor far beyond what pays would only seem to hang. */
+static bool check_size(Coarsening *c)
+{
+    const uint64_t most = (uint64_t)c->original_size * COARSEN_GROWTH, size = cloned_size(c);
+    if (size <= COARSEN_SIZE || size <= most)
+        return true;
+    return coarsening_refuse(c, NULL, "it would have %llu instructions instead of %llu: coarsening makes at most %d, "
+                             "or %d times as many as there were", (unsigned long long)size,
+                             (unsigned long long)c->original_size, COARSEN_SIZE, COARSEN_GROWTH);
+}
+
+/* One step: so many threads of a block, or blocks, along one dimension, into one. */
+typedef struct Step {
+    CoarsenLevel level;
+    unsigned dimension, factor;
+    unsigned replicas, blocks; /* of each thread before this step, and the blocks among them */
+} Step;
+
+static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRequest *request,
+                              LaunchContract *contract)
+{
+    const BlockSize block = block_size_exact(&request->block);
+    Arena *scratch = arena_new();
+    Coarsening c = {.body = all->body,
+                    .scratch = scratch,
+                    .level = step->level,
+                    .dimension = step->dimension,
+                    .factor = step->factor,
+                    .size = step->level == LEVEL_THREAD ? block.threads[step->dimension] : 0,
+                    .stride = request->stride,
+                    .index = REG_NONE,
+                    .distance = REG_NONE,
+                    .replicas = step->replicas,
+                    .shrinks_grid = request->shrinks_grid,
+                    .original_size = all->original_size,
+                    .all_blocks = contract->merged[0] * contract->merged[1] * contract->merged[2],
+                    .blocks = step->blocks,
+                    .guards = request->guards,
+                    .refusal = all->refusal,
+                    .legality = all->legality,
+                    .shared = all->shared,
+                    .sharers = all->sharers,
+                    .parted = {.arena = scratch},
+                    .common = {.arena = scratch}};
+    if (step->level == LEVEL_BLOCK && request->stride.kind == STRIDE_NUMBER)
+        c.stride = (Stride){.kind = STRIDE_BLOCK};
+    if (c.replicas == 1)
+        coarsening_count_instructions(&c);
+    bool done = coarsening_condition(&c, LEGAL_INSTRUCTIONS, coarsening_check_instructions(&c)) &&
+                (!c.needs_whole_warps || coarsening_condition(&c, LEGAL_LAUNCH, check_warps(contract, &c)));
+    if (done) {
+        coarsening_gather_index(&c);
+        coarsening_gather_dynamic(&c);
+        done = analyze_leaves(&c) && coarsening_check_regions(&c);
+    }
+    if (done && coarsening_exclude_exits(&c))
+        done = analyze(&c);
+    done = done && form_regions(&c, request->growth) && share_memory(&c) &&
+           coarsening_condition(&c, LEGAL_MEMORY, coarsening_check_shared(&c)) && check_size(&c);
+    if (done) {
+        coarsening_note_shared(&c);
+        coarsening_clone(&c);
+        coarsening_combine(&c);
+        contract->whole_warps |= c.needs_whole_warps;
+        if (c.splits_dynamic)
+            contract->dynamic_factor = c.all_blocks;
+    }
+    analyses_free(c.analyses);
+    arena_free(scratch);
+    return done;
+}
+
+/* Threads first: blocks that are merged afterwards have fewer of them, but are blocks like any other. */
+static bool coarsen_dimensions(Coarsening *c, const CoarsenRequest *request, LaunchContract *contract)
+{
+    unsigned replicas = 1, blocks = 1;
+    for (unsigned i = 0; i < 6; i++) {
+        Step step = {.level = i < 3 ? LEVEL_THREAD : LEVEL_BLOCK,
+                     .dimension = i % 3,
+                     .replicas = replicas,
+                     .blocks = blocks};
+        step.factor = i < 3 ? contract->factor[i] : contract->merged[i - 3];
+        if (step.factor > 1 && !coarsen_dimension(c, &step, request, contract))
+            return false;
+        replicas *= step.factor;
+        blocks *= i < 3 ? 1 : step.factor;
+    }
+    /* Last, so that they come first: what a dimension adds does not depend on them.  x comes last of all, because the
+     * turns of the others move on with its groups. */
+    for (unsigned d = 3; d-- > 0;)
+        if (contract->merged[d] > 1 && !request->shrinks_grid)
+            coarsening_stop_surplus(c->body, d, contract->merged[d]);
+    return true;
+}
+
+/* Sets the contract's block size if it is exact. False if the factor or the stride does not fit. */
+static bool set_block(const CoarsenRequest *request, LaunchContract *contract, Coarsening *c)
+{
+    const BlockSize block = block_size_exact(&request->block);
+    for (unsigned d = 0; d < 3; d++) {
+        contract->block[d] = request->level == LEVEL_BLOCK ? 0 : block.threads[d];
+        unsigned factor = contract->factor[d], size = contract->block[d], kept = (unsigned)divide_up(size, factor);
+        if (factor > 1 && size && size < factor)
+            return coarsening_refuse(c, NULL, "the factor %u is more than the block's %u thread%s along %c", factor,
+                                     size, plural(size), "xyz"[d]);
+        if (factor > 1 && kept % contract->stride_unit)
+            return coarsening_refuse(c, NULL,
+                                     "the stride %u does not divide the %u thread%s that the block keeps along %c",
+                                     contract->stride_unit, kept, plural(kept), "xyz"[d]);
+    }
+    return true;
+}
+
+static void shrink_tuning(Tuning *tuning, const LaunchContract *contract)
+{
+    const unsigned *factor = contract->factor;
+    unsigned product = factor[0] * factor[1] * factor[2];
+    bool divides = true;
+    for (unsigned d = 0; d < 3; d++) {
+        if (d < tuning->reqntid_count)
+            tuning->reqntid[d] = (unsigned)divide_up(tuning->reqntid[d], factor[d]);
+        divides &= contract->block[d] % factor[d] == 0;
+    }
+    if (!divides && !tuning->reqntid_count) { /* tells later passes which replicas are never beyond the end */
+        BlockSize kept = {.origin = BLOCK_GIVEN};
+        for (unsigned d = 0; d < 3; d++)
+            kept.threads[d] = (unsigned)divide_up(contract->block[d], factor[d]);
+        block_size_declare(&kept, tuning);
+        return;
+    }
+    /* .maxntid limits the number of threads in a block, whatever its shape. */
+    if (tuning->maxntid_count) {
+        bool each = true;
+        for (unsigned d = 0; d < 3; d++)
+            each &= factor[d] == 1 || (d < tuning->maxntid_count && tuning->maxntid[d] % factor[d] == 0);
+        if (each)
+            for (unsigned d = 0; d < tuning->maxntid_count; d++)
+                tuning->maxntid[d] /= factor[d];
+        else {
+            unsigned threads = 1;
+            for (unsigned d = 0; d < tuning->maxntid_count; d++)
+                threads *= tuning->maxntid[d];
+            tuning->maxntid[0] = (unsigned)divide_up(threads, product);
+            tuning->maxntid_count = 1;
+        }
+    }
+}
+
+/* Whether any block meets the conditions of the contract. */
+static bool check_some_block_fits(const LaunchContract *contract, Coarsening *c)
+{
+    const Tuning *tuning = &c->body->tuning;
+    uint64_t most = 1, least = contract->whole_warps && contract->stride_unit % 32 ? 32 : 1;
+    for (unsigned d = 0; d < 3; d++) {
+        unsigned unit = contract->factor[d] > 1 ? contract->factor[d] * contract->stride_unit : 1;
+        most *= d < tuning->maxntid_count ? tuning->maxntid[d] : 1;
+        least *= unit;
+        if (unit > most_along[d])
+            return coarsening_refuse(c, NULL, "it would need blocks of at least %u thread%s along %c, and none has "
+                                     "more than %u", unit, plural(unit), "xyz"[d], most_along[d]);
+    }
+    bool bounded = tuning->maxntid_count && most < BLOCK_MOST_THREADS;
+    if (least <= (bounded ? most : BLOCK_MOST_THREADS))
+        return true;
+    return coarsening_refuse(c, NULL, "%sat this factor it needs blocks of at least %llu thread%s, but %s %llu",
+                             contract->whole_warps ? "the kernel has instructions that whole warps execute; " : "",
+                             (unsigned long long)least, plural(least),
+                             bounded ? ".maxntid allows only" : "no block has more than",
+                             bounded ? (unsigned long long)most : (unsigned long long)BLOCK_MOST_THREADS);
+}
+
+/* The contract's factors of threads and of blocks. */
+static void set_factors(const CoarsenRequest *request, LaunchContract *contract)
+{
+    for (unsigned d = 0; d < 3; d++) {
+        bool merges_blocks = request->level == LEVEL_BLOCK;
+        unsigned more = request->merged[d] ? request->merged[d] : 1;
+        contract->factor[d] = merges_blocks ? 1 : request->factor[d];
+        contract->merged[d] = merges_blocks ? request->factor[d] : more;
+        contract->grid_factor[d] = request->shrinks_grid ? contract->merged[d] : 1;
+    }
+}
+
+/* Whether a block can be launched as the contract says, now that all is known about it. */
+static bool check_launch(const LaunchContract *contract, Coarsening *c)
+{
+    return (!contract->whole_warps || check_warps(contract, c)) && check_some_block_fits(contract, c);
+}
+
+bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *contract, Refusal *refusal,
+                  Legality *legality)
+{
+    require(body->ssa);
+    *contract = (LaunchContract){.kernel = body->function->name,
+                                 .level = request->level,
+                                 .stride = request->stride,
+                                 .stride_unit = 1,
+                                 .dynamic_factor = 1};
+    *refusal = (Refusal){0};
+    Legality unwanted;
+    legality = legality ? legality : &unwanted;
+    *legality = (Legality){0};
+    PointerMap sharers = {.arena = request->arena};
+    Coarsening c = {.body = body, .refusal = refusal, .legality = legality, .shared = request->shared,
+                    .sharers = &sharers, .original_size = body_inst_count(body)};
+    if (!body->function->is_entry)
+        return coarsening_refuse(&c, NULL, "it is not a kernel");
+    if (body->function->name[0] == '%')
+        return coarsening_refuse(&c, NULL,
+                                 "its name begins with '%%', so its launch contract's symbol would not have a valid "
+                                 "name");
+    if (request->level == LEVEL_BLOCK && request->stride.kind == STRIDE_NUMBER) {
+        coarsening_refuse(&c, NULL, "blocks are merged with the stride 'block' or 'unit' only");
+        return coarsening_condition(&c, LEGAL_LAUNCH, false);
+    }
+    set_factors(request, contract);
+    if (request->stride.kind == STRIDE_NUMBER)
+        contract->stride_unit = request->stride.number;
+    if (!set_block(request, contract, &c))
+        return coarsening_condition(&c, LEGAL_LAUNCH, false);
+    coarsening_unify_exits(body);
+    coarsening_separate_entry(body);
+    coarsening_divide(body, contract);
+    if (!coarsen_dimensions(&c, request, contract))
+        return false;
+    coarsening_restore_exits(body);
+    if (!coarsening_condition(&c, LEGAL_LAUNCH, check_launch(contract, &c)))
+        return false;
+    shrink_tuning(&body->tuning, contract);
+    return true;
+}

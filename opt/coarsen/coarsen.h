@@ -1,0 +1,183 @@
+/* Thread coarsening: each thread does the work of several. */
+#ifndef PTXOPT_OPT_COARSEN_COARSEN_H
+#define PTXOPT_OPT_COARSEN_COARSEN_H
+
+#include "ir/ir.h"
+#include "opt/block_size.h"
+#include "opt/replicas/reuse.h"
+
+/* Which original threads a coarsened thread replaces, along one dimension with ntid' = ntid / factor:
+ * block: tid' + k * ntid'; unit: factor * tid' + k; number s: (tid' / s) * factor * s + tid' % s + k * s. */
+typedef enum StrideKind { STRIDE_BLOCK, STRIDE_UNIT, STRIDE_NUMBER } StrideKind;
+typedef struct Stride {
+    StrideKind kind;
+    unsigned number; /* STRIDE_NUMBER */
+} Stride;
+
+/* The form of a region under a condition that differs between replicas. */
+typedef enum GuardForm {
+    GUARDS_AUTO,       /* by the region's size and contents */
+    GUARDS_SEQUENTIAL, /* one copy for each replica, one after the other */
+    GUARDS_PREDICATED, /* guarded instructions where that is possible, else a fast path */
+    GUARDS_FAST,       /* beside those, a merged one for where all replicas agree on the condition */
+    GUARD_FORM_COUNT
+} GuardForm;
+
+/* "auto", "sequential" ... */
+const char *guard_form_name(GuardForm form);
+/* False if there is none of that name. */
+bool guard_form_read(const char *name, GuardForm *form);
+
+/* What is merged: threads of a block, or blocks of the grid, thread by thread. */
+typedef enum CoarsenLevel { LEVEL_THREAD, LEVEL_BLOCK } CoarsenLevel;
+
+/* "thread", "block" */
+const char *coarsen_level_name(CoarsenLevel level);
+/* False if there is none of that name. */
+bool coarsen_level_read(const char *name, CoarsenLevel *level);
+
+typedef struct CoarsenRequest {
+    CoarsenLevel level;
+    unsigned factor[3]; /* along x, y, z; 1: not coarsened */
+    unsigned merged[3]; /* LEVEL_THREAD: so many blocks of what this gives into one; 0 or 1: not along it */
+    bool shrinks_grid;  /* where blocks are merged, fewer are launched; else those left over exit */
+    Stride stride;
+    BlockSize block; /* of the original kernel */
+    GuardForm guards;
+    unsigned growth; /* a kernel with fast paths is at most so many times as long as without; 0: GROWTH_DEFAULT */
+    ReuseList *shared; /* out, in 'arena': loads that are done once for several threads; NULL: not wanted */
+    Arena *arena;
+} CoarsenRequest;
+enum { GROWTH_DEFAULT = 4 };
+/* A coarsened kernel has at most so many PTX instructions, or so many times as many as the kernel had if that is more.
+ * ptxas 13.0 needs 15 seconds for a block of 5,000, and longer than its time limit, two minutes, for 20,000. */
+enum { COARSEN_SIZE = 16384, COARSEN_GROWTH = 4 };
+
+/* How to launch a coarsened kernel, given the original launch. */
+typedef struct LaunchContract {
+    Name kernel;
+    CoarsenLevel level;
+    unsigned merged[3];   /* so many blocks of the grid into one */
+    unsigned factor[3];   /* block' = block / factor, rounded up, in each dimension */
+    unsigned grid_factor[3]; /* grid' = grid / grid_factor in each dimension, which it must divide: as 'merged', or 1 */
+    unsigned dynamic_factor; /* the dynamic shared memory, rounded up to a multiple of CONTRACT_SHARED_UNIT, times this;
+                                1: it stays */
+    Stride stride;
+    unsigned block[3];    /* of the original kernel; 0: not known, and the factor must divide it */
+    bool whole_warps; /* the kernel has warp-level instructions, or barriers under a condition: block'.x is a multiple
+                         of 32 where x is coarsened; where only y or z is, the product of block' up to and including
+                         that dimension is */
+    unsigned stride_unit; /* STRIDE_NUMBER: block' is a multiple of it in each coarsened dimension; else 1 */
+} LaunchContract;
+
+enum { CONTRACT_SHARED_UNIT = 128 }; /* bytes */
+
+/* How the original's launch is changed. */
+LaunchChange contract_change(const LaunchContract *contract);
+/* Whether the kernel is launched differently from the original. */
+bool contract_changes_launch(const LaunchContract *contract);
+/* Whether its grid or its dynamic shared memory is different. */
+bool contract_changes_grid(const LaunchContract *contract);
+
+/* Why a kernel was left unchanged. */
+typedef struct Refusal {
+    const char *reason; /* a sentence without its full stop */
+    Span span;          /* of the instruction that causes it; 0,0 if there is none */
+    bool has_span;
+} Refusal;
+
+/* Sets the refusal, its text in the module's arena; 'inst' may be NULL. */
+void refusal_set(Refusal *refusal, const Body *body, const Inst *inst, const char *format, va_list arguments);
+/* The line of the source that the instruction is on; 0: there is none. */
+unsigned inst_line(const Body *body, const Inst *inst);
+
+/* The conditions under which coarsening is correct, in the order in which they are checked. */
+typedef enum LegalityCondition {
+    LEGAL_INSTRUCTIONS,
+    LEGAL_FLOW,
+    LEGAL_MEMORY,
+    LEGAL_BARRIERS,
+    LEGAL_PARTICIPANTS,
+    LEGAL_WAITING,
+    LEGAL_LAUNCH, /* also checked first, as far as it is known */
+    LEGALITY_COUNT
+} LegalityCondition;
+
+typedef enum LegalityState { LEGALITY_UNCHECKED, LEGALITY_HELD, LEGALITY_FAILED } LegalityState;
+
+/* What was found about each condition. */
+typedef struct Legality {
+    LegalityState state[LEGALITY_COUNT];
+    unsigned count[LEGALITY_COUNT]; /* of instructions (LEGAL_FLOW: branches) that it is about, before any change */
+    Span first[LEGALITY_COUNT];     /* the first of them; end 0: none */
+    bool waits;   /* a loop may wait for another block, as the input's does ... */
+    Span waiting; /* ... for what is read here; end 0: unknown */
+} Legality;
+
+/* "barriers" ... */
+const char *legality_name(LegalityCondition condition);
+/* What holds, as a sentence without its full stop. */
+const char *legality_text(LegalityCondition condition);
+/* "held", "failed", "not checked" */
+const char *legality_state_text(LegalityState state);
+
+/* Coarsens 'body', in SSA form, in place.
+ *
+ * After Magni, Dubach and O'Boyle (SC'13, section 4) and Unkule, Shaltz and Qasem (CC'12): only replica-variant
+ * instructions are cloned; uniform branches, loops and barriers are kept once; a region under a variant branch is
+ * cloned as a whole, one replica after the other, perhaps with a fast path beside that (fast.c).
+ * Merged blocks keep their size.  The grid keeps its own, and the blocks that are left over exit at once; or it
+ * shrinks, and the dynamic shared memory grows.
+ * Legality assumes that there are no data races between barriers (CUDA's own rule). On success *contract is set, and
+ * the body's tuning (.maxntid, .reqntid) is adapted. Returns false if the result cannot be shown to be correct:
+ * *refusal is then set (text in the module's arena), and the body is in an unspecified state, so the caller works
+ * on a clone. *legality is set in any case, if it is not NULL. */
+bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *contract, Refusal *refusal,
+                  Legality *legality);
+
+/* How coarsening treats an instruction. */
+typedef enum CoarsenRule {
+    COARSEN_IF_VARIANT,  /* cloned if its operands or its control differ between replicas, else kept once */
+    COARSEN_CLONED,      /* cloned for every replica, because each execution counts */
+    COARSEN_ONCE,        /* kept once; the kernel is refused if replicas differ in it */
+    COARSEN_COMBINED,    /* as COARSEN_ONCE, but takes the predicates of all replicas */
+    COARSEN_WHOLE_WARPS, /* as COARSEN_IF_VARIANT, and the launch must keep warps whole */
+    COARSEN_REWRITTEN,   /* a thread's index or a block's size: computed for each replica */
+    COARSEN_BY_REGISTER, /* by the special register it reads: coarsen_sreg_treatment() */
+    COARSEN_BY_CALLEE,   /* cloned; the kernel is refused if the function called cannot be run by one replica after the
+                            other */
+    COARSEN_REFUSED,     /* the kernel is refused */
+} CoarsenRule;
+
+typedef struct CoarsenTreatment {
+    CoarsenRule rule;
+    const char *reason; /* COARSEN_REFUSED: a verb phrase, with the instruction as its subject; else NULL */
+} CoarsenTreatment;
+
+/* What the instruction table alone says; the kernel around an instruction can add further reasons to refuse it. */
+CoarsenTreatment coarsen_treatment(const Form *form);
+CoarsenTreatment coarsen_sreg_treatment(const Sreg *sreg);
+/* "cloned", "kept once" ... */
+const char *coarsen_rule_text(CoarsenRule rule);
+
+/* The constant symbol __ptxopt_launch_<kernel>, in the module's arena but not yet one of its items: it carries the
+ * contract into the cubin. An array of 16 .u32: magic 0x50584f50, format 1, level (0 thread), factor x y z, stride
+ * kind, stride number, whole_warps, stride_unit, block x y z (0: unknown), 0, 0, 0. Where it changes the grid or the
+ * dynamic shared memory, the format is 2, word 2 dynamic_factor, and the last three grid_factor x y z. If the module
+ * leaves no room in constant memory, it is in global memory. */
+Variable *contract_symbol(Module *module, const LaunchContract *contract);
+void contract_add_symbol(Module *module, Variable *symbol);
+void contract_remove_symbol(Module *module, const Variable *symbol);
+Name contract_symbol_name(Module *module, Name kernel);
+/* Reads the kernel's contract from its symbol in the module. False if there is none: *error is then NULL if there is no
+ * symbol, or says, in the arena, what is wrong with it. */
+bool contract_find(Arena *arena, const Module *module, const char *kernel, LaunchContract *contract,
+                   const char **error);
+/* The condition of the contract that a launch with this original block and grid (NULL: unknown) violates, in the arena;
+ * NULL if it meets all. */
+const char *contract_unmet(Arena *arena, const LaunchContract *contract, const unsigned block[3],
+                           const unsigned grid[3]);
+/* Writes the conditions in words, one string each, in the arena. Returns how many: at most 8. */
+unsigned contract_conditions(Arena *arena, const LaunchContract *contract, const char **out);
+
+#endif

@@ -1,0 +1,71 @@
+/* What is said about the conditions of coarsening: whether each held, and the instructions that it is about.
+ *
+ * Requires SSA form; of the body before its first change, also regions, loops and observations.  Changes nothing. */
+#include "opt/coarsen/internal.h"
+
+static const struct {
+    const char *name, *text;
+} conditions[LEGALITY_COUNT] = {
+    [LEGAL_INSTRUCTIONS] = {"instructions", "each can be cloned, done once for all, or computed anew"},
+    [LEGAL_FLOW] = {"control flow", "what merged threads decide each for itself begins and ends in one place"},
+    [LEGAL_MEMORY] = {"memory", "what each merged thread has to itself is only reached by its name"},
+    [LEGAL_BARRIERS] = {"barriers", "merged threads come to what all threads execute together"},
+    [LEGAL_PARTICIPANTS] = {"participants", "warp-level instructions name nobody who has left the kernel"},
+    [LEGAL_WAITING] = {"waiting", "no loop waits for a merged thread"},
+    [LEGAL_LAUNCH] = {"launch", "there are blocks that can be launched so"},
+};
+
+const char *legality_name(LegalityCondition condition)
+{
+    return conditions[condition].name;
+}
+
+const char *legality_text(LegalityCondition condition)
+{
+    return conditions[condition].text;
+}
+
+const char *legality_state_text(LegalityState state)
+{
+    return state == LEGALITY_HELD ? "held" : state == LEGALITY_FAILED ? "failed" : "not checked";
+}
+
+bool coarsening_condition(Coarsening *c, LegalityCondition condition, bool held)
+{
+    c->legality->state[condition] = held ? LEGALITY_HELD : LEGALITY_FAILED;
+    return held;
+}
+
+static void add_evidence(Coarsening *c, LegalityCondition condition, const Inst *inst)
+{
+    Legality *legality = c->legality;
+    if (!legality->count[condition]++ || !legality->first[condition].end)
+        legality->first[condition] = inst && inst->span.end ? inst->span : (Span){0, 0};
+}
+
+void coarsening_count_instructions(Coarsening *c)
+{
+    for (size_t b = 0; b < c->body->blocks.count; b++)
+        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
+            add_evidence(c, LEGAL_INSTRUCTIONS, inst);
+}
+
+void coarsening_find_evidence(Coarsening *c)
+{
+    const Values *values = analyses_values(c->analyses);
+    for (size_t b = 0; b < c->body->blocks.count; b++) {
+        const Block *block = c->body->blocks.data[b];
+        if (variance_branch(c->variance, block) && block->last && block->last->span.end)
+            add_evidence(c, LEGAL_FLOW, block->last);
+        for (const Inst *inst = block->first; inst; inst = inst->next) {
+            if (coarsening_uses_private(c, inst))
+                add_evidence(c, LEGAL_MEMORY, inst);
+            if (coarsening_is_collective(inst))
+                add_evidence(c, LEGAL_BARRIERS, inst);
+            if (coarsening_names_members(inst))
+                add_evidence(c, LEGAL_PARTICIPANTS, inst);
+            if (coarsening_observes(values, inst) && loop_of(c->loops, block))
+                add_evidence(c, LEGAL_WAITING, inst);
+        }
+    }
+}

@@ -1,0 +1,254 @@
+/* The launch contract: its symbol in the module, and its conditions in words. */
+#include "opt/coarsen/coarsen.h"
+
+#include <string.h>
+
+enum { CONTRACT_MAGIC = 0x50584f50, CONTRACT_WORDS = 16, CONSTANT_MEMORY = 65536 };
+
+/* Programs that know only the first format must not launch what needs the second. */
+enum { FORMAT_BLOCK = 1, FORMAT_GRID = 2 };
+
+bool contract_changes_grid(const LaunchContract *contract)
+{
+    bool changes = contract->dynamic_factor > 1;
+    for (unsigned d = 0; d < 3; d++)
+        changes |= contract->grid_factor[d] > 1;
+    return changes;
+}
+
+LaunchChange contract_change(const LaunchContract *contract)
+{
+    LaunchChange change = {.shared_factor = contract->dynamic_factor};
+    change.shared_unit = contract->dynamic_factor > 1 ? CONTRACT_SHARED_UNIT : 0;
+    for (unsigned d = 0; d < 3; d++) {
+        change.block[d] = contract->factor[d];
+        change.grid[d] = contract->grid_factor[d];
+    }
+    return change;
+}
+
+bool contract_changes_launch(const LaunchContract *contract)
+{
+    bool changes = contract_changes_grid(contract);
+    for (unsigned d = 0; d < 3; d++)
+        changes |= contract->factor[d] > 1;
+    return changes;
+}
+
+Name contract_symbol_name(Module *module, Name kernel)
+{
+    Buf name = {0};
+    buf_printf(&name, "__ptxopt_launch_%s", kernel);
+    Name symbol = intern(module->names, buf_text(&name));
+    buf_free(&name);
+    return symbol;
+}
+
+/* Constant memory while it has room for one more contract; a module that fills it must still assemble. */
+static Space contract_space(const Module *module)
+{
+    uint64_t used = 0;
+    for (size_t i = 0; i < module->items.count; i++) {
+        const Variable *variable = module->items.data[i].variable;
+        if (module->items.data[i].kind != ITEM_VARIABLE || variable->space != SPACE_CONST)
+            continue;
+        uint64_t align = variable->align ? variable->align : type_bits(variable->type) / 8 * variable->vector;
+        uint64_t bytes = variable_bytes(variable);
+        if (bytes > CONSTANT_MEMORY || align > CONSTANT_MEMORY)
+            return SPACE_GLOBAL;
+        used += bytes + (align ? (align - used % align) % align : 0);
+        if (used > CONSTANT_MEMORY - CONTRACT_WORDS * sizeof(uint32_t))
+            return SPACE_GLOBAL;
+    }
+    return SPACE_CONST;
+}
+
+Variable *contract_symbol(Module *module, const LaunchContract *contract)
+{
+    Name name = contract_symbol_name(module, contract->kernel);
+    bool is_grid = contract_changes_grid(contract);
+    const uint32_t words[CONTRACT_WORDS] = {
+        CONTRACT_MAGIC,
+        is_grid ? FORMAT_GRID : FORMAT_BLOCK,
+        is_grid ? contract->dynamic_factor : 0,
+        contract->factor[0],
+        contract->factor[1],
+        contract->factor[2],
+        contract->stride.kind,
+        contract->stride.number,
+        contract->whole_warps,
+        contract->stride_unit,
+        contract->block[0],
+        contract->block[1],
+        contract->block[2],
+        is_grid ? contract->grid_factor[0] : 0,
+        is_grid ? contract->grid_factor[1] : 0,
+        is_grid ? contract->grid_factor[2] : 0,
+    };
+    Variable *variable = ARENA_NEW(module->arena, Variable);
+    variable->name = name;
+    variable->space = contract_space(module);
+    variable->linkage = LINKAGE_VISIBLE;
+    variable->type = TYPE_U32;
+    variable->vector = 1;
+    variable->align = 4;
+    variable->is_array = true;
+    variable->dims = ARENA_ARRAY(module->arena, uint64_t, 1);
+    variable->dims[0] = CONTRACT_WORDS;
+    variable->dim_count = 1;
+    variable->const_bank = -1;
+    variable->init_count = CONTRACT_WORDS + 2;
+    variable->inits = ARENA_ARRAY(module->arena, Init, variable->init_count);
+    variable->inits[0].kind = INIT_OPEN;
+    for (unsigned i = 0; i < CONTRACT_WORDS; i++) {
+        Init *init = &variable->inits[i + 1];
+        init->kind = INIT_CONSTANT;
+        init->constant = (Constant){.kind = CONSTANT_INT, .bits = words[i]};
+    }
+    variable->inits[CONTRACT_WORDS + 1].kind = INIT_CLOSE;
+    return variable;
+}
+
+void contract_add_symbol(Module *module, Variable *symbol)
+{
+    Item item = {.kind = ITEM_VARIABLE, .variable = symbol};
+    VEC_PUSH(module->arena, module->items, item);
+}
+
+void contract_remove_symbol(Module *module, const Variable *symbol)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < module->items.count; i++)
+        if (module->items.data[i].kind != ITEM_VARIABLE || module->items.data[i].variable != symbol)
+            module->items.data[kept++] = module->items.data[i];
+    module->items.count = kept;
+}
+
+/* Those on the block. */
+static unsigned block_conditions(Arena *arena, const LaunchContract *contract, const char **out)
+{
+    unsigned count = 0, lowest = 3;
+    if (contract->factor[0] * contract->factor[1] * contract->factor[2] == 1)
+        return 0;
+    if (contract->block[0] && contract->block[1] && contract->block[2]) {
+        out[0] = arena_printf(arena, "the block is %u,%u,%u", contract->block[0], contract->block[1],
+                              contract->block[2]);
+        return 1;
+    }
+    for (unsigned d = 0; d < 3; d++) {
+        if (contract->factor[d] == 1)
+            continue;
+        if (lowest == 3)
+            lowest = d;
+        if (d == 0 && contract->whole_warps)
+            continue; /* the condition on warps says more */
+        if (contract->block[d])
+            out[count++] = arena_printf(arena, "block.%c is %u", "xyz"[d], contract->block[d]);
+        else
+            out[count++] = arena_printf(arena, "block.%c is a multiple of %u", "xyz"[d],
+                                        contract->factor[d] * contract->stride_unit);
+    }
+    /* With the conditions above it holds for the dimensions after the lowest as well. */
+    if (contract->whole_warps && lowest < 3) {
+        static const char *const products[3] = {"block.x", "block.x * block.y", "block.x * block.y * block.z"};
+        out[count++] = arena_printf(arena, "%s is a multiple of %u", products[lowest], 32 * contract->factor[lowest]);
+    }
+    return count;
+}
+
+unsigned contract_conditions(Arena *arena, const LaunchContract *contract, const char **out)
+{
+    unsigned count = block_conditions(arena, contract, out);
+    for (unsigned d = 0; d < 3; d++)
+        if (contract->grid_factor[d] > 1)
+            out[count++] = arena_printf(arena, "grid.%c is a multiple of %u", "xyz"[d], contract->grid_factor[d]);
+    return count;
+}
+
+/* The words of the symbol's initializer, which compilers write as bytes. False if it has more, or anything but
+ * numbers. */
+static bool contract_words(const Variable *variable, uint32_t words[CONTRACT_WORDS])
+{
+    const bool is_bytes = type_bits(variable->type) == 8;
+    unsigned count = 0, most = is_bytes ? 4 * CONTRACT_WORDS : CONTRACT_WORDS;
+    memset(words, 0, CONTRACT_WORDS * sizeof *words);
+    for (unsigned i = 0; i < variable->init_count; i++) {
+        const Init *init = &variable->inits[i];
+        if (init->kind == INIT_OPEN || init->kind == INIT_CLOSE)
+            continue;
+        bool is_run = init->kind == INIT_NUMBERS;
+        unsigned more = is_run ? init->number_count : 1;
+        if ((!is_run && init->kind != INIT_CONSTANT) || more > most - count)
+            return false;
+        for (unsigned k = 0; k < more; k++, count++) {
+            uint32_t number = (uint32_t)(is_run ? init->numbers[k] : init->constant.bits);
+            words[is_bytes ? count / 4 : count] |= is_bytes ? (number & 0xff) << count % 4 * 8 : number;
+        }
+    }
+    return true;
+}
+
+bool contract_find(Arena *arena, const Module *module, const char *kernel, LaunchContract *contract, const char **error)
+{
+    *error = NULL;
+    const char *symbol = arena_printf(arena, "__ptxopt_launch_%s", kernel);
+    const Variable *variable = module_find_variable(module, symbol);
+    uint32_t words[CONTRACT_WORDS];
+    if (!variable)
+        return false;
+    if (!contract_words(variable, words) || words[0] != CONTRACT_MAGIC) {
+        *error = arena_printf(arena, "%s is not a launch contract", symbol);
+        return false;
+    }
+    bool is_grid = words[1] == FORMAT_GRID;
+    if (!is_grid && (words[1] != FORMAT_BLOCK || words[2] != 0)) {
+        *error = arena_printf(arena, "the launch contract %s has a format that this program does not know", symbol);
+        return false;
+    }
+    const Function *function = module_find_function(module, kernel);
+    *contract = (LaunchContract){
+        .kernel = function ? function->name : NULL,
+        .factor = {words[3], words[4], words[5]},
+        .stride = {(StrideKind)words[6], words[7]},
+        .whole_warps = words[8] != 0,
+        .stride_unit = words[9] ? words[9] : 1,
+        .block = {words[10], words[11], words[12]},
+        .grid_factor = {is_grid ? words[13] : 1, is_grid ? words[14] : 1, is_grid ? words[15] : 1},
+        .dynamic_factor = is_grid ? words[2] : 1,
+    };
+    for (unsigned d = 0; d < 3; d++)
+        if (!contract->factor[d] || !contract->grid_factor[d] || !contract->dynamic_factor) {
+            *error = arena_printf(arena, "the launch contract %s has the factor 0", symbol);
+            return false;
+        }
+    return true;
+}
+
+const char *contract_unmet(Arena *arena, const LaunchContract *contract, const unsigned block[3],
+                           const unsigned grid[3])
+{
+    uint64_t kept = 1, factor = 1;
+    for (unsigned d = 0; d < 3; d++) {
+        uint64_t size = block[d] ? block[d] : 1;
+        kept *= divide_up(size, contract->factor[d]);
+        factor *= contract->factor[d];
+        if (grid && contract->grid_factor[d] > 1 && (grid[d] ? grid[d] : 1) % contract->grid_factor[d])
+            return arena_printf(arena, "grid.%c is %u, not a multiple of %u", "xyz"[d], grid[d] ? grid[d] : 1,
+                                contract->grid_factor[d]);
+        if (contract->block[d] && size != contract->block[d])
+            return arena_printf(arena, "block.%c is %u; the contract is for %u only", "xyz"[d], (unsigned)size,
+                                contract->block[d]);
+        if (contract->factor[d] == 1)
+            continue;
+        if (!contract->block[d] && size % ((uint64_t)contract->factor[d] * contract->stride_unit))
+            return arena_printf(arena, "block.%c is %u, not a multiple of %u", "xyz"[d], (unsigned)size,
+                                contract->factor[d] * contract->stride_unit);
+        if (contract->whole_warps && kept % 32)
+            return arena_printf(arena, "%s is %llu, not a multiple of %llu",
+                                d == 0   ? "block.x"
+                                : d == 1 ? "block.x * block.y"
+                                         : "block.x * block.y * block.z",
+                                (unsigned long long)(kept * factor), (unsigned long long)(32 * factor));
+    }
+    return NULL;
+}

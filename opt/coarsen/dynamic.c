@@ -1,0 +1,157 @@
+/* Dynamic shared memory of merged blocks: each has a part of what the launch gives.
+ *
+ * The contract multiplies the bytes that the original's launch gives by the number T of merged blocks, after it has
+ * rounded them up to a multiple of CONTRACT_SHARED_UNIT; so merged block b's part begins at
+ *
+ *     b * S,   S = %dynamic_smem_size / T, rounded down to that multiple
+ *
+ * which is at least the original's size whatever the driver adds, and keeps alignments up to the unit.  Before the
+ * analyses, the address of each array is read in one place, and taken from there everywhere; after cloning, each
+ * replica's is computed next to that.
+ *
+ * Requires and keeps SSA form. */
+#include "opt/coarsen/internal.h"
+
+bool coarsening_is_dynamic(const Variable *variable)
+{
+    return variable->space == SPACE_SHARED && !variable_bytes(variable);
+}
+
+/* The array without a size that the operand names, or NULL. */
+static Variable *dynamic_variable(const Operand *operand)
+{
+    Variable *variable = coarsening_shared_variable(operand);
+    return variable && coarsening_is_dynamic(variable) ? variable : NULL;
+}
+
+/* Whether a register can be in the symbol's place. */
+static bool is_replaceable(const Inst *inst, const Operand *operand)
+{
+    unsigned bits = type_bits(inst->signature->types[0]);
+    if (operand->kind == OPERAND_ADDRESS)
+        return !operand->indexed && operand->items[0].kind == OPERAND_SYMBOL;
+    return operand->kind == OPERAND_SYMBOL && (bits == 32 || bits == 64);
+}
+
+static bool check_operand(Coarsening *c, const Inst *inst, const Operand *operand)
+{
+    const Variable *variable = dynamic_variable(operand);
+    if (!variable)
+        return true;
+    if (!c->shrinks_grid)
+        return coarsening_refuse(c, inst, "merged blocks need more of the dynamic shared memory '%s' than a launch as "
+                                 "before gives (-coarsen-grid shrink asks for more)", variable->name);
+    if (variable->align > CONTRACT_SHARED_UNIT)
+        return coarsening_refuse(c, inst,
+                                 "the dynamic shared memory '%s' is aligned to %llu byte%s, and its parts for "
+                                 "merged blocks to %d",
+                                 variable->name, (unsigned long long)variable->align, plural(variable->align),
+                                 CONTRACT_SHARED_UNIT);
+    return is_replaceable(inst, operand) ||
+           coarsening_refuse(c, inst, "the dynamic shared memory '%s' cannot be split, because of how '%s' names it",
+                             variable->name, inst_spelling(c->scratch, inst));
+}
+
+bool coarsening_check_dynamic(Coarsening *c)
+{
+    for (size_t b = 0; b < c->body->blocks.count; b++)
+        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
+            for (unsigned i = 0; i < inst->operand_count; i++) {
+                if (!check_operand(c, inst, &inst->operands[i]))
+                    return false;
+                c->splits_dynamic |= dynamic_variable(&inst->operands[i]) != NULL;
+            }
+    return true;
+}
+
+/* The read of the array's address: one for each array. */
+static Inst *read_of(Coarsening *c, const Variable *variable)
+{
+    Body *body = c->body;
+    for (size_t i = 0; i < c->dynamic_reads.count; i++)
+        if (c->dynamic_reads.data[i]->operands[1].symbol.variable == variable)
+            return c->dynamic_reads.data[i];
+    RegId reg = body_add_reg(body, TYPE_B32, intern(body->module->names, "%dynamic_shared"));
+    Inst *read = inst_build(body, "mov.u32", "dv", reg, variable);
+    inst_insert_first(body->blocks.data[0], read);
+    VEC_PUSH(c->scratch, c->dynamic_reads, read);
+    return read;
+}
+
+/* A register with the address as the operand has it: as wide as the instruction wants it, with the constant added. */
+static RegId address_for(Coarsening *c, Inst *inst, const Operand *operand, const Variable *variable)
+{
+    Body *body = c->body;
+    RegId address = read_of(c, variable)->refs[0].reg;
+    if (operand->kind == OPERAND_ADDRESS)
+        return address;
+    if (operand->constant) {
+        RegId sum = body_clone_reg(body, address);
+        inst_insert_before(inst, inst_build(body, "add.u32", "dri", sum, address, (int64_t)operand->constant->bits));
+        address = sum;
+    }
+    if (type_bits(inst->signature->types[0]) == 32)
+        return address;
+    RegId wide = body_add_reg(body, TYPE_B64, intern(body->module->names, "%dynamic_shared_wide"));
+    inst_insert_before(inst, inst_build(body, "cvt.u64.u32", "dr", wide, address));
+    return wide;
+}
+
+static void replace_operand(Coarsening *c, Inst *inst, unsigned index)
+{
+    const Operand *operand = &inst->operands[index];
+    const Variable *variable = dynamic_variable(operand);
+    if (!variable)
+        return;
+    RegId reg = address_for(c, inst, operand, variable);
+    if (operand->kind == OPERAND_ADDRESS)
+        inst_replace_variable(c->body, inst, variable, reg);
+    else
+        inst_replace_operand(c->body, inst, index, reg);
+}
+
+void coarsening_gather_dynamic(Coarsening *c)
+{
+    for (size_t b = 0; b < c->body->blocks.count && c->splits_dynamic; b++)
+        for (Inst *inst = c->body->blocks.data[b]->first, *next; inst; inst = next) {
+            next = inst->next;
+            bool is_own = false;
+            for (size_t i = 0; i < c->dynamic_reads.count; i++)
+                is_own |= c->dynamic_reads.data[i] == inst;
+            for (unsigned i = 0; !is_own && i < inst->operand_count; i++)
+                replace_operand(c, inst, i);
+        }
+}
+
+/* The distance between the parts of neighbouring replicas, computed before the place: S for each block that a replica
+ * already does the work of. */
+static RegId insert_distance(Coarsening *c, Inst *place)
+{
+    Body *body = c->body;
+    Name name = intern(body->module->names, "%dynamic_part");
+    RegId regs[4];
+    for (unsigned i = 0; i < COUNT_OF(regs); i++)
+        regs[i] = body_add_reg(body, TYPE_B32, name);
+    Inst *size = inst_build(body, "mov.u32", "ds", regs[0], "%dynamic_smem_size");
+    inst_insert_before(place, size);
+    coarsening_insert_quotient(body, size, regs[1], regs[0], c->all_blocks);
+    inst_insert_before(place, inst_build(body, "and.b32", "dri", regs[2], regs[1], -(int64_t)CONTRACT_SHARED_UNIT));
+    inst_insert_before(place, inst_build(body, "mul.lo.u32", "dri", regs[3], regs[2], (int64_t)c->blocks));
+    return regs[3];
+}
+
+void coarsening_make_dynamic(Coarsening *c)
+{
+    if (!c->dynamic_reads.count)
+        return;
+    RegId distance = insert_distance(c, c->body->blocks.data[0]->first);
+    for (size_t i = 0; i < c->dynamic_reads.count; i++) {
+        Inst *place = c->dynamic_reads.data[i];
+        RegId reg = place->refs[0].reg;
+        for (unsigned k = 1; k < c->factor; k++) {
+            Inst *add = inst_build(c->body, "add.u32", "drr", c->maps[k][reg], c->maps[k - 1][reg], distance);
+            inst_insert_after(place, add);
+            place = add;
+        }
+    }
+}

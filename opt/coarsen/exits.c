@@ -1,0 +1,148 @@
+/* The shape of the control flow that regions need: one block where the kernel ends, and an entry that does not end in a
+ * branch table.
+ *
+ * Requires and keeps SSA form.  To be run once for each body, before its first dimension; coarsening_restore_exits()
+ * after the last. */
+#include "opt/coarsen/internal.h"
+
+#include <string.h>
+
+bool coarsening_only_exits(const Body *body, const Block *block)
+{
+    for (size_t steps = 0; block && steps <= body->blocks.count; steps++) {
+        const Inst *first = block->first;
+        if (!first) {
+            block = block->fall;
+            continue;
+        }
+        if (!inst_is_terminator(first) || first->guard != REF_NONE || first->target_count > 1)
+            return false;
+        if (!first->target_count)
+            return true;
+        block = first->targets[0];
+    }
+    return false;
+}
+
+static bool is_exit(const Inst *inst)
+{
+    return inst_is_terminator(inst) && inst->target_count == 0;
+}
+
+void coarsening_unify_exits(Body *body)
+{
+    Block *last = VEC_LAST(body->blocks);
+    Block *exit = body_add_block(body, last);
+    Inst *ret = NULL;
+    size_t count = body->blocks.count - 1;
+    for (size_t i = 0; i < count; i++) {
+        Block *block = body->blocks.data[i];
+        Inst *inst = block->last;
+        if (inst && is_exit(inst)) {
+            if (!ret && inst->guard == REF_NONE) {
+                ret = inst_clone(body, inst);
+                exit->label = block->first == inst ? block->label : NULL;
+            }
+            RegId predicate = inst->guard == REF_NONE ? REG_NONE : inst->refs[inst->guard].reg;
+            bool inverted = inst->guard_inverted;
+            Inst *branch = NULL;
+            if (predicate != REG_NONE) {
+                branch = inst_build_branch(body, exit, predicate, inverted);
+                branch->span = inst->span;
+                branch->loc = inst->loc;
+            }
+            inst_remove(inst);
+            if (branch)
+                inst_append(block, branch);
+            else
+                block->fall = exit;
+        } else if (!block->fall && (!inst || inst_falls_through(inst)))
+            block->fall = exit;
+        if (exit->label && block->label == exit->label)
+            block->label = NULL;
+    }
+    inst_append(exit, ret ? ret : inst_build(body, "ret", ""));
+    body_update_preds(body);
+}
+
+static bool waits_for_threads(const Body *body)
+{
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+            if (inst->sync == SYNC_WARP || inst->sync == SYNC_BLOCK_BARRIER || inst->sync == SYNC_BLOCK_COUNT ||
+                inst->sync == SYNC_CLUSTER_BARRIER)
+                return true;
+    return false;
+}
+
+/* The block's edge to the exit becomes a ret or exit of its own. */
+static void restore_exit(Body *body, Block *block, Block *exit)
+{
+    Inst *last = block->last;
+    bool chooses = last && inst_is_terminator(last) && last->guard != REF_NONE;
+    if (last && last->target_count > 1)
+        return;
+    if (chooses && block->fall == exit && last->targets && last->targets[0] != exit) {
+        block->fall = last->targets[0];
+        last->targets[0] = exit;
+        last->guard_inverted = !last->guard_inverted;
+    }
+    Inst *ret = inst_clone(body, exit->first);
+    if (last && last->target_count == 1 && last->targets[0] == exit) {
+        if (chooses)
+            inst_set_guard(body, ret, last->refs[last->guard].reg, last->guard_inverted);
+        inst_remove(last);
+    } else if (chooses || block->fall != exit) {
+        return;
+    } else {
+        block->fall = NULL;
+    }
+    inst_append(block, ret);
+}
+
+void coarsening_restore_exits(Body *body)
+{
+    if (!waits_for_threads(body))
+        return;
+    Block *exit = NULL;
+    for (size_t b = 0; b < body->blocks.count; b++) {
+        Block *block = body->blocks.data[b];
+        if (block->first && block->first == block->last && is_exit(block->first) && block->first->guard == REF_NONE)
+            exit = block;
+    }
+    if (!exit)
+        return;
+    for (size_t b = 0; b < body->blocks.count; b++)
+        if (body->blocks.data[b] != exit)
+            restore_exit(body, body->blocks.data[b], exit);
+    body_update_preds(body);
+    body_remove_unreachable(body);
+}
+
+Block *coarsening_add_entry(Body *body)
+{
+    Block *entry = body->blocks.data[0], *first = body_add_block(body, NULL);
+    memmove(body->blocks.data + 1, body->blocks.data, (body->blocks.count - 1) * sizeof *body->blocks.data);
+    body->blocks.data[0] = first;
+    first->fall = entry;
+    body_renumber(body);
+    body_update_preds(body);
+    return first;
+}
+
+void coarsening_separate_entry(Body *body)
+{
+    const Block *entry = body->blocks.data[0];
+    if (entry->last && entry->last->target_count >= 2)
+        coarsening_add_entry(body);
+}
+
+Block *coarsening_exit(const Body *body)
+{
+    for (size_t b = body->blocks.count; b-- > 0;) {
+        const Inst *first = body->blocks.data[b]->first;
+        if (first && inst_is_terminator(first) && !first->target_count && first->guard == REF_NONE)
+            return body->blocks.data[b];
+    }
+    bug("no block ends the kernel");
+}

@@ -1,0 +1,351 @@
+/* What the files of coarsening share: the state of coarsening one body along one dimension. */
+#ifndef PTXOPT_OPT_COARSEN_INTERNAL_H
+#define PTXOPT_OPT_COARSEN_INTERNAL_H
+
+#include "analysis/analysis.h"
+#include "opt/coarsen/coarsen.h"
+
+struct Versions;
+
+/* Blocks under variant control, with one entry and one exit: cloned as a whole, one replica after the other. */
+typedef struct Region {
+    Block *head;          /* outside; every edge into the region comes from here */
+    Block *join;          /* outside; every edge out of the region leads here */
+    VEC(Block *) blocks;  /* in layout order */
+} Region;
+
+/* A warp-level instruction whose mask is to lose the threads that leave the kernel at a branch. */
+typedef struct Exclusion {
+    Inst *inst;
+    Block *branch;
+    bool taken;  /* those that take the branch execute the instruction; else those that do not */
+    size_t after; /* the branch is executed by those that stay there: another of the instruction's; SIZE_MAX: by all */
+    RegId lanes; /* who stays; REG_NONE until coarsening_exclude_exits() */
+} Exclusion;
+
+/* A branch at which threads leave the kernel before a barrier. */
+typedef struct Leave {
+    Block *branch;
+    Block *leaves;        /* where those that leave go */
+    bool taken;           /* those that take the branch leave; else those that do not */
+    VEC(Block *) blocks;  /* that they execute before they exit */
+} Leave;
+
+typedef struct Coarsening {
+    Body *body;
+    Arena *scratch;
+    CoarsenLevel level;
+    unsigned dimension, factor;
+    unsigned size; /* threads of the original block along it, which the contract requires; 0: unknown */
+    unsigned replicas; /* of each thread so far, by the dimensions before this one */
+    Stride stride;
+    bool shrinks_grid; /* LEVEL_BLOCK: the launch has fewer blocks */
+    unsigned all_blocks, blocks; /* that one does the work of: after the last step, and before this one */
+    bool splits_dynamic; /* out: replicas have parts of the dynamic shared memory */
+    VEC(Inst *) dynamic_reads; /* "mov.u32 T, ARRAY": the only reads of their addresses, in the entry block */
+    Refusal *refusal;
+    Legality *legality;
+    bool needs_whole_warps; /* out */
+
+    /* "mov.u32 T, %tid.d" (or %ctaid.d) in the entry block, the only read of the index; or NULL */
+    Inst *index_read;
+    RegId index;    /* replica 0's, once coarsening_make_indices() has been called; REG_NONE: nothing reads it */
+    RegId distance; /* from one replica's index to the next one's; REG_NONE: it is 'step' */
+    int64_t step;
+    Inst *beyond; /* the comparison of that index with the size of the grid, or of the block; or NULL */
+    Analyses *analyses; /* of the body before cloning */
+    const Dominance *dominance, *postdominance;
+    const LoopForest *loops;
+    const Variance *variance;
+    BitSet block_branches;   /* by Block.id: all threads of a block of the original kernel take them alike */
+    BitSet uniform_branches; /* replicas take them alike: at LEVEL_THREAD the same, and where those that stay do: */
+    BitSet passed_branches;  /* threads of a block that are still there take them alike: block_branches and leaves */
+    VEC(Leave) leaves;       /* branches that are left out of account */
+    PointerMap parted;       /* warp-level instructions after them, of whose lanes replicas have left: Inst -> the Block
+                                where these can be found out, or the Inst itself */
+    const Inst *obstacle;    /* the instruction because of which replicas cannot leave there; NULL: none */
+    PointerMap observations; /* by load: why equal ones of replicas are not merged, an Inst; none: they are */
+
+    VEC(const Variable *) common_arrays; /* shared ones that are one for all replicas: common.c */
+    PointerMap common;    /* these, and the instructions that access them: Variable, Inst */
+
+    size_t block_count;   /* blocks before cloning: the size of bit sets by Block.id */
+    BitSet in_region;
+    VEC(Region) regions;
+    VEC(Exclusion) exclusions;
+
+    size_t original_size; /* instructions, before the first dimension */
+    GuardForm guards;
+    size_t growth;        /* instructions that fast paths may still add */
+    VEC(RegId) agreements; /* results of agreement instructions: fast.c, alive.c */
+    size_t kept_agreements; /* the first of them, which always count */
+    BitSet agreed;         /* the same, by RegId, as variance was told; its size: */
+    size_t agreed_count;
+
+    size_t reg_count;     /* registers before cloning */
+    ReuseList *shared;     /* loads that are done once for all replicas; NULL: not wanted */
+    PointerMap *sharers;   /* for how many of the original threads those of earlier dimensions work: Inst -> unsigned */
+    RegId **maps;         /* maps[k][reg]: replica k's register for reg; maps[0] is the identity */
+    VEC(Variable *) private_variables; /* that each replica has its own copy of */
+    Variable ***private_copies; /* private_copies[k][i]: replica k's copy of private_variables[i]; k > 0 */
+} Coarsening;
+
+/* The files in the order of their calls: each calls only those above it. */
+
+/* refuse.c */
+/* Sets the refusal and returns false. 'inst' may be NULL. */
+bool coarsening_refuse(Coarsening *c, const Inst *inst, const char *format, ...) PRINTF_LIKE(3, 4);
+/* The instruction's source line; 0 if it has none. */
+unsigned coarsening_line(const Coarsening *c, const Inst *inst);
+/* Refuses an instruction in a block under variant control: names the condition, its line, and why it differs. */
+bool coarsening_refuse_controlled(Coarsening *c, const Inst *inst);
+
+/* rules.c */
+/* How coarsening treats an instruction that is not opaque. Never COARSEN_BY_REGISTER. */
+CoarsenTreatment coarsening_treatment(const Inst *inst);
+/* The special register that the instruction reads, or NULL. */
+const Sreg *coarsening_sreg(const Inst *inst);
+/* A barrier that makes one result of a predicate of each thread: its last operand. */
+bool coarsening_combines(const Inst *inst);
+/* Such a barrier that is done once, for replicas of one block. */
+bool coarsening_joins(const Coarsening *c, const Inst *inst);
+/* A barrier, fence or warp-level operation: what is before it in one replica must be before it in all. */
+bool coarsening_orders(const Inst *inst);
+/* A warp-level instruction that names its participants by a mask, its last operand, and may be executed by a part of
+ * the warp. */
+bool coarsening_names_members(const Inst *inst);
+/* To be executed by all threads of a block or warp, or exactly as often as before.  Warp-level instructions that name
+ * their participants are not among them: warps.c is about those. */
+bool coarsening_is_collective(const Inst *inst);
+
+/* block_rules.c */
+/* How coarsening treats an instruction of merged blocks, and for special registers at either level. */
+CoarsenTreatment coarsening_block_rule(const Inst *inst);
+CoarsenTreatment coarsening_sreg_rule(const Coarsening *c, const Sreg *sreg);
+
+/* private.c */
+/* A variable that each replica has its own copy of. */
+bool coarsening_is_private(const Coarsening *c, const Variable *variable);
+/* Whether the instruction mentions a variable of the body that each replica has its own copy of. */
+bool coarsening_uses_private(const Coarsening *c, const Inst *inst);
+/* The shared variable that the operand names, or NULL.  None names two. */
+Variable *coarsening_shared_variable(const Operand *operand);
+/* Refuses addresses of private memory that do not come from variables. */
+bool coarsening_check_private(Coarsening *c);
+/* Refuses more shared memory than a block can have, once it is known what replicas have in common. */
+bool coarsening_check_shared(Coarsening *c);
+
+/* exits.c */
+/* Whether a thread at the beginning of the block exits without doing anything else. */
+bool coarsening_only_exits(const Body *body, const Block *block);
+/* Turns every ret and exit into a branch to one block, so that every region has a block where it ends. In an entry
+ * function ret and exit mean the same. */
+void coarsening_unify_exits(Body *body);
+/* Gives the branches to that block their own exits again, so that no thread waits there for others: those may wait for
+ * it to exit, at a barrier or a warp-level instruction. */
+void coarsening_restore_exits(Body *body);
+/* Puts an empty block before an entry that ends in a branch table: a region that includes its several successors needs
+ * a head. */
+void coarsening_separate_entry(Body *body);
+/* Puts an empty block before the entry. */
+Block *coarsening_add_entry(Body *body);
+/* The block to which all exits have been led. */
+Block *coarsening_exit(const Body *body);
+
+/* index.c */
+/* The number, which is less than 2^31, divided by a constant, after the place.  Assemblers make a division of "div".
+ * Returns the last instruction. */
+Inst *coarsening_insert_quotient(Body *body, Inst *place, RegId quotient, RegId number, unsigned divisor);
+/* Replaces all reads of the index and the size. Sets index_read.  Merged blocks beyond the grid's end exit. */
+void coarsening_gather_index(Coarsening *c);
+/* Lets the blocks exit whose work others do. */
+void coarsening_stop_surplus(Body *body, unsigned dimension, unsigned factor);
+/* Makes the register of index_read replica 0's index, and computes the others' after it. Requires coarsening_map(). */
+void coarsening_make_indices(Coarsening *c);
+/* The instruction, in no block, that computes the index of a replica from that of the one before it. */
+Inst *coarsening_next_index(const Coarsening *c, RegId next, RegId index);
+
+/* dynamic.c */
+/* Shared memory whose size the launch gives. */
+bool coarsening_is_dynamic(const Variable *variable);
+/* Refuses it where it cannot be split; sets splits_dynamic. */
+bool coarsening_check_dynamic(Coarsening *c);
+/* Replaces all reads of its address.  Sets dynamic_reads. */
+void coarsening_gather_dynamic(Coarsening *c);
+/* Computes the replicas' addresses. Requires coarsening_map(). */
+void coarsening_make_dynamic(Coarsening *c);
+
+/* observations.c */
+/* Reads a value that other threads may write in the same barrier interval, and uses it. */
+bool coarsening_observes(const Values *values, const Inst *inst);
+/* Whether the region has an observation.  Its copies then run one after the other, which progress.c counts
+ * on. */
+bool coarsening_region_observes(const Coarsening *c, const Region *region);
+/* A barrier that the replicas pass together, with all other threads of the block that have not exited. */
+bool coarsening_is_meeting(const Coarsening *c, const Inst *inst);
+/* Sets observations. */
+void coarsening_find_observations(Coarsening *c);
+
+/* barriers.c */
+/* A barrier of any kind, or a call; one of all threads of the block. */
+bool coarsening_has_barrier(const Block *block);
+bool coarsening_has_block_barrier(const Block *block);
+/* Sets block_branches and uniform_branches. */
+void coarsening_find_uniform_branches(Coarsening *c);
+
+/* reach.c */
+/* Divides parts of a body whose barriers are not always reached into versions with and without barriers, and marks the
+ * branches in them that the threads of a block take alike. */
+void coarsening_divide(Body *body, const LaunchContract *contract);
+
+/* conditions.c */
+/* Records whether the condition held; what failed it is in the refusal.  Returns 'held'. */
+bool coarsening_condition(Coarsening *c, LegalityCondition condition, bool held);
+/* Records the instructions that conditions are about: all of them, and once variance is known, those of the others. */
+void coarsening_count_instructions(Coarsening *c);
+void coarsening_find_evidence(Coarsening *c);
+
+/* exclusive.c */
+/* Whether no replica but the first executes the block. */
+bool coarsening_is_exclusive(const Coarsening *c, const Block *block);
+
+/* progress.c */
+/* Whether each turn that the loop continues has failed because another thread got on. */
+bool coarsening_is_lock_free(const Coarsening *c, const Loop *loop);
+/* Whether the loop, which may go on until another thread has done something, ends although its replicas are executed
+ * one after the other. */
+bool coarsening_needs_nobody(Coarsening *c, const Loop *loop);
+
+/* counts.c */
+/* Whether the loop ends after a finite number of rounds whatever the memory that it reads holds, because it counts. */
+bool coarsening_counts_to_end(Coarsening *c, const Loop *loop);
+
+/* waiting.c */
+/* Refuses loops that may wait for another thread. */
+bool coarsening_check_waiting(Coarsening *c);
+
+/* warps.c */
+/* Whether a vote of the whole warp can be cast in the block: all of its threads that have not left come there, or none,
+ * since the whole block of threads agrees on it. */
+bool coarsening_everyone_passes(const Coarsening *c, const Block *block);
+/* Makes the mask of a warp-level instruction name only those of its lanes that are among the given ones. */
+void coarsening_narrow(Coarsening *c, Inst *inst, RegId lanes);
+/* Refuses masks that may name threads which have left the kernel, where coarsening_exclude_exits() cannot help. */
+bool coarsening_check_exits(Coarsening *c);
+/* Takes threads that leave the kernel under variant control out of the masks of later instructions. True if the body
+ * has changed, by instructions only: variance and regions must be computed again. */
+bool coarsening_exclude_exits(Coarsening *c);
+
+/* legality.c */
+/* Refuses what can be refused before variance is known; sets needs_whole_warps. */
+bool coarsening_check_instructions(Coarsening *c);
+/* Refuses what depends on variance and regions; may set needs_whole_warps. */
+bool coarsening_check_regions(Coarsening *c);
+/* Why the collective instruction cannot be executed once for all replicas, with '%s' for its name; NULL: it can. */
+const char *coarsening_why_not_once(const Coarsening *c, const Inst *inst);
+/* What differs between the threads of one block of the original kernel. */
+const Variance *coarsening_within_block(const Coarsening *c);
+/* Whether all threads of a merged block come to the block together for a replica, or none does, and take its branch
+ * alike. */
+bool coarsening_go_together(const Coarsening *c, const Block *block);
+
+/* regions.c */
+/* Sets in_region and regions. */
+bool coarsening_find_regions(Coarsening *c);
+/* The region that the block is in, or NULL. */
+const Region *coarsening_region_of(const Coarsening *c, const Block *block);
+/* The instructions of the blocks. */
+size_t coarsening_size_of(Block *const *blocks, size_t count);
+
+/* leave.c */
+/* Sets leaves: the branches to be left out of account so that no instruction of the kind is in a region.  None of
+ * those that all threads of a merged block take together, if there are no others: for them, fast paths do better. */
+void coarsening_find_leaves(Coarsening *c, bool (*is)(const Inst *));
+
+/* agree.c */
+/* Adds to the block, before its branch, what the replicas agree on: whether the predicate is true in all of them, or in
+ * any of them. */
+RegId coarsening_agree(Coarsening *c, Block *block, RegId predicate, bool all);
+/* The results of all agreements, by RegId. */
+BitSet coarsening_agreed(const Coarsening *c);
+bool coarsening_is_agreement(const Coarsening *c, const Inst *inst);
+
+/* joint.c */
+/* The region's loop, if the replicas can execute it together while all of them stay in it; else NULL. */
+const Loop *coarsening_joint_loop(const Coarsening *c, const Region *region);
+void coarsening_join_loop(Coarsening *c, struct Versions *v, const Region *region, const Loop *loop);
+
+/* fast.c */
+/* With GUARDS_AUTO, shorter regions are not worth a test. */
+enum { LEAST_FAST = 4 };
+/* Whether the instruction reads memory that threads share. */
+bool coarsening_reads_memory(const Inst *inst);
+/* Gives regions fast paths. True if the body has changed: the analyses and the regions must be computed again. */
+bool coarsening_form_fast_paths(Coarsening *c);
+
+/* common.c */
+/* Sets common_arrays to those that may be common by their uses: variance must be computed again. */
+void coarsening_propose_common(Coarsening *c);
+/* Drops those that are not common, given variance and regions that assume it.  True if there are none: otherwise these
+ * must be computed again. */
+bool coarsening_keep_common(Coarsening *c);
+/* Whether the replicas' copies of the region use a common array in turn, with a barrier between them. */
+bool coarsening_takes_turns(const Coarsening *c, const Region *region);
+
+/* predicate.c */
+/* Replaces short regions by guarded instructions. True if the body has changed: as above. */
+bool coarsening_predicate(Coarsening *c);
+
+/* shared.c */
+/* The copy works for as many original threads as the instruction. */
+void coarsening_inherit_sharers(const Coarsening *c, const Inst *inst, const Inst *copy);
+
+/* mapping.c */
+/* The read of an index or address that is not copied, because the replicas' are computed after it. */
+bool coarsening_is_computed(const Coarsening *c, const Inst *inst);
+/* Whether each replica executes an instruction outside regions for itself. */
+bool coarsening_clones(const Coarsening *c, const Inst *inst);
+/* Sets the maps: adds the replicas' registers and variables to the body. */
+void coarsening_map(Coarsening *c);
+/* The replica's register for one of the original code. */
+RegId coarsening_reg(const Coarsening *c, unsigned replica, RegId reg);
+/* The replica's copy of an instruction, in no block; targets are still the original's. */
+Inst *coarsening_clone_inst(const Coarsening *c, const Inst *inst, unsigned replica);
+
+/* combine.c */
+/* Makes the barriers that combine predicates take those of all replicas. To be called after coarsening_clone(). */
+void coarsening_combine(Coarsening *c);
+/* Makes a thread that is not alive say nothing to a barrier that combines. */
+void coarsening_silence(Body *body, Inst *inst, RegId alive);
+
+/* alive.c */
+/* Whether there is a zero of the register's type. */
+bool coarsening_has_zero(const Body *body, RegId reg);
+/* A new register with a zero of the other's type, at the end of the block. */
+RegId coarsening_append_zero(Coarsening *c, Block *block, RegId like);
+/* Sets parted. */
+void coarsening_find_parted(Coarsening *c);
+/* Whether coarsening_let_leave() can be called: variance and regions take no account of the leaves.  Else an obstacle
+ * may be set. */
+bool coarsening_may_leave(Coarsening *c);
+/* Rewrites the body for merged threads some of whose replicas have left: the analyses and the regions must be computed
+ * again, without leaves. */
+void coarsening_let_leave(Coarsening *c);
+
+/* shared.c */
+/* Adds the loads that are about to be kept once for all replicas to 'shared'. */
+void coarsening_note_shared(Coarsening *c);
+
+/* slow.c */
+typedef struct ReplicaLoop {
+    Block *next, *end; /* before and after the region; the caller places them */
+} ReplicaLoop;
+/* Makes the region, whose head has no way past it but to the join, a loop over the replicas.  False, with nothing
+ * changed, if it is not on a slow path, if its code cannot be all replicas', or if that does not pay. */
+bool coarsening_loop_over(Coarsening *c, const Region *region, Block *head, ReplicaLoop *loop);
+
+/* clone.c */
+/* Clones instructions and regions for all replicas. Cannot fail. */
+void coarsening_clone(Coarsening *c);
+
+#endif

@@ -1,0 +1,314 @@
+/* Legality: what coarsening refuses, and why.
+ *
+ * The first check runs before the analyses and looks at instructions one by one: rules.c says what the
+ * instruction table decides, the code here adds operands, calls and the carry flag. The second check runs when variance
+ * and regions are known: collective operations must not be in a region or differ between replicas, except warp-level
+ * ones that name their participants (warps.c).
+ *
+ * Requires SSA form. Changes nothing but needs_whole_warps and the refusal. */
+#include "opt/coarsen/internal.h"
+
+#include <string.h>
+
+static bool want_whole_warps(Coarsening *c, const Inst *inst, const char *what)
+{
+    if (c->level == LEVEL_BLOCK)
+        return true; /* blocks keep their warps */
+    /* With a number s, each s rows, planes or threads of the new block stand for s neighbours of the original one. If
+     * s is a multiple of 32, such a group begins and ends with a warp in both. */
+    bool keeps = c->stride.kind == STRIDE_BLOCK || (c->stride.kind == STRIDE_NUMBER && c->stride.number % 32 == 0);
+    if (!keeps)
+        return coarsening_refuse(
+            c, inst, "'%s' needs whole warps, which only the block stride and multiples of 32 keep", what);
+    c->needs_whole_warps = true;
+    return true;
+}
+
+typedef struct CallCheck {
+    Coarsening *c;
+    const Inst *call; /* the one in the kernel */
+    PointerMap visited;
+    VEC(const Function *) pending;
+} CallCheck;
+
+/* Functions of the CUDA run time that neither synchronize nor read the index of their thread. */
+static bool is_harmless_extern(const char *name)
+{
+    static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static const Function *called_function(const Inst *inst)
+{
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        if (inst->operands[i].kind == OPERAND_SYMBOL && inst->operands[i].symbol.kind == SYMBOL_FUNCTION)
+            return inst->operands[i].symbol.function;
+    return NULL;
+}
+
+static bool visit_callee(CallCheck *check, const Inst *call)
+{
+    const Function *callee = called_function(call);
+    if (!callee)
+        return coarsening_refuse(check->c, check->call, "it makes an indirect call, whose target is not known");
+    if (!callee->has_body && callee->definition)
+        callee = callee->definition;
+    if (!callee->has_body) {
+        if (is_harmless_extern(callee->name))
+            return true;
+        return coarsening_refuse(check->c, check->call,
+                                 "it calls '%s', which is not defined in this module and may contain barriers",
+                                 callee->name);
+    }
+    if (pointer_map_get(&check->visited, callee))
+        return true;
+    pointer_map_put(&check->visited, callee, callee);
+    VEC_PUSH(check->c->scratch, check->pending, callee);
+    return true;
+}
+
+/* A called function reads the real thread's registers, never a replica's. */
+static bool depends_on_thread(const Coarsening *c, const Sreg *sreg)
+{
+    CoarsenRule rule = coarsening_sreg_rule(c, sreg).rule;
+    return rule != COARSEN_IF_VARIANT && rule != COARSEN_CLONED;
+}
+
+/* Whether the instruction names shared memory, of which each merged block has its own. */
+static bool uses_shared(const Inst *inst)
+{
+    bool found = false;
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        found |= coarsening_shared_variable(&inst->operands[i]) != NULL;
+    return found;
+}
+
+static bool check_callee_inst(CallCheck *check, const Function *callee, const Inst *inst)
+{
+    Coarsening *c = check->c;
+    const char *name = callee->name;
+    if (inst_is_opaque(inst))
+        return coarsening_refuse(c, check->call, "it calls '%s', which contains an unknown instruction (line %u)",
+                                 name, coarsening_line(c, inst));
+    if (inst_is_call(inst))
+        return visit_callee(check, inst);
+    if (inst_op(inst) == OP_EXIT)
+        return coarsening_refuse(c, check->call, "it calls '%s', which ends the thread ('exit' on line %u)", name,
+                                 coarsening_line(c, inst));
+    if (inst->effects & EFFECT_SYNC || (inst->effects & EFFECT_VOLATILE && inst->effects & EFFECT_READ))
+        return coarsening_refuse(c, check->call, "it calls '%s', which synchronizes ('%s' on line %u)", name,
+                                 inst_spelling(c->scratch, inst), coarsening_line(c, inst));
+    const Sreg *sreg = coarsening_sreg(inst);
+    if (c->level == LEVEL_BLOCK && uses_shared(inst))
+        return coarsening_refuse(c, check->call, "it calls '%s', which names shared memory (line %u)", name,
+                                 coarsening_line(c, inst));
+    if (sreg && depends_on_thread(c, sreg))
+        return coarsening_refuse(c, check->call, "it calls '%s', which reads %s (line %u)", name, sreg->name,
+                                 coarsening_line(c, inst));
+    return true;
+}
+
+static bool check_call(Coarsening *c, const Inst *inst)
+{
+    CallCheck check = {.c = c, .call = inst, .visited = {.arena = c->scratch}};
+    bool fine = visit_callee(&check, inst);
+    while (fine && check.pending.count) {
+        const Function *callee = VEC_POP(check.pending);
+        for (size_t i = 0; fine && i < callee->stmts.count; i++)
+            if (callee->stmts.data[i].kind == STMT_INST)
+                fine = check_callee_inst(&check, callee, callee->stmts.data[i].inst);
+    }
+    return fine;
+}
+
+static bool check_treatment(Coarsening *c, const Inst *inst)
+{
+    const Sreg *sreg = coarsening_sreg(inst);
+    CoarsenTreatment treatment = coarsening_treatment(inst);
+    if (c->level == LEVEL_BLOCK)
+        treatment = sreg ? coarsening_sreg_rule(c, sreg) : coarsening_block_rule(inst);
+    const char *what = sreg ? sreg->name : inst_spelling(c->scratch, inst);
+    switch (treatment.rule) {
+    case COARSEN_REFUSED: return coarsening_refuse(c, inst, "'%s' %s", what, treatment.reason);
+    case COARSEN_WHOLE_WARPS: return want_whole_warps(c, inst, what);
+    case COARSEN_BY_CALLEE: return check_call(c, inst);
+    default: return true;
+    }
+}
+
+static bool check_instruction(Coarsening *c, const Inst *inst)
+{
+    if (inst_is_opaque(inst))
+        return coarsening_refuse(c, inst, "'%s' is not a known instruction", inst_spelling(c->scratch, inst));
+    bool counts = c->level == LEVEL_THREAD && ((inst->sync == SYNC_BLOCK_BARRIER && inst->operand_count > 1) ||
+                  (coarsening_combines(inst) && inst->operand_count > 3));
+    if (counts)
+        return coarsening_refuse(c, inst, "'%s' waits for a given number of threads", inst_spelling(c->scratch, inst));
+    return check_treatment(c, inst);
+}
+
+static bool has_clusters(const Tuning *tuning)
+{
+    return tuning->reqnctapercluster_count || tuning->maxclusterrank || tuning->explicitcluster ||
+           tuning->blocksareclusters;
+}
+
+bool coarsening_check_instructions(Coarsening *c)
+{
+    if (c->level == LEVEL_BLOCK && has_clusters(&c->body->tuning))
+        return coarsening_refuse(c, NULL, "its blocks form clusters, whose blocks are not merged");
+    if (c->level == LEVEL_BLOCK && !coarsening_check_dynamic(c))
+        return false;
+    for (size_t b = 0; b < c->body->blocks.count; b++) {
+        bool carry = false;   /* the flag was written in this block */
+        bool ordered = false; /* and an instruction that orders memory came after it */
+        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next) {
+            if (!check_instruction(c, inst))
+                return false;
+            ordered |= coarsening_orders(inst);
+            if (inst->effects & EFFECT_CC_READ && !carry)
+                return coarsening_refuse(c, inst, "the carry flag is passed from one basic block to another");
+            if (inst->effects & EFFECT_CC_READ && ordered)
+                return coarsening_refuse(c, inst,
+                                         "the carry flag is passed across a barrier, fence or warp-level instruction");
+            if (inst->effects & EFFECT_CC_WRITE) {
+                carry = true;
+                ordered = false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool is_aligned_barrier(const Inst *inst)
+{
+    bool barrier = inst->sync == SYNC_BLOCK_BARRIER || inst->sync == SYNC_CLUSTER_BARRIER || coarsening_combines(inst);
+    return barrier && signature_is_aligned(inst->signature);
+}
+
+/* The branches that say nothing about who comes to a barrier: threads take them alike, or exit. */
+static BitSet harmless_branches(const Coarsening *c)
+{
+    BitSet branches = bitset_new(c->scratch, c->body->blocks.count);
+    bitset_copy(&branches, &c->uniform_branches);
+    for (size_t b = 0; b < c->body->blocks.count; b++)
+        FOR_EACH_SUCC(c->body->blocks.data[b], succ)
+            if (coarsening_only_exits(c->body, succ))
+                bitset_add(&branches, b);
+    return branches;
+}
+
+/* An aligned barrier may be under a condition that differs along another dimension only, so that every warp agrees on
+ * it. Narrower rows would put threads that disagree into one warp. */
+static void check_alignment(Coarsening *c)
+{
+    const Variance *any = NULL;
+    BitSet harmless = harmless_branches(c);
+    for (size_t b = 0; b < c->body->blocks.count; b++)
+        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next) {
+            if (!is_aligned_barrier(inst))
+                continue;
+            if (!any) {
+                VarianceOptions options = {
+                    .merge_loads = true, .unmerged = &c->observations, .uniform_branches = &harmless};
+                any = analyses_variance(c->analyses, VARIANCE_ANY, &options);
+            }
+            /* The predicate that a barrier combines is each thread's own. */
+            c->needs_whole_warps |= coarsening_combines(inst) ? variance_block(any, inst->block)
+                                                              : variance_inst(any, inst);
+        }
+}
+
+/* Of what all replicas do together; each has a predicate of its own to be combined. */
+static bool operands_differ(const Coarsening *c, const Inst *inst)
+{
+    if (c->level == LEVEL_BLOCK && coarsening_combines(inst))
+        return false; /* each merged block has its own */
+    if (coarsening_combines(inst)) {
+        const Operand *barrier = &inst->operands[1];
+        return barrier->kind == OPERAND_REG && variance_reg(c->variance, inst->refs[barrier->ref].reg);
+    }
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (inst->refs[r].reg != REG_NONE && variance_reg(c->variance, inst->refs[r].reg))
+            return true;
+    return false;
+}
+
+/* A branch out of the kernel is not one that they must take alike: so a block is not under variant control only if
+ * no thread has left before. */
+const Variance *coarsening_within_block(const Coarsening *c)
+{
+    VarianceOptions options = {
+        .merge_loads = true, .unmerged = &c->observations, .uniform_branches = &c->block_branches};
+    return analyses_variance(c->analyses, VARIANCE_ANY, &options);
+}
+
+/* Whether all threads of a merged block come to the block together for a replica, or none does: then the copy of a
+ * region may have what all threads execute. */
+static bool come_together(const Coarsening *c, const Block *block)
+{
+    return c->level == LEVEL_BLOCK && !variance_block(coarsening_within_block(c), block);
+}
+
+bool coarsening_go_together(const Coarsening *c, const Block *block)
+{
+    return come_together(c, block) && !variance_branch(coarsening_within_block(c), block);
+}
+
+const char *coarsening_why_not_once(const Coarsening *c, const Inst *inst)
+{
+    if (inst->guard != REF_NONE && coarsening_joins(c, inst))
+        return "'%s' has a guard";
+    if (inst->guard != REF_NONE && variance_reg(c->variance, inst->refs[inst->guard].reg))
+        return "the guard of '%s' differs between the merged threads";
+    if (inst->sync != SYNC_WARP && operands_differ(c, inst))
+        return "the operands of '%s' differ between the merged threads";
+    return NULL;
+}
+
+/* Whether every wait for asynchronous copies is for all of a thread's groups.  Then it does not matter how many groups
+ * there are, and each copy of a region may make its own. */
+static bool waits_for_all_groups(const Coarsening *c)
+{
+    for (size_t b = 0; b < c->body->blocks.count; b++)
+        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
+            if (inst->sync == SYNC_ASYNC_GROUP && inst->operand_count &&
+                (inst->operands[0].kind != OPERAND_CONSTANT || inst->operands[0].constant->bits != 0))
+                return false;
+    return true;
+}
+
+/* Refuses collective instructions that merged threads do not come to together. */
+static bool check_collectives(Coarsening *c)
+{
+    const bool counts_groups = !waits_for_all_groups(c);
+    for (size_t b = 0; b < c->body->blocks.count; b++) {
+        const Block *block = c->body->blocks.data[b];
+        bool in_region = bitset_has(&c->in_region, block->id);
+        for (const Inst *inst = block->first; inst; inst = inst->next) {
+            if (!coarsening_is_collective(inst))
+                continue;
+            if (in_region && (come_together(c, block) || (inst->sync == SYNC_ASYNC_GROUP && !counts_groups)))
+                continue;
+            if (in_region)
+                return coarsening_refuse_controlled(c, inst);
+            const char *reason = coarsening_why_not_once(c, inst);
+            if (reason)
+                return coarsening_refuse(c, inst, reason, inst_spelling(c->scratch, inst));
+        }
+    }
+    if (c->level == LEVEL_THREAD)
+        check_alignment(c);
+    return true;
+}
+
+bool coarsening_check_regions(Coarsening *c)
+{
+    return coarsening_condition(c, LEGAL_MEMORY, coarsening_check_private(c)) &&
+           coarsening_condition(c, LEGAL_BARRIERS, check_collectives(c)) &&
+           coarsening_condition(c, LEGAL_PARTICIPANTS, coarsening_check_exits(c)) &&
+           coarsening_condition(c, LEGAL_WAITING, coarsening_check_waiting(c));
+}

@@ -1,0 +1,126 @@
+/* The mapping from the original code to each replica's: which instructions a replica executes for itself, and its
+ * copies of registers and variables.
+ *
+ * Replica 0 keeps the originals. Requires SSA form, variance and regions; changes the body only by adding registers and
+ * variables. */
+#include "opt/coarsen/internal.h"
+
+bool coarsening_clones(const Coarsening *c, const Inst *inst)
+{
+    if (coarsening_is_agreement(c, inst) || coarsening_joins(c, inst))
+        return false;
+    if (variance_inst(c->variance, inst) || coarsening_uses_private(c, inst))
+        return true;
+    CoarsenRule rule = coarsening_treatment(inst).rule;
+    return rule == COARSEN_CLONED || rule == COARSEN_BY_CALLEE;
+}
+
+bool coarsening_is_computed(const Coarsening *c, const Inst *inst)
+{
+    bool found = inst == c->index_read;
+    for (size_t i = 0; i < c->dynamic_reads.count; i++)
+        found |= inst == c->dynamic_reads.data[i];
+    return found;
+}
+
+static void map_register(Coarsening *c, RegId reg)
+{
+    for (unsigned k = 1; k < c->factor; k++)
+        if (c->maps[k][reg] == reg)
+            c->maps[k][reg] = body_clone_reg(c->body, reg);
+}
+
+static void map_results(Coarsening *c, const Inst *inst)
+{
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_writes(&inst->refs[r]))
+            map_register(c, inst->refs[r].reg);
+}
+
+static void map_registers(Coarsening *c)
+{
+    Body *body = c->body;
+    c->reg_count = body->regs.count;
+    c->maps = ARENA_ARRAY(c->scratch, RegId *, c->factor);
+    for (unsigned k = 0; k < c->factor; k++) {
+        c->maps[k] = ARENA_ARRAY(c->scratch, RegId, c->reg_count);
+        for (size_t r = 0; r < c->reg_count; r++)
+            c->maps[k][r] = (RegId)r;
+    }
+    for (size_t b = 0; b < c->block_count; b++) {
+        const Block *block = body->blocks.data[b];
+        bool whole = bitset_has(&c->in_region, b);
+        for (size_t p = 0; p < block->phis.count; p++)
+            if (whole || variance_reg(c->variance, block->phis.data[p].dst))
+                map_register(c, block->phis.data[p].dst);
+        for (const Inst *inst = block->first; inst; inst = inst->next)
+            if (whole || coarsening_clones(c, inst))
+                map_results(c, inst);
+    }
+}
+
+static void find_private(Coarsening *c)
+{
+    Body *body = c->body;
+    PointerMap seen = {.arena = c->scratch};
+    for (size_t i = 0; i < body->variables.count; i++)
+        if (coarsening_is_private(c, body->variables.data[i])) {
+            VEC_PUSH(c->scratch, c->private_variables, body->variables.data[i]);
+            pointer_map_put(&seen, body->variables.data[i], body->variables.data[i]);
+        }
+    for (size_t b = 0; b < body->blocks.count && c->level == LEVEL_BLOCK; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+            for (unsigned i = 0; i < inst->operand_count; i++) {
+                Variable *variable = coarsening_shared_variable(&inst->operands[i]);
+                if (!variable || pointer_map_get(&seen, variable) || coarsening_is_dynamic(variable) ||
+                    !coarsening_is_private(c, variable))
+                    continue; /* it belongs to the module, or to another kernel */
+                pointer_map_put(&seen, variable, variable);
+                VEC_PUSH(c->scratch, c->private_variables, variable);
+            }
+}
+
+static void map_variables(Coarsening *c)
+{
+    Body *body = c->body;
+    find_private(c);
+    size_t count = c->private_variables.count;
+    c->private_copies = ARENA_ARRAY(c->scratch, Variable **, c->factor);
+    for (unsigned k = 1; k < c->factor; k++) {
+        c->private_copies[k] = ARENA_ARRAY(c->scratch, Variable *, count);
+        for (size_t i = 0; i < count; i++) {
+            Variable *copy = ARENA_NEW(body->module->arena, Variable);
+            *copy = *c->private_variables.data[i];
+            copy->name = body_unique_name(body, arena_printf(c->scratch, "%s_%u", copy->name, k));
+            copy->function = body->function;
+            copy->linkage = LINKAGE_NONE;
+            VEC_PUSH(body->arena, body->variables, copy);
+            c->private_copies[k][i] = copy;
+        }
+    }
+}
+
+RegId coarsening_reg(const Coarsening *c, unsigned replica, RegId reg)
+{
+    return reg < c->reg_count ? c->maps[replica][reg] : reg;
+}
+
+Inst *coarsening_clone_inst(const Coarsening *c, const Inst *inst, unsigned replica)
+{
+    Inst *copy = inst_clone(c->body, inst);
+    copy->replica += replica * c->replicas;
+    coarsening_inherit_sharers(c, inst, copy);
+    for (unsigned r = 0; r < copy->ref_count; r++)
+        if (copy->refs[r].reg != REG_NONE)
+            copy->refs[r].reg = coarsening_reg(c, replica, copy->refs[r].reg);
+    if (coarsening_uses_private(c, inst))
+        for (size_t i = 0; i < c->private_variables.count; i++)
+            inst_replace_symbol(c->body, copy, c->private_variables.data[i], c->private_copies[replica][i]);
+    return copy;
+}
+
+void coarsening_map(Coarsening *c)
+{
+    map_registers(c);
+    map_variables(c);
+}

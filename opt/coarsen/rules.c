@@ -1,0 +1,150 @@
+/* How coarsening treats an instruction, as far as the instruction table says.
+ *
+ * The rules follow from three columns of a row (category, effects, synchronization); a row that reads a special
+ * register follows the register's role. What depends on operands, variance or control flow is checked in
+ * legality.c. */
+#include "opt/coarsen/internal.h"
+
+static CoarsenTreatment refused(const char *reason)
+{
+    return (CoarsenTreatment){COARSEN_REFUSED, reason};
+}
+
+/* A plain store of one value to one place can be done once for all replicas. */
+static bool is_plain_store(const Form *form)
+{
+    return form_category(form) == CATEGORY_MEMORY && form_op(form) == OP_ST && !form_has(form, MOD_BULK);
+}
+
+static CoarsenTreatment treat_unsynchronized(const Form *form)
+{
+    unsigned effects = form_effects(form);
+    if (effects & EFFECT_STACK)
+        return refused("changes the stack, which the merged threads would share");
+    if (form_category(form) == CATEGORY_CONTROL)
+        return (CoarsenTreatment){form_op(form) == OP_CALL ? COARSEN_BY_CALLEE : COARSEN_IF_VARIANT, NULL};
+    /* Only a special register's read is both: the register decides. */
+    if (effects & EFFECT_PURE && effects & EFFECT_VOLATILE)
+        return (CoarsenTreatment){COARSEN_BY_REGISTER, NULL};
+    bool counts = effects & (EFFECT_VOLATILE | EFFECT_ASYNC | EFFECT_CONTROL) ||
+                  (effects & EFFECT_WRITE && !is_plain_store(form));
+    return (CoarsenTreatment){counts ? COARSEN_CLONED : COARSEN_IF_VARIANT, NULL};
+}
+
+CoarsenTreatment coarsen_treatment(const Form *form)
+{
+    switch (form_sync(form)) {
+    case SYNC_NONE: return treat_unsynchronized(form);
+    case SYNC_FENCE: return (CoarsenTreatment){COARSEN_IF_VARIANT, NULL};
+    case SYNC_STRONG: return (CoarsenTreatment){COARSEN_CLONED, NULL};
+    case SYNC_BLOCK_BARRIER:
+    case SYNC_CLUSTER_BARRIER:
+    case SYNC_ASYNC_GROUP: return (CoarsenTreatment){COARSEN_ONCE, NULL};
+    case SYNC_WARP: return (CoarsenTreatment){COARSEN_WHOLE_WARPS, NULL};
+    case SYNC_BLOCK_COUNT:
+        if (form_has(form, MOD_RED))
+            return (CoarsenTreatment){COARSEN_COMBINED, NULL};
+        return refused("counts threads of the block");
+    case SYNC_CONVERGED:
+        /* Only activemask is volatile, and right for any set of threads (warps.c). */
+        if (form_effects(form) & EFFECT_VOLATILE)
+            return (CoarsenTreatment){COARSEN_WHOLE_WARPS, NULL};
+        return refused("depends on which threads of the warp run together");
+    case SYNC_WARPGROUP: return refused("works on groups of four warps");
+    case SYNC_MBARRIER: return refused("counts arrivals at a barrier in memory");
+    /* What other grids have written is there for a thread that has waited for them, and it is enough that one thread of
+     * the block lets other grids start: neither counts threads or orders them. */
+    case SYNC_GRID: return (CoarsenTreatment){COARSEN_IF_VARIANT, NULL};
+    case SYNC_REGISTERS:
+        return refused("passes on registers of the block, which has as many as it has threads at launch");
+    case SYNC_OTHER: break;
+    }
+    return refused("has effects beyond its thread that coarsening does not model");
+}
+
+CoarsenTreatment coarsen_sreg_treatment(const Sreg *sreg)
+{
+    switch (sreg->role) {
+    case SREG_ROLE_TID:
+    case SREG_ROLE_NTID:
+        if (sreg->axis == SREG_AXIS_ALL)
+            return refused("is a whole vector, and only its components can be replaced");
+        return (CoarsenTreatment){COARSEN_REWRITTEN, NULL};
+    case SREG_ROLE_WARPID:
+    case SREG_ROLE_NWARPID: return refused("counts warps, which coarsening merges");
+    default: break;
+    }
+    switch (sreg->dependence) {
+    case SREG_THREAD: return (CoarsenTreatment){COARSEN_WHOLE_WARPS, NULL};
+    case SREG_VOLATILE: return (CoarsenTreatment){COARSEN_CLONED, NULL};
+    default: return (CoarsenTreatment){COARSEN_IF_VARIANT, NULL};
+    }
+}
+
+CoarsenTreatment coarsening_treatment(const Inst *inst)
+{
+    CoarsenTreatment treatment = coarsen_treatment(inst->form);
+    if (treatment.rule != COARSEN_BY_REGISTER)
+        return treatment;
+    const Sreg *sreg = coarsening_sreg(inst);
+    require(sreg);
+    return coarsen_sreg_treatment(sreg);
+}
+
+const Sreg *coarsening_sreg(const Inst *inst)
+{
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        if (inst->operands[i].kind == OPERAND_SREG)
+            return inst->operands[i].sreg;
+    return NULL;
+}
+
+bool coarsening_combines(const Inst *inst)
+{
+    return inst->sync == SYNC_BLOCK_COUNT && coarsening_treatment(inst).rule == COARSEN_COMBINED;
+}
+
+/* An instruction that several threads of a warp execute together. */
+static bool is_warp_level(const Inst *inst)
+{
+    return inst->sync == SYNC_WARP && coarsening_treatment(inst).rule == COARSEN_WHOLE_WARPS;
+}
+
+bool coarsening_names_members(const Inst *inst)
+{
+    return is_warp_level(inst) && !signature_is_aligned(inst->signature) &&
+           !(inst->effects & (EFFECT_READ | EFFECT_WRITE));
+}
+
+bool coarsening_is_collective(const Inst *inst)
+{
+    CoarsenRule rule = coarsening_treatment(inst).rule;
+    return rule == COARSEN_ONCE || rule == COARSEN_COMBINED || inst->sync == SYNC_BLOCK_COUNT ||
+           (is_warp_level(inst) && !coarsening_names_members(inst));
+}
+
+bool coarsening_joins(const Coarsening *c, const Inst *inst)
+{
+    return c->level == LEVEL_THREAD && coarsening_combines(inst);
+}
+
+bool coarsening_orders(const Inst *inst)
+{
+    return inst->sync != SYNC_NONE && inst->sync != SYNC_STRONG;
+}
+
+const char *coarsen_rule_text(CoarsenRule rule)
+{
+    switch (rule) {
+    case COARSEN_IF_VARIANT: return "cloned if variant";
+    case COARSEN_CLONED: return "cloned";
+    case COARSEN_ONCE: return "kept once";
+    case COARSEN_COMBINED: return "combined";
+    case COARSEN_WHOLE_WARPS: return "whole warps";
+    case COARSEN_REWRITTEN: return "rewritten";
+    case COARSEN_BY_REGISTER: return "by register";
+    case COARSEN_BY_CALLEE: return "by callee";
+    case COARSEN_REFUSED: return "refused";
+    }
+    bug("no coarsening rule %d", (int)rule);
+}

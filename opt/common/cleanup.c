@@ -1,0 +1,14 @@
+/* The clean-up pass: after coarsening, replicas compute many equal values, and some without readers.
+ *
+ * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates what was computed from instructions. */
+#include "opt/common/cleanup.h"
+
+#include "opt/pass.h"
+
+bool pass_cleanup(PassContext *context)
+{
+    merge_equal_values(context->body, context->analyses);
+    analyses_invalidate(context->analyses, pass_table[PASS_CLEANUP].invalidates);
+    remove_dead_code(context->body, context->analyses);
+    return true;
+}

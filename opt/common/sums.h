@@ -1,0 +1,34 @@
+/* Sums: what instructions add, and code that computes affine ones at the end of a block. */
+#ifndef PTXOPT_OPT_COMMON_SUMS_H
+#define PTXOPT_OPT_COMMON_SUMS_H
+
+#include "analysis/analysis.h"
+
+/* Whether the instruction is an addition of two 64-bit integers, without a guard.  NULL is allowed. */
+bool sum_is_wide(const Body *body, const Inst *inst);
+/* The other operand of such an addition of two registers of which one is 'reg'; REG_NONE if it is not that. */
+RegId sum_other(const Body *body, const Inst *inst, RegId reg);
+/* By how many bits a multiplication without a guard shifts the 32-bit register that it extends to 64 bits; 0: the
+ * instruction does something else. */
+unsigned product_shift(const Body *body, const Inst *inst);
+
+/* Where code is added: to the end of a block, before the branch that ends it. The analyses are of the body as it was
+ * before anything was added. */
+typedef struct SumPlace {
+    Body *body;
+    Block *block;
+    const Affine *affine;
+    const Values *values;
+    const Dominance *dominance;
+} SumPlace;
+
+SumPlace sum_place_new(Body *body, Block *block, Analyses *analyses);
+/* Adds the instruction. */
+void sum_put(const SumPlace *place, Inst *inst);
+/* A new register of this type. */
+RegId sum_reg(const SumPlace *place, Type type, Name base);
+/* A 64-bit register with the 64-bit sum, from registers that are available, with the code that it takes; REG_NONE, and
+ * perhaps some dead code, if that is not possible. */
+RegId sum_build(const SumPlace *place, const AffineForm *form);
+
+#endif

@@ -1,0 +1,238 @@
+/* Counters of loops, and code for the number of rounds. */
+#include "opt/common/trips.h"
+
+RegId loop_start(const Loop *loop, const Phi *phi)
+{
+    for (size_t a = 0; a < phi->args.count; a++)
+        if (phi->args.data[a].pred == loop->preheader)
+            return phi->args.data[a].reg;
+    return REG_NONE;
+}
+
+bool loop_step(const Loop *loop, const Phi *phi, const Affine *affine, AffineTerm terms[AFFINE_TERMS],
+               AffineForm *step)
+{
+    const AffineForm *next = NULL;
+    for (size_t a = 0; a < phi->args.count; a++) {
+        if (phi->args.data[a].pred == loop->preheader)
+            continue;
+        if (!affine_knows(affine, phi->args.data[a].reg))
+            return false;
+        const AffineForm *form = &affine->forms[phi->args.data[a].reg];
+        if (next && affine_compare(form, 1, next, 1) != ALIAS_SAME)
+            return false;
+        next = form;
+    }
+    bool found = false;
+    unsigned count = 0;
+    for (unsigned i = 0; next && i < next->term_count; i++) {
+        const AffineTerm *term = &next->terms[i];
+        if (!found && term->base == AFFINE_VALUE && term->reg == phi->dst && term->coefficient == 1)
+            found = true;
+        else
+            terms[count++] = *term;
+    }
+    if (!found)
+        return false;
+    *step = (AffineForm){next->bits, count, next->constant, terms};
+    return true;
+}
+
+/* The only edge out of the loop: its source; NULL if there are several. */
+static Block *only_exit(const Loop *loop, const LoopForest *loops)
+{
+    Block *exiting = NULL;
+    for (uint32_t b = 0; b < loop->block_count; b++) {
+        Block *block = loop->blocks[b];
+        const Inst *last = block->last;
+        unsigned targets = last ? last->target_count : 0;
+        if (last && inst_is_terminator(last) && !inst_is_branch(last))
+            return NULL;
+        for (unsigned t = 0; t <= targets; t++) {
+            const Block *to = t < targets ? last->targets[t] : block->fall;
+            if (!to || loop_contains(loops, loop, to))
+                continue;
+            if (exiting)
+                return NULL;
+            exiting = block;
+        }
+    }
+    return exiting;
+}
+
+typedef enum Continues { WHILE_OTHER, WHILE_UNEQUAL, WHILE_LESS, WHILE_GREATER } Continues;
+
+static Continues continues_while(const Computation *compare, bool holds, bool swapped)
+{
+    Relation relation = holds ? compare->relation : relation_negated(compare->relation);
+    if (relation == RELATION_NOT_EQUAL)
+        return WHILE_UNEQUAL;
+    if (!compare->is_signed || (relation != RELATION_LESS && relation != RELATION_GREATER))
+        return WHILE_OTHER;
+    return (relation == RELATION_LESS) != swapped ? WHILE_LESS : WHILE_GREATER;
+}
+
+/* The 32-bit phi of the header that the register is, plus a constant: not the low half of a wider one. */
+static const Phi *counter_find(const Loop *loop, const Affine *affine, RegId reg, int64_t *offset)
+{
+    const AffineForm *form = &affine->forms[reg];
+    if (form->bits != 32 || form->term_count != 1 || form->terms[0].coefficient != 1 ||
+        form->terms[0].base != AFFINE_VALUE || type_bits(affine->body->regs.data[form->terms[0].reg].type) != 32)
+        return NULL;
+    *offset = form->constant;
+    for (size_t p = 0; p < loop->header->phis.count; p++)
+        if (loop->header->phis.data[p].dst == form->terms[0].reg)
+            return &loop->header->phis.data[p];
+    return NULL;
+}
+
+/* A source that is the same in all rounds. */
+static bool bound_find(const Loop *loop, const LoopForest *loops, const Values *values, const ComputeSource *source,
+                       TripCount *out)
+{
+    out->bound = source->is_constant ? REG_NONE : source->reg;
+    out->constant = (int32_t)source->constant;
+    const ValueDef *def = source->reg == REG_NONE ? NULL : &values->defs[source->reg];
+    return source->is_constant || (def && def->block && !loop_contains(loops, loop, def->block));
+}
+
+static bool counts(const Loop *loop, const LoopForest *loops, Analyses *analyses, const Computation *compare,
+                   bool holds, TripCount *out)
+{
+    const Affine *affine = analyses_affine(analyses);
+    const Values *values = analyses_values(analyses);
+    AffineTerm terms[AFFINE_TERMS];
+    AffineForm step;
+    for (unsigned i = 0; i < 2; i++) {
+        RegId reg = compare->sources[i].reg;
+        const Phi *counter = reg == REG_NONE ? NULL : counter_find(loop, affine, reg, &out->offset);
+        if (!counter || !bound_find(loop, loops, values, &compare->sources[1 - i], out) ||
+            !loop_step(loop, counter, affine, terms, &step) || step.term_count)
+            continue;
+        Continues kind = continues_while(compare, holds, i == 1);
+        int64_t size = step.constant < 0 ? -step.constant : step.constant;
+        out->start = loop_start(loop, counter);
+        out->step = step.constant;
+        out->is_ordered = kind != WHILE_UNEQUAL;
+        /* What is compared is the counter or its next value: it does not wrap where they do not. */
+        bool between = out->offset == 0 || out->offset == out->step;
+        if (kind == WHILE_OTHER || (out->is_ordered && !between) || !size || size > 1024 || size & (size - 1) ||
+            (kind == WHILE_LESS && step.constant < 0) || (kind == WHILE_GREATER && step.constant > 0))
+            continue;
+        return true;
+    }
+    return false;
+}
+
+bool trip_count_find(const Loop *loop, const LoopForest *loops, Analyses *analyses, TripCount *out)
+{
+    *out = (TripCount){.exiting = only_exit(loop, loops)};
+    const Inst *branch = out->exiting ? out->exiting->last : NULL;
+    if (!loop->preheader || !branch || !inst_is_branch(branch) || branch->guard == REF_NONE ||
+        branch->target_count != 1 || !out->exiting->fall)
+        return false;
+    /* Each round passes the exit once: it is in no inner loop. */
+    if (loop_of(loops, out->exiting) != loop)
+        return false;
+    for (uint32_t i = 0; i < loop->latch_count; i++)
+        if (!dominance_has(analyses_dominance(analyses), out->exiting, loop->latches[i]))
+            return false;
+    const Values *values = analyses_values(analyses);
+    const Inst *made = value_inst(values, branch->refs[branch->guard].reg);
+    Computation compare;
+    if (!made || !computation_of(values->body, made, &compare) || !computation_is_comparison(&compare, 32))
+        return false;
+    bool leaves = !loop_contains(loops, loop, branch->targets[0]);
+    return counts(loop, loops, analyses, &compare, leaves == branch->guard_inverted, out);
+}
+
+int64_t trip_count_bound(const TripCount *trips, const Affine *affine)
+{
+    const AffineForm constant = {32, 0, trips->constant, NULL};
+    const AffineForm *start = &affine->forms[trips->start];
+    const AffineForm *bound = trips->bound == REG_NONE ? &constant : &affine->forms[trips->bound];
+    int64_t low[2], high[2], size = trips->step < 0 ? -trips->step : trips->step;
+    if (start->bits != 32 || bound->bits != 32 || !affine_bounds(start, &low[0], &high[0]) ||
+        !affine_bounds(bound, &low[1], &high[1]))
+        return INT64_MAX;
+    int64_t way = trips->step > 0 ? high[1] - low[0] : high[0] - low[1];
+    return way < 0 ? 1 : way / size + 1;
+}
+
+static unsigned log_two(uint64_t value)
+{
+    unsigned bits = 0;
+    while (value >> bits > 1)
+        bits++;
+    return bits;
+}
+
+/* The bound, as a 32-bit register. */
+static RegId bound_build(const SumPlace *place, const TripCount *trips)
+{
+    if (trips->bound != REG_NONE)
+        return trips->bound;
+    RegId reg = sum_reg(place, TYPE_B32, "%bound");
+    sum_put(place, inst_build(place->body, "mov.b32", "di", reg, trips->constant));
+    return reg;
+}
+
+/* Until equal: (bound - start - offset) / step rounds follow the first, if that is a whole number. */
+static RegId unequal_build(const SumPlace *place, const TripCount *trips, uint32_t limit, RegId *rounds)
+{
+    Body *body = place->body;
+    unsigned shift = log_two((uint64_t)(trips->step < 0 ? -trips->step : trips->step));
+    RegId bound = bound_build(place, trips), way = sum_reg(place, TYPE_B32, "%way");
+    RegId distance = sum_reg(place, TYPE_B32, "%way"), count = sum_reg(place, TYPE_B32, "%rounds");
+    RegId fits = sum_reg(place, TYPE_PRED, "%fits");
+    if (trips->step > 0) {
+        sum_put(place, inst_build(body, "sub.s32", "drr", way, bound, trips->start));
+        sum_put(place, inst_build(body, "add.s32", "dri", distance, way, -trips->offset));
+    } else {
+        sum_put(place, inst_build(body, "sub.s32", "drr", way, trips->start, bound));
+        sum_put(place, inst_build(body, "add.s32", "dri", distance, way, trips->offset));
+    }
+    sum_put(place, inst_build(body, "shr.u32", "dri", count, distance, (int64_t)shift));
+    sum_put(place, inst_build(body, "setp.lt.u32", "dri", fits, count, (int64_t)limit));
+    if (shift) {
+        RegId rest = sum_reg(place, TYPE_B32, "%rest"), whole = sum_reg(place, TYPE_PRED, "%fits");
+        sum_put(place, inst_build(body, "and.b32", "dri", rest, distance, (INT64_C(1) << shift) - 1));
+        sum_put(place, inst_build(body, "setp.eq.and.u32", "drir", whole, rest, (int64_t)0, fits));
+        fits = whole;
+    }
+    *rounds = sum_reg(place, TYPE_B64, "%rounds");
+    sum_put(place, inst_build(body, "cvt.u64.u32", "dr", *rounds, count));
+    return fits;
+}
+
+/* Until the bound is reached: one more round for each step, rounded up. The counter does not wrap before it gets
+ * there, because the bound is a step away from the end of the range. */
+static RegId ordered_build(const SumPlace *place, const TripCount *trips, uint32_t limit, RegId *rounds)
+{
+    Body *body = place->body;
+    bool grows = trips->step > 0;
+    int64_t size = grows ? trips->step : -trips->step;
+    RegId bound = sum_reg(place, TYPE_B64, "%bound"), start = sum_reg(place, TYPE_B64, "%start");
+    RegId way = sum_reg(place, TYPE_B64, "%way"), distance = sum_reg(place, TYPE_B64, "%way");
+    RegId least = sum_reg(place, TYPE_B64, "%way");
+    RegId room = sum_reg(place, TYPE_PRED, "%fits"), fits = sum_reg(place, TYPE_PRED, "%fits");
+    RegId inner = sum_reg(place, TYPE_PRED, "%fits");
+    sum_put(place, inst_build(body, "cvt.s64.s32", "dr", bound, bound_build(place, trips)));
+    sum_put(place, inst_build(body, "cvt.s64.s32", "dr", start, trips->start));
+    sum_put(place, inst_build(body, "sub.s64", "drr", way, grows ? bound : start, grows ? start : bound));
+    sum_put(place, inst_build(body, "add.s64", "dri", distance, way,
+                              (grows ? -trips->offset : trips->offset) + size - 1));
+    sum_put(place, inst_build(body, "max.s64", "dri", least, distance, (int64_t)0));
+    *rounds = sum_reg(place, TYPE_B64, "%rounds");
+    sum_put(place, inst_build(body, "shr.u64", "dri", *rounds, least, (int64_t)log_two((uint64_t)size)));
+    int64_t edge = grows ? INT32_MAX - 2 * size : INT32_MIN + 2 * size;
+    sum_put(place, inst_build(body, grows ? "setp.le.s64" : "setp.ge.s64", "dri", room, bound, edge));
+    sum_put(place, inst_build(body, grows ? "setp.le.and.s64" : "setp.ge.and.s64", "drir", inner, start, edge, room));
+    sum_put(place, inst_build(body, "setp.lt.and.u64", "drir", fits, *rounds, (int64_t)limit, inner));
+    return fits;
+}
+
+RegId trip_count_build(const SumPlace *place, const TripCount *trips, uint32_t limit, RegId *rounds)
+{
+    return trips->is_ordered ? ordered_build(place, trips, limit, rounds) : unequal_build(place, trips, limit, rounds);
+}

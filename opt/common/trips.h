@@ -1,0 +1,36 @@
+/* How often a loop goes round, as code. */
+#ifndef PTXOPT_OPT_COMMON_TRIPS_H
+#define PTXOPT_OPT_COMMON_TRIPS_H
+
+#include "opt/common/sums.h"
+
+/* A loop with one exit, decided by a 32-bit counter: phi 'counter' of the header, which starts at 'start' and grows by
+ * 'step' each time round. In round t, from 0, 'counter + offset' is compared with the bound; the loop is left after
+ * the first round in which the two are equal (or, with is_ordered, the value has reached the bound). */
+typedef struct TripCount {
+    Block *exiting;
+    RegId start;
+    int64_t step, offset;
+    bool is_ordered;
+    RegId bound;            /* REG_NONE: 'constant' */
+    int64_t constant;
+} TripCount;
+
+/* False if the loop is not of that kind. */
+bool trip_count_find(const Loop *loop, const LoopForest *loops, Analyses *analyses, TripCount *out);
+
+/* The most rounds that the loop can go, as far as bounds of the values tell; INT64_MAX: unknown. */
+int64_t trip_count_bound(const TripCount *trips, const Affine *affine);
+
+/* Adds code to the loop's preheader. *rounds: a 64-bit register with the number of the last round, or more. Gives a
+ * predicate that says that this is right, and that the number is below 'limit'. */
+RegId trip_count_build(const SumPlace *place, const TripCount *trips, uint32_t limit, RegId *rounds);
+
+/* The argument of a phi of the header for the preheader. */
+RegId loop_start(const Loop *loop, const Phi *phi);
+/* The sum that the phi grows by each time round: of the one value that all latches give it, less the phi. False if
+ * it is not such a sum. Terms are in 'terms'; coefficients are modulo 2^bits. */
+bool loop_step(const Loop *loop, const Phi *phi, const Affine *affine, AffineTerm terms[AFFINE_TERMS],
+               AffineForm *step);
+
+#endif

@@ -1,0 +1,65 @@
+/* What the files of unroll-and-jam share. */
+#ifndef PTXOPT_OPT_JAM_INTERNAL_H
+#define PTXOPT_OPT_JAM_INTERNAL_H
+
+#include "analysis/analysis.h"
+#include "opt/jam/unroll_jam.h"
+
+/* A value that one iteration gives the next, in instructions of one block, from the first reader of the old value to
+ * the one that makes the new one.  Iterations execute these in turn. */
+typedef struct Chain {
+    Inst *first, *last;
+} Chain;
+
+/* Two accesses that must not meet: 'later' in an iteration after that of 'earlier'.  The addresses are compared at run
+ * time, before the iterations begin. */
+typedef struct Conflict {
+    const Inst *earlier, *later;
+} Conflict;
+
+typedef struct Jam {
+    Body *body;
+    Arena *scratch;
+    Analyses *analyses;
+    const LoopForest *loops;
+    const Loop *loop;
+    const Values *values;
+    unsigned factor;
+    Block *latch;     /* the end of the loop, the only block that leads out of it */
+    Block *after;     /* where it leads then */
+    RegId predicate;  /* that decides this; 'stays_if': what it is where another iteration follows */
+    bool stays_if;
+    bool is_whole;    /* the number of iterations is a multiple of the factor */
+    bool writes;      /* the loop stores something */
+    BitSet variant;   /* by RegId: differs between iterations */
+    BitSet early;     /* by RegId: can be computed before the iteration, from the header's phis */
+    VEC(Chain) chains;
+    VEC(Conflict) conflicts;
+    Refusal *refusal;
+} Jam;
+
+/* unroll_jam.c */
+/* Whether the value is made in the loop. */
+bool jam_is_inside(const Jam *jam, RegId reg);
+/* The argument of a header's phi for the next iteration. */
+RegId jam_next(const Jam *jam, const Phi *phi);
+/* Sets the refusal, with the place of the instruction (NULL: none), and returns false. */
+bool jam_refuse(Jam *jam, const Inst *inst, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The phi of the loop's header with this result, or NULL. */
+const Phi *jam_phi(const Jam *jam, RegId reg);
+
+/* order.c */
+/* Whether memory lets the iterations be executed together; sets the conflicts.  Else it refuses. */
+bool jam_check_memory(Jam *jam);
+/* The register that the access's address counts from; REG_NONE if there is none, or it is not a plain one. */
+RegId jam_address(const Inst *inst, int64_t *offset);
+
+/* rounds.c */
+/* How many iterations the loop has, if its start, step and bound are constants; else 0. */
+uint64_t jam_rounds(const Jam *jam);
+
+/* copy.c */
+/* Makes the loop of iterations side by side.  Cannot fail. */
+void jam_copy(Jam *jam);
+
+#endif

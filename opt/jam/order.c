@@ -1,0 +1,212 @@
+/* Whether memory lets iterations be executed side by side.
+ *
+ * An access Y of a later iteration moves before an access X of an earlier one if Y may come before X within an
+ * iteration: it does so on some path, or both are in one inner loop.  Accesses at one place of the loop stay in the
+ * order of the iterations.  Of such a pair, one of which writes, it is shown that
+ * - both are in different state spaces or variables; or
+ * - their addresses, sums in which each iteration adds a constant, have no byte in common in iterations 1 to factor - 1
+ *   apart; or
+ * - if the addresses can be computed before the iterations, code compares them then (a conflict).
+ *
+ * The thread's own order is all that counts: other threads see plain stores at the next barrier only, and the loop has
+ * none. */
+#include "opt/common/trips.h"
+#include "opt/jam/internal.h"
+
+enum {
+    MOST_ACCESSES = 256,
+    MOST_COMPARISONS = 96, /* at run time, for each group of iterations */
+};
+
+typedef struct JamAccess {
+    const Inst *inst;
+    Access access;
+    unsigned place; /* in its block */
+} JamAccess;
+
+typedef struct Order {
+    Jam *jam;
+    JamAccess *accesses;
+    unsigned count;
+    BitSet *reached; /* by Block.id: blocks that follow in the same iteration; only of blocks with accesses */
+} Order;
+
+/* The blocks that follow the block within one iteration; itself, too, in an inner loop. */
+static BitSet find_reached(const Jam *jam, Block *from)
+{
+    BitSet seen = bitset_new(jam->scratch, jam->body->blocks.count);
+    VEC(Block *) pending = {0};
+    VEC_PUSH(jam->scratch, pending, from);
+    while (pending.count) {
+        const Block *block = VEC_POP(pending);
+        FOR_EACH_SUCC(block, succ) {
+            if (succ == jam->loop->header || !loop_contains(jam->loops, jam->loop, succ) || bitset_has(&seen, succ->id))
+                continue;
+            bitset_add(&seen, succ->id);
+            VEC_PUSH(jam->scratch, pending, succ);
+        }
+    }
+    return seen;
+}
+
+static bool find_accesses(Order *order)
+{
+    Jam *jam = order->jam;
+    order->accesses = ARENA_ARRAY(jam->scratch, JamAccess, MOST_ACCESSES);
+    order->reached = ARENA_ARRAY(jam->scratch, BitSet, jam->body->blocks.count);
+    for (uint32_t b = 0; b < jam->loop->block_count; b++) {
+        Block *block = jam->loop->blocks[b];
+        unsigned place = 0, before = order->count;
+        for (const Inst *inst = block->first; inst; inst = inst->next, place++) {
+            JamAccess one = {.inst = inst, .place = place};
+            if (!inst_access(inst, &one.access) || one.access.read_only)
+                continue;
+            if (order->count == MOST_ACCESSES)
+                return jam_refuse(jam, inst, "the loop has too many memory accesses to compare");
+            order->accesses[order->count++] = one;
+        }
+        if (order->count > before)
+            order->reached[block->id] = find_reached(jam, block);
+    }
+    return true;
+}
+
+/* Whether the first may be executed before the second in one iteration. */
+static bool may_precede(const Order *order, const JamAccess *first, const JamAccess *second)
+{
+    const Block *from = first->inst->block, *to = second->inst->block;
+    if (bitset_has(&order->reached[from->id], to->id))
+        return true;
+    return from == to && first->place < second->place;
+}
+
+/* Whether the term is the same in every iteration. */
+static bool term_is_invariant(const Jam *jam, const AffineTerm *term)
+{
+    enum { MOST_LEAVES = 24 };
+    AffineForm one = {64, 1, 0, term};
+    RegIdVec leaves = {0};
+    if (!affine_leaves(jam->scratch, analyses_affine(jam->analyses), &one, MOST_LEAVES, &leaves))
+        return false;
+    for (size_t i = 0; i < leaves.count; i++)
+        if (jam_is_inside(jam, leaves.data[i]))
+            return false;
+    return true;
+}
+
+/* What an iteration adds to the sum: a constant.  False if it is something else. */
+static bool sum_step(const Jam *jam, const AffineForm *form, int64_t *out)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < form->term_count; i++) {
+        const AffineTerm *term = &form->terms[i];
+        const Phi *phi = term->base == AFFINE_VALUE ? jam_phi(jam, term->reg) : NULL;
+        AffineTerm terms[AFFINE_TERMS];
+        AffineForm step;
+        if (!phi && term_is_invariant(jam, term))
+            continue;
+        if (!phi || type_bits(jam->body->regs.data[phi->dst].type) != form->bits ||
+            !loop_step(jam->loop, phi, analyses_affine(jam->analyses), terms, &step) || step.term_count)
+            return false;
+        sum += (uint64_t)term->coefficient * (uint64_t)step.constant;
+    }
+    *out = (int64_t)sum;
+    return true;
+}
+
+/* Whether the two have no byte in common in iterations that are up to factor - 1 apart, by their sums. */
+static bool sums_apart(const Jam *jam, const JamAccess *earlier, const JamAccess *later)
+{
+    const Affine *affine = analyses_affine(jam->analyses);
+    AffineAddress x, y;
+    int64_t step[2];
+    affine_of_address(affine, earlier->inst, earlier->access.address, &x);
+    affine_of_address(affine, later->inst, later->access.address, &y);
+    if (!x.form.bits || x.form.bits != y.form.bits || earlier->access.space != later->access.space ||
+        !sum_step(jam, &x.form, &step[0]) || !sum_step(jam, &y.form, &step[1]) || step[0] != step[1])
+        return false;
+    for (unsigned d = 1; d < jam->factor; d++) {
+        AffineForm moved = y.form;
+        uint64_t constant = (uint64_t)y.form.constant + d * (uint64_t)step[1];
+        moved.constant = moved.bits == 32 ? (int64_t)(int32_t)(uint32_t)constant : (int64_t)constant;
+        if (affine_compare(&x.form, earlier->access.bytes, &moved, later->access.bytes) != ALIAS_NONE)
+            return false;
+    }
+    return true;
+}
+
+RegId jam_address(const Inst *inst, int64_t *offset)
+{
+    Access access;
+    *offset = 0;
+    if (!inst_access(inst, &access) || !access.address || access.address->kind != OPERAND_ADDRESS ||
+        access.address->item_count != 1)
+        return REG_NONE;
+    const Constant *constant = access.address->constant;
+    const Operand *base = &access.address->items[0];
+    if (base->kind != OPERAND_REG || base->constant || base->negated || base->selector ||
+        (constant && constant->kind != CONSTANT_INT))
+        return REG_NONE;
+    *offset = constant ? (int64_t)constant->bits : 0;
+    return inst->refs[base->ref].reg;
+}
+
+/* Whether the address of the access is known before the iterations, and so the same in all rounds of inner loops. */
+static bool address_is_early(const Jam *jam, const JamAccess *one)
+{
+    int64_t offset;
+    RegId reg = jam_address(one->inst, &offset);
+    return reg != REG_NONE && (!jam_is_inside(jam, reg) || bitset_has(&jam->early, reg));
+}
+
+/* Whether code can compare the two addresses before the iterations. */
+static bool are_comparable(const Jam *jam, const JamAccess *a, const JamAccess *b)
+{
+    int64_t offset;
+    if (!accesses_have_same_terms(&a->access, &b->access) || !address_is_early(jam, a) || !address_is_early(jam, b))
+        return false;
+    RegId x = jam_address(a->inst, &offset), y = jam_address(b->inst, &offset);
+    return type_bits(jam->body->regs.data[x].type) == type_bits(jam->body->regs.data[y].type);
+}
+
+static bool refuse_pair(Jam *jam, const JamAccess *earlier, const JamAccess *later)
+{
+    bool reads = later->access.kind == ACCESS_LOAD;
+    const char *spelling = inst_spelling(jam->scratch, later->inst);
+    if (earlier->inst == later->inst)
+        return jam_refuse(jam, later->inst, "'%s' may write the same place in several iterations", spelling);
+    return jam_refuse(jam, later->inst, "'%s' may %s what '%s' on line %u %s in an earlier iteration%s", spelling,
+                      reads ? "read" : "write", inst_spelling(jam->scratch, earlier->inst),
+                      inst_line(jam->body, earlier->inst), earlier->access.kind == ACCESS_LOAD ? "reads" : "writes",
+                      earlier->access.kind == ACCESS_LOAD || reads ? "; const pointers with __restrict__ would rule "
+                                                                     "that out" : "");
+}
+
+static bool check_pair(Jam *jam, const JamAccess *earlier, const JamAccess *later)
+{
+    const MemoryModel *model = analyses_memory(jam->analyses);
+    if (accesses_apart_always(model, earlier->inst, later->inst) || sums_apart(jam, earlier, later))
+        return true;
+    size_t comparisons = (jam->conflicts.count + 1) * jam->factor * (jam->factor - 1) / 2;
+    if (!are_comparable(jam, earlier, later) || comparisons > MOST_COMPARISONS)
+        return refuse_pair(jam, earlier, later);
+    VEC_PUSH(jam->scratch, jam->conflicts, ((Conflict){earlier->inst, later->inst}));
+    return true;
+}
+
+bool jam_check_memory(Jam *jam)
+{
+    Order order = {.jam = jam};
+    if (!jam->writes)
+        return true;
+    if (!find_accesses(&order))
+        return false;
+    for (unsigned i = 0; i < order.count; i++)
+        for (unsigned k = 0; k < order.count; k++) {
+            const JamAccess *earlier = &order.accesses[i], *later = &order.accesses[k];
+            if ((earlier->access.kind == ACCESS_STORE || later->access.kind == ACCESS_STORE) &&
+                may_precede(&order, later, earlier) && !check_pair(jam, earlier, later))
+                return false;
+        }
+    return true;
+}

@@ -1,0 +1,407 @@
+/* Unroll-and-jam: which loops it can be done to.
+ *
+ * Requires SSA form.  Preserves SSA form and the launch; blocks and edges change.
+ *
+ *     for (i = a; i < b; i++) {                 for (i = a; i + 1 < b; i += 2) {
+ *         s = 0;                                    s = 0; s' = 0;
+ *         for (k = 0; k < n; k++)                   for (k = 0; k < n; k++)
+ *             s += x[i][k] * y[k];       ->             t = y[k], s += x[i][k] * t, s' += x[i + 1][k] * t;
+ *         z[i] = s;                                 z[i] = s; z[i + 1] = s';
+ *     }                                         }
+ *                                               if (i < b) z[i] = ...
+ *
+ * The loop may be left at its end only, and what decides that has to be computed without the iteration itself, so that
+ * it is known in advance how many follow.  Then:
+ *   1. instructions that cannot be reordered are refused;
+ *   2. what differs between iterations is found: what depends on the header's phis.  Loads of one address give one
+ *      value, for a store that came between them would be in conflict with one of them (4).  Branches must not differ;
+ *   3. what one iteration gives the next has to be known in advance, too (a counter, a pointer), or passes through one
+ *      block that each iteration executes once (a sum of what inner loops give): a chain, executed in turn;
+ *   4. accesses of different iterations that would change places must not meet (order.c);
+ *   5. the iterations are put side by side (copy.c).
+ *
+ * What the iterations then load and compute in common is for the passes that follow. */
+#include "opt/common/versions.h"
+#include "opt/jam/internal.h"
+
+#include <string.h>
+
+bool jam_refuse(Jam *jam, const Inst *inst, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    refusal_set(jam->refusal, jam->body, inst, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+const Phi *jam_phi(const Jam *jam, RegId reg)
+{
+    const Block *header = jam->loop->header;
+    for (size_t p = 0; p < header->phis.count; p++)
+        if (header->phis.data[p].dst == reg)
+            return &header->phis.data[p];
+    return NULL;
+}
+
+bool jam_is_inside(const Jam *jam, RegId reg)
+{
+    const Block *block = reg == REG_NONE ? NULL : jam->values->defs[reg].block;
+    return block && loop_contains(jam->loops, jam->loop, block);
+}
+
+RegId jam_next(const Jam *jam, const Phi *phi)
+{
+    for (size_t a = 0; a < phi->args.count; a++)
+        if (phi->args.data[a].pred == jam->latch)
+            return phi->args.data[a].reg;
+    bug("a phi of a loop's header has no argument for the latch");
+}
+
+/* Computes what is known about the body as it is now. False if the loop is gone. */
+static bool jam_analyze(Jam *jam, const Block *header)
+{
+    analyses_free(jam->analyses);
+    jam->analyses = analyses_new(jam->body);
+    jam->loops = analyses_loops(jam->analyses);
+    jam->values = analyses_values(jam->analyses);
+    jam->loop = loop_headed(jam->loops, header);
+    return jam->loop != NULL;
+}
+
+static Block *block_labelled(const Body *body, const char *label)
+{
+    for (size_t b = 0; b < body->blocks.count; b++)
+        if (body->blocks.data[b]->label && strcmp(body->blocks.data[b]->label, label) == 0)
+            return body->blocks.data[b];
+    return NULL;
+}
+
+/* Gives the loop a block that is its only way in, and leads nowhere else. */
+static void add_preheader(Jam *jam)
+{
+    Body *body = jam->body;
+    Block *header = jam->loop->header, *preheader = body_add_block(body, NULL);
+    for (size_t p = 0; p < header->phis.count; p++) {
+        Phi *phi = &header->phis.data[p], start = {.dst = REG_NONE};
+        size_t kept = 0;
+        for (size_t a = 0; a < phi->args.count; a++) {
+            PhiArg arg = phi->args.data[a];
+            if (loop_contains(jam->loops, jam->loop, arg.pred))
+                phi->args.data[kept++] = arg;
+            else
+                VEC_PUSH(body->arena, start.args, arg);
+        }
+        start.dst = body_clone_reg(body, phi->dst);
+        phi->args.count = kept;
+        VEC_PUSH(body->arena, phi->args, ((PhiArg){preheader, start.dst}));
+        VEC_PUSH(body->arena, preheader->phis, start);
+    }
+    for (unsigned p = 0; p < header->pred_count; p++)
+        if (!loop_contains(jam->loops, jam->loop, header->preds[p]))
+            block_retarget(header->preds[p], header, preheader);
+    preheader->fall = header;
+    body_update_preds(body);
+}
+
+/* A block at the loop's end that does nothing but lead back, where the branch before it could: what leads out is then
+ * the loop's end.  True if there was one; the body has changed. */
+static bool remove_empty_latch(Jam *jam)
+{
+    Block *latch = jam->loop->latches[0], *header = jam->loop->header;
+    Inst *only = latch->first;
+    bool is_empty = !only || (only == latch->last && inst_is_branch(only) && only->guard == REF_NONE &&
+                              only->target_count == 1 && !inst_falls_through(only));
+    if (jam->loop->latch_count != 1 || latch == header || !is_empty || latch->phis.count || latch->pred_count != 1)
+        return false;
+    block_replace_pred(header, latch, latch->preds[0]);
+    block_retarget(latch->preds[0], latch, header);
+    body_remove_unreachable(jam->body);
+    return true;
+}
+
+/* The loop's ends: one edge back, from the only block that leads out. */
+static bool check_shape(Jam *jam)
+{
+    const Loop *loop = jam->loop;
+    for (uint32_t b = 0; b < loop->block_count; b++)
+        if (bitset_has(&jam->loops->irreducible, loop->blocks[b]->id))
+            return jam_refuse(jam, loop->blocks[b]->first, "the loop has jumps into inner loops");
+    if (loop->latch_count != 1)
+        return jam_refuse(jam, loop->latches[1]->last, "the loop has several ends");
+    jam->latch = loop->latches[0];
+    for (uint32_t b = 0; b < loop->block_count; b++) {
+        const Block *block = loop->blocks[b];
+        if (block->last && inst_is_terminator(block->last) && !inst_is_branch(block->last))
+            return jam_refuse(jam, block->last, "the thread may end inside the loop");
+        FOR_EACH_SUCC(block, succ)
+            if (block != jam->latch && !loop_contains(jam->loops, loop, succ))
+                return jam_refuse(jam, block->last, "the loop may be left elsewhere than at its end");
+    }
+    const Inst *last = jam->latch->last;
+    if (!last || !inst_is_branch(last) || last->guard == REF_NONE || last->target_count != 1 || !jam->latch->fall ||
+        jam->latch->fall == last->targets[0] || loop_of(jam->loops, jam->latch) != loop)
+        return jam_refuse(jam, last, "the loop's end is not a plain branch");
+    bool taken_stays = last->targets[0] == loop->header;
+    jam->after = taken_stays ? jam->latch->fall : last->targets[0];
+    if (loop_contains(jam->loops, loop, jam->after))
+        return jam_refuse(jam, last, "the loop does not end");
+    jam->predicate = last->refs[last->guard].reg;
+    jam->stays_if = taken_stays != last->guard_inverted;
+    return true;
+}
+
+static bool is_plain(const Inst *inst)
+{
+    const unsigned plain = EFFECT_PURE | EFFECT_READ | EFFECT_WRITE | EFFECT_TRAP | EFFECT_THREAD | EFFECT_HINT |
+                           EFFECT_CC_READ | EFFECT_CC_WRITE;
+    Access access;
+    if (inst_is_opaque(inst) || inst->sync != SYNC_NONE || inst->effects & ~plain)
+        return false;
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        if (inst->operands[i].kind == OPERAND_SREG && inst->operands[i].sreg->dependence == SREG_VOLATILE)
+            return false;
+    if (!(inst->effects & (EFFECT_READ | EFFECT_WRITE)))
+        return !(inst->effects & EFFECT_TRAP); /* a trap on its own */
+    return inst_access(inst, &access) &&
+           (access.read_only || (access.weak && access.address && access.bytes &&
+                                 (access.kind == ACCESS_LOAD || access.kind == ACCESS_STORE)));
+}
+
+static bool check_instructions(Jam *jam)
+{
+    for (uint32_t b = 0; b < jam->loop->block_count; b++) {
+        bool carries = false;
+        for (const Inst *inst = jam->loop->blocks[b]->first; inst; inst = inst->next) {
+            if (inst_is_branch(inst))
+                continue;
+            if (inst_is_terminator(inst) || !is_plain(inst))
+                return jam_refuse(jam, inst, "iterations cannot change places with '%s'",
+                                  inst_spelling(jam->scratch, inst));
+            if (inst->effects & EFFECT_CC_READ && !carries)
+                return jam_refuse(jam, inst, "'%s' reads the carry flag that an instruction before its block sets",
+                                  inst_spelling(jam->scratch, inst));
+            carries |= inst->effects & EFFECT_CC_WRITE;
+            jam->writes |= inst->effects & EFFECT_WRITE;
+        }
+    }
+    return true;
+}
+
+/* Whether the instruction can be executed anywhere and any number of times. */
+static bool is_computation(const Inst *inst)
+{
+    return !inst_is_terminator(inst) && !(inst->effects & ~(unsigned)(EFFECT_PURE | EFFECT_THREAD)) &&
+           !inst->pragma;
+}
+
+static bool reads_late(const Jam *jam, const Inst *inst)
+{
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_reads(&inst->refs[r]) && jam_is_inside(jam, inst->refs[r].reg) &&
+            !bitset_has(&jam->early, inst->refs[r].reg))
+            return true;
+    return false;
+}
+
+/* Takes the results out of the set; false if they were not in it. */
+static bool results_remove(BitSet *set, const Inst *inst)
+{
+    bool removed = false;
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_writes(&inst->refs[r]) && bitset_has(set, inst->refs[r].reg)) {
+            bitset_remove(set, inst->refs[r].reg);
+            removed = true;
+        }
+    return removed;
+}
+
+/* What computations make of the header's phis, and these phis where the same is true of what they become: all, but for
+ * what is computed from something else. */
+static void find_early(Jam *jam)
+{
+    const Loop *loop = jam->loop;
+    jam->early = bitset_new(jam->scratch, jam->body->regs.count);
+    for (size_t p = 0; p < loop->header->phis.count; p++)
+        bitset_add(&jam->early, loop->header->phis.data[p].dst);
+    for (uint32_t b = 0; b < loop->block_count; b++)
+        for (const Inst *inst = loop->blocks[b]->first; inst; inst = inst->next)
+            for (unsigned r = 0; r < inst->ref_count; r++)
+                if (ref_writes(&inst->refs[r]) && is_computation(inst))
+                    bitset_add(&jam->early, inst->refs[r].reg);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t p = 0; p < loop->header->phis.count; p++) {
+            const Phi *phi = &loop->header->phis.data[p];
+            RegId next = jam_next(jam, phi);
+            if (!bitset_has(&jam->early, phi->dst) || !jam_is_inside(jam, next) || bitset_has(&jam->early, next))
+                continue;
+            bitset_remove(&jam->early, phi->dst);
+            changed = true;
+        }
+        for (uint32_t b = 0; b < loop->block_count; b++)
+            for (const Inst *inst = loop->blocks[b]->first; inst; inst = inst->next)
+                if (reads_late(jam, inst))
+                    changed |= results_remove(&jam->early, inst);
+    }
+}
+
+static bool phi_varies(const Jam *jam, const Phi *phi)
+{
+    for (size_t a = 0; a < phi->args.count; a++)
+        if (bitset_has(&jam->variant, phi->args.data[a].reg))
+            return true;
+    return false;
+}
+
+/* What passes through the carry flag is copied, for no register shows whether it differs. */
+static bool inst_varies(const Jam *jam, const Inst *inst)
+{
+    if (inst->effects & (EFFECT_CC_READ | EFFECT_CC_WRITE))
+        return true;
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_reads(&inst->refs[r]) && bitset_has(&jam->variant, inst->refs[r].reg))
+            return true;
+    return false;
+}
+
+/* Adds a register; true if it was not there. */
+static bool variant_add(Jam *jam, RegId reg)
+{
+    bool is_new = !bitset_has(&jam->variant, reg);
+    bitset_add(&jam->variant, reg);
+    return is_new;
+}
+
+/* What differs between iterations.  As no branch may, a phi inside the loop differs only if its arguments do. */
+static void find_variant(Jam *jam)
+{
+    const Loop *loop = jam->loop;
+    jam->variant = bitset_new(jam->scratch, jam->body->regs.count);
+    for (size_t p = 0; p < loop->header->phis.count; p++)
+        bitset_add(&jam->variant, loop->header->phis.data[p].dst);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t b = 0; b < loop->block_count; b++) {
+            const Block *block = loop->blocks[b];
+            for (size_t p = 0; p < block->phis.count; p++)
+                if (phi_varies(jam, &block->phis.data[p]))
+                    changed |= variant_add(jam, block->phis.data[p].dst);
+            for (const Inst *inst = block->first; inst; inst = inst->next)
+                for (unsigned r = 0; r < inst->ref_count; r++)
+                    if (ref_writes(&inst->refs[r]) && inst_varies(jam, inst))
+                        changed |= variant_add(jam, inst->refs[r].reg);
+        }
+    }
+}
+
+static bool check_branches(Jam *jam)
+{
+    for (uint32_t b = 0; b < jam->loop->block_count; b++) {
+        const Block *block = jam->loop->blocks[b];
+        const Inst *last = block->last;
+        for (unsigned r = 0; last && inst_is_branch(last) && block != jam->latch && r < last->ref_count; r++)
+            if (last->refs[r].reg != REG_NONE && bitset_has(&jam->variant, last->refs[r].reg))
+                return jam_refuse(jam, last, "iterations may go different ways at the branch on line %u",
+                                  inst_line(jam->body, last));
+    }
+    if (jam_is_inside(jam, jam->predicate) && !bitset_has(&jam->early, jam->predicate))
+        return jam_refuse(jam, jam->latch->last,
+                          "whether another iteration follows is only known at the end of the one before");
+    return true;
+}
+
+static unsigned place_in_block(const Inst *inst)
+{
+    unsigned place = 0;
+    for (const Inst *at = inst->prev; at; at = at->prev)
+        place++;
+    return place;
+}
+
+/* Finds the chain of a phi whose next value is not known in advance. */
+static bool find_chain(Jam *jam, const Phi *phi)
+{
+    const char *name = body_reg_name(jam->body, phi->dst);
+    RegId next = jam_next(jam, phi);
+    const ValueDef *def = &jam->values->defs[next];
+    /* Where the latch reads it, each iteration passes its block. */
+    if (!def->inst || loop_of(jam->loops, def->block) != jam->loop)
+        return jam_refuse(jam, def->inst, "each iteration needs all of the one before it: %s is passed on through a "
+                          "condition or an inner loop", name);
+    const Dominance *dominance = analyses_dominance(jam->analyses);
+    Chain chain = {def->inst, def->inst};
+    const ValueUse *uses = value_uses(jam->values, phi->dst);
+    for (uint32_t u = 0; u < value_use_count(jam->values, phi->dst); u++) {
+        const ValueUse *use = &uses[u];
+        const Block *at = use->inst ? use->block : use->block->phis.data[use->index].args.data[use->arg].pred;
+        if (!loop_contains(jam->loops, jam->loop, use->block))
+            continue;
+        if (use->block == jam->loop->header && !use->inst)
+            return jam_refuse(jam, def->inst, "each iteration needs all of the one before it: %s is passed on twice",
+                              name);
+        if (at == def->block && use->inst) {
+            if (place_in_block(use->inst) < place_in_block(chain.first))
+                chain.first = use->inst;
+        } else if (!dominance_has(dominance, def->block, at)) {
+            return jam_refuse(jam, use->inst, "each iteration needs all of the one before it: %s is read before it is "
+                              "passed on", name);
+        }
+    }
+    VEC_PUSH(jam->scratch, jam->chains, chain);
+    return true;
+}
+
+static bool check_carried(Jam *jam)
+{
+    const Block *header = jam->loop->header;
+    for (size_t p = 0; p < header->phis.count; p++)
+        if (!bitset_has(&jam->early, header->phis.data[p].dst) && !find_chain(jam, &header->phis.data[p]))
+            return false;
+    return true;
+}
+
+/* If the number of iterations is known, none may be missing. */
+static bool check_rounds(Jam *jam)
+{
+    uint64_t rounds = jam_rounds(jam);
+    if (rounds && rounds < jam->factor)
+        return jam_refuse(jam, NULL, "the loop has only %llu iterations", (unsigned long long)rounds);
+    jam->is_whole = rounds && rounds % jam->factor == 0;
+    return true;
+}
+
+static bool jam_loop(Jam *jam, const char *label)
+{
+    Block *header = block_labelled(jam->body, label);
+    if (!header || !jam_analyze(jam, header))
+        return jam_refuse(jam, header ? header->first : NULL, "no loop of the kernel begins at %s", label);
+    if (!jam->loop->preheader) {
+        add_preheader(jam);
+        bool found = jam_analyze(jam, header);
+        require(found && jam->loop->preheader);
+    }
+    if (remove_empty_latch(jam)) {
+        bool found = jam_analyze(jam, header);
+        require(found && jam->loop->preheader);
+    }
+    if (!check_shape(jam) || !check_instructions(jam))
+        return false;
+    find_early(jam);
+    find_variant(jam);
+    if (!check_branches(jam) || !check_carried(jam) || !jam_check_memory(jam) || !check_rounds(jam))
+        return false;
+    jam_copy(jam);
+    return true;
+}
+
+bool unroll_and_jam(Body *body, const UnrollJam *request, Refusal *refusal)
+{
+    require(body->ssa && request->factor >= 2 && request->factor <= UNROLL_JAM_MOST);
+    Arena *scratch = arena_new();
+    Jam jam = {.body = body, .scratch = scratch, .factor = request->factor, .refusal = refusal};
+    bool done = jam_loop(&jam, request->loop);
+    analyses_free(jam.analyses);
+    arena_free(scratch);
+    return done;
+}

@@ -1,0 +1,32 @@
+/* Options of the assembler that the register search may try, and that PTX cannot say. */
+#ifndef PTXOPT_OPT_REGISTERS_MOVES_KNOBS_H
+#define PTXOPT_OPT_REGISTERS_MOVES_KNOBS_H
+
+#include "ir/ir.h"
+
+/* Documented options of ptxas that leave what the code computes as it is, each with one value: knobs.c has the table.
+ * Sets of them have these bits, as in Tuning.knobs. */
+typedef enum KnobId {
+    KNOB_LEVEL_1,
+    KNOB_FAST_COMPILE,
+    KNOB_USAGE_LOW,
+    KNOB_USAGE_HIGH,
+    KNOB_COUNT
+} KnobId;
+
+/* What the search may assemble more for each that it may try: two forms with it, a second round, and predictions. */
+enum { KNOB_EFFORT = 4 };
+
+#define KNOBS_ALL ((1u << KNOB_COUNT) - 1)
+
+/* The words for ptxas, "--NAME=VALUE" each; the list ends with NULL.  NULL if the set is empty. */
+const char *const *knobs_words(Arena *arena, unsigned knobs);
+/* The knobs of the form that a kernel has now. */
+unsigned knobs_of(const Function *kernel);
+/* The words in one text, with spaces between them. */
+const char *knobs_text(Arena *arena, unsigned knobs);
+/* The knobs that these words for ptxas leave open: an option that the user has set is not tried.  An options file could
+ * set any.  The list ends with NULL, or is NULL. */
+unsigned knobs_open(const char *const *words);
+
+#endif

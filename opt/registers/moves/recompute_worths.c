@@ -1,0 +1,57 @@
+/* The recompute pass: the recomputations across places that it proposes to the register search. */
+#include "opt/registers/moves/recompute.h"
+#include "opt/registers/search/estimate.h"
+#include "opt/registers/search/search.h"
+
+/* The forms, in the order in which they are tried. */
+static const struct {
+    unsigned worth; /* instructions that a register is worth; a spill costs about four: a store, and a load with its
+                     * latency */
+    int32_t below;  /* live registers below what the target has room for, that recomputation leaves */
+} worths[] = {{4, 0}, {16, 4}, {2, 0}, {64, 4}};
+enum {
+    FORMS_FIRST = 2, /* that are tried with little effort */
+    FEW = 30,        /* assemblies */
+};
+
+/* The current form with values recomputed; false if the model sees hardly fewer registers live where there are too many
+ * than the 'excess' of the current form. */
+static bool form_make(Search *search, unsigned index, uint64_t excess, Candidate *candidate, unsigned *made)
+{
+    PassContext *passes = &search->passes;
+    const RecomputeRequest request = {register_room(passes->sm, search->target) - worths[index].below,
+                                      worths[index].worth, search_growth_allowed(search)};
+    *candidate = candidate_new(search);
+    *made = recompute_values(candidate->body, candidate->analyses, passes->sm, &request);
+    if (*made && register_excess(candidate->body, candidate->analyses, passes->sm, search->target) <
+                     excess - excess / 16)
+        return true;
+    candidate_free(candidate);
+    return false;
+}
+
+bool pass_recompute(PassContext *context)
+{
+    Search *search = context->search;
+    Candidate candidates[COUNT_OF(worths)];
+    const char *names[COUNT_OF(worths)];
+    unsigned replaced = search->replaced, count = 0;
+    unsigned most = search->request->effort < FEW ? FORMS_FIRST : COUNT_OF(worths);
+    PassContext *passes = &search->passes;
+    uint64_t excess = register_excess(passes->body, passes->analyses, passes->sm, search->target);
+    Proposals proposals = proposals_new(search, most);
+    for (unsigned i = 0; i < COUNT_OF(worths) && count < most && !search_should_stop(search); i++) {
+        unsigned made;
+        if (!form_make(search, i, excess, &candidates[count], &made))
+            continue;
+        proposals_add(search, &proposals, candidates[count].body);
+        names[count++] = arena_printf(search->passes.arena, "recompute across places: %u instruction%s (%u)", made,
+                                      made == 1 ? "" : "s", worths[i].worth);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (!search_should_stop(search))
+            search_consider(search, PASS_RECOMPUTE, candidates[i].body, names[i], 0, false);
+        candidate_free(&candidates[i]);
+    }
+    return search->replaced > replaced;
+}

@@ -1,0 +1,421 @@
+/* The spilling pass: spills go to shared memory that is unused otherwise.
+ *
+ * Requires nothing.  Proposes forms of the search's best one, and changes nothing else.
+ * CUDAVis (SCOPES'10, section 5.4) asks for values that must leave the registers to go to shared memory where the
+ * target occupancy leaves some; ptxas does that itself for the pragma "enable_smem_spilling" (PTX 9.0), with one place
+ * for each thread, so without bank conflicts.  It needs the block's size, for without .maxntid it takes places for
+ * 1,024 threads.  It takes no more than 64 bytes for each thread, and none where the kernel has much shared memory of
+ * its own; so values are demoted, too (opt/registers/moves/demote.c), into what is left.  A form that is proposed must
+ * not fit on an SM in fewer blocks, and must not be a loss; assemblers that do not know the pragma, or do not use it
+ * here, return the figures that they had before. */
+#include "opt/registers/moves/demote.h"
+#include "opt/registers/search/estimate.h"
+#include "opt/registers/search/search.h"
+
+enum {
+    MOST_SHARED = 49152, /* bytes that a kernel can declare, on every architecture */
+    FORMS = 6,           /* the assembler's own spills, and demotions */
+    FORMS_FIRST = 4,     /* that are tried if there are few assemblies */
+    FEW = 30,            /* assemblies */
+    STEP = 5,            /* live registers */
+    LIMIT_MOST = 255,
+};
+
+/* Forms with a predicted speedup of at least this are as good; but more than 'little' may not be lost in any case. */
+static const double no_difference = 0.995, little = 0.98;
+/* Otherwise more instructions than so many times as many are a loss, and more words stored or loaded. */
+static const double most_instructions = 1.01, most_accesses = 1.02;
+
+static Name pragma_name(const Body *body)
+{
+    return intern(body->module->names, SMEM_SPILLING);
+}
+
+static bool has_pragma(const Body *body)
+{
+    const Block *entry = body->blocks.data[0];
+    for (size_t i = 0; i < entry->pragmas.count; i++)
+        for (unsigned k = 0; k < entry->pragmas.data[i]->count; k++)
+            if (entry->pragmas.data[i]->strings[k] == pragma_name(body))
+                return true;
+    return false;
+}
+
+static unsigned blocks_on_sm(const Search *search, const Figures *figures)
+{
+    return pass_blocks_on_sm(&search->passes, figures, search->request->dynamic_shared);
+}
+
+static bool is_comparable(const Prediction *a, const Prediction *b)
+{
+    return a->known && b->known && a->is_machine == b->is_machine && b->cycles > 0;
+}
+
+static bool is_as_fast(const Prediction *form, const Prediction *than)
+{
+    return !is_comparable(than, form) ||
+           (than->cycles / form->cycles >= no_difference && path_growth(form, than) <= PATHS_ALIKE);
+}
+
+/* Whether the form is as fast as the input under the cap. */
+static bool is_as_fast_as_capped(Search *search, const Prediction *form)
+{
+    Prediction capped = search_predict_capped(search);
+    return search->cap && is_as_fast(form, &capped);
+}
+
+/* Whether the form is as good as the best one, and what is predicted.  Of two forms that are both as fast as the input
+ * under the cap, the one that spills less may be a little slower; so it may where spills are accepted for the target.
+ * Where hardly more words move, one in shared memory costs no more than one in local memory, which goes through the
+ * same pipe. */
+static bool is_no_loss(Search *search, const Body *body, const Figures *figures, double *speedup)
+{
+    Prediction before = search_predict(search, search->best, &search->best_figures);
+    Prediction after = search_predict(search, body, figures);
+    *speedup = is_comparable(&before, &after) ? before.cycles / after.cycles : 1;
+    if (search->request->spill && *speedup >= little)
+        return true;
+    if (is_as_fast(&after, &before) || (*speedup >= little && is_as_fast_as_capped(search, &after)))
+        return true;
+    return before.is_machine && after.accesses <= most_accesses * before.accesses &&
+           after.instructions <= most_instructions * before.instructions;
+}
+
+/* A form that spills less than the best one. */
+typedef struct Form {
+    Body *body; /* owned */
+    Figures figures;
+    const char *what;
+    bool pays;
+    double faster; /* than the best form, as predicted */
+} Form;
+
+/* Where times are predicted, they tell whether a form with more instructions pays, and the limit is not strict. */
+static bool is_acceptable(const Search *search, const Figures *figures)
+{
+    Figures less = *figures;
+    if (search->passes.judge->predict)
+        less.instructions -= less.instructions / 16;
+    return search_accepts(search, &less);
+}
+
+/* Measures a form and takes its body over; true if it is better than the best one by its figures, and as many blocks
+ * fit on an SM. */
+static bool form_measure(Search *search, Body *body, const char *what, Form *form)
+{
+    pass_verify(PASS_SPILLING, body);
+    search->tried[PASS_SPILLING]++;
+    *form = (Form){body, search_measure(search, body), what, false, 1};
+    const Figures *figures = &form->figures, *best = &search->best_figures;
+    if (!is_acceptable(search, figures) || search_compare(search, figures, best) >= 0 ||
+        blocks_on_sm(search, figures) < blocks_on_sm(search, best)) {
+        search_record(search, PASS_SPILLING, what, body, figures, false);
+        body_free(body);
+        return false;
+    }
+    form->pays = is_no_loss(search, body, figures, &form->faster);
+    form->what = arena_printf(search->passes.arena, "%s (%u block%s on an SM instead of %u, predicted %.3fx)", what,
+                              blocks_on_sm(search, figures), plural(blocks_on_sm(search, figures)),
+                              blocks_on_sm(search, best), form->faster);
+    return true;
+}
+
+/* Makes the best of the forms that pay the best one, and frees the others. */
+static void forms_take(Search *search, const Form *forms, unsigned count)
+{
+    const Form *taken = NULL;
+    for (unsigned i = 0; i < count; i++)
+        if (forms[i].pays && (!taken || search_compare(search, &forms[i].figures, &taken->figures) < 0))
+            taken = &forms[i];
+    for (unsigned i = 0; i < count; i++) {
+        search_record(search, PASS_SPILLING, forms[i].what, forms[i].body, &forms[i].figures, &forms[i] == taken);
+        if (&forms[i] != taken)
+            body_free(forms[i].body);
+    }
+    if (taken)
+        search_set_best(search, taken->body, &taken->figures);
+}
+
+static Body *sized_clone(const Search *search, const Body *form)
+{
+    Body *body = body_clone(form);
+    if (!body->tuning.maxntid_count && !body->tuning.reqntid_count)
+        block_size_declare(&search->passes.block, &body->tuning);
+    return body;
+}
+
+/* The most threads that a launch may give a block of this tuning. */
+static unsigned most_threads(const Tuning *tuning)
+{
+    const unsigned *numbers = tuning->reqntid_count ? tuning->reqntid : tuning->maxntid;
+    unsigned count = tuning->reqntid_count ? tuning->reqntid_count : tuning->maxntid_count, threads = 1;
+    for (unsigned d = 0; d < count; d++)
+        threads *= numbers[d];
+    return threads;
+}
+
+/* Whether no block extends along y or z: .maxntid only limits the product. */
+static bool is_line(const Tuning *tuning)
+{
+    return tuning->reqntid_count == 1 ||
+           (tuning->reqntid_count && tuning->reqntid[1] == 1 && (tuning->reqntid_count < 3 || tuning->reqntid[2] == 1));
+}
+
+static unsigned free_slots(const Search *search, unsigned threads)
+{
+    Figures figures = search->best_figures;
+    uint64_t declared = figures.shared, each = UINT64_C(4) * threads;
+    unsigned blocks = blocks_on_sm(search, &figures), slots = 0;
+    for (;; slots++) {
+        figures.shared = declared + (slots + 1) * each;
+        if (figures.shared + search->request->dynamic_shared > MOST_SHARED || blocks_on_sm(search, &figures) < blocks)
+            return slots;
+    }
+}
+
+/* Values that are demoted until no more than 'limit' registers are live, and what came of it. */
+typedef struct Attempt {
+    bool of_capped;   /* of the input under the cap, which is in the order of the source; else of the best form */
+    int32_t limit;
+    bool loads_early; /* (DemoteRequest) */
+    unsigned values;  /* 0: there are none */
+    const Form *form; /* NULL: it spills no less than the best form */
+} Attempt;
+
+/* Whether it does not pay although it is predicted to be as fast: warps wait longer. */
+static bool only_waits(const Attempt *attempt)
+{
+    return !attempt->form->pays && attempt->form->faster >= no_difference;
+}
+
+/* What can be proposed for the best form. */
+typedef struct Spilling {
+    const Search *search;
+    Body *sized;           /* the best form with a limit of its threads */
+    Body *capped;          /* the same of the input under the cap; NULL: it is the best form, or has no such limit */
+    DemoteRequest request; /* no slots: values cannot be demoted */
+    bool takes_pragma;     /* the assembler may */
+    unsigned forms;        /* that are tried */
+    Attempt attempts[FORMS];
+    unsigned attempt_count;
+} Spilling;
+
+static void spilling_free(Spilling *spilling)
+{
+    body_free(spilling->sized);
+    body_free(spilling->capped);
+}
+
+static Body *pragma_make(const Spilling *spilling)
+{
+    Body *body = body_clone(spilling->sized);
+    block_add_pragma(body, body->blocks.data[0], SMEM_SPILLING);
+    return body;
+}
+
+/* The attempt's form, to be freed; NULL if no value is demoted. */
+static Body *demotion_make(const Spilling *spilling, const Attempt *attempt, Demotion *demotion)
+{
+    const Body *from = attempt->of_capped ? spilling->capped : spilling->sized;
+    DemoteRequest request = spilling->request;
+    request.limit = attempt->limit;
+    request.loads_early = attempt->loads_early;
+    *demotion = (Demotion){0};
+    if (!from || !request.slots || request.limit <= 0)
+        return NULL;
+    Body *body = body_clone(from);
+    if (!body->ssa)
+        body_to_ssa(body);
+    Analyses *analyses = analyses_new(body);
+    *demotion = demote_values(body, analyses, spilling->search->passes.sm, &request);
+    analyses_free(analyses);
+    if (demotion->values)
+        return body;
+    body_free(body);
+    return NULL;
+}
+
+static unsigned demoted_at(const Spilling *spilling, Attempt attempt, int32_t limit)
+{
+    Demotion demotion;
+    attempt.limit = limit;
+    body_free(demotion_make(spilling, &attempt, &demotion));
+    return demotion.values;
+}
+
+/* The lowest limit above the attempt's at which at most so many values are demoted. */
+static int32_t limit_for(const Spilling *spilling, const Attempt *attempt, unsigned values)
+{
+    int32_t low = attempt->limit, high = LIMIT_MOST;
+    while (low + 1 < high) {
+        int32_t middle = low + (high - low) / 2;
+        if (demoted_at(spilling, *attempt, middle) > values)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* Halfway to the lowest limit above the attempt's that pays; where none is known, that at which about as many values
+ * are demoted as the assembler spills. */
+static int32_t limit_above(const Spilling *spilling, const Attempt *attempt)
+{
+    int32_t high = LIMIT_MOST;
+    for (unsigned i = 0; i < spilling->attempt_count; i++) {
+        const Attempt *other = &spilling->attempts[i];
+        bool pays = other->form && other->form->pays;
+        if (pays && other->of_capped == attempt->of_capped && other->limit > attempt->limit && other->limit < high)
+            high = other->limit;
+    }
+    if (high < LIMIT_MOST)
+        return attempt->limit + (high - attempt->limit) / 2;
+    uint64_t spilled = spilling->search->best_figures.spill_stores / sizeof(uint32_t) * 5 / 4;
+    unsigned fewer = attempt->values * 5 / 8;
+    return limit_for(spilling, attempt, spilled < fewer ? (unsigned)spilled + 1 : fewer);
+}
+
+/* The next attempt: as many registers as the model has room for; the same of the input; then more values than those
+ * that spilled the least, if these pay; else the same loaded earlier, if waiting is all that is lost, or fewer. */
+static Attempt attempt_next(const Spilling *spilling)
+{
+    const int32_t room = register_room(spilling->search->passes.sm, spilling->search->target);
+    unsigned count = spilling->attempt_count;
+    if (count < 2 && (!count || spilling->capped))
+        return (Attempt){.of_capped = count, .limit = room};
+    const Attempt *least = NULL, *lowest = &spilling->attempts[0];
+    for (unsigned i = 0; i < count; i++) {
+        const Attempt *attempt = &spilling->attempts[i];
+        const Form *form = attempt->form;
+        if (form && (!least || figures_spills(&form->figures) < figures_spills(&least->form->figures)))
+            least = attempt;
+        if (attempt->limit < lowest->limit)
+            lowest = attempt;
+    }
+    if (least && only_waits(least) && !least->loads_early)
+        return (Attempt){.of_capped = least->of_capped, .limit = least->limit, .loads_early = true};
+    if (least && !least->form->pays)
+        return (Attempt){.of_capped = least->of_capped, .limit = limit_above(spilling, least),
+                         .loads_early = only_waits(least)};
+    return (Attempt){.of_capped = least && least->of_capped, .limit = (least ? least : lowest)->limit - STEP};
+}
+
+static const char *demotion_describe(const Search *search, const Demotion *demotion)
+{
+    return arena_printf(search->passes.arena, "%u value%s in %u slot%s of shared memory", demotion->values,
+                        plural(demotion->values), demotion->slots, plural(demotion->slots));
+}
+
+/* What is tried whatever comes of it. */
+static void forms_prepare(const Spilling *spilling)
+{
+    Proposals proposals = proposals_new(spilling->search, spilling->forms);
+    if (spilling->takes_pragma && proposals.count < proposals.capacity) {
+        Body *body = pragma_make(spilling);
+        proposals_add(spilling->search, &proposals, body);
+        body_free(body);
+    }
+    Spilling later = *spilling;
+    for (later.attempt_count = 0; later.attempt_count < 2 && proposals.count < proposals.capacity;) {
+        Demotion demotion;
+        const Attempt attempt = attempt_next(&later);
+        Body *body = demotion_make(spilling, &attempt, &demotion);
+        if (body)
+            proposals_add(spilling->search, &proposals, body);
+        body_free(body);
+        later.attempts[later.attempt_count++] = attempt;
+    }
+}
+/* The form that is tried next, what it is, and the attempt that it comes from (NULL: the assembler's own spills, which
+ * come first, for they are those that it needs).  NULL: there is none. */
+static Body *form_next(Spilling *spilling, bool is_first, const char **what, Attempt **attempt)
+{
+    *attempt = NULL;
+    *what = "spills in shared memory";
+    if (is_first && spilling->takes_pragma)
+        return pragma_make(spilling);
+    Demotion demotion;
+    const Attempt next = attempt_next(spilling);
+    *attempt = &spilling->attempts[spilling->attempt_count++];
+    **attempt = next;
+    Body *body = demotion_make(spilling, &next, &demotion);
+    (*attempt)->values = demotion.values;
+    *what = demotion_describe(spilling->search, &demotion);
+    return body;
+}
+
+/* Until nothing is spilled by a form that pays. */
+static void forms_try(Search *search, Spilling *spilling)
+{
+    Form forms[FORMS];
+    unsigned count = 0;
+    bool is_done = false;
+    forms_prepare(spilling);
+    for (unsigned i = 0; i < spilling->forms && !is_done && !search_is_over(search); i++) {
+        const char *what;
+        Attempt *attempt;
+        Body *body = form_next(spilling, !i, &what, &attempt);
+        Form *form = &forms[count];
+        if (!body || !form_measure(search, body, what, form))
+            continue;
+        count++;
+        is_done = form->pays && !figures_spills(&form->figures);
+        if (attempt)
+            attempt->form = form;
+    }
+    forms_take(search, forms, count);
+}
+
+static Spilling spilling_new(const Search *search)
+{
+    Spilling spilling = {.search = search, .sized = sized_clone(search, search->best)};
+    spilling.request.threads = most_threads(&spilling.sized->tuning);
+    spilling.request.is_line = is_line(&spilling.sized->tuning);
+    if (!demote_obstacle(spilling.sized, search->request->dynamic_shared > 0))
+        spilling.request.slots = free_slots(search, spilling.request.threads);
+    bool is_capped = !search_compare(search, &search->result->capped, &search->best_figures);
+    if (spilling.request.slots && search->cap && !is_capped) {
+        spilling.capped = sized_clone(search, search->input);
+        spilling.capped->tuning.maxnreg = search->cap;
+    }
+    unsigned most = search->request->effort < FEW ? FORMS_FIRST : FORMS;
+    spilling.takes_pragma = !demote_finds_dynamic_memory(spilling.sized);
+    spilling.forms = spilling.request.slots ? most : spilling.takes_pragma;
+    return spilling;
+}
+
+static bool can_spill(const Search *search)
+{
+    return search->best && figures_spills(&search->best_figures) && !has_pragma(search->best) &&
+           block_size_total(&search->passes.block);
+}
+
+const char *spilling_obstacle(const Search *search)
+{
+    if (!pass_is_enabled(search->passes.options, PASS_SPILLING))
+        return NULL;
+    if (!block_size_total(&search->passes.block))
+        return "the block size is not known (-block)";
+    return demote_obstacle(search->input, search->request->dynamic_shared > 0);
+}
+
+unsigned spilling_effort(const Search *search)
+{
+    if (!can_spill(search) || !pass_is_enabled(search->passes.options, PASS_SPILLING))
+        return 0;
+    Spilling spilling = spilling_new(search);
+    spilling_free(&spilling);
+    return spilling.forms - (spilling.forms && !spilling.takes_pragma);
+}
+
+bool pass_spilling(PassContext *context)
+{
+    Search *search = context->search;
+    if (!search || !can_spill(search))
+        return false;
+    unsigned kept = search->kept[PASS_SPILLING];
+    Spilling spilling = spilling_new(search);
+    forms_try(search, &spilling);
+    spilling_free(&spilling);
+    return search->kept[PASS_SPILLING] > kept;
+}

@@ -1,0 +1,590 @@
+/* The search for a form of a kernel that needs fewer registers.
+ *
+ * Requires a body, in SSA form or not; works on copies in SSA form and returns a body that is not in SSA form.  Blocks,
+ * edges and the launch stay.  Passes only propose candidates; one that the judge finds worse is dropped.  The moves are
+ * those of Nugteren, Mesman and Corporaal, "Analyzing CUDA's Compiler through the Visualization of Decoded GPU
+ * Binaries" (SCOPES 2010, section 5.4): reordering, rematerialization, and a target at a virtual register boundary. */
+#include "opt/registers/search/needed.h"
+#include "opt/registers/search/search.h"
+
+enum {
+    CAPS_MOST = 3,       /* caps tried, each higher than the last, where the assembler rejects one */
+    CAP_STEP = 4,        /* registers */
+    PREDICTION = 2,      /* assemblies for the input's, at the end */
+};
+
+static bool adds_spills(const Search *search, const Figures *figures)
+{
+    return figures_spills(figures) > figures_spills(&search->result->before);
+}
+
+unsigned cap_of(unsigned target)
+{
+    return target < LOWEST_CAP ? LOWEST_CAP : target;
+}
+
+bool search_bounds(Search *search)
+{
+    const BlockSize *block = &search->passes.block;
+    const Tuning *tuning = &search->best->tuning;
+    if (!block_size_total(block) || tuning->maxntid_count || tuning->reqntid_count || search->demands.pool)
+        return false;
+    Body *body = body_clone(search->best);
+    block_size_declare(block, &body->tuning);
+    search->tried[PASS_BOUNDS]++;
+    Figures figures = search_measure(search, body);
+    bool better = search_accepts(search, &figures) && search_compare(search, &figures, &search->best_figures) < 0;
+    search_record(search, PASS_BOUNDS, arena_printf(search->passes.arena, ".maxntid %u", block_size_total(block)), body,
+                  &figures, better);
+    if (better)
+        search_set_best(search, body, &figures);
+    else
+        body_free(body);
+    return better;
+}
+
+/* Passes start from the best form, brought into SSA form. */
+static void ssa_start(Search *search)
+{
+    Body *body = body_clone(search->best);
+    pass_set_body(&search->passes, body);
+    body_to_ssa(body);
+    pass_verify(PASS_SSA, body);
+    /* Out of SSA form again the code is nearly the same; what passes make of it must be better than the best form. */
+    search->current = search->best_figures;
+}
+
+/* A part of the assemblies that are left, but at least 'least'. */
+static unsigned share_of(const Search *search, unsigned divisor, unsigned least)
+{
+    unsigned taken = search->used + search->reserved, effort = search->request->effort;
+    unsigned share = effort > taken ? (effort - taken) / divisor : 0;
+    return share > least ? share : least;
+}
+
+static unsigned at_most(unsigned most, unsigned count)
+{
+    return count < most ? count : most;
+}
+
+/* Runs a pass that may use so many assemblies and no more. */
+static void run_within(Search *search, PassId pass, unsigned assemblies)
+{
+    unsigned reserved = search->reserved, taken = search->used + reserved, effort = search->request->effort;
+    if (effort > taken && effort - taken > assemblies)
+        search->reserved = effort - search->used - assemblies;
+    search_run(search, pass, STAGE_COARSE, assemblies);
+    search->reserved = reserved;
+}
+
+/* Packing and recomputation both add instructions, of which there may only be so many more.  So values are recomputed
+ * with and without packing, and what is best then is the current form. */
+static void values_thin(Search *search)
+{
+    Body *unpacked = body_clone(search->passes.body);
+    const Figures figures = search->current;
+    unsigned replaced = search->replaced;
+    run_within(search, PASS_PACK, at_most(2, share_of(search, 6, 2)));
+    bool is_packed = search->replaced > replaced;
+    run_within(search, PASS_RECOMPUTE, share_of(search, 3, 2));
+    if (!is_packed || search_should_stop(search)) {
+        body_free(unpacked);
+        return;
+    }
+    pass_set_body(&search->passes, unpacked);
+    search->current = figures;
+    run_within(search, PASS_RECOMPUTE, 1);
+    search_restore(search);
+}
+
+void search_propose(Search *search)
+{
+    unsigned effort = search->request->effort;
+    pass_set_body(&search->passes, body_clone(search->best));
+    if (search_should_stop(search))
+        return;
+    unsigned kept = at_most(2 * share_of(search, 3, 0), search_effort_of(search, knobs_effort(search)));
+    search->reserved += kept;
+    ssa_start(search);
+    /* With few assemblies the passes before it would leave none. */
+    unsigned unrolled = nounroll_effort(search);
+    search->reserved += unrolled;
+    /* With shifted offsets there are five forms. */
+    unsigned forms = search->request->goal == GOAL_FEWEST ? 5 : 2;
+    run_within(search, PASS_OFFSETS, at_most(forms, share_of(search, 8, 0)));
+    values_thin(search);
+    run_within(search, PASS_SCHEDULE, share_of(search, 3, 3));
+    run_within(search, PASS_SINK, share_of(search, 4, 1));
+    run_within(search, PASS_REMATERIALIZE, share_of(search, 2, 2));
+    search->reserved -= unrolled;
+    run_within(search, PASS_NOUNROLL, at_most(3, share_of(search, 2, 1)));
+    run_within(search, PASS_HOIST, at_most(1, share_of(search, 2, 0)));
+    search_run(search, PASS_SCHEDULE, STAGE_COARSE, effort);
+    search_run(search, PASS_BOUNDS, STAGE_FINE, 1);
+    search_run(search, PASS_SCHEDULE, STAGE_FINE, effort);
+    while (!search_should_stop(search)) {
+        unsigned used = search->used, left = effort - used;
+        search_run(search, PASS_SCHEDULE, STAGE_WALK, left < 60 ? left : left / 3 > 40 ? left / 3 : 40);
+        search_restore(search);
+        search_run(search, PASS_REMATERIALIZE, STAGE_WALK, left / 40 < 2 ? 2 : left / 40);
+        if (search->used == used)
+            break;
+    }
+    search->reserved -= kept;
+    search_run(search, PASS_KNOBS, STAGE_FINE, kept);
+}
+
+/* Where the best form is not worth its price, what is left to spill in the current one may go to shared memory
+ * instead. */
+static void spills_move(Search *search, unsigned assemblies)
+{
+    if (!search->is_best_objected) {
+        search_run(search, PASS_SPILLING, STAGE_FINE, assemblies);
+        return;
+    }
+    Body *objected = search->best;
+    const Figures figures = search->best_figures;
+    search->best = NULL;
+    search_set_best(search, body_clone(search->passes.body), &search->current);
+    search_run(search, PASS_SPILLING, STAGE_FINE, assemblies);
+    if (search_is_reached(search) && !time_objection(search, search->best, &search->best_figures)) {
+        body_free(objected);
+        return;
+    }
+    search_set_best(search, objected, &figures);
+    search->is_best_objected = true;
+}
+
+void target_search(Search *search)
+{
+    /* What is spilled is known last. */
+    unsigned kept = search_effort_of(search, spilling_effort(search));
+    unsigned prediction = search->passes.judge->predict ? PREDICTION : 0;
+    search->reserved += kept + prediction;
+    search_propose(search);
+    search->reserved -= kept;
+    spills_move(search, kept);
+    search->reserved -= prediction;
+}
+
+static Body *input_clone(const Body *body)
+{
+    Body *input = body_clone(body);
+    if (input->ssa)
+        body_from_ssa(input);
+    return input;
+}
+
+void capped_start(Search *search, const Body *input)
+{
+    RegistersResult *result = search->result;
+    search_set_best(search, body_clone(input), &result->before);
+    result->capped = result->before;
+    unsigned cap = cap_of(search->target);
+    bool caps = pass_is_enabled(search->passes.options, PASS_BOUNDS);
+    search_prepare_prediction(search, input);
+    /* Some instructions (matrix fragments) need more registers at once than a low cap leaves.  Assemblers then reject
+     * the cap, and a slightly higher one comes closest. */
+    for (unsigned tries = 0; caps && tries < CAPS_MOST && result->before.registers > cap; tries++, cap += CAP_STEP) {
+        search->best->tuning.maxnreg = search->cap = cap;
+        search->capped = (Prediction){0};
+        search->tried[PASS_BOUNDS]++;
+        result->capped = search_measure(search, search->best);
+        search_record(search, PASS_BOUNDS, arena_printf(search->passes.arena, ".maxnreg %u", cap), search->best,
+                      &result->capped, result->capped.known);
+        if (result->capped.known || search->request->goal != GOAL_COUNT)
+            break;
+    }
+    search->best_figures = result->capped;
+    /* A candidate may be a few percent longer than the longer of the two forms that need no search; longer than the
+     * uncapped one only, where neither the user chose the target nor a predicted time decides. */
+    uint64_t longest = result->before.instructions > result->capped.instructions ? result->before.instructions
+                                                                                 : result->capped.instructions;
+    if (search->request->goal == GOAL_AUTO && !search->passes.judge->predict)
+        longest = result->before.instructions;
+    search->most_instructions = longest + longest / 16 + 4;
+}
+
+void best_take(Search *search, PassContext *context)
+{
+    RegistersResult *result = search->result;
+    if (search->best->ssa)
+        body_from_ssa(search->best);
+    body_verify(search->best, "registers");
+    pass_set_body(context, search->best);
+    search->best = NULL;
+    result->after = search->best_figures;
+    result->changed = true;
+}
+
+void nothing_changed(Search *search, PassContext *context, const char *explanation)
+{
+    if (context->body->ssa)
+        body_from_ssa(context->body);
+    analyses_invalidate(context->analyses, ANALYSES_ALL);
+    search->result->after = search->result->before;
+    search->result->explanation = explanation;
+}
+
+/* "28 registers, 2752 bytes spilled (40 under the cap alone)" */
+static const char *figures_describe(Search *search, const Figures *figures)
+{
+    const Figures *capped = &search->result->capped;
+    Arena *arena = search->passes.arena;
+    unsigned long long spilled = figures_spills(figures), under_cap = figures_spills(capped);
+    if (!spilled)
+        return arena_printf(arena, "%u register%s, nothing spilled", figures->registers, plural(figures->registers));
+    if (!capped->known || under_cap == spilled)
+        return arena_printf(arena, "%u register%s, %llu byte%s spilled", figures->registers, plural(figures->registers),
+                            spilled, plural(spilled));
+    return arena_printf(arena, "%u register%s, %llu byte%s spilled (%llu under the cap alone)", figures->registers,
+                        plural(figures->registers), spilled, plural(spilled), under_cap);
+}
+
+/* "; 65 registers are needed at the head of the loop on line 87 ...", where that is more than the target; else "". */
+static const char *needed_describe(Search *search)
+{
+    Body *body = body_clone(search->input);
+    body_to_ssa(body);
+    Analyses *analyses = analyses_new(body);
+    const RegistersNeeded needed = registers_needed(body, analyses);
+    const char *text = "";
+    if (needed.registers > search->target) {
+        Arena *arena = search->passes.arena;
+        const char *line = "";
+        if (needed.span.end > needed.span.begin)
+            line = arena_printf(arena, " on line %u",
+                                source_position(body->module->source, needed.span.begin).line);
+        text = arena_printf(arena, "; %u register%s are needed at the %s%s, however code is ordered or recomputed",
+                            needed.registers, plural(needed.registers), needed.is_loop ? "head of the loop" : "barrier",
+                            line);
+    }
+    analyses_free(analyses);
+    body_free(body);
+    return text;
+}
+
+/* Why the target costs spills, or is missed. */
+static const char *obstacles_describe(Search *search)
+{
+    const char *needed = needed_describe(search), *obstacle = spilling_obstacle(search);
+    return obstacle ? arena_printf(search->passes.arena, "%s; no value can go to shared memory: %s", needed, obstacle)
+                    : needed;
+}
+
+static void target_explain(Search *search)
+{
+    RegistersResult *result = search->result;
+    Arena *arena = search->passes.arena;
+    const Figures *after = &result->after, *dropped = &search->dropped;
+    unsigned target = search->target;
+    result->reached = after->known && after->registers <= target;
+    const char *found = figures_describe(search, after);
+    if (result->reached)
+        result->explanation =
+            figures_spills(after) ? arena_printf(arena, "%s%s", found, obstacles_describe(search)) : found;
+    else if (dropped->known)
+        result->explanation = arena_printf(
+            arena,
+            "%s; a form with %u register%s and %llu byte%s spilled was found, but not used, because it has %llu "
+            "instruction%s and more than %llu would be %s%s",
+            found, dropped->registers, plural(dropped->registers), (unsigned long long)figures_spills(dropped),
+            plural(figures_spills(dropped)), (unsigned long long)dropped->instructions, plural(dropped->instructions),
+            (unsigned long long)search->most_instructions, "over 1/16 more than the kernel has without a search",
+            obstacles_describe(search));
+    else
+        result->explanation =
+            arena_printf(arena, "%s; no form with %u was found in %u %s%s%s", found, target, search->used,
+                         plural_of(search->used, "assembly", "assemblies"),
+                         target < LOWEST_CAP ? "; assemblers accept no cap below 24" : "", obstacles_describe(search));
+}
+
+/* Why the target was not reached, although 'spilling' does. */
+static void spills_explain(Search *search, const Figures *spilling, const char *objection)
+{
+    RegistersResult *result = search->result;
+    result->reached = false;
+    result->explanation = arena_printf(
+        search->passes.arena, "%s; %u register%s would cost %llu byte%s of spills (-spill allows them)%s",
+        objection         ? objection
+        : result->changed ? arena_printf(search->passes.arena, "%u register%s, the fewest found without more spills",
+                                         result->after.registers, plural(result->after.registers))
+                          : "no count below the input's was found without more spills",
+        spilling->registers, plural(spilling->registers), (unsigned long long)figures_spills(spilling),
+        plural(figures_spills(spilling)), obstacles_describe(search));
+}
+
+const char *price_objection(Search *search, const Prediction *before, const Prediction *after, const Figures *figures)
+{
+    Arena *arena = search->passes.arena;
+    if (!before->known || !after->known || before->is_machine != after->is_machine)
+        return NULL;
+    double longer = before->instructions > 0 ? after->instructions / before->instructions : 1;
+    if (after->warps <= before->warps && longer > 1.01)
+        return arena_printf(arena,
+                            "a form with %u register%s is not worth it: an SM holds %u warp%s as before, and it "
+                            "executes %.2f times the instructions",
+                            figures->registers, plural(figures->registers), after->warps, plural(after->warps), longer);
+    if (time_is_longer(after->cycles, before->cycles))
+        return arena_printf(arena,
+                            "a form with %u register%s is not worth it: with %u warp%s on an SM instead of "
+                            "%u, and %.2f times the instructions, the kernel is predicted to be slower (%.3fx)",
+                            figures->registers, plural(figures->registers), after->warps, plural(after->warps),
+                            before->warps, longer, before->cycles / after->cycles);
+    if (path_growth(after, before) > PATHS_ALIKE)
+        return arena_printf(arena,
+                            "a form with %u register%s is not worth it: a warp takes %.2f times as long, and an SM "
+                            "holds %u warp%s instead of %u",
+                            figures->registers, plural(figures->registers), after->path / before->path, after->warps,
+                            plural(after->warps), before->warps);
+    return NULL;
+}
+
+const char *time_objection(Search *search, const Body *form, const Figures *figures)
+{
+    Prediction before = search_predict(search, search->input, &search->result->before);
+    Prediction after = search_predict(search, form, figures);
+    return price_objection(search, &before, &after, figures);
+}
+
+/* Where the best form is not worth its price: the input under the cap, if that is better than without. */
+static void take_capped(Search *search, PassContext *context, const char *objection)
+{
+    RegistersResult *result = search->result;
+    if (search_compare(search, &result->capped, &result->before) >= 0 ||
+        figures_spills(&result->capped) > figures_spills(&result->before)) {
+        nothing_changed(search, context, objection);
+        return;
+    }
+    Prediction before = search_predict(search, search->input, &result->before), alone = search_predict_capped(search);
+    if (price_objection(search, &before, &alone, &result->capped)) {
+        nothing_changed(search, context, objection);
+        return;
+    }
+    search_set_best(search, input_capped(search), &result->capped);
+    best_take(search, context);
+    result->explanation = arena_printf(search->passes.arena, "%s; the cap alone gives %u", objection,
+                                       result->after.registers);
+}
+
+/* Takes the input under the cap for the best form where it is predicted to be so much faster that its spills pay.  The
+ * reason, or NULL. */
+static const char *prefer_capped(Search *search)
+{
+    const Figures *capped = &search->result->capped, *best = &search->best_figures;
+    if (!search->cap || search_excess(search, capped) || figures_spills(capped) <= figures_spills(best) ||
+        (!search->request->spill && adds_spills(search, capped)))
+        return NULL;
+    Prediction ours = search_predict(search, search->best, best), alone = search_predict_capped(search);
+    if (!ours.known || !alone.known || ours.is_machine != alone.is_machine ||
+        ours.cycles < SPILLING_GAIN * alone.cycles)
+        return NULL;
+    const char *reason = arena_printf(search->passes.arena,
+                                      "%s; a form with %llu byte%s spilled was found, but not used: it is predicted to "
+                                      "be slower (%.3fx)",
+                                      figures_describe(search, capped), (unsigned long long)figures_spills(best),
+                                      plural(figures_spills(best)), alone.cycles / ours.cycles);
+    search_set_best(search, input_capped(search), capped);
+    return reason;
+}
+
+/* Whether the form under a cap of 'count' registers keeps it without more spills than the input has; the form is then
+ * the best one. */
+static bool fits_without_spills(Search *search, const Body *form, unsigned count)
+{
+    Body *body = body_clone(form);
+    body->tuning.maxnreg = count;
+    Figures figures = search_measure(search, body);
+    bool fits = search_accepts(search, &figures) && figures.registers <= count && !adds_spills(search, &figures);
+    search_record(search, PASS_BOUNDS, arena_printf(search->passes.arena, "without spills: .maxnreg %u", count), body,
+                  &figures, fits);
+    if (fits)
+        search_set_best(search, body, &figures);
+    else
+        body_free(body);
+    return fits;
+}
+
+/* Assembles both forms under the cap together. */
+static void cap_prepare(Search *search, const Body *form, const Body *input, unsigned count)
+{
+    Proposals proposals = proposals_new(search, 2);
+    const Body *const bodies[] = {form, input};
+    for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+        Body *body = body_clone(bodies[i]);
+        body->tuning.maxnreg = count;
+        proposals_add(search, &proposals, body);
+        body_free(body);
+    }
+}
+
+/* Looks for the lowest count of registers that adds no spills, between the target, which does not, and the input's own;
+ * the candidates are the best form for the target and the input.  The search's best form is none if there is no such
+ * count. */
+static void lowest_without_spills(Search *search, const Body *input)
+{
+    unsigned low = cap_of(search->target), high = search->result->before.registers;
+    Body *form = search->best;
+    search->is_last = true;
+    search->best = NULL;
+    search->best_figures = (Figures){0};
+    while (high > low + 1 && !search_is_over(search)) {
+        unsigned middle = low + (high - low) / 2;
+        cap_prepare(search, form, input, middle);
+        if (fits_without_spills(search, form, middle) ||
+            (!search_is_over(search) && fits_without_spills(search, input, middle)))
+            high = search->best_figures.registers < middle ? search->best_figures.registers : middle;
+        else
+            low = middle;
+    }
+    body_free(form);
+}
+
+static void target_fixed(Search *search, const Body *input, PassContext *context)
+{
+    RegistersResult *result = search->result;
+    search->target = result->target = search->request->target;
+    if (result->before.registers <= search->target && !figures_spills(&result->before)) {
+        result->reached = true;
+        result->capped = result->before;
+        nothing_changed(search, context,
+                        arena_printf(search->passes.arena, "the input fits with %u register%s",
+                                     result->before.registers, plural(result->before.registers)));
+        return;
+    }
+    capped_start(search, input);
+    if (!result->capped.known) {
+        nothing_changed(search, context,
+                        arena_printf(search->passes.arena, "the input cannot be used under the cap: %s",
+                                     result->capped.message ? result->capped.message : "no reason given"));
+        return;
+    }
+    if (!search->request->spill)
+        search->reserved = search->request->effort / 4;
+    target_search(search);
+    search->reserved = 0;
+    const char *objection = NULL, *preferred = NULL;
+    Figures spilling = search->best_figures;
+    bool refrains = !search->request->spill && adds_spills(search, &spilling);
+    if (refrains)
+        lowest_without_spills(search, input);
+    if (refrains && !search->best)
+        nothing_changed(search, context, NULL);
+    else if (search_compare(search, &search->best_figures, &result->before) >= 0)
+        nothing_changed(search, context, NULL);
+    else if ((objection = time_objection(search, search->best, &search->best_figures)) != NULL &&
+             !search->request->spill)
+        take_capped(search, context, objection);
+    else {
+        preferred = prefer_capped(search);
+        best_take(search, context);
+    }
+    if (refrains)
+        spills_explain(search, &spilling, objection);
+    else if (!objection || search->request->spill)
+        target_explain(search);
+    if (preferred)
+        result->explanation = preferred;
+    else if (objection && search->request->spill)
+        result->explanation = arena_printf(search->passes.arena, "%s, although %s", result->explanation, objection);
+}
+
+static bool has_own_spills(const Search *search)
+{
+    return search->result->before.known && figures_spills(&search->result->before) > 0 &&
+           block_size_total(&search->passes.block) && pass_is_enabled(search->passes.options, PASS_SPILLING);
+}
+
+/* What is kept for moving them, of what may be assembled. */
+static unsigned own_spills_effort(const Search *search)
+{
+    return has_own_spills(search) ? search->request->effort / 4 : 0;
+}
+
+/* A kernel that is not changed otherwise may spill under its own bounds: these spills may go to shared memory, too, in
+ * as many blocks and no more registers. */
+static void own_spills_move(Search *search, const Body *input, PassContext *context)
+{
+    RegistersResult *result = search->result;
+    if (result->changed || !has_own_spills(search))
+        return;
+    search->target = result->before.registers;
+    search->cap = search->reserved = 0;
+    search->most_instructions = result->before.instructions + result->before.instructions / 16 + 4;
+    search_set_best(search, body_clone(input), &result->before);
+    if (!pass_spilling(&search->passes))
+        return;
+    best_take(search, context);
+    unsigned long long own = figures_spills(&result->before), left = figures_spills(&result->after);
+    result->explanation =
+        arena_printf(search->passes.arena,
+                     "%s; of %llu byte%s that it spills itself, %llu are left: the others are in "
+                     "shared memory",
+                     result->explanation ? result->explanation : "nothing else changes", own, plural(own), left);
+}
+
+/* The registers stay as they are, and what the target was is only said. */
+static void target_keep(Search *search, PassContext *context, const char *reason)
+{
+    const RegistersRequest *request = search->request;
+    RegistersResult *result = search->result;
+    result->capped = result->before;
+    if (request->goal == GOAL_COUNT) {
+        result->target = request->target;
+        result->reached = result->before.registers <= request->target;
+    }
+    nothing_changed(search, context, reason);
+}
+
+/* Says so of passes that have no form for -d to print. */
+static void dumps_complete(const Search *search)
+{
+    const PassOptions *options = search->passes.options;
+    for (PassId pass = PASS_SCHEDULE; pass <= PASS_BOUNDS; pass++)
+        if (options->dumped[pass] && !search->kept[pass])
+            fprintf(options->dump_out, "// %s: after %s: no candidate was kept (%u tried)\n",
+                    search->passes.kernel->name, pass_table[pass].name, search->tried[pass]);
+}
+
+void registers_reduce(PassContext *context, const RegistersRequest *request, RegistersResult *result)
+{
+    require(context->sm && context->judge && context->judge->measure);
+    *result = (RegistersResult){0};
+    RegistersRequest lessened = *request;
+    Search search = {
+        .passes = *context,
+        .request = &lessened,
+        .result = result,
+        .demands = demands_find(context->kernel),
+        .most_instructions = UINT64_MAX,
+        .random = {0x7074786f7074u},
+    };
+    search.passes.body = NULL;
+    search.passes.analyses = NULL;
+    search.passes.search = &search;
+    Body *input = input_clone(context->body);
+    const char *fixed = NULL;
+    search.input = input;
+    result->before = search_measure(&search, input);
+    lessened.effort -= own_spills_effort(&search);
+    if (!result->before.known)
+        nothing_changed(&search, context,
+                        arena_printf(context->arena, "the input does not assemble: %s",
+                                     result->before.message ? result->before.message : "no reason given"));
+    else if ((fixed = demands_fix_registers(context->arena, &search.demands, &result->before)) != NULL)
+        target_keep(&search, context, fixed);
+    else if (request->goal == GOAL_AUTO)
+        target_auto(&search, input, context);
+    else if (request->goal == GOAL_FEWEST)
+        target_fewest(&search, input, context);
+    else
+        target_fixed(&search, input, context);
+    lessened.effort = request->effort;
+    own_spills_move(&search, input, context);
+    dumps_complete(&search);
+    body_free(input);
+    body_free(search.best);
+    pass_context_free(&search.passes);
+    result->steps = search.steps.data;
+    result->step_count = (unsigned)search.steps.count;
+}

@@ -1,0 +1,309 @@
+/* The fewest registers at a limited price.
+ *
+ * Of each count of registers the shortest form that was measured is kept, the front: of the input under caps, and of
+ * what the passes propose for targets lower and lower.  The front's forms are predicted, and one is worth taking if it
+ * takes no longer than the input and the price allow.  None of them spills more than the input, and none executes more
+ * than a few percent more in loops, whatever the price: predicted times are less certain than counts. */
+#include "opt/registers/search/search.h"
+
+enum {
+    COUNTS = 256,      /* of registers */
+    LEAST_TARGET = 8,  /* a form below the lowest cap has no next target: the passes go as low as they can */
+    STEP_PART = 8,     /* of the registers, between one target and the next */
+    CAPS_APART = 2,    /* registers between two caps for the input, at least */
+    ROUND_LEAST = 6,   /* assemblies for one target */
+    PREDICTIONS = 2,   /* of the forms for one target, and in the end, at least; there, */
+    LAST_PART = 10,    /* one for so many assemblies of the search */
+    LONGER_LOOPS = 3,  /* percent more instructions that are always allowed in loops, */
+    LONGER_IN_ALL = 10,
+};
+
+typedef struct FrontForm {
+    Body *body; /* owned, not in SSA form; NULL: none has so many registers */
+    Figures figures;
+    bool judged;           /* and then: */
+    const char *objection; /* NULL: it is worth its price */
+    const char *gain;      /* in words */
+} FrontForm;
+
+typedef struct Fewest Fewest;
+
+typedef struct Front {
+    Fewest *fewest; /* which it is a part of */
+    unsigned below;       /* only fewer registers than this are of interest: the input's, or those of the form taken */
+    uint64_t most_spills; /* bytes */
+    FrontForm forms[COUNTS];
+} Front;
+
+struct Fewest {
+    Search *search;
+    const Body *input;
+    Prediction before; /* of the input */
+    Front front;
+    const FrontForm *taken; /* NULL: the input */
+};
+
+/* A form of the front; the body is copied. */
+static FrontForm form_new(const Body *body, const Figures *figures)
+{
+    FrontForm form = {.body = body_clone(body), .figures = *figures};
+    if (form.body->ssa)
+        body_from_ssa(form.body);
+    return form;
+}
+
+void front_offer(Front *front, const Body *body, const Figures *figures)
+{
+    if (figures->registers >= front->below || figures_spills(figures) > front->most_spills)
+        return;
+    FrontForm *form = &front->forms[figures->registers];
+    if (form->body && form->figures.instructions <= figures->instructions)
+        return;
+    body_free(form->body);
+    *form = form_new(body, figures);
+}
+
+static void front_free(Front *front)
+{
+    for (unsigned registers = 0; registers < COUNTS; registers++)
+        body_free(front->forms[registers].body);
+}
+
+/* How many times the instructions are allowed where the price is not higher than these percent. */
+static double growth_allowed(const Search *search, double percent)
+{
+    return 1 + (search->request->price > percent ? search->request->price : percent) / 100;
+}
+
+/* Where the input has no loop and the form has one, nothing is known but all instructions. */
+static double growth_in_loops(const Prediction *before, const Prediction *after)
+{
+    if (before->looped > 0)
+        return after->looped / before->looped;
+    return after->looped > 0 && before->instructions > 0 ? after->instructions / before->instructions : 1;
+}
+
+/* Compares the form's predicted time with the input's; where they cannot be compared, the instructions of the code. */
+static void form_judge(const Fewest *fewest, FrontForm *form)
+{
+    Search *search = fewest->search;
+    Arena *arena = search->passes.arena;
+    const Prediction *before = &fewest->before, after = search_predict(search, form->body, &form->figures);
+    double length = (double)form->figures.instructions / (double)search->result->before.instructions;
+    form->judged = true;
+    form->gain = "";
+    if (!before->known || !after.known || before->is_machine != after.is_machine) {
+        if (length > growth_allowed(search, LONGER_LOOPS))
+            form->objection =
+                arena_printf(arena,
+                             "%u register%s would take %.1f%% more instructions, of which nobody "
+                             "knows the time",
+                             form->figures.registers, plural(form->figures.registers), 100 * (length - 1));
+        return;
+    }
+    const double longer = before->instructions > 0 ? after.instructions / before->instructions : 1;
+    const double looped = growth_in_loops(before, &after), path = path_growth(&after, before);
+    form->gain = arena_printf(arena, ", predicted %.3fx, with %.3f times the instructions",
+                              before->cycles / after.cycles, longer);
+    if (time_is_longer(after.cycles, (1 + search->request->price / 100) * before->cycles))
+        form->objection = arena_printf(arena, "%u register%s would take %.1f%% longer", form->figures.registers,
+                                       plural(form->figures.registers), 100 * (after.cycles / before->cycles - 1));
+    else if (path > PATHS_ALIKE * (1 + search->request->price / 100))
+        form->objection = arena_printf(arena, "%u register%s would let each warp wait %.1f%% longer",
+                                       form->figures.registers, plural(form->figures.registers), 100 * (path - 1));
+    else if (looped > growth_allowed(search, LONGER_LOOPS))
+        form->objection = arena_printf(arena, "%u register%s would execute %.1f%% more instructions in loops",
+                                       form->figures.registers, plural(form->figures.registers), 100 * (looped - 1));
+    else if (longer > growth_allowed(search, LONGER_IN_ALL))
+        form->objection = arena_printf(arena, "%u register%s would execute %.1f%% more instructions",
+                                       form->figures.registers, plural(form->figures.registers), 100 * (longer - 1));
+}
+
+/* Takes the form if it is worth its price; then only fewer registers are of interest. */
+static bool form_take(Fewest *fewest, FrontForm *form)
+{
+    Search *search = fewest->search;
+    unsigned registers = form->figures.registers;
+    if (!form->judged)
+        form_judge(fewest, form);
+    if (form->objection)
+        return false;
+    fewest->front.below = registers;
+    fewest->taken = form;
+    search_record(search, PASS_BOUNDS, arena_printf(search->passes.arena, "the fewest so far: %u", registers),
+                  form->body, &form->figures, true);
+    return true;
+}
+
+bool front_objects(Front *front, const Body *body, const Figures *figures)
+{
+    if (figures_spills(figures) > front->most_spills)
+        return false; /* it is only on the way */
+    FrontForm form = form_new(body, figures), *place = &front->forms[figures->registers];
+    form_judge(front->fewest, &form);
+    if (form.objection || figures->registers >= front->below) {
+        body_free(form.body);
+        return form.objection != NULL;
+    }
+    body_free(place->body);
+    *place = form;
+    form_take(front->fewest, place);
+    return false;
+}
+
+/* Takes a lower form, the lowest first, after at most so many new predictions: of more forms, some are skipped. */
+static bool lower_take(Fewest *fewest, unsigned tries)
+{
+    FrontForm *forms[COUNTS];
+    unsigned count = 0;
+    for (unsigned registers = 0; registers < fewest->front.below; registers++) {
+        FrontForm *form = &fewest->front.forms[registers];
+        if (form->body && !form->judged)
+            forms[count++] = form;
+    }
+    for (unsigned at = 0; at < count && tries; at++) {
+        if (form_take(fewest, forms[at]))
+            return true;
+        unsigned left = count - at - 1;
+        at += left > --tries ? (left - tries) / (tries + 1) : 0;
+    }
+    return false;
+}
+
+/* The form under the cap for the target, assembled; NULL if it does not assemble. */
+static Body *form_capped(Search *search, const Body *form, unsigned target, Figures *figures)
+{
+    Body *body = body_clone(form);
+    if (pass_is_enabled(search->passes.options, PASS_BOUNDS) && search->result->before.registers > LOWEST_CAP)
+        body->tuning.maxnreg = cap_of(target);
+    search->tried[PASS_BOUNDS]++;
+    *figures = search_measure(search, body);
+    const char *what = arena_printf(search->passes.arena, body->tuning.maxnreg ? ".maxnreg %u" : "target %u",
+                                    body->tuning.maxnreg ? body->tuning.maxnreg : target);
+    search_record(search, PASS_BOUNDS, what, body, figures, false);
+    if (figures->known)
+        return body;
+    body_free(body);
+    return NULL;
+}
+
+/* Looks for the lowest cap that the input bears by itself, at the price. */
+static void caps_try(Fewest *fewest)
+{
+    Search *search = fewest->search;
+    RegistersResult *result = search->result;
+    unsigned low = LOWEST_CAP - 1, cap = LOWEST_CAP;
+    if (!pass_is_enabled(search->passes.options, PASS_BOUNDS))
+        return;
+    while (fewest->front.below > low + CAPS_APART && !search_is_over(search)) {
+        Figures figures;
+        body_free(form_capped(search, fewest->input, cap, &figures));
+        bool fits = search_accepts(search, &figures) && figures.registers < fewest->front.below &&
+                    figures_spills(&figures) <= figures_spills(&result->before);
+        if (fits && form_take(fewest, &fewest->front.forms[figures.registers]))
+            result->capped = figures;
+        else
+            low = cap;
+        cap = low + (fewest->front.below - low) / 2;
+    }
+}
+
+/* Lets the passes look for the target, with so many assemblies. */
+static void target_try(Search *search, const Body *form, unsigned target, unsigned assemblies)
+{
+    unsigned reserved = search->reserved, effort = search->request->effort, taken = search->used + reserved;
+    Figures figures;
+    search->target = target;
+    search->dropped = (Figures){0};
+    Body *body = form_capped(search, form, target, &figures);
+    if (!body)
+        return;
+    search_set_best(search, body, &figures);
+    /* The cap alone may reach the target, but not at the price. */
+    search->is_best_objected = search->is_guided && front_objects(search->front, body, &figures);
+    if (effort > taken && effort - taken > assemblies)
+        search->reserved = effort - search->used - assemblies;
+    search_propose(search);
+    search->reserved = reserved;
+}
+
+/* Goes down from what caps reach: by as much again where a lower form is taken, by half as much where not.  Each target
+ * is first tried without going through forms that are too expensive, then with them: what comes after may be cheap. */
+static void targets_try(Fewest *fewest)
+{
+    Search *search = fewest->search;
+    bool lower = true;
+    for (unsigned step = fewest->front.below / STEP_PART + 1; step && !search_is_over(search);) {
+        unsigned registers = fewest->front.below, left = search->request->effort - search->used - search->reserved;
+        bool is_capped = registers > LOWEST_CAP;
+        unsigned target = is_capped && registers > step ? registers - step : LEAST_TARGET;
+        search->is_guided = lower || !search->is_guided;
+        /* Without a cap no lower target follows. */
+        unsigned share = is_capped ? left / 2 : left - left / 4;
+        target_try(search, fewest->taken ? fewest->taken->body : fewest->input, target,
+                   share < ROUND_LEAST ? left : share);
+        lower = fewest->front.below < registers;
+        lower |= lower_take(fewest, PREDICTIONS);
+        if (!lower && !search->is_guided)
+            step = is_capped ? step / 2 : 0;
+    }
+    search->is_guided = false;
+}
+
+/* Why there are not fewer; NULL if no lower form was found. */
+static const char *lower_objection(const Fewest *fewest)
+{
+    for (unsigned registers = fewest->front.below; registers-- > 0;)
+        if (fewest->front.forms[registers].objection)
+            return fewest->front.forms[registers].objection;
+    return NULL;
+}
+
+static void fewest_conclude(Fewest *fewest, PassContext *context)
+{
+    Search *search = fewest->search;
+    RegistersResult *result = search->result;
+    Arena *arena = search->passes.arena;
+    const FrontForm *form = fewest->taken;
+    const char *objection = lower_objection(fewest);
+    if (!form) {
+        nothing_changed(search, context,
+                        objection ? objection
+                                  : arena_printf(arena, "no form with fewer than %u was found in %u %s",
+                                                 result->before.registers, search->used,
+                                                 plural_of(search->used, "assembly", "assemblies")));
+        return;
+    }
+    search_set_best(search, body_clone(form->body), &form->figures);
+    best_take(search, context);
+    result->target = result->after.registers;
+    result->reached = true;
+    result->explanation = arena_printf(arena, "%u register%s instead of %u%s%s%s", result->after.registers,
+                                       plural(result->after.registers), result->before.registers, form->gain,
+                                       objection ? "; " : "", objection ? objection : "");
+}
+
+void target_fewest(Search *search, const Body *input, PassContext *context)
+{
+    const Figures *before = &search->result->before;
+    Fewest fewest = {.search = search, .input = input,
+                     .front = {.fewest = &fewest,
+                               .below = before->registers,
+                               .most_spills = figures_spills(before)}};
+    bool predicts = search->passes.judge->predict != NULL;
+    unsigned last = search->request->effort / LAST_PART;
+    last = last > PREDICTIONS ? last : PREDICTIONS;
+    /* Most of what a form has more is seldom executed, so the code may grow more than what is executed. */
+    double growth = predicts ? 1.25 : growth_allowed(search, LONGER_LOOPS);
+    search->most_instructions = (uint64_t)((double)before->instructions * growth);
+    search->front = &fewest.front;
+    fewest.before = search_predict(search, input, before);
+    caps_try(&fewest);
+    targets_try(&fewest);
+    /* Out of time, or interrupted: predict only a few. */
+    const Judge *judge = search->passes.judge;
+    lower_take(&fewest, judge->is_over && judge->is_over(judge->context) ? PREDICTIONS : last);
+    search->front = NULL;
+    fewest_conclude(&fewest, context);
+    front_free(&fewest.front);
+}

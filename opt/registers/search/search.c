@@ -1,0 +1,340 @@
+/* The register search's verdict on the candidates that passes propose. */
+#include "opt/registers/search/search.h"
+
+/* What an assembly takes, in machine instructions that come out: these many for its start, and so many for each
+ * instruction of PTX.  Measured with ptxas 13.0, whose time is within a fifth of that for forms of one kernel. */
+enum { START_WORK = 200, PTX_WORK = 2 };
+/* Parts of an assembly of the input; with numbered lines, for its prediction, it takes up to a quarter longer. */
+enum { WORK_PARTS = 64, NUMBERED_PARTS = 80 };
+/* Executed spills that differ by less are the same. */
+static const double no_more = 1.005;
+
+unsigned search_excess(const Search *search, const Figures *figures)
+{
+    return figures->registers > search->target ? figures->registers - search->target : 0;
+}
+
+int search_compare(const Search *search, const Figures *a, const Figures *b)
+{
+    if (a->known != b->known)
+        return a->known ? -1 : 1;
+    if (!a->known)
+        return 0;
+    unsigned x = search_excess(search, a), y = search_excess(search, b);
+    if (x != y)
+        return x < y ? -1 : 1;
+    uint64_t p = figures_spills(a), q = figures_spills(b);
+    if (p != q)
+        return p < q ? -1 : 1;
+    if (a->instructions != b->instructions)
+        return a->instructions < b->instructions ? -1 : 1;
+    return a->registers < b->registers ? -1 : a->registers > b->registers;
+}
+
+bool search_is_over(const Search *search)
+{
+    const Judge *judge = search->passes.judge;
+    return search->used + search->reserved >= search->request->effort ||
+           (!search->is_last && judge->is_over && judge->is_over(judge->context));
+}
+
+Proposals proposals_new(const Search *search, unsigned most)
+{
+    const Judge *judge = search->passes.judge;
+    unsigned width = judge->prepare ? judge->width : 0;
+    unsigned taken = search->used + search->reserved, effort = search->request->effort;
+    unsigned left = effort > taken ? effort - taken : 0;
+    width = width < most ? width : most;
+    width = width < left ? width : left;
+    return (Proposals){.capacity = width > 1 ? width : 0};
+}
+
+void proposals_add(const Search *search, Proposals *proposals, const Body *body)
+{
+    const Judge *judge = search->passes.judge;
+    if (proposals->count >= proposals->capacity)
+        return;
+    proposals->count++;
+    const FunctionForm form = pass_form(&search->passes, body);
+    judge->prepare(judge->context, &form);
+}
+
+static bool reaches_target(const Search *search, const Figures *figures)
+{
+    return figures->known && !search_excess(search, figures) &&
+           figures_spills(figures) <= figures_spills(&search->result->before) &&
+           figures->instructions <= search->most_instructions;
+}
+
+bool search_is_reached(const Search *search)
+{
+    return reaches_target(search, &search->best_figures) &&
+           (!search->is_best_objected || search->is_pass_over);
+}
+
+bool search_should_stop(const Search *search)
+{
+    return search_is_over(search) || search_is_reached(search);
+}
+
+Candidate candidate_new(const Search *search)
+{
+    Body *body = body_clone(search->passes.body);
+    return (Candidate){body, analyses_new(body)};
+}
+
+void candidate_free(Candidate *candidate)
+{
+    analyses_free(candidate->analyses);
+    body_free(candidate->body);
+}
+
+/* The form to be assembled: of the input, what the user wrote. */
+static FunctionForm form_of(const Search *search, const Body *body)
+{
+    if (body == search->input && search->request->is_original)
+        return (FunctionForm){.function = search->passes.kernel};
+    return pass_form(&search->passes, body);
+}
+
+static uint64_t work_of(const Body *body, const Figures *figures)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < body->blocks.count; i++)
+        for (const Inst *inst = body->blocks.data[i]->first; inst; inst = inst->next)
+            count++;
+    return START_WORK + PTX_WORK * count + figures->instructions;
+}
+
+unsigned search_effort_of(const Search *search, unsigned count)
+{
+    const Figures *best = &search->best_figures, *before = &search->result->before;
+    if (!search->best || !best->known || !before->known)
+        return count;
+    uint64_t each = work_of(search->best, best), input = work_of(search->input, before);
+    return each > input ? (unsigned)((count * each + input / 2) / input) : count;
+}
+
+static void charge(Search *search, const Body *body, const Figures *figures, unsigned parts)
+{
+    const Figures *before = &search->result->before;
+    uint64_t work = parts;
+    if (before->known && figures->known)
+        work = work_of(body, figures) * parts / work_of(search->input, before);
+    search->work += work > parts ? work : parts;
+    search->used = (unsigned)(search->work / WORK_PARTS);
+}
+
+/* Gives up a form that could wait for ever where the input does not. */
+static void demands_check(const Search *search, Figures *figures)
+{
+    const PassContext *passes = &search->passes;
+    const Figures *input = &search->result->before;
+    const Residency residency = {
+        .sm = passes->sm, .block = passes->block, .dynamic_shared = search->request->dynamic_shared};
+    if (!figures->known || !input->known)
+        return;
+    const char *objection = demands_objection(passes->arena, &search->demands, &residency, input, figures);
+    if (objection) {
+        figures->known = false;
+        figures->message = objection;
+    }
+}
+
+Figures search_measure(Search *search, const Body *body)
+{
+    const Judge *judge = search->passes.judge;
+    const FunctionForm form = form_of(search, body);
+    Figures figures = {0};
+    if (!judge->measure(judge->context, &form, &figures))
+        figures.known = false;
+    if (!figures.repeated)
+        charge(search, body, &figures, WORK_PARTS);
+    demands_check(search, &figures);
+    if (search->front && search_accepts(search, &figures))
+        front_offer(search->front, body, &figures);
+    return figures;
+}
+
+Prediction search_predict(Search *search, const Body *body, const Figures *figures)
+{
+    const Judge *judge = search->passes.judge;
+    if (!judge->predict)
+        return (Prediction){0};
+    Body *copy = body->ssa ? body_clone(body) : NULL;
+    if (copy)
+        body_from_ssa(copy);
+    const FunctionForm form = form_of(search, copy ? copy : body);
+    Prediction prediction = judge->predict(judge->context, &form, figures, &search->request->change);
+    if (prediction.is_new && body == search->input)
+        charge(search, body, figures, NUMBERED_PARTS);
+    body_free(copy);
+    return prediction;
+}
+
+Body *input_capped(const Search *search)
+{
+    Body *body = body_clone(search->input);
+    body->tuning.maxnreg = search->cap;
+    return body;
+}
+
+Prediction search_predict_capped(Search *search)
+{
+    if (!search->capped.known && search->cap) {
+        Body *body = input_capped(search);
+        search->capped = search_predict(search, body, &search->result->capped);
+        body_free(body);
+    }
+    return search->capped;
+}
+
+void search_prepare_prediction(const Search *search, const Body *input)
+{
+    const Judge *judge = search->passes.judge;
+    if (!judge->predict || !judge->prepare_prediction)
+        return;
+    const FunctionForm form = form_of(search, input);
+    judge->prepare_prediction(judge->context, &form);
+}
+
+uint64_t search_growth_allowed(const Search *search)
+{
+    const Figures *current = &search->current;
+    uint64_t gone = figures_spills(current) / sizeof(uint32_t) / 2;
+    uint64_t least = current->instructions > gone ? current->instructions - gone : 0;
+    return search->most_instructions > least ? search->most_instructions - least : 0;
+}
+
+bool search_is_too_long(const Search *search)
+{
+    const Figures *last = &search->last, *current = &search->current;
+    return last->known && !search_excess(search, last) && last->instructions > search->most_instructions &&
+           current->instructions < search->most_instructions && figures_spills(last) < figures_spills(current);
+}
+
+bool search_accepts(const Search *search, const Figures *figures)
+{
+    return figures->known && figures->instructions <= search->most_instructions &&
+           (!figures->serialized || search->result->before.serialized);
+}
+
+static void candidate_dump(const Search *search, PassId pass, const char *what, const Body *body,
+                           const Figures *figures)
+{
+    if (!search->passes.options->dumped[pass])
+        return;
+    Arena *scratch = arena_new();
+    Body *printed = body_clone(body); /* what is assembled: no phis */
+    if (printed->ssa)
+        body_from_ssa(printed);
+    pass_dump(&search->passes, pass, printed,
+              arena_printf(scratch, "%s: %u register%s, %llu byte%s spilled, %llu instruction%s", what,
+                           figures->registers, plural(figures->registers), (unsigned long long)figures_spills(figures),
+                           plural(figures_spills(figures)), (unsigned long long)figures->instructions,
+                           plural(figures->instructions)));
+    body_free(printed);
+    arena_free(scratch);
+}
+
+void search_record(Search *search, PassId pass, const char *what, const Body *body, const Figures *figures, bool kept)
+{
+    VEC_PUSH(search->passes.arena, search->steps, (RegistersStep){what, *figures, kept});
+    search->kept[pass] += kept;
+    if (kept)
+        candidate_dump(search, pass, what, body, figures);
+}
+
+void search_set_best(Search *search, Body *body, const Figures *figures)
+{
+    body_free(search->best);
+    search->best = body;
+    search->best_figures = *figures;
+    search->is_best_objected = false;
+}
+
+/* Whether the form reaches the target at a price that is not worth it.  With the goal of the fewest registers, the
+ * user says what price is. */
+static bool is_objected(Search *search, const Body *body, const Figures *figures)
+{
+    return search->request->goal != GOAL_FEWEST && reaches_target(search, figures) &&
+           time_objection(search, body, figures) != NULL;
+}
+
+/* Whether the form spills more than the input under the cap, as a launch executes it: fewer bytes may be spilled in
+ * places that are executed more often, or in loops that the assembler does not unroll any more. */
+static bool spills_more_often(Search *search, const Body *body, const Figures *figures)
+{
+    const Figures *capped = &search->result->capped;
+    if (search->request->goal == GOAL_FEWEST || !figures_spills(figures) || !figures_spills(capped) ||
+        search_excess(search, figures) < search_excess(search, capped))
+        return false;
+    Prediction before = search_predict_capped(search);
+    if (!before.known || !before.is_machine)
+        return false;
+    Prediction after = search_predict(search, body, figures);
+    return after.known && after.is_machine && after.spills > no_more * before.spills;
+}
+
+/* Whether the form is better than the best one: of two that reach the target, one may not be worth its price. */
+static bool is_better(const Search *search, const Figures *figures, bool objected)
+{
+    return search_compare(search, figures, &search->best_figures) < 0 ||
+           (search->is_best_objected && !objected && reaches_target(search, figures));
+}
+
+bool search_consider(Search *search, PassId pass, const Body *body, const char *what, uint64_t slack, bool silent)
+{
+    if (search_is_over(search))
+        return false;
+    pass_verify(pass, body);
+    search->tried[pass]++;
+    Figures figures = search->last = search_measure(search, body);
+    bool fits = search_accepts(search, &figures);
+    if (figures.known && !fits && !search_excess(search, &figures) &&
+        (!search->dropped.known || search_compare(search, &figures, &search->dropped) < 0))
+        search->dropped = figures;
+    int order = fits ? search_compare(search, &figures, &search->current) : 1;
+    bool objected = fits && is_objected(search, body, &figures);
+    bool best = fits && is_better(search, &figures, objected) && !spills_more_often(search, body, &figures);
+    bool expensive = (best || order < 0) && search->is_guided && front_objects(search->front, body, &figures);
+    best &= !expensive;
+    search->is_pass_over |= objected;
+    if (best) {
+        search_set_best(search, body_clone(body), &figures);
+        search->is_best_objected = objected;
+    }
+    bool taken = !objected && !expensive && (order < 0 || (slack && order == 0));
+    if (!taken && !expensive && slack > 1 && fits &&
+        search_excess(search, &figures) <= search_excess(search, &search->current))
+        taken = figures_spills(&figures) < figures_spills(&search->current) + slack;
+    if (taken) {
+        pass_set_body(&search->passes, body_clone(body));
+        search->current = figures;
+        search->replaced++;
+    }
+    if (objected || expensive)
+        what = arena_printf(search->passes.arena, "%s, not worth its price", what);
+    if (best || !silent)
+        search_record(search, pass, what, body, &figures, best);
+    return taken;
+}
+
+bool search_run(Search *search, PassId pass, SearchStage stage, unsigned assemblies)
+{
+    search->is_pass_over = false;
+    if (search_should_stop(search))
+        return false;
+    search->stage = stage;
+    search->assemblies = assemblies;
+    return pass_run(&search->passes, pass);
+}
+
+void search_restore(Search *search)
+{
+    if (!search->best->ssa || search->is_best_objected ||
+        !search_compare(search, &search->best_figures, &search->current))
+        return;
+    pass_set_body(&search->passes, body_clone(search->best));
+    search->current = search->best_figures;
+}

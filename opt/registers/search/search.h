@@ -1,0 +1,170 @@
+/* The register search, as the passes see it that propose candidates to it. */
+#ifndef PTXOPT_OPT_REGISTERS_SEARCH_SEARCH_H
+#define PTXOPT_OPT_REGISTERS_SEARCH_SEARCH_H
+
+#include "opt/demands.h"
+#include "opt/registers/registers.h"
+#include "support/support.h"
+
+/* How far the search has come; what a pass proposes depends on it. */
+typedef enum SearchStage {
+    STAGE_COARSE, /* changes to all blocks alike */
+    STAGE_FINE,   /* and to single blocks */
+    STAGE_WALK,   /* random changes */
+} SearchStage;
+
+typedef struct Search {
+    PassContext passes;  /* body: the current form, in SSA form, which passes start from; NULL at first */
+    Figures current;     /* of passes.body */
+    const RegistersRequest *request;
+    RegistersResult *result;
+    const Body *input; /* not in SSA form */
+    Demands demands;   /* of the kernel: forms that do not meet them do not count as assembled */
+    VEC(RegistersStep) steps;
+    unsigned target;
+    uint64_t work;     /* what has been assembled, in parts of the input: search.c */
+    unsigned used;     /* the same, in assemblies of the input; a longer form counts for more than one */
+    unsigned reserved; /* of these, what is kept for what comes after the passes */
+    bool is_last;               /* what comes after the passes has begun, for which time is kept, too */
+    uint64_t most_instructions; /* the most that a candidate may have */
+    Body *best;                 /* owned; SSA or not */
+    bool is_best_objected;      /* it reaches the target, but is not worth its price by predicted time */
+    bool is_pass_over;          /* the pass has found such a form; the next one goes on without it */
+    unsigned cap; /* the last .maxnreg tried for the input */
+    Prediction capped; /* for the input under it; not known if nobody has asked yet */
+    Figures best_figures;
+    Figures last;    /* of the candidate that was considered last */
+    Figures dropped; /* the best form that was as low as the target, but had too many instructions; or not known */
+    struct Front *front; /* the forms of each count of registers; NULL: nobody asks for them */
+    bool is_guided;      /* a form that is not worth its price becomes neither the best nor the current one */
+    SearchStage stage;
+    unsigned assemblies; /* what the next pass may use, roughly */
+    unsigned replaced;   /* how often a candidate became the current form */
+    unsigned tried[PASS_COUNT], kept[PASS_COUNT]; /* candidates */
+    Random random;
+} Search;
+
+/* Bodies that are about to be considered, which the judge assembles in the meantime. */
+typedef struct Proposals {
+    unsigned count, capacity;
+} Proposals;
+/* Room for as many as the judge assembles at once, at most 'most', and none if that is one: then preparing gains
+ * nothing. */
+Proposals proposals_new(const Search *search, unsigned most);
+/* Lets the judge begin with the body, if there is room.  What is considered later, and how it is judged, does not
+ * depend on this. */
+void proposals_add(const Search *search, Proposals *proposals, const Body *body);
+
+/* A copy of the current form, to be changed and considered. */
+typedef struct Candidate {
+    Body *body; /* owned */
+    Analyses *analyses;
+} Candidate;
+Candidate candidate_new(const Search *search);
+void candidate_free(Candidate *candidate);
+
+/* Registers above the target. */
+unsigned search_excess(const Search *search, const Figures *figures);
+/* Negative: a is better; 0: equal; positive: worse.  Compares excess, spilled bytes, instructions and registers, in
+ * this order. */
+int search_compare(const Search *search, const Figures *a, const Figures *b);
+/* Whether no more may be assembled: the assemblies or the time are used up, or the user wants the end. */
+bool search_is_over(const Search *search);
+/* Whether the target is met without more spills than the uncapped input has, without growing too far, and at a price
+ * that is worth it, or the pass has nothing better to propose. */
+bool search_is_reached(const Search *search);
+bool search_should_stop(const Search *search);
+/* Assembles a form, and counts that; of the input, what the user wrote.  A form that does not meet the kernel's
+ * demands is not known, and the message says why. */
+Figures search_measure(Search *search, const Body *body);
+/* What the judge predicts for a form, SSA or not, that was measured; not known if nobody predicts times.  It counts,
+ * too. */
+Prediction search_predict(Search *search, const Body *body, const Figures *figures);
+/* A copy of the input under the cap. */
+Body *input_capped(const Search *search);
+/* What is predicted for that. */
+Prediction search_predict_capped(Search *search);
+/* Lets the judge begin with what it needs to predict the time of the input. */
+void search_prepare_prediction(const Search *search, const Body *input);
+/* So many assemblies of forms like the best one, in assemblies of the input. */
+unsigned search_effort_of(const Search *search, unsigned count);
+/* The instructions that may be added to the current form, if half of its spills go. */
+uint64_t search_growth_allowed(const Search *search);
+/* Whether the last candidate spills less than the current form, but is too long. */
+bool search_is_too_long(const Search *search);
+/* Whether it assembled, has not grown too far, and is not serialized where the input is not. */
+bool search_accepts(const Search *search, const Figures *figures);
+/* Adds a line to the report ('what' must live as long), and dumps a form that was kept. */
+void search_record(Search *search, PassId pass, const char *what, const Body *body, const Figures *figures, bool kept);
+/* Makes the body, which is taken over, the best form. */
+void search_set_best(Search *search, Body *body, const Figures *figures);
+
+/* Verifies and measures 'body' (in SSA form, not taken over), which the pass proposes.  Where it is better than the
+ * current form it becomes that, and the best if it is better than the best.  A form that reaches the target at a price
+ * that is not worth it only becomes the best: what is tried next is tried without it; in a guided search it becomes
+ * nothing.  With 'slack' a form that spills
+ * fewer than so many bytes more becomes the current one too (1: one that is as good).  'silent': only success is
+ * recorded.  True if it became the current one. */
+bool search_consider(Search *search, PassId pass, const Body *body, const char *what, uint64_t slack, bool silent);
+/* Runs a pass on the current form; false if it is switched off, the search is at its end, or nothing became current. */
+bool search_run(Search *search, PassId pass, SearchStage stage, unsigned assemblies);
+/* Makes the best form the current one again: a walk may end at a worse one. */
+void search_restore(Search *search);
+
+/* A form that spills more than another one has to be so much faster: what spilled bytes do to caches is not
+ * modelled. */
+#define SPILLING_GAIN 1.05
+
+/* registers.c, for auto.c and fewest.c too: */
+
+enum { LOWEST_CAP = 24 }; /* assemblers raise a lower .maxnreg to this, with a warning */
+
+/* The .maxnreg for this many registers. */
+unsigned cap_of(unsigned target);
+/* The input under the cap that search->target needs becomes the best form. */
+void capped_start(Search *search, const Body *input);
+/* Runs the passes, which propose until the target is reached or nothing is left to try. */
+void search_propose(Search *search);
+/* Looks for a form with at most search->target registers, starting from the best form. */
+void target_search(Search *search);
+/* The best form becomes the context's. */
+void best_take(Search *search, PassContext *context);
+/* The context's body stays as it is. */
+void nothing_changed(Search *search, PassContext *context, const char *explanation);
+/* Why a form is not worth its price by predicted time, against the input without a cap; NULL if it is, or if nobody
+ * predicts times. */
+const char *time_objection(Search *search, const Body *form, const Figures *figures);
+/* The same with predictions at hand. */
+const char *price_objection(Search *search, const Prediction *before, const Prediction *after, const Figures *figures);
+/* raise.c: whether the input can be told how many blocks are on an SM, because the block size is known, and
+ * the user has not said it. */
+bool raise_is_possible(const Search *search, const Body *input);
+/* A copy of the input that says so; the caller frees it. */
+Body *raise_make(const Search *search, const Body *input, unsigned blocks);
+/* Why that form, the boundary's, is not worth taking; NULL if it is. */
+const char *raise_objection(const Search *search, const RegistersBoundary *boundary, const Prediction *before,
+                            const Prediction *after);
+/* auto.c: looks for the best boundary: below the input's registers, or, without losing a block, above. */
+void target_auto(Search *search, const Body *input, PassContext *context);
+/* fewest.c: looks for the fewest registers at the price that is allowed. */
+void target_fewest(Search *search, const Body *input, PassContext *context);
+/* Keeps a copy of a form that was measured, if it is the best one with so many registers. */
+void front_offer(struct Front *front, const Body *body, const Figures *figures);
+/* Whether such a form is not worth its price; if it is, and has fewer registers than any other that is, it is taken. */
+bool front_objects(struct Front *front, const Body *body, const Figures *figures);
+
+/* spilling.c: what its pass may assemble for the best form, in assemblies of the input; 0: it cannot propose
+ * anything. */
+unsigned spilling_effort(const Search *search);
+/* Why its pass can keep no value of the input in shared memory, as the end of a sentence; NULL if it can, or is
+ * switched off. */
+const char *spilling_obstacle(const Search *search);
+/* knobs.c: the same. */
+unsigned knobs_effort(const Search *search);
+/* nounroll.c: the least that its pass needs for the current form, in assemblies of the input; 0: it has nothing to
+ * propose. */
+unsigned nounroll_effort(const Search *search);
+/* Proposes the block's size as .maxntid, for the best form; true if it is better. */
+bool search_bounds(Search *search);
+
+#endif

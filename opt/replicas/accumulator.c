@@ -1,0 +1,351 @@
+/* Memory cells that a loop updates in every round, kept in registers.
+ *
+ * Requires SSA form. Preserves SSA form and the launch; makes new blocks.
+ *
+ * 'for (k ...) c[i] += a[k] * b[k]' stores c[i] in every round, because c might overlap a or b. Where nothing else in
+ * the loop can touch the cell, it is loaded before the loop, passed from round to round in a phi, and stored after it
+ * (scalar promotion: Cooper and Lu, "Register Promotion in C Programs", PLDI 1997). Where only the addresses at run
+ * time can tell, the ranges of addresses are compared in the preheader, and the loop is made twice
+ * (opt/common/version.h).
+ *
+ * A cell qualifies if
+ * - its address is the same in all rounds;
+ * - all accesses to it are plain, of one width, and in one block that every round passes before it can leave the loop;
+ * - nothing in the loop synchronises, calls, or is opaque, strong or volatile;
+ * - every other access that may meet it has an address that grows by the same amount in each round, and the number of
+ *   rounds is known before the loop.
+ * Since a race-free program cannot see what a thread stores between two barriers, only the last value counts. */
+#include "opt/common/version.h"
+#include "opt/pass.h"
+#include "opt/replicas/accumulator.h"
+
+enum {
+    MOST_CELLS = 32,
+    MOST_COPIED = 2000, /* instructions that are made twice */
+    MOST_LOOPS = 8,     /* that are changed */
+    LEAST_ROUNDS = 8,   /* of a loop that may go as often: fewer, as of what unrolling leaves over, pay for no test */
+};
+
+bool accumulator_is_invariant(const Promoter *promoter, RegId reg)
+{
+    const Block *block = analyses_values(promoter->analyses)->defs[reg].block;
+    return block && !loop_contains(promoter->loops, promoter->loop, block);
+}
+
+static bool location_is_invariant(const Promoter *promoter, const Location *location)
+{
+    for (uint32_t i = 0; i < location->leaf_count; i++)
+        if (!accumulator_is_invariant(promoter, location->leaves[i]))
+            return false;
+    return true;
+}
+
+/* Whether each round passes the block before it leaves the loop or comes to its end. */
+static bool passes(const Promoter *promoter, const Block *block)
+{
+    const Dominance *dominance = analyses_dominance(promoter->analyses);
+    const Loop *loop = promoter->loop;
+    if (loop_of(promoter->loops, block) != loop)
+        return false;
+    for (uint32_t i = 0; i < loop->latch_count; i++)
+        if (!dominance_has(dominance, block, loop->latches[i]))
+            return false;
+    for (uint32_t b = 0; b < loop->block_count; b++) {
+        const Block *from = loop->blocks[b];
+        unsigned targets = from->last ? from->last->target_count : 0;
+        for (unsigned t = 0; t <= targets; t++) {
+            const Block *to = t < targets ? from->last->targets[t] : from->fall;
+            if (to && !loop_contains(promoter->loops, loop, to) && !dominance_has(dominance, block, from))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Nothing in the loop that orders memory, or leaves it in an unknown way. */
+static bool loop_is_plain(const Promoter *promoter)
+{
+    for (uint32_t b = 0; b < promoter->loop->block_count; b++)
+        for (const Inst *inst = promoter->loop->blocks[b]->first; inst; inst = inst->next) {
+            Access access;
+            bool is_memory = inst->effects & (EFFECT_READ | EFFECT_WRITE);
+            if (inst_is_opaque(inst) || inst_is_call(inst) || inst->sync != SYNC_NONE ||
+                inst->effects & (EFFECT_SYNC | EFFECT_ASYNC | EFFECT_STACK | EFFECT_VOLATILE) ||
+                (inst_is_terminator(inst) && !inst_is_branch(inst)))
+                return false;
+            if (is_memory && (!inst_access(inst, &access) ||
+                              (!access.read_only && (!access.weak || !access.address || !access.bytes))))
+                return false;
+        }
+    return true;
+}
+
+static Cell *cell_of(Promoter *promoter, uint32_t location)
+{
+    for (size_t i = 0; i < promoter->cells.count; i++)
+        if (promoter->cells.data[i].location == location)
+            return &promoter->cells.data[i];
+    return NULL;
+}
+
+/* The invariant locations that the loop stores to in one block that every round passes. */
+static void cells_find(Promoter *promoter)
+{
+    const Locations *locations = promoter->locations;
+    for (uint32_t i = 0; i < locations->access_count; i++) {
+        const PlainAccess *access = &locations->accesses[i];
+        Block *block = access->inst->block;
+        uint32_t location = access->locations[0];
+        if (!access->is_store || access->count != 1 || access->data->kind != OPERAND_REG ||
+            !loop_contains(promoter->loops, promoter->loop, block) ||
+            !location_is_invariant(promoter, &locations->items[location]) || !passes(promoter, block))
+            continue;
+        Cell *cell = cell_of(promoter, location);
+        if (!cell && promoter->cells.count < MOST_CELLS) {
+            VEC_PUSH(promoter->scratch, promoter->cells, (Cell){.location = location, .block = block});
+            cell = &VEC_LAST(promoter->cells);
+        }
+        if (cell && cell->block == block)
+            VEC_PUSH(promoter->scratch, cell->stores, access);
+    }
+}
+
+bool accumulator_cell_has(const Cell *cell, const PlainAccess *access)
+{
+    return access->count == 1 && access->locations[0] == cell->location && access->inst->block == cell->block;
+}
+
+/* Loads of the cell: before the first store one at most; those after a store have been forwarded. Drops cells with
+ * other accesses to the same location. */
+static void cells_check(Promoter *promoter)
+{
+    const Locations *locations = promoter->locations;
+    size_t kept = 0;
+    for (size_t c = 0; c < promoter->cells.count; c++) {
+        Cell cell = promoter->cells.data[c];
+        bool good = true;
+        for (uint32_t i = 0; i < locations->access_count && good; i++) {
+            const PlainAccess *access = &locations->accesses[i];
+            if (!loop_contains(promoter->loops, promoter->loop, access->inst->block))
+                continue;
+            for (unsigned e = 0; e < access->count; e++)
+                if (access->locations[e] == cell.location)
+                    good &= accumulator_cell_has(&cell, access);
+            if (!good || access->is_store || access->locations[0] != cell.location)
+                continue;
+            good = !cell.load && access->inst->id < cell.stores.data[0]->inst->id;
+            cell.load = access;
+        }
+        /* The stored values come from one round to the next in registers of one width. */
+        if (good && locations->items[cell.location].narrow == TYPE_NONE)
+            promoter->cells.data[kept++] = cell;
+    }
+    promoter->cells.count = kept;
+}
+
+/* The blocks on the edges that lead out of the loop, each with one predecessor. */
+typedef VEC(Block *) BlockVec;
+
+static Block *edge_split(Body *body, Block *from, Block *to)
+{
+    Block *between = body_add_block(body, from->fall == to ? from : NULL);
+    for (unsigned t = 0; from->last && t < from->last->target_count; t++)
+        if (from->last->targets[t] == to)
+            from->last->targets[t] = between;
+    if (from->fall == to)
+        from->fall = between;
+    between->fall = to;
+    for (size_t p = 0; p < to->phis.count; p++)
+        for (size_t a = 0; a < to->phis.data[p].args.count; a++)
+            if (to->phis.data[p].args.data[a].pred == from)
+                to->phis.data[p].args.data[a].pred = between;
+    return between;
+}
+
+static BlockVec exits_split(Promoter *promoter)
+{
+    Body *body = promoter->body;
+    const Loop *loop = promoter->loop;
+    BlockVec exits = {0};
+    BlockEdgeVec edges = body_edges(promoter->scratch, body);
+    VEC(Block *) ends = {0};
+    for (size_t e = 0; e < edges.count; e++) {
+        Block *from = body->blocks.data[edges.data[e].from], *to = body->blocks.data[edges.data[e].to];
+        if (loop_contains(promoter->loops, loop, from) && !loop_contains(promoter->loops, loop, to)) {
+            VEC_PUSH(promoter->scratch, ends, from);
+            VEC_PUSH(promoter->scratch, ends, to);
+        }
+    }
+    for (size_t i = 0; i < ends.count; i += 2)
+        VEC_PUSH(promoter->scratch, exits, edge_split(body, ends.data[i], ends.data[i + 1]));
+    return exits;
+}
+
+static RegId stored_reg(const PlainAccess *store)
+{
+    return store->inst->refs[store->data->ref].reg;
+}
+
+/* The register that the address counts from. */
+static RegId address_reg(const Inst *inst)
+{
+    Access access;
+    require(inst_access(inst, &access));
+    const Operand *base = &access.address->items[0];
+    return base->kind == OPERAND_REG ? inst->refs[base->ref].reg : REG_NONE;
+}
+
+/* A copy of the access for another place, with another register for the data. */
+static Inst *access_copy(Body *body, const PlainAccess *access, RegId data)
+{
+    Inst *copy = inst_clone(body, access->inst);
+    copy->refs[access->data->ref].reg = data;
+    return copy;
+}
+
+/* Whether the register that the access's address counts from is there before the loop. */
+static bool address_is_available(const Promoter *promoter, const PlainAccess *access)
+{
+    RegId reg = address_reg(access->inst);
+    return reg == REG_NONE || accumulator_is_invariant(promoter, reg);
+}
+
+/* Loads the cell before the loop, and passes its value on in a phi. */
+static void load_promote(Promoter *promoter, const Cell *cell, RegId last)
+{
+    Body *body = promoter->body;
+    const Loop *loop = promoter->loop;
+    Block *preheader = loop->preheader;
+    RegId dst = cell->load->inst->refs[cell->load->data->ref].reg;
+    RegId first = body_clone_reg(body, dst);
+    Inst *load = access_copy(body, cell->load, first);
+    if (preheader->last && inst_is_terminator(preheader->last))
+        inst_insert_before(preheader->last, load);
+    else
+        inst_append(preheader, load);
+    Phi phi = {.dst = dst};
+    for (unsigned p = 0; p < loop->header->pred_count; p++) {
+        Block *pred = loop->header->preds[p];
+        VEC_PUSH(body->arena, phi.args, (PhiArg){pred, pred == preheader ? first : last});
+    }
+    inst_remove(cell->load->inst);
+    VEC_PUSH(body->arena, loop->header->phis, phi);
+}
+
+static void cell_promote(Promoter *promoter, const Cell *cell, const BlockVec *exits)
+{
+    Body *body = promoter->body;
+    const PlainAccess *store = VEC_LAST(cell->stores);
+    RegId last = stored_reg(store);
+    for (size_t e = 0; e < exits->count; e++) {
+        Inst *copy = access_copy(body, store, last);
+        if (exits->data[e]->first)
+            inst_insert_before(exits->data[e]->first, copy);
+        else
+            inst_append(exits->data[e], copy);
+    }
+    if (cell->load)
+        load_promote(promoter, cell, last);
+    for (size_t s = 0; s < cell->stores.count; s++)
+        inst_remove(cell->stores.data[s]->inst);
+}
+
+/* Cells whose address registers are made within the loop are left alone. */
+static void cells_keep_available(Promoter *promoter)
+{
+    size_t kept = 0;
+    for (size_t c = 0; c < promoter->cells.count; c++) {
+        const Cell *cell = &promoter->cells.data[c];
+        if (address_is_available(promoter, VEC_LAST(cell->stores)) &&
+            (!cell->load || address_is_available(promoter, cell->load)))
+            promoter->cells.data[kept++] = *cell;
+    }
+    promoter->cells.count = kept;
+}
+
+/* Tests before the loop whether the cells meet anything else in it, and makes a second loop for where they do. */
+static bool loop_test(Promoter *promoter)
+{
+    Body *body = promoter->body;
+    Block *preheader = promoter->loop->preheader;
+    Inst *end = preheader->last && inst_is_terminator(preheader->last) ? preheader->last : NULL;
+    SumPlace place = sum_place_new(body, preheader, promoter->analyses);
+    TripCount trips;
+    if (!trip_count_find(promoter->loop, promoter->loops, promoter->analyses, &trips) ||
+        trip_count_bound(&trips, place.affine) < LEAST_ROUNDS ||
+        !body_may_version(body, place.dominance, preheader, end, MOST_COPIED))
+        return false;
+    RegId holds = accumulator_test_build(promoter, &place, &trips);
+    if (holds == REG_NONE)
+        return false;
+    body_version(body, preheader, end, holds);
+    return true;
+}
+
+static bool loop_find(Promoter *promoter, const Block *header)
+{
+    promoter->loops = analyses_loops(promoter->analyses);
+    promoter->loop = loop_headed(promoter->loops, header);
+    return promoter->loop && promoter->loop->preheader;
+}
+
+static bool loop_promote(Promoter *promoter, const Block *header)
+{
+    cells_find(promoter);
+    cells_check(promoter);
+    cells_keep_available(promoter);
+    if (!promoter->cells.count || !accumulator_ranges_find(promoter) ||
+        (promoter->ranges.count && !loop_test(promoter)))
+        return false;
+    analyses_invalidate(promoter->analyses, ANALYSES_ALL);
+    bool found = loop_find(promoter, header);
+    require(found);
+    BlockVec exits = exits_split(promoter);
+    body_update_preds(promoter->body);
+    /* Blocks have been added to the layout, and the loop's lists name blocks, not their numbers: cells need no more. */
+    for (size_t c = 0; c < promoter->cells.count; c++)
+        cell_promote(promoter, &promoter->cells.data[c], &exits);
+    return true;
+}
+
+static const Locations *find_locations(Arena *arena, PassContext *context)
+{
+    return locations_compute(arena, context->body, analyses_memory(context->analyses),
+                             analyses_values(context->analyses), LOCATION_STORES);
+}
+
+static bool header_promote(PassContext *context, const Locations *locations, const Block *header)
+{
+    Arena *scratch = arena_new();
+    Promoter promoter = {
+        .body = context->body, .scratch = scratch, .analyses = context->analyses, .locations = locations};
+    bool changed = locations && loop_find(&promoter, header) && loop_is_plain(&promoter) &&
+                   loop_promote(&promoter, header);
+    arena_free(scratch);
+    return changed;
+}
+
+bool pass_accumulator(PassContext *context)
+{
+    Arena *scratch = arena_new();
+    const LoopForest *loops = analyses_loops(context->analyses);
+    VEC(const Block *) headers = {0};
+    unsigned changed = 0;
+    /* Inner loops first: what they keep in registers, the loops around them may keep longer. */
+    for (uint32_t i = loops->loop_count; i-- > 0;)
+        VEC_PUSH(scratch, headers, loops->loops[i].header);
+    Arena *facts = arena_new(); /* about the body as it is now */
+    const Locations *locations = headers.count ? find_locations(facts, context) : NULL;
+    for (size_t i = 0; i < headers.count && changed < MOST_LOOPS; i++) {
+        if (!header_promote(context, locations, headers.data[i]))
+            continue;
+        changed++;
+        analyses_invalidate(context->analyses, ANALYSES_ALL);
+        arena_free(facts);
+        facts = arena_new();
+        locations = find_locations(facts, context);
+    }
+    arena_free(facts);
+    arena_free(scratch);
+    return changed > 0;
+}

@@ -1,0 +1,162 @@
+/* Conditions whose outcome the ranges of their operands tell.
+ *
+ * Requires SSA form. Preserves SSA form and the launch; edges, blocks and phis go.
+ *
+ * With a known block size, the index of a replica is a constant more than the thread's: of "if (tid < 3)" for a halo,
+ * only the first replica's is a question. Comparisons of sums whose bounds decide them become constants, and so do
+ * their conjunctions; branches on those are taken always or never, and what is left without a path to it goes. */
+#include "opt/common/cleanup.h"
+#include "opt/pass.h"
+
+/* What a predicate is known to be. */
+typedef enum Decision { OPEN, NEVER, ALWAYS } Decision;
+
+typedef struct Decider {
+    Body *body;
+    const Affine *affine;
+    uint8_t *known; /* by RegId: Decision */
+} Decider;
+
+/* What is known of a register: of a predicate, its decision; of an index, the bounds of its sum.  Addresses are left:
+ * the tests of addresses that other passes make guard what has been reported as done. */
+static Bounds register_bounds(const void *context, RegId reg)
+{
+    const Decider *decider = context;
+    const Reg *r = &decider->body->regs.data[reg];
+    if (r->type != TYPE_PRED)
+        return type_bits(r->type) == 32 ? affine_reg_bounds(decider->affine, reg) : bounds_any(type_bits(r->type));
+    return decider->known[reg] == OPEN ? bounds_any(1) : bounds_point(1, decider->known[reg] == ALWAYS);
+}
+
+static Decision decide(const Decider *decider, const Inst *inst)
+{
+    Computation c;
+    if (!computation_of(decider->body, inst, &c) || c.reg_bits != 1)
+        return OPEN;
+    Bounds outcome = computation_bounds(&c, register_bounds, decider);
+    return !bounds_is_point(&outcome) ? OPEN : outcome.low ? ALWAYS : NEVER;
+}
+
+/* Takes a branch that is decided; false if it is not. */
+static bool branch_settle(Decider *decider, Block *block)
+{
+    Inst *last = block->last;
+    if (!last || !inst_is_branch(last) || last->guard == REF_NONE || last->target_count != 1 || !block->fall)
+        return false;
+    Decision outcome = (Decision)decider->known[last->refs[last->guard].reg];
+    if (outcome == OPEN)
+        return false;
+    Block *target = last->targets[0];
+    inst_remove(last);
+    if ((outcome == ALWAYS) != last->guard_inverted) {
+        inst_append(block, inst_build_branch(decider->body, target, REG_NONE, false));
+        block->fall = NULL;
+    }
+    return true;
+}
+
+/* A guarded instruction that is always executed loses its guard.  One that never is goes, if it has no results: a store
+ * of a predicated region.  What computes its operands is dead then. */
+static bool guarded_settle(const Decider *decider, Inst *inst)
+{
+    if (inst->guard == REF_NONE || inst_is_opaque(inst) || inst_is_terminator(inst))
+        return false;
+    Decision outcome = (Decision)decider->known[inst->refs[inst->guard].reg];
+    if (outcome == OPEN)
+        return false;
+    if ((outcome == ALWAYS) != inst->guard_inverted)
+        return inst_unguard(inst);
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_writes(&inst->refs[r]))
+            return false;
+    inst_remove(inst);
+    return true;
+}
+
+static bool is_open(const Decider *decider, RegId reg)
+{
+    return decider->known[reg] == OPEN;
+}
+
+/* "and" and "or" of a predicate that is known and one that is not are the other one. */
+static bool joined_settle(const Decider *decider, Inst *inst)
+{
+    Computation c;
+    if (!computation_of(decider->body, inst, &c) || c.bits != 1 || (c.op != COMPUTE_AND && c.op != COMPUTE_OR) ||
+        !is_open(decider, c.result))
+        return false;
+    for (unsigned i = 0; i < 2; i++) {
+        const ComputeSource *one = &c.sources[i], *other = &c.sources[1 - i];
+        if (one->reg == REG_NONE || is_open(decider, one->reg) || other->reg == REG_NONE || other->is_inverted)
+            continue;
+        Inst *copy = inst_build(decider->body, "mov.pred", "dr", c.result, other->reg);
+        inst_insert_before(inst, copy);
+        inst_remove(inst);
+        return true;
+    }
+    return false;
+}
+
+static bool has_cold_side_only(const Block *block)
+{
+    bool any = false;
+    FOR_EACH_SUCC(block, succ)
+    {
+        if (!succ->is_cold)
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+/* A slow side whose other side is gone is where all go: it is slow no longer, and neither is what follows in it. */
+static void slow_sides_check(const Body *body, Arena *scratch)
+{
+    VEC(Block *) warm = {0};
+    for (size_t b = 0; b < body->blocks.count; b++)
+        if (!body->blocks.data[b]->is_cold && has_cold_side_only(body->blocks.data[b]))
+            VEC_PUSH(scratch, warm, body->blocks.data[b]);
+    while (warm.count) {
+        const Block *block = warm.data[--warm.count];
+        FOR_EACH_SUCC(block, succ)
+        {
+            if (!succ->is_cold || succ->is_never)
+                continue;
+            succ->is_cold = false;
+            VEC_PUSH(scratch, warm, succ);
+        }
+    }
+}
+
+bool pass_decide(PassContext *context)
+{
+    Arena *scratch = arena_new();
+    Body *body = context->body;
+    Decider decider = {.body = body,
+                       .affine = analyses_affine(context->analyses),
+                       .known = ARENA_ARRAY(scratch, uint8_t, body->regs.count)};
+    /* Definitions come before their uses but in loops, whose conditions are not decided through phis anyway. */
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
+            Decision outcome = decide(&decider, inst);
+            if (outcome != OPEN)
+                decider.known[inst->refs[inst->operands[0].ref].reg] = (uint8_t)outcome; /* its only result */
+        }
+    unsigned settled = 0;
+    for (size_t b = 0; b < body->blocks.count; b++) {
+        for (Inst *inst = body->blocks.data[b]->first, *next; inst; inst = next) {
+            next = inst->next;
+            settled += guarded_settle(&decider, inst) || joined_settle(&decider, inst);
+        }
+        settled += branch_settle(&decider, body->blocks.data[b]);
+    }
+    if (settled) {
+        body_update_preds(body);
+        body_remove_unreachable(body);
+        slow_sides_check(body, scratch);
+        analyses_invalidate(context->analyses, ANALYSES_ALL);
+        remove_dead_code(body, context->analyses);
+    }
+    arena_free(scratch);
+    return settled > 0;
+}

@@ -1,0 +1,156 @@
+/* options: a request to the program as one structure, read from a command line or by the names of options. Nothing here
+ * prints or exits, so tests can try any command line. */
+#ifndef PTXOPT_OPTIONS_H
+#define PTXOPT_OPTIONS_H
+
+#include <getopt.h>
+#include <signal.h>
+
+#include "assembler/assembler.h"
+#include "opt/opt.h"
+
+#include "options/kernel_name.h"
+
+#define PTXOPT_VERSION "0.1.0"
+
+typedef VEC(const char *) PathList;
+
+/* -coarsen [KERNEL:]SPEC */
+typedef struct CoarsenOption {
+    const char *kernel; /* NULL: every kernel that no other -coarsen names */
+    bool is_auto;
+    bool is_source; /* kernels with a directive are coarsened as it says (engine/directive.h) */
+    unsigned factor[3]; /* 1: not coarsened along this dimension */
+    unsigned merged[3]; /* the same for blocks of the grid, besides: "bx2" */
+} CoarsenOption;
+
+static inline bool has_factor(const unsigned factor[3]) { return factor[0] > 1 || factor[1] > 1 || factor[2] > 1; }
+
+/* -target-regs [KERNEL:]N|auto|fewest[:P] */
+typedef struct RegistersOption {
+    const char *kernel;
+    RegistersGoal goal;
+    unsigned target; /* GOAL_COUNT */
+    double price;    /* GOAL_FEWEST: percent */
+} RegistersOption;
+
+/* -uj LABEL:N */
+typedef struct JamOption {
+    bool is_auto, is_source; /* loops that pay, and loops with a directive (engine/directive.h), of every kernel */
+    const char *loop; /* else the loop */
+    unsigned factor;
+} JamOption;
+
+/* -block [KERNEL:]X,Y,Z */
+typedef struct BlockOption {
+    const char *kernel;
+    unsigned threads[3];
+} BlockOption;
+
+/* -dynamic-shared [KERNEL:]BYTES */
+typedef struct SharedOption {
+    const char *kernel;
+    unsigned bytes; /* of a block, beyond what the PTX declares */
+} SharedOption;
+
+/* What a signal handler and a search share. */
+typedef struct Interrupt {
+    volatile sig_atomic_t armed; /* during a search, an interrupt ends the search, not the process */
+    volatile sig_atomic_t seen;
+} Interrupt;
+
+typedef struct Options {
+    const char *input;      /* "-": standard input */
+    const char *output;     /* NULL: write no PTX; "-": standard output */
+    const char *cubin;      /* NULL: do not write it */
+    const char *launch_out; /* NULL: do not write it */
+    const char *knobs_out;  /* the same */
+    const char *arch;       /* NULL: the module's .target */
+    bool report;
+    bool report_json;
+    bool summary; /* a line for each kernel to standard error */
+    const char *report_file; /* NULL: standard error */
+    VEC(const char *) entries; /* empty: all kernels */
+    VEC(CoarsenOption) coarsen;
+    VEC(JamOption) jams;
+    VEC(RegistersOption) registers;
+    VEC(BlockOption) blocks;
+    VEC(SharedOption) dynamic_shared;
+    VEC(const char *) verify; /* launch files */
+    VEC(const char *) launches; /* launch files that decisions and the report are based on */
+    const char *machine;        /* a machine file; NULL: the device of the architecture */
+    CoarsenLevel coarsen_level;
+    bool level_given;
+    Stride stride;
+    bool stride_given;
+    bool shrinks_grid;   /* -coarsen-grid shrink */
+    bool grid_given;
+    GuardForm guards;
+    bool guards_given;
+    unsigned growth; /* -coarsen-growth; 0: not given */
+    bool assembler_given; /* -assembler was on the command line */
+    bool assembler_none;
+    AssemblerKind assembler;
+    VEC(const char *) ptxas_options; /* -Xptxas */
+    PathList python_folders; /* where an assembler may be, too; a NULL follows, unless it is empty */
+    bool spill;      /* -target-regs N may cost spills */
+    bool knobs;      /* -target-regs may try options of the assembler */
+    bool keep_original; /* of a coarsened kernel, as NAME__ptxopt_original */
+    const char *input_name; /* what the input was compiled from; or NULL */
+    bool missing_ok; /* options for kernels that the module does not have are ignored */
+    unsigned level;
+    double search;  /* -search: seconds that the search for a form of one kernel may take; negative: not given */
+    Interrupt *interrupt; /* the user's wish to end a search; NULL: an interrupt ends the process */
+    PassOptions passes;
+    bool canonical; /* print everything from its parsed form */
+    bool warnings_are_errors, quiet, verbose;
+} Options;
+
+typedef enum OptionsOutcome { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG } OptionsOutcome;
+
+/* Reads argv without changing it.  Everything in *options lives in 'arena' or in argv.  With OPTIONS_WRONG, *error
+ * explains in one line what is wrong. */
+OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options *options, const char **error);
+
+/* The same without a command line, for callers in several threads: options as they are before any word, then each by
+ * its name, with NULL for a value that it does not have, then whether they go together. The two return NULL, or in one
+ * line what is wrong. Options for files and those that only print are rejected. */
+void options_init(Options *options);
+const char *options_set(Arena *arena, Options *options, const char *name, const char *value);
+const char *options_check(Arena *arena, Options *options);
+
+/* The options as getopt reads them, up to one without a name. */
+const struct option *options_table(void);
+
+/* The values of single options, for those who read them elsewhere: each returns what is wrong with the text, or NULL,
+ * or whether it is one. */
+
+/* -assembler, for all commands. */
+const char *assembler_choice_read(Arena *arena, const char *word, bool *none, AssemblerKind *kind);
+/* Its words, in the order of help: "auto, driver, nvjitlink, ptxas or none" with ", " and " or ". */
+void assembler_choice_print(Buf *out, const char *between, const char *before_last);
+/* "2", "x2,y2", "x2,bx4" or "auto" into factor, merged and is_auto. */
+const char *coarsen_factors_read(Arena *arena, const char *text, CoarsenOption *option);
+/* "block", "unit" or a number. */
+bool stride_read(const char *text, Stride *stride);
+/* A number of iterations, from 2 to UNROLL_JAM_MOST. */
+bool jam_factor_read(const char *text, unsigned *factor);
+
+/* Kernels are named as in kernel_name.h. */
+
+/* The option that applies to a kernel: the last that names it, or else the last without a kernel, or else NULL.
+ * "-coarsen source" applies to none by itself. */
+const CoarsenOption *options_coarsen_for(const Options *options, const char *kernel);
+const RegistersOption *options_registers_for(const Options *options, const char *kernel);
+const BlockOption *options_block_for(const Options *options, const char *kernel);
+const SharedOption *options_shared_for(const Options *options, const char *kernel);
+/* Seconds that the search for a form of one kernel may take: those of -search, or what the level allows. */
+double options_search_seconds(const Options *options);
+/* Whether figures of all kernels are wanted, before and after. */
+bool options_want_figures(const Options *options);
+/* Whether "-uj auto" is given. */
+bool options_jam_auto(const Options *options);
+/* Whether -entry selects the kernel. */
+bool options_selects(const Options *options, const char *kernel);
+
+#endif

@@ -1,0 +1,417 @@
+/* The values of options: factors, strides, block sizes, lists of names. */
+#include "options/read.h"
+
+#include "options/kernel_name.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LARGEST_FACTOR = 1024,
+    LARGEST_GROWTH = 1000, LONGEST_SEARCH = 1000000,
+    LARGEST_BLOCK = 1024,
+    LARGEST_BLOCK_Z = 64,
+    LARGEST_SHARED = 227 * 1024, /* that a block of any architecture can have */
+    LARGEST_REGISTERS = 255,
+    LEAST_REGISTERS = 8,
+    LARGEST_PRICE = 100
+};
+
+void options_fail(Reader *reader, const char *format, ...)
+{
+    if (reader->error)
+        return;
+    Buf text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    buf_vprintf(&text, format, arguments);
+    va_end(arguments);
+    reader->error = arena_strndup(reader->arena, buf_text(&text), text.length);
+    buf_free(&text);
+}
+
+/* Reads decimal digits and moves *at past them.  False if there are none or the number does not fit. */
+static bool read_number(const char **at, unsigned *number)
+{
+    const char *start = *at;
+    uint64_t value = 0;
+    while (**at >= '0' && **at <= '9') {
+        value = value * 10 + (unsigned)(**at - '0');
+        if (value > UINT_MAX)
+            return false;
+        ++*at;
+    }
+    *number = (unsigned)value;
+    return *at > start;
+}
+
+static bool whole_number(const char *text, unsigned *number)
+{
+    return read_number(&text, number) && *text == 0;
+}
+
+/* Splits "KERNEL:REST" at the last colon: C++ names contain "::", what follows the kernel has none.  *kernel is NULL
+ * without one. */
+static bool split_kernel(Reader *reader, const char *option, const char *text, const char **kernel, const char **rest)
+{
+    const char *colon = strrchr(text, ':');
+    *kernel = NULL;
+    *rest = text;
+    if (!colon)
+        return true;
+    if (colon == text) {
+        options_fail(reader, "%s %s: no kernel before the ':'", option, text);
+        return false;
+    }
+    *kernel = arena_strndup(reader->arena, text, (size_t)(colon - text));
+    *rest = colon + 1;
+    return true;
+}
+
+/* Reads "[b][x|y|z]N" into the factor that it names, and moves *at past it. */
+static const char *read_factor(Arena *arena, const char **at, CoarsenOption *option)
+{
+    static const char *const axes[2][3] = {{"x", "y", "z"}, {"bx", "by", "bz"}};
+    unsigned dimension = 0, factor;
+    bool of_blocks = **at == 'b';
+    *at += of_blocks;
+    if (**at >= 'x' && **at <= 'z')
+        dimension = (unsigned)(*(*at)++ - 'x');
+    if (!read_number(at, &factor) || (**at && **at != ','))
+        return "expected a factor (2, x2, x2,y2, bx2) or 'auto'";
+    if (factor < 1 || factor > LARGEST_FACTOR)
+        return arena_printf(arena, "the factor is %u, but must be from 1 (not coarsened) to %d", factor,
+                            LARGEST_FACTOR);
+    unsigned *place = of_blocks ? &option->merged[dimension] : &option->factor[dimension];
+    if (*place)
+        return arena_printf(arena, "a factor for %s is given twice", axes[of_blocks][dimension]);
+    *place = factor;
+    return NULL;
+}
+
+const char *coarsen_factors_read(Arena *arena, const char *text, CoarsenOption *option)
+{
+    if (strcmp(text, "auto") == 0) {
+        option->is_auto = true;
+        text = "1";
+    }
+    for (unsigned d = 0; d < 3; d++)
+        option->factor[d] = option->merged[d] = 0;
+    for (const char *at = text;; at++) {
+        const char *error = read_factor(arena, &at, option);
+        if (error)
+            return error;
+        if (!*at)
+            break;
+    }
+    uint64_t threads = 1, blocks = 1;
+    for (unsigned d = 0; d < 3; d++) {
+        option->factor[d] += option->factor[d] == 0;
+        option->merged[d] += option->merged[d] == 0;
+        threads *= option->factor[d];
+        blocks *= option->merged[d];
+    }
+    if (threads > LARGEST_FACTOR)
+        return arena_printf(arena, "a block has at most %d threads, so the product of the factors cannot be larger",
+                            LARGEST_FACTOR);
+    if (blocks > LARGEST_FACTOR)
+        return arena_printf(arena, "at most %d blocks can be merged", LARGEST_FACTOR);
+    return NULL;
+}
+
+void options_read_coarsen(Reader *reader, const char *text)
+{
+    CoarsenOption option = {.factor = {1, 1, 1}, .merged = {1, 1, 1}};
+    const char *at;
+    if (!split_kernel(reader, "-coarsen", text, &option.kernel, &at))
+        return;
+    option.is_source = strcmp(at, "source") == 0;
+    const char *error = option.is_source ? NULL : coarsen_factors_read(reader->arena, at, &option);
+    if (option.is_source && option.kernel)
+        error = "'source' is about all kernels";
+    if (error)
+        options_fail(reader, "-coarsen %s: %s", text, error);
+    else
+        VEC_PUSH(reader->arena, reader->options->coarsen, option);
+}
+
+bool stride_read(const char *text, Stride *stride)
+{
+    *stride = (Stride){.kind = STRIDE_BLOCK};
+    if (strcmp(text, "block") == 0)
+        return true;
+    stride->kind = STRIDE_UNIT;
+    if (strcmp(text, "unit") == 0)
+        return true;
+    stride->kind = STRIDE_NUMBER;
+    return whole_number(text, &stride->number) && stride->number >= 1 && stride->number <= LARGEST_BLOCK;
+}
+
+void options_read_stride(Reader *reader, const char *text)
+{
+    reader->stride_given = true;
+    if (!stride_read(text, &reader->options->stride))
+        options_fail(reader, "-stride %s: expected 'block', 'unit' or a number of threads from 1 to %d", text,
+                     LARGEST_BLOCK);
+}
+
+bool jam_factor_read(const char *text, unsigned *factor)
+{
+    return whole_number(text, factor) && *factor >= 2 && *factor <= UNROLL_JAM_MOST;
+}
+
+void options_read_jam(Reader *reader, const char *text)
+{
+    JamOption option = {.is_source = strcmp(text, "source") == 0, .is_auto = strcmp(text, "auto") == 0};
+    const char *colon = strrchr(text, ':');
+    if (!option.is_source && !option.is_auto) {
+        if (!colon || colon == text || !jam_factor_read(colon + 1, &option.factor)) {
+            options_fail(reader, "-uj %s: expected LABEL:N, with the label that the loop begins with and N from 2 to "
+                                 "%d iterations, 'source' or 'auto'", text, UNROLL_JAM_MOST);
+            return;
+        }
+        option.loop = arena_strndup(reader->arena, text, (size_t)(colon - text));
+    }
+    for (size_t i = 0; i < reader->options->jams.count; i++) {
+        const char *other = reader->options->jams.data[i].loop;
+        if (option.loop && other && strcmp(option.loop, other) == 0)
+            options_fail(reader, "-uj names the loop at %s twice", option.loop);
+    }
+    VEC_PUSH(reader->arena, reader->options->jams, option);
+}
+
+void options_read_grid(Reader *reader, const char *text)
+{
+    reader->options->grid_given = true;
+    reader->options->shrinks_grid = strcmp(text, "shrink") == 0;
+    if (!reader->options->shrinks_grid && strcmp(text, "keep") != 0)
+        options_fail(reader, "-coarsen-grid %s: expected 'keep' or 'shrink'", text);
+}
+
+void options_read_guards(Reader *reader, const char *text)
+{
+    reader->options->guards_given = true;
+    if (!guard_form_read(text, &reader->options->guards))
+        options_fail(reader, "-coarsen-guards %s: expected 'auto', 'sequential', 'fast' or 'predicated'", text);
+}
+
+void options_read_growth(Reader *reader, const char *text)
+{
+    if (!whole_number(text, &reader->options->growth) || reader->options->growth < 1 ||
+        reader->options->growth > LARGEST_GROWTH)
+        options_fail(reader, "-coarsen-growth %s: expected a number from 1 to %d", text, LARGEST_GROWTH);
+}
+
+void options_read_search(Reader *reader, const char *text)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+    if (text[0] < '0' || text[0] > '9' || *end || !(seconds <= LONGEST_SEARCH))
+        options_fail(reader, "-search %s: expected seconds, from 0 to %d", text, LONGEST_SEARCH);
+    reader->options->search = seconds;
+}
+
+/* The word in "fewest", "fewest:P" or "KERNEL:fewest:P", in which the last colon does not end a kernel; NULL: another
+ * value. */
+static const char *fewest_word(const char *text)
+{
+    const char *found = NULL;
+    for (const char *at = strstr(text, "fewest"); at; at = strstr(at + 1, "fewest")) {
+        const char *rest = at + strlen("fewest");
+        if ((at == text || at[-1] == ':') && (!*rest || (*rest == ':' && !strchr(rest + 1, ':'))))
+            found = at;
+    }
+    return found;
+}
+
+/* "fewest:P", or without P: 0. */
+static void read_fewest(Reader *reader, const char *text, const char *word, RegistersOption *option)
+{
+    const char *price = strchr(word, ':');
+    char *end = NULL;
+    option->goal = GOAL_FEWEST;
+    if (word > text)
+        option->kernel = arena_strndup(reader->arena, text, (size_t)(word - text) - 1);
+    if (!price)
+        return;
+    option->price = strtod(price + 1, &end);
+    if (price[1] < '0' || price[1] > '9' || *end || !(option->price <= LARGEST_PRICE))
+        options_fail(reader, "-target-regs %s: after 'fewest:', expected percent of the time, from 0 to %d", text,
+                     LARGEST_PRICE);
+}
+
+void options_read_target_regs(Reader *reader, const char *text)
+{
+    RegistersOption option = {0};
+    const char *at, *fewest = fewest_word(text);
+    if (fewest && fewest != text + 1) {
+        read_fewest(reader, text, fewest, &option);
+        VEC_PUSH(reader->arena, reader->options->registers, option);
+        return;
+    }
+    if (!split_kernel(reader, "-target-regs", text, &option.kernel, &at))
+        return;
+    if (strcmp(at, "auto") == 0)
+        option.goal = GOAL_AUTO;
+    else if (!whole_number(at, &option.target) || option.target < LEAST_REGISTERS ||
+             option.target > LARGEST_REGISTERS) {
+        options_fail(
+            reader,
+            "-target-regs %s: expected a number of registers from %d to %d, 'auto' or 'fewest', optionally after "
+            "'KERNEL:'", text, LEAST_REGISTERS, LARGEST_REGISTERS);
+        return;
+    }
+    VEC_PUSH(reader->arena, reader->options->registers, option);
+}
+
+void options_read_block(Reader *reader, const char *text)
+{
+    BlockOption option = {.threads = {1, 1, 1}};
+    const char *at;
+    if (!split_kernel(reader, "-block", text, &option.kernel, &at))
+        return;
+    for (unsigned dimension = 0;; dimension++) {
+        if (dimension == 3 || !read_number(&at, &option.threads[dimension]) || (*at && *at != ',')) {
+            options_fail(reader, "-block %s: expected X or X,Y or X,Y,Z threads, optionally after 'KERNEL:'", text);
+            return;
+        }
+        unsigned largest = dimension == 2 ? LARGEST_BLOCK_Z : LARGEST_BLOCK;
+        if (option.threads[dimension] < 1 || option.threads[dimension] > largest) {
+            options_fail(reader, "-block %s: a block has from 1 to %u threads along %c", text, largest,
+                         "xyz"[dimension]);
+            return;
+        }
+        if (*at++ == 0)
+            break;
+    }
+    uint64_t threads = (uint64_t)option.threads[0] * option.threads[1] * option.threads[2];
+    if (threads > LARGEST_BLOCK) {
+        options_fail(reader, "-block %s: that is %llu threads, but a block has at most %d", text,
+                     (unsigned long long)threads, LARGEST_BLOCK);
+        return;
+    }
+    VEC_PUSH(reader->arena, reader->options->blocks, option);
+}
+
+void options_read_shared(Reader *reader, const char *text)
+{
+    SharedOption option = {0};
+    const char *at;
+    if (!split_kernel(reader, "-dynamic-shared", text, &option.kernel, &at))
+        return;
+    if (!whole_number(at, &option.bytes) || option.bytes > LARGEST_SHARED) {
+        options_fail(reader, "-dynamic-shared %s: expected a number of bytes, up to %d, optionally after 'KERNEL:'",
+                     text, LARGEST_SHARED);
+        return;
+    }
+    VEC_PUSH(reader->arena, reader->options->dynamic_shared, option);
+}
+
+void assembler_choice_print(Buf *out, const char *between, const char *before_last)
+{
+    for (AssemblerKind kind = 0; kind < ASSEMBLER_KIND_COUNT; kind++)
+        buf_printf(out, "%s%s", kind ? between : "", assembler_kind_word(kind));
+    buf_printf(out, "%snone", before_last);
+}
+
+const char *assembler_choice_read(Arena *arena, const char *word, bool *none, AssemblerKind *kind)
+{
+    const char *words[ASSEMBLER_KIND_COUNT + 1] = {[ASSEMBLER_KIND_COUNT] = "none"};
+    *none = strcmp(word, "none") == 0;
+    if (*none || assembler_kind_parse(word, kind))
+        return NULL;
+    for (AssemblerKind i = 0; i < ASSEMBLER_KIND_COUNT; i++)
+        words[i] = assembler_kind_word(i);
+    const char *closest = closest_word(word, words, COUNT_OF(words));
+    Buf expected = {0};
+    assembler_choice_print(&expected, ", ", " or ");
+    const char *error = arena_printf(arena, "-assembler %s: expected %s%s%s%s", word, buf_text(&expected),
+                                     closest ? "; did you mean '" : "", closest ? closest : "", closest ? "'?" : "");
+    buf_free(&expected);
+    return error;
+}
+
+void options_read_assembler(Reader *reader, const char *word)
+{
+    Options *options = reader->options;
+    options->assembler_given = true;
+    const char *error =
+        assembler_choice_read(reader->arena, word, &options->assembler_none, &options->assembler);
+    if (error)
+        options_fail(reader, "%s", error);
+}
+
+static const Pass *find_pass(const char *name)
+{
+    for (unsigned i = 0; i < PASS_COUNT; i++)
+        if (strcmp(pass_table[i].name, name) == 0)
+            return &pass_table[i];
+    return NULL;
+}
+
+void options_read_passes(Reader *reader, const char *text)
+{
+    for (const char *at = text;;) {
+        size_t length = strcspn(at, ",");
+        const char *word = arena_strndup(reader->arena, at, length);
+        bool off = *word == '-';
+        const Pass *pass = find_pass(word + off);
+        if (!pass) {
+            const char *names[PASS_COUNT];
+            Buf all = {0};
+            for (unsigned i = 0; i < PASS_COUNT; i++) {
+                names[i] = pass_table[i].name;
+                buf_printf(&all, "%s%s", i ? ", " : "", names[i]);
+            }
+            const char *closest = closest_word(word + off, names, PASS_COUNT);
+            if (closest)
+                options_fail(reader, "-p %s: no pass is called '%s'; did you mean '%s'?", text, word + off, closest);
+            else
+                options_fail(reader, "-p %s: no pass is called '%s'; the passes are %s", text, word + off,
+                             buf_text(&all));
+            buf_free(&all);
+            return;
+        }
+        reader->options->passes.enabled[pass->id] = !off;
+        at += length;
+        if (*at++ == 0)
+            return;
+    }
+}
+
+void options_read_dumps(Reader *reader, const char *letters)
+{
+    for (const char *at = letters; *at; at++) {
+        bool known = false;
+        for (unsigned i = 0; i < PASS_COUNT; i++)
+            if (pass_table[i].letter == *at)
+                known = reader->options->passes.dumped[pass_table[i].id] = true;
+        if (!known) {
+            Buf all = {0};
+            for (unsigned i = 0; i < PASS_COUNT; i++)
+                buf_printf(&all, "%s%c (%s)", i ? ", " : "", pass_table[i].letter, pass_table[i].name);
+            options_fail(reader, "-d %s: no pass has the letter '%c'; the letters are %s", letters, *at,
+                         buf_text(&all));
+            buf_free(&all);
+            return;
+        }
+    }
+    if (!*letters)
+        options_fail(reader, "-d: no letter given");
+}
+
+void options_read_entries(Reader *reader, const char *text)
+{
+    for (const char *at = text;;) {
+        size_t length = (size_t)(kernel_name_end(at) - at);
+        if (!length) {
+            options_fail(reader, "-entry %s: expected NAME or NAME,NAME...", *text ? text : "''");
+            return;
+        }
+        VEC_PUSH(reader->arena, reader->options->entries, arena_strndup(reader->arena, at, length));
+        at += length;
+        if (*at++ == 0)
+            return;
+    }
+}

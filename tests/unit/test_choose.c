@@ -1,0 +1,379 @@
+/* -coarsen auto with figures chosen by the test, and outputs that are written together or not at all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "engine/choose.h"
+#include "engine/output.h"
+#include "parser/parser.h"
+
+static const char scale_text[] = ".version 8.0\n"
+                                 ".target sm_90\n"
+                                 ".address_size 64\n"
+                                 ".visible .entry scale(.param .u64 data)\n"
+                                 "%s"
+                                 "{\n"
+                                 "\t.reg .pred %%p<2>;\n"
+                                 "\t.reg .b32 %%r<3>;\n"
+                                 "\t.reg .b64 %%rd<4>;\n"
+                                 "\tld.param.u64 %%rd1, [data];\n"
+                                 "\tmov.u32 %%r1, %%tid.x;\n"
+                                 "\tmul.wide.u32 %%rd2, %%r1, 4;\n"
+                                 "\tadd.s64 %%rd3, %%rd1, %%rd2;\n"
+                                 "\t%s;\n"
+                                 "\tst.global.u32 [%%rd3], %%r2;\n"
+                                 "\tret;\n"
+                                 "}\n";
+
+/* The figures that the assembler would report: 0 for the original kernel, 1 for every other form. */
+typedef struct Script {
+    unsigned registers[2], spills[2];
+    bool broken; /* the original kernel does not assemble */
+} Script;
+
+static bool script_measure(void *context, const FunctionForm *measured, Figures *out)
+{
+    const Script *script = context;
+    unsigned form = measured->body != NULL;
+    *out = (Figures){.message = "the script says so"};
+    if (script->broken)
+        return false;
+    *out = (Figures){.known = true, .registers = script->registers[form], .spill_stores = script->spills[form]};
+    return true;
+}
+
+typedef struct Setup {
+    Arena *arena;
+    Module *module;
+    Script script;
+    Judge judge;
+    PipelineOptions options;
+    KernelReport report;
+} Setup;
+
+static Setup *setup_new(const char *tuning, const char *instruction, unsigned block_x, const Script *script)
+{
+    Arena *arena = arena_new();
+    Setup *setup = ARENA_NEW(arena, Setup);
+    setup->arena = arena;
+    Arena *text_arena = arena_new();
+    const char *text = arena_printf(text_arena, scale_text, tuning, instruction);
+    Source *source = source_from_memory(arena, "scale.ptx", text, strlen(text));
+    arena_free(text_arena);
+    Diag diag;
+    diag_init(&diag, source, stderr);
+    setup->module = parse_module(arena, source, &diag);
+    assert_non_null(setup->module);
+    setup->script = *script;
+    setup->judge = (Judge){.context = &setup->script, .measure = script_measure};
+    setup->options =
+        (PipelineOptions){.sm = sm_limits_for("sm_90"), .judge = &setup->judge, .level = 2};
+    for (unsigned i = 0; i < PASS_COUNT; i++)
+        setup->options.passes.enabled[i] = true;
+    KernelRequest *request = &setup->report.request;
+    request->factor[0] = request->factor[1] = request->factor[2] = 1;
+    request->block[0] = block_x;
+    request->block[1] = request->block[2] = block_x ? 1 : 0;
+    setup->report.is_auto = true;
+    setup->report.result.kernel = module_find_function(setup->module, "scale");
+    return setup;
+}
+
+/* The kernel and the module are unchanged. */
+static void setup_free(Setup *setup)
+{
+    assert_null(setup->report.result.kernel->body);
+    assert_null(module_find_variable(setup->module, "__ptxopt_launch_scale"));
+    arena_free(setup->arena);
+}
+
+static const char plain[] = "ld.global.u32 %r2, [%rd3]";
+
+static void choose(Setup *setup, const ChoiceContext *context)
+{
+    const KernelRequest before = setup->report.request;
+    setup->report.choice = choose_factor(setup->arena, setup->report.result.kernel, &setup->report.request,
+                                         &setup->options, context);
+    assert_memory_equal(&setup->report.request, &before, sizeof before);
+    setup->report.request = setup->report.choice.request;
+}
+
+/* Work that coarsening shares: a loop that is the same for all threads. */
+static const char shared_work[] = "mov.u32 %r2, 0;\n"
+                                  "again:\n"
+                                  "mad.lo.u32 %r2, %r2, 5, 7;\n"
+                                  "setp.lt.u32 %p1, %r2, 100000;\n"
+                                  "@%p1 bra again;\n"
+                                  "add.u32 %r2, %r2, %r1";
+
+static const ChoiceContext *context(void)
+{
+    static ChoiceContext context;
+    context = (ChoiceContext){.device = *device_for(90)};
+    return &context;
+}
+
+/* What always holds: the chosen form, if any, is the fastest of those that were weighed, and by enough. */
+static void check_choice(const Setup *setup)
+{
+    const KernelReport *report = &setup->report;
+    const CoarsenTrial *chosen = NULL;
+    for (unsigned i = 0; i < report->choice.trial_count; i++) {
+        const CoarsenTrial *trial = &report->choice.trials[i];
+        assert_non_null(trial->verdict);
+        if (!trial->chosen)
+            continue;
+        assert_null(chosen);
+        chosen = trial;
+    }
+    assert_int_equal(report->request.coarsen, chosen != NULL);
+    if (!chosen)
+        return;
+    assert_true(chosen->speedup >= 1.03);
+    assert_memory_equal(report->request.factor, chosen->factor, sizeof chosen->factor);
+    assert_memory_equal(report->request.merged, chosen->merged, sizeof chosen->merged);
+    assert_non_null(strstr(report->choice.words, "predicted"));
+}
+
+static void test_shared_work(void **state)
+{
+    (void)state;
+    Setup *setup = setup_new("", shared_work, 256, &(Script){.registers = {16, 20}});
+    choose(setup, context());
+    check_choice(setup);
+    assert_true(setup->report.request.coarsen);
+    assert_null(setup->report.request.refused.reason);
+    setup_free(setup);
+}
+
+/* The same loop in blocks of one warp, of which each writes its own part. */
+static const char shared_by_blocks[] = "mov.u32 %r1, %ctaid.x;\n"
+                                       "mul.wide.u32 %rd2, %r1, 128;\n"
+                                       "add.s64 %rd3, %rd3, %rd2;\n"
+                                       "mov.u32 %r2, 0;\n"
+                                       "again:\n"
+                                       "mad.lo.u32 %r2, %r2, 5, 7;\n"
+                                       "setp.lt.u32 %p1, %r2, 100000;\n"
+                                       "@%p1 bra again;\n"
+                                       "add.u32 %r2, %r2, %r1";
+
+static void test_merged_blocks(void **state)
+{
+    (void)state;
+    Setup *setup = setup_new("", shared_by_blocks, 32, &(Script){.registers = {16, 20}});
+    setup->report.request.shrinks_grid = true;
+    choose(setup, context());
+    check_choice(setup);
+    assert_true(setup->report.request.coarsen);
+    assert_int_equal(setup->report.request.level, LEVEL_BLOCK);
+    assert_non_null(strstr(setup->report.choice.words, "blocks of the grid"));
+    setup_free(setup);
+    /* Not of a grid that is too small, and not if only threads may be merged. */
+    LaunchArgument argument = {.kind = ARGUMENT_BUFFER, .name = "data", .type = TYPE_U32, .count = 32};
+    const Launch launch = {.kernel = "scale", .grid = {1, 1, 1}, .block = {32, 1, 1}, .arguments = &argument,
+                           .argument_count = 1};
+    const Launch *const launches[] = {&launch};
+    for (unsigned i = 0; i < 2; i++) {
+        ChoiceContext only_threads = *context();
+        only_threads.level_given = i == 0;
+        only_threads.launches = launches;
+        only_threads.launch_count = i;
+        setup = setup_new("", shared_by_blocks, 32, &(Script){.registers = {16, 20}});
+        choose(setup, &only_threads);
+        check_choice(setup);
+        assert_true(setup->report.choice.trial_count > 0);
+        for (unsigned k = 0; k < setup->report.choice.trial_count; k++)
+            assert_int_equal(setup->report.choice.trials[k].level, LEVEL_THREAD);
+        setup_free(setup);
+    }
+}
+
+/* Blocks are merged besides threads, unless only one of the two was asked for; what is chosen is what is requested. */
+static void test_products(void **state)
+{
+    (void)state;
+    for (unsigned given = 0; given < 2; given++) {
+        ChoiceContext one_level = *context();
+        one_level.level_given = given;
+        Setup *setup = setup_new("", shared_by_blocks, 128, &(Script){.registers = {16, 20}});
+        setup->report.request.shrinks_grid = true;
+        choose(setup, &one_level);
+        check_choice(setup);
+        unsigned products = 0;
+        for (unsigned i = 0; i < setup->report.choice.trial_count; i++) {
+            const CoarsenTrial *trial = &setup->report.choice.trials[i];
+            unsigned total = trial->factor[0] * trial->merged[0];
+            assert_int_equal(trial->merged[1] * trial->merged[2], 1);
+            assert_true(total >= 2 && total <= 16);
+            products += trial->merged[0] > 1;
+            if (trial->merged[0] > 1 && trial->sound)
+                assert_int_equal(trial->level, LEVEL_THREAD);
+        }
+        assert_int_equal(products > 0, !given);
+        setup_free(setup);
+    }
+}
+
+static void test_copy(void **state)
+{
+    (void)state;
+    /* At full bandwidth either way, and no fewer accesses. */
+    Setup *setup = setup_new("", plain, 256, &(Script){.registers = {16, 20}});
+    setup->options.passes.enabled[PASS_VECTORIZE] = false;
+    setup->report.request.stride = (Stride){.kind = STRIDE_UNIT};
+    ChoiceContext only_unit = *context();
+    only_unit.stride_given = true;
+    choose(setup, &only_unit);
+    check_choice(setup);
+    assert_false(setup->report.request.coarsen);
+    assert_non_null(strstr(setup->report.choice.words, "not coarsened: the best form"));
+    for (unsigned i = 0; i < setup->report.choice.trial_count; i++)
+        assert_int_equal(setup->report.choice.trials[i].stride.kind, STRIDE_UNIT);
+    setup_free(setup);
+}
+
+static void test_spills(void **state)
+{
+    (void)state;
+    Script script = {.registers = {16, 20}, .spills = {0, 8}};
+    Setup *setup = setup_new("", shared_work, 256, &script);
+    choose(setup, context());
+    check_choice(setup);
+    assert_false(setup->report.request.coarsen);
+    assert_null(setup->report.request.refused.reason);
+    assert_non_null(strstr(setup->report.choice.trials[0].verdict, "8 bytes spilled instead of 0"));
+    setup_free(setup);
+}
+
+static void test_lost_warps(void **state)
+{
+    (void)state;
+    /* With 255 registers, two blocks of 128 threads are on an SM instead of 16. */
+    Setup *setup = setup_new("", plain, 128, &(Script){.registers = {32, 255}});
+    choose(setup, context());
+    check_choice(setup);
+    assert_false(setup->report.request.coarsen);
+    setup_free(setup);
+}
+
+static void test_small_blocks(void **state)
+{
+    (void)state;
+    Setup *setup = setup_new("", plain, 32, &(Script){.registers = {16, 20}});
+    choose(setup, context());
+    check_choice(setup);
+    assert_false(setup->report.request.coarsen);
+    setup_free(setup);
+    setup = setup_new("", plain, 7, &(Script){.registers = {16, 20}});
+    choose(setup, context());
+    assert_false(setup->report.request.coarsen);
+    assert_int_equal(setup->report.choice.trial_count, 0);
+    assert_non_null(strstr(setup->report.choice.words, "not divisible"));
+    setup_free(setup);
+}
+
+static void test_block_of_module(void **state)
+{
+    (void)state;
+    Setup *setup = setup_new(".reqntid 2\n", shared_work, 0, &(Script){.registers = {16, 20}});
+    choose(setup, context());
+    check_choice(setup);
+    assert_int_equal(setup->report.choice.trial_count, 2); /* by 2, with two strides */
+    setup_free(setup);
+}
+
+static void test_unknown_block(void **state)
+{
+    (void)state;
+    Setup *setup = setup_new("", shared_work, 0, &(Script){.registers = {16, 20}});
+    choose(setup, context());
+    check_choice(setup);
+    assert_true(setup->report.request.coarsen);
+    setup_free(setup);
+}
+
+static void test_launch(void **state)
+{
+    (void)state;
+    /* One block on a device for hundreds: fewer threads only make it longer. */
+    LaunchArgument argument = {.kind = ARGUMENT_BUFFER, .name = "data", .type = TYPE_U32, .count = 256};
+    const Launch launch = {.kernel = "scale", .grid = {1, 1, 1}, .block = {256, 1, 1}, .arguments = &argument,
+                           .argument_count = 1};
+    const Launch *const launches[] = {&launch};
+    ChoiceContext counted = *context();
+    counted.launches = launches;
+    counted.launch_count = 1;
+    Setup *setup = setup_new("", plain, 0, &(Script){.registers = {16, 20}});
+    choose(setup, &counted);
+    check_choice(setup);
+    assert_false(setup->report.request.coarsen);
+    assert_non_null(strstr(setup->report.choice.words, "counted"));
+    setup_free(setup);
+}
+
+static void test_nothing_to_weigh(void **state)
+{
+    (void)state;
+    Script script = {.registers = {16, 20}};
+    Setup *setup = setup_new("", plain, 256, &script);
+    setup->options.judge = NULL;
+    choose(setup, context());
+    assert_non_null(strstr(setup->report.request.refused.reason, "no assembler"));
+    setup_free(setup);
+
+    setup = setup_new("", plain, 256, &(Script){.broken = true});
+    choose(setup, context());
+    assert_non_null(strstr(setup->report.request.refused.reason, "the script says so"));
+    setup_free(setup);
+
+    setup = setup_new("", "mbarrier.inval.b64 [%rd1]", 256, &script);
+    choose(setup, context());
+    assert_false(setup->report.request.coarsen);
+    assert_non_null(strstr(setup->report.request.refused.reason, "mbarrier.inval"));
+    assert_true(setup->report.request.refused.has_span);
+    setup_free(setup);
+}
+
+static void test_outputs(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    char folder[] = "/tmp/ptxopt-outputs.XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    const char *old = arena_printf(arena, "%s/old", folder), *fresh = arena_printf(arena, "%s/fresh", folder);
+    assert_null(output_check(arena, fresh));
+    assert_null(output_check(arena, "-"));
+    assert_non_null(output_check(arena, folder));
+    assert_non_null(output_check(arena, arena_printf(arena, "%s/nosuch/file", folder)));
+
+    const Output first = {old, "one", 3};
+    assert_null(outputs_write(arena, &first, 1));
+    const Output all[] = {{old, "two", 3}, {fresh, "two", 3}, {folder, "two", 3}};
+    const char *error = outputs_write(arena, all, 3);
+    assert_non_null(error);
+    assert_non_null(strstr(error, folder));
+    assert_int_equal(access(fresh, F_OK), -1);
+    assert_int_equal(access(old, F_OK), 0); /* it existed before: it is kept, unchanged */
+    unlink(old);
+    assert_int_equal(rmdir(folder), 0);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shared_work),     cmocka_unit_test(test_merged_blocks), cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_products),      cmocka_unit_test(test_spills),
+        cmocka_unit_test(test_lost_warps),      cmocka_unit_test(test_small_blocks),  cmocka_unit_test(test_launch),
+        cmocka_unit_test(test_block_of_module), cmocka_unit_test(test_unknown_block),
+        cmocka_unit_test(test_nothing_to_weigh), cmocka_unit_test(test_outputs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
