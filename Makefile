@@ -109,11 +109,19 @@ $(GEN)/needs-%: tools/deps.sh
 	$(if $(MISSING),$(error Debian packages are missing: $(MISSING) ('make deps' installs them)))
 	@mkdir -p $(@D) && touch $@
 
-# Changes with the compiler, its flags and the list of sources, so that none of the three leaves stale files.
+# $(call replace,FILE): FILE.new becomes FILE if it says something else, so that nothing is made again for nothing.
+replace = @if cmp -s $(1).new $(1); then rm $(1).new; else mv $(1).new $(1); fi
+
+# Change with the compiler and its flags, on which every object depends, and with the list of sources, on which the
+# archive does, so that none of them leaves stale files.
 $(OUT)/configuration: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' '$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS)' $(SOURCES) $(GENERATED_SOURCES) >$@.new
-	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+	@printf '%s\n' '$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS)' >$@.new
+	$(call replace,$@)
+$(OUT)/sources: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' $(SOURCES) $(GENERATED_SOURCES) >$@.new
+	$(call replace,$@)
 
 # Generated sources.
 
@@ -138,13 +146,17 @@ $(MAKE_OPS): $(GENERATORS) ir/table/generator/generator.h $(GEN)/needs-build
 	$(call step,LINK)
 	$(Q)$(CC) $(STANDARD) $(WARNINGS) $(ALL_CPPFLAGS) -O1 -o $@ $(filter %.c,$^)
 
-$(GEN)/ir/table/ops_enum.h: OPS_PART := enums
-$(GEN)/ir/table/ops_tables.inc: OPS_PART := tables
-$(GEN)/ir/table/ops_run.inc: OPS_PART := run
-$(GEN)/ir/table/ops_enum.h $(GEN)/ir/table/ops_tables.inc $(GEN)/ir/table/ops_run.inc: $(MAKE_OPS) ir/table/ops.def \
-    ir/table/notes.txt
-	$(call step,TABLE)
-	$(Q)$(MAKE_OPS) $(OPS_PART) ir/table/ops.def ir/table/notes.txt >$@
+$(GEN)/ir/table/ops_enum.h.made: OPS_PART := enums
+$(GEN)/ir/table/ops_tables.inc.made: OPS_PART := tables
+$(GEN)/ir/table/ops_run.inc.made: OPS_PART := run
+# Each part is made again when the table changes, and replaced only if it differs: a note is in the tables alone.
+OPS_PARTS := $(GEN)/ir/table/ops_enum.h $(GEN)/ir/table/ops_tables.inc $(GEN)/ir/table/ops_run.inc
+$(OPS_PARTS:=.made): %.made: $(MAKE_OPS) ir/table/ops.def ir/table/notes.txt
+	$(if $(Q),$(info $()  TABLE $*))
+	$(Q)$(MAKE_OPS) $(OPS_PART) ir/table/ops.def ir/table/notes.txt >$*.new
+	$(call replace,$*)
+	@touch $@
+$(OPS_PARTS): %: %.made ;
 
 # Objects.
 
@@ -171,7 +183,7 @@ $(TEST_OBJECTS): $(GEN)/needs-test
 
 # Programs.
 
-$(OUT)/libptxopt.a: $(LIBRARY_OBJECTS) $(OUT)/configuration
+$(OUT)/libptxopt.a: $(LIBRARY_OBJECTS) $(OUT)/configuration $(OUT)/sources
 	@rm -f $@
 	$(call step,AR)
 	$(Q)$(AR) rcs $@ $(LIBRARY_OBJECTS)
@@ -203,7 +215,7 @@ PUBLIC_OBJECTS := $(filter-out $(OUT)/cli/% $(OUT)/wrappers/%,$(LIBRARY_OBJECTS)
 LIBIBERTY = $(shell $(CC) -print-file-name=libiberty.a)
 PUBLIC_LIBRARIES := $(filter-out -liberty,$(LIBRARIES))
 
-$(OUT)/public/ptxopt.o: $(PUBLIC_OBJECTS) $(OUT)/configuration
+$(OUT)/public/ptxopt.o: $(PUBLIC_OBJECTS) $(OUT)/configuration $(OUT)/sources
 	@mkdir -p $(@D)
 	$(call step,LINK)
 	$(Q)$(LD) -r -o $@ $(PUBLIC_OBJECTS) $(LIBIBERTY)

@@ -84,7 +84,7 @@ const char *options_help(Arena *arena)
              "  -search SECONDS             how long to look for a form with fewer registers; the best\n"
              "                              until then is written, as after an interrupt\n"
              "  -p PASS,-PASS...            switch passes on and off\n"
-             "  -d LETTERS                  print the code after these passes to standard error\n"
+             "  -d PASS,PASS...             print the code after these passes, or all, to standard error\n"
              "  -launch LAUNCH.json         count what this launch executes: -coarsen auto and the report then\n"
              "                              rest on it, not on estimates; may be repeated ('ptxopt run\n"
              "                              -template FILE.ptx KERNEL' prints such a file, to be filled in)\n"
@@ -100,9 +100,9 @@ const char *options_help(Arena *arena)
              "\n"
              "Options start with one dash or two; their value follows a space or '='.\n"
              "\n"
-             "Passes (name, letter of -d)\n");
+             "Passes\n");
     for (unsigned i = 0; i < PASS_COUNT; i++)
-        buf_printf(&text, "  %-16s %c  %s\n", pass_table[i].name, pass_table[i].letter, pass_table[i].description);
+        buf_printf(&text, "  %-16s %s\n", pass_table[i].name, pass_table[i].description);
     buf_puts(&text, "\n"
                     "Exit status: 0 done; 1 the input is wrong or a file cannot be read or written; 2 the\n"
                     "usage is wrong; 3 something requested by kernel name was refused, or -target-regs\n"

@@ -1,8 +1,8 @@
 /* opt: the passes, and the pipeline that orders them.
  *
- * Passes work on the body form (ir.h), most of them in SSA form.  The head of each file states what its pass requires,
- * preserves and invalidates; opt/pass.c has the table.  Passes ask an assembler about candidates through a Judge: opt
- * includes neither the assembler nor the PTX writer. */
+ * Passes work on the body form (ir.h), most of them in SSA form. opt/passes.def states what each requires, preserves
+ * and invalidates. Passes ask an assembler about candidates through a Judge: opt includes neither the assembler nor the
+ * PTX writer. */
 #ifndef PTXOPT_OPT_H
 #define PTXOPT_OPT_H
 

@@ -1,102 +1,31 @@
 #include "opt/pass.h"
 
-#include "opt/coarsen/inline.h"
+#define PASS(id_, name_, where, how, requires_, preserves_, changes, text)                                             \
+    [PASS_##id_] = {.id = PASS_##id_,                                                                                  \
+                    .name = #name_,                                                                                    \
+                    .is_of_search = (where) == SEARCH,                                                                 \
+                    .is_fixed = (how) == FIXED,                                                                        \
+                    .on_copy = (how) == COPY,                                                                          \
+                    .run = pass_##name_,                                                                               \
+                    .requires = (requires_),                                                                           \
+                    .preserves = (preserves_),                                                                         \
+                    .invalidates = ANALYSES_##changes,                                                                 \
+                    .description = (text)},
 
-/* Works on a copy: if one of the calls has to stay, all do. */
-static bool pass_inline(PassContext *context)
-{
-    const CoarsenRequest *request = context->coarsening;
-    bool merges_blocks = request->level == LEVEL_BLOCK;
-    for (unsigned d = 0; d < 3; d++)
-        merges_blocks |= request->merged[d] > 1;
-    Body *copy = body_clone(context->body);
-    if (!inline_calls(copy, merges_blocks)) {
-        body_free(copy);
-        return false;
-    }
-    pass_set_body(context, copy);
-    return true;
-}
-
-static bool pass_ssa(PassContext *context)
-{
-    body_to_ssa(context->body);
-    return true;
-}
-
-/* Works on a copy, too. */
-static bool pass_unroll_jam(PassContext *context)
-{
-    Body *copy = body_clone(context->body);
-    if (!unroll_and_jam(copy, context->jam, &context->refusal)) {
-        body_free(copy);
-        return false;
-    }
-    pass_set_body(context, copy);
-    return true;
-}
-
-/* Works on a copy: coarsening that is refused half-way leaves a useless body. */
-static bool pass_coarsen(PassContext *context)
-{
-    Body *copy = body_clone(context->body);
-    CoarsenRequest request = *context->coarsening;
-    request.shared = &context->reuse;
-    request.arena = context->arena;
-    if (!coarsen_body(copy, &request, &context->contract, &context->refusal, &context->legality)) {
-        body_free(copy);
-        return false;
-    }
-    pass_set_body(context, copy);
-    context->block = block_size_coarsened(&context->block, context->contract.factor, &copy->tuning);
-    return true;
-}
-
-#define SSA PROPERTY_SSA
-#define LAUNCH (PROPERTY_SSA | PROPERTY_LAUNCH)
-#define KEEPS (PROPERTY_SSA | PROPERTY_FLOW | PROPERTY_LAUNCH)
-#define ROW(id, name, letter, is_fixed, requires, preserves, invalidates, description)                                 \
-    [PASS_##id] = {PASS_##id,  #name, letter, is_fixed, pass_##name, requires, preserves, ANALYSES_##invalidates,      \
-                   description}
-
-/* clang-format off */
-const Pass pass_table[PASS_COUNT] = {
-    /*  id             name           -d   fixed  requires/preserves invalidates description */
-    ROW(INLINE,        inline,        'j', false, 0,   PROPERTY_LAUNCH, ALL, "inline calls that mind their thread"),
-    ROW(SSA,           ssa,           's', true,  0,   KEEPS, ALL,          "build the body form and SSA"),
-    ROW(UNROLL_JAM,    unroll_jam,    'u', false, SSA, LAUNCH, ALL,         "iterations of a loop side by side"),
-    ROW(COARSEN,       coarsen,       'c', false, SSA, SSA,   ALL,          "thread coarsening"),
-    ROW(CLEANUP,       cleanup,       'd', false, SSA, KEEPS, INSTRUCTIONS, "merge equal values, remove dead code"),
-    ROW(DECIDE,        decide,        'n', false, SSA, LAUNCH, ALL,         "conditions that ranges decide"),
-    ROW(LOAD_REUSE,    load_reuse,    'l', false, SSA, KEEPS, INSTRUCTIONS, "load what several replicas read once"),
-    ROW(FORWARD,       forward,       'f', false, SSA, KEEPS, INSTRUCTIONS, "take stored values from registers"),
-    ROW(ADDRESSES,     addresses,     'a', false, SSA, LAUNCH, ALL,         "one base for the addresses of replicas"),
-    ROW(INDUCTION,     induction,     'i', false, SSA, KEEPS, INSTRUCTIONS, "advance addresses of replicas once"),
-    ROW(ACCUMULATOR,   accumulator,   'm', false, SSA, LAUNCH, ALL,         "keep what a loop updates in registers"),
-    ROW(VECTORIZE,     vectorize,     'v', false, SSA, LAUNCH, ALL,         "join neighbouring accesses to vectors"),
-    ROW(BASES,         bases,         'e', false, SSA, KEEPS, INSTRUCTIONS, "a register and immediates for addresses"),
-    ROW(POINTERS,      pointers,      'p', false, SSA, KEEPS, INSTRUCTIONS, "advance what is read, not its parts"),
-    ROW(SCHEDULE,      schedule,      'o', false, SSA, KEEPS, NONE,         "order instructions for register pressure"),
-    ROW(REMATERIALIZE, rematerialize, 'r', false, SSA, KEEPS, INSTRUCTIONS, "recompute values instead of keeping them"),
-    ROW(RECOMPUTE,     recompute,     'y', false, SSA, KEEPS, INSTRUCTIONS, "keep what most can be recomputed from"),
-    ROW(SINK,          sink,          'k', false, SSA, KEEPS, INSTRUCTIONS, "move computations towards their uses"),
-    ROW(HOIST,         hoist,         'h', false, SSA, KEEPS, INSTRUCTIONS, "compute early where operands die"),
-    ROW(OFFSETS,       offsets,       'w', false, SSA, KEEPS, INSTRUCTIONS, "one pointer for each stride of a loop"),
-    ROW(PACK,          pack,          'z', false, SSA, KEEPS, INSTRUCTIONS, "small values in one register"),
-    ROW(NOUNROLL,      nounroll,      'q', false, SSA, KEEPS, NONE,         "loops that assemblers must not unroll"),
-    ROW(KNOBS,         knobs,         'x', false, 0,   KEEPS, NONE,         "options of the assembler that help"),
-    ROW(SPILLING,      spilling,      't', false, 0,   KEEPS, NONE,         "spill to shared memory that is unused"),
-    ROW(BOUNDS,        bounds,        'b', false, 0,   KEEPS, NONE,         ".maxnreg and .maxntid where they help"),
-    ROW(CHECK,         check,         'g', false, 0,   LAUNCH, ALL,         "stop launches with the original's blocks"),
+/* The words of the table. */
+enum { CODE, SEARCH };
+enum { FIXED = 1, COPY };
+enum {
+    SSA = PROPERTY_SSA,
+    LAUNCH = PROPERTY_SSA | PROPERTY_LAUNCH,
+    KEEPS = PROPERTY_SSA | PROPERTY_LAUNCH | PROPERTY_FLOW,
 };
-/* clang-format on */
 
-#undef SSA
-#undef LAUNCH
-#undef KEEPS
-#undef ROW
+const Pass pass_table[PASS_COUNT] = {
+#include "opt/passes.def"
+};
 
-_Static_assert(COUNT_OF(pass_table) == PASS_COUNT, "one row for each pass");
+#undef PASS
 
 bool pass_is_enabled(const PassOptions *options, PassId id)
 {
@@ -172,13 +101,34 @@ FunctionForm pass_form(const PassContext *context, const Body *body)
     return (FunctionForm){.function = context->kernel, .body = body};
 }
 
+/* A pass that may give up half-way works on a copy, which replaces the body only if it succeeds. */
+static bool run_on_copy(PassContext *context, const Pass *pass)
+{
+    Body *body = context->body;
+    Analyses *analyses = context->analyses;
+    context->body = body_clone(body);
+    context->analyses = analyses_new(context->body);
+    bool done = pass->run(context);
+    if (!done) {
+        Body *copy = context->body;
+        analyses_free(context->analyses);
+        body_free(copy);
+        context->body = body;
+        context->analyses = analyses;
+        return false;
+    }
+    analyses_free(analyses);
+    body_free(body);
+    return true;
+}
+
 bool pass_run(PassContext *context, PassId id)
 {
     const Pass *pass = &pass_table[id];
     if (!pass_is_enabled(context->options, id))
         return false;
     require(!(pass->requires & PROPERTY_SSA) || context->body->ssa);
-    if (!pass->run(context))
+    if (!(pass->on_copy ? run_on_copy(context, pass) : pass->run(context)))
         return false;
     require(!(pass->preserves & PROPERTY_SSA) || !(pass->requires & PROPERTY_SSA) || context->body->ssa);
     analyses_invalidate(context->analyses, pass->invalidates);

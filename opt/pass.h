@@ -1,4 +1,4 @@
-/* The passes: one signature and one table.  The pipeline, -p, -d, -help and the verifier's messages come from it. */
+/* The passes: one signature and one table, opt/passes.def. */
 #ifndef PTXOPT_OPT_PASS_H
 #define PTXOPT_OPT_PASS_H
 
@@ -13,32 +13,9 @@
 #include "target/target.h"
 
 typedef enum PassId {
-    PASS_INLINE,
-    PASS_SSA,
-    PASS_UNROLL_JAM,
-    PASS_COARSEN,
-    PASS_CLEANUP,
-    PASS_DECIDE,
-    PASS_LOAD_REUSE,
-    PASS_FORWARD,
-    PASS_ADDRESSES,
-    PASS_INDUCTION,
-    PASS_ACCUMULATOR,
-    PASS_VECTORIZE,
-    PASS_BASES,
-    PASS_POINTERS,
-    PASS_SCHEDULE, /* the first that the register search runs */
-    PASS_REMATERIALIZE,
-    PASS_RECOMPUTE,
-    PASS_SINK,
-    PASS_HOIST,
-    PASS_OFFSETS,
-    PASS_PACK,
-    PASS_NOUNROLL,
-    PASS_KNOBS,
-    PASS_SPILLING,
-    PASS_BOUNDS,
-    PASS_CHECK, /* the last of all */
+#define PASS(id, ...) PASS_##id,
+#include "opt/passes.def"
+#undef PASS
     PASS_COUNT
 } PassId;
 
@@ -81,9 +58,10 @@ typedef bool PassFunction(PassContext *context);
 
 typedef struct Pass {
     PassId id;
-    const char *name; /* -p NAME, -p -NAME */
-    char letter;      /* -d */
-    bool is_fixed;    /* cannot be switched off: the others build on it */
+    const char *name;  /* -p NAME, -p -NAME, -d NAME */
+    bool is_fixed;     /* cannot be switched off: the others build on it */
+    bool is_of_search; /* proposes forms to the register search */
+    bool on_copy;      /* works on a copy of the body, which is dropped if it fails */
     PassFunction *run;
     unsigned requires, preserves; /* PassProperty */
     unsigned invalidates;         /* AnalysesChange */
@@ -92,11 +70,10 @@ typedef struct Pass {
 
 extern const Pass pass_table[PASS_COUNT];
 
-/* The functions of the table, in the files of their names; inline, ssa, unroll_jam and coarsen are in pass.c, hoist,
- * offsets and pack in moves.c. */
-PassFunction pass_cleanup, pass_decide, pass_load_reuse, pass_forward, pass_addresses, pass_induction,
-    pass_accumulator, pass_vectorize, pass_bases, pass_pointers, pass_schedule, pass_rematerialize, pass_recompute,
-    pass_sink, pass_hoist, pass_offsets, pass_pack, pass_nounroll, pass_spilling, pass_knobs, pass_bounds, pass_check;
+/* The functions of the table: pass_NAME is in the file NAME.c. */
+#define PASS(id, name, ...) PassFunction pass_##name;
+#include "opt/passes.def"
+#undef PASS
 
 bool pass_is_enabled(const PassOptions *options, PassId id);
 

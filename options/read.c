@@ -350,55 +350,61 @@ static const Pass *find_pass(const char *name)
     return NULL;
 }
 
+static void fail_pass(Reader *reader, const char *option, const char *text, const char *name)
+{
+    const char *names[PASS_COUNT];
+    Buf all = {0};
+    for (unsigned i = 0; i < PASS_COUNT; i++) {
+        names[i] = pass_table[i].name;
+        buf_printf(&all, "%s%s", i ? ", " : "", names[i]);
+    }
+    const char *closest = closest_word(name, names, PASS_COUNT);
+    if (closest)
+        options_fail(reader, "%s %s: no pass is called '%s'; did you mean '%s'?", option, text, name, closest);
+    else
+        options_fail(reader, "%s %s: no pass is called '%s'; the passes are %s", option, text, name, buf_text(&all));
+    buf_free(&all);
+}
+
+/* The next of the words that commas separate, or NULL at the end; *at goes past it. */
+static const char *next_word(Arena *arena, const char **at)
+{
+    if (!*at)
+        return NULL;
+    size_t length = strcspn(*at, ",");
+    const char *word = arena_strndup(arena, *at, length);
+    *at = (*at)[length] ? *at + length + 1 : NULL;
+    return word;
+}
+
 void options_read_passes(Reader *reader, const char *text)
 {
-    for (const char *at = text;;) {
-        size_t length = strcspn(at, ",");
-        const char *word = arena_strndup(reader->arena, at, length);
+    const char *at = text, *word;
+    while ((word = next_word(reader->arena, &at)) != NULL) {
         bool off = *word == '-';
         const Pass *pass = find_pass(word + off);
         if (!pass) {
-            const char *names[PASS_COUNT];
-            Buf all = {0};
-            for (unsigned i = 0; i < PASS_COUNT; i++) {
-                names[i] = pass_table[i].name;
-                buf_printf(&all, "%s%s", i ? ", " : "", names[i]);
-            }
-            const char *closest = closest_word(word + off, names, PASS_COUNT);
-            if (closest)
-                options_fail(reader, "-p %s: no pass is called '%s'; did you mean '%s'?", text, word + off, closest);
-            else
-                options_fail(reader, "-p %s: no pass is called '%s'; the passes are %s", text, word + off,
-                             buf_text(&all));
-            buf_free(&all);
+            fail_pass(reader, "-p", text, word + off);
             return;
         }
         reader->options->passes.enabled[pass->id] = !off;
-        at += length;
-        if (*at++ == 0)
-            return;
     }
 }
 
-void options_read_dumps(Reader *reader, const char *letters)
+void options_read_dumps(Reader *reader, const char *text)
 {
-    for (const char *at = letters; *at; at++) {
-        bool known = false;
-        for (unsigned i = 0; i < PASS_COUNT; i++)
-            if (pass_table[i].letter == *at)
-                known = reader->options->passes.dumped[pass_table[i].id] = true;
-        if (!known) {
-            Buf all = {0};
-            for (unsigned i = 0; i < PASS_COUNT; i++)
-                buf_printf(&all, "%s%c (%s)", i ? ", " : "", pass_table[i].letter, pass_table[i].name);
-            options_fail(reader, "-d %s: no pass has the letter '%c'; the letters are %s", letters, *at,
-                         buf_text(&all));
-            buf_free(&all);
+    bool *dumped = reader->options->passes.dumped;
+    const char *at = text, *word;
+    while ((word = next_word(reader->arena, &at)) != NULL) {
+        bool is_all = strcmp(word, "all") == 0;
+        const Pass *pass = find_pass(word);
+        if (!pass && !is_all) {
+            fail_pass(reader, "-d", text, word);
             return;
         }
+        for (unsigned i = 0; i < PASS_COUNT; i++)
+            dumped[i] |= is_all || pass == &pass_table[i];
     }
-    if (!*letters)
-        options_fail(reader, "-d: no letter given");
 }
 
 void options_read_entries(Reader *reader, const char *text)

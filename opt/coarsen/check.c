@@ -1,7 +1,6 @@
 /* The check pass: a coarsened kernel that is launched with the original's blocks does not run.
  *
- * Requires nothing. Keeps SSA form. Changes the body's tuning, or adds blocks before its entry and after its end. The
- * last of the passes.
+ * Changes the body's tuning, or adds blocks before its entry and after its end. The last of the passes.
  *
  * Launches that nobody adapts (runtime/) have blocks that are larger by the factor. Where the block size is known,
  * .reqntid makes the driver refuse them; otherwise .maxntid refuses those larger than any block can become. Either also

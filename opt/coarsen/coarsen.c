@@ -25,6 +25,7 @@
 #include "opt/coarsen/coarsen.h"
 
 #include "opt/coarsen/internal.h"
+#include "opt/pass.h"
 
 #include <string.h>
 
@@ -429,5 +430,16 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
     if (!coarsening_condition(&c, LEGAL_LAUNCH, check_launch(contract, &c)))
         return false;
     shrink_tuning(&body->tuning, contract);
+    return true;
+}
+
+bool pass_coarsen(PassContext *context)
+{
+    CoarsenRequest request = *context->coarsening;
+    request.shared = &context->reuse;
+    request.arena = context->arena;
+    if (!coarsen_body(context->body, &request, &context->contract, &context->refusal, &context->legality))
+        return false;
+    context->block = block_size_coarsened(&context->block, context->contract.factor, &context->body->tuning);
     return true;
 }

@@ -13,6 +13,7 @@
 #include "opt/coarsen/inline.h"
 
 #include "opt/coarsen/coarsen.h"
+#include "opt/pass.h"
 
 #include <string.h>
 
@@ -506,4 +507,13 @@ bool inline_calls(Body *body, bool merges_blocks)
     }
     arena_free(scratch);
     return all && inlined > 0;
+}
+
+bool pass_inline(PassContext *context)
+{
+    const CoarsenRequest *request = context->coarsening;
+    bool merges_blocks = request->level == LEVEL_BLOCK;
+    for (unsigned d = 0; d < 3; d++)
+        merges_blocks |= request->merged[d] > 1;
+    return inline_calls(context->body, merges_blocks);
 }

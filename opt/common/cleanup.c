@@ -1,6 +1,4 @@
-/* The clean-up pass: after coarsening, replicas compute many equal values, and some without readers.
- *
- * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates what was computed from instructions. */
+/* The clean-up pass: after coarsening, replicas compute many equal values, and some without readers. */
 #include "opt/common/cleanup.h"
 
 #include "opt/pass.h"
@@ -8,7 +6,7 @@
 bool pass_cleanup(PassContext *context)
 {
     merge_equal_values(context->body, context->analyses);
-    analyses_invalidate(context->analyses, pass_table[PASS_CLEANUP].invalidates);
+    analyses_invalidate(context->analyses, ANALYSES_INSTRUCTIONS);
     remove_dead_code(context->body, context->analyses);
     return true;
 }

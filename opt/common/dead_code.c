@@ -1,7 +1,7 @@
 /* Dead code: removes instructions and phis whose results have no readers.
  *
- * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates what was computed from
- * instructions.
+ * Requires SSA form.
+ *
  * Mark and sweep from the instructions with effects, after Cytron and others (TOPLAS 1991, section 7.1), without the
  * removal of branches. */
 #include "opt/common/cleanup.h"

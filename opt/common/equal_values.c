@@ -1,7 +1,7 @@
 /* Replaces values by equal earlier ones that dominate them.
  *
- * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates what was computed from
- * instructions.
+ * Requires SSA form.
+ *
  * The dominator-tree hash of Briggs, Cooper and Simpson, "Value Numbering" (Software: Practice and Experience 27,
  * 1997). */
 #include "opt/common/cleanup.h"

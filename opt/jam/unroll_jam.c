@@ -1,7 +1,5 @@
 /* Unroll-and-jam: which loops it can be done to.
  *
- * Requires SSA form.  Preserves SSA form and the launch; blocks and edges change.
- *
  *     for (i = a; i < b; i++) {                 for (i = a; i + 1 < b; i += 2) {
  *         s = 0;                                    s = 0; s' = 0;
  *         for (k = 0; k < n; k++)                   for (k = 0; k < n; k++)
@@ -23,6 +21,7 @@
  * What the iterations then load and compute in common is for the passes that follow. */
 #include "opt/common/versions.h"
 #include "opt/jam/internal.h"
+#include "opt/pass.h"
 
 #include <string.h>
 
@@ -404,4 +403,9 @@ bool unroll_and_jam(Body *body, const UnrollJam *request, Refusal *refusal)
     analyses_free(jam.analyses);
     arena_free(scratch);
     return done;
+}
+
+bool pass_unroll_jam(PassContext *context)
+{
+    return unroll_and_jam(context->body, context->jam, &context->refusal);
 }

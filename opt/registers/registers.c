@@ -540,8 +540,8 @@ static void target_keep(Search *search, PassContext *context, const char *reason
 static void dumps_complete(const Search *search)
 {
     const PassOptions *options = search->passes.options;
-    for (PassId pass = PASS_SCHEDULE; pass <= PASS_BOUNDS; pass++)
-        if (options->dumped[pass] && !search->kept[pass])
+    for (PassId pass = 0; pass < PASS_COUNT; pass++)
+        if (pass_table[pass].is_of_search && options->dumped[pass] && !search->kept[pass])
             fprintf(options->dump_out, "// %s: after %s: no candidate was kept (%u tried)\n",
                     search->passes.kernel->name, pass_table[pass].name, search->tried[pass]);
 }

@@ -1,7 +1,5 @@
 /* Memory cells that a loop updates in every round, kept in registers.
  *
- * Requires SSA form. Preserves SSA form and the launch; makes new blocks.
- *
  * 'for (k ...) c[i] += a[k] * b[k]' stores c[i] in every round, because c might overlap a or b. Where nothing else in
  * the loop can touch the cell, it is loaded before the loop, passed from round to round in a phi, and stored after it
  * (scalar promotion: Cooper and Lu, "Register Promotion in C Programs", PLDI 1997). Where only the addresses at run

@@ -1,7 +1,5 @@
 /* Replica addresses as one base and differences, where only the kernel's arguments decide whether that is right.
  *
- * Requires SSA form. Preserves SSA form and the launch; makes new blocks.
- *
  * The index of replica k is that of the first plus k * width, in 32-bit arithmetic that may wrap; extended to 64 bits,
  * the two are as far apart only if it does not. Compilers know that from the source, PTX does not say. So the indices
  * of a block that differ by a multiple of one value and by constants are compared with the 32-bit range once, and what

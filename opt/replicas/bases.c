@@ -1,7 +1,5 @@
 /* One register and immediates for addresses that are a constant apart.
  *
- * Requires SSA form. Preserves SSA form, blocks and edges. Invalidates what was computed from instructions.
- *
  * The address of a replica that is provably another's plus a constant (analysis/affine.h, wrap-around included) is
  * computed as that sum, which accesses take as an immediate; what it was computed from may then be dead. The addresses
  * of rows, in turn, which are multiples of one value apart, are computed each from the next:
@@ -269,8 +267,6 @@ bool pass_bases(PassContext *context)
     for (size_t b = 0; b < body->blocks.count; b++)
         if (!loop_of(loops, body->blocks.data[b]))
             rows += rows_rewrite(&bases, body->blocks.data[b]);
-    if (rows)
-        analyses_invalidate(context->analyses, ANALYSES_INSTRUCTIONS);
     arena_free(scratch);
     return rebased + rows > 0;
 }

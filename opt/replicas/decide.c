@@ -1,7 +1,5 @@
 /* Conditions whose outcome the ranges of their operands tell.
  *
- * Requires SSA form. Preserves SSA form and the launch; edges, blocks and phis go.
- *
  * With a known block size, the index of a replica is a constant more than the thread's: of "if (tid < 3)" for a halo,
  * only the first replica's is a question. Comparisons of sums whose bounds decide them become constants, and so do
  * their conjunctions; branches on those are taken always or never, and what is left without a path to it goes. */

@@ -1,7 +1,5 @@
 /* Loads of what the thread itself has stored.
  *
- * Requires SSA form. Preserves SSA form, blocks and edges. Invalidates what was computed from instructions.
- *
  * As load_reuse, with stores as another source of values: between a store and a load of the same place, in one barrier
  * interval, with nothing between that may write there. The store stays. */
 #include "opt/common/cleanup.h"

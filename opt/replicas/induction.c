@@ -1,7 +1,5 @@
 /* One loop-carried address for several replicas.
  *
- * Requires SSA form. Preserves SSA form, blocks and edges. Invalidates what was computed from instructions.
- *
  * Two phis of a loop's header that start a constant apart and grow by the same sum stay that far apart: the second is
  * the first plus the constant, which an access takes as an immediate. Nothing wraps differently, since both are
  * integers modulo one power of two. */

@@ -1,8 +1,6 @@
 /* Loads of what another load has read: neighbours that overlap, replicas that read the same place, rows that two
  * replicas share.
  *
- * Requires SSA form. Preserves SSA form, blocks and edges. Invalidates what was computed from instructions.
- *
  * A plain load is replaced by an earlier one of the same place on every path to it, if the two addresses are one sum
  * (analysis/affine.h) and nothing between may write there or lets other threads write: no store that may meet it, no
  * barrier, fence, call, strong or volatile access. That is what an expert does by hand with registers (Unkule, Shaltz

@@ -1,7 +1,5 @@
 /* Pointers of a loop, and the rows that replicas read from them.
  *
- * Requires SSA form. Preserves SSA form, blocks and edges. Invalidates what was computed from instructions.
- *
  *     row0 = p + x;  row1 = p + (x + a * c)      p = p0, p0 + s, ... from round to round
  *
  * becomes, in two steps,

@@ -1,7 +1,5 @@
 /* Loads and stores of neighbours in memory, as vectors.
  *
- * Requires SSA form. Preserves SSA form and the launch; may make new blocks.
- *
  * With the stride 'unit' the replicas of a thread access neighbours: four accesses of 4 bytes become one of 16 (Yang
  * and others, PLDI 2010, section 3.1), in one block, where nothing between them may touch what they access or orders
  * memory. A vector's address must be a multiple of its size. That is shown by the sum of the address: multiples of

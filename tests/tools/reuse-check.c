@@ -6,7 +6,7 @@
  * Each kernel is coarsened in one way, or not at all, and goes through all passes or a random selection. Prints what is
  * wrong, and at the end how much the passes have done: a check of nothing would find nothing. -l takes kernels that are
  * one loop which updates memory (loop_kernel.h), in blocks of one dimension; -w leaves out passes by
- * their letters; -d keeps wrong outputs. */
+ * their names; -d keeps wrong outputs. */
 #include "loop_kernel.h"
 #include "parse_text.h"
 #include "random_kernel.h"
@@ -83,7 +83,7 @@ static Body *transform(const Settings *settings, Arena *arena, Function *kernel,
     options.enabled[PASS_CLEANUP] = random_below(random, 8) > 0;
     for (size_t i = 0; i < COUNT_OF(passes); i++)
         options.enabled[passes[i]] = (all || random_below(random, 2)) &&
-                                     !(settings->without && strchr(settings->without, pass_table[passes[i]].letter));
+                                     !(settings->without && strstr(settings->without, pass_table[passes[i]].name));
     PassContext context = pass_context_new(arena, &options, kernel, body);
     pass_run(&context, PASS_CLEANUP);
     for (size_t i = 0; i < COUNT_OF(passes); i++)

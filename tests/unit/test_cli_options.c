@@ -292,7 +292,7 @@ static void test_report(void **state)
 static void test_passes(void **state)
 {
     (void)state;
-    Line line = line_read("-p -schedule,-sink,schedule -d sc -O3 in.ptx");
+    Line line = line_read("-p -schedule,-sink,schedule -d ssa,coarsen -O3 in.ptx");
     assert_int_equal(line.outcome, OPTIONS_RUN);
     assert_true(line.options.passes.enabled[PASS_SCHEDULE]);
     assert_false(line.options.passes.enabled[PASS_SINK]);
@@ -303,8 +303,13 @@ static void test_passes(void **state)
     check_wrong("-p schedul in.ptx", "did you mean 'schedule'?");
     check_wrong("-p zzzzzz in.ptx", "the passes are inline, ssa, unroll_jam, coarsen");
     check_wrong("-p ,sink in.ptx", "no pass is called ''");
-    check_wrong("-d Q in.ptx", "no pass has the letter 'Q'");
-    check_wrong("-d= in.ptx", "no letter");
+    line = line_read("-d all in.ptx");
+    for (unsigned i = 0; i < PASS_COUNT; i++)
+        assert_true(line.options.passes.dumped[i]);
+    line_free(&line);
+    check_wrong("-d Q in.ptx", "no pass is called 'Q'");
+    check_wrong("-d coarsn in.ptx", "did you mean 'coarsen'?");
+    check_wrong("-d= in.ptx", "no pass is called ''");
 }
 
 static void test_rest(void **state)

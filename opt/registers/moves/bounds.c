@@ -1,6 +1,5 @@
 /* The bounds pass: declares the block size to the assembler.
  *
- * Requires nothing.  Preserves everything but the body's tuning.  Invalidates nothing.
  * Without .maxntid an assembler assumes blocks of 1,024 threads.  Told that blocks are smaller it may give each thread
  * more registers, and then fewer blocks may fit on an SM: so the directive is measured wherever there is a judge.  The
  * register search measures it as one candidate among others; without it the directive stays unless it does harm, by

@@ -1,6 +1,7 @@
 /* Demotion: values that are live across high pressure wait in shared memory for their distant uses.
  *
- * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates what was computed from instructions.
+ * Requires SSA form.
+ *
  * CUDAVis (SCOPES 2010, section 5.4) sends what registers cannot hold to shared memory that is unused otherwise.  Each
  * thread has a place of its own in each slot: slot k of thread t is word k * threads + t, so a warp's accesses meet no
  * bank twice.  No other thread reads it, so no barrier is needed, whatever paths threads take.  Accesses are volatile:

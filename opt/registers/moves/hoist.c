@@ -1,14 +1,14 @@
 /* Computations move up to where their operands die, across blocks.
  *
- * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates what was computed from instructions.
- *
  * The opposite of sinking: where a computation is the last reader of more registers than it writes (two addresses, of
  * which a predicate remains; 64 bits, of which 32 do), it moves to the end of the block in which the last of its
  * operands is computed.  It may then be executed where nothing needs it, so only computations without effects move,
  * none of them slow, and never into a loop. */
 #include "opt/pass.h"
+
 #include "opt/registers/moves/hoist.h"
 #include "opt/registers/moves/sink.h"
+#include "opt/registers/search/search.h"
 
 typedef struct Hoister {
     Body *body;
@@ -136,8 +136,21 @@ unsigned hoist_values(Body *body, Analyses *analyses)
     /* What reads the result of a moved instruction can follow it, in the next round. */
     for (unsigned round = 0; round < 8 && moved; round++) {
         moved = hoist_once(body, analyses);
-        analyses_invalidate(analyses, pass_table[PASS_HOIST].invalidates);
+        analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
         all += moved;
     }
     return all;
+}
+
+bool pass_hoist(PassContext *context)
+{
+    Search *search = context->search;
+    unsigned replaced = search->replaced;
+    Candidate candidate = candidate_new(search);
+    unsigned moved = hoist_values(candidate.body, candidate.analyses);
+    const char *what = arena_printf(context->arena, "hoist where it saves registers: %u", moved);
+    if (moved)
+        search_consider(search, PASS_HOIST, candidate.body, what, 0, false);
+    candidate_free(&candidate);
+    return search->replaced > replaced;
 }

@@ -1,6 +1,6 @@
 /* The knobs pass: options of the assembler under which a form takes fewer registers or spills less.
  *
- * Requires nothing.  Proposes forms of the search's best one, and of the input under the same cap, that differ only in
+ * Proposes forms of the search's best one, and of the input under the same cap, that differ only in
  * Tuning.knobs.  PTX cannot say these: whoever assembles the result must give the options, too, so the pass runs only
  * where the user asks for it.  In each round every knob that is left is measured, and the best one is kept, if the form
  * under it is not predicted to be slower; the next round adds to it.

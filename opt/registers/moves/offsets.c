@@ -1,7 +1,5 @@
 /* One pointer for each stride of a loop.
  *
- * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates what was computed from instructions.
- *
  *     p = a + x, + s, ...; q = b + x, + s, ...      becomes      q = p + (b - a)
  *
  * where compilers have turned the indices of a loop into one pointer for each array.  The distance is the same for all
@@ -9,10 +7,13 @@
  * where it is used: an addition there for the one that advanced it.  Everything is modulo 2^64, so nothing wraps
  * differently.  Where the assembler unrolls the loop it may not pay: there, one pointer serves several rounds. */
 #include "opt/common/cleanup.h"
+
 #include "opt/common/places.h"
 #include "opt/common/sums.h"
 #include "opt/pass.h"
 #include "opt/registers/moves/offsets.h"
+#include "opt/registers/moves/shifts.h"
+#include "opt/registers/search/search.h"
 #include "opt/replicas/induction.h"
 
 enum {
@@ -157,10 +158,61 @@ unsigned offset_pointers(Body *body, Analyses *analyses)
         if (loops->loops[i].header->phis.count > 1)
             header_join(&offsets, &loops->loops[i]);
     arena_free(arena);
-    analyses_invalidate(analyses, pass_table[PASS_OFFSETS].invalidates);
+    analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
     if (offsets.joined) {
         remove_dead_code(body, analyses);
-        analyses_invalidate(analyses, pass_table[PASS_OFFSETS].invalidates);
+        analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
     }
     return offsets.joined;
+}
+
+/* Runs passes on the candidate that otherwise follow coarsening; whether one of them changed it. */
+static bool addresses_join(const Search *search, Candidate *candidate)
+{
+    static const PassId passes[] = {PASS_INDUCTION, PASS_BASES, PASS_POINTERS, PASS_CLEANUP};
+    PassContext context = search->passes;
+    bool changed = false;
+    context.body = candidate->body;
+    context.analyses = candidate->analyses;
+    for (size_t i = 0; i < COUNT_OF(passes); i++)
+        changed |= pass_run(&context, passes[i]) && passes[i] != PASS_CLEANUP;
+    candidate->body = context.body;
+    candidate->analyses = context.analyses;
+    return changed;
+}
+
+/* All offsets of addresses as shifts, and each half of them: what helps differs from one address to the next, for the
+ * base of some is in registers anyway.  They take instructions, so only the fewest registers are worth it. */
+static void offsets_shift(Search *search)
+{
+    static const ShiftPart parts[] = {SHIFT_ALL, SHIFT_FIRST_HALF, SHIFT_SECOND_HALF};
+    for (unsigned i = 0; i < COUNT_OF(parts) && !search_should_stop(search); i++) {
+        Candidate candidate = candidate_new(search);
+        unsigned shifted = shift_offsets(candidate.body, analyses_values(candidate.analyses), parts[i]);
+        const char *what = arena_printf(search->passes.arena, "%u offset%s shifted", shifted, shifted == 1 ? "" : "s");
+        if (shifted)
+            search_consider(search, PASS_OFFSETS, candidate.body, what, 0, false);
+        candidate_free(&candidate);
+    }
+}
+
+/* The form that helps more often comes first. */
+bool pass_offsets(PassContext *context)
+{
+    Search *search = context->search;
+    unsigned replaced = search->replaced;
+    for (unsigned way = 0; way < 2 && !search_should_stop(search); way++) {
+        Candidate candidate = candidate_new(search);
+        unsigned joined = way ? offset_pointers(candidate.body, candidate.analyses)
+                              : addresses_join(search, &candidate);
+        const char *what = way ? arena_printf(context->arena, "%u pointer%s by uniform distances", joined,
+                                              joined == 1 ? "" : "s")
+                               : "addresses from one base";
+        if (joined)
+            search_consider(search, PASS_OFFSETS, candidate.body, what, 0, false);
+        candidate_free(&candidate);
+    }
+    if (search->request->goal == GOAL_FEWEST)
+        offsets_shift(search);
+    return search->replaced > replaced;
 }

@@ -1,6 +1,5 @@
 /* Packing: values of few bits share a register between their uses.
  *
- * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates what was computed from instructions.
  * Flags, bytes and 16-bit ranks take 32 bits each in machine code.  Where too many values are live, they become fields
  * of one word: each is added to the word where it is defined, and taken out again before uses that are far away
  * (bitwidth-aware allocation as in Tallam and Gupta, "Bitwidth Aware Global Register Allocation", POPL 2003, but in
@@ -15,6 +14,8 @@
 #include <stdlib.h>
 
 #include "opt/registers/moves/gaps.h"
+#include "opt/registers/search/estimate.h"
+#include "opt/registers/search/search.h"
 
 enum {
     WORD_BITS = 32,
@@ -391,4 +392,33 @@ Packing pack_values(Body *body, Analyses *analyses, const SmLimits *sm, const Pa
     if (packing.values)
         analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
     return packing;
+}
+
+/* How many instructions may be added where the last candidate, to which at most so many were, is too long; else 0. */
+static uint64_t growth_instead(const Search *search, unsigned most)
+{
+    const uint64_t now = search->current.instructions;
+    if (!search_is_too_long(search))
+        return 0;
+    return most * (search->most_instructions - now) / (search->last.instructions - now) * 7 / 8;
+}
+
+/* A second form, if the first one is too long. */
+bool pass_pack(PassContext *context)
+{
+    Search *search = context->search;
+    unsigned replaced = search->replaced;
+    const SmLimits *sm = search->passes.sm;
+    PackRequest request = {register_room(sm, search->target), search_growth_allowed(search)};
+    for (unsigned form = 0; form < 2 && request.most && !search_should_stop(search); form++) {
+        Candidate candidate = candidate_new(search);
+        Packing packing = pack_values(candidate.body, candidate.analyses, sm, &request);
+        const char *what = arena_printf(context->arena, "%u small values in %u register%s", packing.values,
+                                        packing.words, packing.words == 1 ? "" : "s");
+        if (packing.values)
+            search_consider(search, PASS_PACK, candidate.body, what, 0, false);
+        request.most = packing.values ? growth_instead(search, packing.insts) : 0;
+        candidate_free(&candidate);
+    }
+    return search->replaced > replaced;
 }

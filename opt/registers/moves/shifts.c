@@ -1,6 +1,6 @@
 /* Offsets of addresses as shifts.
  *
- * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates what was computed from instructions.
+ * Requires SSA form.
  *
  *     mul.wide.s32 x, i, 4      becomes      cvt.s64.s32 w, i; shl.b64 x, w, 2
  *

@@ -1,6 +1,5 @@
 /* The sink pass: definitions move down to their uses, across blocks.
  *
- * Requires SSA form.  Preserves SSA form, blocks and edges.  Invalidates what was computed from instructions.
  * A value that is computed early and used late occupies registers in between.  Each movable definition moves to the
  * nearest block that dominates its uses, never into a deeper loop, or (SINK_COPIES) is recomputed in each block that
  * uses it.  The assembler may move such code up again, though rarely across branches, so the register search measures
@@ -302,7 +301,7 @@ unsigned sink_values(Body *body, Analyses *analyses, SinkMode mode, bool loads)
     unsigned all = 0, moved = 1;
     for (unsigned round = 0; round < 8 && moved; round++) {
         moved = sink_once(body, analyses, mode, loads);
-        analyses_invalidate(analyses, pass_table[PASS_SINK].invalidates);
+        analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
         all += moved;
     }
     return all;

@@ -1,6 +1,6 @@
 /* The spilling pass: spills go to shared memory that is unused otherwise.
  *
- * Requires nothing.  Proposes forms of the search's best one, and changes nothing else.
+ * Proposes forms of the search's best one, and changes nothing else.
  * CUDAVis (SCOPES'10, section 5.4) asks for values that must leave the registers to go to shared memory where the
  * target occupancy leaves some; ptxas does that itself for the pragma "enable_smem_spilling" (PTX 9.0), with one place
  * for each thread, so without bank conflicts.  It needs the block's size, for without .maxntid it takes places for

@@ -1,0 +1,7 @@
+#include "opt/pass.h"
+
+bool pass_ssa(PassContext *context)
+{
+    body_to_ssa(context->body);
+    return true;
+}
