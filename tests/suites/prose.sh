@@ -25,8 +25,13 @@ has "a list, and a sentence within a table's cell" a.md 2 <<'TEXT'
 |---|---|
 | What | it is good. Where it is not, it is bad |
 TEXT
+has "paragraphs without a full stop" a.md 1 <<'TEXT'
+The following holds
+
+What is left
+TEXT
 has "questions, headings, code and quotations" a.md 0 <<'TEXT'
-# What a form costs
+# What a form costs, and so many others
 
 Where is a kernel refused? The message is "nobody knows", and the variable `somebody`.
 
@@ -41,14 +46,15 @@ Whatever happens, offsets stay. Whereas one is left, nobodys are not. Often it i
 TEXT
 has "comments of C" a.c 3 <<'TEXT'
 /* Where it is known, it is used.
- *
  * Without that it is not. */
 int a; // nobody calls it
 const char *text = "/* What */ // so many";
 TEXT
-has "a comment of two lines" a.c 1 <<'TEXT'
+has "comments of two lines" a.c 2 <<'TEXT'
 // The others are kept, but
 // for the first.
+/* Here, too: all but
+ * for one. */
 TEXT
 has "comments of a script" a.sh 2 <<'TEXT'
 #!/bin/bash
@@ -64,7 +70,8 @@ has "a manual page" a.1 2 <<'TEXT'
 .SH OPTIONS
 What is read is
 .BR \-a ,
-but for
+but
+.B for
 .IR b .
 TEXT
 result "the status says so" "$(tests/check-prose "$tmp/a.1" >/dev/null && echo "it is 0")"
