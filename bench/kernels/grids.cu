@@ -3,7 +3,7 @@
 
 constexpr int THREADS = 128;
 
-// Where the particles of each direction of D3Q19 and D2Q9 go.
+// Destinations of the particles of each direction of D3Q19 and D2Q9.
 __device__ constexpr int x19[19] = {0, 1, -1, 0, 0, 0, 0, 1, -1, 1, -1, 1, -1, 1, -1, 0, 0, 0, 0};
 __device__ constexpr int y19[19] = {0, 0, 0, 1, -1, 0, 0, 1, -1, -1, 1, 0, 0, 0, 0, 1, -1, 1, -1};
 __device__ constexpr int z19[19] = {0, 0, 0, 0, 0, 1, -1, 0, 0, 0, 0, 1, -1, -1, 1, 1, -1, -1, 1};
@@ -188,7 +188,7 @@ __device__ __forceinline__ double one_flux(double left, double right, double flu
                        : (high * flux_left - low * flux_right + low * high * (right - left)) / (high - low);
 }
 
-// What flows through a face, by Harten, Lax and van Leer.
+// The flow through a face, by Harten, Lax and van Leer.
 __device__ __forceinline__ Gas flux(const Gas &l, const Gas &r)
 {
     double u = l.along / l.density, v = r.along / r.density, p = pressure(l), q = pressure(r);

@@ -9,8 +9,8 @@
 A coarsened kernel must be launched by its contract: result.launch(kernel, block) gives the block for it, and
 result.launch_grid(kernel, grid, block, shared) all that a contract may change.
 
-optimize() raises OptionError for a wrong option and Error, with line, column and reason, for PTX of which nothing can
-be made. What is refused is a Warning, and the kernel stays as it was.
+optimize() raises OptionError for a wrong option and Error, with line, column and reason, for PTX that cannot be
+processed. A refusal is a Warning, and the kernel stays as it was.
 """
 from importlib import metadata as _metadata
 

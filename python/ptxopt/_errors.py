@@ -57,7 +57,7 @@ class Error(Exception):
 
     @property
     def line(self) -> int:
-        """Where the first error is in the PTX, from 1; 0 if it is not about a place in it."""
+        """The line of the first error in the PTX, from 1; 0 if it is not about a place in it."""
         first = self._first()
         return first.line if first else 0
 
@@ -76,4 +76,4 @@ class OptionError(ValueError):
 
 
 class Warning(UserWarning):
-    """What optimize() warns of, such as a kernel that is not coarsened and why."""
+    """A warning of optimize(), such as a kernel that is not coarsened, and the reason."""

@@ -24,7 +24,7 @@ _ByKernel = Union[_Value, Mapping[str, _Value]]
 _Path = Union[str, "os.PathLike[str]"]
 _Block = Union[int, str, Sequence[int]]
 _Factor = Union[int, str]
-# What an option is set to: words, of which there may be none; or whether it is set.
+# The setting of an option: words, possibly none; or whether it is set.
 _Setting = Union[list[str], bool]
 
 
@@ -74,13 +74,13 @@ def optimize(
     """Makes kernels need fewer threads and registers.
 
     The options are those of the program `ptxopt`, whose manual page says more; options that are left out have its
-    defaults. Where an option takes one value by kernel, a dictionary {"KERNEL": value} gives it; names of kernels are
+    defaults. If an option takes one value by kernel, a dictionary {"KERNEL": value} gives it; names of kernels are
     mangled, as in C++, and may have * ? [...].
 
     ptx             the PTX: a str, or bytes as NVRTC gives them, with or without a NUL at the end
     name            of the PTX in messages
     cubin           True: the result has the machine code, too
-    warn            False: what is refused is no Warning; result.diagnostics has it
+    warn            False: a refusal is not a Warning; result.diagnostics has it
 
     Thread coarsening
     coarsen         a factor, 2 or "x2,y2" (threads), "bx2" (blocks), "x2,bx2" (both); "auto": by predicted time;
@@ -88,14 +88,14 @@ def optimize(
     coarsen_level   "thread" or "block": what is merged ("thread")
     coarsen_grid    "keep" or "shrink": merged blocks, and the grid of the launch ("keep")
     coarsen_guards  code under conditions that merged threads decide alone: "sequential", "fast", "predicated" or "auto"
-    coarsen_growth  a kernel with fast paths has at most so many times the code (4)
+    coarsen_growth  fast paths may make a kernel at most this many times longer (4)
     stride          "block": threads ntid/factor apart are merged; "unit": neighbours; a number: threads so far apart
     uj              unroll and jam: {"LABEL": N} puts N iterations of the loop side by side; "source" or "auto"
     keep_original   True: the original of a coarsened kernel is added, as KERNEL__ptxopt_original
 
     Registers
-    target_regs     at most so many registers per thread; "auto": as few as let so many blocks run that the kernel is the
-                    fastest; "fewest", "fewest:P": the fewest for P percent of its time at most; by kernel
+    target_regs     at most this many registers per thread; "auto": the count at which one more block fits that makes the
+                    kernel fastest; "fewest", "fewest:P": the fewest for P percent of its time at most; by kernel
     spill           True: the number may cost spills
     knobs           True: options of ptxas are tried, too; result.assembler_options has those that must be given
 
@@ -120,7 +120,7 @@ def optimize(
     q, v            True: no warnings at all; each call of the assembler is a note in result.diagnostics
 
     Raises TypeError for PTX that is not text, OptionError (a ValueError) for a wrong option, and Error, with line,
-    column and reason, if nothing could be made. What is refused is warned of (ptxopt.Warning).
+    column and reason, if nothing could be made. A refusal is a ptxopt.Warning.
     """
     text = _text(ptx)
     settings: list[tuple[str, _Setting]] = [
@@ -156,7 +156,7 @@ def _word(value: object) -> str:
 
 
 def _list(value: object) -> Optional[list[object]]:
-    """The elements of what has some, apart from a text or a path."""
+    """The elements of a collection; None for a text, a path and other single values."""
     is_list = isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping, os.PathLike))
     return list(value) if is_list else None  # type: ignore[call-overload]
 
@@ -178,8 +178,8 @@ def _joined(value: object) -> list[str]:
 
 
 def _by_kernel(name: str, value: object, several: bool = False) -> list[str]:
-    """One value, or a dictionary with one by kernel. Of a list, each element is a value if there may be several, and
-    else, as of a tuple, all together are one."""
+    """One value, or a dictionary with one by kernel. Each element of a list is a value if there may be several;
+    otherwise, as for a tuple, all together are one."""
     if isinstance(value, Mapping):
         return [f"{kernel}:{word}" for kernel, one in value.items() for word in _by_kernel(name, one, several)]
     if several and isinstance(value, list):
@@ -190,7 +190,7 @@ def _by_kernel(name: str, value: object, several: bool = False) -> list[str]:
 
 
 def _package_folders() -> list[str]:
-    """Where this Python finds NVIDIA's wheels and Triton: the assembler may be there."""
+    """The folders in which this Python finds NVIDIA's wheels and Triton: the assembler may be there."""
     folders: list[str] = []
     for package in ("nvidia", "triton"):
         try:

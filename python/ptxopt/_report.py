@@ -1,4 +1,4 @@
-"""What was done, as dataclasses. Each has the most used part of the report, and all of it as `raw`, which is the JSON of
+"""The report, as dataclasses. Each has the most used part of the report, and all of it as `raw`, which is the JSON of
 -report-format json (docs/formats.md)."""
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Part:
         return name in self.raw
 
     def get(self, name: str, default: Any = None) -> Any:
-        """A member of the JSON, or what is given for one that is not there."""
+        """A member of the JSON, or the default if it is not there."""
         return self.raw.get(name, default)
 
     def keys(self) -> Iterator[str]:
@@ -42,19 +42,19 @@ class Assembler(_Part):
 
 @dataclass(frozen=True)
 class Figures(_Part):
-    """What the assembler says of a kernel. All sizes are in bytes."""
+    """The assembler's figures for a kernel. All sizes are in bytes."""
 
     registers: int
-    """Of each thread, 32 bits each."""
+    """For each thread, 32 bits each."""
     spill_stores: int
-    """Of instructions in the code, not of executions."""
+    """Bytes in the code's instructions, not in their executions."""
     spill_loads: int
     stack: int
-    """Of each thread."""
+    """For each thread."""
     shared: int
-    """Static, of each block."""
+    """Static, for each block."""
     instructions: int
-    """Of machine code."""
+    """In the machine code."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Occupancy(_Part):
 
 @dataclass(frozen=True)
 class State(_Part):
-    """A kernel before or after. What is not known is None: figures without an assembler, the occupancy without a
+    """A kernel before or after. Unknown values are None: figures without an assembler, the occupancy without a
     block."""
 
     block: Optional[tuple[int, ...]]
@@ -78,13 +78,13 @@ class State(_Part):
 
     @property
     def registers(self) -> Optional[int]:
-        """Of each thread; None if there are no figures."""
+        """The registers of each thread; None if there are no figures."""
         return self.figures.registers if self.figures else None
 
 
 @dataclass(frozen=True)
 class Coarsening(_Part):
-    """What became of coarsening. line and column are where the reason is in the PTX; 0: in no place."""
+    """The outcome of coarsening. line and column give the place of the reason in the PTX; 0: no place."""
 
     outcome: str
     """"not asked", "done", "refused", "unchanged" or "declined"."""
@@ -100,7 +100,7 @@ class Coarsening(_Part):
 
 @dataclass(frozen=True)
 class Registers(_Part):
-    """What became of the reduction of registers."""
+    """The outcome of register reduction."""
 
     outcome: str
     """As for coarsening."""
@@ -116,7 +116,7 @@ class Registers(_Part):
 
 @dataclass(frozen=True)
 class KernelReport(_Part):
-    """What was done to one kernel."""
+    """The changes to one kernel."""
 
     name: str
     line: int
@@ -130,7 +130,7 @@ class KernelReport(_Part):
 
 @dataclass(frozen=True)
 class Report(_Part):
-    """What was done: one KernelReport for each kernel that the options select, in the order of the module."""
+    """The changes: one KernelReport for each kernel that the options select, in the order of the module."""
 
     arch: str
     assembler: Optional[Assembler]

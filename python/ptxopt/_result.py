@@ -1,4 +1,4 @@
-"""What optimize() makes."""
+"""The result of optimize()."""
 from __future__ import annotations
 
 import re
@@ -16,7 +16,7 @@ _ENTRIES = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\])*"|\.entry\s+([A-Za-z_
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """What optimize() made of a module."""
+    """The result of optimize() for a module."""
 
     text: str
     """The PTX."""
@@ -25,12 +25,12 @@ class Result:
     contract: Mapping[str, Any]
     """How coarsened kernels must be launched: the JSON of -launch-out, for programs that read it."""
     report: Report
-    """What was done to each kernel."""
+    """The changes to each kernel."""
     diagnostics: tuple[Diagnostic, ...] = ()
     assembler_options: tuple[str, ...] = ()
-    """Of ptxas: those that knobs=True found, and that must be given with the PTX."""
+    """The options of ptxas that knobs=True found, which the PTX must be assembled with."""
     refused: bool = False
-    """Something that was asked for by a kernel's name was refused, or fewer registers without an assembler."""
+    """Something requested by a kernel's name was refused, or fewer registers were requested without an assembler."""
     contracts: Mapping[str, Contract] = field(init=False, default_factory=dict)
     """The same by kernel; a kernel without one is launched as before."""
 
@@ -48,7 +48,7 @@ class Result:
         return tuple(m.group(1) for m in _ENTRIES.finditer(self.text) if m.group(1))
 
     def kernel(self, name: str) -> KernelReport:
-        """What was done to one kernel; KeyError if there is no such kernel, or it was not selected."""
+        """The changes to one kernel; KeyError if there is no such kernel, or it was not selected."""
         return self.report.kernel(name)
 
     def contract_of(self, kernel: str) -> Optional[Contract]:
@@ -56,7 +56,7 @@ class Result:
         return self.contracts.get(kernel)
 
     def launch(self, kernel: str, block: Size) -> Triple:
-        """The block to launch a kernel with, where the original is launched with this one; the grid stays.
+        """The block to launch a kernel with, if the original is launched with this one; the grid stays.
 
         Raises LaunchError if the module has no such kernel or the contract does not allow that block."""
         contract = self.contract_of(kernel)
@@ -65,7 +65,7 @@ class Result:
         return self.launch_grid(kernel, 1, block)[1]
 
     def launch_grid(self, kernel: str, grid: Size, block: Size, shared: int = 0) -> tuple[Triple, Triple, int]:
-        """The grid, the block and the bytes of dynamic shared memory to launch a kernel with, where the original is
+        """The grid, the block and the bytes of dynamic shared memory to launch a kernel with, if the original is
         launched with these. Raises LaunchError as launch() does."""
         contract = self.contract_of(kernel)
         if contract:

@@ -36,7 +36,7 @@ def geometric_mean(values):
 
 @dataclass
 class Agreement:
-    """Of one kernel's forms."""
+    """The agreement over one kernel's forms."""
     rho: float      # Spearman's, between predicted and actual time
     chosen: int     # the form predicted fastest, if that is worth it, else the original
     regret: float   # actual time of the chosen form over that of the fastest

@@ -9,7 +9,7 @@ BUSY_WARPS = 4 * SLICE * WARPS  # four times what the slice holds
 
 
 def slice_options(root):
-    """What makes ptxopt predict for the slice."""
+    """The options that make ptxopt predict for the slice."""
     return ["-machine", os.path.join(root, "corpus", "two-sms.json")]
 
 
@@ -45,9 +45,9 @@ def cut_launch(path, folder):
 
 
 def predicted_launch(path, folder, root, multiprocessors):
-    """(launch file, options, scale): what to count in the place of a launch on a device of so many SMs. A launch of
-    fewer than four waves is counted whole: it may leave SMs idle. Of a longer one, as many waves on two SMs; the scale
-    is the whole launch's share of an SM over that of the part."""
+    """(launch file, options, scale): what to count in place of a launch on a device with this many SMs. A launch of
+    fewer than four waves is counted whole, because it may leave SMs idle. A longer one is replaced by as many waves on
+    two SMs; the scale is the whole launch's share of an SM over that of the part."""
     with open(path, encoding="utf-8") as file:
         launch = json.load(file)
     blocks, warps = math.prod(launch["grid"]), math.ceil(math.prod(launch["block"]) / 32)

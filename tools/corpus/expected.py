@@ -120,7 +120,7 @@ def number(text):
 
 
 def row_changes(key, before, after, options_judged, same_assembler):
-    """What differs in one row. 'after' is in accepted form."""
+    """The differences in one row. 'after' is in accepted form."""
     changes = []
     for state in ("coarsening", "reduction"):
         if not same_assembler and (state == "reduction" or options_judged):

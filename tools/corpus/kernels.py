@@ -1,4 +1,4 @@
-"""What there is to run: the kernels of corpus/, their PTX and launch files, and the options they are run with."""
+"""The inputs of a run: the kernels of corpus/, their PTX and launch files, and the options they are run with."""
 import fnmatch
 import glob
 import json
@@ -76,7 +76,7 @@ def triple(value):
 
 
 def form_of(path):
-    """What distinguishes the PTX files of a folder: for corpus/NAME/NAME.clang.sm_75.ptx, clang.sm_75."""
+    """The part of a name that distinguishes the PTX files of a folder: for corpus/NAME/NAME.clang.sm_75.ptx, clang.sm_75."""
     return os.path.basename(path)[:-len(".ptx")].split(".", 1)[1]
 
 

@@ -9,7 +9,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SOURCES = {"sm_75": "sm_75", "sm_86": "sm_75", "sm_90": "sm_90"}
-# What sources are compiled for: the first that takes them.
+# The architectures that sources are compiled for: the first that accepts them.
 VIRTUAL = {"sm_75": ["compute_75"], "sm_86": ["compute_75", "compute_86"], "sm_90": ["compute_90"]}
 ENTRY = re.compile(r"^(?:\.visible |\.weak )?\.entry\s+([\w$.]+)", re.M)
 PARAMETERS = re.compile(r"\.entry\s+[\w$.]+\s*(?:\([^)]*\))?")
@@ -77,5 +77,5 @@ def compiled(arch, folders=("instances", "modules")):
 
 
 def spread(items, count):
-    """So many of the items, evenly."""
+    """This many of the items, evenly spread."""
     return items if len(items) <= count else [items[at * len(items) // count] for at in range(count)]

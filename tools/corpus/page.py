@@ -242,7 +242,7 @@ def refusals_section(rows):
 
 
 def times_section(rows):
-    """What is predicted to become faster and slower, the largest changes first."""
+    """The kernels predicted to become faster and slower, the largest changes first."""
     out = []
     predicted = [row for row in rows if row.get("speedup") and row["outcome"] == "done"]
     for title, own, style in (

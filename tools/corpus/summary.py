@@ -1,4 +1,4 @@
-"""What a run prints: a line for each option set, failures, and what got better and worse."""
+"""The printed summary of a run: a line for each option set, failures, and what got better and worse."""
 import math
 
 import expected
@@ -137,7 +137,7 @@ def print_comparison(comparison, accepted_title, title, any_accepted):
 
 
 def print_sides(first, second, rows, others):
-    """What another assembler makes of the same work."""
+    """The same work with another assembler."""
     beside = {expected.key_of(row): row for row in others}
     print(f"\n{first.title} against {second.title}")
     table, changes = [], {}
