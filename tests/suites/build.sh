@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `make test` and `make demo` do before anything is tested: tools/deps.sh names the Debian packages that are
+# The steps of `make test` and `make demo` before anything is tested: tools/deps.sh names the Debian packages that are
 # missing, and tools/build.sh makes the goals quietly. Both run with fakes of other programs.
 set -uo pipefail
 

@@ -456,7 +456,7 @@ try "a kernel that a kernel launches" 0 "$nvcc" -dc -keep -keep-dir "$tmp/kept" 
     launches.cu -o m.o
 says "a kernel that a kernel launches: its coarsened form is beside it" \
     '^.visible .entry _Z5childPf__ptxopt_coarsened(' "$tmp/kept/launches.ptx"
-# What ptxas rejects in the first place is not ptxopt's fault.
+# Input that ptxas itself rejects is not ptxopt's fault.
 for more in -nonsense --entry=nosuch; do
     try "ptxas rejects the original: $more" 255 "$nvcc" -arch=sm_90 -Xptxas $more,-coarsen=2 -c "sub folder/my app.cu" \
         -o m.o

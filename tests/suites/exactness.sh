@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What no transformation may change: untouched modules are written byte for byte; in coarsened ones every literal keeps
+# No transformation may change these: untouched modules are written byte for byte; in coarsened ones every literal keeps
 # its spelling, everything outside the functions (initializers, .file, debug sections) its bytes, and .loc its place.
 set -uo pipefail
 

@@ -34,7 +34,7 @@ run() {
     status=$?
 }
 
-# What is wrong with the last run: $1 the status wanted, $2 text of its first message.
+# Prints the error of the last run, if any: $1 the status wanted, $2 text of its first message.
 run_wrong() {
     local errors
     errors="$(grep -c ': error: ' "$tmp/errors")"

@@ -95,7 +95,7 @@ for way in linked dlsym proc library enumerated ex cooperative graph changed fir
     result "preloaded, $way, original kept: counted" \
         "$(grep -q "launches: 0 adapted, [1-5] of the original" "$errors" || echo no)"
 done
-# What the program asks about a block that the contract forbids is answered for the original.
+# Queries about a block that the contract forbids are answered for the original.
 runs "asks, original" 0 "0 wrong" "$tmp/driver" asks $ptx 1023
 grep '^error 0: 2 or 2 blocks of 1023' "$tmp/out" >"$tmp/answers"
 runs "preloaded, asks, original kept" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" asks "$tmp/both.ptx" 1023
@@ -178,7 +178,7 @@ for folder in "$headers/../lib" "$headers/../lib64" "$headers/../targets/x86_64-
     done
 done
 
-# What programs call. The figures of a kernel are those of ptxas, beside the PTX or from the PTX, or an estimate.
+# Functions that programs call. The figures of a kernel are those of ptxas, beside the PTX or from it, or an estimate.
 cp "$root/tests/launching/memory.cu" "$root/tests/launching/calls.cu" .
 builds "memory" "$real" -cudart shared -std=c++17 -arch=sm_90 memory.cu -o memory
 is_right "memory" "limits: 0 wrong" ./memory

@@ -24,7 +24,7 @@ export PKG_CONFIG_PATH="$root/usr/lib/pkgconfig"
 export LD_LIBRARY_PATH="$root/usr/lib"
 kernel=corpus/vectoradd/vectoradd.sm_90.ptx
 
-# What was installed is what the Makefile lists, and goes again.
+# The installed files are those that the Makefile lists, and are removed again.
 (cd "$root/usr" && find . -type f -o -type l | sed 's|^\./||' | grep -v '^share/doc/' | sort) >"$tmp/installed"
 "${make[@]}" print-installed | tr ' ' '\n' | sort >"$tmp/listed"
 result "install: what is listed" "$(diff "$tmp/installed" "$tmp/listed" | head -n 3)"

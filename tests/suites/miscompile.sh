@@ -397,7 +397,7 @@ plant "a choice the wrong way round" chosen 's/@!%p2_2 (mov.b32)/@%p2_2 \1/' 'ne
 plant "a predicated side that all replicas keep" chosen 's/@!%p2_2 (mov.b32)/\1/' results
 echo "$planted kinds of planted wrong code are caught"
 
-# $1: name; $2: survivors at most, in hundredths of the mutants; $3: one mutant out of so many is tried
+# $1: name; $2: survivors at most, in hundredths of the mutants; $3: one mutant out of this many is tried
 mutants() {
     local name="$1" most="$2" step="${3:-$sample}" killed made
     # shellcheck disable=SC2086

@@ -20,7 +20,7 @@ else
     exit 1
 fi
 
-# What no recomputation can do without: the accumulators of a tile of 8 by 8, and nothing of a sum of two vectors.
+# The registers that every recomputation needs: the accumulators of an 8 by 8 tile, and none for a sum of two vectors.
 least() {
     "$BUILD/tests/registers-needed" "corpus/$1/$1.sm_90.ptx" | awk -v kernel="$1" '$2 == kernel { print $3 }'
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a person sees at a terminal, and a log does not: a line for each kernel, progress, and what Ctrl-C does.
+# Output that a terminal gets and a log does not: a line for each kernel, progress, and what Ctrl-C does.
 set -uo pipefail
 
 program="${PTXOPT:?}"
@@ -100,7 +100,7 @@ export PTXOPT_PTXAS="$tmp/slow"
 show -i 'comparing forms, 0 of' -i 'was interrupted' -- -assembler ptxas -coarsen auto -block 128 \
     -o "$tmp/o.ptx" "$kernel"
 wrong="$([ "$status" -eq 130 ] || echo "status $status")"
-# What is typed appears within the line.
+# Typed characters appear within the line.
 shows "kernel, phase and what is left" '^vectoradd \(1 of 2\): comparing forms, 0 of [0-9]+ done'
 shows "time" '^vectoradd \(1 of 2\): comparing forms, [0-9]+ s$'
 result "progress names kernel and phase; a second Ctrl-C ends the program" "$wrong"
