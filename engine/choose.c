@@ -10,16 +10,8 @@
 
 enum { LARGEST_FACTOR = 16, LEVELS = 2, MOST_BASES = 3, WARP = 32, PARENTS = 2 };
 enum { FEWEST_COUNTED = 6, MOST_COUNTED = 24, MOST_CONFIRMED = 6, COUNTED_INSTRUCTIONS = 10000000 };
-/* What is kept is at least so much faster; more where the model is least reliable: by estimates for warps of unknown
- * lengths, whose tails nobody sees, and of blocks that fall below a warp. */
-static const double least_gain = 1.03, least_doubtful_gain = 1.15;
 /* With a boundary to be chosen, too, so many of the fastest forms are searched for one. */
 enum { MOST_SEARCHED = 3, SEARCH_LEVEL = 1 };
-/* Without a launch, forms within this are about as fast. */
-static const double as_fast = 1.02;
-/* What products of threads and blocks are at least faster than a form that merges only one of them. */
-static const double least_product_gain = 1.02;
-
 /* A form that coarsening gives. */
 typedef struct Candidate {
     CoarsenTrial *trial;
@@ -332,7 +324,7 @@ static void make_products(Choice *choice, const ChoiceContext *context)
 static double gain_asked(const Choice *choice, const Candidate *candidate)
 {
     bool is_doubtful = choice->bases[0].before.profile->uneven || candidate->is_narrow;
-    return is_doubtful ? least_doubtful_gain : least_gain;
+    return threshold(is_doubtful ? THRESHOLD_COARSEN_DOUBTFUL : THRESHOLD_COARSEN_GAIN);
 }
 
 static bool is_worthwhile(const Choice *choice, const Candidate *candidate)
@@ -343,8 +335,9 @@ static bool is_worthwhile(const Choice *choice, const Candidate *candidate)
 /* By what is left of their speedups when those of narrow blocks are doubted, and products have to pay. */
 static double worth(const Candidate *candidate)
 {
-    return candidate->trial->speedup * (candidate->is_narrow ? least_gain / least_doubtful_gain : 1) /
-           (has_factor(candidate->trial->merged) ? least_product_gain : 1);
+    const double doubt = threshold(THRESHOLD_COARSEN_GAIN) / threshold(THRESHOLD_COARSEN_DOUBTFUL);
+    return candidate->trial->speedup * (candidate->is_narrow ? doubt : 1) /
+           (has_factor(candidate->trial->merged) ? threshold(THRESHOLD_COARSEN_PRODUCT) : 1);
 }
 
 static int compare_candidates(const void *a, const void *b)
@@ -622,7 +615,8 @@ static const Candidate *thriftiest(const Choice *choice, const Candidate *best)
     for (unsigned i = 0; best && !choice->bases[0].basis.launch && i < choice->candidate_count; i++) {
         const Candidate *candidate = &choice->candidates[i];
         unsigned merged = trial_merged(candidate->trial), least = trial_merged(found->trial);
-        if (!candidate->is_confirmed || worth(candidate) * as_fast < worth(best) || !is_worthwhile(choice, candidate))
+        bool is_alike = worth(candidate) * threshold(THRESHOLD_COARSEN_ALIKE) >= worth(best);
+        if (!candidate->is_confirmed || !is_alike || !is_worthwhile(choice, candidate))
             continue;
         if (merged < least || (merged == least && worth(candidate) > worth(found)))
             found = candidate;

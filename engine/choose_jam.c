@@ -6,8 +6,6 @@
 
 enum { MOST_LOOPS = 12 };
 static const unsigned factors[] = {2, 4, 8};
-/* What is chosen is at least so much faster; of forms that are about as fast, it is the one with fewer instructions. */
-static const double least_gain = 1.03, as_fast = 1.005;
 
 typedef struct JamChoice {
     Arena *arena;
@@ -72,9 +70,10 @@ static bool factor_try(JamChoice *choice, JamTrial *trial, FormCost *cost)
     return true;
 }
 
+/* Of forms that are about as fast, the one that executes fewer instructions is better. */
 static bool is_better(const JamTrial *a, const FormCost *a_cost, const JamTrial *b, const FormCost *b_cost)
 {
-    if (a->speedup > b->speedup * as_fast || b->speedup > a->speedup * as_fast)
+    if (time_is_longer(a->speedup, b->speedup) || time_is_longer(b->speedup, a->speedup))
         return a->speedup > b->speedup;
     return profile_executed(a_cost->profile) < profile_executed(b_cost->profile);
 }
@@ -99,7 +98,7 @@ static void loop_try(JamChoice *choice, const char *label)
         *trial = (JamTrial){.jam = {label, factors[i]}};
         if (!factor_try(choice, trial, &cost))
             break;
-        if (trial->speedup >= least_gain && (!best || is_better(trial, &cost, best, &best_cost))) {
+        if (trial->speedup >= threshold(THRESHOLD_JAM_GAIN) && (!best || is_better(trial, &cost, best, &best_cost))) {
             best = trial;
             best_cost = cost;
         }

@@ -59,9 +59,6 @@ double cost_speedup(const FormCost *before, const FormCost *after)
     return before->time.cycles / after->time.cycles;
 }
 
-/* Beyond this, a greater share of the work on one SM is named as the reason for a loss. */
-#define CROWDED 1.05
-
 /* A figure that a verdict can name. */
 typedef struct Factor {
     double before, after;
@@ -132,7 +129,7 @@ const char *cost_verdict(Arena *arena, const FormCost *before, const FormCost *a
         return arena_printf(arena, "%.2f%s: %u warp%s on an SM instead of %u", speedup, grade,
                             after->time.resident_warps, plural(after->time.resident_warps),
                             before->time.resident_warps);
-    if (!is_faster && after->time.busiest > CROWDED * before->time.busiest)
+    if (!is_faster && after->time.busiest > threshold(THRESHOLD_CROWDED) * before->time.busiest)
         return arena_printf(arena, "%.2f%s: one SM has %.3g%% of the work instead of %.3g%%", speedup, grade,
                             100 * after->time.busiest, 100 * before->time.busiest);
     Factor factor = best_factor(before, after, is_faster);
@@ -158,7 +155,7 @@ const char *cost_warning(Arena *arena, const FormCost *before, const FormCost *a
     if (after->time.resident_warps < before->time.resident_warps && found++ == index)
         return arena_printf(arena, "%u warp%s on an SM instead of %u", after->time.resident_warps,
                             plural(after->time.resident_warps), before->time.resident_warps);
-    if (cost_sectors(before, after) > MULTIPLIED_SECTORS && found++ == index)
+    if (cost_sectors(before, after) > threshold(THRESHOLD_SECTORS_WARNING) && found++ == index)
         return arena_printf(arena, "%.2f times the global sectors", cost_sectors(before, after));
     return NULL;
 }

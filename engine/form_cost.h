@@ -44,8 +44,7 @@ Time form_time(const CostBasis *basis, const FormCost *cost);
 /* "1.31x faster: 0.50 times the shared memory accesses", or "0.82x: 16 warps on an SM instead of 32"; in the arena. */
 const char *cost_verdict(Arena *arena, const FormCost *before, const FormCost *after);
 double cost_speedup(const FormCost *before, const FormCost *after);
-/* The global sectors after over those before; beyond MULTIPLIED_SECTORS, that is a warning. */
-#define MULTIPLIED_SECTORS 1.05
+/* The global sectors after over those before; beyond THRESHOLD_SECTORS_WARNING, that is a warning. */
 double cost_sectors(const FormCost *before, const FormCost *after);
 /* A warning about the form after, such as lost warps, blocks below a warp or multiplied sectors; NULL if there is none.
  * 'index' counts from 0. */

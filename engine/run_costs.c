@@ -19,7 +19,7 @@ static void warn_losses(Run *run, const KernelReport *kernel)
     const Function *function = kernel->result.kernel;
     const FormCost *before = &kernel->cost_before, *after = &kernel->cost_after;
     const char *warning, *basis = kernel->basis.launch ? "predicted" : "estimated";
-    if (cost_speedup(before, after) < 0.98)
+    if (cost_speedup(before, after) < threshold(THRESHOLD_LOSS_WARNING))
         diag_warning(&run->diag, function->span, "kernel '%s' becomes slower (%s): %s", function->name, basis,
                      cost_verdict(run->arena, before, after));
     for (unsigned i = 0; (warning = cost_warning(run->arena, before, after, i)) != NULL; i++)
@@ -36,7 +36,7 @@ static const char *advise_rows(const Run *run, const KernelReport *kernel)
     const unsigned *factor = kernel->result.contract.factor, along_y[3] = {1, factor[0], 1};
     const unsigned rows = kernel->basis.block[1];
     if (factor[0] == 1 || factor[1] > 1 || factor[2] > 1 || rows < factor[0] || rows % factor[0] ||
-        cost_sectors(&kernel->cost_before, &kernel->cost_after) <= MULTIPLIED_SECTORS)
+        cost_sectors(&kernel->cost_before, &kernel->cost_after) <= threshold(THRESHOLD_SECTORS_WARNING))
         return NULL;
     const PipelineOptions quiet = pipeline_quiet(&run->pipeline);
     KernelRequest request = kernel->request;
@@ -49,8 +49,8 @@ static const char *advise_rows(const Run *run, const KernelReport *kernel)
         const FunctionForm form = kernel_form(&result);
         const LaunchChange change = contract_change(&result.contract);
         FormCost cost = form_cost(&kernel->basis, &form, &kernel->cost_after.figures, &change);
-        double sectors = cost.known ? cost_sectors(&kernel->cost_before, &cost) : MULTIPLIED_SECTORS;
-        if (sectors < MULTIPLIED_SECTORS)
+        double sectors = cost.known ? cost_sectors(&kernel->cost_before, &cost) : threshold(THRESHOLD_SECTORS_WARNING);
+        if (sectors < threshold(THRESHOLD_SECTORS_WARNING))
             advice = arena_printf(run->arena, "y%u would keep the rows of the block whole: %.2f times the global "
                                               "sectors", factor[0], sectors);
     }

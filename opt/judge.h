@@ -34,28 +34,6 @@ typedef struct Prediction {
     double spills;       /* executed, in all warps: loads and stores of registers that are spilled to local memory */
 } Prediction;
 
-/* Whether a predicted time is longer than another.  Those within half a percent are equal: the model does not tell them
- * apart, and verdicts call that no difference. */
-static inline bool time_is_longer(double time, double than) { return time > 1.005 * than; }
-
-/* How much longer one of two forms with the same launch lets each warp on an SM wait, as a factor; 1: not known.
- * Forms that wait longer are slower although the model says that another resource binds: the fewer loads are in flight,
- * the less of the bandwidth is used (docs/registers.md, "What a form costs"). */
-static inline double path_growth(const Prediction *form, const Prediction *than)
-{
-    if (form->path <= 0 || than->path <= 0 || !form->warps || !than->warps)
-        return 1;
-    return form->path / form->warps / (than->path / than->warps);
-}
-/* Of paths that differ by less than this much, none is longer: measured times do not tell them apart. */
-#define PATHS_ALIKE 1.02
-
-/* Whether a form with the same launch takes longer than another one. */
-static inline bool form_is_slower(const Prediction *form, const Prediction *than)
-{
-    return time_is_longer(form->cycles, than->cycles) || path_growth(form, than) > PATHS_ALIKE;
-}
-
 /* Assembles kernels.  The program implements it with emit/ and assembler/, tests as they like. */
 typedef struct Judge {
     void *context;

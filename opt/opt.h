@@ -19,6 +19,7 @@
 #include "opt/judge.h"
 #include "opt/pass.h"
 #include "opt/pipeline.h"
+#include "opt/policy.h"
 #include "opt/registers/moves/knobs.h"
 #include "opt/registers/registers.h"
 #include "opt/registers/search/estimate.h"

@@ -1,5 +1,7 @@
 #include "opt/pass.h"
 
+#include "opt/policy.h"
+
 #define PASS(id_, name_, where, how, requires_, preserves_, changes, text)                                             \
     [PASS_##id_] = {.id = PASS_##id_,                                                                                  \
                     .name = #name_,                                                                                    \
@@ -93,7 +95,8 @@ bool pass_is_slower(const PassContext *context, const FunctionForm *a, const Fig
     const LaunchChange change = contract_change(&context->contract);
     Prediction of_a = judge->predict(judge->context, a, a_figures, &change);
     Prediction of_b = judge->predict(judge->context, b, b_figures, &change);
-    return !of_a.known || !of_b.known || of_a.cycles > of_b.cycles;
+    const Policy policy = {.needs_time = true, .time = 1};
+    return !policy_accepts(&policy, &of_a, &of_b);
 }
 
 FunctionForm pass_form(const PassContext *context, const Body *body)

@@ -316,28 +316,32 @@ static void spills_explain(Search *search, const Figures *spilling, const char *
 
 const char *price_objection(Search *search, const Prediction *before, const Prediction *after, const Figures *figures)
 {
+    const Policy policy = {.idle = threshold(THRESHOLD_IDLE_LONGER),
+                           .time = threshold(THRESHOLD_TIME_ALIKE),
+                           .path = threshold(THRESHOLD_PATH_ALIKE)};
+    const JudgedForm form = {.prediction = after}, input = {.prediction = before};
     Arena *arena = search->passes.arena;
-    if (!before->known || !after->known || before->is_machine != after->is_machine)
-        return NULL;
     double longer = before->instructions > 0 ? after->instructions / before->instructions : 1;
-    if (after->warps <= before->warps && longer > 1.01)
+    switch (policy_judge(&policy, &form, &input)) {
+    case VERDICT_IDLE:
         return arena_printf(arena,
                             "a form with %u register%s is not worth it: an SM holds %u warp%s as before, and it "
                             "executes %.2f times the instructions",
                             figures->registers, plural(figures->registers), after->warps, plural(after->warps), longer);
-    if (time_is_longer(after->cycles, before->cycles))
+    case VERDICT_SLOWER:
         return arena_printf(arena,
                             "a form with %u register%s is not worth it: with %u warp%s on an SM instead of "
                             "%u, and %.2f times the instructions, the kernel is predicted to be slower (%.3fx)",
                             figures->registers, plural(figures->registers), after->warps, plural(after->warps),
                             before->warps, longer, before->cycles / after->cycles);
-    if (path_growth(after, before) > PATHS_ALIKE)
+    case VERDICT_LONGER_PATH:
         return arena_printf(arena,
                             "a form with %u register%s is not worth it: a warp takes %.2f times as long, and an SM "
                             "holds %u warp%s instead of %u",
                             figures->registers, plural(figures->registers), after->path / before->path, after->warps,
                             plural(after->warps), before->warps);
-    return NULL;
+    default: return NULL;
+    }
 }
 
 const char *time_objection(Search *search, const Body *form, const Figures *figures)
@@ -376,8 +380,8 @@ static const char *prefer_capped(Search *search)
         (!search->request->spill && adds_spills(search, capped)))
         return NULL;
     Prediction ours = search_predict(search, search->best, best), alone = search_predict_capped(search);
-    if (!ours.known || !alone.known || ours.is_machine != alone.is_machine ||
-        ours.cycles < SPILLING_GAIN * alone.cycles)
+    const Policy policy = {.needs_time = true, .gain = threshold(THRESHOLD_SPILLING_GAIN)};
+    if (!policy_accepts(&policy, &alone, &ours))
         return NULL;
     const char *reason = arena_printf(search->passes.arena,
                                       "%s; a form with %llu byte%s spilled was found, but not used: it is predicted to "

@@ -149,7 +149,8 @@ static bool is_slower(Search *search, const Body *body, const Figures *figures)
 {
     Prediction best = search_predict(search, search->best, &search->best_figures);
     Prediction form = search_predict(search, body, figures);
-    return best.known && form.known && best.is_machine == form.is_machine && form_is_slower(&form, &best);
+    const Policy policy = {.time = threshold(THRESHOLD_TIME_ALIKE), .path = threshold(THRESHOLD_PATH_ALIKE)};
+    return !policy_accepts(&policy, &form, &best);
 }
 
 /* Measures them all, and makes the best one the search's best form; false if none is better. */

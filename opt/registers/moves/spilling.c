@@ -21,11 +21,6 @@ enum {
     LIMIT_MOST = 255,
 };
 
-/* Forms with a predicted speedup of at least this are as good; but more than 'little' may not be lost in any case. */
-static const double no_difference = 0.995, little = 0.98;
-/* Otherwise more instructions than so many times as many are a loss, and more words stored or loaded. */
-static const double most_instructions = 1.01, most_accesses = 1.02;
-
 static Name pragma_name(const Body *body)
 {
     return intern(body->module->names, SMEM_SPILLING);
@@ -46,15 +41,10 @@ static unsigned blocks_on_sm(const Search *search, const Figures *figures)
     return pass_blocks_on_sm(&search->passes, figures, search->request->dynamic_shared);
 }
 
-static bool is_comparable(const Prediction *a, const Prediction *b)
-{
-    return a->known && b->known && a->is_machine == b->is_machine && b->cycles > 0;
-}
-
 static bool is_as_fast(const Prediction *form, const Prediction *than)
 {
-    return !is_comparable(than, form) ||
-           (than->cycles / form->cycles >= no_difference && path_growth(form, than) <= PATHS_ALIKE);
+    const Policy policy = {.path = threshold(THRESHOLD_PATH_ALIKE), .gain = threshold(THRESHOLD_MOVED_ALIKE)};
+    return policy_accepts(&policy, form, than);
 }
 
 /* Whether the form is as fast as the input under the cap. */
@@ -66,19 +56,20 @@ static bool is_as_fast_as_capped(Search *search, const Prediction *form)
 
 /* Whether the form is as good as the best one, and what is predicted.  Of two forms that are both as fast as the input
  * under the cap, the one that spills less may be a little slower; so it may where spills are accepted for the target.
- * Where hardly more words move, one in shared memory costs no more than one in local memory, which goes through the
- * same pipe. */
+ * Otherwise hardly more words may move. */
 static bool is_no_loss(Search *search, const Body *body, const Figures *figures, double *speedup)
 {
+    const Policy little = {.gain = threshold(THRESHOLD_MOVED_LITTLE)};
+    const Policy moves = {.executed = threshold(THRESHOLD_MOVED_CODE), .words = threshold(THRESHOLD_MOVED_WORDS)};
     Prediction before = search_predict(search, search->best, &search->best_figures);
     Prediction after = search_predict(search, body, figures);
-    *speedup = is_comparable(&before, &after) ? before.cycles / after.cycles : 1;
-    if (search->request->spill && *speedup >= little)
+    *speedup = predictions_compare(&before, &after) && after.cycles > 0 ? before.cycles / after.cycles : 1;
+    bool loses_little = policy_accepts(&little, &after, &before);
+    if (search->request->spill && loses_little)
         return true;
-    if (is_as_fast(&after, &before) || (*speedup >= little && is_as_fast_as_capped(search, &after)))
+    if (is_as_fast(&after, &before) || (loses_little && is_as_fast_as_capped(search, &after)))
         return true;
-    return before.is_machine && after.accesses <= most_accesses * before.accesses &&
-           after.instructions <= most_instructions * before.instructions;
+    return before.is_machine && policy_accepts(&moves, &after, &before);
 }
 
 /* A form that spills less than the best one. */
@@ -185,7 +176,7 @@ typedef struct Attempt {
 /* Whether it does not pay although it is predicted to be as fast: warps wait longer. */
 static bool only_waits(const Attempt *attempt)
 {
-    return !attempt->form->pays && attempt->form->faster >= no_difference;
+    return !attempt->form->pays && attempt->form->faster >= threshold(THRESHOLD_MOVED_ALIKE);
 }
 
 /* What can be proposed for the best form. */

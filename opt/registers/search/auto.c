@@ -14,11 +14,6 @@ enum {
     SEARCHED_MOST = 2,   /* for which a form is searched, if the cap alone costs spills */
 };
 
-/* A boundary that could gain less than this, with the input's own code, is not worth a search. */
-static const double least_potential = 1.002;
-/* What is predicted for a boundary that is chosen, at least. */
-static const double not_slower = 0.999;
-
 typedef struct Option {
     RegistersBoundary *boundary;
     bool is_raise; /* as many blocks as the input has, with more registers */
@@ -208,9 +203,15 @@ static void option_try(Boundaries *boundaries, Option *option, bool may_search)
     if (option->form->ssa)
         body_from_ssa(option->form);
     bool spills = figures_spills(&boundary->figures) > figures_spills(&search->result->before);
-    if (spills && option->potential < SPILLING_GAIN)
+    if (spills && option->potential < threshold(THRESHOLD_SPILLING_GAIN))
         return; /* no prediction could make it worth that */
     option_predict(boundaries, option);
+}
+
+/* Whether the option could gain enough, with the input's own code, for a search. */
+static bool is_promising(const Option *option)
+{
+    return option->potential >= threshold(THRESHOLD_SEARCH_POTENTIAL);
 }
 
 /* Why the option cannot be chosen; NULL if it can. */
@@ -225,14 +226,14 @@ static const char *option_objection(const Boundaries *boundaries, const Option *
     const char *objection = price_objection(search, &boundaries->before, &option->prediction, after);
     bool spills = figures_spills(after) > figures_spills(before);
     bool grows = after->instructions > search->most_instructions;
-    bool worth_it = option->boundary->speedup >= SPILLING_GAIN;
+    bool worth_it = option->boundary->speedup >= threshold(THRESHOLD_SPILLING_GAIN);
     if (objection)
         return objection;
     /* A target that nobody asked for is not even slower by so little that the model cannot tell. */
-    if (option->boundary->speedup > 0 && option->boundary->speedup < not_slower)
+    if (option->boundary->speedup > 0 && option->boundary->speedup < threshold(THRESHOLD_NOT_SLOWER))
         return arena_printf(search->passes.arena, "nothing is gained: it is predicted %.3fx",
                             option->boundary->speedup);
-    if (spills && option->potential > 0 && option->potential < least_potential)
+    if (spills && option->potential > 0 && !is_promising(option))
         return arena_printf(search->passes.arena,
                             "the cap alone costs %llu byte%s of spills, and even at no cost the "
                             "warps are predicted to give only %.3fx",
@@ -259,7 +260,7 @@ static Option *option_choose(Boundaries *boundaries)
             objection ? objection : arena_printf(arena, "%s%s", price ? price : "no more instructions", gain);
         if (objection)
             continue;
-        bool faster = best && option->boundary->speedup * not_slower > best->boundary->speedup;
+        bool faster = best && option->boundary->speedup * threshold(THRESHOLD_NOT_SLOWER) > best->boundary->speedup;
         if (!best || faster)
             best = option;
     }
@@ -289,9 +290,9 @@ static void options_try(Boundaries *boundaries)
         Option *option = ranked[i];
         bool is_known = option->potential > 0;
         /* Lower boundaries of unknown worth are only taken where they are free. */
-        bool may_search = is_known ? option->potential >= least_potential && option->potential > best : i == 0;
+        bool may_search = is_known ? is_promising(option) && option->potential > best : i == 0;
         may_search &= searched < SEARCHED_MOST && !search_is_over(search);
-        bool is_next_known = i + 1 < boundaries->count && ranked[i + 1]->potential >= least_potential;
+        bool is_next_known = i + 1 < boundaries->count && is_promising(ranked[i + 1]);
         search->reserved = may_search && is_next_known && !searched ? (effort - search->used) / 2 : 0;
         searched += may_search;
         option_try(boundaries, option, may_search);

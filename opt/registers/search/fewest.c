@@ -75,48 +75,64 @@ static double growth_allowed(const Search *search, double percent)
     return 1 + (search->request->price > percent ? search->request->price : percent) / 100;
 }
 
-/* Where the input has no loop and the form has one, nothing is known but all instructions. */
-static double growth_in_loops(const Prediction *before, const Prediction *after)
+static Policy price_policy(const Search *search)
 {
-    if (before->looped > 0)
-        return after->looped / before->looped;
-    return after->looped > 0 && before->instructions > 0 ? after->instructions / before->instructions : 1;
+    const double price = 1 + search->request->price / 100;
+    return (Policy){.code = growth_allowed(search, LONGER_LOOPS),
+                    .time = threshold(THRESHOLD_TIME_ALIKE) * price,
+                    .path = threshold(THRESHOLD_PATH_ALIKE) * price,
+                    .loops = growth_allowed(search, LONGER_LOOPS),
+                    .executed = growth_allowed(search, LONGER_IN_ALL)};
+}
+
+/* Why a form is not worth its price; NULL: it is. */
+static const char *verdict_text(const Fewest *fewest, const FrontForm *form, Verdict verdict, const Prediction *after)
+{
+    const Prediction *before = &fewest->before;
+    const Figures *input = &fewest->search->result->before;
+    const char *does = "execute", *what;
+    double growth;
+    switch (verdict) {
+    case VERDICT_TAKE: return NULL;
+    case VERDICT_TOO_LONG:
+        growth = (double)form->figures.instructions / (double)input->instructions;
+        does = "take", what = "more instructions, of which nobody knows the time";
+        break;
+    case VERDICT_SLOWER:
+        growth = after->cycles / before->cycles;
+        does = "take", what = "longer";
+        break;
+    case VERDICT_LONGER_PATH:
+        growth = path_growth(after, before);
+        does = "let each warp wait", what = "longer";
+        break;
+    case VERDICT_LONGER_LOOPS:
+        growth = growth_in_loops(after, before);
+        what = "more instructions in loops";
+        break;
+    default:
+        require(verdict == VERDICT_LONGER);
+        growth = after->instructions / before->instructions;
+        what = "more instructions";
+    }
+    return arena_printf(fewest->search->passes.arena, "%u register%s would %s %.1f%% %s", form->figures.registers,
+                        plural(form->figures.registers), does, 100 * (growth - 1), what);
 }
 
 /* Compares the form's predicted time with the input's; where they cannot be compared, the instructions of the code. */
 static void form_judge(const Fewest *fewest, FrontForm *form)
 {
     Search *search = fewest->search;
-    Arena *arena = search->passes.arena;
     const Prediction *before = &fewest->before, after = search_predict(search, form->body, &form->figures);
-    double length = (double)form->figures.instructions / (double)search->result->before.instructions;
+    const Policy policy = price_policy(search);
+    const JudgedForm judged = {&form->figures, &after}, input = {&search->result->before, before};
     form->judged = true;
     form->gain = "";
-    if (!before->known || !after.known || before->is_machine != after.is_machine) {
-        if (length > growth_allowed(search, LONGER_LOOPS))
-            form->objection =
-                arena_printf(arena,
-                             "%u register%s would take %.1f%% more instructions, of which nobody "
-                             "knows the time",
-                             form->figures.registers, plural(form->figures.registers), 100 * (length - 1));
-        return;
-    }
-    const double longer = before->instructions > 0 ? after.instructions / before->instructions : 1;
-    const double looped = growth_in_loops(before, &after), path = path_growth(&after, before);
-    form->gain = arena_printf(arena, ", predicted %.3fx, with %.3f times the instructions",
-                              before->cycles / after.cycles, longer);
-    if (time_is_longer(after.cycles, (1 + search->request->price / 100) * before->cycles))
-        form->objection = arena_printf(arena, "%u register%s would take %.1f%% longer", form->figures.registers,
-                                       plural(form->figures.registers), 100 * (after.cycles / before->cycles - 1));
-    else if (path > PATHS_ALIKE * (1 + search->request->price / 100))
-        form->objection = arena_printf(arena, "%u register%s would let each warp wait %.1f%% longer",
-                                       form->figures.registers, plural(form->figures.registers), 100 * (path - 1));
-    else if (looped > growth_allowed(search, LONGER_LOOPS))
-        form->objection = arena_printf(arena, "%u register%s would execute %.1f%% more instructions in loops",
-                                       form->figures.registers, plural(form->figures.registers), 100 * (looped - 1));
-    else if (longer > growth_allowed(search, LONGER_IN_ALL))
-        form->objection = arena_printf(arena, "%u register%s would execute %.1f%% more instructions",
-                                       form->figures.registers, plural(form->figures.registers), 100 * (longer - 1));
+    form->objection = verdict_text(fewest, form, policy_judge(&policy, &judged, &input), &after);
+    if (predictions_compare(before, &after))
+        form->gain = arena_printf(search->passes.arena, ", predicted %.3fx, with %.3f times the instructions",
+                                  before->cycles / after.cycles,
+                                  before->instructions > 0 ? after.instructions / before->instructions : 1);
 }
 
 /* Takes the form if it is worth its price; then only fewer registers are of interest. */
@@ -293,8 +309,7 @@ void target_fewest(Search *search, const Body *input, PassContext *context)
     bool predicts = search->passes.judge->predict != NULL;
     unsigned last = search->request->effort / LAST_PART;
     last = last > PREDICTIONS ? last : PREDICTIONS;
-    /* Most of what a form has more is seldom executed, so the code may grow more than what is executed. */
-    double growth = predicts ? 1.25 : growth_allowed(search, LONGER_LOOPS);
+    double growth = predicts ? threshold(THRESHOLD_FEWEST_CODE) : growth_allowed(search, LONGER_LOOPS);
     search->most_instructions = (uint64_t)((double)before->instructions * growth);
     search->front = &fewest.front;
     fewest.before = search_predict(search, input, before);

@@ -6,10 +6,6 @@
  * Guide, "Launch Bounds").  No block is lost by that, and whether anything is gained the predicted time says. */
 #include "opt/registers/search/search.h"
 
-/* What is predicted for such a form, at least: its code is another one, which the model may take for faster by mistake,
- * and nobody asked for more registers. */
-static const double least_gain = 1.01;
-
 bool raise_is_possible(const Search *search, const Body *input)
 {
     const Tuning *tuning = &input->tuning;
@@ -39,13 +35,18 @@ const char *raise_objection(const Search *search, const RegistersBoundary *bound
                             plural((figures_spills(form) - figures_spills(input))));
     if (form->registers == input->registers && form->instructions == input->instructions)
         return "the assembler has no use for more";
-    if (boundary->speedup <= 0)
-        return "nobody knows the time";
-    if (path_growth(after, before) > PATHS_ALIKE)
+    const Policy policy = {.needs_time = true,
+                           .path = threshold(THRESHOLD_PATH_ALIKE),
+                           .gain = threshold(THRESHOLD_RAISE_GAIN)};
+    const JudgedForm raised = {.prediction = after}, than = {.prediction = before};
+    switch (policy_judge(&policy, &raised, &than)) {
+    case VERDICT_UNKNOWN: return "nobody knows the time";
+    case VERDICT_LONGER_PATH:
         return arena_printf(arena, "with %u a warp takes %.2f times as long", form->registers,
                             after->path / before->path);
-    if (boundary->speedup < least_gain)
+    case VERDICT_NO_GAIN:
         return arena_printf(arena, "with %u nothing is gained: it is predicted %.3fx", form->registers,
                             boundary->speedup);
-    return NULL;
+    default: return NULL;
+    }
 }

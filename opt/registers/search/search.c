@@ -6,8 +6,6 @@
 enum { START_WORK = 200, PTX_WORK = 2 };
 /* Parts of an assembly of the input; with numbered lines, for its prediction, it takes up to a quarter longer. */
 enum { WORK_PARTS = 64, NUMBERED_PARTS = 80 };
-/* Executed spills that differ by less are the same. */
-static const double no_more = 1.005;
 
 unsigned search_excess(const Search *search, const Figures *figures)
 {
@@ -273,7 +271,7 @@ static bool spills_more_often(Search *search, const Body *body, const Figures *f
     if (!before.known || !before.is_machine)
         return false;
     Prediction after = search_predict(search, body, figures);
-    return after.known && after.is_machine && after.spills > no_more * before.spills;
+    return after.known && after.is_machine && after.spills > threshold(THRESHOLD_SPILLS_ALIKE) * before.spills;
 }
 
 /* Whether the form is better than the best one: of two that reach the target, one may not be worth its price. */

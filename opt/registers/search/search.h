@@ -3,6 +3,7 @@
 #define PTXOPT_OPT_REGISTERS_SEARCH_SEARCH_H
 
 #include "opt/demands.h"
+#include "opt/policy.h"
 #include "opt/registers/registers.h"
 #include "support/support.h"
 
@@ -110,10 +111,6 @@ bool search_consider(Search *search, PassId pass, const Body *body, const char *
 bool search_run(Search *search, PassId pass, SearchStage stage, unsigned assemblies);
 /* Makes the best form the current one again: a walk may end at a worse one. */
 void search_restore(Search *search);
-
-/* A form that spills more than another one has to be so much faster: what spilled bytes do to caches is not
- * modelled. */
-#define SPILLING_GAIN 1.05
 
 /* registers.c, for auto.c and fewest.c too: */
 

@@ -1,0 +1,85 @@
+#include "opt/policy.h"
+
+static const double thresholds[THRESHOLD_COUNT] = {
+#define THRESHOLD(id, value, reason) value,
+#include "opt/thresholds.def"
+#undef THRESHOLD
+};
+
+double threshold(Threshold id)
+{
+    return thresholds[id];
+}
+
+bool predictions_compare(const Prediction *a, const Prediction *b)
+{
+    return a->known && b->known && a->is_machine == b->is_machine;
+}
+
+bool time_is_longer(double time, double than)
+{
+    return time > threshold(THRESHOLD_TIME_ALIKE) * than;
+}
+
+double path_growth(const Prediction *form, const Prediction *than)
+{
+    if (form->path <= 0 || than->path <= 0 || !form->warps || !than->warps)
+        return 1;
+    return form->path / form->warps / (than->path / than->warps);
+}
+
+/* How many times as many; 1 where the other form has none. */
+static double growth(double count, double than)
+{
+    return than > 0 ? count / than : 1;
+}
+
+double growth_in_loops(const Prediction *form, const Prediction *than)
+{
+    if (than->looped > 0)
+        return form->looped / than->looped;
+    return form->looped > 0 ? growth(form->instructions, than->instructions) : 1;
+}
+
+/* Whether a limit is asked for and passed. */
+static bool is_over(double growth, double limit)
+{
+    return limit > 0 && growth > limit;
+}
+
+static Verdict judge_without_time(const Policy *policy, const JudgedForm *form, const JudgedForm *than)
+{
+    if (policy->code > 0 &&
+        (double)form->figures->instructions > policy->code * (double)than->figures->instructions)
+        return VERDICT_TOO_LONG;
+    return policy->needs_time ? VERDICT_UNKNOWN : VERDICT_TAKE;
+}
+
+Verdict policy_judge(const Policy *policy, const JudgedForm *form, const JudgedForm *than)
+{
+    const Prediction *after = form->prediction, *before = than->prediction;
+    if (!predictions_compare(after, before))
+        return judge_without_time(policy, form, than);
+    const double longer = growth(after->instructions, before->instructions);
+    if (after->warps <= before->warps && is_over(longer, policy->idle))
+        return VERDICT_IDLE;
+    if (policy->time > 0 && after->cycles > policy->time * before->cycles)
+        return VERDICT_SLOWER;
+    if (is_over(path_growth(after, before), policy->path))
+        return VERDICT_LONGER_PATH;
+    if (is_over(growth_in_loops(after, before), policy->loops))
+        return VERDICT_LONGER_LOOPS;
+    if (is_over(longer, policy->executed))
+        return VERDICT_LONGER;
+    if (policy->words > 0 && after->accesses > policy->words * before->accesses)
+        return VERDICT_MORE_WORDS;
+    if (policy->gain > 0 && before->cycles < policy->gain * after->cycles)
+        return VERDICT_NO_GAIN;
+    return VERDICT_TAKE;
+}
+
+bool policy_accepts(const Policy *policy, const Prediction *form, const Prediction *than)
+{
+    const JudgedForm of_form = {.prediction = form}, of_than = {.prediction = than};
+    return policy_judge(policy, &of_form, &of_than) == VERDICT_TAKE;
+}

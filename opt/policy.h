@@ -1,0 +1,70 @@
+/* Whether one form of a kernel is worth taking instead of another: the only place that says so.
+ *
+ * A form is kept if it needs fewer registers above the target, then fewer spilled bytes, then fewer instructions
+ * (search_compare in opt/registers/search/search.h), and if it does not cost more than the policy of whoever asks
+ * allows: in predicted time, in the time that one warp waits, in executed instructions. The limits of all policies are
+ * in opt/thresholds.def. */
+#ifndef PTXOPT_OPT_POLICY_H
+#define PTXOPT_OPT_POLICY_H
+
+#include "opt/judge.h"
+
+typedef enum Threshold {
+#define THRESHOLD(id, value, reason) THRESHOLD_##id,
+#include "opt/thresholds.def"
+#undef THRESHOLD
+    THRESHOLD_COUNT
+} Threshold;
+
+/* Its value, a factor. */
+double threshold(Threshold id);
+
+typedef enum Verdict {
+    VERDICT_TAKE,
+    VERDICT_UNKNOWN,      /* no time is predicted, and the policy wants one */
+    VERDICT_TOO_LONG,     /* the code grows too much, and no time is predicted */
+    VERDICT_IDLE,         /* more instructions are executed, and an SM holds no more warps */
+    VERDICT_SLOWER,       /* by predicted time */
+    VERDICT_LONGER_PATH,  /* each warp waits longer for what it loads */
+    VERDICT_LONGER_LOOPS, /* more instructions are executed in loops */
+    VERDICT_LONGER,       /* and in all */
+    VERDICT_MORE_WORDS,   /* more words move between registers and memory */
+    VERDICT_NO_GAIN,      /* the predicted speedup is too small */
+} Verdict;
+
+/* How many times as much a form may cost as the other one; 0: that is not asked. In the order in which it is judged. */
+typedef struct Policy {
+    bool needs_time;  /* a form whose time cannot be compared is not taken */
+    double code;      /* machine instructions of the code, where times cannot be compared */
+    double idle;      /* executed instructions, where an SM holds no more warps */
+    double time;      /* predicted */
+    double path;      /* cycles of one warp alone, for each warp on an SM */
+    double loops;     /* executed instructions in loops */
+    double executed;  /* executed instructions */
+    double words;     /* loads and stores of shared memory and of spilled registers */
+    double gain;      /* the least speedup that is predicted; below 1, what may be lost */
+} Policy;
+
+typedef struct JudgedForm {
+    const Figures *figures; /* NULL: the policy asks for nothing that is in them */
+    const Prediction *prediction;
+} JudgedForm;
+
+Verdict policy_judge(const Policy *policy, const JudgedForm *form, const JudgedForm *than);
+/* The same for policies about predictions only: whether the form is worth taking. */
+bool policy_accepts(const Policy *policy, const Prediction *form, const Prediction *than);
+
+/* Whether both are known and of one kind, machine code or PTX. */
+bool predictions_compare(const Prediction *a, const Prediction *b);
+/* Whether a predicted time is longer than another. Those within THRESHOLD_TIME_ALIKE are equal, and verdicts call that
+ * no difference. */
+bool time_is_longer(double time, double than);
+/* How much longer one of two forms with the same launch lets each warp on an SM wait, as a factor; 1: not known.
+ * Forms that wait longer are slower although the model says that another resource binds: the fewer loads are in flight,
+ * the less of the bandwidth is used (docs/registers.md, "What a form costs"). */
+double path_growth(const Prediction *form, const Prediction *than);
+/* How many times the instructions are executed in loops; where only this form has a loop, nothing is known except all
+ * instructions. */
+double growth_in_loops(const Prediction *form, const Prediction *than);
+
+#endif
